@@ -1,0 +1,3 @@
+module github.com/burin-dev/burin
+
+go 1.26

@@ -1,0 +1,402 @@
+package llm
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Builder assembles an answer from the pieces a codec decodes, and queues the
+// events that tell of them. It guarantees the order of events that [Stream]
+// promises whatever the codec reports: a start before anything else, triplets
+// that open and close, deltas of whole characters, one terminal event.
+//
+// A codec calls Open…, Delta, CloseBlock and so on while it decodes a frame;
+// the stream then takes the queued events with Next. Content indexes are those
+// of Message.Content and never change.
+type Builder struct {
+	msg     Message
+	open    []openBlock // parallel to msg.Content
+	queue   []Event
+	head    int
+	started bool
+	done    bool
+}
+
+// openBlock is the growing state of a block that has not ended.
+type openBlock struct {
+	buf    []byte // text so far
+	rest   []byte // first bytes of a character whose end has not arrived
+	open   bool
+	closed bool
+}
+
+// NewBuilder starts an answer. Of m, the API, provider, model and time are used.
+func NewBuilder(m Message) *Builder {
+	m.Role = RoleAssistant
+	if m.Time.IsZero() {
+		m.Time = time.Now()
+	}
+	return &Builder{msg: m}
+}
+
+// Next takes the oldest queued event. ok is false when the queue is empty.
+func (b *Builder) Next() (ev Event, ok bool) {
+	if b.head == len(b.queue) {
+		return Event{}, false
+	}
+	ev = b.queue[b.head]
+	b.queue[b.head] = Event{}
+	b.head++
+	if b.head == len(b.queue) {
+		b.queue, b.head = b.queue[:0], 0
+	}
+	return ev, true
+}
+
+// Ended says whether the terminal event has been queued.
+func (b *Builder) Ended() bool { return b.done }
+
+// Started says whether the start event has been queued.
+func (b *Builder) Started() bool { return b.started }
+
+// Start queues the start event, once. The other methods call it as needed.
+func (b *Builder) Start() {
+	if b.started || b.done {
+		return
+	}
+	b.started = true
+	head := b.msg
+	b.emit(Event{Type: EventStart, Message: &head})
+}
+
+// SetResponseID records the vendor's id of the response.
+func (b *Builder) SetResponseID(id string) { b.msg.ResponseID = id }
+
+// SetModel records the id of the model that really answers, if the vendor says so
+// and the caller had not named one.
+func (b *Builder) SetModel(id string) {
+	if b.msg.Model == "" {
+		b.msg.Model = id
+	}
+}
+
+// Usage is the usage to fill in. It is created on first use.
+func (b *Builder) Usage() *Usage {
+	if b.msg.Usage == nil {
+		b.msg.Usage = new(Usage)
+	}
+	return b.msg.Usage
+}
+
+// OpenText begins a text block and returns its index.
+func (b *Builder) OpenText() int { return b.openAs(Text{}, EventTextStart) }
+
+// OpenThinking begins a thinking block and returns its index.
+func (b *Builder) OpenThinking() int { return b.openAs(Thinking{}, EventThinkingStart) }
+
+// OpenToolCall begins a tool call and returns its index.
+func (b *Builder) OpenToolCall(id, name string) int {
+	return b.openAs(ToolCall{ID: id, Name: name}, EventToolCallStart)
+}
+
+func (b *Builder) openAs(block Block, t EventType) int {
+	b.Start()
+	i := len(b.msg.Content)
+	b.msg.Content = append(b.msg.Content, block)
+	b.open = append(b.open, openBlock{open: true})
+	b.emit(Event{Type: t, Index: i, Block: block})
+	return i
+}
+
+// IsOpen says whether block i has begun and not ended.
+func (b *Builder) IsOpen(i int) bool { return i >= 0 && i < len(b.open) && b.open[i].open }
+
+// Len is the number of blocks so far.
+func (b *Builder) Len() int { return len(b.msg.Content) }
+
+// Block is block i as it is known now; its text is complete only after
+// CloseBlock.
+func (b *Builder) Block(i int) Block { return b.msg.Content[i] }
+
+// Size is the number of bytes block i holds so far.
+func (b *Builder) Size(i int) int { return len(b.open[i].buf) }
+
+// Written is the text block i holds so far. The bytes are valid until the next
+// call.
+func (b *Builder) Written(i int) []byte { return b.open[i].buf }
+
+// Delta adds s to open block i: text, thinking or arguments, as the block is.
+// Empty deltas and blocks that are not open are ignored. Bytes of a character
+// that is still incomplete are held back; invalid bytes become U+FFFD.
+func (b *Builder) Delta(i int, s string) {
+	if s == "" || b.done || !b.IsOpen(i) {
+		return
+	}
+	o := &b.open[i]
+	if len(o.rest) > 0 {
+		s = string(o.rest) + s
+		o.rest = o.rest[:0]
+	}
+	if cut := incompleteSuffix(s); cut > 0 {
+		o.rest = append(o.rest, s[len(s)-cut:]...)
+		s = s[:len(s)-cut]
+	}
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	if s == "" {
+		return
+	}
+	o.buf = append(o.buf, s...)
+	b.emit(Event{Type: deltaType(b.msg.Content[i]), Index: i, Delta: s})
+}
+
+// incompleteSuffix is the number of bytes at the end of s that begin a
+// character without finishing it.
+func incompleteSuffix(s string) int {
+	for n := 1; n <= 3 && n <= len(s); n++ {
+		c := s[len(s)-n]
+		if c < utf8.RuneSelf {
+			return 0
+		}
+		if utf8.RuneStart(c) {
+			if !utf8.FullRuneInString(s[len(s)-n:]) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+func deltaType(block Block) EventType {
+	switch block.(type) {
+	case Thinking:
+		return EventThinkingDelta
+	case ToolCall:
+		return EventToolCallDelta
+	}
+	return EventTextDelta
+}
+
+// Sign sets the signature of block i, and AddSignature appends to it. No event
+// tells of it before the block's end.
+func (b *Builder) Sign(i int, signature string) {
+	switch c := b.msg.Content[i].(type) {
+	case Text:
+		c.Signature = signature
+		b.msg.Content[i] = c
+	case Thinking:
+		c.Signature = signature
+		b.msg.Content[i] = c
+	case ToolCall:
+		c.Signature = signature
+		b.msg.Content[i] = c
+	}
+}
+
+// AddSignature appends to the signature of thinking block i.
+func (b *Builder) AddSignature(i int, s string) {
+	if c, ok := b.msg.Content[i].(Thinking); ok {
+		c.Signature += s
+		b.msg.Content[i] = c
+	}
+}
+
+// Redact makes thinking block i a redacted one with the given encrypted data.
+func (b *Builder) Redact(i int, data string) {
+	b.msg.Content[i] = Thinking{Signature: data, Redacted: true}
+}
+
+// Cite adds a citation to text block i.
+func (b *Builder) Cite(i int, c Citation) {
+	if t, ok := b.msg.Content[i].(Text); ok {
+		t.Citations = append(t.Citations, c)
+		b.msg.Content[i] = t
+	}
+}
+
+// Name completes the id and name of tool call i where the vendor sends them
+// late. Empty values change nothing.
+func (b *Builder) Name(i int, id, name string) {
+	if c, ok := b.msg.Content[i].(ToolCall); ok {
+		if id != "" {
+			c.ID = id
+		}
+		if name != "" {
+			c.Name = name
+		}
+		b.msg.Content[i] = c
+	}
+}
+
+// Spoil marks tool call i as one that must not run.
+func (b *Builder) Spoil(i int, d Defect) {
+	if c, ok := b.msg.Content[i].(ToolCall); ok {
+		c.Defect = d
+		b.msg.Content[i] = c
+	}
+}
+
+// SetArguments replaces the arguments of open tool call i with the vendor's
+// final text. What extends the text so far is reported as a delta.
+func (b *Builder) SetArguments(i int, args string) {
+	if !b.IsOpen(i) {
+		return
+	}
+	have := string(b.open[i].buf)
+	if rest, ok := strings.CutPrefix(args, have); ok {
+		b.Delta(i, rest)
+		return
+	}
+	b.open[i].buf = append(b.open[i].buf[:0], args...)
+}
+
+// CloseBlock ends block i and queues its end event. Closing twice does nothing.
+func (b *Builder) CloseBlock(i int) {
+	if b.done || !b.IsOpen(i) {
+		return
+	}
+	b.finish(i)
+	t := EventTextEnd
+	switch b.msg.Content[i].(type) {
+	case Thinking:
+		t = EventThinkingEnd
+	case ToolCall:
+		t = EventToolCallEnd
+	}
+	b.emit(Event{Type: t, Index: i, Block: b.msg.Content[i]})
+}
+
+// CloseAll ends all open blocks in order.
+func (b *Builder) CloseAll() {
+	for i := range b.open {
+		b.CloseBlock(i)
+	}
+}
+
+// finish moves the text of block i from its buffer into the block.
+func (b *Builder) finish(i int) {
+	o := &b.open[i]
+	if len(o.rest) > 0 {
+		o.buf = append(o.buf, "\uFFFD"...)
+	}
+	text := string(o.buf)
+	switch c := b.msg.Content[i].(type) {
+	case Text:
+		c.Text = text
+		b.msg.Content[i] = c
+	case Thinking:
+		c.Text = text
+		b.msg.Content[i] = c
+	case ToolCall:
+		c.Arguments = text
+		b.msg.Content[i] = c
+	}
+	*o = openBlock{closed: true}
+}
+
+// Opaque adds a vendor's item that arrived whole.
+func (b *Builder) Opaque(kind string, raw json.RawMessage) int {
+	b.Start()
+	i := len(b.msg.Content)
+	block := Opaque{API: b.msg.API, Kind: kind, Raw: slices.Clone(raw)}
+	b.msg.Content = append(b.msg.Content, block)
+	b.open = append(b.open, openBlock{closed: true})
+	b.emit(Event{Type: EventOpaque, Index: i, Block: block})
+	return i
+}
+
+// Done ends the answer. Open blocks are closed first. After a length stop the
+// last tool call is marked as cut unless its arguments are a complete object;
+// an answer that holds sound calls always stops for tool use, whatever the
+// vendor said, and one that claims tool use without any has simply ended.
+func (b *Builder) Done(reason StopReason) {
+	if b.done {
+		return
+	}
+	b.Start()
+	if reason == StopLength {
+		b.markCut()
+	}
+	b.CloseAll()
+	calls := false
+	for _, block := range b.msg.Content {
+		if c, ok := block.(ToolCall); ok && c.Defect == "" {
+			calls = true
+		}
+	}
+	switch {
+	case calls && reason == StopEnd:
+		reason = StopToolUse
+	case !calls && reason == StopToolUse:
+		reason = StopEnd
+	}
+	b.end(reason, nil)
+}
+
+func (b *Builder) markCut() {
+	last := len(b.msg.Content) - 1
+	for i, block := range b.msg.Content {
+		c, ok := block.(ToolCall)
+		if !ok || (i != last && !b.open[i].open) {
+			continue
+		}
+		args := c.Arguments
+		if b.open[i].open {
+			args = string(b.open[i].buf)
+		}
+		if !isObject(args) {
+			b.Spoil(i, DefectCut)
+		}
+	}
+}
+
+func isObject(s string) bool {
+	s = strings.TrimLeft(s, " \t\r\n")
+	return strings.HasPrefix(s, "{") && json.Valid([]byte(s))
+}
+
+// Fail ends the answer with an error. What has arrived stays in the message;
+// blocks still open are kept as they are, without an end event, and tool calls
+// among them are marked as cut.
+func (b *Builder) Fail(err *Error) {
+	if b.done {
+		return
+	}
+	for i := range b.open {
+		if !b.open[i].open {
+			continue
+		}
+		b.Spoil(i, DefectCut)
+		b.finish(i)
+	}
+	if err.Provider == "" {
+		err.Provider = b.msg.Provider
+	}
+	reason := StopError
+	if err.Kind == ErrAborted {
+		reason = StopAborted
+	}
+	b.end(reason, err)
+}
+
+func (b *Builder) end(reason StopReason, err *Error) {
+	b.done = true
+	b.msg.StopReason = reason
+	b.msg.Error = err
+	if u := b.msg.Usage; u != nil {
+		u.TotalTokens = u.Context()
+	}
+	final := b.msg
+	t := EventDone
+	if err != nil {
+		t = EventError
+	}
+	b.emit(Event{Type: t, Message: &final})
+}
+
+func (b *Builder) emit(ev Event) { b.queue = append(b.queue, ev) }

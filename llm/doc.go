@@ -1,0 +1,38 @@
+// Package llm is the conversation with a language model, without any vendor in
+// it: messages and their blocks, the request, the events of a streamed answer,
+// what was used and what it cost, and what can go wrong.
+//
+// # How the parts fit
+//
+// A caller builds a [Request] and gives it to a [Client]; the client returns a
+// [Stream]. The reader pulls [Event] values from the stream until it ends. A
+// vendor's package (llm/anthropic, llm/openai, llm/google, llm/bedrock) holds
+// both directions of its wire format and reports what it decodes to a
+// [Builder], which assembles the [Message] and guarantees the order of events.
+//
+// # What a stream promises
+//
+//   - The first event is start (unless nothing came at all), the last is
+//     exactly one of done or error. Nothing follows it.
+//   - Blocks come as triplets: text_start text_delta* text_end, the same for
+//     thinking and toolcall. Deltas of several blocks may interleave; the
+//     content index tells them apart. A block that was cut by an error has no
+//     end event.
+//   - The terminal event carries the whole message, also after an error: what
+//     had arrived is never lost.
+//   - Nothing is read ahead of the reader (back-pressure), and cancelling the
+//     context of the request ends the stream at once with an error of kind
+//     [Aborted].
+//
+// # What a tool call promises
+//
+// Arguments are kept exactly as the model wrote them. A call whose arguments
+// were cut or corrupted carries a [Defect] and must not run; see
+// [ToolCall.Object].
+//
+// # JSON
+//
+// The JSON of [Message] is the message object of session files, version 3
+// (camelCase keys, times in Unix milliseconds), so that a transcript line holds
+// a message as it is.
+package llm

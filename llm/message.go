@@ -1,0 +1,177 @@
+package llm
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Role says who speaks.
+type Role string
+
+const (
+	RoleSystem     Role = "system"     // instructions that arrive in the middle of a conversation; the system prompt itself is Request.System
+	RoleUser       Role = "user"       // the person
+	RoleAssistant  Role = "assistant"  // the model
+	RoleToolResult Role = "toolResult" // the answer to one tool call
+	RoleCustom     Role = "custom"     // written by the program or an extension; the model reads it as user text
+)
+
+// Message is one entry of a conversation.
+type Message struct {
+	Role    Role
+	Content []Block
+	Time    time.Time
+
+	// Of an assistant message.
+	API        API    // wire format that produced it
+	Provider   string // provider id that produced it
+	Model      string // model id within the provider
+	ResponseID string // the vendor's id of the response, for chaining
+	Usage      *Usage // nil when the vendor reported none
+	StopReason StopReason
+	Error      *Error // set when StopReason is error or aborted
+
+	// Of a tool result.
+	ToolCallID string
+	ToolName   string
+	IsError    bool
+	Details    json.RawMessage // for faces; never sent to a model
+
+	// Of a custom message.
+	CustomType string
+	Display    bool // whether faces show it
+}
+
+// Block is one piece of a message's content: [Text], [Thinking], [ToolCall],
+// [Image], [Document] or [Opaque]. The set is closed.
+type Block interface{ block() }
+
+// Text is prose for the reader.
+type Text struct {
+	Text      string
+	Signature string     // vendor's id or signature of the piece, returned unchanged to the same API
+	Citations []Citation // sources the vendor named for this piece
+}
+
+// Citation is a source of a piece of text.
+type Citation struct {
+	URL   string          `json:"url,omitempty"`
+	Title string          `json:"title,omitempty"`
+	Text  string          `json:"text,omitempty"` // the words cited
+	Raw   json.RawMessage `json:"raw,omitempty"`  // vendor's own record, returned unchanged to the same API
+}
+
+// Thinking is the model's reasoning, or a summary of it.
+type Thinking struct {
+	Text string
+	// Signature proves the block to its vendor and must be returned unchanged:
+	// Anthropic's and Bedrock's signature, Google's thoughtSignature, or the
+	// whole reasoning item as JSON for OpenAI Responses.
+	Signature string
+	// Redacted marks reasoning that the vendor encrypted; Signature then holds
+	// the encrypted data and Text is empty.
+	Redacted bool
+}
+
+// ToolCall asks for a tool to be run.
+type ToolCall struct {
+	ID        string
+	Name      string
+	Arguments string // JSON text exactly as the model wrote it; may be empty for a call without arguments
+	Signature string // Google's thoughtSignature of the call
+	Defect    Defect // why the call must not run; empty for a sound call
+}
+
+// Defect says why a tool call must not run.
+type Defect string
+
+const (
+	DefectCut     Defect = "cut"     // the stream or the token limit ended inside the arguments
+	DefectCorrupt Defect = "corrupt" // the vendor's own control text leaked into the arguments
+)
+
+// Image is a picture, by value or by reference.
+type Image struct {
+	MIME string // image/png, image/jpeg, image/gif, image/webp
+	Data []byte
+	URL  string // used when Data is empty
+}
+
+// Document is a file for the model to read, a PDF above all.
+type Document struct {
+	Name string
+	MIME string
+	Data []byte
+	URL  string // used when Data is empty
+	// Text is the extracted text. It replaces the document for models that
+	// cannot read the file itself.
+	Text string
+}
+
+// Opaque is an item that only its vendor understands (a server-side tool call,
+// its encrypted result). It is kept byte for byte, returned to the same API and
+// dropped for every other.
+type Opaque struct {
+	API  API
+	Kind string // the vendor's own type name
+	Raw  json.RawMessage
+}
+
+func (Text) block()     {}
+func (Thinking) block() {}
+func (ToolCall) block() {}
+func (Image) block()    {}
+func (Document) block() {}
+func (Opaque) block()   {}
+
+// UserText is a user message of one piece of text.
+func UserText(text string) Message {
+	return Message{Role: RoleUser, Content: []Block{Text{Text: text}}}
+}
+
+// AssistantText is an assistant message of one piece of text.
+func AssistantText(text string) Message {
+	return Message{Role: RoleAssistant, Content: []Block{Text{Text: text}}, StopReason: StopEnd}
+}
+
+// ToolResultText answers the call with text.
+func ToolResultText(call ToolCall, text string, isError bool) Message {
+	return Message{
+		Role: RoleToolResult, ToolCallID: call.ID, ToolName: call.Name, IsError: isError,
+		Content: []Block{Text{Text: text}},
+	}
+}
+
+// Text is the text of all text blocks, joined by nothing: vendors split one
+// paragraph over several blocks when they cite.
+func (m *Message) Text() string {
+	var first string
+	var joined []byte
+	for _, b := range m.Content {
+		t, ok := b.(Text)
+		switch {
+		case !ok:
+		case joined != nil:
+			joined = append(joined, t.Text...)
+		case first == "":
+			first = t.Text
+		default:
+			joined = append([]byte(first), t.Text...)
+		}
+	}
+	if joined != nil {
+		return string(joined)
+	}
+	return first
+}
+
+// ToolCalls are the calls of the message in order, sound or not.
+func (m *Message) ToolCalls() []ToolCall {
+	var calls []ToolCall
+	for _, b := range m.Content {
+		if c, ok := b.(ToolCall); ok {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}

@@ -1,0 +1,195 @@
+package llm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// API names a wire format. The values are those of models.yml.
+type API string
+
+const (
+	APIAnthropic      API = "anthropic-messages"
+	APICompletions    API = "openai-completions"
+	APIResponses      API = "openai-responses"
+	APICodexResponses API = "openai-codex-responses"
+	APIAzureResponses API = "azure-openai-responses"
+	APIGoogle         API = "google-generative-ai"
+	APIVertex         API = "google-vertex"
+	APIBedrock        API = "bedrock-converse-stream"
+)
+
+// Family is the wire format that two APIs share; history passes unchanged
+// between APIs of one family.
+func (a API) Family() API {
+	switch a {
+	case APICodexResponses, APIAzureResponses:
+		return APIResponses
+	case APIVertex:
+		return APIGoogle
+	}
+	return a
+}
+
+// Model is what the conversation must know of a model. How to reach it (base
+// URL, headers, keys, dialect) belongs to the client that is opened for it.
+type Model struct {
+	ID       string // id within the provider, as the user selects it; may hold ':' and '/'
+	Provider string
+	Name     string
+	API      API
+	WireID   string // id sent upstream when it differs from ID
+
+	ContextWindow int // tokens; 0 = unknown
+	MaxOutput     int // tokens; 0 = unknown
+	Input         []Modality
+	Thinking      ThinkingSupport
+	Price         Price
+	Released      string // YYYY-MM-DD, or "" when unknown
+	// PromotionTarget is the larger model ("provider/id" or "id") to go to when
+	// the context overflows.
+	PromotionTarget string
+}
+
+// Upstream is the id to send: WireID, or ID where none is set.
+func (m *Model) Upstream() string {
+	if m.WireID != "" {
+		return m.WireID
+	}
+	return m.ID
+}
+
+// Ref is "provider/id".
+func (m *Model) Ref() string { return m.Provider + "/" + m.ID }
+
+// Accepts says whether the model reads input of that kind.
+func (m *Model) Accepts(k Modality) bool { return slices.Contains(m.Input, k) }
+
+// Modality is a kind of input.
+type Modality string
+
+const (
+	ModalityText     Modality = "text"
+	ModalityImage    Modality = "image"
+	ModalityDocument Modality = "document" // PDF by value
+	ModalityAudio    Modality = "audio"
+	ModalityVideo    Modality = "video"
+)
+
+// Level is how hard a model thinks. The zero value leaves it to the model.
+type Level string
+
+const (
+	LevelDefault Level = ""
+	LevelOff     Level = "off"
+	LevelMinimal Level = "minimal"
+	LevelLow     Level = "low"
+	LevelMedium  Level = "medium"
+	LevelHigh    Level = "high"
+	LevelXHigh   Level = "xhigh"
+)
+
+// Levels lists the levels from off to the hardest.
+func Levels() []Level {
+	return []Level{LevelOff, LevelMinimal, LevelLow, LevelMedium, LevelHigh, LevelXHigh}
+}
+
+// ParseLevel reads a level by name.
+func ParseLevel(s string) (Level, error) {
+	if l := Level(s); slices.Contains(Levels(), l) {
+		return l, nil
+	}
+	return "", fmt.Errorf("unknown thinking level %q (want off, minimal, low, medium, high or xhigh)", s)
+}
+
+// ThinkingMode is how a vendor is told how hard to think.
+type ThinkingMode string
+
+const (
+	ThinkingNone     ThinkingMode = ""         // the model does not reason
+	ThinkingEffort   ThinkingMode = "effort"   // a word: OpenAI, Gemini 3
+	ThinkingBudget   ThinkingMode = "budget"   // a number of tokens: Claude before 4.6, Gemini 2.5
+	ThinkingAdaptive ThinkingMode = "adaptive" // the model decides, guided by an effort word: Claude 4.6 and later
+)
+
+// ThinkingSupport says what a model offers.
+type ThinkingSupport struct {
+	Mode    ThinkingMode
+	Levels  []Level          // accepted levels in ascending order; empty = minimal to high
+	Default Level            // what "default" means to the program; empty = the vendor's
+	Always  bool             // cannot be turned off
+	Words   map[Level]string // vendor's words where they differ from the level's name
+	Budgets map[Level]int    // tokens per level where they differ from DefaultBudget
+}
+
+// Clamp gives the level the model supports that is nearest to l: l itself, else
+// the next lower one, else the lowest. Off stays off unless the model always
+// thinks. A model that does not reason gives off.
+func (t ThinkingSupport) Clamp(l Level) Level {
+	if t.Mode == ThinkingNone {
+		return LevelOff
+	}
+	if l == LevelDefault {
+		return t.Default
+	}
+	if l == LevelOff && !t.Always {
+		return LevelOff
+	}
+	have := t.Levels
+	if len(have) == 0 {
+		have = Levels()[1:5]
+	}
+	order := Levels()
+	want := slices.Index(order, l)
+	best := Level("")
+	for _, h := range have {
+		if h == LevelOff {
+			continue
+		}
+		if best == "" || slices.Index(order, h) <= want {
+			best = h
+		}
+	}
+	return best
+}
+
+// Word is the vendor's word for the level.
+func (t ThinkingSupport) Word(l Level) string {
+	if w, ok := t.Words[l]; ok {
+		return w
+	}
+	return string(l)
+}
+
+// Budget is the number of thinking tokens for the level.
+func (t ThinkingSupport) Budget(l Level) int {
+	if n, ok := t.Budgets[l]; ok {
+		return n
+	}
+	return DefaultBudget(l)
+}
+
+// DefaultBudget is the number of thinking tokens a level means where the model
+// has no figure of its own; 0 for off and default.
+func DefaultBudget(l Level) int {
+	switch l {
+	case LevelMinimal:
+		return 1024
+	case LevelLow:
+		return 4096
+	case LevelMedium:
+		return 10240
+	case LevelHigh:
+		return 24576
+	case LevelXHigh:
+		return 32768
+	}
+	return 0
+}
+
+// SplitRef splits "provider/id" at the first slash. The id may hold slashes.
+func SplitRef(ref string) (provider, id string, ok bool) {
+	provider, id, ok = strings.Cut(ref, "/")
+	return provider, id, ok && provider != "" && id != ""
+}
