@@ -109,9 +109,13 @@ func (h *historian) add(m *Message) {
 		h.assistant(m)
 		return
 	}
-	h.settle()
 	content := h.input(m.Content)
 	if len(content) == 0 {
+		return
+	}
+	if len(h.pending) > 0 {
+		// What was said while tools ran comes after all their results.
+		h.after = append(h.after, content...)
 		return
 	}
 	role := RoleUser

@@ -1,0 +1,97 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/burin-dev/burin/llm"
+)
+
+// UserAgent is sent with every request.
+const UserAgent = "burin"
+
+// NewRequest makes the POST of a codec: body with the endpoint's and the
+// request's extra keys merged in, the codec's headers, then the transform, then
+// the endpoint's headers, then the request's. protected are the keys of the body
+// that extras cannot touch. path is appended to base.
+func (e *Endpoint) NewRequest(ctx context.Context, r *llm.Request, base, path string, body []byte, headers map[string]string, protected ...string) (*http.Request, error) {
+	body, err := MergeBody(body, r.Extra, e.Transform.ExtraBody, protected...)
+	if err != nil {
+		return nil, &llm.Error{Kind: llm.ErrInvalidRequest, Message: err.Error()}
+	}
+	url := strings.TrimRight(base, "/") + path
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, &llm.Error{Kind: llm.ErrInvalidRequest, Message: fmt.Sprintf("the base URL %q is not usable", base)}
+	}
+	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
+		return nil, &llm.Error{Kind: llm.ErrInvalidRequest, Message: fmt.Sprintf("the base URL %q must begin with http:// or https://", base)}
+	}
+	h := req.Header
+	h.Set("Content-Type", "application/json")
+	h.Set("Accept", "text/event-stream")
+	h.Set("User-Agent", UserAgent)
+	setAll(h, headers)
+	for _, name := range e.Transform.StripHeaders {
+		h.Del(name)
+	}
+	setAll(h, e.Transform.SetHeaders)
+	setAll(h, e.Headers)
+	setAll(h, r.Headers)
+	return req, nil
+}
+
+// setAll sets headers; an empty value removes one.
+func setAll(h http.Header, headers map[string]string) {
+	for name, value := range headers {
+		if value == "" {
+			h.Del(name)
+		} else {
+			h.Set(name, value)
+		}
+	}
+}
+
+// MergeBody merges the keys of extra, then those of more, into the top level of
+// the JSON object body, except protected ones.
+func MergeBody(body []byte, extra map[string]json.RawMessage, more map[string]any, protected ...string) ([]byte, error) {
+	if len(extra) == 0 && len(more) == 0 {
+		return body, nil
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(body, &object); err != nil {
+		return nil, fmt.Errorf("merge extra keys into the request: %w", err)
+	}
+	for key, value := range extra {
+		if !slices.Contains(protected, key) {
+			object[key] = value
+		}
+	}
+	for key, value := range more {
+		if slices.Contains(protected, key) {
+			continue
+		}
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("extra key %q of the request: %w", key, err)
+		}
+		object[key] = raw
+	}
+	return Marshal(object)
+}
+
+// Marshal is json.Marshal without escaping <, > and &, which costs tokens.
+func Marshal(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
