@@ -95,6 +95,7 @@ type historian struct {
 	answers map[string]int    // mapped call id -> index in results
 	results []Message         // answers so far to pending
 	after   []Block           // what the results held that must follow in a user message
+	later   []Message         // what was said while the tools ran; it comes after all that
 	ids     map[string]string // original id of the pending calls -> mapped id
 	used    map[string]bool   // all mapped ids
 }
@@ -113,16 +114,15 @@ func (h *historian) add(m *Message) {
 	if len(content) == 0 {
 		return
 	}
+	said := Message{Role: RoleUser, Content: content, Time: m.Time}
+	if m.Role == RoleSystem && h.t.SystemInline {
+		said.Role = RoleSystem
+	}
 	if len(h.pending) > 0 {
-		// What was said while tools ran comes after all their results.
-		h.after = append(h.after, content...)
+		h.later = append(h.later, said)
 		return
 	}
-	role := RoleUser
-	if m.Role == RoleSystem && h.t.SystemInline {
-		role = RoleSystem
-	}
-	h.out = append(h.out, Message{Role: role, Content: content, Time: m.Time})
+	h.out = append(h.out, said)
 }
 
 // input cleans the content of a message the model reads.
@@ -369,7 +369,8 @@ func (h *historian) settle() {
 	if len(h.after) > 0 {
 		h.out = append(h.out, Message{Role: RoleUser, Content: h.after})
 	}
-	h.pending, h.results, h.after, h.answers = nil, nil, nil, nil
+	h.out = append(h.out, h.later...)
+	h.pending, h.results, h.after, h.later, h.answers = nil, nil, nil, nil, nil
 }
 
 // Merge joins neighbouring messages of the same role, user with user and
