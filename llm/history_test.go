@@ -24,7 +24,9 @@ func foreign(blocks ...llm.Block) llm.Message {
 	return llm.Message{Role: llm.RoleAssistant, API: llm.APIGoogle, Provider: "google", Model: "gemini", Content: blocks}
 }
 
-func call(id string) llm.ToolCall { return llm.ToolCall{ID: id, Name: "read", Arguments: `{"path":"a"}`} }
+func call(id string) llm.ToolCall {
+	return llm.ToolCall{ID: id, Name: "read", Arguments: `{"path":"a"}`}
+}
 
 func result(id, text string) llm.Message {
 	return llm.Message{Role: llm.RoleToolResult, ToolCallID: id, ToolName: "read", Content: []llm.Block{llm.Text{Text: text}}}

@@ -1,0 +1,113 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/burin-dev/burin/internal/customize/config"
+)
+
+func TestFindPaths(t *testing.T) {
+	home := t.TempDir()
+	dot := filepath.Join(home, ".burin")
+	tests := []struct {
+		name   string
+		env    map[string]string
+		exists bool
+		want   config.Paths
+	}{
+		{"plain", nil, false, config.Paths{Config: dot, Data: dot, Cache: dot + "/cache", State: dot}},
+		{"override", map[string]string{"BURIN_HOME": "/x", "XDG_CONFIG_HOME": "/c"}, true, config.Paths{Config: "/x", Data: "/x", Cache: "/x/cache", State: "/x"}},
+		{
+			"xdg", map[string]string{"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d", "XDG_CACHE_HOME": "/k", "XDG_STATE_HOME": "relative"}, false,
+			config.Paths{Config: "/c/burin", Data: "/d/burin", Cache: "/k/burin", State: dot},
+		},
+		{"xdg data alone", map[string]string{"XDG_DATA_HOME": "/d"}, false, config.Paths{Config: dot, Data: "/d/burin", Cache: "/d/burin/cache", State: dot}},
+		{"an existing folder wins over xdg", map[string]string{"XDG_DATA_HOME": "/d"}, true, config.Paths{Config: dot, Data: dot, Cache: dot + "/cache", State: dot}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			os.Remove(dot)
+			if tt.exists {
+				if err := os.Mkdir(dot, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := config.FindPaths(func(k string) string {
+				if k == "HOME" {
+					return home
+				}
+				return tt.env[k]
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func load(t *testing.T, text string) (*config.Config, error) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "config.yml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return config.Load(dir)
+}
+
+func TestLoad(t *testing.T) {
+	c, err := load(t, `
+modelRoles:
+  default: anthropic/claude-sonnet-4-6:high
+enabledModels:
+  - openai/*
+  - path: ~/work
+    models: [anthropic/*, "google/*"]
+disabledProviders: [groq]
+defaultThinkingLevel: low
+stream: {idleTimeoutMs: -1}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &config.Config{
+		ModelRoles:           map[string]string{"default": "anthropic/claude-sonnet-4-6:high"},
+		EnabledModels:        []config.Scoped{{Values: []string{"openai/*"}}, {Paths: []string{"~/work"}, Values: []string{"anthropic/*", "google/*"}}},
+		DisabledProviders:    []config.Scoped{{Values: []string{"groq"}}},
+		DefaultThinkingLevel: "low",
+	}
+	want.Stream.IdleTimeoutMS = -1
+	if diff := cmp.Diff(want, c); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := config.Load(t.TempDir()); err != nil {
+		t.Errorf("without a file: %v", err)
+	}
+	if _, err := load(t, " \n"); err != nil {
+		t.Errorf("empty file: %v", err)
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	for in, want := range map[string]string{
+		"modelRole: {}\n":                     `config.yml:1:1: unknown field "modelRole"`,
+		"a: [\n":                              "config.yml:",
+		"modelRoles: []\n":                    "config.yml:1:13: ",
+		"defaultThinkingLevel: huge\n":        `defaultThinkingLevel: unknown thinking level "huge" (want off, minimal, low, medium, high or xhigh)`,
+		"enabledModels:\n- path: x\n":         "a scoped entry needs path",
+		"\nstream:\n  idleTimeoutMs: soon\n":  "config.yml:3:18: ",
+		"stream: {idleTimeoutMs: 1, more: 2}": `unknown field "more"`,
+	} {
+		_, err := load(t, in)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, want one line with %q", in, err, want)
+		}
+	}
+}
