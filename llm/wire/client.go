@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/net/http/httpproxy"
 )
 
 // ClientOptions shape the HTTP client that endpoints share.
@@ -19,25 +22,44 @@ type ClientOptions struct {
 	ExtraCA string
 	// ClientCert and ClientKey identify this client: paths or PEM text, both or none.
 	ClientCert, ClientKey string
+	// HTTPProxy and HTTPSProxy are URLs of proxies (http, https or socks5) for
+	// plain and encrypted connections; NoProxy lists the hosts that go without, as
+	// in the NO_PROXY variable. This machine itself always goes without.
+	HTTPProxy, HTTPSProxy, NoProxy string
 }
 
 // OptionsFromEnv reads NODE_EXTRA_CA_CERTS, CLAUDE_CODE_CLIENT_CERT and
-// CLAUDE_CODE_CLIENT_KEY.
+// CLAUDE_CODE_CLIENT_KEY, and HTTP_PROXY, HTTPS_PROXY, ALL_PROXY (where the
+// specific one is not set) and NO_PROXY in upper or lower case.
 func OptionsFromEnv(getenv func(string) string) ClientOptions {
+	first := func(names ...string) string {
+		for _, name := range names {
+			for _, n := range []string{name, strings.ToLower(name)} {
+				if v := getenv(n); v != "" {
+					return v
+				}
+			}
+		}
+		return ""
+	}
 	return ClientOptions{
 		ExtraCA:    getenv("NODE_EXTRA_CA_CERTS"),
 		ClientCert: getenv("CLAUDE_CODE_CLIENT_CERT"),
 		ClientKey:  getenv("CLAUDE_CODE_CLIENT_KEY"),
+		HTTPProxy:  first("HTTP_PROXY", "ALL_PROXY"),
+		HTTPSProxy: first("HTTPS_PROXY", "ALL_PROXY"),
+		NoProxy:    first("NO_PROXY"),
 	}
 }
 
 // NewClient makes an HTTP client for streams: connections are kept and used
-// again, proxies come from HTTPS_PROXY, HTTP_PROXY and NO_PROXY, connecting and
-// the TLS handshake are limited to 30 and 15 seconds, the exchange as a whole
-// is not. Redirects are not followed, so that no key travels to another host.
+// again, connecting and the TLS handshake are limited to 30 and 15 seconds, the
+// exchange as a whole is not. Redirects are not followed, so that no key travels to another host.
 func NewClient(o ClientOptions) (*http.Client, error) {
+	proxies := httpproxy.Config{HTTPProxy: o.HTTPProxy, HTTPSProxy: o.HTTPSProxy, NoProxy: o.NoProxy}
+	proxy := proxies.ProxyFunc()
 	t := &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
+		Proxy:                 func(r *http.Request) (*url.URL, error) { return proxy(r.URL) },
 		DialContext:           (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2:     true,
 		TLSHandshakeTimeout:   15 * time.Second,
@@ -102,9 +124,10 @@ func sourceName(s string) string {
 	return s
 }
 
-// DefaultClient is the client of endpoints that name none, with the defaults of
-// [NewClient]. It is shared so that connections are.
+// DefaultClient is the client of endpoints that name none, with the proxies of
+// the environment. It is shared so that connections are.
 var DefaultClient = sync.OnceValue(func() *http.Client {
-	c, _ := NewClient(ClientOptions{}) // cannot fail without certificates
+	o := OptionsFromEnv(os.Getenv)
+	c, _ := NewClient(ClientOptions{HTTPProxy: o.HTTPProxy, HTTPSProxy: o.HTTPSProxy, NoProxy: o.NoProxy}) // cannot fail without certificates
 	return c
 })

@@ -82,6 +82,42 @@ func TestClientOptionErrors(t *testing.T) {
 	}
 }
 
+func TestClientProxy(t *testing.T) {
+	asked := make(chan string, 4)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked <- r.Method + " " + r.RequestURI }))
+	defer proxy.Close()
+	for name, tt := range map[string]struct {
+		env  map[string]string
+		url  string
+		want string
+	}{
+		"http":            {map[string]string{"HTTP_PROXY": proxy.URL}, "http://model.example/v1", "GET http://model.example/v1"},
+		"https":           {map[string]string{"https_proxy": proxy.URL}, "https://model.example/v1", "CONNECT model.example:443"},
+		"all":             {map[string]string{"ALL_PROXY": proxy.URL}, "https://model.example/v1", "CONNECT model.example:443"},
+		"none for a host": {map[string]string{"ALL_PROXY": proxy.URL, "NO_PROXY": "model.invalid"}, "http://model.invalid/", ""},
+		"none for itself": {map[string]string{"ALL_PROXY": proxy.URL}, "http://127.0.0.1:1/", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := wire.NewClient(wire.OptionsFromEnv(func(k string) string { return tt.env[k] }))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.CloseIdleConnections()
+			if resp, err := c.Get(tt.url); err == nil {
+				resp.Body.Close()
+			}
+			got := ""
+			select {
+			case got = <-asked:
+			default:
+			}
+			if got != tt.want {
+				t.Errorf("the proxy was asked for %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 func selfSigned(t *testing.T) (cert, key []byte) {
 	t.Helper()
 	priv, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
