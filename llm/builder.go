@@ -69,6 +69,10 @@ func (b *Builder) Start() {
 	}
 	b.started = true
 	head := b.msg
+	if head.Usage != nil {
+		usage := *head.Usage // the builder goes on counting in its own
+		head.Usage = &usage
+	}
 	b.emit(Event{Type: EventStart, Message: &head})
 }
 

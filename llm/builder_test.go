@@ -141,6 +141,20 @@ func TestBuilderFailKeepsWhatCame(t *testing.T) {
 	}
 }
 
+// The message of the start event belongs to the reader.
+func TestBuilderStartIsNotChangedLater(t *testing.T) {
+	b := llm.NewBuilder(llm.Message{})
+	b.Usage().Input = 7
+	b.Start()
+	start, _ := b.Next()
+	b.Usage().Output = 9
+	b.CloseBlock(b.OpenText())
+	b.Done(llm.StopEnd)
+	if *start.Message.Usage != (llm.Usage{Input: 7}) || len(start.Message.Content) != 0 {
+		t.Errorf("the start changed to %+v", start.Message)
+	}
+}
+
 func TestBuilderStopReasonFollowsTheCalls(t *testing.T) {
 	for _, tt := range []struct {
 		call      bool

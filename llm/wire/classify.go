@@ -59,7 +59,8 @@ func Sort(status int, code, message string) *llm.Error {
 		e.Kind = llm.ErrUsageLimit
 	case status == 429, in(lowCode, "rate_limit", "too_many_requests", "throttlingexception", "resource_exhausted"):
 		e.Kind = llm.ErrRateLimit
-	case in(lowCode, "content_filter", "content_policy", "content_policy_violation", "responsibleaipolicyviolation", "safety", "prohibited_content"):
+	case in(lowCode, "content_filter", "content_policy", "content_policy_violation", "responsibleaipolicyviolation", "safety", "prohibited_content"),
+		in(low, "content filtering policy"):
 		e.Kind = llm.ErrContentFilter
 	case status == 401, status == 403, status == 407,
 		in(lowCode, "authentication_error", "invalid_api_key", "permission_error", "permission_denied", "unauthenticated", "accessdenied", "unrecognizedclient", "expiredtoken", "invalid_grant"),

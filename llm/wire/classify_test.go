@@ -31,6 +31,7 @@ func TestClassify(t *testing.T) {
 		{"openai quota", 429, nil, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, llm.ErrUsageLimit, 0, ""},
 		{"openai tokens per minute", 429, nil, `{"error":{"message":"Rate limit reached: too many tokens. Please try again in 1.5s.","code":"rate_limit_exceeded"}}`, llm.ErrRateLimit, 1500 * time.Millisecond, ""},
 		{"openai filter", 400, nil, `{"error":{"message":"filtered","code":"content_filter"}}`, llm.ErrContentFilter, 0, "filtered"},
+		{"anthropic filter", 400, nil, `{"error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}`, llm.ErrContentFilter, 0, ""},
 		{"plan limit with reset", 429, nil, `{"error":{"type":"usage_limit_reached","message":"limit","resets_in_seconds":90}}`, llm.ErrUsageLimit, 90 * time.Second, "limit"},
 		{"google key", 400, nil, `{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}`, llm.ErrAuth, 0, ""},
 		{"google rate with delay", 429, nil, `{"error":{"code":429,"message":"Resource exhausted","status":"RESOURCE_EXHAUSTED","details":[{"@type":"x"},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"18s"}]}}`, llm.ErrRateLimit, 18 * time.Second, ""},
