@@ -48,6 +48,9 @@ type SSE struct {
 	sawCR bool // the last line ended in CR: skip an LF that follows
 }
 
+// mark is the byte order mark in UTF-8.
+const mark = "\xEF\xBB\xBF"
+
 // NewSSE reads server-sent events from r.
 func NewSSE(r io.Reader) *SSE { return &SSE{r: bufio.NewReaderSize(r, 16<<10)} }
 
@@ -111,9 +114,10 @@ func (s *SSE) readLine() ([]byte, error) {
 		}
 		if !s.begun {
 			s.begun = true
-			// Servers send the mark in one piece with what follows.
-			if bytes.HasPrefix(buf, []byte("\xEF\xBB\xBF")) {
-				s.discard(3)
+			if buf[0] == mark[0] { // no field begins so: wait for the rest of the mark
+				if head, _ := s.r.Peek(len(mark)); string(head) == mark {
+					s.discard(len(mark))
+				}
 				continue
 			}
 		}
