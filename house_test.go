@@ -63,7 +63,7 @@ var layers = map[string][]string{
 	"internal/mode/demo":      {"internal/mode/print", "internal/model/...", "internal/customize/...", "llm/..."},
 	"internal/model":          {"llm/..."},
 	"internal/model/connect":  {"internal/model/catalog", "internal/model/credential", "llm/..."},
-	"internal/customize":      {"llm"},
+	"internal/customize":      {"internal/model/catalog", "internal/model/credential/oauth", "llm"},
 	"llm":                     {},
 	"llm/wire":                {"llm"},
 	"llm/schema":              {},

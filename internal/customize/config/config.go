@@ -13,11 +13,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/internal/model/credential/oauth"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -27,9 +28,9 @@ type Config struct {
 	// commit, task, or any other) to a model selector.
 	ModelRoles map[string]string `yaml:"modelRoles"`
 	// EnabledModels limits selection to models that match; empty = all.
-	EnabledModels []Scoped `yaml:"enabledModels"`
+	EnabledModels catalog.ScopedList `yaml:"enabledModels"`
 	// DisabledProviders are never used.
-	DisabledProviders []Scoped `yaml:"disabledProviders"`
+	DisabledProviders catalog.ScopedList `yaml:"disabledProviders"`
 	// ModelProviderOrder says whose variant of a model is preferred.
 	ModelProviderOrder []string `yaml:"modelProviderOrder"`
 	// DefaultThinkingLevel is used where neither flag nor selector says one.
@@ -40,49 +41,9 @@ type Config struct {
 		FirstEventTimeoutMS int `yaml:"firstEventTimeoutMs"`
 		IdleTimeoutMS       int `yaml:"idleTimeoutMs"`
 	} `yaml:"stream"`
-	// OAuth adds logins, by provider id. It is read by the credential room.
-	OAuth map[string]map[string]any `yaml:"oauth"`
-}
-
-// Scoped is a value that may apply in some folders only: either a plain string,
-// or a mapping of one of path, paths, pathPrefix, pathPrefixes to folders and
-// one of models, providers, values to a list.
-type Scoped struct {
-	Paths  []string // empty = everywhere; "~" stands for the home directory
-	Values []string
-}
-
-// UnmarshalYAML reads either form.
-func (s *Scoped) UnmarshalYAML(unmarshal func(any) error) error {
-	var plain string
-	if err := unmarshal(&plain); err == nil {
-		*s = Scoped{Values: []string{plain}}
-		return nil
-	}
-	var m struct {
-		Path         string   `yaml:"path"`
-		Paths        []string `yaml:"paths"`
-		PathPrefix   string   `yaml:"pathPrefix"`
-		PathPrefixes []string `yaml:"pathPrefixes"`
-		Models       []string `yaml:"models"`
-		Providers    []string `yaml:"providers"`
-		Values       []string `yaml:"values"`
-	}
-	if err := unmarshal(&m); err != nil {
-		return err
-	}
-	paths := slices.Concat(m.Paths, m.PathPrefixes)
-	for _, p := range []string{m.Path, m.PathPrefix} {
-		if p != "" {
-			paths = append(paths, p)
-		}
-	}
-	values := slices.Concat(m.Models, m.Providers, m.Values)
-	if len(paths) == 0 || len(values) == 0 {
-		return errors.New("a scoped entry needs path (or paths, pathPrefix, pathPrefixes) and models, providers or values")
-	}
-	*s = Scoped{Paths: paths, Values: values}
-	return nil
+	// OAuth adds logins, by provider id, for vendors that gave the user a client
+	// of their own.
+	OAuth map[string]oauth.Provider `yaml:"oauth"`
 }
 
 // Load reads config.yml in dir.
@@ -106,6 +67,13 @@ func Load(dir string) (*Config, error) {
 		if _, err := llm.ParseLevel(string(c.DefaultThinkingLevel)); err != nil {
 			return nil, fmt.Errorf("%s: defaultThinkingLevel: %w", path, err)
 		}
+	}
+	for id, p := range c.OAuth {
+		p.ID = id
+		if err := p.Validate(); err != nil {
+			return nil, fmt.Errorf("%s: oauth: %s: %w", path, id, err)
+		}
+		c.OAuth[id] = p
 	}
 	return c, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/model/catalog"
 )
 
 func TestFindPaths(t *testing.T) {
@@ -79,8 +80,8 @@ stream: {idleTimeoutMs: -1}
 	}
 	want := &config.Config{
 		ModelRoles:           map[string]string{"default": "anthropic/claude-sonnet-4-6:high"},
-		EnabledModels:        []config.Scoped{{Values: []string{"openai/*"}}, {Paths: []string{"~/work"}, Values: []string{"anthropic/*", "google/*"}}},
-		DisabledProviders:    []config.Scoped{{Values: []string{"groq"}}},
+		EnabledModels:        catalog.ScopedList{{Values: []string{"openai/*"}}, {Paths: []string{"~/work"}, Values: []string{"anthropic/*", "google/*"}}},
+		DisabledProviders:    catalog.ScopedList{{Values: []string{"groq"}}},
 		DefaultThinkingLevel: "low",
 	}
 	want.Stream.IdleTimeoutMS = -1
@@ -101,9 +102,10 @@ func TestLoadErrors(t *testing.T) {
 		"a: [\n":                              "config.yml:",
 		"modelRoles: []\n":                    "config.yml:1:13: ",
 		"defaultThinkingLevel: huge\n":        `defaultThinkingLevel: unknown thinking level "huge" (want off, minimal, low, medium, high or xhigh)`,
-		"enabledModels:\n- path: x\n":         "a scoped entry needs path",
+		"enabledModels:\n- path: x\n":         "config.yml:",
 		"\nstream:\n  idleTimeoutMs: soon\n":  "config.yml:3:18: ",
 		"stream: {idleTimeoutMs: 1, more: 2}": `unknown field "more"`,
+		"oauth: {acme: {authUrl: nonsense}}":  "oauth: acme: ",
 	} {
 		_, err := load(t, in)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

@@ -1,0 +1,61 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+)
+
+// canonicalID is the official id under which a model is grouped with the same
+// model of other providers: what models.yml says, else the id itself if it is
+// official, else the official id it is a gateway's form of, else its own id.
+// ok is false for models that models.yml keeps out of groups.
+func (r *Registry) canonicalID(m *Model, ref *reference) (id string, ok bool) {
+	if to, stated := r.config.Equivalence.Overrides[modelRef(m.Ref())]; stated {
+		return to, true
+	}
+	if slices.Contains(r.config.Equivalence.Exclude, modelRef(m.Ref())) {
+		return "", false
+	}
+	for _, form := range officialForms(m.ID) {
+		if v := ref.official[form]; v != nil {
+			return v.ID, true
+		}
+	}
+	return m.ID, true
+}
+
+// Canonical is the official id of the model's group, or "" if it has none.
+func (r *Registry) Canonical(m *Model) string {
+	ix := r.indexed()
+	if own, ok := ix.byRef[m.Ref()]; ok {
+		return ix.canonOf[own]
+	}
+	id, _ := r.canonicalID(m, ix.reference)
+	return id
+}
+
+// Variants lists the models of a canonical id in the order in which they are
+// preferred: those that can be used first, then by the place of the provider.
+func (r *Registry) Variants(canonical string) []*Model {
+	return r.preferred(r.indexed().canonical[canonical])
+}
+
+// preferred sorts models that stand for the same thing.
+func (r *Registry) preferred(models []*Model) []*Model {
+	out := slices.Clone(models)
+	usable := map[*Model]bool{}
+	for _, m := range out {
+		usable[m] = r.Available(m)
+	}
+	rank := r.indexed().rank
+	slices.SortStableFunc(out, func(a, b *Model) int {
+		if usable[a] != usable[b] {
+			if usable[a] {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(place(rank, a.Provider), place(rank, b.Provider))
+	})
+	return out
+}

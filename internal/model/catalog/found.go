@@ -1,0 +1,202 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/burin-dev/burin/llm"
+)
+
+// discoveries is what servers said, by provider; the content of the cache file.
+type discoveries struct {
+	Providers map[string]*server `json:"providers"`
+}
+
+type server struct {
+	BaseURL string       `json:"baseUrl"` // asked there; what another address has is another matter
+	Time    time.Time    `json:"time"`
+	Models  []foundModel `json:"models"`
+}
+
+// foundModel is what a server says of a model. Zero is "does not say".
+type foundModel struct {
+	ID       string      `json:"id"`
+	Name     string      `json:"name,omitempty"`
+	Context  int         `json:"context,omitempty"`
+	Output   int         `json:"output,omitempty"`
+	Image    bool        `json:"image,omitempty"`
+	Thinking bool        `json:"thinking,omitempty"`
+	Free     bool        `json:"free,omitempty"` // runs on the user's own machine
+	Price    *foundPrice `json:"price,omitempty"`
+}
+
+// foundPrice is in dollars per million tokens.
+type foundPrice struct {
+	Input      *float64 `json:"input,omitempty"`
+	Output     *float64 `json:"output,omitempty"`
+	CacheRead  *float64 `json:"cacheRead,omitempty"`
+	CacheWrite *float64 `json:"cacheWrite,omitempty"`
+}
+
+const discoveredFile = "discovered.json"
+
+// found is what servers have said so far; the cache is read on first use.
+func (r *Registry) found() *discoveries {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.discovered != nil {
+		return r.discovered
+	}
+	d := &discoveries{}
+	if file := cacheFile(r.opt.Cache, discoveredFile); file != "" {
+		if text, err := os.ReadFile(file); err == nil && json.Unmarshal(text, d) != nil {
+			d = &discoveries{} // a torn cache is no cache
+		}
+	}
+	for id, s := range d.Providers {
+		if s == nil || !r.current(id, s) {
+			delete(d.Providers, id)
+		}
+	}
+	r.discovered = d
+	return d
+}
+
+// current says whether the server was asked where the provider is now.
+func (r *Registry) current(provider string, s *server) bool {
+	t, err := r.target(provider)
+	return err == nil && t.baseURL == s.BaseURL
+}
+
+// Discovered is when the provider was last asked for its models; zero if never.
+func (r *Registry) Discovered(provider string) time.Time {
+	if s := r.found().Providers[provider]; s != nil {
+		return s.Time
+	}
+	return time.Time{}
+}
+
+func (d *discoveries) model(provider, id string) (foundModel, bool) {
+	if s := d.Providers[provider]; s != nil {
+		for _, m := range s.Models {
+			if m.ID == id {
+				return m, true
+			}
+		}
+	}
+	return foundModel{}, false
+}
+
+// remember takes over what servers said and writes the cache. A failure to
+// write costs the next start a question, no more.
+func (r *Registry) remember(found map[string]*server) error {
+	old := r.found()
+	r.mu.Lock()
+	all := &discoveries{Providers: merged(old.Providers, found)}
+	r.discovered, r.index = all, nil
+	r.mu.Unlock()
+	file := cacheFile(r.opt.Cache, discoveredFile)
+	if file == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(all, "", " ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return writeFile(file, text)
+}
+
+// writeFile replaces a file of the cache as a whole.
+func writeFile(file string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("make the cache: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
+	if err != nil {
+		return fmt.Errorf("write the cache: %w", err)
+	}
+	_, err = f.Write(text)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("write the cache: %w", err)
+	}
+	return nil
+}
+
+// refresh lays what the server says over a model that was known already. Only
+// what changes often is taken: the window and the price.
+func (f foundModel) refresh(m *Model) {
+	if f.Context > 0 {
+		m.ContextWindow = f.Context
+	}
+	if p := f.price(); p.Known() {
+		if !p.CacheRead.Known() {
+			p.CacheRead = m.Price.CacheRead
+		}
+		if !p.CacheWrite.Known() {
+			p.CacheWrite = m.Price.CacheWrite
+		}
+		m.Price = p
+	}
+}
+
+func (f foundModel) price() llm.Price {
+	if f.Free {
+		return free()
+	}
+	var p llm.Price
+	if f.Price == nil {
+		return p
+	}
+	for _, x := range []struct {
+		to   *llm.Rate
+		from *float64
+	}{
+		{&p.Input, f.Price.Input},
+		{&p.Output, f.Price.Output},
+		{&p.CacheRead, f.Price.CacheRead},
+		{&p.CacheWrite, f.Price.CacheWrite},
+	} {
+		if x.from != nil && *x.from >= 0 {
+			*x.to = llm.PerMillion(math.Round(*x.from*1e6) / 1e6) // 3e-06 dollars a token are 3 a million, not 2.9999…
+		}
+	}
+	return p
+}
+
+// fromServer makes a model that only its server lists.
+func (r *Registry) fromServer(provider string, f foundModel, ref func(string) (*Model, bool)) *Model {
+	m := Model{Origin: OriginDiscovered}
+	m.Provider, m.ID, m.Name = provider, f.ID, f.Name
+	m.ContextWindow, m.MaxOutput, m.Price = f.Context, f.Output, f.price()
+	m.Input = commonInput["text"]
+	if f.Image {
+		m.Input = commonInput["text,image"]
+	}
+	if t, err := r.target(provider); err == nil {
+		m.API = t.api
+		r.table.connect(&m)
+		m.BaseURL, m.Auth, m.APIKeyEnv, m.Discovery = t.baseURL, t.auth, t.keyEnv, t.kind
+		if t.kind != "" {
+			m.BaseURL = openAIBase(m.BaseURL)
+		}
+	}
+	if f.Thinking {
+		m.Thinking = llm.ThinkingSupport{Mode: modeFor(m.API)}
+	}
+	borrow(&m, ref)
+	if m.Name == "" {
+		m.Name = m.ID
+	}
+	return &m
+}

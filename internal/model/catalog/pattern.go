@@ -1,0 +1,98 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/burin-dev/burin/llm"
+)
+
+// Match lists the models that patterns name, as in enabledModels and --models:
+// a canonical id stands for all its variants, provider/id for that model, a
+// pattern with "*" or "?" for all models whose id or provider/id fits, and
+// anything else for what [Registry.Resolve] makes of it. ":level" may follow
+// each. Models of disabled providers are left out, and no model comes twice.
+// Patterns that fit nothing are returned beside the models.
+func (r *Registry) Match(patterns []string) (choices []Choice, unmatched []string) {
+	seen := map[string]bool{}
+	for _, p := range patterns {
+		found := r.match(strings.TrimSpace(p))
+		if len(found) == 0 {
+			unmatched = append(unmatched, p)
+		}
+		for _, c := range found {
+			if !seen[c.Model.Ref()] {
+				seen[c.Model.Ref()] = true
+				choices = append(choices, c)
+			}
+		}
+	}
+	return choices, unmatched
+}
+
+func (r *Registry) match(pattern string) []Choice {
+	forms := []struct {
+		text  string
+		level llm.Level
+	}{{pattern, ""}}
+	if rest, suffix := cutSuffix(pattern); suffix != "" {
+		if level, err := llm.ParseLevel(suffix); err == nil {
+			forms = append(forms, struct {
+				text  string
+				level llm.Level
+			}{rest, level})
+		}
+	}
+	for _, f := range forms {
+		if models := r.matchModels(f.text); len(models) > 0 {
+			var out []Choice
+			for _, m := range models {
+				out = append(out, Choice{Model: m, Level: f.level})
+			}
+			return out
+		}
+	}
+	if c, err := r.Resolve(pattern); err == nil && !strings.ContainsAny(pattern, "*?") {
+		return []Choice{c}
+	}
+	return nil
+}
+
+func (r *Registry) matchModels(pattern string) []*Model {
+	if strings.ContainsAny(pattern, "*?") {
+		p := strings.ToLower(pattern)
+		provider, _, _ := strings.Cut(pattern, "/")
+		named := r.Knows(provider) // openai/* is that provider's, not what a gateway files under openai/
+		return slices.DeleteFunc(slices.Clone(r.All()), func(m *Model) bool {
+			return r.disabled[m.Provider] || !glob(p, strings.ToLower(m.Ref())) && (named || !glob(p, strings.ToLower(m.ID)))
+		})
+	}
+	if provider, id, ok := llm.SplitRef(pattern); ok {
+		if m, ok := r.Lookup(provider, id); ok {
+			return r.enabled([]*Model{m})
+		}
+	}
+	return r.enabled(r.Variants(pattern))
+}
+
+// glob matches "*" with any text, slashes too, and "?" with any one byte.
+func glob(pattern, s string) bool {
+	star, mark := -1, 0
+	i := 0
+	for j := 0; j < len(s); {
+		switch {
+		case i < len(pattern) && (pattern[i] == '?' || pattern[i] == s[j]) && pattern[i] != '*':
+			i++
+			j++
+		case i < len(pattern) && pattern[i] == '*':
+			star, mark = i, j
+			i++
+		case star >= 0:
+			mark++
+			i, j = star+1, mark
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[i:], "*") == ""
+}

@@ -1,0 +1,177 @@
+package catalog_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/llm"
+)
+
+func TestRoles(t *testing.T) {
+	o := catalog.Options{
+		Roles: map[string]string{
+			"default": "anthropic/claude-opus-4-6:high",
+			"slow":    "pi/default:xhigh",
+			"plan":    "slow",
+			"commit":  "burin/plan:low",
+			"smol":    "anthropic/claude-haiku-4-5",
+			"oracle":  "openai/gpt-5.2:medium",
+		},
+		RoleFlags: map[string]string{"vision": "google/gemini-2.5-pro"},
+		Getenv:    env("PI_SMOL_MODEL", "openai/gpt-5-nano", "BURIN_PLAN_MODEL", ""),
+	}
+	r := open(t, o)
+	tests := []struct{ role, want, level string }{
+		{"default", "anthropic/claude-opus-4-6", "high"},
+		{"slow", "anthropic/claude-opus-4-6", "xhigh"},    // its own suffix wins
+		{"plan", "anthropic/claude-opus-4-6", "xhigh"},    // inherited
+		{"commit", "anthropic/claude-opus-4-6", "low"},    // the outermost suffix wins
+		{"smol", "openai/gpt-5-nano", ""},                 // the environment wins over the settings
+		{"vision", "google/gemini-2.5-pro", ""},           // a flag
+		{"designer", "anthropic/claude-opus-4-6", "high"}, // not set: as default
+		{"oracle", "openai/gpt-5.2", "medium"},            // the user's own
+	}
+	for _, tt := range tests {
+		c, err := r.Role(tt.role)
+		if err != nil {
+			t.Errorf("%s: %v", tt.role, err)
+			continue
+		}
+		if c.Model.Ref() != tt.want || string(c.Level) != tt.level {
+			t.Errorf("%s: %s %q, want %s %q", tt.role, c.Model.Ref(), c.Level, tt.want, tt.level)
+		}
+	}
+	c, err := r.Resolve("pi/commit:medium")
+	if err != nil || c.Model.Ref() != "anthropic/claude-opus-4-6" || c.Level != llm.LevelMedium {
+		t.Errorf("alias with level: %+v %v", c, err)
+	}
+}
+
+func TestRoleErrors(t *testing.T) {
+	r := open(t, catalog.Options{Roles: map[string]string{
+		"slow": "pi/plan", "plan": "pi/task:high", "task": "slow", "smol": "smol", "commit": "anthropic/claude-nothing",
+	}})
+	for role, want := range map[string]string{
+		"slow":   "the model roles form a circle: slow → plan → task → slow",
+		"smol":   "the model roles form a circle: smol → smol",
+		"commit": `role commit (modelRoles): no model "anthropic/claude-nothing"`,
+		"defalt": `no role "defalt" (did you mean "default"?)`,
+	} {
+		_, err := r.Role(role)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", role, err, want)
+		}
+	}
+}
+
+func TestInitial(t *testing.T) {
+	tests := []struct {
+		name string
+		o    catalog.Options
+		wish catalog.Wish
+		want string
+	}{
+		{"asked for", catalog.Options{Roles: map[string]string{"default": "openai/o3"}}, catalog.Wish{Selector: "openai/gpt-5"}, "openai/gpt-5"},
+		{
+			"first usable of the list", catalog.Options{Available: only("openai"), Roles: map[string]string{"default": "openai/o3"}},
+			catalog.Wish{Models: []string{"anthropic/*", "openai/gpt-5-mini", "openai/gpt-5"}}, "openai/gpt-5-mini",
+		},
+		{
+			"list of the settings", catalog.Options{Enabled: catalog.ScopedList{{Values: []string{"google/gemini-2.5-pro"}}}, Roles: map[string]string{"default": "openai/o3"}},
+			catalog.Wish{}, "google/gemini-2.5-pro",
+		},
+		{
+			"resuming passes the list", catalog.Options{Enabled: catalog.ScopedList{{Values: []string{"google/gemini-2.5-pro"}}}, Roles: map[string]string{"default": "openai/o3"}},
+			catalog.Wish{Resuming: true}, "openai/o3",
+		},
+		{"environment", catalog.Options{Getenv: env("BURIN_MODEL", "xai/grok-4.3"), Roles: map[string]string{"default": "openai/o3"}}, catalog.Wish{}, "xai/grok-4.3"},
+		{"default of the provider there is", catalog.Options{Available: only("openrouter", "groq")}, catalog.Wish{}, "openrouter/anthropic/claude-sonnet-4.6"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := open(t, tt.o).Initial(tt.wish)
+			if err != nil || c.Model.Ref() != tt.want {
+				t.Errorf("got %v %v, want %s", c.Model, err, tt.want)
+			}
+		})
+	}
+	if _, err := open(t, catalog.Options{Available: only()}).Initial(catalog.Wish{}); !errors.Is(err, catalog.ErrNoModel) {
+		t.Errorf("without credentials: %v", err)
+	}
+}
+
+// Every provider that is built in has a default model, and it is in the table.
+func TestDefaultModels(t *testing.T) {
+	vars := env("CLOUDFLARE_ACCOUNT_ID", "a", "CLOUDFLARE_GATEWAY_ID", "b")
+	for _, p := range open(t, catalog.Options{}).Providers() {
+		c, err := open(t, catalog.Options{Available: only(p), Getenv: vars}).Initial(catalog.Wish{})
+		if err != nil || c.Model.Provider != p || !strings.HasPrefix(c.Note, "the default model of") {
+			t.Errorf("%s: %+v %v", p, c, err)
+		}
+	}
+}
+
+func TestScopedList(t *testing.T) {
+	var l catalog.ScopedList
+	text := `
+- everywhere
+- path: ~/work
+  models: [m1, m2]
+- pathPrefixes: [/srv/a, /srv/b]
+  values: v
+- paths: ["~"]
+  providers: [p, everywhere]
+`
+	if err := yaml.Unmarshal([]byte(text), &l); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string][]string{
+		"/home/ann/work":      {"everywhere", "m1", "m2", "p"},
+		"/home/ann/work/deep": {"everywhere", "m1", "m2", "p"},
+		"/home/ann/workshop":  {"everywhere", "p"},
+		"/home/annabel":       {"everywhere"},
+		"/srv/b/c":            {"everywhere", "v"},
+		"/srv":                {"everywhere"},
+		"":                    {"everywhere"},
+	} {
+		if d := cmp.Diff(want, l.For(dir, "/home/ann")); d != "" {
+			t.Errorf("%s: %s", dir, d)
+		}
+	}
+	for _, bad := range []string{"- path: x", "- values: [x]", "- {path: x, valeus: [y]}", "- {path: [1], values: [y]}", "- [x]"} {
+		if err := yaml.Unmarshal([]byte(bad), &l); err == nil {
+			t.Errorf("%s was taken", bad)
+		}
+	}
+}
+
+func TestPromotion(t *testing.T) {
+	r := open(t, catalog.Options{Available: only("anthropic", "openai")})
+	for ref, want := range map[string]string{
+		"anthropic/claude-sonnet-4-5": "anthropic/claude-sonnet-4-6", // the same family is nearest
+		"openai/gpt-5.3-codex-spark":  "openai/gpt-5.3-codex",
+	} {
+		m, ok := r.Promotion(lookup(t, r, ref))
+		if ref == "anthropic/claude-sonnet-4-5" {
+			if !ok || !strings.Contains(m.ID, "sonnet") || m.ContextWindow <= 200000 {
+				t.Errorf("%s: %v", ref, m)
+			}
+			continue
+		}
+		if !ok || m.Ref() != want {
+			t.Errorf("%s: %v, want %s", ref, m, want)
+		}
+	}
+	if m, ok := r.Promotion(lookup(t, r, "anthropic/claude-opus-5")); ok {
+		t.Errorf("nothing is larger than 1M, got %s", m.Ref())
+	}
+	none := open(t, catalog.Options{Available: only("xai")})
+	if m, ok := none.Promotion(lookup(t, none, "openai/gpt-5.3-codex-spark")); ok {
+		t.Errorf("without credentials, got %s", m.Ref())
+	}
+}
