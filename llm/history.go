@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -61,7 +62,8 @@ const (
 // Legal makes any history one that the target accepts, changing as little as
 // possible and never the messages given. It promises of what it returns:
 //
-//   - The first message is a user message and there is at least one.
+//   - The first message that is not a system message is a user message, and
+//     there is at least one.
 //   - Each tool result answers a call of the assistant message before it. Every
 //     call is answered, in the order of the calls, before anything else is said;
 //     results that answer nothing become user text.
@@ -82,8 +84,12 @@ func Legal(history []Message, t Target) []Message {
 		h.add(&history[i])
 	}
 	h.settle()
-	if len(h.out) == 0 || h.out[0].Role == RoleAssistant {
-		h.out = append([]Message{UserText(continuePrompt)}, h.out...)
+	first := 0
+	for first < len(h.out) && h.out[first].Role == RoleSystem {
+		first++
+	}
+	if first == len(h.out) || h.out[first].Role == RoleAssistant {
+		h.out = slices.Insert(h.out, first, UserText(continuePrompt))
 	}
 	return h.out
 }
@@ -115,7 +121,7 @@ func (h *historian) add(m *Message) {
 		return
 	}
 	said := Message{Role: RoleUser, Content: content, Time: m.Time}
-	if m.Role == RoleSystem && h.t.SystemInline {
+	if m.Role == RoleSystem && h.t.SystemInline && onlyText(content) {
 		said.Role = RoleSystem
 	}
 	if len(h.pending) > 0 {
@@ -123,6 +129,17 @@ func (h *historian) add(m *Message) {
 		return
 	}
 	h.out = append(h.out, said)
+}
+
+// onlyText says whether blocks hold nothing but text. No vendor takes anything
+// else in a system message.
+func onlyText(blocks []Block) bool {
+	for _, b := range blocks {
+		if _, ok := b.(Text); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // input cleans the content of a message the model reads.

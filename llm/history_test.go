@@ -161,6 +161,18 @@ func TestLegal(t *testing.T) {
 			func(t *llm.Target) { t.SystemInline = true },
 			[]string{"system s", "user u"},
 		},
+		{
+			"only system, then an answer",
+			[]llm.Message{{Role: llm.RoleSystem, Content: []llm.Block{llm.Text{Text: "s"}}}, own(llm.Text{Text: "hi"})},
+			func(t *llm.Target) { t.SystemInline = true },
+			[]string{"system s", "user Continue.", "assistant hi"},
+		},
+		{
+			"a system message with an image is not one",
+			[]llm.Message{{Role: llm.RoleSystem, Content: []llm.Block{llm.Image{Data: []byte("x")}}}},
+			func(t *llm.Target) { t.SystemInline = true },
+			[]string{"user [image]"},
+		},
 	}
 	newID := regexp.MustCompile(`call[0-9a-f]{16}`)
 	for _, tt := range tests {

@@ -1,3 +1,14 @@
 // Package schema turns the JSON schema of a tool's arguments into the dialect a
 // vendor accepts.
+//
+// [Strict] makes a schema one that OpenAI enforces while the model writes (its
+// "strict mode" for functions and structured outputs). Where that forces an
+// optional property to be present, the model answers null for "not given";
+// [DropNulls] takes those nulls out again. It is applied by whoever checks a
+// call against its schema, not by a codec: a codec streams the arguments as the
+// model writes them, and what it reports at the end is what it streamed.
+//
+// All functions are pure, keep the order in which properties were written (a
+// model fills them in that order, and a stable order keeps cached prompts
+// valid), and give the same bytes for the same input.
 package schema

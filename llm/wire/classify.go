@@ -51,7 +51,7 @@ func Sort(status int, code, message string) *llm.Error {
 	}
 	switch {
 	case in(lowCode, "context_length_exceeded", "model_context_window_exceeded", "request_too_large", "string_above_max_length"),
-		status != 429 && overflow.MatchString(low):
+		status != 429 && !in(lowCode, "throttl") && overflow.MatchString(low):
 		e.Kind = llm.ErrContextOverflow
 	case in(lowCode, "insufficient_quota", "usage_limit_reached", "usage_not_included", "billing_error", "insufficient_balance", "exceeded_current_quota"),
 		status == 402,

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/mode/print"
+	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/internal/model/connect"
+	"github.com/burin-dev/burin/internal/model/credential"
+	"github.com/burin-dev/burin/llm"
+)
+
+// askFlags are the flags of a prompt.
+type askFlags struct {
+	print     bool
+	mode      string
+	model     string
+	models    []string
+	thinking  string
+	baseURL   string
+	api       string
+	apiKey    string
+	system    string
+	maxTokens int
+	smol      string
+	slow      string
+	plan      string
+}
+
+func (a *askFlags) register(f *pflag.FlagSet) {
+	f.BoolVarP(&a.print, "print", "p", false, "ask, print the answer and exit; @path attaches a file")
+	f.StringVar(&a.mode, "mode", "text", "output of -p: text, or json (one event a line)")
+	f.StringVar(&a.model, "model", "", "model: provider/id, id, part of a name or role, with :level to say how hard to think")
+	f.StringSliceVar(&a.models, "models", nil, "models to choose from, first one first; patterns as in enabledModels")
+	f.StringVar(&a.thinking, "thinking", "", "how hard to think: off, minimal, low, medium, high or xhigh")
+	f.StringVar(&a.baseURL, "base-url", "", "address of the server that has the model, for one that is not configured")
+	f.StringVar(&a.api, "api", "", "wire format of --base-url; openai-completions if not given")
+	f.StringVar(&a.apiKey, "api-key", "", "key for the model's provider; other users of this machine can see it: prefer a variable")
+	f.StringVar(&a.system, "system-prompt", "", "instructions for the model")
+	f.IntVar(&a.maxTokens, "max-tokens", 0, "most tokens to answer with; 0 is the model's limit")
+	f.StringVar(&a.smol, "smol", "", "model of the role smol, for this run")
+	f.StringVar(&a.slow, "slow", "", "model of the role slow, for this run")
+	f.StringVar(&a.plan, "plan", "", "model of the role plan, for this run")
+}
+
+// roles are the roles set by flags.
+func (a *askFlags) roles() map[string]string {
+	roles := map[string]string{}
+	for role, selector := range map[string]string{catalog.RoleSmol: a.smol, catalog.RoleSlow: a.slow, catalog.RolePlan: a.plan} {
+		if selector != "" {
+			roles[role] = selector
+		}
+	}
+	return roles
+}
+
+// ask answers one prompt.
+func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
+	mode, err := print.ParseMode(a.mode)
+	if err != nil {
+		return usage("--mode: %w", err)
+	}
+	var level llm.Level
+	if a.thinking != "" {
+		if level, err = llm.ParseLevel(a.thinking); err != nil {
+			return usage("--thinking: %w", err)
+		}
+	}
+	if a.maxTokens < 0 {
+		return usage("--max-tokens: %d is less than 0", a.maxTokens)
+	}
+	prompt, err := print.Prompt(args, p.piped())
+	if errors.Is(err, print.ErrNoPrompt) {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	settings, models, err := p.open(a.roles())
+	if err != nil {
+		return err
+	}
+	defer models.Close()
+	choice, err := p.choose(ctx, models, a)
+	if err != nil {
+		return err
+	}
+	if a.apiKey != "" {
+		models.Keys.Override(choice.Model.Provider, credential.Secret(a.apiKey))
+	}
+	client, err := models.Client(choice.Model, "")
+	if err != nil {
+		return err
+	}
+	for _, l := range []llm.Level{choice.Level, settings.DefaultThinkingLevel} {
+		if level == llm.LevelDefault {
+			level = l
+		}
+	}
+	req := &llm.Request{
+		Model: &choice.Model.Model, System: a.system, Messages: []llm.Message{prompt},
+		MaxTokens: a.maxTokens, Thinking: llm.Thought{Level: level},
+	}
+	_, err = print.Run(ctx, client, req, mode, p.out)
+	return err
+}
+
+// piped is standard input if something is connected to it that can end: a pipe
+// or a file, not a terminal or a null device.
+func (p *program) piped() io.Reader {
+	info, err := p.in.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice != 0 {
+		return nil
+	}
+	return p.in
+}
+
+// open reads the settings and opens the models. A models.yml that cannot be
+// used is reported and does not stop the work.
+func (p *program) open(roles map[string]string) (*config.Config, *connect.Models, error) {
+	paths, err := config.FindPaths(p.getenv)
+	if err != nil {
+		return nil, nil, err
+	}
+	settings, err := config.Load(paths.Config)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, nil, fmt.Errorf("find the working directory: %w", err)
+	}
+	home, _ := os.UserHomeDir() // only lists with "~" need it
+	models, err := connect.Open(connect.Options{
+		ConfigDir: paths.Config, DataDir: paths.Data, CacheDir: paths.Cache, WorkDir: dir, UserHome: home,
+		ProviderOrder: settings.ModelProviderOrder, Enabled: settings.EnabledModels, Disabled: settings.DisabledProviders,
+		Roles: settings.ModelRoles, RoleFlags: roles, OAuth: settings.OAuth,
+		FirstEvent: milliseconds(settings.Stream.FirstEventTimeoutMS), Idle: milliseconds(settings.Stream.IdleTimeoutMS),
+	})
+	if err != nil {
+		fmt.Fprintf(p.err, "burin: %s; going on without it\n", oneLine(err))
+	}
+	return settings, models, nil
+}
+
+func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// choose finds the model to ask.
+func (p *program) choose(ctx context.Context, models *connect.Models, a askFlags) (catalog.Choice, error) {
+	if a.baseURL != "" {
+		return chooseAt(models, a)
+	}
+	if a.api != "" {
+		return catalog.Choice{}, usage("--api says what --base-url speaks: give both")
+	}
+	choice, err := models.Choose(ctx, catalog.Wish{Selector: a.model, Models: a.models})
+	if err == nil && choice.Note != "" {
+		fmt.Fprintf(p.err, "burin: %s\n", choice.Note)
+	}
+	return choice, err
+}
+
+// chooseAt makes the model of --base-url.
+func chooseAt(models *connect.Models, a askFlags) (catalog.Choice, error) {
+	provider, id, ok := llm.SplitRef(a.model)
+	if !ok {
+		return catalog.Choice{}, usage("--base-url needs --model provider/id; the provider may be any name, such as local")
+	}
+	var level llm.Level
+	if i := strings.LastIndexByte(id, ':'); i > 0 {
+		if l, err := llm.ParseLevel(id[i+1:]); err == nil {
+			id, level = id[:i], l
+		}
+	}
+	model, err := models.Unlisted(provider, id, llm.API(a.api), a.baseURL)
+	if err != nil {
+		return catalog.Choice{}, usageError{err}
+	}
+	return catalog.Choice{Model: model, Level: level}, nil
+}
+
+// completeAsk offers values for flags in the shell.
+func (p *program) completeAsk(root *cobra.Command) {
+	fixed := func(values ...string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return values, cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	models := func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		_, m, err := p.open(nil)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer m.Close()
+		var refs []string
+		for _, model := range m.All() {
+			if ref := model.Ref(); strings.HasPrefix(ref, typed) {
+				refs = append(refs, ref)
+			}
+		}
+		return refs, cobra.ShellCompDirectiveNoFileComp
+	}
+	levels := make([]string, 0, 6)
+	for _, l := range llm.Levels() {
+		levels = append(levels, string(l))
+	}
+	for flag, complete := range map[string]func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective){
+		"mode": fixed("text", "json"), "thinking": fixed(levels...), "model": models, "smol": models, "slow": models, "plan": models,
+	} {
+		if err := root.RegisterFlagCompletionFunc(flag, complete); err != nil {
+			panic(err) // a flag of that name is not registered: a mistake of this file
+		}
+	}
+}

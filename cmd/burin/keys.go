@@ -1,0 +1,342 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/burin-dev/burin/internal/model/connect"
+	"github.com/burin-dev/burin/internal/model/credential"
+	"github.com/burin-dev/burin/internal/model/credential/oauth"
+)
+
+// withModels runs work with the models open.
+func (p *program) withModels(work func(*connect.Models) error) error {
+	_, models, err := p.open(nil)
+	if err != nil {
+		return err
+	}
+	defer models.Close()
+	return work(models)
+}
+
+func (p *program) loginCommand() *cobra.Command {
+	var o credential.LoginOptions
+	cmd := &cobra.Command{
+		Use:   "login [provider]",
+		Short: "Log in to a provider in the browser",
+		Long: `Log in to a provider in the browser and keep the credential, sealed, on this
+machine. Without a provider it lists those that have a login. Other programs'
+logins are never borrowed.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withModels(func(m *connect.Models) error {
+				if len(args) == 0 {
+					return p.listLogins(m)
+				}
+				info, err := m.Keys.Login(cmd.Context(), args[0], o, p.loginUI())
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(p.out, "Logged in to %s. The credential has id %d; burin keys lists it.\n", info.Provider, info.ID)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&o.Device, "device", false, "type a code on another device instead of using a browser on this one")
+	cmd.Flags().StringVar(&o.Label, "label", "", "a name to tell this login from others")
+	return cmd
+}
+
+func (p *program) listLogins(m *connect.Models) error {
+	for _, id := range m.Logins() {
+		fmt.Fprintln(p.out, id)
+	}
+	fmt.Fprintln(p.err, "burin: name one of these: burin login PROVIDER; for others store a key: burin keys add PROVIDER")
+	return nil
+}
+
+func (p *program) loginUI() oauth.UI {
+	ui := oauth.UI{
+		Show: func(n oauth.Notice) {
+			if n.UserCode != "" {
+				fmt.Fprintf(p.err, "Open %s and type the code %s\n", n.URL, n.UserCode)
+				return
+			}
+			fmt.Fprintf(p.err, "Log in here; a browser should open by itself:\n\n  %s\n\n", n.URL)
+		},
+		Open: openBrowser,
+	}
+	if term.IsTerminal(int(p.in.Fd())) {
+		lines := bufio.NewReader(p.in)
+		ui.Paste = func(_ context.Context, problem string) (string, error) {
+			if problem != "" {
+				fmt.Fprintf(p.err, "That did not work: %s\n", problem)
+			}
+			fmt.Fprint(p.err, "Or paste the address the browser ended at: ")
+			return lines.ReadString('\n')
+		}
+	}
+	return ui
+}
+
+// openBrowser asks the desktop to show a page.
+func openBrowser(url string) error {
+	name, args := "xdg-open", []string{url}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", url}
+	}
+	cmd := exec.Command(name, args...)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }() // whatever becomes of the browser, the login goes on
+	return nil
+}
+
+func (p *program) logoutCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "logout provider",
+		Short: "Forget the logins of a provider",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withModels(func(m *connect.Models) error {
+				n, err := m.Keys.Logout(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if n == 0 {
+					return fmt.Errorf("there is no login of %s to forget; stored keys are removed with burin keys remove ID", args[0])
+				}
+				fmt.Fprintf(p.out, "Forgot %d login(s) of %s on this machine.\n", n, args[0])
+				return nil
+			})
+		},
+	}
+}
+
+func (p *program) keysCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "keys",
+		Short: "Show, add and remove credentials",
+		Long: `Show which credentials there are and where each comes from. Secrets are never
+shown. Stored keys are sealed with a key from the system's keyring, or from a
+file only you can read where there is none.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withModels(func(m *connect.Models) error { return p.listKeys(cmd.Context(), m) })
+		},
+	}
+	cmd.AddCommand(p.keysAddCommand(), p.keysImportCommand(),
+		p.keysIDCommand("remove", "Delete a stored credential", "Removed", (*credential.Manager).Remove),
+		p.keysIDCommand("enable", "Use a disabled or blocked credential again", "Enabled", (*credential.Manager).Enable),
+		p.keysIDCommand("disable", "Keep a credential but do not use it", "Disabled", func(m *credential.Manager, ctx context.Context, id int64) error {
+			return m.Disable(ctx, id, "disabled by hand")
+		}))
+	return cmd
+}
+
+func (p *program) listKeys(ctx context.Context, m *connect.Models) error {
+	stored, err := m.Keys.List(ctx)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	if len(stored) > 0 {
+		fmt.Fprintln(w, "ID\tPROVIDER\tKIND\tKEY\tLAST USED\tSTATE")
+	}
+	for _, c := range stored {
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", c.ID, c.Provider, kind(c), name(c), when(c.LastUsed), state(c))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	found, err := m.Keys.Available(ctx, m.Providers()...)
+	if err != nil {
+		return err
+	}
+	hasStored := func(provider string) bool {
+		return slices.ContainsFunc(stored, func(c credential.Info) bool { return c.Provider == provider })
+	}
+	others := 0
+	for _, provider := range m.Providers() {
+		source, ok := found[provider]
+		if !ok || hasStored(provider) {
+			continue
+		}
+		if others == 0 && len(stored) > 0 {
+			fmt.Fprintln(p.out)
+		}
+		others++
+		fmt.Fprintf(p.out, "%s: %s\n", provider, source)
+	}
+	if others == 0 && len(stored) == 0 {
+		fmt.Fprintln(p.err, "burin: there are no keys; set a variable such as ANTHROPIC_API_KEY, or run burin keys add PROVIDER")
+	}
+	return nil
+}
+
+func kind(c credential.Info) string {
+	if c.Kind == credential.KindOAuth {
+		return "login"
+	}
+	return "key"
+}
+
+func name(c credential.Info) string {
+	for _, s := range []string{c.Label, c.Account, c.Hint} {
+		if s != "" {
+			return s
+		}
+	}
+	return "-"
+}
+
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+func state(c credential.Info) string {
+	switch {
+	case c.Problem != "":
+		return c.Problem
+	case c.Disabled != "":
+		return "disabled: " + c.Disabled
+	case time.Now().Before(c.Blocked):
+		return "blocked until " + when(c.Blocked)
+	}
+	return "ready"
+}
+
+func (p *program) keysAddCommand() *cobra.Command {
+	var label string
+	cmd := &cobra.Command{
+		Use:   "add provider",
+		Short: "Store an API key, read from the terminal or from standard input",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withModels(func(m *connect.Models) error {
+				if !m.Knows(args[0]) {
+					return fmt.Errorf("unknown provider %q: burin models --all lists the providers, and models.yml can add one", args[0])
+				}
+				key, err := p.readSecret(args[0])
+				if err != nil {
+					return err
+				}
+				id, added, err := m.Keys.Add(cmd.Context(), args[0], label, credential.Secret(key))
+				if err != nil {
+					return err
+				}
+				word := "Stored"
+				if !added {
+					word = "Already stored"
+				}
+				fmt.Fprintf(p.out, "%s as key %d of %s.\n", word, id, args[0])
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&label, "label", "", "a name to tell this key from others")
+	return cmd
+}
+
+// maxSecret is the longest key accepted, in bytes.
+const maxSecret = 64 << 10
+
+// readSecret reads a key without showing it.
+func (p *program) readSecret(provider string) (string, error) {
+	var raw []byte
+	var err error
+	if fd := int(p.in.Fd()); term.IsTerminal(fd) {
+		fmt.Fprintf(p.err, "Key for %s (it is not shown): ", provider)
+		raw, err = term.ReadPassword(fd)
+		fmt.Fprintln(p.err)
+	} else {
+		raw, err = io.ReadAll(io.LimitReader(p.in, maxSecret+1))
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the key: %w", err)
+	}
+	key := strings.TrimSpace(string(raw))
+	switch {
+	case key == "":
+		return "", errors.New("no key was given: type it, or pipe it in")
+	case len(raw) > maxSecret || strings.ContainsAny(key, "\n\r\x00"):
+		return "", errors.New("that is not one key: give a single line")
+	}
+	return key, nil
+}
+
+func (p *program) keysImportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "import file",
+		Short: "Store the API keys of a .env file (NAME=value lines); - is standard input",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in := io.Reader(p.in)
+			if args[0] != "-" {
+				f, err := os.Open(args[0])
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+				in = f
+			}
+			return p.withModels(func(m *connect.Models) error {
+				done, err := m.Keys.Import(cmd.Context(), in, m.Knows)
+				for _, i := range done {
+					switch {
+					case i.Err != nil:
+						fmt.Fprintf(p.err, "burin: %s: %s\n", i.Variable, oneLine(i.Err))
+					case i.Added:
+						fmt.Fprintf(p.out, "%s: stored as key %d of %s\n", i.Variable, i.ID, i.Provider)
+					case i.ID != 0:
+						fmt.Fprintf(p.out, "%s: already stored as key %d of %s\n", i.Variable, i.ID, i.Provider)
+					}
+				}
+				return err
+			})
+		},
+	}
+}
+
+// keysIDCommand is a subcommand that does one thing to one credential.
+func (p *program) keysIDCommand(verb, short, done string, do func(*credential.Manager, context.Context, int64) error) *cobra.Command {
+	return &cobra.Command{
+		Use:   verb + " id",
+		Short: short,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil {
+				return usage("%q is not the id of a credential: burin keys shows them", args[0])
+			}
+			return p.withModels(func(m *connect.Models) error {
+				if err := do(m.Keys, cmd.Context(), id); err != nil {
+					return err
+				}
+				fmt.Fprintf(p.out, "%s credential %d.\n", done, id)
+				return nil
+			})
+		},
+	}
+}

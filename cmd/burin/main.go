@@ -1,0 +1,143 @@
+// Command burin is a program in which a language model works with you. This
+// file and its neighbours read flags and hand over to one mode.
+//
+// Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Errors are one
+// line on standard error that says what to do.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/burin-dev/burin/llm"
+)
+
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+func main() {
+	p := program{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv}
+	os.Exit(p.run(os.Args[1:]))
+}
+
+// program is what a command may use of the outside.
+type program struct {
+	in       *os.File
+	out, err io.Writer
+	getenv   func(string) string
+}
+
+// usageError is a mistake in how the program was called.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// run executes one command line and returns the exit code.
+func (p *program) run(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The first interrupt ends the work in order, a second one the process.
+	context.AfterFunc(ctx, stop)
+	root := p.root()
+	root.SetArgs(args)
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	var wrong usageError
+	switch {
+	case ctx.Err() != nil, llm.KindOf(err) == llm.ErrAborted:
+		fmt.Fprintln(p.err, "burin: interrupted")
+		return exitInterrupted
+	case errors.As(err, &wrong):
+		fmt.Fprintf(p.err, "burin: %s; see burin help\n", oneLine(err))
+		return exitUsage
+	}
+	fmt.Fprintf(p.err, "burin: %s\n", oneLine(err))
+	return exitFailed
+}
+
+// oneLine keeps the promise that an error is one line.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+func (p *program) root() *cobra.Command {
+	var ask askFlags
+	root := &cobra.Command{
+		Use:   "burin [-p prompt...]",
+		Short: "A language model that works with you",
+		Long: `burin is a program in which a language model works with you.
+
+  burin -p "why is the sky blue?"               ask, and print the answer
+  git diff | burin -p "review this"             with standard input
+  burin -p "what is this?" @photo.png @notes.md with files
+  burin demo                                    see it work, without key or network`,
+		Version:           version(),
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		Args:              cobra.ArbitraryArgs,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if ask.print {
+				return p.ask(cmd.Context(), ask, args)
+			}
+			if len(args) > 0 {
+				return usage("unknown command %q; to ask a question write burin -p %q", args[0], strings.Join(args, " "))
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetVersionTemplate("burin {{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	ask.register(root.Flags())
+	p.completeAsk(root)
+	for _, c := range []*cobra.Command{p.demoCommand(), p.modelsCommand(), p.loginCommand(), p.logoutCommand(), p.keysCommand()} {
+		args := c.Args
+		c.Args = func(cmd *cobra.Command, a []string) error {
+			if args == nil {
+				return nil
+			}
+			if err := args(cmd, a); err != nil {
+				return usageError{err}
+			}
+			return nil
+		}
+		root.AddCommand(c)
+	}
+	return root
+}
+
+// version is the module's version and the commit it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	if v == "" || v == "(devel)" {
+		v = "devel"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 && !strings.Contains(v, s.Value[:12]) {
+			v += " " + s.Value[:12]
+		}
+	}
+	return v
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/mode/demo"
+	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/internal/model/connect"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/llm/wire"
+)
+
+func (p *program) demoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "See burin at work with a scripted model; no key, no network",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return demo.Run(cmd.Context(), p.out, p.err)
+		},
+	}
+}
+
+type modelsFlags struct {
+	all, json, discover bool
+	refresh             string
+}
+
+func (p *program) modelsCommand() *cobra.Command {
+	var f modelsFlags
+	cmd := &cobra.Command{
+		Use:   "models [word...]",
+		Short: "List models with their windows and prices",
+		Long: `List the models that can be used with the keys and servers at hand; --all lists
+every model burin knows. Words filter by provider, id and name. Prices are in
+dollars per million tokens; "?" is unknown, which is not free.`,
+		RunE: func(cmd *cobra.Command, words []string) error { return p.listModels(cmd.Context(), f, words) },
+	}
+	cmd.Flags().BoolVarP(&f.all, "all", "a", false, "also models that cannot be used yet")
+	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object a line")
+	cmd.Flags().BoolVar(&f.discover, "discover", false, "ask local servers and providers with a key which models they have")
+	cmd.Flags().StringVar(&f.refresh, "refresh", "", "take over a newer table of models from this file or URL")
+	return cmd
+}
+
+func (p *program) listModels(ctx context.Context, f modelsFlags, words []string) error {
+	if f.refresh != "" {
+		if err := p.refreshModels(ctx, f.refresh); err != nil {
+			return err
+		}
+	}
+	_, models, err := p.open(nil)
+	if err != nil {
+		return err
+	}
+	defer models.Close()
+	if f.discover {
+		for _, r := range models.Discover(ctx, catalog.Search{Local: true, Remote: true}) {
+			if r.Err != nil {
+				fmt.Fprintf(p.err, "burin: %s: %s\n", r.Provider, oneLine(r.Err))
+			}
+		}
+	}
+	var list []*catalog.Model
+	usable := 0
+	for _, m := range models.All() {
+		if !matches(m, words) {
+			continue
+		}
+		if models.Available(m) {
+			usable++
+		} else if !f.all {
+			continue
+		}
+		list = append(list, m)
+	}
+	if f.json {
+		return writeModelsJSON(p.out, models, list)
+	}
+	if err := writeModels(p.out, list); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.out, "%d models, %d of them with a key or server at hand; facts of %s (%s)\n", len(list), usable, models.Date(), models.Source())
+	if len(list) == 0 && !f.all {
+		fmt.Fprintln(p.err, "burin: no model fits that can be used; --all lists those that need a key")
+	}
+	return nil
+}
+
+// matches says whether every word is found in the model's names.
+func matches(m *catalog.Model, words []string) bool {
+	text := strings.ToLower(m.Ref() + " " + m.Name)
+	for _, w := range words {
+		if !strings.Contains(text, strings.ToLower(w)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *program) refreshModels(ctx context.Context, from string) error {
+	paths, err := config.FindPaths(p.getenv)
+	if err != nil {
+		return err
+	}
+	client, err := wire.NewClient(wire.OptionsFromEnv(p.getenv))
+	if err != nil {
+		return err
+	}
+	date, err := catalog.Refresh(ctx, client, paths.Cache, from)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.err, "burin: the table of models is now that of %s\n", date)
+	return nil
+}
+
+func writeModels(out io.Writer, list []*catalog.Model) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if len(list) > 0 {
+		fmt.Fprintln(w, "MODEL\tWINDOW\tOUTPUT\tREADS\tTHINKS\tIN\tOUT\tCACHED")
+	}
+	for _, m := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Ref(), tokens(m.ContextWindow), tokens(m.MaxOutput),
+			reads(m), thinks(m), rate(m.Price.Input, m.Price.Unreliable), rate(m.Price.Output, m.Price.Unreliable), rate(m.Price.CacheRead, m.Price.Unreliable))
+	}
+	return w.Flush()
+}
+
+// tokens writes a number of tokens in thousands or millions.
+func tokens(n int) string {
+	switch {
+	case n == 0:
+		return "?"
+	case n >= 1_000_000:
+		return strconv.FormatFloat(float64(n/100_000)/10, 'f', -1, 64) + "M"
+	case n >= 1000:
+		return strconv.Itoa(n/1000) + "k"
+	}
+	return strconv.Itoa(n)
+}
+
+func reads(m *catalog.Model) string {
+	var kinds []string
+	for _, k := range m.Input {
+		switch k {
+		case llm.ModalityText:
+		case llm.ModalityDocument:
+			kinds = append(kinds, "pdf")
+		default:
+			kinds = append(kinds, string(k))
+		}
+	}
+	if len(kinds) == 0 {
+		return "text"
+	}
+	return strings.Join(kinds, ",")
+}
+
+func thinks(m *catalog.Model) string {
+	t := m.Thinking
+	if t.Mode == llm.ThinkingNone {
+		return "-"
+	}
+	low, high := t.Clamp(llm.LevelMinimal), t.Clamp(llm.LevelXHigh)
+	if low == high {
+		return string(low)
+	}
+	return string(low) + "–" + string(high)
+}
+
+// rate writes a price; "~" marks one taken over from a similar model.
+func rate(r llm.Rate, unreliable bool) string {
+	if !r.Known() {
+		return "?"
+	}
+	s := "$" + strconv.FormatFloat(r.Dollars(), 'f', -1, 64)
+	if unreliable {
+		return "~" + s
+	}
+	return s
+}
+
+// modelJSON is a model as --json writes it. Absent prices are unknown.
+type modelJSON struct {
+	Provider      string             `json:"provider"`
+	ID            string             `json:"id"`
+	Name          string             `json:"name,omitempty"`
+	Canonical     string             `json:"canonical,omitempty"`
+	API           llm.API            `json:"api"`
+	BaseURL       string             `json:"baseUrl,omitempty"`
+	ContextWindow int                `json:"contextWindow,omitempty"`
+	MaxOutput     int                `json:"maxTokens,omitempty"`
+	Input         []llm.Modality     `json:"input"`
+	Thinking      []llm.Level        `json:"thinking,omitempty"`
+	Cost          map[string]float64 `json:"cost,omitempty"`
+	Unreliable    bool               `json:"costUnreliable,omitempty"`
+	Released      string             `json:"released,omitempty"`
+	Origin        catalog.Origin     `json:"origin"`
+	Available     bool               `json:"available"`
+}
+
+func writeModelsJSON(out io.Writer, models *connect.Models, list []*catalog.Model) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	for _, m := range list {
+		j := modelJSON{
+			Provider: m.Provider, ID: m.ID, Name: m.Name, Canonical: models.Canonical(m), API: m.API, BaseURL: m.BaseURL,
+			ContextWindow: m.ContextWindow, MaxOutput: m.MaxOutput, Input: m.Input, Thinking: m.Thinking.Levels,
+			Unreliable: m.Price.Unreliable, Released: m.Released, Origin: m.Origin, Available: models.Available(m),
+		}
+		for name, r := range map[string]llm.Rate{"input": m.Price.Input, "output": m.Price.Output, "cacheRead": m.Price.CacheRead, "cacheWrite": m.Price.CacheWrite} {
+			if !r.Known() {
+				continue
+			}
+			if j.Cost == nil {
+				j.Cost = map[string]float64{}
+			}
+			j.Cost[name] = r.Dollars()
+		}
+		if err := enc.Encode(j); err != nil {
+			return err
+		}
+	}
+	return nil
+}

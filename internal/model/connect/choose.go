@@ -1,0 +1,57 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/internal/model/credential"
+)
+
+// Choose finds the model to begin with: the one asked for, or the first that
+// can be used. Where none can, servers on this machine are looked for, and the
+// error says what was looked for in vain.
+func (m *Models) Choose(ctx context.Context, w catalog.Wish) (catalog.Choice, error) {
+	if w.Selector != "" {
+		return m.ResolveOrDiscover(ctx, w.Selector)
+	}
+	choice, err := m.Initial(w)
+	if !errors.Is(err, catalog.ErrNoModel) {
+		return choice, err
+	}
+	asked := m.Discover(ctx, catalog.Search{Local: true, Providers: catalog.LocalProviders()})
+	if choice, err = m.Initial(w); !errors.Is(err, catalog.ErrNoModel) {
+		return choice, err
+	}
+	return choice, m.nothing(ctx, asked)
+}
+
+// nothing is the error of a user who has neither key nor server.
+func (m *Models) nothing(ctx context.Context, asked []catalog.Report) error {
+	none := new(credential.NotFoundError)
+	for _, provider := range m.Providers() {
+		_, err := m.Keys.Key(ctx, provider, "")
+		var e *credential.NotFoundError
+		if errors.As(err, &e) {
+			none.Merge(e)
+		}
+	}
+	for _, r := range asked {
+		none.Servers = append(none.Servers, r.Provider+" ("+r.BaseURL+")")
+	}
+	return none
+}
+
+// Logins lists the providers that have a login: those burin ships with and
+// those of the settings.
+func (m *Models) Logins() []string {
+	logins := credential.Logins()
+	for id := range m.o.OAuth {
+		if !slices.Contains(logins, id) {
+			logins = append(logins, id)
+		}
+	}
+	slices.Sort(logins)
+	return logins
+}

@@ -1,0 +1,188 @@
+// Package database opens burin.db, the one SQLite file of the program's home.
+// The rooms that keep something there (credentials first, usage later) share
+// the file, its schema version and the rules below; each owns its tables.
+//
+// It promises that the file can be read by its owner only (0600, in a directory
+// made 0700), that a read never creates it, that its schema is the one this
+// program knows, and that two processes may open it for the first time at the
+// same moment.
+//
+// Transactions begin immediate: one that means to write never fails halfway
+// because another writer was faster. A writer waits five seconds for another,
+// or until its context ends.
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// FileName is the name of the file within the home directory.
+const FileName = "burin.db"
+
+// steps bring the schema from version i to i+1. There is one counter for the
+// whole file, so all rooms add their tables at the end of this list; a step that
+// has been released is never changed.
+var steps = []string{
+	`CREATE TABLE credentials (
+		id            INTEGER PRIMARY KEY AUTOINCREMENT,
+		provider      TEXT NOT NULL,
+		kind          TEXT NOT NULL CHECK (kind IN ('api_key', 'oauth')),
+		label         TEXT NOT NULL DEFAULT '',
+		sealed        BLOB NOT NULL,
+		revision      INTEGER NOT NULL DEFAULT 1,
+		created       INTEGER NOT NULL,
+		last_used     INTEGER NOT NULL DEFAULT 0,
+		blocked_until INTEGER NOT NULL DEFAULT 0,
+		disabled      TEXT NOT NULL DEFAULT ''
+	) STRICT;
+	CREATE INDEX credentials_by_provider ON credentials (provider, id);`,
+}
+
+// Open opens the file in home and creates both where they are missing. The
+// caller closes it.
+func Open(ctx context.Context, home string) (*sql.DB, error) {
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return nil, fmt.Errorf("create the home directory: %w", err)
+	}
+	path := filepath.Join(home, FileName)
+	// SQLite would create the file with the mode of the umask.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("create the database: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return nil, fmt.Errorf("create the database: %w", err)
+	}
+	return OpenExisting(ctx, home)
+}
+
+// OpenExisting opens the file in home if it is there. If it is not, nothing is
+// created and the error is an [os.ErrNotExist]. The caller closes it.
+func OpenExisting(ctx context.Context, home string) (*sql.DB, error) {
+	path := filepath.Join(home, FileName)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		// A copied or restored file keeps no secret from other users of the
+		// machine. Where modes mean nothing this changes nothing.
+		if err := os.Chmod(path, 0o600); err != nil {
+			return nil, fmt.Errorf("make the database private: %w", err)
+		}
+	}
+	connector, err := sqlite.NewConnector(dsn(path))
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(4)
+	if err := migrate(ctx, db); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("open %s: %w", path, advise(err))
+	}
+	return db, nil
+}
+
+func dsn(path string) string {
+	slashed := filepath.ToSlash(path)
+	if filepath.IsAbs(path) && !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // file:///C:/…
+	}
+	u := url.URL{Path: slashed}
+	return "file:" + u.EscapedPath() + "?_txlock=immediate" +
+		"&_pragma=busy_timeout(5000)&_pragma=synchronous(normal)&_pragma=foreign_keys(1)"
+}
+
+// migrate runs the steps the file has not seen.
+func migrate(ctx context.Context, db *sql.DB) error {
+	version, err := schemaVersion(ctx, db)
+	switch {
+	case err != nil:
+		return err
+	case version == len(steps):
+		return nil
+	case version > len(steps):
+		return fmt.Errorf("a newer burin wrote it (schema %d, this one knows %d): update burin", version, len(steps))
+	}
+	if err := useWAL(ctx, db); err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	// Another process may have been here since the version was read.
+	if version, err = schemaVersion(ctx, tx); err != nil {
+		return err
+	}
+	for i := version; i < len(steps); i++ {
+		if _, err := tx.ExecContext(ctx, steps[i]); err != nil {
+			return fmt.Errorf("bring the schema to version %d: %w", i+1, err)
+		}
+	}
+	if version < len(steps) {
+		if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(steps))); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func schemaVersion(ctx context.Context, q querier) (int, error) {
+	var v int
+	err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v)
+	return v, err
+}
+
+// useWAL switches the file to a write-ahead log, which it then keeps. SQLite does
+// not wait for other processes in this one statement, so it is repeated while
+// they do the same.
+func useWAL(ctx context.Context, db *sql.DB) error {
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		_, err := db.ExecContext(ctx, "PRAGMA journal_mode = wal")
+		if err == nil || primary(err) != sqlite3.SQLITE_BUSY || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// primary is SQLite's primary result code of err, 0 if it is none of SQLite's.
+func primary(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// advise says what to do about a file that is no database any more.
+func advise(err error) error {
+	switch primary(err) {
+	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+		return fmt.Errorf("%w: move the file away and add the keys again, or restore it from a backup", err)
+	}
+	return err
+}
