@@ -23,7 +23,7 @@ import (
 const (
 	requestTimeout = 20 * time.Second
 	maxAnswer      = 1 << 20 // bytes
-	retryDelay     = 500 * time.Millisecond
+	retryDelay     = 250 * time.Millisecond
 )
 
 // Client talks to authorization servers. The zero value is ready.
@@ -35,9 +35,11 @@ type Client struct {
 type Token struct {
 	Access  secret.Secret // an access token, or a lasting API key where APIKey is set
 	Refresh secret.Secret // empty = cannot be renewed
-	Expiry  time.Time     // zero = not known
-	Account string        // whose it is, for people; may be empty
-	APIKey  bool
+	// Lifetime is how long Access may be used, counted from when it was asked
+	// for; 0 = not known.
+	Lifetime time.Duration
+	Account  string // whose it is, for people; may be empty
+	APIKey   bool
 }
 
 // Renewal is all that a renewal needs. It is kept with the token, so that a
@@ -175,7 +177,6 @@ type tokenAnswer struct {
 // token posts form to a token endpoint.
 func (c Client) token(ctx context.Context, endpoint string, form url.Values) (Token, error) {
 	var a tokenAnswer
-	asked := time.Now()
 	if err := c.post(ctx, endpoint, "application/x-www-form-urlencoded", []byte(form.Encode()), &a); err != nil {
 		return Token{}, err
 	}
@@ -187,7 +188,7 @@ func (c Client) token(ctx context.Context, endpoint string, form url.Values) (To
 	}
 	t := Token{Access: secret.Secret(a.Access), Refresh: secret.Secret(a.Refresh), Account: accountOf(a.IDToken)}
 	if s, err := strconv.ParseFloat(strings.Trim(string(a.ExpiresIn), `"`), 64); err == nil && s > 0 && s < 1e10 {
-		t.Expiry = asked.Add(time.Duration(s * float64(time.Second)))
+		t.Lifetime = time.Duration(s * float64(time.Second))
 	}
 	return t, nil
 }
