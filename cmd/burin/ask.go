@@ -87,10 +87,14 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 		return err
 	}
 	settings, models, err := p.open(a.roles())
+	if models != nil {
+		defer models.Close()
+	}
 	if err != nil {
+		// Without models.yml the prompt might go to another host than the user set
+		// for it, so it goes nowhere.
 		return err
 	}
-	defer models.Close()
 	choice, err := p.choose(ctx, models, a)
 	if err != nil {
 		return err
@@ -125,8 +129,8 @@ func (p *program) piped() io.Reader {
 	return p.in
 }
 
-// open reads the settings and opens the models. A models.yml that cannot be
-// used is reported and does not stop the work.
+// open reads the settings and opens the models. The models are not nil if only
+// models.yml is at fault: see [program.tolerate].
 func (p *program) open(roles map[string]string) (*config.Config, *connect.Models, error) {
 	paths, err := config.FindPaths(p.getenv)
 	if err != nil {
@@ -141,16 +145,28 @@ func (p *program) open(roles map[string]string) (*config.Config, *connect.Models
 		return nil, nil, fmt.Errorf("find the working directory: %w", err)
 	}
 	home, _ := os.UserHomeDir() // only lists with "~" need it
+	var keyring credential.Keyring
+	if p.getenv("BURIN_NO_KEYRING") != "" {
+		keyring = credential.NoKeyring()
+	}
 	models, err := connect.Open(connect.Options{
+		Keyring:   keyring,
 		ConfigDir: paths.Config, DataDir: paths.Data, CacheDir: paths.Cache, WorkDir: dir, UserHome: home,
 		ProviderOrder: settings.ModelProviderOrder, Enabled: settings.EnabledModels, Disabled: settings.DisabledProviders,
 		Roles: settings.ModelRoles, RoleFlags: roles, OAuth: settings.OAuth,
 		FirstEvent: milliseconds(settings.Stream.FirstEventTimeoutMS), Idle: milliseconds(settings.Stream.IdleTimeoutMS),
 	})
-	if err != nil {
-		fmt.Fprintf(p.err, "burin: %s; going on without it\n", oneLine(err))
+	return settings, models, err
+}
+
+// tolerate reports a models.yml that cannot be used, for commands that do no
+// harm without it, and passes on every other error.
+func (p *program) tolerate(models *connect.Models, err error) error {
+	if err == nil || models == nil {
+		return err
 	}
-	return settings, models, nil
+	fmt.Fprintf(p.err, "burin: %s; going on with the built-in models\n", oneLine(err))
+	return nil
 }
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
@@ -197,8 +213,8 @@ func (p *program) completeAsk(root *cobra.Command) {
 		}
 	}
 	models := func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		_, m, err := p.open(nil)
-		if err != nil {
+		_, m, _ := p.open(nil)
+		if m == nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		defer m.Close()

@@ -26,7 +26,7 @@ import (
 // withModels runs work with the models open.
 func (p *program) withModels(work func(*connect.Models) error) error {
 	_, models, err := p.open(nil)
-	if err != nil {
+	if err := p.tolerate(models, err); err != nil {
 		return err
 	}
 	defer models.Close()

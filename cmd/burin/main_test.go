@@ -30,7 +30,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("BURIN_HOME", env.WorkDir+"/home")
 			// A keyring of the machine must not decide a test.
-			env.Setenv("DBUS_SESSION_BUS_ADDRESS", "disabled:")
+			env.Setenv("BURIN_NO_KEYRING", "1")
 			env.Values["servers"] = map[string]*llmtest.Server{}
 			return nil
 		},

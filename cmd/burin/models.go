@@ -59,7 +59,7 @@ func (p *program) listModels(ctx context.Context, f modelsFlags, words []string)
 		}
 	}
 	_, models, err := p.open(nil)
-	if err != nil {
+	if err := p.tolerate(models, err); err != nil {
 		return err
 	}
 	defer models.Close()

@@ -2,15 +2,12 @@ package connect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 
 	"github.com/burin-dev/burin/internal/model/catalog"
-	"github.com/burin-dev/burin/internal/model/credential"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/awsauth"
@@ -49,7 +46,7 @@ func (m *Models) Client(model *catalog.Model, session string) (llm.Client, error
 	if err != nil {
 		return nil, err
 	}
-	return &accountable{Client: inner, keys: keys}, nil
+	return &switching{inner: inner, keys: m.Keys}, nil
 }
 
 // codec makes the client of the model's wire format.
@@ -144,73 +141,4 @@ func hostOf(base string) string {
 func isAnthropic(base string) bool {
 	host := hostOf(base)
 	return base == "" || host == "anthropic.com" || strings.HasSuffix(host, ".anthropic.com")
-}
-
-// keyring gives the key of each request of a client and remembers whose it was.
-type keyring struct {
-	keys     *credential.Manager
-	provider string
-	session  string
-	optional bool // the host can be reached with another credential
-}
-
-type usedKey struct{}
-
-// used is where a request notes the id of the stored credential it was sent
-// with; 0 = one that is not stored.
-type used = atomic.Int64
-
-func (k *keyring) get(ctx context.Context) (string, error) {
-	r, err := k.keys.Key(ctx, k.provider, k.session)
-	var none *credential.NotFoundError
-	if k.optional && errors.As(err, &none) {
-		return "", nil
-	}
-	if u, ok := ctx.Value(usedKey{}).(*used); ok {
-		u.Store(r.CredentialID)
-	}
-	return r.Secret.Reveal(), err
-}
-
-// accountable tells the credentials how their requests went, so that the next
-// request takes another one where a limit is used up.
-type accountable struct {
-	llm.Client
-	keys *keyring
-}
-
-func (a *accountable) Stream(ctx context.Context, req *llm.Request) llm.Stream {
-	u := new(used)
-	return &accountedStream{Stream: a.Client.Stream(context.WithValue(ctx, usedKey{}, u), req), ctx: ctx, keys: a.keys.keys, used: u}
-}
-
-type accountedStream struct {
-	llm.Stream
-	ctx  context.Context
-	keys *credential.Manager
-	used *used
-}
-
-func (s *accountedStream) Next() (llm.Event, bool) {
-	ev, ok := s.Stream.Next()
-	if ok && ev.Type == llm.EventError {
-		s.report(ev.Message.Error)
-	}
-	return ev, ok
-}
-
-// report marks a stored credential that met a limit. A failure to write that
-// down is no failure of the answer, and is met again with the next request.
-func (s *accountedStream) report(e *llm.Error) {
-	id := s.used.Load()
-	if id == 0 {
-		return
-	}
-	ctx := context.WithoutCancel(s.ctx)
-	switch e.Kind {
-	case llm.ErrUsageLimit:
-		_ = s.keys.MarkUsageLimit(ctx, id, e.ResetAt)
-	case llm.ErrRateLimit:
-		_ = s.keys.MarkBackoff(ctx, id, e.RetryAfter)
-	}
 }

@@ -53,7 +53,11 @@ func (e *NotFoundError) Merge(o *NotFoundError) {
 }
 
 func (e *NotFoundError) Error() string {
-	return "no key for " + join(e.Providers, "or") + ": " + e.detail()
+	providers := join(e.Providers, "or")
+	if n := len(e.Providers); n > 4 {
+		providers = fmt.Sprintf("any of %d providers", n)
+	}
+	return "no key for " + providers + ": " + e.detail()
 }
 
 func (e *NotFoundError) detail() string {
