@@ -6,7 +6,6 @@ package burin_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -359,7 +358,7 @@ func TestImportRule(t *testing.T) {
 	} {
 		from, _ := room(tt.from)
 		if got := mayImport(from, tt.from, tt.imp); got != tt.want {
-			t.Error(fmt.Sprintf("%s imports %s: allowed %v, want %v", tt.from, tt.imp, got, tt.want))
+			t.Errorf("%s imports %s: allowed %v, want %v", tt.from, tt.imp, got, tt.want)
 		}
 	}
 }

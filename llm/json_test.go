@@ -17,11 +17,13 @@ func TestMessageJSON(t *testing.T) {
 		want string
 	}{
 		{
-			"user", llm.Message{Role: llm.RoleUser, Time: when, Content: []llm.Block{llm.Text{Text: "a<b"}, llm.Image{MIME: "image/png", Data: []byte{1, 2}}}},
+			"user",
+			llm.Message{Role: llm.RoleUser, Time: when, Content: []llm.Block{llm.Text{Text: "a<b"}, llm.Image{MIME: "image/png", Data: []byte{1, 2}}}},
 			`{"role":"user","content":[{"type":"text","text":"a<b"},{"type":"image","data":"AQI=","mimeType":"image/png"}],"timestamp":1760000000123}`,
 		},
 		{
-			"assistant", llm.Message{
+			"assistant",
+			llm.Message{
 				Role: llm.RoleAssistant, Time: when, API: llm.APIAnthropic, Provider: "anthropic", Model: "claude", StopReason: llm.StopToolUse,
 				Usage: &llm.Usage{Input: 1, Output: 2, CacheRead: 3, TotalTokens: 6, Cost: &llm.Cost{Input: llm.Dollars(0.000003), Total: llm.Dollars(0.000003)}},
 				Content: []llm.Block{
@@ -39,19 +41,23 @@ func TestMessageJSON(t *testing.T) {
 				`"cost":{"input":0.000003,"output":0,"cacheRead":0,"cacheWrite":0,"total":0.000003}},"stopReason":"toolUse","timestamp":1760000000123}`,
 		},
 		{
-			"tool result", llm.Message{Role: llm.RoleToolResult, ToolCallID: "1", ToolName: "read", IsError: true, Details: json.RawMessage(`{"n":1}`), Content: []llm.Block{llm.Text{Text: "no"}}},
+			"tool result",
+			llm.Message{Role: llm.RoleToolResult, ToolCallID: "1", ToolName: "read", IsError: true, Details: json.RawMessage(`{"n":1}`), Content: []llm.Block{llm.Text{Text: "no"}}},
 			`{"role":"toolResult","toolCallId":"1","toolName":"read","content":[{"type":"text","text":"no"}],"details":{"n":1},"isError":true}`,
 		},
 		{
-			"custom", llm.Message{Role: llm.RoleCustom, CustomType: "x", Display: true, Content: []llm.Block{llm.Text{Text: "c"}}},
+			"custom",
+			llm.Message{Role: llm.RoleCustom, CustomType: "x", Display: true, Content: []llm.Block{llm.Text{Text: "c"}}},
 			`{"role":"custom","customType":"x","content":[{"type":"text","text":"c"}],"display":true}`,
 		},
 		{
-			"error", llm.Message{Role: llm.RoleAssistant, Provider: "p", StopReason: llm.StopError, Error: &llm.Error{Kind: llm.ErrRateLimit, Provider: "p", Status: 429, Message: "slow down", RetryAfter: 2 * time.Second, ResetAt: when}},
+			"error",
+			llm.Message{Role: llm.RoleAssistant, Provider: "p", StopReason: llm.StopError, Error: &llm.Error{Kind: llm.ErrRateLimit, Provider: "p", Status: 429, Message: "slow down", RetryAfter: 2 * time.Second, ResetAt: when}},
 			`{"role":"assistant","content":[],"provider":"p","stopReason":"error","errorMessage":"p: slow down (HTTP 429)","error":{"kind":"rate_limit","message":"slow down","status":429,"retryAfterMs":2000,"resetAt":1760000000123}}`,
 		},
 		{
-			"opaque, byte for byte", llm.Message{Role: llm.RoleAssistant, Content: []llm.Block{
+			"opaque, byte for byte",
+			llm.Message{Role: llm.RoleAssistant, Content: []llm.Block{
 				llm.Opaque{API: llm.APIResponses, Kind: "web_search_call", Raw: json.RawMessage(`{"a":1}`)},
 				llm.Opaque{API: llm.APIResponses, Kind: "odd", Raw: json.RawMessage(`{ "a" : 1 }`)},
 				llm.Document{Name: "a.pdf", MIME: "application/pdf", URL: "https://x/a.pdf", Text: "t"},

@@ -23,7 +23,8 @@ func TestCost(t *testing.T) {
 		{"plain", sonnet, llm.Usage{Input: 1200, Output: 350}, llm.Cost{Input: d(.0036), Output: d(.00525), Total: d(.00885)}},
 		{"reasoning is not charged twice", sonnet, llm.Usage{Output: 350, Reasoning: 300}, llm.Cost{Output: d(.00525), Total: d(.00525)}},
 		{
-			"cache tiers and a search", sonnet, llm.Usage{CacheRead: 1_000_000, CacheWrite: 3000, CacheWriteLong: 1000, WebSearches: 2},
+			"cache tiers and a search", sonnet,
+			llm.Usage{CacheRead: 1_000_000, CacheWrite: 3000, CacheWriteLong: 1000, WebSearches: 2},
 			llm.Cost{CacheRead: d(.6), CacheWrite: d(2000*7.5e-6 + 1000*12e-6), Tools: d(.02), Total: d(.6 + .015 + .012 + .02), Unreliable: true},
 		},
 		{"exactly at the step", sonnet, llm.Usage{Input: 200_000}, llm.Cost{Input: d(.6), Total: d(.6)}},

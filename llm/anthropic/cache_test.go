@@ -63,10 +63,14 @@ func TestBreakpoints(t *testing.T) {
 		want []string
 	}{
 		{"first turn", func(r *llm.Request) {}, []string{"/tools/0" + short, "/system/0" + short, "/messages/0/content/0" + short}},
-		{"later turn", func(r *llm.Request) { r.Messages = conversation(3) },
-			[]string{"/tools/0" + short, "/system/0" + short, "/messages/4/content/0" + short, "/messages/6/content/0" + short}},
-		{"long", func(r *llm.Request) { r.Cache.Retention = llm.CacheLong },
-			[]string{"/tools/0" + long, "/system/0" + long, "/messages/0/content/0" + long}},
+		{
+			"later turn", func(r *llm.Request) { r.Messages = conversation(3) },
+			[]string{"/tools/0" + short, "/system/0" + short, "/messages/4/content/0" + short, "/messages/6/content/0" + short},
+		},
+		{
+			"long", func(r *llm.Request) { r.Cache.Retention = llm.CacheLong },
+			[]string{"/tools/0" + long, "/system/0" + long, "/messages/0/content/0" + long},
+		},
 		{"off", func(r *llm.Request) { r.Cache.Retention = llm.CacheOff }, nil},
 		{"the last tool and the last block", func(r *llm.Request) {
 			r.System, r.Tools = "", []llm.Tool{readTool, readTool}

@@ -150,10 +150,16 @@ func TestBetas(t *testing.T) {
 		want    string
 	}{
 		{"interleaved reasoning", anthropic.Options{}, nil, llm.LevelLow, "interleaved-thinking-2025-05-14"},
-		{"all are merged, once", anthropic.Options{LongContext: true, Endpoint: wire.Endpoint{Headers: header("Anthropic-Beta", "a, b")}},
-			header("anthropic-beta", "b,c"), "", "context-1m-2025-08-07,a,b,c"},
-		{"stripped", anthropic.Options{LongContext: true, Endpoint: wire.Endpoint{Transform: wire.Transform{StripHeaders: []string{"anthropic-beta"}}}},
-			header("anthropic-beta", "c"), "", "c"},
+		{
+			"all are merged, once",
+			anthropic.Options{LongContext: true, Endpoint: wire.Endpoint{Headers: header("Anthropic-Beta", "a, b")}},
+			header("anthropic-beta", "b,c"), "", "context-1m-2025-08-07,a,b,c",
+		},
+		{
+			"stripped",
+			anthropic.Options{LongContext: true, Endpoint: wire.Endpoint{Transform: wire.Transform{StripHeaders: []string{"anthropic-beta"}}}},
+			header("anthropic-beta", "c"), "", "c",
+		},
 		{"removed", anthropic.Options{LongContext: true, Endpoint: wire.Endpoint{Headers: header("anthropic-beta", "")}}, nil, "", ""},
 	}
 	for _, c := range cases {
@@ -179,13 +185,25 @@ func TestCountTokens(t *testing.T) {
 		answer    string
 		url, body string
 	}{
-		{"Anthropic", anthropic.Options{}, `{"input_tokens":42}`,
-			"https://api.anthropic.com/v1/messages/count_tokens", `{"model":"claude-sonnet-4-5",` + prompt},
-		{"Vertex", anthropic.Options{Host: anthropic.HostVertex, Project: "p"}, `{"input_tokens":42}`,
+		{
+			"Anthropic",
+			anthropic.Options{},
+			`{"input_tokens":42}`,
+			"https://api.anthropic.com/v1/messages/count_tokens", `{"model":"claude-sonnet-4-5",` + prompt,
+		},
+		{
+			"Vertex",
+			anthropic.Options{Host: anthropic.HostVertex, Project: "p"},
+			`{"input_tokens":42}`,
 			"https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/anthropic/models/count-tokens:rawPredict",
-			`{"anthropic_version":"vertex-2023-10-16","model":"claude-sonnet-4-5",` + prompt},
-		{"Bedrock", anthropic.Options{Host: anthropic.HostBedrock}, `{"inputTokens":42}`,
-			"https://bedrock-runtime.us-east-1.amazonaws.com/model/claude-sonnet-4-5/count-tokens", ""},
+			`{"anthropic_version":"vertex-2023-10-16","model":"claude-sonnet-4-5",` + prompt,
+		},
+		{
+			"Bedrock",
+			anthropic.Options{Host: anthropic.HostBedrock},
+			`{"inputTokens":42}`,
+			"https://bedrock-runtime.us-east-1.amazonaws.com/model/claude-sonnet-4-5/count-tokens", "",
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -17,8 +17,10 @@ import (
 
 // keys are the fields that the API knows, by kind of object.
 var keys = map[string][]string{
-	"request": {"model", "max_tokens", "stream", "metadata", "temperature", "top_p", "stop_sequences", "thinking", "output_config",
-		"tool_choice", "tools", "system", "messages"},
+	"request": {
+		"model", "max_tokens", "stream", "metadata", "temperature", "top_p", "stop_sequences", "thinking", "output_config",
+		"tool_choice", "tools", "system", "messages",
+	},
 	"message":           {"role", "content"},
 	"text":              {"type", "text", "citations", "cache_control"},
 	"thinking":          {"type", "thinking", "signature"},

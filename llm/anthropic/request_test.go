@@ -21,30 +21,56 @@ func TestThinking(t *testing.T) {
 		want  object // of the keys below
 	}{
 		{"default is left to the vendor", budgeted, func(r *llm.Request) {}, object{"max_tokens": 64000.0, "temperature": 0.5}},
-		{"off is said", budgeted, func(r *llm.Request) { r.Thinking.Level = llm.LevelOff },
-			object{"max_tokens": 64000.0, "temperature": 0.5, "thinking": object{"type": "disabled"}}},
-		{"a level means a budget and no temperature", budgeted, func(r *llm.Request) { r.Thinking.Level = llm.LevelLow },
-			object{"max_tokens": 64000.0, "thinking": object{"type": "enabled", "budget_tokens": 4096.0}}},
-		{"max_tokens is raised above the budget", budgeted, func(r *llm.Request) { r.Thinking.Level, r.MaxTokens = llm.LevelLow, 1000 },
-			object{"max_tokens": 5096.0, "thinking": object{"type": "enabled", "budget_tokens": 4096.0}}},
-		{"the answer keeps a little room", budgeted, func(r *llm.Request) { r.Thinking.Budget, r.MaxTokens = 2000, 10 },
-			object{"max_tokens": 2500.0, "thinking": object{"type": "enabled", "budget_tokens": 2000.0}}},
-		{"a budget below the least", budgeted, func(r *llm.Request) { r.Thinking.Budget = 5 },
-			object{"max_tokens": 64000.0, "thinking": object{"type": "enabled", "budget_tokens": 1024.0}}},
-		{"the model's limit wins over the budget", budgeted, func(r *llm.Request) { r.Thinking.Budget = 90000 },
-			object{"max_tokens": 64000.0, "thinking": object{"type": "enabled", "budget_tokens": 63500.0}}},
-		{"hidden", budgeted, func(r *llm.Request) { r.Thinking = llm.Thought{Level: llm.LevelLow, Hidden: true} },
-			object{"max_tokens": 64000.0, "thinking": object{"type": "enabled", "budget_tokens": 4096.0, "display": "omitted"}}},
-		{"adaptive", adaptive, func(r *llm.Request) { r.Thinking.Level = llm.LevelMedium },
-			object{"max_tokens": 128000.0, "thinking": object{"type": "adaptive", "display": "summarized"}, "output_config": object{"effort": "medium"}}},
-		{"adaptive with the vendor's word", adaptive, func(r *llm.Request) { r.Thinking.Level = llm.LevelXHigh },
-			object{"max_tokens": 128000.0, "thinking": object{"type": "adaptive", "display": "summarized"}, "output_config": object{"effort": "max"}}},
-		{"adaptive at the lowest", adaptive, func(r *llm.Request) { r.Thinking.Level = llm.LevelMinimal },
-			object{"max_tokens": 128000.0, "thinking": object{"type": "adaptive", "display": "summarized"}, "output_config": object{"effort": "low"}}},
-		{"adaptive with a given word, hidden", adaptive, func(r *llm.Request) { r.Thinking = llm.Thought{Effort: "xhigh", Hidden: true} },
-			object{"max_tokens": 128000.0, "thinking": object{"type": "adaptive", "display": "omitted"}, "output_config": object{"effort": "xhigh"}}},
-		{"a model that does not reason", llm.Model{ID: "m", MaxOutput: 4096}, func(r *llm.Request) { r.Thinking.Level, r.MaxTokens = llm.LevelHigh, 9000 },
-			object{"max_tokens": 4096.0, "temperature": 0.5}},
+		{
+			"off is said", budgeted, func(r *llm.Request) { r.Thinking.Level = llm.LevelOff },
+			object{"max_tokens": 64000.0, "temperature": 0.5, "thinking": object{"type": "disabled"}},
+		},
+		{
+			"a level means a budget and no temperature", budgeted, func(r *llm.Request) { r.Thinking.Level = llm.LevelLow },
+			object{"max_tokens": 64000.0, "thinking": object{"type": "enabled", "budget_tokens": 4096.0}},
+		},
+		{
+			"max_tokens is raised above the budget", budgeted, func(r *llm.Request) { r.Thinking.Level, r.MaxTokens = llm.LevelLow, 1000 },
+			object{"max_tokens": 5096.0, "thinking": object{"type": "enabled", "budget_tokens": 4096.0}},
+		},
+		{
+			"the answer keeps a little room", budgeted, func(r *llm.Request) { r.Thinking.Budget, r.MaxTokens = 2000, 10 },
+			object{"max_tokens": 2500.0, "thinking": object{"type": "enabled", "budget_tokens": 2000.0}},
+		},
+		{
+			"a budget below the least", budgeted, func(r *llm.Request) { r.Thinking.Budget = 5 },
+			object{"max_tokens": 64000.0, "thinking": object{"type": "enabled", "budget_tokens": 1024.0}},
+		},
+		{
+			"the model's limit wins over the budget", budgeted, func(r *llm.Request) { r.Thinking.Budget = 90000 },
+			object{"max_tokens": 64000.0, "thinking": object{"type": "enabled", "budget_tokens": 63500.0}},
+		},
+		{
+			"hidden", budgeted, func(r *llm.Request) { r.Thinking = llm.Thought{Level: llm.LevelLow, Hidden: true} },
+			object{"max_tokens": 64000.0, "thinking": object{"type": "enabled", "budget_tokens": 4096.0, "display": "omitted"}},
+		},
+		{
+			"adaptive", adaptive, func(r *llm.Request) { r.Thinking.Level = llm.LevelMedium },
+			object{"max_tokens": 128000.0, "thinking": object{"type": "adaptive", "display": "summarized"}, "output_config": object{"effort": "medium"}},
+		},
+		{
+			"adaptive with the vendor's word", adaptive, func(r *llm.Request) { r.Thinking.Level = llm.LevelXHigh },
+			object{"max_tokens": 128000.0, "thinking": object{"type": "adaptive", "display": "summarized"}, "output_config": object{"effort": "max"}},
+		},
+		{
+			"adaptive at the lowest", adaptive, func(r *llm.Request) { r.Thinking.Level = llm.LevelMinimal },
+			object{"max_tokens": 128000.0, "thinking": object{"type": "adaptive", "display": "summarized"}, "output_config": object{"effort": "low"}},
+		},
+		{
+			"adaptive with a given word, hidden", adaptive, func(r *llm.Request) { r.Thinking = llm.Thought{Effort: "xhigh", Hidden: true} },
+			object{"max_tokens": 128000.0, "thinking": object{"type": "adaptive", "display": "omitted"}, "output_config": object{"effort": "xhigh"}},
+		},
+		{
+			"a model that does not reason",
+			llm.Model{ID: "m", MaxOutput: 4096},
+			func(r *llm.Request) { r.Thinking.Level, r.MaxTokens = llm.LevelHigh, 9000 },
+			object{"max_tokens": 4096.0, "temperature": 0.5},
+		},
 		{"nothing known", llm.Model{ID: "m"}, func(r *llm.Request) {}, object{"max_tokens": 8192.0, "temperature": 0.5}},
 	}
 	for _, c := range cases {
@@ -69,8 +95,10 @@ func TestThinking(t *testing.T) {
 func TestThinkingIsNotBegunInTheMiddleOfATurn(t *testing.T) {
 	call := llm.ToolCall{ID: "c1", Name: "read", Arguments: `{"path":"a"}`}
 	foreign := llm.Message{Role: llm.RoleAssistant, API: llm.APIResponses, Provider: "openai", Model: "gpt", Content: []llm.Block{call}}
-	own := llm.Message{Role: llm.RoleAssistant, API: llm.APIAnthropic, Provider: "anthropic", Model: budgeted.ID,
-		Content: []llm.Block{llm.Thinking{Text: "hm", Signature: "sig"}, call}}
+	own := llm.Message{
+		Role: llm.RoleAssistant, API: llm.APIAnthropic, Provider: "anthropic", Model: budgeted.ID,
+		Content: []llm.Block{llm.Thinking{Text: "hm", Signature: "sig"}, call},
+	}
 	result := llm.ToolResultText(call, "text", false)
 	cases := []struct {
 		name    string
@@ -178,15 +206,21 @@ func TestStrictTools(t *testing.T) {
 		strict bool
 		schema string
 	}{
-		{"what cannot be enforced moves to the description",
+		{
+			"what cannot be enforced moves to the description",
 			strict(`{"type":"object","properties":{"b":{"type":"string","description":"A name.","minLength":1},"a":{"type":"integer","maximum":9}},"required":["b","a"]}`), true,
-			`{"type":"object","properties":{"b":{"type":"string","description":"A name.\nminLength: 1"},"a":{"type":"integer","description":"maximum: 9"}},"required":["b","a"],"additionalProperties":false}`},
-		{"nested objects are closed",
+			`{"type":"object","properties":{"b":{"type":"string","description":"A name.\nminLength: 1"},"a":{"type":"integer","description":"maximum: 9"}},"required":["b","a"],"additionalProperties":false}`,
+		},
+		{
+			"nested objects are closed",
 			strict(`{"properties":{"list":{"type":"array","items":{"type":"object","properties":{"x":{"type":"string","format":"date"}}}}}}`), true,
-			`{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","properties":{"x":{"type":"string","format":"date"}},"additionalProperties":false}}},"additionalProperties":false}`},
-		{"free keys cannot be enforced",
+			`{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","properties":{"x":{"type":"string","format":"date"}},"additionalProperties":false}}},"additionalProperties":false}`,
+		},
+		{
+			"free keys cannot be enforced",
 			strict(`{"type":"object","properties":{"env":{"type":"object","additionalProperties":{"type":"string"}}}}`), false,
-			`{"type":"object","properties":{"env":{"type":"object","additionalProperties":{"type":"string"}}}}`},
+			`{"type":"object","properties":{"env":{"type":"object","additionalProperties":{"type":"string"}}}}`,
+		},
 		{"not asked for", readTool, false, string(readTool.Schema)},
 	}
 	for _, c := range cases {

@@ -280,8 +280,11 @@ func citationRecord(c llm.Citation) json.RawMessage {
 		return c.Raw
 	}
 	return object{
-		{"type", quote("web_search_result_location")}, {"url", quote(c.URL)}, {"title", quote(c.Title)},
-		{"cited_text", quote(c.Text)}, {"encrypted_index", quote("")},
+		{"type", quote("web_search_result_location")},
+		{"url", quote(c.URL)},
+		{"title", quote(c.Title)},
+		{"cited_text", quote(c.Text)},
+		{"encrypted_index", quote("")},
 	}.json()
 }
 

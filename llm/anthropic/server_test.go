@@ -72,18 +72,23 @@ func TestDecodeRequest(t *testing.T) {
 		Messages: []llm.Message{
 			llm.UserText("hi"),
 			{Role: llm.RoleAssistant, API: llm.APIAnthropic, Model: "claude-x", StopReason: llm.StopToolUse, Content: []llm.Block{
-				llm.Thinking{Text: "hm", Signature: "s"}, llm.Thinking{Signature: "enc", Redacted: true},
-				llm.Text{Text: "ok", Citations: []llm.Citation{{URL: "https://go.dev", Title: "Go", Text: "gopher",
-					Raw: json.RawMessage(`{"type":"web_search_result_location","url":"https://go.dev","title":"Go","cited_text":"gopher"}`)}}},
+				llm.Thinking{Text: "hm", Signature: "s"},
+				llm.Thinking{Signature: "enc", Redacted: true},
+				llm.Text{Text: "ok", Citations: []llm.Citation{{
+					URL: "https://go.dev", Title: "Go", Text: "gopher",
+					Raw: json.RawMessage(`{"type":"web_search_result_location","url":"https://go.dev","title":"Go","cited_text":"gopher"}`),
+				}}},
 				opaque("server_tool_use", `{"type":"server_tool_use","id":"s1","name":"web_search","input":{}}`),
 				opaque("web_search_tool_result", `{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}`),
 				llm.ToolCall{ID: "t1", Name: "read", Arguments: `{"path":"a"}`},
 			}},
 			{Role: llm.RoleToolResult, ToolCallID: "t1", ToolName: "read", IsError: true, Content: []llm.Block{llm.Text{Text: "text"}}},
 			{Role: llm.RoleUser, Content: []llm.Block{
-				llm.Text{Text: "go on"}, llm.Image{MIME: "image/png", Data: []byte("x")},
+				llm.Text{Text: "go on"},
+				llm.Image{MIME: "image/png", Data: []byte("x")},
 				llm.Document{Name: "n", MIME: "text/plain", Data: []byte("words"), Text: "words"},
-				llm.Document{MIME: "application/pdf", URL: "https://a/b.pdf"}, llm.Document{MIME: "text/plain", Data: []byte("a\nb"), Text: "a\nb"},
+				llm.Document{MIME: "application/pdf", URL: "https://a/b.pdf"},
+				llm.Document{MIME: "text/plain", Data: []byte("a\nb"), Text: "a\nb"},
 				llm.Text{Text: "T\nS\nbody"},
 			}},
 		},
@@ -137,7 +142,8 @@ func failed(e *llm.Error) llm.Event {
 func TestWholeAnswer(t *testing.T) {
 	u := llm.Usage{Input: 3, Output: 9, CacheRead: 5, CacheWrite: 7, CacheWriteLong: 4, Reasoning: 2, WebSearches: 1}
 	w := encode(t, false, start(), done(llm.Message{ResponseID: "msg_7", StopReason: llm.StopToolUse, Usage: &u, Content: []llm.Block{
-		llm.Thinking{Text: "hm", Signature: "s"}, llm.Thinking{Signature: "enc", Redacted: true},
+		llm.Thinking{Text: "hm", Signature: "s"},
+		llm.Thinking{Signature: "enc", Redacted: true},
 		llm.Text{Text: "a <b>", Citations: []llm.Citation{{URL: "https://go.dev", Title: "Go", Text: "x"}, {Raw: json.RawMessage(`{"type":"char_location"}`)}}},
 		opaque("server_tool_use", search),
 		llm.Opaque{API: llm.APIResponses, Kind: "x", Raw: json.RawMessage(`{"type":"x"}`)},
@@ -197,10 +203,20 @@ func TestEncodedErrors(t *testing.T) {
 		head   map[string]string
 		body   string
 	}{
-		{"rate limit", llm.Error{Kind: llm.ErrRateLimit, Message: "slow", RetryAfter: 1500 * time.Millisecond, RequestID: "req_1"}, 429,
-			map[string]string{"retry-after": "2", "retry-after-ms": "1500", "request-id": "req_1"}, `{"type":"error","error":{"type":"rate_limit_error","message":"slow"},"request_id":"req_1"}`},
-		{"usage limit", llm.Error{Kind: llm.ErrUsageLimit, ResetAt: reset}, 402,
-			map[string]string{"anthropic-ratelimit-unified-reset": "1900000000"}, `{"type":"error","error":{"type":"billing_error","message":"usage limit"}}`},
+		{
+			"rate limit",
+			llm.Error{Kind: llm.ErrRateLimit, Message: "slow", RetryAfter: 1500 * time.Millisecond, RequestID: "req_1"},
+			429,
+			map[string]string{"retry-after": "2", "retry-after-ms": "1500", "request-id": "req_1"},
+			`{"type":"error","error":{"type":"rate_limit_error","message":"slow"},"request_id":"req_1"}`,
+		},
+		{
+			"usage limit",
+			llm.Error{Kind: llm.ErrUsageLimit, ResetAt: reset},
+			402,
+			map[string]string{"anthropic-ratelimit-unified-reset": "1900000000"},
+			`{"type":"error","error":{"type":"billing_error","message":"usage limit"}}`,
+		},
 		{"overflow", llm.Error{Kind: llm.ErrContextOverflow, Message: "far too much"}, 400, nil, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: far too much"}}`},
 		{"forbidden", llm.Error{Kind: llm.ErrAuth, Status: 403, Message: "no"}, 403, nil, `{"type":"error","error":{"type":"permission_error","message":"no"}}`},
 		{"stalled", llm.Error{Kind: llm.ErrStalled, Message: "no"}, 504, nil, `{"type":"error","error":{"type":"timeout_error","message":"no"}}`},
@@ -247,10 +263,15 @@ func TestAnswerRoundTrip(t *testing.T) {
 	want := llm.Message{
 		Role: llm.RoleAssistant, API: llm.APIAnthropic, Provider: "anthropic", Model: budgeted.ID, ResponseID: "msg_8",
 		StopReason: llm.StopPause, Usage: &u, Content: []llm.Block{
-			llm.Thinking{Text: "hm, 漢字", Signature: "s"}, llm.Thinking{Signature: "enc", Redacted: true}, llm.Thinking{Signature: "hidden"},
-			llm.Text{Text: "a <b>", Citations: []llm.Citation{{URL: "https://go.dev", Title: "Go", Text: "x",
-				Raw: json.RawMessage(`{"type":"web_search_result_location","cited_text":"x","url":"https://go.dev","title":"Go","encrypted_index":"e"}`)}}},
-			llm.ToolCall{ID: "t1", Name: "read", Arguments: "{\"path\": \"a\\n\"}"}, llm.ToolCall{ID: "t2", Name: "now"},
+			llm.Thinking{Text: "hm, 漢字", Signature: "s"},
+			llm.Thinking{Signature: "enc", Redacted: true},
+			llm.Thinking{Signature: "hidden"},
+			llm.Text{Text: "a <b>", Citations: []llm.Citation{{
+				URL: "https://go.dev", Title: "Go", Text: "x",
+				Raw: json.RawMessage(`{"type":"web_search_result_location","cited_text":"x","url":"https://go.dev","title":"Go","encrypted_index":"e"}`),
+			}}},
+			llm.ToolCall{ID: "t1", Name: "read", Arguments: "{\"path\": \"a\\n\"}"},
+			llm.ToolCall{ID: "t2", Name: "now"},
 			opaque("server_tool_use", search), opaque("web_search_tool_result", found),
 		},
 	}

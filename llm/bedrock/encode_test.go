@@ -110,8 +110,11 @@ func TestBody(t *testing.T) {
 		Messages: []llm.Message{
 			{Role: llm.RoleUser, Content: []llm.Block{llm.Text{Text: "Look."}, llm.Image{MIME: "image/jpeg", Data: []byte("jpg")}}},
 			{Role: llm.RoleAssistant, API: llm.APIBedrock, Provider: m.Provider, Model: m.ID, Content: []llm.Block{
-				llm.Thinking{Text: "Hm.", Signature: "sig"}, llm.Thinking{Redacted: true, Signature: "cmVk"}, llm.Text{Text: "Reading."},
-				llm.ToolCall{ID: "a:1", Name: "read", Arguments: `{"a":"x"}`}, llm.ToolCall{ID: "b", Name: "read", Arguments: `{ "a" : 2 }`},
+				llm.Thinking{Text: "Hm.", Signature: "sig"},
+				llm.Thinking{Redacted: true, Signature: "cmVk"},
+				llm.Text{Text: "Reading."},
+				llm.ToolCall{ID: "a:1", Name: "read", Arguments: `{"a":"x"}`},
+				llm.ToolCall{ID: "b", Name: "read", Arguments: `{ "a" : 2 }`},
 			}},
 			llm.ToolResultText(llm.ToolCall{ID: "b", Name: "read"}, "two", true),
 			llm.ToolResultText(llm.ToolCall{ID: "a:1", Name: "read"}, "one", false),

@@ -67,7 +67,8 @@ func TestForeignRequest(t *testing.T) {
 		Messages: []llm.Message{
 			{Role: llm.RoleUser, Content: []llm.Block{llm.Text{Text: "Go."}, llm.Document{Name: "a", MIME: "application/pdf", Data: []byte("%PDF")}, llm.Image{MIME: "image/webp", URL: "s3://b/k"}}},
 			{Role: llm.RoleAssistant, API: llm.APIBedrock, Model: "m", Content: []llm.Block{
-				llm.Thinking{Text: "Hm.", Signature: "s"}, llm.Thinking{Redacted: true, Signature: "cmVk"},
+				llm.Thinking{Text: "Hm.", Signature: "s"},
+				llm.Thinking{Redacted: true, Signature: "cmVk"},
 				llm.Text{Text: "Cited.", Citations: []llm.Citation{{Title: "T", URL: "https://x", Raw: json.RawMessage(`{"title":"T","location":{"web":{"url":"https://x"}}}`)}}},
 				llm.ToolCall{ID: "1", Name: "f", Arguments: `{"a":1}`},
 			}},
@@ -107,7 +108,8 @@ func TestConverse(t *testing.T) {
 	m := llm.Message{
 		StopReason: llm.StopToolUse, Usage: &llm.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CacheWriteLong: 1},
 		Content: []llm.Block{
-			llm.Thinking{Text: "Hm.", Signature: "s"}, llm.Text{Text: "A <b>."},
+			llm.Thinking{Text: "Hm.", Signature: "s"},
+			llm.Text{Text: "A <b>."},
 			llm.Text{Text: "C.", Citations: []llm.Citation{{URL: "https://x", Title: "T", Text: "w"}}},
 			llm.ToolCall{ID: "1", Name: "f", Arguments: ""},
 			llm.Opaque{API: llm.APIAnthropic, Kind: "server_tool_use", Raw: json.RawMessage(`{"toolUse":{"toolUseId":"9","name":"x"}}`)},

@@ -262,25 +262,43 @@ func TestErrorsAreOneLineAndNameTheFile(t *testing.T) {
 		kind llm.ErrorKind
 		want []string
 	}{
-		{"named file missing", env("GOOGLE_APPLICATION_CREDENTIALS", dir+"/none.json"), llm.ErrAuth,
-			[]string{"GOOGLE_APPLICATION_CREDENTIALS", dir + "/none.json"}},
-		{"nothing", env("HOME", dir, "APPDATA", dir), llm.ErrAuth,
-			[]string{"gcloud auth application-default login", "application_default_credentials.json"}},
+		{
+			"named file missing", env("GOOGLE_APPLICATION_CREDENTIALS", dir+"/none.json"), llm.ErrAuth,
+			[]string{"GOOGLE_APPLICATION_CREDENTIALS", dir + "/none.json"},
+		},
+		{
+			"nothing", env("HOME", dir, "APPDATA", dir), llm.ErrAuth,
+			[]string{"gcloud auth application-default login", "application_default_credentials.json"},
+		},
 		{"broken", env("GOOGLE_APPLICATION_CREDENTIALS", broken), llm.ErrAuth, []string{broken}},
-		{"refused", env("GOOGLE_APPLICATION_CREDENTIALS", write(t, t.TempDir(), user(refusing.URL))), llm.ErrAuth,
-			[]string{"credentials.json", "expired or revoked", "gcloud auth application-default login"}},
-		{"refused robot", env("GOOGLE_APPLICATION_CREDENTIALS", write(t, t.TempDir(), serviceAccount(refusing.URL))), llm.ErrAuth,
-			[]string{"credentials.json", "expired or revoked"}},
-		{"unknown type", env("GOOGLE_APPLICATION_CREDENTIALS", write(t, t.TempDir(), map[string]any{"type": "gdch_service_account"})), llm.ErrAuth,
-			[]string{"credentials.json", "gdch_service_account"}},
-		{"bad key", env("GOOGLE_APPLICATION_CREDENTIALS", write(t, t.TempDir(), map[string]any{"type": "service_account"})), llm.ErrAuth,
-			[]string{"credentials.json", "private_key"}},
-		{"no endpoint", env("GOOGLE_APPLICATION_CREDENTIALS", write(t, t.TempDir(), user("http://127.0.0.1:1/"))), llm.ErrTransport,
-			[]string{"127.0.0.1:1"}},
-		{"no endpoint for a robot", env("GOOGLE_APPLICATION_CREDENTIALS", write(t, t.TempDir(), serviceAccount("http://127.0.0.1:1/"))), llm.ErrTransport,
-			[]string{"127.0.0.1:1"}},
-		{"not a token", env("GOOGLE_APPLICATION_CREDENTIALS", write(t, t.TempDir(), user(empty.URL))), llm.ErrAuth,
-			[]string{"credentials.json"}},
+		{
+			"refused", env("GOOGLE_APPLICATION_CREDENTIALS", write(t, t.TempDir(), user(refusing.URL))), llm.ErrAuth,
+			[]string{"credentials.json", "expired or revoked", "gcloud auth application-default login"},
+		},
+		{
+			"refused robot", env("GOOGLE_APPLICATION_CREDENTIALS", write(t, t.TempDir(), serviceAccount(refusing.URL))), llm.ErrAuth,
+			[]string{"credentials.json", "expired or revoked"},
+		},
+		{
+			"unknown type", env("GOOGLE_APPLICATION_CREDENTIALS", write(t, t.TempDir(), map[string]any{"type": "gdch_service_account"})), llm.ErrAuth,
+			[]string{"credentials.json", "gdch_service_account"},
+		},
+		{
+			"bad key", env("GOOGLE_APPLICATION_CREDENTIALS", write(t, t.TempDir(), map[string]any{"type": "service_account"})), llm.ErrAuth,
+			[]string{"credentials.json", "private_key"},
+		},
+		{
+			"no endpoint", env("GOOGLE_APPLICATION_CREDENTIALS", write(t, t.TempDir(), user("http://127.0.0.1:1/"))), llm.ErrTransport,
+			[]string{"127.0.0.1:1"},
+		},
+		{
+			"no endpoint for a robot", env("GOOGLE_APPLICATION_CREDENTIALS", write(t, t.TempDir(), serviceAccount("http://127.0.0.1:1/"))), llm.ErrTransport,
+			[]string{"127.0.0.1:1"},
+		},
+		{
+			"not a token", env("GOOGLE_APPLICATION_CREDENTIALS", write(t, t.TempDir(), user(empty.URL))), llm.ErrAuth,
+			[]string{"credentials.json"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := authorize(t, gcpauth.New(c.env))

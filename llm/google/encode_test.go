@@ -217,7 +217,8 @@ func TestContents(t *testing.T) {
 				`{"role":"user","parts":[{"text":"And?"}]}]`,
 		},
 		{
-			"Gemini 2.5", false, gemini25("gemini-2.5-flash"), []llm.Message{
+			"Gemini 2.5", false, gemini25("gemini-2.5-flash"),
+			[]llm.Message{
 				llm.UserText("Look"), foreign, result("a", false, llm.Text{Text: "here"}, png), llm.UserText("And?"),
 			},
 			`[{"role":"user","parts":[{"text":"Look"}]},` +
@@ -226,19 +227,22 @@ func TestContents(t *testing.T) {
 				`{"role":"user","parts":[{"inlineData":{"mimeType":"image/png","data":"UE5H"}},{"text":"And?"}]}]`,
 		},
 		{
-			"a call of another model", false, gemini3(), []llm.Message{llm.UserText("Look"), foreign, result("a", false, llm.Text{Text: "here"})},
+			"a call of another model", false, gemini3(),
+			[]llm.Message{llm.UserText("Look"), foreign, result("a", false, llm.Text{Text: "here"})},
 			`[{"role":"user","parts":[{"text":"Look"}]},` +
 				`{"role":"model","parts":[{"text":"Now"},{"functionCall":{"id":"a","name":"shot","args":{"n":1}},"thoughtSignature":"skip_thought_signature_validator"}]},` +
 				`{"role":"user","parts":[{"functionResponse":{"id":"a","name":"shot","response":{"output":"here"}}}]}]`,
 		},
 		{
-			"no ids on Vertex", true, gemini3(), []llm.Message{llm.UserText("Look"), answer(id3, call("a", "sc")), result("a", false, llm.Text{Text: "here"})},
+			"no ids on Vertex", true, gemini3(),
+			[]llm.Message{llm.UserText("Look"), answer(id3, call("a", "sc")), result("a", false, llm.Text{Text: "here"})},
 			`[{"role":"user","parts":[{"text":"Look"}]},` +
 				`{"role":"model","parts":[{"functionCall":{"name":"shot","args":{"n":1}},"thoughtSignature":"sc"}]},` +
 				`{"role":"user","parts":[{"functionResponse":{"name":"shot","response":{"output":"here"}}}]}]`,
 		},
 		{
-			"media by address", false, gemini3(), []llm.Message{
+			"media by address", false, gemini3(),
+			[]llm.Message{
 				{Role: llm.RoleUser, Content: []llm.Block{llm.Image{MIME: "image/png", URL: "https://x/y.png"}}},
 				{Role: llm.RoleUser, Content: []llm.Block{pdf}},
 				answer(id3, call("a", "sc")),
@@ -250,7 +254,8 @@ func TestContents(t *testing.T) {
 				`{"role":"user","parts":[{"fileData":{"mimeType":"image/png","fileUri":"https://x/z.png"}},{"inlineData":{"mimeType":"image/gif","data":"R0lG"}}]}]`,
 		},
 		{
-			"parts kept as they were", false, gemini3(), []llm.Message{
+			"parts kept as they were", false, gemini3(),
+			[]llm.Message{
 				llm.UserText("Draw"),
 				answer(id3, llm.Opaque{API: llm.APIGoogle, Kind: "inlineData", Raw: json.RawMessage(`{"inlineData":{"mimeType":"image/png","data":"UE5H"},"thoughtSignature":"si","extra":1}`)},
 					llm.Opaque{API: llm.APIGoogle, Kind: "toolCall", Raw: json.RawMessage(`{"toolCall":{}}`)},

@@ -88,8 +88,10 @@ var finishKinds = map[string]struct {
 	"UNEXPECTED_TOOL_CALL":     {llm.ErrTransport, "the model called a tool that was not offered"},
 	"TOO_MANY_TOOL_CALLS":      {llm.ErrTransport, "the model called too many tools in a row"},
 	"MALFORMED_RESPONSE":       {llm.ErrTransport, "the model wrote an answer that cannot be read"},
-	"MISSING_THOUGHT_SIGNATURE": {llm.ErrInvalidRequest,
-		"the history lacks a signature the model wants back"},
+	"MISSING_THOUGHT_SIGNATURE": {
+		llm.ErrInvalidRequest,
+		"the history lacks a signature the model wants back",
+	},
 	"OTHER":       {llm.ErrOverload, "the vendor stopped the answer without saying why"},
 	"NO_IMAGE":    {llm.ErrOverload, "no image was made"},
 	"IMAGE_OTHER": {llm.ErrOverload, "the image was stopped without a reason"},

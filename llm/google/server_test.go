@@ -84,7 +84,8 @@ func TestRequestsOfOtherClients(t *testing.T) {
 		System: "Be brief.\nBe kind.",
 		Messages: []llm.Message{
 			{Role: llm.RoleUser, Content: []llm.Block{
-				llm.Text{Text: "Look"}, llm.Image{MIME: "image/png", Data: []byte{0xff, 0xff}},
+				llm.Text{Text: "Look"},
+				llm.Image{MIME: "image/png", Data: []byte{0xff, 0xff}},
 				llm.Document{MIME: "application/pdf", URL: "gs://b/f.pdf"},
 			}},
 			{Role: llm.RoleAssistant, API: llm.APIGoogle, Model: "m", StopReason: llm.StopToolUse, Content: []llm.Block{

@@ -49,8 +49,10 @@ func twoWays(t *testing.T, field string, pieces []string) {
 }
 
 func TestCompletionsShortWay(t *testing.T) {
-	pieces := []string{`"a"`, `" plain words"`, `""`, `"é漢🦊"`, `"\n\t\r\"\\\/"`, `"\u00e9\u6f22"`, `"\ud83e\udd8a"`, `"\ud83e"`, `"\b\f\u0000"`,
-		"\"\xff raw\"", "\"\xe6\xbc\"", `"data: [DONE]"`, `"}],\"delta\":{\"content\":\"x\"}"`, `"\\"`, `"\\\\\""`, `null`, `["x"]`, `"b"`, `"bad\q"`}
+	pieces := []string{
+		`"a"`, `" plain words"`, `""`, `"é漢🦊"`, `"\n\t\r\"\\\/"`, `"\u00e9\u6f22"`, `"\ud83e\udd8a"`, `"\ud83e"`, `"\b\f\u0000"`,
+		"\"\xff raw\"", "\"\xe6\xbc\"", `"data: [DONE]"`, `"}],\"delta\":{\"content\":\"x\"}"`, `"\\"`, `"\\\\\""`, `null`, `["x"]`, `"b"`, `"bad\q"`,
+	}
 	for _, f := range fields {
 		twoWays(t, f, pieces)
 	}

@@ -290,16 +290,35 @@ func TestCompletionsHistory(t *testing.T) {
 		{"reasoning goes back", urlOther, "", openai.Compat{RequiresReasoningContentForToolCalls: &yes}, history(plain), `{"role":"assistant","content":null,"reasoning_content":"T",` + calls("functions.read:0") + `},` + tool("functions.read:0")},
 		{"in the field it came in", urlOther, "", openai.Compat{RequiresReasoningContentForToolCalls: &yes}, history(llm.Thinking{Text: "T", Signature: "reasoning_text"}), `{"role":"assistant","content":null,"reasoning_text":"T",` + calls("functions.read:0") + `},` + tool("functions.read:0")},
 		{"in the field that is set", urlOther, "", openai.Compat{RequiresReasoningContentForToolCalls: &yes, ReasoningContentField: "reasoning"}, history(plain), `{"role":"assistant","content":null,"reasoning":"T",` + calls("functions.read:0") + `},` + tool("functions.read:0")},
-		{"none to give back", urlOther, "", openai.Compat{RequiresReasoningContentForToolCalls: &yes, RequiresAssistantContentForToolCalls: &yes, RequiresToolResultName: &yes}, history(llm.Thinking{}),
-			`{"role":"assistant","content":"Calling tools.","reasoning_content":"Call read.",` + calls("functions.read:0") + `},{"role":"tool","content":"text","tool_call_id":"functions.read:0","name":"read"}`},
-		{"records go back as they came", urlOpenRouter, "", openai.Compat{}, history(llm.Thinking{Text: "T", Signature: `[{"type":"reasoning.encrypted","data":"x","id":"r"}]`}),
-			`{"role":"assistant","content":null,"reasoning_details":[{"type":"reasoning.encrypted","data":"x","id":"r"}],` + calls("functions.read:0") + `},` + tool("functions.read:0")},
-		{"as text, ids for mistral, bridge", urlMistral, "", openai.Compat{RequiresAssistantAfterToolResult: &yes}, history(plain),
-			`{"role":"assistant","content":"<thinking>\nT\n</thinking>",` + calls("MISTRALID") + `},{"role":"tool","content":"text","tool_call_id":"MISTRALID","name":"read"},{"role":"assistant","content":"The tools have run."}`},
-		{"ids of the vendor", urlOpenAI, "", openai.Compat{}, []llm.Message{llm.UserText("hi"),
-			own(llm.ToolCall{ID: "call_1|fc_" + strings.Repeat("x", 60), Name: "read", Arguments: `{"path":"a"}`}),
-			{Role: llm.RoleToolResult, ToolCallID: "call_1|fc_" + strings.Repeat("x", 60), Content: []llm.Block{llm.Text{Text: "text"}}}, llm.UserText("so?")},
-			`{"role":"assistant","content":null,` + calls("call_1") + `},` + tool("call_1")},
+		{
+			"none to give back", urlOther, "",
+			openai.Compat{RequiresReasoningContentForToolCalls: &yes, RequiresAssistantContentForToolCalls: &yes, RequiresToolResultName: &yes},
+			history(llm.Thinking{}),
+			`{"role":"assistant","content":"Calling tools.","reasoning_content":"Call read.",` + calls("functions.read:0") + `},{"role":"tool","content":"text","tool_call_id":"functions.read:0","name":"read"}`,
+		},
+		{
+			"records go back as they came", urlOpenRouter, "",
+			openai.Compat{},
+			history(llm.Thinking{Text: "T", Signature: `[{"type":"reasoning.encrypted","data":"x","id":"r"}]`}),
+			`{"role":"assistant","content":null,"reasoning_details":[{"type":"reasoning.encrypted","data":"x","id":"r"}],` + calls("functions.read:0") + `},` + tool("functions.read:0"),
+		},
+		{
+			"as text, ids for mistral, bridge", urlMistral, "",
+			openai.Compat{RequiresAssistantAfterToolResult: &yes},
+			history(plain),
+			`{"role":"assistant","content":"<thinking>\nT\n</thinking>",` + calls("MISTRALID") + `},{"role":"tool","content":"text","tool_call_id":"MISTRALID","name":"read"},{"role":"assistant","content":"The tools have run."}`,
+		},
+		{
+			"ids of the vendor", urlOpenAI, "",
+			openai.Compat{},
+			[]llm.Message{
+				llm.UserText("hi"),
+				own(llm.ToolCall{ID: "call_1|fc_" + strings.Repeat("x", 60), Name: "read", Arguments: `{"path":"a"}`}),
+				{Role: llm.RoleToolResult, ToolCallID: "call_1|fc_" + strings.Repeat("x", 60), Content: []llm.Block{llm.Text{Text: "text"}}},
+				llm.UserText("so?"),
+			},
+			`{"role":"assistant","content":null,` + calls("call_1") + `},` + tool("call_1"),
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -332,7 +351,8 @@ func TestCompletionsForeignThinkingIsDropped(t *testing.T) {
 func TestCompletionsMedia(t *testing.T) {
 	see := llm.Model{ID: "m", Provider: "p", Input: []llm.Modality{llm.ModalityImage, llm.ModalityDocument}}
 	req := llm.Request{Model: &see, Messages: []llm.Message{{Role: llm.RoleUser, Content: []llm.Block{
-		llm.Image{MIME: "image/png", Data: []byte("png")}, llm.Image{URL: "https://example.com/x.png"},
+		llm.Image{MIME: "image/png", Data: []byte("png")},
+		llm.Image{URL: "https://example.com/x.png"},
 		llm.Document{Name: "a.pdf", MIME: "application/pdf", Data: []byte("pdf"), Text: "words"},
 		llm.Document{Name: "a.csv", MIME: "text/csv", Data: []byte("1,2"), Text: "1,2"},
 	}}}}

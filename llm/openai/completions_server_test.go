@@ -63,7 +63,9 @@ func TestCompletionsDecodeRequest(t *testing.T) {
 		Extra:      map[string]json.RawMessage{"seed": json.RawMessage("7"), "stream_options": json.RawMessage(`{"include_usage":true}`)},
 		Messages: []llm.Message{
 			{Role: llm.RoleUser, Content: []llm.Block{
-				llm.Text{Text: "see"}, llm.Image{MIME: "image/png", Data: []byte("png")}, llm.Image{URL: "https://example.com/x"},
+				llm.Text{Text: "see"},
+				llm.Image{MIME: "image/png", Data: []byte("png")},
+				llm.Image{URL: "https://example.com/x"},
 				llm.Document{Name: "a.pdf", MIME: "application/pdf", Data: []byte("pdf")},
 			}},
 			{Role: llm.RoleSystem, Content: []llm.Block{llm.Text{Text: "C"}}},

@@ -126,8 +126,10 @@ func TestResponsesRequest(t *testing.T) {
 			"previous_response_id": "", "prompt_cache_key": `"k"`, "prompt_cache_retention": "",
 			"input": `[{"type":"message","role":"user","content":[{"type":"input_text","text":"Hi"}]},{"type":"message","role":"developer","content":[{"type":"input_text","text":"Be brief."}]}]`,
 		}},
-		{name: "azure deployment", o: openai.ResponsesOptions{API: llm.APIAzureResponses, Azure: openai.Azure{BaseURL: "https://r.openai.azure.com", Deployments: map[string]string{"gpt-5.2": "prod"}}},
-			want: map[string]string{"model": `"prod"`}},
+		{
+			name: "azure deployment", o: openai.ResponsesOptions{API: llm.APIAzureResponses, Azure: openai.Azure{BaseURL: "https://r.openai.azure.com", Deployments: map[string]string{"gpt-5.2": "prod"}}},
+			want: map[string]string{"model": `"prod"`},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := c.model
@@ -199,8 +201,10 @@ func respTurn() []llm.Message {
 		},
 		{Role: llm.RoleToolResult, ToolCallID: "call_1|fc_1", ToolName: "read", Content: []llm.Block{llm.Text{Text: "module x"}, llm.Image{MIME: "image/png", Data: []byte("png")}}},
 		{Role: llm.RoleUser, Content: []llm.Block{
-			llm.Text{Text: "See:"}, llm.Image{URL: "https://x/i.png"},
-			llm.Document{Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF")}, llm.Document{URL: "https://x/b.pdf"},
+			llm.Text{Text: "See:"},
+			llm.Image{URL: "https://x/i.png"},
+			llm.Document{Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF")},
+			llm.Document{URL: "https://x/b.pdf"},
 		}},
 	}
 }
@@ -267,8 +271,10 @@ func TestResponsesReasoningPairs(t *testing.T) {
 	}{
 		{"only an id", answer(llm.StopEnd, llm.Thinking{Text: "p", Signature: `{"id":"rs_1","type":"reasoning","summary":[]}`}, text), []string{bare}},
 		{"no signature", answer(llm.StopEnd, llm.Thinking{Text: "p"}, text), []string{bare}},
-		{"of a local server", answer(llm.StopEnd, llm.Thinking{Text: "p", Signature: `{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"p"}]}`}, text),
-			[]string{`{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"p"}]}`, named}},
+		{
+			"of a local server", answer(llm.StopEnd, llm.Thinking{Text: "p", Signature: `{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"p"}]}`}, text),
+			[]string{`{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"p"}]}`, named},
+		},
 		{"at the end", answer(llm.StopEnd, text, sealed), []string{named}},
 		{"of an answer that failed", answer(llm.StopAborted, sealed, text), []string{respSealedItem, bare}},
 		{"whole", answer(llm.StopEnd, sealed, text), []string{respSealedItem, named}},
@@ -370,8 +376,11 @@ func TestResponsesHTTP(t *testing.T) {
 	}{
 		{"OpenAI", "https://api.openai.com/v1/responses", openai.ResponsesOptions{}, map[string]string{"Authorization": "Bearer sk-test", "Accept": "text/event-stream", "User-Agent": wire.UserAgent}},
 		{"local", "http://127.0.0.1:11434/v1/responses", openai.ResponsesOptions{Endpoint: wire.Endpoint{BaseURL: "http://127.0.0.1:11434/v1/"}}, nil},
-		{"Codex", "https://chatgpt.com/backend-api/codex/responses", openai.ResponsesOptions{API: llm.APICodexResponses, Endpoint: wire.Endpoint{Headers: map[string]string{"ChatGPT-Account-Id": "acc"}}},
-			map[string]string{"Authorization": "Bearer sk-test", "Chatgpt-Account-Id": "acc", "Originator": "", "User-Agent": wire.UserAgent}},
+		{
+			"Codex", "https://chatgpt.com/backend-api/codex/responses",
+			openai.ResponsesOptions{API: llm.APICodexResponses, Endpoint: wire.Endpoint{Headers: map[string]string{"ChatGPT-Account-Id": "acc"}}},
+			map[string]string{"Authorization": "Bearer sk-test", "Chatgpt-Account-Id": "acc", "Originator": "", "User-Agent": wire.UserAgent},
+		},
 		{"Azure", "https://res.openai.azure.com/openai/v1/responses?api-version=v1", azure, map[string]string{"Api-Key": "sk-test", "Authorization": ""}},
 		{"Azure behind a gateway", "https://gateway.example/azure/responses?api-version=2025-04-01-preview", dated, map[string]string{"Api-Key": "sk-test"}},
 		{"Azure without a key", "https://res.openai.azure.com/openai/v1/responses?api-version=v1", signed, map[string]string{"Api-Key": "", "Authorization": "Bearer entra"}},
@@ -445,8 +454,12 @@ func TestResponsesUnsendable(t *testing.T) {
 		{"no model", openai.ResponsesOptions{}, noModel, llm.ErrInvalidRequest, "the request names no model"},
 		{"broken tool schema", openai.ResponsesOptions{}, bad, llm.ErrInvalidRequest, "openai: the schema of tool read is not valid JSON"},
 		{"broken answer schema", openai.ResponsesOptions{}, badOutput, llm.ErrInvalidRequest, "openai: the schema of the answer is not valid JSON"},
-		{"Azure without a URL", openai.ResponsesOptions{API: llm.APIAzureResponses}, respAsk(respModel()), llm.ErrInvalidRequest,
-			"openai: no base URL for Azure OpenAI: set AZURE_OPENAI_RESOURCE_NAME or AZURE_OPENAI_BASE_URL"},
+		{
+			"Azure without a URL",
+			openai.ResponsesOptions{API: llm.APIAzureResponses},
+			respAsk(respModel()), llm.ErrInvalidRequest,
+			"openai: no base URL for Azure OpenAI: set AZURE_OPENAI_RESOURCE_NAME or AZURE_OPENAI_BASE_URL",
+		},
 		{"no key", noKey, respAsk(respModel()), llm.ErrAuth, "openai: the key ring is locked"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

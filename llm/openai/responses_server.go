@@ -402,7 +402,7 @@ func (ResponsesServer) EncodeError(w http.ResponseWriter, err *llm.Error) {
 	h.Set("Content-Type", "application/json")
 	if err.RetryAfter > 0 {
 		h.Set("Retry-After-Ms", strconv.FormatInt(err.RetryAfter.Milliseconds(), 10))
-		h.Set("Retry-After", strconv.FormatInt(int64((err.RetryAfter.Seconds())+0.999), 10))
+		h.Set("Retry-After", strconv.FormatInt(int64(err.RetryAfter.Seconds()+0.999), 10))
 	}
 	if err.RequestID != "" {
 		h.Set("X-Request-Id", err.RequestID)

@@ -125,13 +125,21 @@ func TestResponsesAnswerRoundTrip(t *testing.T) {
 		{name: "length", m: llm.Message{StopReason: llm.StopLength, ResponseID: "r", Content: []llm.Block{llm.Text{Text: "a"}}}},
 		{name: "cut call", m: llm.Message{StopReason: llm.StopLength, ResponseID: "r", Content: []llm.Block{llm.ToolCall{ID: "c", Name: "w", Arguments: `{"a":"b`, Defect: llm.DefectCut}}}},
 		{name: "nothing", m: llm.Message{StopReason: llm.StopEnd, ResponseID: "r"}},
-		{name: "rate limit", m: llm.Message{StopReason: llm.StopError, ResponseID: "r", Content: []llm.Block{llm.Text{Text: "a"}},
-			Error: &llm.Error{Kind: llm.ErrRateLimit, Message: "slow down", Code: "rate_limit_exceeded", RetryAfter: 1500 * time.Millisecond}},
-			edit: func(m *llm.Message) { m.Error.Message = "slow down. Please try again in 1.5s." }},
-		{name: "usage limit", m: llm.Message{StopReason: llm.StopError, ResponseID: "r",
-			Error: &llm.Error{Kind: llm.ErrUsageLimit, Message: "used up", Code: "usage_limit_reached", ResetAt: reset}}},
-		{name: "code of another vendor", m: llm.Message{StopReason: llm.StopError, ResponseID: "r",
-			Error: &llm.Error{Kind: llm.ErrOverload, Message: "busy", Code: "overloaded_error"}}},
+		{
+			name: "rate limit", m: llm.Message{
+				StopReason: llm.StopError, ResponseID: "r", Content: []llm.Block{llm.Text{Text: "a"}},
+				Error: &llm.Error{Kind: llm.ErrRateLimit, Message: "slow down", Code: "rate_limit_exceeded", RetryAfter: 1500 * time.Millisecond},
+			},
+			edit: func(m *llm.Message) { m.Error.Message = "slow down. Please try again in 1.5s." },
+		},
+		{name: "usage limit", m: llm.Message{
+			StopReason: llm.StopError, ResponseID: "r",
+			Error: &llm.Error{Kind: llm.ErrUsageLimit, Message: "used up", Code: "usage_limit_reached", ResetAt: reset},
+		}},
+		{name: "code of another vendor", m: llm.Message{
+			StopReason: llm.StopError, ResponseID: "r",
+			Error: &llm.Error{Kind: llm.ErrOverload, Message: "busy", Code: "overloaded_error"},
+		}},
 		{name: "content filter", m: llm.Message{StopReason: llm.StopError, ResponseID: "r", Error: &llm.Error{Kind: llm.ErrContentFilter, Message: "no", Code: "content_filter"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -24,7 +24,9 @@ func TestFindPaths(t *testing.T) {
 		{"plain", nil, false, config.Paths{Config: dot, Data: dot, Cache: dot + "/cache", State: dot}},
 		{"override", map[string]string{"BURIN_HOME": "/x", "XDG_CONFIG_HOME": "/c"}, true, config.Paths{Config: "/x", Data: "/x", Cache: "/x/cache", State: "/x"}},
 		{
-			"xdg", map[string]string{"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d", "XDG_CACHE_HOME": "/k", "XDG_STATE_HOME": "relative"}, false,
+			"xdg",
+			map[string]string{"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d", "XDG_CACHE_HOME": "/k", "XDG_STATE_HOME": "relative"},
+			false,
 			config.Paths{Config: "/c/burin", Data: "/d/burin", Cache: "/k/burin", State: dot},
 		},
 		{"xdg data alone", map[string]string{"XDG_DATA_HOME": "/d"}, false, config.Paths{Config: dot, Data: "/d/burin", Cache: "/d/burin/cache", State: dot}},

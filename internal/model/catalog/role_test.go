@@ -78,16 +78,22 @@ func TestInitial(t *testing.T) {
 	}{
 		{"asked for", catalog.Options{Roles: map[string]string{"default": "openai/o3"}}, catalog.Wish{Selector: "openai/gpt-5"}, "openai/gpt-5"},
 		{
-			"first usable of the list", catalog.Options{Available: only("openai"), Roles: map[string]string{"default": "openai/o3"}},
-			catalog.Wish{Models: []string{"anthropic/*", "openai/gpt-5-mini", "openai/gpt-5"}}, "openai/gpt-5-mini",
+			"first usable of the list",
+			catalog.Options{Available: only("openai"), Roles: map[string]string{"default": "openai/o3"}},
+			catalog.Wish{Models: []string{"anthropic/*", "openai/gpt-5-mini", "openai/gpt-5"}},
+			"openai/gpt-5-mini",
 		},
 		{
-			"list of the settings", catalog.Options{Enabled: catalog.ScopedList{{Values: []string{"google/gemini-2.5-pro"}}}, Roles: map[string]string{"default": "openai/o3"}},
-			catalog.Wish{}, "google/gemini-2.5-pro",
+			"list of the settings",
+			catalog.Options{Enabled: catalog.ScopedList{{Values: []string{"google/gemini-2.5-pro"}}}, Roles: map[string]string{"default": "openai/o3"}},
+			catalog.Wish{},
+			"google/gemini-2.5-pro",
 		},
 		{
-			"resuming passes the list", catalog.Options{Enabled: catalog.ScopedList{{Values: []string{"google/gemini-2.5-pro"}}}, Roles: map[string]string{"default": "openai/o3"}},
-			catalog.Wish{Resuming: true}, "openai/o3",
+			"resuming passes the list",
+			catalog.Options{Enabled: catalog.ScopedList{{Values: []string{"google/gemini-2.5-pro"}}}, Roles: map[string]string{"default": "openai/o3"}},
+			catalog.Wish{Resuming: true},
+			"openai/o3",
 		},
 		{"environment", catalog.Options{Getenv: env("BURIN_MODEL", "xai/grok-4.3"), Roles: map[string]string{"default": "openai/o3"}}, catalog.Wish{}, "xai/grok-4.3"},
 		{"default of the provider there is", catalog.Options{Available: only("openrouter", "groq")}, catalog.Wish{}, "openrouter/anthropic/claude-sonnet-4.6"},

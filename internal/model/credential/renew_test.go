@@ -265,8 +265,7 @@ func TestRenew(t *testing.T) {
 func TestRenewalOutlivesItsCaller(t *testing.T) {
 	arrived, answer := make(chan struct{}), make(chan struct{})
 	slow := false
-	var s *oauthtest.Server
-	s = &oauthtest.Server{Intercept: func(_ http.ResponseWriter, _ *http.Request, path string) bool {
+	s := &oauthtest.Server{Intercept: func(_ http.ResponseWriter, _ *http.Request, path string) bool {
 		if path == "/token" && slow {
 			close(arrived)
 			<-answer
