@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/burin-dev/burin/llm"
@@ -140,15 +141,21 @@ func FuzzPartialJSON(f *testing.F) {
 
 // The cost of a delta does not depend on how much came before it.
 func BenchmarkPartialJSON(b *testing.B) {
-	for _, size := range []int{1 << 10, 1 << 20} {
-		name := map[int]string{1 << 10: "1KB", 1 << 20: "1MB"}[size]
+	for name, size := range map[string]int{"1KB": 1 << 10, "1MB": 1 << 20} {
 		b.Run(name, func(b *testing.B) {
-			var p llm.PartialJSON
-			p.Write(`{"content":"` + strings.Repeat("a", size))
-			b.ReportAllocs()
+			const deltas = 1000
+			head := `{"content":"` + strings.Repeat("a", size)
+			var spent time.Duration
 			for b.Loop() {
-				p.Write("some more")
+				var p llm.PartialJSON
+				p.Write(head)
+				began := time.Now()
+				for range deltas {
+					p.Write("some more")
+				}
+				spent += time.Since(began)
 			}
+			b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N*deltas), "ns/delta")
 		})
 	}
 }

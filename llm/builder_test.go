@@ -202,15 +202,17 @@ func TestBuilderFinalArguments(t *testing.T) {
 }
 
 func BenchmarkBuilderDelta(b *testing.B) {
+	const deltas = 1000 // of one answer, whose growing text is part of the cost
 	b.ReportAllocs()
-	bl := llm.NewBuilder(llm.Message{})
-	i := bl.OpenText()
-	for n := 0; b.Loop(); n++ {
-		bl.Delta(i, "word ")
-		bl.Next()
-		if n%100_000 == 0 { // keep the text from filling the memory
-			bl = llm.NewBuilder(llm.Message{})
-			i = bl.OpenText()
+	for b.Loop() {
+		bl := llm.NewBuilder(llm.Message{})
+		i := bl.OpenText()
+		for range deltas {
+			bl.Delta(i, "word ")
+			for ev, ok := bl.Next(); ok; ev, ok = bl.Next() {
+				_ = ev
+			}
 		}
 	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*deltas), "ns/delta")
 }

@@ -22,14 +22,20 @@ func NewEventStream(r io.Reader) *EventStream {
 	return &EventStream{r: bufio.NewReaderSize(r, 16<<10)}
 }
 
-var errCorrupt = errors.New("the event stream is corrupt")
+var (
+	errCorrupt = errors.New("the event stream is corrupt")
+	errHeader  = fmt.Errorf("%w: broken header", errCorrupt)
+)
 
 const preludeLen, overheadLen = 12, 16
 
 // Next returns the next message.
 func (e *EventStream) Next() (Frame, error) {
-	var prelude [preludeLen]byte
-	if _, err := io.ReadFull(e.r, prelude[:]); err != nil {
+	prelude, err := e.r.Peek(preludeLen)
+	if err != nil {
+		if err == io.EOF && len(prelude) > 0 {
+			err = io.ErrUnexpectedEOF
+		}
 		return Frame{}, err // io.EOF only between messages
 	}
 	total := int(binary.BigEndian.Uint32(prelude[0:]))
@@ -47,8 +53,7 @@ func (e *EventStream) Next() (Frame, error) {
 		e.buf = make([]byte, total+total/2)
 	}
 	msg := e.buf[:total]
-	copy(msg, prelude[:])
-	if _, err := io.ReadFull(e.r, msg[preludeLen:]); err != nil {
+	if _, err := io.ReadFull(e.r, msg); err != nil {
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
@@ -66,7 +71,7 @@ func (e *EventStream) Next() (Frame, error) {
 
 // readHeaders takes the few headers that matter; others are skipped by type.
 func (f *Frame) readHeaders(h []byte) error {
-	bad := fmt.Errorf("%w: broken header", errCorrupt)
+	bad := errHeader
 	for len(h) > 0 {
 		n := int(h[0])
 		if len(h) < 2+n {
