@@ -26,6 +26,7 @@ type pkg struct {
 	Dir          string
 	Doc          string
 	Name         string
+	GoFiles      []string
 	Imports      []string
 	TestImports  []string
 	XTestImports []string
@@ -34,7 +35,7 @@ type pkg struct {
 // packages lists all packages of the module.
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Doc,Name,Imports,TestImports,XTestImports", "./...")
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Doc,Name,GoFiles,Imports,TestImports,XTestImports", "./...")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -90,7 +91,7 @@ func room(path string) (string, bool) {
 
 func TestImportDirections(t *testing.T) {
 	for _, p := range packages(t) {
-		if p.Name == "" || p.ImportPath == "" {
+		if len(p.GoFiles) == 0 { // only tests
 			continue
 		}
 		from, ok := room(p.ImportPath)
@@ -125,7 +126,7 @@ func mayImport(from, path, imp string) bool {
 
 func TestPackagesAreDocumented(t *testing.T) {
 	for _, p := range packages(t) {
-		if p.Name == "" || p.ImportPath == "" { // only tests
+		if len(p.GoFiles) == 0 { // only tests
 			continue
 		}
 		if len(strings.Fields(p.Doc)) < 5 {

@@ -48,7 +48,7 @@ func (c *CompletionsClient) Stream(ctx context.Context, req *llm.Request) llm.St
 		API:     llm.APICompletions,
 		Build:   func(ctx context.Context) (*http.Request, error) { return c.build(ctx, req, d) },
 		Frames:  newChatFrames,
-		Decoder: &chatDecoder{field: d.ReasoningContentField},
+		Decoder: &chatDecoder{field: d.ReasoningContentField, leaky: leaksHarmony(req.Model.ID) || leaksHarmony(req.Model.Upstream())},
 	})
 }
 

@@ -66,6 +66,7 @@ func (f *chatFrames) peek() (byte, error) {
 // chatDecoder puts an answer together from its chunks.
 type chatDecoder struct {
 	field string // the field of reasoning to prefer, if several come
+	leaky bool   // the model is known to leak control text into arguments
 
 	text   int // open text block + 1
 	think  chatThinking
@@ -299,6 +300,9 @@ func (d *chatDecoder) end(b *llm.Builder) {
 	for i := range d.calls {
 		if c := &d.calls[i]; c.block == 0 {
 			d.open(c, b) // never got a name; it is answered as an unknown tool
+		}
+		if d.leaky {
+			spoilLeak(d.calls[i].block-1, b)
 		}
 	}
 	d.closeThinking(b)

@@ -1,9 +1,12 @@
 package openai
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/burin-dev/burin/llm"
 )
 
 // GPT-5 models are trained to call tools in the Harmony format, whose routing
@@ -49,6 +52,18 @@ var (
 
 // leaksHarmony says whether the model is of the family that leaks.
 func leaksHarmony(id string) bool { return strings.Contains(strings.ToLower(id), "gpt-5") }
+
+// spoilLeak marks an open call whose arguments hold leaked control text.
+func spoilLeak(block int, b *llm.Builder) {
+	if !b.IsOpen(block) {
+		return
+	}
+	if args := b.Written(block); bytes.Contains(args, []byte(harmonyMarker)) {
+		if _, found := DetectLeak(string(args)); found {
+			b.Spoil(block, llm.DefectCorrupt)
+		}
+	}
+}
 
 // DetectLeak looks for Harmony control text that a GPT-5 model wrote into s, the
 // arguments of a call as JSON or any other text. at is the offset in bytes from

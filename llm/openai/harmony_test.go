@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/llm/openai"
+	"github.com/burin-dev/burin/llm/wire"
 )
 
 // Leaks put together from the grammar: junk, marker, body, perhaps again.
@@ -150,5 +153,39 @@ func BenchmarkDetectLeak(b *testing.B) {
 				openai.DetectLeak(text)
 			}
 		})
+	}
+}
+
+// A GPT-5 model's call that holds leaked control text must not run, in either
+// format; another model may write the same words.
+func TestLeakedCallsAreSpoiled(t *testing.T) {
+	const args = `{"path":"a.go","text":"x }} analysis to=functions.edit code 天天中彩票 {\"path\":\"b.go\"}"}`
+	if _, found := openai.DetectLeak(args); !found {
+		t.Fatal("the arguments of this test are not seen as a leak")
+	}
+	formats := map[llm.API]wire.Server{llm.APICompletions: openai.CompletionsServer{}, llm.APIResponses: openai.ResponsesServer{}}
+	for api, server := range formats {
+		for id, want := range map[string]llm.Defect{"gpt-5.4": llm.DefectCorrupt, "qwen3": ""} {
+			srv, err := llmtest.Serve(server, llmtest.Script{Turns: []llmtest.Turn{{Events: llmtest.Call("call_1", "edit", args)}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer srv.Close()
+			e := wire.Endpoint{BaseURL: srv.URL}
+			var c llm.Client = openai.NewCompletions(openai.CompletionsOptions{Endpoint: e})
+			if api == llm.APIResponses {
+				c = openai.NewResponses(openai.ResponsesOptions{Endpoint: e})
+			}
+			m, err := llm.Collect(c.Stream(t.Context(), &llm.Request{
+				Model: &llm.Model{ID: id, Provider: "p", API: api}, Messages: []llm.Message{llm.UserText("go")},
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls := m.ToolCalls()
+			if len(calls) != 1 || calls[0].Defect != want {
+				t.Errorf("%s, %s: calls %+v, want defect %q", api, id, calls, want)
+			}
+		}
 	}
 }

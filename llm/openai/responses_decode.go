@@ -316,13 +316,8 @@ func respCloseInput(it *respOpen, b *llm.Builder) {
 // inspect looks for leaked control text in a call that is complete: it must not
 // run then.
 func (d *respDecoder) inspect(it *respOpen, b *llm.Builder) {
-	if !d.leaky || !b.IsOpen(it.block) {
-		return
-	}
-	if args := b.Written(it.block); bytes.Contains(args, []byte(harmonyMarker)) {
-		if _, found := DetectLeak(string(args)); found {
-			b.Spoil(it.block, llm.DefectCorrupt)
-		}
+	if d.leaky {
+		spoilLeak(it.block, b)
 	}
 }
 

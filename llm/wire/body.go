@@ -16,8 +16,8 @@ import (
 const UserAgent = "burin"
 
 // NewRequest makes the POST of a codec: body with the endpoint's and the
-// request's extra keys merged in, the codec's headers, then the transform, then
-// the endpoint's headers, then the request's. protected are the keys of the body
+// request's extra keys merged in, the codec's headers, then the endpoint's, then
+// the transform over both, then the request's headers. protected are the keys of the body
 // that extras cannot touch. path is appended to base.
 func (e *Endpoint) NewRequest(ctx context.Context, r *llm.Request, base, path string, body []byte, headers map[string]string, protected ...string) (*http.Request, error) {
 	body, err := MergeBody(body, r.Extra, e.Transform.ExtraBody, protected...)
@@ -37,11 +37,11 @@ func (e *Endpoint) NewRequest(ctx context.Context, r *llm.Request, base, path st
 	h.Set("Accept", "text/event-stream")
 	h.Set("User-Agent", UserAgent)
 	setAll(h, headers)
+	setAll(h, e.Headers)
 	for _, name := range e.Transform.StripHeaders {
 		h.Del(name)
 	}
 	setAll(h, e.Transform.SetHeaders)
-	setAll(h, e.Headers)
 	setAll(h, r.Headers)
 	return req, nil
 }

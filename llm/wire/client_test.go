@@ -142,10 +142,10 @@ func selfSigned(t *testing.T) (cert, key []byte) {
 
 func TestNewRequest(t *testing.T) {
 	e := wire.Endpoint{
-		Headers: map[string]string{"X-Team": "a", "X-Both": "endpoint"},
+		Headers: map[string]string{"X-Team": "a", "X-Both": "endpoint", "X-Telemetry-Too": "1", "X-Gone": "1"},
 		Transform: wire.Transform{
-			StripHeaders: []string{"x-telemetry"},
-			SetHeaders:   map[string]string{"User-Agent": "proxy", "Accept": ""},
+			StripHeaders: []string{"x-telemetry", "x-telemetry-too"},
+			SetHeaders:   map[string]string{"User-Agent": "proxy", "Accept": "", "X-Gone": ""},
 			ExtraBody:    map[string]any{"seed": 7, "model": "other", "both": "endpoint"},
 		},
 	}

@@ -43,7 +43,8 @@ type Endpoint struct {
 
 // Transform shapes requests for endpoints that mimic a vendor imperfectly.
 type Transform struct {
-	// StripHeaders are removed from the codec's headers, case-insensitively.
+	// StripHeaders are removed from the codec's and the endpoint's headers,
+	// case-insensitively.
 	StripHeaders []string
 	// SetHeaders are set after stripping; an empty value removes the header.
 	SetHeaders map[string]string

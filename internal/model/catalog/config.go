@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -137,7 +138,13 @@ func (a apiName) check() error {
 	return nil
 }
 
+// regionURL is a region of AWS in the place of an address.
+var regionURL = regexp.MustCompile(`^(bedrock:)?[a-z]{2}(-[a-z]+)+-\d$`)
+
 func (u baseURL) check() error {
+	if regionURL.MatchString(string(u)) {
+		return nil // the Bedrock codec knows the address of a region
+	}
 	parsed, err := url.Parse(string(u))
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
 		return errors.New("want an address that begins with http:// or https://")

@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -67,8 +68,8 @@ func (r *Registry) Initial(w Wish) (Choice, error) {
 		return r.Resolve(w.Selector)
 	}
 	if !w.Resuming {
-		if c, ok := r.firstOf(w.Models); ok {
-			return c, nil
+		if c, ok, err := r.firstOf(w.Models); ok || err != nil {
+			return c, err
 		}
 	}
 	return r.Role(RoleDefault)
@@ -80,18 +81,26 @@ func (r *Registry) Scoped() (choices []Choice, unmatched []string) {
 	return r.Match(r.opt.Enabled.For(r.opt.Dir, r.opt.UserHome))
 }
 
-func (r *Registry) firstOf(patterns []string) (Choice, bool) {
-	var choices []Choice
-	if patterns != nil {
-		choices, _ = r.Match(patterns)
-	} else {
-		choices, _ = r.Scoped()
+// firstOf is the first usable model of the list, if there is a list. A list of
+// which nothing can be used is an error: going on with another model would send
+// the conversation where the user did not want it.
+func (r *Registry) firstOf(patterns []string) (c Choice, ok bool, err error) {
+	if patterns == nil {
+		patterns = r.opt.Enabled.For(r.opt.Dir, r.opt.UserHome)
 	}
-	i := slices.IndexFunc(choices, func(c Choice) bool { return r.Available(c.Model) })
-	if i < 0 {
-		return Choice{}, false
+	if len(patterns) == 0 {
+		return Choice{}, false, nil
 	}
-	return choices[i], true
+	choices, unmatched := r.Match(patterns)
+	for _, c := range choices {
+		if r.Available(c.Model) {
+			return c, true, nil
+		}
+	}
+	if len(choices) == 0 {
+		return Choice{}, false, fmt.Errorf("no model fits %s of the models to choose from", strings.Join(unmatched, ", "))
+	}
+	return Choice{}, false, fmt.Errorf("none of the models to choose from can be used: there is no key for %s", choices[0].Model.Provider)
 }
 
 // fallback chooses when nobody has said anything. Providers that were not set

@@ -222,7 +222,7 @@ func (r *Registry) notFound(s string) error {
 		}
 	}
 	slices.Sort(refs)
-	return &NotFoundError{Selector: s, What: "model", Similar: nearest(s, slices.Compact(refs), 3), Hint: "burin models lists what there is; --refresh asks the providers"}
+	return &NotFoundError{Selector: s, What: "model", Similar: nearest(s, slices.Compact(refs), 3), Hint: "burin models lists what there is; --discover asks the providers"}
 }
 
 // isVendorPrefix says whether ids of some provider begin with the word.

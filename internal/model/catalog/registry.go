@@ -285,7 +285,7 @@ func (r *Registry) All() []*Model { return r.indexed().all }
 // Available says whether the model can be used: its provider is not disabled
 // here, its base URL is complete and there is a credential or none is needed.
 func (r *Registry) Available(m *Model) bool {
-	if r.disabled[m.Provider] || len(m.Needs) > 0 {
+	if r.disabled[m.Provider] || len(m.Needs) > 0 || unserved[m.Provider] && len(m.Headers) == 0 {
 		return false
 	}
 	switch {
@@ -297,6 +297,10 @@ func (r *Registry) Available(m *Model) bool {
 	}
 	return r.opt.Available == nil || r.opt.Available(m.Provider)
 }
+
+// unserved are providers whose service wants headers that name another program.
+// burin does not send them; whoever may can write them in models.yml.
+var unserved = map[string]bool{"github-copilot": true}
 
 // looksLikeVariable says whether a key is rather the name of a variable that is
 // not set: sending the name itself as the key helps nobody.

@@ -115,9 +115,48 @@ func TestInitial(t *testing.T) {
 func TestDefaultModels(t *testing.T) {
 	vars := env("CLOUDFLARE_ACCOUNT_ID", "a", "CLOUDFLARE_GATEWAY_ID", "b")
 	for _, p := range open(t, catalog.Options{}).Providers() {
+		if p == "github-copilot" {
+			continue // cannot be used without headers of the user's own: see below
+		}
 		c, err := open(t, catalog.Options{Available: only(p), Getenv: vars}).Initial(catalog.Wish{})
 		if err != nil || c.Model.Provider != p || !strings.HasPrefix(c.Note, "the default model of") {
 			t.Errorf("%s: %+v %v", p, c, err)
+		}
+	}
+}
+
+// Copilot wants headers that name another program: a token alone is not enough.
+func TestCopilotNeedsHeaders(t *testing.T) {
+	o := catalog.Options{Available: only("github-copilot")}
+	if c, err := open(t, o).Initial(catalog.Wish{}); !errors.Is(err, catalog.ErrNoModel) {
+		t.Errorf("without headers: %v %v", c.Model, err)
+	}
+	o.Home = home(t, "models.yml", "providers:\n  github-copilot: {headers: {Editor-Version: mine/1}}\n")
+	if c, err := open(t, o).Initial(catalog.Wish{}); err != nil || c.Model.Provider != "github-copilot" {
+		t.Errorf("with headers: %v %v", c.Model, err)
+	}
+}
+
+// A list of which nothing can be used never falls back to another model.
+func TestInitialStaysInTheList(t *testing.T) {
+	r := open(t, catalog.Options{Available: only("anthropic")})
+	for pattern, want := range map[string]string{"nonsense*": "no model fits nonsense*", "openai/gpt-5.2": "there is no key for openai"} {
+		c, err := r.Initial(catalog.Wish{Models: []string{pattern}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v %v, want %q", pattern, c.Model, err, want)
+		}
+	}
+}
+
+// A login of the user's own stands in for a key, and Bedrock takes a region for
+// an address.
+func TestConfigWithoutKeyOrAddress(t *testing.T) {
+	text := "providers:\n  x:\n    baseUrl: https://x.example\n    auth: oauth\n    api: openai-completions\n    models: [{id: m}]\n" +
+		"  y:\n    baseUrl: bedrock:us-gov-west-1\n    api: bedrock-converse-stream\n    models: [{id: m}]\n"
+	r := open(t, catalog.Options{Home: home(t, "models.yml", text)})
+	for _, p := range []string{"x", "y"} {
+		if _, ok := r.Lookup(p, "m"); !ok {
+			t.Errorf("no model of %s", p)
 		}
 	}
 }

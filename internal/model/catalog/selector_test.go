@@ -33,7 +33,7 @@ func TestResolve(t *testing.T) {
 		{"dots for dashes", nil, "anthropic/claude-opus-4.6", "anthropic/claude-opus-4-6", "", false},
 		{"canonical prefers the vendor", nil, "claude-opus-4-6", "anthropic/claude-opus-4-6", "", true},
 		{"canonical prefers what can be used", []string{"openrouter"}, "claude-opus-4-6:high", "openrouter/anthropic/claude-opus-4.6", "high", true},
-		{"canonical with dots", []string{"github-copilot"}, "claude-opus-4.6", "github-copilot/claude-opus-4.6", "", true},
+		{"canonical with dots", []string{"openrouter"}, "claude-opus-4.6", "openrouter/anthropic/claude-opus-4.6", "", true},
 		{"canonical that nobody can use", []string{"mistral"}, "claude-opus-4-6", "anthropic/claude-opus-4-6", "", true},
 		{"bare id", []string{"groq"}, "llama-3.3-70b-versatile", "groq/llama-3.3-70b-versatile", "", false},
 		{"bare id with a slash", []string{"groq"}, "openai/gpt-oss-120b", "groq/openai/gpt-oss-120b", "", true},

@@ -64,8 +64,9 @@ func (d *decoder) validateCustom(p *providerConfig) {
 	if p.BaseURL == "" && !codecURL {
 		d.problem(p.at, "provider %q has models and needs baseUrl", p.id)
 	}
-	if p.APIKey == "" && p.APIKeyEnv == "" && p.Auth != AuthNone && !cloud {
-		d.problem(p.at, "provider %q has models and needs apiKey or apiKeyEnv (or auth: none)", p.id)
+	// A login of the user's own stands in for a key: auth: oauth needs none.
+	if p.APIKey == "" && p.APIKeyEnv == "" && p.Auth != AuthNone && p.Auth != AuthOAuth && !cloud {
+		d.problem(p.at, "provider %q has models and needs apiKey or apiKeyEnv (or auth: none, or auth: oauth)", p.id)
 	}
 }
 

@@ -30,7 +30,7 @@ func Logins() []string {
 func (m *Manager) Login(ctx context.Context, provider string, o LoginOptions, ui oauth.UI) (Info, error) {
 	p, ok := m.login(provider)
 	if !ok {
-		return Info{}, fmt.Errorf("%s has no login: run \"burin keys add %s\", or add an oauth block to the provider in models.yml", provider, provider)
+		return Info{}, fmt.Errorf("%s has no login: run \"burin keys add %s\", or add an oauth block for it to config.yml", provider, provider)
 	}
 	run := m.auth.Authorize
 	if o.Device || p.AuthURL == "" {

@@ -32,6 +32,9 @@ func rowOf(m source, known map[string]bool) row {
 		r.api, r.baseURL = s.api, s.baseURL
 		maps.Copy(r.compat, s.compat)
 	}
+	if m.Provider == "openai-codex" {
+		r.baseURL = strings.TrimSuffix(r.baseURL, "/codex") + "/codex" // the package's client adds it
+	}
 	if codecURL[m.Provider] {
 		r.baseURL = ""
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Provider describes the logins of one model provider. The yaml keys are those
-// of an "oauth:" block in models.yml.
+// of the "oauth:" block in config.yml.
 type Provider struct {
 	ID   string `yaml:"-"`              // of the model provider
 	Name string `yaml:"name,omitempty"` // for people; empty = ID

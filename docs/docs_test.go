@@ -1,0 +1,256 @@
+// Package docs_test keeps the handbook true: what its examples say must load,
+// and what the program reads must be in it.
+package docs_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/internal/model/credential"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/llm/openai"
+)
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var fence = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
+
+func examples(t *testing.T, name string) []string {
+	t.Helper()
+	var out []string
+	for _, m := range fence.FindAllStringSubmatch(read(t, name), -1) {
+		out = append(out, m[1])
+	}
+	if len(out) == 0 {
+		t.Fatalf("%s has no yaml examples", name)
+	}
+	return out
+}
+
+// write puts text into a file of a new folder.
+func write(t *testing.T, name, text string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+var asked = regexp.MustCompile(`(?m)^# --model (\S+)$`)
+
+// Every example of models.md loads, and what it says to ask for is there.
+func TestModelExamples(t *testing.T) {
+	for _, text := range examples(t, "models.md") {
+		title, _, _ := strings.Cut(text, "\n")
+		t.Run(strings.TrimPrefix(title, "# --model "), func(t *testing.T) {
+			r, err := catalog.Open(catalog.Options{Home: write(t, "models.yml", text), Getenv: func(string) string { return "" }})
+			if err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			selectors := asked.FindAllStringSubmatch(text, -1)
+			if len(selectors) == 0 {
+				t.Fatal("the example does not say how its model is asked for")
+			}
+			for _, s := range selectors {
+				c, err := r.Resolve(s[1])
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				want := strings.TrimSuffix(s[1], ":"+string(c.Level))
+				if c.Model.Ref() != want {
+					t.Errorf("%s is %s", s[1], c.Model.Ref())
+				}
+				if c.Level != "" && c.Model.Thinking.Clamp(c.Level) != c.Level {
+					t.Errorf("%s: the model has no such level", s[1])
+				}
+			}
+		})
+	}
+}
+
+func TestConfigExamples(t *testing.T) {
+	for _, text := range examples(t, "configuration.md") {
+		if _, err := config.Load(write(t, "config.yml", text)); err != nil {
+			t.Errorf("%v\n%s", err, text)
+		}
+	}
+}
+
+// The messages that models.md shows are those that its mistakes give.
+func TestModelErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"providers:\n  acme:\n    models: [{id: a}]\n":                  `models.yml:3:15: model "a" of provider "acme" has no api: set it here or for the provider (and 2 more)`,
+		"providers:\n  acme:\n    auth: none\n    baseURL: https://x\n": `models.yml:4:5: unknown key "baseURL" in provider "acme" (did you mean "baseUrl"?)`,
+		"providers:\n  acme:\n    api: openai-completion\n":             `models.yml:3:10: "api" in provider "acme": unknown wire format "openai-completion" (did you mean "openai-completions"?)`,
+	} {
+		_, err := catalog.Open(catalog.Options{Home: write(t, "models.yml", text)})
+		if err == nil || err.Error() != want {
+			t.Errorf("%q gives %v, want %s", text, err, want)
+		}
+		if !strings.Contains(read(t, "models.md"), want) {
+			t.Errorf("models.md does not show %s", want)
+		}
+	}
+}
+
+// keys lists the yaml keys of a struct, and with nested those of structs within
+// it as "outer.inner".
+func keys(t reflect.Type, prefix string, nested bool) []string {
+	var out []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		switch {
+		case name == "" || name == "-":
+		case nested && f.Type.Kind() == reflect.Struct:
+			out = append(out, keys(f.Type, name+".", nested)...)
+		default:
+			out = append(out, prefix+name)
+		}
+	}
+	return out
+}
+
+// row says whether a table of the page begins a row with the code word; several
+// words may share a row.
+func row(page, word string) bool {
+	return regexp.MustCompile("(?m)^\\| [^|]*`" + regexp.QuoteMeta(word) + "`").MatchString(page)
+}
+
+func TestKeysAreDocumented(t *testing.T) {
+	oauthBlock, _ := reflect.TypeFor[config.Config]().FieldByName("OAuth")
+	for _, tt := range []struct {
+		page string
+		keys []string
+	}{
+		{"models.md", keys(reflect.TypeFor[openai.Compat](), "", false)},
+		{"models.md", []string{openai.ThinkingOpenAI, openai.ThinkingOpenRouter, openai.ThinkingZAI, openai.ThinkingQwen, openai.ThinkingQwenTemplate}},
+		{"models.md", []string{
+			string(llm.APIAnthropic), string(llm.APICompletions), string(llm.APIResponses), string(llm.APICodexResponses),
+			string(llm.APIAzureResponses), string(llm.APIGoogle), string(llm.APIVertex), string(llm.APIBedrock),
+		}},
+		{"configuration.md", keys(reflect.TypeFor[config.Config](), "", true)},
+		{"configuration.md", keys(oauthBlock.Type.Elem(), "", false)},
+	} {
+		page := read(t, tt.page)
+		for _, key := range tt.keys {
+			if !row(page, key) {
+				t.Errorf("%s has no row for %s", tt.page, key)
+			}
+		}
+	}
+	page := read(t, "models.md")
+	for _, level := range llm.Levels() {
+		if !strings.Contains(page, "`:"+string(level)+"`") {
+			t.Errorf("models.md does not mention the level %s", level)
+		}
+	}
+}
+
+var (
+	// readers are functions whose text arguments are names of variables.
+	readers = map[string]string{
+		"getenv": "", "Getenv": "", "get": "", "first": "", "isOn": "",
+		// these put a name of burin's own in front
+		"own": "BURIN_", "on": "BURIN_", "timeout": "BURIN_",
+	}
+	variableName = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$`)
+)
+
+// variablesRead finds the names of environment variables in the program's calls.
+func variablesRead(t *testing.T) map[string]token.Position {
+	t.Helper()
+	found := map[string]token.Position{}
+	files := token.NewFileSet()
+	for _, root := range []string{"../cmd", "../internal", "../llm"} {
+		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			f, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				name := ""
+				switch f := call.Fun.(type) {
+				case *ast.Ident:
+					name = f.Name
+				case *ast.SelectorExpr:
+					name = f.Sel.Name
+				}
+				prefix, ok := readers[name]
+				if !ok {
+					return true
+				}
+				for _, a := range call.Args {
+					lit, ok := a.(*ast.BasicLit)
+					if !ok || lit.Kind != token.STRING {
+						continue
+					}
+					if v, err := strconv.Unquote(lit.Value); err == nil && variableName.MatchString(prefix+v) {
+						found[prefix+v] = files.Position(lit.Pos())
+					}
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return found
+}
+
+func TestVariablesAreDocumented(t *testing.T) {
+	page := read(t, "configuration.md")
+	read := variablesRead(t)
+	if len(read) < 30 {
+		t.Fatalf("only %d variables were found in the program: does this test still know how they are read?", len(read))
+	}
+	for name, at := range read {
+		if !strings.Contains(page, "`"+name+"`") {
+			t.Errorf("configuration.md does not mention %s, which %s reads", name, at)
+		}
+	}
+	r, err := catalog.Open(catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, provider := range append(r.Providers(), catalog.LocalProviders()...) {
+		vs := credential.Variables(provider)
+		if len(vs) == 0 {
+			t.Errorf("no variable holds a key of %s", provider)
+		}
+		for _, v := range vs {
+			if !strings.Contains(page, "`"+v.Name+"`") {
+				t.Errorf("configuration.md does not mention %s of %s", v.Name, provider)
+			}
+		}
+	}
+}
