@@ -234,6 +234,13 @@ func (r *Registry) target(provider string) (target, error) {
 		t.headers, t.bearer = headers(p.Headers), p.AuthHeader
 		t.auth = cmp.Or(p.Auth, t.auth)
 	}
+	if provider == "anthropic" && (p == nil || p.BaseURL == "") {
+		// The key that is asked with belongs to the address these variables name.
+		if r.opt.Getenv("CLAUDE_CODE_USE_FOUNDRY") != "" {
+			return t, errors.New("Claude on Foundry has no list of models that can be asked for")
+		}
+		t.baseURL = cmp.Or(strings.TrimRight(r.opt.Getenv("ANTHROPIC_BASE_URL"), "/"), t.baseURL)
+	}
 	var missing []string
 	if t.baseURL, missing = expandURL(t.baseURL, r.opt.Getenv); len(missing) > 0 {
 		return t, fmt.Errorf("set %s to reach %s", strings.Join(missing, " and "), provider)
