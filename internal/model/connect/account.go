@@ -3,123 +3,139 @@ package connect
 import (
 	"context"
 	"errors"
-	"net/http"
+	"fmt"
+	"strings"
 	"sync/atomic"
 
+	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/model/credential"
 	"github.com/burin-dev/burin/llm"
 )
 
-// keyring gives the key of each request of a client.
-type keyring struct {
-	keys     *credential.Manager
-	provider string
-	session  string
-	optional bool // the host can be reached with another credential, or none
+// reach says which of a provider's keys may be sent to a host.
+type reach uint8
+
+const (
+	// anyKey: the host is the provider's.
+	anyKey reach = iota
+	// writtenKey: one of the command line or of models.yml, which were written
+	// for this host. Stored keys and variables are the vendor's.
+	writtenKey
+	// givenKey: one of the command line.
+	givenKey
+)
+
+// allows says whether a key from the source, in the words of
+// [credential.Resolved], is within reach.
+func (r reach) allows(source string) bool {
+	switch {
+	case r == anyKey, source == "--api-key":
+		return true
+	case r == writtenKey:
+		return strings.HasSuffix(source, " (models.yml)") || strings.HasPrefix(source, "apiKey of models.yml")
+	}
+	return false
 }
 
-// usedKey is the context key under which a request notes the credential it was
-// sent with.
-type usedKey struct{}
-
-type used = atomic.Pointer[credential.Resolved]
-
-func (k *keyring) get(ctx context.Context) (string, error) {
-	r, err := k.keys.Key(ctx, k.provider, k.session)
-	var none *credential.NotFoundError
-	if k.optional && errors.As(err, &none) {
-		return "", nil
+// find gives the credential of a provider for a host within reach. Where there
+// is none, nothing was renewed or marked as used in vain.
+func (m *Models) find(ctx context.Context, provider, session string, r reach) (credential.Resolved, error) {
+	if r == anyKey {
+		if err := m.pinned(ctx, provider); err != nil {
+			return credential.Resolved{}, err
+		}
+	} else {
+		sources, err := m.Keys.Available(ctx, provider)
+		if err != nil && ctx.Err() != nil {
+			return credential.Resolved{}, ctx.Err()
+		}
+		if !r.allows(sources[provider]) {
+			return credential.Resolved{}, &credential.NotFoundError{Providers: []string{provider}}
+		}
 	}
+	return m.Keys.Key(ctx, provider, session)
+}
+
+// errWithheld says that there is a key, but for another address.
+var errWithheld = errors.New("the key is not for this address")
+
+// pinned refuses a provider whose address was changed in models.yml and whose
+// key there is a variable that is not set: the vendor's key, which would be the
+// next in order, must not be sent to that address. Of a provider that only
+// models.yml knows, stored keys cannot be meant for anyone else.
+func (m *Models) pinned(ctx context.Context, provider string) error {
+	s := m.settings(provider)
+	if !s.Pinned {
+		return nil
+	}
+	sources, _ := m.Keys.Available(ctx, provider) // an error of the database is one of the key, too
+	source := sources[provider]
+	if source == "" || writtenKey.allows(source) || strings.HasPrefix(source, "stored ") && !m.shipped(provider) {
+		return nil
+	}
+	return &llm.Error{
+		Kind: llm.ErrAuth, Provider: provider, Err: errWithheld,
+		Message: fmt.Sprintf("the variable %s, which models.yml names for its key, is not set; keys of the vendor itself are not sent to the address given there", s.APIKeyEnv),
+	}
+}
+
+// shipped says whether burin knows the provider without models.yml.
+func (m *Models) shipped(provider string) bool {
+	plain, _ := catalog.Open(catalog.Options{Getenv: m.env.get})
+	return plain.Knows(provider)
+}
+
+// keyring gives the key of each request of a client.
+type keyring struct {
+	models   *Models
+	provider string
+	session  string
+	reach    reach
+	optional bool // the host can be reached with another credential, or none
+	// foreign says that the host is not where the provider's keys come from: that
+	// it refuses one says nothing against the key.
+	foreign bool
+}
+
+func (k *keyring) find(ctx context.Context) (credential.Resolved, error) {
+	r, err := k.models.find(ctx, k.provider, k.session, k.reach)
+	var none *credential.NotFoundError
+	if k.optional && (errors.As(err, &none) || errors.Is(err, errWithheld)) {
+		return credential.Resolved{Kind: credential.KindNone, Provider: k.provider}, nil
+	}
+	return r, err
+}
+
+// get is the key function of an endpoint.
+func (k *keyring) get(ctx context.Context) (string, error) {
+	a, _ := ctx.Value(attemptKey{}).(*attempt)
+	if a != nil && a.given != nil {
+		a.used.Store(a.given)
+		return a.given.Secret.Reveal(), nil
+	}
+	r, err := k.find(ctx)
 	if err != nil {
 		return "", err
 	}
-	if u, ok := ctx.Value(usedKey{}).(*used); ok {
-		u.Store(&r)
+	if a != nil {
+		a.used.Store(&r)
 	}
 	return r.Secret.Reveal(), nil
 }
 
-// switching is a client that goes on with another stored credential when the
-// vendor refuses one: a login is renewed once, a key that met its limit is put
-// aside for as long as the vendor says, one that is not accepted is disabled
-// with the cause. It does so only while nothing of an answer has come, so no
-// side effect happens twice, and each time with a different credential, so it
-// ends.
-type switching struct {
-	inner llm.Client
-	keys  *credential.Manager
+// attempt is one try of a request: the credential it has to use, if that is
+// decided, and the one it was sent with. The context of the exchange holds it.
+type attempt struct {
+	given *credential.Resolved
+	used  atomic.Pointer[credential.Resolved]
 }
 
-func (c *switching) Stream(ctx context.Context, req *llm.Request) llm.Stream {
-	s := &switchingStream{client: c, ctx: ctx, req: req}
-	s.open()
-	return s
-}
+type attemptKey struct{}
 
-// maxSwitches bounds how often one request changes its credential.
-const maxSwitches = 8
-
-type switchingStream struct {
-	llm.Stream
-	client   *switching
-	ctx      context.Context
-	req      *llm.Request
-	used     *used
-	begun    bool
-	switches int
-	renewed  bool
-}
-
-func (s *switchingStream) open() {
-	s.used = new(used)
-	s.Stream = s.client.inner.Stream(context.WithValue(s.ctx, usedKey{}, s.used), s.req)
-}
-
-func (s *switchingStream) Next() (llm.Event, bool) {
-	for {
-		ev, ok := s.Stream.Next()
-		if !ok || ev.Type != llm.EventError {
-			s.begun = true
-			return ev, ok
-		}
-		if !s.another(ev.Message.Error) || s.begun {
-			return ev, true
-		}
-		s.Stream.Close()
-		s.open()
+// usedBy is the credential of the request that ctx belongs to, or nil.
+func usedBy(ctx context.Context) *credential.Resolved {
+	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
+		return a.used.Load()
 	}
-}
-
-// another notes what the error says of the credential, and says whether the
-// request may be sent again with another one. A failure to write it down is no
-// failure of the answer, and is met again with the next request.
-func (s *switchingStream) another(e *llm.Error) bool {
-	r := s.used.Load()
-	if r == nil || r.CredentialID == 0 || s.switches == maxSwitches {
-		return false
-	}
-	s.switches++
-	keys, ctx := s.client.keys, context.WithoutCancel(s.ctx)
-	var err error
-	switch {
-	case e.Kind == llm.ErrUsageLimit:
-		err = keys.MarkUsageLimit(ctx, r.CredentialID, e.ResetAt)
-	case e.Kind == llm.ErrRateLimit:
-		err = keys.MarkBackoff(ctx, r.CredentialID, e.RetryAfter)
-	case e.Kind == llm.ErrAuth && e.Status == http.StatusUnauthorized:
-		if r.Kind == credential.KindOAuth && !s.renewed {
-			s.renewed = true
-			if _, err = keys.Renew(ctx, *r); err == nil {
-				return true
-			}
-		}
-		err = keys.Disable(ctx, r.CredentialID, "not accepted: "+e.Message)
-	default:
-		return false
-	}
-	if err != nil {
-		return false
-	}
-	next, err := keys.Key(s.ctx, r.Provider, "")
-	return err == nil && next.CredentialID != r.CredentialID
+	return nil
 }

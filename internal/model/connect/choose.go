@@ -20,25 +20,46 @@ func (m *Models) Choose(ctx context.Context, w catalog.Wish) (catalog.Choice, er
 	if !errors.Is(err, catalog.ErrNoModel) {
 		return choice, err
 	}
-	asked := m.Discover(ctx, catalog.Search{Local: true, Providers: catalog.LocalProviders()})
+	asked := m.Discover(ctx, catalog.Search{Local: true, Providers: m.localServers()})
 	if choice, err = m.Initial(w); !errors.Is(err, catalog.ErrNoModel) {
 		return choice, err
 	}
 	return choice, m.nothing(ctx, asked)
 }
 
+// localServers are the servers on this machine to look for by name, so that the
+// error can say so. vLLM's port is used by too many other programs to be asked
+// without a hint.
+func (m *Models) localServers() []string {
+	return slices.DeleteFunc(catalog.LocalProviders(), func(id string) bool {
+		return id == "vllm" && m.env.get("VLLM_BASE_URL") == "" && m.env.get("VLLM_API_KEY") == ""
+	})
+}
+
 // nothing is the error of a user who has neither key nor server.
 func (m *Models) nothing(ctx context.Context, asked []catalog.Report) error {
 	none := new(credential.NotFoundError)
 	for _, provider := range m.Providers() {
+		if m.hasCredential(provider) {
+			continue // its key is not what is missing, and need not be renewed to say so
+		}
 		_, err := m.Keys.Key(ctx, provider, "")
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		var e *credential.NotFoundError
 		if errors.As(err, &e) {
 			none.Merge(e)
 		}
 	}
 	for _, r := range asked {
-		none.Servers = append(none.Servers, r.Provider+" ("+r.BaseURL+")")
+		switch {
+		case r.BaseURL == "": // not a server
+		case r.Err == nil:
+			none.Servers = append(none.Servers, r.Provider+" ("+r.BaseURL+", which has no models)")
+		default:
+			none.Servers = append(none.Servers, r.Provider+" ("+r.BaseURL+")")
+		}
 	}
 	return none
 }

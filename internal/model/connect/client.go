@@ -1,7 +1,7 @@
 package connect
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,8 +9,6 @@ import (
 
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/llm"
-	"github.com/burin-dev/burin/llm/anthropic"
-	"github.com/burin-dev/burin/llm/awsauth"
 	"github.com/burin-dev/burin/llm/bedrock"
 	"github.com/burin-dev/burin/llm/gcpauth"
 	"github.com/burin-dev/burin/llm/google"
@@ -21,32 +19,77 @@ import (
 // Client makes the client for a model. session, which may be empty, keeps its
 // requests with one credential where a provider has several. Nothing is sent
 // and no key is looked up before the first request.
+//
+// # Where a key goes
+//
+// A provider's key goes to the address of the provider: the vendor's, or the one
+// that the user gave instead, in models.yml, ANTHROPIC_BASE_URL or on the
+// command line together with the provider's name. A key written beside an
+// address in models.yml goes to that address only, and where it is written no
+// other key goes there, the command line's excepted. A provider that needs no
+// key is sent only that of the command line.
 func (m *Models) Client(model *catalog.Model, session string) (llm.Client, error) {
 	if len(model.Needs) > 0 {
 		return nil, fmt.Errorf("%s needs the variable %s", model.Provider, strings.Join(model.Needs, " and "))
 	}
-	client, err := m.client()
+	keys := m.keyring(model, session)
+	e, err := m.endpoint(model, keys)
 	if err != nil {
 		return nil, err
-	}
-	keys := &keyring{keys: m.Keys, provider: model.Provider, session: session}
-	// A server that the user names on the command line need not want a key.
-	keys.optional = model.Auth == catalog.AuthNone || model.Origin == catalog.OriginUnlisted
-	e := wire.Endpoint{
-		BaseURL: model.BaseURL, Headers: model.Headers, Transform: model.Transform, Client: client,
-		Key:        keys.get,
-		FirstEvent: m.env.timeout(m.o.FirstEvent, "STREAM_FIRST_EVENT_TIMEOUT_MS"),
-		Idle:       m.env.timeout(m.o.Idle, "STREAM_IDLE_TIMEOUT_MS"),
-	}
-	if model.API.Family() == llm.APIResponses || model.API == llm.APICompletions {
-		e.FirstEvent = m.env.timeout(e.FirstEvent, "OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS")
-		e.Idle = m.env.timeout(e.Idle, "OPENAI_STREAM_IDLE_TIMEOUT_MS")
 	}
 	inner, err := m.codec(model, e, keys)
 	if err != nil {
 		return nil, err
 	}
-	return &switching{inner: inner, keys: m.Keys}, nil
+	return &switching{inner: inner, keys: keys}, nil
+}
+
+func (m *Models) keyring(model *catalog.Model, session string) *keyring {
+	keys := &keyring{models: m, provider: model.Provider, session: session}
+	switch {
+	case model.Origin == catalog.OriginUnlisted:
+		// A server that the user names on the command line need not want a key.
+		keys.optional, keys.foreign = true, true
+		if m.settings(model.Provider).Pinned && !m.configuredAt(model) {
+			keys.reach = givenKey
+		}
+	case model.Auth == catalog.AuthNone:
+		keys.optional, keys.reach = true, givenKey
+	}
+	return keys
+}
+
+// configuredAt says whether the model is asked at the address of its provider.
+func (m *Models) configuredAt(model *catalog.Model) bool {
+	own, err := m.Unlisted(model.Provider, model.ID, model.API, "")
+	return err == nil && origin(own.BaseURL) == origin(model.BaseURL)
+}
+
+// endpoint is what the codecs have in common.
+func (m *Models) endpoint(model *catalog.Model, keys *keyring) (wire.Endpoint, error) {
+	shared, err := m.network.get()
+	if err != nil {
+		return wire.Endpoint{}, err
+	}
+	client := *shared
+	client.Transport = &bearer{next: shared.Transport, always: model.AuthHeader}
+	e := wire.Endpoint{
+		BaseURL: model.BaseURL, Headers: model.Headers, Transform: model.Transform, Client: &client, Key: keys.get,
+		FirstEvent: m.o.FirstEvent, Idle: m.o.Idle,
+	}
+	prefixes := []string{""}
+	if model.API.Family() == llm.APIResponses || model.API == llm.APICompletions {
+		prefixes = append(prefixes, "OPENAI_")
+	}
+	for _, prefix := range prefixes {
+		if e.FirstEvent, err = m.env.timeout(e.FirstEvent, prefix+"STREAM_FIRST_EVENT_TIMEOUT_MS"); err != nil {
+			return e, err
+		}
+		if e.Idle, err = m.env.timeout(e.Idle, prefix+"STREAM_IDLE_TIMEOUT_MS"); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
 }
 
 // codec makes the client of the model's wire format.
@@ -62,72 +105,84 @@ func (m *Models) codec(model *catalog.Model, e wire.Endpoint, keys *keyring) (ll
 		}
 		return openai.NewCompletions(openai.CompletionsOptions{Endpoint: e, Compat: compat}), nil
 	case llm.APIResponses, llm.APICodexResponses, llm.APIAzureResponses:
-		o := openai.ResponsesOptions{Endpoint: e, API: model.API, NoStrict: noStrict, PlainOutputs: model.Discovery != catalog.DiscoverNone}
-		// Responses are stored at the vendor only when the user asks for it.
-		o.Stateful = m.env.on("OPENAI_STATEFUL")
-		if model.API == llm.APIAzureResponses {
-			azure, err := openai.AzureFromEnv(m.env.get)
-			if err != nil {
-				return nil, err
-			}
-			keys.optional = true
-			o.Azure, o.Authorize = azure, openai.EntraID()
-		}
-		return openai.NewResponses(o), nil
+		return m.responses(model, e, keys, noStrict)
 	case llm.APIGoogle:
 		return google.New(google.Options{Endpoint: e}), nil
 	case llm.APIVertex:
-		keys.optional = true
-		auth := gcpauth.New(m.env.get)
-		return google.New(google.Options{Endpoint: e, Vertex: true, Project: auth.Project(), Location: auth.Location(), Authorize: auth.Authorize}), nil
+		return m.vertex(model, e, keys), nil
 	case llm.APIBedrock:
-		keys.optional = true
-		return bedrock.New(bedrock.Options{Endpoint: e, Getenv: m.env.get, ForceCache: isOn(m.env.get("AWS_BEDROCK_FORCE_CACHE"))}), nil
+		return m.bedrock(model, e, keys), nil
 	}
 	return nil, fmt.Errorf("%s uses the wire format %q, which burin does not speak", model.Ref(), model.API)
 }
 
-// anthropic makes the client of the Messages format for the host that the base
-// URL names.
-func (m *Models) anthropic(model *catalog.Model, e wire.Endpoint, keys *keyring, noStrict bool) (llm.Client, error) {
-	if model.Provider == "anthropic" && model.Origin == catalog.OriginBuiltIn {
-		foundry, on, err := anthropic.FoundryFromEnv(m.env.get)
+func (m *Models) responses(model *catalog.Model, e wire.Endpoint, keys *keyring, noStrict bool) (llm.Client, error) {
+	o := openai.ResponsesOptions{
+		Endpoint: e, API: model.API, NoStrict: noStrict,
+		// Servers on the user's own machine read only text as the result of a tool.
+		PlainOutputs: model.Discovery != catalog.DiscoverNone,
+		// Responses are stored at the vendor only when the user asks for it.
+		Stateful: m.env.on("OPENAI_STATEFUL"),
+	}
+	if model.API == llm.APIAzureResponses {
+		azure, err := openai.AzureFromEnv(m.env.get)
 		if err != nil {
 			return nil, err
 		}
-		if on {
-			foundry.Client, foundry.FirstEvent, foundry.Idle = e.Client, e.FirstEvent, e.Idle
-			return anthropic.New(foundry), nil
+		if o.BaseURL != "" {
+			azure.BaseURL = "" // an address that the user wrote, perhaps with its key beside it
 		}
-		if base := m.env.get("ANTHROPIC_BASE_URL"); base != "" {
-			e.BaseURL = base
+		o.Azure = azure
+		if usesCloud(model, "azure-openai-responses", ".azure.com") {
+			keys.optional, o.Authorize = true, openai.EntraID()
 		}
 	}
-	if list := m.env.get("ANTHROPIC_CUSTOM_HEADERS"); list != "" && !isAnthropic(e.BaseURL) {
-		headers, err := anthropic.ParseCustomHeaders(list)
-		if err != nil {
-			return nil, fmt.Errorf("ANTHROPIC_CUSTOM_HEADERS: %w", err)
-		}
-		for name, value := range e.Headers {
-			headers[name] = value
-		}
-		e.Headers = headers
+	return openai.NewResponses(o), nil
+}
+
+func (m *Models) vertex(model *catalog.Model, e wire.Endpoint, keys *keyring) llm.Client {
+	auth := gcpauth.New(m.env.get)
+	o := google.Options{Endpoint: e, Vertex: true, Project: auth.Project(), Location: auth.Location()}
+	if usesCloud(model, "google-vertex", ".googleapis.com") {
+		keys.optional, o.Authorize = true, auth.Authorize
+	} else {
+		// A server that stands in for Vertex and wants no key does not care, either.
+		o.Project, o.Location = cmp.Or(o.Project, "-"), cmp.Or(o.Location, "-")
 	}
-	o := anthropic.Options{Endpoint: e, BearerAuth: model.AuthHeader, DisableStrictTools: noStrict}
-	switch host := hostOf(e.BaseURL); {
-	case strings.HasPrefix(host, "bedrock-runtime.") && strings.HasSuffix(host, ".amazonaws.com"):
-		keys.optional = true
-		auth := awsauth.New(awsauth.Options{Getenv: m.env.get})
-		o.Host, o.Region = anthropic.HostBedrock, strings.Split(host, ".")[1]
-		o.Authorize = func(ctx context.Context, r *http.Request, body []byte) error {
-			return auth.Authorize(ctx, r, body, "bedrock")
-		}
-	case strings.HasSuffix(host, "aiplatform.googleapis.com"):
-		keys.optional = true
-		auth := gcpauth.New(m.env.get)
-		o.Host, o.Project, o.Region, o.Authorize = anthropic.HostVertex, auth.Project(), auth.Location(), auth.Authorize
+	return google.New(o)
+}
+
+func (m *Models) bedrock(model *catalog.Model, e wire.Endpoint, keys *keyring) llm.Client {
+	getenv := m.env.get
+	if m.env.skipsAWS() {
+		keys.reach = max(keys.reach, writtenKey) // the gateway must not see the real one
 	}
-	return anthropic.New(o), nil
+	keys.optional = true
+	if !usesCloud(model, "amazon-bedrock", ".amazonaws.com") {
+		getenv = func(name string) string {
+			switch name {
+			case "AWS_BEDROCK_SKIP_AUTH":
+				return "1"
+			case "AWS_REGION":
+				return cmp.Or(m.env.get(name), m.env.get("AWS_DEFAULT_REGION"), "us-east-1") // not worth reading a profile
+			}
+			return m.env.get(name)
+		}
+	}
+	return bedrock.New(bedrock.Options{Endpoint: e, Getenv: getenv, ForceCache: isOn(m.env.get("AWS_BEDROCK_FORCE_CACHE"))})
+}
+
+// usesCloud says whether a request without a key may carry the credential that
+// the cloud's own tools have: not to a provider that needs none, and to a server
+// of the command line only if it is the cloud itself or named as it.
+func usesCloud(model *catalog.Model, provider, domain string) bool {
+	switch {
+	case model.Auth == catalog.AuthNone:
+		return false
+	case model.Origin == catalog.OriginUnlisted:
+		return model.Provider == provider || strings.HasSuffix(hostOf(model.BaseURL), domain)
+	}
+	return true
 }
 
 func hostOf(base string) string {
@@ -135,10 +190,25 @@ func hostOf(base string) string {
 	if err != nil {
 		return ""
 	}
-	return u.Hostname()
+	return strings.ToLower(u.Hostname())
 }
 
-func isAnthropic(base string) bool {
-	host := hostOf(base)
-	return base == "" || host == "anthropic.com" || strings.HasSuffix(host, ".anthropic.com")
+// origin is the part of a URL that says whom a request reaches.
+func origin(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return base
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Host)
+}
+
+// over lays headers over others; names that differ in case only are one.
+func over(base, top map[string]string) map[string]string {
+	out := make(map[string]string, len(base)+len(top))
+	for _, headers := range []map[string]string{base, top} {
+		for name, value := range headers {
+			out[http.CanonicalHeaderKey(name)] = value
+		}
+	}
+	return out
 }

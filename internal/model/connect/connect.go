@@ -11,16 +11,14 @@ package connect
 import (
 	"context"
 	"errors"
-	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/model/credential"
 	"github.com/burin-dev/burin/internal/model/credential/oauth"
-	"github.com/burin-dev/burin/llm/wire"
+	"github.com/burin-dev/burin/llm"
 )
 
 // Options say where things are and what the user has set.
@@ -55,7 +53,7 @@ type Models struct {
 
 	o         Options
 	env       env
-	client    func() (*http.Client, error)
+	network   *network
 	available func() map[string]string
 }
 
@@ -67,18 +65,14 @@ func Open(o Options) (*Models, error) {
 		o.LookupEnv = os.LookupEnv
 	}
 	m := &Models{o: o, env: env{o.LookupEnv}}
-	m.client = sync.OnceValues(func() (*http.Client, error) {
-		return wire.NewClient(wire.OptionsFromEnv(m.env.get))
-	})
+	m.network = &network{getenv: m.env.get}
 	m.Keys = credential.New(credential.Options{
-		Home: o.DataDir, LookupEnv: o.LookupEnv, Provider: m.settings, Keyring: o.Keyring,
+		Home: o.DataDir, LookupEnv: o.LookupEnv, Provider: m.settings, Keyring: o.Keyring, HTTP: m.network.late(),
 	})
 	// Which providers have a key is asked once, when a choice depends on it.
 	m.available = sync.OnceValue(func() map[string]string {
-		found, err := m.Keys.Available(context.Background(), m.Providers()...)
-		if err != nil && found == nil {
-			return map[string]string{}
-		}
+		// A database that cannot be read is reported when a key is needed.
+		found, _ := m.Keys.Available(context.Background(), m.Providers()...)
 		return found
 	})
 	var err error
@@ -87,24 +81,34 @@ func Open(o Options) (*Models, error) {
 		Available:     m.hasCredential,
 		ProviderOrder: o.ProviderOrder, Enabled: o.Enabled, Disabled: o.Disabled,
 		Roles: o.Roles, RoleFlags: o.RoleFlags,
-		Key: m.key,
+		Key: m.key, Client: m.network.late(),
 	})
 	return m, err
 }
 
-// Close frees what the credentials hold.
-func (m *Models) Close() error { return m.Keys.Close() }
+// Close frees what the credentials hold and the connections that are kept.
+// Answers that are still being read go on; their credentials are not switched.
+func (m *Models) Close() error {
+	err := m.Keys.Close()
+	m.network.close()
+	return err
+}
+
+// CacheRetention is how long the user wants vendors to keep the prefix of a
+// conversation, for [llm.CacheHint]: BURIN_CACHE_RETENTION (or PI_ or OMP_) is
+// short, the default, long or off.
+func (m *Models) CacheRetention() (llm.CacheRetention, error) { return m.env.cacheRetention() }
 
 func (m *Models) hasCredential(provider string) bool {
 	if _, ok := m.available()[provider]; ok {
-		return true
+		return m.pinned(context.Background(), provider) == nil
 	}
-	return m.env.ambient(provider) != ""
+	return m.env.ambient(provider)
 }
 
 // key is the key of a provider for asking it which models it has.
 func (m *Models) key(ctx context.Context, provider string) (string, error) {
-	r, err := m.Keys.Key(ctx, provider, "")
+	r, err := m.find(ctx, provider, "", anyKey)
 	var none *credential.NotFoundError
 	if errors.As(err, &none) {
 		return "", nil
@@ -132,71 +136,4 @@ func (m *Models) settings(provider string) credential.Settings {
 	// key of the same name may be sent there.
 	s.Pinned = facts.Configured && (facts.APIKey != "" || facts.APIKeyEnv != "")
 	return s
-}
-
-// env reads variables of the environment by burin's name or by those of its
-// forerunners.
-type env struct {
-	lookup func(string) (string, bool)
-}
-
-func (e env) get(name string) string {
-	v, _ := e.lookup(name)
-	return v
-}
-
-// own is BURIN_name, or PI_name or OMP_name where that is not set.
-func (e env) own(name string) string {
-	for _, prefix := range []string{"BURIN_", "PI_", "OMP_"} {
-		if v := e.get(prefix + name); v != "" {
-			return v
-		}
-	}
-	return ""
-}
-
-// on says whether a flag variable of ours is on.
-func (e env) on(name string) bool { return isOn(e.own(name)) }
-
-func isOn(v string) bool {
-	switch v {
-	case "1", "Y", "y", "true", "TRUE", "yes", "YES", "on", "ON":
-		return true
-	}
-	return false
-}
-
-// timeout is a number of milliseconds of the environment, 0 being no limit, or
-// d where it is not set.
-func (e env) timeout(d time.Duration, names ...string) time.Duration {
-	for _, name := range names {
-		v := e.own(name)
-		if v == "" {
-			continue
-		}
-		if ms, err := time.ParseDuration(strings.TrimSpace(v) + "ms"); err == nil && ms > 0 {
-			return ms
-		} else if err == nil {
-			return -1
-		}
-	}
-	return d
-}
-
-// ambient names the credential that the tools of a cloud would find for a
-// provider without a key of ours, or is "". Nothing is read but variables.
-func (e env) ambient(provider string) string {
-	var names []string
-	switch provider {
-	case "amazon-bedrock":
-		names = []string{"AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"}
-	case "google-vertex":
-		names = []string{"GOOGLE_APPLICATION_CREDENTIALS"}
-	}
-	for _, name := range names {
-		if e.get(name) != "" {
-			return name
-		}
-	}
-	return ""
 }
