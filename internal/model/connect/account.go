@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 
 	"github.com/burin-dev/burin/internal/model/catalog"
@@ -25,16 +24,9 @@ const (
 	givenKey
 )
 
-// allows says whether a key from the source, in the words of
-// [credential.Resolved], is within reach.
-func (r reach) allows(source string) bool {
-	switch {
-	case r == anyKey, source == "--api-key":
-		return true
-	case r == writtenKey:
-		return strings.HasSuffix(source, " (models.yml)") || strings.HasPrefix(source, "apiKey of models.yml")
-	}
-	return false
+// allows says whether a key from there is within reach.
+func (r reach) allows(from credential.Origin) bool {
+	return r == anyKey || from == credential.FromCommandLine || r == writtenKey && from == credential.FromModelsYAML
 }
 
 // find gives the credential of a provider for a host within reach. Where there
@@ -49,7 +41,7 @@ func (m *Models) find(ctx context.Context, provider, session string, r reach) (c
 		if err != nil && ctx.Err() != nil {
 			return credential.Resolved{}, ctx.Err()
 		}
-		if !r.allows(sources[provider]) {
+		if !r.allows(sources[provider].From) {
 			return credential.Resolved{}, &credential.NotFoundError{Providers: []string{provider}}
 		}
 	}
@@ -69,8 +61,8 @@ func (m *Models) pinned(ctx context.Context, provider string) error {
 		return nil
 	}
 	sources, _ := m.Keys.Available(ctx, provider) // an error of the database is one of the key, too
-	source := sources[provider]
-	if source == "" || writtenKey.allows(source) || strings.HasPrefix(source, "stored ") && !m.shipped(provider) {
+	from := sources[provider].From
+	if from == credential.FromNowhere || writtenKey.allows(from) || from == credential.FromStore && !m.shipped(provider) {
 		return nil
 	}
 	return &llm.Error{

@@ -54,7 +54,7 @@ type Models struct {
 	o         Options
 	env       env
 	network   *network
-	available func() map[string]string
+	available func() map[string]credential.Found
 }
 
 // Open opens the catalogue and the credentials. The Models are never nil: a
@@ -70,7 +70,7 @@ func Open(o Options) (*Models, error) {
 		Home: o.DataDir, LookupEnv: o.LookupEnv, Provider: m.settings, Keyring: o.Keyring, HTTP: m.network.late(),
 	})
 	// Which providers have a key is asked once, when a choice depends on it.
-	m.available = sync.OnceValue(func() map[string]string {
+	m.available = sync.OnceValue(func() map[string]credential.Found {
 		// A database that cannot be read is reported when a key is needed.
 		found, _ := m.Keys.Available(context.Background(), m.Providers()...)
 		return found

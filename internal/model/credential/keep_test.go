@@ -259,7 +259,7 @@ func TestBrokenDatabase(t *testing.T) {
 	if r := key(t, m, "openai", ""); !strings.Contains(r.Warning, "burin.db") {
 		t.Errorf("warning %q", r.Warning)
 	}
-	if have, err := m.Available(context.Background(), "openai"); err == nil || have["openai"] == "" {
+	if have, err := m.Available(context.Background(), "openai"); err == nil || have["openai"].Source == "" {
 		t.Errorf("available %v, error %v", have, err)
 	}
 }

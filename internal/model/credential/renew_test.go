@@ -74,7 +74,7 @@ func TestLogin(t *testing.T) {
 	if r := key(t, m, "acme", "s"); r.Kind != credential.KindAPIKey {
 		t.Errorf("%s goes before a stored key", r.Source)
 	}
-	if have, err := m.Available(ctx, "acme"); err != nil || have["acme"] != "stored key 2" {
+	if have, err := m.Available(ctx, "acme"); err != nil || have["acme"].Source != "stored key 2" {
 		t.Errorf("available %v, %v", have, err)
 	}
 	if n, err := m.Logout(ctx, "acme"); err != nil || n != 1 {

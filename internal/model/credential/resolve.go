@@ -11,14 +11,30 @@ import (
 	"time"
 )
 
+// Found says where a credential came from.
+type Found struct {
+	From Origin
+	// Source says it in words: "stored key 3", "variable OPENAI_API_KEY".
+	Source string
+}
+
+// Origin is a kind of place that credentials come from.
+type Origin string
+
+const (
+	FromCommandLine Origin = "command line"
+	FromModelsYAML  Origin = "models.yml" // written there, or in a variable named there
+	FromStore       Origin = "store"      // burin.db
+	FromVariable    Origin = "variable"   // the provider's own
+	FromNowhere     Origin = ""           // no key is needed
+)
+
 // Resolved is a credential for one request.
 type Resolved struct {
 	Secret   Secret // empty if Kind is KindNone
 	Kind     Kind
 	Provider string
-	// Source says in words where it came from: "stored key 3", "variable
-	// OPENAI_API_KEY".
-	Source       string
+	Found
 	CredentialID int64  // 0 = not stored
 	Account      string // of a login, if known
 	// Warning is one line about a stored credential that should have been used
@@ -33,7 +49,7 @@ type Resolved struct {
 // of ctx.
 func (m *Manager) Key(ctx context.Context, provider, session string) (Resolved, error) {
 	if key := m.override(provider); key != "" {
-		return Resolved{Secret: key, Kind: KindAPIKey, Provider: provider, Source: "--api-key"}, nil
+		return Resolved{Secret: key, Kind: KindAPIKey, Provider: provider, Found: Found{FromCommandLine, "--api-key"}}, nil
 	}
 	settings := m.o.Provider(provider)
 	if settings.Pinned {
@@ -71,7 +87,7 @@ func (m *Manager) outside(provider string, settings Settings) (Resolved, bool) {
 	if r, ok := m.configured(provider, settings); ok {
 		return r, true
 	}
-	return Resolved{Kind: KindNone, Provider: provider, Source: "no key needed"}, settings.Keyless
+	return Resolved{Kind: KindNone, Provider: provider, Found: Found{FromNowhere, "no key needed"}}, settings.Keyless
 }
 
 func (m *Manager) fromEnv(provider string) (Resolved, bool) {
@@ -98,14 +114,14 @@ func (m *Manager) variable(provider, name string) (Resolved, bool) {
 	if file != "" {
 		source += " of " + file
 	}
-	return Resolved{Secret: Secret(value), Kind: KindAPIKey, Provider: provider, Source: source}, true
+	return Resolved{Secret: Secret(value), Kind: KindAPIKey, Provider: provider, Found: Found{FromVariable, source}}, true
 }
 
 // configured is the key that models.yml gives.
 func (m *Manager) configured(provider string, s Settings) (Resolved, bool) {
 	if s.APIKeyEnv != "" {
 		if r, ok := m.variable(provider, s.APIKeyEnv); ok {
-			r.Source += " (models.yml)"
+			r.From, r.Source = FromModelsYAML, r.Source+" (models.yml)"
 			return r, true
 		}
 	}
@@ -114,12 +130,12 @@ func (m *Manager) configured(provider string, s Settings) (Resolved, bool) {
 	}
 	if name := s.APIKey.Reveal(); envName.MatchString(name) {
 		if r, ok := m.variable(provider, name); ok {
-			r.Source += " (models.yml)"
+			r.From, r.Source = FromModelsYAML, r.Source+" (models.yml)"
 			return r, true
 		}
 	}
 	// Said in full, because the name of a variable that is not set ends here.
-	return Resolved{Secret: s.APIKey, Kind: KindAPIKey, Provider: provider, Source: "apiKey of models.yml, as it stands there"}, true
+	return Resolved{Secret: s.APIKey, Kind: KindAPIKey, Provider: provider, Found: Found{FromModelsYAML, "apiKey of models.yml, as it stands there"}}, true
 }
 
 // stored picks one of the stored credentials. With an error nothing was found;
@@ -282,7 +298,7 @@ func resolved(r *row, p *payload) Resolved {
 	if p.Account != "" && r.kind == KindOAuth {
 		source += " of " + p.Account
 	}
-	return Resolved{Secret: p.secret(), Kind: r.kind, Provider: r.provider, Source: source, CredentialID: r.id, Account: p.Account}
+	return Resolved{Secret: p.secret(), Kind: r.kind, Provider: r.provider, Found: Found{FromStore, source}, CredentialID: r.id, Account: p.Account}
 }
 
 // notFound says all that was looked for.
@@ -302,11 +318,11 @@ func (m *Manager) notFound(provider string, s Settings, disabled []string) *NotF
 	return e
 }
 
-// Available says for which of the providers a credential is at hand, and its
-// source in words. Nothing is unsealed or renewed, and blocked credentials
+// Available says for which of the providers a credential is at hand, and where
+// it would come from. Nothing is unsealed or renewed, and blocked credentials
 // count: it is for choosing a model, not for a request. The error is that of the
 // database; what was found elsewhere is returned with it.
-func (m *Manager) Available(ctx context.Context, providers ...string) (map[string]string, error) {
+func (m *Manager) Available(ctx context.Context, providers ...string) (map[string]Found, error) {
 	have := map[string]row{}
 	s, err := m.store(ctx, false)
 	if s != nil {
@@ -319,7 +335,7 @@ func (m *Manager) Available(ctx context.Context, providers ...string) (map[strin
 			}
 		}
 	}
-	out := map[string]string{}
+	out := map[string]Found{}
 	for _, provider := range providers {
 		settings := m.o.Provider(provider)
 		pinned, isPinned := Resolved{}, false
@@ -328,14 +344,14 @@ func (m *Manager) Available(ctx context.Context, providers ...string) (map[strin
 		}
 		switch stored, ok := have[provider]; {
 		case m.override(provider) != "":
-			out[provider] = "--api-key"
+			out[provider] = Found{FromCommandLine, "--api-key"}
 		case isPinned:
-			out[provider] = pinned.Source
+			out[provider] = pinned.Found
 		case ok:
-			out[provider] = "stored " + stored.name()
+			out[provider] = Found{FromStore, "stored " + stored.name()}
 		default:
 			if r, ok := m.outside(provider, settings); ok {
-				out[provider] = r.Source
+				out[provider] = r.Found
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func TestOrderOfSources(t *testing.T) {
 			t.Errorf("got %q from %q (id %d), want %q from %q (id %d)", r.Secret.Reveal(), r.Source, r.CredentialID, s.key, s.source, s.credentialID)
 		}
 		have, err := m.Available(context.Background(), "openai", "mistral")
-		if err != nil || have["openai"] != s.source || len(have) != 1 {
+		if err != nil || have["openai"].Source != s.source || len(have) != 1 {
 			t.Errorf("available %v, error %v, want %q", have, err, s.source)
 		}
 	}
