@@ -59,9 +59,6 @@ func (b *Builder) Next() (ev Event, ok bool) {
 // Ended says whether the terminal event has been queued.
 func (b *Builder) Ended() bool { return b.done }
 
-// Started says whether the start event has been queued.
-func (b *Builder) Started() bool { return b.started }
-
 // Start queues the start event, once. The other methods call it as needed.
 func (b *Builder) Start() {
 	if b.started || b.done {
@@ -379,7 +376,9 @@ func (b *Builder) Fail(err *Error) {
 		b.finish(i)
 	}
 	if err.Provider == "" {
-		err.Provider = b.msg.Provider
+		named := *err // the caller may give the same error to others
+		named.Provider = b.msg.Provider
+		err = &named
 	}
 	reason := StopError
 	if err.Kind == ErrAborted {

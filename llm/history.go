@@ -79,7 +79,7 @@ const (
 // An answer that failed or was aborted is kept as far as it holds text or
 // calls. The result shares blocks with the input.
 func Legal(history []Message, t Target) []Message {
-	h := historian{t: t, ids: map[string]string{}, used: map[string]bool{}}
+	h := historian{t: t, ids: map[string][]string{}, used: map[string]bool{}}
 	for i := range history {
 		h.add(&history[i])
 	}
@@ -97,13 +97,13 @@ func Legal(history []Message, t Target) []Message {
 type historian struct {
 	t       Target
 	out     []Message
-	pending []ToolCall        // calls of the last assistant message, with mapped ids
-	answers map[string]int    // mapped call id -> index in results
-	results []Message         // answers so far to pending
-	after   []Block           // what the results held that must follow in a user message
-	later   []Message         // what was said while the tools ran; it comes after all that
-	ids     map[string]string // original id of the pending calls -> mapped id
-	used    map[string]bool   // all mapped ids
+	pending []ToolCall          // calls of the last assistant message, with mapped ids
+	answers map[string]int      // mapped call id -> index in results
+	results []Message           // answers so far to pending
+	after   []Block             // what the results held that must follow in a user message
+	later   []Message           // what was said while the tools ran; it comes after all that
+	ids     map[string][]string // original id of the pending calls -> mapped ids, in order; several where a vendor gave one id twice
+	used    map[string]bool     // all mapped ids
 }
 
 func (h *historian) add(m *Message) {
@@ -188,7 +188,7 @@ func (h *historian) assistant(m *Message) {
 	out := *m
 	out.Content = nil
 	out.Usage, out.Error = nil, nil
-	h.ids, h.answers = map[string]string{}, map[string]int{}
+	h.ids, h.answers = map[string][]string{}, map[string]int{}
 	for _, b := range m.Content {
 		switch b := b.(type) {
 		case Text:
@@ -275,7 +275,7 @@ func (h *historian) call(c ToolCall, own bool) ToolCall {
 		id = h.fresh(c.ID)
 	}
 	h.used[id] = true
-	h.ids[c.ID] = id
+	h.ids[c.ID] = append(h.ids[c.ID], id)
 	c.ID = id
 	c.Name = cleanName(c.Name)
 	if !own {
@@ -314,12 +314,13 @@ func (h *historian) fresh(id string) string {
 }
 
 func (h *historian) result(m *Message) {
-	id, known := h.ids[m.ToolCallID]
-	_, answered := h.answers[id]
-	if !known || answered || len(h.pending) == 0 {
+	open := h.ids[m.ToolCallID]
+	if len(open) == 0 || len(h.pending) == 0 {
 		h.stray(m)
 		return
 	}
+	id := open[0]
+	h.ids[m.ToolCallID] = open[1:]
 	r := Message{Role: RoleToolResult, ToolCallID: id, ToolName: cleanName(m.ToolName), IsError: m.IsError, Time: m.Time}
 	for _, c := range h.pending {
 		if c.ID == id && r.ToolName != c.Name {

@@ -140,7 +140,7 @@ func (p Price) Cost(u Usage) Cost {
 	c.Input = charge(u.Input, in, Rate{})
 	c.Output = charge(u.Output, out, Rate{})
 	c.CacheRead = charge(u.CacheRead, read, in)
-	c.CacheWrite = charge(u.CacheWrite-u.CacheWriteLong, write, writeIn) + charge(u.CacheWriteLong, long, longIn)
+	c.CacheWrite = charge(max(0, u.CacheWrite-u.CacheWriteLong), write, writeIn) + charge(u.CacheWriteLong, long, longIn)
 	if u.WebSearches > 0 {
 		if p.WebSearch.known {
 			c.Tools = USD(math.Round(float64(u.WebSearches) * p.WebSearch.usd * 1e6))

@@ -91,7 +91,7 @@ func (c *Client) build(ctx context.Context, e *wire.Endpoint, req *llm.Request, 
 	if e.Key != nil {
 		var err error
 		if key, err = e.Key(ctx); err != nil {
-			return nil, credentialError(err)
+			return nil, wire.CredentialError(err)
 		}
 	}
 	headers := map[string]string{}
@@ -120,12 +120,12 @@ func (c *Client) build(ctx context.Context, e *wire.Endpoint, req *llm.Request, 
 		hr.Header.Set("anthropic-beta", strings.Join(betas, ","))
 	}
 	if key == "" && c.o.Authorize != nil {
-		final, err := sentBody(hr)
+		final, err := wire.SentBody(hr)
 		if err != nil {
 			return nil, err
 		}
 		if err := c.o.Authorize(ctx, hr, final); err != nil {
-			return nil, credentialError(err)
+			return nil, wire.CredentialError(err)
 		}
 	}
 	return hr, nil
@@ -133,22 +133,6 @@ func (c *Client) build(ctx context.Context, e *wire.Endpoint, req *llm.Request, 
 
 // isOAuth recognises the tokens of subscriptions.
 func isOAuth(key string) bool { return strings.HasPrefix(key, "sk-ant-oat") }
-
-func sentBody(r *http.Request) ([]byte, error) {
-	body, err := r.GetBody()
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(body)
-}
-
-func credentialError(err error) error {
-	var known *llm.Error
-	if errors.As(err, &known) {
-		return known
-	}
-	return &llm.Error{Kind: llm.ErrAuth, Message: "no credential for this request: " + err.Error(), Err: err}
-}
 
 func asError(err error) *llm.Error {
 	var known *llm.Error

@@ -209,17 +209,21 @@ func (d *decoder) close(index int, b *llm.Builder) {
 	}
 	o := d.open[i]
 	d.open = append(d.open[:i], d.open[i+1:]...)
-	if o.at < 0 {
+	o.complete(b)
+	b.CloseBlock(o.at)
+}
+
+// complete reports what waits for the end of a block.
+func (o *openBlock) complete(b *llm.Builder) {
+	switch {
+	case o.at < 0:
 		if item, err := parseObject(o.item); err == nil && json.Valid(o.args) {
 			o.item = item.set("input", o.args).json()
 		}
 		b.Opaque(o.kind, o.item)
-		return
-	}
-	if o.held != "" && b.Size(o.at) == 0 {
+	case o.held != "" && b.Size(o.at) == 0:
 		b.Delta(o.at, o.held)
 	}
-	b.CloseBlock(o.at)
 }
 
 // End completes an answer whose host leaves out the last event.
@@ -230,6 +234,9 @@ func (d *decoder) End(b *llm.Builder) {
 }
 
 func (d *decoder) finish(b *llm.Builder) {
+	for i := range d.open { // some hosts leave out the stops
+		d.open[i].complete(b)
+	}
 	switch d.stop {
 	case "max_tokens", "model_context_window_exceeded":
 		b.Done(llm.StopLength)
@@ -242,8 +249,7 @@ func (d *decoder) finish(b *llm.Builder) {
 		if d.details != nil && d.details.Explanation != "" {
 			e.Message = strings.Join(strings.Fields(d.details.Explanation), " ")
 		}
-		b.CloseAll()
-		b.Fail(e)
+		b.Fail(e) // a call that was cut must not end as if it were whole
 	default: // end_turn, stop_sequence, and what may come
 		b.Done(llm.StopEnd)
 	}
@@ -271,6 +277,7 @@ func (u *usage) report(b *llm.Builder) {
 	set(&t.CacheWrite, u.CacheWrite)
 	if c := u.CacheCreation; c != nil {
 		set(&t.CacheWriteLong, &c.Long)
+		t.CacheWrite = max(t.CacheWrite, c.Short+c.Long) // some hosts give the parts alone
 	} else if allLong {
 		t.CacheWriteLong = t.CacheWrite // later events give the total without its parts
 	}

@@ -24,7 +24,7 @@ func (c *Client) base() string {
 	switch c.o.Host {
 	case HostBedrock:
 		if base == "" {
-			base = "https://bedrock-runtime." + c.region() + ".amazonaws.com"
+			base = "https://bedrock-runtime." + url.PathEscape(c.region()) + ".amazonaws.com"
 		}
 	case HostVertex:
 		if base == "" {
@@ -57,7 +57,7 @@ func vertexBase(region string) string {
 	case "us", "eu":
 		return "https://aiplatform." + region + ".rep.googleapis.com/v1"
 	}
-	return "https://" + region + "-aiplatform.googleapis.com/v1"
+	return "https://" + url.PathEscape(region) + "-aiplatform.googleapis.com/v1"
 }
 
 // path is the path of a request for the model.
@@ -92,7 +92,7 @@ func (c *Client) vertexPath(model string) (string, error) {
 	if c.o.Project == "" {
 		return "", invalid("Vertex needs a Google Cloud project: set GOOGLE_CLOUD_PROJECT or the provider's project")
 	}
-	return "/projects/" + url.PathEscape(c.o.Project) + "/locations/" + c.region() + "/publishers/anthropic/models/" + model, nil
+	return "/projects/" + url.PathEscape(c.o.Project) + "/locations/" + url.PathEscape(c.region()) + "/publishers/anthropic/models/" + model, nil
 }
 
 // escapeID makes a model id or the ARN of an inference profile one segment of a

@@ -30,6 +30,9 @@ func (Server) Match(r *http.Request) bool {
 // in the messages before it sends them on.
 func (Server) DecodeRequest(_ *http.Request, body []byte) (*llm.Request, bool, error) {
 	var in request
+	if deep(body) {
+		return nil, false, refused("the body is nested too deeply")
+	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, false, refused("the body is not a request of the Messages API: %v", err)
 	}
@@ -71,6 +74,30 @@ func (Server) DecodeRequest(_ *http.Request, body []byte) (*llm.Request, bool, e
 	}
 	out.Messages = h.out
 	return out, in.Stream, nil
+}
+
+// maxNesting is how deep the JSON of a request may be. Blocks within blocks are
+// read again at each level.
+const maxNesting = 100
+
+func deep(body []byte) bool {
+	depth, text := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{' || c == '[':
+			if depth++; depth > maxNesting {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
 }
 
 func refused(format string, args ...any) *llm.Error {

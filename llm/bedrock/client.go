@@ -66,7 +66,7 @@ func (c *Client) build(ctx context.Context, r *llm.Request) (*http.Request, erro
 	if c.options.Key != nil {
 		key, err := c.options.Key(ctx)
 		if err != nil {
-			return nil, err
+			return nil, wire.CredentialError(err)
 		}
 		if key != "" {
 			headers["Authorization"] = "Bearer " + key
@@ -77,23 +77,14 @@ func (c *Client) build(ctx context.Context, r *llm.Request) (*http.Request, erro
 	if err != nil {
 		return nil, err
 	}
-	signed, err := bodyOf(req)
+	signed, err := wire.SentBody(req)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.auth.Authorize(ctx, req, signed, "bedrock"); err != nil {
-		return nil, &llm.Error{Kind: llm.ErrAuth, Message: err.Error(), Err: err}
+		return nil, wire.CredentialError(err)
 	}
 	return req, nil
-}
-
-// bodyOf is the body as it will be sent, with the extras merged in.
-func bodyOf(req *http.Request) ([]byte, error) {
-	r, err := req.GetBody()
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(r)
 }
 
 // escapeID escapes an id for one segment of the path as AWS does: all but
@@ -150,7 +141,7 @@ func isRegion(s string) bool {
 // regionOfARN is the region of arn:aws:bedrock:us-west-2:…, "" if s is none.
 func regionOfARN(s string) string {
 	parts := strings.SplitN(s, ":", 5)
-	if len(parts) < 5 || parts[0] != "arn" || parts[2] != "bedrock" {
+	if len(parts) < 5 || parts[0] != "arn" || parts[2] != "bedrock" || !isRegion(parts[3]) { // the region becomes part of a host name
 		return ""
 	}
 	return parts[3]
@@ -161,7 +152,7 @@ func regionURL(region string) string {
 	if strings.HasPrefix(region, "cn-") {
 		domain = "amazonaws.com.cn"
 	}
-	return "https://bedrock-runtime." + region + "." + domain
+	return "https://bedrock-runtime." + url.PathEscape(region) + "." + domain
 }
 
 func invalid(format string, args ...any) *llm.Error {

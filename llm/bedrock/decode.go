@@ -133,6 +133,9 @@ func (d *decoder) open(wireIndex int, kind blockKind, b *llm.Builder) *streamBlo
 		if s.kind == kind {
 			return s
 		}
+		if s.kind == callKind {
+			b.Spoil(s.index, llm.DefectCorrupt) // what follows of its input has no place
+		}
 		d.stopBlock(wireIndex, b)
 	}
 	n := streamBlock{wireIndex: wireIndex, kind: kind}

@@ -2,11 +2,10 @@ package google
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,7 +51,7 @@ func (c *Client) Stream(ctx context.Context, req *llm.Request) llm.Stream {
 		Request:  req,
 		API:      api,
 		Build:    func(ctx context.Context) (*http.Request, error) { return c.build(ctx, req) },
-		Frames:   func(r io.Reader) wire.FrameReader { return &frames{FrameReader: wire.NewSSE(r), d: d} },
+		Frames:   func(r io.Reader) wire.FrameReader { return &frames{FrameReader: wire.NewFrames(r), d: d} },
 		Decoder:  d,
 		Classify: classify,
 	})
@@ -72,10 +71,14 @@ func (c *Client) build(ctx context.Context, req *llm.Request) (*http.Request, er
 	key := ""
 	if c.o.Key != nil {
 		if key, err = c.o.Key(ctx); err != nil {
-			return nil, authError(err)
+			return nil, wire.CredentialError(err)
 		}
 	}
-	base, path, err := c.address(req.Model.Upstream(), key != "")
+	id := req.Model.Upstream()
+	if slices.ContainsFunc(strings.Split(id, "/"), func(s string) bool { return s == "." || s == ".." }) {
+		return nil, invalid("the id of the model holds a step of a path")
+	}
+	base, path, err := c.address(id, key != "")
 	if err != nil {
 		return nil, err
 	}
@@ -88,39 +91,19 @@ func (c *Client) build(ctx context.Context, req *llm.Request) (*http.Request, er
 		return nil, err
 	}
 	if c.o.Vertex && key == "" && c.o.Authorize != nil && hr.Header.Get("Authorization") == "" {
-		sent, err := bodyOf(hr)
+		sent, err := wire.SentBody(hr)
 		if err != nil {
 			return nil, err
 		}
 		if err := c.o.Authorize(ctx, hr, sent); err != nil {
-			return nil, authError(err)
+			return nil, wire.CredentialError(err)
 		}
 	}
 	return hr, nil
 }
 
-// bodyOf is the body as it will be sent, extra keys included.
-func bodyOf(req *http.Request) ([]byte, error) {
-	r, err := req.GetBody()
-	if err != nil {
-		return nil, fmt.Errorf("read back the request: %w", err)
-	}
-	defer r.Close()
-	return io.ReadAll(r)
-}
-
 func invalid(message string) *llm.Error {
 	return &llm.Error{Kind: llm.ErrInvalidRequest, Message: message}
-}
-
-// authError passes on an error that says what it is, and calls any other one
-// of the credential.
-func authError(err error) error {
-	var known *llm.Error
-	if errors.As(err, &known) || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return &llm.Error{Kind: llm.ErrAuth, Message: err.Error(), Err: err}
 }
 
 // address is where a model is called.

@@ -235,6 +235,9 @@ func (d *decoder) End(b *llm.Builder) {
 
 // setUsage takes the counts of the latest chunk, which are totals.
 func setUsage(b *llm.Builder, m *usageMetadata) {
+	if *m == (usageMetadata{}) {
+		return // Vertex names the type of traffic in every chunk and counts in the last
+	}
 	u := b.Usage()
 	u.CacheRead = m.CachedContentTokenCount
 	u.Input = max(0, m.PromptTokenCount-m.CachedContentTokenCount) + m.ToolUsePromptTokenCount

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 
@@ -47,7 +46,6 @@ func (c *CompletionsClient) Stream(ctx context.Context, req *llm.Request) llm.St
 		Request: req,
 		API:     llm.APICompletions,
 		Build:   func(ctx context.Context) (*http.Request, error) { return c.build(ctx, req, d) },
-		Frames:  newChatFrames,
 		Decoder: &chatDecoder{field: d.ReasoningContentField, leaky: leaksHarmony(req.Model.ID) || leaksHarmony(req.Model.Upstream())},
 	})
 }
@@ -70,7 +68,7 @@ func (c *CompletionsClient) build(ctx context.Context, req *llm.Request, d *chat
 	if c.o.Key != nil {
 		key, err := c.o.Key(ctx)
 		if err != nil {
-			return nil, chatAuthError(err)
+			return nil, wire.CredentialError(err)
 		}
 		switch {
 		case key == "":
@@ -85,14 +83,6 @@ func (c *CompletionsClient) build(ctx context.Context, req *llm.Request, d *chat
 		base = chatBaseURL
 	}
 	return c.o.NewRequest(ctx, req, base, "/chat/completions", body, headers, chatProtected...)
-}
-
-func chatAuthError(err error) error {
-	var known *llm.Error
-	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return &llm.Error{Kind: llm.ErrAuth, Message: err.Error(), Err: err}
 }
 
 // chatDialect is a Compat in which everything is decided, and what else is known

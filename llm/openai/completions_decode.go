@@ -1,67 +1,15 @@
 package openai
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
-	"io"
 	"strconv"
 	"strings"
 
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/wire"
 )
-
-// newChatFrames reads server-sent events, or one JSON object as a single frame:
-// some endpoints answer whole though a stream was asked for, and some report an
-// error that way under status 200.
-func newChatFrames(r io.Reader) wire.FrameReader {
-	return &chatFrames{r: bufio.NewReaderSize(r, 4<<10)}
-}
-
-type chatFrames struct {
-	r    *bufio.Reader
-	sse  *wire.SSE
-	done bool
-}
-
-func (f *chatFrames) Next() (wire.Frame, error) {
-	if f.sse != nil {
-		return f.sse.Next()
-	}
-	if f.done {
-		return wire.Frame{}, io.EOF
-	}
-	first, err := f.peek()
-	if err != nil {
-		return wire.Frame{}, err
-	}
-	if first != '{' {
-		f.sse = wire.NewSSE(f.r)
-		return f.sse.Next()
-	}
-	f.done = true
-	body, err := io.ReadAll(io.LimitReader(f.r, wire.MaxFrame+1))
-	if err == nil && len(body) > wire.MaxFrame {
-		err = wire.ErrFrameTooLarge
-	}
-	return wire.Frame{Data: body}, err
-}
-
-// peek skips white space, which says nothing in either framing.
-func (f *chatFrames) peek() (byte, error) {
-	for {
-		b, err := f.r.Peek(1)
-		if err != nil {
-			return 0, err
-		}
-		if strings.IndexByte(" \t\r\n", b[0]) < 0 {
-			return b[0], nil
-		}
-		_, _ = f.r.Discard(1)
-	}
-}
 
 // chatDecoder puts an answer together from its chunks.
 type chatDecoder struct {
@@ -83,6 +31,9 @@ type chatThinking struct {
 	block   int // open block + 1
 	field   string
 	details []chatDetail
+	// What the last record holds, kept apart while it grows: strings would be
+	// copied whole for each piece.
+	text, summary, data []byte
 }
 
 // chatOpenCall is a call on its way. It is opened when its name is known.
@@ -306,6 +257,13 @@ func (d *chatDecoder) end(b *llm.Builder) {
 		}
 	}
 	d.closeThinking(b)
+	if d.reason == "" { // a gateway whose upstream broke off also says [DONE]
+		for i := range d.calls {
+			if at := d.calls[i].block - 1; b.Size(at) == 0 {
+				b.Spoil(at, llm.DefectCut)
+			}
+		}
+	}
 	stop, failed := chatStopReason(d.reason)
 	if failed != nil {
 		b.Fail(failed)

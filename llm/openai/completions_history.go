@@ -14,7 +14,6 @@ import (
 const (
 	chatBridge       = "The tools have run."
 	chatCallingTools = "Calling tools."
-	chatContinue     = "Continue."
 )
 
 // messages encodes the conversation.
@@ -43,22 +42,15 @@ func (d *chatDialect) messages(req *llm.Request) []chatMessage {
 	if req.System != "" {
 		out = append(out, chatMessage{Role: instructions, Content: chatJSON(strings.ToValidUTF8(req.System, "\uFFFD"))})
 	}
-	spoken := false // a user message has come
 	for i := range history {
 		h := &history[i]
 		switch {
-		case h.Role == llm.RoleSystem && chatOnlyText(h.Content): // the vendor takes no pictures there
+		case h.Role == llm.RoleSystem:
 			out = append(out, chatMessage{Role: instructions, Content: d.input(h.Content)})
 		case h.Role == llm.RoleAssistant:
-			msg, ok := d.assistant(h)
-			if !ok {
-				continue
+			if msg, ok := d.assistant(h); ok {
+				out = append(out, msg)
 			}
-			if !spoken {
-				out = append(out, chatMessage{Role: "user", Content: chatJSON(chatContinue)})
-				spoken = true
-			}
-			out = append(out, msg)
 		case h.Role == llm.RoleToolResult:
 			msg := chatMessage{Role: "tool", ToolCallID: h.ToolCallID, Content: chatJSON(chatPlain(h.Content, "\n"))}
 			if chatOn(d.RequiresToolResultName) {
@@ -70,11 +62,7 @@ func (d *chatDialect) messages(req *llm.Request) []chatMessage {
 				out = append(out, chatMessage{Role: "assistant", Content: chatJSON(chatBridge)})
 			}
 			out = append(out, chatMessage{Role: "user", Content: d.input(h.Content)})
-			spoken = true
 		}
-	}
-	if !spoken {
-		out = append(out, chatMessage{Role: "user", Content: chatJSON(chatContinue)})
 	}
 	return out
 }

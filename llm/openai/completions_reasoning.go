@@ -76,12 +76,14 @@ func (d *chatDecoder) record(r chatDetail, b *llm.Builder) {
 		d.ponder(chatReasoningContent, r.Text+r.Summary, b)
 	}
 	d.openThinking(b)
-	list := d.think.details
-	if n := len(list); n > 0 && chatSameRecord(&list[n-1], &r) {
-		last := &list[n-1]
-		last.Text += r.Text
-		last.Summary += r.Summary
-		last.Data += r.Data
+	d.think.add(r)
+}
+
+// add adds a record, or a piece of the last one.
+func (t *chatThinking) add(r chatDetail) {
+	if n := len(t.details); n > 0 && chatSameRecord(&t.details[n-1], &r) {
+		t.grow(&r)
+		last := &t.details[n-1]
 		if r.Signature != "" {
 			last.Signature = r.Signature
 		}
@@ -93,7 +95,24 @@ func (d *chatDecoder) record(r chatDetail, b *llm.Builder) {
 		}
 		return
 	}
-	d.think.details = append(list, r)
+	t.settle()
+	t.grow(&r)
+	t.details = append(t.details, r)
+}
+
+func (t *chatThinking) grow(r *chatDetail) {
+	t.text = append(t.text, r.Text...)
+	t.summary = append(t.summary, r.Summary...)
+	t.data = append(t.data, r.Data...)
+}
+
+// settle writes what has grown into the last record.
+func (t *chatThinking) settle() {
+	if n := len(t.details); n > 0 {
+		last := &t.details[n-1]
+		last.Text, last.Summary, last.Data = string(t.text), string(t.summary), string(t.data)
+	}
+	t.text, t.summary, t.data = t.text[:0], t.summary[:0], t.data[:0]
 }
 
 func chatSameRecord(a, b *chatDetail) bool {
@@ -113,6 +132,7 @@ func (d *chatDecoder) closeThinking(b *llm.Builder) {
 		return
 	}
 	d.think = chatThinking{}
+	t.settle()
 	i := t.block - 1
 	signature, encrypted := chatSignature(&t)
 	switch {

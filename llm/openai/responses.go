@@ -125,8 +125,12 @@ func (c *ResponsesClient) build(ctx context.Context, req *llm.Request, body []by
 	if err != nil || key != "" || c.o.Authorize == nil {
 		return r, err
 	}
-	if err := c.o.Authorize(ctx, r, body); err != nil {
-		return nil, respAuthError(err)
+	sent, err := wire.SentBody(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.o.Authorize(ctx, r, sent); err != nil {
+		return nil, wire.CredentialError(err)
 	}
 	return r, nil
 }
@@ -137,17 +141,9 @@ func (c *ResponsesClient) key(ctx context.Context) (string, error) {
 	}
 	key, err := c.o.Key(ctx)
 	if err != nil {
-		return "", respAuthError(err)
+		return "", wire.CredentialError(err)
 	}
 	return key, nil
-}
-
-func respAuthError(err error) error {
-	var known *llm.Error
-	if errors.As(err, &known) {
-		return known
-	}
-	return &llm.Error{Kind: llm.ErrAuth, Message: err.Error(), Err: err}
 }
 
 // respClassify sorts errors by the codes that only this API has.

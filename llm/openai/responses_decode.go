@@ -96,7 +96,7 @@ func (d *respDecoder) Decode(f wire.Frame, b *llm.Builder) error {
 	if ev.Type == "" {
 		ev.Type = string(f.Event)
 	}
-	if ev.Type == "error" {
+	if ev.Type == "error" || ev.Type == "" && bytes.HasPrefix(ev.Error, []byte("{")) {
 		return respEventError(f.Data)
 	}
 	return d.step(ev, b)
@@ -363,8 +363,8 @@ func (d *respDecoder) end(ev *respEvent, b *llm.Builder) error {
 }
 
 // output takes from the final response what its events did not tell: all of it
-// where there were none, and the encrypted form of reasoning, which Azure may
-// give only here.
+// where there were none, the items that no event finished, and the encrypted
+// form of reasoning, which Azure may give only here.
 func (d *respDecoder) output(r *respResponse, b *llm.Builder) {
 	if len(d.items) == 0 {
 		for i, raw := range r.Output {
@@ -373,6 +373,10 @@ func (d *respDecoder) output(r *respResponse, b *llm.Builder) {
 		return
 	}
 	for i, raw := range r.Output {
+		var item respItem
+		if respLenient(raw, &item) == nil && d.find(i, item.ID, respKindOf(item.Type)) != nil {
+			d.finish(raw, &i, b)
+		}
 		if i >= len(d.items) || !bytes.Contains(raw, []byte(`"encrypted_content"`)) {
 			continue
 		}

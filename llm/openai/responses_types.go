@@ -211,4 +211,5 @@ type respEvent struct {
 	Part         respPart        `json:"part"`
 	Item         json.RawMessage `json:"item"`
 	Response     *respResponse   `json:"response"`
+	Error        json.RawMessage `json:"error"` // of an answer that is only that
 }

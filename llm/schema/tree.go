@@ -54,6 +54,7 @@ func readTree(dec *json.Decoder, depth int) (*tree, error) {
 	switch tok {
 	case json.Delim('{'):
 		t := object()
+		at := map[string]int{} // set would look through all members for each
 		for dec.More() {
 			key, err := dec.Token()
 			if err != nil {
@@ -63,7 +64,13 @@ func readTree(dec *json.Decoder, depth int) (*tree, error) {
 			if err != nil {
 				return nil, err
 			}
-			t.set(key.(string), value)
+			name := key.(string)
+			if i, seen := at[name]; seen {
+				t.fields[i].value = value
+				continue
+			}
+			at[name] = len(t.fields)
+			t.fields = append(t.fields, field{name, value})
 		}
 		_, err = dec.Token()
 		return t, err

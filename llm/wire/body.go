@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,19 +20,26 @@ const UserAgent = "burin"
 // NewRequest makes the POST of a codec: body with the endpoint's and the
 // request's extra keys merged in, the codec's headers, then the endpoint's, then
 // the transform over both, then the request's headers. protected are the keys of the body
-// that extras cannot touch. path is appended to base.
+// that extras cannot touch. path is appended to the path of base; a query of
+// base stays the query.
 func (e *Endpoint) NewRequest(ctx context.Context, r *llm.Request, base, path string, body []byte, headers map[string]string, protected ...string) (*http.Request, error) {
 	body, err := MergeBody(body, r.Extra, e.Transform.ExtraBody, protected...)
 	if err != nil {
 		return nil, &llm.Error{Kind: llm.ErrInvalidRequest, Message: err.Error()}
 	}
-	url := strings.TrimRight(base, "/") + path
+	root, query, _ := strings.Cut(base, "?")
+	path, own, _ := strings.Cut(path, "?")
+	url := strings.TrimRight(root, "/") + path
+	if query = strings.Trim(own+"&"+query, "&"); query != "" {
+		url += "?" + query
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	// A base URL may hold a password or a key: the errors do not quote it.
 	if err != nil {
-		return nil, &llm.Error{Kind: llm.ErrInvalidRequest, Message: fmt.Sprintf("the base URL %q is not usable", base)}
+		return nil, &llm.Error{Kind: llm.ErrInvalidRequest, Message: "the base URL is not usable"}
 	}
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
-		return nil, &llm.Error{Kind: llm.ErrInvalidRequest, Message: fmt.Sprintf("the base URL %q must begin with http:// or https://", base)}
+		return nil, &llm.Error{Kind: llm.ErrInvalidRequest, Message: "the base URL must begin with http:// or https://"}
 	}
 	h := req.Header
 	h.Set("Content-Type", "application/json")
@@ -44,6 +53,27 @@ func (e *Endpoint) NewRequest(ctx context.Context, r *llm.Request, base, path st
 	setAll(h, e.Transform.SetHeaders)
 	setAll(h, r.Headers)
 	return req, nil
+}
+
+// SentBody is the body of r as it will be sent, extra keys included, for who
+// signs it.
+func SentBody(r *http.Request) ([]byte, error) {
+	body, err := r.GetBody()
+	if err != nil {
+		return nil, fmt.Errorf("read back the request: %w", err)
+	}
+	defer body.Close()
+	return io.ReadAll(body)
+}
+
+// CredentialError is the error of a request that got no credential: err as it is
+// where it says what it is or the wait for it was ended, else of kind auth.
+func CredentialError(err error) error {
+	var known *llm.Error
+	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &llm.Error{Kind: llm.ErrAuth, Message: err.Error(), Err: err}
 }
 
 // setAll sets headers; an empty value removes one.

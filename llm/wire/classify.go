@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"regexp"
@@ -20,7 +21,7 @@ import (
 func Classify(status int, header http.Header, body []byte) *llm.Error {
 	p := parseErrorBody(body)
 	e := Sort(status, p.code, p.message)
-	e.RetryAfter, e.ResetAt = retryHints(header, p.message, time.Now())
+	e.RetryAfter, e.ResetAt = retryHints(status, header, p.message, time.Now())
 	if p.retryAfter > e.RetryAfter {
 		e.RetryAfter = p.retryAfter
 	}
@@ -152,8 +153,8 @@ func parseErrorBody(body []byte) errorBody {
 	if p.message == "" {
 		p.message = o.Upper
 	}
-	if p.message == "" && len(o.Detail) > 0 && json.Unmarshal(o.Detail, &p.message) != nil {
-		p.message = string(o.Detail)
+	if p.message == "" {
+		p.message = detailText(o.Detail)
 	}
 	if p.resetAt == 0 && in.ResetsInSeconds > 0 {
 		p.retryAfter = time.Duration(in.ResetsInSeconds) * time.Second
@@ -176,10 +177,32 @@ func parseErrorBody(body []byte) errorBody {
 	return p
 }
 
+// detailText reads FastAPI's detail: a text, or a list of what is wrong with
+// the request. Each entry of the list quotes the request, so only its words and
+// its place are taken.
+func detailText(raw json.RawMessage) string {
+	var text string
+	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var list []struct {
+		Place []any  `json:"loc"`
+		Text  string `json:"msg"`
+	}
+	_ = json.Unmarshal(raw, &list) // another shape says nothing that can be shown
+	for _, e := range list {
+		place := strings.Trim(fmt.Sprint(e.Place), "[]")
+		text += "; " + strings.Trim(place+": "+e.Text, ": ")
+	}
+	return strings.TrimPrefix(text, "; ")
+}
+
 // retryHints reads when to come back: retry-after-ms, retry-after (seconds or a
 // date), x-ratelimit-reset-ms and x-ratelimit-reset, anthropic-ratelimit-unified-reset,
-// and "try again in 1.5s" of a message.
-func retryHints(h http.Header, message string, now time.Time) (after time.Duration, reset time.Time) {
+// "try again in 1.5s" of a message, and x-ratelimit-reset-tokens. The last comes
+// with every answer and tells when the allowance is full again, which is later
+// than needed: it counts only where nothing else is said.
+func retryHints(status int, h http.Header, message string, now time.Time) (after time.Duration, reset time.Time) {
 	number := func(name string) (float64, bool) {
 		n, err := strconv.ParseFloat(strings.TrimSpace(h.Get(name)), 64)
 		return n, err == nil && n > 0
@@ -202,13 +225,13 @@ func retryHints(h http.Header, message string, now time.Time) (after time.Durati
 	if n, ok := number("x-ratelimit-reset"); ok {
 		return sinceEpochOr(n, time.Second, now), reset
 	}
-	if d, err := time.ParseDuration(h.Get("x-ratelimit-reset-tokens")); err == nil {
-		return d, reset
-	}
 	if m := tryAgain.FindStringSubmatch(message); m != nil {
 		if d, err := time.ParseDuration(m[1] + m[2]); err == nil {
 			return d, reset
 		}
+	}
+	if d, err := time.ParseDuration(h.Get("x-ratelimit-reset-tokens")); err == nil && status == http.StatusTooManyRequests {
+		return d, reset
 	}
 	return 0, reset
 }

@@ -68,6 +68,9 @@ func NewClient(o ClientOptions) (*http.Client, error) {
 		IdleConnTimeout:       90 * time.Second,
 		ExpectContinueTimeout: time.Second,
 		DisableCompression:    true, // a compressed stream arrives in lumps
+		// A connection that died without a word (sleep, another network) is found
+		// and dropped; otherwise every retry would be sent into it again.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.ExtraCA != "" {

@@ -34,8 +34,9 @@ type Endpoint struct {
 	Key func(ctx context.Context) (string, error)
 	// Client is the HTTP client to use; nil = [DefaultClient].
 	Client *http.Client
-	// FirstEvent and Idle limit the wait for the first frame and between frames;
-	// 0 = the default, negative = no limit. There is no limit on the whole.
+	// FirstEvent and Idle limit how long the other side may be silent before its
+	// first frame and after it, while the reader waits; 0 = the default, negative
+	// = no limit. There is no limit on the whole.
 	FirstEvent time.Duration
 	Idle       time.Duration
 	Transform  Transform
@@ -69,10 +70,10 @@ type Decoder interface {
 type Call struct {
 	Request *llm.Request
 	API     llm.API
-	// Build makes the HTTP request. It runs when the stream is first read, with
-	// the context that bounds the exchange.
+	// Build makes the HTTP request. It runs at once, in the background, with the
+	// context that bounds the exchange.
 	Build func(ctx context.Context) (*http.Request, error)
-	// Frames reads the framing of the answer; nil = server-sent events.
+	// Frames reads the framing of the answer; nil = [NewFrames].
 	Frames  func(io.Reader) FrameReader
 	Decoder Decoder
 	// Classify refines the sorting of an HTTP error; nil = [Classify].
@@ -92,14 +93,14 @@ func (e *Endpoint) Stream(ctx context.Context, c Call) llm.Stream {
 		first: orDefault(e.FirstEvent, DefaultFirstEvent), idle: orDefault(e.Idle, DefaultIdle),
 		answered: make(chan struct{}),
 	}
-	s.watchdog = time.AfterFunc(max(s.first, time.Hour), func() {
+	s.watchdog = time.AfterFunc(time.Hour, func() {
 		if s.begun.Load() {
 			cancel(errIdle)
 		} else {
 			cancel(errFirstEvent)
 		}
 	})
-	s.watch(s.first)
+	s.watch(0) // until somebody waits
 	go s.send(e)
 	return s
 }
@@ -213,6 +214,7 @@ func (s *stream) advance() {
 
 // begin waits for the head of the answer and says whether frames follow.
 func (s *stream) begin() bool {
+	s.watch(s.first) // from now on somebody waits
 	select {
 	case <-s.answered:
 	case <-s.ctx.Done():
@@ -241,11 +243,26 @@ func (s *stream) begin() bool {
 		return false
 	}
 	if s.call.Frames != nil {
-		s.frames = s.call.Frames(s.resp.Body)
+		s.frames = s.call.Frames(alive{s})
 	} else {
-		s.frames = NewSSE(s.resp.Body)
+		s.frames = NewFrames(alive{s})
 	}
 	return true
+}
+
+// alive reads the body of the answer. Every piece of it shows that the other
+// side is there, also comments, which vendors send while a request waits its
+// turn.
+type alive struct{ s *stream }
+
+func (a alive) Read(p []byte) (int, error) {
+	n, err := a.s.resp.Body.Read(p)
+	if n > 0 && a.s.begun.Load() {
+		a.s.watch(a.s.idle)
+	} else if n > 0 {
+		a.s.watch(a.s.first)
+	}
+	return n, err
 }
 
 // failure says what ended the exchange.
