@@ -237,7 +237,7 @@ func (r *Registry) target(provider string) (target, error) {
 	if provider == "anthropic" && (p == nil || p.BaseURL == "") {
 		// The key that is asked with belongs to the address these variables name.
 		if r.opt.Getenv("CLAUDE_CODE_USE_FOUNDRY") != "" {
-			return t, errors.New("Claude on Foundry has no list of models that can be asked for")
+			return t, errors.New("anthropic has no list of models that can be asked for on Foundry")
 		}
 		t.baseURL = cmp.Or(strings.TrimRight(r.opt.Getenv("ANTHROPIC_BASE_URL"), "/"), t.baseURL)
 	}
