@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/burin-dev/burin/internal/customize/config"
@@ -44,7 +45,7 @@ func (a *askFlags) register(f *pflag.FlagSet) {
 	f.StringSliceVar(&a.models, "models", nil, "models to choose from, first one first; patterns as in enabledModels")
 	f.StringVar(&a.thinking, "thinking", "", "how hard to think: off, minimal, low, medium, high or xhigh")
 	f.StringVar(&a.baseURL, "base-url", "", "address of the server that has the model, for one that is not configured")
-	f.StringVar(&a.api, "api", "", "wire format of --base-url; openai-completions if not given")
+	f.StringVar(&a.api, "api", "", "wire format of --base-url, such as anthropic-messages; if not given, the provider's or openai-completions")
 	f.StringVar(&a.apiKey, "api-key", "", "key for the model's provider; other users of this machine can see it: prefer a variable")
 	f.StringVar(&a.system, "system-prompt", "", "instructions for the model")
 	f.IntVar(&a.maxTokens, "max-tokens", 0, "most tokens to answer with; 0 is the model's limit")
@@ -79,7 +80,7 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 	if a.maxTokens < 0 {
 		return usage("--max-tokens: %d is less than 0", a.maxTokens)
 	}
-	prompt, err := print.Prompt(args, p.piped())
+	prompt, err := print.Prompt(args, p.piped(ctx))
 	if errors.Is(err, print.ErrNoPrompt) {
 		return usageError{err}
 	}
@@ -102,6 +103,10 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 	if a.apiKey != "" {
 		models.Keys.Override(choice.Model.Provider, credential.Secret(a.apiKey))
 	}
+	retention, err := models.CacheRetention()
+	if err != nil {
+		return err
+	}
 	client, err := models.Client(choice.Model, "")
 	if err != nil {
 		return err
@@ -114,6 +119,7 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 	req := &llm.Request{
 		Model: &choice.Model.Model, System: a.system, Messages: []llm.Message{prompt},
 		MaxTokens: a.maxTokens, Thinking: llm.Thought{Level: level},
+		Cache: llm.CacheHint{Retention: retention},
 	}
 	_, err = print.Run(ctx, client, req, mode, p.out)
 	return err
@@ -121,12 +127,12 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 
 // piped is standard input if something is connected to it that can end: a pipe
 // or a file, not a terminal or a null device.
-func (p *program) piped() io.Reader {
+func (p *program) piped(ctx context.Context) io.Reader {
 	info, err := p.in.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice != 0 {
 		return nil
 	}
-	return p.in
+	return interruptible(ctx, p.in)
 }
 
 // open reads the settings and opens the models. The models are not nil if only
@@ -181,9 +187,25 @@ func (p *program) choose(ctx context.Context, models *connect.Models, a askFlags
 	}
 	choice, err := models.Choose(ctx, catalog.Wish{Selector: a.model, Models: a.models})
 	if err == nil && choice.Note != "" {
-		fmt.Fprintf(p.err, "burin: %s\n", choice.Note)
+		note := choice.Note
+		if a.model == "" { // it says why this model, but not which
+			note = "asking " + choice.Model.Ref() + ", " + note
+		}
+		fmt.Fprintf(p.err, "burin: %s\n", note)
 	}
 	return choice, err
+}
+
+// apiNames are the values of --api.
+func apiNames() []string {
+	var names []string
+	for _, api := range []llm.API{
+		llm.APICompletions, llm.APIResponses, llm.APIAnthropic, llm.APIGoogle, llm.APIBedrock,
+		llm.APIVertex, llm.APIAzureResponses, llm.APICodexResponses,
+	} {
+		names = append(names, string(api))
+	}
+	return names
 }
 
 // chooseAt makes the model of --base-url.
@@ -198,43 +220,16 @@ func chooseAt(models *connect.Models, a askFlags) (catalog.Choice, error) {
 			id, level = id[:i], l
 		}
 	}
+	if names := apiNames(); a.api != "" && !slices.Contains(names, a.api) {
+		return catalog.Choice{}, usage("--api: unknown wire format %q (want %s)", a.api, strings.Join(names, ", "))
+	}
 	model, err := models.Unlisted(provider, id, llm.API(a.api), a.baseURL)
 	if err != nil {
 		return catalog.Choice{}, usageError{err}
 	}
+	// Bedrock also takes the name of a region.
+	if u, err := url.Parse(a.baseURL); model.API != llm.APIBedrock && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return catalog.Choice{}, usage("--base-url: %q is no address such as http://127.0.0.1:8000/v1", a.baseURL)
+	}
 	return catalog.Choice{Model: model, Level: level}, nil
-}
-
-// completeAsk offers values for flags in the shell.
-func (p *program) completeAsk(root *cobra.Command) {
-	fixed := func(values ...string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return values, cobra.ShellCompDirectiveNoFileComp
-		}
-	}
-	models := func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		_, m, _ := p.open(nil)
-		if m == nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		defer m.Close()
-		var refs []string
-		for _, model := range m.All() {
-			if ref := model.Ref(); strings.HasPrefix(ref, typed) {
-				refs = append(refs, ref)
-			}
-		}
-		return refs, cobra.ShellCompDirectiveNoFileComp
-	}
-	levels := make([]string, 0, 6)
-	for _, l := range llm.Levels() {
-		levels = append(levels, string(l))
-	}
-	for flag, complete := range map[string]func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective){
-		"mode": fixed("text", "json"), "thinking": fixed(levels...), "model": models, "smol": models, "slow": models, "plan": models,
-	} {
-		if err := root.RegisterFlagCompletionFunc(flag, complete); err != nil {
-			panic(err) // a flag of that name is not registered: a mistake of this file
-		}
-	}
 }

@@ -36,12 +36,13 @@ func (p *program) withModels(work func(*connect.Models) error) error {
 func (p *program) loginCommand() *cobra.Command {
 	var o credential.LoginOptions
 	cmd := &cobra.Command{
-		Use:   "login [provider]",
+		Use:   "login [PROVIDER]",
 		Short: "Log in to a provider in the browser",
 		Long: `Log in to a provider in the browser and keep the credential, sealed, on this
 machine. Without a provider it lists those that have a login. Other programs'
 logins are never borrowed.`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              arguments(0, 1),
+		ValidArgsFunction: p.offer(func(m *connect.Models) []string { return m.Logins() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withModels(func(m *connect.Models) error {
 				if len(args) == 0 {
@@ -112,9 +113,10 @@ func openBrowser(url string) error {
 
 func (p *program) logoutCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "logout provider",
-		Short: "Forget the logins of a provider",
-		Args:  cobra.ExactArgs(1),
+		Use:               "logout PROVIDER",
+		Short:             "Forget the logins of a provider",
+		Args:              arguments(1, 1),
+		ValidArgsFunction: p.offer(func(m *connect.Models) []string { return m.Logins() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withModels(func(m *connect.Models) error {
 				n, err := m.Keys.Logout(cmd.Context(), args[0])
@@ -138,7 +140,7 @@ func (p *program) keysCommand() *cobra.Command {
 		Long: `Show which credentials there are and where each comes from. Secrets are never
 shown. Stored keys are sealed with a key from the system's keyring, or from a
 file only you can read where there is none.`,
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withModels(func(m *connect.Models) error { return p.listKeys(cmd.Context(), m) })
 		},
@@ -184,7 +186,7 @@ func (p *program) listKeys(ctx context.Context, m *connect.Models) error {
 			fmt.Fprintln(p.out)
 		}
 		others++
-		fmt.Fprintf(p.out, "%s: %s\n", provider, source)
+		fmt.Fprintf(p.out, "%s: %s\n", provider, source.Source)
 	}
 	if others == 0 && len(stored) == 0 {
 		fmt.Fprintln(p.err, "burin: there are no keys; set a variable such as ANTHROPIC_API_KEY, or run burin keys add PROVIDER")
@@ -230,15 +232,16 @@ func state(c credential.Info) string {
 func (p *program) keysAddCommand() *cobra.Command {
 	var label string
 	cmd := &cobra.Command{
-		Use:   "add provider",
-		Short: "Store an API key, read from the terminal or from standard input",
-		Args:  cobra.ExactArgs(1),
+		Use:               "add PROVIDER",
+		Short:             "Store an API key, read from the terminal or from standard input",
+		Args:              arguments(1, 1),
+		ValidArgsFunction: p.offerProviders(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withModels(func(m *connect.Models) error {
 				if !m.Knows(args[0]) {
 					return fmt.Errorf("unknown provider %q: burin models --all lists the providers, and models.yml can add one", args[0])
 				}
-				key, err := p.readSecret(args[0])
+				key, err := p.readSecret(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
@@ -263,15 +266,15 @@ func (p *program) keysAddCommand() *cobra.Command {
 const maxSecret = 64 << 10
 
 // readSecret reads a key without showing it.
-func (p *program) readSecret(provider string) (string, error) {
+func (p *program) readSecret(ctx context.Context, provider string) (string, error) {
 	var raw []byte
 	var err error
-	if fd := int(p.in.Fd()); term.IsTerminal(fd) {
+	if term.IsTerminal(int(p.in.Fd())) {
 		fmt.Fprintf(p.err, "Key for %s (it is not shown): ", provider)
-		raw, err = term.ReadPassword(fd)
+		raw, err = readHidden(ctx, int(p.in.Fd()))
 		fmt.Fprintln(p.err)
 	} else {
-		raw, err = io.ReadAll(io.LimitReader(p.in, maxSecret+1))
+		raw, err = io.ReadAll(io.LimitReader(interruptible(ctx, p.in), maxSecret+1))
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the key: %w", err)
@@ -286,45 +289,86 @@ func (p *program) readSecret(provider string) (string, error) {
 	return key, nil
 }
 
+// readHidden reads a line from a terminal that does not show it. An interrupt
+// leaves the terminal as it was.
+func readHidden(ctx context.Context, fd int) ([]byte, error) {
+	before, err := term.GetState(fd)
+	if err != nil {
+		return nil, err
+	}
+	type result struct {
+		line []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		line, err := term.ReadPassword(fd)
+		done <- result{line, err}
+	}()
+	select {
+	case got := <-done:
+		return got.line, got.err
+	case <-ctx.Done():
+		_ = term.Restore(fd, before)
+		return nil, ctx.Err()
+	}
+}
+
 func (p *program) keysImportCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "import file",
-		Short: "Store the API keys of a .env file (NAME=value lines); - is standard input",
-		Args:  cobra.ExactArgs(1),
+		Use:               "import FILE",
+		Short:             "Store the API keys of a .env file (NAME=value lines); - is standard input",
+		Args:              arguments(1, 1),
+		ValidArgsFunction: p.offerProviders(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in := io.Reader(p.in)
+			in := interruptible(cmd.Context(), p.in)
 			if args[0] != "-" {
 				f, err := os.Open(args[0])
 				if err != nil {
-					return err
+					return fmt.Errorf("read the keys: %w", err)
 				}
 				defer f.Close()
 				in = f
 			}
 			return p.withModels(func(m *connect.Models) error {
 				done, err := m.Keys.Import(cmd.Context(), in, m.Knows)
-				for _, i := range done {
-					switch {
-					case i.Err != nil:
-						fmt.Fprintf(p.err, "burin: %s: %s\n", i.Variable, oneLine(i.Err))
-					case i.Added:
-						fmt.Fprintf(p.out, "%s: stored as key %d of %s\n", i.Variable, i.ID, i.Provider)
-					case i.ID != 0:
-						fmt.Fprintf(p.out, "%s: already stored as key %d of %s\n", i.Variable, i.ID, i.Provider)
-					}
+				if err != nil {
+					return err
 				}
-				return err
+				return p.reportImport(done)
 			})
 		},
 	}
 }
 
+// reportImport says what became of each variable. Those that belong to no
+// provider are not mentioned: a .env file holds many.
+func (p *program) reportImport(done []credential.Imported) error {
+	found := false
+	var failures []error
+	for _, i := range done {
+		found = found || i.Provider != ""
+		switch {
+		case i.Err != nil:
+			failures = append(failures, fmt.Errorf("%s: %w", i.Variable, i.Err))
+		case i.Added:
+			fmt.Fprintf(p.out, "%s: stored as key %d of %s\n", i.Variable, i.ID, i.Provider)
+		case i.ID != 0:
+			fmt.Fprintf(p.out, "%s: already stored as key %d of %s\n", i.Variable, i.ID, i.Provider)
+		}
+	}
+	if !found {
+		return errors.New("no key was found there: want lines such as OPENAI_API_KEY=..., without export")
+	}
+	return errors.Join(failures...)
+}
+
 // keysIDCommand is a subcommand that does one thing to one credential.
 func (p *program) keysIDCommand(verb, short, done string, do func(*credential.Manager, context.Context, int64) error) *cobra.Command {
 	return &cobra.Command{
-		Use:   verb + " id",
+		Use:   verb + " ID",
 		Short: short,
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil {

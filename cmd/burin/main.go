@@ -78,6 +78,33 @@ func (p *program) run(args []string) int {
 // oneLine keeps the promise that an error is one line.
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
+// interruptible is r for reading until ctx ends. A read from a terminal or a
+// pipe cannot be broken off, so what is under way goes on, into a buffer of its
+// own, until the process ends.
+func interruptible(ctx context.Context, r io.Reader) io.Reader {
+	type result struct {
+		n   int
+		err error
+	}
+	return readerFunc(func(b []byte) (int, error) {
+		own, done := make([]byte, len(b)), make(chan result, 1)
+		go func() {
+			n, err := r.Read(own)
+			done <- result{n, err}
+		}()
+		select {
+		case got := <-done:
+			return copy(b, own[:got.n]), got.err
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	})
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
 func (p *program) root() *cobra.Command {
 	var ask askFlags
 	root := &cobra.Command{
@@ -93,7 +120,7 @@ func (p *program) root() *cobra.Command {
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Args:              cobra.ArbitraryArgs,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if ask.print {
 				return p.ask(cmd.Context(), ask, args)
@@ -108,20 +135,38 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	ask.register(root.Flags())
 	p.completeAsk(root)
-	for _, c := range []*cobra.Command{p.demoCommand(), p.modelsCommand(), p.loginCommand(), p.logoutCommand(), p.keysCommand()} {
-		args := c.Args
-		c.Args = func(cmd *cobra.Command, a []string) error {
-			if args == nil {
-				return nil
-			}
-			if err := args(cmd, a); err != nil {
-				return usageError{err}
-			}
-			return nil
-		}
-		root.AddCommand(c)
-	}
+	root.SetHelpCommand(helpCommand())
+	root.AddCommand(p.demoCommand(), p.modelsCommand(), p.loginCommand(), p.logoutCommand(), p.keysCommand(), p.completionCommand())
 	return root
+}
+
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Say what a command does and which flags it takes",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usage("there is no command %q", strings.Join(args, " "))
+			}
+			return found.Help()
+		},
+	}
+}
+
+// arguments accepts from least to most arguments.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		switch n := len(given); {
+		case n > most && cmd.HasSubCommands():
+			return usage("%s has no command %q", cmd.CommandPath(), given[most])
+		case n > most:
+			return usage("%q is one argument too many for %s", given[most], cmd.CommandPath())
+		case n < least:
+			return usage("an argument is missing: write %s", strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+		}
+		return nil
+	}
 }
 
 // version is the module's version and the commit it was built from.

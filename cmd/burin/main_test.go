@@ -1,7 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,17 +36,29 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("BURIN_HOME", env.WorkDir+"/home")
-			// A keyring of the machine must not decide a test.
+			// Neither a keyring nor a server of the machine may decide a test.
 			env.Setenv("BURIN_NO_KEYRING", "1")
+			env.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+			env.Setenv("GORACE", noPause)
+			for _, name := range []string{"OLLAMA_HOST", "LLAMA_CPP_BASE_URL", "LM_STUDIO_BASE_URL"} {
+				env.Setenv(name, "http://127.0.0.1:1")
+			}
 			env.Values["servers"] = map[string]*llmtest.Server{}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"model": startModel,
-			"asked": asked,
+			"model":    startModel,
+			"page":     startPage,
+			"asked":    asked,
+			"requests": requests,
+			"fails":    fails,
+			"expand":   expand,
 		},
 	})
 }
+
+// noPause keeps the race detector from waiting a second at each successful exit.
+const noPause = "atexit_sleep_ms=0"
 
 var formats = map[string]wire.Server{
 	"anthropic-messages":      anthropic.Server{},
@@ -51,7 +70,7 @@ var formats = map[string]wire.Server{
 
 // startModel serves a scripted model: model NAME FORMAT TURN... sets $NAME to
 // its URL. A turn is text, "think:text", "call:name", "error:status[:code]",
-// "cut:bytes" or "stall".
+// "cut:bytes", "stall" or "stallhead".
 func startModel(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: model NAME FORMAT TURN...")
@@ -79,6 +98,8 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 			n, err := strconv.Atoi(rest)
 			ts.Check(err)
 			turn = llmtest.Turn{Parts: []llmtest.Part{{Text: strings.Repeat("many words ", 100)}}, Fault: llmtest.Fault{CutAfterBytes: n}}
+		case "stallhead":
+			turn = llmtest.Turn{Fault: llmtest.Fault{StallHead: true}}
 		case "stall":
 			turn = llmtest.Turn{Parts: []llmtest.Part{{Text: "only the beginning of it"}}, Fault: llmtest.Fault{StallAfterEvents: 4}}
 		}
@@ -95,21 +116,86 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Value("servers").(map[string]*llmtest.Server)[args[0]] = srv
 }
 
-// asked checks what a scripted model was asked: asked NAME N PATTERN looks at
-// the raw body and headers of request N, counted from 1.
+// startPage serves a web page where a model is expected: page NAME STATUS sets
+// $NAME to its URL.
+func startPage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: page NAME STATUS")
+	}
+	status, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "<!doctype html>\n<html><head><title>Log in to the network</title></head>\n<body><h1>Welcome</h1></body></html>\n")
+	}))
+	ts.Defer(srv.Close)
+	ts.Setenv(args[0], srv.URL)
+}
+
+func server(ts *testscript.TestScript, name string) *llmtest.Server {
+	srv := ts.Value("servers").(map[string]*llmtest.Server)[name]
+	if srv == nil {
+		ts.Fatalf("there is no model %s", name)
+	}
+	return srv
+}
+
+// asked checks what a scripted model was asked: asked NAME N TEXT looks at the
+// path, headers and body of request N, counted from 1.
 func asked(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: asked NAME N TEXT")
 	}
-	srv := ts.Value("servers").(map[string]*llmtest.Server)[args[0]]
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	raw := srv.Raw()
+	raw := server(ts, args[0]).Raw()
 	if n > len(raw) {
 		ts.Fatalf("%s was asked %d times", args[0], len(raw))
 	}
-	all := fmt.Sprintf("%s %s\n%v\n%s", raw[n-1].Method, raw[n-1].URL, raw[n-1].Header, raw[n-1].Body)
+	var head strings.Builder
+	ts.Check(raw[n-1].Header.Write(&head))
+	all := fmt.Sprintf("%s %s\n%s\n%s", raw[n-1].Method, raw[n-1].URL, strings.ReplaceAll(head.String(), "\r\n", "\n"), raw[n-1].Body)
 	if strings.Contains(all, args[2]) == neg {
 		ts.Fatalf("request %d holds %q: %v\n%s", n, args[2], !neg, all)
 	}
+}
+
+// requests checks how often a scripted model was asked: requests NAME N.
+func requests(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: requests NAME N")
+	}
+	if n := len(server(ts, args[0]).Raw()); strconv.Itoa(n) != args[1] {
+		ts.Fatalf("%s was asked %d times, want %s", args[0], n, args[1])
+	}
+}
+
+// fails runs burin and checks how it fails: fails CODE ARG... wants that exit
+// code and exactly one line on standard error, which says that it is burin's.
+func fails(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: fails CODE ARG...")
+	}
+	var exit *exec.ExitError
+	if err := ts.Exec("burin", args[1:]...); !errors.As(err, &exit) {
+		ts.Fatalf("burin did not fail: %v", err)
+	}
+	if code := strconv.Itoa(exit.ExitCode()); code != args[0] {
+		ts.Fatalf("exit code %s, want %s", code, args[0])
+	}
+	said := ts.ReadFile("stderr")
+	if !strings.HasPrefix(said, "burin: ") || strings.Count(said, "\n") != 1 || !strings.HasSuffix(said, "\n") {
+		ts.Fatalf("standard error is not one line of burin's: %q", said)
+	}
+}
+
+// expand writes a file with the script's variables filled in: expand FROM TO.
+func expand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: expand FROM TO")
+	}
+	to := ts.MkAbs(args[1])
+	ts.Check(os.MkdirAll(filepath.Dir(to), 0o700))
+	ts.Check(os.WriteFile(to, []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
 }

@@ -23,7 +23,7 @@ func (p *program) demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "See burin at work with a scripted model; no key, no network",
-		Args:  cobra.NoArgs,
+		Args:  arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return demo.Run(cmd.Context(), p.out, p.err)
 		},
@@ -38,7 +38,7 @@ type modelsFlags struct {
 func (p *program) modelsCommand() *cobra.Command {
 	var f modelsFlags
 	cmd := &cobra.Command{
-		Use:   "models [word...]",
+		Use:   "models [WORD...]",
 		Short: "List models with their windows and prices",
 		Long: `List the models that can be used with the keys and servers at hand; --all lists
 every model burin knows. Words filter by provider, id and name. Prices are in

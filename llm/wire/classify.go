@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -138,6 +139,9 @@ func parseErrorBody(body []byte) errorBody {
 	if err := json.Unmarshal(body, &o); err != nil {
 		var list []outer
 		if json.Unmarshal(body, &list) != nil || len(list) == 0 {
+			if text := bytes.TrimSpace(body); len(text) > 0 && text[0] == '<' {
+				return errorBody{message: "it answered with a web page: is the base URL right?"}
+			}
 			return errorBody{message: string(body[:min(len(body), 300)])}
 		}
 		o = list[0]

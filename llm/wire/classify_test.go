@@ -43,7 +43,7 @@ func TestClassify(t *testing.T) {
 		{"payment", 402, nil, ``, llm.ErrUsageLimit, 0, "the account's limit is used up"},
 		{"error as text", 404, nil, `{"error":"model not found"}`, llm.ErrInvalidRequest, 0, "model not found"},
 		{"fastapi detail", 422, nil, `{"detail":[{"loc":["body"]}]}`, llm.ErrInvalidRequest, 0, "body"},
-		{"gateway page", 502, nil, "<html>\n<h1>Bad\nGateway</h1>", llm.ErrOverload, 0, "<html> <h1>Bad Gateway</h1>"},
+		{"gateway page", 502, nil, "<html>\n<h1>Bad\nGateway</h1>", llm.ErrOverload, 0, "it answered with a web page: is the base URL right?"},
 		{"nothing", 400, nil, ``, llm.ErrInvalidRequest, 0, "bad request"},
 		{"retry in ms", 429, map[string]string{"retry-after-ms": "250", "retry-after": "9"}, ``, llm.ErrRateLimit, 250 * time.Millisecond, ""},
 		{"reset", 429, map[string]string{"x-ratelimit-reset": "3"}, ``, llm.ErrRateLimit, 3 * time.Second, ""},

@@ -65,17 +65,31 @@ func Load(dir string) (*Config, error) {
 	}
 	if c.DefaultThinkingLevel != "" {
 		if _, err := llm.ParseLevel(string(c.DefaultThinkingLevel)); err != nil {
-			return nil, fmt.Errorf("%s: defaultThinkingLevel: %w", path, err)
+			return nil, fmt.Errorf("%s:%s %w", path, place(data, "$.defaultThinkingLevel"), err)
 		}
 	}
 	for id, p := range c.OAuth {
 		p.ID = id
 		if err := p.Validate(); err != nil {
-			return nil, fmt.Errorf("%s: oauth: %s: %w", path, id, err)
+			return nil, fmt.Errorf("%s:%s oauth: %s: %w", path, place(data, "$.oauth.'"+id+"'"), id, err)
 		}
 		c.OAuth[id] = p
 	}
 	return c, nil
+}
+
+// place is where the value at a YAML path stands, as "line:column:".
+func place(data []byte, path string) string {
+	p, err := yaml.PathString(path)
+	if err != nil {
+		return ""
+	}
+	node, err := p.ReadNode(bytes.NewReader(data))
+	if err != nil {
+		return ""
+	}
+	at := node.GetToken().Position
+	return fmt.Sprintf("%d:%d:", at.Line, at.Column)
 }
 
 var position = regexp.MustCompile(`^\[(\d+):(\d+)\] `)

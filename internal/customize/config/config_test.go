@@ -103,11 +103,11 @@ func TestLoadErrors(t *testing.T) {
 		"modelRole: {}\n":                     `config.yml:1:1: unknown field "modelRole"`,
 		"a: [\n":                              "config.yml:",
 		"modelRoles: []\n":                    "config.yml:1:13: ",
-		"defaultThinkingLevel: huge\n":        `defaultThinkingLevel: unknown thinking level "huge" (want off, minimal, low, medium, high or xhigh)`,
+		"defaultThinkingLevel: huge\n":        `config.yml:1:23: unknown thinking level "huge" (want off, minimal, low, medium, high or xhigh)`,
 		"enabledModels:\n- path: x\n":         "config.yml:",
 		"\nstream:\n  idleTimeoutMs: soon\n":  "config.yml:3:18: ",
 		"stream: {idleTimeoutMs: 1, more: 2}": `unknown field "more"`,
-		"oauth: {acme: {authUrl: nonsense}}":  "oauth: acme: ",
+		"oauth: {acme: {authUrl: nonsense}}":  "config.yml:1:",
 	} {
 		_, err := load(t, in)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

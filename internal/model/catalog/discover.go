@@ -269,8 +269,8 @@ func (r *Registry) ResolveOrDiscover(ctx context.Context, selector string) (Choi
 	}
 	s := Search{Local: true}
 	provider, _, _ := llm.SplitRef(selector)
-	if r.Knows(provider) {
-		s.Providers = []string{provider}
+	if _, local := localServers[provider]; local || r.usable(provider) {
+		s.Providers = []string{provider} // a vendor is not asked without a key
 	}
 	reports := r.Discover(ctx, s)
 	c, err = r.Resolve(selector)

@@ -204,7 +204,11 @@ func (n modelName) newer(o modelName) bool {
 func (r *Registry) notFound(s string) error {
 	provider, id, ok := strings.Cut(s, "/")
 	if ok && !r.Knows(provider) && !r.isVendorPrefix(provider) {
-		if err, ok := r.unknownProvider(provider).(*NotFoundError); ok && len(err.Similar) > 0 {
+		if err, ok := r.unknownProvider(provider).(*NotFoundError); ok {
+			if len(err.Similar) == 0 && id != "" {
+				err.Hint = "burin models --all lists the providers; models.yml or --base-url can add one"
+				return err
+			}
 			for i := range err.Similar {
 				err.Similar[i] += "/" + id
 			}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/burin-dev/burin/llm/llmtest"
+	"github.com/burin-dev/burin/llm/openai"
+)
+
+// The budgets of a program that is started for every question.
+const (
+	versionBudget = 10 * time.Millisecond
+	requestBudget = 40 * time.Millisecond
+	sizeBudget    = 25 << 20 // bytes
+	budgetRuns    = 20       // the median of as many counts
+)
+
+// release builds burin as it is released. Budgets are checked on request only:
+// they need a machine that does nothing else.
+func release(t *testing.T) string {
+	t.Helper()
+	if os.Getenv("BURIN_BUDGETS") != "1" {
+		t.Skip("builds the real binary and wants a quiet machine: set BURIN_BUDGETS=1")
+	}
+	bin := filepath.Join(t.TempDir(), "burin")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+func TestBudgetSize(t *testing.T) {
+	info, err := os.Stat(release(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("binary: %.1f MB of %d", float64(info.Size())/(1<<20), sizeBudget>>20)
+	if info.Size() >= sizeBudget {
+		t.Errorf("the binary has %d bytes, want less than %d", info.Size(), sizeBudget)
+	}
+}
+
+func TestBudgetVersion(t *testing.T) {
+	bin := release(t)
+	var took []time.Duration
+	var memory []int64
+	for range budgetRuns {
+		cmd := command(t, "--version")
+		cmd.Path = bin
+		began := time.Now()
+		if err := cmd.Run(); err != nil {
+			t.Fatal(err)
+		}
+		took = append(took, time.Since(began))
+		memory = append(memory, peakMemory(cmd.ProcessState))
+	}
+	within(t, "burin --version", took, memory, versionBudget)
+}
+
+// The first request of a prompt: from the start of the process to the arrival
+// of the request at the server.
+func TestBudgetRequest(t *testing.T) {
+	bin := release(t)
+	arrived := make(chan time.Time, budgetRuns)
+	script := llmtest.New(llmtest.Script{Turns: slices.Repeat([]llmtest.Turn{{Parts: []llmtest.Part{{Text: "yes"}}}}, 10*budgetRuns)}, openai.ResponsesServer{})
+	t.Cleanup(script.Close)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		arrived <- time.Now()
+		script.ServeHTTP(w, r)
+	})}
+	t.Cleanup(func() { _ = srv.Close() })
+	go func() { _ = srv.Serve(l) }()
+	url := "http://" + l.Addr().String() + "/v1"
+	files := map[string]string{"config.yml": settings, "models.yml": fmt.Sprintf(models, url)}
+
+	for _, tt := range []struct {
+		name  string
+		args  []string
+		env   string
+		files map[string]string
+		key   string // to be stored
+	}{
+		{name: "key in a variable", args: []string{"--model", "openai/gpt-5.1", "--base-url", url}, env: "OPENAI_API_KEY=sk-x"},
+		{name: "stored key", args: []string{"--model", "openai/gpt-5.1", "--base-url", url}, key: "sk-stored"},
+		{name: "config.yml and models.yml", args: []string{"--model", "box/m"}, env: "BOX_KEY=sk-x", files: files},
+		{name: "the default model", env: "OPENAI_API_KEY=sk-x", files: files},
+		{name: "part of a name, and a stored key", args: []string{"--model", "gpt-5.1"}, key: "sk-stored", files: files},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			first := command(t) // its home is that of all runs
+			home := filepath.Join(first.Dir, "burin")
+			if err := os.MkdirAll(home, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range tt.files {
+				if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tt.key != "" {
+				add := exec.Command(bin, "keys", "add", "openai")
+				add.Env, add.Dir, add.Stdin = first.Env, first.Dir, strings.NewReader(tt.key)
+				if out, err := add.CombinedOutput(); err != nil {
+					t.Fatalf("%v %s", err, out)
+				}
+			}
+			var took []time.Duration
+			var memory []int64
+			for range budgetRuns {
+				cmd := exec.Command(bin, append([]string{"-p", "hello"}, tt.args...)...)
+				cmd.Env, cmd.Dir = append(first.Env, tt.env), first.Dir
+				var errs bytes.Buffer
+				cmd.Stderr = &errs
+				began := time.Now()
+				if err := cmd.Run(); err != nil {
+					t.Fatalf("%v %s", err, &errs)
+				}
+				took = append(took, (<-arrived).Sub(began))
+				memory = append(memory, peakMemory(cmd.ProcessState))
+			}
+			within(t, "first request, "+tt.name, took, memory, requestBudget)
+		})
+	}
+}
+
+const (
+	settings = `modelRoles: {smol: openai/gpt-5-mini}
+modelProviderOrder: [anthropic, openai, google]
+enabledModels: ["*gpt*", "*claude*"]
+defaultThinkingLevel: medium
+stream: {idleTimeoutMs: 60000}
+`
+	models = `providers:
+  openai: {baseUrl: %[1]q}
+  box:
+    baseUrl: %[1]q
+    api: openai-responses
+    apiKeyEnv: BOX_KEY
+    models: [{id: m, name: A model, contextWindow: 128000, maxTokens: 8192, cost: {input: 1, output: 2}}]
+`
+)
+
+// within prints the figures and compares the median with its budget.
+func within(t *testing.T, what string, took []time.Duration, memory []int64, budget time.Duration) {
+	t.Helper()
+	slices.Sort(took)
+	slices.Sort(memory)
+	median := took[len(took)/2]
+	t.Logf("%s: %.1f ms (from %.1f to %.1f) of %d; %.1f MB of memory at most", what, ms(median), ms(took[0]), ms(took[len(took)-1]),
+		budget.Milliseconds(), float64(memory[len(memory)/2])/(1<<20))
+	if median >= budget {
+		t.Errorf("%s takes %.1f ms, want less than %d", what, ms(median), budget.Milliseconds())
+	}
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
