@@ -89,7 +89,11 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 	}
 	settings, models, err := p.open(a.roles())
 	if models != nil {
-		defer models.Close()
+		defer func() {
+			if ctx.Err() == nil { // who interrupts does not wait for a renewal to end
+				models.Close()
+			}
+		}()
 	}
 	if err != nil {
 		// Without models.yml the prompt might go to another host than the user set
@@ -157,6 +161,7 @@ func (p *program) open(roles map[string]string) (*config.Config, *connect.Models
 	}
 	models, err := connect.Open(connect.Options{
 		Keyring:   keyring,
+		Warn:      func(s string) { fmt.Fprintf(p.err, "burin: %s; using another key\n", oneLine(errors.New(s))) },
 		ConfigDir: paths.Config, DataDir: paths.Data, CacheDir: paths.Cache, WorkDir: dir, UserHome: home,
 		ProviderOrder: settings.ModelProviderOrder, Enabled: settings.EnabledModels, Disabled: settings.DisabledProviders,
 		Roles: settings.ModelRoles, RoleFlags: roles, OAuth: settings.OAuth,

@@ -27,7 +27,8 @@ type Config struct {
 	// ModelRoles maps a role (default, smol, slow, vision, plan, designer,
 	// commit, task, or any other) to a model selector.
 	ModelRoles map[string]string `yaml:"modelRoles"`
-	// EnabledModels limits selection to models that match; empty = all.
+	// EnabledModels are the models to begin with, the first usable one first, when
+	// none is asked for; empty = all.
 	EnabledModels catalog.ScopedList `yaml:"enabledModels"`
 	// DisabledProviders are never used.
 	DisabledProviders catalog.ScopedList `yaml:"disabledProviders"`

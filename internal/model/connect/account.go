@@ -109,6 +109,9 @@ func (k *keyring) get(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if r.Warning != "" && k.models.o.Warn != nil {
+		k.models.o.Warn(r.Warning)
+	}
 	if a != nil {
 		a.used.Store(&r)
 	}

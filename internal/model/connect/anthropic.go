@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/model/catalog"
@@ -15,10 +16,15 @@ import (
 	"github.com/burin-dev/burin/llm/wire"
 )
 
+// windowOnRequest matches the models whose window of a million tokens is given
+// only to who asks for it. Whoever has it sets contextWindow in models.yml.
+var windowOnRequest = regexp.MustCompile(`claude-sonnet-4(-[05])?([-@]20\d{6})?(-v\d+(:\d+)?)?$`)
+
 // anthropic makes the client of the Messages format for the host that the base
 // URL names.
 func (m *Models) anthropic(model *catalog.Model, e wire.Endpoint, keys *keyring, noStrict bool) (llm.Client, error) {
 	o := anthropic.Options{Endpoint: e, BearerAuth: model.AuthHeader, DisableStrictTools: noStrict}
+	o.LongContext = model.ContextWindow >= 1_000_000 && windowOnRequest.MatchString(model.Upstream())
 	if m.redirectable(model) {
 		done, err := m.foundry(&o, keys)
 		if err == nil && !done {

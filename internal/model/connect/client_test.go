@@ -453,3 +453,27 @@ func TestTimeouts(t *testing.T) {
 		})
 	}
 }
+
+// The window of a million tokens is asked for where the user says it is there
+// and the model does not have it anyway.
+func TestLongContextIsAskedFor(t *testing.T) {
+	for ref, want := range map[string]string{
+		"anthropic/claude-sonnet-4-5": "context-1m-2025-08-07", // its window is raised below
+		"anthropic/claude-sonnet-4-0": "",
+		"anthropic/claude-opus-4-6":   "",
+	} {
+		srv := serve(t, say("ok"))
+		w := newWorld(t)
+		w.env["ANTHROPIC_API_KEY"] = "k"
+		w.models(t, "providers: {anthropic: {baseUrl: "+srv.URL+", apiKeyEnv: ANTHROPIC_API_KEY, modelOverrides: {claude-sonnet-4-5: {contextWindow: 1000000}}}}")
+		m := w.open(t)
+		model := lookup(t, m, ref)
+		if _, err := ask(t, client(t, m, model, ""), model); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(srv.Raw()[0].Header.Values("Anthropic-Beta"), ",")
+		if strings.Contains(got, "context-1m") != (want != "") {
+			t.Errorf("%s: beta flags %q, want %q", ref, got, want)
+		}
+	}
+}

@@ -44,6 +44,10 @@ type Options struct {
 	// Keyring is where the key of the credential database is kept; nil = the
 	// system's.
 	Keyring credential.Keyring
+	// Warn is told, in one line, of a stored credential that should have been used
+	// for a request and could not; nil = nobody is. It may be called from several
+	// goroutines.
+	Warn func(string)
 }
 
 // Models are the models a user has, and the keys to them. Close it at the end.

@@ -200,3 +200,23 @@ func TestCloudStaysHome(t *testing.T) {
 		}
 	}
 }
+
+// A database that cannot be read is no reason to fail while there is another
+// key, but the user hears of it.
+func TestUnusableKeysAreReported(t *testing.T) {
+	srv := serve(t, say("ok"))
+	w := newWorld(t)
+	w.env["OPENAI_API_KEY"] = "k"
+	w.models(t, "providers: {openai: {baseUrl: "+srv.URL+"}}")
+	write(t, filepath.Join(w.home, "burin.db"), "this is no database")
+	var heard []string
+	w.o.Warn = func(s string) { heard = append(heard, s) }
+	m := w.open(t)
+	model := lookup(t, m, "openai/gpt-5.2")
+	if text, err := ask(t, client(t, m, model, ""), model); err != nil || text != "ok" {
+		t.Fatalf("%q, %v", text, err)
+	}
+	if len(heard) != 1 || !strings.Contains(heard[0], "burin.db") || strings.Contains(heard[0], "\n") {
+		t.Errorf("heard %q", heard)
+	}
+}
