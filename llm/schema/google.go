@@ -305,7 +305,7 @@ func (c *googleConverter) convert(v any) *googleSchema {
 		t = googleInfer(flat)
 	}
 	s := c.typed(flat, t)
-	s.Nullable = s.Nullable || nullable
+	googleNull(s, nullable)
 	return s
 }
 

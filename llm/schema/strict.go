@@ -310,8 +310,12 @@ func (s *strictizer) plain(n *tree, level int) (*tree, bool) {
 			}
 			out.set("items", items)
 		case f.key == "enum" || f.key == "const":
+			values := enumOf(n)
+			if values == nil {
+				return nil, false // a list of no values: nothing can be written there
+			}
 			typed()
-			out.set("enum", enumOf(n))
+			out.set("enum", values)
 		case f.key == "pattern":
 			// Look-around is not supported.
 			if p, ok := f.value.text(); ok && !strings.Contains(p, "(?") {

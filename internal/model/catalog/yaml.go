@@ -52,7 +52,8 @@ type Problem struct {
 
 // Error is "models.yml:12:5: what is wrong".
 func (p Problem) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
+	// A message may quote a name that runs over lines.
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, strings.Join(strings.Fields(p.Message), " "))
 }
 
 // ConfigError says all that is wrong with a configuration file.
