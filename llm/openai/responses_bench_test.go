@@ -133,7 +133,7 @@ func FuzzResponsesDelta(f *testing.F) {
 		}
 		for items := range 4 {
 			quick := read(t, items, fields)
-			nested := `"zzz":{}` // is not of the common shape
+			nested := `"zzz":{}`                   // is not of the common shape
 			if strings.Trim(fields, " \t") != "" { // what JSON takes for white space
 				nested += "," + fields
 			}
