@@ -216,3 +216,17 @@ func BenchmarkBuilderDelta(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*deltas), "ns/delta")
 }
+
+// An error that several streams end with belongs to none of them.
+func TestFailKeepsTheCallersError(t *testing.T) {
+	shared := &llm.Error{Kind: llm.ErrAuth, Message: "log in first"}
+	for _, p := range []string{"a", "b"} {
+		_, err := llm.Collect(llm.Failed(llm.Message{Provider: p}, shared))
+		if want := p + ": log in first"; err.Error() != want {
+			t.Errorf("%q, want %q", err, want)
+		}
+	}
+	if shared.Provider != "" {
+		t.Error("the caller's error was changed")
+	}
+}

@@ -18,6 +18,7 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+// Some hosts report an error as a plain object under status 200.
 func TestErrorUnder200(t *testing.T) {
 	body := ""
 	e := wire.Endpoint{Client: &http.Client{Transport: tripper(func(r *http.Request) (*http.Response, error) {
