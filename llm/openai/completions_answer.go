@@ -287,12 +287,13 @@ func (CompletionsServer) EncodeError(w http.ResponseWriter, err *llm.Error) {
 	if after > 0 && h.Get("Retry-After") == "" && h.Get("Retry-After-Ms") == "" {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
 	}
-	w.WriteHeader(chatStatus(err.Kind))
+	w.WriteHeader(statusOf(err.Kind))
 	body := map[string]chatError{"error": chatErrorOf(err)}
 	_, _ = w.Write(chatJSON(body)) // the client went away: nobody to tell
 }
 
-func chatStatus(k llm.ErrorKind) int {
+// statusOf is the HTTP status that says an error of the kind in either format.
+func statusOf(k llm.ErrorKind) int {
 	switch k {
 	case llm.ErrAuth:
 		return http.StatusUnauthorized

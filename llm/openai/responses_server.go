@@ -455,22 +455,10 @@ func respCode(e *llm.Error) string {
 	return "server_error"
 }
 
-// respStatus is the HTTP status of an error.
+// respStatus is the HTTP status of an error: its own, or that of its kind.
 func respStatus(e *llm.Error) int {
 	if e.Status >= 400 && e.Status <= 599 {
 		return e.Status
 	}
-	switch e.Kind {
-	case llm.ErrAuth:
-		return http.StatusUnauthorized
-	case llm.ErrRateLimit, llm.ErrUsageLimit:
-		return http.StatusTooManyRequests
-	case llm.ErrOverload:
-		return http.StatusServiceUnavailable
-	case llm.ErrTransport:
-		return http.StatusBadGateway
-	case llm.ErrStalled:
-		return http.StatusGatewayTimeout
-	}
-	return http.StatusBadRequest
+	return statusOf(e.Kind)
 }

@@ -165,7 +165,7 @@ func TestScopedList(t *testing.T) {
 	var l catalog.ScopedList
 	text := `
 - everywhere
-- path: ~/work
+- path: ~/job
   models: [m1, m2]
 - pathPrefixes: [/srv/a, /srv/b]
   values: v
@@ -176,13 +176,13 @@ func TestScopedList(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dir, want := range map[string][]string{
-		"/home/ann/work":      {"everywhere", "m1", "m2", "p"},
-		"/home/ann/work/deep": {"everywhere", "m1", "m2", "p"},
-		"/home/ann/workshop":  {"everywhere", "p"},
-		"/home/annabel":       {"everywhere"},
-		"/srv/b/c":            {"everywhere", "v"},
-		"/srv":                {"everywhere"},
-		"":                    {"everywhere"},
+		"/home/ann/job":      {"everywhere", "m1", "m2", "p"},
+		"/home/ann/job/deep": {"everywhere", "m1", "m2", "p"},
+		"/home/ann/jobshop":  {"everywhere", "p"},
+		"/home/annabel":      {"everywhere"},
+		"/srv/b/c":           {"everywhere", "v"},
+		"/srv":               {"everywhere"},
+		"":                   {"everywhere"},
 	} {
 		if d := cmp.Diff(want, l.For(dir, "/home/ann")); d != "" {
 			t.Errorf("%s: %s", dir, d)

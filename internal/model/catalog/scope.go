@@ -47,7 +47,7 @@ func (e ScopedEntry) holds(dir, userHome string) bool {
 			}
 			p = filepath.Join(userHome, strings.TrimPrefix(p, "~"))
 		}
-		// ~/work holds for ~/work/x and not for ~/workshop.
+		// ~/job holds for ~/job/x and not for ~/jobs.
 		rel, err := filepath.Rel(p, dir)
 		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 			return true

@@ -125,8 +125,8 @@ func TestProviderOrder(t *testing.T) {
 
 func TestDisabledProvider(t *testing.T) {
 	r := open(t, catalog.Options{
-		Dir: "/home/ann/work/x", UserHome: "/home/ann",
-		Disabled: catalog.ScopedList{{Values: []string{"anthropic"}, Paths: []string{"~/work"}}},
+		Dir: "/home/ann/job/x", UserHome: "/home/ann",
+		Disabled: catalog.ScopedList{{Values: []string{"anthropic"}, Paths: []string{"~/job"}}},
 	})
 	if _, err := r.Resolve("anthropic/claude-opus-4-6"); err == nil || !strings.Contains(err.Error(), "disabled") {
 		t.Errorf("got %v", err)

@@ -31,7 +31,7 @@ func TestOpenExistingCreatesNothing(t *testing.T) {
 
 func TestModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("no modes")
+		t.Skip("Windows keeps access lists, not file modes")
 	}
 	home := filepath.Join(t.TempDir(), "a b?%#ü", "home")
 	db, err := database.Open(context.Background(), home)
