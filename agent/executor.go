@@ -1,0 +1,250 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/burin-dev/burin/tool"
+)
+
+// executor runs the calls of one answer. It lives no longer than its contexts.
+type executor struct {
+	run  *run
+	ctx  context.Context         // of the run
+	live context.Context         // ends also when the user speaks or a call ends the run
+	stop context.CancelCauseFunc // of live
+	err  error                   // what ends the run
+}
+
+// finished is what came of a call that ran.
+type finished struct {
+	task    *task
+	result  *tool.Result
+	err     error
+	elapsed time.Duration
+}
+
+// answer is what came of the question whether a call may run.
+type answer struct {
+	task *task
+	err  error
+}
+
+// group runs calls side by side, started in order, and returns when all have
+// their results. The channels never block what was left behind.
+func (x *executor) group(tasks []*task) {
+	done, answers := make(chan finished, len(tasks)), make(chan answer, len(tasks))
+	running := map[*task]bool{}
+	var asking *task
+	live, all := x.live.Done(), x.ctx.Done()
+	var patience, end <-chan time.Time
+	for next := 0; ; {
+		for ; asking == nil && next < len(tasks) && len(running) < maxParallel; next++ {
+			if t := tasks[next]; x.announce(t) {
+				asking = t
+				go func() { answers <- answer{t, x.permit(t)} }()
+			}
+		}
+		if asking == nil && len(running) == 0 {
+			return
+		}
+		select {
+		case a := <-answers:
+			if a.task != asking {
+				continue
+			}
+			asking = nil
+			if x.begin(a) {
+				running[a.task] = true
+				go x.call(a.task, done)
+			}
+		case f := <-done:
+			if running[f.task] {
+				delete(running, f.task)
+				x.finish(f)
+			}
+		case <-live:
+			live, patience = nil, time.After(grace)
+		case <-all:
+			all, end = nil, time.After(grace)
+		case <-patience:
+			asking = x.giveUp(asking)
+			x.abandon(running, func(t *task) bool { return !t.finishes })
+		case <-end:
+			asking = x.giveUp(asking)
+			x.abandon(running, func(*task) bool { return true })
+		}
+	}
+}
+
+// announce tells of a call and says whether it could run. If not, it has its
+// result.
+func (x *executor) announce(t *task) bool {
+	t.shown.Update = func(r tool.Result) { x.update(t, r) }
+	x.run.emit(Event{Type: ToolStart, Call: &t.shown, Label: label(t)})
+	switch {
+	case x.live.Err() != nil:
+		x.skip(t)
+	case t.refused != nil:
+		x.end(t, failed(t.refused, nil), 0)
+	default:
+		return true
+	}
+	return false
+}
+
+// permit asks whether the call may run.
+func (x *executor) permit(t *task) (err error) {
+	if x.run.opt.BeforeTool == nil {
+		return nil
+	}
+	if p := protect(func() { err = x.run.opt.BeforeTool(x.live, t.tool, t.shown) }); p != nil {
+		return p
+	}
+	return err
+}
+
+// begin says whether a call runs that was asked about. If not, it has its result.
+func (x *executor) begin(a answer) bool {
+	switch {
+	case errors.Is(a.err, ErrAbort):
+		x.abort(a.err)
+		x.end(a.task, failed(a.err, nil), 0)
+	case x.live.Err() != nil: // while somebody thought about it
+		x.skip(a.task)
+	case a.err != nil:
+		x.end(a.task, failed(a.err, nil), 0)
+	default:
+		a.task.began = time.Now()
+		return true
+	}
+	return false
+}
+
+// giveUp waits no longer for the answer about a call.
+func (x *executor) giveUp(asking *task) *task {
+	if asking != nil {
+		x.skip(asking)
+	}
+	return nil
+}
+
+// call runs the tool. It touches nothing of the task that others change: the
+// task may have been given up when the tool returns.
+func (x *executor) call(t *task, done chan<- finished) {
+	ctx := x.live
+	if t.finishes {
+		ctx = x.ctx
+	}
+	began, call := t.began, t.shown
+	f := finished{task: t}
+	if p := protect(func() { f.result, f.err = t.tool.Run(ctx, call) }); p != nil {
+		f.result, f.err = nil, p
+	}
+	f.elapsed = time.Since(began)
+	done <- f
+}
+
+// finish settles the result of a call that has returned.
+func (x *executor) finish(f finished) {
+	r := f.result
+	var p *panicked
+	switch {
+	case f.err == nil && r == nil:
+		r = &tool.Result{}
+	case f.err == nil:
+	case errors.Is(f.err, ErrAbort):
+		x.abort(f.err)
+		r = failed(f.err, r)
+	case x.cancelled(f.task):
+		f.task.skipped = true
+		more := " The tool says: " + f.err.Error()
+		if errors.Is(f.err, x.live.Err()) || errors.Is(f.err, context.Cause(x.live)) {
+			more = ""
+		}
+		r = withText(r, x.interrupted(more))
+	case errors.As(f.err, &p):
+		r = failed(f.err, nil)
+		r.Details = p.details()
+	default:
+		r = failed(f.err, r)
+	}
+	if after := x.run.opt.AfterTool; after != nil {
+		var changed *tool.Result
+		err := protect(func() { changed = after(x.live, f.task.tool, f.task.shown, r) })
+		switch {
+		case err != nil:
+			r = failed(err, r)
+		case changed != nil:
+			r = changed
+		}
+	}
+	x.end(f.task, r, f.elapsed)
+}
+
+func (x *executor) cancelled(t *task) bool {
+	return x.ctx.Err() != nil || x.live.Err() != nil && !t.finishes
+}
+
+// abandon gives up calls that do not return.
+func (x *executor) abandon(running map[*task]bool, which func(*task) bool) {
+	for t := range running {
+		if which(t) {
+			delete(running, t)
+			t.skipped = true
+			x.end(t, tool.Failure(x.interrupted(" It did not stop within "+grace.String()+" and may still be running.")), time.Since(t.began))
+		}
+	}
+}
+
+// abort ends the run.
+func (x *executor) abort(err error) {
+	if x.err == nil {
+		x.err = err
+	}
+	x.stop(errEnded)
+}
+
+func (x *executor) skip(t *task) {
+	t.skipped = true
+	text := "Not run: the run was stopped before this call began."
+	if errors.Is(context.Cause(x.live), errSpoke) {
+		text = "Not run: the user sent a message before this call began. Read it first, and call again if that is still right."
+	}
+	x.end(t, tool.Failure(text), 0)
+}
+
+// interrupted is the result of a call that was cancelled.
+func (x *executor) interrupted(more string) string {
+	text := "Interrupted: the run was stopped while this call was running."
+	if x.ctx.Err() == nil && errors.Is(context.Cause(x.live), errSpoke) {
+		text = "Interrupted: the user sent a message while this call was running."
+	}
+	return text + " What it had done until then is done." + more
+}
+
+// end gives a call its result.
+func (x *executor) end(t *task, r *tool.Result, elapsed time.Duration) {
+	t.result = bounded(r)
+	x.run.emitting.Lock()
+	t.ended = true
+	x.run.emitting.Unlock()
+	x.run.emit(Event{Type: ToolEnd, Call: &t.shown, Label: label(t), Result: t.result, Elapsed: elapsed})
+}
+
+// update shows a partial result, if the call has not ended.
+func (x *executor) update(t *task, r tool.Result) {
+	x.run.emitting.Lock()
+	defer x.run.emitting.Unlock()
+	if !t.ended && x.run.opt.Emit != nil {
+		x.run.opt.Emit(Event{Type: ToolUpdate, Call: &t.shown, Label: label(t), Result: &r})
+	}
+}
+
+func label(t *task) string {
+	if t.tool == nil {
+		return ""
+	}
+	return t.tool.Label
+}

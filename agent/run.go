@@ -1,0 +1,226 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/burin-dev/burin/llm"
+)
+
+// Outcome is how a run ended.
+type Outcome struct {
+	Reason   Reason
+	Messages []llm.Message // what the run has added after the messages it was given
+	Err      error         // of ReasonError, ReasonAborted, ReasonRefused and ReasonLoop
+	Turns    int           // requests
+	Usage    llm.Usage     // sum
+}
+
+// Reason is why a run ended.
+type Reason string
+
+const (
+	ReasonDone     Reason = "done"
+	ReasonLength   Reason = "length"    // the model's answer was cut at its limit
+	ReasonError    Reason = "error"     // the model's stream failed, or the run could not begin
+	ReasonAborted  Reason = "aborted"   // ctx ended, or a tool said ErrAbort; Err is of kind llm.ErrAborted
+	ReasonMaxTurns Reason = "max_turns" // MaxTurns requests were made
+	ReasonRefused  Reason = "refused"   // BeforeRequest returned an error
+	ReasonLoop     Reason = "loop"      // the model got nowhere; Err says how
+)
+
+// run is the state of one run.
+type run struct {
+	*Agent
+	opt   Options // of the current turn
+	tools toolbox
+	guard guard
+	out   Outcome
+}
+
+var (
+	errBusy    = errors.New("a run of this conversation is under way")
+	errNothing = errors.New("there is nothing to continue: the model has answered the last message")
+)
+
+func (a *Agent) run(ctx context.Context, messages []llm.Message) Outcome {
+	a.mu.Lock()
+	if a.running {
+		a.mu.Unlock()
+		return Outcome{Reason: ReasonError, Err: errBusy}
+	}
+	a.running = true
+	a.mu.Unlock()
+
+	r := &run{Agent: a}
+	r.opt, r.tools = a.options()
+	r.emit(Event{Type: AgentStart})
+	r.out.Reason, r.out.Err = r.loop(ctx, messages)
+
+	a.mu.Lock()
+	a.running = false
+	a.mu.Unlock()
+	outcome := r.out
+	r.emit(Event{Type: AgentEnd, Messages: outcome.Messages, Outcome: &outcome})
+	return r.out
+}
+
+func (r *run) emit(e Event) {
+	r.emitting.Lock()
+	defer r.emitting.Unlock()
+	if r.opt.Emit != nil {
+		r.opt.Emit(e)
+	}
+}
+
+// loop takes turns until one of them, or a limit, ends the run.
+func (r *run) loop(ctx context.Context, given []llm.Message) (Reason, error) {
+	pending := slices.Concat(given, r.takeSteering())
+	if len(pending) == 0 && !continuable(r.Messages()) {
+		if pending = r.takeFollowUps(); len(pending) == 0 {
+			return ReasonError, errNothing
+		}
+	}
+	for {
+		r.opt, r.tools = r.options()
+		if r.tools.err != nil {
+			return ReasonError, r.tools.err
+		}
+		v := r.turn(ctx, pending, len(given))
+		given = nil
+		if v.final {
+			return v.reason, v.err
+		}
+		if r.opt.MaxTurns > 0 && r.out.Turns >= r.opt.MaxTurns {
+			if v.reason != "" && !r.waits(v.reason) {
+				return v.reason, v.err
+			}
+			return ReasonMaxTurns, nil
+		}
+		if v.paused { // nothing may come between the parts of a paused answer
+			pending = nil
+			continue
+		}
+		pending = r.takeSteering()
+		if len(pending) > 0 {
+			r.guard = guard{} // the person may have said what to do about it
+			continue
+		}
+		if v.reason == ReasonDone {
+			pending = r.takeFollowUps()
+		}
+		switch {
+		case len(pending) > 0:
+		case v.reason != "":
+			return v.reason, v.err
+		case v.empty:
+			pending = []llm.Message{nudge()}
+		}
+	}
+}
+
+// waits says whether a run goes on after a turn that could end it.
+func (r *run) waits(reason Reason) bool {
+	steering, followUps := r.Queued()
+	return len(steering) > 0 || reason == ReasonDone && len(followUps) > 0
+}
+
+// continuable says whether a model can be asked to go on after messages.
+func continuable(messages []llm.Message) bool {
+	if len(messages) == 0 {
+		return false
+	}
+	last := &messages[len(messages)-1]
+	return last.Role != llm.RoleAssistant || last.StopReason == llm.StopPause || len(last.ToolCalls()) > 0
+}
+
+// verdict is what a turn means for the run.
+type verdict struct {
+	reason Reason // why the run could end; empty if the model is to be asked again
+	err    error
+	final  bool // nothing that is queued changes it
+	paused bool // by the vendor
+	empty  bool // the model said nothing
+}
+
+// turn adds messages, asks the model and runs what it calls. Of the messages the
+// first given are the caller's own.
+func (r *run) turn(ctx context.Context, messages []llm.Message, given int) verdict {
+	r.emit(Event{Type: TurnStart})
+	for i := range messages {
+		m := messages[i]
+		if m.Time.IsZero() {
+			m.Time = time.Now()
+		}
+		r.emit(Event{Type: MessageStart, Message: &m})
+		r.say(&m, i >= given)
+	}
+	answer, v := r.ask(ctx)
+	var results []llm.Message
+	if answer != nil && !v.final {
+		results, v = r.judge(ctx, answer)
+	}
+	r.emit(Event{Type: TurnEnd, Message: answer, ToolResults: results})
+	return v
+}
+
+// say ends a message: it is now part of the conversation.
+func (r *run) say(m *llm.Message, added bool) {
+	r.add(*m)
+	if added {
+		r.out.Messages = append(r.out.Messages, *m)
+	}
+	r.emit(Event{Type: MessageEnd, Message: m})
+}
+
+// judge looks at an answer that is complete and runs its calls.
+func (r *run) judge(ctx context.Context, m *llm.Message) ([]llm.Message, verdict) {
+	calls := m.ToolCalls()
+	if m.StopReason != llm.StopPause {
+		r.guard.pauses = 0
+	}
+	if len(calls) > 0 {
+		r.guard.empty = 0
+		results, err := r.execute(ctx, m, calls)
+		switch {
+		case ctx.Err() != nil:
+			return results, aborted(context.Cause(ctx))
+		case err != nil:
+			return results, aborted(err)
+		}
+		if err := r.guard.stuck; err != nil {
+			return results, verdict{reason: ReasonLoop, err: err}
+		}
+		if r.guard.final {
+			return results, verdict{reason: ReasonDone}
+		}
+		return results, verdict{}
+	}
+	switch {
+	case m.StopReason == llm.StopPause:
+		if r.guard.pauses++; r.guard.pauses > maxPauses {
+			return nil, verdict{reason: ReasonLoop, err: fmt.Errorf("the vendor paused the answer %d times in a row", r.guard.pauses)}
+		}
+		return nil, verdict{paused: true}
+	case m.StopReason == llm.StopLength:
+		return nil, verdict{reason: ReasonLength}
+	case isEmpty(m):
+		if r.guard.empty++; r.guard.empty > maxNudges {
+			return nil, verdict{reason: ReasonLoop, err: fmt.Errorf("the model gave %d empty answers in a row", r.guard.empty)}
+		}
+		return nil, verdict{empty: true}
+	}
+	r.guard.empty = 0
+	return nil, verdict{reason: ReasonDone}
+}
+
+func aborted(cause error) verdict {
+	var known *llm.Error
+	if !errors.As(cause, &known) || known.Kind != llm.ErrAborted {
+		known = &llm.Error{Kind: llm.ErrAborted, Message: "the run was stopped: " + cause.Error(), Err: cause}
+	}
+	return verdict{reason: ReasonAborted, err: known, final: true}
+}

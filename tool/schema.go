@@ -1,0 +1,125 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Schema is a JSON schema of draft 2020-12.
+type Schema = jsonschema.Schema
+
+// Artifact is an artifact that is being written.
+type Artifact interface {
+	io.WriteCloser
+	ID() string
+}
+
+// ArtifactReader is an artifact that is being read.
+type ArtifactReader interface {
+	io.ReadSeekCloser
+	Size() int64
+}
+
+// New makes the tool. It panics if A has no schema, which is a mistake of the
+// program and shows as soon as it starts.
+func New[A any](d Definition[A]) *Tool {
+	s, err := jsonschema.For[A](nil)
+	if err != nil {
+		panic(fmt.Sprintf("tool %s: %v", d.Name, err))
+	}
+	dropNull(s)
+	if d.Adjust != nil {
+		d.Adjust(s)
+	}
+	params, err := json.Marshal(s)
+	if err != nil {
+		panic(fmt.Sprintf("tool %s: %v", d.Name, err))
+	}
+	t := &Tool{
+		Name: d.Name, Label: d.Label, Description: d.Description, Parameters: params,
+		Strict: d.Strict, Effects: d.Effects,
+	}
+	t.Run = func(ctx context.Context, call Call) (*Result, error) {
+		args, err := decode[A](call.Arguments)
+		if err != nil {
+			return nil, err
+		}
+		return d.Run(ctx, call, args)
+	}
+	if d.Access != nil {
+		t.Access = func(raw json.RawMessage) ([]Access, error) {
+			args, err := decode[A](raw)
+			if err != nil {
+				return nil, err
+			}
+			return d.Access(args), nil
+		}
+	}
+	if d.Together != nil {
+		t.Together = func(raw json.RawMessage) bool {
+			args, err := decode[A](raw)
+			return err == nil && d.Together(args)
+		}
+	}
+	return t
+}
+
+// decode reads valid arguments. The schema takes 3.0 for an integer; where Go does
+// not, it is read as 3.
+func decode[A any](raw json.RawMessage) (A, error) {
+	var args A
+	if len(raw) == 0 {
+		return args, nil
+	}
+	err := json.Unmarshal(raw, &args)
+	if err == nil {
+		return args, nil
+	}
+	if plain, ok := integers(raw); ok {
+		var again A
+		if json.Unmarshal(plain, &again) == nil {
+			return again, nil
+		}
+	}
+	return args, fmt.Errorf("arguments: %w", err)
+}
+
+// dropNull takes null out of the types that inference gives to slices and
+// pointers: a property is left out, not null, and strict vendors refuse the
+// union.
+func dropNull(s *Schema) {
+	if s == nil {
+		return
+	}
+	if i := slices.Index(s.Types, "null"); i >= 0 && len(s.Types) == 2 {
+		s.Type, s.Types = s.Types[1-i], nil
+	}
+	for _, p := range s.Properties {
+		dropNull(p)
+	}
+	dropNull(s.Items)
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Not == nil {
+		dropNull(s.AdditionalProperties)
+	}
+}
+
+// Property is the schema of a property of s, or of a property in it: "edits.op"
+// is op in the items of edits. It panics if there is none.
+func Property(s *Schema, path ...string) *Schema {
+	for _, name := range path {
+		for s.Items != nil {
+			s = s.Items
+		}
+		p := s.Properties[name]
+		if p == nil {
+			panic(fmt.Sprintf("schema has no property %q", name))
+		}
+		s = p
+	}
+	return s
+}

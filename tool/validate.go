@@ -1,0 +1,199 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/llm/schema"
+)
+
+// ArgumentsError says why a call did not run. Its text is for the model: what is
+// wrong where, what was expected, and the nearest arguments that would do.
+type ArgumentsError struct {
+	Tool     string
+	Defect   llm.Defect      // of a call that arrived damaged
+	Problems []string        // each in one line, with the path of the property
+	Example  json.RawMessage // the arguments as they could be; nil if that cannot be said
+}
+
+func (e *ArgumentsError) Error() string {
+	var b strings.Builder
+	if len(e.Problems) == 1 {
+		fmt.Fprintf(&b, "%s did not run: %s", e.Tool, e.Problems[0])
+	} else {
+		fmt.Fprintf(&b, "%s did not run. Its arguments have %d problems:", e.Tool, len(e.Problems))
+		for _, p := range e.Problems {
+			b.WriteString("\n- " + p)
+		}
+	}
+	if e.Example != nil {
+		fmt.Fprintf(&b, "\nArguments of this shape are valid: %s", e.Example)
+	}
+	return b.String()
+}
+
+// Validate reads the arguments of a call of t and holds them against the schema.
+// What it returns may run; an error is an [*ArgumentsError].
+//
+// Arguments that do not fit as they are may be changed where the meaning cannot
+// change, and are then held against the schema again:
+//
+//   - null for a property that is optional and takes no null is left out; with
+//     Strict, vendors make the model write those;
+//   - a string that holds exactly a number, true or false becomes that, and a
+//     string that holds a JSON array or object becomes it, where the schema
+//     wants it and takes no string;
+//   - a single string or object where a list of them is wanted becomes the list.
+//
+// Names are never corrected, only suggested. A schema that cannot be resolved,
+// as some servers send, validates nothing: the arguments are then as the model
+// wrote them, an object.
+func (t *Tool) Validate(call llm.ToolCall) (json.RawMessage, error) {
+	v := t.validator()
+	args, _, err := call.Object()
+	if err != nil {
+		return nil, &ArgumentsError{
+			Tool: t.Name, Defect: call.Defect, Problems: []string{err.Error()}, Example: v.example(nil),
+		}
+	}
+	if t.Strict {
+		args = schema.DropNulls(args, t.Parameters)
+	}
+	if v.valid(args) {
+		return args, nil
+	}
+	coerced := v.coerce(schema.DropNulls(args, t.Parameters))
+	if v.valid(coerced) {
+		return coerced, nil
+	}
+	return nil, &ArgumentsError{Tool: t.Name, Problems: v.problems(coerced), Example: v.example(coerced)}
+}
+
+// validator holds a tool's schema, ready for use. It is made when the first call
+// needs it. The zero value takes everything.
+type validator struct {
+	root     *Schema
+	resolved *jsonschema.Resolved
+	branch   int // most schemas that look at the same value
+}
+
+func (t *Tool) validator() *validator {
+	v := t.checked.Load()
+	if v == nil {
+		v = newValidator(t.Parameters) // two at a time do it twice
+		t.checked.Store(v)
+	}
+	return v
+}
+
+// newValidator resolves a schema. It comes from whoever made the tool, so nothing
+// about it is taken for granted.
+func newValidator(params json.RawMessage) (v *validator) {
+	defer func() {
+		if recover() != nil {
+			v = &validator{}
+		}
+	}()
+	s := new(Schema)
+	if !modest(params) {
+		return &validator{}
+	}
+	if err := json.Unmarshal(params, s); err != nil {
+		return &validator{}
+	}
+	switch strings.TrimSuffix(strings.TrimPrefix(s.Schema, "https:"), "#") {
+	case "", "//json-schema.org/draft/2020-12/schema":
+		s.Schema = ""
+	case "http://json-schema.org/draft-07/schema", "//json-schema.org/draft-07/schema":
+		s.Schema = "http://json-schema.org/draft-07/schema#"
+	default:
+		return &validator{}
+	}
+	branch, ok := survey(s)
+	if !ok {
+		return &validator{}
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return &validator{}
+	}
+	return &validator{root: s, resolved: resolved, branch: branch}
+}
+
+// Larger and deeper schemas than these are not read: reading costs the square of
+// the depth.
+const (
+	maxSchemaBytes = 1 << 20
+	maxSchemaDepth = 100
+)
+
+// modest says whether params is an object that is worth reading as a schema.
+func modest(params []byte) bool {
+	params = bytes.TrimSpace(params)
+	if len(params) > maxSchemaBytes || !bytes.HasPrefix(params, []byte("{")) {
+		return false
+	}
+	deep := 0
+	for _, b := range params { // brackets in strings may make it look deeper
+		switch b {
+		case '{', '[':
+			deep++
+		case '}', ']':
+			deep--
+		}
+		if deep > maxSchemaDepth {
+			return false
+		}
+	}
+	return true
+}
+
+// maxWork is how many schemas may be tried on one call's arguments.
+const maxWork = 1_000_000
+
+// valid says whether args fit the schema, also if that cannot be found out.
+func (v *validator) valid(args json.RawMessage) (ok bool) {
+	if v.resolved == nil {
+		return true
+	}
+	var value any
+	if err := json.Unmarshal(args, &value); err != nil {
+		return false // a number that no number can hold
+	}
+	if work := 1; v.branch > 1 {
+		for range depth(value) {
+			if work *= v.branch; work > maxWork {
+				return true
+			}
+		}
+	}
+	defer func() {
+		if recover() != nil {
+			ok = true
+		}
+	}()
+	return v.resolved.Validate(value) == nil
+}
+
+// depth is how many containers are in each other.
+func depth(value any) int {
+	deepest := 0
+	switch value := value.(type) {
+	case map[string]any:
+		for _, v := range value {
+			deepest = max(deepest, depth(v))
+		}
+	case []any:
+		for _, v := range value {
+			deepest = max(deepest, depth(v))
+		}
+	default:
+		return 0
+	}
+	return deepest + 1
+}
