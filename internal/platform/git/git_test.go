@@ -1,0 +1,185 @@
+package git_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/burin-dev/burin/internal/platform/git"
+)
+
+// repo is a repository made by the real git.
+type repo struct {
+	*testing.T
+	dir string
+}
+
+func newRepo(t *testing.T) repo {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := repo{t, dir}
+	r.git("init", "--quiet", "--initial-branch=main")
+	return r
+}
+
+func (r repo) git(args ...string) {
+	r.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+	cmd.Dir = r.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		r.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+func (r repo) put(name, text string) {
+	r.Helper()
+	path := filepath.Join(r.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		r.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		r.Fatal(err)
+	}
+}
+
+func TestCollect(t *testing.T) {
+	r := newRepo(t)
+	if f := git.Collect(context.Background(), r.dir); f.Root != r.dir || f.Branch != "main" || f.Commit != "" || !strings.HasPrefix(f.String(), "Git: branch main, no commit yet, clean") {
+		t.Errorf("an empty repository: %+v\n%s", f, f)
+	}
+	for _, name := range []string{"a", "b", "c d", "e"} {
+		r.put(name, name)
+	}
+	r.git("add", ".")
+	r.git("commit", "-qm", "first\n\nbody")
+	r.git("branch", "other")
+	r.git("branch", "--set-upstream-to=other")
+	r.put("a", "changed")
+	r.put("new/x", "")
+	r.git("mv", "c d", "c e")
+	r.git("commit", "-qm", "second")
+	r.git("rm", "-q", "e")
+	r.git("mv", "b", "b2")
+	f := git.Collect(context.Background(), filepath.Join(r.dir, "new"))
+	want := git.Facts{
+		Root: r.dir, Branch: "main", Upstream: "other", Ahead: 1, Staged: 2, Modified: 1, Untracked: 1, Known: true,
+		Recent: []git.Commit{{Subject: "second"}, {Subject: "first"}},
+	}
+	if diff := cmp.Diff(want, f, cmpopts.IgnoreFields(git.Facts{}, "Commit"), cmpopts.IgnoreFields(git.Commit{}, "Hash", "Age")); diff != "" {
+		t.Error(diff)
+	}
+	if got := f.String(); !strings.HasPrefix(got, "Git: branch main (1 ahead, 0 behind other), 2 staged, 1 modified, 1 untracked\nRecent commits:\n  "+f.Commit+" second (") {
+		t.Errorf("in words: %s", got)
+	}
+	second := filepath.Join(t.TempDir(), "second")
+	r.git("worktree", "add", "-q", "-b", "third", second)
+	if f := git.Collect(context.Background(), second); !f.Worktree || f.Branch != "third" || f.Modified != 0 {
+		t.Errorf("an additional working tree: %+v", f)
+	}
+	r.git("checkout", "-qf", "--detach", "other")
+	if f := git.Collect(context.Background(), r.dir); f.Branch != "" || !strings.HasPrefix(f.String(), "Git: detached HEAD at "+f.Commit) {
+		t.Errorf("detached: %+v", f)
+	}
+}
+
+func TestNoRepository(t *testing.T) {
+	if f := git.Collect(context.Background(), t.TempDir()); f.Root != "" || f.String() != "" {
+		t.Errorf("facts of nothing: %+v", f)
+	}
+	r := newRepo(t)
+	t.Setenv("GIT_DIR", filepath.Join(r.dir, ".git")) // of a hook that started us
+	if f := git.Collect(context.Background(), t.TempDir()); f.Root != "" {
+		t.Errorf("facts of another repository: %+v", f)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if f := git.Collect(context.Background(), r.dir); f.Root != "" {
+		t.Errorf("facts without git: %+v", f)
+	}
+}
+
+// A repository that was just cloned must not run anything.
+func TestHostileRepository(t *testing.T) {
+	r := newRepo(t)
+	r.put("a", "a")
+	r.git("add", ".")
+	r.git("commit", "-qm", "first")
+	marker := filepath.Join(t.TempDir(), "was-run")
+	evil := filepath.Join(r.dir, "evil.sh")
+	r.put("evil.sh", "#!/bin/sh\necho \"$0 $@\" >> "+marker+"\n")
+	if err := os.Chmod(evil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"core.fsmonitor", "core.pager", "diff.external", "gpg.program", "core.sshCommand", "filter.x.clean", "filter.x.process", "diff.x.textconv", "core.editor", "core.askPass"} {
+		r.git("config", key, evil)
+	}
+	r.git("config", "log.showSignature", "true")
+	r.git("config", "alias.status", "!"+evil)
+	if err := os.MkdirAll(filepath.Join(r.dir, ".git", "hooks"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(evil, filepath.Join(r.dir, ".git", "hooks", "post-index-change")); err != nil {
+		t.Fatal(err)
+	}
+	if f := git.Collect(context.Background(), r.dir); f.Branch != "main" {
+		t.Errorf("facts %+v", f)
+	}
+	if b, err := os.ReadFile(marker); err == nil {
+		t.Errorf("the repository ran %s", b)
+	}
+}
+
+// To compare a file with the index, git would run it through a filter.
+func TestFiltersAreNotRun(t *testing.T) {
+	r := newRepo(t)
+	marker := filepath.Join(t.TempDir(), "was-run")
+	r.put("a", "a")
+	r.put(".gitattributes", "* filter=x.y\n")
+	r.git("add", ".")
+	r.git("commit", "-qm", "first")
+	for _, option := range []string{"clean", "process"} {
+		r.git("config", "filter.x.y."+option, "echo ran >> "+marker+"; cat")
+	}
+	r.git("config", "filter.x.y.required", "true")
+	r.put("a", "b") // of the same size, so that its contents are looked at
+	if f := git.Collect(context.Background(), r.dir); !f.Known || f.Modified != 1 {
+		t.Errorf("facts %+v", f)
+	}
+	r.git("config", "filter.a=b.clean", "echo ran >> "+marker+"; cat")
+	if f := git.Collect(context.Background(), r.dir); f.Known || f.Root == "" {
+		t.Errorf("a filter that cannot be named: %+v", f)
+	}
+	if b, err := os.ReadFile(marker); err == nil {
+		t.Errorf("the repository ran its filter: %s", b)
+	}
+}
+
+func TestCollectIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	slow := filepath.Join(dir, "git")
+	if err := os.WriteFile(slow, []byte("#!/bin/sh\nsleep 30 & wait\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	start := time.Now()
+	git.Collect(context.Background(), dir)
+	if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("a git that hangs holds us for %v", took)
+	}
+}
+
+func BenchmarkCollect(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		git.Collect(context.Background(), ".")
+	}
+}

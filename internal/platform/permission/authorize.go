@@ -1,0 +1,210 @@
+package permission
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/burin-dev/burin/tool"
+)
+
+// Asker puts a question to a person. It returns the rules the person granted
+// (their scope may be Once) and whether this call may run; a note is for the model.
+type Asker interface {
+	Ask(ctx context.Context, r Request, d Decision) (Answer, error)
+}
+
+// Answer is a person's.
+type Answer struct {
+	Allow bool
+	Grant []Rule
+	Note  string
+}
+
+// Refused is a call that was not allowed. Its text is for the model.
+type Refused struct {
+	Request  Request
+	Decision Decision
+	Note     string
+	// Flag is what would allow it on the command line: --allow 'bash(go test:*)'.
+	Flag string
+}
+
+// Error says in one or two lines what was refused and why and, where nobody could
+// be asked, what would allow it.
+func (e *Refused) Error() string {
+	var b strings.Builder
+	b.WriteString("refused, nothing was run: ")
+	text := describe(e.Request)
+	if e.Request.Tool != "" && !strings.HasPrefix(text, e.Request.Tool) {
+		b.WriteString(e.Request.Tool + " ")
+	}
+	b.WriteString("`" + text + "`")
+	if e.Decision.Reason != "" {
+		b.WriteString(": " + e.Decision.Reason)
+	}
+	if d := e.Decision.Dangerous; d != "" && !strings.Contains(e.Decision.Reason, d) {
+		b.WriteString(" (dangerous: it " + d + ")")
+	}
+	b.WriteString(".")
+	switch {
+	case e.Note != "":
+		b.WriteString("\n" + e.Note)
+	case e.Flag != "":
+		b.WriteString("\nNobody can be asked here. It would run if burin had been started with " + e.Flag)
+	}
+	return b.String()
+}
+
+// Authorize decides and, for a question, asks. Without an asker a question is a
+// refusal. The error is a *Refused, or ctx's.
+//
+// Questions are asked one at a time. A call that waited is judged again before
+// it is asked about, so that one grant answers all it covers.
+func (p *Policy) Authorize(ctx context.Context, r Request, a Asker) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d, settled, err := p.settled(r)
+	if settled {
+		return err
+	}
+	if a == nil {
+		return &Refused{Request: r, Decision: d, Flag: p.flag(r)}
+	}
+	select {
+	case p.asking <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-p.asking }()
+	if d, settled, err = p.settled(r); settled {
+		return err
+	}
+	answer, err := a.Ask(ctx, r, d)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return &Refused{Request: r, Decision: d, Note: "The question could not be asked: " + err.Error(), Flag: p.flag(r)}
+	}
+	for _, g := range answer.Grant {
+		p.grantAnswer(g)
+	}
+	if !answer.Allow {
+		note := answer.Note
+		if note == "" {
+			note = "The user said no. Do not try the same by other means; ask what to do instead."
+		}
+		return &Refused{Request: r, Decision: d, Note: note}
+	}
+	p.remember(r)
+	return nil
+}
+
+// grantAnswer keeps what a person granted beside the one call. What cannot be
+// kept in the file holds for the session; Problem tells of it.
+func (p *Policy) grantAnswer(g Rule) {
+	if g.Scope == Once {
+		return // the answer itself
+	}
+	_, err := p.Grant(g)
+	if err == nil || g.Scope == Session || g.Scope == "" {
+		return
+	}
+	g.Scope = Session
+	_, _ = p.Grant(g)
+	p.mu.Lock()
+	p.unkept = err
+	p.mu.Unlock()
+}
+
+// settled judges a request and reports whether that is the end of it.
+func (p *Policy) settled(r Request) (Decision, bool, error) {
+	for {
+		d, j := p.decide(r)
+		switch {
+		case d.Verdict == Deny:
+			return d, true, &Refused{Request: r, Decision: d, Flag: p.flag(r)}
+		case d.Verdict == Question:
+			return d, false, nil
+		case p.useUp(j):
+			p.remember(r)
+			return d, true, nil
+		}
+	}
+}
+
+// remember keeps a call for examples.
+func (p *Policy) remember(r Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.recent) >= maxRecent {
+		p.recent = slices.Delete(p.recent, 0, 1)
+	}
+	p.recent = append(p.recent, r)
+}
+
+// useUp takes back the rules that a judge needed and that were for once only. It
+// reports whether they were all still there.
+func (p *Policy) useUp(j *judge) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	used := map[string]bool{}
+	for i := range j.findings {
+		if r := j.findings[i].rule; r != nil && r.Scope == Once {
+			used[r.ID] = true
+		}
+	}
+	if len(used) == 0 {
+		return true
+	}
+	n := len(p.session)
+	p.session = slices.DeleteFunc(p.session, func(c *compiled) bool { return used[c.ID] })
+	return len(p.session) == n-len(used)
+}
+
+// flag is what would have allowed a request on the command line; empty if nothing
+// would: a rule refuses it or asks about it.
+func (p *Policy) flag(r Request) string {
+	rules := p.rules()
+	if newJudge(p.at, AutoEdit, rules).decide(r).Verdict == Allow {
+		return "--approval auto-edit"
+	}
+	mode, prefix := p.Mode(), ""
+	if mode == Plan {
+		mode, prefix = Ask, "--approval ask"
+	}
+	j := newJudge(p.at, mode, rules)
+	switch d := j.decide(r); d.Verdict {
+	case Allow:
+		return prefix
+	case Deny:
+		return ""
+	}
+	offers := j.offers(r, nil, false)
+	if len(offers) == 0 {
+		return ""
+	}
+	flags := []string{}
+	if prefix != "" {
+		flags = append(flags, prefix)
+	}
+	offer := offers[0]
+	if len(offers) > 1 && slices.ContainsFunc(r.Access, func(a tool.Access) bool { return a.Kind == tool.AccessExecute }) {
+		offer = offers[1] // whoever repeats a run wants its commands, not this one line
+	}
+	for _, g := range offer.Rules {
+		flags = append(flags, "--allow "+quoteShell(g.String()))
+	}
+	if s := strings.Join(flags, " "); len(s) <= 500 {
+		return s
+	}
+	if j = newJudge(p.at, Full, rules); j.decide(r).Verdict == Allow {
+		return "--approval full"
+	}
+	return ""
+}
+
+// quoteShell makes a word that every shell of sh's family takes as it stands.
+func quoteShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

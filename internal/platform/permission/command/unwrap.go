@@ -1,0 +1,425 @@
+package command
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// wrapper is a program whose arguments are another command.
+type wrapper struct {
+	options string
+	skip    int  // operands before the command
+	env     bool // operands of the form NAME=value belong to its environment
+	adds    bool // the command gets further arguments
+	join    bool // the arguments are joined and given to a shell
+	other   bool // it runs as someone else
+}
+
+// wrapperOf knows the programs that only start another. What is not understood
+// of their options makes the call opaque.
+func wrapperOf(program string) (wrapper, bool) {
+	switch program {
+	case "command", "builtin", "nohup", "unbuffer", "exec", "busybox", "toybox":
+		return wrapper{}, true
+	case "env":
+		return wrapper{options: "-i --ignore-environment -u: --unset: -0", env: true}, true
+	case "timeout", "gtimeout":
+		return wrapper{options: "-k: --kill-after: -s: --signal: --preserve-status --foreground -v --verbose", skip: 1}, true
+	case "nice":
+		return wrapper{options: "-n: --adjustment: -#"}, true
+	case "ionice":
+		return wrapper{options: "-c: -n: -t --class: --classdata: --ignore"}, true
+	case "setsid":
+		return wrapper{options: "-f -w -c --fork --wait --ctty"}, true
+	case "stdbuf":
+		return wrapper{options: "-i: -o: -e: --input: --output: --error:"}, true
+	case "time":
+		return wrapper{options: "-p -v --verbose --portability"}, true
+	case "caffeinate":
+		return wrapper{options: "-d -i -m -s -u -t:"}, true
+	case "xargs":
+		return wrapper{options: "-0 --null -r --no-run-if-empty -t --verbose -n: --max-args: -P: --max-procs: -L: --max-lines: -d: --delimiter: -I: -s: --max-chars: -E: -x --exit", adds: true}, true
+	case "watch":
+		return wrapper{options: "-n: --interval: -d --differences -t --no-title -b --beep -e --errexit -g --chgexit -c --color", join: true}, true
+	case "sudo":
+		return wrapper{options: "-E -H -n -S -k -b -u: -g: --user: --group: --preserve-env --non-interactive --stdin", env: true, other: true}, true
+	case "doas":
+		return wrapper{options: "-n -u:", other: true}, true
+	}
+	return wrapper{}, false
+}
+
+// run judges what a call starts: it takes wrappers off until it reaches what
+// really runs. It returns the folder afterwards.
+func (w *walker) run(words []Word, text string, d dir) (ok, end dir) {
+	if len(w.outer) >= maxLayer {
+		w.fail("commands are wrapped too deeply")
+		return d, d
+	}
+	call := Call{Env: w.env, Words: words}
+	p := Part{Kind: Run, Text: text, Layers: append(w.outer[:len(w.outer):len(w.outer)], call), dir: d}
+	if p.Opaque = nameless(words[0]); p.Opaque != "" {
+		w.add(p)
+		return d, d
+	}
+	name := system(words[0].Text)
+	switch {
+	case isShell(name):
+		return w.shell(p, d)
+	case name == "eval":
+		return w.eval(p, words[1:], d)
+	case name == "find":
+		w.findExec(p, d)
+		return d, d
+	case changesDir(name):
+		w.add(p)
+		to := w.target(words, d)
+		return to, d.merge(to)
+	case name == "ssh" || name == "su" || name == "trap" || name == "alias" || name == "parallel" || name == "script":
+		p.Opaque = "what it runs is not judged here"
+		w.add(p)
+		w.hidden(p)
+		return d, d
+	}
+	if wr, is := wrapperOf(name); is && len(words) > 1 {
+		return w.unwrap(p, wr, name, d)
+	}
+	w.add(p)
+	return d, d
+}
+
+// add emits a call with what is dangerous about it.
+func (w *walker) add(p Part) {
+	p.at, p.fed = w.at, w.from != nil
+	if p.Danger == "" {
+		p.Danger = w.danger(&p)
+	}
+	w.emit(p)
+}
+
+// nameless says why the first word does not tell what runs.
+func nameless(w Word) string {
+	if !w.Exact {
+		return "the program it runs is not known before it runs"
+	}
+	if strings.TrimSpace(w.Text) == "" || strings.ContainsAny(w.Text, "\n\t") {
+		return "the name of the program is empty or blank"
+	}
+	for i := range len(w.Text) {
+		if w.Text[i] >= 0x7f {
+			return "the name of the program has letters that may only look like others"
+		}
+	}
+	return ""
+}
+
+func (w *walker) unwrap(p Part, wr wrapper, name string, d dir) (ok, end dir) {
+	args := p.Call().Words[1:]
+	if name == "command" && args[0].Exact && (args[0].Text == "-v" || args[0].Text == "-V") {
+		w.add(p) // looks a name up
+		return d, d
+	}
+	if (name == "command" || name == "exec") && args[0].Exact && args[0].Text == "-p" {
+		args = args[1:]
+	}
+	s := scan(wr.options, args, true)
+	if s.bad != "" {
+		p.Opaque = "what " + name + " does with " + s.bad + " is not known here"
+		w.add(p)
+		w.hidden(p)
+		return d, d
+	}
+	if wr.other {
+		q := p
+		q.Danger = "runs as another user"
+		w.emit(q)
+	}
+	inner := s.rest
+	var env []Assign
+	for wr.env && len(inner) > 0 {
+		a, is := assignment(inner[0])
+		if !is {
+			break
+		}
+		env = append(env, a)
+		inner = inner[1:]
+	}
+	if len(inner) < wr.skip {
+		inner = nil
+	} else {
+		inner = inner[wr.skip:]
+	}
+	if len(inner) == 0 { // env alone, nice alone
+		if !wr.other {
+			w.add(p)
+		}
+		return d, d
+	}
+	outer, around := w.outer, w.env
+	defer func() { w.outer, w.env = outer, around }()
+	w.outer = p.Layers
+	w.env = append(around[:len(around):len(around)], env...)
+	switch {
+	case wr.join:
+		w.eval(p, inner, d)
+		return d, d
+	case wr.adds:
+		inner = addArguments(inner, s)
+	}
+	ok, end = w.run(inner, p.Text, d)
+	if name != "command" && name != "builtin" {
+		return d, d // what another process does with its folder is its own affair
+	}
+	return ok, end
+}
+
+// assignment reads NAME=value as env does.
+func assignment(w Word) (Assign, bool) {
+	name, val, ok := strings.Cut(w.Text, "=")
+	if !ok || name == "" || strings.HasPrefix(name, "-") {
+		return Assign{}, false
+	}
+	v := w
+	v.Text = val
+	return Assign{Name: name, Value: v}, true
+}
+
+// addArguments are the words that xargs really runs.
+func addArguments(inner []Word, s scanned) []Word {
+	out := make([]Word, 0, len(inner)+1)
+	for _, a := range inner {
+		for _, o := range s.options {
+			if o.name == "-I" {
+				a = a.replaced(o.value.Text, !o.value.Exact)
+			}
+		}
+		out = append(out, a)
+	}
+	return append(out, unknown("..."))
+}
+
+// replaced is a word in which something else stands for each mark.
+func (w Word) replaced(mark string, always bool) Word {
+	if before, _, ok := strings.Cut(w.Text, mark); ok || always {
+		if mark == "" || always {
+			before = ""
+		}
+		return Word{Text: before, Source: w.Source}
+	}
+	return w
+}
+
+func isShell(name string) bool {
+	switch name {
+	case "bash", "sh", "dash", "ash", "ksh", "mksh", "rbash", "zsh", "fish", "csh", "tcsh", "pwsh":
+		return true
+	}
+	return false
+}
+
+// shell judges bash -c '...'. A shell with a script file is a program like any
+// other, one that reads commands from its input is opaque.
+func (w *walker) shell(p Part, d dir) (ok, end dir) {
+	words := p.Call().Words
+	s := scan("-c -e -u -x -v -l -i -f -n -o: --norc --noprofile --posix --login", words[1:], true)
+	operand := Word{}
+	if len(s.rest) > 0 {
+		operand = s.rest[0]
+	}
+	switch {
+	case s.bad != "":
+		p.Opaque = "what a shell does with " + s.bad + " is not known here"
+	case !s.has("-c") && len(s.rest) > 0 && operand.Exact && operand.Text != "-" && !strings.HasPrefix(operand.Text, "+"):
+		w.add(p)
+		return d, d
+	case !s.has("-c"):
+		p.Opaque = "a shell runs what it reads"
+	case len(s.rest) == 0 || !operand.Exact:
+		p.Opaque = "what the shell runs is not known before it runs"
+	}
+	if p.Opaque != "" {
+		w.add(p)
+		w.hidden(p)
+		return d, d
+	}
+	w.nested(p, operand.Text, languages(words[0].Text), d)
+	return d, d
+}
+
+// nested walks a script that p runs.
+func (w *walker) nested(p Part, script string, langs []syntax.LangVariant, d dir) (ok, end dir) {
+	if len(langs) == 0 {
+		p.Opaque = "the shell that it starts is not known here"
+		w.add(p)
+		return d, d
+	}
+	if reason := unreadable(script); reason != "" {
+		w.fail(reason)
+		return d, d
+	}
+	outer := w.outer
+	w.outer = p.Layers
+	before := len(w.line.Parts)
+	ok, end = w.script(script, langs, d)
+	w.outer = outer
+	if len(w.line.Parts) == before { // an empty script
+		p.Kind = Shell
+		w.emit(p)
+	}
+	return ok, end
+}
+
+// eval judges arguments that are joined and given to a shell.
+func (w *walker) eval(p Part, args []Word, d dir) (ok, end dir) {
+	var b strings.Builder
+	for i, a := range args {
+		if !a.Exact {
+			p.Opaque = "what it runs is not known before it runs"
+			w.add(p)
+			return dir{}, dir{}
+		}
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(a.Text)
+	}
+	return w.nested(p, b.String(), languages("sh"), d)
+}
+
+// sshOptions are those of OpenSSH.
+const sshOptions = "-4 -6 -A -a -C -f -G -g -K -k -M -N -n -q -s -T -t -V -v -X -x -Y -y -B: -b: -c: -D: -E: -e: -F: -I: -i: -J: -L: -l: -m: -O: -o: -p: -Q: -R: -S: -W: -w:"
+
+// hidden walks what an opaque call may run, as far as it is written out, so that
+// what is refused or dangerous in it is seen.
+func (w *walker) hidden(p Part) {
+	words := p.Call().Words
+	outer, hiding := w.outer, w.hiding
+	w.outer, w.hiding = p.Layers, true
+	defer func() { w.outer, w.hiding = outer, hiding }()
+	if system(words[0].Text) == "ssh" {
+		if s := scan(sshOptions, words[1:], true); len(s.rest) > 1 {
+			w.guess(joined(s.rest[1:]))
+		}
+		return
+	}
+	for _, a := range words[1:] {
+		if !a.mayBeOption() {
+			w.guess(a.Text)
+		}
+	}
+	if len(words) > 2 && !words[1].mayBeOption() {
+		w.guess(joined(words[1:]))
+	}
+}
+
+func joined(words []Word) string {
+	texts := make([]string, len(words))
+	for i, a := range words {
+		texts[i] = a.Text
+	}
+	return strings.Join(texts, " ")
+}
+
+func joinedSource(words []Word) string {
+	texts := make([]string, len(words))
+	for i, a := range words {
+		texts[i] = a.Source
+	}
+	return short(strings.Join(texts, " "))
+}
+
+// guess walks a text that may be run. What does not parse is passed over: the
+// part that holds it is a question anyway.
+func (w *walker) guess(text string) {
+	if w.depth > maxDepth || unreadable(text) != "" {
+		return
+	}
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return
+	}
+	src := w.src
+	w.src = text
+	w.depth++
+	w.stmts(f.Stmts, dir{})
+	w.src = src
+	w.depth--
+}
+
+// target is the folder that cd goes to.
+func (w *walker) target(words []Word, d dir) dir {
+	s := scan("-P -L -e", words[1:], false)
+	if words[0].Text != "cd" || s.bad != "" || len(s.operands) > 1 {
+		return dir{}
+	}
+	to := w.at.Home
+	if len(s.operands) == 1 {
+		o := s.operands[0]
+		if !o.Exact || o.Text == "-" {
+			return dir{}
+		}
+		to = o.Text
+	}
+	searched := !isAbs(to) && to != "." && to != ".." && !strings.HasPrefix(to, "./") && !strings.HasPrefix(to, "../")
+	if to == "" || searched && w.at.Exported != nil && w.at.Exported("CDPATH") {
+		return dir{}
+	}
+	r := w.at.Resolve(d, to)
+	return dir{name: r.Name, inside: r.Where == Inside}
+}
+
+// findExec judges find, and what it runs for each file.
+func (w *walker) findExec(p Part, d dir) {
+	words := p.Call().Words
+	var runs [][]Word
+	for i := 1; i < len(words) && p.Opaque == ""; i++ {
+		if !words[i].Exact || !isFindExec(words[i].Text) {
+			continue
+		}
+		var inner []Word
+		ended := false
+		for i++; i < len(words) && !ended; i++ {
+			a := words[i]
+			if !a.Exact && (a.MayBe(";") || a.MayBe("+")) {
+				break // where it ends is not certain
+			}
+			ended = a.Exact && (a.Text == ";" || a.Text == "+")
+			if !ended {
+				inner = append(inner, a.replaced("{}", false))
+			}
+		}
+		if !ended || len(inner) == 0 {
+			p.Opaque = "where the command that find runs ends is not known"
+		}
+		i-- // the loop goes on behind the end
+		runs = append(runs, inner)
+	}
+	w.add(p)
+	outer := w.outer
+	w.outer = p.Layers
+	for _, r := range runs {
+		if len(r) > 0 {
+			w.run(r, joinedSource(r), dir{inside: d.inside})
+		}
+	}
+	w.outer = outer
+}
+
+func isFindExec(s string) bool {
+	return s == "-exec" || s == "-execdir" || s == "-ok" || s == "-okdir"
+}
+
+// system is the name of a program that the search path finds, or that is called
+// by its path in one of the system's folders; "" of any other, which is not what
+// its name says.
+func system(program string) string {
+	i := strings.LastIndexByte(program, '/')
+	switch {
+	case i < 0:
+		return strings.TrimSuffix(program, ".exe")
+	case program[:i] == "/bin" || program[:i] == "/usr/bin" || program[:i] == "/usr/local/bin" || program[:i] == "/sbin" || program[:i] == "/usr/sbin":
+		return program[i+1:]
+	}
+	return ""
+}

@@ -1,0 +1,194 @@
+package permission_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/burin-dev/burin/internal/platform/permission"
+	"github.com/burin-dev/burin/tool"
+)
+
+// offered are the rules of all offers in text, the rules of one joined by " + ".
+func offered(d permission.Decision) []string {
+	var out []string
+	for _, o := range d.Offers {
+		var rules []string
+		for _, r := range o.Rules {
+			rules = append(rules, r.String())
+		}
+		out = append(out, strings.Join(rules, " + "))
+	}
+	return out
+}
+
+func TestOffers(t *testing.T) {
+	p := policy(t, permission.Ask, rule1(t, "ask bash(deploy:*)"))
+	for _, tt := range []struct {
+		r    permission.Request
+		want []string
+	}{
+		{bash("go test -run X ./..."), []string{"bash(go test -run X ./...)", "bash(go test:*)"}},
+		{bash("npm run build -- --x"), []string{"bash(npm run build -- --x)", "bash(npm run build:*)"}},
+		{bash("npm install left-pad"), []string{"bash(npm install left-pad)", "bash(npm install:*)"}},
+		{bash("make lint"), []string{"bash(make lint)", "bash(make lint:*)"}},
+		{bash("kubectl get pods"), []string{"bash(kubectl get pods)", "bash(kubectl get:*)"}},
+		{bash("git remote add x y"), []string{"bash(git remote add x y)", "bash(git remote add:*)"}},
+		{bash("git --no-pager push"), []string{"bash(git --no-pager push)", "bash(git push:*)"}},
+		{bash("python3 -m pytest -q"), []string{"bash(python3 -m pytest -q)", "bash(python3 -m pytest:*)"}},
+		{bash("poetry run pytest"), []string{"bash(poetry run pytest)", "bash(poetry run pytest:*)"}},
+		{bash("npx tsc --noEmit"), []string{"bash(npx tsc --noEmit)", "bash(npx tsc:*)"}},
+		{bash("docker compose ps"), []string{"bash(docker compose ps)", "bash(docker compose ps:*)"}},
+		{bash("./scripts/lint.sh x"), []string{"bash(./scripts/lint.sh x)", "bash(./scripts/lint.sh:*)"}},
+		{bash("cd scripts && ./lint.sh"), []string{"bash(cd scripts && ./lint.sh)", "bash(./scripts/lint.sh:*)"}},
+		{bash("CI=1 timeout 9 go vet ./..."), []string{"bash(CI=1 timeout 9 go vet ./...)", "bash(go vet:*)"}},
+		{bash("npm ci && npm test | tail"), []string{"bash(npm ci && npm test | tail)", "bash(npm ci:*) + bash(npm test:*)"}},
+		{bash("go vet ./... > out/vet.txt"), []string{"bash(go vet ./... > out/vet.txt)", "edit(out/vet.txt) + bash(go vet:*)", "edit(out/**) + bash(go vet:*)", "edit(**) + bash(go vet:*)"}},
+		{bash("cat /srv/data/x"), []string{"bash(cat /srv/data/x)", "read(/srv/data/x)", "read(/srv/data/**)"}},
+		// what is never offered by its first words
+		{bash("python3 -c 'print(1)'"), []string{"bash(python3 -c 'print(1)')"}},
+		{bash("python3 x.py"), []string{"bash(python3 x.py)"}},
+		{bash("bash x.sh"), []string{"bash(bash x.sh)"}},
+		{bash("rm x"), []string{"bash(rm x)"}},
+		{bash("curl https://example.com"), []string{"bash(curl https://example.com)"}},
+		{bash("ssh host ls"), []string{"bash(ssh host ls)"}},
+		{bash("docker run x"), []string{"bash(docker run x)"}},
+		{bash("env FOO=1 make"), []string{"bash(env FOO=1 make)"}},
+		{bash("git push --force"), []string{"bash(git push --force)"}},
+		{bash("git -c a.b=c push"), []string{"bash(git -c a.b=c push)"}},
+		{bash("find . -delete"), []string{"bash(find . -delete)"}},
+		{bash("go test -exec x ./..."), []string{"bash(go test -exec x ./...)"}},
+		{bash("cat ~/.ssh/id_rsa"), []string{"bash(cat ~/.ssh/id_rsa)", "read(/home/me/.ssh/id_rsa)"}},
+		{bash("make && git push --force"), []string{"bash(make && git push --force)"}},
+		{bash("cd /srv && make"), []string{"bash(cd /srv && make)"}},
+		// texts that would be read as something else
+		{bash("go test:*"), []string{`bash("go test:*")`}},
+		{bash("echo x | sh; ls *"), []string{`bash("echo x | sh; ls *")`}},
+		{bash("cat > x <<E\na\nE\nmake all"), []string{`bash("cat > x <<E\na\nE\nmake all")`, "edit(x) + bash(make all:*)", "edit(**) + bash(make all:*)"}},
+		// a rule asks: no grant wins over it
+		{bash("deploy now"), nil},
+		{bash("$X now"), nil}, // it may be that
+		{bash("make && deploy now"), nil},
+		{access("write", tool.AccessWrite, "src/[id]/a.go"), []string{`edit(src/\[id\]/a.go)`, `edit(src/\[id\]/**)`, "edit(**)"}},
+		{access("write", tool.AccessWrite, "/srv/x/y"), []string{"edit(/srv/x/y)", "edit(/srv/x/**)"}},
+		{access("write", tool.AccessWrite, ".git/config"), []string{"edit(.git/config)"}},
+		{access("read", tool.AccessRead, ".env"), []string{"read(.env)"}},
+		{access("mcp_x", tool.AccessWrite, "a/b"), []string{"mcp_x(a/b)", "mcp_x(a/**)", "mcp_x(**)"}},
+		{access("fetch", tool.AccessNetwork, "https://api.example.com/x"), []string{"fetch(api.example.com)", "fetch(*.example.com)"}},
+		{access("fetch", tool.AccessNetwork, "http://localhost:8080/x"), []string{"fetch(localhost:8080)"}},
+		{access("fetch", tool.AccessNetwork, "http://[::1]:8080/x"), []string{"fetch([::1]:8080)"}},
+		{access("fetch", tool.AccessNetwork, "http://10.0.0.1/x"), []string{"fetch(10.0.0.1)"}},
+		{access("fetch", tool.AccessNetwork, "gopher://x"), nil},
+		{permission.Request{Tool: "mcp_y", Effects: tool.Executes}, []string{"mcp_y"}},
+	} {
+		d := p.Decide(tt.r)
+		if d.Verdict != permission.Question {
+			t.Errorf("%v: %s", tt.r.Access, d.Verdict)
+		}
+		if diff := cmp.Diff(tt.want, offered(d)); diff != "" {
+			t.Errorf("%v: %s", tt.r.Access, diff)
+		}
+	}
+}
+
+// Every offer does what it says: with its rules the call runs. And it does no
+// more: no rule of an offer allows what is dangerous or refused elsewhere.
+func TestOffersAllowTheCallAndNothingForbidden(t *testing.T) {
+	c := readCorpus(t, "typical.txt")
+	evil := readCorpus(t, "evasion.txt")
+	seen := map[string]bool{}
+	for _, l := range c.lines {
+		d := policy(t, permission.Ask, c.rules...).Decide(bash(l.command))
+		for _, o := range d.Offers {
+			text := strings.Join(offered(permission.Decision{Offers: []permission.Offer{o}}), "")
+			if seen[text] || strings.Contains(l.command, forbidden) {
+				continue
+			}
+			seen[text] = true
+			p := policy(t, permission.Ask, append(slices.Clone(c.rules), o.Rules...)...)
+			if got := p.Decide(bash(l.command)); got.Verdict != permission.Allow {
+				t.Errorf("%q: with %s: %s (%s)", l.command, text, got.Verdict, got.Reason)
+			}
+			if d.Dangerous != "" && (len(d.Offers) > 1 || slices.Contains(o.Scopes, permission.User)) {
+				t.Errorf("%q is dangerous (%s), offered are %s", l.command, d.Dangerous, offered(d))
+			}
+			for i, e := range evil.lines {
+				if i%60 == len(seen)%60 && strings.Contains(e.command, forbidden) && e.verdict == permission.Question && p.Decide(bash(e.command)).Verdict == permission.Allow && runs(t, e.command) {
+					t.Errorf("%s allows %q", text, e.command)
+				}
+			}
+		}
+	}
+	if len(seen) < 300 {
+		t.Errorf("only %d offers were tried", len(seen))
+	}
+}
+
+func TestOfferScopesWordsAndExamples(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"src/a.go", "src/b.go"} {
+		if err := os.MkdirAll(filepath.Join(dir, "src"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := permission.Open(permission.Options{Project: dir, File: filepath.Join(t.TempDir(), "p.json")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes := asker(func(permission.Decision) permission.Answer { return permission.Answer{Allow: true} })
+	if err := p.Authorize(t.Context(), bash("go test -run Seen ./x"), yes); err != nil {
+		t.Fatal(err)
+	}
+	d := p.Decide(bash("go test ./..."))
+	if len(d.Offers) != 2 {
+		t.Fatalf("%+v", d)
+	}
+	o := d.Offers[1]
+	if diff := cmp.Diff([]string{"go test -run Seen ./x", "go test -run TestName ./pkg", "go test"}, o.Examples); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]permission.Scope{permission.Once, permission.Session, permission.Project, permission.User}, o.Scopes); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.HasPrefix(o.Words, "`go test` with any arguments") || !strings.Contains(o.Words, "-exec") {
+		t.Errorf("words %q", o.Words)
+	}
+	for _, r := range o.In(permission.Project) {
+		if r.Scope != permission.Project || !strings.HasSuffix(r.Words(), ", in this project") {
+			t.Errorf("%+v: %s", r, r.Words())
+		}
+	}
+	if o.Rules[0].Scope != permission.Session {
+		t.Error("In changed the offer itself")
+	}
+	d = p.Decide(access("edit", tool.AccessWrite, "src/c.go"))
+	if got := d.Offers[1].Examples; !slices.Contains(got, "edit src/a.go") || !slices.Contains(got, "edit src/b.go") {
+		t.Errorf("examples %q", got)
+	}
+}
+
+func TestDryRun(t *testing.T) {
+	p := policy(t, permission.Ask, rule1(t, "!bash(git push:*)"))
+	past := []permission.Request{bash("go test ./..."), bash("go vet ./..."), bash("go test -exec x"), bash("go test && git push"), bash("ls")}
+	var got []permission.Verdict
+	for _, d := range p.DryRun(rule1(t, "bash(go test:*)"), past) {
+		got = append(got, d.Verdict)
+	}
+	want := []permission.Verdict{permission.Allow, permission.Question, permission.Question, permission.Deny, permission.Allow}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if d := p.Decide(past[0]); d.Verdict != permission.Question {
+		t.Errorf("the dry run left the rule behind: %s", d.Reason)
+	}
+	if d := p.DryRun(permission.Rule{Tool: "bash", Pattern: "a;b:*"}, past[:1]); len(d) != 1 || !strings.Contains(d[0].Reason, "not valid") {
+		t.Errorf("%+v", d)
+	}
+}

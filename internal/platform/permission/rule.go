@@ -1,0 +1,382 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/burin-dev/burin/internal/platform/permission/command"
+	"github.com/burin-dev/burin/tool"
+)
+
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// maxPattern is the longest pattern of a rule in bytes. Longer ones were not
+// written by a person.
+const maxPattern = 16 << 10
+
+// ParseRule reads a rule in text.
+func ParseRule(s string) (Rule, error) {
+	rule := Rule{Verdict: Allow}
+	text := strings.TrimSpace(s)
+	for _, v := range []struct {
+		mark    string
+		verdict Verdict
+	}{{"!", Deny}, {"deny ", Deny}, {"ask ", Question}, {"prompt ", Question}, {"allow ", Allow}} {
+		if rest, ok := strings.CutPrefix(text, v.mark); ok {
+			rule.Verdict, text = v.verdict, strings.TrimSpace(rest)
+			break
+		}
+	}
+	var has bool
+	rule.Tool, rule.Pattern, has = strings.Cut(text, "(")
+	if has {
+		var closed bool
+		if rule.Pattern, closed = strings.CutSuffix(rule.Pattern, ")"); !closed {
+			return Rule{}, fmt.Errorf("rule %q: the closing parenthesis is missing", s)
+		}
+		if rule.Pattern == "" {
+			return Rule{}, fmt.Errorf("rule %q: there is nothing in the parentheses; leave them out to mean every call", s)
+		}
+	}
+	if !toolName.MatchString(rule.Tool) {
+		return Rule{}, fmt.Errorf("rule %q: write tool or tool(pattern), as in bash(go test:*)", s)
+	}
+	if _, err := compile(rule, command.Place{}); err != nil {
+		return Rule{}, fmt.Errorf("rule %q: %w", s, err)
+	}
+	return rule, nil
+}
+
+// String is the rule in text, as [ParseRule] reads it.
+func (r Rule) String() string {
+	s := r.Tool
+	if r.Pattern != "" {
+		s += "(" + r.Pattern + ")"
+	}
+	switch r.Verdict {
+	case Deny:
+		return "!" + s
+	case Question:
+		return "ask " + s
+	}
+	return s
+}
+
+// kind says what the pattern of a rule is compared with.
+type kind uint8
+
+const (
+	anything kind = iota // by what the access is: the tool is not known here
+	commands
+	paths
+	hosts
+)
+
+// family gives the tools that a rule for a tool is for, and what its pattern is.
+func family(name string) ([]string, kind) {
+	switch name {
+	case "read":
+		return []string{"read", "ls", "find", "grep"}, paths
+	case "edit":
+		return []string{"edit", "write", "undo_edit"}, paths
+	case "bash":
+		return []string{"bash", "job_start"}, commands
+	case "ls", "find", "grep", "write", "undo_edit":
+		return []string{name}, paths
+	case "job_start":
+		return []string{name}, commands
+	case "fetch", "web_search":
+		return []string{name}, hosts
+	}
+	return []string{name}, anything
+}
+
+// compiled is a rule that is ready to be compared.
+type compiled struct {
+	Rule
+	tools []string
+	whole string       // the command line it is exactly for
+	call  command.Call // the simple command, or the first words of one
+	first bool         // call is the first words
+	glob  string       // of paths
+	host  string
+	rank  int // how specific it is
+}
+
+func (c *compiled) bare() bool { return c.Pattern == "" }
+
+// exact reports whether the rule is for one text or name only.
+func (c *compiled) exact(k tool.AccessKind) bool {
+	switch k {
+	case tool.AccessExecute:
+		return c.whole != ""
+	case tool.AccessNetwork:
+		return c.host != "" && !strings.HasPrefix(c.host, "*")
+	}
+	_, ok := literal(c.glob)
+	return ok
+}
+
+// compile checks a rule and prepares it for a place.
+func compile(r Rule, at command.Place) (*compiled, error) {
+	c := &compiled{Rule: r}
+	var k kind
+	c.tools, k = family(r.Tool)
+	if r.Pattern == "" {
+		return c, nil
+	}
+	if len(r.Pattern) > maxPattern {
+		return nil, errors.New("the pattern is longer than 16 KB")
+	}
+	c.rank = 1 + len(r.Pattern)
+	var err error
+	if k == commands || k == anything {
+		err = c.compileCommand()
+	}
+	if k == paths || k == anything {
+		err = c.compilePath(at)
+	}
+	if k == hosts || k == anything && !strings.ContainsAny(r.Pattern, " /") {
+		err = c.compileHost()
+	}
+	if k == anything {
+		err = nil // it is what one of them can read
+	}
+	return c, err
+}
+
+func (c *compiled) compileCommand() error {
+	p := c.Pattern
+	switch {
+	case p[0] == '"':
+		text, err := strconv.Unquote(p)
+		if err != nil || strings.TrimSpace(text) == "" {
+			return errors.New("the text in quotes is not valid")
+		}
+		c.whole = strings.TrimSpace(text)
+	case p == "*":
+		c.Pattern, c.rank = "", 0
+		return nil
+	case strings.HasSuffix(p, ":*"):
+		call, err := command.ParseWords(strings.TrimSuffix(p, ":*"))
+		if err != nil {
+			return fmt.Errorf("the words before :* must be plain ones: %w", err)
+		}
+		c.call, c.first = call, true
+		c.call.Words[0] = program(call.Words[0])
+		return nil
+	case strings.HasSuffix(p, " *"):
+		return fmt.Errorf("write %s:* for anything after these words, or quotes for exactly this text", strings.TrimSuffix(p, " *"))
+	default:
+		c.whole = strings.TrimSpace(p)
+	}
+	c.rank = 1 << 20
+	if call, err := command.ParseWords(c.whole); err == nil {
+		c.call = call
+		c.call.Words[0] = program(call.Words[0])
+	}
+	return nil
+}
+
+// program gives a program with a relative path the form that [command.Part.Plain]
+// gives it.
+func program(w command.Word) command.Word {
+	if strings.Contains(w.Text, "/") && !strings.HasPrefix(w.Text, "/") {
+		w.Text = "./" + path.Clean(w.Text)
+	}
+	return w
+}
+
+func (c *compiled) compilePath(at command.Place) error {
+	p := c.Pattern
+	if rest, ok := strings.CutPrefix(p, "~/"); ok && at.Home != "" {
+		p = quoteGlob(strings.TrimSuffix(at.Home, "/")) + "/" + rest
+	}
+	if at.Root != "" {
+		p = strings.TrimPrefix(p, quoteGlob(strings.TrimSuffix(at.Root, "/"))+"/")
+	}
+	p = strings.TrimPrefix(p, "./")
+	if strings.HasSuffix(p, "/") {
+		p += "**"
+	}
+	if !doublestar.ValidatePattern(p) || p == "" {
+		return errors.New("the pattern of paths is not valid")
+	}
+	if slices.Contains(strings.Split(p, "/"), "..") {
+		return errors.New(`".." has no place in a pattern of paths: write an absolute one`)
+	}
+	c.glob = p
+	return nil
+}
+
+// quoteGlob makes a pattern that matches exactly one name.
+func quoteGlob(name string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		if strings.IndexByte(`*?[]{}\`, name[i]) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(name[i])
+	}
+	return b.String()
+}
+
+// literal is the one name that a pattern matches, if it is for one only.
+func literal(glob string) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(glob); i++ {
+		switch glob[i] {
+		case '*', '?', '[', '{':
+			return "", false
+		case '\\':
+			if i++; i == len(glob) {
+				return "", false
+			}
+		}
+		b.WriteByte(glob[i])
+	}
+	return b.String(), b.Len() > 0
+}
+
+// exactCommand is the pattern for exactly this command line.
+func exactCommand(line string) string {
+	line = strings.TrimSpace(line)
+	plain := line != "" && line[0] != '"' && !strings.HasSuffix(line, "*") && len(line) < 500
+	for _, r := range line {
+		plain = plain && strconv.IsPrint(r)
+	}
+	if plain {
+		return line
+	}
+	return strconv.Quote(line)
+}
+
+// Words says in plain English what the rule will allow.
+func (r Rule) Words() string {
+	verb := "allow "
+	switch r.Verdict {
+	case Deny:
+		verb = "refuse "
+	case Question:
+		verb = "ask about "
+	}
+	s := verb + r.what()
+	switch r.Scope {
+	case Once:
+		s += ", once"
+	case Session:
+		s += ", in this session"
+	case Project:
+		s += ", in this project"
+	case User:
+		s += ", in all projects"
+	}
+	if !r.Expires.IsZero() {
+		s += ", until " + r.Expires.Format("2 Jan 2006 15:04")
+	}
+	return s
+}
+
+// what says what calls the rule is for.
+func (r Rule) what() string {
+	c, err := compile(r, command.Place{})
+	if err != nil {
+		return "nothing: the rule is not valid"
+	}
+	_, k := family(r.Tool)
+	switch {
+	case c.bare():
+		return c.whatever()
+	case k == commands && c.first:
+		words := make([]string, len(c.call.Words))
+		for i, w := range c.call.Words {
+			words[i] = w.Text
+		}
+		s := "`" + strings.TrimSuffix(c.Pattern, ":*") + "` with any arguments, in any folder of the workspace"
+		if r.Verdict != Deny && r.Verdict != Question {
+			if no := command.Excluded(words); len(no) > 0 {
+				s += "; still asks for what may run or write something else (" + strings.Join(no, ", ") + ")"
+			}
+		}
+		return s
+	case k == commands:
+		return "exactly the command `" + cut(c.whole, 200) + "`"
+	case k == paths:
+		return c.whatPaths()
+	case k == hosts:
+		return c.whatHost()
+	}
+	return "calls of the tool " + r.Tool + " for `" + r.Pattern + "`"
+}
+
+func (c *compiled) whatever() string {
+	switch c.Tool {
+	case "bash":
+		return "every command, but dangerous ones"
+	case "edit":
+		return "changing any file (tools edit, write, undo_edit), but dangerous ones"
+	case "read":
+		return "reading any file (tools read, ls, find, grep)"
+	}
+	return "every call of the tool " + c.Tool
+}
+
+func (c *compiled) whatPaths() string {
+	s := "the tool " + c.Tool + " on "
+	switch c.Tool {
+	case "edit":
+		s = "changing "
+	case "read":
+		s = "reading "
+	}
+	folder, deep := strings.CutSuffix(c.glob, "/**")
+	folder, plain := literal(folder)
+	name, one := literal(c.glob)
+	switch {
+	case c.glob == "**":
+		s += "all files of the workspace"
+	case deep && plain:
+		s += "all files below " + folder
+	case one:
+		s += "the file " + name
+	default:
+		s += "files that match " + c.glob
+	}
+	switch c.Tool {
+	case "edit":
+		s += " (tools edit, write, undo_edit, and what commands write there by redirection)"
+	case "read":
+		s += " (tools read, ls, find, grep, and commands that only read)"
+	}
+	return s
+}
+
+func (c *compiled) whatHost() string {
+	verb := "requests of the tool " + c.Tool + " to "
+	if rest, ok := strings.CutPrefix(c.host, "*."); ok {
+		return verb + "all hosts below " + rest
+	}
+	return verb + "the host " + c.host
+}
+
+// cut shortens a text for people and models, at a border of characters.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// holds reports whether the rule has not expired.
+func (r Rule) holds(now time.Time) bool { return r.Expires.IsZero() || now.Before(r.Expires) }

@@ -1,0 +1,11 @@
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+const auditArch = unix.AUDIT_ARCH_AARCH64
+
+// foreignTable has nothing to deny: 32-bit programs have another architecture.
+func foreignTable() program { return nil }
+
+// addOldCalls adds nothing: this architecture has the forms with a folder only.
+func addOldCalls(map[uint32]changeCall) {}

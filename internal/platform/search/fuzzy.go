@@ -1,0 +1,224 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// fuzzy is a query of [Find]. It is not safe for concurrent use.
+type fuzzy struct {
+	text  string // lower case, without spaces
+	plain string // text without what separates words
+	mask  uint64 // the characters of text, as maskOf tells them apart
+
+	path  []byte // scratch: the path in lower case
+	words []byte // and without what separates words
+}
+
+// What fits better has a higher class. Within a class score gives details, which
+// are less than a step between classes.
+const (
+	classStep       = 1000
+	classScattered  = 1  // the characters are in the path, in this order
+	classInName     = 2  // and in its last part
+	classPlainPath  = 3  // together, if separators count for nothing
+	classPlainName  = 4  // and in the last part
+	classPath       = 5  // together
+	className       = 6  // and in the last part
+	classPathStart  = 7  // at the beginning
+	classPlainStart = 8  // at the beginning of the last part, if separators count for nothing
+	classNameWord   = 9  // at the beginning of a word of the last part
+	classNameStart  = 10 // at the beginning of the last part
+	classPlainExact = 11 // the last part, if separators count for nothing
+	classStem       = 12 // the last part without its extension
+	classExact      = 13 // the last part, or the path
+)
+
+func newFuzzy(query string) *fuzzy {
+	text := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return -1
+		case r == '\\':
+			return '/'
+		}
+		return unicode.ToLower(r)
+	}, query)
+	f := &fuzzy{text: strings.TrimPrefix(text, "./")}
+	f.plain = string(withoutSeparators(nil, []byte(f.text)))
+	f.mask = maskOf([]byte(f.text))
+	return f
+}
+
+func (f *fuzzy) clone() *fuzzy {
+	return &fuzzy{text: f.text, plain: f.plain, mask: f.mask}
+}
+
+// maskOf is a set of the bytes of s. Some share a bit.
+func maskOf(s []byte) uint64 {
+	mask := uint64(0)
+	for _, b := range s {
+		mask |= 1 << (b & 63)
+	}
+	return mask
+}
+
+func isSeparator(b byte) bool {
+	return strings.IndexByte("/\\-_. ,;:+@#()[]{}'\"", b) >= 0
+}
+
+func withoutSeparators(dst, s []byte) []byte {
+	for _, b := range s {
+		if !isSeparator(b) {
+			dst = append(dst, b)
+		}
+	}
+	return dst
+}
+
+// lowered leaves path in lower case in f.path.
+func (f *fuzzy) lowered(path string) {
+	f.path = f.path[:0]
+	for i := range len(path) {
+		b := path[i]
+		if b >= utf8.RuneSelf {
+			f.path = append(f.path[:0], strings.ToLower(path)...)
+			return
+		}
+		if 'A' <= b && b <= 'Z' {
+			b |= 0x20
+		}
+		f.path = append(f.path, b)
+	}
+}
+
+// score says how well a path fits; 0 is not at all. Of what fits equally well,
+// folders and short paths come first, and matches at the beginning of words.
+func (f *fuzzy) score(path string, dir bool) int {
+	f.lowered(path)
+	detail := 300 - min(len(path), 300)/2
+	if dir {
+		detail += 20
+	}
+	if f.text == "" {
+		return classStep + detail
+	}
+	if f.mask&^maskOf(f.path) != 0 && f.plain == f.text {
+		return 0
+	}
+	low := string(f.path)
+	name := low[strings.LastIndexByte(low, '/')+1:]
+	class, bonus := f.together(low, name, path)
+	if class < classPlainStart {
+		if plain := f.plainly(low, name); plain > class {
+			class, bonus = plain, 0
+		}
+	}
+	if class > 0 {
+		return class*classStep + detail + bonus
+	}
+	if bonus, ok := f.scattered(path[len(path)-min(len(name), len(path)):], name); ok {
+		return classInName*classStep + detail/4 + bonus
+	}
+	if bonus, ok := f.scattered(path, low); ok {
+		return classScattered*classStep + detail/4 + bonus
+	}
+	return 0
+}
+
+// together looks for the query as it is.
+func (f *fuzzy) together(low, name, path string) (class, bonus int) {
+	stem, _, _ := strings.Cut(name, ".")
+	switch at := strings.Index(name, f.text); {
+	case name == f.text, low == f.text:
+		return classExact, 0
+	case stem == f.text:
+		return classStem, 0
+	case at == 0:
+		return classNameStart, 0
+	case at > 0 && f.atWord(low, path, len(low)-len(name)+at):
+		return classNameWord, 0
+	case at > 0:
+		return className, 0
+	case strings.HasPrefix(low, f.text):
+		return classPathStart, 0
+	}
+	at := strings.LastIndex(low, f.text)
+	switch {
+	case at < 0:
+		return 0, 0
+	case f.atWord(low, path, at):
+		return classPath, 200
+	}
+	return classPath, 0
+}
+
+// atWord reports whether a word begins at index at of path, as far as that can be
+// said of its lower case.
+func (f *fuzzy) atWord(low, path string, at int) bool {
+	return len(low) == len(path) && wordStart(path, at)
+}
+
+// plainly looks for the query where separators count for nothing.
+func (f *fuzzy) plainly(low, name string) int {
+	if f.plain == "" {
+		return 0
+	}
+	f.words = withoutSeparators(f.words[:0], []byte(name))
+	switch words := string(f.words); {
+	case words == f.plain:
+		return classPlainExact
+	case strings.HasPrefix(words, f.plain):
+		return classPlainStart
+	case strings.Contains(words, f.plain):
+		return classPlainName
+	}
+	f.words = withoutSeparators(f.words[:0], []byte(low))
+	if strings.Contains(string(f.words), f.plain) {
+		return classPlainPath
+	}
+	return 0
+}
+
+// wordStart reports whether a word begins at index at of s.
+func wordStart(s string, at int) bool {
+	if at == 0 || isSeparator(s[at-1]) {
+		return true
+	}
+	upper := func(b byte) bool { return 'A' <= b && b <= 'Z' }
+	digit := func(b byte) bool { return '0' <= b && b <= '9' }
+	return upper(s[at]) && !upper(s[at-1]) || digit(s[at]) != digit(s[at-1])
+}
+
+// scattered looks for the characters of the query one after the other and prefers
+// few gaps and the beginnings of words. s is in the case it is written in if that
+// has the length of low.
+func (f *fuzzy) scattered(s, low string) (bonus int, ok bool) {
+	text := f.text
+	end, k := 0, 0
+	for ; end < len(low) && k < len(text); end++ {
+		if low[end] == text[k] {
+			k++
+		}
+	}
+	if k < len(text) {
+		return 0, false
+	}
+	runs, words, last := 0, 0, end
+	at := end
+	for k = len(text) - 1; k >= 0; k-- { // back from there, to find the shortest stretch
+		for at--; low[at] != text[k]; at-- {
+		}
+		if at != last-1 {
+			runs++
+		}
+		last = at
+		if len(s) == len(low) && wordStart(s, at) {
+			words++
+		}
+	}
+	gaps := end - at - len(text)
+	bonus = 500*words/len(text) + 300*(len(text)-runs)/len(text) - min(gaps, 100)
+	return max(bonus, 0), true
+}

@@ -1,0 +1,317 @@
+package undo_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/burin-dev/burin/internal/platform/undo"
+)
+
+// tree is a folder under a journal.
+type tree struct {
+	dir, state string
+	root       *os.Root
+	j          *undo.Journal
+}
+
+type fataler interface {
+	Helper()
+	Fatalf(string, ...any)
+}
+
+func newTree(t fataler, dir, state string) *tree {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	j, err := undo.Open(root, state)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return &tree{dir: dir, state: state, root: root, j: j}
+}
+
+func (r *tree) close() {
+	r.j.Close()
+	r.root.Close()
+}
+
+// sh runs a script in the tree.
+func (r *tree) sh(t fataler, script string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Dir = r.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+}
+
+// agent runs a script under watch, in a turn of its own.
+func (r *tree) agent(t fataler, turn, script string) []string {
+	t.Helper()
+	r.j.BeginTurn(turn, script)
+	changed, err := r.j.Watch(context.Background(), func() error { r.sh(t, script); return nil })
+	if err != nil {
+		t.Fatalf("watch: %v", err)
+	}
+	return changed
+}
+
+// snapshot is every path with what it is.
+func (r *tree) snapshot(t fataler) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(r.dir, path)
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.Name() == ".git":
+			return filepath.SkipDir
+		case name == ".":
+		case info.Mode()&fs.ModeSymlink != 0:
+			to, _ := os.Readlink(path)
+			all[name] = "-> " + to
+		case d.IsDir():
+			all[name] = "dir " + info.Mode().Perm().String()
+		default:
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			all[name] = info.Mode().Perm().String() + " " + string(data)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return all
+}
+
+const setUp = `mkdir -p src/deep empty; echo a >src/a; echo b >src/deep/b; echo c >c; chmod 755 c; ln -s src/a link; printf '\000\001' >bin`
+
+// Whatever a command does is undone, and done again by a second undo.
+func TestUndoOfCommands(t *testing.T) {
+	for _, script := range []string{
+		"echo changed >src/a", "echo more >>c", "rm c", "rm -r src", "rm -rf src c empty link bin", "mv src lib", "mv c src/a",
+		"cp -r src copy", "chmod 600 c src/deep/b", "chmod 700 src", "ln -sf c link", "rm link; echo file >link", "rm c; mkdir c; echo x >c/y",
+		"rm -r src; echo src >src", "mkdir -p x/y/z", "rmdir empty", "sed -i s/a/z/ src/a", "for i in 1 2 3; do echo $i >gen$i; done",
+		"cp c tmp && mv tmp c", "truncate -s 0 bin", "ln c hard; echo both >hard", "mv src t; mv c src; mv t c", "true", "touch c",
+	} {
+		t.Run(script, func(t *testing.T) {
+			r := newTree(t, t.TempDir(), t.TempDir())
+			defer r.close()
+			r.sh(t, setUp)
+			before := r.snapshot(t)
+			changed := r.agent(t, "1", script)
+			after := r.snapshot(t)
+			if cmp.Equal(before, after) != (len(changed) == 0) {
+				t.Errorf("it changed %v", changed)
+			}
+			if len(changed) == 0 {
+				return
+			}
+			for i, want := range []map[string]string{before, after, before} {
+				u, err := r.j.Undo(context.Background(), "1")
+				if err != nil || len(u.Kept) > 0 {
+					t.Fatalf("undo %d: kept %v, %v", i+1, u, err)
+				}
+				if diff := cmp.Diff(want, r.snapshot(t)); diff != "" {
+					t.Fatalf("after undo %d: %s", i+1, diff)
+				}
+			}
+		})
+	}
+}
+
+// A journal that is opened again knows all turns, also after a torn line.
+func TestReopen(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	r := newTree(t, dir, state)
+	r.sh(t, setUp)
+	before := r.snapshot(t)
+	r.agent(t, "1", "rm -r src; echo new >c")
+	r.close()
+	f, err := os.OpenFile(filepath.Join(state, "journal.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(`{"turn":"2","chan`); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	r = newTree(t, dir, state)
+	defer r.close()
+	r.agent(t, "3", "echo three >three")
+	if turns := r.j.Turns(); len(turns) != 2 || turns[0].ID != "1" || turns[1].ID != "3" {
+		t.Errorf("turns %+v", turns)
+	}
+	for _, turn := range []string{"3", "1"} {
+		if u, err := r.j.Undo(context.Background(), turn); err != nil || len(u.Kept) > 0 {
+			t.Fatalf("undo %s: %+v, %v", turn, u, err)
+		}
+	}
+	if diff := cmp.Diff(before, r.snapshot(t)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What others changed since is left alone and named.
+func TestUndoKeepsOthersWork(t *testing.T) {
+	r := newTree(t, t.TempDir(), t.TempDir())
+	defer r.close()
+	r.sh(t, setUp)
+	r.agent(t, "1", "echo agent >c; echo agent >src/a; rm bin; mkdir d; echo x >d/x")
+	r.sh(t, "echo user >c; echo user >bin; echo user >d/y")
+	r.agent(t, "2", "echo again >src/a")
+	u, err := r.j.Undo(context.Background(), "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"c": "changed since by someone else", "bin": "changed since by someone else", "src/a": "changed by a later turn: undo that first"}
+	got := map[string]string{}
+	for _, k := range u.Kept {
+		if k.Path == "d" { // it has the user's file in it
+			continue
+		}
+		got[k.Path] = k.Reason
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	now := r.snapshot(t)
+	if now["c"] != "-rwxr-xr-x user\n" || now["d/y"] == "" || now["d/x"] != "" {
+		t.Errorf("the tree is %v", now)
+	}
+	if _, err := r.j.Undo(context.Background(), "9"); err == nil || !strings.Contains(err.Error(), `no turn "9"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Damaged contents are not restored.
+func TestDamagedStore(t *testing.T) {
+	r := newTree(t, t.TempDir(), t.TempDir())
+	defer r.close()
+	r.sh(t, "echo precious >a; echo other >b")
+	r.agent(t, "1", "rm a b")
+	objects, err := filepath.Glob(filepath.Join(r.state, "objects", "*", "*"))
+	if err != nil || len(objects) != 2 {
+		t.Fatalf("objects %v, %v", objects, err)
+	}
+	for _, o := range objects {
+		if data, _ := os.ReadFile(o); string(data) == "precious\n" {
+			if err := os.WriteFile(o, []byte("rotten\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	u, err := r.j.Undo(context.Background(), "1")
+	if err != nil || len(u.Kept) != 1 || !strings.Contains(u.Kept[0].Reason, "damaged") || !slices.Equal(u.Restored, []string{"b"}) {
+		t.Errorf("undo %+v, %v", u, err)
+	}
+}
+
+// The journal holds: the agent's changes are undone exactly, the user's stay.
+func TestUndoProperty(t *testing.T) {
+	base, n := t.TempDir(), 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		dir, state := filepath.Join(base, fmt.Sprint(n), "tree"), filepath.Join(base, fmt.Sprint(n), "state")
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		r := newTree(t, dir, state)
+		defer r.close()
+		r.sh(t, setUp)
+		name := rapid.SampledFrom([]string{"c", "src/a", "src/deep/b", "new", "src/new", "src", "lib", "src/deep", "link"})
+		act := func(who string, i int) string {
+			a, b := name.Draw(t, "a"), name.Draw(t, "b")
+			return rapid.SampledFrom([]string{
+				fmt.Sprintf("echo %s%d >%s", who, i, a), fmt.Sprintf("rm -rf %s", a), fmt.Sprintf("mv %s %s", a, b), fmt.Sprintf("mkdir -p %s", a),
+				fmt.Sprintf("chmod 700 %s", a), fmt.Sprintf("ln -sfn %s %s", b, a), fmt.Sprintf("cp -r %s %s", a, b), fmt.Sprintf("echo %d >>%s", i, a),
+			}).Draw(t, "act") + " 2>/dev/null; true"
+		}
+		before := r.snapshot(t)
+		turns := rapid.IntRange(1, 4).Draw(t, "turns")
+		for i := range turns {
+			r.agent(t, fmt.Sprint(i), act("agent", i))
+		}
+		after := r.snapshot(t)
+		undoAll := func(backwards bool) {
+			for i := range turns {
+				if backwards {
+					i = turns - 1 - i
+				}
+				// A turn that changed nothing has nothing to undo.
+				if u, err := r.j.Undo(context.Background(), fmt.Sprint(i)); err == nil && len(u.Kept) > 0 {
+					t.Fatalf("undo %d kept %+v", i, u.Kept)
+				}
+			}
+		}
+		undoAll(true)
+		if diff := cmp.Diff(before, r.snapshot(t)); diff != "" {
+			t.Fatalf("after undo: %s", diff)
+		}
+		undoAll(false)
+		if diff := cmp.Diff(after, r.snapshot(t)); diff != "" {
+			t.Fatalf("after redo: %s", diff)
+		}
+		// The user writes; whatever is undone now, their files stay.
+		r.sh(t, "echo user >mine; (echo user >c) 2>/dev/null; true")
+		mine := r.snapshot(t)
+		for i := range turns {
+			_, _ = r.j.Undo(context.Background(), fmt.Sprint(turns-1-i))
+		}
+		now := r.snapshot(t)
+		for _, name := range []string{"mine", "c"} {
+			if strings.HasSuffix(mine[name], " user\n") && now[name] != mine[name] {
+				t.Fatalf("the user's %s was %q and is %q", name, mine[name], now[name])
+			}
+		}
+	})
+}
+
+func BenchmarkWatch(b *testing.B) {
+	for _, files := range []int{100, 10_000} {
+		b.Run(fmt.Sprint(files, " files"), func(b *testing.B) {
+			dir := b.TempDir()
+			for i := range files {
+				sub := filepath.Join(dir, fmt.Sprint(i/100))
+				if err := os.MkdirAll(sub, 0o755); err != nil {
+					b.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(sub, fmt.Sprint(i)), []byte(strings.Repeat("x", 500)), 0o644); err != nil {
+					b.Fatal(err)
+				}
+			}
+			r := newTree(b, dir, b.TempDir())
+			defer r.close()
+			if err := r.j.Prepare(context.Background()); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := r.j.Watch(context.Background(), func() error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,246 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/burin-dev/burin/internal/platform/undo"
+	"github.com/burin-dev/burin/internal/platform/undo/rootfile"
+)
+
+// Change is what shall become of one file.
+type Change struct {
+	Path   string
+	From   string      // of a file that moves: where it was
+	Before []byte      // what it, or From, must hold now; nil: it must not exist
+	After  []byte      // nil removes it
+	Mode   fs.FileMode // of a new file; 0 is 0o644
+}
+
+// StaleError is a file that changed under an edit.
+type StaleError struct{ Path string }
+
+func (e *StaleError) Error() string { return e.Path + " has changed since it was read: read it again" }
+
+// Commit makes all changes or none, under the turn that is open. A file that
+// does not hold Before is a *StaleError. The model has then seen what was
+// written. ctx is looked at before the first change only. A failure half way puts
+// back what was done; if that fails too, the error says which files are affected.
+func (w *Workspace) Commit(ctx context.Context, changes []Change) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := distinct(changes); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if err := w.holds(c); err != nil {
+			return err
+		}
+	}
+	paths := w.touched(changes)
+	before, err := w.states(paths)
+	if err != nil {
+		return err
+	}
+	b := &batch{w: w}
+	for _, c := range changes {
+		if err := b.apply(c); err != nil {
+			return errors.Join(err, b.rollBack())
+		}
+	}
+	for _, c := range changes {
+		if c.From != "" {
+			w.seen.forget(c.From)
+		}
+		if c.After == nil {
+			w.seen.forget(c.Path)
+		} else {
+			w.seen.saw(c.Path, c.After)
+		}
+	}
+	return w.record(paths, before)
+}
+
+// holds checks what a change is based on.
+func (w *Workspace) holds(c Change) error {
+	at := c.Path
+	if c.From != "" {
+		at = c.From
+		if _, err := w.files.Lstat(c.Path); err == nil && c.From != c.Path {
+			return fmt.Errorf("%s exists already", c.Path)
+		}
+	}
+	now, _, err := w.files.read(at)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if c.Before == nil && c.From == "" {
+			return nil
+		}
+		return &StaleError{Path: at}
+	case err != nil:
+		return err
+	case c.Before == nil || !bytes.Equal(now, c.Before):
+		return &StaleError{Path: at}
+	}
+	return nil
+}
+
+// distinct checks that no file is in two changes: the second would be based on
+// what the first replaces.
+func distinct(changes []Change) error {
+	seen := map[string]bool{}
+	for _, c := range changes {
+		for _, p := range []string{c.Path, c.From} {
+			if p == "" || p == c.From && c.From == c.Path && seen[p] {
+				continue
+			}
+			if seen[p] {
+				return fmt.Errorf("%s is in more than one change", p)
+			}
+			seen[p] = true
+		}
+	}
+	return nil
+}
+
+// touched are all paths that changes concern, also through links, and the folders
+// they may make.
+func (w *Workspace) touched(changes []Change) []string {
+	var all []string
+	add := func(p string) {
+		for ; p != "." && p != "/" && !slices.Contains(all, p); p = path.Dir(p) {
+			all = append(all, p)
+		}
+	}
+	for _, c := range changes {
+		add(c.Path)
+		if f, rel, err := w.files.find("write", c.Path); err == nil {
+			if to, err := f.target(rel); err == nil && to != rel && f == w.files.main {
+				add(filepath.ToSlash(to))
+			}
+		}
+		if c.From != "" {
+			add(c.From)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// states looks at paths of the main folder, for the journal.
+func (w *Workspace) states(paths []string) (map[string]undo.State, error) {
+	if w.journal == nil {
+		return nil, nil
+	}
+	all := map[string]undo.State{}
+	for _, p := range paths {
+		if path.IsAbs(p) || filepath.IsAbs(p) {
+			continue // of an additional folder, which has no journal
+		}
+		s, err := w.journal.StateOf(p)
+		if err != nil {
+			return nil, err
+		}
+		all[p] = s
+	}
+	return all, nil
+}
+
+// record puts into the journal what became of paths.
+func (w *Workspace) record(paths []string, before map[string]undo.State) error {
+	if w.journal == nil {
+		return nil
+	}
+	after, err := w.states(paths)
+	if err != nil {
+		return err
+	}
+	var changes []undo.Change
+	for _, p := range paths {
+		if was, ok := before[p]; ok && was != after[p] {
+			changes = append(changes, undo.Change{Path: p, Before: was, After: after[p]})
+		}
+	}
+	return w.journal.Record(changes)
+}
+
+// batch is a commit under way, with the way back.
+type batch struct {
+	w    *Workspace
+	back []func() error
+}
+
+func (b *batch) apply(c Change) error {
+	files := b.w.files
+	mode := c.Mode
+	if mode == 0 {
+		mode = 0o644
+	}
+	if c.From != "" && c.From != c.Path {
+		if err := b.mkdir(path.Dir(c.Path)); err != nil {
+			return err
+		}
+		if err := files.Rename(c.From, c.Path); err != nil {
+			return err
+		}
+		b.back = append(b.back, func() error { return files.Rename(c.Path, c.From) })
+	}
+	switch {
+	case c.After == nil && c.Before == nil:
+		return nil
+	case c.After == nil:
+		info, err := files.Stat(c.Path)
+		if err != nil {
+			return err
+		}
+		if err := files.Remove(c.Path); err != nil {
+			return err
+		}
+		b.back = append(b.back, func() error { return files.WriteFile(c.Path, c.Before, info.Mode().Perm()) })
+		return nil
+	case c.Before != nil && bytes.Equal(c.Before, c.After):
+		return nil
+	}
+	if err := b.mkdir(path.Dir(c.Path)); err != nil {
+		return err
+	}
+	if err := files.WriteFile(c.Path, c.After, mode); err != nil {
+		return err
+	}
+	b.back = append(b.back, func() error {
+		if c.Before == nil {
+			return files.Remove(c.Path)
+		}
+		return files.WriteFile(c.Path, c.Before, mode)
+	})
+	return nil
+}
+
+func (b *batch) mkdir(dir string) error {
+	f, rel, err := b.w.files.writable("mkdir", dir)
+	if err != nil {
+		return err
+	}
+	made, err := rootfile.MkdirAll(f.Root, rel, 0o755)
+	for _, m := range made {
+		b.back = append(b.back, func() error { return f.Root.Remove(m) })
+	}
+	return err
+}
+
+func (b *batch) rollBack() error {
+	var all error
+	for _, f := range slices.Backward(b.back) {
+		if err := f(); err != nil {
+			all = errors.Join(all, fmt.Errorf("and it could not be put back: %w", err))
+		}
+	}
+	return all
+}

@@ -1,0 +1,351 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/burin-dev/burin/internal/platform/undo/rootfile"
+)
+
+// Files is a rooted file system that can be written. Names are slash-separated
+// and relative to the root ("." is the root), or absolute within one of the
+// additional folders of a [Workspace]. No name, link or race leads out of it.
+// Reading never blocks on a pipe or a device. Errors are *fs.PathError. It is
+// safe for concurrent use.
+type Files interface {
+	fs.ReadDirFS
+	fs.ReadFileFS
+	fs.StatFS
+	Lstat(name string) (fs.FileInfo, error)
+	ReadLink(name string) (string, error)
+	// WriteFile replaces the file at once, or not at all, and makes missing
+	// folders. An existing file keeps its mode and, if it is a link that stays
+	// inside, remains one.
+	WriteFile(name string, data []byte, perm fs.FileMode) error
+	MkdirAll(name string, perm fs.FileMode) error
+	Remove(name string) error
+	RemoveAll(name string) error
+	Rename(from, to string) error
+	Chmod(name string, mode fs.FileMode) error
+}
+
+// MaxFile is the largest file that is read as a whole.
+const MaxFile = 64 << 20
+
+// maxName is the longest name in bytes.
+const maxName = 4096
+
+// folder is a root with what may be done in it.
+type folder struct {
+	*os.Root
+	dir      string // absolute, without links
+	writable bool
+}
+
+// rooted are the files of a workspace.
+type rooted struct {
+	main  *folder
+	extra []*folder
+}
+
+var _ Files = (*rooted)(nil)
+
+func openRoots(dir string, o Options) (*rooted, error) {
+	r := &rooted{}
+	main, err := openFolder(dir, !o.ReadOnly)
+	if err != nil {
+		return nil, fmt.Errorf("open the workspace: %w", err)
+	}
+	r.main = main
+	for _, e := range o.Extra {
+		f, err := openFolder(e.Dir, e.Writable && !o.ReadOnly)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("add a folder: %w", err), r.close())
+		}
+		r.extra = append(r.extra, f)
+	}
+	return r, nil
+}
+
+func openFolder(dir string, writable bool) (*folder, error) {
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, err
+	}
+	return &folder{Root: root, dir: abs, writable: writable}, nil
+}
+
+func (r *rooted) close() error {
+	err := r.main.Close()
+	for _, f := range r.extra {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// Dir is the root's absolute path.
+func (r *rooted) Dir() string { return r.main.dir }
+
+// find gives the folder that a name is in, and the name within it, as the system
+// writes it.
+func (r *rooted) find(op, name string) (*folder, string, error) {
+	if len(name) > maxName { // each folder of it would cost
+		return nil, "", &fs.PathError{Op: op, Path: name[:40] + "…", Err: errors.New("the name is too long")}
+	}
+	if !path.IsAbs(name) && !filepath.IsAbs(name) {
+		if !fs.ValidPath(name) {
+			return nil, "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+		}
+		return r.main, filepath.FromSlash(name), nil
+	}
+	for _, f := range r.extra {
+		if rel, ok := inside(f.dir, filepath.FromSlash(name)); ok {
+			return f, rel, nil
+		}
+	}
+	return nil, "", &fs.PathError{Op: op, Path: name, Err: errors.New("outside the workspace")}
+}
+
+// inside gives an absolute path's name within dir. A prefix is no boundary:
+// /ws-evil is not in /ws.
+func inside(dir, path string) (string, bool) {
+	rel, err := filepath.Rel(dir, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	return rel, true
+}
+
+// writable is find for what changes something.
+func (r *rooted) writable(op, name string) (*folder, string, error) {
+	f, rel, err := r.find(op, name)
+	if err == nil && !f.writable {
+		return nil, "", &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%w: it is open for reading only", fs.ErrPermission)}
+	}
+	return f, rel, err
+}
+
+func (r *rooted) Open(name string) (fs.File, error) {
+	f, rel, err := r.find("open", name)
+	if err != nil {
+		return nil, err
+	}
+	file, err := rootfile.Open(f.Root, rel)
+	if err != nil {
+		return nil, err // a nil *os.File in an interface would not be nil
+	}
+	return file, nil
+}
+
+// read reads a whole file.
+func (r *rooted) read(name string) ([]byte, fs.FileInfo, error) {
+	f, rel, err := r.find("read", name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return rootfile.Read(f.Root, rel, MaxFile)
+}
+
+func (r *rooted) ReadFile(name string) ([]byte, error) {
+	data, _, err := r.read(name)
+	return data, err
+}
+
+func (r *rooted) ReadDir(name string) ([]fs.DirEntry, error) {
+	f, rel, err := r.find("open", name)
+	if err != nil {
+		return nil, err
+	}
+	return fs.ReadDir(f.FS(), filepath.ToSlash(rel))
+}
+
+func (r *rooted) Stat(name string) (fs.FileInfo, error) {
+	f, rel, err := r.find("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	return f.Root.Stat(rel)
+}
+
+func (r *rooted) Lstat(name string) (fs.FileInfo, error) {
+	f, rel, err := r.find("lstat", name)
+	if err != nil {
+		return nil, err
+	}
+	return f.Root.Lstat(rel)
+}
+
+func (r *rooted) ReadLink(name string) (string, error) {
+	f, rel, err := r.find("readlink", name)
+	if err != nil {
+		return "", err
+	}
+	return f.Root.Readlink(rel)
+}
+
+func (r *rooted) WriteFile(name string, data []byte, perm fs.FileMode) error {
+	f, rel, err := r.writable("write", name)
+	if err != nil {
+		return err
+	}
+	if rel, err = f.target(rel); err != nil {
+		return err
+	}
+	if _, err := rootfile.MkdirAll(f.Root, filepath.Dir(rel), 0o755); err != nil {
+		return err
+	}
+	return rootfile.Write(f.Root, rel, data, perm)
+}
+
+// maxLinks is how many links in a row are followed.
+const maxLinks = 32
+
+// target follows a name that is a link to the file it stands for, which need not
+// exist. A link that leads out of the folder is an error of the root.
+func (f *folder) target(rel string) (string, error) {
+	for range maxLinks {
+		info, err := f.Root.Lstat(rel)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			return rel, nil //nolint:nilerr // what is wrong with it, writing will tell
+		}
+		to, err := f.Root.Readlink(rel)
+		if err != nil {
+			return "", err
+		}
+		if filepath.IsAbs(to) {
+			within, ok := inside(f.dir, filepath.Clean(to))
+			if !ok {
+				return "", &fs.PathError{Op: "write", Path: rel, Err: errors.New("the link leads out of the workspace")}
+			}
+			rel = within
+			continue
+		}
+		if rel = filepath.Join(filepath.Dir(rel), to); !filepath.IsLocal(rel) {
+			return "", &fs.PathError{Op: "write", Path: rel, Err: errors.New("the link leads out of the workspace")}
+		}
+	}
+	return "", &fs.PathError{Op: "write", Path: rel, Err: errors.New("too many links")}
+}
+
+func (r *rooted) MkdirAll(name string, perm fs.FileMode) error {
+	f, rel, err := r.writable("mkdir", name)
+	if err != nil {
+		return err
+	}
+	_, err = rootfile.MkdirAll(f.Root, rel, perm)
+	return err
+}
+
+func (r *rooted) Remove(name string) error {
+	f, rel, err := r.writable("remove", name)
+	if err != nil {
+		return err
+	}
+	return f.Root.Remove(rel)
+}
+
+func (r *rooted) RemoveAll(name string) error {
+	f, rel, err := r.writable("remove", name)
+	if err != nil {
+		return err
+	}
+	if rel == "." {
+		return &fs.PathError{Op: "remove", Path: name, Err: errors.New("it is the workspace itself")}
+	}
+	return f.Root.RemoveAll(rel)
+}
+
+func (r *rooted) Rename(from, to string) error {
+	a, relA, err := r.writable("rename", from)
+	if err != nil {
+		return err
+	}
+	b, relB, err := r.writable("rename", to)
+	if err != nil {
+		return err
+	}
+	if a != b {
+		return &fs.PathError{Op: "rename", Path: to, Err: errors.New("it is in another folder than " + from)}
+	}
+	return a.Root.Rename(relA, relB)
+}
+
+func (r *rooted) Chmod(name string, mode fs.FileMode) error {
+	f, rel, err := r.writable("chmod", name)
+	if err != nil {
+		return err
+	}
+	return f.Root.Chmod(rel, mode)
+}
+
+// OutsideError is a path that the workspace does not reach.
+type OutsideError struct{ Path, Root string }
+
+func (e *OutsideError) Error() string {
+	return fmt.Sprintf("%s is outside the workspace %s", e.Path, e.Root)
+}
+
+// Resolve gives the name of what a model or person wrote as a path: relative,
+// absolute inside the root or an additional folder, with "~" for the home folder.
+// What lies outside is an *OutsideError. The file need not exist; of a path that
+// does not, one that differs only in how its letters are composed is taken.
+func (w *Workspace) Resolve(written string) (string, error) {
+	if written == "" || strings.ContainsRune(written, 0) {
+		return "", &fs.PathError{Op: "resolve", Path: written, Err: errors.New("it is no path")}
+	}
+	p := filepath.FromSlash(written)
+	if rest, ok := strings.CutPrefix(p, "~"); ok && w.home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
+		p = filepath.Join(w.home, rest)
+	}
+	if !filepath.IsAbs(p) {
+		p = filepath.Join(w.dir, p)
+	}
+	name, err := w.name(filepath.Clean(p), written)
+	if err != nil {
+		return "", err
+	}
+	return w.asSpelled(name), nil
+}
+
+// name gives an absolute path its name. A path that names the root by another way,
+// through a link above it, is the same place.
+func (w *Workspace) name(abs, written string) (string, error) {
+	candidates := []string{abs}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		candidates = append(candidates, real)
+	}
+	if real, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+		candidates = append(candidates, filepath.Join(real, filepath.Base(abs)))
+	}
+	for _, p := range candidates {
+		if rel, ok := inside(w.dir, p); ok {
+			return filepath.ToSlash(rel), nil
+		}
+		for _, f := range w.files.extra {
+			if _, ok := inside(f.dir, p); ok {
+				return filepath.ToSlash(p), nil
+			}
+		}
+	}
+	return "", &OutsideError{Path: written, Root: w.dir}
+}
+
+// Real gives the absolute path behind a name.
+func (w *Workspace) Real(name string) string {
+	if path.IsAbs(name) || filepath.IsAbs(name) {
+		return filepath.FromSlash(name)
+	}
+	return filepath.Join(w.dir, filepath.FromSlash(name))
+}

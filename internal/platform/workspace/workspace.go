@@ -1,0 +1,256 @@
+// Package workspace is the ground that tools act on: a folder, with what burin
+// knows of it.
+//
+// [Workspace.Files] is a rooted file system. Names are relative to the root, and
+// nothing leads out of it: not "..", not an absolute path, not a symbolic link,
+// also not one that is put there meanwhile. Additional folders have absolute
+// names. [Workspace.Resolve] makes a name of what a model or a person wrote.
+//
+// The workspace remembers what the model has seen of a file ([Workspace.Read],
+// [Workspace.Changed]) and makes changes all or none ([Workspace.Commit]), each
+// only if the file still holds what the change is based on. What changed is in
+// the journal of package undo, by turns.
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/burin-dev/burin/internal/platform/undo"
+)
+
+// Options of a workspace.
+type Options struct {
+	Extra    []Extra // additional folders that tools may use
+	ReadOnly bool    // every write fails with fs.ErrPermission
+	StateDir string  // where undo journals live, outside the workspace; empty: no undo
+}
+
+// Extra is an additional folder.
+type Extra struct {
+	Dir      string
+	Writable bool
+}
+
+// Workspace is a directory with what burin knows of it. It is safe for
+// concurrent use.
+type Workspace struct {
+	dir     string
+	home    string
+	files   *rooted
+	seen    *memory
+	journal *undo.Journal // nil: no undo
+}
+
+// Open opens the directory dir.
+func Open(dir string, o Options) (*Workspace, error) {
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the workspace: %w", err)
+	}
+	files, err := openRoots(abs, o)
+	if err != nil {
+		return nil, err
+	}
+	w := &Workspace{dir: abs, files: files, seen: newMemory()}
+	w.home, _ = os.UserHomeDir() // without one "~" is an ordinary name
+	if o.StateDir != "" {
+		sum := sha256.Sum256([]byte(abs))
+		id := filepath.Base(abs) + "-" + hex.EncodeToString(sum[:6])
+		if w.journal, err = undo.Open(files.main.Root, filepath.Join(o.StateDir, id)); err != nil {
+			return nil, errors.Join(err, files.close())
+		}
+	}
+	return w, nil
+}
+
+// Close ends it. Nothing of the journal is lost.
+func (w *Workspace) Close() error {
+	var err error
+	if w.journal != nil {
+		err = w.journal.Close()
+	}
+	return errors.Join(err, w.files.close())
+}
+
+// Dir is the root, absolute and without links.
+func (w *Workspace) Dir() string { return w.dir }
+
+// Files are the files. The value also has Dir() string, for searches.
+func (w *Workspace) Files() Files { return w.files }
+
+// File is what was read.
+type File struct {
+	Name    string
+	Data    []byte
+	Mode    fs.FileMode
+	ModTime time.Time
+}
+
+// Read reads a file and remembers that the model has seen it like this. A file of
+// more than 64 MB is an error: parts of it can be read through Files.
+func (w *Workspace) Read(name string) (*File, error) {
+	data, info, err := w.files.read(name)
+	if err != nil {
+		return nil, err
+	}
+	w.seen.saw(name, data)
+	return &File{Name: name, Data: data, Mode: info.Mode(), ModTime: info.ModTime()}, nil
+}
+
+// Freshness is what the model knows of a file.
+type Freshness string
+
+const (
+	Unseen Freshness = "unseen" // not read in this session
+	Fresh  Freshness = "fresh"  // as the model saw it
+	Stale  Freshness = "stale"  // changed since
+	Gone   Freshness = "gone"   // removed since
+)
+
+// Changed reports how the file differs from what the model last saw of it.
+func (w *Workspace) Changed(name string) Freshness {
+	hash, ok := w.seen.what(name)
+	if !ok {
+		return Unseen
+	}
+	data, _, err := w.files.read(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Gone
+	case err != nil || sha256.Sum256(data) != hash:
+		return Stale
+	}
+	return Fresh
+}
+
+// BeginTurn opens a turn of the journal: changes belong to it until the next begins.
+func (w *Workspace) BeginTurn(id, label string) error {
+	if w.journal != nil {
+		w.journal.BeginTurn(id, label)
+	}
+	return nil
+}
+
+// Prepare looks at the whole tree once, so that the first Watch has less to do.
+func (w *Workspace) Prepare(ctx context.Context) error {
+	if w.journal == nil {
+		return nil
+	}
+	return w.journal.Prepare(ctx)
+}
+
+// Watch runs f, which may change files in ways that nobody declared (a shell
+// command), and records in the journal what it changed. Changes that others make
+// to files meanwhile cannot be told apart. Watches run one after the other.
+// Additional folders are not watched.
+func (w *Workspace) Watch(ctx context.Context, f func() error) (changed []string, err error) {
+	if w.journal == nil {
+		return nil, f()
+	}
+	return w.journal.Watch(ctx, f)
+}
+
+// Turn is a turn of the journal.
+type Turn struct {
+	ID     string
+	Label  string
+	Time   time.Time
+	Paths  []string // changed, sorted
+	Undone bool
+}
+
+// Turns are the turns that changed something, newest first.
+func (w *Workspace) Turns() ([]Turn, error) {
+	if w.journal == nil {
+		return nil, nil
+	}
+	var all []Turn
+	for _, t := range slices.Backward(w.journal.Turns()) {
+		one := Turn{ID: t.ID, Label: t.Label, Time: t.Time, Undone: t.Undone}
+		for _, c := range t.Changes {
+			one.Paths = append(one.Paths, c.Path)
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// Undone is what an undo did.
+type Undone = undo.Undone
+
+// Kept is a file that an undo left alone.
+type Kept = undo.Kept
+
+// Undo restores what the turn changed. Files that someone changed since are left
+// as they are and reported. Undoing an undone turn brings its changes back.
+func (w *Workspace) Undo(ctx context.Context, turn string) (*Undone, error) {
+	if w.journal == nil {
+		return nil, errors.New("this workspace has no undo journal")
+	}
+	return w.journal.Undo(ctx, turn)
+}
+
+// Overview shows the top of the tree, folders with what is in them, at most so
+// many entries: what a newcomer would see first. Hidden entries are left out.
+func (w *Workspace) Overview(most int) (string, error) {
+	entries, err := w.files.ReadDir(".")
+	if err != nil {
+		return "", fmt.Errorf("list the workspace: %w", err)
+	}
+	var b strings.Builder
+	shown := 0
+	for i, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if shown == most {
+			fmt.Fprintf(&b, "… %d more\n", len(entries)-i)
+			break
+		}
+		shown++
+		if !e.IsDir() {
+			b.WriteString(e.Name() + "\n")
+			continue
+		}
+		b.WriteString(e.Name() + "/" + w.within(e.Name()) + "\n")
+	}
+	return b.String(), nil
+}
+
+// within names what is in a folder, on one line.
+func (w *Workspace) within(dir string) string {
+	const most = 8
+	entries, err := w.files.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		if name := e.Name(); !strings.HasPrefix(name, ".") {
+			if e.IsDir() {
+				name += "/"
+			}
+			names = append(names, name)
+		}
+	}
+	if n := len(names); n > most {
+		names = append(names[:most], fmt.Sprintf("… %d more", n-most))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "  " + strings.Join(names, " ")
+}
