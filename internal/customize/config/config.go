@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -42,6 +43,29 @@ type Config struct {
 		FirstEventTimeoutMS int `yaml:"firstEventTimeoutMs"`
 		IdleTimeoutMS       int `yaml:"idleTimeoutMs"`
 	} `yaml:"stream"`
+	// Approval is what runs without a question: plan, ask, auto-edit or full.
+	Approval string `yaml:"approval"`
+	// Permissions are rules for calls, such as bash(go test:*).
+	Permissions struct {
+		Allow []string `yaml:"allow"`
+		Deny  []string `yaml:"deny"`
+	} `yaml:"permissions"`
+	// Sandbox confines commands.
+	Sandbox struct {
+		Mode     string   `yaml:"mode"`     // read-only, workspace-write, full
+		Hosts    []string `yaml:"hosts"`    // that commands may reach
+		Writable []string `yaml:"writable"` // more folders that they may write
+	} `yaml:"sandbox"`
+	// Edit chooses the language of edits: replace, patch, hashline or whole.
+	Edit struct {
+		Mode string `yaml:"mode"`
+	} `yaml:"edit"`
+	// ShellPath is the shell that runs commands, or "builtin".
+	ShellPath string `yaml:"shellPath"`
+	// SearXNG is a server that web_search may ask.
+	SearXNG struct {
+		Endpoint string `yaml:"endpoint"`
+	} `yaml:"searxng"`
 	// OAuth adds logins, by provider id, for vendors that gave the user a client
 	// of their own.
 	OAuth map[string]oauth.Provider `yaml:"oauth"`
@@ -67,6 +91,18 @@ func Load(dir string) (*Config, error) {
 	if c.DefaultThinkingLevel != "" {
 		if _, err := llm.ParseLevel(string(c.DefaultThinkingLevel)); err != nil {
 			return nil, fmt.Errorf("%s:%s %w", path, place(data, "$.defaultThinkingLevel"), err)
+		}
+	}
+	for _, word := range []struct {
+		path, value string
+		allowed     []string
+	}{
+		{"$.approval", c.Approval, []string{"plan", "ask", "auto-edit", "full"}},
+		{"$.sandbox.mode", c.Sandbox.Mode, []string{"read-only", "workspace-write", "full"}},
+		{"$.edit.mode", c.Edit.Mode, []string{"replace", "patch", "hashline", "whole"}},
+	} {
+		if word.value != "" && !slices.Contains(word.allowed, word.value) {
+			return nil, fmt.Errorf("%s:%s %q is none of %s", path, place(data, word.path), word.value, strings.Join(word.allowed, ", "))
 		}
 	}
 	for id, p := range c.OAuth {

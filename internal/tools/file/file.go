@@ -1,0 +1,95 @@
+// Package file holds the tools that look at files and change them: read, ls,
+// grep, find, write, edit and undo_edit.
+//
+// They act on a [workspace.Workspace] and reach nothing else. What they show is
+// bounded; what does not fit is said, with the way to get it. A file is only
+// overwritten as a whole if the model has seen what it holds now.
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/burin-dev/burin/internal/platform/document"
+	"github.com/burin-dev/burin/internal/platform/edit"
+	"github.com/burin-dev/burin/internal/platform/search"
+	"github.com/burin-dev/burin/internal/platform/workspace"
+	"github.com/burin-dev/burin/tool"
+)
+
+// Options of the tools.
+type Options struct {
+	Workspace *workspace.Workspace
+	Engine    edit.Engine // of the edit tool
+	Artifacts tool.Artifacts
+	Images    document.ImageLimits
+	Cache     *search.Cache // of the file listings that searches share; nil is none
+	// URLs reads the addresses of other parts of the program, by scheme:
+	// "skill" for skill://name. The text is shown like a file that cannot be
+	// edited. artifact:// is known without it.
+	URLs map[string]func(ctx context.Context, url string) (string, error)
+}
+
+// New makes the tools, in the order that models see them.
+func New(o Options) []*tool.Tool {
+	f := &files{Options: o, fs: o.Workspace.Files()}
+	return []*tool.Tool{f.read(), f.ls(), f.grep(), f.find(), f.edit(), f.write(), f.undoEdit()}
+}
+
+// files are the tools' common ground.
+type files struct {
+	Options
+	fs   workspace.Files
+	done history
+}
+
+// access is what a call does to a path. A path that cannot be resolved is named
+// as it was written: the call will fail with the reason.
+func (f *files) access(kind tool.AccessKind, paths ...string) []tool.Access {
+	var all []tool.Access
+	for _, p := range paths {
+		name, err := f.Workspace.Resolve(p)
+		if err != nil {
+			name = p
+		}
+		all = append(all, tool.Access{Kind: kind, Target: name})
+	}
+	return all
+}
+
+// orRoot is the path, or the root for an empty one. A lone slash means the root of
+// the workspace too: models write it for "everything".
+func orRoot(path string) string {
+	if path == "" || path == "/" {
+		return "."
+	}
+	return path
+}
+
+// missing explains that a path does not exist, with the closest ones that do.
+func (f *files) missing(ctx context.Context, path string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	query := path[strings.LastIndexByte(path, '/')+1:]
+	near, ferr := search.Find(ctx, f.fs, search.FindOptions{Query: query, Limit: 3, Dirs: true, Filter: search.Filter{Cache: f.Cache}})
+	if ferr != nil || len(near) == 0 {
+		return fmt.Errorf("%s does not exist", path)
+	}
+	var names []string
+	for _, n := range near {
+		names = append(names, n.Path)
+	}
+	return fmt.Errorf("%s does not exist; there is %s", path, strings.Join(names, ", "))
+}
+
+// plural is "1 file", "2 files".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,419 @@
+package file_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/burin-dev/burin/internal/platform/edit"
+	"github.com/burin-dev/burin/internal/platform/search"
+	"github.com/burin-dev/burin/internal/platform/workspace"
+	"github.com/burin-dev/burin/internal/tools/file"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// bench is a workspace with the tools that act on it.
+type bench struct {
+	*testing.T
+	dir   string
+	ws    *workspace.Workspace
+	tools map[string]*tool.Tool
+}
+
+func open(t *testing.T, engine string, files map[string]string) *bench {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{T: t, dir: dir, tools: map[string]*tool.Tool{}}
+	for name, text := range files {
+		b.put(name, text)
+	}
+	if b.ws, err = workspace.Open(dir, workspace.Options{StateDir: t.TempDir()}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.ws.Close() })
+	for _, one := range file.New(file.Options{
+		Workspace: b.ws, Engine: edit.Engines()[engine], Cache: search.NewCache(),
+		Artifacts: transcript.NewArtifacts(t.TempDir()),
+		URLs: map[string]func(context.Context, string) (string, error){
+			"skill": func(_ context.Context, url string) (string, error) { return "the skill of " + url + "\n", nil },
+		},
+	}) {
+		b.tools[one.Name] = one
+	}
+	return b
+}
+
+func (b *bench) put(name, text string) {
+	b.Helper()
+	path := filepath.Join(b.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) get(name string) string {
+	b.Helper()
+	data, err := os.ReadFile(filepath.Join(b.dir, filepath.FromSlash(name)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(data)
+}
+
+// call runs a tool as the loop does: arguments are checked against the schema first.
+func (b *bench) call(name string, args map[string]any) (string, error) {
+	b.Helper()
+	r, err := b.result(name, args)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for _, block := range r.Content {
+		if t, ok := block.(llm.Text); ok {
+			text.WriteString(t.Text)
+		}
+	}
+	return text.String(), nil
+}
+
+func (b *bench) result(name string, args map[string]any) (*tool.Result, error) {
+	b.Helper()
+	raw, err := json.Marshal(args)
+	if err != nil {
+		b.Fatal(err)
+	}
+	one := b.tools[name]
+	valid, err := one.Validate(llm.ToolCall{ID: "c", Name: name, Arguments: string(raw)})
+	if err != nil {
+		return nil, err
+	}
+	return one.Run(context.Background(), tool.Call{ID: "c", Name: name, Arguments: valid, Update: func(tool.Result) {}})
+}
+
+func (b *bench) want(name string, args map[string]any, want string) {
+	b.Helper()
+	got, err := b.call(name, args)
+	if err != nil || got != want {
+		b.Errorf("%s %v gave %q, %v; want %q", name, args, got, err, want)
+	}
+}
+
+func (b *bench) wantPart(name string, args map[string]any, parts ...string) {
+	b.Helper()
+	got, err := b.call(name, args)
+	for _, part := range parts {
+		if err != nil || !strings.Contains(got, part) {
+			b.Errorf("%s %v gave %q, %v; want %q in it", name, args, got, err, part)
+		}
+	}
+}
+
+func (b *bench) refused(name string, args map[string]any, part string) {
+	b.Helper()
+	if got, err := b.call(name, args); err == nil || !strings.Contains(err.Error(), part) {
+		b.Errorf("%s %v gave %q, %v; want an error with %q", name, args, got, err, part)
+	}
+}
+
+type args = map[string]any
+
+func TestReadText(t *testing.T) {
+	b := open(t, "replace", map[string]string{
+		"a.txt":         "one\r\ntwo\nthree\nfour\nfive",
+		"empty":         "",
+		"odd:1-2":       "a file with a name like lines\n",
+		"utf16.txt":     "\xff\xfeh\x00i\x00",
+		"bin":           "a\x00b",
+		"merge.go":      "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> topic\n",
+		"src/deep/x.go": "package x\n",
+	})
+	for path, want := range map[string]string{
+		"a.txt":              "1|one\n2|two\n3|three\n4|four\n5|five\n",
+		"a.txt:2-3":          "2|two\n3|three\n",
+		"a.txt:4-":           "4|four\n5|five\n",
+		"a.txt:L2+1":         "2|two\n",
+		"a.txt:4-5,1-2,2":    "1|one\n2|two\n3|three\n4|four\n5|five\n",
+		"a.txt:1,5-9":        "1|one\n2|two\n3|three\n4|four\n5|five\n",
+		"a.txt:1-1,5-9":      "1|one\n…\n5|five\n",
+		"a.txt:raw":          "one\ntwo\nthree\nfour\nfive\n",
+		"a.txt:3-3:raw":      "three\n",
+		"a.txt:9-12":         "[No such lines: there are 5; use :1 or :5.]",
+		"empty":              "[Empty.]",
+		"odd:1-2":            "1|a file with a name like lines\n",
+		"utf16.txt":          "1|hi\n",
+		"merge.go:conflicts": "1. lines 2-6: HEAD against topic\n[1 conflict. Read the lines, then edit them to what they should be, without the marks.]",
+		"skill://go:1":       "1|the skill of skill://go\n",
+		filepath.ToSlash(filepath.Join(b.dir, "a.txt")) + ":5": "5|five\n",
+	} {
+		b.want("read", args{"path": path}, want)
+	}
+	for path, want := range map[string]string{
+		"a.txt:0":           "lines count from 1",
+		"a.txt:3-2":         "M not before N",
+		"a.txt:3+0":         "at least 1",
+		"bin":               "binary file",
+		"x.go":              "x.go does not exist; there is src/deep/x.go",
+		"../secret":         "outside the workspace",
+		"/etc/passwd":       "outside the workspace",
+		"artifact://x":      "the id is a number",
+		"artifact://7":      "no artifact://7",
+		"https://a.example": "use fetch",
+	} {
+		b.refused("read", args{"path": path}, want)
+	}
+}
+
+func TestReadLimits(t *testing.T) {
+	b := open(t, "replace", map[string]string{
+		"many": strings.Repeat("line\n", 5000),
+		"long": strings.Repeat("x", 3000) + "\n" + strings.Repeat(strings.Repeat("y", 1000)+"\n", 100),
+	})
+	got, err := b.call("read", args{"path": "many"})
+	if err != nil || !strings.HasSuffix(got, "2000|line\n[2000 lines of 5000 shown; continue with :2001.]") {
+		t.Errorf("it ends with %q, %v", got[max(0, len(got)-80):], err)
+	}
+	got, err = b.call("read", args{"path": "long"})
+	if err != nil || len(got) > 53<<10 || !strings.Contains(got, "continue with :5") || !strings.Contains(got, "1 long line cut at 2000 bytes") {
+		t.Errorf("%d bytes, it ends with %q, %v", len(got), got[max(0, len(got)-200):], err)
+	}
+}
+
+func TestReadKinds(t *testing.T) {
+	b := open(t, "replace", map[string]string{
+		"nb.ipynb": `{"nbformat":4,"nbformat_minor":5,"metadata":{},"cells":[{"cell_type":"code","id":"a","metadata":{},"outputs":[],"execution_count":null,"source":["print(1)\n"]}]}`,
+	})
+	var pic bytes.Buffer
+	if err := png.Encode(&pic, image.NewGray(image.Rect(0, 0, 4, 3))); err != nil {
+		t.Fatal(err)
+	}
+	b.put("pic.dat", pic.String())
+	r, err := b.result("read", args{"path": "pic.dat"})
+	if err != nil || len(r.Content) != 2 || r.Content[0].(llm.Text).Text != "pic.dat: image/png, 4×3 pixels" || len(r.Content[1].(llm.Image).Data) == 0 {
+		t.Errorf("a picture gives %+v, %v", r, err)
+	}
+	var z bytes.Buffer
+	w := zip.NewWriter(&z)
+	f, err := w.Create("docs/a.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("inside\nmore\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.put("x/a.zip", z.String())
+	b.wantPart("read", args{"path": "x/a.zip"}, "docs/a.txt  12 B\n")
+	b.want("read", args{"path": "x/a.zip:docs/a.txt:2"}, "2|more\n")
+	b.refused("read", args{"path": "x/a.zip:docs/none"}, "docs/none")
+	b.wantPart("read", args{"path": "nb.ipynb"}, "|# %% [code] cell:0", "|print(1)")
+	b.wantPart("read", args{"path": "nb.ipynb:raw"}, `"nbformat":4`)
+
+	db, err := sql.Open("sqlite", filepath.Join(b.dir, "app.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`create table users(id integer primary key, name text); insert into users(name) values('ann'),('bob')`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.wantPart("read", args{"path": "app.db"}, "users")
+	b.wantPart("read", args{"path": "app.db:users:2"}, "bob")
+	b.wantPart("read", args{"path": "app.db?q=SELECT count(*) AS n FROM users"}, "2")
+	b.wantPart("write", args{"path": "app.db:users", "content": `{"name":"cid"}`}, "users")
+	b.wantPart("read", args{"path": "app.db:users:3"}, "cid")
+	b.wantPart("write", args{"path": "x/new.zip:b/c.txt", "content": "hello\n"}, "Wrote x/new.zip:b/c.txt")
+	b.want("read", args{"path": "x/new.zip:b/c.txt"}, "1|hello\n")
+}
+
+func TestLists(t *testing.T) {
+	b := open(t, "replace", map[string]string{"a/b/c.txt": "12345", "a/z.go": "", ".git/config": ""})
+	b.wantPart("ls", args{}, "a/  now\n")
+	b.wantPart("ls", args{"path": "a", "depth": 2}, "b/", "  c.txt  5 B", "z.go  0 B")
+	b.wantPart("read", args{"path": "a"}, "z.go", "  c.txt")
+	if got, _ := b.call("ls", args{"depth": 5}); strings.Contains(got, ".git") {
+		t.Errorf("git's own files are listed: %s", got)
+	}
+	for i := range 20 {
+		b.put("a/many/"+string(rune('a'+i)), "")
+	}
+	b.wantPart("ls", args{"depth": 3}, "… 8 more", "[8 entries not shown")
+	b.refused("ls", args{"path": "nope"}, "does not exist")
+}
+
+func TestGrep(t *testing.T) {
+	b := open(t, "replace", map[string]string{
+		"a.go": "package a\n\nfunc A() {}\nfunc B() {}\n// end\n\n\n\nfunc C() {}\n", "sub/b.go": "func A() int\n", "c.txt": "func A\n",
+		".gitignore": "ignored.go\n", "ignored.go": "func A()\n",
+	})
+	b.want("grep", args{"pattern": `^func [AB]\(`, "type": "go"}, "a.go\n3:func A() {}\n4:func B() {}\n\nsub/b.go\n1:func A() int\n")
+	b.want("grep", args{"pattern": `func [ABC]`, "path": "a.go", "context": 1},
+		"a.go\n2-\n3:func A() {}\n4:func B() {}\n5-// end\n…\n8-\n9:func C() {}\n")
+	b.want("grep", args{"pattern": "func A", "glob": []string{"a.*", "sub/*"}, "output": "files"}, "a.go\nsub/b.go\n")
+	b.want("grep", args{"pattern": "func", "output": "count", "path": "a.go"}, "a.go: 3\n")
+	b.want("grep", args{"pattern": "func", "limit": 1}, "a.go\n3:func A() {}\n[1 shown, there are more: narrow the pattern, or continue with offset=1.]")
+	b.wantPart("grep", args{"pattern": "func A", "ignored": true}, "ignored.go\n1:func A()")
+	b.wantPart("grep", args{"pattern": "nowhere"}, "[No matches in", "ignored ones were not searched")
+	b.refused("grep", args{"pattern": "a("}, "a(")
+	b.refused("grep", args{"pattern": "a", "output": "lots"}, "output")
+	b.refused("grep", args{"pattern": "a", "path": "../x"}, "outside the workspace")
+	// What was just written is found, though listings are kept for a while.
+	if _, err := b.call("write", args{"path": "new/n.go", "content": "func New()\n"}); err != nil {
+		t.Fatal(err)
+	}
+	b.want("grep", args{"pattern": "func New"}, "new/n.go\n1:func New()\n")
+}
+
+func TestFind(t *testing.T) {
+	b := open(t, "replace", map[string]string{"cmd/main.go": "", "cmd/main_test.go": "", "README.md": "", "node_modules/x/main.go": ""})
+	b.wantPart("find", args{"pattern": "*_test.go"}, "cmd/main_test.go  now\n")
+	b.wantPart("find", args{"pattern": "cmain", "fuzzy": true, "limit": 1}, "cmd/main.go\n[1 shown, there are more")
+	b.wantPart("find", args{"pattern": "*.rs"}, "[Nothing found")
+	if got, _ := b.call("find", args{"pattern": "**/*.go"}); strings.Contains(got, "node_modules") {
+		t.Errorf("found %s", got)
+	}
+}
+
+func TestEdit(t *testing.T) {
+	b := open(t, "replace", map[string]string{"a.go": "package a\r\n\r\nfunc A() {}\r\n"})
+	b.want("edit", args{"path": "a.go", "edits": []args{{"old": "func A() {}", "new": "func B() {}"}}}, "Edited a.go\n+1 -1 lines")
+	if got := b.get("a.go"); got != "package a\r\n\r\nfunc B() {}\r\n" {
+		t.Errorf("the file holds %q", got)
+	}
+	b.refused("edit", args{"path": "a.go", "edits": []args{{"old": "func C() {}", "new": "x"}}}, "func B() {}")
+	b.refused("edit", args{"path": "../a.go", "edits": []args{{"old": "a", "new": "b"}}}, "outside the workspace")
+	b.put("zz.pb.go", "// Code generated by protoc. DO NOT EDIT.\npackage z\n")
+	b.refused("edit", args{"path": "zz.pb.go", "edits": []args{{"old": "package z", "new": "package y"}}}, "is generated")
+}
+
+func TestEditByPatch(t *testing.T) {
+	b := open(t, "patch", map[string]string{"a.txt": "one\ntwo\n", "old.txt": "x\n", "gone.txt": "y\n"})
+	patch := "*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+2\n*** Add File: new/n.txt\n+fresh\n*** Delete File: gone.txt\n*** Update File: old.txt\n*** Move to: moved.txt\n@@\n-x\n+z\n*** End Patch\n"
+	key := "patch"
+	var schema struct{ Properties map[string]any }
+	if err := json.Unmarshal(b.tools["edit"].Parameters, &schema); err != nil {
+		t.Fatal(err)
+	}
+	for name := range schema.Properties {
+		key = name
+	}
+	b.wantPart("edit", args{key: patch}, "Edited a.txt\n", "Created new/n.txt\n", "Removed gone.txt\n", "Moved old.txt to moved.txt\n")
+	if b.get("a.txt") != "one\n2\n" || b.get("new/n.txt") != "fresh\n" || b.get("moved.txt") != "z\n" {
+		t.Error("the files hold something else")
+	}
+	access, err := b.tools["edit"].Access(mustJSON(t, args{key: patch}))
+	if err != nil || len(access) != 5 {
+		t.Errorf("a patch of five paths asks for %v, %v", access, err)
+	}
+	// Taking it back takes all of it back.
+	b.wantPart("undo_edit", args{"path": "a.txt"}, "Restored a.txt", "Removed new/n.txt again", "Restored gone.txt", "Moved moved.txt back to old.txt")
+	if b.get("a.txt") != "one\ntwo\n" || b.get("old.txt") != "x\n" || b.get("gone.txt") != "y\n" {
+		t.Error("not everything is back")
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, "moved.txt")); err == nil {
+		t.Error("moved.txt is still there")
+	}
+}
+
+func mustJSON(t *testing.T, v any) json.RawMessage {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// With line hashes, what read shows is what edit takes, and each edit shows the
+// next hashes.
+func TestReadShowsHashes(t *testing.T) {
+	b := open(t, "hashline", map[string]string{"a.txt": "one\ntwo\n"})
+	got, err := b.call("read", args{"path": "a.txt"})
+	if err != nil || got != edit.Tagged("a.txt", []byte("one\ntwo\n"), 1, 2) {
+		t.Errorf("read gave %q, %v", got, err)
+	}
+	b.wantPart("write", args{"path": "b.txt", "content": "x\n"}, edit.Tagged("b.txt", []byte("x\n"), 1, 1))
+}
+
+// Nobody's work is overwritten unseen.
+func TestWrite(t *testing.T) {
+	b := open(t, "replace", map[string]string{"a.txt": "mine\n"})
+	b.want("write", args{"path": "dir/new.sh", "content": "#!/bin/sh\nexit\n"}, "Created dir/new.sh: 15 B, 2 lines")
+	if info, err := os.Stat(filepath.Join(b.dir, "dir", "new.sh")); err != nil || info.Mode()&0o111 == 0 {
+		t.Errorf("the script has mode %v, %v", info.Mode(), err)
+	}
+	b.refused("write", args{"path": "a.txt", "content": "yours\n"}, "have not read it")
+	b.want("read", args{"path": "a.txt"}, "1|mine\n")
+	b.put("a.txt", "mine, and more\n")
+	b.refused("write", args{"path": "a.txt", "content": "yours\n"}, "has changed since you read it")
+	b.want("read", args{"path": "a.txt"}, "1|mine, and more\n")
+	b.want("write", args{"path": "a.txt", "content": "yours\n"}, "Wrote a.txt: 6 B, 1 line")
+	b.want("write", args{"path": "a.txt", "content": "ours\n"}, "Wrote a.txt: 5 B, 1 line") // it knows what it wrote
+	b.want("write", args{"path": "a.txt", "content": "ours\n"}, "a.txt already holds exactly this")
+	b.want("undo_edit", args{"path": "a.txt"}, "Restored a.txt")
+	b.want("undo_edit", args{"path": "a.txt"}, "Restored a.txt")
+	if got := b.get("a.txt"); got != "mine, and more\n" {
+		t.Errorf("undone twice it holds %q", got)
+	}
+	b.refused("undo_edit", args{"path": "a.txt"}, "no edit of yours left")
+	b.want("undo_edit", args{"path": "dir/new.sh"}, "Removed dir/new.sh again")
+	b.refused("write", args{"path": "a.txt:3", "content": ""}, "takes no lines")
+	b.refused("write", args{"path": "/etc/burin-test", "content": ""}, "outside the workspace")
+}
+
+func TestUndoKeepsWhatOthersWrote(t *testing.T) {
+	b := open(t, "replace", map[string]string{"a.txt": "one\n"})
+	b.wantPart("edit", args{"path": "a.txt", "edits": []args{{"old": "one", "new": "two"}}}, "Edited")
+	b.put("a.txt", "two, said the user\n")
+	b.refused("undo_edit", args{"path": "a.txt"}, "changed since your edit")
+	if got := b.get("a.txt"); got != "two, said the user\n" {
+		t.Errorf("it holds %q", got)
+	}
+}
+
+// What permission is asked about is what the call touches.
+func TestAccess(t *testing.T) {
+	b := open(t, "replace", map[string]string{"a.zip": ""})
+	for _, tt := range []struct {
+		tool string
+		args args
+		kind tool.AccessKind
+		want string
+	}{
+		{"read", args{"path": "a/../b.txt:10-20"}, tool.AccessRead, "b.txt"},
+		{"read", args{"path": "a.zip:x/y"}, tool.AccessRead, "a.zip"},
+		{"read", args{"path": "../x"}, tool.AccessRead, "../x"},
+		{"write", args{"path": filepath.Join(b.dir, "c"), "content": ""}, tool.AccessWrite, "c"},
+		{"write", args{"path": "a.zip:x/y", "content": ""}, tool.AccessWrite, "a.zip"},
+		{"edit", args{"path": "./d", "edits": []args{}}, tool.AccessWrite, "d"},
+		{"undo_edit", args{"path": "e"}, tool.AccessWrite, "e"},
+		{"grep", args{"pattern": "x"}, tool.AccessRead, "."},
+		{"find", args{"pattern": "x", "path": "/"}, tool.AccessRead, "."},
+	} {
+		got, err := b.tools[tt.tool].Access(mustJSON(t, tt.args))
+		if err != nil || len(got) != 1 || got[0].Kind != tt.kind || got[0].Target != tt.want {
+			t.Errorf("%s %v asks for %v, %v; want %s %s", tt.tool, tt.args, got, err, tt.kind, tt.want)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package file
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// What one reading shows at most.
+const (
+	maxLines   = 2000
+	maxBytes   = 50 << 10
+	maxColumns = 2000 // bytes of a line; the rest is cut, and said
+)
+
+// view is a part of a text as the model sees it.
+type view struct {
+	text  strings.Builder
+	shown []span
+	lines int // shown
+	next  int // first line that was wanted and not shown for lack of room; 0 if none
+	cut   int // lines that were cut
+	total int // lines of the whole
+}
+
+// show gives the selected lines of a text, numbered unless raw, up to the limits.
+func show(text string, sel selection) *view {
+	lines := splitLines(text)
+	spans := sel.spans
+	if len(spans) == 0 {
+		spans = []span{{from: 1}}
+	}
+	v := &view{total: len(lines)}
+	for i, sp := range spans {
+		to := sp.to
+		if to == 0 || to > len(lines) {
+			to = len(lines)
+		}
+		if i > 0 && sp.from <= to {
+			v.text.WriteString("…\n")
+		}
+		for n := sp.from; n <= to; n++ {
+			if v.lines == maxLines || v.lines > 0 && v.text.Len()+min(len(lines[n-1]), maxColumns) > maxBytes {
+				v.next = n
+				return v
+			}
+			v.line(n, lines[n-1], sel.raw)
+			if n == sp.from {
+				v.shown = append(v.shown, span{n, n})
+			}
+			v.shown[len(v.shown)-1].to = n
+		}
+	}
+	return v
+}
+
+// splitLines gives the lines with their ends.
+func splitLines(text string) []string {
+	lines := strings.SplitAfter(text, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+func (v *view) line(n int, line string, raw bool) {
+	v.lines++
+	line = strings.TrimRight(line, "\r\n")
+	if !raw {
+		v.text.WriteString(strconv.Itoa(n))
+		v.text.WriteByte('|')
+	}
+	if len(line) > maxColumns {
+		line = strings.ToValidUTF8(line[:maxColumns], "") + "…"
+		v.cut++
+	}
+	v.text.WriteString(line)
+	v.text.WriteByte('\n')
+}
+
+// notice says what the view leaves out, or how to get lines that there are, or "".
+func (v *view) notice() string {
+	var parts []string
+	switch {
+	case v.lines == 0 && v.total > 0:
+		parts = append(parts, fmt.Sprintf("No such lines: there are %d; use :1 or :%d", v.total, v.total))
+	case v.lines == 0:
+		parts = append(parts, "Empty")
+	case v.next > 0:
+		parts = append(parts, fmt.Sprintf("%s of %d shown; continue with :%d", plural(v.lines, "line"), v.total, v.next))
+	}
+	if v.cut > 0 {
+		parts = append(parts, fmt.Sprintf("%s cut at %d bytes; :raw does not help, grep for a part of it", plural(v.cut, "long line"), maxColumns))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(parts, ". ") + ".]"
+}

@@ -1,0 +1,317 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/burin-dev/burin/internal/platform/document"
+	"github.com/burin-dev/burin/internal/platform/edit"
+	"github.com/burin-dev/burin/internal/platform/workspace"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/tool"
+)
+
+//go:embed read.md
+var readDescription string
+
+type readArgs struct {
+	Path string `json:"path" jsonschema:"file, folder, archive.zip:member, data.db:table or artifact://id; lines as :10-40 at the end"`
+}
+
+// readDetails are for faces.
+type readDetails struct {
+	Path      string `json:"path"`
+	Kind      string `json:"kind"`
+	Lines     int    `json:"lines,omitempty"` // shown
+	Total     int    `json:"totalLines,omitempty"`
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
+func (f *files) read() *tool.Tool {
+	return tool.New(tool.Definition[readArgs]{
+		Name: "read", Label: "Read", Description: readDescription, Strict: true, Effects: tool.Reads,
+		Access: func(a readArgs) []tool.Access {
+			if _, _, ok := splitURL(a.Path); ok {
+				return nil
+			}
+			p, _, err := f.locate(orRoot(a.Path))
+			if err != nil {
+				p.name = a.Path
+			}
+			return f.access(tool.AccessRead, p.name)
+		},
+		Run: func(ctx context.Context, _ tool.Call, a readArgs) (*tool.Result, error) {
+			return f.readPath(ctx, orRoot(a.Path))
+		},
+	})
+}
+
+func (f *files) readPath(ctx context.Context, written string) (*tool.Result, error) {
+	if scheme, _, ok := splitURL(written); ok {
+		return f.readURL(ctx, scheme, written)
+	}
+	p, sel, err := f.locate(strings.TrimPrefix(written, "file://"))
+	if err != nil {
+		return nil, err
+	}
+	name, err := f.Workspace.Resolve(p.name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.fs.Stat(name)
+	switch {
+	case err != nil:
+		return nil, f.missing(ctx, p.name, err)
+	case info.IsDir():
+		return f.list(ctx, name, 2)
+	case p.inside != "" && p.kind == document.SQLite:
+		return f.query(ctx, name, p.inside)
+	case p.kind == document.Archive:
+		return f.readArchive(ctx, name, p.inside, sel)
+	}
+	return f.readFile(ctx, name, info, sel)
+}
+
+// readFile shows a file of any kind.
+func (f *files) readFile(ctx context.Context, name string, info fs.FileInfo, sel selection) (*tool.Result, error) {
+	file, err := f.Workspace.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	kind := document.Detect(name, file.Data[:min(len(file.Data), 512)])
+	switch {
+	case kind == document.Image:
+		return f.image(name, file.Data)
+	case kind == document.SQLite:
+		return f.query(ctx, name, "")
+	case kind == document.Archive:
+		return f.readArchive(ctx, name, "", sel)
+	case kind == document.Binary:
+		return nil, fmt.Errorf("%s is a binary file (%s) that cannot be shown as text", name, size(info.Size()))
+	case kind == document.Notebook && !sel.raw:
+		text, err := document.NotebookText(file.Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w; read it with :raw", name, err)
+		}
+		return f.text(name, string(kind), text, sel), nil
+	case kind == document.Text || kind == document.Notebook:
+		text, _, err := document.Decode(file.Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if sel.conflicts {
+			return conflicts(name, text), nil
+		}
+		if f.Engine.Name() == "hashline" && !sel.raw {
+			return f.tagged(name, file.Data, text, sel), nil
+		}
+		return f.text(name, string(kind), text, sel), nil
+	}
+	text, err := document.Extract(ctx, kind, bytes.NewReader(file.Data), int64(len(file.Data)))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return f.text(name, string(kind), text, sel), nil
+}
+
+// text is the result for a text.
+func (f *files) text(name, kind, text string, sel selection) *tool.Result {
+	v := show(text, sel)
+	return tool.Text(v.text.String() + v.notice()).WithDetails(readDetails{
+		Path: name, Kind: kind, Lines: v.lines, Total: v.total, Truncated: v.next > 0 || v.cut > 0,
+	})
+}
+
+// tagged shows a text with the line hashes of the hashline engine.
+func (f *files) tagged(name string, data []byte, text string, sel selection) *tool.Result {
+	v := show(text, sel)
+	var b strings.Builder
+	for i, s := range v.shown {
+		if i > 0 {
+			b.WriteString("…\n")
+		}
+		b.WriteString(edit.Tagged(name, data, s.from, s.to))
+	}
+	return tool.Text(b.String() + v.notice()).WithDetails(readDetails{
+		Path: name, Kind: string(document.Text), Lines: v.lines, Total: v.total, Truncated: v.next > 0,
+	})
+}
+
+func (f *files) image(name string, data []byte) (*tool.Result, error) {
+	pic, err := document.FitImage(data, f.Images)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	words := fmt.Sprintf("%s: %s, %d×%d pixels", name, pic.MIME, pic.Width, pic.Height)
+	if pic.Resized {
+		words += ", made smaller to be shown"
+	}
+	r := &tool.Result{Content: []llm.Block{llm.Text{Text: words}, llm.Image{MIME: pic.MIME, Data: pic.Data}}}
+	return r.WithDetails(readDetails{Path: name, Kind: string(document.Image)}), nil
+}
+
+func (f *files) query(ctx context.Context, name, selector string) (*tool.Result, error) {
+	text, err := document.Query(ctx, f.Workspace.Real(name), selector)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return f.fit(text).WithDetails(readDetails{Path: name, Kind: string(document.SQLite)}), nil
+}
+
+// fit is the result for a text that has no lines to continue from.
+func (f *files) fit(text string) *tool.Result {
+	out := tool.Fit(text, tool.SinkOptions{Head: maxBytes * 2 / 3, Tail: maxBytes / 3, Artifacts: f.Artifacts, Kind: "read"})
+	return tool.Text(out.Text + out.Notice())
+}
+
+func (f *files) readArchive(ctx context.Context, name, member string, sel selection) (*tool.Result, error) {
+	file, err := f.fs.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	at, ok := file.(io.ReaderAt)
+	if !ok {
+		return nil, fmt.Errorf("%s cannot be read at random", name)
+	}
+	archive, err := document.OpenArchive(name, at, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	member = strings.Trim(path.Clean("/"+member), "/")
+	if listing, ok := members(archive, member); ok {
+		return f.fit(listing).WithDetails(readDetails{Path: name, Kind: string(document.Archive)}), nil
+	}
+	data, err := archive.ReadFile(member)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	full := name + ":" + member
+	switch kind := document.Detect(member, data[:min(len(data), 512)]); kind {
+	case document.Image:
+		return f.image(full, data)
+	case document.Text, document.Notebook:
+		text, _, err := document.Decode(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", full, err)
+		}
+		return f.text(full, string(kind), text, sel), nil
+	case document.Binary, document.SQLite, document.Archive:
+		return nil, fmt.Errorf("%s is a %s entry (%s) that cannot be shown as text", full, kind, size(int64(len(data))))
+	default:
+		text, err := document.Extract(ctx, kind, bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", full, err)
+		}
+		return f.text(full, string(kind), text, sel), nil
+	}
+}
+
+// maxMembers is how many entries of an archive are listed.
+const maxMembers = 500
+
+// members lists a folder of an archive; ok is false if folder is a file in it.
+func members(a *document.ArchiveFile, folder string) (string, bool) {
+	var b strings.Builder
+	n := 0
+	for _, m := range a.Members() {
+		if m.Name == folder && !m.Dir {
+			return "", false
+		}
+		if folder != "" && !strings.HasPrefix(m.Name, folder+"/") {
+			continue
+		}
+		if n++; n > maxMembers {
+			continue
+		}
+		if m.Dir {
+			fmt.Fprintf(&b, "%s/\n", strings.TrimSuffix(m.Name, "/"))
+		} else {
+			fmt.Fprintf(&b, "%s  %s\n", m.Name, size(m.Size))
+		}
+	}
+	if n == 0 && folder != "" {
+		return "", false // not there: reading it says so
+	}
+	if n > maxMembers {
+		fmt.Fprintf(&b, "[%d of %d entries shown.]", maxMembers, n)
+	}
+	return b.String(), true
+}
+
+// readURL shows what another part of the program holds.
+func (f *files) readURL(ctx context.Context, scheme, url string) (*tool.Result, error) {
+	base, sel, err := splitSelector(url)
+	if err != nil {
+		return nil, err
+	}
+	if scheme == "artifact" {
+		return f.artifact(strings.TrimPrefix(base, "artifact://"), sel)
+	}
+	open, ok := f.URLs[scheme]
+	if !ok {
+		return nil, fmt.Errorf("%s: read knows no %s:// addresses%s", url, scheme, webHint(scheme))
+	}
+	text, err := open(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	return f.text(base, scheme, text, sel), nil
+}
+
+func webHint(scheme string) string {
+	if scheme == "http" || scheme == "https" {
+		return "; use fetch"
+	}
+	return ""
+}
+
+func (f *files) artifact(id string, sel selection) (*tool.Result, error) {
+	if f.Artifacts == nil {
+		return nil, errors.New("no output was kept: this run has no artifacts")
+	}
+	if strings.Trim(id, "0123456789") != "" || id == "" {
+		return nil, fmt.Errorf("artifact://%s: the id is a number", id)
+	}
+	r, err := f.Artifacts.Open(id)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, maxArtifact+1))
+	if err != nil {
+		return nil, fmt.Errorf("artifact://%s: %w", id, err)
+	}
+	res := f.text("artifact://"+id, "artifact", string(data[:min(len(data), maxArtifact)]), sel)
+	if len(data) > maxArtifact {
+		res.Content = append(res.Content, llm.Text{Text: fmt.Sprintf("[Only the first %s of %s can be read this way.]", size(maxArtifact), size(r.Size()))})
+	}
+	return res, nil
+}
+
+// maxArtifact is how much of an artifact can be paged through.
+const maxArtifact = 64 << 20
+
+var _ edit.Source = source{}
+
+// source is where edit engines read: paths as the model writes them.
+type source struct{ w *workspace.Workspace }
+
+func (s source) ReadFile(written string) ([]byte, error) {
+	name, err := s.w.Resolve(written)
+	if err != nil {
+		return nil, err
+	}
+	return fs.ReadFile(s.w.Files(), name)
+}

@@ -1,0 +1,20 @@
+// Package plan holds the tools a model plans with: todo, a list of work that the
+// user sees, and ask, which puts questions to the user.
+package plan
+
+import "github.com/burin-dev/burin/tool"
+
+// Options of the tools.
+type Options struct {
+	Asker Asker // who puts questions to a person; nil: ask is not offered
+	Todo  State // the list to begin with, of a session that goes on
+}
+
+// New makes the tools.
+func New(o Options) []*tool.Tool {
+	tools := []*tool.Tool{newTodo(o.Todo)}
+	if o.Asker != nil {
+		tools = append(tools, newAsk(o.Asker))
+	}
+	return tools
+}

@@ -1,0 +1,394 @@
+package plan
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/burin-dev/burin/tool"
+)
+
+//go:embed todo.md
+var todoDescription string
+
+// Status is how far a task is.
+type Status string
+
+const (
+	Pending    Status = "pending"
+	InProgress Status = "in_progress"
+	Completed  Status = "completed"
+	Abandoned  Status = "abandoned"
+)
+
+// Open reports whether there is still something to do.
+func (s Status) Open() bool { return s == Pending || s == InProgress }
+
+// Task is one piece of work, named by its text.
+type Task struct {
+	Content string `json:"content"`
+	Status  Status `json:"status"`
+}
+
+// Phase is a group of tasks.
+type Phase struct {
+	Name  string `json:"name"`
+	Tasks []Task `json:"tasks"`
+}
+
+// State is the list. A face or a session that goes on takes it from the details
+// of the latest result of todo.
+type State struct {
+	Phases []Phase `json:"phases"`
+}
+
+// todoDetails are for faces.
+type todoDetails struct {
+	State
+	Completed []string `json:"completedTasks,omitempty"` // by this call
+}
+
+type todoArgs struct {
+	Ops []todoOp `json:"ops"`
+}
+
+type todoOp struct {
+	Op    string     `json:"op"`
+	List  []todoList `json:"list,omitempty" jsonschema:"of init"`
+	Task  string     `json:"task,omitempty" jsonschema:"exact text"`
+	Phase string     `json:"phase,omitempty" jsonschema:"exact name"`
+	Items []string   `json:"items,omitempty" jsonschema:"of append"`
+}
+
+type todoList struct {
+	Phase string   `json:"phase"`
+	Items []string `json:"items"`
+}
+
+// Limits of a list, so that it stays one that people read. Beyond them an
+// operation fails.
+const (
+	maxPhases = 50
+	maxTasks  = 500
+)
+
+func newTodo(start State) *tool.Tool {
+	l := &list{state: clone(start)}
+	return tool.New(tool.Definition[todoArgs]{
+		Name: "todo", Label: "Todo", Description: todoDescription,
+		Adjust: func(s *tool.Schema) {
+			one := 1
+			tool.Property(s, "ops").MinItems = &one
+			tool.Property(s, "ops", "op").Enum = []any{"init", "start", "done", "drop", "rm", "append", "view"}
+		},
+		Access:   func(todoArgs) []tool.Access { return nil },
+		Together: func(todoArgs) bool { return false }, // calls change one list, in order
+		Run: func(_ context.Context, _ tool.Call, a todoArgs) (*tool.Result, error) {
+			return l.run(a.Ops), nil
+		},
+	})
+}
+
+// list is the list of one session.
+type list struct {
+	mu    sync.Mutex
+	state State
+}
+
+// run applies operations. One that fails is reported and leaves the others be:
+// most of a model's update is worth more than none of it.
+func (l *list) run(ops []todoOp) *tool.Result {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := completed(l.state)
+	var failed []string
+	changed := false
+	for i, op := range ops {
+		if err := l.apply(op); err != nil {
+			failed = append(failed, fmt.Sprintf("op %d (%s): %v", i+1, op.Op, err))
+		}
+		changed = changed || op.Op != "view"
+	}
+	if changed {
+		l.state.settle()
+	}
+	d := todoDetails{State: clone(l.state)}
+	for _, c := range completed(l.state) {
+		if !slices.Contains(before, c) {
+			d.Completed = append(d.Completed, c)
+		}
+	}
+	text := l.state.String()
+	if len(failed) > 0 {
+		text = "Failed: " + strings.Join(failed, "; ") + "\n\n" + text
+	}
+	r := tool.Text(text)
+	r.IsError = len(failed) > 0
+	return r.WithDetails(d)
+}
+
+func (l *list) apply(op todoOp) error {
+	switch op.Op {
+	case "init":
+		return l.state.init(op.List)
+	case "start":
+		return l.state.start(op.Task)
+	case "done":
+		return l.state.mark(op, Completed)
+	case "drop":
+		return l.state.mark(op, Abandoned)
+	case "rm":
+		return l.state.remove(op)
+	case "append":
+		return l.state.append(op.Phase, op.Items)
+	case "view":
+		return nil
+	}
+	return fmt.Errorf("unknown operation %q", op.Op)
+}
+
+func (s *State) init(lists []todoList) error {
+	if len(lists) == 0 {
+		return errors.New("list is missing")
+	}
+	fresh := State{}
+	for _, l := range lists {
+		if slices.ContainsFunc(fresh.Phases, func(p Phase) bool { return p.Name == l.Phase }) {
+			return fmt.Errorf("phase %q is there twice", l.Phase)
+		}
+		if err := fresh.append(l.Phase, l.Items); err != nil {
+			return err
+		}
+	}
+	*s = fresh
+	return nil
+}
+
+func (s *State) append(phase string, items []string) error {
+	if strings.TrimSpace(phase) == "" {
+		return errors.New("the name of the phase is missing")
+	}
+	if len(items) == 0 {
+		return errors.New("items are missing")
+	}
+	n := 0
+	for _, p := range s.Phases {
+		n += len(p.Tasks)
+	}
+	if n+len(items) > maxTasks {
+		return fmt.Errorf("a list holds %d tasks at most", maxTasks)
+	}
+	// All or none: half a list would be a wrong one.
+	for i, item := range items {
+		if strings.TrimSpace(item) == "" {
+			return errors.New("an item is empty")
+		}
+		if s.task(item) != nil || slices.Contains(items[:i], item) {
+			return fmt.Errorf("task %q is there already", item)
+		}
+	}
+	i := slices.IndexFunc(s.Phases, func(p Phase) bool { return p.Name == phase })
+	if i < 0 {
+		if len(s.Phases) == maxPhases {
+			return fmt.Errorf("a list holds %d phases at most", maxPhases)
+		}
+		s.Phases = append(s.Phases, Phase{Name: phase})
+		i = len(s.Phases) - 1
+	}
+	for _, item := range items {
+		s.Phases[i].Tasks = append(s.Phases[i].Tasks, Task{Content: item, Status: Pending})
+	}
+	return nil
+}
+
+func (s *State) task(content string) *Task {
+	for i := range s.Phases {
+		for j := range s.Phases[i].Tasks {
+			if t := &s.Phases[i].Tasks[j]; t.Content == content {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// find is task with an error that helps.
+func (s *State) find(content string) (*Task, error) {
+	if content == "" {
+		return nil, errors.New("the text of the task is missing")
+	}
+	if t := s.task(content); t != nil {
+		return t, nil
+	}
+	if len(s.Phases) == 0 {
+		return nil, fmt.Errorf("there is no task %q: the list is empty, begin with init", content)
+	}
+	return nil, fmt.Errorf("there is no task %q: name it by its exact text", content)
+}
+
+func (s *State) phase(name string) (*Phase, error) {
+	for i := range s.Phases {
+		if s.Phases[i].Name == name {
+			return &s.Phases[i], nil
+		}
+	}
+	return nil, fmt.Errorf("there is no phase %q", name)
+}
+
+// start puts a task in progress, also one that was done or dropped, and the one
+// that was in progress back.
+func (s *State) start(content string) error {
+	t, err := s.find(content)
+	if err != nil {
+		return err
+	}
+	for i := range s.Phases {
+		for j := range s.Phases[i].Tasks {
+			if other := &s.Phases[i].Tasks[j]; other.Status == InProgress {
+				other.Status = Pending
+			}
+		}
+	}
+	t.Status = InProgress
+	return nil
+}
+
+// mark sets a task, the open tasks of a phase, or all open ones.
+func (s *State) mark(op todoOp, to Status) error {
+	if op.Task != "" {
+		t, err := s.find(op.Task)
+		if err != nil {
+			return err
+		}
+		t.Status = to
+		return nil
+	}
+	phases := s.Phases
+	if op.Phase != "" {
+		p, err := s.phase(op.Phase)
+		if err != nil {
+			return err
+		}
+		phases = []Phase{*p}
+	}
+	for _, p := range phases {
+		for j := range p.Tasks {
+			if p.Tasks[j].Status.Open() {
+				p.Tasks[j].Status = to
+			}
+		}
+	}
+	return nil
+}
+
+func (s *State) remove(op todoOp) error {
+	switch {
+	case op.Task != "":
+		if _, err := s.find(op.Task); err != nil {
+			return err
+		}
+		for i := range s.Phases {
+			s.Phases[i].Tasks = slices.DeleteFunc(s.Phases[i].Tasks, func(t Task) bool { return t.Content == op.Task })
+		}
+	case op.Phase != "":
+		p, err := s.phase(op.Phase)
+		if err != nil {
+			return err
+		}
+		p.Tasks = nil
+	default:
+		for i := range s.Phases {
+			s.Phases[i].Tasks = nil
+		}
+	}
+	return nil
+}
+
+// settle leaves one task in progress: the first that is, else the first pending one.
+func (s *State) settle() {
+	var first *Task
+	running := false
+	for i := range s.Phases {
+		for j := range s.Phases[i].Tasks {
+			switch t := &s.Phases[i].Tasks[j]; {
+			case t.Status == InProgress && running:
+				t.Status = Pending
+			case t.Status == InProgress:
+				running = true
+			case t.Status == Pending && first == nil:
+				first = t
+			}
+		}
+	}
+	if !running && first != nil {
+		first.Status = InProgress
+	}
+}
+
+// String is the list as the model sees it.
+func (s State) String() string {
+	total, open := 0, 0
+	var b strings.Builder
+	for _, p := range s.Phases {
+		if len(p.Tasks) == 0 {
+			continue
+		}
+		done := 0
+		for _, t := range p.Tasks {
+			total++
+			if t.Status.Open() {
+				open++
+			} else {
+				done++
+			}
+		}
+		fmt.Fprintf(&b, "%s (%d of %d)\n", p.Name, done, len(p.Tasks))
+		for _, t := range p.Tasks {
+			fmt.Fprintf(&b, "  %s %s\n", t.Status.mark(), t.Content)
+		}
+	}
+	switch {
+	case total == 0:
+		return "The list is empty."
+	case open == 0:
+		b.WriteString("Nothing is left to do.")
+	default:
+		fmt.Fprintf(&b, "%d left.", open)
+	}
+	return b.String()
+}
+
+func (s Status) mark() string {
+	switch s {
+	case InProgress:
+		return "→"
+	case Completed:
+		return "✓"
+	case Abandoned:
+		return "✗"
+	}
+	return "○"
+}
+
+func completed(s State) (all []string) {
+	for _, p := range s.Phases {
+		for _, t := range p.Tasks {
+			if t.Status == Completed {
+				all = append(all, t.Content)
+			}
+		}
+	}
+	return all
+}
+
+func clone(s State) State {
+	phases := make([]Phase, len(s.Phases))
+	for i, p := range s.Phases {
+		phases[i] = Phase{Name: p.Name, Tasks: append([]Task{}, p.Tasks...)}
+	}
+	return State{Phases: phases}
+}

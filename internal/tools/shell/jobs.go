@@ -1,0 +1,186 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/burin-dev/burin/internal/platform/shell"
+	"github.com/burin-dev/burin/tool"
+)
+
+// start runs a command in the background. What it changes from now on is not
+// watched: nobody can tell its changes from those of others.
+func (s *commands) start(c shell.Command) (*tool.Result, error) {
+	j, err := s.Shells.Start(c)
+	if err != nil {
+		return nil, err
+	}
+	words := fmt.Sprintf("Started job %s. See its output with job_poll, end it with job_kill. Files it changes are not covered by undo.", j.ID())
+	return tool.Text(words).WithDetails(bashDetails{Job: j.ID()}), nil
+}
+
+type none struct{}
+
+func (s *commands) jobList() *tool.Tool {
+	return tool.New(tool.Definition[none]{
+		Name: "job_list", Label: "Jobs", Description: "List the commands in the background.", Strict: true,
+		Access: func(none) []tool.Access { return nil },
+		Run: func(context.Context, tool.Call, none) (*tool.Result, error) {
+			var b strings.Builder
+			for _, j := range s.Shells.Jobs() {
+				fmt.Fprintf(&b, "%s  %s  %s\n", j.ID(), state(j), oneLine(j.Command().Line, 100))
+			}
+			if b.Len() == 0 {
+				b.WriteString("No jobs.")
+			}
+			return tool.Text(b.String()), nil
+		},
+	})
+}
+
+func state(j *shell.Job) string {
+	out := j.Outcome()
+	if out == nil {
+		return "running for " + time.Since(j.Started()).Round(time.Second).String()
+	}
+	return ended(out)
+}
+
+func ended(out *shell.Outcome) string {
+	switch {
+	case out.TimedOut:
+		return "stopped at its time limit"
+	case out.Cancelled:
+		return "killed"
+	case out.ExitCode < 0:
+		return "ended without an exit status"
+	}
+	return fmt.Sprintf("ended with exit code %d", out.ExitCode)
+}
+
+func oneLine(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// job finds a job, or says which there are.
+func (s *commands) job(id string) (*shell.Job, error) {
+	if j, ok := s.Shells.Job(id); ok {
+		return j, nil
+	}
+	var ids []string
+	for _, j := range s.Shells.Jobs() {
+		ids = append(ids, j.ID())
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("there is no job %q, nor any other", id)
+	}
+	return nil, fmt.Errorf("there is no job %q; there are %s", id, strings.Join(ids, ", "))
+}
+
+type pollArgs struct {
+	Job  string `json:"job"`
+	Wait int    `json:"wait,omitempty" jsonschema:"seconds to wait for its end, up to 600; default 0"`
+	All  bool   `json:"all,omitempty" jsonschema:"all output, not only what is new"`
+}
+
+func (s *commands) jobPoll() *tool.Tool {
+	return tool.New(tool.Definition[pollArgs]{
+		Name: "job_poll", Label: "Job output", Description: "Show what a job wrote since the last look, and whether it still runs.",
+		Access: func(pollArgs) []tool.Access { return nil },
+		Run: func(ctx context.Context, _ tool.Call, a pollArgs) (*tool.Result, error) {
+			j, err := s.job(a.Job)
+			if err != nil {
+				return nil, err
+			}
+			if a.Wait > 0 {
+				timer := time.NewTimer(time.Duration(min(a.Wait, 600)) * time.Second)
+				defer timer.Stop()
+				select {
+				case <-j.Done():
+				case <-timer.C:
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			}
+			s.invalidate()
+			out := j.Output
+			if !a.All {
+				out = j.Unread
+			}
+			return jobResult(j, out()), nil
+		},
+	})
+}
+
+func jobResult(j *shell.Job, out tool.Output) *tool.Result {
+	text := strings.TrimSuffix(out.Text, "\n")
+	if strings.TrimSpace(text) == "" {
+		text = "(no new output)"
+	}
+	if notice := out.Notice(); notice != "" {
+		text += "\n" + notice
+	}
+	r := tool.Text(fmt.Sprintf("%s\n[Job %s: %s.]", text, j.ID(), state(j)))
+	d := bashDetails{Job: j.ID(), Output: &out}
+	if o := j.Outcome(); o != nil {
+		r.IsError = o.ExitCode != 0 && !o.Cancelled
+		d.WallTimeMS = o.Elapsed.Milliseconds()
+		if o.ExitCode >= 0 {
+			d.ExitCode = &o.ExitCode
+		}
+	}
+	return r.WithDetails(d)
+}
+
+type inputArgs struct {
+	Job   string `json:"job"`
+	Input string `json:"input" jsonschema:"text to send; end it with a newline to enter a line"`
+}
+
+func (s *commands) jobWrite() *tool.Tool {
+	return tool.New(tool.Definition[inputArgs]{
+		Name: "job_write", Label: "Job input", Description: "Send input to a job.", Strict: true, Effects: tool.Executes,
+		Access: func(a inputArgs) []tool.Access {
+			return []tool.Access{{Kind: tool.AccessExecute, Target: a.Input}}
+		},
+		Run: func(_ context.Context, _ tool.Call, a inputArgs) (*tool.Result, error) {
+			j, err := s.job(a.Job)
+			if err != nil {
+				return nil, err
+			}
+			if err := j.Write([]byte(a.Input)); err != nil {
+				return nil, fmt.Errorf("job %s: %w", a.Job, err)
+			}
+			return tool.Text(fmt.Sprintf("Sent %d bytes to job %s.", len(a.Input), a.Job)), nil
+		},
+	})
+}
+
+type killArgs struct {
+	Job string `json:"job"`
+}
+
+func (s *commands) jobKill() *tool.Tool {
+	return tool.New(tool.Definition[killArgs]{
+		Name: "job_kill", Label: "End job", Description: "End a job and all it started.", Strict: true,
+		Access: func(killArgs) []tool.Access { return nil },
+		Run: func(_ context.Context, _ tool.Call, a killArgs) (*tool.Result, error) {
+			j, err := s.job(a.Job)
+			if err != nil {
+				return nil, err
+			}
+			if j.Outcome() != nil {
+				return jobResult(j, j.Unread()), nil
+			}
+			j.Kill()
+			s.invalidate()
+			return jobResult(j, j.Unread()), nil
+		},
+	})
+}

@@ -1,0 +1,248 @@
+// Package shell holds the tools that run commands: bash, and job_list, job_poll,
+// job_write and job_kill for commands in the background.
+//
+// A command that may change files runs under the watch of the workspace, so that
+// what it changed can be undone.
+package shell
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/burin-dev/burin/internal/platform/permission"
+	"github.com/burin-dev/burin/internal/platform/search"
+	"github.com/burin-dev/burin/internal/platform/shell"
+	"github.com/burin-dev/burin/internal/platform/workspace"
+	"github.com/burin-dev/burin/tool"
+)
+
+//go:embed bash.md
+var bashDescription string
+
+// Options of the tools.
+type Options struct {
+	Workspace *workspace.Workspace
+	Shells    *shell.Shells
+	Cache     *search.Cache // told when commands may have changed files; nil is none
+	TTY       bool          // offer commands on a terminal of their own
+}
+
+// New makes the tools.
+func New(o Options) []*tool.Tool {
+	s := &commands{o}
+	return []*tool.Tool{s.bash(), s.jobList(), s.jobPoll(), s.jobWrite(), s.jobKill()}
+}
+
+type commands struct{ Options }
+
+type bashArgs struct {
+	Command    string            `json:"command"`
+	CWD        string            `json:"cwd,omitempty" jsonschema:"folder to run in; else where the last command ended"`
+	Timeout    int               `json:"timeout,omitempty" jsonschema:"seconds; default 300, most 3600"`
+	Env        map[string]string `json:"env,omitempty" jsonschema:"variables for this command"`
+	Background bool              `json:"background,omitempty" jsonschema:"return at once with a job id"`
+	TTY        bool              `json:"tty,omitempty" jsonschema:"give it a terminal"`
+}
+
+// bashDetails are for faces.
+type bashDetails struct {
+	ExitCode   *int         `json:"exitCode,omitempty"`
+	WallTimeMS int64        `json:"wallTimeMs"`
+	TimedOut   bool         `json:"timedOut,omitempty"`
+	Cancelled  bool         `json:"cancelled,omitempty"`
+	Timeout    float64      `json:"timeoutSeconds"`
+	Dir        string       `json:"cwd,omitempty"`
+	Changed    []string     `json:"changed,omitempty"` // files the command changed
+	Job        string       `json:"jobId,omitempty"`
+	Output     *tool.Output `json:"output,omitempty"`
+}
+
+func (s *commands) bash() *tool.Tool {
+	return tool.New(tool.Definition[bashArgs]{
+		Name: "bash", Label: "Run", Description: bashDescription, Effects: tool.Reads | tool.Writes | tool.Executes | tool.Network,
+		Access: func(a bashArgs) []tool.Access {
+			return []tool.Access{{Kind: tool.AccessExecute, Target: withEnv(a), Dir: s.accessDir(a.CWD)}}
+		},
+		Together: func(a bashArgs) bool {
+			return !a.TTY && len(a.Env) == 0 && permission.ReadOnly(a.Command)
+		},
+		Run: s.runBash,
+	})
+}
+
+// withEnv is the command as permission sees it: variables may change what a
+// command does as much as its arguments.
+func withEnv(a bashArgs) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(a.Env)) {
+		value, err := syntax.Quote(a.Env[name], syntax.LangBash)
+		if err != nil { // it has a NUL in it, and will not run
+			value = "''"
+		}
+		fmt.Fprintf(&b, "export %s=%s\n", name, value)
+	}
+	return b.String() + a.Command
+}
+
+func (s *commands) accessDir(cwd string) string {
+	if cwd == "" {
+		return ""
+	}
+	if name, err := s.Workspace.Resolve(cwd); err == nil {
+		return name
+	}
+	return cwd
+}
+
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// command checks the arguments.
+func (s *commands) command(a bashArgs) (shell.Command, error) {
+	if strings.TrimSpace(a.Command) == "" {
+		return shell.Command{}, errors.New("command is empty")
+	}
+	if a.TTY && !s.TTY {
+		return shell.Command{}, errors.New("there is no terminal to give in this run: leave out tty")
+	}
+	for name := range a.Env {
+		if !envName.MatchString(name) {
+			return shell.Command{}, fmt.Errorf("env: %q is not the name of a variable", name)
+		}
+	}
+	if a.Timeout < 0 {
+		return shell.Command{}, fmt.Errorf("timeout is %d: want 1 to 3600 seconds", a.Timeout)
+	}
+	c := shell.Command{Line: a.Command, Env: a.Env, Timeout: time.Duration(a.Timeout) * time.Second, TTY: a.TTY}
+	if a.CWD == "" {
+		return c, nil
+	}
+	name, err := s.Workspace.Resolve(a.CWD)
+	if err != nil {
+		return c, err
+	}
+	c.Dir = filepath.FromSlash(s.Workspace.Real(name))
+	info, err := os.Stat(c.Dir)
+	switch {
+	case err != nil:
+		return c, fmt.Errorf("cwd %s does not exist", a.CWD)
+	case !info.IsDir():
+		return c, fmt.Errorf("cwd %s is not a folder", a.CWD)
+	}
+	return c, nil
+}
+
+func (s *commands) runBash(ctx context.Context, call tool.Call, a bashArgs) (*tool.Result, error) {
+	c, err := s.command(a)
+	if err != nil {
+		return nil, err
+	}
+	if a.Background {
+		return s.start(c)
+	}
+	var shown strings.Builder
+	update := func(chunk string) {
+		// A face shows the end; it need not have all.
+		if shown.Len()+len(chunk) > 8<<10 {
+			rest := shown.String()
+			shown.Reset()
+			shown.WriteString(strings.ToValidUTF8(rest[max(0, len(rest)-4<<10):], "")) // it may begin inside a character
+		}
+		shown.WriteString(chunk)
+		call.Update(*tool.Text(shown.String()))
+	}
+	var out *shell.Outcome
+	var changed []string
+	run := func() (err error) {
+		out, err = s.Shells.Run(ctx, c, update)
+		return err
+	}
+	if len(a.Env) == 0 && permission.ReadOnly(a.Command) {
+		err = run()
+	} else {
+		changed, err = s.Workspace.Watch(ctx, run)
+		s.invalidate()
+	}
+	if err != nil && out == nil {
+		return nil, err
+	}
+	r := s.report(c, out, changed)
+	if err != nil { // the command ran, the journal could not follow
+		r.Content = append(r.Content, tool.Text(fmt.Sprintf("[This command cannot be undone: %v.]", err)).Content...)
+	}
+	return r, nil
+}
+
+func (s *commands) invalidate() {
+	if s.Cache != nil {
+		s.Cache.Invalidate(s.Workspace.Dir())
+	}
+}
+
+// report puts an outcome in words.
+func (s *commands) report(c shell.Command, out *shell.Outcome, changed []string) *tool.Result {
+	var b strings.Builder
+	b.WriteString(out.Output.Text)
+	if strings.TrimSpace(out.Output.Text) == "" {
+		b.Reset()
+		b.WriteString("(no output)")
+	}
+	line := func(format string, args ...any) {
+		if !strings.HasSuffix(b.String(), "\n") {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, format, args...)
+	}
+	if notice := out.Output.Notice(); notice != "" {
+		line("%s", notice)
+	}
+	failed := true
+	switch {
+	case out.TimedOut:
+		line("[Stopped after %s, its time limit. For long work set timeout, or run it in the background.]", out.Timeout)
+	case out.Cancelled:
+		line("[Cancelled.]")
+	case out.ExitCode < 0:
+		line("[It ended without an exit status.]")
+	case out.ExitCode > 0:
+		line("[Exit code %d.]", out.ExitCode)
+	default:
+		failed = false
+	}
+	if out.Denied != "" {
+		line("[%s]", out.Denied)
+	}
+	if out.Note != "" {
+		line("[%s]", out.Note)
+	}
+	if out.Dir != "" && c.Dir == "" && out.Dir != s.Workspace.Dir() {
+		line("[In %s now.]", s.shortDir(out.Dir))
+	}
+	d := bashDetails{
+		WallTimeMS: out.Elapsed.Milliseconds(), TimedOut: out.TimedOut, Cancelled: out.Cancelled,
+		Timeout: out.Timeout.Seconds(), Dir: out.Dir, Changed: changed, Output: &out.Output,
+	}
+	if out.ExitCode >= 0 {
+		d.ExitCode = &out.ExitCode
+	}
+	r := tool.Text(b.String())
+	r.IsError = failed
+	return r.WithDetails(d)
+}
+
+func (s *commands) shortDir(dir string) string {
+	if rel, err := filepath.Rel(s.Workspace.Dir(), dir); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return dir
+}
