@@ -58,9 +58,16 @@ func packages(t *testing.T) []pkg {
 // all below it. A package's room is the longest prefix that matches. Rooms that are not here yet are
 // listed when they are built.
 var layers = map[string][]string{
-	"cmd":                     {"", "internal/mode/...", "internal/model/...", "internal/customize/...", "llm/..."},
+	"cmd":                     {"", "internal/mode/...", "internal/model/...", "internal/customize/...", "session", "agent", "transcript", "llm/..."},
 	"internal/mode":           {"", "internal/model/...", "internal/customize/...", "session", "agent", "transcript", "tool", "llm", "llm/wire"},
-	"internal/mode/demo":      {"internal/mode/print", "internal/model/...", "internal/customize/...", "llm/..."},
+	"internal/mode/demo":      {"", "internal/mode/print", "internal/model/...", "internal/customize/...", "llm/..."},
+	"":                        {"session", "agent", "transcript", "tool", "llm", "internal/tools/...", "internal/platform/...", "internal/customize/..."},
+	"session":                 {"agent", "transcript", "tool", "llm"},
+	"agent":                   {"tool", "llm"},
+	"transcript":              {"tool", "llm"},
+	"tool":                    {"llm", "llm/schema"},
+	"internal/tools":          {"tool", "llm", "internal/platform/..."},
+	"internal/platform":       {"tool", "llm"},
 	"internal/model":          {"llm/..."},
 	"internal/model/connect":  {"internal/model/...", "llm/..."},
 	"internal/customize":      {"internal/model/catalog", "internal/model/credential/oauth", "llm"},

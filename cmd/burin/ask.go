@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/mode/print"
 	"github.com/burin-dev/burin/internal/model/catalog"
@@ -36,6 +37,7 @@ type askFlags struct {
 	smol      string
 	slow      string
 	plan      string
+	agentFlags
 }
 
 func (a *askFlags) register(f *pflag.FlagSet) {
@@ -52,6 +54,7 @@ func (a *askFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&a.smol, "smol", "", "model of the role smol, for this run")
 	f.StringVar(&a.slow, "slow", "", "model of the role slow, for this run")
 	f.StringVar(&a.plan, "plan", "", "model of the role plan, for this run")
+	a.agentFlags.register(f)
 }
 
 // roles are the roles set by flags.
@@ -79,6 +82,13 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 	}
 	if a.maxTokens < 0 {
 		return usage("--max-tokens: %d is less than 0", a.maxTokens)
+	}
+	if err := a.agentFlags.check(); err != nil {
+		return err
+	}
+	schema, err := a.readSchema()
+	if err != nil {
+		return err
 	}
 	prompt, err := print.Prompt(args, p.piped(ctx))
 	if errors.Is(err, print.ErrNoPrompt) {
@@ -120,13 +130,11 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 			level = l
 		}
 	}
-	req := &llm.Request{
-		Model: &choice.Model.Model, System: a.system, Messages: []llm.Message{prompt},
+	return p.work(ctx, a, settings, burin.Options{
+		Client: client, Model: &choice.Model.Model, System: a.system, Output: schema,
 		MaxTokens: a.maxTokens, Thinking: llm.Thought{Level: level},
 		Cache: llm.CacheHint{Retention: retention},
-	}
-	_, err = print.Run(ctx, client, req, mode, p.out)
-	return err
+	}, prompt, mode)
 }
 
 // piped is standard input if something is connected to it that can end: a pipe

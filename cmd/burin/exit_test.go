@@ -160,7 +160,7 @@ func TestInterrupt(t *testing.T) {
 			}
 			defer srv.Close()
 			out := &watched{want: "only the", seen: make(chan struct{})}
-			cmd := command(t, "-p", "hi", "--model", "x/y", "--api", "anthropic-messages", "--base-url", srv.URL)
+			cmd := command(t, "-p", "hi", "--no-tools", "--model", "x/y", "--api", "anthropic-messages", "--base-url", srv.URL)
 			took := interrupt(t, cmd, out, out.seen, os.Interrupt)
 			if got := out.String(); !strings.HasPrefix(got, "only the") || !strings.HasSuffix(got, "\n") {
 				t.Errorf("what had come: %q", got)

@@ -1,7 +1,8 @@
 // Command burin is a program in which a language model works with you. This
 // file and its neighbours read flags and hand over to one mode.
 //
-// Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Errors are one
+// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done as far as was allowed (a
+// call was refused that nobody could be asked about), 130 interrupted. Errors are one
 // line on standard error that says what to do.
 package main
 
@@ -18,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -25,10 +27,12 @@ const (
 	exitDone        = 0
 	exitFailed      = 1
 	exitUsage       = 2
+	exitRefused     = 3
 	exitInterrupted = 130
 )
 
 func main() {
+	burin.Main() // the guard of a command is this program, started again
 	p := program{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv}
 	os.Exit(p.run(os.Args[1:]))
 }
@@ -63,7 +67,11 @@ func (p *program) run(args []string) int {
 		return exitDone
 	}
 	var wrong usageError
+	var refused refusedError
 	switch {
+	case errors.As(err, &refused):
+		fmt.Fprintf(p.err, "burin: %s\n", oneLine(err))
+		return exitRefused
 	case ctx.Err() != nil, llm.KindOf(err) == llm.ErrAborted:
 		fmt.Fprintln(p.err, "burin: interrupted")
 		return exitInterrupted
@@ -136,7 +144,7 @@ func (p *program) root() *cobra.Command {
 	ask.register(root.Flags())
 	p.completeAsk(root)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(p.demoCommand(), p.modelsCommand(), p.loginCommand(), p.logoutCommand(), p.keysCommand(), p.completionCommand())
+	root.AddCommand(p.demoCommand(), p.sessionsCommand(), p.modelsCommand(), p.loginCommand(), p.logoutCommand(), p.keysCommand(), p.completionCommand())
 	return root
 }
 

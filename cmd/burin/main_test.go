@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/bedrock"
@@ -25,6 +26,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	burin.Main() // commands have guards, which are this program again
 	testscript.Main(m, map[string]func(){"burin": main})
 }
 
@@ -69,7 +71,7 @@ var formats = map[string]wire.Server{
 }
 
 // startModel serves a scripted model: model NAME FORMAT TURN... sets $NAME to
-// its URL. A turn is text, "think:text", "call:name", "error:status[:code]",
+// its URL. A turn is text, "think:text", "call:name[:arguments]", "error:status[:code]",
 // "cut:bytes", "stall" or "stallhead".
 func startModel(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
@@ -87,7 +89,11 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 		case "think":
 			turn.Parts = []llmtest.Part{{Thinking: rest}, {Text: "thought about it"}}
 		case "call":
-			turn.Parts = []llmtest.Part{{Text: "calling"}, {Call: rest, Args: `{"path":"a.go"}`}}
+			name, args, ok := strings.Cut(rest, ":")
+			if !ok {
+				args = `{"path":"a.go"}`
+			}
+			turn.Parts = []llmtest.Part{{Text: "calling"}, {Call: name, Args: args}}
 		case "error":
 			code, name, _ := strings.Cut(rest, ":")
 			status, err := strconv.Atoi(code)

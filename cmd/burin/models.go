@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -25,7 +26,12 @@ func (p *program) demoCommand() *cobra.Command {
 		Short: "See burin at work with a scripted model; no key, no network",
 		Args:  arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return demo.Run(cmd.Context(), p.out, p.err)
+			paths, err := config.FindPaths(p.getenv)
+			if err != nil {
+				return err
+			}
+			home, _ := os.UserHomeDir() // only for the paths that commands must not read
+			return demo.Run(cmd.Context(), demo.Options{Out: p.out, Color: p.color(p.out), StateDir: paths.Data, Home: home})
 		},
 	}
 }

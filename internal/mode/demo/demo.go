@@ -1,14 +1,24 @@
 // Package demo shows the program at work without a key or a network: a scripted
-// model answers a question over a real wire format, served on loopback. It says
-// plainly that the model is scripted.
+// model finds and fixes a bug in a small Go repository. Only the model is
+// scripted, and it says so; the wire format, the loop, the tools, the permission
+// rules, the sandbox and the session file are those of every day.
 package demo
 
 import (
 	"context"
+	"embed"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/mode/print"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -16,43 +26,159 @@ import (
 	"github.com/burin-dev/burin/llm/wire"
 )
 
-// The conversation.
+//go:embed repo
+var repository embed.FS
+
+// Options of the demo.
+type Options struct {
+	Out      io.Writer
+	Color    bool
+	StateDir string // where the session is left
+	Home     string
+	Pace     time.Duration // between two events of the model; 0 is that of a fast one
+}
+
 const (
-	question = "What can you do for me?"
-	thought  = "They have just started burin and want to know what it is. I should be brief and honest that I am only a script."
-	answer   = `I am a script, not a model, but everything between us is real: this text
-travelled as server-sent events through the same code that talks to OpenAI,
-Anthropic, Google and Amazon, token by token.
-
-With a key or a local server, ask me from the shell:
-
-  export ANTHROPIC_API_KEY=...        # or OPENAI_API_KEY, GEMINI_API_KEY, ...
-  burin -p "why is the sky blue?"
-  git diff | burin -p "review this"
-  burin models                        # which models there are, and what they cost
-`
+	question = "A test fails here. Find out why, and fix it."
+	answer   = "`Median` sorted its argument in place, so callers found their amounts in another order;\n" +
+		"`TestMedianKeepsOrder` caught it. It now sorts a copy (`median.go:12`). All tests pass.\n\n" +
+		"(I am a script, not a model. The calls, the edit and the test run were real.)\n"
 )
 
-// pace is the time between two events of the scripted model, as of a fast one.
-const pace = 8 * time.Millisecond
+// script is the model's part. What it calls is real, so a call that went wrong
+// makes the script end early, with an honest error.
+func script(pace time.Duration) llmtest.Script {
+	turns := []llmtest.Turn{
+		{Parts: []llmtest.Part{
+			{Text: "I'll run the tests first."},
+			{Call: "bash", Args: `{"command":"go test ./..."}`},
+		}},
+		{Check: said("TestMedianKeepsOrder"), Parts: []llmtest.Part{
+			{Text: "The order of the slice changes. I'll look at who touches it."},
+			{Call: "grep", Args: `{"pattern":"func Median|slices\\."}`},
+			{Call: "read", Args: `{"path":"median.go"}`},
+		}},
+		{Check: said("slices.Sort(amounts)"), Parts: []llmtest.Part{
+			{Text: "`slices.Sort` sorts the caller's slice. It has to sort a copy."},
+			{Call: "edit", Args: `{"path":"median.go","edits":[{"old":"\tslices.Sort(amounts)\n","new":"\tamounts = slices.Clone(amounts)\n\tslices.Sort(amounts)\n"}]}`},
+		}},
+		{Check: said("Edited median.go"), Parts: []llmtest.Part{
+			{Call: "bash", Args: `{"command":"go test ./..."}`},
+		}},
+		{Check: said("ok"), Parts: []llmtest.Part{{Text: answer}}},
+	}
+	for i := range turns {
+		turns[i].Pace = pace
+	}
+	return llmtest.Script{Turns: turns}
+}
 
-// Run plays the demo. What the model says goes to out, what the demo itself has
-// to say to notes.
-func Run(ctx context.Context, out, notes io.Writer) error {
-	srv, err := llmtest.Serve(openai.CompletionsServer{}, llmtest.Script{Turns: []llmtest.Turn{{
-		Parts: []llmtest.Part{{Thinking: thought}, {Text: answer}},
-		Pace:  pace,
-	}}})
+// said checks that the results since the last answer hold the words.
+func said(words string) func(*llm.Request) error {
+	return func(r *llm.Request) error {
+		for i := len(r.Messages) - 1; i >= 0 && r.Messages[i].Role != llm.RoleAssistant; i-- {
+			if strings.Contains(r.Messages[i].Text(), words) {
+				return nil
+			}
+		}
+		return fmt.Errorf("the script expected a result with %q", words)
+	}
+}
+
+// Run plays the demo.
+func Run(ctx context.Context, o Options) error {
+	for _, program := range []string{"go", "git"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return fmt.Errorf("the demo works on a small Go repository and needs %s: install it, or look at burin help", program)
+		}
+	}
+	if o.Pace == 0 {
+		o.Pace = 8 * time.Millisecond
+	}
+	dir, err := makeRepository(ctx)
+	if err != nil {
+		return fmt.Errorf("make the demo's repository: %w", err)
+	}
+	srv, err := llmtest.Serve(openai.CompletionsServer{}, script(o.Pace))
 	if err != nil {
 		return fmt.Errorf("start the scripted model: %w", err)
 	}
 	defer srv.Close()
-	fmt.Fprintf(notes, "This is a demo: the model is a script on this machine. No key is used and nothing leaves it.\n\n> %s\n\n", question)
-	client := openai.NewCompletions(openai.CompletionsOptions{Endpoint: wire.Endpoint{BaseURL: srv.URL}})
-	req := &llm.Request{
-		Model:    &llm.Model{ID: "scripted", Provider: "demo", API: llm.APICompletions},
-		Messages: []llm.Message{llm.UserText(question)},
+	fmt.Fprintf(o.Out, "This is a demo: the model is a script on this machine. No key is used and nothing\n"+
+		"leaves it. Everything else is real: the tools, the files, the rules.\n\n"+
+		"  folder      %s\n  permission  auto-edit, and bash(go test:*) is allowed\n\n> %s\n\n", dir, question)
+
+	printer := print.New(print.Options{Mode: print.Text, Out: o.Out, Steps: o.Out, Color: o.Color})
+	s, err := burin.New(ctx, burin.Options{
+		Dir:      dir,
+		Client:   openai.NewCompletions(openai.CompletionsOptions{Endpoint: wire.Endpoint{BaseURL: srv.URL}}),
+		Model:    &llm.Model{ID: "scripted", Provider: "demo", API: llm.APICompletions, ContextWindow: 128_000},
+		Approval: "auto-edit", Allow: []string{"bash(go test:*)"}, EditEngine: "replace",
+		StateDir: o.StateDir, UserHome: o.Home, Emit: printer.Event,
+		Warn: func(line string) { fmt.Fprintf(o.Out, "Note: %s\n", line) },
+	})
+	if err != nil {
+		return err
 	}
-	_, err = print.Run(ctx, client, req, print.Text, out)
-	return err
+	_, err = printer.Run(ctx, s, llm.UserText(question))
+	path, kept := s.Path()
+	if cerr := s.Close(); err == nil {
+		err = cerr
+	}
+	if serr := srv.Err(); serr != nil && ctx.Err() == nil {
+		err = fmt.Errorf("the demo went off its script: %w", serr)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(o.Out, "\nWhat was changed:  git -C %s diff\n", dir)
+	if kept {
+		base := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+		fmt.Fprintf(o.Out, "The session:       burin sessions show %s\n", base[strings.LastIndexByte(base, '_')+1:])
+	}
+	fmt.Fprint(o.Out, "With a real model: export ANTHROPIC_API_KEY=...   (or OPENAI_API_KEY, GEMINI_API_KEY, ...; burin models)\n"+
+		"                   burin -p \"fix the failing test\"\n")
+	return nil
+}
+
+// makeRepository writes the repository to a new temporary folder, with a first
+// commit. The folder is left to be looked at.
+func makeRepository(ctx context.Context) (string, error) {
+	dir, err := os.MkdirTemp("", "burin-demo-")
+	if err != nil {
+		return "", err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", err
+	}
+	files, err := fs.Sub(repository, "repo")
+	if err != nil {
+		return "", err
+	}
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		data, err := fs.ReadFile(files, e.Name())
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(filepath.Join(dir, strings.TrimSuffix(e.Name(), ".txt")), data, 0o644); err != nil {
+			return "", err
+		}
+	}
+	for _, args := range [][]string{
+		{"init", "--quiet"},
+		{"add", "."},
+		{"-c", "user.name=burin demo", "-c", "user.email=demo@example.com", "-c", "commit.gpgsign=false", "commit", "--quiet", "--no-verify", "-m", "A ledger with a bug"},
+	} {
+		cmd := exec.CommandContext(ctx, "git", args...)
+		cmd.Dir = dir
+		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", errors.Join(fmt.Errorf("git %s: %w", args[0], err), errors.New(strings.TrimSpace(string(out))))
+		}
+	}
+	return dir, nil
 }

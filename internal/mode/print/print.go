@@ -1,23 +1,24 @@
 // Package print is the face for scripts and pipes: one prompt in, the answer on
 // standard output, as text or as JSON lines.
 //
-// In text mode only the answer's text is written, as it arrives, and a final
-// line end. In JSON mode each event is a line: agent_start, message_start and
-// message_end with a whole message (the user's, then the model's),
-// message_update with the stream's event in assistantMessageEvent, and at the
-// end agent_end with all new messages. Updates carry the delta alone, not the
-// message so far, so that the output does not grow with the square of the
-// answer.
+// In text mode standard output gets the answer and nothing else: the text of the
+// turn that ends the run. What the model says on its way, and the calls it makes,
+// are steps; they are shown where a person looks on. In JSON mode each event of
+// the session is a line (see [agent.Event]).
 package print
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
+	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
 )
 
 // Mode is the shape of the output.
@@ -36,160 +37,163 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("unknown mode %q (want text or json)", s)
 }
 
-// maxPauses is how often a turn that the vendor paused is continued. A vendor
-// that pauses more often than this is not getting anywhere: the answer so far
-// is then final.
-const maxPauses = 16
+// Session is what is printed.
+type Session interface {
+	Prompt(ctx context.Context, m llm.Message) agent.Outcome
+}
 
-// Run sends req and writes the answer to out. The messages it returns are the
-// model's, also when err is not nil; what had arrived has then been written.
-// The price of the request's model is recorded in each message's usage.
-func Run(ctx context.Context, client llm.Client, req *llm.Request, mode Mode, out io.Writer) ([]llm.Message, error) {
-	w := newWriter(mode, out)
-	w.begin(req)
-	var said []llm.Message
-	turn := *req
-	for pauses := 0; ; pauses++ {
-		m, err := w.answer(client.Stream(ctx, &turn))
-		if m.Usage != nil {
-			cost := req.Model.Price.Cost(*m.Usage)
-			m.Usage.Cost = &cost
-		}
-		said = append(said, *m)
-		w.messageEnd(m)
-		if err != nil || m.StopReason != llm.StopPause || pauses == maxPauses {
-			w.end(said)
-			if err == nil {
-				err = w.err
-			}
-			return said, err
-		}
-		turn.Messages = append(turn.Messages[:len(turn.Messages):len(turn.Messages)], *m)
+// Options of a printer.
+type Options struct {
+	Mode Mode
+	Out  io.Writer
+	// Live writes text as it comes, also that of turns that are not the last.
+	Live bool
+	// Steps shows the calls and what came of them; nil shows none. It may be Out.
+	Steps io.Writer
+	Color bool // of Steps
+	// Result prints the result that the model hands over by the session's schema,
+	// a line of JSON, instead of its last words.
+	Result bool
+}
+
+// Printer writes what a session does. Its Event is the session's Emit.
+type Printer struct {
+	o      Options
+	buf    *bufio.Writer
+	steps  *steps
+	result string          // handed over
+	held   strings.Builder // text of the turn that may be the last
+	last   byte            // last byte written to Out
+	err    error           // the first failure of Out; nothing is written after it
+	stop   context.CancelFunc
+}
+
+// New makes a printer.
+func New(o Options) *Printer {
+	p := &Printer{o: o, buf: bufio.NewWriter(o.Out), last: '\n'}
+	if o.Steps != nil && o.Mode == Text {
+		p.steps = &steps{out: o.Steps, color: o.Color}
 	}
+	return p
 }
 
-type writer struct {
-	mode Mode
-	buf  *bufio.Writer
-	err  error // the first failure of out; nothing is written after it
-	last byte  // last byte of text written
-}
-
-func newWriter(mode Mode, out io.Writer) *writer {
-	return &writer{mode: mode, buf: bufio.NewWriter(out), last: '\n'}
-}
-
-// answer reads one answer to its end, writing as it comes.
-func (w *writer) answer(s llm.Stream) (*llm.Message, error) {
-	for ev := range llm.Events(s) {
-		switch {
-		case ev.Type == llm.EventDone:
-			return ev.Message, nil
-		case ev.Type == llm.EventError:
-			return ev.Message, ev.Message.Error
-		case w.mode == JSON:
-			w.update(ev)
-		case ev.Type == llm.EventTextDelta:
-			w.text(ev.Delta)
+// Run prompts the session, whose events go to p, and writes what comes. The
+// outcome's error is returned unless writing failed, which ends the run.
+func (p *Printer) Run(ctx context.Context, s Session, m llm.Message) (agent.Outcome, error) {
+	ctx, p.stop = context.WithCancel(ctx)
+	defer p.stop()
+	outcome := s.Prompt(ctx, m)
+	if p.o.Mode == Text {
+		if p.o.Result {
+			p.held.Reset()
+			p.held.WriteString(p.result)
 		}
-		if w.err != nil {
-			break
-		}
+		p.flushHeld()
+		p.endLine()
 	}
-	return &llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopAborted}, fmt.Errorf("write the answer: %w", w.err)
+	if p.err != nil {
+		return outcome, fmt.Errorf("write the answer: %w", p.err)
+	}
+	return outcome, outcome.Err
 }
 
-func (w *writer) text(s string) {
-	w.write(s)
-	w.last = s[len(s)-1]
-	w.flush()
-}
-
-type line struct {
-	Type     string        `json:"type"`
-	Message  *llm.Message  `json:"message,omitempty"`
-	Event    *update       `json:"assistantMessageEvent,omitempty"`
-	Messages []llm.Message `json:"messages,omitempty"`
-}
-
-type update struct {
-	Type         llm.EventType `json:"type"`
-	ContentIndex int           `json:"contentIndex"`
-	Delta        string        `json:"delta,omitempty"`
-	Content      string        `json:"content,omitempty"`  // of text_end and thinking_end
-	ToolCall     *toolCall     `json:"toolCall,omitempty"` // of toolcall_start and toolcall_end
-}
-
-type toolCall struct {
-	ID        string     `json:"id"`
-	Name      string     `json:"name"`
-	Arguments string     `json:"arguments,omitempty"` // as the model wrote them
-	Defect    llm.Defect `json:"defect,omitempty"`
-}
-
-func (w *writer) begin(req *llm.Request) {
-	if w.mode != JSON {
+// Event writes an event.
+func (p *Printer) Event(e agent.Event) {
+	if p.o.Mode == JSON {
+		p.line(e)
 		return
 	}
-	w.line(line{Type: "agent_start"})
-	if n := len(req.Messages); n > 0 {
-		w.line(line{Type: "message_start", Message: &req.Messages[n-1]})
-		w.line(line{Type: "message_end", Message: &req.Messages[n-1]})
+	if e.Type == agent.ToolEnd && e.Call.Name == session.ResultTool && e.Result != nil && !e.Result.IsError {
+		p.result = compact(e.Call.Arguments)
+	}
+	switch {
+	case e.Type == agent.MessageUpdate && e.Stream.Type == llm.EventTextDelta:
+		if p.o.Live && !p.o.Result {
+			p.text(e.Stream.Delta)
+		} else {
+			p.held.WriteString(e.Stream.Delta)
+		}
+	case e.Type == agent.MessageEnd && e.Message.Role == llm.RoleAssistant:
+		p.messageEnd(e.Message)
+	case e.Type == agent.ToolStart && p.steps != nil:
+		p.endLine()
+		p.steps.start(e)
+	case e.Type == agent.ToolEnd && p.steps != nil:
+		p.steps.end(e)
 	}
 }
 
-func (w *writer) update(ev llm.Event) {
-	if ev.Type == llm.EventStart {
-		w.line(line{Type: "message_start", Message: ev.Message})
+// messageEnd settles where the text of a message goes: to the steps if calls
+// follow, else it stays held as the answer.
+func (p *Printer) messageEnd(m *llm.Message) {
+	if len(m.ToolCalls()) == 0 {
 		return
 	}
-	u := update{Type: ev.Type, ContentIndex: ev.Index, Delta: ev.Delta}
-	switch b := ev.Block.(type) {
-	case llm.Text:
-		u.Content = b.Text
-	case llm.Thinking:
-		u.Content = b.Text
-	case llm.ToolCall:
-		u.ToolCall = &toolCall{ID: b.ID, Name: b.Name, Arguments: b.Arguments, Defect: b.Defect}
+	if p.steps != nil {
+		p.steps.say(p.held.String())
 	}
-	w.line(line{Type: "message_update", Event: &u})
+	p.held.Reset()
 }
 
-func (w *writer) messageEnd(m *llm.Message) {
-	if w.mode == JSON {
-		w.line(line{Type: "message_end", Message: m})
+// compact is JSON on one line.
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw) // it has been validated, so this does not happen
 	}
+	return b.String()
 }
 
-// end writes what closes the output.
-func (w *writer) end(said []llm.Message) {
-	if w.mode == JSON {
-		w.line(line{Type: "agent_end", Messages: said})
+func (p *Printer) flushHeld() {
+	p.text(p.held.String())
+	p.held.Reset()
+}
+
+func (p *Printer) text(s string) {
+	if s == "" {
 		return
 	}
-	if w.last != '\n' {
-		w.write("\n")
-	}
-	w.flush()
+	p.write(s)
+	p.last = s[len(s)-1]
+	p.flush()
 }
 
-func (w *writer) line(l line) {
-	enc := json.NewEncoder(w.buf)
+func (p *Printer) endLine() {
+	if p.last != '\n' {
+		p.text("\n")
+	}
+}
+
+func (p *Printer) line(e agent.Event) {
+	if p.err != nil {
+		return
+	}
+	enc := json.NewEncoder(p.buf)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(l); err != nil && w.err == nil {
-		w.err = err
+	if err := enc.Encode(e); err != nil {
+		p.fail(err)
 	}
-	w.flush()
+	p.flush()
 }
 
-func (w *writer) write(s string) {
-	if _, err := w.buf.WriteString(s); err != nil && w.err == nil {
-		w.err = err
+func (p *Printer) write(s string) {
+	if _, err := p.buf.WriteString(s); err != nil {
+		p.fail(err)
 	}
 }
 
-func (w *writer) flush() {
-	if err := w.buf.Flush(); err != nil && w.err == nil {
-		w.err = err
+func (p *Printer) flush() {
+	if err := p.buf.Flush(); err != nil {
+		p.fail(err)
+	}
+}
+
+// fail ends the run: when nobody reads any more, nobody wants to pay for more.
+func (p *Printer) fail(err error) {
+	if p.err == nil {
+		p.err = err
+		if p.stop != nil {
+			p.stop()
+		}
 	}
 }

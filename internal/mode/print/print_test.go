@@ -13,85 +13,106 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin"
+	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/mode/print"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/llm/wire"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool"
 )
 
-// serve gives a client of a scripted model and the model it speaks for.
-func serve(t *testing.T, turns ...llmtest.Turn) (llm.Client, *llmtest.Server, *llm.Request) {
+// shout is a tool that fails when told to.
+func shout() *tool.Tool {
+	type args struct {
+		Query string `json:"query"`
+	}
+	return tool.New(tool.Definition[args]{
+		Name: "shout", Label: "Shout",
+		Run: func(_ context.Context, _ tool.Call, a args) (*tool.Result, error) {
+			if a.Query == "fail" {
+				return nil, errors.New("lost the voice")
+			}
+			return tool.Text(strings.ToUpper(a.Query) + "!\n\x1b[2Jtwo"), nil
+		},
+	})
+}
+
+// run prints what a session with a scripted model does.
+func run(t *testing.T, o print.Options, so session.Options, turns ...llmtest.Turn) (agent.Outcome, error) {
 	t.Helper()
 	srv, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: turns})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(srv.Close)
-	client := anthropic.New(anthropic.Options{Endpoint: wire.Endpoint{BaseURL: srv.URL}})
-	model := &llm.Model{
-		ID: "claude", Provider: "anthropic", API: llm.APIAnthropic,
-		Price: llm.Price{Input: llm.PerMillion(3), Output: llm.PerMillion(15)},
+	p := print.New(o)
+	so.Client = anthropic.New(anthropic.Options{Endpoint: wire.Endpoint{BaseURL: srv.URL}})
+	so.Request.Model = &llm.Model{ID: "claude", Provider: "anthropic", API: llm.APIAnthropic}
+	so.Emit = p.Event
+	s, err := session.New(so)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return client, srv, &llm.Request{Model: model, Messages: []llm.Message{llm.UserText("hi")}}
+	t.Cleanup(func() { s.Close() })
+	return p.Run(context.Background(), s, llm.UserText("hi"))
 }
 
-func TestRunText(t *testing.T) {
+func TestText(t *testing.T) {
+	said := func(parts ...llmtest.Part) llmtest.Turn { return llmtest.Turn{Parts: parts} }
+	call := said(llmtest.Part{Text: "I'll shout."}, llmtest.Part{Call: "shout", Args: `{"query":"hey"}`})
+	failing := said(llmtest.Part{Call: "shout", Args: `{"query":"fail"}`})
 	tests := []struct {
-		name string
-		turn llmtest.Turn
-		want string
-		kind llm.ErrorKind
+		name  string
+		o     print.Options
+		turns []llmtest.Turn
+		out   string
+		steps string
+		kind  llm.ErrorKind
 	}{
-		{"ends its last line", llmtest.Turn{Parts: []llmtest.Part{{Thinking: "hm"}, {Text: "an answer"}}}, "an answer\n", ""},
-		{"has ended it already", llmtest.Turn{Parts: []llmtest.Part{{Text: "an answer\n"}}}, "an answer\n", ""},
-		{"says nothing", llmtest.Turn{Events: llmtest.Stop(llm.StopEnd, llm.Usage{})}, "", ""},
-		{"breaks off", llmtest.Turn{Events: append(llmtest.Say("half"), llmtest.Fail(&llm.Error{Kind: llm.ErrOverload, Message: "busy"})...)}, "half\n", llm.ErrOverload},
-		{"is refused", llmtest.Turn{Fault: llmtest.Fault{Error: &llm.Error{Kind: llm.ErrAuth, Status: 401, Message: "no"}}}, "", llm.ErrAuth},
+		{"ends its last line", print.Options{}, []llmtest.Turn{said(llmtest.Part{Thinking: "hm"}, llmtest.Part{Text: "an answer"})}, "an answer\n", "", ""},
+		{"has ended it already", print.Options{}, []llmtest.Turn{said(llmtest.Part{Text: "an answer\n"})}, "an answer\n", "", ""},
+		{"breaks off", print.Options{}, []llmtest.Turn{{Events: append(llmtest.Say("half"), llmtest.Fail(&llm.Error{Kind: llm.ErrOverload, Message: "busy"})...)}}, "half\n", "", llm.ErrOverload},
+		{"is refused", print.Options{}, []llmtest.Turn{{Fault: llmtest.Fault{Error: &llm.Error{Kind: llm.ErrAuth, Status: 401, Message: "no"}}}}, "", "", llm.ErrAuth},
+		{
+			"answers after a call",
+			print.Options{},
+			[]llmtest.Turn{call, failing, said(llmtest.Part{Text: "done"})},
+			"done\n",
+			"I'll shout.\n\n● Shout  hey\n  HEY!\n  [2Jtwo\n\n● Shout  fail\n  Error: lost the voice\n\n", "",
+		},
+		{"lives", print.Options{Live: true}, []llmtest.Turn{call, said(llmtest.Part{Text: "done"})}, "I'll shout.\ndone\n", "● Shout  hey\n  HEY!\n  [2Jtwo\n\n", ""},
+		{
+			"paints",
+			print.Options{Color: true},
+			[]llmtest.Turn{failing, said(llmtest.Part{Text: "done"})},
+			"done\n",
+			"\x1b[32m●\x1b[0m \x1b[1mShout\x1b[0m  fail\n  \x1b[31mError: lost the voice\x1b[0m\n\n", "",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			client, _, req := serve(t, tt.turn)
-			var out bytes.Buffer
-			_, err := print.Run(context.Background(), client, req, print.Text, &out)
-			if out.String() != tt.want || llm.KindOf(err) != tt.kind {
-				t.Errorf("wrote %q, error %v; want %q and kind %q", out.String(), err, tt.want, tt.kind)
+			var out, steps bytes.Buffer
+			tt.o.Mode, tt.o.Out, tt.o.Steps = print.Text, &out, &steps
+			_, err := run(t, tt.o, session.Options{Tools: []*tool.Tool{shout()}}, tt.turns...)
+			if out.String() != tt.out || llm.KindOf(err) != tt.kind {
+				t.Errorf("wrote %q, error %v; want %q and kind %q", out.String(), err, tt.out, tt.kind)
+			}
+			if diff := cmp.Diff(tt.steps, steps.String()); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}
 }
 
-func TestRunPrices(t *testing.T) {
-	client, _, req := serve(t, llmtest.Turn{Parts: []llmtest.Part{{Text: "a"}}, Events: llmtest.Stop(llm.StopEnd, llm.Usage{Input: 1200, Output: 350})})
-	said, err := print.Run(context.Background(), client, req, print.Text, io.Discard)
+func TestJSON(t *testing.T) {
+	var out bytes.Buffer
+	_, err := run(t, print.Options{Mode: print.JSON, Out: &out}, session.Options{Tools: []*tool.Tool{shout()}},
+		llmtest.Turn{Parts: []llmtest.Part{{Text: "hello"}, {Call: "shout", ID: "c1", Args: `{"query":"<a>"}`}}},
+		llmtest.Turn{Parts: []llmtest.Part{{Text: "bye"}}})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if got := said[0].Usage.Cost.Total; got != llm.Dollars(0.00885) {
-		t.Errorf("cost %v", got)
-	}
-}
-
-// A turn that the vendor paused goes on by itself.
-func TestRunContinuesAfterPause(t *testing.T) {
-	client, srv, req := serve(t,
-		llmtest.Turn{Events: append(llmtest.Say("first "), llmtest.Stop(llm.StopPause, llm.Usage{})...)},
-		llmtest.Turn{Parts: []llmtest.Part{{Text: "second"}}},
-	)
-	var out bytes.Buffer
-	said, err := print.Run(context.Background(), client, req, print.Text, &out)
-	if err != nil || out.String() != "first second\n" || len(said) != 2 {
-		t.Errorf("wrote %q, %d messages, error %v", out.String(), len(said), err)
-	}
-	if asked := srv.Requests(); len(asked) != 2 || len(asked[1].Messages) < 2 || len(req.Messages) != 1 {
-		t.Errorf("asked %d times; the request now has %d messages", len(asked), len(req.Messages))
-	}
-}
-
-func TestRunJSON(t *testing.T) {
-	client, _, req := serve(t, llmtest.Turn{Parts: []llmtest.Part{{Text: "hello"}, {Call: "read", ID: "c1", Args: `{"path":"a"}`}}})
-	var out bytes.Buffer
-	if _, err := print.Run(context.Background(), client, req, print.JSON, &out); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -104,8 +125,12 @@ func TestRunJSON(t *testing.T) {
 				Content  string
 				ToolCall struct{ ID, Name, Arguments string }
 			} `json:"assistantMessageEvent"`
-			Message  *llm.Message
-			Messages []llm.Message
+			Message    *llm.Message
+			Messages   []llm.Message
+			ToolCallID string
+			ToolName   string
+			Args       json.RawMessage
+			IsError    bool
 		}
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Fatalf("%q: %v", line, err)
@@ -116,18 +141,21 @@ func TestRunJSON(t *testing.T) {
 			continue // how many there are is the script's matter
 		case l.Event.Type != "":
 			s += " " + l.Event.Type + " " + l.Event.Delta + l.Event.Content + l.Event.ToolCall.Name + l.Event.ToolCall.Arguments
+		case l.ToolCallID != "":
+			s += " " + l.ToolName + string(l.Args)
 		case l.Message != nil:
 			s += " " + string(l.Message.Role) + " " + l.Message.Text()
-		case l.Messages != nil:
-			s += " " + string(l.Messages[0].StopReason)
 		}
 		got = append(got, strings.TrimSpace(s))
 	}
 	want := []string{
-		"agent_start", "message_start user hi", "message_end user hi", "message_start assistant",
+		"agent_start", "turn_start", "message_start user hi", "message_end user hi", "message_start assistant",
 		"message_update text_start", "message_update text_delta hello", "message_update text_end hello",
-		"message_update toolcall_start read", `message_update toolcall_end read{"path":"a"}`,
-		"message_end assistant hello", "agent_end toolUse",
+		"message_update toolcall_start shout", `message_update toolcall_end shout{"query":"<a>"}`, "message_end assistant hello",
+		`tool_execution_start shout{"query":"<a>"}`, `tool_execution_end shout{"query":"<a>"}`,
+		"message_start toolResult <A>!\n\x1b[2Jtwo", "message_end toolResult <A>!\n\x1b[2Jtwo", "turn_end assistant hello",
+		"turn_start", "message_start assistant", "message_update text_start", "message_update text_delta bye", "message_update text_end bye",
+		"message_end assistant bye", "turn_end assistant bye", "agent_end",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -144,12 +172,137 @@ func (b *brokenPipe) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// When nobody reads any more the answer is not read to its end either.
-func TestRunStopsWhenNobodyReads(t *testing.T) {
-	client, _, req := serve(t, llmtest.Turn{Parts: []llmtest.Part{{Text: "some words and more"}}, Fault: llmtest.Fault{StallAfterEvents: 6}})
-	_, err := print.Run(context.Background(), client, req, print.Text, &brokenPipe{n: 5})
-	if err == nil || !strings.Contains(err.Error(), "pipe is gone") {
-		t.Errorf("error %v", err)
+// When nobody reads any more the answer is not read to its end either: this
+// model would never end it.
+func TestStopsWhenNobodyReads(t *testing.T) {
+	for _, mode := range []print.Mode{print.Text, print.JSON} {
+		_, err := run(t, print.Options{Mode: mode, Live: true, Out: &brokenPipe{n: 5}}, session.Options{},
+			llmtest.Turn{Parts: []llmtest.Part{{Text: "some words and more"}}, Fault: llmtest.Fault{StallAfterEvents: 6}})
+		if err == nil || !strings.Contains(err.Error(), "pipe is gone") {
+			t.Errorf("%s: error %v", mode, err)
+		}
+	}
+}
+
+// A session with a schema prints the result, and asks for it if need be.
+func TestResult(t *testing.T) {
+	result := &tool.Tool{
+		Name: session.ResultTool, Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`),
+		Run: func(context.Context, tool.Call) (*tool.Result, error) { return &tool.Result{Final: true}, nil },
+	}
+	say := func(text string) llmtest.Turn { return llmtest.Turn{Parts: []llmtest.Part{{Text: text}}} }
+	give := func(args string) llmtest.Turn {
+		return llmtest.Turn{Parts: []llmtest.Part{{Text: "here"}, {Call: "result", Args: args}}}
+	}
+	forced := give(`{"n": 3}`)
+	forced.Check = func(r *llm.Request) error {
+		if r.ToolChoice != (llm.ToolChoice{Mode: llm.ToolNamed, Name: "result"}) {
+			return errors.New("the result is not asked for")
+		}
+		return nil
+	}
+	for name, tt := range map[string]struct {
+		turns []llmtest.Turn
+		want  string
+		err   error
+	}{
+		"at once":           {[]llmtest.Turn{give(`{"n": 1}`)}, "{\"n\":1}\n", nil},
+		"wrong, then right": {[]llmtest.Turn{give(`{"n":"x"}`), give(`{"n":2}`)}, "{\"n\":2}\n", nil},
+		"after being asked": {[]llmtest.Turn{say("done"), forced}, "{\"n\":3}\n", nil},
+		"never":             {[]llmtest.Turn{say("done"), say("done"), say("done")}, "", session.ErrNoResult},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			one := &tool.Tool{Name: result.Name, Parameters: result.Parameters, Run: result.Run}
+			_, err := run(t, print.Options{Mode: print.Text, Out: &out, Result: true}, session.Options{Tools: []*tool.Tool{one}}, tt.turns...)
+			if out.String() != tt.want || !errors.Is(err, tt.err) {
+				t.Errorf("wrote %q, error %v; want %q, %v", out.String(), err, tt.want, tt.err)
+			}
+		})
+	}
+}
+
+func TestTerminal(t *testing.T) {
+	question := burin.Decision{Reason: "it runs a command", Offers: []burin.Offer{
+		{Words: "always: go test", Examples: []string{"go test ./..."}, Rules: []burin.Rule{{Tool: "bash", Pattern: "go test:*"}}},
+	}}
+	request := burin.Request{Tool: "bash", Access: []tool.Access{{Kind: tool.AccessExecute, Target: "go \x1b[2Jtest"}}}
+	for typed, want := range map[string]burin.Answer{
+		"y\n":                  {Allow: true},
+		"\n\nNO\n":             {},
+		"7\n1\n":               {Allow: true, Grant: question.Offers[0].Rules},
+		"use the other file\n": {Note: "use the other file"},
+	} {
+		var out bytes.Buffer
+		term := &print.Terminal{In: strings.NewReader(typed), Out: &out}
+		got, err := term.Ask(context.Background(), request, question)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q: %s", typed, diff)
+		}
+		for _, part := range []string{"bash wants to run:\n  execute go [2Jtest\n", "it runs a command\n", "  1  always: go test\n       would also run: go test ./...\n"} {
+			if !strings.Contains(out.String(), part) {
+				t.Errorf("the question lacks %q:\n%s", part, &out)
+			}
+		}
+	}
+	closed := &print.Terminal{In: strings.NewReader(""), Out: io.Discard}
+	if _, err := closed.Ask(context.Background(), request, question); !errors.Is(err, print.ErrNoAnswer) {
+		t.Errorf("a closed terminal says %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	open, w := io.Pipe()
+	defer w.Close()
+	if _, err := (&print.Terminal{In: open, Out: io.Discard}).Ask(ctx, request, question); !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted question says %v", err)
+	}
+}
+
+func TestTerminalQuestions(t *testing.T) {
+	questions := []burin.Question{
+		{ID: "a", Text: "Which?", Options: []string{"x", "y"}, Recommended: 1},
+		{ID: "b", Text: "Which ones?", Options: []string{"p", "q", "r"}, Multi: true, Recommended: -1},
+		{ID: "c", Text: "Or?", Options: []string{"z"}, Recommended: -1},
+	}
+	var out bytes.Buffer
+	term := &print.Terminal{In: strings.NewReader("2\n3, 1,3\nsomething else\n"), Out: &out}
+	got, err := term.AskQuestions(context.Background(), questions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]burin.Reply{{Selected: []string{"y"}}, {Selected: []string{"r", "p"}}, {Custom: "something else"}}, got); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(out.String(), "  2  y (recommended)\n") {
+		t.Errorf("shown: %s", &out)
+	}
+	term = &print.Terminal{In: strings.NewReader("\n"), Out: io.Discard}
+	if _, err := term.AskQuestions(context.Background(), questions); !errors.Is(err, burin.ErrDismissed) {
+		t.Errorf("an empty line says %v", err)
+	}
+}
+
+func TestShow(t *testing.T) {
+	messages := []llm.Message{
+		{Role: llm.RoleCustom, CustomType: "context", Content: []llm.Block{llm.Text{Text: "hidden"}}},
+		llm.UserText("fix\nit"),
+		{Role: llm.RoleAssistant, Content: []llm.Block{llm.Text{Text: "I'll look."}, llm.ToolCall{ID: "1", Name: "bash", Arguments: `{"command":"ls"}`}}},
+		llm.ToolResultText(llm.ToolCall{ID: "1", Name: "bash"}, "a.go", false),
+		llm.AssistantText("Done.\x1b[31m"),
+	}
+	var out bytes.Buffer
+	if err := print.Show(&out, messages, false); err != nil {
+		t.Fatal(err)
+	}
+	want := "> fix\n> it\n\nI'll look.\n\n● bash  ls\n  a.go\n\nDone.[31m\n\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+	if err := print.Show(&brokenPipe{n: 3}, messages, false); err == nil {
+		t.Error("a broken pipe is no error")
 	}
 }
 

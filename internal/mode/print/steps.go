@@ -1,0 +1,191 @@
+package print
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/llm"
+)
+
+// steps shows what a session does on its way, a few lines a call.
+//
+// Calls that run together are shown one after the other, each with its result:
+// the heading of a call is written when it starts if nothing else runs, else, or
+// again, when it ends.
+type steps struct {
+	out     io.Writer
+	color   bool
+	running int
+	last    string // id of the call whose heading was written last, if nothing came after it
+}
+
+// Colours, by their meaning.
+const (
+	dim   = "2"
+	bold  = "1"
+	red   = "31"
+	green = "32"
+)
+
+func (s *steps) paint(code, text string) string {
+	if !s.color || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// say shows what the model says before it makes calls.
+func (s *steps) say(text string) {
+	if text = strings.TrimSpace(clean(text)); text != "" {
+		s.last = ""
+		fmt.Fprintf(s.out, "%s\n\n", text)
+	}
+}
+
+func (s *steps) start(e agent.Event) {
+	if s.running++; s.running == 1 {
+		s.heading(e)
+	}
+}
+
+func (s *steps) heading(e agent.Event) {
+	s.last = e.Call.ID
+	fmt.Fprintf(s.out, "%s %s  %s\n", s.paint(green, "●"), s.paint(bold, label(e)), printable(subject(e.Call.Arguments), 100))
+}
+
+func label(e agent.Event) string {
+	if e.Label != "" {
+		return e.Label
+	}
+	return e.Call.Name
+}
+
+// subject is the argument that says most about a call.
+func subject(args json.RawMessage) string {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(args, &m) != nil {
+		return ""
+	}
+	for _, name := range []string{"command", "path", "pattern", "query", "url", "job", "question", "input"} {
+		var v string
+		if json.Unmarshal(m[name], &v) == nil && v != "" {
+			return v
+		}
+	}
+	if len(m) == 0 {
+		return ""
+	}
+	return string(args)
+}
+
+// shownLines is how much of a result is shown.
+const shownLines = 6
+
+func (s *steps) end(e agent.Event) {
+	s.running--
+	if s.last != e.Call.ID {
+		s.heading(e)
+	}
+	s.last = ""
+	var d struct {
+		Diff     string `json:"diff"`
+		Matches  *int   `json:"matches"`
+		Files    int    `json:"files"`
+		Lines    int    `json:"lines"`
+		ExitCode *int   `json:"exitCode"`
+	}
+	_ = json.Unmarshal(e.Result.Details, &d) // of tools that say nothing more the text is shown
+	switch {
+	case e.Result.IsError && d.ExitCode == nil:
+		s.lines(text(e), red)
+	case d.Diff != "":
+		s.diff(d.Diff)
+	case d.Matches != nil:
+		s.note(fmt.Sprintf("%d found in %d files", *d.Matches, d.Files))
+	case d.Lines > 0:
+		s.note(fmt.Sprintf("%d lines", d.Lines))
+	default:
+		s.lines(text(e), dim)
+	}
+	fmt.Fprintln(s.out)
+}
+
+func text(e agent.Event) string {
+	var b strings.Builder
+	for _, block := range e.Result.Content {
+		if t, ok := block.(llm.Text); ok {
+			b.WriteString(t.Text)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func (s *steps) note(words string) { fmt.Fprintf(s.out, "  %s\n", s.paint(dim, words)) }
+
+// lines shows the end of a text: that is where outcomes stand.
+func (s *steps) lines(text, code string) {
+	all := strings.Split(text, "\n")
+	if n := len(all) - shownLines; n > 1 {
+		s.note(fmt.Sprintf("… %d lines", n))
+		all = all[n:]
+	}
+	for _, line := range all {
+		fmt.Fprintf(s.out, "  %s\n", s.paint(code, printable(line, 160)))
+	}
+}
+
+// diff shows the changed lines of a unified diff.
+func (s *steps) diff(diff string) {
+	shown, more := 0, 0
+	for line := range strings.Lines(diff) {
+		line = strings.TrimRight(line, "\r\n")
+		code := ""
+		switch {
+		case strings.HasPrefix(line, "---"), strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "@@"), line == "":
+			continue
+		case line[0] == '+':
+			code = green
+		case line[0] == '-':
+			code = red
+		default:
+			continue
+		}
+		if shown++; shown > 4*shownLines {
+			more++
+			continue
+		}
+		fmt.Fprintf(s.out, "  %s\n", s.paint(code, printable(line, 160)))
+	}
+	if more > 0 {
+		s.note(fmt.Sprintf("… %d more changed lines", more))
+	}
+}
+
+// printable makes one line of text that cannot move the cursor: what tools and
+// models say is data.
+func printable(s string, width int) string {
+	s = strings.Join(strings.FieldsFunc(clean(s), func(r rune) bool { return r == '\n' }), " ")
+	if r := []rune(s); len(r) > width {
+		return string(r[:width-1]) + "…"
+	}
+	return s
+}
+
+// clean drops control characters but line ends, so that a text cannot steer the
+// terminal it is shown on. Tabs become spaces.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case r == '\t':
+			return ' '
+		case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0:
+			return -1
+		}
+		return r
+	}, s)
+}
