@@ -242,7 +242,9 @@ func (m *Matcher) earliest(d *dfa, text []byte, from int) (begin int, ok bool) {
 		}
 		if hit >= 0 {
 			if d.resets == resets { // s still is a state
-				begin = max(begin, at+d.lastUnbegun(block[:hit], s))
+				if last := d.lastUnbegun(block[:hit], s); last > 0 {
+					begin = at + last
+				}
 			}
 			return begin, true
 		}

@@ -108,6 +108,15 @@ func TestLargeTexts(t *testing.T) {
 	}
 }
 
+// A match that begins in one block of the automaton's and ends in a later one,
+// with nothing in between at which it could have begun, begins where it does.
+func TestMatchOverBlocks(t *testing.T) {
+	text := []byte("x\nb" + strings.Repeat("xa", 40<<10) + "1\n" + strings.Repeat("a\n", 40<<10))
+	if diff := cmp.Diff([]hit{{Start: 2, End: 4 + 80<<10}}, search(t, "^b.*1$", regex.Options{Multiline: true}, text)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestStop(t *testing.T) {
 	text := []byte(strings.Repeat("ab", 8<<20) + "\n")
 	for _, o := range []regex.Options{{}, {Multiline: true}} {
