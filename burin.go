@@ -23,7 +23,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/customize/prompt"
 	"github.com/burin-dev/burin/internal/platform/edit"
 	"github.com/burin-dev/burin/internal/platform/permission"
@@ -33,6 +32,8 @@ import (
 	"github.com/burin-dev/burin/internal/tools/plan"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/compact"
+	"github.com/burin-dev/burin/session/secret"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -103,11 +104,29 @@ type Options struct {
 	StateDir  string // burin's data folder; empty: no undo, no session file
 	ConfigDir string // burin's configuration folder; its AGENTS.md is the user's own
 	NoSession bool   // keep no session file
-	UserHome  string // for instruction files and secret paths; empty: none
+	// SessionDir is where new sessions are kept; empty: sessions/ of StateDir.
+	SessionDir string
+	Resume     string // the file of a session to go on with
+	UserHome   string // for instruction files and secret paths; empty: none
+
+	// Secret values are hidden from models, files and events, those that look like
+	// secrets and those of Environ ("NAME=value") whose names do, and SecretEntries.
+	NoSecrets     bool // hide nothing
+	Environ       []string
+	SecretEntries []secret.Entry
+
+	// Open finds other models: larger ones, fallbacks, small ones for small tasks.
+	Open       func(ctx context.Context, selector string) (*llm.Model, llm.Client, error)
+	Fallbacks  []string // selectors of models to go on with when Model keeps failing
+	TitleModel string   // selector of a model that names sessions; empty: their first words
+	Retry      session.Retry
+	Compaction compact.Settings // the zero value is compact.Defaults
+	NoPromote  bool             // stay with Model when the conversation outgrows it
+	Meter      session.Meter    // limits beyond this session; nil: none
 
 	MaxTurns int     // requests per prompt
 	MaxCost  llm.USD // of the session
-	Emit     func(agent.Event)
+	Emit     func(session.Event)
 	Warn     func(string) // what a person should know, a line each
 	Now      func() time.Time
 }
@@ -136,6 +155,9 @@ func New(ctx context.Context, o Options) (*session.Session, error) {
 	b := &builder{Options: o}
 	s, err := b.build(ctx)
 	if err != nil {
+		if b.log != nil {
+			err = errors.Join(err, b.log.Close())
+		}
 		b.close()
 		return nil, err
 	}
@@ -147,10 +169,13 @@ type builder struct {
 	Options
 	dir     string
 	ws      *workspace.Workspace
-	file    *transcript.File
+	log     *transcript.Log
+	path    string // of the session file; empty if there is none
+	vault   *secret.Vault
+	todo    plan.State // under mu
 	policy  *permission.Policy
 	engine  edit.Engine
-	mu      sync.Mutex // of calls of Refused
+	mu      sync.Mutex // of todo and of calls of Refused
 	closers []func() error
 }
 
@@ -180,21 +205,29 @@ func (b *builder) build(ctx context.Context) (*session.Session, error) {
 		return nil, err
 	}
 	note := prompt.Note(prompt.Moment{Now: b.Now(), Git: moment.String()})
-	return session.New(session.Options{
+	ours := session.Options{
 		Client: b.Client,
 		Request: llm.Request{
 			Model: b.Model, System: system, Thinking: b.Thinking, MaxTokens: b.MaxTokens,
 			Cache: b.Cache,
 		},
-		Tools:     tools,
-		Preface:   []llm.Message{{Role: llm.RoleCustom, CustomType: "context", Content: []llm.Block{llm.Text{Text: note}}, Time: b.Now()}},
-		File:      b.file,
+		Tools:   tools,
+		Preface: []llm.Message{{Role: llm.RoleCustom, CustomType: "context", Content: []llm.Block{llm.Text{Text: note}}, Time: b.Now()}},
+		Log:     b.log, Path: b.path,
 		Mode:      b.Approval,
 		Authorize: b.authorize,
 		BeginTurn: b.ws.BeginTurn,
-		MaxTurns:  b.MaxTurns, MaxCost: b.MaxCost,
-		Emit: b.Emit, Warn: b.Warn, Close: b.close,
-	})
+		Secrets:   b.vault, Meter: b.Meter, Open: b.Open, Fallbacks: b.Fallbacks, TitleModel: b.TitleModel,
+		Retry: b.Retry, Compaction: b.Compaction, NoPromote: b.NoPromote,
+		Todos: func() []compact.Todo {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return openTasks(b.todo)
+		},
+		MaxTurns: b.MaxTurns, MaxCost: b.MaxCost,
+		Emit: b.Emit, Warn: b.Warn, Close: b.close, Now: b.Now,
+	}
+	return session.New(ours)
 }
 
 // open opens what everything else stands on.
@@ -226,10 +259,11 @@ func (b *builder) open() error {
 		return err
 	}
 	b.onClose(b.ws.Close)
-	if b.StateDir != "" && !b.NoSession {
-		if b.file, err = transcript.Create(filepath.Join(b.StateDir, "sessions"), dir); err != nil {
-			return err
-		}
+	if err := b.openVault(); err != nil {
+		return err
+	}
+	if err := b.openLog(); err != nil {
+		return err
 	}
 	return b.openPolicy()
 }

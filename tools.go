@@ -17,10 +17,10 @@ import (
 	"github.com/burin-dev/burin/internal/tools/eval"
 	"github.com/burin-dev/burin/internal/tools/file"
 	"github.com/burin-dev/burin/internal/tools/plan"
+	"github.com/burin-dev/burin/internal/tools/reference"
 	shelltools "github.com/burin-dev/burin/internal/tools/shell"
 	"github.com/burin-dev/burin/internal/tools/web"
 	"github.com/burin-dev/burin/tool"
-	"github.com/burin-dev/burin/transcript"
 )
 
 // tools makes the tools and what they stand on. It also says which shell runs
@@ -29,10 +29,7 @@ func (b *builder) tools() (tools []*tool.Tool, shellName, confined string, err e
 	if b.engine, err = b.chooseEngine(); err != nil {
 		return nil, "", "", err
 	}
-	var artifacts tool.Artifacts
-	if b.file != nil {
-		artifacts = transcript.NewArtifacts(b.file.Dir())
-	}
+	artifacts := b.artifacts()
 	cache := search.NewCache()
 	tools = file.New(file.Options{Workspace: b.ws, Engine: b.engine, Artifacts: artifacts, Cache: cache})
 
@@ -50,9 +47,15 @@ func (b *builder) tools() (tools []*tool.Tool, shellName, confined string, err e
 	}
 	b.onClose(shells.Close)
 	tools = append(tools, shelltools.New(shelltools.Options{Workspace: b.ws, Shells: shells, Cache: cache})...)
-	tools = append(tools, plan.New(plan.Options{Asker: b.Questioner})...)
+	b.todo = b.restoreTodos()
+	tools = append(tools, plan.New(plan.Options{Asker: b.Questioner, Todo: b.todo, Changed: func(s plan.State) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.todo = s
+	}})...)
 	tools = append(tools, web.New(web.Options{Transport: b.HTTP, SearXNG: b.SearXNG, Artifacts: artifacts})...)
 	tools = append(tools, eval.New()...)
+	tools = append(tools, reference.New(reference.Options{Log: b.log, Artifacts: artifacts})...)
 	if tools, err = b.selected(tools); err != nil {
 		return nil, "", "", err
 	}

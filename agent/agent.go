@@ -36,6 +36,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"sync"
 
@@ -66,6 +67,10 @@ type Options struct {
 	// about one call at a time, in the model's order, just before the call starts;
 	// calls that run beside it go on meanwhile. It returns when ctx ends.
 	BeforeTool func(ctx context.Context, t *tool.Tool, c tool.Call) error
+	// Arguments gives what a call is judged by and runs with in place of what the
+	// model wrote (placeholders of secrets become values). Events and the
+	// conversation keep the model's words. nil changes nothing.
+	Arguments func(t *tool.Tool, args json.RawMessage) json.RawMessage
 	// AfterTool may replace a result before the model reads it; nil leaves it. It
 	// is called for calls that ran, one at a time, as they finish.
 	AfterTool func(ctx context.Context, t *tool.Tool, c tool.Call, r *tool.Result) *tool.Result

@@ -99,10 +99,20 @@ func (x *executor) permit(t *task) (err error) {
 	if x.run.opt.BeforeTool == nil {
 		return nil
 	}
-	if p := protect(func() { err = x.run.opt.BeforeTool(x.live, t.tool, t.shown) }); p != nil {
+	if p := protect(func() { err = x.run.opt.BeforeTool(x.live, t.tool, x.meant(t)) }); p != nil {
 		return p
 	}
 	return err
+}
+
+// meant is the call with the arguments that are meant, where they differ from those
+// that the model wrote.
+func (x *executor) meant(t *task) tool.Call {
+	c := t.shown
+	if f := x.run.opt.Arguments; f != nil {
+		c.Arguments = f(t.tool, c.Arguments)
+	}
+	return c
 }
 
 // begin says whether a call runs that was asked about. If not, it has its result.
@@ -137,7 +147,7 @@ func (x *executor) call(t *task, done chan<- finished) {
 	if t.finishes {
 		ctx = x.ctx
 	}
-	began, call := t.began, t.shown
+	began, call := t.began, x.meant(t)
 	f := finished{task: t}
 	if p := protect(func() { f.result, f.err = t.tool.Run(ctx, call) }); p != nil {
 		f.result, f.err = nil, p

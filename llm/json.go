@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -60,15 +61,56 @@ type blockJSON struct {
 	ThoughtSignature string          `json:"thoughtSignature,omitempty"`
 	Defect           Defect          `json:"defect,omitempty"`
 
-	Data     []byte `json:"data,omitempty"`
-	MIMEType string `json:"mimeType,omitempty"`
-	URL      string `json:"url,omitempty"`
+	Data     bytesJSON `json:"data,omitzero"`
+	MIMEType string    `json:"mimeType,omitempty"`
+	URL      string    `json:"url,omitempty"`
 
 	API  API             `json:"api,omitempty"`
 	Kind string          `json:"kind,omitempty"`
 	Raw  json.RawMessage `json:"raw,omitempty"`
 	// RawText holds Raw where JSON would not keep its bytes.
 	RawText string `json:"rawText,omitempty"`
+}
+
+// bytesJSON is what a picture or a document consists of: bytes, written as base64,
+// or the name of a blob that holds them. A block has such a name as its URL.
+type bytesJSON struct {
+	data []byte
+	blob string
+}
+
+// blobScheme begins the names of blobs in session files.
+const blobScheme = "blob:"
+
+func bytesOf(data []byte, url string) (bytesJSON, string) {
+	if len(data) == 0 && strings.HasPrefix(url, blobScheme) {
+		return bytesJSON{blob: url}, ""
+	}
+	return bytesJSON{data: data}, url
+}
+
+// url is the URL of a block that has this and a URL of its own.
+func (b bytesJSON) url(own string) string {
+	if b.blob != "" {
+		return b.blob
+	}
+	return own
+}
+
+func (b bytesJSON) IsZero() bool { return len(b.data) == 0 && b.blob == "" }
+
+func (b bytesJSON) MarshalJSON() ([]byte, error) {
+	if b.blob != "" {
+		return marshal(b.blob)
+	}
+	return marshal(b.data)
+}
+
+func (b *bytesJSON) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte(`"`+blobScheme)) {
+		return json.Unmarshal(text, &b.blob)
+	}
+	return json.Unmarshal(text, &b.data)
 }
 
 // MarshalJSON writes the message as session files hold it.
@@ -137,9 +179,11 @@ func encodeBlock(b Block) blockJSON {
 		}
 		return j
 	case Image:
-		return blockJSON{Type: "image", Data: b.Data, MIMEType: b.MIME, URL: b.URL}
+		data, url := bytesOf(b.Data, b.URL)
+		return blockJSON{Type: "image", Data: data, MIMEType: b.MIME, URL: url}
 	case Document:
-		return blockJSON{Type: "document", Name: b.Name, Data: b.Data, MIMEType: b.MIME, URL: b.URL, Text: b.Text}
+		data, url := bytesOf(b.Data, b.URL)
+		return blockJSON{Type: "document", Name: b.Name, Data: data, MIMEType: b.MIME, URL: url, Text: b.Text}
 	case Opaque:
 		j := blockJSON{Type: "opaque", API: b.API, Kind: b.Kind}
 		if kept, err := marshal(b.Raw); err == nil && bytes.Equal(kept, b.Raw) {
@@ -222,9 +266,9 @@ func decodeBlock(raw json.RawMessage) (Block, error) {
 		}
 		return c, nil
 	case "image":
-		return Image{MIME: j.MIMEType, Data: j.Data, URL: j.URL}, nil
+		return Image{MIME: j.MIMEType, Data: j.Data.data, URL: j.Data.url(j.URL)}, nil
 	case "document":
-		return Document{Name: j.Name, MIME: j.MIMEType, Data: j.Data, URL: j.URL, Text: j.Text}, nil
+		return Document{Name: j.Name, MIME: j.MIMEType, Data: j.Data.data, URL: j.Data.url(j.URL), Text: j.Text}, nil
 	case "opaque":
 		o := Opaque{API: j.API, Kind: j.Kind, Raw: j.Raw}
 		if j.RawText != "" {

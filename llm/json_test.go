@@ -110,3 +110,21 @@ func TestMessageJSONOfOthers(t *testing.T) {
 		}
 	}
 }
+
+// In session files the bytes of a picture may lie in a blob, which is named where
+// they would be.
+func TestBlobReferences(t *testing.T) {
+	const record = `{"role":"user","content":[{"type":"image","data":"blob:sha256:abc","mimeType":"image/png"},{"type":"document","name":"a.pdf","data":"blob:sha256:def"}]}`
+	var m llm.Message
+	if err := json.Unmarshal([]byte(record), &m); err != nil {
+		t.Fatal(err)
+	}
+	want := []llm.Block{llm.Image{MIME: "image/png", URL: "blob:sha256:abc"}, llm.Document{Name: "a.pdf", URL: "blob:sha256:def"}}
+	if diff := cmp.Diff(want, m.Content); diff != "" {
+		t.Error(diff)
+	}
+	out, err := json.Marshal(m)
+	if err != nil || string(out) != record {
+		t.Errorf("%v: written as %s", err, out)
+	}
+}

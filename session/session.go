@@ -1,18 +1,42 @@
-// Package session is a live conversation: the loop of package agent, the file
-// that keeps it, and the policies around it. Every face holds a [Session] and
-// sees the same events.
+// Package session is a live conversation: the loop of package agent, the transcript
+// that keeps it, and the policies around both. Every face holds a [Handle] and sees
+// the same events in the same order.
+//
+// # The way of a prompt
+//
+// [Session.Prompt] hides what is secret in the words, opens a turn of the undo
+// journal and runs the loop. Before each request the conversation is made to fit
+// the model (fit.go) and the money is asked for (spend.go); after it, what was said
+// is appended to the transcript and told as an event. A request that failed is
+// repeated, moved to another model, or made smaller, as its error says (retry.go).
+//
+// # What is promised
+//
+//   - The transcript is the only history. What the model gets is reconstructed
+//     from it whenever it changes in any other way than by growing.
+//   - A retry repeats a request, never a tool call: an answer that failed runs
+//     nothing.
+//   - Every request, whatever it is for, passes one place that holds the limits
+//     and keeps the account.
+//   - No secret that [Options.Secrets] knows reaches a request, the transcript or
+//     an event; tools get the value where the model wrote its placeholder.
 package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session/compact"
+	"github.com/burin-dev/burin/session/secret"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -24,46 +48,110 @@ type Options struct {
 	Tools   []*tool.Tool
 	Preface []llm.Message // put in front of the first prompt
 
-	File *transcript.File // keeps the conversation; nil keeps nothing. Closed with the session.
-	Mode string           // of permission, for the record
+	// Log keeps the conversation, and what it holds is gone on with. It is closed
+	// with the session. nil keeps it in memory.
+	Log  *transcript.Log
+	Path string // of the session file; "" if there is none
+	Mode string // of permission, for the record
 
 	// Authorize decides whether a call may run. Its error is what the model reads.
 	Authorize func(ctx context.Context, t *tool.Tool, c tool.Call) error
 	// BeginTurn opens a turn of the undo journal for a prompt.
 	BeginTurn func(id, label string) error
+	// Secrets hides values; nil hides nothing.
+	Secrets *secret.Vault
+	// Meter holds the limits that go beyond this session; nil holds none.
+	Meter Meter
+	// Open finds another model, by selector, for promotion, fallback and small
+	// tasks; nil: there is none but the session's own.
+	Open func(ctx context.Context, selector string) (*llm.Model, llm.Client, error)
+
+	Retry      Retry
+	Compaction compact.Settings // the zero value is compact.Defaults
+	Fallbacks  []string         // models to go on with, in order, when the session's own keeps failing
+	NoPromote  bool             // do not go to a larger model when the context overflows
+	TitleModel string           // selector of a model that names sessions; "": their first words do
+	// Todos are the open tasks that a compaction passes on word for word.
+	Todos func() []compact.Todo
+	// Artifact keeps a text outside the conversation, and gives where to read it.
+	Artifact func(kind, text string) (ref string, err error)
 
 	MaxTurns int     // requests per prompt; 0 is no limit
 	MaxCost  llm.USD // of the whole session; 0 is no limit
-	Emit     func(agent.Event)
+	Emit     func(Event)
 	Warn     func(string) // what a person should know; nil drops it
 	Close    func() error // ends what the tools stand on
+	Now      func() time.Time
 }
 
-// Session is a live conversation. Prompt is called from one goroutine at a time,
-// everything else from any.
+// Handle is what a face does with a session, wherever the session lives.
+type Handle interface {
+	// Prompt sends a person's message and returns when the model is done, with all
+	// that retries and compactions did for it.
+	Prompt(ctx context.Context, m llm.Message) agent.Outcome
+	Steer(m llm.Message)
+	FollowUp(m llm.Message)
+	// Abort stops what is under way: an answer, its calls, a wait, a compaction.
+	Abort()
+	Compact(ctx context.Context, instructions string) error
+	Navigate(ctx context.Context, id string, o Navigation) (edit string, err error)
+	SetModel(ctx context.Context, selector string) error
+	SetThinking(level llm.Level)
+	SetTitle(title string)
+	Pin(text string) error
+	Events(from uint64) *Feed
+	Messages() []llm.Message
+	Stats() Stats
+	Close() error
+}
+
+var _ Handle = (*Session)(nil)
+
+// Session is a live conversation. Prompt, Compact and Navigate run one at a time,
+// the second is refused; everything else may be called from any goroutine.
 type Session struct {
 	o     Options
 	agent *agent.Agent
+	log   *transcript.Log
+	hub   *hub
 
-	mu      sync.Mutex
-	spent   llm.USD
-	unknown bool // some request had no known price
-	usage   llm.Usage
-	started bool
-	turn    int
+	mu       sync.Mutex
+	request  llm.Request // as set, with the model in use
+	client   llm.Client
+	spent    llm.USD
+	unknown  bool // some request had no known price
+	usage    llm.Usage
+	requests int
+	turn     int
+	busy     bool
+	cancel   context.CancelCauseFunc // of what is under way
+	known    measure
+	held     Spending
+	cache    cacheState
+	failing  bool // the transcript cannot be written; a person was told
+
+	seed  maphash.Seed
+	life  context.Context // of what goes on beside prompts; ends with Close
+	die   context.CancelFunc
+	tasks sync.WaitGroup
 }
 
 // ResultTool is the name of the tool with which the model hands over a result of
 // a schema. A session that has it does not end without it.
 const ResultTool = "result"
 
-// ErrNoResult is that the model did not hand over a result of the schema.
-var ErrNoResult = errors.New("the model gave no result of the schema")
+// Errors of a session.
+var (
+	// ErrNoResult is that the model did not hand over a result of the schema.
+	ErrNoResult = errors.New("the model gave no result of the schema")
+	// ErrBudget is that the session has spent what it may.
+	ErrBudget = errors.New("the session has reached its cost limit")
+	// ErrBusy is that something is under way.
+	ErrBusy = errors.New("the session is busy: wait for it, or stop it")
+)
 
-// ErrBudget is that the session has spent what it may.
-var ErrBudget = errors.New("the session has reached its cost limit")
-
-// New starts a session. A limit of cost needs a model whose price is known.
+// New starts a session, or goes on with what Options.Log holds. A limit of cost
+// needs a model whose price is known.
 func New(o Options) (*Session, error) {
 	if o.MaxCost > 0 && !o.Request.Model.Price.Known() {
 		return nil, fmt.Errorf("the price of %s is not known, so a cost limit cannot be kept: set its price in models.yml", o.Request.Model.Ref())
@@ -71,36 +159,105 @@ func New(o Options) (*Session, error) {
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}
-	s := &Session{o: o}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Compaction == (compact.Settings{}) {
+		o.Compaction = compact.Defaults()
+	}
+	o.Retry.fill()
+	if o.Log == nil {
+		log, err := transcript.Create(new(transcript.Memory), transcript.Header{}, transcript.Options{Now: o.Now})
+		if err != nil {
+			return nil, err
+		}
+		o.Log = log
+	}
+	s := &Session{o: o, log: o.Log, hub: newHub(o.Emit), request: o.Request, client: o.Client, seed: maphash.MakeSeed()}
+	s.life, s.die = context.WithCancel(context.Background())
+	s.request.System = s.hide(o.Request.System)
+	if s.request.Cache.Key == "" {
+		s.request.Cache.Key = o.Log.ID()
+	}
+	past, err := o.Log.Context(o.Log.Leaf())
+	if err != nil {
+		return nil, err
+	}
 	s.agent = agent.New(agent.Options{
-		Client: o.Client, Request: o.Request, Tools: o.Tools, MaxTurns: o.MaxTurns,
-		Emit: s.event, BeforeRequest: s.beforeRequest, BeforeTool: o.Authorize,
+		Client: metered{s}, Request: s.request, Tools: o.Tools, MaxTurns: o.MaxTurns, Messages: past.Messages,
+		Emit: s.loopEvent, BeforeRequest: s.beforeRequest,
+		BeforeTool: o.Authorize, AfterTool: s.afterTool, Arguments: s.arguments,
 	})
 	return s, nil
 }
 
+// begin takes the session for one thing at a time. The context ends with Abort.
+func (s *Session) begin(ctx context.Context) (context.Context, func(), error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy {
+		return nil, nil, ErrBusy
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	s.busy, s.cancel = true, cancel
+	return ctx, func() {
+		cancel(nil)
+		s.mu.Lock()
+		s.busy, s.cancel = false, nil
+		s.mu.Unlock()
+		s.sync()
+	}, nil
+}
+
+// errStopped is the cause of what ends by Abort.
+var errStopped = errors.New("stopped")
+
+// Abort stops what is under way.
+func (s *Session) Abort() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cancel != nil {
+		s.cancel(errStopped)
+	}
+}
+
 // Prompt sends a person's message and runs until the model is done.
 func (s *Session) Prompt(ctx context.Context, m llm.Message) agent.Outcome {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
+		return agent.Outcome{Reason: agent.ReasonError, Err: err}
+	}
+	defer end()
+	m = s.hideMessage(m)
+	s.mu.Lock()
 	s.turn++
+	turn := s.turn
+	s.mu.Unlock()
 	if s.o.BeginTurn != nil {
-		if err := s.o.BeginTurn(fmt.Sprint(s.turn), label(m.Text())); err != nil {
-			s.o.Warn("changes of this turn cannot be undone: " + err.Error())
+		if err := s.o.BeginTurn(fmt.Sprint(turn), label(m.Text())); err != nil {
+			s.warn("changes of this turn cannot be undone: " + err.Error())
 		}
 	}
 	messages := []llm.Message{m}
-	if !s.started {
-		s.started = true
-		s.record(func(f *transcript.File) error { return f.AppendModel(s.o.Request.Model) })
+	if s.log.Len() == 0 {
+		s.append(transcript.Entry{Type: transcript.TypeModel, Model: s.o.Request.Model.Ref()})
 		if s.o.Mode != "" {
-			s.record(func(f *transcript.File) error { return f.AppendMode(s.o.Mode) })
+			s.append(transcript.Entry{Type: transcript.TypeMode, Mode: s.o.Mode})
 		}
-		messages = append(s.o.Preface[:len(s.o.Preface):len(s.o.Preface)], m)
+		for _, p := range slices.Backward(s.o.Preface) {
+			messages = append([]llm.Message{s.hideMessage(p)}, messages...)
+		}
 	}
-	out := s.agent.Run(ctx, messages...)
-	if slices.ContainsFunc(s.o.Tools, func(t *tool.Tool) bool { return t.Name == ResultTool }) {
-		return s.insist(ctx, out)
+	out := s.run(ctx, messages...)
+	if s.hasTool(ResultTool) {
+		out = s.insist(ctx, out)
 	}
+	s.entitle(m)
 	return out
+}
+
+func (s *Session) hasTool(name string) bool {
+	return slices.ContainsFunc(s.o.Tools, func(t *tool.Tool) bool { return t.Name == name })
 }
 
 // insist asks for the result, twice, if the model ended without it.
@@ -112,14 +269,10 @@ func (s *Session) insist(ctx context.Context, out agent.Outcome) agent.Outcome {
 		s.agent.Update(func(o *agent.Options) {
 			o.Request.ToolChoice = llm.ToolChoice{Mode: llm.ToolNamed, Name: ResultTool}
 		})
-		before := out
-		out = s.agent.Run(ctx, llm.Message{
-			Role: llm.RoleCustom, CustomType: "result", Time: time.Now(),
+		out = join(out, s.run(ctx, llm.Message{
+			Role: llm.RoleCustom, CustomType: "result", Time: s.o.Now(),
 			Content: []llm.Block{llm.Text{Text: "Hand over the result now, with the tool " + ResultTool + "."}},
-		})
-		out.Messages = append(before.Messages[:len(before.Messages):len(before.Messages)], out.Messages...)
-		out.Turns += before.Turns
-		out.Usage = out.Usage.Add(before.Usage)
+		}))
 		s.agent.Update(func(o *agent.Options) { o.Request.ToolChoice = s.o.Request.ToolChoice })
 	}
 	if out.Reason == agent.ReasonDone && !handedOver(out.Messages) {
@@ -134,6 +287,14 @@ func handedOver(messages []llm.Message) bool {
 	})
 }
 
+// join is the outcome of two runs, one after the other.
+func join(a, b agent.Outcome) agent.Outcome {
+	b.Messages = append(a.Messages[:len(a.Messages):len(a.Messages)], b.Messages...)
+	b.Turns += a.Turns
+	b.Usage = a.Usage.Add(b.Usage)
+	return b
+}
+
 // label is the first line of a prompt, for lists.
 func label(text string) string {
 	for i, r := range text {
@@ -145,13 +306,59 @@ func label(text string) string {
 }
 
 // Steer tells the model something while it works.
-func (s *Session) Steer(m llm.Message) { s.agent.Steer(m) }
+func (s *Session) Steer(m llm.Message) { s.agent.Steer(s.hideMessage(m)) }
 
 // FollowUp queues a message for when the model is done.
-func (s *Session) FollowUp(m llm.Message) { s.agent.FollowUp(m) }
+func (s *Session) FollowUp(m llm.Message) { s.agent.FollowUp(s.hideMessage(m)) }
 
-// Messages is the conversation, for reading.
+// Queued gives what waits, and Unqueue takes it back.
+func (s *Session) Queued() (steering, followUps []llm.Message) { return s.agent.Queued() }
+
+// Unqueue takes back what waits.
+func (s *Session) Unqueue() (steering, followUps []llm.Message) { return s.agent.ClearQueues() }
+
+// Messages is the conversation as the model has it, for reading.
 func (s *Session) Messages() []llm.Message { return s.agent.Messages() }
+
+// Log is the session's transcript, for reading.
+func (s *Session) Log() *transcript.Log { return s.log }
+
+// Events reads what happens from the event of that number on; 0 is what happens
+// from now on.
+func (s *Session) Events(from uint64) *Feed {
+	if from == 0 {
+		s.hub.mu.Lock()
+		from = s.hub.next
+		s.hub.mu.Unlock()
+	}
+	return &Feed{hub: s.hub, seq: from}
+}
+
+// Stats are figures of a session.
+type Stats struct {
+	Model    string // provider/id
+	Thinking llm.Level
+	Title    string
+	Entries  int
+	Requests int
+	Usage    llm.Usage
+	Cost     llm.USD
+	Known    bool // some request had no known price: Cost lacks it
+	Context  int  // tokens of the next request, as far as they are known
+	Window   int  // tokens; 0 is unknown
+}
+
+// Stats gives the figures of this moment.
+func (s *Session) Stats() Stats {
+	messages := s.agent.Messages()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Stats{
+		Model: s.request.Model.Ref(), Thinking: s.request.Thinking.Level, Title: s.log.Title(), Entries: s.log.Len(),
+		Requests: s.requests, Usage: s.usage, Cost: s.spent, Known: !s.unknown,
+		Context: s.tokens(messages), Window: s.request.Model.ContextWindow,
+	}
+}
 
 // Spent is what the session has cost so far; known is false if a request had no
 // known price, and the sum then lacks it.
@@ -163,75 +370,164 @@ func (s *Session) Spent() (cost llm.USD, usage llm.Usage, known bool) {
 
 // Path is where the conversation is kept; ok is false if there is no file (yet).
 func (s *Session) Path() (path string, ok bool) {
-	if s.o.File == nil || !s.o.File.Written() {
-		return "", false
-	}
-	return s.o.File.Path(), true
+	return s.o.Path, s.o.Path != "" && s.log.Answered()
 }
 
-// Close ends the session: its file, and what its tools stand on.
+// Close stops what is under way and ends the session: its transcript, and what its
+// tools stand on.
 func (s *Session) Close() error {
+	s.Abort()
+	s.die()
+	s.tasks.Wait()
 	var err error
 	if s.o.Close != nil {
 		err = s.o.Close()
 	}
-	if s.o.File != nil {
-		err = errors.Join(err, s.o.File.Close())
-	}
-	return err
+	s.hub.end()
+	return errors.Join(err, s.log.Close())
 }
 
-// beforeRequest holds the budget: no request is sent once the limit is reached.
-func (s *Session) beforeRequest(context.Context, *llm.Request) error {
-	if s.o.MaxCost == 0 {
+// loopEvent keeps what the loop says before anyone else sees it.
+func (s *Session) loopEvent(e agent.Event) {
+	out := Event{Event: e}
+	switch e.Type {
+	case agent.MessageEnd:
+		out.EntryID = s.append(transcript.Entry{Type: transcript.TypeMessage, Message: e.Message})
+		s.measured(e.Message)
+	case agent.ToolUpdate:
+		out.Result = s.hideResult(e.Result)
+	}
+	s.hub.emit(out)
+	if e.Type == agent.MessageEnd && e.Message.Role == llm.RoleAssistant {
+		s.reportCache(e.Message)
+	}
+}
+
+// definitions are the tools as requests have them.
+func (s *Session) definitions() []llm.Tool {
+	set, err := tool.NewSet(s.o.Tools...)
+	if err != nil {
 		return nil
 	}
+	return set.Definitions()
+}
+
+// append adds to the transcript. A disk that fails does not end the conversation;
+// the entry is written with the next, and the person is told once.
+func (s *Session) append(e transcript.Entry) (id string) {
+	id, err := s.log.Append(e)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.spent >= s.o.MaxCost {
-		return fmt.Errorf("%w: $%.4f of $%.4f spent", ErrBudget, s.spent.Float(), s.o.MaxCost.Float())
+	told := s.failing
+	s.failing = err != nil
+	s.mu.Unlock()
+	if err != nil && !told {
+		s.warn(fmt.Sprintf("the session is not kept for the moment: %v", err))
 	}
+	return id
+}
+
+// sync brings what was said onto the disk, at the end of each prompt.
+func (s *Session) sync() {
+	if err := s.log.Sync(); err != nil {
+		s.mu.Lock()
+		told := s.failing
+		s.failing = true
+		s.mu.Unlock()
+		if !told {
+			s.warn(fmt.Sprintf("the session is not kept for the moment: %v", err))
+		}
+	}
+}
+
+// warn tells a person something, as an event too.
+func (s *Session) warn(text string) {
+	text = s.hide(text)
+	s.o.Warn(text)
+	s.hub.emit(Event{Event: agent.Event{Type: Warning}, Text: text})
+}
+
+func (s *Session) hide(text string) string {
+	if s.o.Secrets == nil {
+		return text
+	}
+	return s.o.Secrets.Hide(text)
+}
+
+func (s *Session) hideMessage(m llm.Message) llm.Message {
+	if s.o.Secrets == nil {
+		return m
+	}
+	return s.o.Secrets.HideMessages([]llm.Message{m})[0]
+}
+
+// hideResult hides what is secret in a tool's result.
+func (s *Session) hideResult(r *tool.Result) *tool.Result {
+	if s.o.Secrets == nil || r == nil {
+		return r
+	}
+	out := *r
+	out.Content = s.hideMessage(llm.Message{Role: llm.RoleToolResult, Content: r.Content}).Content
+	out.Details = s.o.Secrets.HideBytes(r.Details)
+	return &out
+}
+
+func (s *Session) afterTool(_ context.Context, _ *tool.Tool, _ tool.Call, r *tool.Result) *tool.Result {
+	return s.hideResult(r)
+}
+
+// arguments puts values in place of the placeholders that the model wrote, for
+// tools that work on the workspace. What goes over the network keeps them.
+func (s *Session) arguments(t *tool.Tool, args json.RawMessage) json.RawMessage {
+	if s.o.Secrets == nil || t == nil || t.Effects.Has(tool.Network) {
+		return args
+	}
+	return json.RawMessage(s.o.Secrets.RestoreArgs(string(args)))
+}
+
+// SetTitle names the session.
+func (s *Session) SetTitle(title string) {
+	title = strings.Join(strings.Fields(s.hide(title)), " ")
+	if title == "" || title == s.log.Title() {
+		return
+	}
+	s.append(transcript.Entry{Type: transcript.TypeInfo, Name: title})
+	s.hub.emit(Event{Event: agent.Event{Type: TitleChanged}, Text: title})
+}
+
+// SetThinking says how hard the model thinks from the next request on.
+func (s *Session) SetThinking(level llm.Level) {
+	s.mu.Lock()
+	s.request.Thinking.Level = level
+	s.mu.Unlock()
+	s.agent.Update(func(o *agent.Options) { o.Request.Thinking.Level = level })
+	s.append(transcript.Entry{Type: transcript.TypeThinking, ThinkingLevel: string(level)})
+	s.hub.emit(Event{Event: agent.Event{Type: ThinkingChanged}, Text: string(level)})
+}
+
+// SetModel goes on with another model from the next request on.
+func (s *Session) SetModel(ctx context.Context, selector string) error {
+	if s.o.Open == nil {
+		return errors.New("this session has one model only")
+	}
+	model, client, err := s.o.Open(ctx, selector)
+	if err != nil {
+		return err
+	}
+	s.useModel(ModelChanged, model, client, "", "chosen", true)
 	return nil
 }
 
-// event keeps what the loop says before anyone else sees it.
-func (s *Session) event(e agent.Event) {
-	if e.Type == agent.MessageEnd && e.Message != nil {
-		s.account(e.Message)
-		s.record(func(f *transcript.File) error { return f.AppendMessage(e.Message) })
-	}
-	if s.o.Emit != nil {
-		s.o.Emit(e)
-	}
-}
-
-func (s *Session) account(m *llm.Message) {
-	if m.Role != llm.RoleAssistant || m.Usage == nil {
-		return
-	}
+// useModel changes the model. A change for the person's sake is kept in the
+// transcript; one that gets around a failure holds for this process only.
+func (s *Session) useModel(typ agent.EventType, model *llm.Model, client llm.Client, role, why string, keep bool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.usage = s.usage.Add(*m.Usage)
-	if m.Usage.Cost == nil {
-		s.unknown = true
-		return
+	from := s.request.Model.Ref()
+	s.request.Model, s.client = model, client
+	s.known = measure{}
+	s.mu.Unlock()
+	s.agent.Update(func(o *agent.Options) { o.Request.Model = model })
+	if keep {
+		s.append(transcript.Entry{Type: transcript.TypeModel, Model: model.Ref()})
 	}
-	s.unknown = s.unknown || m.Usage.Cost.Unknown
-	s.spent += m.Usage.Cost.Total
-}
-
-// record writes to the file. A disk that fails does not end the conversation, but
-// the person is told, once.
-func (s *Session) record(write func(*transcript.File) error) {
-	if s.o.File == nil {
-		return
-	}
-	if err := write(s.o.File); err != nil {
-		s.mu.Lock()
-		file := s.o.File
-		s.o.File = nil
-		s.mu.Unlock()
-		file.Close()
-		s.o.Warn(fmt.Sprintf("the session is no longer kept: %v", err))
-	}
+	s.hub.emit(Event{Event: agent.Event{Type: typ}, Change: &Change{From: from, To: model.Ref(), Role: role, Why: why}})
 }

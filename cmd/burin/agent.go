@@ -18,6 +18,8 @@ import (
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/mode/print"
+	"github.com/burin-dev/burin/internal/model/catalog"
+	ledger "github.com/burin-dev/burin/internal/model/usage"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/wire"
 	"github.com/burin-dev/burin/session"
@@ -40,7 +42,9 @@ type agentFlags struct {
 	append     string
 	noFiles    bool
 	noSession  bool
-	steps      bool
+	noSecrets  bool
+	resumption
+	steps bool
 }
 
 func (a *agentFlags) register(f *pflag.FlagSet) {
@@ -59,6 +63,8 @@ func (a *agentFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&a.append, "append-system-prompt", "", "add to the instructions for the model")
 	f.BoolVar(&a.noFiles, "no-context-files", false, "leave out AGENTS.md, CLAUDE.md and their like")
 	f.BoolVar(&a.noSession, "no-session", false, "keep no session file")
+	f.BoolVar(&a.noSecrets, "no-secrets", false, "do not hide tokens and passwords from the model and the session file")
+	a.resumption.register(f)
 	f.BoolVar(&a.steps, "steps", false, "show the calls on standard error also where it is no terminal")
 }
 
@@ -74,7 +80,12 @@ func (a *agentFlags) check() error {
 	default:
 		return usage("--sandbox: %q is none of read-only, workspace-write, full", a.sandbox)
 	}
+	if err := a.resumption.check(); err != nil {
+		return err
+	}
 	switch {
+	case a.noSession && a.goOn, a.noSession && a.resume != "", a.noSession && a.session != "":
+		return usage("--no-session keeps none: there is none to go on with")
 	case a.maxTurns < 0:
 		return usage("--max-turns: %d is less than 0", a.maxTurns)
 	case a.maxCost < 0:
@@ -127,6 +138,24 @@ func (p *program) work(ctx context.Context, a askFlags, settings *config.Config,
 	}
 	printer := print.New(po)
 	o.Emit = printer.Event
+	account, err := ledger.Open(ctx, paths.Data)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := account.Close(); err != nil {
+			fmt.Fprintf(p.err, "burin: what was spent is not kept: %s\n", oneLine(err))
+		}
+	}()
+	dir, err := workDir()
+	if err != nil {
+		return err
+	}
+	crumbs := filepath.Join(paths.Data, "terminal-sessions")
+	if o.Resume, err = p.toResume(a.resumption, o.SessionDir, crumbs, dir); err != nil {
+		return err
+	}
+	o.Meter = &meter{ledger: account, project: dir, resumed: o.Resume != "", limits: limitsOf(settings)}
 	var refused []error
 	if o.Approver == nil {
 		o.Refused = func(err error) { refused = append(refused, err) }
@@ -136,6 +165,9 @@ func (p *program) work(ctx context.Context, a askFlags, settings *config.Config,
 		return err
 	}
 	outcome, err := printer.Run(ctx, s, prompt)
+	if path, ok := s.Path(); ok {
+		p.leaveBreadcrumb(crumbs, dir, path)
+	}
 	if cerr := s.Close(); err == nil && cerr != nil {
 		fmt.Fprintf(p.err, "burin: %s\n", oneLine(cerr))
 	}
@@ -164,6 +196,22 @@ func (p *program) agentOptions(o *burin.Options, a agentFlags, settings *config.
 	o.Tools, o.NoTools = a.tools, a.noTools
 	o.Append, o.NoFiles, o.NoSession = a.append, a.noFiles || a.noTools, a.noSession
 	o.MaxTurns, o.MaxCost = a.maxTurns, llm.Dollars(a.maxCost)
+	o.Retry, o.Compaction = retryOf(settings), compactionOf(settings)
+	o.NoPromote = settings.ContextPromotion.Enabled != nil && !*settings.ContextPromotion.Enabled
+	o.Fallbacks = settings.Retry.FallbackChains[catalog.RoleDefault]
+	o.NoSecrets = a.noSecrets || settings.Secrets.Enabled != nil && !*settings.Secrets.Enabled
+	o.Environ = os.Environ()
+	if !o.NoSecrets {
+		entries, err := loadSecrets(".burin", paths.Config)
+		if err != nil {
+			return err
+		}
+		o.SecretEntries = entries
+	}
+	o.SessionDir = sessionRoot(settings, paths)
+	if a.session != "" && isDir(a.session) {
+		o.SessionDir = a.session
+	}
 	o.PermissionFile = filepath.Join(paths.Config, "permissions.json")
 	o.StateDir, o.ConfigDir = paths.Data, paths.Config
 	o.UserHome, _ = os.UserHomeDir() // without one there is nothing of the user's to look for

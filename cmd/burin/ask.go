@@ -131,10 +131,26 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 		}
 	}
 	return p.work(ctx, a, settings, burin.Options{
+		Open:   opener(models),
 		Client: client, Model: &choice.Model.Model, System: a.system, Output: schema,
 		MaxTokens: a.maxTokens, Thinking: llm.Thought{Level: level},
 		Cache: llm.CacheHint{Retention: retention},
 	}, prompt, mode)
+}
+
+// opener finds models by selector, with a client for each.
+func opener(models *connect.Models) func(context.Context, string) (*llm.Model, llm.Client, error) {
+	return func(ctx context.Context, selector string) (*llm.Model, llm.Client, error) {
+		choice, err := models.Choose(ctx, catalog.Wish{Selector: selector})
+		if err != nil {
+			return nil, nil, err
+		}
+		client, err := models.Client(choice.Model, "")
+		if err != nil {
+			return nil, nil, err
+		}
+		return &choice.Model.Model, client, nil
+	}
 }
 
 // piped is standard input if something is connected to it that can end: a pipe

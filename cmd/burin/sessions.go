@@ -41,12 +41,9 @@ func (p *program) sessionFiles(all bool) ([]string, error) {
 	}
 	root := filepath.Join(paths.Data, "sessions")
 	if !all {
-		dir, err := os.Getwd()
+		dir, err := workDir()
 		if err != nil {
-			return nil, fmt.Errorf("find the working directory: %w", err)
-		}
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			dir = real
+			return nil, err
 		}
 		root = filepath.Join(root, transcript.EncodeDir(dir))
 	}
@@ -72,26 +69,33 @@ func (p *program) listSessions() error {
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, file := range files {
-		h, entries, _, err := transcript.Read(file)
+		l, _, err := transcript.ReadSession(file, transcript.Options{})
 		if err != nil {
 			fmt.Fprintf(p.err, "burin: %s\n", oneLine(err))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", h.ID, strings.Replace(h.Timestamp[:min(16, len(h.Timestamp))], "T", " ", 1), firstWords(entries))
+		h := l.Header()
+		fmt.Fprintf(w, "%s\t%s\t%s\n", h.ID, strings.Replace(h.Timestamp[:min(16, len(h.Timestamp))], "T", " ", 1), firstWords(l))
+		l.Close()
 	}
 	return w.Flush()
 }
 
 // firstWords is the beginning of what a person first said.
-func firstWords(entries []transcript.Entry) string {
-	for _, e := range entries {
-		if e.Message != nil && e.Message.Role == llm.RoleUser {
-			words := strings.Join(strings.Fields(e.Message.Text()), " ")
-			if r := []rune(words); len(r) > 80 {
-				words = string(r[:79]) + "…"
-			}
-			return words
+func firstWords(l *transcript.Log) string {
+	for _, n := range l.Nodes() {
+		if n.Role != llm.RoleUser {
+			continue
 		}
+		e, err := l.Entry(n.ID)
+		if err != nil {
+			continue
+		}
+		words := strings.Join(strings.Fields(e.Message.Text()), " ")
+		if r := []rune(words); len(r) > 80 {
+			words = string(r[:79]) + "…"
+		}
+		return words
 	}
 	return ""
 }
@@ -101,14 +105,25 @@ func (p *program) showSession(which string) error {
 	if err != nil {
 		return err
 	}
-	_, entries, bad, err := transcript.Read(file)
+	l, damage, err := transcript.ReadSession(file, transcript.Options{})
 	if err != nil {
 		return err
 	}
-	if bad > 0 {
-		fmt.Fprintf(p.err, "burin: %d lines of %s cannot be read and are left out\n", bad, file)
+	defer l.Close()
+	if damage.Serious() {
+		fmt.Fprintf(p.err, "burin: session %s: %s; what can be read is shown\n", file, damage)
 	}
-	return print.Show(p.out, transcript.Messages(entries), p.color(p.out))
+	branch, err := l.Branch(l.Leaf())
+	if err != nil {
+		return err
+	}
+	var messages []llm.Message
+	for _, e := range branch {
+		if e.Message != nil {
+			messages = append(messages, *e.Message)
+		}
+	}
+	return print.Show(p.out, messages, p.color(p.out))
 }
 
 // findSession finds a session by its file, its file's name or the beginning of its id.

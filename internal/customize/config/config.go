@@ -66,9 +66,61 @@ type Config struct {
 	SearXNG struct {
 		Endpoint string `yaml:"endpoint"`
 	} `yaml:"searxng"`
+	// Compaction makes long conversations fit; what is not set has the default.
+	Compaction Compaction `yaml:"compaction"`
+	// BranchSummary is left behind when one moves to another branch.
+	BranchSummary struct {
+		Enabled       bool `yaml:"enabled"`
+		ReserveTokens *int `yaml:"reserveTokens"`
+	} `yaml:"branchSummary"`
+	// ContextPromotion goes to a larger model when the conversation outgrows its own.
+	ContextPromotion struct {
+		Enabled *bool `yaml:"enabled"`
+	} `yaml:"contextPromotion"`
+	// Retry says what happens to requests that fail for a passing reason.
+	Retry struct {
+		Enabled        *bool               `yaml:"enabled"`
+		MaxRetries     *int                `yaml:"maxRetries"`
+		BaseDelayMS    *int                `yaml:"baseDelayMs"`
+		MaxDelayMS     *int                `yaml:"maxDelayMs"`
+		FallbackChains map[string][]string `yaml:"fallbackChains"` // role → selectors
+	} `yaml:"retry"`
+	// Limits are ceilings in US dollars; 0 is none.
+	Limits struct {
+		Turn         float64 `yaml:"turn"`
+		Session      float64 `yaml:"session"`
+		Project      float64 `yaml:"project"` // a calendar month of one folder
+		Month        float64 `yaml:"month"`
+		AllowUnknown bool    `yaml:"allowUnknown"` // also models without a known price
+	} `yaml:"limits"`
+	// Secrets hides values from models and files.
+	Secrets struct {
+		Enabled *bool `yaml:"enabled"`
+	} `yaml:"secrets"`
+	// SessionDir is where sessions are kept, in place of sessions/ of the data folder.
+	SessionDir string `yaml:"sessionDir"`
+	// Titles says that a model of the role smol names sessions.
+	Titles struct {
+		Model bool `yaml:"model"`
+	} `yaml:"titles"`
 	// OAuth adds logins, by provider id, for vendors that gave the user a client
 	// of their own.
 	OAuth map[string]oauth.Provider `yaml:"oauth"`
+}
+
+// Compaction is the settings of that name. nil is the default.
+type Compaction struct {
+	Enabled             *bool  `yaml:"enabled"`
+	Strategy            string `yaml:"strategy"` // context-full, shake, off
+	ReserveTokens       *int   `yaml:"reserveTokens"`
+	KeepRecentTokens    *int   `yaml:"keepRecentTokens"`
+	ThresholdPercent    *int   `yaml:"thresholdPercent"`
+	ThresholdTokens     *int   `yaml:"thresholdTokens"`
+	SupersedeReads      *bool  `yaml:"supersedeReads"`
+	RemoteEndpoint      string `yaml:"remoteEndpoint"`
+	IdleEnabled         bool   `yaml:"idleEnabled"`
+	IdleThresholdTokens *int   `yaml:"idleThresholdTokens"`
+	IdleTimeoutSeconds  *int   `yaml:"idleTimeoutSeconds"`
 }
 
 // Load reads config.yml in dir.
@@ -99,10 +151,42 @@ func Load(dir string) (*Config, error) {
 	}{
 		{"$.approval", c.Approval, []string{"plan", "ask", "auto-edit", "full"}},
 		{"$.sandbox.mode", c.Sandbox.Mode, []string{"read-only", "workspace-write", "full"}},
+		{"$.compaction.strategy", c.Compaction.Strategy, []string{"context-full", "shake", "off"}},
 		{"$.edit.mode", c.Edit.Mode, []string{"replace", "patch", "hashline", "whole"}},
 	} {
 		if word.value != "" && !slices.Contains(word.allowed, word.value) {
 			return nil, fmt.Errorf("%s:%s %q is none of %s", path, place(data, word.path), word.value, strings.Join(word.allowed, ", "))
+		}
+	}
+	for _, limit := range []struct {
+		path  string
+		value float64
+	}{
+		{"$.limits.turn", c.Limits.Turn},
+		{"$.limits.session", c.Limits.Session},
+		{"$.limits.project", c.Limits.Project},
+		{"$.limits.month", c.Limits.Month},
+	} {
+		if limit.value < 0 {
+			return nil, fmt.Errorf("%s:%s %v is less than 0", path, place(data, limit.path), limit.value)
+		}
+	}
+	for _, n := range []struct {
+		path  string
+		value *int
+		least int
+	}{
+		{"$.retry.maxRetries", c.Retry.MaxRetries, 0},
+		{"$.retry.baseDelayMs", c.Retry.BaseDelayMS, 1},
+		{"$.retry.maxDelayMs", c.Retry.MaxDelayMS, 1},
+		{"$.compaction.reserveTokens", c.Compaction.ReserveTokens, 1},
+		{"$.compaction.keepRecentTokens", c.Compaction.KeepRecentTokens, 1},
+		{"$.compaction.idleThresholdTokens", c.Compaction.IdleThresholdTokens, 1},
+		{"$.compaction.idleTimeoutSeconds", c.Compaction.IdleTimeoutSeconds, 1},
+		{"$.branchSummary.reserveTokens", c.BranchSummary.ReserveTokens, 1},
+	} {
+		if n.value != nil && *n.value < n.least {
+			return nil, fmt.Errorf("%s:%s %d is less than %d", path, place(data, n.path), *n.value, n.least)
 		}
 	}
 	for id, p := range c.OAuth {

@@ -54,12 +54,17 @@ func TestRun(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("sessions %v, %v", files, err)
 	}
-	_, entries, bad, err := transcript.Read(files[0])
-	if err != nil || bad > 0 {
-		t.Errorf("%d bad lines, %v", bad, err)
+	l, damage, err := transcript.ReadSession(files[0], transcript.Options{})
+	if err != nil || damage.Serious() || damage.Torn {
+		t.Fatalf("%v, %v", damage, err)
+	}
+	t.Cleanup(func() { l.Close() })
+	c, err := l.Context(l.Leaf())
+	if err != nil {
+		t.Fatal(err)
 	}
 	calls, results := 0, 0
-	for _, m := range transcript.Messages(entries) {
+	for _, m := range c.Messages {
 		calls += len(m.ToolCalls())
 		if m.Role == llm.RoleToolResult {
 			results++

@@ -4,7 +4,7 @@
 // In text mode standard output gets the answer and nothing else: the text of the
 // turn that ends the run. What the model says on its way, and the calls it makes,
 // are steps; they are shown where a person looks on. In JSON mode each event of
-// the session is a line (see [agent.Event]).
+// the session is a line (see [session.Event]).
 package print
 
 import (
@@ -98,7 +98,7 @@ func (p *Printer) Run(ctx context.Context, s Session, m llm.Message) (agent.Outc
 }
 
 // Event writes an event.
-func (p *Printer) Event(e agent.Event) {
+func (p *Printer) Event(e session.Event) {
 	if p.o.Mode == JSON {
 		p.line(e)
 		return
@@ -117,9 +117,11 @@ func (p *Printer) Event(e agent.Event) {
 		p.messageEnd(e.Message)
 	case e.Type == agent.ToolStart && p.steps != nil:
 		p.endLine()
-		p.steps.start(e)
+		p.steps.start(e.Event)
 	case e.Type == agent.ToolEnd && p.steps != nil:
-		p.steps.end(e)
+		p.steps.end(e.Event)
+	case p.steps != nil:
+		p.steps.policy(e)
 	}
 }
 
@@ -164,7 +166,7 @@ func (p *Printer) endLine() {
 	}
 }
 
-func (p *Printer) line(e agent.Event) {
+func (p *Printer) line(e session.Event) {
 	if p.err != nil {
 		return
 	}

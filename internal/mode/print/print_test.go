@@ -51,7 +51,7 @@ func run(t *testing.T, o print.Options, so session.Options, turns ...llmtest.Tur
 	p := print.New(o)
 	so.Client = anthropic.New(anthropic.Options{Endpoint: wire.Endpoint{BaseURL: srv.URL}})
 	so.Request.Model = &llm.Model{ID: "claude", Provider: "anthropic", API: llm.APIAnthropic}
-	so.Emit = p.Event
+	so.Emit, so.Retry.Off = p.Event, true
 	s, err := session.New(so)
 	if err != nil {
 		t.Fatal(err)
@@ -152,10 +152,11 @@ func TestJSON(t *testing.T) {
 		"agent_start", "turn_start", "message_start user hi", "message_end user hi", "message_start assistant",
 		"message_update text_start", "message_update text_delta hello", "message_update text_end hello",
 		"message_update toolcall_start shout", `message_update toolcall_end shout{"query":"<a>"}`, "message_end assistant hello",
+		"cache_report",
 		`tool_execution_start shout{"query":"<a>"}`, `tool_execution_end shout{"query":"<a>"}`,
 		"message_start toolResult <A>!\n\x1b[2Jtwo", "message_end toolResult <A>!\n\x1b[2Jtwo", "turn_end assistant hello",
 		"turn_start", "message_start assistant", "message_update text_start", "message_update text_delta bye", "message_update text_end bye",
-		"message_end assistant bye", "turn_end assistant bye", "agent_end",
+		"message_end assistant bye", "cache_report", "turn_end assistant bye", "agent_end",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
 )
 
 // steps shows what a session does on its way, a few lines a call.
@@ -111,6 +113,23 @@ func (s *steps) end(e agent.Event) {
 		s.lines(text(e), dim)
 	}
 	fmt.Fprintln(s.out)
+}
+
+// policy shows what the session does about failures and lengths.
+func (s *steps) policy(e session.Event) {
+	switch e.Type {
+	case session.RetryStart:
+		r := e.Retry
+		s.note(fmt.Sprintf("%s; again in %s (%d of %d)", printable(r.Error, 200), r.Delay.Round(100*time.Millisecond), r.Attempt, r.Max))
+	case session.FallbackApplied, session.Promoted:
+		s.note(fmt.Sprintf("going on with %s: %s", e.Change.To, printable(e.Change.Why, 200)))
+	case session.CompactionStart:
+		s.note(fmt.Sprintf("condensing the conversation (%s, about %d tokens)", e.Compaction.Reason, e.Compaction.Before))
+	case session.CompactionEnd:
+		if e.Compaction.Error == "" {
+			s.note(fmt.Sprintf("condensed to about %d tokens", e.Compaction.After))
+		}
+	}
 }
 
 func text(e agent.Event) string {

@@ -8,11 +8,13 @@ import "github.com/burin-dev/burin/tool"
 type Options struct {
 	Asker Asker // who puts questions to a person; nil: ask is not offered
 	Todo  State // the list to begin with, of a session that goes on
+	// Changed is told of each new state of the list; nil tells nobody.
+	Changed func(State)
 }
 
 // New makes the tools.
 func New(o Options) []*tool.Tool {
-	tools := []*tool.Tool{newTodo(o.Todo)}
+	tools := []*tool.Tool{newTodo(o.Todo, o.Changed)}
 	if o.Asker != nil {
 		tools = append(tools, newAsk(o.Asker))
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -69,6 +70,13 @@ type todoList struct {
 	Items []string `json:"items"`
 }
 
+// Restore gives the list that a result of todo left behind, from its details.
+func Restore(details json.RawMessage) (State, error) {
+	var d todoDetails
+	err := json.Unmarshal(details, &d)
+	return d.State, err
+}
+
 // Limits of a list, so that it stays one that people read. Beyond them an
 // operation fails.
 const (
@@ -76,8 +84,8 @@ const (
 	maxTasks  = 500
 )
 
-func newTodo(start State) *tool.Tool {
-	l := &list{state: clone(start)}
+func newTodo(start State, changed func(State)) *tool.Tool {
+	l := &list{state: clone(start), changed: changed}
 	return tool.New(tool.Definition[todoArgs]{
 		Name: "todo", Label: "Todo", Description: todoDescription,
 		Adjust: func(s *tool.Schema) {
@@ -95,6 +103,8 @@ func newTodo(start State) *tool.Tool {
 
 // list is the list of one session.
 type list struct {
+	changed func(State)
+
 	mu    sync.Mutex
 	state State
 }
@@ -115,6 +125,9 @@ func (l *list) run(ops []todoOp) *tool.Result {
 	}
 	if changed {
 		l.state.settle()
+		if l.changed != nil {
+			l.changed(clone(l.state))
+		}
 	}
 	d := todoDetails{State: clone(l.state)}
 	for _, c := range completed(l.state) {

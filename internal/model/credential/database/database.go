@@ -1,6 +1,6 @@
 // Package database opens burin.db, the one SQLite file of the program's home.
-// The rooms that keep something there (credentials first, usage later) share
-// the file, its schema version and the rules below; each owns its tables.
+// The rooms that keep something there (credentials, usage) share the file,
+// its schema version and the rules below; each owns its tables.
 //
 // It promises that the file can be read by its owner only (0600, in a directory
 // made 0700), that a read never creates it, that its schema is the one this
@@ -47,6 +47,47 @@ var steps = []string{
 		disabled      TEXT NOT NULL DEFAULT ''
 	) STRICT;
 	CREATE INDEX credentials_by_provider ON credentials (provider, id);`,
+	// SQLite reads a row from its beginning, so what reports add up stands first.
+	`CREATE TABLE usage (
+		id               INTEGER PRIMARY KEY AUTOINCREMENT,
+		time             INTEGER NOT NULL,
+		day              INTEGER NOT NULL,
+		input            INTEGER NOT NULL,
+		output           INTEGER NOT NULL,
+		cache_read       INTEGER NOT NULL,
+		cache_write      INTEGER NOT NULL,
+		cost             INTEGER NOT NULL,
+		unknown          INTEGER NOT NULL,
+		unreliable       INTEGER NOT NULL,
+		counted          INTEGER NOT NULL,
+		provider         TEXT NOT NULL,
+		model            TEXT NOT NULL,
+		project          TEXT NOT NULL,
+		session          TEXT NOT NULL,
+		purpose          TEXT NOT NULL,
+		turn             TEXT NOT NULL,
+		account          TEXT NOT NULL,
+		stop             TEXT NOT NULL,
+		cache_write_long INTEGER NOT NULL,
+		reasoning        INTEGER NOT NULL,
+		web_searches     INTEGER NOT NULL,
+		web_fetches      INTEGER NOT NULL,
+		cost_input       INTEGER NOT NULL,
+		cost_output      INTEGER NOT NULL,
+		cost_cache_read  INTEGER NOT NULL,
+		cost_cache_write INTEGER NOT NULL,
+		cost_tools       INTEGER NOT NULL,
+		duration         INTEGER NOT NULL,
+		first_token      INTEGER NOT NULL
+	) STRICT;
+	CREATE INDEX usage_by_day ON usage (day, project, counted);
+	CREATE INDEX usage_by_session ON usage (session, turn, counted);
+	CREATE TABLE usage_reservations (
+		id      INTEGER PRIMARY KEY AUTOINCREMENT,
+		owner   TEXT NOT NULL,
+		project TEXT NOT NULL,
+		amount  INTEGER NOT NULL
+	) STRICT;`,
 }
 
 // Open opens the file in home and creates both where they are missing. The

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// resumption says with which session to go on.
+type resumption struct {
+	goOn    bool
+	resume  string
+	session string
+}
+
+func (r *resumption) register(f *pflag.FlagSet) {
+	f.BoolVarP(&r.goOn, "continue", "c", false, "go on with the last session of this terminal, or of this folder")
+	f.StringVar(&r.resume, "resume", "", "go on with a session: its id, the beginning of it, or its file")
+	f.StringVar(&r.session, "session", "", "a session file to go on with, or a folder to keep new sessions in")
+}
+
+func (r *resumption) check() error {
+	n := 0
+	for _, given := range []bool{r.goOn, r.resume != "", r.session != "" && !isDir(r.session)} {
+		if given {
+			n++
+		}
+	}
+	if n > 1 {
+		return usage("--continue, --resume and --session FILE each name a session: give one of them")
+	}
+	return nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// workDir is the working directory as sessions name it: without symbolic links.
+func workDir() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the working directory: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return dir, nil
+}
+
+// toResume is the file of the session to go on with; "" is a new one.
+func (p *program) toResume(r resumption, root, crumbs, dir string) (string, error) {
+	switch {
+	case r.goOn:
+		return lastSession(crumbs, filepath.Join(root, transcript.EncodeDir(dir)), p.terminalID(), dir)
+	case r.session != "" && !isDir(r.session):
+		if _, err := os.Stat(r.session); err != nil {
+			return "", usage("--session: %w", err)
+		}
+		return r.session, nil
+	case r.resume == "":
+		return "", nil
+	}
+	path, err := p.findSession(r.resume)
+	if err != nil {
+		return "", err
+	}
+	l, _, err := transcript.ReadSession(path, transcript.Options{})
+	if err != nil {
+		return "", err
+	}
+	cwd := l.Header().CWD
+	if err := l.Close(); err != nil {
+		return "", err
+	}
+	if strings.ContainsAny(r.resume, `/\`) || cwd == "" || cwd == dir {
+		return path, nil
+	}
+	return "", fmt.Errorf("session %s is of another folder, %s: go there, or bring a copy of it here with burin sessions fork %s", r.resume, cwd, r.resume)
+}
+
+// lastSession is the session that this terminal used last in dir, else the newest
+// of the folder. "" if there is none.
+func lastSession(crumbs, sessions, terminal, dir string) (string, error) {
+	if terminal != "" {
+		if b, err := os.ReadFile(filepath.Join(crumbs, terminal)); err == nil {
+			cwd, path, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+			if _, err := os.Stat(path); err == nil && cwd == dir {
+				return path, nil
+			}
+		}
+	}
+	entries, err := os.ReadDir(sessions)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("look for sessions: %w", err)
+	}
+	newest, at := "", int64(-1)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || !isSession(e.Name()) {
+			continue
+		}
+		if t := info.ModTime().UnixNano(); t > at {
+			newest, at = filepath.Join(sessions, e.Name()), t
+		}
+	}
+	return newest, nil
+}
+
+// isSession reports whether a file is a session, or the draft that a crash left of
+// one.
+func isSession(name string) bool {
+	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".jsonl.draft")
+}
+
+// leaveBreadcrumb notes which session this terminal uses. It is a convenience: where
+// it cannot be written, nothing is said.
+func (p *program) leaveBreadcrumb(crumbs, dir, path string) {
+	terminal := p.terminalID()
+	if terminal == "" || path == "" {
+		return
+	}
+	if err := os.MkdirAll(crumbs, 0o700); err != nil {
+		return
+	}
+	_ = os.WriteFile(filepath.Join(crumbs, terminal), []byte(dir+"\n"+path+"\n"), 0o600)
+}
+
+var unclean = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
+
+// terminalID names the terminal that burin runs in; "" if it has none. The device
+// comes first: the variables outlive the window they were set for.
+func (p *program) terminalID() string {
+	id := ""
+	if p.isTerminal(p.in) {
+		if tty, err := os.Readlink("/proc/self/fd/0"); err == nil {
+			id = tty
+		}
+	}
+	for _, name := range []string{"KITTY_WINDOW_ID", "TMUX_PANE", "TERM_SESSION_ID", "WT_SESSION"} {
+		if v := p.getenv(name); id == "" && v != "" {
+			id = name + "-" + v
+		}
+	}
+	return strings.Trim(unclean.ReplaceAllString(id, "-"), "-")
+}
+
+// sessionRoot is where sessions are kept.
+func sessionRoot(c *config.Config, paths config.Paths) string {
+	if c.SessionDir != "" {
+		return expandHome(c.SessionDir)
+	}
+	return filepath.Join(paths.Data, "sessions")
+}
+
+// expandHome puts the home folder in the place of a leading "~".
+func expandHome(path string) string {
+	rest, ok := strings.CutPrefix(path, "~")
+	if !ok || rest != "" && rest[0] != '/' && rest[0] != filepath.Separator {
+		return path
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return path
+	}
+	return filepath.Join(home, rest)
+}

@@ -1,0 +1,189 @@
+package usage
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/burin-dev/burin/llm"
+)
+
+// Style says how a table is written as text.
+type Style struct {
+	Width   int  // columns; 0 = 80
+	Unicode bool // bars of blocks and "≥"; else plain ASCII
+}
+
+const (
+	minKey = 12 // columns of the first column that are not given up for a bar
+	minBar = 8
+	maxBar = 40
+)
+
+// Text writes the table for people: aligned, a bar for the cost of each row, the
+// sum, and a line about what is not known. Its lines are not wider than the style
+// says, down to what the figures need.
+func (t Table) Text(s Style) string {
+	if s.Width <= 0 {
+		s.Width = 80
+	}
+	head := []string{strings.ToUpper(string(t.By)), "REQUESTS", "INPUT", "OUTPUT", "CACHE R", "CACHE W", "COST"}
+	cells := [][]string{head}
+	for _, r := range t.Rows {
+		cells = append(cells, r.cells(s))
+	}
+	if len(t.Rows) != 1 {
+		cells = append(cells, t.Total.cells(s))
+	}
+	widths := make([]int, len(head))
+	for _, row := range cells {
+		for i, c := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(c))
+		}
+	}
+	figures := 0
+	for _, w := range widths[1:] {
+		figures += 2 + w
+	}
+	widths[0] = min(widths[0], max(minKey, s.Width-figures-2-minBar))
+	bar := min(maxBar, s.Width-widths[0]-figures-2)
+	var most llm.USD
+	for _, r := range t.Rows {
+		most = max(most, r.Cost)
+	}
+	var b strings.Builder
+	for i, row := range cells {
+		line := pad(shorten(row[0], widths[0], s.Unicode), widths[0])
+		for j, c := range row[1:] {
+			line += "  " + strings.Repeat(" ", widths[j+1]-utf8.RuneCountInString(c)) + c
+		}
+		if i > 0 && i <= len(t.Rows) && bar >= minBar {
+			line += "  " + drawBar(t.Rows[i-1].Cost, most, bar, s.Unicode)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	b.WriteString(t.Total.notes(s))
+	return b.String()
+}
+
+func (r Row) cells(s Style) []string {
+	return []string{printable(r.Key), strconv.FormatInt(r.Requests, 10), count(r.Input), count(r.Output), count(r.CacheRead), count(r.CacheWrite), r.cost(s)}
+}
+
+// cost is the cost as text: "unknown" if nothing of it is known, "≥ $1.23" if
+// a part is not, "~$1.23" if a rate stood in for another.
+func (r Row) cost(s Style) string {
+	switch {
+	case r.Unknown > 0 && r.Cost == 0:
+		return "unknown"
+	case r.Unknown > 0:
+		return atLeast(s) + " " + money(r.Cost)
+	case r.Unreliable > 0:
+		return "~" + money(r.Cost)
+	}
+	return money(r.Cost)
+}
+
+func atLeast(s Style) string {
+	if s.Unicode {
+		return "≥"
+	}
+	return ">="
+}
+
+// notes explain the marks in use.
+func (r Row) notes(s Style) string {
+	var b strings.Builder
+	if r.Unknown > 0 {
+		fmt.Fprintf(&b, "Unknown or %s: the cost of %d of %d requests is not known; models.yml sets prices for the requests to come.\n", atLeast(s), r.Unknown, r.Requests)
+	}
+	if r.Unreliable > 0 {
+		fmt.Fprintf(&b, "About: %d of %d requests were priced with a rate that stands in for one that is not known.\n", r.Unreliable, r.Requests)
+	}
+	return b.String()
+}
+
+// money writes dollars: two decimals from a dollar on, four below, and never zero
+// for what is more.
+func money(u llm.USD) string {
+	d := u.Float()
+	switch {
+	case u == 0:
+		return "$0.00"
+	case u > 0 && u < 50_000:
+		return "<$0.0001"
+	case u < 0:
+		return "-" + money(-max(u, -math.MaxInt64))
+	case u < 1e9:
+		return "$" + strconv.FormatFloat(d, 'f', 4, 64)
+	}
+	return "$" + strconv.FormatFloat(d, 'f', 2, 64)
+}
+
+// count writes a number of tokens in at most six columns or so.
+func count(n int64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e4, "k"}} {
+		if float64(n) >= unit.size {
+			size := unit.size
+			if unit.name == "k" {
+				size = 1e3
+			}
+			return strconv.FormatFloat(float64(n)/size, 'f', 1, 64) + unit.name
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// drawBar draws v of most in at most width columns; what is more than nothing is
+// seen.
+func drawBar(v, most llm.USD, width int, blocks bool) string {
+	if v <= 0 || most <= 0 {
+		return ""
+	}
+	part := float64(v) / float64(most) * float64(width)
+	if !blocks {
+		return strings.Repeat("#", max(1, int(math.Round(part))))
+	}
+	eighths := max(1, int(math.Round(part*8)))
+	bar := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		bar += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	return bar
+}
+
+// shorten keeps the end of s, which tells folders and models apart.
+func shorten(s string, width int, dots bool) string {
+	r := []rune(s)
+	if len(r) <= width {
+		return s
+	}
+	mark := "..."
+	if dots {
+		mark = "…"
+	}
+	return mark + string(r[len(r)-width+utf8.RuneCountInString(mark):])
+}
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+}
+
+// printable takes from a name what could move the cursor of a terminal.
+func printable(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, s)
+}

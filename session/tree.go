@@ -1,0 +1,152 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session/compact"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// Navigation says how to move in the tree.
+type Navigation struct {
+	Summarize    bool   // leave a summary of the branch that is left
+	Instructions string // what to look at in it
+}
+
+// Navigate moves to an entry; what is said next follows it. From a person's message,
+// or a program's, it moves before it and gives its words, to be edited and sent
+// again.
+func (s *Session) Navigate(ctx context.Context, id string, o Navigation) (edit string, err error) {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	if id == s.log.Leaf() {
+		return "", nil
+	}
+	e, err := s.log.Entry(id)
+	if err != nil {
+		return "", err
+	}
+	target := id
+	switch {
+	case e.Type == transcript.TypeCustomMessage, e.Message != nil && e.Message.Role == llm.RoleUser:
+		target = ""
+		if e.ParentID != nil {
+			target = *e.ParentID
+		}
+		edit = textOf(e)
+	}
+	summary, err := s.summarizeLeft(ctx, target, o)
+	if err != nil {
+		return "", err // the leaf is where it was
+	}
+	if err := s.log.Move(target); err != nil {
+		return "", err
+	}
+	if summary != nil {
+		summary.FromID = target
+		if target == "" {
+			summary.FromID = "root"
+		}
+		s.append(*summary)
+	}
+	s.reload()
+	s.restoreState(ctx)
+	s.hub.emit(Event{Event: agent.Event{Type: TreeMoved}, EntryID: s.log.Leaf(), Text: edit})
+	return edit, nil
+}
+
+func textOf(e *transcript.Entry) string {
+	if e.Message != nil {
+		return e.Message.Text()
+	}
+	words, err := e.Words()
+	if err != nil {
+		return ""
+	}
+	m := llm.Message{Content: words}
+	return m.Text()
+}
+
+// summarizeLeft summarises what is left when moving to target; nil if nothing is, or
+// nobody asked for it.
+func (s *Session) summarizeLeft(ctx context.Context, target string, o Navigation) (*transcript.Entry, error) {
+	if !o.Summarize {
+		return nil, nil
+	}
+	left, err := s.log.Beyond(s.log.Leaf(), target)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	budget := s.request.Model.ContextWindow - s.o.Compaction.BranchReserveTokens
+	s.mu.Unlock()
+	summary, details, err := compact.BranchSummary(ctx, left, budget, s.asker(ForBranch), o.Instructions)
+	if errors.Is(err, compact.ErrNothing) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &transcript.Entry{Type: transcript.TypeBranchSummary, Summary: summary, Details: details}, nil
+}
+
+// restoreState takes model and thinking from the branch that was moved to.
+func (s *Session) restoreState(ctx context.Context) {
+	c, err := s.log.Context(s.log.Leaf())
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	current, level := s.request.Model.Ref(), s.request.Thinking.Level
+	s.mu.Unlock()
+	if ref := c.Models["default"]; ref != "" && ref != current && s.o.Open != nil {
+		if model, client, err := s.o.Open(ctx, ref); err == nil {
+			s.useModel(ModelChanged, model, client, "default", "the branch's model", false)
+		} else {
+			s.warn("the model of this branch cannot be used, going on with " + current + ": " + err.Error())
+		}
+	}
+	if c.Thinking != "" && c.Thinking != level {
+		s.mu.Lock()
+		s.request.Thinking.Level = c.Thinking
+		s.mu.Unlock()
+		s.agent.Update(func(o *agent.Options) { o.Request.Thinking.Level = c.Thinking })
+		s.hub.emit(Event{Event: agent.Event{Type: ThinkingChanged}, Text: string(c.Thinking)})
+	}
+}
+
+// Handoff has the model write a document with which another session can go on.
+func (s *Session) Handoff(ctx context.Context, focus string) (document string, err error) {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	messages := s.agent.Messages()
+	if len(messages) < 2 {
+		return "", errors.New("there is nothing to hand over: nothing has been said yet")
+	}
+	s.mu.Lock()
+	r, client := s.request, s.client
+	s.mu.Unlock()
+	// The same prefix as the conversation's: it is in the vendor's cache.
+	r.Tools, r.ToolChoice = s.definitions(), llm.ToolChoice{Mode: llm.ToolNone}
+	r.Messages = append(messages, llm.Message{
+		Role: llm.RoleCustom, CustomType: "handoff", Time: s.o.Now(),
+		Content: []llm.Block{llm.Text{Text: compact.HandoffPrompt(s.hide(focus))}},
+	})
+	err = s.o.Retry.repeat(ctx, s.o.Now, func() (err error) {
+		document, err = s.ask(ctx, ForHandoff, client, &r)
+		return err
+	}, nil)
+	if err == nil && document == "" {
+		err = errors.New("the model wrote no document")
+	}
+	return document, err
+}

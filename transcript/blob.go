@@ -1,0 +1,468 @@
+package transcript
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/burin-dev/burin/internal/platform/filelock"
+)
+
+// blobPrefix begins a reference to a blob, before the hash.
+const blobPrefix = "blob:sha256:"
+
+// hashLen is the length of a SHA-256 hash in hexadecimal.
+const hashLen = 2 * sha256.Size
+
+// MaxBlob is the most bytes that a blob may have. Put refuses more, and Get
+// refuses to read a file that has grown beyond it.
+const MaxBlob = 1 << 30
+
+// ErrNoBlob is that a reference is good but its blob is not there.
+var ErrNoBlob = errors.New("the blob is not there")
+
+// ErrBadBlob is that the file of a blob does not hold what its hash says.
+var ErrBadBlob = errors.New("the blob is damaged")
+
+const (
+	putPrefix  = ".put-"    // a blob that is being written
+	goneSuffix = ".gone"    // a blob that is being removed
+	lockName   = ".collect" // locked while blobs are collected
+)
+
+// Blobs keeps large pieces of messages once, however many sessions have them. A
+// blob is a file that is named by the SHA-256 of what it holds, without an
+// extension, as in the other programs of the pi family; an entry refers to it as
+// blob:sha256:<hash>. Any number of processes may use one folder.
+type Blobs struct {
+	dir string
+}
+
+// NewBlobs keeps blobs in dir, which is made by the first Put.
+func NewBlobs(dir string) *Blobs { return &Blobs{dir: dir} }
+
+// IsRef reports whether s is a reference to a blob and nothing else.
+func IsRef(s string) bool {
+	hash, ok := strings.CutPrefix(s, blobPrefix)
+	return ok && isHash(hash)
+}
+
+func isHash(s string) bool {
+	if len(s) != hashLen {
+		return false
+	}
+	for i := range len(s) {
+		if !isHex(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isHex takes lower case only, as references are written.
+func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
+
+// Put keeps data and gives its reference. When it returns, the blob survives a
+// power cut. A blob that is there already is compared with data, mended if it
+// differs, and counts as new again for [Blobs.Collect].
+func (b *Blobs) Put(data []byte) (ref string, err error) {
+	if len(data) > MaxBlob {
+		return "", fmt.Errorf("keep a blob of %d bytes: at most %d are kept", len(data), MaxBlob)
+	}
+	sum := sha256.Sum256(data)
+	hash := hex.EncodeToString(sum[:])
+	path := filepath.Join(b.dir, hash)
+	if holds(path, data) {
+		// A collection that took the file away in the meantime makes this fail; one
+		// that comes later sees the new time. Either way the blob stays.
+		if now := time.Now(); os.Chtimes(path, now, now) == nil {
+			return blobPrefix + hash, nil
+		}
+	}
+	if err := b.write(path, data); err != nil {
+		return "", fmt.Errorf("keep a blob: %w", err)
+	}
+	return blobPrefix + hash, nil
+}
+
+// holds reports whether the file at path holds data and nothing else. Comparing
+// costs a tenth of hashing, and finds what rotted on the disk.
+func holds(path string, data []byte) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size() != int64(len(data)) {
+		return false
+	}
+	var buf [32 << 10]byte
+	for {
+		n, err := f.Read(buf[:])
+		if n > len(data) || !bytes.Equal(buf[:n], data[:n]) {
+			return false
+		}
+		data = data[n:]
+		if err != nil {
+			return errors.Is(err, io.EOF) && len(data) == 0
+		}
+	}
+}
+
+// write puts data at path by way of another name, so that there never is half a
+// blob.
+func (b *Blobs) write(path string, data []byte) (err error) {
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(b.dir, putPrefix) // 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name()) // or a collection removes it
+		}
+	}()
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return disk{}.SyncDir(b.dir)
+}
+
+// Get reads the blob of a reference. It gives what was put or an error: one that
+// is [ErrNoBlob] if there is no such blob, [ErrBadBlob] if it is not what it was.
+func (b *Blobs) Get(ref string) ([]byte, error) {
+	if !IsRef(ref) {
+		return nil, fmt.Errorf("read a blob: %.100q is no reference to one", ref)
+	}
+	hash := ref[len(blobPrefix):]
+	path := filepath.Join(b.dir, hash)
+	data, err := readBlob(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		// A collection that looks at it has it under the other name, and may put it
+		// back between two looks.
+		if data, err = readBlob(path + goneSuffix); errors.Is(err, fs.ErrNotExist) {
+			data, err = readBlob(path)
+		}
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: %w", ref, ErrNoBlob)
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", ref, err)
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != hash {
+		return nil, fmt.Errorf("%s: %w", path, ErrBadBlob)
+	}
+	return data, nil
+}
+
+func readBlob(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > MaxBlob {
+		return nil, ErrBadBlob
+	}
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBadBlob, err)
+	}
+	return data, nil
+}
+
+// CollectOptions say how [Blobs.Collect] proceeds.
+type CollectOptions struct {
+	// MinAge keeps what was put later than this ago: its session may not have
+	// written the reference yet. 0 is a day.
+	MinAge time.Duration
+	// DryRun reports what would be removed.
+	DryRun bool
+	// Open gives the store of a root that is no plain file: one in a database, or
+	// one that is sealed. A nil store means a plain file. Collect closes stores.
+	Open func(root string) (Store, error)
+}
+
+// CollectReport is what a collection found and did.
+type CollectReport struct {
+	Sessions     int   // roots that were read to their end
+	Blobs        int   // blobs that were there
+	Bytes        int64 // of all blobs
+	Removed      int   // blobs that were removed, or would be
+	RemovedBytes int64
+	Young        int // blobs that nothing refers to, but that are too new
+	// Blocked are the roots that could not be read. If there is one, nothing was
+	// removed: it may refer to any blob.
+	Blocked []error
+}
+
+// ErrCollecting is that another process collects blobs in the same folder.
+var ErrCollecting = errors.New("another process is removing unused blobs")
+
+// errSealed is why a sealed session blocks a collection.
+var errSealed = errors.New("it is encrypted, and what it refers to cannot be seen")
+
+// Collect removes the blobs to which no session refers. The roots must name every
+// session that uses the folder: also drafts, those in the trash, and those of
+// sub-agents in the folders of artifacts; an error among them counts as a session
+// that cannot be read. A blob is removed only if all roots were read to their end
+// and its hash stands in none of them, be it in a damaged line.
+//
+// Sessions may be written, and blobs put, meanwhile. What must not happen
+// meanwhile is that references are copied into a session that the roots do not
+// name from one that is deleted before it is read.
+func (b *Blobs) Collect(ctx context.Context, roots iter.Seq2[string, error], o CollectOptions) (CollectReport, error) {
+	if o.MinAge <= 0 {
+		o.MinAge = 24 * time.Hour
+	}
+	var report CollectReport
+	lock, err := b.lockCollect()
+	if errors.Is(err, fs.ErrNotExist) {
+		return report, nil // no blob was ever put
+	} else if err != nil {
+		return report, fmt.Errorf("collect blobs: %w", err)
+	}
+	defer lock.Close()
+	c := &collection{dir: b.dir, o: o, report: &report, started: time.Now(), used: map[string]bool{}}
+	if err := c.list(); err != nil {
+		return report, fmt.Errorf("collect blobs: %w", err)
+	}
+	for root, err := range roots {
+		if ctx.Err() != nil {
+			return report, ctx.Err()
+		}
+		if err == nil {
+			err = c.mark(ctx, root)
+		}
+		if err != nil {
+			report.Blocked = append(report.Blocked, fmt.Errorf("session %s: %w", root, err))
+			continue
+		}
+		report.Sessions++
+	}
+	if len(report.Blocked) > 0 {
+		return report, nil
+	}
+	if err := c.sweep(ctx); err != nil {
+		return report, fmt.Errorf("collect blobs: %w", err)
+	}
+	return report, nil
+}
+
+// lockCollect lets one process at a time collect; closing the file ends it.
+func (b *Blobs) lockCollect() (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(b.dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	ok, err := filelock.Try(f)
+	if err == nil && !ok {
+		err = ErrCollecting
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+type collection struct {
+	dir     string
+	o       CollectOptions
+	report  *CollectReport
+	started time.Time
+	used    map[string]bool // all blobs by hash: whether a session refers to it
+}
+
+// list finds the blobs. What a killed collection or Put has left is put back or
+// removed first.
+func (c *collection) list() error {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		hash, gone := strings.CutSuffix(e.Name(), goneSuffix)
+		switch {
+		case strings.HasPrefix(e.Name(), putPrefix):
+			info, err := e.Info()
+			if err == nil && c.old(info) && !c.o.DryRun {
+				_ = os.Remove(filepath.Join(c.dir, e.Name())) // the next collection tries again
+			}
+			continue
+		case !isHash(hash) || !e.Type().IsRegular():
+			continue
+		case gone:
+			if err := c.rename(hash+goneSuffix, hash); err != nil {
+				return err
+			}
+		}
+		c.used[hash] = false
+	}
+	return nil
+}
+
+func (c *collection) old(info fs.FileInfo) bool { return c.started.Sub(info.ModTime()) >= c.o.MinAge }
+
+func (c *collection) rename(from, to string) error {
+	return os.Rename(filepath.Join(c.dir, from), filepath.Join(c.dir, to))
+}
+
+// mark reads a session and marks the blobs whose hashes stand in it.
+func (c *collection) mark(ctx context.Context, root string) (err error) {
+	var store Store
+	if c.o.Open != nil {
+		if store, err = c.o.Open(root); err != nil {
+			return err
+		}
+	}
+	if store != nil {
+		err := store.Records(func(_ Ref, record []byte) error {
+			if isSealed(record) {
+				return errSealed
+			}
+			c.markText(record)
+			return ctx.Err()
+		})
+		return errors.Join(err, store.Close())
+	}
+	f, err := os.Open(root)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return c.markFile(ctx, f)
+}
+
+// markFile goes through a file in pieces that overlap, so that a line of any
+// length costs the same memory.
+func (c *collection) markFile(ctx context.Context, r io.Reader) error {
+	const overlap = hashLen - 1 // also longer than the mark of a sealed line
+	buf := make([]byte, 0, 256<<10)
+	first := true
+	for {
+		n, err := io.ReadFull(r, buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if first && isSealed(buf) || bytes.Contains(buf, []byte("\n"+sealedMark)) {
+			return errSealed
+		}
+		first = false
+		c.markText(buf)
+		switch {
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			return nil
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		buf = append(buf[:0], buf[len(buf)-overlap:]...)
+	}
+}
+
+// sealedMark begins every record that is encrypted, see transcript/sealed.
+const sealedMark = `{"type":"sealed"`
+
+func isSealed(record []byte) bool { return bytes.HasPrefix(record, []byte(sealedMark)) }
+
+// markText marks the hashes in text. Every hash covers one of the places that are
+// 64 bytes apart, so most bytes are not looked at.
+func (c *collection) markText(text []byte) {
+	from := 0 // hashes begin here or later
+	for at := hashLen - 1; at < len(text); {
+		if !isHex(text[at]) {
+			from, at = at+1, at+hashLen
+			continue
+		}
+		start, end := at, at+1
+		for start > from && isHex(text[start-1]) {
+			start--
+		}
+		for end < len(text) && isHex(text[end]) {
+			end++
+		}
+		for i := start; i+hashLen <= end; i++ {
+			if used, known := c.used[string(text[i:i+hashLen])]; known && !used {
+				c.used[string(text[i:i+hashLen])] = true
+			}
+		}
+		from, at = end+1, end+hashLen
+	}
+}
+
+// sweep removes what was not marked.
+func (c *collection) sweep(ctx context.Context) error {
+	for hash, used := range c.used {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		info, err := os.Lstat(filepath.Join(c.dir, hash))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		c.report.Blobs++
+		c.report.Bytes += info.Size()
+		if used {
+			continue
+		}
+		removed := c.old(info)
+		if removed && !c.o.DryRun {
+			if removed, err = c.remove(hash); err != nil {
+				return err
+			}
+		}
+		if !removed {
+			c.report.Young++
+			continue
+		}
+		c.report.Removed++
+		c.report.RemovedBytes += info.Size()
+	}
+	return nil
+}
+
+// remove takes a blob out of the way, looks whether a Put has renewed it until
+// that moment, and only then removes it.
+func (c *collection) remove(hash string) (bool, error) {
+	if err := c.rename(hash, hash+goneSuffix); err != nil {
+		return false, err
+	}
+	gone := filepath.Join(c.dir, hash+goneSuffix)
+	info, err := os.Lstat(gone)
+	if err != nil {
+		return false, err
+	}
+	if !c.old(info) {
+		return false, c.rename(hash+goneSuffix, hash)
+	}
+	return true, os.Remove(gone)
+}

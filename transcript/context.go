@@ -1,0 +1,213 @@
+package transcript
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/burin-dev/burin/llm"
+)
+
+// Roles of messages that a [Context] makes of entries.
+const (
+	CustomSummary = "compactionSummary"
+	CustomBranch  = "branchSummary"
+)
+
+// Context is what a branch means for the model: the messages to send, and the
+// state that its entries leave behind.
+type Context struct {
+	Messages []llm.Message
+	// IDs are the entries that the messages come from, one for each.
+	IDs []string
+
+	Models      map[string]string // provider/id by role; "default" also where only an answer tells
+	Thinking    llm.Level         // "" if no entry says
+	ServiceTier string
+	Mode        string // "" if no entry says
+	ModeData    json.RawMessage
+	Rules       []string // names of rules that were injected
+	MCPTools    []string // the last selection; nil if none was made
+	Compaction  *Entry   // the last one on the branch; nil if there is none
+	// Unread counts entries that are too damaged to be read.
+	Unread int
+}
+
+// Context reconstructs what the model is to know at the entry of that id: from the
+// last compaction on, its summary, what it kept, and what was said since. Outputs
+// that were pruned are given in their short form. "" gives an empty context.
+func (l *Log) Context(id string) (*Context, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, err := l.find(id)
+	if err != nil {
+		return nil, err
+	}
+	b := contextBuilder{log: l, path: l.path(i), c: &Context{Models: map[string]string{}}, short: map[string][]Short{}}
+	b.state()
+	b.messages()
+	return b.c, nil
+}
+
+type contextBuilder struct {
+	log   *Log
+	path  []int32
+	c     *Context
+	from  int // index in path of the first message to send
+	short map[string][]Short
+}
+
+// read decodes an entry of the path; nil if it is too damaged.
+func (b *contextBuilder) read(i int32) *Entry {
+	e, err := b.log.read(i)
+	if err != nil {
+		b.c.Unread++
+		return nil
+	}
+	return e
+}
+
+// state goes along the branch and reads the entries that are no messages.
+func (b *contextBuilder) state() {
+	l, c := b.log, b.c
+	compaction := int32(-1)
+	for _, i := range b.path {
+		n := &l.nodes[i]
+		switch l.names[n.typ] {
+		case TypeCompaction:
+			compaction = i
+			continue
+		case TypeModel, TypeThinking, TypeServiceTier, TypeMode, TypeTTSR, TypeMCPTools:
+		case TypeCustom:
+			if n.kind != kindPrune {
+				continue
+			}
+		default:
+			continue
+		}
+		if e := b.read(i); e != nil {
+			b.take(e)
+		}
+	}
+	if compaction < 0 {
+		return
+	}
+	if c.Compaction = b.read(compaction); c.Compaction == nil {
+		return
+	}
+	at := slices.Index(b.path, compaction)
+	b.from = at + 1
+	if kept, ok := l.byID[c.Compaction.FirstKeptID]; ok {
+		if k := slices.Index(b.path[:at], kept); k >= 0 {
+			b.from = k
+		}
+	}
+}
+
+// take adds what an entry says of the state.
+func (b *contextBuilder) take(e *Entry) {
+	c := b.c
+	switch e.Type {
+	case TypeModel:
+		role := e.Role
+		if role == "" {
+			role = "default"
+		}
+		c.Models[role] = e.Model
+	case TypeThinking:
+		c.Thinking = llm.Level(e.ThinkingLevel)
+	case TypeServiceTier:
+		c.ServiceTier = ""
+		if e.ServiceTier != nil {
+			c.ServiceTier = *e.ServiceTier
+		}
+	case TypeMode:
+		c.Mode, c.ModeData = e.Mode, e.Data
+	case TypeTTSR:
+		for _, r := range e.InjectedRules {
+			if !slices.Contains(c.Rules, r) {
+				c.Rules = append(c.Rules, r)
+			}
+		}
+	case TypeMCPTools:
+		c.MCPTools = append([]string{}, e.SelectedTools...)
+	case TypeCustom:
+		var p Prune
+		if json.Unmarshal(e.Data, &p) == nil {
+			for _, s := range p.Entries {
+				b.short[s.EntryID] = append(b.short[s.EntryID], s)
+			}
+		}
+	}
+}
+
+// messages reads what the model gets.
+func (b *contextBuilder) messages() {
+	if e := b.c.Compaction; e != nil {
+		b.add(e.ID, llm.Message{
+			Role: llm.RoleCustom, CustomType: CustomSummary, Display: true, Time: e.Time(),
+			Content: []llm.Block{llm.Text{Text: summaryWords(e.Summary)}},
+		})
+	}
+	for _, i := range b.path[b.from:] {
+		switch b.log.names[b.log.nodes[i].typ] {
+		case TypeMessage, TypeCustomMessage, TypeBranchSummary:
+		default:
+			continue
+		}
+		if e := b.read(i); e != nil {
+			if m, ok := messageOf(e); ok {
+				b.add(e.ID, b.shortened(e.ID, m))
+			}
+		}
+	}
+	if _, ok := b.c.Models["default"]; !ok {
+		for i := range slices.Backward(b.c.Messages) {
+			if m := &b.c.Messages[i]; m.Role == llm.RoleAssistant && m.Provider != "" {
+				b.c.Models["default"] = m.Provider + "/" + m.Model
+				break
+			}
+		}
+	}
+}
+
+func (b *contextBuilder) add(id string, m llm.Message) {
+	b.c.Messages = append(b.c.Messages, m)
+	b.c.IDs = append(b.c.IDs, id)
+}
+
+// messageOf is the message that an entry puts before the model.
+func messageOf(e *Entry) (llm.Message, bool) {
+	switch e.Type {
+	case TypeMessage:
+		if e.Message == nil || e.Message.CustomType == excluded {
+			return llm.Message{}, false
+		}
+		return *e.Message, true
+	case TypeCustomMessage:
+		words, err := e.Words()
+		if err != nil || len(words) == 0 {
+			return llm.Message{}, false
+		}
+		return llm.Message{Role: llm.RoleCustom, CustomType: e.CustomType, Display: e.Display, Content: words, Details: e.Details, Time: e.Time()}, true
+	case TypeBranchSummary:
+		return llm.Message{
+			Role: llm.RoleCustom, CustomType: CustomBranch, Display: true, Time: e.Time(),
+			Content: []llm.Block{llm.Text{Text: branchWords(e.Summary)}},
+		}, true
+	}
+	return llm.Message{}, false
+}
+
+// shortened gives m as prunes on the branch left it. The last word on a block wins.
+func (b *contextBuilder) shortened(id string, m llm.Message) llm.Message {
+	for _, s := range b.short[id] {
+		switch {
+		case s.Block == nil:
+			m.Content = []llm.Block{llm.Text{Text: s.Text}}
+		case *s.Block >= 0 && *s.Block < len(m.Content):
+			m.Content = slices.Clone(m.Content)
+			m.Content[*s.Block] = llm.Text{Text: s.Text}
+		}
+	}
+	return m
+}

@@ -1,0 +1,150 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/burin-dev/burin/llm"
+)
+
+// Version is the version of the format that is written.
+const Version = 3
+
+// Header is the first record of a session.
+type Header struct {
+	Type      string `json:"type"` // "session"
+	Version   int    `json:"version"`
+	ID        string `json:"id"`
+	Timestamp string `json:"timestamp"` // creation, RFC 3339 in UTC with milliseconds
+	CWD       string `json:"cwd"`
+	Title     string `json:"title,omitempty"`
+	// ParentSession names the session that this one was forked from, by id or by
+	// path. It is a note, not a reference that must resolve.
+	ParentSession string `json:"parentSession,omitempty"`
+}
+
+// Types of entries.
+const (
+	TypeMessage       = "message"
+	TypeModel         = "model_change"
+	TypeThinking      = "thinking_level_change"
+	TypeServiceTier   = "service_tier_change"
+	TypeMode          = "mode_change"
+	TypeCompaction    = "compaction"
+	TypeBranchSummary = "branch_summary"
+	TypeCustom        = "custom"         // a program's own state; never seen by a model
+	TypeCustomMessage = "custom_message" // a program's words to the model
+	TypeLabel         = "label"
+	TypeTTSR          = "ttsr_injection"
+	TypeInit          = "session_init"
+	TypeMCPTools      = "mcp_tool_selection"
+	TypeInfo          = "session_info" // the session's name
+)
+
+// Custom types that burin writes.
+const (
+	// CustomLeaf marks that the person moved to its parent.
+	CustomLeaf = "burin.leaf"
+	// CustomPrune holds a [Prune]: outputs that the model no longer gets in full.
+	CustomPrune = "burin.prune"
+)
+
+// Entry is any record but the header. Which fields it has follows from its type;
+// fields of newer versions and other programs are kept in Raw.
+type Entry struct {
+	Type      string  `json:"type"`
+	ID        string  `json:"id"`
+	ParentID  *string `json:"parentId"` // nil: a root
+	Timestamp string  `json:"timestamp"`
+
+	Message *llm.Message `json:"message,omitempty"` // of "message"
+
+	Model string `json:"model,omitempty"` // of "model_change": provider/id
+	Role  string `json:"role,omitempty"`  // of "model_change": "" is default
+
+	ThinkingLevel string  `json:"thinkingLevel,omitempty"`
+	ServiceTier   *string `json:"serviceTier,omitempty"`
+	Mode          string  `json:"mode,omitempty"`
+
+	// Of "compaction" and "branch_summary".
+	Summary       string          `json:"summary,omitempty"`
+	ShortSummary  string          `json:"shortSummary,omitempty"`
+	FirstKeptID   string          `json:"firstKeptEntryId,omitempty"`
+	TokensBefore  int             `json:"tokensBefore,omitempty"`
+	FromID        string          `json:"fromId,omitempty"` // "root" if nothing was left behind
+	Details       json.RawMessage `json:"details,omitempty"`
+	PreserveData  json.RawMessage `json:"preserveData,omitempty"`
+	FromExtension bool            `json:"fromExtension,omitempty"`
+
+	// Of "custom" and "custom_message"; Data also of "mode_change".
+	CustomType  string          `json:"customType,omitempty"`
+	Data        json.RawMessage `json:"data,omitempty"`
+	Content     json.RawMessage `json:"content,omitempty"` // a string, or a list of blocks
+	Display     bool            `json:"display,omitempty"`
+	Attribution string          `json:"attribution,omitempty"` // "user" or "agent"
+
+	TargetID string `json:"targetId,omitempty"` // of "label"
+	Label    string `json:"label,omitempty"`    // "" clears it
+
+	InjectedRules []string        `json:"injectedRules,omitempty"`
+	SelectedTools []string        `json:"selectedToolNames,omitempty"`
+	SystemPrompt  string          `json:"systemPrompt,omitempty"` // of "session_init", as are the next three
+	Task          string          `json:"task,omitempty"`
+	Tools         []string        `json:"tools,omitempty"`
+	OutputSchema  json.RawMessage `json:"outputSchema,omitempty"`
+	Name          string          `json:"name,omitempty"` // of "session_info"
+
+	// Raw is the record as it is stored; nil for an entry that has not been written.
+	Raw json.RawMessage `json:"-"`
+}
+
+// Time is when the entry was written; zero if the record does not say.
+func (e *Entry) Time() time.Time {
+	t, err := time.Parse(time.RFC3339Nano, e.Timestamp)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// Words are the content of a "custom_message" as blocks.
+func (e *Entry) Words() ([]llm.Block, error) {
+	raw, err := json.Marshal(struct {
+		Role    llm.Role        `json:"role"`
+		Content json.RawMessage `json:"content"`
+	}{llm.RoleCustom, e.Content})
+	if err != nil {
+		return nil, err
+	}
+	var m llm.Message
+	err = json.Unmarshal(raw, &m)
+	return m.Content, err
+}
+
+// Prune is what a [CustomPrune] entry says: which messages the model gets in a
+// shorter form from then on. The whole stays where it is.
+type Prune struct {
+	Reason  string  `json:"reason"` // "superseded", "old" or "shake"
+	Entries []Short `json:"entries"`
+}
+
+// Short replaces the content of one message.
+type Short struct {
+	EntryID string `json:"id"`
+	Text    string `json:"text"`            // all that is left, such as a note where the rest is
+	Block   *int   `json:"block,omitempty"` // only this block is replaced; nil: all of them
+}
+
+// encode writes v as one record, without escaping of <, > and &.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,361 @@
+package transcript
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/burin-dev/burin/internal/platform/filelock"
+)
+
+// draftSuffix is what the file of a session is called by while no model has
+// answered in it.
+const draftSuffix = ".draft"
+
+// ErrLocked is that another process writes the session.
+var ErrLocked = errors.New("another burin has this session open")
+
+// FileStore keeps a session in a file, one record a line. It is the format that
+// other programs read.
+//
+// It writes each Append with one system call and without fsync: what was
+// acknowledged survives the death of the process at once and a power cut after
+// the next Sync.
+type FileStore struct {
+	path string
+	fs   fileSystem
+	f    *os.File // nil: not made yet, see [CreateFile]
+	// name is where the file is now: path, or path and draftSuffix.
+	name     string
+	readOnly bool
+	size     int64
+	torn     bool // the file does not end with a line end: the next append begins with one
+}
+
+var _ Store = (*FileStore)(nil)
+
+// CreateFile makes a store for a new session that shall be at path. Nothing is
+// there before Publish is called: until then the file is a draft beside it, and
+// even that is only made by the first Append. A draft that is closed is removed.
+func CreateFile(path string) *FileStore {
+	return &FileStore{path: path, name: path + draftSuffix, fs: disk{}}
+}
+
+// OpenFile opens a session file, or a draft that a crash has left, to read and
+// append. A second process gets [ErrLocked].
+func OpenFile(path string) (*FileStore, error) { return openFile(disk{}, path, false) }
+
+// OpenFileReadOnly opens a session file to read; others may write it meanwhile.
+func OpenFileReadOnly(path string) (*FileStore, error) { return openFile(disk{}, path, true) }
+
+func openFile(d fileSystem, path string, readOnly bool) (*FileStore, error) {
+	s := &FileStore{path: path, name: path, fs: d, readOnly: readOnly}
+	if final, ok := cutDraft(path); ok {
+		s.path = final
+	}
+	flag := os.O_RDWR | os.O_APPEND
+	if readOnly {
+		flag = os.O_RDONLY
+	}
+	f, err := d.OpenFile(path, flag, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open session: %w", err)
+	}
+	s.f = f
+	if err := s.look(); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("open session %s: %w", path, err)
+	}
+	return s, nil
+}
+
+func cutDraft(path string) (string, bool) {
+	if filepath.Ext(path) != draftSuffix {
+		return path, false
+	}
+	return path[:len(path)-len(draftSuffix)], true
+}
+
+// look takes the lock and finds the end.
+func (s *FileStore) look() error {
+	if !s.readOnly {
+		switch ok, err := filelock.Try(s.f); {
+		case err != nil:
+			return fmt.Errorf("lock: %w", err)
+		case !ok:
+			return ErrLocked
+		}
+	}
+	info, err := s.f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("not a file")
+	}
+	s.size = info.Size()
+	if s.size > 0 {
+		var last [1]byte
+		if _, err := s.f.ReadAt(last[:], s.size-1); err != nil {
+			return err
+		}
+		s.torn = last[0] != '\n'
+	}
+	return nil
+}
+
+// Path is where the session is, or will be once it is published.
+func (s *FileStore) Path() string { return s.path }
+
+// Draft reports whether the session has not been published.
+func (s *FileStore) Draft() bool { return s.name != s.path }
+
+// Publish gives a draft its name. It never replaces another file.
+func (s *FileStore) Publish() error {
+	if !s.Draft() || s.f == nil {
+		return nil
+	}
+	if _, err := os.Lstat(s.path); err == nil {
+		return fmt.Errorf("name session file: %s: %w", s.path, fs.ErrExist)
+	}
+	if err := s.fs.Rename(s.name, s.path); err != nil {
+		return fmt.Errorf("name session file: %w", err)
+	}
+	s.name = s.path
+	if err := s.fs.SyncDir(filepath.Dir(s.path)); err != nil {
+		return fmt.Errorf("name session file: %w", err)
+	}
+	return nil
+}
+
+// Records implements [Store].
+func (s *FileStore) Records(yield func(Ref, []byte) error) error {
+	if s.f == nil {
+		return nil
+	}
+	buf := make([]byte, 0, 256<<10)
+	pos := int64(0) // of buf[0]
+	for eof := false; !eof || len(buf) > 0; {
+		if !eof {
+			n, err := s.f.ReadAt(buf[len(buf):cap(buf)], pos+int64(len(buf)))
+			buf = buf[:len(buf)+n]
+			if errors.Is(err, io.EOF) {
+				eof = true
+			} else if err != nil {
+				return fmt.Errorf("read session %s: %w", s.name, err)
+			}
+		}
+		done := 0
+		for done < len(buf) {
+			i := bytes.IndexByte(buf[done:], '\n')
+			if i < 0 {
+				if !eof {
+					break
+				}
+				i = len(buf) - done
+			}
+			if line := bytes.TrimSuffix(buf[done:done+i], []byte("\r")); len(line) > 0 {
+				if err := yield(Ref{pos + int64(done), int32(len(line))}, line); err != nil {
+					return err
+				}
+			}
+			done += min(i+1, len(buf)-done)
+		}
+		rest := buf[done:]
+		pos += int64(done)
+		if len(rest) == cap(buf) { // a line longer than the buffer
+			if len(rest) >= MaxRecord/2 {
+				return fmt.Errorf("read session %s: %w", s.name, ErrTooLong)
+			}
+			buf = append(make([]byte, 0, 2*cap(buf)), rest...)
+			continue
+		}
+		buf = append(buf[:0], rest...)
+		if eof {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Read implements [Store].
+func (s *FileStore) Read(ref Ref) ([]byte, error) {
+	if s.f == nil {
+		return nil, errors.New("there is no such record")
+	}
+	b := make([]byte, ref.Len)
+	if _, err := s.f.ReadAt(b, ref.Pos); err != nil {
+		return nil, fmt.Errorf("read session %s: %w", s.name, err)
+	}
+	return b, nil
+}
+
+// Append implements [Store].
+func (s *FileStore) Append(records ...[]byte) ([]Ref, error) {
+	if s.readOnly {
+		return nil, errors.New("write session: it was opened to read")
+	}
+	if s.f == nil {
+		if err := s.create(); err != nil {
+			return nil, err
+		}
+	}
+	var block []byte
+	if s.torn {
+		block = append(block, '\n')
+	}
+	refs := make([]Ref, 0, len(records))
+	for _, r := range records {
+		if len(r) > MaxRecord {
+			return nil, ErrTooLong
+		}
+		if bytes.IndexByte(r, '\n') >= 0 {
+			return nil, errors.New("write session: a record with a line end")
+		}
+		refs = append(refs, Ref{s.size + int64(len(block)), int32(len(r))})
+		block = append(append(block, r...), '\n')
+	}
+	n, err := s.fs.Write(s.f, block)
+	if err == nil {
+		s.size += int64(n)
+		s.torn = false
+		return refs, nil
+	}
+	// What got through is taken back. Where even that fails, the next append
+	// begins a new line.
+	if n > 0 && s.fs.Truncate(s.f, s.size) != nil {
+		s.size += int64(n)
+		s.torn = block[n-1] != '\n'
+	}
+	return nil, fmt.Errorf("write session %s: %w", s.name, err)
+}
+
+func (s *FileStore) create() error {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return fmt.Errorf("write session: %w", err)
+	}
+	f, err := s.fs.OpenFile(s.name, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("write session: %w", err)
+	}
+	s.f = f
+	if err := s.look(); err != nil {
+		f.Close()
+		s.f = nil
+		return fmt.Errorf("write session %s: %w", s.name, err)
+	}
+	return nil
+}
+
+// Sync implements [Store].
+func (s *FileStore) Sync() error {
+	if s.f == nil || s.readOnly {
+		return nil
+	}
+	if err := s.fs.Sync(s.f); err != nil {
+		return fmt.Errorf("sync session %s: %w", s.name, err)
+	}
+	return nil
+}
+
+// Replace implements [Store]: a new file takes the name of the old one, which is
+// kept beside it as <name>.before-<time>.
+func (s *FileStore) Replace(records iter.Seq[[]byte]) (err error) {
+	renamed := false
+	if s.readOnly || s.f == nil {
+		return errors.New("replace session: it is not open to write")
+	}
+	temp := s.name + ".new"
+	if err := s.fs.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("replace session: %w", err)
+	}
+	f, err := s.fs.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("replace session: %w", err)
+	}
+	next := &FileStore{path: s.path, name: temp, fs: s.fs, f: f}
+	defer func() {
+		if err != nil && !renamed {
+			f.Close()
+			_ = s.fs.Remove(temp) // what is left is overwritten by the next try
+		}
+	}()
+	if err := next.look(); err != nil {
+		return fmt.Errorf("replace session %s: %w", s.name, err)
+	}
+	for r := range records {
+		if _, err := next.Append(r); err != nil {
+			return err
+		}
+	}
+	if err := next.Sync(); err != nil {
+		return err
+	}
+	if err := keep(s.name, time.Now()); err != nil {
+		return fmt.Errorf("keep the session as it was: %w", err)
+	}
+	if err := s.fs.Rename(temp, s.name); err != nil {
+		return fmt.Errorf("replace session %s: %w", s.name, err)
+	}
+	renamed = true
+	_ = s.f.Close() // nothing of it is needed any more
+	s.f, s.size, s.torn = f, next.size, false
+	return s.fs.SyncDir(filepath.Dir(s.name))
+}
+
+// Close implements [Store]. A draft is removed: nobody has answered in it.
+func (s *FileStore) Close() error {
+	if s.f == nil {
+		return nil
+	}
+	var err error
+	draft := s.Draft()
+	if !draft {
+		err = s.Sync()
+	}
+	if cerr := s.f.Close(); err == nil && cerr != nil {
+		err = fmt.Errorf("close session %s: %w", s.name, cerr)
+	}
+	if draft && !s.readOnly {
+		if rerr := s.fs.Remove(s.name); err == nil && rerr != nil {
+			err = fmt.Errorf("remove the draft of a session: %w", rerr)
+		}
+	}
+	return err
+}
+
+// keep gives a file a second name, <name>.before-<time>, so that it stays when the
+// first is used again.
+func keep(name string, at time.Time) error {
+	as := name + ".before-" + at.UTC().Format("20060102T150405.000")
+	for n := 2; ; n++ {
+		err := os.Link(name, as)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			err = copyFile(name, as) // not every file system has links
+		}
+		if !errors.Is(err, fs.ErrExist) || n > 1000 {
+			return err
+		}
+		as = fmt.Sprintf("%s.before-%s-%d", name, at.UTC().Format("20060102T150405.000"), n)
+	}
+}
+
+func copyFile(name, as string) error {
+	from, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenFile(as, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Sync(), to.Close())
+}

@@ -1,0 +1,875 @@
+package transcript
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/burin-dev/burin/llm"
+)
+
+// Log is a session's tree of entries. It is safe for concurrent use.
+type Log struct {
+	o     Options
+	store Store
+
+	mu      sync.Mutex
+	header  Header
+	nodes   []node
+	byID    map[string]int32
+	names   []string // types of entries, by node.typ
+	leaf    int32    // -1: before the first entry
+	moved   bool     // the leaf is not where a reader of the records would find it
+	labels  map[string]string
+	title   string
+	waiting []waiting // what the store does not have yet, oldest first
+	// saved are entries that were found within damaged records, by node. They are
+	// found again at the next opening, so they are not written a second time.
+	saved    map[int32][]byte
+	mend     bool // the records must be rewritten before anything is added
+	typed    bool // there is something that a person would miss
+	answered bool // a model has answered
+	closed   bool
+}
+
+// node is what is known of an entry without reading it.
+type node struct {
+	id     string
+	parent int32 // -1: a root
+	typ    uint8
+	kind   kind
+	ref    Ref
+}
+
+// kind sorts entries by what reading a branch asks of them.
+type kind uint8
+
+const (
+	kindOther kind = iota
+	kindUser
+	kindAssistant
+	kindToolResult
+	kindMessage // of another role
+	kindPrune
+)
+
+// waiting is a record that is not in the store.
+type waiting struct {
+	node   int32 // -1: the header
+	record []byte
+}
+
+// Options of a log.
+type Options struct {
+	// Blobs keeps large images and texts; nil keeps them in the records.
+	Blobs *Blobs
+	Now   func() time.Time // nil is time.Now
+	// Header stands in for one that is damaged beyond reading.
+	Header Header
+}
+
+// Damage is what is wrong with the records of a session.
+type Damage struct {
+	NoHeader bool      // the header could not be read; one was made up
+	Bad      []BadLine // records, or parts of them, that cannot be read
+	Torn     bool      // the last record was not written whole, as after a crash
+	Orphans  int       // entries that were put behind the one before them, because their parent is gone
+	Migrated bool      // entries had no ids, as in version 1; they are rewritten with the next entry
+	Newer    int       // the version, if it is newer than this package knows
+}
+
+// BadLine is a record that cannot be read as an entry.
+type BadLine struct {
+	Line     int // counted from 1
+	Ref      Ref
+	Salvaged int // entries that were found whole in it
+}
+
+// Serious reports whether something is lost that was once acknowledged. A torn
+// last record never was.
+func (d *Damage) Serious() bool { return d.NoHeader || d.Orphans > 0 || len(d.Bad) > 0 }
+
+// String is one line for a person.
+func (d *Damage) String() string {
+	switch {
+	case d.NoHeader && len(d.Bad) == 0:
+		return "its header is damaged"
+	case d.NoHeader:
+		return fmt.Sprintf("its header and %d lines are damaged", len(d.Bad))
+	case len(d.Bad) == 1:
+		return fmt.Sprintf("line %d is damaged", d.Bad[0].Line)
+	case len(d.Bad) > 1:
+		return fmt.Sprintf("%d lines are damaged, the first is line %d", len(d.Bad), d.Bad[0].Line)
+	case d.Orphans > 0:
+		return fmt.Sprintf("%d entries name a parent that is not there", d.Orphans)
+	case d.Torn:
+		return "its last line was not written whole"
+	}
+	return "nothing is damaged"
+}
+
+func (o *Options) fill() {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+}
+
+func newLog(store Store, o Options) *Log {
+	o.fill()
+	return &Log{o: o, store: store, byID: map[string]int32{}, leaf: -1, labels: map[string]string{}, saved: map[int32][]byte{}}
+}
+
+// Create starts a session in an empty store. The type, the version and, where they
+// are missing, the id and the time of the header are filled in. Nothing is written
+// before the first message.
+func Create(store Store, h Header, o Options) (*Log, error) {
+	l := newLog(store, o)
+	h.Type, h.Version = "session", Version
+	if h.ID == "" {
+		h.ID = randomHex(8)
+	}
+	if h.Timestamp == "" {
+		h.Timestamp = stamp(l.o.Now())
+	}
+	record, err := encode(h)
+	if err != nil {
+		return nil, fmt.Errorf("start session: %w", err)
+	}
+	l.header, l.title = h, h.Title
+	l.waiting = append(l.waiting, waiting{-1, record})
+	return l, nil
+}
+
+// Open reads the tree of a session. It changes nothing in the store; what must be
+// mended there is mended by the first append. The leaf is the last entry.
+func Open(store Store, o Options) (*Log, *Damage, error) {
+	l := newLog(store, o)
+	damage, err := l.index()
+	if err != nil {
+		return nil, nil, err
+	}
+	return l, damage, nil
+}
+
+// ErrNotSession is that a store holds no session.
+var ErrNotSession = errors.New("not a session")
+
+// Header is the session's header.
+func (l *Log) Header() Header {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.header
+}
+
+// ID is the session's id.
+func (l *Log) ID() string { return l.Header().ID }
+
+// Title is the name of the session; "" if it has none.
+func (l *Log) Title() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.title
+}
+
+// Len is the number of entries.
+func (l *Log) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.nodes)
+}
+
+// Leaf is the id of the entry that the next one follows; "" before the first.
+func (l *Log) Leaf() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.idAt(l.leaf)
+}
+
+func (l *Log) idAt(i int32) string {
+	if i < 0 {
+		return ""
+	}
+	return l.nodes[i].id
+}
+
+// Move makes the entry of that id the leaf; "" moves before the first entry.
+// Nothing is written: what is appended next records the place.
+func (l *Log) Move(id string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, err := l.find(id)
+	if err != nil {
+		return err
+	}
+	if i != l.leaf {
+		l.leaf, l.moved = i, true
+	}
+	return nil
+}
+
+// find gives the node of an id; -1 for "".
+func (l *Log) find(id string) (int32, error) {
+	if id == "" {
+		return -1, nil
+	}
+	i, ok := l.byID[id]
+	if !ok {
+		return 0, fmt.Errorf("the session has no entry %q", id)
+	}
+	return i, nil
+}
+
+// Append adds e behind the leaf and makes it the leaf. Id, parent and time are
+// filled in. The id is good and the entry counts also if there is an error: the
+// store could not take it, and it is tried again with the next entry.
+func (l *Log) Append(e Entry) (id string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return "", errors.New("append to session: it is closed")
+	}
+	for id = randomHex(4); ; id = randomHex(4) {
+		if _, taken := l.byID[id]; !taken {
+			break
+		}
+	}
+	e.ID, e.ParentID, e.Timestamp = id, nil, stamp(l.o.Now())
+	if l.leaf >= 0 {
+		parent := l.nodes[l.leaf].id
+		e.ParentID = &parent
+	}
+	stored := e
+	var blobErr error
+	if e.Message != nil {
+		// A disk that takes no blob may still take the entry.
+		stored.Message, blobErr = outsource(l.o.Blobs, e.Message)
+	}
+	record, err := encode(&stored)
+	if err != nil {
+		return "", fmt.Errorf("append to session: %w", err)
+	}
+	n := node{id: id, parent: l.leaf, typ: l.typeOf(e.Type), kind: kindOf(&e)}
+	l.nodes = append(l.nodes, n)
+	at := int32(len(l.nodes) - 1)
+	l.byID[id], l.leaf, l.moved = at, at, false
+	l.waiting = append(l.waiting, waiting{at, record})
+	l.note(&e)
+	l.typed = l.typed || e.Message != nil || e.Type == TypeCustomMessage
+	l.answered = l.answered || n.kind == kindAssistant
+	if !l.typed {
+		return id, blobErr
+	}
+	return id, errors.Join(blobErr, l.flush())
+}
+
+// note keeps what an entry says of the whole session.
+func (l *Log) note(e *Entry) {
+	switch e.Type {
+	case TypeLabel:
+		if e.Label == "" {
+			delete(l.labels, e.TargetID)
+		} else {
+			l.labels[e.TargetID] = e.Label
+		}
+	case TypeInfo:
+		l.title = e.Name
+	}
+}
+
+// publisher is a store that keeps a session aside until a model has answered.
+type publisher interface{ Publish() error }
+
+// flush writes what waits, in one append.
+func (l *Log) flush() error {
+	if len(l.waiting) == 0 {
+		return nil
+	}
+	if l.mend {
+		return l.rewrite()
+	}
+	records := make([][]byte, len(l.waiting))
+	for i, w := range l.waiting {
+		records[i] = w.record
+	}
+	refs, err := l.store.Append(records...)
+	if err != nil {
+		return err
+	}
+	for i, w := range l.waiting {
+		if w.node >= 0 {
+			l.nodes[w.node].ref = refs[i]
+		}
+	}
+	l.waiting = nil
+	if p, ok := l.store.(publisher); ok && l.answered {
+		return p.Publish()
+	}
+	return nil
+}
+
+// rewrite writes the whole session anew, where adding to it would not make it one
+// that can be read: without a header, or without ids. The store keeps what was
+// there before.
+func (l *Log) rewrite() error {
+	l.header.Type, l.header.Version = "session", Version
+	head, err := encode(l.header)
+	if err != nil {
+		return fmt.Errorf("mend session: %w", err)
+	}
+	records := [][]byte{head}
+	for i := range l.nodes {
+		record, err := l.placed(int32(i))
+		if err != nil {
+			return fmt.Errorf("mend session: %w", err)
+		}
+		records = append(records, record)
+	}
+	if err := l.store.Replace(slices.Values(records)); err != nil {
+		return err
+	}
+	i := -1
+	err = l.store.Records(func(ref Ref, _ []byte) error {
+		if i >= 0 {
+			l.nodes[i].ref = ref
+		}
+		i++
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	l.mend, l.waiting = false, nil
+	clear(l.saved)
+	return nil
+}
+
+// placed is the record of an entry with its place in the tree written into it.
+func (l *Log) placed(i int32) ([]byte, error) {
+	record, err := l.record(i)
+	if err != nil {
+		return nil, err
+	}
+	e, _, _ := readEnvelope(record)
+	if len(e.id) > 0 && (e.parent == nil) == (l.nodes[i].parent < 0) {
+		return record, nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(record, &fields); err != nil {
+		return record, nil // it stays as damaged as it is
+	}
+	set := func(key string, v any) {
+		if raw, err := json.Marshal(v); err == nil {
+			fields[key] = raw
+		}
+	}
+	set("id", l.nodes[i].id)
+	set("parentId", nil)
+	if parent := l.nodes[i].parent; parent >= 0 {
+		set("parentId", l.nodes[parent].id)
+	}
+	if kept := l.keptByIndex(record); kept != "" {
+		set("firstKeptEntryId", kept)
+		delete(fields, "firstKeptEntryIndex")
+	}
+	return encode(fields)
+}
+
+// keptByIndex is the first entry that a compaction of version 1 kept. It counts
+// records, the header being the first; "" where it does not say.
+func (l *Log) keptByIndex(record []byte) string {
+	var v1 struct {
+		Index *int `json:"firstKeptEntryIndex"`
+	}
+	if json.Unmarshal(record, &v1) != nil || v1.Index == nil || *v1.Index < 1 || *v1.Index > len(l.nodes) {
+		return ""
+	}
+	return l.nodes[*v1.Index-1].id
+}
+
+// Sync returns when all that was appended survives a power cut.
+func (l *Log) Sync() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.typed {
+		if err := l.flush(); err != nil {
+			return err
+		}
+	}
+	return l.store.Sync()
+}
+
+// Close writes what waits and closes the store. If the person has moved in the
+// tree since the last entry, an entry marks the place.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	moved := l.moved && l.typed
+	l.mu.Unlock()
+	var err error
+	if moved {
+		_, err = l.Append(Entry{Type: TypeCustom, CustomType: CustomLeaf})
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if l.typed {
+		err = errors.Join(err, l.flush())
+	}
+	return errors.Join(err, l.store.Close())
+}
+
+// Entry reads the entry of that id.
+func (l *Log) Entry(id string) (*Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, err := l.find(id)
+	if err != nil {
+		return nil, err
+	}
+	if i < 0 {
+		return nil, errors.New("there is nothing before the first entry")
+	}
+	return l.read(i)
+}
+
+// read decodes an entry. Its blobs are there again.
+func (l *Log) read(i int32) (*Entry, error) {
+	n := &l.nodes[i]
+	record, err := l.record(i)
+	if err != nil {
+		return nil, err
+	}
+	e := new(Entry)
+	if err := json.Unmarshal(record, e); err != nil {
+		return nil, fmt.Errorf("read entry %s: %w", n.id, err)
+	}
+	// The tree is the log's: a record of version 1 has no place in it, and one
+	// whose parent was lost has got another.
+	e.ID, e.Raw, e.ParentID = n.id, record, nil
+	if n.parent >= 0 {
+		parent := l.nodes[n.parent].id
+		e.ParentID = &parent
+	}
+	if e.Type == TypeCompaction && e.FirstKeptID == "" {
+		e.FirstKeptID = l.keptByIndex(record)
+	}
+	if e.Message != nil {
+		adopt(e)
+		restore(l.o.Blobs, e.Message)
+	}
+	return e, nil
+}
+
+func (l *Log) record(i int32) ([]byte, error) {
+	if n := &l.nodes[i]; n.ref.Len > 0 {
+		return l.store.Read(n.ref)
+	}
+	if record, ok := l.saved[i]; ok {
+		return record, nil
+	}
+	for _, w := range l.waiting {
+		if w.node == i {
+			return w.record, nil
+		}
+	}
+	return nil, fmt.Errorf("entry %s is not there", l.nodes[i].id)
+}
+
+// Node is an entry's place in the tree.
+type Node struct {
+	ID     string
+	Parent int // index in [Log.Nodes]; -1: a root
+	Type   string
+	Role   llm.Role // of a message, as far as it is user, assistant or tool result
+	Label  string
+}
+
+// Nodes are all entries in the order in which they were written, without what
+// they say.
+func (l *Log) Nodes() []Node {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make([]Node, len(l.nodes))
+	for i := range l.nodes {
+		out[i] = l.nodeAt(int32(i))
+	}
+	return out
+}
+
+func (l *Log) nodeAt(i int32) Node {
+	n := &l.nodes[i]
+	return Node{ID: n.id, Parent: int(n.parent), Type: l.names[n.typ], Role: n.kind.role(), Label: l.labels[n.id]}
+}
+
+// Label is what a person called an entry.
+func (l *Log) Label(id string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.labels[id]
+}
+
+// All reads all entries in the order in which they were written. The error of an
+// entry that cannot be read does not end the walk.
+func (l *Log) All() iter.Seq2[*Entry, error] {
+	return func(yield func(*Entry, error) bool) {
+		for i := int32(0); ; i++ {
+			l.mu.Lock()
+			if int(i) >= len(l.nodes) {
+				l.mu.Unlock()
+				return
+			}
+			e, err := l.read(i)
+			l.mu.Unlock()
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// Branch reads the entries from the root to the one of that id.
+// What cannot be read is left out.
+func (l *Log) Branch(id string) ([]Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, err := l.find(id)
+	if err != nil {
+		return nil, err
+	}
+	path := l.path(i)
+	out := make([]Entry, 0, len(path))
+	for _, i := range path {
+		if e, err := l.read(i); err == nil {
+			out = append(out, *e)
+		}
+	}
+	return out, nil
+}
+
+// Recent reads what a compaction at the entry of that id works on: the part of its
+// branch from the first entry that the last compaction kept, that compaction with
+// it; the whole branch if there was none. What it costs does not grow with what lies
+// before.
+func (l *Log) Recent(id string) ([]Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, err := l.find(id)
+	if err != nil {
+		return nil, err
+	}
+	path := l.path(i)
+	from := 0
+	for at, i := range slices.Backward(path) {
+		if l.names[l.nodes[i].typ] != TypeCompaction {
+			continue
+		}
+		from = at
+		if e, err := l.read(i); err == nil {
+			if kept, ok := l.byID[e.FirstKeptID]; ok {
+				if k := slices.Index(path[:at], kept); k >= 0 {
+					from = k
+				}
+			}
+		}
+		break
+	}
+	out := make([]Entry, 0, len(path)-from)
+	for _, i := range path[from:] {
+		if e, err := l.read(i); err == nil {
+			out = append(out, *e)
+		}
+	}
+	return out, nil
+}
+
+// Beyond reads what is on the branch to from but not on the branch to target: what
+// one leaves by moving there.
+func (l *Log) Beyond(from, target string) ([]Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, err := l.find(from)
+	if err != nil {
+		return nil, err
+	}
+	j, err := l.find(target)
+	if err != nil {
+		return nil, err
+	}
+	shared := map[int32]bool{}
+	for ; j >= 0; j = l.nodes[j].parent {
+		shared[j] = true
+	}
+	var out []Entry
+	for ; i >= 0 && !shared[i]; i = l.nodes[i].parent {
+		if e, err := l.read(i); err == nil {
+			out = append(out, *e)
+		}
+	}
+	slices.Reverse(out)
+	return out, nil
+}
+
+// Select reads those entries of the branch to id that pick chooses.
+func (l *Log) Select(id string, pick func(Node) bool) ([]Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at, err := l.find(id)
+	if err != nil {
+		return nil, err
+	}
+	var out []Entry
+	for _, i := range l.path(at) {
+		if !pick(l.nodeAt(i)) {
+			continue
+		}
+		if e, err := l.read(i); err == nil {
+			out = append(out, *e)
+		}
+	}
+	return out, nil
+}
+
+// Last reads the last entry of the branch to id that pick chooses and match accepts;
+// nil if there is none.
+func (l *Log) Last(id string, pick func(Node) bool, match func(*Entry) bool) *Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, err := l.find(id)
+	if err != nil {
+		return nil
+	}
+	for ; i >= 0; i = l.nodes[i].parent {
+		if !pick(l.nodeAt(i)) {
+			continue
+		}
+		if e, err := l.read(i); err == nil && match(e) {
+			return e
+		}
+	}
+	return nil
+}
+
+// Answered reports whether a model has answered: the session is kept.
+func (l *Log) Answered() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.answered
+}
+
+// path are the nodes from the root to i.
+func (l *Log) path(i int32) []int32 {
+	var path []int32
+	for ; i >= 0; i = l.nodes[i].parent {
+		path = append(path, i)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+func (l *Log) typeOf(name string) uint8 {
+	i := slices.Index(l.names, name)
+	if i < 0 {
+		if len(l.names) > 250 {
+			return l.typeOf("…") // more types than any program has: they need not be told apart
+		}
+		l.names = append(l.names, name)
+		i = len(l.names) - 1
+	}
+	return uint8(i)
+}
+
+func kindOf(e *Entry) kind {
+	switch {
+	case e.Type == TypeCustom && e.CustomType == CustomPrune:
+		return kindPrune
+	case e.Message == nil:
+		return kindOther
+	}
+	return kindOfRole(string(e.Message.Role))
+}
+
+func kindOfRole(role string) kind {
+	switch llm.Role(role) {
+	case llm.RoleUser:
+		return kindUser
+	case llm.RoleAssistant:
+		return kindAssistant
+	case llm.RoleToolResult:
+		return kindToolResult
+	}
+	return kindMessage
+}
+
+func (k kind) role() llm.Role {
+	switch k {
+	case kindUser:
+		return llm.RoleUser
+	case kindAssistant:
+		return llm.RoleAssistant
+	case kindToolResult:
+		return llm.RoleToolResult
+	}
+	return ""
+}
+
+// index builds the tree from the store.
+func (l *Log) index() (*Damage, error) {
+	ix := indexer{log: l, last: -1}
+	err := l.store.Records(func(ref Ref, record []byte) error {
+		ix.line++
+		ix.add(ref, record)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ix.finish()
+}
+
+// indexer goes through the records of a session once.
+type indexer struct {
+	log    *Log
+	d      Damage
+	line   int
+	headed bool
+	last   int32 // the entry before
+	title  string
+	tail   bool // the last record seen was bad
+}
+
+func (ix *indexer) add(ref Ref, record []byte) {
+	e, rest, ok := readEnvelope(record)
+	if w := (walker{text: rest}); !ok || w.peek() != 0 || len(e.typ) == 0 {
+		ix.bad(ref, record)
+		return
+	}
+	ix.tail = false
+	switch string(e.typ) {
+	case "title":
+		var t struct{ Title string }
+		if !ix.headed && json.Unmarshal(record, &t) == nil {
+			ix.title = t.Title
+			return
+		}
+	case "session":
+		if !ix.header(record) {
+			ix.bad(ref, record)
+		}
+		return
+	}
+	ix.entry(ref, record, e)
+}
+
+// header takes the header; a second one is ignored.
+func (ix *indexer) header(record []byte) bool {
+	var h Header
+	if json.Unmarshal(record, &h) != nil || h.ID == "" {
+		return false
+	}
+	if ix.headed {
+		return true
+	}
+	ix.headed = true
+	if h.Version > Version {
+		ix.d.Newer = h.Version
+	}
+	if h.Title == "" {
+		h.Title = ix.title
+	}
+	ix.log.header = h
+	if ix.log.title == "" {
+		ix.log.title = h.Title
+	}
+	return true
+}
+
+// entry puts an entry into the tree, behind its parent if that was read before it.
+// An entry without a known parent follows the one before it.
+func (ix *indexer) entry(ref Ref, record []byte, e envelope) {
+	l := ix.log
+	n := node{id: string(e.id), parent: -1, typ: l.typeOf(string(e.typ)), ref: ref}
+	switch {
+	case len(e.id) == 0:
+		n.id, n.parent = fmt.Sprintf("%08x", len(l.nodes)), ix.last
+		ix.d.Migrated = true
+	case e.parent != nil:
+		parent, ok := l.byID[string(e.parent)]
+		if !ok {
+			parent = ix.last
+			ix.d.Orphans++
+		}
+		n.parent = parent
+	case !e.hasParent:
+		n.parent = ix.last
+	}
+	switch string(e.typ) {
+	case TypeMessage:
+		n.kind = kindOfRole(string(e.role))
+		l.typed = true
+		l.answered = l.answered || n.kind == kindAssistant
+	case TypeCustomMessage:
+		l.typed = true
+	case TypeCustom:
+		if string(e.customType) == CustomPrune {
+			n.kind = kindPrune
+		}
+	case TypeLabel, TypeInfo:
+		var full Entry
+		if json.Unmarshal(record, &full) == nil {
+			l.note(&full)
+		}
+	}
+	ix.last = int32(len(l.nodes))
+	l.nodes = append(l.nodes, n)
+	l.byID[n.id] = ix.last
+}
+
+// bad keeps what can be saved of a record that is not one entry.
+func (ix *indexer) bad(ref Ref, record []byte) {
+	b := BadLine{Line: ix.line, Ref: ref}
+	ix.tail = true
+	for _, part := range salvage(record) {
+		e, _, _ := readEnvelope(part)
+		if string(e.typ) == "session" {
+			ix.header(part)
+			continue
+		}
+		b.Salvaged++
+		ix.entry(Ref{}, part, e)
+		ix.log.saved[ix.last] = slices.Clone(part)
+	}
+	ix.d.Bad = append(ix.d.Bad, b)
+}
+
+func (ix *indexer) finish() (*Damage, error) {
+	l := ix.log
+	switch {
+	case ix.line == 0:
+		return nil, fmt.Errorf("%w: it is empty", ErrNotSession)
+	case !ix.headed && len(l.nodes) == 0:
+		return nil, fmt.Errorf("%w: there is neither a header nor an entry in it", ErrNotSession)
+	case !ix.headed:
+		ix.d.NoHeader = true
+		l.header = l.o.Header
+		if l.header.ID == "" {
+			l.header.ID = randomHex(8)
+		}
+		if l.header.Timestamp == "" {
+			l.header.Timestamp = stamp(l.o.Now())
+		}
+	}
+	if n := len(ix.d.Bad); ix.tail && n > 0 && ix.d.Bad[n-1].Salvaged == 0 {
+		ix.d.Torn = true
+		ix.d.Bad = ix.d.Bad[:n-1]
+	}
+	l.mend = ix.d.NoHeader || ix.d.Migrated
+	l.leaf = ix.last
+	return &ix.d, nil
+}

@@ -1,0 +1,72 @@
+package transcript
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// OpenSession opens a session file, or a draft, to go on with it. If something in it
+// is damaged, the damaged lines are set aside in <path>.damage, with a report; the
+// file itself stays as it is but for what is appended.
+func OpenSession(path string, o Options) (*Log, *Damage, error) {
+	store, err := OpenFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, d, err := openAt(store, path, o)
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	if d.Serious() {
+		if err := setAside(store, path, d); err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("set aside what is damaged in session %s: %w", path, err), store.Close())
+		}
+	}
+	return l, d, nil
+}
+
+// ReadSession opens a session file to read, while others may write it. The log takes
+// no entries. It is closed by its owner.
+func ReadSession(path string, o Options) (*Log, *Damage, error) {
+	store, err := OpenFileReadOnly(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, d, err := openAt(store, path, o)
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	return l, d, nil
+}
+
+func openAt(store *FileStore, path string, o Options) (*Log, *Damage, error) {
+	o.Header.ID = idOf(path)
+	l, d, err := Open(store, o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("session %s: %w", path, err)
+	}
+	return l, d, nil
+}
+
+// setAside writes the damaged lines of a session beside it.
+func setAside(store *FileStore, path string, d *Damage) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s, found %s: %s\n", path, time.Now().UTC().Format(time.RFC3339), d)
+	for _, bad := range d.Bad {
+		line, err := store.Read(bad.Ref)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "# line %d, %d bytes at %d", bad.Line, bad.Ref.Len, bad.Ref.Pos)
+		if bad.Salvaged > 0 {
+			fmt.Fprintf(&b, "; %d entries were found whole in it", bad.Salvaged)
+		}
+		b.WriteString("\n")
+		b.Write(line)
+		b.WriteString("\n")
+	}
+	return os.WriteFile(path+".damage", []byte(b.String()), 0o600)
+}

@@ -1,0 +1,114 @@
+package transcript
+
+import (
+	"bytes"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+)
+
+// Store holds the records of one session, oldest first: JSON objects without
+// line ends, the header first. What a record says is no business of a store.
+//
+// Every store passes the suite in transcript/storetest. It is used by one [Log]
+// at a time, from one goroutine at a time.
+type Store interface {
+	// Records calls yield with each record in order. The bytes are valid until
+	// yield returns; an error of yield ends the walk and is returned. A torn
+	// record at the end, left by a crash, is given as it is.
+	Records(yield func(Ref, []byte) error) error
+	// Read gives a record again. The bytes belong to the caller.
+	Read(Ref) ([]byte, error)
+	// Append adds records behind the last, in one write. After an error, none of
+	// them counts: if the store is opened again it has the records from before,
+	// behind them at most one torn record, and later appends are whole.
+	Append(records ...[]byte) ([]Ref, error)
+	// Sync returns when what was appended survives a power cut.
+	Sync() error
+	// Replace puts records in place of all: afterwards, also after a crash, there
+	// are either all the old ones or all the new ones. Earlier Refs are void.
+	Replace(records iter.Seq[[]byte]) error
+	// Close syncs and gives back what the store holds. It is called once.
+	Close() error
+}
+
+// Ref is the place of a record in its store.
+type Ref struct {
+	Pos int64
+	Len int32 // bytes of the record; at most MaxRecord
+}
+
+// MaxRecord is the most bytes that a record may have. A longer one is refused by
+// Append, and skipped as damaged when it is read.
+const MaxRecord = 1<<31 - 1
+
+// ErrTooLong is that a record has more than [MaxRecord] bytes.
+var ErrTooLong = errors.New("the entry is larger than 2 GB")
+
+// Memory is a store without a disk, for sessions that are not kept. Its zero
+// value is an empty session. It also may be read while a log writes to it.
+type Memory struct {
+	mu      sync.Mutex
+	records [][]byte
+}
+
+var _ Store = (*Memory)(nil)
+
+// Records implements [Store].
+func (m *Memory) Records(yield func(Ref, []byte) error) error {
+	m.mu.Lock()
+	records := slices.Clip(m.records)
+	m.mu.Unlock()
+	for i, r := range records {
+		if err := yield(Ref{int64(i), int32(len(r))}, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Read implements [Store].
+func (m *Memory) Read(ref Ref) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ref.Pos < 0 || ref.Pos >= int64(len(m.records)) {
+		return nil, errors.New("there is no such record")
+	}
+	return bytes.Clone(m.records[ref.Pos]), nil
+}
+
+// Append implements [Store].
+func (m *Memory) Append(records ...[]byte) ([]Ref, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	refs := make([]Ref, 0, len(records))
+	for _, r := range records {
+		if len(r) > MaxRecord {
+			return nil, ErrTooLong
+		}
+		refs = append(refs, Ref{int64(len(m.records) + len(refs)), int32(len(r))})
+	}
+	for _, r := range records {
+		m.records = append(m.records, bytes.Clone(r))
+	}
+	return refs, nil
+}
+
+// Sync implements [Store].
+func (m *Memory) Sync() error { return nil }
+
+// Replace implements [Store].
+func (m *Memory) Replace(records iter.Seq[[]byte]) error {
+	var all [][]byte
+	for r := range records {
+		all = append(all, bytes.Clone(r))
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.records = all
+	return nil
+}
+
+// Close implements [Store].
+func (m *Memory) Close() error { return nil }
