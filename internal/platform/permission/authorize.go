@@ -182,7 +182,17 @@ func (p *Policy) flag(r Request) string {
 	case Deny:
 		return ""
 	}
-	offers := j.offers(r, nil, false)
+	if s := offerFlags(j.offers(r, nil, false), prefix, r); s != "" && len(s) <= 500 {
+		return s
+	}
+	if j = newJudge(p.at, Full, rules); j.decide(r).Verdict == Allow {
+		return "--approval full"
+	}
+	return ""
+}
+
+// offerFlags are the flags that grant one of the offers; empty without any.
+func offerFlags(offers []Offer, prefix string, r Request) string {
 	if len(offers) == 0 {
 		return ""
 	}
@@ -197,13 +207,7 @@ func (p *Policy) flag(r Request) string {
 	for _, g := range offer.Rules {
 		flags = append(flags, "--allow "+quoteShell(g.String()))
 	}
-	if s := strings.Join(flags, " "); len(s) <= 500 {
-		return s
-	}
-	if j = newJudge(p.at, Full, rules); j.decide(r).Verdict == Allow {
-		return "--approval full"
-	}
-	return ""
+	return strings.Join(flags, " ")
 }
 
 // quoteShell makes a word that every shell of sh's family takes as it stands.

@@ -44,7 +44,11 @@ func TestBashAgrees(t *testing.T) {
 	ask, full := policy(t, permission.Ask), policy(t, permission.Full, rule1(t, "!bash(forbidden:*)"))
 	r := rand.New(rand.NewPCG(1, 2))
 	openings := []string{"ls ", "echo ", "cat <<EOF\n", "cat <<'EOF'\n", "echo \"", "echo $(", "[[ ", "case a in ", "echo '", "echo `", "x=", "ls <<-EOF\n"}
-	for range 50_000 {
+	rounds := 20_000
+	if os.Getenv("BURIN_LONG") == "1" {
+		rounds = 500_000
+	}
+	for range rounds {
 		var b strings.Builder
 		b.WriteString(openings[r.IntN(len(openings))])
 		for range 2 + r.IntN(9) {
@@ -72,7 +76,7 @@ func TestBashAgrees(t *testing.T) {
 	for i := range ran {
 		t.Errorf("%q is allowed, and bash runs the forbidden program", scripts[i-len(known)])
 	}
-	if len(scripts) < 200 {
+	if len(scripts) < rounds/250 {
 		t.Errorf("only %d scripts were allowed: nothing was tried", len(scripts))
 	}
 }

@@ -30,7 +30,7 @@ func (j *judge) command(name string, a tool.Access) []finding {
 	l := j.line(a)
 	var out []finding
 	if l.Failure != "" {
-		out = []finding{j.unreadable(text, l)}
+		out = []finding{j.unreadable(name, text, l)}
 	}
 	for i := range l.Parts {
 		out = append(out, j.part(name, &l.Parts[i]))
@@ -46,9 +46,13 @@ func (j *judge) command(name string, a tool.Access) []finding {
 }
 
 // unreadable judges a line that could not be taken apart. What runs in it is not
-// known, so neither the mode nor a rule that is not for exactly this text allows it.
-func (j *judge) unreadable(text string, l *command.Line) finding {
+// known, so neither the mode nor a rule that is not for exactly this text allows
+// it, and a rule refuses it as soon as it names what the rule is about.
+func (j *judge) unreadable(name, text string, l *command.Line) finding {
 	f := finding{Part: Part{Text: cut(text, 200)}, single: true}
+	if j.names(&f, name, text, l.Failure) {
+		return f
+	}
 	f.ask("the command cannot be judged: " + l.Failure)
 	if j.mode == Plan {
 		f.Verdict, f.Reason = Deny, planRefuses+", and the command cannot be judged: "+l.Failure
@@ -60,7 +64,7 @@ func (j *judge) unreadable(text string, l *command.Line) finding {
 // rules that refuse or ask, and plan mode.
 func (j *judge) whole(out []finding, name, text string, a tool.Access) {
 	for _, c := range j.rules {
-		if c.whole != text || !c.is(name) {
+		if c.whole != text || !c.is(name) || order(c.Verdict) == 2 && !j.constant(a) {
 			continue
 		}
 		for i := range out {
@@ -74,6 +78,32 @@ func (j *judge) whole(out []finding, name, text string, a tool.Access) {
 		}
 		return
 	}
+}
+
+// constant reports whether a line surely does what it did when it was granted: it
+// uses no variable that other commands set, and the programs that it calls by a
+// relative path are those that the path leads to from the workspace's root.
+func (j *judge) constant(a tool.Access) bool {
+	l := j.line(a)
+	if len(l.Free) > 0 {
+		return false
+	}
+	if dirOf(a) == "." {
+		return true
+	}
+	at := a
+	at.Dir = ""
+	root := j.line(at)
+	if len(root.Parts) != len(l.Parts) {
+		return false
+	}
+	for i := range l.Parts {
+		here, there := l.Parts[i].Plain(), root.Parts[i].Plain()
+		if len(here) != len(there) || len(here) > 0 && !here[0].Same(there[0]) {
+			return false
+		}
+	}
+	return true
 }
 
 func dirOf(a tool.Access) string {

@@ -109,8 +109,8 @@ func TestFullMode(t *testing.T) {
 		"g$X push":                  permission.Question,
 		"eval $X":                   permission.Question,
 		"cat private/x":             permission.Deny,
-		"cp private/x y":            permission.Question,
-		"python3 x.py private/x":    permission.Question,
+		"cp private/x y":            permission.Deny,
+		"python3 x.py private/x":    permission.Deny,
 		"cp $X y":                   permission.Question,
 		"echo $X":                   permission.Allow,
 		"rm -rf .git":               permission.Allow,
@@ -189,7 +189,7 @@ func TestRealFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, to := range map[string]string{"out": outside, "src/link": "../other/x", "etc/passwd": "/etc/passwd", "src/env": "../dots/.env", "hook": ".git", "loop": "loop", "src/s": "../secrets"} {
+	for name, to := range map[string]string{"out": outside, "src/link": "../other/x", "etc/passwd": "/etc/passwd", "src/env": "../dots/.env", "hook": ".git", "loop": "loop", "src/s": "../secrets", "src/sub/up": "../.."} {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -201,7 +201,7 @@ func TestRealFiles(t *testing.T) {
 	if out, err := exec.Command("git", "init", "-q", root).CombinedOutput(); err != nil {
 		t.Fatalf("%s", out)
 	}
-	p, err := permission.Open(permission.Options{Mode: permission.AutoEdit, Project: root, Home: "/home/me", Rules: []permission.Rule{rule1(t, "!read(secrets/**)"), rule1(t, "!edit(other/**)")}})
+	p, err := permission.Open(permission.Options{Mode: permission.AutoEdit, Project: root, Home: "/home/me", Rules: []permission.Rule{rule1(t, "!read(secrets/**)"), rule1(t, "!edit(other/**)"), rule1(t, "bash(git commit:*)")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,12 +231,27 @@ func TestRealFiles(t *testing.T) {
 		"echo > out/new":            permission.Question,
 		"echo > src/link":           permission.Deny,
 		"echo > hook/config":        permission.Question,
-		"git log":                   permission.Allow,
-		"cd src && git log":         permission.Allow,
-		"cd bare && git log":        permission.Question,
-		"git -C bare status":        permission.Question,
-		"(cd bare; git log)":        permission.Question,
-		"cd out && git log":         permission.Question,
+		// up from a link is beside what it leads to
+		"cat out/../x":                       permission.Question,
+		"cat src/sub/up/../x":                permission.Question,
+		"cat " + root + "/src/sub/up/../x":   permission.Question,
+		"cd src/sub/up && cat ../x":          permission.Question,
+		"cd src/sub/up; ls ..":               permission.Question,
+		"cd src/sub && cd up && cat ../../x": permission.Question,
+		"cat \"$PWD\"/src/sub/up/../x":       permission.Question,
+		"echo > src/sub/up/../new":           permission.Question,
+		"echo > out/../new":                  permission.Question,
+		"find src/sub/up/.. -name x":         permission.Question,
+		"cd src/sub && cat ../a.go":          permission.Allow,
+		"cat src/sub/../a.go":                permission.Allow,
+		"cd bare && git commit -m x":         permission.Question, // by the settings that lie there
+		"cd src && git commit -m x":          permission.Allow,
+		"git log":                            permission.Allow,
+		"cd src && git log":                  permission.Allow,
+		"cd bare && git log":                 permission.Question,
+		"git -C bare status":                 permission.Question,
+		"(cd bare; git log)":                 permission.Question,
+		"cd out && git log":                  permission.Question,
 	} {
 		if d := p.Decide(bash(line)); d.Verdict != want {
 			t.Errorf("%q: %s (%s), want %s", line, d.Verdict, d.Reason, want)

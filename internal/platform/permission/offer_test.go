@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -192,3 +193,82 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// A grant of exactly a line is for what the line does now. What depends on what
+// ran before is not offered, and no rule for its text allows it.
+func TestExactGrantsDependOnNothingElse(t *testing.T) {
+	in := func(dir, line string) permission.Request {
+		r := bash(line)
+		r.Access[0].Dir = dir
+		return r
+	}
+	for _, tt := range []struct {
+		granted string
+		then    permission.Request
+		want    permission.Verdict
+	}{
+		{"go vet $ARGS", bash("go vet $ARGS"), permission.Question},
+		{"$X", bash("$X"), permission.Question},
+		{"make \"${X:-all}\"", bash("make \"${X:-all}\""), permission.Question},
+		{"eval \"$X\"", bash("eval \"$X\""), permission.Question},
+		{"eval 'make $X'", bash("eval 'make $X'"), permission.Question},
+		{"make $((X))", bash("make $((X))"), permission.Question},
+		{"X+=b; make $X", bash("X+=b; make $X"), permission.Question},
+		{"X=a; make $X", bash("X=a; make $X"), permission.Allow},
+		{"for f in a b; do make $f; done", bash("for f in a b; do make $f; done"), permission.Allow},
+		{"make $(git rev-parse HEAD) $HOME", bash("make $(git rev-parse HEAD) $HOME"), permission.Allow},
+		{"./run.sh", in("sub", "./run.sh"), permission.Question},
+		{"./run.sh | tail", in("sub", "./run.sh | tail"), permission.Question},
+		{"cd a && ./run.sh", in("sub", "cd a && ./run.sh"), permission.Question},
+		{"cd a && ./run.sh", bash("cd a && ./run.sh"), permission.Allow},
+		{"./sub/run.sh", in("sub", "./run.sh"), permission.Allow}, // the same program
+		{"make | tail", in("sub", "make | tail"), permission.Allow},
+		{"make | tail", in("/srv", "make | tail"), permission.Question},
+	} {
+		rule := permission.Rule{Tool: "bash", Pattern: quoted(tt.granted), Scope: permission.Session}
+		p := policy(t, permission.Ask)
+		before := p.Decide(tt.then)
+		if _, err := p.Grant(rule); err != nil {
+			t.Fatal(err)
+		}
+		if d := p.Decide(tt.then); d.Verdict != tt.want {
+			t.Errorf("%q in %q: %s (%s), want %s", tt.granted, tt.then.Access[0].Dir, d.Verdict, d.Reason, tt.want)
+		}
+		if tt.want == permission.Question && tt.then.Access[0].Target == tt.granted && tt.then.Access[0].Dir == "" && len(before.Offers) > 0 && slices.Contains(offered(before), "bash("+tt.granted+")") {
+			t.Errorf("%q is offered", tt.granted)
+		}
+	}
+}
+
+// What is tried beforehand is what happens afterwards: of every offer for commands
+// of the corpora, a dry run, the examples and the grant agree.
+func TestDryRunsAgreeWithGrants(t *testing.T) {
+	lines := readHostile(t)
+	var past []permission.Request
+	for i, l := range lines {
+		if i%9 == 0 {
+			past = append(past, bash(l.command))
+		}
+	}
+	for i, l := range lines {
+		if i%25 != 0 {
+			continue
+		}
+		for _, o := range policy(t, permission.Ask, l.rules...).Decide(bash(l.command)).Offers {
+			for _, r := range o.In(permission.Session) {
+				before, after := policy(t, permission.Ask, l.rules...), policy(t, permission.Ask, l.rules...)
+				if _, err := after.Grant(r); err != nil {
+					t.Fatal(err)
+				}
+				for k, d := range before.DryRun(r, past) {
+					if got := after.Decide(past[k]); got.Verdict != d.Verdict {
+						t.Errorf("%q: with %s a dry run says %s, and it is %s", past[k].Access[0].Target, r, d.Verdict, got.Verdict)
+					}
+				}
+			}
+		}
+	}
+}
+
+// quoted is the pattern for exactly a line.
+func quoted(line string) string { return strconv.Quote(line) }

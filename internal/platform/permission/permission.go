@@ -18,6 +18,10 @@
 //  5. a rule that allows, the most specific one
 //  6. the mode
 //
+// A rule that refuses wins over everything. It also refuses what cannot be taken
+// apart, or is not known before it runs, as soon as that names what the rule is
+// about; what may be meant but is not named is a question that no grant answers.
+//
 // In plan mode nothing that changes something runs, whatever rules allow.
 //
 // # Rules
@@ -27,7 +31,8 @@
 //
 //	bash(git status)       exactly this command
 //	bash(go test:*)        these words and anything after them
-//	bash("a | b")          exactly this text; in Go's quotes nothing is special
+//	bash("a | b")          exactly this text; in Go's quotes nothing is special. It never
+//	                       holds for a line with variables that other commands may set
 //	edit(src/**)           files by pattern, relative to the workspace, or absolute, or from ~/
 //	fetch(example.com)     a host; *.example.com is all below it; :8080 a port
 //	bash                   every call of the tool

@@ -139,7 +139,7 @@ func compile(r Rule, at command.Place) (*compiled, error) {
 	c.rank = 1 + len(r.Pattern)
 	var err error
 	if k == commands || k == anything {
-		err = c.compileCommand()
+		err = c.compileCommand(at)
 	}
 	if k == paths || k == anything {
 		err = c.compilePath(at)
@@ -153,7 +153,7 @@ func compile(r Rule, at command.Place) (*compiled, error) {
 	return c, err
 }
 
-func (c *compiled) compileCommand() error {
+func (c *compiled) compileCommand(at command.Place) error {
 	p := c.Pattern
 	switch {
 	case p[0] == '"':
@@ -179,7 +179,8 @@ func (c *compiled) compileCommand() error {
 		c.whole = strings.TrimSpace(p)
 	}
 	c.rank = 1 << 20
-	if call, err := command.ParseWords(c.whole); err == nil {
+	call, err := command.ParseWords(c.whole)
+	if err == nil && (order(c.Verdict) < 2 || len(command.Parse(c.whole, at).Free) == 0) { // eval 'make $X' depends on X
 		c.call = call
 		c.call.Words[0] = program(call.Words[0])
 	}

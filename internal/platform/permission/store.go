@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/burin-dev/burin/internal/platform/filelock"
 )
 
 // store is the file of lasting grants: JSON, indented, readable by the user
@@ -205,7 +207,7 @@ func lockFile(path string) (unlock func(), err error) {
 	tick := time.NewTicker(lockPoll)
 	defer tick.Stop()
 	for deadline := time.Now().Add(lockWait); ; <-tick.C {
-		ok, err := tryLock(f)
+		ok, err := filelock.Try(f)
 		if ok {
 			return func() { _ = f.Close() }, nil
 		}

@@ -30,7 +30,9 @@
 //   - Unix sockets: only those of commands of the same sandbox, and sockets that
 //     Writable names. Others are doors out: a container daemon, a desktop bus, a
 //     terminal multiplexer, burin itself.
-//   - Never: other users' rights (no setuid programs, no capabilities that reach
+//   - Not held: locks on files that can be read, and queues, semaphores and shared
+//     memory (System V, POSIX) of the user's other programs.
+//   - Never: flags, encryption and volumes of file systems, other users' rights (no setuid programs, no capabilities that reach
 //     beyond files), tracing, namespaces and mounts, io_uring, foreign system call
 //     tables, terminals other than the command's own (new ones cannot be made),
 //     signals to processes outside (Linux 6.12).

@@ -93,9 +93,34 @@ func (c confinement) processCalls() program {
 		call(unix.SYS_CLONE, argument(0, unix.CLONE_NEWUSER, unix.CLONE_NEWUSER, errno(unix.EPERM)), allow()),
 		// Limits of other processes: a limit of CPU time would kill.
 		call(unix.SYS_PRLIMIT64, argument(0, whole, 0, allow()), errno(unix.EPERM)),
-		// Typing into a terminal.
-		call(unix.SYS_IOCTL, argument(1, whole, unix.TIOCSTI, errno(unix.EPERM)), argument(1, whole, unix.TIOCLINUX, errno(unix.EPERM)), allow()),
+		call(unix.SYS_IOCTL, fileControls(),
+			argument(1, whole, unix.TIOCSTI, errno(unix.EPERM)), argument(1, whole, unix.TIOCLINUX, errno(unix.EPERM)), // typing into a terminal
+			allow()),
 	)
+}
+
+// fileControls denies what file systems do on request to files and folders that
+// are open for reading only, which Landlock does not judge: flags, encryption,
+// verity, and volumes within volumes, of which a snapshot would show secrets under
+// another name. Copies that share their blocks are judged by how files are open.
+func fileControls() program {
+	unsupported := errno(unix.EOPNOTSUPP) // tools take it for a file system without them
+	p := slices.Concat(
+		argument(1, whole, unix.FICLONE, allow()),
+		argument(1, whole, unix.FICLONERANGE, allow()),
+		argument(1, whole, unix.FIDEDUPERANGE, allow()),
+	)
+	const family = 0xff00 // the file system that a request is for
+	for _, volumes := range []uint32{0x9400 /* btrfs */, 0xbc00 /* bcachefs */} {
+		p = append(p, argument(1, family, volumes, unsupported)...)
+	}
+	for _, request := range []uint32{
+		unix.FS_IOC_SETFLAGS, fsSetFlags32, fsSetVersion, fsSetVersion32, fsSetAttributes,
+		unix.FS_IOC_ENABLE_VERITY, unix.FS_IOC_SET_ENCRYPTION_POLICY, unix.FS_IOC_REMOVE_ENCRYPTION_KEY,
+	} {
+		p = append(p, argument(1, whole, request, unsupported)...)
+	}
+	return p
 }
 
 // sequential does then for sockets whose destination is set by connect alone. A

@@ -47,10 +47,11 @@ func (p program) run(t *testing.T, arch, nr uint32, args ...uint64) uint32 {
 }
 
 const (
-	yes  = unix.SECCOMP_RET_ALLOW
-	asks = unix.SECCOMP_RET_USER_NOTIF
-	perm = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	acc  = unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES)
+	yes   = unix.SECCOMP_RET_ALLOW
+	asks  = unix.SECCOMP_RET_USER_NOTIF
+	perm  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	unsup = unix.SECCOMP_RET_ERRNO | uint32(unix.EOPNOTSUPP)
+	acc   = unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES)
 )
 
 // The filter of each kind of sandbox, call by call: supervised, supervised with the
@@ -97,6 +98,13 @@ func TestFilter(t *testing.T) {
 		{"own limits", unix.SYS_PRLIMIT64, []uint64{0, 7}, [...]uint32{yes, yes, yes, yes, yes}},
 		{"other's limits", unix.SYS_PRLIMIT64, []uint64{99, 7}, [...]uint32{perm, perm, perm, perm, perm}},
 		{"size of terminal", unix.SYS_IOCTL, []uint64{0, unix.TIOCGWINSZ}, [...]uint32{yes, yes, yes, yes, yes}},
+		{"flags of a file", unix.SYS_IOCTL, []uint64{3, unix.FS_IOC_SETFLAGS}, [...]uint32{unsup, unsup, unsup, unsup, unsup}},
+		{"verity", unix.SYS_IOCTL, []uint64{3, unix.FS_IOC_ENABLE_VERITY}, [...]uint32{unsup, unsup, unsup, unsup, unsup}},
+		{"snapshot", unix.SYS_IOCTL, []uint64{3, 0x50009401}, [...]uint32{unsup, unsup, unsup, unsup, unsup}},
+		{"remove a volume", unix.SYS_IOCTL, []uint64{3, 0x5000940f}, [...]uint32{unsup, unsup, unsup, unsup, unsup}},
+		{"volume", unix.SYS_IOCTL, []uint64{3, 0x4020bc10}, [...]uint32{unsup, unsup, unsup, unsup, unsup}},
+		{"shared copy", unix.SYS_IOCTL, []uint64{3, unix.FICLONE}, [...]uint32{yes, yes, yes, yes, yes}},
+		{"ask for flags", unix.SYS_IOCTL, []uint64{3, unix.FS_IOC_GETFLAGS}, [...]uint32{yes, yes, yes, yes, yes}},
 		{"typing", unix.SYS_IOCTL, []uint64{0, unix.TIOCSTI}, [...]uint32{perm, perm, perm, perm, perm}},
 		{"typing with high bits", unix.SYS_IOCTL, []uint64{0, unix.TIOCSTI | 5<<32}, [...]uint32{perm, perm, perm, perm, perm}},
 	} {

@@ -12,6 +12,14 @@ const (
 	sysFileSetattr   = 469
 )
 
+// Requests of ioctl that package unix does not have.
+const (
+	fsSetFlags32    = 0x40046602
+	fsSetVersion    = 0x40087602
+	fsSetVersion32  = 0x40047602
+	fsSetAttributes = 0x401c5820 // FS_IOC_FSSETXATTR
+)
+
 // forbidden are calls that no command needs and that reach beyond it: other
 // processes, namespaces and mounts, the kernel, asynchronous calls that filters do
 // not see, files by handle.

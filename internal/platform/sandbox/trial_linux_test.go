@@ -173,6 +173,18 @@ func trials() map[string]func() error {
 			return err
 		},
 
+		"flags": func() error {
+			f, err := os.Open(os.Getenv("SELF"))
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			flags, err := unix.IoctlGetUint32(int(f.Fd()), unix.FS_IOC_GETFLAGS)
+			if err != nil {
+				return err
+			}
+			return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, int(flags))
+		},
 		"io_uring": func() error {
 			var params [120]byte
 			return call(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params)))
@@ -262,6 +274,7 @@ func TestSystemCalls(t *testing.T) {
 		{"pair", "", ""},
 		{"datagram pair", "permission denied", "permission denied"},
 		{"fastopen", "operation not permitted", "connection refused"},
+		{"flags", "operation not supported", "operation not supported"},
 		{"io_uring", "operation not permitted", "operation not permitted"},
 		{"userns", "operation not permitted", "operation not permitted"},
 		{"keys", "operation not permitted", "operation not permitted"},

@@ -95,16 +95,13 @@ func (o Options) inherits(name string) bool {
 			return false
 		}
 	}
-	if o.Strip != nil {
-		return !slices.Contains(o.Strip, name)
-	}
-	return !Credential(name)
+	return !Credential(name) && !slices.Contains(o.Strip, name)
 }
 
 // modelVendors are the first words of variables that hold keys of model providers.
 var modelVendors = []string{
-	"AIMLAPI", "AI_GATEWAY", "ALIBABA_CODING_PLAN", "ANTHROPIC", "AZURE_OPENAI", "CEREBRAS", "CLAUDE_CODE", "COPILOT",
-	"CURSOR", "DEEPSEEK", "FIREPASS", "FIREWORKS", "GEMINI", "GOOGLE", "GROQ", "HF", "HUGGINGFACE_HUB", "KILO", "KIMI",
+	"AIMLAPI", "AI_GATEWAY", "ALIBABA_CODING_PLAN", "ANTHROPIC", "AZURE_OPENAI", "CEREBRAS", "CLAUDE_CODE", "CLOUDFLARE_AI_GATEWAY", "COPILOT",
+	"CURSOR", "DEEPSEEK", "EXA", "FIREPASS", "FIREWORKS", "GEMINI", "GOOGLE", "GROQ", "HF", "HUGGINGFACE_HUB", "KILO", "KIMI",
 	"LITELLM", "LLAMA_CPP", "LM_STUDIO", "MINIMAX", "MISTRAL", "MOONSHOT", "NANO_GPT", "NVIDIA", "OLLAMA", "OPENAI",
 	"OPENCODE", "OPENROUTER", "QIANFAN", "QWEN", "SYNTHETIC", "TOGETHER", "VENICE", "VERCEL_AI_GATEWAY", "VLLM",
 	"WAFER", "XAI", "XIAOMI", "ZAI", "ZENMUX", "ZHIPU",
@@ -118,7 +115,7 @@ var modelVendors = []string{
 // Keys of anything else (AWS_*, GITHUB_TOKEN, CLOUDFLARE_API_KEY) are for commands,
 // and stay.
 func Credential(name string) bool {
-	if name == "AWS_BEARER_TOKEN_BEDROCK" {
+	if name == "AWS_BEARER_TOKEN_BEDROCK" || name == "CLAUDE_CODE_CLIENT_KEY" {
 		return true
 	}
 	if !strings.HasSuffix(name, "_API_KEY") && !strings.HasSuffix(name, "_TOKEN") {

@@ -131,6 +131,9 @@ func (s *Shells) follow(j *Job) {
 	o.Elapsed = time.Since(j.started)
 	o.Dir = s.current().dir
 	s.conclude(o, j.task.result(), j.out)
+	if j.command.Ended != nil {
+		j.command.Ended()
+	}
 	j.outcome = o
 	close(j.done)
 }

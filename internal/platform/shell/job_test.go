@@ -84,6 +84,7 @@ func TestJob(t *testing.T) {
 }
 
 func TestJobIsKilled(t *testing.T) {
+	t.Parallel()
 	eachKind(t, func(t *testing.T, kind string) {
 		dir := tempDir(t)
 		s := open(t, shell.Options{Shell: kind, Dir: dir})
@@ -126,6 +127,7 @@ func TestJobsAreLimited(t *testing.T) {
 }
 
 func TestEndedJobsAreForgotten(t *testing.T) {
+	t.Parallel()
 	s := open(t, shell.Options{Shell: "sh"})
 	running := startJob(t, s, shell.Command{Line: "read x"})
 	for range 105 {
@@ -187,8 +189,8 @@ func TestTerminal(t *testing.T) {
 		if o := j.Outcome(); o.ExitCode != 0 || !strings.HasSuffix(o.Output.Text, "hello burin\nend\n") {
 			t.Errorf("outcome: %+v", o)
 		}
-		j = startJob(t, s, shell.Command{Line: `echo begin; sleep 60`, TTY: true})
-		unread(t, j, "begin\n")
+		j = startJob(t, s, shell.Command{Line: `sh -c 'echo begin; exec sleep 60'; echo more`, TTY: true})
+		unread(t, j, "begin\n")                    // of the program itself: it is there, and gets the signal
 		if err := j.Write([]byte{3}); err != nil { // Ctrl-C
 			t.Fatal(err)
 		}

@@ -91,6 +91,7 @@ func (k kind) frame(r request, token string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(r.line) + 512)
+	b.WriteString("for _burin in 1; do ") // takes a stray "break"; ends a shell that cannot set it before the mark
 	fmt.Fprintf(&b, `\command printf '%s' >&8; `, beginMark(token))
 	if r.move != "" {
 		b.WriteString(`\command cd -- ` + k.quote(r.move) + "; ")
@@ -98,7 +99,6 @@ func (k kind) frame(r request, token string) string {
 	if r.dir != "" {
 		b.WriteString(`\command cd -- ` + k.quote(r.dir) + " 2>&8 && ")
 	}
-	b.WriteString("for _burin in 1; do ") // takes a stray "break"
 	for _, v := range r.env {
 		name, value, _ := strings.Cut(v, "=")
 		b.WriteString(name + "=" + k.quote(value) + " ")

@@ -35,6 +35,7 @@ type result struct {
 	code  int
 	state state // the shell's, if it still runs
 	ended bool  // the shell has ended with the command
+	unrun bool  // it ended before the command began
 }
 
 // Run runs a command to its end in the session's shell, or in a shell of its own
@@ -81,6 +82,13 @@ func (s *Shells) runHere(ctx context.Context, r request, timeout time.Duration, 
 	start := time.Now()
 	t := p.begin(r, out)
 	s.supervise(ctx.Done(), t, o)
+	if t.result().unrun && !o.TimedOut && !o.Cancelled {
+		// What an earlier command left behind has ended the shell as it read this one.
+		if next, err := s.ready(ctx); err == nil {
+			p, t = next, next.begin(r, out)
+			s.supervise(ctx.Done(), t, o)
+		}
+	}
 	o.Elapsed = time.Since(start)
 	s.settle(p, t.result(), o)
 	s.conclude(o, t.result(), out)

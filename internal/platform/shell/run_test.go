@@ -104,6 +104,7 @@ func TestTheShellRemembers(t *testing.T) {
 }
 
 func TestCommandsThatEndTheShell(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		line, want string
 		code       int
@@ -144,6 +145,7 @@ d"; LOST=1`, "")
 
 // Nothing that a command does to its shell keeps the next command from running.
 func TestTheProtocolHolds(t *testing.T) {
+	t.Parallel()
 	lines := []string{
 		`set`, `set -x`, `set -v`, `set -u`, `set -a`, `IFS=x`, `unset PATH`, `exec >/dev/null 2>&1`, `exec >&- 2>&-`,
 		`exec 8>&- 9>&-`, `for i in 3 4 5 6 7 8 9; do eval "echo x >&$i"; done`, `printf '\036%s\036\0' x 0 / y`,
@@ -153,6 +155,9 @@ func TestTheProtocolHolds(t *testing.T) {
 		`umask 777`, `echo "unbalanced`, `echo 'unbalanced`, `echo $(`, `cat <<EOF`, `if true`, `)`, `;;`, `}`, "`",
 		`_burin=1`, `head -c 1000000 /dev/zero`, `sleep 0.01 & wait`, `continue; break`, `readonly PWD OLDPWD HOME`,
 		`cd /; cd -`, `PWD=/nowhere`, `unset PWD HOME`, `exec 0<&-`, `read -r a b </proc/self/environ`, `true & disown`,
+		`readonly _burin`, `declare -r _burin=1`, `set -r`, `set -C`, `set -k`, `set -t`, `set -o posix`, `ulimit -f 0`, `ulimit -t 1`, `exec 1>/dev/full`, `typeset -fr command`,
+		`for i in 10 11 12 13 14 15 20 255; do eval "exec $i>&-"; done`, `for i in 10 11 12 13; do eval "echo x >&$i"; done`, `command() { exit 4; }`, `trap 'exit 3' DEBUG`, `trap 'kill -9 $$' EXIT; exit`,
+		`exec 0</dev/zero`, `echo 99999999 >/proc/$$/fd/0`, `export LC_ALL=ja_JP.SJIS`, `TMOUT=1`, `IFS=0123456789`, `readonly IFS PATH`, `set -o history -o vi`, `for ((;;)); do break 99; done`,
 		`shopt -s expand_aliases nullglob extdebug; alias printf=false`, `return 3`, `enable -n printf`, `hash -r`,
 	}
 	for _, kind := range kinds()[1:] {
@@ -247,6 +252,7 @@ func TestTimeout(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	eachKind(t, func(t *testing.T, kind string) {
 		s := open(t, shell.Options{Shell: kind})
 		tests := []struct {

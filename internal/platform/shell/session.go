@@ -249,7 +249,7 @@ func (t *sessionTask) shellEnded() {
 		s.late.flush(t.out)
 	}
 	_, _ = t.out.Write(t.end.held)
-	t.res = result{code: s.code, ended: true}
+	t.res = result{code: s.code, ended: true, unrun: !t.begun}
 	t.reported, t.marked = true, true
 	t.finish()
 }

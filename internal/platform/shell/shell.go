@@ -61,7 +61,7 @@ type Options struct {
 	Shell     string            // path of the shell; empty finds bash, then sh; "builtin" is burin's own
 	Prefix    string            // put before every command, "nice"
 	Environ   []string          // what commands inherit, NAME=value; nil is burin's own environment
-	Strip     []string          // names of variables they do not inherit; nil: keys of model providers, see [Credential]
+	Strip     []string          // names of further variables they do not inherit, beside those that [Credential] knows
 	Env       map[string]string // added to every command, over the hardening
 	Snapshot  bool              // take aliases, functions and options of the user's bash start-up files
 	Sandbox   Sandbox           // nil is none; when its policy changes, the next command finds a new shell
@@ -84,6 +84,7 @@ type Command struct {
 	Timeout time.Duration     // 0 is 300 s; clamped to 1 s … 3600 s; for a job 0 is none
 	TTY     bool              // on a terminal of its own (120x40)
 	Label   string            // of a job: a few words for people
+	Ended   func()            // of a job: is called when it has ended, just before Done says so
 }
 
 // Outcome is how a command ended.

@@ -42,6 +42,9 @@ type Line struct {
 	Parts []Part // in the order of the text, what is inside of a command before it
 	// Failure says why the line could not be taken apart; empty if it could.
 	Failure string
+	// Free are the variables that the line uses and does not set: what it does depends
+	// on what ran in the shell before.
+	Free []string
 }
 
 // Kind says what a part is.

@@ -137,18 +137,65 @@ func written(c call) string {
 	return ""
 }
 
+// Writes are the files that a call surely writes or removes, as far as they are
+// written out: those of programs that copy, and of redirections.
+func (p *Part) Writes() []Path {
+	if p.Kind == Write {
+		return []Path{p.Path}
+	}
+	words := p.Call().Words
+	if len(words) == 0 || !words[0].Exact {
+		return nil
+	}
+	c := call{base(words[0].Text), words[1:], p}
+	var out []Path
+	for _, a := range c.targets() {
+		out = append(out, c.resolve(a))
+	}
+	for _, a := range c.landings() {
+		out = append(out, c.resolve(a))
+	}
+	return out
+}
+
+// landings are the names that a copying program gives its sources if its target is
+// a folder.
+func (c call) landings() []Word {
+	switch c.name {
+	case "cp", "mv", "install", "ln", "rsync", "scp", "ditto":
+	default:
+		return nil
+	}
+	operands := c.operands()
+	into := c.values("-t", "--target-directory")
+	if len(operands) > 1 {
+		into = append(into, operands[len(operands)-1])
+	}
+	var out []Word
+	for _, to := range into {
+		for _, a := range operands {
+			if to.Exact && a.Exact && a.Text != to.Text {
+				out = append(out, Word{Text: path.Join(to.Text, path.Base(a.Text)), Exact: true, Source: a.Source})
+			}
+		}
+	}
+	return out
+}
+
 // targets are the arguments that name what a program writes.
 func (c call) targets() []Word {
 	operands := c.operands()
 	switch c.name {
 	case "cp", "install", "ln", "rsync", "scp", "ditto":
 		return append(operands[max(0, len(operands)-1):], c.values("-t", "--target-directory")...)
-	case "mv", "tee", "touch", "sponge", "mkdir", "patch":
+	case "mv", "tee", "touch", "sponge", "mkdir", "patch", "rm", "rmdir", "unlink", "shred", "truncate":
 		return append(operands, c.values("-t", "--target-directory")...)
 	case "sed", "perl":
 		if c.option("-i", "--in-place") {
 			return operands
 		}
+	case "dd":
+		return c.values("of=")
 	case "curl":
 		return c.values("-o", "--output", "--output-dir")
 	case "wget":
@@ -178,6 +225,8 @@ func (c call) values(names ...string) []Word {
 				if i+1 < len(c.args) {
 					out = append(out, c.args[i+1])
 				}
+			case strings.HasSuffix(n, "="):
+				out = append(out, Word{Text: rest, Exact: true, Source: a.Source})
 			case strings.HasPrefix(n, "--"):
 				if rest[0] == '=' {
 					out = append(out, Word{Text: rest[1:], Exact: true, Source: a.Source})

@@ -46,6 +46,30 @@ func (c gitCall) plain() (dirs []Word, ok bool) {
 	return dirs, true
 }
 
+// elsewhere is the index of the argument by which push, pull or fetch are told to
+// go to a URL or path instead of a remote of the project; -1 if there is none.
+func (c gitCall) elsewhere() int {
+	if c.sub != "push" && c.sub != "pull" && c.sub != "fetch" {
+		return -1
+	}
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		switch {
+		case a.Exact && (a.Text == "-o" || a.Text == "--push-option" || a.Text == "-s" || a.Text == "-X" || a.Text == "--depth" || a.Text == "-j"):
+			i++
+		case a.Exact && strings.HasPrefix(a.Text, "--rep"): // --repo
+			return i
+		case a.Exact && a.Text == "--":
+		case !a.mayBeOption():
+			if a.Exact && !strings.ContainsAny(a.Text, `:/\`) && a.Text != "." && a.Text != ".." {
+				return -1
+			}
+			return i
+		}
+	}
+	return -1
+}
+
 const (
 	gitDiffOptions = "-p -u --patch -s --no-patch -U: --unified: --raw --patch-with-raw --stat --compact-summary --numstat --shortstat --dirstat --cumulative --summary --patch-with-stat -z " +
 		"--name-only --name-status --submodule --color --no-color --color-moved --no-color-moved --word-diff --word-diff-regex: --color-words --no-renames --check --full-index --binary --abbrev " +

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -12,7 +13,10 @@ type Hazard struct {
 	// Past is the number of operands that, when a grant names them, leave the hazard
 	// behind: run is one for "go", not for "go test". 0: only the word itself counts.
 	Past int
-	Why  string // "runs another program"
+	// Beside says that the word is one more of a kind that a grant may name: a target
+	// of make. A grant that names none is for all of them.
+	Beside bool
+	Why    string // "runs another program"
 }
 
 // In reports whether a grant of the first words includes the hazard.
@@ -26,7 +30,7 @@ func (h Hazard) In(words []string) bool {
 			operands++
 		}
 	}
-	return h.Past > 0 && operands >= h.Past
+	return h.Past > 0 && operands >= h.Past || h.Beside && operands == 0
 }
 
 // always is the index of a hazard that no first words include: what runs is not
@@ -37,7 +41,7 @@ const always = 1 << 20
 // write where nobody expects it.
 type hazards struct {
 	sub   string // only with this sub-command; "" with any
-	words string // options and operands; one that ends in "*" stands for all that begin so, "*=" for assignments
+	words string // options and operands; one that ends in "*" stands for all that begin so, one that begins with it for all that hold the rest, "*=" for assignments
 	why   string
 	whole bool // options are never letters that are written together
 }
@@ -54,7 +58,7 @@ var hazardTable = sync.OnceValue(func() map[string][]hazards {
 	scripts := []hazards{
 		{"", "exec x dlx init create explore", runsOther, false},
 		{"", "config set", readsConfig, false},
-		{"", "--prefix -C --dir --cwd --script-shell --node-options --userconfig --globalconfig", readsConfig, false},
+		{"", "--prefix --local-prefix -C --dir --cwd --script-shell --shell --node-options --onload-script --userconfig --globalconfig --init-module --git --editor --viewer --browser --python --registry", readsConfig, false},
 	}
 	build := []hazards{{"", "-f --file --makefile -C --directory -I --include-dir --eval -E --environment-overrides *=", readsConfig, false}}
 	packages := []hazards{{"", "install download wheel config", "installs or runs code of packages", false}}
@@ -67,6 +71,7 @@ var hazardTable = sync.OnceValue(func() map[string][]hazards {
 			{"", "run generate tool get install bug telemetry", runsOther, true},
 			{"", "-exec -toolexec -vettool -overlay -modfile -C -ldflags -gcflags -asmflags -gccgoflags -compiler -pkgdir", runsOther, true},
 			{"env", "-w -u", readsConfig, true},
+			{"", "-test.coverprofile -test.cpuprofile -test.memprofile -test.blockprofile -test.mutexprofile -test.trace -test.outputdir -test.testlogfile -test.gocoverdir -test.fuzzcachedir", writesFiles, true},
 			{"", "-o -coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile -trace -outputdir", writesFiles, true},
 		},
 		"tar": {
@@ -89,7 +94,13 @@ var hazardTable = sync.OnceValue(func() map[string][]hazards {
 		"cmake": {{"", "-E -P -C -D*", runsOther, false}},
 		"cargo": {{"", "run r install login publish +*", runsOther, false}, {"", "--config -Z -C --manifest-path --target-dir", readsConfig, false}},
 		"npm":   scripts, "pnpm": scripts, "yarn": scripts,
-		"bun":     append([]hazards{{"", "-e --eval -p --print -r --preload", runsCode, false}}, scripts...),
+		"bun": append([]hazards{{"", "-e --eval -p --print -r --preload", runsCode, false}}, scripts...),
+		"pytest": {
+			{"", "--basetemp", "removes the folder that it is given", false},
+			{"", "--pastebin", sendsFiles, false},
+			{"", "--junitxml --junit-xml --log-file --report-log", writesFiles, false},
+			{"", "--pdbcls --config-file", runsOther, false},
+		},
 		"npx":     {{"", "-c --call -p --package --shell", runsOther, false}},
 		"uvx":     {{"", "--from --with --with-editable --with-requirements", runsOther, false}},
 		"uv":      {{"", "--from --with --with-editable --with-requirements", runsOther, false}, {"", "tool pip", "installs or runs code of packages", false}},
@@ -102,7 +113,8 @@ var hazardTable = sync.OnceValue(func() map[string][]hazards {
 		"less":  {{"", "+* -k -o -O --lesskey-file --lesskey-src --lesskey-content", runsOther, false}},
 		"man":   {{"", "-P --pager -H --html -X -T -p --preprocessor -C", runsOther, false}},
 		"curl": {
-			{"", "-K --config -x --proxy --unix-socket -E --cert", readsConfig, false},
+			{"", "*%output{", writesFiles, false},
+			{"", "-K --config -x --proxy --unix-socket -E --cert --engine", readsConfig, false},
 			{"", "-o --output -O --remote-name --remote-name-all --output-dir -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --libcurl --etag-save --hsts --alt-svc", writesFiles, false},
 			{"", "-T --upload-file -d --data --data-binary --data-raw --data-ascii --data-urlencode -F --form --form-string -b --cookie --json", sendsFiles, false},
 		},
@@ -167,7 +179,7 @@ func (p *Part) Hazards() []Hazard {
 	}
 	name := versionless(base(words[0].Text))
 	if p.Opaque != "" || runsAnything(name) {
-		return []Hazard{{always, 0, "runs whatever it is given"}}
+		return []Hazard{{At: always, Why: "runs whatever it is given"}}
 	}
 	var out []Hazard
 	switch name {
@@ -180,19 +192,30 @@ func (p *Part) Hazards() []Hazard {
 	case "sed":
 		out = sedHazards(words)
 	case "source", ".":
-		out = []Hazard{{1, 0, "runs a script in this shell"}}
+		out = []Hazard{{At: 1, Why: "runs a script in this shell"}}
 	default:
 		out = launchHazards(name, words)
+		out = append(out, targetHazards(name, words)...)
 		if options, ok := interpreterOptions(name); ok {
 			out = append(out, p.codeHazards(options, words)...)
 		}
 	}
 	table := hazardTable()[name]
+	if len(words) > 2 && words[1].Text == "-m" {
+		table = append(table[:len(table):len(table)], hazardTable()[words[2].Text]...)
+	}
+	if (name == "tar" || name == "bsdtar") && len(words) > 1 && words[1].Exact && !words[1].mayBeOption() {
+		words = slices.Clone(words) // letters without a dash are options
+		words[1].Text = "-" + words[1].Text
+	}
+	if name == "git" && !p.ownRepository(nil) {
+		out = append(out, Hazard{At: always, Why: "runs in a folder whose own settings git would obey"})
+	}
 	out = append(out, inTable(table, words)...)
 	if len(table) > 0 || len(out) > 0 || name == "git" || name == "find" {
 		for i, w := range words[1:] {
 			if !w.Exact && w.mayBeOption() {
-				out = append(out, Hazard{i + 1, 0, "what " + w.Source + " holds is not known before it runs"})
+				out = append(out, Hazard{At: i + 1, Why: "what " + w.Source + " holds is not known before it runs"})
 			}
 		}
 	}
@@ -241,13 +264,26 @@ func (w Word) is(name string, whole bool) bool {
 		return false // judged by itself
 	case name == "*=":
 		return !w.mayBeOption() && strings.Contains(w.Text, "=")
+	case name[0] == '*':
+		return strings.Contains(w.Text, name[1:])
 	case strings.HasSuffix(name, "*"):
 		return strings.HasPrefix(w.Text, name[:len(name)-1])
 	case whole && name[0] == '-':
 		given, _, _ := strings.Cut(w.Text, "=")
 		return given == name || given == "-"+name
 	case name[0] == '-':
-		return optional(w, name)
+		return optional(w, name) || dashed(w, name)
 	}
 	return w.Text == name
+}
+
+// dashed reports whether a word is a long option with another number of dashes,
+// which npm and others take as well: -script-shell, ---script-shell.
+func dashed(w Word, name string) bool {
+	given, _, _ := strings.Cut(w.Text, "=")
+	letters := strings.TrimLeft(given, "-")
+	if !strings.HasPrefix(name, "--") || letters == given {
+		return false
+	}
+	return letters == name[2:] || len(letters) >= 4 && strings.HasPrefix(name[2:], letters)
 }

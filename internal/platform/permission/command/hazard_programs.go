@@ -36,10 +36,32 @@ func launchHazards(name string, words []Word) []Hazard {
 	}
 	for i := from; i < len(words); i++ {
 		if !words[i].mayBeOption() && (name != "cross-env" && name != "dotenv" || !strings.Contains(words[i].Text, "=")) {
-			return []Hazard{{i, 0, "starts another program"}}
+			return []Hazard{{At: i, Why: "starts another program"}}
 		}
 	}
-	return []Hazard{{len(words), 0, "starts another program"}}
+	return []Hazard{{At: len(words), Why: "starts another program"}}
+}
+
+// targetHazards finds targets beside those of a grant: make lint deploy.
+func targetHazards(name string, words []Word) []Hazard {
+	values := ""
+	switch name {
+	case "make", "gmake":
+		values = "-o -W"
+	case "ninja":
+		values = "-C -f -j -k -l -d -t -w"
+	default:
+		return nil
+	}
+	var out []Hazard
+	for i, w := range words[1:] {
+		value := i > 0 && isOperator(words[i], values)
+		if value || w.mayBeOption() || w.Exact && strings.Trim(w.Text, "0123456789.") == "" {
+			continue // -j 4
+		}
+		out = append(out, Hazard{At: i + 1, Beside: true, Why: "makes another target"})
+	}
+	return out
 }
 
 // interpreterOptions are the options of an interpreter that do not make it run
@@ -68,14 +90,14 @@ func interpreterOptions(name string) (string, bool) {
 // codeHazards finds what makes an interpreter run more than a script file.
 func (p *Part) codeHazards(options string, words []Word) []Hazard {
 	if len(words) == 1 {
-		return []Hazard{{1, 0, "runs code that it reads"}}
+		return []Hazard{{At: 1, Why: "runs code that it reads"}}
 	}
 	s := scan(options, words[1:], true)
 	if s.bad != "" {
-		return []Hazard{{indexOf(words, s.bad), 0, runsCode}}
+		return []Hazard{{At: indexOf(words, s.bad), Why: runsCode}}
 	}
 	if len(s.rest) == 0 || s.rest[0].Text == "-" || strings.HasPrefix(s.rest[0].Text, "/dev/") || strings.HasPrefix(s.rest[0].Text, "+") || !s.rest[0].Exact {
-		return []Hazard{{len(words), 0, "runs code that it reads"}}
+		return []Hazard{{At: len(words), Why: "runs code that it reads"}}
 	}
 	return nil
 }
@@ -87,12 +109,11 @@ func findHazards(words []Word) []Hazard {
 	for i := 1; i < len(words); i++ {
 		switch a := words[i].Text; {
 		case isFindExec(a):
-			for i++; i < len(words) && words[i].Text != ";" && words[i].Text != "+"; i++ {
-			}
+			_, i = findRun(words, i)
 		case a == "-delete":
-			out = append(out, Hazard{i, 0, "removes files"})
+			out = append(out, Hazard{At: i, Why: "removes files"})
 		case strings.HasPrefix(a, "-fprint") || a == "-fls":
-			out = append(out, Hazard{i, 0, writesFiles})
+			out = append(out, Hazard{At: i, Why: writesFiles})
 		}
 	}
 	return out
@@ -104,11 +125,11 @@ func awkHazards(words []Word) []Hazard {
 	i := len(words) - len(s.rest)
 	switch {
 	case s.bad != "":
-		return []Hazard{{1, 0, runsCode}}
+		return []Hazard{{At: 1, Why: runsCode}}
 	case len(s.rest) == 0:
 		return nil
 	case !s.rest[0].Exact || strings.ContainsAny(s.rest[0].Text, "|>@") || strings.Contains(s.rest[0].Text, "system") || strings.Contains(s.rest[0].Text, "getline") || strings.Contains(s.rest[0].Text, "close"):
-		return []Hazard{{i, 0, "may run programs or write files"}}
+		return []Hazard{{At: i, Why: "may run programs or write files"}}
 	}
 	return nil
 }
@@ -118,7 +139,7 @@ func sedHazards(words []Word) []Hazard {
 	const why = "may run programs or write files"
 	s := scan("-n --quiet --silent -E -r --regexp-extended -s --separate -u -z --null-data --posix --debug -e: --expression: -i --in-place --follow-symlinks -b -l:", words[1:], false)
 	if s.bad != "" {
-		return []Hazard{{indexOf(words, s.bad), 0, why}}
+		return []Hazard{{At: indexOf(words, s.bad), Why: why}}
 	}
 	var scripts []Word
 	for _, o := range s.options {
@@ -131,7 +152,7 @@ func sedHazards(words []Word) []Hazard {
 	}
 	for _, w := range scripts {
 		if !w.Exact || !sedPrints(w.Text) {
-			return []Hazard{{indexOf(words, w.Source), 0, why}}
+			return []Hazard{{At: indexOf(words, w.Source), Why: why}}
 		}
 	}
 	return nil
@@ -151,22 +172,25 @@ func gitHazards(words []Word) []Hazard {
 	c := parseGit(words[1:])
 	var out []Hazard
 	if len(c.globals) > 0 {
-		out = append(out, Hazard{1, 0, "tells git to work elsewhere or with other settings"})
+		out = append(out, Hazard{At: 1, Why: "tells git to work elsewhere or with other settings"})
 	}
 	if c.sub == "" {
-		return append(out, Hazard{len(words), 0, "the command of git is not known"})
+		return append(out, Hazard{At: len(words), Why: "the command of git is not known"})
 	}
 	at := c.at + 1
 	if !strings.Contains(gitSubs, " "+c.sub+" ") {
-		out = append(out, Hazard{at, 0, "may be an alias that runs anything"})
+		out = append(out, Hazard{At: at, Why: "may be an alias that runs anything"})
 	}
 	switch c.sub {
 	case "config", "bisect", "submodule", "difftool", "mergetool", "maintenance":
-		out = append(out, Hazard{at, 1, "may run other programs"})
+		out = append(out, Hazard{At: at, Past: 1, Why: "may run other programs"})
+	}
+	if i := c.elsewhere(); i >= 0 {
+		out = append(out, Hazard{At: at + 1 + i, Why: "exchanges commits with a place that is written out, none of the project's own"})
 	}
 	for i, a := range c.args {
 		if why := gitArgument(c.sub, a); why != "" {
-			out = append(out, Hazard{at + 1 + i, 0, why})
+			out = append(out, Hazard{At: at + 1 + i, Why: why})
 		}
 	}
 	return out
@@ -213,7 +237,7 @@ func gitOptions(sub string) string {
 		return "--output-directory --output -o"
 	case "apply":
 		return "--unsafe-paths --directory"
-	case "log", "show", "diff", "diff-tree", "diff-index", "diff-files", "stash", "whatchanged", "blame", "shortlog", "range-diff":
+	case "log", "show", "diff", "diff-tree", "diff-index", "diff-files", "stash", "reflog", "whatchanged", "blame", "shortlog", "range-diff":
 		return "--output --ext-diff --textconv"
 	case "difftool":
 		return "--extcmd --tool -x -t"

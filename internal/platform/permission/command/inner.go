@@ -33,6 +33,10 @@ func (w *walker) inner(n syntax.Node, d dir) {
 			return false
 		case *syntax.ParamExp:
 			why = first(why, w.expansion(n, d))
+		case *syntax.DblQuoted:
+			if n.Dollar { // what a catalogue of translations gives is expanded once more
+				why = "it is translated before it is used"
+			}
 		case *syntax.ArithmExp:
 			why = first(why, arithmetic(n.X))
 		case *syntax.ArithmCmd:
@@ -47,7 +51,7 @@ func (w *walker) inner(n syntax.Node, d dir) {
 			why = first(why, arithmetic(n.Index))
 		case *syntax.ArrayElem:
 			why = first(why, arithmetic(n.Index))
-		case nil, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.ExtGlob, *syntax.ArrayExpr,
+		case nil, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.ExtGlob, *syntax.ArrayExpr,
 			*syntax.BinaryArithm, *syntax.UnaryArithm, *syntax.ParenArithm,
 			*syntax.BinaryTest, *syntax.UnaryTest, *syntax.ParenTest, *syntax.TestClause, *syntax.Comment:
 		default:

@@ -48,11 +48,7 @@ type dir struct {
 }
 
 func (p Place) start() dir {
-	name := path.Clean(filepath.ToSlash(p.Dir))
-	if !isAbs(name) {
-		return dir{name: name, inside: name != ".." && !strings.HasPrefix(name, "../")}
-	}
-	q := p.Resolve(dir{name: "."}, name)
+	q := p.Resolve(dir{name: "."}, path.Clean(filepath.ToSlash(p.Dir)))
 	return dir{name: q.Name, inside: q.Where == Inside}
 }
 
@@ -75,6 +71,8 @@ func (p Place) Resolve(d dir, text string) Path {
 	r := Path{Text: text}
 	name := filepath.ToSlash(text)
 	switch {
+	case p.detours(d, name):
+		return r
 	case isAbs(name):
 		name = path.Clean(name)
 	case d.name != "":
@@ -111,6 +109,32 @@ func (p Place) Resolve(d dir, text string) Path {
 		r.Real = real
 	}
 	return r
+}
+
+// detours reports whether a name goes up from a link. Programs then come out
+// beside what the link leads to, not beside the link, and a shell that changes its
+// folder may do either.
+func (p Place) detours(d dir, name string) bool {
+	if p.Root == "" || !hasDotDot(name) || !isAbs(name) && d.name == "" {
+		return false
+	}
+	cur := "/"
+	if !isAbs(name) {
+		if cur = filepath.FromSlash(d.name); !isAbs(d.name) {
+			cur = filepath.Join(p.Root, cur)
+		}
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part != ".." {
+			cur = filepath.Join(cur, part)
+			continue
+		}
+		if info, err := os.Lstat(cur); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			return true
+		}
+		cur = filepath.Dir(cur)
+	}
+	return false
 }
 
 // File says where a name of the workspace leads: one relative to its root, or an

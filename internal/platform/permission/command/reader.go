@@ -73,14 +73,18 @@ func readerOf(p *Part, words []Word) ([]Word, bool) {
 		return findReads(args)
 	case "sed":
 		return sedReads(args)
-	case "echo", ":", "true", "false", "exit", "return", "break", "continue", "wait":
+	case "echo", ":", "true", "false", "exit", "return", "break", "continue":
 		return nil, true
+	case "wait":
+		return nil, waitReads(args)
+	case "ps":
+		return nil, psReads(args)
 	case "printf":
 		return nil, len(args) > 0 && !args[0].mayBeOption()
 	case "test", "[":
 		return nil, testReads(args)
 	case "date":
-		return nil, dateReads(args)
+		return dateReads(args)
 	case "set", "shopt":
 		return nil, settingReads(name, args)
 	case "read", "unset":
@@ -178,11 +182,11 @@ func (p Place) candidates(list []Path, d dir, w Word) []Path {
 	}
 	if !w.mayBeOption() {
 		add(w.Text)
-	} else if len(w.Text) > 2 && w.Text[1] != '-' && strings.ContainsAny(w.Text, "/.~") {
+	} else if len(w.Text) > 2 && w.Text[1] != '-' {
 		add(w.Text[2:])
 	}
 	for rest, ok := w.Text, true; ok; {
-		if _, rest, ok = strings.Cut(rest, "="); ok && strings.ContainsAny(rest, "/.~") {
+		if _, rest, ok = strings.Cut(rest, "="); ok {
 			add(expandHome(rest, p.Home))
 		}
 	}

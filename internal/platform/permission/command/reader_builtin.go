@@ -2,25 +2,83 @@ package command
 
 import "strings"
 
-// testReads judges test and [. Only -v and -R evaluate what they are given.
+// testReads judges test and [. Only -v and -R evaluate what they are given. A
+// word that is not known may be one of them, unless its place makes it an operand.
 func testReads(args []Word) bool {
-	for _, a := range args {
-		if a.Exact && (a.Text == "-v" || a.Text == "-R") || !a.Exact && a.many {
+	for i, a := range args {
+		switch {
+		case a.Exact && (a.Text == "-v" || a.Text == "-R"), !a.Exact && a.many:
+			return false
+		case !a.Exact && a.MayBe("-v") && !isOperand(args, i):
 			return false
 		}
 	}
 	return true
 }
 
-// dateReads judges date: an operand that is no format sets the clock.
-func dateReads(args []Word) bool {
-	s := scan("-u --utc --universal -R --rfc-email -I --iso-8601 --rfc-3339 -d: --date: -r: --reference: -j -f: -v:", args, false)
+// isOperand reports whether a word of test surely is no operator: it stands alone,
+// behind an operator for one operand, or beside one for two.
+func isOperand(args []Word, i int) bool {
+	alone := len(args) == 1 || len(args) == 2 && i == 0 && args[1].Exact && args[1].Text == "]"
+	return alone ||
+		i > 0 && (isOperator(args[i-1], "-n -z -e -f -d -s -r -w -x -h -L -p -S -b -c -g -u -k -t -O -G -N") || isOperator(args[i-1], comparisons)) ||
+		i+1 < len(args) && isOperator(args[i+1], comparisons)
+}
+
+// comparisons are the operators of test that have two operands, but for -a and -o.
+const comparisons = "= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef"
+
+func isOperator(w Word, set string) bool {
+	return w.Exact && w.Text != "" && strings.Contains(" "+set+" ", " "+w.Text+" ")
+}
+
+// waitReads judges wait: -p sets a variable, whose subscript the shell evaluates.
+func waitReads(args []Word) bool {
+	for _, a := range args {
+		if a.Exact && strings.HasPrefix(a.Text, "-") && a.Text != "-n" && a.Text != "-f" {
+			return false
+		}
+		if !a.Exact && a.mayBeOption() && a.Source != "$!" && a.Source != `"$!"` {
+			return false
+		}
+	}
+	return true
+}
+
+// psReads judges ps: with e among the letters that have no dash, and with -E of
+// some systems, it shows the environment of processes, and the keys in it.
+func psReads(args []Word) bool {
+	s := scan("-A -a -d -e -f -F -H -j -l -L -M -m -N -r -S -T -w -x -y -Z -c -h -X -v -g: -G: -n: -o: -O: -p: -q: -s: -t: -u: -U: -C: --pid: --ppid: --user: --User: --group: --Group: --sid: --tty: --sort: --format: --cols: --columns: --rows: --width: --forest --headers --no-headers --deselect --cumulative --quick-pid: --info --context", args, false)
 	for _, o := range s.operands {
-		if !strings.HasPrefix(o.Text, "+") && !s.has("-j") {
+		if !o.Exact || strings.Contains(o.Text, "e") && strings.Trim(o.Text, "0123456789,") != "" {
+			return false
+		}
+	}
+	for _, o := range s.options {
+		if o.set && (!o.value.Exact || strings.Contains(o.value.Text, "environ")) {
 			return false
 		}
 	}
 	return s.bad == ""
+}
+
+// dateReads judges date: an operand that is no format sets the clock. What it does
+// not understand of a file of dates it prints.
+func dateReads(args []Word) ([]Word, bool) {
+	var named []Word
+	s := scan("-u --utc --universal -R --rfc-email -I --iso-8601 --rfc-3339 -d: --date: -r: --reference: -j -f: --file: -v:", args, false)
+	for _, o := range s.operands {
+		if !strings.HasPrefix(o.Text, "+") && !s.has("-j") {
+			return nil, false
+		}
+	}
+	for _, o := range s.options {
+		switch o.name {
+		case "-f", "--file", "-r", "--reference":
+			named = append(named, o.value)
+		}
+	}
+	return named, s.bad == ""
 }
 
 // settingReads judges set and shopt: only settings that make a script stricter, or
@@ -120,8 +178,7 @@ func findReads(args []Word) ([]Word, bool) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if a.Exact && isFindExec(a.Text) {
-			for i++; i < len(args) && args[i].Text != ";" && args[i].Text != "+"; i++ {
-			}
+			_, i = findRun(args, i)
 			continue
 		}
 		if !a.mayBeOption() {

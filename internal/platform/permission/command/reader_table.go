@@ -43,7 +43,7 @@ var readers = sync.OnceValue(func() map[string]reader {
 		"env": {"-0 --null", text, -1}, "printenv": {"-0 --null", text, 0},
 		"hostname": {"-f -s -i -I -d --fqdn --short", text, -1},
 		"type":     {"-t -a -p -P", text, 0}, "which": {"-a -s", text, 0}, "whereis": {"-b -m -s", text, 0},
-		"ps": quiet, "pgrep": {"-f -l -a -x -n -o -c -u: -P: -i", text, 0},
+		"pgrep": {"-f -l -a -x -n -o -c -u: -P: -i", text, 0},
 		"pushd": {"", files, 1}, "popd": {"", text, -1}, "jobs": {"-l -n -p -r -s", text, -1}, "dirs": {"-p -v -l", text, -1},
 		"gofmt": {"-l -d -s -e", files, 0}, "shasum": {"-a: -b -t -0", files, 0},
 	}

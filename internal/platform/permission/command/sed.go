@@ -118,15 +118,34 @@ func (s sedScript) section(delimiter byte, re bool) (sedScript, bool) {
 			if i < len(s) && s[i] == '\n' {
 				return s, false
 			}
-		case s[i] == '[' && re:
-			for j := i + 1; j < len(s) && (s[j] != ']' || j == i+1); j++ {
-				if s[j] == delimiter {
-					return s, false
-				}
-			}
+		case s[i] == '[' && re && strings.IndexByte(string(s[i:i+bracket(s[i:])]), delimiter) >= 0:
+			return s, false
 		}
 	}
 	return s, false
+}
+
+// bracket is the length of a set of characters by the reading that makes it
+// longest: "]" is one of them at the beginning, behind a backslash and in a class.
+func bracket(s sedScript) int {
+	i := 1
+	for i < len(s) && (s[i] == '^' || s[i] == ']') {
+		i++
+	}
+	for ; i < len(s) && s[i] != ']'; i++ {
+		if s[i] == '\\' {
+			i++
+			continue
+		}
+		if s[i] == '[' && i+1 < len(s) && strings.IndexByte(":.=", s[i+1]) >= 0 {
+			end := strings.Index(string(s[i+2:]), string(s[i+1])+"]")
+			if end < 0 {
+				return len(s)
+			}
+			i += end + 3
+		}
+	}
+	return min(i, len(s))
 }
 
 // substitution takes the rest of s/a/b/flags or y/a/b/ off. The flags e, which

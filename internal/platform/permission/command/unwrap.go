@@ -86,7 +86,39 @@ func (w *walker) run(words []Word, text string, d dir) (ok, end dir) {
 		return w.unwrap(p, wr, name, d)
 	}
 	w.add(p)
+	if runsAnything(name) || len(launchHazards(name, words)) > 0 {
+		w.started(p, name)
+	}
 	return d, d
+}
+
+// started walks what a call surely or maybe starts that is not taken apart here:
+// every argument may be where the command begins, or be one itself. The call is
+// judged as it stands; this only lets what is refused or dangerous in it be seen.
+func (w *walker) started(p Part, name string) {
+	if w.hiding {
+		return // every argument is being tried already
+	}
+	words := p.Call().Words
+	from := 1
+	if h := launchHazards(name, words); len(h) > 0 {
+		from = h[0].At
+	}
+	outer := w.outer
+	w.outer, w.hiding = p.Layers, true
+	defer func() { w.outer, w.hiding = outer, false }()
+	for i := from; i < len(words) && w.line.Failure == ""; i++ {
+		if words[i].mayBeOption() {
+			continue
+		}
+		w.run(words[i:], p.Text, dir{})
+		if strings.ContainsAny(words[i].Text, " \t\n;|&") {
+			w.guess(words[i].Text)
+		}
+		if !runsAnything(name) {
+			return // a launcher of one program
+		}
+	}
 }
 
 // add emits a call with what is dangerous about it.
@@ -252,6 +284,7 @@ func (w *walker) nested(p Part, script string, langs []syntax.LangVariant, d dir
 	if len(langs) == 0 {
 		p.Opaque = "the shell that it starts is not known here"
 		w.add(p)
+		w.hidden(p)
 		return d, d
 	}
 	if reason := unreadable(script); reason != "" {
@@ -297,6 +330,16 @@ func (w *walker) hidden(p Part) {
 	outer, hiding := w.outer, w.hiding
 	w.outer, w.hiding = p.Layers, true
 	defer func() { w.outer, w.hiding = outer, hiding }()
+	if interprets(base(words[0].Text)) {
+		w.guessInput()
+	}
+	if system(words[0].Text) == "alias" {
+		for _, a := range words[1:] {
+			_, text, _ := strings.Cut(a.Text, "=")
+			w.guess(text)
+		}
+		return
+	}
 	if system(words[0].Text) == "ssh" {
 		if s := scan(sshOptions, words[1:], true); len(s.rest) > 1 {
 			w.guess(joined(s.rest[1:]))
@@ -310,6 +353,35 @@ func (w *walker) hidden(p Part) {
 	}
 	if len(words) > 2 && !words[1].mayBeOption() {
 		w.guess(joined(words[1:]))
+	}
+}
+
+// guessInput walks the text that is fed to a shell, if it stands in the line.
+func (w *walker) guessInput() {
+	switch {
+	case w.from == nil:
+	case w.from.stmt != nil:
+		c, ok := w.from.stmt.Cmd.(*syntax.CallExpr)
+		if !ok || len(c.Args) < 2 {
+			return
+		}
+		if l, _ := single(c.Args[0]); l != "echo" && l != "printf" && l != "cat" {
+			return
+		}
+		words := make([]Word, len(c.Args)-1)
+		for i, a := range c.Args[1:] {
+			words[i] = w.literal(a, dir{})
+			w.guess(words[i].Text)
+		}
+		w.guess(joined(words))
+	default:
+		if word, ok := w.from.text.(*syntax.Word); ok {
+			if v := w.literal(word, dir{}); v.Exact {
+				w.guess(v.Text)
+			} else {
+				w.guess(w.text(word))
+			}
+		}
 	}
 }
 
@@ -377,22 +449,14 @@ func (w *walker) findExec(p Part, d dir) {
 		if !words[i].Exact || !isFindExec(words[i].Text) {
 			continue
 		}
-		var inner []Word
-		ended := false
-		for i++; i < len(words) && !ended; i++ {
-			a := words[i]
-			if !a.Exact && (a.MayBe(";") || a.MayBe("+")) {
-				break // where it ends is not certain
-			}
-			ended = a.Exact && (a.Text == ";" || a.Text == "+")
-			if !ended {
-				inner = append(inner, a.replaced("{}", false))
-			}
-		}
-		if !ended || len(inner) == 0 {
+		inner, end := findRun(words, i)
+		if end == len(words) || len(inner) == 0 {
 			p.Opaque = "where the command that find runs ends is not known"
 		}
-		i-- // the loop goes on behind the end
+		for k := range inner {
+			inner[k] = inner[k].replaced("{}", false)
+		}
+		i = end
 		runs = append(runs, inner)
 	}
 	w.add(p)
@@ -404,6 +468,27 @@ func (w *walker) findExec(p Part, d dir) {
 		}
 	}
 	w.outer = outer
+}
+
+// findRun gives the command that find runs, behind the word i, and the index of
+// the word that ends it: ";", or "+" behind "{}". The index is len(words) if that
+// is not certain. A "+" elsewhere is an argument for most versions of find and the
+// end for others.
+func findRun(words []Word, i int) (inner []Word, end int) {
+	plus := words[i].Text == "-exec" || words[i].Text == "-execdir"
+	for i++; i < len(words); i++ {
+		a := words[i]
+		switch {
+		case a.Exact && a.Text == ";":
+			return inner, i
+		case a.Exact && a.Text == "+" && plus && len(inner) > 0 && inner[len(inner)-1].Exact && inner[len(inner)-1].Text == "{}":
+			return inner, i
+		case a.MayBe("+"), a.MayBe(";"):
+			return inner, len(words)
+		}
+		inner = append(inner, a)
+	}
+	return inner, i
 }
 
 func isFindExec(s string) bool {

@@ -1,12 +1,22 @@
 package command
 
-import "strings"
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 // Harmless reports whether an assignment in front of a command changes only
 // what the command prints or how much it does, not what it runs or reads. Names
 // that are not known are not harmless: NODE_OPTIONS, GIT_SSH_COMMAND, LD_PRELOAD,
 // PAGER and many others run programs.
+//
+// The value must be a plain one: make expands what is in its environment once
+// more, and scripts paste it into commands, so that GOOS='$(shell cmd)' runs cmd.
 func (a Assign) Harmless() bool {
+	if v := strings.ReplaceAll(a.Value.Text, "*", ""); !a.Value.Exact || v != "" && !unquoted(v) {
+		return false
+	}
 	switch a.Name {
 	case "LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE",
 		"CI", "DEBUG", "VERBOSE", "LOG_LEVEL", "PORT", "NODE_ENV", "APP_ENV", "RAILS_ENV", "RACK_ENV", "MIX_ENV",
@@ -16,7 +26,7 @@ func (a Assign) Harmless() bool {
 		"HOMEBREW_NO_AUTO_UPDATE", "DO_NOT_TRACK", "NEXT_TELEMETRY_DISABLED":
 		return true
 	case "PAGER", "GIT_PAGER", "MANPAGER":
-		return a.Value.Exact && (a.Value.Text == "cat" || a.Value.Text == "")
+		return a.Value.Text == "cat" || a.Value.Text == ""
 	}
 	return strings.HasPrefix(a.Name, "LC_")
 }
@@ -41,14 +51,16 @@ func (p Place) harmlessVariable(name string) bool {
 	}
 	upper := strings.ToUpper(name)
 	switch upper {
-	case "PATH", "IFS", "ENV", "SHELLOPTS", "BASHOPTS", "PS0", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "HOME", "PWD", "OLDPWD",
+	case "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "EPOCHSECONDS", "EPOCHREALTIME", "MAILCHECK", "UID", "EUID", "PPID":
+		return false // numbers of the shell's own: it calculates what they are set to, and runs what it finds there
+	case "PATH", "IFS", "ENV", "SHELLOPTS", "BASHOPTS", "PS0", "PS1", "PS2", "PS3", "PS4", "PROMPT_COMMAND", "HOME", "PWD", "OLDPWD",
 		"CDPATH", "SHELL", "EDITOR", "VISUAL", "PAGER", "MANPAGER", "BROWSER", "FCEDIT", "TMPDIR", "TEMP", "TMP", "GLOBIGNORE", "EXECIGNORE",
-		"POSIXLY_CORRECT", "HISTFILE", "OPTIND", "TAR_OPTIONS", "GREP_OPTIONS", "MAKEFLAGS", "MFLAGS", "MAKEFILES", "GNUMAKEFLAGS",
+		"POSIXLY_CORRECT", "OPTIND", "TAR_OPTIONS", "GREP_OPTIONS", "MAKEFLAGS", "MFLAGS", "MAKEFILES", "GNUMAKEFLAGS",
 		"CC", "CXX", "CPP", "LD", "AR", "AS", "NM", "FC", "CFLAGS", "CXXFLAGS", "LDFLAGS", "CPPFLAGS", "USER", "LOGNAME", "DISPLAY", "TERMINFO", "EXTGLOB":
 		return false
 	}
 	for _, p := range []string{
-		"LD_", "DYLD_", "BASH_", "GIT_", "GO", "NODE", "NPM_", "PYTHON", "PERL", "RUBY", "RUST", "CARGO", "JAVA", "JDK_", "MAVEN_", "GRADLE",
+		"LD_", "DYLD_", "BASH_", "COMP_", "HIST", "TEXTDOMAIN", "GIT_", "GO", "NODE", "NPM_", "PYTHON", "PERL", "RUBY", "RUST", "CARGO", "JAVA", "JDK_", "MAVEN_", "GRADLE",
 		"SSH_", "GPG", "DOCKER", "KUBE", "AWS_", "AZURE_", "GOOGLE_", "XDG_", "LESS", "RIPGREP_", "FZF_", "PKG_", "CMAKE_", "COMPOSER_", "BUN_", "DENO_", "PIP_", "UV_", "VIM", "PG", "MYSQL_",
 	} {
 		if strings.HasPrefix(upper, p) {
@@ -56,6 +68,56 @@ func (p Place) harmlessVariable(name string) bool {
 		}
 	}
 	return !strings.HasSuffix(upper, "_PROXY") && !strings.HasSuffix(upper, "_COMMAND") && !strings.HasSuffix(upper, "_OPTS") && !strings.HasSuffix(upper, "_OPTIONS")
+}
+
+// free notes the variables that a script uses and does not set. Those of the
+// environment do not count: setting them is never a small matter.
+func (w *walker) free(f *syntax.File) {
+	set := map[string]bool{"HOME": true, "PWD": true}
+	var used []string
+	names := func(n syntax.Node) {
+		if n == nil {
+			return
+		}
+		syntax.Walk(n, func(n syntax.Node) bool {
+			if l, ok := n.(*syntax.Lit); ok && isName(l.Value) {
+				used = append(used, l.Value)
+			}
+			return true
+		})
+	}
+	syntax.Walk(f, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Assign:
+			if n.Name != nil && !n.Append {
+				set[n.Name.Value] = true
+			}
+		case *syntax.WordIter:
+			set[n.Name.Value] = true
+		case *syntax.CallExpr:
+			if len(n.Args) > 1 && n.Args[0].Lit() == "read" {
+				for _, a := range n.Args[1:] {
+					set[a.Lit()] = true
+				}
+			}
+		case *syntax.ParamExp:
+			if n.Param != nil {
+				used = append(used, n.Param.Value)
+			}
+		case *syntax.ArithmExp:
+			names(n.X)
+		case *syntax.ArithmCmd:
+			names(n.X)
+		case *syntax.LetClause, *syntax.CStyleLoop:
+			names(n)
+		}
+		return true
+	})
+	for _, name := range used {
+		if isName(name) && !set[name] && (w.at.Exported == nil || !w.at.Exported(name)) {
+			w.line.Free = append(w.line.Free, name)
+		}
+	}
 }
 
 func isName(s string) bool {

@@ -50,6 +50,7 @@ func (w *walker) script(text string, langs []syntax.LangVariant, d dir) (ok, end
 			w.fail("it cannot be parsed: " + strings.TrimPrefix(short(err.Error()), ":"))
 			return d, d
 		}
+		w.free(f)
 		o, e := w.stmts(f.Stmts, d)
 		if i == 0 {
 			ok, end = o, e
@@ -67,7 +68,7 @@ func (w *walker) unite(start, before int) {
 	same := len(a) == len(b)
 	for i := 0; same && i < len(a); i++ {
 		same = a[i].Kind == b[i].Kind && a[i].Text == b[i].Text && a[i].Opaque == b[i].Opaque && a[i].Danger == b[i].Danger &&
-			slices.EqualFunc(a[i].Call().Words, b[i].Call().Words, Word.same)
+			slices.EqualFunc(a[i].Call().Words, b[i].Call().Words, Word.Same)
 	}
 	if same {
 		w.line.Parts = w.line.Parts[:before]

@@ -25,7 +25,8 @@ func (w Word) mayBeOption() bool {
 	return !w.pipe && (w.many || w.Text == "" || w.Text[0] == '-')
 }
 
-func (w Word) same(o Word) bool {
+// Same reports whether two words are the same as far as they are known.
+func (w Word) Same(o Word) bool {
 	return w.Text == o.Text && w.Exact == o.Exact && w.mayBeOption() == o.mayBeOption()
 }
 
