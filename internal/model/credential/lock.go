@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/burin-dev/burin/internal/platform/filelock"
 )
 
 // lockPoll is how often a lock that another process holds is tried.
@@ -25,7 +27,7 @@ func lockFile(ctx context.Context, home, name string) (unlock func(), err error)
 		return nil, fmt.Errorf("open a lock: %w", err)
 	}
 	for {
-		ok, err := tryLock(f)
+		ok, err := filelock.Try(f)
 		if ok {
 			return func() { _ = f.Close() }, nil
 		}

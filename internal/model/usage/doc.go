@@ -32,7 +32,7 @@
 // limit or a resumed session. Settle puts its line into a queue of at most
 // [MaxQueue] and returns; a goroutine, which lives only while there are lines,
 // writes them at once, many in one transaction. [Ledger.Close] writes what is
-// left. A process that is killed loses the lines of the few milliseconds before,
+// left. A process that is killed loses the lines of the fraction of a second before,
 // at most the queue; a machine that loses power may lose what SQLite had not
 // synced. A reservation in the file stands until its line is written. Those of a
 // process that died are removed by whoever meets them: each process holds a lock

@@ -36,6 +36,7 @@ type Ledger struct {
 	ended   bool // the file is not opened again
 
 	writers sync.WaitGroup // and readers
+	closing chan struct{}  // closed when Close begins
 
 	mu       sync.Mutex
 	closed   bool
@@ -65,7 +66,8 @@ func Open(_ context.Context, home string) (*Ledger, error) {
 		return nil, errors.New("open the ledger of costs: no home directory is given")
 	}
 	return &Ledger{
-		home: home, now: time.Now, writing: make(chan struct{}, 1),
+		closing: make(chan struct{}),
+		home:    home, now: time.Now, writing: make(chan struct{}, 1),
 		tallies: map[tallyKey]*tally{}, accounts: map[accountKey]*account{},
 	}, nil
 }
@@ -80,6 +82,7 @@ func (l *Ledger) Close() error {
 		return nil
 	}
 	l.closed = true
+	close(l.closing)
 	l.mu.Unlock()
 	l.writers.Wait()
 
@@ -148,9 +151,19 @@ func (l *Ledger) startWriter() {
 	}
 }
 
+// gather is how long lines wait for others. The file is not opened in the moment in
+// which an answer has come and its calls begin.
+const gather = 200 * time.Millisecond
+
 // write empties the queue and ends. After an error the lines stay in the queue;
 // the next one, or Close, tries again.
 func (l *Ledger) write() {
+	t := time.NewTimer(gather)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-l.closing:
+	}
 	for {
 		err := l.flush(context.Background())
 		l.mu.Lock()

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/platform/filelock"
 )
 
 // ownerPrefix begins the names of the files whose locks say which ledgers live.
@@ -34,7 +36,7 @@ func newOwner(home string) (*owner, error) {
 		if err != nil {
 			return nil, fmt.Errorf("create a lock: %w", err)
 		}
-		ok, err := tryLock(f)
+		ok, err := filelock.Try(f)
 		if err != nil {
 			_ = f.Close()
 			return nil, fmt.Errorf("lock %s: %w", path, err)
@@ -82,7 +84,7 @@ func dead(home, name string) bool {
 	if err != nil {
 		return errors.Is(err, os.ErrNotExist)
 	}
-	if ok, err := tryLock(f); !ok || err != nil {
+	if ok, err := filelock.Try(f); !ok || err != nil {
 		_ = f.Close()
 		return false
 	}

@@ -7,4 +7,8 @@ import "os"
 
 // Try takes the exclusive lock of f unless another open file has it. It does not
 // wait. Closing f gives the lock back.
-func Try(f *os.File) (bool, error) { return try(f) }
+func Try(f *os.File) (bool, error) { return try(f, false) }
+
+// TryShared takes the lock of f together with others that share it, unless another
+// open file has it alone.
+func TryShared(f *os.File) (bool, error) { return try(f, true) }

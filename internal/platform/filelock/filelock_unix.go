@@ -9,9 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func try(f *os.File) (bool, error) {
+func try(f *os.File, shared bool) (bool, error) {
+	how := unix.LOCK_EX
+	if shared {
+		how = unix.LOCK_SH
+	}
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue

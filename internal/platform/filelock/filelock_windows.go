@@ -11,9 +11,13 @@ import (
 // byte far behind the end of any file.
 const behind = 1 << 30
 
-func try(f *os.File) (bool, error) {
+func try(f *os.File, shared bool) (bool, error) {
+	how := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
+	if !shared {
+		how |= windows.LOCKFILE_EXCLUSIVE_LOCK
+	}
 	at := &windows.Overlapped{OffsetHigh: behind}
-	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
+	err := windows.LockFileEx(windows.Handle(f.Fd()), how, 0, 1, 0, at)
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
 		return false, nil
 	}

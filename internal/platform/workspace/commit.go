@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -32,6 +33,9 @@ func (e *StaleError) Error() string { return e.Path + " has changed since it was
 // does not hold Before is a *StaleError. The model has then seen what was
 // written. ctx is looked at before the first change only. A failure half way puts
 // back what was done; if that fails too, the error says which files are affected.
+//
+// The journal knows of the change before the first byte of it is written: if the
+// process is killed meanwhile, what was done can be undone.
 func (w *Workspace) Commit(ctx context.Context, changes []Change) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -39,14 +43,31 @@ func (w *Workspace) Commit(ctx context.Context, changes []Change) error {
 	if err := distinct(changes); err != nil {
 		return err
 	}
+	if w.journal == nil {
+		return w.make(changes, func() error { return nil })
+	}
+	intent, err := w.journal.Intend()
+	if err != nil {
+		return err
+	}
+	err = w.make(changes, func() error {
+		planned, err := w.planned(changes)
+		if err != nil {
+			return err
+		}
+		return intent.Announce(planned)
+	})
+	return errors.Join(err, intent.Settle())
+}
+
+// make makes the changes after announcing them.
+func (w *Workspace) make(changes []Change, announce func() error) error {
 	for _, c := range changes {
 		if err := w.holds(c); err != nil {
 			return err
 		}
 	}
-	paths := w.touched(changes)
-	before, err := w.states(paths)
-	if err != nil {
+	if err := announce(); err != nil {
 		return err
 	}
 	b := &batch{w: w}
@@ -65,7 +86,7 @@ func (w *Workspace) Commit(ctx context.Context, changes []Change) error {
 			w.seen.saw(c.Path, c.After)
 		}
 	}
-	return w.record(paths, before)
+	return nil
 }
 
 // holds checks what a change is based on.
@@ -110,65 +131,60 @@ func distinct(changes []Change) error {
 	return nil
 }
 
-// touched are all paths that changes concern, also through links, and the folders
-// they may make.
-func (w *Workspace) touched(changes []Change) []string {
-	var all []string
-	add := func(p string) {
-		for ; p != "." && p != "/" && !slices.Contains(all, p); p = path.Dir(p) {
-			all = append(all, p)
-		}
-	}
+// planned says for the journal what shall become of all paths of the main folder
+// that changes concern, and of the folders they may make. Paths are those behind
+// links: the others do not change.
+func (w *Workspace) planned(changes []Change) ([]undo.Change, error) {
+	after := map[string]undo.State{}
 	for _, c := range changes {
-		add(c.Path)
-		if f, rel, err := w.files.find("write", c.Path); err == nil {
-			if to, err := f.target(rel); err == nil && to != rel && f == w.files.main {
-				add(filepath.ToSlash(to))
-			}
-		}
 		if c.From != "" {
-			add(c.From)
+			w.plan(after, c.From, false, undo.State{})
 		}
-	}
-	slices.Sort(all)
-	return all
-}
-
-// states looks at paths of the main folder, for the journal.
-func (w *Workspace) states(paths []string) (map[string]undo.State, error) {
-	if w.journal == nil {
-		return nil, nil
-	}
-	all := map[string]undo.State{}
-	for _, p := range paths {
-		if path.IsAbs(p) || filepath.IsAbs(p) {
-			continue // of an additional folder, which has no journal
+		if c.After == nil {
+			w.plan(after, c.Path, false, undo.State{})
+			continue
 		}
-		s, err := w.journal.StateOf(p)
+		hash, err := w.journal.Put(c.After)
 		if err != nil {
 			return nil, err
 		}
-		all[p] = s
+		w.plan(after, c.Path, c.From == "", undo.State{Kind: "file", Hash: hash})
+	}
+	var all []undo.Change
+	for _, p := range slices.Sorted(maps.Keys(after)) {
+		before, err := w.journal.StateOf(p)
+		if err != nil {
+			return nil, err
+		}
+		s := after[p]
+		if before.Kind == "dir" && s.Kind == "dir" {
+			continue
+		}
+		s.Mode = before.Mode
+		all = append(all, undo.Change{Path: p, Before: before, After: s})
 	}
 	return all, nil
 }
 
-// record puts into the journal what became of paths.
-func (w *Workspace) record(paths []string, before map[string]undo.State) error {
-	if w.journal == nil {
-		return nil
+// plan sets what shall become of a name, followed to where it leads if follow is
+// set, and that there are folders above it. A name that cannot be resolved cannot
+// be written either.
+func (w *Workspace) plan(after map[string]undo.State, name string, follow bool, s undo.State) {
+	f, rel, err := w.files.find("write", name)
+	if err != nil || f != w.files.main {
+		return // additional folders have no journal
 	}
-	after, err := w.states(paths)
-	if err != nil {
-		return err
+	if rel, err = f.resolve(rel, follow); err != nil {
+		return
 	}
-	var changes []undo.Change
-	for _, p := range paths {
-		if was, ok := before[p]; ok && was != after[p] {
-			changes = append(changes, undo.Change{Path: p, Before: was, After: after[p]})
-		}
+	p := filepath.ToSlash(rel)
+	after[p] = s
+	if s.Kind == "" {
+		return
 	}
-	return w.journal.Record(changes)
+	for dir := path.Dir(p); dir != "." && after[dir].Kind == ""; dir = path.Dir(dir) {
+		after[dir] = undo.State{Kind: "dir"}
+	}
 }
 
 // batch is a commit under way, with the way back.
@@ -225,6 +241,9 @@ func (b *batch) apply(c Change) error {
 
 func (b *batch) mkdir(dir string) error {
 	f, rel, err := b.w.files.writable("mkdir", dir)
+	if err == nil {
+		rel, err = f.target(rel)
+	}
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,8 @@ import (
 
 // Files is a rooted file system that can be written. Names are slash-separated
 // and relative to the root ("." is the root), or absolute within one of the
-// additional folders of a [Workspace]. No name, link or race leads out of it.
+// additional folders of a [Workspace]. Links are followed, absolute ones too, if
+// they stay inside; no name, link or race leads out of it.
 // Reading never blocks on a pipe or a device. Errors are *fs.PathError. It is
 // safe for concurrent use.
 type Files interface {
@@ -128,11 +129,15 @@ func inside(dir, path string) (string, bool) {
 	return rel, true
 }
 
-// writable is find for what changes something.
+// writable is find for what changes something. The name's last part may be a link;
+// the folders above it are without.
 func (r *rooted) writable(op, name string) (*folder, string, error) {
 	f, rel, err := r.find(op, name)
 	if err == nil && !f.writable {
 		return nil, "", &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%w: it is open for reading only", fs.ErrPermission)}
+	}
+	if err == nil {
+		rel, err = f.resolve(rel, false)
 	}
 	return f, rel, err
 }
@@ -142,7 +147,7 @@ func (r *rooted) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := rootfile.Open(f.Root, rel)
+	file, err := followed(f, rel, func(rel string) (*os.File, error) { return rootfile.Open(f.Root, rel) })
 	if err != nil {
 		return nil, err // a nil *os.File in an interface would not be nil
 	}
@@ -155,7 +160,12 @@ func (r *rooted) read(name string) ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return rootfile.Read(f.Root, rel, MaxFile)
+	var info fs.FileInfo
+	data, err := followed(f, rel, func(rel string) (data []byte, err error) {
+		data, info, err = rootfile.Read(f.Root, rel, MaxFile)
+		return data, err
+	})
+	return data, info, err
 }
 
 func (r *rooted) ReadFile(name string) ([]byte, error) {
@@ -168,7 +178,7 @@ func (r *rooted) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fs.ReadDir(f.FS(), filepath.ToSlash(rel))
+	return followed(f, rel, func(rel string) ([]fs.DirEntry, error) { return fs.ReadDir(f.FS(), filepath.ToSlash(rel)) })
 }
 
 func (r *rooted) Stat(name string) (fs.FileInfo, error) {
@@ -176,7 +186,7 @@ func (r *rooted) Stat(name string) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.Root.Stat(rel)
+	return followed(f, rel, f.Root.Stat)
 }
 
 func (r *rooted) Lstat(name string) (fs.FileInfo, error) {
@@ -209,38 +219,90 @@ func (r *rooted) WriteFile(name string, data []byte, perm fs.FileMode) error {
 	return rootfile.Write(f.Root, rel, data, perm)
 }
 
-// maxLinks is how many links in a row are followed.
+// maxLinks is how many links of one name are followed.
 const maxLinks = 32
 
-// target follows a name that is a link to the file it stands for, which need not
-// exist. A link that leads out of the folder is an error of the root.
-func (f *folder) target(rel string) (string, error) {
-	for range maxLinks {
-		info, err := f.Root.Lstat(rel)
-		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-			return rel, nil //nolint:nilerr // what is wrong with it, writing will tell
+// followed reads something. The root refuses absolute links, also those that stay
+// inside; then the name is resolved by hand and read once more through the root.
+// Whatever becomes of the links meanwhile, that leads nowhere else than the root
+// lets it.
+func followed[T any](f *folder, rel string, read func(rel string) (T, error)) (T, error) {
+	v, err := read(rel)
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return v, err
+	}
+	real, rerr := f.resolve(rel, true)
+	if rerr != nil || real == rel {
+		return v, err
+	}
+	return read(real)
+}
+
+// target is the file that is written under a name: what it leads to, if it is a
+// link. It need not exist.
+func (f *folder) target(rel string) (string, error) { return f.resolve(rel, true) }
+
+// resolve gives the name without links, as they are at the moment; the last part
+// is followed only if last is set. What does not exist has no links. A link that
+// leads out of the folder is an error.
+func (f *folder) resolve(rel string, last bool) (string, error) {
+	done, rest := ".", rel
+	for links := 0; rest != ""; {
+		part, after, _ := strings.Cut(rest, string(filepath.Separator))
+		at := filepath.Join(done, part) // of a link's "..", too: done has no links
+		if !filepath.IsLocal(at) {
+			return "", leadsOut(rel)
 		}
-		to, err := f.Root.Readlink(rel)
+		info, err := f.Root.Lstat(at)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 || after == "" && !last {
+			done, rest = at, after //nolint:nilerr // what is wrong with it, using it will tell
+			continue
+		}
+		to, err := f.Root.Readlink(at)
 		if err != nil {
 			return "", err
 		}
-		if filepath.IsAbs(to) {
-			within, ok := inside(f.dir, filepath.Clean(to))
-			if !ok {
-				return "", &fs.PathError{Op: "write", Path: rel, Err: errors.New("the link leads out of the workspace")}
-			}
-			rel = within
-			continue
+		if links++; links > maxLinks {
+			return "", &fs.PathError{Op: "open", Path: rel, Err: errors.New("too many links")}
 		}
-		if rel = filepath.Join(filepath.Dir(rel), to); !filepath.IsLocal(rel) {
-			return "", &fs.PathError{Op: "write", Path: rel, Err: errors.New("the link leads out of the workspace")}
+		if filepath.IsAbs(to) {
+			within, ok := f.within(to)
+			if !ok {
+				return "", leadsOut(rel)
+			}
+			done, to = ".", within
+		}
+		rest = to
+		if after != "" {
+			rest += string(filepath.Separator) + after
 		}
 	}
-	return "", &fs.PathError{Op: "write", Path: rel, Err: errors.New("too many links")}
+	return done, nil
+}
+
+// within gives the name of where an absolute link leads. The root may be reached
+// by another way, through a link above it.
+func (f *folder) within(to string) (string, bool) {
+	to = filepath.Clean(to)
+	if rel, ok := inside(f.dir, to); ok {
+		return rel, true
+	}
+	parent, err := filepath.EvalSymlinks(filepath.Dir(to))
+	if err != nil {
+		return "", false
+	}
+	return inside(f.dir, filepath.Join(parent, filepath.Base(to)))
+}
+
+func leadsOut(rel string) error {
+	return &fs.PathError{Op: "open", Path: rel, Err: errors.New("the link leads out of the workspace")}
 }
 
 func (r *rooted) MkdirAll(name string, perm fs.FileMode) error {
 	f, rel, err := r.writable("mkdir", name)
+	if err == nil {
+		rel, err = f.target(rel)
+	}
 	if err != nil {
 		return err
 	}

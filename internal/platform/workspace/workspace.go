@@ -33,6 +33,7 @@ type Options struct {
 	Extra    []Extra // additional folders that tools may use
 	ReadOnly bool    // every write fails with fs.ErrPermission
 	StateDir string  // where undo journals live, outside the workspace; empty: no undo
+	Session  string  // whose turns an Undo by plain id means; empty: of this Workspace only
 }
 
 // Extra is an additional folder.
@@ -69,7 +70,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if o.StateDir != "" {
 		sum := sha256.Sum256([]byte(abs))
 		id := filepath.Base(abs) + "-" + hex.EncodeToString(sum[:6])
-		if w.journal, err = undo.Open(files.main.Root, filepath.Join(o.StateDir, id)); err != nil {
+		if w.journal, err = undo.OpenSession(files.main.Root, filepath.Join(o.StateDir, id), o.Session); err != nil {
 			return nil, errors.Join(err, files.close())
 		}
 	}
@@ -153,9 +154,9 @@ func (w *Workspace) Prepare(ctx context.Context) error {
 }
 
 // Watch runs f, which may change files in ways that nobody declared (a shell
-// command), and records in the journal what it changed. Changes that others make
-// to files meanwhile cannot be told apart. Watches run one after the other.
-// Additional folders are not watched.
+// command), and records in the journal what it changed. Whose a change is that
+// was made meanwhile, package undo says in watch.go. Watches run one after the
+// other. Additional folders are not watched.
 func (w *Workspace) Watch(ctx context.Context, f func() error) (changed []string, err error) {
 	if w.journal == nil {
 		return nil, f()
@@ -163,23 +164,55 @@ func (w *Workspace) Watch(ctx context.Context, f func() error) (changed []string
 	return w.journal.Watch(ctx, f)
 }
 
-// Turn is a turn of the journal.
-type Turn struct {
-	ID     string
-	Label  string
-	Time   time.Time
-	Paths  []string // changed, sorted
-	Undone bool
+// WatchJob watches a command that goes on in the background, in the open turn. end
+// must be called when it has ended; it gives the paths that the command changed.
+func (w *Workspace) WatchJob(ctx context.Context) (end func(context.Context) ([]string, error), err error) {
+	if w.journal == nil {
+		return func(context.Context) ([]string, error) { return nil, nil }, nil
+	}
+	watched, err := w.journal.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return watched.End, nil
 }
 
-// Turns are the turns that changed something, newest first.
+// NotOurs tells that a person has just changed these files, in an editor for
+// instance, so that it does not count as the work of a command that runs.
+func (w *Workspace) NotOurs(names ...string) error {
+	if w.journal == nil {
+		return nil
+	}
+	return w.journal.NotOurs(names...)
+}
+
+// UndoNotice says in one line which files cannot be restored because they exceed
+// the limits of the journal; empty: all can.
+func (w *Workspace) UndoNotice() string {
+	if w.journal == nil {
+		return ""
+	}
+	return w.journal.Notice()
+}
+
+// Turn is a turn of the journal.
+type Turn struct {
+	ID      string // for Undo and Preview; of another session it has a suffix
+	Session string
+	Label   string
+	Time    time.Time
+	Paths   []string // changed, sorted; what begins with ".git/" is git's
+	Undone  bool
+}
+
+// Turns are the turns that changed something, newest first, of all sessions.
 func (w *Workspace) Turns() ([]Turn, error) {
 	if w.journal == nil {
 		return nil, nil
 	}
 	var all []Turn
 	for _, t := range slices.Backward(w.journal.Turns()) {
-		one := Turn{ID: t.ID, Label: t.Label, Time: t.Time, Undone: t.Undone}
+		one := Turn{ID: t.ID, Session: t.Session, Label: t.Label, Time: t.Time, Undone: t.Undone}
 		for _, c := range t.Changes {
 			one.Paths = append(one.Paths, c.Path)
 		}
@@ -194,14 +227,27 @@ type Undone = undo.Undone
 // Kept is a file that an undo left alone.
 type Kept = undo.Kept
 
+// Planned is a path with what an undo would do with it.
+type Planned = undo.Planned
+
 // Undo restores what the turn changed. Files that someone changed since are left
 // as they are and reported. Undoing an undone turn brings its changes back.
 func (w *Workspace) Undo(ctx context.Context, turn string) (*Undone, error) {
 	if w.journal == nil {
-		return nil, errors.New("this workspace has no undo journal")
+		return nil, errNoJournal
 	}
 	return w.journal.Undo(ctx, turn)
 }
+
+// PreviewUndo says what Undo would do with each path of a turn, and does nothing.
+func (w *Workspace) PreviewUndo(ctx context.Context, turn string) ([]Planned, error) {
+	if w.journal == nil {
+		return nil, errNoJournal
+	}
+	return w.journal.Preview(ctx, turn)
+}
+
+var errNoJournal = errors.New("this workspace has no undo journal")
 
 // Overview shows the top of the tree, folders with what is in them, at most so
 // many entries: what a newcomer would see first. Hidden entries are left out.

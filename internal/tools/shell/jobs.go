@@ -12,12 +12,25 @@ import (
 
 // start runs a command in the background. What it changes from now on is not
 // watched: nobody can tell its changes from those of others.
-func (s *commands) start(c shell.Command) (*tool.Result, error) {
+func (s *commands) start(ctx context.Context, c shell.Command) (*tool.Result, error) {
+	notice := ""
+	end, err := s.Workspace.WatchJob(ctx)
+	if err != nil {
+		notice = fmt.Sprintf(" Files it changes are not covered by undo: %v.", err)
+		end = func(context.Context) ([]string, error) { return nil, nil }
+	}
+	c.Ended = func() {
+		// The job has ended, whatever the call that started it has come to. Where the
+		// journal cannot follow there is nobody to tell any more.
+		_, _ = end(context.Background())
+		s.invalidate()
+	}
 	j, err := s.Shells.Start(c)
 	if err != nil {
+		_, _ = end(context.WithoutCancel(ctx))
 		return nil, err
 	}
-	words := fmt.Sprintf("Started job %s. See its output with job_poll, end it with job_kill. Files it changes are not covered by undo.", j.ID())
+	words := fmt.Sprintf("Started job %s. See its output with job_poll, end it with job_kill.%s", j.ID(), notice)
 	return tool.Text(words).WithDetails(bashDetails{Job: j.ID()}), nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -40,11 +41,14 @@ type Options struct {
 
 // New makes the tools.
 func New(o Options) []*tool.Tool {
-	s := &commands{o}
+	s := &commands{Options: o}
 	return []*tool.Tool{s.bash(), s.jobList(), s.jobPoll(), s.jobWrite(), s.jobKill()}
 }
 
-type commands struct{ Options }
+type commands struct {
+	Options
+	noticed atomic.Bool // that not everything can be undone
+}
 
 type bashArgs struct {
 	Command    string            `json:"command"`
@@ -148,7 +152,7 @@ func (s *commands) runBash(ctx context.Context, call tool.Call, a bashArgs) (*to
 		return nil, err
 	}
 	if a.Background {
-		return s.start(c)
+		return s.start(ctx, c)
 	}
 	var shown strings.Builder
 	update := func(chunk string) {
@@ -177,6 +181,9 @@ func (s *commands) runBash(ctx context.Context, call tool.Call, a bashArgs) (*to
 		return nil, err
 	}
 	r := s.report(c, out, changed)
+	if notice := s.Workspace.UndoNotice(); notice != "" && s.noticed.CompareAndSwap(false, true) {
+		r.Content = append(r.Content, tool.Text("["+notice+"]").Content...)
+	}
 	if err != nil { // the command ran, the journal could not follow
 		r.Content = append(r.Content, tool.Text(fmt.Sprintf("[This command cannot be undone: %v.]", err)).Content...)
 	}

@@ -1,0 +1,177 @@
+package undo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/burin-dev/burin/internal/platform/undo/rootfile"
+)
+
+// conflict says why git's part of a turn cannot be taken back; empty: it can. It is
+// taken back as a whole or not at all: a branch without its index, or the reverse,
+// would be neither the one state nor the other.
+func (u *undoing) conflict(ctx context.Context, changes []Change) string {
+	now := u.lookAtGit(ctx, nil)
+	for _, c := range changes {
+		from, to := u.ends(c)
+		switch {
+		case c.Path == gitDir && to.Kind == "":
+			return "the repository that was made is left as it is"
+		case c.Path == gitDir:
+			return "the repository is gone: git's folder is not kept"
+		case !now.known:
+			return "git's state cannot be read: branches, HEAD and index are left as they are"
+		case !now.states[c.Path].same(from) && !now.states[c.Path].same(to):
+			return strings.TrimPrefix(c.Path, gitDir+"/") + " was changed since: branches, HEAD and index are left as they are"
+		}
+		if _, err := u.root.Lstat(filepath.FromSlash(c.Path + ".lock")); err == nil {
+			return "git is at work (" + c.Path + ".lock exists): branches, HEAD and index are left as they are"
+		}
+	}
+	return ""
+}
+
+// restoreGit takes git's part back: the refs first, in transactions of git that
+// compare and set, so that nothing is touched if they cannot be.
+func (u *undoing) restoreGit(ctx context.Context, changes []Change) error {
+	var drop, set, back strings.Builder
+	var later []Change
+	now := u.lookAtGit(ctx, nil)
+	for _, c := range changes {
+		from, to := u.ends(c)
+		name := strings.TrimPrefix(c.Path, gitDir+"/")
+		switch {
+		case now.states[c.Path].same(to): // an undo that was interrupted got this far
+		case name == "HEAD" || from.Kind != kindRef && to.Kind != kindRef || from.Link != "" || to.Link != "":
+			later = append(later, c)
+		case to.Kind == "":
+			fmt.Fprintf(&drop, "delete %s\x00%s\x00", name, from.Hash)
+			fmt.Fprintf(&back, "create %s\x00%s\x00", name, from.Hash)
+		case from.Kind == "":
+			fmt.Fprintf(&set, "create %s\x00%s\x00", name, to.Hash)
+		default:
+			fmt.Fprintf(&set, "update %s\x00%s\x00%s\x00", name, to.Hash, from.Hash)
+		}
+	}
+	// A ref can stand where a folder of refs was, so those that go, go first.
+	if err := u.updateRefs(ctx, drop.String()); err != nil {
+		return err
+	}
+	if err := u.updateRefs(ctx, set.String()); err != nil {
+		return errors.Join(err, u.updateRefs(ctx, back.String()))
+	}
+	for _, c := range later {
+		if err := u.restoreGitFile(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *undoing) updateRefs(ctx context.Context, commands string) error {
+	if commands == "" {
+		return nil
+	}
+	return u.git(ctx, commands, "update-ref", "--no-deref", "-m", "burin: undo", "-z", "--stdin")
+}
+
+// restoreGitFile takes back what is no ordinary ref.
+func (u *undoing) restoreGitFile(ctx context.Context, c Change) error {
+	from, to := u.ends(c)
+	name := strings.TrimPrefix(c.Path, gitDir+"/")
+	switch {
+	case to.Kind == kindRef && to.Link != "":
+		return u.git(ctx, "", "symbolic-ref", "-m", "burin: undo", name, to.Link)
+	case to.Kind == kindRef:
+		return u.git(ctx, "", "update-ref", "--no-deref", "-m", "burin: undo", name, to.Hash)
+	case from.Kind == kindRef:
+		return u.git(ctx, "", "symbolic-ref", "-d", name)
+	case c.Path == stashLog: // the ref is back already, and with it git has written the log
+		if from = u.lookAtGit(ctx, nil).states[c.Path]; from.same(to) {
+			return nil
+		}
+		if _, err := rootfile.MkdirAll(u.root, filepath.Dir(filepath.FromSlash(c.Path)), 0o755); err != nil {
+			return err
+		}
+	}
+	return u.replaceLocked(c.Path, from, to)
+}
+
+// replaceLocked replaces a file of git under the lock that git itself takes, if it
+// still is what it was.
+func (u *undoing) replaceLocked(path string, from, to State) error {
+	name := filepath.FromSlash(path)
+	lock := name + ".lock"
+	f, err := u.root.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", path, err)
+	}
+	defer func() { _ = u.root.Remove(lock) }() // gone, if it took the file's place
+	now := State{}
+	data, info, err := rootfile.Read(u.root, name, maxGitFile)
+	if err == nil {
+		err = f.Chmod(info.Mode().Perm())
+		now = State{Kind: from.Kind, Hash: hashOf(data)}
+		if what, ierr := indexContents(data); from.Kind == kindIndex && ierr == nil {
+			now.Link = what
+		}
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err == nil && !now.same(from) {
+		err = errors.New("was changed since")
+	}
+	if err == nil && to.Kind != "" {
+		if data, err = u.Get(to.Hash); err == nil {
+			_, err = f.Write(data)
+		}
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, err)
+	case to.Kind == "":
+		return u.root.Remove(name)
+	}
+	return u.root.Rename(lock, name)
+}
+
+// gitLimit is how long git may take for what it is asked here.
+const gitLimit = 30 * time.Second
+
+// git runs git on the repository, without anything that its configuration could
+// make it run, and without the network.
+func (u *undoing) git(ctx context.Context, input string, args ...string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), gitLimit)
+	defer cancel()
+	dir := u.root.Name()
+	safe := []string{
+		"--no-pager", "--git-dir=" + filepath.Join(dir, gitDir), "--work-tree=" + dir,
+		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "gc.auto=0",
+	}
+	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)
+	cmd.Dir = dir
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "GIT_") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "LC_ALL=C")
+	cmd.Stdin = strings.NewReader(input)
+	cmd.WaitDelay = time.Second
+	if out, err := cmd.CombinedOutput(); err != nil {
+		line, _, _ := bytes.Cut(bytes.TrimSpace(out), []byte("\n"))
+		return fmt.Errorf("git %s: %w: %.200s", args[0], err, line)
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package undo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/burin-dev/burin/internal/platform/search/ignore"
+	"github.com/burin-dev/burin/internal/platform/undo/rootfile"
+)
+
+// clockTick is how coarse the clocks of file systems may be.
+const clockTick = 50 * time.Millisecond
+
+// entry is a path of a tree with its stat.
+type entry struct {
+	stat      rootfile.Stat
+	state     State
+	fresh     bool // changed right before the look
+	inIgnored bool // in a folder with a budget of its own
+}
+
+// looked is what a look at the whole tree found.
+type looked struct {
+	tree   map[string]entry
+	repo   *repository
+	unkept unkept
+}
+
+// unkept counts what a look did not keep.
+type unkept struct {
+	files int
+	bytes int64
+	where string // the first of them
+}
+
+// Notice says in one line which part of the tree cannot be restored because of the
+// limits, as of the last look; empty: none.
+func (j *Journal) Notice() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.unkept.files == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the contents of %d files (%d MB) are not kept and cannot be restored, among them %s", j.unkept.files, j.unkept.bytes>>20, j.unkept.where)
+}
+
+// looking is a look under way.
+type looking struct {
+	j     *Journal
+	known map[string]entry // the last look
+	began time.Time
+	spent budget
+	*looked
+}
+
+// look gives the whole tree as it is. Only what has another stat than at the last
+// look is read.
+func (j *Journal) look(ctx context.Context) (*looked, error) {
+	j.mu.Lock()
+	l := &looking{j: j, known: j.known, began: time.Now(), spent: budget{mostIgnored: j.mostIgnored}}
+	repo := j.repo
+	j.mu.Unlock()
+	l.looked = &looked{tree: make(map[string]entry, len(l.known)+16)}
+	// What is kept already counts first, whatever the order of folders is.
+	for _, e := range l.known {
+		if e.state.Kind == "file" && e.state.Lost == "" {
+			l.spent.spend(1, e.stat.Size, e.inIgnored)
+		}
+	}
+	if err := l.folder(ctx, ".", nil, false); err != nil {
+		return nil, err
+	}
+	l.repo = j.lookAtGit(ctx, repo)
+	return l.looked, nil
+}
+
+// rules are those of a folder's ignore file, and those above it.
+type rules struct {
+	*ignore.Rules
+	dir   string
+	above *rules
+}
+
+// ignores reports whether git leaves a folder out. Files are not asked about: one
+// that is left out by itself, such as .env, is as precious as any other.
+func (r *rules) ignores(name string) bool {
+	for ; r != nil; r = r.above {
+		rel := name
+		if r.dir != "." {
+			rel = name[len(r.dir)+1:]
+		}
+		switch r.Match([]byte(rel), path.Base(name), true) {
+		case ignore.Ignore:
+			return true
+		case ignore.Keep:
+			return false
+		}
+	}
+	return false
+}
+
+// maxRules is the size in bytes of an ignore file that is read.
+const maxRules = 1 << 20
+
+// generated are folders of what tools make, whether git leaves them out or not.
+var generated = []string{
+	".cache", ".gradle", ".mypy_cache", ".next", ".nuxt", ".pytest_cache", ".terraform", ".tox", ".venv",
+	"DerivedData", "__pycache__", "bower_components", "node_modules", "target", "venv",
+}
+
+func (l *looking) folder(ctx context.Context, dir string, above *rules, ignored bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f, err := l.j.root.Open(filepath.FromSlash(dir))
+	if err != nil {
+		return skippable(err)
+	}
+	infos, err := f.Readdir(-1)
+	_ = f.Close()
+	if err != nil && len(infos) == 0 {
+		return skippable(err)
+	}
+	if !ignored && slices.ContainsFunc(infos, func(i fs.FileInfo) bool { return i.Name() == ".gitignore" && i.Mode().IsRegular() }) {
+		if data, _, err := rootfile.Read(l.j.root, filepath.FromSlash(path.Join(dir, ".gitignore")), maxRules); err == nil {
+			above = &rules{ignore.Parse(data, false), dir, above}
+		}
+	}
+	for _, info := range infos {
+		if info.Name() == ".git" || rootfile.IsTemp(info.Name()) {
+			continue
+		}
+		name := info.Name()
+		if dir != "." {
+			name = dir + "/" + name
+		}
+		below := ignored || info.IsDir() && (slices.Contains(generated, info.Name()) || above.ignores(name))
+		if !l.path(name, info, ignored) || !info.IsDir() {
+			continue
+		}
+		if err := l.folder(ctx, name, above, below); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// path adds a path and reports whether it is there.
+func (l *looking) path(name string, info fs.FileInfo, ignored bool) bool {
+	e := entry{stat: rootfile.StatOf(info), inIgnored: ignored}
+	// A file that changed within the resolution of the clock may change again
+	// without a trace in its stat: it is read again next time.
+	e.fresh = !info.IsDir() && l.began.UnixNano()-max(e.stat.MTime, e.stat.CTime) < int64(clockTick)
+	old, ok := l.known[name]
+	if ok && old.stat == e.stat && !old.fresh {
+		e.state = old.state
+	} else {
+		if ok && old.state.Kind == "file" && old.state.Lost == "" {
+			l.spent.spend(-1, old.stat.Size, old.inIgnored)
+		}
+		var err error
+		if e.state, err = l.j.stateOf(name, info, &l.spent, ignored); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return false // gone meanwhile
+			}
+			e.state.Lost = "it cannot be read: " + err.Error()
+		}
+	}
+	if e.state.Kind == "file" && e.state.Lost != "" {
+		if l.unkept.files == 0 {
+			l.unkept.where = name
+		}
+		l.unkept.files++
+		l.unkept.bytes += info.Size()
+	}
+	l.tree[name] = e
+	return true
+}
+
+// skippable is nil for folders that are gone or closed to us: they are not ours
+// to restore.
+func skippable(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || isNotDir(err) || errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// isGit reports whether a path of a change is git's.
+func isGit(name string) bool { return name == gitDir || strings.HasPrefix(name, gitDir+"/") }
