@@ -46,8 +46,10 @@ func (c *Cut) Split() bool { return len(c.Prefix) > 0 }
 // last compaction.
 //
 // The cut is before something said or an answer, never between a call and its
-// results. Of several places it is the first at which enough stays; one very large
-// message is not kept for that if something shorter can be. Entries that the model
+// results. Of several places it is the first at which enough stays. Where that would be
+// more than half too much, because of one very large message, it is the place behind it;
+// so it is behind results that have begun to be too much, if half of what should stay
+// does without them. Entries that the model
 // does not read stay with what they stand before. If the cut is not at the beginning
 // of a turn, that turn is split. The error is [ErrNothing] if the last entry that
 // counts is a compaction, or if all of it is recent.
@@ -104,7 +106,7 @@ func (o PlanOptions) keep() int {
 // should stay, or has to.
 func cutPoint(path []transcript.Entry, start, keep int) (at int, ok bool) {
 	var short shortened
-	sum, best := 0, -1
+	sum, best, atBest := 0, -1, 0
 	owing := false // results were passed whose answer was not
 	for i := len(path) - 1; i >= start; i-- {
 		e := &path[i]
@@ -123,14 +125,15 @@ func cutPoint(path []transcript.Entry, start, keep int) (at int, ok bool) {
 		case said:
 			free = !owing
 		}
+		tooMuch := sum > keep+keep/2
 		switch {
 		case sum < keep:
 			if free {
-				best = i
+				best, atBest = i, sum
 			}
-		case free && (best < 0 || sum <= keep+keep/2):
+		case free && (best < 0 || !tooMuch):
 			return i, true
-		case best >= 0:
+		case best >= 0 && (tooMuch || atBest >= keep/2):
 			return best, true
 		}
 	}

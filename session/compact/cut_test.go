@@ -61,6 +61,26 @@ func TestPlan(t *testing.T) {
 			b.answer("done")
 			b.user("more")
 		}, 100, "", "0 1 2", "3 4"},
+		"but rather a little more than hardly anything": {func(b *branch) {
+			b.user(words(100))
+			b.answer("look", call("a", "bash", "{}"))
+			b.result("a", "bash", words(100))
+			b.user("more")
+		}, 100, "", "0", "1 2 3"},
+		"half is enough not to take more": {func(b *branch) {
+			b.user(words(100))
+			b.answer("look", call("a", "bash", "{}"))
+			b.result("a", "bash", words(60))
+			b.user(words(60))
+		}, 100, "0 1 2", "", "3"},
+		"before a turn with calls": {func(b *branch) {
+			b.user("one")
+			b.answer("two")
+			b.user(words(40))
+			b.answer("look", call("a", "ls", "{}"))
+			b.result("a", "ls", words(20))
+			b.answer(words(20))
+		}, 90, "0 1", "", "2 3 4 5"},
 		"rather less than a very large message": {func(b *branch) {
 			b.user("first")
 			b.answer("ok")

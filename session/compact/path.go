@@ -19,10 +19,6 @@ const (
 	inline             // other words that the model reads, at which nothing begins
 )
 
-// excluded marks messages that were never meant for the model, here as in the
-// context that package transcript makes.
-const excluded = "excluded"
-
 func kindOf(e *transcript.Entry) kind {
 	switch e.Type {
 	case transcript.TypeCustomMessage, transcript.TypeBranchSummary:
@@ -32,7 +28,7 @@ func kindOf(e *transcript.Entry) kind {
 		return aside
 	}
 	m := e.Message
-	if m == nil || m.CustomType == excluded {
+	if m == nil || m.CustomType == transcript.CustomExcluded {
 		return aside
 	}
 	switch m.Role {
