@@ -416,6 +416,29 @@ func TestCollectBesideWriters(t *testing.T) {
 	}
 }
 
+// A blob that is put again after a collection has found it unused stays.
+func TestCollectPutBetweenLookAndRemoval(t *testing.T) {
+	dir := t.TempDir()
+	b := transcript.NewBlobs(dir)
+	ref := put(t, b, "picture")
+	hash := strings.TrimPrefix(ref, "blob:sha256:")
+	age(t, dir, ref)
+	put(t, b, "picture")
+	if removed, err := transcript.RemoveUnused(b, hash); removed || err != nil {
+		t.Errorf("removed %v, %v", removed, err)
+	}
+	if _, err := b.Get(ref); err != nil {
+		t.Error(err)
+	}
+	age(t, dir, ref)
+	if removed, err := transcript.RemoveUnused(b, hash); !removed || err != nil {
+		t.Errorf("removed %v, %v", removed, err)
+	}
+	if _, err := b.Get(ref); !errors.Is(err, transcript.ErrNoBlob) {
+		t.Error(err)
+	}
+}
+
 func ageAll(t *testing.T, dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -154,7 +154,7 @@ func adopt(e *Entry) {
 	case "bashExecution", "pythonExecution":
 		m.CustomType = kind
 		if r.Exclude {
-			m.CustomType = excluded
+			m.CustomType = CustomExcluded
 		}
 		what := r.Command
 		if kind == "pythonExecution" {
@@ -185,11 +185,12 @@ func adopt(e *Entry) {
 	}
 }
 
-// excluded is the custom type of what a person ran only for their own eyes.
-const excluded = "excluded"
+// CustomExcluded is the custom type of what a person ran only for their own eyes: it
+// is not given to a model.
+const CustomExcluded = "excluded"
 
 func summaryWords(summary string) string {
-	return "What was said before this point has been condensed. Summary:\n\n<summary>\n" + summary +
+	return "What was said before this point has been condensed. Summary:\n\n<summary>\n" + strings.ReplaceAll(summary, "</summary", "&lt;/summary") +
 		"\n</summary>\n\nGo on from there. What the summary says was done is done; do not do it again."
 }
 

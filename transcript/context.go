@@ -179,7 +179,7 @@ func (b *contextBuilder) add(id string, m llm.Message) {
 func messageOf(e *Entry) (llm.Message, bool) {
 	switch e.Type {
 	case TypeMessage:
-		if e.Message == nil || e.Message.CustomType == excluded {
+		if e.Message == nil || e.Message.CustomType == CustomExcluded {
 			return llm.Message{}, false
 		}
 		return *e.Message, true

@@ -1,7 +1,16 @@
 package transcript
 
+import "time"
+
 // OpenFileOn opens a session file by way of other calls than those of the disk.
 func OpenFileOn(fs FileSystem, path string) (*FileStore, error) { return openFile(fs, path, false) }
 
 // FileSystem is what a [FileStore] does to the disk.
 type FileSystem = fileSystem
+
+// RemoveUnused is what a collection does to a blob that it has found to be old and
+// unused before.
+func RemoveUnused(b *Blobs, hash string) (bool, error) {
+	c := &collection{dir: b.dir, o: CollectOptions{MinAge: time.Hour}, started: time.Now()}
+	return c.remove(hash)
+}

@@ -121,6 +121,8 @@ func (s *FileStore) Publish() error {
 	if !s.Draft() || s.f == nil {
 		return nil
 	}
+	// The name holds a random id, so that another file can only have it if someone
+	// put it there: then both are kept.
 	if _, err := os.Lstat(s.path); err == nil {
 		return fmt.Errorf("name session file: %s: %w", s.path, fs.ErrExist)
 	}
@@ -170,7 +172,7 @@ func (s *FileStore) Records(yield func(Ref, []byte) error) error {
 		rest := buf[done:]
 		pos += int64(done)
 		if len(rest) == cap(buf) { // a line longer than the buffer
-			if len(rest) >= MaxRecord/2 {
+			if len(rest) > MaxRecord {
 				return fmt.Errorf("read session %s: %w", s.name, ErrTooLong)
 			}
 			buf = append(make([]byte, 0, 2*cap(buf)), rest...)
@@ -186,7 +188,7 @@ func (s *FileStore) Records(yield func(Ref, []byte) error) error {
 
 // Read implements [Store].
 func (s *FileStore) Read(ref Ref) ([]byte, error) {
-	if s.f == nil {
+	if s.f == nil || ref.Len < 0 || ref.Pos < 0 {
 		return nil, errors.New("there is no such record")
 	}
 	b := make([]byte, ref.Len)
@@ -212,11 +214,8 @@ func (s *FileStore) Append(records ...[]byte) ([]Ref, error) {
 	}
 	refs := make([]Ref, 0, len(records))
 	for _, r := range records {
-		if len(r) > MaxRecord {
-			return nil, ErrTooLong
-		}
-		if bytes.IndexByte(r, '\n') >= 0 {
-			return nil, errors.New("write session: a record with a line end")
+		if err := checkRecord(r); err != nil {
+			return nil, err
 		}
 		refs = append(refs, Ref{s.size + int64(len(block)), int32(len(r))})
 		block = append(append(block, r...), '\n')
@@ -306,7 +305,10 @@ func (s *FileStore) Replace(records iter.Seq[[]byte]) (err error) {
 	renamed = true
 	_ = s.f.Close() // nothing of it is needed any more
 	s.f, s.size, s.torn = f, next.size, false
-	return s.fs.SyncDir(filepath.Dir(s.name))
+	// The new records are in place. Should the folder not reach the disk before a
+	// power cut, the old ones are there: that is no failure of this call.
+	_ = s.fs.SyncDir(filepath.Dir(s.name))
+	return nil
 }
 
 // Close implements [Store]. A draft is removed: nobody has answered in it.

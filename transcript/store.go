@@ -40,11 +40,24 @@ type Ref struct {
 }
 
 // MaxRecord is the most bytes that a record may have. A longer one is refused by
-// Append, and skipped as damaged when it is read.
-const MaxRecord = 1<<31 - 1
+// Append; a file that holds one is not opened.
+const MaxRecord = 1 << 30
 
 // ErrTooLong is that a record has more than [MaxRecord] bytes.
-var ErrTooLong = errors.New("the entry is larger than 2 GB")
+var ErrTooLong = errors.New("the entry is larger than 1 GB")
+
+// checkRecord refuses what is no record.
+func checkRecord(r []byte) error {
+	switch {
+	case len(r) == 0:
+		return errors.New("write session: an empty record")
+	case len(r) > MaxRecord:
+		return ErrTooLong
+	case bytes.IndexByte(r, '\n') >= 0:
+		return errors.New("write session: a record with a line end")
+	}
+	return nil
+}
 
 // Memory is a store without a disk, for sessions that are not kept. Its zero
 // value is an empty session. It also may be read while a log writes to it.
@@ -84,8 +97,8 @@ func (m *Memory) Append(records ...[]byte) ([]Ref, error) {
 	defer m.mu.Unlock()
 	refs := make([]Ref, 0, len(records))
 	for _, r := range records {
-		if len(r) > MaxRecord {
-			return nil, ErrTooLong
+		if err := checkRecord(r); err != nil {
+			return nil, err
 		}
 		refs = append(refs, Ref{int64(len(m.records) + len(refs)), int32(len(r))})
 	}
@@ -102,6 +115,9 @@ func (m *Memory) Sync() error { return nil }
 func (m *Memory) Replace(records iter.Seq[[]byte]) error {
 	var all [][]byte
 	for r := range records {
+		if err := checkRecord(r); err != nil {
+			return err
+		}
 		all = append(all, bytes.Clone(r))
 	}
 	m.mu.Lock()

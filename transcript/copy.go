@@ -1,0 +1,610 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/burin-dev/burin/internal/platform/filelock"
+)
+
+// copyBatch is how many bytes of records a copy holds before it writes them.
+const copyBatch = 1 << 20
+
+// ErrEmpty is that there is nothing to copy: no message, or no such branch.
+var ErrEmpty = errors.New("nothing has been said in the session")
+
+// ErrSealedSession is that a session is encrypted, so that its folder and its title
+// cannot be changed without the key.
+var ErrSealedSession = errors.New("the session is encrypted")
+
+// Fork writes every entry of a session, its record as it is, behind a header of its
+// own. What h leaves open is filled in: a new id, this moment, the folder and the
+// title of the session, and the session as its parent.
+//
+// The copy refers to the same blobs. Its artifacts are copied by [CopyArtifacts].
+// After an error to holds a part of the session, and is not published.
+func Fork(from *Log, to Store, h Header) error {
+	from.mu.Lock()
+	n := int32(len(from.nodes))
+	typed, header, now := from.typed, from.header, from.o.Now()
+	from.mu.Unlock()
+	if !typed {
+		return ErrEmpty
+	}
+	w, err := newCopier(header, now, to, h)
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		from.mu.Lock()
+		record, err := from.placed(i)
+		from.mu.Unlock()
+		if err != nil {
+			return fmt.Errorf("copy session: %w", err)
+		}
+		if err := w.add(record); err != nil {
+			return err
+		}
+	}
+	return w.end()
+}
+
+// CopyBranch writes the entries from the root to leaf, and nothing of other branches.
+// Labels are written anew, behind the rest, for entries that are there. Everything
+// else is as with [Fork].
+func CopyBranch(from *Log, leaf string, to Store, h Header) error {
+	from.mu.Lock()
+	defer from.mu.Unlock()
+	at, err := from.find(leaf)
+	if err != nil {
+		return err
+	}
+	path := from.path(at)
+	isLabel := func(i int32) bool { return from.names[from.nodes[i].typ] == TypeLabel }
+	kept := slices.DeleteFunc(slices.Clone(path), isLabel)
+	if len(kept) == 0 {
+		return ErrEmpty
+	}
+	// An entry that was a label gives its place to the first entry behind it.
+	instead := map[string]string{}
+	for k, i := range path {
+		if !isLabel(i) {
+			continue
+		}
+		if next := slices.IndexFunc(path[k:], func(i int32) bool { return !isLabel(i) }); next >= 0 {
+			instead[from.nodes[i].id] = from.nodes[path[k+next]].id
+		}
+	}
+	w, err := newCopier(from.header, from.o.Now(), to, h)
+	if err != nil {
+		return err
+	}
+	parent := ""
+	for _, i := range kept {
+		record, err := from.behind(i, parent, instead)
+		if err != nil {
+			return fmt.Errorf("copy session: %w", err)
+		}
+		if err := w.add(record); err != nil {
+			return err
+		}
+		parent = from.nodes[i].id
+	}
+	for _, i := range kept {
+		label := from.labels[from.nodes[i].id]
+		if label == "" {
+			continue
+		}
+		behind := parent
+		e := Entry{Type: TypeLabel, ID: from.freeID(), ParentID: &behind, Timestamp: stamp(from.o.Now()), TargetID: from.nodes[i].id, Label: label}
+		record, err := encode(&e)
+		if err != nil {
+			return fmt.Errorf("copy session: %w", err)
+		}
+		if err := w.add(record); err != nil {
+			return err
+		}
+		parent = e.ID
+	}
+	return w.end()
+}
+
+// freeID is an id that no entry has.
+func (l *Log) freeID() string {
+	for {
+		id := randomHex(4)
+		if _, taken := l.byID[id]; !taken {
+			return id
+		}
+	}
+}
+
+// behind is the record of an entry as the child of parent, "" for none.
+func (l *Log) behind(i int32, parent string, instead map[string]string) ([]byte, error) {
+	record, err := l.placed(i)
+	if err != nil {
+		return nil, err
+	}
+	was := ""
+	if p := l.nodes[i].parent; p >= 0 {
+		was = l.nodes[p].id
+	}
+	if e, _, _ := readEnvelope(record); was != parent || parent != string(e.parent) {
+		var value any = parent
+		if parent == "" {
+			value = nil
+		}
+		if record, err = withField(record, "parentId", value); err != nil {
+			return nil, err
+		}
+	}
+	if l.names[l.nodes[i].typ] != TypeCompaction {
+		return record, nil
+	}
+	var e struct {
+		Kept string `json:"firstKeptEntryId"`
+	}
+	if json.Unmarshal(record, &e) == nil && instead[e.Kept] != "" {
+		return withField(record, "firstKeptEntryId", instead[e.Kept])
+	}
+	return record, nil
+}
+
+// withField gives record with another value of a field of it; what else it holds
+// keeps its bytes. A field that is not there is added behind the others.
+func withField(record []byte, key string, value any) ([]byte, error) {
+	v, err := encode(value)
+	if err != nil {
+		return nil, err
+	}
+	from, to := -1, -1
+	w := walker{text: record}
+	ok := w.object(func(k []byte) bool {
+		w.peek()
+		start := w.at
+		if !w.skip() {
+			return false
+		}
+		if string(k) == key {
+			from, to = start, w.at
+		}
+		return true
+	})
+	switch {
+	case !ok:
+		return nil, errors.New("a record is not JSON")
+	case from >= 0:
+		return slices.Concat(record[:from], v, record[to:]), nil
+	}
+	last := w.at - 1 // the bracket that ends it
+	comma := ","
+	if len(bytes.TrimSpace(record[:last])) == 1 {
+		comma = ""
+	}
+	return slices.Concat(record[:last], []byte(comma+`"`+key+`":`), v, record[last:]), nil
+}
+
+// copier writes records in batches.
+type copier struct {
+	to    Store
+	batch [][]byte
+	bytes int
+}
+
+// newCopier begins a copy of the session that has the header from.
+func newCopier(from Header, now time.Time, to Store, h Header) (*copier, error) {
+	h.Type, h.Version = "session", Version
+	fill := func(to *string, value string) {
+		if *to == "" {
+			*to = value
+		}
+	}
+	fill(&h.ID, randomHex(8))
+	fill(&h.Timestamp, stamp(now))
+	fill(&h.CWD, from.CWD)
+	fill(&h.Title, from.Title)
+	fill(&h.ParentSession, from.ID)
+	record, err := encode(h)
+	if err != nil {
+		return nil, fmt.Errorf("copy session: %w", err)
+	}
+	w := &copier{to: to}
+	return w, w.add(record)
+}
+
+func (w *copier) add(record []byte) error {
+	w.batch = append(w.batch, record)
+	if w.bytes += len(record); w.bytes < copyBatch {
+		return nil
+	}
+	return w.flush()
+}
+
+func (w *copier) flush() error {
+	if len(w.batch) == 0 {
+		return nil
+	}
+	_, err := w.to.Append(w.batch...)
+	w.batch, w.bytes = w.batch[:0], 0
+	return err
+}
+
+// end makes the copy last.
+func (w *copier) end() error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	if err := w.to.Sync(); err != nil {
+		return err
+	}
+	if p, ok := w.to.(publisher); ok {
+		return p.Publish()
+	}
+	return nil
+}
+
+// CopyArtifacts copies the artifacts of the session at one path for that at another,
+// those of sub-agents included. That there are none is no error.
+func CopyArtifacts(from, to string) error {
+	err := copyTree(ArtifactDir(from), ArtifactDir(to))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("copy the artifacts of session %s: %w", from, err)
+	}
+	return nil
+}
+
+// copyTree copies a folder to where nothing is; links and devices are left out. After
+// an error nothing is left.
+func copyTree(from, to string) error {
+	if _, err := os.Stat(from); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return &fs.PathError{Op: "copy", Path: to, Err: fs.ErrExist}
+	}
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		switch target := filepath.Join(to, rel); {
+		case d.IsDir():
+			return os.MkdirAll(target, 0o700)
+		case d.Type().IsRegular():
+			return copyFile(path, target)
+		}
+		return nil
+	})
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(to))
+	}
+	return nil
+}
+
+// Rename names a session, for lists and exports. It fails with [ErrLocked] while
+// another process writes the session.
+func Rename(path, title string) (err error) {
+	title = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return ' '
+		}
+		return r
+	}, title)), " ")
+	switch r := []rune(title); {
+	case len(r) == 0:
+		return errors.New("rename session: a title has words")
+	case len(r) > maxName:
+		title = string(r[:maxName-1]) + "…"
+	}
+	if err := movable(path); err != nil {
+		return fmt.Errorf("rename session %s: %w", path, err)
+	}
+	l, _, err := OpenSession(path, Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	_, err = l.Append(Entry{Type: TypeInfo, Name: title})
+	return err
+}
+
+// maxName is how many characters of a title that a person gave are kept.
+const maxName = 200
+
+// movable says why a session file cannot be changed; nil if it can.
+func movable(path string) error {
+	if _, draft := cutDraft(path); draft {
+		return errors.New("it is a draft that no model has answered: go on with it first")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, len(sealedMark))
+	if n, _ := f.Read(head); isSealed(head[:n]) {
+		return ErrSealedSession
+	}
+	return nil
+}
+
+// lockFile takes the lock of a session file.
+func lockFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	ok, err := filelock.Try(f)
+	if err == nil && !ok {
+		err = ErrLocked
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Move brings a session to the folder of another working directory: its file, in
+// whose header the directory is rewritten, its artifacts, and what lies beside it by
+// its name. Where a step fails, everything is again where it was. It fails with
+// [ErrLocked] while another process writes the session, and with [fs.ErrExist]
+// where the other folder has a file of that name.
+//
+// The new file is complete before the old one goes: a power cut in between leaves
+// both.
+func Move(path, root, cwd string) (newPath string, err error) {
+	defer func() {
+		if err != nil {
+			newPath, err = "", fmt.Errorf("move session %s: %w", path, err)
+		}
+	}()
+	if err := movable(path); err != nil {
+		return "", err
+	}
+	old, err := lockFile(path)
+	if err != nil {
+		return "", err
+	}
+	defer old.Close()
+	info, err := old.Stat()
+	if err != nil {
+		return "", err
+	}
+	newPath = filepath.Join(root, EncodeDir(cwd), filepath.Base(path))
+	if same(path, newPath) {
+		return "", fmt.Errorf("it is in the folder of %s already", cwd)
+	}
+	if err := os.MkdirAll(filepath.Dir(newPath), 0o700); err != nil {
+		return "", err
+	}
+	if err := writeMoved(path, newPath, cwd); err != nil {
+		return "", err
+	}
+	undo, err := moveBeside(path, newPath)
+	if err == nil {
+		_ = os.Chtimes(newPath, info.ModTime(), info.ModTime()) // only its place in lists depends on it
+		if err = removeLocked(old, path); err == nil {
+			return newPath, disk{}.SyncDir(filepath.Dir(newPath))
+		}
+	}
+	return "", errors.Join(err, undo(), os.Remove(newPath))
+}
+
+func same(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// removeLocked removes a file whose lock is f, before another process can have it.
+func removeLocked(f *os.File, path string) error {
+	if runtime.GOOS == "windows" { // what is open there cannot be removed
+		_ = f.Close() // it was only read
+	}
+	return os.Remove(path)
+}
+
+// writeMoved writes the session at path to newPath, with cwd in its header.
+func writeMoved(path, newPath, cwd string) (err error) {
+	if _, err := os.Lstat(newPath); err == nil {
+		return fmt.Errorf("%s: %w", newPath, fs.ErrExist)
+	}
+	from, err := OpenFileReadOnly(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to := CreateFile(newPath)
+	defer func() { err = errors.Join(err, to.Close()) }() // unpublished, it is removed
+	l, damage, err := Open(from, Options{Header: Header{ID: idOf(path)}})
+	if err != nil {
+		return err
+	}
+	w := copier{to: to}
+	if damage.NoHeader {
+		h := l.Header()
+		h.Type, h.Version, h.CWD = "session", Version, cwd
+		head, err := encode(h)
+		if err != nil {
+			return err
+		}
+		if err := w.add(head); err != nil {
+			return err
+		}
+	}
+	headed := damage.NoHeader
+	err = from.Records(func(_ Ref, record []byte) error {
+		record = bytes.Clone(record)
+		if e, _, ok := readEnvelope(record); ok && !headed && string(e.typ) == "session" && len(e.id) > 0 {
+			headed = true
+			if record, err = withField(record, "cwd", cwd); err != nil {
+				return err
+			}
+		}
+		return w.add(record)
+	})
+	if err != nil {
+		return err
+	}
+	return w.end()
+}
+
+// beside are the names of what belongs to the session at path: its artifacts, what
+// was set aside as damaged, and what it was before it was rewritten.
+func beside(path string) (names []string, err error) {
+	final, _ := cutDraft(path)
+	base := filepath.Base(final)
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if name == filepath.Base(ArtifactDir(path)) || name == base+".damage" || name == base+".draft.damage" || strings.HasPrefix(name, base+".before-") {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// moveBeside brings what belongs to the session at path beside newPath, all of it or
+// nothing. undo brings it back.
+func moveBeside(path, newPath string) (undo func() error, err error) {
+	var moved []string
+	from, to := filepath.Dir(path), filepath.Dir(newPath)
+	undo = func() (all error) {
+		for _, name := range slices.Backward(moved) {
+			all = errors.Join(all, moveAny(filepath.Join(to, name), filepath.Join(from, name)))
+		}
+		moved = nil
+		return all
+	}
+	names, err := beside(path)
+	if err != nil {
+		return undo, err
+	}
+	for _, name := range names {
+		if err := moveAny(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+			return undo, err
+		}
+		moved = append(moved, name)
+	}
+	return undo, nil
+}
+
+// moveAny moves a file or a folder, also to another file system, and never over
+// something.
+func moveAny(from, to string) error {
+	if _, err := os.Lstat(to); err == nil {
+		return fmt.Errorf("%s: %w", to, fs.ErrExist)
+	}
+	if os.Rename(from, to) == nil {
+		return nil
+	}
+	info, err := os.Lstat(from)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		err = copyTree(from, to)
+	} else if err = copyFile(from, to); err == nil {
+		err = os.Chtimes(to, info.ModTime(), info.ModTime())
+	}
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(from)
+}
+
+// fromSuffix ends the name of the note that says where a session in the trash was.
+const fromSuffix = ".from"
+
+// Trash moves a session, or a draft, with all that belongs to it, to the trash and
+// gives where it is there. It fails with [ErrLocked] while another process writes
+// the session.
+func Trash(path, trashRoot string) (trashed string, err error) {
+	defer func() {
+		if err != nil {
+			trashed, err = "", fmt.Errorf("delete session %s: %w", path, err)
+		}
+	}()
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	f, err := lockFile(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	// A folder of its own for each: what was deleted twice lies there twice.
+	dir := filepath.Join(trashRoot, time.Now().UTC().Format("20060102T150405.000")+"-"+randomHex(2))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	trashed = filepath.Join(dir, filepath.Base(path))
+	if err := os.WriteFile(trashed+fromSuffix, []byte(path+"\n"), 0o600); err != nil {
+		return "", err
+	}
+	if runtime.GOOS == "windows" {
+		_ = f.Close() // what is open there cannot be moved
+	}
+	undo, err := moveBeside(path, trashed)
+	if err == nil {
+		err = moveAny(path, trashed)
+	}
+	if err != nil {
+		return "", errors.Join(err, undo(), os.RemoveAll(dir))
+	}
+	return trashed, nil
+}
+
+// Restore brings a session in the trash back to where it was, and gives its path. It
+// fails with [fs.ErrExist] where something else is there now.
+func Restore(trashed string) (path string, err error) {
+	defer func() {
+		if err != nil {
+			path, err = "", fmt.Errorf("restore session %s: %w", trashed, err)
+		}
+	}()
+	note, err := os.ReadFile(trashed + fromSuffix)
+	if err != nil {
+		return "", err
+	}
+	path = strings.TrimSpace(string(note))
+	if !filepath.IsAbs(path) || filepath.Base(path) != filepath.Base(trashed) {
+		return "", errors.New("the note of where it was is damaged: move the file by hand")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", err
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return "", fmt.Errorf("%s: %w", path, fs.ErrExist)
+	}
+	undo, err := moveBeside(trashed, path)
+	if err == nil {
+		err = moveAny(trashed, path)
+	}
+	if err != nil {
+		return "", errors.Join(err, undo())
+	}
+	_ = os.Remove(trashed + fromSuffix) // the session is back; an empty folder harms nobody
+	_ = os.Remove(filepath.Dir(trashed))
+	return path, nil
+}

@@ -1,0 +1,147 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Schema makes the tables. A record has its place, seq, for as long as the session
+// is not replaced; places follow each other without a gap. Times are in
+// milliseconds since 1970.
+const Schema = `
+	CREATE TABLE IF NOT EXISTS sessions (
+		id       INTEGER PRIMARY KEY AUTOINCREMENT,
+		name     TEXT NOT NULL UNIQUE,
+		created  INTEGER NOT NULL,
+		updated  INTEGER NOT NULL,
+		revision INTEGER NOT NULL DEFAULT 0,
+		trashed  INTEGER
+	) STRICT;
+	CREATE TABLE IF NOT EXISTS records (
+		session INTEGER NOT NULL REFERENCES sessions (id),
+		seq     INTEGER NOT NULL,
+		data    BLOB NOT NULL,
+		PRIMARY KEY (session, seq)
+	) STRICT;`
+
+// Init prepares a database that has nothing but sessions. It may be called again.
+func Init(ctx context.Context, db *sql.DB) error {
+	if _, err := db.ExecContext(ctx, `PRAGMA journal_mode = wal`); err != nil {
+		return fmt.Errorf("prepare the database of sessions: %w", err)
+	}
+	if _, err := db.ExecContext(ctx, Schema); err != nil {
+		return fmt.Errorf("prepare the database of sessions: %w", err)
+	}
+	return nil
+}
+
+// Info is what is known of a session without reading its records.
+type Info struct {
+	Session string
+	Created time.Time
+	Updated time.Time // the last Append, Sync or Replace
+	// Revision grows with each change: while it is the same, so is the session.
+	Revision int64
+	Records  int64
+	Trashed  time.Time // zero if it is not in the trash
+	// Header is the first record; nil if there is none, or it has more than 64 KB.
+	Header []byte
+}
+
+// List gives all sessions, the last updated first, those in the trash among them.
+func List(ctx context.Context, db *sql.DB) ([]Info, error) {
+	infos, err := list(ctx, db)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	return infos, nil
+}
+
+func list(ctx context.Context, db *sql.DB) ([]Info, error) {
+	rows, err := db.QueryContext(ctx, `
+		SELECT s.name, s.created, s.updated, s.revision, s.trashed, coalesce(ends.last - ends.first + 1, 0),
+			(SELECT data FROM records WHERE session = s.id AND seq = ends.first AND length(data) <= 65536)
+		FROM (SELECT *, (SELECT min(seq) FROM records WHERE session = sessions.id) AS first,
+			(SELECT max(seq) FROM records WHERE session = sessions.id) AS last FROM sessions) AS ends
+		JOIN sessions AS s ON s.id = ends.id
+		ORDER BY s.updated DESC, s.id DESC`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []Info
+	for rows.Next() {
+		var i Info
+		var created, updated int64
+		var trashed sql.NullInt64
+		if err := rows.Scan(&i.Session, &created, &updated, &i.Revision, &trashed, &i.Records, &i.Header); err != nil {
+			return nil, err
+		}
+		i.Created, i.Updated = time.UnixMilli(created), time.UnixMilli(updated)
+		if trashed.Valid {
+			i.Trashed = time.UnixMilli(trashed.Int64)
+		}
+		all = append(all, i)
+	}
+	return all, rows.Err()
+}
+
+// Delete moves a session to the trash. One that is being written is refused with
+// [transcript.ErrLocked].
+func Delete(ctx context.Context, db *sql.DB, session string) error {
+	return change(ctx, db, "delete", session, `UPDATE sessions SET trashed = ?2, revision = revision + 1 WHERE name = ?1 AND trashed IS NULL`, time.Now().UnixMilli())
+}
+
+// Restore takes a session out of the trash.
+func Restore(ctx context.Context, db *sql.DB, session string) error {
+	return change(ctx, db, "restore", session, `UPDATE sessions SET trashed = NULL, revision = revision + 1 WHERE name = ?1 AND trashed IS NOT NULL`)
+}
+
+// change runs a statement that changes one session while nobody writes it.
+func change(ctx context.Context, db *sql.DB, doing, session, statement string, args ...any) error {
+	l, err := lockSession(ctx, db, session)
+	if err != nil {
+		return fmt.Errorf("%s session %s: %w", doing, session, err)
+	}
+	res, err := db.ExecContext(ctx, statement, append([]any{session}, args...)...)
+	var n int64
+	if err == nil {
+		n, err = res.RowsAffected()
+	}
+	if err == nil && n == 0 {
+		err = ErrNoSession
+	}
+	if err = errors.Join(err, l.release()); err != nil {
+		return fmt.Errorf("%s session %s: %w", doing, session, err)
+	}
+	return nil
+}
+
+// Purge removes for good what was moved to the trash before a time, and says how
+// many sessions that were. It is the only call that deletes records of a session.
+func Purge(ctx context.Context, db *sql.DB, before time.Time) (int, error) {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, fmt.Errorf("empty the trash: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	const old = `FROM sessions WHERE trashed < ?`
+	if _, err := tx.ExecContext(ctx, `DELETE FROM records WHERE session IN (SELECT id `+old+`)`, before.UnixMilli()); err != nil {
+		return 0, fmt.Errorf("empty the trash: %w", err)
+	}
+	res, err := tx.ExecContext(ctx, `DELETE `+old, before.UnixMilli())
+	if err != nil {
+		return 0, fmt.Errorf("empty the trash: %w", err)
+	}
+	n, err := res.RowsAffected()
+	if err == nil {
+		err = tx.Commit()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("empty the trash: %w", err)
+	}
+	return int(n), nil
+}
