@@ -255,16 +255,17 @@ func (b *builder) open() error {
 	} else if b.StateDir != "" {
 		wo.StateDir = filepath.Join(b.StateDir, "undo")
 	}
-	if b.ws, err = workspace.Open(dir, wo); err != nil {
-		return err
-	}
-	b.onClose(b.ws.Close)
 	if err := b.openVault(); err != nil {
 		return err
 	}
 	if err := b.openLog(); err != nil {
 		return err
 	}
+	wo.Session = b.log.ID()
+	if b.ws, err = workspace.Open(dir, wo); err != nil {
+		return err
+	}
+	b.onClose(b.ws.Close)
 	return b.openPolicy()
 }
 

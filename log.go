@@ -117,7 +117,8 @@ func (b *builder) openVault() error {
 }
 
 // installationKey is what names of placeholders are made with, so that one secret
-// has one name in all sessions. It is no secret by itself.
+// has one name in all sessions. Who has it can test guesses of weak secrets against
+// their placeholders, so it is kept like one.
 func installationKey(path string) ([]byte, error) {
 	key, err := os.ReadFile(path)
 	if err == nil && len(key) >= 32 {
@@ -144,12 +145,13 @@ func installationKey(path string) ([]byte, error) {
 		return nil, err
 	}
 	// Of two processes that come first together, one names the secrets of both.
-	if err := os.Link(f.Name(), path); errors.Is(err, fs.ErrExist) {
-		return os.ReadFile(path)
-	} else if err != nil {
-		return key, os.Rename(f.Name(), path)
+	if err := os.Link(f.Name(), path); err == nil {
+		return key, nil
 	}
-	return key, nil
+	if there, err := os.ReadFile(path); err == nil && len(there) >= 32 {
+		return there, nil
+	}
+	return key, os.Rename(f.Name(), path) // a file that is too short is none
 }
 
 // todos is the list of work, as tools last left it.
