@@ -23,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/customize/prompt"
 	"github.com/burin-dev/burin/internal/platform/edit"
 	"github.com/burin-dev/burin/internal/platform/permission"
@@ -225,9 +226,31 @@ func (b *builder) build(ctx context.Context) (*session.Session, error) {
 			return openTasks(b.todo)
 		},
 		MaxTurns: b.MaxTurns, MaxCost: b.MaxCost,
-		Emit: b.Emit, Warn: b.Warn, Close: b.close, Now: b.Now,
+		Emit: b.emit(ctx), Warn: b.Warn, Close: b.close, Now: b.Now,
 	}
 	return session.New(ours)
+}
+
+// emit passes events on. When the model begins its first answer, the journal looks
+// at the workspace: nobody waits for it then, and the first command has less to do.
+func (b *builder) emit(ctx context.Context) func(session.Event) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var looking sync.WaitGroup
+	b.onClose(func() error {
+		stop()
+		looking.Wait()
+		return nil
+	})
+	looked := b.Approval == string(permission.Plan)
+	return func(e session.Event) {
+		if !looked && e.Type == agent.MessageStart && e.Message.Role == llm.RoleAssistant {
+			looked = true
+			looking.Go(func() { _ = b.ws.Prepare(ctx) }) // the first command finds out what is wrong
+		}
+		if b.Emit != nil {
+			b.Emit(e)
+		}
+	}
 }
 
 // open opens what everything else stands on.
