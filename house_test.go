@@ -60,6 +60,7 @@ func packages(t *testing.T) []pkg {
 var layers = map[string][]string{
 	"cmd":                     {"", "internal/mode/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "llm/..."},
 	"internal/mode":           {"", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool", "llm", "llm/wire"},
+	"internal/mode/tui":       {"", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool", "llm", "llm/wire"},
 	"internal/mode/demo":      {"", "internal/mode/print", "internal/model/...", "internal/customize/...", "llm/..."},
 	"":                        {"session/...", "agent", "transcript/...", "tool", "llm", "internal/tools/...", "internal/platform/...", "internal/customize/..."},
 	"session":                 {"session/...", "agent", "transcript", "tool", "llm"},
