@@ -564,29 +564,41 @@ func (l *Log) Recent(id string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := l.path(i)
-	from := 0
-	for at, i := range slices.Backward(path) {
-		if l.names[l.nodes[i].typ] != TypeCompaction {
+	var path []int32
+	kept := int32(-1) // where the walk ends, once a compaction was found
+	for compacted := false; i >= 0; i = l.nodes[i].parent {
+		path = append(path, i)
+		if i == kept {
+			break
+		}
+		if compacted || l.names[l.nodes[i].typ] != TypeCompaction {
 			continue
 		}
-		from = at
+		compacted = true
 		if e, err := l.read(i); err == nil {
-			if kept, ok := l.byID[e.FirstKeptID]; ok {
-				if k := slices.Index(path[:at], kept); k >= 0 {
-					from = k
-				}
+			if k, ok := l.byID[e.FirstKeptID]; ok && l.above(k, i) {
+				kept = k
+				continue
 			}
 		}
-		break
+		break // it kept nothing before it
 	}
-	out := make([]Entry, 0, len(path)-from)
-	for _, i := range path[from:] {
+	slices.Reverse(path)
+	out := make([]Entry, 0, len(path))
+	for _, i := range path {
 		if e, err := l.read(i); err == nil {
 			out = append(out, *e)
 		}
 	}
 	return out, nil
+}
+
+// above reports whether entry a is on the branch to b.
+func (l *Log) above(a, b int32) bool {
+	for b > a { // parents come before their children
+		b = l.nodes[b].parent
+	}
+	return a == b
 }
 
 // Beyond reads what is on the branch to from but not on the branch to target: what

@@ -598,3 +598,31 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// Recent is the branch from what the last compaction kept.
+func TestRecent(t *testing.T) {
+	l, _ := create(t)
+	ids := add(t, l, user("1"), assistant("2"), user("3"))
+	list := func(leaf string) (out []string) {
+		t.Helper()
+		entries, err := l.Recent(leaf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			out = append(out, e.ID)
+		}
+		return out
+	}
+	if diff := cmp.Diff(ids, list(ids[2])); diff != "" {
+		t.Errorf("without a compaction: %s", diff)
+	}
+	first := add(t, l, transcript.Entry{Type: transcript.TypeCompaction, Summary: "s", FirstKeptID: ids[1]}, user("4"))
+	if diff := cmp.Diff([]string{ids[1], ids[2], first[0], first[1]}, list(first[1])); diff != "" {
+		t.Errorf("after a compaction: %s", diff)
+	}
+	second := add(t, l, transcript.Entry{Type: transcript.TypeCompaction, Summary: "s", FirstKeptID: "nowhere"}, user("5"))
+	if diff := cmp.Diff([]string{second[0], second[1]}, list(second[1])); diff != "" {
+		t.Errorf("after one that kept nothing: %s", diff)
+	}
+}
