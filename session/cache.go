@@ -9,7 +9,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// cacheState is what the last request was made of, to say why a vendor's cache did
+// cacheState is what a request was made of, to say why a vendor's cache did
 // not know the next one. Vendors cache what requests begin with.
 type cacheState struct {
 	at       time.Time // of the request
@@ -17,12 +17,13 @@ type cacheState struct {
 	system   uint64
 	tools    uint64
 	messages []uint64
-	prompt   int // tokens that the vendor counted for it; 0: nothing is known
+	prompt   int  // tokens that the vendor counted for it; 0: nothing is known
+	kept     bool // the vendor has told of its cache before
 	changed  string
 }
 
 // fingerprint takes in what a request is made of, and finds the first difference to
-// the one before.
+// the last one that was answered.
 func (s *Session) fingerprint(r *llm.Request) {
 	now := cacheState{at: s.o.Now(), model: r.Model.Ref(), system: maphash.String(s.seed, r.System)}
 	var h maphash.Hash
@@ -39,10 +40,8 @@ func (s *Session) fingerprint(r *llm.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := s.cache
-	now.changed = before.firstChange(&now, r.Messages)
-	now.prompt = before.prompt
-	s.cache = now
+	now.changed = s.cache.firstChange(&now, r.Messages)
+	s.asked = now
 }
 
 func (s *Session) messageHash(m *llm.Message) uint64 {
@@ -99,15 +98,22 @@ func (c *cacheState) firstChange(now *cacheState, messages []llm.Message) string
 
 // reportCache tells how much of a request was cached.
 func (s *Session) reportCache(m *llm.Message) {
-	if m.Usage == nil || m.Error != nil {
+	if m.Error != nil {
 		return
 	}
 	u := m.Usage
 	s.mu.Lock()
-	before := s.cache.prompt
-	s.cache.prompt = u.Input + u.CacheRead + u.CacheWrite
+	before, kept := s.cache.prompt, s.cache.kept
+	s.cache = s.asked
+	s.cache.kept = kept || u != nil && u.CacheRead+u.CacheWrite > 0
+	if u == nil {
+		s.mu.Unlock()
+		return
+	}
+	s.cache.prompt = u.Prompt()
 	info := CacheInfo{Read: u.CacheRead, Write: u.CacheWrite, Fresh: u.Input}
-	if before > 0 && u.CacheRead < before*8/10 {
+	// Of a vendor that has no cache, or does not tell of it, nothing is missed.
+	if kept && u.CacheRead < before*8/10 {
 		if info.Missed = s.cache.changed; info.Missed == "" {
 			info.Missed = "nothing changed: the vendor did not keep it"
 		}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -45,14 +46,15 @@ type Event struct {
 	Text       string
 }
 
-// RetryInfo tells of an attempt to repeat a failed request.
+// RetryInfo tells of an attempt to repeat a failed request. At the end its JSON has
+// success, attempt and finalError.
 type RetryInfo struct {
 	Attempt int           `json:"attempt"`
 	Max     int           `json:"maxAttempts,omitempty"`
 	Delay   time.Duration `json:"-"`
 	DelayMS int64         `json:"delayMs,omitempty"`
 	Error   string        `json:"errorMessage,omitempty"` // what went wrong; at the end, what remained wrong
-	Success bool          `json:"success,omitempty"`
+	Success bool          `json:"-"`                      // at the end: there was an answer
 }
 
 // CompactionInfo tells of a compaction, or of outputs that were shortened.
@@ -92,7 +94,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	more, err := json.Marshal(struct {
+	more, err := unescaped(struct {
 		Seq     uint64     `json:"seq"`
 		EntryID string     `json:"entryId,omitempty"`
 		Text    string     `json:"text,omitempty"`
@@ -106,8 +108,16 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	at := len(`{"type":""`) + len(e.Type)
 	out := append(make([]byte, 0, len(body)+len(more)), body[:at]...)
 	out = append(append(out, ','), more[1:len(more)-1]...)
-	for _, part := range []any{e.Retry, e.Compaction} {
-		raw, err := json.Marshal(part)
+	parts := []any{e.Retry, e.Compaction}
+	if e.Type == RetryEnd && e.Retry != nil {
+		parts[0] = struct {
+			Success bool   `json:"success"`
+			Attempt int    `json:"attempt"`
+			Error   string `json:"finalError,omitempty"`
+		}{e.Retry.Success, e.Retry.Attempt, e.Retry.Error}
+	}
+	for _, part := range parts {
+		raw, err := unescaped(part)
 		if err != nil {
 			return nil, err
 		}
@@ -116,6 +126,17 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		}
 	}
 	return append(out, body[at:]...), nil
+}
+
+// unescaped is json.Marshal without escaping of <, > and &.
+func unescaped(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // backlog is how many events are kept for readers that come late or are slow. The
@@ -127,6 +148,8 @@ const backlog = 1024
 // until there is a result: what ends them says all that they said.
 type hub struct {
 	sink func(Event)
+
+	telling sync.Mutex // held while an event is numbered and told to sink, so that it hears all in order
 
 	mu      sync.Mutex
 	events  []Event // by Seq, with gaps where pieces were
@@ -143,14 +166,16 @@ func newHub(sink func(Event)) *hub {
 
 // emit numbers e and gives it to everyone.
 func (h *hub) emit(e Event) {
+	h.telling.Lock()
+	defer h.telling.Unlock()
 	h.mu.Lock()
 	e.Seq = h.next
 	h.next++
 	switch e.Type {
 	case agent.MessageEnd:
-		h.drop(agent.MessageUpdate, agent.MessageStart, func(*Event) bool { return true })
+		h.drop(agent.MessageUpdate, agent.MessageStart, "")
 	case agent.ToolEnd:
-		h.drop(agent.ToolUpdate, agent.ToolStart, func(o *Event) bool { return o.Call.ID == e.Call.ID })
+		h.drop(agent.ToolUpdate, agent.ToolStart, e.Call.ID)
 	}
 	if len(h.events) >= backlog {
 		n := backlog / 4
@@ -165,14 +190,19 @@ func (h *hub) emit(e Event) {
 	}
 }
 
-// drop takes out events of type piece behind the last one of type start.
-func (h *hub) drop(piece, start agent.EventType, which func(*Event) bool) {
+// drop takes out events of type piece behind the last one of type start; those of one
+// call, if it is named.
+func (h *hub) drop(piece, start agent.EventType, call string) {
+	of := func(o *Event, typ agent.EventType) bool { return o.Type == typ && (call == "" || o.Call.ID == call) }
 	from := len(h.events)
-	for from > 0 && (h.events[from-1].Type != start || !which(&h.events[from-1])) {
+	for from > 0 && !of(&h.events[from-1], start) {
 		from--
 	}
-	kept := slices.DeleteFunc(h.events[from:], func(o Event) bool { return o.Type == piece && which(&o) })
+	kept := slices.DeleteFunc(h.events[from:], func(o Event) bool { return of(&o, piece) })
 	h.events = h.events[:from+len(kept)]
+	if cap(h.events) > backlog/8 && len(h.events) < cap(h.events)/4 {
+		h.events = slices.Clone(h.events) // a session that is idle does not hold the room of a long answer
+	}
 }
 
 // rouse wakes those who wait.
@@ -195,9 +225,14 @@ var ErrClosed = errors.New("the session has ended")
 
 // LagError is that a reader was too slow: events are gone. What they said is in the
 // transcript; the next read goes on with the oldest event that is left.
-type LagError struct{ Lost uint64 }
+type LagError struct {
+	Lost uint64 // how many; 0: the reader's number is of a process that has ended
+}
 
 func (e *LagError) Error() string {
+	if e.Lost == 0 {
+		return "these events are of a process that has ended; read the transcript instead"
+	}
 	return fmt.Sprintf("%d events are gone; read the transcript instead", e.Lost)
 }
 
@@ -206,6 +241,8 @@ func (e *LagError) Error() string {
 type Feed struct {
 	hub *hub
 	seq uint64 // of the event to read
+	// foreign is that the number that was asked for has not been given out.
+	foreign bool
 }
 
 // Next waits for the next event. It gives a [*LagError] if events were lost, and
@@ -229,6 +266,10 @@ func (f *Feed) take() (Event, <-chan struct{}, error) {
 	h := f.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if f.foreign {
+		f.foreign = false
+		return Event{}, nil, &LagError{}
+	}
 	if f.seq <= h.gone {
 		lost := h.gone - f.seq + 1
 		f.seq = h.gone + 1

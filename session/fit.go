@@ -20,13 +20,13 @@ type measure struct{ messages, tokens int }
 
 // measured takes what the vendor counted for an answer.
 func (s *Session) measured(m *llm.Message) {
-	if m.Role != llm.RoleAssistant || m.Usage == nil || m.Error != nil {
+	if m.Role != llm.RoleAssistant || m.Error != nil || m.Usage == nil || m.Usage.Prompt() == 0 {
 		return
 	}
 	n := len(s.agent.Messages())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known = measure{n, m.Usage.Input + m.Usage.CacheRead + m.Usage.CacheWrite + m.Usage.Output}
+	s.known = measure{n, m.Usage.Context()}
 }
 
 // tokens is how large a request of these messages is: as the vendor counted, and an
@@ -48,16 +48,27 @@ func (s *Session) tokens(messages []llm.Message) int {
 
 // beforeRequest makes the conversation fit and asks for the money.
 func (s *Session) beforeRequest(ctx context.Context, r *llm.Request) error {
-	if s.fit(ctx, r) {
+	if s.refresh() || s.fit(ctx, r) {
 		r.Messages = s.agent.Messages()
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	// Model and client are taken together: either may have been changed meanwhile.
+	s.mu.Lock()
+	r.Model, r.Thinking.Level = s.request.Model, s.request.Thinking.Level
+	client, purpose := s.client, ForTurn
+	if s.retrying {
+		purpose = ForRetry
+	}
+	s.mu.Unlock()
 	s.fingerprint(r)
-	held, err := s.reserve(ctx, r, ForTurn)
+	held, err := s.reserve(ctx, r, purpose)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	s.held = held
+	s.held, s.sender, s.retrying = held, client, false
 	s.mu.Unlock()
 	return nil
 }
@@ -84,7 +95,11 @@ func (s *Session) fit(ctx context.Context, r *llm.Request) (changed bool) {
 		size = s.tokens(s.agent.Messages())
 		s.mu.Unlock()
 	}
-	if size <= threshold {
+	s.mu.Lock()
+	stuck := s.stuck
+	s.mu.Unlock()
+	// What could not be condensed a moment ago is not tried again before each request.
+	if size <= threshold || stuck > 0 && size < stuck+window/10 {
 		return changed
 	}
 	if s.promote(ctx, "threshold") {
@@ -94,6 +109,9 @@ func (s *Session) fit(ctx context.Context, r *llm.Request) (changed bool) {
 		if !errors.Is(err, compact.ErrNothing) && ctx.Err() == nil {
 			s.warn("the conversation could not be condensed: " + err.Error())
 		}
+		s.mu.Lock()
+		s.stuck = size
+		s.mu.Unlock()
 		return changed
 	}
 	return true
@@ -130,6 +148,9 @@ func (s *Session) prune(reason string, rule func([]transcript.Entry) *transcript
 
 // reload gives the loop the conversation as the transcript has it.
 func (s *Session) reload() {
+	s.mu.Lock()
+	s.stale = false // before it is read: what comes meanwhile makes it stale again
+	s.mu.Unlock()
 	c, err := s.log.Context(s.log.Leaf())
 	if err != nil {
 		s.warn(fmt.Sprintf("the conversation cannot be read again: %v", err))
@@ -137,13 +158,27 @@ func (s *Session) reload() {
 	}
 	s.agent.Replace(c.Messages)
 	s.mu.Lock()
-	s.known = measure{}
+	s.known, s.stuck = measure{}, 0
 	s.mu.Unlock()
 }
 
-// Compact puts a summary in place of what was said, but for the newest part.
+// refresh reloads if the transcript has what the loop has not.
+func (s *Session) refresh() bool {
+	s.mu.Lock()
+	stale := s.stale
+	s.mu.Unlock()
+	if stale {
+		s.reload()
+	}
+	return stale
+}
+
+// Compact puts a summary in place of what was said, but for the newest part. What is
+// under way is stopped first.
 func (s *Session) Compact(ctx context.Context, instructions string) error {
-	s.Abort()
+	if err := s.stop(ctx); err != nil {
+		return err
+	}
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
 		return err
@@ -210,10 +245,11 @@ func (s *Session) Pin(text string) error {
 	s.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: customPin, Data: data})
 	s.append(transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: customPin, Content: words, Display: true, Attribution: "user"})
 	s.mu.Lock()
-	busy := s.busy
+	s.stale = true // the next request has it, whatever is under way
 	s.mu.Unlock()
-	if !busy {
-		s.reload()
+	if _, end, err := s.begin(context.Background()); err == nil {
+		s.refresh()
+		end()
 	}
 	return nil
 }
@@ -250,7 +286,10 @@ func (s *Session) keep() compact.Keep {
 		}
 	}
 	if s.o.Todos != nil {
-		k.Todos = s.o.Todos()
+		k.Todos = slices.Clone(s.o.Todos())
+		for i := range k.Todos {
+			k.Todos[i].Text, k.Todos[i].Phase = s.hide(k.Todos[i].Text), s.hide(k.Todos[i].Phase)
+		}
 	}
 	return k
 }

@@ -16,7 +16,7 @@ type Retry struct {
 	Off   bool
 	Max   int           // attempts after the first; 0 is 3, and Off is none
 	Base  time.Duration // before the first attempt, doubled for each other; 0 is 2 s
-	Limit time.Duration // longest wait before one attempt; a vendor that asks for more is not waited for. 0 is 5 min
+	Limit time.Duration // longest wait before one attempt; where a vendor asks for more, it is not repeated. 0 is 5 min
 }
 
 func (r *Retry) fill() {
@@ -32,22 +32,24 @@ func (r *Retry) fill() {
 }
 
 // delay is how long to wait before an attempt, counted from 1; ok is false if the
-// error is not to be waited out.
+// error is not to be waited out. A usage limit is, if it is known to end in time.
 func (r *Retry) delay(attempt int, err *llm.Error, now time.Time) (d time.Duration, ok bool) {
-	if r.Off || err == nil || !err.Retryable() || attempt > r.Max {
+	passes := err.Retryable() || err.Kind == llm.ErrUsageLimit && !err.ResetAt.IsZero()
+	if r.Off || !passes || attempt > r.Max {
 		return 0, false
 	}
-	d = r.Base << (attempt - 1)
-	d = max(d, err.RetryAfter)
-	if !err.ResetAt.IsZero() {
-		d = max(d, err.ResetAt.Sub(now))
+	for d = r.Base; attempt > 1 && d < r.Limit; attempt-- {
+		d *= 2
 	}
-	return d, d <= r.Limit
+	asked := err.RetryAfter
+	if !err.ResetAt.IsZero() {
+		asked = max(asked, err.ResetAt.Sub(now))
+	}
+	return max(min(d, r.Limit), asked), asked <= r.Limit
 }
 
-// repeat calls f again while its error is one that passes. told, if not nil, hears
-// of each wait.
-func (r *Retry) repeat(ctx context.Context, now func() time.Time, f func() error, told func(attempt int, d time.Duration, err *llm.Error)) error {
+// repeat calls f again while its error is one that passes.
+func (r *Retry) repeat(ctx context.Context, now func() time.Time, f func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := f()
 		var failed *llm.Error
@@ -57,9 +59,6 @@ func (r *Retry) repeat(ctx context.Context, now func() time.Time, f func() error
 		d, ok := r.delay(attempt, failed, now())
 		if !ok {
 			return err
-		}
-		if told != nil {
-			told(attempt, d, failed)
 		}
 		if err := wait(ctx, d); err != nil {
 			return err
@@ -81,14 +80,18 @@ func wait(ctx context.Context, d time.Duration) error {
 // run runs the loop, and again for as long as something can be done about how it
 // ended.
 func (s *Session) run(ctx context.Context, messages ...llm.Message) agent.Outcome {
+	m := &mender{session: s, fallbacks: s.o.Fallbacks}
+	s.mender = m
 	out := s.agent.Run(ctx, messages...)
-	m := mender{session: s, fallbacks: s.o.Fallbacks}
+	s.release()
 	for m.mend(ctx, &out) {
 		next := s.agent.Continue(ctx)
+		s.release()
 		// The answer that failed is not what the run has added.
 		out = join(withoutFailed(out), next)
 	}
-	m.end(out)
+	m.end(out.Err)
+	out.Err = s.hideError(out.Err)
 	return out
 }
 
@@ -103,9 +106,39 @@ func withoutFailed(out agent.Outcome) agent.Outcome {
 // prompt.
 type mender struct {
 	session   *Session
-	attempt   int // of the current model
+	attempt   int // since the last good answer, of the current model
 	fallbacks []string
 	shrunk    bool // the context was made smaller since the last good answer
+}
+
+// answered hears of each answer. With one that is good, all begins anew. An answer
+// that was cut ends the attempts, but does not prove that there is room.
+func (m *mender) answered(answer *llm.Message) {
+	if answer.Error != nil {
+		return
+	}
+	if m.attempt > 0 {
+		m.tell(RetryEnd, RetryInfo{Attempt: m.attempt, Success: true})
+		m.attempt = 0
+	}
+	m.shrunk = m.shrunk && answer.StopReason == llm.StopLength
+}
+
+// end tells that the attempts are over without an answer, if there were any.
+func (m *mender) end(err error) {
+	if m.attempt == 0 {
+		return
+	}
+	info := RetryInfo{Attempt: m.attempt}
+	if err != nil {
+		info.Error = m.session.hide(err.Error())
+	}
+	m.tell(RetryEnd, info)
+	m.attempt = 0
+}
+
+func (m *mender) tell(typ agent.EventType, info RetryInfo) {
+	m.session.hub.emit(Event{Event: agent.Event{Type: typ}, Retry: &info})
 }
 
 // mend reports whether the loop is to go on, after having done what is needed. The
@@ -122,50 +155,31 @@ func (m *mender) mend(ctx context.Context, out *agent.Outcome) bool {
 	if !errors.As(out.Err, &failed) {
 		return false
 	}
-	if answered(out.Messages) {
-		m.attempt, m.shrunk = 0, false // it had worked until then
-	}
 	if failed.Kind == llm.ErrContextOverflow {
 		return m.overflow(ctx, "overflow", out)
 	}
-	m.attempt++
-	d, ok := s.o.Retry.delay(m.attempt, failed, s.o.Now())
+	d, ok := s.o.Retry.delay(m.attempt+1, failed, s.o.Now())
 	if !ok {
 		return m.fallback(ctx, failed)
 	}
-	s.hub.emit(Event{Event: agent.Event{Type: RetryStart}, Retry: &RetryInfo{
-		Attempt: m.attempt, Max: s.o.Retry.Max, Delay: d, DelayMS: d.Milliseconds(), Error: failed.Error(),
-	}})
+	m.attempt++
+	m.tell(RetryStart, RetryInfo{
+		Attempt: m.attempt, Max: s.o.Retry.Max, Delay: d, DelayMS: d.Milliseconds(), Error: s.hide(failed.Error()),
+	})
 	if err := wait(ctx, d); err != nil {
-		out.Reason, out.Err = agent.ReasonAborted, &llm.Error{Kind: llm.ErrAborted, Message: "cancelled", Err: err}
+		stopped(out, err)
 		return false
 	}
 	s.dropFailed()
+	s.mu.Lock()
+	s.retrying = true
+	s.mu.Unlock()
 	return true
 }
 
-// answered reports whether a run got an answer before the one that failed.
-func answered(messages []llm.Message) bool {
-	for _, m := range messages {
-		if m.Role == llm.RoleAssistant && m.Error == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// end tells that the attempts are over.
-func (m *mender) end(out agent.Outcome) {
-	if m.attempt == 0 {
-		return
-	}
-	info := &RetryInfo{Attempt: m.attempt, Success: out.Reason != agent.ReasonError && out.Reason != agent.ReasonAborted}
-	if info.Success {
-		// The attempt that worked is counted.
-	} else if out.Err != nil {
-		info.Attempt, info.Error = m.attempt-1, out.Err.Error()
-	}
-	m.session.hub.emit(Event{Event: agent.Event{Type: RetryEnd}, Retry: info})
+// stopped makes an outcome one of a run that was stopped while it was mended.
+func stopped(out *agent.Outcome, cause error) {
+	out.Reason, out.Err = agent.ReasonAborted, &llm.Error{Kind: llm.ErrAborted, Message: "cancelled", Err: cause}
 }
 
 // fallback goes on with the next model of the chain.
@@ -175,23 +189,23 @@ func (m *mender) fallback(ctx context.Context, failed *llm.Error) bool {
 	case llm.ErrInvalidRequest, llm.ErrContentFilter, llm.ErrAborted:
 		return false // another model would do no better, or should not be asked
 	}
-	if s.o.Open == nil {
-		return false
-	}
-	for len(m.fallbacks) > 0 {
+	s.mu.Lock()
+	current := s.request.Model.Ref()
+	s.mu.Unlock()
+	for len(m.fallbacks) > 0 && ctx.Err() == nil {
 		selector := m.fallbacks[0]
 		m.fallbacks = m.fallbacks[1:]
-		model, client, err := s.o.Open(ctx, selector)
+		model, client, err := s.open(ctx, selector)
 		if err != nil {
 			s.warn(fmt.Sprintf("the fallback model %s cannot be used: %v", selector, err))
 			continue
 		}
-		if model.Ref() == s.Stats().Model {
+		if model.Ref() == current {
 			continue
 		}
-		s.useModel(FallbackApplied, model, client, "default", failed.Error(), false)
+		m.end(failed)
+		s.useModel(FallbackApplied, model, client, "default", s.hide(failed.Error()), false)
 		s.dropFailed()
-		m.attempt = 0
 		return true
 	}
 	return false
@@ -208,12 +222,19 @@ func (m *mender) overflow(ctx context.Context, reason string, out *agent.Outcome
 		return false
 	}
 	m.shrunk = true
-	s.dropFailed()
-	if err := s.compact(ctx, reason, ""); err != nil {
-		out.Err = fmt.Errorf("%w; to make the conversation smaller failed: %w", out.Err, err)
-		return false
+	undo := s.dropFailed()
+	err := s.compact(ctx, reason, "")
+	if err == nil {
+		return true
 	}
-	return true
+	undo()
+	switch {
+	case ctx.Err() != nil:
+		stopped(out, context.Cause(ctx))
+	case out.Err != nil: // an answer that was cut is still an answer
+		out.Err = fmt.Errorf("%w; to make the conversation smaller failed: %w", out.Err, err)
+	}
+	return false
 }
 
 // incomplete looks at an answer that was cut. Only where the window was full it is
@@ -235,11 +256,37 @@ func (m *mender) incomplete(ctx context.Context, out *agent.Outcome) bool {
 	return m.overflow(ctx, "incomplete", out)
 }
 
-// dropFailed takes the answer that failed out of what the model gets.
-func (s *Session) dropFailed() {
+// dropFailed takes the answer that failed out of what the model gets. In the
+// transcript it becomes a branch of its own that ends with it; what was set
+// meanwhile, as a title, is put on the branch that goes on. undo puts the answer back,
+// as long as nothing came after it.
+func (s *Session) dropFailed() (undo func()) {
 	messages := s.agent.Messages()
-	if n := len(messages); n > 0 && messages[n-1].Role == llm.RoleAssistant {
-		s.agent.Replace(messages[:n-1])
+	n := len(messages)
+	if n == 0 || messages[n-1].Role != llm.RoleAssistant {
+		return func() {}
+	}
+	s.agent.Replace(messages[:n-1])
+	undo = func() { s.agent.Replace(messages) }
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	failed, err := s.log.Entry(s.answer)
+	if err != nil || failed.ParentID == nil {
+		return undo
+	}
+	since, err := s.log.Beyond(s.log.Leaf(), failed.ID)
+	if err != nil || s.log.Move(*failed.ParentID) != nil {
+		return undo
+	}
+	for _, e := range since {
+		_, _ = s.log.Append(e) // told of when the next entry is written
+	}
+	return func() {
+		s.writing.Lock()
+		defer s.writing.Unlock()
+		if s.log.Leaf() == *failed.ParentID && s.log.Move(failed.ID) == nil {
+			s.agent.Replace(messages)
+		}
 	}
 }
 
@@ -249,13 +296,13 @@ func (s *Session) promote(ctx context.Context, reason string) bool {
 	current := s.request.Model
 	s.mu.Unlock()
 	target := current.PromotionTarget
-	if s.o.NoPromote || s.o.Open == nil || target == "" {
+	if s.o.NoPromote || target == "" {
 		return false
 	}
 	if _, _, ok := llm.SplitRef(target); !ok {
 		target = current.Provider + "/" + target
 	}
-	model, client, err := s.o.Open(ctx, target)
+	model, client, err := s.open(ctx, target)
 	if err != nil || model.ContextWindow <= current.ContextWindow {
 		return false // there is no key for it, or nothing is gained
 	}

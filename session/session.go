@@ -19,12 +19,13 @@
 //   - Every request, whatever it is for, passes one place that holds the limits
 //     and keeps the account.
 //   - No secret that [Options.Secrets] knows reaches a request, the transcript or
-//     an event; tools get the value where the model wrote its placeholder.
+//     an event; tools get the value where the model wrote its placeholder. What a
+//     model makes up itself is hidden once its answer is whole: pieces of an answer
+//     are shown as they come.
 package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -77,11 +78,13 @@ type Options struct {
 	Artifact func(kind, text string) (ref string, err error)
 
 	MaxTurns int     // requests per prompt; 0 is no limit
-	MaxCost  llm.USD // of the whole session; 0 is no limit
-	Emit     func(Event)
-	Warn     func(string) // what a person should know; nil drops it
-	Close    func() error // ends what the tools stand on
-	Now      func() time.Time
+	MaxCost  llm.USD // of the whole session, what its transcript tells of before included; 0 is no limit
+	// Emit gets every event, in order, one at a time. It must not block for long, and
+	// must not call what itself tells an event (SetTitle, SetModel, Prompt, Close).
+	Emit  func(Event)
+	Warn  func(string) // what a person should know; nil drops it
+	Close func() error // ends what the tools stand on
+	Now   func() time.Time
 }
 
 // Handle is what a face does with a session, wherever the session lives.
@@ -107,8 +110,9 @@ type Handle interface {
 
 var _ Handle = (*Session)(nil)
 
-// Session is a live conversation. Prompt, Compact and Navigate run one at a time,
-// the second is refused; everything else may be called from any goroutine.
+// Session is a live conversation. Prompt, Compact, Navigate and Handoff run one at a
+// time: the second is refused, but Compact stops what is under way and takes its
+// place. Everything may be called from any goroutine.
 type Session struct {
 	o     Options
 	agent *agent.Agent
@@ -123,12 +127,25 @@ type Session struct {
 	usage    llm.Usage
 	requests int
 	turn     int
-	busy     bool
+	closed   bool
+	idle     chan struct{}           // closed when what is under way has ended; nil: nothing is
 	cancel   context.CancelCauseFunc // of what is under way
 	known    measure
-	held     Spending
-	cache    cacheState
-	failing  bool // the transcript cannot be written; a person was told
+	held     Spending   // of the request that is about to be sent
+	sender   llm.Client // of that request
+	retrying bool       // that request repeats one that failed
+	cache    cacheState // of the last request that was answered
+	asked    cacheState // of the last request
+	failing  bool       // the transcript cannot be written; a person was told
+	stale    bool       // the transcript has something that the loop has not
+	bare     bool       // the branch does not say which model is used
+	stuck    int        // tokens of the conversation when it could not be condensed; 0: it could
+
+	// The goroutine of Prompt alone uses these.
+	mender *mender
+	answer string // entry of the last answer
+
+	writing sync.Mutex // held while the transcript is changed
 
 	seed  maphash.Seed
 	life  context.Context // of what goes on beside prompts; ends with Close
@@ -154,7 +171,7 @@ var (
 // needs a model whose price is known.
 func New(o Options) (*Session, error) {
 	if o.MaxCost > 0 && !o.Request.Model.Price.Known() {
-		return nil, fmt.Errorf("the price of %s is not known, so a cost limit cannot be kept: set its price in models.yml", o.Request.Model.Ref())
+		return nil, unpriced(o.Request.Model)
 	}
 	if o.Warn == nil {
 		o.Warn = func(string) {}
@@ -183,10 +200,14 @@ func New(o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.bare = past.Models["default"] != o.Request.Model.Ref()
+	if o.MaxCost > 0 {
+		s.spentBefore()
+	}
 	s.agent = agent.New(agent.Options{
 		Client: metered{s}, Request: s.request, Tools: o.Tools, MaxTurns: o.MaxTurns, Messages: past.Messages,
 		Emit: s.loopEvent, BeforeRequest: s.beforeRequest,
-		BeforeTool: o.Authorize, AfterTool: s.afterTool, Arguments: s.arguments,
+		BeforeTool: s.authorize, AfterTool: s.afterTool, Arguments: s.arguments,
 	})
 	return s, nil
 }
@@ -195,18 +216,40 @@ func New(o Options) (*Session, error) {
 func (s *Session) begin(ctx context.Context) (context.Context, func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy {
+	switch {
+	case s.closed:
+		return nil, nil, ErrClosed
+	case s.idle != nil:
 		return nil, nil, ErrBusy
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	s.busy, s.cancel = true, cancel
+	idle := make(chan struct{})
+	s.idle, s.cancel = idle, cancel
 	return ctx, func() {
 		cancel(nil)
-		s.mu.Lock()
-		s.busy, s.cancel = false, nil
-		s.mu.Unlock()
 		s.sync()
+		s.mu.Lock()
+		s.idle, s.cancel = nil, nil
+		s.mu.Unlock()
+		close(idle)
 	}, nil
+}
+
+// stop ends what is under way and waits until it has ended, or ctx does.
+func (s *Session) stop(ctx context.Context) error {
+	s.mu.Lock()
+	idle := s.idle
+	s.mu.Unlock()
+	if idle == nil {
+		return nil
+	}
+	s.Abort()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // errStopped is the cause of what ends by Abort.
@@ -238,22 +281,34 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) agent.Outcome {
 			s.warn("changes of this turn cannot be undone: " + err.Error())
 		}
 	}
-	messages := []llm.Message{m}
-	if s.log.Len() == 0 {
-		s.append(transcript.Entry{Type: transcript.TypeModel, Model: s.o.Request.Model.Ref()})
-		if s.o.Mode != "" {
-			s.append(transcript.Entry{Type: transcript.TypeMode, Mode: s.o.Mode})
-		}
-		for _, p := range slices.Backward(s.o.Preface) {
-			messages = append([]llm.Message{s.hideMessage(p)}, messages...)
-		}
-	}
-	out := s.run(ctx, messages...)
+	out := s.run(ctx, append(s.preface(), m)...)
 	if s.hasTool(ResultTool) {
 		out = s.insist(ctx, out)
 	}
 	s.entitle(m)
 	return out
+}
+
+// preface is what stands before the first prompt of a branch. It writes down what
+// holds for the branch besides.
+func (s *Session) preface() (messages []llm.Message) {
+	s.mu.Lock()
+	bare, model := s.bare, s.request.Model.Ref()
+	s.bare = false
+	s.mu.Unlock()
+	if bare {
+		s.append(transcript.Entry{Type: transcript.TypeModel, Model: model})
+	}
+	if slices.ContainsFunc(s.agent.Messages(), func(m llm.Message) bool { return m.CustomType != customPin }) {
+		return nil
+	}
+	if s.o.Mode != "" {
+		s.append(transcript.Entry{Type: transcript.TypeMode, Mode: s.o.Mode})
+	}
+	for _, p := range s.o.Preface {
+		messages = append(messages, s.hideMessage(p))
+	}
+	return messages
 }
 
 func (s *Session) hasTool(name string) bool {
@@ -324,14 +379,16 @@ func (s *Session) Messages() []llm.Message { return s.agent.Messages() }
 func (s *Session) Log() *transcript.Log { return s.log }
 
 // Events reads what happens from the event of that number on; 0 is what happens
-// from now on.
+// from now on. Numbers begin anew with each process: one that has not been given out
+// is from another life of the session, and the feed begins with a [*LagError].
 func (s *Session) Events(from uint64) *Feed {
-	if from == 0 {
-		s.hub.mu.Lock()
-		from = s.hub.next
-		s.hub.mu.Unlock()
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	f := &Feed{hub: s.hub, seq: from, foreign: from > s.hub.next}
+	if from == 0 || f.foreign {
+		f.seq = s.hub.next
 	}
-	return &Feed{hub: s.hub, seq: from}
+	return f
 }
 
 // Stats are figures of a session.
@@ -360,8 +417,9 @@ func (s *Session) Stats() Stats {
 	}
 }
 
-// Spent is what the session has cost so far; known is false if a request had no
-// known price, and the sum then lacks it.
+// Spent is what the session has cost since it was opened, and under a cost limit
+// what its transcript tells of before; known is false if a request had no known
+// price, and the sum then lacks it.
 func (s *Session) Spent() (cost llm.USD, usage llm.Usage, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -373,12 +431,28 @@ func (s *Session) Path() (path string, ok bool) {
 	return s.o.Path, s.o.Path != "" && s.log.Answered()
 }
 
-// Close stops what is under way and ends the session: its transcript, and what its
-// tools stand on.
+// closeGrace is how long Close waits for what is under way. It is longer than the
+// loop waits for tools that do not obey; what takes longer is left behind.
+const closeGrace = 5 * time.Second
+
+// Close stops what is under way, waits for it, and ends the session: its transcript,
+// and what its tools stand on. Closing twice does nothing more.
 func (s *Session) Close() error {
-	s.Abort()
+	s.mu.Lock()
+	closed := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if closed {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
+	defer cancel()
+	late := s.stop(ctx)
 	s.die()
 	s.tasks.Wait()
+	if late != nil {
+		s.warn("the session was closed while something was under way that did not end")
+	}
 	var err error
 	if s.o.Close != nil {
 		err = s.o.Close()
@@ -394,12 +468,18 @@ func (s *Session) loopEvent(e agent.Event) {
 	case agent.MessageEnd:
 		out.EntryID = s.append(transcript.Entry{Type: transcript.TypeMessage, Message: e.Message})
 		s.measured(e.Message)
+		if e.Message.Role == llm.RoleAssistant {
+			s.answer = out.EntryID
+		}
+	case agent.AgentEnd:
+		out.Outcome = s.hideOutcome(e.Outcome)
 	case agent.ToolUpdate:
 		out.Result = s.hideResult(e.Result)
 	}
 	s.hub.emit(out)
 	if e.Type == agent.MessageEnd && e.Message.Role == llm.RoleAssistant {
 		s.reportCache(e.Message)
+		s.mender.answered(e.Message)
 	}
 }
 
@@ -415,7 +495,9 @@ func (s *Session) definitions() []llm.Tool {
 // append adds to the transcript. A disk that fails does not end the conversation;
 // the entry is written with the next, and the person is told once.
 func (s *Session) append(e transcript.Entry) (id string) {
+	s.writing.Lock()
 	id, err := s.log.Append(e)
+	s.writing.Unlock()
 	s.mu.Lock()
 	told := s.failing
 	s.failing = err != nil
@@ -446,44 +528,6 @@ func (s *Session) warn(text string) {
 	s.hub.emit(Event{Event: agent.Event{Type: Warning}, Text: text})
 }
 
-func (s *Session) hide(text string) string {
-	if s.o.Secrets == nil {
-		return text
-	}
-	return s.o.Secrets.Hide(text)
-}
-
-func (s *Session) hideMessage(m llm.Message) llm.Message {
-	if s.o.Secrets == nil {
-		return m
-	}
-	return s.o.Secrets.HideMessages([]llm.Message{m})[0]
-}
-
-// hideResult hides what is secret in a tool's result.
-func (s *Session) hideResult(r *tool.Result) *tool.Result {
-	if s.o.Secrets == nil || r == nil {
-		return r
-	}
-	out := *r
-	out.Content = s.hideMessage(llm.Message{Role: llm.RoleToolResult, Content: r.Content}).Content
-	out.Details = s.o.Secrets.HideBytes(r.Details)
-	return &out
-}
-
-func (s *Session) afterTool(_ context.Context, _ *tool.Tool, _ tool.Call, r *tool.Result) *tool.Result {
-	return s.hideResult(r)
-}
-
-// arguments puts values in place of the placeholders that the model wrote, for
-// tools that work on the workspace. What goes over the network keeps them.
-func (s *Session) arguments(t *tool.Tool, args json.RawMessage) json.RawMessage {
-	if s.o.Secrets == nil || t == nil || t.Effects.Has(tool.Network) {
-		return args
-	}
-	return json.RawMessage(s.o.Secrets.RestoreArgs(string(args)))
-}
-
 // SetTitle names the session.
 func (s *Session) SetTitle(title string) {
 	title = strings.Join(strings.Fields(s.hide(title)), " ")
@@ -506,15 +550,24 @@ func (s *Session) SetThinking(level llm.Level) {
 
 // SetModel goes on with another model from the next request on.
 func (s *Session) SetModel(ctx context.Context, selector string) error {
-	if s.o.Open == nil {
-		return errors.New("this session has one model only")
-	}
-	model, client, err := s.o.Open(ctx, selector)
+	model, client, err := s.open(ctx, selector)
 	if err != nil {
 		return err
 	}
 	s.useModel(ModelChanged, model, client, "", "chosen", true)
 	return nil
+}
+
+// open finds a model that may be used.
+func (s *Session) open(ctx context.Context, selector string) (*llm.Model, llm.Client, error) {
+	if s.o.Open == nil {
+		return nil, nil, errors.New("this session has one model only")
+	}
+	model, client, err := s.o.Open(ctx, selector)
+	if err == nil && s.o.MaxCost > 0 && !model.Price.Known() {
+		err = unpriced(model)
+	}
+	return model, client, err
 }
 
 // useModel changes the model. A change for the person's sake is kept in the
@@ -523,7 +576,8 @@ func (s *Session) useModel(typ agent.EventType, model *llm.Model, client llm.Cli
 	s.mu.Lock()
 	from := s.request.Model.Ref()
 	s.request.Model, s.client = model, client
-	s.known = measure{}
+	s.known, s.stuck = measure{}, 0
+	s.bare = s.bare && !keep
 	s.mu.Unlock()
 	s.agent.Update(func(o *agent.Options) { o.Request.Model = model })
 	if keep {

@@ -65,6 +65,42 @@ func (s *Session) reserve(ctx context.Context, r *llm.Request, purpose string) (
 	})
 }
 
+// release ends what was prepared for a request: the money of one that was not sent
+// after all is given back.
+func (s *Session) release() {
+	s.mu.Lock()
+	held := s.held
+	s.held, s.retrying = nil, false
+	s.mu.Unlock()
+	if held != nil {
+		held.Release()
+	}
+}
+
+func unpriced(m *llm.Model) error {
+	return fmt.Errorf("the price of %s is not known, so a cost limit cannot be kept: set its price in models.yml", m.Ref())
+}
+
+// spentBefore takes up what the transcript says was spent before this process, on
+// all branches. What titles and summaries cost it does not say.
+func (s *Session) spentBefore() {
+	for _, n := range s.log.Nodes() {
+		if n.Role != llm.RoleAssistant {
+			continue
+		}
+		e, err := s.log.Entry(n.ID)
+		if err != nil || e.Message == nil || e.Message.Usage == nil {
+			continue
+		}
+		s.usage = s.usage.Add(*e.Message.Usage)
+		c := e.Message.Usage.Cost
+		if c != nil {
+			s.spent += c.Total
+		}
+		s.unknown = s.unknown || c == nil || c.Unknown
+	}
+}
+
 // promptTokens estimates a request.
 func (s *Session) promptTokens(r *llm.Request) int {
 	s.mu.Lock()
@@ -82,7 +118,7 @@ type metered struct{ s *Session }
 
 func (m metered) Stream(ctx context.Context, r *llm.Request) llm.Stream {
 	m.s.mu.Lock()
-	held, client := m.s.held, m.s.client
+	held, client := m.s.held, m.s.sender
 	m.s.held = nil
 	m.s.mu.Unlock()
 	return m.s.count(client.Stream(ctx, r), r.Model, held)
@@ -113,6 +149,7 @@ func (c *counted) Next() (llm.Event, bool) {
 	case !ok:
 		c.settle(nil)
 	case e.Type.Terminal():
+		*e.Message = c.session.hideMessage(*e.Message)
 		if u := e.Message.Usage; u != nil && u.Cost == nil {
 			cost := c.model.Price.Cost(*u)
 			u.Cost = &cost
@@ -120,6 +157,9 @@ func (c *counted) Next() (llm.Event, bool) {
 		c.settle(e.Message)
 	case c.first == 0 && e.Type.Delta():
 		c.first = c.session.o.Now().Sub(c.began)
+	}
+	if ok && !e.Type.Terminal() && e.Block != nil {
+		e.Block = c.session.hideBlock(e.Block)
 	}
 	return e, ok
 }
@@ -183,7 +223,7 @@ func (s *Session) asker(purpose string) compact.Asker {
 		err := s.o.Retry.repeat(ctx, s.o.Now, func() (err error) {
 			text, err = s.ask(ctx, purpose, client, &r)
 			return err
-		}, nil)
+		})
 		return text, err
 	}
 }

@@ -16,14 +16,14 @@ const titleWords = "Give a conversation that begins with the text below a title 
 // entitle has a small model name a session after its first prompt, if that is
 // wanted. Nobody waits for it. A session without a name goes by its first words.
 func (s *Session) entitle(m llm.Message) {
-	if s.o.TitleModel == "" || s.o.Open == nil || s.log.Title() != "" {
+	if s.o.TitleModel == "" || s.o.Open == nil || s.log.Title() != "" || s.life.Err() != nil {
 		return
 	}
 	text := m.Text()
 	s.tasks.Go(func() {
 		ctx, cancel := context.WithTimeout(s.life, titleTimeout)
 		defer cancel()
-		model, client, err := s.o.Open(ctx, s.o.TitleModel)
+		model, client, err := s.open(ctx, s.o.TitleModel)
 		if err != nil {
 			return
 		}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
@@ -25,9 +26,6 @@ func (s *Session) Navigate(ctx context.Context, id string, o Navigation) (edit s
 		return "", err
 	}
 	defer end()
-	if id == s.log.Leaf() {
-		return "", nil
-	}
 	e, err := s.log.Entry(id)
 	if err != nil {
 		return "", err
@@ -40,6 +38,9 @@ func (s *Session) Navigate(ctx context.Context, id string, o Navigation) (edit s
 			target = *e.ParentID
 		}
 		edit = textOf(e)
+	}
+	if target == s.log.Leaf() {
+		return edit, nil
 	}
 	summary, err := s.summarizeLeft(ctx, target, o)
 	if err != nil {
@@ -84,8 +85,9 @@ func (s *Session) summarizeLeft(ctx context.Context, target string, o Navigation
 		return nil, err
 	}
 	s.mu.Lock()
-	budget := s.request.Model.ContextWindow - s.o.Compaction.BranchReserveTokens
+	window := s.request.Model.ContextWindow
 	s.mu.Unlock()
+	budget := window - min(s.o.Compaction.BranchReserveTokens, window/2)
 	summary, details, err := compact.BranchSummary(ctx, left, budget, s.asker(ForBranch), o.Instructions)
 	if errors.Is(err, compact.ErrNothing) {
 		return nil, nil
@@ -106,18 +108,22 @@ func (s *Session) restoreState(ctx context.Context) {
 	current, level := s.request.Model.Ref(), s.request.Thinking.Level
 	s.mu.Unlock()
 	if ref := c.Models["default"]; ref != "" && ref != current && s.o.Open != nil {
-		if model, client, err := s.o.Open(ctx, ref); err == nil {
+		if model, client, err := s.open(ctx, ref); err == nil {
 			s.useModel(ModelChanged, model, client, "default", "the branch's model", false)
 		} else {
 			s.warn("the model of this branch cannot be used, going on with " + current + ": " + err.Error())
 		}
 	}
-	if c.Thinking != "" && c.Thinking != level {
+	want := c.Thinking
+	if want == "" { // nobody changed it on this branch
+		want = s.o.Request.Thinking.Level
+	}
+	if want != level {
 		s.mu.Lock()
-		s.request.Thinking.Level = c.Thinking
+		s.request.Thinking.Level = want
 		s.mu.Unlock()
-		s.agent.Update(func(o *agent.Options) { o.Request.Thinking.Level = c.Thinking })
-		s.hub.emit(Event{Event: agent.Event{Type: ThinkingChanged}, Text: string(c.Thinking)})
+		s.agent.Update(func(o *agent.Options) { o.Request.Thinking.Level = want })
+		s.hub.emit(Event{Event: agent.Event{Type: ThinkingChanged}, Text: string(want)})
 	}
 }
 
@@ -128,6 +134,7 @@ func (s *Session) Handoff(ctx context.Context, focus string) (document string, e
 		return "", err
 	}
 	defer end()
+	s.refresh()
 	messages := s.agent.Messages()
 	if len(messages) < 2 {
 		return "", errors.New("there is nothing to hand over: nothing has been said yet")
@@ -144,8 +151,8 @@ func (s *Session) Handoff(ctx context.Context, focus string) (document string, e
 	err = s.o.Retry.repeat(ctx, s.o.Now, func() (err error) {
 		document, err = s.ask(ctx, ForHandoff, client, &r)
 		return err
-	}, nil)
-	if err == nil && document == "" {
+	})
+	if err == nil && strings.TrimSpace(document) == "" {
 		err = errors.New("the model wrote no document")
 	}
 	return document, err
