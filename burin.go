@@ -173,7 +173,8 @@ type builder struct {
 	log     *transcript.Log
 	path    string // of the session file; empty if there is none
 	vault   *secret.Vault
-	todo    plan.State // under mu
+	kept    tool.Artifacts // nil: whole outputs are not kept
+	todo    plan.State     // under mu
 	policy  *permission.Policy
 	engine  edit.Engine
 	mu      sync.Mutex // of todo and of calls of Refused
@@ -225,6 +226,7 @@ func (b *builder) build(ctx context.Context) (*session.Session, error) {
 			defer b.mu.Unlock()
 			return openTasks(b.todo)
 		},
+		Summariser: b.summariser(), Artifact: b.keepText(b.kept),
 		MaxTurns: b.MaxTurns, MaxCost: b.MaxCost,
 		Emit: b.emit(ctx), Warn: b.Warn, Close: b.close, Now: b.Now,
 	}

@@ -1,17 +1,25 @@
 package burin
 
 import (
+	"bytes"
+	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/burin-dev/burin/internal/tools/plan"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
+	"github.com/burin-dev/burin/session/compact/snap"
 	"github.com/burin-dev/burin/session/secret"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
@@ -21,10 +29,10 @@ import (
 func (b *builder) openLog() error {
 	if b.StateDir == "" || b.NoSession {
 		var err error
-		b.log, err = transcript.Create(new(transcript.Memory), transcript.Header{CWD: b.dir}, transcript.Options{Now: b.Now})
+		b.log, err = transcript.Create(new(transcript.Memory), transcript.Header{CWD: b.dir}, transcript.Options{Now: b.Now, Pictures: b.pictures()})
 		return err
 	}
-	o := transcript.Options{Now: b.Now, Blobs: transcript.NewBlobs(filepath.Join(b.StateDir, "blobs"))}
+	o := transcript.Options{Now: b.Now, Blobs: transcript.NewBlobs(filepath.Join(b.StateDir, "blobs")), Pictures: b.pictures()}
 	if b.Resume != "" {
 		return b.resume(o)
 	}
@@ -58,6 +66,89 @@ func (b *builder) resume(o transcript.Options) error {
 		b.Warn(fmt.Sprintf("session %s was written by a newer program (version %d): what is new in it is kept, and not shown", filepath.Base(b.path), damage.Newer))
 	}
 	return nil
+}
+
+// pictures gives the pictures of a compaction. They are taken out once.
+func (b *builder) pictures() func(*transcript.Entry) []llm.Block {
+	var mu sync.Mutex
+	var id string
+	var last []llm.Block
+	return func(e *transcript.Entry) []llm.Block {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.ID != id {
+			blocks, err := snap.Images(e)
+			if err != nil {
+				b.Warn("pictures of the history are damaged: " + err.Error())
+			}
+			id, last = e.ID, blocks
+		}
+		return last
+	}
+}
+
+// keepText puts a text into an artifact.
+func (b *builder) keepText(artifacts tool.Artifacts) func(kind, text string) (string, error) {
+	if artifacts == nil {
+		return nil
+	}
+	return func(kind, text string) (string, error) {
+		a, err := artifacts.Create(kind)
+		if err != nil {
+			return "", err
+		}
+		if _, err := io.WriteString(a, text); err != nil {
+			a.Close()
+			return "", err
+		}
+		return "artifact://" + a.ID(), a.Close()
+	}
+}
+
+// summariser asks the server for summaries that is set; nil if none is.
+func (b *builder) summariser() compact.Asker {
+	if b.Compaction.RemoteEndpoint == "" {
+		return nil
+	}
+	client := &http.Client{Transport: b.HTTP, Timeout: 2 * time.Minute}
+	return func(ctx context.Context, system, prompt string, _ int) (string, error) {
+		return askEndpoint(ctx, client, b.Compaction.RemoteEndpoint, system, prompt)
+	}
+}
+
+// maxSummary is how many bytes of an answer are read; more is an error.
+const maxSummary = 1 << 20
+
+// askEndpoint posts {systemPrompt, prompt} and reads {summary}.
+func askEndpoint(ctx context.Context, client *http.Client, url, system, prompt string) (string, error) {
+	body, err := json.Marshal(map[string]string{"systemPrompt": system, "prompt": prompt})
+	if err != nil {
+		return "", err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return "", fmt.Errorf("ask for a summary: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", fmt.Errorf("ask for a summary: %w", err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxSummary+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("ask for a summary: %w", err)
+	case resp.StatusCode != http.StatusOK:
+		return "", fmt.Errorf("ask for a summary: %s answers %s", req.URL.Host, resp.Status)
+	case len(data) > maxSummary:
+		return "", fmt.Errorf("ask for a summary: %s answers more than 1 MB", req.URL.Host)
+	}
+	var answer struct{ Summary string }
+	if err := json.Unmarshal(data, &answer); err != nil || strings.TrimSpace(answer.Summary) == "" {
+		return "", fmt.Errorf("ask for a summary: the answer of %s has no summary", req.URL.Host)
+	}
+	return answer.Summary, nil
 }
 
 // artifacts are where whole outputs go; nil if nothing is kept.
@@ -158,7 +249,7 @@ func installationKey(path string) ([]byte, error) {
 func (b *builder) restoreTodos() plan.State {
 	e := b.log.Last(b.log.Leaf(),
 		func(n transcript.Node) bool { return n.Role == llm.RoleToolResult },
-		func(e *transcript.Entry) bool { return e.Message.ToolName == "todo" && !e.Message.IsError })
+		func(e *transcript.Entry) bool { return e.Message.ToolName == "todo" && len(e.Message.Details) > 0 })
 	if e == nil {
 		return plan.State{}
 	}

@@ -29,7 +29,8 @@ func (b *builder) tools() (tools []*tool.Tool, shellName, confined string, err e
 	if b.engine, err = b.chooseEngine(); err != nil {
 		return nil, "", "", err
 	}
-	artifacts := b.artifacts()
+	b.kept = b.artifacts()
+	artifacts := b.kept
 	cache := search.NewCache()
 	tools = file.New(file.Options{Workspace: b.ws, Engine: b.engine, Artifacts: artifacts, Cache: cache})
 

@@ -7,16 +7,41 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
+	"github.com/burin-dev/burin/session/compact/snap"
 	"github.com/burin-dev/burin/transcript"
 )
 
 // measure is what the vendor counted: that many messages were tokens, the answer to
 // them included.
 type measure struct{ messages, tokens int }
+
+// noteCalls looks for calls about a file that an earlier call was about: only then
+// can something be superseded, and it is worth a look at what.
+func (s *Session) noteCalls(m *llm.Message) {
+	for _, c := range m.ToolCalls() {
+		var args struct{ Path string }
+		if json.Unmarshal([]byte(c.Arguments), &args) != nil || args.Path == "" {
+			continue
+		}
+		name, _, _ := strings.Cut(args.Path, ":")
+		s.mu.Lock()
+		if s.files == nil || len(s.files) >= maxFiles {
+			s.files = map[string]bool{}
+		}
+		s.again = s.again || s.files[name]
+		s.files[name] = true
+		s.mu.Unlock()
+	}
+}
+
+// maxFiles is how many files are remembered for that; beyond it all are forgotten, and
+// what is read twice may stay longer than it need.
+const maxFiles = 10_000
 
 // measured takes what the vendor counted for an answer.
 func (s *Session) measured(m *llm.Message) {
@@ -84,7 +109,11 @@ func (s *Session) fit(ctx context.Context, r *llm.Request) (changed bool) {
 	s.mu.Unlock()
 	threshold := s.o.Compaction.Threshold(window)
 	if threshold == 0 || size <= threshold {
-		return s.o.Compaction.SupersedeReads && size > tidyFrom &&
+		s.mu.Lock()
+		again := s.again
+		s.again = false
+		s.mu.Unlock()
+		return again && s.o.Compaction.SupersedeReads && size > tidyFrom &&
 			s.prune("superseded", func(path []transcript.Entry) *transcript.Prune {
 				return compact.Superseded(path, s.pruneOptions(false))
 			})
@@ -94,6 +123,15 @@ func (s *Session) fit(ctx context.Context, r *llm.Request) (changed bool) {
 		s.mu.Lock()
 		size = s.tokens(s.agent.Messages())
 		s.mu.Unlock()
+	}
+	if size > threshold && s.shake() {
+		changed = true
+		s.mu.Lock()
+		size = s.tokens(s.agent.Messages())
+		s.mu.Unlock()
+		if size <= threshold*8/10 {
+			return changed
+		}
 	}
 	s.mu.Lock()
 	stuck := s.stuck
@@ -187,6 +225,26 @@ func (s *Session) Compact(ctx context.Context, instructions string) error {
 	return s.compact(ctx, "manual", instructions)
 }
 
+// rest sees to it that a conversation at which nothing happens is condensed after a
+// while, if that is wanted. It costs one timer, and only where it would be done.
+// The caller holds mu.
+func (s *Session) rest() {
+	c := s.o.Compaction
+	if !c.IdleEnabled || !c.Enabled || s.closed || s.tokens(s.agent.Messages()) < c.IdleThresholdTokens {
+		return
+	}
+	s.resting = time.AfterFunc(c.IdleTimeout, func() {
+		ctx, end, err := s.begin(s.life)
+		if err != nil {
+			return // something happens after all, or the session has ended
+		}
+		defer end()
+		if err := s.compact(ctx, "idle", ""); err != nil && !errors.Is(err, compact.ErrNothing) && ctx.Err() == nil {
+			s.warn("the conversation could not be condensed: " + err.Error())
+		}
+	})
+}
+
 // compact appends a compaction and reloads the conversation.
 func (s *Session) compact(ctx context.Context, reason, instructions string) error {
 	s.mu.Lock()
@@ -203,9 +261,7 @@ func (s *Session) compact(ctx context.Context, reason, instructions string) erro
 	info := CompactionInfo{Reason: reason, Action: string(s.o.Compaction.Strategy), Before: size}
 	start := info
 	s.hub.emit(Event{Event: agent.Event{Type: CompactionStart}, Compaction: &start})
-	entry, err := cut.Summarize(ctx, s.asker(ForCompaction), compact.SummaryOptions{
-		Settings: s.o.Compaction, Instructions: s.hide(instructions), Keep: s.keep(), Window: window, HistoryTool: HistoryTool,
-	})
+	entry, err := s.condense(ctx, cut, window, instructions)
 	if err != nil {
 		info.Aborted, info.Error = ctx.Err() != nil, err.Error()
 		s.hub.emit(Event{Event: agent.Event{Type: CompactionEnd}, Compaction: &info})
@@ -219,6 +275,58 @@ func (s *Session) compact(ctx context.Context, reason, instructions string) erro
 	s.mu.Unlock()
 	s.hub.emit(Event{Event: agent.Event{Type: CompactionEnd}, EntryID: id, Compaction: &info})
 	return nil
+}
+
+// condense makes the entry that takes the place of what a cut takes off: as pictures
+// where that is wanted and can be, else as a summary.
+func (s *Session) condense(ctx context.Context, cut *compact.Cut, window int, instructions string) (transcript.Entry, error) {
+	o := compact.SummaryOptions{
+		Settings: s.o.Compaction, Instructions: s.hide(instructions), Keep: s.keep(), Window: window, HistoryTool: HistoryTool,
+	}
+	if s.o.Compaction.Strategy != compact.SnapCompact || instructions != "" {
+		return cut.Summarize(ctx, s.summariser(), o)
+	}
+	s.mu.Lock()
+	model := s.request.Model
+	s.mu.Unlock()
+	entry, err := snap.Compact(ctx, cut, model, snap.Options{Summary: o})
+	if errors.Is(err, snap.ErrNoImages) || errors.Is(err, snap.ErrScript) {
+		s.warn("the history is summarised in words: " + err.Error())
+		return cut.Summarize(ctx, s.summariser(), o)
+	}
+	return entry, err
+}
+
+// summariser asks for summaries: the server that is set for them, and the model in
+// use where there is none, or it fails.
+func (s *Session) summariser() compact.Asker {
+	own := s.asker(ForCompaction)
+	if s.o.Summariser == nil {
+		return own
+	}
+	return func(ctx context.Context, system, prompt string, maxTokens int) (string, error) {
+		text, err := s.o.Summariser(ctx, system, s.hide(prompt), maxTokens)
+		if err == nil || ctx.Err() != nil {
+			return text, err
+		}
+		s.warn("the server for summaries failed, the model writes this one: " + err.Error())
+		return own(ctx, system, prompt, maxTokens)
+	}
+}
+
+// shake puts bulky pieces into an artifact, if that is the strategy, and reports
+// whether it did.
+func (s *Session) shake() bool {
+	if s.o.Compaction.Strategy != compact.ShakeOut || s.o.Artifact == nil {
+		return false
+	}
+	return s.prune("shake", func(path []transcript.Entry) *transcript.Prune {
+		p, err := compact.Shake(path, s.pruneOptions(true), s.o.Artifact)
+		if err != nil {
+			s.warn("bulky outputs could not be put aside: " + err.Error())
+		}
+		return p
+	})
 }
 
 // HistoryTool is the name of the tool with which the model reads what is no longer

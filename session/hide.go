@@ -60,9 +60,10 @@ func (s *Session) authorize(ctx context.Context, t *tool.Tool, c tool.Call) erro
 }
 
 // arguments puts values in place of the placeholders that the model wrote, for
-// tools that work on the workspace. What goes over the network keeps them.
+// tools that work on the workspace, commands among them. What does nothing but go over
+// the network keeps them.
 func (s *Session) arguments(t *tool.Tool, args json.RawMessage) json.RawMessage {
-	if s.o.Secrets == nil || t == nil || t.Effects.Has(tool.Network) {
+	if s.o.Secrets == nil || t == nil || t.Effects.Has(tool.Network) && !t.Effects.Has(tool.Executes) {
 		return args
 	}
 	return json.RawMessage(s.o.Secrets.RestoreArgs(string(args)))

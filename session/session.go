@@ -74,6 +74,9 @@ type Options struct {
 	TitleModel string           // selector of a model that names sessions; "": their first words do
 	// Todos are the open tasks that a compaction passes on word for word.
 	Todos func() []compact.Todo
+	// Summariser writes summaries in place of the session's model; nil: there is none.
+	// It is paid for elsewhere.
+	Summariser compact.Asker
 	// Artifact keeps a text outside the conversation, and gives where to read it.
 	Artifact func(kind, text string) (ref string, err error)
 
@@ -131,15 +134,18 @@ type Session struct {
 	idle     chan struct{}           // closed when what is under way has ended; nil: nothing is
 	cancel   context.CancelCauseFunc // of what is under way
 	known    measure
-	held     Spending   // of the request that is about to be sent
-	sender   llm.Client // of that request
-	retrying bool       // that request repeats one that failed
-	cache    cacheState // of the last request that was answered
-	asked    cacheState // of the last request
-	failing  bool       // the transcript cannot be written; a person was told
-	stale    bool       // the transcript has something that the loop has not
-	bare     bool       // the branch does not say which model is used
-	stuck    int        // tokens of the conversation when it could not be condensed; 0: it could
+	held     Spending        // of the request that is about to be sent
+	sender   llm.Client      // of that request
+	retrying bool            // that request repeats one that failed
+	cache    cacheState      // of the last request that was answered
+	asked    cacheState      // of the last request
+	failing  bool            // the transcript cannot be written; a person was told
+	stale    bool            // the transcript has something that the loop has not
+	bare     bool            // the branch does not say which model is used
+	files    map[string]bool // that calls were about
+	again    bool            // a call was about a file that an earlier one was about
+	resting  *time.Timer     // until a conversation that rests is condensed; nil: it is not
+	stuck    int             // tokens of the conversation when it could not be condensed; 0: it could
 
 	// The goroutine of Prompt alone uses these.
 	mender *mender
@@ -204,6 +210,12 @@ func New(o Options) (*Session, error) {
 	if o.MaxCost > 0 {
 		s.spentBefore()
 	}
+	for _, n := range o.Log.Nodes() {
+		if n.Role == llm.RoleUser {
+			s.turn++ // turns of the undo journal and of the account go on counting
+		}
+	}
+	s.again = len(past.Messages) > 0
 	s.agent = agent.New(agent.Options{
 		Client: metered{s}, Request: s.request, Tools: o.Tools, MaxTurns: o.MaxTurns, Messages: past.Messages,
 		Emit: s.loopEvent, BeforeRequest: s.beforeRequest,
@@ -225,11 +237,15 @@ func (s *Session) begin(ctx context.Context) (context.Context, func(), error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	idle := make(chan struct{})
 	s.idle, s.cancel = idle, cancel
+	if s.resting != nil {
+		s.resting.Stop()
+	}
 	return ctx, func() {
 		cancel(nil)
 		s.sync()
 		s.mu.Lock()
 		s.idle, s.cancel = nil, nil
+		s.rest()
 		s.mu.Unlock()
 		close(idle)
 	}, nil
@@ -441,6 +457,9 @@ func (s *Session) Close() error {
 	s.mu.Lock()
 	closed := s.closed
 	s.closed = true
+	if s.resting != nil {
+		s.resting.Stop()
+	}
 	s.mu.Unlock()
 	if closed {
 		return nil
@@ -468,6 +487,7 @@ func (s *Session) loopEvent(e agent.Event) {
 	case agent.MessageEnd:
 		out.EntryID = s.append(transcript.Entry{Type: transcript.TypeMessage, Message: e.Message})
 		s.measured(e.Message)
+		s.noteCalls(e.Message)
 		if e.Message.Role == llm.RoleAssistant {
 			s.answer = out.EntryID
 		}

@@ -143,10 +143,11 @@ func (b *contextBuilder) take(e *Entry) {
 // messages reads what the model gets.
 func (b *contextBuilder) messages() {
 	if e := b.c.Compaction; e != nil {
-		b.add(e.ID, llm.Message{
-			Role: llm.RoleCustom, CustomType: CustomSummary, Display: true, Time: e.Time(),
-			Content: []llm.Block{llm.Text{Text: summaryWords(e.Summary)}},
-		})
+		content := []llm.Block{llm.Text{Text: summaryWords(e.Summary)}}
+		if b.log.o.Pictures != nil {
+			content = append(content, b.log.o.Pictures(e)...)
+		}
+		b.add(e.ID, llm.Message{Role: llm.RoleCustom, CustomType: CustomSummary, Display: true, Time: e.Time(), Content: content})
 	}
 	for _, i := range b.path[b.from:] {
 		switch b.log.names[b.log.nodes[i].typ] {

@@ -322,3 +322,36 @@ func TestRename(t *testing.T) {
 		t.Error(err) // to close a draft is to remove it
 	}
 }
+
+// Whatever is read of a session is in its copy, and every branch can be copied alone.
+func FuzzFork(f *testing.F) {
+	f.Add(tree)
+	f.Add(`{"type":"message","message":{"role":"user","content":"one"}}` + "\n" + `{"type":"compaction","firstKeptEntryIndex":1}`)
+	f.Add(`{"type":"message","id":"a","parentId":"gone"}x{"type":"label","id":"b","parentId":"a","targetId":"a","label":"l"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		store := new(transcript.Memory)
+		for line := range strings.SplitSeq(text, "\n") {
+			_, _ = store.Append([]byte(line)) // an empty one is refused
+		}
+		from, _, err := transcript.Open(store, transcript.Options{})
+		if err != nil {
+			return
+		}
+		to := new(transcript.Memory)
+		if err := transcript.Fork(from, to, transcript.Header{}); errors.Is(err, transcript.ErrEmpty) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		again, _, err := transcript.Open(to, transcript.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(from.Nodes(), again.Nodes()); diff != "" {
+			t.Error(diff)
+		}
+		if err := transcript.CopyBranch(from, from.Leaf(), new(transcript.Memory), transcript.Header{}); err != nil && !errors.Is(err, transcript.ErrEmpty) {
+			t.Error(err)
+		}
+	})
+}

@@ -68,6 +68,9 @@ type Options struct {
 	// Blobs keeps large images and texts; nil keeps them in the records.
 	Blobs *Blobs
 	Now   func() time.Time // nil is time.Now
+	// Pictures gives what belongs to the summary of a compaction beside its words,
+	// such as the history as images; nil: nothing does.
+	Pictures func(*Entry) []llm.Block
 	// Header stands in for one that is damaged beyond reading.
 	Header Header
 }

@@ -198,6 +198,9 @@ func (p *program) agentOptions(o *burin.Options, a agentFlags, settings *config.
 	o.MaxTurns, o.MaxCost = a.maxTurns, llm.Dollars(a.maxCost)
 	o.Retry, o.Compaction = retryOf(settings), compactionOf(settings)
 	o.NoPromote = settings.ContextPromotion.Enabled != nil && !*settings.ContextPromotion.Enabled
+	if settings.Titles.Model {
+		o.TitleModel = catalog.RoleSmol
+	}
 	o.Fallbacks = settings.Retry.FallbackChains[catalog.RoleDefault]
 	o.NoSecrets = a.noSecrets || settings.Secrets.Enabled != nil && !*settings.Secrets.Enabled
 	o.Environ = os.Environ()

@@ -111,7 +111,7 @@ type Config struct {
 // Compaction is the settings of that name. nil is the default.
 type Compaction struct {
 	Enabled             *bool  `yaml:"enabled"`
-	Strategy            string `yaml:"strategy"` // context-full, shake, off
+	Strategy            string `yaml:"strategy"` // context-full, shake, snapcompact, off
 	ReserveTokens       *int   `yaml:"reserveTokens"`
 	KeepRecentTokens    *int   `yaml:"keepRecentTokens"`
 	ThresholdPercent    *int   `yaml:"thresholdPercent"`
@@ -151,7 +151,7 @@ func Load(dir string) (*Config, error) {
 	}{
 		{"$.approval", c.Approval, []string{"plan", "ask", "auto-edit", "full"}},
 		{"$.sandbox.mode", c.Sandbox.Mode, []string{"read-only", "workspace-write", "full"}},
-		{"$.compaction.strategy", c.Compaction.Strategy, []string{"context-full", "shake", "off"}},
+		{"$.compaction.strategy", c.Compaction.Strategy, []string{"context-full", "shake", "snapcompact", "off"}},
 		{"$.edit.mode", c.Edit.Mode, []string{"replace", "patch", "hashline", "whole"}},
 	} {
 		if word.value != "" && !slices.Contains(word.allowed, word.value) {
