@@ -107,7 +107,7 @@ func TestShake(t *testing.T) {
 	r.prompt("write something long", agent.ReasonDone)
 	r.prompt("go on", agent.ReasonDone)
 	events := r.seen(session.Pruned)
-	if len(events) != 1 || events[0].Compaction.Reason != "shake" || events[0].Compaction.After >= events[0].Compaction.Before/2 {
+	if len(events) != 1 || events[0].Compaction.Reason != "shake" || events[0].Compaction.After >= events[0].Compaction.Before*3/4 {
 		t.Fatalf("events %+v", events)
 	}
 	if len(kept) != 1 || !strings.Contains(kept["artifact://shake"], "0123456789 0123456789") {
