@@ -53,6 +53,8 @@ type (
 	Answer = permission.Answer
 	// Rule allows, refuses or asks about calls of a tool by argument.
 	Rule = permission.Rule
+	// Scope is how long a grant holds.
+	Scope = permission.Scope
 	// Refused is the error of a call that was not allowed.
 	Refused = permission.Refused
 	// Questioner puts the model's own questions to a person.
@@ -61,6 +63,13 @@ type (
 	Question = plan.Question
 	// Reply is the answer to it.
 	Reply = plan.Reply
+)
+
+// How long a grant holds.
+const (
+	ScopeSession = permission.Session // as long as the process runs
+	ScopeProject = permission.Project // in this project, until it is revoked
+	ScopeUser    = permission.User    // everywhere, until it is revoked
 )
 
 // ErrDismissed is what a Questioner returns when the person does not want to answer.

@@ -58,7 +58,7 @@ func packages(t *testing.T) []pkg {
 // all below it. A package's room is the longest prefix that matches. Rooms that are not here yet are
 // listed when they are built.
 var layers = map[string][]string{
-	"cmd":                     {"", "internal/mode/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "llm/..."},
+	"cmd":                     {"", "internal/mode/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool", "llm/..."},
 	"internal/mode":           {"", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool", "llm", "llm/wire"},
 	"internal/mode/tui":       {"", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool", "llm", "llm/wire"},
 	"internal/mode/demo":      {"", "internal/mode/print", "internal/model/...", "internal/customize/...", "llm/..."},

@@ -34,6 +34,7 @@ type FileStore struct {
 	// name is where the file is now: path, or path and draftSuffix.
 	name     string
 	readOnly bool
+	left     bool // it is a draft that a crash has left
 	size     int64
 	torn     bool // the file does not end with a line end: the next append begins with one
 }
@@ -57,7 +58,7 @@ func OpenFileReadOnly(path string) (*FileStore, error) { return openFile(disk{},
 func openFile(d fileSystem, path string, readOnly bool) (*FileStore, error) {
 	s := &FileStore{path: path, name: path, fs: d, readOnly: readOnly}
 	if final, ok := cutDraft(path); ok {
-		s.path = final
+		s.path, s.left = final, true
 	}
 	flag := os.O_RDWR | os.O_APPEND
 	if readOnly {
@@ -311,13 +312,14 @@ func (s *FileStore) Replace(records iter.Seq[[]byte]) (err error) {
 	return nil
 }
 
-// Close implements [Store]. A draft is removed: nobody has answered in it.
+// Close implements [Store]. A draft of this process is removed: nobody has answered
+// in it. One that a crash has left stays until somebody does.
 func (s *FileStore) Close() error {
 	if s.f == nil {
 		return nil
 	}
 	var err error
-	draft := s.Draft()
+	draft := s.Draft() && !s.left
 	if !draft {
 		err = s.Sync()
 	}

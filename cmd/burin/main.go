@@ -144,7 +144,7 @@ func (p *program) root() *cobra.Command {
 	ask.register(root.Flags())
 	p.completeAsk(root)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(p.demoCommand(), p.sessionsCommand(), p.undoCommand(), p.usageCommand(), p.modelsCommand(), p.loginCommand(), p.logoutCommand(), p.keysCommand(), p.completionCommand())
+	root.AddCommand(p.demoCommand(), p.sessionsCommand(), p.undoCommand(), p.permissionsCommand(), p.usageCommand(), p.modelsCommand(), p.loginCommand(), p.logoutCommand(), p.keysCommand(), p.completionCommand())
 	return root
 }
 

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,107 +18,221 @@ import (
 	"github.com/burin-dev/burin/internal/mode/print"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/index"
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
+	var o listOptions
 	cmd := &cobra.Command{
 		Use:   "sessions",
-		Short: "List the sessions of this folder, newest first",
-		Args:  arguments(0, 0),
-		RunE:  func(*cobra.Command, []string) error { return p.listSessions() },
+		Short: "List, search, copy, move, export and repair sessions",
+		Long: `List the sessions of this folder, newest first. The commands below it take a session
+by its id, the beginning of it, or its file.
+
+  burin sessions --all --limit 20`,
+		Args: arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.listSessions(cmd.Context(), o) },
 	}
-	cmd.AddCommand(&cobra.Command{
-		Use:   "show ID",
-		Short: "Show a session: by its id or the beginning of it, or by its file",
-		Args:  arguments(1, 1),
-		RunE:  func(_ *cobra.Command, args []string) error { return p.showSession(args[0]) },
-	})
+	o.register(cmd.Flags())
+	cmd.AddCommand(
+		p.sessionsListCommand(), p.sessionsSearchCommand(), p.sessionsShowCommand(), p.sessionsReplayCommand(),
+		p.sessionsRenameCommand(), p.sessionsDeleteCommand(), p.sessionsRestoreCommand(), p.sessionsMoveCommand(),
+		p.sessionsForkCommand(), p.sessionsBranchCommand(), p.sessionsHandoffCommand(),
+		p.sessionsExportCommand(), p.sessionsShareCommand(), p.sessionsImportCommand(),
+		p.sessionsScrubCommand(), p.sessionsDoctorCommand(),
+	)
 	return cmd
 }
 
-// sessionFiles are the session files of one folder, or of all, newest first.
-func (p *program) sessionFiles(all bool) ([]string, error) {
+// archive is where sessions and what belongs to them lie.
+type archive struct {
+	paths    config.Paths
+	settings *config.Config
+	root     string // of the folders of session files
+	trash    string
+	index    string // file of the search index
+}
+
+func (p *program) archive() (*archive, error) {
 	paths, err := config.FindPaths(p.getenv)
 	if err != nil {
 		return nil, err
 	}
-	root := filepath.Join(paths.Data, "sessions")
-	if !all {
-		dir, err := workDir()
-		if err != nil {
-			return nil, err
-		}
-		root = filepath.Join(root, transcript.EncodeDir(dir))
+	settings, err := config.Load(paths.Config)
+	if err != nil {
+		return nil, err
 	}
-	var files []string
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".jsonl") {
-			files = append(files, path)
-		}
-		return nil // what cannot be read is not listed
-	})
-	slices.SortFunc(files, func(a, b string) int { return strings.Compare(filepath.Base(b), filepath.Base(a)) })
-	return files, err
+	return &archive{
+		paths: paths, settings: settings, root: sessionRoot(settings, paths),
+		trash: filepath.Join(paths.Data, "trash"), index: filepath.Join(paths.Cache, "sessions.db"),
+	}, nil
 }
 
-func (p *program) listSessions() error {
-	files, err := p.sessionFiles(false)
+// blobs are the large pieces that sessions share.
+func (a *archive) blobs() *transcript.Blobs {
+	return transcript.NewBlobs(filepath.Join(a.paths.Data, "blobs"))
+}
+
+// read opens a session to read it whole.
+func (a *archive) read(path string) (*transcript.Log, *transcript.Damage, error) {
+	return transcript.ReadSession(path, transcript.Options{Blobs: a.blobs()})
+}
+
+// isPath reports whether a word of the command line names a file rather than an id.
+func isPath(word string) bool {
+	return strings.ContainsAny(word, `/\`) || strings.HasSuffix(word, ".jsonl") || strings.HasSuffix(word, ".draft")
+}
+
+// findSession finds a session by its file, its file's name or the beginning of its id.
+func (p *program) findSession(which string) (string, error) {
+	a, err := p.archive()
+	if err != nil {
+		return "", err
+	}
+	return a.find(context.Background(), which)
+}
+
+func (a *archive) find(ctx context.Context, which string) (string, error) {
+	if isPath(which) {
+		if info, err := os.Stat(which); err == nil && !info.IsDir() {
+			return filepath.Abs(which)
+		} else if strings.ContainsAny(which, `/\`) {
+			return "", fmt.Errorf("there is no session file %s", which)
+		}
+	}
+	list, err := index.List(ctx, a.root, index.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	return oneOf(which, list)
+}
+
+// oneOf is the file of the one session that a word names. A whole id comes before the
+// beginnings of others.
+func oneOf(which string, list []index.Info) (string, error) {
+	var found, exact []index.Info
+	for _, s := range list {
+		switch {
+		case s.ID == which || filepath.Base(s.Path) == which:
+			exact = append(exact, s)
+		case strings.HasPrefix(s.ID, which):
+			found = append(found, s)
+		}
+	}
+	if len(exact) > 0 {
+		found = exact
+	}
+	switch {
+	case which == "" || len(found) == 0:
+		return "", fmt.Errorf("there is no session %q: burin sessions lists those of this folder", which)
+	case len(found) == 1:
+		return found[0].Path, nil
+	case len(exact) > 1:
+		return "", usage("%d files have the id %q: write which: %s", len(found), which, found[0].Path+", "+found[1].Path)
+	}
+	const shown = 5
+	var words []string
+	for i, s := range found {
+		if i == shown {
+			words = append(words, "…")
+			break
+		}
+		words = append(words, fmt.Sprintf("%s (%s, %s)", s.ID, s.Modified.Local().Format("2006-01-02 15:04"), first(printable(s.Title), 40)))
+	}
+	return "", usage("%q fits %d sessions: %s; write more of the id", which, len(found), strings.Join(words, ", "))
+}
+
+// printable is text without what a terminal would obey.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// shortPath is a path with ~ for the home folder.
+func shortPath(path string) string {
+	if home, err := os.UserHomeDir(); err == nil && home != "" {
+		if rest, ok := strings.CutPrefix(path, home); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+			return "~" + rest
+		}
+	}
+	return path
+}
+
+// confirm puts a question to the person at the terminal. The error says which flag
+// answers it where nobody is.
+func (p *program) confirm(ctx context.Context, yes bool, question string) (bool, error) {
+	if yes {
+		return true, nil
+	}
+	tty := p.terminal()
+	if tty == nil {
+		return false, usage("%s Nobody can be asked here: add --yes", question)
+	}
+	fmt.Fprintf(p.err, "%s [y/N] ", question)
+	line, err := bufio.NewReader(interruptible(ctx, tty)).ReadString('\n')
+	if err != nil && line == "" {
+		fmt.Fprintln(p.err)
+		return false, err
+	}
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes", nil
+}
+
+// errDeclined is that the person said no.
+var errDeclined = errors.New("nothing was done")
+
+// sure is confirm for what ends with a no.
+func (p *program) sure(ctx context.Context, yes bool, question string) error {
+	ok, err := p.confirm(ctx, yes, question)
+	if err == nil && !ok {
+		err = errDeclined
+	}
+	return err
+}
+
+type showOptions struct {
+	which string
+	json  bool
+}
+
+func (p *program) sessionsShowCommand() *cobra.Command {
+	var o showOptions
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a session: by its id or the beginning of it, or by its file",
+		Long: `Show what was said and done in a session, on the branch that is active.
+
+  burin sessions show 1f9d`,
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.which = args[0]
+			return p.showSession(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "write the entries, one a line, as they are stored")
+	return cmd
+}
+
+func (p *program) showSession(ctx context.Context, o showOptions) error {
+	a, err := p.archive()
 	if err != nil {
 		return err
 	}
-	if len(files) == 0 {
-		fmt.Fprintln(p.err, "no sessions of this folder yet")
+	branch, err := p.branch(ctx, a, o.which)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		for _, e := range branch {
+			if _, err := fmt.Fprintf(p.out, "%s\n", e.Raw); err != nil {
+				return fmt.Errorf("write the entries: %w", err)
+			}
+		}
 		return nil
-	}
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	for _, file := range files {
-		l, _, err := transcript.ReadSession(file, transcript.Options{})
-		if err != nil {
-			fmt.Fprintf(p.err, "burin: %s\n", oneLine(err))
-			continue
-		}
-		h := l.Header()
-		fmt.Fprintf(w, "%s\t%s\t%s\n", h.ID, strings.Replace(h.Timestamp[:min(16, len(h.Timestamp))], "T", " ", 1), firstWords(l))
-		l.Close()
-	}
-	return w.Flush()
-}
-
-// firstWords is the beginning of what a person first said.
-func firstWords(l *transcript.Log) string {
-	for _, n := range l.Nodes() {
-		if n.Role != llm.RoleUser {
-			continue
-		}
-		e, err := l.Entry(n.ID)
-		if err != nil {
-			continue
-		}
-		words := strings.Join(strings.Fields(e.Message.Text()), " ")
-		if r := []rune(words); len(r) > 80 {
-			words = string(r[:79]) + "…"
-		}
-		return words
-	}
-	return ""
-}
-
-func (p *program) showSession(which string) error {
-	file, err := p.findSession(which)
-	if err != nil {
-		return err
-	}
-	l, damage, err := transcript.ReadSession(file, transcript.Options{})
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	if damage.Serious() {
-		fmt.Fprintf(p.err, "burin: session %s: %s; what can be read is shown\n", file, damage)
-	}
-	branch, err := l.Branch(l.Leaf())
-	if err != nil {
-		return err
 	}
 	var messages []llm.Message
 	for _, e := range branch {
@@ -126,28 +243,52 @@ func (p *program) showSession(which string) error {
 	return print.Show(p.out, messages, p.color(p.out))
 }
 
-// findSession finds a session by its file, its file's name or the beginning of its id.
-func (p *program) findSession(which string) (string, error) {
-	if info, err := os.Stat(which); err == nil && !info.IsDir() {
-		return which, nil
-	}
-	files, err := p.sessionFiles(true)
+// branch reads the active branch of a session, and says what is damaged.
+func (p *program) branch(ctx context.Context, a *archive, which string) ([]transcript.Entry, error) {
+	file, err := a.find(ctx, which)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	var found []string
-	for _, file := range files {
-		base := filepath.Base(file)
-		id := strings.TrimSuffix(base[strings.LastIndexByte(base, '_')+1:], ".jsonl")
-		if base == which || strings.HasPrefix(id, which) {
-			found = append(found, file)
-		}
+	l, damage, err := a.read(file)
+	if err != nil {
+		return nil, explain(file, err)
 	}
-	switch len(found) {
-	case 0:
-		return "", fmt.Errorf("there is no session %q: burin sessions lists those of this folder", which)
-	case 1:
-		return found[0], nil
-	}
-	return "", usage("%q fits %d sessions: write more of the id", which, len(found))
+	defer l.Close()
+	p.warnDamage(file, damage)
+	return l.Branch(l.Leaf())
 }
+
+func (p *program) warnDamage(file string, damage *transcript.Damage) {
+	if damage.Serious() {
+		fmt.Fprintf(p.err, "burin: session %s: %s; what can be read is used\n", file, damage)
+	}
+}
+
+// explain says what to do about an error with a session file.
+func explain(file string, err error) error {
+	switch {
+	case errors.Is(err, transcript.ErrLocked):
+		return fmt.Errorf("session %s is open in another burin: close it there first", shortPath(file))
+	case errors.Is(err, transcript.ErrNotSession):
+		return fmt.Errorf("%w; burin sessions doctor %s says more", err, shortPath(file))
+	case errors.Is(err, transcript.ErrSealedSession):
+		return fmt.Errorf("session %s is encrypted: this needs its key, and is not done", shortPath(file))
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("session %s is not there any more: %w", shortPath(file), err)
+	}
+	return err
+}
+
+// writeJSON writes v on lines of its own.
+func (p *program) writeJSON(v any) error {
+	enc := json.NewEncoder(p.out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("write the list: %w", err)
+	}
+	return nil
+}
+
+// stampOf is a time for lists.
+func stampOf(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -80,27 +79,25 @@ func (p *program) undoIn(ctx context.Context, changes *burin.Changes, f undoFlag
 	if turn.Undone {
 		what = "Bring back"
 	}
-	fmt.Fprintf(p.err, "%s: %s\n", what, turn.Label)
+	fmt.Fprintf(p.out, "%s: %s\n", what, turn.Label)
 	for _, step := range plan {
 		reason := ""
 		if step.Reason != "" {
 			reason = "  (" + step.Reason + ")"
 		}
-		fmt.Fprintf(p.err, "  %-8s %s%s\n", step.Action, step.Path, reason)
+		fmt.Fprintf(p.out, "  %-8s %s%s\n", step.Action, step.Path, reason)
 	}
 	if f.preview {
 		return nil
 	}
-	if !f.yes {
-		if ok, err := p.confirm("Do it?"); err != nil || !ok {
-			return err
-		}
+	if ok, err := p.confirm(ctx, f.yes, "Do it?"); err != nil || !ok {
+		return err
 	}
 	done, err := changes.Undo(ctx, turn.ID)
 	if done != nil {
-		fmt.Fprintf(p.err, "%d restored, %d left alone\n", len(done.Restored), len(done.Kept))
+		fmt.Fprintf(p.out, "%d restored, %d left alone\n", len(done.Restored), len(done.Kept))
 		for _, k := range done.Kept {
-			fmt.Fprintf(p.err, "  left: %s (%s)\n", k.Path, k.Reason)
+			fmt.Fprintf(p.out, "  left: %s (%s)\n", k.Path, k.Reason)
 		}
 	}
 	return err
@@ -122,7 +119,8 @@ func (p *program) listTurns(turns []burin.Turn) error {
 func pickTurn(turns []burin.Turn, args []string) (burin.Turn, error) {
 	named := func(t burin.Turn) bool { return !t.Undone }
 	if len(args) > 0 {
-		named = func(t burin.Turn) bool { return t.ID == args[0] }
+		// Numbers count within a session: without its suffix the newest is meant.
+		named = func(t burin.Turn) bool { return t.ID == args[0] || strings.HasPrefix(t.ID, args[0]+"@") }
 	}
 	i := slices.IndexFunc(turns, named)
 	switch {
@@ -132,19 +130,4 @@ func pickTurn(turns []burin.Turn, args []string) (burin.Turn, error) {
 		return burin.Turn{}, fmt.Errorf("there is no turn %q: burin undo --list shows them", args[0])
 	}
 	return burin.Turn{}, errors.New("every turn is undone already: name one to bring its changes back")
-}
-
-// confirm asks a person. Without one the answer is an error that names the flag.
-func (p *program) confirm(question string) (bool, error) {
-	tty := p.terminal()
-	if tty == nil {
-		return false, usage("nobody can be asked here: --yes does it without a question")
-	}
-	fmt.Fprintf(p.err, "%s [y/N] ", question)
-	line, err := bufio.NewReader(tty).ReadString('\n')
-	if err != nil && line == "" {
-		return false, nil
-	}
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes", nil
 }

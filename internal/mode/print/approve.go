@@ -49,6 +49,9 @@ func (t *Terminal) Ask(ctx context.Context, r burin.Request, d burin.Decision) (
 			fmt.Fprintf(t.Out, "       would also run: %s\n", printable(e, 120))
 		}
 	}
+	if slices.ContainsFunc(d.Offers, func(o burin.Offer) bool { return len(o.Scopes) > 1 }) {
+		fmt.Fprintf(t.Out, "  A number holds until burin ends; with p (1p) in this project, with u (1u) everywhere, until it is taken back with burin permissions.\n")
+	}
 	for {
 		fmt.Fprint(t.Out, "> ")
 		line, err := t.line(ctx)
@@ -63,16 +66,31 @@ func (t *Terminal) Ask(ctx context.Context, r burin.Request, d burin.Decision) (
 		case "n", "no":
 			return burin.Answer{}, nil
 		default:
-			n, err := strconv.Atoi(answer)
+			n, scope, ok := choice(answer)
 			switch {
-			case err != nil:
+			case !ok:
 				return burin.Answer{Note: answer}, nil
-			case n >= 1 && n <= len(d.Offers):
-				return burin.Answer{Allow: true, Grant: d.Offers[n-1].Rules}, nil
+			case n < 1 || n > len(d.Offers):
+				fmt.Fprintf(t.Out, "y, n, or a number from 1 to %d\n", len(d.Offers))
+			case !slices.Contains(d.Offers[n-1].Scopes, scope):
+				fmt.Fprintf(t.Out, "that can be granted for the %s only\n", d.Offers[n-1].Scopes[0])
+			default:
+				return burin.Answer{Allow: true, Grant: d.Offers[n-1].In(scope)}, nil
 			}
-			fmt.Fprintf(t.Out, "y, n, or a number from 1 to %d\n", len(d.Offers))
 		}
 	}
+}
+
+// choice reads the number of an offer, with the letter of a scope behind it.
+func choice(answer string) (n int, scope burin.Scope, ok bool) {
+	scope = burin.ScopeSession
+	for letter, s := range map[string]burin.Scope{"p": burin.ScopeProject, "u": burin.ScopeUser} {
+		if rest, cut := strings.CutSuffix(strings.ToLower(answer), letter); cut {
+			answer, scope = rest, s
+		}
+	}
+	n, err := strconv.Atoi(answer)
+	return n, scope, err == nil
 }
 
 // line waits for a line or the end of ctx. A read of a terminal cannot be broken

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -182,11 +183,34 @@ func (p *Policy) flag(r Request) string {
 	case Deny:
 		return ""
 	}
+	if dir := p.outside(r); dir != "" {
+		return strings.TrimSpace(prefix + " --add-dir " + quoteShell(dir))
+	}
 	if s := offerFlags(j.offers(r, nil, false), prefix, r); s != "" && len(s) <= 500 {
 		return s
 	}
+	if c, err := compile(Rule{Tool: r.Tool, Verdict: Allow}, p.at); err == nil && newJudge(p.at, mode, with(rules, c)).decide(r).Verdict == Allow {
+		return strings.TrimSpace(prefix + " --allow " + quoteShell(r.Tool))
+	}
 	if j = newJudge(p.at, Full, rules); j.decide(r).Verdict == Allow {
 		return "--approval full"
+	}
+	return ""
+}
+
+// outside is the folder of a file of the request that lies outside of the workspace:
+// tools reach it only if it is one of the session's. Commands go where they like.
+func (p *Policy) outside(r Request) string {
+	for _, a := range r.Access {
+		if a.Kind != tool.AccessRead && a.Kind != tool.AccessWrite || !filepath.IsAbs(a.Target) {
+			continue
+		}
+		if !slices.ContainsFunc(append([]string{p.at.Root}, p.at.Extra...), func(dir string) bool {
+			rel, err := filepath.Rel(dir, a.Target)
+			return err == nil && filepath.IsLocal(rel)
+		}) {
+			return filepath.Dir(a.Target)
+		}
 	}
 	return ""
 }

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/burin-dev/burin"
+	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/transcript/index"
+)
+
+func (p *program) permissionsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "permissions",
+		Short: "List the rules that hold in this folder",
+		Long: `List the rules that hold in this folder: those of config.yml, and what was granted for
+good.
+
+  burin permissions
+  burin permissions try 'bash(go test:*)'
+  burin permissions revoke 3f9a`,
+		Args: arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error { return p.listPermissions() },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "revoke ID",
+		Short: "Take a grant back",
+		Args:  arguments(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			rules, err := p.openPermissions()
+			if err != nil {
+				return err
+			}
+			return rules.Revoke(args[0])
+		},
+	}, &cobra.Command{
+		Use:   "try RULE",
+		Short: "Say what a rule would have allowed of the calls of past sessions",
+		Args:  arguments(1, 1),
+		RunE:  func(cmd *cobra.Command, args []string) error { return p.tryPermission(cmd.Context(), args[0]) },
+	})
+	return cmd
+}
+
+func (p *program) openPermissions() (*burin.Permissions, error) {
+	paths, err := config.FindPaths(p.getenv)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := config.Load(paths.Config)
+	if err != nil {
+		return nil, err
+	}
+	return burin.OpenPermissions(".", filepath.Join(paths.Config, "permissions.json"), settings.Permissions.Allow, settings.Permissions.Deny)
+}
+
+func (p *program) listPermissions() error {
+	rules, err := p.openPermissions()
+	if err != nil {
+		return err
+	}
+	all := rules.Rules()
+	if len(all) == 0 {
+		fmt.Fprintln(p.err, "no rules: burin asks before it changes or runs something")
+		return nil
+	}
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	for _, r := range all {
+		id, until := r.ID, ""
+		if id == "" {
+			id = "-"
+		}
+		if !r.Expires.IsZero() {
+			until = "until " + r.Expires.Local().Format("2006-01-02 15:04")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", id, r.Verdict, r, r.Scope, r.Source, until)
+	}
+	return w.Flush()
+}
+
+func (p *program) tryPermission(ctx context.Context, rule string) error {
+	rules, err := p.openPermissions()
+	if err != nil {
+		return err
+	}
+	a, err := p.archive()
+	if err != nil {
+		return err
+	}
+	dir, err := workDir()
+	if err != nil {
+		return err
+	}
+	list, err := index.List(ctx, a.root, index.ListOptions{CWD: dir})
+	if err != nil {
+		return err
+	}
+	var files []string
+	for _, s := range list {
+		files = append(files, s.Path)
+	}
+	tried, err := rules.Try(rule, files)
+	if err != nil {
+		return usageError{err}
+	}
+	if len(tried) == 0 {
+		fmt.Fprintln(p.err, "no calls of past sessions in this folder to try it on")
+		return nil
+	}
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	for _, t := range tried {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Decision.Verdict, t.Tool, first(strings.Join(strings.Fields(t.Target), " "), 100))
+	}
+	return w.Flush()
+}

@@ -1,0 +1,330 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/burin-dev/burin/transcript"
+)
+
+type doctorOptions struct {
+	which string
+	all   bool
+	fix   bool
+	yes   bool
+}
+
+func (p *program) sessionsDoctorCommand() *cobra.Command {
+	var o doctorOptions
+	cmd := &cobra.Command{
+		Use:   "doctor [ID]",
+		Short: "Look for damage in sessions, and repair it",
+		Long: `Look for damage in a session, or in those of this folder: lines that cannot be read,
+drafts that a crash has left, outputs without a session, copies; with --all also for
+large pieces that no session uses. --fix rewrites what is damaged without the damage,
+keeping the file as it was beside it, moves outputs without a session to the trash, and,
+with --all, deletes the pieces that nothing uses, after a question.
+
+  burin sessions doctor --all`,
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.which = strings.Join(args, "")
+			return p.doctorSessions(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.all, "all", false, "sessions of all folders, and what they share")
+	f.BoolVar(&o.fix, "fix", false, "repair what can be repaired")
+	f.BoolVar(&o.yes, "yes", false, "do not ask")
+	return cmd
+}
+
+func (p *program) doctorSessions(ctx context.Context, o doctorOptions) error {
+	a, err := p.archive()
+	if err != nil {
+		return err
+	}
+	files, err := a.chosen(ctx, o.which, o.all)
+	if err != nil {
+		return err
+	}
+	d := doctor{program: p, archive: a, o: o, ids: map[string]string{}}
+	for _, file := range files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		d.session(file)
+	}
+	if o.which == "" {
+		if err := d.orphans(files); err != nil {
+			return err
+		}
+	}
+	if o.all {
+		if err := d.blobs(ctx); err != nil {
+			return err
+		}
+	}
+	switch {
+	case d.left == 0:
+		fmt.Fprintf(p.err, "looked at %d sessions; nothing is wrong\n", len(files))
+		return nil
+	case o.fix:
+		return fmt.Errorf("problems are left: %d; see above", d.left)
+	}
+	return fmt.Errorf("problems were found: %d; burin sessions doctor --fix repairs what can be repaired", d.left)
+}
+
+// doctor examines sessions and says what it finds, a line each.
+type doctor struct {
+	*program
+	archive *archive
+	o       doctorOptions
+	ids     map[string]string // of sessions, and their files
+	left    int               // problems that were not repaired
+}
+
+// found reports a problem and repairs it, if that is wanted and possible.
+func (d *doctor) found(what, problem string, fix func() error) {
+	line := fmt.Sprintf("%s: %s", printable(shortPath(what)), problem)
+	switch {
+	case d.o.fix && fix != nil:
+		if err := fix(); err != nil {
+			d.left++
+			line += "; it could not be repaired: " + oneLine(explain(what, err))
+		} else {
+			line += "; repaired"
+		}
+	default:
+		d.left++
+	}
+	fmt.Fprintln(d.out, line)
+}
+
+// session examines one session file.
+func (d *doctor) session(file string) {
+	if sealedSession(file) {
+		fmt.Fprintf(d.out, "%s: it is encrypted, and not examined\n", shortPath(file))
+		return
+	}
+	l, damage, err := d.archive.read(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return // it went meanwhile
+	}
+	if err != nil {
+		d.found(file, oneLine(err), nil)
+		return
+	}
+	unread := 0
+	for _, err := range l.All() {
+		if err != nil {
+			unread++
+		}
+	}
+	id := l.ID()
+	_ = l.Close() // it was only read
+	if strings.HasSuffix(file, ".draft") {
+		d.draft(file)
+	}
+	if other, ok := d.ids[id]; ok {
+		d.found(file, "it has the id of "+shortPath(other)+": delete one of them", nil)
+	}
+	d.ids[id] = file
+	var repair func() error
+	if !strings.HasSuffix(file, ".draft") {
+		repair = func() error { return mend(file) }
+	}
+	switch {
+	case damage.Serious():
+		d.found(file, damage.String(), repair)
+	case damage.Newer > 0:
+		fmt.Fprintf(d.out, "%s: a newer program wrote it (version %d); what is new in it is kept\n", shortPath(file), damage.Newer)
+	case damage.Torn:
+		fmt.Fprintf(d.out, "%s: %s, as after a crash; nothing that was kept is lost\n", shortPath(file), damage)
+	}
+	if unread > 0 {
+		d.found(file, fmt.Sprintf("%d entries cannot be read, and are left out", unread), nil)
+	}
+}
+
+// draft says what a draft is there for. It is no damage.
+func (d *doctor) draft(file string) {
+	store, err := transcript.OpenFileReadOnly(file)
+	if err != nil {
+		return // it was published meanwhile
+	}
+	_ = store.Close() // it was only read
+	info, err := os.Stat(file)
+	if err == nil && time.Since(info.ModTime()) > time.Minute {
+		fmt.Fprintf(d.out, "%s: a draft that no model has answered; --continue or --session goes on with it, burin sessions delete removes it\n", shortPath(file))
+	}
+}
+
+// mend rewrites a session without what cannot be read in it. The file as it was is
+// kept beside it.
+func mend(file string) error {
+	store, err := transcript.OpenFile(file)
+	if err != nil {
+		return err
+	}
+	l, _, err := transcript.Open(store, transcript.Options{})
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	header := l.Header()
+	header.Type, header.Version = "session", transcript.Version
+	head, err := json.Marshal(header)
+	if err == nil {
+		err = store.Replace(mended(head, l))
+	}
+	return errors.Join(err, store.Close())
+}
+
+// mended are the records of a session as a tree without gaps.
+func mended(head []byte, l *transcript.Log) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		if !yield(head) {
+			return
+		}
+		for e, err := range l.All() {
+			if err != nil {
+				continue // it is in the file as it was
+			}
+			record, err := inPlace(e)
+			if err == nil && !yield(record) {
+				return
+			}
+		}
+	}
+}
+
+// inPlace is the record of an entry with its place in the tree.
+func inPlace(e *transcript.Entry) ([]byte, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(e.Raw, &fields); err != nil {
+		return nil, err
+	}
+	var was string
+	_ = json.Unmarshal(fields["parentId"], &was) // null and nothing are ""
+	parent := ""
+	if e.ParentID != nil {
+		parent = *e.ParentID
+	}
+	if _, there := fields["parentId"]; there && was == parent && fields["id"] != nil {
+		return e.Raw, nil
+	}
+	for key, value := range map[string]any{"id": e.ID, "parentId": e.ParentID} {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		fields[key] = raw
+	}
+	return json.Marshal(fields)
+}
+
+// orphans looks for outputs whose session is gone, and for what a rewriting that
+// broke off has left, in the folders of files.
+func (d *doctor) orphans(files []string) error {
+	dirs := map[string]bool{}
+	for _, f := range files {
+		dirs[filepath.Dir(f)] = true
+	}
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return fmt.Errorf("look for outputs without a session: %w", err)
+		}
+		for _, e := range entries {
+			path := filepath.Join(dir, e.Name())
+			if !e.IsDir() || slices.ContainsFunc([]string{".jsonl", ".jsonl.draft"}, func(s string) bool { return exists(path + s) }) {
+				continue
+			}
+			d.found(path, "outputs that belong to no session", func() error { return d.toTrash(path) })
+		}
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// toTrash moves a folder to the trash.
+func (d *doctor) toTrash(path string) error {
+	dir := filepath.Join(d.archive.trash, "outputs-"+time.Now().UTC().Format("20060102T150405.000"))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.Rename(path, filepath.Join(dir, filepath.Base(path)))
+}
+
+// blobs looks for large pieces that nothing refers to.
+func (d *doctor) blobs(ctx context.Context) error {
+	store := d.archive.blobs()
+	report, err := store.Collect(ctx, d.roots(), transcript.CollectOptions{DryRun: true})
+	if err != nil {
+		return err
+	}
+	for _, err := range report.Blocked {
+		d.left++
+		fmt.Fprintf(d.out, "%s; no unused piece can be told while it is so\n", oneLine(err))
+	}
+	if len(report.Blocked) > 0 || report.Removed == 0 {
+		return nil
+	}
+	problem := fmt.Sprintf("%d of %d large pieces are used by no session (%d KB)", report.Removed, report.Blobs, (report.RemovedBytes+1023)/1024)
+	var fix func() error
+	if d.o.fix {
+		ok, err := d.confirm(ctx, d.o.yes, "Delete "+problem+"? Session files that you keep elsewhere are not known here.")
+		if err != nil {
+			return err
+		}
+		if ok {
+			fix = func() error {
+				r, err := store.Collect(ctx, d.roots(), transcript.CollectOptions{})
+				return errors.Join(append([]error{err}, r.Blocked...)...)
+			}
+		}
+	}
+	d.found(filepath.Join(d.archive.paths.Data, "blobs"), problem, fix)
+	return nil
+}
+
+// roots are all files that may refer to blobs: sessions, drafts, what was kept of
+// them, those of sub-agents, and those in the trash, wherever sessions are kept.
+func (d *doctor) roots() iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		places := []string{d.archive.root, filepath.Join(d.archive.paths.Data, "sessions"), d.archive.trash}
+		for _, place := range slices.Compact(places) {
+			stop := errors.New("enough")
+			err := filepath.WalkDir(place, func(path string, e fs.DirEntry, err error) error {
+				switch {
+				case errors.Is(err, fs.ErrNotExist) && path == place:
+					return nil
+				case err == nil && (e.IsDir() || !strings.Contains(e.Name(), ".jsonl")):
+					return nil
+				case !yield(path, err):
+					return stop
+				}
+				return nil
+			})
+			if errors.Is(err, stop) {
+				return
+			}
+		}
+	}
+}

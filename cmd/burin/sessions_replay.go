@@ -1,0 +1,287 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/mode/print"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/transcript"
+)
+
+type replayOptions struct {
+	which string
+	mode  string
+}
+
+func (p *program) sessionsReplayCommand() *cobra.Command {
+	var o replayOptions
+	cmd := &cobra.Command{
+		Use:   "replay ID",
+		Short: "Print what happened in a session once more, without a model",
+		Long: `Print what happened in a session once more, in the order in which it happened, branches
+that were left included. No model is asked and no tool runs. With --mode json these are
+the events that burin -p --mode json writes; an answer comes in one piece.
+
+  burin sessions replay 1f9d --mode json`,
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.which = args[0]
+			return p.replaySession(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringVar(&o.mode, "mode", "text", "output: text, or json (one event a line)")
+	if err := cmd.RegisterFlagCompletionFunc("mode", values("text", "json")); err != nil {
+		panic(err) // a flag of that name is not registered: a mistake of this file
+	}
+	return cmd
+}
+
+func (p *program) replaySession(ctx context.Context, o replayOptions) error {
+	mode, err := print.ParseMode(o.mode)
+	if err != nil {
+		return usage("--mode: %w", err)
+	}
+	a, err := p.archive()
+	if err != nil {
+		return err
+	}
+	file, err := a.find(ctx, o.which)
+	if err != nil {
+		return err
+	}
+	l, damage, err := a.read(file)
+	if err != nil {
+		return explain(file, err)
+	}
+	defer l.Close()
+	p.warnDamage(file, damage)
+	printer := print.New(print.Options{Mode: mode, Out: p.out, Live: true, Steps: p.out, Color: p.color(p.out)})
+	r := &replay{log: l, emit: printer.Event, calls: map[string]llm.ToolCall{}}
+	if mode == print.Text {
+		r.prompt = func(text string) { _, _ = fmt.Fprintf(p.out, "> %s\n\n", printableLines(text)) }
+	}
+	if _, err := printer.Run(ctx, r, llm.Message{}); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// replay emits the events of a session from its entries. An entry holds what an event
+// told, and entries have the order of the events.
+type replay struct {
+	log    *transcript.Log
+	emit   func(session.Event)
+	prompt func(text string) // shows what a person said; nil: the events do
+
+	seq     uint64
+	leaf    string // the entry before
+	model   string
+	running bool // a run was begun
+	turn    bool // a turn was begun
+	turns   int
+	answer  *llm.Message // of the turn
+	results []llm.Message
+	said    []llm.Message // by the run
+	calls   map[string]llm.ToolCall
+	open    map[string]bool // calls of the answer that have no result yet
+}
+
+// Prompt emits everything; what it is given is not looked at.
+func (r *replay) Prompt(ctx context.Context, _ llm.Message) agent.Outcome {
+	for e, err := range r.log.All() {
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			r.send(session.Event{Event: agent.Event{Type: session.Warning}, Text: oneLine(err)})
+			continue
+		}
+		r.entry(e)
+	}
+	r.endRun()
+	return agent.Outcome{Reason: agent.ReasonDone}
+}
+
+func (r *replay) send(e session.Event) {
+	r.seq++
+	e.Seq = r.seq
+	r.emit(e)
+}
+
+func (r *replay) event(e agent.Event) { r.send(session.Event{Event: e}) }
+
+// entry emits what happened when an entry was written.
+func (r *replay) entry(e *transcript.Entry) {
+	parent := ""
+	if e.ParentID != nil {
+		parent = *e.ParentID
+	}
+	if parent != r.leaf {
+		r.endRun()
+		r.send(session.Event{Event: agent.Event{Type: session.TreeMoved}, EntryID: parent})
+	}
+	r.leaf = e.ID
+	switch e.Type {
+	case transcript.TypeMessage:
+		if e.Message != nil {
+			r.message(e.ID, e.Message)
+		}
+	case transcript.TypeCustomMessage:
+		if words, err := e.Words(); err == nil {
+			r.message(e.ID, &llm.Message{Role: llm.RoleCustom, CustomType: e.CustomType, Display: e.Display, Content: words, Time: e.Time()})
+		}
+	case transcript.TypeModel:
+		if r.model != "" {
+			r.send(session.Event{Event: agent.Event{Type: session.ModelChanged}, Change: &session.Change{From: r.model, To: e.Model, Role: e.Role}})
+		}
+		r.model = e.Model
+	case transcript.TypeThinking:
+		r.send(session.Event{Event: agent.Event{Type: session.ThinkingChanged}, Text: e.ThinkingLevel})
+	case transcript.TypeInfo:
+		r.send(session.Event{Event: agent.Event{Type: session.TitleChanged}, Text: e.Name})
+	case transcript.TypeCompaction:
+		info := &session.CompactionInfo{Reason: "recorded", Before: e.TokensBefore}
+		r.send(session.Event{Event: agent.Event{Type: session.CompactionStart}, Compaction: info})
+		end := *info
+		end.Summary = e.ShortSummary
+		r.send(session.Event{Event: agent.Event{Type: session.CompactionEnd}, Compaction: &end})
+	}
+}
+
+func (r *replay) message(id string, m *llm.Message) {
+	switch m.Role {
+	case llm.RoleAssistant:
+		if r.answer != nil {
+			r.endTurn()
+		}
+		r.beginTurn()
+		r.assistant(id, m)
+		if len(r.open) == 0 {
+			r.endTurn()
+		}
+	case llm.RoleToolResult:
+		r.beginTurn()
+		r.result(id, m)
+		if len(r.open) == 0 {
+			r.endTurn()
+		}
+	default:
+		// Who speaks begins a run, unless the model was still to answer.
+		if r.running && !r.turn && (len(r.said) == 0 || r.said[len(r.said)-1].Role != llm.RoleToolResult) {
+			r.endRun()
+		}
+		if r.answer != nil {
+			r.endTurn()
+		}
+		r.beginTurn()
+		r.whole(id, m)
+		if r.prompt != nil && m.Role == llm.RoleUser {
+			r.prompt(m.Text())
+		}
+	}
+}
+
+func (r *replay) beginTurn() {
+	if !r.running {
+		r.running = true
+		r.event(agent.Event{Type: agent.AgentStart})
+	}
+	if !r.turn {
+		r.turn = true
+		r.event(agent.Event{Type: agent.TurnStart})
+	}
+}
+
+func (r *replay) endTurn() {
+	if !r.turn {
+		return
+	}
+	r.event(agent.Event{Type: agent.TurnEnd, Message: r.answer, ToolResults: r.results})
+	r.turn, r.answer, r.results, r.open = false, nil, nil, nil
+}
+
+func (r *replay) endRun() {
+	if !r.running {
+		return
+	}
+	r.endTurn()
+	out := agent.Outcome{Reason: agent.ReasonDone, Messages: r.said, Turns: r.turns}
+	for _, m := range r.said {
+		if m.Usage != nil {
+			out.Usage = out.Usage.Add(*m.Usage)
+		}
+	}
+	if n := len(r.said); n > 0 && r.said[n-1].Error != nil {
+		out.Reason, out.Err = agent.ReasonError, r.said[n-1].Error
+		if r.said[n-1].StopReason == llm.StopAborted {
+			out.Reason = agent.ReasonAborted
+		}
+	}
+	r.event(agent.Event{Type: agent.AgentEnd, Messages: r.said, Outcome: &out})
+	r.running, r.said, r.turns = false, nil, 0
+}
+
+// whole emits a message that came in one piece.
+func (r *replay) whole(id string, m *llm.Message) {
+	r.event(agent.Event{Type: agent.MessageStart, Message: m})
+	r.send(session.Event{Event: agent.Event{Type: agent.MessageEnd, Message: m}, EntryID: id})
+}
+
+// assistant emits an answer, block by block.
+func (r *replay) assistant(id string, m *llm.Message) {
+	r.turns++
+	r.answer, r.open = m, map[string]bool{}
+	head := *m
+	head.Content = nil
+	r.event(agent.Event{Type: agent.MessageStart, Message: &head})
+	for i, b := range m.Content {
+		switch b := b.(type) {
+		case llm.Text:
+			r.block([3]llm.EventType{llm.EventTextStart, llm.EventTextDelta, llm.EventTextEnd}, i, llm.Text{}, b.Text, b)
+		case llm.Thinking:
+			r.block([3]llm.EventType{llm.EventThinkingStart, llm.EventThinkingDelta, llm.EventThinkingEnd}, i, llm.Thinking{}, b.Text, b)
+		case llm.ToolCall:
+			begun := llm.ToolCall{ID: b.ID, Name: b.Name}
+			r.block([3]llm.EventType{llm.EventToolCallStart, llm.EventToolCallDelta, llm.EventToolCallEnd}, i, begun, b.Arguments, b)
+			r.calls[b.ID], r.open[b.ID] = b, true
+		}
+	}
+	r.said = append(r.said, *m)
+	r.send(session.Event{Event: agent.Event{Type: agent.MessageEnd, Message: m}, EntryID: id})
+}
+
+// block emits a piece of an answer: that it begins, all of it, and that it ends.
+func (r *replay) block(types [3]llm.EventType, i int, begun llm.Block, delta string, whole llm.Block) {
+	for _, e := range []llm.Event{{Type: types[0], Block: begun}, {Type: types[1], Delta: delta}, {Type: types[2], Block: whole}} {
+		if e.Type.Delta() && delta == "" {
+			continue
+		}
+		e.Index = i
+		r.event(agent.Event{Type: agent.MessageUpdate, Stream: e})
+	}
+}
+
+// result emits a call and what came of it.
+func (r *replay) result(id string, m *llm.Message) {
+	args := json.RawMessage(r.calls[m.ToolCallID].Arguments)
+	if !json.Valid(args) {
+		args = nil
+	}
+	call := &tool.Call{ID: m.ToolCallID, Name: m.ToolName, Arguments: args}
+	r.event(agent.Event{Type: agent.ToolStart, Label: m.ToolName, Call: call})
+	end := agent.Event{
+		Type: agent.ToolEnd, Label: m.ToolName, Call: call,
+		Result: &tool.Result{Content: m.Content, Details: m.Details, IsError: m.IsError},
+	}
+	r.event(end)
+	r.whole(id, m)
+	r.results, r.said = append(r.results, *m), append(r.said, *m)
+	delete(r.open, m.ToolCallID)
+}

@@ -1,0 +1,326 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/burin-dev/burin/session/secret"
+	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/index"
+)
+
+type scrubOptions struct {
+	which string
+	all   bool
+	write bool
+	yes   bool
+}
+
+func (p *program) sessionsScrubCommand() *cobra.Command {
+	var o scrubOptions
+	cmd := &cobra.Command{
+		Use:   "scrub [ID]",
+		Short: "Find secrets in sessions that were kept earlier, and take them out",
+		Long: `Find tokens and passwords in sessions, in the outputs that belong to them, and in what was
+kept of them when they were repaired. Without an id it looks at the sessions of this
+folder; with --all at those of all folders and of the trash. Texts so large that they lie
+in blobs are not looked into. --write puts placeholders in their place. No copy with the secrets stays, so
+that this cannot be taken back; a disk may still hold what files said before. Change a
+secret that was found: who read the session may have it.
+
+  burin sessions scrub --all`,
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.which = strings.Join(args, "")
+			return p.scrubSessions(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.all, "all", false, "sessions of all folders, and of the trash")
+	f.BoolVar(&o.write, "write", false, "take the secrets out")
+	f.BoolVar(&o.yes, "yes", false, "do not ask")
+	return cmd
+}
+
+// chosen are the session files that a command is about: one, those of this folder, or
+// all, the drafts included.
+func (a *archive) chosen(ctx context.Context, which string, all bool) ([]string, error) {
+	if which != "" {
+		if all {
+			return nil, usage("--all and an id contradict each other")
+		}
+		file, err := a.find(ctx, which)
+		return []string{file}, err
+	}
+	pattern := "*"
+	if !all {
+		dir, err := workDir()
+		if err != nil {
+			return nil, err
+		}
+		pattern = transcript.EncodeDir(dir)
+	}
+	entries, err := os.ReadDir(a.root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for sessions: %w", err)
+	}
+	var files []string
+	for _, d := range entries {
+		if !d.IsDir() || pattern != "*" && d.Name() != pattern {
+			continue
+		}
+		names, err := os.ReadDir(filepath.Join(a.root, d.Name()))
+		if err != nil {
+			return nil, fmt.Errorf("look for sessions: %w", err)
+		}
+		for _, e := range names {
+			if e.Type().IsRegular() && isSession(e.Name()) {
+				files = append(files, filepath.Join(a.root, d.Name(), e.Name()))
+			}
+		}
+	}
+	return files, nil
+}
+
+func (p *program) scrubSessions(ctx context.Context, o scrubOptions) error {
+	a, err := p.archive()
+	if err != nil {
+		return err
+	}
+	files, err := a.chosen(ctx, o.which, o.all)
+	if err != nil {
+		return err
+	}
+	if o.all {
+		trash, err := index.List(ctx, a.trash, index.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, t := range trash {
+			files = append(files, t.Path)
+		}
+	}
+	vault, err := p.vault(a)
+	if err != nil {
+		return err
+	}
+	s := scrubber{program: p, vault: vault}
+	var dirty []string
+	for _, file := range files {
+		found, err := s.session(ctx, file)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			dirty = append(dirty, file)
+			fmt.Fprintf(p.out, "%s  %s\n", trashID(file), counts(found))
+		}
+	}
+	switch {
+	case len(dirty) == 0:
+		fmt.Fprintf(p.err, "no secrets were found in %d sessions\n", len(files))
+		return nil
+	case !o.write:
+		fmt.Fprintf(p.err, "secrets in %d of %d sessions; --write takes them out\n", len(dirty), len(files))
+		return nil
+	}
+	question := fmt.Sprintf("Put placeholders in place of these secrets in %d sessions? No copy stays.", len(dirty))
+	if err := p.sure(ctx, o.yes, question); err != nil {
+		return err
+	}
+	return s.rewriteAll(ctx, a, dirty)
+}
+
+// counts says how many secrets of which kind there are.
+func counts(found map[string]int) string {
+	var words []string
+	for _, kind := range slices.Sorted(maps.Keys(found)) {
+		words = append(words, fmt.Sprintf("%d %s", found[kind], kind))
+	}
+	return strings.Join(words, ", ")
+}
+
+// scrubber finds secrets in the files of sessions.
+type scrubber struct {
+	*program
+	vault *secret.Vault
+}
+
+// belongings are the files of a session beside its own: its artifacts, and what was
+// kept of it when it was repaired.
+func belongings(file string) ([]string, error) {
+	final := strings.TrimSuffix(file, ".draft")
+	found, err := filepath.Glob(strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(final) + ".*")
+	if err != nil {
+		return nil, err
+	}
+	files := slices.DeleteFunc(found, func(f string) bool { return f == file || f == final+".draft" })
+	err = filepath.WalkDir(transcript.ArtifactDir(file), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			files = append(files, path)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	return files, err
+}
+
+// session counts the secrets of a session by kind. It looks twice: what is known for a
+// secret only late stood somewhere before.
+func (s *scrubber) session(ctx context.Context, file string) (found map[string]int, err error) {
+	more, err := belongings(file)
+	if err != nil {
+		return nil, fmt.Errorf("look for secrets: %w", err)
+	}
+	for range 2 {
+		found = map[string]int{}
+		for _, f := range append([]string{file}, more...) {
+			if err := s.file(ctx, f, found); err != nil {
+				return nil, fmt.Errorf("look for secrets: %w", err)
+			}
+		}
+	}
+	return found, nil
+}
+
+// pieceSize is how much of a file is looked at in one go; a piece ends with a line.
+const pieceSize = 4 << 20
+
+func (s *scrubber) file(ctx context.Context, file string, found map[string]int) error {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r := bufio.NewReader(f)
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		piece, err := io.ReadAll(io.LimitReader(r, pieceSize))
+		if err != nil {
+			return err
+		}
+		if len(piece) == 0 {
+			return nil
+		}
+		rest, err := r.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		for _, one := range s.vault.Report(string(append(piece, rest...))) {
+			found[one.Kind]++
+		}
+	}
+}
+
+func (s *scrubber) rewriteAll(ctx context.Context, a *archive, files []string) error {
+	done := 0
+	for _, file := range files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.rewrite(file); err != nil {
+			fmt.Fprintf(s.err, "burin: %s\n", oneLine(explain(file, err)))
+			continue
+		}
+		done++
+	}
+	// The search index has copies of what was said. It is made again when needed.
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(a.index + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove the search index, which may hold the secrets: %w", err)
+		}
+	}
+	fmt.Fprintf(s.out, "Took the secrets out of %d sessions.\n", done)
+	if done < len(files) {
+		return fmt.Errorf("%d sessions still hold secrets; see above", len(files)-done)
+	}
+	return nil
+}
+
+// rewrite takes the secrets out of a session and of what belongs to it.
+func (s *scrubber) rewrite(file string) error {
+	if strings.HasSuffix(file, ".draft") {
+		return fmt.Errorf("session %s is a draft: go on with it, or delete it", file)
+	}
+	store, err := transcript.OpenFile(file)
+	if err != nil {
+		return err
+	}
+	before, err := belongings(file)
+	if err == nil {
+		err = store.Replace(s.hidden(store))
+	}
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	after, err := belongings(file)
+	if err = errors.Join(err, store.Close()); err != nil {
+		return err
+	}
+	for _, f := range after {
+		if slices.Contains(before, f) {
+			err = s.clean(f)
+		} else { // the copy that Replace has kept
+			err = os.Remove(f)
+		}
+		if err != nil {
+			return fmt.Errorf("take secrets out of %s: %w", f, err)
+		}
+	}
+	return nil
+}
+
+// hidden are the records of a session without secrets.
+func (s *scrubber) hidden(store transcript.Store) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		err := store.Records(func(_ transcript.Ref, record []byte) error {
+			if !yield(s.vault.HideBytes(bytes.Clone(record))) {
+				return errDeclined
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errDeclined) {
+			yield(nil) // which no store takes: the session stays as it was
+		}
+	}
+}
+
+// clean takes the secrets out of a file that is no session.
+func (s *scrubber) clean(file string) error {
+	in, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return writeFile(file, true, func(w io.Writer) error {
+		out := s.vault.Writer(w)
+		_, err := io.Copy(out, in)
+		return errors.Join(err, out.Close())
+	})
+}
+
+// sealedSession reports whether nothing can be seen of a session.
+func sealedSession(file string) bool {
+	info, err := index.Read(file)
+	return err == nil && info.Sealed
+}

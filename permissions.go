@@ -1,0 +1,103 @@
+package burin
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/burin-dev/burin/internal/platform/permission"
+	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// Permissions are the rules that hold in a workspace.
+type Permissions struct{ policy *permission.Policy }
+
+// OpenPermissions reads the rules of the workspace dir: those that were granted for
+// good, kept in file, and those given.
+func OpenPermissions(dir, file string, allow, deny []string) (*Permissions, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("find the workspace: %w", err)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, fmt.Errorf("open the workspace: %w", err)
+	}
+	b := &builder{Options: Options{Allow: allow, Deny: deny, PermissionFile: file, Approval: string(permission.Ask), Now: time.Now}, dir: dir}
+	if err := b.openPolicy(); err != nil {
+		return nil, err
+	}
+	return &Permissions{b.policy}, nil
+}
+
+// Rules are all rules that hold, in the order they are looked at.
+func (p *Permissions) Rules() []Rule { return p.policy.Rules() }
+
+// Revoke takes a lasting grant back.
+func (p *Permissions) Revoke(id string) error { return p.policy.Revoke(id) }
+
+// Tried is a call of the past, and what a rule would have made of it.
+type Tried struct {
+	Tool, Target string
+	Decision     Decision
+}
+
+// Try says what would become of the calls of past sessions if a rule held. Calls that
+// touch nothing are left out, and each call is there once.
+func (p *Permissions) Try(rule string, sessions []string) ([]Tried, error) {
+	r, err := permission.ParseRule(rule)
+	if err != nil {
+		return nil, err
+	}
+	var past []Request
+	var out []Tried
+	seen := map[string]bool{}
+	for _, path := range sessions {
+		l, _, err := transcript.ReadSession(path, transcript.Options{})
+		if err != nil {
+			continue // what cannot be read holds no calls
+		}
+		for e, err := range l.All() {
+			if err != nil || e.Message == nil {
+				continue
+			}
+			for _, c := range e.Message.ToolCalls() {
+				q, target, ok := pastCall(c.Name, c.Arguments)
+				if !ok || seen[c.Name+"\x00"+target] {
+					continue
+				}
+				seen[c.Name+"\x00"+target] = true
+				past = append(past, q)
+				out = append(out, Tried{Tool: c.Name, Target: target})
+			}
+		}
+		l.Close() //nolint:errcheck // it was only read
+	}
+	for i, d := range p.policy.DryRun(r, past) {
+		out[i].Decision = d
+	}
+	return out, nil
+}
+
+// pastCall is what a call of a transcript touched, as far as its arguments tell.
+func pastCall(name, arguments string) (q Request, target string, ok bool) {
+	var args struct{ Command, Path, URL string }
+	if json.Unmarshal([]byte(arguments), &args) != nil {
+		return q, "", false
+	}
+	a, effects := tool.Access{}, tool.Effects(0)
+	switch {
+	case args.Command != "":
+		a, effects = tool.Access{Kind: tool.AccessExecute, Target: args.Command}, tool.Executes|tool.Writes|tool.Reads|tool.Network
+	case args.URL != "":
+		a, effects = tool.Access{Kind: tool.AccessNetwork, Target: args.URL}, tool.Network
+	case args.Path != "" && (name == "write" || name == "edit" || name == "undo_edit"):
+		a, effects = tool.Access{Kind: tool.AccessWrite, Target: args.Path}, tool.Writes
+	case args.Path != "":
+		a, effects = tool.Access{Kind: tool.AccessRead, Target: args.Path}, tool.Reads
+	default:
+		return q, "", false
+	}
+	return Request{Tool: name, Effects: effects, Access: []tool.Access{a}}, a.Target, true
+}

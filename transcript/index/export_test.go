@@ -1,0 +1,4 @@
+package index
+
+// Whole is how a record that breaks off is made one that can be read.
+func Whole(text []byte) []byte { return whole(text) }

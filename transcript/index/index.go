@@ -1,0 +1,321 @@
+// Package index finds sessions: [List] by time, from the first and last bytes of
+// their files, and [Index.Search] by what was said in them.
+//
+// An [Index] is an SQLite database with a full-text index. It is a cache: it can be
+// deleted at any time, and holds nothing that the session files do not. Nobody
+// keeps it up to date while sessions are written; [Index.Update] brings it to what
+// the files hold, before a search. Of a file that has only grown it reads what is new.
+//
+// # What is promised
+//
+//   - Neither listing nor searching changes a session file or waits for its writer.
+//   - Any number of processes may use one index. What one of them has indexed, the
+//     others do not index again.
+//   - An index that is damaged, or of another version, is thrown away and built
+//     again; the caller sees no error of it.
+//   - Any text is a valid query.
+//   - Of one entry at most 32 KB are found, of a tool's output the first 4 KB, of a
+//     call's arguments the first KB; a record of more than 16 MB is left out.
+//     Encrypted sessions are not indexed, since the index is not encrypted.
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/burin-dev/burin/internal/platform/filelock"
+)
+
+// Info is what lists show of a session.
+type Info struct {
+	Path string `json:"path"`
+	ID   string `json:"id"`
+	CWD  string `json:"cwd"`
+	// Title is the name that a person or a model gave the session, or the first
+	// words of the first prompt, or the id.
+	Title    string    `json:"title"`
+	First    string    `json:"first,omitempty"` // the first prompt, on one line, at most 200 characters of it
+	Created  time.Time `json:"created"`
+	Modified time.Time `json:"modified"`
+	Size     int64     `json:"size"`            // bytes
+	Draft    bool      `json:"draft,omitempty"` // no model has answered: a process writes it, or has crashed
+	Damaged  bool      `json:"damaged,omitempty"`
+	Sealed   bool      `json:"sealed,omitempty"` // encrypted: title and folder cannot be seen
+
+	named bool // Title is a name that stands in an entry
+}
+
+// version is that of the tables. An index of another version is built again.
+const version = 1
+
+const schema = `
+	CREATE TABLE sessions (
+		id       INTEGER PRIMARY KEY,
+		path     TEXT NOT NULL UNIQUE,
+		size     INTEGER NOT NULL,
+		modified INTEGER NOT NULL, -- nanoseconds since 1970
+		done     INTEGER NOT NULL, -- bytes that are indexed
+		anchor   TEXT NOT NULL,    -- of the bytes before done
+		session  TEXT NOT NULL,
+		cwd      TEXT NOT NULL,
+		name     TEXT NOT NULL,    -- of session_info
+		title    TEXT NOT NULL,    -- of the header
+		first    TEXT NOT NULL,
+		created  INTEGER NOT NULL,
+		damaged  INTEGER NOT NULL
+	) STRICT;
+	CREATE TABLE entries (
+		id      INTEGER PRIMARY KEY,
+		session INTEGER NOT NULL,
+		entry   TEXT NOT NULL,
+		role    TEXT NOT NULL,
+		text    TEXT NOT NULL
+	) STRICT;
+	CREATE INDEX entries_session ON entries (session);
+	CREATE VIRTUAL TABLE words USING fts5 (text, content = 'entries', content_rowid = 'id', tokenize = "unicode61 remove_diacritics 2", prefix = '3');
+	CREATE TRIGGER entries_added AFTER INSERT ON entries BEGIN
+		INSERT INTO words (rowid, text) VALUES (new.id, new.text);
+	END;
+	CREATE TRIGGER entries_gone AFTER DELETE ON entries BEGIN
+		INSERT INTO words (words, rowid, text) VALUES ('delete', old.id, old.text);
+	END;`
+
+// Index is an open index. It is safe for concurrent use.
+type Index struct {
+	file string
+
+	mu sync.Mutex // held while db is replaced or taken
+	db *sql.DB
+}
+
+// Open opens the index in file, or makes it.
+func Open(ctx context.Context, file string) (*Index, error) {
+	ix := &Index{file: file}
+	err := ix.open(ctx)
+	if spoiled(err) {
+		err = ix.rebuild(ctx, nil)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the index of sessions: %w", err)
+	}
+	return ix, nil
+}
+
+// Close closes the index.
+func (ix *Index) Close() error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if ix.db == nil {
+		return nil
+	}
+	return ix.db.Close()
+}
+
+// errVersion is that an index has other tables than this package makes.
+var errVersion = errors.New("the index is of another version")
+
+// open opens or makes the database.
+func (ix *Index) open(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Dir(ix.file), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(ix.file, os.O_CREATE|os.O_RDWR, 0o600) // SQLite would let others read it
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	connector, err := sqlite.NewConnector(dsn(ix.file))
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(4)
+	if err := prepare(ctx, db); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	ix.db = db
+	return nil
+}
+
+// dsn says how the database is opened. A power cut may spoil an index, which is then
+// built again, so that nothing waits for the disk.
+func dsn(path string) string {
+	slashed := filepath.ToSlash(path)
+	if filepath.IsAbs(path) && !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // file:///C:/…
+	}
+	u := url.URL{Path: slashed}
+	return fmt.Sprintf("file:%s?_txlock=immediate&_pragma=busy_timeout(%d)&_pragma=synchronous(off)", u.EscapedPath(), busyTimeout.Milliseconds())
+}
+
+// busyTimeout is how long one process waits for what another writes.
+const busyTimeout = 10 * time.Second
+
+// prepare makes the tables where there are none.
+func prepare(ctx context.Context, db *sql.DB) error {
+	found, err := userVersion(ctx, db)
+	if err != nil || found == version {
+		return err
+	}
+	if found != 0 {
+		return errVersion
+	}
+	if err := useLog(ctx, db); err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	// Another process may have been here since.
+	if found, err = userVersion(ctx, tx); err != nil || found == version {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, schema); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, version)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// useLog gives the database a write-ahead log, so that who searches does not wait for
+// who writes. SQLite does not wait for another process that does the same: it is
+// tried for as long as other things are waited for.
+func useLog(ctx context.Context, db *sql.DB) error {
+	for began := time.Now(); ; {
+		_, err := db.ExecContext(ctx, `PRAGMA journal_mode = wal`)
+		e, ok := errors.AsType[*sqlite.Error](err)
+		if !ok || e.Code()&0xff != sqlite3.SQLITE_BUSY || time.Since(began) > busyTimeout {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func userVersion(ctx context.Context, q querier) (v int, err error) {
+	err = q.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&v)
+	return v, err
+}
+
+// spoiled reports whether an error says that the database cannot be used.
+func spoiled(err error) bool {
+	if errors.Is(err, errVersion) {
+		return true
+	}
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch code := e.Code() & 0xff; code {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_SCHEMA:
+		return true
+	default:
+		// Tables that are not there, or are others: SQLITE_ERROR says no more.
+		return code == sqlite3.SQLITE_ERROR && strings.Contains(e.Error(), "no such")
+	}
+}
+
+// rebuild throws the database away and makes it anew, unless another one than bad is
+// in use by now. One process does so at a time.
+func (ix *Index) rebuild(ctx context.Context, bad *sql.DB) error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if ix.db != bad {
+		return nil // someone else was first
+	}
+	lock, err := os.OpenFile(ix.file+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	for {
+		ok, err := filelock.Try(lock)
+		if err != nil {
+			return err
+		}
+		if ok {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	if bad != nil {
+		_ = bad.Close() // it is thrown away
+		ix.db = nil
+	}
+	// Another process may have built a new one while this one waited.
+	if err := ix.open(ctx); err == nil {
+		if ix.sound(ctx) {
+			return nil
+		}
+		_ = ix.db.Close() // it is thrown away
+		ix.db = nil
+	} else if !spoiled(err) {
+		return err
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(ix.file + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return ix.open(ctx)
+}
+
+// sound reports whether the database holds together.
+func (ix *Index) sound(ctx context.Context) bool {
+	var said string
+	err := ix.db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&said)
+	if err != nil || said != "ok" {
+		return false
+	}
+	_, err = ix.db.ExecContext(ctx, `INSERT INTO words (words, rank) VALUES ('integrity-check', 1)`)
+	return err == nil
+}
+
+// with calls work with the database, and once more with a new one if the database is
+// spoiled.
+func (ix *Index) with(ctx context.Context, work func(*sql.DB) error) error {
+	for try := 0; ; try++ {
+		ix.mu.Lock()
+		db := ix.db
+		ix.mu.Unlock()
+		if db == nil {
+			return errors.New("the index could not be built again")
+		}
+		err := work(db)
+		if try > 0 || !spoiled(err) {
+			return err
+		}
+		if err := ix.rebuild(ctx, db); err != nil {
+			return err
+		}
+	}
+}

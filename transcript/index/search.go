@@ -1,0 +1,238 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Hit is an entry that a query found.
+type Hit struct {
+	Info
+	EntryID string `json:"entryId"`
+	// Role is who said it: user, assistant, toolResult, custom, summary, or title.
+	Role    string   `json:"role"`
+	Snippet string   `json:"snippet"` // on one line
+	Marks   [][2]int `json:"marks"`   // from and to of what was found in Snippet, in bytes
+	Score   float64  `json:"score"`   // the more, the better; comparable within one search
+}
+
+// SearchOptions say where is searched.
+type SearchOptions struct {
+	CWD   string // of this working directory; "" is everywhere
+	Limit int    // at most so many hits; 0 is 50, and at most 1,000
+	// PerSession is how many hits of one session are given at most; 0 is 3.
+	PerSession int
+}
+
+// What stands around a match in a snippet; the text of entries has none of them.
+const (
+	markBegin = "\x02"
+	markEnd   = "\x03"
+)
+
+// snippetWords is how many words a snippet has at most.
+const snippetWords = 16
+
+// Search finds entries in which all words of a query stand, the best first. A word
+// may be a "phrase in quotes", a beginning* of a word, or a -word that must not stand
+// there. Upper and lower case, and accents, make no difference. A query without a
+// word to look for finds nothing.
+//
+// What the files say since the last Update is not found.
+func (ix *Index) Search(ctx context.Context, query string, o SearchOptions) (hits []Hit, err error) {
+	match := expression(query)
+	if match == "" {
+		return nil, nil
+	}
+	if o.Limit <= 0 {
+		o.Limit = 50
+	}
+	o.Limit = min(o.Limit, 1000)
+	if o.PerSession <= 0 {
+		o.PerSession = 3
+	}
+	err = ix.with(ctx, func(db *sql.DB) error {
+		hits, err = search(ctx, db, match, o)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("search sessions: %w", err)
+	}
+	return hits, nil
+}
+
+func search(ctx context.Context, db *sql.DB, match string, o SearchOptions) ([]Hit, error) {
+	rows, err := db.QueryContext(ctx, `
+		SELECT s.id, s.path, s.session, s.cwd, s.name, s.title, s.first, s.created, s.modified, s.size, s.damaged,
+			e.entry, e.role, snippet(words, 0, ?, ?, '…', ?), words.rank
+		FROM words JOIN entries AS e ON e.id = words.rowid JOIN sessions AS s ON s.id = e.session
+		WHERE words MATCH ? AND (? = '' OR s.cwd = ?)
+		ORDER BY words.rank LIMIT ?`,
+		markBegin, markEnd, snippetWords, match, o.CWD, o.CWD, o.Limit*4)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var hits []Hit
+	of := map[int64]int{}
+	for len(hits) < o.Limit && rows.Next() {
+		var h Hit
+		var id, created, modified int64
+		var name, title, first, snippet string
+		err := rows.Scan(&id, &h.Path, &h.ID, &h.CWD, &name, &title, &first, &created, &modified, &h.Size, &h.Damaged,
+			&h.EntryID, &h.Role, &snippet, &h.Score)
+		if err != nil {
+			return nil, err
+		}
+		if of[id]++; of[id] > o.PerSession {
+			continue
+		}
+		fileID, at := named(h.Path)
+		if h.ID == "" {
+			h.ID = fileID
+		}
+		if h.Created = at; created != 0 {
+			h.Created = time.Unix(0, created).UTC()
+		}
+		h.Modified, h.Draft = time.Unix(0, modified), strings.HasSuffix(h.Path, draftSuffix)
+		h.entitle(name, title, first)
+		h.Snippet, h.Marks = marked(snippet)
+		h.Score = -h.Score
+		hits = append(hits, h)
+	}
+	return hits, rows.Err()
+}
+
+// marked puts a snippet on one line and takes the marks out of it.
+func marked(s string) (text string, marks [][2]int) {
+	var b strings.Builder
+	begin, space := -1, false
+	for _, r := range s {
+		switch {
+		case string(r) == markBegin:
+			if space && b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			begin, space = b.Len(), false
+		case string(r) == markEnd:
+			if begin >= 0 {
+				marks = append(marks, [2]int{begin, b.Len()})
+			}
+			begin = -1
+		case unicode.IsSpace(r), unicode.IsControl(r):
+			space = true
+		default:
+			if space && b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			space = false
+			b.WriteRune(r)
+		}
+	}
+	return b.String(), marks
+}
+
+// maxTerms is how many words of a query count.
+const maxTerms = 32
+
+// expression is a query in the language of FTS5, in which every word stands between
+// quotes; "" if there is nothing to look for.
+func expression(query string) string {
+	var want, not []string
+	rest := plain(query)
+	for len(want)+len(not) < maxTerms {
+		rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
+		if rest == "" {
+			break
+		}
+		var t term
+		t, rest = nextTerm(rest)
+		if !strings.ContainsFunc(t.text, searchable) {
+			continue
+		}
+		text := `"` + strings.ReplaceAll(t.text, `"`, `""`) + `"`
+		if t.prefix {
+			text += " *"
+		}
+		if t.not {
+			not = append(not, text)
+		} else {
+			want = append(want, text)
+		}
+	}
+	if len(want) == 0 {
+		return ""
+	}
+	match := "(" + strings.Join(want, " AND ") + ")"
+	if len(not) > 0 {
+		match += " NOT (" + strings.Join(not, " OR ") + ")"
+	}
+	return match
+}
+
+// searchable reports whether a character makes words.
+func searchable(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
+}
+
+type term struct {
+	text        string
+	not, prefix bool
+}
+
+// nextTerm takes a word or a phrase from the beginning of a query.
+func nextTerm(s string) (t term, rest string) {
+	if body, ok := strings.CutPrefix(s, "-"); ok && body != "" && !unicode.IsSpace(rune(body[0])) {
+		t.not, s = true, body
+	}
+	if body, ok := strings.CutPrefix(s, `"`); ok {
+		t.text, rest, _ = strings.Cut(body, `"`) // one that is not closed goes to the end
+		if after, ok := strings.CutPrefix(rest, "*"); ok {
+			t.prefix, rest = true, after
+		}
+		return t, rest
+	}
+	end := strings.IndexFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '"' })
+	if end < 0 {
+		end = len(s)
+	}
+	t.text, rest = s[:end], s[end:]
+	if body, ok := strings.CutSuffix(t.text, "*"); ok {
+		t.text, t.prefix = body, true
+	}
+	return t, rest
+}
+
+// Names gives the sessions of a list the names that were found too far from the ends
+// of their files. It takes them from the index as it is.
+func (ix *Index) Names(ctx context.Context, list []Info) error {
+	names := map[string]string{}
+	err := ix.with(ctx, func(db *sql.DB) error {
+		rows, err := db.QueryContext(ctx, `SELECT path, name FROM sessions WHERE name != ''`)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var path, name string
+			if err := rows.Scan(&path, &name); err != nil {
+				return err
+			}
+			names[path] = name
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return fmt.Errorf("read the names of sessions: %w", err)
+	}
+	for i := range list {
+		if name := names[list[i].Path]; name != "" && !list[i].named {
+			list[i].Title, list[i].named = oneLine(name), true
+		}
+	}
+	return nil
+}
