@@ -151,10 +151,6 @@ func (p *program) work(ctx context.Context, a askFlags, settings *config.Config,
 	if err != nil {
 		return err
 	}
-	crumbs := filepath.Join(paths.Data, "terminal-sessions")
-	if o.Resume, err = p.toResume(a.resumption, o.SessionDir, crumbs, dir); err != nil {
-		return err
-	}
 	o.Meter = &meter{ledger: account, project: dir, resumed: o.Resume != "", limits: limitsOf(settings)}
 	var refused []error
 	if o.Approver == nil {
@@ -166,7 +162,7 @@ func (p *program) work(ctx context.Context, a askFlags, settings *config.Config,
 	}
 	outcome, err := printer.Run(ctx, s, prompt)
 	if path, ok := s.Path(); ok {
-		p.leaveBreadcrumb(crumbs, dir, path)
+		p.leaveBreadcrumb(crumbsIn(paths), dir, path)
 	}
 	if cerr := s.Close(); err == nil && cerr != nil {
 		fmt.Fprintf(p.err, "burin: %s\n", oneLine(cerr))

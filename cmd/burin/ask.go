@@ -20,6 +20,7 @@ import (
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/internal/model/credential"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/transcript"
 )
 
 // askFlags are the flags of a prompt.
@@ -110,7 +111,11 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 		// for it, so it goes nowhere.
 		return err
 	}
-	choice, err := p.choose(ctx, models, a)
+	resume, err := p.resumes(a.agentFlags, settings)
+	if err != nil {
+		return err
+	}
+	choice, err := p.chooseFor(ctx, models, a, resume)
 	if err != nil {
 		return err
 	}
@@ -131,7 +136,7 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 		}
 	}
 	return p.work(ctx, a, settings, burin.Options{
-		Open:   opener(models),
+		Open: opener(models), Resume: resume,
 		Client: client, Model: &choice.Model.Model, System: a.system, Output: schema,
 		MaxTokens: a.maxTokens, Thinking: llm.Thought{Level: level},
 		Cache: llm.CacheHint{Retention: retention},
@@ -205,6 +210,55 @@ func (p *program) tolerate(models *connect.Models, err error) error {
 }
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// resumes is the session file to go on with; "" is a new one.
+func (p *program) resumes(a agentFlags, settings *config.Config) (string, error) {
+	paths, err := config.FindPaths(p.getenv)
+	if err != nil {
+		return "", err
+	}
+	dir, err := workDir()
+	if err != nil {
+		return "", err
+	}
+	root := sessionRoot(settings, paths)
+	if a.session != "" && isDir(a.session) {
+		root = a.session
+	}
+	return p.toResume(a.resumption, root, crumbsIn(paths), dir)
+}
+
+// chooseFor finds the model to ask: of a session that is gone on with, its own, unless
+// another is asked for.
+func (p *program) chooseFor(ctx context.Context, models *connect.Models, a askFlags, resume string) (catalog.Choice, error) {
+	if resume == "" || a.model != "" || len(a.models) > 0 || a.baseURL != "" {
+		return p.choose(ctx, models, a)
+	}
+	ref := modelOf(resume)
+	if ref == "" {
+		return p.choose(ctx, models, a)
+	}
+	choice, err := models.Choose(ctx, catalog.Wish{Selector: ref})
+	if err == nil {
+		return choice, nil
+	}
+	fmt.Fprintf(p.err, "burin: the model of this session cannot be used: %s\n", oneLine(err))
+	return p.choose(ctx, models, a)
+}
+
+// modelOf is the model that a session used last; "" if it does not say.
+func modelOf(path string) string {
+	l, _, err := transcript.ReadSession(path, transcript.Options{})
+	if err != nil {
+		return "" // who opens it says why
+	}
+	defer l.Close()
+	c, err := l.Context(l.Leaf())
+	if err != nil {
+		return ""
+	}
+	return c.Models[catalog.RoleDefault]
+}
 
 // choose finds the model to ask.
 func (p *program) choose(ctx context.Context, models *connect.Models, a askFlags) (catalog.Choice, error) {

@@ -71,14 +71,14 @@ func (p *program) listPermissions() error {
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, r := range all {
-		id, until := r.ID, ""
-		if id == "" {
-			id = "-"
+		id, scope, source, until := r.ID, string(r.Scope), r.Source, ""
+		if id == "" { // it is in the configuration, and stays until it is removed there
+			id, scope, source = "-", "user", "config.yml"
 		}
 		if !r.Expires.IsZero() {
 			until = "until " + r.Expires.Local().Format("2006-01-02 15:04")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", id, r.Verdict, r, r.Scope, r.Source, until)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", id, r.Verdict, r, scope, source, until)
 	}
 	return w.Flush()
 }

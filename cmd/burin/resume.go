@@ -138,6 +138,9 @@ func (p *program) leaveBreadcrumb(crumbs, dir, path string) {
 
 var unclean = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
+// crumbsIn is the folder of the notes which session each terminal used.
+func crumbsIn(paths config.Paths) string { return filepath.Join(paths.Data, "terminal-sessions") }
+
 // terminalID names the terminal that burin runs in; "" if it has none. The device
 // comes first: the variables outlive the window they were set for.
 func (p *program) terminalID() string {

@@ -72,8 +72,10 @@ func (t *Terminal) Ask(ctx context.Context, r burin.Request, d burin.Decision) (
 				return burin.Answer{Note: answer}, nil
 			case n < 1 || n > len(d.Offers):
 				fmt.Fprintf(t.Out, "y, n, or a number from 1 to %d\n", len(d.Offers))
+			case scope == burin.ScopeSession:
+				return burin.Answer{Allow: true, Grant: d.Offers[n-1].Rules}, nil
 			case !slices.Contains(d.Offers[n-1].Scopes, scope):
-				fmt.Fprintf(t.Out, "that can be granted for the %s only\n", d.Offers[n-1].Scopes[0])
+				fmt.Fprintf(t.Out, "that can be granted until burin ends, but not for good\n")
 			default:
 				return burin.Answer{Allow: true, Grant: d.Offers[n-1].In(scope)}, nil
 			}

@@ -225,13 +225,18 @@ func TestResult(t *testing.T) {
 
 func TestTerminal(t *testing.T) {
 	question := burin.Decision{Reason: "it runs a command", Offers: []burin.Offer{
-		{Words: "always: go test", Examples: []string{"go test ./..."}, Rules: []burin.Rule{{Tool: "bash", Pattern: "go test:*"}}},
+		{
+			Words: "always: go test", Examples: []string{"go test ./..."}, Rules: []burin.Rule{{Tool: "bash", Pattern: "go test:*"}},
+			Scopes: []burin.Scope{burin.ScopeSession, burin.ScopeProject},
+		},
 	}}
 	request := burin.Request{Tool: "bash", Access: []tool.Access{{Kind: tool.AccessExecute, Target: "go \x1b[2Jtest"}}}
 	for typed, want := range map[string]burin.Answer{
 		"y\n":                  {Allow: true},
 		"\n\nNO\n":             {},
 		"7\n1\n":               {Allow: true, Grant: question.Offers[0].Rules},
+		"1P\n":                 {Allow: true, Grant: question.Offers[0].In(burin.ScopeProject)},
+		"1u\nn\n":              {}, // it is not offered for everywhere
 		"use the other file\n": {Note: "use the other file"},
 	} {
 		var out bytes.Buffer
