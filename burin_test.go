@@ -160,7 +160,8 @@ func prefixIsStable(t *testing.T, srv *llmtest.Server) {
 	}
 }
 
-// A server that misbehaves ends the run cleanly, whatever it does.
+// A server that misbehaves ends the run cleanly, whatever it does and in whatever
+// format, and no call runs twice.
 func TestFaults(t *testing.T) {
 	for name, fault := range map[string]llmtest.Fault{
 		"drops":     {Drop: true},
@@ -172,25 +173,42 @@ func TestFaults(t *testing.T) {
 		"babbles":   {Trailing: "data: more\n\n"},
 		"is busy":   {Error: &llm.Error{Kind: llm.ErrOverload, Status: 529, Message: "busy"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			dir := project(t)
-			script := task()
-			script.Turns[1].Fault = fault
-			s, _ := start(t, "anthropic", script, burin.Options{Dir: dir, Approval: "full", StateDir: t.TempDir()})
-			ctx, cancel := context.WithTimeout(context.Background(), 700*time.Millisecond)
-			defer cancel()
-			began := time.Now()
-			out := s.Prompt(ctx, llm.UserText("Make the check pass."))
-			if took := time.Since(began); took > 3*time.Second {
-				t.Errorf("it took %v", took)
+		for format := range formats() {
+			t.Run(name+"/"+format, func(t *testing.T) { survives(t, format, fault) })
+		}
+	}
+}
+
+// survives works with a server that misbehaves in its second answer.
+func survives(t *testing.T, format string, fault llmtest.Fault) {
+	ran := map[string]int{}
+	script := task()
+	script.Turns[1].Fault = fault
+	s, _ := start(t, format, script, burin.Options{
+		Dir: project(t), Approval: "full", StateDir: t.TempDir(), Retry: session.Retry{Base: time.Millisecond},
+		Emit: func(e session.Event) {
+			if e.Type == agent.ToolStart {
+				ran[e.Call.ID]++
 			}
-			if out.Reason == agent.ReasonDone && out.Err != nil || out.Reason != agent.ReasonDone && out.Err == nil {
-				t.Errorf("it ended with %s, %v", out.Reason, out.Err)
-			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		},
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), 700*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	out := s.Prompt(ctx, llm.UserText("Make the check pass."))
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if out.Reason == agent.ReasonDone && out.Err != nil || out.Reason != agent.ReasonDone && out.Err == nil {
+		t.Errorf("it ended with %s, %v", out.Reason, out.Err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	for id, n := range ran {
+		if n > 1 {
+			t.Errorf("call %s ran %d times", id, n)
+		}
 	}
 }
 
