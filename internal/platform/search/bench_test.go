@@ -92,8 +92,9 @@ func BenchmarkHere(b *testing.B) {
 	}
 }
 
-// TestBesideRipgrep measures both on a tree of 100,000 files and on the sources
-// of Go, and prints the ratios. Ripgrep pays for its start, some milliseconds of
+// TestBesideRipgrep measures both on a tree of 100,000 files, on the sources of Go and
+// on this repository, and prints the ratios. The promise is 1.5; other things run on
+// the machine, so it fails beyond 2. Ripgrep pays for its start, some milliseconds of
 // each figure, which burin does not; the time of a ripgrep that only starts is
 // printed, and so is the ratio without it.
 func TestBesideRipgrep(t *testing.T) {
@@ -108,7 +109,7 @@ func TestBesideRipgrep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{largeTree(t), filepath.Join(strings.TrimSpace(string(root)), "src")} {
+	for _, dir := range []string{largeTree(t), filepath.Join(strings.TrimSpace(string(root)), "src"), filepath.Join("..", "..", "..")} {
 		var starts []time.Duration
 		for range 9 {
 			starts = append(starts, measure(t, func() error { return exec.Command(rg, "--version").Run() }))
@@ -140,6 +141,9 @@ func TestBesideRipgrep(t *testing.T) {
 			a, b := median(ours), median(theirs)
 			t.Logf("%-14s burin %8v  rg %8v  ratio %.2f, without its start %.2f  (%d found)", c.name, a.Round(100*time.Microsecond), b.Round(100*time.Microsecond),
 				float64(a)/float64(b), float64(a)/float64(b-start), count)
+			if a > 2*b {
+				t.Errorf("%s: burin takes %.2f times as long as ripgrep", c.name, float64(a)/float64(b))
+			}
 		}
 	}
 }
