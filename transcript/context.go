@@ -42,7 +42,7 @@ func (l *Log) Context(id string) (*Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := contextBuilder{log: l, path: l.path(i), c: &Context{Models: map[string]string{}}, short: map[string][]Short{}}
+	b := contextBuilder{log: l, path: l.path(i), c: &Context{Models: map[string]string{}}, short: shortForms{}}
 	b.state()
 	b.messages()
 	return b.c, nil
@@ -53,7 +53,7 @@ type contextBuilder struct {
 	path  []int32
 	c     *Context
 	from  int // index in path of the first message to send
-	short map[string][]Short
+	short shortForms
 }
 
 // read decodes an entry of the path; nil if it is too damaged.
@@ -131,12 +131,7 @@ func (b *contextBuilder) take(e *Entry) {
 	case TypeMCPTools:
 		c.MCPTools = append([]string{}, e.SelectedTools...)
 	case TypeCustom:
-		var p Prune
-		if json.Unmarshal(e.Data, &p) == nil {
-			for _, s := range p.Entries {
-				b.short[s.EntryID] = append(b.short[s.EntryID], s)
-			}
-		}
+		b.short.add(e)
 	}
 }
 
@@ -155,10 +150,13 @@ func (b *contextBuilder) messages() {
 		default:
 			continue
 		}
-		if e := b.read(i); e != nil {
-			if m, ok := messageOf(e); ok {
-				b.add(e.ID, b.shortened(e.ID, m))
-			}
+		e, err := b.log.readShort(i, b.short)
+		if err != nil {
+			b.c.Unread++
+			continue
+		}
+		if m, ok := messageOf(e); ok {
+			b.add(e.ID, b.short.of(e.ID, m))
 		}
 	}
 	if _, ok := b.c.Models["default"]; !ok {
@@ -199,16 +197,67 @@ func messageOf(e *Entry) (llm.Message, bool) {
 	return llm.Message{}, false
 }
 
-// shortened gives m as prunes on the branch left it. The last word on a block wins.
-func (b *contextBuilder) shortened(id string, m llm.Message) llm.Message {
-	for _, s := range b.short[id] {
+// shortForms are what prunes on a branch put in the place of messages, by entry.
+type shortForms map[string][]Short
+
+// add takes in a prune.
+func (s shortForms) add(e *Entry) {
+	var p Prune
+	if json.Unmarshal(e.Data, &p) != nil {
+		return
+	}
+	for _, short := range p.Entries {
+		s[short.EntryID] = append(s[short.EntryID], short)
+	}
+}
+
+// of gives m as the prunes left it. The last word on a block wins.
+func (s shortForms) of(id string, m llm.Message) llm.Message {
+	for _, short := range s[id] {
 		switch {
-		case s.Block == nil:
-			m.Content = []llm.Block{llm.Text{Text: s.Text}}
-		case *s.Block >= 0 && *s.Block < len(m.Content):
+		case short.Block == nil:
+			m.Content = []llm.Block{llm.Text{Text: short.Text}}
+		case *short.Block >= 0 && *short.Block < len(m.Content):
 			m.Content = slices.Clone(m.Content)
-			m.Content[*s.Block] = llm.Text{Text: s.Text}
+			m.Content[*short.Block] = llm.Text{Text: short.Text}
 		}
 	}
 	return m
+}
+
+// whole is what stands for all of a message; ok is false if nothing does.
+func (s shortForms) whole(id string) (text string, ok bool) {
+	for _, short := range s[id] {
+		if short.Block == nil {
+			text, ok = short.Text, true
+		}
+	}
+	return text, ok
+}
+
+// readShort reads an entry; of a result that was pruned as a whole only what it is
+// the result of.
+func (l *Log) readShort(i int32, short shortForms) (*Entry, error) {
+	n := &l.nodes[i]
+	text, ok := short.whole(n.id)
+	if !ok || n.kind != kindToolResult {
+		return l.read(i)
+	}
+	stub, ok := l.stubs[i]
+	if !ok {
+		full, err := l.read(i)
+		if err != nil {
+			return nil, err
+		}
+		m := *full.Message
+		m.Content, m.Details = nil, nil
+		c := *full
+		c.Message, c.Raw = &m, nil
+		stub = &c
+		l.stubs[i] = stub
+	}
+	e, m := *stub, *stub.Message
+	m.Content = []llm.Block{llm.Text{Text: text}}
+	e.Message = &m
+	return &e, nil
 }

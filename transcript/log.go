@@ -29,7 +29,10 @@ type Log struct {
 	waiting []waiting // what the store does not have yet, oldest first
 	// saved are entries that were found within damaged records, by node. They are
 	// found again at the next opening, so they are not written a second time.
-	saved    map[int32][]byte
+	saved map[int32][]byte
+	// stubs are results that were pruned, without what they said: they are read again
+	// and again in a long conversation, and would be read in vain.
+	stubs    map[int32]*Entry
 	mend     bool // the records must be rewritten before anything is added
 	typed    bool // there is something that a person would miss
 	answered bool // a model has answered
@@ -123,7 +126,7 @@ func (o *Options) fill() {
 
 func newLog(store Store, o Options) *Log {
 	o.fill()
-	return &Log{o: o, store: store, byID: map[string]int32{}, leaf: -1, labels: map[string]string{}, saved: map[int32][]byte{}}
+	return &Log{o: o, store: store, byID: map[string]int32{}, leaf: -1, labels: map[string]string{}, saved: map[int32][]byte{}, stubs: map[int32]*Entry{}}
 }
 
 // Create starts a session in an empty store. The type, the version and, where they
@@ -280,6 +283,8 @@ func (l *Log) note(e *Entry) {
 		}
 	case TypeInfo:
 		l.title = e.Name
+	case TypeCompaction:
+		clear(l.stubs) // what it left out is not read any more
 	}
 }
 
@@ -559,7 +564,7 @@ func (l *Log) Branch(id string) ([]Entry, error) {
 // Recent reads what a compaction at the entry of that id works on: the part of its
 // branch from the first entry that the last compaction kept, that compaction with
 // it; the whole branch if there was none. What it costs does not grow with what lies
-// before.
+// before. Results that were pruned have their short form.
 func (l *Log) Recent(id string) ([]Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -587,9 +592,18 @@ func (l *Log) Recent(id string) ([]Entry, error) {
 		break // it kept nothing before it
 	}
 	slices.Reverse(path)
+	short := shortForms{}
+	for _, i := range path {
+		if l.nodes[i].kind == kindPrune {
+			if e, err := l.read(i); err == nil {
+				short.add(e)
+			}
+		}
+	}
 	out := make([]Entry, 0, len(path))
 	for _, i := range path {
-		if e, err := l.read(i); err == nil {
+		e, err := l.readShort(i, short)
+		if err == nil {
 			out = append(out, *e)
 		}
 	}

@@ -37,7 +37,10 @@ func RunKilled(t *testing.T, open func(dir string) (transcript.Store, error)) {
 	}
 	p := parent{t: t, dir: t.TempDir(), acked: -1}
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 5))
-	const rounds = 10
+	rounds := 10
+	if os.Getenv("BURIN_LONG") == "1" {
+		rounds = 500
+	}
 	for round := range rounds {
 		p.kill(rng)
 		p.look(open, round+1)
