@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -281,6 +282,9 @@ func (b *builder) open() error {
 			return fmt.Errorf("add folder %s: %w", d, err)
 		}
 		wo.Extra = append(wo.Extra, workspace.Extra{Dir: abs, Writable: true})
+	}
+	if len(wo.Extra) > 0 && b.StateDir != "" && !wo.ReadOnly {
+		b.Warn("what is changed in folders that were added cannot be undone: " + strings.Join(b.AddDirs, ", "))
 	}
 	if b.holdsOwnFiles() {
 		// Someone works in the home folder. Tools could write the grants there, so
