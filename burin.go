@@ -236,6 +236,11 @@ func (b *builder) build(ctx context.Context) (*session.Session, error) {
 			defer b.mu.Unlock()
 			return openTasks(b.todo)
 		},
+		Unfinished: func() string {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return b.todo.Unfinished()
+		},
 		Summariser: b.summariser(), Artifact: b.keepText(b.kept),
 		MaxTurns: b.MaxTurns, MaxCost: b.MaxCost,
 		Emit: b.emit(ctx), Warn: b.Warn, Close: b.close, Now: b.Now,

@@ -453,3 +453,26 @@ func TestDetailsWithoutJSON(t *testing.T) {
 	r.prompt("more", agent.ReasonDone)
 	r.prefixed()
 }
+
+// A model that ends with open tasks is reminded, three times at most.
+func TestReminder(t *testing.T) {
+	open, asked := 2, 0
+	r := start(t, formats()[0], func(_ *rig, o *session.Options) {
+		o.Unfinished = func() string {
+			if asked++; open == 0 {
+				return ""
+			}
+			open--
+			return "Open: one task."
+		}
+	}, say("done"), say("oh"), say("now it is"))
+	r.prompt("do it", agent.ReasonDone)
+	if got := said(r.Messages()); len(got) != 6 || got[2] != "custom: Open: one task." || got[5] != "assistant: now it is" {
+		t.Errorf("the conversation: %q", got)
+	}
+	r2 := start(t, formats()[0], func(_ *rig, o *session.Options) {
+		o.Unfinished = func() string { return "Open." }
+	}, say("1"), say("2"), say("3"), say("4"))
+	r2.prompt("do it", agent.ReasonDone)
+	r2.clean()
+}

@@ -74,6 +74,9 @@ type Options struct {
 	TitleModel string           // selector of a model that names sessions; "": their first words do
 	// Todos are the open tasks that a compaction passes on word for word.
 	Todos func() []compact.Todo
+	// Unfinished reminds the model of what it has not done, when it ends by itself; ""
+	// if everything is. It is asked at most three times for a prompt.
+	Unfinished func() string
 	// Summariser writes summaries in place of the session's model; nil: there is none.
 	// It is paid for elsewhere.
 	Summariser compact.Asker
@@ -297,7 +300,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) agent.Outcome {
 			s.warn("changes of this turn cannot be undone: " + err.Error())
 		}
 	}
-	out := s.run(ctx, append(s.preface(), m)...)
+	out := s.remind(ctx, s.run(ctx, append(s.preface(), m)...))
 	if s.hasTool(ResultTool) {
 		out = s.insist(ctx, out)
 	}
@@ -329,6 +332,27 @@ func (s *Session) preface() (messages []llm.Message) {
 
 func (s *Session) hasTool(name string) bool {
 	return slices.ContainsFunc(s.o.Tools, func(t *tool.Tool) bool { return t.Name == name })
+}
+
+// maxReminders is how often a model is reminded for one prompt; after that it has its
+// reasons, and the person has the word.
+const maxReminders = 3
+
+// remind lets a model that ended by itself go on if something is not done.
+func (s *Session) remind(ctx context.Context, out agent.Outcome) agent.Outcome {
+	for range maxReminders {
+		if s.o.Unfinished == nil || out.Reason != agent.ReasonDone || s.o.MaxTurns > 0 && out.Turns >= s.o.MaxTurns || handedOver(out.Messages) {
+			return out
+		}
+		text := s.o.Unfinished()
+		if text == "" {
+			return out
+		}
+		out = join(out, s.run(ctx, llm.Message{
+			Role: llm.RoleCustom, CustomType: "reminder", Time: s.o.Now(), Content: []llm.Block{llm.Text{Text: text}},
+		}))
+	}
+	return out
 }
 
 // insist asks for the result, twice, if the model ended without it.

@@ -198,6 +198,48 @@ func TestStartupFails(t *testing.T) {
 			}
 		})
 	}
+	t.Run("does not run without a command", func(t *testing.T) {
+		s := open(t, shell.Options{Shell: "bash", Snapshot: true})
+		if s.Warm(); s.Starts() {
+			t.Error("it is being read")
+		}
+		plain := open(t, shell.Options{Shell: "bash"})
+		if plain.Warm(); !plain.Starts() {
+			t.Error("a shell without start-up files does not start")
+		}
+	})
+	for name, rc := range map[string]string{
+		"puts away its lock": `touch ~/lock; (trap 'rm ~/lock; exit' TERM; touch ~/begun; while :; do sleep 0.02; done)`,
+		"comes to its end":   `touch ~/lock; (touch ~/begun; exec sleep 60); rm ~/lock; sleep 60`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := tempDir(t)
+			if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte(rc), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s := open(t, shell.Options{Shell: "bash", Snapshot: true, Environ: append(os.Environ(), "HOME="+home)})
+			ended := make(chan error)
+			go func() {
+				_, err := s.Run(context.Background(), shell.Command{Line: "true"}, nil)
+				ended <- err
+			}()
+			eventually(t, "the start-up files have begun", func() bool {
+				_, err := os.Stat(filepath.Join(home, "begun"))
+				return err == nil
+			})
+			begun := time.Now()
+			s.Close()
+			if took := time.Since(begun); took > 2*time.Second {
+				t.Errorf("Close took %s", took)
+			}
+			if err := <-ended; err == nil {
+				t.Error("the command ran")
+			}
+			if _, err := os.Stat(filepath.Join(home, "lock")); err == nil {
+				t.Error("the lock is still there")
+			}
+		})
+	}
 	t.Run("is waited for no longer than the caller does", func(t *testing.T) {
 		home := tempDir(t)
 		if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("sleep 60"), 0o600); err != nil {

@@ -49,3 +49,10 @@ func (s *Shells) SetStartupTime(d time.Duration) { s.rc.limit = d }
 
 // SetPatience limits the time that a command may leave its input unread.
 func (j *Job) SetPatience(d time.Duration) { j.patient = d }
+
+// Starts reports whether there is a persistent shell, or soon will be.
+func (s *Shells) Starts() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.starting != nil || s.shell != nil
+}

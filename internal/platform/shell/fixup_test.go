@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/burin-dev/burin/internal/platform/shell"
@@ -13,33 +12,42 @@ import (
 func TestStripTail(t *testing.T) {
 	tests := []struct {
 		in, want string
-		removed  []string
+		lines    int
 	}{
-		{`make | tail`, `make`, []string{"| tail"}},
-		{`make 2>&1 | tail -20`, `make`, []string{"2>&1", "| tail -20"}},
-		{`make |& tail -n 5`, `make`, []string{"|& tail -n 5"}},
-		{`make 2>&1`, `make`, []string{"2>&1"}},
-		{`go test ./... | grep -v ok | head -n50`, `go test ./... | grep -v ok`, []string{"| head -n50"}},
-		{`ls | head -3 | tail -1`, `ls`, []string{"| head -3", "| tail -1"}},
-		{`ls|head --lines=3`, `ls`, []string{"|head --lines=3"}},
-		{`a | head -c 100 && b | tail -5; c 2>&1 | head & d || e | tail`, `a && b; c & d || e`, []string{"| head -c 100", "| tail -5", "2>&1", "| head", "| tail"}},
-		{`grep -w -F x y | head -5`, `grep -w -F x y`, []string{"| head -5"}},
-		{`cat x | tail -20 # the end`, `cat x # the end`, []string{"| tail -20"}},
-		{`  make | tail  `, `  make  `, []string{"| tail"}},
-		{`make 2>&1 | tee log | tail`, `make 2>&1 | tee log`, []string{"| tail"}},
-		{`{ a; b; } 2>&1 | tail`, `{ a; b; }`, []string{"2>&1", "| tail"}},
-		{`echo 'a | head' "b | tail" | head -1`, `echo 'a | head' "b | tail"`, []string{"| head -1"}},
+		{`make | tail`, `make`, 10},
+		{`make 2>&1 | tail -20`, `make 2>&1`, 20},
+		{`make |& tail -n 5`, `make`, 5},
+		{`make | tail -n50`, `make`, 50},
+		{`make | tail --lines=3 `, `make`, 3},
+		{`a | grep -v ok | tail --lines 3`, `a | grep -v ok`, 3},
+		{`cat x | tail -20 # the end`, `cat x`, 20},
+		{`cd x && make | tail`, `cd x && make`, 10},
+		{`cd "$D" && cd y && make | tail`, `cd "$D" && cd y && make`, 10},
+		{`{ a; b; } 2>&1 | tail -1`, `{ a; b; } 2>&1`, 1},
+		{`echo 'a | tail' | tail -1`, `echo 'a | tail'`, 1},
 		// What stays.
-		{in: `make >log 2>&1`},
-		{in: `make 2>&1 >log`},
-		{in: `make 2>&1 | grep x`},
+		{in: `make 2>&1`},
+		{in: `ls | head`},
+		{in: `ls | head -3`},
+		{in: `ls | tail -3 | head -1`},
 		{in: `tail -20 x`},
 		{in: `a | tail -f`},
 		{in: `a | tail -n +5`},
-		{in: `a | head -n -5`},
+		{in: `a | tail -n -5`},
+		{in: `a | tail -n 0`},
+		{in: `a | tail -n 9999999`},
+		{in: `a | tail -c 100`},
 		{in: `a | tail x`},
+		{in: `a | tail -5 x`},
 		{in: `a | tail -5 >x`},
 		{in: `a | tail -5 | sort`},
+		{in: `a | tail -5 &`},
+		{in: `a; b | tail -5`},
+		{in: `a && b | tail -5`},
+		{in: `cd - && b | tail -5`},
+		{in: `cd x >y && b | tail -5`},
+		{in: `b | tail -5 && a`},
+		{in: `a || b | tail -5`},
 		{in: `x=$(a | tail -5)`},
 		{in: `(a | tail -5)`},
 		{in: `a | tail -$N`},
@@ -49,94 +57,29 @@ func TestStripTail(t *testing.T) {
 		{in: `a | tail "`},
 		{in: ``},
 		{in: `| tail`},
-		{in: `yes | head`},
-		{in: `/usr/bin/yes | cat | head -3`},
-		{in: `cat /dev/urandom | head -c 100`},
-		{in: `xxd </dev/urandom | head`},
-		{in: `while true; do date; done | head`},
-		{in: `journalctl -u x -f | head`},
-		{in: `$CMD | head`},
-		{in: `kubectl logs --follow x | head`},
 	}
 	for _, tt := range tests {
-		want := tt.want
-		if tt.removed == nil {
-			want = tt.in
-		}
-		got, removed := shell.StripTail(tt.in)
-		if got != want || !cmp.Equal(removed, tt.removed) {
-			t.Errorf("%s\ngives %q without %q\nwant  %q without %q", tt.in, got, removed, want, tt.removed)
+		got, lines, ok := shell.StripTail(tt.in)
+		if ok != (tt.lines > 0) || ok && (got != tt.want || lines != tt.lines) {
+			t.Errorf("%s gives %q, %d, %v; want %q, %d", tt.in, got, lines, ok, tt.want, tt.lines)
 		}
 	}
 }
 
-func TestLeadingCd(t *testing.T) {
-	tests := []struct{ in, dir, rest string }{
-		{`cd /x && make`, "/x", "make"},
-		{` cd "a b" && make | tail && x; y `, "a b", "make | tail && x; y"},
-		{`cd 'it'\''s' && ls`, "it's", "ls"},
-		{`cd a\ b/"c"d && ls`, "a b/cd", "ls"},
-		{`cd ~/src && ls`, "~/src", "ls"},
-		{`cd ~ && ls`, "~", "ls"},
-		{`cd '~' && ls`, "./~", "ls"},
-		{`cd a && cd b && ls`, "a", "cd b && ls"},
-		{`cd a && ls &`, "a", "ls &"},
-		// No folder to take out.
-		{in: `cd a`},
-		{in: `cd && ls`},
-		{in: `cd - && ls`},
-		{in: `cd -P a && ls`},
-		{in: `cd -- a && ls`},
-		{in: `cd $D && ls`},
-		{in: `cd "$D" && ls`},
-		{in: `cd a* && ls`},
-		{in: `cd {a,b} && ls`},
-		{in: `cd ~u && ls`},
-		{in: `cd $(pwd) && ls`},
-		{in: `cd a && ls || x`},
-		{in: `cd a || ls`},
-		{in: `cd a; ls`},
-		{in: `(cd a && ls)`},
-		{in: `! cd a && ls`},
-		{in: `cd a >x && ls`},
-		{in: `A=1 cd a && ls`},
-		{in: `ls && cd a`},
-		{in: "cd a &&\nls"},
-		{in: `cd a && `},
-		{in: ``},
-		{in: `{ cd a && ls; } >x`},
-		{in: `cd '' && ls`},
-		{in: `cd a b && ls`},
-	}
-	for _, tt := range tests {
-		dir, rest, ok := shell.LeadingCd(tt.in)
-		if want := tt.dir != ""; ok != want || ok && (dir != tt.dir || rest != tt.rest) {
-			t.Errorf("%s: %q, %q, %v; want %q, %q", tt.in, dir, rest, ok, tt.dir, tt.rest)
-		}
-	}
-}
-
-func FuzzFixups(f *testing.F) {
-	for _, s := range []string{`a 2>&1 | head -5 && b | tail; cd x`, `cd 'x' && a | tail`, "a |& tail &", `cd a\b && x`, "ä | tail", `a | head "\`} {
+func FuzzStripTail(f *testing.F) {
+	for _, s := range []string{`a 2>&1 | tail -5`, `cd 'x' && a | tail`, "a |& tail &", "ä | tail", `a | tail "\`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, command string) {
-		parses := func(s string) bool {
-			_, err := syntax.NewParser().Parse(strings.NewReader(s), "")
-			return err == nil
+		rest, lines, ok := shell.StripTail(command)
+		if !ok {
+			return
 		}
-		got, removed := shell.StripTail(command)
-		if got == command != (len(removed) == 0) {
-			t.Fatalf("%q: removed %q", command, removed)
+		if lines < 1 || !strings.HasPrefix(command, rest) {
+			t.Fatalf("%q became %q, %d lines", command, rest, lines)
 		}
-		if len(removed) > 0 && !parses(got) {
-			t.Fatalf("%q became %q, which cannot be parsed", command, got)
-		}
-		if again, more := shell.StripTail(got); again != got {
-			t.Fatalf("%q became %q, and that %q without %q", command, got, again, more)
-		}
-		if dir, rest, ok := shell.LeadingCd(command); ok && (dir == "" || rest == "" || !strings.HasSuffix(strings.TrimSpace(command), rest)) {
-			t.Fatalf("%q: %q, %q", command, dir, rest)
+		if _, err := syntax.NewParser().Parse(strings.NewReader(rest), ""); err != nil {
+			t.Fatalf("%q became %q, which cannot be parsed: %v", command, rest, err)
 		}
 	})
 }

@@ -163,11 +163,12 @@ func (s *Shells) Name() string {
 }
 
 // Warm starts the persistent shell in the background, so that the first command
-// does not wait for it.
+// does not wait for it. It does nothing where the shell begins with the user's
+// start-up files: these run only when there is a command.
 func (s *Shells) Warm() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.busy || s.starting != nil || s.shell != nil {
+	if s.o.Snapshot && s.kind == bash || s.closed || s.busy || s.starting != nil || s.shell != nil {
 		return
 	}
 	s.warm()

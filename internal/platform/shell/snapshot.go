@@ -13,7 +13,10 @@ import (
 )
 
 // startup is what the user's bash start-up files define. It is taken once, by the
-// first shell that starts, or Warm.
+// first command: the files may do anything, and a session without commands has no
+// reason to run them. It is not kept for the next session: functions and aliases
+// may hold secrets, and what the files read in turn is not known, so nothing could
+// tell when a copy is out of date.
 type startup struct {
 	limit time.Duration // of the start-up files
 	once  sync.Once
@@ -25,6 +28,10 @@ const (
 	startupTime = 5 * time.Second // for the start-up files
 	startupMax  = 64 << 10        // bytes of text that is kept; more is too slow to read in each shell
 	dumpMax     = 2 << 20         // bytes of what bash prints
+
+	// startupGrace is how long start-up files that are not waited for any more may
+	// take to end in their own way. Close waits for it too.
+	startupGrace = 300 * time.Millisecond
 )
 
 // startupText is what new shells evaluate first. It waits while the start-up files
@@ -76,13 +83,30 @@ func (s *Shells) readStartup() string {
 	case <-timer.C:
 	case <-s.closing:
 	}
-	p.kill()
-	<-p.ended
+	p.leave(startupGrace)
 	parts := strings.Split(dump.buf.String(), "\x1e"+token+"\x1e")
 	if len(parts) != 5 { // what start-up files print, options, functions, aliases, nothing
 		return ""
 	}
 	return startupOf(parts[1], parts[2], parts[3])
+}
+
+// leave ends a program that nobody waits for any more, and returns when it has
+// ended: what it started is asked to end, so that it can put away its locks, and
+// what is left after the grace is killed. An interactive bash itself does not heed
+// that request, but goes on, and often reaches its end in that time.
+func (p *program) leave(grace time.Duration) {
+	if !p.over() {
+		p.terminate()
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case <-p.ended:
+		case <-timer.C:
+		}
+	}
+	p.kill()
+	<-p.ended
 }
 
 // dumpScript prints options, functions and aliases between marks.

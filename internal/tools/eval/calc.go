@@ -29,7 +29,11 @@ func Calculate(expression string) (string, error) {
 	if len(expression) > maxExpression {
 		return "", fmt.Errorf("the expression is longer than %d bytes", maxExpression)
 	}
-	e, err := parser.ParseExpr(translate(expression))
+	text, err := translate(expression)
+	if err != nil {
+		return "", err
+	}
+	e, err := parser.ParseExpr(text)
 	if err != nil {
 		return "", fmt.Errorf("cannot be read: %s", strings.TrimPrefix(firstLine(err), "1:"))
 	}
@@ -47,22 +51,58 @@ func firstLine(err error) string {
 
 var (
 	percent = regexp.MustCompile(`(\d|\))\s*%\s*($|[*)+,/-])`)
-	power   = "**"
+	// mantissa is what stands before the sign of an exponent; of 0x1e it does not.
+	mantissa = regexp.MustCompile(`(^|[^\w.])[\d._]*\d[\d._]*[eE]$`)
+	zeros    = regexp.MustCompile(`(^|[^\w.])0[0_]*([0-9])`)
+)
+
+const (
+	power = "**"
+	whole = "//" // division, rounded down
 )
 
 // translate writes what people write in Go's grammar. ** becomes &^, an operator
-// nobody needs here; it binds like * there, so [rebalance] sets it right.
-func translate(s string) string {
+// nobody needs here; it binds like * there, so [rebalance] sets it right. a // b
+// becomes a / &b, because the address of a number has no other use. A number that
+// begins with 0 is a decimal one, not Go's octal.
+func translate(s string) (string, error) {
 	s = strings.TrimSpace(s)
-	for strings.ContainsRune(s, '%') {
-		next := percent.ReplaceAllString(s, "$1/100 $2")
-		if next == s {
+	if strings.Contains(s, "/*") || strings.Contains(s, "///") || strings.Contains(s, "#") {
+		return "", errors.New("cannot be read: leave out comments")
+	}
+	if strings.Contains(strings.ReplaceAll(s, "&&", ""), "/&") || strings.ContainsAny(s, "\r\n") {
+		return "", errors.New("cannot be read: want one expression on one line")
+	}
+	for m := percent.FindStringSubmatchIndex(s); m != nil; m = percent.FindStringSubmatchIndex(s) {
+		from, end := operand(s, m[3]), m[3]
+		s = s[:from] + "(" + s[from:end] + "/100) " + s[m[4]:]
+	}
+	s = zeros.ReplaceAllString(s, "$1$2")
+	s = strings.NewReplacer(whole, "/ &", power, "&^").Replace(s)
+	// With spaces, so that no two of them become one of the above.
+	return strings.NewReplacer("×", " * ", "·", " * ", "÷", " / ", "−", " - ", "π", "pi").Replace(s), nil
+}
+
+// operand is where the number, name, call or parenthesis begins that ends at end.
+func operand(s string, end int) int {
+	i, open := end, 0
+	for i > 0 && (open > 0 || s[i-1] == ')' && i == end) {
+		i--
+		switch s[i] {
+		case ')':
+			open++
+		case '(':
+			open--
+		}
+	}
+	for ; i > 0; i-- {
+		c := s[i-1]
+		inside := c == '.' || c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !inside && !((c == '-' || c == '+') && mantissa.MatchString(s[:i-1])) {
 			break
 		}
-		s = next
 	}
-	s = strings.NewReplacer("×", "*", "·", "*", "÷", "/", "−", "-", "π", "pi").Replace(s)
-	return strings.ReplaceAll(s, power, "&^")
+	return i
 }
 
 func eval(e ast.Expr, depth int) (constant.Value, error) {
@@ -127,8 +167,21 @@ func rebalance(e *ast.BinaryExpr) *ast.BinaryExpr {
 	if e.Op != token.AND_NOT || !ok || left.Op.Precedence() != e.Op.Precedence() {
 		return e
 	}
+	if mark, ok := divisor(left); ok { // a // b**c: the mark belongs to the power
+		inner := &ast.BinaryExpr{X: mark, Op: token.AND_NOT, Y: e.Y}
+		return &ast.BinaryExpr{X: left.X, Op: left.Op, Y: &ast.UnaryExpr{Op: token.AND, X: inner}}
+	}
 	inner := &ast.BinaryExpr{X: left.Y, Op: token.AND_NOT, Y: e.Y}
 	return &ast.BinaryExpr{X: left.X, Op: left.Op, Y: inner}
+}
+
+// divisor is b of a // b.
+func divisor(e *ast.BinaryExpr) (ast.Expr, bool) {
+	mark, ok := e.Y.(*ast.UnaryExpr)
+	if !ok || e.Op != token.QUO || mark.Op != token.AND {
+		return nil, false
+	}
+	return mark.X, true
 }
 
 func unary(e *ast.UnaryExpr, depth int) (constant.Value, error) {
@@ -156,6 +209,13 @@ func unary(e *ast.UnaryExpr, depth int) (constant.Value, error) {
 }
 
 func binary(e *ast.BinaryExpr, depth int) (constant.Value, error) {
+	if d, ok := divisor(e); ok {
+		v, err := binary(&ast.BinaryExpr{X: e.X, Op: token.QUO, Y: d}, depth)
+		if err != nil {
+			return nil, err
+		}
+		return floor(v), nil
+	}
 	// -2**2 is -4, as on paper: the sign is outside.
 	if u, ok := e.X.(*ast.UnaryExpr); ok && e.Op == token.AND_NOT && u.Op == token.SUB {
 		return unary(&ast.UnaryExpr{Op: token.SUB, X: &ast.BinaryExpr{X: u.X, Op: e.Op, Y: e.Y}}, depth)

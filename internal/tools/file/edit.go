@@ -32,11 +32,7 @@ func (f *files) edit() *tool.Tool {
 }
 
 func (f *files) applyEdit(ctx context.Context, args json.RawMessage) (*tool.Result, error) {
-	done, err := f.Engine.Apply(source{f.Workspace}, args)
-	if err != nil {
-		return nil, err
-	}
-	changes, err := f.resolve(done.Changes)
+	done, changes, err := f.work(args)
 	if err != nil {
 		return nil, err
 	}
@@ -44,10 +40,7 @@ func (f *files) applyEdit(ctx context.Context, args json.RawMessage) (*tool.Resu
 	if stale := (*workspace.StaleError)(nil); errors.As(err, &stale) {
 		// Someone wrote between reading and committing; what they wrote may take the
 		// edit just as well, or be the reason to refuse it.
-		if done, err = f.Engine.Apply(source{f.Workspace}, args); err != nil {
-			return nil, err
-		}
-		if changes, err = f.resolve(done.Changes); err != nil {
+		if done, changes, err = f.work(args); err != nil {
 			return nil, err
 		}
 		err = f.commit(ctx, changes)
@@ -56,6 +49,28 @@ func (f *files) applyEdit(ctx context.Context, args json.RawMessage) (*tool.Resu
 		return nil, err
 	}
 	return f.edited(done, changes), nil
+}
+
+// work lets the engine work out the edit, on notebooks as on the text that read
+// shows of them.
+func (f *files) work(args json.RawMessage) (*edit.Result, []workspace.Change, error) {
+	books := &notebooks{source: source{f.Workspace}, data: map[string][]byte{}}
+	done, err := f.Engine.Apply(books, args)
+	written := []edit.Change{}
+	if err == nil {
+		written, err = books.written(done.Changes)
+	}
+	if err != nil && len(books.data) > 0 {
+		// It may have been meant for the JSON, which read shows with :raw.
+		if raw, rawErr := f.Engine.Apply(books.source, args); rawErr == nil && books.valid(raw.Changes) {
+			done, written, err = raw, raw.Changes, nil
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	changes, err := f.resolve(written)
+	return done, changes, err
 }
 
 // resolve gives the changes the names of the workspace.
@@ -67,8 +82,8 @@ func (f *files) resolve(changes []edit.Change) ([]workspace.Change, error) {
 			return nil, err
 		}
 		if c.Before != nil {
-			if why := edit.Generated(name, c.Before[:min(len(c.Before), 1024)]); why != "" {
-				return nil, fmt.Errorf("%s is generated (%s): change what it is generated from", name, why)
+			if err := f.handwritten(name, c.Before); err != nil {
+				return nil, err
 			}
 		}
 		w := workspace.Change{Path: name, Before: c.Before, After: c.After, Mode: c.Mode}
@@ -108,9 +123,9 @@ func (f *files) edited(done *edit.Result, changes []workspace.Change) *tool.Resu
 		b.WriteString("\n\n" + done.Diff)
 	}
 	if f.Engine.Name() == "hashline" {
-		for _, c := range changes {
+		for i, c := range done.Changes { // which have the text of a notebook
 			if from, to := changedLines(c.Before, c.After); to > 0 {
-				b.WriteString("\n" + edit.Tagged(c.Path, c.After, from, to))
+				b.WriteString("\n" + edit.Tagged(changes[i].Path, c.After, from, to))
 			}
 		}
 	}

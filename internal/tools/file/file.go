@@ -27,6 +27,8 @@ type Options struct {
 	Artifacts tool.Artifacts
 	Images    document.ImageLimits
 	Cache     *search.Cache // of the file listings that searches share; nil is none
+	// EditGenerated lets files be changed that say they are generated.
+	EditGenerated bool
 	// URLs reads the addresses of other parts of the program, by scheme:
 	// "skill" for skill://name. The text is shown like a file that cannot be
 	// edited. artifact:// is known without it.

@@ -34,6 +34,11 @@ type bench struct {
 
 func open(t *testing.T, engine string, files map[string]string) *bench {
 	t.Helper()
+	return openWith(t, engine, files, file.Options{})
+}
+
+func openWith(t *testing.T, engine string, files map[string]string, o file.Options) *bench {
+	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -46,13 +51,11 @@ func open(t *testing.T, engine string, files map[string]string) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.ws.Close() })
-	for _, one := range file.New(file.Options{
-		Workspace: b.ws, Engine: edit.Engines()[engine], Cache: search.NewCache(),
-		Artifacts: transcript.NewArtifacts(t.TempDir()),
-		URLs: map[string]func(context.Context, string) (string, error){
-			"skill": func(_ context.Context, url string) (string, error) { return "the skill of " + url + "\n", nil },
-		},
-	}) {
+	o.Workspace, o.Engine, o.Cache, o.Artifacts = b.ws, edit.Engines()[engine], search.NewCache(), transcript.NewArtifacts(t.TempDir())
+	o.URLs = map[string]func(context.Context, string) (string, error){
+		"skill": func(_ context.Context, url string) (string, error) { return "the skill of " + url + "\n", nil },
+	}
+	for _, one := range file.New(o) {
 		b.tools[one.Name] = one
 	}
 	return b
@@ -143,13 +146,16 @@ func TestReadText(t *testing.T) {
 		"utf16.txt":     "\xff\xfeh\x00i\x00",
 		"bin":           "a\x00b",
 		"merge.go":      "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> topic\n",
-		"src/deep/x.go": "package x\n",
+		"src/deep/x.go": "package x\n", "src/y/x.go": "package y\n", "lib/one.go": "package one\n", ".hidden/h.go": "package h\n",
 	})
 	for path, want := range map[string]string{
 		"a.txt":              "1|one\n2|two\n3|three\n4|four\n5|five\n",
-		"a.txt:2-3":          "2|two\n3|three\n",
+		"a.txt:3-3":          "2|two\n3|three\n4|four\n5|five\n",
+		"a.txt:1-1":          "1|one\n2|two\n3|three\n4|four\n",
 		"a.txt:4-":           "4|four\n5|five\n",
-		"a.txt:L2+1":         "2|two\n",
+		"a.txt:L3+1":         "2|two\n3|three\n4|four\n5|five\n",
+		"a.txt:2-2,3-3":      "2|two\n3|three\n",
+		"a.txt:6-8":          "[No such lines: there are 5; use :1 or :5.]",
 		"a.txt:4-5,1-2,2":    "1|one\n2|two\n3|three\n4|four\n5|five\n",
 		"a.txt:1,5-9":        "1|one\n2|two\n3|three\n4|four\n5|five\n",
 		"a.txt:1-1,5-9":      "1|one\n…\n5|five\n",
@@ -160,6 +166,8 @@ func TestReadText(t *testing.T) {
 		"odd:1-2":            "1|a file with a name like lines\n",
 		"utf16.txt":          "1|hi\n",
 		"merge.go:conflicts": "1. lines 2-6: HEAD against topic\n[1 conflict. Read the lines, then edit them to what they should be, without the marks.]",
+		"one.go":             "[one.go does not exist; this is lib/one.go.]\n1|package one\n",
+		"deep/x.go:1":        "[deep/x.go does not exist; this is src/deep/x.go.]\n1|package x\n",
 		"skill://go:1":       "1|the skill of skill://go\n",
 		filepath.ToSlash(filepath.Join(b.dir, "a.txt")) + ":5": "5|five\n",
 	} {
@@ -170,7 +178,9 @@ func TestReadText(t *testing.T) {
 		"a.txt:3-2":         "M not before N",
 		"a.txt:3+0":         "at least 1",
 		"bin":               "binary file",
-		"x.go":              "x.go does not exist; there is src/deep/x.go",
+		"x.go":              "x.go does not exist; there is src/",
+		"h.go":              "h.go does not exist",
+		"?.go":              "does not exist",
 		"../secret":         "outside the workspace",
 		"/etc/passwd":       "outside the workspace",
 		"artifact://x":      "the id is a number",
@@ -193,6 +203,17 @@ func TestReadLimits(t *testing.T) {
 	got, err = b.call("read", args{"path": "long"})
 	if err != nil || len(got) > 53<<10 || !strings.Contains(got, "continue with :5") || !strings.Contains(got, "1 long line cut at 2000 bytes") {
 		t.Errorf("%d bytes, it ends with %q, %v", len(got), got[max(0, len(got)-200):], err)
+	}
+}
+
+// The notice stands on a line of its own, whatever it follows.
+func TestNoticeOfLongText(t *testing.T) {
+	for _, text := range []string{strings.Repeat("row\n", 20_000), strings.Repeat("row\n", 20_000) + "end"} {
+		got := file.Fit(text)
+		before, _, found := strings.Cut(got, "\n[Showing ")
+		if !found || strings.HasSuffix(before, "\n") {
+			t.Errorf("it ends with %q", got[len(got)-150:])
+		}
 	}
 }
 
@@ -394,7 +415,7 @@ func TestUndoKeepsWhatOthersWrote(t *testing.T) {
 
 // What permission is asked about is what the call touches.
 func TestAccess(t *testing.T) {
-	b := open(t, "replace", map[string]string{"a.zip": ""})
+	b := open(t, "replace", map[string]string{"a.zip": "", "sub/there.txt": ""})
 	for _, tt := range []struct {
 		tool string
 		args args
@@ -404,6 +425,8 @@ func TestAccess(t *testing.T) {
 		{"read", args{"path": "a/../b.txt:10-20"}, tool.AccessRead, "b.txt"},
 		{"read", args{"path": "a.zip:x/y"}, tool.AccessRead, "a.zip"},
 		{"read", args{"path": "../x"}, tool.AccessRead, "../x"},
+		{"read", args{"path": "there.txt:5"}, tool.AccessRead, "sub/there.txt"},
+		{"read", args{"path": "file://sub/there.txt"}, tool.AccessRead, "sub/there.txt"},
 		{"write", args{"path": filepath.Join(b.dir, "c"), "content": ""}, tool.AccessWrite, "c"},
 		{"write", args{"path": "a.zip:x/y", "content": ""}, tool.AccessWrite, "a.zip"},
 		{"edit", args{"path": "./d", "edits": []args{}}, tool.AccessWrite, "d"},
@@ -414,6 +437,161 @@ func TestAccess(t *testing.T) {
 		got, err := b.tools[tt.tool].Access(mustJSON(t, tt.args))
 		if err != nil || len(got) != 1 || got[0].Kind != tt.kind || got[0].Target != tt.want {
 			t.Errorf("%s %v asks for %v, %v; want %s %s", tt.tool, tt.args, got, err, tt.kind, tt.want)
+		}
+	}
+}
+
+const book = `{"nbformat":4,"nbformat_minor":5,"metadata":{"k":1},"cells":[{"cell_type":"code","id":"a","metadata":{"m":2},"outputs":[],"execution_count":null,"source":["print(\"1\")\n","x = 1"]}]}`
+
+// What read shows of a notebook is what edit takes, and so is its JSON.
+func TestEditNotebook(t *testing.T) {
+	b := open(t, "replace", map[string]string{"nb.ipynb": book, "broken.ipynb": `{"a":1}`})
+	b.want("read", args{"path": "nb.ipynb"}, "1|# %% [code] cell:0\n2|print(\"1\")\n3|x = 1\n")
+	b.want("edit", args{"path": "nb.ipynb", "edits": []args{{"old": "print(\"1\")\nx = 1", "new": "print(\"2\")\nx = 2"}}}, "Edited nb.ipynb\n+2 -2 lines")
+	b.want("read", args{"path": "nb.ipynb"}, "1|# %% [code] cell:0\n2|print(\"2\")\n3|x = 2\n")
+	if got := b.get("nb.ipynb"); !strings.Contains(got, `"m":2`) && !strings.Contains(got, `"m": 2`) {
+		t.Errorf("the metadata is gone: %s", got)
+	}
+	b.want("undo_edit", args{"path": "nb.ipynb"}, "Restored nb.ipynb")
+	if got := b.get("nb.ipynb"); got != book {
+		t.Errorf("undone it holds %s", got)
+	}
+	b.wantPart("edit", args{"path": "nb.ipynb", "edits": []args{{"old": `"k":1`, "new": `"k":3`}}}, "Edited nb.ipynb")
+	if got := b.get("nb.ipynb"); got != strings.Replace(book, `"k":1`, `"k":3`, 1) {
+		t.Errorf("it holds %s", got)
+	}
+	b.refused("edit", args{"path": "nb.ipynb", "edits": []args{{"old": `"k":3`, "new": `"k":`}}}, "nb.ipynb")
+	b.refused("edit", args{"path": "nb.ipynb", "edits": []args{{"old": "# %% [code] cell:0", "new": "# %% [code] cell:7"}}}, "no cell 7")
+	b.wantPart("edit", args{"path": "broken.ipynb", "edits": []args{{"old": `"a"`, "new": `"b"`}}}, "Edited")
+	b.wantPart("read", args{"path": "nb.ipynb:raw"}, `"k":3`)
+	b.wantPart("write", args{"path": "nb.ipynb", "content": "# %% [code] cell:0\ny = 3\n# %% [markdown]\nhello\n"}, "Wrote nb.ipynb")
+	b.want("read", args{"path": "nb.ipynb"}, "1|# %% [code] cell:0\n2|y = 3\n3|# %% [markdown] cell:1\n4|hello\n")
+}
+
+func TestEditNotebookByHashes(t *testing.T) {
+	b := open(t, "hashline", map[string]string{"nb.ipynb": book})
+	text := "# %% [code] cell:0\nprint(\"1\")\nx = 1\n"
+	b.want("read", args{"path": "nb.ipynb"}, edit.Tagged("nb.ipynb", []byte(text), 1, 3))
+}
+
+// What read puts in front of lines does not get into files.
+func TestWriteTakesTagsOff(t *testing.T) {
+	b := open(t, "replace", map[string]string{"a.txt": "one\n\ntwo\nthree\n", "data": "7|a\n8|b\n"})
+	note := "\nNote: the line names that read shows were left out."
+	b.wantPart("read", args{"path": "a.txt"}, "1|one")
+	b.want("write", args{"path": "a.txt", "content": "1|one\n2|\n3|two\n4|3\n"}, "Wrote a.txt: 11 B, 4 lines"+note)
+	b.want("write", args{"path": "a.txt", "content": "1|un\n2|deux\n3|trois\n4|\n"}, "Wrote a.txt: 23 B, 4 lines") // not what was read
+	b.wantPart("read", args{"path": "data"}, "1|7|a")
+	b.want("write", args{"path": "data", "content": "7|a\n8|c\n"}, "Wrote data: 8 B, 2 lines")
+	b.want("write", args{"path": "new", "content": "1|a\n2|b\n"}, "Created new: 8 B, 2 lines")
+
+	b = open(t, "hashline", map[string]string{"a.txt": "one\n\ntwo\n"})
+	shown, err := b.call("read", args{"path": "a.txt"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.wantPart("write", args{"path": "a.txt", "content": strings.Replace(shown, "|two", "|2", 1)}, note)
+	if got := b.get("a.txt"); got != "one\n\n2\n" {
+		t.Errorf("it holds %q", got)
+	}
+	b.wantPart("write", args{"path": "b.txt", "content": shown}, "Created b.txt: 9 B", note)
+	b.wantPart("write", args{"path": "c.txt", "content": "1:abc|x\n"}, "Created c.txt: 8 B")
+}
+
+func TestWriteScript(t *testing.T) {
+	b := open(t, "replace", map[string]string{"a.sh": "exit\n", "lib.py": "#!/usr/bin/python\n", "own.sh": "exit\n"})
+	if err := os.Chmod(filepath.Join(b.dir, "own.sh"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.ws.BeginTurn("t1", "scripts"); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]os.FileMode{"a.sh": 0o755, "lib.py": 0o644, "own.sh": 0o600} {
+		b.wantPart("read", args{"path": name}, "1|")
+		b.wantPart("write", args{"path": name, "content": "#!/bin/sh\nexit 1\n"}, "Wrote")
+		if info, err := os.Stat(filepath.Join(b.dir, name)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s has mode %v, %v", name, info.Mode(), err)
+		}
+	}
+	if done, err := b.ws.Undo(context.Background(), "t1"); err != nil || len(done.Kept) > 0 {
+		t.Fatalf("undo gave %+v, %v", done, err)
+	}
+	if info, err := os.Stat(filepath.Join(b.dir, "a.sh")); err != nil || info.Mode().Perm() != 0o644 || b.get("a.sh") != "exit\n" {
+		t.Errorf("undone it has mode %v and holds %q, %v", info.Mode(), b.get("a.sh"), err)
+	}
+}
+
+func TestGeneratedFiles(t *testing.T) {
+	const text = "// Code generated by protoc. DO NOT EDIT.\npackage z\n"
+	for _, allowed := range []bool{false, true} {
+		b := openWith(t, "replace", map[string]string{"z.go": text}, file.Options{EditGenerated: allowed})
+		b.wantPart("read", args{"path": "z.go"}, "package z")
+		for name, a := range map[string]args{
+			"write": {"path": "z.go", "content": "package y\n"},
+			"edit":  {"path": "z.go", "edits": []args{{"old": "package z", "new": "package y"}}},
+		} {
+			b.put("z.go", text)
+			b.wantPart("read", args{"path": "z.go"}, "package z")
+			if _, err := b.call(name, a); (err == nil) != allowed {
+				t.Errorf("%s, allowed %v: %v", name, allowed, err)
+			}
+		}
+	}
+}
+
+// Long source code is shown as an outline, unless lines are asked for.
+func TestReadOutline(t *testing.T) {
+	filler := strings.Repeat("\tx++ // work\n", 3000)
+	inner := ""
+	for range 500 {
+		inner += "    def inner(self): pass\n"
+	}
+	b := open(t, "replace", map[string]string{
+		"a.go":     "package a\n\ntype T struct{}\n\nfunc (T) M() {\n" + filler + "}\n\nvar v int\n\nconst c = 1\n\nfunc F() {}\n",
+		"b.py":     strings.Repeat("class A:\n", 6) + inner + strings.Repeat("# x\n", 2000),
+		"few.go":   "package a\n\nfunc F() {\n" + filler + "}\n",
+		"short.go": "package a\n\nfunc A()\nfunc B()\nfunc C()\nfunc D()\nfunc E()\n",
+		"a.txt":    strings.Repeat("func F() {}\n", 3000),
+	})
+	const head = "3|type T struct{}\n5|func (T) M() {\n3008|var v int\n3010|const c = 1\n3012|func F() {}\n"
+	b.want("read", args{"path": "a.go"}, head+"[a.go has 3012 lines. These are its Go declarations; read what you need with :N-M, or all from the start with :1.]")
+	b.want("read", args{"path": "b.py"}, "1|class A:\n2|class A:\n3|class A:\n4|class A:\n5|class A:\n6|class A:\n"+
+		"[b.py has 2506 lines. These are its Python declarations, without 500 that are further inside or below; read what you need with :N-M, or all from the start with :1.]")
+	for path, want := range map[string]string{
+		"a.go:1": "1|package a\n", "a.go:raw": "package a\n", "few.go": "1|package a\n", "short.go": "1|package a\n", "a.txt": "1|func F() {}\n2|",
+	} {
+		if got, err := b.call("read", args{"path": path}); err != nil || !strings.HasPrefix(got, want) {
+			t.Errorf("%s begins with %.60q, %v", path, got, err)
+		}
+	}
+}
+
+// Each language's declarations are found, and statements are not.
+func TestOutlineLanguages(t *testing.T) {
+	for name, lines := range map[string][]string{
+		"x.ts":    {"export class A {", "  async load(id: string): Promise<void> {", "export const f = () => 1", "interface I {", "type T = string", "-  if (a) {", "-  load(id);"},
+		"x.rs":    {"pub(crate) async fn f() {", "    fn g(&self) {", "impl T for U {", "pub struct S;", "mod m {", "-    let x = 1;", "-    f();"},
+		"X.java":  {"public final class A {", "    private static <T> List<T> f(int a) {", "    public A(int x) {", "interface I {", "enum E {", "-    return f(a);", "-    private final A a = new A(1);"},
+		"x.kt":    {"data class A(val x: Int)", "    override fun f() {", "object O {", "fun g() = 1", "interface I", "-    val x = f()"},
+		"X.cs":    {"namespace N", "public sealed class A", "    public async Task<int> F(int a)", "    private static void G()", "struct S", "-    return F(a);"},
+		"x.swift": {"public struct S {", "    init(a: Int) {", "    static func f() {", "extension S {", "protocol P {", "-    let x = f()"},
+		"x.c":     {"typedef struct a {", "static int f(int a, char *b)", "#define M(a) a", "struct b {", "void g(void) {", "-    f(1, 2);", "-int h(void);"},
+		"x.rb":    {"class A", "  def f", "module M", "  def self.g(a)", "  class B", "-  f"},
+		"x.php":   {"final class A {", "    public static function f() {", "function g() {", "trait T {", "interface I {", "-    return f();"},
+		"x.sh":    {"f() {", "function g {", "a-b() {", "  h () {", "i(){", "-  f x"},
+	} {
+		text, want := "", ""
+		for i, line := range lines {
+			line, other := strings.CutPrefix(line, "-")
+			text += line + "\n"
+			if !other {
+				want += string(rune('1'+i)) + "|" + line + "\n"
+			}
+		}
+		b := open(t, "replace", map[string]string{name: text + strings.Repeat("\n", 2500)})
+		got, err := b.call("read", args{"path": name})
+		if got, _, _ = strings.Cut(got, "["+name); err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
 		}
 	}
 }

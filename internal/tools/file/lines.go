@@ -23,12 +23,22 @@ type view struct {
 	total int // lines of the whole
 }
 
+// Lines shown around a single range. They cost little, and often are what the next
+// reading would have been for: the line that opens a block, and those that end it.
+const (
+	linesBefore = 1
+	linesAfter  = 3
+)
+
 // show gives the selected lines of a text, numbered unless raw, up to the limits.
 func show(text string, sel selection) *view {
 	lines := splitLines(text)
 	spans := sel.spans
-	if len(spans) == 0 {
+	switch {
+	case len(spans) == 0:
 		spans = []span{{from: 1}}
+	case len(spans) == 1 && !sel.exact && !sel.raw && spans[0].to > 0 && spans[0].from <= len(lines):
+		spans = []span{{max(spans[0].from-linesBefore, 1), spans[0].to + linesAfter}}
 	}
 	v := &view{total: len(lines)}
 	for i, sp := range spans {

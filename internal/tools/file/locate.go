@@ -1,11 +1,14 @@
 package file
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/burin-dev/burin/internal/platform/document"
+	"github.com/burin-dev/burin/internal/platform/search"
 )
 
 // place is a path with what follows it: a member of an archive, or the selector
@@ -100,4 +103,25 @@ func (f *files) exists(written string) bool {
 	}
 	_, err = f.fs.Stat(filepath.ToSlash(name))
 	return err == nil
+}
+
+// searchTime is how long the file is looked for that was meant by a path that does
+// not exist.
+const searchTime = 5 * time.Second
+
+// only is the one file of the workspace whose path ends like a path that does not
+// exist. ok is false if the path exists, or if there is none or more than one;
+// hidden and ignored files do not count.
+func (f *files) only(ctx context.Context, written string) (found string, ok bool) {
+	name, err := f.Workspace.Resolve(written)
+	if err != nil || !filepath.IsLocal(filepath.FromSlash(name)) || name == "." || strings.ContainsAny(name, `*?[]{}!\`) || f.exists(written) {
+		return "", false
+	}
+	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	all, more, err := search.Glob(ctx, f.fs, search.GlobOptions{Pattern: "**/" + name, Limit: 2, Filter: search.Filter{Cache: f.Cache}})
+	if err != nil || more || len(all) != 1 {
+		return "", false
+	}
+	return all[0].Path, true
 }

@@ -41,9 +41,12 @@ func (f *files) read() *tool.Tool {
 			if _, _, ok := splitURL(a.Path); ok {
 				return nil
 			}
-			p, _, err := f.locate(orRoot(a.Path))
+			p, _, err := f.locate(orRoot(strings.TrimPrefix(a.Path, "file://")))
 			if err != nil {
-				p.name = a.Path
+				return f.access(tool.AccessRead, a.Path)
+			}
+			if found, ok := f.only(context.Background(), p.name); ok {
+				return f.access(tool.AccessRead, found) // it is what Run reads
 			}
 			return f.access(tool.AccessRead, p.name)
 		},
@@ -61,6 +64,20 @@ func (f *files) readPath(ctx context.Context, written string) (*tool.Result, err
 	if err != nil {
 		return nil, err
 	}
+	if found, ok := f.only(ctx, p.name); ok {
+		words := fmt.Sprintf("[%s does not exist; this is %s.]\n", p.name, found)
+		p.name = found
+		r, err := f.readPlace(ctx, p, sel)
+		if r != nil {
+			r.Content = append([]llm.Block{llm.Text{Text: words}}, r.Content...)
+		}
+		return r, err
+	}
+	return f.readPlace(ctx, p, sel)
+}
+
+// readPlace shows what is at a place of the workspace.
+func (f *files) readPlace(ctx context.Context, p place, sel selection) (*tool.Result, error) {
 	name, err := f.Workspace.Resolve(p.name)
 	if err != nil {
 		return nil, err
@@ -100,6 +117,9 @@ func (f *files) readFile(ctx context.Context, name string, info fs.FileInfo, sel
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w; read it with :raw", name, err)
 		}
+		if f.Engine.Name() == "hashline" {
+			return f.tagged(name, []byte(text), text, sel), nil
+		}
 		return f.text(name, string(kind), text, sel), nil
 	case kind == document.Text || kind == document.Notebook:
 		text, _, err := document.Decode(file.Data)
@@ -108,6 +128,9 @@ func (f *files) readFile(ctx context.Context, name string, info fs.FileInfo, sel
 		}
 		if sel.conflicts {
 			return conflicts(name, text), nil
+		}
+		if r := outlined(name, text, sel); r != nil {
+			return r, nil
 		}
 		if f.Engine.Name() == "hashline" && !sel.raw {
 			return f.tagged(name, file.Data, text, sel), nil
@@ -168,7 +191,11 @@ func (f *files) query(ctx context.Context, name, selector string) (*tool.Result,
 // fit is the result for a text that has no lines to continue from.
 func (f *files) fit(text string) *tool.Result {
 	out := tool.Fit(text, tool.SinkOptions{Head: maxBytes * 2 / 3, Tail: maxBytes / 3, Artifacts: f.Artifacts, Kind: "read"})
-	return tool.Text(out.Text + out.Notice())
+	shown, notice := out.Text, out.Notice()
+	if notice != "" && !strings.HasSuffix(shown, "\n") {
+		shown += "\n"
+	}
+	return tool.Text(shown + notice)
 }
 
 func (f *files) readArchive(ctx context.Context, name, member string, sel selection) (*tool.Result, error) {

@@ -15,6 +15,7 @@ type selection struct {
 	spans     []span // sorted, without overlaps; empty is the whole
 	raw       bool   // no line numbers, notebooks as JSON
 	conflicts bool   // list merge conflicts instead
+	exact     bool   // several ranges were asked for: no lines around them
 }
 
 // splitSelector takes a selector off the end of a path: ":12", ":12-", ":10-40",
@@ -37,7 +38,7 @@ func splitSelector(path string) (string, selection, error) {
 			if err != nil {
 				return "", selection{}, err
 			}
-			sel.spans = spans
+			sel.spans, sel.exact = spans, strings.Contains(last, ",")
 		default:
 			return path, sel, nil
 		}

@@ -30,6 +30,8 @@ type changeDetails struct {
 	Added   int      `json:"added"`
 	Removed int      `json:"removed"`
 	Created bool     `json:"created,omitempty"`
+
+	MadeExecutable bool `json:"madeExecutable,omitempty"`
 }
 
 func (f *files) write() *tool.Tool {
@@ -78,8 +80,8 @@ func (f *files) writeFile(ctx context.Context, name, content string) (*tool.Resu
 		before = []byte{}
 	}
 	if before != nil {
-		if why := edit.Generated(name, before[:min(len(before), 1024)]); why != "" {
-			return nil, fmt.Errorf("%s is generated (%s): change what it is generated from", name, why)
+		if err := f.handwritten(name, before); err != nil {
+			return nil, err
 		}
 		switch f.Workspace.Changed(name) {
 		case workspace.Unseen:
@@ -88,29 +90,66 @@ func (f *files) writeFile(ctx context.Context, name, content string) (*tool.Resu
 			return nil, fmt.Errorf("%s has changed since you read it: read it again", name)
 		}
 	}
+	content, copied := untagged(content, before)
 	after := []byte(content)
-	mode := fs.FileMode(0o644)
-	if strings.HasPrefix(content, "#!") {
-		mode = 0o755 // a script that cannot be started would be the first thing to fix
+	if isNotebook(name) && strings.HasPrefix(content, "# %% [") { // as read shows it
+		if after, err = document.NotebookApply(before, content); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	if bytes.Equal(before, after) && before != nil {
 		return tool.Text(name + " already holds exactly this"), nil
 	}
+	mode := fs.FileMode(0o644)
+	script := strings.HasPrefix(content, "#!") && !bytes.HasPrefix(before, []byte("#!"))
+	if script {
+		mode = 0o755 // a script that cannot be started would be the first thing to fix
+	}
 	change := workspace.Change{Path: name, Before: before, After: after, Mode: mode}
 	if err := f.commit(ctx, []workspace.Change{change}); err != nil {
 		return nil, err
+	}
+	if script && before != nil {
+		script = f.makeExecutable(ctx, name)
 	}
 	diff, added, removed := edit.Diff(name, before, after)
 	words := fmt.Sprintf("Wrote %s: %s, %s", name, size(int64(len(after))), plural(len(splitLines(content)), "line"))
 	if before == nil {
 		words = strings.Replace(words, "Wrote", "Created", 1)
 	}
+	if copied {
+		words += "\nNote: the line names that read shows were left out."
+	}
 	if f.Engine.Name() == "hashline" {
-		words += "\n" + edit.Tagged(name, after, 1, min(len(splitLines(content)), 200))
+		words += "\n" + edit.Tagged(name, []byte(content), 1, min(len(splitLines(content)), 200))
 	}
 	return tool.Text(words).WithDetails(changeDetails{
-		Paths: []string{name}, Diff: diff, Added: added, Removed: removed, Created: before == nil,
+		Paths: []string{name}, Diff: diff, Added: added, Removed: removed, Created: before == nil, MadeExecutable: script,
 	}), nil
+}
+
+// makeExecutable lets a file that became a script be started. Only the usual mode
+// is changed: another one is somebody's decision, and so is that of a file that was
+// a script before.
+func (f *files) makeExecutable(ctx context.Context, name string) bool {
+	info, err := f.fs.Stat(name)
+	if err != nil || info.Mode().Perm() != 0o644 {
+		return false
+	}
+	// The watch puts it into the journal, so that undo brings back the mode.
+	_, err = f.Workspace.Watch(ctx, func() error { return f.fs.Chmod(name, 0o755) })
+	return err == nil // the file is written, which is what was asked for
+}
+
+// handwritten refuses a file that is generated from something else.
+func (f *files) handwritten(name string, data []byte) error {
+	if f.EditGenerated {
+		return nil
+	}
+	if why := edit.Generated(name, data[:min(len(data), 1024)]); why != "" {
+		return fmt.Errorf("%s is generated (%s): change what it is generated from", name, why)
+	}
+	return nil
 }
 
 func (f *files) writeMember(ctx context.Context, name, member, content string) (*tool.Result, error) {

@@ -91,6 +91,33 @@ func TestTodo(t *testing.T) {
 	}
 }
 
+// A model that stops is told of the tasks that are open, and of those only.
+func TestUnfinished(t *testing.T) {
+	const goOn = ". Go on with them, mark what is done or no longer wanted, or say what you wait for."
+	for name, tt := range map[string]struct {
+		ops, want string
+	}{
+		"all":     {`{"op":"view"}`, "Open in the todo list: read the log; bisect; write a test" + goOn},
+		"some":    {`{"op":"done","task":"read the log"},{"op":"drop","task":"bisect"}`, "Open in the todo list: write a test" + goOn},
+		"none":    {`{"op":"done"}`, ""},
+		"no list": {`{"op":"rm"}`, ""},
+		"many":    {`{"op":"append","phase":"Fix","items":["d\n e","f","g","h"]}`, "Open in the todo list: read the log; bisect; write a test; d e; f; and 2 more" + goOn},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var state plan.State
+			todo := named(t, "todo", plan.Options{Changed: func(s plan.State) { state = s }})
+			for _, args := range []string{start, `{"ops":[` + tt.ops + `]}`} {
+				if _, _, err := run(t, todo, args); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := state.Unfinished(); got != tt.want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
 type person struct {
 	asked   []plan.Question
 	replies []plan.Reply

@@ -375,6 +375,33 @@ func (s State) String() string {
 	return b.String()
 }
 
+// Unfinished reminds a model that stops of the tasks that are open, in one line; it
+// is empty if none is. A session gives it to the model as a further message when a
+// run has ended by itself, not by an error, a limit or the user, and lets it go on.
+// Of many tasks the first five are named.
+func (s State) Unfinished() string {
+	const most = 5
+	var open []string
+	n := 0
+	for _, p := range s.Phases {
+		for _, t := range p.Tasks {
+			if !t.Status.Open() {
+				continue
+			}
+			if n++; n <= most {
+				open = append(open, strings.Join(strings.Fields(t.Content), " "))
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	if n > most {
+		open = append(open, fmt.Sprintf("and %d more", n-most))
+	}
+	return fmt.Sprintf("Open in the todo list: %s. Go on with them, mark what is done or no longer wanted, or say what you wait for.", strings.Join(open, "; "))
+}
+
 func (s Status) mark() string {
 	switch s {
 	case InProgress:

@@ -2,12 +2,25 @@ package shell
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/burin-dev/burin/internal/platform/shell"
 	"github.com/burin-dev/burin/tool"
+)
+
+// What the model reads about the tools.
+var (
+	//go:embed job_list.md
+	jobListDescription string
+	//go:embed job_poll.md
+	jobPollDescription string
+	//go:embed job_write.md
+	jobWriteDescription string
+	//go:embed job_kill.md
+	jobKillDescription string
 )
 
 // start runs a command in the background. What it changes from now on is not
@@ -38,7 +51,7 @@ type none struct{}
 
 func (s *commands) jobList() *tool.Tool {
 	return tool.New(tool.Definition[none]{
-		Name: "job_list", Label: "Jobs", Description: "List the commands in the background.", Strict: true,
+		Name: "job_list", Label: "Jobs", Description: jobListDescription, Strict: true,
 		Access: func(none) []tool.Access { return nil },
 		Run: func(context.Context, tool.Call, none) (*tool.Result, error) {
 			var b strings.Builder
@@ -104,7 +117,7 @@ type pollArgs struct {
 
 func (s *commands) jobPoll() *tool.Tool {
 	return tool.New(tool.Definition[pollArgs]{
-		Name: "job_poll", Label: "Job output", Description: "Show what a job wrote since the last look, and whether it still runs.",
+		Name: "job_poll", Label: "Job output", Description: jobPollDescription,
 		Access: func(pollArgs) []tool.Access { return nil },
 		Run: func(ctx context.Context, _ tool.Call, a pollArgs) (*tool.Result, error) {
 			j, err := s.job(a.Job)
@@ -126,9 +139,19 @@ func (s *commands) jobPoll() *tool.Tool {
 			if !a.All {
 				out = j.Unread
 			}
-			return jobResult(j, out()), nil
+			return jobResult(j, kept(j, out())), nil
 		},
 	})
+}
+
+// kept is out with the artifact that has what out leaves out: what is new has none
+// of its own, the output of the whole job has.
+func kept(j *shell.Job, out tool.Output) tool.Output {
+	if out.Truncated && out.Artifact == "" {
+		all := j.Output()
+		out.Artifact, out.ArtifactLost, out.ArtifactError = all.Artifact, all.ArtifactLost, all.ArtifactError
+	}
+	return out
 }
 
 func jobResult(j *shell.Job, out tool.Output) *tool.Result {
@@ -158,7 +181,7 @@ type inputArgs struct {
 
 func (s *commands) jobWrite() *tool.Tool {
 	return tool.New(tool.Definition[inputArgs]{
-		Name: "job_write", Label: "Job input", Description: "Send input to a job.", Strict: true, Effects: tool.Executes,
+		Name: "job_write", Label: "Job input", Description: jobWriteDescription, Strict: true, Effects: tool.Executes,
 		Access: func(a inputArgs) []tool.Access {
 			return []tool.Access{{Kind: tool.AccessExecute, Target: a.Input}}
 		},
@@ -181,7 +204,7 @@ type killArgs struct {
 
 func (s *commands) jobKill() *tool.Tool {
 	return tool.New(tool.Definition[killArgs]{
-		Name: "job_kill", Label: "End job", Description: "End a job and all it started.", Strict: true,
+		Name: "job_kill", Label: "End job", Description: jobKillDescription, Strict: true,
 		Access: func(killArgs) []tool.Access { return nil },
 		Run: func(_ context.Context, _ tool.Call, a killArgs) (*tool.Result, error) {
 			j, err := s.job(a.Job)
@@ -189,11 +212,11 @@ func (s *commands) jobKill() *tool.Tool {
 				return nil, err
 			}
 			if j.Outcome() != nil {
-				return jobResult(j, j.Unread()), nil
+				return jobResult(j, kept(j, j.Unread())), nil
 			}
 			j.Kill()
 			s.invalidate()
-			return jobResult(j, j.Unread()), nil
+			return jobResult(j, kept(j, j.Unread())), nil
 		},
 	})
 }

@@ -36,7 +36,9 @@ type Options struct {
 	Workspace *workspace.Workspace
 	Shells    *shell.Shells
 	Cache     *search.Cache // told when commands may have changed files; nil is none
-	TTY       bool          // offer commands on a terminal of their own
+	// TTY says that a face can show the terminal of a command in the foreground.
+	// Jobs may have one without: job_write talks to them.
+	TTY bool
 }
 
 // New makes the tools.
@@ -57,6 +59,8 @@ type bashArgs struct {
 	Env        map[string]string `json:"env,omitempty" jsonschema:"variables for this command"`
 	Background bool              `json:"background,omitempty" jsonschema:"return at once with a job id"`
 	TTY        bool              `json:"tty,omitempty" jsonschema:"give it a terminal"`
+
+	cut tail // what was taken off the command as the model wrote it
 }
 
 // bashDetails are for faces.
@@ -75,14 +79,38 @@ type bashDetails struct {
 func (s *commands) bash() *tool.Tool {
 	return tool.New(tool.Definition[bashArgs]{
 		Name: "bash", Label: "Run", Description: bashDescription, Effects: tool.Reads | tool.Writes | tool.Executes | tool.Network,
+		Adjust: func(schema *tool.Schema) {
+			one := 1
+			line := tool.Property(schema, "command")
+			line.MinLength, line.Pattern = &one, `\S` // before anybody is asked whether it may run
+			if !s.TTY {
+				tool.Property(schema, "tty").Description = "give a background job a terminal"
+			}
+		},
 		Access: func(a bashArgs) []tool.Access {
+			a = a.mended()
 			return []tool.Access{{Kind: tool.AccessExecute, Target: withEnv(a), Dir: s.accessDir(a.CWD)}}
 		},
 		Together: func(a bashArgs) bool {
-			return !a.TTY && len(a.Env) == 0 && permission.ReadOnly(a.Command)
+			return !a.TTY && len(a.Env) == 0 && permission.ReadOnly(a.Command) && !needsOrder(a.Command)
 		},
-		Run: s.runBash,
+		Run: func(ctx context.Context, call tool.Call, a bashArgs) (*tool.Result, error) {
+			return s.runBash(ctx, call, a.mended())
+		},
 	})
+}
+
+// mended is the call as it runs, which is also what permission judges. The output
+// of jobs and terminals is not shown at their end, so their commands stay.
+func (a bashArgs) mended() bashArgs {
+	if a.Background || a.TTY {
+		return a
+	}
+	if rest, lines, ok := shell.StripTail(a.Command); ok {
+		a.cut = tail{text: strings.TrimSpace(strings.TrimPrefix(a.Command, rest)), lines: lines}
+		a.Command = rest
+	}
+	return a
 }
 
 // withEnv is the command as permission sees it: variables may change what a
@@ -116,8 +144,8 @@ func (s *commands) command(a bashArgs) (shell.Command, error) {
 	if strings.TrimSpace(a.Command) == "" {
 		return shell.Command{}, errors.New("command is empty")
 	}
-	if a.TTY && !s.TTY {
-		return shell.Command{}, errors.New("there is no terminal to give in this run: leave out tty")
+	if a.TTY && !s.TTY && !a.Background {
+		return shell.Command{}, errors.New("nobody can see a terminal in this run: leave out tty, or run it in the background and use job_write")
 	}
 	for name := range a.Env {
 		if !envName.MatchString(name) {
@@ -180,7 +208,7 @@ func (s *commands) runBash(ctx context.Context, call tool.Call, a bashArgs) (*to
 	if err != nil && out == nil {
 		return nil, err
 	}
-	r := s.report(c, out, changed)
+	r := s.report(c, a.cut, out, changed)
 	if notice := s.Workspace.UndoNotice(); notice != "" && s.noticed.CompareAndSwap(false, true) {
 		r.Content = append(r.Content, tool.Text("["+notice+"]").Content...)
 	}
@@ -197,10 +225,11 @@ func (s *commands) invalidate() {
 }
 
 // report puts an outcome in words.
-func (s *commands) report(c shell.Command, out *shell.Outcome, changed []string) *tool.Result {
+func (s *commands) report(c shell.Command, cut tail, out *shell.Outcome, changed []string) *tool.Result {
 	var b strings.Builder
-	b.WriteString(out.Output.Text)
-	if strings.TrimSpace(out.Output.Text) == "" {
+	text, notice := cut.apply(out)
+	b.WriteString(text)
+	if strings.TrimSpace(text) == "" {
 		b.Reset()
 		b.WriteString("(no output)")
 	}
@@ -210,7 +239,7 @@ func (s *commands) report(c shell.Command, out *shell.Outcome, changed []string)
 		}
 		fmt.Fprintf(&b, format, args...)
 	}
-	if notice := out.Output.Notice(); notice != "" {
+	if notice != "" {
 		line("%s", notice)
 	}
 	failed := true

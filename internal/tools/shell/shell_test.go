@@ -138,18 +138,23 @@ func TestArguments(t *testing.T) {
 	b := open(t)
 	b.want(args{"command": "touch file"}, "(no output)", false)
 	for part, a := range map[string]args{
-		"command is empty":        {"command": " \n"},
+		"command: ":               {"command": " \n"},
 		"cwd none does not exist": {"command": "touch ran", "cwd": "none"},
 		"cwd file is not a":       {"command": "touch ran", "cwd": "file"},
 		"outside the workspace":   {"command": "touch ran", "cwd": ".."},
 		`env: "A-B" is not`:       {"command": "touch ran", "env": args{"A-B": "1"}},
 		`env: "" is not`:          {"command": "touch ran", "env": args{"": "1"}},
 		"timeout is -1":           {"command": "touch ran", "timeout": -1},
-		"leave out tty":           {"command": "touch ran", "tty": true},
 	} {
 		b.refused("bash", a, part)
 		a["background"] = true
 		b.refused("bash", a, part)
+	}
+	b.refused("bash", args{"command": "touch ran", "tty": true}, "leave out tty")
+	for _, empty := range []string{"", " \n"} {
+		if _, err := b.valid("bash", args{"command": empty}); err == nil {
+			t.Errorf("command %q is valid", empty)
+		}
 	}
 	b.want(args{"command": "ls"}, "file\n", false) // none of them ran
 	b.want(args{"command": `echo "$A_1"`, "env": args{"A_1": "it's $HOME"}}, "it's $HOME\n", false)
@@ -241,6 +246,17 @@ func TestTogetherAndAccess(t *testing.T) {
 		{args{"command": "git status && ls | wc -l"}, true, tool.Access{Target: "git status && ls | wc -l"}},
 		{args{"command": "ls", "cwd": "./a/../sub"}, true, tool.Access{Target: "ls", Dir: "sub"}},
 		{args{"command": "ls", "cwd": "/etc"}, true, tool.Access{Target: "ls", Dir: "/etc"}},
+		{args{"command": "git log | tail -5"}, true, tool.Access{Target: "git log"}},
+		{args{"command": "git log | tail -5", "background": true}, true, tool.Access{Target: "git log | tail -5"}},
+		{args{"command": "cd n && pwd"}, false, tool.Access{Target: "cd n && pwd"}},
+		{args{"command": "cat x; cd n"}, false, tool.Access{Target: "cat x; cd n"}},
+		{args{"command": "set -u"}, false, tool.Access{Target: "set -u"}},
+		{args{"command": "shopt -s globstar; ls **"}, false, tool.Access{Target: "shopt -s globstar; ls **"}},
+		{args{"command": "unset A"}, false, tool.Access{Target: "unset A"}},
+		{args{"command": "ls; A=1"}, false, tool.Access{Target: "ls; A=1"}},
+		{args{"command": "echo $A"}, false, tool.Access{Target: "echo $A"}},
+		{args{"command": "exit"}, false, tool.Access{Target: "exit"}},
+		{args{"command": "wait"}, false, tool.Access{Target: "wait"}},
 		{args{"command": "ls > x"}, false, tool.Access{Target: "ls > x"}},
 		{args{"command": "touch x"}, false, tool.Access{Target: "touch x"}},
 		{args{"command": "ls", "tty": true}, false, tool.Access{Target: "ls"}},
@@ -297,4 +313,36 @@ func TestJobs(t *testing.T) {
 	b.call("bash", args{"command": "seq 1 40000; printf end", "background": true})
 	has("job_poll", args{"job": "3", "wait": 20, "all": true}, false, "\n40000\nend\n[", "artifact://", "]\n[Job 3: ended with exit code 0.]")
 	b.refused("job_kill", args{"job": "7"}, `there is no job "7"; there are 1, 2, 3`)
+}
+
+// A tail that hides the exit code does not run, but its lines are what is shown.
+func TestTail(t *testing.T) {
+	b := open(t)
+	b.want(args{"command": "seq 1 30 | tail -2"}, "29\n30\n[The last 2 of 30 lines, as `| tail -2` asks. Leave it out: long output is cut anyway.]", false)
+	b.want(args{"command": "seq 1 2 | tail -2"}, "1\n2\n", false)
+	b.want(args{"command": "(echo why; echo b; echo c; exit 3) 2>&1 | tail -n 2"}, "why\nb\nc\n[`| tail -n 2` was left out, because the command failed.]\n[Exit code 3.]", true)
+	got, _, _ := b.call("bash", args{"command": "seq 1 40000 | tail -1"})
+	if want := "40000\n[The last 1 of 40000 lines, as `| tail -1` asks; artifact://0 has all. Leave it out: long output is cut anyway.]"; got != want {
+		t.Errorf("it gave %q", got)
+	}
+}
+
+// Nobody sees the terminal of a job; job_write talks to it.
+func TestJobOnATerminal(t *testing.T) {
+	b := open(t)
+	b.call("bash", args{"command": "test -t 0 && read x && echo got $x", "background": true, "tty": true})
+	b.call("job_write", args{"job": "1", "input": "it\n"})
+	if got, failed, _ := b.call("job_poll", args{"job": "1", "wait": 20, "all": true}); failed || !strings.Contains(got, "got it\n[Job 1: ended with exit code 0.]") {
+		t.Errorf("it gave %q", got)
+	}
+}
+
+// What a poll leaves out is in the artifact of the job.
+func TestPollOfMuchOutput(t *testing.T) {
+	b := open(t)
+	b.call("bash", args{"command": "seq 1 40000", "background": true})
+	got, _, _ := b.call("job_poll", args{"job": "1", "wait": 20})
+	if !strings.Contains(got, "\n40000\n[") || !strings.Contains(got, "Read artifact://0 for the full output]\n[Job 1: ended") {
+		t.Errorf("it ends with %q", got[max(0, len(got)-200):])
+	}
 }
