@@ -1,0 +1,188 @@
+package card
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	_ "image/gif"  // sizes of pictures
+	_ "image/jpeg" // sizes of pictures
+	_ "image/png"  // sizes of pictures
+	"strings"
+
+	_ "golang.org/x/image/webp" // sizes of pictures
+
+	"github.com/burin-dev/burin/internal/mode/tui/markdown"
+	"github.com/burin-dev/burin/internal/mode/tui/markdown/syntax"
+	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/llm"
+)
+
+// collapsedUser is how many lines of a message of the user are shown; people paste
+// long texts.
+const collapsedUser = 12
+
+// User gives the lines of what the user said. It is shown as it was written.
+func User(content []llm.Block, v View) []string {
+	p := newPainter(v)
+	bar := styled.Line{{Text: p.sign.Quote + " ", Look: theme.Look{Fg: theme.Accent}}}
+	look := theme.Look{Fg: theme.UserMessageText, Bg: theme.UserMessageBg}
+	var lines []styled.Line
+	for _, block := range content {
+		switch b := block.(type) {
+		case llm.Text:
+			for _, text := range strings.Split(strings.Trim(styled.Clean(b.Text, 4), "\n"), "\n") {
+				lines = styled.Wrap(lines, styled.Line{{Text: text, Look: look}}, max(1, p.Width-bar.Width()-1), nil, nil)
+			}
+		case llm.Image:
+			lines = append(lines, styled.Truncate(p.picture(b), max(1, p.Width-bar.Width()-1), p.sign.Ellipsis))
+		}
+	}
+	n := len(lines)
+	if limit := p.limit(collapsedUser); n > limit+1 {
+		lines = lines[:limit]
+	}
+	width := 0
+	for _, l := range lines {
+		width = max(width, l.Width())
+	}
+	for _, l := range lines {
+		p.add(append(bar[:1:1], styled.Pad(l, width+1, look)...))
+	}
+	p.more(n - len(lines))
+	return p.lines
+}
+
+// Thinking gives the lines of what the model thinks: how it begins, or all of it.
+func Thinking(text string, v View) []string {
+	p := newPainter(v)
+	look := theme.Look{Fg: theme.ThinkingText, Mod: theme.Italic}
+	if p.Expanded {
+		return markdown.Render(text, p.Width, markdown.Options{Styles: v.Styles, Links: v.Links, Look: look})
+	}
+	lines := splitLines(text)
+	if len(lines) == 0 {
+		return nil
+	}
+	var words strings.Builder
+	for _, span := range syntax.Inline(strings.TrimLeft(lines[0], "# "), false) {
+		words.WriteString(styled.Inline(span.Text))
+	}
+	label := "Thinking"
+	if n := len(lines); n > 1 {
+		label += ", " + plural(n, "line")
+	}
+	p.add(styled.Line{{Text: p.sign.Running + " " + label + "  ", Look: theme.Look{Fg: theme.Dim}}, {Text: words.String(), Look: look}})
+	return p.lines
+}
+
+// Level is how much a notice matters.
+type Level uint8
+
+const (
+	Info Level = iota
+	Warning
+	Failure
+)
+
+// Notice gives the lines of something the program has to say.
+func Notice(level Level, text string, v View) []string {
+	p := newPainter(v)
+	sign, look := p.sign.Dot, theme.Look{Fg: theme.Muted}
+	switch level {
+	case Warning:
+		sign, look.Fg = "!", theme.Warning
+	case Failure:
+		sign, look.Fg = p.sign.Failed, theme.Error
+	}
+	lines := splitLines(text)
+	limit := min(len(lines), p.limit(collapsedLines))
+	for i, line := range lines[:limit] {
+		first := styled.Line{{Text: sign + " ", Look: look}}
+		rest := styled.Line{{Text: strings.Repeat(" ", first.Width())}}
+		if i > 0 {
+			first = rest
+		}
+		for _, l := range styled.Wrap(nil, styled.Line{{Text: line, Look: look}}, p.Width, first, rest) {
+			p.add(l)
+		}
+	}
+	p.more(len(lines) - limit)
+	return p.lines
+}
+
+// dividerWidth is how long the line of a divider is at most.
+const dividerWidth = 64
+
+// Compaction gives the divider where a conversation was made smaller, from so many
+// tokens to so many; 0 for what is not known. Expanded, the summary follows.
+func Compaction(before, after int, summary string, v View) []string {
+	p := newPainter(v)
+	words := " condensed "
+	switch {
+	case before > 0 && after > 0:
+		words = fmt.Sprintf(" condensed: %s %s %s tokens ", count(before), p.sign.Arrow, count(after))
+	case before > 0:
+		words = fmt.Sprintf(" condensed: %s tokens ", count(before))
+	}
+	rule := strings.Repeat(p.sign.Rule, 2)
+	fill := strings.Repeat(p.sign.Rule, max(2, min(dividerWidth, p.Width)-2-styled.Width(words)))
+	line := theme.Look{Fg: theme.BorderMuted}
+	p.add(styled.Line{{Text: rule, Look: line}, {Text: words, Look: theme.Look{Fg: theme.Muted}}, {Text: fill, Look: line}})
+	if p.Expanded && strings.TrimSpace(summary) != "" {
+		o := markdown.Options{Styles: v.Styles, Links: v.Links, Look: theme.Look{Fg: theme.Muted}}
+		p.lines = append(p.lines, markdown.Render(summary, p.Width, o)...)
+	}
+	return p.lines
+}
+
+// Image gives the line that stands for a picture where none can be shown.
+func Image(img llm.Image, v View) []string {
+	p := newPainter(v)
+	p.add(p.picture(img))
+	return p.lines
+}
+
+func (p *painter) picture(img llm.Image) styled.Line {
+	facts := []string{strings.TrimPrefix(styled.Inline(img.MIME), "image/")}
+	if c, _, err := image.DecodeConfig(bytes.NewReader(img.Data)); err == nil {
+		facts = append(facts, fmt.Sprintf("%d×%d", c.Width, c.Height))
+	}
+	switch {
+	case len(img.Data) > 0:
+		facts = append(facts, size(int64(len(img.Data))))
+	case img.URL != "":
+		facts = append(facts, styled.Inline(img.URL[:min(len(img.URL), 200)]))
+	}
+	return styled.Of("[image "+strings.Join(facts, ", ")+"]", theme.Muted)
+}
+
+// Usage gives the line about what an answer consumed.
+func Usage(u llm.Usage, v View) []string {
+	p := newPainter(v)
+	in := "in " + count(u.Prompt())
+	if u.CacheRead > 0 {
+		in += fmt.Sprintf(" (%s cached)", count(u.CacheRead))
+	}
+	facts := []string{in, "out " + count(u.Output)}
+	if c := u.Cost; c != nil {
+		switch {
+		case c.Unknown && c.Total == 0:
+			facts = append(facts, "cost unknown")
+		case c.Unknown:
+			facts = append(facts, "at least "+dollars(c.Total))
+		default:
+			facts = append(facts, dollars(c.Total))
+		}
+	}
+	p.add(styled.Of(strings.Join(facts, " "+p.sign.Dot+" "), theme.Dim))
+	return p.lines
+}
+
+// dollars is an amount for reading: small ones with the digits that matter.
+func dollars(v llm.USD) string {
+	if f := v.Float(); f >= 0.1 || f == 0 {
+		return fmt.Sprintf("$%.2f", f)
+	}
+	return fmt.Sprintf("$%.2g", v.Float())
+}

@@ -1,0 +1,161 @@
+package card
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+)
+
+// Phase is a group of tasks, as the todo tool keeps them.
+type Phase struct {
+	Name  string     `json:"name"`
+	Tasks []TodoTask `json:"tasks"`
+}
+
+// TodoTask is one piece of work. Status is pending, in_progress, completed or
+// abandoned.
+type TodoTask struct {
+	Content string `json:"content"`
+	Status  string `json:"status"`
+}
+
+// Todo gives the lines of a list, without a title. Collapsed, it shows the phase
+// that is under way.
+func Todo(phases []Phase, v View) []string {
+	p := newPainter(v)
+	p.phases(phases)
+	return p.lines
+}
+
+func (p *painter) todo(c *Call, _ fields) {
+	d := read[struct {
+		Phases []Phase `json:"phases"`
+	}](c.Details)
+	done, all := 0, 0
+	for _, ph := range d.Phases {
+		for _, t := range ph.Tasks {
+			all++
+			if t.Status == "completed" || t.Status == "abandoned" {
+				done++
+			}
+		}
+	}
+	fact := ""
+	if all > 0 {
+		fact = fmt.Sprintf("%d of %d done", done, all)
+	}
+	p.title(c, subject{}, fact)
+	if c.State == Failed && all == 0 {
+		p.failure(c)
+		return
+	}
+	p.phases(d.Phases)
+}
+
+func (p *painter) phases(phases []Phase) {
+	shown := phases
+	if !p.Expanded && len(phases) > 1 {
+		shown = phases[:1]
+		for i, ph := range phases {
+			if slices.ContainsFunc(ph.Tasks, func(t TodoTask) bool { return t.Status == "in_progress" }) {
+				shown = phases[i : i+1]
+				break
+			}
+		}
+	}
+	hidden := 0
+	for _, ph := range phases {
+		hidden += len(ph.Tasks)
+	}
+	limit := p.limit(10)
+	for _, ph := range shown {
+		if len(phases) > 1 && ph.Name != "" {
+			p.prose(styled.Line{{Text: styled.Inline(ph.Name), Look: theme.Look{Fg: theme.Accent, Mod: theme.Bold}}})
+		}
+		for _, t := range ph.Tasks {
+			if limit == 0 {
+				break
+			}
+			limit--
+			hidden--
+			p.task(t)
+		}
+	}
+	if hidden > 0 {
+		p.note(fmt.Sprintf("%s %s", p.sign.Ellipsis, plural(hidden, "more task")))
+	}
+}
+
+func (p *painter) task(t TodoTask) {
+	box, boxLook, look := p.sign.TaskOpen, theme.Look{Fg: theme.Muted}, theme.Look{Fg: theme.Text}
+	switch t.Status {
+	case "in_progress":
+		box, boxLook, look.Mod = p.sign.TaskPart, theme.Look{Fg: theme.Accent}, theme.Bold
+	case "completed":
+		box, boxLook, look = p.sign.TaskDone, theme.Look{Fg: theme.Success}, theme.Look{Fg: theme.Muted}
+	case "abandoned":
+		box, look = p.sign.TaskDrop, theme.Look{Fg: theme.Dim, Mod: theme.Strike}
+	}
+	first := styled.Line{{Text: bodyIndent}, {Text: box + " ", Look: boxLook}}
+	rest := styled.Line{{Text: strings.Repeat(" ", first.Width())}}
+	for _, line := range styled.Wrap(nil, styled.Line{{Text: styled.Inline(t.Content), Look: look}}, p.Width, first, rest) {
+		p.add(line)
+	}
+}
+
+// ask shows questions with what was chosen.
+func (p *painter) ask(c *Call, args fields) {
+	d := read[struct {
+		Results []struct {
+			Question        string   `json:"question"`
+			Options         []string `json:"options"`
+			SelectedOptions []string `json:"selectedOptions"`
+			CustomInput     string   `json:"customInput"`
+		} `json:"results"`
+	}](c.Details)
+	asked := read[[]struct {
+		Question string `json:"question"`
+		Options  []struct {
+			Label string `json:"label"`
+		} `json:"options"`
+	}](args["questions"])
+	p.title(c, subject{}, plural(max(len(d.Results), len(asked)), "question"))
+	if p.failure(c) {
+		return
+	}
+	for _, r := range d.Results {
+		p.prose(styled.Of(styled.Inline(r.Question), theme.Text))
+		for _, o := range r.Options {
+			chosen := slices.Contains(r.SelectedOptions, o)
+			if chosen || p.Expanded {
+				p.option(o, chosen)
+			}
+		}
+		if r.CustomInput != "" {
+			p.option(r.CustomInput, true)
+		}
+		if len(r.SelectedOptions) == 0 && r.CustomInput == "" {
+			p.note("nothing chosen")
+		}
+	}
+	if len(d.Results) > 0 {
+		return
+	}
+	for _, q := range asked {
+		p.prose(styled.Of(styled.Inline(q.Question), theme.Text))
+		for _, o := range q.Options {
+			p.option(o.Label, false)
+		}
+	}
+}
+
+func (p *painter) option(label string, chosen bool) {
+	sign, look := p.sign.Running, theme.Look{Fg: theme.Muted}
+	if chosen {
+		sign, look = p.sign.Done, theme.Look{Fg: theme.Accent}
+	}
+	p.body(styled.Line{{Text: "  " + sign + " ", Look: look}, {Text: styled.Inline(label), Look: look}})
+}

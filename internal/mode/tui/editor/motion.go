@@ -1,0 +1,115 @@
+package editor
+
+// left is the place one cluster before p; line ends count as one.
+func (e *Editor) left(p pos) pos {
+	if p.col > 0 {
+		before, _ := e.lay.boundaries(e.doc.at(p.line), p.col)
+		return pos{p.line, before}
+	}
+	if p.line > 0 {
+		return pos{p.line - 1, len(e.doc.at(p.line - 1).s)}
+	}
+	return p
+}
+
+// right is the place one cluster behind p.
+func (e *Editor) right(p pos) pos {
+	s := e.doc.at(p.line).s
+	if p.col < len(s) {
+		return pos{p.line, p.col + clusterLen(s[p.col:])}
+	}
+	if p.line+1 < e.doc.lines() {
+		return pos{p.line + 1, 0}
+	}
+	return p
+}
+
+// between is the class of what lies between two neighboring places.
+func (e *Editor) between(from, to pos) class {
+	if from.line != to.line {
+		return classSpace
+	}
+	return classOf(e.doc.at(from.line).s[from.col:to.col])
+}
+
+// wordLeft is the start of the word before p.
+func (e *Editor) wordLeft(p pos) pos {
+	in := classSpace
+	for {
+		q := e.left(p)
+		if q == p {
+			return p
+		}
+		switch c := e.between(q, p); {
+		case in == classSpace:
+			in = c
+		case c != in:
+			return p
+		}
+		p = q
+	}
+}
+
+// wordRight is the end of the word behind p.
+func (e *Editor) wordRight(p pos) pos {
+	in := classSpace
+	for {
+		q := e.right(p)
+		if q == p {
+			return p
+		}
+		switch c := e.between(p, q); {
+		case in == classSpace:
+			in = c
+		case c != in:
+			return p
+		}
+		p = q
+	}
+}
+
+// moveRows goes n rows down, or up where n is negative, keeping the column as
+// far as rows allow. It is false, and the cursor stays, where there is no row
+// left in that direction.
+func (e *Editor) moveRows(n int) bool {
+	l := e.doc.at(e.cur.line)
+	if e.goal < 0 {
+		e.goal = e.lay.column(l, e.cur.col)
+	}
+	from := scroll{e.cur.line, rowOf(e.lay.rows(l), e.cur.col)}
+	to := e.walk(from, n)
+	if to == from {
+		return false
+	}
+	goal := e.goal
+	e.moveTo(pos{to.line, e.lay.offset(e.doc.at(to.line), to.row, goal)})
+	e.goal = goal
+	return true
+}
+
+// walk is the row n rows after from, or before it; the first or the last one
+// where there are fewer.
+func (e *Editor) walk(from scroll, n int) scroll {
+	for ; n > 0; n-- {
+		switch {
+		case from.row+1 < len(e.lay.rows(e.doc.at(from.line))):
+			from.row++
+		case from.line+1 < e.doc.lines():
+			from = scroll{from.line + 1, 0}
+		default:
+			return from
+		}
+	}
+	for ; n < 0; n++ {
+		switch {
+		case from.row > 0:
+			from.row--
+		case from.line > 0:
+			from.line--
+			from.row = len(e.lay.rows(e.doc.at(from.line))) - 1
+		default:
+			return from
+		}
+	}
+	return from
+}
