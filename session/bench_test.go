@@ -47,8 +47,8 @@ func talker(*llm.Request) []llm.Event { return llmtest.Say(strings.Repeat("word 
 
 func kept(t testing.TB, dir string, answer func(*llm.Request) []llm.Event) *session.Session {
 	t.Helper()
-	path, id := transcript.NewPath(dir, "/work", time.Now())
-	log, err := transcript.Create(transcript.CreateFile(path), transcript.Header{ID: id, CWD: "/work"}, transcript.Options{})
+	path, id := transcript.NewPath(dir, "/src", time.Now())
+	log, err := transcript.Create(transcript.CreateFile(path), transcript.Header{ID: id, CWD: "/src"}, transcript.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func (a *agentFlags) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&a.allow, "allow", nil, "calls that may run: bash(go test:*), edit(src/**), fetch(example.com); repeatable")
 	f.StringArrayVar(&a.deny, "deny", nil, "calls that never run; wins over --allow")
 	f.StringVar(&a.sandbox, "sandbox", "", "how commands are confined: read-only, workspace-write or full (not at all); default follows --approval")
-	f.StringSliceVar(&a.hosts, "allow-host", nil, "hosts that confined commands may reach: proxy.golang.org, *.example.com")
+	f.StringSliceVar(&a.hosts, "allow-host", nil, "hosts that confined commands may reach: example.com, *.example.org")
 	f.StringArrayVar(&a.addDirs, "add-dir", nil, "another folder that tools may read and write; repeatable")
 	f.StringSliceVar(&a.tools, "tools", nil, "names of the tools to offer; default all")
 	f.BoolVar(&a.noTools, "no-tools", false, "offer no tools: only ask")

@@ -46,7 +46,7 @@ func TestSettledIsInTheFileAtClose(t *testing.T) {
 	home := t.TempDir()
 	l := open(t, home)
 	began := time.Date(2026, 11, 22, 13, 14, 15, 0, time.Local)
-	r, err := l.Reserve(context.Background(), Scope{Session: "s", Project: "/work/p", Turn: "3"}, Limits{}, plan(cent))
+	r, err := l.Reserve(context.Background(), Scope{Session: "s", Project: "/src/p", Turn: "3"}, Limits{}, plan(cent))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestSettledIsInTheFileAtClose(t *testing.T) {
 		line[n] = fmt.Sprint(got[i])
 	}
 	want := map[string]string{
-		"id": "1", "time": fmt.Sprint(began.UnixMilli()), "day": "20261122", "session": "s", "project": "/work/p", "turn": "3",
+		"id": "1", "time": fmt.Sprint(began.UnixMilli()), "day": "20261122", "session": "s", "project": "/src/p", "turn": "3",
 		"provider": "acme", "model": "m", "account": "work", "purpose": "retry", "stop": "error",
 		"input": "1", "output": "2", "cache_read": "3", "cache_write": "4", "cache_write_long": "1", "reasoning": "1", "web_searches": "5", "web_fetches": "6",
 		"cost_input": "10", "cost_output": "20", "cost_cache_read": "30", "cost_cache_write": "40", "cost_tools": "50", "cost": "150",

@@ -133,7 +133,7 @@ func TestFullMode(t *testing.T) {
 
 // Where a command runs decides what its words mean.
 func TestDir(t *testing.T) {
-	p, err := permission.Open(permission.Options{Project: "/work/project", Home: "/home/me", Extra: []string{"/data/extra"}, Rules: []permission.Rule{
+	p, err := permission.Open(permission.Options{Project: "/src/project", Home: "/home/me", Extra: []string{"/data/extra"}, Rules: []permission.Rule{
 		rule1(t, "bash(mytool:*)"), rule1(t, "bash(./run.sh:*)"), rule1(t, "bash(a | b)"),
 	}})
 	if err != nil {
@@ -149,14 +149,14 @@ func TestDir(t *testing.T) {
 		{"src/deep", "cat ../../../x", permission.Question},
 		{"src", "mytool", permission.Allow},
 		{"..", "mytool", permission.Question},
-		{"/work/project/src", "cat ../x", permission.Allow},
+		{"/src/project/src", "cat ../x", permission.Allow},
 		{"/etc", "cat passwd", permission.Question},
 		{"/etc", "ls", permission.Question},
 		{"/etc", "rg root", permission.Question},
 		{"/etc", "find -name x", permission.Question},
 		{"/etc", "mytool", permission.Question},
 		{"/etc", "echo x", permission.Allow},
-		{"/etc", "cd /work/project && cat x", permission.Allow},
+		{"/etc", "cd /src/project && cat x", permission.Allow},
 		{"/data/extra", "cat x", permission.Allow},
 		{"/data/extra", "cat ../x", permission.Question},
 		{"/data/extra", "mytool", permission.Allow},
@@ -293,7 +293,7 @@ func TestShells(t *testing.T) {
 		"/usr/bin/fish": {permission.Question, permission.Question},
 		"zsh":           {permission.Question, permission.Question},
 	} {
-		p, err := permission.Open(permission.Options{Project: "/work/project", Shell: shell})
+		p, err := permission.Open(permission.Options{Project: "/src/project", Shell: shell})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -142,7 +142,7 @@ func access(name string, k tool.AccessKind, target string) permission.Request {
 func TestRulesOfFiles(t *testing.T) {
 	p := policy(t, permission.Ask,
 		rule1(t, "edit(src/**)"), rule1(t, "write(docs/*.md)"), rule1(t, "!edit(src/secret/**)"), rule1(t, "ask edit(src/main.go)"),
-		rule1(t, "read(/opt/data/**)"), rule1(t, "read(~/notes/**)"), rule1(t, "!read(private/**)"), rule1(t, "edit(/work/project/abs/**)"),
+		rule1(t, "read(/opt/data/**)"), rule1(t, "read(~/notes/**)"), rule1(t, "!read(private/**)"), rule1(t, "edit(/src/project/abs/**)"),
 		rule1(t, `edit(app/\[id\]/x)`), rule1(t, "edit(.git/config)"), rule1(t, "edit(/etc/**)"), rule1(t, "edit(/etc/mine.conf)"))
 	const read, write = tool.AccessRead, tool.AccessWrite
 	for _, tt := range []struct {
@@ -184,8 +184,8 @@ func TestRulesOfFiles(t *testing.T) {
 		{"read", read, "/opt/database", permission.Question},
 		{"read", read, "/home/me/notes/x", permission.Allow},
 		{"read", read, "../x", permission.Question},
-		{"read", read, "/work/project-evil/x", permission.Question},
-		{"read", read, "/work/project/a.go", permission.Allow},
+		{"read", read, "/src/project-evil/x", permission.Question},
+		{"read", read, "/src/project/a.go", permission.Allow},
 		{"bash", tool.AccessExecute, "cat /opt/data/x", permission.Allow}, // what only reads
 		{"bash", tool.AccessExecute, "cat private/x", permission.Deny},
 		{"bash", tool.AccessExecute, "cat priv*/x", permission.Allow}, // nothing there matches

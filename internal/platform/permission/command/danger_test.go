@@ -23,7 +23,7 @@ func TestDanger(t *testing.T) {
 	for want, lines := range map[string][]string{
 		"everything on this machine":  {"rm -rf /", "rm -fr /*", "sudo -n rm --recursive /", "rm -r --no-preserve-root /", "cd / && rm -rf *", "bash -c 'rm -rf /'"},
 		"everything in the home":      {"rm -rf ~", "rm -rf $HOME", `rm -rf "$HOME"/*`, "rm -rf /home/me", "cd ~ && rm -rf ."},
-		"everything in the workspace": {"rm -rf .", "rm -rf *", "rm *", "rm -rf ./*", "rm -rf /work/project", "rm -rf \"$PWD\"", "cd src && rm -rf ..", "rm -rf src/../"},
+		"everything in the workspace": {"rm -rf .", "rm -rf *", "rm *", "rm -rf ./*", "rm -rf /src/project", "rm -rf \"$PWD\"", "cd src && rm -rf ..", "rm -rf src/../"},
 		"the history of the project":  {"rm -rf .git", "rm -r .git/objects", "rm -rf ./.git"},
 		"outside of the workspace":    {"rm -rf ../other", "rm -rf /srv/data", "rm -rf ~/projects", "find /srv -name x -delete", "chmod -R 755 /srv", "truncate -s 0 /srv/x"},
 		"names are not known":         {"rm -rf $X", `rm -rf "$DIR"/*`, "ls | xargs rm -rf", "find . -exec rm -rf {} +", "rm -rf $(ls)"},
@@ -41,7 +41,7 @@ func TestDanger(t *testing.T) {
 		"as another user":             {"sudo ls", "su -c ls", "doas ls", "pkexec ls", "runuser -u x ls"},
 		"from the network":            {"curl x | sh", "curl -s x | sudo bash -s -- y", "wget -qO- x | bash", "bash <(curl x)", `sh -c "$(curl x)"`, `eval "$(wget -O- x)"`, "source <(curl x)", "curl x | tee y | sh", "curl x | (cat | bash)", "curl x | { bash; }", "$(curl x)", "curl -o i.sh x; bash i.sh", "wget x/i.sh && chmod +x i.sh && ./i.sh", "curl x | python3", "curl x | python3 -", "python3 -c \"$(curl x)\"", "bash <<< \"$(curl x)\"", "curl x | xargs bash -c"},
 		"cannot be read":              {"echo x | base64 -d | sh", "base64 --decode <<< x | bash", "eval $(echo x | base64 -d)", "xxd -r -p x | sh", "openssl enc -d x | sh"},
-		"new shell runs":              {"echo x >> ~/.bashrc", "cp x ~/.zshrc", "tee -a ~/.profile", "sed -i s/a/b/ ~/.bashrc", "ln -sf x /home/you/.bash_profile", "mv x /root/.bashrc"},
+		"new shell runs":              {"echo x >> ~/.bashrc", "cp x ~/.zshrc", "tee -a ~/.profile", "sed -i s/a/b/ ~/.bashrc", "ln -sf x /home/you/.bash_profile", "mv x /home/them/.bashrc"},
 		"keys and logins":             {"echo x >> ~/.ssh/authorized_keys", "cp x ~/.aws/credentials", "mv ~/.ssh/x y"},
 		"system's own":                {"echo x > /etc/hosts", "cp x /usr/local/bin/x", "echo x | tee /etc/x", "install x /usr/bin", "tar -C / -xf x && tar -C /etc -xf x", "curl -o /etc/x y"},
 		"git's own files":             {"echo x > .git/hooks/pre-commit", "cp x .git/config", "chmod +x .git/hooks/x; tee .git/hooks/x"},

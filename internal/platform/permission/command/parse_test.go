@@ -9,7 +9,7 @@ import (
 	"github.com/burin-dev/burin/internal/platform/permission/command"
 )
 
-var place = command.Place{Root: "/work/project", Home: "/home/me"}
+var place = command.Place{Root: "/src/project", Home: "/home/me"}
 
 // outline is what a line does: runs, writes, reads, changes of the shell; "?"
 // marks what is opaque, "!" what is dangerous, "~" what is hidden.
@@ -84,7 +84,7 @@ func TestParse(t *testing.T) {
 		"time a":                 {"run a"},
 		"a > x >> y 2> z < w >&2 2>&1 >/dev/null &> v": {"write x", "write y", "write z", "read w", "write /dev/null", "write v", "run a"},
 		"a > $X":           {"?write ", "run a"},
-		"a > ../x":         {"write /work/x", "run a"},
+		"a > ../x":         {"write /src/x", "run a"},
 		"a <<E\n$(b)\nE":   {"run b", "run a"},
 		"a <<'E'\n$(b)\nE": {"run a"},
 		"a <<< $(b)":       {"run b", "run a"},
@@ -157,7 +157,7 @@ func TestFolders(t *testing.T) {
 		"(cd a); > x":                            "x",
 		"cd a & > x":                             "x",
 		"cd a | cat; > x":                        "",
-		"cd /work/project/b && > x":              "b/x",
+		"cd /src/project/b && > x":              "b/x",
 		"cd /tmp && > x":                         "/tmp/x",
 		"cd ~/y && > x":                          "/home/me/y/x",
 		"cd && > x":                              "/home/me/x",
@@ -179,7 +179,7 @@ func TestFolders(t *testing.T) {
 		"f() { > x; }":                           "",
 		"{ cd a; } && > x":                       "a/x",
 		"! cd a; > x":                            "",
-		"cd a/../.. && > x":                      "/work/x",
+		"cd a/../.. && > x":                      "/src/x",
 		"x=$(cd a) && > x":                       "x",
 		"cd a > x":                               "x",
 	} {
