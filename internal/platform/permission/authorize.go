@@ -189,7 +189,9 @@ func (p *Policy) flag(r Request) string {
 	if s := offerFlags(j.offers(r, nil, false), prefix, r); s != "" && len(s) <= 500 {
 		return s
 	}
-	if c, err := compile(Rule{Tool: r.Tool, Verdict: Allow}, p.at); err == nil && newJudge(p.at, mode, with(rules, c)).decide(r).Verdict == Allow {
+	// A whole tool is offered only where it does nothing but ask somewhere.
+	offline := func(a tool.Access) bool { return a.Kind != tool.AccessNetwork }
+	if c, err := compile(Rule{Tool: r.Tool, Verdict: Allow}, p.at); err == nil && !slices.ContainsFunc(r.Access, offline) && newJudge(p.at, mode, with(rules, c)).decide(r).Verdict == Allow {
 		return strings.TrimSpace(prefix + " --allow " + quoteShell(r.Tool))
 	}
 	if j = newJudge(p.at, Full, rules); j.decide(r).Verdict == Allow {

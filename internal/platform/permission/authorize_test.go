@@ -52,6 +52,8 @@ func TestRefusals(t *testing.T) {
 		{permission.Full, bash("git push --force"), "--allow 'bash(git push --force)'", "it overwrites"},
 		{permission.Ask, access("write", tool.AccessWrite, "a.go"), "--approval auto-edit", "`write a.go`: it writes a.go"},
 		{permission.Ask, bash("ls > out"), "--approval auto-edit", "it writes out"},
+		{permission.Ask, access("web_search", tool.AccessNetwork, ""), "--allow 'web_search'", ""},
+		{permission.Ask, access("write", tool.AccessWrite, "/elsewhere/x.txt"), "--add-dir '/elsewhere'", ""},
 		{permission.Ask, access("fetch", tool.AccessNetwork, "https://a.example.com/"), "--allow 'fetch(a.example.com)'", "it goes to a.example.com"},
 		{permission.Plan, bash("make all"), "--approval ask --allow 'bash(make all:*)'", "plan mode changes nothing"},
 		{permission.Plan, access("write", tool.AccessWrite, "a.go"), "--approval auto-edit", "plan mode changes nothing"},

@@ -157,7 +157,7 @@ func TestFolders(t *testing.T) {
 		"(cd a); > x":                            "x",
 		"cd a & > x":                             "x",
 		"cd a | cat; > x":                        "",
-		"cd /src/project/b && > x":              "b/x",
+		"cd /src/project/b && > x":               "b/x",
 		"cd /tmp && > x":                         "/tmp/x",
 		"cd ~/y && > x":                          "/home/me/y/x",
 		"cd && > x":                              "/home/me/x",
