@@ -1,0 +1,217 @@
+package transcript
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Open reads the tree of a session. It changes nothing in the store; what must be
+// mended there is mended by the first append. The leaf is the last entry.
+func Open(store Store, o Options) (*Log, *Damage, error) {
+	l := newLog(store, o)
+	damage, err := l.index()
+	if err != nil {
+		return nil, nil, err
+	}
+	return l, damage, nil
+}
+
+// ErrNotSession is that a store holds no session.
+var ErrNotSession = errors.New("not a session")
+
+// Damage is what is wrong with the records of a session.
+type Damage struct {
+	NoHeader bool      // the header could not be read; one was made up
+	Bad      []BadLine // records, or parts of them, that cannot be read
+	Torn     bool      // the last record was not written whole, as after a crash
+	Orphans  int       // entries that were put behind the one before them, because their parent is gone
+	Migrated bool      // entries had no ids, as in version 1; they are rewritten with the next entry
+	Newer    int       // the version, if it is newer than this package knows
+}
+
+// BadLine is a record that cannot be read as an entry.
+type BadLine struct {
+	Line     int // counted from 1
+	Ref      Ref
+	Salvaged int // entries that were found whole in it
+}
+
+// Serious reports whether something is lost that was once acknowledged. A torn
+// last record never was.
+func (d *Damage) Serious() bool { return d.NoHeader || d.Orphans > 0 || len(d.Bad) > 0 }
+
+// String is one line for a person.
+func (d *Damage) String() string {
+	switch {
+	case d.NoHeader && len(d.Bad) == 0:
+		return "its header is damaged"
+	case d.NoHeader:
+		return fmt.Sprintf("its header and %d lines are damaged", len(d.Bad))
+	case len(d.Bad) == 1:
+		return fmt.Sprintf("line %d is damaged", d.Bad[0].Line)
+	case len(d.Bad) > 1:
+		return fmt.Sprintf("%d lines are damaged, the first is line %d", len(d.Bad), d.Bad[0].Line)
+	case d.Orphans > 0:
+		return fmt.Sprintf("%d entries name a parent that is not there", d.Orphans)
+	case d.Torn:
+		return "its last line was not written whole"
+	}
+	return "nothing is damaged"
+}
+
+// index builds the tree from the store.
+func (l *Log) index() (*Damage, error) {
+	ix := indexer{log: l, last: -1}
+	err := l.store.Records(func(ref Ref, record []byte) error {
+		ix.line++
+		ix.add(ref, record)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ix.finish()
+}
+
+// indexer goes through the records of a session once.
+type indexer struct {
+	log    *Log
+	d      Damage
+	line   int
+	headed bool
+	last   int32 // the entry before
+	title  string
+	tail   bool // the last record seen was bad
+}
+
+func (ix *indexer) add(ref Ref, record []byte) {
+	e, rest, ok := readEnvelope(record)
+	if w := (walker{text: rest}); !ok || w.peek() != 0 || len(e.typ) == 0 {
+		ix.bad(ref, record)
+		return
+	}
+	ix.tail = false
+	switch string(e.typ) {
+	case "title":
+		var t struct{ Title string }
+		if !ix.headed && json.Unmarshal(record, &t) == nil {
+			ix.title = t.Title
+			return
+		}
+	case "session":
+		if !ix.header(record) {
+			ix.bad(ref, record)
+		}
+		return
+	}
+	ix.entry(ref, record, e)
+}
+
+// header takes the header; a second one is ignored.
+func (ix *indexer) header(record []byte) bool {
+	var h Header
+	if json.Unmarshal(record, &h) != nil || h.ID == "" {
+		return false
+	}
+	if ix.headed {
+		return true
+	}
+	ix.headed = true
+	if h.Version > Version {
+		ix.d.Newer = h.Version
+	}
+	if h.Title == "" {
+		h.Title = ix.title
+	}
+	ix.log.header = h
+	if ix.log.title == "" {
+		ix.log.title = h.Title
+	}
+	return true
+}
+
+// entry puts an entry into the tree, behind its parent if that was read before it.
+// An entry without a known parent follows the one before it.
+func (ix *indexer) entry(ref Ref, record []byte, e envelope) {
+	l := ix.log
+	n := node{id: string(e.id), parent: -1, typ: l.typeOf(string(e.typ)), ref: ref}
+	switch {
+	case len(e.id) == 0:
+		n.id, n.parent = fmt.Sprintf("%08x", len(l.nodes)), ix.last
+		ix.d.Migrated = true
+	case e.parent != nil:
+		parent, ok := l.byID[string(e.parent)]
+		if !ok {
+			parent = ix.last
+			ix.d.Orphans++
+		}
+		n.parent = parent
+	case !e.hasParent:
+		n.parent = ix.last
+	}
+	switch string(e.typ) {
+	case TypeMessage:
+		n.kind = kindOfRole(string(e.role))
+		l.typed = true
+		l.answered = l.answered || n.kind == kindAssistant
+	case TypeCustomMessage:
+		l.typed = true
+	case TypeCustom:
+		if string(e.customType) == CustomPrune {
+			n.kind = kindPrune
+		}
+	case TypeLabel, TypeInfo:
+		var full Entry
+		if json.Unmarshal(record, &full) == nil {
+			l.note(&full)
+		}
+	}
+	ix.last = int32(len(l.nodes))
+	l.nodes = append(l.nodes, n)
+	l.byID[n.id] = ix.last
+}
+
+// bad keeps what can be saved of a record that is not one entry.
+func (ix *indexer) bad(ref Ref, record []byte) {
+	b := BadLine{Line: ix.line, Ref: ref}
+	ix.tail = true
+	for _, part := range salvage(record) {
+		e, _, _ := readEnvelope(part)
+		if string(e.typ) == "session" {
+			ix.header(part)
+			continue
+		}
+		b.Salvaged++
+		ix.entry(Ref{}, part, e)
+		ix.log.saved[ix.last] = slices.Clone(part)
+	}
+	ix.d.Bad = append(ix.d.Bad, b)
+}
+
+func (ix *indexer) finish() (*Damage, error) {
+	l := ix.log
+	switch {
+	case ix.line == 0:
+		return nil, fmt.Errorf("%w: it is empty", ErrNotSession)
+	case !ix.headed && len(l.nodes) == 0:
+		return nil, fmt.Errorf("%w: there is neither a header nor an entry in it", ErrNotSession)
+	case !ix.headed:
+		ix.d.NoHeader = true
+		l.header = l.o.Header
+		if l.header.ID == "" {
+			l.header.ID = randomHex(8)
+		}
+		if l.header.Timestamp == "" {
+			l.header.Timestamp = stamp(l.o.Now())
+		}
+	}
+	if n := len(ix.d.Bad); ix.tail && n > 0 && ix.d.Bad[n-1].Salvaged == 0 {
+		ix.d.Torn = true
+		ix.d.Bad = ix.d.Bad[:n-1]
+	}
+	l.mend = ix.d.NoHeader || ix.d.Migrated
+	l.leaf = ix.last
+	return &ix.d, nil
+}
