@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/platform/document"
 	"github.com/burin-dev/burin/internal/platform/edit"
 	"github.com/burin-dev/burin/internal/platform/git"
 	"github.com/burin-dev/burin/internal/platform/permission"
@@ -20,6 +21,7 @@ import (
 	"github.com/burin-dev/burin/internal/tools/reference"
 	shelltools "github.com/burin-dev/burin/internal/tools/shell"
 	"github.com/burin-dev/burin/internal/tools/web"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -32,7 +34,7 @@ func (b *builder) tools() (tools []*tool.Tool, shellName, confined string, err e
 	b.kept = b.artifacts()
 	artifacts := b.kept
 	cache := search.NewCache()
-	tools = file.New(file.Options{Workspace: b.ws, Engine: b.engine, Artifacts: artifacts, Cache: cache})
+	tools = file.New(file.Options{Workspace: b.ws, Engine: b.engine, Artifacts: artifacts, Cache: cache, Images: imageLimits(b.Model)})
 
 	box, confined, err := b.startSandbox()
 	if err != nil {
@@ -71,6 +73,18 @@ func (b *builder) tools() (tools []*tool.Tool, shellName, confined string, err e
 		shells.Warm()
 	}
 	return tools, shells.Name(), confined, nil
+}
+
+// imageLimits is how large pictures may be that a model of that vendor is sent. Where
+// it takes larger ones it makes them smaller itself, at the same price.
+func imageLimits(m *llm.Model) document.ImageLimits {
+	switch m.API.Family() {
+	case llm.APIResponses, llm.APICompletions:
+		return document.ImageLimits{MaxEdge: 2048}
+	case llm.APIGoogle:
+		return document.ImageLimits{MaxEdge: 3072}
+	}
+	return document.ImageLimits{} // Anthropic's, which are the smallest
 }
 
 // chooseEngine gives the engine of edits: the one asked for, else the model's.

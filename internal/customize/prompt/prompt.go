@@ -24,7 +24,6 @@ type Facts struct {
 	Overview string // the top of the tree
 	Mode     string // of permission: plan, ask, auto-edit, full
 	Sandbox  string // what commands may do, a sentence; empty: not confined
-	Tools    []string
 }
 
 // Options are what people set.
