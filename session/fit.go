@@ -239,10 +239,29 @@ func (s *Session) rest() {
 			return // something happens after all, or the session has ended
 		}
 		defer end()
+		s.mu.Lock()
+		s.condensing = true
+		s.mu.Unlock()
+		defer func() {
+			s.mu.Lock()
+			s.condensing = false
+			s.mu.Unlock()
+		}()
 		if err := s.compact(ctx, "idle", ""); err != nil && !errors.Is(err, compact.ErrNothing) && ctx.Err() == nil {
 			s.warn("the conversation could not be condensed: " + err.Error())
 		}
 	})
+}
+
+// wake ends a compaction that only goes on because nothing else did.
+func (s *Session) wake(ctx context.Context) error {
+	s.mu.Lock()
+	resting := s.condensing
+	s.mu.Unlock()
+	if !resting {
+		return nil
+	}
+	return s.stop(ctx)
 }
 
 // compact appends a compaction and reloads the conversation.

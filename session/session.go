@@ -125,30 +125,31 @@ type Session struct {
 	log   *transcript.Log
 	hub   *hub
 
-	mu       sync.Mutex
-	request  llm.Request // as set, with the model in use
-	client   llm.Client
-	spent    llm.USD
-	unknown  bool // some request had no known price
-	usage    llm.Usage
-	requests int
-	turn     int
-	closed   bool
-	idle     chan struct{}           // closed when what is under way has ended; nil: nothing is
-	cancel   context.CancelCauseFunc // of what is under way
-	known    measure
-	held     Spending        // of the request that is about to be sent
-	sender   llm.Client      // of that request
-	retrying bool            // that request repeats one that failed
-	cache    cacheState      // of the last request that was answered
-	asked    cacheState      // of the last request
-	failing  bool            // the transcript cannot be written; a person was told
-	stale    bool            // the transcript has something that the loop has not
-	bare     bool            // the branch does not say which model is used
-	files    map[string]bool // that calls were about
-	again    bool            // a call was about a file that an earlier one was about
-	resting  *time.Timer     // until a conversation that rests is condensed; nil: it is not
-	stuck    int             // tokens of the conversation when it could not be condensed; 0: it could
+	mu         sync.Mutex
+	request    llm.Request // as set, with the model in use
+	client     llm.Client
+	spent      llm.USD
+	unknown    bool // some request had no known price
+	usage      llm.Usage
+	requests   int
+	turn       int
+	closed     bool
+	idle       chan struct{}           // closed when what is under way has ended; nil: nothing is
+	cancel     context.CancelCauseFunc // of what is under way
+	known      measure
+	held       Spending        // of the request that is about to be sent
+	sender     llm.Client      // of that request
+	retrying   bool            // that request repeats one that failed
+	cache      cacheState      // of the last request that was answered
+	asked      cacheState      // of the last request
+	failing    bool            // the transcript cannot be written; a person was told
+	stale      bool            // the transcript has something that the loop has not
+	bare       bool            // the branch does not say which model is used
+	files      map[string]bool // that calls were about
+	again      bool            // a call was about a file that an earlier one was about
+	resting    *time.Timer     // until a conversation that rests is condensed; nil: it is not
+	condensing bool            // what is under way is a compaction that nobody waits for
+	stuck      int             // tokens of the conversation when it could not be condensed; 0: it could
 
 	// The goroutine of Prompt alone uses these.
 	mender *mender
@@ -285,6 +286,9 @@ func (s *Session) Abort() {
 
 // Prompt sends a person's message and runs until the model is done.
 func (s *Session) Prompt(ctx context.Context, m llm.Message) agent.Outcome {
+	if err := s.wake(ctx); err != nil {
+		return agent.Outcome{Reason: agent.ReasonAborted, Err: err}
+	}
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
 		return agent.Outcome{Reason: agent.ReasonError, Err: err}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -160,7 +161,7 @@ func TestSummariserOfItsOwn(t *testing.T) {
 func TestIdleCompaction(t *testing.T) {
 	r := start(t, formats()[0], func(_ *rig, o *session.Options) {
 		o.Compaction = small()
-		o.Compaction.IdleEnabled, o.Compaction.IdleThresholdTokens, o.Compaction.IdleTimeout = true, 500, time.Millisecond
+		o.Compaction.IdleEnabled, o.Compaction.IdleThresholdTokens, o.Compaction.IdleTimeout = true, 900, time.Millisecond
 	}, say("one"), say(long(900)), say("SUMMARY"), say("in short"))
 	feed := r.Events(0)
 	r.prompt(long(400), agent.ReasonDone)
@@ -179,4 +180,24 @@ func TestIdleCompaction(t *testing.T) {
 			return
 		}
 	}
+}
+
+// A prompt does not wait for such a compaction, nor is it refused.
+func TestPromptWakes(t *testing.T) {
+	begun := make(chan struct{})
+	var once sync.Once
+	r := start(t, formats()[0], func(_ *rig, o *session.Options) {
+		o.Compaction = small()
+		o.Compaction.IdleEnabled, o.Compaction.IdleThresholdTokens, o.Compaction.IdleTimeout = true, 900, time.Millisecond
+		o.Summariser = func(ctx context.Context, _, _ string, _ int) (string, error) {
+			once.Do(func() { close(begun) })
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+	}, say("one"), say(long(900)), say("three"))
+	r.prompt(long(400), agent.ReasonDone)
+	r.prompt("second", agent.ReasonDone)
+	<-begun
+	r.prompt("third", agent.ReasonDone)
+	r.clean()
 }
