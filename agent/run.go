@@ -13,11 +13,15 @@ import (
 // Outcome is how a run ended.
 type Outcome struct {
 	Reason   Reason
-	Messages []llm.Message // what the run has added after the messages it was given
+	Messages []llm.Message // what the run has added after the messages it was given; the newest 1,000
 	Err      error         // of ReasonError, ReasonAborted, ReasonRefused and ReasonLoop
 	Turns    int           // requests
 	Usage    llm.Usage     // sum
 }
+
+// maxOutcome is how many messages an outcome holds. The oldest quarter goes when it is
+// reached; events and whoever keeps the conversation have had them.
+const maxOutcome = 1000
 
 // Reason is why a run ended.
 type Reason string
@@ -171,6 +175,10 @@ func (r *run) turn(ctx context.Context, messages []llm.Message, given int) verdi
 func (r *run) say(m *llm.Message, added bool) {
 	r.add(*m)
 	if added {
+		if len(r.out.Messages) == maxOutcome {
+			// A run of days must not hold all that its tools have said.
+			r.out.Messages = append(make([]llm.Message, 0, maxOutcome), r.out.Messages[maxOutcome/4:]...)
+		}
 		r.out.Messages = append(r.out.Messages, *m)
 	}
 	r.emit(Event{Type: MessageEnd, Message: m})

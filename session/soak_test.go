@@ -46,13 +46,13 @@ func (s *built) Close() error            { return nil }
 // Memory stays flat over 100,000 messages with 2 GB of tool output. It takes some
 // minutes and 2 GB of disk, so it runs with BURIN_LONG=1; without it, a part.
 func TestSoak(t *testing.T) {
-	calls, bound := 200, int64(150<<20)
+	calls, bound := 600, int64(150<<20) // messages beyond what an outcome holds
 	if os.Getenv("BURIN_LONG") == "1" {
 		calls = 50_000
 	}
 	output := strings.Repeat("a line of what a command has written, of some length\n", 40<<10/53)
-	dump := simple("dump", tool.Reads, func(context.Context, tool.Call, string) (*tool.Result, error) {
-		return tool.Text(output), nil
+	dump := simple("dump", tool.Reads, func(_ context.Context, c tool.Call, _ string) (*tool.Result, error) {
+		return tool.Text(c.ID + "\n" + output), nil // a text of its own, as real ones are
 	})
 	path := filepath.Join(t.TempDir(), "s.jsonl")
 	log, err := transcript.Create(transcript.CreateFile(path), transcript.Header{CWD: "/"}, transcript.Options{})
