@@ -33,7 +33,7 @@ func BenchmarkStart(b *testing.B) {
 	})
 	b.Run("sandboxed", func(b *testing.B) {
 		home := b.TempDir()
-		s, err := sandbox.Start(sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: home, Secret: []string{"/root/.ssh", "/home/nobody/.ssh"}})
+		s, err := sandbox.Start(sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: home, Secret: []string{"/home/them/.ssh", "/home/nobody/.ssh"}})
 		if err != nil {
 			b.Fatal(err)
 		}
