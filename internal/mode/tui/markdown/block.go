@@ -4,9 +4,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/markdown/syntax"
 	"github.com/burin-dev/burin/internal/mode/tui/markdown/highlight"
 	"github.com/burin-dev/burin/internal/mode/tui/markdown/latex"
-	"github.com/burin-dev/burin/internal/mode/tui/markdown/syntax"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
 )

@@ -3,8 +3,8 @@ package markdown
 import (
 	"strings"
 
+	"github.com/burin-dev/burin/internal/markdown/syntax"
 	"github.com/burin-dev/burin/internal/mode/tui/markdown/latex"
-	"github.com/burin-dev/burin/internal/mode/tui/markdown/syntax"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
 )

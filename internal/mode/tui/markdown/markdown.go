@@ -15,7 +15,7 @@ package markdown
 import (
 	"strings"
 
-	"github.com/burin-dev/burin/internal/mode/tui/markdown/syntax"
+	"github.com/burin-dev/burin/internal/markdown/syntax"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 )
 
@@ -37,6 +37,7 @@ type Stream struct {
 	blocks  []syntax.Block
 	closed  bool
 
+	from     renderer // in the state before the first of blocks
 	out      renderer
 	done     int // blocks that are rendered
 	lines    []string
@@ -46,7 +47,8 @@ type Stream struct {
 
 // New is an empty stream.
 func New(o Options) *Stream {
-	return &Stream{out: newRenderer(o)}
+	r := newRenderer(o)
+	return &Stream{from: r, out: r}
 }
 
 // maxPartial is how much of a line is kept until it ends, in bytes. Of a longer
@@ -109,8 +111,8 @@ func (s *Stream) add(b syntax.Block) { s.blocks = append(s.blocks, b) }
 func (s *Stream) Lines(width int) []string {
 	width = max(width, 1)
 	if width != s.out.width {
-		s.out = newRenderer(s.out.o)
-		s.out.width = width
+		s.out = s.from
+		s.out.width, s.out.widths = width, nil
 		s.lines, s.done, s.stable, s.rendered = s.lines[:0], 0, 0, false
 	}
 	if s.rendered {
@@ -132,6 +134,15 @@ func (s *Stream) Lines(width int) []string {
 
 // Stable is how many of the lines that Lines gave last will never change.
 func (s *Stream) Stable() int { return s.stable }
+
+// Drop forgets what is final: its lines are not given again, at no width, and what
+// they were made of is let go. A face drops what it has let go into the scrollback.
+func (s *Stream) Drop() {
+	s.lines = append(s.lines[:0], s.lines[s.stable:]...)
+	s.blocks = append(s.blocks[:0], s.blocks[s.done:]...)
+	s.done, s.stable = 0, 0
+	s.from = s.out
+}
 
 // Render gives the lines of a whole text.
 func Render(text string, width int, o Options) []string {

@@ -305,3 +305,30 @@ func TestRandomTexts(t *testing.T) {
 		follow(t, b.String(), r.IntN(10)+1, r.IntN(60)+1)
 	}
 }
+
+// TestDrop drops what is final after every piece, at changing widths: the lines of one
+// width, put together, are those of a stream that dropped nothing.
+func TestDrop(t *testing.T) {
+	text := "# Title\n\nSome *text* that goes on for a while, longer than the width.\n\n" +
+		"```go\n/* a comment\nthat goes on */ func f() {}\n```\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nend"
+	styles := themetest.Styles()
+	for _, size := range []int{1, 3, 17, len(text)} {
+		s := New(Options{Styles: styles})
+		var got []string
+		for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
+			s.Write(rest[:min(size, len(rest))])
+			s.Lines(11) // a window that is made narrow for a moment
+			lines := s.Lines(40)
+			got = append(got, lines[:s.Stable()]...)
+			s.Drop()
+			if again := s.Lines(40); s.Stable() != 0 {
+				t.Fatalf("lines are final twice: %q", again[:s.Stable()])
+			}
+		}
+		s.Close()
+		got = append(got, s.Lines(40)...)
+		if diff := cmp.Diff(Render(text, 40, Options{Styles: styles}), got); diff != "" {
+			t.Errorf("in pieces of %d (-want +got):\n%s", size, diff)
+		}
+	}
+}

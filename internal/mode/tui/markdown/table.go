@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/burin-dev/burin/internal/mode/tui/markdown/syntax"
+	"github.com/burin-dev/burin/internal/markdown/syntax"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
 )

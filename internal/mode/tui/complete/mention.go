@@ -1,0 +1,97 @@
+package complete
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/burin-dev/burin/internal/mode/tui/editor"
+	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+)
+
+// mention completes what comes after "@". A word that begins with "@@" stands for
+// itself.
+func (c *Completer) mention(q editor.Query, w word) (editor.Completion, bool) {
+	if strings.HasPrefix(w.text, "@") {
+		return editor.Completion{}, true
+	}
+	dir, recent := c.dir(), slices.Clone(c.recent)
+	return c.later(q, w.start, func(ctx context.Context) []editor.Item {
+		var paths []string
+		if !startsPath(w.text) && !strings.HasPrefix(w.text, "/") && !filepath.IsAbs(w.text) && c.o.Files != nil {
+			paths, _ = c.o.Files.Find(ctx, w.text, maxItems) // what cannot be found is not proposed
+			paths = withRecent(paths, recent, w.text, dir)
+		}
+		if len(paths) == 0 {
+			// What the ignore rules leave out, or lies outside: by its beginning.
+			paths = c.list(ctx, dir, w.text, false)
+		}
+		return pathItems(paths, "@", w.text, q.Asked)
+	})
+}
+
+func (c *Completer) dir() string {
+	if c.o.Dir == nil {
+		return ""
+	}
+	return c.o.Dir()
+}
+
+// withRecent puts those of the paths first that were mentioned before and begin with
+// the query; with an empty one all. They are there still.
+func withRecent(paths, recent []string, query, dir string) []string {
+	low := strings.ToLower(query)
+	var first []string
+	for _, r := range recent {
+		name := strings.ToLower(r)
+		if !strings.HasPrefix(name, low) && !strings.HasPrefix(path.Base(name), low) {
+			continue
+		}
+		if !slices.Contains(paths, r) {
+			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(r))); err != nil {
+				continue
+			}
+		}
+		first = append(first, r)
+	}
+	if len(first) == 0 {
+		return paths
+	}
+	for _, p := range paths {
+		if !slices.Contains(first, p) {
+			first = append(first, p)
+		}
+	}
+	return first
+}
+
+// pathItems makes items of paths, in which folders end with "/". What is typed in full
+// is left out; if it is the first of them, there is nothing to propose.
+func pathItems(paths []string, sign, typed string, asked bool) (items []editor.Item) {
+	for i, p := range paths {
+		insert, ok := quote(p)
+		if !ok {
+			continue
+		}
+		folder := strings.HasSuffix(p, "/")
+		if p == typed {
+			if i == 0 && !folder && !asked {
+				return nil
+			}
+			if folder {
+				continue
+			}
+		}
+		if !folder {
+			insert += " "
+		}
+		items = append(items, editor.Item{Label: styled.Inline(p), Insert: sign + insert, More: folder})
+		if len(items) == maxItems {
+			break
+		}
+	}
+	return items
+}

@@ -1,0 +1,211 @@
+package list
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/burin-dev/burin/internal/mode/tui/screen"
+	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+)
+
+const (
+	// sideWidth is the width from which a preview stands beside the list.
+	sideWidth = 100
+	// sideRows is how many rows a preview beside the list has at least, and belowRows
+	// how many one below it has at most.
+	sideRows, belowRows = 12, 10
+)
+
+// plan says how the rows of a frame are shared.
+type plan struct {
+	title, query, hint bool
+	body               int // rows of items
+	side               int // width of the preview beside them
+	below              int // rows of the preview below them
+}
+
+// plan shares height rows: the query and items come first, then the title, the hint
+// and the preview. The rows of items do not depend on the search, so that the pane
+// does not jump while one types.
+func (l *List) plan(width, height int) plan {
+	p := plan{query: !l.o.NoSearch && height > 1}
+	h := height
+	if p.query {
+		h--
+	}
+	if p.title = l.o.Title != "" && h >= 3; p.title {
+		h--
+	}
+	if p.hint = l.o.Hint != "" && h >= 3; p.hint {
+		h--
+	}
+	limit := h
+	if l.o.Rows > 0 {
+		limit = min(h, l.o.Rows)
+	}
+	p.body = l.need(limit)
+	switch {
+	case l.o.Preview == nil:
+	case width >= sideWidth:
+		p.side = width*2/5 - 3
+		p.body = max(p.body, min(h, sideRows))
+	case h >= 10:
+		p.below = min(belowRows, max(h/3, h-p.body-1))
+		p.body = min(p.body, h-p.below-1)
+	}
+	return p
+}
+
+// need is how many rows all items take, up to limit, at least one.
+func (l *List) need(limit int) int {
+	n := 0
+	for i := 0; i < len(l.items) && n < limit; i++ {
+		n++
+		if g := l.items[i].Group; g != "" && (i == 0 || l.items[i-1].Group != g) {
+			n++
+		}
+	}
+	if len(l.items) == 0 {
+		n = 3 // of words
+	}
+	return max(1, min(n, limit))
+}
+
+// Draw is [pane.Pane]'s.
+func (l *List) Draw(width, height int) ([]string, screen.Cursor) {
+	width, height = max(1, width), max(1, height)
+	p := l.plan(width, height)
+	l.page = p.body
+	out := make([]string, 0, height)
+	cursor := screen.Cursor{Hidden: true}
+	if p.title {
+		out = append(out, l.titleRow(width))
+	}
+	if p.query {
+		row, x := l.queryRow(width, !p.title)
+		cursor = screen.Cursor{X: x, Y: len(out)}
+		out = append(out, row)
+	}
+	out = l.body(out, p, width)
+	if p.below > 0 {
+		out = append(out, l.line(styled.Of(strings.Repeat(l.signs().Rule, width), theme.BorderMuted), width))
+		out = append(out, l.preview(width, p.below)...)
+	}
+	if p.hint {
+		out = append(out, l.line(styled.Of(styled.Inline(l.o.Hint), theme.Dim), width))
+	}
+	return out, cursor
+}
+
+func (l *List) signs() theme.Symbols { return l.env.Styles.Symbols() }
+
+// line writes a line that fits.
+func (l *List) line(s styled.Line, width int) string {
+	return styled.Render(l.env.Styles, styled.Truncate(s, width, l.signs().Ellipsis))
+}
+
+// count says how many there are, and how many of them the search has found.
+func (l *List) count() string {
+	switch n := len(l.items); {
+	case l.find.under != nil:
+		return "searching" + l.signs().Ellipsis
+	case l.shown != nil && len(l.shown) != n:
+		return strconv.Itoa(len(l.shown)) + " of " + strconv.Itoa(n)
+	case n > l.page:
+		return strconv.Itoa(n)
+	}
+	return ""
+}
+
+func (l *List) titleRow(width int) string {
+	row := styled.Line{{Text: styled.Inline(l.o.Title), Look: theme.Look{Fg: theme.Accent, Mod: theme.Bold}}}
+	for i, c := range l.o.Chips {
+		// The brackets say which it is where there are no colours.
+		text, look := "  "+styled.Inline(c)+" ", theme.Look{Fg: theme.Muted}
+		if i == l.o.Chip {
+			text, look = " ["+styled.Inline(c)+"]", theme.Look{Fg: theme.Accent}
+		}
+		row = append(row, styled.Span{Text: text, Look: look})
+	}
+	return l.line(l.withCount(row, width), width)
+}
+
+// withCount puts the count at the right end where there is room.
+func (l *List) withCount(row styled.Line, width int) styled.Line {
+	c := l.count()
+	if gap := width - row.Width() - styled.Width(c); c != "" && gap >= 2 {
+		row = append(row, styled.Span{Text: strings.Repeat(" ", gap)}, styled.Span{Text: c, Look: theme.Look{Fg: theme.Muted}})
+	}
+	return row
+}
+
+// queryRow is the line of the search, and the column of the cursor in it.
+func (l *List) queryRow(width int, counted bool) (string, int) {
+	prompt := "> "
+	if width < 8 {
+		prompt = ""
+	}
+	text, x := l.query.view(width - len(prompt) - 1)
+	look := theme.Look{Fg: theme.Text}
+	if l.query.ed.Empty() {
+		text, look = "Type to search", theme.Look{Fg: theme.Dim}
+	}
+	row := styled.Line{{Text: prompt, Look: theme.Look{Fg: theme.Accent}}, {Text: text, Look: look}}
+	if counted {
+		row = l.withCount(row, width)
+	}
+	return l.line(row, width), min(len(prompt)+x, width-1)
+}
+
+// body appends the rows of items, with the preview beside them.
+func (l *List) body(out []string, p plan, width int) []string {
+	listWidth := width
+	if p.side > 0 {
+		listWidth = width - p.side - 3
+	}
+	rows := l.rows(listWidth, p.body)
+	var side []string
+	if p.side > 0 {
+		side = l.preview(p.side, p.body)
+	}
+	for i := range p.body {
+		var row styled.Line
+		if i < len(rows) {
+			row = rows[i]
+		}
+		row = styled.Truncate(row, listWidth, l.signs().Ellipsis)
+		if p.side == 0 {
+			out = append(out, styled.Render(l.env.Styles, row))
+			continue
+		}
+		row = styled.Pad(row, listWidth, theme.Look{})
+		row = append(row, styled.Span{Text: " " + l.signs().Column, Look: theme.Look{Fg: theme.BorderMuted}})
+		text := styled.Render(l.env.Styles, row)
+		if i < len(side) && side[i] != "" {
+			text += " " + side[i]
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// preview asks for the preview and holds it to its size.
+func (l *List) preview(width, height int) []string {
+	out := make([]string, height)
+	if l.Len() == 0 {
+		return out
+	}
+	for i, s := range l.o.Preview(l.Selected(), width, height) {
+		if i == height {
+			break
+		}
+		if ansi.StringWidth(s) > width {
+			s = ansi.Truncate(s, width, l.signs().Ellipsis)
+		}
+		out[i] = s
+	}
+	return out
+}
