@@ -29,6 +29,7 @@ import (
 	"github.com/burin-dev/burin/internal/platform/edit"
 	"github.com/burin-dev/burin/internal/platform/permission"
 	"github.com/burin-dev/burin/internal/platform/process"
+	"github.com/burin-dev/burin/internal/platform/search"
 	"github.com/burin-dev/burin/internal/platform/shell"
 	"github.com/burin-dev/burin/internal/platform/workspace"
 	"github.com/burin-dev/burin/internal/tools/plan"
@@ -38,6 +39,7 @@ import (
 	"github.com/burin-dev/burin/session/secret"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/place"
 )
 
 // What people are asked, and what they answer.
@@ -118,7 +120,12 @@ type Options struct {
 	// SessionDir is where new sessions are kept; empty: sessions/ of StateDir.
 	SessionDir string
 	Resume     string // the file of a session to go on with
-	UserHome   string // for instruction files and secret paths; empty: none
+	KeepPlan   bool   // a session that was left in plan mode goes on in it, whatever Approval says
+	// Seal encrypts a new session. Keys gives the keys of encrypted ones; nil: they
+	// are refused.
+	Seal     bool
+	Keys     place.Keys
+	UserHome string // for instruction files and secret paths; empty: none
 
 	// Secret values are hidden from models, files and events, those that look like
 	// secrets and those of Environ ("NAME=value") whose names do, and SecretEntries.
@@ -137,9 +144,11 @@ type Options struct {
 
 	MaxTurns int     // requests per prompt
 	MaxCost  llm.USD // of the session
-	Emit     func(session.Event)
-	Warn     func(string) // what a person should know, a line each
-	Now      func() time.Time
+	// Expand puts what a person's text stands for in its place; see session.Options.
+	Expand func(ctx context.Context, text string) (string, error)
+	Emit   func(session.Event)
+	Warn   func(string) // what a person should know, a line each
+	Now    func() time.Time
 }
 
 // Main runs the guard of a command, or the built-in shell, if this process was
@@ -178,17 +187,25 @@ func New(ctx context.Context, o Options) (*session.Session, error) {
 // builder puts a session together; what it opened is closed in reverse order.
 type builder struct {
 	Options
-	dir     string
-	ws      *workspace.Workspace
-	log     *transcript.Log
-	path    string // of the session file; empty if there is none
-	vault   *secret.Vault
-	kept    tool.Artifacts // nil: whole outputs are not kept
-	todo    plan.State     // under mu
-	policy  *permission.Policy
-	engine  edit.Engine
-	mu      sync.Mutex // of todo and of calls of Refused
-	closers []func() error
+	dir       string
+	ws        *workspace.Workspace
+	log       *transcript.Log
+	path      string // of the session file; empty if there is none
+	sealed    bool   // it is encrypted
+	vault     *secret.Vault
+	kept      tool.Artifacts // nil: whole outputs are not kept
+	todo      plan.State     // under mu
+	policy    *permission.Policy
+	engine    edit.Engine
+	shells    *shell.Shells
+	cache     *search.Cache // of which files there are
+	boxes     boxes
+	journaled bool           // what turns change can be undone
+	spare     []*tool.Tool   // that are not offered
+	parts     []session.Part // of the system prompt
+	onJobs    func()         // told of jobs; nil: nobody listens yet; under mu
+	mu        sync.Mutex     // of todo, of onJobs and of calls of Refused
+	closers   []func() error
 }
 
 func (b *builder) onClose(f func() error) { b.closers = append(b.closers, f) }
@@ -223,24 +240,20 @@ func (b *builder) build(ctx context.Context) (*session.Session, error) {
 			Model: b.Model, System: system, Thinking: b.Thinking, MaxTokens: b.MaxTokens,
 			Cache: b.Cache,
 		},
-		Tools:   tools,
+		Tools: tools, MoreTools: b.spare, Parts: b.parts,
 		Preface: []llm.Message{{Role: llm.RoleCustom, CustomType: "context", Content: []llm.Block{llm.Text{Text: note}}, Time: b.Now()}},
 		Log:     b.log, Path: b.path,
 		Mode:      b.Approval,
+		SetMode:   b.setMode,
 		Authorize: b.authorize,
 		BeginTurn: b.ws.BeginTurn,
 		Secrets:   b.vault, Meter: b.Meter, Open: b.Open, Fallbacks: b.Fallbacks, TitleModel: b.TitleModel,
 		Retry: b.Retry, Compaction: b.Compaction, NoPromote: b.NoPromote,
-		Todos: func() []compact.Todo {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			return openTasks(b.todo)
-		},
-		Unfinished: func() string {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			return b.todo.Unfinished()
-		},
+		Todos:    func() []compact.Todo { return openTasks(b.todos()) },
+		TodoList: func() []session.TodoPhase { return phasesOf(b.todos()) }, SetTodoList: b.editTodos,
+		Unfinished: func() string { return b.todos().Unfinished() },
+		Command:    b.command, Jobs: b.jobs, KillJob: b.killJob, JobOutput: b.jobOutput, WatchJobs: b.watchJobs,
+		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Expand: b.Expand,
 		Summariser: b.summariser(), Artifact: b.keepText(b.kept),
 		MaxTurns: b.MaxTurns, MaxCost: b.MaxCost,
 		Emit: b.emit(ctx), Warn: b.Warn, Close: b.close, Now: b.Now,
@@ -258,7 +271,7 @@ func (b *builder) emit(ctx context.Context) func(session.Event) {
 		looking.Wait()
 		return nil
 	})
-	looked := b.Approval == string(permission.Plan)
+	looked := b.Approval == string(permission.Plan) // it may not stay so; then the first command looks
 	return func(e session.Event) {
 		if !looked && e.Type == agent.MessageStart && e.Message.Role == llm.RoleAssistant {
 			looked = true
@@ -280,7 +293,14 @@ func (b *builder) open() error {
 		return fmt.Errorf("open the workspace: %w", err)
 	}
 	b.dir = dir
-	wo := workspace.Options{ReadOnly: b.Approval == string(permission.Plan)}
+	if err := b.openVault(); err != nil {
+		return err
+	}
+	if err := b.openLog(); err != nil {
+		return err
+	}
+	b.restoreMode()
+	wo := workspace.Options{ReadOnly: b.Approval == string(permission.Plan), Session: b.log.ID()}
 	for _, d := range b.AddDirs {
 		abs, err := filepath.Abs(d)
 		if err != nil {
@@ -297,14 +317,8 @@ func (b *builder) open() error {
 		b.PermissionFile = ""
 	} else if b.StateDir != "" {
 		wo.StateDir = filepath.Join(b.StateDir, "undo")
+		b.journaled = true
 	}
-	if err := b.openVault(); err != nil {
-		return err
-	}
-	if err := b.openLog(); err != nil {
-		return err
-	}
-	wo.Session = b.log.ID()
 	if b.ws, err = workspace.Open(dir, wo); err != nil {
 		return err
 	}
@@ -400,6 +414,9 @@ func (b *builder) system(tools []*tool.Tool, shellName, confined string, m momen
 		}
 		var warnings []string
 		o.Files, warnings = prompt.Discover(b.dir, m.repository, user)
+		for _, f := range o.Files {
+			b.parts = append(b.parts, session.Part{Name: f.Name, Text: f.Text})
+		}
 		for _, w := range warnings {
 			b.Warn(w)
 		}

@@ -16,13 +16,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/burin-dev/burin/internal/tools/plan"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/session/compact/snap"
 	"github.com/burin-dev/burin/session/secret"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/place"
+	"github.com/burin-dev/burin/transcript/sealed"
 )
 
 // openLog opens the session that is gone on with, or makes a new one.
@@ -41,24 +42,39 @@ func (b *builder) openLog() error {
 		root = filepath.Join(b.StateDir, "sessions")
 	}
 	path, id := transcript.NewPath(root, b.dir, b.Now())
-	log, err := transcript.Create(transcript.CreateFile(path), transcript.Header{ID: id, CWD: b.dir}, o)
+	return b.begin(path, id, o)
+}
+
+// begin makes a new session.
+func (b *builder) begin(name, id string, o transcript.Options) error {
+	log, err := place.Create(context.Background(), name, b.Keys, b.Seal, transcript.Header{ID: id, CWD: b.dir}, o)
 	if err != nil {
 		return err
 	}
-	b.log, b.path = log, path
+	b.log, b.path, b.sealed = log, name, b.Seal
 	return nil
 }
 
 // resume opens a session file. What is damaged in it is said, and set aside.
 func (b *builder) resume(o transcript.Options) error {
-	log, damage, err := transcript.OpenSession(b.Resume, o)
+	if n := place.Parse(b.Resume); n.SQL {
+		_, id := transcript.NewPath("", "", b.Now())
+		n, found, err := place.Resolve(context.Background(), n, id)
+		if err != nil {
+			return err
+		}
+		if b.Resume = n.String(); !found {
+			return b.begin(b.Resume, id, o)
+		}
+	}
+	log, damage, err := place.Open(context.Background(), b.Resume, b.Keys, o)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no session %s", b.Resume)
 	}
 	if err != nil {
 		return err
 	}
-	b.log, b.path = log, strings.TrimSuffix(b.Resume, ".draft")
+	b.log, b.path, b.sealed = log, strings.TrimSuffix(b.Resume, ".draft"), sealed.Sealed(b.Resume)
 	if damage.Serious() {
 		b.Warn(fmt.Sprintf("session %s: %s; what can be read is there", filepath.Base(b.path), damage))
 	}
@@ -151,9 +167,9 @@ func askEndpoint(ctx context.Context, client *http.Client, url, system, prompt s
 	return answer.Summary, nil
 }
 
-// artifacts are where whole outputs go; nil if nothing is kept.
+// artifacts are where whole outputs go; nil if nothing is kept, or nothing in the clear.
 func (b *builder) artifacts() tool.Artifacts {
-	if b.path == "" {
+	if b.path == "" || b.sealed {
 		return nil
 	}
 	a := tool.Artifacts(transcript.NewArtifacts(transcript.ArtifactDir(b.path)))
@@ -243,32 +259,4 @@ func installationKey(path string) ([]byte, error) {
 		return there, nil
 	}
 	return key, os.Rename(f.Name(), path) // a file that is too short is none
-}
-
-// todos is the list of work, as tools last left it.
-func (b *builder) restoreTodos() plan.State {
-	e := b.log.Last(b.log.Leaf(),
-		func(n transcript.Node) bool { return n.Role == llm.RoleToolResult },
-		func(e *transcript.Entry) bool { return e.Message.ToolName == "todo" && len(e.Message.Details) > 0 })
-	if e == nil {
-		return plan.State{}
-	}
-	state, err := plan.Restore(e.Message.Details)
-	if err != nil {
-		return plan.State{}
-	}
-	return state
-}
-
-// openTasks are the tasks that a compaction passes on.
-func openTasks(state plan.State) []compact.Todo {
-	var out []compact.Todo
-	for _, p := range state.Phases {
-		for _, t := range p.Tasks {
-			if t.Status.Open() {
-				out = append(out, compact.Todo{Phase: p.Name, Text: t.Content, Status: string(t.Status)})
-			}
-		}
-	}
-	return out
 }

@@ -50,34 +50,52 @@ func (p *Permissions) Try(rule string, sessions []string) ([]Tried, error) {
 	if err != nil {
 		return nil, err
 	}
-	var past []Request
-	var out []Tried
-	seen := map[string]bool{}
+	var calls pastCalls
 	for _, path := range sessions {
 		l, _, err := transcript.ReadSession(path, transcript.Options{})
 		if err != nil {
 			continue // what cannot be read holds no calls
 		}
-		for e, err := range l.All() {
-			if err != nil || e.Message == nil {
-				continue
-			}
-			for _, c := range e.Message.ToolCalls() {
-				q, target, ok := pastCall(c.Name, c.Arguments)
-				if !ok || seen[c.Name+"\x00"+target] {
-					continue
-				}
-				seen[c.Name+"\x00"+target] = true
-				past = append(past, q)
-				out = append(out, Tried{Tool: c.Name, Target: target})
-			}
-		}
+		calls.of(l)
 		l.Close() //nolint:errcheck // it was only read
 	}
-	for i, d := range p.policy.DryRun(r, past) {
-		out[i].Decision = d
+	return calls.try(p.policy, r), nil
+}
+
+// pastCalls are calls of sessions, each once.
+type pastCalls struct {
+	seen     map[string]bool
+	requests []Request
+	tried    []Tried
+}
+
+// of takes in the calls of a session.
+func (p *pastCalls) of(l *transcript.Log) {
+	if p.seen == nil {
+		p.seen = map[string]bool{}
 	}
-	return out, nil
+	for e, err := range l.All() {
+		if err != nil || e.Message == nil {
+			continue
+		}
+		for _, c := range e.Message.ToolCalls() {
+			q, target, ok := pastCall(c.Name, c.Arguments)
+			if !ok || p.seen[c.Name+"\x00"+target] {
+				continue
+			}
+			p.seen[c.Name+"\x00"+target] = true
+			p.requests = append(p.requests, q)
+			p.tried = append(p.tried, Tried{Tool: c.Name, Target: target})
+		}
+	}
+}
+
+// try says what would become of them if a rule held.
+func (p *pastCalls) try(policy *permission.Policy, r Rule) []Tried {
+	for i, d := range policy.DryRun(r, p.requests) {
+		p.tried[i].Decision = d
+	}
+	return p.tried
 }
 
 // pastCall is what a call of a transcript touched, as far as its arguments tell.

@@ -12,7 +12,6 @@ import (
 	"github.com/burin-dev/burin/internal/platform/edit"
 	"github.com/burin-dev/burin/internal/platform/git"
 	"github.com/burin-dev/burin/internal/platform/permission"
-	"github.com/burin-dev/burin/internal/platform/sandbox"
 	"github.com/burin-dev/burin/internal/platform/search"
 	"github.com/burin-dev/burin/internal/platform/shell"
 	"github.com/burin-dev/burin/internal/tools/eval"
@@ -33,14 +32,15 @@ func (b *builder) tools() (tools []*tool.Tool, shellName, confined string, err e
 	}
 	b.kept = b.artifacts()
 	artifacts := b.kept
-	cache := search.NewCache()
-	tools = file.New(file.Options{Workspace: b.ws, Engine: b.engine, Artifacts: artifacts, Cache: cache, Images: imageLimits(b.Model)})
+	b.cache = search.NewCache()
+	tools = file.New(file.Options{Workspace: b.ws, Engine: b.engine, Artifacts: artifacts, Cache: b.cache, Images: imageLimits(b.Model)})
 
-	box, confined, err := b.startSandbox()
+	b.onClose(b.boxes.close)
+	box, confined, err := b.confine(permission.Mode(b.Approval))
 	if err != nil {
 		return nil, "", "", err
 	}
-	so := shell.Options{Dir: b.dir, Shell: b.Shell, Artifacts: artifacts, Snapshot: true}
+	so := shell.Options{Dir: b.dir, Shell: b.Shell, Artifacts: artifacts, Snapshot: true, Changed: func() { b.jobsChanged() }}
 	if box != nil {
 		so.Sandbox = box
 	}
@@ -48,18 +48,15 @@ func (b *builder) tools() (tools []*tool.Tool, shellName, confined string, err e
 	if err != nil {
 		return nil, "", "", err
 	}
+	b.shells = shells
 	b.onClose(shells.Close)
-	tools = append(tools, shelltools.New(shelltools.Options{Workspace: b.ws, Shells: shells, Cache: cache})...)
+	tools = append(tools, shelltools.New(shelltools.Options{Workspace: b.ws, Shells: shells, Cache: b.cache})...)
 	b.todo = b.restoreTodos()
-	tools = append(tools, plan.New(plan.Options{Asker: b.Questioner, Todo: b.todo, Changed: func(s plan.State) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.todo = s
-	}})...)
+	tools = append(tools, plan.New(plan.Options{Asker: b.Questioner, Current: b.todos, Changed: b.setTodos})...)
 	tools = append(tools, web.New(web.Options{Transport: b.HTTP, SearXNG: b.SearXNG, Artifacts: artifacts})...)
 	tools = append(tools, eval.New()...)
 	tools = append(tools, reference.New(reference.Options{Log: b.log, Artifacts: artifacts})...)
-	if tools, err = b.selected(tools); err != nil {
+	if tools, b.spare, err = b.selected(tools); err != nil {
 		return nil, "", "", err
 	}
 	if b.Output != nil {
@@ -100,13 +97,13 @@ func (b *builder) chooseEngine() (edit.Engine, error) {
 	return e, nil
 }
 
-// selected are the tools to offer, in their order.
-func (b *builder) selected(all []*tool.Tool) ([]*tool.Tool, error) {
+// selected are the tools to offer, in their order, and those that a person may add.
+func (b *builder) selected(all []*tool.Tool) (offered, spare []*tool.Tool, err error) {
 	if b.NoTools {
-		return nil, nil
+		return nil, all, nil
 	}
 	if len(b.Tools) == 0 {
-		return all, nil
+		return all, nil, nil
 	}
 	var names []string
 	for _, t := range all {
@@ -114,52 +111,17 @@ func (b *builder) selected(all []*tool.Tool) ([]*tool.Tool, error) {
 	}
 	for _, name := range b.Tools {
 		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("there is no tool %q; there are %s", name, strings.Join(names, ", "))
+			return nil, nil, fmt.Errorf("there is no tool %q; there are %s", name, strings.Join(names, ", "))
 		}
 	}
-	return slices.DeleteFunc(all, func(t *tool.Tool) bool { return !slices.Contains(b.Tools, t.Name) }), nil
-}
-
-// startSandbox prepares the confinement of commands. Without an own wish it
-// follows the permission mode: what looks must not write, what is asked about may
-// write in the workspace, what runs without a question is not confined.
-func (b *builder) startSandbox() (*sandbox.Sandbox, string, error) {
-	mode := sandbox.Mode(b.Sandbox)
-	switch {
-	case mode == "" && b.Approval == string(permission.Plan):
-		mode = sandbox.ReadOnly
-	case mode == "" && b.Approval == string(permission.Full):
-		mode = sandbox.Full
-	case mode == "":
-		mode = sandbox.WorkspaceWrite
-	case mode != sandbox.ReadOnly && mode != sandbox.WorkspaceWrite && mode != sandbox.Full:
-		return nil, "", fmt.Errorf("there is no sandbox %q: want read-only, workspace-write or full", b.Sandbox)
+	for _, t := range all {
+		if slices.Contains(b.Tools, t.Name) {
+			offered = append(offered, t)
+		} else {
+			spare = append(spare, t)
+		}
 	}
-	if mode == sandbox.Full {
-		return nil, "", nil
-	}
-	box, err := sandbox.Start(sandbox.Policy{
-		Mode: mode, Workspace: b.dir, Writable: b.writable(), Secret: b.secrets(), Hosts: b.Hosts,
-	})
-	if err != nil {
-		return nil, "", err
-	}
-	b.onClose(box.Close)
-	support := sandbox.Available()
-	if missing := strings.TrimSpace(box.Missing()); missing != "" {
-		b.Warn(missing)
-	}
-	if !support.Files {
-		return box, "", nil // the person has been told, the model must not rely on it
-	}
-	words := "they can read files but not change any, and have no network"
-	if mode == sandbox.WorkspaceWrite {
-		words = "they can write in the workspace, temporary folders and build caches only, and have no network"
-	}
-	if len(b.Hosts) > 0 {
-		words += " but for " + strings.Join(b.Hosts, ", ")
-	}
-	return box, words + ".", nil
+	return offered, spare, nil
 }
 
 // writable are the folders beside the workspace that builds need: temporary files

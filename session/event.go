@@ -28,6 +28,13 @@ const (
 	TitleChanged    agent.EventType = "title_changed"          // Text
 	TreeMoved       agent.EventType = "session_tree"           // EntryID: the leaf; Text: words to edit
 	CacheReport     agent.EventType = "cache_report"           // Cache
+	ModeChanged     agent.EventType = "mode_changed"           // Text: the mode
+	ToolsChanged    agent.EventType = "tools_changed"          // Text: the names of those that are offered
+	TodosChanged    agent.EventType = "todos_changed"          // a person changed the list of work
+	QueueChanged    agent.EventType = "queue_changed"          // something was queued, taken or taken back
+	JobsChanged     agent.EventType = "jobs_changed"           // a job has started or ended
+	CommandStart    agent.EventType = "command_start"          // Text: a person's own command
+	CommandEnd      agent.EventType = "command_end"            // Text: the command; EntryID
 	Warning         agent.EventType = "warning"                // Text: what a person should know
 )
 
@@ -244,6 +251,10 @@ type Feed struct {
 	// foreign is that the number that was asked for has not been given out.
 	foreign bool
 }
+
+// Seq is the number from which the feed reads on: every event before it was read, or
+// is gone. A feed that was just made by [Session.Events] of 0 says how many there are.
+func (f *Feed) Seq() uint64 { return f.seq }
 
 // Next waits for the next event. It gives a [*LagError] if events were lost, and
 // [ErrClosed] behind the last one.

@@ -61,8 +61,8 @@ func (s *Session) tokens(messages []llm.Message) int {
 	if from == 0 || from > len(messages) {
 		from = 0
 		n = textTokens(s.request.System)
-		for _, t := range s.o.Tools {
-			n += textTokens(t.Description) + textTokens(string(t.Parameters))
+		for _, t := range s.tools {
+			n += toolTokens(t)
 		}
 	}
 	for i := range messages[from:] {
@@ -74,6 +74,11 @@ func (s *Session) tokens(messages []llm.Message) int {
 // beforeRequest makes the conversation fit and asks for the money.
 func (s *Session) beforeRequest(ctx context.Context, r *llm.Request) error {
 	if s.refresh() || s.fit(ctx, r) {
+		r.Messages = s.agent.Messages()
+	}
+	if notice, ok := s.modeNotice(r.Messages); ok {
+		s.append(transcript.Entry{Type: transcript.TypeMessage, Message: &notice})
+		s.agent.Replace(append(s.agent.Messages(), notice))
 		r.Messages = s.agent.Messages()
 	}
 	if ctx.Err() != nil {
@@ -371,13 +376,7 @@ func (s *Session) Pin(text string) error {
 	}
 	s.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: customPin, Data: data})
 	s.append(transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: customPin, Content: words, Display: true, Attribution: "user"})
-	s.mu.Lock()
-	s.stale = true // the next request has it, whatever is under way
-	s.mu.Unlock()
-	if _, end, err := s.begin(context.Background()); err == nil {
-		s.refresh()
-		end()
-	}
+	s.outdated()
 	return nil
 }
 

@@ -267,27 +267,36 @@ func (s *Session) dropFailed() (undo func()) {
 		return func() {}
 	}
 	s.agent.Replace(messages[:n-1])
-	undo = func() { s.agent.Replace(messages) }
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	failed, err := s.log.Entry(s.answer)
-	if err != nil || failed.ParentID == nil {
-		return undo
-	}
-	since, err := s.log.Beyond(s.log.Leaf(), failed.ID)
-	if err != nil || s.log.Move(*failed.ParentID) != nil {
-		return undo
-	}
-	for _, e := range since {
-		_, _ = s.log.Append(e) // told of when the next entry is written
+	failed, parent, ok := s.branchOff(s.answer)
+	if !ok {
+		return func() { s.agent.Replace(messages) }
 	}
 	return func() {
 		s.writing.Lock()
 		defer s.writing.Unlock()
-		if s.log.Leaf() == *failed.ParentID && s.log.Move(failed.ID) == nil {
+		if s.log.Leaf() == parent && s.log.Move(failed) == nil {
 			s.agent.Replace(messages)
 		}
 	}
+}
+
+// branchOff makes an answer in the transcript the end of a branch of its own: what
+// comes next, and what was set since, follows the entry before it.
+func (s *Session) branchOff(answer string) (id, parent string, ok bool) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	failed, err := s.log.Entry(answer)
+	if err != nil || failed.ParentID == nil {
+		return "", "", false
+	}
+	since, err := s.log.Beyond(s.log.Leaf(), failed.ID)
+	if err != nil || s.log.Move(*failed.ParentID) != nil {
+		return "", "", false
+	}
+	for _, e := range since {
+		_, _ = s.log.Append(e) // told of when the next entry is written
+	}
+	return failed.ID, *failed.ParentID, true
 }
 
 // promote goes on with the larger model that the catalogue names, if there is one.

@@ -30,91 +30,15 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
-	"github.com/burin-dev/burin/session/secret"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
 )
-
-// Options of a session.
-type Options struct {
-	Client  llm.Client
-	Request llm.Request // what every request has beside messages and tools
-	Tools   []*tool.Tool
-	Preface []llm.Message // put in front of the first prompt
-
-	// Log keeps the conversation, and what it holds is gone on with. It is closed
-	// with the session. nil keeps it in memory.
-	Log  *transcript.Log
-	Path string // of the session file; "" if there is none
-	Mode string // of permission, for the record
-
-	// Authorize decides whether a call may run. Its error is what the model reads.
-	Authorize func(ctx context.Context, t *tool.Tool, c tool.Call) error
-	// BeginTurn opens a turn of the undo journal for a prompt.
-	BeginTurn func(id, label string) error
-	// Secrets hides values; nil hides nothing.
-	Secrets *secret.Vault
-	// Meter holds the limits that go beyond this session; nil holds none.
-	Meter Meter
-	// Open finds another model, by selector, for promotion, fallback and small
-	// tasks; nil: there is none but the session's own.
-	Open func(ctx context.Context, selector string) (*llm.Model, llm.Client, error)
-
-	Retry      Retry
-	Compaction compact.Settings // the zero value is compact.Defaults
-	Fallbacks  []string         // models to go on with, in order, when the session's own keeps failing
-	NoPromote  bool             // do not go to a larger model when the context overflows
-	TitleModel string           // selector of a model that names sessions; "": their first words do
-	// Todos are the open tasks that a compaction passes on word for word.
-	Todos func() []compact.Todo
-	// Unfinished reminds the model of what it has not done, when it ends by itself; ""
-	// if everything is. It is asked at most three times for a prompt.
-	Unfinished func() string
-	// Summariser writes summaries in place of the session's model; nil: there is none.
-	// It is paid for elsewhere.
-	Summariser compact.Asker
-	// Artifact keeps a text outside the conversation, and gives where to read it.
-	Artifact func(kind, text string) (ref string, err error)
-
-	MaxTurns int     // requests per prompt; 0 is no limit
-	MaxCost  llm.USD // of the whole session, what its transcript tells of before included; 0 is no limit
-	// Emit gets every event, in order, one at a time. It must not block for long, and
-	// must not call what itself tells an event (SetTitle, SetModel, Prompt, Close).
-	Emit  func(Event)
-	Warn  func(string) // what a person should know; nil drops it
-	Close func() error // ends what the tools stand on
-	Now   func() time.Time
-}
-
-// Handle is what a face does with a session, wherever the session lives.
-type Handle interface {
-	// Prompt sends a person's message and returns when the model is done, with all
-	// that retries and compactions did for it.
-	Prompt(ctx context.Context, m llm.Message) agent.Outcome
-	Steer(m llm.Message)
-	FollowUp(m llm.Message)
-	// Abort stops what is under way: an answer, its calls, a wait, a compaction.
-	Abort()
-	Compact(ctx context.Context, instructions string) error
-	Navigate(ctx context.Context, id string, o Navigation) (edit string, err error)
-	SetModel(ctx context.Context, selector string) error
-	SetThinking(level llm.Level)
-	SetTitle(title string)
-	Pin(text string) error
-	Events(from uint64) *Feed
-	Messages() []llm.Message
-	Stats() Stats
-	Close() error
-}
-
-var _ Handle = (*Session)(nil)
 
 // Session is a live conversation. Prompt, Compact, Navigate and Handoff run one at a
 // time: the second is refused, but Compact stops what is under way and takes its
@@ -126,7 +50,11 @@ type Session struct {
 	hub   *hub
 
 	mu         sync.Mutex
-	request    llm.Request // as set, with the model in use
+	request    llm.Request  // as set, with the model in use
+	tools      []*tool.Tool // that are offered
+	mode       string
+	modeWords  string // for the model; "": the system prompt has them
+	waiting    int    // messages in the queues, as they were told of
 	client     llm.Client
 	spent      llm.USD
 	unknown    bool // some request had no known price
@@ -156,6 +84,7 @@ type Session struct {
 	answer string // entry of the last answer
 
 	writing sync.Mutex // held while the transcript is changed
+	moding  sync.Mutex // held while the mode changes
 
 	seed  maphash.Seed
 	life  context.Context // of what goes on beside prompts; ends with Close
@@ -200,7 +129,7 @@ func New(o Options) (*Session, error) {
 		}
 		o.Log = log
 	}
-	s := &Session{o: o, log: o.Log, hub: newHub(o.Emit), request: o.Request, client: o.Client, seed: maphash.MakeSeed()}
+	s := &Session{o: o, log: o.Log, hub: newHub(o.Emit), request: o.Request, client: o.Client, tools: o.Tools, mode: o.Mode, seed: maphash.MakeSeed()}
 	s.life, s.die = context.WithCancel(context.Background())
 	s.request.System = s.hide(o.Request.System)
 	if s.request.Cache.Key == "" {
@@ -225,6 +154,9 @@ func New(o Options) (*Session, error) {
 		Emit: s.loopEvent, BeforeRequest: s.beforeRequest,
 		BeforeTool: s.authorize, AfterTool: s.afterTool, Arguments: s.arguments,
 	})
+	if o.WatchJobs != nil {
+		o.WatchJobs(func() { s.hub.emit(Event{Event: agent.Event{Type: JobsChanged}}) })
+	}
 	return s, nil
 }
 
@@ -294,21 +226,23 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) agent.Outcome {
 		return agent.Outcome{Reason: agent.ReasonError, Err: err}
 	}
 	defer end()
-	m = s.hideMessage(m)
-	s.mu.Lock()
-	s.turn++
-	turn := s.turn
-	s.mu.Unlock()
-	if s.o.BeginTurn != nil {
-		if err := s.o.BeginTurn(fmt.Sprint(turn), label(m.Text())); err != nil {
-			s.warn("changes of this turn cannot be undone: " + err.Error())
-		}
+	typed := s.hideMessage(m)
+	if m, err = s.expand(ctx, m); err != nil {
+		return agent.Outcome{Reason: agent.ReasonError, Err: err}
 	}
-	out := s.remind(ctx, s.run(ctx, append(s.preface(), m)...))
+	s.openTurn(typed.Text())
+	s.refresh()
+	out := s.finish(ctx, s.run(ctx, append(s.preface(), s.hideMessage(m))...))
+	s.entitle(typed)
+	return out
+}
+
+// finish sees to it that a prompt ends with what it was to bring.
+func (s *Session) finish(ctx context.Context, out agent.Outcome) agent.Outcome {
+	out = s.remind(ctx, out)
 	if s.hasTool(ResultTool) {
 		out = s.insist(ctx, out)
 	}
-	s.entitle(m)
 	return out
 }
 
@@ -322,20 +256,27 @@ func (s *Session) preface() (messages []llm.Message) {
 	if bare {
 		s.append(transcript.Entry{Type: transcript.TypeModel, Model: model})
 	}
-	if slices.ContainsFunc(s.agent.Messages(), func(m llm.Message) bool { return m.CustomType != customPin }) {
-		return nil
+	if !slices.ContainsFunc(s.agent.Messages(), func(m llm.Message) bool { return !early(m.CustomType) }) {
+		if mode := s.Mode(); mode != "" {
+			s.append(transcript.Entry{Type: transcript.TypeMode, Mode: mode})
+		}
+		for _, p := range s.o.Preface {
+			messages = append(messages, s.hideMessage(p))
+		}
 	}
-	if s.o.Mode != "" {
-		s.append(transcript.Entry{Type: transcript.TypeMode, Mode: s.o.Mode})
-	}
-	for _, p := range s.o.Preface {
-		messages = append(messages, s.hideMessage(p))
+	if notice, ok := s.modeNotice(s.agent.Messages()); ok {
+		messages = append(messages, notice)
 	}
 	return messages
 }
 
-func (s *Session) hasTool(name string) bool {
-	return slices.ContainsFunc(s.o.Tools, func(t *tool.Tool) bool { return t.Name == name })
+// early reports whether a message of that kind may come before anyone has spoken.
+func early(customType string) bool {
+	switch customType {
+	case customPin, customMode, CustomTodoEdit, string(transcript.RoleExecution):
+		return true
+	}
+	return false
 }
 
 // maxReminders is how often a model is reminded for one prompt; after that it has its
@@ -394,8 +335,11 @@ func join(a, b agent.Outcome) agent.Outcome {
 	return b
 }
 
-// label is the first line of a prompt, for lists.
-func label(text string) string {
+// turnID names a turn in the undo journal and in the account.
+func turnID(n int) string { return fmt.Sprint(n) }
+
+// firstLine is the first line of a prompt, for lists.
+func firstLine(text string) string {
 	for i, r := range text {
 		if r == '\n' || i > 100 {
 			return text[:i]
@@ -403,18 +347,6 @@ func label(text string) string {
 	}
 	return text
 }
-
-// Steer tells the model something while it works.
-func (s *Session) Steer(m llm.Message) { s.agent.Steer(s.hideMessage(m)) }
-
-// FollowUp queues a message for when the model is done.
-func (s *Session) FollowUp(m llm.Message) { s.agent.FollowUp(s.hideMessage(m)) }
-
-// Queued gives what waits, and Unqueue takes it back.
-func (s *Session) Queued() (steering, followUps []llm.Message) { return s.agent.Queued() }
-
-// Unqueue takes back what waits.
-func (s *Session) Unqueue() (steering, followUps []llm.Message) { return s.agent.ClearQueues() }
 
 // Messages is the conversation as the model has it, for reading.
 func (s *Session) Messages() []llm.Message { return s.agent.Messages() }
@@ -444,7 +376,7 @@ type Stats struct {
 	Requests int
 	Usage    llm.Usage
 	Cost     llm.USD
-	Known    bool // some request had no known price: Cost lacks it
+	Known    bool // every request had a known price; if not, Cost lacks some
 	Context  int  // tokens of the next request, as far as they are known
 	Window   int  // tokens; 0 is unknown
 }
@@ -459,6 +391,13 @@ func (s *Session) Stats() Stats {
 		Requests: s.requests, Usage: s.usage, Cost: s.spent, Known: !s.unknown,
 		Context: s.tokens(messages), Window: s.request.Model.ContextWindow,
 	}
+}
+
+// Model is the model that the next request goes to, for reading.
+func (s *Session) Model() *llm.Model {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.request.Model
 }
 
 // Spent is what the session has cost since it was opened, and under a cost limit
@@ -521,6 +460,8 @@ func (s *Session) loopEvent(e agent.Event) {
 		}
 	case agent.AgentEnd:
 		out.Outcome = s.hideOutcome(e.Outcome)
+	case agent.TurnStart:
+		s.taken()
 	case agent.ToolUpdate:
 		out.Result = s.hideResult(e.Result)
 	}
@@ -529,15 +470,6 @@ func (s *Session) loopEvent(e agent.Event) {
 		s.reportCache(e.Message)
 		s.mender.answered(e.Message)
 	}
-}
-
-// definitions are the tools as requests have them.
-func (s *Session) definitions() []llm.Tool {
-	set, err := tool.NewSet(s.o.Tools...)
-	if err != nil {
-		return nil
-	}
-	return set.Definitions()
 }
 
 // append adds to the transcript. A disk that fails does not end the conversation;
@@ -574,62 +506,4 @@ func (s *Session) warn(text string) {
 	text = s.hide(text)
 	s.o.Warn(text)
 	s.hub.emit(Event{Event: agent.Event{Type: Warning}, Text: text})
-}
-
-// SetTitle names the session.
-func (s *Session) SetTitle(title string) {
-	title = strings.Join(strings.Fields(s.hide(title)), " ")
-	if title == "" || title == s.log.Title() {
-		return
-	}
-	s.append(transcript.Entry{Type: transcript.TypeInfo, Name: title})
-	s.hub.emit(Event{Event: agent.Event{Type: TitleChanged}, Text: title})
-}
-
-// SetThinking says how hard the model thinks from the next request on.
-func (s *Session) SetThinking(level llm.Level) {
-	s.mu.Lock()
-	s.request.Thinking.Level = level
-	s.mu.Unlock()
-	s.agent.Update(func(o *agent.Options) { o.Request.Thinking.Level = level })
-	s.append(transcript.Entry{Type: transcript.TypeThinking, ThinkingLevel: string(level)})
-	s.hub.emit(Event{Event: agent.Event{Type: ThinkingChanged}, Text: string(level)})
-}
-
-// SetModel goes on with another model from the next request on.
-func (s *Session) SetModel(ctx context.Context, selector string) error {
-	model, client, err := s.open(ctx, selector)
-	if err != nil {
-		return err
-	}
-	s.useModel(ModelChanged, model, client, "", "chosen", true)
-	return nil
-}
-
-// open finds a model that may be used.
-func (s *Session) open(ctx context.Context, selector string) (*llm.Model, llm.Client, error) {
-	if s.o.Open == nil {
-		return nil, nil, errors.New("this session has one model only")
-	}
-	model, client, err := s.o.Open(ctx, selector)
-	if err == nil && s.o.MaxCost > 0 && !model.Price.Known() {
-		err = unpriced(model)
-	}
-	return model, client, err
-}
-
-// useModel changes the model. A change for the person's sake is kept in the
-// transcript; one that gets around a failure holds for this process only.
-func (s *Session) useModel(typ agent.EventType, model *llm.Model, client llm.Client, role, why string, keep bool) {
-	s.mu.Lock()
-	from := s.request.Model.Ref()
-	s.request.Model, s.client = model, client
-	s.known, s.stuck = measure{}, 0
-	s.bare = s.bare && !keep
-	s.mu.Unlock()
-	s.agent.Update(func(o *agent.Options) { o.Request.Model = model })
-	if keep {
-		s.append(transcript.Entry{Type: transcript.TypeModel, Model: model.Ref()})
-	}
-	s.hub.emit(Event{Event: agent.Event{Type: typ}, Change: &Change{From: from, To: model.Ref(), Role: role, Why: why}})
 }

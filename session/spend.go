@@ -17,6 +17,7 @@ const (
 	ForBranch     = "branch_summary"
 	ForTitle      = "title"
 	ForHandoff    = "handoff"
+	ForAside      = "aside"
 )
 
 // Meter holds limits that more than one session shares, and the account. It is

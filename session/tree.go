@@ -62,6 +62,15 @@ func (s *Session) Navigate(ctx context.Context, id string, o Navigation) (edit s
 	return edit, nil
 }
 
+// SetLabel names an entry, for the tree; "" takes the name away.
+func (s *Session) SetLabel(id, label string) error {
+	if _, err := s.log.Entry(id); err != nil {
+		return err
+	}
+	s.append(transcript.Entry{Type: transcript.TypeLabel, TargetID: id, Label: strings.Join(strings.Fields(s.hide(label)), " ")})
+	return nil
+}
+
 func textOf(e *transcript.Entry) string {
 	if e.Message != nil {
 		return e.Message.Text()

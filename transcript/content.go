@@ -1,9 +1,11 @@
 package transcript
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/burin-dev/burin/llm"
@@ -122,6 +124,50 @@ func restore(blobs *Blobs, m *llm.Message) {
 	}
 }
 
+// InlineRecord gives a record with what lies in blobs put back into it, for a session
+// that shall not depend on them. What is not there stays a reference.
+func InlineRecord(blobs *Blobs, record []byte) ([]byte, error) {
+	if !bytes.Contains(record, []byte(blobPrefix)) {
+		return record, nil
+	}
+	var e Entry
+	if json.Unmarshal(record, &e) != nil || e.Message == nil {
+		return record, nil
+	}
+	m := *e.Message
+	m.Content = slices.Clone(m.Content)
+	restore(blobs, &m)
+	for i, was := range e.Message.Content {
+		_, wasText := was.(llm.Text)
+		if _, text := m.Content[i].(llm.Text); text && !wasText {
+			m.Content[i] = was // it is not there any more
+		}
+	}
+	return withField(record, "message", m)
+}
+
+// OutsourceRecord gives a record with its large images and texts in blobs, as
+// [Log.Append] writes them. The record is good also if there is an error: what could
+// not be kept as a blob is in it.
+func OutsourceRecord(blobs *Blobs, record []byte) ([]byte, error) {
+	if len(record) < bigImage {
+		return record, nil
+	}
+	var e Entry
+	if json.Unmarshal(record, &e) != nil || e.Message == nil {
+		return record, nil
+	}
+	m, err := outsource(blobs, e.Message)
+	if m == e.Message {
+		return record, err
+	}
+	out, ferr := withField(record, "message", m)
+	if ferr != nil {
+		return record, errors.Join(err, ferr)
+	}
+	return out, err
+}
+
 func fetchBlob(blobs *Blobs, ref string) ([]byte, error) {
 	if blobs == nil {
 		return nil, errors.New("there is no blob store")
@@ -152,6 +198,9 @@ func adopt(e *Entry) {
 	m.CustomType, m.Role = kind, llm.RoleCustom
 	switch kind {
 	case "bashExecution", "pythonExecution":
+		if m.CustomType == string(RoleExecution) {
+			e.Execution = executionOf(e.Raw)
+		}
 		m.CustomType = kind
 		if r.Exclude {
 			m.CustomType = CustomExcluded

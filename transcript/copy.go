@@ -300,6 +300,20 @@ func copyTree(from, to string) error {
 // Rename names a session, for lists and exports. It fails with [ErrLocked] while
 // another process writes the session.
 func Rename(path, title string) (err error) {
+	if err := movable(path); err != nil {
+		return fmt.Errorf("rename session %s: %w", path, err)
+	}
+	l, _, err := OpenSession(path, Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	return l.Rename(title)
+}
+
+// Rename names the session as the function does. It is for those that are not plain
+// files.
+func (l *Log) Rename(title string) error {
 	title = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			return ' '
@@ -312,15 +326,7 @@ func Rename(path, title string) (err error) {
 	case len(r) > maxName:
 		title = string(r[:maxName-1]) + "…"
 	}
-	if err := movable(path); err != nil {
-		return fmt.Errorf("rename session %s: %w", path, err)
-	}
-	l, _, err := OpenSession(path, Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	_, err = l.Append(Entry{Type: TypeInfo, Name: title})
+	_, err := l.Append(Entry{Type: TypeInfo, Name: title})
 	return err
 }
 
@@ -553,13 +559,9 @@ func Trash(path, trashRoot string) (trashed string, err error) {
 		return "", err
 	}
 	defer f.Close()
-	// A folder of its own for each: what was deleted twice lies there twice.
-	dir := filepath.Join(trashRoot, time.Now().UTC().Format("20060102T150405.000")+"-"+randomHex(2))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
+	dir := trashFolder(trashRoot)
 	trashed = filepath.Join(dir, filepath.Base(path))
-	if err := os.WriteFile(trashed+fromSuffix, []byte(path+"\n"), 0o600); err != nil {
+	if err := putNote(path, trashed); err != nil {
 		return "", err
 	}
 	if runtime.GOOS == "windows" {
@@ -573,6 +575,24 @@ func Trash(path, trashRoot string) (trashed string, err error) {
 		return "", errors.Join(err, undo(), os.RemoveAll(dir))
 	}
 	return trashed, nil
+}
+
+// trashFolder is a folder of its own for what goes to the trash: what was deleted
+// twice lies there twice.
+func trashFolder(trashRoot string) string {
+	return filepath.Join(trashRoot, time.Now().UTC().Format("20060102T150405.000")+"-"+randomHex(2))
+}
+
+// putNote makes the folder of what goes to the trash, and notes where it was.
+func putNote(path, trashed string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(trashed), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(trashed+fromSuffix, []byte(path+"\n"), 0o600)
 }
 
 // Restore brings a session in the trash back to where it was, and gives its path. It

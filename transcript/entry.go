@@ -59,6 +59,9 @@ type Entry struct {
 	Timestamp string  `json:"timestamp"`
 
 	Message *llm.Message `json:"message,omitempty"` // of "message"
+	// Execution is the command that a "message" of a person's own command tells of;
+	// Message then says it in words.
+	Execution *Execution `json:"-"`
 
 	Model string `json:"model,omitempty"` // of "model_change": provider/id
 	Role  string `json:"role,omitempty"`  // of "model_change": "" is default

@@ -5,6 +5,12 @@ import "time"
 // OpenFileOn opens a session file by way of other calls than those of the disk.
 func OpenFileOn(fs FileSystem, path string) (*FileStore, error) { return openFile(fs, path, false) }
 
+// Closing makes a store do as on Windows, where a file that is open keeps its name.
+func Closing(s *FileStore) *FileStore {
+	s.closes = true
+	return s
+}
+
 // FileSystem is what a [FileStore] does to the disk.
 type FileSystem = fileSystem
 

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/burin-dev/burin/internal/platform/filelock"
@@ -35,6 +36,7 @@ type FileStore struct {
 	name     string
 	readOnly bool
 	left     bool // it is a draft that a crash has left
+	closes   bool // it is closed while its file gets another name, see [renamesOpen]
 	size     int64
 	torn     bool // the file does not end with a line end: the next append begins with one
 }
@@ -45,7 +47,7 @@ var _ Store = (*FileStore)(nil)
 // there before Publish is called: until then the file is a draft beside it, and
 // even that is only made by the first Append. A draft that is closed is removed.
 func CreateFile(path string) *FileStore {
-	return &FileStore{path: path, name: path + draftSuffix, fs: disk{}}
+	return &FileStore{path: path, name: path + draftSuffix, fs: disk{}, closes: !renamesOpen}
 }
 
 // OpenFile opens a session file, or a draft that a crash has left, to read and
@@ -56,7 +58,7 @@ func OpenFile(path string) (*FileStore, error) { return openFile(disk{}, path, f
 func OpenFileReadOnly(path string) (*FileStore, error) { return openFile(disk{}, path, true) }
 
 func openFile(d fileSystem, path string, readOnly bool) (*FileStore, error) {
-	s := &FileStore{path: path, name: path, fs: d, readOnly: readOnly}
+	s := &FileStore{path: path, name: path, fs: d, readOnly: readOnly, closes: !renamesOpen}
 	if final, ok := cutDraft(path); ok {
 		s.path, s.left = final, true
 	}
@@ -127,10 +129,9 @@ func (s *FileStore) Publish() error {
 	if _, err := os.Lstat(s.path); err == nil {
 		return fmt.Errorf("name session file: %s: %w", s.path, fs.ErrExist)
 	}
-	if err := s.fs.Rename(s.name, s.path); err != nil {
+	if err := s.rename(s.name, s.path); err != nil {
 		return fmt.Errorf("name session file: %w", err)
 	}
-	s.name = s.path
 	if err := s.fs.SyncDir(filepath.Dir(s.path)); err != nil {
 		return fmt.Errorf("name session file: %w", err)
 	}
@@ -300,16 +301,58 @@ func (s *FileStore) Replace(records iter.Seq[[]byte]) (err error) {
 	if err := keep(s.name, time.Now()); err != nil {
 		return fmt.Errorf("keep the session as it was: %w", err)
 	}
-	if err := s.fs.Rename(temp, s.name); err != nil {
+	if renamed, err = s.takeOver(next); err != nil {
 		return fmt.Errorf("replace session %s: %w", s.name, err)
 	}
-	renamed = true
-	_ = s.f.Close() // nothing of it is needed any more
-	s.f, s.size, s.torn = f, next.size, false
 	// The new records are in place. Should the folder not reach the disk before a
 	// power cut, the old ones are there: that is no failure of this call.
 	_ = s.fs.SyncDir(filepath.Dir(s.name))
 	return nil
+}
+
+// ErrChanged is that a session is not any more what a copy was made of.
+var ErrChanged = errors.New("the session was changed meanwhile")
+
+// Exchange puts the file with, a copy of the session in another form, in the place of
+// the session, and what was there into a folder of its own below trashRoot, with all
+// that belongs to it. It gives where that is; [Restore] takes it back. At each moment
+// one of the two is in place whole. The store is closed, also after an error, and
+// with stays where it is then.
+func (s *FileStore) Exchange(with, trashRoot string) (trashed string, err error) {
+	defer func() {
+		if err != nil {
+			trashed, err = "", fmt.Errorf("exchange session %s: %w", s.name, err)
+		}
+	}()
+	info, err := s.f.Stat()
+	if err == nil && info.Size() != s.size {
+		err = ErrChanged
+	}
+	dir := trashFolder(trashRoot)
+	trashed = filepath.Join(dir, filepath.Base(s.name))
+	if err == nil {
+		err = putNote(s.name, trashed)
+	}
+	if err == nil {
+		err = linkOrCopy(s.name, trashed)
+	}
+	if runtime.GOOS == "windows" || err != nil {
+		err = errors.Join(err, s.f.Close()) // what is open there cannot be replaced
+	} else {
+		defer s.f.Close() // it holds the lock until the new file is in place
+	}
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	undo, err := moveBeside(s.name, trashed)
+	if err == nil {
+		_ = os.Chtimes(with, info.ModTime(), info.ModTime()) // only its place in lists depends on it
+		err = os.Rename(with, s.name)
+	}
+	if err != nil {
+		return "", errors.Join(err, undo(), os.RemoveAll(dir))
+	}
+	return trashed, disk{}.SyncDir(filepath.Dir(s.name))
 }
 
 // Close implements [Store]. A draft of this process is removed: nobody has answered
@@ -339,15 +382,21 @@ func (s *FileStore) Close() error {
 func keep(name string, at time.Time) error {
 	as := name + ".before-" + at.UTC().Format("20060102T150405.000")
 	for n := 2; ; n++ {
-		err := os.Link(name, as)
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			err = copyFile(name, as) // not every file system has links
-		}
+		err := linkOrCopy(name, as)
 		if !errors.Is(err, fs.ErrExist) || n > 1000 {
 			return err
 		}
 		as = fmt.Sprintf("%s.before-%s-%d", name, at.UTC().Format("20060102T150405.000"), n)
 	}
+}
+
+// linkOrCopy gives a file another name, or copies it where that cannot be.
+func linkOrCopy(name, as string) error {
+	err := os.Link(name, as)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = copyFile(name, as) // not every file system has links
+	}
+	return err
 }
 
 func copyFile(name, as string) error {

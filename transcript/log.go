@@ -76,6 +76,12 @@ type Options struct {
 	Pictures func(*Entry) []llm.Block
 	// Header stands in for one that is damaged beyond reading.
 	Header Header
+	// Unseal gives what an encrypted store holds; nil: such a session is refused with
+	// [ErrSealedSession].
+	Unseal func(Store) (Store, error)
+	// Inline keeps images and texts in the records though there are Blobs, which then
+	// are only read. It is for sessions whose blobs nobody else may see or collect.
+	Inline bool
 }
 
 func (o *Options) fill() {
@@ -198,9 +204,11 @@ func (l *Log) Append(e Entry) (id string, err error) {
 	var blobErr error
 	if e.Message != nil {
 		// A disk that takes no blob may still take the entry.
-		stored.Message, blobErr = outsource(l.o.Blobs, e.Message)
+		if !l.o.Inline {
+			stored.Message, blobErr = outsource(l.o.Blobs, e.Message)
+		}
 	}
-	record, err := encode(&stored)
+	record, err := encode(stored.record())
 	if err != nil {
 		return "", fmt.Errorf("append to session: %w", err)
 	}

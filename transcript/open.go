@@ -9,13 +9,50 @@ import (
 
 // Open reads the tree of a session. It changes nothing in the store; what must be
 // mended there is mended by the first append. The leaf is the last entry.
+//
+// An encrypted store is opened by Options.Unseal, and the log then is one without
+// blobs of its own: what it writes is all encrypted.
 func Open(store Store, o Options) (*Log, *Damage, error) {
+	encrypted, err := Encrypted(store)
+	if err != nil {
+		return nil, nil, err
+	}
+	if encrypted {
+		if o.Unseal == nil {
+			return nil, nil, ErrSealedSession
+		}
+		if store, err = o.Unseal(store); err != nil {
+			return nil, nil, err
+		}
+		o.Inline = true
+	}
 	l := newLog(store, o)
 	damage, err := l.index()
 	if err != nil {
 		return nil, nil, err
 	}
 	return l, damage, nil
+}
+
+// Encrypted reports whether a store holds what transcript/sealed has written: one of
+// its first records says so, the very first of which may be torn.
+func Encrypted(store Store) (found bool, err error) {
+	n := 0
+	enough := errors.New("enough")
+	err = store.Records(func(_ Ref, record []byte) error {
+		// What an opened store gives for a record that it cannot read ends with the mark.
+		if found = isSealed(record) && len(record) > len(sealedMark); found {
+			return enough
+		}
+		if n++; n == 4 {
+			return enough
+		}
+		return nil
+	})
+	if errors.Is(err, enough) {
+		err = nil
+	}
+	return found, err
 }
 
 // ErrNotSession is that a store holds no session.

@@ -21,7 +21,7 @@ func OpenSession(path string, o Options) (*Log, *Damage, error) {
 		return nil, nil, errors.Join(err, store.Close())
 	}
 	if d.Serious() {
-		if err := setAside(store, path, d); err != nil {
+		if err := setAside(l.store, path, d); err != nil {
 			return nil, nil, errors.Join(fmt.Errorf("set aside what is damaged in session %s: %w", path, err), store.Close())
 		}
 	}
@@ -51,11 +51,17 @@ func openAt(store *FileStore, path string, o Options) (*Log, *Damage, error) {
 	return l, d, nil
 }
 
-// setAside writes the damaged lines of a session beside it.
-func setAside(store *FileStore, path string, d *Damage) error {
+// setAside writes the damaged lines of a session beside it. Of an encrypted one, whose
+// lines would lie there in the clear, it only says where they are.
+func setAside(store Store, path string, d *Damage) error {
+	_, plain := store.(*FileStore)
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s, found %s: %s\n", path, time.Now().UTC().Format(time.RFC3339), d)
 	for _, bad := range d.Bad {
+		if !plain {
+			fmt.Fprintf(&b, "# line %d\n", bad.Line)
+			continue
+		}
 		line, err := store.Read(bad.Ref)
 		if err != nil {
 			return err

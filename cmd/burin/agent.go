@@ -138,23 +138,21 @@ func (p *program) work(ctx context.Context, a askFlags, settings *config.Config,
 	}
 	printer := print.New(po)
 	o.Emit = printer.Event
-	account, err := ledger.Open(ctx, paths.Data)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err := account.Close(); err != nil {
-			fmt.Fprintf(p.err, "burin: what was spent is not kept: %s\n", oneLine(err))
-		}
-	}()
 	dir, err := workDir()
 	if err != nil {
 		return err
 	}
-	o.Meter = &meter{ledger: account, project: dir, resumed: o.Resume != "", limits: limitsOf(settings)}
+	closeMeter, err := p.openMeter(ctx, &o, settings, paths, dir)
+	if err != nil {
+		return err
+	}
+	defer closeMeter()
 	var refused []error
 	if o.Approver == nil {
 		o.Refused = func(err error) { refused = append(refused, err) }
+	}
+	if o.Keys, err = p.readyKeys(ctx, o); err != nil {
+		return err
 	}
 	s, err := burin.New(ctx, o)
 	if err != nil {
@@ -168,6 +166,20 @@ func (p *program) work(ctx context.Context, a askFlags, settings *config.Config,
 		fmt.Fprintf(p.err, "burin: %s\n", oneLine(cerr))
 	}
 	return p.ended(outcome, err, refused)
+}
+
+// openMeter writes what a session costs to the account, as spent for the folder dir.
+func (p *program) openMeter(ctx context.Context, o *burin.Options, settings *config.Config, paths config.Paths, dir string) (done func(), err error) {
+	account, err := ledger.Open(ctx, paths.Data)
+	if err != nil {
+		return nil, err
+	}
+	o.Meter = &meter{ledger: account, project: dir, resumed: o.Resume != "", limits: limitsOf(settings)}
+	return func() {
+		if err := account.Close(); err != nil {
+			fmt.Fprintf(p.err, "burin: what was spent is not kept: %s\n", oneLine(err))
+		}
+	}, nil
 }
 
 // agentOptions joins flags, settings and places; flags win.
@@ -207,7 +219,7 @@ func (p *program) agentOptions(o *burin.Options, a agentFlags, settings *config.
 		}
 		o.SecretEntries = entries
 	}
-	o.SessionDir = sessionRoot(settings, paths)
+	o.SessionDir, o.Seal = sessionRoot(settings, paths), a.seal || settings.Sessions.Encrypt
 	if a.session != "" && isDir(a.session) {
 		o.SessionDir = a.session
 	}
@@ -215,6 +227,7 @@ func (p *program) agentOptions(o *burin.Options, a agentFlags, settings *config.
 	o.StateDir, o.ConfigDir = paths.Data, paths.Config
 	o.UserHome, _ = os.UserHomeDir() // without one there is nothing of the user's to look for
 	o.Warn = func(line string) { fmt.Fprintf(p.err, "burin: %s\n", oneLine(errors.New(line))) }
+	o.Expand = expander(p.fileCommands(paths, o.Warn))
 	client, err := wire.NewClient(wire.OptionsFromEnv(p.getenv))
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"github.com/burin-dev/burin/internal/model/credential"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/place"
 )
 
 // askFlags are the flags of a prompt.
@@ -75,16 +76,7 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 	if err != nil {
 		return usage("--mode: %w", err)
 	}
-	var level llm.Level
-	if a.thinking != "" {
-		if level, err = llm.ParseLevel(a.thinking); err != nil {
-			return usage("--thinking: %w", err)
-		}
-	}
-	if a.maxTokens < 0 {
-		return usage("--max-tokens: %d is less than 0", a.maxTokens)
-	}
-	if err := a.agentFlags.check(); err != nil {
+	if err := a.check(); err != nil {
 		return err
 	}
 	schema, err := a.readSchema()
@@ -99,48 +91,87 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 		return err
 	}
 	settings, models, err := p.open(a.roles())
-	if models != nil {
-		defer func() {
-			if ctx.Err() == nil { // who interrupts does not wait for a renewal to end
-				models.Close()
-			}
-		}()
-	}
+	defer closeModels(ctx, models)
 	if err != nil {
 		// Without models.yml the prompt might go to another host than the user set
 		// for it, so it goes nowhere.
 		return err
 	}
-	resume, err := p.resumes(a.agentFlags, settings)
+	resume, err := p.resumes(ctx, a.agentFlags, settings)
 	if err != nil {
 		return err
 	}
-	choice, err := p.chooseFor(ctx, models, a, resume)
+	o, err := p.modelOptions(ctx, a, settings, models, resume)
 	if err != nil {
 		return err
+	}
+	o.Output = schema
+	return p.work(ctx, a, settings, o, prompt, mode)
+}
+
+// closeModels closes the models, if there are any. Who interrupts does not wait for a
+// renewal to end.
+func closeModels(ctx context.Context, models *connect.Models) {
+	if models != nil && ctx.Err() == nil {
+		models.Close()
+	}
+}
+
+// check finds what cannot be meant.
+func (a *askFlags) check() error {
+	if _, err := a.level(); err != nil {
+		return err
+	}
+	if a.maxTokens < 0 {
+		return usage("--max-tokens: %d is less than 0", a.maxTokens)
+	}
+	return a.agentFlags.check()
+}
+
+// level is how hard to think; LevelDefault where no flag says it.
+func (a *askFlags) level() (llm.Level, error) {
+	if a.thinking == "" {
+		return llm.LevelDefault, nil
+	}
+	level, err := llm.ParseLevel(a.thinking)
+	if err != nil {
+		return level, usage("--thinking: %w", err)
+	}
+	return level, nil
+}
+
+// modelOptions choose the model of a session, and how it is asked.
+func (p *program) modelOptions(ctx context.Context, a askFlags, settings *config.Config, models *connect.Models, resume string) (burin.Options, error) {
+	choice, err := p.chooseFor(ctx, models, a, resume)
+	if err != nil {
+		return burin.Options{}, err
 	}
 	if a.apiKey != "" {
 		models.Keys.Override(choice.Model.Provider, credential.Secret(a.apiKey))
 	}
 	retention, err := models.CacheRetention()
 	if err != nil {
-		return err
+		return burin.Options{}, err
 	}
 	client, err := models.Client(choice.Model, "")
 	if err != nil {
-		return err
+		return burin.Options{}, err
+	}
+	level, err := a.level()
+	if err != nil {
+		return burin.Options{}, err
 	}
 	for _, l := range []llm.Level{choice.Level, settings.DefaultThinkingLevel} {
 		if level == llm.LevelDefault {
 			level = l
 		}
 	}
-	return p.work(ctx, a, settings, burin.Options{
+	return burin.Options{
 		Open: opener(models), Resume: resume,
-		Client: client, Model: &choice.Model.Model, System: a.system, Output: schema,
+		Client: client, Model: &choice.Model.Model, System: a.system,
 		MaxTokens: a.maxTokens, Thinking: llm.Thought{Level: level},
 		Cache: llm.CacheHint{Retention: retention},
-	}, prompt, mode)
+	}, nil
 }
 
 // opener finds models by selector, with a client for each.
@@ -212,7 +243,7 @@ func (p *program) tolerate(models *connect.Models, err error) error {
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // resumes is the session file to go on with; "" is a new one.
-func (p *program) resumes(a agentFlags, settings *config.Config) (string, error) {
+func (p *program) resumes(ctx context.Context, a agentFlags, settings *config.Config) (string, error) {
 	paths, err := config.FindPaths(p.getenv)
 	if err != nil {
 		return "", err
@@ -225,7 +256,7 @@ func (p *program) resumes(a agentFlags, settings *config.Config) (string, error)
 	if a.session != "" && isDir(a.session) {
 		root = a.session
 	}
-	return p.toResume(a.resumption, root, crumbsIn(paths), dir)
+	return p.toResume(ctx, a.resumption, root, crumbsIn(paths), dir)
 }
 
 // chooseFor finds the model to ask: of a session that is gone on with, its own, unless
@@ -234,7 +265,7 @@ func (p *program) chooseFor(ctx context.Context, models *connect.Models, a askFl
 	if resume == "" || a.model != "" || len(a.models) > 0 || a.baseURL != "" {
 		return p.choose(ctx, models, a)
 	}
-	ref := modelOf(resume)
+	ref := p.modelOf(ctx, resume)
 	if ref == "" {
 		return p.choose(ctx, models, a)
 	}
@@ -247,8 +278,8 @@ func (p *program) chooseFor(ctx context.Context, models *connect.Models, a askFl
 }
 
 // modelOf is the model that a session used last; "" if it does not say.
-func modelOf(path string) string {
-	l, _, err := transcript.ReadSession(path, transcript.Options{})
+func (p *program) modelOf(ctx context.Context, path string) string {
+	l, _, err := place.Read(ctx, path, p.sessionKeys(ctx), transcript.Options{})
 	if err != nil {
 		return "" // who opens it says why
 	}

@@ -20,6 +20,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/burin-dev/burin"
+	"github.com/burin-dev/burin/internal/mode/tui"
+	"github.com/burin-dev/burin/internal/mode/tui/terminal"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -33,7 +35,8 @@ const (
 
 func main() {
 	burin.Main() // the guard of a command is this program, started again
-	p := program{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv}
+	tui.Main()   // and so is the guard of the terminal
+	p := program{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, sealing: new(sealing)}
 	os.Exit(p.run(os.Args[1:]))
 }
 
@@ -42,6 +45,7 @@ type program struct {
 	in       *os.File
 	out, err io.Writer
 	getenv   func(string) string
+	sealing  *sealing // keys of encrypted sessions; nil: none were asked for
 }
 
 // usageError is a mistake in how the program was called.
@@ -116,10 +120,13 @@ func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 func (p *program) root() *cobra.Command {
 	var ask askFlags
 	root := &cobra.Command{
-		Use:   "burin [-p prompt...]",
+		Use:   "burin [prompt...]",
 		Short: "A language model that works with you",
 		Long: `burin is a program in which a language model works with you.
 
+  burin                                         in the terminal
+  burin "fix the failing test"                  the same, with something to begin with
+  burin resume                                  go on with an earlier session
   burin -p "why is the sky blue?"               ask, and print the answer
   git diff | burin -p "review this"             with standard input
   burin -p "what is this?" @photo.png @notes.md with files
@@ -133,8 +140,16 @@ func (p *program) root() *cobra.Command {
 			if ask.print {
 				return p.ask(cmd.Context(), ask, args)
 			}
-			if len(args) > 0 {
-				return usage("unknown command %q; to ask a question write burin -p %q", args[0], strings.Join(args, " "))
+			if len(args) == 1 && !strings.ContainsAny(args[0], " \n") {
+				return usage("unknown command %q; to ask a question write burin -p %q, or burin alone", args[0], args[0])
+			}
+			tty, err := terminal.Open()
+			switch {
+			case err == nil:
+				defer tty.Close()
+				return p.talk(cmd.Context(), ask, args, tty)
+			case len(args) > 0:
+				return usage("%w: to ask a question write burin -p %q", err, strings.Join(args, " "))
 			}
 			return cmd.Help()
 		},
@@ -144,7 +159,7 @@ func (p *program) root() *cobra.Command {
 	ask.register(root.Flags())
 	p.completeAsk(root)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(p.demoCommand(), p.sessionsCommand(), p.undoCommand(), p.permissionsCommand(), p.usageCommand(), p.modelsCommand(), p.loginCommand(), p.logoutCommand(), p.keysCommand(), p.completionCommand())
+	root.AddCommand(p.demoCommand(), p.resumeCommand(), p.sessionsCommand(), p.undoCommand(), p.permissionsCommand(), p.usageCommand(), p.modelsCommand(), p.loginCommand(), p.logoutCommand(), p.keysCommand(), p.completionCommand())
 	return root
 }
 

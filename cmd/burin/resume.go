@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,11 +9,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/place"
 )
 
 // resumption says with which session to go on.
@@ -20,12 +23,15 @@ type resumption struct {
 	goOn    bool
 	resume  string
 	session string
+	seal    bool
+	choose  bool // from a list, in the terminal
 }
 
 func (r *resumption) register(f *pflag.FlagSet) {
 	f.BoolVarP(&r.goOn, "continue", "c", false, "go on with the last session of this terminal, or of this folder")
 	f.StringVar(&r.resume, "resume", "", "go on with a session: its id, the beginning of it, or its file")
-	f.StringVar(&r.session, "session", "", "a session file to go on with, or a folder to keep new sessions in")
+	f.StringVar(&r.session, "session", "", "a session file to go on with, a database FILE.db to keep it in, or a folder to keep new sessions in")
+	f.BoolVar(&r.seal, "seal", false, "encrypt the new session: with a key of the system's keyring, or a pass phrase")
 }
 
 func (r *resumption) check() error {
@@ -34,6 +40,9 @@ func (r *resumption) check() error {
 		if given {
 			n++
 		}
+	}
+	if r.seal && (r.goOn || r.resume != "" || r.session != "" && !place.Parse(r.session).SQL && !isDir(r.session)) {
+		return usage("--seal is for new sessions; burin sessions seal encrypts one that is there")
 	}
 	if n > 1 {
 		return usage("--continue, --resume and --session FILE each name a session: give one of them")
@@ -59,10 +68,12 @@ func workDir() (string, error) {
 }
 
 // toResume is the file of the session to go on with; "" is a new one.
-func (p *program) toResume(r resumption, root, crumbs, dir string) (string, error) {
+func (p *program) toResume(ctx context.Context, r resumption, root, crumbs, dir string) (string, error) {
 	switch {
 	case r.goOn:
 		return lastSession(crumbs, filepath.Join(root, transcript.EncodeDir(dir)), p.terminalID(), dir)
+	case place.Parse(r.session).SQL && !isDir(r.session):
+		return databaseSession(ctx, r.session)
 	case r.session != "" && !isDir(r.session):
 		if _, err := os.Stat(r.session); err != nil {
 			return "", usage("--session: %w", err)
@@ -75,9 +86,9 @@ func (p *program) toResume(r resumption, root, crumbs, dir string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	l, _, err := transcript.ReadSession(path, transcript.Options{})
+	l, _, err := place.Read(ctx, path, p.sessionKeys(ctx), transcript.Options{})
 	if err != nil {
-		return "", err
+		return "", explain(path, err)
 	}
 	cwd := l.Header().CWD
 	if err := l.Close(); err != nil {
@@ -89,13 +100,24 @@ func (p *program) toResume(r resumption, root, crumbs, dir string) (string, erro
 	return "", fmt.Errorf("session %s is of another folder, %s: go there, or bring a copy of it here with burin sessions fork %s", r.resume, cwd, r.resume)
 }
 
+// databaseSession is which session of a database is meant; it may be one to begin.
+func databaseSession(ctx context.Context, word string) (string, error) {
+	n, err := place.Parse(word).Abs()
+	if err != nil {
+		return "", err
+	}
+	_, id := transcript.NewPath("", "", time.Now())
+	n, _, err = place.Resolve(ctx, n, id)
+	return n.String(), err
+}
+
 // lastSession is the session that this terminal used last in dir, else the newest
 // of the folder. "" if there is none.
 func lastSession(crumbs, sessions, terminal, dir string) (string, error) {
 	if terminal != "" {
 		if b, err := os.ReadFile(filepath.Join(crumbs, terminal)); err == nil {
 			cwd, path, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
-			if _, err := os.Stat(path); err == nil && cwd == dir {
+			if place.Parse(path).Exists() && cwd == dir {
 				return path, nil
 			}
 		}

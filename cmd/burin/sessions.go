@@ -19,6 +19,8 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/index"
+	"github.com/burin-dev/burin/transcript/place"
+	"github.com/burin-dev/burin/transcript/sealed"
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
@@ -39,7 +41,7 @@ by its id, the beginning of it, or its file.
 		p.sessionsRenameCommand(), p.sessionsDeleteCommand(), p.sessionsRestoreCommand(), p.sessionsMoveCommand(),
 		p.sessionsForkCommand(), p.sessionsBranchCommand(), p.sessionsHandoffCommand(),
 		p.sessionsExportCommand(), p.sessionsShareCommand(), p.sessionsImportCommand(),
-		p.sessionsScrubCommand(), p.sessionsDoctorCommand(),
+		p.sessionsScrubCommand(), p.sessionsDoctorCommand(), p.sessionsSealCommand(), p.sessionsUnsealCommand(),
 	)
 	return cmd
 }
@@ -51,6 +53,7 @@ type archive struct {
 	root     string // of the folders of session files
 	trash    string
 	index    string // file of the search index
+	keys     func(context.Context) place.Keys
 }
 
 func (p *program) archive() (*archive, error) {
@@ -65,6 +68,7 @@ func (p *program) archive() (*archive, error) {
 	return &archive{
 		paths: paths, settings: settings, root: sessionRoot(settings, paths),
 		trash: filepath.Join(paths.Data, "trash"), index: filepath.Join(paths.Cache, "sessions.db"),
+		keys: p.sessionKeys,
 	}, nil
 }
 
@@ -74,13 +78,13 @@ func (a *archive) blobs() *transcript.Blobs {
 }
 
 // read opens a session to read it whole.
-func (a *archive) read(path string) (*transcript.Log, *transcript.Damage, error) {
-	return transcript.ReadSession(path, transcript.Options{Blobs: a.blobs()})
+func (a *archive) read(ctx context.Context, name string) (*transcript.Log, *transcript.Damage, error) {
+	return place.Read(ctx, name, a.keys(ctx), transcript.Options{Blobs: a.blobs()})
 }
 
 // isPath reports whether a word of the command line names a file rather than an id.
 func isPath(word string) bool {
-	return strings.ContainsAny(word, `/\`) || strings.HasSuffix(word, ".jsonl") || strings.HasSuffix(word, ".draft")
+	return strings.ContainsAny(word, `/\`) || strings.HasSuffix(word, ".jsonl") || strings.HasSuffix(word, ".draft") || place.Parse(word).SQL
 }
 
 // findSession finds a session by its file, its file's name or the beginning of its id.
@@ -93,6 +97,13 @@ func (p *program) findSession(which string) (string, error) {
 }
 
 func (a *archive) find(ctx context.Context, which string) (string, error) {
+	if n := place.Parse(which); n.SQL {
+		n, err := n.Abs()
+		if err == nil && !n.Exists() {
+			err = fmt.Errorf("there is no database of sessions %s", n.File)
+		}
+		return n.String(), err
+	}
 	if isPath(which) {
 		if info, err := os.Stat(which); err == nil && !info.IsDir() {
 			return filepath.Abs(which)
@@ -249,7 +260,7 @@ func (p *program) branch(ctx context.Context, a *archive, which string) ([]trans
 	if err != nil {
 		return nil, err
 	}
-	l, damage, err := a.read(file)
+	l, damage, err := a.read(ctx, file)
 	if err != nil {
 		return nil, explain(file, err)
 	}
@@ -272,7 +283,9 @@ func explain(file string, err error) error {
 	case errors.Is(err, transcript.ErrNotSession):
 		return fmt.Errorf("%w; burin sessions doctor %s says more", err, shortPath(file))
 	case errors.Is(err, transcript.ErrSealedSession):
-		return fmt.Errorf("session %s is encrypted: this needs its key, and is not done", shortPath(file))
+		return fmt.Errorf("session %s is encrypted, and this is not done with one: burin sessions unseal makes it readable", shortPath(file))
+	case errors.Is(err, sealed.ErrKey):
+		return fmt.Errorf("session %s: the key or pass phrase is not the one that it was encrypted with", shortPath(file))
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("session %s is not there any more: %w", shortPath(file), err)
 	}
@@ -292,3 +305,16 @@ func (p *program) writeJSON(v any) error {
 
 // stampOf is a time for lists.
 func stampOf(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// nameOf is what a person knows a session by: its name, or its first words.
+func nameOf(l *transcript.Log) string {
+	if title := l.Title(); title != "" {
+		return title
+	}
+	for e, err := range l.All() {
+		if err == nil && e.Message != nil && e.Message.Role == llm.RoleUser {
+			return transcript.TitleOf(e.Message.Text())
+		}
+	}
+	return ""
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/index"
+	"github.com/burin-dev/burin/transcript/place"
 )
 
 func (p *program) sessionsRenameCommand() *cobra.Command {
@@ -39,7 +40,14 @@ func (p *program) renameSession(ctx context.Context, which, title string) error 
 	if err != nil {
 		return err
 	}
-	return explain(file, transcript.Rename(file, title))
+	if !sealedSession(file) && !place.Parse(file).SQL {
+		return explain(file, transcript.Rename(file, title))
+	}
+	l, _, err := place.Open(ctx, file, a.keys(ctx), transcript.Options{})
+	if err != nil {
+		return explain(file, err)
+	}
+	return explain(file, errors.Join(l.Rename(title), l.Close()))
 }
 
 type deleteOptions struct {
@@ -77,6 +85,9 @@ func (p *program) deleteSession(ctx context.Context, o deleteOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := inDatabase(file); err != nil {
+		return err
+	}
 	info, _ := index.Read(file) // an empty one has no title and is deleted too
 	if o.force {
 		if err := p.sure(ctx, o.yes, fmt.Sprintf("Delete session %s (%s) for good?", info.ID, first(printable(info.Title), 60))); err != nil {
@@ -95,6 +106,14 @@ func (p *program) deleteSession(ctx context.Context, o deleteOptions) error {
 		return nil
 	}
 	fmt.Fprintf(p.out, "Moved to the trash. To take it back: burin sessions restore %s\n", trashID(trashed))
+	return nil
+}
+
+// inDatabase refuses what is not done with a session in a database.
+func inDatabase(name string) error {
+	if place.Parse(name).SQL {
+		return fmt.Errorf("session %s is in a database, where this is not done: burin sessions fork makes a file of it", shortPath(name))
+	}
 	return nil
 }
 
@@ -184,6 +203,9 @@ func (p *program) moveSession(ctx context.Context, which, dir string) error {
 	}
 	file, err := a.find(ctx, which)
 	if err != nil {
+		return err
+	}
+	if err := inDatabase(file); err != nil {
 		return err
 	}
 	if !isDir(dir) {

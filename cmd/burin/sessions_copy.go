@@ -91,7 +91,7 @@ func (p *program) copySession(ctx context.Context, which, dir string, write func
 	if err != nil {
 		return err
 	}
-	from, damage, err := a.read(file)
+	from, damage, err := a.read(ctx, file)
 	if err != nil {
 		return explain(file, err)
 	}
@@ -101,12 +101,17 @@ func (p *program) copySession(ctx context.Context, which, dir string, write func
 		dir = from.Header().CWD
 	}
 	path, id := transcript.NewPath(a.root, dir, time.Now())
-	store := transcript.CreateFile(path)
+	store, err := p.newSession(ctx, a, path, file)
+	if err != nil {
+		return err
+	}
 	err = write(from, store, transcript.Header{ID: id, CWD: dir, Title: from.Title()})
 	if err = errors.Join(err, store.Close()); err != nil {
 		return err
 	}
-	if err := transcript.CopyArtifacts(file, path); err != nil {
+	if sealedSession(path) {
+		// Its artifacts would lie beside it in the clear.
+	} else if err := transcript.CopyArtifacts(file, path); err != nil {
 		fmt.Fprintf(p.err, "burin: %s; the conversation is copied without them\n", oneLine(err))
 	}
 	p.began(a, dir, path, id)

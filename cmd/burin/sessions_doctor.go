@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/place"
+	"github.com/burin-dev/burin/transcript/sealed"
 )
 
 type doctorOptions struct {
@@ -52,20 +54,16 @@ with --all, deletes the pieces that nothing uses, after a question.
 }
 
 func (p *program) doctorSessions(ctx context.Context, o doctorOptions) error {
-	a, err := p.archive()
+	a, files, err := p.archiveOf(ctx, o.which, o.all)
 	if err != nil {
 		return err
 	}
-	files, err := a.chosen(ctx, o.which, o.all)
-	if err != nil {
-		return err
-	}
-	d := doctor{program: p, archive: a, o: o, ids: map[string]string{}}
+	d := doctor{program: p, archive: a, o: o, keys: a.keys(ctx), ids: map[string]string{}}
 	for _, file := range files {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		d.session(file)
+		d.session(ctx, file)
 	}
 	if o.which == "" {
 		if err := d.orphans(files); err != nil {
@@ -92,6 +90,7 @@ type doctor struct {
 	*program
 	archive *archive
 	o       doctorOptions
+	keys    place.Keys
 	ids     map[string]string // of sessions, and their files
 	left    int               // problems that were not repaired
 }
@@ -114,17 +113,21 @@ func (d *doctor) found(what, problem string, fix func() error) {
 }
 
 // session examines one session file.
-func (d *doctor) session(file string) {
-	if sealedSession(file) {
-		fmt.Fprintf(d.out, "%s: it is encrypted, and not examined\n", shortPath(file))
-		return
-	}
-	l, damage, err := d.archive.read(file)
+func (d *doctor) session(ctx context.Context, file string) {
+	l, damage, err := d.archive.read(ctx, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return // it went meanwhile
 	}
+	if keyless, ok := errors.AsType[keyError](err); ok {
+		fmt.Fprintf(d.out, "%s: it is encrypted, and not examined: %s\n", shortPath(file), oneLine(keyless))
+		return
+	}
+	if errors.Is(err, sealed.ErrKey) {
+		fmt.Fprintf(d.out, "%s: it is encrypted with another key, and not examined\n", shortPath(file))
+		return
+	}
 	if err != nil {
-		d.found(file, oneLine(err), nil)
+		d.found(file, oneLine(explain(file, err)), nil)
 		return
 	}
 	unread := 0
@@ -144,7 +147,7 @@ func (d *doctor) session(file string) {
 	d.ids[id] = file
 	var repair func() error
 	if !strings.HasSuffix(file, ".draft") {
-		repair = func() error { return mend(file) }
+		repair = func() error { return mend(file, d.keys) }
 	}
 	switch {
 	case damage.Serious():
@@ -174,8 +177,8 @@ func (d *doctor) draft(file string) {
 
 // mend rewrites a session without what cannot be read in it. The file as it was is
 // kept beside it.
-func mend(file string) error {
-	store, err := transcript.OpenFile(file)
+func mend(file string, keys place.Keys) error {
+	store, err := place.Store(file, keys)
 	if err != nil {
 		return err
 	}
@@ -275,7 +278,7 @@ func (d *doctor) toTrash(path string) error {
 // blobs looks for large pieces that nothing refers to.
 func (d *doctor) blobs(ctx context.Context) error {
 	store := d.archive.blobs()
-	report, err := store.Collect(ctx, d.roots(), transcript.CollectOptions{DryRun: true})
+	report, err := store.Collect(ctx, d.roots(), transcript.CollectOptions{DryRun: true, Open: d.sealedRoot})
 	if err != nil {
 		return err
 	}
@@ -295,13 +298,21 @@ func (d *doctor) blobs(ctx context.Context) error {
 		}
 		if ok {
 			fix = func() error {
-				r, err := store.Collect(ctx, d.roots(), transcript.CollectOptions{})
+				r, err := store.Collect(ctx, d.roots(), transcript.CollectOptions{Open: d.sealedRoot})
 				return errors.Join(append([]error{err}, r.Blocked...)...)
 			}
 		}
 	}
 	d.found(filepath.Join(d.archive.paths.Data, "blobs"), problem, fix)
 	return nil
+}
+
+// sealedRoot opens an encrypted file that may refer to blobs.
+func (d *doctor) sealedRoot(file string) (transcript.Store, error) {
+	if !sealed.Sealed(file) {
+		return nil, nil
+	}
+	return place.View(file, d.keys)
 }
 
 // roots are all files that may refer to blobs: sessions, drafts, what was kept of

@@ -128,7 +128,7 @@ func (p *program) page(ctx context.Context, a *archive, which string, hide bool)
 	if err != nil {
 		return export.Page{}, err
 	}
-	l, damage, err := a.read(file)
+	l, damage, err := a.read(ctx, file)
 	if err != nil {
 		return export.Page{}, explain(file, err)
 	}

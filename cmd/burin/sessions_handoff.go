@@ -11,13 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/burin-dev/burin"
-	"github.com/burin-dev/burin/internal/model/connect"
-	"github.com/burin-dev/burin/internal/model/credential"
-	ledger "github.com/burin-dev/burin/internal/model/usage"
-	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/transcript"
-	"github.com/burin-dev/burin/transcript/index"
 )
 
 // handoffOptions say which session is handed over, and which model writes.
@@ -59,11 +54,11 @@ func (p *program) handoffSession(ctx context.Context, o handoffOptions) error {
 	if err != nil {
 		return err
 	}
-	l, _, err := a.read(file)
+	l, _, err := a.read(ctx, file)
 	if err != nil {
 		return explain(file, err)
 	}
-	header := l.Header()
+	header, title := l.Header(), nameOf(l)
 	past, err := l.Context(l.Leaf())
 	if err = errors.Join(err, l.Close()); err != nil {
 		return err
@@ -78,44 +73,32 @@ func (p *program) handoffSession(ctx context.Context, o handoffOptions) error {
 	if err != nil {
 		return explain(file, err)
 	}
-	info, _ := index.Read(file) // without it the new session has no title, and is fine
-	return p.beginHandoff(a, header, info.Title, document)
+	return p.beginHandoff(ctx, a, file, header, title, document)
 }
 
 // writeHandoff has the model of a session write the document.
 func (p *program) writeHandoff(ctx context.Context, a *archive, file, dir string, o handoffOptions) (document string, err error) {
 	settings, models, err := p.open(nil)
-	if models != nil {
-		defer func() {
-			if ctx.Err() == nil { // who interrupts does not wait for a renewal to end
-				models.Close()
-			}
-		}()
-	}
+	defer closeModels(ctx, models)
 	if err != nil {
 		return "", err
 	}
-	so, err := p.handoffModel(ctx, models, o.ask)
+	so, err := p.modelOptions(ctx, o.ask, settings, models, "")
 	if err != nil {
 		return "", err
 	}
 	if err := p.agentOptions(&so, o.ask.agentFlags, settings, a.paths); err != nil {
 		return "", err
 	}
-	so.Dir, so.Resume = dir, file
+	so.Dir, so.Resume, so.Keys = dir, file, a.keys(ctx)
 	if !isDir(dir) {
 		so.Dir = "" // the folder is gone, and no tool runs
 	}
-	account, err := ledger.Open(ctx, a.paths.Data)
+	done, err := p.openMeter(ctx, &so, settings, a.paths, dir)
 	if err != nil {
 		return "", err
 	}
-	defer func() {
-		if cerr := account.Close(); cerr != nil {
-			fmt.Fprintf(p.err, "burin: what was spent is not kept: %s\n", oneLine(cerr))
-		}
-	}()
-	so.Meter = &meter{ledger: account, project: dir, resumed: true, limits: limitsOf(settings)}
+	defer done()
 	s, err := burin.New(ctx, so)
 	if err != nil {
 		return "", err
@@ -124,26 +107,13 @@ func (p *program) writeHandoff(ctx context.Context, a *archive, file, dir string
 	return document, errors.Join(err, s.Close())
 }
 
-// handoffModel chooses the model as a prompt does.
-func (p *program) handoffModel(ctx context.Context, models *connect.Models, ask askFlags) (burin.Options, error) {
-	choice, err := p.choose(ctx, models, ask)
-	if err != nil {
-		return burin.Options{}, err
-	}
-	if ask.apiKey != "" {
-		models.Keys.Override(choice.Model.Provider, credential.Secret(ask.apiKey))
-	}
-	client, err := models.Client(choice.Model, "")
-	if err != nil {
-		return burin.Options{}, err
-	}
-	return burin.Options{Client: client, Model: &choice.Model.Model, Open: opener(models), Thinking: llm.Thought{Level: choice.Level}}, nil
-}
-
 // beginHandoff makes the new session, whose first entry is the document.
-func (p *program) beginHandoff(a *archive, from transcript.Header, title, document string) error {
+func (p *program) beginHandoff(ctx context.Context, a *archive, file string, from transcript.Header, title, document string) error {
 	path, id := transcript.NewPath(a.root, from.CWD, time.Now())
-	store := transcript.CreateFile(path)
+	store, err := p.newSession(ctx, a, path, file)
+	if err != nil {
+		return err
+	}
 	l, err := transcript.Create(store, transcript.Header{ID: id, CWD: from.CWD, Title: title, ParentSession: from.ID}, transcript.Options{Blobs: a.blobs()})
 	if err != nil {
 		return err

@@ -158,7 +158,7 @@ func (i *importer) path(ctx context.Context, path string, format foreign.Format)
 		if s.Report.Messages == 0 {
 			continue
 		}
-		if err := i.write(s); err != nil {
+		if err := i.write(ctx, s); err != nil {
 			return fmt.Errorf("import %s: %w", s.Report.Source, err)
 		}
 	}
@@ -166,7 +166,7 @@ func (i *importer) path(ctx context.Context, path string, format foreign.Format)
 }
 
 // write keeps one conversation, unless it was imported before.
-func (i *importer) write(s *foreign.Session) error {
+func (i *importer) write(ctx context.Context, s *foreign.Session) error {
 	if s.Header.CWD == "" {
 		s.Header.CWD = i.dir
 	}
@@ -191,9 +191,12 @@ func (i *importer) write(s *foreign.Session) error {
 	if err != nil {
 		return err
 	}
-	store := transcript.CreateFile(path)
+	store, err := i.newSession(ctx, i.archive, path, "")
+	if err != nil {
+		return err
+	}
 	for _, r := range records {
-		if r, err = i.hide(r); err != nil {
+		if r, err = i.kept(r); err != nil {
 			break
 		}
 		if _, err = store.Append(r); err != nil {
@@ -212,6 +215,20 @@ func (i *importer) write(s *foreign.Session) error {
 	i.done++
 	fmt.Fprintf(i.out, "%s\n%s\n", id, printableLines(s.Report.String()))
 	return nil
+}
+
+// kept is a record as it is kept: without secrets, and with large pictures and texts
+// in blobs, unless it is encrypted. A disk that takes no blob may still take the record.
+func (i *importer) kept(record []byte) ([]byte, error) {
+	record, err := i.hide(record)
+	if err != nil || i.archive.settings.Sessions.Encrypt {
+		return record, err
+	}
+	record, err = transcript.OutsourceRecord(i.archive.blobs(), record)
+	if err != nil {
+		fmt.Fprintf(i.err, "burin: %s; it stays in the session\n", oneLine(err))
+	}
+	return record, nil
 }
 
 // hide is a record without secrets.

@@ -1,16 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/burin-dev/burin/transcript/index"
+	"github.com/burin-dev/burin/transcript/place"
+	"github.com/burin-dev/burin/transcript/sealed"
 )
 
 // listOptions say which sessions are listed.
@@ -29,13 +34,19 @@ func (o *listOptions) register(f *pflag.FlagSet) {
 func (p *program) sessionsListCommand() *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
-		Use:   "list",
+		Use:   "list [FILE.db]",
 		Short: "List the sessions of this folder, newest first",
-		Long: `List the sessions of this folder, newest first: id, last change, title.
+		Long: `List the sessions of this folder, newest first: id, last change, title. With a file,
+those in that database.
 
   burin sessions list --all --limit 20`,
-		Args: arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.listSessions(cmd.Context(), o) },
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return p.listDatabase(cmd.Context(), args[0], o)
+			}
+			return p.listSessions(cmd.Context(), o)
+		},
 	}
 	o.register(cmd.Flags())
 	return cmd
@@ -60,6 +71,49 @@ func (p *program) listSessions(ctx context.Context, o listOptions) error {
 		return err
 	}
 	a.addNames(ctx, list)
+	return p.writeSessions(list, o)
+}
+
+// listDatabase lists the sessions in a database.
+func (p *program) listDatabase(ctx context.Context, file string, o listOptions) error {
+	n := place.Parse(file)
+	if !n.SQL || !n.Exists() {
+		return usage("%s is no database of sessions, whose name ends with .db", file)
+	}
+	a, err := p.archive()
+	if err != nil {
+		return err
+	}
+	found, err := place.List(ctx, n.File)
+	if err != nil {
+		return err
+	}
+	var list []index.Info
+	for _, f := range found {
+		if o.limit > 0 && len(list) == o.limit {
+			break
+		}
+		info := index.Info{Path: f.Name.String(), ID: f.Name.Session, Title: f.Name.Session, Created: f.Updated, Modified: f.Updated}
+		l, damage, err := a.read(ctx, info.Path)
+		if _, keyless := errors.AsType[keyError](err); keyless || errors.Is(err, sealed.ErrKey) {
+			info.Sealed = true
+		} else if err != nil {
+			info.Damaged = true
+		} else {
+			info.CWD, info.Damaged = l.Header().CWD, damage.Serious()
+			info.Title = cmp.Or(nameOf(l), info.ID)
+			if at, err := time.Parse(time.RFC3339Nano, l.Header().Timestamp); err == nil {
+				info.Created = at
+			}
+			_ = l.Close() // it was only read
+		}
+		list = append(list, info)
+	}
+	o.all = true // they belong to any folder
+	return p.writeSessions(list, o)
+}
+
+func (p *program) writeSessions(list []index.Info, o listOptions) error {
 	if o.json {
 		if list == nil {
 			list = []index.Info{}

@@ -56,7 +56,7 @@ func (p *program) replaySession(ctx context.Context, o replayOptions) error {
 	if err != nil {
 		return err
 	}
-	l, damage, err := a.read(file)
+	l, damage, err := a.read(ctx, file)
 	if err != nil {
 		return explain(file, err)
 	}

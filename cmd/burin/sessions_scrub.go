@@ -20,6 +20,8 @@ import (
 	"github.com/burin-dev/burin/session/secret"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/index"
+	"github.com/burin-dev/burin/transcript/place"
+	"github.com/burin-dev/burin/transcript/sealed"
 )
 
 type scrubOptions struct {
@@ -53,6 +55,19 @@ secret that was found: who read the session may have it.
 	f.BoolVar(&o.write, "write", false, "take the secrets out")
 	f.BoolVar(&o.yes, "yes", false, "do not ask")
 	return cmd
+}
+
+// archiveOf is the archive with the session files that a command is about.
+func (p *program) archiveOf(ctx context.Context, which string, all bool) (*archive, []string, error) {
+	a, err := p.archive()
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := a.chosen(ctx, which, all)
+	if err == nil && which != "" {
+		err = inDatabase(files[0])
+	}
+	return a, files, err
 }
 
 // chosen are the session files that a command is about: one, those of this folder, or
@@ -96,11 +111,7 @@ func (a *archive) chosen(ctx context.Context, which string, all bool) ([]string,
 }
 
 func (p *program) scrubSessions(ctx context.Context, o scrubOptions) error {
-	a, err := p.archive()
-	if err != nil {
-		return err
-	}
-	files, err := a.chosen(ctx, o.which, o.all)
+	a, files, err := p.archiveOf(ctx, o.which, o.all)
 	if err != nil {
 		return err
 	}
@@ -117,7 +128,7 @@ func (p *program) scrubSessions(ctx context.Context, o scrubOptions) error {
 	if err != nil {
 		return err
 	}
-	s := scrubber{program: p, vault: vault}
+	s := scrubber{program: p, vault: vault, keys: a.keys(ctx)}
 	var dirty []string
 	for _, file := range files {
 		found, err := s.session(ctx, file)
@@ -157,6 +168,7 @@ func counts(found map[string]int) string {
 type scrubber struct {
 	*program
 	vault *secret.Vault
+	keys  place.Keys
 }
 
 // belongings are the files of a session beside its own: its artifacts, and what was
@@ -202,6 +214,9 @@ func (s *scrubber) session(ctx context.Context, file string) (found map[string]i
 const pieceSize = 4 << 20
 
 func (s *scrubber) file(ctx context.Context, file string, found map[string]int) error {
+	if sealed.Sealed(file) {
+		return s.sealed(ctx, file, found)
+	}
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -232,6 +247,21 @@ func (s *scrubber) file(ctx context.Context, file string, found map[string]int) 
 	}
 }
 
+// sealed looks into the records of an encrypted session.
+func (s *scrubber) sealed(ctx context.Context, file string, found map[string]int) error {
+	store, err := place.View(file, s.keys)
+	if err != nil {
+		return explain(file, err)
+	}
+	err = store.Records(func(_ transcript.Ref, record []byte) error {
+		for _, one := range s.vault.Report(string(record)) {
+			found[one.Kind]++
+		}
+		return ctx.Err()
+	})
+	return errors.Join(err, store.Close())
+}
+
 func (s *scrubber) rewriteAll(ctx context.Context, a *archive, files []string) error {
 	done := 0
 	for _, file := range files {
@@ -245,10 +275,8 @@ func (s *scrubber) rewriteAll(ctx context.Context, a *archive, files []string) e
 		done++
 	}
 	// The search index has copies of what was said. It is made again when needed.
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.Remove(a.index + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove the search index, which may hold the secrets: %w", err)
-		}
+	if err := a.dropIndex(); err != nil {
+		return err
 	}
 	fmt.Fprintf(s.out, "Took the secrets out of %d sessions.\n", done)
 	if done < len(files) {
@@ -262,7 +290,7 @@ func (s *scrubber) rewrite(file string) error {
 	if strings.HasSuffix(file, ".draft") {
 		return fmt.Errorf("session %s is a draft: go on with it, or delete it", file)
 	}
-	store, err := transcript.OpenFile(file)
+	store, err := place.Store(file, s.keys)
 	if err != nil {
 		return err
 	}
@@ -278,16 +306,28 @@ func (s *scrubber) rewrite(file string) error {
 		return err
 	}
 	for _, f := range after {
-		if slices.Contains(before, f) {
-			err = s.clean(f)
-		} else { // the copy that Replace has kept
+		switch {
+		case !slices.Contains(before, f): // the copy that Replace has kept
 			err = os.Remove(f)
+		case sealed.Sealed(f):
+			err = s.removeSealed(f)
+		default:
+			err = s.clean(f)
 		}
 		if err != nil {
 			return fmt.Errorf("take secrets out of %s: %w", f, err)
 		}
 	}
 	return nil
+}
+
+// removeSealed removes an encrypted copy of a session if there are secrets in it.
+func (s *scrubber) removeSealed(file string) error {
+	found := map[string]int{}
+	if err := s.sealed(context.Background(), file, found); err != nil || len(found) == 0 {
+		return err
+	}
+	return os.Remove(file)
 }
 
 // hidden are the records of a session without secrets.

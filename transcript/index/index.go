@@ -57,8 +57,9 @@ type Info struct {
 	named bool // Title is a name that stands in an entry
 }
 
-// version is that of the tables. An index of another version is built again.
-const version = 1
+// version is that of the tables and of what is written into them. An index of another
+// version is built again.
+const version = 2
 
 const schema = `
 	CREATE TABLE sessions (

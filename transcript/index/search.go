@@ -37,10 +37,20 @@ const (
 // snippetWords is how many words a snippet has at most.
 const snippetWords = 16
 
+// snippetSize is how many words the snippets of a query have. Where each character is
+// one there are more, up to what SQLite gives.
+func snippetSize(match string) int {
+	if strings.ContainsRune(match, runBreak) || firstRun(match) >= 0 {
+		return 64
+	}
+	return snippetWords
+}
+
 // Search finds entries in which all words of a query stand, the best first. A word
 // may be a "phrase in quotes", a beginning* of a word, or a -word that must not stand
-// there. Upper and lower case, and accents, make no difference. A query without a
-// word to look for finds nothing.
+// there. Upper and lower case, and accents, make no difference. In scripts without
+// spaces between words, such as Chinese, Japanese and Thai, a word is found wherever it
+// stands. A query without a word to look for finds nothing.
 //
 // What the files say since the last Update is not found.
 func (ix *Index) Search(ctx context.Context, query string, o SearchOptions) (hits []Hit, err error) {
@@ -72,7 +82,7 @@ func search(ctx context.Context, db *sql.DB, match string, o SearchOptions) ([]H
 		FROM words JOIN entries AS e ON e.id = words.rowid JOIN sessions AS s ON s.id = e.session
 		WHERE words MATCH ? AND (? = '' OR s.cwd = ?)
 		ORDER BY words.rank LIMIT ?`,
-		markBegin, markEnd, snippetWords, match, o.CWD, o.CWD, o.Limit*4)
+		markBegin, markEnd, snippetSize(match), match, o.CWD, o.CWD, o.Limit*4)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +133,7 @@ func marked(s string) (text string, marks [][2]int) {
 				marks = append(marks, [2]int{begin, b.Len()})
 			}
 			begin = -1
+		case r == runBreak:
 		case unicode.IsSpace(r), unicode.IsControl(r):
 			space = true
 		default:
@@ -154,7 +165,7 @@ func expression(query string) string {
 		if !strings.ContainsFunc(t.text, searchable) {
 			continue
 		}
-		text := `"` + strings.ReplaceAll(t.text, `"`, `""`) + `"`
+		text := `"` + strings.ReplaceAll(broken(t.text), `"`, `""`) + `"`
 		if t.prefix {
 			text += " *"
 		}

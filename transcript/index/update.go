@@ -363,14 +363,25 @@ func (p *part) take(line []byte, s *state) int {
 	if text = plain(text); text == "" {
 		return 0
 	}
-	p.entries = append(p.entries, entry{r.ID, role, text})
+	p.entries = append(p.entries, entry{r.ID, role, broken(text)})
 	return len(text)
 }
 
 // plain is text without the marks of snippets, as valid UTF-8.
 func plain(text string) string {
-	return strings.ToValidUTF8(strings.NewReplacer(markBegin, " ", markEnd, " ", "\x00", " ").Replace(text), "\uFFFD")
+	if strings.ContainsAny(text, unwanted) {
+		text = strings.Map(func(r rune) rune {
+			if strings.ContainsRune(unwanted, r) {
+				return ' '
+			}
+			return r
+		}, text)
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
 }
+
+// unwanted is what text in the index does not have of its own.
+const unwanted = markBegin + markEnd + string(runBreak) + "\x00"
 
 // write adds the part behind what is indexed of the file. It reports false if another
 // process has indexed it meanwhile; nothing is written then.

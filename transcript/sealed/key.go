@@ -1,6 +1,7 @@
 package sealed
 
 import (
+	"bytes"
 	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/rand"
@@ -9,6 +10,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/crypto/chacha20poly1305"
@@ -21,6 +24,49 @@ type Key struct {
 	raw        []byte
 	passphrase string
 	cost       Cost
+	found      *masters // of a passphrase; shared by copies of the key
+}
+
+// masters are what was derived from a passphrase. Each costs some tenths of a second,
+// and a session is opened several times. All sessions that one key begins have one
+// salt: it tells people with the same passphrase apart, not sessions, whose keys differ
+// by their ids.
+type masters struct {
+	mu  sync.Mutex
+	of  []*master
+	own *master // of new sessions
+}
+
+// maxMasters is how many are remembered; the oldest is forgotten first.
+const maxMasters = 16
+
+// find gives the master of a salt and a cost, and derives it if it is not known.
+func (m *masters) find(k Key, salt []byte, c Cost) *master {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, known := range m.of {
+		if bytes.Equal(known.salt, salt) && *known.cost == c {
+			return known
+		}
+	}
+	found := k.derive(salt, c)
+	if m.of = append(m.of, found); len(m.of) > maxMasters {
+		m.of = slices.Delete(m.of, 0, 1)
+	}
+	return found
+}
+
+// fresh gives the master of new sessions.
+func (m *masters) fresh(k Key) *master {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.own == nil {
+		salt := make([]byte, saltSize)
+		_, _ = rand.Read(salt) // never fails
+		m.own = k.derive(salt, k.cost)
+		m.of = append(m.of, m.own)
+	}
+	return m.own
 }
 
 // KeySize is the length of a key in bytes.
@@ -46,7 +92,7 @@ func Passphrase(text string, cost Cost) (Key, error) {
 	if err := cost.check(); err != nil {
 		return Key{}, err
 	}
-	return Key{passphrase: text, cost: cost}, nil
+	return Key{passphrase: text, cost: cost, found: new(masters)}, nil
 }
 
 // Cost is what it costs to try a passphrase, by Argon2id.
@@ -124,9 +170,7 @@ func (k Key) newMaster() *master {
 	if k.raw != nil {
 		return &master{secret: k.raw}
 	}
-	salt := make([]byte, saltSize)
-	_, _ = rand.Read(salt) // never fails
-	return k.derive(salt, k.cost)
+	return k.found.fresh(k)
 }
 
 // masterOf goes on with a session.
@@ -135,7 +179,7 @@ func (k Key) masterOf(h *header) (*master, error) {
 	case k.raw != nil && h.Salt == nil:
 		return &master{secret: k.raw}, nil
 	case k.raw == nil && h.Salt != nil:
-		return k.derive(h.Salt, *h.Cost), nil
+		return k.found.find(k, h.Salt, *h.Cost), nil
 	case k.raw != nil:
 		return nil, fmt.Errorf("%w: it wants a passphrase", ErrKey)
 	}

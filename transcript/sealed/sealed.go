@@ -175,6 +175,16 @@ func headers(s transcript.Store) (found []*header, err error) {
 	return nil, nil
 }
 
+// WantsPassphrase reports whether the key of the encrypted session in s is a
+// passphrase; otherwise it is one of [KeySize] bytes.
+func WantsPassphrase(s transcript.Store) (bool, error) {
+	heads, err := headers(s)
+	if err != nil {
+		return false, fmt.Errorf("open sealed session: %w", err)
+	}
+	return len(heads) > 0 && heads[0].Salt != nil, nil
+}
+
 func isSealed(record []byte) bool { return bytes.HasPrefix(record, []byte(unreadable)) }
 
 // Records implements [transcript.Store].

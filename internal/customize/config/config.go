@@ -1,8 +1,16 @@
-// Package config finds burin's files and reads the settings of config.yml.
+// Package config finds burin's files, and reads and changes the settings of
+// config.yml.
 //
 // Reading is strict: an unknown key, a wrong type or a value out of range is an
 // error of one line that names the file, the line and the column, and what is
 // expected there. A missing file is an empty one.
+//
+// [Settings] describes every key for people: what it is for, its default, what it may
+// be. [Config.Value] and [Config.Source] say what holds and why.
+//
+// [Set] and [Unset] change one key of the file and keep the rest as it is written,
+// comments included. The file is replaced in one step by one that was read again
+// before, or it stays as it was.
 package config
 
 import (
@@ -13,7 +21,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -22,6 +29,10 @@ import (
 	"github.com/burin-dev/burin/internal/model/credential/oauth"
 	"github.com/burin-dev/burin/llm"
 )
+
+const name = "config.yml"
+
+var bom = []byte("\ufeff") // some editors put it in front
 
 // Config is what config.yml may say.
 type Config struct {
@@ -106,6 +117,59 @@ type Config struct {
 	// OAuth adds logins, by provider id, for vendors that gave the user a client
 	// of their own.
 	OAuth map[string]oauth.Provider `yaml:"oauth"`
+	// Sessions says how conversations are kept.
+	Sessions struct {
+		Encrypt bool `yaml:"encrypt"` // new ones
+	} `yaml:"sessions"`
+
+	// What follows is the terminal face's. Where a value has a default other than
+	// nothing it is read by Bool, Int, Text or List.
+
+	// Theme names the themes of dark and of light terminals.
+	Theme Theme `yaml:"theme"`
+	// SymbolPreset is the signs to draw with: unicode, nerd or ascii.
+	SymbolPreset   string `yaml:"symbolPreset"`
+	ColorBlindMode bool   `yaml:"colorBlindMode"`
+	// StatusLine is the line below the prompt.
+	StatusLine StatusLine `yaml:"statusLine"`
+	Terminal   struct {
+		ShowImages *bool `yaml:"showImages"`
+	} `yaml:"terminal"`
+	TUI struct {
+		MaxInlineImageColumns *int   `yaml:"maxInlineImageColumns"` // 0 is no limit but the terminal's
+		MaxInlineImageRows    *int   `yaml:"maxInlineImageRows"`
+		Hyperlinks            string `yaml:"hyperlinks"` // off, auto, always
+	} `yaml:"tui"`
+	Display struct {
+		TabWidth *int  `yaml:"tabWidth"`
+		Spinner  *bool `yaml:"spinner"`
+	} `yaml:"display"`
+	ScreenReader           bool     `yaml:"screenReader"`
+	HideThinkingBlock      bool     `yaml:"hideThinkingBlock"`
+	DoubleEscapeAction     string   `yaml:"doubleEscapeAction"` // tree, branch, none
+	TreeFilterMode         string   `yaml:"treeFilterMode"`
+	SteeringMode           string   `yaml:"steeringMode"` // one-at-a-time, all
+	FollowUpMode           string   `yaml:"followUpMode"`
+	InterruptMode          string   `yaml:"interruptMode"` // immediate, wait
+	CycleOrder             []string `yaml:"cycleOrder"`
+	AutocompleteMaxVisible *int     `yaml:"autocompleteMaxVisible"`
+	Completion             struct {
+		Notify       Notify `yaml:"notify"`
+		AfterSeconds *int   `yaml:"afterSeconds"`
+	} `yaml:"completion"`
+	Ask struct {
+		Notify Notify `yaml:"notify"`
+	} `yaml:"ask"`
+	AutoResume bool `yaml:"autoResume"`
+	Startup    struct {
+		Quiet       bool  `yaml:"quiet"`
+		SetupWizard *bool `yaml:"setupWizard"`
+	} `yaml:"startup"`
+	// SetupVersion is the newest first-run wizard that was gone through.
+	SetupVersion int `yaml:"setupVersion"`
+
+	file *file
+	held map[string]held
 }
 
 // Compaction is the settings of that name. nil is the default.
@@ -125,7 +189,7 @@ type Compaction struct {
 
 // Load reads config.yml in dir.
 func Load(dir string) (*Config, error) {
-	path := filepath.Join(dir, "config.yml")
+	path := filepath.Join(dir, name)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Config{}, nil
@@ -133,7 +197,13 @@ func Load(dir string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the settings: %w", err)
 	}
-	c := new(Config)
+	return parse(path, data)
+}
+
+func parse(path string, data []byte) (*Config, error) {
+	// The parser counts lines wrongly where comments end with \r\n.
+	data = bytes.ReplaceAll(bytes.TrimPrefix(data, bom), []byte("\r\n"), []byte("\n"))
+	c := &Config{file: &file{data: data}}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return c, nil
 	}
@@ -145,48 +215,9 @@ func Load(dir string) (*Config, error) {
 			return nil, fmt.Errorf("%s:%s %w", path, place(data, "$.defaultThinkingLevel"), err)
 		}
 	}
-	for _, word := range []struct {
-		path, value string
-		allowed     []string
-	}{
-		{"$.approval", c.Approval, []string{"plan", "ask", "auto-edit", "full"}},
-		{"$.sandbox.mode", c.Sandbox.Mode, []string{"read-only", "workspace-write", "full"}},
-		{"$.compaction.strategy", c.Compaction.Strategy, []string{"context-full", "shake", "snapcompact", "off"}},
-		{"$.edit.mode", c.Edit.Mode, []string{"replace", "patch", "hashline", "whole"}},
-	} {
-		if word.value != "" && !slices.Contains(word.allowed, word.value) {
-			return nil, fmt.Errorf("%s:%s %q is none of %s", path, place(data, word.path), word.value, strings.Join(word.allowed, ", "))
-		}
-	}
-	for _, limit := range []struct {
-		path  string
-		value float64
-	}{
-		{"$.limits.turn", c.Limits.Turn},
-		{"$.limits.session", c.Limits.Session},
-		{"$.limits.project", c.Limits.Project},
-		{"$.limits.month", c.Limits.Month},
-	} {
-		if limit.value < 0 {
-			return nil, fmt.Errorf("%s:%s %v is less than 0", path, place(data, limit.path), limit.value)
-		}
-	}
-	for _, n := range []struct {
-		path  string
-		value *int
-		least int
-	}{
-		{"$.retry.maxRetries", c.Retry.MaxRetries, 0},
-		{"$.retry.baseDelayMs", c.Retry.BaseDelayMS, 1},
-		{"$.retry.maxDelayMs", c.Retry.MaxDelayMS, 1},
-		{"$.compaction.reserveTokens", c.Compaction.ReserveTokens, 1},
-		{"$.compaction.keepRecentTokens", c.Compaction.KeepRecentTokens, 1},
-		{"$.compaction.idleThresholdTokens", c.Compaction.IdleThresholdTokens, 1},
-		{"$.compaction.idleTimeoutSeconds", c.Compaction.IdleTimeoutSeconds, 1},
-		{"$.branchSummary.reserveTokens", c.BranchSummary.ReserveTokens, 1},
-	} {
-		if n.value != nil && *n.value < n.least {
-			return nil, fmt.Errorf("%s:%s %d is less than %d", path, place(data, n.path), *n.value, n.least)
+	for _, s := range Settings() {
+		if err := s.Check(c.Value(s.Key)); err != nil {
+			return nil, fmt.Errorf("%s:%s %w", path, place(data, "$."+s.Key), err)
 		}
 	}
 	for id, p := range c.OAuth {

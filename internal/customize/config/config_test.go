@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/model/catalog"
@@ -87,7 +88,7 @@ stream: {idleTimeoutMs: -1}
 		DefaultThinkingLevel: "low",
 	}
 	want.Stream.IdleTimeoutMS = -1
-	if diff := cmp.Diff(want, c); diff != "" {
+	if diff := cmp.Diff(want, c, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := config.Load(t.TempDir()); err != nil {
@@ -108,6 +109,17 @@ func TestLoadErrors(t *testing.T) {
 		"\nstream:\n  idleTimeoutMs: soon\n":  "config.yml:3:18: ",
 		"stream: {idleTimeoutMs: 1, more: 2}": `unknown field "more"`,
 		"oauth: {acme: {authUrl: nonsense}}":  "config.yml:1:",
+		"# c\r\n# d\r\napproval: yes\r\n":     "config.yml:3:11: ",
+		"theme: [a]\n":                        "config.yml:1:",
+		"theme: {drak: a}\n":                  `unknown field "drak"`,
+		"symbolPreset: emoji\n":               `config.yml:1:15: "emoji" is none of unicode, nerd, ascii`,
+		"display:\n  tabWidth: 0\n":           "config.yml:2:13: 0 is less than 1",
+		"autocompleteMaxVisible: 50":          "config.yml:1:25: 50 is more than 20",
+		"limits: {turn: -0.5}":                "config.yml:1:16: -0.5 is less than 0",
+		"retry: {maxRetries: -1}":             "config.yml:1:21: -1 is less than 0",
+		"sandbox: {mode: none}":               `config.yml:1:17: "none" is none of read-only, workspace-write, full`,
+		"completion: {notify: loud}":          `"loud" is none of desktop, bell, both, off`,
+		"statusLine:\n  leftSegments: [mood]": `config.yml:2:17: "mood" is none of burin, model`,
 	} {
 		_, err := load(t, in)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

@@ -338,7 +338,7 @@ func TestPrompt(t *testing.T) {
 		t.Error(diff)
 	}
 
-	big := write("big.txt", strings.Repeat("a", print.MaxTextFile+1))
+	big := write("big.txt", strings.Repeat("a", burin.MaxTextFile+1))
 	for name, tt := range map[string]struct {
 		words []string
 		stdin string
@@ -349,7 +349,7 @@ func TestPrompt(t *testing.T) {
 		"folder":       {[]string{"@" + dir}, "", "it is a folder: name a file"},
 		"binary":       {[]string{"@" + write("bin", "a\x00b")}, "", "neither text, nor"},
 		"big file":     {[]string{"@" + big}, "", "larger than 4 MB"},
-		"big input":    {nil, strings.Repeat("a", print.MaxTextFile+1), "standard input is larger than 4 MB"},
+		"big input":    {nil, strings.Repeat("a", burin.MaxTextFile+1), "standard input is larger than 4 MB"},
 		"binary input": {nil, "\xff\xfe", "standard input is not text"},
 	} {
 		_, err := print.Prompt(tt.words, strings.NewReader(tt.stdin))

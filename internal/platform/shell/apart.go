@@ -50,6 +50,7 @@ type apart struct {
 	*program
 	in  *os.File // the writing end of its input; nil: it has none
 	tty *os.File // burin's end of its terminal; nil: it has none
+	box Sandbox  // nil: none
 }
 
 func (a *apart) finished() <-chan struct{} { return a.ended }
@@ -77,7 +78,7 @@ func (s *Shells) apart(ctx context.Context, r request, out *capture, o apartOpti
 			script = both
 		}
 	}
-	a := &apart{}
+	a := &apart{box: conf.box}
 	l := launch{
 		path: s.path, args: s.kind.script(script), to: out,
 		options: process.Options{Dir: r.dir, Env: env, Sandbox: conf.policy, TTY: o.tty},

@@ -140,13 +140,26 @@ func checkVariable(name, value string) error {
 type confinement struct {
 	policy []byte
 	env    []string
+	box    Sandbox // nil: none
 }
 
 func (s *Shells) confinement() confinement {
-	if s.o.Sandbox == nil {
+	s.mu.Lock()
+	box := s.box
+	s.mu.Unlock()
+	if box == nil {
 		return confinement{}
 	}
-	return confinement{policy: s.o.Sandbox.Encoded(), env: s.o.Sandbox.Env()}
+	return confinement{policy: box.Encoded(), env: box.Env(), box: box}
+}
+
+// SetSandbox puts another confinement to work; nil is none. What runs goes on under
+// its own. The next command finds a new persistent shell, in the same folder and with
+// the same exported variables.
+func (s *Shells) SetSandbox(box Sandbox) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.box = box
 }
 
 // shellEnv is the environment of a shell that continues in st under conf. What the

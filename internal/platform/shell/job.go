@@ -65,6 +65,7 @@ func (s *Shells) Start(c Command) (*Job, error) {
 		return nil, err
 	}
 	s.addJob(j)
+	s.changed()
 	go func() {
 		defer s.wg.Done()
 		s.follow(j)
@@ -130,12 +131,20 @@ func (s *Shells) follow(j *Job) {
 	s.supervise(j.stop, j.task, o)
 	o.Elapsed = time.Since(j.started)
 	o.Dir = s.current().dir
-	s.conclude(o, j.task.result(), j.out)
+	conclude(o, j.task.result(), j.out, j.task.box)
 	if j.command.Ended != nil {
 		j.command.Ended()
 	}
 	j.outcome = o
 	close(j.done)
+	s.changed()
+}
+
+// changed tells that a job has started or ended.
+func (s *Shells) changed() {
+	if s.o.Changed != nil {
+		s.o.Changed()
+	}
 }
 
 // Job gives a job by its id: "1", "2", ….

@@ -77,6 +77,7 @@ func (s *Shells) runHere(ctx context.Context, r request, timeout time.Duration, 
 		s.release()
 		return nil, err
 	}
+	box := s.confined.box // of this command, whatever is set meanwhile
 	out := s.capture(onOutput)
 	o := &Outcome{Timeout: timeout}
 	start := time.Now()
@@ -85,13 +86,14 @@ func (s *Shells) runHere(ctx context.Context, r request, timeout time.Duration, 
 	if t.result().unrun && !o.TimedOut && !o.Cancelled {
 		// What an earlier command left behind has ended the shell as it read this one.
 		if next, err := s.ready(ctx); err == nil {
+			box = s.confined.box
 			p, t = next, next.begin(r, out)
 			s.supervise(ctx.Done(), t, o)
 		}
 	}
 	o.Elapsed = time.Since(start)
 	s.settle(p, t.result(), o)
-	s.conclude(o, t.result(), out)
+	conclude(o, t.result(), out, box)
 	return o, nil
 }
 
@@ -111,7 +113,7 @@ func (s *Shells) runApart(ctx context.Context, r request, tty bool, timeout time
 	s.supervise(ctx.Done(), t, o)
 	o.Elapsed = time.Since(start)
 	o.Dir = s.current().dir
-	s.conclude(o, t.result(), out)
+	conclude(o, t.result(), out, t.box)
 	return o, nil
 }
 
@@ -150,18 +152,18 @@ func (s *Shells) supervise(stop <-chan struct{}, t task, o *Outcome) {
 	<-t.finished()
 }
 
-// conclude completes o with what the command wrote and how it ended.
-func (s *Shells) conclude(o *Outcome, r result, out *capture) {
+// conclude completes o with what the command wrote and how it ended in its sandbox.
+func conclude(o *Outcome, r result, out *capture, box Sandbox) {
 	o.ExitCode = r.code
 	if o.TimedOut || o.Cancelled {
 		o.ExitCode = -1
 	}
 	out.close()
 	o.Output = out.sink.Output()
-	if s.o.Sandbox != nil {
+	if box != nil {
 		end := o.Output.Text
 		end = end[max(len(end)-explained, 0):]
-		o.Denied = s.o.Sandbox.Explain(strings.ToValidUTF8(end, ""), o.ExitCode)
+		o.Denied = box.Explain(strings.ToValidUTF8(end, ""), o.ExitCode)
 	}
 }
 

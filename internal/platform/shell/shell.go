@@ -17,6 +17,8 @@
 // and the exported variables; what the command changes in it does not last, and
 // what it leaves in the background ends with it.
 //
+// A person's own command ([Shells.Own]) has such a shell too, without the sandbox.
+//
 // Standard output and standard error are one stream. Standard input is empty, but
 // for jobs and terminals. Nothing outlives burin: every program stands under the
 // guard of package process.
@@ -64,9 +66,10 @@ type Options struct {
 	Strip     []string          // names of further variables they do not inherit, beside those that [Credential] knows
 	Env       map[string]string // added to every command, over the hardening
 	Snapshot  bool              // take aliases, functions and options of the user's bash start-up files
-	Sandbox   Sandbox           // nil is none; when its policy changes, the next command finds a new shell
+	Sandbox   Sandbox           // nil is none; see SetSandbox
 	Artifacts tool.Artifacts    // where long output goes; nil: what does not fit is lost, and the notice says so
 	MaxJobs   int               // background jobs at a time; 0 is 100
+	Changed   func()            // is called when a job has started or ended; it must not call Close
 }
 
 // Sandbox is what package sandbox gives.
@@ -118,6 +121,7 @@ type Shells struct {
 	busy     bool
 	starting chan struct{} // closed when the shell is there that Warm starts; nil: none starts
 	shell    *session      // nil: none
+	box      Sandbox       // of what starts from now on; nil: none
 	confined confinement   // in which shell runs
 	note     string        // for the outcome of the next command
 	state    state         // where the next shell starts
@@ -149,7 +153,7 @@ func Open(o Options) (*Shells, error) {
 		return nil, err
 	}
 	s := &Shells{o: o, kind: k, path: path, base: environment(o), closing: make(chan struct{})}
-	s.state.dir = dir
+	s.state.dir, s.box = dir, o.Sandbox
 	s.rc.limit = startupTime
 	return s, nil
 }

@@ -1,9 +1,15 @@
 package undo
 
-import "time"
+import (
+	"os"
+	"time"
+)
 
 // KeepIgnored sets how many files of ignored folders are kept.
 func (j *Journal) KeepIgnored(n int) { j.mostIgnored = n }
+
+// PackFrom sets how many contents a look keeps in files of their own.
+func (j *Journal) PackFrom(n int) { j.packFrom = n }
 
 // Prune forgets turns beyond the limits as of now.
 func (j *Journal) Prune(now time.Time, most int64) error { return j.prune(now, most) }
@@ -24,6 +30,11 @@ func Parse(data []byte) bool {
 	_, _ = parseRef(data)
 	_, _ = parsePackedRefs(data)
 	_, _ = indexContents(data)
+	if index, err := decodeIndex(data); err == nil {
+		for _, p := range index {
+			_, _ = p.read(os.DevNull)
+		}
+	}
 	tree, err := decodeTree(data)
 	if err != nil {
 		return true

@@ -2,6 +2,8 @@ package undo
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,6 +60,7 @@ type looking struct {
 	known map[string]entry // the last look
 	began time.Time
 	spent budget
+	pack  *packer
 	*looked
 }
 
@@ -65,7 +68,7 @@ type looking struct {
 // look is read.
 func (j *Journal) look(ctx context.Context) (*looked, error) {
 	j.mu.Lock()
-	l := &looking{j: j, known: j.known, began: time.Now(), spent: budget{mostIgnored: j.mostIgnored}}
+	l := &looking{j: j, known: j.known, began: time.Now(), spent: budget{mostIgnored: j.mostIgnored}, pack: j.newPacker()}
 	repo := j.repo
 	j.mu.Unlock()
 	l.looked = &looked{tree: make(map[string]entry, len(l.known)+16)}
@@ -76,10 +79,25 @@ func (j *Journal) look(ctx context.Context) (*looked, error) {
 		}
 	}
 	if err := l.folder(ctx, ".", nil, false); err != nil {
+		l.pack.abandon()
 		return nil, err
+	}
+	if err := l.pack.end(); err != nil {
+		l.lose(err)
 	}
 	l.repo = j.lookAtGit(ctx, repo)
 	return l.looked, nil
+}
+
+// lose notes that the contents that were put into the pack are not kept.
+func (l *looking) lose(why error) {
+	for name, e := range l.tree {
+		raw, err := hex.DecodeString(e.state.Hash)
+		if err == nil && len(raw) == sha256.Size && l.pack.have[[sha256.Size]byte(raw)] {
+			e.state.Hash, e.state.Lost = "", "it cannot be kept: "+why.Error()
+			l.tree[name] = e
+		}
+	}
 }
 
 // rules are those of a folder's ignore file, and those above it.
@@ -167,7 +185,7 @@ func (l *looking) path(name string, info fs.FileInfo, ignored bool) bool {
 			l.spent.spend(-1, old.stat.Size, old.inIgnored)
 		}
 		var err error
-		if e.state, err = l.j.stateOf(name, info, &l.spent, ignored); err != nil {
+		if e.state, err = l.j.stateOf(name, info, &l.spent, ignored, l.pack.Put); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				return false // gone meanwhile
 			}

@@ -2,6 +2,7 @@ package undo
 
 import (
 	"cmp"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -109,7 +110,7 @@ func (j *Journal) prune(now time.Time, most int64) error {
 			_ = os.Remove(j.object(hash)) // the next time, if not now
 		}
 	}
-	return nil
+	return j.prunePacks(live)
 }
 
 // objects are the sizes of all contents by their hash.
@@ -118,6 +119,9 @@ func (j *Journal) objects() (map[string]int64, error) {
 	top := filepath.Join(j.dir, "objects")
 	err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
+			if err == nil && name == j.packDir() {
+				return filepath.SkipDir
+			}
 			return skippable(err)
 		}
 		if info, err := d.Info(); err == nil {
@@ -125,6 +129,12 @@ func (j *Journal) objects() (map[string]int64, error) {
 		}
 		return nil
 	})
+	for _, index := range j.indexes() {
+		entries, _ := readIndex(index) // of a damaged one nothing is counted, and nothing removed
+		for _, e := range entries {
+			sizes[hex.EncodeToString(e.hash[:])] = e.size
+		}
+	}
 	return sizes, err
 }
 

@@ -109,6 +109,9 @@ func (j *Journal) Get(hash string) ([]byte, error) {
 		return nil, errors.New("its contents were not kept")
 	}
 	data, err := os.ReadFile(j.object(hash))
+	if errors.Is(err, fs.ErrNotExist) {
+		data, err = j.getPacked(hash)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("its contents cannot be read: %w", err)
 	}
@@ -128,7 +131,7 @@ func (j *Journal) StateOf(name string) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	return j.stateOf(name, info, &budget{}, false)
+	return j.stateOf(name, info, &budget{}, false, j.Put)
 }
 
 // isNotDir reports that a parent of a path is a file: the path does not exist.
@@ -136,8 +139,9 @@ func isNotDir(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "not a directory")
 }
 
-// stateOf gives the state of a path and keeps its contents within the limits.
-func (j *Journal) stateOf(name string, info fs.FileInfo, b *budget, ignored bool) (State, error) {
+// stateOf gives the state of a path and lets keep have its contents, within the
+// limits.
+func (j *Journal) stateOf(name string, info fs.FileInfo, b *budget, ignored bool, keep func([]byte) (string, error)) (State, error) {
 	s := State{Mode: info.Mode().Perm()}
 	switch {
 	case info.IsDir():
@@ -162,7 +166,7 @@ func (j *Journal) stateOf(name string, info fs.FileInfo, b *budget, ignored bool
 		return s, err
 	}
 	b.spend(1, int64(len(data)), ignored)
-	s.Hash, err = j.Put(data)
+	s.Hash, err = keep(data)
 	return s, err
 }
 

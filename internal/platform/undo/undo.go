@@ -91,6 +91,7 @@ type Journal struct {
 	session string
 
 	mostIgnored int // files of ignored folders that are kept
+	packFrom    int // see packFrom
 
 	watching sync.Mutex // held while a command runs under Watch: they share no looks
 	looking  sync.Mutex // held during a look
@@ -124,7 +125,7 @@ func OpenSession(root *os.Root, dir, session string) (*Journal, error) {
 		session = newKey()
 	}
 	j := &Journal{
-		root: root, dir: dir, session: session, mostIgnored: MaxIgnoredFiles, byKey: map[string]*Turn{}, pending: map[string]line{},
+		root: root, dir: dir, session: session, mostIgnored: MaxIgnoredFiles, packFrom: packFrom, byKey: map[string]*Turn{}, pending: map[string]line{},
 		known: map[string]entry{}, told: map[string]State{},
 	}
 	j.BeginTurn("0", "before the first prompt")

@@ -62,6 +62,8 @@ func (w *Workspace) Commit(ctx context.Context, changes []Change) error {
 
 // make makes the changes after announcing them.
 func (w *Workspace) make(changes []Change, announce func() error) error {
+	w.committing.RLock()
+	defer w.committing.RUnlock()
 	for _, c := range changes {
 		if err := w.holds(c); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/burin-dev/burin/internal/platform/undo/rootfile"
 )
@@ -50,21 +51,23 @@ type folder struct {
 
 // rooted are the files of a workspace.
 type rooted struct {
-	main  *folder
-	extra []*folder
+	main   *folder
+	extra  []*folder
+	locked atomic.Bool // nothing may be written, for now
 }
 
 var _ Files = (*rooted)(nil)
 
 func openRoots(dir string, o Options) (*rooted, error) {
 	r := &rooted{}
-	main, err := openFolder(dir, !o.ReadOnly)
+	r.locked.Store(o.ReadOnly)
+	main, err := openFolder(dir, true)
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
 	r.main = main
 	for _, e := range o.Extra {
-		f, err := openFolder(e.Dir, e.Writable && !o.ReadOnly)
+		f, err := openFolder(e.Dir, e.Writable)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("add a folder: %w", err), r.close())
 		}
@@ -133,7 +136,7 @@ func inside(dir, path string) (string, bool) {
 // the folders above it are without.
 func (r *rooted) writable(op, name string) (*folder, string, error) {
 	f, rel, err := r.find(op, name)
-	if err == nil && !f.writable {
+	if err == nil && (!f.writable || r.locked.Load()) {
 		return nil, "", &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%w: it is open for reading only", fs.ErrPermission)}
 	}
 	if err == nil {

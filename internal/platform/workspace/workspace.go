@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/internal/platform/undo"
@@ -31,7 +32,7 @@ import (
 // Options of a workspace.
 type Options struct {
 	Extra    []Extra // additional folders that tools may use
-	ReadOnly bool    // every write fails with fs.ErrPermission
+	ReadOnly bool    // every write fails with fs.ErrPermission, until SetReadOnly
 	StateDir string  // where undo journals live, outside the workspace; empty: no undo
 	Session  string  // whose turns an Undo by plain id means; empty: of this Workspace only
 }
@@ -50,6 +51,8 @@ type Workspace struct {
 	files   *rooted
 	seen    *memory
 	journal *undo.Journal // nil: no undo
+
+	committing sync.RWMutex // held for reading by commits: none is caught half way by SetReadOnly
 }
 
 // Open opens the directory dir.
@@ -84,6 +87,14 @@ func (w *Workspace) Close() error {
 		err = w.journal.Close()
 	}
 	return errors.Join(err, w.files.close())
+}
+
+// SetReadOnly says whether writes fail, from now on. A commit that is under way is
+// waited for. An undo is a person's and writes all the same.
+func (w *Workspace) SetReadOnly(on bool) {
+	w.committing.Lock()
+	defer w.committing.Unlock()
+	w.files.locked.Store(on)
 }
 
 // Dir is the root, absolute and without links.

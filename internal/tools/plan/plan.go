@@ -10,11 +10,14 @@ type Options struct {
 	Todo  State // the list to begin with, of a session that goes on
 	// Changed is told of each new state of the list; nil tells nobody.
 	Changed func(State)
+	// Current is asked for the list before each call of the model's, where someone
+	// else changes it too; nil: nobody does.
+	Current func() State
 }
 
 // New makes the tools.
 func New(o Options) []*tool.Tool {
-	tools := []*tool.Tool{newTodo(o.Todo, o.Changed)}
+	tools := []*tool.Tool{newTodo(o.Todo, o.Current, o.Changed)}
 	if o.Asker != nil {
 		tools = append(tools, newAsk(o.Asker))
 	}

@@ -84,8 +84,8 @@ const (
 	maxTasks  = 500
 )
 
-func newTodo(start State, changed func(State)) *tool.Tool {
-	l := &list{state: clone(start), changed: changed}
+func newTodo(start State, current func() State, changed func(State)) *tool.Tool {
+	l := &list{state: clone(start), current: current, changed: changed}
 	return tool.New(tool.Definition[todoArgs]{
 		Name: "todo", Label: "Todo", Description: todoDescription,
 		Adjust: func(s *tool.Schema) {
@@ -103,6 +103,7 @@ func newTodo(start State, changed func(State)) *tool.Tool {
 
 // list is the list of one session.
 type list struct {
+	current func() State
 	changed func(State)
 
 	mu    sync.Mutex
@@ -114,6 +115,9 @@ type list struct {
 func (l *list) run(ops []todoOp) *tool.Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.current != nil {
+		l.state = clone(l.current())
+	}
 	before := completed(l.state)
 	var failed []string
 	changed := false
@@ -162,6 +166,21 @@ func (l *list) apply(op todoOp) error {
 		return nil
 	}
 	return fmt.Errorf("unknown operation %q", op.Op)
+}
+
+// Check reports a list that holds more than it may.
+func (s State) Check() error {
+	n := 0
+	for _, p := range s.Phases {
+		n += len(p.Tasks)
+	}
+	switch {
+	case n > maxTasks:
+		return fmt.Errorf("a list holds %d tasks at most", maxTasks)
+	case len(s.Phases) > maxPhases:
+		return fmt.Errorf("a list holds %d phases at most", maxPhases)
+	}
+	return nil
 }
 
 func (s *State) init(lists []todoList) error {

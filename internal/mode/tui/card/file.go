@@ -1,6 +1,7 @@
 package card
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"strings"
@@ -62,7 +63,11 @@ func (p *painter) change(c *Call, args fields) {
 	d := read[changeDetails](c.Details)
 	p.head(c, d.subject(args), d.counts(p))
 	switch {
-	case p.failure(c) || c.State == Running:
+	case p.failure(c):
+	case c.State == Running:
+		if planned := plannedDiff(c.Args); planned != "" {
+			p.diff(planned)
+		}
 	case d.Diff != "":
 		p.diff(d.Diff)
 	case p.Expanded || c.Name == "undo_edit":
@@ -248,4 +253,39 @@ func hit(line string) styled.Line {
 		return styled.Of(line, theme.Dim)
 	}
 	return styled.Of(line, theme.Accent)
+}
+
+// plannedDiff is what an edit is about to do, as far as its arguments tell it, as a diff;
+// "" while they are being written, and where they tell no lines. Where in the file the
+// lines are is not known before the edit has been made, so they are numbered from 1.
+func plannedDiff(args json.RawMessage) string {
+	var a struct {
+		Patch string `json:"patch"`
+		Edits []struct {
+			Old  string `json:"old"`
+			New  string `json:"new"`
+			Text string `json:"text"`
+		} `json:"edits"`
+	}
+	if json.Unmarshal(args, &a) != nil {
+		return ""
+	}
+	if a.Patch != "" {
+		return a.Patch
+	}
+	var b strings.Builder
+	for _, e := range a.Edits {
+		old, added := splitLines(e.Old), splitLines(e.New+e.Text)
+		if len(old)+len(added) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "@@ -1,%d +1,%d @@\n", len(old), len(added))
+		for _, l := range old {
+			b.WriteString("-" + l + "\n")
+		}
+		for _, l := range added {
+			b.WriteString("+" + l + "\n")
+		}
+	}
+	return b.String()
 }

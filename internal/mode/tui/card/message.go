@@ -11,8 +11,8 @@ import (
 
 	_ "golang.org/x/image/webp" // sizes of pictures
 
+	"github.com/burin-dev/burin/internal/markdown/syntax"
 	"github.com/burin-dev/burin/internal/mode/tui/markdown"
-	"github.com/burin-dev/burin/internal/mode/tui/markdown/syntax"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
 	"github.com/burin-dev/burin/llm"

@@ -140,6 +140,7 @@ func (r *Robot) tell() {
 }
 
 func (r *Robot) stop() {
+	last := r.Text() // the guard of a program that is killed tidies up
 	_ = r.cmd.Process.Kill() // it may be gone already
 	select {
 	case <-r.ended:
@@ -150,7 +151,7 @@ func (r *Robot) stop() {
 		r.t.Errorf("close the terminal: %v", err)
 	}
 	if r.t.Failed() {
-		r.t.Logf("the last screen:\n%s", r.Text())
+		r.t.Logf("the last screen:\n%s", last)
 	}
 }
 

@@ -162,6 +162,31 @@ func (s *Screen) Commit(lines []string) error {
 	return nil
 }
 
+// CommitPicture adds a picture above the live part, behind the lines that were committed:
+// a sequence of the terminal's that draws so many rows down from where the cursor is and
+// leaves the cursor there. The rows are made first, because not all terminals scroll for
+// pictures. The live part is drawn anew by the next Draw. A picture as high as the
+// terminal, and one that comes while another program has the terminal, is left out.
+func (s *Screen) CommitPicture(sequence string, rows int) error {
+	if s.suspended || rows <= 0 || rows >= s.height {
+		return nil
+	}
+	s.begin()
+	if s.onFull {
+		s.leave()
+	}
+	s.live, s.cursor = s.live[:0], Cursor{}
+	s.paintInline(nil, Cursor{})
+	for range rows {
+		s.buf = append(s.buf, "\r\n"...)
+	}
+	s.buf = fmt.Appendf(s.buf, "\x1b[%dA%s\x1b[%dB\r", rows, sequence, rows)
+	if s.onFull {
+		s.enter()
+	}
+	return s.end()
+}
+
 // Draw shows live as the live part, or as the content of the alternate screen while
 // that is shown. It keeps no reference to live, but to its lines.
 func (s *Screen) Draw(live []string, c Cursor) error {

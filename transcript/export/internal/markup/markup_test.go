@@ -45,7 +45,11 @@ func TestMarkdown(t *testing.T) {
 		{"user part of an address", "[bank](https://bank.example@evil.example)", "<p>" + anchor + "https://evil.example\">bank</a> <small class=\"to\">evil.example</small></p>"},
 		{"look-alike host", "[a](https://аpple.example)", "<p>" + anchor + "https://xn--pple-43d.example\">a</a> <small class=\"to\">xn--pple-43d.example</small></p>"},
 		{"html", "<script>x</script> <b onclick=y>", "<p>&lt;script&gt;x&lt;/script&gt; &lt;b onclick=y&gt;</p>"},
-		{"br", "a<br>b", "<p>a<br>b</p>"},
+		{"br", "a<br>b `c<br>`", "<p>a<br>b <code>c&lt;br&gt;</code></p>"},
+		{"formulas", "$a_b<c$ costs $5\n$$\n\\alpha\n$$", "<p><code>a_b&lt;c</code> costs $5</p><pre><code data-lang=\"latex\">\\alpha\n</code></pre>"},
+		{"emphasis within emphasis", "**a *b* c** *d **e***", "<p><strong>a <em>b</em> c</strong> <em>d <strong>e</strong></em></p>"},
+		{"nested lists apart", "- a\n\n  b\n- c\n  - d\n\n1. e\n1. f", "<ul><li><p>a</p><p>b</p></li><li><p>c</p><ul><li>d</li></ul></li></ul><ol><li>e</li><li>f</li></ol>"},
+		{"quote in an item", "- > a\n- b", "<ul><li><blockquote><p>a</p></blockquote></li><li>b</li></ul>"},
 		{"escapes", `\*a\* &lt; &bogus; \`, `<p>*a* &lt; &amp;bogus; \</p>`},
 		{"hard breaks", "a  \nb\\\nc", "<p>a  <br>b<br>c</p>"},
 		{"reordering", "a\u202eb\u0007", `<p>a<span class="u">U+202E</span>b␇</p>`},
@@ -113,7 +117,7 @@ func TestMarkdownIsLinear(t *testing.T) {
 	const n = 200_000
 	for _, part := range []string{
 		"*", "_a ", "[", "![", "[a](", "[[a](x:)", "](x:)", "`", "`a``", "> ", "- ", "1. ", "a|", "<", "&", "~~a", "**a*", "https://", "\\", "# ", "|-|\n", " \n- a", "[a](https://x.example)",
-		"a\n", "- a\n", "- a\n  - b\n", "> a\n", "1. a\n\n", "```\n", "|a|b|\n", "a|b\n-|-\n", "    a\n", "a\n-\n", "<https://x.example>", "\u202e",
+		"a\n", "- a\n", "- a\n  - b\n", "> a\n", "1. a\n\n", "```\n", "|a|b|\n", "a|b\n-|-\n", "    a\n", "a\n-\n", "<https://x.example>", "\u202e", `\(`, `\[`, "$$", "$a", "- \n\n",
 	} {
 		in := strings.Repeat(part, n/len(part))
 		start := time.Now()

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/place"
+	"github.com/burin-dev/burin/transcript/sealed"
+)
+
+// drawer is a keyring in memory, or one that answers nothing.
+type drawer struct {
+	entries map[string]string
+	broken  bool
+	asked   int
+}
+
+func (d *drawer) Get(service, name string) (string, error) {
+	d.asked++
+	v, ok := d.entries[service+"/"+name]
+	if d.broken || !ok {
+		return "", errors.New("no such entry")
+	}
+	return v, nil
+}
+
+func (d *drawer) Set(service, name, value string) error {
+	if d.broken {
+		return errors.New("it is locked")
+	}
+	d.entries[service+"/"+name] = value
+	return nil
+}
+
+// sealer is a program of a home, a keyring and some variables.
+func sealer(home string, ring *drawer, env map[string]string) *program {
+	return &program{in: os.Stdin, out: io.Discard, err: io.Discard, sealing: &sealing{ring: ring}, getenv: func(name string) string {
+		if name == "BURIN_HOME" {
+			return home
+		}
+		return env[name]
+	}}
+}
+
+// sealedFile encrypts a session with the key that p has for new ones.
+func sealedFile(t *testing.T, p *program) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	draft, err := place.New(path, p.sessionKeys(t.Context()), true, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = draft.Append([]byte(`{"type":"session","version":3,"id":"a","cwd":"/"}`), []byte(`{"type":"message","id":"b","message":{"role":"user","content":"hello"}}`))
+	if err := errors.Join(err, draft.Publish(), draft.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func opens(t *testing.T, p *program, path string) error {
+	l, _, err := place.Read(t.Context(), path, p.sessionKeys(t.Context()), transcript.Options{})
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// The key of a keyring is made once, is found by the next process, and asked for once.
+func TestKeyOfTheKeyring(t *testing.T) {
+	home, ring := t.TempDir(), &drawer{entries: map[string]string{}}
+	first := sealer(home, ring, nil)
+	a, b := sealedFile(t, first), sealedFile(t, first)
+	if len(ring.entries) != 1 {
+		t.Fatalf("entries of the keyring: %d", len(ring.entries))
+	}
+	next := sealer(home, ring, nil)
+	ring.asked = 0
+	for _, path := range []string{a, b, sealedFile(t, next)} {
+		if err := opens(t, next, path); err != nil {
+			t.Error(err)
+		}
+	}
+	if ring.asked != 1 {
+		t.Errorf("the keyring was asked %d times", ring.asked)
+	}
+	data, err := os.ReadFile(filepath.Join(home, keyNote))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range ring.entries {
+		if strings.Contains(string(data), secret) {
+			t.Error("the key lies in a file")
+		}
+	}
+	// Another home has another key.
+	if err := opens(t, sealer(t.TempDir(), ring, nil), a); !errors.As(err, new(keyError)) {
+		t.Errorf("in another home: %v", err)
+	}
+	ring.broken = true
+	if err := opens(t, sealer(home, ring, nil), a); !errors.As(err, new(keyError)) {
+		t.Errorf("with a keyring that is broken: %v", err)
+	}
+}
+
+// Where there is no keyring, or a person wants none, it is a pass phrase; sessions of
+// both kinds are opened by one process.
+func TestPassphraseOfSessions(t *testing.T) {
+	home, ring := t.TempDir(), &drawer{entries: map[string]string{}}
+	ofRing := sealedFile(t, sealer(home, ring, nil))
+	env := map[string]string{passphraseVariable: "correct horse"}
+	p := sealer(home, ring, env)
+	ofPhrase := sealedFile(t, p)
+	for _, path := range []string{ofRing, ofPhrase} {
+		if err := opens(t, p, path); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, p := range map[string]*program{
+		"wrong": sealer(home, ring, map[string]string{passphraseVariable: "wrong"}),
+		"none":  sealer(home, ring, nil), // and nobody to ask
+	} {
+		err := opens(t, p, ofPhrase)
+		if _, keyless := errors.AsType[keyError](err); err == nil || keyless == (name == "wrong") || errors.Is(err, sealed.ErrKey) != (name == "wrong") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := opens(t, sealer(t.TempDir(), &drawer{broken: true}, nil), ofPhrase); err == nil || !strings.Contains(err.Error(), passphraseVariable) {
+		t.Errorf("without a keyring and a terminal: %v", err)
+	}
+}
+
+// A pass phrase that is mistyped makes no session that nothing opens.
+func TestPassphraseIsChecked(t *testing.T) {
+	check := filepath.Join(t.TempDir(), phraseCheck)
+	cost := sealed.Cost{Time: 1, Memory: 64, Lanes: 1}
+	right, err := sealed.Passphrase("right", cost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	typo, err := sealed.Passphrase("rihgt", cost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writeCheck(check, right); err != nil {
+		t.Fatal(err)
+	}
+	if err := fitsCheck(check, right); err != nil {
+		t.Error(err)
+	}
+	if err := fitsCheck(check, typo); err == nil || !strings.Contains(err.Error(), "not the pass phrase") {
+		t.Errorf("%v", err)
+	}
+}

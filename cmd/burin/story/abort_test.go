@@ -1,0 +1,38 @@
+package story_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/llm/llmtest"
+)
+
+// Esc ends an answer that hangs, at once. What was queued is in the prompt again.
+func TestAbort(t *testing.T) {
+	s := begin(t, []llmtest.Turn{
+		{Parts: []llmtest.Part{{Text: words(50)}}, Fault: llmtest.Fault{StallAfterEvents: 20}},
+		say("Here I am again."),
+	})
+	s.send("count")
+	s.WaitText("word10")
+	s.send("faster")
+	s.WaitText("Ask anything")
+	s.WaitText("faster")
+	began := time.Now()
+	s.Press("esc")
+	s.WaitFor("the prompt with what was queued", func(t *vt.Terminal) bool {
+		screen := t.Screen()
+		return strings.Contains(screen, "› faster") && !strings.Contains(screen, "Working")
+	})
+	if took := time.Since(began); took > 100*time.Millisecond {
+		t.Errorf("it took %v", took)
+	}
+	s.sees("word10", "Stopped.")
+	s.Press("enter")
+	s.WaitText("Here I am again.")
+	if heard := s.heard(-1); !strings.Contains(heard, ">count") || !strings.Contains(heard, "[user] faster") {
+		t.Errorf("the model read:\n%s", heard)
+	}
+}

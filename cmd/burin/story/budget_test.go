@@ -1,0 +1,306 @@
+package story_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/burin-dev/burin/internal/mode/tui/robot"
+	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// The budgets of the face.
+const (
+	paintBudget   = 50 * time.Millisecond  // from the start of the process to the prompt
+	keyBudget     = 100 * time.Millisecond // and to the first key on the screen
+	resumeBudget  = 300 * time.Millisecond // the same, of a session of 100,000 messages
+	typeBudget    = 8 * time.Millisecond   // from a key to the screen, 99 of 100
+	floodBudget   = 2 * time.Second        // for 200,000 tokens
+	idleMemory    = 40 << 20
+	floodMemory   = 100 << 20
+	spinnerBudget = 0.01 // of a core
+	paceBudget    = 0.03 // of a core, at 100 tokens a second
+	budgetRuns    = 20
+)
+
+// budgets skips a test of time where the machine may do something else.
+func budgets(t *testing.T) {
+	t.Helper()
+	if os.Getenv("BURIN_BUDGETS") != "1" {
+		t.Skip("wants a quiet machine: set BURIN_BUDGETS=1")
+	}
+}
+
+func quiet(o *setting) { o.quiet = true }
+
+func large(o *setting) { o.Width, o.Height, o.Scrollback = 100, 40, 200_000 }
+
+func TestBudgetStart(t *testing.T) {
+	budgets(t)
+	model := serve(t)
+	home := filepath.Join(t.TempDir(), "home")
+	var paint, first []time.Duration
+	for range budgetRuns {
+		began := time.Now()
+		s := beginWith(t, model, quiet, func(o *setting) { o.home = home })
+		s.WaitText("›")
+		paint = append(paint, time.Since(began))
+		s.Type("x")
+		s.WaitText("› x")
+		first = append(first, time.Since(began))
+		s.Press("backspace", "ctrl+d")
+		s.WaitEnd()
+	}
+	within(t, "first paint", paint, 50, paintBudget)
+	within(t, "first key", first, 50, keyBudget)
+}
+
+func TestBudgetMemory(t *testing.T) {
+	budgets(t)
+	s := beginWith(t, serve(t))
+	settle(s)
+	u := s.Usage()
+	t.Logf("idle: %s of memory, %s at most, %v of processor time", mb(u.RSS), mb(u.Peak), u.CPU)
+	if u.RSS >= idleMemory {
+		t.Errorf("%s of memory while nothing happens, want less than %s", mb(u.RSS), mb(idleMemory))
+	}
+}
+
+// settle waits until the program has been still for two seconds.
+func settle(s *story) {
+	s.t.Helper()
+	before, still := s.Usage().Wakeups, 0
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for range 300 {
+		<-tick.C
+		if now := s.Usage().Wakeups; now != before {
+			before, still = now, 0
+		} else if still++; still == 20 {
+			return
+		}
+	}
+	s.t.Error("the program never rests for two seconds")
+}
+
+// Nothing runs while nothing happens.
+func TestIdle(t *testing.T) {
+	span := 10 * time.Second
+	if os.Getenv("BURIN_LONG") == "1" {
+		span = time.Minute
+	}
+	s := beginWith(t, serve(t, newStream([]string{"Good day."})))
+	s.Type("hello\n")
+	s.WaitText("Good day.")
+	s.WaitGone("Working")
+	settle(s)
+	before, frames := s.Usage(), s.Stats()
+	<-time.After(span)
+	u := s.Usage().Sub(before)
+	t.Logf("%d wake-ups and %v of processor time in %v", u.Wakeups, u.CPU, span)
+	if u.Wakeups > 0 || u.CPU > 0 {
+		t.Errorf("%d wake-ups, %v of processor time", u.Wakeups, u.CPU)
+	}
+	if d := s.Stats().Bytes - frames.Bytes; d > 0 {
+		t.Errorf("%d bytes were written", d)
+	}
+}
+
+// A spinner turns while the model says nothing.
+func TestSpinner(t *testing.T) {
+	const span = 10 * time.Second
+	answer := newStream([]string{"Let me think."})
+	answer.stall = true
+	s := beginWith(t, serve(t, answer))
+	s.Type("hello\n")
+	s.WaitText("Let me think.")
+	before, stats := s.Usage(), s.Stats()
+	<-time.After(span)
+	u := s.Usage().Sub(before)
+	part := float64(u.CPU) / float64(span)
+	frames := s.Stats().Frames - stats.Frames
+	t.Logf("%.2f %% of a core, %d wake-ups, %d frames, %d bytes each", 100*part, u.Wakeups, frames, int(s.Stats().Bytes-stats.Bytes)/max(frames, 1))
+	if part >= spinnerBudget {
+		t.Errorf("the spinner needs %.2f %% of a core, want less than %.0f", 100*part, 100*spinnerBudget)
+	}
+	if frames > int(span/(90*time.Millisecond)) || frames < 5 {
+		t.Errorf("%d frames in %v", frames, span)
+	}
+	s.Press("escape")
+	s.WaitGone("Working")
+}
+
+// messages writes a session of n messages, condensed after every part as sessions of that
+// length are; part 0 is never, so that all of it goes to the model.
+func messages(t *testing.T, n, part int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), fmt.Sprintf("%d.jsonl", n))
+	l, err := transcript.Create(transcript.CreateFile(path), transcript.Header{CWD: "/project", ID: fmt.Sprintf("0199%028d", n)}, transcript.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(e transcript.Entry) string {
+		id, err := l.Append(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	for i := range n / 2 {
+		ask := llm.UserText(fmt.Sprintf("Question %d: how is this part of the program meant, and what does it do?", i))
+		answer := llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopEnd, Content: []llm.Block{
+			llm.Text{Text: fmt.Sprintf("Answer %d. It reads the settings, and **then** the session, because the session stands on them.\n\n- one\n- two\n", i)},
+		}}
+		first := add(transcript.Entry{Type: transcript.TypeMessage, Message: &ask})
+		add(transcript.Entry{Type: transcript.TypeMessage, Message: &answer})
+		if part > 0 && i%part == part-1 && i < n/2-1 {
+			add(transcript.Entry{Type: transcript.TypeCompaction, Summary: "What was said before.", FirstKeptID: first, TokensBefore: 90_000})
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// keys types n characters one by one and measures each until the screen shows it.
+func keys(s *story, n int) []time.Duration {
+	s.t.Helper()
+	var took []time.Duration
+	for i := range n {
+		c := "abcdefghijklmnopqrstuvwxy "[i%26]
+		// Where the cursor is tells that the character has been drawn.
+		var before vt.Cursor
+		s.Look(func(t *vt.Terminal) { before = t.Cursor() })
+		began := time.Now()
+		s.Send([]byte{c})
+		s.WaitFor("the key", func(t *vt.Terminal) bool { return t.Cursor() != before })
+		took = append(took, time.Since(began))
+	}
+	return took
+}
+
+// A key costs the same in a long session as in a short one.
+func TestBudgetKeys(t *testing.T) {
+	budgets(t)
+	for _, tt := range []struct {
+		name    string
+		n, part int
+	}{
+		{"10", 10, 0},
+		{"100000", 100_000, 1000},
+		{"100000 for the model", 100_000, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := messages(t, tt.n, tt.part)
+			began := time.Now()
+			s := beginWith(t, serve(t), quiet, func(o *setting) { o.args = []string{"--session", path} })
+			s.WaitText("›")
+			paint := time.Since(began)
+			s.Type("x")
+			s.WaitText("› x")
+			first := time.Since(began)
+			early := keys(s, 100) // while the session is being opened
+			s.WaitText("Answer " + fmt.Sprint(tt.n/2-1))
+			open := time.Since(began)
+			settle(s)
+			u := s.Usage()
+			t.Logf("%d messages: %.1f ms to the prompt, %.1f to the first key, %.1f to the conversation; %s of memory, %s at most, %v of processor time",
+				tt.n, ms(paint), ms(first), ms(open), mb(u.RSS), mb(u.Peak), u.CPU)
+			if first >= resumeBudget {
+				t.Errorf("%.1f ms to the first key, want less than %d", ms(first), resumeBudget.Milliseconds())
+			}
+			within(t, "keys while it is opened", early, 99, typeBudget)
+			within(t, "keys", keys(s, 300), 99, typeBudget)
+			v := s.Usage().Sub(u)
+			t.Logf("%.3f ms of processor time a key", ms(v.CPU)/300)
+		})
+	}
+}
+
+// An answer that comes at full speed.
+func TestBudgetFlood(t *testing.T) {
+	budgets(t)
+	flood(t, 200_000, true)
+}
+
+// The scrollback holds all of an answer, in order.
+func TestFlood(t *testing.T) { flood(t, 20_000, false) }
+
+func flood(t *testing.T, n int, budget bool) {
+	tokens, parts := prose(n)
+	s := beginWith(t, serve(t, newStream(tokens)), large, func(o *setting) { o.Timeout = time.Minute })
+	settle(s)
+	before, stats := s.Usage(), s.Stats()
+	began := time.Now()
+	s.Type("go on\n")
+	s.WaitText("The end.")
+	s.WaitGone("Working")
+	took := time.Since(began)
+	u := s.Usage()
+	now := s.Stats()
+	t.Logf("%d tokens in %.2f s, %v of processor time; %s of memory, %s at most; %d frames, %.1f bytes a token", len(tokens), took.Seconds(), u.Sub(before).CPU,
+		mb(u.RSS), mb(u.Peak), now.Frames-stats.Frames, float64(now.Bytes-stats.Bytes)/float64(len(tokens)))
+	s.Look(func(t2 *vt.Terminal) {
+		if lost := inOrder(t2.All(), parts); lost != "" {
+			t.Errorf("the scrollback does not hold %s", lost)
+		}
+	})
+	settle(s)
+	t.Logf("afterwards %s of memory", mb(s.Usage().RSS))
+	if !budget {
+		return
+	}
+	if took >= floodBudget {
+		t.Errorf("%d tokens take %.2f s, want less than %v", n, took.Seconds(), floodBudget)
+	}
+	if u.Peak >= floodMemory {
+		t.Errorf("%s of memory at most, want less than %s", mb(u.Peak), mb(floodMemory))
+	}
+}
+
+// An answer at the speed of models.
+func TestPace(t *testing.T) {
+	tokens, _ := prose(1000)
+	answer := newStream(tokens)
+	answer.pace = 10 * time.Millisecond
+	s := beginWith(t, serve(t, answer), large, func(o *setting) { o.Timeout = time.Minute })
+	s.Type("go on\n")
+	s.WaitText("Part 1")
+	before, stats := s.Usage(), s.Stats()
+	began := time.Now()
+	s.WaitText("The end.")
+	took := time.Since(began)
+	u := s.Usage().Sub(before)
+	now := s.Stats()
+	part := float64(u.CPU) / float64(took)
+	n := float64(len(tokens))
+	t.Logf("%.0f tokens a second: %.2f %% of a core, %.2f wake-ups, %.2f frames and %.1f bytes a token", n/took.Seconds(), 100*part,
+		float64(u.Wakeups)/n, float64(now.Frames-stats.Frames)/n, float64(now.Bytes-stats.Bytes)/n)
+	if part >= paceBudget {
+		t.Errorf("%.2f %% of a core, want less than %.0f", 100*part, 100*paceBudget)
+	}
+}
+
+// within compares a percentile of what was measured with its budget.
+func within(t *testing.T, what string, took []time.Duration, percentile int, budget time.Duration) {
+	t.Helper()
+	slices.Sort(took)
+	at := took[min(len(took)*percentile/100, len(took)-1)]
+	t.Logf("%s: %.2f ms, %d of 100 (median %.2f, from %.2f to %.2f) of %d", what, ms(at), percentile, ms(took[len(took)/2]), ms(took[0]), ms(took[len(took)-1]), budget.Milliseconds())
+	if at >= budget {
+		t.Errorf("%s takes %.2f ms, want less than %d", what, ms(at), budget.Milliseconds())
+	}
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func mb(n int64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/(1<<20)), ".0") + " MB" }
+
+var _ = robot.Options{}

@@ -1,0 +1,39 @@
+package story_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/burin-dev/burin/llm/llmtest"
+)
+
+// "/" proposes commands, and the first letters choose among them.
+func TestSlash(t *testing.T) {
+	t.Parallel()
+	s := begin(t, nil)
+	s.Type("/")
+	s.WaitText("begin a new session")
+	s.Type("hotk")
+	s.WaitText("all keys")
+	s.Press("enter")
+	s.WaitText("stop what is running")
+	s.Press("esc")
+	s.WaitText("Ask anything")
+}
+
+// A command that nobody knows is said to be one first, and sent if the person insists.
+func TestUnknownCommand(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("A shrug.")})
+	s.send("/modwelq")
+	s.WaitText("There is no command /modwelq. Did you mean /model?")
+	s.WaitText("› /modwelq")
+	if n := len(s.model.Requests()); n != 0 {
+		t.Errorf("the model was asked %d times", n)
+	}
+	s.Press("enter")
+	s.WaitText("A shrug.")
+	if heard := s.heard(-1); !strings.Contains(heard, "/modwelq") {
+		t.Errorf("the model read:\n%s", heard)
+	}
+}

@@ -1,0 +1,86 @@
+package story_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/burin-dev/burin/llm/llmtest"
+)
+
+// What one may want to know of a session is a command away.
+func TestReports(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("Because of scattering.")})
+	s.send("why is the sky blue?")
+	s.WaitText("Because of scattering.")
+	s.WaitGone("Working")
+	for _, r := range []struct {
+		command string
+		shows   []string
+	}{
+		{"/session", []string{"This session", "anthropic/claude-opus-4-5", "requests"}},
+		{"/context", []string{"tools", "instructions of burin"}},
+		{"/cost", []string{"By day", "claude-opus-4-5"}},
+		{"/help", []string{"/resume", "go on with another session"}},
+		{"/permissions", []string{"Permissions"}},
+		{"/tools", []string{"bash"}},
+		{"/transcript", []string{"Because of scattering."}},
+	} {
+		s.send(r.command)
+		for _, text := range r.shows {
+			s.WaitText(text)
+		}
+		s.Press("esc")
+		s.WaitText("Ask anything")
+	}
+}
+
+// /export writes the conversation as a page.
+func TestExport(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("Because of scattering.")})
+	s.send("why is the sky blue?")
+	s.WaitText("Because of scattering.")
+	s.WaitGone("Working")
+	s.send("/export talk.html")
+	s.WaitText("Written: ")
+	page := s.read("talk.html")
+	if !strings.Contains(page, "<html") || !strings.Contains(page, "Because of scattering.") {
+		t.Errorf("the page is\n%.500s", page)
+	}
+}
+
+// A rule that was granted is shown by /permissions and can be taken back; then the
+// question comes again.
+func TestRevoke(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{
+		call("write", `{"path":"one.txt","content":"1"}`), say("The first."),
+		call("write", `{"path":"one.txt","content":"2"}`), say("The second."),
+	})
+	s.send("write")
+	s.WaitText("Yes")
+	s.answer("a")
+	s.WaitText("→ 2 Always")
+	s.Press("enter")
+	s.WaitText("The first.")
+	s.WaitGone("Working")
+	s.send("/permissions")
+	s.WaitText("one.txt")
+	s.WaitText("Enter takes a rule back")
+	s.Press("enter")
+	s.WaitText("Take this rule back?")
+	s.answer("y")
+	s.WaitText("No rules")
+	s.Press("esc")
+	s.WaitText("Ask anything")
+	s.send("write again")
+	s.WaitText("Yes")
+	if _, err := os.Stat(filepath.Join(s.dir, "one.txt")); err != nil || s.read("one.txt") != "1" {
+		t.Error("it was written without a question")
+	}
+	s.answer("n")
+	s.WaitText("The second.")
+}

@@ -1,0 +1,57 @@
+package story_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/burin-dev/burin/llm/llmtest"
+)
+
+// Enter while the model works tells it something at the next opportunity.
+func TestSteer(t *testing.T) {
+	t.Parallel()
+	first := gated("Looking.")
+	defer first.open()
+	s := begin(t, []llmtest.Turn{first.Turn, say("In French then.")})
+	s.send("write a poem")
+	s.WaitText("Working")
+	<-first.asked
+	s.send("in French, please")
+	s.WaitText("in French, please")
+	s.WaitText("Ask anything") // the prompt is free again
+	first.open()
+	s.WaitText("In French then.")
+	heard := s.heard(-1)
+	if !strings.Contains(heard, "[user] in French, please") {
+		t.Errorf("the model did not read it:\n%s", heard)
+	}
+	if n := strings.Count(s.all(), "in French, please"); n != 1 {
+		t.Errorf("what was said stands there %d times:\n%s", n, s.all())
+	}
+}
+
+// Ctrl+Enter sends when the work is done; Alt+Up takes what waits back to be changed.
+func TestFollowUp(t *testing.T) {
+	t.Parallel()
+	first := gated("The poem.")
+	defer first.open()
+	s := begin(t, []llmtest.Turn{first.Turn, say("A better title.")})
+	s.send("write a poem")
+	s.WaitText("Working")
+	<-first.asked
+	s.Type("then a titel")
+	s.Press("ctrl+enter")
+	s.WaitText("Ask anything")
+	s.WaitText("then a titel")
+	s.Press("alt+up")
+	s.WaitText("› then a titel")
+	s.Press("backspace", "backspace")
+	s.Type("le")
+	s.Press("ctrl+enter")
+	s.WaitText("Ask anything")
+	first.open()
+	s.WaitText("A better title.")
+	if heard := s.heard(-1); !strings.Contains(heard, "The poem.") || !strings.HasSuffix(strings.TrimSpace(heard), "[user] then a title") {
+		t.Errorf("the model read:\n%s", heard)
+	}
+}

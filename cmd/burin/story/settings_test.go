@@ -1,0 +1,56 @@
+package story_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/burin-dev/burin/internal/mode/tui/vt"
+)
+
+// config is config.yml.
+func (s *story) config() string {
+	s.t.Helper()
+	b, err := os.ReadFile(filepath.Join(s.home, "config.yml"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// A setting is found by its words and changed with Enter; config.yml has it.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	s := begin(t, nil)
+	s.send("/settings")
+	s.WaitText("Colour-blind mode")
+	s.Type("colour-blind")
+	s.WaitText("Shows added lines in blue")
+	s.Press("enter")
+	s.WaitFor("the switch", func(*vt.Terminal) bool { return strings.Contains(s.config(), "colorBlindMode: true") })
+	s.Press("esc", "esc")
+	s.WaitText("Ask anything")
+}
+
+// A theme is seen while it is looked for, and kept with Enter.
+func TestTheme(t *testing.T) {
+	t.Parallel()
+	s := begin(t, nil)
+	colour := func(t *vt.Terminal) vt.Color { return t.Cell(0, 0).Style.FG } // the name in the greeting
+	s.send("/theme")
+	s.WaitText("nord")
+	s.Press("esc")
+	s.WaitText("Ask anything")
+	var was vt.Color
+	border := func(t *vt.Terminal) vt.Color { return t.Cell(0, t.Cursor().Y-1).Style.FG }
+	s.Look(func(t *vt.Terminal) { was = border(t) })
+	_ = colour
+	s.send("/theme nord")
+	s.WaitFor("other colours", func(t *vt.Terminal) bool {
+		return strings.Contains(t.Screen(), "Ask anything") && border(t) != was
+	})
+	if c := s.config(); !strings.Contains(c, "nord") {
+		t.Errorf("config.yml is\n%s", c)
+	}
+}

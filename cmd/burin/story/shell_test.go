@@ -1,0 +1,46 @@
+package story_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/burin-dev/burin/llm/llmtest"
+)
+
+// A command after "!" is the person's own and the model reads it; after "!!" it does
+// not.
+func TestShell(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("I see.")})
+	s.send("!echo o$((40+2))pen")
+	s.WaitText("● You  echo o")
+	s.send("!!echo p$((40+3))rivate")
+	s.WaitText("p43rivate")
+	s.WaitText("● You, for yourself")
+	if n := len(s.model.Requests()); n != 0 {
+		t.Errorf("the model was asked %d times", n)
+	}
+	s.send("what did I do?")
+	s.WaitText("I see.")
+	heard := s.heard(-1)
+	if !strings.Contains(heard, "o42pen") || strings.Contains(heard, "p43rivate") {
+		t.Errorf("the model read:\n%s", heard)
+	}
+}
+
+// What a command writes cannot move the cursor, clear the screen or change the title.
+func TestCorruptingOutput(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("Nothing happened.")})
+	s.send(`!printf 'be\033[2J\033[1;1Hfore\033]0;evil\007\033[?1049h\033[41m after\n'`)
+	s.WaitText("● You")
+	s.WaitText("after")
+	s.send("go on")
+	s.WaitText("Nothing happened.")
+	s.sees("burin", "before")
+	s.look(func(title string, alternate bool) {
+		if alternate || strings.Contains(title, "evil") {
+			t.Errorf("alternate %v, title %q", alternate, title)
+		}
+	})
+}

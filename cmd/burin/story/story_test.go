@@ -1,0 +1,270 @@
+// Package story_test tells what people do with burin in a terminal, one behaviour a
+// file. The real program runs in an emulated terminal; only the model is scripted.
+package story_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/burin-dev/burin/internal/mode/tui/robot"
+	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/llm/anthropic"
+	"github.com/burin-dev/burin/llm/llmtest"
+)
+
+func TestMain(m *testing.M) {
+	robot.Flag()
+	flag.Parse()
+	code := 1
+	// Not in the folder for temporary files: that is open to commands, and burin would
+	// say of each story that its home is, too.
+	cache, _ := os.UserCacheDir() // without one it is where temporary files are
+	if dir, err := os.MkdirTemp(cache, "burin-story-"); err == nil {
+		os.Setenv("TMPDIR", dir) //nolint:errcheck // a name without "=" is good
+		program := filepath.Join(dir, "burin")
+		build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "..")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		build.Stderr = os.Stderr
+		if build.Run() == nil {
+			os.Setenv(programVariable, program) //nolint:errcheck // a name without "=" is good
+			code = m.Run()
+		}
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// programVariable names the program to the tests: a package has no state here.
+const programVariable = "STORY_PROGRAM"
+
+// story is a person at a terminal, with a model that says what it is told to.
+type story struct {
+	*robot.Robot
+	t     *testing.T
+	model *llmtest.Server
+	dir   string // where burin works
+	home  string // of burin
+}
+
+// setting is what is different from the usual.
+type setting struct {
+	robot.Options
+	args   []string
+	config string            // config.yml
+	files  map[string]string // of the project
+	home   string            // of an earlier story
+	dir    string
+	quiet  bool // do not wait until the session is open
+	shell  bool // burin is a job of a shell
+}
+
+// begin starts burin with a scripted model.
+func begin(t *testing.T, turns []llmtest.Turn, with ...func(*setting)) *story {
+	t.Helper()
+	model, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: turns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(model.Close)
+	return beginWith(t, model, with...)
+}
+
+func beginWith(t *testing.T, model *llmtest.Server, with ...func(*setting)) *story {
+	t.Helper()
+	o := setting{Options: robot.Options{Timeout: 5 * time.Second, Reflow: true}}
+	for _, f := range with {
+		f(&o)
+	}
+	if o.home == "" {
+		o.home = filepath.Join(t.TempDir(), "home")
+	}
+	user := filepath.Dir(o.home)
+	if o.dir == "" {
+		o.dir = filepath.Join(user, "project")
+	}
+	write(t, filepath.Join(o.home, "config.yml"), "startup: {setupWizard: false}\n"+o.config)
+	write(t, filepath.Join(o.home, "models.yml"), "providers: {anthropic: {baseUrl: '"+model.URL+"', apiKey: k, api: anthropic-messages}}\n")
+	write(t, filepath.Join(o.dir, "README.md"), "# A project\n")
+	write(t, filepath.Join(user, "tmp", "empty"), "")
+	for name, text := range o.files {
+		write(t, filepath.Join(o.dir, name), text)
+	}
+	o.Options.Dir = o.dir
+	o.Env = append(o.Env,
+		"HOME="+user, "TMPDIR="+filepath.Join(user, "tmp"), "BURIN_HOME="+o.home, "BURIN_NO_KEYRING=1", "ANTHROPIC_API_KEY=k",
+		"OLLAMA_HOST=http://127.0.0.1:1", "LLAMA_CPP_BASE_URL=http://127.0.0.1:1", "LM_STUDIO_BASE_URL=http://127.0.0.1:1")
+	args := append([]string{"--model", "anthropic/claude-opus-4-5"}, o.args...)
+	s := &story{t: t, model: model, dir: o.dir, home: o.home}
+	t.Cleanup(func() {
+		if trace, err := os.ReadFile(filepath.Join(o.home, "logs", "terminal.log")); err == nil && len(trace) > 0 {
+			t.Errorf("burin crashed:\n%s", trace)
+		}
+	})
+	program := os.Getenv(programVariable)
+	if o.shell {
+		o.Env = append(o.Env, "PS1=SHELL$ ")
+		s.Robot = robot.Start(t, o.Options, "bash", "--norc", "--noprofile", "-i")
+		s.WaitText("SHELL$")
+		s.send(program + " " + strings.Join(args, " "))
+	} else {
+		s.Robot = robot.Start(t, o.Options, program, args...)
+	}
+	t.Cleanup(func() {
+		if t.Failed() { // the robot shows what is left when the program is gone
+			t.Logf("the screen:\n%s", s.Text())
+		}
+	})
+	if !o.quiet {
+		s.WaitText("opus-4-5")
+	}
+	return s
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read is a file of the project.
+func (s *story) read(name string) string {
+	s.t.Helper()
+	b, err := os.ReadFile(filepath.Join(s.dir, name))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// say is an answer of one text.
+func say(text string) llmtest.Turn { return llmtest.Turn{Parts: []llmtest.Part{{Text: text}}} }
+
+// call is an answer that calls a tool.
+func call(tool, args string) llmtest.Turn {
+	return llmtest.Turn{Parts: []llmtest.Part{{Call: tool, Args: args}}}
+}
+
+// same replaces what differs between runs.
+func (s *story) same() *strings.Replacer {
+	return strings.NewReplacer(s.dir, "/project", s.home, "/home", "burin devel", "burin")
+}
+
+// send sends a prompt.
+func (s *story) send(text string) { s.Type(text + "\n") }
+
+// answer presses keys in a question. A question hears none for a moment after it
+// appeared, so that nobody answers by accident; a person reads it in that time.
+func (s *story) answer(keys ...string) {
+	<-time.After(350 * time.Millisecond)
+	s.Press(keys...)
+}
+
+// all is everything that was said, above the screen and on it.
+func (s *story) all() (text string) {
+	s.Look(func(t *vt.Terminal) { text = strings.Join(t.All(), "\n") })
+	return text
+}
+
+// sees reports what of texts is not on the screen or above it.
+func (s *story) sees(texts ...string) {
+	s.t.Helper()
+	all := s.all()
+	for _, text := range texts {
+		if !strings.Contains(all, text) {
+			s.t.Errorf("%q is not there:\n%s", text, all)
+		}
+	}
+}
+
+// request is what the model was sent with a request, from 0; below 0 from the last.
+func (s *story) request(n int) *llm.Request {
+	s.t.Helper()
+	all := s.model.Requests()
+	if n < 0 {
+		n += len(all)
+	}
+	if n < 0 || n >= len(all) {
+		s.t.Fatalf("there is no request %d of %d", n, len(all))
+	}
+	return all[n]
+}
+
+// heard is the text of all messages of a request.
+func (s *story) heard(n int) string {
+	s.t.Helper()
+	var b strings.Builder
+	for _, m := range s.request(n).Messages {
+		fmt.Fprintf(&b, "[%s] ", m.Role)
+		for _, c := range m.Content {
+			switch c := c.(type) {
+			case llm.Text:
+				b.WriteString(c.Text)
+			case llm.ToolCall:
+				b.WriteString(c.Name + c.Arguments)
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// gate holds an answer back until it is opened.
+type gate struct {
+	llmtest.Turn
+	asked chan struct{} // closed when the model was asked
+	open  func()
+}
+
+// gated is an answer that the model begins when the gate is opened.
+func gated(text string) gate {
+	asked, opened := make(chan struct{}), make(chan struct{})
+	return gate{
+		asked: asked, open: sync.OnceFunc(func() { close(opened) }),
+		Turn: llmtest.Turn{Reply: func(*llm.Request) []llm.Event {
+			close(asked)
+			<-opened
+			return llmtest.Say(text)
+		}},
+	}
+}
+
+// words are n words that can be told apart.
+func words(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "word%d ", i)
+	}
+	return b.String() + "end."
+}
+
+// twiceSaid waits until text stands there twice: a session was opened that shows it.
+func twiceSaid(text string) func(*vt.Terminal) bool {
+	return func(t *vt.Terminal) bool { return strings.Count(strings.Join(t.All(), "\n"), text) >= 2 }
+}
+
+// sessions are the files of the sessions that are kept.
+func (s *story) sessions() []string {
+	s.t.Helper()
+	files, err := filepath.Glob(filepath.Join(s.home, "sessions", "*", "*.jsonl"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return files
+}
+
+// look gives the title of the terminal and whether the alternate screen is shown.
+func (s *story) look(f func(title string, alternate bool)) {
+	s.Look(func(t *vt.Terminal) { f(t.Title(), t.Alternate()) })
+}

@@ -1,0 +1,38 @@
+package story_test
+
+import (
+	"testing"
+
+	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/llm/llmtest"
+)
+
+// Ctrl+Z goes to the shell that burin was started from, fg comes back to the prompt as
+// it was.
+func TestSuspend(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("Welcome back.")}, func(o *setting) { o.shell = true })
+	s.Type("half a prom")
+	s.WaitText("› half a prom")
+	s.Press("ctrl+z")
+	s.WaitText("SHELL$")
+	s.Look(func(term *vt.Terminal) {
+		if kitty, _ := term.Keyboard(); term.Mode(2004) || term.Cursor().Hidden || kitty != 0 {
+			t.Error("the shell has not got the terminal as it was")
+		}
+	})
+	s.send("echo in the $((40+2))th shell")
+	s.WaitText("in the 42th shell")
+	s.send("fg")
+	s.WaitText("› half a prom")
+	s.send("pt")
+	s.WaitText("Welcome back.")
+	s.sees("half a prompt")
+	s.WaitGone("Working")
+	s.Press("ctrl+d")
+	s.WaitFor("the shell", func(t *vt.Terminal) bool { return !t.Mode(2004) })
+	s.send("exit 3")
+	if code := s.WaitEnd(); code != 3 {
+		t.Errorf("the shell ended with %d", code)
+	}
+}

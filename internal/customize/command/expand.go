@@ -1,0 +1,237 @@
+package command
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Expand gives the prompt that a text means. What begins with "/" and the name of a
+// command becomes the command's text with the arguments in it, and used says which it
+// was; everything else comes back as it is. With an error the text comes back too.
+func (s *Set) Expand(text string) (expanded string, used *Command, err error) {
+	name, args, ok := call(text)
+	if !ok {
+		return text, nil, nil
+	}
+	c, ok := s.Lookup(name)
+	if !ok {
+		return text, nil, nil
+	}
+	body, err := c.body()
+	if err != nil {
+		return text, nil, fmt.Errorf("read the command /%s: %s: %s", c.Name, c.Path, reason(err))
+	}
+	expanded, ok = fill(body, args)
+	switch {
+	case !ok:
+		return text, nil, fmt.Errorf("expand the command /%s: it becomes longer than %d KB; give it less text", c.Name, MaxExpanded>>10)
+	case strings.TrimSpace(expanded) == "":
+		return text, nil, fmt.Errorf("the command /%s says nothing: write what it shall ask into %s", c.Name, c.Path)
+	}
+	return expanded, &c, nil
+}
+
+// call takes a text apart: the name after "/" and what follows it.
+func call(text string) (name, args string, ok bool) {
+	rest, ok := strings.CutPrefix(text, "/")
+	if !ok {
+		return "", "", false
+	}
+	end := strings.IndexFunc(rest, unicode.IsSpace)
+	if end < 0 {
+		end = len(rest)
+	}
+	return rest[:end], strings.TrimSpace(rest[end:]), end > 0
+}
+
+// body reads the text of the command, as the file is now.
+func (c *Command) body() (string, error) {
+	r, err := openFolder(c.root, c.link)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	text, err := read(r, c.file, MaxFile)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(parse(text, c.kind).body), nil
+}
+
+// Words splits arguments at spaces. '…' and "…" hold together what is in them; there
+// are no escapes, and a quote without its end goes on to the end of the text.
+func Words(args string) []string {
+	var out []string
+	var word strings.Builder
+	var quote rune
+	open := false // a word has begun, though it may be empty
+	for _, r := range args {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, open = r, true
+		case unicode.IsSpace(r):
+			if open {
+				out = append(out, word.String())
+				word.Reset()
+				open = false
+			}
+		default:
+			open = true
+			word.WriteRune(r)
+		}
+	}
+	if open {
+		out = append(out, word.String())
+	}
+	return out
+}
+
+// maxPlace is how long "${1:-text}" may be; so a text full of "${" costs no more than
+// others.
+const maxPlace = 4 << 10
+
+// filler puts arguments into a text.
+type filler struct {
+	args  string
+	words []string
+	out   strings.Builder
+	used  bool // some argument has a place in the text
+}
+
+// fill puts arguments into a text, once, from left to right:
+//
+//	$1 … $9, ${10}       a word; nothing where there are fewer
+//	${1:-text}           text where there is no such word, or it is empty
+//	$@, ${@}, ${@:2:3}   all words, those from the second on, three of them
+//	$ARGUMENTS           what was written, with its quotes and line ends
+//	{{args}}             the same, as Gemini's commands and older templates say it
+//
+// "$10" and "$1.50" stay: in prompts they are money. Arguments that have no place in the text stand
+// below it, because words that silently get lost are worse than words in a wrong place.
+// ok is false for what becomes too long.
+func fill(body, args string) (text string, ok bool) {
+	f := &filler{args: args, words: Words(args)}
+	for body != "" {
+		at := strings.IndexAny(body, "${")
+		if at < 0 {
+			break
+		}
+		f.out.WriteString(body[:at])
+		body = body[at:]
+		value, n := f.place(body)
+		if n == 0 {
+			value, n = body[:1], 1
+		}
+		f.out.WriteString(value)
+		body = body[n:]
+		if f.out.Len() > MaxExpanded {
+			return "", false
+		}
+	}
+	f.out.WriteString(body)
+	if !f.used && args != "" {
+		f.out.WriteString("\n\n" + args)
+	}
+	return f.out.String(), f.out.Len() <= MaxExpanded
+}
+
+// place reads a placeholder at the beginning of s; n is its length, 0 for none.
+func (f *filler) place(s string) (value string, n int) {
+	value, n = f.find(s)
+	f.used = f.used || n > 0
+	return value, n
+}
+
+func (f *filler) find(s string) (value string, n int) {
+	switch {
+	case strings.HasPrefix(s, "{{"):
+		name, _, ok := strings.Cut(s[2:min(len(s), 40)], "}}")
+		switch strings.TrimSpace(name) {
+		case "args", "ARGUMENTS", "arguments":
+			if ok {
+				return f.args, len(name) + 4
+			}
+		}
+	case strings.HasPrefix(s, "${"):
+		inner, _, ok := strings.Cut(s[2:min(len(s), maxPlace)], "}")
+		if value, known := f.braced(inner); ok && known {
+			return value, len(inner) + 3
+		}
+	case strings.HasPrefix(s, "$@"):
+		return strings.Join(f.words, " "), 2
+	case strings.HasPrefix(s, "$ARGUMENTS"):
+		const n = len("$ARGUMENTS")
+		if len(s) == n || !wordByte(s[n]) {
+			return f.args, n
+		}
+	case len(s) > 1 && s[0] == '$' && s[1] >= '1' && s[1] <= '9' && !amount(s[2:]):
+		return f.word(int(s[1] - '0')), 2
+	}
+	return "", 0
+}
+
+// amount says that what follows "$" and a digit makes money of it: $10, $1.50, $5k.
+func amount(rest string) bool {
+	if len(rest) > 1 && (rest[0] == '.' || rest[0] == ',') {
+		return rest[1] >= '0' && rest[1] <= '9'
+	}
+	return rest != "" && rest[0] != '_' && wordByte(rest[0])
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+func (f *filler) word(i int) string {
+	if i < 1 || i > len(f.words) {
+		return ""
+	}
+	return f.words[i-1]
+}
+
+// braced is what stands between "${" and "}".
+func (f *filler) braced(inner string) (value string, ok bool) {
+	name, instead, _ := strings.Cut(inner, ":-")
+	switch i, err := strconv.Atoi(name); {
+	case name == "ARGUMENTS":
+		value = f.args
+	case name == "@":
+		value = strings.Join(f.words, " ")
+	case strings.HasPrefix(name, "@:"):
+		if value, ok = f.slice(name[2:]); !ok {
+			return "", false
+		}
+	case err == nil && i >= 1 && i <= 99 && name[0] != '+':
+		value = f.word(i)
+	default:
+		return "", false
+	}
+	if value == "" {
+		value = instead
+	}
+	return value, true
+}
+
+// slice is the words of "from" or "from:count", from 1.
+func (f *filler) slice(s string) (string, bool) {
+	first, count, counted := strings.Cut(s, ":")
+	from, err := strconv.Atoi(first)
+	if err != nil || from < 0 {
+		return "", false
+	}
+	words := f.words[min(max(from, 1)-1, len(f.words)):]
+	if counted {
+		n, err := strconv.Atoi(count)
+		if err != nil || n < 0 {
+			return "", false
+		}
+		words = words[:min(n, len(words))]
+	}
+	return strings.Join(words, " "), true
+}

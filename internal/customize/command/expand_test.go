@@ -1,0 +1,147 @@
+package command
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWords(t *testing.T) {
+	for _, tt := range []struct {
+		args string
+		want []string
+	}{
+		{"", nil},
+		{"  a  b\tc\nd ", []string{"a", "b", "c", "d"}},
+		{`'a b' "c d"`, []string{"a b", "c d"}},
+		{`a'b c'd`, []string{"ab cd"}},
+		{`"it's"`, []string{"it's"}},
+		{`'' ""`, []string{"", ""}},
+		{`a "to the end`, []string{"a", "to the end"}},
+		{`a\ b \"c`, []string{`a\`, `b`, `\c`}}, // no escapes: the quote has no end
+		{"日本 語", []string{"日本", "語"}},
+	} {
+		if diff := cmp.Diff(tt.want, Words(tt.args)); diff != "" {
+			t.Errorf("Words(%q) (-want +got):\n%s", tt.args, diff)
+		}
+	}
+}
+
+func TestFill(t *testing.T) {
+	for _, tt := range []struct{ body, args, want string }{
+		{"Do $1 and $2.", "a b", "Do a and b."},
+		{"Do $1 and $2.", "'a b'", "Do a b and ."},
+		{"All: $@", `a  'b c'`, "All: a b c"},
+		{"All: $ARGUMENTS", `a  'b c'`, "All: a  'b c'"},
+		{"$ARGUMENTS_X $ARGUMENTS", "a", "$ARGUMENTS_X a"},
+		{"{{args}} {{ ARGUMENTS }} {{arguments}} {{other}} {{args", "a", "a a a {{other}} {{args"},
+		{"${1:-main} ${2:-x y}", "dev", "dev x y"},
+		{"${1:-main} ${2:-}", `"" b`, "main b"},
+		{"${10} ${1}", "1 2 3 4 5 6 7 8 9 ten", "ten 1"},
+		{"${@:2} | ${@:2:1} | ${@} | ${@:9:-none}", "a b c", "b c | b | a b c | none"},
+		{"${@:-nothing} ${ARGUMENTS:-nothing}", "", "nothing nothing"},
+		{"${@:9223372036854775807:9223372036854775807} ${@:0}", "a", " a"},
+		{"It costs $10, $1.50, $5k, $3,000; $0 $$ $ ${ ${x} ${100}", "", "It costs $10, $1.50, $5k, $3,000; $0 $$ $ ${ ${x} ${100}"},
+		{"$1_test.go $1. $1", "a", "a_test.go a. a"},
+		{"Nothing here.", "", "Nothing here."},
+		{"Nothing here.", "but words", "Nothing here.\n\nbut words"},
+		{"$1", "$2 {{args}}", "$2"}, // what a person wrote is not expanded
+		{"$1 $2", "$2 $1", "$2 $1"},
+		{"a { b } {", "", "a { b } {"},
+	} {
+		if got, ok := fill(tt.body, tt.args); got != tt.want || !ok {
+			t.Errorf("fill(%q, %q) = %q, %v; want %q", tt.body, tt.args, got, ok, tt.want)
+		}
+	}
+	if _, ok := fill(strings.Repeat("$ARGUMENTS", 1000), strings.Repeat("x", 10_000)); ok {
+		t.Error("10 MB were made of a command")
+	}
+}
+
+func TestParse(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		kind       kind
+		want       document
+	}{
+		{name: "no head", text: "# Title\n\nText", want: document{description: "Title", body: "# Title\n\nText"}},
+		{name: "head", text: "---\r\nname: n\r\ndescription: \"d: e\"\r\n---\r\nText\r\n", want: document{name: "n", description: "d: e", body: "Text\n"}},
+		{name: "no end", text: "---\nname: n\nText", want: document{description: "name: n", body: "---\nname: n\nText"}},
+		{name: "rule", text: "---- \nText", want: document{description: "Text", body: "---- \nText"}},
+		{name: "empty head", text: "---\n---\nText", want: document{description: "Text", body: "Text"}},
+		{name: "folded", text: "---\ndescription: >-\n  one\n  two\nallowed-tools:\n  - Read\n  - 'Bash(ls:*)'\n---\nx", want: document{description: "one two", tools: []string{"Read", "Bash(ls:*)"}, body: "x"}},
+		{name: "flow", text: "---\ntools: [a, \"b\"]\nargument-hint: '<file>'\n# comment\nno colon here\n---\nx", want: document{tools: []string{"a", "b"}, hint: "<file>", description: "x", body: "x"}},
+		{name: "aliases are text", text: "---\ndescription: *a\n---\nx", want: document{description: "*a", body: "x"}},
+		{name: "long line", text: strings.Repeat("word ", 30), want: document{description: strings.TrimSpace(strings.Repeat("word ", 12)) + "...", body: strings.Repeat("word ", 30)}},
+		{name: "toml", kind: toml, text: "# c\nn = 3\nprompt = '''\nRaw \\n {{args}}'''\ndescription = 'x'\n[table]\nprompt = \"no\"\n", want: document{description: "x", body: "Raw \\n {{args}}"}},
+		{name: "toml escapes", kind: toml, text: "prompt = \"a\\tb\\u00e9\\q \\uZZ\"", want: document{description: "a\tbé\\q \\uZZ", body: "a\tbé\\q \\uZZ"}},
+		{name: "toml goes on", kind: toml, text: "prompt = \"\"\"a\\\n   b\n\"\"\" # end\ndescription = \"d\"", want: document{description: "d", body: "ab\n"}},
+		{name: "toml without an end", kind: toml, text: "description = \"open\nprompt = \"\"\"to the end", want: document{description: "to the end", body: "to the end"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, parse(tt.text, tt.kind), cmp.AllowUnexported(document{})); diff != "" {
+				t.Errorf("parse (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Whatever a file says: it is read to its end, what is shown of it is short, and the
+// text for the model keeps every byte that is no head.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"---\nname: a\n---\nb", "---\n- x\n a\n", "prompt = \"\"\"x\"\"\"", "prompt = \"\\u12", "a = '''", "---\r\n---", "\"\"\"=\"\"\"\"\"\""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		text = strings.ToValidUTF8(text, "\uFFFD") // as read gives it
+		for _, k := range []kind{markdown, toml} {
+			d := parse(text, k)
+			for _, s := range append([]string{d.name, d.description, d.hint, d.model}, d.tools...) {
+				if utf8.RuneCountInString(s) > maxLine+1 || strings.Contains(s, "\n") && len(d.tools) == 0 {
+					t.Errorf("%q of %q", s, text)
+				}
+			}
+			if k == markdown && !strings.HasSuffix(strings.ReplaceAll(text, "\r\n", "\n"), d.body) {
+				t.Errorf("the body %q is no end of %q", d.body, text)
+			}
+			if !utf8.ValidString(d.body) {
+				t.Errorf("invalid text %q of %q", d.body, text)
+			}
+		}
+	})
+}
+
+func FuzzFill(f *testing.F) {
+	f.Add("$1 $@ ${@:2:1} {{args}} ${1:-x}", "a 'b c'")
+	f.Add("${@:-1:0} ${+1} ${00}", "\"")
+	f.Fuzz(func(t *testing.T, body, args string) {
+		text, ok := fill(body, args)
+		if ok && len(text) > MaxExpanded || !ok && text != "" {
+			t.Errorf("%d bytes, %v", len(text), ok)
+		}
+		if !strings.ContainsAny(body, "${") && args == "" && text != body && len(body) <= MaxExpanded {
+			t.Errorf("%q became %q", body, text)
+		}
+		if strings.Join(Words(args), "") != "" && strings.TrimSpace(args) == "" {
+			t.Errorf("words of %q", args)
+		}
+	})
+}
+
+// No text of the largest size costs more than a moment.
+func TestLargestFiles(t *testing.T) {
+	start := time.Now()
+	for _, s := range []string{"${", "{{", "$1", "${@", "$", "{", "'", "\"", "---\n", "a:\n b\n", "- a\n", "a = \"\"\"\n", "a=\"\\\n", "\\u12"} {
+		text := strings.Repeat(s, MaxFile/len(s))
+		parse("---\na:\n"+text+"\n---\n"+text, markdown)
+		parse(text, toml)
+		fill(text, strings.Repeat("x ", 1000))
+		Words(text)
+	}
+	if d := time.Since(start); d > 20*time.Second { // a second where nothing else runs
+		t.Errorf("it took %v", d)
+	}
+}

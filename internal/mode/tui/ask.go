@@ -1,0 +1,255 @@
+package tui
+
+import (
+	"context"
+	"errors"
+
+	"github.com/burin-dev/burin"
+	"github.com/burin-dev/burin/internal/mode/tui/list"
+	"github.com/burin-dev/burin/internal/mode/tui/markdown"
+	"github.com/burin-dev/burin/internal/mode/tui/pane"
+	"github.com/burin-dev/burin/internal/mode/tui/panel"
+	"github.com/burin-dev/burin/internal/mode/tui/question"
+	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+)
+
+// ask is a question that a person has to answer. Questions are asked one at a time, in
+// the order in which they came.
+type ask struct {
+	pane func() pane.Pane // makes it when its turn has come
+	gone func()           // tells who asked that nobody will answer
+	up   pane.Pane        // while it is shown
+}
+
+// Ask is [burin.Approver]'s: it waits until the person has answered, or ctx ends.
+func (a *app) Ask(ctx context.Context, r burin.Request, d burin.Decision) (burin.Answer, error) {
+	return await(ctx, a, func(answer func(burin.Answer, error)) pane.Pane {
+		return a.approvalPane(r, d, answer)
+	})
+}
+
+// AskQuestions is [burin.Questioner]'s.
+func (a *app) AskQuestions(ctx context.Context, questions []burin.Question) ([]burin.Reply, error) {
+	return await(ctx, a, func(answer func([]burin.Reply, error)) pane.Pane {
+		return a.questionsPane(questions, answer)
+	})
+}
+
+// await shows a pane and waits for what it answers.
+func await[T any](ctx context.Context, a *app, show func(answer func(T, error)) pane.Pane) (T, error) {
+	type reply struct {
+		value T
+		err   error
+	}
+	replies := make(chan reply, 1)
+	q := &ask{}
+	answer := func(v T, err error) {
+		select {
+		case replies <- reply{v, err}:
+		default: // it is answered already
+		}
+		a.answered(q)
+	}
+	q.pane = func() pane.Pane { return show(answer) }
+	q.gone = func() {
+		var none T
+		answer(none, context.Canceled)
+	}
+	a.inbox.post(func() {
+		if a.session == nil {
+			a.enqueue(q)
+			return
+		}
+		// What led to the question is shown first.
+		a.after(a.session.Events(0).Seq(), func() { a.enqueue(q) })
+	})
+	select {
+	case r := <-replies:
+		return r.value, r.err
+	case <-ctx.Done():
+	case <-a.ctx.Done():
+	}
+	a.inbox.post(func() { a.answered(q) })
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	return none, a.ctx.Err()
+}
+
+// enqueue shows a question, or lets it wait for the one that is shown.
+func (a *app) enqueue(q *ask) {
+	a.asks = append(a.asks, q)
+	a.attention(a.show.askNotify, "A question waits for you.")
+	a.nextAsk()
+}
+
+// nextAsk shows the question whose turn it is.
+func (a *app) nextAsk() {
+	if len(a.asks) == 0 || a.asks[0].up != nil {
+		return
+	}
+	q := a.asks[0]
+	q.up = q.pane()
+	a.push(q.up)
+}
+
+// answered takes a question away.
+func (a *app) answered(q *ask) {
+	for i, other := range a.asks {
+		if other == q {
+			a.asks = append(a.asks[:i], a.asks[i+1:]...)
+			break
+		}
+	}
+	if q.up != nil {
+		a.remove(q.up)
+		q.up = nil
+	}
+	a.nextAsk()
+	a.dirty, a.urgent = true, true
+}
+
+// dismissAsks tells all who ask that nobody answers any more.
+func (a *app) dismissAsks() {
+	for len(a.asks) > 0 {
+		a.asks[0].gone()
+	}
+}
+
+// push gives a pane the keys.
+func (a *app) push(p pane.Pane) {
+	a.panes = append(a.panes, p)
+	a.setFull()
+}
+
+// pop takes the pane away that has the keys.
+func (a *app) pop() {
+	if n := len(a.panes); n > 0 {
+		a.remove(a.panes[n-1])
+	}
+}
+
+// remove takes a pane away, wherever it stands.
+func (a *app) remove(p pane.Pane) {
+	for i, other := range a.panes {
+		if other == p {
+			a.panes = append(a.panes[:i], a.panes[i+1:]...)
+			break
+		}
+	}
+	a.setFull()
+}
+
+// top is the pane that has the keys; nil: the prompt has.
+func (a *app) top() pane.Pane {
+	if n := len(a.panes); n > 0 {
+		return a.panes[n-1]
+	}
+	return nil
+}
+
+// setFull shows the alternate screen while the pane with the keys wants it.
+func (a *app) setFull() {
+	_, want := a.top().(pane.Full)
+	a.dirty, a.urgent = true, true
+	if want == a.full {
+		return
+	}
+	a.full = want
+	if want {
+		a.failed(a.screen.EnterFullscreen())
+		a.term.Alternate(true)
+		return
+	}
+	a.term.Alternate(false)
+	a.failed(a.screen.LeaveFullscreen())
+}
+
+// approvalPane asks whether a call may run.
+func (a *app) approvalPane(r burin.Request, d burin.Decision, answer func(burin.Answer, error)) pane.Pane {
+	s := a.session
+	return question.NewApproval(a.env, question.ApprovalOptions{
+		Request: r, Decision: d,
+		Try: func(rule burin.Rule) []string { return triedBy(s, rule) },
+		OnAnswer: func(given burin.Answer, err error) {
+			if errors.Is(err, question.ErrStopped) {
+				a.stop()
+			}
+			answer(given, err)
+		},
+	})
+}
+
+// maxTried is how many calls of the past are named.
+const maxTried = 5
+
+// triedBy names calls of this session that a rule would have allowed.
+func triedBy(s *opened, rule burin.Rule) []string {
+	if s == nil || s.Permissions() == nil {
+		return nil
+	}
+	tried, err := s.Permissions().Try(rule.String())
+	if err != nil {
+		return nil // the rule is shown in words all the same
+	}
+	var names []string
+	for _, t := range tried {
+		if t.Verdict == "allow" && len(names) < maxTried {
+			names = append(names, t.Tool+" "+t.Target)
+		}
+	}
+	return names
+}
+
+// questionsPane puts the model's questions.
+func (a *app) questionsPane(questions []burin.Question, answer func([]burin.Reply, error)) pane.Pane {
+	return question.NewQuestions(a.env, question.QuestionsOptions{Questions: questions, OnDone: answer})
+}
+
+// confirm asks before something is done.
+func (a *app) confirm(title, text string, yes func()) {
+	var p pane.Pane
+	p = question.NewConfirm(a.env, question.ConfirmOptions{Title: title, Text: text, OnDone: func(sure bool) {
+		a.remove(p)
+		if sure {
+			yes()
+		}
+	}})
+	a.push(p)
+}
+
+// askLine asks for a line of text.
+func (a *app) askLine(title, text string, done func(string)) {
+	var p pane.Pane
+	p = list.NewInput(a.env, list.InputOptions{
+		Title: title, Text: text, OnCancel: func() { a.remove(p) },
+		OnDone: func(text string) { a.remove(p); done(text) },
+	})
+	a.push(p)
+}
+
+// report shows Markdown to read.
+func (a *app) report(title, text string) {
+	var p pane.Pane
+	p = panel.FullReport{Report: panel.NewReport(a.env, panel.ReportOptions{
+		Title: title, OnClose: func() { a.remove(p) },
+		Rows: func(width int, s *theme.Styles) []string {
+			return markdown.Render(text, width, markdown.Options{Styles: s, Links: a.env.Links})
+		},
+	})}
+	a.push(p)
+}
+
+// reportLines shows lines to read: in the place of the prompt where they fit there, else
+// on the whole screen.
+func (a *app) reportLines(title string, lines []styled.Line) {
+	var p pane.Pane
+	r := panel.NewReport(a.env, panel.ReportOptions{Title: title, Lines: lines, OnClose: func() { a.remove(p) }})
+	p = r
+	if _, height := a.screen.Size(); len(lines) > height/2 {
+		p = panel.FullReport{Report: r}
+	}
+	a.push(p)
+}

@@ -1,0 +1,132 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	"github.com/burin-dev/burin/internal/mode/tui/card"
+	"github.com/burin-dev/burin/internal/mode/tui/screen"
+	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+)
+
+const (
+	// maxPromptRows is the part of the screen that a long prompt may have.
+	maxPromptPart = 2 // a half
+	// least is what is left to the conversation by a pane that could fill the screen.
+	least = 3
+)
+
+// compose gives the live part: what is not finished, panels, and the prompt or what
+// stands in its place.
+func (a *app) compose(width, height int, now time.Time) ([]string, screen.Cursor) {
+	rows := a.talk.rows(a.rows[:0])
+	if len(rows) > 0 || a.talk.begun {
+		rows = append(rows, "")
+	}
+	rows = a.panels(rows, width, now)
+	var below []string
+	var cursor screen.Cursor
+	if top := a.top(); top != nil {
+		below, cursor = top.Draw(width, max(height-least, 1))
+		below = append(below, a.statusRows(width, now)...)
+	} else {
+		below, cursor = a.promptRows(width, height, now)
+	}
+	cursor.Y += len(rows)
+	rows = append(rows, below...)
+	a.rows = rows
+	return rows, cursor
+}
+
+// promptRows are the prompt with its borders, what is proposed, and the status.
+func (a *app) promptRows(width, height int, now time.Time) ([]string, screen.Cursor) {
+	const mark = 2 // cells before the text
+	most := max(1, height/maxPromptPart)
+	text, y, x := a.editor.View(max(width-mark-1, 3), most)
+	rows := make([]string, 0, len(text)+4)
+	if !a.show.screenReader {
+		rows = append(rows, a.border(width, true))
+	}
+	cursor := screen.Cursor{X: x + mark, Y: y + len(rows)}
+	sign := a.line(styled.Of(a.promptSign()+" ", a.borderToken()))
+	for i, t := range text {
+		if i == 0 {
+			rows = append(rows, sign+t)
+		} else {
+			rows = append(rows, strings.Repeat(" ", mark)+t)
+		}
+	}
+	if !a.show.screenReader {
+		rows = append(rows, a.border(width, false))
+	}
+	rows = append(rows, a.popupRows(width)...)
+	return append(rows, a.statusRows(width, now)...), cursor
+}
+
+// border is the line above or below the prompt. Its colour says how hard the model
+// thinks, or what the prompt is for.
+func (a *app) border(width int, top bool) string {
+	rule := a.env.Styles.Symbols().Rule
+	token := a.borderToken()
+	label := ""
+	if top {
+		label = a.promptLabel()
+	}
+	if label == "" || styled.Width(label)+8 > width {
+		return a.line(styled.Of(strings.Repeat(rule, width), token))
+	}
+	right := strings.Repeat(rule, 2)
+	left := strings.Repeat(rule, width-styled.Width(label)-4)
+	return a.line(styled.Line{
+		{Text: left, Look: theme.Look{Fg: token}},
+		{Text: " " + label + " ", Look: theme.Look{Fg: theme.Muted}},
+		{Text: right, Look: theme.Look{Fg: token}},
+	})
+}
+
+// line writes a line for the terminal.
+func (a *app) line(l styled.Line) string { return styled.Render(a.env.Styles, l) }
+
+// popupRows are what is proposed to go on with.
+func (a *app) popupRows(width int) []string {
+	p, ok := a.editor.Popup()
+	if !ok {
+		return nil
+	}
+	most := min(a.show.popupRows, len(p.Items))
+	from := min(max(0, p.Selected-most/2), len(p.Items)-most)
+	labels := 0
+	for _, it := range p.Items[from : from+most] {
+		labels = max(labels, styled.Width(styled.Inline(it.Label)))
+	}
+	labels = min(labels, max(width/2, 8))
+	var rows []string
+	for i, it := range p.Items[from : from+most] {
+		label := theme.Look{Fg: theme.Text}
+		detail := theme.Look{Fg: theme.Muted}
+		mark := "  "
+		if from+i == p.Selected {
+			label.Fg, label.Mod = theme.Accent, theme.Bold
+			mark = a.env.Styles.Symbols().Arrow + " "
+		}
+		l := styled.Truncate(styled.Line{{Text: styled.Inline(it.Label), Look: label}}, labels, "…")
+		row := append(styled.Line{{Text: mark, Look: label}}, styled.Pad(l, labels, label)...)
+		row = append(row, styled.Span{Text: "  " + styled.Inline(it.Detail), Look: detail})
+		rows = append(rows, a.line(styled.Truncate(row, width, "…")))
+	}
+	return rows
+}
+
+// greeting is what stands first in the scrollback.
+func (a *app) greeting(v card.View) []string {
+	name := styled.Line{
+		{Text: "burin", Look: theme.Look{Fg: theme.Accent, Mod: theme.Bold}},
+		{Text: " " + a.o.Version, Look: theme.Look{Fg: theme.Dim}},
+	}
+	where := styled.Of(a.homePath(a.o.Dir), theme.Muted)
+	return []string{
+		styled.Render(v.Styles, styled.Truncate(name, v.Width, "…")),
+		styled.Render(v.Styles, styled.Truncate(where, v.Width, "…")),
+	}
+}

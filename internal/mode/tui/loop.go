@@ -1,0 +1,225 @@
+package tui
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/burin-dev/burin/internal/mode/tui/card"
+	"github.com/burin-dev/burin/internal/mode/tui/complete"
+	"github.com/burin-dev/burin/internal/mode/tui/editor"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/internal/mode/tui/notify"
+	"github.com/burin-dev/burin/internal/mode/tui/pane"
+	"github.com/burin-dev/burin/internal/mode/tui/screen"
+	"github.com/burin-dev/burin/internal/mode/tui/viewer"
+)
+
+const (
+	// frameTime is the least time between frames for events of the session. Keys do not
+	// wait for it.
+	frameTime = 33 * time.Millisecond
+	// spinTime is the time of one frame of the spinner.
+	spinTime = 100 * time.Millisecond
+	// answerTime is how long the terminal's answers about itself are waited for before
+	// lines go into the scrollback, whose colours depend on them.
+	answerTime = 150 * time.Millisecond
+)
+
+// app is the face. All of it belongs to the loop's goroutine.
+type app struct {
+	o      Options
+	env    *pane.Env
+	term   terminalOf
+	screen *screen.Screen
+	inbox  *inbox
+	keys   chan key.Event
+	ctx    context.Context // of everything that runs beside the loop; ends with it
+	sizes  chan os.Signal
+
+	talk   *talk
+	editor *editor.Editor
+	panes  []pane.Pane // the last one has the keys
+	facts  facts
+	show   appearance
+
+	session *opened // nil while none is open
+	seen    uint64  // the last event of it that was shown
+	later   []behind
+	opening bool
+	work    work
+	queue   queue
+	asks    []*ask
+	waiting []string // prompts that were sent before the session was open
+
+	dirty    bool      // something has to be drawn
+	urgent   bool      // at once
+	drawn    time.Time // the last frame
+	ready    bool      // the terminal has answered
+	full     bool      // the alternate screen is shown
+	focus    notify.Focus
+	lastEsc  time.Time
+	lastStop time.Time
+	hint     hint
+	rows     []string // memory of draw
+
+	services
+	commands   []command
+	offers     []complete.Command // all of them, for completion
+	fromFiles  []complete.Command
+	lookedFor  bool   // commands that are files
+	unknown    string // a command that nobody knows, and that was sent once
+	beforePlan string // the mode that plan mode came after
+	openSince  time.Time
+	viewer     *viewer.Viewer // while it is shown
+	stopKeys   func()
+	moveTo     [2]string // the session's file, and the folder that it is to be moved to
+
+	quit bool
+	last string
+	err  error
+}
+
+// run is the life of the face.
+func (a *app) run(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a.ctx = ctx
+	if err := a.start(); err != nil {
+		return "", err
+	}
+	defer a.end()
+	a.draw()
+	a.startKeys()
+	a.afterFirstPaint()
+	a.loop(ctx)
+	return a.last, a.err
+}
+
+func (a *app) loop(ctx context.Context) {
+	var posts []func()
+	var events []sessionEvent
+	timer := time.NewTimer(answerTime)
+	defer timer.Stop()
+	for !a.quit {
+		select {
+		case ev := <-a.keys:
+			a.onKeys(ev)
+		case <-a.inbox.wake:
+			posts, events = a.inbox.take(posts, events)
+			for i := range events {
+				a.onEvent(&events[i])
+			}
+			for _, f := range posts {
+				if f != nil {
+					f()
+				}
+				a.dirty, a.urgent = true, true
+			}
+		case <-a.sizes:
+			a.onResize()
+		case <-timer.C:
+			a.onTimer()
+		case <-ctx.Done():
+			a.quit = true
+		}
+		if next := a.frame(); next > 0 {
+			timer.Reset(next)
+		} else {
+			timer.Stop()
+		}
+	}
+}
+
+// onKeys handles an event and all that are there already, so that typing ahead costs
+// one frame.
+func (a *app) onKeys(ev key.Event) {
+	for n := 0; ; n++ {
+		a.onKey(ev)
+		if n == 256 || a.quit {
+			return
+		}
+		select {
+		case ev = <-a.keys:
+		default:
+			return
+		}
+	}
+}
+
+// frame draws if it is time to, and says after which time to come back; 0 is never.
+func (a *app) frame() time.Duration {
+	if a.quit {
+		return 0
+	}
+	now := a.env.Now()
+	since := now.Sub(a.drawn)
+	if a.dirty && (a.urgent || since >= frameTime) {
+		a.draw()
+		since = 0
+	}
+	switch {
+	case a.dirty:
+		return frameTime - since
+	case !a.ready:
+		return answerTime
+	case a.moving():
+		return max(spinTime-since, time.Millisecond)
+	}
+	return a.hint.left(now)
+}
+
+// onTimer is a frame that is due, a step of what moves, or the end of waiting.
+func (a *app) onTimer() {
+	if !a.ready {
+		a.terminalKnown()
+	}
+	a.hint.expire(a.env.Now())
+	a.dirty, a.urgent = true, true
+}
+
+// moving reports whether something is shown that moves by itself.
+func (a *app) moving() bool {
+	return !a.show.screenReader && a.show.spinner && !a.full && len(a.asks) == 0 && (a.work.on || a.work.busy != "")
+}
+
+// readKeys reads the terminal until ctx ends or the terminal is gone.
+func (a *app) readKeys(ctx context.Context) {
+	err := key.NewReader(a.term, key.Options{}).Run(ctx, a.keys)
+	if ctx.Err() == nil {
+		a.inbox.post(func() { a.quit, a.err = true, err })
+	}
+}
+
+// draw shows everything as it is now.
+func (a *app) draw() {
+	now := a.env.Now()
+	a.dirty, a.urgent, a.drawn = false, false, now
+	width, height := a.screen.Size()
+	a.talk.look.Width = width
+	if a.full {
+		if top := a.top(); top != nil {
+			rows, cursor := top.Draw(width, height)
+			a.failed(a.screen.Draw(rows, cursor))
+			return
+		}
+	}
+	if a.ready {
+		a.failed(a.talk.settle(a.screen))
+	}
+	rows, cursor := a.compose(width, height, now)
+	a.failed(a.screen.Draw(rows, cursor))
+}
+
+// failed ends the face when the terminal can no longer be written.
+func (a *app) failed(err error) {
+	if err != nil && !a.quit {
+		a.quit, a.err = true, err
+	}
+}
+
+// notice says something in the conversation.
+func (a *app) notice(l card.Level, text string) {
+	a.talk.notice(l, text)
+	a.dirty = true
+}

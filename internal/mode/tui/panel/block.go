@@ -1,0 +1,295 @@
+package panel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/burin-dev/burin/internal/mode/tui/card"
+	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+)
+
+// Waiting are messages that wait for their turn.
+type Waiting struct {
+	Steering []string // go in after the call that runs now
+	FollowUp []string // go in when the work is done
+	Key      string   // takes the last one back into the prompt, as "Alt+Up"; "" says nothing
+}
+
+// Queue gives the rows of the messages that wait: those that go in first, first.
+func Queue(w Waiting, v View) []string {
+	n := len(w.Steering) + len(w.FollowUp)
+	if n == 0 {
+		return nil
+	}
+	p := newPainter(v, maxQueue+2)
+	shown := 0
+	add := func(list []string, when string, fg theme.Token) {
+		for _, text := range list[:min(len(list), maxQueue-shown)] {
+			shown++
+			p.add(styled.Line{
+				{Text: "  " + p.sign.Arrow + " ", Look: theme.Look{Fg: fg}},
+				{Text: when + " ", Look: theme.Look{Fg: theme.Dim}},
+				{Text: brief(text), Look: theme.Look{Fg: theme.Text}},
+			})
+		}
+	}
+	add(w.Steering, "next:", theme.Accent)
+	add(w.FollowUp, "then:", theme.Muted)
+	p.more(n-shown, "message")
+	if w.Key != "" {
+		p.add(styled.Line{{Text: "  " + w.Key, Look: theme.Look{Fg: theme.Muted, Mod: theme.Bold}}, {Text: " edits the last one", Look: theme.Look{Fg: theme.Dim}}})
+	}
+	return p.rows
+}
+
+// Job is a command in the background.
+type Job struct {
+	ID, Command string
+	Running     time.Duration
+	Output      string // what it wrote last; only its end is looked at
+}
+
+// Jobs gives the rows of the jobs that run.
+func Jobs(jobs []Job, v View) []string {
+	if len(jobs) == 0 {
+		return nil
+	}
+	p := newPainter(v, maxJobs+2)
+	p.title("Jobs", "")
+	shown := min(len(jobs), maxJobs)
+	if len(jobs) == maxJobs+1 { // a row that only says that one is missing is no gain
+		shown++
+	}
+	for _, j := range jobs[:shown] {
+		l := styled.Line{
+			{Text: "  " + brief(j.ID) + " ", Look: theme.Look{Fg: theme.Accent}},
+			{Text: p.firstLine(j.Command), Look: theme.Look{Fg: theme.Text}},
+		}
+		last := lastLine(j.Output)
+		// The command gives way to the time, and both to nothing else.
+		l = styled.Truncate(l, max(p.Width*3/5, p.Width-14-styled.Width(last)), p.sign.Ellipsis)
+		l = p.facts(l, theme.Muted, Elapsed(j.Running))
+		p.add(p.facts(l, theme.Dim, last))
+	}
+	p.more(len(jobs)-shown, "job")
+	return p.rows
+}
+
+// firstLine is the first line of a text of others, with a sign where there are more.
+func (p *painter) firstLine(text string) string {
+	text = strings.Trim(text, " \n")
+	if i := strings.IndexByte(text, '\n'); i >= 0 {
+		return brief(text[:i]) + " " + p.sign.Ellipsis
+	}
+	return brief(text)
+}
+
+// AgentState is how far a sub-agent is.
+type AgentState uint8
+
+const (
+	AgentRunning AgentState = iota
+	AgentDone
+	AgentFailed
+	AgentAborted
+)
+
+// Agent is a sub-agent as its row shows it.
+type Agent struct {
+	ID          string // of nested ones with the parents' before: "Main/Docs/Links"
+	Description string
+	Task        string // what it was told; shown where there is no description
+	State       AgentState
+	// Call is the call that started it, and Index its place in that call. Both keep
+	// the rows in order.
+	Call     string
+	Index    int
+	Activity string // what it does now
+	Elapsed  time.Duration
+	Tokens   int
+}
+
+// Agents gives the rows of the sub-agents that run, nothing where none does. The rows
+// are in the order in which their calls were seen first, which is that of the list,
+// and in a call by index: they never change places while news arrive.
+func Agents(agents []Agent, v View) []string {
+	running := make([]*Agent, 0, min(len(agents), 16))
+	first := map[string]int{}
+	for i := range agents {
+		a := &agents[i]
+		if _, ok := first[a.Call]; !ok {
+			first[a.Call] = i
+		}
+		if a.State == AgentRunning {
+			running = append(running, a)
+		}
+	}
+	if len(running) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(running, func(a, b *Agent) int {
+		if c := first[a.Call] - first[b.Call]; c != 0 {
+			return c
+		}
+		return a.Index - b.Index
+	})
+	p := newPainter(v, maxAgents+2)
+	p.title("Subagents", "")
+	for _, a := range running[:min(len(running), maxAgents)] {
+		p.agent(a)
+	}
+	p.more(len(running)-maxAgents, "subagent")
+	return p.rows
+}
+
+func (p *painter) agent(a *Agent) {
+	id := strings.ReplaceAll(brief(a.ID), "/", " > ")
+	l := styled.Line{{Text: "  " + p.sign.Running + " ", Look: theme.Look{Fg: theme.Accent}}, {Text: id, Look: theme.Look{Fg: theme.Text, Mod: theme.Bold}}}
+	switch {
+	case a.Description != "":
+		l = append(l, styled.Span{Text: ": " + brief(a.Description), Look: theme.Look{Fg: theme.Text}})
+	case a.Task != "":
+		l = append(l, styled.Span{Text: ": " + p.firstLine(a.Task), Look: theme.Look{Fg: theme.Muted}})
+	}
+	var time, tokens string
+	if a.Elapsed > 0 {
+		time = Elapsed(a.Elapsed)
+	}
+	if a.Tokens > 0 {
+		tokens = Count(a.Tokens) + " tokens"
+	}
+	p.add(p.facts(l, theme.Dim, time, tokens, brief(a.Activity)))
+}
+
+// Todos gives the rows of the list of tasks above the prompt: of the phase that is
+// under way, five open tasks. There are none when nothing is open.
+func Todos(phases []card.Phase, v View) []string {
+	var active *card.Phase
+	done, all, open := 0, 0, 0
+	for i := range phases {
+		ph := &phases[i]
+		n := 0
+		under := false
+		for _, t := range ph.Tasks {
+			if t.Status == "completed" || t.Status == "abandoned" {
+				done++
+				continue
+			}
+			n++
+			under = under || t.Status == "in_progress"
+		}
+		all += len(ph.Tasks)
+		if n > 0 && (active == nil || under && !underWay(active)) {
+			active, open = ph, n
+		}
+	}
+	if active == nil {
+		return nil
+	}
+	p := newPainter(v, openTasks+2)
+	name := ""
+	if len(phases) > 1 {
+		name = p.sign.Dot + " " + brief(active.Name) + " "
+	}
+	p.title("Todos", fmt.Sprintf("%s%s %d of %d done", name, p.sign.Dot, done, all))
+	p.tasks(active, open)
+	return p.rows
+}
+
+func underWay(ph *card.Phase) bool {
+	return slices.ContainsFunc(ph.Tasks, func(t card.TodoTask) bool { return t.Status == "in_progress" })
+}
+
+func (p *painter) tasks(ph *card.Phase, open int) {
+	shown := 0
+	for _, t := range ph.Tasks {
+		if t.Status == "completed" || t.Status == "abandoned" {
+			continue
+		}
+		if shown++; shown > openTasks {
+			break
+		}
+		box, look := p.sign.TaskOpen, theme.Look{Fg: theme.Text}
+		boxLook := theme.Look{Fg: theme.Muted}
+		if t.Status == "in_progress" {
+			box, look.Mod, boxLook.Fg = p.sign.TaskPart, theme.Bold, theme.Accent
+		}
+		p.add(styled.Line{{Text: "  " + box + " ", Look: boxLook}, {Text: brief(t.Content), Look: look}})
+	}
+	if n := open - openTasks; n > 0 {
+		p.add(styled.Of(fmt.Sprintf("  +%d more", n), theme.Muted))
+	}
+}
+
+// Retrying is a request that is repeated after a while.
+type Retrying struct {
+	In           time.Duration
+	Attempt, Max int
+	Reason       string
+	Key          string // stops it
+}
+
+// Retry gives the row of a retry that is coming.
+func Retry(r Retrying, v View) []string {
+	p := newPainter(v, 1)
+	words := "retrying now"
+	if s := (r.In + time.Second - 1) / time.Second; s > 0 {
+		words = "retrying in " + Elapsed(s*time.Second)
+	}
+	l := styled.Line{{Text: words, Look: theme.Look{Fg: theme.Warning}}}
+	if r.Max > 0 {
+		l = append(l, styled.Span{Text: fmt.Sprintf(" (%d of %d)", r.Attempt, r.Max), Look: theme.Look{Fg: theme.Muted}})
+	}
+	stop := p.stop(r.Key)
+	if r.Reason != "" { // the reason is cut before the key that stops it
+		l = append(l, styled.Span{Text: ": " + brief(r.Reason), Look: theme.Look{Fg: theme.Muted}})
+		l = styled.Truncate(l, max(p.Width*3/5, p.Width-stop.Width()), p.sign.Ellipsis)
+	}
+	p.add(append(l[:len(l):len(l)], stop...))
+	return p.rows
+}
+
+// stop is the end of a row: the key that ends what is under way.
+func (p *painter) stop(key string) styled.Line {
+	if key == "" {
+		return nil
+	}
+	return styled.Line{
+		{Text: " " + p.sign.Dot + " ", Look: theme.Look{Fg: theme.Dim}},
+		{Text: strings.ToLower(key), Look: theme.Look{Fg: theme.Muted, Mod: theme.Bold}},
+		{Text: " stops", Look: theme.Look{Fg: theme.Dim}},
+	}
+}
+
+// Work is what the model does.
+type Work struct {
+	Frame   int    // of the spinner
+	Words   string // "Working" where empty
+	Elapsed time.Duration
+	Tokens  int    // written so far in this turn; 0 is not shown
+	Key     string // stops it
+}
+
+// Working gives the row that says that the model works.
+func Working(w Work, v View) []string {
+	p := newPainter(v, 1)
+	words := brief(w.Words)
+	if words == "" {
+		words = "Working"
+	}
+	l := styled.Line{{Text: Spinner(p.sign, w.Frame) + " ", Look: theme.Look{Fg: theme.Accent}}, {Text: words, Look: theme.Look{Fg: theme.Text}}}
+	var tokens string
+	if w.Tokens > 0 {
+		tokens = Count(w.Tokens) + " tokens"
+	}
+	end := append(p.facts(nil, theme.Muted, Elapsed(w.Elapsed), tokens), p.stop(w.Key)...)
+	if l.Width()+end.Width() > p.Width { // the count goes before the key does
+		end = append(p.facts(nil, theme.Muted, Elapsed(w.Elapsed)), p.stop(w.Key)...)
+	}
+	l = styled.Truncate(l, max(p.Width/3, p.Width-end.Width()), p.sign.Ellipsis)
+	p.add(append(l, end...))
+	return p.rows
+}

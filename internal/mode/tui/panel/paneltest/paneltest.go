@@ -1,0 +1,147 @@
+// Package paneltest has what tests of panes and panels share: an Env with a clock that
+// stands still, and golden files of what a person would see.
+package paneltest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/internal/mode/tui/pane"
+	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/mode/tui/theme/themetest"
+	"github.com/burin-dev/burin/internal/mode/tui/vt"
+)
+
+// Face stands for the face: its Env, its time, and the functions that were posted.
+type Face struct {
+	*pane.Env
+	Time   time.Time
+	Posted chan func()
+}
+
+// New makes a face with the default keys and [themetest.Styles].
+func New(t testing.TB) *Face {
+	t.Helper()
+	keys, problems := key.NewBindings(nil)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	f := &Face{Time: time.Date(2026, 3, 4, 14, 5, 6, 0, time.UTC), Posted: make(chan func(), 100)}
+	f.Env = &pane.Env{Styles: themetest.Styles(), Keys: keys, Now: func() time.Time { return f.Time }, Post: func(fn func()) { f.Posted <- fn }}
+	return f
+}
+
+// Press gives p the keys of a list: names such as "enter", and letters that type.
+func Press(p pane.Pane, keys ...string) {
+	for _, k := range keys {
+		ev := key.Press{Key: key.Key(k)}
+		if len([]rune(k)) == 1 {
+			ev.Text = k
+			if lower := strings.ToLower(k); lower != k {
+				ev.Key = key.Key("shift+" + lower)
+			}
+		}
+		if k == "space" {
+			ev.Text = " "
+		}
+		p.Handle(ev)
+	}
+}
+
+// Scene is one thing to look at.
+type Scene struct {
+	Name string
+	Rows func(s *theme.Styles, width int) []string
+}
+
+// Golden compares scenes with testdata/name.golden: as a terminal shows them at three
+// widths, without colours and with the signs of ASCII, and with the names of all looks.
+func Golden(t *testing.T, name string, update bool, scenes ...Scene) {
+	t.Helper()
+	mono := theme.NewStyles(themetest.Theme(), theme.Mono).WithSymbols(theme.SymbolsOf(theme.ASCII, nil))
+	var b strings.Builder
+	for _, scene := range scenes {
+		for _, width := range []int{40, 80, 140} {
+			fmt.Fprintf(&b, "=== %s, width %d\n%s", scene.Name, width, Show(t, scene.Rows(themetest.Styles(), width), width))
+		}
+		fmt.Fprintf(&b, "=== %s, ASCII\n", scene.Name)
+		for _, row := range scene.Rows(mono, 60) {
+			b.WriteString(ansi.Strip(row) + "\n")
+		}
+		fmt.Fprintf(&b, "=== %s, looks\n", scene.Name)
+		for _, row := range scene.Rows(themetest.Styles(), 80) {
+			b.WriteString(themetest.Dump(row) + "\n")
+		}
+		for _, width := range []int{1, 5, 20, 200} {
+			Harmless(t, scene.Rows(themetest.Styles(), width), width)
+		}
+	}
+	path := filepath.Join("testdata", name+".golden")
+	if update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("%s: run with -update if this is meant (-want +got):\n%s", path, diff)
+	}
+}
+
+// Show is what a terminal of that width shows of rows. It fails for rows that are too
+// wide and for sequences that the terminal does not know.
+func Show(t testing.TB, rows []string, width int) string {
+	t.Helper()
+	Harmless(t, rows, width)
+	term := vt.New(vt.Options{Width: width, Height: len(rows) + 1})
+	fmt.Fprint(term, strings.Join(rows, "\r\n"))
+	if unknown := term.Unknown(); len(unknown) > 0 {
+		t.Errorf("sequences that no terminal knows: %q", unknown)
+	}
+	var b strings.Builder
+	lines := term.Lines()
+	for i := range rows {
+		b.WriteString(lines[i] + "\n")
+	}
+	return b.String()
+}
+
+// Harmless fails if a row is wider than width or has a sequence that is neither a look
+// nor a hyperlink, or ends with a look of its own.
+func Harmless(t testing.TB, rows []string, width int) {
+	t.Helper()
+	for _, row := range rows {
+		if w := ansi.StringWidth(row); w > width {
+			t.Fatalf("a row of %d cells at width %d: %q", w, width, row)
+		}
+		for _, r := range themetest.Dump(row) {
+			if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+				t.Fatalf("%U in %q", r, row)
+			}
+		}
+		if i := strings.LastIndex(row, "\x1b["); i >= 0 && !strings.HasPrefix(row[i:], "\x1b[0m") {
+			t.Fatalf("a look goes on after the end of %q", row)
+		}
+	}
+}
+
+// Nasty are texts that stumble terminals, for properties.
+var Nasty = []string{
+	"", "x", "日本語のとても長い文章です。", "👍🏽👨‍👩‍👧‍👦", "e\u0301\ufe0f", "\x1b[31mred\x1b]0;t\x07", "a\tb\rc\nd", "\u202eevil\u2066", "\xff\xfe",
+	"a word that is rather longer than the narrowest terminals are wide", strings.Repeat("x", 300), "\n\n", "   ",
+}

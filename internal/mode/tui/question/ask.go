@@ -1,0 +1,314 @@
+package question
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/burin-dev/burin"
+	"github.com/burin-dev/burin/internal/mode/tui/editor"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/internal/mode/tui/pane"
+	"github.com/burin-dev/burin/internal/mode/tui/screen"
+	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+)
+
+// QuestionsOptions say what the model wants to know.
+type QuestionsOptions struct {
+	Questions []burin.Question
+	// OnDone is told the replies, one to each question, or [burin.ErrDismissed]; once.
+	OnDone func([]burin.Reply, error)
+}
+
+// Questions puts the model's questions. Of several, each has a page, and a last page
+// shows all answers before they are sent; a question may stay without one.
+type Questions struct {
+	env    *pane.Env
+	o      QuestionsOptions
+	guard  guard
+	sheets []page
+	at     int // page; len(sheets) is the review
+	review int // what is selected there: a question, or len(sheets) for sending
+	scroll int
+	done   bool
+}
+
+// page is one question and what was answered so far.
+type page struct {
+	q      burin.Question
+	at     int   // option; len(q.Options) is one's own words
+	chosen []int // in the order in which they were chosen
+	words  *editor.Editor
+}
+
+var _ pane.Pane = (*Questions)(nil)
+
+// NewQuestions makes the pane. Each question begins at the option the model would
+// choose.
+func NewQuestions(env *pane.Env, o QuestionsOptions) *Questions {
+	p := &Questions{env: env, o: o}
+	for _, q := range o.Questions {
+		one := page{q: q, words: editor.New(editor.Options{Keys: env.Keys, Placeholder: "write your own answer"})}
+		if q.Recommended > 0 && q.Recommended < len(q.Options) {
+			one.at = q.Recommended
+		}
+		p.sheets = append(p.sheets, one)
+	}
+	p.review = len(p.sheets)
+	return p
+}
+
+// Draw is [pane.Pane]'s.
+func (p *Questions) Draw(width, height int) ([]string, screen.Cursor) {
+	p.guard.drawn(p.env.Now())
+	s := newSheet(p.env, width)
+	if p.at == len(p.sheets) {
+		p.drawReview(s)
+	} else {
+		p.drawPage(s, &p.sheets[p.at])
+	}
+	return s.arrange(height, &p.scroll)
+}
+
+// maxQuestion is how many bytes of a question or an option are shown.
+const maxQuestion = 16 << 10
+
+func (p *Questions) drawPage(s *sheet, at *page) {
+	more := ""
+	if len(p.sheets) > 1 {
+		more = fmt.Sprintf("%d of %d", p.at+1, len(p.sheets))
+	}
+	s.heading("A question for you", more, theme.Accent)
+	var text []styled.Line
+	for line := range strings.SplitSeq(strings.TrimSpace(styled.Clean(clip(at.q.Text, maxQuestion), 4)), "\n") {
+		text = s.text(text, styled.Line{{Text: line, Look: theme.Look{Fg: theme.Text, Mod: theme.Bold}}})
+	}
+	s.body = s.render(nil, text)
+	for i, o := range at.q.Options {
+		note := ""
+		if i == at.q.Recommended {
+			note = "(recommended)"
+		}
+		s.choice(min(i+1, 10)%10, at.mark(s.sign, i), styled.Inline(clip(o, 1000)), note, i == at.at)
+	}
+	if n := len(at.q.Options); at.at == n {
+		s.writing(min(n+1, 10)%10, "Own words:", at.words)
+	} else {
+		label := "Own words"
+		if !at.words.Empty() {
+			label += ": " + styled.Inline(clip(at.words.Text(), 200))
+		}
+		s.choice(min(n+1, 10)%10, "", label, "", false)
+	}
+	pairs := []string{keyText(p.env, key.SelectConfirm), "answer", keyText(p.env, key.SelectCancel), "don't answer"}
+	if at.q.Multi {
+		pairs = append([]string{"Space", "choose"}, pairs...)
+	}
+	if len(p.sheets) > 1 {
+		pairs = append(pairs, "Left, Right", "other questions")
+	}
+	s.keys(append(pairs, "Tab", "own words")...)
+}
+
+// mark says whether an option is chosen.
+func (g *page) mark(sign theme.Symbols, i int) string {
+	on := slices.Contains(g.chosen, i)
+	switch {
+	case g.q.Multi && on:
+		return sign.TaskDone
+	case g.q.Multi:
+		return sign.TaskOpen
+	case on:
+		return sign.Done
+	}
+	return sign.Running
+}
+
+func (p *Questions) drawReview(s *sheet) {
+	s.heading("Your answers", "", theme.Accent)
+	for i := range p.sheets {
+		g := &p.sheets[i]
+		r := g.reply()
+		answer := strings.Join(r.Selected, ", ")
+		if answer != "" && r.Custom != "" {
+			answer += ", and: "
+		}
+		answer += r.Custom
+		if answer == "" {
+			answer = "(no answer)"
+		}
+		note := s.sign.Arrow + " " + styled.Inline(clip(answer, 400))
+		s.choice(min(i+1, 10)%10, "", styled.Inline(clip(g.q.Text, 200)), note, p.review == i)
+	}
+	s.choice(0, "", "Send", "", p.review == len(p.sheets))
+	s.keys(keyText(p.env, key.SelectConfirm), "send, or change", keyText(p.env, key.SelectCancel), "don't answer", "Left", "back")
+}
+
+// reply is what was answered.
+func (g *page) reply() burin.Reply {
+	r := burin.Reply{Custom: strings.TrimSpace(g.words.Text())}
+	for _, i := range g.chosen {
+		r.Selected = append(r.Selected, g.q.Options[i])
+	}
+	return r
+}
+
+// Handle is [pane.Pane]'s.
+func (p *Questions) Handle(ev key.Event) {
+	if p.done {
+		return
+	}
+	writing := p.at < len(p.sheets) && p.sheets[p.at].writing()
+	switch ev := ev.(type) {
+	case key.Paste:
+		if writing && p.guard.ready(p.env.Now()) {
+			p.sheets[p.at].words.Handle(ev)
+		}
+	case key.Press:
+		if !p.guard.ready(p.env.Now()) {
+			return
+		}
+		act := action(p.env, ev.Key)
+		switch {
+		case act == key.SelectCancel:
+			p.finish(nil, burin.ErrDismissed)
+		case p.at == len(p.sheets):
+			p.onReview(ev, act)
+		case writing && p.write(ev, act):
+		default:
+			p.onPage(ev, act)
+		}
+	}
+}
+
+// writing reports whether keys are words.
+func (g *page) writing() bool { return g.at == len(g.q.Options) }
+
+// write gives a key to the line that is written; false if it means something else. In
+// an empty line left and right go to other questions.
+func (p *Questions) write(ev key.Press, act key.Action) bool {
+	g := &p.sheets[p.at]
+	if act == key.SelectConfirm || ev.Key == "tab" || leaves(g.words, act) || g.words.Empty() && (ev.Key == "left" || ev.Key == "right") {
+		return false
+	}
+	if !g.words.Handle(ev) {
+		return false
+	}
+	if !g.q.Multi && !g.words.Empty() {
+		g.chosen = nil // one answer only: words instead of the option
+	}
+	return true
+}
+
+func (p *Questions) onPage(ev key.Press, act key.Action) {
+	g := &p.sheets[p.at]
+	n := len(g.q.Options) + 1
+	switch {
+	case act == key.SelectUp:
+		g.at = step(g.at, -1, n)
+	case act == key.SelectDown:
+		g.at = step(g.at, 1, n)
+	case act == key.SelectPageUp:
+		p.scroll -= minBody
+	case act == key.SelectPageDown:
+		p.scroll += minBody
+	case act == key.SelectConfirm:
+		p.answer(g)
+	case ev.Key == "left":
+		p.turn(-1)
+	case ev.Key == "right":
+		p.turn(1)
+	case ev.Key == "tab":
+		g.at = n - 1
+	case g.writing():
+	case ev.Key == "space":
+		g.toggle(g.at)
+	default:
+		d := digit(ev)
+		switch {
+		case d == 0 || d > n:
+		case d == n:
+			g.at = n - 1
+		case g.q.Multi:
+			g.at = d - 1
+			g.toggle(g.at)
+		default:
+			g.at = d - 1
+			p.answer(g)
+		}
+	}
+}
+
+// toggle chooses an option, or takes the choice back.
+func (g *page) toggle(i int) {
+	if on := slices.Index(g.chosen, i); on >= 0 {
+		g.chosen = slices.Delete(g.chosen, on, on+1)
+		return
+	}
+	if !g.q.Multi {
+		g.chosen = nil
+		g.words.SetText("") //nolint:errcheck // an empty text has room
+	}
+	g.chosen = append(g.chosen, i)
+}
+
+// answer is Enter: of one choice what is selected, of several what is chosen, or what
+// is selected where nothing is.
+func (p *Questions) answer(g *page) {
+	if g.writing() {
+		if g.words.Empty() && len(g.chosen) == 0 {
+			return // nothing was said
+		}
+	} else if !slices.Contains(g.chosen, g.at) && (!g.q.Multi || len(g.chosen) == 0) {
+		g.toggle(g.at)
+	}
+	if len(p.sheets) == 1 {
+		p.send()
+		return
+	}
+	p.turn(1)
+}
+
+// turn goes to another page; it stops at both ends.
+func (p *Questions) turn(by int) {
+	last := len(p.sheets)
+	if last == 1 {
+		last = 0 // a single question has no review
+	}
+	p.at = min(max(0, p.at+by), last)
+	p.scroll, p.review = 0, len(p.sheets)
+}
+
+func (p *Questions) onReview(ev key.Press, act key.Action) {
+	switch {
+	case act == key.SelectUp:
+		p.review = step(p.review, -1, len(p.sheets)+1)
+	case act == key.SelectDown:
+		p.review = step(p.review, 1, len(p.sheets)+1)
+	case act == key.SelectConfirm && p.review == len(p.sheets):
+		p.send()
+	case act == key.SelectConfirm:
+		p.at, p.scroll = p.review, 0
+		p.review = len(p.sheets)
+	case ev.Key == "left":
+		p.turn(-1)
+	default:
+		if d := digit(ev); d > 0 && d <= len(p.sheets) {
+			p.at, p.scroll = d-1, 0
+		}
+	}
+}
+
+func (p *Questions) send() {
+	replies := make([]burin.Reply, len(p.sheets))
+	for i := range p.sheets {
+		replies[i] = p.sheets[i].reply()
+	}
+	p.finish(replies, nil)
+}
+
+func (p *Questions) finish(replies []burin.Reply, err error) {
+	p.done = true
+	p.o.OnDone(replies, err)
+}

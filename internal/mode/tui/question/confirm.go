@@ -1,0 +1,154 @@
+package question
+
+import (
+	"strings"
+
+	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/internal/mode/tui/pane"
+	"github.com/burin-dev/burin/internal/mode/tui/panel"
+	"github.com/burin-dev/burin/internal/mode/tui/screen"
+	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+)
+
+// ConfirmOptions say what is asked.
+type ConfirmOptions struct {
+	Title, Text string
+	Yes, No     string // words of the answers; "Yes" and "No" where empty
+	Danger      bool   // Yes cannot be undone
+	// OnDone is told the answer, once. Esc is no.
+	OnDone func(yes bool)
+}
+
+// Confirm asks for yes or no, and begins at no.
+type Confirm struct {
+	env    *pane.Env
+	o      ConfirmOptions
+	guard  guard
+	yes    bool
+	scroll int
+	done   bool
+}
+
+var _ pane.Pane = (*Confirm)(nil)
+
+// NewConfirm makes the pane.
+func NewConfirm(env *pane.Env, o ConfirmOptions) *Confirm {
+	if o.Yes == "" {
+		o.Yes = "Yes"
+	}
+	if o.No == "" {
+		o.No = "No"
+	}
+	return &Confirm{env: env, o: o}
+}
+
+// Draw is [pane.Pane]'s.
+func (c *Confirm) Draw(width, height int) ([]string, screen.Cursor) {
+	c.guard.drawn(c.env.Now())
+	s := newSheet(c.env, width)
+	fg := theme.Accent
+	if c.o.Danger {
+		fg = theme.Error
+	}
+	s.heading(styled.Inline(clip(c.o.Title, 400)), "", fg)
+	s.body = s.render(nil, s.paragraphs(c.o.Text))
+	s.choice(0, "", styled.Inline(c.o.Yes), "(y)", c.yes)
+	s.choice(0, "", styled.Inline(c.o.No), "(n)", !c.yes)
+	return s.arrange(height, &c.scroll)
+}
+
+// paragraphs wraps a text of several lines.
+func (s *sheet) paragraphs(text string) []styled.Line {
+	text = strings.TrimSpace(styled.Clean(clip(text, maxQuestion), 4))
+	if text == "" {
+		return nil
+	}
+	var lines []styled.Line
+	for line := range strings.SplitSeq(text, "\n") {
+		lines = s.text(lines, styled.Of(line, theme.Text))
+	}
+	return lines
+}
+
+// Handle is [pane.Pane]'s.
+func (c *Confirm) Handle(ev key.Event) {
+	p, ok := ev.(key.Press)
+	if !ok || c.done || !c.guard.ready(c.env.Now()) {
+		return
+	}
+	switch action(c.env, p.Key) {
+	case key.SelectUp, key.SelectDown:
+		c.yes = !c.yes
+	case key.SelectPageUp:
+		c.scroll -= minBody
+	case key.SelectPageDown:
+		c.scroll += minBody
+	case key.SelectConfirm:
+		c.finish(c.yes)
+	case key.SelectCancel:
+		c.finish(false)
+	default:
+		switch {
+		case p.Key == "left", p.Key == "right", p.Key == "tab":
+			c.yes = !c.yes
+		case strings.EqualFold(p.Text, "y"):
+			c.finish(true)
+		case strings.EqualFold(p.Text, "n"):
+			c.finish(false)
+		}
+	}
+}
+
+func (c *Confirm) finish(yes bool) {
+	c.done = true
+	c.o.OnDone(yes)
+}
+
+// BusyOptions say what is waited for.
+type BusyOptions struct {
+	Title, Text string
+	OnCancel    func() // Esc; told once
+}
+
+// Busy shows that something takes its time. It has no timer: whoever shows it calls
+// Tick some times a second and draws, or never.
+type Busy struct {
+	env    *pane.Env
+	o      BusyOptions
+	frame  int
+	scroll int
+	done   bool
+}
+
+var _ pane.Pane = (*Busy)(nil)
+
+// NewBusy makes the pane.
+func NewBusy(env *pane.Env, o BusyOptions) *Busy { return &Busy{env: env, o: o} }
+
+// Tick shows the next picture of the spinner.
+func (b *Busy) Tick() { b.frame++ }
+
+// SetText replaces the text below the title: how far it is.
+func (b *Busy) SetText(text string) { b.o.Text = text }
+
+// Draw is [pane.Pane]'s.
+func (b *Busy) Draw(width, height int) ([]string, screen.Cursor) {
+	s := newSheet(b.env, width)
+	spin := panel.Spinner(s.sign, b.frame)
+	s.title = append(s.title, styled.Line{
+		{Text: spin + " ", Look: theme.Look{Fg: theme.Accent}},
+		{Text: styled.Inline(clip(b.o.Title, 400)), Look: theme.Look{Fg: theme.Text, Mod: theme.Bold}},
+	})
+	s.body = s.render(nil, s.paragraphs(b.o.Text))
+	s.keys(keyText(b.env, key.SelectCancel), "cancel")
+	return s.arrange(height, &b.scroll)
+}
+
+// Handle is [pane.Pane]'s.
+func (b *Busy) Handle(ev key.Event) {
+	if p, ok := ev.(key.Press); ok && !b.done && action(b.env, p.Key) == key.SelectCancel {
+		b.done = true
+		b.o.OnCancel()
+	}
+}

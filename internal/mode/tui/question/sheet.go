@@ -1,0 +1,246 @@
+package question
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/burin-dev/burin/internal/mode/tui/editor"
+	"github.com/burin-dev/burin/internal/mode/tui/pane"
+	"github.com/burin-dev/burin/internal/mode/tui/screen"
+	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+)
+
+const (
+	ruleWidth = 64 // of the line a pane begins with, at most
+	minBody   = 3  // rows of what it is about that are shown before other choices are
+	maxEdit   = 4  // rows of a line to write in
+)
+
+// sheet is what a pane shows, sorted by what it is.
+type sheet struct {
+	env   *pane.Env
+	width int
+	sign  theme.Symbols
+
+	title    []styled.Line
+	body     []string // can be scrolled
+	choices  []styled.Line
+	from, to int // the rows of choices that are selected
+	below    []styled.Line
+	hint     styled.Line
+	cursor   screen.Cursor // in choices
+}
+
+func newSheet(env *pane.Env, width int) *sheet {
+	return &sheet{env: env, width: max(width, 1), sign: env.Styles.Symbols(), cursor: screen.Cursor{Hidden: true}}
+}
+
+// heading is the row a pane begins with: a title on a line across.
+func (s *sheet) heading(title, more string, fg theme.Token) {
+	l := styled.Line{{Text: s.sign.Rule + " ", Look: theme.Look{Fg: fg}}, {Text: title, Look: theme.Look{Fg: fg, Mod: theme.Bold}}}
+	if more != "" {
+		l = append(l, styled.Span{Text: " " + s.sign.Dot + " " + more, Look: theme.Look{Fg: theme.Muted}})
+	}
+	if n := min(ruleWidth, s.width) - l.Width() - 1; n > 0 {
+		l = append(l, styled.Span{Text: " " + strings.Repeat(s.sign.Rule, n), Look: theme.Look{Fg: fg}})
+	}
+	s.title = append(s.title, l)
+}
+
+// text wraps words below an indent of two.
+func (s *sheet) text(dst []styled.Line, l styled.Line) []styled.Line {
+	indent := styled.Line{{Text: "  "}}
+	return styled.Wrap(dst, l, s.width, indent, indent)
+}
+
+// choice adds a row that can be chosen, with its number.
+func (s *sheet) choice(number int, mark, label string, note string, selected bool) {
+	look := theme.Look{Fg: theme.Text}
+	if selected {
+		look = theme.Look{Fg: theme.Accent, Mod: theme.Bold}
+	}
+	first := s.pointer(selected)
+	if number > 0 {
+		first = append(first, styled.Span{Text: fmt.Sprintf("%d ", number), Look: theme.Look{Fg: theme.Muted}})
+	}
+	if mark != "" {
+		first = append(first, styled.Span{Text: mark + " ", Look: look})
+	}
+	l := styled.Line{{Text: label, Look: look}}
+	if note != "" {
+		l = append(l, styled.Span{Text: " " + note, Look: theme.Look{Fg: theme.Muted}})
+	}
+	rest := styled.Line{{Text: strings.Repeat(" ", first.Width())}}
+	if selected {
+		s.from = len(s.choices)
+	}
+	s.choices = styled.Wrap(s.choices, l, s.width, first, rest)
+	if selected {
+		s.to = len(s.choices)
+	}
+}
+
+// pointer stands before a choice.
+func (s *sheet) pointer(selected bool) styled.Line {
+	n := styled.Width(s.sign.Arrow)
+	if selected {
+		return styled.Line{{Text: s.sign.Arrow + " ", Look: theme.Look{Fg: theme.Accent}}}
+	}
+	return styled.Line{{Text: strings.Repeat(" ", n+1)}}
+}
+
+// writing adds the rows of a line that is being written, with the cursor in it.
+func (s *sheet) writing(number int, label string, e *editor.Editor) {
+	first := s.pointer(true)
+	if number > 0 {
+		first = append(first, styled.Span{Text: fmt.Sprintf("%d ", number), Look: theme.Look{Fg: theme.Muted}})
+	}
+	first = append(first, styled.Span{Text: label + " ", Look: theme.Look{Fg: theme.Accent, Mod: theme.Bold}})
+	s.from = len(s.choices)
+	if first.Width() > s.width/2 { // the words get rows of their own
+		s.choices = append(s.choices, first)
+		first = styled.Line{{Text: strings.Repeat(" ", min(4, s.width/4))}}
+	}
+	indent := first.Width()
+	rows, row, col := e.View(s.width-indent, maxEdit)
+	look := theme.Look{Fg: theme.Text}
+	if e.Empty() {
+		look.Fg = theme.Dim
+	}
+	s.cursor = screen.Cursor{X: min(indent+col, s.width-1), Y: len(s.choices) + row}
+	for i, r := range rows {
+		l := styled.Line{{Text: strings.Repeat(" ", indent)}}
+		if i == 0 {
+			l = first
+		}
+		s.choices = append(s.choices, append(l[:len(l):len(l)], styled.Span{Text: r, Look: look}))
+	}
+	s.to = len(s.choices)
+}
+
+// keys is the last row: what keys do, as pairs of a key and words.
+func (s *sheet) keys(pairs ...string) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if i > 0 {
+			s.hint = append(s.hint, styled.Span{Text: " " + s.sign.Dot + " ", Look: theme.Look{Fg: theme.Dim}})
+		} else {
+			s.hint = append(s.hint, styled.Span{Text: "  "})
+		}
+		s.hint = append(s.hint, styled.Span{Text: pairs[i], Look: theme.Look{Fg: theme.Muted, Mod: theme.Bold}},
+			styled.Span{Text: " " + pairs[i+1], Look: theme.Look{Fg: theme.Dim}})
+	}
+}
+
+// arrange gives at most height rows. Scroll is how far the body is scrolled; it is
+// put right where there is not so much.
+func (s *sheet) arrange(height int, scroll *int) ([]string, screen.Cursor) {
+	left := max(height, 1)
+	take := func(want int) int {
+		n := min(left, max(want, 0))
+		left -= n
+		return n
+	}
+	chosen := take(s.to - s.from)
+	title := take(len(s.title))
+	body := take(min(len(s.body), minBody))
+	below := take(len(s.below))
+	chosen += take(len(s.choices) - chosen)
+	hint := take(len(s.hint[:min(1, len(s.hint))]))
+	body += take(len(s.body) - body)
+	var air [2]int // blank rows around the choices, where there is room for them
+	if body > 0 && chosen > 0 {
+		air[0] = take(1)
+	}
+	if below > 0 {
+		air[1] = take(1)
+	}
+
+	out := make([]string, 0, max(height, 1)-left)
+	add := func(lines []styled.Line) {
+		for _, l := range lines {
+			out = append(out, styled.Render(s.env.Styles, styled.Truncate(l, s.width, s.sign.Ellipsis)))
+		}
+	}
+	add(s.title[:title])
+	out = s.scrolled(out, body, scroll)
+	add(make([]styled.Line, air[0]))
+	start := min(max(0, s.from-max(0, chosen-(s.to-s.from))/2), len(s.choices)-chosen)
+	cursor := s.cursor
+	cursor.Y += len(out) - start
+	if s.cursor.Y < start || s.cursor.Y >= start+chosen {
+		cursor = screen.Cursor{Hidden: true}
+	}
+	add(s.choices[start : start+chosen])
+	add(make([]styled.Line, air[1]))
+	if below < len(s.below) && below > 0 {
+		s.below = append(s.below[:below-1:below-1], s.more(len(s.below)-below+1, ""))
+	}
+	add(s.below[:below])
+	if hint > 0 {
+		add([]styled.Line{s.hint})
+	}
+	return out, cursor
+}
+
+// scrolled adds n rows of the body, from where it is scrolled to.
+func (s *sheet) scrolled(out []string, n int, scroll *int) []string {
+	if n >= len(s.body) {
+		*scroll = 0
+		return append(out, s.body...)
+	}
+	if n <= 1 {
+		*scroll = 0
+		return append(out, s.body[:n]...)
+	}
+	shown := n - 1 // the last row says what is missing
+	*scroll = min(max(0, *scroll), len(s.body)-shown)
+	out = append(out, s.body[*scroll:*scroll+shown]...)
+	key := "PageDown"
+	if *scroll+shown >= len(s.body) {
+		key = "PageUp"
+	}
+	l := s.more(len(s.body)-shown, key)
+	return append(out, styled.Render(s.env.Styles, styled.Truncate(l, s.width, s.sign.Ellipsis)))
+}
+
+func (s *sheet) more(n int, key string) styled.Line {
+	words := fmt.Sprintf("  %s %d more %s", s.sign.Ellipsis, n, plural(n, "line"))
+	if key != "" {
+		words += " (" + key + ")"
+	}
+	return styled.Of(words, theme.Warning)
+}
+
+// fit cuts a row that others drew to the width.
+func fit(row string, width int) string {
+	if ansi.StringWidth(row) > width {
+		return ansi.Truncate(row, width, "")
+	}
+	return row
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
+// clip cuts text that nobody reads to its end, at the border of a character.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
+}
+
+// body draws lines to scroll.
+func (s *sheet) render(dst []string, lines []styled.Line) []string {
+	for _, l := range lines {
+		dst = append(dst, styled.Render(s.env.Styles, styled.Truncate(l, s.width, s.sign.Ellipsis)))
+	}
+	return dst
+}

@@ -1,0 +1,275 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/burin-dev/burin/internal/mode/tui/card"
+	"github.com/burin-dev/burin/internal/mode/tui/editor"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/internal/mode/tui/pane"
+	"github.com/burin-dev/burin/internal/mode/tui/screen"
+	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// terminalOf is what the face uses of its terminal.
+type terminalOf interface {
+	io.ReadWriter
+	Start() error
+	Stop()
+	Guard(report string) error
+	Reply(key.Reply) (last bool)
+	Alternate(on bool)
+	Size() (width, height int)
+	SetReadDeadline(time.Time) error
+	File() *os.File
+}
+
+// opened is the session that is shown.
+type opened struct {
+	*session.Session
+	stop context.CancelFunc // of following its events
+}
+
+func newApp(o Options) *app {
+	a := &app{o: o, term: o.Terminal, inbox: newInbox(), keys: make(chan key.Event, 256), talk: newTalk()}
+	a.show = appearanceOf(o.Settings)
+	a.env = &pane.Env{Post: a.inbox.post, Now: time.Now, Links: a.show.links(o.Getenv)}
+	a.facts.init(o)
+	return a
+}
+
+// start takes the terminal and makes what the first picture needs.
+func (a *app) start() error {
+	keys, problems := a.readBindings()
+	a.env.Keys = keys
+	a.statusLine()
+	a.talk.images = a.showPicture
+	a.talk.look.HideThinking = a.show.hideThinking
+	a.chooseStyles(theme.DetectBackground("", a.o.Getenv("COLORFGBG")))
+	if err := a.term.Start(); err != nil {
+		return err
+	}
+	a.commands = commands()
+	a.startServices()
+	w, h := a.term.Size()
+	a.screen = screen.New(a.term, screen.Options{Width: w, Height: h, Sync: true, Reflow: screen.Reflows(a.o.Getenv)})
+	a.editor = editor.New(editor.Options{
+		Keys: keys, Placeholder: a.placeholder(), Styles: a.editorStyles(),
+		History: a.history.Prefix, Completer: a.completer, OnProblem: func(err error) { a.say(card.Warning, err.Error()) },
+	})
+	for _, p := range problems {
+		a.notice(card.Warning, p.Error())
+	}
+	a.watchSize()
+	return nil
+}
+
+// afterFirstPaint starts what the first picture did not need.
+func (a *app) afterFirstPaint() {
+	if err := a.term.Guard(a.crashReport()); err != nil {
+		a.notice(card.Warning, fmt.Sprintf("the terminal cannot be restored after a crash: %v", err))
+	}
+	if a.o.Prompt != "" {
+		a.waiting = append(a.waiting, a.o.Prompt)
+	}
+	if a.o.Choose {
+		a.resume("")
+	} else {
+		a.open(Wish{})
+	}
+	a.repo.Refresh()
+	a.history.Load()
+}
+
+// terminalKnown is called when the terminal has said what it can, or has had its time.
+func (a *app) terminalKnown() {
+	if a.ready {
+		return
+	}
+	a.ready = true
+	if a.show.quiet {
+		return
+	}
+	a.talk.say(told, a.greeting)
+	// The greeting stands above what was said meanwhile.
+	last := len(a.talk.blocks) - 1
+	greeting := a.talk.blocks[last]
+	copy(a.talk.blocks[1:], a.talk.blocks[:last])
+	a.talk.blocks[0] = greeting
+	a.dirty, a.urgent = true, true
+}
+
+// open opens a session beside the loop. What is typed meanwhile waits.
+func (a *app) open(w Wish) {
+	if a.opening {
+		return
+	}
+	a.opening, a.openSince = true, a.env.Now()
+	w.Approver, w.Questioner = a, a
+	w.Warn = func(line string) { a.inbox.post(func() { a.notice(card.Warning, line) }) }
+	go func() {
+		s, err := a.o.Open(a.ctx, w)
+		var past []transcript.Entry
+		if err == nil {
+			past = recent(s.Log())
+		}
+		a.inbox.post(func() { a.onOpen(s, past, err) })
+	}()
+}
+
+// onOpen shows the session that was opened.
+func (a *app) onOpen(s *session.Session, past []transcript.Entry, err error) {
+	a.opening = false
+	if err != nil {
+		a.notice(card.Failure, oneLine(err.Error()))
+		a.returnWaiting()
+		return
+	}
+	if a.session != nil {
+		title := s.Stats().Title
+		switch {
+		case len(past) == 0:
+			title = "A new session."
+		case title == "":
+			title = "Going on with another session."
+		default:
+			title = "Going on with: " + oneLine(title)
+		}
+		a.notice(card.Info, title)
+	}
+	a.leave()
+	ctx, cancel := context.WithCancel(a.ctx)
+	a.session = &opened{Session: s, stop: cancel}
+	go a.inbox.follow(ctx, a.session, s.Events(0))
+	a.seen, a.later = 0, nil
+	a.talk.labels = map[string]string{}
+	for _, t := range s.Tools() {
+		a.talk.labels[t.Name] = t.Label
+	}
+	if len(past) > 0 {
+		a.replay(s.Log(), past)
+	}
+	a.readFacts()
+	a.readTodos()
+	a.readJobs()
+	a.fileCommands()
+	a.sendWaiting()
+	a.dirty, a.urgent = true, true
+}
+
+// leave closes the session that is shown.
+func (a *app) leave() {
+	s := a.session
+	if s == nil {
+		return
+	}
+	a.session = nil
+	s.stop()
+	a.remember(s)
+	a.talk.abandon()
+	a.work, a.queue = work{}, queue{}
+	a.dismissAsks()
+	if err := s.Close(); err != nil {
+		a.notice(card.Warning, oneLine(err.Error()))
+	}
+}
+
+// remember notes the file of the session, to be gone on with.
+func (a *app) remember(s *opened) {
+	if path, ok := s.Path(); ok {
+		a.last = path
+	}
+}
+
+// end gives the terminal back.
+func (a *app) end() {
+	a.stopKeys()
+	if a.full {
+		a.term.Alternate(false)
+		_ = a.screen.LeaveFullscreen()
+		a.full = false
+	}
+	a.panes = nil
+	if a.session != nil {
+		a.leave()
+	}
+	a.endServices()
+	if a.ready {
+		_ = a.talk.settle(a.screen)
+		_ = a.screen.Commit(a.talk.rows(nil)) // what was cut off
+	}
+	_ = a.screen.Clear()
+	a.inbox.end()
+	a.term.Stop()
+}
+
+// maxReplayed is how many messages of a session that is gone on with are shown again.
+// The rest is in the transcript's viewer.
+const maxReplayed = 30
+
+// recent reads the end of the branch that a session goes on with.
+func recent(l *transcript.Log) []transcript.Entry {
+	nodes, leaf := l.Nodes(), l.Leaf()
+	i := len(nodes) - 1
+	for i >= 0 && nodes[i].ID != leaf {
+		i--
+	}
+	var out []transcript.Entry
+	for ; i >= 0 && len(out) < maxReplayed; i = nodes[i].Parent {
+		if !replayed(nodes[i]) {
+			continue
+		}
+		if e, err := l.Entry(nodes[i].ID); err == nil {
+			out = append(out, *e)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// replayed reports whether entries of that kind are shown when a session is gone on with.
+func replayed(n transcript.Node) bool {
+	switch n.Type {
+	case transcript.TypeMessage, transcript.TypeCompaction, transcript.TypeBranchSummary:
+		return true
+	}
+	return false
+}
+
+// replay shows the end of what was said before, as it was shown then.
+func (a *app) replay(l *transcript.Log, past []transcript.Entry) {
+	if left := l.Len() - len(past); left > 0 && len(past) == maxReplayed {
+		a.notice(card.Info, fmt.Sprintf("%s stand before this; %s shows all", counted(l.Len()-len(past), "entry", "entries"), a.keyFor(key.OpenTranscript)))
+	}
+	for i := range past {
+		a.replayEntry(&past[i])
+	}
+	a.talk.abandon()
+}
+
+func (a *app) replayEntry(e *transcript.Entry) {
+	switch {
+	case e.Type == transcript.TypeCompaction:
+		before, summary := e.TokensBefore, e.Summary
+		a.talk.say(told, func(v card.View) []string { return card.Compaction(before, 0, summary, v) })
+	case e.Type == transcript.TypeBranchSummary:
+		a.talk.notice(card.Info, "A summary of another branch stands here.")
+	case e.Message != nil:
+		a.talk.messageEnd(e.Message)
+	}
+}
+
+// counted is "1 entry", "2 entries".
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,31 @@
+//go:build unix
+
+package tui
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// watchSize has the loop told when the size of the terminal changes, and when the
+// program goes on after it was suspended.
+func (a *app) watchSize() {
+	a.sizes = make(chan os.Signal, 1)
+	signal.Notify(a.sizes, syscall.SIGWINCH)
+}
+
+// suspend gives the terminal to the shell that burin was started from, until it brings
+// burin back.
+func (a *app) suspend() {
+	a.handOver(func() {
+		resumed := make(chan os.Signal, 1)
+		signal.Notify(resumed, syscall.SIGCONT)
+		defer signal.Stop(resumed)
+		// The whole group, as the terminal would: who started burin in a pipe waits too.
+		if err := syscall.Kill(0, syscall.SIGTSTP); err != nil {
+			return
+		}
+		<-resumed
+	})
+}

@@ -1,0 +1,350 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/mode/tui/card"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
+)
+
+// talk is the part of the conversation that is not in the scrollback yet, made of the
+// session's events. It knows no screen.
+type talk struct {
+	blocks []block
+	look   look
+
+	answer *answer           // that is being written
+	calls  map[string]*call  // that have no result yet, by id
+	labels map[string]string // of tools, by name
+	last   kind              // of the block before the first of blocks
+	begun  bool              // a line was given out: gaps make sense
+	opened bool              // lines of the first block were given out
+
+	failure *failure // of the last answer, which may be tried again
+
+	lines  []string        // memory of settle
+	images func(llm.Image) // shows a picture that came; nil shows none
+}
+
+// answer is a message of the model that is being written.
+type answer struct {
+	parts map[int]block // by index of the content
+	lost  bool          // pieces are missing: the rest comes with the whole message
+}
+
+func newTalk() *talk { return &talk{calls: map[string]*call{}} }
+
+func (t *talk) add(b block) { t.blocks = append(t.blocks, b) }
+
+// say adds what does not change.
+func (t *talk) say(k kind, render func(v card.View) []string) {
+	t.add(&fixed{k: k, render: render})
+}
+
+func (t *talk) notice(l card.Level, text string) {
+	t.say(told, func(v card.View) []string { return card.Notice(l, text, v) })
+}
+
+// sink takes what goes into the scrollback.
+type sink interface {
+	Commit(lines []string) error
+	CommitPicture(sequence string, rows int) error
+}
+
+// settle gives away what can go into the scrollback, with the gaps between blocks.
+func (t *talk) settle(to sink) error {
+	t.lines = t.lines[:0]
+	for len(t.blocks) > 0 {
+		b := t.blocks[0]
+		lines, final := b.rows(t.look)
+		if final > 0 {
+			if !t.opened && t.begun && gapBetween(t.last, b.kind()) {
+				t.lines = append(t.lines, "")
+			}
+			t.lines = append(t.lines, lines[:final]...)
+			t.begun, t.opened, t.last = true, true, b.kind()
+			b.drop()
+		}
+		if !b.done() {
+			break
+		}
+		if p, ok := b.(*shownPicture); ok && p.picture.Sequence != "" {
+			if err := to.Commit(t.lines); err != nil {
+				return err
+			}
+			t.lines = t.lines[:0]
+			if err := to.CommitPicture(p.picture.Guarded(), p.picture.Rows); err != nil {
+				return err
+			}
+		}
+		t.blocks[0] = nil
+		t.blocks, t.opened = t.blocks[1:], false
+	}
+	return to.Commit(t.lines)
+}
+
+// rows appends the lines that may still change.
+func (t *talk) rows(dst []string) []string {
+	last, begun := t.last, t.begun
+	for i, b := range t.blocks {
+		lines, _ := b.rows(t.look)
+		if len(lines) == 0 {
+			continue
+		}
+		if begun && (i > 0 || !t.opened) && gapBetween(last, b.kind()) {
+			dst = append(dst, "")
+		}
+		dst = append(dst, lines...)
+		last, begun = b.kind(), true
+	}
+	return dst
+}
+
+// gapBetween reports whether an empty line stands between two kinds of blocks. Calls
+// stand close together.
+func gapBetween(a, b kind) bool { return a != did || b != did }
+
+// event takes what happened in the session into the conversation.
+func (t *talk) event(e *session.Event) {
+	switch e.Type {
+	case agent.MessageStart:
+		t.confirm()
+		if e.Message.Role == llm.RoleAssistant {
+			t.answer = &answer{parts: map[int]block{}}
+		}
+	case agent.MessageUpdate:
+		t.update(&e.Stream)
+	case agent.MessageEnd:
+		t.messageEnd(e.Message)
+	case agent.ToolStart:
+		c := t.callOf(e.Call.ID, e.Call.Name)
+		c.update(func(k *card.Call) { k.Args, k.Label = e.Call.Arguments, e.Label })
+	case agent.ToolUpdate:
+		c := t.callOf(e.Call.ID, e.Call.Name)
+		c.update(func(k *card.Call) { k.Content, k.Details = e.Result.Content, e.Result.Details })
+	case agent.ToolEnd:
+		c := t.callOf(e.Call.ID, e.Call.Name)
+		c.update(func(k *card.Call) { k.Args, k.Label = e.Call.Arguments, e.Label })
+		c.result(e.Result.IsError, e.Result.Content, e.Result.Details)
+		delete(t.calls, e.Call.ID)
+		t.show(e.Result.Content)
+	case agent.AgentEnd:
+		t.cut()
+	}
+}
+
+func (t *talk) show(content []llm.Block) {
+	if t.images == nil {
+		return
+	}
+	for _, b := range content {
+		if img, ok := b.(llm.Image); ok {
+			t.images(img)
+		}
+	}
+}
+
+// lose notes that events were lost.
+func (t *talk) lose() {
+	if t.answer != nil {
+		t.answer.lost = true
+	}
+}
+
+// update takes a piece of an answer.
+func (t *talk) update(e *llm.Event) {
+	a := t.answer
+	if a == nil || a.lost {
+		return
+	}
+	switch e.Type {
+	case llm.EventTextStart, llm.EventTextDelta:
+		text(t, e.Index).write(e.Delta)
+	case llm.EventTextEnd:
+		text(t, e.Index).close()
+	case llm.EventThinkingStart, llm.EventThinkingDelta:
+		thinking(t, e.Index).text.WriteString(e.Delta)
+	case llm.EventThinkingEnd:
+		thinking(t, e.Index).closed = true
+	case llm.EventToolCallStart:
+		if c, ok := e.Block.(llm.ToolCall); ok {
+			a.parts[e.Index] = t.callOf(c.ID, c.Name)
+		}
+	case llm.EventToolCallDelta:
+		if c, ok := a.parts[e.Index].(*call); ok {
+			c.write(e.Delta)
+		}
+	}
+}
+
+func text(t *talk, index int) *answerText {
+	b, ok := t.answer.parts[index].(*answerText)
+	if !ok {
+		b = newAnswerText(t.look)
+		t.answer.parts[index] = b
+		t.add(b)
+	}
+	return b
+}
+
+func thinking(t *talk, index int) *thought {
+	b, ok := t.answer.parts[index].(*thought)
+	if !ok {
+		b = &thought{}
+		t.answer.parts[index] = b
+		t.add(b)
+	}
+	return b
+}
+
+// callOf is the block of a call that has no result yet.
+func (t *talk) callOf(id, name string) *call {
+	c := t.calls[id]
+	if c == nil {
+		c = &call{id: id, card: card.Call{Name: name, Label: t.labels[name]}}
+		t.calls[id] = c
+		t.add(c)
+	}
+	return c
+}
+
+// messageEnd takes a message that is whole.
+func (t *talk) messageEnd(m *llm.Message) {
+	switch m.Role {
+	case llm.RoleUser:
+		content := m.Content
+		t.say(said, func(v card.View) []string { return card.User(content, v) })
+		t.show(m.Content)
+	case llm.RoleAssistant:
+		t.answerEnd(m)
+	case llm.RoleToolResult:
+		if c := t.calls[m.ToolCallID]; c != nil { // its end was lost, or it never ran
+			c.result(m.IsError, m.Content, m.Details)
+			delete(t.calls, m.ToolCallID)
+		}
+	case llm.RoleCustom:
+		if m.Display {
+			words := m.Text()
+			t.notice(card.Info, words)
+		}
+	}
+}
+
+// answerEnd completes what was shown of an answer by what is in the whole one.
+func (t *talk) answerEnd(m *llm.Message) {
+	if t.answer == nil {
+		t.answer = &answer{parts: map[int]block{}}
+	}
+	for i, b := range m.Content {
+		switch b := b.(type) {
+		case llm.Text:
+			s := text(t, i)
+			if !s.closed {
+				s.write(b.Text[min(s.got, len(b.Text)):])
+				s.close()
+			}
+		case llm.Thinking:
+			s := thinking(t, i)
+			if !s.closed {
+				s.text.Reset()
+				s.text.WriteString(b.Text)
+				s.closed = true
+			}
+		case llm.ToolCall:
+			t.callOf(b.ID, b.Name).update(func(c *card.Call) { c.Args = []byte(b.Arguments) })
+		}
+	}
+	for _, b := range t.answer.parts { // of an answer that was cut
+		switch b := b.(type) {
+		case *answerText:
+			b.close()
+		case *thought:
+			b.closed = true
+		}
+	}
+	t.answer = nil
+	switch {
+	case m.StopReason == llm.StopAborted:
+		t.stopped("Stopped.")
+	case m.Error != nil:
+		words := m.Error.Error()
+		b := &failure{fixed: fixed{k: told, render: func(v card.View) []string { return card.Notice(card.Failure, words, v) }}, held: true}
+		t.add(b)
+		t.confirm()
+		t.failure = b
+		t.stopped("not run: the answer failed")
+	case m.StopReason == llm.StopLength:
+		t.notice(card.Warning, "The answer was cut at the model's limit of output.")
+	}
+}
+
+// stopped ends calls of an answer that failed: none of them ran.
+func (t *talk) stopped(why string) {
+	if len(t.calls) == 0 && why == "Stopped." {
+		t.notice(card.Warning, why)
+	}
+	for id, c := range t.calls {
+		c.result(true, []llm.Block{llm.Text{Text: why}}, nil)
+		delete(t.calls, id)
+	}
+}
+
+// confirm says that a failure was the end: nothing is tried again.
+func (t *talk) confirm() {
+	if t.failure != nil {
+		t.failure.held = false
+		t.failure = nil
+	}
+}
+
+// forgive takes a failure away after which the same is tried again: who tries says why.
+func (t *talk) forgive() {
+	if t.failure != nil {
+		t.failure.gone = true
+		t.confirm()
+	}
+}
+
+// abandon ends what is open for good.
+func (t *talk) abandon() {
+	t.cut()
+	t.confirm()
+}
+
+// cut ends what is open when a run has ended, for whatever reason.
+func (t *talk) cut() {
+	if t.answer != nil {
+		for _, b := range t.answer.parts {
+			switch b := b.(type) {
+			case *answerText:
+				b.close()
+			case *thought:
+				b.closed = true
+			}
+		}
+		t.answer = nil
+	}
+	for id, c := range t.calls {
+		c.result(true, []llm.Block{llm.Text{Text: "did not end"}}, nil)
+		delete(t.calls, id)
+	}
+}
+
+// elapsed is a span of time for people: 4 s, 1 min 20 s, 2 h 5 min.
+func elapsed(d time.Duration) string {
+	s := int(d / time.Second)
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%d s", s)
+	case s < 3600:
+		return fmt.Sprintf("%d min %d s", s/60, s%60)
+	}
+	return fmt.Sprintf("%d h %d min", s/3600, s/60%60)
+}
+
+// oneLine is an error or a text for a place of one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,215 @@
+package tui
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/burin-dev/burin/internal/mode/tui/card"
+	"github.com/burin-dev/burin/internal/mode/tui/external"
+	"github.com/burin-dev/burin/session"
+)
+
+// todoCommand shows and changes the list of tasks. The model is told of changes.
+func (a *app) todoCommand(args string) {
+	s := a.session
+	phases := s.Todos()
+	verb, rest, _ := strings.Cut(args, " ")
+	rest = strings.TrimSpace(rest)
+	var err error
+	switch verb {
+	case "":
+		a.showTodos(phases)
+		return
+	case "copy":
+		a.copy(todoText(phases), "the list")
+		return
+	case "export":
+		if err = os.WriteFile(a.absolute(rest), []byte(todoText(phases)), 0o600); err == nil {
+			a.notice(card.Info, "Written: "+a.absolute(rest))
+		}
+	case "import":
+		var b []byte
+		if b, err = os.ReadFile(a.absolute(rest)); err == nil {
+			err = s.SetTodos(parseTodos(string(b)))
+		}
+	case "edit":
+		a.editTodos(phases)
+		return
+	case "append", "add":
+		err = s.SetTodos(appendTodo(phases, rest))
+	case "start", "done", "drop", "rm":
+		var changed []session.TodoPhase
+		if changed, err = markTodo(phases, verb, rest); err == nil {
+			err = s.SetTodos(changed)
+		}
+	default:
+		err = fmt.Errorf("/todo knows no %q: edit, copy, export, import, append, start, done, drop or rm", verb)
+	}
+	if err != nil {
+		a.sayError(err)
+	}
+}
+
+func (a *app) showTodos(phases []session.TodoPhase) {
+	if len(phases) == 0 {
+		a.notice(card.Info, "The list of tasks is empty.")
+		return
+	}
+	all := cardPhases(phases)
+	a.talk.say(told, func(v card.View) []string {
+		v.Expanded = true
+		return card.Todo(all, v)
+	})
+}
+
+// editTodos gives the list to the person's own editor.
+func (a *app) editTodos(phases []session.TodoPhase) {
+	before := todoText(phases)
+	after := before
+	var err error
+	a.handOver(func() {
+		tty := a.term.File()
+		after, err = external.Edit(a.ctx, external.Options{Getenv: a.o.Getenv, Dir: a.o.Dir, Stdin: tty, Stdout: tty, Stderr: tty}, before)
+	})
+	if err == nil && after != before {
+		err = a.session.SetTodos(parseTodos(after))
+	}
+	if err != nil {
+		a.sayError(err)
+	}
+}
+
+func cardPhases(phases []session.TodoPhase) []card.Phase {
+	var out []card.Phase
+	for _, p := range phases {
+		phase := card.Phase{Name: p.Name}
+		for _, t := range p.Tasks {
+			phase.Tasks = append(phase.Tasks, card.TodoTask{Content: t.Content, Status: t.Status})
+		}
+		out = append(out, phase)
+	}
+	return out
+}
+
+// Marks of tasks in Markdown.
+const (
+	markOpen, markWork, markDone, markGone = "[ ]", "[/]", "[x]", "[-]"
+)
+
+// todoText is the list as Markdown that parseTodos reads.
+func todoText(phases []session.TodoPhase) string {
+	var b strings.Builder
+	for i, p := range phases {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "## %s\n\n", p.Name)
+		for _, t := range p.Tasks {
+			mark := markOpen
+			switch t.Status {
+			case "in_progress":
+				mark = markWork
+			case "completed":
+				mark = markDone
+			case "abandoned":
+				mark = markGone
+			}
+			fmt.Fprintf(&b, "- %s %s\n", mark, t.Content)
+		}
+	}
+	return b.String()
+}
+
+// parseTodos reads headings as phases and items as tasks. Tasks before any heading go
+// into a phase "Todos".
+func parseTodos(text string) []session.TodoPhase {
+	var phases []session.TodoPhase
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
+			phases = append(phases, session.TodoPhase{Name: strings.TrimSpace(name)})
+			continue
+		}
+		item := strings.TrimSpace(strings.TrimLeft(line, "-*+"))
+		if item == line || item == "" {
+			continue // no item of a list
+		}
+		status := "pending"
+		if len(item) > 3 && item[0] == '[' && item[2] == ']' {
+			switch item[1] {
+			case 'x', 'X':
+				status = "completed"
+			case '/', '>':
+				status = "in_progress"
+			case '-', '~':
+				status = "abandoned"
+			}
+			item = strings.TrimSpace(item[3:])
+		}
+		if len(phases) == 0 {
+			phases = append(phases, session.TodoPhase{Name: "Todos"})
+		}
+		last := &phases[len(phases)-1]
+		last.Tasks = append(last.Tasks, session.TodoTask{Content: item, Status: status})
+	}
+	return slices.DeleteFunc(phases, func(p session.TodoPhase) bool { return len(p.Tasks) == 0 })
+}
+
+// appendTodo adds a task to the phase that is named before ":", or to the last one.
+func appendTodo(phases []session.TodoPhase, text string) []session.TodoPhase {
+	name, task, named := strings.Cut(text, ": ")
+	if !named {
+		name, task = "", text
+	}
+	i := len(phases) - 1
+	if named {
+		if i = slices.IndexFunc(phases, func(p session.TodoPhase) bool { return strings.EqualFold(p.Name, name) }); i < 0 {
+			phases = append(phases, session.TodoPhase{Name: name})
+			i = len(phases) - 1
+		}
+	}
+	if i < 0 {
+		phases, i = []session.TodoPhase{{Name: "Todos"}}, 0
+	}
+	phases[i].Tasks = append(phases[i].Tasks, session.TodoTask{Content: task, Status: "pending"})
+	return phases
+}
+
+// markTodo changes the one task whose text holds the words.
+func markTodo(phases []session.TodoPhase, verb, words string) ([]session.TodoPhase, error) {
+	var found []*session.TodoTask
+	for i := range phases {
+		for k := range phases[i].Tasks {
+			t := &phases[i].Tasks[k]
+			if strings.EqualFold(t.Content, words) {
+				found = []*session.TodoTask{t}
+				break
+			}
+			if words != "" && strings.Contains(strings.ToLower(t.Content), strings.ToLower(words)) {
+				found = append(found, t)
+			}
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, fmt.Errorf("no task holds %q", words)
+	case len(found) > 1:
+		return nil, fmt.Errorf("%q fits %d tasks: write more of it", words, len(found))
+	}
+	switch verb {
+	case "start":
+		found[0].Status = "in_progress"
+	case "done":
+		found[0].Status = "completed"
+	case "drop":
+		found[0].Status = "abandoned"
+	case "rm":
+		gone := found[0].Content
+		for i := range phases {
+			phases[i].Tasks = slices.DeleteFunc(phases[i].Tasks, func(t session.TodoTask) bool { return t.Content == gone })
+		}
+	}
+	return phases, nil
+}

@@ -1,0 +1,94 @@
+// Package tui is the terminal: the face most people use all day.
+//
+// # How it draws
+//
+// What is finished goes into the terminal's own scrollback, once (package screen). The
+// live part below it holds what may still change: the end of an answer, calls without
+// a result, then panels, the prompt and the status line. Where something asks for an
+// answer, its pane stands in place of the prompt (package pane); a pane that wants the
+// whole screen gets the alternate one.
+//
+// # How it runs
+//
+// One goroutine, the loop (loop.go), owns all state. It waits for keys, for what other
+// goroutines post, for events of the session and for at most one timer, which runs only
+// while something moves. Keys are drawn at once; events of the session at most every
+// thirtieth of a second, all that came in between at once. What takes time runs beside
+// the loop and ends with a post.
+//
+//	loop.go    waiting, drawing, the life of the program
+//	talk.go    events of the session become blocks (block.go)
+//	draw.go    blocks, panels, prompt and status become rows
+//	input.go   keys become actions
+//	send.go    what a person sends: prompts, steering, commands of the shell
+//	start.go   sessions are opened, resumed and left
+//	ask.go     questions of tools and of the model
+//	command.go what begins with "/"
+//
+// # What is promised
+//
+//   - Neither a key nor a piece of an answer costs more in a long session than in a
+//     short one.
+//   - Nothing runs while nothing happens.
+//   - The terminal is given back as it was, also after a crash (package terminal).
+//   - What was typed is never lost: a prompt that could not be sent is in the editor
+//     again, and every prompt is in the history.
+package tui
+
+import (
+	"context"
+
+	"github.com/burin-dev/burin"
+	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/mode/tui/terminal"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
+)
+
+// Wish says which session to open.
+type Wish struct {
+	Resume   string    // the file of a session to go on with; "" is a new one
+	Model    string    // selector; "" is as flags, settings and the session say
+	Thinking llm.Level // "" the same
+	Mode     string    // of permission; "" the same
+
+	Approver   burin.Approver
+	Questioner burin.Questioner
+	Warn       func(string)
+}
+
+// Options are what the face needs of the program around it.
+type Options struct {
+	Terminal *terminal.Terminal
+	Getenv   func(string) string
+	Settings *config.Config
+	Paths    config.Paths
+	Dir      string // where burin works, without symbolic links
+	Home     string // of the user; "" if there is none
+	Version  string
+
+	Resume bool   // the session that is opened first is one to go on with
+	Choose bool   // it is chosen by the person
+	Prompt string // to be sent at once; "" is none
+	// OpenPage asks the desktop to show a page in the browser.
+	OpenPage func(url string) error
+	// Hide takes secrets out of what is kept of prompts; nil changes nothing. It is called
+	// from another goroutine.
+	Hide func(string) string
+
+	// Open opens a session. It is called in a goroutine of its own.
+	Open func(ctx context.Context, w Wish) (*session.Session, error)
+	// Host is the rest of the program: what the commands of the face stand on.
+	Host Host
+}
+
+// Main runs the guard of the terminal if this process was started as one, and then does
+// not return.
+func Main() { terminal.Main() }
+
+// Run shows the face until the person leaves. It gives the file of the session that was
+// open last, "" if there is none.
+func Run(ctx context.Context, o Options) (last string, err error) {
+	a := newApp(o)
+	return a.run(ctx)
+}

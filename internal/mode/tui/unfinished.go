@@ -1,0 +1,3 @@
+package tui
+
+func (a *app) openSetup(string) {}

@@ -1,0 +1,97 @@
+package wizard
+
+import (
+	"context"
+	"strings"
+
+	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+)
+
+// task is something that takes time. It runs beside the face, one at a time.
+type task struct {
+	what string // in words, while it runs
+	open bool   // keys go to the body meanwhile
+	// writes says that it changes something: Esc ends it and waits for how far it came.
+	writes bool
+	// run gives the function that goes on, on the face's goroutine. That is dropped where
+	// the person went elsewhere.
+	run func(ctx context.Context) func()
+}
+
+// start runs a task in the place of the one before.
+func (w *Wizard) start(t task) {
+	w.abandon()
+	ctx, cancel := context.WithCancel(context.Background())
+	w.task, w.cancel, w.stopped = &t, cancel, false
+	go func() {
+		done := t.run(ctx)
+		w.env.Post(func() {
+			if w.task == &t && !w.ended {
+				w.abandon()
+				done()
+			}
+		})
+	}()
+}
+
+// write runs what changes something. How it went is told in a note; where it went well
+// then is called, and the next step follows.
+func (w *Wizard) write(what, did string, f func(ctx context.Context) error, then func()) {
+	w.start(task{what: what, writes: true, run: func(ctx context.Context) func() {
+		err := f(ctx)
+		return func() {
+			if err != nil {
+				w.say(oneLine(err), true)
+				return
+			}
+			then()
+			w.done(did)
+		}
+	}})
+}
+
+// done notes what was done and goes on.
+func (w *Wizard) done(did string) {
+	w.say(did, false)
+	w.did = append(w.did, did)
+	w.next()
+}
+
+// abandon ends what runs, and forgets it.
+func (w *Wizard) abandon() {
+	if w.task != nil {
+		w.cancel()
+		w.task, w.cancel, w.stopped = nil, nil, false
+	}
+}
+
+// giveUp is Esc while something runs. A write is told to end, and its report awaited;
+// at the second time it is not waited for any more.
+func (w *Wizard) giveUp() {
+	if w.task.writes && !w.stopped {
+		w.stopped = true
+		w.cancel()
+		return
+	}
+	w.abandon()
+	switch {
+	case w.body != nil:
+		w.say("Stopped.", false)
+	case w.before() >= 0: // the step was about to begin
+		w.back()
+	default:
+		w.next()
+	}
+}
+
+// say puts a note above the step.
+func (w *Wizard) say(note string, failed bool) { w.note, w.failed = note, failed }
+
+// oneLine is an error for people.
+func oneLine(err error) string {
+	s := styled.Inline(strings.TrimSpace(err.Error()))
+	if n := 600; len(s) > n {
+		s = strings.ToValidUTF8(s[:n], "")
+	}
+	return s
+}

@@ -1,0 +1,359 @@
+package burin_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/burin-dev/burin"
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/platform/sandbox"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/llm/llmtest"
+	"github.com/burin-dev/burin/session"
+)
+
+// call is a turn of one call.
+func call(name, args string) llmtest.Turn {
+	return llmtest.Turn{Parts: []llmtest.Part{{Call: name, Args: args}}}
+}
+
+func say(text string) llmtest.Turn { return llmtest.Turn{Parts: []llmtest.Part{{Text: text}}} }
+
+// lastResult is the newest result of a tool.
+func lastResult(s *session.Session) llm.Message {
+	messages := s.Messages()
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role == llm.RoleToolResult {
+			return messages[i]
+		}
+	}
+	return llm.Message{}
+}
+
+// In each mode the rules, the files and the commands hold what the mode says, in one
+// session, and the shell keeps its folder and variables.
+func TestModes(t *testing.T) {
+	dir := project(t)
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write := call("write", `{"path":"new.txt","content":"x"}`)
+	script := llmtest.Script{Turns: []llmtest.Turn{
+		call("bash", `{"command":"cd sub && export MARK=kept"}`), say("a"),
+		write, say("b"),
+		call("bash", `{"command":"ls"}`), say("c"),
+		write, call("bash", `{"command":"pwd; echo $MARK"}`), say("d"),
+	}}
+	s, srv := start(t, "anthropic", script, burin.Options{Dir: dir, Approval: "plan", StateDir: t.TempDir()})
+	prompt := func(mode string) llm.Message {
+		t.Helper()
+		if err := s.SetMode(mode); err != nil {
+			t.Fatal(err)
+		}
+		if out := s.Prompt(t.Context(), llm.UserText("go")); out.Reason != agent.ReasonDone {
+			t.Fatalf("in %s it ended with %s, %v, %v", mode, out.Reason, out.Err, srv.Err())
+		}
+		return lastResult(s)
+	}
+	made := filepath.Join(dir, "new.txt")
+	if r := prompt("full"); r.IsError {
+		t.Errorf("cd: %s", r.Text())
+	}
+	if r := prompt("plan"); !r.IsError {
+		t.Errorf("in plan mode a file was written: %s", r.Text())
+	}
+	if _, err := os.Stat(made); err == nil {
+		t.Error("the file is there")
+	}
+	if r := prompt("plan"); r.IsError || sandbox.Available().Files != strings.Contains(r.Text(), "The sandbox has changed") {
+		t.Errorf("a command in plan mode: %s", r.Text())
+	}
+	r := prompt("full")
+	if r.IsError || !strings.Contains(r.Text(), filepath.Join(dir, "sub")) || !strings.Contains(r.Text(), "kept") {
+		t.Errorf("the shell after all that: %s", r.Text())
+	}
+	if _, err := os.Stat(made); err != nil {
+		t.Errorf("in full mode: %v", err)
+	}
+	asked := srv.Requests()
+	for i := range asked {
+		if asked[i].System != asked[0].System {
+			t.Errorf("request %d has another system prompt", i+1)
+		}
+	}
+	last := asked[len(asked)-1]
+	var told strings.Builder
+	for _, m := range last.Messages {
+		told.WriteString(m.Text())
+	}
+	if !strings.Contains(told.String(), "set the permission mode to plan") || !strings.Contains(told.String(), "set the permission mode to full") {
+		t.Errorf("the model is told %s", told.String())
+	}
+	if err := s.SetMode("reckless"); err == nil || s.Mode() != "full" {
+		t.Errorf("an unknown mode: %v, now %s", err, s.Mode())
+	}
+}
+
+// A session that was left in plan mode goes on in it where that is wanted; any other
+// mode is that of the options.
+func TestKeepPlan(t *testing.T) {
+	for _, tt := range []struct {
+		left, asked string
+		keep        bool
+		want        string
+	}{
+		{"plan", "full", true, "plan"},
+		{"plan", "full", false, "full"},
+		{"full", "ask", true, "ask"},
+	} {
+		dir, state := project(t), t.TempDir()
+		o := burin.Options{Dir: dir, Approval: "auto-edit", StateDir: state}
+		s, _ := start(t, "anthropic", llmtest.Script{Turns: []llmtest.Turn{say("hello")}}, o)
+		s.Prompt(t.Context(), llm.UserText("hi"))
+		if err := s.SetMode(tt.left); err != nil {
+			t.Fatal(err)
+		}
+		path, _ := s.Path()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		o.Resume, o.Approval, o.KeepPlan = path, tt.asked, tt.keep
+		again, _ := start(t, "anthropic", llmtest.Script{Turns: []llmtest.Turn{call("write", `{"path":"a","content":"x"}`), say("ok")}}, o)
+		if again.Mode() != tt.want {
+			t.Errorf("left in %s, started with %s: it is %s, want %s", tt.left, tt.asked, again.Mode(), tt.want)
+		}
+		again.Prompt(t.Context(), llm.UserText("go"))
+		if _, err := os.Stat(filepath.Join(dir, "a")); (err == nil) != (tt.want == "full") {
+			t.Errorf("in %s the file: %v", tt.want, err)
+		}
+	}
+}
+
+// A person's command is not held by mode or sandbox, brings its folder back, can be
+// undone by itself, and is read by the model; all while the session lives.
+func TestCommand(t *testing.T) {
+	dir := project(t)
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	script := llmtest.Script{Turns: []llmtest.Turn{call("bash", `{"command":"pwd"}`), say("seen")}}
+	s, srv := start(t, "anthropic", script, burin.Options{
+		Dir: dir, Approval: "plan", StateDir: t.TempDir(), Environ: []string{"DEPLOY_TOKEN=hV7qLz2Xw9TbR4mK8sYc3NfJ"},
+	})
+	var shown strings.Builder
+	r, err := s.Run(t.Context(), "cd sub && echo mine > made.txt && echo out; echo hV7qLz2Xw9TbR4mK8sYc3NfJ; exit_code() { return 4; }; exit_code", false, func(c string) { shown.WriteString(c) })
+	if err != nil || r.ExitCode != 4 || r.Dir != filepath.Join(dir, "sub") || !strings.HasPrefix(r.Output, "out\n") {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if strings.Contains(r.Output+shown.String(), "hV7qLz") || !strings.Contains(shown.String(), "out") {
+		t.Errorf("shown is %q, the output %q", shown.String(), r.Output)
+	}
+	made := filepath.Join(dir, "sub", "made.txt")
+	if _, err := os.Stat(made); err != nil {
+		t.Fatal(err)
+	}
+	if out := s.Prompt(t.Context(), llm.UserText("where?")); out.Reason != agent.ReasonDone {
+		t.Fatalf("it ended with %s, %v", out.Reason, out.Err)
+	}
+	if got := lastResult(s); !strings.Contains(got.Text(), filepath.Join(dir, "sub")) {
+		t.Errorf("the model's shell is in %s", got.Text())
+	}
+	var told strings.Builder
+	for _, m := range srv.Requests()[0].Messages {
+		told.WriteString(m.Text())
+	}
+	if !strings.Contains(told.String(), "echo mine > made.txt") || strings.Contains(told.String(), "hV7qLz") {
+		t.Errorf("the model reads %s", told.String())
+	}
+	turns, err := s.Changes().Turns()
+	if err != nil || len(turns) != 1 || !strings.HasPrefix(turns[0].Label, "!cd sub") || !cmp.Equal(turns[0].Paths, []string{"sub/made.txt"}) {
+		t.Fatalf("turns %+v, %v", turns, err)
+	}
+	planned, err := s.Changes().Preview(t.Context(), turns[0].ID)
+	if err != nil || len(planned) != 1 || planned[0].Action != "delete" {
+		t.Errorf("planned %+v, %v", planned, err)
+	}
+	// It can be undone here, in plan mode, and again by another reader of the journal.
+	if done, err := s.Changes().Undo(t.Context(), turns[0].ID); err != nil || len(done.Restored) != 1 {
+		t.Errorf("undone %+v, %v", done, err)
+	}
+	if _, err := os.Stat(made); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file: %v", err)
+	}
+}
+
+// The journal of a session that runs can be opened beside it.
+func TestChangesBesideSession(t *testing.T) {
+	dir, state := project(t), t.TempDir()
+	s, _ := start(t, "anthropic", task(), burin.Options{Dir: dir, Approval: "full", StateDir: state})
+	if out := s.Prompt(t.Context(), llm.UserText("fix it")); out.Reason != agent.ReasonDone {
+		t.Fatal(out.Err)
+	}
+	c, err := burin.OpenChanges(dir, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	turns, err := c.Turns()
+	if err != nil || len(turns) != 1 {
+		t.Fatalf("turns %+v, %v", turns, err)
+	}
+	if _, err := c.Undo(t.Context(), turns[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := os.ReadFile(filepath.Join(dir, "sum.sh")); !strings.Contains(string(text), "$1 - $2") {
+		t.Errorf("the file holds %s", text)
+	}
+	if mine, err := s.Changes().Turns(); err != nil || len(mine) != 1 || !mine[0].Undone {
+		t.Errorf("the session sees %+v, %v", mine, err)
+	}
+}
+
+func TestJobs(t *testing.T) {
+	dir := project(t)
+	changed := make(chan struct{}, 100)
+	script := llmtest.Script{Turns: []llmtest.Turn{call("bash", `{"command":"echo one; echo two; cat","background":true}`), say("started")}}
+	s, _ := start(t, "anthropic", script, burin.Options{Dir: dir, Approval: "full", Emit: func(e session.Event) {
+		if e.Type == session.JobsChanged {
+			changed <- struct{}{}
+		}
+	}})
+	if out := s.Prompt(t.Context(), llm.UserText("go")); out.Reason != agent.ReasonDone {
+		t.Fatal(out.Err)
+	}
+	<-changed
+	ctx, cancel := context.WithTimeout(t.Context(), 10e9)
+	defer cancel()
+	for ctx.Err() == nil { // its output comes when it comes
+		if tail, err := s.JobOutput("1"); err != nil || strings.Contains(tail, "two") {
+			break
+		}
+	}
+	jobs := s.Jobs()
+	if len(jobs) != 1 || !jobs[0].Running || jobs[0].LastLine != "two" || jobs[0].ID != "1" || !strings.HasPrefix(jobs[0].Command, "echo one") {
+		t.Fatalf("%+v", jobs)
+	}
+	if err := s.KillJob("1"); err != nil {
+		t.Fatal(err)
+	}
+	<-changed
+	if jobs := s.Jobs(); len(jobs) != 1 || jobs[0].Running {
+		t.Errorf("after its end: %+v", jobs)
+	}
+	if err := s.KillJob("9"); err == nil {
+		t.Error("a job that is not there was ended")
+	}
+	if _, err := s.JobOutput("9"); err == nil {
+		t.Error("a job that is not there has output")
+	}
+	if n := len(changed); n != 0 {
+		t.Errorf("%d events more than a start and an end", n)
+	}
+}
+
+// A person's change to the list of work reaches the model, its tool, and the next
+// process.
+func TestSetTodos(t *testing.T) {
+	dir, state := project(t), t.TempDir()
+	script := llmtest.Script{Turns: []llmtest.Turn{
+		call("todo", `{"ops":[{"op":"init","list":[{"phase":"Work","items":["a","b"]}]},{"op":"done","task":"a"},{"op":"done","task":"b"}]}`), say("listed"),
+		call("todo", `{"ops":[{"op":"done","task":"mine"}]}`), say("done"),
+	}}
+	o := burin.Options{Dir: dir, Approval: "full", StateDir: state}
+	s, srv := start(t, "anthropic", script, o)
+	s.Prompt(t.Context(), llm.UserText("go"))
+	mine := []session.TodoPhase{{Name: "Mine", Tasks: []session.TodoTask{{Content: "mine", Status: "in_progress"}, {Content: "old", Status: "abandoned"}}}}
+	if err := s.SetTodos(mine); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range [][]session.TodoPhase{
+		{{Name: " ", Tasks: mine[0].Tasks}},
+		{{Name: "x", Tasks: []session.TodoTask{{Content: "y", Status: "odd"}}}},
+		{{Name: "x", Tasks: []session.TodoTask{{Content: "y", Status: "pending"}, {Content: "y", Status: "pending"}}}},
+		{{Name: "x", Tasks: make([]session.TodoTask, 1)}},
+	} {
+		if err := s.SetTodos(bad); err == nil {
+			t.Errorf("%+v was taken", bad)
+		}
+	}
+	path, _ := s.Path()
+	if diff := cmp.Diff(mine, s.Todos()); diff != "" {
+		t.Error(diff)
+	}
+	if out := s.Prompt(t.Context(), llm.UserText("more")); out.Reason != agent.ReasonDone {
+		t.Fatal(out.Err, srv.Err())
+	}
+	want := []session.TodoPhase{{Name: "Mine", Tasks: []session.TodoTask{{Content: "mine", Status: "completed"}, {Content: "old", Status: "abandoned"}}}}
+	if diff := cmp.Diff(want, s.Todos()); diff != "" {
+		t.Errorf("after the model's call:\n%s", diff)
+	}
+	var told strings.Builder
+	for _, m := range srv.Requests()[2].Messages {
+		told.WriteString(m.Text())
+	}
+	if !strings.Contains(told.String(), "The user changed the todo list") || !strings.Contains(told.String(), "[in_progress] mine") {
+		t.Errorf("the model reads %s", told.String())
+	}
+	for _, last := range [][]session.TodoPhase{want, mine} {
+		if diff := cmp.Diff(last, s.Todos()); diff != "" {
+			t.Errorf("the list is\n%s", diff)
+		}
+		if err := s.SetTodos(mine); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		o.Resume = path
+		s, _ = start(t, "anthropic", llmtest.Script{}, o)
+	}
+	if diff := cmp.Diff(mine, s.Todos()); diff != "" {
+		t.Errorf("in the next process:\n%s", diff)
+	}
+}
+
+func TestLivePermissions(t *testing.T) {
+	dir := project(t)
+	script := llmtest.Script{Turns: []llmtest.Turn{
+		call("bash", `{"command":"touch one"}`), say("no"), call("bash", `{"command":"touch two"}`), say("yes"), call("bash", `{"command":"touch three"}`), say("no"),
+	}}
+	s, _ := start(t, "anthropic", script, burin.Options{Dir: dir, Deny: []string{"bash(rm:*)"}})
+	rules := s.Permissions()
+	made := func(name string) bool {
+		t.Helper()
+		if out := s.Prompt(t.Context(), llm.UserText("go")); out.Reason != agent.ReasonDone {
+			t.Fatal(out.Err)
+		}
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	if made("one") {
+		t.Error("a command ran that nobody allowed")
+	}
+	tried, err := rules.Try("bash(touch:*)")
+	if err != nil || len(tried) != 1 || tried[0].Target != "touch one" || tried[0].Verdict != "allow" {
+		t.Errorf("tried %+v, %v", tried, err)
+	}
+	r, err := rules.Grant("bash(touch:*)", "session")
+	if err != nil || r.ID == "" || r.Text != "bash(touch:*)" || r.Words == "" {
+		t.Errorf("granted %+v, %v", r, err)
+	}
+	if !made("two") {
+		t.Error("the grant does not hold")
+	}
+	if all := rules.Rules(); len(all) != 2 || all[0].Verdict != "deny" || all[0].Source != "--deny" {
+		t.Errorf("rules %+v", all)
+	}
+	if err := rules.Revoke(r.ID); err != nil || made("three") {
+		t.Errorf("revoked: %v", err)
+	}
+	if _, err := rules.Grant("bash(", ""); err == nil {
+		t.Error("a bad rule was granted")
+	}
+}

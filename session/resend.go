@@ -1,0 +1,68 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// ErrAnswered is that there is nothing to send again.
+var ErrAnswered = errors.New("there is nothing to try again: the last message has its answer")
+
+// Resend goes on from an answer that failed or was stopped, also one of an earlier
+// process: it is left on a branch of its own, and what came before it is answered
+// again. Calls that have run are not run again. It goes on too where a prompt ended
+// before there was an answer. Where the answer is good the outcome is ErrAnswered.
+func (s *Session) Resend(ctx context.Context) agent.Outcome {
+	if err := s.wake(ctx); err != nil {
+		return agent.Outcome{Reason: agent.ReasonAborted, Err: err}
+	}
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
+		return agent.Outcome{Reason: agent.ReasonError, Err: err}
+	}
+	defer end()
+	s.refresh()
+	asked, failed, ok := unanswered(s.agent.Messages())
+	if !ok {
+		return agent.Outcome{Reason: agent.ReasonError, Err: ErrAnswered}
+	}
+	if failed {
+		e := s.log.Last(s.log.Leaf(),
+			func(n transcript.Node) bool { return n.Role == llm.RoleAssistant },
+			func(*transcript.Entry) bool { return true })
+		if e == nil {
+			return agent.Outcome{Reason: agent.ReasonError, Err: ErrAnswered}
+		}
+		s.branchOff(e.ID)
+		s.reload()
+	}
+	s.openTurn(asked)
+	return s.finish(ctx, s.run(ctx))
+}
+
+// unanswered looks for what can be answered again: the words of the last person who
+// spoke, and whether an answer to them failed and is at the end.
+func unanswered(messages []llm.Message) (asked string, failed, ok bool) {
+	n := len(messages)
+	for n > 0 && messages[n-1].Role == llm.RoleCustom && early(messages[n-1].CustomType) {
+		n-- // what a person did since is no question
+	}
+	if n == 0 {
+		return "", false, false
+	}
+	last := &messages[n-1]
+	failed = last.Role == llm.RoleAssistant
+	if failed && last.Error == nil && last.StopReason != llm.StopAborted {
+		return "", true, false
+	}
+	for i := n - 1; i >= 0; i-- {
+		if m := &messages[i]; m.Role == llm.RoleUser {
+			return m.Text(), failed, true
+		}
+	}
+	return "", failed, false
+}

@@ -1,0 +1,115 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// CustomTodoEdit is the custom type of the entry of a person's change to the list of
+// work, whose data are the phases, and of the message that tells the model.
+const CustomTodoEdit = "user_todo_edit"
+
+// TodoPhase is a group of tasks of the list of work.
+type TodoPhase struct {
+	Name  string     `json:"name"`
+	Tasks []TodoTask `json:"tasks"`
+}
+
+// TodoTask is one piece of work.
+type TodoTask struct {
+	Content string `json:"content"`
+	Status  string `json:"status"` // pending, in_progress, completed or abandoned
+}
+
+// todoEdit is what an entry of type CustomTodoEdit holds.
+type todoEdit struct {
+	Phases []TodoPhase `json:"phases"`
+}
+
+// Todos is the list of work as it is now.
+func (s *Session) Todos() []TodoPhase {
+	if s.o.TodoList == nil {
+		return nil
+	}
+	return s.o.TodoList()
+}
+
+// SetTodos replaces the list of work, as the person wants it, at any time. The model
+// reads of it with the next request. An error changes nothing.
+func (s *Session) SetTodos(phases []TodoPhase) error {
+	if s.o.SetTodoList == nil {
+		return errors.New("this session has no list of work")
+	}
+	settled, err := s.o.SetTodoList(phases)
+	if err != nil {
+		return err
+	}
+	shown := s.hideTodos(settled)
+	data, err := json.Marshal(todoEdit{shown})
+	if err != nil {
+		return err
+	}
+	words, err := json.Marshal("The user changed the todo list. It is now:\n\n" + todoText(shown) + "\nGo by it; nothing of the old one holds.")
+	if err != nil {
+		return err
+	}
+	s.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: CustomTodoEdit, Data: data})
+	s.append(transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: CustomTodoEdit, Content: words, Attribution: "user"})
+	s.outdated()
+	s.hub.emit(Event{Event: agent.Event{Type: TodosChanged}})
+	return nil
+}
+
+func (s *Session) hideTodos(phases []TodoPhase) []TodoPhase {
+	out := make([]TodoPhase, 0, len(phases))
+	for _, p := range phases {
+		q := TodoPhase{Name: s.hide(p.Name), Tasks: make([]TodoTask, 0, len(p.Tasks))}
+		for _, t := range p.Tasks {
+			q.Tasks = append(q.Tasks, TodoTask{s.hide(t.Content), t.Status})
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+// todoText is a list as the model reads it.
+func todoText(phases []TodoPhase) string {
+	var b strings.Builder
+	for _, p := range phases {
+		fmt.Fprintf(&b, "%s\n", p.Name)
+		for _, t := range p.Tasks {
+			fmt.Fprintf(&b, "  [%s] %s\n", t.Status, t.Content)
+		}
+	}
+	if b.Len() == 0 {
+		return "(empty)\n"
+	}
+	return b.String()
+}
+
+// LastTodos looks for who changed the list of work last on the branch to leaf: a
+// person, whose list it gives, or the model's tool of that name, of which it gives the
+// details of the result. Neither is that nobody did.
+func LastTodos(log *transcript.Log, leaf, toolName string) (phases []TodoPhase, result json.RawMessage) {
+	e := log.Last(leaf,
+		func(n transcript.Node) bool { return n.Role == llm.RoleToolResult || n.Type == transcript.TypeCustom },
+		func(e *transcript.Entry) bool {
+			return e.CustomType == CustomTodoEdit || e.Message != nil && e.Message.ToolName == toolName && len(e.Message.Details) > 0
+		})
+	var edit todoEdit
+	switch {
+	case e == nil:
+		return nil, nil
+	case e.Message != nil:
+		return nil, e.Message.Details
+	case json.Unmarshal(e.Data, &edit) != nil:
+		return nil, nil
+	}
+	return edit.Phases, nil
+}

@@ -1,0 +1,208 @@
+package place
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/sqlstore"
+)
+
+// busyTimeout is how long one process waits for what another writes.
+const busyTimeout = 10 * time.Second
+
+// openDB opens the database in a file. Only with create it is made.
+func openDB(ctx context.Context, file string, create bool) (*sql.DB, error) {
+	flag := os.O_RDWR
+	if create {
+		flag |= os.O_CREATE
+	}
+	f, err := os.OpenFile(file, flag, 0o600) // SQLite would let others read it
+	if err != nil {
+		return nil, fmt.Errorf("open the database of sessions: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return nil, fmt.Errorf("open the database of sessions: %w", err)
+	}
+	connector, err := sqlite.NewConnector(dsn(file))
+	if err != nil {
+		return nil, fmt.Errorf("open the database of sessions: %w", err)
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(4)
+	if err := sqlstore.Init(ctx, db); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", file, err), db.Close())
+	}
+	return db, nil
+}
+
+func dsn(path string) string {
+	slashed := filepath.ToSlash(path)
+	if filepath.IsAbs(path) && !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // file:///C:/…
+	}
+	u := url.URL{Path: slashed}
+	return fmt.Sprintf("file:%s?_txlock=immediate&_pragma=busy_timeout(%d)&_pragma=synchronous(normal)", u.EscapedPath(), busyTimeout.Milliseconds())
+}
+
+// inDatabase is a session that is alone in using its database.
+type inDatabase struct {
+	*sqlstore.Store
+	db *sql.DB
+}
+
+func (s inDatabase) Close() error { return errors.Join(s.Store.Close(), s.db.Close()) }
+
+// openSQL opens a session in a database.
+func openSQL(ctx context.Context, n Name, readOnly bool) (transcript.Store, error) {
+	db, err := openDB(ctx, n.File, false)
+	if err != nil {
+		return nil, err
+	}
+	if n.Session == "" {
+		n.Session, err = newest(ctx, db)
+	}
+	var store *sqlstore.Store
+	switch {
+	case err != nil:
+	case readOnly:
+		store, err = sqlstore.View(ctx, db, n.Session)
+	default:
+		store, err = sqlstore.Open(ctx, db, n.Session)
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return inDatabase{store, db}, nil
+}
+
+// newest is the session that was changed last.
+func newest(ctx context.Context, db *sql.DB) (string, error) {
+	all, err := sqlstore.List(ctx, db)
+	for _, i := range all {
+		if i.Trashed.IsZero() {
+			return i.Session, nil
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("there is no session in it: %w", fs.ErrNotExist)
+	}
+	return "", err
+}
+
+// Listed is a session in a database.
+type Listed struct {
+	Name    Name
+	Updated time.Time
+}
+
+// List gives the sessions in a database, the last changed first.
+func List(ctx context.Context, file string) ([]Listed, error) {
+	db, err := openDB(ctx, file, false)
+	if err != nil {
+		return nil, err
+	}
+	all, err := sqlstore.List(ctx, db)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return nil, err
+	}
+	var list []Listed
+	for _, i := range all {
+		if i.Trashed.IsZero() && i.Records > 0 {
+			list = append(list, Listed{Name{File: file, Session: i.Session, SQL: true}, i.Updated})
+		}
+	}
+	return list, nil
+}
+
+// Resolve fills in which session of a database a name means. A database, or a session
+// in it, that is not there is one to begin, with the id that is given.
+func Resolve(ctx context.Context, n Name, id string) (_ Name, found bool, err error) {
+	if !n.Exists() {
+		if n.Session == "" {
+			n.Session = id
+		}
+		return n, false, nil
+	}
+	list, err := List(ctx, n.File)
+	if err != nil {
+		return n, false, err
+	}
+	for _, l := range list {
+		if n.Session == "" || l.Name.Session == n.Session {
+			n.Session = l.Name.Session
+			return n, true, nil
+		}
+	}
+	if n.Session == "" {
+		n.Session = id
+	}
+	return n, false, nil
+}
+
+// begun is a session that is put into its database with its first record: nothing is
+// kept of one in which nothing was said.
+type begun struct {
+	db      *sql.DB
+	session string
+	store   *sqlstore.Store // nil: nothing was appended
+}
+
+var _ transcript.Store = (*begun)(nil)
+
+func (b *begun) Records(yield func(transcript.Ref, []byte) error) error {
+	if b.store == nil {
+		return nil
+	}
+	return b.store.Records(yield)
+}
+
+func (b *begun) Read(ref transcript.Ref) ([]byte, error) {
+	if b.store == nil {
+		return nil, errors.New("there is no such record")
+	}
+	return b.store.Read(ref)
+}
+
+func (b *begun) Append(records ...[]byte) ([]transcript.Ref, error) {
+	if b.store == nil {
+		store, err := sqlstore.Create(context.Background(), b.db, b.session)
+		if err != nil {
+			return nil, err
+		}
+		b.store = store
+	}
+	return b.store.Append(records...)
+}
+
+func (b *begun) Sync() error {
+	if b.store == nil {
+		return nil
+	}
+	return b.store.Sync()
+}
+
+func (b *begun) Replace(records iter.Seq[[]byte]) error {
+	if b.store == nil {
+		return errors.New("replace session: there is nothing in it")
+	}
+	return b.store.Replace(records)
+}
+
+func (b *begun) Close() error {
+	if b.store == nil {
+		return b.db.Close()
+	}
+	return errors.Join(b.store.Close(), b.db.Close())
+}

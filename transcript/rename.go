@@ -1,0 +1,60 @@
+package transcript
+
+import (
+	"errors"
+	"os"
+)
+
+// rename gives the file of the store another name.
+func (s *FileStore) rename(from, to string) error {
+	if !s.closes {
+		err := s.fs.Rename(from, to)
+		if err == nil {
+			s.name = to
+		}
+		return err
+	}
+	err := s.f.Close()
+	if err == nil {
+		if err = s.fs.Rename(from, to); err == nil {
+			s.name = to
+		}
+	}
+	return errors.Join(err, s.reopen())
+}
+
+// takeOver gives the file of next the name of this store's, and goes on with it. done
+// says whether the name was given: there may be an error all the same.
+func (s *FileStore) takeOver(next *FileStore) (done bool, err error) {
+	if !s.closes {
+		if err := s.fs.Rename(next.name, s.name); err != nil {
+			return false, err
+		}
+		_ = s.f.Close() // nothing of it is needed any more
+		s.f, s.size, s.torn = next.f, next.size, false
+		return true, nil
+	}
+	err = errors.Join(next.f.Close(), s.f.Close())
+	if err == nil {
+		err = s.fs.Rename(next.name, s.name)
+		done = err == nil
+	}
+	return done, errors.Join(err, s.reopen())
+}
+
+// reopen opens the file again under its name. Another process may have taken the lock
+// meanwhile; then, and where it cannot be opened, the store stays closed and each
+// call says so.
+func (s *FileStore) reopen() error {
+	f, err := s.fs.OpenFile(s.name, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	was := s.f
+	s.f = f
+	if err := s.look(); err != nil { // it takes the lock
+		s.f = was
+		return errors.Join(err, f.Close())
+	}
+	return nil
+}
