@@ -142,6 +142,11 @@ type Options struct {
 	NoPromote  bool             // stay with Model when the conversation outgrows it
 	Meter      session.Meter    // limits beyond this session; nil: none
 
+	// Steering and FollowUp say how many messages that wait are given to the model at once
+	// (one-at-a-time, all), Interrupt whether steering stops what runs (immediate, wait).
+	Steering, FollowUp agent.QueueMode
+	Interrupt          agent.InterruptMode
+
 	MaxTurns int     // requests per prompt
 	MaxCost  llm.USD // of the session
 	// Expand puts what a person's text stands for in its place; see session.Options.
@@ -256,6 +261,7 @@ func (b *builder) build(ctx context.Context) (*session.Session, error) {
 		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Expand: b.Expand,
 		Summariser: b.summariser(), Artifact: b.keepText(b.kept),
 		MaxTurns: b.MaxTurns, MaxCost: b.MaxCost,
+		Steering: b.Steering, FollowUp: b.FollowUp, Interrupt: b.Interrupt,
 		Emit: b.emit(ctx), Warn: b.Warn, Close: b.close, Now: b.Now,
 	}
 	return session.New(ours)

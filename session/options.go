@@ -79,6 +79,12 @@ type Options struct {
 	Permissions Permissions // for faces; nil: there are no rules
 	Changes     Changes     // for faces; nil: nothing can be undone
 
+	// Steering and FollowUp say how many messages that wait are taken at once, Interrupt
+	// whether steering stops what runs; "" is the loop's default.
+	Steering  agent.QueueMode
+	FollowUp  agent.QueueMode
+	Interrupt agent.InterruptMode
+
 	MaxTurns int     // requests per prompt; 0 is no limit
 	MaxCost  llm.USD // of the whole session, what its transcript tells of before included; 0 is no limit
 	// Emit gets every event, in order, one at a time. It must not block for long, and

@@ -151,6 +151,7 @@ func New(o Options) (*Session, error) {
 	s.again = len(past.Messages) > 0
 	s.agent = agent.New(agent.Options{
 		Client: metered{s}, Request: s.request, Tools: o.Tools, MaxTurns: o.MaxTurns, Messages: past.Messages,
+		Steering: o.Steering, FollowUp: o.FollowUp, Interrupt: o.Interrupt,
 		Emit: s.loopEvent, BeforeRequest: s.beforeRequest,
 		BeforeTool: s.authorize, AfterTool: s.afterTool, Arguments: s.arguments,
 	})

@@ -204,6 +204,8 @@ func (p *program) agentOptions(o *burin.Options, a agentFlags, settings *config.
 	o.Tools, o.NoTools = a.tools, a.noTools
 	o.Append, o.NoFiles, o.NoSession = a.append, a.noFiles || a.noTools, a.noSession
 	o.MaxTurns, o.MaxCost = a.maxTurns, llm.Dollars(a.maxCost)
+	o.Steering, o.FollowUp = agent.QueueMode(settings.Text("steeringMode")), agent.QueueMode(settings.Text("followUpMode"))
+	o.Interrupt = agent.InterruptMode(settings.Text("interruptMode"))
 	o.Retry, o.Compaction = retryOf(settings), compactionOf(settings)
 	o.NoPromote = settings.ContextPromotion.Enabled != nil && !*settings.ContextPromotion.Enabled
 	if settings.Titles.Model {

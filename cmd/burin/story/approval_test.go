@@ -18,7 +18,7 @@ func TestAllowOnce(t *testing.T) {
 		say("Both are written."),
 	})
 	s.send("write two files")
-	s.WaitText("one.txt")
+	s.WaitText("Write  one.txt")
 	s.WaitText("Yes")
 	s.Golden("approval", s.same())
 	if _, err := os.Stat(filepath.Join(s.dir, "one.txt")); err == nil {

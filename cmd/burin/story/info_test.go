@@ -45,7 +45,8 @@ func TestExport(t *testing.T) {
 	s.WaitText("Because of scattering.")
 	s.WaitGone("Working")
 	s.send("/export talk.html")
-	s.WaitText("Written: ")
+	s.WaitText("Written:")
+	s.WaitText("talk.html")
 	page := s.read("talk.html")
 	if !strings.Contains(page, "<html") || !strings.Contains(page, "Because of scattering.") {
 		t.Errorf("the page is\n%.500s", page)

@@ -11,16 +11,16 @@ func TestTodoPanel(t *testing.T) {
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{
 		call("todo", `{"ops":[{"op":"init","list":[{"phase":"Build","items":["Write the parser","Write its tests"]}]}]}`),
-		say("Planned."),
+		say("Planned."), say("I remember."), say("I know."), say("There is more to do."),
 	})
 	s.send("plan it")
-	s.WaitText("Planned.")
+	s.WaitText("There is more to do.") // burin reminds it three times of what is open
 	s.WaitGone("Working")
 	s.Golden("todo", s.same())
 	s.send("/todo done Write the parser")
-	s.WaitText("1/2")
+	s.WaitText("1 of 2 done")
 	s.send("/todo append Ship it")
-	s.WaitText("Ship it")
+	s.WaitText("☐ Ship it")
 }
 
 // A command in the background is shown while it runs, and can be stopped.
@@ -32,12 +32,12 @@ func TestBackgroundJob(t *testing.T) {
 	s.send("start it")
 	s.WaitText("It runs.")
 	s.WaitGone("Working")
-	s.WaitText("sleep 1000")
-	s.sees("1 background")
+	s.WaitText("│ 1 job ")
+	s.sees("  1 echo started; exec sleep 1000")
 	s.send("/jobs")
 	s.WaitText("Background jobs")
 	s.Press("enter")
 	s.WaitText("Stop this job?")
 	s.answer("y")
-	s.WaitGone("1 background")
+	s.WaitGone(" 1 job ")
 }

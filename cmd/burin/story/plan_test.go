@@ -43,8 +43,7 @@ func TestUndo(t *testing.T) {
 		t.Fatalf("notes.txt is %q", got)
 	}
 	s.send("/undo")
-	s.WaitText("improve the notes")
-	s.WaitText("notes.txt")
+	s.WaitText("restore notes.txt")
 	s.Press("enter")
 	s.WaitText("Restored: 1 path.")
 	if got := s.read("notes.txt"); got != "good\n" {

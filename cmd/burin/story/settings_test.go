@@ -37,20 +37,18 @@ func TestSettings(t *testing.T) {
 func TestTheme(t *testing.T) {
 	t.Parallel()
 	s := begin(t, nil)
-	colour := func(t *vt.Terminal) vt.Color { return t.Cell(0, 0).Style.FG } // the name in the greeting
-	s.send("/theme")
-	s.WaitText("nord")
-	s.Press("esc")
-	s.WaitText("Ask anything")
 	var was vt.Color
 	border := func(t *vt.Terminal) vt.Color { return t.Cell(0, t.Cursor().Y-1).Style.FG }
 	s.Look(func(t *vt.Terminal) { was = border(t) })
-	_ = colour
-	s.send("/theme nord")
+	s.send("/theme")
+	s.WaitText("Themes")
+	s.Type("dusk")
+	s.WaitText("→   dusk")
+	s.Press("enter")
 	s.WaitFor("other colours", func(t *vt.Terminal) bool {
 		return strings.Contains(t.Screen(), "Ask anything") && border(t) != was
 	})
-	if c := s.config(); !strings.Contains(c, "nord") {
+	if c := s.config(); !strings.Contains(c, "dusk") {
 		t.Errorf("config.yml is\n%s", c)
 	}
 }

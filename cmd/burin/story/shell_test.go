@@ -1,6 +1,7 @@
 package story_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -25,6 +26,33 @@ func TestShell(t *testing.T) {
 	heard := s.heard(-1)
 	if !strings.Contains(heard, "o42pen") || strings.Contains(heard, "p43rivate") {
 		t.Errorf("the model read:\n%s", heard)
+	}
+}
+
+// Who asks something while a command of one's own runs gets the answer after it.
+func TestPromptDuringShell(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("I have seen it.")})
+	s.send("!until [ -e stop ]; do sleep 0.05; done; echo it was s$((40+2))pped")
+	s.WaitText("esc stops")
+	s.send("have you seen that?")
+	s.WaitText("Ask anything")
+	write(t, filepath.Join(s.dir, "stop"), "")
+	s.WaitText("I have seen it.")
+	if heard := s.heard(-1); !strings.Contains(heard, "it was s42pped") {
+		t.Errorf("the model read:\n%s", heard)
+	}
+}
+
+// A command cannot write past burin to the terminal.
+func TestCommandWithoutTerminal(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("Nothing happened.")})
+	s.send(`!(printf 'WIPED\033[2J' >/dev/tty) 2>/dev/null || echo no t$((40+2))rminal`)
+	s.WaitText("no t42rminal")
+	s.WaitText("● You")
+	if all := s.all(); strings.Count(all, "WIPED") != 1 || !strings.Contains(all, "burin") {
+		t.Errorf("the screen was written:\n%s", all)
 	}
 }
 

@@ -83,24 +83,7 @@ func beginWith(t *testing.T, model *llmtest.Server, with ...func(*setting)) *sto
 	for _, f := range with {
 		f(&o)
 	}
-	if o.home == "" {
-		o.home = filepath.Join(t.TempDir(), "home")
-	}
-	user := filepath.Dir(o.home)
-	if o.dir == "" {
-		o.dir = filepath.Join(user, "project")
-	}
-	write(t, filepath.Join(o.home, "config.yml"), "startup: {setupWizard: false}\n"+o.config)
-	write(t, filepath.Join(o.home, "models.yml"), "providers: {anthropic: {baseUrl: '"+model.URL+"', apiKey: k, api: anthropic-messages}}\n")
-	write(t, filepath.Join(o.dir, "README.md"), "# A project\n")
-	write(t, filepath.Join(user, "tmp", "empty"), "")
-	for name, text := range o.files {
-		write(t, filepath.Join(o.dir, name), text)
-	}
-	o.Options.Dir = o.dir
-	o.Env = append(o.Env,
-		"HOME="+user, "TMPDIR="+filepath.Join(user, "tmp"), "BURIN_HOME="+o.home, "BURIN_NO_KEYRING=1", "ANTHROPIC_API_KEY=k",
-		"OLLAMA_HOST=http://127.0.0.1:1", "LLAMA_CPP_BASE_URL=http://127.0.0.1:1", "LM_STUDIO_BASE_URL=http://127.0.0.1:1")
+	o.prepare(t, model)
 	args := append([]string{"--model", "anthropic/claude-opus-4-5"}, o.args...)
 	s := &story{t: t, model: model, dir: o.dir, home: o.home}
 	t.Cleanup(func() {
@@ -126,6 +109,29 @@ func beginWith(t *testing.T, model *llmtest.Server, with ...func(*setting)) *sto
 		s.WaitText("opus-4-5")
 	}
 	return s
+}
+
+// prepare makes the files that burin finds, and its environment.
+func (o *setting) prepare(t *testing.T, model *llmtest.Server) {
+	t.Helper()
+	if o.home == "" {
+		o.home = filepath.Join(t.TempDir(), "home")
+	}
+	user := filepath.Dir(o.home)
+	if o.dir == "" {
+		o.dir = filepath.Join(user, "project")
+	}
+	write(t, filepath.Join(o.home, "config.yml"), "startup: {setupWizard: false}\n"+o.config)
+	write(t, filepath.Join(o.home, "models.yml"), "providers: {anthropic: {baseUrl: '"+model.URL+"', apiKey: k, api: anthropic-messages}}\n")
+	write(t, filepath.Join(o.dir, "README.md"), "# A project\n")
+	write(t, filepath.Join(user, "tmp", "empty"), "")
+	for name, text := range o.files {
+		write(t, filepath.Join(o.dir, name), text)
+	}
+	o.Options.Dir = o.dir
+	o.Env = append(o.Env,
+		"HOME="+user, "TMPDIR="+filepath.Join(user, "tmp"), "BURIN_HOME="+o.home, "BURIN_NO_KEYRING=1", "ANTHROPIC_API_KEY=k",
+		"OLLAMA_HOST=http://127.0.0.1:1", "LLAMA_CPP_BASE_URL=http://127.0.0.1:1", "LM_STUDIO_BASE_URL=http://127.0.0.1:1")
 }
 
 func write(t *testing.T, path, text string) {
@@ -169,6 +175,18 @@ func (s *story) send(text string) { s.Type(text + "\n") }
 func (s *story) answer(keys ...string) {
 	<-time.After(350 * time.Millisecond)
 	s.Press(keys...)
+}
+
+// took checks a time that people would notice. A machine that does something else
+// meanwhile is given five times as much.
+func (s *story) took(what string, began time.Time, limit time.Duration) {
+	s.t.Helper()
+	if os.Getenv("BURIN_BUDGETS") != "1" {
+		limit *= 5
+	}
+	if took := time.Since(began); took > limit {
+		s.t.Errorf("%s took %v, want at most %v", what, took, limit)
+	}
 }
 
 // all is everything that was said, above the screen and on it.

@@ -1,6 +1,7 @@
 package story_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
@@ -15,9 +16,9 @@ func TestSuspend(t *testing.T) {
 	s.Type("half a prom")
 	s.WaitText("› half a prom")
 	s.Press("ctrl+z")
-	s.WaitText("SHELL$")
+	s.WaitFor("the shell", func(t *vt.Terminal) bool { return strings.HasSuffix(t.Screen(), "\nSHELL$") })
 	s.Look(func(term *vt.Terminal) {
-		if kitty, _ := term.Keyboard(); term.Mode(2004) || term.Cursor().Hidden || kitty != 0 {
+		if kitty, _ := term.Keyboard(); term.Mode(1004) || term.Cursor().Hidden || kitty != 0 {
 			t.Error("the shell has not got the terminal as it was")
 		}
 	})
@@ -30,7 +31,7 @@ func TestSuspend(t *testing.T) {
 	s.sees("half a prompt")
 	s.WaitGone("Working")
 	s.Press("ctrl+d")
-	s.WaitFor("the shell", func(t *vt.Terminal) bool { return !t.Mode(2004) })
+	s.WaitFor("the shell", func(t *vt.Terminal) bool { return strings.HasSuffix(t.Screen(), "\nSHELL$") })
 	s.send("exit 3")
 	if code := s.WaitEnd(); code != 3 {
 		t.Errorf("the shell ended with %d", code)

@@ -27,10 +27,10 @@ type appearance struct {
 	askNotify     notify.Mode
 	notifyAfter   time.Duration
 	popupRows     int
+	tab           int      // cells
 	cycle         []string // roles that a key goes round
 	treeFilter    string
 	branchSummary bool
-	steerAll      bool
 	hideThinking  bool
 	images        bool
 	imageCols     int
@@ -49,6 +49,7 @@ func appearanceOf(c *config.Config) appearance {
 		hyperlinks: c.Text("tui.hyperlinks"), doubleEscape: c.Text("doubleEscapeAction"),
 		notify: notify.Mode(c.Text("completion.notify")), askNotify: notify.Mode(c.Text("ask.notify")),
 		notifyAfter: time.Duration(c.Int("completion.afterSeconds")) * time.Second,
+		tab:         c.Int("display.tabWidth"),
 		popupRows:   max(1, c.Int("autocompleteMaxVisible")), cycle: c.List("cycleOrder"), treeFilter: c.Text("treeFilterMode"),
 		branchSummary: c.Bool("branchSummary.enabled"), hideThinking: c.Bool("hideThinkingBlock"),
 		images: c.Bool("terminal.showImages"), imageCols: c.Int("tui.maxInlineImageColumns"), imageRows: c.Int("tui.maxInlineImageRows"),
@@ -140,12 +141,16 @@ func (a *app) restyle() {
 // useTheme draws with a theme from now on.
 func (a *app) useTheme(t *theme.Theme) {
 	styles := theme.NewStyles(t, theme.DetectProfile(true, a.o.Getenv))
-	if a.show.symbols != "" {
-		styles = styles.WithSymbols(theme.SymbolsOf(theme.Preset(a.show.symbols), nil))
+	symbols := a.show.symbols
+	if a.show.screenReader {
+		symbols = string(theme.ASCII) // what is drawn would be read out by its name
+	}
+	if symbols != "" {
+		styles = styles.WithSymbols(theme.SymbolsOf(theme.Preset(symbols), nil))
 	}
 	a.env.Styles = styles
 	a.change(func(l *look) {
-		l.Styles, l.Links = styles, a.env.Links
+		l.Styles, l.Links, l.Tab = styles, a.env.Links, a.show.tab
 		l.Hint = a.keyFor(key.ExpandTools)
 	})
 	a.dirty, a.urgent = true, true

@@ -124,13 +124,6 @@ func (a *app) push(p pane.Pane) {
 	a.setFull()
 }
 
-// pop takes the pane away that has the keys.
-func (a *app) pop() {
-	if n := len(a.panes); n > 0 {
-		a.remove(a.panes[n-1])
-	}
-}
-
 // remove takes a pane away, wherever it stands.
 func (a *app) remove(p pane.Pane) {
 	for i, other := range a.panes {

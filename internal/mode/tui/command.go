@@ -118,7 +118,7 @@ func (a *app) nearest(name string) string {
 	return best
 }
 
-// completeCommand reports whether the text is a command that takes nothing more, so
+// completeCommand reports whether the text is a command that needs nothing more, so
 // that Enter on its completion sends it.
 func (a *app) completeCommand() bool {
 	text := strings.TrimSpace(a.editor.Text())
@@ -126,7 +126,7 @@ func (a *app) completeCommand() bool {
 		return false
 	}
 	c, ok := a.known(text[1:])
-	return ok && c.args == ""
+	return ok && !strings.HasPrefix(c.args, "<")
 }
 
 // keyFor names the key of an action, for hints.

@@ -321,7 +321,7 @@ func (a *app) openJobs(string) {
 			return a.tail(out, width, height)
 		},
 		OnChoose: func(id string) {
-			a.confirm("Stop this job?", id, func() {
+			a.confirm("Stop this job?", commandOfJob(jobs, id), func() {
 				if err := s.KillJob(id); err != nil {
 					a.sayError(err)
 				}
@@ -331,6 +331,16 @@ func (a *app) openJobs(string) {
 		OnCancel: func() { a.remove(p) },
 	})
 	a.push(p)
+}
+
+// commandOfJob is what a job runs.
+func commandOfJob(jobs []session.Job, id string) string {
+	for i := range jobs {
+		if jobs[i].ID == id {
+			return jobs[i].Command
+		}
+	}
+	return id
 }
 
 // tail is the end of a text.

@@ -118,7 +118,7 @@ func (a *app) working(rows []string, v panel.View, now time.Time) []string {
 			In: max(a.work.retryAt.Sub(now), 0), Attempt: r.Attempt, Max: r.Max, Reason: r.Error, Key: stop,
 		}, v)...)
 	case a.work.busy != "":
-		return append(rows, panel.Working(panel.Work{Frame: a.spinFrame(now), Words: sentence(a.work.busy), Elapsed: now.Sub(a.work.since), Key: stop}, v)...)
+		return append(rows, a.workRows(panel.Work{Frame: a.spinFrame(now), Words: sentence(a.work.busy), Elapsed: now.Sub(a.work.since), Key: stop}, v)...)
 	case a.work.on && len(a.asks) > 0:
 		return rows // a question says enough
 	case a.work.on:
@@ -127,11 +127,24 @@ func (a *app) working(rows []string, v panel.View, now time.Time) []string {
 			words = "Condensing the conversation"
 		}
 		written := a.facts.status.Usage.Output - a.work.before.Usage.Output
-		return append(rows, panel.Working(panel.Work{Frame: a.spinFrame(now), Words: words, Elapsed: now.Sub(a.work.began), Tokens: written, Key: stop}, v)...)
+		return append(rows, a.workRows(panel.Work{Frame: a.spinFrame(now), Words: words, Elapsed: now.Sub(a.work.began), Tokens: written, Key: stop}, v)...)
 	case a.opening && a.env.Now().Sub(a.openSince) > time.Second:
-		return append(rows, panel.Working(panel.Work{Words: "Opening the session", Elapsed: now.Sub(a.openSince), Frame: a.spinFrame(now)}, v)...)
+		return append(rows, a.workRows(panel.Work{Words: "Opening the session", Elapsed: now.Sub(a.openSince), Frame: a.spinFrame(now)}, v)...)
 	}
 	return rows
+}
+
+// workRows say that something runs. A screen reader is not told of signs that turn, nor
+// of seconds.
+func (a *app) workRows(w panel.Work, v panel.View) []string {
+	if !a.show.screenReader {
+		return panel.Working(w, v)
+	}
+	words := w.Words
+	if w.Key != "" {
+		words += ", " + w.Key + " stops it"
+	}
+	return []string{a.line(styled.Truncate(styled.Of(words, theme.Text), v.Width, "…"))}
 }
 
 func (a *app) spinFrame(now time.Time) int {

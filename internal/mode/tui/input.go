@@ -57,8 +57,9 @@ func (a *app) onSubmitKey(p key.Press) bool {
 	if action, _ := a.env.Keys.Lookup(key.Editor, p.Key); action != key.Submit {
 		return false
 	}
-	if _, open := a.editor.Popup(); open && a.editor.Accept() {
-		// A command that wants no more is sent at once, as everybody expects.
+	if popup, open := a.editor.Popup(); open && (popup.Selected > 0 || !a.completeCommand()) && a.editor.Accept() {
+		// A command that needs no more is sent at once, as everybody expects. One that
+		// was written out is not completed to a longer one.
 		if !a.completeCommand() {
 			return true
 		}

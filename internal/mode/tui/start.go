@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -79,9 +80,12 @@ func (a *app) afterFirstPaint() {
 	if a.o.Prompt != "" {
 		a.waiting = append(a.waiting, a.o.Prompt)
 	}
-	if a.o.Choose {
+	switch {
+	case a.needsSetup():
+		a.openSetup("")
+	case a.o.Choose:
 		a.resume("")
-	} else {
+	default:
 		a.open(Wish{})
 	}
 	a.repo.Refresh()
@@ -106,6 +110,11 @@ func (a *app) terminalKnown() {
 	a.dirty, a.urgent = true, true
 }
 
+// largeSession is from how many entries on the memory that reading a session took is
+// given back to the system at once. Go would do so at its next collection, which an idle
+// program does not reach for minutes.
+const largeSession = 5000
+
 // open opens a session beside the loop. What is typed meanwhile waits.
 func (a *app) open(w Wish) {
 	if a.opening {
@@ -121,6 +130,9 @@ func (a *app) open(w Wish) {
 			past = recent(s.Log())
 		}
 		a.inbox.post(func() { a.onOpen(s, past, err) })
+		if err == nil && s.Log().Len() > largeSession {
+			debug.FreeOSMemory() // reading left several times of what is kept
+		}
 	}()
 }
 

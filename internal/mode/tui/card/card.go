@@ -24,6 +24,7 @@ type View struct {
 	Styles   *theme.Styles
 	Expanded bool
 	Links    bool   // the terminal knows hyperlinks
+	Tab      int    // cells of a tab; 0 is 4
 	Hint     string // how a card is expanded, as "ctrl+o"; "" says nothing
 }
 
@@ -45,6 +46,9 @@ type painter struct {
 
 func newPainter(v View) *painter {
 	v.Width = max(v.Width, 1)
+	if v.Tab <= 0 {
+		v.Tab = 4
+	}
 	return &painter{View: v, sign: v.Styles.Symbols()}
 }
 
@@ -114,7 +118,7 @@ const (
 
 // text adds the lines of a text, as many as may be, from one of its ends.
 func (p *painter) text(text string, fg theme.Token, collapsed int, from end) {
-	lines := splitLines(text)
+	lines := p.split(text)
 	n := len(lines)
 	limit := p.limit(collapsed)
 	if n <= limit+1 { // a line that only says that one is missing is no gain
@@ -133,11 +137,16 @@ func (p *painter) text(text string, fg theme.Token, collapsed int, from end) {
 }
 
 // splitLines are the lines of a text, made harmless, without blank ones at its end.
-func splitLines(text string) []string {
+func splitLines(text string) []string { return split(text, 4) }
+
+// split is splitLines with tabs of the person's width.
+func (p *painter) split(text string) []string { return split(text, p.Tab) }
+
+func split(text string, tab int) []string {
 	if len(text) > maxText {
 		text = text[len(text)-maxText:]
 	}
-	text = strings.TrimRight(styled.Output(text, 4), " \n")
+	text = strings.TrimRight(styled.Output(text, tab), " \n")
 	if text == "" {
 		return nil
 	}

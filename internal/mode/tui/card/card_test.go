@@ -307,7 +307,7 @@ func TestArgumentsCutAnywhere(t *testing.T) {
 
 // Lines of a file may look like the heads of a diff.
 func TestDiffOfDashes(t *testing.T) {
-	rows := parseDiff("--- a/q.sql\n+++ b/q.sql\n@@ -1,2 +1,2 @@\n--- old remark\n+++ new remark\n select\n@@ -9 +9 @@\n-a\n+b\n--- a/two\n+++ b/two\n@@ -1 +0,0 @@\n-gone\n")
+	rows := parseDiff("--- a/q.sql\n+++ b/q.sql\n@@ -1,2 +1,2 @@\n--- old remark\n+++ new remark\n select\n@@ -9 +9 @@\n-a\n+b\n--- a/two\n+++ b/two\n@@ -1 +0,0 @@\n-gone\n", 4)
 	var got []string
 	for _, r := range rows {
 		got = append(got, fmt.Sprintf("%c%d %s", r.kind, r.line, r.text))

@@ -21,7 +21,7 @@ type row struct {
 
 // diff shows a unified diff.
 func (p *painter) diff(diff string) {
-	rows := parseDiff(diff)
+	rows := parseDiff(diff, p.Tab)
 	pair(rows)
 	limit := min(len(rows), p.limit(collapsedDiff))
 	if len(rows) == limit+1 {
@@ -70,7 +70,7 @@ func (p *painter) diffLine(r *row, gutter int) styled.Line {
 const maxDiff = 20_000
 
 // parseDiff reads a unified diff of one or several files.
-func parseDiff(diff string) []row {
+func parseDiff(diff string, tab int) []row {
 	var rows []row
 	var h hunk
 	several := strings.Count("\n"+diff, "\n--- ") > 1
@@ -88,7 +88,7 @@ func parseDiff(diff string) []row {
 			first = false
 		case line == "":
 		case h.oldLeft > 0 || h.newLeft > 0:
-			if r, ok := h.row(line); ok {
+			if r, ok := h.row(line, tab); ok {
 				rows = append(rows, r)
 			}
 		case strings.HasPrefix(line, "+++ "):
@@ -105,8 +105,8 @@ func parseDiff(diff string) []row {
 // hunk is a place of a diff: the numbers of its next lines, and how many are left.
 type hunk struct{ old, new, oldLeft, newLeft int }
 
-func (h *hunk) row(line string) (row, bool) {
-	r := row{kind: line[0], text: styled.Inline(tabs(line[1:]))}
+func (h *hunk) row(line string, tab int) (row, bool) {
+	r := row{kind: line[0], text: styled.Inline(tabs(line[1:], tab))}
 	switch r.kind {
 	case '+':
 		r.line = h.new
@@ -127,11 +127,11 @@ func (h *hunk) row(line string) (row, bool) {
 }
 
 // tabs expands tabs as code is shown.
-func tabs(s string) string {
+func tabs(s string, tab int) string {
 	if strings.IndexByte(s, '\t') < 0 {
 		return s
 	}
-	return styled.Clean(s, 4)
+	return styled.Clean(s, tab)
 }
 
 // parseHunk reads "@@ -12,3 +14,5 @@".

@@ -101,7 +101,7 @@ func (p *painter) write(c *Call, args fields) {
 
 // source shows code, coloured, with the numbers of its lines.
 func (p *painter) source(ext, text string, from end) {
-	lines := splitLines(text)
+	lines := p.split(text)
 	lexer := highlight.New(strings.TrimPrefix(ext, "."))
 	start, n := 0, min(len(lines), p.limit(collapsedLines+2))
 	if from == tail {
@@ -156,7 +156,7 @@ func (p *painter) read(c *Call, args fields) {
 	}
 	ext := path.Ext(d.Path)
 	lexer := highlight.New(strings.TrimPrefix(ext, "."))
-	lines := splitLines(c.text())
+	lines := p.split(c.text())
 	n := min(len(lines), expandedLines)
 	for _, line := range lines[:n] {
 		p.body(markdown.Code(&lexer, line, theme.ToolOutput))
@@ -234,7 +234,7 @@ func (p *painter) grep(c *Call, args fields) {
 	if p.failure(c) || !p.Expanded {
 		return
 	}
-	lines := splitLines(c.text())
+	lines := p.split(c.text())
 	n := min(len(lines), expandedLines)
 	for _, line := range lines[:n] {
 		p.body(hit(line))

@@ -31,7 +31,7 @@ func User(content []llm.Block, v View) []string {
 	for _, block := range content {
 		switch b := block.(type) {
 		case llm.Text:
-			for _, text := range strings.Split(strings.Trim(styled.Clean(b.Text, 4), "\n"), "\n") {
+			for _, text := range strings.Split(strings.Trim(styled.Clean(b.Text, p.Tab), "\n"), "\n") {
 				lines = styled.Wrap(lines, styled.Line{{Text: text, Look: look}}, max(1, p.Width-bar.Width()-1), nil, nil)
 			}
 		case llm.Image:

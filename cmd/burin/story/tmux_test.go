@@ -1,0 +1,98 @@
+package story_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/burin-dev/burin/llm/anthropic"
+	"github.com/burin-dev/burin/llm/llmtest"
+)
+
+// tmux is burin in a real terminal emulator.
+type tmux struct {
+	t      *testing.T
+	socket string
+}
+
+func (x *tmux) run(args ...string) string {
+	x.t.Helper()
+	cmd := exec.Command("tmux", append([]string{"-S", x.socket, "-f", os.DevNull}, args...)...)
+	cmd.Env = append(os.Environ(), "TMUX=", "LC_ALL=C.UTF-8")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		x.t.Fatalf("tmux %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// all is the scrollback and the screen.
+func (x *tmux) all() string { return x.run("capture-pane", "-p", "-J", "-S", "-") }
+
+// wait looks until the terminal shows text; tmux cannot tell when it does.
+func (x *tmux) wait(text string) {
+	x.t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for range 500 {
+		if strings.Contains(x.all(), text) {
+			return
+		}
+		<-tick.C
+	}
+	x.t.Fatalf("still waiting for %q:\n%s", text, x.all())
+}
+
+// burin in tmux: an answer longer than the screen is in its scrollback, once and in
+// order, and what tmux does with the keyboard and the size is understood.
+func TestTmux(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is not installed")
+	}
+	text := strings.ReplaceAll(words(300), "0 ", "0\n\n")
+	model, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: []llmtest.Turn{
+		{Parts: []llmtest.Part{{Text: text}}, Pace: time.Millisecond}, say("Once more."),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(model.Close)
+	dir, err := os.MkdirTemp("", "t") // sockets have short names
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	home := filepath.Join(dir, "home")
+	settle := setting{home: home}
+	settle.prepare(t, model)
+	x := &tmux{t: t, socket: filepath.Join(dir, "s")}
+	args := []string{"new-session", "-d", "-x", "80", "-y", "24", "-c", settle.dir}
+	for _, v := range settle.Env {
+		args = append(args, "-e", v)
+	}
+	x.run(append(args, os.Getenv(programVariable), "--model", "anthropic/claude-opus-4-5")...)
+	t.Cleanup(func() { _ = exec.Command("tmux", "-S", x.socket, "kill-server").Run() })
+	x.run("set-option", "-g", "remain-on-exit", "on")
+	x.wait("claude-opus-4-5")
+	x.run("send-keys", "count", "Enter")
+	x.wait("word50")
+	x.run("resize-window", "-x", "100", "-y", "30")
+	x.wait("end.")
+	var got []string
+	for word := range strings.FieldsSeq(x.all()) {
+		if strings.HasPrefix(word, "word") {
+			got = append(got, word)
+		}
+	}
+	if want := strings.TrimSuffix(words(300), " end."); strings.Join(got, " ") != want {
+		t.Errorf("the scrollback holds %d words:\n%s", len(got), x.all())
+	}
+	x.run("send-keys", "again", "Enter")
+	x.wait("Once more.")
+	x.run("send-keys", "C-d")
+	x.wait("Pane is dead")
+}

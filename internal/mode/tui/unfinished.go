@@ -1,3 +1,0 @@
-package tui
-
-func (a *app) openSetup(string) {}
