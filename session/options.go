@@ -122,6 +122,7 @@ type Handle interface {
 	Compact(ctx context.Context, instructions string) error
 	Shake(ctx context.Context, kind string) (freed int, err error)
 	Navigate(ctx context.Context, id string, o Navigation) (edit string, err error)
+	Handoff(ctx context.Context, focus string) (document string, err error)
 	Model() *llm.Model
 	SetModel(ctx context.Context, selector string) error
 	SetThinking(level llm.Level)
@@ -142,6 +143,9 @@ type Handle interface {
 	Pin(text string) error
 	Events(from uint64) *Feed
 	Messages() []llm.Message
+	// Log is the transcript, for reading, and Path its file.
+	Log() *transcript.Log
+	Path() (path string, ok bool)
 	Stats() Stats
 	Close() error
 }

@@ -63,6 +63,7 @@ func (p *program) talk(ctx context.Context, a askFlags, args []string, tty *term
 	})
 	if last != "" {
 		p.leaveBreadcrumb(crumbsIn(paths), dir, last)
+		fmt.Fprintln(p.err, "burin --continue goes on from here.")
 	}
 	return err
 }
@@ -146,7 +147,7 @@ func (h *host) Ledger() (*ledger.Ledger, error) {
 }
 
 // open opens a session: that of the flags first, then those that the person chooses.
-func (h *host) open(ctx context.Context, w tui.Wish) (*session.Session, error) {
+func (h *host) open(ctx context.Context, w tui.Wish) (session.Handle, error) {
 	settings, err := config.Load(h.paths.Config) // it may have changed meanwhile
 	if err != nil {
 		return nil, err

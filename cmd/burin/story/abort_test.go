@@ -34,3 +34,33 @@ func TestAbort(t *testing.T) {
 		t.Errorf("the model read:\n%s", heard)
 	}
 }
+
+// Esc ends a command of the model's, and with it what the command started.
+func TestAbortCommand(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{call("bash", `{"command":"echo begun; sleep 1000 & wait"}`), say("I see.")}, func(o *setting) {
+		o.config = "approval: full\n"
+	})
+	s.send("wait")
+	s.WaitText("begun")
+	s.Press("esc")
+	s.WaitGone("Working")
+	s.send("go on")
+	s.WaitText("I see.")
+	if heard := s.heard(-1); !strings.Contains(heard, "begun") {
+		t.Errorf("the model read:\n%s", heard)
+	}
+}
+
+// Ctrl+C stops what runs before it would end burin.
+func TestCtrlCStops(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{{Parts: []llmtest.Part{{Text: words(50)}}, Fault: llmtest.Fault{StallAfterEvents: 20}}, say("Here.")})
+	s.send("count")
+	s.WaitText("word10")
+	s.Press("ctrl+c")
+	s.WaitText("Stopped.")
+	s.WaitGone("Working")
+	s.send("still there?")
+	s.WaitText("Here.")
+}

@@ -24,3 +24,46 @@ func TestModelAsks(t *testing.T) {
 		t.Errorf("the model did not read the answer:\n%s", heard)
 	}
 }
+
+// Several questions are answered one by one, in own words where none fits, and shown
+// before they are sent.
+func TestModelAsksMore(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{
+		call("ask", `{"questions":[{"id":"db","question":"Which database?","options":[{"label":"SQLite"},{"label":"Postgres"}]},`+
+			`{"id":"os","question":"Which systems?","options":[{"label":"Linux"},{"label":"macOS"},{"label":"Windows"}],"multi":true}]}`),
+		say("Noted."),
+	})
+	s.send("set it up")
+	s.WaitText("Which database?")
+	s.answer("tab")
+	s.Type("DuckDB\n")
+	s.WaitText("Which systems?")
+	s.Press("space", "down", "space", "enter")
+	s.WaitText("Your answers")
+	s.Golden("answers", s.same())
+	s.Press("enter")
+	s.WaitText("Noted.")
+	heard := s.heard(-1)
+	for _, want := range []string{"DuckDB", "Linux", "macOS"} {
+		if !strings.Contains(heard, want) {
+			t.Errorf("the model did not read %q:\n%s", want, heard)
+		}
+	}
+}
+
+// Who does not want to answer says so with Esc; the model goes no further.
+func TestModelAsksInVain(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{
+		call("ask", `{"questions":[{"id":"db","question":"Which database?","options":[{"label":"SQLite"},{"label":"Postgres"}]}]}`),
+	})
+	s.send("set it up")
+	s.WaitText("A question for you")
+	s.answer("esc")
+	s.WaitText("Ask anything")
+	s.WaitGone("Working")
+	if n := len(s.model.Requests()); n != 1 {
+		t.Errorf("the model was asked %d times", n)
+	}
+}

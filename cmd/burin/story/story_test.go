@@ -42,6 +42,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// waitTime limits every wait.
+const waitTime = 5 * time.Second
+
+// program is the file of burin.
+func program(t *testing.T) string {
+	t.Helper()
+	return os.Getenv(programVariable)
+}
+
 // programVariable names the program to the tests: a package has no state here.
 const programVariable = "STORY_PROGRAM"
 
@@ -79,7 +88,7 @@ func begin(t *testing.T, turns []llmtest.Turn, with ...func(*setting)) *story {
 
 func beginWith(t *testing.T, model *llmtest.Server, with ...func(*setting)) *story {
 	t.Helper()
-	o := setting{Options: robot.Options{Timeout: 5 * time.Second, Reflow: true}}
+	o := setting{Options: robot.Options{Timeout: waitTime, Reflow: true}}
 	for _, f := range with {
 		f(&o)
 	}

@@ -37,3 +37,19 @@ func TestSuspend(t *testing.T) {
 		t.Errorf("the shell ended with %d", code)
 	}
 }
+
+// What the model says while burin is suspended is there afterwards.
+func TestSuspendWhileWorking(t *testing.T) {
+	t.Parallel()
+	first := gated("An answer for later.")
+	defer first.open()
+	s := begin(t, []llmtest.Turn{first.Turn}, func(o *setting) { o.shell = true })
+	s.send("hello")
+	<-first.asked
+	s.Press("ctrl+z")
+	s.WaitFor("the shell", func(t *vt.Terminal) bool { return strings.HasSuffix(t.Screen(), "\nSHELL$") })
+	first.open()
+	s.send("fg")
+	s.WaitText("An answer for later.")
+	s.WaitText("Ask anything")
+}

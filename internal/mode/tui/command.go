@@ -64,7 +64,7 @@ func (a *app) command(text string) bool {
 	if lines {
 		args = more + " " + args
 	}
-	if name == "" || strings.ContainsAny(name, "/.") {
+	if name == "" || strings.Contains(name, "/") {
 		return false
 	}
 	c, ok := a.known(strings.ToLower(name))

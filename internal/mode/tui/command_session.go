@@ -254,7 +254,7 @@ func workCommands() []command {
 }
 
 func (a *app) retry(string) {
-	a.turn(func(ctx context.Context, s *session.Session) agent.Outcome { return s.Resend(ctx) }, "")
+	a.turn(func(ctx context.Context, s session.Handle) agent.Outcome { return s.Resend(ctx) }, "")
 }
 
 // aside asks beside the conversation; the answer is shown and kept nowhere.

@@ -88,13 +88,17 @@ func (a *app) run(ctx context.Context) (string, error) {
 	if err := a.start(); err != nil {
 		return "", err
 	}
-	defer a.end()
+	defer a.terminalBack()
 	a.draw()
 	a.startKeys()
 	a.afterFirstPaint()
 	a.loop(ctx)
+	a.end()
 	return a.last, a.err
 }
+
+// terminalBack gives the terminal back also where the loop crashed.
+func (a *app) terminalBack() { a.term.Stop() }
 
 func (a *app) loop(ctx context.Context) {
 	var posts []func()

@@ -89,16 +89,16 @@ func (a *app) queued(err error, text string) {
 
 // run1 runs one prompt beside the loop.
 func (a *app) run1(m llm.Message) {
-	a.turn(func(ctx context.Context, s *session.Session) agent.Outcome { return s.Prompt(ctx, m) }, m.Text())
+	a.turn(func(ctx context.Context, s session.Handle) agent.Outcome { return s.Prompt(ctx, m) }, m.Text())
 }
 
 // turn lets the model work. words are put back into the editor if nothing was sent.
-func (a *app) turn(run func(context.Context, *session.Session) agent.Outcome, words string) {
+func (a *app) turn(run func(context.Context, session.Handle) agent.Outcome, words string) {
 	s := a.session
 	a.work.on, a.work.began, a.work.before = true, a.env.Now(), s.Stats()
 	a.readFacts()
 	go func() {
-		out := run(a.ctx, s.Session)
+		out := run(a.ctx, s.Handle)
 		seq := s.Events(0).Seq()
 		a.inbox.post(func() { a.after(seq, func() { a.onOutcome(s, out, words) }) })
 	}()

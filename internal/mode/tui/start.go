@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/model/credential"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -34,7 +36,7 @@ type terminalOf interface {
 
 // opened is the session that is shown.
 type opened struct {
-	*session.Session
+	session.Handle
 	stop context.CancelFunc // of following its events
 }
 
@@ -137,28 +139,28 @@ func (a *app) open(w Wish) {
 }
 
 // onOpen shows the session that was opened.
-func (a *app) onOpen(s *session.Session, past []transcript.Entry, err error) {
+func (a *app) onOpen(s session.Handle, past []transcript.Entry, err error) {
 	a.opening = false
 	if err != nil {
-		a.notice(card.Failure, oneLine(err.Error()))
+		a.notice(card.Failure, notOpened(err))
 		a.returnWaiting()
 		return
 	}
 	if a.session != nil {
 		title := s.Stats().Title
 		switch {
-		case len(past) == 0:
-			title = "A new session."
-		case title == "":
+		case title != "":
+			title = "Going on with: " + oneLine(title)
+		case len(past) > 0:
 			title = "Going on with another session."
 		default:
-			title = "Going on with: " + oneLine(title)
+			title = "A new session."
 		}
 		a.notice(card.Info, title)
 	}
 	a.leave()
 	ctx, cancel := context.WithCancel(a.ctx)
-	a.session = &opened{Session: s, stop: cancel}
+	a.session = &opened{Handle: s, stop: cancel}
 	go a.inbox.follow(ctx, a.session, s.Events(0))
 	a.seen, a.later = 0, nil
 	a.talk.labels = map[string]string{}
@@ -174,6 +176,18 @@ func (a *app) onOpen(s *session.Session, past []transcript.Entry, err error) {
 	a.fileCommands()
 	a.sendWaiting()
 	a.dirty, a.urgent = true, true
+}
+
+// notOpened says why there is no session, and what to do here.
+func notOpened(err error) string {
+	var none *credential.NotFoundError
+	switch {
+	case errors.As(err, &none) && len(none.Disabled) == 0 && len(none.Providers) == 1:
+		return "There is no key for " + none.Providers[0] + ": /login " + none.Providers[0] + " stores one, /model chooses another model."
+	case errors.As(err, &none) && len(none.Disabled) == 0:
+		return "There is no key, login or local server yet: /login stores a key or logs in, /setup goes step by step."
+	}
+	return oneLine(err.Error())
 }
 
 // leave closes the session that is shown.
@@ -220,6 +234,12 @@ func (a *app) end() {
 	_ = a.screen.Clear()
 	a.inbox.end()
 	a.term.Stop()
+	if a.moveTo[0] != "" { // the session is closed now, and can be moved
+		if _, err := a.o.Host.Command(context.WithoutCancel(a.ctx), "sessions", "move", a.moveTo[0], a.moveTo[1]); err != nil {
+			a.err = err
+		}
+		a.last = ""
+	}
 }
 
 // maxReplayed is how many messages of a session that is gone on with are shown again.

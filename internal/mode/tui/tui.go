@@ -77,7 +77,7 @@ type Options struct {
 	Hide func(string) string
 
 	// Open opens a session. It is called in a goroutine of its own.
-	Open func(ctx context.Context, w Wish) (*session.Session, error)
+	Open func(ctx context.Context, w Wish) (session.Handle, error)
 	// Host is the rest of the program: what the commands of the face stand on.
 	Host Host
 }

@@ -140,7 +140,7 @@ func (r *Robot) tell() {
 }
 
 func (r *Robot) stop() {
-	last := r.Text() // the guard of a program that is killed tidies up
+	last := r.Text()         // the guard of a program that is killed tidies up
 	_ = r.cmd.Process.Kill() // it may be gone already
 	select {
 	case <-r.ended:
