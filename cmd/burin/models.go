@@ -21,11 +21,15 @@ import (
 )
 
 func (p *program) demoCommand() *cobra.Command {
-	return &cobra.Command{
+	var inTerminal bool
+	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "See burin at work with a scripted model; no key, no network",
 		Args:  arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if inTerminal {
+				return p.demoTerminal(cmd.Context())
+			}
 			paths, err := config.FindPaths(p.getenv)
 			if err != nil {
 				return err
@@ -34,6 +38,8 @@ func (p *program) demoCommand() *cobra.Command {
 			return demo.Run(cmd.Context(), demo.Options{Out: p.out, Color: p.color(p.out), StateDir: paths.Data, Home: home})
 		},
 	}
+	cmd.Flags().BoolVar(&inTerminal, "terminal", false, "in the terminal's face, with questions to answer")
+	return cmd
 }
 
 type modelsFlags struct {

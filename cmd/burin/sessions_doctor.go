@@ -77,7 +77,11 @@ func (p *program) doctorSessions(ctx context.Context, o doctorOptions) error {
 	}
 	switch {
 	case d.left == 0:
-		fmt.Fprintf(p.err, "looked at %d sessions; nothing is wrong\n", len(files))
+		sessions := "sessions"
+		if len(files) == 1 {
+			sessions = "session"
+		}
+		fmt.Fprintf(p.err, "looked at %d %s; nothing is wrong\n", len(files), sessions)
 		return nil
 	case o.fix:
 		return fmt.Errorf("problems are left: %d; see above", d.left)

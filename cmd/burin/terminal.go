@@ -14,10 +14,12 @@ import (
 	"github.com/burin-dev/burin"
 	files "github.com/burin-dev/burin/internal/customize/command"
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/mode/demo"
 	"github.com/burin-dev/burin/internal/mode/tui"
 	"github.com/burin-dev/burin/internal/mode/tui/terminal"
 	"github.com/burin-dev/burin/internal/model/connect"
 	ledger "github.com/burin-dev/burin/internal/model/usage"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/place"
@@ -317,4 +319,24 @@ by its id, the beginning of it, or its file.
 		},
 	}
 	return cmd
+}
+
+// demoTerminal shows the demo in the terminal's face. Rules are asked about as every day.
+func (p *program) demoTerminal(ctx context.Context) error {
+	tty, err := terminal.Open()
+	if err != nil {
+		return fmt.Errorf("show the demo: %w", err)
+	}
+	defer tty.Close()
+	stage, err := demo.SetUp(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer stage.Close()
+	if err := os.Chdir(stage.Dir); err != nil {
+		return fmt.Errorf("show the demo: %w", err)
+	}
+	a := askFlags{model: "demo/scripted", baseURL: stage.URL, api: string(llm.APICompletions)}
+	a.editEngine = "replace"
+	return p.talk(ctx, a, []string{stage.Question}, tty)
 }

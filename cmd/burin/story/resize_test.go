@@ -62,3 +62,59 @@ func TestTinyTerminal(t *testing.T) {
 		t.Errorf("a.txt is %q", got)
 	}
 }
+
+// A window that is dragged sends many sizes in a row. What was finished stays in the
+// scrollback once.
+func TestDraggedWindow(t *testing.T) {
+	t.Parallel()
+	text := strings.ReplaceAll(words(300), "0 ", "0\n\n")
+	s := begin(t, []llmtest.Turn{say(text), say("Still fine.")})
+	s.send("count")
+	s.WaitText("end.")
+	s.WaitGone("Working")
+	for width := 80; width > 40; width -= 3 {
+		s.Resize(width, 24)
+	}
+	for width := 40; width < 110; width += 7 {
+		s.Resize(width, 30)
+	}
+	s.send("still fine?")
+	s.WaitText("Still fine.")
+	count := map[string]int{}
+	for word := range strings.FieldsSeq(s.all()) {
+		count[word]++
+	}
+	for word := range strings.FieldsSeq(text) {
+		if count[word] != 1 {
+			t.Errorf("%s is there %d times", word, count[word])
+		}
+	}
+	if n := count["Ask"]; n != 1 {
+		t.Errorf("the prompt is there %d times:\n%s", n, s.all())
+	}
+}
+
+// The transcript and a question keep to a window that changes.
+func TestResizePanes(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say(words(300)), call("write", `{"path":"a.txt","content":"x"}`), say("Done then.")})
+	s.send("count")
+	s.WaitText("end.")
+	s.WaitGone("Working")
+	s.send("/transcript")
+	s.WaitText("message 3 of 3")
+	s.Resize(40, 10)
+	s.WaitFor("the end of it", func(t *vt.Terminal) bool { return t.Alternate() && strings.Contains(t.Screen(), "end.") })
+	s.Resize(120, 40)
+	s.WaitText("word0")
+	s.Press("esc")
+	s.WaitText("Ask anything")
+	s.send("write")
+	s.WaitText("Yes, this once")
+	s.Resize(30, 12)
+	s.WaitText("Yes")
+	s.Resize(80, 24)
+	s.WaitText("Yes, this once")
+	s.answer("y")
+	s.WaitText("Done then.")
+}

@@ -157,7 +157,7 @@ func TestHandoff(t *testing.T) {
 	s.WaitText("Because of scattering.")
 	s.WaitGone("Working")
 	s.send("/handoff birds")
-	s.WaitText("Going on with")
+	s.WaitText("THE-HANDOFF: the sky is done.")
 	s.send("now birds")
 	s.WaitText("On with birds.")
 	heard := s.heard(-1)

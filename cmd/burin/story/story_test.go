@@ -73,6 +73,8 @@ type setting struct {
 	dir    string
 	quiet  bool // do not wait until the session is open
 	shell  bool // burin is a job of a shell
+	// program is another one than the usual.
+	program string
 }
 
 // begin starts burin with a scripted model.
@@ -100,7 +102,10 @@ func beginWith(t *testing.T, model *llmtest.Server, with ...func(*setting)) *sto
 			t.Errorf("burin crashed:\n%s", trace)
 		}
 	})
-	program := os.Getenv(programVariable)
+	program := o.program
+	if program == "" {
+		program = os.Getenv(programVariable)
+	}
 	if o.shell {
 		o.Env = append(o.Env, "PS1=SHELL$ ")
 		s.Robot = robot.Start(t, o.Options, "bash", "--norc", "--noprofile", "-i")

@@ -53,3 +53,16 @@ func TestSuspendWhileWorking(t *testing.T) {
 	s.WaitText("An answer for later.")
 	s.WaitText("Ask anything")
 }
+
+// Ctrl+Z where burin is the first program of its terminal, as in a window of tmux: there
+// is no shell to go to, and burin goes on.
+func TestSuspendWithoutShell(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("Still here.")})
+	s.Type("half a prom")
+	s.WaitText("› half a prom")
+	s.Press("ctrl+z")
+	s.send("pt")
+	s.WaitText("Still here.")
+	s.sees("half a prompt")
+}

@@ -85,25 +85,46 @@ func said(words string) func(*llm.Request) error {
 	}
 }
 
-// Run plays the demo.
-func Run(ctx context.Context, o Options) error {
+// Stage is the demo's repository, and the scripted model beside it, for another face.
+type Stage struct {
+	Dir      string // of the repository
+	URL      string // of the model, which speaks Chat Completions
+	Question string // that the script answers
+	srv      *llmtest.Server
+}
+
+// Close ends the model. The repository stays, to be looked at.
+func (s *Stage) Close() { s.srv.Close() }
+
+// SetUp makes the repository and starts the model.
+func SetUp(ctx context.Context, pace time.Duration) (*Stage, error) {
 	for _, program := range []string{"go", "git"} {
 		if _, err := exec.LookPath(program); err != nil {
-			return fmt.Errorf("the demo works on a small Go repository and needs %s: install it, or look at burin help", program)
+			return nil, fmt.Errorf("the demo works on a small Go repository and needs %s: install it, or look at burin help", program)
 		}
 	}
-	if o.Pace == 0 {
-		o.Pace = 8 * time.Millisecond
+	if pace == 0 {
+		pace = 8 * time.Millisecond
 	}
 	dir, err := makeRepository(ctx)
 	if err != nil {
-		return fmt.Errorf("make the demo's repository: %w", err)
+		return nil, fmt.Errorf("make the demo's repository: %w", err)
 	}
-	srv, err := llmtest.Serve(openai.CompletionsServer{}, script(o.Pace))
+	srv, err := llmtest.Serve(openai.CompletionsServer{}, script(pace))
 	if err != nil {
-		return fmt.Errorf("start the scripted model: %w", err)
+		return nil, fmt.Errorf("start the scripted model: %w", err)
 	}
-	defer srv.Close()
+	return &Stage{Dir: dir, URL: srv.URL, Question: question, srv: srv}, nil
+}
+
+// Run plays the demo.
+func Run(ctx context.Context, o Options) error {
+	stage, err := SetUp(ctx, o.Pace)
+	if err != nil {
+		return err
+	}
+	defer stage.Close()
+	dir, srv := stage.Dir, stage.srv
 	fmt.Fprintf(o.Out, "This is a demo: the model is a script on this machine. No key is used and nothing\n"+
 		"leaves it. Everything else is real: the tools, the files, the rules.\n\n"+
 		"  folder      %s\n  permission  auto-edit, and bash(go test:*) is allowed\n\n> %s\n\n", dir, question)

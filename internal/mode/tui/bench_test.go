@@ -33,7 +33,7 @@ func (s *sheet) SetReadDeadline(time.Time) error { return nil }
 func (s *sheet) File() *os.File                  { return nil }
 
 // face is a face without a session, after its first picture.
-func face(b *testing.B) (*app, *sheet) {
+func face(b testing.TB) (*app, *sheet) {
 	b.Helper()
 	dir := b.TempDir()
 	settings, err := config.Load(dir)

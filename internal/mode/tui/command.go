@@ -73,8 +73,7 @@ func (a *app) command(text string) bool {
 	}
 	switch {
 	case c.needs != nothing && a.opening:
-		a.flash("the session is being opened; one moment")
-		a.giveBack(text)
+		a.waiting = append(a.waiting, text)
 	case c.needs != nothing && a.session == nil:
 		a.say(card.Warning, "There is no session yet: choose a model with /model, or log in with /login.")
 	case c.needs == aRest && (a.work.on || a.work.busy != ""):

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/mode/tui/card"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/list"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/panel"
@@ -25,16 +26,17 @@ func programCommands() []command {
 			a.runReport("looking at the sessions", "Doctor", "sessions", "doctor")
 		}},
 		{name: "import", args: "[path]", help: "sessions of other programs: which there are, or one", run: (*app).importSessions},
+		{name: "debug", aliases: []string{"version"}, help: "facts about burin and this terminal, for reports of faults", run: (*app).openDebug},
 		{name: "quit", aliases: []string{"exit", "q"}, help: "leave", run: func(a *app, _ string) { a.quit = true }},
 	}
 }
 
 func (a *app) importSessions(path string) {
-	args := []string{"sessions", "import"}
+	what := "--from-all" // lists what there is
 	if path != "" {
-		args = append(args, a.absolute(path))
+		what = a.absolute(path)
 	}
-	a.runReport("looking for sessions", "Import", args...)
+	a.runReport("looking for sessions", "Import", "sessions", "import", what)
 }
 
 // runReport runs a command of the program and shows what it prints as a report.
@@ -151,8 +153,24 @@ func (a *app) openUsage(string) {
 	})
 }
 
+// sessionCommand shows facts about the session, or deletes it.
+func (a *app) sessionCommand(what string) {
+	switch what {
+	case "", "info":
+		a.sessionInfo()
+	case "delete":
+		if a.work.on || a.work.busy != "" {
+			a.say(card.Warning, "The session is at work; "+a.keyFor(key.Interrupt)+" stops it.")
+			return
+		}
+		a.dropSession("")
+	default:
+		a.say(card.Warning, "/session knows no "+oneLine(what)+": delete, or nothing for the facts")
+	}
+}
+
 // sessionInfo shows facts about the session.
-func (a *app) sessionInfo(string) {
+func (a *app) sessionInfo() {
 	s := a.session
 	st := s.Stats()
 	path, ok := s.Path()
@@ -163,8 +181,7 @@ func (a *app) sessionInfo(string) {
 	if !st.Known {
 		cost = "at least " + cost + ", the price of some requests is not known"
 	}
-	var lines []styled.Line
-	for _, f := range [][2]string{
+	a.reportLines("This session", factLines([][2]string{
 		{"title", st.Title},
 		{"id", s.Log().ID()},
 		{"file", a.homePath(path)},
@@ -178,14 +195,20 @@ func (a *app) sessionInfo(string) {
 		{"cost", cost},
 		{"window", fmt.Sprintf("%s of %s tokens", thousands(st.Context), thousands(st.Window))},
 		{"cache", cacheWords(a.facts.cache)},
-	} {
+	}))
+}
+
+// factLines are facts with their names in front; those without a word are left out.
+func factLines(facts [][2]string) []styled.Line {
+	var lines []styled.Line
+	for _, f := range facts {
 		if f[1] == "" {
 			continue
 		}
 		l := styled.Pad(styled.Of(f[0], theme.Muted), 10, theme.Look{})
 		lines = append(lines, append(l, styled.Span{Text: styled.Inline(f[1]), Look: theme.Look{Fg: theme.Text}}))
 	}
-	a.reportLines("This session", lines)
+	return lines
 }
 
 func cacheWords(c *session.CacheInfo) string {

@@ -2,8 +2,11 @@ package tui
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/burin-dev/burin/agent"
@@ -23,11 +26,11 @@ func sessionCommands() []command {
 		{name: "fork", help: "go on in a copy of this session", needs: aRest, run: (*app).fork},
 		{name: "rename", aliases: []string{"name", "title"}, args: "<title>", help: "name this session", needs: aSession, run: (*app).rename},
 		{name: "transcript", aliases: []string{"view"}, help: "read and search the whole conversation", needs: aSession, run: (*app).openViewer},
-		{name: "session", aliases: []string{"info"}, help: "facts about this session", needs: aSession, run: (*app).sessionInfo},
+		{name: "session", aliases: []string{"info", "status"}, args: "[delete]", help: "facts about this session", needs: aSession, run: (*app).sessionCommand, complete: choices("info", "delete")},
 		{name: "compact", args: "[what matters]", help: "condense the conversation", needs: aSession, run: (*app).compact},
 		{
 			name: "shake", args: "[images]", help: "take old outputs, or pictures, out of the model's sight", needs: aRest, run: (*app).shake,
-			complete: choices("bulk", "images"),
+			complete: choices("elide", "images"),
 		},
 		{name: "handoff", args: "[what comes next]", help: "go on in a new session with a summary by the model", needs: aRest, run: (*app).handoff},
 		{name: "pin", args: "<words>", help: "keep words for the model, whatever is condensed", needs: aSession, run: (*app).pin},
@@ -39,7 +42,10 @@ func sessionCommands() []command {
 		},
 		{name: "share", help: "put the session where others can see it", needs: aSession, run: (*app).share},
 		{name: "dump", help: "copy the conversation as text", needs: aSession, run: (*app).dump},
-		{name: "copy", args: "[code]", help: "copy the last answer, or its last piece of code", needs: aSession, run: (*app).copyAnswer, complete: choices("code")},
+		{
+			name: "copy", args: "[code, prompt, command or all]", help: "copy the last answer, or its code, your prompt, the last command, or everything", needs: aSession, run: (*app).copyCommand,
+			complete: choices("code", "prompt", "command", "all"),
+		},
 		{name: "move", args: "<folder>", help: "go on in another folder", needs: aRest, run: (*app).move},
 		{name: "drop", help: "delete this session (to the trash)", needs: aRest, run: (*app).dropSession},
 	}
@@ -69,6 +75,9 @@ func (a *app) compact(instructions string) {
 
 func (a *app) shake(kind string) {
 	s := a.session
+	if kind == "elide" { // as the family calls it
+		kind = session.ShakeBulk
+	}
 	a.task("taking out old outputs", func(ctx context.Context) (func(), error) {
 		freed, err := s.Shake(ctx, kind)
 		return func() {
@@ -130,6 +139,11 @@ func (a *app) pin(words string) {
 }
 
 func (a *app) export(file string) {
+	switch file {
+	case "copy", "--copy", "clipboard": // as other programs call it; a file of that name is "./copy"
+		a.dump("")
+		return
+	}
 	args := []string{"sessions", "export", a.session.Log().ID()}
 	if file != "" {
 		args = append(args, "-o", a.absolute(file))
@@ -162,22 +176,62 @@ func (a *app) dump(string) {
 	})
 }
 
-// copyAnswer copies what the model said last.
-func (a *app) copyAnswer(what string) {
-	text := ""
-	for _, m := range a.session.Messages() {
-		if m.Role == llm.RoleAssistant && strings.TrimSpace(m.Text()) != "" {
-			text = m.Text()
-		}
+// copyCommand copies a part of the conversation.
+func (a *app) copyCommand(what string) {
+	messages := a.session.Messages()
+	switch what {
+	case "", "answer", "last":
+		a.copyPart(lastText(messages, llm.RoleAssistant), "the answer")
+	case "code":
+		a.copyPart(lastCode(lastText(messages, llm.RoleAssistant)), "the code")
+	case "prompt":
+		a.copyPart(lastText(messages, llm.RoleUser), "the prompt")
+	case "command", "cmd":
+		a.copyPart(lastCommand(messages), "the command")
+	case "all":
+		a.dump("")
+	default:
+		a.say(card.Warning, "/copy knows no "+oneLine(what)+": code, prompt, command or all, or nothing for the last answer")
 	}
-	if what == "code" {
-		text = lastCode(text)
-	}
+}
+
+func (a *app) copyPart(text, what string) {
 	if text == "" {
-		a.flash("there is nothing to copy yet")
+		a.flash("there is nothing of that to copy yet")
 		return
 	}
-	a.copy(text, "the answer")
+	a.copy(text, what)
+}
+
+// lastText is the last message of a role that has words.
+func lastText(messages []llm.Message, role llm.Role) string {
+	for i := range slices.Backward(messages) {
+		if text := messages[i].Text(); messages[i].Role == role && strings.TrimSpace(text) != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// lastCommand is the last command that the model ran.
+func lastCommand(messages []llm.Message) string {
+	for i := range slices.Backward(messages) {
+		for _, b := range slices.Backward(messages[i].Content) {
+			c, ok := b.(llm.ToolCall)
+			if !ok || c.Name != "bash" {
+				continue
+			}
+			var args struct{ Command string }
+			object, _, err := c.Object()
+			if err != nil || json.Unmarshal(object, &args) != nil {
+				continue // it was cut, and did not run
+			}
+			if args.Command != "" {
+				return args.Command
+			}
+		}
+	}
+	return ""
 }
 
 // lastCode is the last fenced piece of code in a text.
@@ -206,11 +260,18 @@ func (a *app) move(dir string) {
 		a.say(card.Info, "Name the folder: /move ../other")
 	case !ok:
 		a.say(card.Warning, "There is nothing to move yet: go to the folder and start burin there.")
+	case !isFolder(a.absolute(dir)):
+		a.say(card.Warning, "There is no folder "+a.homePath(a.absolute(dir))+": make it first.")
 	default:
 		to := a.absolute(dir)
 		a.say(card.Info, "burin ends here; go on with: cd "+to+" && burin --resume "+a.session.Log().ID())
 		a.after(a.seen, func() { a.moveTo = [2]string{path, to}; a.quit = true })
 	}
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func (a *app) dropSession(string) {
@@ -234,7 +295,8 @@ func (a *app) dropSession(string) {
 // workCommands are about what the model does.
 func workCommands() []command {
 	return []command{
-		{name: "retry", aliases: []string{"again"}, help: "answer the last prompt once more", needs: aRest, run: (*app).retry},
+		{name: "retry", aliases: []string{"again"}, help: "try again what failed or was stopped", needs: aRest, run: (*app).retry},
+		{name: "init", args: "[what matters]", help: "let the model write AGENTS.md for this folder", needs: aSession, run: (*app).writeInstructions},
 		{name: "btw", aliases: []string{"aside"}, args: "<question>", help: "ask beside the conversation", needs: aSession, run: (*app).aside},
 		{name: "plan", help: "plan mode on or off: the model only looks", needs: aSession, run: func(a *app, _ string) { a.togglePlan() }},
 		{
@@ -255,6 +317,24 @@ func workCommands() []command {
 
 func (a *app) retry(string) {
 	a.turn(func(ctx context.Context, s session.Handle) agent.Outcome { return s.Resend(ctx) }, "")
+}
+
+// initWords ask for the file of instructions that agents read.
+const initWords = `Write AGENTS.md in the root of this repository: what someone who never saw it must know to work in it.
+
+Look first: the build files, scripts and CI, the layout, some code and its tests. Where AGENTS.md, CLAUDE.md, .cursorrules or the like are there, keep what still holds and mend what does not.
+
+It says, as far as there is something to say: what this is, in a sentence or two; the exact commands to build, test, check and run it, one test alone included; where things are; rules that the code follows and that are easily broken; what is generated or must not be touched.
+
+Write only what you have seen to be so. Leave out what every reader of the code knows anyway. A hundred lines are plenty.`
+
+// writeInstructions has the model write AGENTS.md.
+func (a *app) writeInstructions(wish string) {
+	words := initWords
+	if wish != "" {
+		words += "\n\nIn particular: " + wish
+	}
+	a.prompt(words, steerNow)
 }
 
 // aside asks beside the conversation; the answer is shown and kept nowhere.

@@ -4,12 +4,14 @@ import (
 	"slices"
 
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/settings"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 )
 
-// openSettings shows all settings.
-func (a *app) openSettings(selected string) {
+// openSettings shows all settings, or those that fit the words: a key, or a search.
+func (a *app) openSettings(words string) {
 	themes := append(theme.Names(), theme.List(a.themeDir())...)
 	slices.Sort(themes)
 	themes = slices.Compact(themes)
@@ -17,7 +19,7 @@ func (a *app) openSettings(selected string) {
 	var p *settings.Pane
 	p = settings.New(a.env, settings.Options{
 		Config:   func() *config.Config { return a.o.Settings },
-		Selected: selected,
+		Selected: words,
 		Choices:  map[string][]string{"theme.dark": themes, "theme.light": themes},
 		Open: func(name string) bool {
 			if name != "modelRoles" {
@@ -65,4 +67,12 @@ func (a *app) openSettings(selected string) {
 		},
 	})
 	a.push(p)
+	a.searchFor(p, words)
+}
+
+// searchFor types words into the search of a pane.
+func (a *app) searchFor(p pane.Pane, words string) {
+	if words != "" {
+		p.Handle(key.Paste{Text: words})
+	}
 }

@@ -202,7 +202,7 @@ func (a *app) branch(string) {
 	a.push(t)
 }
 
-// resume shows the sessions, or opens the one that is named.
+// resume shows the sessions, those that fit the words first.
 func (a *app) resume(words string) {
 	current := ""
 	if a.session != nil {
@@ -234,6 +234,7 @@ func (a *app) resume(words string) {
 		OnCancel: func() { p.Close(); a.remove(p); a.beginIfNone() },
 	})
 	a.push(p)
+	a.searchFor(p, words)
 }
 
 // otherFolder offers a copy of a session that belongs to another folder.

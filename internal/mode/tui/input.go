@@ -96,8 +96,10 @@ func (a *app) do(action key.Action) {
 		a.unqueue()
 	case key.ExpandTools:
 		a.change(func(l *look) { l.Expanded = !l.Expanded })
+		a.flash("outputs and thinking to come are shown " + either(a.talk.look.Expanded, "whole", "in a few lines"))
 	case key.ToggleThinking:
 		a.change(func(l *look) { l.HideThinking = !l.HideThinking })
+		a.flash("thinking to come is " + either(a.talk.look.HideThinking, "hidden", "shown"))
 	case key.CycleThinking:
 		a.cycleThinking()
 	case key.CycleModel:
@@ -119,6 +121,13 @@ func (a *app) do(action key.Action) {
 			a.command("/" + name)
 		}
 	}
+}
+
+func either(yes bool, this, that string) string {
+	if yes {
+		return this
+	}
+	return that
 }
 
 // onEscape stops what runs; twice, while nothing does, it opens the tree.
@@ -217,6 +226,7 @@ func (a *app) onReply(r key.Reply) {
 func (a *app) onResize() {
 	w, h := a.term.Size()
 	a.screen.Resize(w, h)
+	a.resized = a.env.Now()
 	a.dirty, a.urgent = true, true
 }
 

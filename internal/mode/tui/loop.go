@@ -21,6 +21,10 @@ const (
 	frameTime = 33 * time.Millisecond
 	// spinTime is the time of one frame of the spinner.
 	spinTime = 100 * time.Millisecond
+	// resizeTime is how long nothing is drawn after the size has changed. A window that is
+	// dragged changes faster than the program is told, and what is drawn for a size that
+	// is gone is not where it is looked for.
+	resizeTime = 50 * time.Millisecond
 	// answerTime is how long the terminal's answers about itself are waited for before
 	// lines go into the scrollback, whose colours depend on them.
 	answerTime = 150 * time.Millisecond
@@ -50,11 +54,12 @@ type app struct {
 	work    work
 	queue   queue
 	asks    []*ask
-	waiting []string // prompts that were sent before the session was open
+	waiting []string // what was sent before the session was open, or while it was busy
 
 	dirty    bool      // something has to be drawn
 	urgent   bool      // at once
 	drawn    time.Time // the last frame
+	resized  time.Time // the last change of the size
 	ready    bool      // the terminal has answered
 	full     bool      // the alternate screen is shown
 	focus    notify.Focus
@@ -157,6 +162,9 @@ func (a *app) frame() time.Duration {
 		return 0
 	}
 	now := a.env.Now()
+	if left := resizeTime - now.Sub(a.resized); a.dirty && left > 0 {
+		return left
+	}
 	since := now.Sub(a.drawn)
 	if a.dirty && (a.urgent || since >= frameTime) {
 		a.draw()

@@ -47,6 +47,11 @@ func (a *app) submit(at when) {
 	}
 	a.dirty, a.urgent = true, true
 	a.addHistory(text)
+	a.send(text, at)
+}
+
+// send does what words mean.
+func (a *app) send(text string, at when) {
 	trimmed := strings.TrimSpace(text)
 	switch {
 	case strings.HasPrefix(trimmed, "/") && a.command(trimmed):
@@ -226,7 +231,7 @@ func (a *app) sendWaiting() {
 	waiting := a.waiting
 	a.waiting = nil
 	for _, text := range waiting {
-		a.prompt(text, steerNow)
+		a.send(text, steerNow)
 	}
 }
 

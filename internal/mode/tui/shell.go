@@ -26,8 +26,10 @@ func (a *app) shell(text string) {
 	case line == "":
 		return
 	case s == nil || a.opening:
-		a.giveBack(text)
-		a.flash("the session is being opened; one moment")
+		a.waiting = append(a.waiting, text)
+		if !a.opening {
+			a.open(Wish{})
+		}
 		return
 	case a.work.busy != "":
 		a.giveBack(text)

@@ -17,6 +17,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/model/credential"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -62,7 +63,7 @@ func (a *app) start() error {
 	a.commands = commands()
 	a.startServices()
 	w, h := a.term.Size()
-	a.screen = screen.New(a.term, screen.Options{Width: w, Height: h, Sync: true, Reflow: screen.Reflows(a.o.Getenv)})
+	a.screen = screen.New(a.term, screen.Options{Width: w, Height: h, Sync: true, Reflow: screen.Reflows(a.o.Getenv), Now: a.env.Now})
 	a.editor = editor.New(editor.Options{
 		Keys: keys, Placeholder: a.placeholder(), Styles: a.editorStyles(),
 		History: a.history.Prefix, Completer: a.completer, OnProblem: func(err error) { a.say(card.Warning, err.Error()) },
@@ -258,7 +259,7 @@ func recent(l *transcript.Log) []transcript.Entry {
 		if !replayed(nodes[i]) {
 			continue
 		}
-		if e, err := l.Entry(nodes[i].ID); err == nil {
+		if e, err := l.Entry(nodes[i].ID); err == nil && (e.Type != transcript.TypeCustomMessage || e.Display) {
 			out = append(out, *e)
 		}
 	}
@@ -269,7 +270,7 @@ func recent(l *transcript.Log) []transcript.Entry {
 // replayed reports whether entries of that kind are shown when a session is gone on with.
 func replayed(n transcript.Node) bool {
 	switch n.Type {
-	case transcript.TypeMessage, transcript.TypeCompaction, transcript.TypeBranchSummary:
+	case transcript.TypeMessage, transcript.TypeCompaction, transcript.TypeBranchSummary, transcript.TypeCustomMessage:
 		return true
 	}
 	return false
@@ -293,6 +294,13 @@ func (a *app) replayEntry(e *transcript.Entry) {
 		a.talk.say(told, func(v card.View) []string { return card.Compaction(before, 0, summary, v) })
 	case e.Type == transcript.TypeBranchSummary:
 		a.talk.notice(card.Info, "A summary of another branch stands here.")
+	case e.Type == transcript.TypeCustomMessage:
+		words, err := e.Words()
+		if err != nil {
+			return // the viewer says what is wrong with it
+		}
+		m := llm.Message{Content: words}
+		a.talk.notice(card.Info, m.Text())
 	case e.Message != nil:
 		a.talk.messageEnd(e.Message)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // watchSize has the loop told when the size of the terminal changes, and when the
@@ -26,6 +27,14 @@ func (a *app) suspend() {
 		if err := syscall.Kill(0, syscall.SIGTSTP); err != nil {
 			return
 		}
-		<-resumed
+		// The system stops nobody whom no shell could bring back: burin that is the first
+		// program of its terminal goes on at once.
+		select {
+		case <-resumed:
+		case <-time.After(stopTime):
+		}
 	})
 }
+
+// stopTime is more than the system needs to stop a process that it was told to stop.
+const stopTime = 250 * time.Millisecond

@@ -17,6 +17,9 @@ func (a *app) todoCommand(args string) {
 	phases := s.Todos()
 	verb, rest, _ := strings.Cut(args, " ")
 	rest = strings.TrimSpace(rest)
+	if rest == "" && (verb == "export" || verb == "import") {
+		rest = "TODO.md"
+	}
 	var err error
 	switch verb {
 	case "":

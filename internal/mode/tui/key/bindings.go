@@ -107,6 +107,9 @@ func (l *layout) override(overrides map[string][]string) {
 			a = renamed
 		}
 		i, ok := l.index[a]
+		if !ok && elsewhere[id] {
+			continue
+		}
 		if !ok {
 			l.problem("unknown action %q; /hotkeys lists the actions", id)
 			continue

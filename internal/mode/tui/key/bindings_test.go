@@ -94,7 +94,7 @@ func TestDocumentedDefaults(t *testing.T) {
 		"Ctrl+R": "app.history.search", "Ctrl+O": "app.tools.expand", "Ctrl+T": "app.thinking.toggle",
 		"Shift+Tab": "app.thinking.cycle", "Ctrl+G": "app.editor.external", "Ctrl+Enter": "app.message.followUp",
 		"Alt+Up": "app.message.dequeue", "Alt+Shift+L": "app.clipboard.copyLine",
-		"Alt+Shift+C": "app.clipboard.copyPrompt", "Alt+H": "app.stt.toggle",
+		"Alt+Shift+C": "app.clipboard.copyPrompt",
 	} {
 		k, err := Parse(chord)
 		if err != nil {
@@ -121,18 +121,19 @@ func TestOverrides(t *testing.T) {
 		lookup   map[Key]Action // "" is no action
 		problems []string
 	}{
-		{"one key", `{"app.stt.toggle": "Ctrl+Shift+S"}`, Editor, map[Key]Action{"ctrl+shift+s": ToggleSpeech, "alt+h": ""}, nil},
-		{"several", `{"app.stt.toggle": ["f9", "F10"]}`, Editor, map[Key]Action{"f9": ToggleSpeech, "f10": ToggleSpeech}, nil},
-		{"disabled", `{"app.stt.toggle": []}`, Editor, map[Key]Action{"alt+h": ""}, nil},
+		{"one key", `{"app.transcript.open": "Ctrl+Shift+S"}`, Editor, map[Key]Action{"ctrl+shift+s": OpenTranscript, "alt+o": ""}, nil},
+		{"several", `{"app.transcript.open": ["f9", "F10"]}`, Editor, map[Key]Action{"f9": OpenTranscript, "f10": OpenTranscript}, nil},
+		{"disabled", `{"app.transcript.open": []}`, Editor, map[Key]Action{"alt+o": ""}, nil},
 		{"older name", `{"selectModel": "f2"}`, Editor, map[Key]Action{"f2": SelectModel}, nil},
 		{"newer name wins", `{"selectModel": "f2", "app.model.select": "f3"}`, Editor, map[Key]Action{"f3": SelectModel, "f2": ""}, nil},
 		{"unknown action", `{"app.fly": "f2"}`, Editor, map[Key]Action{"f2": ""}, []string{`unknown action "app.fly"`}},
-		{"unknown key keeps the default", `{"app.stt.toggle": "Ctrl+Banana"}`, Editor, map[Key]Action{"alt+h": ToggleSpeech}, []string{`app.stt.toggle: unknown key "Ctrl+Banana"`}},
-		{"nested object", `{"keybindings": {"app.stt.toggle": "f2"}}`, Editor, map[Key]Action{"f2": "", "alt+h": ToggleSpeech}, []string{"keybindings: want a key or a list"}},
-		{"not an object", `["f2"]`, Editor, map[Key]Action{"alt+h": ToggleSpeech}, []string{"want an object"}},
-		{"two of the user's", `{"app.stt.toggle": "f2", "app.plan.toggle": "f2"}`, Editor, map[Key]Action{"f2": TogglePlan}, []string{"f2 is bound to both app.plan.toggle and app.stt.toggle; app.plan.toggle keeps it"}},
-		{"taken from another", `{"app.stt.toggle": "ctrl+t"}`, Editor, map[Key]Action{"ctrl+t": ToggleSpeech}, []string{"ctrl+t is app.stt.toggle now and no longer app.thinking.toggle"}},
-		{"taken from the editor", `{"app.stt.toggle": "ctrl+k"}`, Editor, map[Key]Action{"ctrl+k": ToggleSpeech}, []string{"ctrl+k is app.stt.toggle now and no longer tui.editor.deleteToLineEnd"}},
+		{"action of other programs", `{"app.stt.toggle": "ctrl+t", "toggleSTT": "ctrl+o"}`, Editor, map[Key]Action{"ctrl+t": ToggleThinking, "ctrl+o": ExpandTools}, nil},
+		{"unknown key keeps the default", `{"app.transcript.open": "Ctrl+Banana"}`, Editor, map[Key]Action{"alt+o": OpenTranscript}, []string{`app.transcript.open: unknown key "Ctrl+Banana"`}},
+		{"nested object", `{"keybindings": {"app.transcript.open": "f2"}}`, Editor, map[Key]Action{"f2": "", "alt+o": OpenTranscript}, []string{"keybindings: want a key or a list"}},
+		{"not an object", `["f2"]`, Editor, map[Key]Action{"alt+o": OpenTranscript}, []string{"want an object"}},
+		{"two of the user's", `{"app.transcript.open": "f2", "app.plan.toggle": "f2"}`, Editor, map[Key]Action{"f2": TogglePlan}, []string{"f2 is bound to both app.plan.toggle and app.transcript.open; app.plan.toggle keeps it"}},
+		{"taken from another", `{"app.transcript.open": "ctrl+t"}`, Editor, map[Key]Action{"ctrl+t": OpenTranscript}, []string{"ctrl+t is app.transcript.open now and no longer app.thinking.toggle"}},
+		{"taken from the editor", `{"app.transcript.open": "ctrl+k"}`, Editor, map[Key]Action{"ctrl+k": OpenTranscript}, []string{"ctrl+k is app.transcript.open now and no longer tui.editor.deleteToLineEnd"}},
 		{"what it had anyway takes nothing", `{"app.exit": "ctrl+d"}`, Editor, map[Key]Action{"ctrl+d": DeleteForward}, nil},
 		{"lists are apart", `{"tui.select.down": ["down", "ctrl+t"]}`, Editor, map[Key]Action{"ctrl+t": ToggleThinking}, nil},
 		{"extension", `{}`, Editor, map[Key]Action{"ctrl+alt+s": "ext.speak"}, nil},
@@ -160,7 +161,7 @@ func TestOverrides(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	b, _ := NewBindings(map[string][]string{string(ToggleSpeech): {}, string(TogglePlan): {"ctrl+t"}})
+	b, _ := NewBindings(map[string][]string{string(OpenTranscript): {}, string(TogglePlan): {"ctrl+t"}})
 	rows := b.Help()
 	if !slices.IsSortedFunc(rows, func(a, b Binding) int {
 		if c := contextOrder(a.Context) - contextOrder(b.Context); c != 0 {
@@ -182,8 +183,8 @@ func TestHelp(t *testing.T) {
 	if diff := cmp.Diff([]Key{"ctrl+t"}, keys[TogglePlan]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(keys[ToggleSpeech])+len(keys[ToggleThinking]) != 0 {
-		t.Errorf("disabled: %v, its key taken: %v", keys[ToggleSpeech], keys[ToggleThinking])
+	if len(keys[OpenTranscript])+len(keys[ToggleThinking]) != 0 {
+		t.Errorf("disabled: %v, its key taken: %v", keys[OpenTranscript], keys[ToggleThinking])
 	}
 	if diff := cmp.Diff([]Key{"shift+enter", "alt+enter", "ctrl+j"}, b.Keys(NewLine)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -82,6 +82,9 @@ func (s *Screen) end() error {
 	case !top.hidden:
 		s.buf = append(s.buf, show...)
 	}
+	if s.now != nil {
+		s.drawn = s.now()
+	}
 	s.stats.Frames++
 	s.stats.Bytes += int64(len(s.buf))
 	if _, err := s.w.Write(s.buf); err != nil {
@@ -333,7 +336,7 @@ func (s *Screen) setCursor(f *surface, c Cursor) {
 // cursor is below the first, which the terminal limits to its first row.
 func (s *Screen) wipe(f *surface) {
 	up := f.y
-	if s.reflow {
+	if s.reflow && !s.doubt {
 		up = f.above(s.width)
 	}
 	s.buf = append(s.buf, '\r')
@@ -343,6 +346,7 @@ func (s *Screen) wipe(f *surface) {
 	s.buf = append(s.buf, "\x1b[J"...)
 	f.rows, f.widths = append(f.rows[:0], ""), append(f.widths[:0], 0)
 	f.x, f.y, f.stale = 0, 0, false
+	s.doubt = false
 }
 
 // above is the number of rows above the cursor in a terminal that wrapped the rows

@@ -29,6 +29,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 )
 
 const (
@@ -38,6 +39,8 @@ const (
 	// maxHeld is the size of committed lines in bytes that are held while another
 	// program has the terminal. More are refused with ErrFull.
 	maxHeld = 64 << 20
+	// tellTime is the longest time in which a program hears of a new size, as a rule.
+	tellTime = 50 * time.Millisecond
 )
 
 // ErrFull is the refusal of lines while the screen is suspended and holds 64 MiB of
@@ -56,6 +59,11 @@ type Options struct {
 	// the scrollback after a change of width; where it is wrongly true, committed
 	// lines just above the live part may be drawn over.
 	Reflow bool
+	// Now is the clock. With it, what was drawn just before a change of size is taken to
+	// have been drawn in the new size perhaps: the terminal has it before anybody is told.
+	// Then rather old live rows stay in the scrollback than that committed lines are
+	// drawn over. nil: what was drawn was drawn in the size that was known.
+	Now func() time.Time
 	// Hidden is the line that stands for n live rows that do not fit. nil: "… n more
 	// lines above".
 	Hidden func(n int) string
@@ -109,6 +117,9 @@ type Screen struct {
 	target       []string // memory of paint
 	buf          []byte
 	noWrap       bool // autowrap is off within this frame
+	now          func() time.Time
+	drawn        time.Time // the last frame, if there is a clock
+	doubt        bool      // whether it was drawn in the size before or in the present one
 	stats        Stats
 }
 
@@ -123,7 +134,7 @@ type surface struct {
 
 // New makes a screen. The cursor is at the beginning of an empty line.
 func New(w io.Writer, o Options) *Screen {
-	s := &Screen{w: w, sync: o.Sync, reflow: o.Reflow, hidden: o.Hidden}
+	s := &Screen{w: w, sync: o.Sync, reflow: o.Reflow, hidden: o.Hidden, now: o.Now}
 	if s.hidden == nil {
 		s.hidden = func(n int) string { return "… " + strconv.Itoa(n) + " more lines above" }
 	}
@@ -211,6 +222,9 @@ func (s *Screen) Resize(width, height int) {
 		return
 	}
 	s.width, s.height = width, height
+	if s.now != nil && s.now().Sub(s.drawn) < tellTime {
+		s.doubt = true
+	}
 	s.inline.stale, s.full.stale = true, true
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -332,6 +333,32 @@ func TestTooLowForLive(t *testing.T) {
 	}
 	if got := w.All()[:3]; !cmp.Equal(got, committed) {
 		t.Errorf("scrollback %q", w.Scrollback())
+	}
+}
+
+// A frame may reach the terminal after it became narrower and before the program is
+// told. Committed lines stay, also where the clock cannot tell which came first.
+func TestNarrowerBeforeTold(t *testing.T) {
+	now := time.Unix(1000, 0)
+	w := vt.New(vt.Options{Width: 40, Height: 12, Reflow: true})
+	s := screen.New(w, screen.Options{Width: 40, Height: 12, Sync: true, Reflow: true, Now: func() time.Time { return now }})
+	rule := strings.Repeat("─", 40)
+	live := []string{rule, "› one", rule, "status"}
+	must(t, s.Commit([]string{"first", "second", "third"}))
+	must(t, s.Draw(live, screen.Cursor{X: 2, Y: 1}))
+	now = now.Add(time.Hour)
+	w.Resize(20, 12)
+	live[1] = "› two"
+	s.Repaint()
+	must(t, s.Draw(live, screen.Cursor{X: 2, Y: 3}))
+	s.Resize(20, 12)
+	rule = strings.Repeat("─", 20)
+	must(t, s.Draw([]string{rule, "› two", rule, "status"}, screen.Cursor{X: 2, Y: 1}))
+	if got := w.All(); !cmp.Equal(got[:3], []string{"first", "second", "third"}) {
+		t.Errorf("committed lines are lost:\n%s", strings.Join(got, "\n"))
+	}
+	if got := w.Screen(); !strings.HasSuffix(got, rule+"\n› two\n"+rule+"\nstatus") {
+		t.Errorf("screen:\n%s", got)
 	}
 }
 

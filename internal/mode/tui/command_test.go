@@ -1,0 +1,127 @@
+package tui
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/internal/model/connect"
+	"github.com/burin-dev/burin/llm"
+)
+
+// alone is a face with a program around it that has nothing.
+func alone(t *testing.T) *app {
+	a, _ := face(t)
+	a.o.Host = nobody{}
+	return a
+}
+
+type nobody struct{ Host }
+
+func (nobody) FileCommands() *files.Set         { return &files.Set{} }
+func (nobody) Models() (*connect.Models, error) { return nil, errors.New("no models here") }
+func (nobody) Sessions() string                 { return "" }
+func (nobody) Index() string                    { return "" }
+
+// shown is what stands on the screen below the scrollback.
+func (a *app) shown() string {
+	if top := a.top(); top != nil {
+		rows, _ := top.Draw(100, 40)
+		return ansi.Strip(strings.Join(rows, "\n"))
+	}
+	rows, _ := a.compose(100, 40, a.env.Now())
+	return ansi.Strip(strings.Join(rows, "\n"))
+}
+
+// Every command that needs no session does something, and says nothing that is wrong.
+func TestCommandsWithoutSession(t *testing.T) {
+	for call, want := range map[string]string{
+		"/help": "/init", "/?": "/quit", "/hotkeys": "Ctrl+O", "/debug": "terminal", "/settings": "Dark theme",
+		"/settings spinner": "display.spinner", "/settings display.tabWidth": "Tab width",
+		"/copy": "There is no session yet", "/session": "There is no session yet", "/theme dark": "", "/fly": "There is no command /fly",
+	} {
+		a := alone(t)
+		if !a.command(call) {
+			t.Errorf("%s is sent to the model", call)
+		}
+		if got := a.shown(); !strings.Contains(got, want) {
+			t.Errorf("%s shows no %q:\n%s", call, want, got)
+		}
+	}
+}
+
+// Names and aliases are each one command's, and what follows is told where a command
+// takes it.
+func TestCommandNames(t *testing.T) {
+	seen := map[string]string{}
+	for _, c := range commands() {
+		if c.help == "" || c.run == nil {
+			t.Errorf("/%s has no help, or does nothing", c.name)
+		}
+		for _, name := range append(c.aliases, c.name) {
+			if other, ok := seen[name]; ok {
+				t.Errorf("/%s is /%s and /%s", name, c.name, other)
+			}
+			seen[name] = c.name
+		}
+	}
+	for _, b := range mustBindings(t).Help() {
+		if name, ok := commandOf(b.Action); ok && seen[name] == "" {
+			t.Errorf("%s calls /%s, which is no command", b.Action, name)
+		}
+	}
+}
+
+// Every key of the program does something: it has a case in do, or calls a command.
+func TestKeysDoSomething(t *testing.T) {
+	for _, b := range mustBindings(t).Help() {
+		switch {
+		case b.Context != key.App, b.Action == key.Suspend: // its own tests
+			continue
+		case b.Action == key.Exit, b.Action == key.Dequeue, b.Action == key.FollowUp, b.Action == key.CopyLine, b.Action == key.CopyPrompt, b.Action == key.TogglePlan:
+			continue // nothing to do here without words, or without a session
+		case b.Action == key.ExternalEditor, b.Action == key.PasteImage:
+			continue // other programs
+		}
+		a := alone(t)
+		before, esc := a.shown(), a.lastEsc
+		a.do(b.Action)
+		if a.shown() == before && a.hint.text == "" && a.lastEsc == esc && !a.opening {
+			t.Errorf("%s (%s) does nothing", b.Action, b.Help)
+		}
+	}
+}
+
+func mustBindings(t *testing.T) *key.Bindings {
+	t.Helper()
+	b, problems := key.NewBindings(nil)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return b
+}
+
+func TestWhatIsCopied(t *testing.T) {
+	run := func(command string, defect llm.Defect) llm.Message {
+		return llm.Message{Role: llm.RoleAssistant, Content: []llm.Block{llm.ToolCall{Name: "bash", Arguments: `{"command":"` + command + `"}`, Defect: defect}}}
+	}
+	messages := []llm.Message{
+		llm.UserText("first"),
+		{Role: llm.RoleAssistant, Content: []llm.Block{llm.Text{Text: "see:\n```go\nx := 1\n```\nand\n```\ny\n```"}}},
+		llm.UserText("second"), run("make all", ""), run("cut", llm.DefectCut),
+	}
+	for what, got := range map[string]string{
+		"second":   lastText(messages, llm.RoleUser),
+		"y\n":      lastCode(lastText(messages, llm.RoleAssistant)),
+		"make all": lastCommand(messages),
+		"":         lastCommand(nil) + lastText(nil, llm.RoleUser) + lastCode("no code"),
+	} {
+		if got != what {
+			t.Errorf("got %q, want %q", got, what)
+		}
+	}
+}
