@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/model/credential"
 	"github.com/burin-dev/burin/llm"
@@ -90,9 +92,29 @@ func TestModelExamples(t *testing.T) {
 
 func TestConfigExamples(t *testing.T) {
 	for _, text := range examples(t, "configuration.md") {
-		if _, err := config.Load(write(t, "config.yml", text)); err != nil {
+		c, err := config.Load(write(t, "config.yml", text))
+		if err != nil {
 			t.Errorf("%v\n%s", err, text)
+			continue
 		}
+		for _, name := range []string{c.Text("theme.dark"), c.Text("theme.light")} {
+			if _, ok := theme.Builtin(name); !ok {
+				t.Errorf("there is no theme %q\n%s", name, text)
+			}
+		}
+	}
+}
+
+// The example of keybindings.json is one that the terminal takes without a word.
+func TestKeyExample(t *testing.T) {
+	examples := regexp.MustCompile("(?ms)^```json\n(.*?)^```$").FindAllStringSubmatch(read(t, "terminal.md"), -1)
+	if len(examples) != 1 {
+		t.Fatalf("terminal.md has %d examples of keys", len(examples))
+	}
+	overrides, problems := key.ParseOverrides([]byte(examples[0][1]))
+	_, more := key.NewBindings(overrides)
+	if problems = append(problems, more...); len(problems) > 0 || len(overrides) == 0 {
+		t.Errorf("%q", problems)
 	}
 }
 

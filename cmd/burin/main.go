@@ -119,6 +119,7 @@ func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
 func (p *program) root() *cobra.Command {
 	var ask askFlags
+	var show bool
 	root := &cobra.Command{
 		Use:   "burin [prompt...]",
 		Short: "A language model that works with you",
@@ -131,12 +132,15 @@ func (p *program) root() *cobra.Command {
   git diff | burin -p "review this"             with standard input
   burin -p "what is this?" @photo.png @notes.md with files
   burin demo                                    see it work, without key or network`,
-		Version:           version(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Args:              cobra.ArbitraryArgs,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if show {
+				fmt.Fprintf(p.out, "burin %s\n", version())
+				return nil
+			}
 			if ask.print {
 				return p.ask(cmd.Context(), ask, args)
 			}
@@ -154,7 +158,7 @@ func (p *program) root() *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	root.SetVersionTemplate("burin {{.Version}}\n")
+	root.Flags().BoolVarP(&show, "version", "v", false, "version for burin")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	ask.register(root.Flags())
 	p.completeAsk(root)

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -57,15 +60,22 @@ func (p *program) talk(ctx context.Context, a askFlags, args []string, tty *term
 			return err
 		}
 	}
+	if !signal.Ignored(syscall.SIGHUP) { // the terminal is closed: as good a reason to end in order as any
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
+		defer stop()
+	}
 	home, _ := os.UserHomeDir() // only paths with "~" need it
 	last, err := tui.Run(ctx, tui.Options{
 		Terminal: tty, Getenv: p.getenv, Settings: settings, Paths: paths, Dir: dir, Home: home, Version: version(),
 		Prompt: strings.Join(args, " "), Open: h.open, Host: h, OpenPage: openBrowser, Resume: h.ask.goOn || a.resume != "" || a.session != "",
-		Choose: a.choose,
+		Choose: a.choose, Hide: h.hide(),
 	})
 	if last != "" {
 		p.leaveBreadcrumb(crumbsIn(paths), dir, last)
-		fmt.Fprintln(p.err, "burin --continue goes on from here.")
+		if ctx.Err() == nil { // else the terminal may be gone, or nobody reads it
+			fmt.Fprintln(p.err, "burin --continue goes on from here.")
+		}
 	}
 	return err
 }
@@ -84,6 +94,10 @@ type host struct {
 	old     []*connect.Models // that sessions may use
 	account *ledger.Ledger
 	first   bool // the session of the flags has been opened
+
+	// unkept is set once nothing that is typed shall be found on the disk later: with
+	// --no-session, and from the first encrypted session on.
+	unkept atomic.Bool
 }
 
 var _ tui.Host = (*host)(nil)
@@ -184,6 +198,9 @@ func (h *host) open(ctx context.Context, w tui.Wish) (session.Handle, error) {
 	if w.Mode != "" {
 		a.approval = w.Mode
 	}
+	if resume != "" && sealedSession(resume) {
+		h.unkept.Store(true)
+	}
 	o, err := quiet.modelOptions(ctx, a, settings, models, resume)
 	if err != nil {
 		return nil, err
@@ -202,6 +219,32 @@ func (h *host) open(ctx context.Context, w tui.Wish) (session.Handle, error) {
 		return nil, err
 	}
 	return burin.New(ctx, o)
+}
+
+// hide takes secrets out of the prompts that the history keeps; "" is not kept. What is
+// secret is collected with the first prompt, for which nobody waits.
+func (h *host) hide() func(string) string {
+	h.unkept.Store(h.ask.noSession || h.ask.seal || h.settings.Sessions.Encrypt)
+	hide := sync.OnceValue(func() func(string) string {
+		if on := h.settings.Secrets.Enabled; h.ask.noSecrets || on != nil && !*on {
+			return func(text string) string { return text }
+		}
+		a, err := h.archive()
+		if err != nil {
+			return func(string) string { return "" }
+		}
+		v, err := h.vault(a)
+		if err != nil { // the session says why
+			return func(string) string { return "" }
+		}
+		return v.Hide
+	})
+	return func(text string) string {
+		if h.unkept.Load() {
+			return ""
+		}
+		return hide()(text)
+	}
 }
 
 // lines tells what is written, a line at a time.

@@ -50,7 +50,7 @@ func TestExpand(t *testing.T) {
 	s := begin(t, []llmtest.Turn{call("bash", `{"command":"seq 1000 1099"}`), first.Turn, call("bash", `{"command":"seq 2000 2099"}`), say("Done again.")})
 	s.send("count")
 	s.WaitText("1099")
-	<-first.asked
+	first.wait(t)
 	if strings.Contains(s.all(), "1050") {
 		t.Error("all of it is shown")
 	}

@@ -70,7 +70,7 @@ func TestScreenReader(t *testing.T) {
 	})
 	s.WaitText("Ask anything")
 	s.send("hello")
-	<-first.asked
+	first.wait(t)
 	s.WaitText("Working")
 	s.WaitText("hello")
 	frames := s.Stats().Frames

@@ -69,3 +69,17 @@ func TestThinking(t *testing.T) {
 		t.Errorf("the model was asked to think %v, as before", after)
 	}
 }
+
+// A model that there is not is said to be none, and the list shows what comes near.
+func TestUnknownModel(t *testing.T) {
+	t.Parallel()
+	s := begin(t, nil, roles)
+	s.send("/model haiku-4-9")
+	s.WaitText("haiku-4-9")
+	s.WaitText("> haiku-4-9")
+	s.Press("esc")
+	s.WaitText("Type to search") // the words go first, then the list
+	s.Press("esc")
+	s.WaitText("Ask anything")
+	s.sees(`no model "haiku-4-9"`)
+}

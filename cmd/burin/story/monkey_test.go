@@ -103,7 +103,7 @@ func playMonkey(t *testing.T, program string, seed uint64, playFor time.Duration
 		}
 		if m.gone() {
 			m.left()
-			begin([][]string{nil, {"--continue"}, {"resume"}}[m.rnd.IntN(3)]...)
+			begin([][]string{nil, {"--continue"}}[m.rnd.IntN(2)]...)
 			continue
 		}
 		m.lives()

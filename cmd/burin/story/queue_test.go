@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/mode/tui/vt"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -15,7 +16,7 @@ func TestSteer(t *testing.T) {
 	s := begin(t, []llmtest.Turn{first.Turn, say("In French then.")})
 	s.send("write a poem")
 	s.WaitText("Working")
-	<-first.asked
+	first.wait(t)
 	s.send("in French, please")
 	s.WaitText("in French, please")
 	s.WaitText("Ask anything") // the prompt is free again
@@ -38,7 +39,7 @@ func TestFollowUp(t *testing.T) {
 	s := begin(t, []llmtest.Turn{first.Turn, say("A better title.")})
 	s.send("write a poem")
 	s.WaitText("Working")
-	<-first.asked
+	first.wait(t)
 	s.Type("then a titel")
 	s.Press("ctrl+enter")
 	s.WaitText("Ask anything")
@@ -53,5 +54,30 @@ func TestFollowUp(t *testing.T) {
 	s.WaitText("A better title.")
 	if heard := s.heard(-1); !strings.Contains(heard, "The poem.") || !strings.HasSuffix(strings.TrimSpace(heard), "[user] then a title") {
 		t.Errorf("the model read:\n%s", heard)
+	}
+}
+
+// What waits stands above the prompt, what is read next before what is read at the end.
+func TestQueueShown(t *testing.T) {
+	t.Parallel()
+	first := gated("Done.")
+	defer first.open()
+	s := begin(t, []llmtest.Turn{first.Turn})
+	s.send("write a poem")
+	first.wait(t)
+	s.WaitText("▎ write a poem")
+	s.Type("and then a title")
+	s.Press("ctrl+enter")
+	s.WaitText("and then a title")
+	s.WaitText("Ask anything")
+	s.send("in French, please")
+	s.WaitText("in French, please")
+	s.WaitText("Ask anything")
+	s.Press("esc")
+	s.WaitFor("both in the prompt", func(t *vt.Terminal) bool {
+		return strings.Contains(t.Screen(), "› in French, please\n\n  and then a title") && !strings.Contains(t.Screen(), "Working")
+	})
+	if n := len(s.model.Requests()); n != 1 {
+		t.Errorf("the model was asked %d times", n)
 	}
 }

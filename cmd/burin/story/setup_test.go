@@ -23,9 +23,9 @@ func TestNoKey(t *testing.T) {
 	o.Env = append(o.Env, "ANTHROPIC_API_KEY=")
 	s := &story{t: t, model: model, dir: o.dir, home: o.home}
 	s.Robot = robot.Start(t, o.Options, program(t))
-	t.Cleanup(func() { t.Log(s.Text()) })
 	s.WaitText("/login")
 	s.send("hello")
+	s.WaitFor("why not, once more", twiceSaid("/login"))
 	s.WaitText("› hello")
 	s.Press("ctrl+u")
 	s.send("/context")

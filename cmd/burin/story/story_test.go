@@ -23,27 +23,51 @@ import (
 func TestMain(m *testing.M) {
 	robot.Flag()
 	flag.Parse()
-	code := 1
-	// Not in the folder for temporary files: that is open to commands, and burin would
-	// say of each story that its home is, too.
-	cache, _ := os.UserCacheDir() // without one it is where temporary files are
-	if dir, err := os.MkdirTemp(cache, "burin-story-"); err == nil {
+	dir, err := workshop()
+	if err == nil {
 		os.Setenv("TMPDIR", dir) //nolint:errcheck // a name without "=" is good
-		program := filepath.Join(dir, "burin")
-		build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "..")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		build.Stderr = os.Stderr
-		if build.Run() == nil {
-			os.Setenv(programVariable, program) //nolint:errcheck // a name without "=" is good
-			code = m.Run()
-		}
-		_ = os.RemoveAll(dir)
+		err = build(filepath.Join(dir, "burin"))
 	}
+	code := 1
+	if err == nil {
+		code = m.Run()
+	} else {
+		fmt.Fprintln(os.Stderr, "build burin for its stories:", err)
+	}
+	_ = os.RemoveAll(dir) // what cannot be removed is only in the way
 	os.Exit(code)
 }
 
+// workshop is the folder of all stories. It is not among temporary files: those are
+// open to commands, and burin would say of each story that its home is, too.
+func workshop() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err == nil {
+		err = os.MkdirAll(cache, 0o700)
+	}
+	if err != nil {
+		cache = "" // temporary files then
+	}
+	return os.MkdirTemp(cache, "burin-story-")
+}
+
+// build makes the program, unless the environment names one that was built otherwise,
+// such as with -race.
+func build(file string) error {
+	if os.Getenv(programVariable) != "" {
+		return nil
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, "..")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return err
+	}
+	return os.Setenv(programVariable, file)
+}
+
 // waitTime limits every wait.
-const waitTime = 5 * time.Second
+const waitTime = 20 * time.Second
 
 // program is the file of burin.
 func program(t *testing.T) string {
@@ -72,6 +96,8 @@ type setting struct {
 	home   string            // of an earlier story
 	dir    string
 	quiet  bool // do not wait until the session is open
+	first  bool // nothing is set up yet
+	noKey  bool // no model can be asked
 	shell  bool // burin is a job of a shell
 	// program is another one than the usual.
 	program string
@@ -119,6 +145,10 @@ func beginWith(t *testing.T, model *llmtest.Server, with ...func(*setting)) *sto
 			t.Logf("the screen:\n%s", s.Text())
 		}
 	})
+	if o.shell { // which shows the name of the model, too
+		s.WaitText("Ask anything")
+		s.WaitText("% context")
+	}
 	if !o.quiet {
 		s.WaitText("opus-4-5")
 	}
@@ -135,8 +165,14 @@ func (o *setting) prepare(t *testing.T, model *llmtest.Server) {
 	if o.dir == "" {
 		o.dir = filepath.Join(user, "project")
 	}
-	write(t, filepath.Join(o.home, "config.yml"), "startup: {setupWizard: false}\n"+o.config)
-	write(t, filepath.Join(o.home, "models.yml"), "providers: {anthropic: {baseUrl: '"+model.URL+"', apiKey: k, api: anthropic-messages}}\n")
+	if !o.first {
+		write(t, filepath.Join(o.home, "config.yml"), "startup: {setupWizard: false}\n"+o.config)
+	}
+	key := ""
+	if !o.noKey {
+		key = "k"
+		write(t, filepath.Join(o.home, "models.yml"), "providers: {anthropic: {baseUrl: '"+model.URL+"', apiKey: k, api: anthropic-messages}}\n")
+	}
 	write(t, filepath.Join(o.dir, "README.md"), "# A project\n")
 	write(t, filepath.Join(user, "tmp", "empty"), "")
 	for name, text := range o.files {
@@ -144,7 +180,7 @@ func (o *setting) prepare(t *testing.T, model *llmtest.Server) {
 	}
 	o.Options.Dir = o.dir
 	o.Env = append(o.Env,
-		"HOME="+user, "TMPDIR="+filepath.Join(user, "tmp"), "BURIN_HOME="+o.home, "BURIN_NO_KEYRING=1", "ANTHROPIC_API_KEY=k",
+		"HOME="+user, "TMPDIR="+filepath.Join(user, "tmp"), "BURIN_HOME="+o.home, "BURIN_NO_KEYRING=1", "ANTHROPIC_API_KEY="+key,
 		"OLLAMA_HOST=http://127.0.0.1:1", "LLAMA_CPP_BASE_URL=http://127.0.0.1:1", "LM_STUDIO_BASE_URL=http://127.0.0.1:1")
 }
 
@@ -257,6 +293,16 @@ type gate struct {
 	llmtest.Turn
 	asked chan struct{} // closed when the model was asked
 	open  func()
+}
+
+// wait waits until the model was asked.
+func (g gate) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case <-g.asked:
+	case <-time.After(waitTime):
+		t.Fatal("the model was not asked")
+	}
 }
 
 // gated is an answer that the model begins when the gate is opened.

@@ -45,7 +45,7 @@ func TestSuspendWhileWorking(t *testing.T) {
 	defer first.open()
 	s := begin(t, []llmtest.Turn{first.Turn}, func(o *setting) { o.shell = true })
 	s.send("hello")
-	<-first.asked
+	first.wait(t)
 	s.Press("ctrl+z")
 	s.WaitFor("the shell", func(t *vt.Terminal) bool { return strings.HasSuffix(t.Screen(), "\nSHELL$") })
 	first.open()
@@ -61,7 +61,11 @@ func TestSuspendWithoutShell(t *testing.T) {
 	s := begin(t, []llmtest.Turn{say("Still here.")})
 	s.Type("half a prom")
 	s.WaitText("› half a prom")
+	frames := s.Stats().Frames
 	s.Press("ctrl+z")
+	s.WaitFor("the terminal taken again", func(t *vt.Terminal) bool {
+		return t.Mode(2004) && t.Stats().Frames >= frames+2 && strings.Contains(t.Screen(), "› half a prom")
+	})
 	s.send("pt")
 	s.WaitText("Still here.")
 	s.sees("half a prompt")

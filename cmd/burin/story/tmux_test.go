@@ -32,18 +32,23 @@ func (x *tmux) run(args ...string) string {
 // all is the scrollback and the screen.
 func (x *tmux) all() string { return x.run("capture-pane", "-p", "-J", "-S", "-") }
 
-// wait looks until the terminal shows text; tmux cannot tell when it does.
+// wait looks until the terminal shows text.
 func (x *tmux) wait(text string) {
+	x.t.Helper()
+	x.until(text, func() bool { return strings.Contains(x.all(), text) })
+}
+
+// until asks again and again; tmux cannot tell when something happened.
+func (x *tmux) until(what string, ok func() bool) {
 	x.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for range 500 {
-		if strings.Contains(x.all(), text) {
+	for end := time.Now().Add(waitTime); time.Now().Before(end); <-tick.C {
+		if ok() {
 			return
 		}
-		<-tick.C
 	}
-	x.t.Fatalf("still waiting for %q:\n%s", text, x.all())
+	x.t.Fatalf("still waiting for %s:\n%s", what, x.all())
 }
 
 // burin in tmux: an answer longer than the screen is in its scrollback, once and in
@@ -94,5 +99,5 @@ func TestTmux(t *testing.T) {
 	x.run("send-keys", "again", "Enter")
 	x.wait("Once more.")
 	x.run("send-keys", "C-d")
-	x.wait("Pane is dead")
+	x.until("the end of burin", func() bool { return strings.TrimSpace(x.run("display-message", "-p", "#{pane_dead}")) == "1" })
 }

@@ -129,7 +129,10 @@ func (a *app) restyle() {
 		var err error
 		if t, err = theme.Load(a.themeDir(), name); err != nil {
 			t, _ = theme.Builtin(other)
-			a.notice(card.Warning, oneLine(err.Error()))
+			if a.badTheme != name { // it is drawn anew often, and said once
+				a.notice(card.Warning, oneLine(err.Error()))
+			}
+			a.badTheme = name
 		}
 	}
 	if a.show.colorBlind {

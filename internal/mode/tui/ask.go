@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/mode/tui/list"
@@ -20,6 +21,7 @@ type ask struct {
 	pane func() pane.Pane // makes it when its turn has come
 	gone func()           // tells who asked that nobody will answer
 	up   pane.Pane        // while it is shown
+	over bool             // it is answered, or nobody waits for the answer any more
 }
 
 // Ask is [burin.Approver]'s: it waits until the person has answered, or ctx ends.
@@ -80,6 +82,9 @@ func await[T any](ctx context.Context, a *app, show func(answer func(T, error)) 
 
 // enqueue shows a question, or lets it wait for the one that is shown.
 func (a *app) enqueue(q *ask) {
+	if q.over {
+		return
+	}
 	a.asks = append(a.asks, q)
 	a.attention(a.show.askNotify, "A question waits for you.")
 	a.nextAsk()
@@ -87,16 +92,22 @@ func (a *app) enqueue(q *ask) {
 
 // nextAsk shows the question whose turn it is.
 func (a *app) nextAsk() {
-	if len(a.asks) == 0 || a.asks[0].up != nil {
+	if len(a.asks) == 0 {
 		return
 	}
 	q := a.asks[0]
-	q.up = q.pane()
-	a.push(q.up)
+	if q.up == nil {
+		q.up = q.pane()
+		a.push(q.up)
+	}
+	if p, ok := q.up.(interface{ SetWaiting(int) }); ok {
+		p.SetWaiting(len(a.asks) - 1)
+	}
 }
 
 // answered takes a question away.
 func (a *app) answered(q *ask) {
+	q.over = true
 	for i, other := range a.asks {
 		if other == q {
 			a.asks = append(a.asks[:i], a.asks[i+1:]...)
@@ -118,9 +129,14 @@ func (a *app) dismissAsks() {
 	}
 }
 
-// push gives a pane the keys.
+// push gives a pane the keys. A question keeps them: what opens by itself meanwhile waits
+// behind it, so that no key that was meant for one of them reaches the other.
 func (a *app) push(p pane.Pane) {
-	a.panes = append(a.panes, p)
+	at := len(a.panes)
+	if at > 0 && len(a.asks) > 0 && a.panes[at-1] == a.asks[0].up {
+		at--
+	}
+	a.panes = slices.Insert(a.panes, at, p)
 	a.setFull()
 }
 

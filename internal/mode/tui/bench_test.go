@@ -30,6 +30,7 @@ func (s *sheet) Reply(key.Reply) bool            { return false }
 func (s *sheet) Alternate(bool)                  {}
 func (s *sheet) Size() (width, height int)       { return 100, 40 }
 func (s *sheet) SetReadDeadline(time.Time) error { return nil }
+func (s *sheet) Hurry()                          {}
 func (s *sheet) File() *os.File                  { return nil }
 
 // face is a face without a session, after its first picture.

@@ -75,8 +75,10 @@ func (a *app) command(text string) bool {
 	case c.needs != nothing && a.opening:
 		a.waiting = append(a.waiting, text)
 	case c.needs != nothing && a.session == nil:
+		a.giveBack(text)
 		a.say(card.Warning, "There is no session yet: choose a model with /model, or log in with /login.")
 	case c.needs == aRest && (a.work.on || a.work.busy != ""):
+		a.giveBack(text)
 		a.say(card.Warning, "/"+name+" has to wait until the work is done; "+a.keyFor(key.Interrupt)+" stops it.")
 	default:
 		c.run(a, strings.TrimSpace(args))

@@ -39,10 +39,25 @@ func modelCommands() []command {
 
 // openModels shows the models, or goes to the one that is named.
 func (a *app) openModels(name string) {
-	if name != "" && a.session != nil {
-		a.useModel(name)
+	s := a.session
+	if name == "" || s == nil {
+		a.showModels(name)
 		return
 	}
+	a.task("changing the model", func(ctx context.Context) (func(), error) {
+		err := s.SetModel(ctx, name)
+		if err == nil || ctx.Err() != nil {
+			return nil, err
+		}
+		return func() { // what comes near it can be chosen
+			a.sayError(err)
+			a.showModels(name)
+		}, nil
+	})
+}
+
+// showModels shows the models that a query finds.
+func (a *app) showModels(name string) {
 	models, err := a.o.Host.Models()
 	if err != nil {
 		a.sayError(err)

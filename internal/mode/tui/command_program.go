@@ -127,6 +127,7 @@ func shareDetail(s session.Share) string {
 
 // openUsage shows what was spent.
 func (a *app) openUsage(string) {
+	width := a.talk.look.Width
 	a.task("adding up", func(ctx context.Context) (func(), error) {
 		account, err := a.o.Host.Ledger()
 		if err != nil {
@@ -147,7 +148,7 @@ func (a *app) openUsage(string) {
 				text.WriteString("nothing yet\n\n")
 				continue
 			}
-			fmt.Fprintf(&text, "%s\n", table.Text(usage.Style{Unicode: true, Width: a.talk.look.Width}))
+			fmt.Fprintf(&text, "%s\n", table.Text(usage.Style{Unicode: true, Width: width}))
 		}
 		return func() { a.reportText("What was spent", text.String()) }, nil
 	})
@@ -175,7 +176,7 @@ func (a *app) sessionInfo() {
 	st := s.Stats()
 	path, ok := s.Path()
 	if !ok {
-		path = "not kept yet: no answer has come"
+		path = either(st.Requests == 0, "not kept yet: no answer has come", "not kept")
 	}
 	cost := fmt.Sprintf("$%.4f", st.Cost.Float())
 	if !st.Known {

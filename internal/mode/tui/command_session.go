@@ -43,7 +43,7 @@ func sessionCommands() []command {
 		{name: "share", help: "put the session where others can see it", needs: aSession, run: (*app).share},
 		{name: "dump", help: "copy the conversation as text", needs: aSession, run: (*app).dump},
 		{
-			name: "copy", args: "[code, prompt, command or all]", help: "copy the last answer, or its code, your prompt, the last command, or everything", needs: aSession, run: (*app).copyCommand,
+			name: "copy", args: "[code, prompt, command or all]", help: "copy the last answer; or its code, or more", needs: aSession, run: (*app).copyCommand,
 			complete: choices("code", "prompt", "command", "all"),
 		},
 		{name: "move", args: "<folder>", help: "go on in another folder", needs: aRest, run: (*app).move},
@@ -144,16 +144,32 @@ func (a *app) export(file string) {
 		a.dump("")
 		return
 	}
-	args := []string{"sessions", "export", a.session.Log().ID()}
+	path, ok := a.kept("export")
+	if !ok {
+		return
+	}
+	args := []string{"sessions", "export", path}
 	if file != "" {
 		args = append(args, "-o", a.absolute(file))
 	}
 	a.runCommand("exporting the session", "Written: ", args...)
 }
 
+// kept is the file of the session, wherever it is. Where there is none it says so.
+func (a *app) kept(to string) (path string, ok bool) {
+	if path, ok = a.session.Path(); !ok {
+		a.say(card.Warning, "There is nothing to "+to+": no answer has come yet, or the session is not kept. /copy copies what was said.")
+	}
+	return path, ok
+}
+
 func (a *app) share(string) {
+	path, ok := a.kept("share")
+	if !ok {
+		return
+	}
 	a.confirm("Share this session?", "Everybody who has the address can read it. Secrets are hidden once more.", func() {
-		a.runCommand("sharing the session", "Shared: ", "sessions", "share", "--yes", a.session.Log().ID())
+		a.runCommand("sharing the session", "Shared: ", "sessions", "share", "--yes", path)
 	})
 }
 
@@ -170,8 +186,12 @@ func (a *app) runCommand(what, prefix string, args ...string) {
 }
 
 func (a *app) dump(string) {
+	path, ok := a.kept("dump")
+	if !ok {
+		return
+	}
 	a.task("collecting the conversation", func(ctx context.Context) (func(), error) {
-		out, err := a.o.Host.Command(ctx, "sessions", "export", a.session.Log().ID(), "--format", "md", "-o", "-")
+		out, err := a.o.Host.Command(ctx, "sessions", "export", path, "--format", "md", "-o", "-")
 		return func() { a.copy(out, "the conversation") }, err
 	})
 }
@@ -285,9 +305,12 @@ func (a *app) dropSession(string) {
 		a.task("deleting the session", func(ctx context.Context) (func(), error) {
 			_, err := a.o.Host.Command(ctx, "sessions", "delete", "--yes", path)
 			return func() {
-				a.notice(card.Info, "The session is in the trash.")
-				a.open(Wish{})
-			}, err
+				if err == nil {
+					a.notice(card.Info, "The session is in the trash.")
+				}
+				a.sayError(err)
+				a.beginIfNone() // a prompt may have begun one meanwhile
+			}, nil
 		})
 	})
 }

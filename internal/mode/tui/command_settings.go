@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/settings"
@@ -16,6 +17,14 @@ func (a *app) openSettings(words string) {
 	slices.Sort(themes)
 	themes = slices.Compact(themes)
 	before := a.show
+	later := false // something was changed that this session does not take up
+	changed := func(name string, err error) error {
+		if err == nil {
+			later = a.takeUp(name) || later
+			before = a.show
+		}
+		return err
+	}
 	var p *settings.Pane
 	p = settings.New(a.env, settings.Options{
 		Config:   func() *config.Config { return a.o.Settings },
@@ -29,21 +38,9 @@ func (a *app) openSettings(words string) {
 			return true
 		},
 		OnSet: func(name string, value any) error {
-			if err := config.Set(a.o.Paths.Config, name, value); err != nil {
-				return err
-			}
-			a.applySettings()
-			before = a.show
-			return nil
+			return changed(name, config.Set(a.o.Paths.Config, name, value))
 		},
-		OnUnset: func(name string) error {
-			if err := config.Unset(a.o.Paths.Config, name); err != nil {
-				return err
-			}
-			a.applySettings()
-			before = a.show
-			return nil
-		},
+		OnUnset: func(name string) error { return changed(name, config.Unset(a.o.Paths.Config, name)) },
 		OnPreview: func(name string, value any) {
 			word, _ := value.(string)
 			switch name {
@@ -64,10 +61,33 @@ func (a *app) openSettings(words string) {
 			a.show = before
 			a.restyle()
 			a.remove(p)
+			if later && a.session != nil {
+				a.say(card.Info, "Some of what you changed holds from the next session on; /new begins one.")
+			}
 		},
 	})
 	a.push(p)
 	a.searchFor(p, words)
+}
+
+// takeUp takes over a setting that was changed. later reports that it holds from the next
+// session on: what belongs to the face is read anew, what a session was opened with stays.
+func (a *app) takeUp(name string) (later bool) {
+	a.applySettings()
+	s, ok := config.Find(name)
+	if !ok {
+		return false
+	}
+	switch s.Group {
+	case config.Appearance:
+		return false
+	case config.Model, config.Providers:
+		a.o.Host.Reload()
+		return name != "cycleOrder" && name != "modelRoles"
+	case config.Interaction:
+		return name == "steeringMode" || name == "followUpMode" || name == "interruptMode"
+	}
+	return name != "branchSummary.enabled" && name != "autoResume"
 }
 
 // searchFor types words into the search of a pane.

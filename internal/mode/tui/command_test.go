@@ -1,7 +1,10 @@
 package tui
 
 import (
+	"context"
 	"errors"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,12 +14,14 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
 )
 
 // alone is a face with a program around it that has nothing.
 func alone(t *testing.T) *app {
 	a, _ := face(t)
 	a.o.Host = nobody{}
+	a.o.Open = func(context.Context, Wish) (session.Handle, error) { return nil, errors.New("no sessions here") }
 	return a
 }
 
@@ -25,6 +30,7 @@ type nobody struct{ Host }
 func (nobody) FileCommands() *files.Set         { return &files.Set{} }
 func (nobody) Models() (*connect.Models, error) { return nil, errors.New("no models here") }
 func (nobody) Sessions() string                 { return "" }
+func (nobody) Reload()                          {}
 func (nobody) Index() string                    { return "" }
 
 // shown is what stands on the screen below the scrollback.
@@ -40,7 +46,7 @@ func (a *app) shown() string {
 // Every command that needs no session does something, and says nothing that is wrong.
 func TestCommandsWithoutSession(t *testing.T) {
 	for call, want := range map[string]string{
-		"/help": "/init", "/?": "/quit", "/hotkeys": "Ctrl+O", "/debug": "terminal", "/settings": "Dark theme",
+		"/help": "/init", "/?": "/help", "/hotkeys": "Ctrl+O", "/debug": "terminal", "/settings": "Dark theme",
 		"/settings spinner": "display.spinner", "/settings display.tabWidth": "Tab width",
 		"/copy": "There is no session yet", "/session": "There is no session yet", "/theme dark": "", "/fly": "There is no command /fly",
 	} {
@@ -72,6 +78,24 @@ func TestCommandNames(t *testing.T) {
 	for _, b := range mustBindings(t).Help() {
 		if name, ok := commandOf(b.Action); ok && seen[name] == "" {
 			t.Errorf("%s calls /%s, which is no command", b.Action, name)
+		}
+	}
+}
+
+// The commands that the handbook names are there.
+func TestCommandsOfTheHandbook(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/terminal.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := alone(t)
+	names := regexp.MustCompile("`/([a-z]+)`").FindAllStringSubmatch(string(page), -1)
+	if len(names) < 30 {
+		t.Fatalf("the handbook names %d commands: does this test still know how?", len(names))
+	}
+	for _, m := range names {
+		if _, ok := a.known(m[1]); !ok {
+			t.Errorf("there is no /%s", m[1])
 		}
 	}
 }
@@ -122,6 +146,20 @@ func TestWhatIsCopied(t *testing.T) {
 	} {
 		if got != what {
 			t.Errorf("got %q, want %q", got, what)
+		}
+	}
+}
+
+// What the face reads itself holds at once; what sessions are opened with is said to
+// hold later.
+func TestSettingsTakeUp(t *testing.T) {
+	a := alone(t)
+	for name, later := range map[string]bool{
+		"theme.dark": false, "cycleOrder": false, "retry.maxRetries": true, "interruptMode": true, "completion.notify": false,
+		"compaction.strategy": true, "branchSummary.enabled": false, "limits.turn": true, "disabledProviders": true, "nosuch": false,
+	} {
+		if got := a.takeUp(name); got != later {
+			t.Errorf("%s holds later: %v, want %v", name, got, later)
 		}
 	}
 }

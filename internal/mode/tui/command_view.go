@@ -204,9 +204,9 @@ func (a *app) branch(string) {
 
 // resume shows the sessions, those that fit the words first.
 func (a *app) resume(words string) {
-	current := ""
-	if a.session != nil {
-		current, _ = a.session.Path()
+	current, here := "", a.session
+	if here != nil {
+		current, _ = here.Path()
 	}
 	var p *sessions.Selector
 	p = sessions.New(a.env, sessions.Options{
@@ -225,8 +225,8 @@ func (a *app) resume(words string) {
 			return err
 		},
 		OnRename: func(info index.Info, title string) error {
-			if a.session != nil && info.ID == a.session.Log().ID() {
-				a.session.SetTitle(title)
+			if here != nil && info.ID == here.Log().ID() {
+				here.SetTitle(title)
 				return nil
 			}
 			return transcript.Rename(info.Path, title)

@@ -107,6 +107,11 @@ func (in *inbox) end() {
 	}
 }
 
+// events is what a session says; see [session.Feed].
+type events interface {
+	Next(ctx context.Context) (session.Event, error)
+}
+
 // calm is how many events may come within a frame for pieces to be read frame by frame.
 // A faster stream is read as it comes, so that the session need not drop pieces.
 const calm = 100
@@ -114,7 +119,7 @@ const calm = 100
 // follow reads the events of a session into the inbox until it ends. While pieces of an
 // answer come, it looks for more only once a frame: a reader that waits is woken by each
 // of them, and at the pace of models waking costs more than all that is done with them.
-func (in *inbox) follow(ctx context.Context, of *opened, feed *session.Feed) {
+func (in *inbox) follow(ctx context.Context, of *opened, feed events) {
 	past, cancel := context.WithCancel(ctx) // with it, Next does not wait
 	cancel()
 	wait := ctx

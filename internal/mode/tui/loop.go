@@ -75,6 +75,7 @@ type app struct {
 	lookedFor  bool   // commands that are files
 	unknown    string // a command that nobody knows, and that was sent once
 	beforePlan string // the mode that plan mode came after
+	badTheme   string // the one that cannot be read, once that was said
 	openSince  time.Time
 	viewer     *viewer.Viewer // while it is shown
 	stopKeys   func()
@@ -94,6 +95,7 @@ func (a *app) run(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer a.terminalBack()
+	defer context.AfterFunc(ctx, a.term.Hurry)()
 	a.draw()
 	a.startKeys()
 	a.afterFirstPaint()
@@ -225,7 +227,11 @@ func (a *app) draw() {
 
 // failed ends the face when the terminal can no longer be written.
 func (a *app) failed(err error) {
-	if err != nil && !a.quit {
+	switch {
+	case err == nil || a.quit:
+	case a.ctx.Err() != nil: // it was told to end, and does not wait for the terminal
+		a.quit = true
+	default:
 		a.quit, a.err = true, err
 	}
 }

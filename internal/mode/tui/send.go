@@ -21,7 +21,8 @@ type work struct {
 	since   time.Time
 	retry   *session.RetryInfo
 	retryAt time.Time
-	cancel  context.CancelFunc // of what else runs
+	cancel  context.CancelFunc // of what else runs; nil once it was told to stop
+	task    *byte              // which of them it is
 
 	condensing bool // the conversation is being made smaller
 }
@@ -83,6 +84,16 @@ func (a *app) prompt(text string, at when) {
 	}
 }
 
+// typed are the words of a message: without the files that go with it, which they name.
+func typed(m *llm.Message) string {
+	for _, b := range m.Content {
+		if t, ok := b.(llm.Text); ok {
+			return t.Text
+		}
+	}
+	return ""
+}
+
 // queued shows what waits, or gives back what could not be queued.
 func (a *app) queued(err error, text string) {
 	if err != nil {
@@ -94,7 +105,7 @@ func (a *app) queued(err error, text string) {
 
 // run1 runs one prompt beside the loop.
 func (a *app) run1(m llm.Message) {
-	a.turn(func(ctx context.Context, s session.Handle) agent.Outcome { return s.Prompt(ctx, m) }, m.Text())
+	a.turn(func(ctx context.Context, s session.Handle) agent.Outcome { return s.Prompt(ctx, m) }, typed(&m))
 }
 
 // turn lets the model work. words are put back into the editor if nothing was sent.
@@ -161,7 +172,7 @@ func (a *app) sendQueued() {
 		return
 	}
 	for _, m := range all[1:] {
-		a.queued(a.session.FollowUp(m), m.Text())
+		a.queued(a.session.FollowUp(m), typed(&m))
 	}
 	a.run1(all[0])
 	a.readQueue()
@@ -175,10 +186,10 @@ func (a *app) readQueue() {
 	}
 	steering, followUps := a.session.Queued()
 	for _, m := range steering {
-		a.queue.steering = append(a.queue.steering, m.Text())
+		a.queue.steering = append(a.queue.steering, typed(&m))
 	}
 	for _, m := range followUps {
-		a.queue.followUps = append(a.queue.followUps, m.Text())
+		a.queue.followUps = append(a.queue.followUps, typed(&m))
 	}
 }
 
@@ -187,8 +198,9 @@ func (a *app) stop() bool {
 	switch {
 	case a.work.cancel != nil:
 		a.work.cancel()
+		a.work.cancel = nil // what does not listen shall not keep the key from the rest
 		a.returnWaiting()
-	case a.work.on || a.work.busy != "":
+	case a.session != nil && (a.work.on || a.work.busy != ""):
 		a.unqueue()
 		a.session.Abort()
 	default:
@@ -200,13 +212,15 @@ func (a *app) stop() bool {
 
 // unqueue takes everything that waits back into the editor.
 func (a *app) unqueue() {
+	words := a.waiting
+	a.waiting = nil
 	if a.session == nil {
+		a.giveBack(strings.Join(words, "\n\n"))
 		return
 	}
 	steering, followUps := a.session.Unqueue()
-	var words []string
 	for _, m := range append(steering, followUps...) {
-		words = append(words, m.Text())
+		words = append(words, typed(&m))
 	}
 	a.queue = queue{}
 	a.giveBack(strings.Join(words, "\n\n"))
@@ -249,17 +263,20 @@ func (a *app) task(what string, run func(ctx context.Context) (done func(), err 
 		return
 	}
 	ctx, cancel := context.WithCancel(a.ctx)
-	a.work.busy, a.work.since, a.work.cancel = what, a.env.Now(), cancel
-	s := a.session
+	me := new(byte)
+	a.work.busy, a.work.since, a.work.cancel, a.work.task = what, a.env.Now(), cancel, me
 	go func() {
 		done, err := run(ctx)
 		stopped := ctx.Err() != nil
 		cancel()
 		a.inbox.post(func() {
-			if a.session == s {
-				a.work.busy, a.work.cancel = "", nil
+			left := a.work.task != me // its session was, for another one
+			if !left {
+				a.work.busy, a.work.cancel, a.work.task = "", nil, nil
 			}
 			switch {
+			case left && err == nil:
+				a.notice(card.Info, "Done in the session before: "+what+".")
 			case stopped && err != nil:
 				a.notice(card.Warning, "Stopped: "+what+".")
 			case err != nil:

@@ -32,6 +32,7 @@ type terminalOf interface {
 	Alternate(on bool)
 	Size() (width, height int)
 	SetReadDeadline(time.Time) error
+	Hurry()
 	File() *os.File
 }
 
@@ -188,6 +189,9 @@ func notOpened(err error) string {
 	case errors.As(err, &none) && len(none.Disabled) == 0:
 		return "There is no key, login or local server yet: /login stores a key or logs in, /setup goes step by step."
 	}
+	if errors.Is(err, transcript.ErrLocked) {
+		return "Another burin has this session open: end it there first, or begin a new one here; what you send now does."
+	}
 	return oneLine(err.Error())
 }
 
@@ -197,10 +201,14 @@ func (a *app) leave() {
 	if s == nil {
 		return
 	}
+	a.unqueue() // what waits was meant for a person's eyes at least
 	a.session = nil
 	s.stop()
 	a.remember(s)
 	a.talk.abandon()
+	if a.work.cancel != nil {
+		a.work.cancel() // it would go on for a session that nobody sees
+	}
 	a.work, a.queue = work{}, queue{}
 	a.dismissAsks()
 	if err := s.Close(); err != nil {
@@ -228,6 +236,9 @@ func (a *app) end() {
 		a.leave()
 	}
 	a.endServices()
+	if a.ctx.Err() != nil {
+		a.term.Hurry() // anew: closing the session took its time
+	}
 	if a.ready {
 		_ = a.talk.settle(a.screen)
 		_ = a.screen.Commit(a.talk.rows(nil)) // what was cut off

@@ -30,7 +30,7 @@ func (a *app) todoCommand(args string) {
 		return
 	case "export":
 		if err = os.WriteFile(a.absolute(rest), []byte(todoText(phases)), 0o600); err == nil {
-			a.notice(card.Info, "Written: "+a.absolute(rest))
+			a.notice(card.Info, "Written: "+a.homePath(a.absolute(rest)))
 		}
 	case "import":
 		var b []byte

@@ -224,6 +224,14 @@ func (t *Terminal) Size() (width, height int) {
 // SetReadDeadline ends a read that is under way.
 func (t *Terminal) SetReadDeadline(at time.Time) error { return t.in.SetReadDeadline(at) }
 
+// hurryTime is how long a terminal is waited for when the process is to end.
+const hurryTime = time.Second
+
+// Hurry has writes fail that the terminal does not take within a second from now: one
+// that nobody reads, or that was stopped, would keep the process from ending. It may be
+// called from any goroutine.
+func (t *Terminal) Hurry() { _ = t.out.SetWriteDeadline(time.Now().Add(hurryTime)) } // best effort: not all files can
+
 // Read reads what the terminal sends.
 func (t *Terminal) Read(p []byte) (int, error) { return t.in.Read(p) }
 
