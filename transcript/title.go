@@ -9,8 +9,13 @@ import (
 const maxTitle = 60
 
 // TitleOf makes a title of a text: its first line with words in it, without what is
-// not for reading, cut at 60 characters. It is "" if there are no words.
+// not for reading, cut at 60 characters. Files that were given with it, as
+// <file path="…"> to </file>, are passed over where words follow. It is "" if there are
+// no words.
 func TitleOf(text string) string {
+	if words := withoutFiles(text); strings.TrimSpace(words) != "" {
+		text = words
+	}
 	for line := range strings.Lines(text) {
 		line = strings.Map(func(r rune) rune {
 			if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
@@ -32,4 +37,16 @@ func TitleOf(text string) string {
 		return line
 	}
 	return ""
+}
+
+// withoutFiles is a text behind the files that it begins with.
+func withoutFiles(text string) string {
+	for strings.HasPrefix(text, "<file path=") {
+		_, rest, ok := strings.Cut(text, "\n</file>")
+		if !ok {
+			return "" // it was cut within a file
+		}
+		text = strings.TrimLeft(rest, "\n")
+	}
+	return text
 }

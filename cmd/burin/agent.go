@@ -116,6 +116,14 @@ func (a *agentFlags) readSchema() (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
+// counted is "1 session", "2 sessions".
+func counted(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
 func first(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n]) + "…"

@@ -89,7 +89,7 @@ func (p *program) sealSessions(ctx context.Context, o sealOptions) error {
 		return err
 	}
 	if o.purge && len(files) > 0 {
-		if err := p.sure(ctx, o.yes, fmt.Sprintf("Encrypt %d sessions and delete what was in the clear for good?", len(files))); err != nil {
+		if err := p.sure(ctx, o.yes, fmt.Sprintf("Encrypt %s and delete what was in the clear for good?", counted(len(files), "session"))); err != nil {
 			return err
 		}
 	}

@@ -33,6 +33,8 @@ type sealing struct {
 	key        *sealed.Key        // of the keyring
 	phrase     *sealed.Key
 	failed     error // who could not answer once is not asked again
+	// ask asks for a line that is not shown, where a face has the terminal.
+	ask func(ctx context.Context, question string) (string, error)
 }
 
 const (
@@ -310,6 +312,13 @@ func writeCheck(check string, key sealed.Key) error {
 
 // askHidden asks the person at the terminal for a line that is not shown.
 func (p *program) askHidden(ctx context.Context, question string) (string, error) {
+	if p.sealing.ask != nil {
+		line, err := p.sealing.ask(ctx, question)
+		if err == nil && line == "" {
+			err = errors.New("no pass phrase was given: nothing was done")
+		}
+		return line, err
+	}
 	tty, _ := p.terminal().(*os.File)
 	if tty == nil || !term.IsTerminal(int(tty.Fd())) {
 		return "", usage("a pass phrase for encrypted sessions is wanted, and nobody can be asked here: set %s", passphraseVariable)

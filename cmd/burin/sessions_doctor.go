@@ -77,11 +77,7 @@ func (p *program) doctorSessions(ctx context.Context, o doctorOptions) error {
 	}
 	switch {
 	case d.left == 0:
-		sessions := "sessions"
-		if len(files) == 1 {
-			sessions = "session"
-		}
-		fmt.Fprintf(p.err, "looked at %d %s; nothing is wrong\n", len(files), sessions)
+		fmt.Fprintf(p.err, "looked at %s; nothing is wrong\n", counted(len(files), "session"))
 		return nil
 	case o.fix:
 		return fmt.Errorf("problems are left: %d; see above", d.left)

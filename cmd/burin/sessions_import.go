@@ -122,7 +122,7 @@ func (p *program) listSources(sources []foreign.Source) error {
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, s := range sources {
-		fmt.Fprintf(w, "%s\t%d files\t%s\n", s.Format.Title(), s.Files, printable(shortPath(s.Path)))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Format.Title(), counted(s.Files, "file"), printable(shortPath(s.Path)))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -142,13 +142,13 @@ func (p *program) scrubSessions(ctx context.Context, o scrubOptions) error {
 	}
 	switch {
 	case len(dirty) == 0:
-		fmt.Fprintf(p.err, "no secrets were found in %d sessions\n", len(files))
+		fmt.Fprintf(p.err, "no secrets were found in %s\n", counted(len(files), "session"))
 		return nil
 	case !o.write:
-		fmt.Fprintf(p.err, "secrets in %d of %d sessions; --write takes them out\n", len(dirty), len(files))
+		fmt.Fprintf(p.err, "secrets in %d of %s; --write takes them out\n", len(dirty), counted(len(files), "session"))
 		return nil
 	}
-	question := fmt.Sprintf("Put placeholders in place of these secrets in %d sessions? No copy stays.", len(dirty))
+	question := fmt.Sprintf("Put placeholders in place of these secrets in %s? No copy stays.", counted(len(dirty), "session"))
 	if err := p.sure(ctx, o.yes, question); err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (s *scrubber) rewriteAll(ctx context.Context, a *archive, files []string) e
 	if err := a.dropIndex(); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Took the secrets out of %d sessions.\n", done)
+	fmt.Fprintf(s.out, "Took the secrets out of %s.\n", counted(done, "session"))
 	if done < len(files) {
 		return fmt.Errorf("%d sessions still hold secrets; see above", len(files)-done)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/place"
+	"github.com/burin-dev/burin/transcript/sealed"
 )
 
 // talk shows the terminal's face. It paints before anything is opened that takes time.
@@ -176,6 +177,7 @@ func (h *host) open(ctx context.Context, w tui.Wish) (session.Handle, error) {
 	quiet := *h.program // what it would print goes to the face
 	said := &lines{tell: w.Warn}
 	quiet.out, quiet.err = said, said
+	quiet.sealing.ask = w.Secret
 	resume := w.Resume
 	h.mu.Lock()
 	first := !h.first
@@ -198,9 +200,6 @@ func (h *host) open(ctx context.Context, w tui.Wish) (session.Handle, error) {
 	if w.Mode != "" {
 		a.approval = w.Mode
 	}
-	if resume != "" && sealedSession(resume) {
-		h.unkept.Store(true)
-	}
 	o, err := quiet.modelOptions(ctx, a, settings, models, resume)
 	if err != nil {
 		return nil, err
@@ -217,6 +216,15 @@ func (h *host) open(ctx context.Context, w tui.Wish) (session.Handle, error) {
 	o.Meter = &meter{ledger: account, project: h.dir, resumed: o.Resume != "", limits: limitsOf(settings)}
 	if o.Keys, err = quiet.readyKeys(ctx, o); err != nil {
 		return nil, err
+	}
+	keys := o.Keys
+	o.Keys = func(w place.Wanted) (sealed.Key, error) {
+		h.unkept.Store(true) // who asks for a key has an encrypted session before it
+		key, err := keys(w)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.sealing.key, h.sealing.phrase = quiet.sealing.key, quiet.sealing.phrase // asked for once
+		return key, err
 	}
 	return burin.New(ctx, o)
 }

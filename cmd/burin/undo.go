@@ -110,7 +110,7 @@ func (p *program) listTurns(turns []burin.Turn) error {
 		if t.Undone {
 			state = "undone"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d files\t%s\t%s\n", t.ID, t.Time.Format("2006-01-02 15:04"), len(t.Paths), state, oneLine(errors.New(t.Label)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.ID, t.Time.Format("2006-01-02 15:04"), counted(len(t.Paths), "file"), state, oneLine(errors.New(t.Label)))
 	}
 	return w.Flush()
 }

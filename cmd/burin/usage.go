@@ -161,6 +161,6 @@ func (p *program) writeUsageFile(name string, table ledger.Table) (err error) {
 	if err := table.WriteCSV(file); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.err, "wrote %d rows to %s\n", len(table.Rows), name)
+	fmt.Fprintf(p.err, "wrote %s to %s\n", counted(len(table.Rows), "row"), name)
 	return nil
 }

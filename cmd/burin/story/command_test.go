@@ -16,7 +16,7 @@ func TestSlash(t *testing.T) {
 	s.Type("hotk")
 	s.WaitText("all keys")
 	s.Press("enter")
-	s.WaitText("stop what is running")
+	s.WaitText("stop what runs")
 	s.Press("esc")
 	s.WaitText("Ask anything")
 }

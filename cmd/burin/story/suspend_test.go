@@ -70,3 +70,16 @@ func TestSuspendWithoutShell(t *testing.T) {
 	s.WaitText("Still here.")
 	s.sees("half a prompt")
 }
+
+// burin that is ended while it is suspended ends, and leaves the terminal to the shell.
+func TestEndWhileSuspended(t *testing.T) {
+	t.Parallel()
+	s := begin(t, nil, func(o *setting) { o.shell = true })
+	s.Press("ctrl+z")
+	s.WaitFor("the shell", func(t *vt.Terminal) bool { return strings.HasSuffix(t.Screen(), "\nSHELL$") })
+	s.send("kill %1; wait; echo ended")
+	s.WaitText("\nended")
+	s.send("jobs; echo left: $(jobs | wc -l)")
+	s.WaitText("left: 0")
+	s.restored()
+}

@@ -262,3 +262,14 @@ func (a *app) reportLines(title string, lines []styled.Line) {
 	}
 	a.push(p)
 }
+
+// askSecret asks for a line that is not shown, and waits for it.
+func (a *app) askSecret(ctx context.Context, question string) (string, error) {
+	return await(ctx, a, func(answer func(string, error)) pane.Pane {
+		return list.NewInput(a.env, list.InputOptions{
+			Title: question, Secret: true,
+			OnDone:   func(text string) { answer(text, nil) },
+			OnCancel: func() { answer("", errors.New("no pass phrase was given")) },
+		})
+	})
+}

@@ -22,16 +22,17 @@ func (s *sheet) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (s *sheet) Read([]byte) (int, error)        { return 0, os.ErrDeadlineExceeded }
-func (s *sheet) Start() error                    { return nil }
-func (s *sheet) Stop()                           {}
-func (s *sheet) Guard(string) error              { return nil }
-func (s *sheet) Reply(key.Reply) bool            { return false }
-func (s *sheet) Alternate(bool)                  {}
-func (s *sheet) Size() (width, height int)       { return 100, 40 }
-func (s *sheet) SetReadDeadline(time.Time) error { return nil }
-func (s *sheet) Hurry()                          {}
-func (s *sheet) File() *os.File                  { return nil }
+func (s *sheet) Read([]byte) (int, error)            { return 0, os.ErrDeadlineExceeded }
+func (s *sheet) Start() error                        { return nil }
+func (s *sheet) Stop()                               {}
+func (s *sheet) Guard(string) error                  { return nil }
+func (s *sheet) Reply(key.Reply) bool                { return false }
+func (s *sheet) Alternate(bool)                      {}
+func (s *sheet) Size() (width, height int)           { return 100, 40 }
+func (s *sheet) SetReadDeadline(time.Time) error     { return nil }
+func (s *sheet) Hurry()                              {}
+func (s *sheet) Foreground() bool                    { return true }
+func (s *sheet) Lend() (in, out *os.File, err error) { return nil, nil, os.ErrInvalid }
 
 // face is a face without a session, after its first picture.
 func face(b testing.TB) (*app, *sheet) {

@@ -74,17 +74,36 @@ func (a *app) command(text string) bool {
 	switch {
 	case c.needs != nothing && a.opening:
 		a.waiting = append(a.waiting, text)
-	case c.needs != nothing && a.session == nil:
+	case !a.allowed(c):
 		a.giveBack(text)
-		a.say(card.Warning, "There is no session yet: choose a model with /model, or log in with /login.")
-	case c.needs == aRest && (a.work.on || a.work.busy != ""):
-		a.giveBack(text)
-		a.say(card.Warning, "/"+name+" has to wait until the work is done; "+a.keyFor(key.Interrupt)+" stops it.")
 	default:
 		c.run(a, strings.TrimSpace(args))
 	}
 	a.dirty, a.urgent = true, true
 	return true
+}
+
+// act does what a key calls a command for.
+func (a *app) act(name string) {
+	if c, ok := a.known(name); ok && a.allowed(c) {
+		c.run(a, "")
+	}
+	a.dirty, a.urgent = true, true
+}
+
+// allowed reports whether there is what a command needs, or says what is missing.
+func (a *app) allowed(c command) bool {
+	switch {
+	case c.needs != nothing && a.opening:
+		a.flash("the session is being opened; one moment")
+	case c.needs != nothing && a.session == nil:
+		a.say(card.Warning, "There is no session yet: choose a model with /model, or log in with /login.")
+	case c.needs == aRest && (a.work.on || a.work.busy != ""):
+		a.say(card.Warning, "/"+c.name+" has to wait until the work is done; "+a.keyFor(key.Interrupt)+" stops it.")
+	default:
+		return true
+	}
+	return false
 }
 
 // insists reports whether the person sends an unknown command a second time: then it is

@@ -45,9 +45,13 @@ func (a *app) openHelp(string) {
 		l := styled.Pad(styled.Of(name, theme.Accent), width, theme.Look{})
 		lines = append(lines, append(l, styled.Span{Text: "  " + c.Help, Look: theme.Look{Fg: theme.Text}}))
 	}
+	twice := "; twice, while nothing runs, it opens /" + a.show.doubleEscape
+	if a.show.doubleEscape == "none" {
+		twice = ""
+	}
 	lines = append(lines, nil,
 		styled.Of("@ names a file, ! runs a command of yours that the model reads, !! one that it does not.", theme.Muted),
-		styled.Of(a.keyFor("app.interrupt")+" stops what runs; twice it opens the tree. /hotkeys lists all keys.", theme.Muted))
+		styled.Of(a.keyFor("app.interrupt")+" stops what runs"+twice+". /hotkeys lists all keys.", theme.Muted))
 	a.reportLines("Commands", lines)
 }
 

@@ -16,6 +16,10 @@ func (a *app) handOver(run func()) {
 	a.failed(a.screen.Suspend())
 	a.term.Stop()
 	run()
+	if a.ctx.Err() != nil { // it is to end, and has nothing to do with the terminal any more
+		a.quit = true
+		return
+	}
 	a.failed(a.term.Start())
 	w, h := a.term.Size()
 	a.screen.Restore()
@@ -48,12 +52,7 @@ func (a *app) startKeys() {
 
 // editOutside gives the prompt to the person's own editor.
 func (a *app) editOutside() {
-	var text string
-	var err error
-	a.handOver(func() {
-		tty := a.term.File()
-		text, err = external.Edit(a.ctx, external.Options{Getenv: a.o.Getenv, Dir: a.o.Dir, Stdin: tty, Stdout: tty, Stderr: tty}, a.editor.Handoff())
-	})
+	text, err := a.outside(a.editor.Handoff())
 	if err != nil {
 		a.say(card.Warning, oneLine(err.Error()))
 		return
@@ -61,4 +60,19 @@ func (a *app) editOutside() {
 	if err := a.editor.Return(text); err != nil {
 		a.say(card.Warning, oneLine(err.Error()))
 	}
+}
+
+// outside gives a text to the person's own editor, with the terminal.
+func (a *app) outside(text string) (edited string, err error) {
+	a.handOver(func() {
+		in, out, lendErr := a.term.Lend()
+		if lendErr != nil {
+			edited, err = text, lendErr
+			return
+		}
+		defer in.Close()
+		defer out.Close()
+		edited, err = external.Edit(a.ctx, external.Options{Getenv: a.o.Getenv, Dir: a.o.Dir, Stdin: in, Stdout: out, Stderr: out}, text)
+	})
+	return edited, err
 }

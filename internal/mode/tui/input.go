@@ -118,7 +118,7 @@ func (a *app) do(action key.Action) {
 		a.pasteImage()
 	default:
 		if name, ok := commandOf(action); ok {
-			a.command("/" + name)
+			a.act(name)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func (a *app) onEscape() {
 	if now.Sub(a.lastEsc) < twice && a.editor.Empty() {
 		a.lastEsc = time.Time{}
 		if a.show.doubleEscape != "none" {
-			a.command("/" + a.show.doubleEscape)
+			a.act(a.show.doubleEscape)
 		}
 		return
 	}

@@ -212,13 +212,18 @@ func (a *app) stop() bool {
 
 // unqueue takes everything that waits back into the editor.
 func (a *app) unqueue() {
-	words := a.waiting
-	a.waiting = nil
+	a.unqueueSent()
+	a.returnWaiting()
+}
+
+// unqueueSent takes back what waits in the session that is shown. What is meant for the
+// next one goes on waiting.
+func (a *app) unqueueSent() {
 	if a.session == nil {
-		a.giveBack(strings.Join(words, "\n\n"))
 		return
 	}
 	steering, followUps := a.session.Unqueue()
+	var words []string
 	for _, m := range append(steering, followUps...) {
 		words = append(words, typed(&m))
 	}

@@ -33,7 +33,8 @@ type terminalOf interface {
 	Size() (width, height int)
 	SetReadDeadline(time.Time) error
 	Hurry()
-	File() *os.File
+	Foreground() bool
+	Lend() (in, out *os.File, err error)
 }
 
 // opened is the session that is shown.
@@ -125,7 +126,7 @@ func (a *app) open(w Wish) {
 		return
 	}
 	a.opening, a.openSince = true, a.env.Now()
-	w.Approver, w.Questioner = a, a
+	w.Approver, w.Questioner, w.Secret = a, a, a.askSecret
 	w.Warn = func(line string) { a.inbox.post(func() { a.notice(card.Warning, line) }) }
 	go func() {
 		s, err := a.o.Open(a.ctx, w)
@@ -201,7 +202,7 @@ func (a *app) leave() {
 	if s == nil {
 		return
 	}
-	a.unqueue() // what waits was meant for a person's eyes at least
+	a.unqueueSent() // what waits was meant for a person's eyes at least
 	a.session = nil
 	s.stop()
 	a.remember(s)

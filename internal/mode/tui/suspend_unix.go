@@ -31,7 +31,14 @@ func (a *app) suspend() {
 		// program of its terminal goes on at once.
 		select {
 		case <-resumed:
+		case <-a.ctx.Done():
 		case <-time.After(stopTime):
+		}
+		for !a.term.Foreground() && a.ctx.Err() == nil { // it goes on in the background, such as to be ended
+			select {
+			case <-resumed:
+			case <-a.ctx.Done():
+			}
 		}
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/mode/tui/card"
-	"github.com/burin-dev/burin/internal/mode/tui/external"
 	"github.com/burin-dev/burin/session"
 )
 
@@ -70,12 +69,7 @@ func (a *app) showTodos(phases []session.TodoPhase) {
 // editTodos gives the list to the person's own editor.
 func (a *app) editTodos(phases []session.TodoPhase) {
 	before := todoText(phases)
-	after := before
-	var err error
-	a.handOver(func() {
-		tty := a.term.File()
-		after, err = external.Edit(a.ctx, external.Options{Getenv: a.o.Getenv, Dir: a.o.Dir, Stdin: tty, Stdout: tty, Stderr: tty}, before)
-	})
+	after, err := a.outside(before)
 	if err == nil && after != before {
 		err = a.session.SetTodos(parseTodos(after))
 	}

@@ -55,6 +55,8 @@ type Wish struct {
 	Approver   burin.Approver
 	Questioner burin.Questioner
 	Warn       func(string)
+	// Secret asks for a line that is not shown.
+	Secret func(ctx context.Context, question string) (string, error)
 }
 
 // Options are what the face needs of the program around it.

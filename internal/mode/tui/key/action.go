@@ -102,8 +102,8 @@ type Binding struct {
 // defaults are the bindings of the program. Ctrl+D stands twice on purpose: in
 // an empty editor there is nothing to delete, and the program's meaning counts.
 var defaults = []Binding{
-	{Interrupt, App, []Key{"esc"}, "stop what is running"},
-	{Clear, App, []Key{"ctrl+c"}, "clear the prompt; twice: quit"},
+	{Interrupt, App, []Key{"esc"}, "stop what runs; twice, at rest: the tree"},
+	{Clear, App, []Key{"ctrl+c"}, "clear the prompt, else stop what runs; twice: quit"},
 	{Exit, App, []Key{"ctrl+d"}, "quit, when the prompt is empty"},
 	{Suspend, App, []Key{"ctrl+z"}, "suspend to the shell"},
 	{CycleModel, App, []Key{"ctrl+p"}, "next model"},

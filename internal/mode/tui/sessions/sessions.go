@@ -95,12 +95,12 @@ func (s *Selector) Close() {
 }
 
 func (s *Selector) hint() string {
-	words := []string{"enter open", "tab folders"}
+	words := []string{"Enter open", "Tab folders"}
 	if s.o.OnRename != nil {
-		words = append(words, "ctrl+r rename")
+		words = append(words, "Ctrl+R rename")
 	}
 	if s.o.OnDelete != nil {
-		words = append(words, "ctrl+d delete")
+		words = append(words, "Ctrl+D delete")
 	}
 	return strings.Join(words, ", ")
 }

@@ -224,6 +224,10 @@ func (t *Terminal) Size() (width, height int) {
 // SetReadDeadline ends a read that is under way.
 func (t *Terminal) SetReadDeadline(at time.Time) error { return t.in.SetReadDeadline(at) }
 
+// Foreground reports whether the process may change the terminal: in the background, it
+// would be stopped for it.
+func (t *Terminal) Foreground() bool { return foreground(t.out) }
+
 // hurryTime is how long a terminal is waited for when the process is to end.
 const hurryTime = time.Second
 
@@ -238,6 +242,7 @@ func (t *Terminal) Read(p []byte) (int, error) { return t.in.Read(p) }
 // Write writes to the terminal.
 func (t *Terminal) Write(p []byte) (int, error) { return t.out.Write(p) }
 
-// File is the terminal for programs that are given it while it is stopped. It must not
-// be asked for its descriptor: reads could no longer be broken off.
-func (t *Terminal) File() *os.File { return t.out }
+// Lend opens the terminal once more, for a program that is given it while it is stopped.
+// The caller closes both files; they may be one. The terminal's own must not be asked
+// for their descriptors: reads could no longer be broken off.
+func (t *Terminal) Lend() (in, out *os.File, err error) { return open() }

@@ -74,3 +74,14 @@ func size(file *os.File) (width, height int, err error) {
 	})
 	return width, height, err
 }
+
+// foreground is true where it cannot be told.
+func foreground(file *os.File) bool {
+	mine := true
+	_ = control(file, func(fd int) error {
+		group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+		mine = err != nil || group == unix.Getpgrp()
+		return err
+	})
+	return mine
+}

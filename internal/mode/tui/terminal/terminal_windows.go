@@ -52,3 +52,5 @@ func size(out *os.File) (width, height int, err error) {
 	}
 	return int(info.Window.Right-info.Window.Left) + 1, int(info.Window.Bottom-info.Window.Top) + 1, nil
 }
+
+func foreground(*os.File) bool { return true }

@@ -225,7 +225,7 @@ func (t *Tree) hint() styled.Line {
 		{key.SelectConfirm, "go there"}, {key.TreeLabel, "name"}, {key.TreeFilterNext, "filter"}, {key.SelectCancel, "close"},
 	} {
 		if keys := t.env.Keys.Keys(k.action); len(keys) > 0 {
-			words = append(words, string(keys[0])+" "+k.does)
+			words = append(words, keys[0].Text()+" "+k.does)
 		}
 	}
 	return styled.Of(strings.Join(words, " "+t.sign().Dot+" "), theme.Muted)
