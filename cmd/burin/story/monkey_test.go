@@ -299,7 +299,7 @@ var (
 	monkeyKeys = strings.Fields("\x1b[A \x1b[B \x1b[C \x1b[D \x1b[H \x1b[F \x1b[5~ \x1b[6~ \x1b[3~ \x1b[Z \x1bOA \x1bOB " +
 		"\x01 \x02 \x04 \x05 \x06 \x07 \x08 \x0b \x0c \x0e \x0f \x10 \x11 \x12 \x13 \x14 \x15 \x16 \x17 \x18 \x19 \x1a \x1b \x7f " +
 		"\x1bo \x1bp \x1bP \x1by \x1bb \x1bf \x1bd \x1b\x7f \x1b[1;3A \x1b[1;5C \x1b[1;5D \x1b[13;5u \x1b[13;2u \x1b[27;5;13~ \x1b[80;4u " +
-		"y n a 1 2 3 4 5 / @ ! ? q j k g G é 😀 日本 ‮ \u200b \u0301 \x1bh \x1bL \x1bC \x1b[122;6u")
+		"y n a 1 2 3 4 5 / @ ! ? q j k g G é 😀 日本 \u202e \u200b \u0301 \x1bh \x1bL \x1bC \x1b[122;6u")
 	monkeyWords = []string{
 		"hello", "x", "fix the test", "@", "@a", "@README.md look", "日本語のテキスト", "multi\x1b\rline", "!echo hi", "!!printf '\\033]0;pwned\\007\\033[2J'",
 		"!sleep 2", "!seq 3000", "!yes | head -c 200000", "go on", "/", "/mo", "!kill $$", "!cat /dev/urandom | head -c 3000", "y", "1", "\x1b[201~",

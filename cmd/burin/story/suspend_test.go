@@ -81,5 +81,9 @@ func TestEndWhileSuspended(t *testing.T) {
 	s.WaitText("\nended")
 	s.send("jobs; echo left: $(jobs | wc -l)")
 	s.WaitText("left: 0")
-	s.restored()
+	s.Look(func(term *vt.Terminal) { // the shell has pastes marked itself
+		if kitty, _ := term.Keyboard(); term.Mode(1004) || term.Cursor().Hidden || kitty != 0 {
+			t.Error("the shell has not got the terminal as it was")
+		}
+	})
 }

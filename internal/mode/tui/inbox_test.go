@@ -99,7 +99,7 @@ func TestFollow(t *testing.T) {
 			s.say(agent.MessageStart, 1, time.Second)
 			s.say(agent.MessageUpdate, 20_000, 10*time.Microsecond)
 		}, 15_000, 20_100},
-		"more than the inbox holds": {func(s *spoken) { s.say(agent.ToolUpdate, 3*maxWaiting, 0) }, 3, 20},
+		"more than the inbox holds": {func(s *spoken) { s.say(agent.ToolUpdate, 3*maxWaiting, 0) }, 1, 20},
 		"lost":                      {func(s *spoken) { s.say(agent.MessageUpdate, 10, time.Second); s.lost = 5 }, 10, 11},
 	} {
 		t.Run(name, func(t *testing.T) {

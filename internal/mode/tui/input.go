@@ -47,6 +47,7 @@ func (a *app) onPress(p key.Press) {
 		return
 	}
 	if a.onSubmitKey(p) || a.editor.Handle(p) {
+		a.changed()
 		return
 	}
 	a.do(action)
@@ -73,6 +74,7 @@ func (a *app) onPaste(p key.Paste) {
 		top.Handle(p)
 		return
 	}
+	a.changed()
 	if a.pasteFiles(p.Text) {
 		return
 	}

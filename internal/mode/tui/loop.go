@@ -79,6 +79,7 @@ type app struct {
 	openSince  time.Time
 	viewer     *viewer.Viewer // while it is shown
 	stopKeys   func()
+	unsent     unsent
 	moveTo     [2]string // the session's file, and the folder that it is to be moved to
 
 	quit bool

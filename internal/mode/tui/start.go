@@ -95,6 +95,7 @@ func (a *app) afterFirstPaint() {
 	}
 	a.repo.Refresh()
 	a.history.Load()
+	go a.findUnsent()
 }
 
 // terminalKnown is called when the terminal has said what it can, or has had its time.
@@ -227,6 +228,7 @@ func (a *app) remember(s *opened) {
 // end gives the terminal back.
 func (a *app) end() {
 	a.stopKeys()
+	a.keepUnsent() // it ends also by signals, with words in the prompt
 	if a.full {
 		a.term.Alternate(false)
 		_ = a.screen.LeaveFullscreen()

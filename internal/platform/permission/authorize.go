@@ -2,6 +2,7 @@ package permission
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,6 +69,9 @@ func (p *Policy) Authorize(ctx context.Context, r Request, a Asker) error {
 	}
 	d, settled, err := p.settled(r)
 	if settled {
+		if refused := (*Refused)(nil); a != nil && errors.As(err, &refused) {
+			refused.Flag = "" // somebody is there, and this is not asked about
+		}
 		return err
 	}
 	if a == nil {

@@ -81,7 +81,7 @@ func (p *painter) write(c *Call, args fields) {
 	content := args.string("content")
 	switch {
 	case c.State == Running:
-		p.title(c, d.subject(args), plural(strings.Count(content, "\n")+1, "line"))
+		p.title(c, d.subject(args), plural(strings.Count(strings.TrimSuffix(content, "\n"), "\n")+1, "line"))
 		p.source(path.Ext(args.string("path")), content, tail)
 	case c.State == Failed:
 		p.title(c, d.subject(args))

@@ -1,0 +1,117 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/burin-dev/burin/transcript"
+)
+
+const (
+	// unsentTime is how long after a key what is being written is kept. It bounds what a
+	// crash costs, and how often something is written.
+	unsentTime = 2 * time.Second
+	// maxUnsent is the most bytes that are kept; of what is longer nothing is.
+	maxUnsent = 1 << 20
+	// leastUnsent is what is worth to be kept.
+	leastUnsent = 8
+)
+
+// unsent keeps what is being written, so that a crash of burin or of the machine does
+// not cost it: a file of this process in drafts/ of the state folder, which goes when
+// the words are sent.
+type unsent struct {
+	file  string
+	timer *time.Timer // until it is written; nil: nothing has changed
+	kept  bool        // there is a file
+}
+
+// unsentFolder is where prompts that were not sent are kept, and how the names of this
+// folder's begin.
+func (a *app) unsentFolder() (dir, prefix string) {
+	return filepath.Join(a.o.Paths.State, "drafts"), transcript.EncodeDir(a.o.Dir) + "."
+}
+
+// changed notes that something was written.
+func (a *app) changed() {
+	if a.unsent.timer == nil {
+		a.unsent.timer = time.AfterFunc(unsentTime, func() { a.inbox.post(a.keepUnsent) })
+	}
+}
+
+// keepUnsent writes what stands in the editor, or takes the file away where that is
+// nothing. It passes what hides secrets in the history of prompts.
+func (a *app) keepUnsent() {
+	if a.unsent.timer != nil {
+		a.unsent.timer.Stop()
+		a.unsent.timer = nil
+	}
+	text := a.editor.Text()
+	if a.o.Hide != nil && text != "" {
+		text = a.o.Hide(text)
+	}
+	if len(strings.TrimSpace(text)) < leastUnsent || len(text) > maxUnsent {
+		if a.unsent.kept {
+			a.unsent.kept = false
+			_ = os.Remove(a.unsent.file) // what stays is offered once more, and lost is nothing
+		}
+		return
+	}
+	dir, prefix := a.unsentFolder()
+	if a.unsent.file == "" {
+		a.unsent.file = filepath.Join(dir, fmt.Sprint(prefix, os.Getpid()))
+	}
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = os.WriteFile(a.unsent.file, []byte(text), 0o600)
+	}
+	a.unsent.kept = err == nil || a.unsent.kept
+}
+
+// findUnsent gives back what was being written in this folder when a burin died.
+func (a *app) findUnsent() {
+	dir, prefix := a.unsentFolder()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return // there is none
+	}
+	for _, e := range entries {
+		id, ours := strings.CutPrefix(e.Name(), prefix)
+		pid, err := strconv.Atoi(id)
+		if !ours || err != nil || pid == os.Getpid() || alive(pid) {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		text, err := os.ReadFile(path)
+		if err != nil || len(text) > maxUnsent {
+			continue
+		}
+		a.inbox.post(func() {
+			a.giveBack(string(text))
+			a.keepUnsent() // as this process's, before the other's goes
+			_ = os.Remove(path)
+			a.flash("this is what was being written when burin ended")
+		})
+	}
+}
+
+// alive reports whether a process may live.
+func alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	if runtime.GOOS == "windows" {
+		return true // finding it is the test there
+	}
+	err = p.Signal(syscall.Signal(0))
+	return err == nil || errors.Is(err, fs.ErrPermission)
+}
