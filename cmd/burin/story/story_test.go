@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +25,9 @@ import (
 func TestMain(m *testing.M) {
 	robot.Flag()
 	flag.Parse()
+	// Where these tests run under nohup, what they start would ignore the end of its
+	// terminal as they do; a signal that is caught here is theirs again.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	dir, err := workshop()
 	if err == nil {
 		os.Setenv("TMPDIR", dir) //nolint:errcheck // a name without "=" is good
@@ -57,7 +62,7 @@ func build(file string) error {
 	if os.Getenv(programVariable) != "" {
 		return nil
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, "..")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", file, "..")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
