@@ -208,7 +208,8 @@ func (s *supervisor) listen(t caller, n *notification) error {
 // is. Of others it is known only after connecting who listens, so that it is not
 // the caller's socket that is connected but a new one, which takes the place of
 // the caller's if the listener belongs to the sandbox. Options that were set on
-// the caller's are lost then, those of its descriptor are kept.
+// the caller's are lost then, those of its descriptor are kept. A listener that ended
+// as soon as it had accepted is refused: nobody can tell any more whose it was.
 func (s *supervisor) connectUnix(t caller, n *notification, address []byte) error {
 	fd, err := s.duplicate(t, n)
 	if err != nil {
