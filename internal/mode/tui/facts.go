@@ -49,13 +49,7 @@ func (a *app) readTodos() {
 	if a.session == nil {
 		return
 	}
-	for _, p := range a.session.Todos() {
-		phase := card.Phase{Name: p.Name}
-		for _, t := range p.Tasks {
-			phase.Tasks = append(phase.Tasks, card.TodoTask{Content: t.Content, Status: t.Status})
-		}
-		a.facts.todos = append(a.facts.todos, phase)
-	}
+	a.facts.todos = cardPhases(a.session.Todos())
 	a.dirty = true
 }
 

@@ -258,15 +258,7 @@ func (t *talk) answerEnd(m *llm.Message) {
 			t.callOf(b.ID, b.Name).update(func(c *card.Call) { c.Args = []byte(b.Arguments) })
 		}
 	}
-	for _, b := range t.answer.parts { // of an answer that was cut
-		switch b := b.(type) {
-		case *answerText:
-			b.close()
-		case *thought:
-			b.closed = true
-		}
-	}
-	t.answer = nil
+	t.closeAnswer()
 	switch {
 	case m.StopReason == llm.StopAborted:
 		t.stopped("Stopped.")
@@ -309,6 +301,22 @@ func (t *talk) forgive() {
 	}
 }
 
+// closeAnswer ends the answer that is being written, also one that was cut.
+func (t *talk) closeAnswer() {
+	if t.answer == nil {
+		return
+	}
+	for _, b := range t.answer.parts {
+		switch b := b.(type) {
+		case *answerText:
+			b.close()
+		case *thought:
+			b.closed = true
+		}
+	}
+	t.answer = nil
+}
+
 // abandon ends what is open for good.
 func (t *talk) abandon() {
 	t.cut()
@@ -317,17 +325,7 @@ func (t *talk) abandon() {
 
 // cut ends what is open when a run has ended, for whatever reason.
 func (t *talk) cut() {
-	if t.answer != nil {
-		for _, b := range t.answer.parts {
-			switch b := b.(type) {
-			case *answerText:
-				b.close()
-			case *thought:
-				b.closed = true
-			}
-		}
-		t.answer = nil
-	}
+	t.closeAnswer()
 	for id, c := range t.calls {
 		c.result(true, []llm.Block{llm.Text{Text: "did not end"}}, nil)
 		delete(t.calls, id)

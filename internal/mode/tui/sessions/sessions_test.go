@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
+	"github.com/burin-dev/burin/internal/mode/tui/panel/paneltest"
 	"github.com/burin-dev/burin/internal/mode/tui/sessions"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
@@ -189,46 +189,12 @@ func (f *face) says(t *testing.T, want string) {
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s: -want +got\n%s", path, diff)
-	}
+	paneltest.File(t, *update, name, got)
 }
 
 func screen(t *testing.T, f *face) *vt.Terminal {
 	t.Helper()
-	rows, cursor := f.Draw(f.w, f.h)
-	if len(rows) > f.h {
-		t.Fatalf("%d rows for a height of %d", len(rows), f.h)
-	}
-	for _, r := range rows {
-		if w := ansi.StringWidth(r); w > f.w {
-			t.Errorf("a row of %d cells for a width of %d: %q", w, f.w, r)
-		}
-	}
-	term := vt.New(vt.Options{Width: f.w, Height: f.h})
-	term.WriteString(strings.Join(rows, "\r\n"))
-	if cursor.Hidden {
-		term.WriteString("\x1b[?25l")
-	} else {
-		fmt.Fprintf(term, "\x1b[%d;%dH", cursor.Y+1, cursor.X+1)
-	}
-	if u := term.Unknown(); len(u) > 0 {
-		t.Errorf("sequences no terminal knows: %q", u)
-	}
-	return term
+	return paneltest.Screen(t, f, f.w, f.h)
 }
 
 func TestLooks(t *testing.T) {

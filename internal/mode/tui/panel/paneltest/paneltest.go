@@ -145,3 +145,50 @@ var Nasty = []string{
 	"", "x", "日本語のとても長い文章です。", "👍🏽👨‍👩‍👧‍👦", "e\u0301\ufe0f", "\x1b[31mred\x1b]0;t\x07", "a\tb\rc\nd", "\u202eevil\u2066", "\xff\xfe",
 	"a word that is rather longer than the narrowest terminals are wide", strings.Repeat("x", 300), "\n\n", "   ",
 }
+
+// File compares what was got with testdata/name.golden, or writes it.
+func File(t testing.TB, update bool, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s: -want +got\n%s", path, diff)
+	}
+}
+
+// Screen is what a terminal of that size shows of a pane, and where its cursor is. It
+// fails as Show does, and where there are too many rows.
+func Screen(t testing.TB, p pane.Pane, width, height int) *vt.Terminal {
+	t.Helper()
+	rows, cursor := p.Draw(width, height)
+	if len(rows) > height {
+		t.Fatalf("%d rows for a height of %d: %q", len(rows), height, rows)
+	}
+	for _, r := range rows {
+		if w := ansi.StringWidth(r); w > width {
+			t.Errorf("a row of %d cells for a width of %d: %q", w, width, r)
+		}
+	}
+	term := vt.New(vt.Options{Width: width, Height: height})
+	term.WriteString(strings.Join(rows, "\r\n"))
+	if cursor.Hidden {
+		term.WriteString("\x1b[?25l")
+	} else {
+		fmt.Fprintf(term, "\x1b[%d;%dH", cursor.Y+1, cursor.X+1)
+	}
+	if u := term.Unknown(); len(u) > 0 {
+		t.Errorf("sequences no terminal knows: %q", u)
+	}
+	return term
+}
