@@ -84,23 +84,7 @@ func Golden(t *testing.T, name string, update bool, scenes ...Scene) {
 			Harmless(t, scene.Rows(themetest.Styles(), width), width)
 		}
 	}
-	path := filepath.Join("testdata", name+".golden")
-	if update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("%s: run with -update if this is meant (-want +got):\n%s", path, diff)
-	}
+	File(t, update, name, b.String())
 }
 
 // Show is what a terminal of that width shows of rows. It fails for rows that are too
@@ -163,7 +147,7 @@ func File(t testing.TB, update bool, name, got string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s: -want +got\n%s", path, diff)
+		t.Errorf("%s: run with -update if this is meant (-want +got):\n%s", path, diff)
 	}
 }
 
