@@ -57,7 +57,10 @@ func TestTinyTerminal(t *testing.T) {
 	s.send("go")
 	s.WaitText("Yes")
 	s.answer("y")
-	s.WaitText("Done then.")
+	// It may stand above the screen already when the line that says Working has gone.
+	s.WaitFor("the answer", func(term *vt.Terminal) bool {
+		return strings.Contains(strings.Join(term.All(), "\n"), "Done then.")
+	})
 	if got := s.read("a.txt"); got != "x" {
 		t.Errorf("a.txt is %q", got)
 	}
