@@ -92,6 +92,10 @@ type rig struct {
 }
 
 // start begins a session. Retries wait for milliseconds; change adjusts the options.
+// patience is how long the client waits for the model. What happens at once in a
+// test takes less than half of it, however busy the machine is.
+const patience = 20 * time.Second
+
 func start(t testing.TB, f format, change func(*rig, *session.Options), turns ...llmtest.Turn) *rig {
 	t.Helper()
 	srv, err := llmtest.Serve(f.server, llmtest.Script{Turns: turns})
@@ -99,12 +103,8 @@ func start(t testing.TB, f format, change func(*rig, *session.Options), turns ..
 		t.Fatal(err)
 	}
 	t.Cleanup(srv.Close)
-	tr := &http.Transport{DisableCompression: true}
-	t.Cleanup(tr.CloseIdleConnections)
 	r := &rig{t: t, f: f, srv: srv, model: f.model, path: filepath.Join(t.TempDir(), "s.jsonl")}
-	r.client = f.open(wire.Endpoint{
-		BaseURL: srv.URL, Client: &http.Client{Transport: tr}, FirstEvent: 300 * time.Millisecond, Idle: 300 * time.Millisecond,
-	})
+	r.client = r.asking(patience)
 	r.o = session.Options{
 		Client: r.client, Request: llm.Request{Model: &r.model, System: "You are terse."}, Path: r.path,
 		Retry: session.Retry{Base: time.Millisecond}, Emit: r.take,
@@ -125,6 +125,13 @@ func start(t testing.TB, f format, change func(*rig, *session.Options), turns ..
 	}
 	r.open()
 	return r
+}
+
+// asking is a client that waits that long for each event of an answer.
+func (r *rig) asking(wait time.Duration) llm.Client {
+	tr := &http.Transport{DisableCompression: true}
+	r.t.Cleanup(tr.CloseIdleConnections)
+	return r.f.open(wire.Endpoint{BaseURL: r.srv.URL, Client: &http.Client{Transport: tr}, FirstEvent: wait, Idle: wait})
 }
 
 func (r *rig) open() {
