@@ -98,11 +98,11 @@ func entryText(e *transcript.Entry, short shortened) string {
 		if e.Message.IsError {
 			tag = "Tool error"
 		}
-		part(&b, tag, boundResult, plain(blocks))
+		part(&b, tag, boundResult, PlainText(blocks))
 	case e.Type == transcript.TypeMessage && e.Message.Role == llm.RoleUser:
-		part(&b, "User", boundUser, plain(blocks))
+		part(&b, "User", boundUser, PlainText(blocks))
 	default:
-		part(&b, "Program", boundProgram, plain(blocks))
+		part(&b, "Program", boundProgram, PlainText(blocks))
 	}
 	return b.String()
 }
@@ -118,8 +118,8 @@ func part(b *strings.Builder, tag string, p bound, text string) {
 	p.quote(b, text)
 }
 
-// plain is the text of blocks; what is no text is named.
-func plain(blocks []llm.Block) string {
+// PlainText is the text of blocks; what is no text is named.
+func PlainText(blocks []llm.Block) string {
 	if len(blocks) == 1 {
 		if t, ok := blocks[0].(llm.Text); ok {
 			return t.Text

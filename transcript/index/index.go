@@ -25,17 +25,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
-
 	"github.com/burin-dev/burin/internal/platform/filelock"
+	"github.com/burin-dev/burin/internal/platform/sqlfile"
 )
 
 // Info is what lists show of a session.
@@ -124,7 +120,7 @@ func (ix *Index) Close() error {
 	return ix.db.Close()
 }
 
-// errVersion is that an index has other tables than this package makes.
+// errVersion is that an index is of an earlier version.
 var errVersion = errors.New("the index is of another version")
 
 // open opens or makes the database.
@@ -139,12 +135,11 @@ func (ix *Index) open(ctx context.Context) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	connector, err := sqlite.NewConnector(dsn(ix.file))
+	// A power cut may spoil an index, which is then built again: nothing waits for the disk.
+	db, err := sqlfile.Open(ix.file, busyTimeout, "synchronous(off)")
 	if err != nil {
 		return err
 	}
-	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(4)
 	if err := prepare(ctx, db); err != nil {
 		return errors.Join(err, db.Close())
 	}
@@ -152,93 +147,23 @@ func (ix *Index) open(ctx context.Context) error {
 	return nil
 }
 
-// dsn says how the database is opened. A power cut may spoil an index, which is then
-// built again, so that nothing waits for the disk.
-func dsn(path string) string {
-	slashed := filepath.ToSlash(path)
-	if filepath.IsAbs(path) && !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // file:///C:/…
-	}
-	u := url.URL{Path: slashed}
-	return fmt.Sprintf("file:%s?_txlock=immediate&_pragma=busy_timeout(%d)&_pragma=synchronous(off)", u.EscapedPath(), busyTimeout.Milliseconds())
-}
-
 // busyTimeout is how long one process waits for what another writes.
 const busyTimeout = 10 * time.Second
 
 // prepare makes the tables where there are none.
 func prepare(ctx context.Context, db *sql.DB) error {
-	found, err := userVersion(ctx, db)
-	if err != nil || found == version {
-		return err
-	}
-	if found != 0 {
-		return errVersion
-	}
-	if err := useLog(ctx, db); err != nil {
-		return err
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
-	// Another process may have been here since.
-	if found, err = userVersion(ctx, tx); err != nil || found == version {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, schema); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, version)); err != nil {
-		return err
-	}
-	return tx.Commit()
-}
-
-// useLog gives the database a write-ahead log, so that who searches does not wait for
-// who writes. SQLite does not wait for another process that does the same: it is
-// tried for as long as other things are waited for.
-func useLog(ctx context.Context, db *sql.DB) error {
-	for began := time.Now(); ; {
-		_, err := db.ExecContext(ctx, `PRAGMA journal_mode = wal`)
-		e, ok := errors.AsType[*sqlite.Error](err)
-		if !ok || e.Code()&0xff != sqlite3.SQLITE_BUSY || time.Since(began) > busyTimeout {
-			return err
+	return sqlfile.Migrate(ctx, db, version, func(tx *sql.Tx, found int) error {
+		if found != 0 {
+			return errVersion
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
-
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-func userVersion(ctx context.Context, q querier) (v int, err error) {
-	err = q.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&v)
-	return v, err
+		_, err := tx.ExecContext(ctx, schema)
+		return err
+	})
 }
 
 // spoiled reports whether an error says that the database cannot be used.
 func spoiled(err error) bool {
-	if errors.Is(err, errVersion) {
-		return true
-	}
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch code := e.Code() & 0xff; code {
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_SCHEMA:
-		return true
-	default:
-		// Tables that are not there, or are others: SQLITE_ERROR says no more.
-		return code == sqlite3.SQLITE_ERROR && strings.Contains(e.Error(), "no such")
-	}
+	return errors.Is(err, errVersion) || errors.Is(err, sqlfile.ErrNewer) || sqlfile.Damaged(err)
 }
 
 // rebuild throws the database away and makes it anew, unless another one than bad is
@@ -249,25 +174,11 @@ func (ix *Index) rebuild(ctx context.Context, bad *sql.DB) error {
 	if ix.db != bad {
 		return nil // someone else was first
 	}
-	lock, err := os.OpenFile(ix.file+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := filelock.Take(ctx, ix.file+".lock")
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	for {
-		ok, err := filelock.Try(lock)
-		if err != nil {
-			return err
-		}
-		if ok {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
 	if bad != nil {
 		_ = bad.Close() // it is thrown away
 		ix.db = nil

@@ -15,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/platform/sqlfile"
 )
 
 // Limits of one transaction. What there is more of goes into the next: other
@@ -108,7 +110,7 @@ func indexed(ctx context.Context, db *sql.DB) (map[string]row, error) {
 
 // inTx runs work in a transaction.
 func inTx(ctx context.Context, db *sql.DB, work func(*sql.Tx) error) error {
-	tx, err := db.BeginTx(ctx, nil)
+	tx, err := turn(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -117,6 +119,23 @@ func inTx(ctx context.Context, db *sql.DB, work func(*sql.Tx) error) error {
 		return err
 	}
 	return tx.Commit()
+}
+
+// turn begins a transaction. Others who index may be faster many times over, because
+// SQLite keeps no queue: as long as the index grows it is waited for, but not for one who
+// has stopped in the middle.
+func turn(ctx context.Context, db *sql.DB) (*sql.Tx, error) {
+	for before := int64(-1); ; {
+		tx, err := db.BeginTx(ctx, nil)
+		if !sqlfile.Busy(err) {
+			return tx, err
+		}
+		var now int64
+		if e := db.QueryRowContext(ctx, `SELECT coalesce(sum(done), 0) FROM sessions`).Scan(&now); e != nil || now == before {
+			return nil, err
+		}
+		before = now
+	}
 }
 
 // forget takes the entries of a session out of the index, and the session too if gone.
@@ -161,6 +180,10 @@ type state struct {
 	first   string
 	created int64 // nanoseconds since 1970
 	damaged bool
+}
+
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 func load(ctx context.Context, q querier, path string) (s state, err error) {

@@ -7,14 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"net/url"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
-	"modernc.org/sqlite"
-
+	"github.com/burin-dev/burin/internal/platform/sqlfile"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/sqlstore"
 )
@@ -35,25 +31,14 @@ func openDB(ctx context.Context, file string, create bool) (*sql.DB, error) {
 	if err := f.Close(); err != nil {
 		return nil, fmt.Errorf("open the database of sessions: %w", err)
 	}
-	connector, err := sqlite.NewConnector(dsn(file))
+	db, err := sqlfile.Open(file, busyTimeout, "synchronous(normal)")
 	if err != nil {
 		return nil, fmt.Errorf("open the database of sessions: %w", err)
 	}
-	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(4)
 	if err := sqlstore.Init(ctx, db); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", file, err), db.Close())
 	}
 	return db, nil
-}
-
-func dsn(path string) string {
-	slashed := filepath.ToSlash(path)
-	if filepath.IsAbs(path) && !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // file:///C:/…
-	}
-	u := url.URL{Path: slashed}
-	return fmt.Sprintf("file:%s?_txlock=immediate&_pragma=busy_timeout(%d)&_pragma=synchronous(normal)", u.EscapedPath(), busyTimeout.Milliseconds())
 }
 
 // inDatabase is a session that is alone in using its database.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/burin-dev/burin/internal/platform/sqlfile"
 )
 
 // Schema makes the tables. A record has its place, seq, for as long as the session
@@ -29,7 +31,7 @@ const Schema = `
 
 // Init prepares a database that has nothing but sessions. It may be called again.
 func Init(ctx context.Context, db *sql.DB) error {
-	if _, err := db.ExecContext(ctx, `PRAGMA journal_mode = wal`); err != nil {
+	if err := sqlfile.UseLog(ctx, db); err != nil {
 		return fmt.Errorf("prepare the database of sessions: %w", err)
 	}
 	if _, err := db.ExecContext(ctx, Schema); err != nil {

@@ -411,7 +411,11 @@ func readConfig(path, home string, builtIn table) (c config, file string, err er
 		if err != nil {
 			return config{}, file, fmt.Errorf("read the model configuration: %w", err)
 		}
-		c, err := parseConfig(filepath.Base(file), text, builtIn)
+		whole := file // where it is must be clear from anywhere
+		if abs, err := filepath.Abs(file); err == nil {
+			whole = abs
+		}
+		c, err := parseConfig(whole, text, builtIn)
 		return c, file, err
 	}
 	return config{}, "", nil

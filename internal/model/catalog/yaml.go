@@ -50,7 +50,7 @@ type Problem struct {
 	Message      string
 }
 
-// Error is "models.yml:12:5: what is wrong".
+// Error is "/home/ada/.burin/models.yml:12:5: what is wrong".
 func (p Problem) Error() string {
 	// A message may quote a name that runs over lines.
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, strings.Join(strings.Fields(p.Message), " "))
@@ -59,13 +59,14 @@ func (p Problem) Error() string {
 // ConfigError says all that is wrong with a configuration file.
 type ConfigError struct{ Problems []Problem }
 
-// Error is the first problem, in one line, and how many more there are.
+// Error is the first problem, in one line, how many more there are, and what to do.
 func (e *ConfigError) Error() string {
+	const do = "; correct it, or rename the file to go on without it"
 	first := e.Problems[0].Error()
 	if more := len(e.Problems) - 1; more > 0 {
-		return fmt.Sprintf("%s (and %d more)", first, more)
+		return fmt.Sprintf("%s (and %d more)%s", first, more, do)
 	}
-	return first
+	return first + do
 }
 
 func (d *decoder) problem(at position, format string, args ...any) {

@@ -1,9 +1,58 @@
 // Package filelock takes advisory locks on open files, so that two processes do
 // not write one file. A lock belongs to the open file and ends with it, also when
 // the process is killed; readers are never kept out.
+//
+// [Take] waits for the lock of a file that is there for nothing else. Such a file
+// stays when the lock is given back: removing it would let two processes hold two
+// locks of one name.
 package filelock
 
-import "os"
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+)
+
+// poll is how often a lock that another has is tried. No system tells of its end
+// without a thread that waits for it.
+const poll = 5 * time.Millisecond
+
+// Take opens or makes the file at path and takes its exclusive lock, as soon as no
+// other open file has it. If ctx ends first, the error is its cause. Closing the file
+// gives the lock back.
+func Take(ctx context.Context, path string) (*os.File, error) { return take(ctx, path, Try) }
+
+// TakeShared is [Take] for a lock that is shared with others.
+func TakeShared(ctx context.Context, path string) (*os.File, error) {
+	return take(ctx, path, TryShared)
+}
+
+// take tries at least once, even if ctx has ended.
+func take(ctx context.Context, path string, try func(*os.File) (bool, error)) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		ok, err := try(f)
+		if ok {
+			return f, nil
+		}
+		if err == nil {
+			select {
+			case <-tick.C:
+				continue
+			case <-ctx.Done():
+				err = context.Cause(ctx)
+			}
+		}
+		_ = f.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+}
 
 // Try takes the exclusive lock of f unless another open file has it. It does not
 // wait. Closing f gives the lock back.

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,7 +39,6 @@ const (
 	storeVersion = 1
 	maxStore     = 4 << 20 // bytes; a larger file was not written by burin
 	lockWait     = 5 * time.Second
-	lockPoll     = 10 * time.Millisecond
 )
 
 func (k keptRule) rule() (Rule, error) {
@@ -142,11 +142,13 @@ func (s *store) change(f func([]keptRule) ([]keptRule, error)) error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return fmt.Errorf("keep a grant: %w", err)
 	}
-	unlock, err := lockFile(s.path + ".lock")
+	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errors.New("another process holds it"))
+	defer cancel()
+	lock, err := filelock.Take(ctx, s.path+".lock")
 	if err != nil {
-		return err
+		return fmt.Errorf("keep a grant: %w", err)
 	}
-	defer unlock()
+	defer lock.Close()
 	list, _, err := s.read()
 	if err != nil {
 		return err
@@ -194,29 +196,4 @@ func replaceFile(path string, data []byte) (err error) {
 		err = os.Rename(f.Name(), path)
 	}
 	return err
-}
-
-// lockFile takes a lock that belongs to the open file and ends with it, also when
-// the process is killed. The file stays: removing it would let two processes hold
-// two locks of one name.
-func lockFile(path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("keep a grant: %w", err)
-	}
-	tick := time.NewTicker(lockPoll)
-	defer tick.Stop()
-	for deadline := time.Now().Add(lockWait); ; <-tick.C {
-		ok, err := filelock.Try(f)
-		if ok {
-			return func() { _ = f.Close() }, nil
-		}
-		if err == nil && time.Now().After(deadline) {
-			err = errors.New("another process holds it")
-		}
-		if err != nil {
-			_ = f.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
-	}
 }

@@ -5,13 +5,13 @@ package undo_test
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/burin-dev/burin/internal/platform/process/killtest"
 )
 
 const killEnv = "BURIN_TEST_UNDO"
@@ -36,10 +36,6 @@ func TestUndoUntilKilled(t *testing.T) {
 // An undo that is killed at any moment is finished by calling it again.
 func TestKillDuringUndo(t *testing.T) {
 	t.Parallel()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for range 15 {
 		r := newTree(t, t.TempDir(), t.TempDir())
 		r.sh(t, setUp+`; mkdir many; for i in 1 2 3 4 5 6 7 8; do echo $i >many/$i; done; head -c 300000 /dev/zero >big`)
@@ -51,23 +47,7 @@ func TestKillDuringUndo(t *testing.T) {
 echo file >src/deep; ln -sfn c link; rm many/5; ln -s 6 many/5; echo new >many/9; head -c 200000 /dev/urandom >big`)
 		after := r.snapshot(t)
 		r.close()
-		cmd := exec.Command(exe, "-test.run=^TestUndoUntilKilled$")
-		cmd.Env = append(os.Environ(), killEnv+"="+r.dir+"\n"+r.state)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := out.Read(make([]byte, 6)); err != nil {
-			t.Fatal(err)
-		}
-		<-time.After(time.Duration(rand.IntN(30_000)) * time.Microsecond) // any moment
-		_ = cmd.Process.Kill()
-		if err := cmd.Wait(); cmd.ProcessState.Exited() {
-			t.Fatalf("the child ended by itself: %v", err)
-		}
+		killtest.Kill(t, "TestUndoUntilKilled", killEnv+"="+r.dir+"\n"+r.state, 30*time.Millisecond)
 		r = newTree(t, r.dir, r.state)
 		turn := r.j.Turns()[0]
 		want := []map[string]string{before, after}

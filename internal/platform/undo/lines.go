@@ -2,6 +2,7 @@ package undo
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,11 +32,8 @@ type line struct {
 	Settles string    `json:"settles,omitempty"` // the intent that is over
 }
 
-// How long a process waits for another that writes, and how often it asks.
-const (
-	lockWait = 15 * time.Second
-	lockPoll = 5 * time.Millisecond
-)
+// lockWait is how long a process waits for another that writes.
+const lockWait = 15 * time.Second
 
 // exclusive runs f while no other process writes the journal, after what others
 // have added to it was read.
@@ -53,36 +51,22 @@ func (j *Journal) exclusive(f func() error) error {
 	return f()
 }
 
-// lock takes the lock of the journal. It belongs to the open file and ends with
-// it, also when the process is killed. The file stays: removing it would let two
-// processes hold two locks of one name.
+// lock takes the lock of the journal.
 func (j *Journal) lock() (unlock func(), err error) {
 	if err := j.use(); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(j.dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errors.New("another process holds it"))
+	defer cancel()
+	f, err := filelock.Take(ctx, filepath.Join(j.dir, "lock"))
 	if err != nil {
 		return nil, fmt.Errorf("write the undo journal: %w", err)
 	}
-	tick := time.NewTicker(lockPoll)
-	defer tick.Stop()
-	for deadline := time.Now().Add(lockWait); ; <-tick.C {
-		ok, err := filelock.Try(f)
-		if ok {
-			return func() { _ = f.Close() }, nil
-		}
-		if err == nil && time.Now().After(deadline) {
-			err = errors.New("another process holds it")
-		}
-		if err != nil {
-			_ = f.Close()
-			return nil, fmt.Errorf("lock the undo journal %s: %w", j.dir, err)
-		}
-	}
+	return func() { _ = f.Close() }, nil
 }
 
 // use makes the folder, and tells others that this process relies on what is in
-// it.
+// it. Whoever prunes holds that lock alone for a moment.
 func (j *Journal) use() error {
 	if j.inUse != nil {
 		return nil
@@ -90,26 +74,14 @@ func (j *Journal) use() error {
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return fmt.Errorf("write the undo journal: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(j.dir, "users"), os.O_RDWR|os.O_CREATE, 0o600)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errors.New("another process is tidying it"))
+	defer cancel()
+	f, err := filelock.TakeShared(ctx, filepath.Join(j.dir, "users"))
 	if err != nil {
-		return fmt.Errorf("write the undo journal: %w", err)
+		return fmt.Errorf("open the undo journal: %w", err)
 	}
-	tick := time.NewTicker(lockPoll)
-	defer tick.Stop()
-	for deadline := time.Now().Add(lockWait); ; <-tick.C { // whoever prunes holds it alone for a moment
-		ok, err := filelock.TryShared(f)
-		if ok {
-			j.inUse = f
-			return nil
-		}
-		if err == nil && time.Now().After(deadline) {
-			err = errors.New("another process is tidying it")
-		}
-		if err != nil {
-			_ = f.Close()
-			return fmt.Errorf("open the undo journal %s: %w", j.dir, err)
-		}
-	}
+	j.inUse = f
+	return nil
 }
 
 // refresh reads what others have added. Where that fails, what is known counts.

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/platform/process/killtest"
 	"github.com/burin-dev/burin/internal/platform/workspace"
 )
 
@@ -79,10 +79,6 @@ func someChanges(w *workspace.Workspace, r *rand.Rand) []workspace.Change {
 // A process that is killed at any moment of a commit leaves a tree that undo makes
 // exactly what it was.
 func TestKill(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for seed := range uint64(25) {
 		base := t.TempDir()
 		dir, state := filepath.Join(base, "ws"), filepath.Join(base, "state")
@@ -93,23 +89,7 @@ func TestKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := everything(t, dir)
-		cmd := exec.Command(exe, "-test.run=^TestCommitUntilKilled$")
-		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s\n%s\n%d", killEnv, dir, state, seed))
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := out.Read(make([]byte, 6)); err != nil {
-			t.Fatal(err)
-		}
-		<-time.After(time.Duration(rand.IntN(60_000)) * time.Microsecond) // any moment
-		_ = cmd.Process.Kill()
-		if err := cmd.Wait(); cmd.ProcessState.Exited() {
-			t.Fatalf("the child ended by itself: %v", err)
-		}
+		killtest.Kill(t, "TestCommitUntilKilled", fmt.Sprintf("%s=%s\n%s\n%d", killEnv, dir, state, seed), 60*time.Millisecond)
 		w, err := workspace.Open(dir, workspace.Options{StateDir: state})
 		if err != nil {
 			t.Fatal(err)

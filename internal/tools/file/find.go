@@ -43,16 +43,9 @@ func (f *files) find() *tool.Tool {
 }
 
 func (f *files) runFind(ctx context.Context, _ tool.Call, a findArgs) (*tool.Result, error) {
-	name, err := f.Workspace.Resolve(orRoot(a.Path))
+	filter, err := f.filter(ctx, a.Path, a.Ignored)
 	if err != nil {
 		return nil, err
-	}
-	if _, err := f.fs.Stat(name); err != nil {
-		return nil, f.missing(ctx, a.Path, err)
-	}
-	filter := search.Filter{Hidden: a.Ignored, Ignored: a.Ignored, Cache: f.Cache}
-	if name != "." {
-		filter.Paths = []string{name}
 	}
 	limit := defaultFound
 	if a.Limit > 0 {
@@ -75,6 +68,23 @@ func (f *files) runFind(ctx context.Context, _ tool.Call, a findArgs) (*tool.Res
 		return nil, err
 	}
 	return foundResult(found, more, a), nil
+}
+
+// filter lets a search see what is at path, which must be there, and hidden and ignored
+// files only if it is told to.
+func (f *files) filter(ctx context.Context, path string, ignored bool) (search.Filter, error) {
+	name, err := f.Workspace.Resolve(orRoot(path))
+	if err != nil {
+		return search.Filter{}, err
+	}
+	if _, err := f.fs.Stat(name); err != nil {
+		return search.Filter{}, f.missing(ctx, path, err)
+	}
+	filter := search.Filter{Hidden: ignored, Ignored: ignored, Cache: f.Cache}
+	if name != "." {
+		filter.Paths = []string{name}
+	}
+	return filter, nil
 }
 
 func foundResult(found []search.Entry, more bool, a findArgs) *tool.Result {

@@ -56,12 +56,13 @@ func (f *files) grep() *tool.Tool {
 }
 
 func (f *files) runGrep(ctx context.Context, _ tool.Call, a grepArgs) (*tool.Result, error) {
-	name, err := f.Workspace.Resolve(orRoot(a.Path))
+	filter, err := f.filter(ctx, a.Path, a.Ignored)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := f.fs.Stat(name); err != nil {
-		return nil, f.missing(ctx, a.Path, err)
+	filter.Globs = a.Glob
+	if a.Type != "" {
+		filter.Types = []string{a.Type}
 	}
 	limit := a.Limit
 	if limit <= 0 {
@@ -69,15 +70,8 @@ func (f *files) runGrep(ctx context.Context, _ tool.Call, a grepArgs) (*tool.Res
 	}
 	around := min(max(a.Context, 0), 20)
 	o := search.GrepOptions{
-		Filter:  search.Filter{Globs: a.Glob, Hidden: a.Ignored, Ignored: a.Ignored, Cache: f.Cache},
-		Pattern: a.Pattern, Literal: a.Literal, IgnoreCase: a.IgnoreCase, Multiline: a.Multiline,
+		Filter: filter, Pattern: a.Pattern, Literal: a.Literal, IgnoreCase: a.IgnoreCase, Multiline: a.Multiline,
 		Before: around, After: around, Offset: max(a.Offset, 0), Limit: min(limit, maxMatches), MaxColumns: matchColumns,
-	}
-	if name != "." {
-		o.Paths = []string{name}
-	}
-	if a.Type != "" {
-		o.Types = []string{a.Type}
 	}
 	if a.Output == "files" || a.Output == "count" {
 		o.Mode = search.GrepMode(a.Output)

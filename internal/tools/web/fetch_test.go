@@ -157,7 +157,7 @@ func TestFetchIsBounded(t *testing.T) {
 	if got, _, err := call(t, o, "fetch", map[string]any{"url": base}); err != nil || len(got) > 60_000 {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if d := time.Since(start); d > 20*time.Second {
+	if d := time.Since(start); d > time.Minute {
 		t.Errorf("a page took %v", d)
 	}
 	base, o = answer(t, "text/plain", bytes.Repeat([]byte("x"), 11<<20))

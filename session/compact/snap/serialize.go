@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -78,19 +79,16 @@ func (w *writer) entries(entries []transcript.Entry) {
 	}
 }
 
-// excluded marks messages that were never meant for a model, as in package transcript.
-const excluded = "excluded"
-
 func (w *writer) entry(e *transcript.Entry) {
 	switch e.Type {
 	case transcript.TypeBranchSummary:
 		w.part("Summary of another branch", e.Summary)
 	case transcript.TypeCustomMessage:
 		if words, err := e.Words(); err == nil { // what cannot be read is not sent either
-			w.part("Program", plain(w.shortened(e.ID, words)))
+			w.part("Program", compact.PlainText(w.shortened(e.ID, words)))
 		}
 	case transcript.TypeMessage:
-		if e.Message != nil && e.Message.CustomType != excluded {
+		if e.Message != nil && e.Message.CustomType != transcript.CustomExcluded {
 			w.message(e.Message, w.shortened(e.ID, e.Message.Content))
 		}
 	}
@@ -105,11 +103,11 @@ func (w *writer) message(m *llm.Message, blocks []llm.Block) {
 		if m.IsError {
 			tag = "Tool error"
 		}
-		w.result(tag, plain(blocks))
+		w.result(tag, compact.PlainText(blocks))
 	case llm.RoleUser:
-		w.part("User", plain(blocks))
+		w.part("User", compact.PlainText(blocks))
 	default:
-		w.part("Program", plain(blocks))
+		w.part("Program", compact.PlainText(blocks))
 	}
 }
 
@@ -125,30 +123,6 @@ func (w *writer) shortened(id string, blocks []llm.Block) []llm.Block {
 		}
 	}
 	return blocks
-}
-
-// plain is the text of blocks; what is no text is named.
-func plain(blocks []llm.Block) string {
-	if len(blocks) == 1 {
-		if t, ok := blocks[0].(llm.Text); ok {
-			return t.Text
-		}
-	}
-	var b bytes.Buffer
-	for i, block := range blocks {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		switch block := block.(type) {
-		case llm.Text:
-			b.WriteString(block.Text)
-		case llm.Image:
-			fmt.Fprintf(&b, "(an image, %s)", block.MIME)
-		case llm.Document:
-			fmt.Fprintf(&b, "(a document, %s)\n%s", block.Name, block.Text)
-		}
-	}
-	return b.String()
 }
 
 // answer writes what a model thought, said and called, in this order.

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/burin-dev/burin/internal/platform/sqlfile"
 )
 
 // aside is added to the name of a file that is damaged.
@@ -17,18 +18,8 @@ const aside = ".damaged"
 
 // spoiled reports whether an error says that the database cannot be used.
 func spoiled(err error) bool {
-	if errors.Is(err, errTables) {
-		return true
-	}
-	switch code(err) {
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_SCHEMA:
-		return true
-	case sqlite3.SQLITE_CONSTRAINT: // no statement here breaks one of a sound file
-		return true
-	case sqlite3.SQLITE_ERROR: // SQLite says no more of tables that are gone
-		return strings.Contains(err.Error(), "no such")
-	}
-	return false
+	// No statement here breaks a constraint of a sound file.
+	return errors.Is(err, errTables) || sqlfile.Damaged(err) || sqlfile.Code(err) == sqlite3.SQLITE_CONSTRAINT
 }
 
 // replace sets the database aside, unless another one than bad is in use by now.
@@ -80,7 +71,7 @@ func salvage(ctx context.Context, path string) (saved []Entry) {
 	if _, err := os.Stat(path); err != nil {
 		return nil
 	}
-	db, err := connect(path, "query_only(1)")
+	db, err := sqlfile.Open(path, busyTimeout, "query_only(1)")
 	if err != nil {
 		return nil
 	}

@@ -6,15 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/burin-dev/burin/internal/platform/sqlfile"
 )
 
 // version is that of the tables.
@@ -46,7 +45,6 @@ const busyTimeout = 3 * time.Second
 
 var (
 	errClosed = errors.New("the prompt history is closed")
-	errNewer  = errors.New("a newer burin wrote it: update burin")
 	errTables = errors.New("it has other tables than expected")
 )
 
@@ -124,7 +122,7 @@ func (s *store) open(ctx context.Context) error {
 		return err
 	}
 	s.opened = info
-	db, err := connect(s.path(), "synchronous(normal)")
+	db, err := sqlfile.Open(s.path(), busyTimeout, "synchronous(normal)")
 	if err != nil {
 		return err
 	}
@@ -135,87 +133,15 @@ func (s *store) open(ctx context.Context) error {
 	return nil
 }
 
-func connect(path, pragma string) (*sql.DB, error) {
-	slashed := filepath.ToSlash(path)
-	if filepath.IsAbs(path) && !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // file:///C:/…
-	}
-	u := url.URL{Path: slashed}
-	connector, err := sqlite.NewConnector(fmt.Sprintf("file:%s?_txlock=immediate&_pragma=busy_timeout(%d)&_pragma=%s",
-		u.EscapedPath(), busyTimeout.Milliseconds(), pragma))
-	if err != nil {
-		return nil, err
-	}
-	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(3)
-	return db, nil
-}
-
 // prepare makes the tables where there are none.
 func prepare(ctx context.Context, db *sql.DB) error {
-	found, err := userVersion(ctx, db)
-	if err != nil || found == version {
-		return err
-	}
-	if found > version {
-		return errNewer
-	}
-	if err := useLog(ctx, db); err != nil {
-		return err
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
-	// Another process may have been here since.
-	if found, err = userVersion(ctx, tx); err != nil || found == version {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, schema); err != nil {
-		if code(err) == sqlite3.SQLITE_ERROR { // it has tables, and no version
+	return sqlfile.Migrate(ctx, db, version, func(tx *sql.Tx, _ int) error {
+		_, err := tx.ExecContext(ctx, schema)
+		if sqlfile.Code(err) == sqlite3.SQLITE_ERROR { // it has tables, and no version
 			return errTables
 		}
 		return err
-	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, version)); err != nil {
-		return err
-	}
-	return tx.Commit()
-}
-
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-func userVersion(ctx context.Context, q querier) (v int, err error) {
-	err = q.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&v)
-	return v, err
-}
-
-// useLog gives the database a write-ahead log, so that who searches does not wait for
-// who writes. SQLite does not wait for another process that does the same: it is
-// tried for as long as other things are waited for.
-func useLog(ctx context.Context, db *sql.DB) error {
-	for began := time.Now(); ; {
-		_, err := db.ExecContext(ctx, `PRAGMA journal_mode = wal`)
-		if code(err) != sqlite3.SQLITE_BUSY || time.Since(began) > busyTimeout {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
-
-// code is SQLite's primary result code of err, 0 if it is none of SQLite's.
-func code(err error) int {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code() & 0xff
-	}
-	return 0
+	})
 }
 
 func (s *store) close() error {

@@ -28,8 +28,8 @@ type plan struct {
 }
 
 // plan shares height rows: the query and items come first, then the title, the hint
-// and the preview. The rows of items do not depend on the search, so that the pane
-// does not jump while one types.
+// and the preview. How many rows there are does not depend on the search, so that the
+// pane does not jump while one types. Where no item is shown there is no preview.
 func (l *List) plan(width, height int) plan {
 	p := plan{query: !l.o.NoSearch && height > 1}
 	h := height
@@ -39,16 +39,17 @@ func (l *List) plan(width, height int) plan {
 	if p.title = l.o.Title != "" && h >= 3; p.title {
 		h--
 	}
-	if p.hint = l.o.Hint != "" && h >= 3; p.hint {
+	// What keys do with a row is of no use without one.
+	if p.hint = l.o.Hint != "" && h >= 3 && len(l.items)+len(l.o.Chips) > 0; p.hint {
 		h--
 	}
 	limit := h
 	if l.o.Rows > 0 {
 		limit = min(h, l.o.Rows)
 	}
-	p.body = l.need(limit)
+	p.body = l.need(width, limit)
 	switch {
-	case l.o.Preview == nil:
+	case l.o.Preview == nil, len(l.items) == 0 && l.query.ed.Empty(): // nothing to look at
 	case width >= sideWidth:
 		p.side = width*2/5 - 3
 		p.body = max(p.body, min(h, sideRows))
@@ -56,11 +57,17 @@ func (l *List) plan(width, height int) plan {
 		p.below = min(belowRows, max(h/3, h-p.body-1))
 		p.body = min(p.body, h-p.below-1)
 	}
+	if l.Len() == 0 && l.find.under == nil { // what is said instead takes the room of the preview
+		if p.below > 0 {
+			p.body += p.below + 1
+		}
+		p.side, p.below = 0, 0
+	}
 	return p
 }
 
 // need is how many rows all items take, up to limit, at least one.
-func (l *List) need(limit int) int {
+func (l *List) need(width, limit int) int {
 	n := 0
 	for i := 0; i < len(l.items) && n < limit; i++ {
 		n++
@@ -69,7 +76,7 @@ func (l *List) need(limit int) int {
 		}
 	}
 	if len(l.items) == 0 {
-		n = 3 // of words
+		n = max(3, len(l.nothing(width, limit)))
 	}
 	return max(1, min(n, limit))
 }
@@ -195,7 +202,7 @@ func (l *List) body(out []string, p plan, width int) []string {
 // preview asks for the preview and holds it to its size.
 func (l *List) preview(width, height int) []string {
 	out := make([]string, height)
-	if l.Len() == 0 {
+	if l.Len() == 0 { // nothing was found yet
 		return out
 	}
 	for i, s := range l.o.Preview(l.Selected(), width, height) {

@@ -10,14 +10,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/internal/mode/tui/panel/paneltest"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/themetest"
 )
 
 func TestInput(t *testing.T) {
-	f := newFace(t, theme.NewStyles(themetest.Theme(), theme.NoStyle))
+	f := paneltest.Styled(t, theme.NewStyles(themetest.Theme(), theme.NoStyle))
 	var log []string
-	in := NewInput(&f.Env, InputOptions{
+	in := NewInput(f.Env, InputOptions{
 		Title: "A name for this point", Hint: "It is shown in the tree.", Text: "old", Placeholder: "name",
 		Validate: func(s string) error {
 			if s == "" {
@@ -28,22 +29,22 @@ func TestInput(t *testing.T) {
 		OnDone:   func(s string) { log = append(log, "done "+s) },
 		OnCancel: func() { log = append(log, "cancel") },
 	})
-	do(in, "ctrl+u", "enter")
+	paneltest.Press(in, "ctrl+u", "enter")
 	rows, c := in.Draw(40, 10)
 	want := "A name for this point\n> name\nthe name is empty: write one\nIt is shown in the tree.\n"
 	if diff := cmp.Diff(want, plain(rows)); diff != "" || c.X != 2 || c.Y != 1 {
 		t.Errorf("cursor %+v\n%s", c, diff)
 	}
-	do(in, "'a")
+	paneltest.Press(in, "a")
 	if rows, _ := in.Draw(40, 10); strings.Contains(plain(rows), "empty") {
 		t.Error("the problem is still said after it was put right")
 	}
-	do(in, "backspace")
+	paneltest.Press(in, "backspace")
 	if rows, _ := in.Draw(40, 10); !strings.Contains(plain(rows), "empty") {
 		t.Error("after a refusal, each change is checked")
 	}
 	in.Handle(key.Paste{Text: "two\nlines\\\n"})
-	do(in, "enter", "esc")
+	paneltest.Press(in, "enter", "esc")
 	if diff := cmp.Diff([]string{`done two lines\`, "cancel"}, log); diff != "" {
 		t.Error(diff)
 	}
@@ -56,9 +57,9 @@ func TestInput(t *testing.T) {
 func TestSecretIsNotShown(t *testing.T) {
 	const key1 = "sk-secret-日本-canary"
 	for _, s := range []*theme.Styles{themetest.Styles(), theme.NewStyles(themetest.Theme(), theme.NoStyle).WithSymbols(theme.SymbolsOf(theme.ASCII, nil))} {
-		f := newFace(t, s)
+		f := paneltest.Styled(t, s)
 		done := ""
-		in := NewInput(&f.Env, InputOptions{
+		in := NewInput(f.Env, InputOptions{
 			Title: "Key for anthropic", Secret: true,
 			Validate: func(string) error { return errors.New("that is no key of anthropic") },
 			OnDone:   func(s string) { done = s },
@@ -69,7 +70,7 @@ func TestSecretIsNotShown(t *testing.T) {
 		if want := "> " + strings.Repeat(dot, 19) + "\n"; !strings.Contains(plain(rows), want) || c.X != 21 {
 			t.Errorf("cursor at %d in\n%s", c.X, plain(rows))
 		}
-		do(in, "left", "left", "enter")
+		paneltest.Press(in, "left", "left", "enter")
 		for _, w := range []int{3, 10, 20} {
 			rows, c := in.Draw(w, 10)
 			if c.X >= w {
@@ -85,15 +86,15 @@ func TestSecretIsNotShown(t *testing.T) {
 			t.Error("printing the pane prints the secret")
 		}
 		in.o.Validate = nil
-		if do(in, "enter"); done != key1 {
+		if paneltest.Press(in, "enter"); done != key1 {
 			t.Errorf("done with %q", done)
 		}
 	}
 }
 
 func TestInputFits(t *testing.T) {
-	f := newFace(t, themetest.Styles())
-	in := NewInput(&f.Env, InputOptions{Title: strings.Repeat("title ", 30), Hint: strings.Repeat("hint\x1b[m ", 40), Text: strings.Repeat("日本 ", 60)})
+	f := paneltest.New(t)
+	in := NewInput(f.Env, InputOptions{Title: strings.Repeat("title ", 30), Hint: strings.Repeat("hint\x1b[m ", 40), Text: strings.Repeat("日本 ", 60)})
 	in.SetProblem(strings.Repeat("problem ", 40))
 	for _, w := range []int{1, 2, 3, 5, 20, 80, 200} {
 		for _, h := range []int{1, 2, 3, 5, 24} {

@@ -3,71 +3,22 @@ package list
 import (
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
+	"github.com/burin-dev/burin/internal/mode/tui/panel/paneltest"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/themetest"
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
-
-// face is what a list needs of a face: posts wait in it until they are run.
-type face struct {
-	pane.Env
-	posts chan func()
-}
-
-func newFace(t testing.TB, s *theme.Styles) *face {
-	t.Helper()
-	b, problems := key.NewBindings(nil)
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	f := &face{posts: make(chan func(), 100)}
-	f.Env = pane.Env{Styles: s, Keys: b, Post: func(g func()) { f.posts <- g }}
-	return f
-}
-
-// run runs one post, which it waits for.
-func (f *face) run() { (<-f.posts)() }
-
-func press(k key.Key) key.Press {
-	if utf8.RuneCountInString(string(k)) == 1 {
-		return key.Press{Key: k, Text: string(k)}
-	}
-	if k == "space" {
-		return key.Press{Key: k, Text: " "}
-	}
-	return key.Press{Key: k}
-}
-
-// do presses keys; words in quotes are typed.
-func do(p pane.Pane, keys ...string) {
-	for _, k := range keys {
-		if typed, ok := strings.CutPrefix(k, "'"); ok {
-			for _, r := range typed {
-				if r == ' ' {
-					p.Handle(press("space"))
-					continue
-				}
-				p.Handle(press(key.Key(string(r))))
-			}
-			continue
-		}
-		p.Handle(press(key.Key(k)))
-	}
-}
 
 func plain(rows []string) string {
 	var b strings.Builder
@@ -114,10 +65,10 @@ func TestMoves(t *testing.T) {
 		{"nothing to move in", 0, []string{"down", "up", "end", "pagedown", "enter"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := newFace(t, themetest.Styles())
-			l := New(&f.Env, Options{Title: "Files", Items: numbered(c.n)})
+			f := paneltest.New(t)
+			l := New(f.Env, Options{Title: "Files", Items: numbered(c.n)})
 			l.Draw(40, 10)
-			do(l, c.keys...)
+			paneltest.Press(l, c.keys...)
 			if got := l.Selected(); got != c.want {
 				t.Errorf("selected %q, want %q", got, c.want)
 			}
@@ -126,10 +77,10 @@ func TestMoves(t *testing.T) {
 }
 
 func TestCallbacks(t *testing.T) {
-	f := newFace(t, themetest.Styles())
+	f := paneltest.New(t)
 	var log []string
 	note := func(s string) func(string) { return func(id string) { log = append(log, s+" "+id) } }
-	l := New(&f.Env, Options{
+	l := New(f.Env, Options{
 		Items: fruits(), Selected: "b", Toggle: true,
 		OnChoose: note("choose"), OnMove: note("move"), OnQuery: note("query"),
 		OnCancel: func() { log = append(log, "cancel") },
@@ -142,7 +93,7 @@ func TestCallbacks(t *testing.T) {
 			return true
 		},
 	})
-	do(l, "enter", "down", "tab", "space", "space", "'pear", "enter", "esc", "esc", "'q", "ctrl+c", "alt+x")
+	paneltest.Press(l, "enter", "down", "tab", "space", "space", "pear", "enter", "esc", "esc", "q", "ctrl+c", "alt+x")
 	want := []string{
 		"choose b", "move c", "tab c", "toggle c true", "toggle c false",
 		// c is not among what "p" finds, "a" is; "pe" leaves the pear.
@@ -155,8 +106,8 @@ func TestCallbacks(t *testing.T) {
 }
 
 func TestKeepsTheSelection(t *testing.T) {
-	f := newFace(t, themetest.Styles())
-	l := New(&f.Env, Options{Items: numbered(50), Selected: "30"})
+	f := paneltest.New(t)
+	l := New(f.Env, Options{Items: numbered(50), Selected: "30"})
 	l.SetItems(numbered(50)[20:])
 	if l.Selected() != "30" {
 		t.Errorf("selected %q after the items changed, want 30", l.Selected())
@@ -179,10 +130,10 @@ func TestKeepsTheSelection(t *testing.T) {
 }
 
 func TestToggleLeavesTheCallersItems(t *testing.T) {
-	f := newFace(t, themetest.Styles())
+	f := paneltest.New(t)
 	items := fruits()
-	l := New(&f.Env, Options{Items: items, Toggle: true})
-	do(l, "space", "down", "enter")
+	l := New(f.Env, Options{Items: items, Toggle: true})
+	paneltest.Press(l, "space", "down", "enter")
 	if diff := cmp.Diff([]string{"a", "b"}, l.On()); diff != "" {
 		t.Error(diff)
 	}
@@ -193,15 +144,15 @@ func TestToggleLeavesTheCallersItems(t *testing.T) {
 
 // The window follows the selection, with headings, whatever the height.
 func TestSelectedIsAlwaysInView(t *testing.T) {
-	f := newFace(t, themetest.Styles())
+	f := paneltest.New(t)
 	items := numbered(60)
 	for i := range items {
 		items[i].Group = fmt.Sprint("group ", i/4)
 	}
 	for _, height := range []int{1, 2, 3, 4, 5, 9, 20, 100} {
-		l := New(&f.Env, Options{Title: "T", Hint: "H", Items: items})
+		l := New(f.Env, Options{Title: "T", Hint: "H", Items: items})
 		for _, k := range strings.Fields(strings.Repeat("down ", 70) + strings.Repeat("up ", 70) + "end home pagedown pagedown down up pageup") {
-			do(l, k)
+			paneltest.Press(l, k)
 			rows, _ := l.Draw(60, height)
 			if len(rows) > height {
 				t.Fatalf("height %d: %d rows", height, len(rows))
@@ -218,9 +169,9 @@ func TestSelectedIsAlwaysInView(t *testing.T) {
 }
 
 func TestALargerWindowIsFilled(t *testing.T) {
-	f := newFace(t, themetest.Styles())
-	l := Choice(&f.Env, Options{Items: numbered(40)})
-	do(l, "end")
+	f := paneltest.New(t)
+	l := Choice(f.Env, Options{Items: numbered(40)})
+	paneltest.Press(l, "end")
 	l.Draw(60, 3)
 	rows, _ := l.Draw(60, 10)
 	if !strings.Contains(rows[0], "file_30.go") {
@@ -229,10 +180,10 @@ func TestALargerWindowIsFilled(t *testing.T) {
 }
 
 func TestChips(t *testing.T) {
-	f := newFace(t, theme.NewStyles(themetest.Theme(), theme.NoStyle))
+	f := paneltest.Styled(t, theme.NewStyles(themetest.Theme(), theme.NoStyle))
 	var got []int
-	l := New(&f.Env, Options{Title: "T", Chips: []string{"one", "two", "three"}, Chip: 1, Items: fruits(), OnChip: func(i int) { got = append(got, i) }})
-	do(l, "tab", "tab", "shift+tab")
+	l := New(f.Env, Options{Title: "T", Chips: []string{"one", "two", "three"}, Chip: 1, Items: fruits(), OnChip: func(i int) { got = append(got, i) }})
+	paneltest.Press(l, "tab", "tab", "shift+tab")
 	if diff := cmp.Diff([]int{2, 0, 2}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -249,10 +200,10 @@ func TestEverythingFits(t *testing.T) {
 		themetest.Styles(), theme.NewStyles(themetest.Theme(), theme.NoStyle),
 		themetest.Styles().WithSymbols(theme.SymbolsOf(theme.ASCII, nil)),
 	} {
-		f := newFace(t, s)
+		f := paneltest.Styled(t, s)
 		for _, toggle := range []bool{false, true} {
 			for _, query := range []string{"", "a", "zzz", "日本", strings.Repeat("long query ", 10)} {
-				l := New(&f.Env, Options{Title: "A title of some length", Hint: "Tab scope · Ctrl+D delete", Items: fruits(), Toggle: toggle, Query: query, Preview: preview})
+				l := New(f.Env, Options{Title: "A title of some length", Hint: "Tab scope · Ctrl+D delete", Items: fruits(), Toggle: toggle, Query: query, Preview: preview})
 				for _, w := range []int{1, 2, 5, 8, 20, 40, 99, 100, 200} {
 					for _, h := range []int{1, 2, 3, 5, 12, 24, 80} {
 						rows, c := l.Draw(w, h)
@@ -278,8 +229,8 @@ func TestEverythingFits(t *testing.T) {
 }
 
 func TestCursorIsTheCaretOfTheQuery(t *testing.T) {
-	f := newFace(t, themetest.Styles())
-	l := New(&f.Env, Options{Title: "Fruits", Items: fruits()})
+	f := paneltest.New(t)
+	l := New(f.Env, Options{Title: "Fruits", Items: fruits()})
 	at := func() int {
 		_, c := l.Draw(40, 12)
 		if c.Hidden || c.Y != 1 {
@@ -290,9 +241,9 @@ func TestCursorIsTheCaretOfTheQuery(t *testing.T) {
 	steps := []struct {
 		key  string
 		want int
-	}{{"'日本a", 7}, {"left", 6}, {"left", 4}, {"ctrl+a", 2}, {"ctrl+e", 7}, {"backspace", 6}, {"ctrl+u", 2}}
+	}{{"日本a", 7}, {"left", 6}, {"left", 4}, {"ctrl+a", 2}, {"ctrl+e", 7}, {"backspace", 6}, {"ctrl+u", 2}}
 	for _, s := range steps {
-		do(l, s.key)
+		paneltest.Press(l, s.key)
 		if got := at(); got != s.want {
 			t.Errorf("after %s: column %d, want %d", s.key, got, s.want)
 		}
@@ -308,13 +259,13 @@ func TestCursorIsTheCaretOfTheQuery(t *testing.T) {
 }
 
 func TestNoSearchLeavesLetters(t *testing.T) {
-	f := newFace(t, themetest.Styles())
+	f := paneltest.New(t)
 	var got []string
-	l := Choice(&f.Env, Options{Items: fruits(), OnKey: func(p key.Press, id string) bool {
+	l := Choice(f.Env, Options{Items: fruits(), OnKey: func(p key.Press, id string) bool {
 		got = append(got, string(p.Key)+id)
 		return true
 	}})
-	do(l, "'yn", "down", "'y")
+	paneltest.Press(l, "yn", "down", "y")
 	if diff := cmp.Diff([]string{"ya", "na", "yb"}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -333,19 +284,19 @@ func TestGolden(t *testing.T) {
 		keys          []string
 	}{
 		{"groups", 40, 12, theme.TrueColor, Options{Title: "Fruits", Hint: "Tab does more", Items: fruits()}, []string{"down"}},
-		{"search", 40, 12, theme.TrueColor, Options{Title: "Fruits", Items: fruits()}, []string{"'b rr"}},
+		{"search", 40, 12, theme.TrueColor, Options{Title: "Fruits", Items: fruits()}, []string{"b rr"}},
 		{"boxes", 40, 8, theme.Mono, Options{Title: "Fruits", Items: fruits(), Toggle: true}, []string{"space"}},
 		{"side", 110, 14, theme.TrueColor, Options{Title: "Fruits", Items: fruits(), Preview: preview}, nil},
 		{"below", 60, 18, theme.NoStyle, Options{Title: "Fruits", Items: fruits(), Preview: preview}, nil},
 		{"small", 20, 5, theme.NoStyle, Options{Title: "Files", Items: numbered(940), Hint: "Ctrl+D deletes the file"}, []string{"down"}},
 		{"empty", 20, 6, theme.NoStyle, Options{Title: "Sessions", Empty: "No sessions yet. Write a prompt to begin one."}, nil},
-		{"nothing", 30, 10, theme.NoStyle, Options{Title: "Fruits", Items: fruits()}, []string{"'qqq"}},
+		{"nothing", 30, 10, theme.NoStyle, Options{Title: "Fruits", Items: fruits()}, []string{"qqq"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := newFace(t, theme.NewStyles(themetest.Theme(), c.profile))
-			l := New(&f.Env, c.o)
-			do(l, c.keys...)
-			golden(t, c.name, dump(l, c.width, c.height))
+			f := paneltest.Styled(t, theme.NewStyles(themetest.Theme(), c.profile))
+			l := New(f.Env, c.o)
+			paneltest.Press(l, c.keys...)
+			paneltest.File(t, *update, c.name, dump(l, c.width, c.height))
 		})
 	}
 }
@@ -360,25 +311,4 @@ func dump(p pane.Pane, width, height int) string {
 		return out + "no cursor\n"
 	}
 	return out + fmt.Sprintf("wants the cursor at %d,%d\n", c.X, c.Y)
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
 }

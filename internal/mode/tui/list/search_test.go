@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/burin-dev/burin/internal/mode/tui/theme/themetest"
+	"github.com/burin-dev/burin/internal/mode/tui/panel/paneltest"
 )
 
 func TestMatchOrder(t *testing.T) {
@@ -42,8 +42,8 @@ func TestMatchOrder(t *testing.T) {
 		{"opus zzz", nil},
 	} {
 		t.Run(c.query, func(t *testing.T) {
-			f := newFace(t, themetest.Styles())
-			l := New(&f.Env, Options{Items: items, Query: c.query})
+			f := paneltest.New(t)
+			l := New(f.Env, Options{Items: items, Query: c.query})
 			var got []string
 			for i := range l.Len() {
 				got = append(got, l.item(i).ID)
@@ -72,9 +72,9 @@ func TestGrowingQueriesFindTheSame(t *testing.T) {
 	}
 	for range 200 {
 		query := text(1+rnd.IntN(2)) + " " + text(rnd.IntN(2))
-		f := newFace(t, themetest.Styles())
-		grown, fresh := New(&f.Env, Options{Items: items}), New(&f.Env, Options{Items: items, Query: query})
-		do(grown, "'"+strings.ToLower(query))
+		f := paneltest.New(t)
+		grown, fresh := New(f.Env, Options{Items: items}), New(f.Env, Options{Items: items, Query: query})
+		paneltest.Press(grown, strings.ToLower(query))
 		fresh.SetQuery(grown.Query())
 		if !slices.Equal(grown.shown, fresh.shown) {
 			t.Fatalf("%q: grown %v, at once %v", query, grown.shown, fresh.shown)
@@ -83,21 +83,21 @@ func TestGrowingQueriesFindTheSame(t *testing.T) {
 }
 
 func TestLongListsAreSearchedBesideTheFace(t *testing.T) {
-	f := newFace(t, themetest.Styles())
+	f := paneltest.New(t)
 	var moves []string
 	chosen := ""
-	l := New(&f.Env, Options{
+	l := New(f.Env, Options{
 		Title: "Files", Items: numbered(50_000),
 		OnMove: func(id string) { moves = append(moves, id) }, OnChoose: func(id string) { chosen = id },
 	})
-	do(l, "'f")
+	paneltest.Press(l, "f")
 	if l.Len() != 50_000 || l.find.under == nil {
 		t.Fatal("the search was done while the key waited")
 	}
 	if rows, _ := l.Draw(60, 10); !strings.Contains(rows[0], "searching") {
 		t.Errorf("it is not said that a search is under way: %q", rows[0])
 	}
-	do(l, "'ile_49999.go", "enter")
+	paneltest.Press(l, "ile_49999.go", "enter")
 	if chosen != "49999" {
 		t.Errorf("Enter chose %q before the search for what was typed was done", chosen)
 	}
@@ -106,9 +106,9 @@ func TestLongListsAreSearchedBesideTheFace(t *testing.T) {
 	}
 
 	// Clearing ends the search; what it posts afterwards changes nothing.
-	do(l, "esc", "'pack")
+	paneltest.Press(l, "esc", "pack")
 	flight := l.find.under
-	do(l, "esc")
+	paneltest.Press(l, "esc")
 	<-flight.done
 	l.land(flight)
 	if l.Len() != 50_000 || l.Selected() != "49999" {
@@ -117,19 +117,19 @@ func TestLongListsAreSearchedBesideTheFace(t *testing.T) {
 }
 
 func TestSearchesArePosted(t *testing.T) {
-	f := newFace(t, themetest.Styles())
-	l := New(&f.Env, Options{Items: numbered(20_000)})
-	do(l, "'file_777.go")
+	f := paneltest.New(t)
+	l := New(f.Env, Options{Items: numbered(20_000)})
+	paneltest.Press(l, "file_777.go")
 	for l.find.under != nil {
-		f.run()
+		(<-f.Posted)()
 	}
 	if l.Selected() != "777" {
 		t.Errorf("selected %q", l.Selected())
 	}
-	do(l, "backspace")
+	paneltest.Press(l, "backspace")
 	l.SetItems(numbered(10_000)) // the search begins anew with these
 	for l.find.under != nil {
-		f.run()
+		(<-f.Posted)()
 	}
 	if l.Len() == 0 || l.Selected() != "777" {
 		t.Errorf("%d found, selected %q", l.Len(), l.Selected())
@@ -137,9 +137,9 @@ func TestSearchesArePosted(t *testing.T) {
 }
 
 func TestFilterOfTheOwner(t *testing.T) {
-	f := newFace(t, themetest.Styles())
-	l := New(&f.Env, Options{Items: fruits(), Filter: func(q string, items []Item) []int { return []int{2, 99, -1, 0} }})
-	do(l, "'x")
+	f := paneltest.New(t)
+	l := New(f.Env, Options{Items: fruits(), Filter: func(q string, items []Item) []int { return []int{2, 99, -1, 0} }})
+	paneltest.Press(l, "x")
 	if l.Len() != 2 || l.Selected() != "c" {
 		t.Errorf("%d items, %q first", l.Len(), l.Selected())
 	}
@@ -176,11 +176,11 @@ func FuzzMatch(f *testing.F) {
 func BenchmarkDrawAndMove(b *testing.B) {
 	for _, n := range []int{100, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			f := newFace(b, themetest.Styles())
-			l := New(&f.Env, Options{Title: "Files", Items: numbered(n)})
+			f := paneltest.New(b)
+			l := New(f.Env, Options{Title: "Files", Items: numbered(n)})
 			b.ReportAllocs()
 			for b.Loop() {
-				do(l, "down")
+				paneltest.Press(l, "down")
 				l.Draw(120, 24)
 			}
 		})
@@ -189,17 +189,17 @@ func BenchmarkDrawAndMove(b *testing.B) {
 
 // BenchmarkKeyOfSearch is what a key costs that makes a list of 100,000 search.
 func BenchmarkKeyOfSearch(b *testing.B) {
-	f := newFace(b, themetest.Styles())
-	l := New(&f.Env, Options{Title: "Files", Items: numbered(100_000)})
+	f := paneltest.New(b)
+	l := New(f.Env, Options{Title: "Files", Items: numbered(100_000)})
 	b.ReportAllocs()
 	for b.Loop() {
-		do(l, "'f")
+		paneltest.Press(l, "f")
 		l.Draw(120, 24)
 		b.StopTimer()
 		l.settle()
-		do(l, "backspace")
-		for len(f.posts) > 0 {
-			f.run()
+		paneltest.Press(l, "backspace")
+		for len(f.Posted) > 0 {
+			(<-f.Posted)()
 		}
 		b.StartTimer()
 	}
@@ -233,11 +233,11 @@ func BenchmarkSearch(b *testing.B) {
 func BenchmarkOpen(b *testing.B) {
 	for _, n := range []int{940, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			f := newFace(b, themetest.Styles())
+			f := paneltest.New(b)
 			items := numbered(n)
 			b.ReportAllocs()
 			for b.Loop() {
-				New(&f.Env, Options{Items: items}).Draw(120, 24)
+				New(f.Env, Options{Items: items}).Draw(120, 24)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/internal/mode/tui/history"
+	"github.com/burin-dev/burin/internal/mode/tui/panel/paneltest"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/themetest"
 	"github.com/burin-dev/burin/internal/model/catalog"
@@ -39,35 +40,35 @@ func TestModels(t *testing.T) {
 	o.OnChoose = func(m *catalog.Model, usable bool) { got.add("choose %s %t", m.Ref(), usable) }
 	o.OnRole = func(role, ref string) { got.add("role %s %s", role, ref) }
 	o.OnCancel = func() { got.add("cancel") }
-	m := NewModels(&f.Env, o)
+	m := NewModels(f.Env, o)
 
-	do(m, "'haiku", "enter")
+	paneltest.Press(m, "haiku", "enter")
 	got.want(t, "choose anthropic/claude-haiku-4-5 true")
-	do(m, "esc", "'gpt", "enter")
+	paneltest.Press(m, "esc", "gpt", "enter")
 	got.want(t) // it is not among the usable ones
 	if s := screenOf(m, 80, 20); !strings.Contains(s, "Nothing matches") {
 		t.Errorf("want words about no match:\n%s", s)
 	}
-	do(m, "tab", "enter")
+	paneltest.Press(m, "tab", "enter")
 	got.want(t, "choose openai/gpt-5.2 false")
 	if s := screenOf(m, 140, 20); !strings.Contains(s, "key missing") || !strings.Contains(s, "needs AZURE_") {
 		t.Errorf("it is not said why models cannot be used:\n%s", s)
 	}
-	do(m, "esc", "'Anthropic: opus", "enter") // a word of the name
+	paneltest.Press(m, "esc", "Anthropic: opus", "enter") // a word of the name
 	got.want(t, "choose openrouter/anthropic/claude-opus-4.5 false")
 
-	do(m, "ctrl+r", "end", "enter")
+	paneltest.Press(m, "ctrl+r", "end", "enter")
 	got.want(t, "role slow openrouter/anthropic/claude-opus-4.5")
 	if o.Roles[2].Ref != "" {
 		t.Error("the caller's roles were changed")
 	}
-	do(m, "ctrl+r", "down", "enter", "esc", "ctrl+r", "esc") // smol is set by the command line
+	paneltest.Press(m, "ctrl+r", "down", "enter", "esc", "ctrl+r", "esc") // smol is set by the command line
 	got.want(t)
-	do(m, "esc", "tab", "end")
+	paneltest.Press(m, "esc", "tab", "end")
 	if s := screenOf(m, 100, 20); !strings.Contains(s, "[by role]") || !strings.Contains(s, "→   anthropic/claude-opus-4.5") {
 		t.Errorf("the model with the new role is not among those with one:\n%s", s)
 	}
-	do(m, "ctrl+r", "end", "delete", "esc")
+	paneltest.Press(m, "ctrl+r", "end", "delete", "esc")
 	got.want(t, "role slow ", "cancel")
 }
 
@@ -75,12 +76,12 @@ func TestModelsBeginWhereThereIsSomething(t *testing.T) {
 	f := newFace(t, theme.NewStyles(themetest.Theme(), theme.NoStyle))
 	o := modelOptions()
 	o.Usable = func(*catalog.Model) bool { return false }
-	if s := screenOf(NewModels(&f.Env, o), 80, 20); !strings.Contains(s, "[all 6]") {
+	if s := screenOf(NewModels(f.Env, o), 80, 20); !strings.Contains(s, "[all 6]") {
 		t.Errorf("no model can be used, and all are not shown:\n%s", s)
 	}
 	o = modelOptions()
 	o.Current = "openai/gpt-5.2"
-	if s := screenOf(NewModels(&f.Env, o), 80, 20); !strings.Contains(s, "→ ● gpt-5.2") {
+	if s := screenOf(NewModels(f.Env, o), 80, 20); !strings.Contains(s, "→ ● gpt-5.2") {
 		t.Errorf("the model in use is not selected:\n%s", s)
 	}
 }
@@ -93,7 +94,7 @@ func TestCatalogue(t *testing.T) {
 	}
 	f := newFace(t, theme.NewStyles(themetest.Theme(), theme.NoStyle))
 	all := r.All()
-	m := NewModels(&f.Env, ModelOptions{Models: all, Usable: r.Available, Canonical: r.Canonical, Roles: Roles(r)})
+	m := NewModels(f.Env, ModelOptions{Models: all, Usable: r.Available, Canonical: r.Canonical, Roles: Roles(r)})
 	if len(m.byRef) != len(all) || len(m.ready) == 0 || len(m.ready) == len(all) {
 		t.Errorf("%d models, %d listed, %d usable", len(all), len(m.byRef), len(m.ready))
 	}
@@ -103,7 +104,7 @@ func TestCatalogue(t *testing.T) {
 			t.Fatalf("%s:\n%s", x.Ref(), text)
 		}
 	}
-	do(m, "'anthropic opus")
+	paneltest.Press(m, "anthropic opus")
 	if s := screenOf(m, 100, 20); !strings.Contains(s, "opus") {
 		t.Error(s)
 	}
@@ -121,9 +122,9 @@ func TestThinking(t *testing.T) {
 		{llm.ThinkingSupport{}, llm.LevelHigh, nil},
 	} {
 		var got []llm.Level
-		p := Thinking(&f.Env, ThinkingOptions{Model: "m", Support: c.support, Current: c.current, OnChoose: func(l llm.Level) { got = append(got, l) }})
+		p := Thinking(f.Env, ThinkingOptions{Model: "m", Support: c.support, Current: c.current, OnChoose: func(l llm.Level) { got = append(got, l) }})
 		for range c.want {
-			do(p, "enter", "down")
+			paneltest.Press(p, "enter", "down")
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Error(diff)
@@ -140,27 +141,27 @@ func TestThemesAreShownAndBroughtBack(t *testing.T) {
 		}
 	}
 	var got log
-	p := Themes(&f.Env, ThemeOptions{
+	p := Themes(f.Env, ThemeOptions{
 		Current: "light", Dir: dir,
 		OnMove:   func(th *theme.Theme) { got.add("show %s", th.Name); f.Styles = theme.NewStyles(th, theme.NoStyle) },
 		OnChoose: func(th *theme.Theme) { got.add("choose %s", th.Name) },
 		OnCancel: func() { got.add("cancel") },
 	})
-	do(p, "up", "enter", "end", "enter")
+	paneltest.Press(p, "up", "enter", "end", "enter")
 	got.want(t, "show dark", "choose dark") // the last one is broken
 	if s := screenOf(p, 80, 40); !strings.Contains(s, "cannot be used") || !strings.Contains(s, "broken.json") {
 		t.Errorf("it is not said what is wrong with the file:\n%s", s)
 	}
-	do(p, "esc")
+	paneltest.Press(p, "esc")
 	got.want(t, "show light", "cancel")
 }
 
 func TestTools(t *testing.T) {
 	f := newFace(t, theme.NewStyles(themetest.Theme(), theme.NoStyle))
 	var got log
-	p := Tools(&f.Env, ToolOptions{Tools: sampleTools(), OnToggle: func(name string, on bool) { got.add("%s %t", name, on) }})
+	p := Tools(f.Env, ToolOptions{Tools: sampleTools(), OnToggle: func(name string, on bool) { got.add("%s %t", name, on) }})
 	before := screenOf(p, 80, 20)
-	do(p, "down", "space", "down", "enter", "up", "space")
+	paneltest.Press(p, "down", "space", "down", "enter", "up", "space")
 	got.want(t, "bash false", "evil true", "bash true")
 	after := screenOf(p, 80, 20)
 	if before == after || !strings.Contains(before, "Tools: ~1.9k tokens") {
@@ -173,11 +174,11 @@ func TestTools(t *testing.T) {
 
 func TestHotkeys(t *testing.T) {
 	f := newFace(t, theme.NewStyles(themetest.Theme(), theme.NoStyle))
-	p := Hotkeys(&f.Env, nil)
+	p := Hotkeys(f.Env, nil)
 	if got, want := p.Len(), len(f.Keys.Help()); got != want {
 		t.Errorf("%d actions are listed, there are %d", got, want)
 	}
-	do(p, "'suspend", "enter")
+	paneltest.Press(p, "suspend", "enter")
 	if p.Selected() != "app.suspend" {
 		t.Errorf("selected %q", p.Selected())
 	}
@@ -194,7 +195,7 @@ func TestPrompts(t *testing.T) {
 	f := newFace(t, theme.NewStyles(themetest.Theme(), theme.NoStyle))
 	searches := make(chan asked, 10)
 	var got log
-	p := NewPrompts(&f.Env, PromptOptions{
+	p := NewPrompts(f.Env, PromptOptions{
 		Search: func(ctx context.Context, query string, _ int) []history.Entry {
 			a := asked{query, ctx, make(chan []history.Entry)}
 			searches <- a
@@ -204,31 +205,31 @@ func TestPrompts(t *testing.T) {
 		OnCancel: func() { got.add("cancel") },
 	})
 	first := <-searches
-	do(p, "'a", "'b", "'c") // while the first is under way
+	paneltest.Press(p, "a", "b", "c") // while the first is under way
 	if first.ctx.Err() == nil {
 		t.Error("a search that nobody waits for goes on")
 	}
 	first.reply <- entries("all")
-	(<-f.posts)()
+	(<-f.Posted)()
 	second := <-searches
 	if second.query != "abc" {
 		t.Errorf("then %q was searched, want what stands there now", second.query)
 	}
-	do(p, "enter") // for what abc will find
+	paneltest.Press(p, "enter") // for what abc will find
 	second.reply <- entries("abc one\ntwo", "abc three")
-	(<-f.posts)()
+	(<-f.Posted)()
 	got.want(t, "choose abc one\ntwo")
 	if len(searches) != 0 {
 		t.Errorf("%d more searches", len(searches))
 	}
 
 	// A pane that was left takes no answer.
-	p = NewPrompts(&f.Env, PromptOptions{Search: func(ctx context.Context, _ string, _ int) []history.Entry {
+	p = NewPrompts(f.Env, PromptOptions{Search: func(ctx context.Context, _ string, _ int) []history.Entry {
 		<-ctx.Done()
 		return entries("late")
 	}, OnCancel: func() { got.add("cancel") }})
-	do(p, "enter", "esc")
-	(<-f.posts)()
+	paneltest.Press(p, "enter", "esc")
+	(<-f.Posted)()
 	got.want(t, "cancel")
 }
 
@@ -239,11 +240,11 @@ func TestPromptsOfTheHistory(t *testing.T) {
 	h.Add("fix the parser", "/p", noon)
 	h.Add("write the\nrelease notes", "/p", noon)
 	chosen := ""
-	p := NewPrompts(&f.Env, PromptOptions{Search: h.Search, Dir: "/p", OnChoose: func(s string) { chosen = s }})
-	(<-f.posts)()
-	do(p, "'n", "'otes", "enter")
+	p := NewPrompts(f.Env, PromptOptions{Search: h.Search, Dir: "/p", OnChoose: func(s string) { chosen = s }})
+	(<-f.Posted)()
+	paneltest.Press(p, "n", "otes", "enter")
 	for chosen == "" {
-		(<-f.posts)()
+		(<-f.Posted)()
 	}
 	if chosen != "write the\nrelease notes" {
 		t.Errorf("chose %q", chosen)
@@ -254,17 +255,17 @@ func TestLogins(t *testing.T) {
 	f := newFace(t, theme.NewStyles(themetest.Theme(), theme.NoStyle))
 	var got log
 	note := func(what string) func(string) { return func(id string) { got.add("%s %s", what, id) } }
-	l := NewLogins(&f.Env, ProviderOptions{
+	l := NewLogins(f.Env, ProviderOptions{
 		Providers: sampleProviders(), OnLogin: note("login"), OnKey: note("key"), OnLogout: note("logout"),
 		OnRemove: func(id int64) { got.add("remove %d", id) }, OnCancel: func() { got.add("cancel") },
 	})
-	do(l, "enter", "ctrl+n", "'mistral", "enter", "esc", "'groq", "ctrl+d")
+	paneltest.Press(l, "enter", "ctrl+n", "mistral", "enter", "esc", "groq", "ctrl+d")
 	got.want(t, "login anthropic", "key anthropic", "key mistral")
 	if s := screenOf(l, 80, 20); !strings.Contains(s, "Nothing is stored for groq. In use: variable GROQ_API_KEY.") {
 		t.Errorf("it is not said why there is nothing to forget:\n%s", s)
 	}
-	do(l, "enter", "esc", "home", "ctrl+d", "enter") // keep everything
-	do(l, "ctrl+d", "down", "enter", "ctrl+d", "end", "enter", "ctrl+d", "esc", "esc")
+	paneltest.Press(l, "enter", "esc", "home", "ctrl+d", "enter") // keep everything
+	paneltest.Press(l, "ctrl+d", "down", "enter", "ctrl+d", "end", "enter", "ctrl+d", "esc", "esc")
 	got.want(t, "remove 1", "logout anthropic", "cancel")
 	if s := screenOf(l, 140, 20); !strings.Contains(s, "disabled: the vendor refused it") || !strings.Contains(s, "at its limit until") {
 		t.Errorf("states are missing:\n%s", s)
@@ -319,7 +320,7 @@ func BenchmarkOpenModels(b *testing.B) {
 	b.ReportMetric(float64(len(all)), "models")
 	b.ReportAllocs()
 	for b.Loop() {
-		m := NewModels(&f.Env, ModelOptions{Models: all, Usable: r.Available, Canonical: r.Canonical, Roles: roles})
+		m := NewModels(f.Env, ModelOptions{Models: all, Usable: r.Available, Canonical: r.Canonical, Roles: roles})
 		m.Draw(140, 30)
 	}
 }
@@ -331,12 +332,12 @@ func BenchmarkSearchModels(b *testing.B) {
 		b.Fatal(err)
 	}
 	f := newFace(b, themetest.Styles())
-	m := NewModels(&f.Env, ModelOptions{Models: r.All(), Canonical: r.Canonical})
+	m := NewModels(f.Env, ModelOptions{Models: r.All(), Canonical: r.Canonical})
 	b.ReportAllocs()
 	for b.Loop() {
-		do(m, "'o")
+		paneltest.Press(m, "o")
 		m.Draw(140, 30)
-		do(m, "backspace")
+		paneltest.Press(m, "backspace")
 		m.Draw(140, 30)
 	}
 }

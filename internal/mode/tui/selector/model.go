@@ -300,8 +300,8 @@ func missing(x *catalog.Model) string {
 
 // brief is the window and the prices of a model, in columns.
 func brief(x *catalog.Model) string {
-	price := rate(x.Price.Input, x.Price.Unreliable) + "/" + rate(x.Price.Output, x.Price.Unreliable)
-	return fmt.Sprintf("%5s  %-13s", tokens(x.ContextWindow), price)
+	price := catalog.RateWords(x.Price.Input, x.Price.Unreliable) + "/" + catalog.RateWords(x.Price.Output, x.Price.Unreliable)
+	return fmt.Sprintf("%5s  %-13s", catalog.TokenWords(x.ContextWindow), price)
 }
 
 // marks are what a model can do beyond reading and writing.

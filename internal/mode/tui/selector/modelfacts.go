@@ -1,10 +1,7 @@
 package selector
 
 import (
-	"fmt"
-	"math"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
@@ -33,10 +30,10 @@ func (m *Models) preview(ref string, width, height int) []string {
 	s.fact("Price", prices(x.Price))
 	s.fact("Cache", cachePrices(x.Price))
 	for _, step := range x.Price.Steps {
-		s.fact("Beyond "+tokens(step.Above), rate(step.Input, x.Price.Unreliable)+" in, "+rate(step.Output, x.Price.Unreliable)+" out")
+		s.fact("Beyond "+catalog.TokenWords(step.Above), catalog.RateWords(step.Input, x.Price.Unreliable)+" in, "+catalog.RateWords(step.Output, x.Price.Unreliable)+" out")
 	}
 	if x.Price.WebSearch.Known() {
-		s.fact("Web search", rate(x.Price.WebSearch, x.Price.Unreliable)+" per thousand")
+		s.fact("Web search", catalog.RateWords(x.Price.WebSearch, x.Price.Unreliable)+" per thousand")
 	}
 	s.fact("Thinks", thinks(x.Thinking))
 	s.fact("Reads", reads(x))
@@ -68,9 +65,9 @@ func remedy(x *catalog.Model) string {
 }
 
 func limits(x *catalog.Model) string {
-	out := tokens(x.ContextWindow) + " tokens"
+	out := catalog.TokenWords(x.ContextWindow) + " tokens"
 	if x.MaxOutput > 0 {
-		out += ", answers up to " + tokens(x.MaxOutput)
+		out += ", answers up to " + catalog.TokenWords(x.MaxOutput)
 	}
 	return out
 }
@@ -80,7 +77,7 @@ func prices(p llm.Price) string {
 	if !p.Input.Known() && !p.Output.Known() {
 		return "unknown, which is not free"
 	}
-	out := rate(p.Input, p.Unreliable) + " in, " + rate(p.Output, p.Unreliable) + " out, per million tokens"
+	out := catalog.RateWords(p.Input, p.Unreliable) + " in, " + catalog.RateWords(p.Output, p.Unreliable) + " out, per million tokens"
 	if p.Unreliable {
 		out += "; ~ is of a similar model"
 	}
@@ -94,7 +91,7 @@ func cachePrices(p llm.Price) string {
 		name string
 	}{{p.CacheRead, "read"}, {p.CacheWrite, "written"}, {p.CacheWriteLong, "written for long"}} {
 		if r.Known() {
-			parts = append(parts, rate(r.Rate, p.Unreliable)+" "+r.name)
+			parts = append(parts, catalog.RateWords(r.Rate, p.Unreliable)+" "+r.name)
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -152,36 +149,4 @@ func keyOf(x *catalog.Model) string {
 		return "in models.yml"
 	}
 	return ""
-}
-
-// tokens writes a number of tokens in thousands or millions.
-func tokens(n int) string {
-	switch {
-	case n == 0:
-		return "?"
-	case n >= 1_000_000:
-		return strconv.FormatFloat(float64(n/100_000)/10, 'f', -1, 64) + "M"
-	case n >= 1000:
-		return strconv.Itoa(n/1000) + "k"
-	}
-	return strconv.Itoa(n)
-}
-
-// rate writes a price; "~" marks one taken over from a similar model.
-func rate(r llm.Rate, unreliable bool) string {
-	if !r.Known() {
-		return "?"
-	}
-	d := r.Dollars()
-	if d == 0 {
-		return "free"
-	}
-	s := "$" + strconv.FormatFloat(d, 'f', -1, 64)
-	if cents := d * 100; d != math.Trunc(d) && (math.Abs(cents-math.Round(cents)) < 1e-6 || d >= 10) {
-		s = fmt.Sprintf("$%.2f", d)
-	}
-	if unreliable {
-		return "~" + s
-	}
-	return s
 }

@@ -99,7 +99,7 @@ func NewLogins(env *pane.Env, o ProviderOptions) *Logins {
 	l := &Logins{env: env, o: o}
 	dot := " " + env.Styles.Symbols().Dot + " "
 	l.list = list.New(env, list.Options{
-		Title: "Providers", Items: l.items(), Selected: o.Selected, Empty: "There are no providers.",
+		Title: "Providers", Items: l.items(), Selected: o.Selected, Empty: "There are no providers. models.yml can add one.",
 		Hint:    "Enter log in" + dot + addKey.Text() + " give a key" + dot + forgetKey.Text() + " forget",
 		Preview: l.preview, OnChoose: l.choose, OnKey: l.press, OnCancel: l.cancel,
 	})

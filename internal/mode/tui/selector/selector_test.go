@@ -10,14 +10,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/internal/mode/tui/history"
-	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
+	"github.com/burin-dev/burin/internal/mode/tui/panel/paneltest"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/themetest"
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
@@ -31,43 +29,12 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// face is what the panes need of a face.
-type face struct {
-	pane.Env
-	posts chan func()
-}
-
-func newFace(t testing.TB, s *theme.Styles) *face {
+// newFace makes a face at noon.
+func newFace(t testing.TB, s *theme.Styles) *paneltest.Face {
 	t.Helper()
-	b, problems := key.NewBindings(nil)
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	f := &face{posts: make(chan func(), 100)}
-	f.Env = pane.Env{Styles: s, Keys: b, Post: func(g func()) { f.posts <- g }, Now: func() time.Time { return noon }}
+	f := paneltest.Styled(t, s)
+	f.Time = noon
 	return f
-}
-
-// do presses keys; what begins with ' is typed.
-func do(p pane.Pane, keys ...string) {
-	for _, k := range keys {
-		typed, ok := strings.CutPrefix(k, "'")
-		if !ok {
-			press := key.Press{Key: key.Key(k)}
-			if utf8.RuneCountInString(k) == 1 {
-				press.Text = k
-			}
-			p.Handle(press)
-			continue
-		}
-		for _, r := range typed {
-			k := key.Key(string(r))
-			if r == ' ' {
-				k = "space"
-			}
-			p.Handle(key.Press{Key: k, Text: string(r)})
-		}
-	}
 }
 
 func screenOf(p pane.Pane, width, height int) string {
@@ -154,7 +121,7 @@ func entries(texts ...string) []history.Entry {
 }
 
 // panes are all of them, made anew for each drawing.
-func panes(t testing.TB, f *face) map[string]pane.Pane {
+func panes(t testing.TB, f *paneltest.Face) map[string]pane.Pane {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"mine": `{"name":"mine","colors":{}}`, "broken": `{`} {
@@ -162,26 +129,26 @@ func panes(t testing.TB, f *face) map[string]pane.Pane {
 			t.Fatal(err)
 		}
 	}
-	prompts := NewPrompts(&f.Env, PromptOptions{Dir: "/home/ada/shop", Search: func(_ context.Context, _ string, _ int) []history.Entry {
+	prompts := NewPrompts(f.Env, PromptOptions{Dir: "/home/ada/shop", Search: func(_ context.Context, _ string, _ int) []history.Entry {
 		return entries("fix the login\nof the shop\n\x1b[31mplease", "write tests for the cart")
 	}})
-	(<-f.posts)()
-	all, role := modelOptions(), NewModels(&f.Env, modelOptions())
+	(<-f.Posted)()
+	all, role := modelOptions(), NewModels(f.Env, modelOptions())
 	all.Current, all.Query = "", "opus"
-	found := NewModels(&f.Env, all)
-	do(found, "tab")
-	do(role, "ctrl+r")
-	logins := NewLogins(&f.Env, ProviderOptions{Providers: sampleProviders()})
-	question := NewLogins(&f.Env, ProviderOptions{Providers: sampleProviders()})
-	do(question, "ctrl+d")
+	found := NewModels(f.Env, all)
+	paneltest.Press(found, "tab")
+	paneltest.Press(role, "ctrl+r")
+	logins := NewLogins(f.Env, ProviderOptions{Providers: sampleProviders()})
+	question := NewLogins(f.Env, ProviderOptions{Providers: sampleProviders()})
+	paneltest.Press(question, "ctrl+d")
 	return map[string]pane.Pane{
-		"models":        NewModels(&f.Env, modelOptions()),
+		"models":        NewModels(f.Env, modelOptions()),
 		"models-search": found,
 		"models-role":   role,
-		"thinking":      Thinking(&f.Env, ThinkingOptions{Model: "claude-opus-4-5", Support: models()[2].Thinking, Current: llm.LevelHigh}),
-		"themes":        Themes(&f.Env, ThemeOptions{Current: "light", Dir: dir}),
-		"tools":         Tools(&f.Env, ToolOptions{Tools: sampleTools()}),
-		"hotkeys":       Hotkeys(&f.Env, nil),
+		"thinking":      Thinking(f.Env, ThinkingOptions{Model: "claude-opus-4-5", Support: models()[2].Thinking, Current: llm.LevelHigh}),
+		"themes":        Themes(f.Env, ThemeOptions{Current: "light", Dir: dir}),
+		"tools":         Tools(f.Env, ToolOptions{Tools: sampleTools()}),
+		"hotkeys":       Hotkeys(f.Env, nil),
 		"prompts":       prompts,
 		"providers":     logins,
 		"forget":        question,
@@ -208,30 +175,9 @@ func TestGolden(t *testing.T) {
 				if view.width == 80 {
 					out = term.Dump()
 				}
-				golden(t, name, out+fmt.Sprintf("cursor %+v\n", c))
+				paneltest.File(t, *update, name, out+fmt.Sprintf("cursor %+v\n", c))
 			})
 		}
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }
 
@@ -252,7 +198,7 @@ func TestEverythingFits(t *testing.T) {
 								t.Fatalf("%s %dx%d: %q", name, w, h, r)
 							}
 						}
-						do(p, "down")
+						paneltest.Press(p, "down")
 					}
 				}
 			}

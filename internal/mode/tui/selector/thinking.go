@@ -5,6 +5,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/list"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
+	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -62,7 +63,7 @@ func levelDetail(l llm.Level, t llm.ThinkingSupport) string {
 		llm.LevelXHigh:   "as long as it takes; the slowest and dearest",
 	}[l]
 	if n := t.Budget(l); t.Mode == llm.ThinkingBudget && l != llm.LevelOff && n > 0 {
-		text += fmt.Sprintf(" (up to %s tokens)", tokens(n))
+		text += fmt.Sprintf(" (up to %s tokens)", catalog.TokenWords(n))
 	}
 	if l == t.Default {
 		text += "; this model's default"

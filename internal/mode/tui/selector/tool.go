@@ -60,7 +60,7 @@ func Tools(env *pane.Env, o ToolOptions) *list.List {
 	}
 	t.list = list.New(env, list.Options{
 		Title: t.title(), Items: items, Toggle: true, Hint: "Space on or off",
-		Empty: "There are no tools.", Preview: t.preview,
+		Empty: "This session has no tools. One that is begun without --no-tools has them.", Preview: t.preview,
 		OnToggle: t.toggle, OnCancel: o.OnCancel,
 	})
 	return t.list

@@ -75,7 +75,7 @@ func New(env *pane.Env, o Options) *Selector {
 		Title:    "Resume a session",
 		Chips:    []string{"This folder", "All folders"},
 		Empty:    "Looking for sessions.",
-		NoMatch:  "No session matches.",
+		NoMatch:  "No session matches. Esc clears the search, Tab changes the folders.",
 		Hint:     s.hint(),
 		Preview:  s.preview,
 		OnChoose: s.open,
@@ -144,9 +144,9 @@ func (s *Selector) listed(infos []index.Info, err error) {
 	case err != nil:
 		s.list.SetEmpty("The sessions cannot be listed: " + err.Error())
 	case s.all:
-		s.list.SetEmpty("There is no session yet.")
+		s.list.SetEmpty("There is no session yet. Your first prompt begins one; Esc closes this.")
 	default:
-		s.list.SetEmpty("There is no session in this folder yet. Tab shows all folders.")
+		s.list.SetEmpty("There is no session in this folder yet. Tab shows all folders, Esc closes this.")
 	}
 	s.show()
 }

@@ -12,8 +12,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/burin-dev/burin/internal/mode/tui/key"
-	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/panel/paneltest"
 	"github.com/burin-dev/burin/internal/mode/tui/sessions"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
@@ -43,11 +41,7 @@ func (w *world) add(t testing.TB, cwd, prompt, answer string, ago time.Duration)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range []llm.Message{llm.UserText(prompt), llm.AssistantText(answer)} {
-		if _, err := log.Append(transcript.Entry{Type: transcript.TypeMessage, Message: &m}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	paneltest.Append(t, log, paneltest.User(prompt), paneltest.Assistant(answer))
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -89,29 +83,16 @@ func newWorld(t testing.TB) *world {
 // face stands for the one that owns the pane.
 type face struct {
 	*sessions.Selector
-	env   *pane.Env
-	posts chan func()
+	*paneltest.Face
 	told  chan string
 	fails error
 	w, h  int
 }
 
-func styles(p theme.Profile) *theme.Styles {
-	th, _ := theme.Builtin(theme.DefaultDark)
-	return theme.NewStyles(th, p)
-}
-
 func open(t testing.TB, w *world, o sessions.Options) *face {
 	t.Helper()
-	keys, problems := key.NewBindings(nil)
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	f := &face{posts: make(chan func(), 10_000), told: make(chan string, 100), w: 110, h: 24}
-	f.env = &pane.Env{
-		Styles: styles(theme.NoStyle), Keys: keys, Now: func() time.Time { return now },
-		Post: func(run func()) { f.posts <- run },
-	}
+	f := &face{Face: paneltest.Styled(t, paneltest.Dark(theme.NoStyle)), told: make(chan string, 100), w: 110, h: 24}
+	f.Time = now
 	o.Root, o.CWD = w.root, here
 	o.OnOpen = func(info index.Info) { f.told <- "open " + info.Title }
 	o.OnCancel = func() { f.told <- "cancel" }
@@ -120,7 +101,7 @@ func open(t testing.TB, w *world, o sessions.Options) *face {
 		f.told <- "rename " + info.Title + " to " + title
 		return f.fails
 	}
-	f.Selector = sessions.New(f.env, o)
+	f.Selector = sessions.New(f.Env, o)
 	t.Cleanup(f.Close)
 	return f
 }
@@ -130,37 +111,12 @@ func (f *face) draw() string {
 	return strings.Join(rows, "\n")
 }
 
-func (f *face) press(keys ...string) {
-	for _, k := range keys {
-		if len(k) > 1 && !strings.Contains(k, " ") && (strings.Contains(k, "+") || strings.Contains("up down enter esc tab backspace", k)) {
-			f.Handle(key.Press{Key: key.Key(k)})
-			continue
-		}
-		for _, r := range k {
-			p := key.Press{Key: key.Key(string(r)), Text: string(r)}
-			if r == ' ' {
-				p.Key = "space"
-			}
-			f.Handle(p)
-		}
-	}
-}
+func (f *face) press(keys ...string) { paneltest.Press(f, keys...) }
 
 // until runs what is posted until the screen is as wanted.
 func (f *face) until(t testing.TB, what string, ok func(screen string) bool) string {
 	t.Helper()
-	timeout := time.After(20 * time.Second)
-	for {
-		if s := f.draw(); ok(s) {
-			return s
-		}
-		select {
-		case run := <-f.posts:
-			run()
-		case <-timeout:
-			t.Fatalf("it never shows %s:\n%s", what, f.draw())
-		}
-	}
+	return f.Until(t, what, func() (string, bool) { s := f.draw(); return s, ok(s) })
 }
 
 func (f *face) shows(t testing.TB, words ...string) string {
@@ -185,11 +141,6 @@ func (f *face) says(t *testing.T, want string) {
 	case <-time.After(20 * time.Second):
 		t.Fatalf("it never said %q", want)
 	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	paneltest.File(t, *update, name, got)
 }
 
 func screen(t *testing.T, f *face) *vt.Terminal {
@@ -218,9 +169,9 @@ func TestLooks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := open(t, w, sessions.Options{Current: w.paths["Fix the clock"]})
 			f.shows(t, "never answered")
-			f.w, f.h, f.env.Styles = tt.w, tt.h, styles(tt.profile)
+			f.w, f.h, f.Styles = tt.w, tt.h, paneltest.Dark(tt.profile)
 			if tt.ascii {
-				f.env.Styles = f.env.Styles.WithSymbols(theme.SymbolsOf(theme.ASCII, nil))
+				f.Styles = f.Styles.WithSymbols(theme.SymbolsOf(theme.ASCII, nil))
 			}
 			if tt.name == "delete-70" {
 				f.press("down") // not the one that is open
@@ -229,7 +180,7 @@ func TestLooks(t *testing.T) {
 			f.until(t, tt.shows, func(s string) bool {
 				return strings.Contains(ansi.Strip(s), tt.shows) && strings.Contains(ansi.Strip(s), "you: ") && strings.Contains(s, tt.also)
 			})
-			golden(t, tt.name, screen(t, f).Dump())
+			paneltest.File(t, *update, tt.name, screen(t, f).Dump())
 		})
 	}
 }
@@ -322,15 +273,10 @@ func TestPreviewOfLongSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	call := llm.ToolCall{ID: "c", Name: "bash", Arguments: "{}"}
-	for _, m := range []llm.Message{
-		llm.UserText("Run\x1b[2J it."),
-		{Role: llm.RoleAssistant, StopReason: llm.StopToolUse, Content: []llm.Block{call}},
-		llm.ToolResultText(call, strings.Repeat("output ", 40_000), false),
-	} {
-		if _, err := log.Append(transcript.Entry{Type: transcript.TypeMessage, Message: &m}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	paneltest.Append(t, log,
+		paneltest.User("Run\x1b[2J it."),
+		paneltest.Said(llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopToolUse, Content: []llm.Block{call}}),
+		paneltest.Said(llm.ToolResultText(call, strings.Repeat("output ", 40_000), false)))
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +297,7 @@ func TestTinyAndEmpty(t *testing.T) {
 	for _, width := range []int{1, 2, 5, 11, 20} {
 		for h := 1; h < 8; h++ {
 			f := open(t, w, sessions.Options{})
-			f.until(t, "rows", func(string) bool { return len(f.posts) == 0 })
+			f.until(t, "rows", func(string) bool { return len(f.Posted) == 0 })
 			f.w, f.h = width, h
 			for _, k := range []string{"down", "ctrl+d", "esc", "ctrl+r", "日本", "esc", "tab", "clock", "up"} {
 				f.press(k)

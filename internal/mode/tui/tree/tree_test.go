@@ -15,8 +15,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/burin-dev/burin/internal/mode/tui/key"
-	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/panel/paneltest"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/tree"
@@ -31,26 +29,16 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // face stands for the one that owns the tree, and writes down what it is told.
 type face struct {
 	*tree.Tree
-	env   *pane.Env
-	posts chan func()
+	*paneltest.Face
 	told  []string
 	names map[string]string // of entries, by id
 	w, h  int
 }
 
-func styles(p theme.Profile) *theme.Styles {
-	th, _ := theme.Builtin(theme.DefaultDark)
-	return theme.NewStyles(th, p)
-}
-
 func open(t testing.TB, log *transcript.Log, o tree.Options) *face {
 	t.Helper()
-	keys, problems := key.NewBindings(nil)
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	f := &face{posts: make(chan func(), 10_000), w: 70, h: 40, names: map[string]string{}}
-	f.env = &pane.Env{Styles: styles(theme.NoStyle), Keys: keys, Now: time.Now, Post: func(run func()) { f.posts <- run }}
+	f := &face{Face: paneltest.Styled(t, paneltest.Dark(theme.NoStyle)), w: 70, h: 40, names: map[string]string{}}
+	f.Now = time.Now // searches tell now and then
 	for i, n := range log.Nodes() {
 		f.names[n.ID] = fmt.Sprint("#", i)
 	}
@@ -60,7 +48,7 @@ func open(t testing.TB, log *transcript.Log, o tree.Options) *face {
 	}
 	o.OnLabel = func(id, label string) { f.told = append(f.told, fmt.Sprintf("label %s %q", f.names[id], label)) }
 	o.OnCancel = func() { f.told = append(f.told, "cancel") }
-	f.Tree = tree.New(f.env, o)
+	f.Tree = tree.New(f.Env, o)
 	t.Cleanup(f.Close)
 	return f
 }
@@ -70,45 +58,22 @@ func (f *face) draw() []string {
 	return rows
 }
 
-// press presses keys; what is no name of a key is typed.
+// press draws after each key, as the face does.
 func (f *face) press(keys ...string) {
 	for _, k := range keys {
-		switch {
-		case len(k) > 1 && strings.Contains(" up down left right pageup pagedown home end enter esc backspace ", " "+k+" "), strings.Contains(k, "+"):
-			p := key.Press{Key: key.Key(k)}
-			if k == "shift+l" {
-				p.Text = "L"
-			}
-			f.Handle(p)
-		default:
-			for _, r := range k {
-				p := key.Press{Key: key.Key(string(r)), Text: string(r)}
-				if r == ' ' {
-					p.Key = "space"
-				}
-				f.Handle(p)
-			}
-		}
+		paneltest.Press(f, k)
 		f.draw()
 	}
 }
 
 // settle runs what is posted until nothing is searched any more.
-func (f *face) settle(t *testing.T) []string {
+func (f *face) settle(t *testing.T) (rows []string) {
 	t.Helper()
-	timeout := time.After(20 * time.Second)
-	for {
-		rows := f.draw()
-		if !strings.Contains(rows[1], "searched") {
-			return rows
-		}
-		select {
-		case run := <-f.posts:
-			run()
-		case <-timeout:
-			t.Fatalf("the search does not end: %q", rows)
-		}
-	}
+	f.Until(t, "the end of the search", func() (string, bool) {
+		rows = f.draw()
+		return strings.Join(rows, "\n"), !strings.Contains(rows[1], "searched")
+	})
+	return rows
 }
 
 // selected is the selected row.
@@ -122,33 +87,6 @@ func selected(t *testing.T, f *face) string {
 	return ""
 }
 
-func text(m llm.Message) transcript.Entry {
-	return transcript.Entry{Type: transcript.TypeMessage, Message: &m}
-}
-
-func create(t testing.TB) *transcript.Log {
-	t.Helper()
-	path, id := transcript.NewPath(t.TempDir(), "/home/ann/project", time.Now())
-	log, err := transcript.Create(transcript.CreateFile(path), transcript.Header{ID: id, CWD: "/home/ann/project"}, transcript.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { log.Close() })
-	return log
-}
-
-func add(t testing.TB, log *transcript.Log, entries ...transcript.Entry) (ids []string) {
-	t.Helper()
-	for _, e := range entries {
-		id, err := log.Append(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, id)
-	}
-	return ids
-}
-
 func move(t testing.TB, log *transcript.Log, id string) {
 	t.Helper()
 	if err := log.Move(id); err != nil {
@@ -159,32 +97,27 @@ func move(t testing.TB, log *transcript.Log, id string) {
 // branches is a session that went three ways, the second of which is in use, and that
 // was begun again once.
 func branches(t testing.TB) *transcript.Log {
-	log := create(t)
+	log := paneltest.Session(t)
 	call := llm.ToolCall{ID: "c1", Name: "bash", Arguments: `{"command":"go test ./..."}`}
-	a := add(t, log,
+	a := paneltest.Append(t, log,
 		transcript.Entry{Type: transcript.TypeModel, Model: "anthropic/claude"},
-		text(llm.UserText("Fix the\n test.")),
-		text(llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopToolUse, Content: []llm.Block{call}}),
-		text(llm.ToolResultText(call, "FAIL", true)),
-		text(llm.AssistantText("It is the zone.")),
-		text(llm.UserText("Use UTC.")),
-		text(llm.AssistantText("Done with UTC.")),
+		paneltest.User("Fix the\n test."),
+		paneltest.Said(llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopToolUse, Content: []llm.Block{call}}),
+		paneltest.Said(llm.ToolResultText(call, "FAIL", true)),
+		paneltest.Assistant("It is the zone."),
+		paneltest.User("Use UTC."),
+		paneltest.Assistant("Done with UTC."),
 	)
 	move(t, log, a[4])
-	b := add(t, log, text(llm.UserText("Use local time.")),
-		text(llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopAborted, Content: []llm.Block{llm.ToolCall{ID: "c2", Name: "edit", Arguments: `{"path":"zone.go"}`}}}))
+	b := paneltest.Append(t, log, paneltest.User("Use local time."),
+		paneltest.Said(llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopAborted, Content: []llm.Block{llm.ToolCall{ID: "c2", Name: "edit", Arguments: `{"path":"zone.go"}`}}}))
 	move(t, log, a[4])
-	add(t, log, text(llm.UserText("Third way.")))
+	paneltest.Append(t, log, paneltest.User("Third way."))
 	move(t, log, "")
-	add(t, log, text(llm.UserText("Begin again.")))
+	paneltest.Append(t, log, paneltest.User("Begin again."))
 	move(t, log, b[1])
-	add(t, log, transcript.Entry{Type: transcript.TypeLabel, TargetID: a[4], Label: "the cause"})
+	paneltest.Append(t, log, transcript.Entry{Type: transcript.TypeLabel, TargetID: a[4], Label: "the cause"})
 	return log
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	paneltest.File(t, *update, name, got)
 }
 
 // screen is what a terminal shows of the tree.
@@ -213,13 +146,13 @@ func TestLooks(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := open(t, log, tree.Options{AskSummary: true})
-			f.w, f.h, f.env.Styles = tt.w, tt.h, styles(tt.profile)
+			f.w, f.h, f.Styles = tt.w, tt.h, paneltest.Dark(tt.profile)
 			if tt.ascii {
-				f.env.Styles = f.env.Styles.WithSymbols(theme.SymbolsOf(theme.ASCII, nil))
+				f.Styles = f.Styles.WithSymbols(theme.SymbolsOf(theme.ASCII, nil))
 			}
 			f.draw()
 			f.press(tt.keys...)
-			golden(t, tt.name, screen(t, f).Dump())
+			paneltest.File(t, *update, tt.name, screen(t, f).Dump())
 		})
 	}
 }
@@ -296,11 +229,11 @@ func TestSelect(t *testing.T) {
 // name, or it was stopped.
 func TestCallsAlone(t *testing.T) {
 	calls := func(id string, why llm.StopReason) transcript.Entry {
-		return text(llm.Message{Role: llm.RoleAssistant, StopReason: why, Content: []llm.Block{llm.ToolCall{ID: id, Name: id, Arguments: "{}"}}})
+		return paneltest.Said(llm.Message{Role: llm.RoleAssistant, StopReason: why, Content: []llm.Block{llm.ToolCall{ID: id, Name: id, Arguments: "{}"}}})
 	}
-	log := create(t)
-	ids := add(t, log, text(llm.UserText("go")), calls("plain", llm.StopToolUse), calls("named", llm.StopToolUse), calls("stopped", llm.StopAborted), calls("last", llm.StopToolUse))
-	add(t, log, transcript.Entry{Type: transcript.TypeLabel, TargetID: ids[2], Label: "name"})
+	log := paneltest.Session(t)
+	ids := paneltest.Append(t, log, paneltest.User("go"), calls("plain", llm.StopToolUse), calls("named", llm.StopToolUse), calls("stopped", llm.StopAborted), calls("last", llm.StopToolUse))
+	paneltest.Append(t, log, transcript.Entry{Type: transcript.TypeLabel, TargetID: ids[2], Label: "name"})
 	move(t, log, ids[4])
 	var got []string
 	for _, r := range open(t, log, tree.Options{}).draw()[2:] {
@@ -315,8 +248,8 @@ func TestCallsAlone(t *testing.T) {
 
 // A summary is not offered where nothing is left behind.
 func TestNothingLeftBehind(t *testing.T) {
-	log := create(t)
-	ids := add(t, log, text(llm.UserText("one")), text(llm.AssistantText("two")), text(llm.UserText("three")), text(llm.AssistantText("four")))
+	log := paneltest.Session(t)
+	ids := paneltest.Append(t, log, paneltest.User("one"), paneltest.Assistant("two"), paneltest.User("three"), paneltest.Assistant("four"))
 	move(t, log, ids[1])
 	f := open(t, log, tree.Options{AskSummary: true})
 	f.draw()
@@ -367,17 +300,17 @@ func TestSearch(t *testing.T) {
 func TestRandomTrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 30 {
-		log := create(t)
+		log := paneltest.Session(t)
 		ids := []string{""}
 		for i := range 2 + r.IntN(60) {
 			if r.IntN(3) == 0 {
 				move(t, log, ids[r.IntN(len(ids))])
 			}
-			m := llm.UserText(fmt.Sprint("entry ", i))
+			e := paneltest.User(fmt.Sprint("entry ", i))
 			if r.IntN(2) == 0 {
-				m = llm.AssistantText(fmt.Sprint("entry ", i))
+				e = paneltest.Assistant(fmt.Sprint("entry ", i))
 			}
-			ids = append(ids, add(t, log, text(m))...)
+			ids = append(ids, paneltest.Append(t, log, e)...)
 		}
 		move(t, log, ids[len(ids)-1])
 		f := open(t, log, tree.Options{})
@@ -414,7 +347,7 @@ func TestTinyAndEmpty(t *testing.T) {
 			}
 		}
 	}
-	f := open(t, create(t), tree.Options{AskSummary: true})
+	f := open(t, paneltest.Session(t), tree.Options{AskSummary: true})
 	f.press("up", "down", "left", "home", "end", "enter", "shift+l", "alt+a", "x", "esc")
 	if got := strings.Join(f.draw(), "\n"); !strings.Contains(got, "There is nothing to show here yet.") {
 		t.Error(got)
@@ -423,9 +356,9 @@ func TestTinyAndEmpty(t *testing.T) {
 
 // Text of others cannot move the cursor or colour the screen.
 func TestHostileText(t *testing.T) {
-	log := create(t)
-	ids := add(t, log, text(llm.UserText("a\x1b[2Jb\u202ec\rd")), text(llm.AssistantText("x")))
-	add(t, log, transcript.Entry{Type: transcript.TypeLabel, TargetID: ids[0], Label: "la\x1b]0;title\x07bel"})
+	log := paneltest.Session(t)
+	ids := paneltest.Append(t, log, paneltest.User("a\x1b[2Jb\u202ec\rd"), paneltest.Assistant("x"))
+	paneltest.Append(t, log, transcript.Entry{Type: transcript.TypeLabel, TargetID: ids[0], Label: "la\x1b]0;title\x07bel"})
 	f := open(t, log, tree.Options{})
 	for _, r := range f.draw() {
 		if strings.ContainsAny(r, "\x1b\r\n\a\u202e") {
@@ -441,7 +374,7 @@ func TestRefresh(t *testing.T) {
 	if before != "you: Use local time." {
 		t.Errorf("selected is %q", before)
 	}
-	add(t, log, text(llm.UserText("a new one")))
+	paneltest.Append(t, log, paneltest.User("a new one"))
 	f.Refresh()
 	if got := selected(t, f); got != before {
 		t.Errorf("selected is %q, was %q", got, before)
@@ -490,7 +423,7 @@ func BenchmarkOpen100k(b *testing.B) {
 	f := open(b, log, tree.Options{})
 	b.ReportAllocs()
 	for b.Loop() {
-		tree.New(f.env, tree.Options{Log: log}).Draw(100, 40)
+		tree.New(f.Env, tree.Options{Log: log}).Draw(100, 40)
 	}
 }
 

@@ -16,8 +16,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/burin-dev/burin/internal/mode/tui/key"
-	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/panel/paneltest"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/viewer"
@@ -31,27 +29,17 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // face stands for the one that owns the viewer.
 type face struct {
 	*viewer.Viewer
-	env    *pane.Env
-	posts  chan func()
+	*paneltest.Face
 	copied []string
 	closed int
 	w, h   int
 }
 
-func styles(p theme.Profile) *theme.Styles {
-	th, _ := theme.Builtin(theme.DefaultDark)
-	return theme.NewStyles(th, p)
-}
-
 func open(t testing.TB, log *transcript.Log, w, h int) *face {
 	t.Helper()
-	keys, problems := key.NewBindings(nil)
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	f := &face{posts: make(chan func(), 10_000), w: w, h: h}
-	f.env = &pane.Env{Styles: styles(theme.NoStyle), Keys: keys, Now: time.Now, Post: func(run func()) { f.posts <- run }}
-	f.Viewer = viewer.New(f.env, viewer.Options{
+	f := &face{Face: paneltest.Styled(t, paneltest.Dark(theme.NoStyle)), w: w, h: h}
+	f.Now = time.Now // searches tell now and then
+	f.Viewer = viewer.New(f.Env, viewer.Options{
 		Log:     log,
 		OnCopy:  func(text string) { f.copied = append(f.copied, text) },
 		OnClose: func() { f.closed++ },
@@ -65,19 +53,10 @@ func (f *face) draw() []string {
 	return rows
 }
 
-// press presses keys; single letters are typed.
+// press draws after each key, as the face does.
 func (f *face) press(keys ...string) {
 	for _, k := range keys {
-		p := key.Press{Key: key.Key(k)}
-		switch {
-		case len(k) == 1 && k[0] >= 'A' && k[0] <= 'Z':
-			p = key.Press{Key: key.Key("shift+" + strings.ToLower(k)), Text: k}
-		case len([]rune(k)) == 1:
-			p.Text = k
-		case k == "space":
-			p.Text = " "
-		}
-		f.Handle(p)
+		paneltest.Press(f, k)
 		f.draw()
 	}
 }
@@ -86,85 +65,45 @@ func (f *face) press(keys ...string) {
 // searched any more.
 func (f *face) settle(t *testing.T, want string) string {
 	t.Helper()
-	timeout := time.After(20 * time.Second)
-	for {
+	return f.Until(t, fmt.Sprintf("%q in the footer", want), func() (string, bool) {
 		rows := f.draw()
-		if last := rows[len(rows)-1]; strings.Contains(last, want) && !strings.Contains(last, "searched") {
-			return last
-		}
-		select {
-		case run := <-f.posts:
-			run()
-		case <-timeout:
-			t.Fatalf("the footer never said %q: %q", want, rows[len(rows)-1])
-		}
-	}
-}
-
-func text(m llm.Message) transcript.Entry {
-	return transcript.Entry{Type: transcript.TypeMessage, Message: &m}
-}
-
-func create(t testing.TB) *transcript.Log {
-	t.Helper()
-	path, id := transcript.NewPath(t.TempDir(), "/home/ann/project", time.Now())
-	log, err := transcript.Create(transcript.CreateFile(path), transcript.Header{ID: id, CWD: "/home/ann/project"}, transcript.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { log.Close() })
-	return log
-}
-
-func add(t testing.TB, log *transcript.Log, entries ...transcript.Entry) (ids []string) {
-	t.Helper()
-	for _, e := range entries {
-		id, err := log.Append(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, id)
-	}
-	return ids
+		last := rows[len(rows)-1]
+		return last, strings.Contains(last, want) && !strings.Contains(last, "searched")
+	})
 }
 
 // conversation has one of everything.
 func conversation(t testing.TB) *transcript.Log {
-	log := create(t)
+	log := paneltest.Session(t)
 	call := llm.ToolCall{ID: "c1", Name: "bash", Arguments: `{"command":"go test ./..."}`}
 	other := llm.ToolCall{ID: "c2", Name: "read", Arguments: `{"path":"main.go"}`}
 	words, _ := json.Marshal("Pinned: **answer briefly**.")
-	ids := add(t, log,
+	ids := paneltest.Append(t, log,
 		transcript.Entry{Type: transcript.TypeModel, Model: "anthropic/claude"},
-		text(llm.UserText("Please fix the test.\nIt fails since Monday.")),
-		text(llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopToolUse, Content: []llm.Block{
+		paneltest.User("Please fix the test.\nIt fails since Monday."),
+		paneltest.Said(llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopToolUse, Content: []llm.Block{
 			llm.Thinking{Text: "The test is about time.\nLook at the zone."},
 			llm.Text{Text: "I run the tests first:\n\n```go\nfunc main() {}\n```\n"},
 			call, other,
 		}}),
-		text(llm.ToolResultText(call, "--- FAIL: TestZone\nexit status 1", true)),
+		paneltest.Said(llm.ToolResultText(call, "--- FAIL: TestZone\nexit status 1", true)),
 		transcript.Entry{Type: transcript.TypeCustom, CustomType: "state"},
-		text(llm.ToolResultText(other, "package main", false)),
-		text(llm.AssistantText("The zone was **UTC**. 日本語 too.")),
+		paneltest.Said(llm.ToolResultText(other, "package main", false)),
+		paneltest.Assistant("The zone was **UTC**. 日本語 too."),
 		transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: "burin.pin", Content: words, Display: true},
 		transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: "hidden", Content: words},
 		transcript.Entry{Type: transcript.TypeCompaction, Summary: "Fixed the zone.", TokensBefore: 120_000},
-		text(llm.UserText("another way")),
+		paneltest.User("another way"),
 	)
 	if err := log.Move(ids[len(ids)-2]); err != nil {
 		t.Fatal(err)
 	}
-	add(t, log,
+	paneltest.Append(t, log,
 		transcript.Entry{Type: transcript.TypeBranchSummary, Summary: "The other way was a dead end."},
-		text(llm.UserText("Thanks!")),
-		text(llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopError, Content: []llm.Block{llm.Text{Text: "You are"}}, Error: &llm.Error{Kind: llm.ErrOverload, Message: "overloaded"}}),
+		paneltest.User("Thanks!"),
+		paneltest.Said(llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopError, Content: []llm.Block{llm.Text{Text: "You are"}}, Error: &llm.Error{Kind: llm.ErrOverload, Message: "overloaded"}}),
 	)
 	return log
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	paneltest.File(t, *update, name, got)
 }
 
 // screen is what a terminal shows of the viewer.
@@ -190,13 +129,13 @@ func TestLooks(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := open(t, log, tt.w, tt.h)
-			f.env.Styles = styles(tt.profile)
+			f.Styles = paneltest.Dark(tt.profile)
 			if tt.ascii {
-				f.env.Styles = f.env.Styles.WithSymbols(theme.SymbolsOf(theme.ASCII, nil))
+				f.Styles = f.Styles.WithSymbols(theme.SymbolsOf(theme.ASCII, nil))
 			}
 			f.draw()
 			f.press(tt.keys...)
-			golden(t, tt.name, screen(t, f).Dump())
+			paneltest.File(t, *update, tt.name, screen(t, f).Dump())
 		})
 	}
 }
@@ -223,7 +162,7 @@ func firstRune(s string) (rune, int) {
 
 // long is a log of entries of many heights, each row of which says where it stands.
 func long(t testing.TB, n int) *transcript.Log {
-	log := create(t)
+	log := paneltest.Session(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range n {
 		var lines []string
@@ -232,9 +171,9 @@ func long(t testing.TB, n int) *transcript.Log {
 		}
 		m := llm.AssistantText(strings.Join(lines, "\n"))
 		if i%7 == 3 {
-			add(t, log, transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: "hidden", Content: []byte(`"x"`)})
+			paneltest.Append(t, log, transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: "hidden", Content: []byte(`"x"`)})
 		}
-		add(t, log, text(m))
+		paneltest.Append(t, log, paneltest.Said(m))
 	}
 	return log
 }
@@ -343,7 +282,7 @@ func TestSearch(t *testing.T) {
 
 func TestSearchGoesOn(t *testing.T) {
 	f := open(t, conversation(t), 60, 12)
-	f.env.Styles = styles(theme.Mono)
+	f.Styles = paneltest.Dark(theme.Mono)
 	f.draw()
 	f.press("/", "z", "o", "n", "e")
 	f.settle(t, "3 found")
@@ -400,7 +339,7 @@ func TestRefresh(t *testing.T) {
 	f.press("/", "n", "e", "w")
 	f.settle(t, "not found")
 	f.press("enter")
-	add(t, log, text(llm.UserText("something new")))
+	paneltest.Append(t, log, paneltest.User("something new"))
 	f.Refresh()
 	if got := current(t, f); !strings.Contains(got, "something new") {
 		t.Errorf("the end is not followed: %q", got)
@@ -408,7 +347,7 @@ func TestRefresh(t *testing.T) {
 	f.settle(t, "1 found")
 	f.press("esc", "up", "up", "up")
 	before := body(f)
-	add(t, log, text(llm.AssistantText("more")))
+	paneltest.Append(t, log, paneltest.Assistant("more"))
 	f.Refresh()
 	if diff := cmp.Diff(before, body(f)); diff != "" {
 		t.Error("what one reads moved:", diff)
@@ -427,21 +366,21 @@ func TestRefresh(t *testing.T) {
 
 // A result that arrives becomes part of the card of its call.
 func TestRefreshOfCalls(t *testing.T) {
-	log := create(t)
+	log := paneltest.Session(t)
 	call := llm.ToolCall{ID: "c1", Name: "bash", Arguments: `{"command":"make"}`}
-	add(t, log, text(llm.UserText("build")), text(llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopToolUse, Content: []llm.Block{call}}))
+	paneltest.Append(t, log, paneltest.User("build"), paneltest.Said(llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopToolUse, Content: []llm.Block{call}}))
 	f := open(t, log, 60, 12)
 	if rows := strings.Join(f.draw(), "\n"); !strings.Contains(rows, "interrupted") {
 		t.Error(rows)
 	}
-	add(t, log, text(llm.ToolResultText(call, "built", false)), text(llm.AssistantText("It works.")))
+	paneltest.Append(t, log, paneltest.Said(llm.ToolResultText(call, "built", false)), paneltest.Assistant("It works."))
 	f.Refresh()
 	want := []string{"▎ build", "", "● bash  make", "  built", "", "It works."}
 	if diff := cmp.Diff(want, body(f)[:6]); diff != "" {
 		t.Error(diff)
 	}
-	v := viewer.New(f.env, viewer.Options{Log: log, Busy: func() bool { return true }})
-	add(t, log, text(llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopToolUse, Content: []llm.Block{call}}))
+	v := viewer.New(f.Env, viewer.Options{Log: log, Busy: func() bool { return true }})
+	paneltest.Append(t, log, paneltest.Said(llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopToolUse, Content: []llm.Block{call}}))
 	v.Refresh()
 	if rows, _ := v.Draw(60, 12); strings.Contains(strings.Join(rows, "\n"), "interrupted") {
 		t.Errorf("a call that runs is said to be interrupted: %q", rows)
@@ -449,7 +388,7 @@ func TestRefreshOfCalls(t *testing.T) {
 }
 
 func TestEmptyAndTiny(t *testing.T) {
-	f := open(t, create(t), 40, 10)
+	f := open(t, paneltest.Session(t), 40, 10)
 	f.press("down", "c", "n", "enter", "/", "a", "enter", "pageup")
 	if rows := f.draw(); rows[0] != "Nothing has been said yet." {
 		t.Errorf("%q", rows)
@@ -518,10 +457,10 @@ func big(b testing.TB, n int) *transcript.Log {
 func BenchmarkOpen100k(b *testing.B) {
 	log := big(b, 100_000)
 	f := open(b, log, 100, 40)
-	f.env.Styles = styles(theme.TrueColor)
+	f.Styles = paneltest.Dark(theme.TrueColor)
 	b.ReportAllocs()
 	for b.Loop() {
-		v := viewer.New(f.env, viewer.Options{Log: log})
+		v := viewer.New(f.Env, viewer.Options{Log: log})
 		v.Draw(100, 40)
 	}
 }
@@ -529,7 +468,7 @@ func BenchmarkOpen100k(b *testing.B) {
 // BenchmarkPage reports the slowest one of a hundred pages, too.
 func BenchmarkPage(b *testing.B) {
 	f := open(b, big(b, 100_000), 100, 40)
-	f.env.Styles = styles(theme.TrueColor)
+	f.Styles = paneltest.Dark(theme.TrueColor)
 	f.draw()
 	var took []time.Duration
 	b.ReportAllocs()
@@ -544,7 +483,7 @@ func BenchmarkPage(b *testing.B) {
 
 func BenchmarkRow(b *testing.B) {
 	f := open(b, big(b, 100_000), 100, 40)
-	f.env.Styles = styles(theme.TrueColor)
+	f.Styles = paneltest.Dark(theme.TrueColor)
 	f.draw()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -558,7 +497,7 @@ func BenchmarkSearch100k(b *testing.B) {
 	for b.Loop() {
 		f.press("/", "x", "y", "z")
 		for !strings.Contains(f.draw()[39], "not found") {
-			(<-f.posts)()
+			(<-f.Posted)()
 		}
 		f.press("esc")
 	}
@@ -566,13 +505,13 @@ func BenchmarkSearch100k(b *testing.B) {
 
 // BenchmarkPageHeavy is paging over answers as long as they are shown, all of code.
 func BenchmarkPageHeavy(b *testing.B) {
-	log := create(b)
+	log := paneltest.Session(b)
 	code := "```go\n" + strings.Repeat("func main() { fmt.Println(\"hello\", 42) } // says hello\n", 1500) + "```\n"
 	for range 400 {
-		add(b, log, text(llm.AssistantText(code)))
+		paneltest.Append(b, log, paneltest.Assistant(code))
 	}
 	f := open(b, log, 100, 40)
-	f.env.Styles = styles(theme.TrueColor)
+	f.Styles = paneltest.Dark(theme.TrueColor)
 	f.draw()
 	var took []time.Duration
 	b.ReportAllocs()

@@ -15,17 +15,18 @@ package database
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/burin-dev/burin/internal/platform/sqlfile"
 )
+
+// busyTimeout is how long one process waits for what another writes.
+const busyTimeout = 5 * time.Second
 
 // FileName is the name of the file within the home directory.
 const FileName = "burin.db"
@@ -123,12 +124,10 @@ func OpenExisting(ctx context.Context, home string) (*sql.DB, error) {
 			return nil, fmt.Errorf("make the database private: %w", err)
 		}
 	}
-	connector, err := sqlite.NewConnector(dsn(path))
+	db, err := sqlfile.Open(path, busyTimeout, "synchronous(normal)", "foreign_keys(1)")
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(4)
 	if err := migrate(ctx, db); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("open %s: %w", path, advise(err))
@@ -136,92 +135,21 @@ func OpenExisting(ctx context.Context, home string) (*sql.DB, error) {
 	return db, nil
 }
 
-func dsn(path string) string {
-	slashed := filepath.ToSlash(path)
-	if filepath.IsAbs(path) && !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // file:///C:/…
-	}
-	u := url.URL{Path: slashed}
-	return "file:" + u.EscapedPath() + "?_txlock=immediate" +
-		"&_pragma=busy_timeout(5000)&_pragma=synchronous(normal)&_pragma=foreign_keys(1)"
-}
-
 // migrate runs the steps the file has not seen.
 func migrate(ctx context.Context, db *sql.DB) error {
-	version, err := schemaVersion(ctx, db)
-	switch {
-	case err != nil:
-		return err
-	case version == len(steps):
+	return sqlfile.Migrate(ctx, db, len(steps), func(tx *sql.Tx, found int) error {
+		for i, step := range steps[found:] {
+			if _, err := tx.ExecContext(ctx, step); err != nil {
+				return fmt.Errorf("bring the schema to version %d: %w", found+i+1, err)
+			}
+		}
 		return nil
-	case version > len(steps):
-		return fmt.Errorf("a newer burin wrote it (schema %d, this one knows %d): update burin", version, len(steps))
-	}
-	if err := useWAL(ctx, db); err != nil {
-		return err
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }()
-	// Another process may have been here since the version was read.
-	if version, err = schemaVersion(ctx, tx); err != nil {
-		return err
-	}
-	for i := version; i < len(steps); i++ {
-		if _, err := tx.ExecContext(ctx, steps[i]); err != nil {
-			return fmt.Errorf("bring the schema to version %d: %w", i+1, err)
-		}
-	}
-	if version < len(steps) {
-		if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(steps))); err != nil {
-			return err
-		}
-	}
-	return tx.Commit()
-}
-
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-func schemaVersion(ctx context.Context, q querier) (int, error) {
-	var v int
-	err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v)
-	return v, err
-}
-
-// useWAL switches the file to a write-ahead log, which it then keeps. SQLite does
-// not wait for other processes in this one statement, so it is repeated while
-// they do the same.
-func useWAL(ctx context.Context, db *sql.DB) error {
-	deadline := time.Now().Add(5 * time.Second)
-	for {
-		_, err := db.ExecContext(ctx, "PRAGMA journal_mode = wal")
-		if err == nil || primary(err) != sqlite3.SQLITE_BUSY || time.Now().After(deadline) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
-
-// primary is SQLite's primary result code of err, 0 if it is none of SQLite's.
-func primary(err error) int {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
-		return e.Code() & 0xff
-	}
-	return 0
+	})
 }
 
 // advise says what to do about a file that is no database any more.
 func advise(err error) error {
-	switch primary(err) {
+	switch sqlfile.Code(err) {
 	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
 		return fmt.Errorf("%w: move the file away and add the keys again, or restore it from a backup", err)
 	}

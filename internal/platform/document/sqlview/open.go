@@ -13,7 +13,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +21,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/burin-dev/burin/internal/platform/sqlfile"
 )
 
 const (
@@ -80,7 +81,7 @@ func openWrite(ctx context.Context, real string) (*database, error) {
 }
 
 func open(ctx context.Context, real, options string) (*database, error) {
-	connector, err := sqlite.NewConnector(dsn(real, options))
+	connector, err := sqlite.NewConnector(sqlfile.URI(real, options))
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
@@ -96,15 +97,6 @@ func open(ctx context.Context, real, options string) (*database, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	return d, nil
-}
-
-func dsn(real, options string) string {
-	slashed := filepath.ToSlash(real)
-	if filepath.IsAbs(real) && !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // file:///C:/…
-	}
-	u := url.URL{Path: slashed}
-	return "file:" + u.EscapedPath() + "?" + options
 }
 
 // isDatabase reads the header of a database.

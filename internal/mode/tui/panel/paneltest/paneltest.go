@@ -1,5 +1,6 @@
-// Package paneltest has what tests of panes and panels share: an Env with a clock that
-// stands still, and golden files of what a person would see.
+// Package paneltest has what tests of panes and panels share: a [Face] with a clock that
+// stands still, keys to [Press], a [Session] to show, and golden files of what a person
+// would see.
 package paneltest
 
 import (
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
@@ -28,32 +31,81 @@ type Face struct {
 }
 
 // New makes a face with the default keys and [themetest.Styles].
-func New(t testing.TB) *Face {
+func New(t testing.TB) *Face { return Styled(t, themetest.Styles()) }
+
+// Styled makes a face with the default keys and these styles.
+func Styled(t testing.TB, s *theme.Styles) *Face {
 	t.Helper()
 	keys, problems := key.NewBindings(nil)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	f := &Face{Time: time.Date(2026, 3, 4, 14, 5, 6, 0, time.UTC), Posted: make(chan func(), 100)}
-	f.Env = &pane.Env{Styles: themetest.Styles(), Keys: keys, Now: func() time.Time { return f.Time }, Post: func(fn func()) { f.Posted <- fn }}
+	f := &Face{Time: time.Date(2026, 3, 4, 14, 5, 6, 0, time.UTC), Posted: make(chan func(), 10_000)}
+	f.Env = &pane.Env{Styles: s, Keys: keys, Now: func() time.Time { return f.Time }, Post: func(fn func()) { f.Posted <- fn }}
 	return f
 }
 
-// Press gives p the keys of a list: names such as "enter", and letters that type.
+// Dark are the styles of the dark theme that burin begins with.
+func Dark(p theme.Profile) *theme.Styles {
+	th, _ := theme.Builtin(theme.DefaultDark)
+	return theme.NewStyles(th, p)
+}
+
+// Until runs what is posted until the screen is as wanted, and gives it. draw, which is
+// asked first and after each post, says what is on the screen and whether that is it.
+func (f *Face) Until(t testing.TB, what string, draw func() (screen string, ok bool)) string {
+	t.Helper()
+	timeout := time.After(20 * time.Second)
+	for {
+		screen, ok := draw()
+		if ok {
+			return screen
+		}
+		select {
+		case run := <-f.Posted:
+			run()
+		case <-timeout:
+			t.Fatalf("it never shows %s:\n%s", what, screen)
+		}
+	}
+}
+
+// Press gives p keys: "enter" and "ctrl+r" are keys by their names, and what is no name
+// of a key is typed.
 func Press(p pane.Pane, keys ...string) {
 	for _, k := range keys {
-		ev := key.Press{Key: key.Key(k)}
-		if len([]rune(k)) == 1 {
-			ev.Text = k
-			if lower := strings.ToLower(k); lower != k {
-				ev.Key = key.Key("shift+" + lower)
-			}
+		if name, err := key.Parse(k); err == nil && string(name) == k && utf8.RuneCountInString(k) > 1 {
+			p.Handle(key.Press{Key: name, Text: typedBy(k)})
+			continue
 		}
-		if k == "space" {
-			ev.Text = " "
+		for _, r := range k {
+			p.Handle(typed(r))
 		}
-		p.Handle(ev)
 	}
+}
+
+// typedBy is what a key with a name types.
+func typedBy(name string) string {
+	letter, shifted := strings.CutPrefix(name, "shift+")
+	switch {
+	case name == "space":
+		return " "
+	case shifted && utf8.RuneCountInString(letter) == 1:
+		return strings.ToUpper(letter)
+	}
+	return ""
+}
+
+// typed is the key that types r.
+func typed(r rune) key.Press {
+	name := string(r)
+	switch lower := unicode.ToLower(r); {
+	case r == ' ':
+		name = "space"
+	case lower != r:
+		name = "shift+" + string(lower)
+	}
+	return key.Press{Key: key.Key(name), Text: string(r)}
 }
 
 // Scene is one thing to look at.

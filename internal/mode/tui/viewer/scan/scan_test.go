@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/mode/tui/panel/paneltest"
 	"github.com/burin-dev/burin/internal/mode/tui/viewer/scan"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
@@ -15,20 +16,10 @@ import (
 
 func create(t *testing.T, n int) (*transcript.Log, []string) {
 	t.Helper()
-	path, id := transcript.NewPath(t.TempDir(), "/home/ann", time.Now())
-	log, err := transcript.Create(transcript.CreateFile(path), transcript.Header{ID: id}, transcript.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { log.Close() })
+	log := paneltest.Session(t)
 	var ids []string
 	for i := range n {
-		m := llm.UserText(fmt.Sprint("Entry ", i))
-		id, err := log.Append(transcript.Entry{Type: transcript.TypeMessage, Message: &m})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, id)
+		ids = append(ids, paneltest.Append(t, log, paneltest.User(fmt.Sprint("Entry ", i)))...)
 	}
 	return log, ids
 }
