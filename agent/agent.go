@@ -51,7 +51,7 @@ type Options struct {
 	// prompt, thinking, cache, limits. ToolChoice holds for the first request of a run only.
 	Request  llm.Request
 	Tools    []*tool.Tool
-	Messages []llm.Message // the conversation so far
+	Messages []llm.Message // the conversation so far; it is not copied, and must not change
 
 	// Emit receives every event, in order, from one goroutine at a time. It must
 	// not block for long and must not call the agent's Run or Continue.
@@ -137,7 +137,7 @@ func newToolbox(tools []*tool.Tool) toolbox {
 // New makes an agent. Tools that cannot be offered together, because two have
 // one name, are the error of its runs.
 func New(o Options) *Agent {
-	a := &Agent{o: o, tools: newToolbox(o.Tools), messages: slices.Clone(o.Messages)}
+	a := &Agent{o: o, tools: newToolbox(o.Tools), messages: slices.Clip(o.Messages)}
 	a.o.Messages = nil
 	return a
 }
@@ -199,12 +199,20 @@ func (a *Agent) Messages() []llm.Message {
 	return slices.Clip(a.messages)
 }
 
-// Replace replaces the conversation. It must not be called while a run is on,
-// but from BeforeRequest.
+// Grown is [Agent.Messages], and a number: as long as that is the same, the
+// conversation has only grown.
+func (a *Agent) Grown() (messages []llm.Message, replaced int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clip(a.messages), a.replaced
+}
+
+// Replace replaces the conversation by messages, which are not copied and must not
+// change. It must not be called while a run is on, but from BeforeRequest.
 func (a *Agent) Replace(messages []llm.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.messages = slices.Clone(messages)
+	a.messages = slices.Clip(messages) // what is added goes elsewhere
 	a.replaced++
 }
 

@@ -144,6 +144,7 @@ func TestParallel(t *testing.T) {
 // A tool may decide by the arguments what runs together.
 func TestTogetherByArguments(t *testing.T) {
 	var running, most atomic.Int32
+	all := make(chan struct{}) // three run together
 	job := tool.New(tool.Definition[pathArgs]{
 		Name: "job", Effects: tool.Executes,
 		Together: func(a pathArgs) bool {
@@ -152,12 +153,21 @@ func TestTogetherByArguments(t *testing.T) {
 			}
 			return a.Path == "poll"
 		},
-		Run: func(ctx context.Context, _ tool.Call, _ pathArgs) (*tool.Result, error) {
-			most.Store(max(most.Load(), running.Add(1)))
+		Run: func(_ context.Context, _ tool.Call, a pathArgs) (*tool.Result, error) {
+			n := running.Add(1)
 			defer running.Add(-1)
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
+			if a.Path != "poll" {
+				<-time.After(20 * time.Millisecond)
+				return nil, nil
+			}
+			if n == 3 {
+				close(all)
+			}
 			select {
-			case <-ctx.Done():
-			case <-time.After(20 * time.Millisecond):
+			case <-all:
+			case <-time.After(10 * time.Second): // the others do not come
 			}
 			return nil, nil
 		},

@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"time"
 
 	"github.com/burin-dev/burin/agent"
@@ -17,6 +18,7 @@ type cacheState struct {
 	system   uint64
 	tools    uint64
 	messages []uint64
+	replaced int  // how often the conversation had been replaced
 	prompt   int  // tokens that the vendor counted for it; 0: nothing is known
 	kept     bool // the vendor has told of its cache before
 	changed  string
@@ -34,9 +36,17 @@ func (s *Session) fingerprint(r *llm.Request) {
 		h.Write(r.Tools[i].Schema)
 	}
 	now.tools = h.Sum64()
-	now.messages = make([]uint64, len(r.Messages))
-	for i := range r.Messages {
-		now.messages[i] = s.messageHash(&r.Messages[i])
+	_, now.replaced = s.agent.Grown()
+	s.mu.Lock()
+	known := s.asked.messages
+	if s.asked.replaced != now.replaced || len(known) > len(r.Messages) {
+		known = nil
+	}
+	s.mu.Unlock()
+	// What the last request had is the same. Its list is not changed, only longer.
+	now.messages = slices.Grow(known, len(r.Messages)-len(known))
+	for i := len(known); i < len(r.Messages); i++ {
+		now.messages = append(now.messages, s.messageHash(&r.Messages[i]))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -162,6 +162,7 @@ type hub struct {
 	events  []Event // by Seq, with gaps where pieces were
 	next    uint64  // seq of the event to come
 	gone    uint64  // events up to this seq were dropped that nothing else says
+	resting []*Feed // see [Feed.Rest]
 	waiting int
 	wake    chan struct{} // closed for those who wait
 	ended   bool
@@ -191,6 +192,7 @@ func (h *hub) emit(e Event) {
 	}
 	h.events = append(h.events, e)
 	h.rouse()
+	h.ring(e.piece())
 	h.mu.Unlock()
 	if h.sink != nil {
 		h.sink(e)
@@ -212,6 +214,26 @@ func (h *hub) drop(piece, start agent.EventType, call string) {
 	}
 }
 
+// piece reports whether e is a part of something that a later event says whole.
+func (e *Event) piece() bool {
+	return e.Type == agent.MessageUpdate || e.Type == agent.ToolUpdate
+}
+
+// ring ends the rests that are over, all of them at anything else than a piece.
+func (h *hub) ring(piece bool) {
+	if len(h.resting) == 0 {
+		return
+	}
+	now := time.Now()
+	h.resting = slices.DeleteFunc(h.resting, func(f *Feed) bool {
+		over := !piece || !now.Before(f.due)
+		if over {
+			close(f.bell)
+		}
+		return over
+	})
+}
+
 // rouse wakes those who wait.
 func (h *hub) rouse() {
 	if h.waiting > 0 {
@@ -225,6 +247,7 @@ func (h *hub) end() {
 	defer h.mu.Unlock()
 	h.ended = true
 	h.rouse()
+	h.ring(false)
 }
 
 // ErrClosed is that a session has ended.
@@ -250,6 +273,9 @@ type Feed struct {
 	seq uint64 // of the event to read
 	// foreign is that the number that was asked for has not been given out.
 	foreign bool
+
+	due  time.Time     // of its rest
+	bell chan struct{} // closed when that is over
 }
 
 // Seq is the number from which the feed reads on: every event before it was read, or
@@ -286,14 +312,57 @@ func (f *Feed) take() (Event, <-chan struct{}, error) {
 		f.seq = h.gone + 1
 		return Event{}, nil, &LagError{lost}
 	}
-	i, _ := slices.BinarySearchFunc(h.events, f.seq, func(e Event, seq uint64) int { return cmp.Compare(e.Seq, seq) })
-	if i < len(h.events) {
-		f.seq = h.events[i].Seq + 1
-		return h.events[i], nil, nil
+	if left := f.left(); len(left) > 0 {
+		f.seq = left[0].Seq + 1
+		return left[0], nil, nil
 	}
 	if h.ended {
 		return Event{}, nil, ErrClosed
 	}
 	h.waiting++
 	return Event{}, h.wake, nil
+}
+
+// left are the events that are there and were not read.
+func (f *Feed) left() []Event {
+	i, _ := slices.BinarySearchFunc(f.hub.events, f.seq, func(e Event, seq uint64) int { return cmp.Compare(e.Seq, seq) })
+	return f.hub.events[i:]
+}
+
+// Rest lets pieces of answers and results come together for the time d, so that its
+// reader is not woken for each of them. It ends with the first event after d, a quarter
+// of d later without one, and at once with an event that is no piece or the end of ctx.
+//
+// The event wakes, not the clock: while a model speaks, a timer that fires costs more
+// than all that is done with its words.
+func (f *Feed) Rest(ctx context.Context, d time.Duration) {
+	bell := f.rest(d)
+	if bell == nil {
+		return
+	}
+	late := time.NewTimer(d + d/4)
+	defer late.Stop()
+	select {
+	case <-bell:
+		return
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	h := f.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.resting = slices.DeleteFunc(h.resting, func(o *Feed) bool { return o == f })
+}
+
+// rest gives what is closed when a rest of d is over, nil if there is no reason for one.
+func (f *Feed) rest(d time.Duration) <-chan struct{} {
+	h := f.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended || slices.ContainsFunc(f.left(), func(e Event) bool { return !e.piece() }) {
+		return nil
+	}
+	f.due, f.bell = time.Now().Add(d), make(chan struct{})
+	h.resting = append(h.resting, f)
+	return f.bell
 }

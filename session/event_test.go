@@ -172,7 +172,7 @@ func TestSlowReader(t *testing.T) {
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 8<<20 {
 		t.Errorf("%d KB more are held", grown>>10)
 	}
-	if took > 10*time.Second {
+	if took > time.Minute {
 		t.Errorf("it took %s", took)
 	}
 	t.Logf("%d pieces in %s", pieces, took)

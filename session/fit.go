@@ -57,14 +57,7 @@ func (s *Session) measured(m *llm.Message) {
 // tokens is how large a request of these messages is: as the vendor counted, and an
 // estimate of what came since.
 func (s *Session) tokens(messages []llm.Message) int {
-	n, from := s.known.tokens, s.known.messages
-	if from == 0 || from > len(messages) {
-		from = 0
-		n = textTokens(s.request.System)
-		for _, t := range s.tools {
-			n += toolTokens(t)
-		}
-	}
+	n, from := s.anchor(len(messages))
 	for i := range messages[from:] {
 		n += compact.Tokens(&messages[from+i])
 	}
@@ -73,7 +66,7 @@ func (s *Session) tokens(messages []llm.Message) int {
 
 // beforeRequest makes the conversation fit and asks for the money.
 func (s *Session) beforeRequest(ctx context.Context, r *llm.Request) error {
-	if s.refresh() || s.fit(ctx, r) {
+	if s.refresh() || s.fit(ctx) {
 		r.Messages = s.agent.Messages()
 	}
 	if notice, ok := s.modeNotice(r.Messages); ok {
@@ -108,9 +101,9 @@ func (s *Session) beforeRequest(ctx context.Context, r *llm.Request) error {
 // under way, so a session that has become long while the model was working goes on
 // by itself, and one that is done is not compacted for nothing. What fails here is
 // no reason not to ask: the vendor has the last word on what fits.
-func (s *Session) fit(ctx context.Context, r *llm.Request) (changed bool) {
+func (s *Session) fit(ctx context.Context) (changed bool) {
 	s.mu.Lock()
-	window, size := s.request.Model.ContextWindow, s.tokens(r.Messages)
+	window, size := s.request.Model.ContextWindow, s.contextTokens()
 	s.mu.Unlock()
 	threshold := s.o.Compaction.Threshold(window)
 	if threshold == 0 || size <= threshold {
@@ -126,13 +119,13 @@ func (s *Session) fit(ctx context.Context, r *llm.Request) (changed bool) {
 	if s.prune("old", func(path []transcript.Entry) *transcript.Prune { return compact.Old(path, s.pruneOptions(true)) }) {
 		changed = true
 		s.mu.Lock()
-		size = s.tokens(s.agent.Messages())
+		size = s.contextTokens()
 		s.mu.Unlock()
 	}
 	if size > threshold && s.shake() {
 		changed = true
 		s.mu.Lock()
-		size = s.tokens(s.agent.Messages())
+		size = s.contextTokens()
 		s.mu.Unlock()
 		if size <= threshold*8/10 {
 			return changed
@@ -178,12 +171,12 @@ func (s *Session) prune(reason string, rule func([]transcript.Entry) *transcript
 		return false
 	}
 	s.mu.Lock()
-	before := s.tokens(s.agent.Messages())
+	before := s.contextTokens()
 	s.mu.Unlock()
 	id := s.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: transcript.CustomPrune, Data: data})
 	s.reload()
 	s.mu.Lock()
-	after := s.tokens(s.agent.Messages())
+	after := s.contextTokens()
 	s.mu.Unlock()
 	s.hub.emit(Event{Event: agent.Event{Type: Pruned}, EntryID: id, Compaction: &CompactionInfo{Reason: reason, Action: "prune", Before: before, After: after}})
 	return true
@@ -235,7 +228,7 @@ func (s *Session) Compact(ctx context.Context, instructions string) error {
 // The caller holds mu.
 func (s *Session) rest() {
 	c := s.o.Compaction
-	if !c.IdleEnabled || !c.Enabled || s.closed || s.tokens(s.agent.Messages()) < c.IdleThresholdTokens {
+	if !c.IdleEnabled || !c.Enabled || s.closed || s.contextTokens() < c.IdleThresholdTokens {
 		return
 	}
 	s.resting = time.AfterFunc(c.IdleTimeout, func() {
@@ -272,7 +265,7 @@ func (s *Session) wake(ctx context.Context) error {
 // compact appends a compaction and reloads the conversation.
 func (s *Session) compact(ctx context.Context, reason, instructions string) error {
 	s.mu.Lock()
-	window, size := s.request.Model.ContextWindow, s.tokens(s.agent.Messages())
+	window, size := s.request.Model.ContextWindow, s.contextTokens()
 	s.mu.Unlock()
 	path, err := s.log.Recent(s.log.Leaf())
 	if err != nil {
@@ -295,7 +288,7 @@ func (s *Session) compact(ctx context.Context, reason, instructions string) erro
 	info.Summary = entry.ShortSummary
 	s.reload()
 	s.mu.Lock()
-	info.After = s.tokens(s.agent.Messages())
+	info.After = s.contextTokens()
 	s.mu.Unlock()
 	s.hub.emit(Event{Event: agent.Event{Type: CompactionEnd}, EntryID: id, Compaction: &info})
 	return nil
@@ -391,7 +384,7 @@ func (s *Session) keep() compact.Keep {
 	entries, err := s.log.Select(s.log.Leaf(), func(n transcript.Node) bool {
 		first := !asked && n.Role == llm.RoleUser
 		asked = asked || first
-		return first || n.Type == transcript.TypeCustom
+		return first || n.Type == transcript.TypeCustom && (n.Name == customPin || n.Name == "")
 	})
 	if err != nil {
 		return k

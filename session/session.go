@@ -65,6 +65,7 @@ type Session struct {
 	idle       chan struct{}           // closed when what is under way has ended; nil: nothing is
 	cancel     context.CancelCauseFunc // of what is under way
 	known      measure
+	counted    tally
 	held       Spending        // of the request that is about to be sent
 	sender     llm.Client      // of that request
 	retrying   bool            // that request repeats one that failed
@@ -143,11 +144,7 @@ func New(o Options) (*Session, error) {
 	if o.MaxCost > 0 {
 		s.spentBefore()
 	}
-	for _, n := range o.Log.Nodes() {
-		if n.Role == llm.RoleUser {
-			s.turn++ // turns of the undo journal and of the account go on counting
-		}
-	}
+	s.turn = o.Log.Count(llm.RoleUser) // turns of the undo journal and of the account go on counting
 	s.again = len(past.Messages) > 0
 	s.agent = agent.New(agent.Options{
 		Client: metered{s}, Request: s.request, Tools: o.Tools, MaxTurns: o.MaxTurns, Messages: past.Messages,
@@ -155,6 +152,7 @@ func New(o Options) (*Session, error) {
 		Emit: s.loopEvent, BeforeRequest: s.beforeRequest,
 		BeforeTool: s.authorize, AfterTool: s.afterTool, Arguments: s.arguments,
 	})
+	s.contextTokens() // a face that asks for figures does not wait for it
 	if o.WatchJobs != nil {
 		o.WatchJobs(func() { s.hub.emit(Event{Event: agent.Event{Type: JobsChanged}}) })
 	}
@@ -382,15 +380,14 @@ type Stats struct {
 	Window   int  // tokens; 0 is unknown
 }
 
-// Stats gives the figures of this moment.
+// Stats gives the figures of this moment. It costs the same in a long conversation.
 func (s *Session) Stats() Stats {
-	messages := s.agent.Messages()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Stats{
 		Model: s.request.Model.Ref(), Thinking: s.request.Thinking.Level, Title: s.log.Title(), Entries: s.log.Len(),
 		Requests: s.requests, Usage: s.usage, Cost: s.spent, Known: !s.unknown,
-		Context: s.tokens(messages), Window: s.request.Model.ContextWindow,
+		Context: s.contextTokens(), Window: s.request.Model.ContextWindow,
 	}
 }
 

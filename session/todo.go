@@ -98,7 +98,15 @@ func todoText(phases []TodoPhase) string {
 // details of the result. Neither is that nobody did.
 func LastTodos(log *transcript.Log, leaf, toolName string) (phases []TodoPhase, result json.RawMessage) {
 	e := log.Last(leaf,
-		func(n transcript.Node) bool { return n.Role == llm.RoleToolResult || n.Type == transcript.TypeCustom },
+		func(n transcript.Node) bool {
+			switch {
+			case n.Role == llm.RoleToolResult:
+				return n.Name == toolName || n.Name == ""
+			case n.Type == transcript.TypeCustom:
+				return n.Name == CustomTodoEdit || n.Name == ""
+			}
+			return false
+		},
 		func(e *transcript.Entry) bool {
 			return e.CustomType == CustomTodoEdit || e.Message != nil && e.Message.ToolName == toolName && len(e.Message.Details) > 0
 		})

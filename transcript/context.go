@@ -144,10 +144,12 @@ func (b *contextBuilder) messages() {
 		}
 		b.add(e.ID, llm.Message{Role: llm.RoleCustom, CustomType: CustomSummary, Display: true, Time: e.Time(), Content: content})
 	}
-	for _, i := range b.path[b.from:] {
-		switch b.log.names[b.log.nodes[i].typ] {
-		case TypeMessage, TypeCustomMessage, TypeBranchSummary:
-		default:
+	path := b.spoken()
+	b.c.Messages = slices.Grow(b.c.Messages, len(path))
+	b.c.IDs = slices.Grow(b.c.IDs, len(path))
+	records := ahead{log: b.log, path: path}
+	for at, i := range path {
+		if b.short[b.log.nodes[i].id] == nil && b.plain(&records, at) {
 			continue
 		}
 		e, err := b.log.readShort(i, b.short)
@@ -167,6 +169,31 @@ func (b *contextBuilder) messages() {
 			}
 		}
 	}
+}
+
+// spoken are the entries of the path that may have something to say to the model.
+func (b *contextBuilder) spoken() []int32 {
+	out := make([]int32, 0, len(b.path)-b.from)
+	for _, i := range b.path[b.from:] {
+		switch b.log.names[b.log.nodes[i].typ] {
+		case TypeMessage, TypeCustomMessage, TypeBranchSummary:
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// plain adds a message by the short way, without an entry around it, and reports
+// whether it could.
+func (b *contextBuilder) plain(records *ahead, at int) bool {
+	var m llm.Message
+	if _, ok := records.message(at, &m); !ok {
+		return false
+	}
+	if m.CustomType != CustomExcluded {
+		b.add(b.log.nodes[records.path[at]].id, m)
+	}
+	return true
 }
 
 func (b *contextBuilder) add(id string, m llm.Message) {

@@ -1,6 +1,10 @@
 package transcript
 
-import "time"
+import (
+	"time"
+
+	"github.com/burin-dev/burin/llm"
+)
 
 // OpenFileOn opens a session file by way of other calls than those of the disk.
 func OpenFileOn(fs FileSystem, path string) (*FileStore, error) { return openFile(fs, path, false) }
@@ -19,4 +23,12 @@ type FileSystem = fileSystem
 func RemoveUnused(b *Blobs, hash string) (bool, error) {
 	c := &collection{dir: b.dir, o: CollectOptions{MinAge: time.Hour}, started: time.Now()}
 	return c.remove(hash)
+}
+
+// DecodeMessage reads the record of a message by the short way, if it can be.
+func DecodeMessage(record []byte) (e Entry, ok bool) {
+	var d decoder
+	m := new(llm.Message)
+	at, ok := d.message(record, m)
+	return Entry{Type: TypeMessage, Timestamp: string(at), Message: m}, ok
 }

@@ -200,6 +200,15 @@ func (s *FileStore) Read(ref Ref) ([]byte, error) {
 	return b, nil
 }
 
+// readSpan fills b with what the file holds from pos on.
+func (s *FileStore) readSpan(b []byte, pos int64) error {
+	if s.f == nil {
+		return errors.New("there is no such record")
+	}
+	_, err := s.f.ReadAt(b, pos)
+	return err
+}
+
 // Append implements [Store].
 func (s *FileStore) Append(records ...[]byte) ([]Ref, error) {
 	if s.readOnly {

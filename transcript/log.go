@@ -22,6 +22,7 @@ type Log struct {
 	nodes   []node
 	byID    map[string]int32
 	names   []string // types of entries, by node.typ
+	words   words    // names of tools and custom types, by node.name
 	leaf    int32    // -1: before the first entry
 	moved   bool     // the leaf is not where a reader of the records would find it
 	labels  map[string]string
@@ -33,6 +34,7 @@ type Log struct {
 	// stubs are results that were pruned, without what they said: they are read again
 	// and again in a long conversation, and would be read in vain.
 	stubs    map[int32]*Entry
+	decoder  decoder
 	mend     bool // the records must be rewritten before anything is added
 	typed    bool // there is something that a person would miss
 	answered bool // a model has answered
@@ -45,6 +47,7 @@ type node struct {
 	parent int32 // -1: a root
 	typ    uint8
 	kind   kind
+	name   uint16 // of the tool of a result, or of a custom type; 0: not known
 	ref    Ref
 }
 
@@ -213,6 +216,9 @@ func (l *Log) Append(e Entry) (id string, err error) {
 		return "", fmt.Errorf("append to session: %w", err)
 	}
 	n := node{id: id, parent: l.leaf, typ: l.typeOf(e.Type), kind: kindOf(&e)}
+	if n.name = l.words.number(e.CustomType); e.Message != nil {
+		n.name = l.words.number(e.Message.ToolName)
+	}
 	l.nodes = append(l.nodes, n)
 	at := int32(len(l.nodes) - 1)
 	l.byID[id], l.leaf, l.moved = at, at, false
@@ -408,17 +414,14 @@ func (l *Log) read(i int32) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := new(Entry)
-	if err := json.Unmarshal(record, e); err != nil {
+	e, err := l.decode(i, record)
+	if err != nil {
 		return nil, fmt.Errorf("read entry %s: %w", n.id, err)
 	}
 	// The tree is the log's: a record of version 1 has no place in it, and one
 	// whose parent was lost has got another.
-	e.ID, e.Raw, e.ParentID = n.id, record, nil
-	if n.parent >= 0 {
-		parent := l.nodes[n.parent].id
-		e.ParentID = &parent
-	}
+	e.Raw = record
+	l.place(e, i)
 	if e.Type == TypeCompaction && e.FirstKeptID == "" {
 		e.FirstKeptID = l.keptByIndex(record)
 	}
@@ -427,6 +430,28 @@ func (l *Log) read(i int32) (*Entry, error) {
 		restore(l.o.Blobs, e.Message)
 	}
 	return e, nil
+}
+
+// place gives an entry its place in the tree.
+func (l *Log) place(e *Entry, i int32) {
+	n := &l.nodes[i]
+	e.ID, e.ParentID = n.id, nil
+	if n.parent >= 0 {
+		parent := l.nodes[n.parent].id
+		e.ParentID = &parent
+	}
+}
+
+// decode makes an entry of a record: a message by the short way, if it can be.
+func (l *Log) decode(i int32, record []byte) (*Entry, error) {
+	if l.names[l.nodes[i].typ] == TypeMessage {
+		m := new(llm.Message)
+		if at, ok := l.decoder.message(record, m); ok {
+			return &Entry{Type: TypeMessage, Timestamp: string(at), Message: m}, nil
+		}
+	}
+	e := new(Entry)
+	return e, json.Unmarshal(record, e)
 }
 
 func (l *Log) record(i int32) ([]byte, error) {
@@ -450,6 +475,7 @@ type Node struct {
 	Parent int // index in [Log.Nodes]; -1: a root
 	Type   string
 	Role   llm.Role // of a message, as far as it is user, assistant or tool result
+	Name   string   // of a tool result its tool, of a custom entry its custom type; "": not known
 	Label  string
 }
 
@@ -467,7 +493,20 @@ func (l *Log) Nodes() []Node {
 
 func (l *Log) nodeAt(i int32) Node {
 	n := &l.nodes[i]
-	return Node{ID: n.id, Parent: int(n.parent), Type: l.names[n.typ], Role: n.kind.role(), Label: l.labels[n.id]}
+	return Node{ID: n.id, Parent: int(n.parent), Type: l.names[n.typ], Role: n.kind.role(), Name: l.words.word(n.name), Label: l.labels[n.id]}
+}
+
+// Count is how many messages of a role there are on all branches, where the role is
+// user, assistant or tool result.
+func (l *Log) Count(role llm.Role) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.nodes {
+		if l.nodes[i].kind.role() == role {
+			n++
+		}
+	}
+	return n
 }
 
 // Label is what a person called an entry.
@@ -496,164 +535,11 @@ func (l *Log) All() iter.Seq2[*Entry, error] {
 	}
 }
 
-// Branch reads the entries from the root to the one of that id.
-// What cannot be read is left out.
-func (l *Log) Branch(id string) ([]Entry, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	i, err := l.find(id)
-	if err != nil {
-		return nil, err
-	}
-	path := l.path(i)
-	out := make([]Entry, 0, len(path))
-	for _, i := range path {
-		if e, err := l.read(i); err == nil {
-			out = append(out, *e)
-		}
-	}
-	return out, nil
-}
-
-// Recent reads what a compaction at the entry of that id works on: the part of its
-// branch from the first entry that the last compaction kept, that compaction with
-// it; the whole branch if there was none. What it costs does not grow with what lies
-// before. Results that were pruned have their short form.
-func (l *Log) Recent(id string) ([]Entry, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	i, err := l.find(id)
-	if err != nil {
-		return nil, err
-	}
-	var path []int32
-	kept := int32(-1) // where the walk ends, once a compaction was found
-	for compacted := false; i >= 0; i = l.nodes[i].parent {
-		path = append(path, i)
-		if i == kept {
-			break
-		}
-		if compacted || l.names[l.nodes[i].typ] != TypeCompaction {
-			continue
-		}
-		compacted = true
-		if e, err := l.read(i); err == nil {
-			if k, ok := l.byID[e.FirstKeptID]; ok && l.above(k, i) {
-				kept = k
-				continue
-			}
-		}
-		break // it kept nothing before it
-	}
-	slices.Reverse(path)
-	short := shortForms{}
-	for _, i := range path {
-		if l.nodes[i].kind == kindPrune {
-			if e, err := l.read(i); err == nil {
-				short.add(e)
-			}
-		}
-	}
-	out := make([]Entry, 0, len(path))
-	for _, i := range path {
-		e, err := l.readShort(i, short)
-		if err == nil {
-			out = append(out, *e)
-		}
-	}
-	return out, nil
-}
-
-// above reports whether entry a is on the branch to b.
-func (l *Log) above(a, b int32) bool {
-	for b > a { // parents come before their children
-		b = l.nodes[b].parent
-	}
-	return a == b
-}
-
-// Beyond reads what is on the branch to from but not on the branch to target: what
-// one leaves by moving there.
-func (l *Log) Beyond(from, target string) ([]Entry, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	i, err := l.find(from)
-	if err != nil {
-		return nil, err
-	}
-	j, err := l.find(target)
-	if err != nil {
-		return nil, err
-	}
-	shared := map[int32]bool{}
-	for ; j >= 0; j = l.nodes[j].parent {
-		shared[j] = true
-	}
-	var out []Entry
-	for ; i >= 0 && !shared[i]; i = l.nodes[i].parent {
-		if e, err := l.read(i); err == nil {
-			out = append(out, *e)
-		}
-	}
-	slices.Reverse(out)
-	return out, nil
-}
-
-// Select reads those entries of the branch to id that pick chooses.
-func (l *Log) Select(id string, pick func(Node) bool) ([]Entry, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	at, err := l.find(id)
-	if err != nil {
-		return nil, err
-	}
-	var out []Entry
-	for _, i := range l.path(at) {
-		if !pick(l.nodeAt(i)) {
-			continue
-		}
-		if e, err := l.read(i); err == nil {
-			out = append(out, *e)
-		}
-	}
-	return out, nil
-}
-
-// Last reads the last entry of the branch to id that pick chooses and match accepts;
-// nil if there is none.
-func (l *Log) Last(id string, pick func(Node) bool, match func(*Entry) bool) *Entry {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	i, err := l.find(id)
-	if err != nil {
-		return nil
-	}
-	for ; i >= 0; i = l.nodes[i].parent {
-		if !pick(l.nodeAt(i)) {
-			continue
-		}
-		if e, err := l.read(i); err == nil && match(e) {
-			return e
-		}
-	}
-	return nil
-}
-
 // Answered reports whether a model has answered: the session is kept.
 func (l *Log) Answered() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.answered
-}
-
-// path are the nodes from the root to i.
-func (l *Log) path(i int32) []int32 {
-	var path []int32
-	for ; i >= 0; i = l.nodes[i].parent {
-		path = append(path, i)
-	}
-	slices.Reverse(path)
-	return path
 }
 
 func (l *Log) typeOf(name string) uint8 {

@@ -191,11 +191,14 @@ func (ix *indexer) entry(ref Ref, record []byte, e envelope) {
 	switch string(e.typ) {
 	case TypeMessage:
 		n.kind = kindOfRole(string(e.role))
+		n.name = l.words.number(string(e.toolName))
 		l.typed = true
 		l.answered = l.answered || n.kind == kindAssistant
 	case TypeCustomMessage:
 		l.typed = true
+		n.name = l.words.number(string(e.customType))
 	case TypeCustom:
+		n.name = l.words.number(string(e.customType))
 		if string(e.customType) == CustomPrune {
 			n.kind = kindPrune
 		}

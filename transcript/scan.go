@@ -11,6 +11,7 @@ type envelope struct {
 	parent     []byte // nil: null or missing
 	hasParent  bool   // there is a parentId, be it null
 	role       []byte // of the message in it
+	toolName   []byte // of the message in it
 	customType []byte
 	version    []byte // digits, of a header
 }
@@ -46,8 +47,11 @@ func readEnvelope(rec []byte) (e envelope, rest []byte, ok bool) {
 				return w.skip()
 			}
 			return w.object(func(key []byte) bool {
-				if string(key) == "role" {
+				switch string(key) {
+				case "role":
 					return w.stringInto(&e.role)
+				case "toolName":
+					return w.stringInto(&e.toolName)
 				}
 				return w.skip()
 			})

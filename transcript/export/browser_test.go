@@ -63,7 +63,11 @@ func startBrowser(t testing.TB, width, height int, dark bool) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	home := t.TempDir()
+	home, err := os.MkdirTemp("", "burin-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(home) }) // what the browser's processes still write is only in the way
 	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
 		"--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+home, "about:blank")
@@ -80,7 +84,7 @@ func startBrowser(t testing.TB, width, height int, dark bool) *browser {
 		b.send("", "Browser.close", nil, make(chan reply, 1))
 		select {
 		case <-b.done:
-		case <-time.After(5 * time.Second):
+		case <-time.After(30 * time.Second):
 			cmd.Process.Kill()
 		}
 		in.Close()
@@ -175,7 +179,7 @@ func (b *browser) callIn(session, method string, params, result any) {
 		}
 	case <-b.done:
 		b.t.Fatalf("%s: the browser ended", method)
-	case <-time.After(60 * time.Second):
+	case <-time.After(3 * time.Minute):
 		b.t.Fatalf("%s: no answer", method)
 	}
 }
@@ -203,7 +207,7 @@ func (b *browser) page(html string) {
 
 func (b *browser) await(method string) {
 	b.t.Helper()
-	timeout := time.After(60 * time.Second)
+	timeout := time.After(3 * time.Minute)
 	for {
 		b.mu.Lock()
 		changed := b.changed
@@ -250,7 +254,7 @@ func (b *browser) eval(expression string, result any) {
 func (b *browser) until(condition string) {
 	b.t.Helper()
 	b.eval(fmt.Sprintf(`new Promise((done, fail) => {
-		const end = performance.now() + 10000;
+		const end = performance.now() + 60000;
 		const look = () => (%s) ? done(true) : performance.now() > end ? fail(new Error('never true')) : setTimeout(look, 10);
 		look();
 	})`, condition), nil)

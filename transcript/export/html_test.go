@@ -541,7 +541,7 @@ func testLarge(t *testing.T, b *browser) {
 		t.Errorf("%d messages and %d rows of the tree", n, rows)
 	}
 	t.Logf("%d entries, %.1f MB of content, %.1f MB of HTML: open in %v, of which the page worked %v", len(p.Entries), float64(content)/1e6, float64(len(page))/1e6, took, cpu)
-	if cpu > 2*time.Second { // not the time on the clock: other programs run beside the test
+	if cpu > 6*time.Second { // not the time on the clock: other programs run beside the test
 		t.Errorf("the page works %v until it is there", cpu)
 	}
 	start = time.Now()

@@ -122,7 +122,7 @@ func TestMarkdownIsLinear(t *testing.T) {
 		in := strings.Repeat(part, n/len(part))
 		start := time.Now()
 		out := AppendMarkdown(nil, in, true)
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("%q repeated: %v for %d bytes", part, took, len(in))
 		}
 		if len(out) > 60*len(in) {

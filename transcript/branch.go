@@ -1,0 +1,169 @@
+package transcript
+
+import (
+	"slices"
+
+	"github.com/burin-dev/burin/llm"
+)
+
+// Branch reads the entries from the root to the one of that id.
+// What cannot be read is left out.
+func (l *Log) Branch(id string) ([]Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, err := l.find(id)
+	if err != nil {
+		return nil, err
+	}
+	path := l.path(i)
+	out := make([]Entry, 0, len(path))
+	for _, i := range path {
+		if e, err := l.read(i); err == nil {
+			out = append(out, *e)
+		}
+	}
+	return out, nil
+}
+
+// Recent reads what a compaction at the entry of that id works on: the part of its
+// branch from the first entry that the last compaction kept, that compaction with
+// it; the whole branch if there was none. What it costs does not grow with what lies
+// before. Results that were pruned have their short form. Entries come without Raw.
+func (l *Log) Recent(id string) ([]Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, err := l.find(id)
+	if err != nil {
+		return nil, err
+	}
+	var path []int32
+	kept := int32(-1) // where the walk ends, once a compaction was found
+	for compacted := false; i >= 0; i = l.nodes[i].parent {
+		path = append(path, i)
+		if i == kept {
+			break
+		}
+		if compacted || l.names[l.nodes[i].typ] != TypeCompaction {
+			continue
+		}
+		compacted = true
+		if e, err := l.read(i); err == nil {
+			if k, ok := l.byID[e.FirstKeptID]; ok && l.above(k, i) {
+				kept = k
+				continue
+			}
+		}
+		break // it kept nothing before it
+	}
+	slices.Reverse(path)
+	short := shortForms{}
+	for _, i := range path {
+		if l.nodes[i].kind == kindPrune {
+			if e, err := l.read(i); err == nil {
+				short.add(e)
+			}
+		}
+	}
+	out := make([]Entry, 0, len(path))
+	records := ahead{log: l, path: path}
+	for at, i := range path {
+		if short[l.nodes[i].id] == nil {
+			m := new(llm.Message)
+			if stamp, ok := records.message(at, m); ok {
+				out = append(out, Entry{Type: TypeMessage, Timestamp: string(stamp), Message: m})
+				l.place(&out[len(out)-1], i)
+				continue
+			}
+		}
+		if e, err := l.readShort(i, short); err == nil {
+			e.Raw = nil
+			out = append(out, *e)
+		}
+	}
+	return out, nil
+}
+
+// above reports whether entry a is on the branch to b.
+func (l *Log) above(a, b int32) bool {
+	for b > a { // parents come before their children
+		b = l.nodes[b].parent
+	}
+	return a == b
+}
+
+// Beyond reads what is on the branch to from but not on the branch to target: what
+// one leaves by moving there.
+func (l *Log) Beyond(from, target string) ([]Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, err := l.find(from)
+	if err != nil {
+		return nil, err
+	}
+	j, err := l.find(target)
+	if err != nil {
+		return nil, err
+	}
+	shared := map[int32]bool{}
+	for ; j >= 0; j = l.nodes[j].parent {
+		shared[j] = true
+	}
+	var out []Entry
+	for ; i >= 0 && !shared[i]; i = l.nodes[i].parent {
+		if e, err := l.read(i); err == nil {
+			out = append(out, *e)
+		}
+	}
+	slices.Reverse(out)
+	return out, nil
+}
+
+// Select reads those entries of the branch to id that pick chooses.
+func (l *Log) Select(id string, pick func(Node) bool) ([]Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at, err := l.find(id)
+	if err != nil {
+		return nil, err
+	}
+	var out []Entry
+	for _, i := range l.path(at) {
+		if !pick(l.nodeAt(i)) {
+			continue
+		}
+		if e, err := l.read(i); err == nil {
+			out = append(out, *e)
+		}
+	}
+	return out, nil
+}
+
+// Last reads the last entry of the branch to id that pick chooses and match accepts;
+// nil if there is none.
+func (l *Log) Last(id string, pick func(Node) bool, match func(*Entry) bool) *Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, err := l.find(id)
+	if err != nil {
+		return nil
+	}
+	for ; i >= 0; i = l.nodes[i].parent {
+		if !pick(l.nodeAt(i)) {
+			continue
+		}
+		if e, err := l.read(i); err == nil && match(e) {
+			return e
+		}
+	}
+	return nil
+}
+
+// path are the nodes from the root to i.
+func (l *Log) path(i int32) []int32 {
+	var path []int32
+	for ; i >= 0; i = l.nodes[i].parent {
+		path = append(path, i)
+	}
+	slices.Reverse(path)
+	return path
+}

@@ -1,0 +1,45 @@
+package place
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/burin-dev/burin/transcript/sqlstore"
+)
+
+// Trash moves a session of a database to the trash in that database: nothing of it is
+// lost, and [Restore] takes it back. It fails with [transcript.ErrLocked] while another
+// process writes the session. The name says which session of the database it is.
+func Trash(ctx context.Context, n Name) error { return change(ctx, n, sqlstore.Delete) }
+
+// Restore takes a session of a database back from the trash in it.
+func Restore(ctx context.Context, n Name) error { return change(ctx, n, sqlstore.Restore) }
+
+func change(ctx context.Context, n Name, do func(context.Context, *sql.DB, string) error) error {
+	db, err := openDB(ctx, n.File, false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(ctx, db, n.Session), db.Close())
+}
+
+// Trashed gives the sessions in the trash of a database, the last changed first.
+// Updated is when each was moved there.
+func Trashed(ctx context.Context, file string) ([]Listed, error) {
+	db, err := openDB(ctx, file, false)
+	if err != nil {
+		return nil, err
+	}
+	all, err := sqlstore.List(ctx, db)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return nil, err
+	}
+	var list []Listed
+	for _, i := range all {
+		if !i.Trashed.IsZero() {
+			list = append(list, Listed{Name{File: file, Session: i.Session, SQL: true}, i.Trashed})
+		}
+	}
+	return list, nil
+}
