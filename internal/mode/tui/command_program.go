@@ -262,7 +262,7 @@ func (a *app) openPermissions(string) {
 	}
 	var p *list.List
 	p = list.New(a.env, list.Options{
-		Title: "Permissions", Items: items, Empty: "No rules: everything but looking is asked about.",
+		Title: "Permissions", Items: items, Empty: "There are no rules: everything but looking is asked about. An answer to such a question can make one.",
 		Hint: "Enter takes a rule back",
 		Preview: func(id string, width, height int) []string {
 			return a.triedRows(rules, id, width, height)
@@ -336,7 +336,7 @@ func (a *app) openJobs(string) {
 	}
 	var p *list.List
 	p = list.New(a.env, list.Options{
-		Title: "Background jobs", Items: items, Empty: "Nothing runs in the background.", Hint: "Enter stops a job",
+		Title: "Background jobs", Items: items, Empty: "Nothing runs in the background. Commands that the model leaves running are listed here.", Hint: "Enter stops a job",
 		Preview: func(id string, width, height int) []string {
 			out, err := s.JobOutput(id)
 			if err != nil {
@@ -407,7 +407,7 @@ func (a *app) listTurns(changes session.Changes, turns []session.Turn) {
 	previews := map[string][]string{}
 	var p *list.List
 	p = list.New(a.env, list.Options{
-		Title: "Undo", Items: items, Empty: "Nothing was changed.", Hint: "Enter takes back what a turn changed, or brings it back",
+		Title: "Undo", Items: items, Empty: "There is nothing to take back. What the model changes in this folder is listed here.", Hint: "Enter takes back what a turn changed, or brings it back",
 		Preview: func(id string, width, height int) []string {
 			words, ok := previews[id]
 			if !ok {

@@ -300,18 +300,22 @@ func (a *app) dropSession(string) {
 		a.newSession("")
 		return
 	}
-	a.confirm("Delete this session?", "It goes to the trash; burin sessions restore brings it back.", func() {
-		a.leave()
-		a.task("deleting the session", func(ctx context.Context) (func(), error) {
-			_, err := a.o.Host.Command(ctx, "sessions", "delete", "--yes", path)
-			return func() {
-				if err == nil {
-					a.notice(card.Info, "The session is in the trash.")
-				}
-				a.sayError(err)
-				a.beginIfNone() // a prompt may have begun one meanwhile
-			}, nil
-		})
+	a.confirm("Delete this session?", "It goes to the trash, from which it can be taken back.", func() {
+		a.leave(func() { a.deleteSession(path) })
+	})
+}
+
+// deleteSession moves a session that is closed to the trash.
+func (a *app) deleteSession(path string) {
+	a.task("deleting the session", func(ctx context.Context) (func(), error) {
+		said, err := a.o.Host.Command(ctx, "sessions", "delete", "--yes", path)
+		return func() {
+			if err == nil {
+				a.notice(card.Info, oneLine(said)) // it names what brings the session back
+			}
+			a.sayError(err)
+			a.beginIfNone() // a prompt may have begun one meanwhile
+		}, nil
 	})
 }
 
@@ -339,7 +343,7 @@ func workCommands() []command {
 }
 
 func (a *app) retry(string) {
-	a.turn(func(ctx context.Context, s session.Handle) agent.Outcome { return s.Resend(ctx) }, "")
+	a.turn(func(ctx context.Context, s session.Handle) agent.Outcome { return s.Resend(ctx) }, nil)
 }
 
 // initWords ask for the file of instructions that agents read.
@@ -357,7 +361,7 @@ func (a *app) writeInstructions(wish string) {
 	if wish != "" {
 		words += "\n\nIn particular: " + wish
 	}
-	a.prompt(words, steerNow)
+	a.deliver(&letter{text: words}) // pictures wait for the prompt that is being written
 }
 
 // aside asks beside the conversation; the answer is shown and kept nowhere.

@@ -8,7 +8,6 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/selector"
 	"github.com/burin-dev/burin/internal/mode/tui/sessions"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
-	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
 	"github.com/burin-dev/burin/internal/mode/tui/tree"
 	"github.com/burin-dev/burin/internal/mode/tui/viewer"
 	"github.com/burin-dev/burin/llm"
@@ -22,37 +21,12 @@ import (
 func viewCommands() []command {
 	return []command{
 		{name: "help", aliases: []string{"commands", "?"}, help: "all commands", run: (*app).openHelp},
+		{name: "changelog", aliases: []string{"whatsnew"}, help: "what changed in burin, newest first", run: (*app).openChangelog},
 		{name: "hotkeys", aliases: []string{"keys", "keybindings"}, help: "all keys", run: (*app).openHotkeys},
 		{name: "history", help: "search earlier prompts", run: (*app).openHistory},
 		{name: "settings", aliases: []string{"config"}, args: "[words]", help: "all settings", run: (*app).openSettings},
 		{name: "theme", args: "[name]", help: "choose the colours", run: (*app).openThemes},
 	}
-}
-
-// openHelp lists the commands.
-func (a *app) openHelp(string) {
-	width := 0
-	for _, c := range a.commands {
-		width = max(width, len(c.name)+len(c.args)+2)
-	}
-	width = min(width, 30)
-	var lines []styled.Line
-	for _, c := range a.offered() {
-		name := "/" + c.Name
-		if c.Args != "" && len(name)+len(c.Args) < width {
-			name += " " + c.Args
-		}
-		l := styled.Pad(styled.Of(name, theme.Accent), width, theme.Look{})
-		lines = append(lines, append(l, styled.Span{Text: "  " + c.Help, Look: theme.Look{Fg: theme.Text}}))
-	}
-	twice := "; twice, while nothing runs, it opens /" + a.show.doubleEscape
-	if a.show.doubleEscape == "none" {
-		twice = ""
-	}
-	lines = append(lines, nil,
-		styled.Of("@ names a file, ! runs a command of yours that the model reads, !! one that it does not.", theme.Muted),
-		styled.Of(a.keyFor("app.interrupt")+" stops what runs"+twice+". /hotkeys lists all keys.", theme.Muted))
-	a.reportLines("Commands", lines)
 }
 
 func (a *app) openHotkeys(string) {

@@ -110,6 +110,7 @@ func (in *inbox) end() {
 // events is what a session says; see [session.Feed].
 type events interface {
 	Next(ctx context.Context) (session.Event, error)
+	Rest(ctx context.Context, d time.Duration)
 }
 
 // calm is how many events may come within a frame for pieces to be read frame by frame.
@@ -143,25 +144,13 @@ func (in *inbox) follow(ctx context.Context, of *opened, feed events) {
 			if now := time.Now(); now.Sub(from) >= frameTime {
 				slow, n, from = n < calm, 0, now
 			}
-			if pieces && slow && !rest(ctx, frameTime+time.Millisecond) {
-				return
+			if pieces && slow {
+				feed.Rest(ctx, frameTime+time.Millisecond)
 			}
 			wait = ctx
 		default:
 			in.rouse()
 			return
 		}
-	}
-}
-
-// rest waits for d, or is false when ctx ends before.
-func rest(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -41,6 +41,23 @@ func (s *spoken) Next(ctx context.Context) (session.Event, error) {
 	return session.Event{Seq: uint64(s.next), Event: agent.Event{Type: s.types[s.next-1]}}, nil
 }
 
+// Rest is as [session.Feed] has it.
+func (s *spoken) Rest(ctx context.Context, d time.Duration) {
+	now := time.Since(s.begun)
+	end := now + d + d/4
+	for i := s.next; i < len(s.at) && s.at[i] < end; i++ {
+		if piece := s.types[i] == agent.MessageUpdate || s.types[i] == agent.ToolUpdate; !piece || s.at[i] >= now+d {
+			end = s.at[i]
+		}
+	}
+	timer := time.NewTimer(end - now)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
 // say adds n events of a type, the first after a pause.
 func (s *spoken) say(typ agent.EventType, n int, pause time.Duration) {
 	last := time.Duration(0)

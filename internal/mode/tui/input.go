@@ -149,16 +149,24 @@ func (a *app) onEscape() {
 	a.lastEsc = now
 }
 
-// onClear empties the prompt, or stops what runs; twice, it ends the program.
+// onClear empties the prompt, takes its pictures away, or stops what runs; twice, it ends
+// the program. While what is open is being closed for that, twice once more does not wait.
 func (a *app) onClear() {
 	now := a.env.Now()
 	again := now.Sub(a.lastStop) < twice
 	a.lastStop = now
 	switch {
+	case a.ending && again:
+		a.quit, a.atOnce = true, true
+	case a.ending:
+		a.flash(a.keyFor(key.Clear) + " again leaves without waiting")
 	case again:
 		a.quit = true
 	case !a.editor.Empty():
 		_ = a.editor.SetText("") // nothing is never too long
+	case len(a.attached) > 0:
+		a.attached = nil
+		a.flash("no picture goes with the next prompt")
 	case a.stop():
 	default:
 		a.flash(a.keyFor(key.Clear) + " again quits")

@@ -50,11 +50,18 @@ type app struct {
 	session *opened // nil while none is open
 	seen    uint64  // the last event of it that was shown
 	later   []behind
-	opening bool
+	opening bool     // a session is being opened, or closed before that
+	had     bool     // one was shown
+	leaving *leaving // the session that is being closed; nil: none is
 	work    work
 	queue   queue
 	asks    []*ask
-	waiting []string // what was sent before the session was open, or while it was busy
+
+	letters  []*letter        // that the session has not read yet
+	outgoing []*letter        // those of them that it does not have yet, in order
+	waiting  []string         // what was sent before the session was open, or while it was busy
+	enclosed map[int]enclosed // what goes with that, by how many waited before it ever
+	passedOn int              // how many have waited before the first that waits now
 
 	dirty    bool      // something has to be drawn
 	urgent   bool      // at once
@@ -82,9 +89,11 @@ type app struct {
 	unsent     unsent
 	moveTo     [2]string // the session's file, and the folder that it is to be moved to
 
-	quit bool
-	last string
-	err  error
+	quit   bool // the person leaves, or the terminal is gone
+	ending bool // the person has left: what is open is being closed
+	atOnce bool // without waiting for that
+	last   string
+	err    error
 }
 
 // run is the life of the face.
@@ -113,7 +122,12 @@ func (a *app) loop(ctx context.Context) {
 	var events []sessionEvent
 	timer := time.NewTimer(answerTime)
 	defer timer.Stop()
-	for !a.quit {
+	for !a.over() {
+		if next := a.frame(); next > 0 {
+			timer.Reset(next)
+		} else {
+			timer.Stop()
+		}
 		select {
 		case ev := <-a.keys:
 			a.onKeys(ev)
@@ -134,11 +148,6 @@ func (a *app) loop(ctx context.Context) {
 			a.onTimer()
 		case <-ctx.Done():
 			a.quit = true
-		}
-		if next := a.frame(); next > 0 {
-			timer.Reset(next)
-		} else {
-			timer.Stop()
 		}
 	}
 }
@@ -195,7 +204,7 @@ func (a *app) onTimer() {
 
 // moving reports whether something is shown that moves by itself.
 func (a *app) moving() bool {
-	return !a.show.screenReader && a.show.spinner && !a.full && len(a.asks) == 0 && (a.work.on || a.work.busy != "")
+	return !a.show.screenReader && a.show.spinner && !a.full && len(a.asks) == 0 && (a.work.on || a.work.busy != "" || a.leaving != nil)
 }
 
 // readKeys reads the terminal until ctx ends or the terminal is gone.

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,8 @@ type work struct {
 	cancel  context.CancelFunc // of what else runs; nil once it was told to stop
 	task    *byte              // which of them it is
 
-	condensing bool // the conversation is being made smaller
+	condensing bool    // the conversation is being made smaller
+	letter     *letter // that the prompt is made of, until the session has it
 }
 
 // queue is what waits to be read by the model.
@@ -53,36 +55,27 @@ func (a *app) submit(at when) {
 
 // send does what words mean.
 func (a *app) send(text string, at when) {
-	trimmed := strings.TrimSpace(text)
-	switch {
-	case strings.HasPrefix(trimmed, "/") && a.command(trimmed):
-	case strings.HasPrefix(trimmed, "!"):
-		a.shell(trimmed)
-	default:
+	if !a.understood(text) {
 		a.prompt(text, at)
 	}
 }
 
-// prompt sends words to the model: now, or where it works, into its queue.
-func (a *app) prompt(text string, at when) {
-	s := a.session
-	if s == nil || a.opening { // what is typed while another session opens is meant for that
-		a.waiting = append(a.waiting, text)
-		if !a.opening {
-			a.open(Wish{})
-		}
-		return
-	}
-	m := a.message(text)
+// understood does what words mean that are no prompt.
+func (a *app) understood(text string) bool {
+	trimmed := strings.TrimSpace(text)
 	switch {
-	case a.work.on && at == afterWork:
-		a.queued(s.FollowUp(m), text)
-	case a.work.on:
-		a.queued(s.Steer(m), text)
-	default:
-		a.run1(m)
+	case strings.HasPrefix(trimmed, "/"):
+		return a.command(trimmed)
+	case strings.HasPrefix(trimmed, "!"):
+		a.shell(trimmed)
+		return true
 	}
+	return false
 }
+
+// prompt sends words to the model, with the pictures beside them: now, or where it
+// works, into its queue.
+func (a *app) prompt(text string, at when) { a.deliver(a.letter(text, at)) }
 
 // typed are the words of a message: without the files that go with it, which they name.
 func typed(m *llm.Message) string {
@@ -94,40 +87,56 @@ func typed(m *llm.Message) string {
 	return ""
 }
 
-// queued shows what waits, or gives back what could not be queued.
-func (a *app) queued(err error, text string) {
-	if err != nil {
-		a.giveBack(text)
-		a.sayError(err)
-	}
-	a.readQueue()
-}
-
 // run1 runs one prompt beside the loop.
-func (a *app) run1(m llm.Message) {
-	a.turn(func(ctx context.Context, s session.Handle) agent.Outcome { return s.Prompt(ctx, m) }, typed(&m))
+func (a *app) run1(l *letter) {
+	l = a.dispatch(l)
+	a.outgoing = append(a.outgoing, l)
+	a.turn(func(ctx context.Context, s session.Handle) agent.Outcome {
+		m := a.write(l)
+		mine := l.take(atSession)
+		close(l.passed)
+		if !mine {
+			return agent.Outcome{}
+		}
+		a.inbox.post(func() { a.arrived(l) })
+		return s.Prompt(ctx, m)
+	}, l)
 }
 
-// turn lets the model work. words are put back into the editor if nothing was sent.
-func (a *app) turn(run func(context.Context, session.Handle) agent.Outcome, words string) {
+// turn lets the model work. l, which may be nil, is put back into the editor if nothing
+// was sent.
+func (a *app) turn(run func(context.Context, session.Handle) agent.Outcome, l *letter) {
 	s := a.session
-	a.work.on, a.work.began, a.work.before = true, a.env.Now(), s.Stats()
+	a.work.on, a.work.began, a.work.before, a.work.letter = true, a.env.Now(), s.Stats(), l
 	a.readFacts()
 	go func() {
 		out := run(a.ctx, s.Handle)
+		if l != nil && l.owner.Load() == atFace {
+			return // nothing ran
+		}
 		seq := s.Events(0).Seq()
-		a.inbox.post(func() { a.after(seq, func() { a.onOutcome(s, out, words) }) })
+		a.inbox.post(func() {
+			switch {
+			case a.session == s:
+				a.after(seq, func() { a.onOutcome(s, out, l) })
+			case l != nil && out.Turns == 0 && errors.Is(out.Err, session.ErrClosed):
+				a.giveLetters(l) // the session was left in the moment in which it was sent
+			}
+		})
 	}()
 }
 
 // onOutcome is called when a prompt has come to its end, behind its last event.
-func (a *app) onOutcome(s *opened, out agent.Outcome, words string) {
+func (a *app) onOutcome(s *opened, out agent.Outcome, l *letter) {
 	if a.session != s {
 		return
 	}
 	a.talk.confirm()
 	took := a.env.Now().Sub(a.work.began)
-	a.work.on, a.work.retry = false, nil
+	a.work.on, a.work.retry, a.work.letter = false, nil, nil
+	if l == nil {
+		l = &letter{}
+	}
 	a.readQueue()
 	a.readFacts()
 	a.remember(s)
@@ -136,13 +145,13 @@ func (a *app) onOutcome(s *opened, out agent.Outcome, words string) {
 	}
 	a.repo.Refresh()
 	switch {
-	case errors.Is(out.Err, session.ErrBusy) && a.work.busy != "":
-		a.waiting = append(a.waiting, words) // sent when that has ended
+	case errors.Is(out.Err, session.ErrBusy) && a.work.busy != "" && l.text != "":
+		a.wait(l.text, enclosed{pictures: l.pictures}) // sent when that has ended
 	case errors.Is(out.Err, session.ErrBusy), errors.Is(out.Err, session.ErrClosed):
-		a.giveBack(words)
+		a.giveLetters(l)
 		a.notice(card.Warning, oneLine(out.Err.Error()))
 	case out.Reason == agent.ReasonError && out.Turns == 0 && out.Err != nil:
-		a.giveBack(words)
+		a.giveLetters(l)
 		a.sayError(out.Err)
 	case out.Reason == agent.ReasonRefused, out.Reason == agent.ReasonLoop, out.Reason == agent.ReasonMaxTurns:
 		a.sayError(out.Err)
@@ -166,31 +175,47 @@ func (a *app) sendQueued() {
 		return
 	}
 	steering, followUps := a.session.Unqueue()
-	a.queue = queue{}
-	all := append(steering, followUps...)
-	if len(all) == 0 {
-		return
+	letters := a.lettersOf(append(steering, followUps...))
+	for i, l := range letters {
+		if i == 0 {
+			a.run1(l)
+			continue
+		}
+		l.at = afterWork
+		a.queueUp(l)
 	}
-	for _, m := range all[1:] {
-		a.queued(a.session.FollowUp(m), typed(&m))
-	}
-	a.run1(all[0])
 	a.readQueue()
 }
 
-// readQueue looks at what waits.
+// readQueue looks at what waits, on its way there included, and forgets the letters that
+// were read.
 func (a *app) readQueue() {
 	a.queue = queue{}
 	if a.session == nil {
 		return
 	}
 	steering, followUps := a.session.Queued()
+	there := map[int64]bool{}
 	for _, m := range steering {
 		a.queue.steering = append(a.queue.steering, typed(&m))
+		there[m.Time.UnixNano()] = true
 	}
 	for _, m := range followUps {
 		a.queue.followUps = append(a.queue.followUps, typed(&m))
+		there[m.Time.UnixNano()] = true
 	}
+	for _, l := range a.outgoing {
+		switch {
+		case there[l.sent.UnixNano()] || l == a.work.letter:
+		case l.at == afterWork:
+			a.queue.followUps = append(a.queue.followUps, l.text)
+		default:
+			a.queue.steering = append(a.queue.steering, l.text)
+		}
+	}
+	a.letters = slices.DeleteFunc(a.letters, func(l *letter) bool {
+		return !there[l.sent.UnixNano()] && !slices.Contains(a.outgoing, l)
+	})
 }
 
 // stop ends what runs, and gives what waits back to the editor.
@@ -203,6 +228,8 @@ func (a *app) stop() bool {
 	case a.session != nil && (a.work.on || a.work.busy != ""):
 		a.unqueue()
 		a.session.Abort()
+	case a.opening && len(a.waiting) > 0:
+		a.returnWaiting()
 	default:
 		return false
 	}
@@ -222,13 +249,10 @@ func (a *app) unqueueSent() {
 	if a.session == nil {
 		return
 	}
+	back := a.recall()
 	steering, followUps := a.session.Unqueue()
-	var words []string
-	for _, m := range append(steering, followUps...) {
-		words = append(words, typed(&m))
-	}
+	a.giveLetters(append(a.lettersOf(append(steering, followUps...)), back...)...)
 	a.queue = queue{}
-	a.giveBack(strings.Join(words, "\n\n"))
 }
 
 // giveBack puts words into the editor, before what stands there.
@@ -243,21 +267,6 @@ func (a *app) giveBack(words string) {
 		a.notice(card.Warning, err.Error())
 	}
 	a.dirty, a.urgent = true, true
-}
-
-// sendWaiting sends what could not be sent before.
-func (a *app) sendWaiting() {
-	waiting := a.waiting
-	a.waiting = nil
-	for _, text := range waiting {
-		a.send(text, steerNow)
-	}
-}
-
-// returnWaiting gives back what was sent before a session that did not open.
-func (a *app) returnWaiting() {
-	a.giveBack(strings.Join(a.waiting, "\n\n"))
-	a.waiting = nil
 }
 
 // task runs something beside the loop that the person waits for and can stop. done runs

@@ -69,29 +69,6 @@ func (a *app) addHistory(text string) {
 	a.history.Add(text, a.o.Dir, a.env.Now())
 }
 
-// message makes the message of a prompt, with the files that it names.
-func (a *app) message(text string) llm.Message {
-	m := llm.UserText(text)
-	m.Time = a.env.Now()
-	m.Content = append(m.Content, a.attached...)
-	a.attached = nil
-	var names []string
-	for _, f := range complete.Mentions(text, a.o.Dir) {
-		names = append(names, f.Name)
-		if f.Dir {
-			continue // the model looks into folders by itself
-		}
-		block, err := burin.Attach(f.Path, f.Name)
-		if err != nil {
-			a.notice(card.Warning, oneLine(err.Error())) // the words stay, and the model can read the file
-			continue
-		}
-		m.Content = append(m.Content, block)
-	}
-	a.completer.Mentioned(names...)
-	return m
-}
-
 // pasteFiles attaches pictures whose files were dragged into the terminal, and names
 // other files. It is false for a paste that is no list of files.
 func (a *app) pasteFiles(text string) bool {

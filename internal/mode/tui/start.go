@@ -121,10 +121,20 @@ func (a *app) terminalKnown() {
 // program does not reach for minutes.
 const largeSession = 5000
 
-// open opens a session beside the loop. What is typed meanwhile waits.
+// open opens a session beside the loop. What is typed meanwhile waits, other wishes
+// included.
 func (a *app) open(w Wish) {
-	if a.opening {
+	switch {
+	case a.ending:
 		return
+	case a.opening:
+		a.waitFor(w)
+		return
+	case w.Resume != "" && a.session != nil:
+		if path, _ := a.session.Path(); path == w.Resume { // its lock is ours until it is closed
+			a.leave(func() { a.open(w) })
+			return
+		}
 	}
 	a.opening, a.openSince = true, a.env.Now()
 	w.Approver, w.Questioner, w.Secret = a, a, a.askSecret
@@ -142,15 +152,27 @@ func (a *app) open(w Wish) {
 	}()
 }
 
-// onOpen shows the session that was opened.
+// onOpen shows the session that was opened, when the one before is closed.
 func (a *app) onOpen(s session.Handle, past []transcript.Entry, err error) {
-	a.opening = false
 	if err != nil {
+		a.opening = false
 		a.notice(card.Failure, notOpened(err))
-		a.returnWaiting()
+		a.giveLetters(a.waited(false)...)
+		a.sendWaiting() // what is left is for the session that was wished for next
 		return
 	}
-	if a.session != nil {
+	a.leave(func() { a.showSession(s, past) })
+}
+
+// showSession goes on with a session.
+func (a *app) showSession(s session.Handle, past []transcript.Entry) {
+	a.opening = false
+	ctx, cancel := context.WithCancel(a.ctx)
+	a.session = &opened{Handle: s, stop: cancel}
+	if a.ending {
+		return // it is closed next
+	}
+	if a.had {
 		title := s.Stats().Title
 		switch {
 		case title != "":
@@ -162,9 +184,7 @@ func (a *app) onOpen(s session.Handle, past []transcript.Entry, err error) {
 		}
 		a.notice(card.Info, title)
 	}
-	a.leave()
-	ctx, cancel := context.WithCancel(a.ctx)
-	a.session = &opened{Handle: s, stop: cancel}
+	a.had = true
 	go a.inbox.follow(ctx, a.session, s.Events(0))
 	a.seen, a.later = 0, nil
 	a.talk.labels = map[string]string{}
@@ -197,86 +217,19 @@ func notOpened(err error) string {
 	return oneLine(err.Error())
 }
 
-// leave closes the session that is shown.
-func (a *app) leave() {
-	s := a.session
-	if s == nil {
-		return
-	}
-	a.unqueueSent() // what waits was meant for a person's eyes at least
-	a.session = nil
-	s.stop()
-	a.remember(s)
-	a.talk.abandon()
-	if a.work.cancel != nil {
-		a.work.cancel() // it would go on for a session that nobody sees
-	}
-	a.work, a.queue = work{}, queue{}
-	a.dismissAsks()
-	if err := s.Close(); err != nil {
-		a.notice(card.Warning, oneLine(err.Error()))
-	}
-}
-
-// remember notes the file of the session, to be gone on with.
-func (a *app) remember(s *opened) {
-	if path, ok := s.Path(); ok {
-		a.last = path
-	}
-}
-
-// end gives the terminal back.
-func (a *app) end() {
-	a.stopKeys()
-	a.keepUnsent() // it ends also by signals, with words in the prompt
-	if a.full {
-		a.term.Alternate(false)
-		_ = a.screen.LeaveFullscreen()
-		a.full = false
-	}
-	a.panes = nil
-	if a.session != nil {
-		a.leave()
-	}
-	a.endServices()
-	if a.ctx.Err() != nil {
-		a.term.Hurry() // anew: closing the session took its time
-	}
-	if a.ready {
-		_ = a.talk.settle(a.screen)
-		_ = a.screen.Commit(a.talk.rows(nil)) // what was cut off
-	}
-	_ = a.screen.Clear()
-	a.inbox.end()
-	a.term.Stop()
-	if a.moveTo[0] != "" { // the session is closed now, and can be moved
-		if _, err := a.o.Host.Command(context.WithoutCancel(a.ctx), "sessions", "move", a.moveTo[0], a.moveTo[1]); err != nil {
-			a.err = err
-		}
-		a.last = ""
-	}
-}
-
 // maxReplayed is how many messages of a session that is gone on with are shown again.
 // The rest is in the transcript's viewer.
 const maxReplayed = 30
 
 // recent reads the end of the branch that a session goes on with.
 func recent(l *transcript.Log) []transcript.Entry {
-	nodes, leaf := l.Nodes(), l.Leaf()
-	i := len(nodes) - 1
-	for i >= 0 && nodes[i].ID != leaf {
-		i--
-	}
 	var out []transcript.Entry
-	for ; i >= 0 && len(out) < maxReplayed; i = nodes[i].Parent {
-		if !replayed(nodes[i]) {
-			continue
-		}
-		if e, err := l.Entry(nodes[i].ID); err == nil && (e.Type != transcript.TypeCustomMessage || e.Display) {
+	l.Last(l.Leaf(), replayed, func(e *transcript.Entry) bool {
+		if e.Type != transcript.TypeCustomMessage || e.Display {
 			out = append(out, *e)
 		}
-	}
+		return len(out) == maxReplayed
+	})
 	slices.Reverse(out)
 	return out
 }

@@ -21,7 +21,9 @@
 //	draw.go    blocks, panels, prompt and status become rows
 //	input.go   keys become actions
 //	send.go    what a person sends: prompts, steering, commands of the shell
-//	start.go   sessions are opened, resumed and left
+//	letter.go  prompts on their way to the session, and back
+//	start.go   sessions are opened and resumed
+//	leave.go   sessions are closed, and the face ends
 //	ask.go     questions of tools and of the model
 //	command.go what begins with "/"
 //
@@ -32,7 +34,9 @@
 //   - Nothing runs while nothing happens.
 //   - The terminal is given back as it was, also after a crash (package terminal).
 //   - What was typed is never lost: a prompt that could not be sent is in the editor
-//     again, and every prompt is in the history.
+//     again, with the pictures that were pasted to it, and every prompt is in the history.
+//   - The loop waits for no session and no disk: closing a session, and reading what a
+//     prompt names, happen beside it.
 package tui
 
 import (

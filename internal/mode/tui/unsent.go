@@ -27,7 +27,8 @@ const (
 
 // unsent keeps what is being written, so that a crash of burin or of the machine does
 // not cost it: a file of this process in drafts/ of the state folder, which goes when
-// the words are sent.
+// the words are sent. Pictures that were pasted are not kept: of a picture nobody can
+// say what is secret in it, and what stands here is open to whoever reads the disk.
 type unsent struct {
 	file  string
 	timer *time.Timer // until it is written; nil: nothing has changed

@@ -72,7 +72,7 @@ func newFace(t *testing.T, dir string, commands ...Command) *face {
 // settle runs what the worker posts until it has ended.
 func (f *face) settle() {
 	f.t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		f.c.mu.Lock()
 		running := f.c.running

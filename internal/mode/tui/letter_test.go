@@ -1,0 +1,143 @@
+package tui
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/llm/llmtest"
+	"github.com/burin-dev/burin/session"
+)
+
+// atWork is a face whose model works. Texts that begin with "slow" are expanded when the
+// disk is free.
+func atWork(t *testing.T) (d *desk, free func()) {
+	t.Helper()
+	disk := make(chan struct{})
+	turn, asked, answer := held("Done.")
+	d = atDesk(t, func(_ Wish, o *session.Options) {
+		o.Expand = func(_ context.Context, text string) (string, error) {
+			if rest, ok := strings.CutPrefix(text, "slow"); ok {
+				<-disk
+				return "expanded" + rest, nil
+			}
+			return text, nil
+		}
+	}, turn)
+	t.Cleanup(answer) // before the model ends
+	d.send("work", steerNow)
+	d.until("the model", func() bool {
+		select {
+		case <-asked:
+			return true
+		default:
+			d.inbox.rouse()
+			return false
+		}
+	})
+	return d, func() { close(disk) }
+}
+
+// A disk that is slow holds up neither keys nor the order of prompts.
+func TestLettersInOrder(t *testing.T) {
+	d, free := atWork(t)
+	d.send("slow one", steerNow)
+	d.send("two", steerNow)
+	d.send("slow three", afterWork)
+	d.types("typed")
+	if got := d.shown(); !strings.Contains(got, "next: slow one") || !strings.Contains(got, "two") || !strings.Contains(got, "slow three") || !strings.Contains(got, "typed") {
+		t.Errorf("it shows:\n%s", got)
+	}
+	if waits := d.waitsInSession(); len(waits) > 0 {
+		t.Errorf("the session has %q", waits)
+	}
+	free()
+	d.until("all of them", func() bool { return len(d.outgoing) == 0 })
+	if diff := cmp.Diff([]string{"expanded one", "two", "expanded three"}, d.waitsInSession()); diff != "" {
+		t.Errorf("the session has (-want +got):\n%s", diff)
+	}
+}
+
+// What is taken back stands in the editor as it was written, with its pictures, whether
+// the session has it already or not.
+func TestLettersTakenBack(t *testing.T) {
+	for name, late := range map[string]bool{"in the queue": false, "on the way": true} {
+		t.Run(name, func(t *testing.T) {
+			d, free := atWork(t)
+			for _, text := range []string{"slow one", "two", "three"} {
+				if text != "three" {
+					d.attached = []llm.Block{llm.Image{MIME: "image/png", Data: []byte(text)}}
+				}
+				d.send(text, steerNow)
+			}
+			if !late {
+				free()
+				d.until("all of them", func() bool { return len(d.outgoing) == 0 })
+			}
+			if late {
+				first := d.outgoing[0]
+				d.until("the disk to be asked", func() bool { d.inbox.rouse(); return first.owner.Load() == atSession })
+			}
+			d.unqueue()
+			if late {
+				if got := d.editor.Text(); got != "two\n\nthree" {
+					t.Errorf("the editor has %q at once", got)
+				}
+				free()
+				d.until("the first", func() bool { return len(d.outgoing) == 0 })
+			}
+			if got := d.editor.Text(); got != "slow one\n\ntwo\n\nthree" {
+				t.Errorf("the editor has %q", got)
+			}
+			var pictures []string
+			for _, b := range d.attached {
+				pictures = append(pictures, string(b.(llm.Image).Data))
+			}
+			if diff := cmp.Diff([]string{"slow one", "two"}, pictures); diff != "" {
+				t.Errorf("pictures (-want +got):\n%s", diff)
+			}
+			if waits := d.waitsInSession(); len(waits) > 0 {
+				t.Errorf("the session has %q", waits)
+			}
+			if d.readQueue(); len(d.letters) > 0 {
+				t.Errorf("%d letters are remembered", len(d.letters))
+			}
+		})
+	}
+}
+
+// A prompt on its way into a session that is left comes back.
+func TestLetterToASessionThatIsLeft(t *testing.T) {
+	d, free := atWork(t)
+	old := d.session
+	d.send("slow one", steerNow)
+	d.send("two", steerNow)
+	d.open(Wish{Resume: "two"})
+	d.until("leaving", func() bool { return d.session != old })
+	free()
+	d.until("the next session", func() bool { return d.session != nil && len(d.outgoing) == 0 })
+	if got := d.editor.Text(); got != "slow one\n\ntwo" {
+		t.Errorf("the editor has %q", got)
+	}
+}
+
+// A prompt that is stopped in the moment in which it is sent is either in the editor or
+// with the model.
+func TestLetterStoppedAtOnce(t *testing.T) {
+	for range 20 {
+		d := atDesk(t, nil, llmtest.Turn{Parts: []llmtest.Part{{Text: "Answer."}}})
+		d.send("hello", steerNow)
+		if d.work.letter == nil || !d.work.on {
+			t.Fatal("nothing was sent")
+		}
+		d.stop()
+		d.until("the end of it", func() bool { return !d.work.on && len(d.outgoing) == 0 })
+		inEditor, said := d.editor.Text() == "hello", len(d.session.Messages()) > 0
+		if inEditor == said {
+			t.Errorf("in the editor: %v, in the session: %v", inEditor, said)
+		}
+	}
+}
