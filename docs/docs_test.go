@@ -126,7 +126,7 @@ func TestModelErrors(t *testing.T) {
 		"providers:\n  acme:\n    api: openai-completion\n":             `models.yml:3:10: "api" in provider "acme": unknown wire format "openai-completion" (did you mean "openai-completions"?)`,
 	} {
 		_, err := catalog.Open(catalog.Options{Home: write(t, "models.yml", text)})
-		if err == nil || err.Error() != want {
+		if err == nil || !strings.Contains(err.Error(), "/"+want+"; correct it") {
 			t.Errorf("%q gives %v, want %s", text, err, want)
 		}
 		if !strings.Contains(read(t, "models.md"), want) {

@@ -80,7 +80,11 @@ func (p *program) run(args []string) int {
 		fmt.Fprintln(p.err, "burin: interrupted")
 		return exitInterrupted
 	case errors.As(err, &wrong):
-		fmt.Fprintf(p.err, "burin: %s; see burin help\n", oneLine(err))
+		line := oneLine(err)
+		if !strings.Contains(line, "write burin ") && !strings.Contains(line, "did you mean burin ") { // else it says what to do
+			line += "; see burin help"
+		}
+		fmt.Fprintf(p.err, "burin: %s\n", line)
 		return exitUsage
 	}
 	fmt.Fprintf(p.err, "burin: %s\n", oneLine(err))
@@ -126,7 +130,8 @@ func (p *program) root() *cobra.Command {
 		Long: `burin is a program in which a language model works with you.
 
   burin                                         in the terminal
-  burin "fix the failing test"                  the same, with something to begin with
+  burin "fix the failing test"                  the same, with a prompt to begin with
+  burin -- undo                                 the same, where the prompt is also a command
   burin resume                                  go on with an earlier session
   burin -p "why is the sky blue?"               ask, and print the answer
   git diff | burin -p "review this"             with standard input
@@ -144,18 +149,22 @@ func (p *program) root() *cobra.Command {
 			if ask.print {
 				return p.ask(cmd.Context(), ask, args)
 			}
-			if len(args) == 1 && !strings.ContainsAny(args[0], " \n") {
-				return usage("unknown command %q; to ask a question write burin -p %q, or burin alone", args[0], args[0])
+			marked := cmd.ArgsLenAtDash() == 0
+			prompt, err := firstPrompt(cmd.Root(), args, marked)
+			if err != nil {
+				return err
 			}
 			tty, err := terminal.Open()
 			switch {
 			case err == nil:
 				defer tty.Close()
-				return p.talk(cmd.Context(), ask, args, tty)
-			case len(args) > 0:
-				return usage("%w: to ask a question write burin -p %q", err, strings.Join(args, " "))
+				return p.talk(cmd.Context(), ask, prompt, tty)
+			case prompt == "":
+				return cmd.Help()
+			case marked || strings.ContainsAny(prompt, " \t\n"):
+				return usage("%w: to ask a question write burin -p %q", err, prompt)
 			}
-			return cmd.Help()
+			return usage("%q is no command, and %w: to ask a question write burin -p %q", prompt, err, prompt)
 		},
 	}
 	root.Flags().BoolVarP(&show, "version", "v", false, "version for burin")
@@ -173,10 +182,15 @@ func helpCommand() *cobra.Command {
 		Short: "Say what a command does and which flags it takes",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, rest, err := cmd.Root().Find(args)
-			if err != nil || len(rest) > 0 {
-				return usage("there is no command %q", strings.Join(args, " "))
+			switch {
+			case err == nil && len(rest) == 0:
+				return found.Help()
+			case found != nil && len(rest) > 0:
+				if near := nearCommand(found, rest[0], true); near != "" {
+					return usage("there is no command %q: did you mean %s %s?", strings.Join(args, " "), found.CommandPath(), near)
+				}
 			}
-			return found.Help()
+			return usage("there is no command %q", strings.Join(args, " "))
 		},
 	}
 }
@@ -186,6 +200,9 @@ func arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		switch n := len(given); {
 		case n > most && cmd.HasSubCommands():
+			if near := nearCommand(cmd, given[most], true); near != "" {
+				return usage("%s has no command %q: did you mean %s %s?", cmd.CommandPath(), given[most], cmd.CommandPath(), near)
+			}
 			return usage("%s has no command %q", cmd.CommandPath(), given[most])
 		case n > most:
 			return usage("%q is one argument too many for %s", given[most], cmd.CommandPath())

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -142,23 +141,10 @@ func writeModels(out io.Writer, list []*catalog.Model) error {
 		fmt.Fprintln(w, "MODEL\tWINDOW\tOUTPUT\tREADS\tTHINKS\tIN\tOUT\tCACHED")
 	}
 	for _, m := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Ref(), tokens(m.ContextWindow), tokens(m.MaxOutput),
-			reads(m), thinks(m), rate(m.Price.Input, m.Price.Unreliable), rate(m.Price.Output, m.Price.Unreliable), rate(m.Price.CacheRead, m.Price.Unreliable))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Ref(), catalog.TokenWords(m.ContextWindow), catalog.TokenWords(m.MaxOutput),
+			reads(m), thinks(m), catalog.RateWords(m.Price.Input, m.Price.Unreliable), catalog.RateWords(m.Price.Output, m.Price.Unreliable), catalog.RateWords(m.Price.CacheRead, m.Price.Unreliable))
 	}
 	return w.Flush()
-}
-
-// tokens writes a number of tokens in thousands or millions.
-func tokens(n int) string {
-	switch {
-	case n == 0:
-		return "?"
-	case n >= 1_000_000:
-		return strconv.FormatFloat(float64(n/100_000)/10, 'f', -1, 64) + "M"
-	case n >= 1000:
-		return strconv.Itoa(n/1000) + "k"
-	}
-	return strconv.Itoa(n)
 }
 
 func reads(m *catalog.Model) string {
@@ -188,18 +174,6 @@ func thinks(m *catalog.Model) string {
 		return string(low)
 	}
 	return string(low) + "–" + string(high)
-}
-
-// rate writes a price; "~" marks one taken over from a similar model.
-func rate(r llm.Rate, unreliable bool) string {
-	if !r.Known() {
-		return "?"
-	}
-	s := "$" + strconv.FormatFloat(r.Dollars(), 'f', -1, 64)
-	if unreliable {
-		return "~" + s
-	}
-	return s
 }
 
 // modelJSON is a model as --json writes it. Absent prices are unknown.

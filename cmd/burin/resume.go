@@ -107,8 +107,25 @@ func databaseSession(ctx context.Context, word string) (string, error) {
 		return "", err
 	}
 	_, id := transcript.NewPath("", "", time.Now())
-	n, _, err = place.Resolve(ctx, n, id)
+	n, found, err := place.Resolve(ctx, n, id)
+	if err == nil && !found {
+		err = notTrashed(ctx, n)
+	}
 	return n.String(), err
+}
+
+// notTrashed refuses to begin a session whose name one in the trash of the database has.
+func notTrashed(ctx context.Context, n place.Name) error {
+	if !n.Exists() {
+		return nil
+	}
+	list, err := place.Trashed(ctx, n.File)
+	for _, l := range list {
+		if l.Name.Session == n.Session {
+			return fmt.Errorf("session %s is in the trash: burin sessions restore %[1]s takes it back", shortPath(n.String()))
+		}
+	}
+	return err
 }
 
 // lastSession is the session that this terminal used last in dir, else the newest

@@ -15,16 +15,14 @@ import (
 )
 
 type sealOptions struct {
-	which      string
-	all        bool
+	choice
 	purge      bool
 	passphrase bool
-	yes        bool
 }
 
 func (p *program) sessionsSealCommand() *cobra.Command {
 	var o sealOptions
-	cmd := &cobra.Command{
+	cmd := o.command(&cobra.Command{
 		Use:   "seal [ID]",
 		Short: "Encrypt a session",
 		Long: `Encrypt a session, or all with --all: its text, its pictures, its title. The key lies in
@@ -34,17 +32,10 @@ The session as it was, and the outputs that belong to it, go to the trash, where
 still be read; --purge deletes them. Sizes, times and the name of the folder can be seen.
 
   burin sessions seal 1f9d --purge`,
-		Args: arguments(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.which = strings.Join(args, "")
-			return p.sealSessions(cmd.Context(), o)
-		},
-	}
+	}, "all sessions of all folders that are not encrypted", func(ctx context.Context) error { return p.sealSessions(ctx, o) })
 	f := cmd.Flags()
-	f.BoolVar(&o.all, "all", false, "all sessions of all folders that are not encrypted")
 	f.BoolVar(&o.purge, "purge", false, "delete what was in the clear, after a question")
 	f.BoolVar(&o.passphrase, "passphrase", false, "with a pass phrase, also where there is a keyring")
-	f.BoolVar(&o.yes, "yes", false, "do not ask")
 	return cmd
 }
 
@@ -141,11 +132,7 @@ func (p *program) sealOne(ctx context.Context, a *archive, file string, purge bo
 }
 
 func (p *program) unsealSession(ctx context.Context, which string) error {
-	a, err := p.archive()
-	if err != nil {
-		return err
-	}
-	file, err := a.find(ctx, which)
+	a, file, err := p.theSession(ctx, which)
 	if err != nil {
 		return err
 	}

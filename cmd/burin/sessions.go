@@ -46,6 +46,30 @@ by its id, the beginning of it, or its file.
 	return cmd
 }
 
+// about runs a command about the session that its argument names; "" is none.
+func about(which *string, run func(context.Context) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		*which = strings.Join(args, "")
+		return run(cmd.Context())
+	}
+}
+
+// choice is which sessions a command is about that is about several: one, those of this
+// folder, or all.
+type choice struct {
+	which string
+	all   bool
+	yes   bool // it does not ask
+}
+
+// command gives a command the argument and the flags of the choice.
+func (c *choice) command(cmd *cobra.Command, all string, run func(context.Context) error) *cobra.Command {
+	cmd.Args, cmd.RunE = arguments(0, 1), about(&c.which, run)
+	cmd.Flags().BoolVar(&c.all, "all", false, all)
+	cmd.Flags().BoolVar(&c.yes, "yes", false, "do not ask")
+	return cmd
+}
+
 // archive is where sessions and what belongs to them lie.
 type archive struct {
 	paths    config.Paths
@@ -72,6 +96,16 @@ func (p *program) archive() (*archive, error) {
 	}, nil
 }
 
+// theSession is the archive and the session that a word names.
+func (p *program) theSession(ctx context.Context, which string) (*archive, string, error) {
+	a, err := p.archive()
+	if err != nil {
+		return nil, "", err
+	}
+	file, err := a.find(ctx, which)
+	return a, file, err
+}
+
 // blobs are the large pieces that sessions share.
 func (a *archive) blobs() *transcript.Blobs {
 	return transcript.NewBlobs(filepath.Join(a.paths.Data, "blobs"))
@@ -82,6 +116,8 @@ func (a *archive) read(ctx context.Context, name string) (*transcript.Log, *tran
 	return place.Read(ctx, name, a.keys(ctx), transcript.Options{Blobs: a.blobs()})
 }
 
+func noDatabase(n place.Name) error { return fmt.Errorf("there is no database of sessions %s", n.File) }
+
 // isPath reports whether a word of the command line names a file rather than an id.
 func isPath(word string) bool {
 	return strings.ContainsAny(word, `/\`) || strings.HasSuffix(word, ".jsonl") || strings.HasSuffix(word, ".draft") || place.Parse(word).SQL
@@ -89,18 +125,15 @@ func isPath(word string) bool {
 
 // findSession finds a session by its file, its file's name or the beginning of its id.
 func (p *program) findSession(which string) (string, error) {
-	a, err := p.archive()
-	if err != nil {
-		return "", err
-	}
-	return a.find(context.Background(), which)
+	_, file, err := p.theSession(context.Background(), which)
+	return file, err
 }
 
 func (a *archive) find(ctx context.Context, which string) (string, error) {
 	if n := place.Parse(which); n.SQL {
 		n, err := n.Abs()
 		if err == nil && !n.Exists() {
-			err = fmt.Errorf("there is no database of sessions %s", n.File)
+			err = noDatabase(n)
 		}
 		return n.String(), err
 	}
@@ -219,10 +252,7 @@ func (p *program) sessionsShowCommand() *cobra.Command {
 
   burin sessions show 1f9d`,
 		Args: arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.which = args[0]
-			return p.showSession(cmd.Context(), o)
-		},
+		RunE: about(&o.which, func(ctx context.Context) error { return p.showSession(ctx, o) }),
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "write the entries, one a line, as they are stored")
 	return cmd

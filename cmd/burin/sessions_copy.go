@@ -83,11 +83,7 @@ func oneEntry(l *transcript.Log, word string) (string, error) {
 // copySession makes a new session of another one. dir is the folder that it belongs
 // to; "" is that of the other one.
 func (p *program) copySession(ctx context.Context, which, dir string, write func(*transcript.Log, transcript.Store, transcript.Header) error) (err error) {
-	a, err := p.archive()
-	if err != nil {
-		return err
-	}
-	file, err := a.find(ctx, which)
+	a, file, err := p.theSession(ctx, which)
 	if err != nil {
 		return err
 	}

@@ -22,15 +22,13 @@ import (
 )
 
 type doctorOptions struct {
-	which string
-	all   bool
-	fix   bool
-	yes   bool
+	choice
+	fix bool
 }
 
 func (p *program) sessionsDoctorCommand() *cobra.Command {
 	var o doctorOptions
-	cmd := &cobra.Command{
+	cmd := o.command(&cobra.Command{
 		Use:   "doctor [ID]",
 		Short: "Look for damage in sessions, and repair it",
 		Long: `Look for damage in a session, or in those of this folder: lines that cannot be read,
@@ -40,16 +38,8 @@ keeping the file as it was beside it, moves outputs without a session to the tra
 with --all, deletes the pieces that nothing uses, after a question.
 
   burin sessions doctor --all`,
-		Args: arguments(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.which = strings.Join(args, "")
-			return p.doctorSessions(cmd.Context(), o)
-		},
-	}
-	f := cmd.Flags()
-	f.BoolVar(&o.all, "all", false, "sessions of all folders, and what they share")
-	f.BoolVar(&o.fix, "fix", false, "repair what can be repaired")
-	f.BoolVar(&o.yes, "yes", false, "do not ask")
+	}, "sessions of all folders, and what they share", func(ctx context.Context) error { return p.doctorSessions(ctx, o) })
+	cmd.Flags().BoolVar(&o.fix, "fix", false, "repair what can be repaired")
 	return cmd
 }
 

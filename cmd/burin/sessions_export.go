@@ -39,10 +39,7 @@ Markdown (md), or whole as JSON (json). Secrets are hidden once more.
 
   burin sessions export 1f9d --format md -o -`,
 		Args: arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.which = args[0]
-			return p.exportSession(cmd.Context(), o)
-		},
+		RunE: about(&o.which, func(ctx context.Context) error { return p.exportSession(ctx, o) }),
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", "", "html, md or json; default as the file's name says, else html")
@@ -217,10 +214,7 @@ can see who has the address. Secrets are hidden once more.
 
   burin sessions share 1f9d`,
 		Args: arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.which = args[0]
-			return p.shareSession(cmd.Context(), o)
-		},
+		RunE: about(&o.which, func(ctx context.Context) error { return p.shareSession(ctx, o) }),
 	}
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	return cmd

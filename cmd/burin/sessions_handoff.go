@@ -46,11 +46,7 @@ of the new session.
 }
 
 func (p *program) handoffSession(ctx context.Context, o handoffOptions) error {
-	a, err := p.archive()
-	if err != nil {
-		return err
-	}
-	file, err := a.find(ctx, o.which)
+	a, file, err := p.theSession(ctx, o.which)
 	if err != nil {
 		return err
 	}

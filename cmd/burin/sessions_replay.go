@@ -31,10 +31,7 @@ the events that burin -p --mode json writes; an answer comes in one piece.
 
   burin sessions replay 1f9d --mode json`,
 		Args: arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.which = args[0]
-			return p.replaySession(cmd.Context(), o)
-		},
+		RunE: about(&o.which, func(ctx context.Context) error { return p.replaySession(ctx, o) }),
 	}
 	cmd.Flags().StringVar(&o.mode, "mode", "text", "output: text, or json (one event a line)")
 	if err := cmd.RegisterFlagCompletionFunc("mode", values("text", "json")); err != nil {
@@ -48,11 +45,7 @@ func (p *program) replaySession(ctx context.Context, o replayOptions) error {
 	if err != nil {
 		return usage("--mode: %w", err)
 	}
-	a, err := p.archive()
-	if err != nil {
-		return err
-	}
-	file, err := a.find(ctx, o.which)
+	a, file, err := p.theSession(ctx, o.which)
 	if err != nil {
 		return err
 	}

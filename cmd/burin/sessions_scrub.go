@@ -25,15 +25,13 @@ import (
 )
 
 type scrubOptions struct {
-	which string
-	all   bool
+	choice
 	write bool
-	yes   bool
 }
 
 func (p *program) sessionsScrubCommand() *cobra.Command {
 	var o scrubOptions
-	cmd := &cobra.Command{
+	cmd := o.command(&cobra.Command{
 		Use:   "scrub [ID]",
 		Short: "Find secrets in sessions that were kept earlier, and take them out",
 		Long: `Find tokens and passwords in sessions, in the outputs that belong to them, and in what was
@@ -44,16 +42,8 @@ that this cannot be taken back; a disk may still hold what files said before. Ch
 secret that was found: who read the session may have it.
 
   burin sessions scrub --all`,
-		Args: arguments(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.which = strings.Join(args, "")
-			return p.scrubSessions(cmd.Context(), o)
-		},
-	}
-	f := cmd.Flags()
-	f.BoolVar(&o.all, "all", false, "sessions of all folders, and of the trash")
-	f.BoolVar(&o.write, "write", false, "take the secrets out")
-	f.BoolVar(&o.yes, "yes", false, "do not ask")
+	}, "sessions of all folders, and of the trash", func(ctx context.Context) error { return p.scrubSessions(ctx, o) })
+	cmd.Flags().BoolVar(&o.write, "write", false, "take the secrets out")
 	return cmd
 }
 

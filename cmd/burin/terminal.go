@@ -30,7 +30,7 @@ import (
 )
 
 // talk shows the terminal's face. It paints before anything is opened that takes time.
-func (p *program) talk(ctx context.Context, a askFlags, args []string, tty *terminal.Terminal) error {
+func (p *program) talk(ctx context.Context, a askFlags, prompt string, tty *terminal.Terminal) error {
 	if err := a.check(); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (p *program) talk(ctx context.Context, a askFlags, args []string, tty *term
 	home, _ := os.UserHomeDir() // only paths with "~" need it
 	last, err := tui.Run(ctx, tui.Options{
 		Terminal: tty, Getenv: p.getenv, Settings: settings, Paths: paths, Dir: dir, Home: home, Version: version(),
-		Prompt: strings.Join(args, " "), Open: h.open, Host: h, OpenPage: openBrowser, Resume: h.ask.goOn || a.resume != "" || a.session != "",
+		Prompt: prompt, Open: h.open, Host: h, OpenPage: openBrowser, Resume: h.ask.goOn || a.resume != "" || a.session != "",
 		Choose: a.choose, Hide: h.hide(),
 	})
 	if last != "" {
@@ -366,7 +366,7 @@ by its id, the beginning of it, or its file.
 				return fmt.Errorf("choose a session: %w", err)
 			}
 			defer tty.Close()
-			return p.talk(cmd.Context(), a, nil, tty)
+			return p.talk(cmd.Context(), a, "", tty)
 		},
 	}
 	return cmd
@@ -389,5 +389,5 @@ func (p *program) demoTerminal(ctx context.Context) error {
 	}
 	a := askFlags{model: "demo/scripted", baseURL: stage.URL, api: string(llm.APICompletions)}
 	a.editEngine = "replace"
-	return p.talk(ctx, a, []string{stage.Question}, tty)
+	return p.talk(ctx, a, stage.Question, tty)
 }

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// firstPrompt is the prompt that words behind burin make; "" is none. marked says that
+// "--" stands before them, which makes a prompt of anything.
+//
+// Decided: burin "fix the bug" begins with that, and so does burin hello. One word is
+// refused only where somebody is likely to want something else of it, because a
+// prompt costs money and may change files: where it is nearly a command, a command
+// below another one, what programs of this kind call a command, or a file or folder.
+// Of several words the first is looked at for the near miss only: burin sesions list.
+func firstPrompt(root *cobra.Command, args []string, marked bool) (string, error) {
+	text := strings.TrimSpace(strings.Join(args, " "))
+	if text == "" || marked || strings.ContainsAny(args[0], " \t\n") {
+		return text, nil
+	}
+	word := args[0]
+	if near := nearCommand(root, word, len(args) == 1); near != "" {
+		return "", usage("there is no command %q: did you mean burin %s? To send it as a prompt write burin -- %s", word, near, text)
+	}
+	if len(args) > 1 {
+		return text, nil
+	}
+	if instead := instead(root, word); instead != "" {
+		return "", usage("there is no command %q: %s. To send it as a prompt write burin -- %s", word, instead, word)
+	}
+	if info, err := os.Stat(word); err == nil && info.IsDir() {
+		return "", usage("%s is a folder: go there with cd, and write burin. To send it as a prompt write burin -- %s", word, word)
+	} else if err == nil {
+		return "", usage("%s is a file: say what to do with it, as in burin \"explain @%s\". To send it as a prompt write burin -- %s", word, word, word)
+	}
+	return text, nil
+}
+
+// nearCommand is the command that a word is likely a slip of, "" if it is of none.
+// alone says that nothing follows it: then it may also be the beginning of a name.
+func nearCommand(root *cobra.Command, word string, alone bool) string {
+	word = strings.ToLower(word)
+	best, least := "", 3
+	for _, c := range root.Commands() {
+		if c.Hidden {
+			continue
+		}
+		name := c.Name()
+		slips := distance(word, name)
+		if alone && len(word) >= 3 && strings.HasPrefix(name, word) {
+			slips = min(slips, 1)
+		}
+		allowed := 1
+		if len(name) > 7 {
+			allowed = 2
+		}
+		if slips <= allowed && slips < least {
+			best, least = name, slips
+		}
+	}
+	return best
+}
+
+// distance is how many letters are missing, too many, wrong or exchanged with the next
+// one between two words.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	if d := len(x) - len(y); d > 3 || d < -3 {
+		return 4 // or more, which is far enough
+	}
+	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range x {
+		row[0] = i + 1
+		for j := range y {
+			wrong := 1
+			if x[i] == y[j] {
+				wrong = 0
+			}
+			row[j+1] = min(last[j]+wrong, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(y)]
+}
+
+// instead is what to write for a word that people know as a command, "" if there is no
+// reason to think that it is meant as one.
+func instead(root *cobra.Command, word string) string {
+	for _, c := range root.Commands() {
+		if slices.ContainsFunc(c.Commands(), func(below *cobra.Command) bool { return below.Name() == word && !below.Hidden }) {
+			return "it is burin " + c.Name() + " " + word
+		}
+	}
+	switch word {
+	case "version":
+		return "it is burin --version"
+	case "continue":
+		return "it is burin --continue"
+	case "ask", "chat", "exec", "print", "query", "run":
+		return "burin \"...\" begins with a prompt, burin -p \"...\" prints the answer"
+	case "config", "configure", "settings":
+		return "/settings in the terminal changes settings"
+	case "setup", "init":
+		return "/" + word + " in the terminal does that"
+	case "auth", "signin":
+		return "it is burin login"
+	case "signout":
+		return "it is burin logout"
+	case "cost", "costs", "stats":
+		return "it is burin usage"
+	case "history":
+		return "it is burin sessions"
+	case "install", "uninstall", "update", "upgrade":
+		return "burin is installed and updated the way you got it"
+	case "acp", "agents", "mcp", "plugin", "plugins", "serve", "server", "web":
+		return "this burin does not have it"
+	}
+	return ""
+}
