@@ -196,7 +196,7 @@ func survives(t *testing.T, format string, fault llmtest.Fault) {
 	defer cancel()
 	began := time.Now()
 	out := s.Prompt(ctx, llm.UserText("Make the check pass."))
-	if took := time.Since(began); took > 3*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	if out.Reason == agent.ReasonDone && out.Err != nil || out.Reason != agent.ReasonDone && out.Err == nil {
@@ -242,6 +242,7 @@ func TestFirstRequestIsSmall(t *testing.T) {
 	const most = 24_000
 	dir := project(t)
 	script := llmtest.Script{Turns: []llmtest.Turn{{Parts: []llmtest.Part{{Text: "hello"}}}}}
+	began := time.Now()
 	s, srv := start(t, "anthropic", script, burin.Options{Dir: dir, Questioner: nobody{}})
 	if out := s.Prompt(context.Background(), llm.UserText("hi")); out.Err != nil {
 		t.Fatal(out.Err)
@@ -257,10 +258,11 @@ func TestFirstRequestIsSmall(t *testing.T) {
 	if total > most {
 		t.Errorf("the first request has %d bytes of prompt and tools, more than %d", total, most)
 	}
-	if !strings.Contains(r.System, "Use tabs.") || strings.Contains(r.System, time.Now().Format("January 2006")) {
+	if !strings.Contains(r.System, "Use tabs.") || strings.Contains(r.System, began.Format("January 2006")) {
 		t.Errorf("the system prompt lacks the repository's instructions, or has the date in it:\n%s", r.System)
 	}
-	if first := r.Messages[0].Text(); !strings.Contains(first, time.Now().Format("2 January 2006")) {
+	const day = "2 January 2006"
+	if first := r.Messages[0].Text(); !strings.Contains(first, began.Format(day)) && !strings.Contains(first, time.Now().Format(day)) {
 		t.Errorf("the first message does not tell the date: %s", first)
 	}
 }

@@ -117,9 +117,18 @@ func TestDetailsQuadratic(t *testing.T) {
 		}
 		return time.Since(at)
 	}
-	a, b := run(10000), run(80000)
-	t.Logf("10000: %s, 80000: %s, ratio %.1f", a, b, float64(b)/float64(a))
-	if b > 30*a {
-		t.Error("grows faster than the stream")
+	// The same number of pieces in eight streams and in one: both take about as long, so
+	// that what else the machine does slows them down alike.
+	for range 5 {
+		var a time.Duration
+		for range 8 {
+			a += run(10000)
+		}
+		b := run(80000)
+		t.Logf("8 times 10000: %s, 80000: %s, ratio %.1f", a, b, float64(b)/float64(a))
+		if b < 4*a {
+			return
+		}
 	}
+	t.Error("grows faster than the stream")
 }

@@ -65,9 +65,9 @@ func TestDeadConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	h2 := client.Transport.(*http.Transport).HTTP2
-	h2.SendPingTimeout /= 150
-	h2.PingTimeout /= 100 // 100 ms each
-	e := &wire.Endpoint{Client: client, FirstEvent: 10 * time.Second}
+	h2.SendPingTimeout /= 15
+	h2.PingTimeout /= 10 // a second each, in which a living connection answers on any machine
+	e := &wire.Endpoint{Client: client, FirstEvent: time.Minute}
 	run := func() error {
 		req := &llm.Request{}
 		_, err := llm.Collect(e.Stream(context.Background(), wire.Call{Request: req, Decoder: blindDecoder{}, Build: func(ctx context.Context) (*http.Request, error) {

@@ -38,16 +38,16 @@ func TestAbort(t *testing.T) {
 // Esc ends a command of the model's, and with it what the command started.
 func TestAbortCommand(t *testing.T) {
 	t.Parallel()
-	s := begin(t, []llmtest.Turn{call("bash", `{"command":"echo begun; sleep 1000 & wait"}`), say("I see.")}, func(o *setting) {
+	s := begin(t, []llmtest.Turn{call("bash", `{"command":"echo b$((40+2))gun; sleep 1000 & wait"}`), say("I see.")}, func(o *setting) {
 		o.config = "approval: full\n"
 	})
 	s.send("wait")
-	s.WaitText("begun")
+	s.WaitText("b42gun")
 	s.Press("esc")
 	s.WaitGone("Working")
 	s.send("go on")
 	s.WaitText("I see.")
-	if heard := s.heard(-1); !strings.Contains(heard, "begun") {
+	if heard := s.heard(-1); !strings.Contains(heard, "b$((40+2))gun") {
 		t.Errorf("the model read:\n%s", heard)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/robot"
 )
@@ -19,7 +18,7 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := robot.Start(t, robot.Options{
-		Width: 100, Height: 30, Dir: home, Timeout: time.Minute,
+		Width: 100, Height: 30, Dir: home, Timeout: 3 * waitTime, // programs are built in it
 		Env: []string{"BURIN_HOME=" + filepath.Join(home, ".burin"), "BURIN_NO_KEYRING=1", "GOCACHE=" + strings.TrimSpace(string(cache))},
 	}, os.Getenv(programVariable), "demo", "--terminal")
 	s := &story{Robot: r, t: t}

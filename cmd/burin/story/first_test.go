@@ -1,7 +1,6 @@
 package story_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -24,11 +23,8 @@ func TestFirstRun(t *testing.T) {
 	s.send("hello")
 	s.WaitText("Good morning.")
 	s.WaitGone("Working")
-	for _, want := range []string{"setupVersion: 1", "approval: auto-edit"} {
-		if got := s.config(); !strings.Contains(got, want) {
-			t.Errorf("config.yml has no %q:\n%s", want, got)
-		}
-	}
+	s.configured("setupVersion: 1")
+	s.configured("approval: auto-edit")
 	s.leave()
 	s = begin(t, nil, func(o *setting) { o.first, o.home, o.dir = true, s.home, s.dir })
 	s.WaitText("Ask anything")

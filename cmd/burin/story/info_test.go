@@ -26,7 +26,7 @@ func TestReports(t *testing.T) {
 		{"/help", []string{"/resume", "go on with another session"}},
 		{"/permissions", []string{"Permissions"}},
 		{"/tools", []string{"bash"}},
-		{"/transcript", []string{"Because of scattering."}},
+		{"/transcript", []string{"message 3 of 3", "Because of scattering."}},
 	} {
 		s.send(r.command)
 		for _, text := range r.shows {
@@ -74,7 +74,7 @@ func TestRevoke(t *testing.T) {
 	s.Press("enter")
 	s.WaitText("Take this rule back?")
 	s.answer("y")
-	s.WaitText("No rules")
+	s.WaitText("rules: everything but looking is asked about")
 	s.Press("esc")
 	s.WaitText("Ask anything")
 	s.send("write again")

@@ -83,7 +83,6 @@ func playMonkey(t *testing.T, program string, seed uint64, playFor time.Duration
 	begin := func(args ...string) {
 		m.story = beginWith(t, model, func(o *setting) {
 			o.program, o.home, o.dir, o.quiet, o.args = program, home, dir, true, args
-			o.Timeout = 8 * time.Second
 			o.Reflow = m.rnd.IntN(2) == 0
 			o.Env = append(o.Env, "GORACE=log_path="+filepath.Join(races, "race")+" exitcode=0", "EDITOR=true", "BROWSER=true",
 				"HTTPS_PROXY=http://127.0.0.1:1", "HTTP_PROXY=http://127.0.0.1:1") // nothing leaves this machine
@@ -123,7 +122,7 @@ func (m *monkey) gone() bool {
 			return true
 		case taken:
 			return false
-		case time.Since(began) > time.Second: // else it was suspended, or an editor was shown
+		case time.Since(began) > waitTime: // else it was suspended, or an editor was shown
 			return true
 		}
 	}
@@ -155,7 +154,7 @@ func (m *monkey) lives() {
 		}
 	})
 	m.Resize(w, 24)
-	limit := time.After(20 * time.Second)
+	limit := time.After(waitTime)
 	for m.Stats().Frames == before && !m.gone() {
 		select {
 		case <-time.After(5 * time.Millisecond):
@@ -212,14 +211,10 @@ func (m *monkey) quits() {
 func (m *monkey) left() {
 	m.t.Helper()
 	began := time.Now()
-	defer func() {
-		if took := time.Since(began); took > 3*time.Second {
-			m.t.Errorf("it took %v to end, after %q", took, m.did)
-		}
-	}()
 	if code := m.WaitEnd(); code != 0 {
 		m.t.Errorf("it ended with %d, after %q:\n%s", code, m.did, m.all())
 	}
+	m.took(fmt.Sprintf("ending, after %q,", m.did), began, 3*time.Second)
 	m.clean()
 	m.restored()
 	reports, err := filepath.Glob(filepath.Join(m.panics, "race*"))

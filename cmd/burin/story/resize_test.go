@@ -1,6 +1,7 @@
 package story_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -29,19 +30,19 @@ func TestResize(t *testing.T) {
 	}
 	s.WaitText("end.")
 	s.WaitGone("Working")
-	missing := 0
-	all := " " + strings.Join(strings.Fields(s.all()), " ") + " "
-	for word := range strings.FieldsSeq(text) {
-		if !strings.Contains(all, " "+word+" ") {
-			missing++
+	s.becomes(func() string {
+		missing := 0
+		all := " " + strings.Join(strings.Fields(s.all()), " ") + " "
+		for word := range strings.FieldsSeq(text) {
+			if !strings.Contains(all, " "+word+" ") {
+				missing++
+			}
 		}
-	}
-	if missing > 0 {
-		t.Errorf("%d words are lost:\n%s", missing, s.all())
-	}
-	if n := strings.Count(s.Text(), "Ask anything"); n != 1 {
-		t.Errorf("the prompt is there %d times:\n%s", n, s.Text())
-	}
+		if n := strings.Count(s.Text(), "Ask anything"); missing > 0 || n != 1 {
+			return fmt.Sprintf("%d words are lost, the prompt is there %d times", missing, n)
+		}
+		return ""
+	})
 	s.Type("still here")
 	s.WaitText("› still here")
 }
@@ -83,18 +84,18 @@ func TestDraggedWindow(t *testing.T) {
 	}
 	s.send("still fine?")
 	s.WaitText("Still fine.")
-	count := map[string]int{}
-	for word := range strings.FieldsSeq(s.all()) {
-		count[word]++
-	}
-	for word := range strings.FieldsSeq(text) {
-		if count[word] != 1 {
-			t.Errorf("%s is there %d times", word, count[word])
+	s.becomes(func() (wrong string) { // the last sizes may still be under way
+		count := map[string]int{}
+		for word := range strings.FieldsSeq(s.all()) {
+			count[word]++
 		}
-	}
-	if n := count["Ask"]; n != 1 {
-		t.Errorf("the prompt is there %d times:\n%s", n, s.all())
-	}
+		for word := range strings.FieldsSeq(text + " Ask") {
+			if count[word] != 1 {
+				wrong += fmt.Sprintf("%s is there %d times\n", word, count[word])
+			}
+		}
+		return wrong
+	})
 }
 
 // The transcript and a question keep to a window that changes.

@@ -52,6 +52,7 @@ func TestResumeSelector(t *testing.T) {
 	s.WaitText("Nests.")
 	s.WaitGone("Working")
 	s.send("/resume")
+	s.WaitText("Resume a session")
 	s.WaitText("what do birds build?")
 	s.WaitText("why is the sky blue?")
 	s.Type("scattering")
@@ -135,13 +136,14 @@ func TestRenameAndDrop(t *testing.T) {
 	s.WaitGone("Working")
 	s.send("/rename About the sky")
 	s.send("/resume")
+	s.WaitText("Resume a session")
 	s.WaitText("About the sky")
 	s.Press("esc")
 	s.WaitText("Ask anything")
 	s.send("/drop")
 	s.WaitText("Delete this session?")
 	s.answer("y")
-	s.WaitText("The session is in the trash.")
+	s.WaitText("Moved to the trash. To take it back")
 	if left := s.sessions(); len(left) > 0 {
 		t.Errorf("there are still %v", left)
 	}

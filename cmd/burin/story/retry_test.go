@@ -16,7 +16,7 @@ func overloaded() llmtest.Turn {
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{overloaded(), say("Now it worked.")}, func(o *setting) {
-		o.config = "retry: {baseDelayMs: 700}\n"
+		o.config = "retry: {baseDelayMs: 4000}\n" // long enough to be seen in any case
 	})
 	s.send("hello")
 	s.WaitText("retrying in")

@@ -1,6 +1,7 @@
 package story_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +20,17 @@ func (s *story) config() string {
 	return string(b)
 }
 
+// configured waits until config.yml holds text.
+func (s *story) configured(text string) {
+	s.t.Helper()
+	s.becomes(func() string {
+		if c := s.config(); !strings.Contains(c, text) {
+			return fmt.Sprintf("config.yml has no %q:\n%s", text, c)
+		}
+		return ""
+	})
+}
+
 // A setting is found by its words and changed with Enter; config.yml has it.
 func TestSettings(t *testing.T) {
 	t.Parallel()
@@ -28,7 +40,7 @@ func TestSettings(t *testing.T) {
 	s.Type("colour-blind")
 	s.WaitText("Shows added lines in blue")
 	s.Press("enter")
-	s.WaitFor("the switch", func(*vt.Terminal) bool { return strings.Contains(s.config(), "colorBlindMode: true") })
+	s.configured("colorBlindMode: true")
 	s.Press("esc", "esc")
 	s.WaitText("Ask anything")
 }
@@ -48,7 +60,5 @@ func TestTheme(t *testing.T) {
 	s.WaitFor("other colours", func(t *vt.Terminal) bool {
 		return strings.Contains(t.Screen(), "Ask anything") && border(t) != was
 	})
-	if c := s.config(); !strings.Contains(c, "dusk") {
-		t.Errorf("config.yml is\n%s", c)
-	}
+	s.configured("dusk")
 }

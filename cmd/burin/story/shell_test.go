@@ -14,10 +14,13 @@ func TestShell(t *testing.T) {
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("I see.")})
 	s.send("!echo o$((40+2))pen")
+	s.WaitText("o42pen")
 	s.WaitText("● You  echo o")
+	s.WaitGone("esc stops")
 	s.send("!!echo p$((40+3))rivate")
 	s.WaitText("p43rivate")
 	s.WaitText("● You, for yourself")
+	s.WaitGone("esc stops")
 	if n := len(s.model.Requests()); n != 0 {
 		t.Errorf("the model was asked %d times", n)
 	}

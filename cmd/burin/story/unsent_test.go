@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // What was being written when burin died stands in the prompt of the next one; what was
@@ -13,20 +12,24 @@ import (
 func TestUnsentPrompt(t *testing.T) {
 	t.Parallel()
 	s := begin(t, nil)
-	s.Type("words that were not sent yet")
+	const words = "words that were not sent yet"
+	s.Type(words)
 	kept := filepath.Join(s.home, "drafts", "*")
-	for range 200 { // it is written two seconds after a key
-		if found, err := filepath.Glob(kept); err == nil && len(found) == 1 {
-			break
+	s.becomes(func() string { // it is written two seconds after a key
+		found, _ := filepath.Glob(kept) // the pattern is a good one
+		for _, name := range found {
+			if text, err := os.ReadFile(name); err == nil && string(text) == words {
+				return ""
+			}
 		}
-		<-time.After(50 * time.Millisecond)
-	}
+		return "nothing is kept of what is written"
+	})
 	if err := syscall.Kill(s.PID(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	s.WaitEnd()
 	s = s.again(nil)
-	s.WaitText("› words that were not sent yet")
+	s.WaitText("› " + words)
 	s.Press("ctrl+c")
 	s.WaitText("Ask anything")
 	s.Press("ctrl+d")

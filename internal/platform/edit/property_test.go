@@ -192,7 +192,7 @@ func TestExactlyOrNotAtAll(t *testing.T) {
 					}
 				}
 			})
-			if applied < 100 {
+			if applied < 100 && !testing.Short() { // then it is tried less often
 				t.Errorf("%d applied, %d refused: the test says nothing", applied, refused)
 			}
 		})
@@ -228,7 +228,7 @@ func TestReplaceExactlyOrNotAtAll(t *testing.T) {
 			rt.Fatalf("%q for %q in %d places\n(-want +got):\n%s", fresh, old, places, cmp.Diff(want, got["a.go"]))
 		}
 	})
-	if applied < 20 {
+	if applied < 20 && !testing.Short() {
 		t.Errorf("%d applied: the test says nothing", applied)
 	}
 }

@@ -97,7 +97,7 @@ func TestNothingSurvivesKillMinusNine(t *testing.T) {
 			if err := burin.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "nothing is left", 2*time.Second, func() bool { return len(tagged(tag)) == 0 })
+			eventually(t, "nothing is left", soon(), func() bool { return len(tagged(tag)) == 0 })
 		})
 	}
 }
@@ -134,7 +134,7 @@ func TestNothingSurvivesUnfriendlyEnds(t *testing.T) {
 			eventually(t, "the trees stand", patience, func() bool { return len(tagged(tag)) >= 13 })
 			end(t, burin.Process.Pid)
 			_ = burin.Process.Kill()
-			eventually(t, "nothing is left", 2*time.Second, func() bool { return len(tagged(tag)) == 0 })
+			eventually(t, "nothing is left", soon(), func() bool { return len(tagged(tag)) == 0 })
 		})
 	}
 }

@@ -26,12 +26,12 @@ func networkTrials() map[string]func() error {
 	address := os.Getenv("ADDRESS")
 	talk := func(network string) func() error {
 		return func() error {
-			c, err := net.DialTimeout(network, address, 3*time.Second)
+			c, err := net.DialTimeout(network, address, 20*time.Second)
 			if err != nil {
 				return err
 			}
 			defer c.Close()
-			_ = c.SetDeadline(time.Now().Add(3 * time.Second))
+			_ = c.SetDeadline(time.Now().Add(20 * time.Second))
 			answer, err := io.ReadAll(c)
 			fmt.Printf("%s ", answer)
 			return err

@@ -190,7 +190,7 @@ func say(t *testing.T, p *proxy, text string) string {
 	if _, err := io.WriteString(c, text); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(time.Minute))
 	line, err := bufio.NewReader(c).ReadString('\n')
 	if err != nil {
 		return err.Error()

@@ -230,7 +230,7 @@ func TestCancel(t *testing.T) {
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if took := time.Since(begin); took > 3*time.Second { // 50 ms on a machine that does nothing else
+		if took := time.Since(begin); took > 30*time.Second { // 50 ms on a machine that does nothing else
 			t.Errorf("%s: ended %v after it was told to", name, took)
 		}
 	}
@@ -251,7 +251,7 @@ func TestCancelInside(t *testing.T) {
 		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if late := over.Sub(deadline); late > 3*time.Second { // 50 ms on a machine that does nothing else
+		if late := over.Sub(deadline); late > 20*time.Second { // 50 ms on a machine that does nothing else
 			t.Errorf("%s: %v late", name, late)
 		}
 	}

@@ -180,7 +180,7 @@ func TestStartupFails(t *testing.T) {
 		t.Skip(err)
 	}
 	for name, rc := range map[string]string{
-		"hangs": "sleep 60", "waits": "read x </dev/tty; read x; exec sleep 60", "ends": "exit 3", "is no script": "if (",
+		"hangs": "sleep 600", "waits": "read x </dev/tty; read x; exec sleep 600", "ends": "exit 3", "is no script": "if (",
 		"is long": "f() { : '" + strings.Repeat("x", 70<<10) + "'; }",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestStartupFails(t *testing.T) {
 			s.SetStartupTime(500 * time.Millisecond)
 			begun := time.Now()
 			says(t, s, "echo ok; type -t f; true", "ok\n")
-			if took := time.Since(begun); took > 2*time.Second {
+			if took := time.Since(begun); took > time.Minute {
 				t.Errorf("it took %s", took)
 			}
 		})
@@ -210,7 +210,7 @@ func TestStartupFails(t *testing.T) {
 	})
 	for name, rc := range map[string]string{
 		"puts away its lock": `touch ~/lock; (trap 'rm ~/lock; exit' TERM; touch ~/begun; while :; do sleep 0.02; done)`,
-		"comes to its end":   `touch ~/lock; (touch ~/begun; exec sleep 60); rm ~/lock; sleep 60`,
+		"comes to its end":   `touch ~/lock; (touch ~/begun; exec sleep 600); rm ~/lock; sleep 600`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := tempDir(t)
@@ -229,7 +229,7 @@ func TestStartupFails(t *testing.T) {
 			})
 			begun := time.Now()
 			s.Close()
-			if took := time.Since(begun); took > 2*time.Second {
+			if took := time.Since(begun); took > time.Minute {
 				t.Errorf("Close took %s", took)
 			}
 			if err := <-ended; err == nil {
@@ -242,7 +242,7 @@ func TestStartupFails(t *testing.T) {
 	}
 	t.Run("is waited for no longer than the caller does", func(t *testing.T) {
 		home := tempDir(t)
-		if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("sleep 60"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("sleep 600"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		s := open(t, shell.Options{Shell: "bash", Snapshot: true, Environ: append(os.Environ(), "HOME="+home)})

@@ -96,17 +96,17 @@ func says(t testing.TB, s *shell.Shells, line, want string) *shell.Outcome {
 	return o
 }
 
-// eventually waits until ok, for at most five seconds.
+// eventually waits until ok, for at most a minute.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(5 * time.Second)
+	deadline := time.After(time.Minute)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("not within 5 s: %s", what)
+			t.Fatalf("not within a minute: %s", what)
 		}
 	}
 }
