@@ -274,6 +274,33 @@ func TestAbortAnywhere(t *testing.T) {
 	})
 }
 
+// A prompt that is stopped before it was written down leaves nothing behind.
+func TestUnsent(t *testing.T) {
+	r := start(t, formats()[0], func(r *rig, o *session.Options) {
+		o.Expand = func(ctx context.Context, text string) (string, error) {
+			if text == "slow" {
+				r.Abort()
+			}
+			return text, ctx.Err()
+		}
+	}, say("on"))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, out := range map[string]agent.Outcome{
+		"while it is expanded":  r.Prompt(t.Context(), llm.UserText("slow")),
+		"with a ctx that ended": r.Prompt(ended, llm.UserText("late")),
+	} {
+		if out.Reason != agent.ReasonAborted || !errors.Is(out.Err, session.ErrUnsent) || llm.KindOf(out.Err) != llm.ErrAborted {
+			t.Errorf("%s: %s, %v", name, out.Reason, out.Err)
+		}
+	}
+	if n := len(r.Messages()) + len(r.srv.Raw()); n > 0 {
+		t.Errorf("%d messages and requests", n)
+	}
+	r.prompt("go", agent.ReasonDone)
+	r.clean()
+}
+
 // watched is a client that serves one model only.
 type watched struct {
 	llm.Client

@@ -103,6 +103,8 @@ var (
 	ErrNoResult = errors.New("the model gave no result of the schema")
 	// ErrBudget is that the session has spent what it may.
 	ErrBudget = errors.New("the session has reached its cost limit")
+	// ErrUnsent is that a prompt was stopped before anything was done with it.
+	ErrUnsent = errors.New("the prompt was stopped before it was sent")
 	// ErrBusy is that something is under way.
 	ErrBusy = errors.New("the session is busy: wait for it, or stop it")
 )
@@ -218,7 +220,7 @@ func (s *Session) Abort() {
 // Prompt sends a person's message and runs until the model is done.
 func (s *Session) Prompt(ctx context.Context, m llm.Message) agent.Outcome {
 	if err := s.wake(ctx); err != nil {
-		return agent.Outcome{Reason: agent.ReasonAborted, Err: err}
+		return unsent()
 	}
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
@@ -226,7 +228,11 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) agent.Outcome {
 	}
 	defer end()
 	typed := s.hideMessage(m)
-	if m, err = s.expand(ctx, m); err != nil {
+	m, err = s.expand(ctx, m)
+	switch {
+	case ctx.Err() != nil:
+		return unsent()
+	case err != nil:
 		return agent.Outcome{Reason: agent.ReasonError, Err: err}
 	}
 	s.openTurn(typed.Text())
@@ -234,6 +240,10 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) agent.Outcome {
 	out := s.finish(ctx, s.run(ctx, append(s.preface(), s.hideMessage(m))...))
 	s.entitle(typed)
 	return out
+}
+
+func unsent() agent.Outcome {
+	return agent.Outcome{Reason: agent.ReasonAborted, Err: &llm.Error{Kind: llm.ErrAborted, Message: ErrUnsent.Error(), Err: ErrUnsent}}
 }
 
 // finish sees to it that a prompt ends with what it was to bring.

@@ -3,6 +3,7 @@ package index_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -335,7 +336,7 @@ func FuzzSearch(f *testing.F) {
 }
 
 // many writes n sessions of 20 entries.
-func many(b *testing.B, n int) *sessions {
+func many(b testing.TB, n int) *sessions {
 	s := newSessions(b)
 	for i := range n {
 		lines := []string{header(fmt.Sprint("s", i), fmt.Sprint("/project", i%10), "")}
@@ -347,6 +348,30 @@ func many(b *testing.B, n int) *sessions {
 		s.put(fmt.Sprint("/project", i%10), fmt.Sprint("s", i), lines...)
 	}
 	return s
+}
+
+// A word that stands everywhere is found where it was said last.
+func TestCommonWord(t *testing.T) {
+	s := many(t, 300)
+	s.put("/last", "last", header("last", "/last", ""), said("e1", "user", "an end without it"), said("e2", "user", "the end of the parser"))
+	ix := s.index()
+	s.put("/zz", "newest", header("newest", "/zz", ""), said("e1", "user", "parser"))
+	s.update(ix)
+	for _, tt := range []struct {
+		query, cwd string
+		n          int
+		first      string
+		ranked     bool
+	}{
+		{"parser", "", 50, "newest/e1", false},
+		{"parser end", "", 1, "last/e2", true},
+		{"parser", "/last", 1, "last/e2", false},
+	} {
+		hits, err := ix.Search(t.Context(), tt.query, index.SearchOptions{CWD: tt.cwd})
+		if err != nil || len(hits) != tt.n || hits[0].ID+"/"+hits[0].EntryID != tt.first || hits[0].Score > 0 != tt.ranked || math.Signbit(hits[0].Score) {
+			t.Errorf("%s in %q: %d hits of %+v, %v", tt.query, tt.cwd, len(hits), hits[:min(1, len(hits))], err)
+		}
+	}
 }
 
 func BenchmarkList1000(b *testing.B) {

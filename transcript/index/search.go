@@ -52,6 +52,9 @@ func snippetSize(match string) int {
 // spaces between words, such as Chinese, Japanese and Thai, a word is found wherever it
 // stands. A query without a word to look for finds nothing.
 //
+// Where more than 5,000 entries match, none is better than another: what was indexed last
+// comes first, and Score is 0.
+//
 // What the files say since the last Update is not found.
 func (ix *Index) Search(ctx context.Context, query string, o SearchOptions) (hits []Hit, err error) {
 	match := expression(query)
@@ -75,14 +78,32 @@ func (ix *Index) Search(ctx context.Context, query string, o SearchOptions) (hit
 	return hits, nil
 }
 
+// maxRanked is how many matches are compared. To weigh one takes some 2 µs, and words that
+// stand everywhere weigh next to nothing.
+const maxRanked = 5000
+
+// order is how the matches are ordered, and their score.
+func order(ctx context.Context, db *sql.DB, match string) (by, score string, err error) {
+	var n int
+	err = db.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)`, match, maxRanked+1).Scan(&n)
+	if n > maxRanked {
+		return "words.rowid DESC", "0.0", err
+	}
+	return "words.rank", "words.rank", err
+}
+
 func search(ctx context.Context, db *sql.DB, match string, o SearchOptions) ([]Hit, error) {
+	by, score, err := order(ctx, db, match)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := db.QueryContext(ctx, `
 		SELECT s.id, s.path, s.session, s.cwd, s.name, s.title, s.first, s.created, s.modified, s.size, s.damaged,
-			e.entry, e.role, snippet(words, 0, ?, ?, '…', ?), words.rank
+			e.entry, e.role, snippet(words, 0, ?, ?, '…', ?), `+score+`
 		FROM words JOIN entries AS e ON e.id = words.rowid JOIN sessions AS s ON s.id = e.session
 		WHERE words MATCH ? AND (? = '' OR s.cwd = ?)
-		ORDER BY words.rank LIMIT ?`,
-		markBegin, markEnd, snippetSize(match), match, o.CWD, o.CWD, o.Limit*4)
+		ORDER BY `+by+` LIMIT ?`,
+		markBegin, markEnd, snippetSize(match), match, o.CWD, o.CWD, o.Limit*20) // one session may have many of them
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +132,7 @@ func search(ctx context.Context, db *sql.DB, match string, o SearchOptions) ([]H
 		h.Modified, h.Draft = time.Unix(0, modified), strings.HasSuffix(h.Path, draftSuffix)
 		h.entitle(name, title, first)
 		h.Snippet, h.Marks = marked(snippet)
-		h.Score = -h.Score
+		h.Score = 0 - h.Score // not -0
 		hits = append(hits, h)
 	}
 	return hits, rows.Err()

@@ -44,7 +44,7 @@ func (a *app) openModels(name string) {
 		a.showModels(name)
 		return
 	}
-	a.task("changing the model", func(ctx context.Context) (func(), error) {
+	a.ahead("changing the model", func(ctx context.Context) (func(), error) {
 		err := s.SetModel(ctx, name)
 		if err == nil || ctx.Err() != nil {
 			return nil, err

@@ -441,7 +441,7 @@ func undoWords(planned []session.PlannedUndo, err error) []string {
 }
 
 func (a *app) undoTurn(changes session.Changes, turn string) {
-	a.task("taking back", func(ctx context.Context) (func(), error) {
+	a.ahead("taking back", func(ctx context.Context) (func(), error) {
 		done, err := changes.Undo(ctx, turn)
 		return func() {
 			a.notice(card.Info, "Restored: "+counted(len(done.Restored), "path", "paths")+".")

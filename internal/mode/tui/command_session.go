@@ -68,7 +68,7 @@ func (a *app) rename(title string) {
 
 func (a *app) compact(instructions string) {
 	s := a.session
-	a.task("condensing the conversation", func(ctx context.Context) (func(), error) {
+	a.ahead("condensing the conversation", func(ctx context.Context) (func(), error) {
 		return nil, s.Compact(ctx, instructions)
 	})
 }
@@ -78,7 +78,7 @@ func (a *app) shake(kind string) {
 	if kind == "elide" { // as the family calls it
 		kind = session.ShakeBulk
 	}
-	a.task("taking out old outputs", func(ctx context.Context) (func(), error) {
+	a.ahead("taking out old outputs", func(ctx context.Context) (func(), error) {
 		freed, err := s.Shake(ctx, kind)
 		return func() {
 			if freed == 0 {

@@ -141,7 +141,7 @@ func (a *app) navigate(id string, o session.Navigation) {
 		what = "summarising the branch that is left"
 	}
 	s := a.session
-	a.task(what, func(ctx context.Context) (func(), error) {
+	a.ahead(what, func(ctx context.Context) (func(), error) {
 		words, err := s.Navigate(ctx, id, o)
 		return func() { a.giveBack(words) }, err
 	})

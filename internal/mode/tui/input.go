@@ -265,7 +265,7 @@ func (a *app) cycleModel(step int) {
 // useModel changes the model of the session.
 func (a *app) useModel(selector string) {
 	s := a.session
-	a.task("changing the model", func(ctx context.Context) (func(), error) {
+	a.ahead("changing the model", func(ctx context.Context) (func(), error) {
 		return nil, s.SetModel(ctx, selector)
 	})
 }

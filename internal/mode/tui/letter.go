@@ -70,6 +70,8 @@ func (a *app) deliver(l *letter) {
 		}
 	case a.work.on:
 		a.queueUp(l)
+	case a.work.first:
+		a.wait(l.text, enclosed{pictures: l.pictures})
 	default:
 		a.run1(l)
 	}

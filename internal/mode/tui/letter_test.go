@@ -141,3 +141,55 @@ func TestLetterStoppedAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// One that the session has, but has done nothing with, can be stopped too.
+func TestLetterStoppedBeforeItIsSent(t *testing.T) {
+	reading := make(chan struct{})
+	d := atDesk(t, func(_ Wish, o *session.Options) {
+		o.Expand = func(ctx context.Context, text string) (string, error) {
+			if text == "hello" {
+				close(reading)
+				<-ctx.Done()
+			}
+			return text, nil
+		}
+	}, llmtest.Turn{Parts: []llmtest.Part{{Text: "Answer."}}})
+	d.send("hello", steerNow)
+	<-reading
+	d.stop()
+	d.until("the end of it", func() bool { return !d.work.on && len(d.outgoing) == 0 })
+	if text, said := d.editor.Text(), len(d.session.Messages()); text != "hello" || said > 0 {
+		t.Errorf("the editor has %q, the session %d messages", text, said)
+	}
+	d.send("and on", steerNow)
+	d.until("the answer", func() bool { return !d.work.on })
+	if said := d.session.Messages(); len(said) != 2 {
+		t.Errorf("then the session has %d messages", len(said))
+	}
+}
+
+// What is sent while something runs that it builds on, such as a command of the person's,
+// waits for that, even where the session knows nothing of it yet.
+func TestLetterWaitsForWhatIsAhead(t *testing.T) {
+	d := atDesk(t, nil, llmtest.Turn{Parts: []llmtest.Part{{Text: "Answer."}}})
+	let := make(chan struct{})
+	d.ahead("the command", func(context.Context) (func(), error) { <-let; return nil, nil })
+	d.attached = []llm.Block{llm.Image{MIME: "image/png", Data: []byte("p")}}
+	d.send("hello", steerNow)
+	if d.work.on || !strings.Contains(d.shown(), "next: hello") {
+		t.Errorf("it was sent at once: %v; it shows:\n%s", d.work.on, d.shown())
+	}
+	close(let)
+	d.until("the answer", func() bool { return d.work.busy == "" && !d.work.on && len(d.waiting) == 0 })
+	said := d.session.Messages()
+	if len(said) != 2 || len(said[0].Content) != 2 {
+		t.Errorf("the session has %d messages, %+v", len(said), said)
+	}
+	d.task("something beside", func(ctx context.Context) (func(), error) { <-ctx.Done(); return nil, ctx.Err() })
+	if d.send("go on", steerNow); !d.work.on {
+		t.Error("it waits for what it has nothing to do with")
+	}
+	d.until("the end", func() bool { return !d.work.on })
+	d.stop()
+	d.until("the end of that", func() bool { return d.work.busy == "" })
+}

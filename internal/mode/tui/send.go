@@ -15,7 +15,8 @@ import (
 
 // work is what goes on in the session.
 type work struct {
-	on      bool // a prompt runs
+	on      bool               // a prompt runs
+	halt    context.CancelFunc // of it, also where the session does not have it yet
 	began   time.Time
 	before  session.Stats // when it began
 	busy    string        // what else runs: a compaction, a command; "" is nothing
@@ -24,6 +25,7 @@ type work struct {
 	retryAt time.Time
 	cancel  context.CancelFunc // of what else runs; nil once it was told to stop
 	task    *byte              // which of them it is
+	first   bool               // what is sent waits until it has ended
 
 	condensing bool    // the conversation is being made smaller
 	letter     *letter // that the prompt is made of, until the session has it
@@ -107,10 +109,12 @@ func (a *app) run1(l *letter) {
 // was sent.
 func (a *app) turn(run func(context.Context, session.Handle) agent.Outcome, l *letter) {
 	s := a.session
-	a.work.on, a.work.began, a.work.before, a.work.letter = true, a.env.Now(), s.Stats(), l
+	ctx, halt := context.WithCancel(a.ctx)
+	a.work.on, a.work.began, a.work.before, a.work.letter, a.work.halt = true, a.env.Now(), s.Stats(), l, halt
 	a.readFacts()
 	go func() {
-		out := run(a.ctx, s.Handle)
+		defer halt()
+		out := run(ctx, s.Handle)
 		if l != nil && l.owner.Load() == atFace {
 			return // nothing ran
 		}
@@ -133,7 +137,7 @@ func (a *app) onOutcome(s *opened, out agent.Outcome, l *letter) {
 	}
 	a.talk.confirm()
 	took := a.env.Now().Sub(a.work.began)
-	a.work.on, a.work.retry, a.work.letter = false, nil, nil
+	a.work.on, a.work.retry, a.work.letter, a.work.halt = false, nil, nil, nil
 	if l == nil {
 		l = &letter{}
 	}
@@ -147,6 +151,8 @@ func (a *app) onOutcome(s *opened, out agent.Outcome, l *letter) {
 	switch {
 	case errors.Is(out.Err, session.ErrBusy) && a.work.busy != "" && l.text != "":
 		a.wait(l.text, enclosed{pictures: l.pictures}) // sent when that has ended
+	case errors.Is(out.Err, session.ErrUnsent):
+		a.giveLetters(l)
 	case errors.Is(out.Err, session.ErrBusy), errors.Is(out.Err, session.ErrClosed):
 		a.giveLetters(l)
 		a.notice(card.Warning, oneLine(out.Err.Error()))
@@ -228,6 +234,9 @@ func (a *app) stop() bool {
 	case a.session != nil && (a.work.on || a.work.busy != ""):
 		a.unqueue()
 		a.session.Abort()
+		if a.work.halt != nil {
+			a.work.halt()
+		}
 	case a.opening && len(a.waiting) > 0:
 		a.returnWaiting()
 	default:
@@ -269,6 +278,14 @@ func (a *app) giveBack(words string) {
 	a.dirty, a.urgent = true, true
 }
 
+// ahead is a task that what is sent next builds on: it waits for it.
+func (a *app) ahead(what string, run func(ctx context.Context) (done func(), err error)) {
+	if a.work.busy == "" {
+		a.work.first = true
+	}
+	a.task(what, run)
+}
+
 // task runs something beside the loop that the person waits for and can stop. done runs
 // on the loop.
 func (a *app) task(what string, run func(ctx context.Context) (done func(), err error)) {
@@ -286,7 +303,7 @@ func (a *app) task(what string, run func(ctx context.Context) (done func(), err 
 		a.inbox.post(func() {
 			left := a.work.task != me // its session was, for another one
 			if !left {
-				a.work.busy, a.work.cancel, a.work.task = "", nil, nil
+				a.work.busy, a.work.cancel, a.work.task, a.work.first = "", nil, nil, false
 			}
 			switch {
 			case left && err == nil:

@@ -91,5 +91,5 @@ func (a *app) beside(what string, run func(ctx context.Context) (func(), error))
 		}()
 		return
 	}
-	a.task(what, run)
+	a.ahead(what, run)
 }
