@@ -238,13 +238,15 @@ func (vague) Stream(ctx context.Context, _ *llm.Request) llm.Stream {
 }
 
 func TestAbortThatLooksLikeAnError(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	out := agent.New(agent.Options{Client: vague{}}).Run(ctx, llm.UserText("hi"))
-	wantReason(t, out, agent.ReasonAborted)
-	if m := out.Messages[0]; m.StopReason != llm.StopAborted || llm.KindOf(out.Err) != llm.ErrAborted || !errors.Is(out.Err, context.DeadlineExceeded) {
-		t.Errorf("%s, %v", m.StopReason, out.Err)
-	}
+	synctest.Test(t, func(t *testing.T) { // the time is up when the client is asked, not before
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		out := agent.New(agent.Options{Client: vague{}}).Run(ctx, llm.UserText("hi"))
+		wantReason(t, out, agent.ReasonAborted)
+		if m := out.Messages[0]; m.StopReason != llm.StopAborted || llm.KindOf(out.Err) != llm.ErrAborted || !errors.Is(out.Err, context.DeadlineExceeded) {
+			t.Errorf("%s, %v", m.StopReason, out.Err)
+		}
+	})
 }
 
 func TestStreamWithoutEnd(t *testing.T) {
