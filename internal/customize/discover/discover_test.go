@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -233,9 +234,9 @@ func TestBadModels(t *testing.T) {
 }
 
 func TestServers(t *testing.T) {
-	asked := 0
+	var asked atomic.Int32
 	ollama := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked++
+		asked.Add(1)
 		if r.URL.Path == "/api/tags" {
 			fmt.Fprint(w, `{"models":[{"name":"qwen3:8b","model":"qwen3:8b"},{"name":"llama","model":"llama"}]}`)
 			return
@@ -255,7 +256,7 @@ func TestServers(t *testing.T) {
 			got = append(got, f.What+" "+f.Path)
 		}
 	}
-	if diff := cmp.Diff([]string{"ollama runs and has 2 models. " + ollama.URL}, got); diff != "" || asked == 0 {
+	if diff := cmp.Diff([]string{"ollama runs and has 2 models. " + ollama.URL}, got); diff != "" || asked.Load() == 0 {
 		t.Errorf("servers (-want +got):\n%s", diff)
 	}
 	_, err := loopbackClient().Get(away.URL)
