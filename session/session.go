@@ -498,7 +498,11 @@ func (s *Session) append(e transcript.Entry) (id string) {
 
 // sync brings what was said onto the disk, at the end of each prompt.
 func (s *Session) sync() {
-	if err := s.log.Sync(); err != nil {
+	err := s.log.Sync()
+	switch {
+	case errors.Is(err, transcript.ErrGone):
+		s.warn("while the session was open " + err.Error())
+	case err != nil:
 		s.mu.Lock()
 		told := s.failing
 		s.failing = true

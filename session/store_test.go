@@ -150,3 +150,21 @@ func TestResumeFromAnyByte(t *testing.T) {
 		again.srv.Close()
 	}
 }
+
+// A session whose file is deleted while it is open is kept, and a person is told.
+func TestFileGone(t *testing.T) {
+	r := start(t, formats()[0], nil, say("one"), say("two"), say("three"))
+	r.prompt("first", agent.ReasonDone)
+	if err := os.Remove(r.path); err != nil {
+		t.Fatal(err)
+	}
+	r.prompt("second", agent.ReasonDone)
+	r.prompt("third", agent.ReasonDone)
+	if w := r.warned(); len(w) != 1 || !strings.Contains(w[0], "written again") {
+		t.Errorf("warnings: %q", w)
+	}
+	r.resume()
+	if got := strings.Join(said(r.Messages()), " "); !strings.Contains(got, "first") || !strings.Contains(got, "three") {
+		t.Errorf("the file has %s", got)
+	}
+}

@@ -131,4 +131,18 @@ func TestNames(t *testing.T) {
 	if diff := cmp.Diff(names(l), names(again)); diff != "" {
 		t.Errorf("after opening: %s", diff)
 	}
+	again.Close()
+
+	// A name that cannot be read costs no entry its place in the tree.
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.Replace(text, []byte(`"toolName":"read"`), []byte(`"toolName":"re\xd"`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	damaged, damage := open(t, path)
+	if got := names(damaged); len(got) != len(names(l)) || got[2] != "" || got[3] != want[3] || damage.String() != "nothing is damaged" {
+		t.Errorf("with a damaged name: %d names, %q, %v", len(got), got[:4], damage)
+	}
 }

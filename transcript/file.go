@@ -263,8 +263,16 @@ func (s *FileStore) create() error {
 	return nil
 }
 
-// Sync implements [Store].
+// Sync implements [Store]. It gives [ErrGone] where the file had to be written again.
 func (s *FileStore) Sync() error {
+	if err := s.flush(); err != nil || s.f == nil || s.readOnly {
+		return err
+	}
+	return s.again()
+}
+
+// flush has the disk keep what was written.
+func (s *FileStore) flush() error {
 	if s.f == nil || s.readOnly {
 		return nil
 	}
@@ -365,7 +373,8 @@ func (s *FileStore) Exchange(with, trashRoot string) (trashed string, err error)
 }
 
 // Close implements [Store]. A draft of this process is removed: nobody has answered
-// in it. One that a crash has left stays until somebody does.
+// in it. One that a crash has left stays until somebody does. A file that was deleted
+// since the last Sync stays so.
 func (s *FileStore) Close() error {
 	if s.f == nil {
 		return nil
@@ -373,7 +382,7 @@ func (s *FileStore) Close() error {
 	var err error
 	draft := s.Draft() && !s.left
 	if !draft {
-		err = s.Sync()
+		err = s.flush()
 	}
 	if cerr := s.f.Close(); err == nil && cerr != nil {
 		err = fmt.Errorf("close session %s: %w", s.name, cerr)

@@ -51,7 +51,12 @@ func readEnvelope(rec []byte) (e envelope, rest []byte, ok bool) {
 				case "role":
 					return w.stringInto(&e.role)
 				case "toolName":
-					return w.stringInto(&e.toolName)
+					// The tree needs no such name: one that cannot be read costs no place in it.
+					if name := w; name.stringInto(&e.toolName) {
+						w = name
+						return true
+					}
+					return w.skip()
 				}
 				return w.skip()
 			})

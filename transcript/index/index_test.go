@@ -374,6 +374,41 @@ func TestCommonWord(t *testing.T) {
 	}
 }
 
+// However much one session has to say of a word, others are found too.
+func TestTalkativeSession(t *testing.T) {
+	for _, n := range []int{200, 6000} { // few enough to be compared, and too many
+		s := newSessions(t)
+		for _, id := range []string{"one", "two", "three"} {
+			s.put("/a", id, header(id, "/a", ""), said("e", "user", "the word, among others that are not looked for"))
+		}
+		ix := s.index()
+		lines := []string{header("talk", "/a", "")}
+		for i := range n {
+			lines = append(lines, said(fmt.Sprint("e", i), "user", "word"))
+		}
+		s.put("/a", "talk", lines...)
+		s.update(ix)
+		for _, cwd := range []string{"", "/a"} {
+			hits, err := ix.Search(t.Context(), "word", index.SearchOptions{CWD: cwd, Limit: 5, PerSession: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]bool{}
+			for _, h := range hits {
+				got[h.ID+": "+h.Snippet] = true
+			}
+			const rest = ": the word, among others that are not looked for"
+			want := map[string]bool{"talk: word": true, "one" + rest: true, "two" + rest: true, "three" + rest: true}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%d matches in %q: %s", n, cwd, diff)
+			}
+			if hits[0].ID != "talk" || hits[0].Marks[0] != [2]int{0, 4} || hits[0].Score > 0 != (n < 5000) {
+				t.Errorf("%d matches: the first is %+v", n, hits[0])
+			}
+		}
+	}
+}
+
 func BenchmarkList1000(b *testing.B) {
 	s := many(b, 1000)
 	b.ReportAllocs()

@@ -3,7 +3,9 @@ package index
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -92,35 +94,37 @@ func order(ctx context.Context, db *sql.DB, match string) (by, score string, err
 	return "words.rank", "words.rank", err
 }
 
+// search finds hits in two steps, because a session may have many thousands of matches
+// before those of the next one: which entries, of which little is read, and then what is
+// shown of them.
 func search(ctx context.Context, db *sql.DB, match string, o SearchOptions) ([]Hit, error) {
-	by, score, err := order(ctx, db, match)
+	ids, scores, err := matches(ctx, db, match, o)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	list, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := db.QueryContext(ctx, `
-		SELECT s.id, s.path, s.session, s.cwd, s.name, s.title, s.first, s.created, s.modified, s.size, s.damaged,
-			e.entry, e.role, snippet(words, 0, ?, ?, '…', ?), `+score+`
+		SELECT s.path, s.session, s.cwd, s.name, s.title, s.first, s.created, s.modified, s.size, s.damaged,
+			e.id, e.entry, e.role, snippet(words, 0, ?, ?, '…', ?)
 		FROM words JOIN entries AS e ON e.id = words.rowid JOIN sessions AS s ON s.id = e.session
-		WHERE words MATCH ? AND (? = '' OR s.cwd = ?)
-		ORDER BY `+by+` LIMIT ?`,
-		markBegin, markEnd, snippetSize(match), match, o.CWD, o.CWD, o.Limit*20) // one session may have many of them
+		WHERE words MATCH ? AND words.rowid BETWEEN ? AND ? AND +words.rowid IN (SELECT value FROM json_each(?))`, // + keeps it from a search for each
+		markBegin, markEnd, snippetSize(match), match, slices.Min(ids), slices.Max(ids), string(list))
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var hits []Hit
-	of := map[int64]int{}
-	for len(hits) < o.Limit && rows.Next() {
+	found := make(map[int64]Hit, len(ids))
+	for rows.Next() {
 		var h Hit
 		var id, created, modified int64
 		var name, title, first, snippet string
-		err := rows.Scan(&id, &h.Path, &h.ID, &h.CWD, &name, &title, &first, &created, &modified, &h.Size, &h.Damaged,
-			&h.EntryID, &h.Role, &snippet, &h.Score)
+		err := rows.Scan(&h.Path, &h.ID, &h.CWD, &name, &title, &first, &created, &modified, &h.Size, &h.Damaged,
+			&id, &h.EntryID, &h.Role, &snippet)
 		if err != nil {
 			return nil, err
-		}
-		if of[id]++; of[id] > o.PerSession {
-			continue
 		}
 		fileID, at := named(h.Path)
 		if h.ID == "" {
@@ -132,10 +136,46 @@ func search(ctx context.Context, db *sql.DB, match string, o SearchOptions) ([]H
 		h.Modified, h.Draft = time.Unix(0, modified), strings.HasSuffix(h.Path, draftSuffix)
 		h.entitle(name, title, first)
 		h.Snippet, h.Marks = marked(snippet)
-		h.Score = 0 - h.Score // not -0
-		hits = append(hits, h)
+		found[id] = h
+	}
+	hits := make([]Hit, 0, len(ids))
+	for i, id := range ids {
+		if h, ok := found[id]; ok { // it was not deleted in between
+			h.Score = scores[i]
+			hits = append(hits, h)
+		}
 	}
 	return hits, rows.Err()
+}
+
+// matches are the entries that are shown, the best first, and their scores. However many
+// matches a session has, those of others are found behind them.
+func matches(ctx context.Context, db *sql.DB, match string, o SearchOptions) (ids []int64, scores []float64, err error) {
+	by, score, err := order(ctx, db, match)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := db.QueryContext(ctx, `
+		SELECT e.id, e.session, `+score+`
+		FROM words JOIN entries AS e ON e.id = words.rowid JOIN sessions AS s ON s.id = e.session
+		WHERE words MATCH ? AND (? = '' OR s.cwd = ?)
+		ORDER BY `+by, match, o.CWD, o.CWD)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	of := map[int64]int{}
+	for len(ids) < o.Limit && rows.Next() {
+		var id, session int64
+		var rank float64
+		if err := rows.Scan(&id, &session, &rank); err != nil {
+			return nil, nil, err
+		}
+		if of[session]++; of[session] <= o.PerSession {
+			ids, scores = append(ids, id), append(scores, 0-rank) // not -0
+		}
+	}
+	return ids, scores, rows.Err()
 }
 
 // marked puts a snippet on one line and takes the marks out of it.

@@ -146,6 +146,32 @@ type begun struct {
 
 var _ transcript.Store = (*begun)(nil)
 
+// unbegun opens a session of which only the name is there, because a crash or a full
+// disk came before its first record.
+func unbegun(ctx context.Context, db *sql.DB, session string) (*sqlstore.Store, error) {
+	store, err := sqlstore.Open(ctx, db, session)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Records(func(transcript.Ref, []byte) error { return sqlstore.ErrSession }); err != nil {
+		return nil, errors.Join(fmt.Errorf("begin session %s: %w", session, err), store.Close())
+	}
+	return store, nil
+}
+
+// vacant says why no session of that name can be begun, so that it is known before
+// anything is said in it. It may be in the trash.
+func vacant(ctx context.Context, db *sql.DB, session string) error {
+	store, err := unbegun(ctx, db, session)
+	if errors.Is(err, sqlstore.ErrNoSession) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return store.Close()
+}
+
 func (b *begun) Records(yield func(transcript.Ref, []byte) error) error {
 	if b.store == nil {
 		return nil
@@ -163,6 +189,9 @@ func (b *begun) Read(ref transcript.Ref) ([]byte, error) {
 func (b *begun) Append(records ...[]byte) ([]transcript.Ref, error) {
 	if b.store == nil {
 		store, err := sqlstore.Create(context.Background(), b.db, b.session)
+		if errors.Is(err, sqlstore.ErrSession) {
+			store, err = unbegun(context.Background(), b.db, b.session)
+		}
 		if err != nil {
 			return nil, err
 		}

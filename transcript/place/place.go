@@ -231,7 +231,8 @@ func newStore(store transcript.Store, keys Keys, seal bool) (transcript.Store, e
 	return sealed.New(store, key)
 }
 
-// Create begins a session: a file, or in a database.
+// Create begins a session: a file, or in a database, where it fails with an
+// [io/fs.ErrExist] if there is one of that name, and says so if that is in the trash.
 func Create(ctx context.Context, name string, keys Keys, seal bool, h transcript.Header, o transcript.Options) (*transcript.Log, error) {
 	n := Parse(name)
 	var store transcript.Store = transcript.CreateFile(n.File)
@@ -239,6 +240,9 @@ func Create(ctx context.Context, name string, keys Keys, seal bool, h transcript
 		db, err := openDB(ctx, n.File, true)
 		if err != nil {
 			return nil, err
+		}
+		if err := vacant(ctx, db, n.Session); err != nil {
+			return nil, errors.Join(err, db.Close())
 		}
 		store = &begun{db: db, session: n.Session}
 	}

@@ -5,12 +5,15 @@ import (
 	"io/fs"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/platform/sqlfile"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/place"
+	"github.com/burin-dev/burin/transcript/sqlstore"
 )
 
 // A deleted session of a database is in no list, loses nothing, and comes back.
@@ -76,5 +79,59 @@ func TestTrashInDatabase(t *testing.T) {
 	}
 	if _, err := place.Trashed(t.Context(), file+"x.db"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no database: %v", err)
+	}
+}
+
+// What cannot be begun in a database is refused before anything is said in it; a name
+// that a crash has left without a record can be used.
+func TestBegunAnew(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "t.db")
+	create := func(session string) (*transcript.Log, error) {
+		return place.Create(t.Context(), file+"#"+session, nil, false, transcript.Header{ID: session}, transcript.Options{})
+	}
+	for _, name := range []string{"there", "gone"} {
+		l, err := create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		appendAll(t, l, says(name))
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := place.Trash(t.Context(), place.Parse(file+"#gone")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := create("there"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	if _, err := create("gone"); !errors.Is(err, sqlstore.ErrTrashed) {
+		t.Errorf("a name in the trash: %v", err)
+	}
+
+	db, err := sqlfile.Open(file, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := sqlstore.Create(t.Context(), db, "left")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := create("left"); !errors.Is(err, transcript.ErrLocked) {
+		t.Errorf("a name that another process is about to use: %v", err)
+	}
+	if err := errors.Join(left.Close(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	l, err := create("left")
+	if err != nil {
+		t.Fatal(err)
+	}
+	appendAll(t, l, says("at last"))
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"at last"}, texts(t, file+"#left", nil, transcript.Options{})); diff != "" {
+		t.Error(diff)
 	}
 }

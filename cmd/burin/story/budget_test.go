@@ -29,9 +29,9 @@ const (
 	longMemory    = 60 << 20 // of a session of 100,000 messages
 	floodMemory   = 100 << 20
 	spinnerBudget = 0.01 // of a core
-	// The goal at 100 tokens a second is 3 % of a core, which is not reached everywhere: 2.6
-	// to 3.5 were measured. Three quarters of it are reads of the connection and Go's
-	// scheduler, which wake for every token.
+	// The goal at 100 tokens a second is 3 % of a core; 2.2 to 3.0 were measured, more on a
+	// machine that is busy. Most of it are reads of the connection and Go's scheduler and
+	// monitor, which wake for every token.
 	paceBudget = 0.04
 	budgetRuns = 20
 )

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/burin-dev/burin"
+	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/list"
 	"github.com/burin-dev/burin/internal/mode/tui/markdown"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
@@ -227,6 +228,16 @@ func (a *app) confirm(title, text string, yes func()) {
 		}
 	}})
 	a.push(p)
+}
+
+// still reports whether the session that a pane is about is shown, and says so where it
+// is not: a copy or a handoff that was under way may have put another in its place.
+func (a *app) still(s *opened) bool {
+	if s != nil && s == a.session {
+		return true
+	}
+	a.say(card.Warning, "That was about the session before, which is left: nothing was changed.")
+	return false
 }
 
 // askLine asks for a line of text.

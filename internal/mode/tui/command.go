@@ -17,6 +17,7 @@ type command struct {
 	args    string // what may follow, for people
 	help    string
 	needs   need
+	waits   bool // for what runs ahead of it, as prompts do; what follows builds on both
 	run     func(a *app, args string)
 	// complete proposes arguments; nil proposes none.
 	complete func(a *app, arg string) []editor.Item
@@ -73,6 +74,8 @@ func (a *app) command(text string) bool {
 	}
 	switch {
 	case c.needs != nothing && a.opening:
+		a.waiting = append(a.waiting, text)
+	case a.work.first && c.waits && (args != "" || c.needs != nothing): // /model alone opens a list
 		a.waiting = append(a.waiting, text)
 	case !a.allowed(c):
 		a.giveBack(text)

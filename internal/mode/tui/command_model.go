@@ -19,7 +19,7 @@ import (
 // modelCommands are about which model answers, and how it is paid.
 func modelCommands() []command {
 	return []command{
-		{name: "model", aliases: []string{"models", "switch"}, args: "[name]", help: "choose the model and those of the roles", run: (*app).openModels},
+		{name: "model", aliases: []string{"models", "switch"}, args: "[name]", help: "choose the model and those of the roles", waits: true, run: (*app).openModels},
 		{
 			name: "thinking", aliases: []string{"effort"}, args: "[level]", help: "how hard the model thinks", needs: aSession, run: (*app).openThinking,
 			complete: func(a *app, arg string) []editor.Item {
@@ -115,10 +115,16 @@ func (a *app) openThinking(level string) {
 		a.session.SetThinking(l)
 		return
 	}
+	s := a.session
 	var p pane.Pane
 	p = selector.Thinking(a.env, selector.ThinkingOptions{
 		Model: a.facts.model.Name, Support: a.facts.model.Thinking, Current: a.facts.status.Thinking,
-		OnChoose: func(l llm.Level) { a.remove(p); a.session.SetThinking(l) },
+		OnChoose: func(l llm.Level) {
+			a.remove(p)
+			if a.still(s) {
+				s.SetThinking(l)
+			}
+		},
 		OnCancel: func() { a.remove(p) },
 	})
 	a.push(p)

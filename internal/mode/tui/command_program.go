@@ -233,6 +233,7 @@ func thousands(n int) string {
 
 // chooseMode asks what runs without a question.
 func (a *app) chooseMode() {
+	s := a.session
 	var p pane.Pane
 	p = list.Choice(a.env, list.Options{
 		Title: "What runs without a question?", Selected: a.session.Mode(),
@@ -242,7 +243,12 @@ func (a *app) chooseMode() {
 			{ID: "auto-edit", Label: "auto-edit", Detail: "files of this folder are changed; commands are asked about"},
 			{ID: "full", Label: "full", Detail: "everything runs but what is refused or dangerous"},
 		},
-		OnChoose: func(id string) { a.remove(p); a.setMode(id) },
+		OnChoose: func(id string) {
+			a.remove(p)
+			if a.still(s) {
+				a.setMode(id)
+			}
+		},
 		OnCancel: func() { a.remove(p) },
 	})
 	a.push(p)
@@ -250,7 +256,8 @@ func (a *app) chooseMode() {
 
 // openPermissions shows the rules that hold; Enter takes one back.
 func (a *app) openPermissions(string) {
-	rules := a.session.Permissions()
+	s := a.session
+	rules := s.Permissions()
 	if rules == nil {
 		a.say(card.Info, "This session has no rules.")
 		return
@@ -277,6 +284,10 @@ func (a *app) openPermissions(string) {
 				return
 			}
 			a.confirm("Take this rule back?", r.Text+": "+r.Words, func() {
+				if !a.still(s) {
+					a.remove(p)
+					return
+				}
 				if err := rules.Revoke(r.ID); err != nil {
 					a.sayError(err)
 				}

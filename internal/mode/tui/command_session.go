@@ -27,9 +27,9 @@ func sessionCommands() []command {
 		{name: "rename", aliases: []string{"name", "title"}, args: "<title>", help: "name this session", needs: aSession, run: (*app).rename},
 		{name: "transcript", aliases: []string{"view"}, help: "read and search the whole conversation", needs: aSession, run: (*app).openViewer},
 		{name: "session", aliases: []string{"info", "status"}, args: "[delete]", help: "facts about this session", needs: aSession, run: (*app).sessionCommand, complete: choices("info", "delete")},
-		{name: "compact", args: "[what matters]", help: "condense the conversation", needs: aSession, run: (*app).compact},
+		{name: "compact", args: "[what matters]", help: "condense the conversation", needs: aSession, waits: true, run: (*app).compact},
 		{
-			name: "shake", args: "[images]", help: "take old outputs, or pictures, out of the model's sight", needs: aRest, run: (*app).shake,
+			name: "shake", args: "[images]", help: "take old outputs, or pictures, out of the model's sight", needs: aRest, waits: true, run: (*app).shake,
 			complete: choices("elide", "images"),
 		},
 		{name: "handoff", args: "[what comes next]", help: "go on in a new session with a summary by the model", needs: aRest, run: (*app).handoff},
@@ -60,7 +60,12 @@ func (a *app) newSession(string) {
 
 func (a *app) rename(title string) {
 	if title == "" {
-		a.askLine("Name this session", a.facts.status.Title, func(text string) { a.session.SetTitle(text) })
+		s := a.session
+		a.askLine("Name this session", a.facts.status.Title, func(text string) {
+			if a.still(s) {
+				s.SetTitle(text)
+			}
+		})
 		return
 	}
 	a.session.SetTitle(title)
@@ -300,8 +305,11 @@ func (a *app) dropSession(string) {
 		a.newSession("")
 		return
 	}
+	s := a.session
 	a.confirm("Delete this session?", "It goes to the trash, from which it can be taken back.", func() {
-		a.leave(func() { a.deleteSession(path) })
+		if a.still(s) {
+			a.leave(func() { a.deleteSession(path) })
+		}
 	})
 }
 

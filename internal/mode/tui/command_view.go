@@ -116,7 +116,9 @@ func (a *app) openTree(string) {
 		OnSelect: func(id string, o session.Navigation) {
 			t.Close()
 			a.remove(t)
-			a.navigate(id, o)
+			if a.still(s) {
+				a.navigate(id, o)
+			}
 		},
 		OnLabel: func(id, label string) {
 			if err := s.SetLabel(id, label); err != nil {
@@ -156,6 +158,9 @@ func (a *app) branch(string) {
 		OnSelect: func(id string, _ session.Navigation) {
 			t.Close()
 			a.remove(t)
+			if !a.still(s) {
+				return
+			}
 			e, err := s.Log().Entry(id)
 			if err != nil {
 				a.sayError(err)

@@ -65,6 +65,9 @@ func (a *app) sessionSays(e *session.Event) {
 		a.work.retry, a.work.retryAt = e.Retry, a.env.Now().Add(e.Retry.Delay)
 	case session.RetryEnd:
 		a.work.retry = nil
+		if !e.Retry.Success {
+			a.talk.gaveUp()
+		}
 	case session.FallbackApplied, session.Promoted:
 		a.notice(card.Warning, fmt.Sprintf("Going on with %s: %s", e.Change.To, e.Change.Why))
 		a.readFacts()

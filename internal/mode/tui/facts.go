@@ -2,6 +2,7 @@ package tui
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,7 +98,7 @@ func (a *app) panels(rows []string, width int, now time.Time) []string {
 	}
 	w := panel.Waiting{Steering: a.queue.steering, FollowUp: a.queue.followUps, Key: a.keyFor("app.message.dequeue")}
 	if len(a.waiting) > 0 {
-		w.Steering = a.waiting
+		w.Steering = slices.Concat(w.Steering, a.waiting)
 	}
 	rows = append(rows, panel.Queue(w, v)...)
 	return a.working(rows, v, now)

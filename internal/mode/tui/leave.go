@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/card"
@@ -15,6 +16,7 @@ const leaveTime = 250 * time.Millisecond
 // leaving is a session that is being closed, beside the loop: a tool that does not end
 // may hold that up for seconds.
 type leaving struct {
+	of     *opened
 	words  string // what it waits for
 	since  time.Time
 	told   bool        // it takes long enough to be told
@@ -37,7 +39,7 @@ func (a *app) leave(then func()) {
 		then()
 		return
 	}
-	l := &leaving{words: a.waitsFor(), since: a.env.Now(), done: make(chan struct{}), then: []func(){then}}
+	l := &leaving{of: s, words: a.waitsFor(), since: a.env.Now(), done: make(chan struct{}), then: []func(){then}}
 	a.unqueueSent() // what waits was meant for a person's eyes at least
 	a.session, a.leaving = nil, l
 	// The line of what is left says enough; that of what is opened would be a second one.
@@ -48,15 +50,33 @@ func (a *app) leave(then func()) {
 	if a.work.cancel != nil {
 		a.work.cancel() // it would go on for a session that nobody sees
 	}
+	comesBack := slices.Clone(a.outgoing)
+	if a.work.letter != nil {
+		comesBack = append(comesBack, a.work.letter)
+	}
 	a.work, a.queue = work{}, queue{}
 	a.dismissAsks()
 	a.talk.add(&leavingLine{l, a})
 	go func() {
 		l.err = s.Close()
+		hear(comesBack)
 		close(l.done)
 		a.inbox.post(func() { a.onLeft(l) })
 	}()
 	l.timer = time.AfterFunc(leaveTime, func() { a.inbox.post(func() { l.told = true }) })
+}
+
+// hear waits until the loop was told what became of letters that a closed session had in
+// its hands: that is at once, unless something in it did not end.
+func hear(letters []*letter) {
+	late := time.After(leaveTime)
+	for _, l := range letters {
+		select {
+		case <-l.told:
+		case <-late:
+			return
+		}
+	}
 }
 
 // onLeft goes on when a session is closed.
@@ -67,6 +87,7 @@ func (a *app) onLeft(l *leaving) {
 	l.closed = true
 	l.timer.Stop()
 	a.leaving, a.opening = nil, false
+	a.endOwn(l.of)
 	if l.err != nil {
 		a.notice(card.Warning, oneLine(l.err.Error()))
 	}
@@ -168,11 +189,19 @@ func (a *app) end() {
 	a.panes = nil
 	for a.leaving != nil && !a.atOnce {
 		<-a.leaving.done
-		a.onLeft(a.leaving)
+		posts, _ := a.inbox.take(nil, nil) // prompts may come back, and a session that was being opened
+		for _, f := range posts {
+			f()
+		}
+		if a.leaving != nil {
+			a.onLeft(a.leaving)
+		}
 		if a.session != nil {
 			a.leave(func() {})
 		}
 	}
+	a.returnWaiting()
+	a.keepUnsent()
 	if l := a.leaving; l != nil {
 		l.closed = true
 		a.notice(card.Warning, notWaited)

@@ -24,6 +24,7 @@ type letter struct {
 
 	owner  atomic.Int32  // who has it: onItsWay until one of the others takes it
 	passed chan struct{} // closed when the session has it, or will never have it
+	told   chan struct{} // closed when the loop was told what became of it
 	back   bool          // it is wanted back, and was the session's already
 }
 
@@ -50,7 +51,7 @@ func (a *app) dispatch(l *letter) *letter {
 	if n := len(a.letters); n > 0 && !now.After(a.letters[n-1].sent) { // a coarse clock
 		now = a.letters[n-1].sent.Add(1)
 	}
-	out := &letter{text: l.text, pictures: l.pictures, at: l.at, ready: l.ready, sent: now, passed: make(chan struct{})}
+	out := &letter{text: l.text, pictures: l.pictures, at: l.at, ready: l.ready, sent: now, passed: make(chan struct{}), told: make(chan struct{})}
 	a.letters = append(a.letters, out)
 	return out
 }
@@ -68,7 +69,7 @@ func (a *app) deliver(l *letter) {
 		if !a.opening {
 			a.open(Wish{})
 		}
-	case a.work.on:
+	case a.work.on || len(a.outgoing) > 0: // it does not overtake what is still being read
 		a.queueUp(l)
 	case a.work.first:
 		a.wait(l.text, enclosed{pictures: l.pictures})
@@ -88,6 +89,7 @@ func (a *app) queueUp(l *letter) {
 	a.readQueue()
 	s := a.session
 	go func() {
+		defer close(l.told)
 		m := a.write(l)
 		if before != nil {
 			<-before

@@ -56,6 +56,7 @@ type app struct {
 	work    work
 	queue   queue
 	asks    []*ask
+	own     []*own // commands of the person's that run
 
 	letters  []*letter        // that the session has not read yet
 	outgoing []*letter        // those of them that it does not have yet, in order

@@ -115,19 +115,27 @@ func (a *app) turn(run func(context.Context, session.Handle) agent.Outcome, l *l
 	go func() {
 		defer halt()
 		out := run(ctx, s.Handle)
-		if l != nil && l.owner.Load() == atFace {
-			return // nothing ran
+		if l != nil {
+			defer close(l.told)
+			if l.owner.Load() == atFace {
+				return // nothing ran
+			}
 		}
 		seq := s.Events(0).Seq()
 		a.inbox.post(func() {
 			switch {
 			case a.session == s:
 				a.after(seq, func() { a.onOutcome(s, out, l) })
-			case l != nil && out.Turns == 0 && errors.Is(out.Err, session.ErrClosed):
+			case l != nil && notSent(out):
 				a.giveLetters(l) // the session was left in the moment in which it was sent
 			}
 		})
 	}()
+}
+
+// notSent reports whether nothing came of a prompt: the session does not have it.
+func notSent(out agent.Outcome) bool {
+	return out.Turns == 0 && (errors.Is(out.Err, session.ErrUnsent) || out.Reason == agent.ReasonError && out.Err != nil)
 }
 
 // onOutcome is called when a prompt has come to its end, behind its last event.
@@ -153,6 +161,8 @@ func (a *app) onOutcome(s *opened, out agent.Outcome, l *letter) {
 		a.wait(l.text, enclosed{pictures: l.pictures}) // sent when that has ended
 	case errors.Is(out.Err, session.ErrUnsent):
 		a.giveLetters(l)
+	case out.Reason == agent.ReasonAborted && out.Turns == 0: // no answer says so
+		a.notice(card.Warning, "Stopped.")
 	case errors.Is(out.Err, session.ErrBusy), errors.Is(out.Err, session.ErrClosed):
 		a.giveLetters(l)
 		a.notice(card.Warning, oneLine(out.Err.Error()))
@@ -231,7 +241,7 @@ func (a *app) stop() bool {
 		a.work.cancel()
 		a.work.cancel = nil // what does not listen shall not keep the key from the rest
 		a.returnWaiting()
-	case a.session != nil && (a.work.on || a.work.busy != ""):
+	case a.session != nil && (a.work.on || a.work.busy != "" || len(a.outgoing) > 0):
 		a.unqueue()
 		a.session.Abort()
 		if a.work.halt != nil {
@@ -239,6 +249,7 @@ func (a *app) stop() bool {
 		}
 	case a.opening && len(a.waiting) > 0:
 		a.returnWaiting()
+	case a.stopOwn():
 	default:
 		return false
 	}
@@ -275,6 +286,7 @@ func (a *app) giveBack(words string) {
 	if err := a.editor.SetText(words); err != nil {
 		a.notice(card.Warning, err.Error())
 	}
+	a.changed() // nobody else has them now
 	a.dirty, a.urgent = true, true
 }
 
@@ -306,6 +318,7 @@ func (a *app) task(what string, run func(ctx context.Context) (done func(), err 
 				a.work.busy, a.work.cancel, a.work.task, a.work.first = "", nil, nil, false
 			}
 			switch {
+			case left && err == nil && done == nil: // it has told its end itself, or there is nothing to tell
 			case left && err == nil:
 				a.notice(card.Info, "Done in the session before: "+what+".")
 			case stopped && err != nil:

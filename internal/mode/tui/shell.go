@@ -3,7 +3,9 @@ package tui
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/mode/tui/card"
@@ -31,6 +33,9 @@ func (a *app) shell(text string) {
 			a.open(Wish{})
 		}
 		return
+	case a.work.first: // as what is sent after it
+		a.waiting = append(a.waiting, text)
+		return
 	case a.work.busy != "":
 		a.giveBack(text)
 		a.flash(a.work.busy + " is under way; " + a.keyFor("app.interrupt") + " stops it")
@@ -38,8 +43,10 @@ func (a *app) shell(text string) {
 	}
 	b := &call{id: "!" + fmt.Sprint(len(a.talk.blocks)), card: ownCommand(line, private)}
 	a.talk.add(b)
+	o := &own{block: b, of: s}
+	a.own = append(a.own, o)
 	shown := &tail{}
-	a.beside("the command", func(ctx context.Context) (func(), error) {
+	a.beside("the command", o, func(ctx context.Context) (func(), error) {
 		r, err := s.Run(ctx, line, private, func(chunk string) {
 			if shown.add(chunk) {
 				a.inbox.post(func() {
@@ -47,19 +54,52 @@ func (a *app) shell(text string) {
 				})
 			}
 		})
-		finish := func() {
+		stopped := r.Cancelled || ctx.Err() != nil || errors.Is(err, context.Canceled)
+		a.inbox.post(func() { // also where the session was left meanwhile
+			a.own = slices.DeleteFunc(a.own, func(other *own) bool { return other == o })
+			if b.ended {
+				return
+			}
 			out := r.Output
-			if err != nil {
+			if err != nil && !stopped {
 				out = err.Error()
 			}
-			if r.Cancelled {
+			if stopped {
 				out = strings.TrimRight(out, "\n") + "\n(stopped)"
 			}
 			b.result(err != nil || r.ExitCode != 0, []llm.Block{llm.Text{Text: out}}, exitDetails(r.ExitCode))
 			a.repo.Refresh()
-		}
-		return finish, nil
+		})
+		return nil, nil
 	})
+}
+
+// own is a command of the person's that runs.
+type own struct {
+	block *call
+	of    *opened
+	stop  context.CancelFunc // nil where it is the task that is stopped, or was told to stop
+}
+
+// stopOwn stops the commands that run beside what the model does, or did.
+func (a *app) stopOwn() (stopped bool) {
+	for _, o := range a.own {
+		if o.stop != nil {
+			o.stop()
+			o.stop, stopped = nil, true
+		}
+	}
+	return stopped
+}
+
+// endOwn ends what is shown of the commands of a session that is closed: what has not
+// ended by then will not, and would stand before all that follows.
+func (a *app) endOwn(of *opened) {
+	for _, o := range a.own {
+		if o.of == of && !o.block.ended {
+			o.block.result(true, []llm.Block{llm.Text{Text: "did not end"}}, nil)
+		}
+	}
 }
 
 // ownCommand is the card of a command of the person's.
@@ -79,15 +119,14 @@ func exitDetails(code int) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"exitCode":%d}`, code))
 }
 
-// beside runs something that the person can stop, next to what the model does.
-func (a *app) beside(what string, run func(ctx context.Context) (func(), error)) {
+// beside runs a command that the person can stop, next to what the model does.
+func (a *app) beside(what string, o *own, run func(ctx context.Context) (func(), error)) {
 	if a.work.on {
 		ctx, cancel := context.WithCancel(a.ctx)
+		o.stop = cancel
 		go func() {
 			defer cancel()
-			if done, _ := run(ctx); done != nil { // it says itself how it ended
-				a.inbox.post(done)
-			}
+			_, _ = run(ctx) // it says itself how it ended
 		}()
 		return
 	}

@@ -185,8 +185,9 @@ func (a *app) showSession(s session.Handle, past []transcript.Entry) {
 		a.notice(card.Info, title)
 	}
 	a.had = true
-	go a.inbox.follow(ctx, a.session, s.Events(0))
-	a.seen, a.later = 0, nil
+	feed := s.Events(0)
+	a.seen, a.later = feed.Seq()-1, nil // it may have said something already
+	go a.inbox.follow(ctx, a.session, feed)
 	a.talk.labels = map[string]string{}
 	for _, t := range s.Tools() {
 		a.talk.labels[t.Name] = t.Label

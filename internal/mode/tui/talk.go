@@ -24,7 +24,8 @@ type talk struct {
 	begun  bool              // a line was given out: gaps make sense
 	opened bool              // lines of the first block were given out
 
-	failure *failure // of the last answer, which may be tried again
+	failure  *failure // of the last answer, which may be tried again
+	forgiven bool     // it was taken away for that, and no answer came since
 
 	lines  []string        // memory of settle
 	images func(llm.Image) // shows a picture that came; nil shows none
@@ -236,6 +237,7 @@ func (t *talk) messageEnd(m *llm.Message) {
 
 // answerEnd completes what was shown of an answer by what is in the whole one.
 func (t *talk) answerEnd(m *llm.Message) {
+	t.forgiven = false
 	if t.answer == nil {
 		t.answer = &answer{parts: map[int]block{}}
 	}
@@ -298,7 +300,17 @@ func (t *talk) forgive() {
 	if t.failure != nil {
 		t.failure.gone = true
 		t.confirm()
+		t.forgiven = true
 	}
+}
+
+// gaveUp says that nothing is tried again where that was stopped between two attempts:
+// else nothing would stand where the answer was to.
+func (t *talk) gaveUp() {
+	if t.forgiven {
+		t.notice(card.Warning, "Stopped.")
+	}
+	t.forgiven = false
 }
 
 // closeAnswer ends the answer that is being written, also one that was cut.

@@ -77,17 +77,20 @@ func (a *app) keepUnsent() {
 	a.unsent.kept = err == nil || a.unsent.kept
 }
 
-// findUnsent gives back what was being written in this folder when a burin died.
+// findUnsent gives back what was being written in this folder when a burin died. It runs
+// before anything is written under the number of this process: what stands there is of
+// one that had it before, as programs in containers do.
 func (a *app) findUnsent() {
 	dir, prefix := a.unsentFolder()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return // there is none
 	}
+	var texts, paths []string
 	for _, e := range entries {
 		id, ours := strings.CutPrefix(e.Name(), prefix)
 		pid, err := strconv.Atoi(id)
-		if !ours || err != nil || pid == os.Getpid() || alive(pid) {
+		if !ours || err != nil || pid != os.Getpid() && alive(pid) {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
@@ -95,13 +98,23 @@ func (a *app) findUnsent() {
 		if err != nil || len(text) > maxUnsent {
 			continue
 		}
-		a.inbox.post(func() {
-			a.giveBack(string(text))
-			a.keepUnsent() // as this process's, before the other's goes
-			_ = os.Remove(path)
-			a.flash("this is what was being written when burin ended")
-		})
+		texts, paths = append(texts, string(text)), append(paths, path)
 	}
+	if len(texts) == 0 {
+		return
+	}
+	a.inbox.post(func() {
+		for _, text := range texts {
+			a.giveBack(text)
+		}
+		a.keepUnsent() // as this process's, before the others' go
+		for _, path := range paths {
+			if !a.unsent.kept || path != a.unsent.file {
+				_ = os.Remove(path)
+			}
+		}
+		a.flash("this is what was being written when burin ended")
+	})
 }
 
 // alive reports whether a process may live.

@@ -1,0 +1,62 @@
+package transcript
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrGone is that the file of a session was deleted or moved while the session was open.
+// It is there again, whole.
+var ErrGone = errors.New("its file was deleted or moved, and has been written again")
+
+// again writes the file once more where its name is gone: what is added would else be in
+// a file that nobody finds. What has the name now, if anything has, is somebody's and
+// stays.
+func (s *FileStore) again() (err error) {
+	if _, err := os.Lstat(s.name); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	defer func() {
+		if err != nil && !errors.Is(err, ErrGone) {
+			err = fmt.Errorf("write session %s again, which is gone: %w", s.name, err)
+		}
+	}()
+	if err := os.MkdirAll(filepath.Dir(s.name), 0o700); err != nil {
+		return err
+	}
+	temp := s.name + ".new"
+	if err := s.fs.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := s.fs.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	next := &FileStore{path: s.path, name: temp, fs: s.fs, f: f}
+	_, err = io.Copy(f, io.NewSectionReader(s.f, 0, s.size))
+	if err == nil {
+		err = next.look()
+	}
+	if err == nil {
+		err = s.fs.Sync(f)
+	}
+	torn, done := next.torn, false
+	if err == nil {
+		done, err = s.takeOver(next)
+	}
+	if !done {
+		f.Close()
+		_ = s.fs.Remove(temp) // what is left is overwritten by the next try
+		return err
+	}
+	s.torn = torn
+	_ = s.fs.SyncDir(filepath.Dir(s.name)) // as in Replace
+	if err != nil {
+		return err
+	}
+	return ErrGone
+}
