@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,7 +79,7 @@ func TestLettersTakenBack(t *testing.T) {
 				d.until("all of them", func() bool { return len(d.outgoing) == 0 })
 			}
 			if late {
-				first := d.outgoing[0]
+				first := d.outgoing[slices.IndexFunc(d.outgoing, func(l *letter) bool { return l.text == "slow one" })]
 				d.until("the disk to be asked", func() bool { d.inbox.rouse(); return first.owner.Load() == atSession })
 			}
 			d.unqueue()
