@@ -289,19 +289,14 @@ func (s *FileStore) Replace(records iter.Seq[[]byte]) (err error) {
 	if s.readOnly || s.f == nil {
 		return errors.New("replace session: it is not open to write")
 	}
-	temp := s.name + ".new"
-	if err := s.fs.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("replace session: %w", err)
-	}
-	f, err := s.fs.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	next, err := s.beside()
 	if err != nil {
 		return fmt.Errorf("replace session: %w", err)
 	}
-	next := &FileStore{path: s.path, name: temp, fs: s.fs, f: f}
 	defer func() {
 		if err != nil && !renamed {
-			f.Close()
-			_ = s.fs.Remove(temp) // what is left is overwritten by the next try
+			next.f.Close()
+			_ = s.fs.Remove(next.name) // what is left is overwritten by the next try
 		}
 	}()
 	if err := next.look(); err != nil {
@@ -325,6 +320,19 @@ func (s *FileStore) Replace(records iter.Seq[[]byte]) (err error) {
 	// power cut, the old ones are there: that is no failure of this call.
 	_ = s.fs.SyncDir(filepath.Dir(s.name))
 	return nil
+}
+
+// beside makes the empty file that is to take the place of the session's.
+func (s *FileStore) beside() (*FileStore, error) {
+	temp := s.name + ".new"
+	if err := s.fs.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	f, err := s.fs.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &FileStore{path: s.path, name: temp, fs: s.fs, f: f}, nil
 }
 
 // ErrChanged is that a session is not any more what a copy was made of.

@@ -28,15 +28,11 @@ func (s *FileStore) again() (err error) {
 	if err := os.MkdirAll(filepath.Dir(s.name), 0o700); err != nil {
 		return err
 	}
-	temp := s.name + ".new"
-	if err := s.fs.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := s.fs.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	next, err := s.beside()
 	if err != nil {
 		return err
 	}
-	next := &FileStore{path: s.path, name: temp, fs: s.fs, f: f}
+	f := next.f
 	_, err = io.Copy(f, io.NewSectionReader(s.f, 0, s.size))
 	if err == nil {
 		err = next.look()
@@ -50,7 +46,7 @@ func (s *FileStore) again() (err error) {
 	}
 	if !done {
 		f.Close()
-		_ = s.fs.Remove(temp) // what is left is overwritten by the next try
+		_ = s.fs.Remove(next.name) // what is left is overwritten by the next try
 		return err
 	}
 	s.torn = torn

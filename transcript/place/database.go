@@ -94,6 +94,11 @@ type Listed struct {
 
 // List gives the sessions in a database, the last changed first.
 func List(ctx context.Context, file string) ([]Listed, error) {
+	return list(ctx, file, func(i *sqlstore.Info) (time.Time, bool) { return i.Updated, i.Trashed.IsZero() && i.Records > 0 })
+}
+
+// list gives the sessions that pick chooses, with the times that it gives them.
+func list(ctx context.Context, file string, pick func(*sqlstore.Info) (time.Time, bool)) (listed []Listed, err error) {
 	db, err := openDB(ctx, file, false)
 	if err != nil {
 		return nil, err
@@ -102,13 +107,12 @@ func List(ctx context.Context, file string) ([]Listed, error) {
 	if err = errors.Join(err, db.Close()); err != nil {
 		return nil, err
 	}
-	var list []Listed
-	for _, i := range all {
-		if i.Trashed.IsZero() && i.Records > 0 {
-			list = append(list, Listed{Name{File: file, Session: i.Session, SQL: true}, i.Updated})
+	for n := range all {
+		if at, ok := pick(&all[n]); ok {
+			listed = append(listed, Listed{Name{File: file, Session: all[n].Session, SQL: true}, at})
 		}
 	}
-	return list, nil
+	return listed, nil
 }
 
 // Resolve fills in which session of a database a name means. A database, or a session

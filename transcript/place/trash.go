@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/burin-dev/burin/transcript/sqlstore"
 )
@@ -27,19 +28,5 @@ func change(ctx context.Context, n Name, do func(context.Context, *sql.DB, strin
 // Trashed gives the sessions in the trash of a database, the last changed first.
 // Updated is when each was moved there.
 func Trashed(ctx context.Context, file string) ([]Listed, error) {
-	db, err := openDB(ctx, file, false)
-	if err != nil {
-		return nil, err
-	}
-	all, err := sqlstore.List(ctx, db)
-	if err = errors.Join(err, db.Close()); err != nil {
-		return nil, err
-	}
-	var list []Listed
-	for _, i := range all {
-		if !i.Trashed.IsZero() {
-			list = append(list, Listed{Name{File: file, Session: i.Session, SQL: true}, i.Trashed})
-		}
-	}
-	return list, nil
+	return list(ctx, file, func(i *sqlstore.Info) (time.Time, bool) { return i.Trashed, !i.Trashed.IsZero() })
 }
