@@ -24,6 +24,8 @@ type filter struct {
 	// prune, if it is not nil, keeps what is wanted; folders that cannot hold any of
 	// that are not entered.
 	prune *ignore.Rules
+
+	own func(name string) bool // nil: nothing is
 }
 
 func newFilter(f Filter) (*filter, error) {
@@ -46,7 +48,7 @@ func newFilter(f Filter) (*filter, error) {
 // leavesOut decides on an entry. full is its path from the root of the
 // repository, of which skip bytes lead to the root of the file system.
 func (f *filter) leavesOut(s *scope, full []byte, skip int, e entry) bool {
-	if e.name == ".git" {
+	if e.name == ".git" || f.own != nil && f.own(string(full[skip:])) {
 		return true
 	}
 	dir := e.kind == kindFolder

@@ -36,6 +36,14 @@ func openSearch(fsys fs.FS, f Filter, adjust func(*filter)) (*search, error) {
 	if s.names, err = roots(f.Paths, dir); err != nil {
 		return nil, err
 	}
+	if o, ok := fsys.(Owner); ok {
+		filter.own = o.IsOwn
+		for _, name := range s.names {
+			if filter.own(name) {
+				return nil, missing(name, fs.ErrPermission)
+			}
+		}
+	}
 	if s.source, err = newSource(fsys, filter); err != nil {
 		return nil, err
 	}

@@ -42,6 +42,13 @@ type Rooted interface {
 	Dir() string // absolute
 }
 
+// Owner is a file system in which some files are burin's own: no search opens or lists
+// them.
+type Owner interface {
+	fs.FS
+	IsOwn(name string) bool // slash-separated, within the file system
+}
+
 // Filter chooses files.
 type Filter struct {
 	Paths   []string // files and folders to search, slash-separated within the file system; empty is the whole

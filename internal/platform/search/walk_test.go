@@ -319,3 +319,26 @@ func TestSkipped(t *testing.T) {
 		t.Errorf("%d are named: %v", len(sum.Skipped), sum.Skipped)
 	}
 }
+
+// owning is a file system in which some files are burin's own.
+type owning struct{ rooted }
+
+func (owning) IsOwn(name string) bool { return name == "talk.jsonl" || name == "talk" }
+
+// What is burin's own is not found, and not opened by name either.
+func TestOwnFiles(t *testing.T) {
+	tree := makeTree(t, map[string]string{"talk.jsonl": "here\n", "talk/0.log": "here\n", "talk.md": "here\n", "a/talk.jsonl": "here\n"})
+	fsys := owning{rooted{os.DirFS(tree.dir), tree.dir}}
+	var found []string
+	o := search.GrepOptions{Pattern: "here"}
+	if _, err := search.Grep(t.Context(), fsys, o, func(m search.Match) bool { found = append(found, m.Path); return true }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a/talk.jsonl", "talk.md"}, found); diff != "" {
+		t.Error(diff)
+	}
+	o.Paths = []string{"talk.jsonl"}
+	if _, err := search.Grep(t.Context(), fsys, o, func(search.Match) bool { return true }); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("by name: %v", err)
+	}
+}

@@ -75,9 +75,14 @@ func newInterpreter() (*interpreter, error) {
 	// Programs get the signal themselves, and are waited for. The pause is for the
 	// goroutines on the way from the signal to ctx, so that nothing more is run.
 	patient := func(next interp.ExecHandlerFunc) interp.ExecHandlerFunc {
-		return func(ctx context.Context, args []string) error {
-			err := next(context.WithoutCancel(ctx), args)
-			time.Sleep(time.Millisecond)
+		return func(programs context.Context, args []string) error {
+			err := next(context.WithoutCancel(programs), args)
+			pause := time.NewTimer(signalTime(err))
+			defer pause.Stop()
+			select {
+			case <-ctx.Done():
+			case <-pause.C:
+			}
 			return err
 		}
 	}
@@ -87,6 +92,18 @@ func newInterpreter() (*interpreter, error) {
 	}
 	r.Reset()
 	return &interpreter{ctx: ctx, runner: r}, nil
+}
+
+// signalTime is how long a signal to this process may be on its way when a program
+// has ended with err. What ended a program by SIGINT or SIGTERM, Ctrl-C for instance,
+// nearly always meant the whole group, so ours is waited for however busy the machine
+// is; a program that was meant alone costs that wait once.
+func signalTime(err error) time.Duration {
+	var status interp.ExitStatus
+	if errors.As(err, &status) && (status == 128+interp.ExitStatus(syscall.SIGINT) || status == 128+interp.ExitStatus(syscall.SIGTERM)) {
+		return time.Second
+	}
+	return time.Millisecond
 }
 
 // script runs a whole text, and gives the exit code.

@@ -204,6 +204,16 @@ func TestTerminal(t *testing.T) {
 	})
 }
 
+// The terminal sends Ctrl-C to the whole group, and a busy machine may let the program
+// die of it well before the shell in burin sees its own: nothing more is run then.
+func TestTerminalSignalIsLate(t *testing.T) {
+	s := open(t, shell.Options{Shell: "builtin"})
+	line := `sh -c '{ kill -INT $$; sleep 0.05; kill -INT $PPID; } & wait'; echo more`
+	if o := run(t, s, shell.Command{Line: line, TTY: true}); o.ExitCode != 130 || strings.Contains(o.Output.Text, "more") {
+		t.Errorf("outcome: %+v", o)
+	}
+}
+
 // artifacts keeps artifacts in memory.
 type artifacts struct{ all []*artifact }
 

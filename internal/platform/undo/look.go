@@ -152,16 +152,17 @@ func (l *looking) folder(ctx context.Context, dir string, above *rules, ignored 
 			above = &rules{ignore.Parse(data, false), dir, above}
 		}
 	}
+	used := l.j.databases(dir, infos)
 	for _, info := range infos {
-		if info.Name() == ".git" || rootfile.IsTemp(info.Name()) {
+		if info.Name() == ".git" || rootfile.IsTemp(info.Name()) || used.beside(info.Name()) {
 			continue
 		}
-		name := info.Name()
-		if dir != "." {
-			name = dir + "/" + name
+		name := path.Join(dir, info.Name())
+		if l.j.own != nil && l.j.own(name) {
+			continue
 		}
 		below := ignored || info.IsDir() && (slices.Contains(generated, info.Name()) || above.ignores(name))
-		if !l.path(name, info, ignored) || !info.IsDir() {
+		if !l.path(name, info, ignored, used[info.Name()]) || !info.IsDir() {
 			continue
 		}
 		if err := l.folder(ctx, name, above, below); err != nil {
@@ -171,21 +172,23 @@ func (l *looking) folder(ctx context.Context, dir string, above *rules, ignored 
 	return nil
 }
 
-// path adds a path and reports whether it is there.
-func (l *looking) path(name string, info fs.FileInfo, ignored bool) bool {
+// path adds a path and reports whether it is there. A database in use is not read.
+func (l *looking) path(name string, info fs.FileInfo, ignored, inUse bool) bool {
 	e := entry{stat: rootfile.StatOf(info), inIgnored: ignored}
 	// A file that changed within the resolution of the clock may change again
 	// without a trace in its stat: it is read again next time.
 	e.fresh = !info.IsDir() && l.began.UnixNano()-max(e.stat.MTime, e.stat.CTime) < int64(clockTick)
 	old, ok := l.known[name]
-	if ok && old.stat == e.stat && !old.fresh {
+	if inUse == (old.state.Lost == inUseNow) && ok && old.stat == e.stat && !old.fresh {
 		e.state = old.state
 	} else {
 		if ok && old.state.Kind == "file" && old.state.Lost == "" {
 			l.spent.spend(-1, old.stat.Size, old.inIgnored)
 		}
 		var err error
-		if e.state, err = l.j.stateOf(name, info, &l.spent, ignored, l.pack.Put); err != nil {
+		if inUse {
+			e.state = State{Kind: "file", Mode: info.Mode().Perm(), Hash: identity(info), Lost: inUseNow}
+		} else if e.state, err = l.j.stateOf(name, info, &l.spent, ignored, l.pack.Put); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				return false // gone meanwhile
 			}

@@ -225,6 +225,10 @@ func (u *undoing) plan(ctx context.Context) []Change {
 			u.keep(c.Path, err.Error())
 			continue
 		}
+		if u.isUsed(c.Path) {
+			u.keep(c.Path, inUseNow)
+			continue
+		}
 		link := u.linkAbove(c.Path)
 		now, err := State{}, error(nil) // what is reached through a link is another file
 		if link == "" {

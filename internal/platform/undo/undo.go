@@ -90,8 +90,9 @@ type Journal struct {
 	dir     string // where it lives
 	session string
 
-	mostIgnored int // files of ignored folders that are kept
-	packFrom    int // see packFrom
+	own         func(name string) bool // nil: nothing is
+	mostIgnored int                    // files of ignored folders that are kept
+	packFrom    int                    // see packFrom
 
 	watching sync.Mutex // held while a command runs under Watch: they share no looks
 	looking  sync.Mutex // held during a look
@@ -116,16 +117,17 @@ type Journal struct {
 
 // Open opens the journal of root in dir, which is made when something is recorded.
 // The root stays the caller's. Turns belong to a session of their own.
-func Open(root *os.Root, dir string) (*Journal, error) { return OpenSession(root, dir, "") }
+func Open(root *os.Root, dir string) (*Journal, error) { return OpenSession(root, dir, "", nil) }
 
 // OpenSession is Open for a session with a name, so that it finds its own turns
-// again when it goes on in another process.
-func OpenSession(root *os.Root, dir, session string) (*Journal, error) {
+// again when it goes on in another process. own reports which paths of root are burin's
+// own, such as the session's file: they are in no turn, and are not opened; nil is none.
+func OpenSession(root *os.Root, dir, session string, own func(name string) bool) (*Journal, error) {
 	if session == "" {
 		session = newKey()
 	}
 	j := &Journal{
-		root: root, dir: dir, session: session, mostIgnored: MaxIgnoredFiles, packFrom: packFrom, byKey: map[string]*Turn{}, pending: map[string]line{},
+		root: root, dir: dir, session: session, own: own, mostIgnored: MaxIgnoredFiles, packFrom: packFrom, byKey: map[string]*Turn{}, pending: map[string]line{},
 		known: map[string]entry{}, told: map[string]State{},
 	}
 	j.BeginTurn("0", "before the first prompt")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -47,6 +48,30 @@ type folder struct {
 	*os.Root
 	dir      string // absolute, without links
 	writable bool
+	own      []string // what is burin's own in it, slash-separated
+}
+
+// isOwn reports whether a name is burin's own, or in a folder that is.
+func (f *folder) isOwn(name string) bool {
+	return slices.ContainsFunc(f.own, func(own string) bool {
+		rest, ok := strings.CutPrefix(name, own)
+		return ok && (rest == "" || rest[0] == '/')
+	})
+}
+
+// IsOwn reports whether a name is burin's own: searches leave it out.
+func (r *rooted) IsOwn(name string) bool { return r.main.isOwn(name) }
+
+// refuseOwn is an error for names of, or links to, what is burin's own.
+func (f *folder) refuseOwn(op, rel string) error {
+	if len(f.own) == 0 {
+		return nil
+	}
+	real, err := f.resolve(rel, true)
+	if err == nil && f.isOwn(filepath.ToSlash(real)) {
+		return &fs.PathError{Op: op, Path: rel, Err: fmt.Errorf("%w: burin keeps a session in it", fs.ErrPermission)}
+	}
+	return nil // of an error, using it will tell
 }
 
 // rooted are the files of a workspace.
@@ -66,6 +91,11 @@ func openRoots(dir string, o Options) (*rooted, error) {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
 	r.main = main
+	for _, own := range o.Own {
+		if rel, ok := main.within(own); ok && rel != "." {
+			main.own = append(main.own, filepath.ToSlash(rel))
+		}
+	}
 	for _, e := range o.Extra {
 		f, err := openFolder(e.Dir, e.Writable)
 		if err != nil {
@@ -140,6 +170,9 @@ func (r *rooted) writable(op, name string) (*folder, string, error) {
 		return nil, "", &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%w: it is open for reading only", fs.ErrPermission)}
 	}
 	if err == nil {
+		err = f.refuseOwn(op, rel)
+	}
+	if err == nil {
 		rel, err = f.resolve(rel, false)
 	}
 	return f, rel, err
@@ -147,6 +180,9 @@ func (r *rooted) writable(op, name string) (*folder, string, error) {
 
 func (r *rooted) Open(name string) (fs.File, error) {
 	f, rel, err := r.find("open", name)
+	if err == nil {
+		err = f.refuseOwn("open", rel)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -160,6 +196,9 @@ func (r *rooted) Open(name string) (fs.File, error) {
 // read reads a whole file.
 func (r *rooted) read(name string) ([]byte, fs.FileInfo, error) {
 	f, rel, err := r.find("read", name)
+	if err == nil {
+		err = f.refuseOwn("read", rel)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -35,6 +35,10 @@ type Options struct {
 	ReadOnly bool    // every write fails with fs.ErrPermission, until SetReadOnly
 	StateDir string  // where undo journals live, outside the workspace; empty: no undo
 	Session  string  // whose turns an Undo by plain id means; empty: of this Workspace only
+	// Own are absolute paths of files and folders that are burin's own, such as those that
+	// the session is kept in. They need not exist. No tool reads or writes them, and they
+	// are in no turn.
+	Own []string
 }
 
 // Extra is an additional folder.
@@ -73,7 +77,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if o.StateDir != "" {
 		sum := sha256.Sum256([]byte(abs))
 		id := filepath.Base(abs) + "-" + hex.EncodeToString(sum[:6])
-		if w.journal, err = undo.OpenSession(files.main.Root, filepath.Join(o.StateDir, id), o.Session); err != nil {
+		if w.journal, err = undo.OpenSession(files.main.Root, filepath.Join(o.StateDir, id), o.Session, files.main.isOwn); err != nil {
 			return nil, errors.Join(err, files.close())
 		}
 	}

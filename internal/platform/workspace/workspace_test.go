@@ -199,6 +199,40 @@ func TestOpenForReading(t *testing.T) {
 	}
 }
 
+// What the session is kept in is no tool's business, by whatever name.
+func TestOwnFilesAreRefused(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "talk.jsonl"), "x")
+	put(t, filepath.Join(dir, "talk", "0.log"), "x")
+	put(t, filepath.Join(dir, "talk.md"), "x")
+	link(t, "talk.jsonl", filepath.Join(dir, "other"))
+	w, err := workspace.Open(dir, workspace.Options{Own: []string{filepath.Join(dir, "talk.jsonl"), filepath.Join(dir, "talk"), filepath.Join(dir, "not", "there")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	f := w.Files()
+	_, opened := f.Open("talk.jsonl")
+	_, read := f.ReadFile("other")
+	_, readByModel := w.Read("talk/0.log")
+	for name, err := range map[string]error{
+		"open": opened, "read through a link": read, "read": readByModel,
+		"write": f.WriteFile("talk.jsonl", nil, 0o644), "write through a link": f.WriteFile("other", nil, 0o644), "remove": f.RemoveAll("talk"),
+		"rename": f.Rename("talk.jsonl", "b"), "rename over it": f.Rename("talk.md", "talk.jsonl"),
+		"commit": w.Commit(t.Context(), []workspace.Change{{Path: "talk.jsonl", Before: []byte("x"), After: []byte("y")}}),
+	} {
+		if !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if data, err := f.ReadFile("talk.md"); err != nil || string(data) != "x" || get(t, filepath.Join(dir, "talk.jsonl")) != "x" {
+		t.Errorf("talk.md holds %q, %v", data, err)
+	}
+}
+
 func TestChanged(t *testing.T) {
 	w, dir := open(t, workspace.Options{}, map[string]string{"a": "one", "b": "one"})
 	want := func(name string, f workspace.Freshness) {
