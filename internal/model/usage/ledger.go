@@ -15,7 +15,7 @@ import (
 )
 
 // MaxQueue is how many lines may wait to be written. When there are as many,
-// Settle writes them itself, and refuses its own if it cannot.
+// Settle writes them itself, and loses its own if it cannot.
 const MaxQueue = 1024
 
 // ErrClosed is that the ledger was closed.
@@ -45,6 +45,8 @@ type Ledger struct {
 	running  bool // a goroutine writes the queue
 	accounts map[accountKey]*account
 	evicted  bool // some account was dropped: one that is missing may be in the file
+	lost     int  // lines that found the queue full
+	why      error
 }
 
 // entry is something to write: the line of a reservation, or only its end.
@@ -73,8 +75,8 @@ func Open(_ context.Context, home string) (*Ledger, error) {
 }
 
 // Close writes what is left, ends this ledger's reservations and closes the file.
-// An error says how many lines could not be kept, and why. Requests still under
-// way can no longer be settled.
+// An error says how many lines could not be kept, now or earlier, and why. Requests still
+// under way can no longer be settled.
 func (l *Ledger) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -91,11 +93,7 @@ func (l *Ledger) Close() error {
 	l.writing <- struct{}{}
 	defer func() { <-l.writing }()
 	l.ended = true
-	if err != nil {
-		l.mu.Lock()
-		err = fmt.Errorf("the costs of %d requests could not be kept: %w", lines(l.queue), err)
-		l.mu.Unlock()
-	}
+	err = l.losses(err)
 	if l.owner != nil {
 		// Without the lock whoever meets them removes them, should this fail.
 		_, _ = l.file.db.ExecContext(ctx, "DELETE FROM usage_reservations WHERE owner = ?", l.owner.name)
@@ -106,6 +104,23 @@ func (l *Ledger) Close() error {
 		err = errors.Join(err, l.file.db.Close())
 	}
 	return err
+}
+
+// losses are the lines that are in no file at the end: those that found the queue full,
+// and, if err keeps it from being written, those in the queue.
+func (l *Ledger) losses(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.lost
+	if err == nil {
+		err = l.why
+	} else {
+		n += lines(l.queue)
+	}
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the costs of %d requests could not be kept: %w", n, err)
 }
 
 func lines(queue []entry) (n int) {
@@ -135,6 +150,9 @@ func (l *Ledger) enqueue(e entry, book func()) error {
 	case l.closed:
 		return ErrClosed
 	case err != nil:
+		if e.line != nil {
+			l.lost, l.why = l.lost+1, err
+		}
 		return fmt.Errorf("the cost of a request could not be kept: %w", err)
 	}
 	l.queue = append(l.queue, e)

@@ -473,8 +473,34 @@ func TestBrokenFile(t *testing.T) {
 	if _, err := l.Report(ctx, Query{}); err == nil {
 		t.Error("a report of a broken file")
 	}
-	if err := l.Close(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the costs of %d requests could not be kept", MaxQueue)) {
+	if err := l.Close(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the costs of %d requests could not be kept", MaxQueue+1)) {
 		t.Errorf("close: %v", err)
+	}
+}
+
+// A line that found no place is lost, and said to be, also when the file is well again.
+func TestLostLinesAreTold(t *testing.T) {
+	home := t.TempDir()
+	path := filepath.Join(home, database.FileName)
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, home)
+	for n := range MaxQueue + 2 {
+		err := request(t.Context(), l, Scope{Session: "s"}, Limits{}, cent, cent)
+		if (err != nil) != (n >= MaxQueue) {
+			t.Fatalf("request %d: %v", n, err)
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	err := l.Close()
+	if err == nil || !strings.Contains(err.Error(), "the costs of 2 requests could not be kept: ") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("close: %v", err)
+	}
+	if n := number(t, read(t, home), "SELECT count(*) FROM usage"); n != MaxQueue {
+		t.Errorf("%d lines are in the file", n)
 	}
 }
 

@@ -312,7 +312,8 @@ func (r *Reservation) end() bool {
 
 // Settle ends the reservation with what the request cost. The line is in the file
 // when the ledger is closed, and in general a moment later. An error says that
-// the line is lost; limits of the turn and the session count it all the same.
+// the line is lost, which [Ledger.Close] says too; limits of the turn and the session
+// count it all the same.
 func (r *Reservation) Settle(rec Record) error {
 	if !r.end() {
 		return errors.New("settle the cost of a request: it is settled or released already")
