@@ -219,8 +219,8 @@ type CollectReport struct {
 	Removed      int   // blobs that were removed, or would be
 	RemovedBytes int64
 	Young        int // blobs that nothing refers to, but that are too new
-	// Blocked are the roots that could not be read. If there is one, nothing was
-	// removed: it may refer to any blob.
+	// Blocked says which roots could not be read. If there is one, nothing was removed:
+	// it may refer to any blob.
 	Blocked []error
 }
 
@@ -230,11 +230,15 @@ var ErrCollecting = errors.New("another process is removing unused blobs")
 // errSealed is why a sealed session blocks a collection.
 var errSealed = errors.New("it is encrypted, and what it refers to cannot be seen")
 
+// errNoSessions is why blobs without sessions are left alone.
+var errNoSessions = errors.New("there are large pieces, but no session that could be read")
+
 // Collect removes the blobs to which no session refers. The roots must name every
 // session that uses the folder: also drafts, those in the trash, and those of
 // sub-agents in the folders of artifacts; an error among them counts as a session
 // that cannot be read. A blob is removed only if all roots were read to their end
-// and its hash stands in none of them, be it in a damaged line.
+// and its hash stands in none of them, be it in a damaged line. Roots without a single
+// session block it as well: the place of the sessions may just not be there.
 //
 // Sessions may be written, and blobs put, meanwhile. What must not happen
 // meanwhile is that references are copied into a session that the roots do not
@@ -267,6 +271,9 @@ func (b *Blobs) Collect(ctx context.Context, roots iter.Seq2[string, error], o C
 			continue
 		}
 		report.Sessions++
+	}
+	if report.Sessions == 0 && len(report.Blocked) == 0 && len(c.used) > 0 {
+		report.Blocked = append(report.Blocked, errNoSessions)
 	}
 	if len(report.Blocked) > 0 {
 		return report, nil

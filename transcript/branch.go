@@ -27,8 +27,9 @@ func (l *Log) Branch(id string) ([]Entry, error) {
 
 // Recent reads what a compaction at the entry of that id works on: the part of its
 // branch from the first entry that the last compaction kept, that compaction with
-// it; the whole branch if there was none. What it costs does not grow with what lies
-// before. Results that were pruned have their short form. Entries come without Raw.
+// it; the whole branch if there was none. A compaction that cannot be read counts as
+// none. What it costs does not grow with what lies before. Results that were pruned
+// have their short form. Entries come without Raw.
 func (l *Log) Recent(id string) ([]Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,12 +47,14 @@ func (l *Log) Recent(id string) ([]Entry, error) {
 		if compacted || l.names[l.nodes[i].typ] != TypeCompaction {
 			continue
 		}
+		e, err := l.read(i)
+		if err != nil {
+			continue
+		}
 		compacted = true
-		if e, err := l.read(i); err == nil {
-			if k, ok := l.byID[e.FirstKeptID]; ok && l.above(k, i) {
-				kept = k
-				continue
-			}
+		if k, ok := l.byID[e.FirstKeptID]; ok && l.above(k, i) {
+			kept = k
+			continue
 		}
 		break // it kept nothing before it
 	}

@@ -17,6 +17,39 @@ const (
 	bigText  = 500_000 // bytes
 )
 
+// literal begins a text in a record that is none of its own: one that would be taken for
+// a reference to a blob, or for a text that this was put before.
+const literal = "blob:text:"
+
+// looksStored reports whether a text means something else in a record: a reference,
+// behind any number of literals.
+func looksStored(text string) bool {
+	for strings.HasPrefix(text, literal) {
+		text = text[len(literal):]
+	}
+	return IsRef(text)
+}
+
+// quote gives m as it is written: texts that look like references to blobs are marked as
+// texts. m is not changed.
+func quote(m *llm.Message) *llm.Message {
+	out := m
+	for i, b := range m.Content {
+		t, ok := b.(llm.Text)
+		if !ok || !looksStored(t.Text) {
+			continue
+		}
+		if out == m {
+			c := *m
+			c.Content = slices.Clone(m.Content)
+			out = &c
+		}
+		t.Text = literal + t.Text
+		out.Content[i] = t
+	}
+	return out
+}
+
 // outsource gives m as it is written: large images and texts are references to
 // blobs. m is not changed. Without blobs, or where one cannot be written, it stays
 // in the record, and the error says why.
@@ -113,6 +146,11 @@ func restore(blobs *Blobs, m *llm.Message) {
 				m.Content[i] = llm.Text{Text: "[a document that is not there any more: " + err.Error() + "]"}
 			}
 		case llm.Text:
+			if strings.HasPrefix(b.Text, literal) && looksStored(b.Text) {
+				b.Text = b.Text[len(literal):]
+				m.Content[i] = b
+				continue
+			}
 			if !IsRef(b.Text) {
 				continue
 			}
@@ -138,9 +176,13 @@ func InlineRecord(blobs *Blobs, record []byte) ([]byte, error) {
 	m.Content = slices.Clone(m.Content)
 	restore(blobs, &m)
 	for i, was := range e.Message.Content {
-		_, wasText := was.(llm.Text)
-		if _, text := m.Content[i].(llm.Text); text && !wasText {
+		before, wasText := was.(llm.Text)
+		now, text := m.Content[i].(llm.Text)
+		switch {
+		case text && !wasText:
 			m.Content[i] = was // it is not there any more
+		case text && now.Text != before.Text:
+			m.Content[i] = quote(&llm.Message{Content: []llm.Block{now}}).Content[0]
 		}
 	}
 	return withField(record, "message", m)

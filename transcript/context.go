@@ -27,14 +27,15 @@ type Context struct {
 	ModeData    json.RawMessage
 	Rules       []string // names of rules that were injected
 	MCPTools    []string // the last selection; nil if none was made
-	Compaction  *Entry   // the last one on the branch; nil if there is none
+	Compaction  *Entry   // the last one on the branch that can be read; nil if there is none
 	// Unread counts entries that are too damaged to be read.
 	Unread int
 }
 
 // Context reconstructs what the model is to know at the entry of that id: from the
-// last compaction on, its summary, what it kept, and what was said since. Outputs
-// that were pruned are given in their short form. "" gives an empty context.
+// last compaction on that can be read, its summary, what it kept, and what was said
+// since. Outputs that were pruned are given in their short form. "" gives an empty
+// context.
 func (l *Log) Context(id string) (*Context, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,12 +70,12 @@ func (b *contextBuilder) read(i int32) *Entry {
 // state goes along the branch and reads the entries that are no messages.
 func (b *contextBuilder) state() {
 	l, c := b.log, b.c
-	compaction := int32(-1)
-	for _, i := range b.path {
+	var compactions []int // indices in path
+	for at, i := range b.path {
 		n := &l.nodes[i]
 		switch l.names[n.typ] {
 		case TypeCompaction:
-			compaction = i
+			compactions = append(compactions, at)
 			continue
 		case TypeModel, TypeThinking, TypeServiceTier, TypeMode, TypeTTSR, TypeMCPTools:
 		case TypeCustom:
@@ -88,18 +89,17 @@ func (b *contextBuilder) state() {
 			b.take(e)
 		}
 	}
-	if compaction < 0 {
-		return
-	}
-	if c.Compaction = b.read(compaction); c.Compaction == nil {
-		return
-	}
-	at := slices.Index(b.path, compaction)
-	b.from = at + 1
-	if kept, ok := l.byID[c.Compaction.FirstKeptID]; ok {
-		if k := slices.Index(b.path[:at], kept); k >= 0 {
-			b.from = k
+	for _, at := range slices.Backward(compactions) {
+		if c.Compaction = b.read(b.path[at]); c.Compaction == nil {
+			continue // what it stood for is with the one before it
 		}
+		b.from = at + 1
+		if kept, ok := l.byID[c.Compaction.FirstKeptID]; ok {
+			if k := slices.Index(b.path[:at], kept); k >= 0 {
+				b.from = k
+			}
+		}
+		return
 	}
 }
 

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"github.com/burin-dev/burin/internal/platform/filelock"
 )
 
 // copyBatch is how many bytes of records a copy holds before it writes them.
@@ -350,34 +348,29 @@ func movable(path string) error {
 	return nil
 }
 
-// lockFile takes the lock of a session file.
+// lockFile opens a session file and takes its lock.
 func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	ok, err := filelock.Try(f)
-	if err == nil && !ok {
-		err = ErrLocked
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
+	return openLocked(path, func() (*os.File, error) { return os.OpenFile(path, os.O_RDWR, 0) })
 }
 
 // Move brings a session to the folder of another working directory: its file, in
 // whose header the directory is rewritten, its artifacts, and what lies beside it by
-// its name. Where a step fails, everything is again where it was. It fails with
+// its name. Where a step fails, everything is where it was. It fails with
 // [ErrLocked] while another process writes the session, and with [fs.ErrExist]
-// where the other folder has a file of that name.
+// where the other folder has a file of that name. An error with a path is that the
+// session has been moved, but not all that belongs to it could be removed from where
+// it was.
 //
-// The new file is complete before the old one goes: a power cut in between leaves
-// both.
+// The new file is complete, with all that belongs to it, before the old one goes: the
+// end of the process in between leaves both.
 func Move(path, root, cwd string) (newPath string, err error) {
+	moved := false
 	defer func() {
 		if err != nil {
-			newPath, err = "", fmt.Errorf("move session %s: %w", path, err)
+			err = fmt.Errorf("move session %s: %w", path, err)
+		}
+		if !moved {
+			newPath = ""
 		}
 	}()
 	if err := movable(path); err != nil {
@@ -402,14 +395,19 @@ func Move(path, root, cwd string) (newPath string, err error) {
 	if err := writeMoved(path, newPath, cwd); err != nil {
 		return "", err
 	}
-	undo, err := moveBeside(path, newPath)
+	undo, err := copyBeside(path, newPath, false)
 	if err == nil {
 		_ = os.Chtimes(newPath, info.ModTime(), info.ModTime()) // only its place in lists depends on it
-		if err = removeLocked(old, path); err == nil {
-			return newPath, disk{}.SyncDir(filepath.Dir(newPath))
-		}
+		err = disk{}.SyncDir(filepath.Dir(newPath))
 	}
-	return "", errors.Join(err, undo(), os.Remove(newPath))
+	if err == nil {
+		err = removeLocked(old, path)
+	}
+	if err != nil {
+		return "", errors.Join(err, undo(), os.Remove(newPath))
+	}
+	moved = true
+	return newPath, removeBeside(path)
 }
 
 func same(a, b string) bool {
@@ -471,83 +469,23 @@ func writeMoved(path, newPath, cwd string) (err error) {
 	return w.end()
 }
 
-// beside are the names of what belongs to the session at path: its artifacts, what
-// was set aside as damaged, and what it was before it was rewritten.
-func beside(path string) (names []string, err error) {
-	final, _ := cutDraft(path)
-	base := filepath.Base(final)
-	entries, err := os.ReadDir(filepath.Dir(path))
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		name := e.Name()
-		if name == filepath.Base(ArtifactDir(path)) || name == base+".damage" || name == base+".draft.damage" || strings.HasPrefix(name, base+".before-") {
-			names = append(names, name)
-		}
-	}
-	return names, nil
-}
-
-// moveBeside brings what belongs to the session at path beside newPath, all of it or
-// nothing. undo brings it back.
-func moveBeside(path, newPath string) (undo func() error, err error) {
-	var moved []string
-	from, to := filepath.Dir(path), filepath.Dir(newPath)
-	undo = func() (all error) {
-		for _, name := range slices.Backward(moved) {
-			all = errors.Join(all, moveAny(filepath.Join(to, name), filepath.Join(from, name)))
-		}
-		moved = nil
-		return all
-	}
-	names, err := beside(path)
-	if err != nil {
-		return undo, err
-	}
-	for _, name := range names {
-		if err := moveAny(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
-			return undo, err
-		}
-		moved = append(moved, name)
-	}
-	return undo, nil
-}
-
-// moveAny moves a file or a folder, also to another file system, and never over
-// something.
-func moveAny(from, to string) error {
-	if _, err := os.Lstat(to); err == nil {
-		return fmt.Errorf("%s: %w", to, fs.ErrExist)
-	}
-	if os.Rename(from, to) == nil {
-		return nil
-	}
-	info, err := os.Lstat(from)
-	if err != nil {
-		return err
-	}
-	if info.IsDir() {
-		err = copyTree(from, to)
-	} else if err = copyFile(from, to); err == nil {
-		err = os.Chtimes(to, info.ModTime(), info.ModTime())
-	}
-	if err != nil {
-		return err
-	}
-	return os.RemoveAll(from)
-}
-
 // fromSuffix ends the name of the note that says where a session in the trash was.
 const fromSuffix = ".from"
 
 // Trash moves a session, or a draft, with all that belongs to it, to the trash and
 // gives where it is there. It fails with [ErrLocked] while another process writes
-// the session.
+// the session. An error with a path is that the session is in the trash, whole, but not
+// all that belongs to it could be removed from where it was.
+//
+// At each moment the session is whole in one of the two places.
 func Trash(path, trashRoot string) (trashed string, err error) {
+	moved := false
 	defer func() {
 		if err != nil {
-			trashed, err = "", fmt.Errorf("delete session %s: %w", path, err)
+			err = fmt.Errorf("delete session %s: %w", path, err)
+		}
+		if !moved {
+			trashed = ""
 		}
 	}()
 	path, err = filepath.Abs(path)
@@ -567,14 +505,15 @@ func Trash(path, trashRoot string) (trashed string, err error) {
 	if runtime.GOOS == "windows" {
 		_ = f.Close() // what is open there cannot be moved
 	}
-	undo, err := moveBeside(path, trashed)
+	_, err = copyBeside(path, trashed, false)
 	if err == nil {
-		err = moveAny(path, trashed)
+		err = moveFile(path, trashed)
 	}
 	if err != nil {
-		return "", errors.Join(err, undo(), os.RemoveAll(dir))
+		return "", errors.Join(err, os.RemoveAll(dir)) // there are only copies in it
 	}
-	return trashed, nil
+	moved = true
+	return trashed, removeBeside(path)
 }
 
 // trashFolder is a folder of its own for what goes to the trash: what was deleted
@@ -596,7 +535,9 @@ func putNote(path, trashed string) error {
 }
 
 // Restore brings a session in the trash back to where it was, and gives its path. It
-// fails with [fs.ErrExist] where something else is there now.
+// fails with [fs.ErrExist] where something else is there now. What belongs to the
+// session and is still there, or there again, after Trash or Restore was broken off, is
+// no obstacle.
 func Restore(trashed string) (path string, err error) {
 	defer func() {
 		if err != nil {
@@ -617,14 +558,15 @@ func Restore(trashed string) (path string, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return "", fmt.Errorf("%s: %w", path, fs.ErrExist)
 	}
-	undo, err := moveBeside(trashed, path)
+	undo, err := copyBeside(trashed, path, true)
 	if err == nil {
-		err = moveAny(trashed, path)
+		err = moveFile(trashed, path)
 	}
 	if err != nil {
 		return "", errors.Join(err, undo())
 	}
-	_ = os.Remove(trashed + fromSuffix) // the session is back; an empty folder harms nobody
+	_ = removeBeside(trashed) // the session is back; what is left in the trash harms nobody
+	_ = os.Remove(trashed + fromSuffix)
 	_ = os.Remove(filepath.Dir(trashed))
 	return path, nil
 }

@@ -296,6 +296,33 @@ func TestTrash(t *testing.T) {
 	}
 }
 
+// What belongs to another session stays, in the trash and where it was.
+func TestRestoreBesideOthers(t *testing.T) {
+	root, trash := t.TempDir(), t.TempDir()
+	path := place(t, root, tree)
+	trashed, err := transcript.Trash(path, trash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inTrash := files(t, trash)
+	other := filepath.Join(transcript.ArtifactDir(path), "0.bash.log")
+	if err := os.MkdirAll(filepath.Dir(other), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(other, []byte("of another"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := transcript.Restore(trashed); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("over another: %v", err)
+	}
+	if diff := cmp.Diff(inTrash, files(t, trash)); diff != "" {
+		t.Error(diff)
+	}
+	if text, err := os.ReadFile(other); err != nil || string(text) != "of another" {
+		t.Errorf("another's output is %q, %v", text, err)
+	}
+}
+
 func TestRename(t *testing.T) {
 	path := place(t, t.TempDir(), tree)
 	if err := transcript.Rename(path, " a \x1b[31m new\nname "); err != nil {

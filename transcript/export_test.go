@@ -9,6 +9,13 @@ import (
 // OpenFileOn opens a session file by way of other calls than those of the disk.
 func OpenFileOn(fs FileSystem, path string) (*FileStore, error) { return openFile(fs, path, false) }
 
+// CreateFileOn is CreateFile by way of other calls than those of the disk.
+func CreateFileOn(fs FileSystem, path string) *FileStore {
+	s := CreateFile(path)
+	s.fs = fs
+	return s
+}
+
 // Closing makes a store do as on Windows, where a file that is open keeps its name.
 func Closing(s *FileStore) *FileStore {
 	s.closes = true

@@ -36,16 +36,22 @@ type FileStore struct {
 	name     string
 	readOnly bool
 	left     bool // it is a draft that a crash has left
+	kept     bool // it stays also as a draft, see Keep
 	closes   bool // it is closed while its file gets another name, see [renamesOpen]
 	size     int64
 	torn     bool // the file does not end with a line end: the next append begins with one
+	endless  bool // the last line that Records gave had no line end
 }
 
-var _ Store = (*FileStore)(nil)
+var (
+	_ Store    = (*FileStore)(nil)
+	_ tearable = (*FileStore)(nil)
+)
 
 // CreateFile makes a store for a new session that shall be at path. Nothing is
 // there before Publish is called: until then the file is a draft beside it, and
-// even that is only made by the first Append. A draft that is closed is removed.
+// even that is only made by the first Append. A draft that is closed is removed,
+// unless Keep was called.
 func CreateFile(path string) *FileStore {
 	return &FileStore{path: path, name: path + draftSuffix, fs: disk{}, closes: !renamesOpen}
 }
@@ -62,20 +68,82 @@ func openFile(d fileSystem, path string, readOnly bool) (*FileStore, error) {
 	if final, ok := cutDraft(path); ok {
 		s.path, s.left = final, true
 	}
-	flag := os.O_RDWR | os.O_APPEND
 	if readOnly {
-		flag = os.O_RDONLY
-	}
-	f, err := d.OpenFile(path, flag, 0)
-	if err != nil {
+		f, err := d.OpenFile(path, os.O_RDONLY, 0)
+		if err != nil {
+			return nil, fmt.Errorf("open session: %w", err)
+		}
+		s.f = f
+	} else if err := s.openLocked(); err != nil {
 		return nil, fmt.Errorf("open session: %w", err)
 	}
-	s.f = f
 	if err := s.look(); err != nil {
-		f.Close()
+		s.f.Close()
 		return nil, fmt.Errorf("open session %s: %w", path, err)
 	}
 	return s, nil
+}
+
+// maxOpens is how often a file is opened that always is another one once it is locked.
+const maxOpens = 10
+
+// openLocked opens the file of the store to write.
+func (s *FileStore) openLocked() error {
+	f, err := openLocked(s.name, func() (*os.File, error) {
+		return s.fs.OpenFile(s.name, os.O_RDWR|os.O_APPEND, 0)
+	})
+	if err == nil {
+		s.f = f
+	}
+	return err
+}
+
+// openLocked opens the file at path by open and takes its lock. Between the two another
+// process may give the name to a new file, as Replace does: what is locked then is a
+// file that nobody finds, and the one that has the name is opened instead.
+func openLocked(path string, open func() (*os.File, error)) (*os.File, error) {
+	for range maxOpens {
+		f, err := open()
+		if err != nil {
+			return nil, err
+		}
+		there, err := false, lock(f)
+		if err == nil {
+			there, err = names(path, f)
+		}
+		if there {
+			return f, nil
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return nil, fmt.Errorf("%s: another file takes its place again and again", path)
+}
+
+// names reports whether f is the file at path. That nothing is there is no error.
+func names(path string, f *os.File) (bool, error) {
+	have, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	want, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(have, want), err
+}
+
+// lock takes the lock of f.
+func lock(f *os.File) error {
+	ok, err := filelock.Try(f)
+	switch {
+	case err != nil:
+		return fmt.Errorf("lock: %w", err)
+	case !ok:
+		return ErrLocked
+	}
+	return nil
 }
 
 func cutDraft(path string) (string, bool) {
@@ -85,16 +153,8 @@ func cutDraft(path string) (string, bool) {
 	return path[:len(path)-len(draftSuffix)], true
 }
 
-// look takes the lock and finds the end.
+// look finds the end.
 func (s *FileStore) look() error {
-	if !s.readOnly {
-		switch ok, err := filelock.Try(s.f); {
-		case err != nil:
-			return fmt.Errorf("lock: %w", err)
-		case !ok:
-			return ErrLocked
-		}
-	}
 	info, err := s.f.Stat()
 	if err != nil {
 		return err
@@ -119,9 +179,15 @@ func (s *FileStore) Path() string { return s.path }
 // Draft reports whether the session has not been published.
 func (s *FileStore) Draft() bool { return s.name != s.path }
 
-// Publish gives a draft its name. It never replaces another file.
+// Keep has the draft stay when it is closed: it holds what must not be lost, though it
+// could not be published, or not be written to its end.
+func (s *FileStore) Keep() { s.kept = true }
+
+// Publish gives a draft its name. It never replaces another file. After an error the
+// draft is as it was, and Publish can be called again. A store that was opened to read
+// leaves it to others.
 func (s *FileStore) Publish() error {
-	if !s.Draft() || s.f == nil {
+	if !s.Draft() || s.f == nil || s.readOnly {
 		return nil
 	}
 	// The name holds a random id, so that another file can only have it if someone
@@ -143,6 +209,7 @@ func (s *FileStore) Records(yield func(Ref, []byte) error) error {
 	if s.f == nil {
 		return nil
 	}
+	s.endless = false
 	buf := make([]byte, 0, 256<<10)
 	pos := int64(0) // of buf[0]
 	for eof := false; !eof || len(buf) > 0; {
@@ -162,7 +229,7 @@ func (s *FileStore) Records(yield func(Ref, []byte) error) error {
 				if !eof {
 					break
 				}
-				i = len(buf) - done
+				i, s.endless = len(buf)-done, true
 			}
 			if line := bytes.TrimSuffix(buf[done:done+i], []byte("\r")); len(line) > 0 {
 				if err := yield(Ref{pos + int64(done), int32(len(line))}, line); err != nil {
@@ -187,6 +254,10 @@ func (s *FileStore) Records(yield func(Ref, []byte) error) error {
 	}
 	return nil
 }
+
+// Torn reports whether the last line that Records gave had no line end, as after a write
+// that broke off.
+func (s *FileStore) Torn() bool { return s.endless }
 
 // Read implements [Store].
 func (s *FileStore) Read(ref Ref) ([]byte, error) {
@@ -254,12 +325,11 @@ func (s *FileStore) create() error {
 	if err != nil {
 		return fmt.Errorf("write session: %w", err)
 	}
-	s.f = f
-	if err := s.look(); err != nil {
+	if err := lock(f); err != nil { // it is new, and holds nothing that look could find
 		f.Close()
-		s.f = nil
 		return fmt.Errorf("write session %s: %w", s.name, err)
 	}
+	s.f = f
 	return nil
 }
 
@@ -299,7 +369,7 @@ func (s *FileStore) Replace(records iter.Seq[[]byte]) (err error) {
 			_ = s.fs.Remove(next.name) // what is left is overwritten by the next try
 		}
 	}()
-	if err := next.look(); err != nil {
+	if err := lock(next.f); err != nil {
 		return fmt.Errorf("replace session %s: %w", s.name, err)
 	}
 	for r := range records {
@@ -342,11 +412,16 @@ var ErrChanged = errors.New("the session was changed meanwhile")
 // the session, and what was there into a folder of its own below trashRoot, with all
 // that belongs to it. It gives where that is; [Restore] takes it back. At each moment
 // one of the two is in place whole. The store is closed, also after an error, and
-// with stays where it is then.
+// with stays where it is then. An error with a path is that the two were exchanged, but
+// not all that belonged to the session could be removed from where it was.
 func (s *FileStore) Exchange(with, trashRoot string) (trashed string, err error) {
+	done := false
 	defer func() {
 		if err != nil {
-			trashed, err = "", fmt.Errorf("exchange session %s: %w", s.name, err)
+			err = fmt.Errorf("exchange session %s: %w", s.name, err)
+		}
+		if !done {
+			trashed = ""
 		}
 	}()
 	info, err := s.f.Stat()
@@ -369,28 +444,33 @@ func (s *FileStore) Exchange(with, trashRoot string) (trashed string, err error)
 	if err != nil {
 		return "", errors.Join(err, os.RemoveAll(dir))
 	}
-	undo, err := moveBeside(s.name, trashed)
+	_, err = copyBeside(s.name, trashed, false)
 	if err == nil {
 		_ = os.Chtimes(with, info.ModTime(), info.ModTime()) // only its place in lists depends on it
 		err = os.Rename(with, s.name)
 	}
 	if err != nil {
-		return "", errors.Join(err, undo(), os.RemoveAll(dir))
+		return "", errors.Join(err, os.RemoveAll(dir)) // there are only copies in it
 	}
-	return trashed, disk{}.SyncDir(filepath.Dir(s.name))
+	done = true
+	return trashed, errors.Join(disk{}.SyncDir(filepath.Dir(s.name)), removeBeside(s.name))
 }
 
 // Close implements [Store]. A draft of this process is removed: nobody has answered
-// in it. One that a crash has left stays until somebody does. A file that was deleted
-// since the last Sync stays so.
+// in it. After [FileStore.Keep] it stays, and an error says where it is. One that a
+// crash has left stays until somebody answers. A file that was deleted since the last
+// Sync stays so.
 func (s *FileStore) Close() error {
 	if s.f == nil {
 		return nil
 	}
 	var err error
-	draft := s.Draft() && !s.left
+	draft := s.Draft() && !s.left && !s.kept
 	if !draft {
 		err = s.flush()
+	}
+	if s.Draft() && s.kept && !s.readOnly {
+		err = errors.Join(err, fmt.Errorf("the session could not get its name, or not be written to its end: what there is of it is kept in %s", s.name))
 	}
 	if cerr := s.f.Close(); err == nil && cerr != nil {
 		err = fmt.Errorf("close session %s: %w", s.name, cerr)
@@ -425,16 +505,27 @@ func linkOrCopy(name, as string) error {
 	return err
 }
 
-func copyFile(name, as string) error {
+// copyFile copies a file to where nothing is. The copy has its name when it is whole.
+func copyFile(name, as string) (err error) {
+	if _, err := os.Lstat(as); err == nil {
+		return &fs.PathError{Op: "copy", Path: as, Err: fs.ErrExist}
+	}
 	from, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	to, err := os.OpenFile(as, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	part := as + ".part"
+	to, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(to, from)
-	return errors.Join(err, to.Sync(), to.Close())
+	if err = errors.Join(err, to.Sync(), to.Close()); err == nil {
+		err = os.Rename(part, as)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(part))
+	}
+	return nil
 }

@@ -35,7 +35,7 @@ func (s *FileStore) again() (err error) {
 	f := next.f
 	_, err = io.Copy(f, io.NewSectionReader(s.f, 0, s.size))
 	if err == nil {
-		err = next.look()
+		err = errors.Join(lock(f), next.look())
 	}
 	if err == nil {
 		err = s.fs.Sync(f)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ type Log struct {
 
 	mu      sync.Mutex
 	header  Header
+	head    []byte // the record of the header as it was read; nil: there is none
 	nodes   []node
 	byID    map[string]int32
 	names   []string // types of entries, by node.typ
@@ -31,6 +33,9 @@ type Log struct {
 	// saved are entries that were found within damaged records, by node. They are
 	// found again at the next opening, so they are not written a second time.
 	saved map[int32][]byte
+	// records are the numbers of the records that entries were read from, the header's
+	// being 0; of version 1 only, where entries are named by them.
+	records []int32
 	// stubs are results that were pruned, without what they said: they are read again
 	// and again in a long conversation, and would be read in vain.
 	stubs    map[int32]*Entry
@@ -126,6 +131,27 @@ func (l *Log) Header() Header {
 	return l.header
 }
 
+// HeaderRecord is the header as a record of this version, with what else it held.
+func (l *Log) HeaderRecord() ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.headRecord()
+}
+
+func (l *Log) headRecord() ([]byte, error) {
+	h := l.header
+	h.Type, h.Version = "session", Version
+	if l.head == nil {
+		return encode(h)
+	}
+	record, err := withField(l.head, "version", h.Version)
+	var was Header
+	if err == nil && h.Title != "" && json.Unmarshal(record, &was) == nil && was.Title != h.Title {
+		record, err = withField(record, "title", h.Title) // it stood in a line of its own
+	}
+	return record, err
+}
+
 // ID is the session's id.
 func (l *Log) ID() string { return l.Header().ID }
 
@@ -206,9 +232,10 @@ func (l *Log) Append(e Entry) (id string, err error) {
 	stored := e
 	var blobErr error
 	if e.Message != nil {
+		stored.Message = quote(e.Message)
 		// A disk that takes no blob may still take the entry.
 		if !l.o.Inline {
-			stored.Message, blobErr = outsource(l.o.Blobs, e.Message)
+			stored.Message, blobErr = outsource(l.o.Blobs, stored.Message)
 		}
 	}
 	record, err := encode(stored.record())
@@ -251,8 +278,22 @@ func (l *Log) note(e *Entry) {
 // publisher is a store that keeps a session aside until a model has answered.
 type publisher interface{ Publish() error }
 
-// flush writes what waits, in one append.
+// keeper is a publisher whose draft goes when it is closed, unless Keep was called.
+type keeper interface{ Keep() }
+
+// flush writes what waits, in one append, and publishes what a model has answered:
+// also what was written before, if it could not be published then.
 func (l *Log) flush() error {
+	if err := l.write(); err != nil {
+		return err
+	}
+	if p, ok := l.store.(publisher); ok && l.answered {
+		return p.Publish()
+	}
+	return nil
+}
+
+func (l *Log) write() error {
 	if len(l.waiting) == 0 {
 		return nil
 	}
@@ -273,9 +314,6 @@ func (l *Log) flush() error {
 		}
 	}
 	l.waiting = nil
-	if p, ok := l.store.(publisher); ok && l.answered {
-		return p.Publish()
-	}
 	return nil
 }
 
@@ -283,11 +321,11 @@ func (l *Log) flush() error {
 // that can be read: without a header, or without ids. The store keeps what was
 // there before.
 func (l *Log) rewrite() error {
-	l.header.Type, l.header.Version = "session", Version
-	head, err := encode(l.header)
+	head, err := l.headRecord()
 	if err != nil {
 		return fmt.Errorf("mend session: %w", err)
 	}
+	l.header.Type, l.header.Version = "session", Version
 	records := [][]byte{head}
 	for i := range l.nodes {
 		record, err := l.placed(int32(i))
@@ -346,32 +384,38 @@ func (l *Log) placed(i int32) ([]byte, error) {
 	return encode(fields)
 }
 
-// keptByIndex is the first entry that a compaction of version 1 kept. It counts
-// records, the header being the first; "" where it does not say.
+// keptByIndex is the first entry that a compaction of version 1 kept, or the one behind
+// it if it is damaged. It counts records, the header being the first; "" where it does
+// not say.
 func (l *Log) keptByIndex(record []byte) string {
 	var v1 struct {
 		Index *int `json:"firstKeptEntryIndex"`
 	}
-	if json.Unmarshal(record, &v1) != nil || v1.Index == nil || *v1.Index < 1 || *v1.Index > len(l.nodes) {
+	if json.Unmarshal(record, &v1) != nil || v1.Index == nil || *v1.Index < 1 {
 		return ""
 	}
-	return l.nodes[*v1.Index-1].id
+	at := sort.Search(len(l.records), func(i int) bool { return int(l.records[i]) >= *v1.Index })
+	if at == len(l.records) {
+		return ""
+	}
+	return l.nodes[at].id
 }
 
-// Sync returns when all that was appended survives a power cut.
+// Sync returns when all that was appended survives a power cut. After an error what
+// the store has does so all the same, where the disk can be reached.
 func (l *Log) Sync() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	var err error
 	if l.typed {
-		if err := l.flush(); err != nil {
-			return err
-		}
+		err = l.flush()
 	}
-	return l.store.Sync()
+	return errors.Join(err, l.store.Sync())
 }
 
 // Close writes what waits and closes the store. If the person has moved in the
-// tree since the last entry, an entry marks the place.
+// tree since the last entry, an entry marks the place. A draft stays if a model has
+// answered or something could not be written, and the error says where.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -389,6 +433,9 @@ func (l *Log) Close() error {
 	l.closed = true
 	if l.typed {
 		err = errors.Join(err, l.flush())
+	}
+	if k, ok := l.store.(keeper); ok && (l.answered || err != nil) {
+		k.Keep()
 	}
 	return errors.Join(err, l.store.Close())
 }

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -286,6 +287,59 @@ func TestOldVersions(t *testing.T) {
 	check(again, "assistant: four")
 }
 
+// A compaction of version 1 names what it kept by the number of its record, which damage
+// does not change. The header keeps what it held when it is rewritten.
+func TestDamagedVersion1(t *testing.T) {
+	records := []string{
+		`{"type":"session","id":"x","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/","provider":"anthropic"}`,
+		`{"type":"message","message":{"role":"user","content":"one"}}`,
+		`{"type":"message","message":{"role":"assistant","content":"two"}}`,
+		`{"type":"message","message":{"role":"user","content":"three"}}`,
+		`{"type":"message","message":{"role":"assistant","content":"four"}}`,
+		`{"type":"compaction","summary":"so far","firstKeptEntryIndex":3}`,
+		`{"type":"message","message":{"role":"user","content":"five"}}`,
+	}
+	for name, tt := range map[string]struct {
+		damaged int // record; -1: none
+		want    []string
+	}{
+		"whole":               {-1, []string{"user: three", "assistant: four", "user: five"}},
+		"before what it kept": {1, []string{"user: three", "assistant: four", "user: five"}},
+		"what it kept first":  {3, []string{"assistant: four", "user: five"}},
+		"the header":          {0, []string{"user: three", "assistant: four", "user: five"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := slices.Clone(records)
+			if tt.damaged >= 0 {
+				lines[tt.damaged] = "\x00" + lines[tt.damaged][1:]
+			}
+			path := filepath.Join(t.TempDir(), "2025_x.jsonl")
+			if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			l, _ := open(t, path)
+			if diff := cmp.Diff(tt.want, said(t, l, l.Leaf())[1:]); diff != "" {
+				t.Error(diff)
+			}
+			add(t, l, assistant("six"))
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			l, d := open(t, path)
+			if diff := cmp.Diff(append(tt.want, "assistant: six"), said(t, l, l.Leaf())[1:]); diff != "" || d.String() != "nothing is damaged" {
+				t.Errorf("rewritten: %v %s", d, diff)
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if head, _, _ := strings.Cut(string(text), "\n"); tt.damaged != 0 && !strings.Contains(head, `"provider":"anthropic"`) {
+				t.Errorf("the header has become %s", head)
+			}
+		})
+	}
+}
+
 // A compaction stands for what it left out; prunes shorten, and change nothing else.
 func TestContext(t *testing.T) {
 	l, _ := create(t)
@@ -492,6 +546,50 @@ func TestAppendToDamaged(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A last line that has its end was acknowledged: it is damage, and set aside. One without
+// is what a crash has left.
+func TestDamagedLastLine(t *testing.T) {
+	for form, wrap := range stores(t) {
+		for name, tt := range map[string]struct {
+			spoil func([]byte) []byte
+			torn  bool
+		}{
+			"damaged": {func(text []byte) []byte { text[bytes.LastIndexByte(text[:len(text)-1], '\n')+1] ^= 1; return text }, false},
+			"cut":     {func(text []byte) []byte { return text[:len(text)-10] }, true},
+		} {
+			t.Run(form+" "+name, func(t *testing.T) {
+				l, _, path := startOn(t, wrap)
+				add(t, l, assistant("an answer"))
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+				text, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, tt.spoil(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				unseal := func(s transcript.Store) (transcript.Store, error) { return wrap(s), nil }
+				l, d, err := transcript.OpenSession(path, transcript.Options{Unseal: unseal})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Close()
+				if d.Torn != tt.torn || d.Serious() == tt.torn {
+					t.Errorf("damage %+v", d)
+				}
+				if _, err := os.Stat(path + ".damage"); errors.Is(err, fs.ErrNotExist) != tt.torn {
+					t.Errorf("set aside: %v", err)
+				}
+				if diff := cmp.Diff([]string{"user: a prompt"}, said(t, l, l.Leaf())); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
 	}
 }
 

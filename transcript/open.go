@@ -58,6 +58,12 @@ func Encrypted(store Store) (found bool, err error) {
 // ErrNotSession is that a store holds no session.
 var ErrNotSession = errors.New("not a session")
 
+// tearable is a store that may have a part of a record at its end.
+type tearable interface {
+	// Torn reports whether the last record that Records gave was without its end.
+	Torn() bool
+}
+
 // Damage is what is wrong with the records of a session.
 type Damage struct {
 	NoHeader bool      // the header could not be read; one was made up
@@ -68,7 +74,8 @@ type Damage struct {
 	Newer    int       // the version, if it is newer than this package knows
 }
 
-// BadLine is a record that cannot be read as an entry.
+// BadLine is a record that cannot be read as an entry. What is damaged within a message
+// is not looked for at the opening: [Context.Unread] counts it.
 type BadLine struct {
 	Line     int // counted from 1
 	Ref      Ref
@@ -121,6 +128,8 @@ type indexer struct {
 	last   int32 // the entry before
 	title  string
 	tail   bool // the last record seen was bad
+	// records are the numbers of the records that nodes were read from, from 0 on.
+	records []int32
 }
 
 func (ix *indexer) add(ref Ref, record []byte) {
@@ -162,7 +171,7 @@ func (ix *indexer) header(record []byte) bool {
 	if h.Title == "" {
 		h.Title = ix.title
 	}
-	ix.log.header = h
+	ix.log.header, ix.log.head = h, slices.Clone(record)
 	if ix.log.title == "" {
 		ix.log.title = h.Title
 	}
@@ -208,9 +217,25 @@ func (ix *indexer) entry(ref Ref, record []byte, e envelope) {
 			l.note(&full)
 		}
 	}
+	if stands(e, n.kind) && !json.Valid(record) {
+		// It keeps its place in the tree, but nothing of what it says is known.
+		ix.d.Bad = append(ix.d.Bad, BadLine{Line: ix.line, Ref: ref})
+	}
 	ix.last = int32(len(l.nodes))
 	l.nodes = append(l.nodes, n)
+	ix.records = append(ix.records, int32(ix.line-1))
 	l.byID[n.id] = ix.last
+}
+
+// stands reports whether an entry says something of others, so that more than itself is
+// lost with it. There are few of them; to look into every message would cost as much as
+// to read them all.
+func stands(e envelope, k kind) bool {
+	switch string(e.typ) {
+	case TypeCompaction, TypeBranchSummary, TypeModel, TypeThinking, TypeServiceTier, TypeMode, TypeTTSR, TypeMCPTools, TypeLabel, TypeInfo:
+		return true
+	}
+	return k == kindPrune
 }
 
 // bad keeps what can be saved of a record that is not one entry.
@@ -247,11 +272,21 @@ func (ix *indexer) finish() (*Damage, error) {
 			l.header.Timestamp = stamp(l.o.Now())
 		}
 	}
-	if n := len(ix.d.Bad); ix.tail && n > 0 && ix.d.Bad[n-1].Salvaged == 0 {
+	// A line with an end was acknowledged once: that is damage, and no write that broke off.
+	t, ok := l.store.(tearable)
+	if n := len(ix.d.Bad); ix.tail && ok && t.Torn() && n > 0 && ix.d.Bad[n-1].Salvaged == 0 {
 		ix.d.Torn = true
 		ix.d.Bad = ix.d.Bad[:n-1]
 	}
 	l.mend = ix.d.NoHeader || ix.d.Migrated
+	if ix.d.Migrated {
+		l.records = ix.records
+		if !ix.headed && len(l.records) > 0 && l.records[0] == 0 {
+			for i := range l.records { // the header is not damaged, but gone
+				l.records[i]++
+			}
+		}
+	}
 	l.leaf = ix.last
 	return &ix.d, nil
 }

@@ -1,9 +1,6 @@
 package transcript
 
-import (
-	"errors"
-	"os"
-)
+import "errors"
 
 // rename gives the file of the store another name.
 func (s *FileStore) rename(from, to string) error {
@@ -46,15 +43,14 @@ func (s *FileStore) takeOver(next *FileStore) (done bool, err error) {
 // meanwhile; then, and where it cannot be opened, the store stays closed and each
 // call says so.
 func (s *FileStore) reopen() error {
-	f, err := s.fs.OpenFile(s.name, os.O_RDWR|os.O_APPEND, 0)
-	if err != nil {
+	was := s.f
+	if err := s.openLocked(); err != nil {
 		return err
 	}
-	was := s.f
-	s.f = f
-	if err := s.look(); err != nil { // it takes the lock
+	if err := s.look(); err != nil {
+		err = errors.Join(err, s.f.Close())
 		s.f = was
-		return errors.Join(err, f.Close())
+		return err
 	}
 	return nil
 }

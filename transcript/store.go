@@ -16,7 +16,8 @@ import (
 type Store interface {
 	// Records calls yield with each record in order. The bytes are valid until
 	// yield returns; an error of yield ends the walk and is returned. A torn
-	// record at the end, left by a crash, is given as it is.
+	// record at the end, left by a crash, is given as it is; a store that may have
+	// one tells so by a method Torn() bool, or it is taken for damage.
 	Records(yield func(Ref, []byte) error) error
 	// Read gives a record again. The bytes belong to the caller.
 	Read(Ref) ([]byte, error)

@@ -370,3 +370,19 @@ func TestPiIsCopied(t *testing.T) {
 		t.Errorf("the header is %s, %v", records[0], err)
 	}
 }
+
+// The name that oh-my-pi writes before the header comes along.
+func TestPiTitleLine(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(fixture("pi-v3"), "2026_ab.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "2026_ab.jsonl")
+	if err := os.WriteFile(file, append([]byte(`{"type":"title","v":1,"title":"The orchard","pad":"    "}`+"\n"), text...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sessions, _ := imported(t, file)
+	if s := sessions[0]; s.Header.Title != "The orchard" || s.Report.Title != "The orchard" {
+		t.Errorf("it is called %q, and in the report %q", s.Header.Title, s.Report.Title)
+	}
+}

@@ -17,11 +17,12 @@ import (
 func pi(ctx context.Context, path string) (*Session, error) {
 	t := newTree(Pi, path, "")
 	var header *transcript.Header
+	title := "" // of the line before the header
 	last := ""
 	names := []string{""} // ids of the records of version 1 by number; the header is the first
 	err := t.lines(ctx, path, func(_ int, text []byte) error {
 		if header == nil {
-			h, err := piHeader(text)
+			h, err := piHeader(text, &title)
 			header = h
 			return err
 		}
@@ -65,20 +66,25 @@ func pi(ctx context.Context, path string) (*Session, error) {
 	if header == nil {
 		return nil, fmt.Errorf("import %s: it has no header", oneLine(path, maxPath))
 	}
+	if header.Title == "" {
+		header.Title = title
+	}
 	t.s.Header = *header
 	t.s.Report.Title = oneLine(header.Title, maxTitle)
 	piReport(t)
 	return &t.s, nil
 }
 
-// piHeader reads the header, which may follow a line with the title; that gives nil.
-func piHeader(text []byte) (*transcript.Header, error) {
+// piHeader reads the header, which may follow a line with the title; that gives nil, and
+// the title.
+func piHeader(text []byte, title *string) (*transcript.Header, error) {
 	var h transcript.Header
 	if _, err := decode(text, &h); err != nil {
 		return nil, err
 	}
 	if h.Type != "session" || h.ID == "" {
 		if h.Type == "title" {
+			*title = h.Title
 			return nil, nil
 		}
 		return nil, errors.New("it is no header")

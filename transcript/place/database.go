@@ -18,27 +18,48 @@ import (
 // busyTimeout is how long one process waits for what another writes.
 const busyTimeout = 10 * time.Second
 
-// openDB opens the database in a file. Only with create it is made.
-func openDB(ctx context.Context, file string, create bool) (*sql.DB, error) {
-	flag := os.O_RDWR
-	if create {
-		flag |= os.O_CREATE
-	}
-	f, err := os.OpenFile(file, flag, 0o600) // SQLite would let others read it
-	if err != nil {
-		return nil, fmt.Errorf("open the database of sessions: %w", err)
-	}
-	if err := f.Close(); err != nil {
+// purpose is what a database is opened for.
+type purpose uint8
+
+const (
+	reading  purpose = iota // nothing in it is changed
+	writing                 // sessions that are there
+	creating                // a session; the database too, if it is not there
+)
+
+// openDB opens the database in a file. One that has other things in it is refused.
+func openDB(ctx context.Context, file string, why purpose) (*sql.DB, error) {
+	if err := exists(file, why == creating); err != nil {
 		return nil, fmt.Errorf("open the database of sessions: %w", err)
 	}
 	db, err := sqlfile.Open(file, busyTimeout, "synchronous(normal)")
 	if err != nil {
 		return nil, fmt.Errorf("open the database of sessions: %w", err)
 	}
-	if err := sqlstore.Init(ctx, db); err != nil {
+	prepare := sqlstore.Init
+	if why == reading {
+		prepare = sqlstore.Check
+	}
+	if err := prepare(ctx, db); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", file, err), db.Close())
 	}
 	return db, nil
+}
+
+// exists reports whether a file is there, or makes it. One that is there is not opened:
+// closing it would take the locks away that SQLite has on it in this process.
+func exists(file string, make bool) error {
+	if make {
+		f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // SQLite would let others read it
+		if err == nil {
+			return f.Close()
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	_, err := os.Stat(file)
+	return err
 }
 
 // inDatabase is a session that is alone in using its database.
@@ -51,7 +72,11 @@ func (s inDatabase) Close() error { return errors.Join(s.Store.Close(), s.db.Clo
 
 // openSQL opens a session in a database.
 func openSQL(ctx context.Context, n Name, readOnly bool) (transcript.Store, error) {
-	db, err := openDB(ctx, n.File, false)
+	why := writing
+	if readOnly {
+		why = reading
+	}
+	db, err := openDB(ctx, n.File, why)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +124,10 @@ func List(ctx context.Context, file string) ([]Listed, error) {
 
 // list gives the sessions that pick chooses, with the times that it gives them.
 func list(ctx context.Context, file string, pick func(*sqlstore.Info) (time.Time, bool)) (listed []Listed, err error) {
-	db, err := openDB(ctx, file, false)
+	db, err := openDB(ctx, file, reading)
+	if errors.Is(err, sqlstore.ErrEmpty) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

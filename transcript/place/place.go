@@ -237,7 +237,7 @@ func Create(ctx context.Context, name string, keys Keys, seal bool, h transcript
 	n := Parse(name)
 	var store transcript.Store = transcript.CreateFile(n.File)
 	if n.SQL {
-		db, err := openDB(ctx, n.File, true)
+		db, err := openDB(ctx, n.File, creating)
 		if err != nil {
 			return nil, err
 		}

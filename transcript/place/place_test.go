@@ -7,13 +7,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/platform/sqlfile"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/place"
 	"github.com/burin-dev/burin/transcript/sealed"
+	"github.com/burin-dev/burin/transcript/sqlstore"
 )
 
 // keys gives one key, and counts how often it is asked for.
@@ -202,5 +205,67 @@ func TestDatabase(t *testing.T) {
 	defer l.Close()
 	if _, _, err := place.Open(t.Context(), file+"#a", nil, transcript.Options{}); !errors.Is(err, transcript.ErrLocked) {
 		t.Errorf("a second writer: %v", err)
+	}
+}
+
+// The database of another program is not read as sessions, and nothing is put into it.
+func TestForeignDatabase(t *testing.T) {
+	for name, tables := range map[string]string{"users": `CREATE TABLE users (id)`, "sessions": `CREATE TABLE sessions (id INTEGER, data BLOB)`} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "app.db")
+			db, err := sqlfile.Open(file, time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.ExecContext(t.Context(), tables); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			before, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, listed := place.List(t.Context(), file)
+			_, _, read := place.Read(t.Context(), file+"#a", nil, transcript.Options{})
+			_, _, opened := place.Open(t.Context(), file+"#a", nil, transcript.Options{})
+			_, created := place.Create(t.Context(), file+"#a", nil, false, transcript.Header{ID: "i"}, transcript.Options{})
+			for what, err := range map[string]error{
+				"list": listed, "read": read, "open": opened, "create": created, "restore": place.Restore(t.Context(), place.Parse(file+"#a")),
+			} {
+				if !errors.Is(err, sqlstore.ErrForeign) || !strings.Contains(err.Error(), file) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			if after, err := os.ReadFile(file); err != nil || !bytes.Equal(before, after) {
+				t.Errorf("it was changed, %v", err)
+			}
+		})
+	}
+}
+
+// An empty file is a database to come.
+func TestEmptyDatabase(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "t.db")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := place.List(t.Context(), file); err != nil || len(list) != 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Size() != 0 {
+		t.Errorf("listing has made it a database: %v, %v", info, err)
+	}
+	l, err := place.Create(t.Context(), file+"#a", nil, false, transcript.Header{ID: "i"}, transcript.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	appendAll(t, l, says("first"))
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(t, file+"#a", nil, transcript.Options{}); strings.Join(got, "") != "first" {
+		t.Error(got)
 	}
 }

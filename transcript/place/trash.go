@@ -18,7 +18,7 @@ func Trash(ctx context.Context, n Name) error { return change(ctx, n, sqlstore.D
 func Restore(ctx context.Context, n Name) error { return change(ctx, n, sqlstore.Restore) }
 
 func change(ctx context.Context, n Name, do func(context.Context, *sql.DB, string) error) error {
-	db, err := openDB(ctx, n.File, false)
+	db, err := openDB(ctx, n.File, writing)
 	if err != nil {
 		return err
 	}

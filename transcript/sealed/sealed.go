@@ -75,6 +75,13 @@ type published struct {
 	publisher
 }
 
+// Keep has the draft below stay when it is closed.
+func (p published) Keep() {
+	if k, ok := p.publisher.(interface{ Keep() }); ok {
+		k.Keep()
+	}
+}
+
 var _ transcript.Store = (*store)(nil)
 
 // New gives the session in s, which is sealed, or makes an empty one sealed. Where
@@ -306,6 +313,13 @@ func check(r []byte) error {
 		return transcript.ErrTooLong
 	}
 	return transcript.CheckRecord(r)
+}
+
+// Torn reports whether the last record was not written whole, where the store below can
+// tell.
+func (s *store) Torn() bool {
+	t, ok := s.below.(interface{ Torn() bool })
+	return ok && t.Torn()
 }
 
 // Sync implements [transcript.Store].

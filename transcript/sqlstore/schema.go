@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/burin-dev/burin/internal/platform/sqlfile"
@@ -14,6 +15,7 @@ import (
 // is not replaced; places follow each other without a gap. Times are in
 // milliseconds since 1970.
 const Schema = `
+	BEGIN IMMEDIATE;
 	CREATE TABLE IF NOT EXISTS sessions (
 		id       INTEGER PRIMARY KEY AUTOINCREMENT,
 		name     TEXT NOT NULL UNIQUE,
@@ -27,10 +29,41 @@ const Schema = `
 		seq     INTEGER NOT NULL,
 		data    BLOB NOT NULL,
 		PRIMARY KEY (session, seq)
-	) STRICT;`
+	) STRICT;
+	COMMIT;`
 
-// Init prepares a database that has nothing but sessions. It may be called again.
+var (
+	// ErrForeign is that a database has tables, and none of sessions.
+	ErrForeign = errors.New("it is a database of another program: give sessions a file of their own")
+	// ErrEmpty is that a database has no tables; it is an [io/fs.ErrNotExist].
+	ErrEmpty = fmt.Errorf("there is no session in the database: %w", fs.ErrNotExist)
+)
+
+// Check reports whether a database has sessions: nil, [ErrForeign] or [ErrEmpty]. It
+// writes nothing.
+func Check(ctx context.Context, db *sql.DB) error {
+	var tables, columns int
+	err := db.QueryRowContext(ctx, `
+		SELECT (SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'),
+			(SELECT count(*) FROM pragma_table_info('sessions') WHERE name IN ('id', 'name', 'created', 'updated', 'revision', 'trashed')) +
+			(SELECT count(*) FROM pragma_table_info('records') WHERE name IN ('session', 'seq', 'data'))`).Scan(&tables, &columns)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look into the database of sessions: %w", err)
+	case tables == 0:
+		return ErrEmpty
+	case columns < 9:
+		return ErrForeign
+	}
+	return nil
+}
+
+// Init prepares a database for sessions, which must have nothing else; it fails with
+// [ErrForeign]. It may be called again.
 func Init(ctx context.Context, db *sql.DB) error {
+	if err := Check(ctx, db); err != nil && !errors.Is(err, ErrEmpty) {
+		return err
+	}
 	if err := sqlfile.UseLog(ctx, db); err != nil {
 		return fmt.Errorf("prepare the database of sessions: %w", err)
 	}

@@ -1,0 +1,142 @@
+package transcript
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A session is moved in three steps: what belongs to it gets a second place beside the
+// new one, the file itself is moved, and only then what is left in the old place is
+// removed. Until the file is moved the old place is whole, and from then on the new one,
+// whatever fails and wherever the process ends.
+
+// beside are the names of what belongs to the session at path: its artifacts, what
+// was set aside as damaged, and what it was before it was rewritten.
+func beside(path string) (names []string, err error) {
+	final, _ := cutDraft(path)
+	base := filepath.Base(final)
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if name == filepath.Base(ArtifactDir(path)) || name == base+".damage" || name == base+".draft.damage" || strings.HasPrefix(name, base+".before-") {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// copyBeside gives what belongs to the session at path a second place beside newPath, by
+// links where the file system has them. What is beside path stays as it is. Something
+// that is beside newPath already is an [fs.ErrExist], or if goOn is set taken for what an
+// earlier try has left, and filled up. undo removes what this call has made; after an
+// error it has been called.
+func copyBeside(path, newPath string, goOn bool) (undo func() error, err error) {
+	var made []string
+	undo = func() (all error) {
+		for _, target := range made {
+			all = errors.Join(all, os.RemoveAll(target))
+		}
+		made = nil
+		return all
+	}
+	names, err := beside(path)
+	if err != nil {
+		return undo, err
+	}
+	for _, name := range names {
+		target := filepath.Join(filepath.Dir(newPath), name)
+		switch _, err := os.Lstat(target); {
+		case errors.Is(err, fs.ErrNotExist):
+			made = append(made, target)
+		case err != nil:
+			return undo, errors.Join(err, undo())
+		case !goOn:
+			return undo, errors.Join(fmt.Errorf("%s: %w", target, fs.ErrExist), undo())
+		}
+		if err := fillTree(filepath.Join(filepath.Dir(path), name), target); err != nil {
+			return undo, errors.Join(err, undo())
+		}
+	}
+	return undo, nil
+}
+
+// fillTree gives what is at from, a file or a folder, also the name to. Files that are
+// there with the same size stay; others are an [fs.ErrExist]. Devices are left out.
+func fillTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, rel)
+		if d.IsDir() {
+			return os.MkdirAll(target, 0o700)
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if there, err := os.Lstat(target); err == nil {
+			if there.Mode().Type() != info.Mode().Type() || there.Size() != info.Size() {
+				return fmt.Errorf("%s: %w", target, fs.ErrExist)
+			}
+			return nil
+		}
+		switch {
+		case d.Type().IsRegular():
+			return linkOrCopy(path, target)
+		case d.Type()&fs.ModeSymlink != 0:
+			leads, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(leads, target)
+		}
+		return nil
+	})
+}
+
+// removeBeside removes what belonged to the session at path, which has another place.
+func removeBeside(path string) error {
+	names, err := beside(path)
+	for _, name := range names {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(filepath.Dir(path), name)))
+	}
+	if err != nil {
+		return fmt.Errorf("it is done, but what belonged to it could not all be removed from where it was: %w", err)
+	}
+	return nil
+}
+
+// moveFile moves a file, also to another file system, and never over something. After
+// an error it is where it was.
+func moveFile(from, to string) error {
+	if _, err := os.Lstat(to); err == nil {
+		return fmt.Errorf("%s: %w", to, fs.ErrExist)
+	}
+	if os.Rename(from, to) == nil {
+		return nil
+	}
+	info, err := os.Lstat(from)
+	if err != nil {
+		return err
+	}
+	if err := copyFile(from, to); err != nil {
+		return err
+	}
+	_ = os.Chtimes(to, info.ModTime(), info.ModTime()) // only its place in lists depends on it
+	if err := os.Remove(from); err != nil {
+		return errors.Join(err, os.Remove(to))
+	}
+	return nil
+}
