@@ -251,7 +251,7 @@ func (b *builder) build(ctx context.Context) (*session.Session, error) {
 		Mode:      b.Approval,
 		SetMode:   b.setMode,
 		Authorize: b.authorize,
-		BeginTurn: b.ws.BeginTurn,
+		BeginTurn: b.beginTurn,
 		Secrets:   b.vault, Meter: b.Meter, Open: b.Open, Fallbacks: b.Fallbacks, TitleModel: b.TitleModel,
 		Retry: b.Retry, Compaction: b.Compaction, NoPromote: b.NoPromote,
 		Todos:    func() []compact.Todo { return openTasks(b.todos()) },
@@ -265,6 +265,15 @@ func (b *builder) build(ctx context.Context) (*session.Session, error) {
 		Emit: b.emit(ctx), Warn: b.Warn, Close: b.close, Now: b.Now,
 	}
 	return session.New(ours)
+}
+
+// beginTurn opens a turn of the undo journal. The journal is not encrypted: of a session
+// that is, nothing of what was said stands in it.
+func (b *builder) beginTurn(id, label string) error {
+	if b.sealed {
+		label = "(of an encrypted session)"
+	}
+	return b.ws.BeginTurn(id, label)
 }
 
 // emit passes events on. When the model begins its first answer, the journal looks
@@ -306,7 +315,7 @@ func (b *builder) open() error {
 		return err
 	}
 	b.restoreMode()
-	wo := workspace.Options{ReadOnly: b.Approval == string(permission.Plan), Session: b.log.ID()}
+	wo := workspace.Options{ReadOnly: b.Approval == string(permission.Plan), Session: b.log.ID(), Own: b.ownFiles()}
 	for _, d := range b.AddDirs {
 		abs, err := filepath.Abs(d)
 		if err != nil {
@@ -392,7 +401,7 @@ func (b *builder) authorize(ctx context.Context, t *tool.Tool, c tool.Call) erro
 	if err != nil {
 		return err
 	}
-	err = b.policy.Authorize(ctx, permission.Request{Tool: t.Name, Effects: t.Effects, Access: access}, b.Approver)
+	err = b.policy.Authorize(ctx, permission.Request{Tool: t.Name, Effects: t.Effects, Access: access, Call: c.ID}, b.Approver)
 	if refused := (*Refused)(nil); b.Refused != nil && errors.As(err, &refused) {
 		b.mu.Lock()
 		defer b.mu.Unlock()

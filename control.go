@@ -45,15 +45,19 @@ func (l *liveRules) Grant(rule, scope string) (session.Rule, error) {
 
 func (l *liveRules) Revoke(id string) error { return l.policy.Revoke(id) }
 
-func (l *liveRules) Try(rule string) ([]session.Tried, error) {
-	r, err := permission.ParseRule(rule)
-	if err != nil {
-		return nil, err
+func (l *liveRules) Try(rules ...string) ([]session.Tried, error) {
+	parsed := make([]Rule, 0, len(rules))
+	for _, text := range rules {
+		r, err := permission.ParseRule(text)
+		if err != nil {
+			return nil, err
+		}
+		parsed = append(parsed, r)
 	}
 	var calls pastCalls
 	calls.of(l.log)
 	var all []session.Tried
-	for _, t := range calls.try(l.policy, r) {
+	for _, t := range calls.try(l.policy, parsed...) {
 		all = append(all, session.Tried{Tool: t.Tool, Target: t.Target, Verdict: string(t.Decision.Verdict), Reason: t.Decision.Reason})
 	}
 	return all, nil

@@ -1,8 +1,10 @@
 package burin_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +18,8 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/transcript/place"
+	"github.com/burin-dev/burin/transcript/sealed"
 )
 
 // call is a turn of one call.
@@ -215,6 +219,73 @@ func TestChangesBesideSession(t *testing.T) {
 	}
 }
 
+// Of an encrypted session nothing that was said lies anywhere in the clear: not in the
+// undo journal either, which lists its turns all the same.
+func TestEncryptedSessionsLeaveNoWords(t *testing.T) {
+	key, err := sealed.NewKey(bytes.Repeat([]byte{1}, sealed.KeySize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"file", "database"} {
+		t.Run(kind, func(t *testing.T) {
+			dir, state := project(t), t.TempDir()
+			o := burin.Options{
+				Dir: dir, Approval: "full", StateDir: state, Seal: true,
+				Keys: func(place.Wanted) (sealed.Key, error) { return key, nil },
+			}
+			if kind == "database" {
+				o.Resume = filepath.Join(state, "t.db#one")
+			}
+			work := func(s *session.Session) {
+				t.Helper()
+				if out := s.Prompt(t.Context(), llm.UserText("quince: fix it")); out.Reason != agent.ReasonDone {
+					t.Fatal(out.Err)
+				}
+				if _, err := s.Run(t.Context(), "echo fig >>fruit.txt; : quince", true, nil); err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s, _ := start(t, "anthropic", task(), o)
+			work(s)
+			o.Seal = false
+			o.Resume, _ = s.Path()
+			resumed, _ := start(t, "anthropic", llmtest.Script{Turns: []llmtest.Turn{call("write", `{"path":"new.sh","content":"echo\n"}`), say("Done.")}}, o)
+			work(resumed)
+
+			c, err := burin.OpenChanges(dir, state)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			turns, err := c.Turns()
+			if err != nil || len(turns) != 4 {
+				t.Errorf("%d turns can be undone, %v", len(turns), err)
+			}
+			for _, turn := range turns {
+				if turn.Label != "(of an encrypted session)" {
+					t.Errorf("turn %s is called %q", turn.ID, turn.Label)
+				}
+			}
+			err = filepath.WalkDir(state, func(path string, d fs.DirEntry, err error) error {
+				if err != nil || !d.Type().IsRegular() {
+					return err
+				}
+				text, err := os.ReadFile(path)
+				if bytes.Contains(text, []byte("quince")) {
+					t.Errorf("%s: %.200q", path, text[max(0, bytes.Index(text, []byte("quince"))-100):])
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestJobs(t *testing.T) {
 	dir := project(t)
 	changed := make(chan struct{}, 100)
@@ -355,5 +426,42 @@ func TestLivePermissions(t *testing.T) {
 	}
 	if _, err := rules.Grant("bash(", ""); err == nil {
 		t.Error("a bad rule was granted")
+	}
+}
+
+// A session that is kept in the workspace, as a file or in a database, is the model's
+// business only through its conversation: no search finds it, no turn has it.
+func TestSessionInTheWorkspace(t *testing.T) {
+	for kind, keep := range map[string]func(o *burin.Options){
+		"database": func(o *burin.Options) { o.Resume = filepath.Join(o.Dir, "talk.db") + "#review" },
+		"folder":   func(o *burin.Options) { o.SessionDir = filepath.Join(o.Dir, "talk") },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			dir := project(t)
+			script := llmtest.Script{Turns: []llmtest.Turn{
+				call("bash", `{"command":"seq 100000 >new; cat new"}`), call("grep", `{"pattern":"unmistakable"}`), say("Done."),
+			}}
+			o := burin.Options{Dir: dir, Approval: "full", StateDir: t.TempDir()}
+			keep(&o)
+			s, srv := start(t, "anthropic", script, o)
+			if out := s.Prompt(t.Context(), llm.UserText("Some unmistakable words.")); out.Reason != agent.ReasonDone || srv.Err() != nil {
+				t.Fatalf("it ended with %s, %v, %v", out.Reason, out.Err, srv.Err())
+			}
+			asked := srv.Requests()
+			if last := asked[len(asked)-1].Messages; strings.Contains(last[len(last)-1].Text(), "talk") {
+				t.Errorf("the search found %s", last[len(last)-1].Text())
+			}
+			turns, err := s.Changes().Turns()
+			if err != nil || len(turns) != 1 {
+				t.Fatalf("turns: %+v, %v", turns, err)
+			}
+			undone, err := s.Changes().Undo(t.Context(), turns[0].ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(&session.Undone{Restored: []string{"new"}}, undone); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,6 +46,25 @@ func (b *builder) openLog() error {
 	return b.begin(path, id, o)
 }
 
+// ownFiles are absolute paths of what this session is kept in, and of the folder of
+// sessions.
+func (b *builder) ownFiles() []string {
+	all := []string{b.SessionDir}
+	if b.path != "" {
+		all = append(all, transcript.ArtifactDir(b.path), b.path, b.path+".draft")
+	}
+	if n := place.Parse(b.path); n.SQL {
+		all = append(all, n.File, n.File+"-wal", n.File+"-shm", n.File+"-journal", n.File+"-locks")
+	}
+	all = slices.DeleteFunc(all, func(p string) bool { return p == "" })
+	for i, p := range all {
+		if abs, err := filepath.Abs(p); err == nil {
+			all[i] = abs
+		}
+	}
+	return all
+}
+
 // begin makes a new session.
 func (b *builder) begin(name, id string, o transcript.Options) error {
 	log, err := place.Create(context.Background(), name, b.Keys, b.Seal, transcript.Header{ID: id, CWD: b.dir}, o)
@@ -67,14 +87,21 @@ func (b *builder) resume(o transcript.Options) error {
 			return b.begin(b.Resume, id, o)
 		}
 	}
-	log, damage, err := place.Open(context.Background(), b.Resume, b.Keys, o)
+	encrypted, keys := false, b.Keys
+	if keys != nil {
+		keys = func(w place.Wanted) (sealed.Key, error) { // nobody else asks for a key
+			encrypted = true
+			return b.Keys(w)
+		}
+	}
+	log, damage, err := place.Open(context.Background(), b.Resume, keys, o)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no session %s", b.Resume)
 	}
 	if err != nil {
 		return err
 	}
-	b.log, b.path, b.sealed = log, strings.TrimSuffix(b.Resume, ".draft"), sealed.Sealed(b.Resume)
+	b.log, b.path, b.sealed = log, strings.TrimSuffix(b.Resume, ".draft"), encrypted
 	if damage.Serious() {
 		b.Warn(fmt.Sprintf("session %s: %s; what can be read is there", filepath.Base(b.path), damage))
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/platform/permission"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -43,12 +44,13 @@ type Tried struct {
 	Decision     Decision
 }
 
-// Try says what would become of the calls of past sessions if a rule held. Calls that
-// touch nothing are left out, and each call is there once.
-func (p *Permissions) Try(rule string, sessions []string) ([]Tried, error) {
+// Try gives the calls of past sessions to which a rule would have made a difference, and
+// of how many. Calls that touch nothing or never ended are left out, and each call counts
+// once.
+func (p *Permissions) Try(rule string, sessions []string) (changed []Tried, of int, err error) {
 	r, err := permission.ParseRule(rule)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	var calls pastCalls
 	for _, path := range sessions {
@@ -59,7 +61,7 @@ func (p *Permissions) Try(rule string, sessions []string) ([]Tried, error) {
 		calls.of(l)
 		l.Close() //nolint:errcheck // it was only read
 	}
-	return calls.try(p.policy, r), nil
+	return calls.try(p.policy, r), len(calls.requests), nil
 }
 
 // pastCalls are calls of sessions, each once.
@@ -69,10 +71,17 @@ type pastCalls struct {
 	tried    []Tried
 }
 
-// of takes in the calls of a session.
+// of takes in the calls of a session that have ended. One that is asked about just now is
+// not of the past.
 func (p *pastCalls) of(l *transcript.Log) {
 	if p.seen == nil {
 		p.seen = map[string]bool{}
+	}
+	ended := map[string]bool{}
+	for e, err := range l.All() {
+		if err == nil && e.Message != nil && e.Message.Role == llm.RoleToolResult {
+			ended[e.Message.ToolCallID] = true
+		}
 	}
 	for e, err := range l.All() {
 		if err != nil || e.Message == nil {
@@ -80,7 +89,7 @@ func (p *pastCalls) of(l *transcript.Log) {
 		}
 		for _, c := range e.Message.ToolCalls() {
 			q, target, ok := pastCall(c.Name, c.Arguments)
-			if !ok || p.seen[c.Name+"\x00"+target] {
+			if !ok || !ended[c.ID] || p.seen[c.Name+"\x00"+target] {
 				continue
 			}
 			p.seen[c.Name+"\x00"+target] = true
@@ -90,12 +99,15 @@ func (p *pastCalls) of(l *transcript.Log) {
 	}
 }
 
-// try says what would become of them if a rule held.
-func (p *pastCalls) try(policy *permission.Policy, r Rule) []Tried {
-	for i, d := range policy.DryRun(r, p.requests) {
-		p.tried[i].Decision = d
+// try gives those of them to which rules make a difference, with what they make of them.
+func (p *pastCalls) try(policy *permission.Policy, rules ...Rule) (changed []Tried) {
+	for i, d := range policy.DryRun(p.requests, rules...) {
+		if d.Changed() {
+			p.tried[i].Decision = d.With
+			changed = append(changed, p.tried[i])
+		}
 	}
-	return p.tried
+	return changed
 }
 
 // pastCall is what a call of a transcript touched, as far as its arguments tell.

@@ -37,8 +37,10 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/tool"
@@ -78,7 +80,7 @@ type Options struct {
 	Steering  QueueMode     // how many steering messages a turn takes; default OneAtATime
 	FollowUp  QueueMode     // the same for follow-ups
 	Interrupt InterruptMode // when steering is looked at; default Immediate
-	MaxTurns  int           // requests in one run; 0 is no limit
+	MaxTurns  int           // requests from Run on, those of Continue included; 0 is no limit
 }
 
 // ErrAbort is [tool.ErrAbort]: the run is to end.
@@ -116,6 +118,10 @@ type Agent struct {
 	running   bool
 	interrupt context.CancelCauseFunc // of the calls that run; nil while none may be interrupted
 
+	// What Run has used, and Continue after it. The goroutine of these alone has it.
+	requests int
+	guard    guard
+
 	emitting sync.Mutex // held while Emit runs
 }
 
@@ -142,37 +148,106 @@ func New(o Options) *Agent {
 	return a
 }
 
-// Run adds messages and runs until the model has nothing more to do, the queues
-// are empty, ctx ends, or a limit is reached. All goroutines have ended when it
-// returns, but for tools that do not obey their context.
+// Run adds messages, in front of the last of them those that were steered before it was
+// said (its Time; now, if that is not set), and runs until the model has nothing more to
+// do, the queues are empty, ctx ends, or a limit is reached. All goroutines have ended
+// when it returns, but for tools that do not obey their context.
+//
+// Without messages it goes on from a history that ends with a user's message or a tool
+// result, with calls that have no results or an answer that the vendor paused, or with
+// a queue that is not empty.
 //
 // A message that is queued in the last moment of a run stays in its queue, and
 // so does everything when a run ends early.
 func (a *Agent) Run(ctx context.Context, messages ...llm.Message) Outcome {
-	return a.run(ctx, messages)
+	return a.run(ctx, messages, false)
 }
 
-// Continue runs without a new message, from a history that ends with a user's
-// message or a tool result, with calls that have no results or an answer that
-// the vendor paused, or with a queue that is not empty.
-func (a *Agent) Continue(ctx context.Context) Outcome { return a.run(ctx, nil) }
+// Continue is Run for what still belongs to the last Run: an attempt after a failure, a
+// reminder. MaxTurns and the guards against going round in circles count on. If
+// MaxTurns requests have been made, nothing is added and the outcome is
+// ReasonMaxTurns.
+func (a *Agent) Continue(ctx context.Context, messages ...llm.Message) Outcome {
+	return a.run(ctx, messages, true)
+}
 
-// Steer queues a message that the model reads at the next opportunity.
-func (a *Agent) Steer(m llm.Message) {
+// Exhausted reports whether Continue would make no request, because MaxTurns were made
+// since Run began. It is called from the goroutine of Run and Continue.
+func (a *Agent) Exhausted() bool {
+	o, _ := a.options()
+	return o.MaxTurns > 0 && a.requests >= o.MaxTurns
+}
+
+// What may wait in both queues together.
+const (
+	maxQueued      = 1000
+	maxQueuedBytes = 64 << 20 // of words, pictures and documents
+)
+
+// ErrQueueFull is that so much waits already that a message was not queued. Whoever sent
+// it still has it, and can send it again when something was read.
+var ErrQueueFull = errors.New("too much waits to be read: send this again later")
+
+// Steer queues a message that the model reads at the next opportunity. It was said now,
+// if it has no time. At most 1,000 messages wait, with 64 MB: beyond that the error is
+// [ErrQueueFull], and the message is not taken.
+func (a *Agent) Steer(m llm.Message) error {
+	if m.Time.IsZero() {
+		m.Time = time.Now()
+	}
 	a.mu.Lock()
+	if a.full(&m) {
+		a.mu.Unlock()
+		return ErrQueueFull
+	}
 	a.steering = append(a.steering, m)
 	interrupt := a.interrupt
 	a.mu.Unlock()
 	if interrupt != nil {
 		interrupt(errSpoke)
 	}
+	return nil
 }
 
-// FollowUp queues a message for when the model is done.
-func (a *Agent) FollowUp(m llm.Message) {
+// FollowUp queues a message for when the model is done. Limit and error are those of
+// Steer.
+func (a *Agent) FollowUp(m llm.Message) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.full(&m) {
+		return ErrQueueFull
+	}
 	a.followUps = append(a.followUps, m)
+	return nil
+}
+
+// full reports whether there is no room for a message. The caller holds mu.
+func (a *Agent) full(m *llm.Message) bool {
+	if len(a.steering)+len(a.followUps) >= maxQueued {
+		return true
+	}
+	n := size(m)
+	for _, queue := range [...][]llm.Message{a.steering, a.followUps} {
+		for i := range queue {
+			n += size(&queue[i])
+		}
+	}
+	return n > maxQueuedBytes
+}
+
+// size is how many bytes a message of a person holds.
+func size(m *llm.Message) (n int) {
+	for _, b := range m.Content {
+		switch b := b.(type) {
+		case llm.Text:
+			n += len(b.Text)
+		case llm.Image:
+			n += len(b.Data)
+		case llm.Document:
+			n += len(b.Data) + len(b.Text)
+		}
+	}
+	return n
 }
 
 // Queued gives what waits.
@@ -248,6 +323,20 @@ func (a *Agent) takeSteering() []llm.Message {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return take(&a.steering, a.o.Steering)
+}
+
+// takeSteeredBefore removes from the front of the queue what was said before a time, or
+// then; the zero time is now.
+func (a *Agent) takeSteeredBefore(said time.Time) []llm.Message {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := slices.IndexFunc(a.steering, func(m llm.Message) bool { return !said.IsZero() && m.Time.After(said) })
+	if n < 0 {
+		n = len(a.steering)
+	}
+	out := a.steering[:n:n]
+	a.steering = a.steering[n:]
+	return out
 }
 
 func (a *Agent) takeFollowUps() []llm.Message {

@@ -244,6 +244,51 @@ func TestMaxTurns(t *testing.T) {
 	}
 }
 
+// What is left of a prompt after a failure has what the prompt has left; a prompt begins
+// anew.
+func TestContinueCountsOn(t *testing.T) {
+	busy := llmtest.Turn{Fault: llmtest.Fault{Error: &llm.Error{Kind: llm.ErrOverload, Message: "busy"}}}
+	bad := calls(`bad {"path":"a"}`)
+	for _, tt := range []struct {
+		name      string
+		max       int
+		turns     []llmtest.Turn
+		reason    agent.Reason
+		requests  int
+		exhausted bool
+	}{
+		{"requests", 3, slices.Repeat([]llmtest.Turn{calls(`read {"path":"a"}`), busy}, 9), agent.ReasonMaxTurns, 3, true},
+		{"no request is left", 2, []llmtest.Turn{calls(`read {"path":"a"}`), busy}, agent.ReasonMaxTurns, 2, true},
+		{"failing calls", 0, slices.Repeat([]llmtest.Turn{bad, busy}, 9), agent.ReasonLoop, 9, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o, srv := local(t, append(tt.turns, say("done"))...)
+			o.MaxTurns = tt.max
+			o.Tools = []*tool.Tool{echo("read", tool.Reads), failing("bad")}
+			events := record(t, &o)
+			a := agent.New(o)
+			out := a.Run(t.Context(), llm.UserText("go"))
+			for range 20 {
+				if out.Reason != agent.ReasonError {
+					break
+				}
+				m := a.Messages()
+				a.Replace(m[:len(m)-1]) // the answer that failed
+				out = a.Continue(t.Context())
+			}
+			wantReason(t, out, tt.reason)
+			events.check(a)
+			if n := len(srv.Requests()); n != tt.requests || a.Exhausted() != tt.exhausted {
+				t.Errorf("%d requests, exhausted %v; want %d, %v", n, a.Exhausted(), tt.requests, tt.exhausted)
+			}
+			a.Run(t.Context(), llm.UserText("and now?"))
+			if n := len(srv.Requests()); n == tt.requests {
+				t.Error("the next prompt makes no request")
+			}
+		})
+	}
+}
+
 func TestBeforeRequest(t *testing.T) {
 	broke := errors.New("no money left")
 	o, srv := local(t, calls(`read {"path":"a"}`), say("done"))

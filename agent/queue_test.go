@@ -208,12 +208,83 @@ func TestQueues(t *testing.T) {
 	if steering, followUps = a.Queued(); len(steering)+len(followUps) > 0 {
 		t.Error("the queues are not empty")
 	}
-	a.Steer(llm.UserText("before"))
-	out := a.Run(t.Context(), llm.UserText("go"))
-	if got := texts(a.Messages()); got != "go|before|ok" {
-		t.Errorf("what was queued before the run: %q", got)
+}
+
+// What people say is read in the order in which they said it, also where it was said
+// while nothing ran.
+func TestSteeringBeforeARun(t *testing.T) {
+	at := func(text string, second int) llm.Message {
+		m := llm.UserText(text)
+		if second > 0 {
+			m.Time = time.Unix(int64(second), 0)
+		}
+		return m
 	}
-	if got := texts(out.Messages); got != "before|ok" {
-		t.Errorf("the run added %q", got)
+	note := at("note", 0)
+	for _, tt := range []struct {
+		name    string
+		steered []llm.Message
+		prompt  llm.Message
+		want    string
+		added   string
+	}{
+		{"before", []llm.Message{at("a", 0), at("b", 0)}, at("go", 0), "note|a|b|go|1", "1"},
+		{"after, while the prompt was on its way", []llm.Message{at("a", 1), at("b", 3), at("c", 4)}, at("go", 2), "note|a|go|b|1|c|2", "b|1|c|2"},
+		{"as the prompt says", []llm.Message{at("a", 2)}, at("go", 2), "note|a|go|1", "1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o, srv := local(t, say("1"), say("2"))
+			events := record(t, &o)
+			a := agent.New(o)
+			for _, m := range tt.steered {
+				a.Steer(m)
+			}
+			out := a.Run(t.Context(), note, tt.prompt)
+			wantReason(t, out, agent.ReasonDone)
+			events.check(a)
+			clean(t, srv)
+			if got := texts(a.Messages()); got != tt.want {
+				t.Errorf("the conversation is %s, want %s", got, tt.want)
+			}
+			if got := texts(out.Messages); got != tt.added {
+				t.Errorf("the run added %s, want %s", got, tt.added)
+			}
+		})
+	}
+}
+
+// What waits is bounded, in number and in bytes, and what does not fit stays with whoever
+// sent it.
+func TestQueuesAreBounded(t *testing.T) {
+	small, large := llm.UserText("x"), llm.UserText("x")
+	large.Content = append(large.Content, llm.Image{MIME: "image/png", Data: make([]byte, 20<<20)})
+	for _, tt := range []struct {
+		name string
+		m    llm.Message
+		fit  int
+	}{{"number", small, 1000}, {"bytes", large, 3}} {
+		t.Run(tt.name, func(t *testing.T) {
+			o, _ := local(t, say("ok"))
+			a := agent.New(o)
+			n := 0
+			var err error
+			for ; err == nil && n <= 2000; n++ {
+				put := a.Steer
+				if n%2 == 1 {
+					put = a.FollowUp
+				}
+				err = put(tt.m)
+			}
+			if !errors.Is(err, agent.ErrQueueFull) || n-1 != tt.fit {
+				t.Fatalf("%d were taken, then %v; want %d", n-1, err, tt.fit)
+			}
+			if steering, followUps := a.Queued(); len(steering)+len(followUps) != tt.fit {
+				t.Errorf("%d wait", len(steering)+len(followUps))
+			}
+			a.ClearQueues()
+			if err := errors.Join(a.Steer(tt.m), a.FollowUp(tt.m)); err != nil {
+				t.Errorf("when there is room again: %v", err)
+			}
+		})
 	}
 }

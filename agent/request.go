@@ -25,9 +25,10 @@ func (r *run) ask(ctx context.Context) (*llm.Message, verdict) {
 		return nil, verdict{reason: ReasonRefused, err: err, final: true}
 	}
 	r.out.Turns++
+	r.requests++
 	m := r.read(r.opt.Client.Stream(ctx, req))
 	if m.Usage != nil {
-		if req.Model != nil {
+		if req.Model != nil && m.Usage.Cost == nil { // else the client knows it better
 			cost := req.Model.Price.Cost(*m.Usage)
 			m.Usage.Cost = &cost
 		}

@@ -13,7 +13,7 @@ import (
 // Outcome is how a run ended.
 type Outcome struct {
 	Reason   Reason
-	Messages []llm.Message // what the run has added after the messages it was given; the newest 1,000
+	Messages []llm.Message // what the run has added after the messages it was given, and those steered before them; the newest 1,000
 	Err      error         // of ReasonError, ReasonAborted, ReasonRefused and ReasonLoop
 	Turns    int           // requests
 	Usage    llm.Usage     // sum
@@ -31,7 +31,7 @@ const (
 	ReasonLength   Reason = "length"    // the model's answer was cut at its limit
 	ReasonError    Reason = "error"     // the model's stream failed, or the run could not begin
 	ReasonAborted  Reason = "aborted"   // ctx ended, or a tool said ErrAbort; Err is of kind llm.ErrAborted
-	ReasonMaxTurns Reason = "max_turns" // MaxTurns requests were made
+	ReasonMaxTurns Reason = "max_turns" // MaxTurns requests were made, those before Continue included
 	ReasonRefused  Reason = "refused"   // BeforeRequest returned an error
 	ReasonLoop     Reason = "loop"      // the model got nowhere; Err says how
 )
@@ -41,7 +41,6 @@ type run struct {
 	*Agent
 	opt   Options // of the current turn
 	tools toolbox
-	guard guard
 	out   Outcome
 }
 
@@ -50,7 +49,7 @@ var (
 	errNothing = errors.New("there is nothing to continue: the model has answered the last message")
 )
 
-func (a *Agent) run(ctx context.Context, messages []llm.Message) Outcome {
+func (a *Agent) run(ctx context.Context, messages []llm.Message, on bool) Outcome {
 	a.mu.Lock()
 	if a.running {
 		a.mu.Unlock()
@@ -59,6 +58,9 @@ func (a *Agent) run(ctx context.Context, messages []llm.Message) Outcome {
 	a.running = true
 	a.mu.Unlock()
 
+	if !on {
+		a.requests, a.guard = 0, guard{}
+	}
 	r := &run{Agent: a}
 	r.opt, r.tools = a.options()
 	r.emit(Event{Type: AgentStart})
@@ -82,7 +84,15 @@ func (r *run) emit(e Event) {
 
 // loop takes turns until one of them, or a limit, ends the run.
 func (r *run) loop(ctx context.Context, given []llm.Message) (Reason, error) {
-	pending := slices.Concat(given, r.takeSteering())
+	if r.Exhausted() {
+		return ReasonMaxTurns, nil
+	}
+	given = r.precede(given)
+	spoken := r.takeSteering()
+	if len(spoken) > 0 {
+		r.guard = guard{}
+	}
+	pending := slices.Concat(given, spoken)
 	if len(pending) == 0 && !continuable(r.Messages()) {
 		if pending = r.takeFollowUps(); len(pending) == 0 {
 			return ReasonError, errNothing
@@ -98,7 +108,7 @@ func (r *run) loop(ctx context.Context, given []llm.Message) (Reason, error) {
 		if v.final {
 			return v.reason, v.err
 		}
-		if r.opt.MaxTurns > 0 && r.out.Turns >= r.opt.MaxTurns {
+		if r.opt.MaxTurns > 0 && r.requests >= r.opt.MaxTurns {
 			if v.reason != "" && !r.waits(v.reason) {
 				return v.reason, v.err
 			}
@@ -124,6 +134,17 @@ func (r *run) loop(ctx context.Context, given []llm.Message) (Reason, error) {
 			pending = []llm.Message{nudge()}
 		}
 	}
+}
+
+// precede puts what was steered before the last of the given messages was said, while
+// nothing ran, in front of that one: the model reads in the order in which people spoke.
+func (r *run) precede(given []llm.Message) []llm.Message {
+	if len(given) == 0 {
+		return given
+	}
+	last := len(given) - 1
+	earlier := r.takeSteeredBefore(given[last].Time)
+	return slices.Concat(given[:last], earlier, given[last:])
 }
 
 // waits says whether a run goes on after a turn that could end it.

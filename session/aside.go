@@ -63,7 +63,7 @@ func (s *Session) listen(ctx context.Context, client llm.Client, r *llm.Request,
 	if err != nil {
 		return "", err
 	}
-	stream := s.count(client.Stream(ctx, r), r.Model, held)
+	stream := s.count(client.Stream(ctx, r), r, held)
 	var last *llm.Message
 	for e := range llm.Events(stream) {
 		switch {

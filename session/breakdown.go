@@ -181,7 +181,7 @@ func kindOfMessage(m *llm.Message) Kind {
 	switch m.CustomType {
 	case transcript.CustomSummary, transcript.CustomBranch:
 		return KindSummary
-	case customPin:
+	case customPin, customUnpin:
 		return KindPin
 	}
 	return KindCustom

@@ -29,7 +29,7 @@ var (
 // variables of the session's shell. Nobody is asked about it and no sandbox holds it:
 // the person typed it. The folder that it ends in is that of the commands to come. It
 // ends with ctx, and then has no exit code and no error; an error means that it did not
-// run.
+// run, [ErrNotBegun] that it was stopped before.
 //
 // The model reads command and output with the next request, unless private is set;
 // the transcript has them either way, without secrets. Pieces of output are hidden
@@ -47,10 +47,7 @@ func (s *Session) Run(ctx context.Context, command string, private bool, output 
 	case strings.TrimSpace(command) == "":
 		return CommandResult{}, errNoCommand
 	}
-	if err := s.wake(ctx); err != nil {
-		return CommandResult{}, err
-	}
-	alone, end, err := s.begin(ctx)
+	alone, end, err := s.wake(ctx)
 	if errors.Is(err, ErrBusy) {
 		return s.runBeside(ctx, command, private, output)
 	}
@@ -94,6 +91,9 @@ func (s *Session) runCommand(ctx context.Context, command string, private, journ
 	r, err := s.o.Command(ctx, command, journal, show)
 	if err != nil {
 		s.hub.emit(Event{Event: agent.Event{Type: CommandEnd}, Text: shown})
+		if ctx.Err() != nil {
+			return r, ErrNotBegun // the shell says no more than that its context has ended
+		}
 		return r, s.hideError(err)
 	}
 	r.Output = s.hide(r.Output)

@@ -14,8 +14,9 @@ type Permissions interface {
 	Grant(rule, scope string) (Rule, error)
 	// Revoke takes a rule back, by its id. Rules of flags and configuration have none.
 	Revoke(id string) error
-	// Try says what would become of the calls of this session if the rule held.
-	Try(rule string) ([]Tried, error)
+	// Try gives the calls of this session that have ended and to which the rules, held
+	// together, make a difference; also where they hold already.
+	Try(rules ...string) ([]Tried, error)
 }
 
 // Rule is a rule of permission.
@@ -29,7 +30,7 @@ type Rule struct {
 	Expires time.Time
 }
 
-// Tried is a call of the past and what a rule would make of it.
+// Tried is a call of the past and what rules make of it.
 type Tried struct {
 	Tool, Target string
 	Verdict      string // allow, deny or ask

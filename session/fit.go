@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -66,13 +65,8 @@ func (s *Session) tokens(messages []llm.Message) int {
 
 // beforeRequest makes the conversation fit and asks for the money.
 func (s *Session) beforeRequest(ctx context.Context, r *llm.Request) error {
-	if s.refresh() || s.fit(ctx) {
-		r.Messages = s.agent.Messages()
-	}
-	if notice, ok := s.modeNotice(r.Messages); ok {
-		s.append(transcript.Entry{Type: transcript.TypeMessage, Message: &notice})
-		s.agent.Replace(append(s.agent.Messages(), notice))
-		r.Messages = s.agent.Messages()
+	if !paused(r.Messages) { // nothing comes between the parts of an answer
+		s.bringUp(ctx, r)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -94,6 +88,26 @@ func (s *Session) beforeRequest(ctx context.Context, r *llm.Request) error {
 	s.held, s.sender, s.retrying = held, client, false
 	s.mu.Unlock()
 	return nil
+}
+
+// bringUp gives a request what was said beside the loop since the last one, in a
+// conversation that fits.
+func (s *Session) bringUp(ctx context.Context, r *llm.Request) {
+	if s.refresh() || s.fit(ctx) {
+		r.Messages = s.agent.Messages()
+	}
+	if notice, ok := s.modeNotice(r.Messages); ok {
+		s.append(transcript.Entry{Type: transcript.TypeMessage, Message: &notice})
+		s.agent.Replace(append(s.agent.Messages(), notice))
+		r.Messages = s.agent.Messages()
+	}
+}
+
+// paused reports whether messages end with an answer that the vendor paused, and that
+// goes on with the next request.
+func paused(messages []llm.Message) bool {
+	n := len(messages)
+	return n > 0 && messages[n-1].StopReason == llm.StopPause
 }
 
 // fit shortens the conversation before a request if it has grown beyond the
@@ -192,6 +206,9 @@ func (s *Session) reload() {
 		s.warn(fmt.Sprintf("the conversation cannot be read again: %v", err))
 		return
 	}
+	if text := s.unread(c); text != "" {
+		s.warn(text)
+	}
 	s.agent.Replace(c.Messages)
 	s.mu.Lock()
 	s.known, s.stuck = measure{}, 0
@@ -210,12 +227,15 @@ func (s *Session) refresh() bool {
 }
 
 // Compact puts a summary in place of what was said, but for the newest part. What is
-// under way is stopped first.
+// under way is stopped first, unless there is nothing to summarise.
 func (s *Session) Compact(ctx context.Context, instructions string) error {
+	if _, err := s.planned(); err != nil {
+		return err
+	}
 	if err := s.stop(ctx); err != nil {
 		return err
 	}
-	ctx, end, err := s.begin(ctx)
+	ctx, end, err := s.wake(ctx)
 	if err != nil {
 		return err
 	}
@@ -232,49 +252,70 @@ func (s *Session) rest() {
 		return
 	}
 	s.resting = time.AfterFunc(c.IdleTimeout, func() {
-		ctx, end, err := s.begin(s.life)
+		ctx, end, err := s.occupy(s.life, true)
 		if err != nil {
 			return // something happens after all, or the session has ended
 		}
 		defer end()
-		s.mu.Lock()
-		s.condensing = true
-		s.mu.Unlock()
-		defer func() {
-			s.mu.Lock()
-			s.condensing = false
-			s.mu.Unlock()
-		}()
 		if err := s.compact(ctx, "idle", ""); err != nil && !errors.Is(err, compact.ErrNothing) && ctx.Err() == nil {
 			s.warn("the conversation could not be condensed: " + err.Error())
 		}
 	})
 }
 
-// wake ends a compaction that only goes on because nothing else did.
-func (s *Session) wake(ctx context.Context) error {
-	s.mu.Lock()
-	resting := s.condensing
-	s.mu.Unlock()
-	if !resting {
-		return nil
+// wake is begin for what a person wants: a compaction that only goes on because nothing
+// else did makes way for it.
+func (s *Session) wake(ctx context.Context) (context.Context, func(), error) {
+	for {
+		inner, end, err := s.begin(ctx)
+		if !errors.Is(err, ErrBusy) {
+			return inner, end, err
+		}
+		s.mu.Lock()
+		idle := s.idle
+		if idle != nil && !s.condensing {
+			s.mu.Unlock()
+			return nil, nil, err
+		}
+		if idle != nil {
+			s.cancel(errStopped)
+		}
+		s.mu.Unlock()
+		if idle == nil {
+			continue // it has ended meanwhile
+		}
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			return nil, nil, ErrNotBegun
+		}
 	}
-	return s.stop(ctx)
+}
+
+// planned is what a compaction would take off, and the sizes, in tokens, that say so.
+type planned struct {
+	cut          *compact.Cut
+	window, size int
+}
+
+func (s *Session) planned() (planned, error) {
+	s.mu.Lock()
+	p := planned{window: s.request.Model.ContextWindow, size: s.contextTokens()}
+	s.mu.Unlock()
+	path, err := s.log.Recent(s.log.Leaf())
+	if err == nil {
+		p.cut, err = compact.Plan(path, compact.PlanOptions{Settings: s.o.Compaction, Window: p.window, Tokens: p.size})
+	}
+	return p, err
 }
 
 // compact appends a compaction and reloads the conversation.
 func (s *Session) compact(ctx context.Context, reason, instructions string) error {
-	s.mu.Lock()
-	window, size := s.request.Model.ContextWindow, s.contextTokens()
-	s.mu.Unlock()
-	path, err := s.log.Recent(s.log.Leaf())
+	p, err := s.planned()
 	if err != nil {
 		return err
 	}
-	cut, err := compact.Plan(path, compact.PlanOptions{Settings: s.o.Compaction, Window: window, Tokens: size})
-	if err != nil {
-		return err
-	}
+	cut, window, size := p.cut, p.window, p.size
 	info := CompactionInfo{Reason: reason, Action: string(s.o.Compaction.Strategy), Before: size}
 	start := info
 	s.hub.emit(Event{Event: agent.Event{Type: CompactionStart}, Compaction: &start})
@@ -297,8 +338,12 @@ func (s *Session) compact(ctx context.Context, reason, instructions string) erro
 // condense makes the entry that takes the place of what a cut takes off: as pictures
 // where that is wanted and can be, else as a summary.
 func (s *Session) condense(ctx context.Context, cut *compact.Cut, window int, instructions string) (transcript.Entry, error) {
+	k := s.keep()
+	if size := k.fitGoal(window); size > 0 {
+		s.tellGoal(size)
+	}
 	o := compact.SummaryOptions{
-		Settings: s.o.Compaction, Instructions: s.hide(instructions), Keep: s.keep(), Window: window, HistoryTool: HistoryTool,
+		Settings: s.o.Compaction, Instructions: s.hide(instructions), Keep: k.Keep, Window: window, HistoryTool: HistoryTool,
 	}
 	if s.o.Compaction.Strategy != compact.SnapCompact || instructions != "" {
 		return cut.Summarize(ctx, s.summariser(), o)
@@ -349,69 +394,6 @@ func (s *Session) shake() bool {
 // HistoryTool is the name of the tool with which the model reads what is no longer
 // in its context.
 const HistoryTool = "history"
-
-// customPin is the custom type of an entry that holds words to keep.
-const customPin = "burin.pin"
-
-// Pin keeps words for the model as they are, whatever is condensed around them.
-func (s *Session) Pin(text string) error {
-	text = strings.TrimSpace(s.hide(text))
-	if text == "" {
-		return errors.New("there is nothing to pin")
-	}
-	data, err := json.Marshal(text)
-	if err != nil {
-		return err
-	}
-	words, err := json.Marshal("Keep to this from now on:\n" + text)
-	if err != nil {
-		return err
-	}
-	s.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: customPin, Data: data})
-	s.append(transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: customPin, Content: words, Display: true, Attribution: "user"})
-	s.outdated()
-	return nil
-}
-
-// maxGoal is how many bytes of the first prompt are kept as the goal.
-const maxGoal = 4 << 10
-
-// keep is what a compaction passes on word for word: the first prompt of the branch,
-// everything that was pinned on it, and the open tasks.
-func (s *Session) keep() compact.Keep {
-	var k compact.Keep
-	asked := false
-	entries, err := s.log.Select(s.log.Leaf(), func(n transcript.Node) bool {
-		first := !asked && n.Role == llm.RoleUser
-		asked = asked || first
-		return first || n.Type == transcript.TypeCustom && (n.Name == customPin || n.Name == "")
-	})
-	if err != nil {
-		return k
-	}
-	for i := range entries {
-		e := &entries[i]
-		var text string
-		switch {
-		case e.CustomType == customPin && json.Unmarshal(e.Data, &text) == nil:
-			if !slices.Contains(k.Pinned, text) {
-				k.Pinned = append(k.Pinned, text)
-			}
-		case e.Message != nil:
-			k.Goal = e.Message.Text()
-			if len(k.Goal) > maxGoal {
-				k.Goal = strings.ToValidUTF8(k.Goal[:maxGoal], "") + "…"
-			}
-		}
-	}
-	if s.o.Todos != nil {
-		k.Todos = slices.Clone(s.o.Todos())
-		for i := range k.Todos {
-			k.Todos[i].Text, k.Todos[i].Phase = s.hide(k.Todos[i].Text), s.hide(k.Todos[i].Phase)
-		}
-	}
-	return k
-}
 
 func (s *Session) pruneOptions(full bool) compact.PruneOptions {
 	s.mu.Lock()

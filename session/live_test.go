@@ -396,6 +396,35 @@ func TestRun(t *testing.T) {
 	r.clean()
 }
 
+// A command that is stopped before its shell is there did not run, and says so in words
+// for people.
+func TestRunStoppedBeforeItBegan(t *testing.T) {
+	for name, stop := range map[string]func(r *rig, cancel func()){
+		"by Abort":       func(r *rig, _ func()) { r.Abort() },
+		"by its context": func(_ *rig, cancel func()) { cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			starting := make(chan struct{})
+			r := start(t, formats()[0], func(_ *rig, o *session.Options) {
+				o.Command = func(ctx context.Context, _ string, _ bool, _ func(string)) (session.CommandResult, error) {
+					close(starting)
+					<-ctx.Done()
+					return session.CommandResult{}, ctx.Err()
+				}
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() {
+				<-starting
+				stop(r, cancel)
+			}()
+			if _, err := r.Run(ctx, "ls", false, nil); !errors.Is(err, session.ErrNotBegun) || err.Error() != "stopped before it began" {
+				t.Errorf("it ended with %v", err)
+			}
+		})
+	}
+}
+
 // A command runs beside a prompt, and is read with its next request.
 func TestRunBeside(t *testing.T) {
 	var r *rig
@@ -509,4 +538,93 @@ func TestShakeByHand(t *testing.T) {
 		t.Errorf("%d events, want 2", n)
 	}
 	r.clean()
+}
+
+// An answer that the vendor paused goes on with nothing between its parts, whatever a
+// person does meanwhile: in the requests, and in the session when it is opened again.
+func TestNothingComesIntoAPause(t *testing.T) {
+	var r *rig
+	n := 0
+	part := func(text string, end []llm.Event) llmtest.Turn {
+		return llmtest.Turn{Reply: func(*llm.Request) []llm.Event {
+			n++
+			_, err := r.Run(context.Background(), fmt.Sprint("look ", n), false, nil)
+			if err := errors.Join(err, r.Pin(fmt.Sprint("pin ", n)), r.SetMode([]string{"ask", "full"}[n%2])); err != nil {
+				t.Error(err)
+			}
+			return append(llmtest.Say(text), end...)
+		}}
+	}
+	pause := llmtest.Stop(llm.StopPause, llm.Usage{})
+	r = start(t, formats()[0], func(_ *rig, o *session.Options) {
+		modes(o)
+		o.Command = func(context.Context, string, bool, func(string)) (session.CommandResult, error) {
+			return session.CommandResult{Output: "x"}, nil
+		}
+		o.Tools = []*tool.Tool{echo("read", tool.Reads)}
+	}, part("[1", pause), part("2", pause), part("3]", llmtest.Call("c1", "read", `{"path":"x"}`)), say("done"), say("again"))
+	r.prompt("go", agent.ReasonDone)
+	for i, want := range []string{"", "[1", "[12", "[123]"} { // parts are one message to the vendor
+		if got := strings.Join(said(r.srv.Requests()[i].Messages), "\n"); !strings.Contains(got, want) {
+			t.Errorf("the request after part %d is\n%s", i, got)
+		}
+	}
+	whole := strings.Join(said(r.srv.Requests()[3].Messages), "\n")
+	for _, want := range []string{"look 1", "look 2", "look 3", "pin 1", "pin 2", "pin 3", "MODE IS full"} {
+		if n := strings.Count(whole, want); n != 1 {
+			t.Errorf("the request after the pauses tells of %q %d times:\n%s", want, n, whole)
+		}
+	}
+	r.clean()
+	r.resume()
+	r.prompt("and now?", agent.ReasonDone)
+	lawful(t, r.srv.Requests()[4])
+	if got := strings.Join(said(r.Messages()), "|"); !strings.Contains(got, "assistant: [1|assistant: 2|assistant: 3] [c1") {
+		t.Errorf("opened again it has %s", got)
+	}
+}
+
+// What was steered while nothing ran was said before the prompt that follows; what is
+// steered while the prompt is still on its way was said after it.
+func TestSteeringBeforeAPrompt(t *testing.T) {
+	var r *rig
+	r = start(t, formats()[0], func(_ *rig, o *session.Options) {
+		o.Preface = []llm.Message{llm.UserText("the date")}
+		o.Expand = func(_ context.Context, text string) (string, error) {
+			if text != "second" {
+				return text, nil
+			}
+			return text, r.Steer(llm.UserText("third"))
+		}
+	}, say("ok"), say("ok"))
+	if err := r.Steer(llm.UserText("first")); err != nil {
+		t.Fatal(err)
+	}
+	r.prompt("second", agent.ReasonDone)
+	want := "user: the date|user: first|user: second|user: third|assistant: ok"
+	if got := strings.Join(said(r.Messages()), "|"); got != want {
+		t.Errorf("it was said %s, want %s", got, want)
+	}
+	if steering, _ := r.Queued(); len(steering) > 0 {
+		t.Errorf("%d messages still wait", len(steering))
+	}
+}
+
+// What does not fit into the queue is the sender's still, and no event says otherwise.
+func TestFullQueue(t *testing.T) {
+	r := start(t, formats()[0], nil)
+	whole := llm.UserText(strings.Repeat("x", 33<<20))
+	if err := r.Steer(whole); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return len(r.seen(session.QueueChanged)) == 1 })
+	if err := r.FollowUp(whole); !errors.Is(err, agent.ErrQueueFull) {
+		t.Errorf("a second one: %v", err)
+	}
+	if steering, followUps := r.Unqueue(); len(steering) != 1 || len(followUps) != 0 {
+		t.Errorf("%d and %d wait", len(steering), len(followUps))
+	}
+	if err := r.FollowUp(whole); err != nil {
+		t.Errorf("when there is room again: %v", err)
+	}
 }

@@ -140,7 +140,11 @@ type Handle interface {
 	Permissions() Permissions
 	Changes() Changes
 	Breakdown() Breakdown
+	// Pin keeps words for the model, whatever is condensed; Unpin takes back what Pins
+	// has.
 	Pin(text string) error
+	Pins() []string
+	Unpin(text string) error
 	Events(from uint64) *Feed
 	Messages() []llm.Message
 	// Log is the transcript, for reading, and Path its file.

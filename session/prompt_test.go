@@ -17,6 +17,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -155,6 +156,26 @@ func TestCompactWhileRunning(t *testing.T) {
 		t.Errorf("the prompt ended as %s", out.Reason)
 	}
 	r.consistent()
+}
+
+// Nothing is stopped where there is nothing to summarise.
+func TestCompactOfNothingStopsNothing(t *testing.T) {
+	asked, answer := make(chan struct{}), make(chan struct{})
+	r := start(t, formats()[0], nil, llmtest.Turn{Reply: func(*llm.Request) []llm.Event {
+		close(asked)
+		<-answer
+		return llmtest.Say("the answer")
+	}})
+	done := make(chan agent.Outcome)
+	go func() { done <- r.Prompt(context.Background(), llm.UserText("go")) }()
+	<-asked
+	if err := r.Compact(t.Context(), ""); !errors.Is(err, compact.ErrNothing) {
+		t.Errorf("compact: %v", err)
+	}
+	close(answer)
+	if out := <-done; out.Reason != agent.ReasonDone {
+		t.Errorf("the prompt ended as %s, %v", out.Reason, out.Err)
+	}
 }
 
 func TestCloseWhileRunning(t *testing.T) {

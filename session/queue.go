@@ -9,20 +9,32 @@ import (
 )
 
 // Steer tells the model something while it works. What [Options.Expand] finds wrong
-// with it is the error, and nothing is queued.
+// with it is the error, or [agent.ErrQueueFull] where too much waits: then nothing is
+// queued, and the words are still the caller's.
 func (s *Session) Steer(m llm.Message) error { return s.queue(m, s.agent.Steer) }
 
 // FollowUp queues a message for when the model is done. Errors are those of Steer.
 func (s *Session) FollowUp(m llm.Message) error { return s.queue(m, s.agent.FollowUp) }
 
-func (s *Session) queue(m llm.Message, put func(llm.Message)) error {
-	m, err := s.expand(s.life, m)
+func (s *Session) queue(m llm.Message, put func(llm.Message) error) error {
+	m, err := s.expand(s.life, s.timed(m))
 	if err != nil {
 		return err
 	}
-	put(s.hideMessage(m))
+	if err := put(s.hideMessage(m)); err != nil {
+		return err
+	}
 	s.tellQueue()
 	return nil
+}
+
+// timed is a message of a person with the time at which it was said: by that those that
+// wait, and a prompt, are put in order.
+func (s *Session) timed(m llm.Message) llm.Message {
+	if m.Time.IsZero() {
+		m.Time = s.o.Now()
+	}
+	return m
 }
 
 // Queued gives what waits.

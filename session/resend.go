@@ -17,11 +17,11 @@ var ErrAnswered = errors.New("there is nothing to try again: the last message ha
 // again. Calls that have run are not run again. It goes on too where a prompt ended
 // before there was an answer. Where the answer is good the outcome is ErrAnswered.
 func (s *Session) Resend(ctx context.Context) agent.Outcome {
-	if err := s.wake(ctx); err != nil {
+	ctx, end, err := s.wake(ctx)
+	switch {
+	case errors.Is(err, ErrNotBegun):
 		return agent.Outcome{Reason: agent.ReasonAborted, Err: err}
-	}
-	ctx, end, err := s.begin(ctx)
-	if err != nil {
+	case err != nil:
 		return agent.Outcome{Reason: agent.ReasonError, Err: err}
 	}
 	defer end()

@@ -77,12 +77,22 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// run runs the loop, and again for as long as something can be done about how it
-// ended.
+// run runs the loop for a prompt, and again for as long as something can be done about
+// how it ended.
 func (s *Session) run(ctx context.Context, messages ...llm.Message) agent.Outcome {
+	return s.mended(ctx, s.agent.Run, messages)
+}
+
+// runOn is run for what the program adds to a prompt: what the prompt may use, and what
+// it has used, stays.
+func (s *Session) runOn(ctx context.Context, messages ...llm.Message) agent.Outcome {
+	return s.mended(ctx, s.agent.Continue, messages)
+}
+
+func (s *Session) mended(ctx context.Context, run func(context.Context, ...llm.Message) agent.Outcome, messages []llm.Message) agent.Outcome {
 	m := &mender{session: s, fallbacks: s.o.Fallbacks}
 	s.mender = m
-	out := s.agent.Run(ctx, messages...)
+	out := run(ctx, messages...)
 	s.release()
 	for m.mend(ctx, &out) {
 		next := s.agent.Continue(ctx)
@@ -145,6 +155,9 @@ func (m *mender) tell(typ agent.EventType, info RetryInfo) {
 // failed answer is then no longer in the conversation; the transcript keeps it.
 func (m *mender) mend(ctx context.Context, out *agent.Outcome) bool {
 	s := m.session
+	if s.agent.Exhausted() {
+		return false // nothing is waited or paid for that could not be used
+	}
 	if out.Reason == agent.ReasonLength {
 		return m.incomplete(ctx, out)
 	}

@@ -426,3 +426,46 @@ func (r *rig) prefixedBut(from int) {
 		}
 	}
 }
+
+// What one prompt may use holds for all that is done for it: attempts after a failure
+// and reminders. The next prompt, and a person's own retry, begin anew.
+func TestLimitsArePerPrompt(t *testing.T) {
+	busy := refused(llm.ErrOverload, "busy")
+	tools := []*tool.Tool{
+		echo("read", tool.Reads),
+		simple("fails", tool.Reads, func(context.Context, tool.Call, string) (*tool.Result, error) { return tool.Failure("no"), nil }),
+	}
+	for _, tt := range []struct {
+		name     string
+		max      int
+		remind   bool
+		turns    []llmtest.Turn
+		reason   agent.Reason
+		requests int
+	}{
+		{"retries", 3, false, []llmtest.Turn{calls(`c1 read {"path":"x"}`), busy}, agent.ReasonMaxTurns, 3},
+		{"the last one fails", 2, false, []llmtest.Turn{calls(`c1 read {"path":"x"}`), busy}, agent.ReasonError, 2},
+		{"reminders", 3, true, []llmtest.Turn{calls(`c1 read {"path":"x"}`), say("done")}, agent.ReasonMaxTurns, 3},
+		{"the same failing call", 0, false, []llmtest.Turn{calls(`c1 fails {"path":"x"}`), busy}, agent.ReasonLoop, 9},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := start(t, formats()[0], func(_ *rig, o *session.Options) {
+				o.MaxTurns, o.Tools = tt.max, tools
+				if tt.remind {
+					o.Unfinished = func() string { return "go on" }
+				}
+			}, slices.Repeat(tt.turns, 20)...)
+			out := r.prompt("go", tt.reason)
+			if n := len(r.srv.Requests()); n != tt.requests || out.Turns != n {
+				t.Errorf("%d requests, %d turns; want %d", n, out.Turns, tt.requests)
+			}
+			again := r.Resend
+			if tt.reason != agent.ReasonError {
+				again = func(ctx context.Context) agent.Outcome { return r.Prompt(ctx, llm.UserText("and now?")) }
+			}
+			if again(t.Context()); len(r.srv.Requests()) < tt.requests+2 {
+				t.Error("what the person asks for next does not begin anew")
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -80,6 +81,7 @@ type rig struct {
 	t      testing.TB
 	f      format
 	srv    *llmtest.Server
+	net    http.RoundTripper // to srv
 	client llm.Client
 	model  llm.Model
 	path   string
@@ -91,11 +93,11 @@ type rig struct {
 	on       func(session.Event) // looks on
 }
 
-// start begins a session. Retries wait for milliseconds; change adjusts the options.
 // patience is how long the client waits for the model. What happens at once in a
 // test takes less than half of it, however busy the machine is.
 const patience = 20 * time.Second
 
+// start begins a session. Retries wait for milliseconds; change adjusts the options.
 func start(t testing.TB, f format, change func(*rig, *session.Options), turns ...llmtest.Turn) *rig {
 	t.Helper()
 	srv, err := llmtest.Serve(f.server, llmtest.Script{Turns: turns})
@@ -103,7 +105,37 @@ func start(t testing.TB, f format, change func(*rig, *session.Options), turns ..
 		t.Fatal(err)
 	}
 	t.Cleanup(srv.Close)
-	r := &rig{t: t, f: f, srv: srv, model: f.model, path: filepath.Join(t.TempDir(), "s.jsonl")}
+	tr := &http.Transport{DisableCompression: true}
+	t.Cleanup(tr.CloseIdleConnections)
+	return (&rig{t: t, f: f, srv: srv, net: tr}).start(change)
+}
+
+// startLocal is start without a network, for tests of simulated time.
+func startLocal(t testing.TB, change func(*rig, *session.Options), turns ...llmtest.Turn) *rig {
+	t.Helper()
+	f := formats()[0]
+	srv := llmtest.New(llmtest.Script{Turns: turns}, f.server)
+	t.Cleanup(srv.Close)
+	return (&rig{t: t, f: f, srv: srv, net: memory{srv}}).start(change)
+}
+
+// memory answers requests by calling a handler.
+type memory struct{ http.Handler }
+
+func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	in := r.Clone(r.Context())
+	in.RequestURI = r.URL.RequestURI()
+	m.ServeHTTP(w, in)
+	resp := w.Result()
+	resp.Request = r
+	return resp, nil
+}
+
+func (r *rig) start(change func(*rig, *session.Options)) *rig {
+	t := r.t
+	t.Helper()
+	r.model, r.path = r.f.model, filepath.Join(t.TempDir(), "s.jsonl")
 	r.client = r.asking(patience)
 	r.o = session.Options{
 		Client: r.client, Request: llm.Request{Model: &r.model, System: "You are terse."}, Path: r.path,
@@ -118,10 +150,11 @@ func start(t testing.TB, f format, change func(*rig, *session.Options), turns ..
 		change(r, &r.o)
 	}
 	if r.o.Log == nil {
-		r.o.Log, err = transcript.Create(transcript.CreateFile(r.path), transcript.Header{CWD: "/"}, transcript.Options{})
+		log, err := transcript.Create(transcript.CreateFile(r.path), transcript.Header{CWD: "/"}, transcript.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		r.o.Log = log
 	}
 	r.open()
 	return r
@@ -129,9 +162,11 @@ func start(t testing.TB, f format, change func(*rig, *session.Options), turns ..
 
 // asking is a client that waits that long for each event of an answer.
 func (r *rig) asking(wait time.Duration) llm.Client {
-	tr := &http.Transport{DisableCompression: true}
-	r.t.Cleanup(tr.CloseIdleConnections)
-	return r.f.open(wire.Endpoint{BaseURL: r.srv.URL, Client: &http.Client{Transport: tr}, FirstEvent: wait, Idle: wait})
+	url := r.srv.URL
+	if url == "" {
+		url = "http://model.invalid"
+	}
+	return r.f.open(wire.Endpoint{BaseURL: url, Client: &http.Client{Transport: r.net}, FirstEvent: wait, Idle: wait})
 }
 
 func (r *rig) open() {

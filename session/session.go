@@ -26,6 +26,7 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -57,10 +58,12 @@ type Session struct {
 	waiting    int    // messages in the queues, as they were told of
 	client     llm.Client
 	spent      llm.USD
-	unknown    bool // some request had no known price
+	guessed    llm.USD // for answers whose vendors did not say what they cost; spent lacks it
+	unknown    bool    // there are such answers, or some request had no known price
 	usage      llm.Usage
 	requests   int
-	turn       int
+	turn       int    // number of the turn
+	process    string // tells turns with that number apart in the account
 	closed     bool
 	idle       chan struct{}           // closed when what is under way has ended; nil: nothing is
 	cancel     context.CancelCauseFunc // of what is under way
@@ -73,11 +76,13 @@ type Session struct {
 	asked      cacheState      // of the last request
 	failing    bool            // the transcript cannot be written; a person was told
 	stale      bool            // the transcript has something that the loop has not
+	damaged    map[string]bool // entries that cannot be read, and of which the person knows
 	bare       bool            // the branch does not say which model is used
 	files      map[string]bool // that calls were about
 	again      bool            // a call was about a file that an earlier one was about
 	resting    *time.Timer     // until a conversation that rests is condensed; nil: it is not
 	condensing bool            // what is under way is a compaction that nobody waits for
+	goalTold   bool            // the person knows that the goal is not kept whole
 	stuck      int             // tokens of the conversation when it could not be condensed; 0: it could
 
 	// The goroutine of Prompt alone uses these.
@@ -105,6 +110,9 @@ var (
 	ErrBudget = errors.New("the session has reached its cost limit")
 	// ErrUnsent is that a prompt was stopped before anything was done with it.
 	ErrUnsent = errors.New("the prompt was stopped before it was sent")
+	// ErrNotBegun is that something else than a prompt, as a command, was stopped before
+	// it began.
+	ErrNotBegun = errors.New("stopped before it began")
 	// ErrBusy is that something is under way.
 	ErrBusy = errors.New("the session is busy: wait for it, or stop it")
 )
@@ -142,11 +150,16 @@ func New(o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if text := s.unread(past); text != "" {
+		o.Warn(text) // no event: nobody can hear one yet
+	}
 	s.bare = past.Models["default"] != o.Request.Model.Ref()
 	if o.MaxCost > 0 {
 		s.spentBefore()
 	}
-	s.turn = o.Log.Count(llm.RoleUser) // turns of the undo journal and of the account go on counting
+	// Turns of the undo journal go on counting. Commands and answers that were asked for
+	// again count too, so that numbers come twice; the journal tells them apart itself.
+	s.turn, s.process = o.Log.Count(llm.RoleUser), rand.Text()[:8]
 	s.again = len(past.Messages) > 0
 	s.agent = agent.New(agent.Options{
 		Client: metered{s}, Request: s.request, Tools: o.Tools, MaxTurns: o.MaxTurns, Messages: past.Messages,
@@ -163,6 +176,13 @@ func New(o Options) (*Session, error) {
 
 // begin takes the session for one thing at a time. The context ends with Abort.
 func (s *Session) begin(ctx context.Context) (context.Context, func(), error) {
+	return s.occupy(ctx, false)
+}
+
+// occupy is begin, also for a compaction that nobody waits for. What a person did lets
+// the conversation rest anew when it ends; such a compaction does not: it would be
+// repeated, and paid, for as long as it fails.
+func (s *Session) occupy(ctx context.Context, condensing bool) (context.Context, func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -173,7 +193,7 @@ func (s *Session) begin(ctx context.Context) (context.Context, func(), error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	idle := make(chan struct{})
-	s.idle, s.cancel = idle, cancel
+	s.idle, s.cancel, s.condensing = idle, cancel, condensing
 	if s.resting != nil {
 		s.resting.Stop()
 	}
@@ -181,8 +201,10 @@ func (s *Session) begin(ctx context.Context) (context.Context, func(), error) {
 		cancel(nil)
 		s.sync()
 		s.mu.Lock()
-		s.idle, s.cancel = nil, nil
-		s.rest()
+		s.idle, s.cancel, s.condensing = nil, nil, false
+		if !condensing {
+			s.rest()
+		}
 		s.mu.Unlock()
 		close(idle)
 	}, nil
@@ -217,13 +239,15 @@ func (s *Session) Abort() {
 	}
 }
 
-// Prompt sends a person's message and runs until the model is done.
+// Prompt sends a person's message and runs until the model is done. What was steered
+// before it, while nothing ran, comes first.
 func (s *Session) Prompt(ctx context.Context, m llm.Message) agent.Outcome {
-	if err := s.wake(ctx); err != nil {
+	m = s.timed(m)
+	ctx, end, err := s.wake(ctx)
+	switch {
+	case errors.Is(err, ErrNotBegun):
 		return unsent()
-	}
-	ctx, end, err := s.begin(ctx)
-	if err != nil {
+	case err != nil:
 		return agent.Outcome{Reason: agent.ReasonError, Err: err}
 	}
 	defer end()
@@ -282,28 +306,31 @@ func (s *Session) preface() (messages []llm.Message) {
 // early reports whether a message of that kind may come before anyone has spoken.
 func early(customType string) bool {
 	switch customType {
-	case customPin, customMode, CustomTodoEdit, string(transcript.RoleExecution):
+	case customPin, customUnpin, customMode, CustomTodoEdit, string(transcript.RoleExecution):
 		return true
 	}
 	return false
 }
 
-// maxReminders is how often a model is reminded for one prompt; after that it has its
+// MaxReminders is how often a model is reminded for one prompt; after that it has its
 // reasons, and the person has the word.
-const maxReminders = 3
+const MaxReminders = 3
+
+// CustomReminder is the kind of a message that reminds the model of what is not done.
+const CustomReminder = "reminder"
 
 // remind lets a model that ended by itself go on if something is not done.
 func (s *Session) remind(ctx context.Context, out agent.Outcome) agent.Outcome {
-	for range maxReminders {
-		if s.o.Unfinished == nil || out.Reason != agent.ReasonDone || s.o.MaxTurns > 0 && out.Turns >= s.o.MaxTurns || handedOver(out.Messages) {
+	for range MaxReminders {
+		if s.o.Unfinished == nil || out.Reason != agent.ReasonDone || s.agent.Exhausted() || handedOver(out.Messages) {
 			return out
 		}
 		text := s.o.Unfinished()
 		if text == "" {
 			return out
 		}
-		out = join(out, s.run(ctx, llm.Message{
-			Role: llm.RoleCustom, CustomType: "reminder", Time: s.o.Now(), Content: []llm.Block{llm.Text{Text: text}},
+		out = join(out, s.runOn(ctx, llm.Message{
+			Role: llm.RoleCustom, CustomType: CustomReminder, Time: s.o.Now(), Content: []llm.Block{llm.Text{Text: text}},
 		}))
 	}
 	return out
@@ -318,7 +345,7 @@ func (s *Session) insist(ctx context.Context, out agent.Outcome) agent.Outcome {
 		s.agent.Update(func(o *agent.Options) {
 			o.Request.ToolChoice = llm.ToolChoice{Mode: llm.ToolNamed, Name: ResultTool}
 		})
-		out = join(out, s.run(ctx, llm.Message{
+		out = join(out, s.runOn(ctx, llm.Message{
 			Role: llm.RoleCustom, CustomType: "result", Time: s.o.Now(),
 			Content: []llm.Block{llm.Text{Text: "Hand over the result now, with the tool " + ResultTool + "."}},
 		}))
@@ -344,7 +371,7 @@ func join(a, b agent.Outcome) agent.Outcome {
 	return b
 }
 
-// turnID names a turn in the undo journal and in the account.
+// turnID names a turn in the undo journal, where a person reads it.
 func turnID(n int) string { return fmt.Sprint(n) }
 
 // firstLine is the first line of a prompt, for lists.
@@ -460,7 +487,7 @@ func (s *Session) loopEvent(e agent.Event) {
 	out := Event{Event: e}
 	switch e.Type {
 	case agent.MessageEnd:
-		out.EntryID = s.append(transcript.Entry{Type: transcript.TypeMessage, Message: e.Message})
+		out.EntryID = s.appendMessage(e.Message)
 		s.measured(e.Message)
 		s.noteCalls(e.Message)
 		if e.Message.Role == llm.RoleAssistant {
@@ -480,12 +507,47 @@ func (s *Session) loopEvent(e agent.Event) {
 	}
 }
 
+// appendMessage appends a message of the loop.
+func (s *Session) appendMessage(m *llm.Message) (id string) {
+	e := transcript.Entry{Type: transcript.TypeMessage, Message: m}
+	messages := s.agent.Messages()
+	if m.Role != llm.RoleAssistant || !paused(messages[:len(messages)-1]) {
+		return s.append(e)
+	}
+	// What came while the vendor made a pause, as a command of the person's, goes behind
+	// both parts of the answer: vendors take them only one after the other.
+	s.writing.Lock()
+	since, err := s.log.Beyond(s.log.Leaf(), s.answer)
+	if err != nil || !slices.ContainsFunc(since, speaks) || s.log.Move(s.answer) != nil {
+		since = nil
+	}
+	id, err = s.log.Append(e)
+	for _, e := range since {
+		_, again := s.log.Append(e)
+		err = errors.Join(err, again)
+	}
+	s.writing.Unlock()
+	s.written(err)
+	return id
+}
+
+// speaks reports whether the model reads what an entry says.
+func speaks(e transcript.Entry) bool {
+	return e.Type == transcript.TypeMessage || e.Type == transcript.TypeCustomMessage
+}
+
 // append adds to the transcript. A disk that fails does not end the conversation;
 // the entry is written with the next, and the person is told once.
 func (s *Session) append(e transcript.Entry) (id string) {
 	s.writing.Lock()
 	id, err := s.log.Append(e)
 	s.writing.Unlock()
+	s.written(err)
+	return id
+}
+
+// written takes what came of writing to the transcript.
+func (s *Session) written(err error) {
 	s.mu.Lock()
 	told := s.failing
 	s.failing = err != nil
@@ -493,7 +555,6 @@ func (s *Session) append(e transcript.Entry) (id string) {
 	if err != nil && !told {
 		s.warn(fmt.Sprintf("the session is not kept for the moment: %v", err))
 	}
-	return id
 }
 
 // sync brings what was said onto the disk, at the end of each prompt.

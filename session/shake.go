@@ -39,10 +39,7 @@ func (s *Session) Shake(ctx context.Context, kind string) (freed int, err error)
 			return p
 		}
 	}
-	if err := s.wake(ctx); err != nil {
-		return 0, err
-	}
-	_, end, busy := s.begin(ctx)
+	_, end, busy := s.wake(ctx)
 	if busy != nil {
 		return 0, busy
 	}

@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -149,6 +150,101 @@ func TestMeterWhenStopped(t *testing.T) {
 	}
 }
 
+// What a vendor refuses costs nothing. What it may have begun to answer does, whether
+// anything of it was seen or not.
+func TestMeterReleasesOnlyWhatNobodyCharges(t *testing.T) {
+	type trial struct {
+		name     string
+		turn     llmtest.Turn
+		released bool
+	}
+	fault := func(f llmtest.Fault) llmtest.Turn {
+		return llmtest.Turn{Parts: []llmtest.Part{{Text: "a b c d e f"}}, Fault: f}
+	}
+	trials := []trial{
+		{"no answer in time", fault(llmtest.Fault{StallHead: true}), false},
+		{"nothing after the head", fault(llmtest.Fault{StallAfterEvents: -1}), false},
+		{"nothing after the start", fault(llmtest.Fault{StallAfterEvents: 1}), false},
+		{"the connection is dropped", fault(llmtest.Fault{Drop: true}), false},
+		{"the connection breaks off", fault(llmtest.Fault{CutAfterBytes: -1}), false},
+		{"an error within the answer", llmtest.Turn{Events: llmtest.Fail(&llm.Error{Kind: llm.ErrOverload, Message: "busy"})}, false},
+		{"stopped", fault(llmtest.Fault{StallHead: true}), false},
+		{"nobody is there", llmtest.Turn{}, true},
+	}
+	for _, kind := range []llm.ErrorKind{
+		llm.ErrAuth, llm.ErrRateLimit, llm.ErrOverload, llm.ErrUsageLimit, llm.ErrContextOverflow, llm.ErrInvalidRequest, llm.ErrContentFilter,
+	} {
+		trials = append(trials, trial{"refused: " + string(kind), refused(kind, "no"), true})
+	}
+	eachFormat(t, func(t *testing.T, f format) {
+		for _, tt := range trials {
+			t.Run(tt.name, func(t *testing.T) {
+				m := &till{}
+				r := start(t, f, func(r *rig, o *session.Options) {
+					o.Meter, o.Retry.Off = m, true
+					if strings.HasPrefix(tt.name, "no") {
+						o.Client = r.asking(300 * time.Millisecond)
+					}
+				}, tt.turn)
+				switch tt.name {
+				case "nobody is there":
+					r.srv.Close()
+				case "stopped":
+					go func() {
+						waitFor(t, func() bool { return len(r.srv.Requests()) > 0 })
+						r.Abort()
+					}()
+				}
+				out := r.Prompt(t.Context(), llm.UserText("go"))
+				if out.Err == nil {
+					t.Fatalf("it ended as %s", out.Reason)
+				}
+				m.check(t, session.ForTurn)
+				if (m.all[0].released == 1) != tt.released {
+					t.Errorf("released %d times, settled %d times: %v", m.all[0].released, m.all[0].settled, out.Err)
+				}
+			})
+		}
+	})
+}
+
+// What one turn has spent is not held against another, however the session went on
+// between them.
+func TestTurnsOfTheAccountAreDifferent(t *testing.T) {
+	m := &till{}
+	r := start(t, formats()[0], func(r *rig, o *session.Options) {
+		o.Meter, o.Retry.Off = m, true
+		o.Tools = []*tool.Tool{echo("read", tool.Reads)}
+		o.Command = func(context.Context, string, bool, func(string)) (session.CommandResult, error) {
+			return session.CommandResult{Output: "x"}, nil
+		}
+	}, calls(`c1 read {"path":"x"}`), say("1"), refused(llm.ErrOverload, "busy"), say("2"), say("3"), say("4"), say("5"))
+	r.prompt("one", agent.ReasonDone)
+	if _, err := r.Run(t.Context(), "ls", true, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.prompt("two", agent.ReasonError)
+	if out := r.Resend(t.Context()); out.Reason != agent.ReasonDone {
+		t.Fatal(out.Err)
+	}
+	r.resume()
+	r.prompt("three", agent.ReasonDone)
+	r.prompt("four", agent.ReasonDone)
+	r.resume()
+	r.prompt("five", agent.ReasonDone)
+	var turns []int // numbered as they come
+	seen := map[string]int{}
+	for _, one := range m.all {
+		if _, ok := seen[one.planned.Turn]; !ok {
+			seen[one.planned.Turn] = len(seen) + 1
+		}
+		turns = append(turns, seen[one.planned.Turn])
+	}
+	if diff := cmp.Diff([]int{1, 1, 2, 3, 4, 5, 6}, turns); diff != "" {
+		t.Errorf("turns of the requests (-want +got):\n%s", diff)
+	}
+}
+
 func TestMeterRefuses(t *testing.T) {
 	m := &till{limit: 1}
 	r := start(t, formats()[0], func(r *rig, o *session.Options) {
@@ -203,6 +299,43 @@ func TestMaxCost(t *testing.T) {
 			t.Errorf("spent %v, %v", cost, known)
 		}
 	})
+}
+
+// An answer that was stopped before its vendor said what it costs counts as what it
+// costs at least, also in the next process. Until then it is shown as unknown.
+func TestMaxCostCountsStoppedAnswers(t *testing.T) {
+	for _, f := range formats()[:3] {
+		t.Run(f.name, func(t *testing.T) {
+			stalled := llmtest.Turn{Parts: []llmtest.Part{{Text: "a b c d e f g h i j"}}, Fault: llmtest.Fault{StallAfterEvents: 4}}
+			r := start(t, f, func(r *rig, o *session.Options) {
+				o.MaxCost = llm.Dollars(0.06) // a prompt is some 0.04
+			}, say("fine"), stalled, stalled, stalled)
+			r.prompt("hello", agent.ReasonDone)
+			r.on = func(e session.Event) {
+				if e.Type == agent.MessageUpdate {
+					go r.Abort()
+				}
+			}
+			r.prompt(long(10000), agent.ReasonAborted)
+			if cost, _, known := r.Spent(); known || cost > llm.Dollars(0.01) {
+				t.Errorf("spent %v, known: %v", cost, known)
+			}
+			r.prompt("again", agent.ReasonAborted)
+			refused := func() {
+				t.Helper()
+				out := r.prompt("and again", agent.ReasonRefused)
+				if !errors.Is(out.Err, session.ErrBudget) || !strings.Contains(out.Err.Error(), "that were stopped or broke off") {
+					t.Errorf("refused: %v", out.Err)
+				}
+			}
+			refused()
+			r.resume()
+			refused()
+			if n := len(r.srv.Requests()); n != 3 {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
 }
 
 // Under a limit no model without a price comes into use, by whatever way.

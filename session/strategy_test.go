@@ -7,10 +7,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/session/compact/snap"
@@ -200,4 +202,69 @@ func TestPromptWakes(t *testing.T) {
 	<-begun
 	r.prompt("third", agent.ReasonDone)
 	r.clean()
+}
+
+// A compaction of a conversation that rests is tried once, however it ends, until
+// something happens again: each attempt costs a request.
+func TestIdleCompactionIsNotRepeated(t *testing.T) {
+	for name, summary := range map[string]llmtest.Turn{
+		"refused": refused(llm.ErrInvalidRequest, "no"),
+		"blank":   say(" "),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := startLocal(t, func(_ *rig, o *session.Options) {
+					o.Compaction = small()
+					o.Compaction.IdleEnabled, o.Compaction.IdleThresholdTokens, o.Compaction.IdleTimeout = true, 900, time.Minute
+				}, say("one"), say(long(900)), summary, say("three"), summary, summary)
+				defer r.Close()
+				r.prompt(long(400), agent.ReasonDone)
+				r.prompt("second", agent.ReasonDone)
+				<-time.After(time.Hour)
+				if n := len(r.srv.Requests()); n != 3 {
+					t.Fatalf("%d requests for two prompts and one compaction", n)
+				}
+				r.prompt("third", agent.ReasonDone)
+				<-time.After(time.Hour)
+				if n := len(r.seen(session.CompactionStart)); n != 2 {
+					t.Errorf("%d compactions were begun, after another prompt; want 2", n)
+				}
+			})
+		})
+	}
+}
+
+// What a person does with the tree does not wait for such a compaction, nor is it
+// refused.
+func TestTreeWakes(t *testing.T) {
+	for name, do := range map[string]func(r *rig) error{
+		"navigate": func(r *rig) error {
+			_, err := r.Navigate(context.Background(), r.Log().Nodes()[2].ID, session.Navigation{})
+			return err
+		},
+		"handoff": func(r *rig) error {
+			_, err := r.Handoff(context.Background(), "")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun := make(chan struct{})
+			var once sync.Once
+			r := start(t, formats()[0], func(_ *rig, o *session.Options) {
+				o.Compaction = small()
+				o.Compaction.IdleEnabled, o.Compaction.IdleThresholdTokens, o.Compaction.IdleTimeout = true, 900, time.Millisecond
+				o.Summariser = func(ctx context.Context, _, _ string, _ int) (string, error) {
+					once.Do(func() { close(begun) })
+					<-ctx.Done()
+					return "", ctx.Err()
+				}
+			}, say("one"), say(long(900)), say("a document"))
+			r.prompt(long(400), agent.ReasonDone)
+			r.prompt("second", agent.ReasonDone)
+			<-begun
+			if err := do(r); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

@@ -21,7 +21,7 @@ type Navigation struct {
 // or a program's, it moves before it and gives its words, to be edited and sent
 // again.
 func (s *Session) Navigate(ctx context.Context, id string, o Navigation) (edit string, err error) {
-	ctx, end, err := s.begin(ctx)
+	ctx, end, err := s.wake(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -138,7 +138,7 @@ func (s *Session) restoreState(ctx context.Context) {
 
 // Handoff has the model write a document with which another session can go on.
 func (s *Session) Handoff(ctx context.Context, focus string) (document string, err error) {
-	ctx, end, err := s.begin(ctx)
+	ctx, end, err := s.wake(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -140,7 +140,7 @@ func (p *program) work(ctx context.Context, a askFlags, settings *config.Config,
 	if err := p.agentOptions(&o, a.agentFlags, settings, paths); err != nil {
 		return err
 	}
-	po := print.Options{Mode: mode, Out: p.out, Live: p.isTerminal(p.out) && !a.steps || a.noTools, Result: o.Output != nil}
+	po := print.Options{Mode: mode, Out: p.out, Live: p.isTerminal(p.out) && !a.steps || a.noTools, Result: o.Output != nil, Terminal: p.isTerminal(p.out)}
 	if a.steps || p.isTerminal(p.err) {
 		po.Steps, po.Color = p.err, p.color(p.err)
 	}

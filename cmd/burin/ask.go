@@ -256,7 +256,11 @@ func (p *program) resumes(ctx context.Context, a agentFlags, settings *config.Co
 	if a.session != "" && isDir(a.session) {
 		root = a.session
 	}
-	return p.toResume(ctx, a.resumption, root, crumbsIn(paths), dir)
+	path, err := p.toResume(ctx, a.resumption, root, crumbsIn(paths), dir)
+	if err == nil && !a.noSecrets {
+		err = p.nameable(ctx, path)
+	}
+	return path, err
 }
 
 // chooseFor finds the model to ask: of a session that is gone on with, its own, unless

@@ -91,8 +91,12 @@ func (p *program) run(args []string) int {
 	return exitFailed
 }
 
-// oneLine keeps the promise that an error is one line.
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+// oneLine keeps the promise that an error is one line, and is only read: it may quote
+// what a file, a server or a model says.
+func oneLine(err error) string { return line(err.Error()) }
+
+// line is text on one line without what a terminal would obey.
+func line(s string) string { return strings.Join(strings.Fields(printable(s)), " ") }
 
 // interruptible is r for reading until ctx ends. A read from a terminal or a
 // pipe cannot be broken off, so what is under way goes on, into a buffer of its
@@ -159,6 +163,9 @@ func (p *program) root() *cobra.Command {
 			case err == nil:
 				defer tty.Close()
 				return p.talk(cmd.Context(), ask, prompt, tty)
+			case prompt == "" && cmd.Flags().NFlag() > 0:
+				// Flags say that something was to be done; --help is not among them.
+				return usage("%w: to ask without one write burin -p \"...\"", err)
 			case prompt == "":
 				return cmd.Help()
 			case marked || strings.ContainsAny(prompt, " \t\n"):

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -40,7 +39,7 @@ good.
 		},
 	}, &cobra.Command{
 		Use:   "try RULE",
-		Short: "Say what a rule would have allowed of the calls of past sessions",
+		Short: "List the calls of past sessions that a rule would have changed",
 		Args:  arguments(1, 1),
 		RunE:  func(cmd *cobra.Command, args []string) error { return p.tryPermission(cmd.Context(), args[0]) },
 	})
@@ -104,17 +103,21 @@ func (p *program) tryPermission(ctx context.Context, rule string) error {
 	for _, s := range list {
 		files = append(files, s.Path)
 	}
-	tried, err := rules.Try(rule, files)
+	tried, of, err := rules.Try(rule, files)
 	if err != nil {
 		return usageError{err}
 	}
-	if len(tried) == 0 {
+	if of == 0 {
 		fmt.Fprintln(p.err, "no calls of past sessions in this folder to try it on")
 		return nil
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, t := range tried {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Decision.Verdict, t.Tool, first(strings.Join(strings.Fields(t.Target), " "), 100))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Decision.Verdict, t.Tool, first(line(t.Target), 100))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.err, "it makes a difference to %d of %d calls of past sessions in this folder\n", len(tried), of)
+	return nil
 }

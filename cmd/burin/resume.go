@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/index"
 	"github.com/burin-dev/burin/transcript/place"
 )
 
@@ -24,17 +26,27 @@ type resumption struct {
 	resume  string
 	session string
 	seal    bool
-	choose  bool // from a list, in the terminal
+	choose  bool                   // from a list, in the terminal
+	given   func(flag string) bool // reports whether a flag was written; nil: none was
 }
 
 func (r *resumption) register(f *pflag.FlagSet) {
 	f.BoolVarP(&r.goOn, "continue", "c", false, "go on with the last session of this terminal, or of this folder")
 	f.StringVar(&r.resume, "resume", "", "go on with a session: its id, the beginning of it, or its file")
 	f.StringVar(&r.session, "session", "", "a session file to go on with, a database FILE.db to keep it in, or a folder to keep new sessions in")
+	r.given = f.Changed
 	f.BoolVar(&r.seal, "seal", false, "encrypt the new session: with a key of the system's keyring, or a pass phrase")
 }
 
 func (r *resumption) check() error {
+	// A script whose variable is empty does not want a new session.
+	switch {
+	case r.given == nil:
+	case r.resume == "" && r.given("resume"):
+		return usage("--resume: no session is named: give its id, the beginning of it, or its file")
+	case r.session == "" && r.given("session"):
+		return usage("--session: no file is named: give a session file, a database FILE.db, or a folder")
+	}
 	n := 0
 	for _, given := range []bool{r.goOn, r.resume != "", r.session != "" && !isDir(r.session)} {
 		if given {
@@ -71,11 +83,14 @@ func workDir() (string, error) {
 func (p *program) toResume(ctx context.Context, r resumption, root, crumbs, dir string) (string, error) {
 	switch {
 	case r.goOn:
-		return lastSession(crumbs, filepath.Join(root, transcript.EncodeDir(dir)), p.terminalID(), dir)
+		return p.lastSession(ctx, crumbs, filepath.Join(root, transcript.EncodeDir(dir)), dir)
 	case place.Parse(r.session).SQL && !isDir(r.session):
 		return databaseSession(ctx, r.session)
 	case r.session != "" && !isDir(r.session):
 		if _, err := os.Stat(r.session); err != nil {
+			return "", usage("--session: %w", err)
+		}
+		if err := regular(r.session); err != nil {
 			return "", usage("--session: %w", err)
 		}
 		return r.session, nil
@@ -111,7 +126,28 @@ func databaseSession(ctx context.Context, word string) (string, error) {
 	if err == nil && !found {
 		err = notTrashed(ctx, n)
 	}
-	return n.String(), err
+	return n.String(), explain(n.String(), err)
+}
+
+// nameable refuses to begin a session in a database by a name that holds a secret: names
+// are kept in the clear, and what is found by one cannot be hidden.
+func (p *program) nameable(ctx context.Context, name string) error {
+	n := place.Parse(name)
+	if !n.SQL {
+		return nil
+	}
+	if _, found, err := place.Resolve(ctx, n, n.Session); err != nil || found {
+		return err
+	}
+	a, err := p.archive()
+	if err != nil {
+		return err
+	}
+	hidden, err := p.hidden(a, n.Session)
+	if err == nil && hidden != n.Session {
+		err = usage("--session: the name of the session holds a secret, and names are kept in the clear: choose another")
+	}
+	return err
 }
 
 // notTrashed refuses to begin a session whose name one in the trash of the database has.
@@ -129,13 +165,17 @@ func notTrashed(ctx context.Context, n place.Name) error {
 }
 
 // lastSession is the session that this terminal used last in dir, else the newest
-// of the folder. "" if there is none.
-func lastSession(crumbs, sessions, terminal, dir string) (string, error) {
-	if terminal != "" {
+// of the folder. "" if there is none. What is no session is passed over, and said.
+func (p *program) lastSession(ctx context.Context, crumbs, sessions, dir string) (string, error) {
+	passed := ""
+	if terminal := p.terminalID(); terminal != "" {
 		if b, err := os.ReadFile(filepath.Join(crumbs, terminal)); err == nil {
 			cwd, path, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
 			if place.Parse(path).Exists() && cwd == dir {
-				return path, nil
+				if p.fit(ctx, path) {
+					return path, nil
+				}
+				passed = path
 			}
 		}
 	}
@@ -143,17 +183,43 @@ func lastSession(crumbs, sessions, terminal, dir string) (string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("look for sessions: %w", err)
 	}
-	newest, at := "", int64(-1)
+	type file struct {
+		path string
+		at   time.Time
+	}
+	var files []file
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() || !isSession(e.Name()) {
 			continue
 		}
-		if t := info.ModTime().UnixNano(); t > at {
-			newest, at = filepath.Join(sessions, e.Name()), t
+		files = append(files, file{filepath.Join(sessions, e.Name()), info.ModTime()})
+	}
+	slices.SortStableFunc(files, func(a, b file) int { return b.at.Compare(a.at) })
+	for _, f := range files {
+		if f.path != passed && p.fit(ctx, f.path) {
+			return f.path, nil
 		}
 	}
-	return newest, nil
+	return "", nil
+}
+
+// fit reports whether there is something to go on with in a session. It says why not.
+func (p *program) fit(ctx context.Context, path string) bool {
+	if info, err := index.Read(path); err == nil && !info.Damaged {
+		return true
+	}
+	// What can be read of it, if anything, takes reading it whole. That it is encrypted, or
+	// open elsewhere, is for who opens it.
+	l, _, err := place.Read(ctx, path, nil, transcript.Options{})
+	if err == nil {
+		_ = l.Close() // it was only read
+	}
+	if err == nil || errors.Is(err, transcript.ErrSealedSession) || errors.Is(err, transcript.ErrLocked) {
+		return true
+	}
+	fmt.Fprintf(p.err, "burin: session %s is passed over: %s\n", shortPath(path), strings.TrimPrefix(oneLine(err), "session "+path+": "))
+	return false
 }
 
 // isSession reports whether a file is a session, or the draft that a crash left of
@@ -197,12 +263,17 @@ func (p *program) terminalID() string {
 	return strings.Trim(unclean.ReplaceAllString(id, "-"), "-")
 }
 
-// sessionRoot is where sessions are kept.
+// sessionRoot is where sessions are kept. It does not depend on the folder that burin is
+// started in: a relative one is of the home folder.
 func sessionRoot(c *config.Config, paths config.Paths) string {
-	if c.SessionDir != "" {
-		return expandHome(c.SessionDir)
+	if c.SessionDir == "" {
+		return filepath.Join(paths.Data, "sessions")
 	}
-	return filepath.Join(paths.Data, "sessions")
+	dir := expandHome(c.SessionDir)
+	if home, err := os.UserHomeDir(); err == nil && !filepath.IsAbs(dir) {
+		dir = filepath.Join(home, dir)
+	}
+	return dir
 }
 
 // expandHome puts the home folder in the place of a leading "~".

@@ -32,6 +32,7 @@ type sealing struct {
 	passphrase bool               // new sessions have one also where there is a keyring
 	key        *sealed.Key        // of the keyring
 	phrase     *sealed.Key
+	checked    bool  // phrase is that of new sessions
 	failed     error // who could not answer once is not asked again
 	// ask asks for a line that is not shown, where a face has the terminal.
 	ask func(ctx context.Context, question string) (string, error)
@@ -44,8 +45,11 @@ const (
 	keyNoteFormat = "burin-session-key-1 keyring "
 	// phraseCheck is a session that the pass phrase opens: who mistypes it is told so,
 	// and does not get sessions that nothing opens.
-	phraseCheck  = "session-passphrase"
-	keyringEntry = "burin"
+	phraseCheck = "session-passphrase"
+	// variableCheck is that of the variable where a keyring has the key of other sessions:
+	// there phraseCheck says that a person wants no keyring any more.
+	variableCheck = "session-passphrase-variable"
+	keyringEntry  = "burin"
 )
 
 // keyringWait is how long the keyring may take: its owner may have to unlock it.
@@ -104,7 +108,11 @@ func (p *program) readyKeys(ctx context.Context, o burin.Options) (place.Keys, e
 // newKey is the key of new sessions.
 func (p *program) newKey(ctx context.Context, data string) (sealed.Key, error) {
 	if p.getenv(passphraseVariable) != "" || p.sealing.phrase != nil {
-		return p.phraseOf(ctx, "")
+		key, err := p.phraseOf(ctx, "")
+		if err == nil && !p.sealing.checked {
+			err = p.checkPhrase(checkIn(data), key)
+		}
+		return key, err
 	}
 	if !p.sealing.passphrase && !exists(filepath.Join(data, phraseCheck)) {
 		key, err := p.ringKey(ctx, data, true)
@@ -273,32 +281,58 @@ func (p *program) newPhrase(ctx context.Context, data string) (sealed.Key, error
 	if err != nil {
 		return key, err
 	}
-	if known {
-		err = fitsCheck(check, key)
-	} else {
-		err = writeCheck(check, key)
-	}
-	if err != nil {
+	if err := p.checkPhrase(check, key); err != nil {
 		return sealed.Key{}, err
 	}
 	p.sealing.phrase = &key
 	return key, nil
 }
 
+// checkPhrase compares a pass phrase with that of the sessions before. The first one is
+// noted.
+func (p *program) checkPhrase(check string, key sealed.Key) error {
+	if !exists(check) {
+		err := writeCheck(check, key)
+		if !errors.Is(err, fs.ErrExist) { // else another process was first
+			p.sealing.checked = err == nil
+			return err
+		}
+	}
+	err := fitsCheck(check, key)
+	if errors.Is(err, sealed.ErrKey) {
+		err = fmt.Errorf("this is not the pass phrase of your encrypted sessions: give that one, or delete %s to begin with another", shortPath(check))
+		if p.getenv(passphraseVariable) != "" {
+			err = fmt.Errorf("%s: %w", passphraseVariable, err)
+		}
+	}
+	p.sealing.checked = err == nil
+	return err
+}
+
+// checkIn is the file that a pass phrase is checked against which nobody typed.
+func checkIn(data string) string {
+	if check := filepath.Join(data, phraseCheck); exists(check) || !exists(filepath.Join(data, keyNote)) {
+		return check
+	}
+	return filepath.Join(data, variableCheck)
+}
+
+// fitsCheck fails with [sealed.ErrKey] if the key is not the one that is noted.
 func fitsCheck(check string, key sealed.Key) error {
 	file, err := transcript.OpenFileReadOnly(check)
 	if err != nil {
 		return err
 	}
 	_, err = sealed.New(file, key)
-	if errors.Is(err, sealed.ErrKey) {
-		err = errors.New("this is not the pass phrase of your encrypted sessions")
-	}
 	return errors.Join(err, file.Close())
 }
 
+// writeCheck notes which key it is. It fails with [fs.ErrExist] if one is noted already.
 func writeCheck(check string, key sealed.Key) error {
-	file := transcript.CreateFile(check)
+	// It is written under a name of its own, so that of two processes that come first
+	// together one wins, and what a crash leaves is in nobody's way.
+	own := check + "." + rand.Text()[:10]
+	file := transcript.CreateFile(own)
 	store, err := sealed.New(file, key)
 	if err != nil {
 		return errors.Join(err, file.Close())
@@ -307,7 +341,18 @@ func writeCheck(check string, key sealed.Key) error {
 	if err == nil {
 		err = file.Publish()
 	}
-	return errors.Join(err, store.Close())
+	if err = errors.Join(err, store.Close()); err != nil {
+		return fmt.Errorf("note the pass phrase: %w", err)
+	}
+	defer os.Remove(own)
+	err = os.Link(own, check)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = os.Rename(own, check) // not every file system has links
+	}
+	if err != nil {
+		return fmt.Errorf("note the pass phrase: %w", err)
+	}
+	return nil
 }
 
 // askHidden asks the person at the terminal for a line that is not shown.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,8 +135,59 @@ func TestPassphraseOfSessions(t *testing.T) {
 	}
 }
 
-// A pass phrase that is mistyped makes no session that nothing opens.
+// A pass phrase that is mistyped makes no session that nothing opens, wherever it comes
+// from.
 func TestPassphraseIsChecked(t *testing.T) {
+	home := t.TempDir()
+	of := func(phrase string) *program {
+		return sealer(home, &drawer{broken: true}, map[string]string{passphraseVariable: phrase})
+	}
+	first := sealedFile(t, of("right"))
+	begin := func(p *program) error {
+		draft, err := place.New(filepath.Join(t.TempDir(), "s.jsonl"), p.sessionKeys(t.Context()), true, nil)
+		if err == nil {
+			err = draft.Close()
+		}
+		return err
+	}
+	if err := begin(of("rihgt")); err == nil || !strings.Contains(err.Error(), passphraseVariable+": this is not the pass phrase") || !strings.Contains(err.Error(), phraseCheck) {
+		t.Errorf("a typo in the variable: %v", err)
+	}
+	// Who opened a session of another pass phrase does not begin one with it.
+	other := sealedFile(t, sealer(t.TempDir(), &drawer{broken: true}, map[string]string{passphraseVariable: "other"}))
+	p := of("other")
+	if err := opens(t, p, other); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin(p); err == nil {
+		t.Error("a pass phrase of another session is taken")
+	}
+	again := of("right")
+	if err := opens(t, again, first); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin(again); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(home, phraseCheck+".*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// A script with a pass phrase does not take the keyring from the person who uses that.
+func TestPassphraseBesideTheKeyring(t *testing.T) {
+	home, ring := t.TempDir(), &drawer{entries: map[string]string{}}
+	sealedFile(t, sealer(home, ring, nil))
+	sealedFile(t, sealer(home, ring, map[string]string{passphraseVariable: "right"}))
+	sealedFile(t, sealer(home, ring, nil)) // and nobody is asked
+	if _, err := sealer(home, ring, map[string]string{passphraseVariable: "rihgt"}).sessionKeys(t.Context())(place.Wanted{}); err == nil {
+		t.Error("a typo in the variable makes a session")
+	}
+}
+
+// Of several that come first together one notes its pass phrase, and the others are
+// held to it.
+func TestPassphraseOfTheFirst(t *testing.T) {
 	check := filepath.Join(t.TempDir(), phraseCheck)
 	cost := sealed.Cost{Time: 1, Memory: 64, Lanes: 1}
 	right, err := sealed.Passphrase("right", cost)
@@ -149,10 +201,14 @@ func TestPassphraseIsChecked(t *testing.T) {
 	if err := writeCheck(check, right); err != nil {
 		t.Fatal(err)
 	}
-	if err := fitsCheck(check, right); err != nil {
+	if err := writeCheck(check, typo); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a second one: %v", err)
+	}
+	p := sealer(filepath.Dir(check), &drawer{broken: true}, nil)
+	if err := p.checkPhrase(check, right); err != nil {
 		t.Error(err)
 	}
-	if err := fitsCheck(check, typo); err == nil || !strings.Contains(err.Error(), "not the pass phrase") {
+	if err := p.checkPhrase(check, typo); err == nil || !strings.Contains(err.Error(), "not the pass phrase") {
 		t.Errorf("%v", err)
 	}
 }

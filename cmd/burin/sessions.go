@@ -135,12 +135,20 @@ func (a *archive) find(ctx context.Context, which string) (string, error) {
 		if err == nil && !n.Exists() {
 			err = noDatabase(n)
 		}
+		if err == nil {
+			err = regular(n.File)
+		}
 		return n.String(), err
 	}
 	if isPath(which) {
-		if info, err := os.Stat(which); err == nil && !info.IsDir() {
+		_, err := os.Stat(which)
+		switch {
+		case err == nil:
+			if err := regular(which); err != nil {
+				return "", err
+			}
 			return filepath.Abs(which)
-		} else if strings.ContainsAny(which, `/\`) {
+		case strings.ContainsAny(which, `/\`):
 			return "", fmt.Errorf("there is no session file %s", which)
 		}
 	}
@@ -149,6 +157,27 @@ func (a *archive) find(ctx context.Context, which string) (string, error) {
 		return "", err
 	}
 	return oneOf(which, list)
+}
+
+// regular refuses what is no file. A pipe would be waited for, for as long as nobody
+// writes to it.
+func regular(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	what := "a device"
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		what = "a folder"
+	case mode&fs.ModeNamedPipe != 0:
+		what = "a pipe"
+	case mode&fs.ModeSocket != 0:
+		what = "a socket"
+	}
+	return fmt.Errorf("%s is no session file: it is %s", path, what)
 }
 
 // oneOf is the file of the one session that a word names. A whole id comes before the
@@ -172,24 +201,29 @@ func oneOf(which string, list []index.Info) (string, error) {
 	case len(found) == 1:
 		return found[0].Path, nil
 	case len(exact) > 1:
-		return "", usage("%d files have the id %q: write which: %s", len(found), which, found[0].Path+", "+found[1].Path)
+		return "", usage("%d files have the id %q: write which: %s", len(found), which, several(found, func(s index.Info) string { return s.Path }))
 	}
+	return "", usage("%q fits %d sessions: %s; write more of the id", which, len(found), several(found, func(s index.Info) string { return s.ID }))
+}
+
+// several says what a person tells sessions apart by.
+func several(list []index.Info, name func(index.Info) string) string {
 	const shown = 5
 	var words []string
-	for i, s := range found {
+	for i, s := range list {
 		if i == shown {
 			words = append(words, "…")
 			break
 		}
-		words = append(words, fmt.Sprintf("%s (%s, %s)", s.ID, s.Modified.Local().Format("2006-01-02 15:04"), first(printable(s.Title), 40)))
+		words = append(words, fmt.Sprintf("%s (%s, %s%s)", printable(name(s)), stampOf(s.Modified), first(printable(s.Title), 40), marks(s)))
 	}
-	return "", usage("%q fits %d sessions: %s; write more of the id", which, len(found), strings.Join(words, ", "))
+	return strings.Join(words, ", ")
 }
 
 // printable is text without what a terminal would obey.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+		if print.Steers(r) {
 			return ' '
 		}
 		return r
@@ -305,19 +339,55 @@ func (p *program) warnDamage(file string, damage *transcript.Damage) {
 	}
 }
 
-// explain says what to do about an error with a session file.
-func explain(file string, err error) error {
+// explain says what to do about an error with a session.
+func explain(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	n := place.Parse(name)
 	switch {
 	case errors.Is(err, transcript.ErrLocked):
-		return fmt.Errorf("session %s is open in another burin: close it there first", shortPath(file))
-	case errors.Is(err, transcript.ErrNotSession):
-		return fmt.Errorf("%w; burin sessions doctor %s says more", err, shortPath(file))
+		return fmt.Errorf("session %s is open in another burin: close it there first", shortPath(name))
 	case errors.Is(err, transcript.ErrSealedSession):
-		return fmt.Errorf("session %s is encrypted, and this is not done with one: burin sessions unseal makes it readable", shortPath(file))
+		return fmt.Errorf("session %s is encrypted, and this is not done with one: burin sessions unseal makes it readable", shortPath(name))
 	case errors.Is(err, sealed.ErrKey):
-		return fmt.Errorf("session %s: the key or pass phrase is not the one that it was encrypted with", shortPath(file))
+		return fmt.Errorf("session %s: the key or pass phrase is not the one that it was encrypted with", shortPath(name))
+	case n.SQL:
+		return explainDatabase(n, err)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("session %s is not there any more: %w", shortPath(file), err)
+		return fmt.Errorf("session %s is not there any more: %w", shortPath(name), err)
+	}
+	return err
+}
+
+// SQLite's codes of what is no whole database.
+const (
+	sqliteCorrupt     = 11
+	sqliteNoDatabase  = 26
+	sqlitePrimaryCode = 0xff // the rest of a code says more
+)
+
+// explainDatabase is explain for an error with a database of sessions.
+func explainDatabase(n place.Name, err error) error {
+	file := shortPath(n.File)
+	list := shortPath(place.Name{File: n.File, SQL: true}.String())
+	var sqlite interface {
+		error
+		Code() int
+	}
+	code := 0
+	if errors.As(err, &sqlite) {
+		code = sqlite.Code() & sqlitePrimaryCode
+	}
+	switch {
+	case code == sqliteCorrupt:
+		return fmt.Errorf("the database %s is damaged: take it from a backup, or save what can be read with sqlite3 %[1]s .recover", file)
+	case code == sqliteNoDatabase:
+		return fmt.Errorf("%s is no database of sessions", file)
+	case errors.Is(err, fs.ErrNotExist) && n.Session == "":
+		return fmt.Errorf("there is no session in %s", file)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no session %q in %s: burin sessions list %s lists them", n.Session, file, list)
 	}
 	return err
 }

@@ -17,7 +17,7 @@ func (p *program) sessionsRenameCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rename ID TITLE",
 		Short: "Name a session",
-		Long: `Name a session, for lists and exports.
+		Long: `Name a session, for lists and exports. Secrets in the name are hidden.
 
   burin sessions rename 1f9d "the flaky login test"`,
 		Args: arguments(2, 1000),
@@ -30,6 +30,9 @@ func (p *program) sessionsRenameCommand() *cobra.Command {
 func (p *program) renameSession(ctx context.Context, which, title string) error {
 	a, file, err := p.theSession(ctx, which)
 	if err != nil {
+		return err
+	}
+	if title, err = p.hidden(a, title); err != nil {
 		return err
 	}
 	if !sealedSession(file) && !place.Parse(file).SQL {

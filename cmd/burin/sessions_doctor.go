@@ -147,7 +147,7 @@ func (d *doctor) session(ctx context.Context, file string) {
 	case damage.Torn:
 		fmt.Fprintf(d.out, "%s: %s, as after a crash; nothing that was kept is lost\n", shortPath(file), damage)
 	}
-	if unread > 0 {
+	if unread > 0 && !damage.Serious() { // a repair leaves them out as well
 		d.found(file, fmt.Sprintf("%d entries cannot be read, and are left out", unread), nil)
 	}
 }
@@ -176,9 +176,7 @@ func mend(file string, keys place.Keys) error {
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
-	header := l.Header()
-	header.Type, header.Version = "session", transcript.Version
-	head, err := json.Marshal(header)
+	head, err := l.HeaderRecord()
 	if err == nil {
 		err = store.Replace(mended(head, l))
 	}
@@ -191,16 +189,36 @@ func mended(head []byte, l *transcript.Log) iter.Seq[[]byte] {
 		if !yield(head) {
 			return
 		}
+		nodes := l.Nodes()
+		behind := map[string]*string{} // what stands in the place of parents that are left out
+		at := -1
 		for e, err := range l.All() {
-			if err != nil {
-				continue // it is in the file as it was
+			if at++; err != nil { // it is in the file as it was
+				var parent *string
+				if p := nodes[at].Parent; p >= 0 {
+					parent = survivor(behind, &nodes[p].ID)
+				}
+				behind[nodes[at].ID] = parent
+				continue
 			}
+			e.ParentID = survivor(behind, e.ParentID)
 			record, err := inPlace(e)
 			if err == nil && !yield(record) {
 				return
 			}
 		}
 	}
+}
+
+// survivor is the parent that an entry has once others are left out.
+func survivor(behind map[string]*string, parent *string) *string {
+	if parent == nil {
+		return nil
+	}
+	if other, out := behind[*parent]; out {
+		return other
+	}
+	return parent
 }
 
 // inPlace is the record of an entry with its place in the tree.
@@ -306,26 +324,68 @@ func (d *doctor) sealedRoot(file string) (transcript.Store, error) {
 }
 
 // roots are all files that may refer to blobs: sessions, drafts, what was kept of
-// them, those of sub-agents, and those in the trash, wherever sessions are kept.
+// them, those of sub-agents, and those in the trash, wherever sessions are kept, also
+// behind links. What cannot be followed is given as an error: there may be sessions.
 func (d *doctor) roots() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		places := []string{d.archive.root, filepath.Join(d.archive.paths.Data, "sessions"), d.archive.trash}
-		for _, place := range slices.Compact(places) {
-			stop := errors.New("enough")
-			err := filepath.WalkDir(place, func(path string, e fs.DirEntry, err error) error {
-				switch {
-				case errors.Is(err, fs.ErrNotExist) && path == place:
-					return nil
-				case err == nil && (e.IsDir() || !strings.Contains(e.Name(), ".jsonl")):
-					return nil
-				case !yield(path, err):
-					return stop
-				}
-				return nil
-			})
-			if errors.Is(err, stop) {
+		w := rootWalk{yield: yield, seen: map[string]bool{}}
+		for _, place := range []string{d.archive.root, filepath.Join(d.archive.paths.Data, "sessions"), d.archive.trash} {
+			if _, err := os.Lstat(place); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if !w.follow(place) {
 				return
 			}
 		}
 	}
+}
+
+// rootWalk goes through folders of sessions once each.
+type rootWalk struct {
+	yield func(string, error) bool
+	seen  map[string]bool // folders, by where they are without links
+}
+
+// follow walks through what path leads to. Like yield it reports whether to go on.
+func (w *rootWalk) follow(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return w.yield(path, err)
+	}
+	info, err := os.Stat(real)
+	switch {
+	case err != nil:
+		return w.yield(path, err)
+	case !info.IsDir():
+		return w.file(path, info.Mode())
+	case w.seen[real]:
+		return true
+	}
+	w.seen[real] = true
+	entries, err := os.ReadDir(real)
+	if err != nil && !w.yield(path, err) {
+		return false
+	}
+	for _, e := range entries {
+		in := filepath.Join(path, e.Name())
+		if e.IsDir() || e.Type()&fs.ModeSymlink != 0 {
+			if !w.follow(in) {
+				return false
+			}
+		} else if !w.file(in, e.Type()) {
+			return false
+		}
+	}
+	return true
+}
+
+// file gives a file that is called as sessions are.
+func (w *rootWalk) file(path string, mode fs.FileMode) bool {
+	switch {
+	case !strings.Contains(filepath.Base(path), ".jsonl"):
+		return true
+	case !mode.IsRegular():
+		return w.yield(path, errors.New("it is no file, and what it holds is not known"))
+	}
+	return w.yield(path, nil)
 }

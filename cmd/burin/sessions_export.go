@@ -26,6 +26,7 @@ type exportOptions struct {
 	which     string
 	format    string
 	output    string
+	force     bool
 	noSecrets bool
 }
 
@@ -35,7 +36,8 @@ func (p *program) sessionsExportCommand() *cobra.Command {
 		Use:   "export ID",
 		Short: "Write a session as a page, a document or JSON",
 		Long: `Write a session as a page that needs nothing else (html), as the active branch in
-Markdown (md), or whole as JSON (json). Secrets are hidden once more.
+Markdown (md), or whole as JSON (json). Secrets are hidden once more. A file that is
+there already is kept, unless --force replaces it; a session is never replaced.
 
   burin sessions export 1f9d --format md -o -`,
 		Args: arguments(1, 1),
@@ -44,6 +46,7 @@ Markdown (md), or whole as JSON (json). Secrets are hidden once more.
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", "", "html, md or json; default as the file's name says, else html")
 	f.StringVarP(&o.output, "output", "o", "", "the file to write; - is standard output; default burin-ID.FORMAT")
+	f.BoolVar(&o.force, "force", false, "replace the file if it is there already")
 	f.BoolVar(&o.noSecrets, "no-secrets", false, "do not look for secrets")
 	if err := cmd.RegisterFlagCompletionFunc("format", values("html", "md", "json")); err != nil {
 		panic(err) // a flag of that name is not registered: a mistake of this file
@@ -54,7 +57,7 @@ Markdown (md), or whole as JSON (json). Secrets are hidden once more.
 // writer is the function that writes a format.
 func (o *exportOptions) writer() (func(io.Writer, export.Page) error, error) {
 	if o.format == "" {
-		o.format = strings.TrimPrefix(filepath.Ext(o.output), ".")
+		o.format = strings.ToLower(strings.TrimPrefix(filepath.Ext(o.output), "."))
 		if o.format != "md" && o.format != "json" {
 			o.format = "html"
 		}
@@ -79,6 +82,12 @@ func (p *program) exportSession(ctx context.Context, o exportOptions) error {
 	if err != nil {
 		return err
 	}
+	var to output
+	if o.output != "" && o.output != "-" { // before the session is read, which may take long
+		if to, err = a.outputFile(o.output, o.force); err != nil {
+			return err
+		}
+	}
 	page, err := p.page(ctx, a, o.which, !o.noSecrets)
 	if err != nil {
 		return err
@@ -86,11 +95,13 @@ func (p *program) exportSession(ctx context.Context, o exportOptions) error {
 	if o.output == "-" {
 		return write(p.out, page)
 	}
-	given := o.output != ""
-	if !given {
+	if o.output == "" {
 		o.output = "burin-" + filepath.Base(page.Header.ID) + "." + o.format
+		if to, err = a.outputFile(o.output, o.force); err != nil {
+			return err
+		}
 	}
-	if err := writeFile(o.output, given, func(w io.Writer) error { return write(w, page) }); err != nil {
+	if err := to.write(func(w io.Writer) error { return write(w, page) }); err != nil {
 		return err
 	}
 	fmt.Fprintln(p.out, o.output)
@@ -99,24 +110,44 @@ func (p *program) exportSession(ctx context.Context, o exportOptions) error {
 
 // writeFile writes a file whole or not at all. Another file is replaced only if that
 // is wanted.
-func writeFile(path string, replace bool, write func(io.Writer) error) (err error) {
+func writeFile(path string, replace bool, write func(io.Writer) error) error {
 	if _, err := os.Lstat(path); err == nil && !replace {
 		return fmt.Errorf("write %s: it is there already: choose another file with -o", path)
 	}
+	if err := putFile(path, write); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// putFile writes a file whole or not at all, in place of one that is there. Errors do not
+// name it, nor the file that is written first.
+func putFile(path string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".burin-") // 0600
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return pathless(err)
 	}
 	defer func() {
 		if err != nil {
 			_ = os.Remove(f.Name()) // it is half a file
-			err = fmt.Errorf("write %s: %w", path, err)
+			err = pathless(err)
 		}
 	}()
 	if err := errors.Join(write(f), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// pathless is an error without the path that the operating system's call was given.
+func pathless(err error) error {
+	if wrong, ok := errors.AsType[*fs.PathError](err); ok {
+		return wrong.Err
+	}
+	if wrong, ok := errors.AsType[*os.LinkError](err); ok {
+		return wrong.Err
+	}
+	return err
 }
 
 // page is a session to export, without secrets if hide is set.
@@ -168,6 +199,19 @@ func (p *program) vault(a *archive) (*secret.Vault, error) {
 	return secret.New(secret.Options{Env: os.Environ(), Entries: entries, Key: key})
 }
 
+// hidden is a text that a person gives a session, without what is secret in it, unless the
+// settings say that nothing is hidden.
+func (p *program) hidden(a *archive, text string) (string, error) {
+	if on := a.settings.Secrets.Enabled; on != nil && !*on {
+		return text, nil
+	}
+	v, err := p.vault(a)
+	if err != nil {
+		return "", err
+	}
+	return v.Hide(v.Hide(text)), nil // what is recognized late stood in the clear before
+}
+
 // hidePage hides what is secret in a page.
 func hidePage(v *secret.Vault, page *export.Page) {
 	page.Title, page.System = v.Hide(page.Title), v.Hide(page.System)
@@ -183,7 +227,7 @@ func hideEntry(v *secret.Vault, e *transcript.Entry) {
 		m := v.HideMessages([]llm.Message{*e.Message})[0]
 		e.Message = &m
 	}
-	hidden := v.HideBytes(e.Raw)
+	hidden := v.HideJSON(e.Raw)
 	if string(hidden) == string(e.Raw) {
 		return
 	}

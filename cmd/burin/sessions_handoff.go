@@ -105,6 +105,10 @@ func (p *program) writeHandoff(ctx context.Context, a *archive, file, dir string
 
 // beginHandoff makes the new session, whose first entry is the document.
 func (p *program) beginHandoff(ctx context.Context, a *archive, file string, from transcript.Header, title, document string) error {
+	title, err := p.hidden(a, title) // it may be older than what hides secrets
+	if err != nil {
+		return err
+	}
 	path, id := transcript.NewPath(a.root, from.CWD, time.Now())
 	store, err := p.newSession(ctx, a, path, file)
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -158,18 +157,36 @@ func (i *importer) path(ctx context.Context, path string, format foreign.Format)
 		if s.Report.Messages == 0 {
 			continue
 		}
-		if err := i.write(ctx, s); err != nil {
+		records, err := i.records(s)
+		if err != nil {
+			i.failed++
+			fmt.Fprintf(i.err, "burin: import %s: %s\n", s.Report.Source, oneLine(err))
+			continue
+		}
+		if err := i.write(ctx, s, records); err != nil {
 			return fmt.Errorf("import %s: %w", s.Report.Source, err)
 		}
 	}
 	return nil
 }
 
-// write keeps one conversation, unless it was imported before.
-func (i *importer) write(ctx context.Context, s *foreign.Session) error {
+// records are those of a conversation, without secrets.
+func (i *importer) records(s *foreign.Session) ([][]byte, error) {
 	if s.Header.CWD == "" {
 		s.Header.CWD = i.dir
 	}
+	records, err := s.Records()
+	for n := range records {
+		if err != nil || i.vault == nil {
+			break
+		}
+		records[n], err = hideRecord(i.vault, records[n])
+	}
+	return records, err
+}
+
+// write keeps one conversation, unless it was imported before.
+func (i *importer) write(ctx context.Context, s *foreign.Session, records [][]byte) error {
 	at, err := time.Parse(time.RFC3339Nano, s.Header.Timestamp)
 	if err != nil {
 		at = time.Now()
@@ -187,19 +204,12 @@ func (i *importer) write(ctx context.Context, s *foreign.Session) error {
 		i.before++
 		return nil
 	}
-	records, err := s.Records()
-	if err != nil {
-		return err
-	}
 	store, err := i.newSession(ctx, i.archive, path, "")
 	if err != nil {
 		return err
 	}
 	for _, r := range records {
-		if r, err = i.kept(r); err != nil {
-			break
-		}
-		if _, err = store.Append(r); err != nil {
+		if _, err = store.Append(i.kept(r)); err != nil {
 			break
 		}
 	}
@@ -217,30 +227,17 @@ func (i *importer) write(ctx context.Context, s *foreign.Session) error {
 	return nil
 }
 
-// kept is a record as it is kept: without secrets, and with large pictures and texts
-// in blobs, unless it is encrypted. A disk that takes no blob may still take the record.
-func (i *importer) kept(record []byte) ([]byte, error) {
-	record, err := i.hide(record)
-	if err != nil || i.archive.settings.Sessions.Encrypt {
-		return record, err
+// kept is a record as it is kept: with large pictures and texts in blobs, unless it is
+// encrypted. A disk that takes no blob may still take the record.
+func (i *importer) kept(record []byte) []byte {
+	if i.archive.settings.Sessions.Encrypt {
+		return record
 	}
-	record, err = transcript.OutsourceRecord(i.archive.blobs(), record)
+	kept, err := transcript.OutsourceRecord(i.archive.blobs(), record)
 	if err != nil {
 		fmt.Fprintf(i.err, "burin: %s; it stays in the session\n", oneLine(err))
 	}
-	return record, nil
-}
-
-// hide is a record without secrets.
-func (i *importer) hide(record []byte) ([]byte, error) {
-	if i.vault == nil {
-		return record, nil
-	}
-	hidden := i.vault.HideBytes(record)
-	if !json.Valid(hidden) {
-		return nil, errors.New("a secret in it cannot be hidden")
-	}
-	return hidden, nil
+	return kept
 }
 
 // printableLines is printable for several lines.

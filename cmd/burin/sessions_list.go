@@ -84,9 +84,12 @@ func (p *program) listDatabase(ctx context.Context, file string, o listOptions) 
 	if err != nil {
 		return err
 	}
+	if err := regular(n.File); err != nil {
+		return err
+	}
 	found, err := place.List(ctx, n.File)
 	if err != nil {
-		return err
+		return explain(n.String(), err)
 	}
 	var list []index.Info
 	for _, f := range found {

@@ -55,7 +55,7 @@ func (p *program) replaySession(ctx context.Context, o replayOptions) error {
 	}
 	defer l.Close()
 	p.warnDamage(file, damage)
-	printer := print.New(print.Options{Mode: mode, Out: p.out, Live: true, Steps: p.out, Color: p.color(p.out)})
+	printer := print.New(print.Options{Mode: mode, Out: p.out, Live: true, Steps: p.out, Color: p.color(p.out), Terminal: true})
 	r := &replay{log: l, emit: printer.Event, calls: map[string]llm.ToolCall{}}
 	if mode == print.Text {
 		r.prompt = func(text string) { _, _ = fmt.Fprintf(p.out, "> %s\n\n", printableLines(text)) }

@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -36,10 +36,14 @@ func (p *program) sessionsScrubCommand() *cobra.Command {
 		Short: "Find secrets in sessions that were kept earlier, and take them out",
 		Long: `Find tokens and passwords in sessions, in the outputs that belong to them, and in what was
 kept of them when they were repaired. Without an id it looks at the sessions of this
-folder; with --all at those of all folders and of the trash. Texts so large that they lie
-in blobs are not looked into. --write puts placeholders in their place. No copy with the secrets stays, so
-that this cannot be taken back; a disk may still hold what files said before. Change a
-secret that was found: who read the session may have it.
+folder; with --all at those of all folders and of the trash. Not looked into are pictures,
+those of a condensed history among them, texts so large that they lie in blobs, and the
+undo journal.
+
+--write puts placeholders in their place. No copy with the secrets stays, so that this
+cannot be taken back; a disk may still hold what files said before. A session of which a
+record could not be read any more stays as it is. Change a secret that was found: who read
+the session may have it.
 
   burin sessions scrub --all`,
 	}, "sessions of all folders, and of the trash", func(ctx context.Context) error { return p.scrubSessions(ctx, o) })
@@ -120,8 +124,14 @@ func (p *program) scrubSessions(ctx context.Context, o scrubOptions) error {
 	}
 	s := scrubber{program: p, vault: vault, keys: a.keys(ctx)}
 	var dirty []string
+	passed := 0
+	var closed error // why the last of those could not be read
 	for _, file := range files {
 		found, err := s.session(ctx, file)
+		if err != nil && o.which == "" && ctx.Err() == nil && sealed.Sealed(file) {
+			passed, closed = passed+1, err // the others are looked into all the same
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -130,12 +140,16 @@ func (p *program) scrubSessions(ctx context.Context, o scrubOptions) error {
 			fmt.Fprintf(p.out, "%s  %s\n", trashID(file), counts(found))
 		}
 	}
+	if passed > 0 {
+		fmt.Fprintf(p.err, "%s not looked into: %s\n", counted(passed, "encrypted session"), oneLine(closed))
+	}
+	looked := counted(len(files)-passed, "session")
 	switch {
 	case len(dirty) == 0:
-		fmt.Fprintf(p.err, "no secrets were found in %s\n", counted(len(files), "session"))
+		fmt.Fprintf(p.err, "no secrets were found in %s\n", looked)
 		return nil
 	case !o.write:
-		fmt.Fprintf(p.err, "secrets in %d of %s; --write takes them out\n", len(dirty), counted(len(files), "session"))
+		fmt.Fprintf(p.err, "secrets in %d of %s; --write takes them out\n", len(dirty), looked)
 		return nil
 	}
 	question := fmt.Sprintf("Put placeholders in place of these secrets in %s? No copy stays.", counted(len(dirty), "session"))
@@ -182,6 +196,12 @@ func belongings(file string) ([]string, error) {
 	return files, err
 }
 
+// ofRecords reports whether a file that belongs to a session has records, as the session
+// and what was kept of it have, and not the text of an artifact.
+func ofRecords(session, file string) bool {
+	return filepath.Dir(file) == filepath.Dir(session)
+}
+
 // session counts the secrets of a session by kind. It looks twice: what is known for a
 // secret only late stood somewhere before.
 func (s *scrubber) session(ctx context.Context, file string) (found map[string]int, err error) {
@@ -192,7 +212,7 @@ func (s *scrubber) session(ctx context.Context, file string) (found map[string]i
 	for range 2 {
 		found = map[string]int{}
 		for _, f := range append([]string{file}, more...) {
-			if err := s.file(ctx, f, found); err != nil {
+			if err := s.file(ctx, f, ofRecords(file, f), found); err != nil {
 				return nil, fmt.Errorf("look for secrets: %w", err)
 			}
 		}
@@ -203,7 +223,7 @@ func (s *scrubber) session(ctx context.Context, file string) (found map[string]i
 // pieceSize is how much of a file is looked at in one go; a piece ends with a line.
 const pieceSize = 4 << 20
 
-func (s *scrubber) file(ctx context.Context, file string, found map[string]int) error {
+func (s *scrubber) file(ctx context.Context, file string, records bool, found map[string]int) error {
 	if sealed.Sealed(file) {
 		return s.sealed(ctx, file, found)
 	}
@@ -231,7 +251,20 @@ func (s *scrubber) file(ctx context.Context, file string, found map[string]int) 
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		for _, one := range s.vault.Report(string(append(piece, rest...))) {
+		s.text(append(piece, rest...), records, found)
+	}
+}
+
+// text counts the secrets of a text, which may be the records of a session.
+func (s *scrubber) text(text []byte, records bool, found map[string]int) {
+	if !records {
+		for _, one := range s.vault.Report(string(text)) {
+			found[one.Kind]++
+		}
+		return
+	}
+	for line := range bytes.Lines(text) {
+		for _, one := range s.vault.ReportJSON(line) {
 			found[one.Kind]++
 		}
 	}
@@ -244,9 +277,7 @@ func (s *scrubber) sealed(ctx context.Context, file string, found map[string]int
 		return explain(file, err)
 	}
 	err = store.Records(func(_ transcript.Ref, record []byte) error {
-		for _, one := range s.vault.Report(string(record)) {
-			found[one.Kind]++
-		}
+		s.text(record, true, found)
 		return ctx.Err()
 	})
 	return errors.Join(err, store.Close())
@@ -286,7 +317,7 @@ func (s *scrubber) rewrite(file string) error {
 	}
 	before, err := belongings(file)
 	if err == nil {
-		err = store.Replace(s.hidden(store))
+		err = s.replace(store)
 	}
 	if err != nil {
 		return errors.Join(err, store.Close())
@@ -302,7 +333,7 @@ func (s *scrubber) rewrite(file string) error {
 		case sealed.Sealed(f):
 			err = s.removeSealed(f)
 		default:
-			err = s.clean(f)
+			err = s.clean(f, ofRecords(file, f))
 		}
 		if err != nil {
 			return fmt.Errorf("take secrets out of %s: %w", f, err)
@@ -320,33 +351,90 @@ func (s *scrubber) removeSealed(file string) error {
 	return os.Remove(file)
 }
 
-// hidden are the records of a session without secrets.
-func (s *scrubber) hidden(store transcript.Store) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		err := store.Records(func(_ transcript.Ref, record []byte) error {
-			if !yield(s.vault.HideBytes(bytes.Clone(record))) {
-				return errDeclined
+// replace puts the records of a session in its place, without secrets. If one of them
+// cannot be hidden, the session stays as it was.
+func (s *scrubber) replace(store transcript.Store) error {
+	var failed error
+	err := store.Replace(func(yield func([]byte) bool) {
+		failed = store.Records(func(_ transcript.Ref, record []byte) error {
+			hidden, err := hideRecord(s.vault, bytes.Clone(record))
+			if err == nil && !yield(hidden) {
+				err = errDeclined
 			}
-			return nil
+			return err
 		})
-		if err != nil && !errors.Is(err, errDeclined) {
+		if failed != nil && !errors.Is(failed, errDeclined) {
 			yield(nil) // which no store takes: the session stays as it was
 		}
+	})
+	if failed != nil && !errors.Is(failed, errDeclined) {
+		return failed
 	}
+	return err
 }
 
-// clean takes the secrets out of a file that is no session.
-func (s *scrubber) clean(file string) error {
+// hideRecord is a record of a session without secrets. It is an error if it could not
+// be read as the same entry any more: if a secret is the name of a field, for instance.
+// What is no record, a damaged line, is hidden as text.
+func hideRecord(v *secret.Vault, record []byte) ([]byte, error) {
+	hidden := v.HideJSON(record)
+	var was, is transcript.Entry
+	if bytes.Equal(hidden, record) || json.Unmarshal(record, &was) != nil {
+		return hidden, nil
+	}
+	if json.Unmarshal(hidden, &is) != nil || !sameEntry(&was, &is) {
+		return nil, fmt.Errorf("a secret in entry %q cannot be hidden: it stands where burin needs what it says", was.ID)
+	}
+	return hidden, nil
+}
+
+// sameEntry reports whether two records have the same place in a session and are of the
+// same kind.
+func sameEntry(a, b *transcript.Entry) bool {
+	parent := func(e *transcript.Entry) string {
+		if e.ParentID == nil {
+			return ""
+		}
+		return *e.ParentID
+	}
+	return a.Type == b.Type && a.ID == b.ID && parent(a) == parent(b) && (a.Message == nil) == (b.Message == nil) &&
+		(a.Message == nil || a.Message.Role == b.Message.Role)
+}
+
+// clean takes the secrets out of a file beside a session, which may have records.
+func (s *scrubber) clean(file string, records bool) error {
 	in, err := os.Open(file)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	return writeFile(file, true, func(w io.Writer) error {
+		if records {
+			return s.cleanRecords(w, in)
+		}
 		out := s.vault.Writer(w)
 		_, err := io.Copy(out, in)
 		return errors.Join(err, out.Close())
 	})
+}
+
+func (s *scrubber) cleanRecords(w io.Writer, in io.Reader) error {
+	for r := bufio.NewReader(in); ; {
+		line, err := r.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		hidden, hideErr := hideRecord(s.vault, line)
+		if hideErr != nil {
+			return hideErr
+		}
+		if _, err := w.Write(hidden); err != nil {
+			return err
+		}
+		if err != nil {
+			return nil
+		}
+	}
 }
 
 // sealedSession reports whether nothing can be seen of a session.

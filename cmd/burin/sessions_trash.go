@@ -79,7 +79,7 @@ func (p *program) deleteInDatabase(ctx context.Context, n place.Name, force bool
 	}
 	list, err := place.List(ctx, n.File)
 	if err != nil {
-		return err
+		return explain(n.String(), err)
 	}
 	n, err = oneListed(n, list)
 	if err != nil {
@@ -122,8 +122,9 @@ func (p *program) sessionsRestoreCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore [ID]",
 		Short: "Take a session back from the trash",
-		Long: `Take a session back from the trash to where it was. Without an id, list what is there;
-with the file of a database, what is in the trash of that.
+		Long: `Take a session back from the trash to where it was. What lies there twice is named by
+its file. Without an id, list what is there; with the file of a database, what is in the
+trash of that.
 
   burin sessions restore 1f9d
   burin sessions restore talks.db#bob`,
@@ -149,7 +150,7 @@ func (p *program) restoreSession(ctx context.Context, which string) error {
 	if which == "" {
 		return p.listTrash(list)
 	}
-	trashed, err := oneOf(which, list)
+	trashed, err := oneTrashed(which, list)
 	if _, ambiguous := errors.AsType[usageError](err); err != nil && !ambiguous {
 		return fmt.Errorf("there is no session %q in the trash: burin sessions restore lists what is there", which)
 	}
@@ -165,6 +166,19 @@ func (p *program) restoreSession(ctx context.Context, which string) error {
 	}
 	fmt.Fprintf(p.out, "Restored %s\n", path)
 	return nil
+}
+
+// oneTrashed is the file of the one session in the trash that a word names. Only a path
+// tells apart what was deleted twice.
+func oneTrashed(which string, list []index.Info) (string, error) {
+	if named, err := os.Stat(which); err == nil && isPath(which) {
+		for _, s := range list {
+			if info, err := os.Stat(s.Path); err == nil && os.SameFile(named, info) {
+				return s.Path, nil
+			}
+		}
+	}
+	return oneOf(which, list)
 }
 
 func (p *program) listTrash(list []index.Info) error {
@@ -191,7 +205,7 @@ func (p *program) restoreInDatabase(ctx context.Context, n place.Name) error {
 	}
 	list, err := place.Trashed(ctx, n.File)
 	if err != nil {
-		return err
+		return explain(n.String(), err)
 	}
 	if n.Session == "" {
 		return p.listTrashOf(list)

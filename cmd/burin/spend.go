@@ -43,10 +43,6 @@ func (s *spending) Settle(m *llm.Message, took, first time.Duration) {
 		Duration: took, FirstToken: first,
 	}
 	if m != nil {
-		if m.Usage == nil && m.Error != nil && len(m.Content) == 0 {
-			s.Release() // it was refused before anything was read
-			return
-		}
 		if m.Usage != nil {
 			r.Usage = *m.Usage
 		}

@@ -79,13 +79,13 @@ func (p *program) undoIn(ctx context.Context, changes *burin.Changes, f undoFlag
 	if turn.Undone {
 		what = "Bring back"
 	}
-	fmt.Fprintf(p.out, "%s: %s\n", what, turn.Label)
+	fmt.Fprintf(p.out, "%s: %s\n", what, line(turn.Label))
 	for _, step := range plan {
 		reason := ""
 		if step.Reason != "" {
-			reason = "  (" + step.Reason + ")"
+			reason = "  (" + line(step.Reason) + ")"
 		}
-		fmt.Fprintf(p.out, "  %-8s %s%s\n", step.Action, step.Path, reason)
+		fmt.Fprintf(p.out, "  %-8s %s%s\n", step.Action, printable(step.Path), reason)
 	}
 	if f.preview {
 		return nil
@@ -97,7 +97,7 @@ func (p *program) undoIn(ctx context.Context, changes *burin.Changes, f undoFlag
 	if done != nil {
 		fmt.Fprintf(p.out, "%d restored, %d left alone\n", len(done.Restored), len(done.Kept))
 		for _, k := range done.Kept {
-			fmt.Fprintf(p.out, "  left: %s (%s)\n", k.Path, k.Reason)
+			fmt.Fprintf(p.out, "  left: %s (%s)\n", printable(k.Path), line(k.Reason))
 		}
 	}
 	return err
@@ -110,7 +110,7 @@ func (p *program) listTurns(turns []burin.Turn) error {
 		if t.Undone {
 			state = "undone"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.ID, t.Time.Format("2006-01-02 15:04"), counted(len(t.Paths), "file"), state, oneLine(errors.New(t.Label)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.ID, t.Time.Format("2006-01-02 15:04"), counted(len(t.Paths), "file"), state, line(t.Label))
 	}
 	return w.Flush()
 }

@@ -14,6 +14,9 @@ type Keep struct {
 	Goal   string
 	Pinned []string
 	Todos  []Todo
+	// Nothing says that no words are kept any more. Without it a Keep that is empty
+	// carries on what the previous summary kept.
+	Nothing bool
 }
 
 // Todo is one task.
@@ -23,16 +26,24 @@ type Todo struct {
 	Status string // as the todo tool names it: "pending", "in_progress", "completed", "abandoned"
 }
 
-// maxKeep is the most bytes that a section of kept words may have. More is refused:
+// MaxKeep is the most bytes that a section of kept words may have. More is refused:
 // to cut them would break what they are for.
-const maxKeep = 256 << 10
+const MaxKeep = 256 << 10
+
+// Size is how many bytes the kept words take, which may be MaxKeep.
+func (k Keep) Size() int { return len(k.words()) }
 
 func (k Keep) empty() bool { return k.Goal == "" && len(k.Pinned) == 0 && len(k.Todos) == 0 }
 
-// section writes the kept words between two lines that share a tag. The tag depends
-// on the words, and they do not contain it, so none of them can be taken for the
-// end of the section.
-func (k Keep) section() (text, tag string, err error) {
+// check says what is wrong with the kept words, if that is so.
+func (k Keep) check() error {
+	if n := k.Size(); n > MaxKeep {
+		return fmt.Errorf("the goal, the pinned texts and the todos have %d bytes, and at most %d are kept word for word: unpin something", n, MaxKeep)
+	}
+	return nil
+}
+
+func (k Keep) words() string {
 	var b strings.Builder
 	if k.Goal != "" {
 		b.WriteString("\nGoal:\n" + k.Goal + "\n")
@@ -49,10 +60,17 @@ func (k Keep) section() (text, tag string, err error) {
 		}
 		b.WriteString("- [" + t.Status + "] " + t.Text + "\n")
 	}
-	words := strings.ToValidUTF8(b.String(), "\uFFFD") // as a session file can hold it
-	if len(words) > maxKeep {
-		return "", "", fmt.Errorf("the goal, the pinned texts and the todos have %d bytes, and at most %d are kept word for word: unpin something", len(words), maxKeep)
+	return strings.ToValidUTF8(b.String(), "\uFFFD") // as a session file can hold it
+}
+
+// section writes the kept words between two lines that share a tag. The tag depends
+// on the words, and they do not contain it, so none of them can be taken for the
+// end of the section.
+func (k Keep) section() (text, tag string, err error) {
+	if err := k.check(); err != nil {
+		return "", "", err
 	}
+	words := k.words()
 	h := fnv.New32a()
 	for {
 		h.Write([]byte(words))

@@ -14,7 +14,7 @@ import (
 type SummaryOptions struct {
 	Instructions string   // of the person, what to look at in particular
 	Context      []string // of hooks and of the memory, as material; the first 20 count
-	Keep         Keep     // if it is empty, what the previous summary kept is carried on
+	Keep         Keep     // if it is empty, what the previous summary kept is carried on; see Keep.Nothing
 	Prompt       string   // a hook's words in place of ours for the history
 
 	Settings    Settings // ReserveTokens bounds the summary
@@ -44,8 +44,12 @@ const (
 // was planned; id, parent and time are left to whoever appends it. A split turn
 // costs two requests for the summary, otherwise it is one; the short summary is one
 // more, and where that fails it is the beginning of the long one. The error is that
-// of ask or of ctx, or that the summary was empty.
+// of ask or of ctx, that the summary was empty, or that the kept words have more than
+// MaxKeep bytes: then nothing was asked.
 func (c *Cut) Summarize(ctx context.Context, ask Asker, o SummaryOptions) (transcript.Entry, error) {
+	if err := o.Keep.check(); err != nil {
+		return transcript.Entry{}, err
+	}
 	text, err := c.history(ctx, ask, o)
 	if err != nil {
 		return transcript.Entry{}, fmt.Errorf("summarise the conversation: %w", err)
@@ -214,6 +218,8 @@ func (c *Cut) Entry(b Body, o SummaryOptions) (transcript.Entry, error) {
 			return transcript.Entry{}, err
 		}
 		parts, d.Keep = append(parts, section), tag
+	case o.Keep.Nothing:
+		d.Keep = ""
 	case d.Keep != "":
 		if _, section := takeApart(c.previous.Summary, d.Keep); section != "" {
 			parts = append(parts, section)

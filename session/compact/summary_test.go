@@ -118,8 +118,13 @@ func TestSummarizeFails(t *testing.T) {
 	if err != nil || e.ShortSummary != "the long one" {
 		t.Errorf("without a short summary: %q, %v", e.ShortSummary, err)
 	}
-	if _, err := c.Entry(compact.Body{Text: "x"}, compact.SummaryOptions{Keep: compact.Keep{Goal: strings.Repeat("x", 300<<10)}}); err == nil {
+	large := compact.SummaryOptions{Keep: compact.Keep{Goal: strings.Repeat("x", 300<<10)}}
+	if _, err := c.Entry(compact.Body{Text: "x"}, large); err == nil {
 		t.Error("300 KB were kept word for word")
+	}
+	n = 0
+	if _, err := c.Summarize(t.Context(), func(context.Context, string, string, int) (string, error) { n++; return "x", nil }, large); err == nil || n > 0 {
+		t.Errorf("%d questions were asked before 300 KB were refused: %v", n, err)
 	}
 }
 
@@ -421,6 +426,23 @@ func checkQuoted(t *rapid.T, prompt string) {
 	}
 	if n := strings.Count(prompt, "\n[Assistant]: "); n > 1 {
 		t.Fatalf("an answer was forged:\n%s", prompt)
+	}
+}
+
+// Words of an earlier summary that nobody wants kept any more are not carried on.
+func TestNothingIsKept(t *testing.T) {
+	var b branch
+	b.user(words(100))
+	b.user(words(100))
+	e, err := plan(t, b.path, 50).Entry(compact.Body{Text: "x"}, compact.SummaryOptions{Keep: compact.Keep{Pinned: []string{"use tabs"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.add(e)
+	b.user(words(200))
+	again, _ := summarize(t, plan(t, b.path, 50), compact.SummaryOptions{Keep: compact.Keep{Nothing: true}}, "next")
+	if strings.Contains(again.Summary, "use tabs") {
+		t.Errorf("it is carried on:\n%s", again.Summary)
 	}
 }
 

@@ -159,6 +159,9 @@ func FuzzArgs(f *testing.F) {
 			if !json.Valid([]byte(hidden)) || !json.Valid([]byte(restored)) {
 				t.Fatalf("%q: hidden %q, restored %q", s, hidden, restored)
 			}
+			if again := string(v.HideJSON([]byte(hidden))); again != hidden {
+				t.Fatalf("%q: hidden once %q, twice %q", s, hidden, again)
+			}
 			if utf8.ValidString(s) && strings.Contains(hidden, "Zx81-kkw0Q") {
 				t.Fatalf("%q: hidden %q", s, hidden)
 			}

@@ -3,6 +3,7 @@ package secret
 import (
 	"encoding/json"
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -51,6 +52,44 @@ func stringEnd(s string, i int) int {
 	return min(i, len(s))
 }
 
+// HideJSON is Hide for a JSON text: its strings are hidden as what they mean, each by
+// itself, and a number that is a secret becomes a string, so that what comes out is JSON
+// of the same shape. The names of fields are strings like others: whoever needs some of
+// them as they are has to look. A text that is not JSON is hidden as it is written. b
+// itself is given when it holds no secret; it is not changed.
+func (v *Vault) HideJSON(b []byte) []byte {
+	if !json.Valid(b) {
+		return v.HideBytes(b)
+	}
+	text := string(b)
+	hidden := v.hideJSON(text)
+	if hidden == text {
+		return b
+	}
+	return []byte(hidden)
+}
+
+// ReportJSON lists what [Vault.HideJSON] hides. The offset of a finding is that of the
+// string or number that it stands in, its length that of what is meant.
+func (v *Vault) ReportJSON(b []byte) []Finding {
+	text := string(b)
+	if !json.Valid(b) {
+		return v.Report(text)
+	}
+	pieces, some := v.lookAround(text)
+	if !some {
+		return nil
+	}
+	var out []Finding
+	for tok := range jsonTokens(text) {
+		meant := tok.meaning(text)
+		for _, sp := range v.tokenSpans(text, tok, meant, pieces) {
+			out = append(out, Finding{sp.kind, tok.lo, sp.hi - sp.lo, v.substitute(meant, sp)})
+		}
+	}
+	return out
+}
+
 // hideJSON hides the secrets of a JSON text and keeps it JSON: strings are
 // hidden as what they mean, whatever escapes they are written with; a number that
 // is a secret becomes a string. What does not begin like JSON is plain text.
@@ -59,21 +98,19 @@ func (v *Vault) hideJSON(s string) string {
 	if t == "" || strings.IndexByte(`{["`, t[0]) < 0 {
 		return v.Hide(s)
 	}
-	// A look at the text as it is written finds what only the text around a
-	// string gives away, as in "password": "…".
-	if spans := v.spans(s); len(spans) > 0 {
-		v.learnStrings(s, spans)
-	} else if strings.IndexByte(s, '\\') < 0 {
+	pieces, some := v.lookAround(s)
+	if !some {
 		return s
 	}
 	var out []byte
 	last := 0
 	for tok := range jsonTokens(s) {
-		text := s[tok.lo:tok.hi]
-		if tok.str && strings.IndexByte(text, '\\') >= 0 {
-			text = unescape(text)
+		text := tok.meaning(s)
+		spans := v.tokenSpans(s, tok, text, pieces)
+		if len(spans) == 0 {
+			continue
 		}
-		hidden := v.Hide(text)
+		hidden := v.Hide(v.apply(text, spans))
 		if hidden == text {
 			continue
 		}
@@ -90,38 +127,92 @@ func (v *Vault) hideJSON(s string) string {
 	return string(append(out, s[last:]...))
 }
 
-// learnStrings makes the strings known that spans of the written text touch. Of a
-// span over several strings only the last counts: those before it are names.
-func (v *Vault) learnStrings(s string, spans []span) {
+// lookAround looks at a JSON text as it is written, which finds what only the text around
+// a string gives away, as in "password": "…". It gives the pieces of strings that are
+// secret, and false if nothing can be secret anywhere.
+func (v *Vault) lookAround(s string) (pieces []span, some bool) {
+	if spans := v.spans(s); len(spans) > 0 {
+		return v.learnStrings(s, spans), true
+	}
+	return nil, strings.IndexByte(s, '\\') >= 0
+}
+
+// tokenSpans are the secrets of a token, within what it means. The pieces that the text
+// around it gave away need not be among them otherwise: only so many values are known
+// wherever they stand.
+func (v *Vault) tokenSpans(s string, tok jsonToken, text string, pieces []span) []span {
+	out := v.spans(text)
+	alone := len(out)
+	at, _ := slices.BinarySearchFunc(pieces, tok.lo, func(p span, lo int) int {
+		if p.hi <= lo {
+			return -1
+		}
+		return 1
+	})
+	for _, p := range pieces[at:] {
+		if p.lo >= tok.hi {
+			break
+		}
+		before, within := unescape(s[tok.lo:p.lo]), unescape(s[p.lo:p.hi])
+		p.lo, p.hi = len(before), len(before)+len(within)
+		if p.hi > len(text) || text[p.lo:p.hi] != within {
+			p.lo, p.hi = 0, len(text) // it was cut within an escape
+		}
+		out = append(out, p)
+	}
+	if len(out) > alone {
+		out = merge(out)
+	}
+	return out
+}
+
+// meaning is what the token of a text stands for.
+func (t jsonToken) meaning(s string) string {
+	if t.str {
+		return unescape(s[t.lo:t.hi])
+	}
+	return s[t.lo:t.hi]
+}
+
+// learnStrings makes the strings known that spans of the written text touch, and gives
+// what of the spans lies in them, in order. Of a span over several strings only the last
+// counts: those before it are names. But what a detector found has no end in the first
+// one then, such as a quote that is never closed: the others are no part of it.
+func (v *Vault) learnStrings(s string, spans []span) (pieces []span) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	n := 0
-	var last jsonToken
+	var tok jsonToken
+	var found bool
 	flush := func(sp span) {
-		lo, hi := max(last.lo, sp.lo), min(last.hi, sp.hi)
-		if lo < hi && last.str {
-			text := unescape(s[lo:hi])
-			sp.value = nil
-			if !common(text) {
-				v.teach(text, sp)
-			}
-		}
-	}
-	for tok := range jsonTokens(s) {
-		for n < len(spans) && tok.lo >= spans[n].hi {
-			flush(spans[n])
-			n++
-		}
-		if n == len(spans) {
+		lo, hi := max(tok.lo, sp.lo), min(tok.hi, sp.hi)
+		if !found || lo >= hi || !tok.str {
 			return
 		}
-		if tok.hi > spans[n].lo {
-			last = tok
+		text := unescape(s[lo:hi])
+		if common(text) {
+			return
+		}
+		sp.value, sp.lo, sp.hi = nil, lo, hi
+		v.teach(text, sp)
+		pieces = append(pieces, sp)
+	}
+	for t := range jsonTokens(s) {
+		for n < len(spans) && t.lo >= spans[n].hi {
+			flush(spans[n])
+			n, found = n+1, false
+		}
+		if n == len(spans) {
+			return pieces
+		}
+		if t.hi > spans[n].lo && (!found || !spans[n].detected()) {
+			tok, found = t, true
 		}
 	}
 	if n < len(spans) {
 		flush(spans[n])
 	}
+	return pieces
 }
 
 // unescape is what the inside of a JSON string means. Where it is not sound it is

@@ -140,6 +140,9 @@ func (sp *span) name() string {
 	return sp.kind[strings.IndexByte(sp.kind, ':')+1:]
 }
 
+// detected says whether a detector found the span, now or earlier.
+func (sp *span) detected() bool { return !strings.Contains(sp.kind, ":") }
+
 // apply is s with its spans substituted.
 func (v *Vault) apply(s string, spans []span) string {
 	var out strings.Builder

@@ -21,7 +21,8 @@ func (s *story) missing(name string) {
 	}
 }
 
-// Who types on when a question appears does not answer it, and neither does a paste.
+// Who types on when a question appears does not answer it, and neither does a paste. What
+// was typed is in the prompt afterwards.
 func TestApprovalNotByAccident(t *testing.T) {
 	t.Parallel()
 	// On a machine that pauses this test or burin a key may come late enough to count.
@@ -53,11 +54,15 @@ func typesOn(t *testing.T) bool {
 	if _, err := os.Stat(filepath.Join(s.dir, "one.txt")); err == nil {
 		return false
 	}
+	if screen := s.Text(); strings.Contains(screen, "Fine.") || strings.Contains(screen, "No:") {
+		return false
+	}
 	s.Press("y")
 	s.WaitText("Fine.")
 	if got := s.read("one.txt"); got != "first\n" {
 		t.Errorf("one.txt is %q", got)
 	}
+	s.WaitText(strings.Repeat("y", 23) + "1yy")
 	return true
 }
 

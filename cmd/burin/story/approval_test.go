@@ -49,7 +49,7 @@ func TestAllowForSession(t *testing.T) {
 	s.WaitText("Yes")
 	s.answer("a")
 	s.WaitText("→ 2 Always")
-	s.Press("enter")
+	s.answer("enter")
 	s.WaitText("Written twice.")
 	if got := s.read("one.txt"); got != "second\n" {
 		t.Errorf("one.txt is %q", got)

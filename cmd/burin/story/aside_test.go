@@ -29,6 +29,28 @@ func TestAside(t *testing.T) {
 	}
 }
 
+// A command that has to wait for another one stands in the prompt again.
+func TestOneTaskAtATime(t *testing.T) {
+	t.Parallel()
+	aside := gated("A wavelength is a length.")
+	defer aside.open()
+	s := begin(t, []llmtest.Turn{say("Blue."), aside.Turn})
+	s.send("why is the sky blue?")
+	s.WaitText("Blue.")
+	s.WaitGone("Working")
+	s.send("/btw what is a wavelength?")
+	aside.wait(t)
+	s.send("/export sky.html")
+	s.WaitText("Wait: ")
+	s.sees("/export sky.html")
+	aside.open()
+	s.WaitText("A wavelength is a length.")
+	s.Press("esc")
+	s.sees("/export sky.html")
+	s.Press("enter")
+	s.WaitText("Written")
+}
+
 // /copy puts the last answer into the clipboard, also through a remote connection.
 func TestCopy(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ func TestModelAsksMore(t *testing.T) {
 	s.answer("tab")
 	s.Type("DuckDB\n")
 	s.WaitText("Which systems?")
-	s.Press("space", "down", "space", "enter")
+	s.answer("space", "down", "space", "enter") // after a pause: Enter right behind words is their end
 	s.WaitText("Your answers")
 	s.Golden("answers", s.same())
 	s.Press("enter")
@@ -66,4 +66,22 @@ func TestModelAsksInVain(t *testing.T) {
 	if n := len(s.model.Requests()); n != 1 {
 		t.Errorf("the model was asked %d times", n)
 	}
+}
+
+// The model's question stands on the screen once.
+func TestModelAsksOnce(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{
+		call("ask", `{"questions":[{"id":"os","question":"Which systems?","options":[{"label":"Linux"},{"label":"macOS"}],"multi":true}]}`),
+		say("Noted."),
+	})
+	s.send("set it up")
+	s.WaitText("A question for you")
+	if n := strings.Count(s.Text(), "Which systems?"); n != 1 {
+		t.Errorf("it stands there %d times:\n%s", n, s.Text())
+	}
+	s.answer("1")
+	s.answer("enter")
+	s.WaitText("Noted.")
+	s.WaitText("☑ Linux")
 }

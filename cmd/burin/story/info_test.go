@@ -53,6 +53,32 @@ func TestExport(t *testing.T) {
 	}
 }
 
+// What was pinned is shown by /unpin and taken back by a choice, or by its words.
+func TestUnpin(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("As you wish.")})
+	for _, words := range []string{"use tabs", "never push to main", "never touch generated files"} {
+		s.send("/pin " + words)
+		s.WaitText("Pinned: " + words)
+	}
+	s.send("/unpin tabs")
+	s.WaitText("No longer pinned: use tabs")
+	s.send("/unpin never")
+	s.WaitText("Enter takes it back")
+	s.Press("down")
+	s.WaitText("→ never touch generated files")
+	s.Press("enter")
+	s.WaitText("No longer pinned: never touch generated files")
+	s.send("/unpin")
+	s.WaitText("Enter takes it back")
+	s.Press("enter")
+	s.WaitText("No longer pinned: never push to main")
+	s.send("/unpin")
+	s.WaitText("Nothing is pinned.")
+	s.Press("esc")
+	s.WaitText("Ask anything")
+}
+
 // A rule that was granted is shown by /permissions and can be taken back; then the
 // question comes again.
 func TestRevoke(t *testing.T) {
@@ -65,7 +91,7 @@ func TestRevoke(t *testing.T) {
 	s.WaitText("Yes")
 	s.answer("a")
 	s.WaitText("→ 2 Always")
-	s.Press("enter")
+	s.answer("enter")
 	s.WaitText("The first.")
 	s.WaitGone("Working")
 	s.send("/permissions")

@@ -23,3 +23,34 @@ func TestMention(t *testing.T) {
 		t.Errorf("the model read:\n%s", heard)
 	}
 }
+
+// What a file holds is not shown as if the person had written it: a row names the file,
+// now, in the viewer and when the session is gone on with.
+func TestMentionedFileIsARow(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("It is a plan.")}, func(o *setting) {
+		o.files = map[string]string{"a b.txt": "THE-PLAN\nof ten lines\n"}
+	})
+	s.send(`read @"a b.txt" now`)
+	s.WaitText("It is a plan.")
+	shows := func(where string) {
+		t.Helper()
+		if all := s.all(); !strings.Contains(all, "[file a b.txt, 21 B]") || strings.Contains(all, "THE-PLAN") {
+			t.Errorf("%s:\n%s", where, all)
+		}
+	}
+	shows("the scrollback")
+	s.send("/transcript")
+	s.WaitText("message 3 of 3")
+	shows("the viewer")
+	s.Press("esc")
+	s.WaitText("Ask anything")
+	s.send("/quit")
+	s.WaitEnd()
+	s = beginWith(t, s.model, func(o *setting) { o.home, o.dir, o.args = s.home, s.dir, []string{"--continue"} })
+	s.WaitText("It is a plan.")
+	shows("the session that is gone on with")
+	if heard := s.heard(-1); !strings.Contains(heard, "THE-PLAN") {
+		t.Errorf("the model read:\n%s", heard)
+	}
+}

@@ -301,7 +301,7 @@ var (
 	}
 	monkeyCommands = []string{
 		"/new", "/resume", "/tree", "/branch", "/fork", "/rename", "/rename \u202etitle", "/transcript", "/session", "/compact", "/compact x", "/shake", "/shake images",
-		"/handoff", "/handoff next", "/pin words", "/export", "/export ../x.html", "/dump", "/copy", "/copy code", "/drop", "/retry", "/btw why?", "/plan",
+		"/handoff", "/handoff next", "/pin words", "/unpin", "/unpin words", "/export", "/export ../x.html", "/dump", "/copy", "/copy code", "/drop", "/retry", "/btw why?", "/plan",
 		"/mode", "/mode full", "/mode ask", "/permissions", "/tools", "/todo", "/todo append a: b", "/todo done b", "/todo edit", "/jobs", "/undo", "/queue", "/model",
 		"/model anthropic/claude-haiku-4-5", "/model nonsense", "/thinking", "/thinking high", "/login", "/logout", "/cost", "/context", "/help", "/hotkeys", "/history",
 		"/settings", "/settings theme", "/theme", "/theme nonsense", "/setup", "/doctor", "/import", "/unknown", "/move",

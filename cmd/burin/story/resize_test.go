@@ -122,3 +122,40 @@ func TestResizePanes(t *testing.T) {
 	s.answer("y")
 	s.WaitText("Done then.")
 }
+
+// A window that becomes narrower while an answer is written, and wider again, leaves
+// no word of it in the scrollback twice.
+func TestNarrowWhileStreaming(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&text, "Paragraph %d.", i)
+		for k := range 30 {
+			fmt.Fprintf(&text, " p%dw%d", i, k)
+		}
+		text.WriteString("\n\n")
+	}
+	s := begin(t, []llmtest.Turn{{Parts: []llmtest.Part{{Text: text.String() + "end."}}, Pace: 3 * time.Millisecond}}, func(o *setting) {
+		o.Width, o.Height = 60, 20
+	})
+	s.send("count")
+	for i, width := range []int{90, 45, 70, 60, 90, 45, 70, 60} {
+		word := fmt.Sprintf("p%dw%d", 3*i+2, 15+i) // in the middle of a paragraph, just drawn
+		s.WaitFor(word, func(t *vt.Terminal) bool { return strings.Contains(strings.Join(t.All(), "\n"), word) })
+		s.Resize(width, 20)
+	}
+	s.WaitText("end.")
+	s.WaitGone("Working")
+	s.becomes(func() (wrong string) {
+		count := map[string]int{}
+		for word := range strings.FieldsSeq(s.all()) {
+			count[word]++
+		}
+		for word := range strings.FieldsSeq(text.String()) {
+			if strings.HasPrefix(word, "p") && count[word] != 1 {
+				wrong += fmt.Sprintf("%s is there %d times\n", word, count[word])
+			}
+		}
+		return wrong
+	})
+}

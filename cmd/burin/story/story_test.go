@@ -227,7 +227,8 @@ func (s *story) same() *strings.Replacer {
 func (s *story) send(text string) { s.Type(text + "\n") }
 
 // answer presses keys in a question. A question hears none for a moment after it
-// appeared, so that nobody answers by accident; a person reads it in that time.
+// appeared, and no Enter right behind words, so that nobody answers by accident; a person
+// reads in that time.
 func (s *story) answer(keys ...string) {
 	<-time.After(350 * time.Millisecond)
 	s.Press(keys...)

@@ -72,6 +72,7 @@ func TestDropAndGoOn(t *testing.T) {
 	s.send("/drop")
 	s.WaitText("Delete this session?")
 	s.answer("y")
+	s.WaitGone("Delete this session?") // what follows a letter at once is words
 	s.send("the second prompt")
 	s.WaitText("The second answer.")
 	s.WaitGone("esc stops")

@@ -51,6 +51,9 @@ type Options struct {
 	// Steps shows the calls and what came of them; nil shows none. It may be Out.
 	Steps io.Writer
 	Color bool // of Steps
+	// Terminal says that Out is shown on a terminal: what would steer it is left out of
+	// text. Elsewhere an answer is written as the model wrote it.
+	Terminal bool
 	// Result prints the result that the model hands over by the session's schema,
 	// a line of JSON, instead of its last words.
 	Result bool
@@ -128,6 +131,9 @@ func (p *Printer) Event(e session.Event) {
 // messageEnd settles where the text of a message goes: to the steps if calls
 // follow, else it stays held as the answer.
 func (p *Printer) messageEnd(m *llm.Message) {
+	if p.o.Live {
+		p.endLine() // whatever follows, in this run or the next, is no part of it
+	}
 	if len(m.ToolCalls()) == 0 {
 		return
 	}
@@ -152,6 +158,9 @@ func (p *Printer) flushHeld() {
 }
 
 func (p *Printer) text(s string) {
+	if p.o.Terminal {
+		s = shown(s)
+	}
 	if s == "" {
 		return
 	}

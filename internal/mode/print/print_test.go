@@ -64,6 +64,7 @@ func TestText(t *testing.T) {
 	said := func(parts ...llmtest.Part) llmtest.Turn { return llmtest.Turn{Parts: parts} }
 	call := said(llmtest.Part{Text: "I'll shout."}, llmtest.Part{Call: "shout", Args: `{"query":"hey"}`})
 	failing := said(llmtest.Part{Call: "shout", Args: `{"query":"fail"}`})
+	const hostile = "\x1b]0;owned\a\x1b[2Ja\tb\r\nc\u009b\u202e"
 	tests := []struct {
 		name  string
 		o     print.Options
@@ -83,6 +84,9 @@ func TestText(t *testing.T) {
 			"done\n",
 			"I'll shout.\n\n● Shout  hey\n  HEY!\n  [2Jtwo\n\n● Shout  fail\n  Error: lost the voice\n\n", "",
 		},
+		{"is shown at a terminal", print.Options{Terminal: true}, []llmtest.Turn{said(llmtest.Part{Text: hostile})}, "]0;owned[2Ja\tb\nc\n", "", ""},
+		{"comes at a terminal", print.Options{Live: true, Terminal: true}, []llmtest.Turn{said(llmtest.Part{Text: hostile})}, "]0;owned[2Ja\tb\nc\n", "", ""},
+		{"goes into a pipe", print.Options{}, []llmtest.Turn{said(llmtest.Part{Text: hostile})}, hostile + "\n", "", ""},
 		{"lives", print.Options{Live: true}, []llmtest.Turn{call, said(llmtest.Part{Text: "done"})}, "I'll shout.\ndone\n", "● Shout  hey\n  HEY!\n  [2Jtwo\n\n", ""},
 		{
 			"paints",

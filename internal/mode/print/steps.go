@@ -182,29 +182,3 @@ func (s *steps) diff(diff string) {
 		s.note(fmt.Sprintf("… %d more changed lines", more))
 	}
 }
-
-// printable makes one line of text that cannot move the cursor: what tools and
-// models say is data.
-func printable(s string, width int) string {
-	s = strings.Join(strings.FieldsFunc(clean(s), func(r rune) bool { return r == '\n' }), " ")
-	if r := []rune(s); len(r) > width {
-		return string(r[:width-1]) + "…"
-	}
-	return s
-}
-
-// clean drops control characters but line ends, so that a text cannot steer the
-// terminal it is shown on. Tabs become spaces.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n':
-			return r
-		case r == '\t':
-			return ' '
-		case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0:
-			return -1
-		}
-		return r
-	}, s)
-}

@@ -154,7 +154,8 @@ func (a *app) useTheme(t *theme.Theme) {
 	a.env.Styles = styles
 	a.change(func(l *look) {
 		l.Styles, l.Links, l.Tab = styles, a.env.Links, a.show.tab
-		l.Hint = a.keyFor(key.ExpandTools)
+		// What stands in the scrollback can be seen whole in the viewer only.
+		l.Hint = a.keyFor(key.OpenTranscript)
 	})
 	a.dirty, a.urgent = true, true
 }

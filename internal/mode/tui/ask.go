@@ -7,6 +7,7 @@ import (
 
 	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/list"
 	"github.com/burin-dev/burin/internal/mode/tui/markdown"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
@@ -116,11 +117,23 @@ func (a *app) answered(q *ask) {
 		}
 	}
 	if q.up != nil {
+		if p, ok := q.up.(interface{ Unsent() string }); ok {
+			a.giveBack(p.Unsent())
+		}
 		a.remove(q.up)
 		q.up = nil
+		a.talk.shorten(nil)
 	}
 	a.nextAsk()
 	a.dirty, a.urgent = true, true
+}
+
+// typedOn takes what was typed while a question appeared, which was meant for the prompt,
+// and says where it is: the prompt is not to be seen now.
+func (a *app) typedOn(ev key.Event) {
+	a.changed()
+	a.editor.Handle(ev)
+	a.flash("typed into the prompt: " + a.editor.Line())
 }
 
 // dismissAsks tells all who ask that nobody answers any more.
@@ -139,6 +152,23 @@ func (a *app) push(p pane.Pane) {
 	}
 	a.panes = slices.Insert(a.panes, at, p)
 	a.setFull()
+}
+
+// asking reports whether a question has the keys.
+func (a *app) asking() bool { return len(a.asks) > 0 && a.asks[0].up != nil && a.top() == a.asks[0].up }
+
+// readBehind opens the conversation in front of a question, for who wants to know more
+// before the answer: the question comes back when it is closed.
+func (a *app) readBehind() {
+	if a.session == nil || a.viewer != nil {
+		return
+	}
+	a.openViewer("")
+	if p := a.viewer; p != nil {
+		a.remove(p)
+		a.panes = append(a.panes, p)
+		a.setFull()
+	}
 }
 
 // remove takes a pane away, wherever it stands.
@@ -180,9 +210,12 @@ func (a *app) setFull() {
 // approvalPane asks whether a call may run.
 func (a *app) approvalPane(r burin.Request, d burin.Decision, answer func(burin.Answer, error)) pane.Pane {
 	s := a.session
+	a.talk.shorten(func(c *call) bool { return c.id == r.Call })
 	return question.NewApproval(a.env, question.ApprovalOptions{
 		Request: r, Decision: d,
-		Try: func(rule burin.Rule) []string { return triedBy(s, rule) },
+		Try:     func(rules []burin.Rule) []string { return triedBy(s, rules) },
+		OnTyped: a.typedOn,
+		Preview: a.planned(r.Call),
 		OnAnswer: func(given burin.Answer, err error) {
 			if errors.Is(err, question.ErrStopped) {
 				a.stop()
@@ -192,21 +225,36 @@ func (a *app) approvalPane(r burin.Request, d burin.Decision, answer func(burin.
 	})
 }
 
-// maxTried is how many calls of the past are named.
-const maxTried = 5
+// planned shows what a call would write; nil where nothing is known of the call.
+func (a *app) planned(id string) func(width int) []string {
+	c := a.talk.calls[id]
+	if c == nil {
+		return nil
+	}
+	return func(width int) []string {
+		v := a.talk.look.View
+		v.Width = width
+		return card.Planned(c.card, v)
+	}
+}
 
-// triedBy names calls of this session that a rule would have allowed.
-func triedBy(s *opened, rule burin.Rule) []string {
+// triedBy names calls of this session that were questions and that rules would have
+// allowed.
+func triedBy(s *opened, rules []burin.Rule) []string {
 	if s == nil || s.Permissions() == nil {
 		return nil
 	}
-	tried, err := s.Permissions().Try(rule.String())
+	var texts []string
+	for _, r := range rules {
+		texts = append(texts, r.String())
+	}
+	tried, err := s.Permissions().Try(texts...)
 	if err != nil {
-		return nil // the rule is shown in words all the same
+		return nil // the rules are shown in words all the same
 	}
 	var names []string
 	for _, t := range tried {
-		if t.Verdict == "allow" && len(names) < maxTried {
+		if t.Verdict == "allow" {
 			names = append(names, t.Tool+" "+t.Target)
 		}
 	}
@@ -215,13 +263,14 @@ func triedBy(s *opened, rule burin.Rule) []string {
 
 // questionsPane puts the model's questions.
 func (a *app) questionsPane(questions []burin.Question, answer func([]burin.Reply, error)) pane.Pane {
-	return question.NewQuestions(a.env, question.QuestionsOptions{Questions: questions, OnDone: answer})
+	a.talk.shorten(func(c *call) bool { return c.card.Name == "ask" })
+	return question.NewQuestions(a.env, question.QuestionsOptions{Questions: questions, OnTyped: a.typedOn, OnDone: answer})
 }
 
 // confirm asks before something is done.
 func (a *app) confirm(title, text string, yes func()) {
 	var p pane.Pane
-	p = question.NewConfirm(a.env, question.ConfirmOptions{Title: title, Text: text, OnDone: func(sure bool) {
+	p = question.NewConfirm(a.env, question.ConfirmOptions{Title: title, Text: text, OnTyped: a.typedOn, OnDone: func(sure bool) {
 		a.remove(p)
 		if sure {
 			yes()

@@ -3,9 +3,12 @@ package tui
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/burin-dev/burin"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/question"
 	"github.com/burin-dev/burin/llm"
@@ -141,4 +144,68 @@ func TestStopTwice(t *testing.T) {
 	}
 	close(hold)
 	a.pump(func() bool { return a.work.busy == "" })
+}
+
+// What is typed while a question appears is in the prompt, and so are words of a note that
+// was not sent when the question is gone.
+func TestWordsOfAQuestion(t *testing.T) {
+	t.Parallel()
+	a, _ := face(t)
+	now := time.Date(2026, 3, 4, 14, 5, 6, 0, time.UTC)
+	a.env.Now = func() time.Time { return now }
+	a.onKey(key.Press{Key: "a", Text: "a"})
+	q := asked(a)
+	a.enqueue(q)
+	a.draw()
+	a.onKey(key.Press{Key: "b", Text: "b"})
+	if got := a.hint.text; !strings.Contains(got, "ab") {
+		t.Errorf("it says %q", got)
+	}
+	now = now.Add(time.Minute)
+	for _, r := range "yes" { // of which the first alone would answer
+		a.onKey(key.Press{Key: key.Key(string(r)), Text: string(r)})
+	}
+	now = now.Add(time.Minute)
+	a.frame()
+	if q.over {
+		t.Fatal("it is answered")
+	}
+	a.answered(q)
+	if got := a.editor.Text(); got != "yes\n\nab" {
+		t.Errorf("the prompt has %q", got)
+	}
+}
+
+// A letter that stands alone answers when its time has come, and the loop wakes for that.
+// A key that is there by then comes first.
+func TestLetterAnswersByTheClock(t *testing.T) {
+	t.Parallel()
+	for _, late := range []bool{false, true} {
+		a, _ := face(t)
+		now := time.Date(2026, 3, 4, 14, 5, 6, 0, time.UTC)
+		a.env.Now = func() time.Time { return now }
+		answers := 0
+		q := &ask{gone: func() {}}
+		q.pane = func() pane.Pane {
+			return a.approvalPane(burin.Request{Tool: "bash"}, burin.Decision{}, func(burin.Answer, error) { answers++ })
+		}
+		a.enqueue(q)
+		a.frame()
+		now = now.Add(time.Minute)
+		a.onKey(key.Press{Key: "y", Text: "y"})
+		if next := a.frame(); next <= 0 || next > 300*time.Millisecond {
+			t.Errorf("the loop comes back after %v", next)
+		}
+		if late {
+			a.keys <- key.Press{Key: "o", Text: "o"}
+		}
+		now = now.Add(time.Minute)
+		next := a.frame()
+		if want := map[bool]int{false: 1, true: 0}[late]; answers != want {
+			t.Errorf("late %v: %d answers", late, answers)
+		}
+		if next != 0 {
+			t.Errorf("late %v: it wakes after %v for nothing", late, next)
+		}
+	}
 }

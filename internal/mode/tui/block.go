@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/markdown"
 	"github.com/burin-dev/burin/internal/mode/tui/picture"
@@ -62,20 +64,61 @@ func (b *fixed) drop() { b.lines = nil }
 // failure is an answer that failed. It is held until it is known whether the same is
 // tried again.
 type failure struct {
-	fixed
-	held, gone bool
+	words   string
+	partial bool // a piece of the answer came
+	held    bool
+	gone    bool // it was tried again, and nothing has to say so
+	again   bool // it was tried again
+	stopped bool // and that was stopped before it began
+	memory
 }
+
+// maxReason is how many cells the reason has that stays behind a piece of an answer.
+const maxReason = 60
+
+func newFailure(m *llm.Message) *failure {
+	b := &failure{words: m.Error.Error(), held: true}
+	for _, c := range m.Content {
+		switch c := c.(type) {
+		case llm.Text:
+			b.partial = b.partial || strings.TrimSpace(c.Text) != ""
+		default:
+			b.partial = true
+		}
+	}
+	return b
+}
+
+func (b *failure) kind() kind { return told }
 
 func (b *failure) rows(v look) ([]string, int) {
 	if b.gone {
 		return nil, 0
 	}
-	lines, final := b.fixed.rows(v)
-	if b.held {
-		final = 0
+	state := 0
+	if b.again {
+		state = 1
 	}
-	return lines, final
+	if b.stopped {
+		state = 2
+	}
+	lines := b.recall(v, state, func() []string {
+		short := "broke off: " + ansi.Truncate(oneLine(b.words), maxReason, v.Styles.Symbols().Ellipsis)
+		switch state {
+		case 0:
+			return card.Notice(card.Failure, b.words, v.View)
+		case 1:
+			return card.Notice(card.Info, short+"; tried again", v.View)
+		}
+		return card.Notice(card.Info, short, v.View)
+	})
+	if b.held {
+		return lines, 0
+	}
+	return lines, len(lines)
 }
+
+func (b *failure) drop() { b.lines = nil }
 
 func (b *failure) done() bool { return !b.held }
 
@@ -189,6 +232,7 @@ type call struct {
 	shown   int
 	ended   bool
 	gone    bool
+	brief   bool // one line: a question shows the rest
 	changes int
 	memory
 }
@@ -229,6 +273,9 @@ func (b *call) rows(v look) ([]string, int) {
 	lines := b.recall(v, b.changes, func() []string { return card.Tool(b.card, v.View) })
 	if b.ended {
 		return lines, len(lines)
+	}
+	if b.brief {
+		lines = lines[:min(len(lines), 1)]
 	}
 	return lines, 0
 }

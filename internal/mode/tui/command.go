@@ -80,7 +80,9 @@ func (a *app) command(text string) bool {
 	case !a.allowed(c):
 		a.giveBack(text)
 	default:
+		a.words = text
 		c.run(a, strings.TrimSpace(args))
+		a.words = ""
 	}
 	a.dirty, a.urgent = true, true
 	return true

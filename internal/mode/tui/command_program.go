@@ -310,7 +310,8 @@ func ruleAt(rules session.Permissions, id string) (session.Rule, bool) {
 	return session.Rule{}, false
 }
 
-// triedRows are calls of this session that a rule is about.
+// triedRows are a rule in words, and the calls of this session to which it makes a
+// difference.
 func (a *app) triedRows(rules session.Permissions, id string, width, height int) []string {
 	r, ok := ruleAt(rules, id)
 	if !ok {
@@ -323,6 +324,9 @@ func (a *app) triedRows(rules session.Permissions, id string, width, height int)
 	tried, err := rules.Try(r.Text)
 	if err != nil {
 		return rows
+	}
+	if len(tried) == 0 {
+		rows = append(rows, a.line(styled.Truncate(styled.Of("No call of this session would have gone another way without it.", theme.Dim), width, "…")))
 	}
 	for _, t := range tried {
 		if len(rows) >= height {

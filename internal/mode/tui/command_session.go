@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
+	"github.com/burin-dev/burin/internal/mode/tui/list"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 )
@@ -27,13 +29,14 @@ func sessionCommands() []command {
 		{name: "rename", aliases: []string{"name", "title"}, args: "<title>", help: "name this session", needs: aSession, run: (*app).rename},
 		{name: "transcript", aliases: []string{"view"}, help: "read and search the whole conversation", needs: aSession, run: (*app).openViewer},
 		{name: "session", aliases: []string{"info", "status"}, args: "[delete]", help: "facts about this session", needs: aSession, run: (*app).sessionCommand, complete: choices("info", "delete")},
-		{name: "compact", args: "[what matters]", help: "condense the conversation", needs: aSession, waits: true, run: (*app).compact},
+		{name: "compact", args: "[what matters]", help: "condense the conversation", needs: aRest, waits: true, run: (*app).compact},
 		{
 			name: "shake", args: "[images]", help: "take old outputs, or pictures, out of the model's sight", needs: aRest, waits: true, run: (*app).shake,
 			complete: choices("elide", "images"),
 		},
 		{name: "handoff", args: "[what comes next]", help: "go on in a new session with a summary by the model", needs: aRest, run: (*app).handoff},
 		{name: "pin", args: "<words>", help: "keep words for the model, whatever is condensed", needs: aSession, run: (*app).pin},
+		{name: "unpin", args: "[words]", help: "see what is pinned, and take it back", needs: aSession, run: (*app).unpin},
 		{
 			name: "export", args: "[file]", help: "write the session as a page, Markdown or JSON", needs: aSession, run: (*app).export,
 			complete: func(a *app, arg string) []editor.Item {
@@ -141,6 +144,58 @@ func (a *app) pin(words string) {
 		return
 	}
 	a.say(card.Info, "Pinned: "+oneLine(words))
+}
+
+// unpin takes back the one pin that has the words, or shows the pins to choose from.
+func (a *app) unpin(words string) {
+	s := a.session
+	pins := s.Pins()
+	take := func(text string) {
+		if err := s.Unpin(text); err != nil {
+			a.sayError(err)
+			return
+		}
+		a.say(card.Info, "No longer pinned: "+beginning(text))
+	}
+	var items []list.Item
+	fits := -1
+	for i, p := range pins {
+		items = append(items, list.Item{ID: fmt.Sprint(i), Label: beginning(p), Search: p})
+		switch {
+		case words == "" || !strings.Contains(strings.ToLower(p), strings.ToLower(words)):
+		case fits < 0:
+			fits = i
+		default:
+			fits = len(pins) // several
+		}
+	}
+	if fits >= 0 && fits < len(pins) {
+		take(pins[fits])
+		return
+	}
+	var p *list.List
+	p = list.New(a.env, list.Options{
+		Title: "Pinned", Items: items, Query: words, Hint: "Enter takes it back",
+		Empty: "Nothing is pinned. /pin keeps words for the model, whatever is condensed.", NoMatch: "No pin has these words.",
+		OnChoose: func(id string) {
+			a.remove(p)
+			if i, err := strconv.Atoi(id); err == nil && a.still(s) {
+				take(pins[i])
+			}
+		},
+		OnCancel: func() { a.remove(p) },
+	})
+	a.push(p)
+}
+
+// beginning is the beginning of a text, for a place of one line.
+func beginning(text string) string {
+	const most = 200
+	line := []rune(oneLine(strings.ToValidUTF8(text[:min(len(text), 4*most)], "")))
+	if len(line) <= most && len(text) <= 4*most {
+		return string(line)
+	}
+	return string(line[:min(len(line), most)]) + "…"
 }
 
 func (a *app) export(file string) {

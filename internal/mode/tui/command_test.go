@@ -163,3 +163,18 @@ func TestSettingsTakeUp(t *testing.T) {
 		}
 	}
 }
+
+// The key beside what is not shown of a card leads to it, also when the card stands in the
+// scrollback.
+func TestHintOfCardsNamesTheViewer(t *testing.T) {
+	a := alone(t)
+	a.talk.messageEnd(&llm.Message{Role: llm.RoleUser, Content: []llm.Block{llm.Text{Text: strings.Repeat("line\n", 40)}}})
+	if got := a.shown(); !strings.Contains(got, "more lines (Alt+O)") {
+		t.Errorf("it shows:\n%s", got)
+	}
+	a = alone(t)
+	a.notice(0, strings.Repeat("line\n", 40)) // it is in no viewer
+	if got := a.shown(); !strings.Contains(got, "more lines") || strings.Contains(got, "Alt+O") {
+		t.Errorf("it shows:\n%s", got)
+	}
+}

@@ -96,8 +96,31 @@ func (a *app) onMessage(m *llm.Message) {
 	case llm.RoleAssistant:
 		a.readFacts()
 	case llm.RoleUser:
+		a.work.reminders = 0
 		a.readQueue()
+	case llm.RoleCustom:
+		if m.CustomType == session.CustomReminder {
+			a.onReminder()
+		}
 	}
+}
+
+// onReminder says why the model goes on that had come to an end.
+func (a *app) onReminder() {
+	a.work.reminders++
+	what := "what is not done"
+	open := 0
+	for _, p := range a.facts.todos {
+		for _, t := range p.Tasks {
+			if t.Status != "completed" && t.Status != "abandoned" {
+				open++
+			}
+		}
+	}
+	if open > 0 {
+		what = counted(open, "open task", "open tasks")
+	}
+	a.notice(card.Info, fmt.Sprintf("reminded of %s (%d of %d)", what, a.work.reminders, session.MaxReminders))
 }
 
 func (a *app) onCompaction(e *session.Event) {

@@ -280,3 +280,23 @@ func TestStoppedBeforeTheFirstRequest(t *testing.T) {
 		t.Errorf("it shows:\n%s", got)
 	}
 }
+
+// /compact does not take an answer away that is being written: it waits, and says so.
+func TestCompactDoesNotStopTheWork(t *testing.T) {
+	turn, asked, answer := held("The whole answer.")
+	d := atDesk(t, nil, turn)
+	d.send("work", steerNow)
+	<-asked
+	d.send("/compact the numbers", steerNow)
+	if got := d.shown(); !strings.Contains(got, "/compact has to wait until the work is done") {
+		t.Errorf("it shows:\n%s", got)
+	}
+	if got := d.editor.Text(); got != "/compact the numbers" {
+		t.Errorf("the editor has %q", got)
+	}
+	answer()
+	d.until("the answer", func() bool { return !d.work.on })
+	if got := d.shown(); !strings.Contains(got, "The whole answer.") || strings.Contains(got, "Stopped.") {
+		t.Errorf("it shows:\n%s", got)
+	}
+}

@@ -43,6 +43,10 @@ func (a *app) onPress(p key.Press) {
 		return
 	}
 	if top := a.top(); top != nil {
+		if action == key.OpenTranscript && a.asking() && a.due().IsZero() {
+			a.readBehind()
+			return
+		}
 		top.Handle(p)
 		return
 	}

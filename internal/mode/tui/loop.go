@@ -82,6 +82,7 @@ type app struct {
 	fromFiles  []complete.Command
 	lookedFor  bool   // commands that are files
 	unknown    string // a command that nobody knows, and that was sent once
+	words      string // of the command that is being called, for who must refuse it
 	beforePlan string // the mode that plan mode came after
 	badTheme   string // the one that cannot be read, once that was said
 	openSince  time.Time
@@ -175,6 +176,7 @@ func (a *app) frame() time.Duration {
 		return 0
 	}
 	now := a.env.Now()
+	a.tick(now)
 	if left := resizeTime - now.Sub(a.resized); a.dirty && left > 0 {
 		return left
 	}
@@ -183,15 +185,45 @@ func (a *app) frame() time.Duration {
 		a.draw()
 		since = 0
 	}
+	next := a.hint.left(now)
 	switch {
 	case a.dirty:
-		return frameTime - since
+		next = frameTime - since
 	case !a.ready:
-		return answerTime
+		next = answerTime
 	case a.moving():
-		return max(spinTime-since, time.Millisecond)
+		next = max(spinTime-since, time.Millisecond)
 	}
-	return a.hint.left(now)
+	if due := a.due(); !due.IsZero() {
+		if left := max(due.Sub(now), time.Millisecond); next == 0 || left < next {
+			next = left
+		}
+	}
+	return next
+}
+
+// due is when the pane with the keys wants to be told of the time; zero: never.
+func (a *app) due() time.Time {
+	if p, ok := a.top().(pane.Timed); ok {
+		return p.Due()
+	}
+	return time.Time{}
+}
+
+// tick tells the pane with the keys that its time has come. Keys that are there already
+// come first: they were pressed before.
+func (a *app) tick(now time.Time) {
+	due := a.due()
+	if due.IsZero() || now.Before(due) {
+		return
+	}
+	select {
+	case ev := <-a.keys:
+		a.onKeys(ev)
+	default:
+		a.top().(pane.Timed).Tick()
+	}
+	a.dirty, a.urgent = true, true
 }
 
 // onTimer is a frame that is due, a step of what moves, or the end of waiting.

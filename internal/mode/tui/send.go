@@ -27,6 +27,7 @@ type work struct {
 	task    *byte              // which of them it is
 	first   bool               // what is sent waits until it has ended
 
+	reminders  int     // how often the model was reminded of what is open since the last prompt
 	condensing bool    // the conversation is being made smaller
 	letter     *letter // that the prompt is made of, until the session has it
 }
@@ -303,6 +304,7 @@ func (a *app) ahead(what string, run func(ctx context.Context) (done func(), err
 func (a *app) task(what string, run func(ctx context.Context) (done func(), err error)) {
 	if a.work.busy != "" {
 		a.say(card.Warning, "Wait: "+a.work.busy+" is under way; "+a.keyFor("app.interrupt")+" stops it.")
+		a.giveBack(a.words)
 		return
 	}
 	ctx, cancel := context.WithCancel(a.ctx)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
 )
 
 // maxShown is how much of the output of a command is kept for its card while it runs.
@@ -54,7 +55,7 @@ func (a *app) shell(text string) {
 				})
 			}
 		})
-		stopped := r.Cancelled || ctx.Err() != nil || errors.Is(err, context.Canceled)
+		stopped := r.Cancelled || ctx.Err() != nil || errors.Is(err, session.ErrNotBegun)
 		a.inbox.post(func() { // also where the session was left meanwhile
 			a.own = slices.DeleteFunc(a.own, func(other *own) bool { return other == o })
 			if b.ended {

@@ -213,6 +213,14 @@ func (t *talk) callOf(id, name string) *call {
 	return c
 }
 
+// shorten makes one line of the calls that a question shows whole, and shows the others as
+// ever. A nil function shortens none.
+func (t *talk) shorten(which func(c *call) bool) {
+	for _, c := range t.calls {
+		c.brief = which != nil && which(c)
+	}
+}
+
 // messageEnd takes a message that is whole.
 func (t *talk) messageEnd(m *llm.Message) {
 	switch m.Role {
@@ -265,8 +273,7 @@ func (t *talk) answerEnd(m *llm.Message) {
 	case m.StopReason == llm.StopAborted:
 		t.stopped("Stopped.")
 	case m.Error != nil:
-		words := m.Error.Error()
-		b := &failure{fixed: fixed{k: told, render: func(v card.View) []string { return card.Notice(card.Failure, words, v) }}, held: true}
+		b := newFailure(m)
 		t.add(b)
 		t.confirm()
 		t.failure = b
@@ -287,7 +294,8 @@ func (t *talk) stopped(why string) {
 	}
 }
 
-// confirm says that a failure was the end: nothing is tried again.
+// confirm says that nothing more is known of a failure: it was the end, or the same is
+// being tried again.
 func (t *talk) confirm() {
 	if t.failure != nil {
 		t.failure.held = false
@@ -296,18 +304,29 @@ func (t *talk) confirm() {
 }
 
 // forgive takes a failure away after which the same is tried again: who tries says why.
+// Where a piece of the answer stands already, a word stays between it and the next attempt.
 func (t *talk) forgive() {
-	if t.failure != nil {
-		t.failure.gone = true
+	f := t.failure
+	switch {
+	case f == nil:
+		return
+	case f.partial:
+		f.again = true // held until it is tried again indeed
+	default:
+		f.gone = true
 		t.confirm()
-		t.forgiven = true
 	}
+	t.forgiven = true
 }
 
 // gaveUp says that nothing is tried again where that was stopped between two attempts:
 // else nothing would stand where the answer was to.
 func (t *talk) gaveUp() {
 	if t.forgiven {
+		if t.failure != nil {
+			t.failure.stopped = true
+			t.confirm()
+		}
 		t.notice(card.Warning, "Stopped.")
 	}
 	t.forgiven = false

@@ -149,6 +149,68 @@ func TestTalkLosesNothingThatTheWholeMessageHas(t *testing.T) {
 	}
 }
 
+// brokenOff is an answer of which a piece came.
+func brokenOff(words string) llm.Message {
+	return llm.Message{
+		Role: llm.RoleAssistant, StopReason: llm.StopError, Content: []llm.Block{llm.Text{Text: words}},
+		Error: &llm.Error{Kind: llm.ErrTransport, Message: "connection reset", Provider: "anthropic"},
+	}
+}
+
+// Behind a piece of an answer that was tried again stands a row that says so; where
+// nothing came, the same words do not stand there twice, and nothing has to be said.
+func TestTalkMarksPiecesOfAnswersThatWereTriedAgain(t *testing.T) {
+	tests := map[string]struct {
+		first string
+		then  func(*talk)
+		want  []string
+	}{
+		"tried again": {
+			"one two", func(t *talk) { t.forgive(); playAll(t, stream(sayMessage("one two three"), 100)) },
+			[]string{"one two", "", "· broke off: anthropic: connection reset; tried again", "", "one two three"},
+		},
+		"stopped before": {
+			"one two", func(t *talk) { t.forgive(); t.gaveUp() },
+			[]string{"one two", "", "· broke off: anthropic: connection reset", "", "! Stopped."},
+		},
+		"the end": {
+			"one two", func(t *talk) { t.event(event(agent.Event{Type: agent.AgentEnd})); t.confirm() },
+			[]string{"one two", "", "✗ anthropic: connection reset"},
+		},
+		"nothing came": {
+			"", func(t *talk) { t.forgive(); playAll(t, stream(sayMessage("one two three"), 100)) },
+			[]string{"one two three"},
+		},
+	}
+	for name, tt := range tests {
+		talk, out := talkOf(t), &scrollback{}
+		playAll(talk, stream(brokenOff(tt.first), 3))
+		if err := talk.settle(out); err != nil {
+			t.Fatal(err)
+		}
+		tt.then(talk)
+		if err := talk.settle(out); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, out.lines); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if rest := talk.rows(nil); len(rest) > 0 {
+			t.Errorf("%s: left over: %q", name, rest)
+		}
+	}
+}
+
+func playAll(t *talk, events []*session.Event) {
+	for _, e := range events {
+		t.event(e)
+	}
+}
+
+func sayMessage(words string) llm.Message {
+	return llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopEnd, Content: []llm.Block{llm.Text{Text: words}}}
+}
+
 // A call that has no result holds back what follows it; nothing overtakes.
 func TestTalkKeepsOrder(t *testing.T) {
 	talk, out := talkOf(t), &scrollback{}

@@ -1,10 +1,13 @@
 package tui
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/mode/tui/card"
+	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
 )
 
@@ -78,6 +81,26 @@ func TestLastCode(t *testing.T) {
 	} {
 		if got := lastCode(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A model that is asked again because tasks are open does not seem to go on by itself.
+func TestRemindersAreShown(t *testing.T) {
+	said := []llmtest.Turn{}
+	for range 4 {
+		said = append(said, llmtest.Turn{Parts: []llmtest.Part{{Text: "Done."}}})
+	}
+	d := atDesk(t, func(_ Wish, o *session.Options) {
+		o.Unfinished = func() string { return "Open in the todo list: a; b." }
+	}, said...)
+	d.facts.todos = []card.Phase{{Tasks: []card.TodoTask{{Content: "a", Status: "pending"}, {Content: "b", Status: "in_progress"}, {Content: "c", Status: "completed"}}}}
+	d.send("work", steerNow)
+	d.until("the end", func() bool { return !d.work.on })
+	got := d.shown()
+	for _, want := range []string{"· reminded of 2 open tasks (1 of 3)", "(2 of 3)", "(3 of 3)"} {
+		if strings.Count(got, want) != 1 {
+			t.Errorf("%q is not there once:\n%s", want, got)
 		}
 	}
 }

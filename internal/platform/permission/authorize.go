@@ -195,7 +195,7 @@ func (p *Policy) flag(r Request) string {
 	}
 	// A whole tool is offered only where it does nothing but ask somewhere.
 	offline := func(a tool.Access) bool { return a.Kind != tool.AccessNetwork }
-	if c, err := compile(Rule{Tool: r.Tool, Verdict: Allow}, p.at); err == nil && !slices.ContainsFunc(r.Access, offline) && newJudge(p.at, mode, with(rules, c)).decide(r).Verdict == Allow {
+	if c, err := compile(Rule{Tool: r.Tool, Verdict: Allow}, p.at); err == nil && !slices.ContainsFunc(r.Access, offline) && newJudge(p.at, mode, withRule(rules, c)).decide(r).Verdict == Allow {
 		return strings.TrimSpace(prefix + " --allow " + quoteShell(r.Tool))
 	}
 	if j = newJudge(p.at, Full, rules); j.decide(r).Verdict == Allow {

@@ -105,7 +105,7 @@ func (j *judge) granted(rules []Rule) *judge {
 		if err != nil {
 			return nil
 		}
-		all = with(all, c)
+		all = withRule(all, c)
 	}
 	n := newJudge(j.at, j.mode, all)
 	for a, l := range j.lines {

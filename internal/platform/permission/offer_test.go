@@ -179,8 +179,8 @@ func TestDryRun(t *testing.T) {
 	p := policy(t, permission.Ask, rule1(t, "!bash(git push:*)"))
 	past := []permission.Request{bash("go test ./..."), bash("go vet ./..."), bash("go test -exec x"), bash("go test && git push"), bash("ls")}
 	var got []permission.Verdict
-	for _, d := range p.DryRun(rule1(t, "bash(go test:*)"), past) {
-		got = append(got, d.Verdict)
+	for _, d := range p.DryRun(past, rule1(t, "bash(go test:*)")) {
+		got = append(got, d.With.Verdict)
 	}
 	want := []permission.Verdict{permission.Allow, permission.Question, permission.Question, permission.Deny, permission.Allow}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -189,8 +189,49 @@ func TestDryRun(t *testing.T) {
 	if d := p.Decide(past[0]); d.Verdict != permission.Question {
 		t.Errorf("the dry run left the rule behind: %s", d.Reason)
 	}
-	if d := p.DryRun(permission.Rule{Tool: "bash", Pattern: "a;b:*"}, past[:1]); len(d) != 1 || !strings.Contains(d[0].Reason, "not valid") {
+	if d := p.DryRun(past[:1], permission.Rule{Tool: "bash", Pattern: "a;b:*"}); len(d) != 1 || !strings.Contains(d[0].With.Reason, "not valid") {
 		t.Errorf("%+v", d)
+	}
+}
+
+// A dry run tells what rules change: not what is allowed or refused without them, and of
+// several rules what they change together, also where they hold already.
+func TestDryRunTellsWhatChanges(t *testing.T) {
+	past := []permission.Request{
+		bash("echo one; sleep 1"), bash("go test ./..."), bash("go test ./... && go vet ./..."), bash("go test && git push"),
+		access("write", tool.AccessWrite, "a.go"),
+	}
+	for _, tt := range []struct {
+		rules []string
+		want  []string
+	}{
+		{[]string{"bash(echo two; rm -rf build)"}, nil},
+		{[]string{"bash(go test:*)"}, []string{"go test ./..."}},
+		{[]string{"bash(go vet:*)"}, nil},
+		{[]string{"bash(go test:*)", "bash(go vet:*)"}, []string{"go test ./...", "go test ./... && go vet ./..."}},
+		{[]string{"edit(nothing)"}, nil},
+		{[]string{"edit(a.go)"}, []string{"a.go"}},
+		{[]string{"!bash(sleep:*)"}, []string{"echo one; sleep 1"}},
+	} {
+		var rules []permission.Rule
+		for _, text := range tt.rules {
+			rules = append(rules, rule1(t, text))
+		}
+		for _, hold := range []bool{false, true} {
+			p := policy(t, permission.Ask, rule1(t, "!bash(git push:*)"))
+			if hold {
+				p = policy(t, permission.Ask, append(slices.Clone(rules), rule1(t, "!bash(git push:*)"))...)
+			}
+			var got []string
+			for i, d := range p.DryRun(past, rules...) {
+				if d.Changed() {
+					got = append(got, past[i].Access[0].Target)
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("%q, which hold %v (-want +got):\n%s", tt.rules, hold, diff)
+			}
+		}
 	}
 }
 
@@ -260,9 +301,9 @@ func TestDryRunsAgreeWithGrants(t *testing.T) {
 				if _, err := after.Grant(r); err != nil {
 					t.Fatal(err)
 				}
-				for k, d := range before.DryRun(r, past) {
-					if got := after.Decide(past[k]); got.Verdict != d.Verdict {
-						t.Errorf("%q: with %s a dry run says %s, and it is %s", past[k].Access[0].Target, r, d.Verdict, got.Verdict)
+				for k, d := range before.DryRun(past, r) {
+					if got := after.Decide(past[k]); got.Verdict != d.With.Verdict {
+						t.Errorf("%q: with %s a dry run says %s, and it is %s", past[k].Access[0].Target, r, d.With.Verdict, got.Verdict)
 					}
 				}
 			}

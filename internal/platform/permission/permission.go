@@ -94,6 +94,8 @@ type Request struct {
 	// access without a target. A tool that does not say what it does must be given
 	// the effect Executes by the caller.
 	Access []tool.Access
+	// Call is the id of the call, by which a face finds it; nothing is judged by it.
+	Call string
 }
 
 // Verdict is what becomes of a request.

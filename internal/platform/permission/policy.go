@@ -324,26 +324,46 @@ func (p *Policy) Rules() []Rule {
 	return out
 }
 
-// DryRun says what would become of past calls if the rule held.
-func (p *Policy) DryRun(r Rule, past []Request) []Decision {
-	rules, mode := p.rules(), p.Mode()
-	if r.Verdict == "" {
-		r.Verdict = Allow
+// Trial is what becomes of a call without rules and with them.
+type Trial struct{ Without, With Decision }
+
+// Changed reports whether the rules make a difference to the call.
+func (t Trial) Changed() bool { return t.Without.Verdict != t.With.Verdict }
+
+// DryRun says what would become of past calls if rules held, and if they did not: also
+// rules that hold already can be tried.
+func (p *Policy) DryRun(past []Request, tried ...Rule) []Trial {
+	with, err := p.rules(), error(nil)
+	without := slices.Clone(with)
+	for _, r := range tried {
+		if r.Verdict == "" {
+			r.Verdict = Allow
+		}
+		without = slices.DeleteFunc(without, func(c *compiled) bool { return c.String() == r.String() })
+		c, e := compile(r, p.at)
+		if e != nil {
+			err = e
+			break
+		}
+		with = withRule(with, c)
 	}
-	out := make([]Decision, len(past))
-	c, err := compile(r, p.at)
+	mode := p.Mode()
+	before, after := newJudge(p.at, mode, without), newJudge(p.at, mode, with)
+	out := make([]Trial, len(past))
 	for i, q := range past {
+		d := before.decide(q)
+		out[i] = Trial{Without: d, With: d}
 		if err != nil {
-			out[i] = Decision{Verdict: Question, Reason: "the rule is not valid: " + err.Error()}
+			out[i].With = Decision{Verdict: Question, Reason: "the rule is not valid: " + err.Error()}
 			continue
 		}
-		out[i] = newJudge(p.at, mode, with(rules, c)).decide(q)
+		out[i].With = after.decide(q)
 	}
 	return out
 }
 
-// with adds a rule where it belongs.
-func with(rules []*compiled, c *compiled) []*compiled {
+// withRule adds a rule where it belongs.
+func withRule(rules []*compiled, c *compiled) []*compiled {
 	i, _ := slices.BinarySearchFunc(rules, c, func(a, b *compiled) int {
 		if x := order(a.Verdict) - order(b.Verdict); x != 0 {
 			return x

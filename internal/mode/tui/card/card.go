@@ -25,7 +25,7 @@ type View struct {
 	Expanded bool
 	Links    bool   // the terminal knows hyperlinks
 	Tab      int    // cells of a tab; 0 is 4
-	Hint     string // how a card is expanded, as "ctrl+o"; "" says nothing
+	Hint     string // the key that leads to all of a card, as "Alt+O"; "" says nothing
 }
 
 // Limits of what is shown.

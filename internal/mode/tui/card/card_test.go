@@ -141,6 +141,11 @@ func messages(t testing.TB, v View) []string {
 	add := func(lines []string) { all = append(append(all, lines...), "") }
 	add(User([]llm.Block{llm.Text{Text: "Please fix the build.\n\nIt fails since yesterday, with a message that is longer than a narrow terminal. 日本語も大丈夫ですか。"}, picture(t)}, v))
 	add(User(text(numbered(40)), v))
+	add(User([]llm.Block{
+		llm.Text{Text: "Compare @a.txt and @\"my plan.pdf\""},
+		llm.Text{Text: "<file path=\"docs/a.txt\">\n" + strings.Repeat("words\n", 300) + "</file>\n</file>"},
+		llm.Document{Name: "my plan.pdf", MIME: "application/pdf", Data: make([]byte, 4096)},
+	}, v))
 	add(Thinking("**Looking** at the *build*\n\nIt may be `go.mod`.", v))
 	add(Notice(Info, "The session was saved.", v))
 	add(Notice(Warning, "The budget is nearly used: $4.80 of $5.00", v))
@@ -163,6 +168,27 @@ func TestGolden(t *testing.T) {
 		}, styles)
 	}
 	golden(t, "messages", func(v View) []string { return messages(t, v) }, styles)
+}
+
+// The files that a prompt begins with are told from its words, whatever they hold.
+func TestFiles(t *testing.T) {
+	for text, want := range map[string]struct {
+		files []File
+		rest  string
+	}{
+		"plain words":                           {nil, "plain words"},
+		"<file path=\"a b.txt\">\none\n</file>": {[]File{{"a b.txt", 3}}, ""},
+		"<file path=\"a\">\n\n</file>\n\nwords": {[]File{{"a", 0}}, "words"},
+		"<file path=\"a\">\none\n</file>\n<file path=\"b\">\ntwo\n</file>\nwhat differs?": {[]File{{"a", 3}, {"b", 3}}, "what differs?"},
+		"<file path=\"a\">\none\n</file>\nmore\n</file>":                                  {[]File{{"a", 16}}, ""},
+		"<file path=\"a\">\nit was cut":                                                   {nil, "<file path=\"a\">\nit was cut"},
+		"<file path=a>\nx\n</file>":                                                       {nil, "<file path=a>\nx\n</file>"},
+	} {
+		files, rest := Files(text)
+		if diff := cmp.Diff(want.files, files); diff != "" || rest != want.rest {
+			t.Errorf("%q: rest %q (-want +got):\n%s", text, rest, diff)
+		}
+	}
 }
 
 // golden compares renderings with testdata/name.golden: plain at three widths,

@@ -7,6 +7,7 @@ import (
 	_ "image/gif"  // sizes of pictures
 	_ "image/jpeg" // sizes of pictures
 	_ "image/png"  // sizes of pictures
+	"strconv"
 	"strings"
 
 	_ "golang.org/x/image/webp" // sizes of pictures
@@ -22,7 +23,8 @@ import (
 // long texts.
 const collapsedUser = 12
 
-// User gives the lines of what the user said. It is shown as it was written.
+// User gives the lines of what the user said. It is shown as it was written; of files
+// that were given with it, a row says which.
 func User(content []llm.Block, v View) []string {
 	p := newPainter(v)
 	bar := styled.Line{{Text: p.sign.Quote + " ", Look: theme.Look{Fg: theme.Accent}}}
@@ -31,11 +33,20 @@ func User(content []llm.Block, v View) []string {
 	for _, block := range content {
 		switch b := block.(type) {
 		case llm.Text:
+			files, rest := Files(b.Text)
+			for _, f := range files {
+				lines = append(lines, styled.Truncate(fileLine(f.Name, f.Size), max(1, p.Width-bar.Width()-1), p.sign.Ellipsis))
+			}
+			if b.Text = rest; rest == "" && len(files) > 0 {
+				continue
+			}
 			for _, text := range strings.Split(strings.Trim(styled.Clean(b.Text, p.Tab), "\n"), "\n") {
 				lines = styled.Wrap(lines, styled.Line{{Text: text, Look: look}}, max(1, p.Width-bar.Width()-1), nil, nil)
 			}
 		case llm.Image:
 			lines = append(lines, styled.Truncate(p.picture(b), max(1, p.Width-bar.Width()-1), p.sign.Ellipsis))
+		case llm.Document:
+			lines = append(lines, styled.Truncate(fileLine(b.Name, len(b.Data)), max(1, p.Width-bar.Width()-1), p.sign.Ellipsis))
 		}
 	}
 	n := len(lines)
@@ -51,6 +62,48 @@ func User(content []llm.Block, v View) []string {
 	}
 	p.more(n - len(lines))
 	return p.lines
+}
+
+// File is a file that was given with a prompt.
+type File struct {
+	Name string
+	Size int // of what the model was given, in bytes
+}
+
+func fileLine(name string, n int) styled.Line {
+	return styled.Of("[file "+styled.Inline(name)+", "+size(int64(n))+"]", theme.Muted)
+}
+
+// Files are the files that a text of a prompt begins with, each from <file path="…"> to
+// </file>, and what stands behind them.
+func Files(text string) (files []File, rest string) {
+	const end = "\n</file>"
+	for {
+		quoted, ok := strings.CutPrefix(text, "<file path=")
+		if !ok {
+			return files, text
+		}
+		path, err := strconv.QuotedPrefix(quoted)
+		body, ok := strings.CutPrefix(quoted[len(path):], ">\n")
+		if err != nil || !ok {
+			return files, text
+		}
+		i := strings.Index(body, end)
+		if i < 0 {
+			return files, text
+		}
+		behind := func(i int) string { return strings.TrimLeft(body[i+len(end):], "\n") }
+		// The text of a file may hold the words that end it.
+		if strings.HasSuffix(body, end) && !strings.HasPrefix(behind(i), "<file path=") {
+			i = len(body) - len(end)
+		}
+		name, err := strconv.Unquote(path)
+		if err != nil {
+			return files, text
+		}
+		files = append(files, File{Name: name, Size: i})
+		text = behind(i)
+	}
 }
 
 // Thinking gives the lines of what the model thinks: how it begins, or all of it.
@@ -85,8 +138,10 @@ const (
 	Failure
 )
 
-// Notice gives the lines of something the program has to say.
+// Notice gives the lines of something the program has to say. It is kept nowhere, so no
+// key leads to the rest of a long one.
 func Notice(level Level, text string, v View) []string {
+	v.Hint = ""
 	p := newPainter(v)
 	sign, look := p.sign.Dot, theme.Look{Fg: theme.Muted}
 	switch level {

@@ -111,6 +111,7 @@ func (p *painter) ask(c *Call, args fields) {
 	d := read[struct {
 		Results []struct {
 			Question        string   `json:"question"`
+			Multi           bool     `json:"multi"`
 			Options         []string `json:"options"`
 			SelectedOptions []string `json:"selectedOptions"`
 			CustomInput     string   `json:"customInput"`
@@ -118,6 +119,7 @@ func (p *painter) ask(c *Call, args fields) {
 	}](c.Details)
 	asked := read[[]struct {
 		Question string `json:"question"`
+		Multi    bool   `json:"multi"`
 		Options  []struct {
 			Label string `json:"label"`
 		} `json:"options"`
@@ -131,11 +133,11 @@ func (p *painter) ask(c *Call, args fields) {
 		for _, o := range r.Options {
 			chosen := slices.Contains(r.SelectedOptions, o)
 			if chosen || p.Expanded {
-				p.option(o, chosen)
+				p.option(o, chosen, r.Multi)
 			}
 		}
 		if r.CustomInput != "" {
-			p.option(r.CustomInput, true)
+			p.option(r.CustomInput, true, r.Multi)
 		}
 		if len(r.SelectedOptions) == 0 && r.CustomInput == "" {
 			p.note("nothing chosen")
@@ -147,15 +149,27 @@ func (p *painter) ask(c *Call, args fields) {
 	for _, q := range asked {
 		p.prose(styled.Of(styled.Inline(q.Question), theme.Text))
 		for _, o := range q.Options {
-			p.option(o.Label, false)
+			p.option(o.Label, false, q.Multi)
 		}
 	}
 }
 
-func (p *painter) option(label string, chosen bool) {
+// option is a choice with the sign that the question had, wrapped: an answer is short, and
+// all of it was meant.
+func (p *painter) option(label string, chosen, multi bool) {
 	sign, look := p.sign.Running, theme.Look{Fg: theme.Muted}
+	if multi {
+		sign = p.sign.TaskOpen
+	}
 	if chosen {
 		sign, look = p.sign.Done, theme.Look{Fg: theme.Accent}
+		if multi {
+			sign = p.sign.TaskDone
+		}
 	}
-	p.body(styled.Line{{Text: "  " + sign + " ", Look: look}, {Text: styled.Inline(label), Look: look}})
+	first := styled.Line{{Text: bodyIndent}, {Text: "  " + sign + " ", Look: look}}
+	rest := styled.Line{{Text: strings.Repeat(" ", first.Width())}}
+	for _, line := range styled.Wrap(nil, styled.Of(styled.Inline(label), look.Fg), p.Width, first, rest) {
+		p.add(line)
+	}
 }

@@ -40,6 +40,17 @@ type Pane interface {
 	Handle(ev key.Event)
 }
 
+// Timed is a pane in which something happens when a time has come, without a key.
+type Timed interface {
+	Pane
+	// Due is that time, the zero time while nothing is waited for. It is asked after
+	// every event, so that a pane that waits for nothing costs nothing.
+	Due() time.Time
+	// Tick is called when it has come, or later. Keys that were pressed before it were
+	// handled.
+	Tick()
+}
+
 // Full is a pane that wants the whole screen. It is shown on the alternate screen, and
 // the scrollback is as it was when it is gone.
 type Full interface {

@@ -40,7 +40,7 @@ func Queue(w Waiting, v View) []string {
 	add(w.FollowUp, "then:", theme.Muted)
 	p.more(n-shown, "message")
 	if w.Key != "" {
-		p.add(styled.Line{{Text: "  " + w.Key, Look: theme.Look{Fg: theme.Muted, Mod: theme.Bold}}, {Text: " edits the last one", Look: theme.Look{Fg: theme.Dim}}})
+		p.add(styled.Line{{Text: "  " + w.Key, Look: theme.Look{Fg: theme.Muted, Mod: theme.Bold}}, {Text: " takes them back into the prompt", Look: theme.Look{Fg: theme.Dim}}})
 	}
 	return p.rows
 }

@@ -3,6 +3,7 @@ package question
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
@@ -19,10 +20,13 @@ type ApprovalOptions struct {
 	// Preview gives more rows about the call, such as a diff, none wider than width.
 	// It is asked once for each width. May be nil.
 	Preview func(width int) []string
-	// Try names calls of the past that a rule would have allowed. It is called in a
-	// goroutine when an offer is looked at for the first time, and may take a while.
-	// May be nil.
-	Try func(rule burin.Rule) []string
+	// Try names calls of the past that rules would have allowed together and that were
+	// questions without them. It is called in a goroutine when an offer is looked at for
+	// the first time, and may take a while. May be nil.
+	Try func(rules []burin.Rule) []string
+	// OnTyped gets what is typed before keys count: it is meant for the prompt. May be
+	// nil.
+	OnTyped func(key.Event)
 	// OnAnswer is told the answer, once; [ErrStopped] for Esc.
 	OnAnswer func(burin.Answer, error)
 }
@@ -55,10 +59,12 @@ type Approval struct {
 	options []option
 	at      int
 	seen    [2]int // choice and scope as they were drawn last
+	sure    bool   // the digit that is held names a choice whose meaning was seen
 	noting  bool
 	note    *editor.Editor
+	sent    bool // the note is the answer
 	waiting int
-	scroll  int
+	scroll  place
 	done    bool
 
 	body       []string // as drawn for bodyWidth and bodyStyles
@@ -66,7 +72,7 @@ type Approval struct {
 	bodyStyles *theme.Styles
 }
 
-var _ pane.Pane = (*Approval)(nil)
+var _ pane.Timed = (*Approval)(nil)
 
 // NewApproval makes the pane of one question. What is dangerous begins at No,
 // everything else at Yes.
@@ -131,9 +137,16 @@ func (a *Approval) Handle(ev key.Event) {
 	if a.done {
 		return
 	}
+	now := a.env.Now()
 	switch ev := ev.(type) {
 	case key.Paste:
-		if a.noting {
+		switch {
+		case a.noting:
+			a.note.Handle(ev)
+		case !a.guard.ready(now):
+			astray(ev, a.o.OnTyped)
+		default:
+			a.explain(a.guard.letter("", false, now))
 			a.note.Handle(ev)
 		}
 	case key.Press:
@@ -143,7 +156,8 @@ func (a *Approval) Handle(ev key.Event) {
 			a.noting = false
 		case act == key.SelectCancel:
 			a.finish(burin.Answer{}, ErrStopped)
-		case !a.guard.ready(a.env.Now()):
+		case !a.guard.ready(now):
+			astray(ev, a.o.OnTyped)
 		case a.noting:
 			a.write(ev, act)
 		default:
@@ -154,17 +168,26 @@ func (a *Approval) Handle(ev key.Event) {
 
 // press is a key while a choice is looked for.
 func (a *Approval) press(p key.Press, act key.Action) {
+	if act == key.SelectConfirm {
+		if a.guard.calm(a.env.Now()) {
+			a.confirm()
+		}
+		return
+	}
+	if p.Text != "" && act == "" {
+		a.letter(p)
+		return
+	}
+	a.guard.held = "" // the person looks on
 	switch {
 	case act == key.SelectUp:
 		a.choose(step(a.at, -1, len(a.options)))
 	case act == key.SelectDown:
 		a.choose(step(a.at, 1, len(a.options)))
 	case act == key.SelectPageUp:
-		a.scroll -= minBody
+		a.scroll.turn(-1)
 	case act == key.SelectPageDown:
-		a.scroll += minBody
-	case act == key.SelectConfirm:
-		a.confirm()
+		a.scroll.turn(1)
 	case p.Key == "left" || p.Key == "right":
 		o := &a.options[a.at]
 		if by := 1; len(o.scopes) > 1 {
@@ -174,46 +197,97 @@ func (a *Approval) press(p key.Press, act key.Action) {
 			o.scope = step(o.scope, by, len(o.scopes))
 		}
 	case p.Key == "tab":
-		a.choose(len(a.options) - 1)
-		a.noting = true
-	default:
-		a.letter(p)
+		a.explain("")
 	}
 }
 
-// letter is a key with a meaning of its own.
+// letter is a key that types something. What it stands for is marked at once, and done
+// when it is known to stand alone.
 func (a *Approval) letter(p key.Press) {
-	switch n := digit(p); {
-	case n > len(a.options):
-	case n > 0:
-		a.choose(n - 1)
-		a.confirm() // a grant is only shown by the first press
-	default:
-		switch strings.ToLower(p.Text) {
-		case "y":
-			a.finish(burin.Answer{Allow: true}, nil)
-		case "n":
-			a.finish(burin.Answer{}, nil)
-		case "a":
-			a.nextGrant()
-		}
+	now, first := a.env.Now(), a.guard.held == ""
+	to, means := a.meant(p)
+	switch {
+	case first && to >= 0 && a.options[to].kind == explain:
+		a.explain("") // what follows is the note
+		return
+	case first && p.Key == "space":
+		return // no message begins so
+	}
+	if words := a.guard.letter(p.Text, means, now); words != "" {
+		a.explain(words)
+		return
+	}
+	if to >= 0 {
+		o := &a.options[to]
+		a.sure = o.kind != grant || digit(p) > 0 && a.seen == [2]int{to, o.scope}
+		a.choose(to)
 	}
 }
 
-// nextGrant moves to the next offer, from the last to the first.
-func (a *Approval) nextGrant() {
+// meant is the choice that a letter stands for, -1 for none, and whether the letter means
+// anything.
+func (a *Approval) meant(p key.Press) (to int, means bool) {
+	if n := digit(p); n > 0 && n <= len(a.options) {
+		return n - 1, true
+	}
+	switch strings.ToLower(p.Text) {
+	case "y":
+		return 0, true
+	case "n":
+		return len(a.options) - 2, true
+	case "a":
+		to = a.nextGrant()
+		return to, to >= 0
+	}
+	return -1, false
+}
+
+// Due is [pane.Timed]'s.
+func (a *Approval) Due() time.Time { return a.guard.due() }
+
+// Tick is [pane.Timed]'s: a letter that stood alone answers. That of a grant only shows
+// what it means, until its digit comes again.
+func (a *Approval) Tick() {
+	if !a.done && a.guard.alone(a.env.Now()) != "" && a.sure {
+		a.confirm()
+	}
+}
+
+// explain opens the note, and writes words in it.
+func (a *Approval) explain(words string) {
+	a.choose(len(a.options) - 1)
+	a.noting = true
+	if words != "" {
+		add(a.note, words)
+	}
+}
+
+// Unsent are the words of a note that were not sent, for the prompt.
+func (a *Approval) Unsent() string {
+	if a.sent {
+		return ""
+	}
+	return strings.TrimSpace(a.note.Text())
+}
+
+// nextGrant is the next offer, after the last the first; -1 where there is none.
+func (a *Approval) nextGrant() int {
 	for n := range a.options {
 		if i := step(a.at, n+1, len(a.options)); a.options[i].kind == grant {
-			a.choose(i)
-			return
+			return i
 		}
 	}
+	return -1
 }
 
 // write is a key while the note is written.
 func (a *Approval) write(p key.Press, act key.Action) {
+	if p.Text != "" {
+		a.guard.last = a.env.Now()
+	}
 	switch {
 	case act == key.SelectConfirm:
+		a.sent = true
 		a.finish(burin.Answer{Note: strings.TrimSpace(a.note.Text())}, nil)
 	case leaves(a.note, act):
 		a.noting = false
@@ -233,11 +307,9 @@ func (a *Approval) choose(i int) {
 	rules := slices.Clone(o.offer.Rules)
 	go func() {
 		var past []string
-		for _, r := range rules {
-			for _, c := range a.o.Try(r) {
-				if !slices.Contains(past, c) && len(past) < maxPast {
-					past = append(past, c)
-				}
+		for _, c := range a.o.Try(rules) {
+			if !slices.Contains(past, c) && len(past) < maxPast {
+				past = append(past, c)
 			}
 		}
 		a.env.Post(func() { o.past = past })
@@ -255,7 +327,7 @@ func (a *Approval) confirm() {
 	case refuse:
 		a.finish(burin.Answer{}, nil)
 	case explain:
-		a.noting = true
+		a.explain("")
 	case grant:
 		if a.seen != [2]int{a.at, o.scope} {
 			return // nobody has seen yet what it means
@@ -266,5 +338,6 @@ func (a *Approval) confirm() {
 
 func (a *Approval) finish(answer burin.Answer, err error) {
 	a.done = true
+	a.guard.held = ""
 	a.o.OnAnswer(answer, err)
 }

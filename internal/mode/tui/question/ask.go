@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
@@ -17,6 +18,9 @@ import (
 // QuestionsOptions say what the model wants to know.
 type QuestionsOptions struct {
 	Questions []burin.Question
+	// OnTyped gets what is typed before keys count: it is meant for the prompt. May be
+	// nil.
+	OnTyped func(key.Event)
 	// OnDone is told the replies, one to each question, or [burin.ErrDismissed]; once.
 	OnDone func([]burin.Reply, error)
 }
@@ -30,8 +34,9 @@ type Questions struct {
 	sheets []page
 	at     int // page; len(sheets) is the review
 	review int // what is selected there: a question, or len(sheets) for sending
-	scroll int
+	scroll place
 	done   bool
+	sent   bool
 }
 
 // page is one question and what was answered so far.
@@ -42,7 +47,7 @@ type page struct {
 	words  *editor.Editor
 }
 
-var _ pane.Pane = (*Questions)(nil)
+var _ pane.Timed = (*Questions)(nil)
 
 // NewQuestions makes the pane. Each question begins at the option the model would
 // choose.
@@ -138,7 +143,7 @@ func (p *Questions) drawReview(s *sheet) {
 		if answer == "" {
 			answer = "(no answer)"
 		}
-		note := s.sign.Arrow + " " + styled.Inline(clip(answer, 400))
+		note := s.sign.Arrow + " " + styled.Inline(clip(answer, 4000))
 		s.choice(min(i+1, 10)%10, "", styled.Inline(clip(g.q.Text, 200)), note, p.review == i)
 	}
 	s.choice(0, "", "Send", "", p.review == len(p.sheets))
@@ -156,30 +161,67 @@ func (g *page) reply() burin.Reply {
 
 // Handle is [pane.Pane]'s.
 func (p *Questions) Handle(ev key.Event) {
-	if p.done {
+	press, ok := ev.(key.Press)
+	if p.done || !ok && !typing(ev) {
 		return
 	}
-	writing := p.at < len(p.sheets) && p.sheets[p.at].writing()
-	switch ev := ev.(type) {
-	case key.Paste:
-		if writing && p.guard.ready(p.env.Now()) {
-			p.sheets[p.at].words.Handle(ev)
-		}
-	case key.Press:
-		if !p.guard.ready(p.env.Now()) {
-			return
-		}
-		act := action(p.env, ev.Key)
-		switch {
-		case act == key.SelectCancel:
-			p.finish(nil, burin.ErrDismissed)
-		case p.at == len(p.sheets):
-			p.onReview(ev, act)
-		case writing && p.write(ev, act):
-		default:
-			p.onPage(ev, act)
+	now := p.env.Now()
+	if !p.guard.ready(now) {
+		astray(ev, p.o.OnTyped)
+		return
+	}
+	if !ok {
+		p.paste(ev)
+		return
+	}
+	act := action(p.env, press.Key)
+	switch {
+	case act == key.SelectCancel:
+		p.finish(nil, burin.ErrDismissed)
+	case p.at == len(p.sheets):
+		p.onReview(press, act)
+	case p.sheets[p.at].writing() && p.write(press, act):
+		p.guard.last = now
+	default:
+		p.onPage(press, act)
+	}
+}
+
+// paste writes what is pasted as one's own words.
+func (p *Questions) paste(ev key.Event) {
+	if p.at == len(p.sheets) {
+		return
+	}
+	p.say(&p.sheets[p.at], p.guard.letter("", false, p.env.Now()))
+	p.sheets[p.at].words.Handle(ev)
+}
+
+// Due is [pane.Timed]'s.
+func (p *Questions) Due() time.Time { return p.guard.due() }
+
+// Tick is [pane.Timed]'s: a digit that stood alone answers. Of several choices it has
+// chosen one already.
+func (p *Questions) Tick() {
+	if p.done || p.guard.alone(p.env.Now()) == "" || p.at == len(p.sheets) {
+		return
+	}
+	if g := &p.sheets[p.at]; !g.q.Multi {
+		p.answer(g)
+	}
+}
+
+// Unsent are words that were written and not sent, for the prompt.
+func (p *Questions) Unsent() string {
+	if p.sent {
+		return ""
+	}
+	var all []string
+	for i := range p.sheets {
+		if words := strings.TrimSpace(p.sheets[i].words.Text()); words != "" {
+			all = append(all, words)
 		}
 	}
+	return strings.Join(all, "\n")
 }
 
 // writing reports whether keys are words.
@@ -205,38 +247,74 @@ func (p *Questions) onPage(ev key.Press, act key.Action) {
 	g := &p.sheets[p.at]
 	n := len(g.q.Options) + 1
 	switch {
+	case act == key.SelectConfirm:
+		if g.writing() || p.guard.calm(p.env.Now()) {
+			p.answer(g)
+		}
+		return
+	case ev.Text != "" && act == "" && !g.writing() && (ev.Key != "space" || p.guard.held != ""):
+		p.letter(g, ev)
+		return
+	}
+	p.guard.held = ""
+	switch {
 	case act == key.SelectUp:
 		g.at = step(g.at, -1, n)
 	case act == key.SelectDown:
 		g.at = step(g.at, 1, n)
 	case act == key.SelectPageUp:
-		p.scroll -= minBody
+		p.scroll.turn(-1)
 	case act == key.SelectPageDown:
-		p.scroll += minBody
-	case act == key.SelectConfirm:
-		p.answer(g)
+		p.scroll.turn(1)
 	case ev.Key == "left":
 		p.turn(-1)
 	case ev.Key == "right":
 		p.turn(1)
 	case ev.Key == "tab":
 		g.at = n - 1
-	case g.writing():
-	case ev.Key == "space":
+	case ev.Key == "space" && !g.writing():
 		g.toggle(g.at)
-	default:
-		d := digit(ev)
-		switch {
-		case d == 0 || d > n:
-		case d == n:
-			g.at = n - 1
-		case g.q.Multi:
-			g.at = d - 1
-			g.toggle(g.at)
-		default:
-			g.at = d - 1
-			p.answer(g)
+	}
+}
+
+// letter is a key that types something while an option is looked for.
+func (p *Questions) letter(g *page, ev key.Press) {
+	d, own := digit(ev), len(g.q.Options)+1
+	if p.guard.held == "" && d == own {
+		g.at = own - 1 // what follows are the words
+		return
+	}
+	option := d > 0 && d < own
+	if g.q.Multi && option { // several digits choose several
+		p.guard.held += ev.Text
+		p.guard.last = p.env.Now()
+		g.at = d - 1
+		g.toggle(g.at)
+		return
+	}
+	held := p.guard.held
+	words := p.guard.letter(ev.Text, option, p.env.Now())
+	if words == "" {
+		g.at = d - 1
+		return
+	}
+	if g.q.Multi {
+		for _, r := range held { // they were the beginning of words
+			g.toggle(int(r - '1'))
 		}
+	}
+	p.say(g, words)
+}
+
+// say writes words as one's own.
+func (p *Questions) say(g *page, words string) {
+	g.at = len(g.q.Options)
+	if words == "" {
+		return
+	}
+	add(g.words, words)
+	if !g.q.Multi {
+		g.chosen = nil // one answer only: words instead of the option
 	}
 }
 
@@ -277,7 +355,7 @@ func (p *Questions) turn(by int) {
 		last = 0 // a single question has no review
 	}
 	p.at = min(max(0, p.at+by), last)
-	p.scroll, p.review = 0, len(p.sheets)
+	p.scroll, p.review = place{}, len(p.sheets)
 }
 
 func (p *Questions) onReview(ev key.Press, act key.Action) {
@@ -286,16 +364,17 @@ func (p *Questions) onReview(ev key.Press, act key.Action) {
 		p.review = step(p.review, -1, len(p.sheets)+1)
 	case act == key.SelectDown:
 		p.review = step(p.review, 1, len(p.sheets)+1)
+	case act == key.SelectConfirm && !p.guard.calm(p.env.Now()):
 	case act == key.SelectConfirm && p.review == len(p.sheets):
 		p.send()
 	case act == key.SelectConfirm:
-		p.at, p.scroll = p.review, 0
+		p.at, p.scroll = p.review, place{}
 		p.review = len(p.sheets)
 	case ev.Key == "left":
 		p.turn(-1)
 	default:
 		if d := digit(ev); d > 0 && d <= len(p.sheets) {
-			p.at, p.scroll = d-1, 0
+			p.at, p.scroll = d-1, place{}
 		}
 	}
 }
@@ -305,10 +384,12 @@ func (p *Questions) send() {
 	for i := range p.sheets {
 		replies[i] = p.sheets[i].reply()
 	}
+	p.sent = true
 	p.finish(replies, nil)
 }
 
 func (p *Questions) finish(replies []burin.Reply, err error) {
 	p.done = true
+	p.guard.held = ""
 	p.o.OnDone(replies, err)
 }

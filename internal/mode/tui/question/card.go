@@ -18,7 +18,7 @@ const (
 	maxTarget   = 4 << 10  // bytes of a path, a host, a rule
 	maxAccesses = 50
 	maxParts    = 6
-	maxPreview  = 2000 // rows
+	maxPreview  = 20_000 // rows
 )
 
 // scopeWords say how long a grant holds, and scopeUntil until when.
@@ -78,7 +78,8 @@ func title(r burin.Request) string {
 	return "Let this tool run?"
 }
 
-// about is what the call touches, why it is a question, and the caller's preview. It
+// about is what the call touches, why it is a question, and the caller's preview, which
+// may be long. It
 // is drawn once for each width and theme.
 func (a *Approval) about(s *sheet) []string {
 	if a.bodyStyles == a.env.Styles && a.bodyWidth == s.width {
@@ -87,7 +88,7 @@ func (a *Approval) about(s *sheet) []string {
 	var lines []styled.Line
 	for i, x := range a.o.Request.Access {
 		if i == maxAccesses {
-			lines = append(lines, s.more(len(a.o.Request.Access)-i, ""))
+			lines = append(lines, s.more(len(a.o.Request.Access)-i))
 			break
 		}
 		lines = s.access(lines, x)
@@ -95,17 +96,17 @@ func (a *Approval) about(s *sheet) []string {
 	if len(a.o.Request.Access) == 0 {
 		lines = s.text(lines, styled.Of("It does not say what it will touch. "+may(a.o.Request.Effects), theme.Text))
 	}
-	body := s.render(nil, lines)
+	body := s.render(nil, append(lines, a.why(s)...))
 	if a.o.Preview != nil {
 		rows := a.o.Preview(s.width)
 		for _, row := range rows[:min(len(rows), maxPreview)] {
 			body = append(body, fit(row, s.width))
 		}
 		if n := len(rows) - maxPreview; n > 0 {
-			body = s.render(body, []styled.Line{s.more(n, "")})
+			body = s.render(body, []styled.Line{s.more(n)})
 		}
 	}
-	a.body, a.bodyWidth, a.bodyStyles = s.render(body, a.why(s)), s.width, a.env.Styles
+	a.body, a.bodyWidth, a.bodyStyles = body, s.width, a.env.Styles
 	return a.body
 }
 
@@ -180,7 +181,7 @@ func (a *Approval) why(s *sheet) []styled.Line {
 		})
 	}
 	if shown > maxParts {
-		lines = append(lines, s.more(shown-maxParts, ""))
+		lines = append(lines, s.more(shown-maxParts))
 	}
 	return lines
 }
@@ -200,7 +201,11 @@ func (a *Approval) drawChoices(s *sheet) {
 			if a.noting {
 				s.writing(number, "No:", a.note)
 			} else {
-				s.choice(number, "", "No, and say what to do instead", "", selected)
+				label := "No, and say what to do instead"
+				if words := a.Unsent(); words != "" {
+					label += ": " + styled.Inline(clip(words, 200))
+				}
+				s.choice(number, "", label, "", selected)
 			}
 		case grant:
 			label := "Always allow " + styled.Inline(clip(o.offer.Words, 600)) + ": "

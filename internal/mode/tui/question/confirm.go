@@ -2,6 +2,7 @@ package question
 
 import (
 	"strings"
+	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
@@ -16,6 +17,9 @@ type ConfirmOptions struct {
 	Title, Text string
 	Yes, No     string // words of the answers; "Yes" and "No" where empty
 	Danger      bool   // Yes cannot be undone
+	// OnTyped gets what is typed and is no answer: it is meant for the prompt. May be
+	// nil.
+	OnTyped func(key.Event)
 	// OnDone is told the answer, once. Esc is no.
 	OnDone func(yes bool)
 }
@@ -26,11 +30,11 @@ type Confirm struct {
 	o      ConfirmOptions
 	guard  guard
 	yes    bool
-	scroll int
+	scroll place
 	done   bool
 }
 
-var _ pane.Pane = (*Confirm)(nil)
+var _ pane.Timed = (*Confirm)(nil)
 
 // NewConfirm makes the pane.
 func NewConfirm(env *pane.Env, o ConfirmOptions) *Confirm {
@@ -73,35 +77,66 @@ func (s *sheet) paragraphs(text string) []styled.Line {
 
 // Handle is [pane.Pane]'s.
 func (c *Confirm) Handle(ev key.Event) {
+	now := c.env.Now()
 	p, ok := ev.(key.Press)
-	if !ok || c.done || !c.guard.ready(c.env.Now()) {
+	if c.done || !ok && !typing(ev) {
 		return
 	}
-	switch action(c.env, p.Key) {
-	case key.SelectUp, key.SelectDown:
-		c.yes = !c.yes
-	case key.SelectPageUp:
-		c.scroll -= minBody
-	case key.SelectPageDown:
-		c.scroll += minBody
-	case key.SelectConfirm:
-		c.finish(c.yes)
-	case key.SelectCancel:
-		c.finish(false)
-	default:
-		switch {
-		case p.Key == "left", p.Key == "right", p.Key == "tab":
-			c.yes = !c.yes
-		case strings.EqualFold(p.Text, "y"):
-			c.finish(true)
-		case strings.EqualFold(p.Text, "n"):
-			c.finish(false)
+	if !c.guard.ready(now) || !ok {
+		astray(ev, c.o.OnTyped)
+		return
+	}
+	act := action(c.env, p.Key)
+	if act == key.SelectConfirm {
+		if c.guard.calm(now) {
+			c.finish(c.yes)
 		}
+		return
+	}
+	if p.Text != "" && act == "" {
+		c.letter(p.Text)
+		return
+	}
+	c.guard.held = ""
+	switch {
+	case act == key.SelectUp, act == key.SelectDown, p.Key == "left", p.Key == "right", p.Key == "tab":
+		c.yes = !c.yes
+	case act == key.SelectPageUp:
+		c.scroll.turn(-1)
+	case act == key.SelectPageDown:
+		c.scroll.turn(1)
+	case act == key.SelectCancel:
+		c.finish(false)
+	}
+}
+
+// letter marks what a letter stands for; other text, and what follows a letter, is for
+// the prompt.
+func (c *Confirm) letter(text string) {
+	now := c.env.Now()
+	yes := strings.EqualFold(text, "y")
+	if words := c.guard.letter(text, yes || strings.EqualFold(text, "n"), now); words != "" {
+		c.guard.disarm(now)
+		c.yes = false
+		astray(key.Paste{Text: words}, c.o.OnTyped)
+		return
+	}
+	c.yes = yes
+}
+
+// Due is [pane.Timed]'s.
+func (c *Confirm) Due() time.Time { return c.guard.due() }
+
+// Tick is [pane.Timed]'s.
+func (c *Confirm) Tick() {
+	if !c.done && c.guard.alone(c.env.Now()) != "" {
+		c.finish(c.yes)
 	}
 }
 
 func (c *Confirm) finish(yes bool) {
 	c.done = true
+	c.guard.held = ""
 	c.o.OnDone(yes)
 }
 
@@ -117,7 +152,7 @@ type Busy struct {
 	env    *pane.Env
 	o      BusyOptions
 	frame  int
-	scroll int
+	scroll place
 	done   bool
 }
 

@@ -8,11 +8,21 @@
 //
 // # Nobody answers by accident
 //
-// A question may appear while a person types. So keys count only after the question
-// was drawn and then no key came for 300 ms: whoever types on when it appears has to
-// stop first. A paste never answers. What is granted for longer than one call is
-// granted only while the person can see what that means: the choice must have been
-// drawn, with its rules, before Enter counts.
+// A question may appear while a person types, and a person may type in the belief that
+// the prompt is there. So
+//
+//   - keys count only after the question was drawn and then no key came for 300 ms. What
+//     is typed before that is for the prompt, which gets it;
+//   - a letter or a digit answers only if it stands alone: if nothing else is typed for
+//     300 ms. If something is, none of it answers. It is words, and goes where words are
+//     written: into the note of a no, or one's own words to the model's question;
+//   - Enter answers only if nothing was typed in the 300 ms before, but for words that
+//     are written: those it sends.
+//
+// A paste never answers. What is granted for longer than one call is granted only while
+// the person can see what that means: the choice must have been drawn, with its rules,
+// before Enter counts. Words that were written and not sent are not lost: Unsent gives
+// them.
 //
 // Esc in an Approval, and Ctrl+C, are the exception and are heard at once. They run
 // nothing.
@@ -38,14 +48,16 @@ import (
 // and the turn is to be stopped.
 var ErrStopped = errors.New("the user stopped the work")
 
-// quiet is how long no key may have come before keys count.
+// quiet is how long no key may have come before keys count, and how long none may follow
+// a letter that answers.
 const quiet = 300 * time.Millisecond
 
 // guard keeps keys from counting that were meant for something else.
 type guard struct {
 	shown bool
 	armed bool
-	last  time.Time // the first drawing, or the last key that did not count
+	last  time.Time // the first drawing, the last key that did not count, or the last text
+	held  string    // letters that mean something if no others follow
 }
 
 // drawn says that the question is on the screen now.
@@ -64,6 +76,71 @@ func (g *guard) ready(now time.Time) bool {
 		g.last = now
 	}
 	return g.armed
+}
+
+// disarm makes keys count only after a pause again.
+func (g *guard) disarm(now time.Time) { g.armed, g.held, g.last = false, "", now }
+
+// letter takes what a key types. A first letter that means something is held until it is
+// known to stand alone. Whatever else is typed gives words, together with what was held.
+func (g *guard) letter(text string, means bool, now time.Time) (words string) {
+	g.last = now
+	if g.held == "" && means {
+		g.held = text
+		return ""
+	}
+	words, g.held = g.held+text, ""
+	return words
+}
+
+// due is when the letter that is held stands alone; zero where none is held.
+func (g *guard) due() time.Time {
+	if g.held == "" {
+		return time.Time{}
+	}
+	return g.last.Add(quiet)
+}
+
+// alone gives the letter that was held, once it is due. That it is known by the clock
+// alone, and never by the key that comes next, is what makes a slow machine safe: keys
+// that came late are handled before the clock is looked at.
+func (g *guard) alone(now time.Time) string {
+	if g.held == "" || now.Before(g.due()) {
+		return ""
+	}
+	held := g.held
+	g.held = ""
+	return held
+}
+
+// calm reports whether no text came just before, so that Enter is no end of a message.
+func (g *guard) calm(now time.Time) bool { return g.held == "" && now.Sub(g.last) >= quiet }
+
+// typing is the part of the keyboard that writes: keys that came before they count are
+// for the prompt if they do.
+func typing(ev key.Event) bool {
+	switch ev := ev.(type) {
+	case key.Paste:
+		return true
+	case key.Press:
+		return ev.Text != "" || ev.Key == "backspace"
+	}
+	return false
+}
+
+// astray gives a key that does not count to whom it was meant for.
+func astray(ev key.Event, to func(key.Event)) {
+	if to != nil && typing(ev) {
+		to(ev)
+	}
+}
+
+// add writes words at the end of those that stand there.
+func add(e *editor.Editor, words string) {
+	if text := e.Text(); text != "" && !strings.HasSuffix(text, " ") {
+		words = " " + words
+	}
+	_ = e.Insert(words) // it is full: what is in it is too long to be read
 }
 
 // action is what a key means in lists; "" for others.

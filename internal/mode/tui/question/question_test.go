@@ -17,6 +17,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/panel/paneltest"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/mode/tui/theme/themetest"
 	"github.com/burin-dev/burin/internal/platform/permission"
 	"github.com/burin-dev/burin/tool"
 )
@@ -73,11 +74,22 @@ func words(a burin.Answer, err error) string {
 	return s
 }
 
-// press draws after each key, as the face does.
-func press(p pane.Pane, keys ...string) {
+// press is a person who looks after each key: the pane is drawn, and a pause goes by.
+func press(f *paneltest.Face, p pane.Pane, keys ...string) {
 	for _, k := range keys {
 		paneltest.Press(p, k)
 		p.Draw(80, 40)
+		pause(f, p, quiet)
+	}
+}
+
+// pause lets time go by, as the face's clock does.
+func pause(f *paneltest.Face, p pane.Pane, d time.Duration) {
+	f.Time = f.Time.Add(d)
+	if p, ok := p.(pane.Timed); ok {
+		if due := p.Due(); !due.IsZero() && !f.Time.Before(due) {
+			p.Tick()
+		}
 	}
 }
 
@@ -113,7 +125,7 @@ func TestApprovalGolden(t *testing.T) {
 	scene := func(name string, o ApprovalOptions, keys ...string) paneltest.Scene {
 		return paneltest.Scene{Name: name, Rows: func(s *theme.Styles, width int) []string {
 			a, f, _ := asked(t, o)
-			press(a, keys...)
+			press(f, a, keys...)
 			for len(f.Posted) > 0 {
 				(<-f.Posted)()
 			}
@@ -143,9 +155,9 @@ func TestGrantHolds(t *testing.T) {
 	a := NewApproval(f.Env, ApprovalOptions{Request: r, Decision: d, OnAnswer: func(got burin.Answer, _ error) { answer = got }})
 	a.Draw(80, 40)
 	f.Time = f.Time.Add(quiet)
-	press(a, fmt.Sprint(len(d.Offers)+1)) // the widest
+	press(f, a, fmt.Sprint(len(d.Offers)+1)) // the widest
 	shown := text(a, 80, 40)
-	press(a, "enter")
+	press(f, a, "enter")
 	if !answer.Allow || len(answer.Grant) == 0 {
 		t.Fatalf("%+v\n%s", answer, shown)
 	}
@@ -199,8 +211,8 @@ func TestApprovalAnswers(t *testing.T) {
 		{"other keys", goTest(), []string{"x", "space", "f1", "home", "pagedown"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a, _, got := asked(t, tt.o)
-			press(a, tt.keys...)
+			a, f, got := asked(t, tt.o)
+			press(f, a, tt.keys...)
 			if diff := cmp.Diff(tt.want, *got, cmp.Transformer("len", func(s []string) string { return strings.Join(s, "|") })); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -246,7 +258,10 @@ func TestTypingAhead(t *testing.T) {
 			if len(got) > 0 {
 				t.Fatalf("answered %q", got)
 			}
-			paneltest.Press(p, "1", "y")
+			p = make()
+			p.Draw(80, 30)
+			f.Time = f.Time.Add(quiet)
+			press(f, p, "1", "y")
 			if len(got) != 1 {
 				t.Errorf("afterwards nothing counts: %q", got)
 			}
@@ -269,17 +284,17 @@ func TestNoGrantUnseen(t *testing.T) {
 			t.Errorf("%q granted %q unseen", keys, *got)
 		}
 	}
-	a, _, got := asked(t, goTest())
-	press(a, "a")
+	a, f, got := asked(t, goTest())
+	press(f, a, "a")
 	paneltest.Press(a, "right", "enter")
 	if len(*got) > 0 {
 		t.Errorf("granted %q, and another scope was on the screen", *got)
 	}
-	press(a, "enter") // nothing was drawn since
+	press(f, a, "enter") // nothing was drawn since
 	if shown := text(a, 80, 40); !strings.Contains(shown, "[this project]") {
 		t.Fatal(shown)
 	}
-	press(a, "enter")
+	press(f, a, "enter")
 	if len(*got) != 1 {
 		t.Errorf("answers: %q", *got)
 	}
@@ -288,12 +303,14 @@ func TestNoGrantUnseen(t *testing.T) {
 func TestGrantPreview(t *testing.T) {
 	o := goTest()
 	tried := make(chan string, 10)
-	o.Try = func(r burin.Rule) []string {
-		tried <- r.String()
+	o.Try = func(rules []burin.Rule) []string {
+		for _, r := range rules {
+			tried <- r.String()
+		}
 		return []string{"go test ./agent", "go test ./llm", "go test ./llm", "go test ./\x1b[31mtool", "go test -v"}
 	}
 	a, f, _ := asked(t, o)
-	press(a, "3")
+	press(f, a, "3")
 	(<-f.Posted)()
 	shown := text(a, 80, 40)
 	for _, want := range []string{
@@ -304,7 +321,7 @@ func TestGrantPreview(t *testing.T) {
 			t.Errorf("%q is not shown:\n%s", want, shown)
 		}
 	}
-	press(a, "up", "down", "up", "down") // each offer is tried once
+	press(f, a, "up", "down", "up", "down") // each offer is tried once
 	(<-f.Posted)()
 	if got := []string{<-tried, <-tried}; len(tried) > 0 || !slices.Equal(got, []string{"bash(go test:*)", "bash(go test ./...)"}) {
 		t.Errorf("tried %q, and %d more", got, len(tried))
@@ -343,6 +360,66 @@ func TestLittleRoom(t *testing.T) {
 	}
 }
 
+// A long command is read page by page: each shows one line of the page before, and says
+// how much is above and below it.
+func TestPages(t *testing.T) {
+	var lines []string
+	for i := range 60 {
+		lines = append(lines, fmt.Sprintf("echo line %d.", i))
+	}
+	a, _, _ := asked(t, ApprovalOptions{Request: bash(strings.Join(lines, "\n"))})
+	shown := func() (first, last int, missing string) {
+		first = -1
+		for row := range strings.Lines(text(a, 110, 32)) {
+			_, line, ok := strings.Cut(row, "echo line ")
+			if ok {
+				fmt.Sscanf(line, "%d", &last)
+			}
+			if ok && first < 0 {
+				first = last
+			}
+			if strings.Contains(row, "…") {
+				missing = strings.TrimSpace(row)
+			}
+		}
+		return first, last, missing
+	}
+	first, last, missing := shown()
+	page := last - first
+	if want := fmt.Sprintf("… %d more lines (PageDown)", 59-last); first != 0 || page < 15 || missing != want {
+		t.Fatalf("at first %d to %d, %q, want %q", first, last, missing, want)
+	}
+	paneltest.Press(a, "pagedown")
+	first, last, missing = shown()
+	if want := fmt.Sprintf("… %d lines above · %d below (PageUp, PageDown)", first, 59-last); first != page || missing != want {
+		t.Errorf("a page later %d to %d, %q; want from %d, %q", first, last, missing, page, want)
+	}
+	for range 3 {
+		paneltest.Press(a, "pagedown")
+		first, last, missing = shown()
+	}
+	if want := fmt.Sprintf("… %d lines above (PageUp)", first); last != 59 || missing != want {
+		t.Errorf("at the end %d to %d, %q, want %q", first, last, missing, want)
+	}
+	paneltest.Press(a, "pageup")
+	if again, _, _ := shown(); again != first-page {
+		t.Errorf("a page up it begins at %d, want %d", again, first-page)
+	}
+}
+
+// The signs of ASCII are those of a screen reader, which would read a line across out.
+func TestNoRuleInASCII(t *testing.T) {
+	mono := theme.NewStyles(themetest.Theme(), theme.Mono).WithSymbols(theme.SymbolsOf(theme.ASCII, nil))
+	a, f, _ := asked(t, goTest())
+	q, g, _ := questions(t, someQuestions)
+	f.Styles, g.Styles = mono, mono
+	for _, p := range []pane.Pane{a, q} {
+		if first, _, _ := strings.Cut(text(p, 80, 40), "\n"); strings.Contains(first, "--") || strings.HasPrefix(first, "-") {
+			t.Errorf("it begins with %q", first)
+		}
+	}
+}
+
 // A command that is cut says so: nobody agrees to what is hidden.
 func TestLongCommand(t *testing.T) {
 	a, _, _ := asked(t, ApprovalOptions{Request: bash(strings.Repeat("x", maxCommand) + "; rm -rf /")})
@@ -352,11 +429,11 @@ func TestLongCommand(t *testing.T) {
 }
 
 func TestCursorInNote(t *testing.T) {
-	a, _, _ := asked(t, goTest())
+	a, f, _ := asked(t, goTest())
 	if _, c := a.Draw(80, 30); !c.Hidden {
 		t.Errorf("a cursor without a note: %+v", c)
 	}
-	press(a, "tab", "a", "b")
+	press(f, a, "tab", "a", "b")
 	rows, c := a.Draw(80, 30)
 	if row := ansi.Strip(rows[c.Y]); c.Hidden || ansi.Truncate(row, c.X, "") != "→ 5 No: ab" {
 		t.Errorf("cursor %+v in %q", c, row)
@@ -377,7 +454,7 @@ func TestQuestionsGolden(t *testing.T) {
 	scene := func(name string, n int, keys ...string) paneltest.Scene {
 		return paneltest.Scene{Name: name, Rows: func(s *theme.Styles, width int) []string {
 			p, f, _ := questions(t, someQuestions[:n])
-			press(p, keys...)
+			press(f, p, keys...)
 			f.Styles = s
 			rows, _ := p.Draw(width, 30)
 			return rows
@@ -454,12 +531,26 @@ func TestQuestionsAnswers(t *testing.T) {
 		{"chosen in the review", someQuestions, []string{"1", "right", "right", "up", "up", "up", "enter", "3", "right", "right", "enter"}, []string{"None/", "/", "/"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, _, got := questions(t, tt.list)
-			press(p, tt.keys...)
+			p, f, got := questions(t, tt.list)
+			press(f, p, tt.keys...)
 			if !slices.Equal(tt.want, *got) {
 				t.Errorf("got %q, want %q\n%s", *got, tt.want, text(p, 80, 30))
 			}
 		})
+	}
+}
+
+// Before answers are sent all of a long one can be read, and where there is no room for it
+// that is said.
+func TestReviewOfALongAnswer(t *testing.T) {
+	long := strings.Repeat("many words ", 60) + "and an end."
+	p, f, _ := questions(t, []burin.Question{{Text: "Which?", Options: []string{long, "none"}}, {Text: "And?", Options: []string{"x"}}})
+	press(f, p, "1", "1")
+	if shown := text(p, 80, 40); !strings.Contains(shown, "and an end.") {
+		t.Errorf("the end is not shown:\n%s", shown)
+	}
+	if rows := strings.Split(text(p, 80, 8), "\n"); strings.TrimSpace(rows[1]) != "…" || !strings.Contains(strings.Join(rows, "\n"), "→ Send") {
+		t.Errorf("with little room:\n%s", strings.Join(rows, "\n"))
 	}
 }
 
@@ -470,7 +561,7 @@ func TestConfirmAndBusy(t *testing.T) {
 		c := NewConfirm(f.Env, ConfirmOptions{Title: "?", OnDone: func(yes bool) { got += fmt.Sprint(yes) }})
 		c.Draw(80, 10)
 		f.Time = f.Time.Add(quiet)
-		press(c, strings.Fields(keys)...)
+		press(f, c, strings.Fields(keys)...)
 		if got != want {
 			t.Errorf("%s: %q, want %q", keys, got, want)
 		}
@@ -484,7 +575,7 @@ func TestConfirmAndBusy(t *testing.T) {
 	if after := text(b, 40, 5); after == before || !strings.Contains(after, "2 of 3") {
 		t.Errorf("%q", after)
 	}
-	press(b, "y", "enter", "esc", "esc")
+	press(f, b, "y", "enter", "esc", "esc")
 	if cancelled != 1 {
 		t.Errorf("cancelled %d times", cancelled)
 	}

@@ -2,11 +2,13 @@ package question
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
@@ -38,13 +40,24 @@ func newSheet(env *pane.Env, width int) *sheet {
 	return &sheet{env: env, width: max(width, 1), sign: env.Styles.Symbols(), cursor: screen.Cursor{Hidden: true}}
 }
 
-// heading is the row a pane begins with: a title on a line across.
+// place is how far the body of a pane is scrolled, and by how much a key scrolls it.
+type place struct{ at, page int }
+
+// turn scrolls by pages.
+func (p *place) turn(by int) { p.at += by * max(p.page, 1) }
+
+// heading is the row a pane begins with: a title on a line across, but in the signs of
+// ASCII, which screen readers have: they would read it out.
 func (s *sheet) heading(title, more string, fg theme.Token) {
-	l := styled.Line{{Text: s.sign.Rule + " ", Look: theme.Look{Fg: fg}}, {Text: title, Look: theme.Look{Fg: fg, Mod: theme.Bold}}}
+	rule := s.sign.Column != "|"
+	l := styled.Line{{Text: title, Look: theme.Look{Fg: fg, Mod: theme.Bold}}}
+	if rule {
+		l = append(styled.Line{{Text: s.sign.Rule + " ", Look: theme.Look{Fg: fg}}}, l...)
+	}
 	if more != "" {
 		l = append(l, styled.Span{Text: " " + s.sign.Dot + " " + more, Look: theme.Look{Fg: theme.Muted}})
 	}
-	if n := min(ruleWidth, s.width) - l.Width() - 1; n > 0 {
+	if n := min(ruleWidth, s.width) - l.Width() - 1; rule && n > 0 {
 		l = append(l, styled.Span{Text: " " + strings.Repeat(s.sign.Rule, n), Look: theme.Look{Fg: fg}})
 	}
 	s.title = append(s.title, l)
@@ -134,9 +147,9 @@ func (s *sheet) keys(pairs ...string) {
 	}
 }
 
-// arrange gives at most height rows. Scroll is how far the body is scrolled; it is
-// put right where there is not so much.
-func (s *sheet) arrange(height int, scroll *int) ([]string, screen.Cursor) {
+// arrange gives at most height rows. Scroll is how far the body is scrolled; it is put
+// right where there is not so much, and told how much a page is.
+func (s *sheet) arrange(height int, scroll *place) ([]string, screen.Cursor) {
 	left := max(height, 1)
 	take := func(want int) int {
 		n := min(left, max(want, 0))
@@ -173,10 +186,10 @@ func (s *sheet) arrange(height int, scroll *int) ([]string, screen.Cursor) {
 	if s.cursor.Y < start || s.cursor.Y >= start+chosen {
 		cursor = screen.Cursor{Hidden: true}
 	}
-	add(s.choices[start : start+chosen])
+	add(s.window(start, start+chosen))
 	add(make([]styled.Line, air[1]))
 	if below < len(s.below) && below > 0 {
-		s.below = append(s.below[:below-1:below-1], s.more(len(s.below)-below+1, ""))
+		s.below = append(s.below[:below-1:below-1], s.more(len(s.below)-below+1))
 	}
 	add(s.below[:below])
 	if hint > 0 {
@@ -185,33 +198,51 @@ func (s *sheet) arrange(height int, scroll *int) ([]string, screen.Cursor) {
 	return out, cursor
 }
 
-// scrolled adds n rows of the body, from where it is scrolled to.
-func (s *sheet) scrolled(out []string, n int, scroll *int) []string {
-	if n >= len(s.body) {
-		*scroll = 0
-		return append(out, s.body...)
+// window are rows of the choices. What is cut says so, in a row that is not of the
+// selected one.
+func (s *sheet) window(start, end int) []styled.Line {
+	rows := slices.Clone(s.choices[start:end])
+	cut := styled.Of("  "+s.sign.Ellipsis, theme.Dim)
+	if start > 0 && start < s.from {
+		rows[0] = cut
 	}
-	if n <= 1 {
-		*scroll = 0
-		return append(out, s.body[:n]...)
+	if end < len(s.choices) && end > s.to {
+		rows[len(rows)-1] = cut
+	}
+	return rows
+}
+
+// scrolled adds n rows of the body, from where it is scrolled to. A page is a row less
+// than is shown, so that one sees where it goes on.
+func (s *sheet) scrolled(out []string, n int, scroll *place) []string {
+	if n >= len(s.body) || n <= 1 {
+		*scroll = place{}
+		return append(out, s.body[:min(n, len(s.body))]...)
 	}
 	shown := n - 1 // the last row says what is missing
-	*scroll = min(max(0, *scroll), len(s.body)-shown)
-	out = append(out, s.body[*scroll:*scroll+shown]...)
-	key := "PageDown"
-	if *scroll+shown >= len(s.body) {
-		key = "PageUp"
-	}
-	l := s.more(len(s.body)-shown, key)
+	scroll.page = max(shown-1, 1)
+	scroll.at = min(max(0, scroll.at), len(s.body)-shown)
+	out = append(out, s.body[scroll.at:scroll.at+shown]...)
+	l := s.missing(scroll.at, len(s.body)-shown-scroll.at)
 	return append(out, styled.Render(s.env.Styles, styled.Truncate(l, s.width, s.sign.Ellipsis)))
 }
 
-func (s *sheet) more(n int, key string) styled.Line {
-	words := fmt.Sprintf("  %s %d more %s", s.sign.Ellipsis, n, plural(n, "line"))
-	if key != "" {
-		words += " (" + key + ")"
+// missing says how many rows are not shown, and which keys show them.
+func (s *sheet) missing(above, below int) styled.Line {
+	up, down := keyText(s.env, key.SelectPageUp), keyText(s.env, key.SelectPageDown)
+	words := fmt.Sprintf("%d more %s (%s)", below, plural(below, "line"), down)
+	switch {
+	case above > 0 && below > 0:
+		words = fmt.Sprintf("%d %s above %s %d below (%s, %s)", above, plural(above, "line"), s.sign.Dot, below, up, down)
+	case above > 0:
+		words = fmt.Sprintf("%d %s above (%s)", above, plural(above, "line"), up)
 	}
-	return styled.Of(words, theme.Warning)
+	return styled.Of("  "+s.sign.Ellipsis+" "+words, theme.Warning)
+}
+
+// more says that n lines are left out.
+func (s *sheet) more(n int) styled.Line {
+	return styled.Of(fmt.Sprintf("  %s %d more %s", s.sign.Ellipsis, n, plural(n, "line")), theme.Warning)
 }
 
 // fit cuts a row that others drew to the width.

@@ -336,8 +336,8 @@ func (s *Screen) setCursor(f *surface, c Cursor) {
 // cursor is below the first, which the terminal limits to its first row.
 func (s *Screen) wipe(f *surface) {
 	up := f.y
-	if s.reflow && !s.doubt {
-		up = f.above(s.width)
+	if s.reflow {
+		up = f.above(s.width, s.doubt)
 	}
 	s.buf = append(s.buf, '\r')
 	if up > 0 {
@@ -350,13 +350,23 @@ func (s *Screen) wipe(f *surface) {
 }
 
 // above is the number of rows above the cursor in a terminal that wrapped the rows
-// of f at width.
-func (f *surface) above(width int) int {
-	needs := func(w int) int { return max(1, (w+width-1)/width) }
+// of f at width. In doubt whether it wrapped them or they were written into it when it had
+// that width already, it is the least of both: what was written so is wrapped as well, but
+// for lines that are written without autowrap.
+func (f *surface) above(width int, doubt bool) int {
+	needs := func(i int) int {
+		if doubt && !scan(f.rows[i]).ascii {
+			return 1
+		}
+		return max(1, (f.widths[i]+width-1)/width)
+	}
 	n := 0
 	for i := range f.y {
-		n += needs(f.widths[i])
+		n += needs(i)
+	}
+	if doubt {
+		return n // where the cursor was to be behind the edge, it stands at the edge
 	}
 	// A cursor behind the text stays in the last row of its line.
-	return n + min(max(f.x, 0)/width, needs(f.widths[f.y])-1)
+	return n + min(max(f.x, 0)/width, needs(f.y)-1)
 }

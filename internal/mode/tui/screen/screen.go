@@ -62,7 +62,8 @@ type Options struct {
 	// Now is the clock. With it, what was drawn just before a change of size is taken to
 	// have been drawn in the new size perhaps: the terminal has it before anybody is told.
 	// Then rather old live rows stay in the scrollback than that committed lines are
-	// drawn over. nil: what was drawn was drawn in the size that was known.
+	// drawn over: one for each line beyond ASCII that the new width wraps. nil: what was
+	// drawn was drawn in the size that was known.
 	Now func() time.Time
 	// Hidden is the line that stands for n live rows that do not fit. nil: "… n more
 	// lines above".

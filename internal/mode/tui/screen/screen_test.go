@@ -362,6 +362,26 @@ func TestNarrowerBeforeTold(t *testing.T) {
 	}
 }
 
+// A terminal that becomes narrower just after a frame wraps the rows of it. What is known
+// of them in any case is taken away, so that words do not stand in the scrollback twice.
+func TestNarrowerJustAfterAFrame(t *testing.T) {
+	now := time.Unix(1000, 0)
+	w := vt.New(vt.Options{Width: 40, Height: 8, Reflow: true})
+	s := screen.New(w, screen.Options{Width: 40, Height: 8, Sync: true, Reflow: true, Now: func() time.Time { return now }})
+	rule := strings.Repeat("─", 40)
+	must(t, s.Commit([]string{"first", "second", "third"}))
+	must(t, s.Draw([]string{"", strings.Repeat("word ", 7) + "tail", "last words", rule, "› one", rule}, screen.Cursor{X: 2, Y: 4}))
+	w.Resize(20, 8)
+	s.Resize(20, 8)
+	rule = strings.Repeat("─", 20)
+	live := []string{"", "word word word", "word word word word", "tail", "last words", rule, "› one", rule}
+	must(t, s.Draw(live, screen.Cursor{X: 2, Y: 6}))
+	got := strings.Join(w.All(), "\n")
+	if !strings.HasPrefix(got, "first\nsecond\nthird\n") || !strings.HasSuffix(got, strings.Join(live, "\n")) || strings.Count(got, "word") != 7+1 {
+		t.Errorf("it shows:\n%s", got)
+	}
+}
+
 // A terminal of one row shows the last line only.
 func TestOneRow(t *testing.T) {
 	s, w := pair(t, 30, 1)

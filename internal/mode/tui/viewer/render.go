@@ -245,6 +245,9 @@ func cut(text string, limit int) (string, int) {
 func clip(content []llm.Block, limit int) []llm.Block {
 	for i, b := range content {
 		if t, ok := b.(llm.Text); ok && len(t.Text) > limit {
+			if files, rest := card.Files(t.Text); len(files) > 0 && len(rest) <= limit {
+				continue // a row is shown of each
+			}
 			text, left := cut(t.Text, limit)
 			t.Text = fmt.Sprintf("%s\n… %d more bytes", text, left)
 			content[i] = t // the entry was read for this drawing alone

@@ -1,0 +1,161 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session/compact"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// Custom types of entries that hold words to keep, and that such words are kept no
+// longer; and of the messages that tell the model.
+const (
+	customPin   = "burin.pin"
+	customUnpin = "burin.unpin"
+)
+
+// ErrNotPinned is that words that were to be unpinned are not pinned.
+var ErrNotPinned = errors.New("nothing is pinned that reads so")
+
+// Pin keeps words for the model as they are, whatever is condensed around them. What is
+// pinned already stays as it is. With the goal and the open tasks all pinned words may
+// have 256 KB; more is refused.
+func (s *Session) Pin(text string) error {
+	text = strings.TrimSpace(s.hide(text))
+	if text == "" {
+		return errors.New("there is nothing to pin")
+	}
+	k := s.keep()
+	s.mu.Lock()
+	window := s.request.Model.ContextWindow
+	s.mu.Unlock()
+	k.fitGoal(window)
+	before := k.Size()
+	k.pin(text)
+	if n := k.Size(); n > compact.MaxKeep {
+		return fmt.Errorf("this cannot be pinned: it has %d bytes, what is kept word for word has %d, and there is room for %d in all: pin less, or unpin something",
+			len(text), before, compact.MaxKeep)
+	}
+	return s.keepTo(customPin, text, "Keep to this from now on:\n"+text)
+}
+
+// Unpin takes back what was pinned, in the words that [Session.Pins] has. The error of
+// words that are not pinned is [ErrNotPinned]. What a summary said of them is overruled,
+// and gone with the next one.
+func (s *Session) Unpin(text string) error {
+	if !slices.Contains(s.Pins(), text) {
+		return ErrNotPinned
+	}
+	words := text
+	if len(words) > maxUnpinned {
+		words = strings.ToValidUTF8(words[:maxUnpinned], "") + "…"
+	}
+	return s.keepTo(customUnpin, text, "You were to keep to the following. It holds no longer:\n"+words)
+}
+
+// maxUnpinned is how many bytes of unpinned words the model reads again.
+const maxUnpinned = 400
+
+// keepTo writes down that words are kept, or no longer, and tells the model.
+func (s *Session) keepTo(customType, text, words string) error {
+	data, err := json.Marshal(text)
+	if err != nil {
+		return err
+	}
+	content, err := json.Marshal(words)
+	if err != nil {
+		return err
+	}
+	s.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: customType, Data: data})
+	s.append(transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: customType, Content: content, Display: true, Attribution: "user"})
+	s.outdated()
+	return nil
+}
+
+// Pins are the words that are pinned on this branch, oldest first.
+func (s *Session) Pins() []string { return s.keep().Pinned }
+
+// kept is what a compaction passes on word for word.
+type kept struct {
+	compact.Keep
+	asked string // the entry that the goal is from
+}
+
+func (k *kept) pin(text string) {
+	if !slices.Contains(k.Pinned, text) {
+		k.Pinned = append(k.Pinned, text)
+	}
+}
+
+// keep is what a compaction passes on word for word: the first prompt of the branch,
+// everything that is pinned on it, and the open tasks.
+func (s *Session) keep() kept {
+	var k kept
+	entries, err := s.log.Select(s.log.Leaf(), func(n transcript.Node) bool {
+		first := k.asked == "" && n.Role == llm.RoleUser
+		if first {
+			k.asked = n.ID
+		}
+		return first || n.Type == transcript.TypeCustom && (n.Name == customPin || n.Name == customUnpin || n.Name == "")
+	})
+	if err != nil {
+		return k
+	}
+	for i := range entries {
+		e := &entries[i]
+		var text string
+		switch {
+		case e.Message != nil:
+			k.Goal = e.Message.Text()
+		case json.Unmarshal(e.Data, &text) != nil:
+		case e.CustomType == customPin:
+			k.pin(text)
+		case e.CustomType == customUnpin:
+			k.Nothing = true // if that was the last, an earlier summary must not bring it back
+			k.Pinned = slices.DeleteFunc(k.Pinned, func(p string) bool { return p == text })
+		}
+	}
+	if s.o.Todos != nil {
+		k.Todos = slices.Clone(s.o.Todos())
+		for i := range k.Todos {
+			k.Todos[i].Text, k.Todos[i].Phase = s.hide(k.Todos[i].Text), s.hide(k.Todos[i].Phase)
+		}
+	}
+	return k
+}
+
+// maxGoalShare is the part of the window that a goal may take for good: 1/maxGoalShare.
+// A first prompt with a log in it would leave no room in a small window, however often
+// the conversation is condensed.
+const maxGoalShare = 4
+
+// goalStart is how many bytes stay of a goal that cannot be kept whole.
+const goalStart = 4 << 10
+
+// fitGoal leaves of the goal its beginning, and where the rest is, if it is too large to
+// be kept whole beside the rest. It returns how large it was then, in bytes, else 0.
+func (k *kept) fitGoal(window int) (cut int) {
+	n := len(k.Goal)
+	if n <= goalStart || k.Size() <= compact.MaxKeep && (window == 0 || textTokens(k.Goal) <= window/maxGoalShare) {
+		return 0
+	}
+	k.Goal = fmt.Sprintf("%s\n[This is the beginning of %d bytes. Read the rest before you rely on it: %s, entry %s.]",
+		strings.ToValidUTF8(k.Goal[:goalStart], ""), n, HistoryTool, k.asked)
+	return n
+}
+
+// tellGoal tells the person, once, that the goal is not kept whole.
+func (s *Session) tellGoal(size int) {
+	s.mu.Lock()
+	told := s.goalTold
+	s.goalTold = true
+	s.mu.Unlock()
+	if !told {
+		s.warn(fmt.Sprintf("the first prompt has %d bytes, too many to be kept word for word: the model has its first %d, and can read the rest. Pin what matters in it", size, goalStart))
+	}
+}
