@@ -302,11 +302,26 @@ func (b *browser) write(text string) {
 	b.call("Input.insertText", map[string]any{"text": text}, nil)
 }
 
-// click presses the mouse in the middle of the first element that selector finds.
+// click presses the mouse in the middle of an element once it stands still and nothing lies
+// over it: what is scrolled into view is laid out only then, and moves the rest.
 func (b *browser) click(selector string) {
 	b.t.Helper()
 	var at struct{ X, Y float64 }
-	b.eval(fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: 'nearest'}); const r = e.getBoundingClientRect(); return {x: r.x + r.width / 2, y: r.y + r.height / 2}; })()`, selector), &at)
+	b.eval(fmt.Sprintf(`new Promise((done, fail) => {
+		const end = performance.now() + 60000;
+		let still = 0, x, y;
+		const look = () => {
+			const e = document.querySelector(%q);
+			e.scrollIntoView({block: 'nearest'});
+			const r = e.getBoundingClientRect(), left = r.x + r.width / 2, top = r.y + r.height / 2;
+			still = left === x && top === y && e.contains(document.elementFromPoint(x, y)) ? still + 1 : 0;
+			[x, y] = [left, top];
+			if (still === 10) done({x, y});
+			else if (performance.now() > end) fail(new Error('never still'));
+			else requestAnimationFrame(look);
+		};
+		look();
+	})`, selector), &at)
 	for _, kind := range []string{"mousePressed", "mouseReleased"} {
 		b.call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y, "button": "left", "clickCount": 1}, nil)
 	}
