@@ -12,7 +12,7 @@ import (
 // One who waits for others that go on waits longer than for one who has stopped.
 func TestTurn(t *testing.T) {
 	ctx, file := t.Context(), filepath.Join(t.TempDir(), "sessions.db")
-	const wait = 500 * time.Millisecond
+	const wait = 1500 * time.Millisecond
 	open := func() *sql.DB {
 		db, err := sqlfile.Open(file, wait)
 		if err != nil {
@@ -49,7 +49,7 @@ func TestTurn(t *testing.T) {
 		got <- err
 	}()
 	for range 4 { // longer than wait, without a gap that is likely to be hit
-		<-time.After(wait * 3 / 5)
+		<-time.After(wait * 2 / 5)
 		if _, err := held.ExecContext(ctx, `UPDATE sessions SET done = done + 1`); err != nil {
 			t.Fatal(err)
 		}
