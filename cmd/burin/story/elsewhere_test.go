@@ -53,7 +53,9 @@ func TestMoveNowhere(t *testing.T) {
 	if err := os.Mkdir(to, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s.send("/move ../there")
+	s.Type("/move ../there")
+	s.WaitText("there/") // is proposed, and stands there already
+	s.Press("enter")
 	if code := s.WaitEnd(); code != 0 {
 		t.Errorf("burin ended with %d", code)
 	}

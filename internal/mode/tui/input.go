@@ -3,9 +3,11 @@ package tui
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/card"
+	"github.com/burin-dev/burin/internal/mode/tui/editor"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/notify"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
@@ -62,15 +64,24 @@ func (a *app) onSubmitKey(p key.Press) bool {
 	if action, _ := a.env.Keys.Lookup(key.Editor, p.Key); action != key.Submit {
 		return false
 	}
-	if popup, open := a.editor.Popup(); open && (popup.Selected > 0 || !a.completeCommand()) && a.editor.Accept() {
-		// A command that needs no more is sent at once, as everybody expects. One that
-		// was written out is not completed to a longer one.
+	if popup, open := a.editor.Popup(); open && !a.written(popup) && a.editor.Accept() {
+		// A command that needs no more is sent at once, as everybody expects.
 		if !a.completeCommand() {
 			return true
 		}
 	}
 	a.submit(steerNow)
 	return true
+}
+
+// written reports whether what is proposed stands in the prompt already: a name that was
+// written out is sent as it is, not completed to a longer one. A command alone is, if it
+// needs nothing more.
+func (a *app) written(popup editor.Popup) bool {
+	if text := strings.TrimSpace(a.editor.Text()); strings.HasPrefix(text, "/") && !strings.ContainsAny(text, " \n") {
+		return popup.Selected == 0 && a.completeCommand()
+	}
+	return a.editor.Written()
 }
 
 func (a *app) onPaste(p key.Paste) {

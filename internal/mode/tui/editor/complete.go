@@ -1,6 +1,11 @@
 package editor
 
-import "unicode/utf8"
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 const (
 	// maxItems bounds the completions of one answer; more are left out.
@@ -156,6 +161,19 @@ func (e *Editor) Select(n int) {
 	}
 }
 
+// Written reports whether one of the proposals stands there already, written out, and no
+// other was chosen: taking it would add a space or a slash at most.
+func (e *Editor) Written() bool {
+	from := e.popup.start
+	if len(e.popup.items) == 0 || e.popup.selected > 0 || from.line != e.cur.line || e.cur.before(from) {
+		return false
+	}
+	there := strings.TrimRight(string(e.doc.at(e.cur.line).s[from.col:e.cur.col]), "/ ")
+	return slices.ContainsFunc(e.popup.items, func(it Item) bool {
+		return strings.TrimRight(cmp.Or(it.Insert, it.Label), "/ ") == there
+	})
+}
+
 // Accept puts the selected item into the text. It is false when nothing is
 // proposed or there is no room.
 func (e *Editor) Accept() bool {
@@ -165,10 +183,7 @@ func (e *Editor) Accept() bool {
 	item := e.popup.items[e.popup.selected]
 	from := e.popup.start
 	e.closePopup()
-	text := item.Insert
-	if text == "" {
-		text = item.Label
-	}
+	text := cmp.Or(item.Insert, item.Label)
 	if from.line != e.cur.line || e.cur.before(from) || e.doc.size+e.folds.size+len(text) > MaxText {
 		return false
 	}

@@ -379,6 +379,26 @@ func TestCompletionSeesFolds(t *testing.T) {
 	}
 }
 
+// What is written out is not completed to itself, nor to something longer.
+func TestWritten(t *testing.T) {
+	for text, want := range map[string]bool{"src": true, "src/": true, "src/a.go": true, "sr": false, "rc": false} {
+		f := &files{}
+		e := New(Options{Completer: f})
+		if e.Written() {
+			t.Errorf("%q: written before anything is proposed", text)
+		}
+		do(t, e, `"@`+text+`"`)
+		q := f.asked[len(f.asked)-1]
+		e.Completed(q.Generation, Completion{Start: 1, Items: []Item{{Label: "src-old/"}, {Label: "src", Insert: "src/"}, {Label: "src/a.go "}}})
+		if got := e.Written(); got != want {
+			t.Errorf("%q: written is %v", text, got)
+		}
+		if e.Select(1); e.Written() {
+			t.Errorf("%q: written although another one is chosen", text)
+		}
+	}
+}
+
 func TestInsertAndCursor(t *testing.T) {
 	e := New(Options{})
 	big := strings.Repeat("x\n", 20)
