@@ -30,6 +30,7 @@ const (
 	CacheReport     agent.EventType = "cache_report"           // Cache
 	ModeChanged     agent.EventType = "mode_changed"           // Text: the mode
 	ToolsChanged    agent.EventType = "tools_changed"          // Text: the names of those that are offered
+	GoalChanged     agent.EventType = "goal_changed"           // Text: its state; "" is no goal
 	TodosChanged    agent.EventType = "todos_changed"          // a person changed the list of work
 	QueueChanged    agent.EventType = "queue_changed"          // something was queued, taken or taken back
 	JobsChanged     agent.EventType = "jobs_changed"           // a job has started or ended

@@ -78,6 +78,9 @@ func (s *Session) beforeRequest(ctx context.Context, r *llm.Request) error {
 	if s.retrying {
 		purpose = ForRetry
 	}
+	if s.forced != "" {
+		r.ToolChoice = llm.ToolChoice{Mode: llm.ToolNamed, Name: s.forced}
+	}
 	s.mu.Unlock()
 	s.fingerprint(r)
 	held, err := s.reserve(ctx, r, purpose)

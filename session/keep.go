@@ -35,11 +35,9 @@ func (s *Session) Pin(text string) error {
 	window := s.request.Model.ContextWindow
 	s.mu.Unlock()
 	k.fitGoal(window)
-	before := k.Size()
 	k.pin(text)
-	if n := k.Size(); n > compact.MaxKeep {
-		return fmt.Errorf("this cannot be pinned: it has %d bytes, what is kept word for word has %d, and there is room for %d in all: pin less, or unpin something",
-			len(text), before, compact.MaxKeep)
+	if err := k.room(text); err != nil {
+		return fmt.Errorf("this cannot be pinned: %w", err)
 	}
 	return s.keepTo(customPin, text, "Keep to this from now on:\n"+text)
 }
@@ -78,12 +76,24 @@ func (s *Session) keepTo(customType, text, words string) error {
 }
 
 // Pins are the words that are pinned on this branch, oldest first.
-func (s *Session) Pins() []string { return s.keep().Pinned }
+func (s *Session) Pins() []string { return s.keep().pins }
 
 // kept is what a compaction passes on word for word.
 type kept struct {
 	compact.Keep
-	asked string // the entry that the goal is from
+	asked string // the entry that the first prompt is from
+	goal  Goal
+	pins  []string // Pinned without the goal
+}
+
+// room is an error if there is too much to keep, with the text that came last.
+func (k *kept) room(text string) error {
+	n := k.Size()
+	if n <= compact.MaxKeep {
+		return nil
+	}
+	return fmt.Errorf("it has %d bytes, what is kept word for word has %d, and there is room for %d in all: pin less, or unpin something",
+		len(text), n-len(text), compact.MaxKeep)
 }
 
 func (k *kept) pin(text string) {
@@ -92,8 +102,8 @@ func (k *kept) pin(text string) {
 	}
 }
 
-// keep is what a compaction passes on word for word: the first prompt of the branch,
-// everything that is pinned on it, and the open tasks.
+// keep is what a compaction passes on word for word: the first prompt of the branch, the
+// goal, everything that is pinned on it, and the open tasks.
 func (s *Session) keep() kept {
 	var k kept
 	entries, err := s.log.Select(s.log.Leaf(), func(n transcript.Node) bool {
@@ -101,7 +111,7 @@ func (s *Session) keep() kept {
 		if first {
 			k.asked = n.ID
 		}
-		return first || n.Type == transcript.TypeCustom && (n.Name == customPin || n.Name == customUnpin || n.Name == "")
+		return first || n.Type == transcript.TypeCustom && (n.Name == customPin || n.Name == customUnpin || n.Name == CustomGoal || n.Name == "")
 	})
 	if err != nil {
 		return k
@@ -112,6 +122,12 @@ func (s *Session) keep() kept {
 		switch {
 		case e.Message != nil:
 			k.Goal = e.Message.Text()
+		case e.CustomType == CustomGoal:
+			var g Goal
+			if json.Unmarshal(e.Data, &g) == nil {
+				k.Nothing = k.Nothing || g.Text != k.goal.Text // as below
+				k.goal = g
+			}
 		case json.Unmarshal(e.Data, &text) != nil:
 		case e.CustomType == customPin:
 			k.pin(text)
@@ -119,6 +135,9 @@ func (s *Session) keep() kept {
 			k.Nothing = true // if that was the last, an earlier summary must not bring it back
 			k.Pinned = slices.DeleteFunc(k.Pinned, func(p string) bool { return p == text })
 		}
+	}
+	if k.pins = slices.Clone(k.Pinned); k.goal.Text != "" {
+		k.pin(k.goal.Text)
 	}
 	if s.o.Todos != nil {
 		k.Todos = slices.Clone(s.o.Todos())

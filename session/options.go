@@ -132,6 +132,8 @@ type Handle interface {
 	SetMode(mode string) error
 	Tools() []ToolState
 	SetTools(names []string) error
+	// Force has the first answer to the next prompt call a tool.
+	Force(tool string) error
 	Todos() []TodoPhase
 	SetTodos(phases []TodoPhase) error
 	Jobs() []Job
@@ -145,6 +147,9 @@ type Handle interface {
 	Pin(text string) error
 	Pins() []string
 	Unpin(text string) error
+	// Goal is what the session works towards; SetGoal changes it.
+	Goal() Goal
+	SetGoal(g Goal) error
 	Events(from uint64) *Feed
 	Messages() []llm.Message
 	// Log is the transcript, for reading, and Path its file.

@@ -82,8 +82,11 @@ type Session struct {
 	again      bool            // a call was about a file that an earlier one was about
 	resting    *time.Timer     // until a conversation that rests is condensed; nil: it is not
 	condensing bool            // what is under way is a compaction that nobody waits for
-	goalTold   bool            // the person knows that the goal is not kept whole
-	stuck      int             // tokens of the conversation when it could not be condensed; 0: it could
+	goalTold   bool            // the person knows that the first prompt is not kept whole
+	goal       Goal
+	goalSince  llm.USD // spent and guessed when goal was written down
+	forced     string  // the tool that the next answer must call
+	stuck      int     // tokens of the conversation when it could not be condensed; 0: it could
 
 	// The goroutine of Prompt alone uses these.
 	mender *mender
@@ -167,6 +170,7 @@ func New(o Options) (*Session, error) {
 		Emit: s.loopEvent, BeforeRequest: s.beforeRequest,
 		BeforeTool: s.authorize, AfterTool: s.afterTool, Arguments: s.arguments,
 	})
+	s.restoreGoal()
 	s.contextTokens() // a face that asks for figures does not wait for it
 	if o.WatchJobs != nil {
 		o.WatchJobs(func() { s.hub.emit(Event{Event: agent.Event{Type: JobsChanged}}) })
@@ -251,6 +255,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) agent.Outcome {
 		return agent.Outcome{Reason: agent.ReasonError, Err: err}
 	}
 	defer end()
+	defer s.force("")
 	typed := s.hideMessage(m)
 	m, err = s.expand(ctx, m)
 	switch {
@@ -272,7 +277,7 @@ func unsent() agent.Outcome {
 
 // finish sees to it that a prompt ends with what it was to bring.
 func (s *Session) finish(ctx context.Context, out agent.Outcome) agent.Outcome {
-	out = s.remind(ctx, out)
+	out = s.pursue(ctx, s.remind(ctx, out))
 	if s.hasTool(ResultTool) {
 		out = s.insist(ctx, out)
 	}
@@ -492,6 +497,9 @@ func (s *Session) loopEvent(e agent.Event) {
 		s.noteCalls(e.Message)
 		if e.Message.Role == llm.RoleAssistant {
 			s.answer = out.EntryID
+			if e.Message.Error == nil {
+				s.force("")
+			}
 		}
 	case agent.AgentEnd:
 		out.Outcome = s.hideOutcome(e.Outcome)

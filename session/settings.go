@@ -46,7 +46,7 @@ func (s *Session) open(ctx context.Context, selector string) (*llm.Model, llm.Cl
 		return nil, nil, errors.New("this session has one model only")
 	}
 	model, client, err := s.o.Open(ctx, selector)
-	if err == nil && s.o.MaxCost > 0 && !model.Price.Known() {
+	if g := s.Goal(); err == nil && (s.o.MaxCost > 0 || g.State == GoalActive && g.Budget > 0) && !model.Price.Known() {
 		err = unpriced(model)
 	}
 	return model, client, err

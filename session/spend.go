@@ -54,8 +54,11 @@ type Spending interface {
 // reserve asks for the money of a request.
 func (s *Session) reserve(ctx context.Context, r *llm.Request, purpose string) (Spending, error) {
 	s.mu.Lock()
-	spent, guessed, unknown, turn := s.spent, s.guessed, s.unknown, s.turn
+	spent, guessed, unknown, turn, over := s.spent, s.guessed, s.unknown, s.turn, s.overGoal()
 	s.mu.Unlock()
+	if over != nil {
+		return nil, over
+	}
 	if limit := s.o.MaxCost; limit > 0 && spent+guessed >= limit {
 		more := ""
 		switch {
@@ -355,4 +358,13 @@ func (s *Session) asker(purpose string) compact.Asker {
 		})
 		return text, err
 	}
+}
+
+// dollars is an amount for people: in cents, and smaller ones as exactly as they tell
+// something.
+func dollars(u llm.USD) string {
+	if u == 0 || u >= llm.Dollars(0.01) {
+		return fmt.Sprintf("$%.2f", u.Float())
+	}
+	return fmt.Sprintf("$%.2g", u.Float())
 }

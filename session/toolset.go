@@ -63,6 +63,22 @@ func (s *Session) SetTools(names []string) error {
 	return nil
 }
 
+// Force has the first answer to the next prompt call a tool. Models that must think before
+// they call one answer without thinking, or, where they cannot, as they like.
+func (s *Session) Force(name string) error {
+	if offered := s.offered(); !slices.ContainsFunc(offered, func(t *tool.Tool) bool { return t.Name == name }) {
+		return fmt.Errorf("there is no tool %q; there are %s", name, toolNames(offered))
+	}
+	s.force(name)
+	return nil
+}
+
+func (s *Session) force(name string) {
+	s.mu.Lock()
+	s.forced = name
+	s.mu.Unlock()
+}
+
 // allTools are the tools that are offered at first and those that can be, in one
 // order whatever is offered now.
 func (s *Session) allTools() []*tool.Tool { return slices.Concat(s.o.Tools, s.o.MoreTools) }

@@ -58,6 +58,7 @@ func (s *Session) Navigate(ctx context.Context, id string, o Navigation) (edit s
 	}
 	s.reload()
 	s.restoreState(ctx)
+	s.restoreGoal()
 	s.hub.emit(Event{Event: agent.Event{Type: TreeMoved}, EntryID: s.log.Leaf(), Text: edit})
 	return edit, nil
 }
