@@ -161,7 +161,10 @@ type Config struct {
 		Notify Notify `yaml:"notify"`
 	} `yaml:"ask"`
 	AutoResume bool `yaml:"autoResume"`
-	Startup    struct {
+	Loop       struct {
+		Mode string `yaml:"mode"`
+	} `yaml:"loop"`
+	Startup struct {
 		Quiet       bool  `yaml:"quiet"`
 		SetupWizard *bool `yaml:"setupWizard"`
 	} `yaml:"startup"`

@@ -59,6 +59,7 @@ var table = []Setting{
 	{Key: "completion.notify", Type: Enum, Group: Interaction, Label: "Notify when done", Default: "desktop", Choices: notify, Help: "Tells you when work is done; desktop is a bell where the terminal has no notifications."},
 	{Key: "completion.afterSeconds", Type: Number, Group: Interaction, Label: "Notify after", Default: 10, Min: at(0), Unit: "seconds", Help: "Work that took less time is done without a notification."},
 	{Key: "ask.notify", Type: Enum, Group: Interaction, Label: "Notify about questions", Default: "desktop", Choices: notify, Help: "Tells you when a question waits for you, in the same ways."},
+	{Key: "loop.mode", Type: Enum, Group: Interaction, Label: "Between rounds", Default: "prompt", Choices: []string{"prompt", "compact", "reset"}, Help: "Before /loop sends its prompt again: nothing, condense the conversation, or begin a new session."},
 	{Key: "startup.quiet", Type: Bool, Group: Interaction, Label: "Quiet start", Default: false, Help: "Starts without a welcome."},
 	{Key: "startup.setupWizard", Type: Bool, Group: Interaction, Label: "Setup at the first start", Default: true, Help: "Offers to set up what is new, once."},
 	{Key: "setupVersion", Type: Number, Group: Interaction, Label: "Setup done", Default: 0, Min: at(0), Own: true, Help: "The newest setup that was gone through; burin writes it."},

@@ -26,6 +26,7 @@ type appearance struct {
 	notify        notify.Mode
 	askNotify     notify.Mode
 	notifyAfter   time.Duration
+	loopMode      string // what comes between the rounds of a loop
 	popupRows     int
 	tab           int      // cells
 	cycle         []string // roles that a key goes round
@@ -48,9 +49,9 @@ func appearanceOf(c *config.Config) appearance {
 		screenReader: c.Bool("screenReader"), spinner: c.Bool("display.spinner"), quiet: c.Bool("startup.quiet"),
 		hyperlinks: c.Text("tui.hyperlinks"), doubleEscape: c.Text("doubleEscapeAction"),
 		notify: notify.Mode(c.Text("completion.notify")), askNotify: notify.Mode(c.Text("ask.notify")),
-		notifyAfter: time.Duration(c.Int("completion.afterSeconds")) * time.Second,
-		tab:         c.Int("display.tabWidth"),
-		popupRows:   max(1, c.Int("autocompleteMaxVisible")), cycle: c.List("cycleOrder"), treeFilter: c.Text("treeFilterMode"),
+		notifyAfter: time.Duration(c.Int("completion.afterSeconds")) * time.Second, loopMode: c.Text("loop.mode"),
+		tab:       c.Int("display.tabWidth"),
+		popupRows: max(1, c.Int("autocompleteMaxVisible")), cycle: c.List("cycleOrder"), treeFilter: c.Text("treeFilterMode"),
 		branchSummary: c.Bool("branchSummary.enabled"), hideThinking: c.Bool("hideThinkingBlock"),
 		images: c.Bool("terminal.showImages"), imageCols: c.Int("tui.maxInlineImageColumns"), imageRows: c.Int("tui.maxInlineImageRows"),
 	}

@@ -44,7 +44,7 @@ func commandOf(action key.Action) (string, bool) {
 
 // commands are all commands of the face, as /help lists them.
 func commands() []command {
-	return slices.Concat(sessionCommands(), modelCommands(), viewCommands(), workCommands(), programCommands())
+	return slices.Concat(sessionCommands(), modelCommands(), viewCommands(), workCommands(), pursuitCommands(), programCommands())
 }
 
 // known finds a command by name or alias.

@@ -196,6 +196,7 @@ func (a *app) sessionInfo() {
 		{"cost", cost},
 		{"window", fmt.Sprintf("%s of %s tokens", thousands(st.Context), thousands(st.Window))},
 		{"cache", cacheWords(a.facts.cache)},
+		{"goal", goalFact(s.Goal())},
 	}))
 }
 

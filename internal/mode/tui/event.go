@@ -82,6 +82,8 @@ func (a *app) sessionSays(e *session.Event) {
 		a.onMoved()
 	case session.CacheReport:
 		a.facts.cache = e.Cache
+	case session.GoalChanged:
+		a.onGoal(session.GoalState(e.Text))
 	case session.QueueChanged:
 		a.readQueue()
 	case session.JobsChanged:
@@ -99,8 +101,11 @@ func (a *app) onMessage(m *llm.Message) {
 		a.work.reminders = 0
 		a.readQueue()
 	case llm.RoleCustom:
-		if m.CustomType == session.CustomReminder {
+		switch m.CustomType {
+		case session.CustomReminder:
 			a.onReminder()
+		case session.CustomGoal:
+			a.notice(card.Info, "asked whether the goal is reached")
 		}
 	}
 }

@@ -55,6 +55,7 @@ func (a *app) leave(then func()) {
 		comesBack = append(comesBack, a.work.letter)
 	}
 	a.work, a.queue = work{}, queue{}
+	a.leaveRounds()
 	a.dismissAsks()
 	a.talk.add(&leavingLine{l, a})
 	go func() {

@@ -54,6 +54,7 @@ type app struct {
 	had     bool     // one was shown
 	leaving *leaving // the session that is being closed; nil: none is
 	work    work
+	rounds  *rounds // of a loop; nil: there is none
 	queue   queue
 	asks    []*ask
 	own     []*own // commands of the person's that run

@@ -177,6 +177,7 @@ func (a *app) onOutcome(s *opened, out agent.Outcome, l *letter) {
 		a.attention(a.show.notify, "The work is done: "+elapsed(took)+".")
 	}
 	a.sendQueued()
+	a.nextRound(s, out.Reason)
 }
 
 // sayError shows an error of a run, once: what the model's answer told already is there.
