@@ -225,6 +225,7 @@ func (p *program) open(roles map[string]string) (*config.Config, *connect.Models
 		ConfigDir: paths.Config, DataDir: paths.Data, CacheDir: paths.Cache, WorkDir: dir, UserHome: home,
 		ProviderOrder: settings.ModelProviderOrder, Enabled: settings.EnabledModels, Disabled: settings.DisabledProviders,
 		Roles: settings.ModelRoles, RoleFlags: roles, OAuth: settings.OAuth,
+		Dump:       p.dump,
 		FirstEvent: milliseconds(settings.Stream.FirstEventTimeoutMS), Idle: milliseconds(settings.Stream.IdleTimeoutMS),
 	})
 	return settings, models, err

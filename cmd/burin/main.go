@@ -22,6 +22,7 @@ import (
 	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/mode/tui"
 	"github.com/burin-dev/burin/internal/mode/tui/terminal"
+	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -45,7 +46,8 @@ type program struct {
 	in       *os.File
 	out, err io.Writer
 	getenv   func(string) string
-	sealing  *sealing // keys of encrypted sessions; nil: none were asked for
+	sealing  *sealing      // keys of encrypted sessions; nil: none were asked for
+	dump     *connect.Dump // of requests that a person wants to see; nil: nobody does
 }
 
 // usageError is a mistake in how the program was called.

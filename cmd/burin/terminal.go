@@ -49,6 +49,7 @@ func (p *program) talk(ctx context.Context, a askFlags, prompt string, tty *term
 	if err != nil {
 		return err
 	}
+	p.dump = new(connect.Dump)
 	h := &host{program: p, ask: a, settings: settings, paths: paths, dir: dir}
 	h.commands = p.fileCommands(paths, func(string) {}) // the completion lists what there is
 	if settings.AutoResume && a.resume == "" && a.session == "" && !a.noSession {
@@ -127,6 +128,9 @@ func (h *host) Reload() {
 		h.models = nil
 	}
 }
+
+// Dump implements [tui.Host].
+func (h *host) Dump(path string, done func(error)) error { return h.program.dump.Next(path, done) }
 
 // Models implements [tui.Host].
 func (h *host) Models() (*connect.Models, error) {

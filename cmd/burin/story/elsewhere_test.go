@@ -1,6 +1,7 @@
 package story_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,4 +80,45 @@ func TestTodoFile(t *testing.T) {
 	write(t, filepath.Join(s.dir, "TODO.md"), "- [ ] clean the burrow\n")
 	s.send("/todo import")
 	s.WaitText("clean the burrow")
+}
+
+// A request is written down for a report of a fault: whole, without the key, and over
+// nothing that is there.
+func TestDumpRequest(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("A wombat."), say("Two.")}, func(o *setting) { o.files = map[string]string{"mine.json": "{}"} })
+	s.send("/debug dump-next-request mine.json")
+	s.WaitText("exists: choose")
+	s.send("/debug dump-next-request out.json")
+	s.WaitText("will be written to")
+	s.send("what digs?")
+	s.WaitText("The request is in")
+	s.WaitText("A wombat.")
+	s.WaitGone("Working")
+	var request struct {
+		Method, URL string
+		Headers     map[string]string
+		Body        struct{ Messages []any }
+	}
+	text := s.read("out.json")
+	if err := json.Unmarshal([]byte(text), &request); err != nil {
+		t.Fatal(err)
+	}
+	if request.Method != "POST" || !strings.HasSuffix(request.URL, "/v1/messages") || len(request.Body.Messages) == 0 || request.Headers["Anthropic-Version"] == "" {
+		t.Errorf("the request is %s", text)
+	}
+	if request.Headers["X-Api-Key"] != "[hidden]" || strings.Contains(text, "sk-") {
+		t.Errorf("the key is in the request: %v", request.Headers)
+	}
+	if answer := s.read("out.json.res.log"); !strings.HasPrefix(answer, "HTTP/1.1 200 OK\n") || !strings.Contains(answer, "wombat") || !strings.Contains(answer, "message_stop") {
+		t.Errorf("the answer is %s", answer)
+	}
+	if text := s.read("mine.json"); text != "{}" {
+		t.Errorf("mine.json is %s", text)
+	}
+	s.send("and?") // is written nowhere
+	s.WaitText("Two.")
+	if strings.Contains(s.read("out.json"), "and?") {
+		t.Error("the next request is written too")
+	}
 }

@@ -6,9 +6,43 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/picture"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 )
+
+// dumpWord has the next request written to a file; it is called so elsewhere.
+const dumpWord = "dump-next-request"
+
+// debug shows facts, or has the next request to the model written down.
+func (a *app) debug(args string) {
+	word, path, _ := strings.Cut(args, " ")
+	path = strings.TrimSpace(path)
+	switch {
+	case args == "":
+		a.openDebug("")
+		return
+	case word != dumpWord && word != "dump-request" && word != "next-request" || path == "":
+		a.say(card.Info, "Write: /debug "+dumpWord+" request.json")
+		a.giveBack(a.words)
+		return
+	}
+	path = a.absolute(path)
+	err := a.o.Host.Dump(path, func(err error) {
+		a.inbox.post(func() {
+			if err != nil {
+				a.sayError(err)
+				return
+			}
+			a.notice(card.Info, "The request is in "+a.homePath(path)+", its answer beside it. Both hold what was said; keys are hidden.")
+		})
+	})
+	if err != nil {
+		a.sayError(err)
+		return
+	}
+	a.say(card.Info, "The next request to the model will be written to "+a.homePath(path)+".")
+}
 
 // openDebug shows what a report of a fault should say. There are no words of the
 // conversation and no keys in it.

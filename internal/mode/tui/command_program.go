@@ -26,7 +26,10 @@ func programCommands() []command {
 			a.runReport("looking at the sessions", "Doctor", "sessions", "doctor")
 		}},
 		{name: "import", args: "[path]", help: "sessions of other programs: which there are, or one", run: (*app).importSessions},
-		{name: "debug", aliases: []string{"version"}, help: "facts about burin and this terminal, for reports of faults", run: (*app).openDebug},
+		{
+			name: "debug", aliases: []string{"version"}, args: "[dump-next-request <file>]", help: "facts about burin and this terminal, for reports of faults", run: (*app).debug,
+			complete: choices(dumpWord),
+		},
 		{name: "quit", aliases: []string{"exit", "q"}, help: "leave", run: func(a *app, _ string) { a.quit = true }},
 	}
 }

@@ -17,6 +17,9 @@ type Host interface {
 	Command(ctx context.Context, args ...string) (string, error)
 	// Models are the models and the keys to them, opened at the first call.
 	Models() (*connect.Models, error)
+	// Dump has the next request to a model written to path, and its answer beside it;
+	// done is called when it is.
+	Dump(path string, done func(error)) error
 	// Reload has the next call of Models read the settings anew.
 	Reload()
 	// Ledger is the account.

@@ -72,7 +72,7 @@ func (m *Models) endpoint(model *catalog.Model, keys *keyring) (wire.Endpoint, e
 		return wire.Endpoint{}, err
 	}
 	client := *shared
-	client.Transport = &bearer{next: shared.Transport, always: model.AuthHeader}
+	client.Transport = &bearer{next: &dumping{next: shared.Transport, dump: m.o.Dump}, always: model.AuthHeader}
 	e := wire.Endpoint{
 		BaseURL: model.BaseURL, Headers: model.Headers, Transform: model.Transform, Client: &client, Key: keys.get,
 		FirstEvent: m.o.FirstEvent, Idle: m.o.Idle,

@@ -48,6 +48,8 @@ type Options struct {
 	// for a request and could not; nil = nobody is. It may be called from several
 	// goroutines.
 	Warn func(string)
+	// Dump writes down requests that someone wants to see; nil = none.
+	Dump *Dump
 }
 
 // Models are the models a user has, and the keys to them. Close it at the end.
