@@ -29,6 +29,28 @@ func TestPlanMode(t *testing.T) {
 	s.WaitText(" ask │")
 }
 
+// A plan is carried out in the mode that plan mode came after.
+func TestPlanGo(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("First one.txt, then two.txt."), call("write", `{"path":"one.txt","content":"x"}`), say("Done.")}, func(o *setting) {
+		o.config = "approval: auto-edit\n"
+	})
+	s.send("/plan go")
+	s.WaitText("This is not plan mode")
+	s.send("/plan what would you write?")
+	s.WaitText("/plan go has the plan carried out")
+	s.send("/plan go")
+	s.WaitText("Done.")
+	s.WaitGone("Working")
+	if got := s.read("one.txt"); got != "x" {
+		t.Errorf("one.txt is %q", got)
+	}
+	if heard := s.heard(-1); !strings.Contains(heard, "Carry out the plan.") {
+		t.Errorf("the model heard:\n%s", heard)
+	}
+	s.sees("auto-edit │")
+}
+
 // /undo takes back what a turn has written.
 func TestUndo(t *testing.T) {
 	t.Parallel()

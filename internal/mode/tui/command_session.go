@@ -13,6 +13,7 @@ import (
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/list"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -388,7 +389,10 @@ func workCommands() []command {
 		{name: "retry", aliases: []string{"again"}, help: "try again what failed or was stopped", needs: aRest, run: (*app).retry},
 		{name: "init", args: "[what matters]", help: "let the model write AGENTS.md for this folder", needs: aSession, run: (*app).writeInstructions},
 		{name: "btw", aliases: []string{"aside"}, args: "<question>", help: "ask beside the conversation", needs: aSession, run: (*app).aside},
-		{name: "plan", help: "plan mode on or off: the model only looks", needs: aSession, run: func(a *app, _ string) { a.togglePlan() }},
+		{
+			name: "plan", args: "[go, compact or a prompt]", help: "plan mode on or off: the model only looks", needs: aSession, run: (*app).plan,
+			complete: choices("go", "compact"),
+		},
 		{
 			name: "mode", aliases: []string{"approval", "approvals"}, args: "[plan, ask, auto-edit or full]", help: "what runs without a question", needs: aSession, run: (*app).mode,
 			complete: choices("plan", "ask", "auto-edit", "full"),
@@ -459,13 +463,45 @@ func (a *app) setMode(mode string) {
 	a.readFacts()
 }
 
+// plan turns plan mode on or off, has the plan carried out, or asks for one.
+func (a *app) plan(args string) {
+	switch planning := a.session.Mode() == "plan"; {
+	case args == "":
+		a.togglePlan()
+	case args != "go" && args != "compact":
+		if !planning {
+			a.togglePlan()
+		}
+		a.prompt(args, steerNow)
+	case !planning:
+		a.say(card.Info, "This is not plan mode: /plan begins it.")
+	case a.work.on || a.work.busy != "":
+		a.say(card.Warning, "/plan "+args+" has to wait until the work is done; "+a.keyFor(key.Interrupt)+" stops it.")
+		a.giveBack(a.words)
+	default:
+		a.togglePlan()
+		if args == "compact" {
+			a.compact("Pass on the newest plan whole, word for word: it is carried out next.")
+		}
+		a.deliver(&letter{text: "Carry out the plan."})
+	}
+}
+
+// hintPlan says, once for each time in plan mode, how to go on from a plan.
+func (a *app) hintPlan() {
+	if a.session.Mode() == "plan" && !a.planTold {
+		a.planTold = true
+		a.notice(card.Info, "Plan mode: /plan go has the plan carried out, /plan compact condenses the conversation first.")
+	}
+}
+
 func (a *app) togglePlan() {
 	if a.session == nil {
 		return
 	}
 	mode := a.session.Mode()
 	if mode != "plan" {
-		a.beforePlan = mode
+		a.beforePlan, a.planTold = mode, false
 		a.setMode("plan")
 		return
 	}

@@ -176,6 +176,9 @@ func (a *app) onOutcome(s *opened, out agent.Outcome, l *letter) {
 	if took >= a.show.notifyAfter {
 		a.attention(a.show.notify, "The work is done: "+elapsed(took)+".")
 	}
+	if out.Reason == agent.ReasonDone {
+		a.hintPlan()
+	}
 	a.sendQueued()
 	a.nextRound(s, out.Reason)
 }
