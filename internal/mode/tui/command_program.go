@@ -347,11 +347,14 @@ func (a *app) openJobs(string) {
 	jobs := s.Jobs()
 	var items []list.Item
 	for _, j := range slices.Backward(jobs) {
-		state := "ended with " + fmt.Sprint(j.ExitCode)
-		if j.Running {
-			state = "runs for " + elapsed(a.env.Now().Sub(j.Started))
+		state := fmt.Sprint("exit ", j.ExitCode)
+		switch {
+		case j.Running:
+			state = sinceWords(j.Started, a.env.Now())
+		case j.ExitCode < 0:
+			state = "stopped"
 		}
-		items = append(items, list.Item{ID: j.ID, Label: j.ID + "  " + j.Command, Detail: state})
+		items = append(items, list.Item{ID: j.ID, Label: j.ID, Detail: state + "  " + j.Command})
 	}
 	var p *list.List
 	p = list.New(a.env, list.Options{
@@ -364,26 +367,23 @@ func (a *app) openJobs(string) {
 			return a.tail(out, width, height)
 		},
 		OnChoose: func(id string) {
-			a.confirm("Stop this job?", commandOfJob(jobs, id), func() {
-				if err := s.KillJob(id); err != nil {
-					a.sayError(err)
-				}
+			i := slices.IndexFunc(jobs, func(j session.Job) bool { return j.ID == id })
+			if !jobs[i].Running {
+				a.flash("job " + id + " has ended")
+				return
+			}
+			a.confirm("Stop this job?", jobs[i].Command, func() {
 				a.remove(p)
+				go func() { // it may take a moment to end
+					if err := s.KillJob(id); err != nil {
+						a.inbox.post(func() { a.sayError(err) })
+					}
+				}()
 			})
 		},
 		OnCancel: func() { a.remove(p) },
 	})
 	a.push(p)
-}
-
-// commandOfJob is what a job runs.
-func commandOfJob(jobs []session.Job, id string) string {
-	for i := range jobs {
-		if jobs[i].ID == id {
-			return jobs[i].Command
-		}
-	}
-	return id
 }
 
 // tail is the end of a text.

@@ -92,7 +92,11 @@ func (a *app) panels(rows []string, width int, now time.Time) []string {
 	if len(a.facts.jobs) > 0 {
 		jobs := make([]panel.Job, 0, len(a.facts.jobs))
 		for _, j := range a.facts.jobs {
-			jobs = append(jobs, panel.Job{ID: j.ID, Command: j.Command, Running: now.Sub(j.Started), Output: j.LastLine})
+			ran := sinceWords(j.Started, now)
+			if a.moving() {
+				ran = panel.Elapsed(now.Sub(j.Started))
+			}
+			jobs = append(jobs, panel.Job{ID: j.ID, Command: j.Command, Time: ran, Output: j.LastLine})
 		}
 		rows = append(rows, panel.Jobs(jobs, v)...)
 	}
@@ -102,6 +106,16 @@ func (a *app) panels(rows []string, width int, now time.Time) []string {
 	}
 	rows = append(rows, panel.Queue(w, v)...)
 	return a.working(rows, v, now)
+}
+
+// sinceWords say when something began that goes on. They stay true while nothing is drawn,
+// as a span of time does not.
+func sinceWords(began, now time.Time) string {
+	began, now = began.Local(), now.Local()
+	if began.Format(time.DateOnly) != now.Format(time.DateOnly) {
+		return "since " + began.Format("2 Jan 15:04")
+	}
+	return "since " + began.Format("15:04")
 }
 
 // working appends the line that says that something runs.

@@ -48,7 +48,7 @@ func Queue(w Waiting, v View) []string {
 // Job is a command in the background.
 type Job struct {
 	ID, Command string
-	Running     time.Duration
+	Time        string // how long it runs, or since when
 	Output      string // what it wrote last; only its end is looked at
 }
 
@@ -71,7 +71,7 @@ func Jobs(jobs []Job, v View) []string {
 		last := lastLine(j.Output)
 		// The command gives way to the time, and both to nothing else.
 		l = styled.Truncate(l, max(p.Width*3/5, p.Width-14-styled.Width(last)), p.sign.Ellipsis)
-		l = p.facts(l, theme.Muted, Elapsed(j.Running))
+		l = p.facts(l, theme.Muted, j.Time)
 		p.add(p.facts(l, theme.Dim, last))
 	}
 	p.more(len(jobs)-shown, "job")

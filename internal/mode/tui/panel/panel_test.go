@@ -28,8 +28,8 @@ var (
 		Key:      "Alt+Up",
 	}
 	jobs = []Job{
-		{ID: "j1", Command: "npm run dev\n# comment", Running: 4*time.Minute + 5*time.Second, Output: "starting\n\x1b[32mlistening on :8080\x1b[0m\n"},
-		{ID: "j2", Command: "go test ./... -run 'TestEverythingThatTakesLong' -count 100 | tee out.log", Running: 3 * time.Second},
+		{ID: "j1", Command: "npm run dev\n# comment", Time: "4m 05s", Output: "starting\n\x1b[32mlistening on :8080\x1b[0m\n"},
+		{ID: "j2", Command: "go test ./... -run 'TestEverythingThatTakesLong' -count 100 | tee out.log", Time: "since 15:04"},
 	}
 	agents = []Agent{
 		{ID: "Docs", Call: "a", Index: 1, Description: "Write the manual", Elapsed: 75 * time.Second, Tokens: 12_400, Activity: "Edit docs/guide.md"},
@@ -203,7 +203,7 @@ func TestRandomText(t *testing.T) {
 		report, _ := NewContext(f.Env, c, nil).Draw(v.Width, 30)
 		for _, rows := range [][]string{
 			Queue(Waiting{Steering: []string{s()}, FollowUp: []string{s()}, Key: "Alt+Up"}, v),
-			Jobs([]Job{{ID: s(), Command: s(), Output: s()}}, v),
+			Jobs([]Job{{ID: s(), Command: s(), Time: "3s", Output: s()}}, v),
 			Agents([]Agent{{ID: s(), Description: s(), Task: s(), Activity: s(), Tokens: 5}}, v),
 			Todos([]card.Phase{{Name: s(), Tasks: []card.TodoTask{{Content: s(), Status: s()}}}, {Name: s(), Tasks: []card.TodoTask{{Content: s()}}}}, v),
 			Retry(Retrying{Reason: s(), Key: "Esc", Max: 3}, v), Working(Work{Words: s(), Key: "Esc"}, v), report,
