@@ -42,8 +42,7 @@ func NewBindings(overrides map[string][]string, extra ...Binding) (*Bindings, []
 		}
 	}
 	slices.SortStableFunc(l.b.rows, func(a, b Binding) int {
-		return cmp.Or(cmp.Compare(contextOrder(a.Context), contextOrder(b.Context)),
-			cmp.Compare(a.Context, b.Context), cmp.Compare(a.Action, b.Action))
+		return cmp.Or(cmp.Compare(contextOrder(a.Context), contextOrder(b.Context)), cmp.Compare(a.Context, b.Context))
 	})
 	return l.b, l.problems
 }
@@ -188,7 +187,8 @@ func (b *Bindings) Keys(a Action) []Key {
 	return nil
 }
 
-// Help lists all actions with the keys they have, sorted by context and id.
+// Help lists all actions with the keys they have, sorted by context, in each the most
+// useful ones first.
 // Actions without a key are among them.
 func (b *Bindings) Help() []Binding {
 	rows := slices.Clone(b.rows)

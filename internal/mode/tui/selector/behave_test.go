@@ -184,6 +184,30 @@ func TestHotkeys(t *testing.T) {
 	}
 }
 
+// What a key does is there to be read, however little room there is.
+func TestHotkeysWhole(t *testing.T) {
+	f := newFace(t, theme.NewStyles(themetest.Theme(), theme.NoStyle))
+	for _, b := range f.Keys.Help() {
+		p := Hotkeys(f.Env, nil)
+		p.SetSelected(string(b.Action))
+		for _, width := range []int{40, 100} {
+			rows, _ := p.Draw(width, 24)
+			var page strings.Builder // of what stands below the list, or beside it
+			for _, row := range rows {
+				if _, side, ok := strings.Cut(row, "│ "); ok || width == 40 {
+					if !ok {
+						side = row
+					}
+					page.WriteString(strings.TrimSpace(side) + " ")
+				}
+			}
+			if got := page.String(); !strings.Contains(got, b.Help) {
+				t.Errorf("%d columns: no %q in %q", width, b.Help, got)
+			}
+		}
+	}
+}
+
 // asked is a search that answers when the test says so.
 type asked struct {
 	query string

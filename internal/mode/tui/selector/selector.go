@@ -43,7 +43,7 @@ func (s *sheet) blank() {
 }
 
 func (s *sheet) title(text string) {
-	s.add(styled.Line{{Text: styled.Inline(text), Look: theme.Look{Fg: theme.Accent, Mod: theme.Bold}}})
+	s.wrap(styled.Line{{Text: styled.Inline(text), Look: theme.Look{Fg: theme.Accent, Mod: theme.Bold}}}, nil, nil)
 }
 
 // factWidth is the width of the names of facts.
