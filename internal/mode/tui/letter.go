@@ -45,13 +45,20 @@ func (a *app) letter(text string, at when) *letter {
 	return l
 }
 
-// dispatch makes a letter one that can be told from all others, and notes it.
+// dispatch makes a letter one that can be told from all others, and notes it. One that is
+// sent once more keeps its time: by that the session puts it in order with what was
+// written after it.
 func (a *app) dispatch(l *letter) *letter {
-	now := a.env.Now()
-	if n := len(a.letters); n > 0 && !now.After(a.letters[n-1].sent) { // a coarse clock
-		now = a.letters[n-1].sent.Add(1)
+	out := &letter{text: l.text, pictures: l.pictures, at: l.at, ready: l.ready, sent: l.sent, passed: make(chan struct{}), told: make(chan struct{})}
+	a.letters = slices.DeleteFunc(a.letters, func(o *letter) bool { return o == l })
+	if out.sent.IsZero() {
+		out.sent = a.env.Now()
+		for _, o := range a.letters {
+			if !out.sent.After(o.sent) { // a coarse clock
+				out.sent = o.sent.Add(1)
+			}
+		}
 	}
-	out := &letter{text: l.text, pictures: l.pictures, at: l.at, ready: l.ready, sent: now, passed: make(chan struct{}), told: make(chan struct{})}
 	a.letters = append(a.letters, out)
 	return out
 }
@@ -174,7 +181,7 @@ func (a *app) lettersOf(messages []llm.Message) []*letter {
 		m := &messages[i]
 		n := slices.IndexFunc(a.letters, func(l *letter) bool { return l.sent.Equal(m.Time) })
 		if n < 0 { // another face's: what was pasted there cannot be told from files
-			l := &letter{text: typed(m), ready: m}
+			l := &letter{text: typed(m), ready: m, sent: m.Time}
 			for _, b := range m.Content {
 				if _, ok := b.(llm.Image); ok {
 					l.pictures = append(l.pictures, b)
