@@ -81,12 +81,13 @@ type app struct {
 	commands   []command
 	offers     []complete.Command // all of them, for completion
 	fromFiles  []complete.Command
-	lookedFor  bool   // commands that are files
-	unknown    string // a command that nobody knows, and that was sent once
-	words      string // of the command that is being called, for who must refuse it
-	beforePlan string // the mode that plan mode came after
-	planTold   bool   // how to go on from a plan
-	badTheme   string // the one that cannot be read, once that was said
+	lookedFor  bool     // commands that are files
+	unknown    string   // a command that nobody knows, and that was sent once
+	words      string   // of the command that is being called, for who must refuse it
+	beforePlan string   // the mode that plan mode came after
+	planTold   bool     // how to go on from a plan
+	warnings   []string // of sessions that were opened, each once
+	badTheme   string   // the one that cannot be read, once that was said
 	openSince  time.Time
 	viewer     *viewer.Viewer // while it is shown
 	stopKeys   func()

@@ -138,34 +138,63 @@ func (a *app) open(w Wish) {
 	}
 	a.opening, a.openSince = true, a.env.Now()
 	w.Approver, w.Questioner, w.Secret = a, a, a.askSecret
-	w.Warn = func(line string) { a.inbox.post(func() { a.notice(card.Warning, line) }) }
+	o := &opening{}
+	w.Warn = func(line string) { a.inbox.post(func() { a.warned(o, line) }) }
 	go func() {
 		s, err := a.o.Open(a.ctx, w)
 		var past []transcript.Entry
 		if err == nil {
 			past = recent(s.Log())
 		}
-		a.inbox.post(func() { a.onOpen(s, past, err) })
+		a.inbox.post(func() { a.onOpen(s, past, err, o) })
 		if err == nil && s.Log().Len() > largeSession {
 			debug.FreeOSMemory() // reading left several times of what is kept
 		}
 	}()
 }
 
+// opening is what is known of a session before it is shown.
+type opening struct {
+	warnings []string
+	over     bool // it is shown, or never will be
+}
+
+// warned takes a warning of a session. Until it is shown, the one before may still have
+// something to say.
+func (a *app) warned(o *opening, line string) {
+	if !o.over {
+		o.warnings = append(o.warnings, line)
+		return
+	}
+	a.notice(card.Warning, line)
+}
+
+// tellWarnings says what a session warned of while it was opened, and no other did before.
+func (a *app) tellWarnings(o *opening) {
+	o.over = true
+	for _, line := range o.warnings {
+		if !slices.Contains(a.warnings, line) {
+			a.warnings = append(a.warnings, line)
+			a.notice(card.Warning, line)
+		}
+	}
+}
+
 // onOpen shows the session that was opened, when the one before is closed.
-func (a *app) onOpen(s session.Handle, past []transcript.Entry, err error) {
+func (a *app) onOpen(s session.Handle, past []transcript.Entry, err error, o *opening) {
 	if err != nil {
 		a.opening = false
+		a.tellWarnings(o)
 		a.notice(card.Failure, notOpened(err))
 		a.giveLetters(a.waited(false)...)
 		a.sendWaiting() // what is left is for the session that was wished for next
 		return
 	}
-	a.leave(func() { a.showSession(s, past) })
+	a.leave(func() { a.showSession(s, past, o) })
 }
 
 // showSession goes on with a session.
-func (a *app) showSession(s session.Handle, past []transcript.Entry) {
+func (a *app) showSession(s session.Handle, past []transcript.Entry, o *opening) {
 	a.opening = false
 	ctx, cancel := context.WithCancel(a.ctx)
 	a.session = &opened{Handle: s, stop: cancel}
@@ -195,6 +224,8 @@ func (a *app) showSession(s session.Handle, past []transcript.Entry) {
 	if len(past) > 0 {
 		a.replay(s.Log(), past)
 	}
+	a.tellWarnings(o)
+	a.facts.cache = nil
 	a.readFacts()
 	a.readTodos()
 	a.readJobs()
