@@ -170,8 +170,8 @@ func (a *app) onOutcome(s *opened, out agent.Outcome, l *letter) {
 	case out.Reason == agent.ReasonError && out.Turns == 0 && out.Err != nil:
 		a.giveLetters(l)
 		a.sayError(out.Err)
-	case out.Reason == agent.ReasonRefused, out.Reason == agent.ReasonLoop, out.Reason == agent.ReasonMaxTurns:
-		a.sayError(out.Err)
+	default:
+		a.sayEnd(&out)
 	}
 	if took >= a.show.notifyAfter {
 		a.attention(a.show.notify, "The work is done: "+elapsed(took)+".")
@@ -181,6 +181,22 @@ func (a *app) onOutcome(s *opened, out agent.Outcome, l *letter) {
 	}
 	a.sendQueued()
 	a.nextRound(s, out.Reason)
+}
+
+// sayEnd says why the model does not go on where its last answer does not say it, and
+// what to do.
+func (a *app) sayEnd(out *agent.Outcome) {
+	switch {
+	case out.Reason == agent.ReasonMaxTurns:
+		a.notice(card.Warning, "Stopped after "+counted(out.Turns, "request", "requests")+", as --max-turns says; the work may not be done. What you send next goes on.")
+	case out.Err == nil:
+	case out.Reason == agent.ReasonLoop:
+		a.notice(card.Failure, "Stopped: "+oneLine(out.Err.Error())+". Say what it shall do instead.")
+	case errors.Is(out.Err, session.ErrBudget):
+		a.notice(card.Failure, "Stopped: "+oneLine(out.Err.Error())+"; start burin with a higher --max-cost to go on.")
+	case out.Reason == agent.ReasonRefused:
+		a.sayError(out.Err)
+	}
 }
 
 // sayError shows an error of a run, once: what the model's answer told already is there.

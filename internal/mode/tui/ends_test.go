@@ -1,0 +1,55 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/llm/llmtest"
+	"github.com/burin-dev/burin/session"
+)
+
+// A turn that ends before the model is done says why, and what to do.
+func TestEndsThatSayWhy(t *testing.T) {
+	fails := llmtest.Turn{Parts: []llmtest.Part{{Call: "nosuch", Args: `{"a":1}`}}}
+	for _, tt := range []struct {
+		name  string
+		set   func(*session.Options)
+		turns []llmtest.Turn
+		want  string
+	}{
+		{
+			"requests", func(o *session.Options) { o.MaxTurns = 1 },
+			[]llmtest.Turn{fails},
+			"Stopped after 1 request, as --max-turns says; the work may not be done. What you send next goes on.",
+		},
+		{
+			"cost", func(o *session.Options) {
+				o.MaxCost, o.Request.Model.Price = 1, llm.Price{Input: llm.PerMillion(1000), Output: llm.PerMillion(1000)}
+			},
+			[]llmtest.Turn{{Events: append(
+				[]llm.Event{{Type: llm.EventStart, Message: &llm.Message{Usage: &llm.Usage{Input: 100, Output: 100}}}},
+				llmtest.Call("1", "nosuch", `{}`)...,
+			)}},
+			"spent; start burin with a higher --max-cost to go on",
+		},
+		{
+			"circles", nil,
+			[]llmtest.Turn{fails, fails, fails, fails, fails, fails, fails, fails},
+			"the model made the same failing call of nosuch 5 times. Say what it shall do instead.",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := atDesk(t, func(_ Wish, o *session.Options) {
+				if tt.set != nil {
+					tt.set(o)
+				}
+			}, tt.turns...)
+			d.send("work", steerNow)
+			d.until("the end", func() bool { return !d.work.on })
+			if got := oneLine(d.shown()); !strings.Contains(got, tt.want) {
+				t.Errorf("no %q in\n%s", tt.want, d.shown())
+			}
+		})
+	}
+}
