@@ -37,3 +37,14 @@ func TestUnknownCommand(t *testing.T) {
 		t.Errorf("the model read:\n%s", heard)
 	}
 }
+
+// Words that a command can do nothing with are said to be so, and are not lost.
+func TestWordsAfterACommand(t *testing.T) {
+	t.Parallel()
+	s := begin(t, nil)
+	s.send("/login nosuch")
+	s.WaitText("There is no provider nosuch: /login shows those there are")
+	s.send("/tools nosuch")
+	s.WaitText("/tools takes nothing after its name")
+	s.WaitText("› /tools nosuch")
+}

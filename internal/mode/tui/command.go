@@ -14,7 +14,7 @@ import (
 type command struct {
 	name    string
 	aliases []string
-	args    string // what may follow, for people
+	args    string // what may follow, for people; "": nothing may
 	help    string
 	needs   need
 	waits   bool // for what runs ahead of it, as prompts do; what follows builds on both
@@ -72,7 +72,11 @@ func (a *app) command(text string) bool {
 	if !ok {
 		return !a.expands(name) && !a.insists(text, name)
 	}
+	args = strings.TrimSpace(args)
 	switch {
+	case c.args == "" && args != "":
+		a.giveBack(text)
+		a.flash("/" + c.name + " takes nothing after its name")
 	case c.needs != nothing && a.opening:
 		a.waiting = append(a.waiting, text)
 	case a.work.first && c.waits && (args != "" || c.needs != nothing): // /model alone opens a list
@@ -81,7 +85,7 @@ func (a *app) command(text string) bool {
 		a.giveBack(text)
 	default:
 		a.words = text
-		c.run(a, strings.TrimSpace(args))
+		c.run(a, args)
 		a.words = ""
 	}
 	a.dirty, a.urgent = true, true

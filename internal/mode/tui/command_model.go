@@ -31,7 +31,7 @@ func modelCommands() []command {
 			},
 		},
 		{name: "login", args: "[provider]", help: "log in to a provider, or store a key", run: (*app).openLogin},
-		{name: "logout", help: "forget logins and keys", run: (*app).openLogin},
+		{name: "logout", args: "[provider]", help: "forget logins and keys", run: (*app).openLogin},
 		{name: "cost", aliases: []string{"usage", "stats"}, help: "what was spent, by day and model", run: (*app).openUsage},
 		{name: "context", help: "what fills the model's window", needs: aSession, run: (*app).openContext},
 	}
@@ -145,7 +145,8 @@ func (a *app) thinkingLevels() []llm.Level {
 	return levels
 }
 
-// openLogin shows the providers and what is stored for them.
+// openLogin shows the providers and what is stored for them, beginning at the one that is
+// named.
 func (a *app) openLogin(provider string) {
 	models, err := a.o.Host.Models()
 	if err != nil {
@@ -162,6 +163,10 @@ func (a *app) openLogin(provider string) {
 	go func() {
 		providers := read()
 		a.inbox.post(func() {
+			if provider != "" && !slices.ContainsFunc(providers, func(p selector.Provider) bool { return p.ID == provider }) {
+				a.say(card.Warning, "There is no provider "+oneLine(provider)+": /login shows those there are, and models.yml adds others.")
+				return
+			}
 			var p *selector.Logins
 			again := func() {
 				go func() {
