@@ -23,7 +23,7 @@ func viewCommands() []command {
 		{name: "help", aliases: []string{"commands", "?"}, help: "all commands", run: (*app).openHelp},
 		{name: "changelog", aliases: []string{"whatsnew"}, help: "what changed in burin, newest first", run: (*app).openChangelog},
 		{name: "hotkeys", aliases: []string{"keys", "keybindings"}, help: "all keys", run: (*app).openHotkeys},
-		{name: "history", help: "search earlier prompts", run: (*app).openHistory},
+		{name: "history", args: "[words]", help: "search earlier prompts", run: (*app).openHistory},
 		{name: "settings", aliases: []string{"config"}, args: "[words]", help: "all settings", run: (*app).openSettings},
 		{name: "theme", args: "[name]", help: "choose the colours", run: (*app).openThemes},
 	}
@@ -99,7 +99,7 @@ func (a *app) openThemes(name string) {
 func (a *app) openViewer(string) {
 	var v *viewer.Viewer
 	v = viewer.New(a.env, viewer.Options{
-		Log: a.session.Log(), Busy: func() bool { return a.work.on },
+		Log: a.session.Log(), Labels: a.talk.labels, Busy: func() bool { return a.work.on },
 		OnCopy:  func(text string) { a.copy(text, "it") },
 		OnClose: func() { v.Close(); a.remove(v); a.viewer = nil },
 	})

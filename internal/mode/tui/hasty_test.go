@@ -165,7 +165,7 @@ func TestStopAnOwnCommandBesideTheWork(t *testing.T) {
 	if !d.stop() {
 		t.Error("there is nothing to stop")
 	}
-	d.until("the end of the command", func() bool { return strings.Contains(d.shown(), "(stopped)") })
+	d.until("the end of the command", func() bool { return strings.Contains(d.shown(), "✗ You  sleep 100  stopped") })
 	if d.stop() {
 		t.Error("there is still something to stop")
 	}
@@ -243,7 +243,7 @@ func TestStepsInOrder(t *testing.T) {
 	}
 	close(let)
 	d.until("the answer", func() bool { return len(d.waiting) == 0 && d.work.busy == "" && !d.work.on })
-	if got := d.shown(); strings.Contains(got, "(stopped)") || strings.Contains(got, "did not end") {
+	if got := d.shown(); strings.Contains(got, "  stopped") || strings.Contains(got, "did not end") {
 		t.Errorf("what has ended by itself is shown so:\n%s", got)
 	}
 	ran = append(ran, d.session.Messages()[len(d.session.Messages())-2].Text())

@@ -65,10 +65,7 @@ func (a *app) shell(text string) {
 			if err != nil && !stopped {
 				out = err.Error()
 			}
-			if stopped {
-				out = strings.TrimRight(out, "\n") + "\n(stopped)"
-			}
-			b.result(err != nil || r.ExitCode != 0, []llm.Block{llm.Text{Text: out}}, exitDetails(r.ExitCode))
+			b.result(err != nil || r.ExitCode != 0, []llm.Block{llm.Text{Text: out}}, endDetails(r.ExitCode, stopped))
 			a.repo.Refresh()
 		})
 		return nil, nil
@@ -116,8 +113,9 @@ func ownCommand(line string, private bool) card.Call {
 	return card.Call{Name: "bash", Label: label, Args: args}
 }
 
-func exitDetails(code int) json.RawMessage {
-	return json.RawMessage(fmt.Sprintf(`{"exitCode":%d}`, code))
+// endDetails say how a command ended.
+func endDetails(code int, stopped bool) json.RawMessage {
+	return json.RawMessage(fmt.Sprintf(`{"exitCode":%d,"cancelled":%t}`, code, stopped))
 }
 
 // beside runs a command that the person can stop, next to what the model does.

@@ -30,8 +30,8 @@ func (d *runDetails) facts() []string {
 	switch {
 	case d.TimedOut:
 		facts = append(facts, "timed out")
-	case d.Cancelled:
-		facts = append(facts, "cancelled")
+	case d.Cancelled || d.ExitCode != nil && *d.ExitCode < 0: // it has no code of its own
+		facts = append(facts, "stopped")
 	case d.ExitCode != nil && *d.ExitCode != 0:
 		facts = append(facts, fmt.Sprintf("exit %d", *d.ExitCode))
 	}
@@ -92,11 +92,14 @@ func (p *painter) command(command string) subject {
 	return about
 }
 
-// output shows what a command wrote. The remark about its exit code is left out:
-// the first line says it.
+// output shows what a command wrote. The remark about how it ended is left out: the first
+// line says it.
 func (p *painter) output(c *Call, d *runDetails) {
 	text := strings.TrimSpace(strings.TrimLeft(c.text(), "\n"))
-	if d.ExitCode != nil {
+	switch {
+	case d.Cancelled:
+		text = strings.TrimSuffix(text, "[Cancelled.]")
+	case d.ExitCode != nil:
 		text = strings.TrimSuffix(text, fmt.Sprintf("[Exit code %d.]", *d.ExitCode))
 	}
 	fg := theme.ToolOutput

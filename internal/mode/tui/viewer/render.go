@@ -33,8 +33,9 @@ func (v *Viewer) rows(i int) []string {
 		return rows
 	}
 	r := renderer{
-		log:  v.o.Log,
-		last: i == len(v.branch.items)-1,
+		log:    v.o.Log,
+		labels: v.o.Labels,
+		last:   i == len(v.branch.items)-1,
 		view: card.View{
 			Width: v.width, Styles: v.env.Styles, Links: v.env.Links,
 			Expanded: v.expanded(i), Hint: "enter",
@@ -54,11 +55,12 @@ func (v *Viewer) expanded(i int) bool { return v.all != v.turned[v.branch.first(
 
 // renderer draws one item.
 type renderer struct {
-	log   *transcript.Log
-	view  card.View
-	last  bool
-	busy  bool
-	lines []string
+	log    *transcript.Log
+	labels map[string]string // of tools
+	view   card.View
+	last   bool
+	busy   bool
+	lines  []string
 }
 
 func (r *renderer) item(members []entry) {
@@ -154,7 +156,7 @@ func (r *renderer) answer(m *llm.Message, members []entry) {
 
 // call draws a call. One without a result is still running, or was interrupted.
 func (r *renderer) call(c llm.ToolCall, res *llm.Message) {
-	out := card.Call{Name: c.Name, Args: json.RawMessage(c.Arguments), State: card.Done}
+	out := card.Call{Name: c.Name, Label: r.labels[c.Name], Args: json.RawMessage(c.Arguments), State: card.Done}
 	switch {
 	case res != nil:
 		out.Content, out.Details = clip(res.Content, r.limit()), res.Details
@@ -172,7 +174,7 @@ func (r *renderer) call(c llm.ToolCall, res *llm.Message) {
 
 // stray draws a result without its call.
 func (r *renderer) stray(m *llm.Message) {
-	out := card.Call{Name: m.ToolName, State: card.Done, Content: clip(m.Content, r.limit()), Details: m.Details}
+	out := card.Call{Name: m.ToolName, Label: r.labels[m.ToolName], State: card.Done, Content: clip(m.Content, r.limit()), Details: m.Details}
 	if m.IsError {
 		out.State = card.Failed
 	}

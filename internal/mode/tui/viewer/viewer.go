@@ -32,6 +32,8 @@ import (
 // Options of a viewer.
 type Options struct {
 	Log *transcript.Log
+	// Labels are the names of tools for people, by their names; others show their own.
+	Labels map[string]string
 	// Busy reports whether the session works: calls at the end of the log without a
 	// result are then shown as running, else as interrupted. nil: it does not.
 	Busy    func() bool

@@ -40,7 +40,7 @@ func open(t testing.TB, log *transcript.Log, w, h int) *face {
 	f := &face{Face: paneltest.Styled(t, paneltest.Dark(theme.NoStyle)), w: w, h: h}
 	f.Now = time.Now // searches tell now and then
 	f.Viewer = viewer.New(f.Env, viewer.Options{
-		Log:     log,
+		Log: log, Labels: map[string]string{"bash": "Run"},
 		OnCopy:  func(text string) { f.copied = append(f.copied, text) },
 		OnClose: func() { f.closed++ },
 	})
@@ -375,7 +375,7 @@ func TestRefreshOfCalls(t *testing.T) {
 	}
 	paneltest.Append(t, log, paneltest.Said(llm.ToolResultText(call, "built", false)), paneltest.Assistant("It works."))
 	f.Refresh()
-	want := []string{"▎ build", "", "● bash  make", "  built", "", "It works."}
+	want := []string{"▎ build", "", "● Run  make", "  built", "", "It works."}
 	if diff := cmp.Diff(want, body(f)[:6]); diff != "" {
 		t.Error(diff)
 	}
