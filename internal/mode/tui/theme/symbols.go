@@ -5,7 +5,7 @@ type Preset string
 
 const (
 	Unicode Preset = "unicode"
-	Nerd    Preset = "nerd" // fonts with icons; the signs here are those of Unicode
+	Nerd    Preset = "nerd" // fonts with icons
 	ASCII   Preset = "ascii"
 )
 
@@ -39,7 +39,11 @@ func SymbolsOf(p Preset, overrides map[string]string) Symbols {
 		Quote: "▎", Rule: "─", Column: "│", Cross: "┼", Ellipsis: "…",
 		Running: "○", Done: "●", Failed: "✗", Arrow: "→", Dot: "·", Minus: "−",
 	}
-	if p == ASCII {
+	switch p {
+	case Nerd: // icons of Font Awesome, which all versions of these fonts have at the same places
+		s.TaskOpen, s.TaskDone, s.TaskPart, s.TaskDrop = "\uf096", "\uf046", "\uf152", "\uf147"
+		s.Running, s.Done, s.Failed, s.Arrow = "\uf10c", "\uf058", "\uf057", "\uf061"
+	case ASCII:
 		s = Symbols{
 			Bullets: [3]string{"*", "-", "+"}, TaskOpen: "[ ]", TaskDone: "[x]", TaskPart: "[>]", TaskDrop: "[-]",
 			Quote: "|", Rule: "-", Column: "|", Cross: "+", Ellipsis: "...",

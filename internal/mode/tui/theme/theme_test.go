@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -309,6 +310,27 @@ func TestSymbols(t *testing.T) {
 	got := SymbolsOf(ASCII, map[string]string{"status.success": "+", "status.error": "\x1b[31m", "nobody": "x"})
 	if got.Done != "+" || got.Failed != "x" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// A person can tell the presets apart: in each the signs of calls and tasks are others.
+// They take one cell, but for the boxes of ASCII.
+func TestPresetsDiffer(t *testing.T) {
+	signs := func(p Preset) []string {
+		s := SymbolsOf(p, nil)
+		return []string{s.Running, s.Done, s.Failed, s.Arrow, s.TaskOpen, s.TaskDone, s.TaskPart, s.TaskDrop}
+	}
+	seen := map[string]Preset{}
+	for _, p := range []Preset{Unicode, Nerd, ASCII} {
+		for _, sign := range signs(p) {
+			if by, ok := seen[sign]; ok {
+				t.Errorf("%s and %s both have %q", by, p, sign)
+			}
+			seen[sign] = p
+			if w := ansi.StringWidth(sign); w != 1 && p != ASCII {
+				t.Errorf("%s: %q has %d cells", p, sign, w)
+			}
+		}
 	}
 }
 

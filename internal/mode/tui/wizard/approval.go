@@ -42,7 +42,7 @@ func (w *Wizard) enterApproval() {
 		},
 		OnCancel: w.back,
 		OnChoose: func(id string) {
-			w.write("Saving", "Without a question: "+id+".", func(context.Context) error {
+			w.write("Saving", "Permissions: "+id+".", func(context.Context) error {
 				return w.o.SetApproval(id)
 			}, func() { w.o.Approval = id })
 		},

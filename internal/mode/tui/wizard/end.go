@@ -7,6 +7,9 @@ import (
 // enterEnd shows what was done and what is missing. Providers are asked for again: keys
 // may have come from an import, and who left early was never shown them.
 func (w *Wizard) enterEnd() {
+	if !w.failed {
+		w.note = "" // what was done stands below
+	}
 	w.put(&page{env: w.env, lines: w.summary, onEnter: w.finish, onCancel: w.leaveEnd})
 	if w.o.Providers != nil {
 		w.start(task{what: "Looking what is missing", open: true, run: w.askProviders(func() {})})
@@ -28,7 +31,7 @@ func (w *Wizard) summary() []paragraph {
 	var out []paragraph
 	did := w.did[max(0, len(w.did)-maxDid):]
 	for _, d := range did {
-		out = append(out, paragraph{mark: sign.Bullets[0] + " ", text: d, token: theme.Muted})
+		out = append(out, paragraph{mark: sign.Bullets[0] + " ", text: d.text, token: theme.Muted})
 	}
 	if len(did) > 0 {
 		out = append(out, paragraph{})

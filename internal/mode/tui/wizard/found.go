@@ -140,9 +140,11 @@ func (w *Wizard) importAll(ids []string) {
 }
 
 func (w *Wizard) imported(did, failed []string) {
-	w.did = append(w.did, did...)
+	for _, d := range did {
+		w.did = append(w.did, deed{w.step, d})
+	}
 	for _, f := range failed {
-		w.did = append(w.did, "Not taken over: "+f)
+		w.did = append(w.did, deed{w.step, "Not taken over: " + f})
 	}
 	switch n := len(failed); {
 	case n == 1:

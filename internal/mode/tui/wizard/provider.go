@@ -170,7 +170,11 @@ func (w *Wizard) tryKey(in *list.Input, id, text string) {
 		return func() {
 			if err != nil {
 				w.unchecked = text
-				in.SetProblem(strings.TrimRight(oneLine(err), ".") + ". Enter stores it all the same.")
+				problem := oneLine(err)
+				if !strings.HasSuffix(problem, ".") && !strings.HasSuffix(problem, "?") {
+					problem += "."
+				}
+				in.SetProblem(problem + " Enter stores it all the same.")
 				return
 			}
 			w.saveKey(id, text)

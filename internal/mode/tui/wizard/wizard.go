@@ -104,9 +104,9 @@ type Wizard struct {
 	jumped bool      // by Ctrl+C
 	ended  bool
 
-	note   string   // how the last action went
-	failed bool     // the note is of a failure
-	did    []string // for the end
+	note   string // how the last action went
+	failed bool   // the note is of a failure
+	did    []deed // for the end
 
 	task    *task // what runs; nil is nothing
 	cancel  context.CancelFunc

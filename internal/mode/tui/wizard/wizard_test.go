@@ -196,7 +196,12 @@ func TestThroughAllSteps(t *testing.T) {
 	x.want(stepApproval, "theme light")
 	x.do("down", "enter")
 	x.want(stepEnd, "approval auto-edit")
-	x.says("Copied to /home/ada/.burin/models.yml.", "Kimi K2 answers.", "Theme: light.", "Everything is there.")
+	x.do("esc", "up", "enter") // on second thoughts
+	x.want(stepEnd, "approval ask")
+	x.says("Copied to /home/ada/.burin/models.yml.", "Kimi K2 answers.", "Theme: light.", "Permissions: ask.", "Everything is there.")
+	if got := x.screen(100, 24); strings.Count(got, "Permissions:") != 1 {
+		t.Errorf("a choice is not told once:\n%s", got)
+	}
 	x.do("enter", "enter")
 	if diff := cmp.Diff([]Result{{Finished: true, Ready: true}}, x.ended); diff != "" {
 		t.Errorf("ended (-want +got):\n%s", diff)
@@ -260,6 +265,10 @@ func TestKey(t *testing.T) {
 	x.want(stepProvider)
 	x.says("The key of anthropic") // it was selected still
 
+	x.fail["check"] = errors.New("anthropic cannot be reached: is there a network?")
+	x.do("' "+secret+"-\n", "enter")
+	x.says("is there a network? Enter stores it all the same.")
+	x.do("esc", "enter")
 	x.fail["check"] = errors.New("anthropic refuses the key: check it and try again.")
 	x.do("' "+secret+"\n", "enter")
 	x.want(stepProvider)

@@ -2,6 +2,7 @@ package wizard
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
@@ -50,10 +51,20 @@ func (w *Wizard) write(what, did string, f func(ctx context.Context) error, then
 	}})
 }
 
-// done notes what was done and goes on.
+// deed is something that was done, and the step in which it was.
+type deed struct {
+	step step
+	text string
+}
+
+// done notes what was done and goes on. A choice that is made anew takes the place of the
+// one before.
 func (w *Wizard) done(did string) {
 	w.say(did, false)
-	w.did = append(w.did, did)
+	if w.step >= stepModel {
+		w.did = slices.DeleteFunc(w.did, func(d deed) bool { return d.step == w.step })
+	}
+	w.did = append(w.did, deed{w.step, did})
 	w.next()
 }
 
