@@ -47,3 +47,13 @@ func TestStopRetry(t *testing.T) {
 		t.Errorf("the model was asked %d times", n)
 	}
 }
+
+// A key that is refused is no riddle: it is said where it came from.
+func TestKeyRefused(t *testing.T) {
+	t.Parallel()
+	refusal := &llm.Error{Kind: llm.ErrAuth, Message: "invalid x-api-key", Status: 401}
+	s := begin(t, []llmtest.Turn{{Fault: llmtest.Fault{Error: refusal}}})
+	s.send("hello")
+	s.WaitText("invalid x-api-key (HTTP 401)")
+	s.WaitText("The key came from apiKey of models.yml")
+}

@@ -2,8 +2,11 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
@@ -193,6 +196,39 @@ func (a *app) openLogin(provider string) {
 			a.push(p)
 		})
 	}()
+}
+
+// sayKey says what to do where a provider refused the key. Where that came from is looked
+// for beside the loop.
+func (a *app) sayKey(err error) {
+	var e *llm.Error
+	models, broken := a.o.Host.Models()
+	if !errors.As(err, &e) || e.Kind != llm.ErrAuth || e.Provider == "" || broken != nil {
+		return
+	}
+	go func() {
+		found, _ := models.Keys.Available(a.ctx, e.Provider) // without the database it is said all the same
+		a.inbox.post(func() { a.notice(card.Info, keyWords(e.Provider, found[e.Provider], e.Status)) })
+	}()
+}
+
+// keyWords say what to do where a provider refused the key that was found there.
+func keyWords(provider string, found credential.Found, status int) string {
+	from := found.Source
+	if strings.HasPrefix(from, "variable ") {
+		from = "the " + from
+	}
+	words := "/login " + provider + " stores another key or logs in anew"
+	switch found.From {
+	case credential.FromVariable:
+		words = "The key came from " + from + ": /login " + provider + " stores another, which is used before it"
+	case credential.FromModelsYAML, credential.FromCommandLine:
+		words = "The key came from " + from + ": give another one there and start burin again"
+	}
+	if status == http.StatusForbidden { // the key may be good for others
+		words += "; /model chooses another model"
+	}
+	return words + "."
 }
 
 // askKey asks for a key and stores it.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/model/credential"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
@@ -51,5 +52,32 @@ func TestEndsThatSayWhy(t *testing.T) {
 				t.Errorf("no %q in\n%s", tt.want, d.shown())
 			}
 		})
+	}
+}
+
+// Where a provider refuses the key it is said where that came from, and what to do.
+func TestKeyWords(t *testing.T) {
+	for _, tt := range []struct {
+		found  credential.Found
+		status int
+		want   string
+	}{
+		{credential.Found{}, 401, "/login groq stores another key or logs in anew."},
+		{credential.Found{From: credential.FromStore, Source: "stored key 3"}, 403, "/login groq stores another key or logs in anew; /model chooses another model."},
+		{
+			credential.Found{From: credential.FromVariable, Source: "variable GROQ_API_KEY"},
+			401,
+			"The key came from the variable GROQ_API_KEY: /login groq stores another, which is used before it.",
+		},
+		{
+			credential.Found{From: credential.FromModelsYAML, Source: "apiKey of models.yml, as it stands there"},
+			401,
+			"The key came from apiKey of models.yml, as it stands there: give another one there and start burin again.",
+		},
+		{credential.Found{From: credential.FromCommandLine, Source: "--api-key"}, 401, "The key came from --api-key: give another one there and start burin again."},
+	} {
+		if got := keyWords("groq", tt.found, tt.status); got != tt.want {
+			t.Errorf("got  %s\nwant %s", got, tt.want)
+		}
 	}
 }

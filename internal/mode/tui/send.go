@@ -190,6 +190,8 @@ func (a *app) sayEnd(out *agent.Outcome) {
 	case out.Reason == agent.ReasonMaxTurns:
 		a.notice(card.Warning, "Stopped after "+counted(out.Turns, "request", "requests")+", as --max-turns says; the work may not be done. What you send next goes on.")
 	case out.Err == nil:
+	case out.Reason == agent.ReasonError:
+		a.sayKey(out.Err) // the answer told the error
 	case out.Reason == agent.ReasonLoop:
 		a.notice(card.Failure, "Stopped: "+oneLine(out.Err.Error())+". Say what it shall do instead.")
 	case errors.Is(out.Err, session.ErrBudget):
