@@ -332,3 +332,13 @@ func TestDrop(t *testing.T) {
 		}
 	}
 }
+
+// Where no lines are drawn, as for a screen reader, there are none in tables either.
+func TestTableWithoutLines(t *testing.T) {
+	signs := theme.SymbolsOf(theme.ASCII, nil)
+	signs.Rule = ""
+	o := Options{Styles: theme.NewStyles(themetest.Theme(), theme.NoStyle).WithSymbols(signs)}
+	if diff := cmp.Diff([]string{"a | b", "1 | 2"}, Render("| a | b |\n|---|---|\n| 1 | 2 |\n", 40, o)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -407,15 +407,21 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// The signs of ASCII are those of a screen reader, which would read a line across out.
-func TestNoRuleInASCII(t *testing.T) {
-	mono := theme.NewStyles(themetest.Theme(), theme.Mono).WithSymbols(theme.SymbolsOf(theme.ASCII, nil))
-	a, f, _ := asked(t, goTest())
-	q, g, _ := questions(t, someQuestions)
-	f.Styles, g.Styles = mono, mono
-	for _, p := range []pane.Pane{a, q} {
-		if first, _, _ := strings.Cut(text(p, 80, 40), "\n"); strings.Contains(first, "--") || strings.HasPrefix(first, "-") {
-			t.Errorf("it begins with %q", first)
+// What is asked stands on a line across, in ASCII too, but for a screen reader, which
+// would read it out.
+func TestRule(t *testing.T) {
+	signs := theme.SymbolsOf(theme.ASCII, nil)
+	for _, rule := range []string{"-", ""} {
+		signs.Rule = rule
+		mono := theme.NewStyles(themetest.Theme(), theme.Mono).WithSymbols(signs)
+		a, f, _ := asked(t, goTest())
+		q, g, _ := questions(t, someQuestions)
+		f.Styles, g.Styles = mono, mono
+		for _, p := range []pane.Pane{a, q} {
+			first, _, _ := strings.Cut(text(p, 80, 40), "\n")
+			if drawn := strings.HasPrefix(first, "- ") && strings.HasSuffix(first, "----"); drawn != (rule != "") {
+				t.Errorf("rule %q: it begins with %q", rule, first)
+			}
 		}
 	}
 }

@@ -46,10 +46,9 @@ type place struct{ at, page int }
 // turn scrolls by pages.
 func (p *place) turn(by int) { p.at += by * max(p.page, 1) }
 
-// heading is the row a pane begins with: a title on a line across, but in the signs of
-// ASCII, which screen readers have: they would read it out.
+// heading is the row a pane begins with: a title on a line across, where lines are drawn.
 func (s *sheet) heading(title, more string, fg theme.Token) {
-	rule := s.sign.Column != "|"
+	rule := s.sign.Rule != ""
 	l := styled.Line{{Text: title, Look: theme.Look{Fg: fg, Mod: theme.Bold}}}
 	if rule {
 		l = append(styled.Line{{Text: s.sign.Rule + " ", Look: theme.Look{Fg: fg}}}, l...)
