@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -177,5 +178,22 @@ func TestHintOfCardsNamesTheViewer(t *testing.T) {
 	a.notice(0, strings.Repeat("line\n", 40)) // it is in no viewer
 	if got := a.shown(); !strings.Contains(got, "more lines") || strings.Contains(got, "Alt+O") {
 		t.Errorf("it shows:\n%s", got)
+	}
+}
+
+// Where not all that is proposed fits, it is said how much there is.
+func TestProposalsAreCounted(t *testing.T) {
+	for words, counted := range map[string]bool{"/": true, "/hotk": false} {
+		d := atDesk(t, nil)
+		d.types(words)
+		d.until("what is proposed", func() bool { _, ok := d.editor.Popup(); return ok })
+		p, _ := d.editor.Popup()
+		for i := range 2 {
+			want := fmt.Sprintf("── %d of %d ──\n", i+1, len(p.Items))
+			if got := d.shown(); strings.Contains(got, want) != counted {
+				t.Errorf("%s: %q in\n%s", words, want, got)
+			}
+			d.types("", "down")
+		}
 	}
 }

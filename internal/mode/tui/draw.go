@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -46,7 +47,7 @@ func (a *app) promptRows(width, height int, now time.Time) ([]string, screen.Cur
 	text, y, x := a.editor.View(max(width-mark-1, 3), most)
 	rows := make([]string, 0, len(text)+4)
 	if !a.show.screenReader {
-		rows = append(rows, a.border(width, true))
+		rows = append(rows, a.border(width, a.promptLabel()))
 	}
 	cursor := screen.Cursor{X: x + mark, Y: y + len(rows)}
 	sign := a.line(styled.Of(a.promptSign()+" ", a.borderToken()))
@@ -58,7 +59,7 @@ func (a *app) promptRows(width, height int, now time.Time) ([]string, screen.Cur
 		}
 	}
 	if !a.show.screenReader {
-		rows = append(rows, a.border(width, false))
+		rows = append(rows, a.border(width, a.popupLabel()))
 	}
 	rows = append(rows, a.popupRows(width)...)
 	return append(rows, a.statusRows(width, now)...), cursor
@@ -66,13 +67,9 @@ func (a *app) promptRows(width, height int, now time.Time) ([]string, screen.Cur
 
 // border is the line above or below the prompt. Its colour says how hard the model
 // thinks, or what the prompt is for.
-func (a *app) border(width int, top bool) string {
+func (a *app) border(width int, label string) string {
 	rule := a.env.Styles.Symbols().Rule
 	token := a.borderToken()
-	label := ""
-	if top {
-		label = a.promptLabel()
-	}
 	if label == "" || styled.Width(label)+8 > width {
 		return a.line(styled.Of(strings.Repeat(rule, width), token))
 	}
@@ -87,6 +84,16 @@ func (a *app) border(width int, top bool) string {
 
 // line writes a line for the terminal.
 func (a *app) line(l styled.Line) string { return styled.Render(a.env.Styles, l) }
+
+// popupLabel stands above what is proposed where not all of it is shown: which one of how
+// many is selected.
+func (a *app) popupLabel() string {
+	p, ok := a.editor.Popup()
+	if !ok || len(p.Items) <= a.show.popupRows {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d", p.Selected+1, len(p.Items))
+}
 
 // popupRows are what is proposed to go on with.
 func (a *app) popupRows(width int) []string {
