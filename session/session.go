@@ -111,6 +111,8 @@ var (
 	ErrNoResult = errors.New("the model gave no result of the schema")
 	// ErrBudget is that the session has spent what it may.
 	ErrBudget = errors.New("the session has reached its cost limit")
+	// ErrGoalBudget is that the goal has cost what it may. It is an ErrBudget.
+	ErrGoalBudget = fmt.Errorf("%w for the goal", ErrBudget)
 	// ErrUnsent is that a prompt was stopped before anything was done with it.
 	ErrUnsent = errors.New("the prompt was stopped before it was sent")
 	// ErrNotBegun is that something else than a prompt, as a command, was stopped before

@@ -194,6 +194,8 @@ func (a *app) sayEnd(out *agent.Outcome) {
 		a.sayKey(out.Err) // the answer told the error
 	case out.Reason == agent.ReasonLoop:
 		a.notice(card.Failure, "Stopped: "+oneLine(out.Err.Error())+". Say what it shall do instead.")
+	case errors.Is(out.Err, session.ErrGoalBudget):
+		a.notice(card.Failure, "Stopped: "+oneLine(out.Err.Error())+"; /goal budget says what it may cost.")
 	case errors.Is(out.Err, session.ErrBudget):
 		a.notice(card.Failure, "Stopped: "+oneLine(out.Err.Error())+"; start burin with a higher --max-cost to go on.")
 	case out.Reason == agent.ReasonRefused:
