@@ -113,9 +113,14 @@ func (a *app) onMessage(m *llm.Message) {
 // onReminder says why the model goes on that had come to an end.
 func (a *app) onReminder() {
 	a.work.reminders++
+	a.notice(card.Info, reminderOf(a.facts.todos, a.work.reminders))
+}
+
+// reminderOf says of what the model is reminded, for the nth time since the prompt.
+func reminderOf(todos []card.Phase, n int) string {
 	what := "what is not done"
 	open := 0
-	for _, p := range a.facts.todos {
+	for _, p := range todos {
 		for _, t := range p.Tasks {
 			if t.Status != "completed" && t.Status != "abandoned" {
 				open++
@@ -125,7 +130,7 @@ func (a *app) onReminder() {
 	if open > 0 {
 		what = counted(open, "open task", "open tasks")
 	}
-	a.notice(card.Info, fmt.Sprintf("reminded of %s (%d of %d)", what, a.work.reminders, session.MaxReminders))
+	return fmt.Sprintf("reminded of %s (%d of %d)", what, n, session.MaxReminders)
 }
 
 func (a *app) onCompaction(e *session.Event) {
@@ -153,8 +158,9 @@ func (a *app) onMoved() {
 	a.talk.abandon()
 	a.notice(card.Info, "Another point of the conversation. It goes on from here:")
 	past := recent(s.Log())
-	for i := range past[max(0, len(past)-3):] {
-		a.replayEntry(&past[max(0, len(past)-3)+i])
+	past = past[max(0, len(past)-3):]
+	for i := range past {
+		a.replayEntry(s.Log(), &past[i])
 	}
 	a.talk.abandon()
 	a.readFacts()

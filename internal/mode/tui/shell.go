@@ -11,6 +11,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/transcript"
 )
 
 // maxShown is how much of the output of a command is kept for its card while it runs.
@@ -65,11 +66,26 @@ func (a *app) shell(text string) {
 			if err != nil && !stopped {
 				out = err.Error()
 			}
-			b.result(err != nil || r.ExitCode != 0, []llm.Block{llm.Text{Text: out}}, endDetails(r.ExitCode, stopped))
+			b.ran(out, err != nil || r.ExitCode != 0, stopped, r.ExitCode)
 			a.repo.Refresh()
 		})
 		return nil, nil
 	})
+}
+
+// ran says how a command of the person's ended. One without an exit code has -1.
+func (b *call) ran(output string, failed, stopped bool, code int) {
+	b.result(failed, []llm.Block{llm.Text{Text: output}}, endDetails(code, stopped))
+}
+
+// ranBefore is a command of the person's that a session tells of.
+func ranBefore(x *transcript.Execution) *call {
+	b, code := &call{card: ownCommand(x.Command, x.Excluded)}, -1
+	if x.ExitCode != nil {
+		code = *x.ExitCode
+	}
+	b.ran(x.Output, code != 0, x.Cancelled, code)
+	return b
 }
 
 // own is a command of the person's that runs.

@@ -17,7 +17,6 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/model/credential"
-	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -142,7 +141,7 @@ func (a *app) open(w Wish) {
 	w.Warn = func(line string) { a.inbox.post(func() { a.warned(o, line) }) }
 	go func() {
 		s, err := a.o.Open(a.ctx, w)
-		var past []transcript.Entry
+		var past []seen
 		if err == nil {
 			past = recent(s.Log())
 		}
@@ -181,7 +180,7 @@ func (a *app) tellWarnings(o *opening) {
 }
 
 // onOpen shows the session that was opened, when the one before is closed.
-func (a *app) onOpen(s session.Handle, past []transcript.Entry, err error, o *opening) {
+func (a *app) onOpen(s session.Handle, past []seen, err error, o *opening) {
 	if err != nil {
 		a.opening = false
 		a.tellWarnings(o)
@@ -194,7 +193,7 @@ func (a *app) onOpen(s session.Handle, past []transcript.Entry, err error, o *op
 }
 
 // showSession goes on with a session.
-func (a *app) showSession(s session.Handle, past []transcript.Entry, o *opening) {
+func (a *app) showSession(s session.Handle, past []seen, o *opening) {
 	a.opening = false
 	ctx, cancel := context.WithCancel(a.ctx)
 	a.session = &opened{Handle: s, stop: cancel}
@@ -247,62 +246,6 @@ func notOpened(err error) string {
 		return "Another burin has this session open: end it there first, or begin a new one here; what you send now does."
 	}
 	return oneLine(err.Error())
-}
-
-// maxReplayed is how many messages of a session that is gone on with are shown again.
-// The rest is in the transcript's viewer.
-const maxReplayed = 30
-
-// recent reads the end of the branch that a session goes on with.
-func recent(l *transcript.Log) []transcript.Entry {
-	var out []transcript.Entry
-	l.Last(l.Leaf(), replayed, func(e *transcript.Entry) bool {
-		if e.Type != transcript.TypeCustomMessage || e.Display {
-			out = append(out, *e)
-		}
-		return len(out) == maxReplayed
-	})
-	slices.Reverse(out)
-	return out
-}
-
-// replayed reports whether entries of that kind are shown when a session is gone on with.
-func replayed(n transcript.Node) bool {
-	switch n.Type {
-	case transcript.TypeMessage, transcript.TypeCompaction, transcript.TypeBranchSummary, transcript.TypeCustomMessage:
-		return true
-	}
-	return false
-}
-
-// replay shows the end of what was said before, as it was shown then.
-func (a *app) replay(l *transcript.Log, past []transcript.Entry) {
-	if left := l.Len() - len(past); left > 0 && len(past) == maxReplayed {
-		a.notice(card.Info, fmt.Sprintf("%s stand before this; %s shows all", counted(l.Len()-len(past), "entry", "entries"), a.keyFor(key.OpenTranscript)))
-	}
-	for i := range past {
-		a.replayEntry(&past[i])
-	}
-	a.talk.abandon()
-}
-
-func (a *app) replayEntry(e *transcript.Entry) {
-	switch {
-	case e.Type == transcript.TypeCompaction:
-		before, summary := e.TokensBefore, e.Summary
-		a.talk.say(told, func(v card.View) []string { return card.Compaction(before, 0, summary, v) })
-	case e.Type == transcript.TypeBranchSummary:
-		a.talk.notice(card.Info, "A summary of another branch stands here.")
-	case e.Type == transcript.TypeCustomMessage:
-		words, err := e.Words()
-		if err != nil {
-			return // the viewer says what is wrong with it
-		}
-		m := llm.Message{Content: words}
-		a.talk.notice(card.Info, m.Text())
-	case e.Message != nil:
-		a.talk.messageEnd(e.Message)
-	}
 }
 
 // counted is "1 entry", "2 entries".

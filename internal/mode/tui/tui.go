@@ -22,7 +22,8 @@
 //	input.go   keys become actions
 //	send.go    what a person sends: prompts, steering, commands of the shell
 //	letter.go  prompts on their way to the session, and back
-//	start.go   sessions are opened and resumed
+//	start.go   sessions are opened
+//	replay.go  what was said before is shown again
 //	leave.go   sessions are closed, and the face ends
 //	ask.go     questions of tools and of the model
 //	command.go what begins with "/"

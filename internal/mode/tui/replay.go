@@ -1,0 +1,147 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/burin-dev/burin/internal/mode/tui/card"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// maxReplayed is how many messages of a session that is gone on with are shown again.
+// The rest is in the transcript's viewer.
+const maxReplayed = 30
+
+// seen is an entry that is shown again.
+type seen struct {
+	transcript.Entry
+	again bool // an answer that was tried again: the conversation goes on without it
+}
+
+// recent reads the end of the branch that a session goes on with, and the answers beside
+// it that were tried again: a person saw them, too.
+func recent(l *transcript.Log) []seen {
+	nodes, leaf := l.Nodes(), l.Leaf()
+	at := slices.IndexFunc(nodes, func(n transcript.Node) bool { return n.ID == leaf })
+	var out []seen
+	take := func(i int, again bool) {
+		e, err := l.Entry(nodes[i].ID)
+		if err == nil && len(out) < maxReplayed && (!again || failed(e.Message)) && shownAgain(e) {
+			out = append(out, seen{*e, again})
+		}
+	}
+	for next := at; at >= 0 && len(out) < maxReplayed; next, at = at, nodes[at].Parent {
+		for i := next - 1; i > at; i-- {
+			if nodes[i].Parent == at && nodes[i].Role == llm.RoleAssistant {
+				take(i, true)
+			}
+		}
+		if replayed(nodes[at]) {
+			take(at, false)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// failed reports whether an answer failed or was stopped.
+func failed(m *llm.Message) bool {
+	return m != nil && (m.Error != nil || m.StopReason == llm.StopAborted)
+}
+
+// replayed reports whether entries of that kind are shown when a session is gone on with.
+func replayed(n transcript.Node) bool {
+	switch n.Type {
+	case transcript.TypeMessage, transcript.TypeCompaction, transcript.TypeBranchSummary, transcript.TypeCustomMessage:
+		return true
+	}
+	return false
+}
+
+// shownAgain reports whether an entry of such a kind is; of what the program says to the
+// model, people see little.
+func shownAgain(e *transcript.Entry) bool {
+	switch {
+	case isReminder(e), e.Execution != nil:
+		return true
+	case e.Type == transcript.TypeCustomMessage:
+		return e.Display
+	case e.Message != nil && e.Message.Role == llm.RoleCustom:
+		return e.Message.Display
+	}
+	return true
+}
+
+func isReminder(e *transcript.Entry) bool {
+	return e.Message != nil && e.Message.CustomType == session.CustomReminder
+}
+
+// replay shows the end of what was said before, as it was shown then.
+func (a *app) replay(l *transcript.Log, past []seen) {
+	if left := l.Len() - len(past); left > 0 && len(past) == maxReplayed {
+		a.notice(card.Info, fmt.Sprintf("%s stand before this; %s shows all", counted(left, "entry", "entries"), a.keyFor(key.OpenTranscript)))
+	}
+	for i := range past {
+		a.replayEntry(l, &past[i])
+	}
+	a.talk.abandon()
+}
+
+func (a *app) replayEntry(l *transcript.Log, e *seen) {
+	switch {
+	case e.Type == transcript.TypeCompaction:
+		before, summary := e.TokensBefore, e.Summary
+		a.talk.say(told, func(v card.View) []string { return card.Compaction(before, 0, summary, v) })
+	case e.Type == transcript.TypeBranchSummary:
+		a.talk.notice(card.Info, "A summary of another branch stands here.")
+	case isReminder(&e.Entry):
+		a.talk.notice(card.Info, reminderOf(todosAt(l, e.ID), remindersUpTo(l, e.ID)))
+	case e.Type == transcript.TypeCustomMessage:
+		words, err := e.Words()
+		if err != nil {
+			return // the viewer says what is wrong with it
+		}
+		m := llm.Message{Content: words}
+		a.talk.notice(card.Info, m.Text())
+	case e.Execution != nil:
+		a.talk.add(ranBefore(e.Execution))
+	case e.Message != nil:
+		a.talk.messageEnd(e.Message)
+		if err := e.Message.Error; e.again && err != nil && err.Retryable() {
+			a.talk.forgive()
+		}
+		a.talk.confirm()
+	}
+}
+
+// remindersUpTo counts the reminders since the last prompt, up to an entry.
+func remindersUpTo(l *transcript.Log, id string) (n int) {
+	l.Last(id,
+		func(n transcript.Node) bool {
+			return n.Type == transcript.TypeMessage && (n.Role == llm.RoleUser || n.Role == "") // that of others is not known
+		},
+		func(e *transcript.Entry) bool {
+			if isReminder(e) {
+				n++
+			}
+			return e.Message.Role == llm.RoleUser
+		})
+	return n
+}
+
+// todosAt is the list of tasks as it was at an entry.
+func todosAt(l *transcript.Log, id string) []card.Phase {
+	phases, result := session.LastTodos(l, id, "todo")
+	if len(result) == 0 {
+		return cardPhases(phases)
+	}
+	var list struct {
+		Phases []card.Phase `json:"phases"`
+	}
+	_ = json.Unmarshal(result, &list) // what cannot be read has no tasks
+	return list.Phases
+}
