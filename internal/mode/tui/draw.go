@@ -12,10 +12,13 @@ import (
 )
 
 const (
-	// maxPromptRows is the part of the screen that a long prompt may have.
+	// maxPromptPart is the part of the screen that a long prompt may have.
 	maxPromptPart = 2 // a half
-	// least is what is left to the conversation by a pane that could fill the screen.
+	// least is what is left to the conversation, and to the status, by a pane that could
+	// fill the screen.
 	least = 3
+	// lowest is the height below which the prompt has no borders.
+	lowest = 5
 )
 
 // compose gives the live part: what is not finished, panels, and the prompt or what
@@ -40,13 +43,24 @@ func (a *app) compose(width, height int, now time.Time) ([]string, screen.Cursor
 	return rows, cursor
 }
 
-// promptRows are the prompt with its borders, what is proposed, and the status.
+// promptRows are the prompt with its borders, what is proposed, and the status. What is
+// written comes first: where there is little room, the rest gives way, so that above it
+// stands at least the row that says how much is hidden.
 func (a *app) promptRows(width, height int, now time.Time) ([]string, screen.Cursor) {
 	const mark = 2 // cells before the text
-	most := max(1, height/maxPromptPart)
-	text, y, x := a.editor.View(max(width-mark-1, 3), most)
+	status := a.statusRows(width, now)
+	borders := 2
+	if a.show.screenReader || height < lowest {
+		borders = 0
+	}
+	room := max(1, height-1-borders-len(status))
+	proposed := 0
+	if p, open := a.editor.Popup(); open {
+		proposed = min(a.show.popupRows, len(p.Items))
+	}
+	text, y, x := a.editor.View(max(width-mark-1, 3), max(1, min(height/maxPromptPart, room-min(proposed, 1))))
 	rows := make([]string, 0, len(text)+4)
-	if !a.show.screenReader {
+	if borders > 0 {
 		rows = append(rows, a.border(width, a.promptLabel()))
 	}
 	cursor := screen.Cursor{X: x + mark, Y: y + len(rows)}
@@ -58,11 +72,12 @@ func (a *app) promptRows(width, height int, now time.Time) ([]string, screen.Cur
 			rows = append(rows, strings.Repeat(" ", mark)+t)
 		}
 	}
-	if !a.show.screenReader {
-		rows = append(rows, a.border(width, a.popupLabel()))
+	proposed = min(proposed, room-len(text))
+	if borders > 0 {
+		rows = append(rows, a.border(width, a.popupLabel(proposed)))
 	}
-	rows = append(rows, a.popupRows(width)...)
-	return append(rows, a.statusRows(width, now)...), cursor
+	rows = append(rows, a.popupRows(width, proposed)...)
+	return append(rows, status...), cursor
 }
 
 // border is the line above or below the prompt. Its colour says how hard the model
@@ -87,21 +102,20 @@ func (a *app) line(l styled.Line) string { return styled.Render(a.env.Styles, l)
 
 // popupLabel stands above what is proposed where not all of it is shown: which one of how
 // many is selected.
-func (a *app) popupLabel() string {
+func (a *app) popupLabel(shown int) string {
 	p, ok := a.editor.Popup()
-	if !ok || len(p.Items) <= a.show.popupRows {
+	if !ok || len(p.Items) <= shown {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d", p.Selected+1, len(p.Items))
 }
 
-// popupRows are what is proposed to go on with.
-func (a *app) popupRows(width int) []string {
+// popupRows are what is proposed to go on with, as many rows as there are to be.
+func (a *app) popupRows(width, most int) []string {
 	p, ok := a.editor.Popup()
-	if !ok {
+	if !ok || most <= 0 {
 		return nil
 	}
-	most := min(a.show.popupRows, len(p.Items))
 	from := min(max(0, p.Selected-most/2), len(p.Items)-most)
 	labels := 0
 	for _, it := range p.Items[from : from+most] {

@@ -180,6 +180,9 @@ func (s *sheet) arrange(height int, scroll *place) ([]string, screen.Cursor) {
 	out = s.scrolled(out, body, scroll)
 	add(make([]styled.Line, air[0]))
 	start := min(max(0, s.from-max(0, chosen-(s.to-s.from))/2), len(s.choices)-chosen)
+	if !s.cursor.Hidden { // the row that is written is never the one that is cut
+		start = max(start, s.cursor.Y-chosen+1)
+	}
 	cursor := s.cursor
 	cursor.Y += len(out) - start
 	if s.cursor.Y < start || s.cursor.Y >= start+chosen {

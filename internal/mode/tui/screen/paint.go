@@ -153,7 +153,7 @@ func (s *Screen) fit(live []string, c Cursor) ([]string, Cursor) {
 		live = live[over:]
 		if s.height > 1 { // the line that tells takes the place of one more
 			live = live[1:]
-			s.target = append(s.target[:0], s.hidden(over+1))
+			s.target = append(s.target[:0], ansi.Truncate(s.hidden(over+1), s.width, ""))
 			s.target = append(s.target, live...)
 			live = slices.Clone(s.target)
 		}

@@ -65,8 +65,8 @@ type Options struct {
 	// drawn over: one for each line beyond ASCII that the new width wraps. nil: what was
 	// drawn was drawn in the size that was known.
 	Now func() time.Time
-	// Hidden is the line that stands for n live rows that do not fit. nil: "… n more
-	// lines above".
+	// Hidden is the line that stands for n live rows that do not fit, cut to the width.
+	// nil: "… n more lines above".
 	Hidden func(n int) string
 }
 
