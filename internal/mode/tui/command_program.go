@@ -51,12 +51,14 @@ func (a *app) runReport(what, title string, args ...string) {
 }
 
 // reportText shows plain text.
-func (a *app) reportText(title, text string) {
-	var lines []styled.Line
+func (a *app) reportText(title, text string) { a.reportLines(title, textLines(text)) }
+
+// textLines are the lines of plain text.
+func textLines(text string) (lines []styled.Line) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
 		lines = append(lines, styled.Of(styled.Inline(strings.TrimRight(line, "\n")), theme.Text))
 	}
-	a.reportLines(title, lines)
+	return lines
 }
 
 // absolute is a path as the person wrote it, from the folder of the session.
@@ -130,31 +132,40 @@ func shareDetail(s session.Share) string {
 
 // openUsage shows what was spent.
 func (a *app) openUsage(string) {
-	width := a.talk.look.Width
 	a.task("adding up", func(ctx context.Context) (func(), error) {
 		account, err := a.o.Host.Ledger()
 		if err != nil {
 			return nil, err
 		}
 		since := a.env.Now().AddDate(0, 0, -29)
-		var text strings.Builder
-		for _, by := range []struct {
-			name string
-			by   usage.By
-		}{{"By day, the last 30 days", usage.ByDay}, {"By model", usage.ByModel}, {"By project", usage.ByProject}} {
-			table, err := account.Report(ctx, usage.Query{Since: since, By: by.by})
+		var tables []usage.Table
+		for _, by := range []usage.By{usage.ByDay, usage.ByModel, usage.ByProject} {
+			table, err := account.Report(ctx, usage.Query{Since: since, By: by})
 			if err != nil {
 				return nil, err
 			}
-			fmt.Fprintf(&text, "%s\n\n", by.name)
-			if len(table.Rows) == 0 {
-				text.WriteString("nothing yet\n\n")
-				continue
-			}
-			fmt.Fprintf(&text, "%s\n", table.Text(usage.Style{Unicode: true, Width: width}))
+			tables = append(tables, table)
 		}
-		return func() { a.reportText("What was spent", text.String()) }, nil
+		return func() {
+			a.reportDrawn("What was spent", func(width int) []styled.Line {
+				return textLines(spent(tables, usage.Style{Width: width, Unicode: !a.show.screenReader, NoBars: a.show.screenReader}))
+			})
+		}, nil
 	})
+}
+
+// spent is what was spent by day, by model and by project.
+func spent(tables []usage.Table, s usage.Style) string {
+	var text strings.Builder
+	for i, name := range []string{"By day, the last 30 days", "By model", "By project"} {
+		fmt.Fprintf(&text, "%s\n\n", name)
+		if len(tables[i].Rows) == 0 {
+			text.WriteString("nothing yet\n\n")
+			continue
+		}
+		fmt.Fprintf(&text, "%s\n", tables[i].Text(s))
+	}
+	return text.String()
 }
 
 // sessionCommand shows facts about the session, or deletes it.

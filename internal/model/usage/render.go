@@ -15,17 +15,23 @@ import (
 type Style struct {
 	Width   int  // columns; 0 = 80
 	Unicode bool // bars of blocks and "≥"; else plain ASCII
+	NoBars  bool // figures only, for who has them read out
 }
 
 const (
-	minKey = 12 // columns of the first column that are not given up for a bar
+	minKey = 12 // columns of the first column that are not given up for a bar or a figure
 	minBar = 8
 	maxBar = 40
 )
 
+// dispensable are the figures that go where there is no room for all, first to last:
+// indexes of cells.
+var dispensable = [...]int{5, 4, 1, 2, 3}
+
 // Text writes the table for people: aligned, a bar for the cost of each row, the
-// sum, and a line about what is not known. Its lines are not wider than the style
-// says, down to what the figures need.
+// sum, and a line about what is not known. Its rows are not wider than the style
+// says, down to the name of each and its cost: the bars go first, then the figures that
+// say least.
 func (t Table) Text(s Style) string {
 	if s.Width <= 0 {
 		s.Width = 80
@@ -48,7 +54,14 @@ func (t Table) Text(s Style) string {
 	for _, w := range widths[1:] {
 		figures += 2 + w
 	}
-	widths[0] = min(widths[0], max(minKey, s.Width-figures-2-minBar))
+	for _, i := range dispensable {
+		if min(widths[0], minKey)+figures <= s.Width {
+			break
+		}
+		figures -= 2 + widths[i]
+		widths[i] = 0
+	}
+	widths[0] = min(widths[0], max(minKey, s.Width-figures-2-minBar), max(4, s.Width-figures))
 	bar := min(maxBar, s.Width-widths[0]-figures-2)
 	var most llm.USD
 	for _, r := range t.Rows {
@@ -58,9 +71,12 @@ func (t Table) Text(s Style) string {
 	for i, row := range cells {
 		line := pad(shorten(row[0], widths[0], s.Unicode), widths[0])
 		for j, c := range row[1:] {
+			if widths[j+1] == 0 {
+				continue
+			}
 			line += "  " + strings.Repeat(" ", widths[j+1]-utf8.RuneCountInString(c)) + c
 		}
-		if i > 0 && i <= len(t.Rows) && bar >= minBar {
+		if i > 0 && i <= len(t.Rows) && bar >= minBar && !s.NoBars {
 			line += "  " + drawBar(t.Rows[i-1].Cost, most, bar, s.Unicode)
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")

@@ -162,6 +162,16 @@ total              6    117      18     1000       50    >= $2.88
 Unknown or >=: the cost of 3 of 6 requests is not known; models.yml sets prices for the requests to come.
 About: 1 of 6 requests were priced with a rate that stands in for one that is not known.
 `},
+		{Style{Width: 40, Unicode: true}, `
+DAY         INPUT  OUTPUT       COST
+2026-11-01    101      10      $2.25
+2026-11-02      7       0   ~$0.5000
+2026-11-08      9       3  ≥ $0.1250
+2026-11-30      0       5    unknown
+total         117      18    ≥ $2.88
+Unknown or ≥: the cost of 3 of 6 requests is not known; models.yml sets prices for the requests to come.
+About: 1 of 6 requests were priced with a rate that stands in for one that is not known.
+`},
 	} {
 		if d := cmp.Diff(strings.TrimPrefix(tt.want, "\n"), table.Text(tt.style)); d != "" {
 			t.Errorf("%+v: %s", tt.style, d)
@@ -177,7 +187,7 @@ func TestTextFits(t *testing.T) {
 	}}
 	table.finish()
 	for _, unicode := range []bool{true, false} {
-		for _, width := range []int{100, 85, 66} {
+		for _, width := range []int{100, 85, 66, 50, 40, 30, 20} {
 			text := table.Text(Style{Width: width, Unicode: unicode})
 			for line := range strings.Lines(text) {
 				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {

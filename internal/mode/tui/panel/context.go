@@ -66,7 +66,7 @@ func (c *Context) Draw(width int, s *theme.Styles) []styled.Line {
 		head = fmt.Sprintf("%s of %s tokens (%d%%)", Count(used), Count(c.Window), percent(used, c.Window))
 	}
 	out = append(out, styled.Line{{Text: head, Look: theme.Look{Fg: fill(used, c.Window), Mod: theme.Bold}}}, nil)
-	if c.Window > 0 {
+	if c.Window > 0 && drawn(sign) {
 		out = append(out, c.grid(min(gridWide, max(4, width-2)), s)...)
 		out = append(out, nil)
 	}
@@ -153,37 +153,57 @@ func fill(used, window int) theme.Token {
 	return theme.Text
 }
 
-// table lists the parts with a bar each, and what is free.
+// table lists the parts with a bar each, and what is free. Where there is little room
+// the details go first, then the bars, the shares and the ends of the names.
 func (c *Context) table(width int, s *theme.Styles) []styled.Line {
+	const mark, count, share100 = 4, 7, 5 // cells of the columns before and behind the names
 	sign := s.Symbols()
-	name := min(nameWide, max(8, width/3))
-	bar := min(barWide, width-name-24)
+	kept := "kept for answers"
+	parts := c.Parts[:min(len(c.Parts), maxParts)]
+	name := styled.Width(kept)
+	for _, p := range parts {
+		name = max(name, styled.Width(brief(p.Name)))
+	}
+	figures := count
+	if width >= mark+8+count+share100 {
+		figures += share100
+	}
+	name = min(name, nameWide, max(1, width-mark-figures))
+	bar := min(barWide, width-mark-name-figures-9)
 	whole := cmp.Or(c.Window, c.Used())
 	var out []styled.Line
-	row := func(mark, words string, tokens int, detail string, fg theme.Token) {
+	row := func(sig, words string, tokens int, detail string, fg theme.Token) {
 		label := styled.Truncate(styled.Of(words, theme.Text), name, sign.Ellipsis)
-		l := append(styled.Line{{Text: "  " + mark + " ", Look: theme.Look{Fg: fg}}}, styled.Pad(label, name, theme.Look{})...)
-		l = append(l, styled.Span{Text: fmt.Sprintf(" %6s %3d%%", Count(tokens), percent(tokens, whole)), Look: theme.Look{Fg: theme.Muted}})
-		if bar >= 8 { // shorter ones say nothing
+		l := append(styled.Line{{Text: "  " + sig + " ", Look: theme.Look{Fg: fg}}}, styled.Pad(label, name, theme.Look{})...)
+		text := fmt.Sprintf(" %6s", Count(tokens))
+		if figures > count {
+			text += fmt.Sprintf(" %3d%%", percent(tokens, whole))
+		}
+		l = append(l, styled.Span{Text: text, Look: theme.Look{Fg: theme.Muted}})
+		if bar >= 8 && drawn(sign) { // shorter ones say nothing
 			l = append(l, styled.Span{Text: " " + strings.Repeat(block(sign), min(bar, share(tokens, whole, bar))), Look: theme.Look{Fg: fg}})
 		}
-		if detail != "" {
+		if detail != "" && width-l.Width() >= 8 {
 			l = append(l, styled.Span{Text: " " + detail, Look: theme.Look{Fg: theme.Dim}})
 		}
 		out = append(out, styled.Truncate(l, width, sign.Ellipsis))
 	}
-	for i, p := range c.Parts[:min(len(c.Parts), maxParts)] {
+	for i, p := range parts {
 		row(letter(i), brief(p.Name), p.Tokens, brief(p.Detail), partColors[i%len(partColors)])
 	}
 	if c.Window > 0 {
 		reserve := min(c.Reserve, c.Window)
 		row(sign.Dot, "free", max(0, c.Window-reserve-c.Used()), "", theme.Dim)
 		if reserve > 0 {
-			row("x", "kept for answers", reserve, "", theme.Muted)
+			row("x", kept, reserve, "", theme.Muted)
 		}
 	}
 	return out
 }
+
+// drawn reports whether there are pictures made of signs: a screen reader would read
+// them out.
+func drawn(sign theme.Symbols) bool { return sign.Rule != "" }
 
 func block(sign theme.Symbols) string {
 	if sign.Ellipsis == "..." {

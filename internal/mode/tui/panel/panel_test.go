@@ -220,7 +220,8 @@ func TestReportScrolls(t *testing.T) {
 	}
 	f := paneltest.New(t)
 	closed := 0
-	r := NewReport(f.Env, ReportOptions{Title: "Help", Lines: lines, OnClose: func() { closed++ }})
+	draw := func(int, *theme.Styles) []styled.Line { return lines }
+	r := NewReport(f.Env, ReportOptions{Title: "Help", Draw: draw, OnClose: func() { closed++ }})
 	shown := func() (first, footer string) {
 		rows, _ := r.Draw(40, 12)
 		if len(rows) != 12 {
@@ -295,6 +296,36 @@ func TestGrid(t *testing.T) {
 					t.Errorf("part %d is not there: %s", i, all.String())
 				}
 			}
+		}
+	}
+}
+
+// In a narrow terminal the table has its figures whole, and the names as far as they go.
+func TestContextIsNarrow(t *testing.T) {
+	for width, want := range map[int][]string{
+		40: {"  A System prompt              3.2k   1%", "  C Instructions of the pro…   2.1k   1%"},
+		24: {"  A System …   3.2k   1%", "  B Tools       14k   7%", "  D Messages    61k  30%", "  x kept fo…    32k  16%"},
+		20: {"  A System p…   3.2k", "  B Tools        14k", "  · free         88k"},
+	} {
+		var rows []string
+		for _, l := range window.Draw(width, themetest.Styles()) {
+			rows = append(rows, l.Text())
+		}
+		for _, row := range want {
+			if !slices.Contains(rows, row) {
+				t.Errorf("%d: there is no %q:\n%s", width, row, strings.Join(rows, "\n"))
+			}
+		}
+	}
+}
+
+// Who has the screen read out gets figures, and no pictures made of signs.
+func TestContextIsReadOut(t *testing.T) {
+	signs := theme.SymbolsOf(theme.ASCII, nil)
+	signs.Rule = ""
+	for _, l := range window.Draw(100, themetest.Styles().WithSymbols(signs)) {
+		if text := l.Text(); strings.Contains(text, "##") || strings.Contains(text, "AA") {
+			t.Errorf("%q is read out", text)
 		}
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
 )
 
-// ReportOptions say what is reported. Lines are wrapped at spaces; Draw, where given,
-// makes them for a width instead, and is asked once for each width and theme.
+// ReportOptions say what is reported.
 type ReportOptions struct {
 	Title string
-	Lines []styled.Line
-	Draw  func(width int, s *theme.Styles) []styled.Line
-	// Rows, where given, makes the rows themselves, none wider than width and none with
+	// Draw makes the lines for a width, and is asked once for each width and theme. Those
+	// that are wider are wrapped at spaces.
+	Draw func(width int, s *theme.Styles) []styled.Line
+	// Rows, where given, makes the rows themselves instead, none wider than width and none with
 	// more than looks and links in them; it is asked as Draw is.
 	Rows    func(width int, s *theme.Styles) []string
 	OnClose func() // Esc, Enter, q
@@ -101,10 +101,7 @@ func (r *Report) layOut(width int) {
 		r.rows = r.rows[:min(len(r.rows), maxReport)]
 		return
 	}
-	lines := r.o.Lines
-	if r.o.Draw != nil {
-		lines = r.o.Draw(width, r.env.Styles)
-	}
+	lines := r.o.Draw(width, r.env.Styles)
 	var wrapped []styled.Line
 	left := 0
 	for i, l := range lines {

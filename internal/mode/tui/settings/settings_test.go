@@ -317,6 +317,20 @@ func TestGolden(t *testing.T) {
 }
 
 // Whatever is pressed at whatever size: the frame fits, and the file stays readable.
+// Where there is little room, help that goes on says so, and the key that closes is named.
+func TestLittleRoom(t *testing.T) {
+	f := open(t, "", "theme.dark")
+	for size, want := range map[[2]int]string{
+		{40, 8}: "The theme on terminals with a dark…", {60, 8}: "The theme on terminals with a dark background.",
+		{40, 14}: "Enter changes · Esc closes", {60, 14}: "Enter changes · Delete gives the default · Esc closes",
+	} {
+		rows, _ := f.Draw(size[0], size[1])
+		if got := ansi.Strip(rows[len(rows)-1]); got != want {
+			t.Errorf("%v: the last row is %q, want %q", size, got, want)
+		}
+	}
+}
+
 func TestAnyKeys(t *testing.T) {
 	keys := []string{"enter", "esc", "up", "down", "tab", "shift+tab", "left", "right", "backspace", "delete", "space", "a", "m", "1", ",", "pageup", "pagedown", "home", "end", "ctrl+c", "ctrl+u", "ctrl+w", "x"}
 	rnd := rand.New(rand.NewPCG(1, 2))

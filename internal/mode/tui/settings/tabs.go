@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,7 +40,7 @@ func (p *Pane) frame(width, height int) (head, foot []string) {
 		foot = append(foot, row)
 	}
 	if height >= fullRows {
-		foot = append(foot, p.line(styled.Of(p.hint(), theme.Dim), width))
+		foot = append(foot, p.line(styled.Of(p.hint(width), theme.Dim), width))
 	}
 	return head, foot
 }
@@ -58,33 +59,46 @@ func (p *Pane) help(width, rows int) []string {
 		if p.problem {
 			look = theme.Error
 		}
-		lines = styled.Wrap(nil, styled.Of(styled.Inline(p.note), look), width, nil, nil)
+		lines = p.wrapped(styled.Of(styled.Inline(p.note), look), width, rows)
 	case e != nil:
-		lines = styled.Wrap(nil, styled.Of(e.Help, theme.Text), width, nil, nil)
+		lines = p.wrapped(styled.Of(e.Help, theme.Text), width, max(1, rows-1))
 		if rows > 1 {
-			lines = lines[:min(len(lines), rows-1)]
 			lines = append(lines, styled.Of(styled.Inline(p.facts(e.Setting)), theme.Muted))
 		}
 	}
 	var out []string
-	for i, l := range lines {
-		if i == rows {
-			break
-		}
+	for _, l := range lines {
 		out = append(out, p.line(l, width))
 	}
 	return out
 }
 
-func (p *Pane) hint() string {
+// wrapped wraps words into so many rows, the last of which says where more are left out.
+func (p *Pane) wrapped(words styled.Line, width, rows int) []styled.Line {
+	more := p.env.Styles.Symbols().Ellipsis
+	lines := styled.Wrap(nil, words, width, nil, nil)
+	if len(lines) > rows {
+		lines = lines[:rows]
+		last := styled.Truncate(lines[rows-1], max(1, width-styled.Width(more)), "")
+		lines[rows-1] = append(last, styled.Span{Text: more, Look: words[0].Look})
+	}
+	return lines
+}
+
+// hint says what keys do. Where there is little room the first and the last of it stay.
+func (p *Pane) hint(width int) string {
 	dot := " " + p.env.Styles.Symbols().Dot + " "
+	words := []string{"Enter changes", "Delete gives the default", "Tab next group", "Esc closes"}
 	switch {
 	case p.sub != nil:
-		return "Enter takes it" + dot + "Esc goes back"
+		words = []string{"Enter takes it", "Esc goes back"}
 	case p.hits != nil:
-		return "Enter changes" + dot + "Tab next group" + dot + "Esc ends the search"
+		words = []string{"Enter changes", "Tab next group", "Esc ends the search"}
 	}
-	return "Enter changes" + dot + "Delete gives the default" + dot + "Tab next group" + dot + "Esc closes"
+	for len(words) > 2 && styled.Width(strings.Join(words, dot)) > width {
+		words = slices.Delete(words, len(words)-2, len(words)-1)
+	}
+	return strings.Join(words, dot)
 }
 
 // tabs are the groups, as many as there is room for around the present one. In a search

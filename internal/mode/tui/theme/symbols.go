@@ -18,7 +18,7 @@ type Symbols struct {
 	TaskPart string // under way
 	TaskDrop string // given up
 	Quote    string
-	Rule     string // of lines across; "" draws none
+	Rule     string // "" where nothing is drawn: a screen reader would read it out
 	Column   string // between cells of a table
 	Cross    string // where Rule and Column meet
 	Ellipsis string
