@@ -62,7 +62,7 @@ func TestLooks(t *testing.T) {
 // A screen reader gets plain lines: no borders, nothing that turns, nothing repeated.
 func TestScreenReader(t *testing.T) {
 	t.Parallel()
-	first := gated("A plain answer.")
+	first := gated("| name | size |\n|---|---|\n| one | 12 |\n\n```go\nx := 1\n```\n\n---\n\nA plain answer.")
 	defer first.open()
 	s := begin(t, []llmtest.Turn{first.Turn}, func(o *setting) {
 		o.config = "screenReader: true\n"
@@ -78,10 +78,18 @@ func TestScreenReader(t *testing.T) {
 	first.open()
 	s.WaitText("A plain answer.")
 	s.WaitGone("Working")
-	for _, sign := range []string{"─", "│", "⠋", "⠙", "⠹", "⠸", "╭", "▎", "›"} {
+	s.Type("/mod")
+	s.WaitText("1 of 2: /model")
+	s.Press("down")
+	s.WaitText("2 of 2: /mode ")
+	s.Press("ctrl+u")
+	s.send("/model")
+	s.WaitText("Models")
+	for _, sign := range []string{"─", "│", "⠋", "⠙", "⠹", "⠸", "╭", "▎", "›", "--", "-+-", " | "} {
 		if strings.Contains(s.all(), sign) {
 			t.Errorf("%q is read out", sign)
 		}
 	}
-	s.sees("hello", "A plain answer.")
+	s.Press("esc")
+	s.sees("hello", "name: one", "A plain answer.")
 }

@@ -145,13 +145,12 @@ func (a *app) restyle() {
 // useTheme draws with a theme from now on.
 func (a *app) useTheme(t *theme.Theme) {
 	styles := theme.NewStyles(t, theme.DetectProfile(true, a.o.Getenv))
-	switch {
-	case a.show.screenReader: // what is drawn would be read out by its name
-		signs := theme.SymbolsOf(theme.ASCII, nil)
-		signs.Rule = ""
-		styles = styles.WithSymbols(signs)
-	case a.show.symbols != "":
-		styles = styles.WithSymbols(theme.SymbolsOf(theme.Preset(a.show.symbols), nil))
+	symbols := a.show.symbols
+	if a.show.screenReader {
+		symbols = string(theme.Spoken) // what is drawn would be read out by its name
+	}
+	if symbols != "" {
+		styles = styles.WithSymbols(theme.SymbolsOf(theme.Preset(symbols), nil))
 	}
 	a.env.Styles = styles
 	a.change(func(l *look) {

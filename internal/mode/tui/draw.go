@@ -116,6 +116,11 @@ func (a *app) popupRows(width, most int) []string {
 	if !ok || most <= 0 {
 		return nil
 	}
+	if a.show.screenReader { // what is written anew is read out: the one that is chosen
+		it := p.Items[p.Selected]
+		words := fmt.Sprintf("%d of %d: %s  %s", p.Selected+1, len(p.Items), styled.Inline(it.Label), styled.Inline(it.Detail))
+		return []string{a.line(styled.Truncate(styled.Of(words, theme.Text), width, "…"))}
+	}
 	from := min(max(0, p.Selected-most/2), len(p.Items)-most)
 	labels := 0
 	for _, it := range p.Items[from : from+most] {
@@ -123,13 +128,14 @@ func (a *app) popupRows(width, most int) []string {
 	}
 	labels = min(labels, max(width/2, 8))
 	var rows []string
+	arrow := a.env.Styles.Symbols().Arrow + " "
 	for i, it := range p.Items[from : from+most] {
 		label := theme.Look{Fg: theme.Text}
 		detail := theme.Look{Fg: theme.Muted}
-		mark := "  "
+		mark := strings.Repeat(" ", styled.Width(arrow))
 		if from+i == p.Selected {
 			label.Fg, label.Mod = theme.Accent, theme.Bold
-			mark = a.env.Styles.Symbols().Arrow + " "
+			mark = arrow
 		}
 		l := styled.Truncate(styled.Line{{Text: styled.Inline(it.Label), Look: label}}, labels, "…")
 		row := append(styled.Line{{Text: mark, Look: label}}, styled.Pad(l, labels, label)...)

@@ -93,13 +93,12 @@ func (d *desk) until(what string, so func() bool) {
 }
 
 // types writes words and presses keys.
-func (d *desk) types(words string, keys ...key.Key) {
-	d.t.Helper()
+func (a *app) types(words string, keys ...key.Key) {
 	for _, r := range words {
-		d.onKey(key.Press{Key: key.Key(string(r)), Text: string(r)})
+		a.onKey(key.Press{Key: key.Key(string(r)), Text: string(r)})
 	}
 	for _, k := range keys {
-		d.onKey(key.Press{Key: k})
+		a.onKey(key.Press{Key: k})
 	}
 }
 

@@ -60,12 +60,8 @@ func TestWhatIsTypedStaysVisible(t *testing.T) {
 			}
 			a.draw()
 			now = now.Add(time.Second) // a question hears keys a moment after it was drawn
-			for _, k := range tt.keys {
-				a.onKey(key.Press{Key: k})
-			}
-			for _, r := range tt.types {
-				a.onKey(key.Press{Key: key.Key(string(r)), Text: string(r)})
-			}
+			a.types("", tt.keys...)
+			a.types(tt.types)
 			now = now.Add(hintTime)
 			a.hint.expire(now)
 			for _, width := range []int{20, 21, 39, 80, 200} {

@@ -50,7 +50,7 @@ func (l *List) plan(width, height int) plan {
 	p.body = l.need(width, limit)
 	switch {
 	case l.o.Preview == nil, len(l.items) == 0 && l.query.ed.Empty(): // nothing to look at
-	case width >= sideWidth:
+	case width >= sideWidth && l.signs().Rule != "": // two columns are no lines to be read out
 		p.side = width*2/5 - 3
 		p.body = max(p.body, min(h, sideRows))
 	case h >= 10:

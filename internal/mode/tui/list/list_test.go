@@ -312,3 +312,18 @@ func dump(p pane.Pane, width, height int) string {
 	}
 	return out + fmt.Sprintf("wants the cursor at %d,%d\n", c.X, c.Y)
 }
+
+// Who has the screen read out gets one row after the other: no line across, and nothing
+// beside the rows.
+func TestListIsReadOut(t *testing.T) {
+	f := paneltest.New(t)
+	f.Styles = f.Styles.WithSymbols(theme.SymbolsOf(theme.Spoken, nil))
+	l := New(f.Env, Options{Title: "Fruits", Items: fruits(), Preview: func(id string, _, _ int) []string { return []string{"about " + id} }})
+	for _, width := range []int{80, 200} {
+		rows, _ := l.Draw(width, 24)
+		shown := plain(rows)
+		if strings.Contains(shown, "--") || strings.Contains(shown, "| ") || !strings.Contains(shown, "\nabout a\n") {
+			t.Errorf("at %d columns it shows\n%s", width, shown)
+		}
+	}
+}

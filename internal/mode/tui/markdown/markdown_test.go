@@ -333,12 +333,10 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// Where no lines are drawn, as for a screen reader, there are none in tables either.
-func TestTableWithoutLines(t *testing.T) {
-	signs := theme.SymbolsOf(theme.ASCII, nil)
-	signs.Rule = ""
-	o := Options{Styles: theme.NewStyles(themetest.Theme(), theme.NoStyle).WithSymbols(signs)}
-	if diff := cmp.Diff([]string{"a | b", "1 | 2"}, Render("| a | b |\n|---|---|\n| 1 | 2 |\n", 40, o)); diff != "" {
+// A screen reader gets the cells of a table with their names, and no lines.
+func TestTableForScreenReader(t *testing.T) {
+	o := Options{Styles: theme.NewStyles(themetest.Theme(), theme.NoStyle).WithSymbols(theme.SymbolsOf(theme.Spoken, nil))}
+	if diff := cmp.Diff([]string{"a: 1", "b: 2"}, Render("| a | b |\n|---|---|\n| 1 | 2 |\n", 40, o)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -31,7 +31,7 @@ func (r *renderer) table(dst []string, b *syntax.Block, base theme.Look, first, 
 	if !b.Continued {
 		r.widths = fit(rows, room)
 	}
-	if r.widths == nil || len(r.widths) < len(rows[0]) {
+	if r.widths == nil || len(r.widths) < len(rows[0]) || r.sign.Rule == "" { // a screen reader gets words
 		return r.tableList(dst, rows, b.Continued, first, rest)
 	}
 	wrapped := false
@@ -49,7 +49,7 @@ func (r *renderer) table(dst []string, b *syntax.Block, base theme.Look, first, 
 	head := !b.Continued
 	for i, row := range grid {
 		if i == 1 && head || wrapped && i > 1 {
-			dst = r.ruler(dst, rest, len(rows[0]))
+			dst = append(dst, r.line(r.ruler(rest, len(rows[0]))))
 		}
 		height := 1
 		for _, c := range row {
@@ -61,7 +61,7 @@ func (r *renderer) table(dst []string, b *syntax.Block, base theme.Look, first, 
 		}
 	}
 	if len(grid) == 1 && head {
-		dst = r.ruler(dst, rest, len(rows[0]))
+		dst = append(dst, r.line(r.ruler(rest, len(rows[0]))))
 	}
 	return dst
 }
@@ -162,11 +162,7 @@ func (r *renderer) row(row []cell, n int, align []syntax.Align, prefix styled.Li
 	return line
 }
 
-// ruler appends the line between rows, where lines are drawn.
-func (r *renderer) ruler(dst []string, prefix styled.Line, columns int) []string {
-	if r.sign.Rule == "" {
-		return dst
-	}
+func (r *renderer) ruler(prefix styled.Line, columns int) styled.Line {
 	var b strings.Builder
 	for k := range columns {
 		if k > 0 {
@@ -174,7 +170,7 @@ func (r *renderer) ruler(dst []string, prefix styled.Line, columns int) []string
 		}
 		b.WriteString(strings.Repeat(r.sign.Rule, r.widths[k]))
 	}
-	return append(dst, r.line(append(slices.Clone(prefix), styled.Span{Text: b.String(), Look: theme.Look{Fg: theme.BorderMuted}})))
+	return append(slices.Clone(prefix), styled.Span{Text: b.String(), Look: theme.Look{Fg: theme.BorderMuted}})
 }
 
 // tableList shows the rows of a table that is too wide as lists of its columns.

@@ -321,9 +321,7 @@ func TestContextIsNarrow(t *testing.T) {
 
 // Who has the screen read out gets figures, and no pictures made of signs.
 func TestContextIsReadOut(t *testing.T) {
-	signs := theme.SymbolsOf(theme.ASCII, nil)
-	signs.Rule = ""
-	for _, l := range window.Draw(100, themetest.Styles().WithSymbols(signs)) {
+	for _, l := range window.Draw(100, themetest.Styles().WithSymbols(theme.SymbolsOf(theme.Spoken, nil))) {
 		if text := l.Text(); strings.Contains(text, "##") || strings.Contains(text, "AA") {
 			t.Errorf("%q is read out", text)
 		}

@@ -410,17 +410,15 @@ func TestPages(t *testing.T) {
 // What is asked stands on a line across, in ASCII too, but for a screen reader, which
 // would read it out.
 func TestRule(t *testing.T) {
-	signs := theme.SymbolsOf(theme.ASCII, nil)
-	for _, rule := range []string{"-", ""} {
-		signs.Rule = rule
-		mono := theme.NewStyles(themetest.Theme(), theme.Mono).WithSymbols(signs)
+	for _, preset := range []theme.Preset{theme.ASCII, theme.Spoken} {
+		mono := theme.NewStyles(themetest.Theme(), theme.Mono).WithSymbols(theme.SymbolsOf(preset, nil))
 		a, f, _ := asked(t, goTest())
 		q, g, _ := questions(t, someQuestions)
 		f.Styles, g.Styles = mono, mono
 		for _, p := range []pane.Pane{a, q} {
 			first, _, _ := strings.Cut(text(p, 80, 40), "\n")
-			if drawn := strings.HasPrefix(first, "- ") && strings.HasSuffix(first, "----"); drawn != (rule != "") {
-				t.Errorf("rule %q: it begins with %q", rule, first)
+			if drawn := strings.HasPrefix(first, "- ") && strings.HasSuffix(first, "----"); drawn != (preset == theme.ASCII) {
+				t.Errorf("%s: it begins with %q", preset, first)
 			}
 		}
 	}

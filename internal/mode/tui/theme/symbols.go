@@ -7,6 +7,7 @@ const (
 	Unicode Preset = "unicode"
 	Nerd    Preset = "nerd" // fonts with icons
 	ASCII   Preset = "ascii"
+	Spoken  Preset = "spoken" // for screen readers: ASCII, and no lines
 )
 
 // Symbols are the signs that cards and Markdown draw with. Each is one cell wide,
@@ -18,7 +19,7 @@ type Symbols struct {
 	TaskPart string // under way
 	TaskDrop string // given up
 	Quote    string
-	Rule     string // "" where nothing is drawn: a screen reader would read it out
+	Rule     string // "" where no lines are drawn
 	Column   string // between cells of a table
 	Cross    string // where Rule and Column meet
 	Ellipsis string
@@ -43,11 +44,14 @@ func SymbolsOf(p Preset, overrides map[string]string) Symbols {
 	case Nerd: // icons of Font Awesome, which all versions of these fonts have at the same places
 		s.TaskOpen, s.TaskDone, s.TaskPart, s.TaskDrop = "\uf096", "\uf046", "\uf152", "\uf147"
 		s.Running, s.Done, s.Failed, s.Arrow = "\uf10c", "\uf058", "\uf057", "\uf061"
-	case ASCII:
+	case ASCII, Spoken:
 		s = Symbols{
 			Bullets: [3]string{"*", "-", "+"}, TaskOpen: "[ ]", TaskDone: "[x]", TaskPart: "[>]", TaskDrop: "[-]",
 			Quote: "|", Rule: "-", Column: "|", Cross: "+", Ellipsis: "...",
 			Running: "o", Done: "*", Failed: "x", Arrow: "->", Dot: "-", Minus: "-",
+		}
+		if p == Spoken {
+			s.Rule = ""
 		}
 	}
 	for key, to := range map[string]*string{
