@@ -125,6 +125,9 @@ func parseDollars(text string) (llm.USD, error) {
 	return llm.Dollars(d), nil
 }
 
+// goalCheck stands where the model was asked about the goal.
+const goalCheck = "asked whether the goal is reached"
+
 // onGoal tells what became of the goal by itself.
 func (a *app) onGoal(state session.GoalState) {
 	switch state {

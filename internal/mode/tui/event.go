@@ -105,7 +105,7 @@ func (a *app) onMessage(m *llm.Message) {
 		case session.CustomReminder:
 			a.onReminder()
 		case session.CustomGoal:
-			a.notice(card.Info, "asked whether the goal is reached")
+			a.notice(card.Info, goalCheck)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func replayed(n transcript.Node) bool {
 // model, people see little.
 func shownAgain(e *transcript.Entry) bool {
 	switch {
-	case isReminder(e), e.Execution != nil:
+	case isReminder(e), isGoalCheck(e), e.Execution != nil:
 		return true
 	case e.Type == transcript.TypeCustomMessage:
 		return e.Display
@@ -78,6 +78,10 @@ func shownAgain(e *transcript.Entry) bool {
 
 func isReminder(e *transcript.Entry) bool {
 	return e.Message != nil && e.Message.CustomType == session.CustomReminder
+}
+
+func isGoalCheck(e *transcript.Entry) bool {
+	return e.Message != nil && e.Message.CustomType == session.CustomGoal
 }
 
 // replay shows the end of what was said before, as it was shown then.
@@ -100,6 +104,8 @@ func (a *app) replayEntry(l *transcript.Log, e *seen) {
 		a.talk.notice(card.Info, "A summary of another branch stands here.")
 	case isReminder(&e.Entry):
 		a.talk.notice(card.Info, reminderOf(todosAt(l, e.ID), remindersUpTo(l, e.ID)))
+	case isGoalCheck(&e.Entry):
+		a.talk.notice(card.Info, goalCheck)
 	case e.Type == transcript.TypeCustomMessage:
 		words, err := e.Words()
 		if err != nil {
