@@ -111,6 +111,33 @@ func (e *Entry) Time() time.Time {
 	return t
 }
 
+// Shown reports whether an entry belongs to the conversation as a person sees it: what
+// was said, called and run, what programs have shown, and what stands for parts that were
+// condensed or left. The rest is for models and programs.
+func (e *Entry) Shown() bool {
+	switch e.Type {
+	case TypeCompaction, TypeBranchSummary:
+		return true
+	case TypeCustomMessage:
+		return e.Display
+	case TypeMessage:
+	default:
+		return false
+	}
+	switch m := e.Message; {
+	case m == nil:
+		return false
+	case m.Role == llm.RoleCustom:
+		// Of other programs' roles these are shown by the programs that have them.
+		switch m.CustomType {
+		case string(RoleExecution), "pythonExecution", CustomExcluded, CustomSummary, CustomBranch:
+			return true
+		}
+		return m.Display
+	}
+	return true
+}
+
 // Words are the content of a "custom_message" as blocks.
 func (e *Entry) Words() ([]llm.Block, error) {
 	raw, err := json.Marshal(struct {

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/burin-dev/burin/llm"
 )
@@ -26,6 +27,17 @@ type Execution struct {
 // NewExecution is the entry of a command, to be appended.
 func NewExecution(x Execution) Entry {
 	return Entry{Type: TypeMessage, Message: &llm.Message{Role: RoleExecution}, Execution: &x}
+}
+
+// Ending says how a command ended that did not end well; "" of the others.
+func (x *Execution) Ending() string {
+	switch {
+	case x.Cancelled:
+		return "Stopped."
+	case x.ExitCode != nil && *x.ExitCode != 0:
+		return fmt.Sprintf("Exit code %d.", *x.ExitCode)
+	}
+	return ""
 }
 
 // record is what is written of an entry.

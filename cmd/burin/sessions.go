@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -293,44 +295,57 @@ func (p *program) sessionsShowCommand() *cobra.Command {
 }
 
 func (p *program) showSession(ctx context.Context, o showOptions) error {
-	a, err := p.archive()
+	a, file, err := p.theSession(ctx, o.which)
 	if err != nil {
 		return err
-	}
-	branch, err := p.branch(ctx, a, o.which)
-	if err != nil {
-		return err
-	}
-	if o.json {
-		for _, e := range branch {
-			if _, err := fmt.Fprintf(p.out, "%s\n", e.Raw); err != nil {
-				return fmt.Errorf("write the entries: %w", err)
-			}
-		}
-		return nil
-	}
-	var messages []llm.Message
-	for _, e := range branch {
-		if e.Message != nil {
-			messages = append(messages, *e.Message)
-		}
-	}
-	return print.Show(p.out, messages, p.color(p.out))
-}
-
-// branch reads the active branch of a session, and says what is damaged.
-func (p *program) branch(ctx context.Context, a *archive, which string) ([]transcript.Entry, error) {
-	file, err := a.find(ctx, which)
-	if err != nil {
-		return nil, err
 	}
 	l, damage, err := a.read(ctx, file)
 	if err != nil {
-		return nil, explain(file, err)
+		return explain(file, err)
 	}
 	defer l.Close()
 	p.warnDamage(file, damage)
-	return l.Branch(l.Leaf())
+	entries := uninterrupted(ctx, branch(l))
+	if !o.json {
+		return print.Show(p.out, entries, p.color(p.out))
+	}
+	for e, err := range entries {
+		if err != nil {
+			continue // a damaged record is no line of JSON
+		}
+		if _, err := fmt.Fprintf(p.out, "%s\n", e.Raw); err != nil {
+			return fmt.Errorf("write the entries: %w", err)
+		}
+	}
+	return nil
+}
+
+// branch reads the entries of the active branch, one at a time.
+func branch(l *transcript.Log) iter.Seq2[*transcript.Entry, error] {
+	nodes := l.Nodes()
+	at := slices.IndexFunc(nodes, func(n transcript.Node) bool { return n.ID == l.Leaf() })
+	var path []string
+	for ; at >= 0; at = nodes[at].Parent {
+		path = append(path, nodes[at].ID)
+	}
+	return func(yield func(*transcript.Entry, error) bool) {
+		for _, id := range slices.Backward(path) {
+			if !yield(l.Entry(id)) {
+				return
+			}
+		}
+	}
+}
+
+// uninterrupted is entries, as long as ctx has not ended.
+func uninterrupted(ctx context.Context, entries iter.Seq2[*transcript.Entry, error]) iter.Seq2[*transcript.Entry, error] {
+	return func(yield func(*transcript.Entry, error) bool) {
+		for e, err := range entries {
+			if ctx.Err() != nil || !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 func (p *program) warnDamage(file string, damage *transcript.Damage) {

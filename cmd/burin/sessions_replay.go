@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -55,11 +54,14 @@ func (p *program) replaySession(ctx context.Context, o replayOptions) error {
 	}
 	defer l.Close()
 	p.warnDamage(file, damage)
-	printer := print.New(print.Options{Mode: mode, Out: p.out, Live: true, Steps: p.out, Color: p.color(p.out), Terminal: true})
-	r := &replay{log: l, emit: printer.Event, calls: map[string]llm.ToolCall{}}
 	if mode == print.Text {
-		r.prompt = func(text string) { _, _ = fmt.Fprintf(p.out, "> %s\n\n", printableLines(text)) }
+		if err := print.Show(p.out, uninterrupted(ctx, l.All()), p.color(p.out)); err != nil {
+			return err
+		}
+		return ctx.Err()
 	}
+	printer := print.New(print.Options{Mode: mode, Out: p.out})
+	r := &replay{log: l, emit: printer.Event, calls: map[string]llm.ToolCall{}}
 	if _, err := printer.Run(ctx, r, llm.Message{}); err != nil {
 		return err
 	}
@@ -69,13 +71,13 @@ func (p *program) replaySession(ctx context.Context, o replayOptions) error {
 // replay emits the events of a session from its entries. An entry holds what an event
 // told, and entries have the order of the events.
 type replay struct {
-	log    *transcript.Log
-	emit   func(session.Event)
-	prompt func(text string) // shows what a person said; nil: the events do
+	log  *transcript.Log
+	emit func(session.Event)
 
 	seq     uint64
 	leaf    string // the entry before
 	model   string
+	spoken  bool // the state before that is what the session began with
 	running bool // a run was begun
 	turn    bool // a turn was begun
 	turns   int
@@ -116,19 +118,34 @@ func (r *replay) entry(e *transcript.Entry) {
 	if e.ParentID != nil {
 		parent = *e.ParentID
 	}
-	if parent != r.leaf {
+	if parent != r.leaf || e.Type == transcript.TypeBranchSummary {
 		r.endRun()
-		r.send(session.Event{Event: agent.Event{Type: session.TreeMoved}, EntryID: parent})
+		at := parent
+		if e.Type == transcript.TypeBranchSummary {
+			at = e.ID // one moves behind what is said of the branch that was left
+		}
+		r.send(session.Event{Event: agent.Event{Type: session.TreeMoved}, EntryID: at})
 	}
 	r.leaf = e.ID
+	if e.Type != transcript.TypeMessage || e.Execution != nil {
+		r.endDone()
+	}
 	switch e.Type {
 	case transcript.TypeMessage:
-		if e.Message != nil {
+		switch {
+		case e.Execution != nil:
+			r.send(session.Event{Event: agent.Event{Type: session.CommandStart}, Text: e.Execution.Command})
+			r.send(session.Event{Event: agent.Event{Type: session.CommandEnd}, EntryID: e.ID, Text: e.Execution.Command})
+		case e.Message != nil:
 			r.message(e.ID, e.Message)
 		}
 	case transcript.TypeCustomMessage:
-		if words, err := e.Words(); err == nil {
-			r.message(e.ID, &llm.Message{Role: llm.RoleCustom, CustomType: e.CustomType, Display: e.Display, Content: words, Time: e.Time()})
+		if words, err := e.Words(); err == nil && e.Display {
+			r.whole(e.ID, &llm.Message{Role: llm.RoleCustom, CustomType: e.CustomType, Display: e.Display, Content: words, Time: e.Time()})
+		}
+	case transcript.TypeMode:
+		if r.spoken {
+			r.send(session.Event{Event: agent.Event{Type: session.ModeChanged}, Text: e.Mode})
 		}
 	case transcript.TypeModel:
 		if r.model != "" {
@@ -144,11 +161,12 @@ func (r *replay) entry(e *transcript.Entry) {
 		r.send(session.Event{Event: agent.Event{Type: session.CompactionStart}, Compaction: info})
 		end := *info
 		end.Summary = e.ShortSummary
-		r.send(session.Event{Event: agent.Event{Type: session.CompactionEnd}, Compaction: &end})
+		r.send(session.Event{Event: agent.Event{Type: session.CompactionEnd}, EntryID: e.ID, Compaction: &end})
 	}
 }
 
 func (r *replay) message(id string, m *llm.Message) {
+	r.spoken = true
 	switch m.Role {
 	case llm.RoleAssistant:
 		if r.answer != nil {
@@ -166,18 +184,12 @@ func (r *replay) message(id string, m *llm.Message) {
 			r.endTurn()
 		}
 	default:
-		// Who speaks begins a run, unless the model was still to answer.
-		if r.running && !r.turn && (len(r.said) == 0 || r.said[len(r.said)-1].Role != llm.RoleToolResult) {
-			r.endRun()
-		}
+		r.endDone() // who speaks begins a run
 		if r.answer != nil {
 			r.endTurn()
 		}
 		r.beginTurn()
 		r.whole(id, m)
-		if r.prompt != nil && m.Role == llm.RoleUser {
-			r.prompt(m.Text())
-		}
 	}
 }
 
@@ -198,6 +210,13 @@ func (r *replay) endTurn() {
 	}
 	r.event(agent.Event{Type: agent.TurnEnd, Message: r.answer, ToolResults: r.results})
 	r.turn, r.answer, r.results, r.open = false, nil, nil, nil
+}
+
+// endDone ends a run, unless the model was still to answer.
+func (r *replay) endDone() {
+	if r.running && !r.turn && (len(r.said) == 0 || r.said[len(r.said)-1].Role != llm.RoleToolResult) {
+		r.endRun()
+	}
 }
 
 func (r *replay) endRun() {

@@ -24,6 +24,8 @@ func (h *page) entry(i int, results map[int][]int) {
 	e := h.nodes[i].entry
 	kind := kindOf(e)
 	switch {
+	case e.Execution != nil:
+		h.execution(i, e.Execution)
 	case e.Type == transcript.TypeMessage && e.Message != nil:
 		h.message(i, kind, results)
 	case e.Type == transcript.TypeCustomMessage:
@@ -91,6 +93,20 @@ func (h *page) message(i int, kind byte, results map[int][]int) {
 		h.blocks(m.Content, false)
 		h.put("</article>")
 	}
+}
+
+// execution is a command of the person's own.
+func (h *page) execution(i int, x *transcript.Execution) {
+	h.open("article", "msg note", i)
+	h.by(i, executionWords(x))
+	h.output(x.Command)
+	if strings.TrimSpace(x.Output) != "" {
+		h.output(x.Output)
+	}
+	if end := x.Ending(); end != "" {
+		h.put(`<p class="warn">`, end, `</p>`)
+	}
+	h.put("</article>")
 }
 
 func (h *page) answer(i int, m *llm.Message, results map[int][]int) {

@@ -79,6 +79,15 @@ func (d *document) entry(i int, results map[int][]int) {
 	kind := kindOf(e)
 	switch {
 	case kind == kindQuiet:
+	case e.Execution != nil:
+		d.heading(i, executionWords(e.Execution))
+		d.fence(e.Execution.Command, "sh")
+		if strings.TrimSpace(e.Execution.Output) != "" {
+			d.fence(shortened(markup.PlainTerminal(cut(e.Execution.Output, maxText))), "")
+		}
+		if end := e.Execution.Ending(); end != "" {
+			d.put("\n> ", end, "\n")
+		}
 	case e.Type == transcript.TypeMessage:
 		d.message(i, results)
 	case e.Type == transcript.TypeCustomMessage:

@@ -21,7 +21,7 @@ const (
 	kindAssistant = 'a'
 	kindCalls     = 't' // an answer without words that only calls tools
 	kindResult    = 'r'
-	kindNote      = 'n' // a program's words that people see
+	kindNote      = 'n' // a program's words that people see, or a command of the person's own
 	kindDivider   = 'c' // a compaction
 	kindBranch    = 'b' // the summary of a branch that was left
 	kindChange    = 'm' // model, thinking, mode, service tier
@@ -30,35 +30,36 @@ const (
 
 func kindOf(e *transcript.Entry) byte {
 	switch e.Type {
-	case transcript.TypeMessage:
-		return kindOfMessage(e.Message)
+	case transcript.TypeModel, transcript.TypeThinking, transcript.TypeMode, transcript.TypeServiceTier:
+		return kindChange
 	case transcript.TypeCompaction:
 		return kindDivider
 	case transcript.TypeBranchSummary:
 		return kindBranch
-	case transcript.TypeModel, transcript.TypeThinking, transcript.TypeMode, transcript.TypeServiceTier:
-		return kindChange
-	case transcript.TypeCustomMessage:
-		if e.Display {
-			return kindNote
-		}
 	}
-	return kindQuiet
+	switch {
+	case !e.Shown():
+		return kindQuiet
+	case e.Type == transcript.TypeMessage:
+		return kindOfMessage(e.Message)
+	}
+	return kindNote
 }
 
+// kindOfMessage is the kind of a message that is shown.
 func kindOfMessage(m *llm.Message) byte {
-	switch {
-	case m == nil:
-		return kindQuiet
-	case m.Role == llm.RoleUser:
+	switch m.Role {
+	case llm.RoleUser:
 		return kindUser
-	case m.Role == llm.RoleToolResult:
+	case llm.RoleToolResult:
 		return kindResult
-	case m.Role == llm.RoleCustom && !m.Display:
-		return kindQuiet
-	case m.Role != llm.RoleAssistant:
-		return kindNote
+	case llm.RoleAssistant:
+		return kindOfAnswer(m)
 	}
+	return kindNote
+}
+
+func kindOfAnswer(m *llm.Message) byte {
 	calls := false
 	for _, b := range m.Content {
 		switch b := b.(type) {
@@ -83,7 +84,10 @@ const maxExcerpt = 90
 func excerpt(e *transcript.Entry) string {
 	switch e.Type {
 	case transcript.TypeMessage:
-		if e.Message != nil {
+		switch {
+		case e.Execution != nil:
+			return oneLine("! " + e.Execution.Command)
+		case e.Message != nil:
 			return oneLine(messageWords(e.Message))
 		}
 	case transcript.TypeCustomMessage:
@@ -97,6 +101,14 @@ func excerpt(e *transcript.Entry) string {
 		return oneLine(e.Summary)
 	}
 	return oneLine(changeWords(e))
+}
+
+// executionWords say who ran a command.
+func executionWords(x *transcript.Execution) string {
+	if x.Excluded {
+		return "You ran, without the model"
+	}
+	return "You ran"
 }
 
 func messageWords(m *llm.Message) string {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +23,7 @@ import (
 	"github.com/burin-dev/burin/llm/wire"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/transcript"
 )
 
 // shout is a tool that fails when told to.
@@ -296,22 +298,87 @@ func TestTerminalQuestions(t *testing.T) {
 }
 
 func TestShow(t *testing.T) {
-	messages := []llm.Message{
-		{Role: llm.RoleCustom, CustomType: "context", Content: []llm.Block{llm.Text{Text: "hidden"}}},
-		llm.UserText("fix\nit"),
-		{Role: llm.RoleAssistant, Content: []llm.Block{llm.Text{Text: "I'll look."}, llm.ToolCall{ID: "1", Name: "bash", Arguments: `{"command":"ls"}`}}},
-		llm.ToolResultText(llm.ToolCall{ID: "1", Name: "bash"}, "a.go", false),
-		llm.AssistantText("Done.\x1b[31m"),
-	}
-	var out bytes.Buffer
-	if err := print.Show(&out, messages, false); err != nil {
+	l, err := transcript.Create(new(transcript.Memory), transcript.Header{}, transcript.Options{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	want := "> fix\n> it\n\nI'll look.\n\n● bash  ls\n  a.go\n\nDone.[31m\n\n"
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Error(diff)
+	t.Cleanup(func() { l.Close() })
+	add := func(entries ...transcript.Entry) {
+		t.Helper()
+		for _, e := range entries {
+			if _, err := l.Append(e); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	if err := print.Show(&brokenPipe{n: 3}, messages, false); err == nil {
+	say := func(messages ...llm.Message) {
+		for _, m := range messages {
+			add(transcript.Entry{Type: transcript.TypeMessage, Message: &m})
+		}
+	}
+	failed, done := 2, 0
+	say(
+		llm.Message{Role: llm.RoleCustom, CustomType: "context", Content: []llm.Block{llm.Text{Text: "hidden"}}},
+		llm.UserText("fix\nit"),
+		llm.Message{Role: llm.RoleAssistant, Content: []llm.Block{llm.Text{Text: "I'll look."}, llm.ToolCall{ID: "1", Name: "bash", Arguments: `{"command":"ls"}`}}},
+		llm.ToolResultText(llm.ToolCall{ID: "1", Name: "bash"}, "a.go", false),
+		llm.AssistantText("Done.\x1b[31m"),
+	)
+	fork := l.Leaf()
+	add(
+		transcript.NewExecution(transcript.Execution{Command: "go test", Output: "FAIL\x1b[2J\n", ExitCode: &failed}),
+		transcript.NewExecution(transcript.Execution{Command: "env", Output: "A=b", ExitCode: &done, Excluded: true}),
+		transcript.NewExecution(transcript.Execution{Command: "sleep 9", Cancelled: true}),
+		transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: "reminder", Display: true, Content: json.RawMessage(`"The budget\nis used up."`)},
+		transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: "rules", Content: json.RawMessage(`"hidden too"`)},
+		transcript.Entry{Type: transcript.TypeCompaction, TokensBefore: 1200, FirstKeptID: fork, Summary: "## Goal\n\nIt is fixed."},
+	)
+	say(llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopError, Error: &llm.Error{Message: "overloaded"}})
+	if err := l.Move(fork); err != nil {
+		t.Fatal(err)
+	}
+	add(transcript.Entry{Type: transcript.TypeBranchSummary, FromID: fork, Summary: "It was tested."})
+	say(
+		llm.Message{Role: llm.RoleUser, Content: []llm.Block{llm.Image{MIME: "image/png", Data: []byte("png")}, llm.Document{Name: "a.pdf", MIME: "application/pdf"}}},
+		llm.Message{Role: llm.RoleAssistant, Content: []llm.Block{llm.Text{Text: "I"}}, StopReason: llm.StopAborted},
+	)
+
+	const start = "> fix\n> it\n\nI'll look.\n\n● bash  ls\n  a.go\n\nDone.[31m\n\n"
+	const left = "● You  go test\n  FAIL[2J\n  [Exit code 2.]\n\n● You, for yourself  env\n  A=b\n\n● You  sleep 9\n  [Stopped.]\n\n" +
+		"[reminder] The budget\n  is used up.\n\n[condensed, before it about 1200 tokens] ## Goal\n  \n  It is fixed.\n\n  overloaded\n\n"
+	const end = "[summary of a branch that was left] It was tested.\n\n> [image/png]\n> [a.pdf]\n\nI\n\n  The answer was stopped.\n\n"
+	m := llm.UserText("go on")
+	afterLoss := transcript.Entry{Type: transcript.TypeMessage, ID: "b", ParentID: &fork, Message: &m}
+	branch, err := l.Branch(l.Leaf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	active := func(yield func(*transcript.Entry, error) bool) {
+		for i := range branch {
+			if !yield(&branch[i], nil) {
+				return
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		entries iter.Seq2[*transcript.Entry, error]
+		want    string
+	}{
+		"the branch":  {active, start + end},
+		"all entries": {l.All(), start + left + "[another way from an earlier place]\n\n" + end},
+		"damage": {func(yield func(*transcript.Entry, error) bool) {
+			_ = yield(nil, errors.New("line 3 is damaged")) && yield(&afterLoss, nil)
+		}, "  line 3 is damaged\n\n> go on\n\n"},
+	} {
+		var out bytes.Buffer
+		if err := print.Show(&out, tt.entries, false); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, out.String()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	if err := print.Show(&brokenPipe{n: 3}, l.All(), false); err == nil {
 		t.Error("a broken pipe is no error")
 	}
 }

@@ -4,40 +4,160 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/transcript"
 )
 
-// Show writes a conversation that has taken place, as its steps were shown then.
-func Show(out io.Writer, messages []llm.Message, color bool) error {
+// Show writes what has taken place, as its steps were shown then. An entry that does not
+// follow the one before it begins another way from an earlier place; one that cannot be
+// read is said.
+func Show(out io.Writer, entries iter.Seq2[*transcript.Entry, error], color bool) error {
 	w := &failing{w: out}
-	s := &steps{out: w, color: color}
-	calls := map[string]llm.ToolCall{}
-	for i := range messages {
-		m := &messages[i]
-		switch m.Role {
-		case llm.RoleUser:
-			fmt.Fprintf(w, "%s\n\n", s.paint(bold, "> "+strings.ReplaceAll(clean(m.Text()), "\n", "\n> ")))
-		case llm.RoleAssistant:
-			s.say(clean(m.Text()))
-			for _, c := range m.ToolCalls() {
-				calls[c.ID] = c
-			}
-			if m.Error != nil {
-				s.lines(m.Error.Error(), red)
-			}
-		case llm.RoleToolResult:
-			c := calls[m.ToolCallID]
-			s.end(agent.Event{
-				Call:   &tool.Call{ID: m.ToolCallID, Name: m.ToolName, Arguments: json.RawMessage(c.Arguments)},
-				Result: &tool.Result{Content: m.Content, Details: m.Details, IsError: m.IsError},
-			})
+	p := past{steps: steps{out: w, color: color}, calls: map[string]llm.ToolCall{}}
+	for e, err := range entries {
+		if err != nil {
+			p.lines(err.Error(), red)
+			fmt.Fprintln(w)
+			p.lost = true
+		} else {
+			p.entry(e)
+		}
+		if w.err != nil {
+			return w.err
 		}
 	}
-	return w.err
+	return nil
+}
+
+// past shows entries.
+type past struct {
+	steps
+	calls map[string]llm.ToolCall // by id
+	last  string                  // id of the entry before
+	lost  bool                    // it could not be read
+}
+
+func (p *past) entry(e *transcript.Entry) {
+	parent := ""
+	if e.ParentID != nil {
+		parent = *e.ParentID
+	}
+	if parent != p.last && !p.lost {
+		fmt.Fprintf(p.out, "%s\n\n", p.paint(dim, "[another way from an earlier place]"))
+	}
+	p.last, p.lost = e.ID, false
+	if !e.Shown() {
+		return
+	}
+	switch {
+	case e.Type == transcript.TypeCompaction:
+		label := "condensed"
+		if e.TokensBefore > 0 {
+			label += fmt.Sprintf(", before it about %d tokens", e.TokensBefore)
+		}
+		p.words(label, e.Summary)
+	case e.Type == transcript.TypeBranchSummary:
+		p.words("summary of a branch that was left", e.Summary)
+	case e.Type == transcript.TypeCustomMessage:
+		content, err := e.Words()
+		if err != nil {
+			p.words(e.CustomType, "it cannot be read: "+err.Error())
+			return
+		}
+		p.words(e.CustomType, said(content))
+	case e.Execution != nil:
+		p.execution(e)
+	default:
+		p.message(e.Message)
+	}
+}
+
+func (p *past) message(m *llm.Message) {
+	switch m.Role {
+	case llm.RoleUser:
+		fmt.Fprintf(p.out, "%s\n\n", p.paint(bold, "> "+strings.ReplaceAll(clean(said(m.Content)), "\n", "\n> ")))
+	case llm.RoleAssistant:
+		p.answer(m)
+	case llm.RoleToolResult:
+		c := p.calls[m.ToolCallID]
+		p.end(agent.Event{
+			Call:   &tool.Call{ID: m.ToolCallID, Name: m.ToolName, Arguments: json.RawMessage(c.Arguments)},
+			Result: &tool.Result{Content: m.Content, Details: m.Details, IsError: m.IsError},
+		})
+	case llm.RoleCustom:
+		p.words(m.CustomType, said(m.Content))
+	default:
+		p.words(string(m.Role), said(m.Content))
+	}
+}
+
+func (p *past) answer(m *llm.Message) {
+	p.say(m.Text())
+	for _, c := range m.ToolCalls() {
+		p.calls[c.ID] = c
+	}
+	switch {
+	case m.StopReason == llm.StopAborted:
+		p.note("The answer was stopped.")
+	case m.Error != nil:
+		p.lines(m.Error.Error(), red)
+	case m.StopReason == llm.StopLength:
+		p.note("The answer was cut at the token limit.")
+	default:
+		return
+	}
+	fmt.Fprintln(p.out)
+}
+
+// execution shows a command of the person's own as a call of theirs.
+func (p *past) execution(e *transcript.Entry) {
+	x := e.Execution
+	label := "You"
+	if x.Excluded {
+		label = "You, for yourself"
+	}
+	args, err := json.Marshal(map[string]string{"command": x.Command})
+	if err != nil {
+		args = nil // no text fails to be JSON
+	}
+	output := strings.TrimRight(x.Output, "\n")
+	if end := x.Ending(); end != "" {
+		output = strings.TrimLeft(output+"\n["+end+"]", "\n")
+	}
+	if output == "" {
+		output = "(no output)"
+	}
+	p.end(agent.Event{
+		Label: label, Call: &tool.Call{ID: e.ID, Name: "bash", Arguments: args},
+		Result: &tool.Result{Content: []llm.Block{llm.Text{Text: output}}},
+	})
+}
+
+// words shows what no person and no model has said, or what stands for it.
+func (p *past) words(label, text string) {
+	text = strings.ReplaceAll(strings.TrimSpace(clean(text)), "\n", "\n  ")
+	fmt.Fprintf(p.out, "%s %s\n\n", p.paint(dim, "["+printable(label, 60)+"]"), text)
+}
+
+// said is content in words; of what is no text it says that it is there.
+func said(content []llm.Block) string {
+	var parts []string
+	for _, b := range content {
+		switch b := b.(type) {
+		case llm.Text:
+			parts = append(parts, b.Text)
+		case llm.Image:
+			parts = append(parts, "["+b.MIME+"]")
+		case llm.Document:
+			parts = append(parts, "["+b.Name+"]")
+		}
+	}
+	return strings.Join(parts, "\n")
 }
 
 // failing remembers the first error of a writer and writes nothing after it.
