@@ -269,8 +269,8 @@ func (p *program) terminal() io.Reader {
 }
 
 func (p *program) isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	f := fileOf(w)
+	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
 // color reports whether what is written to w may be coloured.

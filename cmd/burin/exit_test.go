@@ -15,8 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
+	"github.com/burin-dev/burin/transcript"
 )
 
 // command is the real program: this binary under burin's name, with a home of
@@ -74,6 +76,59 @@ func TestExitCodes(t *testing.T) {
 		if failed := tt.want != exitDone; failed != (errs.Len() > 0) || failed == (out.Len() > 0) {
 			t.Errorf("%v: wrote %q, and %q on standard error", tt.args, &out, &errs)
 		}
+	}
+}
+
+// What could not be written is not taken for done.
+func TestFullOutput(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /dev/full")
+	}
+	file := sessionIn(t, t.TempDir(), transcript.Options{}, message(llm.RoleUser, llm.Text{Text: "Hi."}), message(llm.RoleAssistant, llm.Text{Text: "Hello."}))
+	for _, args := range [][]string{
+		{"--version"},
+		{"help"},
+		{"help", "sessions"},
+		{"sessions", "--help"},
+		{"completion", "bash"},
+		{"models", "--all", "claude"},
+		{"keys", "add", "openai"},
+		{"sessions", "show", file},
+		{"sessions", "show", file, "--json"},
+		{"sessions", "replay", file},
+		{"sessions", "replay", file, "--mode", "json"},
+		{"sessions", "fork", file},
+		{"sessions", "export", file, "-o", "-"},
+		{"sessions", "list", "--json"},
+		{"usage", "--json"},
+		{"sessions", "delete", file},
+	} {
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var errs bytes.Buffer
+		cmd := command(t, args...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("sk-proj-aaaaaaaaaaaaaaaaaaaaaaaa"), full, &errs
+		if code := exitCode(t, cmd.Run()); code != exitFailed || !strings.Contains(errs.String(), "no space left on device\n") {
+			t.Errorf("%v: exit code %d, says %q", args, code, &errs)
+		}
+		full.Close()
+	}
+}
+
+// Who does not want to read on is told nothing about it.
+func TestClosedOutput(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	defer w.Close()
+	var errs bytes.Buffer
+	p := program{in: os.Stdin, out: w, err: &errs, getenv: func(string) string { return "" }}
+	if code := p.run([]string{"--version"}); code != exitFailed || errs.Len() > 0 {
+		t.Errorf("exit code %d, says %q", code, &errs)
 	}
 }
 

@@ -63,12 +63,19 @@ func (p *program) run(args []string) int {
 	defer stop()
 	// The first interrupt ends the work in order, a second one the process.
 	context.AfterFunc(ctx, stop)
+	out := &standardOutput{to: p.out}
+	p.out = out
 	root := p.root()
 	root.SetArgs(args)
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
 	err := root.ExecuteContext(ctx)
+	if failed, unread := out.err(); unread {
+		return exitFailed
+	} else if err == nil && failed != nil {
+		err = fmt.Errorf("write to standard output: %w", pathless(failed))
+	}
 	if err == nil {
 		return exitDone
 	}

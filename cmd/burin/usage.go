@@ -145,8 +145,8 @@ func (p *program) writeUsage(f usageFlags, table ledger.Table) error {
 		return nil
 	}
 	style := ledger.Style{Unicode: p.isTerminal(p.out) && p.getenv("TERM") != "dumb"}
-	if file, ok := p.out.(*os.File); ok && p.isTerminal(p.out) {
-		style.Width, _, _ = term.GetSize(int(file.Fd())) // 0 is the usual width
+	if p.isTerminal(p.out) {
+		style.Width, _, _ = term.GetSize(int(fileOf(p.out).Fd())) // 0 is the usual width
 	}
 	_, err := fmt.Fprint(p.out, table.Text(style))
 	return err
