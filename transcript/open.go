@@ -91,12 +91,16 @@ func (d *Damage) String() string {
 	switch {
 	case d.NoHeader && len(d.Bad) == 0:
 		return "its header is damaged"
+	case d.NoHeader && len(d.Bad) == 1:
+		return fmt.Sprintf("its header and line %d are damaged", d.Bad[0].Line)
 	case d.NoHeader:
 		return fmt.Sprintf("its header and %d lines are damaged", len(d.Bad))
 	case len(d.Bad) == 1:
 		return fmt.Sprintf("line %d is damaged", d.Bad[0].Line)
 	case len(d.Bad) > 1:
 		return fmt.Sprintf("%d lines are damaged, the first is line %d", len(d.Bad), d.Bad[0].Line)
+	case d.Orphans == 1:
+		return "1 entry names a parent that is not there"
 	case d.Orphans > 0:
 		return fmt.Sprintf("%d entries name a parent that is not there", d.Orphans)
 	case d.Torn:

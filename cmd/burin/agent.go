@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -83,13 +84,21 @@ func (a *agentFlags) check() error {
 	if err := a.resumption.check(); err != nil {
 		return err
 	}
+	for _, with := range []struct {
+		flag  string
+		given bool
+	}{{"--seal", a.seal}, {"--continue", a.goOn}, {"--resume", a.resume != ""}, {"--session", a.session != ""}} {
+		if a.noSession && with.given {
+			return usage("--no-session and %s contradict each other: no session is kept", with.flag)
+		}
+	}
 	switch {
-	case a.noSession && a.goOn, a.noSession && a.resume != "", a.noSession && a.session != "":
-		return usage("--no-session keeps none: there is none to go on with")
 	case a.maxTurns < 0:
 		return usage("--max-turns: %d is less than 0", a.maxTurns)
 	case a.maxCost < 0:
 		return usage("--max-cost: %v is less than 0", a.maxCost)
+	case math.IsNaN(a.maxCost), a.maxCost > 1e9:
+		return usage("--max-cost: %v is no amount", a.maxCost)
 	case a.noTools && len(a.tools) > 0:
 		return usage("--no-tools and --tools contradict each other")
 	}
@@ -286,7 +295,7 @@ func (p *program) ended(o agent.Outcome, err error, refused []error) error {
 	case err != nil:
 		return err
 	case o.Reason == agent.ReasonMaxTurns:
-		return fmt.Errorf("stopped after %d requests, as --max-turns says; the work may not be done", o.Turns)
+		return fmt.Errorf("stopped after %s, as --max-turns says; the work may not be done", counted(o.Turns, "request"))
 	case o.Reason == agent.ReasonLength:
 		return errors.New("the answer was cut at the model's limit of output; --max-tokens sets it")
 	}
@@ -296,7 +305,7 @@ func (p *program) ended(o agent.Outcome, err error, refused []error) error {
 	case 1:
 		return refusedError{refused[0]}
 	default:
-		return refusedError{fmt.Errorf("%w (and %d more calls were refused)", refused[0], n-1)}
+		return refusedError{fmt.Errorf("%w (refused besides: %s)", refused[0], counted(n-1, "call"))}
 	}
 }
 

@@ -126,7 +126,7 @@ func (p *program) logoutCommand() *cobra.Command {
 				if n == 0 {
 					return fmt.Errorf("there is no login of %s to forget; stored keys are removed with burin keys remove ID", args[0])
 				}
-				fmt.Fprintf(p.out, "Forgot %d login(s) of %s on this machine.\n", n, args[0])
+				fmt.Fprintf(p.out, "Forgot %s of %s on this machine.\n", counted(n, "login"), args[0])
 				return nil
 			})
 		},

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -90,7 +91,7 @@ func (p *program) run(args []string) int {
 		return exitInterrupted
 	case errors.As(err, &wrong):
 		line := oneLine(err)
-		if !strings.Contains(line, "write burin ") && !strings.Contains(line, "did you mean burin ") { // else it says what to do
+		if !saysWhatToDo(line) {
 			line += "; see burin help"
 		}
 		fmt.Fprintf(p.err, "burin: %s\n", line)
@@ -98,6 +99,10 @@ func (p *program) run(args []string) int {
 	}
 	fmt.Fprintf(p.err, "burin: %s\n", oneLine(err))
 	return exitFailed
+}
+
+func saysWhatToDo(line string) bool {
+	return slices.ContainsFunc([]string{"write burin ", "did you mean burin ", "see burin help"}, func(words string) bool { return strings.Contains(line, words) })
 }
 
 // oneLine keeps the promise that an error is one line, and is only read: it may quote
@@ -162,6 +167,11 @@ func (p *program) root() *cobra.Command {
 			if ask.print {
 				return p.ask(cmd.Context(), ask, args)
 			}
+			for _, flag := range []string{"mode", "steps", "json-schema"} {
+				if cmd.Flags().Changed(flag) {
+					return usage("--%s is for burin -p", flag)
+				}
+			}
 			marked := cmd.ArgsLenAtDash() == 0
 			prompt, err := firstPrompt(cmd.Root(), args, marked)
 			if err != nil {
@@ -184,7 +194,7 @@ func (p *program) root() *cobra.Command {
 		},
 	}
 	root.Flags().BoolVarP(&show, "version", "v", false, "version for burin")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(wrongFlag)
 	ask.register(root.Flags())
 	p.completeAsk(root)
 	root.SetHelpCommand(helpCommand())

@@ -100,7 +100,7 @@ func (p *program) listModels(ctx context.Context, f modelsFlags, words []string)
 	if err := writeModels(p.out, list); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.out, "%d models, %d of them with a key or server at hand; facts of %s (%s)\n", len(list), usable, models.Date(), models.Source())
+	fmt.Fprintf(p.out, "%s, with a key or server at hand: %d; facts of %s (%s)\n", counted(len(list), "model"), usable, models.Date(), models.Source())
 	if len(list) == 0 && !f.all {
 		fmt.Fprintln(p.err, "burin: no model fits that can be used; --all lists those that need a key")
 	}

@@ -118,6 +118,6 @@ func (p *program) tryPermission(ctx context.Context, rule string) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.err, "it makes a difference to %d of %d calls of past sessions in this folder\n", len(tried), of)
+	fmt.Fprintf(p.err, "it makes a difference to %d of %s of past sessions in this folder\n", len(tried), counted(of, "call"))
 	return nil
 }

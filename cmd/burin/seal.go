@@ -109,7 +109,7 @@ func (p *program) sealSessions(ctx context.Context, o sealOptions) error {
 	}
 	fmt.Fprintf(p.out, "Encrypted sessions: %d%s\n", done, where)
 	if done < len(files) {
-		return fmt.Errorf("%d sessions are not encrypted; see above", len(files)-done)
+		return fmt.Errorf("not encrypted: %s; see above", counted(len(files)-done, "session"))
 	}
 	return nil
 }

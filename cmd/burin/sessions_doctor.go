@@ -148,7 +148,7 @@ func (d *doctor) session(ctx context.Context, file string) {
 		fmt.Fprintf(d.out, "%s: %s, as after a crash; nothing that was kept is lost\n", shortPath(file), damage)
 	}
 	if unread > 0 && !damage.Serious() { // a repair leaves them out as well
-		d.found(file, fmt.Sprintf("%d entries cannot be read, and are left out", unread), nil)
+		d.found(file, "cannot be read, and left out: "+counted(unread, "message"), nil)
 	}
 }
 
@@ -297,7 +297,7 @@ func (d *doctor) blobs(ctx context.Context) error {
 	if len(report.Blocked) > 0 || report.Removed == 0 {
 		return nil
 	}
-	problem := fmt.Sprintf("%d of %d large pieces are used by no session (%d KB)", report.Removed, report.Blobs, (report.RemovedBytes+1023)/1024)
+	problem := fmt.Sprintf("large pieces that no session uses: %d of %d (%d KB)", report.Removed, report.Blobs, (report.RemovedBytes+1023)/1024)
 	var fix func() error
 	if d.o.fix {
 		ok, err := d.confirm(ctx, d.o.yes, "Delete "+problem+"? Session files that you keep elsewhere are not known here.")

@@ -46,6 +46,9 @@ of the new session.
 }
 
 func (p *program) handoffSession(ctx context.Context, o handoffOptions) error {
+	if err := o.ask.check(); err != nil {
+		return err
+	}
 	a, file, err := p.theSession(ctx, o.which)
 	if err != nil {
 		return err

@@ -301,7 +301,7 @@ func (s *scrubber) rewriteAll(ctx context.Context, a *archive, files []string) e
 	}
 	fmt.Fprintf(s.out, "Took the secrets out of %s.\n", counted(done, "session"))
 	if done < len(files) {
-		return fmt.Errorf("%d sessions still hold secrets; see above", len(files)-done)
+		return fmt.Errorf("secrets are still in %s; see above", counted(len(files)-done, "session"))
 	}
 	return nil
 }

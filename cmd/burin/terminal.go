@@ -34,9 +34,6 @@ func (p *program) talk(ctx context.Context, a askFlags, prompt string, tty *term
 	if err := a.check(); err != nil {
 		return err
 	}
-	if a.schema != "" {
-		return usage("--json-schema is for burin -p")
-	}
 	paths, err := config.FindPaths(p.getenv)
 	if err != nil {
 		return err

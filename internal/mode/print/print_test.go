@@ -320,8 +320,9 @@ func TestShow(t *testing.T) {
 	say(
 		llm.Message{Role: llm.RoleCustom, CustomType: "context", Content: []llm.Block{llm.Text{Text: "hidden"}}},
 		llm.UserText("fix\nit"),
-		llm.Message{Role: llm.RoleAssistant, Content: []llm.Block{llm.Text{Text: "I'll look."}, llm.ToolCall{ID: "1", Name: "bash", Arguments: `{"command":"ls"}`}}},
+		llm.Message{Role: llm.RoleAssistant, Content: []llm.Block{llm.Text{Text: "I'll look."}, llm.ToolCall{ID: "1", Name: "bash", Arguments: `{"command":"ls"}`}, llm.ToolCall{ID: "2", Name: "read", Arguments: `{"path":"a.go"}`}}},
 		llm.ToolResultText(llm.ToolCall{ID: "1", Name: "bash"}, "a.go", false),
+		llm.Message{Role: llm.RoleToolResult, ToolCallID: "2", ToolName: "read", Details: json.RawMessage(`{"lines":1}`)},
 		llm.AssistantText("Done.\x1b[31m"),
 	)
 	fork := l.Leaf()
@@ -343,7 +344,7 @@ func TestShow(t *testing.T) {
 		llm.Message{Role: llm.RoleAssistant, Content: []llm.Block{llm.Text{Text: "I"}}, StopReason: llm.StopAborted},
 	)
 
-	const start = "> fix\n> it\n\nI'll look.\n\n● bash  ls\n  a.go\n\nDone.[31m\n\n"
+	const start = "> fix\n> it\n\nI'll look.\n\n● bash  ls\n  a.go\n\n● read  a.go\n  1 line\n\nDone.[31m\n\n"
 	const left = "● You  go test\n  FAIL[2J\n  [Exit code 2.]\n\n● You, for yourself  env\n  A=b\n\n● You  sleep 9\n  [Stopped.]\n\n" +
 		"[reminder] The budget\n  is used up.\n\n[condensed, before it about 1200 tokens] ## Goal\n  \n  It is fixed.\n\n  overloaded\n\n"
 	const end = "[summary of a branch that was left] It was tested.\n\n> [image/png]\n> [a.pdf]\n\nI\n\n  The answer was stopped.\n\n"

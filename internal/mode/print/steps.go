@@ -106,9 +106,9 @@ func (s *steps) end(e agent.Event) {
 	case d.Diff != "":
 		s.diff(d.Diff)
 	case d.Matches != nil:
-		s.note(fmt.Sprintf("%d found in %d files", *d.Matches, d.Files))
+		s.note(fmt.Sprintf("%d found in %s", *d.Matches, counted(d.Files, "file")))
 	case d.Lines > 0:
-		s.note(fmt.Sprintf("%d lines", d.Lines))
+		s.note(counted(d.Lines, "line"))
 	default:
 		s.lines(text(e), dim)
 	}
@@ -130,6 +130,14 @@ func (s *steps) policy(e session.Event) {
 			s.note(fmt.Sprintf("condensed to about %d tokens", e.Compaction.After))
 		}
 	}
+}
+
+// counted is "1 line", "2 lines".
+func counted(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
 }
 
 func text(e agent.Event) string {
@@ -179,6 +187,6 @@ func (s *steps) diff(diff string) {
 		fmt.Fprintf(s.out, "  %s\n", s.paint(code, printable(line, 160)))
 	}
 	if more > 0 {
-		s.note(fmt.Sprintf("… %d more changed lines", more))
+		s.note("… " + counted(more, "more changed line"))
 	}
 }

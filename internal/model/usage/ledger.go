@@ -120,7 +120,7 @@ func (l *Ledger) losses(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("the costs of %d requests could not be kept: %w", n, err)
+	return fmt.Errorf("the costs of %s could not be kept: %w", requests(int64(n)), err)
 }
 
 func lines(queue []entry) (n int) {

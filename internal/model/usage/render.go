@@ -110,14 +110,22 @@ func atLeast(s Style) string {
 	return ">="
 }
 
+// requests is "1 request", "2 requests".
+func requests(n int64) string {
+	if n == 1 {
+		return "1 request"
+	}
+	return fmt.Sprintf("%d requests", n)
+}
+
 // notes explain the marks in use.
 func (r Row) notes(s Style) string {
 	var b strings.Builder
 	if r.Unknown > 0 {
-		fmt.Fprintf(&b, "Unknown or %s: the cost of %d of %d requests is not known; models.yml sets prices for the requests to come.\n", atLeast(s), r.Unknown, r.Requests)
+		fmt.Fprintf(&b, "Unknown or %s: the cost of %d of %s is not known; models.yml sets prices for the requests to come.\n", atLeast(s), r.Unknown, requests(r.Requests))
 	}
 	if r.Unreliable > 0 {
-		fmt.Fprintf(&b, "About: %d of %d requests were priced with a rate that stands in for one that is not known.\n", r.Unreliable, r.Requests)
+		fmt.Fprintf(&b, "About: a rate that stands in for one that is not known priced %d of %s.\n", r.Unreliable, requests(r.Requests))
 	}
 	return b.String()
 }

@@ -150,7 +150,7 @@ DAY         REQUESTS  INPUT  OUTPUT  CACHE R  CACHE W       COST
 2026-11-30         1      0       5        0        0    unknown
 total              6    117      18     1000       50    ≥ $2.88
 Unknown or ≥: the cost of 3 of 6 requests is not known; models.yml sets prices for the requests to come.
-About: 1 of 6 requests were priced with a rate that stands in for one that is not known.
+About: a rate that stands in for one that is not known priced 1 of 6 requests.
 `},
 		{Style{}, `
 DAY         REQUESTS  INPUT  OUTPUT  CACHE R  CACHE W        COST
@@ -160,7 +160,7 @@ DAY         REQUESTS  INPUT  OUTPUT  CACHE R  CACHE W        COST
 2026-11-30         1      0       5        0        0     unknown
 total              6    117      18     1000       50    >= $2.88
 Unknown or >=: the cost of 3 of 6 requests is not known; models.yml sets prices for the requests to come.
-About: 1 of 6 requests were priced with a rate that stands in for one that is not known.
+About: a rate that stands in for one that is not known priced 1 of 6 requests.
 `},
 		{Style{Width: 40, Unicode: true}, `
 DAY         INPUT  OUTPUT       COST

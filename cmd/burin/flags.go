@@ -1,0 +1,37 @@
+package main
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// wrongFlag says what is wrong with a flag in words that are no programmer's.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		name := "--" + unknown.GetSpecifiedName()
+		if unknown.GetSpecifiedShortnames() != "" {
+			name = name[1:]
+		}
+		return usage("there is no flag %s of %s; see %s", name, cmd.CommandPath(), strings.Replace(cmd.CommandPath(), "burin", "burin help", 1))
+	}
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return usage("--%s needs a value", missing.GetFlag().Name)
+	}
+	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return usageError{err}
+	}
+	name, value := bad.GetFlag().Name, bad.GetValue()
+	wanted := map[string]string{"int": "whole number", "float64": "number", "bool": "true or false"}[bad.GetFlag().Value.Type()]
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return usage("--%s: %s is too large", name, value)
+	case wanted != "":
+		return usage("--%s: %q is no %s", name, value, wanted)
+	}
+	return usage("--%s: %q: %w", name, value, bad.Unwrap())
+}
