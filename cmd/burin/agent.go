@@ -24,6 +24,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/wire"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/transcript"
 )
 
 // agentFlags are the flags of what the model may do.
@@ -172,6 +173,9 @@ func (p *program) work(ctx context.Context, a askFlags, settings *config.Config,
 		return err
 	}
 	s, err := burin.New(ctx, o)
+	if errors.Is(err, transcript.ErrLocked) {
+		return fmt.Errorf("%w, or ask without it, with --no-session", goingOn(o.Resume, err))
+	}
 	if err != nil {
 		return err
 	}

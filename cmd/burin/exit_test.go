@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -19,6 +21,7 @@ import (
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/place"
 )
 
 // command is the real program: this binary under burin's name, with a home of
@@ -292,4 +295,57 @@ func best(t *testing.T, try func(*testing.T) time.Duration) {
 		took = append(took, d)
 	}
 	t.Errorf("took %v to end, want less than %v", took, promptly)
+}
+
+// A session that another burin has open is not written; what can be done instead is said,
+// and can be done.
+func TestSessionOpenElsewhere(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	said := []transcript.Entry{message(llm.RoleUser, llm.Text{Text: "Hi."}), message(llm.RoleAssistant, llm.Text{Text: "Hello."})}
+	file := sessionIn(t, dir, transcript.Options{}, said...)
+	database := filepath.Join(dir, "talks.db") + "#review"
+	for _, name := range []string{file, database} {
+		open := func() (*transcript.Log, error) {
+			l, _, err := place.Open(ctx, name, nil, transcript.Options{})
+			return l, err
+		}
+		if name == database {
+			open = func() (*transcript.Log, error) {
+				return place.Create(ctx, name, nil, false, transcript.Header{CWD: "/p"}, transcript.Options{})
+			}
+		}
+		l, err := open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		for _, e := range said {
+			if _, err := l.Append(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, args := range [][]string{
+			{"-p", "again", "--resume", name, "--model", "x/y", "--base-url", "http://127.0.0.1:1"},
+			{"-p", "again", "--session", name, "--model", "x/y", "--base-url", "http://127.0.0.1:1"},
+			{"sessions", "handoff", name, "--model", "x/y", "--base-url", "http://127.0.0.1:1"},
+		} {
+			var errs bytes.Buffer
+			cmd := command(t, args...)
+			cmd.Stderr = &errs
+			want := "burin: session " + shortPath(name) + " is open in another burin: close it there, or take a copy that burin sessions fork makes"
+			if args[0] == "-p" {
+				want += ", or ask without it, with --no-session"
+			}
+			if code := exitCode(t, cmd.Run()); code != exitFailed || errs.String() != want+"\n" {
+				t.Errorf("%v: exit code %d, says %q, want %q", args, code, &errs, want)
+			}
+		}
+		var errs bytes.Buffer
+		cmd := command(t, "sessions", "fork", name)
+		cmd.Stderr = &errs
+		if code := exitCode(t, cmd.Run()); code != exitDone {
+			t.Errorf("fork %s: exit code %d, says %q", name, code, &errs)
+		}
+	}
 }

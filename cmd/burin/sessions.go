@@ -354,6 +354,14 @@ func (p *program) warnDamage(file string, damage *transcript.Damage) {
 	}
 }
 
+// goingOn is explain for where the session is gone on with.
+func goingOn(name string, err error) error {
+	if errors.Is(err, transcript.ErrLocked) {
+		return fmt.Errorf("session %s is open in another burin: close it there, or take a copy that burin sessions fork makes", shortPath(name))
+	}
+	return explain(name, err)
+}
+
 // explain says what to do about an error with a session.
 func explain(name string, err error) error {
 	if err == nil {

@@ -70,7 +70,7 @@ func (p *program) handoffSession(ctx context.Context, o handoffOptions) error {
 	}
 	document, err := p.writeHandoff(ctx, a, file, header.CWD, o)
 	if err != nil {
-		return explain(file, err)
+		return goingOn(file, err)
 	}
 	return p.beginHandoff(ctx, a, file, header, title, document)
 }
