@@ -17,6 +17,25 @@ func Dollars(d float64) USD { return USD(math.Round(d * 1e9)) }
 // Float is the amount in dollars.
 func (u USD) Float() float64 { return float64(u) / 1e9 }
 
+// String is the amount for people: with two decimals from a dollar on, with four below,
+// and with more where these would not show its first two digits, so that what is more than
+// nothing never looks like it.
+func (u USD) String() string {
+	d := max(u, -math.MaxInt64) // the least has no counterpart
+	if d < 0 {
+		return "-" + (-d).String()
+	}
+	decimals := 2
+	if d > 0 && d < 1e9 {
+		decimals = max(4, 9-len(strconv.FormatInt(int64(d), 10))+2)
+	}
+	s := strconv.FormatFloat(d.Float(), 'f', min(decimals, 9), 64)
+	for decimals > 4 && s[len(s)-1] == '0' && len(s) > len("0.0000") {
+		s = s[:len(s)-1]
+	}
+	return "$" + s
+}
+
 // MarshalJSON writes dollars.
 func (u USD) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, u.Float(), 'f', -1, 64), nil

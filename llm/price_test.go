@@ -1,6 +1,7 @@
 package llm_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/burin-dev/burin/llm"
@@ -87,5 +88,17 @@ func TestNegativeCost(t *testing.T) {
 	c := llm.Price{Input: llm.PerMillion(3), Output: llm.PerMillion(15), CacheWrite: llm.PerMillion(3.75)}.Cost(llm.Usage{CacheWriteLong: 100000})
 	if c.CacheWrite < 0 || c.Total <= 0 {
 		t.Errorf("%+v", c)
+	}
+}
+
+func TestUSDString(t *testing.T) {
+	for usd, want := range map[llm.USD]string{
+		0: "$0.00", 1: "$0.000000001", 10_000: "$0.00001", 12_345: "$0.000012", 100_000: "$0.0001", 123_456: "$0.00012", 49_999: "$0.00005",
+		1_000_000: "$0.0010", 12_345_678: "$0.0123", 999_949_999: "$0.9999", 1_000_000_000: "$1.00", 1_234_567_890: "$1.23",
+		123_456_789_000_000: "$123456.79", -5e8: "-$0.5000", math.MinInt64: "-$9223372036.85",
+	} {
+		if got := usd.String(); got != want {
+			t.Errorf("%d: %s, want %s", int64(usd), got, want)
+		}
 	}
 }

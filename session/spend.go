@@ -63,11 +63,11 @@ func (s *Session) reserve(ctx context.Context, r *llm.Request, purpose string) (
 		more := ""
 		switch {
 		case guessed > 0:
-			more = fmt.Sprintf(", and some $%.4f for answers that were stopped or broke off", guessed.Float())
+			more = fmt.Sprintf(", and some %s for answers that were stopped or broke off", guessed)
 		case unknown:
 			more = ", and requests of unknown cost"
 		}
-		return nil, fmt.Errorf("%w: $%.4f of $%.4f spent%s", ErrBudget, spent.Float(), limit.Float(), more)
+		return nil, fmt.Errorf("%w: %s of %s spent%s", ErrBudget, spent, limit, more)
 	}
 	if s.o.Meter == nil {
 		return nothing{}, nil

@@ -98,6 +98,8 @@ func (a *agentFlags) check() error {
 		return usage("--max-turns: %d is less than 0", a.maxTurns)
 	case a.maxCost < 0:
 		return usage("--max-cost: %v is less than 0", a.maxCost)
+	case a.maxCost > 0 && llm.Dollars(a.maxCost) == 0:
+		return usage("--max-cost: %v is too little to count", a.maxCost)
 	case math.IsNaN(a.maxCost), a.maxCost > 1e9:
 		return usage("--max-cost: %v is no amount", a.maxCost)
 	case a.noTools && len(a.tools) > 0:

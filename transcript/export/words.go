@@ -3,7 +3,6 @@ package export
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -297,26 +296,19 @@ func number(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun
 }
 
-func dollars(u llm.USD) string {
-	if u != 0 && u < llm.Dollars(0.1) && u > -llm.Dollars(0.1) {
-		return fmt.Sprintf("$%.4f", u.Float())
-	}
-	return fmt.Sprintf("$%.2f", u.Float())
-}
-
 // costWords is a cost for people: unknown is never shown as 0.
 func costWords(c *llm.Cost, unpriced int) string {
 	switch {
 	case unpriced > 0 && (c == nil || c.Total == 0):
 		return "unknown cost"
 	case unpriced > 0:
-		return "≥ " + dollars(c.Total)
+		return "≥ " + c.Total.String()
 	case c == nil:
-		return "$0.00"
+		return llm.USD(0).String()
 	case c.Unreliable:
-		return "≈ " + dollars(c.Total)
+		return "≈ " + c.Total.String()
 	}
-	return dollars(c.Total)
+	return c.Total.String()
 }
 
 // usageWords are the tokens and cost of an answer.

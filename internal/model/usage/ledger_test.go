@@ -144,7 +144,7 @@ func TestLimits(t *testing.T) {
 			}
 			for k, a := range l.accounts {
 				if a.held != 0 || a.users != 0 {
-					t.Errorf("the refused request still holds %s of %v", money(a.held), k)
+					t.Errorf("the refused request still holds %s of %v", a.held, k)
 				}
 			}
 			// A model that costs nothing goes on.
@@ -177,7 +177,7 @@ func TestHeld(t *testing.T) {
 				_, err := l.Reserve(ctx, scope, limits, plan(cent))
 				var limit *LimitError
 				if !errors.As(err, &limit) || limit.Spent != spent || limit.Held != held {
-					t.Fatalf("error %v, want %s spent and %s held", err, money(spent), money(held))
+					t.Fatalf("error %v, want %s spent and %s held", err, spent, held)
 				}
 			}
 			a, b := reserve(), reserve()
@@ -358,7 +358,7 @@ func TestResumedSession(t *testing.T) {
 				_, err := l.Reserve(ctx, scope, tt.limits, plan(cent))
 				var limit *LimitError
 				if !errors.As(err, &limit) || limit.Which != tt.which || limit.Spent != tt.spent {
-					t.Fatalf("error %v, want the limit of the %s with %s", err, tt.which, money(tt.spent))
+					t.Fatalf("error %v, want the limit of the %s with %s", err, tt.which, tt.spent)
 				}
 			}
 		})
@@ -435,7 +435,7 @@ func TestManyGoroutines(t *testing.T) {
 		wg.Wait()
 		table, err := l.Report(ctx, Query{Session: scope.Session})
 		if err != nil || table.Total.Cost != limit { // the estimates were exact
-			t.Errorf("%v: spent %s of %s, %v", lim, money(table.Total.Cost), money(limit), err)
+			t.Errorf("%v: spent %s of %s, %v", lim, table.Total.Cost, limit, err)
 		}
 	}
 	if err := l.Close(); err != nil {
@@ -628,7 +628,7 @@ func TestFailedTransaction(t *testing.T) {
 	month := tallyKey{month: 202611}
 	err := l.transact(ctx, nil, func(tx *sql.Tx) error {
 		if sum, err := l.settled(ctx, tx, month); sum != cent || err != nil {
-			t.Errorf("sum %s, %v", money(sum), err)
+			t.Errorf("sum %s, %v", sum, err)
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -648,7 +648,7 @@ func TestFailedTransaction(t *testing.T) {
 	}
 	err = l.transact(context.Background(), nil, func(tx *sql.Tx) error {
 		if sum, err := l.settled(context.Background(), tx, month); sum != 6*cent || err != nil {
-			t.Errorf("sum %s, %v, want that of both ledgers", money(sum), err)
+			t.Errorf("sum %s, %v, want that of both ledgers", sum, err)
 		}
 		return nil
 	})

@@ -196,7 +196,7 @@ func TestTwoProcessesUnderOneLimit(t *testing.T) {
 		t.Errorf("%d lines of %d settled requests", rows, done)
 	}
 	if spent < childMonth || spent > childMonth+2*inParallel*cent {
-		t.Errorf("spent %s of %s", money(spent), money(childMonth))
+		t.Errorf("spent %s of %s", spent, childMonth)
 	}
 	if done+refused != 400 {
 		t.Errorf("%d done and %d refused, want 400 together", done, refused)
@@ -207,7 +207,7 @@ func TestTwoProcessesUnderOneLimit(t *testing.T) {
 	if names := owners(home); len(names) != 0 {
 		t.Errorf("locks are left: %v", names)
 	}
-	t.Logf("spent %s of %s, %d requests refused", money(spent), money(childMonth), refused)
+	t.Logf("spent %s of %s, %d requests refused", spent, childMonth, refused)
 }
 
 func TestKilledProcessFreesItsReservations(t *testing.T) {

@@ -130,21 +130,15 @@ func (r Row) notes(s Style) string {
 	return b.String()
 }
 
-// money writes dollars: two decimals from a dollar on, four below, and never zero
-// for what is more.
+// money is an amount in a table, which has no room for more than four decimals.
 func money(u llm.USD) string {
-	d := u.Float()
 	switch {
-	case u == 0:
-		return "$0.00"
 	case u > 0 && u < 50_000:
 		return "<$0.0001"
-	case u < 0:
-		return "-" + money(-max(u, -math.MaxInt64))
-	case u < 1e9:
-		return "$" + strconv.FormatFloat(d, 'f', 4, 64)
+	case u > 0 && u < 1_000_000:
+		return fmt.Sprintf("$%.4f", u.Float())
 	}
-	return "$" + strconv.FormatFloat(d, 'f', 2, 64)
+	return u.String()
 }
 
 // count writes a number of tokens in at most six columns or so.
