@@ -27,8 +27,9 @@
 // Opening costs one pass over the records, some 30 bytes of memory for each and
 // their ids; messages are read when they are asked for.
 //
-// Beside a session file, in a folder of its name without ".jsonl", lie its
-// [Artifacts]. Large images and texts lie in [Blobs], which sessions share.
+// Beside a session file, in a folder of its name without ".jsonl" (behind another name
+// stands ".outputs"), lie its [Artifacts]. Large images and texts lie in [Blobs], which
+// sessions share.
 package transcript
 
 import (
@@ -58,7 +59,10 @@ func NewPath(root, cwd string, at time.Time) (path, id string) {
 // ArtifactDir is the folder of the artifacts of the session at path.
 func ArtifactDir(path string) string {
 	final, _ := cutDraft(path)
-	return strings.TrimSuffix(final, ".jsonl")
+	if dir, ok := strings.CutSuffix(final, ".jsonl"); ok {
+		return dir
+	}
+	return final + ".outputs" // it must not be the session's own name
 }
 
 // idOf is the id in the name of a session file; "" if there is none.

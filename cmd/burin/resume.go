@@ -43,7 +43,7 @@ func (r *resumption) check() error {
 	switch {
 	case r.given == nil:
 	case r.resume == "" && r.given("resume"):
-		return usage("--resume: no session is named: give its id, the beginning of it, or its file")
+		return usage("--resume: %w", errUnnamed)
 	case r.session == "" && r.given("session"):
 		return usage("--session: no file is named: give a session file, a database FILE.db, or a folder")
 	}

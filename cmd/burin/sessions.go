@@ -48,13 +48,22 @@ by its id, the beginning of it, or its file.
 	return cmd
 }
 
-// about runs a command about the session that its argument names; "" is none.
+// about runs a command about the session that its argument names; without one which is "".
 func about(which *string, run func(context.Context) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		*which = strings.Join(args, "")
+		if len(args) > 0 {
+			if args[0] == "" {
+				return errUnnamed
+			}
+			*which = args[0]
+		}
 		return run(cmd.Context())
 	}
 }
+
+// errUnnamed is that an argument is there and empty. A script whose variable is empty
+// means neither no session nor all of them.
+var errUnnamed = usage("no session is named: give its id, the beginning of it, or its file")
 
 // choice is which sessions a command is about that is about several: one, those of this
 // folder, or all.
@@ -132,6 +141,9 @@ func (p *program) findSession(which string) (string, error) {
 }
 
 func (a *archive) find(ctx context.Context, which string) (string, error) {
+	if which == "" {
+		return "", errUnnamed
+	}
 	if n := place.Parse(which); n.SQL {
 		n, err := n.Abs()
 		if err == nil && !n.Exists() {
@@ -198,7 +210,7 @@ func oneOf(which string, list []index.Info) (string, error) {
 		found = exact
 	}
 	switch {
-	case which == "" || len(found) == 0:
+	case len(found) == 0:
 		return "", fmt.Errorf("there is no session %q: burin sessions lists those of this folder", which)
 	case len(found) == 1:
 		return found[0].Path, nil

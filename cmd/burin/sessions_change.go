@@ -76,6 +76,9 @@ func (p *program) moveSession(ctx context.Context, which, dir string) error {
 	if err := inDatabase(file); err != nil {
 		return err
 	}
+	if err := listable(file); err != nil {
+		return err
+	}
 	if !isDir(dir) {
 		return usage("%s is no folder", dir)
 	}

@@ -53,7 +53,9 @@ func (p *program) doctorSessions(ctx context.Context, o doctorOptions) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		d.session(ctx, file)
+		if err := d.session(ctx, file); err != nil {
+			return err
+		}
 	}
 	if o.which == "" {
 		if err := d.orphans(files); err != nil {
@@ -102,23 +104,27 @@ func (d *doctor) found(what, problem string, fix func() error) {
 	fmt.Fprintln(d.out, line)
 }
 
-// session examines one session file.
-func (d *doctor) session(ctx context.Context, file string) {
+// session examines one session file. What is no session is an error where it was asked for
+// by name, and a problem among others.
+func (d *doctor) session(ctx context.Context, file string) error {
 	l, damage, err := d.archive.read(ctx, file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return // it went meanwhile
+		return nil // it went meanwhile
 	}
 	if keyless, ok := errors.AsType[keyError](err); ok {
 		fmt.Fprintf(d.out, "%s: it is encrypted, and not examined: %s\n", shortPath(file), oneLine(keyless))
-		return
+		return nil
 	}
 	if errors.Is(err, sealed.ErrKey) {
 		fmt.Fprintf(d.out, "%s: it is encrypted with another key, and not examined\n", shortPath(file))
-		return
+		return nil
+	}
+	if err != nil && d.o.which != "" {
+		return explain(file, err)
 	}
 	if err != nil {
-		d.found(file, oneLine(explain(file, err)), nil)
-		return
+		d.found(file, strings.TrimPrefix(oneLine(explain(file, err)), "session "+file+": "), nil)
+		return nil
 	}
 	unread := 0
 	for _, err := range l.All() {
@@ -150,6 +156,7 @@ func (d *doctor) session(ctx context.Context, file string) {
 	if unread > 0 && !damage.Serious() { // a repair leaves them out as well
 		d.found(file, "cannot be read, and left out: "+counted(unread, "message"), nil)
 	}
+	return nil
 }
 
 // draft says what a draft is there for. It is no damage.

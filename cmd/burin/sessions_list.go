@@ -31,6 +31,14 @@ func (o *listOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "write a JSON list")
 }
 
+// check finds what cannot be meant.
+func (o *listOptions) check() error {
+	if o.limit < 0 {
+		return usage("--limit: %d is less than 0", o.limit)
+	}
+	return nil
+}
+
 func (p *program) sessionsListCommand() *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
@@ -53,8 +61,8 @@ those in that database.
 }
 
 func (p *program) listSessions(ctx context.Context, o listOptions) error {
-	if o.limit < 0 {
-		return usage("--limit: %d is less than 0", o.limit)
+	if err := o.check(); err != nil {
+		return err
 	}
 	a, err := p.archive()
 	if err != nil {
@@ -76,9 +84,15 @@ func (p *program) listSessions(ctx context.Context, o listOptions) error {
 
 // listDatabase lists the sessions in a database.
 func (p *program) listDatabase(ctx context.Context, file string, o listOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	n := place.Parse(file)
-	if !n.SQL || !n.Exists() {
-		return usage("%s is no database of sessions, whose name ends with .db", file)
+	switch {
+	case !n.SQL:
+		return usage("%q is no database of sessions, whose name ends with .db", file)
+	case !n.Exists():
+		return noDatabase(n)
 	}
 	a, err := p.archive()
 	if err != nil {
@@ -220,6 +234,9 @@ func (o searchOptions) query() string {
 func (p *program) searchSessions(ctx context.Context, o searchOptions) error {
 	if o.limit < 1 {
 		return usage("--limit: %d is less than 1", o.limit)
+	}
+	if strings.TrimSpace(o.query()) == "" {
+		return usage("say what to look for, as in burin sessions search flaky")
 	}
 	a, err := p.archive()
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -50,6 +49,9 @@ func (p *program) deleteSession(ctx context.Context, o deleteOptions) error {
 	if n := place.Parse(file); n.SQL {
 		return p.deleteInDatabase(ctx, n, o.force)
 	}
+	if err := listable(file); err != nil {
+		return err
+	}
 	info, _ := index.Read(file) // an empty one has no title and is deleted too
 	if o.force {
 		if err := p.sure(ctx, o.yes, fmt.Sprintf("Delete session %s (%s) for good?", info.ID, first(printable(info.Title), 60))); err != nil {
@@ -69,6 +71,14 @@ func (p *program) deleteSession(ctx context.Context, o deleteOptions) error {
 	}
 	fmt.Fprintf(p.out, "Moved to the trash. To take it back: burin sessions restore %s\n", trashID(trashed))
 	return nil
+}
+
+// listable refuses to put a file where only a list leads to it again, if none does.
+func listable(file string) error {
+	if isSession(file) {
+		return nil
+	}
+	return fmt.Errorf("%s: lists would not find it, because its name does not end with .jsonl: rename it first", shortPath(file))
 }
 
 // deleteInDatabase moves a session to the trash of its database. There is no way to
@@ -119,6 +129,7 @@ func trashID(trashed string) string {
 }
 
 func (p *program) sessionsRestoreCommand() *cobra.Command {
+	var which string
 	return &cobra.Command{
 		Use:   "restore [ID]",
 		Short: "Take a session back from the trash",
@@ -129,9 +140,7 @@ trash of that.
   burin sessions restore 1f9d
   burin sessions restore talks.db#bob`,
 		Args: arguments(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.restoreSession(cmd.Context(), strings.Join(args, ""))
-		},
+		RunE: about(&which, func(ctx context.Context) error { return p.restoreSession(ctx, which) }),
 	}
 }
 

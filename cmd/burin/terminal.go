@@ -357,9 +357,12 @@ by its id, the beginning of it, or its file.
   burin resume`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
+			switch {
+			case len(args) == 1 && args[0] == "":
+				return errUnnamed
+			case len(args) == 1:
 				a.resume = args[0]
-			} else {
+			default:
 				a.choose = true
 			}
 			tty, err := terminal.Open()
