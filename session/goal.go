@@ -116,7 +116,7 @@ func (s *Session) overGoal() error {
 	if s.goal.State != GoalActive || s.goal.Budget == 0 || s.goalSpent() < s.goal.Budget {
 		return nil
 	}
-	return fmt.Errorf("%w: %s of %s spent", ErrGoalBudget, dollars(s.goalSpent()), dollars(s.goal.Budget))
+	return fmt.Errorf("%w: %s of %s spent", ErrGoalBudget, s.goalSpent(), s.goal.Budget)
 }
 
 // pursue lets a model that ended by itself go on until nothing is left to do for the goal.

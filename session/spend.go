@@ -359,12 +359,3 @@ func (s *Session) asker(purpose string) compact.Asker {
 		return text, err
 	}
 }
-
-// dollars is an amount for people: in cents, and smaller ones as exactly as they tell
-// something.
-func dollars(u llm.USD) string {
-	if u == 0 || u >= llm.Dollars(0.01) {
-		return fmt.Sprintf("$%.2f", u.Float())
-	}
-	return fmt.Sprintf("$%.2g", u.Float())
-}

@@ -104,9 +104,9 @@ func goalFact(g session.Goal) string {
 	}
 	words := fmt.Sprintf("%s: %s", g.State, beginning(g.Text))
 	if g.Budget > 0 || g.Spent > 0 {
-		words += fmt.Sprintf(" · $%.2f", g.Spent.Float())
+		words += fmt.Sprintf(" · %s", g.Spent)
 		if g.Budget > 0 {
-			words += fmt.Sprintf(" of $%.2f", g.Budget.Float())
+			words += fmt.Sprintf(" of %s", g.Budget)
 		}
 		words += " spent"
 	}
