@@ -170,7 +170,7 @@ DAY         INPUT  OUTPUT       COST
 2026-11-30      0       5    unknown
 total         117      18    ≥ $2.88
 Unknown or ≥: the cost of 3 of 6 requests is not known; models.yml sets prices for the requests to come.
-About: 1 of 6 requests were priced with a rate that stands in for one that is not known.
+About: a rate that stands in for one that is not known priced 1 of 6 requests.
 `},
 	} {
 		if d := cmp.Diff(strings.TrimPrefix(tt.want, "\n"), table.Text(tt.style)); d != "" {
