@@ -7,9 +7,46 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// unread looks for entries of the branch that are too damaged to be read, and gives what
-// to tell the person of those that nobody was told of; "" is nothing. Entries that a
-// summary stands for do not count.
+// harm is what to tell the person, a line each, of what the model lacks of the branch and
+// nobody was told of.
+func (s *Session) harm(c *transcript.Context) (lines []string) {
+	for _, line := range []string{s.unread(c), s.lost(c)} {
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// lost tells of pieces that lay in blobs.
+func (s *Session) lost(c *transcript.Context) string {
+	fresh := slices.Clone(c.Lost)
+	s.mu.Lock()
+	fresh = slices.DeleteFunc(fresh, func(p transcript.Lost) bool { return !s.tell(fmt.Sprint(p.EntryID, "/", p.Block)) })
+	s.mu.Unlock()
+	switch len(fresh) {
+	case 0:
+		return ""
+	case 1:
+		p := &fresh[0]
+		return fmt.Sprintf("the %s of entry %s %s: the model gets words in its place", p.What, p.EntryID, p.Why())
+	}
+	return fmt.Sprintf("%d pieces of this branch (images, documents, long texts), the first of entry %s, are not there any more or damaged: the model gets words in their place", len(fresh), fresh[0].EntryID)
+}
+
+// tell reports whether the person is to be told of some damage: the first time.
+// The caller holds mu.
+func (s *Session) tell(what string) bool {
+	if s.damaged == nil {
+		s.damaged = map[string]bool{}
+	}
+	told := s.damaged[what]
+	s.damaged[what] = true
+	return !told
+}
+
+// unread tells of entries of the branch that are too damaged to be read; "" is nothing.
+// Entries that a summary stands for do not count.
 func (s *Session) unread(c *transcript.Context) string {
 	if c.Unread == 0 {
 		return ""
@@ -36,15 +73,9 @@ func (s *Session) unread(c *transcript.Context) string {
 	slices.Reverse(found)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found = slices.DeleteFunc(found, func(id string) bool { return s.damaged[id] })
+	found = slices.DeleteFunc(found, func(id string) bool { return !s.tell(id) })
 	if len(found) == 0 {
 		return ""
-	}
-	if s.damaged == nil {
-		s.damaged = map[string]bool{}
-	}
-	for _, id := range found {
-		s.damaged[id] = true
 	}
 	if len(found) == 1 {
 		return fmt.Sprintf("entry %s of this branch is damaged: it cannot be read, and the model does not have it", found[0])

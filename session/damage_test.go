@@ -2,12 +2,16 @@ package session_test
 
 import (
 	"bytes"
+	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -74,5 +78,73 @@ func TestDamagedEntriesAreToldOf(t *testing.T) {
 	open()
 	if got := r.warned(); len(got) != 0 {
 		t.Errorf("of what is summarised the person is told %q", got)
+	}
+}
+
+// A session whose pieces were deleted or damaged goes on with words in their place, which
+// every wire format takes, and the person is told once.
+func TestLostPiecesAreToldOf(t *testing.T) {
+	for _, f := range formats() {
+		t.Run(f.name, func(t *testing.T) {
+			dir := t.TempDir()
+			o := transcript.Options{Blobs: transcript.NewBlobs(dir)}
+			r := start(t, f, func(r *rig, s *session.Options) {
+				log, err := transcript.Create(transcript.CreateFile(r.path), transcript.Header{CWD: "/"}, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Log = log
+				s.Tools = []*tool.Tool{simple("look", tool.Reads, func(context.Context, tool.Call, string) (*tool.Result, error) {
+					return &tool.Result{Content: []llm.Block{llm.Image{MIME: "image/png", Data: bytes.Repeat([]byte{2}, 2000)}}}, nil
+				})}
+			}, calls(`c1 look {"path":"a"}`), say("seen"), say("ok"))
+			out := r.Prompt(t.Context(), llm.Message{Role: llm.RoleUser, Content: []llm.Block{
+				llm.Text{Text: "look"},
+				llm.Image{MIME: "image/png", Data: bytes.Repeat([]byte{1}, 2000)},
+				llm.Document{Name: "a.pdf", MIME: "application/pdf", Data: bytes.Repeat([]byte{3}, 2000), Text: "the words of a.pdf"},
+			}})
+			if out.Reason != agent.ReasonDone {
+				t.Fatalf("%+v", out)
+			}
+			if err := r.Close(); err != nil {
+				t.Fatal(err)
+			}
+			files, err := os.ReadDir(dir)
+			if err != nil || len(files) != 3 {
+				t.Fatalf("%d blobs, %v", len(files), err)
+			}
+			for i, f := range files {
+				if i > 0 {
+					err = os.Remove(filepath.Join(dir, f.Name()))
+				} else {
+					err = os.Truncate(filepath.Join(dir, f.Name()), 77)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			log, damage, err := transcript.OpenSession(r.path, o)
+			if err != nil || damage.Serious() {
+				t.Fatal(damage, err)
+			}
+			r.o.Log = log
+			r.open()
+			if got := r.warned(); len(got) != 1 || !strings.Contains(got[0], "3 pieces") || strings.Contains(got[0], "\n") {
+				t.Errorf("told: %q", got)
+			}
+			r.prompt("and now?", agent.ReasonDone)
+			r.clean()
+			if got := r.warned(); len(got) != 1 {
+				t.Errorf("told again: %q", got)
+			}
+			raw := r.srv.Raw()
+			body := string(raw[len(raw)-1].Body)
+			if n := strings.Count(body, "[image that is not there any more: blob:sha256:"); n != 2 {
+				t.Errorf("of 2 images that are gone the request says %d: %s", n, body)
+			}
+			if !strings.Contains(body, "the words of a.pdf") || strings.Count(body, "blob:sha256:") != 2 {
+				t.Errorf("the request: %s", body)
+			}
+		})
 	}
 }

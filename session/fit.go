@@ -209,7 +209,7 @@ func (s *Session) reload() {
 		s.warn(fmt.Sprintf("the conversation cannot be read again: %v", err))
 		return
 	}
-	if text := s.unread(c); text != "" {
+	for _, text := range s.harm(c) {
 		s.warn(text)
 	}
 	s.agent.Replace(c.Messages)

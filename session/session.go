@@ -76,7 +76,7 @@ type Session struct {
 	asked      cacheState      // of the last request
 	failing    bool            // the transcript cannot be written; a person was told
 	stale      bool            // the transcript has something that the loop has not
-	damaged    map[string]bool // entries that cannot be read, and of which the person knows
+	damaged    map[string]bool // what cannot be read, and of which the person knows
 	bare       bool            // the branch does not say which model is used
 	files      map[string]bool // that calls were about
 	again      bool            // a call was about a file that an earlier one was about
@@ -155,7 +155,7 @@ func New(o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if text := s.unread(past); text != "" {
+	for _, text := range s.harm(past) {
 		o.Warn(text) // no event: nobody can hear one yet
 	}
 	s.bare = past.Models["default"] != o.Request.Model.Ref()

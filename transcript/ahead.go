@@ -25,6 +25,7 @@ type ahead struct {
 	path []int32
 	pos  int64  // of text in the store
 	text []byte // what was read ahead
+	lost []Lost // of the message that was read last
 }
 
 // message reads the message of path[at] into m, which is empty, by the short way. Its
@@ -39,7 +40,7 @@ func (a *ahead) message(at int, m *llm.Message) (stamp []byte, ok bool) {
 		return nil, false
 	}
 	if stamp, ok = l.decoder.message(record, m); ok {
-		restore(l.o.Blobs, m)
+		a.lost = l.restoreBlocks(l.nodes[i].id, m.Content)
 	}
 	return stamp, ok
 }

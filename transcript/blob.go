@@ -72,6 +72,11 @@ func isHash(s string) bool {
 // isHex takes lower case only, as references are written.
 func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
 
+// Path is the file of the blob of a reference.
+func (b *Blobs) Path(ref string) string {
+	return filepath.Join(b.dir, strings.TrimPrefix(ref, blobPrefix))
+}
+
 // Put keeps data and gives its reference. When it returns, the blob survives a
 // power cut. A blob that is there already is compared with data, mended if it
 // differs, and counts as new again for [Blobs.Collect].
@@ -157,8 +162,7 @@ func (b *Blobs) Get(ref string) ([]byte, error) {
 	if !IsRef(ref) {
 		return nil, fmt.Errorf("read a blob: %.100q is no reference to one", ref)
 	}
-	hash := ref[len(blobPrefix):]
-	path := filepath.Join(b.dir, hash)
+	path := b.Path(ref)
 	data, err := readBlob(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		// A collection that looks at it has it under the other name, and may put it
@@ -173,7 +177,7 @@ func (b *Blobs) Get(ref string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", ref, err)
 	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != hash {
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != filepath.Base(path) {
 		return nil, fmt.Errorf("%s: %w", path, ErrBadBlob)
 	}
 	return data, nil

@@ -73,7 +73,7 @@ func (l *Log) Recent(id string) ([]Entry, error) {
 		if short[l.nodes[i].id] == nil {
 			m := new(llm.Message)
 			if stamp, ok := records.message(at, m); ok {
-				out = append(out, Entry{Type: TypeMessage, Timestamp: string(stamp), Message: m})
+				out = append(out, Entry{Type: TypeMessage, Timestamp: string(stamp), Message: m, Lost: records.lost})
 				l.place(&out[len(out)-1], i)
 				continue
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -35,8 +36,7 @@ func looksStored(text string) bool {
 func quote(m *llm.Message) *llm.Message {
 	out := m
 	for i, b := range m.Content {
-		t, ok := b.(llm.Text)
-		if !ok || !looksStored(t.Text) {
+		if t, ok := b.(llm.Text); !ok || !looksStored(t.Text) {
 			continue
 		}
 		if out == m {
@@ -44,10 +44,17 @@ func quote(m *llm.Message) *llm.Message {
 			c.Content = slices.Clone(m.Content)
 			out = &c
 		}
-		t.Text = literal + t.Text
-		out.Content[i] = t
+		out.Content[i] = quoteBlock(b)
 	}
 	return out
+}
+
+func quoteBlock(b llm.Block) llm.Block {
+	if t, ok := b.(llm.Text); ok && looksStored(t.Text) {
+		t.Text = literal + t.Text
+		return t
+	}
+	return b
 }
 
 // outsource gives m as it is written: large images and texts are references to
@@ -114,52 +121,141 @@ func outsourceBlock(blobs *Blobs, b llm.Block) (llm.Block, error) {
 	return nil, nil
 }
 
-// restore puts back what lies in blobs. What is not there is said in its place.
-func restore(blobs *Blobs, m *llm.Message) {
-	for i, b := range m.Content {
-		switch b := b.(type) {
-		case llm.Image:
-			if !IsRef(b.URL) {
-				continue
-			}
-			data, err := fetchBlob(blobs, b.URL)
-			if err != nil {
-				m.Content[i] = llm.Text{Text: "[an image that is not there any more: " + err.Error() + "]"}
-				continue
-			}
-			// Providers' image parts are kept as data addresses.
-			if addr := string(data[:min(len(data), 5)]); addr == "data:" {
-				b.URL, data = string(data), nil
-			} else {
-				b.URL = ""
-			}
-			b.Data = data
-			m.Content[i] = b
-		case llm.Document:
-			if !IsRef(b.URL) {
-				continue
-			}
-			if data, err := fetchBlob(blobs, b.URL); err == nil {
-				b.Data, b.URL = data, ""
-				m.Content[i] = b
-			} else if b.Text == "" {
-				m.Content[i] = llm.Text{Text: "[a document that is not there any more: " + err.Error() + "]"}
-			}
-		case llm.Text:
-			if strings.HasPrefix(b.Text, literal) && looksStored(b.Text) {
-				b.Text = b.Text[len(literal):]
-				m.Content[i] = b
-				continue
-			}
-			if !IsRef(b.Text) {
-				continue
-			}
-			if data, err := fetchBlob(blobs, b.Text); err == nil {
-				b.Text = string(data)
-				m.Content[i] = b
-			}
-		}
+// Lost is a piece of an entry that lay in a blob and cannot be had from there.
+type Lost struct {
+	EntryID string
+	Block   int    // index in what the entry says
+	What    string // image, text, or document with its name in quotes
+	Ref     string
+	Size    int64 // bytes of the damaged blob; 0: not known
+	Err     error // [ErrNoBlob], [ErrBadBlob], or what kept the blob from being read
+}
+
+// Why says what is wrong with it, as in "the image … is not there any more".
+func (p *Lost) Why() string {
+	switch {
+	case errors.Is(p.Err, ErrNoBlob):
+		return "is not there any more"
+	case errors.Is(p.Err, ErrBadBlob):
+		return "is damaged"
 	}
+	return "cannot be read (" + p.Err.Error() + ")"
+}
+
+// restore puts back what lies in the blobs of an entry, and notes what is lost.
+func (l *Log) restore(e *Entry) {
+	if e.Message != nil {
+		e.Lost = l.restoreBlocks(e.ID, e.Message.Content)
+	}
+	if e.Type != TypeCustomMessage || !bytes.Contains(e.Content, []byte(blobPrefix)) {
+		return
+	}
+	e.Content, _ = changeBlocks(e.Content, func(i int, b llm.Block) (llm.Block, bool) {
+		if isText(b) {
+			return b, false
+		}
+		now, gone := restoreBlock(l.o.Blobs, b)
+		if gone != nil {
+			gone.EntryID, gone.Block = e.ID, i
+			e.Lost = append(e.Lost, *gone)
+		}
+		return now, true
+	})
+}
+
+// isText reports whether a block of a "custom_message" never lies in a blob: other programs
+// put their pictures there and nothing else, so that a text that looks like a reference is
+// a text.
+func isText(b llm.Block) bool {
+	_, ok := b.(llm.Text)
+	return ok
+}
+
+func (l *Log) restoreBlocks(id string, blocks []llm.Block) (lost []Lost) {
+	for i, b := range blocks {
+		now, gone := restoreBlock(l.o.Blobs, b)
+		if gone != nil {
+			gone.EntryID, gone.Block = id, i
+			lost = append(lost, *gone)
+		}
+		blocks[i] = now
+	}
+	return lost
+}
+
+// inBlob reports whether a block as it is stored lies in a blob.
+func inBlob(b llm.Block) bool {
+	switch b := b.(type) {
+	case llm.Image:
+		return IsRef(b.URL)
+	case llm.Document:
+		return IsRef(b.URL)
+	case llm.Text:
+		return IsRef(b.Text)
+	}
+	return false
+}
+
+// restoreBlock gives a block with what lies in a blob put back into it, or words in its
+// place, and why.
+func restoreBlock(blobs *Blobs, b llm.Block) (llm.Block, *Lost) {
+	if t, ok := b.(llm.Text); ok && strings.HasPrefix(t.Text, literal) && looksStored(t.Text) {
+		t.Text = t.Text[len(literal):]
+		return t, nil
+	}
+	if !inBlob(b) {
+		return b, nil
+	}
+	switch b := b.(type) {
+	case llm.Image:
+		data, lost := fetch(blobs, b.URL, "image")
+		if lost != nil {
+			return lost.words(), lost
+		}
+		// Providers' image parts are kept as data addresses.
+		if bytes.HasPrefix(data, []byte("data:")) {
+			b.URL = string(data)
+			return b, nil
+		}
+		b.Data, b.URL = data, ""
+		return b, nil
+	case llm.Document:
+		data, lost := fetch(blobs, b.URL, fmt.Sprintf("document %.100q", b.Name))
+		if lost != nil && b.Text == "" {
+			return lost.words(), lost
+		}
+		b.Data, b.URL = data, ""
+		return b, lost
+	case llm.Text:
+		data, lost := fetch(blobs, b.Text, "text")
+		if lost != nil {
+			return lost.words(), lost
+		}
+		b.Text = string(data)
+		return b, nil
+	}
+	return b, nil
+}
+
+// words stand in the place of a piece that is lost.
+func (p *Lost) words() llm.Text {
+	return llm.Text{Text: fmt.Sprintf("[%s that is not there any more: %s]", p.What, p.Ref)}
+}
+
+// fetch reads a blob.
+func fetch(blobs *Blobs, ref, what string) ([]byte, *Lost) {
+	if blobs == nil {
+		return nil, &Lost{What: what, Ref: ref, Err: ErrNoBlob}
+	}
+	data, err := blobs.Get(ref)
+	if err == nil {
+		return data, nil
+	}
+	lost := &Lost{What: what, Ref: ref, Err: err}
+	if info, err := os.Stat(blobs.Path(ref)); err == nil {
+		lost.Size = info.Size()
+	}
+	return nil, lost
 }
 
 // InlineRecord gives a record with what lies in blobs put back into it, for a session
@@ -168,24 +264,13 @@ func InlineRecord(blobs *Blobs, record []byte) ([]byte, error) {
 	if !bytes.Contains(record, []byte(blobPrefix)) {
 		return record, nil
 	}
-	var e Entry
-	if json.Unmarshal(record, &e) != nil || e.Message == nil {
-		return record, nil
-	}
-	m := *e.Message
-	m.Content = slices.Clone(m.Content)
-	restore(blobs, &m)
-	for i, was := range e.Message.Content {
-		before, wasText := was.(llm.Text)
-		now, text := m.Content[i].(llm.Text)
-		switch {
-		case text && !wasText:
-			m.Content[i] = was // it is not there any more
-		case text && now.Text != before.Text:
-			m.Content[i] = quote(&llm.Message{Content: []llm.Block{now}}).Content[0]
+	return withBlocks(record, func(b llm.Block, custom bool) (llm.Block, bool) {
+		if !inBlob(b) || custom && isText(b) {
+			return b, false
 		}
-	}
-	return withField(record, "message", m)
+		now, lost := restoreBlock(blobs, b)
+		return quoteBlock(now), lost == nil
+	})
 }
 
 // OutsourceRecord gives a record with its large images and texts in blobs, as
@@ -195,26 +280,92 @@ func OutsourceRecord(blobs *Blobs, record []byte) ([]byte, error) {
 	if len(record) < bigImage {
 		return record, nil
 	}
-	var e Entry
-	if json.Unmarshal(record, &e) != nil || e.Message == nil {
-		return record, nil
+	var all error
+	out, err := withBlocks(record, func(b llm.Block, custom bool) (llm.Block, bool) {
+		if custom {
+			return b, false
+		}
+		ref, err := outsourceBlock(blobs, b)
+		all = errors.Join(all, err)
+		return ref, ref != nil
+	})
+	if err != nil {
+		return record, errors.Join(all, err)
 	}
-	m, err := outsource(blobs, e.Message)
-	if m == e.Message {
-		return record, err
-	}
-	out, ferr := withField(record, "message", m)
-	if ferr != nil {
-		return record, errors.Join(err, ferr)
-	}
-	return out, err
+	return out, all
 }
 
-func fetchBlob(blobs *Blobs, ref string) ([]byte, error) {
-	if blobs == nil {
-		return nil, errors.New("there is no blob store")
+// withBlocks gives a record in which change has its way with the blocks of the message, or
+// of a "custom_message". What it leaves as it is keeps its bytes.
+func withBlocks(record []byte, change func(b llm.Block, custom bool) (llm.Block, bool)) ([]byte, error) {
+	var e struct {
+		Type    string
+		Message json.RawMessage
+		Content json.RawMessage
 	}
-	return blobs.Get(ref)
+	if json.Unmarshal(record, &e) != nil {
+		return record, nil
+	}
+	if e.Type == TypeCustomMessage {
+		content, changed := changeBlocks(e.Content, func(_ int, b llm.Block) (llm.Block, bool) { return change(b, true) })
+		if !changed {
+			return record, nil
+		}
+		return withField(record, "content", content)
+	}
+	var m struct{ Content json.RawMessage }
+	if json.Unmarshal(e.Message, &m) != nil {
+		return record, nil
+	}
+	content, changed := changeBlocks(m.Content, func(_ int, b llm.Block) (llm.Block, bool) { return change(b, false) })
+	if !changed {
+		return record, nil
+	}
+	message, err := withField(e.Message, "content", content)
+	if err != nil {
+		return nil, err
+	}
+	return withField(record, "message", json.RawMessage(message))
+}
+
+// changeBlocks gives content, a list of blocks or a string, with other blocks in it.
+func changeBlocks(content json.RawMessage, change func(int, llm.Block) (llm.Block, bool)) (out json.RawMessage, changed bool) {
+	read := func(content json.RawMessage) []llm.Block {
+		var m llm.Message
+		record, err := encode(map[string]json.RawMessage{"content": content})
+		if err != nil || json.Unmarshal(record, &m) != nil {
+			return nil
+		}
+		return m.Content
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(content, &list) != nil {
+		list = []json.RawMessage{content}
+	}
+	for i, raw := range list {
+		one := raw
+		if len(raw) > 0 && raw[0] == '{' {
+			one = slices.Concat([]byte("["), raw, []byte("]"))
+		}
+		blocks := read(one)
+		if len(blocks) != 1 {
+			continue
+		}
+		now, other := change(i, blocks[0])
+		if !other {
+			continue
+		}
+		var m struct{ Content []json.RawMessage }
+		record, err := encode(llm.Message{Content: []llm.Block{now}})
+		if err == nil && json.Unmarshal(record, &m) == nil && len(m.Content) == 1 {
+			list[i], changed = m.Content[0], true
+		}
+	}
+	if !changed {
+		return content, false
+	}
+	out, err := encode(list)
+	return out, err == nil
 }
 
 // adopt makes the message of another program's role one that a model can read.

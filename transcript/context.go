@@ -30,6 +30,9 @@ type Context struct {
 	Compaction  *Entry   // the last one on the branch that can be read; nil if there is none
 	// Unread counts entries that are too damaged to be read.
 	Unread int
+	// Lost is what lay in blobs and is not there any more; the messages have words in its
+	// place.
+	Lost []Lost
 }
 
 // Context reconstructs what the model is to know at the entry of that id: from the
@@ -159,6 +162,7 @@ func (b *contextBuilder) messages() {
 		}
 		if m, ok := messageOf(e); ok {
 			b.add(e.ID, b.short.of(e.ID, m))
+			b.lose(e.Lost)
 		}
 	}
 	if _, ok := b.c.Models["default"]; !ok {
@@ -192,6 +196,7 @@ func (b *contextBuilder) plain(records *ahead, at int) bool {
 	}
 	if m.CustomType != CustomExcluded {
 		b.add(b.log.nodes[records.path[at]].id, m)
+		b.lose(records.lost)
 	}
 	return true
 }
@@ -199,6 +204,17 @@ func (b *contextBuilder) plain(records *ahead, at int) bool {
 func (b *contextBuilder) add(id string, m llm.Message) {
 	b.c.Messages = append(b.c.Messages, m)
 	b.c.IDs = append(b.c.IDs, id)
+}
+
+// lose notes what the model gets no more of the entry that was added, but for what a prune
+// has taken away.
+func (b *contextBuilder) lose(lost []Lost) {
+	for _, p := range lost {
+		pruned := func(s Short) bool { return s.Block == nil || *s.Block == p.Block }
+		if !slices.ContainsFunc(b.short[p.EntryID], pruned) {
+			b.c.Lost = append(b.c.Lost, p)
+		}
+	}
 }
 
 // messageOf is the message that an entry puts before the model.

@@ -98,6 +98,9 @@ type Entry struct {
 	OutputSchema  json.RawMessage `json:"outputSchema,omitempty"`
 	Name          string          `json:"name,omitempty"` // of "session_info"
 
+	// Lost is what lay in blobs and is not there any more; words stand in its place.
+	Lost []Lost `json:"-"`
+
 	// Raw is the record as it is stored; nil for an entry that has not been written.
 	Raw json.RawMessage `json:"-"`
 }

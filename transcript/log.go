@@ -474,8 +474,8 @@ func (l *Log) read(i int32) (*Entry, error) {
 	}
 	if e.Message != nil {
 		adopt(e)
-		restore(l.o.Blobs, e.Message)
 	}
+	l.restore(e)
 	return e, nil
 }
 

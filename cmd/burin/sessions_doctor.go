@@ -32,8 +32,9 @@ func (p *program) sessionsDoctorCommand() *cobra.Command {
 		Use:   "doctor [ID]",
 		Short: "Look for damage in sessions, and repair it",
 		Long: `Look for damage in a session, or in those of this folder: lines that cannot be read,
-drafts that a crash has left, outputs without a session, copies; with --all also for
-large pieces that no session uses. --fix rewrites what is damaged without the damage,
+large pieces (pictures, documents, long texts) that are gone or damaged, drafts that a
+crash has left, outputs without a session, copies; with --all also for large pieces that
+no session uses. --fix rewrites what is damaged without the damage,
 keeping the file as it was beside it, moves outputs without a session to the trash, and,
 with --all, deletes the pieces that nothing uses, after a question.
 
@@ -127,10 +128,13 @@ func (d *doctor) session(ctx context.Context, file string) error {
 		return nil
 	}
 	unread := 0
-	for _, err := range l.All() {
+	var lost []transcript.Lost
+	for e, err := range l.All() {
 		if err != nil {
 			unread++
+			continue
 		}
+		lost = append(lost, e.Lost...)
 	}
 	id := l.ID()
 	_ = l.Close() // it was only read
@@ -156,7 +160,31 @@ func (d *doctor) session(ctx context.Context, file string) error {
 	if unread > 0 && !damage.Serious() { // a repair leaves them out as well
 		d.found(file, "cannot be read, and left out: "+counted(unread, "message"), nil)
 	}
+	d.lost(file, lost)
 	return nil
+}
+
+// maxLost is how many lost pieces of a session are told of one by one.
+const maxLost = 20
+
+// lost tells of large pieces that are not there any more, or damaged. Nothing is there to
+// repair them with; the session can be gone on with.
+func (d *doctor) lost(file string, lost []transcript.Lost) {
+	for i, p := range lost {
+		if i == maxLost {
+			d.found(file, fmt.Sprintf("%d further large pieces are like that", len(lost)-i), nil)
+			return
+		}
+		blob := shortPath(d.archive.blobs().Path(p.Ref))
+		left := blob + " is gone"
+		switch {
+		case p.Size > 0:
+			left = fmt.Sprintf("of %s only %d bytes are left", blob, p.Size)
+		case !errors.Is(p.Err, transcript.ErrNoBlob):
+			left = "look at " + blob
+		}
+		d.found(file, fmt.Sprintf("the %s of entry %s %s: %s; a copy of that file, put there again, brings it back", p.What, p.EntryID, p.Why(), left), nil)
+	}
 }
 
 // draft says what a draft is there for. It is no damage.
