@@ -15,6 +15,8 @@ import (
 	"github.com/burin-dev/burin/session/secret"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/foreign"
+	"github.com/burin-dev/burin/transcript/place"
+	"github.com/burin-dev/burin/transcript/sealed"
 )
 
 type importOptions struct {
@@ -34,7 +36,8 @@ func (p *program) sessionsImportCommand() *cobra.Command {
 		Use:   "import PATH...",
 		Short: "Bring conversations of other programs here",
 		Long: `Bring conversations of other programs here, and say of each what could not be carried
-over. What was imported before is left as it is. Secrets in them are hidden.
+over. A conversation that has grown since it was imported goes on in its session; where
+the session has been gone on with here, it becomes a new one beside it. Secrets are hidden.
 Formats: ` + strings.Join(names, ", ") + `.
 
   burin sessions import ~/Downloads/conversations.json
@@ -107,8 +110,12 @@ func (p *program) importSessions(ctx context.Context, o importOptions) error {
 			return err
 		}
 	}
-	fmt.Fprintf(p.err, "imported %d, were there before %d, could not be read %d\n", i.done, i.before, i.failed)
-	if i.failed > 0 && i.done+i.before == 0 {
+	grown := ""
+	if i.grown > 0 {
+		grown = fmt.Sprintf("have grown %d, ", i.grown)
+	}
+	fmt.Fprintf(p.err, "imported %d, %swere there before %d, could not be read %d\n", i.done, grown, i.before, i.failed)
+	if i.failed > 0 && i.done+i.grown+i.before == 0 {
 		return errors.New("nothing could be imported; see above")
 	}
 	return nil
@@ -137,7 +144,9 @@ type importer struct {
 	vault   *secret.Vault // nil: secrets are not hidden
 	dir     string        // for conversations without a folder
 
-	done, before, failed int
+	there map[string]string // files of sessions by id; nil: nobody has looked
+
+	done, grown, before, failed int
 }
 
 // path imports what is at a path. What cannot be read does not keep the rest out.
@@ -163,7 +172,13 @@ func (i *importer) path(ctx context.Context, path string, format foreign.Format)
 			fmt.Fprintf(i.err, "burin: import %s: %s\n", s.Report.Source, oneLine(err))
 			continue
 		}
-		if err := i.write(ctx, s, records); err != nil {
+		err = i.take(ctx, s, records)
+		if errors.Is(err, errCompare) {
+			i.failed++
+			fmt.Fprintf(i.err, "burin: import %s: %s\n", s.Report.Source, oneLine(err))
+			continue
+		}
+		if err != nil {
 			return fmt.Errorf("import %s: %w", s.Report.Source, err)
 		}
 	}
@@ -185,25 +200,243 @@ func (i *importer) records(s *foreign.Session) ([][]byte, error) {
 	return records, err
 }
 
-// write keeps one conversation, unless it was imported before.
-func (i *importer) write(ctx context.Context, s *foreign.Session, records [][]byte) error {
+// errCompare is that a session of the same conversation is there and cannot be held against
+// what is imported.
+var errCompare = errors.New("it was imported before, and that session cannot be looked at")
+
+// take keeps one conversation. A session that holds it all stays as it is; one that holds
+// an earlier state and nothing of its own takes in what is new. Beside others it becomes a
+// session of its own, whose header names the last of them.
+func (i *importer) take(ctx context.Context, s *foreign.Session, records [][]byte) error {
+	now, err := logOf(records)
+	if err != nil {
+		return err
+	}
+	id := sessionName(s.Header.ID)
+	versions, free, err := i.versions(ctx, id)
+	if err != nil {
+		return err
+	}
+	older, grows := "", ""
+	for _, v := range versions {
+		l, _, err := i.archive.read(ctx, i.there[v])
+		if errors.Is(err, transcript.ErrNotSession) && isDraft(i.there[v]) {
+			if err := dropDraft(i.there[v]); err != nil {
+				return err
+			}
+			delete(i.there, v)
+			return i.take(ctx, s, records)
+		}
+		if err != nil {
+			return fmt.Errorf("%w: session %s: %w", errCompare, v, explain(i.there[v], err))
+		}
+		missing, own := compare(l, now)
+		_ = l.Close() // it was only read
+		switch {
+		case len(missing) == 0 && (own || !isDraft(i.there[v])):
+			i.before++
+			return nil
+		case own:
+			older = v
+		default:
+			grows = v
+		}
+	}
+	if grows != "" {
+		return i.grow(ctx, grows, s, records, now)
+	}
+	if older == "" && free == id {
+		return i.write(ctx, s, id, records, "")
+	}
+	s.Header.ID = free
+	note := ""
+	if older != "" {
+		s.Header.ParentSession = older
+		note = fmt.Sprintf("  it has grown since it was imported as %s, which has gone another way here: both are kept\n", older)
+	}
+	if records, err = i.records(s); err != nil {
+		return err
+	}
+	return i.write(ctx, s, free, records, note)
+}
+
+// sessionName is an id as it can stand in the name of a file.
+func sessionName(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r < ' ' || strings.ContainsRune(`/\:*?"<>|[]`, r) {
+			return '-'
+		}
+		return r
+	}, id)
+}
+
+// versions are the sessions that have that id, alone or with a number behind it, and the
+// first such id that is free.
+func (i *importer) versions(ctx context.Context, id string) (there []string, free string, err error) {
+	if i.there == nil {
+		files, err := i.archive.chosen(ctx, "", true)
+		if err != nil {
+			return nil, "", err
+		}
+		i.there = map[string]string{}
+		for _, file := range files {
+			name := strings.TrimSuffix(filepath.Base(file), ".draft")
+			id := strings.TrimSuffix(name[strings.LastIndexByte(name, '_')+1:], ".jsonl")
+			if was := i.there[id]; was == "" || isDraft(was) {
+				i.there[id] = file
+			}
+		}
+	}
+	free = id
+	for n := 2; i.there[free] != ""; n++ {
+		there = append(there, free)
+		free = fmt.Sprintf("%s-%d", id, n)
+	}
+	return there, free, nil
+}
+
+// isDraft reports whether a file is a draft: the import that wrote it did not end.
+func isDraft(file string) bool { return strings.HasSuffix(file, ".draft") }
+
+// dropDraft removes a draft in which there is nothing, unless a process is about to write it.
+func dropDraft(file string) error {
+	store, err := transcript.OpenFile(file)
+	if err != nil {
+		return explain(file, err)
+	}
+	return errors.Join(store.Close(), os.Remove(file))
+}
+
+// logOf is a session of records.
+func logOf(records [][]byte) (*transcript.Log, error) {
+	store := new(transcript.Memory)
+	if _, err := store.Append(records...); err != nil {
+		return nil, err
+	}
+	l, _, err := transcript.Open(store, transcript.Options{})
+	return l, err
+}
+
+// compare holds a session against what is imported now: the ids of the entries that it
+// lacks, and whether it has some of its own. Ids follow from what entries say.
+func compare(old, now *transcript.Log) (missing map[string]bool, own bool) {
+	type place struct{ parent, typ string }
+	places := func(nodes []transcript.Node) map[string]place {
+		all := map[string]place{}
+		for _, n := range nodes {
+			p := place{typ: n.Type}
+			if n.Parent >= 0 {
+				p.parent = nodes[n.Parent].ID
+			}
+			all[n.ID] = p
+		}
+		return all
+	}
+	has, wants := places(old.Nodes()), places(now.Nodes())
+	missing = map[string]bool{}
+	for id := range wants {
+		if _, ok := has[id]; !ok {
+			missing[id] = true
+		}
+	}
+	var times map[string]bool // at which the other program has written
+	for id, p := range has {
+		if other, ok := wants[id]; ok {
+			own = own || other != p
+			continue
+		}
+		if times == nil {
+			times = timesOf(now)
+		}
+		e, err := old.Entry(id)
+		own = own || err != nil || !aside(e) && !times[e.Timestamp]
+	}
+	return missing, own
+}
+
+// timesOf are the times of the entries of a conversation. What a session has of one of them
+// was imported, as an answer of which there is more now; so was what has no time: burin
+// writes one into all that is said here.
+func timesOf(l *transcript.Log) map[string]bool {
+	times := map[string]bool{"": true}
+	for e, err := range l.All() {
+		if err == nil {
+			times[e.Timestamp] = true
+		}
+	}
+	return times
+}
+
+// aside reports whether an entry says nothing in the conversation.
+func aside(e *transcript.Entry) bool {
+	return e.Type == transcript.TypeInfo || e.Type == transcript.TypeLabel || e.CustomType == transcript.CustomLeaf
+}
+
+// grow adds to a session what the conversation has more than it.
+func (i *importer) grow(ctx context.Context, id string, s *foreign.Session, records [][]byte, now *transcript.Log) (err error) {
+	file := i.there[id]
+	store, err := place.Store(file, i.archive.keys(ctx))
+	if err != nil {
+		return fmt.Errorf("%w: session %s: %w", errCompare, id, explain(file, err))
+	}
+	l, _, err := transcript.Open(store, transcript.Options{})
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	missing, own := compare(l, now)
+	if own {
+		return errors.Join(fmt.Errorf("%w: session %s has been gone on with this moment", errCompare, id), store.Close())
+	}
+	var more [][]byte
+	for n := range s.Entries {
+		if missing[s.Entries[n].ID] {
+			record := records[n+1]
+			if !sealed.Sealed(file) {
+				record = i.kept(record)
+			}
+			more = append(more, record)
+		}
+	}
+	if len(more) > 0 {
+		_, err = store.Append(more...)
+	}
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	if d, ok := store.(place.Draft); ok {
+		if err := d.Publish(); err != nil {
+			return errors.Join(err, store.Close())
+		}
+		i.there[id] = strings.TrimSuffix(file, ".draft")
+	}
+	if l, _, err = transcript.Open(store, transcript.Options{}); err != nil {
+		return errors.Join(err, store.Close())
+	}
+	// What was added last need not be what the other program is at.
+	if l.Leaf() != now.Leaf() {
+		err = l.Move(now.Leaf())
+	}
+	if err = errors.Join(err, l.Close()); err != nil {
+		return err
+	}
+	i.grown++
+	entries := "1 entry was"
+	if len(more) > 1 {
+		entries = fmt.Sprintf("%d entries were", len(more))
+	}
+	fmt.Fprintf(i.out, "%s\n%s\n  it has grown since it was imported: %s added\n", id, printableLines(s.Report.String()), entries)
+	return nil
+}
+
+// write keeps a conversation as a session of its own.
+func (i *importer) write(ctx context.Context, s *foreign.Session, id string, records [][]byte, note string) error {
 	at, err := time.Parse(time.RFC3339Nano, s.Header.Timestamp)
 	if err != nil {
 		at = time.Now()
 	}
 	path, _ := transcript.NewPath(i.archive.root, s.Header.CWD, at)
 	name := filepath.Base(path)
-	id := strings.Map(func(r rune) rune {
-		if r == '_' || r < ' ' || strings.ContainsRune(`/\:*?"<>|[]`, r) {
-			return '-'
-		}
-		return r
-	}, s.Header.ID)
 	path = filepath.Join(filepath.Dir(path), name[:strings.LastIndexByte(name, '_')+1]+id+".jsonl")
-	if there, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*_"+id+".jsonl")); len(there) > 0 {
-		i.before++
-		return nil
-	}
 	store, err := i.newSession(ctx, i.archive, path, "")
 	if err != nil {
 		return err
@@ -223,7 +456,8 @@ func (i *importer) write(ctx context.Context, s *foreign.Session, records [][]by
 		_ = os.Chtimes(path, at, at) // it only decides the place in lists
 	}
 	i.done++
-	fmt.Fprintf(i.out, "%s\n%s\n", id, printableLines(s.Report.String()))
+	i.there[id] = path
+	fmt.Fprintf(i.out, "%s\n%s\n%s", id, printableLines(s.Report.String()), note)
 	return nil
 }
 

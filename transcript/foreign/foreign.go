@@ -27,8 +27,9 @@
 // # What is promised
 //
 //   - Nothing is invented: times, models, token counts and costs that the source
-//     does not give stay empty. Ids of sessions and entries are derived from those
-//     of the source, so that a second import gives the same ones.
+//     does not give stay empty. Ids of sessions and entries are derived from the
+//     source, so that a second import gives the same ones, also where the
+//     conversation has grown meanwhile.
 //   - Branches stay branches. The last entry ends the branch that was active.
 //   - What cannot be carried over is listed in the [Report], with its line or index
 //     where it could not be read.

@@ -152,7 +152,7 @@ func (t *tree) unreadable(where string, err error) {
 	t.lose(1, oneLine(where, maxTitle), oneLine("not read: "+err.Error(), maxTitle))
 }
 
-// finish gives the session with the branch that ends at active as the active one.
+// finish gives the session, whose entries have the ids that they keep, with the branch that ends at active as the active one.
 func (t *tree) finish(active int) *Session {
 	s := &t.s
 	if active == root {
@@ -170,18 +170,46 @@ func (t *tree) finish(active int) *Session {
 		}
 	}
 	t.tally()
-	if active == root || active == len(s.Entries)-1 {
-		return s
-	}
-	if children[active] > 0 {
+	switch {
+	case active == root || active == len(s.Entries)-1:
+	case children[active] > 0:
 		at := s.Entries[active].Timestamp
 		i := t.add(active, stamp{}, transcript.Entry{Type: transcript.TypeCustom, CustomType: transcript.CustomLeaf})
 		s.Entries[i].Timestamp = at
-		return s
+	default:
+		end := s.Entries[active] // nothing follows it, so it may stand behind all
+		s.Entries = append(slices.Delete(s.Entries, active, active+1), end)
 	}
-	end := s.Entries[active] // nothing follows it, so it may stand behind all
-	s.Entries = append(slices.Delete(s.Entries, active, active+1), end)
+	t.name()
 	return s
+}
+
+// name gives the entries the ids that they keep. They follow from what an entry says and
+// from its place, not from how many others there are: when a conversation has grown, what
+// was there before has the ids that it had.
+func (t *tree) name() {
+	taken := map[string]bool{}
+	named := map[string]string{} // the ids so far, and those that are kept
+	for i := range t.s.Entries {
+		e := &t.s.Entries[i]
+		was := e.ID
+		e.ID, e.TargetID, e.FirstKeptID = "", named[e.TargetID], named[e.FirstKeptID]
+		if e.ParentID != nil {
+			parent := named[*e.ParentID]
+			e.ParentID = &parent
+		}
+		record, err := encode(e)
+		if err != nil {
+			record = []byte(was) // [Session.Records] says what cannot be written
+		}
+		for n := 0; e.ID == "" || taken[e.ID]; n++ {
+			h := sha256.New()
+			fmt.Fprintf(h, "%s/%d/", t.s.Header.ID, n)
+			h.Write(record)
+			e.ID = hex.EncodeToString(h.Sum(nil)[:4])
+		}
+		taken[e.ID], named[was] = true, e.ID
+	}
 }
 
 // tally counts what is there and what is missing everywhere.
