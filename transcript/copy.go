@@ -441,21 +441,22 @@ func writeMoved(path, newPath, cwd string) (err error) {
 		return err
 	}
 	w := copier{to: to}
-	if damage.NoHeader {
-		h := l.Header()
-		h.Type, h.Version, h.CWD = "session", Version, cwd
-		head, err := encode(h)
+	headed := damage.NoHeader || damage.Header
+	if headed {
+		head, err := l.HeaderRecord()
 		if err != nil {
+			return err
+		}
+		if head, err = withField(head, "cwd", cwd); err != nil {
 			return err
 		}
 		if err := w.add(head); err != nil {
 			return err
 		}
 	}
-	headed := damage.NoHeader
 	err = from.Records(func(_ Ref, record []byte) error {
 		record = bytes.Clone(record)
-		if e, _, ok := readEnvelope(record); ok && !headed && string(e.typ) == "session" && len(e.id) > 0 {
+		if e, _, ok := readEnvelope(record); ok && !headed && string(e.typ) == "session" {
 			headed = true
 			if record, err = withField(record, "cwd", cwd); err != nil {
 				return err

@@ -21,6 +21,7 @@ type Log struct {
 	mu      sync.Mutex
 	header  Header
 	head    []byte // the record of the header as it was read; nil: there is none
+	badHead bool   // some of that record could not be read
 	nodes   []node
 	byID    map[string]int32
 	names   []string // types of entries, by node.typ
@@ -144,12 +145,32 @@ func (l *Log) headRecord() ([]byte, error) {
 	if l.head == nil {
 		return encode(h)
 	}
+	if l.badHead {
+		return l.wholeHead(h)
+	}
 	record, err := withField(l.head, "version", h.Version)
 	var was Header
 	if err == nil && h.Title != "" && json.Unmarshal(record, &was) == nil && was.Title != h.Title {
 		record, err = withField(record, "title", h.Title) // it stood in a line of its own
 	}
 	return record, err
+}
+
+// wholeHead is the record of a header of which some could not be read, with what is known
+// in the place of that.
+func (l *Log) wholeHead(h Header) (record []byte, err error) {
+	record = l.head
+	for _, f := range []struct {
+		key   string
+		value any
+	}{
+		{"version", h.Version}, {"id", h.ID}, {"timestamp", h.Timestamp}, {"cwd", h.CWD}, {"title", h.Title}, {"parentSession", h.ParentSession},
+	} {
+		if record, err = withField(record, f.key, f.value); err != nil {
+			return nil, err
+		}
+	}
+	return record, nil
 }
 
 // ID is the session's id.

@@ -724,3 +724,85 @@ func TestRecent(t *testing.T) {
 		t.Errorf("after one that kept nothing: %s", diff)
 	}
 }
+
+// Of a header with values of the wrong kind all others are read, and the damage is told of.
+func TestHeaderFieldByField(t *testing.T) {
+	good := transcript.Header{Type: "session", Version: 3, ID: "ab", Timestamp: "2026-01-01T00:00:00.000Z", CWD: "/w", Title: "name", ParentSession: "cd"}
+	for name, tt := range map[string]struct {
+		header string
+		want   func(*transcript.Header)
+		whole  bool
+	}{
+		"the version as text": {
+			`{"type":"session","version":"3","id":"ab","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w","title":"name","parentSession":"cd"}`,
+			func(h *transcript.Header) { h.Version = 0 }, false,
+		},
+		"another version as text": {
+			`{"type":"session","version":"newest","id":"ab","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w","title":"name","parentSession":"cd"}`,
+			func(h *transcript.Header) { h.Version = 0 }, false,
+		},
+		"the folder a number": {
+			`{"type":"session","version":3,"id":"ab","timestamp":"2026-01-01T00:00:00.000Z","cwd":5,"title":"name","parentSession":"cd"}`,
+			func(h *transcript.Header) { h.CWD = "" }, false,
+		},
+		"several": {
+			`{"type":"session","version":3.5,"id":"ab","timestamp":17,"cwd":["/w"],"title":{"a":1},"parentSession":"cd"}`,
+			func(h *transcript.Header) { h.Version, h.Timestamp, h.CWD, h.Title = 0, "", "", "" }, false,
+		},
+		"the id a number": {
+			`{"type":"session","version":3,"id":7,"timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w","title":"name","parentSession":"cd"}`,
+			func(h *transcript.Header) { h.ID = "of-the-file" }, false,
+		},
+		"nothing is wrong": {
+			`{"type":"session","version":3,"id":"ab","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w","title":"name","parentSession":"cd","mood":[1]}`,
+			func(*transcript.Header) {}, true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "2026-01-01T00-00-00-000Z_of-the-file.jsonl")
+			entry := `{"type":"message","id":"a1","parentId":null,"message":{"role":"user","content":"hi"}}`
+			if err := os.WriteFile(path, []byte(tt.header+"\n"+entry+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			want := good
+			tt.want(&want)
+			other := filepath.Join(t.TempDir(), filepath.Base(path))
+			if err := os.WriteFile(other, []byte(tt.header+"\n"+entry+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			moved, err := transcript.Move(other, t.TempDir(), "/elsewhere")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l, _ := open(t, moved); l.Header().CWD != "/elsewhere" || l.ID() != want.ID || l.Len() != 1 {
+				t.Errorf("moved: %+v", l.Header())
+			}
+			l, damage, err := transcript.OpenSession(path, transcript.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := l.Header()
+			if want.Timestamp == "" {
+				want.Timestamp = got.Timestamp // one is made up
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if damage.Serious() == tt.whole || !tt.whole && damage.String() != "its header is damaged" {
+				t.Errorf("damage: %+v, %v", damage, damage)
+			}
+			add(t, l, assistant("answer"))
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			again, damage, err := transcript.ReadSession(path, transcript.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer again.Close()
+			if again.Len() != 2 || damage.Serious() || again.Header().CWD != want.CWD || again.ID() != want.ID {
+				t.Errorf("after the next entry: %d entries, %v, %+v", again.Len(), damage, again.Header())
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,6 +68,7 @@ type tearable interface {
 // Damage is what is wrong with the records of a session.
 type Damage struct {
 	NoHeader bool      // the header could not be read; one was made up
+	Header   bool      // some of the header could not be read, and is empty
 	Bad      []BadLine // records, or parts of them, that cannot be read
 	Torn     bool      // the last record was not written whole, as after a crash
 	Orphans  int       // entries that were put behind the one before them, because their parent is gone
@@ -84,16 +86,16 @@ type BadLine struct {
 
 // Serious reports whether something is lost that was once acknowledged. A torn
 // last record never was.
-func (d *Damage) Serious() bool { return d.NoHeader || d.Orphans > 0 || len(d.Bad) > 0 }
+func (d *Damage) Serious() bool { return d.NoHeader || d.Header || d.Orphans > 0 || len(d.Bad) > 0 }
 
 // String is one line for a person.
 func (d *Damage) String() string {
 	switch {
-	case d.NoHeader && len(d.Bad) == 0:
+	case (d.NoHeader || d.Header) && len(d.Bad) == 0:
 		return "its header is damaged"
-	case d.NoHeader && len(d.Bad) == 1:
+	case (d.NoHeader || d.Header) && len(d.Bad) == 1:
 		return fmt.Sprintf("its header and line %d are damaged", d.Bad[0].Line)
-	case d.NoHeader:
+	case d.NoHeader || d.Header:
 		return fmt.Sprintf("its header and %d lines are damaged", len(d.Bad))
 	case len(d.Bad) == 1:
 		return fmt.Sprintf("line %d is damaged", d.Bad[0].Line)
@@ -159,23 +161,25 @@ func (ix *indexer) add(ref Ref, record []byte) {
 	ix.entry(ref, record, e)
 }
 
-// header takes the header; a second one is ignored.
+// header takes the header, without values of the wrong type; a second one is ignored.
 func (ix *indexer) header(record []byte) bool {
 	var h Header
-	if json.Unmarshal(record, &h) != nil || h.ID == "" {
+	err := json.Unmarshal(record, &h)
+	_, wrong := errors.AsType[*json.UnmarshalTypeError](err)
+	if err != nil && !wrong {
 		return false
 	}
 	if ix.headed {
 		return true
 	}
-	ix.headed = true
+	ix.headed, ix.d.Header = true, wrong || h.ID == ""
 	if h.Version > Version {
 		ix.d.Newer = h.Version
 	}
 	if h.Title == "" {
 		h.Title = ix.title
 	}
-	ix.log.header, ix.log.head = h, slices.Clone(record)
+	ix.log.header, ix.log.head, ix.log.badHead = h, slices.Clone(record), ix.d.Header
 	if ix.log.title == "" {
 		ix.log.title = h.Title
 	}
@@ -264,17 +268,15 @@ func (ix *indexer) finish() (*Damage, error) {
 	switch {
 	case ix.line == 0:
 		return nil, fmt.Errorf("%w: it is empty", ErrNotSession)
-	case !ix.headed && len(l.nodes) == 0:
+	case len(l.nodes) == 0 && (!ix.headed || l.header.ID == ""):
 		return nil, fmt.Errorf("%w: there is neither a header nor an entry in it", ErrNotSession)
 	case !ix.headed:
 		ix.d.NoHeader = true
 		l.header = l.o.Header
-		if l.header.ID == "" {
-			l.header.ID = randomHex(8)
-		}
-		if l.header.Timestamp == "" {
-			l.header.Timestamp = stamp(l.o.Now())
-		}
+	}
+	if ix.d.NoHeader || ix.d.Header {
+		l.header.ID = cmp.Or(l.header.ID, l.o.Header.ID, randomHex(8))
+		l.header.Timestamp = cmp.Or(l.header.Timestamp, stamp(l.o.Now()))
 	}
 	// A line with an end was acknowledged once: that is damage, and no write that broke off.
 	t, ok := l.store.(tearable)
@@ -282,7 +284,7 @@ func (ix *indexer) finish() (*Damage, error) {
 		ix.d.Torn = true
 		ix.d.Bad = ix.d.Bad[:n-1]
 	}
-	l.mend = ix.d.NoHeader || ix.d.Migrated
+	l.mend = ix.d.NoHeader || ix.d.Header || ix.d.Migrated
 	if ix.d.Migrated {
 		l.records = ix.records
 		if !ix.headed && len(l.records) > 0 && l.records[0] == 0 {

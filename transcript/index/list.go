@@ -283,11 +283,12 @@ func (s *summary) take(r *record) {
 	case r.Type == "title" && !s.headed:
 		s.prepend = r.Title
 	case r.Type == "session":
-		if s.headed || r.ID == "" {
+		if s.headed {
 			return
 		}
 		s.headed = true
-		s.ID, s.CWD, s.header = r.ID, r.CWD, cmp.Or(r.Title, s.prepend)
+		s.Damaged = s.Damaged || r.wrong || r.ID == ""
+		s.ID, s.CWD, s.header = cmp.Or(r.ID, s.ID), r.CWD, cmp.Or(r.Title, s.prepend)
 		if t := timeOf(r.Timestamp); !t.IsZero() {
 			s.Created = t
 		}

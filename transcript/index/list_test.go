@@ -26,6 +26,7 @@ func TestList(t *testing.T) {
 	s.put("/a", "cut", header("cut", "/a", ""), said("e1", "user", "First words "+strings.Repeat("and more ", 2000)))
 	s.put("/a", "handoff", header("handoff", "/a", ""), `{"type":"custom_message","id":"e1","parentId":null,"customType":"handoff","content":"the document"}`+"\n")
 	s.put("/a", "nohead", `{"type":"session","vers`+"\n", said("e1", "user", "lost"), answer)
+	s.put("/a", "oddhead", strings.Replace(header("oddhead", "/a", ""), `"version":3`, `"version":"3"`, 1), said("e1", "user", "all of it"), answer)
 	s.put("/a", "badline", header("badline", "/a", ""), "rubbish\n", said("e1", "user", "still here"), answer)
 	s.put("/a", "torn", header("torn", "/a", ""), said("e1", "user", "torn at the end"), answer, `{"type":"mess`)
 	s.put("/a", "sealed", `{"type":"sealed","v":1,"id":"x"}`+"\n")
@@ -53,6 +54,7 @@ func TestList(t *testing.T) {
 		{ID: "sealed", Title: "sealed", IsSealed: true},
 		{ID: "torn", CWD: "/a", Title: "torn at the end"},
 		{ID: "badline", CWD: "/a", Title: "still here", Damaged: true},
+		{ID: "oddhead", CWD: "/a", Title: "all of it", Damaged: true},
 		{ID: "nohead", Title: "lost", Damaged: true},
 		{ID: "handoff", CWD: "/a", Title: "handoff"},
 		{ID: "cut", CWD: "/a", Title: "First words and more and more and more and more and more…"},

@@ -24,6 +24,7 @@ const (
 type record struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
+	Version   int             `json:"version"` // only looked at for its type
 	Timestamp string          `json:"timestamp"`
 	CWD       string          `json:"cwd"`
 	Title     string          `json:"title"`
@@ -32,6 +33,8 @@ type record struct {
 	Custom    string          `json:"customType"`
 	Content   json.RawMessage `json:"content"`
 	Message   *message        `json:"message"`
+
+	wrong bool // some field is of another type
 }
 
 type message struct {
@@ -54,7 +57,8 @@ type block struct {
 func parse(line []byte) (r record, ok bool) {
 	err := json.Unmarshal(line, &r)
 	var wrong *json.UnmarshalTypeError
-	return r, (err == nil || errors.As(err, &wrong)) && r.Type != ""
+	r.wrong = errors.As(err, &wrong)
+	return r, (err == nil || r.wrong) && r.Type != ""
 }
 
 // spoken reports whether the record is one without which there is no session.

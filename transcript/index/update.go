@@ -370,6 +370,7 @@ func (p *part) take(line []byte, s *state) int {
 		return 0
 	case "session":
 		if s.session == "" {
+			s.damaged = s.damaged || r.wrong || r.ID == ""
 			s.session, s.cwd, s.title = r.ID, r.CWD, cmp.Or(r.Title, s.title)
 			if t := timeOf(r.Timestamp); !t.IsZero() {
 				s.created = t.UnixNano()
