@@ -60,16 +60,17 @@ func copyBeside(path, newPath string, goOn bool) (undo func() error, err error) 
 		case !goOn:
 			return undo, errors.Join(fmt.Errorf("%s: %w", target, fs.ErrExist), undo())
 		}
-		if err := fillTree(filepath.Join(filepath.Dir(path), name), target); err != nil {
+		if err := fillTree(filepath.Join(filepath.Dir(path), name), target, linkOrCopy); err != nil {
 			return undo, errors.Join(err, undo())
 		}
 	}
 	return undo, nil
 }
 
-// fillTree gives what is at from, a file or a folder, also the name to. Files that are
-// there with the same size stay; others are an [fs.ErrExist]. Devices are left out.
-func fillTree(from, to string) error {
+// fillTree gives what is at from, a file or a folder, a second place at to: each file by
+// give, links as they are; devices are left out. Files that are there with the same size
+// stay; others are an [fs.ErrExist].
+func fillTree(from, to string, give func(name, as string) error) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -94,7 +95,7 @@ func fillTree(from, to string) error {
 		}
 		switch {
 		case d.Type().IsRegular():
-			return linkOrCopy(path, target)
+			return give(path, target)
 		case d.Type()&fs.ModeSymlink != 0:
 			leads, err := os.Readlink(path)
 			if err != nil {

@@ -252,45 +252,23 @@ func (w *copier) end() error {
 }
 
 // CopyArtifacts copies the artifacts of the session at one path for that at another,
-// those of sub-agents included. That there are none is no error.
+// those of sub-agents included, to where nothing is. That there are none is no error;
+// after one nothing is left.
 func CopyArtifacts(from, to string) error {
-	err := copyTree(ArtifactDir(from), ArtifactDir(to))
+	dir, as := ArtifactDir(from), ArtifactDir(to)
+	_, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err == nil {
+		if _, there := os.Lstat(as); there == nil {
+			err = &fs.PathError{Op: "copy", Path: as, Err: fs.ErrExist}
+		} else if err = fillTree(dir, as, copyFile); err != nil {
+			err = errors.Join(err, os.RemoveAll(as))
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("copy the artifacts of session %s: %w", from, err)
-	}
-	return nil
-}
-
-// copyTree copies a folder to where nothing is; links and devices are left out. After
-// an error nothing is left.
-func copyTree(from, to string) error {
-	if _, err := os.Stat(from); err != nil {
-		return err
-	}
-	if _, err := os.Lstat(to); err == nil {
-		return &fs.PathError{Op: "copy", Path: to, Err: fs.ErrExist}
-	}
-	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		switch target := filepath.Join(to, rel); {
-		case d.IsDir():
-			return os.MkdirAll(target, 0o700)
-		case d.Type().IsRegular():
-			return copyFile(path, target)
-		}
-		return nil
-	})
-	if err != nil {
-		return errors.Join(err, os.RemoveAll(to))
 	}
 	return nil
 }

@@ -111,6 +111,13 @@ func TestForkKeepsRecords(t *testing.T) {
 	if err := transcript.CopyArtifacts(path, to); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("over others: %v", err)
 	}
+	// What goes on with one of them is nothing to the other.
+	if err := os.WriteFile(filepath.Join(transcript.ArtifactDir(path), "0.bash.log"), []byte("more"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := files(t, filepath.Dir(to)); got["2026_s2/0.bash.log"] != "output" {
+		t.Errorf("the copy has %q", got["2026_s2/0.bash.log"])
+	}
 }
 
 // The copy of what is damaged, or old, is whole.
