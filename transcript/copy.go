@@ -328,7 +328,11 @@ func movable(path string) error {
 
 // lockFile opens a session file and takes its lock.
 func lockFile(path string) (*os.File, error) {
-	return openLocked(path, func() (*os.File, error) { return os.OpenFile(path, os.O_RDWR, 0) })
+	f, err := openLocked(path, func() (*os.File, error) { return os.OpenFile(path, os.O_RDWR, 0) })
+	if err == nil {
+		_ = os.Remove(path + newSuffix)
+	}
+	return f, err
 }
 
 // Move brings a session to the folder of another working directory: its file, in

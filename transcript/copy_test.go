@@ -389,3 +389,44 @@ func FuzzFork(f *testing.F) {
 		}
 	})
 }
+
+// What a process that was killed has left of a file in the place of a session's goes with
+// the next one that has the lock, before the session is moved, deleted or encrypted.
+func TestLeftoverGoes(t *testing.T) {
+	for name, with := range map[string]func(path, root string) error{
+		"opened": func(path, _ string) error {
+			s, err := transcript.OpenFile(path)
+			if err == nil {
+				err = s.Close()
+			}
+			return err
+		},
+		"moved": func(path, root string) error {
+			_, err := transcript.Move(path, root, "/home/bob/b")
+			return err
+		},
+		"deleted": func(path, root string) error {
+			_, err := transcript.Trash(path, filepath.Join(root, "trash"))
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			path := place(t, root, tree)
+			left := path + ".new"
+			if err := os.WriteFile(left, []byte("half a session"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			read(t, path)
+			if _, err := os.Stat(left); err != nil {
+				t.Errorf("who only reads has removed it: %v", err)
+			}
+			if err := with(path, root); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("it is there: %v", err)
+			}
+		})
+	}
+}

@@ -19,6 +19,11 @@ import (
 // answered in it.
 const draftSuffix = ".draft"
 
+// newSuffix is what a file is called by that shall take the place of a session's. It is
+// written by who has the session's lock: what another finds of it is of a process that
+// was killed, may hold what is encrypted or hidden by now, and is removed.
+const newSuffix = ".new"
+
 // ErrLocked is that another process writes the session.
 var ErrLocked = errors.New("another burin has this session open")
 
@@ -74,8 +79,11 @@ func openFile(d fileSystem, path string, readOnly bool) (*FileStore, error) {
 			return nil, fmt.Errorf("open session: %w", err)
 		}
 		s.f = f
-	} else if err := s.openLocked(); err != nil {
-		return nil, fmt.Errorf("open session: %w", err)
+	} else {
+		if err := s.openLocked(); err != nil {
+			return nil, fmt.Errorf("open session: %w", err)
+		}
+		_ = d.Remove(path + newSuffix)
 	}
 	if err := s.look(); err != nil {
 		s.f.Close()
@@ -394,7 +402,7 @@ func (s *FileStore) Replace(records iter.Seq[[]byte]) (err error) {
 
 // beside makes the empty file that is to take the place of the session's.
 func (s *FileStore) beside() (*FileStore, error) {
-	temp := s.name + ".new"
+	temp := s.name + newSuffix
 	if err := s.fs.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
