@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // A record stays a record, whatever is secret in it, and nothing else of it is touched.
@@ -66,16 +67,39 @@ func TestHideJSONBeyondWhatIsLearned(t *testing.T) {
 	}
 }
 
+// A report names what is hidden by the string or number in which it stands, with the
+// length and the placeholder of what is meant.
 func TestReportJSON(t *testing.T) {
-	v := detectVault(t)
-	secret := sampleOf(1, "{a20}")
-	in := `{"text":"\u0061\n","password":"` + secret + `"}`
-	got := v.ReportJSON([]byte(in))
-	want := []Finding{{
-		Kind: "assigned-secret", Offset: strings.Index(in, secret), Length: len(secret),
-		Placeholder: v.Hide(secret), // which is known from now on
-	}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	secret, token := sampleOf(1, "{a20}"), sampleOf(2, "ghp_{a36}")
+	const number = "839201756143"
+	for name, tt := range map[string]struct {
+		in, at string // the finding stands where at begins
+		hidden string
+		kind   string
+		full   bool // no more values are searched for
+	}{
+		"by the name of its field":      {`{"text":"\u0061\n","password":"` + secret + `"}`, secret, secret, "assigned-secret", false},
+		"within a string":               {`{"text":"take ` + token + ` with you","n":1}`, `take `, token, "github-token", false},
+		"written with escapes":          {`{"text":"take \u0067` + token[1:] + `"}`, `take `, token, "github-token", false},
+		"a number":                      {`{"n":` + number + `}`, number, number, "env:DB_PASSWORD", false},
+		"beyond what can be remembered": {`{"text":"a\tb","password":"` + secret + `"}`, secret, secret, "assigned-secret", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := newVault(t, Options{Env: []string{"DB_PASSWORD=" + number}})
+			for i := range maxLearnt {
+				if tt.full {
+					v.Hide(sampleOf(uint64(i+10), "ghp_{a36}"))
+				}
+			}
+			got := v.ReportJSON([]byte(tt.in))
+			want := []Finding{{Kind: tt.kind, Offset: strings.Index(tt.in, tt.at), Length: len(tt.hidden)}}
+			ignore := cmpopts.IgnoreFields(Finding{}, "Placeholder")
+			if diff := cmp.Diff(want, got, ignore); diff != "" {
+				t.Fatalf("(-want +got):\n%s", diff)
+			}
+			if hidden := string(v.HideJSON([]byte(tt.in))); got[0].Placeholder == "" || !strings.Contains(hidden, got[0].Placeholder) {
+				t.Errorf("the placeholder %q is none of %s", got[0].Placeholder, hidden)
+			}
+		})
 	}
 }
