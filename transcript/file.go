@@ -480,7 +480,7 @@ func (s *FileStore) Close() error {
 	if s.Draft() && s.kept && !s.readOnly {
 		err = errors.Join(err, fmt.Errorf("the session could not get its name, or not be written to its end: what there is of it is kept in %s", s.name))
 	}
-	if cerr := s.f.Close(); err == nil && cerr != nil {
+	if cerr := filelock.Close(s.f); err == nil && cerr != nil {
 		err = fmt.Errorf("close session %s: %w", s.name, cerr)
 	}
 	if draft && !s.readOnly {

@@ -54,6 +54,14 @@ func take(ctx context.Context, path string, try func(*os.File) (bool, error)) (*
 	}
 }
 
+// Close gives the lock of f back and closes it. Closing alone gives it back a moment
+// later where a program is just being started: until that runs, its process has all that
+// is open here, and with it the lock.
+func Close(f *os.File) error {
+	release(f)
+	return f.Close()
+}
+
 // Try takes the exclusive lock of f unless another open file has it. It does not
 // wait. Closing f gives the lock back.
 func Try(f *os.File) (bool, error) { return try(f, false) }

@@ -25,3 +25,7 @@ func try(f *os.File, shared bool) (bool, error) {
 		return err == nil, err
 	}
 }
+
+// release gives the lock back for all who have the same open file. What fails here, closing
+// puts right.
+func release(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
