@@ -311,21 +311,13 @@ func (a *app) report(title, text string) {
 	a.push(p)
 }
 
-// reportLines shows lines to read.
-func (a *app) reportLines(title string, lines []styled.Line) {
-	a.reportDrawn(title, func(int) []styled.Line { return lines })
-}
-
-// reportDrawn shows lines to read that are made for a width: in the place of the prompt
-// where they fit there, else on the whole screen.
-func (a *app) reportDrawn(title string, draw func(width int) []styled.Line) {
+// reportLines shows lines to read: in the place of the prompt where they fit there, else
+// on the whole screen.
+func (a *app) reportLines(title string, draw func(width int, s *theme.Styles) []styled.Line) {
 	var p pane.Pane
-	r := panel.NewReport(a.env, panel.ReportOptions{
-		Title: title, OnClose: func() { a.remove(p) },
-		Draw: func(width int, _ *theme.Styles) []styled.Line { return draw(width) },
-	})
+	r := panel.NewReport(a.env, panel.ReportOptions{Title: title, Draw: draw, OnClose: func() { a.remove(p) }})
 	p = r
-	if width, height := a.screen.Size(); len(draw(width)) > height/2 {
+	if width, height := a.screen.Size(); len(draw(width, a.env.Styles)) > height/2 {
 		p = panel.FullReport{Report: r}
 	}
 	a.push(p)

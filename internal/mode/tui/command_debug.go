@@ -46,7 +46,7 @@ func (a *app) debug(args string) {
 
 // openDebug shows what a report of a fault should say. There are no words of the
 // conversation and no keys in it.
-func (a *app) openDebug(string) { a.reportLines("burin "+a.o.Version, factLines(a.debugFacts())) }
+func (a *app) openDebug(string) { a.reportFacts("For a report of a fault", a.debugFacts()) }
 
 func (a *app) debugFacts() [][2]string {
 	width, height := a.screen.Size()

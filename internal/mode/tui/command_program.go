@@ -51,7 +51,10 @@ func (a *app) runReport(what, title string, args ...string) {
 }
 
 // reportText shows plain text.
-func (a *app) reportText(title, text string) { a.reportLines(title, textLines(text)) }
+func (a *app) reportText(title, text string) {
+	lines := textLines(text)
+	a.reportLines(title, func(int, *theme.Styles) []styled.Line { return lines })
+}
 
 // textLines are the lines of plain text.
 func textLines(text string) (lines []styled.Line) {
@@ -76,7 +79,7 @@ func (a *app) absolute(path string) string {
 func (a *app) openContext(string) {
 	b := a.session.Breakdown()
 	c := panel.Context{Window: b.Window, Reserve: b.Reserve, Note: "Estimates, scaled to what the vendor counted."}
-	tools := panel.Part{Name: "tools", Detail: thousands(len(b.Tools))}
+	tools := panel.Part{Name: "tools", Detail: counted(len(b.Tools), "tool", "tools")}
 	for _, s := range b.Tools {
 		tools.Tokens += s.Tokens
 		c.Largest = append(c.Largest, panel.Part{Name: "tool " + s.Name, Tokens: s.Tokens})
@@ -125,7 +128,7 @@ func shareName(s session.Share) string {
 
 func shareDetail(s session.Share) string {
 	if s.Count > 1 {
-		return fmt.Sprintf("%d", s.Count)
+		return thousands(s.Count) + " entries"
 	}
 	return ""
 }
@@ -147,7 +150,7 @@ func (a *app) openUsage(string) {
 			tables = append(tables, table)
 		}
 		return func() {
-			a.reportDrawn("What was spent", func(width int) []styled.Line {
+			a.reportLines("What was spent", func(width int, _ *theme.Styles) []styled.Line {
 				return textLines(spent(tables, usage.Style{Width: width, Unicode: !a.show.screenReader, NoBars: a.show.screenReader}))
 			})
 		}, nil
@@ -196,7 +199,11 @@ func (a *app) sessionInfo() {
 	if !st.Known {
 		cost = "at least " + cost + ", the price of some requests is not known"
 	}
-	a.reportLines("This session", factLines([][2]string{
+	window := thousands(st.Context) + " tokens"
+	if st.Window > 0 {
+		window = thousands(st.Context) + " of " + thousands(st.Window) + " tokens"
+	}
+	a.reportFacts("This session", [][2]string{
 		{"title", st.Title},
 		{"id", s.Log().ID()},
 		{"file", a.homePath(path)},
@@ -208,33 +215,36 @@ func (a *app) sessionInfo() {
 		{"requests", thousands(st.Requests)},
 		{"tokens", fmt.Sprintf("%s in, %s from the cache, %s out", thousands(st.Usage.Prompt()), thousands(st.Usage.CacheRead), thousands(st.Usage.Output))},
 		{"cost", cost},
-		{"window", fmt.Sprintf("%s of %s tokens", thousands(st.Context), thousands(st.Window))},
+		{"window", window},
 		{"cache", cacheWords(a.facts.cache)},
 		{"goal", goalFact(s.Goal())},
-	}))
+	})
 }
 
-// factLines are facts with their names in front; those without a word are left out.
-func factLines(facts [][2]string) []styled.Line {
-	var lines []styled.Line
-	for _, f := range facts {
-		if f[1] == "" {
-			continue
+// reportFacts shows facts with their names in front; those without a word are left out.
+func (a *app) reportFacts(title string, facts [][2]string) {
+	const column = 10
+	indent := styled.Of(strings.Repeat(" ", column), theme.Plain)
+	a.reportLines(title, func(width int, _ *theme.Styles) (lines []styled.Line) {
+		for _, f := range facts {
+			if f[1] != "" {
+				name := styled.Pad(styled.Of(f[0], theme.Muted), column, theme.Look{})
+				lines = styled.Wrap(lines, styled.Of(styled.Inline(f[1]), theme.Text), width, name, indent)
+			}
 		}
-		l := styled.Pad(styled.Of(f[0], theme.Muted), 10, theme.Look{})
-		lines = append(lines, append(l, styled.Span{Text: styled.Inline(f[1]), Look: theme.Look{Fg: theme.Text}}))
-	}
-	return lines
+		return lines
+	})
 }
 
+// cacheWords say what the vendor's cache did for the last request.
 func cacheWords(c *session.CacheInfo) string {
 	switch {
-	case c == nil:
+	case c == nil || c.Read+c.Write+c.Fresh == 0:
 		return ""
 	case c.Missed != "":
-		return fmt.Sprintf("%s read, %s fresh; missed: %s", thousands(c.Read), thousands(c.Fresh), c.Missed)
+		return fmt.Sprintf("%s tokens of the last request read, %s not; missed: %s", thousands(c.Read), thousands(c.Fresh), c.Missed)
 	}
-	return fmt.Sprintf("%s read, %s written, %s fresh", thousands(c.Read), thousands(c.Write), thousands(c.Fresh))
+	return fmt.Sprintf("%s tokens of the last request read, %s written, %s neither", thousands(c.Read), thousands(c.Write), thousands(c.Fresh))
 }
 
 // thousands is a number with its digits in groups.
@@ -332,7 +342,10 @@ func (a *app) triedRows(rules session.Permissions, id string, width, height int)
 	if !ok {
 		return nil
 	}
-	rows := []string{a.line(styled.Truncate(styled.Of(styled.Inline(r.Words), theme.Text), width, "…"))}
+	var rows []string
+	for _, l := range styled.Wrap(nil, styled.Of(styled.Inline(r.Words), theme.Text), width, nil, nil) {
+		rows = append(rows, a.line(l))
+	}
 	if !r.Expires.IsZero() {
 		rows = append(rows, a.line(styled.Of("until "+r.Expires.Format("2 Jan 2006 15:04"), theme.Muted)))
 	}
@@ -341,7 +354,9 @@ func (a *app) triedRows(rules session.Permissions, id string, width, height int)
 		return rows
 	}
 	if len(tried) == 0 {
-		rows = append(rows, a.line(styled.Truncate(styled.Of("No call of this session would have gone another way without it.", theme.Dim), width, "…")))
+		for _, l := range styled.Wrap(nil, styled.Of("No call of this session would have gone another way without it.", theme.Dim), width, nil, nil) {
+			rows = append(rows, a.line(l))
+		}
 	}
 	for _, t := range tried {
 		if len(rows) >= height {

@@ -33,7 +33,7 @@ func sessionCommands() []command {
 		{name: "compact", args: "[what matters]", help: "condense the conversation", needs: aRest, waits: true, run: (*app).compact},
 		{
 			name: "shake", args: "[images]", help: "take old outputs, or pictures, out of the model's sight", needs: aRest, waits: true, run: (*app).shake,
-			complete: choices("elide", "images"),
+			complete: choices("images"),
 		},
 		{name: "handoff", args: "[what comes next]", help: "go on in a new session with a summary by the model", needs: aRest, run: (*app).handoff},
 		{name: "pin", args: "<words>", help: "keep words for the model, whatever is condensed", needs: aSession, run: (*app).pin},

@@ -1,11 +1,14 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
 )
@@ -50,14 +53,38 @@ func TestWarningsOfOpening(t *testing.T) {
 
 // Facts about a session are those of the session that is shown.
 func TestFactsAreOfThisSession(t *testing.T) {
-	d := atDesk(t, nil, llmtest.Turn{Events: llmtest.Say("Done.")})
+	d := atDesk(t, nil, llmtest.Turn{Events: slices.Concat(llmtest.Say("Done."), llmtest.Stop(llm.StopEnd, llm.Usage{Input: 50, Output: 2}))})
 	d.send("hello", steerNow)
-	d.until("what the cache did", func() bool { return d.facts.cache != nil && !d.work.on })
+	d.until("the answer", func() bool { return !d.work.on })
 	before := d.session
-	d.open(Wish{})
-	d.until("the next session", func() bool { return d.session != nil && d.session != before && !d.opening })
-	d.sessionInfo()
-	if got := d.shown(); !strings.Contains(got, "This session") || strings.Contains(got, "fresh") {
-		t.Errorf("it shows\n%s", got)
+	for _, cached := range []bool{true, false} {
+		d.sessionInfo()
+		if got := d.shown(); strings.Contains(got, "cache     0 tokens of the last request read, 0 written, 50 neither") != cached {
+			t.Errorf("it shows\n%s", got)
+		}
+		d.types("", "esc")
+		d.open(Wish{})
+		d.until("the next session", func() bool { return d.session != nil && d.session != before && !d.opening })
+	}
+}
+
+// A fact that is longer than its column goes on below itself.
+func TestLongFacts(t *testing.T) {
+	a := alone(t)
+	a.reportFacts("This session", [][2]string{{"id", "4f2a"}, {"title", ""}, {"file", strings.Repeat("folder/", 20)}})
+	rows, _ := a.top().Draw(60, 20)
+	want := []string{
+		"This session",
+		"id        4f2a",
+		"file      folder/folder/folder/folder/folder/folder/folder/f",
+		"          older/folder/folder/folder/folder/folder/folder/fo",
+		"          lder/folder/folder/folder/folder/folder/",
+		"Esc closes",
+	}
+	for i, row := range rows {
+		rows[i] = ansi.Strip(row)
+	}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -51,7 +51,7 @@ func TestModels(t *testing.T) {
 	}
 	paneltest.Press(m, "tab", "enter")
 	got.want(t, "choose openai/gpt-5.2 false")
-	if s := screenOf(m, 140, 20); !strings.Contains(s, "key missing") || !strings.Contains(s, "needs AZURE_") {
+	if s := screenOf(m, 140, 20); !strings.Contains(s, "no key") || !strings.Contains(s, "needs AZURE_") {
 		t.Errorf("it is not said why models cannot be used:\n%s", s)
 	}
 	paneltest.Press(m, "esc", "Anthropic: opus", "enter") // a word of the name

@@ -142,7 +142,7 @@ func (m *Models) item(x *catalog.Model) list.Item {
 	ref := x.Ref()
 	it := list.Item{ID: ref, Label: x.ID, Group: x.Provider, Detail: brief(x), Search: ref + " " + x.Name}
 	if !m.ready[ref] {
-		it.Dim, it.Detail = true, it.Detail+fmt.Sprintf("  %-11s", missing(x))
+		it.Dim, it.Detail = true, it.Detail+fmt.Sprintf("  %-6s", missing(x))
 	}
 	if extra := strings.Join(append(marks(x), m.rolesOf(ref)...), " "); extra != "" {
 		it.Detail += "  " + extra
@@ -295,7 +295,7 @@ func missing(x *catalog.Model) string {
 	case x.Auth == catalog.AuthNone:
 		return "off"
 	}
-	return "key missing"
+	return "no key"
 }
 
 // brief is the window and the prices of a model, in columns.

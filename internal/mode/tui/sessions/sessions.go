@@ -102,7 +102,7 @@ func (s *Selector) hint() string {
 	if s.o.OnDelete != nil {
 		words = append(words, "Ctrl+D delete")
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(words, " "+s.env.Styles.Symbols().Dot+" ")
 }
 
 func (s *Selector) leave() {

@@ -45,7 +45,7 @@ func (t *Tree) askSummary(node int, selected string) {
 			{ID: "yes", Label: "Summarize"},
 			{ID: "own", Label: "Summarize with own instructions", Detail: "say what matters"},
 		},
-		Hint:     "esc back to the tree",
+		Hint:     "Esc back to the tree",
 		OnCancel: t.endForm,
 		OnChoose: func(id string) {
 			if id == "own" {
@@ -61,7 +61,7 @@ func (t *Tree) askSummary(node int, selected string) {
 func (t *Tree) askInstructions(node int) {
 	t.form = form{pane: list.NewInput(t.env, list.InputOptions{
 		Title:    "What should the summary look at?",
-		Hint:     "esc back",
+		Hint:     "Esc back",
 		OnCancel: func() { t.askSummary(node, "own") },
 		OnDone: func(text string) {
 			t.choose(node, session.Navigation{Summarize: true, Instructions: strings.TrimSpace(text)})

@@ -105,7 +105,7 @@ func (w *Wizard) enterImport() {
 	var l *list.List
 	l = list.Choice(w.env, list.Options{
 		Title: "What shall burin take over?", Items: items, Toggle: true, Preview: w.about,
-		Hint:     "Space checks a box, Enter takes over",
+		Hint:     "Space checks a box " + w.env.Styles.Symbols().Dot + " Enter takes over",
 		OnChoose: func(string) { w.importAll(l.On()) }, OnCancel: w.back,
 	})
 	w.put(l)

@@ -102,7 +102,7 @@ func (w *Wizard) showProviders() {
 	w.put(list.New(w.env, list.Options{
 		Title: title, Items: slices.Concat(sorted[:]...), Selected: w.chosen,
 		Empty: "There are no providers. Esc goes back, Tab goes on.",
-		Hint:  "Enter chooses, " + addKey.Text() + " gives a key",
+		Hint:  "Enter chooses " + w.env.Styles.Symbols().Dot + " " + addKey.Text() + " gives a key",
 		OnChoose: func(id string) {
 			w.chosen = id
 			switch p := byID[id]; {
