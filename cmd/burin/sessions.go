@@ -23,6 +23,7 @@ import (
 	"github.com/burin-dev/burin/transcript/index"
 	"github.com/burin-dev/burin/transcript/place"
 	"github.com/burin-dev/burin/transcript/sealed"
+	"github.com/burin-dev/burin/transcript/sqlstore"
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
@@ -395,29 +396,14 @@ func explain(name string, err error) error {
 	return err
 }
 
-// SQLite's codes of what is no whole database.
-const (
-	sqliteCorrupt     = 11
-	sqliteNoDatabase  = 26
-	sqlitePrimaryCode = 0xff // the rest of a code says more
-)
-
 // explainDatabase is explain for an error with a database of sessions.
 func explainDatabase(n place.Name, err error) error {
 	file := shortPath(n.File)
 	list := shortPath(place.Name{File: n.File, SQL: true}.String())
-	var sqlite interface {
-		error
-		Code() int
-	}
-	code := 0
-	if errors.As(err, &sqlite) {
-		code = sqlite.Code() & sqlitePrimaryCode
-	}
 	switch {
-	case code == sqliteCorrupt:
+	case errors.Is(err, sqlstore.ErrDamaged):
 		return fmt.Errorf("the database %s is damaged: take it from a backup, or save what can be read with sqlite3 %[1]s .recover", file)
-	case code == sqliteNoDatabase:
+	case errors.Is(err, sqlstore.ErrNoDatabase):
 		return fmt.Errorf("%s is no database of sessions", file)
 	case errors.Is(err, fs.ErrNotExist) && n.Session == "":
 		return fmt.Errorf("there is no session in %s", file)

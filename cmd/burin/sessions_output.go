@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/burin-dev/burin/transcript/sqlstore"
 )
 
 // output is a file that a person has named to be written.
@@ -106,7 +108,7 @@ func holdsSession(path string) (bool, error) {
 		return false, err
 	}
 	head = head[:n]
-	if bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
+	if sqlstore.IsDatabase(head) {
 		return true, nil
 	}
 	// The header is the first record, unless that is torn or a title stands before it.

@@ -48,8 +48,8 @@ func openDB(ctx context.Context, file string, why purpose) (*sql.DB, error) {
 
 // exists reports whether a file is there, or makes it. One that is there is not opened:
 // closing it would take the locks away that SQLite has on it in this process.
-func exists(file string, make bool) error {
-	if make {
+func exists(file string, create bool) error {
+	if create {
 		f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // SQLite would let others read it
 		if err == nil {
 			return f.Close()

@@ -1,12 +1,15 @@
 package sqlstore
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/burin-dev/burin/internal/platform/sqlfile"
 )
@@ -39,6 +42,29 @@ var (
 	ErrEmpty = fmt.Errorf("there is no session in the database: %w", fs.ErrNotExist)
 )
 
+// What stands in the place of a database. Every error of a database that is so, is one of
+// these.
+var (
+	// ErrDamaged is that a database is damaged.
+	ErrDamaged = errors.New("the database is damaged")
+	// ErrNoDatabase is that a file is none.
+	ErrNoDatabase = errors.New("it is no database")
+)
+
+// sorted is an error of SQLite with what it means for the whole database.
+func sorted(err error) error {
+	switch sqlfile.Code(err) {
+	case sqlite3.SQLITE_CORRUPT:
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	case sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("%w: %w", ErrNoDatabase, err)
+	}
+	return err
+}
+
+// IsDatabase reports whether a file that begins so is an SQLite database, whatever is in it.
+func IsDatabase(head []byte) bool { return bytes.HasPrefix(head, []byte(sqlfile.Magic)) }
+
 // Check reports whether a database has sessions: nil, [ErrForeign] or [ErrEmpty]. It
 // writes nothing.
 func Check(ctx context.Context, db *sql.DB) error {
@@ -49,7 +75,7 @@ func Check(ctx context.Context, db *sql.DB) error {
 			(SELECT count(*) FROM pragma_table_info('records') WHERE name IN ('session', 'seq', 'data'))`).Scan(&tables, &columns)
 	switch {
 	case err != nil:
-		return fmt.Errorf("look into the database of sessions: %w", err)
+		return fmt.Errorf("look into the database of sessions: %w", sorted(err))
 	case tables == 0:
 		return ErrEmpty
 	case columns < 9:
@@ -65,10 +91,10 @@ func Init(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	if err := sqlfile.UseLog(ctx, db); err != nil {
-		return fmt.Errorf("prepare the database of sessions: %w", err)
+		return fmt.Errorf("prepare the database of sessions: %w", sorted(err))
 	}
 	if _, err := db.ExecContext(ctx, Schema); err != nil {
-		return fmt.Errorf("prepare the database of sessions: %w", err)
+		return fmt.Errorf("prepare the database of sessions: %w", sorted(err))
 	}
 	return nil
 }
@@ -90,7 +116,7 @@ type Info struct {
 func List(ctx context.Context, db *sql.DB) ([]Info, error) {
 	infos, err := list(ctx, db)
 	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
+		return nil, fmt.Errorf("list sessions: %w", sorted(err))
 	}
 	return infos, nil
 }
@@ -139,7 +165,7 @@ func Restore(ctx context.Context, db *sql.DB, session string) error {
 func change(ctx context.Context, db *sql.DB, doing, session, statement string, args ...any) error {
 	l, err := lockSession(ctx, db, session)
 	if err != nil {
-		return fmt.Errorf("%s session %s: %w", doing, session, err)
+		return fmt.Errorf("%s session %s: %w", doing, session, sorted(err))
 	}
 	res, err := db.ExecContext(ctx, statement, append([]any{session}, args...)...)
 	var n int64
@@ -150,7 +176,7 @@ func change(ctx context.Context, db *sql.DB, doing, session, statement string, a
 		err = ErrNoSession
 	}
 	if err = errors.Join(err, l.release()); err != nil {
-		return fmt.Errorf("%s session %s: %w", doing, session, err)
+		return fmt.Errorf("%s session %s: %w", doing, session, sorted(err))
 	}
 	return nil
 }
@@ -160,23 +186,23 @@ func change(ctx context.Context, db *sql.DB, doing, session, statement string, a
 func Purge(ctx context.Context, db *sql.DB, before time.Time) (int, error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return 0, fmt.Errorf("empty the trash: %w", err)
+		return 0, fmt.Errorf("empty the trash: %w", sorted(err))
 	}
 	defer func() { _ = tx.Rollback() }()
 	const old = `FROM sessions WHERE trashed < ?`
 	if _, err := tx.ExecContext(ctx, `DELETE FROM records WHERE session IN (SELECT id `+old+`)`, before.UnixMilli()); err != nil {
-		return 0, fmt.Errorf("empty the trash: %w", err)
+		return 0, fmt.Errorf("empty the trash: %w", sorted(err))
 	}
 	res, err := tx.ExecContext(ctx, `DELETE `+old, before.UnixMilli())
 	if err != nil {
-		return 0, fmt.Errorf("empty the trash: %w", err)
+		return 0, fmt.Errorf("empty the trash: %w", sorted(err))
 	}
 	n, err := res.RowsAffected()
 	if err == nil {
 		err = tx.Commit()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("empty the trash: %w", err)
+		return 0, fmt.Errorf("empty the trash: %w", sorted(err))
 	}
 	return int(n), nil
 }

@@ -41,9 +41,9 @@ import (
 	"iter"
 	"time"
 
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/burin-dev/burin/internal/platform/sqlfile"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -84,10 +84,10 @@ func Create(ctx context.Context, db *sql.DB, session string) (*Store, error) {
 	}
 	now := time.Now().UnixMilli()
 	_, err := db.ExecContext(ctx, `INSERT INTO sessions (name, created, updated) VALUES (?, ?, ?)`, session, now, now)
-	if code(err) == sqlite3.SQLITE_CONSTRAINT {
+	if sqlfile.Code(err) == sqlite3.SQLITE_CONSTRAINT {
 		return nil, fmt.Errorf("create session %s: %w", session, ErrSession)
 	} else if err != nil {
-		return nil, fmt.Errorf("create session %s: %w", session, err)
+		return nil, fmt.Errorf("create session %s: %w", session, sorted(err))
 	}
 	return Open(ctx, db, session)
 }
@@ -97,11 +97,11 @@ func Create(ctx context.Context, db *sql.DB, session string) (*Store, error) {
 func Open(ctx context.Context, db *sql.DB, session string) (*Store, error) {
 	l, err := lockSession(ctx, db, session)
 	if err != nil {
-		return nil, fmt.Errorf("open session %s: %w", session, err)
+		return nil, fmt.Errorf("open session %s: %w", session, sorted(err))
 	}
 	s := &Store{db: db, session: session, lock: l}
 	if err := s.look(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open session %s: %w", session, err), l.release())
+		return nil, errors.Join(fmt.Errorf("open session %s: %w", session, sorted(err)), l.release())
 	}
 	return s, nil
 }
@@ -110,7 +110,7 @@ func Open(ctx context.Context, db *sql.DB, session string) (*Store, error) {
 func View(ctx context.Context, db *sql.DB, session string) (*Store, error) {
 	s := &Store{db: db, session: session, readOnly: true}
 	if err := s.look(ctx); err != nil && !errors.Is(err, ErrTrashed) {
-		return nil, fmt.Errorf("view session %s: %w", session, err)
+		return nil, fmt.Errorf("view session %s: %w", session, sorted(err))
 	}
 	return s, nil
 }
@@ -130,15 +130,6 @@ func (s *Store) look(ctx context.Context) error {
 		return ErrTrashed
 	}
 	return nil
-}
-
-// code is SQLite's primary result code of err, 0 if it is none of SQLite's.
-func code(err error) int {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
-		return e.Code() & 0xff
-	}
-	return 0
 }
 
 // A walk reads this much at a time, at least one record, and holds no connection
@@ -195,7 +186,7 @@ func (s *Store) read(from int64) (rows []row, err error) {
 }
 
 func (s *Store) fail(doing string, err error) error {
-	return fmt.Errorf("%s session %s: %w", doing, s.session, err)
+	return fmt.Errorf("%s session %s: %w", doing, s.session, sorted(err))
 }
 
 // Read implements [transcript.Store].
@@ -262,7 +253,7 @@ func (s *Store) writable() error {
 
 func (s *Store) insert(tx *sql.Tx, seq int64, r []byte) error {
 	_, err := tx.Exec(`INSERT INTO records (session, seq, data) VALUES (?, ?, ?)`, s.key, seq, r)
-	if code(err) == sqlite3.SQLITE_CONSTRAINT {
+	if sqlfile.Code(err) == sqlite3.SQLITE_CONSTRAINT {
 		return errOvertaken
 	}
 	return err

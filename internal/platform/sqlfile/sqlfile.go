@@ -22,6 +22,9 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
+// Magic begins every SQLite database. One that is being made is empty.
+const Magic = "SQLite format 3\x00"
+
 // URI names the file at path for the driver. The parameters are the driver's and
 // SQLite's, joined with &.
 func URI(path, parameters string) string {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/platform/sqlfile"
 	"github.com/burin-dev/burin/internal/platform/undo/rootfile"
 )
 
@@ -20,9 +21,6 @@ var sidecars = []string{"-wal", "-shm", "-journal"}
 
 // inUseNow says why a database is left alone.
 const inUseNow = "it is a database in use: end what uses it, and undo again"
-
-// magic begins every SQLite database. One that is being made is empty.
-const magic = "SQLite format 3\x00"
 
 // used are the databases of a folder that are in use.
 type used map[string]bool
@@ -70,9 +68,9 @@ func (j *Journal) isDatabase(name string) bool {
 		return false
 	}
 	defer func() { _ = f.Close() }()
-	head := make([]byte, len(magic))
+	head := make([]byte, len(sqlfile.Magic))
 	n, err := io.ReadFull(f, head)
-	return err == nil && string(head) == magic || n == 0
+	return err == nil && string(head) == sqlfile.Magic || n == 0
 }
 
 // isUsed reports whether a path is a database in use, or lies beside one.
