@@ -154,7 +154,11 @@ func TestApprovalAtTheEnd(t *testing.T) {
 			s.send("write a file")
 			s.WaitText("Yes, this once")
 			began := time.Now()
-			if err := syscall.Kill(s.PID(), signal); err != nil {
+			burin, err := os.FindProcess(s.PID())
+			if err == nil {
+				err = burin.Signal(signal)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			s.WaitEnd()
