@@ -154,11 +154,7 @@ func TestApprovalAtTheEnd(t *testing.T) {
 			s.send("write a file")
 			s.WaitText("Yes, this once")
 			began := time.Now()
-			burin, err := os.FindProcess(s.PID())
-			if err == nil {
-				err = burin.Signal(signal)
-			}
-			if err != nil {
+			if err := s.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
 			s.WaitEnd()

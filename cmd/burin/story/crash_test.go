@@ -22,7 +22,7 @@ func TestCrash(t *testing.T) {
 	s.WaitGone("Working")
 	s.send("the second prompt")
 	s.WaitText("word10")
-	if err := syscall.Kill(s.PID(), syscall.SIGKILL); err != nil {
+	if err := s.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	if code := s.WaitEnd(); code != -1 {

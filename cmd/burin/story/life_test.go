@@ -23,7 +23,7 @@ func TestEndWhileNobodyReads(t *testing.T) {
 			s.Send([]byte("words that are typed \x1b\r"))
 			<-time.After(2 * time.Millisecond)
 		}
-		if err := syscall.Kill(s.PID(), syscall.SIGTERM); err != nil {
+		if err := s.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()

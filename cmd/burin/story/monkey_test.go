@@ -130,7 +130,7 @@ func (m *monkey) gone() bool {
 
 // dead reports whether there is no such process any more.
 func (m *monkey) dead() bool {
-	return syscall.Kill(m.PID(), 0) != nil || strings.HasPrefix(stateOf(m.PID()), "Z")
+	return m.Signal(syscall.Signal(0)) != nil || strings.HasPrefix(stateOf(m.PID()), "Z")
 }
 
 // stateOf is how the system sees a process.
@@ -159,7 +159,7 @@ func (m *monkey) lives() {
 		select {
 		case <-time.After(5 * time.Millisecond):
 		case <-limit:
-			_ = syscall.Kill(m.PID(), syscall.SIGQUIT)
+			_ = m.Signal(syscall.SIGQUIT)
 			m.WaitEnd()
 			m.t.Fatalf("it draws nothing any more, after %q", m.did)
 		}
@@ -202,7 +202,7 @@ func (m *monkey) quits() {
 		}
 	}
 	last := m.Text()
-	_ = syscall.Kill(m.PID(), syscall.SIGQUIT)
+	_ = m.Signal(syscall.SIGQUIT)
 	m.WaitEnd()
 	m.t.Fatalf("it cannot be quit, after %q; the screen:\n%s", m.did, last)
 }

@@ -24,7 +24,7 @@ func TestUnsentPrompt(t *testing.T) {
 		}
 		return "nothing is kept of what is written"
 	})
-	if err := syscall.Kill(s.PID(), syscall.SIGKILL); err != nil {
+	if err := s.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	s.WaitEnd()

@@ -158,6 +158,9 @@ func (r *Robot) stop() {
 // PID is the process of the program.
 func (r *Robot) PID() int { return r.cmd.Process.Pid }
 
+// Signal sends the program a signal.
+func (r *Robot) Signal(sig os.Signal) error { return r.cmd.Process.Signal(sig) }
+
 // Look calls f with the terminal, which does not change meanwhile and must not be
 // kept.
 func (r *Robot) Look(f func(*vt.Terminal)) {
