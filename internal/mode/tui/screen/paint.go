@@ -82,9 +82,10 @@ func (s *Screen) end() error {
 	case !top.hidden:
 		s.buf = append(s.buf, show...)
 	}
-	if s.now != nil {
-		s.drawn = s.now()
+	if s.now != nil && s.shifts {
+		s.shifted = s.now()
 	}
+	s.shifts = false
 	s.stats.Frames++
 	s.stats.Bytes += int64(len(s.buf))
 	if _, err := s.w.Write(s.buf); err != nil {
@@ -107,6 +108,7 @@ func (s *Screen) paintInline(live []string, c Cursor) {
 	live, c = s.fit(live, c)
 	s.target = append(append(s.target[:0], s.pending...), live...)
 	commits := len(s.pending)
+	s.shifts = s.shifts || commits > 0
 	if len(live) == 0 {
 		s.target = append(s.target, "") // where the cursor stands
 		c.X, c.Y = 0, 0
@@ -202,6 +204,8 @@ func (s *Screen) replace(f *surface, i int, line string) {
 		line = ansi.Truncate(line, s.width, "")
 		m = scan(line)
 	}
+	// In place, a terminal that is narrower already wraps it as it does what stands there.
+	s.shifts = s.shifts || m.width > f.widths[i] && (!m.ascii || s.noWrap)
 	s.moveRow(f, i)
 	if !s.patch(f, i, line, m) {
 		s.column(f, 0)

@@ -59,11 +59,12 @@ type Options struct {
 	// the scrollback after a change of width; where it is wrongly true, committed
 	// lines just above the live part may be drawn over.
 	Reflow bool
-	// Now is the clock. With it, what was drawn just before a change of size is taken to
-	// have been drawn in the new size perhaps: the terminal has it before anybody is told.
-	// Then rather old live rows stay in the scrollback than that committed lines are
-	// drawn over: one for each line beyond ASCII that the new width wraps. nil: what was
-	// drawn was drawn in the size that was known.
+	// Now is the clock. With it, a frame that moved rows just before a change of size is
+	// taken to have been drawn in the new size perhaps: the terminal has it before anybody
+	// is told, and does not say which came first. Then rather old live rows stay in the
+	// scrollback than that committed lines are drawn over: one for each line beyond ASCII
+	// that the new width wraps. A frame that changed rows where they stand leaves no such
+	// doubt. nil: what was drawn was drawn in the size that was known.
 	Now func() time.Time
 	// Hidden is the line that stands for n live rows that do not fit, cut to the width.
 	// nil: "… n more lines above".
@@ -119,8 +120,9 @@ type Screen struct {
 	buf          []byte
 	noWrap       bool // autowrap is off within this frame
 	now          func() time.Time
-	drawn        time.Time // the last frame, if there is a clock
-	doubt        bool      // whether it was drawn in the size before or in the present one
+	shifts       bool      // this frame moves rows, as a terminal of another width would not
+	shifted      time.Time // the last frame that did, if there is a clock
+	doubt        bool      // whether that was drawn in the size before or in the present one
 	stats        Stats
 }
 
@@ -189,6 +191,7 @@ func (s *Screen) CommitPicture(sequence string, rows int) error {
 	}
 	s.live, s.cursor = s.live[:0], Cursor{}
 	s.paintInline(nil, Cursor{})
+	s.shifts = true
 	for range rows {
 		s.buf = append(s.buf, "\r\n"...)
 	}
@@ -223,7 +226,7 @@ func (s *Screen) Resize(width, height int) {
 		return
 	}
 	s.width, s.height = width, height
-	if s.now != nil && s.now().Sub(s.drawn) < tellTime {
+	if s.now != nil && s.now().Sub(s.shifted) < tellTime {
 		s.doubt = true
 	}
 	s.inline.stale, s.full.stale = true, true

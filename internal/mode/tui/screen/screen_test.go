@@ -567,3 +567,91 @@ func TestFrameEnds(t *testing.T) {
 		t.Errorf("wrote %q", got)
 	}
 }
+
+// Where the last frames moved no row, it does not matter whether the terminal was narrower
+// already: what they drew is taken away whole, and stands nowhere twice.
+func TestNarrowerWhileALineGrows(t *testing.T) {
+	now := time.Unix(1000, 0)
+	for _, late := range []bool{false, true} {
+		w := vt.New(vt.Options{Width: 40, Height: 12, Reflow: true})
+		s := screen.New(w, screen.Options{Width: 40, Height: 12, Sync: true, Reflow: true, Now: func() time.Time { return now }})
+		rule := strings.Repeat("─", 40)
+		live := []string{"", "", "  ⠋ Working", rule, "› one", rule}
+		line := "  x := compute(first"
+		draw := func() {
+			now = now.Add(33 * time.Millisecond)
+			live[0] = line
+			must(t, s.Draw(live, screen.Cursor{X: 5, Y: 4}))
+		}
+		must(t, s.Commit([]string{"func main() {", "  a := 1"}))
+		draw()
+		draw()
+		line += ", second"
+		draw()
+		if late {
+			w.Resize(24, 12)
+		}
+		line += ", third"
+		draw()
+		w.Resize(24, 12)
+		s.Resize(24, 12)
+		rule = strings.Repeat("─", 24)
+		final := []string{"  x := compute(first, se", "  cond, third)", "", "  ⠋ Working", rule, "› one", rule}
+		must(t, s.Draw(final, screen.Cursor{X: 5, Y: 5}))
+		got := strings.Join(w.All(), "\n")
+		if !strings.HasPrefix(got, "func main() {\n  a := 1\n") || !strings.HasSuffix(got, strings.Join(final, "\n")) {
+			t.Errorf("late %v: it shows:\n%s", late, got)
+		}
+		if n := strings.Count(got, "compute"); !late && n != 1 {
+			t.Errorf("the line stands there %d times:\n%s", n, got)
+		}
+	}
+}
+
+// What was committed before the terminal became narrower is never lost, however late a
+// program hears of that.
+func TestLateNewsProperty(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		now := time.Unix(1000, 0)
+		width := rapid.IntRange(30, 60).Draw(rt, "width")
+		height := rapid.IntRange(20, 30).Draw(rt, "height")
+		term := vt.New(vt.Options{Width: width, Height: height, Reflow: true, Scrollback: 100_000})
+		s := screen.New(term, screen.Options{Width: width, Height: height, Sync: true, Reflow: true, Now: func() time.Time { return now }})
+		n, grown := 0, 0
+		frame := func(most int) {
+			now = now.Add(time.Duration(rapid.IntRange(1, 60).Draw(rt, "pause")) * time.Millisecond)
+			for range rapid.IntRange(0, most).Draw(rt, "commits") {
+				n++
+				must(rt, s.Commit([]string{fmt.Sprintf("line %d.", n)}))
+			}
+			w, _ := s.Size()
+			grown = min(w, grown+rapid.IntRange(0, 9).Draw(rt, "grown"))
+			live := []string{
+				strings.Repeat("x", grown), "",
+				rapid.SampledFrom([]string{"⠋", "⠙"}).Draw(rt, "spinner") + " Working", strings.Repeat("─", w), "› one",
+			}
+			must(rt, s.Draw(live, screen.Cursor{X: 3, Y: 4}))
+			if most > 0 {
+				grown = 0
+			}
+		}
+		for range rapid.IntRange(1, 8).Draw(rt, "frames") {
+			frame(2)
+		}
+		narrow := rapid.IntRange(12, width).Draw(rt, "narrow")
+		term.Resize(narrow, height)
+		for range rapid.IntRange(0, 2).Draw(rt, "late") {
+			frame(0)
+		}
+		s.Resize(narrow, height)
+		frame(2)
+		all := strings.Join(term.All(), "\n")
+		for rest, i := all, 1; i <= n; i++ {
+			_, after, found := strings.Cut(rest, fmt.Sprintf("line %d.", i))
+			if !found {
+				rt.Fatalf("line %d is lost:\n%s", i, all)
+			}
+			rest = after
+		}
+	})
+}
