@@ -337,7 +337,9 @@ func (s *Screen) setCursor(f *surface, c Cursor) {
 }
 
 // wipe erases the live part wherever its rows are now. It moves up by the rows the
-// cursor is below the first, which the terminal limits to its first row.
+// cursor is below the first, which the terminal limits to its first row. That row is
+// erased by itself: what is cleared from the first cell of the screen on, tmux keeps in its
+// scrollback.
 func (s *Screen) wipe(f *surface) {
 	up := f.y
 	if s.reflow {
@@ -347,7 +349,10 @@ func (s *Screen) wipe(f *surface) {
 	if up > 0 {
 		s.control(up, 'A')
 	}
-	s.buf = append(s.buf, "\x1b[J"...)
+	s.buf = append(s.buf, "\x1b[K"...)
+	if s.height > 1 {
+		s.buf = append(s.buf, "\n\x1b[J\x1b[A"...)
+	}
 	f.rows, f.widths = append(f.rows[:0], ""), append(f.widths[:0], 0)
 	f.x, f.y, f.stale = 0, 0, false
 	s.doubt = false

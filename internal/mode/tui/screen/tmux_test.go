@@ -54,3 +54,19 @@ func TestResizeInTmux(t *testing.T) {
 	must(t, s.LeaveFullscreen())
 	draw(60)
 }
+
+// A live part that fills the screen is erased where it stands: tmux keeps in its
+// scrollback what is cleared from the first cell of the screen on.
+func TestFullScreenOfLiveRowsInTmux(t *testing.T) {
+	pane := tmuxtest.Start(t, 60, 12)
+	s := screen.New(pane, screen.Options{Width: 60, Height: 12, Sync: true, Reflow: true})
+	live := strings.Fields("one two three four five six seven eight nine ten eleven last")
+	must(t, s.Draw(live, screen.Cursor{Y: 5}))
+	for range 2 {
+		s.Repaint()
+		must(t, s.Draw(live, screen.Cursor{Y: 5}))
+	}
+	if d := cmp.Diff(live, pane.All()); d != "" {
+		t.Errorf("(-want +tmux):\n%s", d)
+	}
+}
