@@ -61,8 +61,12 @@ func (t Table) Text(s Style) string {
 		figures -= 2 + widths[i]
 		widths[i] = 0
 	}
-	widths[0] = min(widths[0], max(minKey, s.Width-figures-2-minBar), max(4, s.Width-figures))
-	bar := min(maxBar, s.Width-widths[0]-figures-2)
+	room := max(4, s.Width-figures) // for names, and for bars where both have enough
+	if room >= minKey+2+minBar {
+		widths[0] = min(widths[0], room-2-minBar)
+	}
+	widths[0] = min(widths[0], room)
+	bar := min(maxBar, room-widths[0]-2)
 	var most llm.USD
 	for _, r := range t.Rows {
 		most = max(most, r.Cost)

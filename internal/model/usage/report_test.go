@@ -206,6 +206,15 @@ func TestTextFits(t *testing.T) {
 	}
 }
 
+// Where there is no room for bars, names have it.
+func TestTextOfLongNames(t *testing.T) {
+	table := Table{By: ByModel, Rows: []Row{{Key: "anthropic/claude-opus", Requests: 1, Input: 5, Output: 7, Cost: llm.Dollars(1)}}}
+	table.finish()
+	if text := table.Text(Style{Width: 43, Unicode: true}); !strings.Contains(text, "anthropic/claude-opus      5       7  $1.00\n") {
+		t.Errorf("it is\n%s", text)
+	}
+}
+
 func TestMoney(t *testing.T) {
 	for usd, want := range map[llm.USD]string{
 		0: "$0.00", 1: "<$0.0001", 49_999: "<$0.0001", 50_000: "$0.0001", 12_345_678: "$0.0123", 999_949_999: "$0.9999",
