@@ -141,6 +141,15 @@ func (e *Entry) Shown() bool {
 	return true
 }
 
+// Record is what is written of an entry, with all that is large in it.
+func (e *Entry) Record() ([]byte, error) {
+	stored := *e
+	if e.Message != nil {
+		stored.Message = quote(e.Message)
+	}
+	return encode(stored.record())
+}
+
 // Words are the content of a "custom_message" as blocks.
 func (e *Entry) Words() ([]llm.Block, error) {
 	raw, err := json.Marshal(struct {

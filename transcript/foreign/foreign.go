@@ -126,7 +126,7 @@ func (s *Session) Records() ([][]byte, error) {
 			records = append(records, e.Raw)
 			continue
 		}
-		record, err := encode(e)
+		record, err := e.Record()
 		if err != nil {
 			return nil, fmt.Errorf("write imported session: entry %s: %w", e.ID, err)
 		}

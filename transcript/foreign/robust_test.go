@@ -385,3 +385,26 @@ func TestSignaturesStayWithTheirVendor(t *testing.T) {
 		t.Error("the reasoning is gone")
 	}
 }
+
+// A text that looks like a reference to a blob is a text of the other program's: it shows
+// no piece of another session.
+func TestTextLikeReference(t *testing.T) {
+	text := "blob:sha256:" + strings.Repeat("0123456789abcdef", 4)
+	path := filepath.Join(t.TempDir(), "5a0e.jsonl")
+	line := `{"type":"user","uuid":"u1","parentUuid":null,"timestamp":"2026-01-02T10:00:00.000Z","cwd":"/w","message":{"role":"user","content":"` + text + `"}}` + "\n"
+	if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sessions, errs := imported(t, path)
+	if len(sessions) != 1 || len(errs) > 0 {
+		t.Fatalf("%d sessions, %q", len(sessions), errs)
+	}
+	log := opened(t, sessions[0])
+	e, err := log.Entry(log.Leaf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := e.Message.Text(); got != text || len(e.Lost) > 0 {
+		t.Errorf("it has become %q, %+v", got, e.Lost)
+	}
+}
