@@ -231,9 +231,10 @@ func (i *importer) take(ctx context.Context, s *foreign.Session, records [][]byt
 			return fmt.Errorf("%w: session %s: %w", errCompare, v, explain(i.there[v], err))
 		}
 		missing, own := compare(l, now)
+		whole := !isDraft(i.there[v]) && !untitled(l, now)
 		_ = l.Close() // it was only read
 		switch {
-		case len(missing) == 0 && (own || !isDraft(i.there[v])):
+		case len(missing) == 0 && (own || whole):
 			i.before++
 			return nil
 		case own:
@@ -372,6 +373,9 @@ func aside(e *transcript.Entry) bool {
 	return e.Type == transcript.TypeInfo || e.Type == transcript.TypeLabel || e.CustomType == transcript.CustomLeaf
 }
 
+// untitled reports whether a session lacks the title that the conversation has got.
+func untitled(old, now *transcript.Log) bool { return old.Title() == "" && now.Title() != "" }
+
 // grow adds to a session what the conversation has more than it.
 func (i *importer) grow(ctx context.Context, id string, s *foreign.Session, records [][]byte, now *transcript.Log) (err error) {
 	file := i.there[id]
@@ -416,13 +420,16 @@ func (i *importer) grow(ctx context.Context, id string, s *foreign.Session, reco
 	if l.Leaf() != now.Leaf() {
 		err = l.Move(now.Leaf())
 	}
+	if untitled(l, now) {
+		err = errors.Join(err, l.Rename(now.Title()))
+	}
 	if err = errors.Join(err, l.Close()); err != nil {
 		return err
 	}
 	i.grown++
-	entries := "1 entry was"
-	if len(more) > 1 {
-		entries = fmt.Sprintf("%d entries were", len(more))
+	entries := fmt.Sprintf("%d entries were", len(more))
+	if len(more) == 1 {
+		entries = "1 entry was"
 	}
 	fmt.Fprintf(i.out, "%s\n%s\n  it has grown since it was imported: %s added\n", id, printableLines(s.Report.String()), entries)
 	return nil

@@ -57,7 +57,11 @@ func TestImportOfGrowingFiles(t *testing.T) {
 				}
 			}
 			run(fresh)
-			want, got := contextIn(t, fresh), contextIn(t, grown)
+			want, title := contextIn(t, fresh)
+			got, gotTitle := contextIn(t, grown)
+			if title != "" && gotTitle == "" { // one that it had it keeps: a person may have given it
+				t.Errorf("it has no title, want %q", title)
+			}
 			if diff := cmp.Diff(want.IDs, got.IDs); diff != "" {
 				t.Errorf("the branch (-fresh +grown):\n%s", diff)
 			}
@@ -68,8 +72,8 @@ func TestImportOfGrowingFiles(t *testing.T) {
 	}
 }
 
-// contextIn is what the one session under root says.
-func contextIn(t *testing.T, root string) *transcript.Context {
+// contextIn is what the one session under root says, and its title.
+func contextIn(t *testing.T, root string) (*transcript.Context, string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "*", "*.jsonl"))
 	if err != nil || len(files) != 1 {
@@ -84,5 +88,5 @@ func contextIn(t *testing.T, root string) *transcript.Context {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return c, l.Title()
 }
