@@ -109,7 +109,7 @@ func (p *program) toResume(ctx context.Context, r resumption, root, crumbs, dir 
 	if err := l.Close(); err != nil {
 		return "", err
 	}
-	if strings.ContainsAny(r.resume, `/\`) || cwd == "" || cwd == dir {
+	if strings.ContainsAny(r.resume, `/\`) || cwd == "" || cwd == string([]rune(dir)) { // records are UTF-8
 		return path, nil
 	}
 	return "", fmt.Errorf("session %s is of another folder, %s: go there, or bring a copy of it here with burin sessions fork %s", r.resume, cwd, r.resume)

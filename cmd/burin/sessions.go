@@ -212,7 +212,7 @@ func oneOf(which string, list []index.Info) (string, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return "", fmt.Errorf("there is no session %q: burin sessions lists those of this folder", which)
+		return "", fmt.Errorf("there is no session %q: burin sessions --all lists them", which)
 	case len(found) == 1:
 		return found[0].Path, nil
 	case len(exact) > 1:

@@ -80,7 +80,7 @@ func (p *program) moveSession(ctx context.Context, which, dir string) error {
 		return err
 	}
 	if !isDir(dir) {
-		return usage("%s is no folder", dir)
+		return usage("%q is no folder", dir)
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return fmt.Errorf("find the folder: %w", err)

@@ -41,9 +41,14 @@ there already is kept, unless --force replaces it; a session is never replaced.
 
   burin sessions export 1f9d --format md -o -`,
 		Args: arguments(1, 1),
-		RunE: about(&o.which, func(ctx context.Context) error { return p.exportSession(ctx, o) }),
 	}
 	f := cmd.Flags()
+	cmd.RunE = about(&o.which, func(ctx context.Context) error {
+		if o.output == "" && f.Changed("output") { // a script's variable is empty
+			return usage("-o: no file is named")
+		}
+		return p.exportSession(ctx, o)
+	})
 	f.StringVar(&o.format, "format", "", "html, md or json; default as the file's name says, else html")
 	f.StringVarP(&o.output, "output", "o", "", "the file to write; - is standard output; default burin-ID.FORMAT")
 	f.BoolVar(&o.force, "force", false, "replace the file if it is there already")

@@ -28,6 +28,9 @@ type ListOptions struct {
 	Limit int    // at most so many; 0 is all
 }
 
+// recorded is a working directory as records keep it, whose text is UTF-8.
+func recorded(cwd string) string { return string([]rune(cwd)) }
+
 // List gives the sessions under root, the folder that holds a folder for each working
 // directory, newest first by when their files changed. Those in which nothing was
 // said are left out; what cannot be read is listed as damaged. That there is no such
@@ -44,6 +47,7 @@ func List(ctx context.Context, root string, o ListOptions) ([]Info, error) {
 		return cmp.Or(b.modified.Compare(a.modified), strings.Compare(filepath.Base(b.path), filepath.Base(a.path)))
 	})
 	var list []Info
+	o.CWD = recorded(o.CWD)
 	for from := 0; from < len(files); {
 		n := len(files) - from
 		if o.Limit > 0 {

@@ -159,7 +159,7 @@ func matches(ctx context.Context, db *sql.DB, match string, o SearchOptions) (id
 		SELECT e.id, e.session, `+score+`
 		FROM words JOIN entries AS e ON e.id = words.rowid JOIN sessions AS s ON s.id = e.session
 		WHERE words MATCH ? AND (? = '' OR s.cwd = ?)
-		ORDER BY `+by, match, o.CWD, o.CWD)
+		ORDER BY `+by, match, recorded(o.CWD), recorded(o.CWD))
 	if err != nil {
 		return nil, nil, err
 	}
