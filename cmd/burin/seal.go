@@ -91,6 +91,9 @@ func (p *program) sealSessions(ctx context.Context, o sealOptions) error {
 			return err
 		}
 		if err := p.sealOne(ctx, a, file, o.purge); err != nil {
+			if keyless, ok := errors.AsType[keyError](err); ok && done == 0 {
+				return keyless // it is so for all of them
+			}
 			if len(files) == 1 {
 				return err
 			}
@@ -102,6 +105,10 @@ func (p *program) sealSessions(ctx context.Context, o sealOptions) error {
 	// It has copies of what was said. It is made again when needed.
 	if err := a.dropIndex(); err != nil {
 		return err
+	}
+	if len(files) == 0 {
+		fmt.Fprintln(p.err, "there is no session to encrypt")
+		return nil
 	}
 	where := "; as they were they are in the trash, in the clear"
 	if o.purge {

@@ -70,7 +70,7 @@ func (p *program) doctorSessions(ctx context.Context, o doctorOptions) error {
 	}
 	switch {
 	case d.left == 0:
-		fmt.Fprintf(p.err, "looked at %s; nothing is wrong\n", counted(len(files), "session"))
+		fmt.Fprintf(p.err, "looked at %s; nothing is wrong\n", counted(len(files)-d.closed, "session"))
 		return nil
 	case o.fix:
 		return fmt.Errorf("problems are left: %d; see above", d.left)
@@ -86,6 +86,7 @@ type doctor struct {
 	keys    place.Keys
 	ids     map[string]string // of sessions, and their files
 	left    int               // problems that were not repaired
+	closed  int               // sessions that nobody has the key of
 }
 
 // found reports a problem and repairs it, if that is wanted and possible.
@@ -113,10 +114,12 @@ func (d *doctor) session(ctx context.Context, file string) error {
 		return nil // it went meanwhile
 	}
 	if keyless, ok := errors.AsType[keyError](err); ok {
+		d.closed++
 		fmt.Fprintf(d.out, "%s: it is encrypted, and not examined: %s\n", shortPath(file), oneLine(keyless))
 		return nil
 	}
 	if errors.Is(err, sealed.ErrKey) {
+		d.closed++
 		fmt.Fprintf(d.out, "%s: it is encrypted with another key, and not examined\n", shortPath(file))
 		return nil
 	}

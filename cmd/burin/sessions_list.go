@@ -250,7 +250,7 @@ func (p *program) searchSessions(ctx context.Context, o searchOptions) error {
 	}
 	ix, err := index.Open(ctx, a.index)
 	if err != nil {
-		return err
+		return fmt.Errorf("search with %s: %w", shortPath(a.index), err)
 	}
 	defer ix.Close()
 	if err := ix.Update(ctx, a.root); err != nil {
