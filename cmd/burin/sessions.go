@@ -320,7 +320,10 @@ func (p *program) showSession(ctx context.Context, o showOptions) error {
 	p.warnDamage(file, damage)
 	entries := uninterrupted(ctx, branch(l))
 	if !o.json {
-		return print.Show(p.out, entries, p.color(p.out))
+		if err := print.Show(p.out, entries, p.color(p.out)); err != nil {
+			return err
+		}
+		return ctx.Err()
 	}
 	for e, err := range entries {
 		if err != nil {
@@ -330,7 +333,7 @@ func (p *program) showSession(ctx context.Context, o showOptions) error {
 			return fmt.Errorf("write the entries: %w", err)
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // branch reads the entries of the active branch, one at a time.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -166,6 +168,24 @@ func TestShownEverywhere(t *testing.T) {
 		}
 		if t.Failed() {
 			t.Log(text)
+		}
+	}
+}
+
+// What was interrupted is not taken for all there is.
+func TestShowInterrupted(t *testing.T) {
+	t.Setenv("BURIN_HOME", t.TempDir())
+	file := sessionIn(t, t.TempDir(), transcript.Options{}, message(llm.RoleUser, llm.Text{Text: "Hi."}), message(llm.RoleAssistant, llm.Text{Text: "Hello."}))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out bytes.Buffer
+	p := program{out: &out, err: &out, getenv: os.Getenv}
+	for name, err := range map[string]error{
+		"show": p.showSession(ctx, showOptions{which: file}), "show --json": p.showSession(ctx, showOptions{which: file, json: true}),
+		"replay": p.replaySession(ctx, replayOptions{which: file, mode: "text"}), "replay --mode json": p.replaySession(ctx, replayOptions{which: file, mode: "json"}),
+	} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
