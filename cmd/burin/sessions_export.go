@@ -168,14 +168,28 @@ func (p *program) page(ctx context.Context, a *archive, which string, hide bool)
 	defer l.Close()
 	p.warnDamage(file, damage)
 	page := export.Page{Header: l.Header(), Leaf: l.Leaf(), Title: l.Title(), Generated: time.Now(), Version: version()}
+	nodes, gone := l.Nodes(), map[string]*string{} // what cannot be read, and what it follows
 	for e, err := range l.All() {
+		n := nodes[len(page.Entries)+len(gone)]
 		if err != nil {
-			continue // it was warned of
+			gone[n.ID] = nil
+			if n.Parent >= 0 {
+				gone[n.ID] = readable(gone, &nodes[n.Parent].ID)
+			}
+			continue
 		}
+		e.ParentID = readable(gone, e.ParentID)
 		if e.Type == transcript.TypeInit && e.SystemPrompt != "" {
 			page.System = e.SystemPrompt
 		}
 		page.Entries = append(page.Entries, *e)
+	}
+	if len(gone) > 0 {
+		fmt.Fprintf(p.err, "burin: session %s: cannot be read, and left out: %s\n", shortPath(file), counted(len(gone), "message"))
+		leaf := readable(gone, &page.Leaf)
+		if page.Leaf = ""; leaf != nil {
+			page.Leaf = *leaf
+		}
 	}
 	if !hide {
 		return page, nil
@@ -188,6 +202,16 @@ func (p *program) page(ctx context.Context, a *archive, which string, hide bool)
 		hidePage(vault, &page)
 	}
 	return page, nil
+}
+
+// readable is the entry of that id, or the nearest before it that is not gone.
+func readable(gone map[string]*string, id *string) *string {
+	if id != nil {
+		if before, ok := gone[*id]; ok {
+			return before
+		}
+	}
+	return id
 }
 
 // vault knows the secrets of this machine, as sessions do.

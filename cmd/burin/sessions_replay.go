@@ -76,6 +76,7 @@ type replay struct {
 
 	seq     uint64
 	leaf    string // the entry before
+	lost    bool   // it could not be read
 	model   string
 	spoken  bool // the state before that is what the session began with
 	running bool // a run was begun
@@ -96,6 +97,7 @@ func (r *replay) Prompt(ctx context.Context, _ llm.Message) agent.Outcome {
 		}
 		if err != nil {
 			r.send(session.Event{Event: agent.Event{Type: session.Warning}, Text: oneLine(err)})
+			r.lost = true
 			continue
 		}
 		r.entry(e)
@@ -118,7 +120,7 @@ func (r *replay) entry(e *transcript.Entry) {
 	if e.ParentID != nil {
 		parent = *e.ParentID
 	}
-	if parent != r.leaf || e.Type == transcript.TypeBranchSummary {
+	if parent != r.leaf && !r.lost || e.Type == transcript.TypeBranchSummary {
 		r.endRun()
 		at := parent
 		if e.Type == transcript.TypeBranchSummary {
@@ -126,7 +128,7 @@ func (r *replay) entry(e *transcript.Entry) {
 		}
 		r.send(session.Event{Event: agent.Event{Type: session.TreeMoved}, EntryID: at})
 	}
-	r.leaf = e.ID
+	r.leaf, r.lost = e.ID, false
 	if e.Type != transcript.TypeMessage || e.Execution != nil {
 		r.endDone()
 	}

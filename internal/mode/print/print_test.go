@@ -324,6 +324,9 @@ func TestShow(t *testing.T) {
 		llm.ToolResultText(llm.ToolCall{ID: "1", Name: "bash"}, "a.go", false),
 		llm.Message{Role: llm.RoleToolResult, ToolCallID: "2", ToolName: "read", Details: json.RawMessage(`{"lines":1}`)},
 		llm.AssistantText("Done.\x1b[31m"),
+		llm.Message{Role: llm.RoleAssistant, Content: []llm.Block{llm.ToolCall{ID: "3", Name: "gr\x1b[2Jep", Arguments: `{"pattern":"x"}`}, llm.ToolCall{ID: "4", Name: "read", Arguments: `{"path":"b.go"}`}}},
+		llm.ToolResultText(llm.ToolCall{ID: "3", Name: "gr\x1b[2Jep"}, "none", false),
+		llm.UserText("stop"),
 	)
 	fork := l.Leaf()
 	add(
@@ -344,7 +347,8 @@ func TestShow(t *testing.T) {
 		llm.Message{Role: llm.RoleAssistant, Content: []llm.Block{llm.Text{Text: "I"}}, StopReason: llm.StopAborted},
 	)
 
-	const start = "> fix\n> it\n\nI'll look.\n\n● bash  ls\n  a.go\n\n● read  a.go\n  1 line\n\nDone.[31m\n\n"
+	const start = "> fix\n> it\n\nI'll look.\n\n● bash  ls\n  a.go\n\n● read  a.go\n  1 line\n\nDone.[31m\n\n" +
+		"● gr[2Jep  x\n  none\n\n● read  b.go\n  There is no result.\n\n> stop\n\n"
 	const left = "● You  go test\n  FAIL[2J\n  [Exit code 2.]\n\n● You, for yourself  env\n  A=b\n\n● You  sleep 9\n  [Stopped.]\n\n" +
 		"[reminder] The budget\n  is used up.\n\n[condensed, before it about 1200 tokens] ## Goal\n  \n  It is fixed.\n\n  overloaded\n\n"
 	const end = "[summary of a branch that was left] It was tested.\n\n> [image/png]\n> [a.pdf]\n\nI\n\n  The answer was stopped.\n\n"

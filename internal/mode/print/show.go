@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/burin-dev/burin/agent"
@@ -21,6 +22,7 @@ func Show(out io.Writer, entries iter.Seq2[*transcript.Entry, error], color bool
 	p := past{steps: steps{out: w, color: color}, calls: map[string]llm.ToolCall{}}
 	for e, err := range entries {
 		if err != nil {
+			p.unanswered()
 			p.lines(err.Error(), red)
 			fmt.Fprintln(w)
 			p.lost = true
@@ -31,7 +33,8 @@ func Show(out io.Writer, entries iter.Seq2[*transcript.Entry, error], color bool
 			return w.err
 		}
 	}
-	return nil
+	p.unanswered()
+	return w.err
 }
 
 // past shows entries.
@@ -40,6 +43,7 @@ type past struct {
 	calls map[string]llm.ToolCall // by id
 	last  string                  // id of the entry before
 	lost  bool                    // it could not be read
+	open  []llm.ToolCall          // of the answer, without a result so far
 }
 
 func (p *past) entry(e *transcript.Entry) {
@@ -48,17 +52,21 @@ func (p *past) entry(e *transcript.Entry) {
 		parent = *e.ParentID
 	}
 	if parent != p.last && !p.lost {
+		p.unanswered()
 		fmt.Fprintf(p.out, "%s\n\n", p.paint(dim, "[another way from an earlier place]"))
 	}
 	p.last, p.lost = e.ID, false
 	if !e.Shown() {
 		return
 	}
+	if m := e.Message; m != nil && (m.Role == llm.RoleUser || m.Role == llm.RoleAssistant) {
+		p.unanswered()
+	}
 	switch {
 	case e.Type == transcript.TypeCompaction:
 		label := "condensed"
 		if e.TokensBefore > 0 {
-			label += fmt.Sprintf(", before it about %d tokens", e.TokensBefore)
+			label += ", before it about " + counted(e.TokensBefore, "token")
 		}
 		p.words(label, e.Summary)
 	case e.Type == transcript.TypeBranchSummary:
@@ -85,6 +93,7 @@ func (p *past) message(m *llm.Message) {
 		p.answer(m)
 	case llm.RoleToolResult:
 		c := p.calls[m.ToolCallID]
+		p.open = slices.DeleteFunc(p.open, func(c llm.ToolCall) bool { return c.ID == m.ToolCallID })
 		p.end(agent.Event{
 			Call:   &tool.Call{ID: m.ToolCallID, Name: m.ToolName, Arguments: json.RawMessage(c.Arguments)},
 			Result: &tool.Result{Content: m.Content, Details: m.Details, IsError: m.IsError},
@@ -100,6 +109,7 @@ func (p *past) answer(m *llm.Message) {
 	p.say(m.Text())
 	for _, c := range m.ToolCalls() {
 		p.calls[c.ID] = c
+		p.open = append(p.open, c)
 	}
 	switch {
 	case m.StopReason == llm.StopAborted:
@@ -112,6 +122,16 @@ func (p *past) answer(m *llm.Message) {
 		return
 	}
 	fmt.Fprintln(p.out)
+}
+
+// unanswered shows the calls that did not come to an end.
+func (p *past) unanswered() {
+	for _, c := range p.open {
+		p.heading(agent.Event{Call: &tool.Call{ID: c.ID, Name: c.Name, Arguments: json.RawMessage(c.Arguments)}})
+		p.note("There is no result.")
+		fmt.Fprintln(p.out)
+	}
+	p.open, p.steps.last = nil, ""
 }
 
 // execution shows a command of the person's own as a call of theirs.

@@ -59,10 +59,11 @@ func (s *steps) heading(e agent.Event) {
 }
 
 func label(e agent.Event) string {
-	if e.Label != "" {
-		return e.Label
+	name := e.Label
+	if name == "" {
+		name = e.Call.Name
 	}
-	return e.Call.Name
+	return printable(name, 60) // a model may have made it up
 }
 
 // subject is the argument that says most about a call.
