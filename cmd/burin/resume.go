@@ -87,7 +87,11 @@ func (p *program) toResume(ctx context.Context, r resumption, root, crumbs, dir 
 	case place.Parse(r.session).SQL && !isDir(r.session):
 		return databaseSession(ctx, r.session)
 	case r.session != "" && !isDir(r.session):
-		if _, err := os.Stat(r.session); err != nil {
+		_, err := os.Stat(r.session)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", usage("--session: there is no session file or folder %s", r.session)
+		}
+		if err != nil {
 			return "", usage("--session: %w", err)
 		}
 		if err := regular(r.session); err != nil {
