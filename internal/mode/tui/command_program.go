@@ -259,15 +259,20 @@ func thousands(n int) string {
 // chooseMode asks what runs without a question.
 func (a *app) chooseMode() {
 	s := a.session
+	items := []list.Item{
+		{ID: "plan", Label: "plan", Detail: "the model only looks; nothing is changed"},
+		{ID: "ask", Label: "ask", Detail: "looking runs; changes and commands are asked about"},
+		{ID: "auto-edit", Label: "auto-edit", Detail: "files of this folder are changed; commands are asked about"},
+		{ID: "full", Label: "full", Detail: "everything runs but what is refused or dangerous"},
+	}
+	for i := range items {
+		if items[i].ID == s.Mode() {
+			items[i].Mark = a.env.Styles.Symbols().Done
+		}
+	}
 	var p pane.Pane
 	p = list.Choice(a.env, list.Options{
-		Title: "What runs without a question?", Selected: a.session.Mode(),
-		Items: []list.Item{
-			{ID: "plan", Label: "plan", Detail: "the model only looks; nothing is changed"},
-			{ID: "ask", Label: "ask", Detail: "looking runs; changes and commands are asked about"},
-			{ID: "auto-edit", Label: "auto-edit", Detail: "files of this folder are changed; commands are asked about"},
-			{ID: "full", Label: "full", Detail: "everything runs but what is refused or dangerous"},
-		},
+		Title: "What runs without a question?", Selected: s.Mode(), Items: items,
 		OnChoose: func(id string) {
 			a.remove(p)
 			if a.still(s) {

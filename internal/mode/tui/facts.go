@@ -41,6 +41,9 @@ func (a *app) readFacts() {
 	f := &a.facts.status
 	f.Stats, f.Mode, f.SessionID = s.Stats(), s.Mode(), s.Log().ID()
 	a.facts.model = s.Model()
+	if len(a.facts.jobs) > 0 { // what they wrote last
+		a.readJobs()
+	}
 	a.dirty = true
 }
 

@@ -114,7 +114,7 @@ func (a *app) replayEntry(l *transcript.Log, e *seen) {
 		m := llm.Message{Content: words}
 		a.talk.notice(card.Info, m.Text())
 	case e.Execution != nil:
-		a.talk.add(ranBefore(e.Execution))
+		a.talk.add(&call{card: card.Execution(e.Execution), ended: true})
 	case e.Message != nil:
 		a.talk.messageEnd(e.Message)
 		if err := e.Message.Error; e.again && err != nil && err.Retryable() {

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
-	"github.com/burin-dev/burin/transcript"
 )
 
 // maxShown is how much of the output of a command is kept for its card while it runs.
@@ -43,7 +41,7 @@ func (a *app) shell(text string) {
 		a.flash(a.work.busy + " is under way; " + a.keyFor("app.interrupt") + " stops it")
 		return
 	}
-	b := &call{id: "!" + fmt.Sprint(len(a.talk.blocks)), card: ownCommand(line, private)}
+	b := &call{id: "!" + fmt.Sprint(len(a.talk.blocks)), card: card.Own(line, private)}
 	a.talk.add(b)
 	o := &own{block: b, of: s}
 	a.own = append(a.own, o)
@@ -66,26 +64,12 @@ func (a *app) shell(text string) {
 			if err != nil && !stopped {
 				out = err.Error()
 			}
-			b.ran(out, err != nil || r.ExitCode != 0, stopped, r.ExitCode)
+			b.update(func(c *card.Call) { c.End(out, err != nil || r.ExitCode != 0, stopped, r.ExitCode) })
+			b.ended = true
 			a.repo.Refresh()
 		})
 		return nil, nil
 	})
-}
-
-// ran says how a command of the person's ended. One without an exit code has -1.
-func (b *call) ran(output string, failed, stopped bool, code int) {
-	b.result(failed, []llm.Block{llm.Text{Text: output}}, endDetails(code, stopped))
-}
-
-// ranBefore is a command of the person's that a session tells of.
-func ranBefore(x *transcript.Execution) *call {
-	b, code := &call{card: ownCommand(x.Command, x.Excluded)}, -1
-	if x.ExitCode != nil {
-		code = *x.ExitCode
-	}
-	b.ran(x.Output, code != 0, x.Cancelled, code)
-	return b
 }
 
 // own is a command of the person's that runs.
@@ -114,24 +98,6 @@ func (a *app) endOwn(of *opened) {
 			o.block.result(true, []llm.Block{llm.Text{Text: "did not end"}}, nil)
 		}
 	}
-}
-
-// ownCommand is the card of a command of the person's.
-func ownCommand(line string, private bool) card.Call {
-	args, err := json.Marshal(map[string]string{"command": line})
-	if err != nil {
-		args = nil // no text fails to be JSON
-	}
-	label := "You"
-	if private {
-		label = "You, for yourself"
-	}
-	return card.Call{Name: "bash", Label: label, Args: args}
-}
-
-// endDetails say how a command ended.
-func endDetails(code int, stopped bool) json.RawMessage {
-	return json.RawMessage(fmt.Sprintf(`{"exitCode":%d,"cancelled":%t}`, code, stopped))
 }
 
 // beside runs a command that the person can stop, next to what the model does.

@@ -98,9 +98,9 @@ func (p *painter) output(c *Call, d *runDetails) {
 	text := strings.TrimSpace(strings.TrimLeft(c.text(), "\n"))
 	switch {
 	case d.Cancelled:
-		text = strings.TrimSuffix(text, "[Cancelled.]")
+		text = withoutLine(text, "[Cancelled.]")
 	case d.ExitCode != nil:
-		text = strings.TrimSuffix(text, fmt.Sprintf("[Exit code %d.]", *d.ExitCode))
+		text = withoutLine(text, fmt.Sprintf("[Exit code %d.]", *d.ExitCode))
 	}
 	fg := theme.ToolOutput
 	if c.State == Failed && c.Details == nil {
@@ -114,6 +114,15 @@ func (p *painter) output(c *Call, d *runDetails) {
 	default:
 		p.text(text, fg, collapsedLines, tail)
 	}
+}
+
+// withoutLine leaves out a line near the end of a text, where only a remark may follow.
+func withoutLine(text, line string) string {
+	i := strings.LastIndex(text, line)
+	if i < 0 || i > 0 && text[i-1] != '\n' || strings.Count(text[i:], "\n") > 1 {
+		return text
+	}
+	return strings.TrimRight(text[:i], "\n") + text[i+len(line):]
 }
 
 // job shows what became of a command in the background.

@@ -15,7 +15,7 @@ import (
 type Waiting struct {
 	Steering []string // go in after the call that runs now
 	FollowUp []string // go in when the work is done
-	Key      string   // takes the last one back into the prompt, as "Alt+Up"; "" says nothing
+	Key      string   // takes them back into the prompt, as "Alt+Up"; "" says nothing
 }
 
 // Queue gives the rows of the messages that wait: those that go in first, first.
@@ -40,7 +40,11 @@ func Queue(w Waiting, v View) []string {
 	add(w.FollowUp, "then:", theme.Muted)
 	p.more(n-shown, "message")
 	if w.Key != "" {
-		p.add(styled.Line{{Text: "  " + w.Key, Look: theme.Look{Fg: theme.Muted, Mod: theme.Bold}}, {Text: " takes them back into the prompt", Look: theme.Look{Fg: theme.Dim}}})
+		what := "them"
+		if n == 1 {
+			what = "it"
+		}
+		p.add(styled.Line{{Text: "  " + w.Key, Look: theme.Look{Fg: theme.Muted, Mod: theme.Bold}}, {Text: " takes " + what + " back into the prompt", Look: theme.Look{Fg: theme.Dim}}})
 	}
 	return p.rows
 }

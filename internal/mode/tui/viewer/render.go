@@ -78,6 +78,10 @@ func (r *renderer) item(members []entry) {
 		if words, err := e.Words(); err == nil && e.Display {
 			r.blocks(e.CustomType, words)
 		}
+	case e.Execution != nil:
+		c := card.Execution(e.Execution)
+		c.Content = clip(c.Content, r.limit())
+		r.part(card.Tool(c, r.view))
 	case e.Message == nil:
 	case kind == user:
 		r.part(card.User(clip(e.Message.Content, r.limit()), r.view))

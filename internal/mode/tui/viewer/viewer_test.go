@@ -387,6 +387,20 @@ func TestRefreshOfCalls(t *testing.T) {
 	}
 }
 
+// A command of the person's looks as it did when it ran.
+func TestOwnCommands(t *testing.T) {
+	log, failed := paneltest.Session(t), 2
+	paneltest.Append(
+		t, log, paneltest.User("look"),
+		transcript.NewExecution(transcript.Execution{Command: "make", Output: "no rule\n", ExitCode: &failed}),
+		transcript.NewExecution(transcript.Execution{Command: "sleep 100", Cancelled: true, Excluded: true}),
+	)
+	want := []string{"▎ look", "", "✗ You  make  exit 2", "  no rule", "", "✗ You, for yourself  sleep 100  stopped"}
+	if diff := cmp.Diff(want, body(open(t, log, 60, 12))[:6]); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestEmptyAndTiny(t *testing.T) {
 	f := open(t, paneltest.Session(t), 40, 10)
 	f.press("down", "c", "n", "enter", "/", "a", "enter", "pageup")
