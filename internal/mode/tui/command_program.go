@@ -294,7 +294,7 @@ func (a *app) openPermissions(string) {
 	}
 	var items []list.Item
 	for i, r := range rules.Rules() {
-		item := list.Item{ID: fmt.Sprint(i), Label: r.Text, Detail: r.Words + " · " + r.Source, Group: r.Verdict + ", " + r.Scope, Dim: r.ID == ""}
+		item := list.Item{ID: fmt.Sprint(i), Label: r.Text, Detail: r.Words + a.dot() + r.Source, Group: r.Verdict + ", " + r.Scope, Dim: r.ID == ""}
 		items = append(items, item)
 	}
 	var p *list.List
@@ -367,7 +367,7 @@ func (a *app) triedRows(rules session.Permissions, id string, width, height int)
 		if len(rows) >= height {
 			break
 		}
-		rows = append(rows, a.line(styled.Truncate(styled.Of(styled.Inline(t.Verdict+"  "+t.Tool+" "+t.Target), theme.Muted), width, "…")))
+		rows = append(rows, a.cut(styled.Of(styled.Inline(t.Verdict+"  "+t.Tool+" "+t.Target), theme.Muted), width))
 	}
 	return rows
 }
@@ -423,7 +423,7 @@ func (a *app) tail(text string, width, height int) []string {
 	lines = lines[max(0, len(lines)-height):]
 	rows := make([]string, 0, len(lines))
 	for _, l := range lines {
-		rows = append(rows, a.line(styled.Truncate(styled.Of(l, theme.ToolOutput), width, "…")))
+		rows = append(rows, a.cut(styled.Of(l, theme.ToolOutput), width))
 	}
 	return rows
 }
@@ -469,7 +469,7 @@ func (a *app) listTurns(changes session.Changes, turns []session.Turn) {
 			}
 			var rows []string
 			for _, w := range words[:min(len(words), height)] {
-				rows = append(rows, a.line(styled.Truncate(styled.Of(styled.Inline(w), theme.Muted), width, "…")))
+				rows = append(rows, a.cut(styled.Of(styled.Inline(w), theme.Muted), width))
 			}
 			return rows
 		},

@@ -100,6 +100,19 @@ func (a *app) border(width int, label string) string {
 // line writes a line for the terminal.
 func (a *app) line(l styled.Line) string { return styled.Render(a.env.Styles, l) }
 
+// cut writes as much of a line as there is room for.
+func (a *app) cut(l styled.Line, width int) string {
+	return a.line(styled.Truncate(l, width, a.env.Styles.Symbols().Ellipsis))
+}
+
+// dot stands between facts.
+func (a *app) dot() string { return " " + a.env.Styles.Symbols().Dot + " " }
+
+// hidden stands above the rows that there is room for.
+func (a *app) hidden(n int) string {
+	return fmt.Sprintf("%s %s above", a.env.Styles.Symbols().Ellipsis, counted(n, "more line", "more lines"))
+}
+
 // popupLabel stands above what is proposed where not all of it is shown: which one of how
 // many is selected.
 func (a *app) popupLabel(shown int) string {
@@ -119,7 +132,7 @@ func (a *app) popupRows(width, most int) []string {
 	if a.show.screenReader { // what is written anew is read out: the one that is chosen
 		it := p.Items[p.Selected]
 		words := fmt.Sprintf("%d of %d: %s  %s", p.Selected+1, len(p.Items), styled.Inline(it.Label), styled.Inline(it.Detail))
-		return []string{a.line(styled.Truncate(styled.Of(words, theme.Text), width, "…"))}
+		return []string{a.cut(styled.Of(words, theme.Text), width)}
 	}
 	from := min(max(0, p.Selected-most/2), len(p.Items)-most)
 	labels := 0
@@ -137,10 +150,10 @@ func (a *app) popupRows(width, most int) []string {
 			label.Fg, label.Mod = theme.Accent, theme.Bold
 			mark = arrow
 		}
-		l := styled.Truncate(styled.Line{{Text: styled.Inline(it.Label), Look: label}}, labels, "…")
+		l := styled.Truncate(styled.Line{{Text: styled.Inline(it.Label), Look: label}}, labels, a.env.Styles.Symbols().Ellipsis)
 		row := append(styled.Line{{Text: mark, Look: label}}, styled.Pad(l, labels, label)...)
 		row = append(row, styled.Span{Text: "  " + styled.Inline(it.Detail), Look: detail})
-		rows = append(rows, a.line(styled.Truncate(row, width, "…")))
+		rows = append(rows, a.cut(row, width))
 	}
 	return rows
 }
@@ -152,8 +165,9 @@ func (a *app) greeting(v card.View) []string {
 		{Text: " " + a.o.Version, Look: theme.Look{Fg: theme.Dim}},
 	}
 	where := styled.Of(a.homePath(a.o.Dir), theme.Muted)
+	end := v.Styles.Symbols().Ellipsis
 	return []string{
-		styled.Render(v.Styles, styled.Truncate(name, v.Width, "…")),
-		styled.Render(v.Styles, styled.Truncate(where, v.Width, "…")),
+		styled.Render(v.Styles, styled.Truncate(name, v.Width, end)),
+		styled.Render(v.Styles, styled.Truncate(where, v.Width, end)),
 	}
 }

@@ -3,10 +3,16 @@ package tui
 import (
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
 )
 
 // What is proposed stands in one column, whether it is chosen or not, in all signs.
@@ -40,5 +46,49 @@ func TestProposalsAreReadOut(t *testing.T) {
 			t.Errorf("read out is %q, want %q", rows, want)
 		}
 		a.onKey(key.Press{Key: "down"})
+	}
+}
+
+// Whoever asks for the signs of ASCII gets no others, also where something is cut.
+func TestASCIIOnly(t *testing.T) {
+	d := atDesk(t, func(_ Wish, o *session.Options) {
+		o.Mode = "plan"
+		o.Jobs = func() []session.Job {
+			return []session.Job{{ID: "1", Command: strings.Repeat("command ", 30), Running: true}}
+		}
+	})
+	d.show.symbols = "ascii"
+	d.restyle()
+	d.readFacts()
+	d.readJobs()
+	d.attached = []llm.Block{llm.Image{}}
+	for range 30 {
+		d.notice(card.Warning, strings.Repeat("long words ", 30))
+	}
+	d.types("/")
+	d.until("what is proposed", func() bool { _, ok := d.editor.Popup(); return ok })
+	look := func(what string) {
+		d.draw()
+		rows := append(d.greeting(d.talk.look.View), d.rows...)
+		rows = append(rows, d.hidden(1), d.hidden(2), d.line(styled.Of(d.promptLabel(), theme.Text)))
+		if top := d.top(); top != nil {
+			drawn, _ := top.Draw(40, 20)
+			rows = append(rows, drawn...)
+		}
+		for _, row := range rows {
+			for _, r := range ansi.Strip(row) {
+				if r > unicode.MaxASCII {
+					t.Errorf("%s: %q in %q", what, r, row)
+				}
+			}
+		}
+	}
+	look("the prompt")
+	d.flash(strings.Repeat("a hint ", 30))
+	look("a hint")
+	for _, call := range []string{"/jobs", "/mode", "/hotkeys", "/help", "/session", "/debug", "/settings"} {
+		d.command(call)
+		look(call)
+		d.types("", "esc")
 	}
 }

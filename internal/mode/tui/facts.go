@@ -75,7 +75,7 @@ func (a *app) readJobs() {
 // statusRows are the status line, or a hint in its place.
 func (a *app) statusRows(width int, now time.Time) []string {
 	if a.hint.text != "" {
-		return []string{a.line(styled.Truncate(styled.Of(styled.Inline(a.hint.text), theme.Warning), max(width-1, 1), "…"))}
+		return []string{a.cut(styled.Of(styled.Inline(a.hint.text), theme.Warning), max(width-1, 1))}
 	}
 	if a.show.screenReader || a.facts.line == nil {
 		return nil
@@ -156,7 +156,7 @@ func (a *app) workRows(w panel.Work, v panel.View) []string {
 	if w.Key != "" {
 		words += ", " + w.Key + " stops it"
 	}
-	return []string{a.line(styled.Truncate(styled.Of(words, theme.Text), v.Width, "…"))}
+	return []string{a.cut(styled.Of(words, theme.Text), v.Width)}
 }
 
 func (a *app) spinFrame(now time.Time) int {
@@ -201,7 +201,7 @@ func (a *app) promptLabel() string {
 	if n := len(a.attached); n > 0 {
 		parts = append(parts, counted(n, "picture", "pictures"))
 	}
-	return strings.Join(parts, " · ")
+	return strings.Join(parts, a.dot())
 }
 
 // homePath is a path with "~" for the home folder.

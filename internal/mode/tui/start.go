@@ -64,7 +64,7 @@ func (a *app) start() error {
 	a.commands = commands()
 	a.startServices()
 	w, h := a.term.Size()
-	a.screen = screen.New(a.term, screen.Options{Width: w, Height: h, Sync: true, Reflow: screen.Reflows(a.o.Getenv), Now: a.env.Now})
+	a.screen = screen.New(a.term, screen.Options{Width: w, Height: h, Sync: true, Reflow: screen.Reflows(a.o.Getenv), Now: a.env.Now, Hidden: a.hidden})
 	a.editor = editor.New(editor.Options{
 		Keys: keys, Placeholder: a.placeholder(), Styles: a.editorStyles(),
 		History: a.history.Prefix, Completer: a.completer, OnProblem: func(err error) { a.say(card.Warning, err.Error()) },
