@@ -12,7 +12,7 @@ func TestTodoPanel(t *testing.T) {
 	s := begin(t, []llmtest.Turn{
 		call("todo", `{"ops":[{"op":"init","list":[{"phase":"Build","items":["Write the parser","Write its tests"]}]}]}`),
 		say("Planned."), say("I remember."), say("I know."), say("There is more to do."),
-	}, func(o *setting) { o.Width, o.Height = 80, 30 }) // nothing scrolls, whatever is drawn in between
+	}, func(o *setting) { o.Width, o.Height = 80, 32 }) // nothing scrolls, whatever is drawn in between
 	s.send("plan it")
 	s.WaitText("There is more to do.") // burin reminds it three times of what is open
 	s.WaitGone("Working")
