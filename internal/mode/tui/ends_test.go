@@ -22,7 +22,7 @@ func TestEndsThatSayWhy(t *testing.T) {
 		{
 			"requests", func(o *session.Options) { o.MaxTurns = 1 },
 			[]llmtest.Turn{fails},
-			"Stopped after 1 request, as --max-turns says; the work may not be done. What you send next goes on.",
+			"Stopped after 1 request (--max-turns); the work may not be done. /retry goes on.",
 		},
 		{
 			"cost", func(o *session.Options) {

@@ -188,7 +188,7 @@ func (a *app) onOutcome(s *opened, out agent.Outcome, l *letter) {
 func (a *app) sayEnd(out *agent.Outcome) {
 	switch {
 	case out.Reason == agent.ReasonMaxTurns:
-		a.notice(card.Warning, "Stopped after "+counted(out.Turns, "request", "requests")+", as --max-turns says; the work may not be done. What you send next goes on.")
+		a.notice(card.Warning, "Stopped after "+counted(out.Turns, "request", "requests")+" (--max-turns); the work may not be done. /retry goes on.")
 	case out.Err == nil:
 	case out.Reason == agent.ReasonError:
 		a.sayKey(out.Err) // the answer told the error
