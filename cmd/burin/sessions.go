@@ -338,8 +338,8 @@ func (p *program) showSession(ctx context.Context, o showOptions) error {
 
 // branch reads the entries of the active branch, one at a time.
 func branch(l *transcript.Log) iter.Seq2[*transcript.Entry, error] {
-	nodes := l.Nodes()
-	at := slices.IndexFunc(nodes, func(n transcript.Node) bool { return n.ID == l.Leaf() })
+	nodes, leaf := l.Nodes(), l.Leaf()
+	at := slices.IndexFunc(nodes, func(n transcript.Node) bool { return n.ID == leaf })
 	var path []string
 	for ; at >= 0; at = nodes[at].Parent {
 		path = append(path, nodes[at].ID)
