@@ -593,6 +593,44 @@ func TestDamagedLastLine(t *testing.T) {
 	}
 }
 
+// What a crash has left of a line is no damage either once others were added behind it:
+// nothing that was acknowledged is lost.
+func TestTornLineInside(t *testing.T) {
+	l, path := create(t)
+	add(t, l, user("one"), assistant("two"), user("three"))
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
+	for cut := last + 1; cut < len(whole)-1; cut++ {
+		if err := os.WriteFile(path, whole[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for n := range 2 {
+			l, damage, err := transcript.OpenSession(path, transcript.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if damage.Serious() || !damage.Torn {
+				t.Fatalf("cut at %d, opened %d times: %v", cut-last, n+1, damage)
+			}
+			add(t, l, assistant("four"))
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l := read(t, path)
+		want := []string{"user: one", "assistant: two", "assistant: four", "assistant: four"}
+		if diff := cmp.Diff(want, said(t, l, l.Leaf())); diff != "" {
+			t.Fatalf("cut at %d: %s", cut-last, diff)
+		}
+	}
+}
+
 // A store that fails loses nothing: what it did not take is written with the next.
 func TestStoreFails(t *testing.T) {
 	store := new(failing)

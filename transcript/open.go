@@ -1,10 +1,12 @@
 package transcript
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 )
 
@@ -70,7 +72,7 @@ type Damage struct {
 	NoHeader bool      // the header could not be read; one was made up
 	Header   bool      // some of the header could not be read, and is empty
 	Bad      []BadLine // records, or parts of them, that cannot be read
-	Torn     bool      // the last record was not written whole, as after a crash
+	Torn     bool      // a record was not written whole, as after a crash: the last one, or one behind which others were added
 	Orphans  int       // entries that were put behind the one before them, because their parent is gone
 	Migrated bool      // entries had no ids, as in version 1; they are rewritten with the next entry
 	Newer    int       // the version, if it is newer than this package knows
@@ -106,7 +108,7 @@ func (d *Damage) String() string {
 	case d.Orphans > 0:
 		return fmt.Sprintf("%d entries name a parent that is not there", d.Orphans)
 	case d.Torn:
-		return "its last line was not written whole"
+		return "a line was not written whole"
 	}
 	return "nothing is damaged"
 }
@@ -134,6 +136,7 @@ type indexer struct {
 	last   int32 // the entry before
 	title  string
 	tail   bool // the last record seen was bad
+	cut    bool // it was the beginning of one
 	// records are the numbers of the records that nodes were read from, from 0 on.
 	records []int32
 }
@@ -145,6 +148,10 @@ func (ix *indexer) add(ref Ref, record []byte) {
 		return
 	}
 	ix.tail = false
+	if ix.cut { // the write broke off, and the next one began a new line: it never was acknowledged
+		ix.cut, ix.d.Torn = false, true
+		ix.d.Bad = ix.d.Bad[:len(ix.d.Bad)-1]
+	}
 	switch string(e.typ) {
 	case "title":
 		var t struct{ Title string }
@@ -261,6 +268,16 @@ func (ix *indexer) bad(ref Ref, record []byte) {
 		ix.log.saved[ix.last] = slices.Clone(part)
 	}
 	ix.d.Bad = append(ix.d.Bad, b)
+	ix.cut = b.Salvaged == 0 && CutOff(record)
+}
+
+// CutOff reports whether a text is the beginning of a record, up to anywhere within it, as
+// a write leaves it that broke off. What an encrypted store gives for a record that it
+// cannot read is none.
+func CutOff(text []byte) bool {
+	var any json.RawMessage
+	return !isSealed(text) && bytes.HasPrefix(text, []byte("{")) &&
+		errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&any), io.ErrUnexpectedEOF)
 }
 
 func (ix *indexer) finish() (*Damage, error) {

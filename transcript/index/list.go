@@ -261,7 +261,7 @@ func (s *summary) line(line []byte, broken bool) {
 		r, ok = parse(whole(line))
 	}
 	if !ok {
-		s.Damaged = s.Damaged || !broken
+		s.Damaged = s.Damaged || !broken && !transcript.CutOff(line)
 		return
 	}
 	s.take(&r)
@@ -271,7 +271,7 @@ func (s *summary) line(line []byte, broken bool) {
 // whole.
 func (s *summary) name(line []byte, broken bool) {
 	line = bytes.TrimSpace(line)
-	if n := len(line); n > 0 && !broken && (line[0] != '{' || line[n-1] != '}') {
+	if n := len(line); n > 0 && !broken && (line[0] != '{' || line[n-1] != '}') && !transcript.CutOff(line) {
 		s.Damaged = true
 	}
 	if !bytes.Contains(line, []byte(`"`+transcript.TypeInfo+`"`)) {

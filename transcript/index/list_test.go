@@ -28,6 +28,7 @@ func TestList(t *testing.T) {
 	s.put("/a", "nohead", `{"type":"session","vers`+"\n", said("e1", "user", "lost"), answer)
 	s.put("/a", "oddhead", strings.Replace(header("oddhead", "/a", ""), `"version":3`, `"version":"3"`, 1), said("e1", "user", "all of it"), answer)
 	s.put("/a", "badline", header("badline", "/a", ""), "rubbish\n", said("e1", "user", "still here"), answer)
+	s.put("/a", "tornonce", header("tornonce", "/a", ""), said("e1", "user", "torn and gone on with"), `{"type":"mess`+"\n", answer)
 	s.put("/a", "torn", header("torn", "/a", ""), said("e1", "user", "torn at the end"), answer, `{"type":"mess`)
 	s.put("/a", "sealed", `{"type":"sealed","v":1,"id":"x"}`+"\n")
 	draft := s.put("/a", "draft", header("draft", "/a", ""), said("e1", "user", "before the crash"))
@@ -53,6 +54,7 @@ func TestList(t *testing.T) {
 		{ID: "draft", CWD: "/a", Title: "before the crash", Draft: true},
 		{ID: "sealed", Title: "sealed", IsSealed: true},
 		{ID: "torn", CWD: "/a", Title: "torn at the end"},
+		{ID: "tornonce", CWD: "/a", Title: "torn and gone on with"},
 		{ID: "badline", CWD: "/a", Title: "still here", Damaged: true},
 		{ID: "oddhead", CWD: "/a", Title: "all of it", Damaged: true},
 		{ID: "nohead", Title: "lost", Damaged: true},

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/platform/sqlfile"
+	"github.com/burin-dev/burin/transcript"
 )
 
 // Limits of one transaction. What there is more of goes into the next: other
@@ -361,7 +362,7 @@ func (p *part) take(line []byte, s *state) int {
 	}
 	r, ok := parse(line)
 	if !ok {
-		s.damaged = true
+		s.damaged = s.damaged || !transcript.CutOff(line)
 		return 0
 	}
 	switch r.Type {
