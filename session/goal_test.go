@@ -65,16 +65,10 @@ func TestGoalPauses(t *testing.T) {
 	stalled := llmtest.Turn{Parts: []llmtest.Part{{Text: "a b c d e f g h i j"}}, Fault: llmtest.Fault{StallAfterEvents: 4}}
 	r := start(t, formats()[0], nil, stalled, say("ok"), say("yes"), say("ok"))
 	active(t, r, "peace")
-	r.on = func(e session.Event) {
-		if e.Type == agent.MessageUpdate {
-			go r.Abort()
-		}
-	}
-	r.prompt("go", agent.ReasonAborted)
+	r.stopped("go")
 	if g := r.Goal(); g.State != session.GoalPaused {
 		t.Errorf("stopped, the goal is %s", g.State)
 	}
-	r.on = nil
 	g := r.Goal()
 	g.State = session.GoalActive
 	if err := r.SetGoal(g); err != nil {

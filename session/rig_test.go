@@ -261,6 +261,32 @@ func (r *rig) retries() (out []string) {
 	return out
 }
 
+// stopped sends text, stops it at the first piece of an answer, and waits until nothing of
+// that is under way: a late Abort would stop what comes next.
+func (r *rig) stopped(text string) {
+	r.t.Helper()
+	listen := func(on func(session.Event)) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.on = on
+	}
+	var once sync.Once
+	over := make(chan struct{})
+	listen(func(e session.Event) {
+		if e.Type == agent.MessageUpdate {
+			once.Do(func() {
+				go func() {
+					r.Abort()
+					close(over)
+				}()
+			})
+		}
+	})
+	r.prompt(text, agent.ReasonAborted)
+	<-over
+	listen(nil)
+}
+
 func (r *rig) warned() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

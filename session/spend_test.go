@@ -311,16 +311,11 @@ func TestMaxCostCountsStoppedAnswers(t *testing.T) {
 				o.MaxCost = llm.Dollars(0.06) // a prompt is some 0.04
 			}, say("fine"), stalled, stalled, stalled)
 			r.prompt("hello", agent.ReasonDone)
-			r.on = func(e session.Event) {
-				if e.Type == agent.MessageUpdate {
-					go r.Abort()
-				}
-			}
-			r.prompt(long(10000), agent.ReasonAborted)
+			r.stopped(long(10000))
 			if cost, _, known := r.Spent(); known || cost > llm.Dollars(0.01) {
 				t.Errorf("spent %v, known: %v", cost, known)
 			}
-			r.prompt("again", agent.ReasonAborted)
+			r.stopped("again")
 			refused := func() {
 				t.Helper()
 				out := r.prompt("and again", agent.ReasonRefused)
