@@ -52,6 +52,10 @@ func (a *app) openModels(name string) {
 		if err == nil || ctx.Err() != nil {
 			return nil, err
 		}
+		if e, ok := errors.AsType[*catalog.NotFoundError](err); ok {
+			e.Hint = "" // it is for the command line; here the list is shown
+			err = e
+		}
 		return func() { // what comes near it can be chosen
 			a.sayError(err)
 			a.showModels(name)

@@ -195,7 +195,7 @@ func (a *app) sessionInfo() {
 	if !ok {
 		path = either(st.Requests == 0, "not kept yet: no answer has come", "not kept")
 	}
-	cost := fmt.Sprintf("$%.4f", st.Cost.Float())
+	cost := st.Cost.String()
 	if !st.Known {
 		cost = "at least " + cost + ", the price of some requests is not known"
 	}

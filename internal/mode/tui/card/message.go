@@ -239,5 +239,8 @@ func dollars(v llm.USD) string {
 	if f := v.Float(); f >= 0.1 || f == 0 {
 		return fmt.Sprintf("$%.2f", f)
 	}
+	if v < 100_000 {
+		return v.String() // %g would write an exponent
+	}
 	return fmt.Sprintf("$%.2g", v.Float())
 }
