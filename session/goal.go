@@ -71,6 +71,8 @@ func (s *Session) SetGoal(g Goal) error {
 	case g.Budget > 0 && !s.Model().Price.Known():
 		return unpriced(s.Model())
 	}
+	s.goaling.Lock()
+	defer s.goaling.Unlock()
 	now := s.Goal()
 	g.Spent = 0
 	if g.Text == now.Text {
@@ -85,7 +87,7 @@ func (s *Session) SetGoal(g Goal) error {
 	return nil
 }
 
-// setGoal writes a goal down and tells faces.
+// setGoal writes a goal down and tells faces. The caller holds goaling.
 func (s *Session) setGoal(g Goal) {
 	s.mu.Lock()
 	s.goal, s.goalSince = g, s.spent+s.guessed
@@ -121,37 +123,43 @@ func (s *Session) overGoal() error {
 
 // pursue lets a model that ended by itself go on until nothing is left to do for the goal.
 func (s *Session) pursue(ctx context.Context, out agent.Outcome) agent.Outcome {
-	for range maxGoalChecks {
-		g := s.Goal()
+	for n := 0; ; n++ {
 		switch {
-		case g.State != GoalActive:
-			return out
 		case out.Reason == agent.ReasonAborted, errors.Is(out.Err, ErrBudget):
-			g.State = GoalPaused
-			s.setGoal(g)
+			s.turnGoal(GoalActive, GoalPaused)
 			return out
 		case out.Reason != agent.ReasonDone, s.agent.Exhausted(), handedOver(out.Messages):
 			return out // it is asked with the next prompt
+		case n == maxGoalChecks:
+			if s.turnGoal(GoalActive, GoalPaused) {
+				s.warn(fmt.Sprintf("the model was asked %d times whether the goal is reached, and went on each time; the goal is paused", n))
+			}
+			return out
+		case !s.turnGoal(GoalActive, GoalActive): // what was spent so far outlives a crash
+			return out
 		}
-		s.setGoal(g) // what was spent so far outlives a crash
 		next := s.remind(ctx, s.runOn(ctx, llm.Message{
-			Role: llm.RoleCustom, CustomType: CustomGoal, Time: s.o.Now(), Content: []llm.Block{llm.Text{Text: fmt.Sprintf(goalWords, g.Text)}},
+			Role: llm.RoleCustom, CustomType: CustomGoal, Time: s.o.Now(), Content: []llm.Block{llm.Text{Text: fmt.Sprintf(goalWords, s.Goal().Text)}},
 		}))
 		out = join(out, next)
 		if next.Reason == agent.ReasonDone && !worked(next.Messages) {
-			if g = s.Goal(); g.State == GoalActive {
-				g.State = GoalDone
-				s.setGoal(g)
-			}
+			s.turnGoal(GoalActive, GoalDone)
 			return out
 		}
 	}
-	if g := s.Goal(); g.State == GoalActive && out.Reason == agent.ReasonDone {
-		g.State = GoalPaused
-		s.setGoal(g)
-		s.warn(fmt.Sprintf("the model was asked %d times whether the goal is reached, and went on each time; the goal is paused", maxGoalChecks))
+}
+
+// turnGoal changes the state of the goal, if that is still from.
+func (s *Session) turnGoal(from, to GoalState) bool {
+	s.goaling.Lock()
+	defer s.goaling.Unlock()
+	g := s.Goal()
+	if g.State != from {
+		return false
 	}
-	return out
+	g.State = to
+	s.setGoal(g)
+	return true
 }
 
 const goalWords = `You have come to an end. The goal is:

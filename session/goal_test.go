@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -195,5 +196,22 @@ func TestForce(t *testing.T) {
 	}
 	if want := []string{"read", "", ""}; !slices.Equal(forced, want) {
 		t.Errorf("forced were %q, want %q", forced, want)
+	}
+}
+
+// A model that never comes to an end is not asked for ever.
+func TestGoalEnds(t *testing.T) {
+	var turns []llmtest.Turn
+	for i := range 60 {
+		turns = append(turns, calls(fmt.Sprintf(`c%d read {"path":"%d"}`, i, i)), say("one more"))
+	}
+	r := start(t, formats()[0], func(_ *rig, o *session.Options) { o.Tools = []*tool.Tool{echo("read", tool.Reads)} }, turns...)
+	active(t, r, "everything")
+	r.prompt("go", agent.ReasonDone)
+	if n, g := asked(r), r.Goal(); n != 50 || g.State != session.GoalPaused {
+		t.Errorf("asked %d times, the goal is %s", n, g.State)
+	}
+	if warned := strings.Join(r.warned(), "\n"); !strings.Contains(warned, "asked 50 times whether the goal is reached") {
+		t.Errorf("the person is told: %s", warned)
 	}
 }

@@ -94,6 +94,7 @@ type Session struct {
 
 	writing sync.Mutex // held while the transcript is changed
 	moding  sync.Mutex // held while the mode changes
+	goaling sync.Mutex // held while the goal changes
 
 	seed  maphash.Seed
 	life  context.Context // of what goes on beside prompts; ends with Close
