@@ -193,7 +193,7 @@ func (a *app) resume(words string) {
 	}
 	var p *sessions.Selector
 	p = sessions.New(a.env, sessions.Options{
-		Root: a.o.Host.Sessions(), Index: a.o.Host.Index(), CWD: a.o.Dir, Current: current,
+		Root: a.o.Host.Sessions(), Index: a.o.Host.Index(), CWD: a.o.Dir, Folder: a.homePath, Current: current,
 		OnOpen: func(info index.Info) {
 			p.Close()
 			a.remove(p)

@@ -53,7 +53,11 @@ func (s *Selector) preview(path string, width, height int) []string {
 	var rows []styled.Line
 	muted := theme.Look{Fg: theme.Muted}
 	if info.CWD != "" && height > 6 {
-		rows = append(rows, styled.Of(line(info.CWD, 400), theme.Muted))
+		folder := info.CWD
+		if s.o.Folder != nil {
+			folder = s.o.Folder(folder)
+		}
+		rows = append(rows, styled.Of(line(folder, 400), theme.Muted))
 	}
 	if hit, ok := s.finder.hits[path]; ok {
 		rows = styled.Wrap(rows, snippet(hit), width, nil, nil)

@@ -30,6 +30,8 @@ type Options struct {
 	CWD  string // this one
 	// Index is the file of the full-text index; "": only titles are searched.
 	Index string
+	// Folder is a working directory as people read it; nil: as it is.
+	Folder func(cwd string) string
 	// Current is the path of the session that is open. It has a mark and is not deleted.
 	Current string
 
