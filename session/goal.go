@@ -71,8 +71,8 @@ func (s *Session) SetGoal(g Goal) error {
 	case g.Budget > 0 && !s.Model().Price.Known():
 		return unpriced(s.Model())
 	}
-	s.goaling.Lock()
-	defer s.goaling.Unlock()
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
 	now := s.Goal()
 	g.Spent = 0
 	if g.Text == now.Text {
@@ -87,7 +87,7 @@ func (s *Session) SetGoal(g Goal) error {
 	return nil
 }
 
-// setGoal writes a goal down and tells faces. The caller holds goaling.
+// setGoal writes a goal down and tells faces. The caller holds keeping.
 func (s *Session) setGoal(g Goal) {
 	s.mu.Lock()
 	s.goal, s.goalSince = g, s.spent+s.guessed
@@ -151,8 +151,8 @@ func (s *Session) pursue(ctx context.Context, out agent.Outcome) agent.Outcome {
 
 // turnGoal changes the state of the goal, if that is still from.
 func (s *Session) turnGoal(from, to GoalState) bool {
-	s.goaling.Lock()
-	defer s.goaling.Unlock()
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
 	g := s.Goal()
 	if g.State != from {
 		return false

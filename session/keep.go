@@ -30,6 +30,8 @@ func (s *Session) Pin(text string) error {
 	if text == "" {
 		return errors.New("there is nothing to pin")
 	}
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
 	k := s.keep()
 	s.mu.Lock()
 	window := s.request.Model.ContextWindow

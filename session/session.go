@@ -94,7 +94,7 @@ type Session struct {
 
 	writing sync.Mutex // held while the transcript is changed
 	moding  sync.Mutex // held while the mode changes
-	goaling sync.Mutex // held while the goal changes
+	keeping sync.Mutex // held while what is kept word for word changes: pins, the goal
 
 	seed  maphash.Seed
 	life  context.Context // of what goes on beside prompts; ends with Close
