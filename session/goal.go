@@ -78,8 +78,8 @@ func (s *Session) SetGoal(g Goal) error {
 	if g.Text == now.Text {
 		g.Spent = now.Spent
 	} else if k := s.keep(); g.Text != "" {
-		k.pin(g.Text)
-		if err := k.room(g.Text); err != nil {
+		k.Pinned = k.pins // without the goal that there was
+		if err := s.room(k, g.Text); err != nil {
 			return fmt.Errorf("the goal cannot be kept: %w", err)
 		}
 	}

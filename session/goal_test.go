@@ -215,3 +215,16 @@ func TestGoalEnds(t *testing.T) {
 		t.Errorf("the person is told: %s", warned)
 	}
 }
+
+// A large first prompt leaves room for a goal, and a goal for one that takes its place.
+func TestGoalBesideALargePrompt(t *testing.T) {
+	r := start(t, formats()[0], nil, say("ok"))
+	r.prompt(strings.Repeat("a log of the past ", 20_000), agent.ReasonDone) // 360 KB
+	active(t, r, "peace")
+	for _, words := range []string{"one ", "two "} {
+		active(t, r, strings.Repeat(words, 40_000)) // 160 KB
+	}
+	if err := r.Pin(strings.Repeat("rule ", 40_000)); err == nil {
+		t.Error("a pin has room beside a goal that has most of it")
+	}
+}

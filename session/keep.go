@@ -32,13 +32,7 @@ func (s *Session) Pin(text string) error {
 	}
 	s.keeping.Lock()
 	defer s.keeping.Unlock()
-	k := s.keep()
-	s.mu.Lock()
-	window := s.request.Model.ContextWindow
-	s.mu.Unlock()
-	k.fitGoal(window)
-	k.pin(text)
-	if err := k.room(text); err != nil {
+	if err := s.room(s.keep(), text); err != nil {
 		return fmt.Errorf("this cannot be pinned: %w", err)
 	}
 	return s.keepTo(customPin, text, "Keep to this from now on:\n"+text)
@@ -88,8 +82,13 @@ type kept struct {
 	pins  []string // Pinned without the goal
 }
 
-// room is an error if there is too much to keep, with the text that came last.
-func (k *kept) room(text string) error {
+// room is an error if a text is too much to be kept besides.
+func (s *Session) room(k kept, text string) error {
+	s.mu.Lock()
+	window := s.request.Model.ContextWindow
+	s.mu.Unlock()
+	k.fitGoal(window)
+	k.pin(text)
 	n := k.Size()
 	if n <= compact.MaxKeep {
 		return nil

@@ -70,10 +70,12 @@ func (t *dumping) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
 		var err error
-		if body, err = io.ReadAll(r.Body); err != nil {
+		body, err = io.ReadAll(r.Body)
+		r.Body.Close()
+		if err != nil {
+			done(err)
 			return nil, err
 		}
-		r.Body.Close()
 		r = r.Clone(r.Context())
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
