@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // ArgsState says how the arguments of a call were understood.
@@ -44,7 +46,7 @@ func ParseObject(text string) (json.RawMessage, ArgsState, error) {
 		return json.RawMessage("{}"), ArgsComplete, nil
 	}
 	if t[0] != '{' {
-		return nil, ArgsInvalid, fmt.Errorf("the arguments are not a JSON object: they begin with %q", clip(t, 20))
+		return nil, ArgsInvalid, fmt.Errorf("the arguments are not a JSON object: they begin with %q", prose.Clip(t, 20))
 	}
 	err := checkJSON([]byte(t))
 	if err == nil {
@@ -72,18 +74,11 @@ func checkJSON(b []byte) error {
 		var syn *json.SyntaxError
 		if errors.As(err, &syn) {
 			at := max(int(syn.Offset)-1, 0)
-			return fmt.Errorf("%s at byte %d, near %q", strings.ToLower(syn.Error()), syn.Offset, clip(string(b[max(at-10, 0):]), 24))
+			return fmt.Errorf("%s at byte %d, near %q", strings.ToLower(syn.Error()), syn.Offset, prose.Clip(string(b[max(at-10, 0):]), 24))
 		}
 		return err
 	}
 	return nil
-}
-
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // repairStrings escapes raw control characters and lone backslashes inside

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Builder assembles an answer from the pieces a codec decodes, and queues the
@@ -23,12 +25,16 @@ type Builder struct {
 	head    int
 	started bool
 	done    bool
+
+	limit            int // of written; 0 = none
+	written, carried int // bytes; see Limit and Hold
 }
 
 // openBlock is the growing state of a block that has not ended.
 type openBlock struct {
 	buf    []byte // text so far
 	rest   []byte // first bytes of a character whose end has not arrived
+	sign   []byte // pieces of the signature
 	open   bool
 	closed bool
 }
@@ -103,12 +109,15 @@ func (b *Builder) OpenToolCall(id, name string) int {
 	return b.openAs(ToolCall{ID: id, Name: name}, EventToolCallStart)
 }
 
+// openAs adds a block. A codec that goes on after the end, with the rest of its
+// frame, gets an index like any other, and nobody hears of it.
 func (b *Builder) openAs(block Block, t EventType) int {
 	b.Start()
 	i := len(b.msg.Content)
 	b.msg.Content = append(b.msg.Content, block)
-	b.open = append(b.open, openBlock{open: true})
+	b.open = append(b.open, openBlock{open: !b.done})
 	b.emit(Event{Type: t, Index: i, Block: block})
+	b.write(blockBytes)
 	return i
 }
 
@@ -151,8 +160,20 @@ func (b *Builder) Delta(i int, s string) {
 	if s == "" {
 		return
 	}
-	o.buf = append(o.buf, s...)
-	b.emit(Event{Type: deltaType(b.msg.Content[i]), Index: i, Delta: s})
+	size := len(s)
+	if room := b.limit - b.written; b.limit > 0 && size > room {
+		s = prose.Head(s, room)
+	}
+	if s != "" {
+		if have := len(o.buf); have+len(s) > cap(o.buf) {
+			// Twice as much each time: append's smaller steps leave five times a long
+			// answer behind as garbage.
+			o.buf = slices.Grow(o.buf, max(have, len(s)))
+		}
+		o.buf = append(o.buf, s...)
+		b.emit(Event{Type: deltaType(b.msg.Content[i]), Index: i, Delta: s})
+	}
+	b.write(size)
 }
 
 // incompleteSuffix is the number of bytes at the end of s that begin a
@@ -186,6 +207,10 @@ func deltaType(block Block) EventType {
 // Sign sets the signature of block i, and AddSignature appends to it. No event
 // tells of it before the block's end.
 func (b *Builder) Sign(i int, signature string) {
+	if !b.Hold(len(signature)) {
+		return
+	}
+	b.open[i].sign = nil
 	switch c := b.msg.Content[i].(type) {
 	case Text:
 		c.Signature = signature
@@ -199,21 +224,30 @@ func (b *Builder) Sign(i int, signature string) {
 	}
 }
 
-// AddSignature appends to the signature of thinking block i.
+// AddSignature appends to the signature of thinking block i while it is open.
 func (b *Builder) AddSignature(i int, s string) {
-	if c, ok := b.msg.Content[i].(Thinking); ok {
-		c.Signature += s
-		b.msg.Content[i] = c
+	if s == "" || !b.IsOpen(i) || !b.Hold(len(s)) {
+		return
+	}
+	if _, ok := b.msg.Content[i].(Thinking); ok {
+		b.open[i].sign = append(b.open[i].sign, s...)
 	}
 }
 
 // Redact makes thinking block i a redacted one with the given encrypted data.
 func (b *Builder) Redact(i int, data string) {
+	if !b.Hold(len(data)) {
+		return
+	}
+	b.open[i].sign = nil
 	b.msg.Content[i] = Thinking{Signature: data, Redacted: true}
 }
 
 // Cite adds a citation to text block i.
 func (b *Builder) Cite(i int, c Citation) {
+	if !b.Hold(blockBytes + len(c.URL) + len(c.Title) + len(c.Text) + len(c.Raw)) {
+		return
+	}
 	if t, ok := b.msg.Content[i].(Text); ok {
 		t.Citations = append(t.Citations, c)
 		b.msg.Content[i] = t
@@ -223,7 +257,7 @@ func (b *Builder) Cite(i int, c Citation) {
 // Name completes the id and name of tool call i where the vendor sends them
 // late. Empty values change nothing.
 func (b *Builder) Name(i int, id, name string) {
-	if c, ok := b.msg.Content[i].(ToolCall); ok {
+	if c, ok := b.msg.Content[i].(ToolCall); ok && b.Hold(len(id)+len(name)) {
 		if id != "" {
 			c.ID = id
 		}
@@ -236,7 +270,7 @@ func (b *Builder) Name(i int, id, name string) {
 
 // Spoil marks tool call i as one that must not run.
 func (b *Builder) Spoil(i int, d Defect) {
-	if c, ok := b.msg.Content[i].(ToolCall); ok {
+	if c, ok := b.msg.Content[i].(ToolCall); ok && !b.done {
 		c.Defect = d
 		b.msg.Content[i] = c
 	}
@@ -248,12 +282,14 @@ func (b *Builder) SetArguments(i int, args string) {
 	if !b.IsOpen(i) {
 		return
 	}
-	have := string(b.open[i].buf)
-	if rest, ok := strings.CutPrefix(args, have); ok {
-		b.Delta(i, rest)
+	have := b.open[i].buf
+	if len(args) >= len(have) && args[:len(have)] == string(have) {
+		b.Delta(i, args[len(have):])
 		return
 	}
-	b.open[i].buf = append(b.open[i].buf[:0], args...)
+	if b.write(len(args)); !b.done {
+		b.open[i].buf = append(have[:0], args...)
+	}
 }
 
 // CloseBlock ends block i and queues its end event. Closing twice does nothing.
@@ -292,6 +328,9 @@ func (b *Builder) finish(i int) {
 		b.msg.Content[i] = c
 	case Thinking:
 		c.Text = text
+		if len(o.sign) > 0 {
+			c.Signature += string(o.sign)
+		}
 		b.msg.Content[i] = c
 	case ToolCall:
 		c.Arguments = text
@@ -303,6 +342,8 @@ func (b *Builder) finish(i int) {
 // Opaque adds a vendor's item that arrived whole.
 func (b *Builder) Opaque(kind string, raw json.RawMessage) int {
 	b.Start()
+	b.write(blockBytes)
+	b.Hold(len(raw))
 	i := len(b.msg.Content)
 	block := Opaque{API: b.msg.API, Kind: kind, Raw: slices.Clone(raw)}
 	b.msg.Content = append(b.msg.Content, block)
@@ -388,7 +429,6 @@ func (b *Builder) Fail(err *Error) {
 }
 
 func (b *Builder) end(reason StopReason, err *Error) {
-	b.done = true
 	b.msg.StopReason = reason
 	b.msg.Error = err
 	if u := b.msg.Usage; u != nil {
@@ -400,6 +440,12 @@ func (b *Builder) end(reason StopReason, err *Error) {
 		t = EventError
 	}
 	b.emit(Event{Type: t, Message: &final})
+	b.done = true
 }
 
-func (b *Builder) emit(ev Event) { b.queue = append(b.queue, ev) }
+// emit queues an event. After the terminal one there are none.
+func (b *Builder) emit(ev Event) {
+	if !b.done {
+		b.queue = append(b.queue, ev)
+	}
+}

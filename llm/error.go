@@ -18,7 +18,8 @@ const (
 	ErrInvalidRequest  ErrorKind = "invalid_request"  // the vendor does not accept the request as it is
 	ErrContentFilter   ErrorKind = "content_filter"   // the vendor refused the content, in or out
 	ErrTransport       ErrorKind = "transport"        // the connection failed or the stream broke off or made no sense
-	ErrStalled         ErrorKind = "stalled"          // nothing came within the first-event or idle time-out
+	ErrStalled         ErrorKind = "stalled"          // nothing came within the first-event or idle time-out, or only signs of life
+	ErrAnswerLimit     ErrorKind = "answer_limit"     // the answer was larger than its token limit can mean; it was ended and what came is kept
 	ErrAborted         ErrorKind = "aborted"          // the caller cancelled
 )
 

@@ -322,10 +322,12 @@ func (h *historian) result(m *Message) {
 	id := open[0]
 	h.ids[m.ToolCallID] = open[1:]
 	r := Message{Role: RoleToolResult, ToolCallID: id, ToolName: cleanName(m.ToolName), IsError: m.IsError, Time: m.Time}
-	for _, c := range h.pending {
-		if c.ID == id && r.ToolName != c.Name {
-			r.ToolName = c.Name
-		}
+	at := len(h.results) // results come in the order of the calls, as a rule
+	if at >= len(h.pending) || h.pending[at].ID != id {
+		at = slices.IndexFunc(h.pending, func(c ToolCall) bool { return c.ID == id })
+	}
+	if at >= 0 {
+		r.ToolName = h.pending[at].Name
 	}
 	for _, b := range m.Content {
 		switch b := b.(type) {

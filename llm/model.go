@@ -35,21 +35,21 @@ func (a API) Family() API {
 // Model is what the conversation must know of a model. How to reach it (base
 // URL, headers, keys, dialect) belongs to the client that is opened for it.
 type Model struct {
-	ID       string // id within the provider, as the user selects it; may hold ':' and '/'
-	Provider string
-	Name     string
-	API      API
-	WireID   string // id sent upstream when it differs from ID
+	ID       string `json:"id"` // id within the provider, as the user selects it; may hold ':' and '/'
+	Provider string `json:"provider"`
+	Name     string `json:"name,omitempty"`
+	API      API    `json:"api"`
+	WireID   string `json:"wireId,omitempty"` // id sent upstream when it differs from ID
 
-	ContextWindow int // tokens; 0 = unknown
-	MaxOutput     int // tokens; 0 = unknown
-	Input         []Modality
-	Thinking      ThinkingSupport
-	Price         Price
-	Released      string // YYYY-MM-DD, or "" when unknown
+	ContextWindow int             `json:"contextWindow,omitempty"` // tokens; 0 = unknown
+	MaxOutput     int             `json:"maxOutput,omitempty"`     // tokens; 0 = unknown
+	Input         []Modality      `json:"input,omitempty"`
+	Thinking      ThinkingSupport `json:"thinking,omitzero"`
+	Price         Price           `json:"price,omitzero"`
+	Released      string          `json:"released,omitempty"` // YYYY-MM-DD, or "" when unknown
 	// PromotionTarget is the larger model ("provider/id" or "id") to go to when
 	// the context overflows.
-	PromotionTarget string
+	PromotionTarget string `json:"promotionTarget,omitempty"`
 }
 
 // Upstream is the id to send: WireID, or ID where none is set.
@@ -115,12 +115,12 @@ const (
 
 // ThinkingSupport says what a model offers.
 type ThinkingSupport struct {
-	Mode    ThinkingMode
-	Levels  []Level          // accepted levels in ascending order; empty = minimal to high
-	Default Level            // what "default" means to the program; empty = the vendor's
-	Always  bool             // cannot be turned off
-	Words   map[Level]string // vendor's words where they differ from the level's name
-	Budgets map[Level]int    // tokens per level where they differ from DefaultBudget
+	Mode    ThinkingMode     `json:"mode,omitempty"`
+	Levels  []Level          `json:"levels,omitempty"`  // accepted levels in ascending order; empty = minimal to high
+	Default Level            `json:"default,omitempty"` // what "default" means to the program; empty = the vendor's
+	Always  bool             `json:"always,omitempty"`  // cannot be turned off
+	Words   map[Level]string `json:"words,omitempty"`   // vendor's words where they differ from the level's name
+	Budgets map[Level]int    `json:"budgets,omitempty"` // tokens per level where they differ from DefaultBudget
 }
 
 // Clamp gives the level the model supports that is nearest to l: l itself, else

@@ -70,23 +70,49 @@ func (r Rate) Dollars() float64 { return r.usd }
 // of is the cost of n tokens.
 func (r Rate) of(n int) USD { return USD(math.Round(float64(n) * r.usd * 1e3)) }
 
+// MarshalJSON writes dollars per million tokens; null is an unknown rate.
+func (r Rate) MarshalJSON() ([]byte, error) {
+	if !r.known {
+		return []byte("null"), nil
+	}
+	return json.Marshal(r.usd)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (r *Rate) UnmarshalJSON(b []byte) error {
+	var d *float64
+	if err := json.Unmarshal(b, &d); err != nil {
+		return err
+	}
+	*r = Rate{}
+	if d != nil {
+		*r = PerMillion(*d)
+	}
+	return nil
+}
+
 // Price is what a model costs, in dollars per million tokens.
 type Price struct {
-	Input, Output         Rate
-	CacheRead, CacheWrite Rate
-	CacheWriteLong        Rate // unknown: twice Input, if that is known, marked unreliable
-	WebSearch             Rate // dollars per thousand searches
+	Input          Rate `json:"input"`
+	Output         Rate `json:"output"`
+	CacheRead      Rate `json:"cacheRead"`
+	CacheWrite     Rate `json:"cacheWrite"`
+	CacheWriteLong Rate `json:"cacheWriteLong"` // unknown: twice Input, if that is known, marked unreliable
+	WebSearch      Rate `json:"webSearch"`      // dollars per thousand searches
 	// Steps replace the rates above for the whole request once its prompt is
 	// larger than Above tokens. Ascending by Above.
-	Steps []PriceStep
+	Steps []PriceStep `json:"steps,omitempty"`
 	// Unreliable marks a price that was inferred from a similar model.
-	Unreliable bool
+	Unreliable bool `json:"unreliable,omitempty"`
 }
 
 // PriceStep is the price of long requests.
 type PriceStep struct {
-	Above                                int // prompt tokens
-	Input, Output, CacheRead, CacheWrite Rate
+	Above      int  `json:"above"` // prompt tokens
+	Input      Rate `json:"input"`
+	Output     Rate `json:"output"`
+	CacheRead  Rate `json:"cacheRead"`
+	CacheWrite Rate `json:"cacheWrite"`
 }
 
 // Known says whether tokens of this model can be priced at all.

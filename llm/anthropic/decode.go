@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/wire"
 )
@@ -31,6 +32,9 @@ type openBlock struct {
 	item json.RawMessage // the vendor's item as it began
 	args []byte          // pieces of the item's input
 }
+
+// openItem is about what an item costs that has begun, in bytes, whatever it holds.
+const openItem = 1 << 10
 
 // Decode reports one event.
 func (d *decoder) Decode(f wire.Frame, b *llm.Builder) error {
@@ -114,12 +118,14 @@ func (d *decoder) start(ev *event, b *llm.Builder) error {
 		o.at = b.OpenToolCall(id, name)
 		if input := strings.TrimSpace(string(item.get("input"))); input != "" && input != "{}" && input != "null" {
 			o.held = input
+			b.Hold(len(input))
 		}
 	case "":
 		return &llm.Error{Kind: llm.ErrTransport, Message: "the answer begins a block without a type"}
 	default:
 		o.kind, o.item = item.str("type"), ev.ContentBlock
 		b.Start()
+		b.Hold(openItem + len(o.item))
 	}
 	d.open = append(d.open, o)
 	return nil
@@ -143,7 +149,7 @@ func (d *decoder) delta(b *llm.Builder, index int, kind deltaKind, text []byte) 
 	}
 	o := &d.open[i]
 	if o.at < 0 {
-		if kind == inputDelta {
+		if kind == inputDelta && b.Hold(len(text)) {
 			o.args = append(o.args, text...)
 		}
 		return
@@ -247,7 +253,7 @@ func (d *decoder) finish(b *llm.Builder) {
 	case "refusal", "sensitive":
 		e := &llm.Error{Kind: llm.ErrContentFilter, Code: d.stop, Message: "the model refused to go on"}
 		if d.details != nil && d.details.Explanation != "" {
-			e.Message = strings.Join(strings.Fields(d.details.Explanation), " ")
+			e.Message = prose.Line(d.details.Explanation)
 		}
 		b.Fail(e) // a call that was cut must not end as if it were whole
 	default: // end_turn, stop_sequence, and what may come

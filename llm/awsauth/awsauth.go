@@ -25,6 +25,8 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // DefaultRegion is used where nothing names one.
@@ -233,10 +235,5 @@ func (a *Auth) failure(err error) error {
 // files, operations and hosts, never credentials.
 func short(text string) string {
 	const limit = 240
-	text = strings.Join(strings.Fields(text), " ")
-	text = strings.TrimPrefix(text, "failed to refresh cached credentials, ")
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + "…"
-	}
-	return text
+	return prose.Cut(strings.TrimPrefix(prose.Line(text), "failed to refresh cached credentials, "), limit)
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -256,7 +257,7 @@ func (e *encoder) documentName(name string) string {
 		}
 		return ' '
 	}, name)
-	clean = strings.Join(strings.Fields(clean), " ")
+	clean = prose.Line(clean)
 	clean = strings.TrimSpace(clean[:min(len(clean), limit)])
 	if clean == "" {
 		clean = defaultName

@@ -34,12 +34,15 @@ const (
 type streamBlock struct {
 	wireIndex int
 	kind      blockKind
-	index     int    // in the message, of the first three kinds
-	redacted  string // encrypted reasoning so far, base64
-	server    start  // of server blocks
-	input     []byte // of a server call
+	index     int      // in the message, of the first three kinds
+	redacted  []string // pieces of encrypted reasoning, base64
+	server    start    // of server blocks
+	input     []byte   // of a server call
 	results   []block
 }
+
+// openItem is about what a block costs the decoder that has begun, in bytes.
+const openItem = 1 << 10
 
 var _ wire.Decoder = (*decoder)(nil)
 
@@ -122,6 +125,7 @@ func (d *decoder) startBlock(s blockStart, b *llm.Builder) {
 		return // text and reasoning begin with their first delta
 	}
 	d.stopBlock(s.ContentBlockIndex, b) // a number used again ends what had it
+	b.Hold(openItem)
 	d.blocks = append(d.blocks, n)
 }
 
@@ -174,7 +178,9 @@ func (d *decoder) decodeDelta(data []byte, b *llm.Builder) error {
 		return d.addCitation(d.open(i, textKind, b).index, x.Citation, b)
 	case x.ToolResult != nil:
 		if s := d.block(i); s != nil && s.kind == serverResult {
-			s.results = append(s.results, x.ToolResult...)
+			if b.Hold(len(data)) {
+				s.results = append(s.results, x.ToolResult...)
+			}
 		}
 	}
 	return nil
@@ -185,7 +191,7 @@ func (d *decoder) addInput(wireIndex int, input string, b *llm.Builder) {
 	case s == nil:
 	case s.kind == callKind:
 		b.Delta(s.index, input)
-	case s.kind == serverCall:
+	case s.kind == serverCall && b.Hold(len(input)):
 		s.input = append(s.input, input...)
 	}
 }
@@ -196,22 +202,33 @@ func (d *decoder) addReasoning(s *streamBlock, r *reasoningDelta, b *llm.Builder
 	if r.RedactedContent == "" {
 		return
 	}
-	s.redacted = joinBase64(s.redacted, r.RedactedContent)
-	b.Redact(s.index, s.redacted)
+	if len(s.redacted) == 0 {
+		b.Redact(s.index, r.RedactedContent)
+	}
+	if b.Hold(len(r.RedactedContent)) {
+		s.redacted = append(s.redacted, r.RedactedContent)
+	}
 }
 
-// joinBase64 joins two pieces that were encoded one by one, so that their texts
-// cannot simply stand behind each other.
-func joinBase64(a, b string) string {
-	if a == "" {
-		return b // unchanged, whatever it is
+// seal gives a block its encrypted reasoning where that came in several pieces.
+func (s *streamBlock) seal(b *llm.Builder) {
+	if len(s.redacted) > 1 {
+		b.Redact(s.index, joinBase64(s.redacted))
 	}
-	x, errX := base64.StdEncoding.DecodeString(a)
-	y, errY := base64.StdEncoding.DecodeString(b)
-	if errX != nil || errY != nil {
-		return a + b
+	s.redacted = nil
+}
+
+// joinBase64 joins pieces that were encoded one by one, so that their texts cannot
+// simply stand behind each other.
+func joinBase64(pieces []string) string {
+	var data []byte
+	for _, p := range pieces {
+		var err error
+		if data, err = base64.StdEncoding.AppendDecode(data, []byte(p)); err != nil {
+			return strings.Join(pieces, "")
+		}
 	}
-	return base64.StdEncoding.EncodeToString(append(x, y...))
+	return base64.StdEncoding.EncodeToString(data)
 }
 
 func (d *decoder) addCitation(index int, raw json.RawMessage, b *llm.Builder) error {
@@ -254,6 +271,7 @@ func (d *decoder) stopBlock(wireIndex int, b *llm.Builder) {
 		r := s.server.ToolResult
 		d.opaque("toolResult", block{ToolResult: &toolResult{ToolUseID: r.ToolUseID, Status: r.Status, Type: r.Type, Content: s.results}}, b)
 	default:
+		s.seal(b)
 		b.CloseBlock(s.index)
 	}
 	i := slices.IndexFunc(d.blocks, func(x streamBlock) bool { return x.wireIndex == wireIndex })
@@ -270,6 +288,9 @@ func (d *decoder) opaque(kind string, content block, b *llm.Builder) {
 
 // finish ends the answer by the vendor's stop reason.
 func (d *decoder) finish(b *llm.Builder) {
+	for i := range d.blocks {
+		d.blocks[i].seal(b)
+	}
 	switch d.reason {
 	case "tool_use":
 		b.Done(llm.StopToolUse)

@@ -21,11 +21,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/oauth2"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/wire"
 )
@@ -202,7 +202,7 @@ func explain(ctx context.Context, c *credentials, err error) error {
 	}
 	var refused *oauth2.RetrieveError
 	if !errors.As(err, &refused) || refused.Response == nil {
-		return &llm.Error{Kind: llm.ErrAuth, Message: fmt.Sprintf("no token for the credentials in %s: %s", c.path, strings.Join(strings.Fields(err.Error()), " ")), Err: err}
+		return &llm.Error{Kind: llm.ErrAuth, Message: fmt.Sprintf("no token for the credentials in %s: %s", c.path, prose.Line(err.Error())), Err: err}
 	}
 	var body struct {
 		Code        string `json:"error"`

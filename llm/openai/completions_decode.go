@@ -36,12 +36,15 @@ type chatThinking struct {
 	text, summary, data []byte
 }
 
+// chatCallBytes is about what a call costs the decoder, in bytes.
+const chatCallBytes = 1 << 10
+
 // chatOpenCall is a call on its way. It is opened when its name is known.
 type chatOpenCall struct {
 	index *int
 	id    string
 	name  string
-	held  string // arguments that came before the name
+	held  []byte // arguments that came before the name
 	block int    // open block + 1
 }
 
@@ -178,6 +181,9 @@ func (d *chatDecoder) call(x *chatCall, b *llm.Builder) {
 	if at < 0 {
 		d.closeText(b)
 		d.closeThinking(b)
+		if !b.Hold(chatCallBytes) {
+			return
+		}
 		d.calls = append(d.calls, chatOpenCall{index: x.Index, id: x.ID})
 		at = len(d.calls) - 1
 	}
@@ -191,7 +197,9 @@ func (d *chatDecoder) call(x *chatCall, b *llm.Builder) {
 	}
 	args := string(x.Function.Arguments)
 	if c.block == 0 {
-		c.held += args
+		if b.Hold(len(args)) {
+			c.held = append(c.held, args...)
+		}
 		if c.name != "" {
 			d.open(c, b)
 		}
@@ -231,8 +239,8 @@ func (d *chatDecoder) open(c *chatOpenCall, b *llm.Builder) {
 		c.id = "call_" + rand.Text()
 	}
 	c.block = b.OpenToolCall(c.id, c.name) + 1
-	b.Delta(c.block-1, c.held)
-	c.held = ""
+	b.Delta(c.block-1, string(c.held))
+	c.held = nil
 }
 
 // End is called at the end of the connection. An answer whose finish_reason has

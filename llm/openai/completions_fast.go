@@ -2,9 +2,9 @@ package openai
 
 import (
 	"bytes"
-	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/burin-dev/burin/internal/jsontext"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -61,7 +61,7 @@ func (m *chatMemo) learn(data []byte, x *chatDelta, ch *chatChoice, call int) {
 		return
 	}
 	at += len(key)
-	end := chatStringEnd(data[at:])
+	end := jsontext.End(data[at:])
 	if end < 0 {
 		return
 	}
@@ -102,26 +102,13 @@ func chatPieceOf(x *chatDelta) (kind chatPiece, value string) {
 	return kind, value
 }
 
-// chatStringEnd is the index of the quote that ends the string s is inside of.
-func chatStringEnd(s []byte) int {
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '"':
-			return i
-		case '\\':
-			i++
-		}
-	}
-	return -1
-}
-
 // decode takes the short way if it can.
 func (m *chatMemo) decode(d *chatDecoder, data []byte, b *llm.Builder) bool {
 	if m.kind == chatPieceNone || !bytes.HasPrefix(data, m.head) {
 		return false
 	}
 	rest := data[len(m.head):]
-	end := chatStringEnd(rest)
+	end := jsontext.End(rest)
 	if end < 0 || !chatSameTail(m.tail, rest[end:]) {
 		return false
 	}
@@ -178,73 +165,8 @@ func chatSameTail(want, got []byte) bool {
 	return true
 }
 
-// unquote resolves the escapes of a JSON string. Rare ones, and bytes that are
-// not UTF-8 or not allowed, are left to the long way.
-func (m *chatMemo) unquote(s []byte) ([]byte, bool) {
-	plain := true
-	for _, c := range s {
-		if c < ' ' {
-			return nil, false
-		}
-		plain = plain && c != '\\' && c < utf8.RuneSelf
-	}
-	if plain {
-		return s, true
-	}
-	if !utf8.Valid(s) {
-		return nil, false
-	}
-	if bytes.IndexByte(s, '\\') < 0 {
-		return s, true
-	}
-	out := m.buf[:0]
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c != '\\' {
-			out = append(out, c)
-			continue
-		}
-		i++
-		switch s[i] { // never the end: the quote that ends the string is not escaped
-		case 'n':
-			out = append(out, '\n')
-		case 't':
-			out = append(out, '\t')
-		case 'r':
-			out = append(out, '\r')
-		case '"', '\\', '/':
-			out = append(out, s[i])
-		case 'u': // servers in Python like to escape all that is not ASCII
-			r, ok := chatHex4(s[i+1:])
-			if !ok || utf16.IsSurrogate(r) {
-				return nil, false
-			}
-			out = utf8.AppendRune(out, r)
-			i += 4
-		default:
-			return nil, false
-		}
-	}
-	m.buf = out
-	return out, true
-}
-
-func chatHex4(s []byte) (r rune, ok bool) {
-	if len(s) < 4 {
-		return 0, false
-	}
-	for _, c := range s[:4] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
+// unquote resolves the escapes of a JSON string, until the next call.
+func (m *chatMemo) unquote(s []byte) (text []byte, ok bool) {
+	text, m.buf, ok = jsontext.Unquote(m.buf, s)
+	return text, ok
 }

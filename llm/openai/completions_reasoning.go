@@ -66,6 +66,9 @@ func (t *chatThinking) sealed() bool {
 	return n > 0 && (t.details[n-1].Signature != "" || t.details[n-1].Type == chatDetailEncrypted)
 }
 
+// chatRecordBytes is about what a record costs the decoder beyond what it holds.
+const chatRecordBytes = 256
+
 // record adds a record of reasoning_details. Pieces of one record follow each
 // other with the same type and index.
 func (d *chatDecoder) record(r chatDetail, b *llm.Builder) {
@@ -76,7 +79,9 @@ func (d *chatDecoder) record(r chatDetail, b *llm.Builder) {
 		d.ponder(chatReasoningContent, r.Text+r.Summary, b)
 	}
 	d.openThinking(b)
-	d.think.add(r)
+	if b.Hold(chatRecordBytes + len(r.Text) + len(r.Summary) + len(r.Data) + len(r.Signature)) {
+		d.think.add(r)
+	}
 }
 
 // add adds a record, or a piece of the last one.

@@ -209,9 +209,13 @@ func (d *respDecoder) past(id string, kind respKind) *respOpen {
 	return nil
 }
 
+// respItemBytes is about what an item costs the decoder, in bytes.
+const respItemBytes = 1 << 10
+
 func (d *respDecoder) begin(it respOpen, b *llm.Builder) *respOpen {
 	it.block = -1
 	it.empty = true
+	b.Hold(respItemBytes)
 	d.items = append(d.items, it)
 	begun := &d.items[len(d.items)-1]
 	if begun.kind == respKindReasoning {

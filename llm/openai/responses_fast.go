@@ -1,9 +1,9 @@
 package openai
 
 import (
-	"bytes"
 	"unicode/utf8"
 
+	"github.com/burin-dev/burin/internal/jsontext"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -85,134 +85,53 @@ func (d *respDecoder) newest(ev *respDelta, kind respKind) *respOpen {
 // nested values, numbers that are no small integers, escaped keys, spaces in
 // odd places, control characters.
 func (ev *respDelta) scan(data []byte) bool {
-	i := 0
-	if len(data) < 2 || data[0] != '{' {
-		return false
-	}
-	for i = 1; ; i++ {
-		key, next, ok := respScanString(data, respSkip(data, i))
-		if !ok {
-			return false
-		}
-		i = respSkip(data, next)
-		if i >= len(data) || data[i] != ':' {
-			return false
-		}
-		i = respSkip(data, i+1)
-		if i >= len(data) {
-			return false
-		}
-		switch c := data[i]; {
-		case c == '"':
-			var value []byte
-			if value, i, ok = respScanString(data, i); !ok {
+	r := jsontext.Reader{Text: data}
+	return r.Object(func(key []byte) (ok bool) {
+		var text *[]byte
+		var number *int
+		switch string(key) {
+		case "type":
+			text = &ev.kind
+		case "item_id":
+			text = &ev.itemID
+		case "delta":
+			ev.delta, ok = r.Inside() // read when it is known what it is
+			return ok
+		case "output_index":
+			number = &ev.output
+		case "content_index":
+			number = &ev.content
+		case "summary_index":
+			number = &ev.summary
+		default:
+			if jsontext.Plain(key) != len(key) {
 				return false
 			}
-			switch string(key) {
-			case "type":
-				ev.kind = value
-			case "item_id":
-				ev.itemID = value
-			case "delta":
-				ev.delta = value
+		}
+		switch c := r.Peek(); {
+		case c == '"':
+			s, ok := r.Plain()
+			if text != nil {
+				*text = s
 			}
+			return ok
 		case '0' <= c && c <= '9':
-			n, begin := 0, i
-			for ; i < len(data) && '0' <= data[i] && data[i] <= '9'; i++ {
-				n = n*10 + int(data[i]-'0')
+			n, ok := r.Count()
+			if number != nil {
+				*number = n
 			}
-			if i-begin > 9 || c == '0' && i-begin > 1 {
-				return false
-			}
-			switch string(key) {
-			case "output_index":
-				ev.output = n
-			case "content_index":
-				ev.content = n
-			case "summary_index":
-				ev.summary = n
-			}
-		case bytes.HasPrefix(data[i:], []byte("[]")):
-			i += 2
-		case bytes.HasPrefix(data[i:], []byte("null")):
-			i += 4
-		default:
-			return false
+			return ok
 		}
-		i = respSkip(data, i)
-		if i >= len(data) {
-			return false
-		}
-		if data[i] == '}' {
-			return respSkip(data, i+1) == len(data)
-		}
-		if data[i] != ',' {
-			return false
-		}
-	}
+		return r.Take('[') && r.Take(']') || r.Word("null")
+	}) && r.End()
 }
 
-func respSkip(data []byte, i int) int {
-	for i < len(data) && data[i] == ' ' {
-		i++
-	}
-	return i
-}
-
-// respScanString finds the string that begins at i and where it ends.
-func respScanString(data []byte, i int) (value []byte, next int, ok bool) {
-	if i >= len(data) || data[i] != '"' {
-		return nil, 0, false
-	}
-	i++
-	for j := i; j < len(data); j++ {
-		switch c := data[j]; {
-		case c == '"':
-			return data[i:j], j + 1, true
-		case c == '\\':
-			j++
-		case c < 0x20:
-			return nil, 0, false
-		}
-	}
-	return nil, 0, false
-}
-
-// respUnescape is the text of a string literal's inside. Escapes of more than
-// one letter and invalid UTF-8 are left to encoding/json.
+// respUnescape is the text of a string literal's inside. What is rare is left to
+// encoding/json.
 func respUnescape(s []byte) (string, bool) {
-	if !utf8.Valid(s) {
-		return "", false
-	}
-	at := bytes.IndexByte(s, '\\')
-	if at < 0 {
-		return string(s), true
-	}
 	var buf [64]byte
-	out := append(buf[:0], s[:at]...)
-	for i := at; i < len(s); i++ {
-		if s[i] != '\\' {
-			out = append(out, s[i])
-			continue
-		}
-		i++
-		if i == len(s) {
-			return "", false
-		}
-		switch s[i] {
-		case '"', '\\', '/':
-			out = append(out, s[i])
-		case 'n':
-			out = append(out, '\n')
-		case 't':
-			out = append(out, '\t')
-		case 'r':
-			out = append(out, '\r')
-		default:
-			return "", false
-		}
-	}
-	return string(out), true
+	text, _, ok := jsontext.Unquote(buf[:0], s)
+	return string(text), ok
 }
 
 // respAppendText appends s as the inside of a JSON string literal.

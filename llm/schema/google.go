@@ -35,7 +35,7 @@ import (
 //
 // An error says why raw is no schema of an object.
 func Google(raw json.RawMessage) (json.RawMessage, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec := json.NewDecoder(bytes.NewReader(plainOf(raw)))
 	dec.UseNumber()
 	var doc any
 	if err := dec.Decode(&doc); err != nil {

@@ -1,6 +1,10 @@
 // Package schema turns the JSON schema of a tool's arguments into the dialect a
 // vendor accepts.
 //
+// [Plain] reads the drafts from 4 to 2020-12 and writes one form of the latest, in
+// which references are local and static. Validation and the functions below begin
+// with it.
+//
 // [Strict] makes a schema one that OpenAI enforces while the model writes (its
 // "strict mode" for functions and structured outputs). Where that forces an
 // optional property to be present, the model answers null for "not given";

@@ -34,7 +34,7 @@ func Strict(raw json.RawMessage) (json.RawMessage, bool) { return enforce(raw, f
 func Exact(raw json.RawMessage) (json.RawMessage, bool) { return enforce(raw, true) }
 
 func enforce(raw json.RawMessage, exact bool) (json.RawMessage, bool) {
-	root, err := parseTree(raw)
+	root, err := parseTree(plainOf(raw))
 	if len(raw) == 0 || (err == nil && root.isNull()) {
 		root, err = object(), nil
 	}

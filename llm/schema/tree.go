@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -166,6 +167,9 @@ func (t *tree) at(pointer string) *tree {
 	}
 	if rest[0] != '/' {
 		return nil
+	}
+	if decoded, err := url.PathUnescape(rest); err == nil {
+		rest = decoded
 	}
 	for step := range strings.SplitSeq(rest[1:], "/") {
 		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -41,7 +42,7 @@ func Classify(status int, header http.Header, body []byte) *llm.Error {
 // Sort makes the error of a status (0 for an error inside a stream), a vendor's
 // code or type, and its message.
 func Sort(status int, code, message string) *llm.Error {
-	e := &llm.Error{Status: status, Code: code, Message: oneLine(message)}
+	e := &llm.Error{Status: status, Code: code, Message: prose.Short(message, maxMessage)}
 	lowCode, low := strings.ToLower(code), strings.ToLower(message)
 	in := func(s string, words ...string) bool {
 		for _, w := range words {
@@ -274,17 +275,11 @@ func rootCause(err error) string {
 	for {
 		next := errors.Unwrap(err)
 		if next == nil {
-			return oneLine(err.Error())
+			return prose.Short(err.Error(), maxMessage)
 		}
 		err = next
 	}
 }
 
-// oneLine makes a message fit one line of a terminal.
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-	if r := []rune(s); len(r) > 400 {
-		s = string(r[:400]) + "…"
-	}
-	return s
-}
+// maxMessage is how many characters of a vendor's words are shown.
+const maxMessage = 400

@@ -15,10 +15,13 @@ import (
 )
 
 // Default time-outs of a stream. A thinking model may be silent for long
-// before its first event; none is silent for two minutes in the middle.
+// before its first event; none is silent for two minutes in the middle. Signs of
+// life without content are what a vendor sends while a request waits its turn or a
+// model thinks unseen, and neither takes longer than half an hour.
 const (
 	DefaultFirstEvent = 100 * time.Second
 	DefaultIdle       = 120 * time.Second
+	DefaultNoContent  = 30 * time.Minute
 )
 
 // maxErrorBody is how much of an error answer is read, in bytes.
@@ -39,7 +42,11 @@ type Endpoint struct {
 	// = no limit. There is no limit on the whole.
 	FirstEvent time.Duration
 	Idle       time.Duration
-	Transform  Transform
+	// NoContent limits how long the other side may send nothing but signs of life,
+	// such as comments and pings, while the reader waits; 0 = the default, negative =
+	// no limit.
+	NoContent time.Duration
+	Transform Transform
 }
 
 // Transform shapes requests for endpoints that mimic a vendor imperfectly.
@@ -91,12 +98,17 @@ func (e *Endpoint) Stream(ctx context.Context, c Call) llm.Stream {
 	s := &stream{
 		call: c, ctx: ctx, cancel: cancel, builder: llm.NewBuilder(m),
 		first: orDefault(e.FirstEvent, DefaultFirstEvent), idle: orDefault(e.Idle, DefaultIdle),
-		answered: make(chan struct{}),
+		noContent: orDefault(e.NoContent, DefaultNoContent),
+		answered:  make(chan struct{}),
 	}
+	s.builder.Limit(llm.AnswerLimit(c.Request))
 	s.watchdog = time.AfterFunc(time.Hour, func() {
-		if s.begun.Load() {
+		switch {
+		case s.starved.Load():
+			cancel(errNoContent)
+		case s.begun.Load():
 			cancel(errIdle)
-		} else {
+		default:
 			cancel(errFirstEvent)
 		}
 	})
@@ -120,6 +132,7 @@ func orDefault(d, def time.Duration) time.Duration {
 var (
 	errFirstEvent = errors.New("no first event")
 	errIdle       = errors.New("idle")
+	errNoContent  = errors.New("no content")
 	errClosed     = errors.New("closed by the reader")
 	errOver       = errors.New("over")
 )
@@ -133,6 +146,13 @@ type stream struct {
 	watchdog    *time.Timer // cancels ctx when a frame is too long in coming
 	first, idle time.Duration
 	begun       atomic.Bool // the first frame is there
+
+	// Time without content counts only while the reader waits for the body.
+	noContent time.Duration
+	starved   atomic.Bool // the watchdog waits for content, not for a sign of life
+	received  int         // by the builder, when content last came
+	waited    time.Duration
+	empty     int // bytes since then
 
 	answered chan struct{} // closed when resp or err is set
 	resp     *http.Response
@@ -189,12 +209,8 @@ func (s *stream) advance() {
 	if s.frames == nil && !s.begin() {
 		return
 	}
-	if s.begun.Load() {
-		s.watch(s.idle)
-	}
 	f, err := s.frames.Next()
 	s.begun.Store(true)
-	s.watch(0)
 	switch {
 	case s.ctx.Err() != nil:
 		s.builder.Fail(s.failure(s.ctx.Err()))
@@ -225,8 +241,12 @@ func (s *stream) begin() bool {
 		s.builder.Fail(s.failure(s.err))
 		return false
 	}
+	packed := s.packed()
 	if s.resp.StatusCode/100 != 2 {
-		body, _ := io.ReadAll(io.LimitReader(s.resp.Body, maxErrorBody))
+		var body []byte
+		if packed == "" {
+			body, _ = io.ReadAll(io.LimitReader(s.resp.Body, maxErrorBody))
+		}
 		if s.ctx.Err() != nil {
 			s.builder.Fail(s.failure(s.ctx.Err()))
 			return false
@@ -236,6 +256,11 @@ func (s *stream) begin() bool {
 			classify = Classify
 		}
 		s.builder.Fail(classify(s.resp.StatusCode, s.resp.Header, body))
+		return false
+	}
+	if packed != "" {
+		s.builder.Fail(&llm.Error{Kind: llm.ErrInvalidRequest, Message: fmt.Sprintf(
+			"%s answered with a stream packed by %s, which was not asked for: turn compression off there, or in the proxy between", s.resp.Request.URL.Host, packed)})
 		return false
 	}
 	if strings.HasPrefix(s.resp.Header.Get("Content-Type"), "text/html") {
@@ -250,18 +275,55 @@ func (s *stream) begin() bool {
 	return true
 }
 
+// packed names the compression of the answer, if it has one. None was asked for, and
+// none is undone: a small body would become a large one.
+func (s *stream) packed() string {
+	switch name := strings.ToLower(strings.TrimSpace(s.resp.Header.Get("Content-Encoding"))); name {
+	case "gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress":
+		return name
+	}
+	return "" // some servers name an encoding of characters here
+}
+
+// maxEmpty is how many bytes may come without content. A flood of signs of life
+// leaves no time to wait for.
+const maxEmpty = 2 * MaxFrame
+
 // alive reads the body of the answer. Every piece of it shows that the other
 // side is there, also comments, which vendors send while a request waits its
-// turn.
+// turn; but not for ever.
 type alive struct{ s *stream }
 
 func (a alive) Read(p []byte) (int, error) {
-	n, err := a.s.resp.Body.Read(p)
-	if n > 0 && a.s.begun.Load() {
-		a.s.watch(a.s.idle)
-	} else if n > 0 {
-		a.s.watch(a.s.first)
+	s := a.s
+	limit := s.first
+	if s.begun.Load() {
+		limit = s.idle
 	}
+	if s.noContent <= 0 {
+		s.watch(limit)
+		defer s.watch(0)
+		return s.resp.Body.Read(p)
+	}
+	if n := s.builder.Received(); n != s.received {
+		s.received, s.waited, s.empty = n, 0, 0
+	}
+	left := s.noContent - s.waited
+	if left <= 0 || s.empty > maxEmpty {
+		s.cancel(errNoContent)
+		return 0, errNoContent
+	}
+	starved := limit <= 0 || left < limit
+	if starved {
+		limit = left
+	}
+	s.starved.Store(starved)
+	s.watch(limit)
+	began := time.Now()
+	n, err := s.resp.Body.Read(p)
+	s.watch(0)
+	s.waited += time.Since(began)
+	s.empty += n
 	return n, err
 }
 
@@ -273,12 +335,17 @@ func (s *stream) failure(err error) *llm.Error {
 		return &llm.Error{Kind: llm.ErrStalled, Message: fmt.Sprintf("no answer began within %s", s.first)}
 	case errors.Is(cause, errIdle):
 		return &llm.Error{Kind: llm.ErrStalled, Message: fmt.Sprintf("the answer stood still for %s", s.idle)}
+	case errors.Is(cause, errNoContent):
+		return &llm.Error{Kind: llm.ErrStalled, Message: fmt.Sprintf("the answer brought only signs of life and no content (limit: %s or %d MiB)", s.noContent, maxEmpty>>20)}
 	default:
 		return &llm.Error{Kind: llm.ErrAborted, Message: "cancelled", Err: cause}
 	}
 	var known *llm.Error
 	if errors.As(err, &known) {
 		return known
+	}
+	if errors.Is(err, ErrFrameTooLarge) {
+		return &llm.Error{Kind: llm.ErrAnswerLimit, Message: "answer ended: " + err.Error(), Err: err}
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return &llm.Error{Kind: llm.ErrTransport, Message: "the connection ended before the answer did", Err: err}

@@ -2,8 +2,8 @@ package wire
 
 import (
 	"bufio"
+	"bytes"
 	"io"
-	"strings"
 )
 
 // NewFrames reads server-sent events, or one JSON object as a single frame: some
@@ -46,13 +46,16 @@ func (f *frames) Next() (Frame, error) {
 // peek skips white space, which says nothing in either framing.
 func (f *frames) peek() (byte, error) {
 	for {
-		b, err := f.r.Peek(1)
-		if err != nil {
+		if _, err := f.r.Peek(1); err != nil {
 			return 0, err
 		}
-		if strings.IndexByte(" \t\r\n", b[0]) < 0 {
-			return b[0], nil
+		b, _ := f.r.Peek(f.r.Buffered())
+		text := bytes.TrimLeft(b, " \t\r\n")
+		if len(text) > 0 {
+			first := text[0]
+			_, _ = f.r.Discard(len(b) - len(text))
+			return first, nil
 		}
-		_, _ = f.r.Discard(1)
+		_, _ = f.r.Discard(len(b))
 	}
 }

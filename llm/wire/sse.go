@@ -3,9 +3,9 @@ package wire
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Frame is one message of a framed stream.
@@ -28,10 +28,15 @@ type FrameReader interface {
 // MaxFrame is the size limit of one frame in bytes. Larger ones end the stream
 // with [ErrFrameTooLarge]: whole images travel in one frame, but a stream that
 // never ends its line must not fill the memory.
-const MaxFrame = 64 << 20
+const MaxFrame = 32 << 20
 
 // ErrFrameTooLarge reports a frame larger than MaxFrame.
-var ErrFrameTooLarge = errors.New("a frame of the stream is larger than 64 MiB")
+var ErrFrameTooLarge = fmt.Errorf("a frame of the stream is larger than %d MiB", MaxFrame>>20)
+
+// maxField is how long a line that is no data may become before the rest of it is
+// skipped. The names of events are short, and one that is cut is a name that nobody
+// knows, as it was before.
+const maxField = 1 << 10
 
 // SSE reads server-sent events as the HTML standard defines them: lines end in
 // LF, CRLF or CR; the space after the colon is optional; several data lines
@@ -43,13 +48,16 @@ type SSE struct {
 	r     *bufio.Reader
 	event []byte
 	data  []byte
-	line  []byte
+	line  []byte // a line that did not fit the reader's buffer
 	begun bool
 	sawCR bool // the last line ended in CR: skip an LF that follows
 }
 
 // mark is the byte order mark in UTF-8.
 const mark = "\xEF\xBB\xBF"
+
+// dataField begins the only lines that may be long.
+var dataField = []byte("data:")
 
 // NewSSE reads server-sent events from r.
 func NewSSE(r io.Reader) *SSE { return &SSE{r: bufio.NewReaderSize(r, 16<<10)} }
@@ -79,13 +87,19 @@ func (s *SSE) Next() (Frame, error) {
 		}
 		switch string(field) {
 		case "data":
-			if has {
-				s.data = append(s.data, '\n')
-			}
-			if len(s.data)+len(value) > MaxFrame {
+			switch {
+			case !has && len(s.line) > 0:
+				// A long line is the frame already, after its field: it needs no copy.
+				n := copy(s.line, value)
+				s.data, s.line = s.line[:n], s.data
+			case len(s.data)+len(value) >= MaxFrame:
 				return Frame{}, ErrFrameTooLarge
+			default:
+				if has {
+					s.data = append(s.data, '\n')
+				}
+				s.data = grown(s.data, value)
 			}
-			s.data = append(s.data, value...)
 			has = true
 		case "event":
 			s.event = append(s.event[:0], value...)
@@ -126,7 +140,7 @@ func (s *SSE) readLine() ([]byte, error) {
 			if len(s.line)+len(buf) > MaxFrame {
 				return nil, ErrFrameTooLarge
 			}
-			s.line = append(s.line, buf...)
+			s.hold(buf)
 			s.discard(len(buf))
 			continue
 		}
@@ -138,10 +152,27 @@ func (s *SSE) readLine() ([]byte, error) {
 			s.discard(end + 1)
 			return line, nil
 		}
-		s.line = append(s.line, buf[:end]...)
+		s.hold(buf[:end])
 		s.discard(end + 1)
 		return s.line, nil
 	}
+}
+
+// hold keeps a piece of a line whose end has not arrived. Only data may be long:
+// nobody reads a comment or an unknown field.
+func (s *SSE) hold(piece []byte) {
+	if len(s.line) < maxField || bytes.HasPrefix(s.line, dataField) {
+		s.line = grown(s.line, piece)
+	}
+}
+
+// grown appends to b, whose room doubles: append's smaller steps leave five times a
+// long frame behind as garbage.
+func grown(b, piece []byte) []byte {
+	if len(b)+len(piece) > cap(b) {
+		b = slices.Grow(b, max(len(b), len(piece)))
+	}
+	return append(b, piece...)
 }
 
 // peek waits until at least one byte is buffered and returns all that is.

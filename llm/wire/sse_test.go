@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -136,12 +137,49 @@ func (e *endless) Read(p []byte) (int, error) {
 
 func TestSSETooLarge(t *testing.T) {
 	for name, in := range map[string]*endless{
-		"line":    {begin: "data: ", line: strings.Repeat("x", 4096)},
-		"comment": {begin: ": ", line: strings.Repeat("x", 4096)},
-		"lines":   {line: "data: " + strings.Repeat("x", 4089) + "\n"},
+		"line":  {begin: "data: ", line: strings.Repeat("x", 4096)},
+		"lines": {line: "data: " + strings.Repeat("x", 4089) + "\n"},
 	} {
 		if _, err := wire.NewSSE(in).Next(); !errors.Is(err, wire.ErrFrameTooLarge) {
 			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// Of a line that nobody reads, however long, little is held, and the event after it is
+// whole.
+func TestSSESkips(t *testing.T) {
+	for name, begin := range map[string]string{"comment": ": ", "event": "event: ", "unknown field": "idx: ", "no field": "x", "data by half": "dat"} {
+		const size = 64 << 20
+		long := &endless{begin: begin, line: strings.Repeat("x", 4096)}
+		in := io.MultiReader(io.LimitReader(long, size), strings.NewReader("\ndata: 1\ndata: 2\n\n"))
+		var got wire.Frame
+		var err error
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, err = wire.NewSSE(in).Next()
+		runtime.ReadMemStats(&after)
+		if err != nil || string(got.Data) != "1\n2" {
+			t.Errorf("%s: %q, %v", name, got.Data, err)
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
+			t.Errorf("%s: %d MB were allocated for %d MB", name, n>>20, size>>20)
+		}
+	}
+}
+
+// A long line of data becomes the frame, and its buffer serves the next event.
+func TestSSELongData(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	in := "data: " + long + "\ndata:" + long + "\n\ndata: 3\n\nevent: e\ndata:" + long + "\n\ndata\ndata: " + long
+	got, err := frames(wire.NewSSE(iotest.OneByteReader(strings.NewReader(in))))
+	want := []string{long + "\n" + long, "3", long, "\n" + long}
+	if err != nil || len(got) != len(want) {
+		t.Fatalf("%d frames, %v", len(got), err)
+	}
+	for i, w := range want {
+		if !strings.HasSuffix(got[i].Data, w) {
+			t.Errorf("frame %d has %d bytes: %.40q", i, len(got[i].Data), got[i].Data)
 		}
 	}
 }

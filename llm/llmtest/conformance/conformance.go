@@ -92,6 +92,7 @@ func Run(t *testing.T, s Subject) {
 			"answers":     s.testRandomAnswers,
 			"split":       s.testSplit,
 			"stall":       s.testStalls,
+			"limit":       s.testLimit,
 			"close":       s.testClose,
 			"reuse":       s.testReuse,
 			"pressure":    s.testBackPressure,
