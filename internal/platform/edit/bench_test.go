@@ -34,6 +34,11 @@ func BenchmarkApply(b *testing.B) {
 	text := source(10_000)
 	old := "\tvalue := compute(in, 155031)\n"
 	fresh := strings.Replace(text, old, "\tvalue := other(in)\n\tuse(value)\n", 1)
+	spaces := strings.ReplaceAll(text, "\t", "    ")
+	var many strings.Builder
+	for i := 1; i < 500; i += 5 {
+		fmt.Fprintf(&many, "@@\n func step%d(in []byte) error {\n-    value := compute(in, %d)\n+    value := other(in)\n     return check(value)\n", i-1, i*31)
+	}
 	for _, bb := range []struct {
 		name, engine, file string
 		args               any
@@ -43,6 +48,9 @@ func BenchmarkApply(b *testing.B) {
 		{"replace-typography", "replace", strings.Replace(text, old, "“q”\n", 1), replaceArgs(pair{Old: "\"q\"", New: "'q'"})},
 		{"replace-indent", "replace", text, replaceArgs(pair{Old: "func step5000(in []byte) error {\n    value := compute(in, 155031)\n    return", New: "x"})},
 		{"patch", "patch", text, patchArgs(updating("@@ func step5000(in []byte) error {\n-" + old + "+\tvalue := other(in)\n \treturn check(value)"))},
+		{"patch-spaces", "patch", spaces, patchArgs(updating("@@\n-    value := compute(in, 155031)\n+    value := other(in)\n     return check(value)\n }"))},
+		{"patch-many", "patch", spaces, patchArgs(updating(strings.TrimSpace(many.String())))},
+		{"replace-line", "replace", text, replaceArgs(pair{Old: "value := compute(in, 155031)", New: "if ok {\n\tvalue = other(in)\n}"})},
 		{"hashline", "hashline", text, map[string]any{"path": "a.go", "tag": fileTag(text), "edits": named(text, []lineOp{{"replace", "=5002", "", "\tuse(in)\n"}})}},
 		{"hashline-moved", "hashline", "new\n" + text, map[string]any{"path": "a.go", "tag": fileTag(text), "edits": named(text, []lineOp{{"replace", "=5002", "", "\tuse(in)\n"}})}},
 		{"whole", "whole", text, map[string]any{"path": "a.go", "content": fresh}},

@@ -29,8 +29,9 @@ var errRepetitive = errors.New("the file repeats itself so much that it takes to
 const maxCompared = 1 << 20
 
 // blocks gives all runs of lines that equal want with the tolerance, overlapping
-// ones too. Its time grows with the sum of both lengths.
-func (d *document) blocks(want []string, t tolerance) ([]block, error) {
+// ones too. Its time grows with the sum of both lengths. With otherSign, the lines
+// that may have lost a space in front are found with and without it.
+func (d *document) blocks(want []string, t tolerance, lost ...bool) ([]block, error) {
 	if len(want) == 0 || len(want) > d.lines() {
 		return nil, nil
 	}
@@ -66,10 +67,10 @@ func (d *document) blocks(want []string, t tolerance) ([]block, error) {
 		return numbers[key]
 	}
 	for at := range runs(d, pattern, number) {
-		if b, ok := d.blockAt(at, want, keys, t); ok {
+		if b, ok := d.blockAt(at, want, keys, t); ok && (t&otherSign == 0 || d.fitSigns(at, want, lost, t)) {
 			out = append(out, b)
 		}
-		if t&(otherIndent|otherTypography) == 0 {
+		if t&(otherIndent|otherTypography|otherSign) == 0 {
 			continue
 		}
 		if compared += len(want); compared > maxCompared {
@@ -122,10 +123,29 @@ func (d *document) blockAt(at int, want, keys []string, t tolerance) (block, boo
 	return b, ok
 }
 
+// fitSigns says whether the lines at a place are those wanted, or with one space
+// more in front those that may have lost it. But for the space in front of them,
+// they are known to be equal.
+func (d *document) fitSigns(at int, want []string, lost []bool, t tolerance) bool {
+	for i, line := range want {
+		have := d.line(at + i)
+		if t&otherTrailing != 0 {
+			if isBlank(line) {
+				continue
+			}
+			have, line = indentation(have), indentation(line)
+		}
+		if have != line && (!lost[i] || have != " "+line) {
+			return false
+		}
+	}
+	return true
+}
+
 // lineKey is what of a line has to be equal.
 func lineKey(line string, t tolerance) string {
 	switch {
-	case t&otherIndent != 0:
+	case t&(otherIndent|otherSign) != 0:
 		return strings.Trim(line, " \t")
 	case t&otherTrailing != 0:
 		return strings.TrimRight(line, " \t")

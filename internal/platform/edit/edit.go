@@ -12,8 +12,11 @@
 //     the model the reason, the nearest match and what to do.
 //   - Text is found exactly first. Only if that finds nothing, differences that
 //     cannot change the meaning are tolerated (line endings, whitespace at ends of
-//     lines, indentation that differs uniformly, typographic punctuation), only if
-//     one place fits, and with a note in the result.
+//     lines, indentation that differs uniformly, typographic punctuation, a sign
+//     that a patch forgot), only if one place fits, and with a note in the result.
+//   - New text is written as it is. Only where it goes with text found without its
+//     indentation, and can't be meant as it is, its lines are indented like the
+//     file's; where both readings make sense, it is a refusal.
 //   - Lines that the edit does not change keep their bytes. New lines take the
 //     line ending of what they replace, or else the file's most frequent one.
 //     Byte order mark, encoding (UTF-8, UTF-16 with a mark, Latin-1), mode and a
@@ -24,7 +27,8 @@
 //
 // Places in a file are found in document.go (text and lines), match.go (text,
 // for replace) and block.go (runs of lines, for all); splice.go makes the new
-// contents and diff.go the unified diff.
+// contents and diff.go the unified diff. What an edit left out is put right in
+// indent.go and replace_indent.go (indentation) and patch_slip.go (signs of a patch).
 package edit
 
 import (
@@ -112,6 +116,7 @@ const (
 	otherTrailing                         // whitespace at ends of lines
 	otherTypography                       // quotes, dashes, ellipses, no-break spaces
 	otherIndent                           // all lines indented otherwise, in the same way
+	otherSign                             // of a patch: context without the space in front
 )
 
 func (t tolerance) String() string {

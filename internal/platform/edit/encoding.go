@@ -23,10 +23,6 @@ const (
 
 const byteOrderMark = "\uFEFF"
 
-func (e encoding) String() string {
-	return [...]string{"UTF-8", "UTF-8", "UTF-16", "UTF-16", "Latin-1"}[e]
-}
-
 var errBinary = errors.New("is a binary file")
 
 // decode gives the text of a file, without a byte order mark. What is no UTF-8 is

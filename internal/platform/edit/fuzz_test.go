@@ -46,6 +46,9 @@ func FuzzPatch(f *testing.F) {
 	f.Add("", "diff --git \"a/\\303\\251\" \"b/\\303\\251\"\nnew file mode 100755\n--- /dev/null\n+++ \"b/\\303\\251\"\n@@ -0,0 +1 @@\n+x\n")
 	f.Add("a\n", "*** Begin Patch\n*** Update File: a.go\n*** Move to: b\n*** Delete File: c\n*** Add File: d\n+\n*** End Patch")
 	f.Add("\uFEFFa\n", "diff --git a/a.go b/c\nrename from a.go\nrename to c\n")
+	f.Add("{\n    a\n    b\n}\n", updating("@@\n{\n    a\n-    b\n+    c\n}"))
+	f.Add("x\na\nx\nb\nx\n", updating("@@\n-x\n+1\n@@\n x\n@@ b\n-x\n+2\n*** End of File"))
+	f.Add("+++\n- a\n  b\n", updating("@@\n+++\n- a\n+ c\n  b\n\n"))
 	f.Fuzz(func(t *testing.T, file, patch string) {
 		raw, err := json.Marshal(map[string]string{"patch": patch})
 		if err != nil {
@@ -78,6 +81,9 @@ func FuzzReplace(f *testing.F) {
 	f.Add("a\r\n  b\n", "a\n b", "x\ny")
 	f.Add("\xff\xfea\x00", "a", "b")
 	f.Add("“a…”  \n\tb", "\"a...\"\nb", "")
+	f.Add("f {\n\ta\n\tb\n}\n", "a", "if x {\n    a\n}")
+	f.Add("  f:\r\n    a\r\n\r\n", "a\r\n", "")
+	f.Add("    a\n    b\n    c", "    a\n    b\n", "a\n\nx:\n\ty")
 	f.Fuzz(func(t *testing.T, file, old, fresh string) {
 		raw, err := json.Marshal(replaceArgs(pair{Old: old, New: fresh}))
 		if err != nil {

@@ -1,6 +1,9 @@
 package edit
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // indent turns the indentation that a model wrote into the one the file has. The
 // zero value leaves it alone.
@@ -11,6 +14,10 @@ type indent struct {
 	// in the place of from.
 	num, den, offset int
 	from, to         byte
+	// What lines have beyond add is made of what the file is indented with: a tab for
+	// so many spaces, or the reverse. 0 leaves it as it is.
+	unit int
+	tabs bool // the file is indented with tabs
 }
 
 // fitIndent finds how the indentation of the file's lines comes from that of the
@@ -151,7 +158,8 @@ func (in *indent) line(s string) (string, bool) {
 		if !strings.HasPrefix(old, in.cut) {
 			return "", false
 		}
-		return in.add + old[len(in.cut):] + rest, true
+		extra, ok := in.convert(old[len(in.cut):])
+		return in.add + extra + rest, ok
 	}
 	if in.from == 0 || strings.Trim(old, string(in.from)) != "" {
 		return "", false
@@ -170,9 +178,97 @@ func (in *indent) line(s string) (string, bool) {
 	return strings.Repeat(string(in.to), n) + extra + rest, true
 }
 
+// measure finds out whether new lines are indented with spaces where the file has
+// tabs, or the reverse.
+func (in *indent) measure(d *document, lines iter.Seq[string]) {
+	if in.known == nil || in.den != 0 {
+		return
+	}
+	file, model := in.add, ""
+	for from, to := range in.known {
+		file, model = file+to, model+from
+	}
+	width, tabs := 0, strings.Contains(file, "\t")
+	if file == "" {
+		width, tabs = d.indentation()
+	}
+	in.tabs = tabs
+	for l := range lines {
+		extra, ok := strings.CutPrefix(indentation(l), in.cut)
+		switch {
+		case !ok || isBlank(l) || extra == "":
+		case strings.Contains(extra, "\t") == tabs:
+			if tabs {
+				in.unit = 0 // spaces only align
+				return
+			}
+		case !tabs:
+			if width == 0 {
+				width, _ = d.indentation()
+			}
+			in.unit = width
+		case len(extra) > 1 && !strings.Contains(model, "\t") && (in.unit == 0 || len(extra) < in.unit):
+			in.unit = len(extra)
+		}
+	}
+}
+
+// convert makes what a line has beyond the common indentation of the file's
+// characters. It fails if it is not clear how.
+func (in *indent) convert(extra string) (string, bool) {
+	switch tabs := strings.Count(extra, "\t"); {
+	case in.tabs && in.unit > 0 && tabs == 0:
+		over := len(extra) % in.unit // aligned by a single space
+		return strings.Repeat("\t", len(extra)/in.unit) + strings.Repeat(" ", over), over < 2 && (in.unit <= 4 || in.unit == 8)
+	case !in.tabs && tabs > 0:
+		return strings.Repeat(" ", tabs*in.unit), in.unit > 0 && tabs == len(extra)
+	}
+	return extra, true
+}
+
+// indentation says what a file is indented with: the width by which lines that are
+// indented with spaces are most often deeper than those before, and whether most
+// lines are indented with tabs.
+func (d *document) indentation() (width int, tabs bool) {
+	var deeper [9]int
+	balance, last := 0, 0
+	for i := range min(d.lines(), maxMeasured) {
+		line := d.line(i)
+		if isBlank(line) {
+			continue
+		}
+		depth := len(line) - len(strings.TrimLeft(line, " "))
+		switch {
+		case line[0] == '\t':
+			balance++
+		case depth > 1:
+			balance--
+		}
+		if by := depth - last; by > 1 && by < len(deeper) {
+			if deeper[by]++; deeper[by] > deeper[width] {
+				width = by
+			}
+		}
+		last = depth
+	}
+	return width, balance > 0
+}
+
+// maxMeasured is how many lines of a file are looked at for its indentation.
+const maxMeasured = 5000
+
 // lines indents the lines of edits. It gives the first line for which there is no
 // indentation.
-func (in *indent) lines(edits []lineEdit) (bad string, ok bool) {
+func (in *indent) lines(d *document, edits []lineEdit) (bad string, ok bool) {
+	in.measure(d, func(yield func(string) bool) {
+		for _, e := range edits {
+			for _, l := range e.lines {
+				if !yield(l.text) {
+					return
+				}
+			}
+		}
+	})
 	for _, e := range edits {
 		for i := range e.lines {
 			s, ok := in.line(e.lines[i].text)

@@ -146,19 +146,31 @@ func (d *document) share(at int, probes []probe) float64 {
 			continue
 		}
 		line := strings.TrimSpace(d.line(at + p.offset))
-		line = line[:min(len(line), most)]
-		pairs := map[string]int{}
-		for i := 1; i < len(line); i++ {
-			pairs[line[i-1:i+1]]++
-		}
-		for i := 1; i < len(text); i++ {
-			if pair := text[i-1 : i+1]; pairs[pair] > 0 {
-				pairs[pair]--
-				hit++
-			}
-		}
+		hit += commonPairs(text, line[:min(len(line), most)])
 	}
 	return float64(hit) / float64(all)
+}
+
+// commonPairs counts the pairs of neighboring letters that two texts have in common.
+func commonPairs(a, b string) int {
+	pairs := map[string]int{}
+	for i := 1; i < len(b); i++ {
+		pairs[b[i-1:i+1]]++
+	}
+	n := 0
+	for i := 1; i < len(a); i++ {
+		if pair := a[i-1 : i+1]; pairs[pair] > 0 {
+			pairs[pair]--
+			n++
+		}
+	}
+	return n
+}
+
+// alike says that one line may be the other one after a change.
+func alike(a, b string) bool {
+	a, b = strings.TrimSpace(clip(a, nearBytes)), strings.TrimSpace(clip(b, nearBytes))
+	return a == b || 2*commonPairs(a, b) > min(len(a), len(b))-1
 }
 
 // maxPlaces is how many places of an ambiguous edit are told.

@@ -1,8 +1,10 @@
 package edit
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"path"
 	"strings"
 )
@@ -15,7 +17,7 @@ const patchParameters = `{"type":"object","properties":{"patch":{"type":"string"
 // patchEngine applies patches: the apply-patch format that models of OpenAI were
 // trained on, and unified diffs. Where the format's first implementation guesses,
 // this one refuses: added lines under a header without context, context that fits
-// several places, a missing end.
+// in several ways, a missing end, a sign that may have been forgotten.
 type patchEngine struct{}
 
 var _ Engine = patchEngine{}
@@ -68,6 +70,8 @@ type patchLine struct {
 	cr   bool // the line ended in CR LF
 	open bool // it has no newline
 	bare bool // an empty line without the space of context
+	// unsigned is a line without any sign, taken as context.
+	unsigned bool
 }
 
 func (patchEngine) Name() string                { return "patch" }
@@ -152,6 +156,7 @@ func (patchEngine) Apply(src Source, raw json.RawMessage) (*Result, error) {
 		return nil, err
 	}
 	p := &patching{src: src}
+	var idle *Refusal // of the first section that changes nothing
 	for _, s := range sections {
 		switch s.op {
 		case opAdd, opReplace:
@@ -161,9 +166,16 @@ func (patchEngine) Apply(src Source, raw json.RawMessage) (*Result, error) {
 		default:
 			err = p.update(s)
 		}
-		if err != nil {
+		switch r := (*Refusal)(nil); {
+		case errors.As(err, &r) && r.unchanged:
+			idle = cmp.Or(idle, r)
+			p.out.note("%s: nothing to change: the file already is like this", s.path)
+		case err != nil:
 			return nil, err
 		}
+	}
+	if len(p.out.res.Changes) == 0 {
+		return nil, idle
 	}
 	return p.out.result(), nil
 }
@@ -275,8 +287,14 @@ func (p *patching) update(s section) error {
 	if err != nil {
 		return err
 	}
+	if len(splices) == 0 && s.to != "" {
+		return p.move(s)
+	}
 	c, err := d.edited(splices, len(s.hunks), "hunk")
 	if err != nil {
+		if r := (*Refusal)(nil); errors.As(err, &r) && r.unchanged {
+			r.hint("Lines to remove begin with -, and new ones with +.")
+		}
 		return err
 	}
 	if s.to != "" {

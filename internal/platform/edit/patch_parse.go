@@ -189,8 +189,7 @@ func (h hunk) empty() bool {
 }
 
 // add reads a line of a hunk. One that begins with none of the signs is taken as
-// context whose space was forgotten: it must be in the file, so that nothing can
-// go wrong.
+// context whose space was forgotten; [placing.slipped] decides whether that can be.
 func (h *hunk) add(l string) {
 	text, cr := strings.CutSuffix(l, "\r")
 	switch {
@@ -204,7 +203,7 @@ func (h *hunk) add(l string) {
 			h.atEnd = true
 		}
 	default:
-		h.lines = append(h.lines, patchLine{op: ' ', text: text, cr: cr})
+		h.lines = append(h.lines, patchLine{op: ' ', text: text, cr: cr, unsigned: true})
 	}
 }
 

@@ -5,18 +5,41 @@ import (
 	"strings"
 )
 
-// splices finds the places of a section's hunks.
+// splices finds the places of a section's hunks: first all places that each fits,
+// then the ones that are meant, and then what changes there.
 func (p *patching) splices(d *document, s section) ([]splice, error) {
 	w := &placing{p: p, d: d, s: &s}
-	var edits []lineEdit
+	all := make([]*candidates, len(s.hunks))
+	places := 0
 	for i := range s.hunks {
 		w.i = i + 1
 		if d.enc == markedUTF8 {
 			s.hunks[i].unmark()
 		}
-		more, err := w.hunk(&s.hunks[i])
+		c, err := w.find(&s.hunks[i])
+		if err == nil {
+			err = w.narrow(c)
+		}
 		if err != nil {
 			return nil, err
+		}
+		if places += len(c.found) - 1; places > maxCandidates {
+			return nil, w.refuse("%v", errRepetitive).hint("Give more context, or make the change in several patches.")
+		}
+		all[i] = c
+	}
+	if err := w.order(all); err != nil {
+		return nil, err
+	}
+	var edits []lineEdit
+	for i, c := range all {
+		w.i = i + 1
+		more, err := w.place(c)
+		if err != nil {
+			return nil, err
+		}
+		if len(more) == 0 && len(all) > 1 {
+			p.out.note("%s, hunk %d: changes nothing", d.path, w.i)
 		}
 		edits = append(edits, more...)
 	}
@@ -34,14 +57,15 @@ func (h *hunk) unmark() {
 	}
 }
 
-// placing looks for the hunks of one file, one after the other.
+// placing looks for the hunks of one file.
 type placing struct {
-	p      *patching
-	d      *document
-	s      *section
-	i      int // the hunk in hand, from 1
-	cursor int // the line after the last change
-	drift  int // how far the last hunk was from where it said
+	p     *patching
+	d     *document
+	s     *section
+	i     int // the hunk in hand, from 1
+	drift int // how far the last hunk was from where it said
+	// widths has a bit for each number of spaces that lines begin with, once needed.
+	widths uint64
 }
 
 func (w *placing) refuse(format string, args ...any) *Refusal {
@@ -69,7 +93,8 @@ func oldLines(lines []patchLine) []string {
 	return out
 }
 
-func (w *placing) hunk(h *hunk) ([]lineEdit, error) {
+// find gives all places that a hunk fits with the least tolerance.
+func (w *placing) find(h *hunk) (*candidates, error) {
 	var added strings.Builder
 	for _, l := range h.lines {
 		if l.op == '+' {
@@ -90,29 +115,40 @@ func (w *placing) hunk(h *hunk) ([]lineEdit, error) {
 	for len(short.lines) > 0 && short.lines[len(short.lines)-1].bare {
 		short.lines = short.lines[:len(short.lines)-1]
 	}
+	variants := []*hunk{h, &short}
+	if len(short.lines) == len(h.lines) {
+		variants = variants[:1]
+	}
 	for _, t := range blockTolerances {
-		for _, v := range []*hunk{h, &short} {
-			found, err := w.d.blocks(oldLines(v.lines), t)
-			if err != nil {
-				return nil, w.refuse("%v", err)
-			}
-			if len(found) > 0 {
-				return w.choose(v, found, t)
-			}
-			if len(short.lines) == len(h.lines) {
-				break
+		for _, v := range variants {
+			if c, err := w.fits(v, t); c != nil || err != nil {
+				return c, err
 			}
 		}
 	}
-	r := w.d.nearest(w.refuse("the context and removed lines are not in the file"), oldLines(short.lines))
+	return nil, w.notFound(&short)
+}
+
+func (w *placing) notFound(h *hunk) *Refusal {
+	r := w.d.nearest(w.refuse("the context and removed lines are not in the file"), oldLines(h.lines))
 	if r.Line == 0 {
-		r.hint("Nothing in the file is like them: read the file, and check the path.")
+		return r.hint("Nothing in the file is like them: read the file, and check the path.")
 	}
-	return nil, r
+	line := r.Line - 1
+	for _, l := range h.lines {
+		if l.op == '-' && line < w.d.lines() && w.d.line(line) == "-"+l.text {
+			return r.hint("Line %d is %q: as context it needs a space in front, and to remove it another -.",
+				line+1, clip(w.d.line(line), 120))
+		}
+		if l.op != '+' {
+			line++
+		}
+	}
+	return r
 }
 
 // addition places a hunk without any line of the file.
-func (w *placing) addition(h *hunk) ([]lineEdit, error) {
+func (w *placing) addition(h *hunk) (*candidates, error) {
 	end := w.d.lines()
 	if w.d.text != "" && !h.atEnd {
 		if w.s.format == unifiedDiff || len(h.headers) > 0 || h.line > 0 {
@@ -120,83 +156,109 @@ func (w *placing) addition(h *hunk) ([]lineEdit, error) {
 		}
 		w.p.out.note("%s: lines without context were added at the end", w.d.path)
 	}
-	return w.edits(h, block{at: end})
+	return &candidates{h: h, found: []block{{at: end}}}, nil
 }
 
-// choose settles which of the places that fit is meant.
-func (w *placing) choose(h *hunk, found []block, t tolerance) ([]lineEdit, error) {
-	headers := w.d.headers(h.headers)
-	b := found[0]
-	if len(found) > 1 {
-		var ok bool
-		if b, ok = w.settle(h, found, headers); !ok {
-			at := make([]int, len(found))
-			for i, f := range found {
-				at[i] = f.at + 1
+// narrow leaves of the places that a hunk fits those that its own marks allow: the
+// end of the file, the lines that enclose it, and its line number.
+func (w *placing) narrow(c *candidates) error {
+	h, n := c.h, len(oldLines(c.h.lines))
+	if n == 0 {
+		return nil
+	}
+	c.headers = w.d.headers(h.headers)
+	all := c.found
+	if h.atEnd {
+		c.found = w.atEnd(c)
+		if len(c.found) == 0 {
+			r := w.refuse("the hunk says that the file ends with its last line, and it goes on there")
+			r.Line, r.Nearest = all[0].at+1, excerpt(w.d.around(all[0].at, all[0].at+n+1))
+			return r.hint("Leave out the mark of the end, or correct the lines before it.")
+		}
+	}
+	named := w.s.format == applyPatch && len(h.headers) > 0
+	switch {
+	case len(c.found) > 1:
+		if !w.settle(c) && named && len(c.headers) == 0 {
+			return w.ambiguous(c.found) // the order of hunks does not stand in for a header
+		}
+	case named && len(c.headers) == 0:
+		w.p.out.note("%s: there is no line %q; the hunk fits line %d only", w.d.path, innermost(h), c.found[0].at+1)
+	case named && c.found[0].at+n <= c.headers[0]:
+		at := c.found[0].at
+		r := w.refuse("the hunk fits line %d only, which is before %q in line %d", at+1, innermost(h), c.headers[0]+1)
+		r.Line, r.Nearest = at+1, excerpt(w.d.around(at, at+n))
+		return r.hint("Correct the line after @@, or leave it out.")
+	}
+	if h.line > 0 && len(c.found) == 1 {
+		w.drift = c.found[0].at + 1 - h.line
+	}
+	return nil
+}
+
+// innermost is the last header of a hunk, as it is shown.
+func innermost(h *hunk) string { return clip(h.headers[len(h.headers)-1], 80) }
+
+// atEnd gives the place at which a hunk ends the file, or else the one that only
+// blank lines follow.
+func (w *placing) atEnd(c *candidates) []block {
+	n, end := len(oldLines(c.h.lines)), w.d.lines()
+	last := c.found[len(c.found)-1]
+	if last.at+n == end {
+		return []block{last}
+	}
+	open := slices.ContainsFunc(c.h.lines, func(l patchLine) bool { return l.open })
+	for i := last.at + n; i < end; i++ {
+		if open || !isBlank(w.d.line(i)) {
+			return nil
+		}
+	}
+	return []block{last}
+}
+
+// settle picks one of several places by the lines that enclose it or by its exact
+// line number. If that leaves several, those that headers enclose stay.
+func (w *placing) settle(c *candidates) bool {
+	var enclosed, numbered []block
+	for _, line := range c.headers {
+		// The first place after the header is the one inside.
+		n, _ := slices.BinarySearchFunc(c.found, line, func(b block, line int) int { return b.at - line })
+		if n < len(c.found) && (len(enclosed) == 0 || enclosed[len(enclosed)-1].at != c.found[n].at) {
+			enclosed = append(enclosed, c.found[n])
+		}
+	}
+	if line := c.h.line; line > 0 {
+		for _, b := range c.found {
+			if b.at+1 == line || b.at+1 == line+w.drift {
+				numbered = append(numbered, b)
 			}
-			r := w.d.ambiguous("the hunk", at).number(w.i, len(w.s.hunks))
-			r.unit = "hunk"
-			return nil, r.hint("Give more context, or a line of what encloses the place after @@.")
-		}
-	} else if w.s.format == applyPatch && len(h.headers) > 0 {
-		switch name := clip(h.headers[len(h.headers)-1], 80); {
-		case len(headers) == 0:
-			w.p.out.note("%s: there is no line %q; the hunk fits line %d only", w.d.path, name, b.at+1)
-		case b.at+len(oldLines(h.lines)) <= headers[0]:
-			r := w.refuse("the hunk fits line %d only, which is before %q in line %d", b.at+1, name, headers[0]+1)
-			r.Line, r.Nearest = b.at+1, excerpt(w.d.around(b.at, b.at+len(oldLines(h.lines))))
-			return nil, r.hint("Correct the line after @@, or leave it out.")
 		}
 	}
-	if t != 0 {
-		w.note(b.at+1, t)
-	}
-	if h.line > 0 {
-		w.drift = b.at + 1 - h.line
-	}
-	return w.edits(h, b)
-}
-
-// settle picks one of several places: by the lines that enclose it, by its exact
-// line number, by the end of the file, or by the order of hunks.
-func (w *placing) settle(h *hunk, found []block, headers []int) (block, bool) {
-	one := func(fits func(b block) bool) (block, bool) {
-		n := slices.IndexFunc(found, fits)
-		if n < 0 || slices.ContainsFunc(found[n+1:], fits) {
-			return block{}, false
-		}
-		return found[n], true
-	}
-	numbered := func(b block) bool {
-		return h.line > 0 && (b.at+1 == h.line || b.at+1 == h.line+w.drift)
-	}
-	enclosed := func(b block) bool {
-		return slices.ContainsFunc(headers, func(line int) bool {
-			// The first place after the header is the one inside.
-			return b.at >= line && !slices.ContainsFunc(found, func(o block) bool { return o.at >= line && o.at < b.at })
-		})
-	}
-	ways := []func(block) bool{enclosed, numbered}
+	ways := [2][]block{enclosed, numbered}
 	if w.s.format == unifiedDiff {
-		ways = []func(block) bool{numbered, enclosed} // the header is decoration
+		ways = [2][]block{numbered, enclosed} // the header is decoration
 	}
-	ways = append(ways, func(b block) bool {
-		return h.atEnd && b.at+len(oldLines(h.lines)) == w.d.lines()
-	})
-	if len(h.headers) == 0 || w.s.format == unifiedDiff {
-		ways = append(ways, func(b block) bool { return b.at+firstChange(h) >= w.cursor })
-	}
-	for _, way := range ways {
-		if b, ok := one(way); ok {
-			return b, true
+	for _, places := range ways {
+		if len(places) == 1 {
+			c.found = places
+			return true
 		}
 	}
-	return block{}, false
+	if w.s.format == applyPatch && len(enclosed) > 0 {
+		c.found = enclosed
+	}
+	return false
 }
 
-// firstChange is how many lines of the file a hunk has before its first change.
-func firstChange(h *hunk) int {
-	return max(slices.IndexFunc(h.lines, func(l patchLine) bool { return l.op != ' ' }), 0)
+// place gives the edits of a hunk, whose place is known.
+func (w *placing) place(c *candidates) ([]lineEdit, error) {
+	if err := w.slipped(c); err != nil {
+		return nil, err
+	}
+	if t := c.t &^ otherSign; t != 0 {
+		w.note(c.found[0].at+1, t)
+	}
+	return w.edits(c.h, c.found[0])
 }
 
 // headers are the lines at which the innermost of some nested headers is found.
@@ -217,7 +279,8 @@ func (d *document) headers(names []string) []int {
 		if level > 0 { // the first after each of the outer ones
 			var inner []int
 			for _, outer := range places {
-				if n := slices.IndexFunc(next, func(i int) bool { return i > outer }); n >= 0 && !slices.Contains(inner, next[n]) {
+				n, _ := slices.BinarySearch(next, outer+1)
+				if n < len(next) && (len(inner) == 0 || inner[len(inner)-1] != next[n]) {
 					inner = append(inner, next[n])
 				}
 			}
@@ -233,7 +296,6 @@ func (d *document) headers(names []string) []int {
 // edits gives the edits of a hunk at its place.
 func (w *placing) edits(h *hunk, b block) ([]lineEdit, error) {
 	d := w.d
-	n := len(oldLines(h.lines))
 	literal := w.endingsAgree(h, b.at)
 	var edits []lineEdit
 	line := b.at
@@ -251,20 +313,12 @@ func (w *placing) edits(h *hunk, b block) ([]lineEdit, error) {
 				added = append(added, h.lines[i])
 			}
 		}
-		if len(added) > 0 && added[len(added)-1].open && b.at+n != d.lines() {
-			return nil, w.refuse("the hunk says that the file ends with its last line, and it goes on there").
-				hint("Leave the mark \"No newline at end of file\" out.")
-		}
 		edits = append(edits, w.run(line, removed, added, literal)...)
 		line += len(removed)
 	}
-	if bad, ok := b.indent.lines(edits); !ok {
+	if bad, ok := b.indent.lines(d, edits); !ok {
 		return nil, d.nearest(w.refuse("the hunk fits line %d with other indentation, and it is not clear how to indent %q",
 			b.at+1, clip(bad, 120)), oldLines(h.lines))
-	}
-	w.cursor = max(w.cursor, line)
-	if len(edits) > 0 {
-		w.cursor = edits[len(edits)-1].to
 	}
 	return edits, nil
 }

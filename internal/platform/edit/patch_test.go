@@ -62,7 +62,7 @@ func TestPatch(t *testing.T) {
 		{name: "added without context", file: abc, patch: updating("@@\n+d"), want: "a\nb\nc\nd\n", note: "added at the end"},
 		{name: "added under a header", file: abc, patch: updating("@@ b\n+d"), refusal: "says not beside which"},
 		{name: "added to an empty file", file: "", patch: updating("@@\n+d"), want: "d\n"},
-		{name: "context without its space", file: "func a() {\n\tx\n}\n", patch: updating("@@\nfunc a() {\n-\tx\n+\ty\n}"), want: "func a() {\n\ty\n}\n"},
+		{name: "context without its space", file: "func a() {\n\tx\n}\n", patch: updating("@@\nfunc a() {\n-\tx\n+\ty\n}"), want: "func a() {\n\ty\n}\n", note: "without a space in front"},
 		{name: "empty line as context", file: "a\n\nb\n", patch: updating("@@\n a\n\n-b\n+x"), want: "a\n\nx\n"},
 		{name: "a blank line is no place", file: "a\n\t\nb\n", patch: updating("@@\n \n+x"), refusal: "not in the file"},
 		{name: "gap after a hunk", file: abc, patch: updating("@@\n a\n-b\n+x\n\n"), want: "a\nx\nc\n"},
@@ -79,6 +79,42 @@ func TestPatch(t *testing.T) {
 		{name: "BOM", file: "\uFEFFa\nb\n", patch: updating("@@\n-a\n+x"), want: "\uFEFFx\nb\n"},
 		{name: "lines like headers", file: "-- a\n++ b\n@@ c\n", patch: updating("@@\n--- a\n+--- x\n ++ b\n-@@ c\n+@@ d"), want: "--- x\n++ b\n@@ d\n"},
 		{name: "added lines like directives", file: abc, patch: updating("@@\n-a\n+*** Add File: x\n+*** End of File"), want: "*** Add File: x\n*** End of File\nb\nc\n"},
+		// The end of the file.
+		{name: "the end binds against a header", file: "f\n  x\ng\n  x\n", patch: updating("@@ f\n-  x\n+  y\n*** End of File"), want: "f\n  x\ng\n  y\n"},
+		{name: "the end binds against a line number", file: twice, patch: updating("@@ -4 +4 @@\n-    return 1\n+    return 2\n*** End of File"), want: strings.TrimSuffix(twice, "1\n") + "2\n"},
+		{name: "the end binds against the order", file: "x\na\nx\nb\nx\n", patch: updating("@@\n-a\n+A\n@@\n-x\n+y\n*** End of File"), want: "x\nA\nx\nb\ny\n"},
+		{name: "one place, not at the end", file: abc, patch: updating("@@\n-b\n+x\n*** End of File"), refusal: "ends with its last line, and it goes on there"},
+		{name: "several places, none at the end", file: twice + "z\n", patch: updating("@@ class A:\n-    return 1\n+    return 2\n*** End of File"), refusal: "ends with its last line, and it goes on there"},
+		{name: "blank lines at the end", file: "x\na\nx\n\n", patch: updating("@@\n-x\n+y\n*** End of File"), want: "x\na\ny\n\n"},
+		// The order of hunks.
+		{name: "as many places as hunks", file: "x\na\nx\nb\nx\n", patch: updating("@@\n-x\n+1\n@@\n-x\n+2\n@@\n-x\n+3"), want: "1\na\n2\nb\n3\n"},
+		{name: "more places than hunks", file: "x\na\nx\nb\nx\n", patch: updating("@@\n-x\n+1\n@@\n-x\n+2"), refusal: "hunk 1: the hunk fits 2 places (lines 1, 3)"},
+		{name: "settled by the hunk after", file: twice, patch: updating("@@\n-    return 1\n+    return 2\n@@\n-class B:\n+class C:"), want: strings.Replace(strings.Replace(twice, "1", "2", 1), "B", "C", 1)},
+		{name: "settled from both sides", file: "x\na\nx\nb\nx\n", patch: updating("@@\n-a\n+A\n@@\n-x\n+y\n@@\n-b\n+B"), want: "x\nA\ny\nB\nx\n"},
+		{name: "no place in order", file: "x\nx\na\n", patch: updating("@@\n-a\n+A\n@@\n-x\n+y"), refusal: "hunk 2: the hunk fits 2 places (lines 1, 2)"},
+		{name: "in order, contexts overlap", file: "a\nb\na\nb\na\n", patch: updating("@@\n a\n-b\n+1\n a\n@@\n a\n-b\n+2\n a"), want: "a\n1\na\n2\na\n"},
+		{name: "in order, added at two places", file: "a\nb\na\n", patch: updating("@@\n a\n+1\n@@\n a\n+2"), want: "a\n1\nb\na\n2\n"},
+		{name: "in order, changes overlap", file: "x\nx\nx\n", patch: updating("@@\n-x\n-x\n+1\n@@\n-x\n-x\n+2"), refusal: "hunk 1: the hunk fits 2 places"},
+		{name: "a hunk of context says where", file: twice, patch: updating("@@\n class B:\n@@\n-    return 1\n+    return 2"), want: strings.TrimSuffix(twice, "1\n") + "2\n", note: "hunk 1: changes nothing"},
+		{name: "same header, in order", file: "f\n x\ng\nf\n x\n", patch: updating("@@ f\n- x\n+ 1\n@@ f\n- x\n+ 2"), want: "f\n 1\ng\nf\n 2\n"},
+		{name: "one hunk changes nothing", file: abc, patch: updating("@@\n-a\n+a\n@@\n-b\n+x"), want: "a\nx\nc\n", note: "hunk 1: changes nothing"},
+		// Signs that were forgotten.
+		{name: "slipped, one line", file: "{\n    a\n}\n", patch: updating("@@\n    a\n+    b"), want: "{\n    a\n    b\n}\n", note: "without a space"},
+		{name: "slipped, and exact elsewhere", file: "{\n   a\n    a\n}\n", patch: updating("@@\n    a\n+    b"), refusal: "fits line 2, and if its context lacks the space in front, line 3"},
+		{name: "slipped, other whitespace at the end", file: "{\n    a  \n}\n", patch: updating("@@\n    a\n+    b"), want: "{\n    a  \n    b\n}\n", note: "without a space"},
+		{name: "slipped, typography", file: "{\n    “a”\n}\n", patch: updating("@@\n    \"a\"\n+    b"), want: "{\n    “a”\n    b\n}\n", note: "quotes"},
+		{name: "slipped, other indentation", file: "{\n        a\n        }\n", patch: updating("@@\n    a\n-    }\n+    b"), want: "{\n        a\n        b\n", note: "without a space"},
+		{name: "slipped or other indentation", file: "{\n        a\n}\n", patch: updating("@@\n    a\n+    b"), refusal: "if its context lacks the space in front"},
+		{name: "lost -, the others signed", file: "a\nb\nc\n", patch: updating("@@\n a\nb\n+x\n c"), refusal: "line 2, \"b\", has no sign in the hunk"},
+		{name: "lost -, indented", file: "f:\n    a\n    b\n", patch: updating("@@\n f:\n    a\n+    x\n     b"), refusal: "line 2, \"    a\", has no sign"},
+		{name: "lost -, among removed", file: "a\nb\nc\nd\n", patch: updating("@@\n a\n-b\nc\n+x\n d"), refusal: "line 3, \"c\", has no sign"},
+		{name: "lost -, nothing signed", file: "f {\n\ty := 2\n}\n", patch: updating("@@\nf {\n\ty := 2\n+\ty := 3\n}"), refusal: "line 2, \"\\ty := 2\", has no sign"},
+		{name: "lost -, nothing added", file: abc, patch: updating("@@\n a\nb\n c"), refusal: "Lines to remove begin with -"},
+		{name: "no sign after what is added", file: abc, patch: updating("@@\n a\n-b\n+x\nc"), want: "a\nx\nc\n", note: "without a space"},
+		{name: "an item as context", file: "a:\n- b\n- c\n", patch: updating("@@\na:\n- b\n+- x"), refusal: "Line 2 is \"- b\": as context it needs a space in front"},
+		{name: "context like an added line", file: "+++\na = 1\n+++\n", patch: updating("@@\na = 1\n+++\n+b = 2"), refusal: "the hunk adds \"++\", and line 3 is \"+++\""},
+		{name: "context like an added line, before", file: "+++\na = 1\n", patch: updating("@@\n+++\n+b = 2\na = 1"), refusal: "the hunk adds \"++\", and line 1 is \"+++\""},
+		{name: "context like an added line, first", file: "+ x\na = 1\n", patch: updating("@@\n+ x\n-a = 1"), refusal: "the hunk adds \" x\", and line 1 is \"+ x\""},
 		// Unified diffs.
 		{name: "unified", file: abc, patch: "--- a/a.go\n+++ b/a.go\n@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n", want: "a\nx\nc\n"},
 		{name: "unified, wrong numbers", file: abc, patch: "--- a.go\n+++ a.go\n@@ -90,7 +95,1 @@ func x\n a\n-b\n+x\n c\n", want: "a\nx\nc\n"},
@@ -121,6 +157,12 @@ func TestPatchFiles(t *testing.T) {
 	}{
 		{name: "several files", before: files{"a": "1\n", "b": "2\n"}, patch: begin("*** Update File: a\n-1\n+x\n\n*** Delete File: b\n\n*** Add File: d/c\n+y\n\n+z\n"), want: files{"a": "x\n", "d/c": "y\n\nz\n"}},
 		{name: "one fails, all fail", before: files{"a": "1\n"}, patch: begin("*** Update File: a\n-1\n+x\n*** Delete File: b"), refusal: "b: the patch deletes this file, and it does not exist"},
+		{name: "one section changes nothing", before: files{"a": "1\n", "b": "2\n"}, patch: begin("*** Update File: b\n-2\n+2\n*** Update File: a\n-1\n+x"), want: files{"a": "x\n", "b": "2\n"}, note: "b: nothing to change"},
+		{name: "one section of context", before: files{"a": "1\n", "b": "2\n"}, patch: begin("*** Update File: a\n-1\n+x\n*** Update File: b\n 2"), want: files{"a": "x\n", "b": "2\n"}, note: "b: nothing to change"},
+		{name: "one section writes the same", before: files{"a": "1\n", "b": "2\n"}, patch: begin("*** Delete File: b\n*** Add File: b\n+2\n*** Update File: a\n-1\n+x"), want: files{"a": "x\n", "b": "2\n"}, note: "b: nothing to change"},
+		{name: "no section changes anything", before: files{"a": "1\n", "b": "2\n"}, patch: begin("*** Update File: a\n-1\n+1\n*** Update File: b\n-2\n+2"), refusal: "a: the edit changes nothing"},
+		{name: "one section fails, one changes nothing", before: files{"a": "1\n", "b": "2\n"}, patch: begin("*** Update File: a\n-1\n+1\n*** Update File: b\n-3\n+4"), refusal: "b: the context and removed lines"},
+		{name: "move, nothing changes", before: files{"a": "1\n"}, patch: begin("*** Update File: a\n*** Move to: b\n@@\n 1"), want: files{"b": "1\n"}},
 		{name: "add over a file", before: files{"a": "1\n"}, patch: begin("*** Add File: a\n+x"), refusal: "it exists"},
 		{name: "add over an empty file", before: files{"a": ""}, patch: begin("*** Add File: a\n+x"), refusal: "it exists"},
 		{name: "add an empty file", before: files{}, patch: begin("*** Add File: a"), want: files{"a": ""}},
@@ -168,6 +210,13 @@ func TestPatchManyPlaces(t *testing.T) {
 	want := strings.Repeat("a\nx\n", 3999) + "a\ny\n" + strings.Repeat("a\nx\n", 1000)
 	expect(t, "patch", files{"a.go": file}, patchArgs(at("8000")), files{"a.go": want}, "", "")
 	expect(t, "patch", files{"a.go": file}, patchArgs(at("8001")), nil, "fits more than 5 places (lines 2, 4, 6, 8, 10, …)", "")
+	expect(t, "patch", files{"a.go": strings.Repeat(file, 20)}, patchArgs(updating("@@ a\n@@ a\n-x\n+y")), nil, "fits more than 5 places", "")
+	many := func(n int) map[string]any {
+		return patchArgs(updating(strings.TrimSpace(strings.Repeat("@@\n-x\n+y\n", n))))
+	}
+	few := strings.Repeat("a\nx\n", 300)
+	expect(t, "patch", files{"a.go": few}, many(300), files{"a.go": strings.ReplaceAll(few, "x", "y")}, "", "")
+	expect(t, "patch", files{"a.go": file}, many(5000), nil, "hunk 27: the file repeats itself so much", "")
 	expect(t, "patch", files{"a.go": "b\n" + file}, patchArgs(updating("@@\n-b\n+c\n@@\n-x\n+y")), nil, "hunk 2: the hunk fits more", "")
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Refusal says why an edit was not applied. Its text is for the model.
@@ -20,7 +22,8 @@ type Refusal struct {
 	Nearest string // the text there, a few lines
 	Hint    string // what to do
 
-	unit string // what Edit counts: "edit" if empty
+	unit      string // what Edit counts: "edit" if empty
+	unchanged bool   // the edit fits, and the file already is like this
 }
 
 // Error is the whole refusal in a few lines.
@@ -155,11 +158,5 @@ func excerpt(lines []string) string {
 
 // clip cuts a text after n bytes, at a character.
 func clip(s string, n int) string {
-	if len(s) > n {
-		for n > 0 && !utf8.RuneStart(s[n]) {
-			n--
-		}
-		s = s[:n] + "…"
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return strings.ToValidUTF8(prose.Clip(s, n), "\uFFFD")
 }

@@ -131,13 +131,20 @@ func (r *replacing) exact(e replacement, found []match) ([]splice, error) {
 		r.out.note("%s: line endings of the new text were made those of the file", d.path)
 	}
 	out := make([]splice, 0, len(found))
+	old, fresh := lf(e.Old), lf(e.New)
 	for _, m := range found {
 		s := splice{start: m.start, end: m.end, text: e.New, edit: r.i}
-		if !literal {
-			if s.start > 0 && d.text[s.start] == '\n' && d.text[s.start-1] == '\r' {
+		start, text, err := r.indented(m, old, fresh)
+		switch {
+		case err != nil:
+			return nil, err
+		case literal && withEnding(fresh, "\r\n") == e.New:
+			s.start, s.text = start, withEnding(text, "\r\n")
+		case !literal:
+			if s.start = start; s.start > 0 && d.text[s.start] == '\n' && d.text[s.start-1] == '\r' {
 				s.start-- // the line ending is one
 			}
-			s.text = withEnding(lf(e.New), d.ending(s.start, s.end))
+			s.text = withEnding(text, d.ending(s.start, s.end))
 		}
 		out = append(out, s)
 	}
@@ -174,7 +181,15 @@ func (r *replacing) tolerant(e replacement) ([]splice, error) {
 		}
 		var out []splice
 		for _, m := range found {
-			out = append(out, d.carry(m, t, old, fresh, r.i)...)
+			start, text, err := r.indented(m, old, fresh)
+			if err != nil {
+				return nil, err
+			}
+			more := d.carry(m, t, old, text, r.i)
+			if len(more) > 0 && more[0].start == m.start {
+				more[0].start = start
+			}
+			out = append(out, more...)
 		}
 		r.tolerated(d.lineAt(found[0].start), t)
 		return out, nil
@@ -267,7 +282,7 @@ func (r *replacing) reindent(old, fresh string) ([]splice, error) {
 		}
 		b := found[0]
 		edits := lineDiff(b.at, want, lines, r.i)
-		if bad, ok := b.indent.lines(edits); !ok {
+		if bad, ok := b.indent.lines(d, edits); !ok {
 			return nil, d.nearest(r.refuse("old fits line %d with other indentation, and it is not clear how to indent %q",
 				b.at+1, clip(bad, 120)), want)
 		}

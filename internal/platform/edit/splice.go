@@ -46,7 +46,9 @@ func (d *document) edited(splices []splice, count int, unit string) (Change, err
 	}
 	text := join(d.text, splices)
 	if text == d.text && d.exists() {
-		return Change{}, refuse(d.path, "the edit changes nothing: the file already is like this")
+		r := refuse(d.path, "the edit changes nothing: the file already is like this")
+		r.unchanged = true
+		return Change{}, r
 	}
 	after := d.enc.encode(text)
 	if len(after) > maxFile {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // The hashline engine names a line by its number and a hash of its text, as
@@ -85,7 +87,7 @@ func (d *document) tagged(from, to int) string {
 		b.WriteString(LineTag(i, line))
 		b.WriteByte('|')
 		if len(line) > maxTagged {
-			line = strings.TrimSuffix(clip(line, maxTagged), "…") + cutMark
+			line = prose.Head(line, maxTagged) + cutMark
 		}
 		b.WriteString(line)
 		b.WriteByte('\n')
