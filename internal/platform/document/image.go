@@ -34,7 +34,7 @@ const (
 	defaultBytes = 15 << 18 // 3.75 MB
 	smallPNG     = 512 << 10
 	maxPixels    = 100_000_000
-	maxDecoded   = 512 << 20 // bytes of memory to decode a picture in
+	maxDecoded   = 160 << 20 // bytes of memory to decode a picture in
 	smallestEdge = 16
 )
 
@@ -44,8 +44,8 @@ const (
 // animated GIF the first frame is taken. A JPEG's orientation is applied when it
 // is encoded anew.
 //
-// Pictures of more than 100 megapixels, or of a kind that takes more than 512 MB
-// to decode, are refused before they are decoded.
+// Pictures of more than 100 megapixels, or that take more than 160 MB to decode (a
+// photo of 50 megapixels takes 150), are refused before they are decoded.
 func FitImage(data []byte, l ImageLimits) (*Picture, error) {
 	if l.MaxEdge <= 0 {
 		l.MaxEdge = defaultEdge
@@ -134,6 +134,8 @@ func decodeWeight(format string, data []byte, m color.Model) int64 {
 	switch m {
 	case color.RGBA64Model, color.NRGBA64Model:
 		weight = 8
+	case color.YCbCrModel:
+		weight = 3
 	case color.GrayModel:
 		weight = 1
 	}

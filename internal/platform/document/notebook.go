@@ -152,29 +152,55 @@ func parseNotebook(data []byte) (*notebook, error) {
 	if nb.fields, err = parseObject(data); err != nil {
 		return nil, fmt.Errorf("notebook: %w", err)
 	}
-	var head struct {
-		Cells *[]json.RawMessage `json:"cells"`
-		Major int                `json:"nbformat"`
-		Minor int                `json:"nbformat_minor"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, fmt.Errorf("notebook: %w", err)
-	}
-	if head.Cells == nil {
-		if head.Major == 3 {
-			return nil, errors.New("notebook of format 3: convert it with jupyter nbconvert --to notebook first")
+	var major, minor int
+	var cells json.RawMessage
+	for _, f := range nb.fields {
+		switch f.key {
+		case "cells":
+			cells = f.value
+		case "nbformat":
+			err = json.Unmarshal(f.value, &major)
+		case "nbformat_minor":
+			err = json.Unmarshal(f.value, &minor)
 		}
-		return nil, errors.New("notebook has no list of cells")
-	}
-	nb.ids = head.Major == 4 && head.Minor >= 5
-	for i, raw := range *head.Cells {
-		c, err := parseCell(raw)
 		if err != nil {
-			return nil, fmt.Errorf("notebook cell %d: %w", i, err)
+			return nil, fmt.Errorf("notebook: %s: %w", f.key, err)
+		}
+	}
+	if major == 3 && cells == nil {
+		return nil, errors.New("notebook of format 3: convert it with jupyter nbconvert --to notebook first")
+	}
+	nb.ids = major == 4 && minor >= 5
+	return nb, nb.parseCells(cells)
+}
+
+// maxCells is the most cells of a notebook. Each costs far more than its bytes, and
+// nobody reads as many.
+const maxCells = 20_000
+
+// parseCells reads the list of cells, one after the other: the number of those that
+// would be too many costs nothing.
+func (nb *notebook) parseCells(list json.RawMessage) error {
+	dec := json.NewDecoder(bytes.NewReader(list))
+	if t, err := dec.Token(); err != nil || t != json.Delim('[') {
+		return errors.New("notebook has no list of cells")
+	}
+	for i := 0; dec.More(); i++ {
+		if i == maxCells {
+			return fmt.Errorf("notebook has more than %d cells", maxCells)
+		}
+		var raw json.RawMessage
+		err := dec.Decode(&raw)
+		var c cell
+		if err == nil {
+			c, err = parseCell(raw)
+		}
+		if err != nil {
+			return fmt.Errorf("notebook cell %d: %w", i, err)
 		}
 		nb.cells = append(nb.cells, c)
 	}
-	return nb, nil
+	return nil
 }
 
 func parseCell(raw json.RawMessage) (cell, error) {

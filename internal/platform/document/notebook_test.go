@@ -210,3 +210,23 @@ func FuzzNotebook(f *testing.F) {
 		}
 	})
 }
+
+// A notebook of more cells than anybody reads is refused before they are built.
+func TestNotebookOfCells(t *testing.T) {
+	of := func(n int) []byte {
+		return []byte(`{"cells":[` + strings.Repeat(`{"cell_type":"code","source":["x"],"outputs":[]},`, n-1) +
+			`{"cell_type":"code","source":["last"],"outputs":[]}],"nbformat":4}`)
+	}
+	text, err := document.NotebookText(of(20_000))
+	if err != nil || !strings.HasSuffix(text, "cell:19999\nlast\n") {
+		t.Errorf("a large notebook: %v", err)
+	}
+	bomb := of(400_000)
+	allocs := testing.AllocsPerRun(1, func() { text, err = document.NotebookText(bomb) })
+	if err == nil || !strings.Contains(err.Error(), "20000 cells") {
+		t.Errorf("got %d bytes, %v", len(text), err)
+	}
+	if allocs > 50*20_000 {
+		t.Errorf("%.0f allocations", allocs)
+	}
+}

@@ -17,6 +17,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Options of [Markdown].
@@ -310,7 +312,7 @@ func language(n *html.Node) string {
 }
 
 func (w *writer) inlineCode(n *html.Node) error {
-	text := strings.Join(strings.Fields(textOf(n, 1<<20)), " ")
+	text := prose.Line(textOf(n, 1<<20))
 	if text == "" {
 		return nil
 	}
@@ -369,7 +371,7 @@ func (w *writer) address(ref string) string {
 
 // picture is a picture's description; without one it is decoration.
 func (w *writer) picture(n *html.Node) error {
-	alt := strings.Join(strings.Fields(attribute(n, "alt")), " ")
+	alt := prose.Line(attribute(n, "alt"))
 	if alt == "" {
 		return nil
 	}
@@ -390,5 +392,5 @@ func (w *writer) formula(n *html.Node) error {
 	if alt := attribute(n, "alttext"); alt != "" {
 		return w.word("$" + alt + "$")
 	}
-	return w.word(strings.Join(strings.Fields(textOf(n, 1<<16)), " "))
+	return w.word(prose.Line(textOf(n, 1<<16)))
 }

@@ -1,11 +1,12 @@
 package hypertext
 
 import (
-	"strings"
 	"unicode"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // minContent is how much text, in letters, the content of a page must have to
@@ -31,11 +32,11 @@ func Title(doc *html.Node) string {
 	for n := range doc.Descendants() {
 		switch {
 		case n.DataAtom == atom.Title && n.Parent != nil && n.Parent.DataAtom == atom.Head:
-			if s := strings.Join(strings.Fields(textOf(n, 1000)), " "); s != "" {
+			if s := prose.Line(textOf(n, 1000)); s != "" {
 				return s
 			}
 		case n.DataAtom == atom.Meta && attribute(n, "property") == "og:title":
-			meta = strings.Join(strings.Fields(attribute(n, "content")), " ")
+			meta = prose.Line(attribute(n, "content"))
 		case n.DataAtom == atom.Body:
 			return meta
 		}

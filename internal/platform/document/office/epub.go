@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/burin-dev/burin/internal/platform/document/hypertext"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 const maxChapter = 8 << 20 // bytes of a chapter's HTML, of which a tree is made
@@ -118,7 +119,7 @@ func readEdition(c *container) (*edition, error) {
 		end: func(string) error { into = nil; return nil },
 		text: func(s string) error {
 			if into != nil && len(*into) < 1000 {
-				*into += strings.Join(strings.Fields(s), " ")
+				*into += prose.Line(s)
 			}
 			return nil
 		},

@@ -3,14 +3,16 @@
 //
 // All but RTF are zip files of XML parts. The parts are read as streams of tokens
 // and never as trees, so what is held is the text and a few tables (styles,
-// shared strings), whatever the document pretends to be. One allowance of 256 MB
-// of unpacked bytes serves a whole document; when it is used up the error wraps
-// [bounded.ErrTooLarge]. Text beyond the caller's limit is left out and the last
-// line says so. Contexts are looked at with every block that is read.
+// shared strings), whatever the document pretends to be. One allowance of 24 MB
+// of unpacked bytes serves a whole document, which is what a second is enough for.
+// What lies beyond it, beyond the context's deadline or beyond the caller's limit of
+// text is left out, and the last line says so; if nothing was read by then, that is
+// an error, which wraps [bounded.ErrTooLarge] where it is about size.
 package office
 
 import (
 	"archive/zip"
+	"bytes"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -18,27 +20,31 @@ import (
 	"io"
 	"path"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
 
 	"github.com/burin-dev/burin/internal/platform/document/bounded"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 const (
-	maxUnpacked = 256 << 20 // bytes of all parts of a document together
-	maxDepth    = 2000      // elements within each other
+	maxUnpacked = 24 << 20 // bytes of all parts of a document together
+	maxDepth    = 2000     // elements within each other
+	maxToken    = 1 << 20  // bytes of one element's head, or of one text
 )
 
 var (
 	errFull   = errors.New("enough text") // ends the walk when out is full
 	errAbsent = errors.New("part is missing")
+	errDeep   = fmt.Errorf("more than %d elements within each other", maxDepth)
+	errToken  = fmt.Errorf("a single text or element of more than %d MB", maxToken>>20)
 )
 
 // out collects text up to a limit.
 type out struct {
 	strings.Builder
 	max int
+	cut bool // some shared texts were left out
 }
 
 // add appends text. It fails with errFull once nothing more fits; what fits of s
@@ -49,26 +55,45 @@ func (o *out) add(s string) error {
 		o.WriteString(s)
 		return nil
 	}
-	for room > 0 && !utf8.RuneStart(s[room]) {
-		room--
-	}
-	o.WriteString(s[:max(room, 0)])
+	o.WriteString(prose.Head(s, room))
 	return errFull
 }
 
 // text ends the collection. Err is what the walk ended with.
 func (o *out) text(err error) (string, error) {
-	if err != nil && !errors.Is(err, errFull) {
+	s := strings.TrimSpace(o.String())
+	note := ""
+	switch {
+	case err == nil:
+	case errors.Is(err, errFull):
+		note = fmt.Sprintf("\n[the text was cut here, at %d bytes]\n", o.max)
+	case s != "" && isLimit(err):
+		note = fmt.Sprintf("\n[the rest was not read: %s]\n", limitWords(err))
+	default:
 		return "", err
 	}
-	s := strings.TrimSpace(o.String()) + "\n"
-	if s == "\n" {
-		s = ""
+	if o.cut {
+		note += fmt.Sprintf("\n[cells are empty whose texts lie beyond the first %d MB of texts]\n", maxStrings>>20)
 	}
-	if err != nil {
-		s += fmt.Sprintf("\n[the text was cut here, at %d bytes]\n", o.max)
+	if s == "" {
+		return note, nil
 	}
-	return s, nil
+	return s + "\n" + note, nil
+}
+
+// isLimit reports whether err means that a document asked for more than it may have.
+func isLimit(err error) bool {
+	return errors.Is(err, bounded.ErrTooLarge) || errors.Is(err, errDeep) || errors.Is(err, errToken) || errors.Is(err, context.DeadlineExceeded)
+}
+
+func limitWords(err error) string {
+	switch {
+	case errors.Is(err, bounded.ErrTooLarge):
+		return fmt.Sprintf("the document unpacks to more than %d MB", maxUnpacked>>20)
+	case errors.Is(err, context.DeadlineExceeded):
+		return "it took too long"
+	}
+	return err.Error()
 }
 
 // container is a document that is a zip of parts.
@@ -162,7 +187,7 @@ func (c *container) optional(name string, h handler) error {
 }
 
 func walkXML(r io.Reader, h handler) error {
-	d := xml.NewDecoder(r)
+	d := xml.NewDecoder(&tokens{r: r})
 	d.Strict = false
 	d.CharsetReader = charset.NewReaderLabel
 	for depth := 0; ; {
@@ -176,7 +201,7 @@ func walkXML(r io.Reader, h handler) error {
 		switch t := t.(type) {
 		case xml.StartElement:
 			if depth++; depth > maxDepth {
-				return fmt.Errorf("more than %d elements within each other", maxDepth)
+				return errDeep
 			}
 			if h.start != nil {
 				err = h.start(t.Name.Local, t.Attr)
@@ -195,6 +220,23 @@ func walkXML(r io.Reader, h handler) error {
 			return err
 		}
 	}
+}
+
+// tokens ends XML whose elements or texts are too long: the decoder holds each whole,
+// several times over.
+type tokens struct {
+	r    io.Reader
+	size int // since the last bracket
+}
+
+func (t *tokens) Read(p []byte) (int, error) {
+	n, err := t.r.Read(p[:min(len(p), maxToken)])
+	if last := bytes.LastIndexAny(p[:n], "<>"); last >= 0 {
+		t.size = n - last
+	} else if t.size += n; t.size > maxToken {
+		return 0, errToken
+	}
+	return n, err
 }
 
 // relation points from one part to another, or to an address outside.

@@ -2,16 +2,18 @@ package office
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"strconv"
 	"strings"
 )
 
 const (
-	maxColumns = 1 << 14 // of a sheet, as the format has it
-	maxStrings = 64 << 20
+	maxColumns = 1 << 14  // of a sheet, as the format has it
+	maxStrings = 16 << 20 // bytes of shared texts; cells with others stay empty
 )
+
+var errStrings = errors.New("too many shared texts")
 
 // Sheet gives the cells of an xlsx file as tables, sheet by sheet: values as they
 // were last computed, dates as dates. Of a formula that was never computed the
@@ -61,7 +63,9 @@ func workbook(c *container, o *out) error {
 	for _, r := range rels {
 		switch r.kind {
 		case "sharedStrings":
-			err = b.loadStrings(c, r.target)
+			if err = b.loadStrings(c, r.target); errors.Is(err, errStrings) {
+				o.cut, err = true, nil
+			}
 		case "styles":
 			err = b.loadStyles(c, r.target)
 		}
@@ -107,8 +111,8 @@ func (b *book) loadStrings(c *container, part string) error {
 			case "rPh":
 				phonetic = false
 			case "si":
-				if total += text.Len() + 16; total > maxStrings {
-					return fmt.Errorf("more than %d MB of shared texts", maxStrings>>20)
+				if total += text.Len() + 32; total > maxStrings {
+					return errStrings
 				}
 				b.strings = append(b.strings, text.String())
 			}
@@ -131,6 +135,7 @@ type grid struct {
 	started bool
 	row     []string
 	col     int
+	size    int // bytes of the row's shared texts
 	kind    string
 	style   int
 	value   strings.Builder
@@ -144,7 +149,7 @@ func (g *grid) handler() handler { return handler{g.start, g.end, g.chars} }
 func (g *grid) start(name string, a attrs) error {
 	switch name {
 	case "row":
-		g.row, g.col = g.row[:0], -1
+		g.row, g.col, g.size = g.row[:0], -1, 0
 	case "c":
 		g.col = columnOf(a.get("r"), g.col+1)
 		g.kind = a.get("t")
@@ -204,7 +209,11 @@ func (g *grid) cell() string {
 		if err != nil || i < 0 || i >= len(g.book.strings) {
 			return ""
 		}
-		return g.book.strings[i]
+		s := g.book.strings[i]
+		if g.size += len(s); g.size > g.out.max {
+			return ""
+		}
+		return s
 	case "b":
 		if v == "1" {
 			return "TRUE"

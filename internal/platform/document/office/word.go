@@ -44,9 +44,13 @@ type word struct {
 	tables     []*wordTable
 	skip       int // depth within an element whose text does not count
 	props      int // depth within properties of a paragraph
+	inTables   int // bytes of the row that is read, with the tables in it
 	inText     bool
 	inList     bool // the last line was an item
 }
+
+// cellBytes is about what a text in a table costs beyond itself.
+const cellBytes = 64
 
 type wordStyle struct {
 	level int // of a heading, from 1; 0: none
@@ -54,7 +58,7 @@ type wordStyle struct {
 }
 
 type paragraph struct {
-	text  strings.Builder
+	text  []byte
 	style string
 	list  string
 	deep  int // level in the list
@@ -243,7 +247,7 @@ func (w *word) start(name string, a attrs) error {
 		}
 	case "hyperlink":
 		if p := w.paragraph(); p != nil {
-			p.links = append(p.links, link{p.text.Len(), w.rels[a.rel()].target})
+			p.links = append(p.links, link{len(p.text), w.rels[a.rel()].target})
 		}
 	case "tbl":
 		w.tables = append(w.tables, &wordTable{})
@@ -287,7 +291,7 @@ func (w *word) end(name string) error {
 		w.inText = false
 	case "hyperlink":
 		if p := w.paragraph(); p != nil {
-			p.closeLink()
+			p.closeLink(w.out.max - w.out.Len())
 		}
 	case "p":
 		return w.endParagraph()
@@ -311,8 +315,8 @@ func (w *word) chars(s string) error {
 }
 
 func (w *word) write(s string) {
-	if p := w.paragraph(); p != nil && w.out.Len()+p.text.Len() <= w.out.max {
-		p.text.WriteString(s)
+	if p := w.paragraph(); p != nil && w.out.Len()+len(p.text) <= w.out.max {
+		p.text = append(p.text, s...)
 	}
 }
 
@@ -330,16 +334,17 @@ func (w *word) table() *wordTable {
 	return w.tables[len(w.tables)-1]
 }
 
-func (p *paragraph) closeLink() {
+// closeLink gives the text of a link its address while the paragraph has less than
+// room bytes.
+func (p *paragraph) closeLink(room int) {
 	if len(p.links) == 0 {
 		return
 	}
 	l := p.links[len(p.links)-1]
 	p.links = p.links[:len(p.links)-1]
-	all := p.text.String()
-	if label := all[l.at:]; l.url != "" && strings.TrimSpace(label) != "" && label != l.url {
-		p.text.Reset()
-		p.text.WriteString(all[:l.at] + "[" + label + "](" + l.url + ")")
+	label := string(p.text[l.at:])
+	if l.url != "" && strings.TrimSpace(label) != "" && label != l.url && len(p.text) < room {
+		p.text = fmt.Appendf(p.text[:l.at], "[%s](%s)", label, l.url)
 	}
 }
 
@@ -349,11 +354,14 @@ func (w *word) endParagraph() error {
 		return nil
 	}
 	w.paragraphs = w.paragraphs[:len(w.paragraphs)-1]
-	text := strings.TrimSpace(p.text.String())
+	text := strings.TrimSpace(string(p.text))
 	if text == "" {
 		return nil
 	}
 	if t := w.table(); t != nil {
+		if w.inTables += len(text) + cellBytes; w.inTables > w.out.max {
+			return errFull
+		}
 		t.cell = append(t.cell, text)
 		return nil
 	}
@@ -405,7 +413,7 @@ func (w *word) bullet(p *paragraph) string {
 
 func (t *wordTable) endCell() {
 	t.cells = append(t.cells, strings.Join(t.cell, "\n"))
-	for range min(t.span, 64) - 1 {
+	for range min(t.span, 64, maxColumns-len(t.cells)) - 1 {
 		t.cells = append(t.cells, "")
 	}
 	t.cell, t.span = nil, 0
@@ -418,6 +426,9 @@ func (w *word) endRow() error {
 	}
 	cells := t.cells
 	t.cells = nil
+	if len(w.tables) == 1 {
+		w.inTables = 0
+	}
 	t.rows++
 	switch {
 	case len(w.tables) > 1: // a table in a cell becomes lines of it

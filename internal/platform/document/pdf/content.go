@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	maxOperators = 5_000_000 // of a page, with the forms it draws
+	maxOperators = 4_000_000 // of a file
+	maxPieces    = 200_000   // of a page
 	maxForms     = 12        // forms within each other
 	maxStates    = 1000      // saved graphics states
 	maxOperands  = 10_000
@@ -64,7 +65,10 @@ type painter struct {
 	forms     int
 }
 
-var errMuch = errors.New("pdf: page draws too much")
+var (
+	errMuch  = errors.New("pdf: page draws too much")
+	errOften = errors.New("pdf: pages draw too often")
+)
 
 // paint draws content. The error is errMuch when the page goes beyond a limit,
 // the context's, or that of an allowance.
@@ -89,7 +93,10 @@ func (p *painter) paint(data []byte, resources dict) error {
 			}
 			continue
 		}
-		if p.operators++; p.operators > maxOperators || p.bytes > p.max {
+		if p.operators++; p.operators > maxOperators || len(p.pieces) > maxPieces {
+			return errOften
+		}
+		if p.bytes > p.max {
 			return errMuch
 		}
 		if p.operators%1024 == 0 && p.file.ctx.Err() != nil {

@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	maxUnpacked   = 256 << 20 // bytes of all streams together
-	maxStream     = 64 << 20  // bytes of one
-	maxObjects    = 1_000_000
-	maxObject     = 16 << 20 // bytes of an object that is not a stream's data
+	maxUnpacked   = 64 << 20 // bytes of all streams together
+	maxStream     = 12 << 20 // bytes of one
+	maxObjects    = 300_000
+	maxObject     = 2 << 20  // bytes of an object that is not a stream's data
 	maxCached     = 20_000   // objects that are kept
-	maxCachedData = 32 << 20 // bytes of object streams that are kept
+	maxCachedText = 1 << 20  // bytes that these were read from; they take some ten times that
+	maxCachedData = 12 << 20 // bytes of object streams that are kept
 )
 
 // entry says where an object is: at an offset, or in a stream of objects.
@@ -38,8 +39,10 @@ type file struct {
 
 	cache   map[int]object
 	opening map[int]bool // objects that are being read, to find loops
+	cached  int          // bytes of text of what is in cache
 	packs   map[int]*pack
 	packed  int
+	cut     bool // a stream was longer than maxStream
 }
 
 // pack is an unpacked stream of objects.
@@ -152,12 +155,13 @@ func (f *file) load(r ref) object {
 	f.opening[r.num] = true
 	defer delete(f.opening, r.num)
 	var o object
+	var n int
 	var err error
 	if e.in != 0 {
-		o, err = f.loadPacked(r.num, e.in)
+		o, n, err = f.loadPacked(r.num, e.in)
 	} else {
 		var found ref
-		if found, o, err = f.readAt(e.at); err == nil && found.num != r.num {
+		if found, o, n, err = f.readAt(e.at); err == nil && found.num != r.num {
 			err = fmt.Errorf("pdf: object %d stands where %d should", found.num, r.num)
 		}
 		if err == nil && f.crypt != nil {
@@ -167,27 +171,28 @@ func (f *file) load(r ref) object {
 	if err != nil {
 		o = nil
 	}
-	if len(f.cache) >= maxCached {
+	if f.cached += n; len(f.cache) >= maxCached || f.cached > maxCachedText {
 		clear(f.cache)
+		f.cached = n
 	}
 	f.cache[r.num] = o
 	return o
 }
 
-// readAt reads "num gen obj" and the object at an offset.
-func (f *file) readAt(at int64) (own ref, o object, err error) {
+// readAt reads "num gen obj" and the object at an offset. n is its length.
+func (f *file) readAt(at int64) (own ref, o object, n int, err error) {
 	if at < 0 || at >= f.size {
-		return ref{}, nil, fmt.Errorf("pdf: object at %d, outside the file", at)
+		return ref{}, nil, 0, fmt.Errorf("pdf: object at %d, outside the file", at)
 	}
 	for window := int64(4 << 10); ; window *= 8 {
 		data, err := f.window(at, min(window, maxObject))
 		if err != nil {
-			return ref{}, nil, err
+			return ref{}, nil, 0, err
 		}
 		l := &lexer{data: data, whole: at+int64(len(data)) >= f.size}
 		own, o, err = readObject(l, at)
 		if !errors.Is(err, errShort) || l.whole || window >= maxObject {
-			return own, o, err
+			return own, o, l.pos, err
 		}
 	}
 }
@@ -253,17 +258,18 @@ func readObject(l *lexer, at int64) (own ref, o object, err error) {
 }
 
 // loadPacked reads an object out of a stream of objects.
-func (f *file) loadPacked(num, in int) (object, error) {
+func (f *file) loadPacked(num, in int) (o object, n int, err error) {
 	p, err := f.pack(in)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	at, ok := p.at[num]
 	if !ok || at < 0 || at >= len(p.data) {
-		return nil, fmt.Errorf("pdf: object %d is not in stream %d", num, in)
+		return nil, 0, fmt.Errorf("pdf: object %d is not in stream %d", num, in)
 	}
-	l := &lexer{data: p.data, pos: at, whole: true}
-	return l.next()
+	l := &lexer{data: p.data[:min(len(p.data), at+maxObject)], pos: at, whole: true}
+	o, err = l.next()
+	return o, l.pos - at, err
 }
 
 func (f *file) pack(num int) (*pack, error) {
@@ -302,7 +308,7 @@ func (f *file) pack(num int) (*pack, error) {
 }
 
 // data unpacks a stream. The error wraps [bounded.ErrTooLarge] when the whole
-// file's allowance is used up; of a single stream the first 64 MB count.
+// file's allowance is used up; of a single stream the first 12 MB count.
 func (f *file) data(s *stream) ([]byte, error) {
 	length, known := f.resolve(s.dict["Length"]).(int)
 	if !known || length < 0 || s.at+int64(length) > f.size || !f.endsAt(s.at+int64(length)) {
@@ -330,6 +336,7 @@ func (f *file) data(s *stream) ([]byte, error) {
 	if err != nil && (errors.Is(err, bounded.ErrTooLarge) || f.ctx.Err() != nil) {
 		return nil, err
 	}
+	f.cut = f.cut || len(data) == maxStream
 	return data, nil // what broke off is better than nothing
 }
 

@@ -33,7 +33,10 @@ var (
 	errDeep  = errors.New("pdf: objects too deep within each other")
 )
 
-const maxDepth = 100 // arrays and dictionaries within each other
+const (
+	maxDepth    = 100     // arrays and dictionaries within each other
+	maxElements = 200_000 // of an array; more are left out
+)
 
 // lexer reads objects from data.
 type lexer struct {
@@ -131,7 +134,9 @@ func (l *lexer) array(depth int) (object, error) {
 				return a, nil // it was never closed
 			}
 		default:
-			a = append(a, o)
+			if len(a) < maxElements {
+				a = append(a, o)
+			}
 		}
 	}
 }

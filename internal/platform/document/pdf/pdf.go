@@ -8,7 +8,7 @@
 // know where text stands, and makes lines of it.
 //
 // The file is read in windows, not whole, so memory follows what is unpacked: at
-// most 256 MB over the whole file, 64 MB of one stream. Depth, loops, numbers of
+// most 64 MB over the whole file, 12 MB of one stream. Depth, loops, numbers of
 // objects, operators and pages are limited; the limits stand beside their use. A
 // context ends the work within a few milliseconds.
 package pdf
@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/platform/document/bounded"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 const (
@@ -48,14 +49,21 @@ func Text(ctx context.Context, r io.ReaderAt, size int64, max int) (s string, er
 	d := &extraction{file: f, fonts: map[object]*font{}, max: max, seen: map[int]bool{}}
 	err = d.tree(f.pages(), nil, 0)
 	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) && d.texts > 0:
+		d.out.WriteString("\n[the rest was not read: it took too long]\n")
 	case ctx.Err() != nil:
 		return "", ctx.Err()
+	case errors.Is(err, errOften):
+		d.out.WriteString("\n[the rest was not read: the pages draw more than is followed]\n")
 	case errors.Is(err, errMuch):
 		fmt.Fprintf(&d.out, "\n[the text was cut here, at %d bytes]\n", max)
 	case errors.Is(err, bounded.ErrTooLarge) && d.texts > 0:
 		d.out.WriteString("\n[the rest was not read: the file unpacks to more than is read of one file]\n")
 	case err != nil:
 		return "", err
+	}
+	if f.cut {
+		fmt.Fprintf(&d.out, "\n[of streams of more than %d MB only the beginning was read]\n", maxStream>>20)
 	}
 	if d.texts == 0 {
 		return "", ErrNoText
@@ -72,6 +80,8 @@ type extraction struct {
 	page  int
 	texts int          // pages that had text
 	seen  map[int]bool // nodes of the tree, to find loops
+
+	operators int // of all pages so far
 }
 
 // tree visits the pages below a node. Resources are those it inherits.
@@ -115,10 +125,11 @@ func (d *extraction) onePage(page, resources dict) error {
 	if err != nil {
 		return err
 	}
-	p := &painter{file: d.file, fonts: d.fonts, max: d.max - d.out.Len()}
+	p := &painter{file: d.file, fonts: d.fonts, max: d.max - d.out.Len(), operators: d.operators}
 	p.g = graphics{ctm: identity, stretch: 1}
 	p.tm, p.line = identity, identity
 	err = p.paint(content, resources)
+	d.operators = p.operators
 	if errors.Is(err, errDeep) {
 		err = nil // a page whose content is broken has the text before
 	}
@@ -129,7 +140,7 @@ func (d *extraction) onePage(page, resources dict) error {
 		d.texts++
 	}
 	if room := d.max - d.out.Len(); len(body) > room {
-		body = strings.ToValidUTF8(body[:max(room, 0)], "")
+		body = prose.Head(body, room)
 		err = errMuch
 	}
 	fmt.Fprintf(&d.out, "## Page %d\n\n%s\n", d.page, body)

@@ -69,7 +69,7 @@ func (f *file) readTable(at int64) (dict, error) {
 	if bytes.HasPrefix(bytes.TrimLeft(head, " \r\n\t\x00"), []byte("xref")) {
 		return f.readPlainTable(at)
 	}
-	_, o, err := f.readAt(at)
+	_, o, _, err := f.readAt(at)
 	if err != nil {
 		return nil, err
 	}
@@ -258,12 +258,20 @@ func (f *file) rebuild() error {
 // or just behind them. One at the very beginning may have lost digits; the scan
 // before has seen it whole.
 func (f *file) scan(data []byte, at int64, limit int) {
+	end := min(len(data), limit+7)
+	trailer := -1 // where the next one begins; searched for once for all objects before it
 	for i := 0; i < limit; {
+		if trailer < i {
+			if trailer = end; i < end {
+				if k := bytes.Index(data[i:end], []byte("trailer")); k >= 0 {
+					trailer = i + k
+				}
+			}
+		}
 		j := bytes.Index(data[i:], []byte("obj"))
-		k := bytes.Index(data[i:min(len(data), limit+7)], []byte("trailer"))
-		if k >= 0 && (j < 0 || k < j) {
-			f.scanTrailer(data[i+k+len("trailer"):])
-			i += k + len("trailer")
+		if trailer < end && (j < 0 || trailer < i+j) {
+			i = trailer + len("trailer")
+			f.scanTrailer(data[i:])
 			continue
 		}
 		if j < 0 {

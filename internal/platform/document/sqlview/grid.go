@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 const (
@@ -28,7 +30,7 @@ func (g grid) String() string {
 	for _, row := range append([][]string{g.head}, g.rows...) {
 		flat := make([]string, len(row))
 		for i, v := range row {
-			flat[i] = oneLine(v)
+			flat[i] = unbroken(v)
 			widths[i] = max(widths[i], min(utf8.RuneCountInString(flat[i]), maxColumn))
 		}
 		cells = append(cells, flat)
@@ -83,12 +85,9 @@ func writeRow(b *strings.Builder, row []string, widths []int) {
 		if i > 0 {
 			line.WriteString(" | ")
 		}
-		n := utf8.RuneCountInString(v)
-		if n > widths[i] {
-			v, n = string([]rune(v)[:widths[i]-1])+"…", widths[i]
-		}
+		v = prose.Cut(v, widths[i])
 		line.WriteString(v)
-		line.WriteString(strings.Repeat(" ", widths[i]-n))
+		line.WriteString(strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(v))))
 	}
 	b.WriteString(strings.TrimRight(line.String(), " "))
 	b.WriteByte('\n')
@@ -107,9 +106,9 @@ func (g grid) vertical() string {
 	return b.String()
 }
 
-// oneLine keeps a value in its line.
-func oneLine(s string) string {
-	s = cut(s, 8*maxColumn)
+// unbroken keeps a value in its line.
+func unbroken(s string) string {
+	s = prose.Clip(s, 8*maxColumn)
 	if strings.ContainsAny(s, "\n\r\t") {
 		s = strings.NewReplacer("\r\n", `\n`, "\n", `\n`, "\r", `\n`, "\t", " ").Replace(s)
 	}

@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 const maxNesting = 64
@@ -42,7 +44,7 @@ func parseObject(s string) ([]member, error) {
 		err = p.space()
 	}
 	if err == nil && p.pos < len(p.s) {
-		err = fmt.Errorf("something follows the object: %q", cut(p.s[p.pos:], 20))
+		err = fmt.Errorf("something follows the object: %q", prose.Clip(p.s[p.pos:], 20))
 	}
 	return members, err
 }
@@ -136,7 +138,7 @@ func (p *json5) list(end byte, depth int, item func() error) error {
 		case 0:
 			return errEnd
 		default:
-			return fmt.Errorf("neither a comma nor %c before %q", end, cut(p.s[p.pos:], 20))
+			return fmt.Errorf("neither a comma nor %c before %q", end, prose.Clip(p.s[p.pos:], 20))
 		}
 	}
 }
@@ -154,7 +156,7 @@ func (p *json5) key() (string, error) {
 		p.pos += n
 	}
 	if p.pos == start {
-		return "", fmt.Errorf("no key at %q", cut(p.s[p.pos:], 20))
+		return "", fmt.Errorf("no key at %q", prose.Clip(p.s[p.pos:], 20))
 	}
 	return p.s[start:p.pos], nil
 }
@@ -199,28 +201,28 @@ func constant(word string) (any, error) {
 	digits := strings.TrimLeft(word, "+-")
 	sign := strings.TrimSuffix(word, digits)
 	if len(sign) > 1 || digits == "" || !strings.Contains("0123456789.", digits[:1]) {
-		return nil, fmt.Errorf("unknown value %q", cut(word, 40))
+		return nil, fmt.Errorf("unknown value %q", prose.Clip(word, 40))
 	}
 	if hex, ok := strings.CutPrefix(strings.ToLower(digits), "0x"); ok {
 		n, err := strconv.ParseInt(strings.TrimPrefix(sign, "+")+hex, 16, 64)
 		if err != nil {
-			return nil, fmt.Errorf("number %q: SQLite stores 64 bits", cut(word, 40))
+			return nil, fmt.Errorf("number %q: SQLite stores 64 bits", prose.Clip(word, 40))
 		}
 		return n, nil
 	}
 	if strings.Trim(digits, "0123456789") == "" {
 		n, err := strconv.ParseInt(strings.TrimPrefix(word, "+"), 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("number %q: SQLite stores 64 bits; write it as text", cut(word, 40))
+			return nil, fmt.Errorf("number %q: SQLite stores 64 bits; write it as text", prose.Clip(word, 40))
 		}
 		return n, nil
 	}
 	if strings.Trim(digits, "0123456789.eE+-") != "" || len(digits) > 400 {
-		return nil, fmt.Errorf("unknown value %q", cut(word, 40))
+		return nil, fmt.Errorf("unknown value %q", prose.Clip(word, 40))
 	}
 	n, err := strconv.ParseFloat(strings.TrimPrefix(sign, "+")+digits, 64)
 	if err != nil {
-		return nil, fmt.Errorf("number %q is too large or cannot be read", cut(word, 40))
+		return nil, fmt.Errorf("number %q is too large or cannot be read", prose.Clip(word, 40))
 	}
 	return n, nil
 }

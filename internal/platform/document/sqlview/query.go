@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 const (
@@ -396,7 +397,7 @@ func (d *database) result(ctx context.Context, q string, args []any, limit int) 
 		}
 		row := make([]string, len(values))
 		for i, v := range values {
-			row[i] = cut(show(v), rowBytes)
+			row[i] = prose.Clip(show(v), rowBytes)
 			total += len(row[i])
 		}
 		if g.rows = append(g.rows, row); total > maxResult {
@@ -404,17 +405,6 @@ func (d *database) result(ctx context.Context, q string, args []any, limit int) 
 		}
 	}
 	return g, rows.Err()
-}
-
-// cut keeps the first n bytes of s, in whole characters.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
 }
 
 // matchKey compares a column with a key. A column without a type keeps what was
