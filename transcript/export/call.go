@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript/export/internal/markup"
 )
@@ -29,12 +29,12 @@ func (h *page) call(k int, c llm.ToolCall, results []int) {
 		}
 	}
 	h.put("><summary><b>")
-	h.text(oneLine(c.Name))
+	h.text(visible(c.Name))
 	h.put("</b> <code>")
 	if ok {
 		h.text(telling(fields))
 	} else {
-		h.text(oneLine(c.Arguments))
+		h.text(visible(c.Arguments))
 	}
 	h.put("</code></summary>")
 	switch {
@@ -78,7 +78,7 @@ func (h *page) fields(fields []field) {
 	h.put(`<dl class="args">`)
 	for _, f := range fields {
 		h.put("<dt>")
-		h.text(oneLine(f.name))
+		h.text(visible(f.name))
 		h.put("</dt><dd>")
 		tag := ""
 		switch f.name {
@@ -143,7 +143,7 @@ func (h *page) result(i int, m *llm.Message) {
 		h.put("Error")
 	case h.nodes[i].caller < 0:
 		h.put("Result of ")
-		h.text(oneLine(m.ToolName))
+		h.text(visible(m.ToolName))
 	default:
 		h.put("Result")
 	}
@@ -183,7 +183,7 @@ func (h *page) output(s string) {
 // fold appends preformatted text, its head at once and the rest on demand.
 func (h *page) fold(s string, part func(string)) {
 	s = strings.TrimRight(s, "\n")
-	shown := cut(s, maxText)
+	shown := prose.Head(s, maxText)
 	lines := strings.Count(shown, "\n") + 1
 	head := len(shown)
 	if lines > foldLines || len(shown) > foldBytes {
@@ -193,7 +193,7 @@ func (h *page) fold(s string, part func(string)) {
 	part(shown[:head])
 	h.put("</pre>")
 	if head < len(shown) {
-		h.put(`<details class="more"><summary>show all `, number(lines, "line"), `</summary><pre class="out">`)
+		h.put(`<details class="more"><summary>show all `, prose.Count(lines, "line"), `</summary><pre class="out">`)
 		part(shown[head:])
 		h.put("</pre></details>")
 	}
@@ -212,9 +212,7 @@ func headOf(s string) int {
 		at += n + 1
 	}
 	if at > headBytes {
-		for at = headBytes; at > 0 && !utf8.RuneStart(s[at]); at-- {
-			continue
-		}
+		at = len(prose.Head(s, headBytes))
 	}
 	return at
 }

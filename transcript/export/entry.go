@@ -14,6 +14,7 @@ import (
 
 	_ "golang.org/x/image/webp" // sizes of pictures
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/export/internal/markup"
@@ -59,7 +60,7 @@ func (h *page) by(i int, who string) {
 func (h *page) label(i int) {
 	if l := h.nodes[i].label; l != "" {
 		h.put(`<span class="label">`)
-		h.text(oneLine(l))
+		h.text(visible(l))
 		h.put("</span>")
 	}
 }
@@ -174,7 +175,7 @@ func (h *page) block(b llm.Block, breaks bool) {
 		h.document(b)
 	case llm.Opaque:
 		h.put(`<details class="fold"><summary>Vendor's own record <span class="soft">`)
-		h.text(oneLine(b.Kind))
+		h.text(visible(b.Kind))
 		h.put(`</span></summary><pre class="out">`)
 		h.limited(string(b.Raw))
 		h.put("</pre></details>")
@@ -182,7 +183,7 @@ func (h *page) block(b llm.Block, breaks bool) {
 }
 
 func (h *page) markdown(s string, breaks bool) {
-	shown := cut(s, maxText)
+	shown := prose.Head(s, maxText)
 	h.put(`<div class="md">`)
 	h.buf = markup.AppendMarkdown(h.buf, shown, breaks)
 	h.put("</div>")
@@ -195,7 +196,7 @@ func (h *page) thinking(b llm.Thinking) {
 		h.put(`<p class="line">Thinking that the vendor encrypted</p>`)
 	case strings.TrimSpace(b.Text) != "":
 		h.put(`<details class="fold think"><summary>Thinking <span class="soft">`)
-		h.text(oneLine(b.Text))
+		h.text(visible(b.Text))
 		h.put("</span></summary>")
 		h.markdown(b.Text, true)
 		h.put("</details>")
@@ -209,7 +210,7 @@ func (h *page) citations(sources []llm.Citation) {
 	h.put(`<ul class="cites">`)
 	for _, c := range sources {
 		h.put("<li>")
-		words := oneLine(c.Title)
+		words := visible(c.Title)
 		if words == "" {
 			words = c.URL
 		}
@@ -260,10 +261,10 @@ func (h *page) image(b llm.Image) {
 // address appends a link, or the words of an address that must not be one.
 func (h *page) address(s string) {
 	if link, ok := markup.SafeURL(s); ok {
-		h.buf = link.Append(h.buf, cut(s, 200))
+		h.buf = link.Append(h.buf, prose.Head(s, 200))
 		return
 	}
-	h.text(cut(s, 200))
+	h.text(prose.Head(s, 200))
 }
 
 func (h *page) document(b llm.Document) {
@@ -272,7 +273,7 @@ func (h *page) document(b llm.Document) {
 	if name == "" {
 		name = "Document"
 	}
-	h.text(oneLine(name))
+	h.text(visible(name))
 	h.put(` <span class="soft">`)
 	h.text(b.MIME)
 	if n := len(b.Data); n > 0 {
@@ -336,7 +337,7 @@ func (h *page) line(i int, kind byte) {
 		class = "line quiet"
 	}
 	h.open("div", class, i)
-	h.text(oneLine(changeWords(e)))
+	h.text(visible(changeWords(e)))
 	h.label(i)
 	data := e.Data
 	if kind == kindQuiet && data == nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript/export/internal/markup"
 )
@@ -175,7 +176,7 @@ func (h *page) shape() {
 		h.json(h.row(i))
 		if n.label != "" || n.caller >= 0 {
 			h.put(",")
-			h.json(oneLine(n.label))
+			h.json(visible(n.label))
 		}
 		if n.caller >= 0 {
 			h.buf = fmt.Appendf(h.buf, ",%d,%d", n.caller, n.block)
@@ -192,7 +193,7 @@ func (h *page) row(i int) string {
 	n := &h.nodes[i]
 	if n.caller >= 0 {
 		if c, ok := h.nodes[n.caller].entry.Message.Content[n.block].(llm.ToolCall); ok {
-			return oneLine(c.Name + " " + headline(c))
+			return visible(c.Name + " " + headline(c))
 		}
 	}
 	return strings.TrimLeft(strings.NewReplacer("**", "", "`", "").Replace(excerpt(n.entry)), "#> ")
@@ -230,7 +231,7 @@ func (h *page) intro() {
 	h.put("</p>")
 	h.totals()
 	if n := len(h.sides()); n > 0 {
-		h.put(`<noscript><p class="line">Not shown without JavaScript: `, branches(n), `.</p></noscript>`)
+		h.put(`<noscript><p class="line">Not shown without JavaScript: `, prose.Count(n, "other branch"), `.</p></noscript>`)
 	}
 	if p.System != "" {
 		h.put(`<details class="fold"><summary>System prompt <span class="soft">`, bytesWords(len(p.System)), `</span></summary><pre class="out">`)
@@ -275,7 +276,7 @@ func (h *page) totals() {
 	row("Tokens out", count(a.Usage.Output), "")
 	unknown := ""
 	if a.Unpriced > 0 && a.Answers > 0 {
-		unknown = number(a.Unpriced, "answer") + " of unknown price"
+		unknown = prose.Count(a.Unpriced, "answer") + " of unknown price"
 	}
 	row("Cost", costWords(a.Usage.Cost, a.Unpriced), unknown)
 	h.put("</dl>")
@@ -290,7 +291,7 @@ func (h *page) tools(tools []llm.Tool) {
 		h.put(`<details class="fold"><summary><code>`)
 		h.text(tool.Name)
 		h.put(`</code></summary><div class="md">`)
-		h.buf = markup.AppendMarkdown(h.buf, cut(tool.Description, maxText), false)
+		h.buf = markup.AppendMarkdown(h.buf, prose.Head(tool.Description, maxText), false)
 		h.put(`</div>`)
 		if len(tool.Schema) > 0 {
 			h.put(`<pre class="out"><code data-lang="json">`)
@@ -340,7 +341,7 @@ func (h *page) time(at time.Time, layout string) {
 
 // limited appends text of which no more than maxText is shown.
 func (h *page) limited(s string) {
-	shown := cut(s, maxText)
+	shown := prose.Head(s, maxText)
 	h.text(shown)
 	h.left(len(s) - len(shown))
 }

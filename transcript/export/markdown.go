@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/export/internal/markup"
@@ -50,7 +51,7 @@ func (d *document) put(parts ...string) {
 }
 
 func (d *document) head() {
-	title := oneLine(d.title)
+	title := visible(d.title)
 	if title == "" {
 		title = "Session " + d.page.Header.ID
 	}
@@ -83,7 +84,7 @@ func (d *document) entry(i int, results map[int][]int) {
 		d.heading(i, executionWords(e.Execution))
 		d.fence(e.Execution.Command, "sh")
 		if strings.TrimSpace(e.Execution.Output) != "" {
-			d.fence(shortened(markup.PlainTerminal(cut(e.Execution.Output, maxText))), "")
+			d.fence(shortened(markup.PlainTerminal(prose.Head(e.Execution.Output, maxText))), "")
 		}
 		if end := e.Execution.Ending(); end != "" {
 			d.put("\n> ", end, "\n")
@@ -91,7 +92,7 @@ func (d *document) entry(i int, results map[int][]int) {
 	case e.Type == transcript.TypeMessage:
 		d.message(i, results)
 	case e.Type == transcript.TypeCustomMessage:
-		d.heading(i, "Program: "+literal(oneLine(e.CustomType)))
+		d.heading(i, "Program: "+literal(visible(e.CustomType)))
 		blocks, err := e.Words()
 		if err != nil {
 			d.fence(string(e.Content), "")
@@ -104,7 +105,7 @@ func (d *document) entry(i int, results map[int][]int) {
 		}
 		d.put("\n---\n\n<details><summary>", words, "</summary>\n\n", contained(e.Summary), "\n\n</details>\n")
 	default:
-		d.put("\n*", literal(oneLine(changeWords(e))), "*\n")
+		d.put("\n*", literal(visible(changeWords(e))), "*\n")
 	}
 }
 
@@ -112,7 +113,7 @@ func (d *document) entry(i int, results map[int][]int) {
 func (d *document) heading(i int, who string) {
 	d.put("\n## ", who)
 	if l := d.nodes[i].label; l != "" {
-		d.put(" · ", codeSpan(oneLine(l)))
+		d.put(" · ", codeSpan(visible(l)))
 	}
 	if at := timeOf(d.nodes[i].entry); !at.IsZero() {
 		d.put(" · ", at.Format("Jan 2, 15:04"))
@@ -131,14 +132,14 @@ func (d *document) message(i int, results map[int][]int) {
 		d.answer(m, results)
 	case llm.RoleToolResult:
 		if d.nodes[i].caller < 0 {
-			d.heading(i, "Result of "+codeSpan(oneLine(m.ToolName)))
+			d.heading(i, "Result of "+codeSpan(visible(m.ToolName)))
 			d.result(i)
 		}
 	case llm.RoleCustom:
-		d.heading(i, "Program: "+literal(oneLine(m.CustomType)))
+		d.heading(i, "Program: "+literal(visible(m.CustomType)))
 		d.blocks(m.Content)
 	default:
-		d.heading(i, literal(oneLine(string(m.Role))))
+		d.heading(i, literal(visible(string(m.Role))))
 		d.blocks(m.Content)
 	}
 }
@@ -156,14 +157,14 @@ func (d *document) answer(m *llm.Message, results map[int][]int) {
 				mark = " (failed)"
 			}
 		}
-		d.put("\n<details><summary>", string(markup.AppendAttr(nil, oneLine(c.Name))), " <code>", string(markup.AppendAttr(nil, headline(c))), "</code>", mark, "</summary>\n")
+		d.put("\n<details><summary>", string(markup.AppendAttr(nil, visible(c.Name))), " <code>", string(markup.AppendAttr(nil, headline(c))), "</code>", mark, "</summary>\n")
 		if fields, ok := arguments(c); ok {
 			for _, f := range fields {
 				if len(f.text) < 200 && strings.IndexByte(f.text, '\n') < 0 {
-					d.put("\n", codeSpan(oneLine(f.name)), ": ", codeSpan(f.text), "\n")
+					d.put("\n", codeSpan(visible(f.name)), ": ", codeSpan(f.text), "\n")
 					continue
 				}
-				d.put("\n", codeSpan(oneLine(f.name)), ":\n")
+				d.put("\n", codeSpan(visible(f.name)), ":\n")
 				d.fence(f.text, "")
 			}
 		} else {
@@ -183,7 +184,7 @@ func (d *document) answer(m *llm.Message, results map[int][]int) {
 	case llm.StopError:
 		words := "The answer failed."
 		if m.Error != nil {
-			words = literal(strings.Join(strings.Fields(markup.Plain(cut(m.Error.Error(), 2000))), " "))
+			words = literal(prose.Line(markup.Plain(prose.Head(m.Error.Error(), 2000))))
 		}
 		d.put("\n> ", words, "\n")
 	}
@@ -204,7 +205,7 @@ func (d *document) result(i int) {
 	}
 	for _, b := range m.Content {
 		if t, ok := b.(llm.Text); ok {
-			d.fence(shortened(markup.PlainTerminal(cut(t.Text, maxText))), "")
+			d.fence(shortened(markup.PlainTerminal(prose.Head(t.Text, maxText))), "")
 			continue
 		}
 		d.blocks([]llm.Block{b})
@@ -219,23 +220,23 @@ func (d *document) blocks(blocks []llm.Block) {
 				d.put("\n", contained(b.Text), "\n")
 			}
 			for _, c := range b.Citations {
-				d.put("\n- ", literal(oneLine(c.Title)), " ", literal(oneLine(c.URL)), "\n")
+				d.put("\n- ", literal(visible(c.Title)), " ", literal(visible(c.URL)), "\n")
 			}
 		case llm.Image:
 			if mime, ok := picture(b.Data); ok {
 				d.put("\n*Picture: ", mime, ", ", bytesWords(len(b.Data)), "*\n")
 			} else {
-				d.put("\n*Picture: ", literal(oneLine(b.MIME+" "+b.URL)), "*\n")
+				d.put("\n*Picture: ", literal(visible(b.MIME+" "+b.URL)), "*\n")
 			}
 		case llm.Document:
-			d.put("\n*Document: ", literal(oneLine(b.Name+" "+b.MIME)), "*\n")
+			d.put("\n*Document: ", literal(visible(b.Name+" "+b.MIME)), "*\n")
 		}
 	}
 }
 
 // fence appends s as code, in a fence longer than any in it.
 func (d *document) fence(s, lang string) {
-	s = strings.TrimRight(markup.Plain(cut(s, maxText)), "\n")
+	s = strings.TrimRight(markup.Plain(prose.Head(s, maxText)), "\n")
 	ticks := "```"
 	for strings.Contains(s, ticks) {
 		ticks += "`"
@@ -260,7 +261,7 @@ func contained(s string) string {
 	var lines []string
 	fence, inner := "", 0 // the open fence, and how far its lines are indented at least
 	torn, unsure := false, false
-	for line := range strings.Lines(markup.Plain(cut(s, maxText))) {
+	for line := range strings.Lines(markup.Plain(prose.Head(s, maxText))) {
 		line = strings.TrimSuffix(line, "\n")
 		text := strings.TrimLeft(line, " \t>")
 		if fence != "" {
@@ -407,9 +408,9 @@ func (d *document) sides() {
 	for _, s := range sides {
 		d.put("- ", codeSpan(d.nodes[s.tip].entry.ID), " ")
 		if s.label != "" {
-			d.put("**", literal(oneLine(s.label)), "** ")
+			d.put("**", literal(visible(s.label)), "** ")
 		}
-		d.put(literal(s.words), " (", number(s.messages, "message"))
+		d.put(literal(s.words), " (", prose.Count(s.messages, "message"))
 		if at := timeOf(d.nodes[s.tip].entry); !at.IsZero() {
 			d.put(", ", at.Format(time.DateOnly))
 		}

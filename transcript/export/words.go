@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/export/internal/markup"
@@ -85,21 +85,21 @@ func excerpt(e *transcript.Entry) string {
 	case transcript.TypeMessage:
 		switch {
 		case e.Execution != nil:
-			return oneLine("! " + e.Execution.Command)
+			return visible("! " + e.Execution.Command)
 		case e.Message != nil:
-			return oneLine(messageWords(e.Message))
+			return visible(messageWords(e.Message))
 		}
 	case transcript.TypeCustomMessage:
 		if blocks, err := e.Words(); err == nil {
-			return oneLine(blockWords(blocks))
+			return visible(blockWords(blocks))
 		}
 	case transcript.TypeCompaction, transcript.TypeBranchSummary:
 		if e.ShortSummary != "" {
-			return oneLine(e.ShortSummary)
+			return visible(e.ShortSummary)
 		}
-		return oneLine(e.Summary)
+		return visible(e.Summary)
 	}
-	return oneLine(changeWords(e))
+	return visible(changeWords(e))
 }
 
 // executionWords say who ran a command.
@@ -188,26 +188,11 @@ func changeWords(e *transcript.Entry) string {
 	return e.Type
 }
 
-// oneLine is the beginning of s on one line, with control characters visible.
-func oneLine(s string) string {
+// visible is the beginning of s on one line, with control characters visible.
+func visible(s string) string {
 	s = strings.TrimLeftFunc(s, unicode.IsSpace)
-	s = cut(s, 4*maxExcerpt)
-	s = markup.Plain(strings.Join(strings.Fields(s), " "))
-	if len(s) > maxExcerpt {
-		return cut(s, maxExcerpt) + "…"
-	}
-	return s
-}
-
-// cut is at most n bytes of s, whole characters.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+	s = prose.Head(s, 4*maxExcerpt)
+	return prose.Clip(markup.Plain(prose.Line(s)), maxExcerpt)
 }
 
 // field is one argument of a tool call.
@@ -251,7 +236,7 @@ func arguments(c llm.ToolCall) (fields []field, ok bool) {
 func headline(c llm.ToolCall) string {
 	fields, ok := arguments(c)
 	if !ok {
-		return oneLine(c.Arguments)
+		return visible(c.Arguments)
 	}
 	return telling(fields)
 }
@@ -263,13 +248,13 @@ func telling(fields []field) string {
 	} {
 		for _, f := range fields {
 			if f.name == name && f.text != "" {
-				return oneLine(f.text)
+				return visible(f.text)
 			}
 		}
 	}
 	for _, f := range fields {
 		if f.isStr && f.text != "" {
-			return oneLine(f.text)
+			return visible(f.text)
 		}
 	}
 	return ""
@@ -286,14 +271,6 @@ func count(n int) string {
 		return strconv.Itoa(n/1000) + "k"
 	}
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 2, 64) + "M"
-}
-
-// number is n with its noun, in the plural unless n is 1.
-func number(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return strconv.Itoa(n) + " " + noun
 }
 
 // costWords is a cost for people: unknown is never shown as 0.
@@ -359,12 +336,4 @@ func timeOf(e *transcript.Entry) time.Time {
 		return e.Message.Time.UTC()
 	}
 	return e.Time().UTC()
-}
-
-// branches is n with its noun.
-func branches(n int) string {
-	if n == 1 {
-		return "1 other branch"
-	}
-	return strconv.Itoa(n) + " other branches"
 }

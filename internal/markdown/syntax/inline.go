@@ -1,7 +1,6 @@
 package syntax
 
 import (
-	"html"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,25 +15,38 @@ const (
 	Strike
 	CodeSpan
 	MathSpan // LaTeX
-	Picture  // the text stands for a picture
+	Linked   // only in Begin
+	Picture  // only in Begin
 )
 
 // Span is a piece of inline text. Line feeds in it are line breaks.
 type Span struct {
-	Text string
+	Text string // "" in a link or emphasis with nothing in it
 	Mark Mark
-	Link *Link // of a link; nil for none
+	Link *Link // where it leads; nil for nowhere
+	// Image is the picture that the text stands for, nil for none. It is Link, too,
+	// where there is no link around the picture.
+	Image *Link
+	// Begin are the elements that begin with the span, from the outermost: Strong, Em,
+	// Strike, Linked and Picture. End is how many of all that began end after it. Both
+	// are for formats that nest, and only [Flow] gives them. Nothing nests in a picture:
+	// its description is plain.
+	Begin []Mark
+	End   int
 }
 
-// Link is where a link leads. Links of one address are one pointer.
+// Link is where a link leads, or where a picture is. Spans of one link share a
+// pointer.
 type Link struct {
-	Address string // as it was written
-	Shown   bool   // the text of the link is the address
+	Address string
+	Title   string
+	Shown   bool // the text of the link is the address
+	Angle   bool // it stood between < and >; one that is shown and did not is GitHub's
 }
 
 // Limits of inline text; what is beyond is plain text.
 const (
-	maxAddress = 2048 // bytes of a link's target
+	maxAddress = 2048 // bytes of a link's target with its title; a longer one is text
 	maxTicks   = 64   // length of a run of backticks that opens a code span
 	maxEntity  = 32
 	maxFormula = 400 // bytes of a formula between single dollars
@@ -44,25 +56,35 @@ const (
 // piece is a part of the text: finished, or a run of delimiters that may open or
 // close emphasis.
 type piece struct {
-	span  Span
-	char  byte // '*', '_' or '~'; 0 for a span
-	count int  // delimiters not yet used
-	size  int  // delimiters at first
-	at    int  // where the run stands
+	text  string
+	link  *Link // where it leads, of an address; of the link or picture that begins after it
+	mark  Mark
+	char  byte // '*', '_' or '~'; 0 for a text
 	open  bool
 	close bool
-	ends  [3]int8 // marks that end before it: strong, em, strike
-	opens [3]int8 // marks that begin after it
+	begin int32 // what begins after it: an index of elements
+	ends  int   // elements that end before it
+	count int   // delimiters not yet used
+	size  int   // delimiters at first
+	at    int   // where the run stands
 }
 
-var markOf = [3]Mark{Strong, Em, Strike}
+// element is something that begins after a piece; next is the one within it, 0 for none.
+type element struct {
+	mark Mark
+	next int32
+}
 
 type inliner struct {
 	s        string
+	defs     *Definitions
 	pos      int
 	text     int // start of plain text not yet taken
 	pieces   []piece
+	elements []element // from 1 on
+	runs     []int     // the pieces that are delimiters, not yet paired
 	brackets []bracket
+	dead     int                // of so many brackets those that begin links do not count: links do not nest
 	noTicks  [maxTicks + 1]bool // no closing run of this length follows
 	noEnds   [3]bool            // nor an end of formulas
 	open     bool
@@ -71,23 +93,27 @@ type inliner struct {
 
 type bracket struct {
 	piece int // index of the piece that holds it
+	runs  int // delimiters before it
+	at    int // where its text begins
 	image bool
+	holds bool // another bracket begins in it, so it is no label
 }
 
-// Inline reads the text of a block. Of text that is still being written (open),
-// what is begun counts as closed at its end, so that "**bo" is bold already, and
-// signs at the very end that may become anything are left out.
-func Inline(text string, open bool) []Span {
+// Inline reads the text of a block. Defs are the links that are defined; nil for none.
+// Of text that is still being written (open), what is begun counts as closed at its
+// end, so that "**bo" is bold already, and signs at the very end that may become
+// anything are left out.
+func Inline(text string, open bool, defs *Definitions) []Span {
 	if open {
 		text = calm(text)
 	}
-	if !strings.ContainsAny(text, "*_`[]<&\\~:!$") {
+	if !strings.ContainsAny(text, "*_`[]<&\\~:!$") && !strings.Contains(text, " \n") {
 		if text == "" {
 			return nil
 		}
 		return []Span{{Text: text}}
 	}
-	p := inliner{s: text, open: open, pieces: make([]piece, 0, 16)}
+	p := inliner{s: text, open: open, defs: defs, pieces: make([]piece, 0, 16)}
 	return p.read()
 }
 
@@ -97,9 +123,9 @@ const HardBreak = '\v'
 // Flow reads the text of a block that is whole as [Inline] does, for those who fill
 // lines anew: a line break that was asked for is a [HardBreak], and a line feed is
 // white space.
-func Flow(text string) []Span {
+func Flow(text string, defs *Definitions) []Span {
 	text = strings.ReplaceAll(text, string(HardBreak), " ")
-	p := inliner{s: text, flow: true, pieces: make([]piece, 0, 16)}
+	p := inliner{s: text, flow: true, defs: defs, pieces: make([]piece, 0, 16)}
 	return p.read()
 }
 
@@ -113,17 +139,22 @@ func (p *inliner) read() []Span {
 }
 
 // lineBreak is one that was asked for.
-func (p *inliner) lineBreak() Span {
+func (p *inliner) lineBreak() string {
 	if p.flow {
-		return Span{Text: string(HardBreak)}
+		return string(HardBreak)
 	}
-	return Span{Text: "\n"}
+	return "\n"
 }
 
 // newline reads a line feed, which asks for a break behind two spaces.
 func (p *inliner) newline() {
-	if p.flow && strings.HasSuffix(p.s[p.text:p.pos], "  ") {
-		p.emit(1, p.lineBreak())
+	before := p.s[p.text:p.pos]
+	spaces := len(before) - len(strings.TrimRight(before, " "))
+	if spaces > 0 {
+		p.flush(p.pos - spaces)
+	}
+	if spaces > 1 {
+		p.emit(1, p.lineBreak(), 0)
 		return
 	}
 	p.pos++
@@ -137,49 +168,128 @@ func calm(s string) string {
 
 // spans joins the pieces of equal marks.
 func (p *inliner) spans() []Span {
-	out := make([]Span, 0, len(p.pieces))
-	var depth [3]int8
-	var joined []byte // the text of the last span, if it has several pieces
-	end := func() {
-		if joined != nil {
-			out[len(out)-1].Text = string(joined)
-			joined = nil
-		}
-	}
-	put := func(s Span) {
-		for i, n := range depth {
-			if n > 0 {
-				s.Mark |= markOf[i]
-			}
-		}
-		if n := len(out); n > 0 && out[n-1].Mark == s.Mark && out[n-1].Link == s.Link {
-			if joined == nil {
-				joined = []byte(out[n-1].Text)
-			}
-			joined = append(joined, s.Text...)
-			return
-		}
-		if s.Text != "" {
-			end()
-			out = append(out, s)
-		}
-	}
+	w := spanWriter{out: make([]Span, 0, len(p.pieces)), nest: p.flow}
 	for i := range p.pieces {
 		d := &p.pieces[i]
-		for k := range depth {
-			depth[k] -= d.ends[k]
+		for range d.ends {
+			w.end()
 		}
-		if d.char != 0 && d.count > 0 {
-			put(Span{Text: strings.Repeat(string(d.char), d.count), Link: d.span.Link})
-		} else if d.char == 0 {
-			put(d.span)
+		switch {
+		case d.char == 0:
+			w.put(d)
+		case d.count > 0:
+			w.add(Span{Text: strings.Repeat(string(d.char), d.count)})
 		}
-		for k := range depth {
-			depth[k] += d.opens[k]
+		for at := d.begin; at > 0; at = p.elements[at].next {
+			w.begin(p.elements[at].mark, d.link)
 		}
 	}
-	end()
-	return out
+	for len(w.open) > 0 { // in open text
+		w.end()
+	}
+	w.join()
+	return w.out
+}
+
+// spanWriter writes spans, knowing what is open around them.
+type spanWriter struct {
+	nest   bool // write Begin and End
+	out    []Span
+	joined []byte // the text of the last span, if it has several pieces
+	open   []Mark // 0 for what is left out: all that stands in a picture
+	depth  [3]int // of Strong, Em and Strike
+	link   *Link
+	image  *Link
+	empty  bool   // nothing stands in the link or picture that began last
+	begins []Mark // what begins with the next span
+}
+
+func (w *spanWriter) begin(m Mark, to *Link) {
+	switch {
+	case w.image != nil:
+		m = 0
+	case m < Linked:
+		w.depth[m>>1]++
+	case m == Linked:
+		w.link, w.empty = to, true
+	default:
+		w.image, w.empty = to, true
+	}
+	w.open = append(w.open, m)
+	if m != 0 && w.nest {
+		w.begins = append(w.begins, m)
+	}
+}
+
+func (w *spanWriter) end() {
+	last := len(w.open) - 1
+	m := w.open[last]
+	w.open = w.open[:last]
+	if m == 0 {
+		return
+	}
+	if len(w.begins) > 0 || m >= Linked && w.empty {
+		w.add(Span{})
+	}
+	if w.nest {
+		w.out[len(w.out)-1].End++
+	}
+	switch m {
+	case Linked:
+		w.link = nil
+	case Picture:
+		w.image = nil
+	default:
+		w.depth[m>>1]--
+	}
+}
+
+// put writes a text.
+func (w *spanWriter) put(d *piece) {
+	s := Span{Text: d.text, Mark: d.mark}
+	if w.image != nil {
+		s.Mark = 0
+	}
+	switch {
+	case d.text == "":
+	case d.link != nil && w.link == nil && w.image == nil: // an address that is its own text
+		w.begin(Linked, d.link)
+		w.add(s)
+		w.end()
+	default:
+		w.add(s)
+	}
+}
+
+func (w *spanWriter) add(s Span) {
+	for i, m := range [...]Mark{Strong, Em, Strike} {
+		if w.depth[i] > 0 {
+			s.Mark |= m
+		}
+	}
+	s.Link, s.Image, w.empty = w.link, w.image, false
+	if s.Link == nil {
+		s.Link = w.image
+	}
+	if n := len(w.out); n > 0 && len(w.begins) == 0 {
+		if last := &w.out[n-1]; last.End == 0 && last.Mark == s.Mark && last.Link == s.Link && last.Image == s.Image {
+			if w.joined == nil {
+				w.joined = []byte(last.Text)
+			}
+			w.joined = append(w.joined, s.Text...)
+			return
+		}
+	}
+	w.join()
+	s.Begin, w.begins = w.begins, nil
+	w.out = append(w.out, s)
+}
+
+func (w *spanWriter) join() {
+	if w.joined != nil {
+		w.out[len(w.out)-1].Text = string(w.joined)
+		w.joined = nil
+	}
 }
 
 func (p *inliner) scan() {
@@ -222,17 +332,27 @@ func (p *inliner) scan() {
 // flush takes the plain text up to at.
 func (p *inliner) flush(at int) {
 	if p.text < at {
-		p.pieces = append(p.pieces, piece{span: Span{Text: p.s[p.text:at]}})
+		p.pieces = append(p.pieces, piece{text: p.s[p.text:at]})
 	}
 	p.text = p.pos
 }
 
-// emit takes the plain text before the position, adds s and goes on n bytes later.
-func (p *inliner) emit(n int, s Span) {
+// emit takes the plain text before the position, adds a text and goes on n bytes later.
+func (p *inliner) emit(n int, text string, mark Mark) {
 	p.flush(p.pos)
-	p.pieces = append(p.pieces, piece{span: s})
+	p.pieces = append(p.pieces, piece{text: text, mark: mark})
 	p.pos += n
 	p.text = p.pos
+}
+
+// begin lets an element begin after piece i, around those that do already.
+func (p *inliner) begin(i int, m Mark) {
+	if p.elements == nil {
+		p.elements = make([]element, 1, 8)
+	}
+	d := &p.pieces[i]
+	p.elements = append(p.elements, element{m, d.begin})
+	d.begin = int32(len(p.elements) - 1)
 }
 
 func (p *inliner) escape() {
@@ -241,11 +361,11 @@ func (p *inliner) escape() {
 	case rest == "":
 		p.pos++
 	case rest[0] == '\n':
-		p.emit(2, p.lineBreak())
+		p.emit(2, p.lineBreak(), 0)
 	case rest[0] == '(' || rest[0] == '[':
 		p.parens(rest)
 	case rest[0] < utf8.RuneSelf && (unicode.IsPunct(rune(rest[0])) || unicode.IsSymbol(rune(rest[0]))):
-		p.emit(2, Span{Text: rest[:1]})
+		p.emit(2, rest[:1], 0)
 	default:
 		p.pos++
 	}
@@ -258,12 +378,12 @@ func (p *inliner) parens(rest string) {
 		end, kind = `\]`, 1
 	}
 	switch at := p.endOf(rest, end, kind); {
-	case at >= 0:
-		p.emit(at+3, Span{Text: strings.TrimSpace(rest[1:at]), Mark: MathSpan})
-	case p.open && len(rest) < maxAhead:
-		p.emit(len(rest)+1, Span{Text: wholeCommands(rest[1:]), Mark: MathSpan})
+	case at >= 0 && strings.TrimLeft(rest[1:at], `\ `) != "":
+		p.emit(at+3, strings.TrimSpace(rest[1:at]), MathSpan)
+	case at < 0 && p.open && len(rest) < maxAhead:
+		p.emit(len(rest)+1, wholeCommands(rest[1:]), MathSpan)
 	default:
-		p.emit(2, Span{Text: rest[:1]})
+		p.emit(2, rest[:1], 0)
 	}
 }
 
@@ -273,7 +393,7 @@ func (p *inliner) dollar() {
 	rest := p.s[p.pos:]
 	if strings.HasPrefix(rest, "$$") {
 		if at := p.endOf(rest[2:], "$$", 2); at > 0 {
-			p.emit(at+4, Span{Text: strings.TrimSpace(rest[2 : 2+at]), Mark: MathSpan})
+			p.emit(at+4, strings.TrimSpace(rest[2:2+at]), MathSpan)
 			return
 		}
 		p.pos += 2
@@ -301,11 +421,11 @@ func (p *inliner) dollar() {
 			p.pos++
 			return
 		}
-		p.emit(i+2, Span{Text: near[:i], Mark: MathSpan})
+		p.emit(i+2, near[:i], MathSpan)
 		return
 	}
 	if p.open && len(rest) < maxFormula && strings.ContainsRune(near, '\\') {
-		p.emit(len(rest), Span{Text: wholeCommands(near), Mark: MathSpan})
+		p.emit(len(rest), wholeCommands(near), MathSpan)
 		return
 	}
 	p.pos++
@@ -346,7 +466,7 @@ func (p *inliner) code() {
 		i += at
 		m := run(p.s[i:])
 		if m == n {
-			p.emit(i+n-p.pos, Span{Text: codeText(p.s[p.pos+n : i]), Mark: CodeSpan})
+			p.emit(i+n-p.pos, codeText(p.s[p.pos+n:i]), CodeSpan)
 			return
 		}
 		i += m
@@ -357,7 +477,7 @@ func (p *inliner) code() {
 func (p *inliner) openCode(n int) {
 	rest := p.s[p.pos+n:]
 	if p.open && len(rest) < maxAhead && strings.IndexByte(rest, '\n') < 0 {
-		p.emit(n+len(rest), Span{Text: rest, Mark: CodeSpan})
+		p.emit(n+len(rest), rest, CodeSpan)
 		return
 	}
 	p.noTicks[n] = true
@@ -368,7 +488,7 @@ func codeText(body string) string {
 	if strings.IndexByte(body, '\n') >= 0 {
 		body = strings.ReplaceAll(body, "\n", " ")
 	}
-	if len(body) > 2 && body[0] == ' ' && body[len(body)-1] == ' ' && strings.TrimSpace(body) != "" {
+	if len(body) > 2 && body[0] == ' ' && body[len(body)-1] == ' ' && strings.Trim(body, " ") != "" {
 		body = body[1 : len(body)-1]
 	}
 	return body
@@ -380,9 +500,14 @@ func (p *inliner) delimiters(c byte) {
 		p.pos += n
 		return
 	}
-	before, _ := utf8.DecodeLastRuneInString(p.s[:p.pos])
-	after, _ := utf8.DecodeRuneInString(p.s[p.pos+n:])
-	space := func(r rune) bool { return r == utf8.RuneError || unicode.IsSpace(r) }
+	before, after := ' ', ' '
+	if p.pos > 0 {
+		before, _ = utf8.DecodeLastRuneInString(p.s[:p.pos])
+	}
+	if p.pos+n < len(p.s) {
+		after, _ = utf8.DecodeRuneInString(p.s[p.pos+n:])
+	}
+	space := unicode.IsSpace
 	punct := func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) }
 	left := !space(after) && (!punct(after) || space(before) || punct(before))
 	right := !space(before) && (!punct(before) || space(after) || punct(after))
@@ -392,23 +517,20 @@ func (p *inliner) delimiters(c byte) {
 		d.close = right && (!left || punct(after))
 	}
 	p.flush(p.pos)
+	p.runs = append(p.runs, len(p.pieces))
 	p.pieces = append(p.pieces, d)
 	p.pos += n
 	p.text = p.pos
 }
 
-// emphasize pairs the delimiters of the pieces from index from on. For every kind
-// of closer it remembers how far down there was no opener, which keeps the time
-// linear.
+// emphasize pairs the delimiters from index from on, and takes them. For every kind of
+// closer it remembers how far down there was no opener, which keeps the time linear.
 func (p *inliner) emphasize(from int) {
 	var bottom [3][6]int // by sign, length modulo 3, and whether it may open, too
 	var few [8]int
 	stack := few[:0] // openers, in order
-	for i := from; i < len(p.pieces); i++ {
+	for _, i := range p.runs[from:] {
 		closer := &p.pieces[i]
-		if closer.char == 0 {
-			continue
-		}
 		if closer.close {
 			stack = p.closeWith(i, stack, &bottom)
 		}
@@ -416,11 +538,7 @@ func (p *inliner) emphasize(from int) {
 			stack = append(stack, i)
 		}
 	}
-	if from > 0 || !p.open {
-		for i := from; i < len(p.pieces); i++ { // must not pair with anything outside a link
-			p.pieces[i].open, p.pieces[i].close = false, false
-		}
-	}
+	p.runs = append(p.runs[:from], stack...)
 }
 
 func (p *inliner) closeWith(i int, stack []int, bottom *[3][6]int) []int {
@@ -444,17 +562,17 @@ func (p *inliner) closeWith(i int, stack []int, bottom *[3][6]int) []int {
 			return stack
 		}
 		o := &p.pieces[stack[at]]
-		n, mark := 1, 1
+		n, mark := 1, Em
 		switch {
 		case closer.char == '~':
-			n, mark = 2, 2
+			n, mark = 2, Strike
 		case o.count >= 2 && closer.count >= 2:
-			n, mark = 2, 0
+			n, mark = 2, Strong
 		}
 		o.count -= n
 		closer.count -= n
-		o.opens[mark]++
-		closer.ends[mark]++
+		p.begin(stack[at], mark)
+		closer.ends++
 		stack = stack[:at+1]
 		if o.count == 0 {
 			stack = stack[:at]
@@ -465,19 +583,19 @@ func (p *inliner) closeWith(i int, stack []int, bottom *[3][6]int) []int {
 
 // closeAll lets the openers near the end of open text reach to it.
 func (p *inliner) closeAll() {
-	for i := range p.pieces {
+	for _, i := range p.runs {
 		d := &p.pieces[i]
-		if d.char == 0 || !d.open || d.count == 0 || len(p.s)-d.at > maxAhead {
+		if len(p.s)-d.at > maxAhead {
 			continue
 		}
 		switch {
 		case d.char == '~':
-			d.opens[2]++
+			p.begin(i, Strike)
 		case d.count >= 2:
-			d.opens[0]++
+			p.begin(i, Strong)
 		}
 		if d.char != '~' && d.count%2 == 1 {
-			d.opens[1]++
+			p.begin(i, Em)
 		}
 		d.count = 0
 	}
@@ -485,108 +603,91 @@ func (p *inliner) closeAll() {
 
 func (p *inliner) bracket(n int) {
 	p.flush(p.pos)
-	p.brackets = append(p.brackets, bracket{piece: len(p.pieces), image: n == 2})
-	p.pieces = append(p.pieces, piece{span: Span{Text: p.s[p.pos : p.pos+n]}})
+	if top := len(p.brackets) - 1; top >= 0 {
+		p.brackets[top].holds = true
+	}
+	p.brackets = append(p.brackets, bracket{piece: len(p.pieces), runs: len(p.runs), at: p.pos + n, image: n == 2})
+	p.pieces = append(p.pieces, piece{text: p.s[p.pos : p.pos+n]})
 	p.pos += n
 	p.text = p.pos
 }
 
 func (p *inliner) closeBracket() {
-	if len(p.brackets) == 0 {
+	top := len(p.brackets) - 1
+	if top < 0 {
 		p.pos++
 		return
 	}
-	b := p.brackets[len(p.brackets)-1]
-	p.brackets = p.brackets[:len(p.brackets)-1]
-	rest := p.s[p.pos+1:]
-	target, n := destination(rest)
-	if n == 0 && p.open && strings.HasPrefix(rest, "(") && len(rest) < maxAddress && !strings.ContainsAny(rest, "\n)") {
-		target, n = "", len(rest) // its target is still being written
+	b := p.brackets[top]
+	p.brackets = p.brackets[:top]
+	var link *Link
+	n := 0
+	if b.image || top >= p.dead {
+		link, n = p.target(b, p.s[p.pos+1:])
 	}
-	if n == 0 {
+	p.dead = min(p.dead, top)
+	if link == nil {
 		p.pos++
 		return
 	}
 	p.flush(p.pos)
 	p.pos += 1 + n
 	p.text = p.pos
-	p.emphasize(b.piece)
-	p.brackets = p.brackets[:0] // a link holds no link
-	p.pieces[b.piece].span.Text = ""
-	link := &Link{Address: target}
-	for i := b.piece; i < len(p.pieces); i++ {
-		p.pieces[i].span.Link = link
-		if b.image {
-			p.pieces[i].span.Mark |= Picture
-		}
+	p.emphasize(b.runs)
+	p.runs = p.runs[:b.runs] // nothing pairs across the edge of a link
+	mark := Picture
+	if !b.image {
+		mark, p.dead = Linked, top
 	}
+	p.pieces[b.piece] = piece{link: link}
+	p.begin(b.piece, mark)
+	p.pieces = append(p.pieces, piece{ends: 1})
 }
 
-// destination reads "(target "title")" and its length; 0 if s does not begin so.
-func destination(s string) (target string, n int) {
-	if s == "" || s[0] != '(' {
-		return "", 0
+// target is where the text of b leads, which rest follows: "(address)", "[label]",
+// "[]" or nothing. It is nil for nowhere, and n is the length of what says it.
+func (p *inliner) target(b bracket, rest string) (link *Link, n int) {
+	if link, n = inlineTarget(rest); link != nil {
+		return link, n
 	}
-	s = s[:min(len(s), maxAddress)]
-	i := 1
-	for i < len(s) && (s[i] == ' ' || s[i] == '\n') {
-		i++
+	open := p.open && len(rest) < maxAddress
+	if open && strings.HasPrefix(rest, "(") && !strings.ContainsAny(rest, "\n)") {
+		return &Link{}, len(rest) // it is still being written
 	}
-	start, depth := i, 0
-	if i < len(s) && s[i] == '<' {
-		end := strings.IndexAny(s[i:], ">\n")
-		if end < 0 || s[i+end] == '\n' {
-			return "", 0
-		}
-		target, i = s[i+1:i+end], i+end+1
-	} else {
-		for ; i < len(s) && s[i] > ' ' && (s[i] != ')' || depth > 0); i++ {
-			switch s[i] {
-			case '\\':
-				i++
-			case '(':
-				depth++
-			case ')':
-				depth--
-			}
-		}
-		i = min(i, len(s))
-		target = s[start:i]
+	if p.defs == nil {
+		return nil, 0
 	}
-	for i < len(s) && (s[i] == ' ' || s[i] == '\n') {
-		i++
-	}
-	if i < len(s) && (s[i] == '"' || s[i] == '\'') {
-		end := strings.IndexByte(s[i+1:], s[i])
-		if end < 0 {
-			return "", 0
-		}
-		for i += end + 2; i < len(s) && s[i] == ' '; i++ {
-			continue
+	label, n := label(rest)
+	switch {
+	case n > 0 && strings.TrimSpace(label) != "":
+	case b.holds || p.pos-b.at > maxLabel:
+		return nil, 0
+	default:
+		if label = p.s[b.at:p.pos]; !strings.HasPrefix(rest, "[]") {
+			n = 0
 		}
 	}
-	if i >= len(s) || s[i] != ')' {
-		return "", 0
-	}
-	return target, i + 1
+	return p.defs.find(label), n
 }
 
 func (p *inliner) angle() {
 	rest := p.s[p.pos:]
 	for _, br := range [...]string{"<br>", "<br/>", "<br />"} {
 		if strings.HasPrefix(rest, br) {
-			p.emit(len(br), p.lineBreak())
+			p.emit(len(br), p.lineBreak(), 0)
 			return
 		}
 	}
 	end := strings.IndexAny(rest[1:min(len(rest), maxAddress)], "> \n<")
-	if end > 0 && rest[1+end] == '>' && len(p.brackets) == 0 {
-		address := rest[1 : 1+end]
-		if strings.Contains(address, "@") && !strings.Contains(address, ":") {
-			address = "mailto:" + address
+	if end > 0 && rest[1+end] == '>' {
+		text := rest[1 : 1+end]
+		address := text
+		if mail(text) {
+			address = "mailto:" + text
 		}
-		if strings.Contains(address, "://") || strings.HasPrefix(address, "mailto:") {
-			p.emit(end+2, Span{Text: rest[1 : 1+end], Link: &Link{Address: address, Shown: true}})
+		if absolute(address) {
+			p.emit(end+2, text, 0)
+			p.pieces[len(p.pieces)-1].link = &Link{Address: address, Shown: true, Angle: true}
 			return
 		}
 	}
@@ -594,13 +695,12 @@ func (p *inliner) angle() {
 }
 
 func (p *inliner) entity() {
-	rest := p.s[p.pos:]
-	end := strings.IndexByte(rest[:min(len(rest), maxEntity)], ';')
-	if end > 1 {
-		if text := html.UnescapeString(rest[:end+1]); text != rest[:end+1] {
-			p.emit(end+1, Span{Text: text})
-			return
+	if text, n := entity(p.s[p.pos:]); n > 0 {
+		if p.flow {
+			text = strings.ReplaceAll(text, string(HardBreak), " ")
 		}
+		p.emit(n, text, 0)
+		return
 	}
 	p.pos++
 }
@@ -631,7 +731,8 @@ func (p *inliner) bareAddress() {
 		return
 	}
 	p.pos = start
-	p.emit(len(rest), Span{Text: rest, Link: &Link{Address: rest, Shown: true}})
+	p.emit(len(rest), rest, 0)
+	p.pieces[len(p.pieces)-1].link = &Link{Address: rest, Shown: true}
 }
 
 func wordByte(c byte) bool {

@@ -2,16 +2,23 @@ package syntax
 
 import "strings"
 
-// indent is the width of the white space that line begins with, and the rest.
-func indent(line string) (width int, rest string) {
-	for i := 0; i < len(line); i++ {
-		switch line[i] {
+// cursor is what is left of a line, and the column at which it stands: how wide a tab
+// is depends on it.
+type cursor struct {
+	s   string
+	col int
+}
+
+// indent is the width of the white space that the line begins with from here, and the rest.
+func (c cursor) indent() (width int, rest string) {
+	for i := range len(c.s) {
+		switch c.s[i] {
 		case ' ':
 			width++
 		case '\t':
-			width += 4 - width%4
+			width += 4 - (c.col+width)%4
 		default:
-			return width, line[i:]
+			return width, c.s[i:]
 		}
 	}
 	return width, ""
@@ -19,22 +26,23 @@ func indent(line string) (width int, rest string) {
 
 // outdent removes up to n columns of white space. Of a tab that reaches beyond,
 // the columns beyond stay, as spaces.
-func outdent(line string, n int) string {
-	width := 0
-	for i := 0; i < len(line); i++ {
-		switch {
-		case width >= n:
-			return strings.Repeat(" ", width-n) + line[i:]
-		case line[i] == ' ':
-			width++
-		case line[i] == '\t':
-			width += 4 - width%4
-		default:
-			return line[i:]
+func (c cursor) outdent(n int) cursor {
+	width, i := 0, 0
+	for i < len(c.s) && width < n && (c.s[i] == ' ' || c.s[i] == '\t') {
+		if c.s[i] == '\t' {
+			width += 3 - (c.col+width)%4
 		}
+		width++
+		i++
 	}
-	return ""
+	if width > n {
+		return cursor{strings.Repeat(" ", width-n) + c.s[i:], c.col + n}
+	}
+	return cursor{c.s[i:], c.col + width}
 }
+
+// skip removes n bytes of one column each.
+func (c cursor) skip(n int) cursor { return cursor{c.s[n:], c.col + n} }
 
 // fence is the length of the code fence that text begins with, or 0.
 func fence(text string) int {
@@ -71,9 +79,9 @@ func heading(text string) int {
 
 // title is the words of a heading.
 func title(text string, level int) string {
-	text = strings.TrimSpace(text[level:])
-	if cut := strings.TrimRight(text, "#"); cut == "" || strings.HasSuffix(cut, " ") {
-		text = strings.TrimSpace(cut)
+	text = strings.Trim(text[level:], " \t")
+	if cut := strings.TrimRight(text, "#"); cut == "" || strings.HasSuffix(cut, " ") || strings.HasSuffix(cut, "\t") {
+		text = strings.TrimRight(cut, " \t")
 	}
 	return text
 }
@@ -119,7 +127,8 @@ type bullet struct {
 
 func (b bullet) ordered() bool { return b.char == '.' || b.char == ')' }
 
-func marker(text string) bullet {
+// marker reads the marker that text, which stands at column col, begins with.
+func marker(text string, col int) bullet {
 	n := 0
 	b := bullet{}
 	for n < len(text) && n < 9 && '0' <= text[n] && text[n] <= '9' {
@@ -132,7 +141,7 @@ func marker(text string) bullet {
 	b.char = text[n]
 	n++
 	b.length = n
-	spaces, rest := indent(text[n:])
+	spaces, rest := cursor{text[n:], col + n}.indent()
 	switch {
 	case rest == "":
 		b.width, b.empty = n+1, true
@@ -146,18 +155,18 @@ func marker(text string) bullet {
 	return b
 }
 
-// task takes the box off the first line of an item.
-func task(text string) (Task, string) {
+// task is the box that the first line of an item begins with.
+func task(text string) Task {
 	if len(text) < 4 || text[0] != '[' || text[2:4] != "] " {
-		return NoTask, text
+		return NoTask
 	}
 	switch text[1] {
 	case ' ':
-		return TaskOpen, text[4:]
+		return TaskOpen
 	case 'x', 'X':
-		return TaskDone, text[4:]
+		return TaskDone
 	}
-	return NoTask, text
+	return NoTask
 }
 
 // Limits of tables. Columns beyond are dropped; rows beyond go on as a table of
@@ -169,7 +178,7 @@ const (
 
 // columns reads the line between a table's head and its body; nil if it is none.
 func columns(line string) []Align {
-	in, text := indent(line)
+	in, text := cursor{s: line}.indent()
 	if in >= 4 || !strings.Contains(text, "-") || strings.Trim(text, "|-: \t") != "" {
 		return nil
 	}
@@ -245,7 +254,7 @@ func unfinished(line string, inCode bool) bool {
 	if len(digits) < len(t) && (digits == "" || digits == "." || digits == ")") {
 		return true
 	}
-	if m := marker(t); m.width > 0 {
+	if m := marker(t, 0); m.width > 0 {
 		item := strings.TrimLeft(t[m.length:], " ")
 		return item != "" && len(item) <= 4 && (item == "[" || item == "[ " || item == "[x" || item == "[X" ||
 			item == "[ ]" || item == "[x]" || item == "[X]" || item == "[ ] " || item == "[x] " || item == "[X] " ||

@@ -1,6 +1,7 @@
 // Package syntax reads Markdown as models write it, line by line: CommonMark's
-// blocks and inlines without reference links, GitHub's tables, task lists and
-// struck text, and mathematics between dollars or \( \). HTML is text.
+// blocks and inlines, GitHub's tables, task lists, struck text and bare addresses,
+// and mathematics between dollars or \( \). HTML is text, except <br>. Every
+// example of CommonMark's specification without HTML in it is a test.
 //
 // A [Scanner] takes lines and gives [Block]s as soon as nothing that follows can
 // change them: paragraphs, rows and lines of code, never whole lists or quotes,
@@ -8,11 +9,17 @@
 // length is read with a bounded memory, each line once. What is still open is
 // seen by cloning the scanner and ending the clone. [Inline] reads the text in a
 // block. Nothing here knows how it is shown.
+//
+// Links may be defined anywhere, also after their uses. The scanner gives each
+// definition as a block; who reads inlines keeps them in [Definitions]. Who has the
+// whole text collects all of them first. Who shows text as it comes knows only those
+// that came, and sees from [Definitions.Missed] that a use was shown without.
 package syntax
 
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Kind is what a block is.
@@ -26,20 +33,28 @@ const (
 	Rule
 	Table
 	Math  // display mathematics, as LaTeX
-	Empty // an item without text
+	Empty // an item or quote without text
+	// Definition is where the links with a label lead. It shows nothing, unless it is
+	// the first of an item, whose marker it then stands for.
+	Definition
 )
 
 // Block is a piece of a document that contains no other.
 type Block struct {
 	Kind       Kind
-	Text       string // paragraphs, headings, lines of code, mathematics
+	Text       string // paragraphs, headings, lines of code, mathematics; the label of a definition
 	Level      int    // of a heading, 1 to 6
 	Lang       string // of CodeStart and Code, lower case; may be ""
 	Align      []Align
 	Rows       [][]string  // of a table; the first is its head, unless it is Continued
 	Containers []Container // from the outermost
 	Shared     int         // how many of them hold the block before, too
-	Gap        bool        // a blank line stands before
+	Link       *Link       // of a definition
+	Gap        bool        // it is shown apart from the block before
+	// Blank says that a blank line stands before the block, in the innermost container
+	// that holds the block before, too. A list is loose if one stands between its items
+	// or between the blocks directly in one of them.
+	Blank bool
 	// Continued says that the block goes on where the one before stopped: it was
 	// too long to be kept whole, or it is the next line of the same code.
 	Continued bool
@@ -73,6 +88,7 @@ type Container struct {
 	Depth   int // of a list within lists, from 0
 	Task    Task
 	First   bool // the block is the item's first: the marker stands before it
+	Start   bool // the item is the first of its list
 }
 
 // Limits of the scanner.
@@ -80,6 +96,7 @@ const (
 	maxDepth = 12      // containers within each other; deeper ones are text
 	maxText  = 4 << 10 // bytes of a paragraph; a longer one goes on as another block
 	maxMath  = 2 << 10 // bytes of a formula; what follows is text
+	maxBlank = 100     // blank lines within indented code; more are left out
 )
 
 type leaf uint8
@@ -120,11 +137,14 @@ type Scanner struct {
 	align     []Align
 	rows      [][]string
 
-	blanks  int   // blank lines since the last line with text
-	gap     bool  // there were some before the leaf
-	last    Kind  // of the last block
-	any     bool  // there was a block
-	parents []int // ids of the containers of the last block
+	held    []string // blank lines that indented code may go on after
+	blanks  bool     // there were blank lines since the last line with text
+	outer   int      // and the fewest containers that one of them stood in for sure
+	gap     bool     // there were some before the leaf
+	gapIn   int      // as outer, for gap
+	last    Kind     // of the last block
+	any     bool     // there was a block
+	parents []int    // ids of the containers of the last block
 	closed  []container
 	midline bool // what comes is the rest of a line
 
@@ -137,6 +157,7 @@ func (s *Scanner) Clone() Scanner {
 	c.stack = slices.Clone(s.stack)
 	c.text = slices.Clip(s.text)
 	c.rows = slices.Clip(s.rows)
+	c.held = slices.Clip(s.held)
 	c.closed = slices.Clip(s.closed)
 	return c
 }
@@ -147,6 +168,7 @@ func (s *Scanner) InCode() bool { return s.leaf == fenced }
 // Line reads a line, without its end, and gives the blocks that it ends.
 func (s *Scanner) Line(line string, give func(Block)) {
 	s.give = give
+	line = strings.TrimSuffix(line, "\r")
 	if s.midline {
 		s.midline = false
 		s.rest(line)
@@ -212,98 +234,105 @@ func (s *Scanner) rest(text string) {
 }
 
 func (s *Scanner) line(line string) {
-	matched, rest := s.match(line)
-	in, text := indent(rest)
+	matched, c := s.match(cursor{s: line})
+	in, text := c.indent()
 	if matched < len(s.stack) {
-		sibling := !s.stack[matched].Quote && text != "" && marker(text).width > 0
-		if s.leaf == paragraph && in < 4 && text != "" && !sibling && !s.interrupts(text) && s.blanks == 0 {
-			s.add(rest) // a lazy continuation
+		if s.leaf == paragraph && text != "" && (in >= 4 || !s.interrupts(text, c.col+in, false)) {
+			s.add(text) // a lazy continuation
 			return
 		}
 		s.close(matched)
 	}
 	switch {
 	case s.leaf == fenced:
-		s.fencedLine(rest)
+		s.fencedLine(c)
 		return
 	case s.leaf == math:
-		s.mathLine(rest)
+		s.mathLine(c.s)
 		return
 	case text == "":
-		s.blank()
+		s.blank(c)
 		return
 	}
-	rest = s.open(rest)
-	s.start(rest)
-	s.blanks = 0
+	s.start(s.open(c))
+	s.blanks = false
 }
 
 // match finds how many of the open containers the line stands in, and what it is
 // inside of them.
-func (s *Scanner) match(line string) (int, string) {
+func (s *Scanner) match(c cursor) (int, cursor) {
 	for i := range s.stack {
-		c := &s.stack[i]
-		in, text := indent(line)
+		k := &s.stack[i]
+		in, text := c.indent()
 		switch {
-		case c.Quote && in < 4 && strings.HasPrefix(text, ">"):
-			line = strings.TrimPrefix(text[1:], " ")
-		case c.Quote:
-			return i, line
-		case text == "":
-			line = ""
-		case in >= c.indent:
-			line = outdent(line, c.indent)
-		case in >= c.base+2 && i == len(s.stack)-1 && s.leaf != fenced && marker(text).width > 0:
-			line = text // a nested list, indented less than CommonMark wants
+		case k.Quote && in < 4 && strings.HasPrefix(text, ">"):
+			c = c.outdent(in).skip(1).outdent(1)
+		case k.Quote:
+			return i, c
+		case text == "", in >= k.indent:
+			c = c.outdent(k.indent)
+		case in >= k.base+2 && i == len(s.stack)-1 && s.leaf != fenced && s.nested(k, text, c.col+in):
+			k.indent = in
+			c = c.outdent(in)
 		default:
-			return i, line
+			return i, c
 		}
 	}
-	return len(s.stack), line
+	return len(s.stack), c
 }
 
-// interrupts says whether a line ends the paragraph before it.
-func (s *Scanner) interrupts(text string) bool {
-	m := marker(text)
-	return fence(text) > 0 || heading(text) > 0 || rule(text) || text[0] == '>' || mathStart(text) != "" ||
-		m.width > 0 && !m.empty && (m.number == 1 || !m.ordered() || s.inList())
+// nested reports whether text begins a list in the item k though it is indented less
+// than CommonMark wants: models indent a list below "10. " as below "1. ", and some by
+// two. After "10) ", which they don't write, CommonMark's rule holds.
+func (s *Scanner) nested(k *container, text string, col int) bool {
+	m := marker(text, col)
+	return k.char != ')' && m.width > 0 && !rule(text) && !(m.char == k.char && m.ordered() && m.number == k.Number+1)
 }
 
-func (s *Scanner) inList() bool { return len(s.stack) > 0 && !s.stack[len(s.stack)-1].Quote }
+// interrupts says whether a line ends the paragraph before it. Within says that the
+// line stands in all containers of the paragraph: only some lists begin there.
+func (s *Scanner) interrupts(text string, col int, within bool) bool {
+	if fence(text) > 0 || heading(text) > 0 || rule(text) || text[0] == '>' || mathStart(text) != "" {
+		return true
+	}
+	m := marker(text, col)
+	return m.width > 0 && (!within || !m.empty && (m.number == 1 || !m.ordered()))
+}
 
 // open opens the containers that the line begins with.
-func (s *Scanner) open(line string) string {
+func (s *Scanner) open(c cursor) cursor {
 	for len(s.stack) < maxDepth {
-		in, text := indent(line)
+		in, text := c.indent()
 		if text == "" || in >= 4 {
-			return line
+			return c
 		}
 		if text[0] == '>' {
 			s.begin()
 			s.push(container{Container: Container{Quote: true}})
-			line = strings.TrimPrefix(text[1:], " ")
+			c = c.outdent(in).skip(1).outdent(1)
 			continue
 		}
-		m := marker(text)
-		if m.width == 0 || rule(text) || s.leaf == paragraph && !s.interrupts(text) ||
-			s.leaf == paragraph && underline(text) > 0 {
-			return line
+		m := marker(text, c.col+in)
+		if m.width == 0 || rule(text) || s.leaf == paragraph && (underline(text) > 0 || !s.interrupts(text, c.col+in, true)) {
+			return c
 		}
 		s.begin()
-		c := container{Container: Container{Ordered: m.ordered(), Number: m.number}, indent: in + m.width, base: in, char: m.char}
+		item := container{Container: Container{Ordered: m.ordered(), Number: m.number, Start: true}, indent: in + m.width, base: in, char: m.char}
 		if at := len(s.stack); at < len(s.closed) && s.closed[at].char == m.char && !s.closed[at].Quote {
-			c.Number = s.closed[at].Number + 1 // the next of the same list
+			item.Number, item.Start = s.closed[at].Number+1, false // the next of the same list
 		}
 		for _, outer := range s.stack {
 			if !outer.Quote {
-				c.Depth++
+				item.Depth++
 			}
 		}
-		line = outdent(text[m.length:], m.width-m.length)
-		c.Task, line = task(line)
-		s.push(c)
+		c = c.outdent(in).skip(m.length).outdent(m.width - m.length)
+		if item.Task = task(c.s); item.Task != NoTask {
+			c = c.skip(len("[ ] "))
+		}
+		s.push(item)
 	}
-	return line
+	return c
 }
 
 func (s *Scanner) push(c container) {
@@ -314,23 +343,24 @@ func (s *Scanner) push(c container) {
 }
 
 // start reads what stands in the innermost container.
-func (s *Scanner) start(line string) {
-	in, text := indent(line)
+func (s *Scanner) start(c cursor) {
+	in, text := c.indent()
 	if text == "" {
 		return
 	}
 	if s.leaf == table {
-		if !s.interrupts(text) {
+		if !s.interrupts(text, c.col+in, true) {
 			s.row(text)
 			return
 		}
 		s.begin()
 	}
 	switch {
-	case s.leaf == paragraph && in < 4 && underline(text) > 0:
-		s.underlined(underline(text))
+	case s.leaf == paragraph && in < 4 && underline(text) > 0 && s.underlined(underline(text)):
 	case in >= 4 && s.leaf != paragraph:
-		s.indentedLine(line)
+		s.indentedLine(c)
+	case in >= 4:
+		s.add(text)
 	case fence(text) > 0:
 		s.begin()
 		s.leaf, s.fenceChar, s.fenceLen, s.fenceIn, s.lang = fenced, text[0], fence(text), in, language(text[fence(text):])
@@ -351,7 +381,7 @@ func (s *Scanner) start(line string) {
 		s.leaf, s.mathEnd = math, mathStart(text)
 		s.mathLine(text[2:])
 	default:
-		s.textLine(line)
+		s.textLine(text)
 	}
 }
 
@@ -376,14 +406,9 @@ func (s *Scanner) textLine(line string) {
 
 // add adds a line to the paragraph.
 func (s *Scanner) add(line string) {
-	hard := strings.HasSuffix(line, "  ")
 	line = strings.TrimLeft(line, " \t")
-	if !hard {
-		line = strings.TrimRight(line, "\t\r")
-	}
 	s.text = append(s.text, line)
 	s.size += len(line) + 1
-	s.blanks = 0
 	s.limit()
 }
 
@@ -396,24 +421,50 @@ func (s *Scanner) limit() {
 	s.leaf, s.continued = paragraph, true
 }
 
-func (s *Scanner) underlined(level int) {
-	text := strings.Join(s.text, " ")
-	s.text, s.size, s.leaf = nil, 0, noLeaf
-	s.emit(Block{Kind: Heading, Level: level, Text: strings.TrimSpace(text)})
+// underlined makes a heading of the paragraph, unless all of it defines links.
+func (s *Scanner) underlined(level int) bool {
+	text := strings.TrimSpace(s.paragraph())
+	if text == "" {
+		return false
+	}
+	s.emit(Block{Kind: Heading, Level: level, Text: text})
+	return true
 }
 
-func (s *Scanner) blank() {
-	switch s.leaf {
-	case indented: // may go on
-	default:
+// paragraph ends the paragraph and is its text without the definitions of links that
+// it begins with, which are given.
+func (s *Scanner) paragraph() string {
+	text := strings.TrimRight(strings.Join(s.text, "\n"), " \t\n")
+	defines := !s.continued
+	s.text, s.size, s.leaf, s.continued = nil, 0, noLeaf, false
+	for defines && strings.HasPrefix(text, "[") {
+		label, link, n := definition(text)
+		if n == 0 {
+			break
+		}
+		s.emit(Block{Kind: Definition, Text: label, Link: link})
+		text = strings.TrimLeft(text[n:], " \t\n")
+	}
+	return text
+}
+
+func (s *Scanner) blank(c cursor) {
+	if s.leaf != indented { // which may go on
 		s.finish()
+	} else if len(s.held) < maxBlank {
+		s.held = append(s.held, c.outdent(4).s)
 	}
-	s.blanks++
-	if n := len(s.stack); n > 0 && s.stack[n-1].Quote {
-		return
+	n := len(s.stack)
+	outer := n
+	for outer > 0 && !s.stack[outer-1].Quote {
+		outer--
 	}
+	if !s.blanks || outer < s.outer {
+		s.outer = outer
+	}
+	s.blanks = true
 	// An item that has nothing after its marker takes no paragraph after a blank line.
-	if n := len(s.stack); n > 0 && !s.stack[n-1].used {
+	if n > 0 && !s.stack[n-1].Quote && !s.stack[n-1].used {
 		s.close(n - 1)
 	}
 }
@@ -429,34 +480,35 @@ func (s *Scanner) row(text string) {
 	s.leaf, s.align, s.continued = table, align, true
 }
 
-func (s *Scanner) indentedLine(line string) {
+func (s *Scanner) indentedLine(c cursor) {
 	if s.leaf != indented {
 		s.begin()
 		s.leaf, s.lang, s.continued = indented, "", false
-	} else {
-		for range min(s.blanks, 20) {
-			s.code("")
-		}
 	}
-	s.code(outdent(line, 4))
+	for _, line := range s.held {
+		s.code(line)
+	}
+	s.held = nil
+	s.code(c.outdent(4).s)
 }
 
-func (s *Scanner) fencedLine(line string) {
-	in, text := indent(line)
-	if in < 4 && text != "" && text[0] == s.fenceChar && fence(text) >= s.fenceLen && strings.TrimRight(text[run(text):], " \t\r") == "" {
+func (s *Scanner) fencedLine(c cursor) {
+	in, text := c.indent()
+	if in < 4 && text != "" && text[0] == s.fenceChar && fence(text) >= s.fenceLen && strings.TrimRight(text[run(text):], " \t") == "" {
 		s.finish()
 		return
 	}
-	s.code(outdent(line, min(in, s.fenceIn)))
+	s.code(c.outdent(min(in, s.fenceIn)).s)
 }
 
 func (s *Scanner) code(line string) {
-	s.emit(Block{Kind: Code, Text: strings.TrimSuffix(line, "\r"), Lang: s.lang, Continued: s.continued})
+	s.emit(Block{Kind: Code, Text: line, Lang: s.lang, Continued: s.continued})
 	s.continued = true
 }
 
 // mathStart is what ends the formula that text begins, "" if it begins none or
-// ends it itself with words after it.
+// ends it itself with words after it. \[ with a word right behind it, and no end, is a
+// bracket that was escaped.
 func mathStart(text string) string {
 	end := ""
 	switch {
@@ -467,7 +519,8 @@ func mathStart(text string) string {
 	default:
 		return ""
 	}
-	if at := strings.Index(text[2:], end); at >= 0 && strings.TrimSpace(text[4+at:]) != "" {
+	at := strings.Index(text[2:], end)
+	if at >= 0 && strings.TrimSpace(text[4+at:]) != "" || at < 0 && end == `\]` && len(text) > 2 && strings.IndexByte(" \t\\", text[2]) < 0 {
 		return ""
 	}
 	return end
@@ -482,15 +535,19 @@ func (s *Scanner) mathLine(line string) {
 	}
 }
 
-// language is the first word of a fence's info, if it is harmless.
+// language is the first word of a fence's info, if it is harmless: letters, digits and
+// a few signs.
 func language(info string) string {
-	word, _, _ := strings.Cut(strings.TrimSpace(info), " ")
-	word = strings.ToLower(strings.Trim(word, "{}."))
+	info = unescape(strings.Trim(info, " \t"))
+	if end := strings.IndexAny(info, " \t"); end >= 0 {
+		info = info[:end]
+	}
+	word := strings.ToLower(strings.Trim(info, "{}."))
 	if len(word) > 24 {
 		return ""
 	}
-	for i := range len(word) {
-		if c := word[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && strings.IndexByte("+#._-", c) < 0 {
+	for _, c := range word {
+		if !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("+#._-;", c) {
 			return ""
 		}
 	}
@@ -503,11 +560,16 @@ func (s *Scanner) finish() {
 	s.leaf, s.continued = noLeaf, false
 	switch was {
 	case paragraph:
-		text := strings.TrimRight(strings.Join(s.text, "\n"), " \t\n")
-		s.text, s.size = nil, 0
-		if text != "" {
+		s.continued = continued
+		if text := s.paragraph(); text != "" {
 			s.emit(Block{Kind: Paragraph, Text: text, Continued: continued})
 		}
+	case fenced:
+		if !continued {
+			s.emit(Block{Kind: CodeStart})
+		}
+	case indented:
+		s.held = nil
 	case math:
 		text := strings.TrimSpace(strings.Join(s.text, "\n"))
 		s.text, s.size = nil, 0
@@ -524,7 +586,7 @@ func (s *Scanner) finish() {
 // begin ends the leaf and makes ready for another.
 func (s *Scanner) begin() {
 	s.finish()
-	s.gap = s.blanks > 0
+	s.gap, s.gapIn = s.blanks, s.outer
 }
 
 // close ends the leaf and the containers from index from on.
@@ -532,13 +594,13 @@ func (s *Scanner) close(from int) {
 	s.finish()
 	for len(s.stack) > from {
 		n := len(s.stack) - 1
-		if !s.stack[n].used && !s.stack[n].Quote {
+		if !s.stack[n].used {
 			s.emit(Block{Kind: Empty})
 		}
-		s.closed = append(s.closed[:min(n, len(s.closed)):min(n, len(s.closed))], s.stack[n])
-		for len(s.closed) <= n { // keep the index the depth
-			s.closed = append([]container{{}}, s.closed...)
+		for len(s.closed) < n { // keep the index the depth
+			s.closed = append(s.closed, container{})
 		}
+		s.closed = append(s.closed[:n:n], s.stack[n])
 		s.stack = s.stack[:n]
 	}
 }
@@ -562,12 +624,14 @@ func (s *Scanner) emit(b Block) {
 		s.parents[i] = c.id
 	}
 	if !b.Continued {
+		b.Blank = s.gap && s.gapIn <= shared
 		b.Gap = s.any && (s.gap || b.Kind == Heading || len(s.stack) == 0 && (apart(b.Kind) || apart(s.last)))
+		s.gap = false
 	}
-	if len(s.stack) == 0 {
-		s.closed = nil
+	s.closed = s.closed[:min(len(s.closed), len(s.stack))]
+	if b.Kind != Definition || len(s.stack) > 0 {
+		s.any, s.last = true, b.Kind
 	}
-	s.any, s.last = true, b.Kind
 	s.give(b)
 }
 

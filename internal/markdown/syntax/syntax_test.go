@@ -28,7 +28,7 @@ func outline(text string) []string {
 				w.WriteString([...]string{"- ", "[ ] ", "[x] "}[c.Task])
 			}
 		}
-		w.WriteString([...]string{"p", "h", "start", "code", "rule", "table", "math", "empty"}[b.Kind])
+		w.WriteString([...]string{"p", "h", "start", "code", "rule", "table", "math", "empty", "define"}[b.Kind])
 		if b.Level > 0 {
 			fmt.Fprint(&w, b.Level)
 		}
@@ -94,10 +94,16 @@ func TestBlocks(t *testing.T) {
 
 func inlined(text string, open bool) string {
 	var b strings.Builder
-	for _, s := range Inline(text, open) {
-		for i, tag := range [...]string{"B", "I", "S", "C", "M", "P"} {
+	for _, s := range Inline(text, open, nil) {
+		for i, tag := range [...]string{"B", "I", "S", "C", "M"} {
 			if s.Mark&(1<<i) != 0 {
 				b.WriteString(tag)
+			}
+		}
+		if s.Image != nil {
+			b.WriteString("P")
+			if s.Image != s.Link {
+				b.WriteString("<" + s.Image.Address + ">")
 			}
 		}
 		if s.Link != nil {
@@ -112,14 +118,14 @@ func inlined(text string, open bool) string {
 func TestFlow(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\nb":         "a\nb",
-		"a  \nb":       "a  |b",
+		"a  \nb":       "a|b",
 		"a\\\nb":       "a|b",
 		"a<br>b\vc":    "a|b c",
 		"*a\nb*":       "a\nb",
 		"`a<br>\\\nb`": "a<br>\\ b",
 	} {
 		var got strings.Builder
-		for _, s := range Flow(text) {
+		for _, s := range Flow(text, nil) {
 			got.WriteString(strings.ReplaceAll(s.Text, string(HardBreak), "|"))
 		}
 		if got.String() != want {
@@ -195,7 +201,7 @@ func TestHostileTextIsLinear(t *testing.T) {
 	for _, part := range []string{"*a ", "[", "](", "`", "``a`", "_a*", "**a_", "<", "&", "$a", "![a](", "\\(", "> ", "- ", "|", "https://"} {
 		text := strings.Repeat(part, 200_000/len(part))
 		var s Scanner
-		give := func(b Block) { Inline(b.Text, true) }
+		give := func(b Block) { Inline(b.Text, true, nil) }
 		for len(text) > maxText {
 			s.Part(text[:maxText], give)
 			text = text[maxText:]

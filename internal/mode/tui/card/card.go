@@ -16,6 +16,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // View is how cards are shown.
@@ -93,9 +94,9 @@ func (p *painter) more(n int) {
 	if n <= 0 {
 		return
 	}
-	words := fmt.Sprintf("%s %s", p.sign.Ellipsis, plural(n, "more line"))
+	words := fmt.Sprintf("%s %s", p.sign.Ellipsis, prose.Count(n, "more line"))
 	if p.Hint != "" && !p.Expanded {
-		words += " (" + styled.Inline(p.Hint) + ")"
+		words += " (" + prose.Inline(p.Hint) + ")"
 	}
 	p.add(styled.Line{{Text: bodyIndent}, {Text: words, Look: theme.Look{Fg: theme.Muted}}})
 }
@@ -151,16 +152,6 @@ func split(text string, tab int) []string {
 		return nil
 	}
 	return strings.Split(text, "\n")
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	if strings.HasSuffix(word, "ch") {
-		return fmt.Sprintf("%d %ses", n, word)
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // size is a number of bytes for reading.

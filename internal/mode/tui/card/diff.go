@@ -9,6 +9,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // row is a line of a diff.
@@ -93,10 +94,10 @@ func parseDiff(diff string, tab int) []row {
 			}
 		case strings.HasPrefix(line, "+++ "):
 			if first = true; several {
-				rows = append(rows, row{kind: '/', text: styled.Inline(strings.TrimPrefix(line[4:], "b/"))})
+				rows = append(rows, row{kind: '/', text: prose.Inline(strings.TrimPrefix(line[4:], "b/"))})
 			}
 		case line[0] == '[':
-			rows = append(rows, row{kind: '\\', text: styled.Inline(line)})
+			rows = append(rows, row{kind: '\\', text: prose.Inline(line)})
 		}
 	}
 	return rows
@@ -106,7 +107,7 @@ func parseDiff(diff string, tab int) []row {
 type hunk struct{ old, new, oldLeft, newLeft int }
 
 func (h *hunk) row(line string, tab int) (row, bool) {
-	r := row{kind: line[0], text: styled.Inline(tabs(line[1:], tab))}
+	r := row{kind: line[0], text: prose.Inline(tabs(line[1:], tab))}
 	switch r.kind {
 	case '+':
 		r.line = h.new
@@ -131,7 +132,7 @@ func tabs(s string, tab int) string {
 	if strings.IndexByte(s, '\t') < 0 {
 		return s
 	}
-	return styled.Clean(s, tab)
+	return prose.Clean(s, tab)
 }
 
 // parseHunk reads "@@ -12,3 +14,5 @@".

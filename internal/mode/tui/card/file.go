@@ -10,6 +10,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/markdown/highlight"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 type changeDetails struct {
@@ -81,13 +82,13 @@ func (p *painter) write(c *Call, args fields) {
 	content := args.string("content")
 	switch {
 	case c.State == Running:
-		p.title(c, d.subject(args), plural(strings.Count(strings.TrimSuffix(content, "\n"), "\n")+1, "line"))
+		p.title(c, d.subject(args), prose.Count(strings.Count(strings.TrimSuffix(content, "\n"), "\n")+1, "line"))
 		p.source(path.Ext(args.string("path")), content, tail)
 	case c.State == Failed:
 		p.title(c, d.subject(args))
 		p.failure(c)
 	case d.Created || d.Diff == "":
-		fact := plural(len(splitLines(content)), "line")
+		fact := prose.Count(len(splitLines(content)), "line")
 		if d.Created {
 			fact = "new, " + fact
 		}
@@ -142,9 +143,9 @@ func (p *painter) read(c *Call, args fields) {
 	var facts []string
 	switch {
 	case d.Lines > 0 && d.Total > d.Lines:
-		facts = append(facts, fmt.Sprintf("%d of %s", d.Lines, plural(d.Total, "line")))
+		facts = append(facts, fmt.Sprintf("%d of %s", d.Lines, prose.Count(d.Total, "line")))
 	case d.Lines > 0:
-		facts = append(facts, plural(d.Lines, "line"))
+		facts = append(facts, prose.Count(d.Lines, "line"))
 	}
 	if d.Kind != "" && d.Kind != "text" {
 		facts = append(facts, d.Kind)
@@ -169,7 +170,7 @@ func (p *painter) ls(c *Call, args fields) {
 	if name == "" {
 		name = "."
 	}
-	p.listed(c, place(name), "entry", "entries")
+	p.listed(c, place(name), prose.Count(len(splitLines(c.text())), "entry"))
 }
 
 func (p *painter) find(c *Call, args fields) {
@@ -181,31 +182,19 @@ func (p *painter) find(c *Call, args fields) {
 	if in := args.string("path"); in != "" {
 		about = about.and(" in " + in)
 	}
-	if c.State != Done {
-		p.listed(c, about, "", "")
-		return
-	}
-	fact := plural(d.Files, "file")
+	fact := prose.Count(d.Files, "file")
 	if d.LimitReached {
 		fact += " and more"
 	}
-	p.title(c, about, fact)
-	if p.Expanded {
-		p.text(c.text(), theme.ToolOutput, 0, head)
-	}
+	p.listed(c, about, fact)
 }
 
 // listed shows a listing: how much it holds, and expanded all of it.
-func (p *painter) listed(c *Call, about subject, one, many string) {
+func (p *painter) listed(c *Call, about subject, fact string) {
 	if c.State != Done {
 		p.title(c, about)
 		p.failure(c)
 		return
-	}
-	n := len(splitLines(c.text()))
-	fact := fmt.Sprintf("%d %s", n, many)
-	if n == 1 {
-		fact = "1 " + one
 	}
 	p.title(c, about, fact)
 	if p.Expanded {
@@ -225,7 +214,7 @@ func (p *painter) grep(c *Call, args fields) {
 	}
 	fact := ""
 	if d.Matches != nil {
-		fact = fmt.Sprintf("%s in %s", plural(*d.Matches, "match"), plural(d.Files, "file"))
+		fact = fmt.Sprintf("%s in %s", prose.Count(*d.Matches, "match"), prose.Count(d.Files, "file"))
 		if d.LimitReached {
 			fact += ", and more"
 		}

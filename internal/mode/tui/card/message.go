@@ -16,6 +16,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/markdown"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -40,7 +41,7 @@ func User(content []llm.Block, v View) []string {
 			if b.Text = rest; rest == "" && len(files) > 0 {
 				continue
 			}
-			for _, text := range strings.Split(strings.Trim(styled.Clean(b.Text, p.Tab), "\n"), "\n") {
+			for _, text := range strings.Split(strings.Trim(prose.Clean(b.Text, p.Tab), "\n"), "\n") {
 				lines = styled.Wrap(lines, styled.Line{{Text: text, Look: look}}, max(1, p.Width-bar.Width()-1), nil, nil)
 			}
 		case llm.Image:
@@ -71,7 +72,7 @@ type File struct {
 }
 
 func fileLine(name string, n int) styled.Line {
-	return styled.Of("[file "+styled.Inline(name)+", "+size(int64(n))+"]", theme.Muted)
+	return styled.Of("[file "+prose.Inline(name)+", "+size(int64(n))+"]", theme.Muted)
 }
 
 // Files are the files that a text of a prompt begins with, each from <file path="…"> to
@@ -118,12 +119,12 @@ func Thinking(text string, v View) []string {
 		return nil
 	}
 	var words strings.Builder
-	for _, span := range syntax.Inline(strings.TrimLeft(lines[0], "# "), false) {
-		words.WriteString(styled.Inline(span.Text))
+	for _, span := range syntax.Inline(strings.TrimLeft(lines[0], "# "), false, nil) {
+		words.WriteString(prose.Inline(span.Text))
 	}
 	label := "Thinking"
 	if n := len(lines); n > 1 {
-		label += ", " + plural(n, "line")
+		label += ", " + prose.Count(n, "line")
 	}
 	p.add(styled.Line{{Text: p.sign.Running + " " + label + "  ", Look: theme.Look{Fg: theme.Dim}}, {Text: words.String(), Look: look}})
 	return p.lines
@@ -199,7 +200,7 @@ func Image(img llm.Image, v View) []string {
 }
 
 func (p *painter) picture(img llm.Image) styled.Line {
-	facts := []string{strings.TrimPrefix(styled.Inline(img.MIME), "image/")}
+	facts := []string{strings.TrimPrefix(prose.Inline(img.MIME), "image/")}
 	if c, _, err := image.DecodeConfig(bytes.NewReader(img.Data)); err == nil {
 		facts = append(facts, fmt.Sprintf("%d×%d", c.Width, c.Height))
 	}
@@ -207,7 +208,7 @@ func (p *painter) picture(img llm.Image) styled.Line {
 	case len(img.Data) > 0:
 		facts = append(facts, size(int64(len(img.Data))))
 	case img.URL != "":
-		facts = append(facts, styled.Inline(img.URL[:min(len(img.URL), 200)]))
+		facts = append(facts, prose.Inline(img.URL[:min(len(img.URL), 200)]))
 	}
 	return styled.Of("[image "+strings.Join(facts, ", ")+"]", theme.Muted)
 }

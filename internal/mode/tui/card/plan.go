@@ -7,6 +7,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Phase is a group of tasks, as the todo tool keeps them.
@@ -73,7 +74,7 @@ func (p *painter) phases(phases []Phase) {
 	limit := p.limit(10)
 	for _, ph := range shown {
 		if len(phases) > 1 && ph.Name != "" {
-			p.prose(styled.Line{{Text: styled.Inline(ph.Name), Look: theme.Look{Fg: theme.Accent, Mod: theme.Bold}}})
+			p.prose(styled.Line{{Text: prose.Inline(ph.Name), Look: theme.Look{Fg: theme.Accent, Mod: theme.Bold}}})
 		}
 		for _, t := range ph.Tasks {
 			if limit == 0 {
@@ -85,7 +86,7 @@ func (p *painter) phases(phases []Phase) {
 		}
 	}
 	if hidden > 0 {
-		p.note(fmt.Sprintf("%s %s", p.sign.Ellipsis, plural(hidden, "more task")))
+		p.note(fmt.Sprintf("%s %s", p.sign.Ellipsis, prose.Count(hidden, "more task")))
 	}
 }
 
@@ -101,7 +102,7 @@ func (p *painter) task(t TodoTask) {
 	}
 	first := styled.Line{{Text: bodyIndent}, {Text: box + " ", Look: boxLook}}
 	rest := styled.Line{{Text: strings.Repeat(" ", first.Width())}}
-	for _, line := range styled.Wrap(nil, styled.Line{{Text: styled.Inline(t.Content), Look: look}}, p.Width, first, rest) {
+	for _, line := range styled.Wrap(nil, styled.Line{{Text: prose.Inline(t.Content), Look: look}}, p.Width, first, rest) {
 		p.add(line)
 	}
 }
@@ -124,12 +125,12 @@ func (p *painter) ask(c *Call, args fields) {
 			Label string `json:"label"`
 		} `json:"options"`
 	}](args["questions"])
-	p.title(c, subject{}, plural(max(len(d.Results), len(asked)), "question"))
+	p.title(c, subject{}, prose.Count(max(len(d.Results), len(asked)), "question"))
 	if p.failure(c) {
 		return
 	}
 	for _, r := range d.Results {
-		p.prose(styled.Of(styled.Inline(r.Question), theme.Text))
+		p.prose(styled.Of(prose.Inline(r.Question), theme.Text))
 		for _, o := range r.Options {
 			chosen := slices.Contains(r.SelectedOptions, o)
 			if chosen || p.Expanded {
@@ -147,7 +148,7 @@ func (p *painter) ask(c *Call, args fields) {
 		return
 	}
 	for _, q := range asked {
-		p.prose(styled.Of(styled.Inline(q.Question), theme.Text))
+		p.prose(styled.Of(prose.Inline(q.Question), theme.Text))
 		for _, o := range q.Options {
 			p.option(o.Label, false, q.Multi)
 		}
@@ -169,7 +170,7 @@ func (p *painter) option(label string, chosen, multi bool) {
 	}
 	first := styled.Line{{Text: bodyIndent}, {Text: "  " + sign + " ", Look: look}}
 	rest := styled.Line{{Text: strings.Repeat(" ", first.Width())}}
-	for _, line := range styled.Wrap(nil, styled.Of(styled.Inline(label), look.Fg), p.Width, first, rest) {
+	for _, line := range styled.Wrap(nil, styled.Of(prose.Inline(label), look.Fg), p.Width, first, rest) {
 		p.add(line)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/markdown/highlight"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // maxPlanned is how many bytes of a text are shown of what is to be written.
@@ -48,12 +49,12 @@ func Planned(c Call, v View) []string {
 // are left out.
 func (p *painter) plannedLines(text string) (lines []string, missing int) {
 	if missing = len(text) - maxPlanned; missing > 0 {
-		text = strings.ToValidUTF8(text[:maxPlanned], "")
+		text = prose.Head(text, maxPlanned)
 	}
 	if text == "" {
 		return nil, 0
 	}
-	return strings.Split(strings.TrimSuffix(styled.Clean(text, p.Tab), "\n"), "\n"), max(missing, 0)
+	return strings.Split(strings.TrimSuffix(prose.Clean(text, p.Tab), "\n"), "\n"), max(missing, 0)
 }
 
 func (p *painter) missing(bytes int) {
@@ -128,7 +129,7 @@ func (p *painter) plannedArgument(name string, raw json.RawMessage) {
 	}
 	lines, missing := p.plannedLines(value)
 	for i, line := range lines {
-		label := styled.Span{Text: styled.Inline(name) + ": ", Look: theme.Look{Fg: theme.Muted}}
+		label := styled.Span{Text: prose.Inline(name) + ": ", Look: theme.Look{Fg: theme.Muted}}
 		if i > 0 {
 			label = styled.Span{Text: bodyIndent}
 		}

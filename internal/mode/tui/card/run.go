@@ -9,6 +9,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/markdown/highlight"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 type runDetails struct {
@@ -39,7 +40,7 @@ func (d *runDetails) facts() []string {
 		facts = append(facts, elapsed(time.Duration(d.WallTimeMS)*time.Millisecond))
 	}
 	if n := len(d.Changed); n > 0 {
-		facts = append(facts, plural(n, "file")+" changed")
+		facts = append(facts, prose.Count(n, "file")+" changed")
 	}
 	return facts
 }
@@ -72,7 +73,7 @@ func (p *painter) bash(c *Call, args fields) {
 	p.output(c, &d)
 	if p.Expanded {
 		for _, name := range d.Changed[:min(len(d.Changed), 20)] {
-			p.body(styled.Line{{Text: "changed ", Look: theme.Look{Fg: theme.Muted}}, {Text: styled.Inline(name), Look: theme.Look{Fg: theme.Accent}}})
+			p.body(styled.Line{{Text: "changed ", Look: theme.Look{Fg: theme.Muted}}, {Text: prose.Inline(name), Look: theme.Look{Fg: theme.Accent}}})
 		}
 	}
 }
@@ -87,7 +88,7 @@ func (p *painter) command(command string) subject {
 	line := markdown.Code(&lexer, lines[0], theme.Text)
 	about := subject{line: line}
 	if len(lines) > 1 {
-		about = about.and(fmt.Sprintf(" %s +%s", p.sign.Ellipsis, plural(len(lines)-1, "line")))
+		about = about.and(fmt.Sprintf(" %s +%s", p.sign.Ellipsis, prose.Count(len(lines)-1, "line")))
 	}
 	return about
 }

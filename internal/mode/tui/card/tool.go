@@ -9,6 +9,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -77,12 +78,12 @@ func words(s string, fg theme.Token) subject { return subject{line: styled.Of(fi
 
 // place is a path as a subject.
 func place(name string) subject {
-	return subject{line: styled.Of(styled.Inline(name), theme.Accent), path: true}
+	return subject{line: styled.Of(prose.Inline(name), theme.Accent), path: true}
 }
 
 // and adds muted words to a subject.
 func (s subject) and(more string) subject {
-	s.line = append(s.line[:len(s.line):len(s.line)], styled.Span{Text: styled.Inline(more), Look: theme.Look{Fg: theme.Muted}})
+	s.line = append(s.line[:len(s.line):len(s.line)], styled.Span{Text: prose.Inline(more), Look: theme.Look{Fg: theme.Muted}})
 	return s
 }
 
@@ -111,7 +112,7 @@ func (s subject) fit(room int, ellipsis string) styled.Line {
 func (p *painter) title(c *Call, about subject, facts ...string) {
 	var after styled.Line
 	for _, f := range facts {
-		if f = styled.Inline(f); f == "" {
+		if f = prose.Inline(f); f == "" {
 			continue
 		}
 		if len(after) > 0 {
@@ -138,7 +139,7 @@ func (p *painter) head(c *Call, about subject, facts styled.Line) {
 	}
 	line := styled.Line{
 		{Text: sign, Look: theme.Look{Fg: look}},
-		{Text: " " + styled.Inline(name) + " ", Look: theme.Look{Fg: theme.ToolTitle, Bg: back, Mod: theme.Bold}},
+		{Text: " " + prose.Inline(name) + " ", Look: theme.Look{Fg: theme.ToolTitle, Bg: back, Mod: theme.Bold}},
 	}
 	if gap := " "; len(facts) > 0 {
 		if len(about.line) > 0 {
@@ -208,7 +209,7 @@ func (p *painter) argument(name string, args fields) {
 		return
 	}
 	for i, line := range lines[:min(len(lines), 200)] {
-		label := styled.Span{Text: styled.Inline(name) + ": ", Look: theme.Look{Fg: theme.Muted}}
+		label := styled.Span{Text: prose.Inline(name) + ": ", Look: theme.Look{Fg: theme.Muted}}
 		if i > 0 {
 			label = styled.Span{Text: bodyIndent}
 		}
@@ -313,7 +314,7 @@ func indented(raw json.RawMessage) string {
 func firstLine(s string) string {
 	s = strings.TrimSpace(s)
 	line, _, more := strings.Cut(s, "\n")
-	if line = styled.Inline(line); more {
+	if line = prose.Inline(line); more {
 		line += " …"
 	}
 	return line

@@ -7,6 +7,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/markdown"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 func (p *painter) fetch(c *Call, args fields) {
@@ -30,7 +31,7 @@ func (p *painter) fetch(c *Call, args fields) {
 		text = c.text()
 	}
 	if n := len(splitLines(text)); n > 0 && c.State == Done {
-		facts = append(facts, plural(n, "line"))
+		facts = append(facts, prose.Count(n, "line"))
 	}
 	if d.Truncated {
 		facts = append(facts, "cut")
@@ -46,7 +47,7 @@ func (p *painter) fetch(c *Call, args fields) {
 
 // address is a URL, as a link if it is one.
 func (p *painter) address(url string) styled.Line {
-	span := styled.Span{Text: styled.Inline(url), Look: theme.Look{Fg: theme.MdLink, Mod: theme.Underline}}
+	span := styled.Span{Text: prose.Inline(url), Look: theme.Look{Fg: theme.MdLink, Mod: theme.Underline}}
 	if href, ok := markdown.Href(url); ok && p.Links {
 		span.Link = href
 	}
@@ -68,7 +69,7 @@ func (p *painter) search(c *Call, args fields) {
 	}](c.Details)
 	fact := ""
 	if c.State == Done {
-		fact = plural(len(d.Sources), "result")
+		fact = prose.Count(len(d.Sources), "result")
 	}
 	p.title(c, words(args.string("query"), theme.Text), fact, d.Provider)
 	if p.failure(c) {
@@ -79,22 +80,22 @@ func (p *painter) search(c *Call, args fields) {
 		link := p.address(s.URL)
 		if !p.Expanded {
 			if p.Links && s.Title != "" {
-				link[0].Text = styled.Inline(s.Title)
+				link[0].Text = prose.Inline(s.Title)
 			} else {
-				link = append(styled.Of(styled.Inline(s.Title)+"  ", theme.ToolOutput), link...)
+				link = append(styled.Of(prose.Inline(s.Title)+"  ", theme.ToolOutput), link...)
 			}
 			p.body(link)
 			continue
 		}
-		title := styled.Of(styled.Inline(s.Title), theme.ToolTitle)
+		title := styled.Of(prose.Inline(s.Title), theme.ToolTitle)
 		if s.Date != "" {
-			title = append(title, styled.Span{Text: "  " + styled.Inline(s.Date), Look: theme.Look{Fg: theme.Muted}})
+			title = append(title, styled.Span{Text: "  " + prose.Inline(s.Date), Look: theme.Look{Fg: theme.Muted}})
 		}
 		p.prose(title)
 		p.body(link)
-		p.prose(styled.Of(styled.Inline(s.Text), theme.ToolOutput))
+		p.prose(styled.Of(prose.Inline(s.Text), theme.ToolOutput))
 	}
 	if n := len(d.Sources) - limit; n > 0 {
-		p.note(fmt.Sprintf("%s %s", p.sign.Ellipsis, plural(n, "more result")))
+		p.note(fmt.Sprintf("%s %s", p.sign.Ellipsis, prose.Count(n, "more result")))
 	}
 }

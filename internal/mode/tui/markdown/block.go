@@ -9,6 +9,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/markdown/latex"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // renderer turns blocks into lines, in order. A copy renders what is not final.
@@ -18,6 +19,8 @@ type renderer struct {
 	sign  theme.Symbols
 	plain bool // no sequences: what looks cannot say, signs do
 
+	defs   *syntax.Definitions
+	owed   bool            // the blank line before a definition that was left out
 	lexer  highlight.Lexer // of the code that is under way
 	widths []int           // of the last table, for its continuation
 
@@ -42,9 +45,14 @@ const rulerWidth = 64
 
 // block appends the lines of a block.
 func (r *renderer) block(dst []string, b *syntax.Block) []string {
+	if r.hidden(b) {
+		r.owed = r.owed || b.Gap
+		return dst
+	}
 	first, rest := r.prefixes(b)
-	if b.Gap {
+	if b.Gap || r.owed {
 		dst = append(dst, r.gap(b))
+		r.owed = false
 	}
 	base := r.o.Look
 	if len(b.Containers) > 0 {
@@ -55,6 +63,9 @@ func (r *renderer) block(dst []string, b *syntax.Block) []string {
 		return r.heading(dst, b, first, rest)
 	case syntax.CodeStart:
 		r.lexer = highlight.New(b.Lang)
+		if b.Lang == "" {
+			return r.wrap(dst, nil, first, rest)
+		}
 		label := styled.Line{{Text: "  " + strings.Repeat(r.sign.Rule, 2) + " " + b.Lang, Look: theme.Look{Fg: theme.MdCodeBlockBorder}}}
 		return r.wrap(dst, label, first, rest)
 	case syntax.Code:
@@ -68,6 +79,8 @@ func (r *renderer) block(dst []string, b *syntax.Block) []string {
 		return r.math(dst, b.Text, base, first, rest)
 	case syntax.Empty:
 		return r.wrap(dst, nil, first, rest)
+	case syntax.Definition:
+		return r.definition(dst, b, first, rest)
 	}
 	for i, line := range r.inline(b.Text, base, b.Open) {
 		if i > 0 {
@@ -76,6 +89,20 @@ func (r *renderer) block(dst []string, b *syntax.Block) []string {
 		dst = r.wrap(dst, line, first, rest)
 	}
 	return dst
+}
+
+// hidden reports whether nothing of b is shown: an empty code block, a definition that
+// no use was shown without.
+func (r *renderer) hidden(b *syntax.Block) bool {
+	if b.Kind != syntax.Definition && (b.Kind != syntax.CodeStart || b.Lang != "") {
+		return false
+	}
+	for i := range b.Containers {
+		if b.Containers[i].First {
+			return false // the marker of an item is
+		}
+	}
+	return b.Kind == syntax.CodeStart || !r.defs.Missed(*b)
 }
 
 // inside is the look of text within the containers of b.
@@ -214,7 +241,7 @@ var codeLooks = [...]theme.Token{
 // Code is the next line of a text in l's language, made harmless and coloured;
 // plain is the colour of what has no other.
 func Code(l *highlight.Lexer, text string, plain theme.Token) styled.Line {
-	text = strings.ReplaceAll(styled.Clean(text, 4), "\n", " ")
+	text = strings.ReplaceAll(prose.Clean(text, 4), "\n", " ")
 	var few [16]highlight.Piece
 	pieces := l.Line(few[:0], text)
 	line := make(styled.Line, 0, len(pieces))
@@ -230,8 +257,8 @@ func Code(l *highlight.Lexer, text string, plain theme.Token) styled.Line {
 
 func (r *renderer) math(dst []string, tex string, base theme.Look, first, rest styled.Line) []string {
 	base.Mod |= theme.Italic
-	for _, line := range strings.Split(styled.Clean(latex.Unicode(tex), 1), "\n") {
-		if line = strings.Join(strings.Fields(line), " "); line == "" {
+	for _, line := range strings.Split(prose.Clean(latex.Unicode(tex), 1), "\n") {
+		if line = prose.Line(line); line == "" {
 			continue
 		}
 		dst = r.wrap(dst, styled.Line{{Text: "    "}, {Text: line, Look: base}}, first, rest)

@@ -7,6 +7,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/markdown/latex"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // maxTarget is how much of a link's target is shown, in cells.
@@ -15,7 +16,7 @@ const maxTarget = 60
 // inline gives the lines of a text, not yet wrapped: as many as it has line
 // breaks, and one at least.
 func (r *renderer) inline(text string, base theme.Look, open bool) []styled.Line {
-	spans := syntax.Inline(text, open)
+	spans := syntax.Inline(text, open, r.defs)
 	lines := make([]styled.Line, 1, 1+strings.Count(text, "\n"))
 	lines[0] = make(styled.Line, 0, len(spans))
 	for i := range spans {
@@ -29,6 +30,23 @@ func (r *renderer) inline(text string, base theme.Look, open bool) []styled.Line
 		lines[len(lines)-1] = append(lines[len(lines)-1], r.link(span, r.span(span, base), first, last, spans[:i+1])...)
 	}
 	return lines
+}
+
+// definition is where the links of a label lead, for the reader of a use that is none.
+func (r *renderer) definition(dst []string, b *syntax.Block, first, rest styled.Line) []string {
+	if !r.defs.Missed(*b) {
+		return r.wrap(dst, nil, first, rest)
+	}
+	look := theme.Look{Fg: theme.MdLinkURL}
+	href, shown, ok := safeLink(b.Link.Address)
+	target := styled.Span{Text: prose.Inline(shown), Look: look}
+	if !ok {
+		target.Text = prose.Inline(b.Link.Address)
+	} else if r.o.Links {
+		target.Link = href
+	}
+	label := prose.Line(prose.Inline(b.Text))
+	return r.wrap(dst, styled.Line{{Text: "[" + label + "]: ", Look: look}, target}, first, rest)
 }
 
 // put adds a span to the last of lines, and begins another where it breaks.
@@ -65,7 +83,7 @@ func (r *renderer) span(s *syntax.Span, base theme.Look) styled.Span {
 	text := s.Text
 	switch {
 	case s.Mark&syntax.MathSpan != 0:
-		text = strings.Join(strings.Fields(latex.Unicode(text)), " ")
+		text = prose.Line(latex.Unicode(text))
 		look.Mod |= theme.Italic
 	case s.Mark&syntax.CodeSpan != 0:
 		look.Fg = theme.MdCode
@@ -73,7 +91,7 @@ func (r *renderer) span(s *syntax.Span, base theme.Look) styled.Span {
 			text = "`" + text + "`"
 		}
 	}
-	text = styled.Clean(text, 1)
+	text = prose.Clean(text, 1)
 	return styled.Span{Text: text, Look: look}
 }
 
@@ -87,19 +105,29 @@ func (r *renderer) link(s *syntax.Span, span styled.Span, first, last bool, befo
 	}
 	span.Look.Mod |= theme.Underline
 	var line styled.Line
-	if first && s.Mark&syntax.Picture != 0 {
+	if first && s.Link == s.Image { // a picture in a link is the link's words
 		line = append(line, styled.Span{Text: "image: ", Look: theme.Look{Fg: theme.MdLinkURL}})
 	}
 	href, shown, ok := safeLink(s.Link.Address)
+	if !ok && s.Link.Angle {
+		span.Text = "<" + span.Text + ">" // as <std::string>, which is no address
+		return append(line, span)
+	}
 	if ok && r.o.Links {
 		span.Link = href
+	}
+	if first && last && s.Text == "" { // no words: the address is what there is to read
+		if span.Text = prose.Inline(shown); !ok {
+			span.Text = prose.Inline(s.Link.Address)
+		}
+		return append(line, styled.Truncate(styled.Line{span}, maxTarget, r.sign.Ellipsis)...)
 	}
 	line = append(line, span)
 	if !last || s.Link.Shown && ok || s.Link.Address == "" {
 		return line
 	}
 	if !ok {
-		shown = styled.Inline(s.Link.Address)
+		shown = prose.Inline(s.Link.Address)
 	}
 	words := ""
 	for i := range before {
@@ -110,7 +138,7 @@ func (r *renderer) link(s *syntax.Span, span styled.Span, first, last bool, befo
 	if ok && (words == shown || words == href || r.o.Links && !pretends(words, href, shown)) {
 		return line
 	}
-	target := styled.Truncate(styled.Of(styled.Inline(shown), theme.MdLinkURL), maxTarget, r.sign.Ellipsis)
+	target := styled.Truncate(styled.Of(prose.Inline(shown), theme.MdLinkURL), maxTarget, r.sign.Ellipsis)
 	line = append(line, styled.Span{Text: " (", Look: theme.Look{Fg: theme.MdLinkURL}})
 	line = append(line, target...)
 	return append(line, styled.Span{Text: ")", Look: theme.Look{Fg: theme.MdLinkURL}})

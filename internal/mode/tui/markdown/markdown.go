@@ -7,6 +7,12 @@
 // how many lines are final: a face may let them go into the scrollback. [Render]
 // does all at once.
 //
+// A link may be defined after its use. The use is a link if its definition has come
+// when it is rendered: always in [Render] and after a change of the width, not in
+// lines that are final by then. So that nothing is lost, such a use stays as it was
+// written, "[words][label]", and its definition is shown where it stands, while all
+// other definitions are left out.
+//
 // Whatever the text is, no line is wider than the width and none has a sequence
 // but for its looks and hyperlinks. The blocks come from the package syntax, the
 // colours of code from highlight, mathematics from latex.
@@ -33,6 +39,7 @@ type Options struct {
 // Stream is an answer that is being written. It is for one goroutine.
 type Stream struct {
 	scanner syntax.Scanner
+	defs    *syntax.Definitions
 	partial []byte // the line not yet ended
 	blocks  []syntax.Block
 	closed  bool
@@ -48,7 +55,8 @@ type Stream struct {
 // New is an empty stream.
 func New(o Options) *Stream {
 	r := newRenderer(o)
-	return &Stream{from: r, out: r}
+	r.defs = &syntax.Definitions{}
+	return &Stream{defs: r.defs, from: r, out: r}
 }
 
 // maxPartial is how much of a line is kept until it ends, in bytes. Of a longer
@@ -103,7 +111,12 @@ func (s *Stream) Close() {
 	s.partial = nil
 }
 
-func (s *Stream) add(b syntax.Block) { s.blocks = append(s.blocks, b) }
+func (s *Stream) add(b syntax.Block) {
+	if b.Kind == syntax.Definition {
+		s.defs.Define(b)
+	}
+	s.blocks = append(s.blocks, b)
+}
 
 // Lines gives the lines at a width of so many cells; at less than 1 it is 1. The
 // result is good until the next call of a method; its lines may be kept. A width
@@ -113,6 +126,7 @@ func (s *Stream) Lines(width int) []string {
 	if width != s.out.width {
 		s.out = s.from
 		s.out.width, s.out.widths = width, nil
+		s.defs.Again()
 		s.lines, s.done, s.stable, s.rendered = s.lines[:0], 0, 0, false
 	}
 	if s.rendered {
@@ -126,7 +140,9 @@ func (s *Stream) Lines(width int) []string {
 	if !s.closed {
 		rest := s.scanner.Clone()
 		out := s.out
+		s.defs.Draft = true
 		rest.End(string(s.partial), true, func(b syntax.Block) { s.lines = out.block(s.lines, &b) })
+		s.defs.Draft = false
 	}
 	s.rendered = true
 	return s.lines
@@ -142,6 +158,7 @@ func (s *Stream) Drop() {
 	s.blocks = append(s.blocks[:0], s.blocks[s.done:]...)
 	s.done, s.stable = 0, 0
 	s.from = s.out
+	s.defs.Keep()
 }
 
 // Render gives the lines of a whole text.

@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/markdown/syntax"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/themetest"
 )
@@ -101,6 +102,10 @@ func follow(t *testing.T, text string, steps, width int) {
 	}
 	if s.Stable() != len(got) {
 		t.Fatalf("%d of %d lines are stable at the end", s.Stable(), len(got))
+	}
+	if slices.ContainsFunc(s.blocks, func(b syntax.Block) bool { return b.Kind == syntax.Definition }) {
+		s.Lines(width + 1) // what was shown before a definition came is shown with it once all is shown again
+		got = slices.Clone(s.Lines(width))
 	}
 	if want := Render(text, width, o); !slices.Equal(got, want) {
 		t.Fatalf("%q: piecewise it is rendered otherwise than at once (-once +piecewise):\n%s", text, cmp.Diff(want, got))
@@ -196,6 +201,7 @@ func FuzzStream(f *testing.F) {
 		}
 	}
 	f.Add("- \n\n  a\n-\tb\n 1) c", uint8(1), uint8(9))
+	f.Add("[a] ![b][a]\n\n- [a]: http://x.example 'c'\n> [a]\n[b", uint8(2), uint8(20))
 	f.Add("☁\ufe0f*☁*\ufe0f `1`\u20e3 \u0301 🇩🇪*🇩*🇪", uint8(1), uint8(5))
 	f.Add("\x1b]8;;x\x07\u202e[a](javascript:x) [b](https://a@b.example/\x07)", uint8(2), uint8(20))
 	f.Fuzz(func(t *testing.T, text string, steps, width uint8) {
@@ -294,6 +300,7 @@ func TestRandomTexts(t *testing.T) {
 	fragments := []string{
 		"*", "**", "_", "`", "``", "```", "\n", "\n", "\n\n", "- ", "1. ", "2) ", "> ", "  ", "    ", "\t", "# ", "---", "===", "|", "|-|-|", "| a | b |",
 		"[a](", "http://x.example", ")", "](", "![", "\\", "$", "$$", "\\[", "\\]", "\\frac{a}{b}", "<br>", "&amp;", "word", "日本", "👍🏽", "é", "\u0301",
+		"[x]: http://x.example", "[x]", "![x][", "[x][]", "]: <", "\n[x]:\n", "<a:b>",
 		"\ufe0f", "☁", "1", "\u20e3", "🇩", "\u200d", "\x1b[31m", "\u202e", "~~", "~~~", "go", "- [ ] ", "- [x] ", ":", "text with words ", "\xff", "[x]", "+", "\r\n", "\r",
 	}
 	for seed := range uint64(1500) {
@@ -338,5 +345,46 @@ func TestTableForScreenReader(t *testing.T) {
 	o := Options{Styles: theme.NewStyles(themetest.Theme(), theme.NoStyle).WithSymbols(theme.SymbolsOf(theme.Spoken, nil))}
 	if diff := cmp.Diff([]string{"a: 1", "b: 2"}, Render("| a | b |\n|---|---|\n| 1 | 2 |\n", 40, o)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// plain are lines without their looks.
+func plain(lines []string) (all []string) {
+	for _, line := range lines {
+		all = append(all, ansi.Strip(line))
+	}
+	return all
+}
+
+// A link that is defined after its use stays as it was written where it is final by
+// then, and its definition is shown. What is shown again knows all definitions.
+func TestDefinitionAfterItsUse(t *testing.T) {
+	const use, definition = "See [the page][1].\n\n", "[1]: https://x.example/a\n[2]: https://x.example/b\n\nAnd [the page][1] again.\n"
+	late := []string{"See [the page][1].", "", "[1]: x.example/a", "", "And the page again."}
+	early := []string{"See the page.", "", "And the page again."}
+	for _, dropped := range []bool{false, true} {
+		s := New(Options{Styles: themetest.Styles(), Links: true})
+		s.Write(use)
+		got := plain(s.Lines(40)[:s.Stable()])
+		if dropped {
+			s.Drop()
+		} else {
+			got = nil
+		}
+		s.Write(definition)
+		s.Close()
+		if diff := cmp.Diff(late, append(got, plain(s.Lines(40))...)); diff != "" {
+			t.Errorf("dropped %v (-want +got):\n%s", dropped, diff)
+		}
+		want := early
+		if dropped { // the use is in the scrollback, so the definition stays
+			want = late[1:]
+		}
+		if diff := cmp.Diff(want, plain(s.Lines(41))); diff != "" {
+			t.Errorf("at another width, dropped %v (-want +got):\n%s", dropped, diff)
+		}
+	}
+	if diff := cmp.Diff(early, plain(Render(use+definition, 40, Options{Styles: themetest.Styles(), Links: true}))); diff != "" {
+		t.Errorf("at once (-want +got):\n%s", diff)
 	}
 }

@@ -3,9 +3,10 @@ package markup
 import (
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // maxAddress is the most bytes of a link's target.
@@ -61,16 +62,5 @@ func (l Link) target(words string) string {
 	if strings.TrimSuffix(words, "/") == strings.TrimSuffix(l.href, "/") || words == l.shown {
 		return ""
 	}
-	return ` <small class="to">` + string(AppendText(nil, shorten(l.shown, 60))) + "</small>"
-}
-
-// shorten cuts s to about n bytes at a rune.
-func shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return ` <small class="to">` + string(AppendText(nil, prose.Clip(l.shown, 60))) + "</small>"
 }

@@ -7,15 +7,21 @@ import (
 	"github.com/burin-dev/burin/internal/markdown/syntax"
 )
 
-// AppendMarkdown appends s, Markdown as models write it: CommonMark's blocks and
-// inlines without reference links, and GitHub's tables, task lists, struck text
-// and bare addresses, as the terminal reads them (internal/markdown/syntax). HTML in
-// it is text, except <br>. Formulas are shown as they are written. Images are links:
-// nothing is loaded. Headings begin at h3. If breaks is set, a line feed is a new
-// line, as people who type into a chat expect.
+// AppendMarkdown appends s, Markdown as models write it: CommonMark, and GitHub's tables,
+// task lists, struck text and bare addresses, as the terminal reads them
+// (internal/markdown/syntax). HTML in it is text, except <br>. Formulas are shown as they
+// are written. Images are links: nothing is loaded; one in a link is that link's words.
+// Headings begin at h3. If breaks is set, a line feed is a new line, as people who type
+// into a chat expect.
 func AppendMarkdown(dst []byte, s string, breaks bool) []byte {
+	r := renderer{dst: dst, breaks: breaks, defs: &syntax.Definitions{}}
 	var blocks []syntax.Block
-	give := func(b syntax.Block) { blocks = append(blocks, b) }
+	give := func(b syntax.Block) {
+		blocks = append(blocks, b)
+		if b.Kind == syntax.Definition {
+			r.defs.Define(b)
+		}
+	}
 	var scanner syntax.Scanner
 	for more := true; more; {
 		var line string
@@ -25,7 +31,6 @@ func AppendMarkdown(dst []byte, s string, breaks bool) []byte {
 			scanner.End(line, false, give)
 		}
 	}
-	r := renderer{dst: dst, breaks: breaks}
 	r.blocks(blocks, 0, false)
 	return r.dst
 }
@@ -33,6 +38,7 @@ func AppendMarkdown(dst []byte, s string, breaks bool) []byte {
 type renderer struct {
 	dst    []byte
 	breaks bool
+	defs   *syntax.Definitions
 }
 
 func (r *renderer) put(s string) { r.dst = append(r.dst, s...) }
@@ -101,27 +107,29 @@ func (r *renderer) list(blocks []syntax.Block, depth int) int {
 
 // items is where each item ends of the list that the blocks begin with.
 func items(blocks []syntax.Block, depth int) (ends []int) {
-	was := blocks[0].Containers[depth]
 	for at := 0; ; {
 		at += within(blocks[at:], depth)
 		ends = append(ends, at)
 		if at == len(blocks) || len(blocks[at].Containers) <= depth {
 			return ends
 		}
-		is := blocks[at].Containers[depth]
-		if is.Quote || is.Ordered != was.Ordered || is.Ordered && is.Number != was.Number+1 {
+		if next := blocks[at].Containers[depth]; next.Quote || next.Start {
 			return ends
 		}
-		was = is
 	}
 }
 
 // loose reports whether blank lines stand between the items of a list, or between the
-// paragraphs of one.
+// blocks directly in one of them.
 func loose(list []syntax.Block, depth int) bool {
 	for _, b := range list[1:] {
-		direct := b.Shared == depth || b.Shared == depth+1 && len(b.Containers) == depth+1
-		if b.Gap && direct && b.Kind != syntax.Heading {
+		if !b.Blank || b.Shared > depth+1 {
+			continue
+		}
+		if b.Shared == depth || len(b.Containers) == depth+1 {
+			return true
+		}
+		if c := b.Containers[depth+1]; c.Quote || c.Start { // not the next item of a list in it
 			return true
 		}
 	}
@@ -155,7 +163,7 @@ func (r *renderer) leaf(blocks []syntax.Block, tight bool) int {
 		r.put(`<pre><code data-lang="latex">`)
 		r.dst = AppendText(r.dst, b.Text+"\n")
 		r.put("</code></pre>")
-	case syntax.Empty:
+	case syntax.Empty, syntax.Definition:
 	}
 	return n
 }

@@ -40,6 +40,17 @@ func TestMarkdown(t *testing.T) {
 		{"bare address", "see https://x.example/a_b_c?q=1&r=(2). ok", "<p>see " + anchor + "https://x.example/a_b_c?q=1&amp;r=(2)\">https://x.example/a_b_c?q=1&amp;r=(2)</a>. ok</p>"},
 		{"angle", "<https://x.example> <me@x.example>", "<p>" + anchor + "https://x.example\">https://x.example</a> " + anchor + "mailto:me@x.example\">me@x.example</a></p>"},
 		{"image is a link", "![p](https://x.example/t.png)", "<p>" + anchor + "https://x.example/t.png\">image: p</a> <small class=\"to\">x.example/t.png</small></p>"},
+		{"badge", "[![Build](https://x.example/b.svg)](https://x.example/ci)", "<p>" + anchor + "https://x.example/ci\">Build</a> <small class=\"to\">x.example/ci</small></p>"},
+		{"badge without words", "[![](https://x.example/b.svg)](https://x.example/ci)", "<p>" + anchor + "https://x.example/ci\">x.example/ci</a></p>"},
+		{"badge that leads nowhere", "[![b](https://x.example/b.svg)](javascript:x)", "<p>b <small class=\"to\">javascript:x</small></p>"},
+		{"link in a picture", "![a [b](https://x.example/b) c](https://x.example/p)", "<p>" + anchor + "https://x.example/p\">image: a b c</a> <small class=\"to\">x.example/p</small></p>"},
+		{"defined link", "[a *b*][r] ![p][R] [r] [s]\n\n[r]: https://x.example/r 'x'\n[s]: javascript:alert(1)", "<p>" + anchor + "https://x.example/r\">a <em>b</em></a> <small class=\"to\">x.example/r</small> " + anchor + "https://x.example/r\">image: p</a> <small class=\"to\">x.example/r</small> " + anchor + "https://x.example/r\">r</a> <small class=\"to\">x.example/r</small> s <small class=\"to\">javascript:alert(1)</small></p>"},
+		{"scheme hidden by entities", "[a](javascript&colon;alert(1)) [b](&#106;avascript:x) [c]\n\n[c]: <java\\script:x>", `<p>a <small class="to">javascript:alert(1)</small> b <small class="to">javascript:x</small> c <small class="to">java\script:x</small></p>`},
+		{"no address between angles", "a std::vector<std::string>, <javascript:x>", "<p>a std::vector&lt;std::string&gt;, &lt;javascript:x&gt;</p>"},
+		{"loose by what it holds", "- a\n\n  > b\n- c\n  - d\n\n  - e", "<ul><li><p>a</p><blockquote><p>b</p></blockquote></li><li><p>c</p><ul><li><p>d</p></li><li><p>e</p></li></ul></li></ul>"},
+		{"tight around a loose list", "- a\n  - b\n\n    c\n- d", "<ul><li>a<ul><li><p>b</p><p>c</p></li></ul></li><li>d</li></ul>"},
+		{"two lists", "- a\n+ b\n\n+ c", "<ul><li>a</li></ul><ul><li><p>b</p></li><li><p>c</p></li></ul>"},
+		{"lazy", "> 1. > a\nb\n===", "<blockquote><ol><li><blockquote><p>a\nb\n===</p></blockquote></li></ol></blockquote>"},
 		{"bad schemes", "[a](javascript:alert(1)) [b](data:text/html,x) [c](//x.example) [d](/etc)", `<p>a <small class="to">javascript:alert(1)</small> b <small class="to">data:text/html,x</small> c <small class="to">//x.example</small> d <small class="to">/etc</small></p>`},
 		{"emphasis does not cross a link", "*[a*](https://x.example)", "<p>*" + anchor + "https://x.example\">a*</a> <small class=\"to\">x.example</small></p>"},
 		{"user part of an address", "[bank](https://bank.example@evil.example)", "<p>" + anchor + "https://evil.example\">bank</a> <small class=\"to\">evil.example</small></p>"},
@@ -51,7 +62,7 @@ func TestMarkdown(t *testing.T) {
 		{"nested lists apart", "- a\n\n  b\n- c\n  - d\n\n1. e\n1. f", "<ul><li><p>a</p><p>b</p></li><li><p>c</p><ul><li>d</li></ul></li></ul><ol><li>e</li><li>f</li></ol>"},
 		{"quote in an item", "- > a\n- b", "<ul><li><blockquote><p>a</p></blockquote></li><li>b</li></ul>"},
 		{"escapes", `\*a\* &lt; &bogus; \`, `<p>*a* &lt; &amp;bogus; \</p>`},
-		{"hard breaks", "a  \nb\\\nc", "<p>a  <br>b<br>c</p>"},
+		{"hard breaks", "a  \nb\\\nc", "<p>a<br>b<br>c</p>"},
 		{"reordering", "a\u202eb\u0007", `<p>a<span class="u">U+202E</span>b␇</p>`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -117,7 +128,7 @@ func TestMarkdownIsLinear(t *testing.T) {
 	const n = 200_000
 	for _, part := range []string{
 		"*", "_a ", "[", "![", "[a](", "[[a](x:)", "](x:)", "`", "`a``", "> ", "- ", "1. ", "a|", "<", "&", "~~a", "**a*", "https://", "\\", "# ", "|-|\n", " \n- a", "[a](https://x.example)",
-		"a\n", "- a\n", "- a\n  - b\n", "> a\n", "1. a\n\n", "```\n", "|a|b|\n", "a|b\n-|-\n", "    a\n", "a\n-\n", "<https://x.example>", "\u202e", `\(`, `\[`, "$$", "$a", "- \n\n",
+		"a\n", "- a\n", "- a\n  - b\n", "> a\n", "1. a\n\n", "```\n", "|a|b|\n", "a|b\n-|-\n", "[a]: b\n\n", "[a]: b\n\n[a]\n\n", "![[a](b)", "[![a](b)](c)", "[[a]]", "    a\n", "a\n-\n", "<https://x.example>", "\u202e", `\(`, `\[`, "$$", "$a", "- \n\n",
 	} {
 		in := strings.Repeat(part, n/len(part))
 		start := time.Now()
@@ -165,7 +176,7 @@ func checkHTML(t *testing.T, out string) {
 }
 
 func FuzzMarkdown(f *testing.F) {
-	for _, s := range []string{"# a\n- [x] b\n", "|a|\n|-|\n|b|", "[a](javascript:x)", "<a@b> **_x_** `y`", "> 1. ```\n> x", "https://a.example/<b>", "\x1b]8;;x\a\u202e"} {
+	for _, s := range []string{"# a\n- [x] b\n", "|a|\n|-|\n|b|", "[a](javascript:x)", "<a@b> **_x_** `y`", "> 1. ```\n> x", "[![a](x)][b] ![[c](d)][b]\n\n[b]: javascript:x", "[a]: https://x.example/'\"<b>\n[a]", "- a\n\n  b\n- ***c** d*", "https://a.example/<b>", "\x1b]8;;x\a\u202e"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -10,6 +10,8 @@ package markup
 import (
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // AppendText appends s as the text of an element. Line feeds and tabs stay; other
@@ -41,7 +43,7 @@ func Plain(s string) string {
 			}
 		case r < utf8.RuneSelf && picture(byte(r)) != 0:
 			out = utf8.AppendRune(out, picture(byte(r)))
-		case Deceptive(r):
+		case prose.Deceptive(r):
 			out = fmt.Appendf(out, "⟨U+%04X⟩", r)
 		default:
 			out = utf8.AppendRune(out, r) // an invalid byte becomes U+FFFD
@@ -73,7 +75,7 @@ func appendEscaped(dst []byte, s string, attr bool) []byte {
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && n == 1 || Deceptive(r) {
+		if r == utf8.RuneError && n == 1 || prose.Deceptive(r) {
 			dst = append(dst, s[from:i]...)
 			switch {
 			case r == utf8.RuneError && n == 1:
@@ -122,25 +124,4 @@ func picture(c byte) rune {
 		return 0x2421
 	}
 	return 0
-}
-
-// Deceptive says whether r is invisible or changes the order or look of its
-// neighbours: controls of C1, bidirectional controls, zero-width characters and
-// tags. Joiners are left alone: emoji and several scripts need them.
-func Deceptive(r rune) bool {
-	switch {
-	case r < 0x80:
-		return false
-	case r <= 0x9f, r == 0xad, r == 0x61c, r == 0x180e:
-		return true
-	case r < 0x200b:
-		return false
-	case r == 0x200b, r == 0x200e, r == 0x200f:
-		return true
-	case 0x2028 <= r && r <= 0x202e, 0x2060 <= r && r <= 0x206f:
-		return true
-	case r == 0xfeff, 0xfff9 <= r && r <= 0xfffb, 0xe0000 <= r && r <= 0xe007f:
-		return true
-	}
-	return false
 }

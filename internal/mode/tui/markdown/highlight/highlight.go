@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Kind is what a piece of code is.
@@ -65,11 +67,8 @@ func (l *Lexer) Line(dst []Piece, line string) []Piece {
 	}
 	rest := ""
 	if len(line) > maxLine {
-		cut := maxLine
-		for cut > 0 && !utf8.RuneStart(line[cut]) {
-			cut--
-		}
-		line, rest = line[:cut], line[cut:]
+		head := prose.Head(line, maxLine)
+		line, rest = head, line[len(head):]
 	}
 	if l.lang.byLine != nil {
 		dst = append(dst, Piece{line, l.lang.byLine(line)})
