@@ -153,6 +153,9 @@ func keyOf(fsys fs.FS, name string, f *filter) (key cacheKey, ok bool) {
 		key.root = r.Dir()
 		return key, true
 	}
+	if dirOf(fsys) != "" { // what lies over a directory isn't told of changes to it
+		return key, false
+	}
 	key.root = fsys
 	return key, reflect.ValueOf(fsys).Comparable()
 }

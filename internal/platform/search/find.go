@@ -31,7 +31,7 @@ func Find(ctx context.Context, fsys fs.FS, o FindOptions) ([]Scored, error) {
 	if err := s.fill(ctx); err != nil {
 		return nil, err
 	}
-	q := newFuzzy(o.Query)
+	q := newMatcher(o.Query)
 	found, err := find(ctx, s, q, o)
 	if err == nil && len(found) == 0 {
 		var again bool
@@ -53,7 +53,7 @@ type candidate struct {
 }
 
 // find is one pass over the tree.
-func find(ctx context.Context, s *search, q *fuzzy, o FindOptions) ([]Scored, error) {
+func find(ctx context.Context, s *search, q *matcher, o FindOptions) ([]Scored, error) {
 	w := &walk[candidate]{
 		source: s.source,
 		stop:   new(atomic.Bool),
@@ -107,7 +107,7 @@ func (s *search) look(c candidate) (entryInfo, bool) {
 
 // finder scores paths for one worker.
 type finder struct {
-	*fuzzy
+	*matcher
 	*search
 	inform bool
 }

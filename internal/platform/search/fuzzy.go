@@ -4,10 +4,12 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/burin-dev/burin/internal/fuzzy"
 )
 
-// fuzzy is a query of [Find]. It is not safe for concurrent use.
-type fuzzy struct {
+// matcher is a query of [Find]. It is not safe for concurrent use.
+type matcher struct {
 	text  string // lower case, without spaces
 	plain string // text without what separates words
 	mask  uint64 // the characters of text, as maskOf tells them apart
@@ -35,7 +37,7 @@ const (
 	classExact      = 13 // the last part, or the path
 )
 
-func newFuzzy(query string) *fuzzy {
+func newMatcher(query string) *matcher {
 	text := strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -45,14 +47,14 @@ func newFuzzy(query string) *fuzzy {
 		}
 		return unicode.ToLower(r)
 	}, query)
-	f := &fuzzy{text: strings.TrimPrefix(text, "./")}
+	f := &matcher{text: strings.TrimPrefix(text, "./")}
 	f.plain = string(withoutSeparators(nil, []byte(f.text)))
 	f.mask = maskOf([]byte(f.text))
 	return f
 }
 
-func (f *fuzzy) clone() *fuzzy {
-	return &fuzzy{text: f.text, plain: f.plain, mask: f.mask}
+func (f *matcher) clone() *matcher {
+	return &matcher{text: f.text, plain: f.plain, mask: f.mask}
 }
 
 // maskOf is a set of the bytes of s. Some share a bit.
@@ -78,7 +80,7 @@ func withoutSeparators(dst, s []byte) []byte {
 }
 
 // lowered leaves path in lower case in f.path.
-func (f *fuzzy) lowered(path string) {
+func (f *matcher) lowered(path string) {
 	f.path = f.path[:0]
 	for i := range len(path) {
 		b := path[i]
@@ -95,7 +97,7 @@ func (f *fuzzy) lowered(path string) {
 
 // score says how well a path fits; 0 is not at all. Of what fits equally well,
 // folders and short paths come first, and matches at the beginning of words.
-func (f *fuzzy) score(path string, dir bool) int {
+func (f *matcher) score(path string, dir bool) int {
 	f.lowered(path)
 	detail := 300 - min(len(path), 300)/2
 	if dir {
@@ -128,7 +130,7 @@ func (f *fuzzy) score(path string, dir bool) int {
 }
 
 // together looks for the query as it is.
-func (f *fuzzy) together(low, name, path string) (class, bonus int) {
+func (f *matcher) together(low, name, path string) (class, bonus int) {
 	stem, _, _ := strings.Cut(name, ".")
 	switch at := strings.Index(name, f.text); {
 	case name == f.text, low == f.text:
@@ -156,12 +158,12 @@ func (f *fuzzy) together(low, name, path string) (class, bonus int) {
 
 // atWord reports whether a word begins at index at of path, as far as that can be
 // said of its lower case.
-func (f *fuzzy) atWord(low, path string, at int) bool {
+func (f *matcher) atWord(low, path string, at int) bool {
 	return len(low) == len(path) && wordStart(path, at)
 }
 
 // plainly looks for the query where separators count for nothing.
-func (f *fuzzy) plainly(low, name string) int {
+func (f *matcher) plainly(low, name string) int {
 	if f.plain == "" {
 		return 0
 	}
@@ -194,31 +196,23 @@ func wordStart(s string, at int) bool {
 // scattered looks for the characters of the query one after the other and prefers
 // few gaps and the beginnings of words. s is in the case it is written in if that
 // has the length of low.
-func (f *fuzzy) scattered(s, low string) (bonus int, ok bool) {
+func (f *matcher) scattered(s, low string) (bonus int, ok bool) {
 	text := f.text
-	end, k := 0, 0
-	for ; end < len(low) && k < len(text); end++ {
-		if low[end] == text[k] {
-			k++
-		}
-	}
-	if k < len(text) {
+	end := fuzzy.End(text, low)
+	if end < 0 {
 		return 0, false
 	}
-	runs, words, last := 0, 0, end
-	at := end
-	for k = len(text) - 1; k >= 0; k-- { // back from there, to find the shortest stretch
-		for at--; low[at] != text[k]; at-- {
-		}
-		if at != last-1 {
+	runs, words, start := 0, 0, end
+	for _, at := range fuzzy.Back(text, low, end) {
+		if at != start-1 {
 			runs++
 		}
-		last = at
+		start = at
 		if len(s) == len(low) && wordStart(s, at) {
 			words++
 		}
 	}
-	gaps := end - at - len(text)
+	gaps := end - start - len(text)
 	bonus = 500*words/len(text) + 300*(len(text)-runs)/len(text) - min(gaps, 100)
 	return max(bonus, 0), true
 }

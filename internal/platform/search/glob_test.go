@@ -15,8 +15,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/burin-dev/burin/internal/platform/search"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/burin-dev/burin/internal/platform/search"
 )
 
 func names(entries []search.Entry) []string {

@@ -99,6 +99,7 @@ func grep(ctx context.Context, s *search, re *regex.Regex, o GrepOptions, emit f
 	})
 	sum.Searched += w.stats.searched
 	sum.Skipped = w.stats.notes
+	sum.Withheld = w.stats.withheld
 	return sum, err
 }
 

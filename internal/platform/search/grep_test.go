@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"testing/iotest"
 	"unicode/utf16"
 
-	"github.com/burin-dev/burin/internal/platform/search"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/burin-dev/burin/internal/platform/search"
 )
 
 // oneFile is a file system with the file f.
@@ -300,24 +300,5 @@ func TestGrepWindow(t *testing.T) {
 	first, sum := grepFS(t, tree, search.GrepOptions{Pattern: "hit", Limit: 1, Mode: search.GrepCount})
 	if len(first) != 1 || first[0].Path != "d0/f007" || first[0].Count != 3 || first[0].Line != 0 || !sum.LimitReached || sum.Searched != 3 {
 		t.Errorf("the first file: %+v, %+v", first, sum)
-	}
-}
-
-func TestGrepOneText(t *testing.T) {
-	var got []search.Match
-	sum, err := search.GrepText(context.Background(), "memory://notes", iotest.OneByteReader(strings.NewReader("\xef\xbb\xbfa\nb\r\nc")), search.GrepOptions{Pattern: "^[bc]$", Before: 1}, func(m search.Match) bool {
-		got = append(got, m)
-		return true
-	})
-	want := []search.Match{
-		{Path: "memory://notes", Line: 2, Text: "b", Spans: [][2]int{{0, 1}}, Before: []string{"a"}},
-		{Path: "memory://notes", Line: 3, Text: "c", Spans: [][2]int{{0, 1}}},
-	}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" || sum.Matches != 2 || sum.Files != 1 {
-		t.Errorf("%+v, %v %s", sum, err, diff)
-	}
-	sum, err = search.GrepText(context.Background(), "x:y", strings.NewReader("a\x00"), search.GrepOptions{Pattern: "a"}, func(search.Match) bool { return true })
-	if diff := cmp.Diff([]string{"x:y: binary file"}, sum.Skipped); err != nil || diff != "" {
-		t.Errorf("%v %s", err, diff)
 	}
 }

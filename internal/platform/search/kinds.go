@@ -2,7 +2,6 @@ package search
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -185,16 +184,6 @@ var kinds = sync.OnceValue(func() map[string][]string {
 	}
 	return m
 })
-
-// Kinds are the names that [Filter.Types] knows, sorted.
-func Kinds() []string {
-	names := make([]string, 0, len(kinds()))
-	for name := range kinds() {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
 
 // kindRules keep files of the named kinds.
 func kindRules(names []string) (*ignore.Rules, error) {

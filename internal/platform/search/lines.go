@@ -41,6 +41,10 @@ type searcher struct {
 }
 
 func (s *searcher) visit(p *place, e entry, out *results[found]) {
+	if !e.named && s.o.Withheld != nil && s.o.Withheld(p.join(e.name)) {
+		out.stats.withheld++
+		return
+	}
 	dir, err := p.open()
 	var f file
 	if err == nil {

@@ -42,7 +42,7 @@ func ListNames(ctx context.Context, fsys fs.FS, f Filter) (*Names, error) {
 		stop:    new(atomic.Bool),
 		want:    func(e entry) bool { return e.kind == kindFile || e.kind == kindFolder },
 		cost:    func(pathName) int { return 0 }, // they are all kept
-		visitor: func() visitor[pathName] { return &namer{newFuzzy("")} },
+		visitor: func() visitor[pathName] { return &namer{newMatcher("")} },
 	}
 	err = walkThrough(ctx, s, w, func(p pathName) bool {
 		n.all = append(n.all, p)
@@ -52,7 +52,7 @@ func ListNames(ctx context.Context, fsys fs.FS, f Filter) (*Names, error) {
 }
 
 // namer takes the paths for one worker.
-type namer struct{ lower *fuzzy }
+type namer struct{ lower *matcher }
 
 func (v *namer) visit(p *place, e entry, out *results[pathName]) {
 	one := pathName{path: p.join(e.name)}
@@ -77,7 +77,7 @@ func better(a, b ranked) int {
 // Find gives the paths that fit the query best, best first, at most limit of them, as
 // the function Find ranks them. An empty query gives short paths first.
 func (n *Names) Find(ctx context.Context, query string, limit int) ([]string, error) {
-	q := newFuzzy(query)
+	q := newMatcher(query)
 	workers := max(1, min(runtime.GOMAXPROCS(0), len(n.all)/4096))
 	found := make([][]ranked, workers)
 	var wg sync.WaitGroup
@@ -100,7 +100,7 @@ func (n *Names) Find(ctx context.Context, query string, limit int) ([]string, er
 }
 
 // rank keeps the best of some paths, in order.
-func (f *fuzzy) rank(ctx context.Context, names []pathName, limit int) []ranked {
+func (f *matcher) rank(ctx context.Context, names []pathName, limit int) []ranked {
 	var best []ranked
 	sieve := f.mask
 	if f.plain != f.text {

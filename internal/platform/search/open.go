@@ -28,10 +28,7 @@ func openSearch(fsys fs.FS, f Filter, adjust func(*filter)) (*search, error) {
 	if adjust != nil {
 		adjust(filter)
 	}
-	dir := ""
-	if r, ok := fsys.(Rooted); ok {
-		dir = r.Dir()
-	}
+	dir := dirOf(fsys)
 	s := &search{fsys: fsys, cache: f.Cache}
 	if s.names, err = roots(f.Paths, dir); err != nil {
 		return nil, err

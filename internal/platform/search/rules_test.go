@@ -14,8 +14,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/burin-dev/burin/internal/platform/search"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/burin-dev/burin/internal/platform/search"
 )
 
 // listed are the files that a search reads, in the order of their paths.

@@ -167,6 +167,29 @@ func outer(dir string, environ func(string) string) (s *scope, prefix string, u 
 	return s, prefix, u
 }
 
+// inner finds what holds in a file system without a real directory, by the repository
+// that it is: the user's own rules are about their directories.
+func inner(t tree) (*scope, *userRules) {
+	s, u := &scope{}, &userRules{}
+	root, err := t.open(".")
+	if err != nil {
+		return s, u
+	}
+	defer root.close()
+	if git, err := root.child(".git"); err == nil {
+		if h, err := git.file("config"); err == nil {
+			data, _ := io.ReadAll(io.LimitReader(h, maxIgnoreFile)) // without it nothing is folded
+			_ = h.Close()
+			for key, value := range coreSettings(string(data)) {
+				u.fold = key == "ignorecase" && isTrue(value) || key != "ignorecase" && u.fold
+			}
+		}
+		git.close()
+	}
+	s.git = s.git.push(excludes(root, u.fold), 0)
+	return s, u
+}
+
 // repositoryOf is the directory of the repository that dir is in, "" if it is in
 // none.
 func repositoryOf(dir string) string {

@@ -42,6 +42,25 @@ type Rooted interface {
 	Dir() string // absolute
 }
 
+// Layered is a file system that is a real directory but for some names. Searches go past
+// the interface where nothing differs.
+type Layered interface {
+	fs.FS
+	Beneath() string          // absolute; "" is none: all goes through the interface
+	Differs(name string) bool // whether a name, or anything below it, isn't as in the directory
+}
+
+// dirOf is the real directory behind a file system, "" if there is none.
+func dirOf(fsys fs.FS) string {
+	switch d := fsys.(type) {
+	case Rooted:
+		return d.Dir()
+	case Layered:
+		return d.Beneath()
+	}
+	return ""
+}
+
 // Owner is a file system in which some files are burin's own: no search opens or lists
 // them.
 type Owner interface {
@@ -57,6 +76,11 @@ type Filter struct {
 	Hidden  bool     // also files whose name begins with "."
 	Ignored bool     // also files that ignore rules exclude
 	MaxSize int64    // skip larger files; 0 is no limit
+
+	// Withheld reports whether a file must not be opened; nil: none. [Grep] asks it about
+	// each file that it finds in a folder, from several goroutines. A file that is
+	// itself a path to search isn't asked about.
+	Withheld func(name string) bool
 
 	// Cache, if it is not nil, remembers which files there are. [Find] fills it, all
 	// searches of one path without Globs use it.
@@ -115,6 +139,7 @@ type Summary struct {
 	Searched     int      // files read; those behind the last match do not count if the search ended with it
 	LimitReached bool     // there are more than Limit
 	Skipped      []string // what could not be read, with the reason; at most 20
+	Withheld     int      // files left out by Filter.Withheld, whether or not they match
 }
 
 // Entry is a file or folder found.

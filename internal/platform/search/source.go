@@ -29,16 +29,22 @@ type seed struct {
 // newSource opens the file system. f is nil if entries shall not be filtered.
 func newSource(fsys fs.FS, f *filter) (*source, error) {
 	s := &source{plain: &plainTree{fsys}, filter: f, outer: &scope{}, user: &userRules{}}
-	r, ok := fsys.(Rooted)
-	if !ok {
+	dir := dirOf(fsys)
+	if dir == "" {
+		if !f.ignored {
+			s.outer, s.user = inner(s.plain)
+		}
 		return s, nil
 	}
 	var err error
-	if s.fast, err = openTree(r.Dir()); err != nil {
+	if s.fast, err = openTree(dir); err != nil {
 		return nil, missing(".", err)
 	}
+	if l, ok := fsys.(Layered); ok {
+		s.fast = &layeredTree{s.plain, s.fast, l}
+	}
 	if !f.ignored {
-		s.outer, s.prefix, s.user = outer(r.Dir(), os.Getenv)
+		s.outer, s.prefix, s.user = outer(dir, os.Getenv)
 	}
 	return s, nil
 }

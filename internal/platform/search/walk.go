@@ -43,6 +43,7 @@ type visitor[T any] interface {
 // stats are counted over finished jobs.
 type stats struct {
 	searched int
+	withheld int
 	notes    []string
 }
 
@@ -260,6 +261,7 @@ func (w *walk[T]) advance() {
 
 func (s *stats) add(more stats) {
 	s.searched += more.searched
+	s.withheld += more.withheld
 	s.notes = append(s.notes, more.notes[:min(len(more.notes), maxNotes-len(s.notes))]...)
 }
 

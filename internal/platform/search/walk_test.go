@@ -15,8 +15,9 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/burin-dev/burin/internal/platform/search"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/burin-dev/burin/internal/platform/search"
 )
 
 func TestLinks(t *testing.T) {

@@ -47,6 +47,12 @@ func BenchmarkNext(b *testing.B) {
 		{"ignore-case", "listenandserve", regex.Options{IgnoreCase: true}},
 		{"ignore-case-kin", "task", regex.Options{IgnoreCase: true}},
 		{"alternation", "TODO|FIXME|XXX|HACK", regex.Options{}},
+		{"alternation-pairs", "foo|bar|baz", regex.Options{}},
+		{"alternation-triples", "deadline|timeout|cancel", regex.Options{}},
+		{"alternation-ignore-case", "error|warning|panic", regex.Options{IgnoreCase: true}},
+		{"alternation-short", "if|for|go", regex.Options{}},
+		{"alternation-word", "get|set|put", regex.Options{Word: true}},
+		{"alternation-class", `(get|set)[A-Z]\w+`, regex.Options{}},
 		{"inner-literal", `[A-Z]\w+Error\(`, regex.Options{}},
 		{"word", "err", regex.Options{Word: true}},
 		{"line-start", `^\s*return .*err`, regex.Options{}},
@@ -107,6 +113,7 @@ func BenchmarkCompile(b *testing.B) {
 		o             regex.Options
 	}{
 		{"literal", "ListenAndServe", regex.Options{}},
+		{"alternation", "deadline|timeout|cancel", regex.Options{}},
 		{"expression", `func \(\w+ \*?\w+\) (\w+)\(`, regex.Options{}},
 		{"word", "err", regex.Options{Word: true}},
 		{"unicode", `\p{Lu}\p{Ll}+`, regex.Options{}},

@@ -7,9 +7,11 @@ import (
 )
 
 // finder looks for any of some literals in a text. It asks the processor's
-// search instructions for the rarest byte of each and compares the rest there.
+// search instructions for the rarest byte of each and compares the rest there, or
+// looks for all of them at once where they are many or their bytes are common.
 type finder struct {
 	needles  []needle
+	grams    *grams // nil: one needle after the other
 	fold     bool
 	kin      bool // a character beyond ASCII has a letter of the literals as its other case
 	nonASCII bool
@@ -44,6 +46,10 @@ func newFinder(l literals) *finder {
 			f.nonASCII = f.nonASCII || t[i] >= 0x80
 		}
 	}
+	if together, _ := l.finding(); together {
+		width, step := stride(l.shortest())
+		f.grams = newGrams(f.needles, width, step, l.fold)
+	}
 	return f
 }
 
@@ -69,10 +75,16 @@ func newNeedle(t string, fold bool) needle {
 	return n
 }
 
-// next is where in text the first literal at or after from begins, len(text) if
-// there is none. The cursors, one for each needle, are those of
-// f.cursors for a new text and serve as long as from does not go back.
+// next is where in text a literal at or after from begins, len(text) if there is none.
+// No other one ends before that, so none is in an earlier line. The cursors are those
+// of f.cursors for a new text and serve as long as from does not go back.
 func (f *finder) next(cursors []cursor, text []byte, from int) int {
+	if f.grams != nil {
+		if c := &cursors[0]; c.hit < from {
+			c.hit = f.grams.next(text, from)
+		}
+		return cursors[0].hit
+	}
 	first := len(text)
 	for i := range f.needles {
 		c := &cursors[i]

@@ -237,34 +237,80 @@ func (n needs) finder() *finder {
 
 // Costs are estimates in nanoseconds for a byte of text.
 const (
-	scanCost    = 1.4  // of the automaton
-	sweepCost   = 0.06 // of looking for one byte value
-	stopCost    = 6    // of each place where that finds one
+	scanCost    = 1.8  // of the automaton
+	sweepCost   = 0.05 // of looking for one byte value
+	stopCost    = 10   // of each place where that finds one
+	lookCost    = 0.6  // of looking at two or three bytes
+	gramStop    = 15   // of each place where these may be some of a literal
 	lineCost    = 120  // of each line that must be looked at because of a literal
 	costNothing = math.MaxFloat64
 )
 
 // cost is what looking for l first would cost.
 func (l literals) cost() float64 {
-	if len(l.texts) == 0 {
+	if len(l.texts) == 0 || slices.Contains(l.texts, "") {
 		return costNothing
 	}
+	_, find := l.finding()
+	lines := 0.0
+	for _, t := range l.texts {
+		lines += share(t, l.fold)
+	}
+	return find + lines*lineCost
+}
+
+// sweeping is what looking for the rarest byte of each text costs.
+func (l literals) sweeping() float64 {
 	total := 0.0
 	for _, t := range l.texts {
-		if t == "" {
-			return costNothing
-		}
-		rare, whole, sweeps := 1.0, 1.0, 0.0
+		rare, sweeps := 1.0, 0.0
 		for i := range len(t) {
-			p, n := frequency(t[i], l.fold)
-			whole *= min(1, p*4) // what stands side by side is not independent
-			if p < rare {
+			if p, n := frequency(t[i], l.fold); p < rare {
 				rare, sweeps = p, n
 			}
 		}
-		total += sweeps*sweepCost + rare*stopCost + min(whole, rare)*lineCost
+		total += sweeps*sweepCost + rare*stopCost
 	}
 	return total
+}
+
+// finding is what looking for l costs, and whether it is cheaper to look for all texts
+// together than for one after the other.
+func (l literals) finding() (together bool, cost float64) {
+	cost = l.sweeping()
+	width, step := stride(l.shortest())
+	if width == 0 || len(l.texts) == 1 {
+		return false, cost
+	}
+	stops := 0.0
+	for _, t := range l.texts {
+		_, s := window(t, width, step, l.fold)
+		stops += s
+	}
+	if c := (lookCost + stops*gramStop) / float64(step); c < cost {
+		return true, c
+	}
+	return false, cost
+}
+
+// shortest is the length of the shortest text.
+func (l literals) shortest() int {
+	shortest := math.MaxInt
+	for _, t := range l.texts {
+		shortest = min(shortest, len(t))
+	}
+	return shortest
+}
+
+// share is that of the places in a text where the bytes of s stand.
+func share(s string, fold bool) float64 {
+	rare, whole := 1.0, 0.5
+	for i := range len(s) {
+		p, _ := frequency(s[i], fold)
+		rare = min(rare, p)
+		whole *= min(1, p*2) // neighbours are not independent
+	}
+	return min(rare, whole)
 }
 
 // frequency is the share of bytes that are b, or b in either case, and how many

@@ -220,9 +220,56 @@ func TestLiteralAgainstRegexp(t *testing.T) {
 	})
 }
 
+// Alternatives of every length are looked for together: in texts that hold them, parts
+// of them, and each other, at every place.
+func TestAlternativesAgainstRegexp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		shortest := rapid.IntRange(2, 9).Draw(t, "shortest")
+		word := rapid.StringOfN(rapid.SampledFrom([]rune("eatinorsKé")), shortest, shortest+6, -1)
+		words := rapid.SliceOfN(word, 2, 12).Draw(t, "words")
+		piece := rapid.Custom(func(t *rapid.T) string {
+			w := rapid.SampledFrom(words).Draw(t, "word")
+			switch rapid.IntRange(0, 4).Draw(t, "kind") {
+			case 0:
+				return w
+			case 1:
+				return strings.ToUpper(w)
+			case 2:
+				return w[:rapid.IntRange(0, len(w)).Draw(t, "to")]
+			case 3:
+				return w[rapid.IntRange(0, len(w)).Draw(t, "from"):]
+			}
+			return rapid.SampledFrom([]string{" ", "\n", "\r\n", "the rest of a line that holds none of them", "\u212a"}).Draw(t, "other")
+		})
+		o := regex.Options{
+			IgnoreCase: rapid.Bool().Draw(t, "ignore case"),
+			Word:       rapid.Bool().Draw(t, "word"),
+			Multiline:  rapid.IntRange(0, 3).Draw(t, "multiline") == 0,
+		}
+		o.Word = o.Word && !o.Multiline
+		text := []byte(strings.Join(rapid.SliceOfN(piece, 0, 40).Draw(t, "pieces"), ""))
+		if o.Multiline {
+			text = regex.DecodeText(text) // may end with a word
+		} else {
+			text = append(text, '\n')
+		}
+		pattern := rapid.SampledFrom([]string{"%s", "(%s)s?", `\b(%s)\b`, `[ns ](%s)`}).Draw(t, "around")
+		pattern = fmt.Sprintf(pattern, strings.Join(words, "|"))
+		want, err := reference(pattern, o, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, search(t, pattern, o, text)); diff != "" {
+			t.Fatalf("%q %+v in %q: %s", pattern, o, text, diff)
+		}
+	})
+}
+
 func FuzzSearch(f *testing.F) {
 	f.Add("func \\(\\w+\\)", "func (x)\nfunc\r\n", false, false)
 	f.Add("(?i)k+[^a-f]$", "\u212ag\n", true, false)
+	f.Add("foo|bar|baz", "fobarbaz\nFOO\nba", true, false)
+	f.Add("deadline|timeout|cancel", "timedeadlintimeout\ncance\ncancel", false, true)
 	f.Add("[01]*1[01]{8}$", "0101010101011010101\n", false, true)
 	f.Fuzz(func(t *testing.T, pattern, body string, ignoreCase, multiline bool) {
 		o := regex.Options{IgnoreCase: ignoreCase, Multiline: multiline}

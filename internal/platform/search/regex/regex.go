@@ -5,7 +5,8 @@
 // never reach an automaton at all:
 //
 //  1. [Compile] takes from the syntax tree the literals of which every match
-//     holds at least one, and looks for their rarest bytes.
+//     holds at least one, and looks for their rarest bytes, or for the rarest
+//     pairs and triples of many literals at once.
 //  2. A line with such a literal goes through a deterministic automaton that is
 //     built as it is needed and costs one table look-up a byte. Patterns
 //     without a useful literal run it over the whole text.
@@ -31,6 +32,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Options say how a pattern is meant.
@@ -114,7 +117,7 @@ func explain(err error) error {
 	}
 	expr := e.Expr
 	if len(expr) > 60 {
-		expr = strings.ToValidUTF8(expr[:60], "") + "..."
+		expr = prose.Head(expr, 60) + "..."
 	}
 	hint := ""
 	switch {

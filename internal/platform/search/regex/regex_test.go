@@ -90,7 +90,7 @@ func TestLargeTexts(t *testing.T) {
 	}
 	text := []byte(b.String())
 	for _, pattern := range []string{
-		"needle", "n(e)+dle", "[ab]{40}", "^b.*1$", `\bx\b`, "(?i)kelvin k", "é", "[01]*1[01 ]{9}x", "[ab01]*a[ab01]{14}x-", `-\s$`, "(a|b|01)+x",
+		"needle", "n(e)+dle", "ab0|b1a|xx-", "needle|ab01xb|aaaabb", "(?i)needle|Kelvin|ab01a", "[ab]{40}", "^b.*1$", `\bx\b`, "(?i)kelvin k", "é", "[01]*1[01 ]{9}x", "[ab01]*a[ab01]{14}x-", `-\s$`, "(a|b|01)+x",
 	} {
 		for _, o := range []regex.Options{{}, {Multiline: true}} {
 			text := text
@@ -103,6 +103,44 @@ func TestLargeTexts(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, search(t, pattern, o, text)); diff != "" {
 				t.Errorf("%q %+v, seed %d: %.2000s", pattern, o, seed, diff)
+			}
+		}
+	}
+}
+
+// Alternatives of every length are found at every place of a text, and at its end.
+func TestAlternativesEverywhere(t *testing.T) {
+	for n := 2; n <= 9; n++ {
+		words := []string{"eatinorst"[:n], "sronitaes"[:n], "tieranost"[:n], "nasetorie"[:n]}
+		for _, o := range []regex.Options{{}, {IgnoreCase: true}, {Multiline: true}} {
+			re, err := regex.Compile(strings.Join(words, "|"), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := re.Matcher(nil)
+			for _, word := range words {
+				if o.IgnoreCase {
+					word = strings.ToUpper(word)
+				}
+				for at := range 60 {
+					for rest := range 20 {
+						text := strings.Repeat(".", at) + word + strings.Repeat(".", rest)
+						var start, end int
+						var ok bool
+						if o.Multiline {
+							m.Reset([]byte(text))
+							start, end, _, ok = m.Find(0)
+							ok = ok && start == at && end == at+n
+						} else {
+							m.Reset([]byte("-\n" + text + "\n-\n"))
+							start, end, ok = m.Next(0)
+							ok = ok && start == 2 && end == 2+len(text)
+						}
+						if !ok {
+							t.Fatalf("%q of %q %+v in %q: found at %d to %d", word, words, o, text, start, end)
+						}
+					}
+				}
 			}
 		}
 	}
