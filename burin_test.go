@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"github.com/burin-dev/burin/llm/openai"
 	"github.com/burin-dev/burin/llm/wire"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool"
 )
 
 func TestMain(m *testing.M) {
@@ -110,12 +112,59 @@ func start(t *testing.T, format string, script llmtest.Script, o burin.Options) 
 	o.Client = f.client(srv.URL)
 	o.Model = &llm.Model{ID: "m", Provider: "p", API: f.api, ContextWindow: 100_000, MaxOutput: 4096, Input: []llm.Modality{llm.ModalityText, llm.ModalityImage}}
 	o.EditEngine = "replace"
+	o.Alone = true
 	s, err := burin.New(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
 	return s, srv
+}
+
+// Tools that burin doesn't know are offered beside its own, or in place of one, and come
+// and go while the session lives.
+func TestExtraTools(t *testing.T) {
+	own := func(name, answer string) *tool.Tool {
+		return tool.New(tool.Definition[struct{}]{
+			Name: name, Description: "It does " + name + ".", Effects: tool.Reads,
+			Run: func(context.Context, tool.Call, struct{}) (*tool.Result, error) { return tool.Text(answer), nil },
+		})
+	}
+	script := llmtest.Script{Turns: []llmtest.Turn{
+		{Parts: []llmtest.Part{{Call: "tickets", Args: "{}"}, {Call: "read", Args: "{}"}}},
+		{Parts: []llmtest.Part{{Text: "Done."}}},
+		{Parts: []llmtest.Part{{Call: "later", Args: "{}"}}},
+		{Parts: []llmtest.Part{{Text: "Done."}}},
+	}}
+	s, srv := start(t, "anthropic", script, burin.Options{
+		Dir: project(t), Tools: []string{"ls"}, ExtraTools: []*tool.Tool{own("tickets", "three tickets"), own("read", "from elsewhere")},
+	})
+	results := func() (all []string) {
+		for _, m := range s.Messages() {
+			if m.Role == llm.RoleToolResult {
+				all = append(all, m.Text())
+			}
+		}
+		return all
+	}
+	s.Prompt(t.Context(), llm.UserText("go"))
+	if err := s.Tools().Put(own("later", "better late")); err != nil {
+		t.Fatal(err)
+	}
+	s.Prompt(t.Context(), llm.UserText("go on"))
+	if got := results(); !slices.Equal(got, []string{"three tickets", "from elsewhere", "better late"}) {
+		t.Errorf("results %q", got)
+	}
+	var names []string
+	for _, d := range srv.Requests()[2].Tools {
+		names = append(names, d.Name)
+	}
+	if !slices.Equal(names, []string{"ls", "tickets", "read", "later"}) {
+		t.Errorf("tools %q", names)
+	}
+	if _, err := burin.New(t.Context(), burin.Options{Dir: t.TempDir(), Client: openai.NewCompletions(openai.CompletionsOptions{}), Model: &llm.Model{ID: "m"}, ExtraTools: []*tool.Tool{own("no name", "")}}); err == nil || !strings.Contains(err.Error(), `"no name"`) {
+		t.Errorf("a name that no provider takes: %v", err)
+	}
 }
 
 // The same work through each wire format.
@@ -243,7 +292,7 @@ func TestFirstRequestIsSmall(t *testing.T) {
 	dir := project(t)
 	script := llmtest.Script{Turns: []llmtest.Turn{{Parts: []llmtest.Part{{Text: "hello"}}}}}
 	began := time.Now()
-	s, srv := start(t, "anthropic", script, burin.Options{Dir: dir, Questioner: nobody{}})
+	s, srv := start(t, "anthropic", script, burin.Options{Dir: dir, Desk: session.NewDesk(session.DeskOptions{Wait: true})})
 	if out := s.Prompt(context.Background(), llm.UserText("hi")); out.Err != nil {
 		t.Fatal(out.Err)
 	}
@@ -267,12 +316,6 @@ func TestFirstRequestIsSmall(t *testing.T) {
 	}
 }
 
-type nobody struct{}
-
-func (nobody) AskQuestions(context.Context, []burin.Question) ([]burin.Reply, error) {
-	return nil, burin.ErrDismissed
-}
-
 func TestBudget(t *testing.T) {
 	f := formats()["anthropic"]
 	script := task()
@@ -286,6 +329,7 @@ func TestBudget(t *testing.T) {
 		Dir: project(t), Approval: "full", Client: f.client(srv.URL), EditEngine: "replace", MaxCost: llm.Dollars(1.5),
 		Model: &llm.Model{ID: "m", Provider: "p", API: llm.APIAnthropic, Price: llm.Price{Input: llm.PerMillion(3), Output: llm.PerMillion(15)}},
 	}
+	o.Alone = true
 	s, err := burin.New(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -321,6 +365,7 @@ func TestBadOptions(t *testing.T) {
 		if o.Dir == "" {
 			o.Dir = t.TempDir()
 		}
+		o.Alone = true
 		if s, err := burin.New(context.Background(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v", want, err)
 			if s != nil {

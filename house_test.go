@@ -59,26 +59,31 @@ func packages(t *testing.T) []pkg {
 // all below it. A package's room is the longest prefix that matches. Rooms that are not here yet are
 // listed when they are built.
 var layers = map[string][]string{
-	"cmd":                     {"", "internal/mode/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool", "llm/..."},
-	"internal/mode":           {"", "internal/markdown/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool", "llm", "llm/wire"},
-	"internal/mode/tui":       {"", "internal/markdown/...", "internal/platform/sqlfile", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool", "llm", "llm/wire"},
-	"internal/mode/demo":      {"", "internal/mode/print", "internal/model/...", "internal/customize/...", "llm/..."},
-	"":                        {"session/...", "agent", "transcript/...", "tool", "llm", "internal/tools/...", "internal/platform/...", "internal/customize/..."},
-	"session":                 {"session/...", "agent", "transcript", "tool", "llm"},
+	"cmd":                     {"", "internal/installed", "internal/platform/smallfile", "internal/host/...", "internal/host", "internal/bench", "internal/mode/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm/..."},
+	"internal/host":           {"internal/bench", "internal/installed", "internal/platform/search", "internal/platform/smallfile", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
+	"internal/host/owner":     {"session/...", "transcript", "internal/platform/ipc"},
+	"internal/mode":           {"internal/host", "internal/host/...", "internal/installed", "internal/markdown/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
+	"internal/mode/tui":       {"internal/host", "internal/host/...", "internal/markdown/...", "internal/installed", "internal/platform/git", "internal/platform/smallfile", "internal/platform/sqlfile", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
+	"internal/mode/demo":      {"internal/bench", "internal/installed", "internal/mode/print", "internal/model/...", "internal/customize/...", "llm/..."},
+	"internal/bench":          {"session/...", "agent", "transcript/...", "tool/...", "llm", "internal/tools/...", "internal/platform/...", "internal/customize/prompt", "internal/installed"},
+	"":                        {"internal/host", "internal/bench", "internal/customize/config", "internal/platform/workspace", "session/...", "agent", "transcript/...", "tool/...", "llm"},
+	"session":                 {"session/...", "agent", "transcript", "tool/...", "llm"},
+	"session/handletest":      {"session", "agent", "transcript", "tool/...", "llm/..."},
 	"session/compact":         {"transcript", "tool", "llm"},
 	"session/secret":          {"llm"},
 	"agent":                   {"tool", "llm"},
 	"transcript":              {"tool", "llm", "internal/platform/filelock", "internal/platform/sqlfile", "internal/markdown/..."},
+	"internal/markdown":       {},
 	"internal/prose":          {},
 	"internal/jsontext":       {},
 	"internal/fuzzy":          {},
-	"internal/markdown":       {},
 	"tool":                    {"llm", "llm/schema"},
 	"internal/tools":          {"tool", "llm", "transcript", "internal/platform/..."},
-	"internal/platform":       {"tool", "llm"},
-	"internal/model":          {"llm/...", "internal/platform/filelock", "internal/platform/sqlfile"},
+	"internal/installed":      {},
+	"internal/platform":       {"tool/...", "llm", "internal/installed"},
+	"internal/model":          {"llm/...", "internal/platform/filelock", "internal/platform/smallfile", "internal/platform/sqlfile"},
 	"internal/model/connect":  {"internal/model/...", "llm/..."},
-	"internal/customize":      {"internal/model/catalog", "internal/model/credential/oauth", "llm"},
+	"internal/customize":      {"internal/model/catalog", "internal/model/credential/oauth", "internal/platform/smallfile", "llm"},
 	"llm":                     {},
 	"llm/wire":                {"llm"},
 	"llm/schema":              {},
@@ -123,7 +128,7 @@ func TestImportDirections(t *testing.T) {
 			}
 			imp = strings.TrimPrefix(strings.TrimPrefix(imp, module), "/")
 			if !mayImport(from, p.ImportPath, imp) {
-				t.Errorf("%s must not import %s: the direction is cmd → mode → session → agent, transcript → tool, llm", p.ImportPath, imp)
+				t.Errorf("%s must not import %s: the direction is cmd → mode → host → bench → session → agent, transcript → tool, llm", p.ImportPath, imp)
 			}
 		}
 	}
@@ -305,6 +310,113 @@ func localNames(fn *ast.FuncDecl) map[string]bool {
 	return names
 }
 
+// What burin starts by itself runs unconfined, so no command may have put it there:
+// package installed finds it. The exceptions start burin itself, a program at a path that
+// is known, or what runs under a guard.
+func TestProgramsAreFoundInOnePlace(t *testing.T) {
+	exceptions := []string{
+		"internal/installed/", "internal/platform/process/", "internal/platform/git/", "internal/platform/shell/find.go",
+		"internal/mode/tui/robot/", "internal/mode/tui/vt/tmuxtest/", "transcript/storetest/", // for tests
+	}
+	goFiles(t, false, func(path string, fset *token.FileSet, f *ast.File) {
+		path = filepath.ToSlash(path)
+		if slices.ContainsFunc(exceptions, func(e string) bool { return strings.HasPrefix(path, e) }) {
+			return
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && rootName(s.X) == "exec" && (s.Sel.Name == "LookPath" || strings.HasPrefix(s.Sel.Name, "Command")) {
+				t.Errorf("%s: exec.%s starts what a command may have put into PATH: use package installed", fset.Position(n.Pos()), s.Sel.Name)
+			}
+			return true
+		})
+	})
+}
+
+// Text is put on one line, cut, counted and made harmless in package prose. Copies of that
+// differed in what they let through.
+func TestTextIsPreparedInOnePlace(t *testing.T) {
+	names := []string{"oneLine", "plural", "counted", "printable", "ellipsize", "clip", "shorten", "deceptive"}
+	exceptions := []string{
+		"internal/prose/",
+		"internal/mode/tui/key/", "internal/model/usage/render.go", "session/compact/quote.go", "session/compact/cut.go", "internal/customize/config/config.go", // other things of that name
+		"internal/platform/edit/refusal.go", "internal/mode/tui/viewer/render.go", "tool/example.go",
+		"transcript/storetest/", "llm/llmtest/", // texts of tests
+	}
+	goFiles(t, false, func(path string, fset *token.FileSet, f *ast.File) {
+		path = filepath.ToSlash(path)
+		if slices.ContainsFunc(exceptions, func(e string) bool { return strings.HasPrefix(path, e) }) {
+			return
+		}
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, fn.Name.Name) }) {
+				t.Errorf("%s: %s: use package prose", fset.Position(fn.Pos()), fn.Name.Name)
+			}
+		}
+	})
+}
+
+// A function that only tests call is code that no user has. It is looked for by name,
+// which finds most of them at little cost. Public packages are for others, too, and
+// exported methods may be what an interface asks for.
+func TestFunctionsAreCalled(t *testing.T) {
+	forTests := func(dir string) bool {
+		return strings.HasSuffix(dir, "test") || slices.Contains([]string{"internal/mode/tui/vt", "internal/mode/tui/robot"}, dir)
+	}
+	exceptions := []string{ // the workspaces of faces that are not built yet
+		"internal/platform/workspace.New", "internal/platform/workspace.NewMemory", "internal/platform/workspace.NewOverlay", "internal/platform/workspace.WithBuffers",
+	}
+	const method = "method "
+	declared, used := map[string]token.Position{}, map[string]bool{}
+	goFiles(t, false, func(path string, fset *token.FileSet, f *ast.File) {
+		dir := filepath.ToSlash(filepath.Dir(path))
+		program := (strings.HasPrefix(dir, "internal/") || strings.HasPrefix(dir, "cmd/")) && !forTests(dir)
+		imports := map[string]string{}
+		for _, i := range f.Imports {
+			if imported, ours := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module+"/"); ours {
+				as := imported[strings.LastIndexByte(imported, '/')+1:]
+				if i.Name != nil {
+					as = i.Name.Name
+				}
+				imports[as] = imported
+			}
+		}
+		noUse := map[*ast.Ident]bool{}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				noUse[n.Name] = true
+				switch {
+				case !program || n.Name.Name == "main":
+				case n.Recv == nil:
+					declared[dir+"."+n.Name.Name] = fset.Position(n.Pos())
+				case !n.Name.IsExported():
+					declared[method+n.Name.Name] = fset.Position(n.Pos())
+				}
+			case *ast.SelectorExpr:
+				noUse[n.Sel] = true
+				used[method+n.Sel.Name] = true
+				used[imports[rootName(n.X)]+"."+n.Sel.Name] = true
+			case *ast.InterfaceType:
+				for _, m := range n.Methods.List {
+					for _, name := range m.Names {
+						used[method+name.Name] = true
+					}
+				}
+			case *ast.Ident:
+				if !noUse[n] {
+					used[dir+"."+n.Name] = true
+				}
+			}
+			return true
+		})
+	})
+	for name, where := range declared {
+		if !used[name] && !slices.Contains(exceptions, name) {
+			t.Errorf("%s: nothing but tests calls %s", where, name)
+		}
+	}
+}
+
 func TestNoTestSleeps(t *testing.T) {
 	goFiles(t, true, func(path string, fset *token.FileSet, f *ast.File) {
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -363,6 +475,37 @@ func TestDependenciesAreExplained(t *testing.T) {
 	}
 }
 
+// docs/own.md says of each package that a library could stand for what we saw of one, or
+// that there is none: by its name, or by that of a tree, "x/...".
+func TestOwnPartsAreExplained(t *testing.T) {
+	doc, err := os.ReadFile("docs/own.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for _, m := range regexp.MustCompile("`((?:cmd|internal|llm|session|tool|transcript)(?:/[a-z0-9./]+)?)`").FindAllStringSubmatch(string(doc), -1) {
+		named[m[1]] = false
+	}
+	for _, p := range packages(t) {
+		covered := false
+		for name := range named {
+			tree, whole := strings.CutSuffix(name, "/...")
+			if p.ImportPath == tree || whole && strings.HasPrefix(p.ImportPath, tree+"/") {
+				named[name], covered = true, true
+			}
+		}
+		top := regexp.MustCompile("^(internal/(platform|tools|markdown|jsontext)|llm|transcript)(/|$)")
+		if !covered && top.MatchString(p.ImportPath) {
+			t.Errorf("docs/own.md does not say why burin has %s of its own", p.ImportPath)
+		}
+	}
+	for name, found := range named {
+		if !found {
+			t.Errorf("docs/own.md speaks of %s, which is no package", name)
+		}
+	}
+}
+
 // The rules themselves must be able to fail.
 func TestImportRule(t *testing.T) {
 	for _, tt := range []struct {
@@ -377,6 +520,11 @@ func TestImportRule(t *testing.T) {
 		{"internal/mode/print", "internal/model/catalog", true},
 		{"internal/model/catalog", "internal/mode/print", false},
 		{"cmd/burin", "internal/mode/print", true},
+		{"cmd/burin", "internal/host/archive", true},
+		{"internal/mode/tui", "internal/host/archive", true},
+		{"internal/host/archive", "internal/mode/print", false},
+		{"internal/host/archive", "cmd/burin", false},
+		{"session", "internal/host/archive", false},
 	} {
 		from, _ := room(tt.from)
 		if got := mayImport(from, tt.from, tt.imp); got != tt.want {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,10 +15,12 @@ import (
 
 	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/platform/sandbox"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool/change"
 	"github.com/burin-dev/burin/transcript/place"
 	"github.com/burin-dev/burin/transcript/sealed"
 )
@@ -28,6 +31,16 @@ func call(name, args string) llmtest.Turn {
 }
 
 func say(text string) llmtest.Turn { return llmtest.Turn{Parts: []llmtest.Part{{Text: text}}} }
+
+// todosOf is the list of work of a session.
+func todosOf(t *testing.T, s *session.Session) []session.TodoPhase {
+	t.Helper()
+	list, err := s.Handle("test", false).Work().Todos(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
 
 // lastResult is the newest result of a tool.
 func lastResult(s *session.Session) llm.Message {
@@ -57,7 +70,7 @@ func TestModes(t *testing.T) {
 	s, srv := start(t, "anthropic", script, burin.Options{Dir: dir, Approval: "plan", StateDir: t.TempDir()})
 	prompt := func(mode string) llm.Message {
 		t.Helper()
-		if err := s.SetMode(mode); err != nil {
+		if err := s.Handle("test", false).Models().SetMode(t.Context(), mode); err != nil {
 			t.Fatal(err)
 		}
 		if out := s.Prompt(t.Context(), llm.UserText("go")); out.Reason != agent.ReasonDone {
@@ -99,8 +112,8 @@ func TestModes(t *testing.T) {
 	if !strings.Contains(told.String(), "set the permission mode to plan") || !strings.Contains(told.String(), "set the permission mode to full") {
 		t.Errorf("the model is told %s", told.String())
 	}
-	if err := s.SetMode("reckless"); err == nil || s.Mode() != "full" {
-		t.Errorf("an unknown mode: %v, now %s", err, s.Mode())
+	if err := s.Handle("test", false).Models().SetMode(t.Context(), "reckless"); err == nil || s.Facts().Mode != "full" {
+		t.Errorf("an unknown mode: %v, now %s", err, s.Facts().Mode)
 	}
 }
 
@@ -120,7 +133,7 @@ func TestKeepPlan(t *testing.T) {
 		o := burin.Options{Dir: dir, Approval: "auto-edit", StateDir: state}
 		s, _ := start(t, "anthropic", llmtest.Script{Turns: []llmtest.Turn{say("hello")}}, o)
 		s.Prompt(t.Context(), llm.UserText("hi"))
-		if err := s.SetMode(tt.left); err != nil {
+		if err := s.Handle("test", false).Models().SetMode(t.Context(), tt.left); err != nil {
 			t.Fatal(err)
 		}
 		path, _ := s.Path()
@@ -129,8 +142,8 @@ func TestKeepPlan(t *testing.T) {
 		}
 		o.Resume, o.Approval, o.KeepPlan = path, tt.asked, tt.keep
 		again, _ := start(t, "anthropic", llmtest.Script{Turns: []llmtest.Turn{call("write", `{"path":"a","content":"x"}`), say("ok")}}, o)
-		if again.Mode() != tt.want {
-			t.Errorf("left in %s, started with %s: it is %s, want %s", tt.left, tt.asked, again.Mode(), tt.want)
+		if again.Facts().Mode != tt.want {
+			t.Errorf("left in %s, started with %s: it is %s, want %s", tt.left, tt.asked, again.Facts().Mode, tt.want)
 		}
 		again.Prompt(t.Context(), llm.UserText("go"))
 		if _, err := os.Stat(filepath.Join(dir, "a")); (err == nil) != (tt.want == "full") {
@@ -175,16 +188,16 @@ func TestCommand(t *testing.T) {
 	if !strings.Contains(told.String(), "echo mine > made.txt") || strings.Contains(told.String(), "hV7qLz") {
 		t.Errorf("the model reads %s", told.String())
 	}
-	turns, err := s.Changes().Turns()
+	turns, err := s.Handle("test", false).Changes().Turns(t.Context())
 	if err != nil || len(turns) != 1 || !strings.HasPrefix(turns[0].Label, "!cd sub") || !cmp.Equal(turns[0].Paths, []string{"sub/made.txt"}) {
 		t.Fatalf("turns %+v, %v", turns, err)
 	}
-	planned, err := s.Changes().Preview(t.Context(), turns[0].ID)
+	planned, err := s.Handle("test", false).Changes().Preview(t.Context(), turns[0].ID)
 	if err != nil || len(planned) != 1 || planned[0].Action != "delete" {
 		t.Errorf("planned %+v, %v", planned, err)
 	}
 	// It can be undone here, in plan mode, and again by another reader of the journal.
-	if done, err := s.Changes().Undo(t.Context(), turns[0].ID); err != nil || len(done.Restored) != 1 {
+	if done, err := s.Handle("test", false).Changes().Undo(t.Context(), turns[0].ID); err != nil || len(done.Restored) != 1 {
 		t.Errorf("undone %+v, %v", done, err)
 	}
 	if _, err := os.Stat(made); !errors.Is(err, os.ErrNotExist) {
@@ -199,12 +212,12 @@ func TestChangesBesideSession(t *testing.T) {
 	if out := s.Prompt(t.Context(), llm.UserText("fix it")); out.Reason != agent.ReasonDone {
 		t.Fatal(out.Err)
 	}
-	c, err := burin.OpenChanges(dir, state)
+	c, err := bench.OpenChanges(dir, state)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	turns, err := c.Turns()
+	turns, err := c.Turns(t.Context())
 	if err != nil || len(turns) != 1 {
 		t.Fatalf("turns %+v, %v", turns, err)
 	}
@@ -214,7 +227,7 @@ func TestChangesBesideSession(t *testing.T) {
 	if text, _ := os.ReadFile(filepath.Join(dir, "sum.sh")); !strings.Contains(string(text), "$1 - $2") {
 		t.Errorf("the file holds %s", text)
 	}
-	if mine, err := s.Changes().Turns(); err != nil || len(mine) != 1 || !mine[0].Undone {
+	if mine, err := s.Handle("test", false).Changes().Turns(t.Context()); err != nil || len(mine) != 1 || !mine[0].Undone {
 		t.Errorf("the session sees %+v, %v", mine, err)
 	}
 }
@@ -255,12 +268,12 @@ func TestEncryptedSessionsLeaveNoWords(t *testing.T) {
 			resumed, _ := start(t, "anthropic", llmtest.Script{Turns: []llmtest.Turn{call("write", `{"path":"new.sh","content":"echo\n"}`), say("Done.")}}, o)
 			work(resumed)
 
-			c, err := burin.OpenChanges(dir, state)
+			c, err := bench.OpenChanges(dir, state)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			turns, err := c.Turns()
+			turns, err := c.Turns(t.Context())
 			if err != nil || len(turns) != 4 {
 				t.Errorf("%d turns can be undone, %v", len(turns), err)
 			}
@@ -301,26 +314,27 @@ func TestJobs(t *testing.T) {
 	<-changed
 	ctx, cancel := context.WithTimeout(t.Context(), 10e9)
 	defer cancel()
+	h := s.Handle("test", false).Jobs()
 	for ctx.Err() == nil { // its output comes when it comes
-		if tail, err := s.JobOutput("1"); err != nil || strings.Contains(tail, "two") {
+		if tail, err := h.Output(ctx, "1"); err != nil || strings.Contains(tail, "two") {
 			break
 		}
 	}
-	jobs := s.Jobs()
+	jobs, _ := h.List(ctx)
 	if len(jobs) != 1 || !jobs[0].Running || jobs[0].LastLine != "two" || jobs[0].ID != "1" || !strings.HasPrefix(jobs[0].Command, "echo one") {
 		t.Fatalf("%+v", jobs)
 	}
-	if err := s.KillJob("1"); err != nil {
+	if err := h.Kill(ctx, "1"); err != nil {
 		t.Fatal(err)
 	}
 	<-changed
-	if jobs := s.Jobs(); len(jobs) != 1 || jobs[0].Running {
+	if jobs, _ := h.List(ctx); len(jobs) != 1 || jobs[0].Running {
 		t.Errorf("after its end: %+v", jobs)
 	}
-	if err := s.KillJob("9"); err == nil {
+	if err := h.Kill(ctx, "9"); err == nil {
 		t.Error("a job that is not there was ended")
 	}
-	if _, err := s.JobOutput("9"); err == nil {
+	if _, err := h.Output(ctx, "9"); err == nil {
 		t.Error("a job that is not there has output")
 	}
 	if n := len(changed); n != 0 {
@@ -340,7 +354,7 @@ func TestSetTodos(t *testing.T) {
 	s, srv := start(t, "anthropic", script, o)
 	s.Prompt(t.Context(), llm.UserText("go"))
 	mine := []session.TodoPhase{{Name: "Mine", Tasks: []session.TodoTask{{Content: "mine", Status: "in_progress"}, {Content: "old", Status: "abandoned"}}}}
-	if err := s.SetTodos(mine); err != nil {
+	if err := s.Handle("test", false).Work().SetTodos(t.Context(), mine); err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range [][]session.TodoPhase{
@@ -349,19 +363,19 @@ func TestSetTodos(t *testing.T) {
 		{{Name: "x", Tasks: []session.TodoTask{{Content: "y", Status: "pending"}, {Content: "y", Status: "pending"}}}},
 		{{Name: "x", Tasks: make([]session.TodoTask, 1)}},
 	} {
-		if err := s.SetTodos(bad); err == nil {
+		if err := s.Handle("test", false).Work().SetTodos(t.Context(), bad); err == nil {
 			t.Errorf("%+v was taken", bad)
 		}
 	}
 	path, _ := s.Path()
-	if diff := cmp.Diff(mine, s.Todos()); diff != "" {
+	if diff := cmp.Diff(mine, todosOf(t, s)); diff != "" {
 		t.Error(diff)
 	}
 	if out := s.Prompt(t.Context(), llm.UserText("more")); out.Reason != agent.ReasonDone {
 		t.Fatal(out.Err, srv.Err())
 	}
 	want := []session.TodoPhase{{Name: "Mine", Tasks: []session.TodoTask{{Content: "mine", Status: "completed"}, {Content: "old", Status: "abandoned"}}}}
-	if diff := cmp.Diff(want, s.Todos()); diff != "" {
+	if diff := cmp.Diff(want, todosOf(t, s)); diff != "" {
 		t.Errorf("after the model's call:\n%s", diff)
 	}
 	var told strings.Builder
@@ -372,10 +386,10 @@ func TestSetTodos(t *testing.T) {
 		t.Errorf("the model reads %s", told.String())
 	}
 	for _, last := range [][]session.TodoPhase{want, mine} {
-		if diff := cmp.Diff(last, s.Todos()); diff != "" {
+		if diff := cmp.Diff(last, todosOf(t, s)); diff != "" {
 			t.Errorf("the list is\n%s", diff)
 		}
-		if err := s.SetTodos(mine); err != nil {
+		if err := s.Handle("test", false).Work().SetTodos(t.Context(), mine); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {
@@ -384,7 +398,7 @@ func TestSetTodos(t *testing.T) {
 		o.Resume = path
 		s, _ = start(t, "anthropic", llmtest.Script{}, o)
 	}
-	if diff := cmp.Diff(mine, s.Todos()); diff != "" {
+	if diff := cmp.Diff(mine, todosOf(t, s)); diff != "" {
 		t.Errorf("in the next process:\n%s", diff)
 	}
 }
@@ -395,7 +409,7 @@ func TestLivePermissions(t *testing.T) {
 		call("bash", `{"command":"touch one"}`), say("no"), call("bash", `{"command":"touch two"}`), say("yes"), call("bash", `{"command":"touch three"}`), say("no"),
 	}}
 	s, _ := start(t, "anthropic", script, burin.Options{Dir: dir, Deny: []string{"bash(rm:*)"}})
-	rules := s.Permissions()
+	rules := s.Handle("test", false).Permissions()
 	made := func(name string) bool {
 		t.Helper()
 		if out := s.Prompt(t.Context(), llm.UserText("go")); out.Reason != agent.ReasonDone {
@@ -407,24 +421,24 @@ func TestLivePermissions(t *testing.T) {
 	if made("one") {
 		t.Error("a command ran that nobody allowed")
 	}
-	tried, err := rules.Try("bash(touch:*)")
-	if err != nil || len(tried) != 1 || tried[0].Target != "touch one" || tried[0].Verdict != "allow" {
+	tried, err := rules.Try(t.Context(), "bash(touch:*)")
+	if err != nil || len(tried) != 1 || tried[0].Target != "touch one" || tried[0].Decision.Verdict != "allow" {
 		t.Errorf("tried %+v, %v", tried, err)
 	}
-	r, err := rules.Grant("bash(touch:*)", "session")
-	if err != nil || r.ID == "" || r.Text != "bash(touch:*)" || r.Words == "" {
+	r, err := rules.Grant(t.Context(), "bash(touch:*)", "session")
+	if err != nil || r.ID == "" || r.String() != "bash(touch:*)" || r.Words == "" {
 		t.Errorf("granted %+v, %v", r, err)
 	}
 	if !made("two") {
 		t.Error("the grant does not hold")
 	}
-	if all := rules.Rules(); len(all) != 2 || all[0].Verdict != "deny" || all[0].Source != "--deny" {
+	if all, _ := rules.Rules(t.Context()); len(all) != 2 || all[0].Verdict != "deny" || all[0].Source != "--deny" {
 		t.Errorf("rules %+v", all)
 	}
-	if err := rules.Revoke(r.ID); err != nil || made("three") {
+	if err := rules.Revoke(t.Context(), r.ID); err != nil || made("three") {
 		t.Errorf("revoked: %v", err)
 	}
-	if _, err := rules.Grant("bash(", ""); err == nil {
+	if _, err := rules.Grant(t.Context(), "bash(", ""); err == nil {
 		t.Error("a bad rule was granted")
 	}
 }
@@ -451,17 +465,51 @@ func TestSessionInTheWorkspace(t *testing.T) {
 			if last := asked[len(asked)-1].Messages; strings.Contains(last[len(last)-1].Text(), "talk") {
 				t.Errorf("the search found %s", last[len(last)-1].Text())
 			}
-			turns, err := s.Changes().Turns()
+			turns, err := s.Handle("test", false).Changes().Turns(t.Context())
 			if err != nil || len(turns) != 1 {
 				t.Fatalf("turns: %+v, %v", turns, err)
 			}
-			undone, err := s.Changes().Undo(t.Context(), turns[0].ID)
+			undone, err := s.Handle("test", false).Changes().Undo(t.Context(), turns[0].ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(&session.Undone{Restored: []string{"new"}}, undone); diff != "" {
+			if diff := cmp.Diff(&change.Undone{Restored: []string{"new"}}, undone); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// What allowed a job allows its input; to a shell, input is commands.
+func TestJobInput(t *testing.T) {
+	dir := project(t)
+	var refused []error
+	said := func(want string, answer llmtest.Part) llmtest.Turn {
+		return llmtest.Turn{Check: func(r *llm.Request) error {
+			if last := r.Messages[len(r.Messages)-1].Text(); !strings.Contains(last, want) {
+				return fmt.Errorf("the result is %q, want %q", last, want)
+			}
+			return nil
+		}, Parts: []llmtest.Part{answer}}
+	}
+	s, srv := start(t, "anthropic", llmtest.Script{Turns: []llmtest.Turn{
+		{Parts: []llmtest.Part{{Call: "bash", Args: `{"command":"tee out.txt","background":true}`}}},
+		said("Started job 1.", llmtest.Part{Call: "job_write", Args: `{"job":"1","input":"print(6*7)\n"}`}),
+		said("Sent 11 bytes", llmtest.Part{Call: "bash", Args: `{"command":"bash -i","background":true,"tty":true}`}),
+		said("Started job 2.", llmtest.Part{Call: "job_write", Args: `{"job":"2","input":"touch made.txt\n"}`}),
+		said("refused", llmtest.Part{Call: "job_write", Args: `{"job":"2","input":"\u0003"}`}),
+		said("Sent 1 byte", llmtest.Part{Text: "Done."}),
+	}}, burin.Options{Dir: dir, Allow: []string{"bash(tee:*)", "bash(bash -i)"}, Refused: func(err error) { refused = append(refused, err) }})
+	if out := s.Prompt(t.Context(), llm.UserText("talk to them")); out.Reason != agent.ReasonDone {
+		t.Error(out.Err)
+	}
+	if err := srv.Err(); err != nil {
+		t.Error(err)
+	}
+	if len(refused) != 1 || !strings.Contains(refused[0].Error(), "touch made.txt") {
+		t.Errorf("refused: %v", refused)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "made.txt")); err == nil {
+		t.Error("it ran")
 	}
 }

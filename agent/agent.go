@@ -36,7 +36,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -59,22 +58,23 @@ type Options struct {
 	// not block for long and must not call the agent's Run or Continue.
 	Emit func(Event)
 
-	// BeforeRequest may change the request of a turn (compaction, rules) or end the
-	// run with an error (budget). The request's slices are its own. If it calls
-	// Replace, the request has the new conversation, whatever it did to the
-	// request's messages.
+	// Prepare is called before a request is put together. It may call Replace and Update
+	// (compaction, another model, other tools), or end the run with an error.
+	Prepare func(ctx context.Context) error
+	// BeforeRequest may change the request of a turn (rules) or end the run with an error
+	// (budget). The request's slices are its own.
 	BeforeRequest func(ctx context.Context, r *llm.Request) error
-	// BeforeTool decides whether a call runs. An error is the result that the model
-	// reads, unless it is or wraps [ErrAbort], which ends the run. It is asked
-	// about one call at a time, in the model's order, just before the call starts;
-	// calls that run beside it go on meanwhile. It returns when ctx ends.
-	BeforeTool func(ctx context.Context, t *tool.Tool, c tool.Call) error
-	// Arguments gives what a call is judged by and runs with in place of what the
-	// model wrote (placeholders of secrets become values). Events and the
-	// conversation keep the model's words. nil changes nothing.
-	Arguments func(t *tool.Tool, args json.RawMessage) json.RawMessage
+	// BeforeTool decides what becomes of a call. It may set other arguments, valid by
+	// the tool's schema: the call runs with exactly those, while events and the
+	// conversation keep the model's words. A result takes the place of the run. An error
+	// is the result that the model reads, unless it is or wraps [ErrAbort], which ends
+	// the run. It is asked about one call at a time, in the model's order, just before
+	// the call starts; calls that run beside it go on meanwhile. It returns when ctx
+	// ends.
+	BeforeTool func(ctx context.Context, t *tool.Tool, c *tool.Call) (*tool.Result, error)
 	// AfterTool may replace a result before the model reads it; nil leaves it. It
-	// is called for calls that ran, one at a time, as they finish.
+	// is called for calls that ran, one at a time, as they finish. It returns when ctx
+	// ends; the result counts also then.
 	AfterTool func(ctx context.Context, t *tool.Tool, c tool.Call, r *tool.Result) *tool.Result
 
 	Steering  QueueMode     // how many steering messages a turn takes; default OneAtATime
@@ -283,7 +283,7 @@ func (a *Agent) Grown() (messages []llm.Message, replaced int) {
 }
 
 // Replace replaces the conversation by messages, which are not copied and must not
-// change. It must not be called while a run is on, but from BeforeRequest.
+// change. It must not be called while a run is on, but from Prepare.
 func (a *Agent) Replace(messages []llm.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
+	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -147,8 +148,8 @@ func TestEventJSON(t *testing.T) {
 	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
 		t.Error(diff)
 	}
-	end, err := json.Marshal(agent.Event{Type: agent.AgentEnd, Outcome: &agent.Outcome{Reason: agent.ReasonError, Err: errors.New("no")}})
-	if err != nil || string(end) != `{"type":"agent_end","messages":[],"reason":"error","error":"no"}` {
+	end, err := json.Marshal(session.Event{Event: agent.Event{Type: agent.AgentEnd, Outcome: &agent.Outcome{Reason: agent.ReasonError, Err: errors.New("no")}}})
+	if err != nil || string(end) != `{"type":"agent_end","messages":[],"reason":"error","error":"no","failure":{}}` {
 		t.Errorf("an end without anything is %s, %v", end, err)
 	}
 }
@@ -302,10 +303,18 @@ func TestBeforeRequest(t *testing.T) {
 			r.Messages[0] = llm.UserText("changed")
 			r.Messages = append(r.Messages, llm.UserText("a reminder"))
 		case 2:
-			a.Replace([]llm.Message{llm.UserText("a summary")})
-			r.Messages = nil
+			if len(r.Tools) != 1 || r.Tools[0].Name != "look" {
+				t.Errorf("tools %+v", r.Tools)
+			}
 		default:
 			return broke
+		}
+		return nil
+	}
+	o.Prepare = func(context.Context) error {
+		if n == 1 {
+			a.Replace([]llm.Message{llm.UserText("a summary")})
+			a.Update(func(o *agent.Options) { o.Tools = []*tool.Tool{echo("look", tool.Reads)} })
 		}
 		return nil
 	}

@@ -77,14 +77,3 @@ func BenchmarkTurnAfterLongConversation(b *testing.B) {
 		}
 	}
 }
-
-// One event of a stream as a line of JSON.
-func BenchmarkEventJSON(b *testing.B) {
-	e := agent.Event{Type: agent.MessageUpdate, Stream: llm.Event{Type: llm.EventTextDelta, Index: 1, Delta: "a few words "}}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := e.MarshalJSON(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -15,6 +16,8 @@ type executor struct {
 	live context.Context         // ends also when the user speaks or a call ends the run
 	stop context.CancelCauseFunc // of live
 	err  error                   // what ends the run
+
+	reviewing chan struct{} // has room for one: AfterTool runs
 }
 
 // finished is what came of a call that ran.
@@ -23,27 +26,41 @@ type finished struct {
 	result  *tool.Result
 	err     error
 	elapsed time.Duration
+	final   bool // the result is what the model reads
 }
 
 // answer is what came of the question whether a call may run.
 type answer struct {
-	task *task
-	err  error
+	task   *task
+	call   tool.Call    // that runs
+	result *tool.Result // in place of running; nil: it runs
+	err    error
 }
 
 // group runs calls side by side, started in order, and returns when all have
 // their results. The channels never block what was left behind.
 func (x *executor) group(tasks []*task) {
-	done, answers := make(chan finished, len(tasks)), make(chan answer, len(tasks))
+	done, answers := make(chan finished, 2*len(tasks)), make(chan answer, len(tasks))
 	running := map[*task]bool{}
 	var asking *task
+	var ready *answer // waits until nothing runs, as it must run alone
+	alone := false    // what runs must
 	live, all := x.live.Done(), x.ctx.Done()
 	var patience, end <-chan time.Time
 	for next := 0; ; {
-		for ; asking == nil && next < len(tasks) && len(running) < maxParallel; next++ {
+		if ready != nil && len(running) == 0 {
+			a := *ready
+			ready = nil
+			if x.begin(a) {
+				running[a.task], alone = true, true
+				go x.call(a, done)
+			}
+		}
+		alone = alone && len(running) > 0
+		for ; asking == nil && ready == nil && !alone && next < len(tasks) && len(running) < maxParallel; next++ {
 			if t := tasks[next]; x.announce(t) {
 				asking = t
-				go func() { answers <- answer{t, x.permit(t)} }()
+				go func() { answers <- x.permit(t) }()
 			}
 		}
 		if asking == nil && len(running) == 0 {
@@ -55,15 +72,25 @@ func (x *executor) group(tasks []*task) {
 				continue
 			}
 			asking = nil
-			if x.begin(a) {
+			if len(running) > 0 && x.alone(a) {
+				ready = &a
+			} else if x.begin(a) {
 				running[a.task] = true
-				go x.call(a.task, done)
+				go x.call(a, done)
 			}
 		case f := <-done:
-			if running[f.task] {
-				delete(running, f.task)
-				x.finish(f)
+			if !running[f.task] {
+				continue
 			}
+			if !f.final {
+				f.result, f.final = x.outcome(f), x.run.opt.AfterTool == nil
+			}
+			if !f.final {
+				go x.review(f, done)
+				continue
+			}
+			delete(running, f.task)
+			x.end(f.task, f.result, f.elapsed)
 		case <-live:
 			live, patience = nil, time.After(grace)
 		case <-all:
@@ -95,24 +122,26 @@ func (x *executor) announce(t *task) bool {
 }
 
 // permit asks whether the call may run.
-func (x *executor) permit(t *task) (err error) {
+func (x *executor) permit(t *task) answer {
+	a := answer{task: t, call: t.shown}
 	if x.run.opt.BeforeTool == nil {
-		return nil
+		return a
 	}
-	if p := protect(func() { err = x.run.opt.BeforeTool(x.live, t.tool, x.meant(t)) }); p != nil {
-		return p
+	if p := protect(func() { a.result, a.err = x.run.opt.BeforeTool(x.live, t.tool, &a.call) }); p != nil {
+		a.err = p
 	}
-	return err
+	return a
 }
 
-// meant is the call with the arguments that are meant, where they differ from those
-// that the model wrote.
-func (x *executor) meant(t *task) tool.Call {
-	c := t.shown
-	if f := x.run.opt.Arguments; f != nil {
-		c.Arguments = f(t.tool, c.Arguments)
+// alone reports whether a call must run alone because of other arguments than the
+// model's.
+func (x *executor) alone(a answer) bool {
+	if a.err != nil || a.result != nil || !a.task.together || bytes.Equal(a.call.Arguments, a.task.shown.Arguments) {
+		return false
 	}
-	return c
+	together := false
+	_ = protect(func() { together = a.task.tool.RunsTogether(a.call.Arguments) })
+	return !together
 }
 
 // begin says whether a call runs that was asked about. If not, it has its result.
@@ -125,6 +154,8 @@ func (x *executor) begin(a answer) bool {
 		x.skip(a.task)
 	case a.err != nil:
 		x.end(a.task, failed(a.err, nil), 0)
+	case a.result != nil:
+		x.end(a.task, a.result, 0)
 	default:
 		a.task.began = time.Now()
 		return true
@@ -142,22 +173,22 @@ func (x *executor) giveUp(asking *task) *task {
 
 // call runs the tool. It touches nothing of the task that others change: the
 // task may have been given up when the tool returns.
-func (x *executor) call(t *task, done chan<- finished) {
-	ctx := x.live
+func (x *executor) call(a answer, done chan<- finished) {
+	t, ctx := a.task, x.live
 	if t.finishes {
 		ctx = x.ctx
 	}
-	began, call := t.began, x.meant(t)
+	began := t.began
 	f := finished{task: t}
-	if p := protect(func() { f.result, f.err = t.tool.Run(ctx, call) }); p != nil {
+	if p := protect(func() { f.result, f.err = t.tool.Run(ctx, a.call) }); p != nil {
 		f.result, f.err = nil, p
 	}
 	f.elapsed = time.Since(began)
 	done <- f
 }
 
-// finish settles the result of a call that has returned.
-func (x *executor) finish(f finished) {
+// outcome is the result of a call that has returned.
+func (x *executor) outcome(f finished) *tool.Result {
 	r := f.result
 	var p *panicked
 	switch {
@@ -180,17 +211,23 @@ func (x *executor) finish(f finished) {
 	default:
 		r = failed(f.err, r)
 	}
-	if after := x.run.opt.AfterTool; after != nil {
-		var changed *tool.Result
-		err := protect(func() { changed = after(x.live, f.task.tool, f.task.shown, r) })
-		switch {
-		case err != nil:
-			r = failed(err, r)
-		case changed != nil:
-			r = changed
-		}
+	return r
+}
+
+// review gives a result to AfterTool, beside the loop: it may take its time.
+func (x *executor) review(f finished, done chan<- finished) {
+	x.reviewing <- struct{}{}
+	defer func() { <-x.reviewing }()
+	var changed *tool.Result
+	err := protect(func() { changed = x.run.opt.AfterTool(x.live, f.task.tool, f.task.shown, f.result) })
+	switch {
+	case err != nil:
+		f.result = failed(err, f.result)
+	case changed != nil:
+		f.result = changed
 	}
-	x.end(f.task, r, f.elapsed)
+	f.final = true
+	done <- f
 }
 
 func (x *executor) cancelled(t *task) bool {

@@ -143,13 +143,13 @@ func TestSteeringBeforeCalls(t *testing.T) {
 			}
 		} else {
 			a.Update(func(o *agent.Options) {
-				o.BeforeTool = func(ctx context.Context, _ *tool.Tool, _ tool.Call) error {
+				o.BeforeTool = func(ctx context.Context, _ *tool.Tool, _ *tool.Call) (*tool.Result, error) {
 					speak()
 					<-ctx.Done()
 					if name == "and yet allowed" {
-						return nil
+						return nil, nil
 					}
-					return ctx.Err()
+					return nil, ctx.Err()
 				}
 			})
 		}

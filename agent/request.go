@@ -54,6 +54,14 @@ func (r *run) ask(ctx context.Context) (*llm.Message, verdict) {
 // same, byte for byte, until Update changes them: vendors cache what requests
 // begin with.
 func (r *run) request(ctx context.Context) (*llm.Request, error) {
+	if r.opt.Prepare != nil {
+		if err := r.opt.Prepare(ctx); err != nil {
+			return nil, err
+		}
+		if r.opt, r.tools = r.options(); r.tools.err != nil {
+			return nil, r.tools.err
+		}
+	}
 	req := r.opt.Request
 	req.Messages, req.Tools = r.Messages(), r.tools.defs
 	if r.out.Turns > 0 {
@@ -63,16 +71,7 @@ func (r *run) request(ctx context.Context) (*llm.Request, error) {
 		return &req, nil
 	}
 	req.Messages, req.Tools = slices.Clone(req.Messages), slices.Clone(req.Tools)
-	r.mu.Lock()
-	before := r.replaced
-	r.mu.Unlock()
-	err := r.opt.BeforeRequest(ctx, &req)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.replaced != before {
-		req.Messages = slices.Clip(r.messages)
-	}
-	return &req, err
+	return &req, r.opt.BeforeRequest(ctx, &req)
 }
 
 // read reads an answer to its end.

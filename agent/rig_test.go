@@ -22,6 +22,7 @@ import (
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/llm/openai"
 	"github.com/burin-dev/burin/llm/wire"
+	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -354,7 +355,7 @@ func lines(t testing.TB, events []agent.Event) string {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	for _, e := range events {
-		if err := enc.Encode(e); err != nil {
+		if err := enc.Encode(session.Event{Event: e}); err != nil {
 			t.Fatal(err)
 		}
 	}

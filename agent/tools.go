@@ -13,6 +13,7 @@ import (
 )
 
 const (
+	maxCalls    = 256             // calls of one answer that run; the others are refused
 	maxParallel = 8               // calls that run at the same time
 	grace       = 2 * time.Second // for a cancelled tool to return
 )
@@ -21,6 +22,9 @@ const (
 var (
 	errSpoke = errors.New("the user spoke")
 	errEnded = errors.New("another call ended the run")
+
+	errTooMany = fmt.Errorf("this call did not run: an answer may have %d calls, and this one has more. "+
+		"Look at the results of the first ones, then make those calls that are still needed", maxCalls)
 )
 
 // task is one call of an answer on its way to its result.
@@ -44,12 +48,18 @@ type task struct {
 func (r *run) execute(ctx context.Context, m *llm.Message, calls []llm.ToolCall) (results []llm.Message, err error) {
 	tasks := make([]*task, len(calls))
 	for i, c := range calls {
-		tasks[i] = r.prepare(m, c)
+		if i < maxCalls {
+			tasks[i] = r.prepare(m, c)
+			continue
+		}
+		// Nothing is looked for or checked, and the guard does not count it as a
+		// failure of this call.
+		tasks[i] = &task{call: c, shown: tool.Call{ID: c.ID, Name: c.Name}, together: true, refused: errTooMany, skipped: true}
 	}
 	r.guard.final = false
 	live, stop := r.interruptible(ctx)
 	defer stop(nil)
-	x := executor{run: r, ctx: ctx, live: live, stop: stop}
+	x := executor{run: r, ctx: ctx, live: live, stop: stop, reviewing: make(chan struct{}, 1)}
 	for from := 0; from < len(tasks); {
 		to := from + 1
 		for tasks[from].together && to < len(tasks) && tasks[to].together {

@@ -2,8 +2,10 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -197,15 +199,15 @@ func TestBeforeAndAfterTool(t *testing.T) {
 		return tool.Text(path), nil
 	})}
 	var asked []string
-	o.BeforeTool = func(_ context.Context, x *tool.Tool, c tool.Call) error {
+	o.BeforeTool = func(_ context.Context, x *tool.Tool, c *tool.Call) (*tool.Result, error) {
 		asked = append(asked, x.Name+string(c.Arguments))
 		switch {
 		case strings.Contains(string(c.Arguments), "panic"):
 			panic("the hook broke")
 		case strings.Contains(string(c.Arguments), "secret"):
-			return errors.New("not there")
+			return nil, errors.New("not there")
 		}
-		return nil
+		return nil, nil
 	}
 	o.AfterTool = func(_ context.Context, _ *tool.Tool, c tool.Call, r *tool.Result) *tool.Result {
 		if c.ID == "a" {
@@ -234,14 +236,14 @@ func TestPermissionTakesTime(t *testing.T) {
 		o.Tools = []*tool.Tool{echo("read", tool.Reads), echo("fetch", tool.Reads|tool.Network)}
 		ctx, cancel := context.WithCancel(t.Context())
 		asked := 0
-		o.BeforeTool = func(_ context.Context, x *tool.Tool, _ tool.Call) error {
+		o.BeforeTool = func(_ context.Context, x *tool.Tool, _ *tool.Call) (*tool.Result, error) {
 			if x.Name == "fetch" {
 				if asked++; asked == 2 {
 					cancel()
 				}
 				<-time.After(time.Minute)
 			}
-			return nil
+			return nil, nil
 		}
 		events := record(t, &o)
 		a := agent.New(o)
@@ -268,6 +270,88 @@ func TestPermissionTakesTime(t *testing.T) {
 	})
 }
 
+// A call runs with the arguments that BeforeTool gave it, alone if these ask for it; events
+// and the conversation keep the model's. A result takes the place of a run.
+func TestRewrittenCall(t *testing.T) {
+	o, _ := local(t, calls(`run {"path":"a"}`, `run {"path":"b"}`, `run {"path":"c"}`, `run {"path":"d"}`), say("done"))
+	var mu sync.Mutex
+	var ran []string
+	running, beside := 0, map[string]int{}
+	together := make(chan struct{}) // closed when the first two run
+	run := simple("run", tool.Reads, func(_ context.Context, path string) (*tool.Result, error) {
+		mu.Lock()
+		running++
+		ran, beside[path] = append(ran, path), running
+		if running == 2 {
+			close(together)
+		}
+		mu.Unlock()
+		if path != "alone" {
+			<-together
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		running--
+		return tool.Text("ran " + path), nil
+	})
+	run.Together = func(args json.RawMessage) bool { return !strings.Contains(string(args), "alone") }
+	o.Tools = []*tool.Tool{run}
+	o.BeforeTool = func(_ context.Context, _ *tool.Tool, c *tool.Call) (*tool.Result, error) {
+		switch {
+		case strings.Contains(string(c.Arguments), `"c"`):
+			c.Arguments = json.RawMessage(`{"path":"alone"}`)
+		case strings.Contains(string(c.Arguments), `"d"`):
+			return tool.Text("from elsewhere"), nil
+		}
+		return nil, nil
+	}
+	events := record(t, &o)
+	a := agent.New(o)
+	wantReason(t, a.Run(t.Context(), llm.UserText("go")), agent.ReasonDone)
+	events.check(a)
+	if got := results(a.Messages()); !slices.Equal(got, []string{"ran a", "ran b", "ran alone", "from elsewhere"}) {
+		t.Errorf("results %q", got)
+	}
+	if len(ran) != 3 || ran[2] != "alone" || beside["alone"] != 1 {
+		t.Errorf("ran %q, beside others: %v", ran, beside)
+	}
+	for _, m := range a.Messages() {
+		for _, c := range m.ToolCalls() {
+			if strings.Contains(c.Arguments, "alone") {
+				t.Errorf("the conversation has %s", c.Arguments)
+			}
+		}
+	}
+}
+
+// AfterTool may take its time: what runs beside goes on, and the run can be stopped.
+func TestReviewTakesTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, _ := local(t, calls(`read {"path":"a"}`, `read {"path":"b"}`))
+		o.Tools = []*tool.Tool{echo("read", tool.Reads)}
+		ctx, cancel := context.WithCancel(t.Context())
+		o.AfterTool = func(_ context.Context, _ *tool.Tool, c tool.Call, _ *tool.Result) *tool.Result {
+			if c.ID == "b" {
+				time.AfterFunc(time.Second, cancel)
+				<-time.After(time.Minute) // it does not listen
+			}
+			return tool.Text("seen")
+		}
+		events := record(t, &o)
+		a := agent.New(o)
+		began := time.Now()
+		wantReason(t, a.Run(ctx, llm.UserText("go")), agent.ReasonAborted)
+		events.check(a)
+		if took := time.Since(began); took != 3*time.Second {
+			t.Errorf("took %s", took)
+		}
+		if got := results(a.Messages()); len(got) != 2 || got[0] != "seen" && !strings.HasPrefix(got[0], "!Interrupted") || !strings.HasPrefix(got[1], "!Interrupted") {
+			t.Errorf("results %q", got)
+		}
+		<-time.After(time.Minute)
+	})
+}
+
 // A tool that says so ends the run: a question was cancelled. Others do not start.
 func TestAbortByTool(t *testing.T) {
 	for name, hook := range map[string]bool{"tool": false, "hook": true} {
@@ -279,7 +363,7 @@ func TestAbortByTool(t *testing.T) {
 				echo("read", tool.Reads),
 			}
 			if hook {
-				o.BeforeTool = func(context.Context, *tool.Tool, tool.Call) error { return cancelled }
+				o.BeforeTool = func(context.Context, *tool.Tool, *tool.Call) (*tool.Result, error) { return nil, cancelled }
 			}
 			events := record(t, &o)
 			a := agent.New(o)

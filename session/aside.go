@@ -18,26 +18,24 @@ const asideWords = "A short question of the user's beside the work; it is not pa
 // answer are given to delta as they come, one at a time; nil is nobody. Ctx ends it.
 // It is repeated after a passing failure only as long as nothing was shown.
 func (s *Session) Aside(ctx context.Context, question string, delta func(string)) (answer string, err error) {
-	question = strings.TrimSpace(s.hide(question))
+	question = strings.TrimSpace(s.veil.hide(question))
 	if question == "" {
 		return "", errors.New("there is no question")
 	}
-	ctx, end, err := s.beside(ctx)
+	ctx, end, err := s.stage.beside(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer end()
-	s.mu.Lock()
-	r, client := s.request, s.client
-	s.mu.Unlock()
-	r.Tools, r.ToolChoice = s.definitions(), llm.ToolChoice{Mode: llm.ToolNone}
+	r, client := s.mind.now()
+	r.Tools, r.ToolChoice = s.tools.definitions(), llm.ToolChoice{Mode: llm.ToolNone}
 	r.Messages = append(s.agent.Messages(), llm.Message{
 		Role: llm.RoleCustom, CustomType: "aside", Time: s.o.Now(), Content: []llm.Block{llm.Text{Text: asideWords + question}},
 	})
 	shown := false
 	var final error
 	err = s.o.Retry.repeat(ctx, s.o.Now, func() error {
-		answer, final = s.listen(ctx, client, &r, func(text string) {
+		answer, final = s.money.listen(ctx, client, &r, func(text string) {
 			shown = true
 			if delta != nil {
 				delta(text)
@@ -54,30 +52,5 @@ func (s *Session) Aside(ctx context.Context, question string, delta func(string)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return answer, s.hideError(err)
-}
-
-// listen sends a request beside the conversation and passes its text on as it comes.
-func (s *Session) listen(ctx context.Context, client llm.Client, r *llm.Request, delta func(string)) (string, error) {
-	held, err := s.reserve(ctx, r, ForAside)
-	if err != nil {
-		return "", err
-	}
-	stream := s.count(client.Stream(ctx, r), r, held)
-	var last *llm.Message
-	for e := range llm.Events(stream) {
-		switch {
-		case e.Type.Terminal():
-			last = e.Message
-		case e.Type == llm.EventTextDelta:
-			delta(e.Delta)
-		}
-	}
-	switch {
-	case last == nil:
-		return "", errors.New("the stream ended without a last event")
-	case last.Error != nil:
-		return last.Text(), last.Error
-	}
-	return last.Text(), nil
+	return answer, s.veil.err(err)
 }

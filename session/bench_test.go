@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
@@ -110,6 +111,17 @@ func TestIdleMemory(t *testing.T) {
 	for _, s := range all {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// One event of a stream as a line of JSON.
+func BenchmarkEventJSON(b *testing.B) {
+	e := session.Event{Event: agent.Event{Type: agent.MessageUpdate, Stream: llm.Event{Type: llm.EventTextDelta, Index: 1, Delta: "a few words "}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := e.MarshalJSON(); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

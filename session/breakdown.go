@@ -68,11 +68,9 @@ const mostBig = 10
 // Breakdown says what fills the window now. It looks at every message, so it is for
 // when a person asks.
 func (s *Session) Breakdown() Breakdown {
-	messages, tools := s.agent.Messages(), s.offered()
-	s.mu.Lock()
-	b := Breakdown{Window: s.request.Model.ContextWindow, Total: s.tokens(messages)}
-	system := s.request.System
-	s.mu.Unlock()
+	messages, tools := s.agent.Messages(), s.tools.offered()
+	b := Breakdown{Window: s.mind.window(), Total: s.gauge.tokens(messages)}
+	system := s.mind.system()
 	if t := s.o.Compaction.Threshold(b.Window); t > 0 {
 		b.Reserve = b.Window - t
 	}

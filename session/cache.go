@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/agent"
@@ -24,39 +25,66 @@ type cacheState struct {
 	changed  string
 }
 
+// cacheWatch says why a vendor's cache did not know a request.
+type cacheWatch struct {
+	seed   maphash.Seed
+	now    func() time.Time
+	loop   *agent.Agent
+	rec    *record
+	change bool // interceptors may change what the last request had
+
+	mu    sync.Mutex
+	cache cacheState // of the last request that was answered
+	asked cacheState // of the last request
+}
+
+// idle is how long ago the last request was made that was answered; 0: there was none.
+func (w *cacheWatch) idle() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cache.at.IsZero() {
+		return 0
+	}
+	return w.now().Sub(w.cache.at)
+}
+
 // fingerprint takes in what a request is made of, and finds the first difference to
 // the last one that was answered.
-func (s *Session) fingerprint(r *llm.Request) {
-	now := cacheState{at: s.o.Now(), model: r.Model.Ref(), system: maphash.String(s.seed, r.System)}
-	var h maphash.Hash
-	h.SetSeed(s.seed)
-	for i := range r.Tools {
-		h.WriteString(r.Tools[i].Name)
-		h.WriteString(r.Tools[i].Description)
-		h.Write(r.Tools[i].Schema)
-	}
-	now.tools = h.Sum64()
-	_, now.replaced = s.agent.Grown()
-	s.mu.Lock()
-	known := s.asked.messages
-	if s.asked.replaced != now.replaced || len(known) > len(r.Messages) {
+func (w *cacheWatch) fingerprint(r *llm.Request, t touched) {
+	now := cacheState{at: w.now(), model: r.Model.Ref(), system: maphash.String(w.seed, r.System)}
+	now.tools = toolsHash(w.seed, r.Tools)
+	_, now.replaced = w.loop.Grown()
+	w.mu.Lock()
+	known := w.asked.messages
+	if w.asked.replaced != now.replaced || len(known) > len(r.Messages) || w.change {
 		known = nil
 	}
-	s.mu.Unlock()
+	w.mu.Unlock()
 	// What the last request had is the same. Its list is not changed, only longer.
 	now.messages = slices.Grow(known, len(r.Messages)-len(known))
 	for i := len(known); i < len(r.Messages); i++ {
-		now.messages = append(now.messages, s.messageHash(&r.Messages[i]))
+		now.messages = append(now.messages, messageHash(w.seed, &r.Messages[i]))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now.changed = s.cache.firstChange(&now, r.Messages)
-	s.asked = now
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now.changed = w.cache.firstChange(&now, r.Messages, t)
+	w.asked = now
 }
 
-func (s *Session) messageHash(m *llm.Message) uint64 {
+func toolsHash(seed maphash.Seed, tools []llm.Tool) uint64 {
 	var h maphash.Hash
-	h.SetSeed(s.seed)
+	h.SetSeed(seed)
+	for i := range tools {
+		h.WriteString(tools[i].Name)
+		h.WriteString(tools[i].Description)
+		h.Write(tools[i].Schema)
+	}
+	return h.Sum64()
+}
+
+func messageHash(seed maphash.Seed, m *llm.Message) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
 	h.WriteString(string(m.Role))
 	for _, b := range m.Content {
 		switch b := b.(type) {
@@ -81,23 +109,23 @@ func (s *Session) messageHash(m *llm.Message) uint64 {
 }
 
 // firstChange says what of the request before is not as it was.
-func (c *cacheState) firstChange(now *cacheState, messages []llm.Message) string {
+func (c *cacheState) firstChange(now *cacheState, messages []llm.Message, t touched) string {
 	switch {
 	case c.at.IsZero():
 		return ""
 	case c.model != now.model:
 		return "model"
 	case c.tools != now.tools:
-		return "tools"
+		return "tools" + changedBy(t.tools)
 	case c.system != now.system:
-		return "system prompt"
+		return "system prompt" + changedBy(t.system)
 	}
 	for i, h := range c.messages {
 		if i >= len(now.messages) {
 			return fmt.Sprintf("the history became shorter, from message %d on", i+1)
 		}
 		if h != now.messages[i] {
-			return fmt.Sprintf("message %d (%s)", i+1, messages[i].Role)
+			return fmt.Sprintf("message %d (%s)", i+1, messages[i].Role) + changedBy(t.messages)
 		}
 	}
 	if idle := now.at.Sub(c.at); idle >= 5*time.Minute {
@@ -107,27 +135,27 @@ func (c *cacheState) firstChange(now *cacheState, messages []llm.Message) string
 }
 
 // reportCache tells how much of a request was cached.
-func (s *Session) reportCache(m *llm.Message) {
+func (w *cacheWatch) report(m *llm.Message) {
 	if m.Error != nil {
 		return
 	}
 	u := m.Usage
-	s.mu.Lock()
-	before, kept := s.cache.prompt, s.cache.kept
-	s.cache = s.asked
-	s.cache.kept = kept || u != nil && u.CacheRead+u.CacheWrite > 0
+	w.mu.Lock()
+	before, kept := w.cache.prompt, w.cache.kept
+	w.cache = w.asked
+	w.cache.kept = kept || u != nil && u.CacheRead+u.CacheWrite > 0
 	if u == nil {
-		s.mu.Unlock()
+		w.mu.Unlock()
 		return
 	}
-	s.cache.prompt = u.Prompt()
+	w.cache.prompt = u.Prompt()
 	info := CacheInfo{Read: u.CacheRead, Write: u.CacheWrite, Fresh: u.Input}
 	// Of a vendor that has no cache, or does not tell of it, nothing is missed.
 	if kept && u.CacheRead < before*8/10 {
-		if info.Missed = s.cache.changed; info.Missed == "" {
+		if info.Missed = w.cache.changed; info.Missed == "" {
 			info.Missed = "nothing changed: the vendor did not keep it"
 		}
 	}
-	s.mu.Unlock()
-	s.hub.emit(Event{Event: agent.Event{Type: CacheReport}, Cache: &info})
+	w.mu.Unlock()
+	w.rec.emit(Event{Event: agent.Event{Type: CacheReport}, Data: &info})
 }

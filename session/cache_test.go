@@ -17,8 +17,8 @@ func TestNoCacheNothingMissed(t *testing.T) {
 	r.prompt("one", agent.ReasonDone)
 	r.prompt("two", agent.ReasonDone)
 	all := r.seen(session.CacheReport)
-	if len(all) != 2 || all[1].Cache.Missed != "" || all[1].Cache.Fresh != 5000 {
-		t.Errorf("%d reports, the last: %+v", len(all), all[len(all)-1].Cache)
+	if len(all) != 2 || all[1].Data.(*session.CacheInfo).Missed != "" || all[1].Data.(*session.CacheInfo).Fresh != 5000 {
+		t.Errorf("%d reports, the last: %+v", len(all), all[len(all)-1].Data.(*session.CacheInfo))
 	}
 }
 
@@ -30,7 +30,7 @@ func TestCacheReport(t *testing.T) {
 	miss := llm.Usage{Input: 10, CacheWrite: 5000, Output: 5}
 	r := start(t, f, func(r *rig, o *session.Options) {
 		o.Now = func() time.Time { return now }
-		o.Open, o.Compaction = r.opener(f.model, other), small()
+		o.Models, o.Compaction = r.opener(f.model, other), small()
 	}, used(long(600), miss), used("b", hit), used("c", miss),
 		refused(llm.ErrOverload, "busy"), used("d", miss), // the model was changed
 		used("e", miss), // it was idle
@@ -39,7 +39,7 @@ func TestCacheReport(t *testing.T) {
 		t.Helper()
 		r.prompt(text, agent.ReasonDone)
 		all := r.seen(session.CacheReport)
-		c := all[len(all)-1].Cache
+		c := all[len(all)-1].Data.(*session.CacheInfo)
 		if c.Missed != want && (want == "" || !strings.HasPrefix(c.Missed, want)) {
 			t.Errorf("%s: %q, want %q", text, c.Missed, want)
 		}
@@ -58,7 +58,7 @@ func TestCacheReport(t *testing.T) {
 	}
 	check("condensed", "message 1 (custom)")
 	check("all well", "")
-	first := r.seen(session.CacheReport)[1].Cache
+	first := r.seen(session.CacheReport)[1].Data.(*session.CacheInfo)
 	if first.Read != 5000 || first.Write != 100 || first.Fresh != 10 {
 		t.Errorf("figures: %+v", first)
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"strings"
 
@@ -41,13 +42,10 @@ var (
 // around while the model works: it is in no turn, Abort ends the prompt and not the
 // command, and the model reads of it with its next request.
 func (s *Session) Run(ctx context.Context, command string, private bool, output func(chunk string)) (CommandResult, error) {
-	switch {
-	case s.o.Command == nil:
-		return CommandResult{}, errNoShell
-	case strings.TrimSpace(command) == "":
+	if strings.TrimSpace(command) == "" {
 		return CommandResult{}, errNoCommand
 	}
-	alone, end, err := s.wake(ctx)
+	alone, end, err := s.stage.wake(ctx)
 	if errors.Is(err, ErrBusy) {
 		return s.runBeside(ctx, command, private, output)
 	}
@@ -55,18 +53,20 @@ func (s *Session) Run(ctx context.Context, command string, private bool, output 
 		return CommandResult{}, err
 	}
 	defer end()
-	s.refresh()
-	s.openTurn("!" + s.hide(command))
+	s.fitter.refresh()
+	s.openTurn("!" + s.veil.hide(command))
 	r, err := s.runCommand(alone, command, private, true, output)
 	if err == nil && !private {
-		s.adopt(r.EntryID)
+		if !s.fitter.adopt(r.EntryID) {
+			s.outdated()
+		}
 	}
 	return r, err
 }
 
 // runBeside runs a command while something else is under way.
 func (s *Session) runBeside(ctx context.Context, command string, private bool, output func(string)) (CommandResult, error) {
-	ctx, end, err := s.beside(ctx)
+	ctx, end, err := s.stage.beside(ctx)
 	if err != nil {
 		return CommandResult{}, err
 	}
@@ -81,22 +81,30 @@ func (s *Session) runBeside(ctx context.Context, command string, private bool, o
 // runCommand runs a command and puts it into the transcript.
 func (s *Session) runCommand(ctx context.Context, command string, private, journal bool, output func(string)) (CommandResult, error) {
 	show := func(chunk string) {
+		chunk = s.veil.hide(chunk)
 		if output != nil {
-			output(s.hide(chunk))
+			output(chunk)
 		}
+		s.rec.emit(Event{Event: agent.Event{Type: CommandOutput}, Text: chunk})
 	}
-	shown := s.hide(command)
-	s.hub.emit(Event{Event: agent.Event{Type: CommandStart}, Text: shown})
+	shown := s.veil.hide(command)
+	s.rec.emit(Event{Event: agent.Event{Type: CommandStart}, Text: shown})
 	began := s.o.Now()
-	r, err := s.o.Command(ctx, command, journal, show)
+	id := "!" + rand.Text()[:8]
+	s.programs.begin(id, command)
+	defer s.programs.end(id)
+	r, err := s.o.Ground.Run(ctx, command, journal, show)
 	if err != nil {
-		s.hub.emit(Event{Event: agent.Event{Type: CommandEnd}, Text: shown})
+		s.rec.emit(Event{Event: agent.Event{Type: CommandEnd}, Text: shown})
+		if errors.Is(err, errors.ErrUnsupported) {
+			return r, errNoShell
+		}
 		if ctx.Err() != nil {
 			return r, ErrNotBegun // the shell says no more than that its context has ended
 		}
-		return r, s.hideError(err)
+		return r, s.veil.err(err)
 	}
-	r.Output = s.hide(r.Output)
+	r.Output = s.veil.hide(r.Output)
 	x := transcript.Execution{
 		Command: shown, Output: r.Output, Cancelled: r.Cancelled, Truncated: r.Truncated, Full: r.Artifact,
 		Excluded: private, Timestamp: began.UnixMilli(),
@@ -104,62 +112,26 @@ func (s *Session) runCommand(ctx context.Context, command string, private, journ
 	if r.ExitCode >= 0 {
 		x.ExitCode = &r.ExitCode
 	}
-	r.EntryID = s.append(transcript.NewExecution(x))
-	s.hub.emit(Event{Event: agent.Event{Type: CommandEnd}, EntryID: r.EntryID, Text: shown})
+	r.EntryID = s.rec.append(transcript.NewExecution(x))
+	s.rec.emit(Event{Event: agent.Event{Type: CommandEnd}, EntryID: r.EntryID, Text: shown})
 	return r, nil
 }
 
 // openTurn opens a turn of the undo journal, and counts it.
 func (s *Session) openTurn(label string) {
-	s.mu.Lock()
-	s.turn++
-	turn := s.turn
-	s.mu.Unlock()
-	if s.o.BeginTurn == nil {
-		return
+	turn := s.money.next()
+	s.answers.begin()
+	if err := s.o.Ground.BeginTurn(turn, firstLine(label)); err != nil {
+		s.rec.warn("changes of this turn cannot be undone: " + err.Error())
 	}
-	if err := s.o.BeginTurn(turnID(turn), firstLine(label)); err != nil {
-		s.warn("changes of this turn cannot be undone: " + err.Error())
-	}
-}
-
-// adopt gives the loop the message of an entry that was just appended. Nothing else is
-// under way.
-func (s *Session) adopt(id string) {
-	e, err := s.log.Entry(id)
-	if err != nil || e.Message == nil {
-		s.outdated()
-		return
-	}
-	s.agent.Replace(append(s.agent.Messages(), *e.Message))
 }
 
 // outdated says that the transcript has what the loop has not: the next request has
 // it, whatever is under way.
 func (s *Session) outdated() {
-	s.mu.Lock()
-	s.stale = true
-	s.mu.Unlock()
-	if _, end, err := s.begin(context.Background()); err == nil {
-		s.refresh()
+	s.fitter.outdate()
+	if _, end, err := s.stage.begin(context.Background()); err == nil {
+		s.fitter.refresh()
 		end()
 	}
-}
-
-// beside is begin for what goes on beside prompts: its context ends with the session,
-// and Close waits for it.
-func (s *Session) beside(ctx context.Context) (context.Context, func(), error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, nil, ErrClosed
-	}
-	s.tasks.Add(1)
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(s.life, func() { cancel(errStopped) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-		s.tasks.Done()
-	}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/compact"
+	"github.com/burin-dev/burin/session/handletest"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -92,7 +93,6 @@ func lawful(t testing.TB, q *llm.Request) {
 func TestTwentyCompactions(t *testing.T) {
 	const goal = "Port “the parser” to Go.\n\tKeep <tags> & \"quotes\"; cost: $5 — 漢字 🦊"
 	pins := []string{"never push to main", "=== end of burin keep 00000000 ===\nuse tabs <now>"}
-	todos := []compact.Todo{{Phase: "one", Text: "write <the> tests", Status: "in_progress"}, {Text: "ship & rest", Status: "pending"}}
 	spoil := func(i int) string {
 		return []string{
 			"All was done.",
@@ -108,7 +108,10 @@ func TestTwentyCompactions(t *testing.T) {
 			r := start(t, f, func(r *rig, o *session.Options) {
 				o.Compaction = small()
 				o.Tools = []*tool.Tool{echo("read", tool.Reads)}
-				o.Todos = func() []compact.Todo { return todos }
+				o.Tasks = handletest.Tasks{Phases: &[]session.TodoPhase{
+					{Name: "one", Tasks: []session.TodoTask{{Content: "write <the> tests", Status: "in_progress"}, {Content: "read", Status: "completed"}}},
+					{Tasks: []session.TodoTask{{Content: "ship & rest", Status: "pending"}, {Content: "sleep", Status: "abandoned"}}},
+				}}
 			}, brain(400, spoil, calls(`c read {"path":"p"}`, `d read {"path":"q"}`), say(long(300)), calls(`c read {"path":"r"}`), say("ok"), calls(`c read {"path":"s"}`), say(long(500)))...)
 			r.prompt(goal, agent.ReasonDone)
 			for _, p := range pins {
@@ -172,7 +175,7 @@ func TestCompactionInsideRun(t *testing.T) {
 			t.Fatalf("%d compactions", len(ends))
 		}
 		for _, e := range ends {
-			c := e.Compaction
+			c := e.Data.(*session.CompactionInfo)
 			if c.Reason != "threshold" || c.After >= c.Before || c.After == 0 || c.Error != "" || e.EntryID == "" {
 				t.Errorf("a compaction: %+v", c)
 			}
@@ -212,7 +215,7 @@ func TestStaleReads(t *testing.T) {
 			t.Fatal("nothing was shortened")
 		}
 		for _, e := range pruned {
-			if c := e.Compaction; c.Reason != "superseded" || c.After >= c.Before || e.EntryID == "" {
+			if c := e.Data.(*session.CompactionInfo); c.Reason != "superseded" || c.After >= c.Before || e.EntryID == "" {
 				t.Errorf("the event: %+v", c)
 			}
 		}
@@ -253,8 +256,8 @@ func TestManualCompaction(t *testing.T) {
 		if !strings.Contains(q.Messages[0].Text(), "look at the numbers") || len(q.Tools) > 0 {
 			t.Errorf("the summariser was asked %s", q.Messages[0].Text())
 		}
-		if e := r.seen(session.CompactionEnd)[0]; e.Compaction.Reason != "manual" || e.Compaction.Summary != "in short" {
-			t.Errorf("the event: %+v", e.Compaction)
+		if e := r.seen(session.CompactionEnd)[0]; e.Data.(*session.CompactionInfo).Reason != "manual" || e.Data.(*session.CompactionInfo).Summary != "in short" {
+			t.Errorf("the event: %+v", e.Data.(*session.CompactionInfo))
 		}
 		if err := r.Compact(t.Context(), ""); !errors.Is(err, compact.ErrNothing) {
 			t.Errorf("twice: %v", err)
@@ -303,7 +306,7 @@ func TestSummariserFails(t *testing.T) {
 			t.Errorf("the summariser was asked %d times", asked)
 		}
 		ends := r.seen(session.CompactionEnd)
-		if len(ends) != 1 || ends[0].Compaction.Error == "" || ends[0].Compaction.Aborted {
+		if len(ends) != 1 || ends[0].Data.(*session.CompactionInfo).Error == "" || ends[0].Data.(*session.CompactionInfo).Aborted {
 			t.Errorf("%d ends", len(ends))
 		}
 	})
@@ -330,7 +333,7 @@ func TestAbortWhileSummarising(t *testing.T) {
 			t.Errorf("error %v after %s", err, time.Since(began))
 		}
 		e := r.seen(session.CompactionEnd)
-		if len(e) != 1 || !e[0].Compaction.Aborted || r.Log().Leaf() != before {
+		if len(e) != 1 || !e[0].Data.(*session.CompactionInfo).Aborted || r.Log().Leaf() != before {
 			t.Errorf("the end: %+v, leaf %s", e, r.Log().Leaf())
 		}
 		if len(r.warned()) > 0 {

@@ -3,14 +3,23 @@ package session
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/burin-dev/burin/transcript"
 )
 
+// damage tells a person of what is damaged in the transcript, once.
+type damage struct {
+	log *transcript.Log
+
+	mu   sync.Mutex
+	told map[string]bool // what cannot be read, and of which the person knows
+}
+
 // harm is what to tell the person, a line each, of what the model lacks of the branch and
 // nobody was told of.
-func (s *Session) harm(c *transcript.Context) (lines []string) {
-	for _, line := range []string{s.unread(c), s.lost(c)} {
+func (d *damage) harm(c *transcript.Context) (lines []string) {
+	for _, line := range []string{d.unread(c), d.lost(c)} {
 		if line != "" {
 			lines = append(lines, line)
 		}
@@ -19,11 +28,11 @@ func (s *Session) harm(c *transcript.Context) (lines []string) {
 }
 
 // lost tells of pieces that lay in blobs.
-func (s *Session) lost(c *transcript.Context) string {
+func (d *damage) lost(c *transcript.Context) string {
 	fresh := slices.Clone(c.Lost)
-	s.mu.Lock()
-	fresh = slices.DeleteFunc(fresh, func(p transcript.Lost) bool { return !s.tell(fmt.Sprint(p.EntryID, "/", p.Block)) })
-	s.mu.Unlock()
+	d.mu.Lock()
+	fresh = slices.DeleteFunc(fresh, func(p transcript.Lost) bool { return !d.tell(fmt.Sprint(p.EntryID, "/", p.Block)) })
+	d.mu.Unlock()
 	switch len(fresh) {
 	case 0:
 		return ""
@@ -36,23 +45,23 @@ func (s *Session) lost(c *transcript.Context) string {
 
 // tell reports whether the person is to be told of some damage: the first time.
 // The caller holds mu.
-func (s *Session) tell(what string) bool {
-	if s.damaged == nil {
-		s.damaged = map[string]bool{}
+func (d *damage) tell(what string) bool {
+	if d.told == nil {
+		d.told = map[string]bool{}
 	}
-	told := s.damaged[what]
-	s.damaged[what] = true
-	return !told
+	known := d.told[what]
+	d.told[what] = true
+	return !known
 }
 
 // unread tells of entries of the branch that are too damaged to be read; "" is nothing.
 // Entries that a summary stands for do not count.
-func (s *Session) unread(c *transcript.Context) string {
+func (d *damage) unread(c *transcript.Context) string {
 	if c.Unread == 0 {
 		return ""
 	}
-	nodes := s.log.Nodes()
-	leaf := s.log.Leaf()
+	nodes := d.log.Nodes()
+	leaf := d.log.Leaf()
 	from := ""
 	if c.Compaction != nil {
 		if from = c.Compaction.FirstKeptID; from == "" {
@@ -63,7 +72,7 @@ func (s *Session) unread(c *transcript.Context) string {
 	at := slices.IndexFunc(nodes, func(n transcript.Node) bool { return n.ID == leaf })
 	for ; at >= 0; at = nodes[at].Parent {
 		id := nodes[at].ID
-		if _, err := s.log.Entry(id); err != nil {
+		if _, err := d.log.Entry(id); err != nil {
 			found = append(found, id)
 		}
 		if id == from {
@@ -71,9 +80,9 @@ func (s *Session) unread(c *transcript.Context) string {
 		}
 	}
 	slices.Reverse(found)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	found = slices.DeleteFunc(found, func(id string) bool { return !s.tell(id) })
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	found = slices.DeleteFunc(found, func(id string) bool { return !d.tell(id) })
 	if len(found) == 0 {
 		return ""
 	}

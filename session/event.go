@@ -1,57 +1,63 @@
 package session
 
 import (
-	"bytes"
-	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/tool/permit"
 )
 
-// Events of a session, beside those of its loop.
+// Events of a session, beside those of its loop. What each has in [Event.Data] stands
+// behind it; without that, it has none.
 const (
-	RetryStart      agent.EventType = "auto_retry_start"       // Retry
-	RetryEnd        agent.EventType = "auto_retry_end"         // Retry
-	FallbackApplied agent.EventType = "retry_fallback_applied" // Change
-	Promoted        agent.EventType = "context_promotion"      // Change
-	CompactionStart agent.EventType = "auto_compaction_start"  // Compaction
-	CompactionEnd   agent.EventType = "auto_compaction_end"    // Compaction
-	Pruned          agent.EventType = "context_pruned"         // Compaction
-	ModelChanged    agent.EventType = "model_changed"          // Change
+	RetryStart      agent.EventType = "auto_retry_start"       // *RetryInfo
+	RetryEnd        agent.EventType = "auto_retry_end"         // *RetryInfo
+	FallbackApplied agent.EventType = "retry_fallback_applied" // *Change
+	Promoted        agent.EventType = "context_promotion"      // *Change
+	CompactionStart agent.EventType = "auto_compaction_start"  // *CompactionInfo
+	CompactionEnd   agent.EventType = "auto_compaction_end"    // *CompactionInfo
+	Pruned          agent.EventType = "context_pruned"         // *CompactionInfo
+	ModelChanged    agent.EventType = "model_changed"          // *Change
 	ThinkingChanged agent.EventType = "thinking_changed"       // Text: the level
 	TitleChanged    agent.EventType = "title_changed"          // Text
+	LabelChanged    agent.EventType = "label_changed"          // EntryID, Text: its name
 	TreeMoved       agent.EventType = "session_tree"           // EntryID: the leaf; Text: words to edit
-	CacheReport     agent.EventType = "cache_report"           // Cache
+	CacheReport     agent.EventType = "cache_report"           // *CacheInfo
 	ModeChanged     agent.EventType = "mode_changed"           // Text: the mode
 	ToolsChanged    agent.EventType = "tools_changed"          // Text: the names of those that are offered
-	GoalChanged     agent.EventType = "goal_changed"           // Text: its state; "" is no goal
+	GoalChanged     agent.EventType = "goal_changed"           // *Goal; Text: its state, "" is no goal
+	PinsChanged     agent.EventType = "pins_changed"           // what is kept word for word has changed
 	TodosChanged    agent.EventType = "todos_changed"          // a person changed the list of work
-	QueueChanged    agent.EventType = "queue_changed"          // something was queued, taken or taken back
+	QueueChanged    agent.EventType = "queue_changed"          // *Queued: what waits now
 	JobsChanged     agent.EventType = "jobs_changed"           // a job has started or ended
 	CommandStart    agent.EventType = "command_start"          // Text: a person's own command
+	CommandOutput   agent.EventType = "command_output"         // Text: a piece of what it writes
 	CommandEnd      agent.EventType = "command_end"            // Text: the command; EntryID
 	Warning         agent.EventType = "warning"                // Text: what a person should know
+
+	QuestionAsked   agent.EventType = "question_asked"   // *Question
+	QuestionSettled agent.EventType = "question_settled" // *Settled
+	// AgentSettled comes once for each message that was submitted, when nothing more will
+	// happen for it.
+	AgentSettled agent.EventType = "agent_settled" // *SettledTurn
+	// OwnerChanged is the first event of an epoch. It has no number.
+	OwnerChanged agent.EventType = "owner_changed" // *Owner
+	// EventsLost is told to one reader, that was too slow. It has no number of its own.
+	EventsLost agent.EventType = "events_lost" // *Lost
 )
 
 // Event is something that happened in a session. Events and entries of the
 // transcript have one order: an event that tells of an entry comes after it was
-// appended.
+// appended. What its pointers lead to is for reading.
 type Event struct {
-	Seq uint64 // counts from 1
+	Seq uint64 // counts from 1, in the life of one owner: see [Cursor]
 	agent.Event
 	EntryID string // of message_end: the entry in the transcript
-
-	Retry      *RetryInfo
-	Compaction *CompactionInfo
-	Change     *Change
-	Cache      *CacheInfo
-	Text       string
+	Turn    string // of agent_start, agent_end and agent_settled: the message that began it, see [Receipt]; of message_end: that message
+	Text    string
+	Data    any // as the list of types says
 }
 
 // RetryInfo tells of an attempt to repeat a failed request. At the end its JSON has
@@ -95,275 +101,135 @@ type CacheInfo struct {
 	Missed string `json:"missed,omitempty"`
 }
 
-// MarshalJSON writes the event of the loop, with seq, entryId and what else there is
-// behind its type.
-func (e Event) MarshalJSON() ([]byte, error) {
-	body, err := e.Event.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	more, err := unescaped(struct {
-		Seq     uint64     `json:"seq"`
-		EntryID string     `json:"entryId,omitempty"`
-		Text    string     `json:"text,omitempty"`
-		Change  *Change    `json:"change,omitempty"`
-		Cache   *CacheInfo `json:"cache,omitempty"`
-	}{e.Seq, e.EntryID, e.Text, e.Change, e.Cache})
-	if err != nil {
-		return nil, err
-	}
-	// The type stands first, and is a word without escapes.
-	at := len(`{"type":""`) + len(e.Type)
-	out := append(make([]byte, 0, len(body)+len(more)), body[:at]...)
-	out = append(append(out, ','), more[1:len(more)-1]...)
-	parts := []any{e.Retry, e.Compaction}
-	if e.Type == RetryEnd && e.Retry != nil {
-		parts[0] = struct {
-			Success bool   `json:"success"`
-			Attempt int    `json:"attempt"`
-			Error   string `json:"finalError,omitempty"`
-		}{e.Retry.Success, e.Retry.Attempt, e.Retry.Error}
-	}
-	for _, part := range parts {
-		raw, err := unescaped(part)
-		if err != nil {
-			return nil, err
-		}
-		if raw[0] == '{' {
-			out = append(append(out, ','), raw[1:len(raw)-1]...)
-		}
-	}
-	return append(out, body[at:]...), nil
+// Cursor is a place among the events of a session. Each owner begins a new epoch and
+// counts from 1. The zero Cursor is now.
+type Cursor struct {
+	Epoch string `json:"epoch,omitempty"` // "": the one that is
+	Seq   uint64 `json:"seq,omitempty"`   // of the next event to read; 0: the beginning of the epoch
 }
 
-// unescaped is json.Marshal without escaping of <, > and &.
-func unescaped(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+// Owner is who owns a session from now on.
+type Owner struct {
+	Epoch string `json:"epoch"`
+	// LastEntry is the last entry of the transcript when the epoch began, Entries how many
+	// there were: who has seen these has missed nothing.
+	LastEntry string `json:"lastEntry,omitempty"`
+	Entries   int    `json:"entries"`
 }
 
-// backlog is how many events are kept for readers that come late or are slow. The
-// oldest quarter goes when it is reached.
-const backlog = 1024
-
-// hub keeps the newest events and wakes their readers. Emitting never waits for a
-// reader. Pieces of an answer are kept until the answer is whole, partial results
-// until there is a result: what ends them says all that they said.
-type hub struct {
-	sink func(Event)
-
-	telling sync.Mutex // held while an event is numbered and told to sink, so that it hears all in order
-
-	mu      sync.Mutex
-	events  []Event // by Seq, with gaps where pieces were
-	next    uint64  // seq of the event to come
-	gone    uint64  // events up to this seq were dropped that nothing else says
-	resting []*Feed // see [Feed.Rest]
-	waiting int
-	wake    chan struct{} // closed for those who wait
-	ended   bool
+// Lost are events that one reader will not get: it was too slow, or its cursor is of
+// another epoch. What they said is in the transcript.
+type Lost struct {
+	Events uint64 `json:"events,omitempty"` // how many; 0: not known
 }
 
-func newHub(sink func(Event)) *hub {
-	return &hub{next: 1, wake: make(chan struct{}), sink: sink}
+// Queued is what waits to be read by the model, in order.
+type Queued struct {
+	Steering  []Waiting `json:"steering,omitempty"`
+	FollowUps []Waiting `json:"followUps,omitempty"`
+	// Held says that nothing of it is sent before a person does something: the run before
+	// was stopped, or the process that it was given to has ended.
+	Held bool `json:"held,omitempty"`
 }
 
-// emit numbers e and gives it to everyone.
-func (h *hub) emit(e Event) {
-	h.telling.Lock()
-	defer h.telling.Unlock()
-	h.mu.Lock()
-	e.Seq = h.next
-	h.next++
-	switch e.Type {
-	case agent.MessageEnd:
-		h.drop(agent.MessageUpdate, agent.MessageStart, "")
-	case agent.ToolEnd:
-		h.drop(agent.ToolUpdate, agent.ToolStart, e.Call.ID)
-	}
-	if len(h.events) >= backlog {
-		n := backlog / 4
-		h.gone = h.events[n-1].Seq
-		h.events = append(h.events[:0], h.events[n:]...)
-	}
-	h.events = append(h.events, e)
-	h.rouse()
-	h.ring(e.piece())
-	h.mu.Unlock()
-	if h.sink != nil {
-		h.sink(e)
-	}
+// Waiting is a message that waits.
+type Waiting struct {
+	ID       string `json:"id"`
+	Text     string `json:"text"`               // without files, which it names
+	Attached int    `json:"attached,omitempty"` // pictures and files that go with it
+	By       string `json:"by,omitempty"`       // the face that submitted it
 }
 
-// drop takes out events of type piece behind the last one of type start; those of one
-// call, if it is named.
-func (h *hub) drop(piece, start agent.EventType, call string) {
-	of := func(o *Event, typ agent.EventType) bool { return o.Type == typ && (call == "" || o.Call.ID == call) }
-	from := len(h.events)
-	for from > 0 && !of(&h.events[from-1], start) {
-		from--
-	}
-	kept := slices.DeleteFunc(h.events[from:], func(o Event) bool { return of(&o, piece) })
-	h.events = h.events[:from+len(kept)]
-	if cap(h.events) > backlog/8 && len(h.events) < cap(h.events)/4 {
-		h.events = slices.Clone(h.events) // a session that is idle does not hold the room of a long answer
-	}
+// SettledTurn is the end of all that was done for messages.
+type SettledTurn struct {
+	IDs    []string     `json:"ids"` // as their receipts have them
+	Reason agent.Reason `json:"reason"`
+	Error  string       `json:"error,omitempty"`
 }
 
-// piece reports whether e is a part of something that a later event says whole.
-func (e *Event) piece() bool {
-	return e.Type == agent.MessageUpdate || e.Type == agent.ToolUpdate
+// Facts are the figures of a session at a moment, for faces. They cost the same in a long
+// conversation.
+type Facts struct {
+	ID      string     `json:"id"`
+	Path    string     `json:"path,omitempty"` // of the session file; "" where there is none
+	Kept    bool       `json:"kept,omitempty"` // there is something in it to go on with
+	Model   *llm.Model `json:"model"`          // for reading
+	Mode    string     `json:"mode,omitempty"`
+	Leaf    string     `json:"leaf,omitempty"` // of the transcript
+	Stats   Stats      `json:"stats"`
+	Working bool       `json:"working,omitempty"` // a prompt runs
+	Since   time.Time  `json:"since,omitzero"`    // it does
 }
 
-// ring ends the rests that are over, all of them at anything else than a piece.
-func (h *hub) ring(piece bool) {
-	if len(h.resting) == 0 {
-		return
-	}
-	now := time.Now()
-	h.resting = slices.DeleteFunc(h.resting, func(f *Feed) bool {
-		over := !piece || !now.Before(f.due)
-		if over {
-			close(f.bell)
-		}
-		return over
-	})
+// QuestionKind says which answer a question wants.
+type QuestionKind string
+
+const (
+	AskPermission QuestionKind = "permission" // whether a call may run: Permission; answered by Reply.Permission
+	AskChoice     QuestionKind = "choice"     // the model's own questions: Choices; answered by Reply.Choices
+	AskSecret     QuestionKind = "secret"     // a line that is not shown: Title; answered by Reply.Text
+	AskConfirm    QuestionKind = "confirm"    // yes or no: Title, Text; answered by Reply.Yes
+	AskText       QuestionKind = "text"       // a line: Title; answered by Reply.Text
+)
+
+// Question is a question to a person, whoever of those at the session answers it.
+type Question struct {
+	ID     string       `json:"id"`
+	Kind   QuestionKind `json:"kind"`
+	Title  string       `json:"title,omitempty"`
+	Text   string       `json:"text,omitempty"`
+	From   string       `json:"from,omitempty"`   // who asks, where that is not the session itself: a sub-agent, a server
+	CallID string       `json:"callId,omitempty"` // the tool call that waits for the answer
+	// Until is when it is answered with No by itself; zero: never.
+	Until time.Time `json:"until,omitzero"`
+
+	Permission *permit.Question `json:"permission,omitempty"`
+	Choices    []Choice         `json:"choices,omitempty"`
+	// Schema is the JSON schema of an object that is asked for; nil: none is.
+	Schema json.RawMessage `json:"schema,omitempty"`
 }
 
-// rouse wakes those who wait.
-func (h *hub) rouse() {
-	if h.waiting > 0 {
-		close(h.wake)
-		h.wake, h.waiting = make(chan struct{}), 0
-	}
+// Choice is one question of the model's own.
+type Choice struct {
+	ID          string   `json:"id"`
+	Text        string   `json:"text"`
+	Options     []string `json:"options,omitempty"` // faces add one for words of the person's own
+	Multi       bool     `json:"multi,omitempty"`   // several options may be chosen
+	Recommended int      `json:"recommended"`       // index of the option the model would choose; -1 is none
 }
 
-func (h *hub) end() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ended = true
-	h.rouse()
-	h.ring(false)
+// Chosen is the answer to one [Choice].
+type Chosen struct {
+	Selected []string `json:"selected,omitempty"` // options, in the order in which they were chosen
+	Custom   string   `json:"custom,omitempty"`   // the person's own words; "" if none
 }
 
-// ErrClosed is that a session has ended.
-var ErrClosed = errors.New("the session has ended")
-
-// LagError is that a reader was too slow: events are gone. What they said is in the
-// transcript; the next read goes on with the oldest event that is left.
-type LagError struct {
-	Lost uint64 // how many; 0: the reader's number is of a process that has ended
+// Reply is what a person answers.
+type Reply struct {
+	// Dismissed is that the person does not want to answer.
+	Dismissed  bool            `json:"dismissed,omitempty"`
+	Permission *permit.Answer  `json:"permission,omitempty"`
+	Choices    []Chosen        `json:"choices,omitempty"` // one to each
+	Yes        bool            `json:"yes,omitempty"`
+	Text       string          `json:"text,omitempty"`
+	Object     json.RawMessage `json:"object,omitempty"` // of a schema
 }
 
-func (e *LagError) Error() string {
-	if e.Lost == 0 {
-		return "these events are of a process that has ended; read the transcript instead"
-	}
-	return fmt.Sprintf("%d events are gone; read the transcript instead", e.Lost)
-}
+// How a question was settled.
+type Settlement string
 
-// Feed reads the events of a session, each once. It belongs to one goroutine and
-// holds nothing, so it need not be closed.
-type Feed struct {
-	hub *hub
-	seq uint64 // of the event to read
-	// foreign is that the number that was asked for has not been given out.
-	foreign bool
+const (
+	Answered   Settlement = "answered"    // by By
+	TimedOut   Settlement = "timed_out"   // nobody did in time
+	Unattended Settlement = "unattended"  // nobody is there who could
+	Withdrawn  Settlement = "withdrawn"   // what asked does not wait any more
+	OwnerEnded Settlement = "owner_ended" // the process that asked has ended
+)
 
-	due  time.Time     // of its rest
-	bell chan struct{} // closed when that is over
-}
-
-// Seq is the number from which the feed reads on: every event before it was read, or
-// is gone. A feed that was just made by [Session.Events] of 0 says how many there are.
-func (f *Feed) Seq() uint64 { return f.seq }
-
-// Next waits for the next event. It gives a [*LagError] if events were lost, and
-// [ErrClosed] behind the last one.
-func (f *Feed) Next(ctx context.Context) (Event, error) {
-	for {
-		e, wake, err := f.take()
-		if wake == nil {
-			return e, err
-		}
-		select {
-		case <-wake:
-		case <-ctx.Done():
-			return Event{}, ctx.Err()
-		}
-	}
-}
-
-// take gives the next event, or what to wait for.
-func (f *Feed) take() (Event, <-chan struct{}, error) {
-	h := f.hub
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if f.foreign {
-		f.foreign = false
-		return Event{}, nil, &LagError{}
-	}
-	if f.seq <= h.gone {
-		lost := h.gone - f.seq + 1
-		f.seq = h.gone + 1
-		return Event{}, nil, &LagError{lost}
-	}
-	if left := f.left(); len(left) > 0 {
-		f.seq = left[0].Seq + 1
-		return left[0], nil, nil
-	}
-	if h.ended {
-		return Event{}, nil, ErrClosed
-	}
-	h.waiting++
-	return Event{}, h.wake, nil
-}
-
-// left are the events that are there and were not read.
-func (f *Feed) left() []Event {
-	i, _ := slices.BinarySearchFunc(f.hub.events, f.seq, func(e Event, seq uint64) int { return cmp.Compare(e.Seq, seq) })
-	return f.hub.events[i:]
-}
-
-// Rest lets pieces of answers and results come together for the time d, so that its
-// reader is not woken for each of them. It ends with the first event after d, a quarter
-// of d later without one, and at once with an event that is no piece or the end of ctx.
-//
-// The event wakes, not the clock: while a model speaks, a timer that fires costs more
-// than all that is done with its words.
-func (f *Feed) Rest(ctx context.Context, d time.Duration) {
-	bell := f.rest(d)
-	if bell == nil {
-		return
-	}
-	late := time.NewTimer(d + d/4)
-	defer late.Stop()
-	select {
-	case <-bell:
-		return
-	case <-late.C:
-	case <-ctx.Done():
-	}
-	h := f.hub
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.resting = slices.DeleteFunc(h.resting, func(o *Feed) bool { return o == f })
-}
-
-// rest gives what is closed when a rest of d is over, nil if there is no reason for one.
-func (f *Feed) rest(d time.Duration) <-chan struct{} {
-	h := f.hub
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.ended || slices.ContainsFunc(f.left(), func(e Event) bool { return !e.piece() }) {
-		return nil
-	}
-	f.due, f.bell = time.Now().Add(d), make(chan struct{})
-	h.resting = append(h.resting, f)
-	return f.bell
+// Settled tells that a question is not open any more. Of secrets the answer is not told.
+type Settled struct {
+	ID    string     `json:"id"`
+	How   Settlement `json:"how"`
+	By    string     `json:"by,omitempty"` // the face that answered
+	Reply *Reply     `json:"reply,omitempty"`
 }

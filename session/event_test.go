@@ -21,14 +21,14 @@ import (
 )
 
 // read reads a feed to its end.
-func read(t testing.TB, f *session.Feed) (events []session.Event, lost uint64) {
+func read(t testing.TB, f session.Feed) (events []session.Event, lost uint64) {
 	t.Helper()
 	for {
 		e, err := f.Next(t.Context())
-		var lag *session.LagError
+		gone, isGone := e.Data.(*session.Lost)
 		switch {
-		case errors.As(err, &lag):
-			lost += lag.Lost
+		case isGone:
+			lost += gone.Events
 			continue
 		case errors.Is(err, session.ErrClosed):
 			return events, lost
@@ -69,12 +69,12 @@ func TestReplay(t *testing.T) {
 				t.Errorf("event %d tells of the entry %q, which is not there: %v", e.Seq, e.EntryID, err)
 			}
 		}
-		live := r.Events(0)
+		live := r.Events(session.Cursor{})
 		var seen []session.Event
 		var wg sync.WaitGroup
 		wg.Go(func() { seen, _ = read(t, live) })
 		r.prompt("go", agent.ReasonDone)
-		late := r.Events(0)
+		late := r.Events(session.Cursor{})
 		r.Close()
 		wg.Wait()
 
@@ -88,7 +88,7 @@ func TestReplay(t *testing.T) {
 			}
 		}
 		for from := uint64(1); from <= uint64(len(r.events)+1); from++ {
-			events, lost := read(t, r.Events(from))
+			events, lost := read(t, r.Events(session.Cursor{Seq: from}))
 			rest := want
 			for len(rest) > 0 && rest[0] < from {
 				rest = rest[1:]
@@ -110,9 +110,11 @@ func TestReplay(t *testing.T) {
 		if events, _ := read(t, late); len(events) != 0 {
 			t.Errorf("one who came late got %v", numbers(events))
 		}
-		var lag *session.LagError
-		if _, err := r.Events(1 << 40).Next(t.Context()); !errors.As(err, &lag) {
-			t.Errorf("a number of another process: %v", err)
+		for _, c := range []session.Cursor{{Seq: 1 << 40}, {Epoch: "another", Seq: 1}, {Epoch: r.Events(session.Cursor{}).Cursor().Epoch}} {
+			e, err := r.Events(c).Next(t.Context())
+			if o, ok := e.Data.(*session.Owner); err != nil || !ok || e.Type != session.OwnerChanged || o.Entries != 0 || o.Epoch == "" {
+				t.Errorf("from %+v: %+v, %v", c, e, err)
+			}
 		}
 	})
 }
@@ -131,7 +133,7 @@ func TestLateFace(t *testing.T) {
 	for range 4 {
 		<-said
 	}
-	late, text := r.Events(1), ""
+	late, text := r.Events(session.Cursor{Seq: 1}), ""
 	for range 4 {
 		for {
 			e, err := late.Next(t.Context())
@@ -163,7 +165,7 @@ func TestSlowReader(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	slow := r.Events(1)
+	slow := r.Events(session.Cursor{Seq: 1})
 	began := time.Now()
 	r.prompt("go", agent.ReasonDone)
 	took := time.Since(began)
@@ -176,10 +178,9 @@ func TestSlowReader(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 	t.Logf("%d pieces in %s", pieces, took)
-	_, err := slow.Next(t.Context())
-	var lag *session.LagError
-	if !errors.As(err, &lag) || lag.Lost < pieces/2 {
-		t.Errorf("the slow reader learns %v", err)
+	e, err := slow.Next(t.Context())
+	if lag, ok := e.Data.(*session.Lost); !ok || e.Type != session.EventsLost || lag.Events < pieces/2 {
+		t.Errorf("the slow reader learns %+v, %v", e, err)
 	}
 	r.prompt("more", agent.ReasonDone)
 	r.Close()
@@ -202,7 +203,7 @@ func TestOneOrder(t *testing.T) {
 	var all [3][]session.Event
 	var readers, others sync.WaitGroup
 	for i := range all {
-		f := r.Events(1)
+		f := r.Events(session.Cursor{Seq: 1})
 		readers.Go(func() { all[i], _ = read(t, f) })
 	}
 	for i := range 4 {
@@ -258,25 +259,25 @@ func TestEventJSON(t *testing.T) {
 		{with(agent.TurnEnd, func(e *session.Event) { e.Message = &m }), `{"type":"turn_end","seq":7,"message":{"role":"assistant","content":[{"type":"text","text":"<hi> & bye"}],"stopReason":"stop"},"toolResults":[]}`},
 		{with(agent.AgentEnd, func(e *session.Event) { e.Outcome = &agent.Outcome{Reason: agent.ReasonDone, Turns: 1} }), `{"type":"agent_end","seq":7,"messages":[],"reason":"done","turns":1}`},
 		{with(session.RetryStart, func(e *session.Event) {
-			e.Retry = &session.RetryInfo{Attempt: 1, Max: 3, Delay: time.Second, DelayMS: 1000, Error: "busy"}
+			e.Data = &session.RetryInfo{Attempt: 1, Max: 3, Delay: time.Second, DelayMS: 1000, Error: "busy"}
 		}), `{"type":"auto_retry_start","seq":7,"attempt":1,"maxAttempts":3,"delayMs":1000,"errorMessage":"busy"}`},
-		{with(session.RetryEnd, func(e *session.Event) { e.Retry = &session.RetryInfo{Attempt: 3, Error: "busy"} }), `{"type":"auto_retry_end","seq":7,"success":false,"attempt":3,"finalError":"busy"}`},
-		{with(session.RetryEnd, func(e *session.Event) { e.Retry = &session.RetryInfo{Attempt: 1, Success: true} }), `{"type":"auto_retry_end","seq":7,"success":true,"attempt":1}`},
+		{with(session.RetryEnd, func(e *session.Event) { e.Data = &session.RetryInfo{Attempt: 3, Error: "busy"} }), `{"type":"auto_retry_end","seq":7,"success":false,"attempt":3,"finalError":"busy"}`},
+		{with(session.RetryEnd, func(e *session.Event) { e.Data = &session.RetryInfo{Attempt: 1, Success: true} }), `{"type":"auto_retry_end","seq":7,"success":true,"attempt":1}`},
 		{with(session.FallbackApplied, func(e *session.Event) {
-			e.Change = &session.Change{From: "a/b", To: "c/d", Role: "default", Why: "busy"}
+			e.Data = &session.Change{From: "a/b", To: "c/d", Role: "default", Why: "busy"}
 		}), `{"type":"retry_fallback_applied","seq":7,"change":{"from":"a/b","to":"c/d","role":"default","why":"busy"}}`},
-		{with(session.Promoted, func(e *session.Event) { e.Change = &session.Change{From: "a/b", To: "a/c"} }), `{"type":"context_promotion","seq":7,"change":{"from":"a/b","to":"a/c"}}`},
-		{with(session.ModelChanged, func(e *session.Event) { e.Change = &session.Change{From: "a/b", To: "a/c"} }), `{"type":"model_changed","seq":7,"change":{"from":"a/b","to":"a/c"}}`},
-		{with(session.CompactionStart, func(e *session.Event) { e.Compaction = &session.CompactionInfo{Reason: "manual", Before: 9} }), `{"type":"auto_compaction_start","seq":7,"reason":"manual","tokensBefore":9}`},
+		{with(session.Promoted, func(e *session.Event) { e.Data = &session.Change{From: "a/b", To: "a/c"} }), `{"type":"context_promotion","seq":7,"change":{"from":"a/b","to":"a/c"}}`},
+		{with(session.ModelChanged, func(e *session.Event) { e.Data = &session.Change{From: "a/b", To: "a/c"} }), `{"type":"model_changed","seq":7,"change":{"from":"a/b","to":"a/c"}}`},
+		{with(session.CompactionStart, func(e *session.Event) { e.Data = &session.CompactionInfo{Reason: "manual", Before: 9} }), `{"type":"auto_compaction_start","seq":7,"reason":"manual","tokensBefore":9}`},
 		{with(session.CompactionEnd, func(e *session.Event) {
 			e.EntryID = "ab12"
-			e.Compaction = &session.CompactionInfo{Reason: "overflow", Action: "context-full", Before: 9, After: 3, Summary: "s", Aborted: true, Error: "stopped"}
+			e.Data = &session.CompactionInfo{Reason: "overflow", Action: "context-full", Before: 9, After: 3, Summary: "s", Aborted: true, Error: "stopped"}
 		}), `{"type":"auto_compaction_end","seq":7,"entryId":"ab12","reason":"overflow","action":"context-full","tokensBefore":9,"tokensAfter":3,"summary":"s","aborted":true,"errorMessage":"stopped"}`},
-		{with(session.Pruned, func(e *session.Event) { e.Compaction = &session.CompactionInfo{Reason: "old", Action: "prune"} }), `{"type":"context_pruned","seq":7,"reason":"old","action":"prune"}`},
+		{with(session.Pruned, func(e *session.Event) { e.Data = &session.CompactionInfo{Reason: "old", Action: "prune"} }), `{"type":"context_pruned","seq":7,"reason":"old","action":"prune"}`},
 		{with(session.ThinkingChanged, func(e *session.Event) { e.Text = "high" }), `{"type":"thinking_changed","seq":7,"text":"high"}`},
 		{with(session.TitleChanged, func(e *session.Event) { e.Text = "<a> & b" }), `{"type":"title_changed","seq":7,"text":"<a> & b"}`},
 		{with(session.TreeMoved, func(e *session.Event) { e.EntryID, e.Text = "ab12", "edit" }), `{"type":"session_tree","seq":7,"entryId":"ab12","text":"edit"}`},
-		{with(session.CacheReport, func(e *session.Event) { e.Cache = &session.CacheInfo{Read: 1, Missed: "tools"} }), `{"type":"cache_report","seq":7,"cache":{"read":1,"write":0,"fresh":0,"missed":"tools"}}`},
+		{with(session.CacheReport, func(e *session.Event) { e.Data = &session.CacheInfo{Read: 1, Missed: "tools"} }), `{"type":"cache_report","seq":7,"cache":{"read":1,"write":0,"fresh":0,"missed":"tools"}}`},
 		{with(session.Warning, func(e *session.Event) { e.Text = "mind" }), `{"type":"warning","seq":7,"text":"mind"}`},
 	}
 	for _, tt := range tests {

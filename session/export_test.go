@@ -1,26 +1,49 @@
 package session
 
+import (
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/llm"
+)
+
 // Recounted is the size of the next request, with every message looked at anew.
-func (s *Session) Recounted() int {
-	messages := s.agent.Messages()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tokens(messages)
-}
+func Recounted(s *Session) int { return s.gauge.tokens(s.agent.Messages()) }
 
 // Fingerprinted reports whether the messages of the last request are known by what
 // they say, as far as the conversation has only grown since.
-func (s *Session) Fingerprinted() bool {
+func Fingerprinted(s *Session) bool {
 	messages, replaced := s.agent.Grown()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.asked.replaced != replaced {
+	w := s.cache
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.asked.replaced != replaced {
 		return true
 	}
-	for i, h := range s.asked.messages {
-		if i >= len(messages) || h != s.messageHash(&messages[i]) {
+	for i, h := range w.asked.messages {
+		if i >= len(messages) || h != messageHash(w.seed, &messages[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// Shape is a type of event, for pages and tests.
+type Shape struct {
+	Type    agent.EventType
+	About   string // when it comes
+	Payload any    // a value of the type whose fields it has beside those of all; nil: none
+}
+
+// Shapes are the types of all events.
+func Shapes() []Shape {
+	all := make([]Shape, len(shapes))
+	for i, s := range shapes {
+		all[i] = Shape{s.typ, s.about, s.payload}
+	}
+	return all
+}
+
+// FollowUps are the messages that wait, as the model reads them.
+func (s *Session) FollowUps() []llm.Message {
+	_, followUps := s.agent.Queued()
+	return followUps
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/agent"
@@ -15,26 +16,44 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// measure is what the vendor counted: that many messages were tokens, the answer to
-// them included.
-type measure struct{ messages, tokens int }
+// fitter makes the conversation fit the model, and gives the loop what was said beside it.
+type fitter struct {
+	settings   compact.Settings
+	summariser compact.Asker // nil: there is none but the model
+	ground     Ground
+	veil       veil
+	rec        *record
+	loop       *agent.Agent
+	mind       *mind
+	gauge      *gauge
+	ask        compact.Asker // asks the model
+	work       *work
+	modes      *modes
+	damage     *damage
+	cacheIdle  func() time.Duration
+
+	mu    sync.Mutex
+	stale bool            // the transcript has something that the loop has not
+	files map[string]bool // that calls were about
+	again bool            // a call was about a file that an earlier one was about
+}
 
 // noteCalls looks for calls about a file that an earlier call was about: only then
 // can something be superseded, and it is worth a look at what.
-func (s *Session) noteCalls(m *llm.Message) {
+func (f *fitter) noteCalls(m *llm.Message) {
 	for _, c := range m.ToolCalls() {
 		var args struct{ Path string }
 		if json.Unmarshal([]byte(c.Arguments), &args) != nil || args.Path == "" {
 			continue
 		}
 		name, _, _ := strings.Cut(args.Path, ":")
-		s.mu.Lock()
-		if s.files == nil || len(s.files) >= maxFiles {
-			s.files = map[string]bool{}
+		f.mu.Lock()
+		if f.files == nil || len(f.files) >= maxFiles {
+			f.files = map[string]bool{}
 		}
-		s.again = s.again || s.files[name]
-		s.files[name] = true
-		s.mu.Unlock()
+		f.again = f.again || f.files[name]
+		f.files[name] = true
+		f.mu.Unlock()
 	}
 }
 
@@ -42,68 +61,22 @@ func (s *Session) noteCalls(m *llm.Message) {
 // what is read twice may stay longer than it need.
 const maxFiles = 10_000
 
-// measured takes what the vendor counted for an answer.
-func (s *Session) measured(m *llm.Message) {
-	if m.Role != llm.RoleAssistant || m.Error != nil || m.Usage == nil || m.Usage.Prompt() == 0 {
-		return
-	}
-	n := len(s.agent.Messages())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.known = measure{n, m.Usage.Context()}
-}
-
-// tokens is how large a request of these messages is: as the vendor counted, and an
-// estimate of what came since.
-func (s *Session) tokens(messages []llm.Message) int {
-	n, from := s.anchor(len(messages))
-	for i := range messages[from:] {
-		n += compact.Tokens(&messages[from+i])
-	}
-	return n
-}
-
-// beforeRequest makes the conversation fit and asks for the money.
-func (s *Session) beforeRequest(ctx context.Context, r *llm.Request) error {
-	if !paused(r.Messages) { // nothing comes between the parts of an answer
-		s.bringUp(ctx, r)
+// prepare gives the loop what was said beside it since the last request, in a
+// conversation that fits.
+func (f *fitter) prepare(ctx context.Context) error {
+	if !paused(f.loop.Messages()) { // nothing comes between the parts of an answer
+		if !f.refresh() {
+			f.fit(ctx)
+		}
+		if notice, ok := f.modes.notice(f.loop.Messages()); ok {
+			f.rec.append(transcript.Entry{Type: transcript.TypeMessage, Message: &notice})
+			f.loop.Replace(append(f.loop.Messages(), notice))
+		}
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	// Model and client are taken together: either may have been changed meanwhile.
-	s.mu.Lock()
-	r.Model, r.Thinking.Level = s.request.Model, s.request.Thinking.Level
-	client, purpose := s.client, ForTurn
-	if s.retrying {
-		purpose = ForRetry
-	}
-	if s.forced != "" {
-		r.ToolChoice = llm.ToolChoice{Mode: llm.ToolNamed, Name: s.forced}
-	}
-	s.mu.Unlock()
-	s.fingerprint(r)
-	held, err := s.reserve(ctx, r, purpose)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.held, s.sender, s.retrying = held, client, false
-	s.mu.Unlock()
 	return nil
-}
-
-// bringUp gives a request what was said beside the loop since the last one, in a
-// conversation that fits.
-func (s *Session) bringUp(ctx context.Context, r *llm.Request) {
-	if s.refresh() || s.fit(ctx) {
-		r.Messages = s.agent.Messages()
-	}
-	if notice, ok := s.modeNotice(r.Messages); ok {
-		s.append(transcript.Entry{Type: transcript.TypeMessage, Message: &notice})
-		s.agent.Replace(append(s.agent.Messages(), notice))
-		r.Messages = s.agent.Messages()
-	}
 }
 
 // paused reports whether messages end with an answer that the vendor paused, and that
@@ -118,53 +91,42 @@ func paused(messages []llm.Message) bool {
 // under way, so a session that has become long while the model was working goes on
 // by itself, and one that is done is not compacted for nothing. What fails here is
 // no reason not to ask: the vendor has the last word on what fits.
-func (s *Session) fit(ctx context.Context) (changed bool) {
-	s.mu.Lock()
-	window, size := s.request.Model.ContextWindow, s.contextTokens()
-	s.mu.Unlock()
-	threshold := s.o.Compaction.Threshold(window)
+func (f *fitter) fit(ctx context.Context) (changed bool) {
+	window, size := f.mind.window(), f.gauge.context()
+	threshold := f.settings.Threshold(window)
 	if threshold == 0 || size <= threshold {
-		s.mu.Lock()
-		again := s.again
-		s.again = false
-		s.mu.Unlock()
-		return again && s.o.Compaction.SupersedeReads && size > tidyFrom &&
-			s.prune("superseded", func(path []transcript.Entry) *transcript.Prune {
-				return compact.Superseded(path, s.pruneOptions(false))
+		f.mu.Lock()
+		again := f.again
+		f.again = false
+		f.mu.Unlock()
+		return again && f.settings.SupersedeReads && size > tidyFrom &&
+			f.prune("superseded", func(path []transcript.Entry) *transcript.Prune {
+				return compact.Superseded(path, f.pruneOptions(false))
 			})
 	}
-	if s.prune("old", func(path []transcript.Entry) *transcript.Prune { return compact.Old(path, s.pruneOptions(true)) }) {
+	if f.prune("old", func(path []transcript.Entry) *transcript.Prune { return compact.Old(path, f.pruneOptions(true)) }) {
 		changed = true
-		s.mu.Lock()
-		size = s.contextTokens()
-		s.mu.Unlock()
+		size = f.gauge.context()
 	}
-	if size > threshold && s.shake() {
+	if size > threshold && f.shake() {
 		changed = true
-		s.mu.Lock()
-		size = s.contextTokens()
-		s.mu.Unlock()
+		size = f.gauge.context()
 		if size <= threshold*8/10 {
 			return changed
 		}
 	}
-	s.mu.Lock()
-	stuck := s.stuck
-	s.mu.Unlock()
 	// What could not be condensed a moment ago is not tried again before each request.
-	if size <= threshold || stuck > 0 && size < stuck+window/10 {
+	if size <= threshold || f.gauge.hopeless(size, window) {
 		return changed
 	}
-	if s.promote(ctx, "threshold") {
+	if f.mind.promote(ctx, "threshold") {
 		return changed
 	}
-	if err := s.compact(ctx, "threshold", ""); err != nil {
+	if err := f.compact(ctx, "threshold", ""); err != nil {
 		if !errors.Is(err, compact.ErrNothing) && ctx.Err() == nil {
-			s.warn("the conversation could not be condensed: " + err.Error())
+			f.rec.warn("the conversation could not be condensed: " + err.Error())
 		}
-		s.mu.Lock()
-		s.stuck = size
-		s.mu.Unlock()
+		f.gauge.couldNot(size)
 		return changed
 	}
 	return true
@@ -174,8 +136,8 @@ func (s *Session) fit(ctx context.Context) (changed bool) {
 const tidyFrom = 4000
 
 // prune appends what a rule shortens, and gives the model the shorter form.
-func (s *Session) prune(reason string, rule func([]transcript.Entry) *transcript.Prune) bool {
-	path, err := s.log.Recent(s.log.Leaf())
+func (f *fitter) prune(reason string, rule func([]transcript.Entry) *transcript.Prune) bool {
+	path, err := f.rec.log.Recent(f.rec.log.Leaf())
 	if err != nil {
 		return false
 	}
@@ -187,112 +149,40 @@ func (s *Session) prune(reason string, rule func([]transcript.Entry) *transcript
 	if err != nil {
 		return false
 	}
-	s.mu.Lock()
-	before := s.contextTokens()
-	s.mu.Unlock()
-	id := s.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: transcript.CustomPrune, Data: data})
-	s.reload()
-	s.mu.Lock()
-	after := s.contextTokens()
-	s.mu.Unlock()
-	s.hub.emit(Event{Event: agent.Event{Type: Pruned}, EntryID: id, Compaction: &CompactionInfo{Reason: reason, Action: "prune", Before: before, After: after}})
+	before := f.gauge.context()
+	id := f.rec.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: transcript.CustomPrune, Data: data})
+	f.reload()
+	after := f.gauge.context()
+	f.rec.emit(Event{Event: agent.Event{Type: Pruned}, EntryID: id, Data: &CompactionInfo{Reason: reason, Action: "prune", Before: before, After: after}})
 	return true
 }
 
 // reload gives the loop the conversation as the transcript has it.
-func (s *Session) reload() {
-	s.mu.Lock()
-	s.stale = false // before it is read: what comes meanwhile makes it stale again
-	s.mu.Unlock()
-	c, err := s.log.Context(s.log.Leaf())
+func (f *fitter) reload() {
+	f.mu.Lock()
+	f.stale = false // before it is read: what comes meanwhile makes it stale again
+	f.mu.Unlock()
+	c, err := f.rec.log.Context(f.rec.log.Leaf())
 	if err != nil {
-		s.warn(fmt.Sprintf("the conversation cannot be read again: %v", err))
+		f.rec.warn(fmt.Sprintf("the conversation cannot be read again: %v", err))
 		return
 	}
-	for _, text := range s.harm(c) {
-		s.warn(text)
+	for _, text := range f.damage.harm(c) {
+		f.rec.warn(text)
 	}
-	s.agent.Replace(c.Messages)
-	s.mu.Lock()
-	s.known, s.stuck = measure{}, 0
-	s.mu.Unlock()
+	f.loop.Replace(c.Messages)
+	f.gauge.reset()
 }
 
 // refresh reloads if the transcript has what the loop has not.
-func (s *Session) refresh() bool {
-	s.mu.Lock()
-	stale := s.stale
-	s.mu.Unlock()
+func (f *fitter) refresh() bool {
+	f.mu.Lock()
+	stale := f.stale
+	f.mu.Unlock()
 	if stale {
-		s.reload()
+		f.reload()
 	}
 	return stale
-}
-
-// Compact puts a summary in place of what was said, but for the newest part. What is
-// under way is stopped first, unless there is nothing to summarise.
-func (s *Session) Compact(ctx context.Context, instructions string) error {
-	if _, err := s.planned(); err != nil {
-		return err
-	}
-	if err := s.stop(ctx); err != nil {
-		return err
-	}
-	ctx, end, err := s.wake(ctx)
-	if err != nil {
-		return err
-	}
-	defer end()
-	return s.compact(ctx, "manual", instructions)
-}
-
-// rest sees to it that a conversation at which nothing happens is condensed after a
-// while, if that is wanted. It costs one timer, and only where it would be done.
-// The caller holds mu.
-func (s *Session) rest() {
-	c := s.o.Compaction
-	if !c.IdleEnabled || !c.Enabled || s.closed || s.contextTokens() < c.IdleThresholdTokens {
-		return
-	}
-	s.resting = time.AfterFunc(c.IdleTimeout, func() {
-		ctx, end, err := s.occupy(s.life, true)
-		if err != nil {
-			return // something happens after all, or the session has ended
-		}
-		defer end()
-		if err := s.compact(ctx, "idle", ""); err != nil && !errors.Is(err, compact.ErrNothing) && ctx.Err() == nil {
-			s.warn("the conversation could not be condensed: " + err.Error())
-		}
-	})
-}
-
-// wake is begin for what a person wants: a compaction that only goes on because nothing
-// else did makes way for it.
-func (s *Session) wake(ctx context.Context) (context.Context, func(), error) {
-	for {
-		inner, end, err := s.begin(ctx)
-		if !errors.Is(err, ErrBusy) {
-			return inner, end, err
-		}
-		s.mu.Lock()
-		idle := s.idle
-		if idle != nil && !s.condensing {
-			s.mu.Unlock()
-			return nil, nil, err
-		}
-		if idle != nil {
-			s.cancel(errStopped)
-		}
-		s.mu.Unlock()
-		if idle == nil {
-			continue // it has ended meanwhile
-		}
-		select {
-		case <-idle:
-		case <-ctx.Done():
-			return nil, nil, ErrNotBegun
-		}
-	}
 }
 
 // planned is what a compaction would take off, and the sizes, in tokens, that say so.
@@ -301,94 +191,87 @@ type planned struct {
 	window, size int
 }
 
-func (s *Session) planned() (planned, error) {
-	s.mu.Lock()
-	p := planned{window: s.request.Model.ContextWindow, size: s.contextTokens()}
-	s.mu.Unlock()
-	path, err := s.log.Recent(s.log.Leaf())
+func (f *fitter) planned() (planned, error) {
+	p := planned{window: f.mind.window(), size: f.gauge.context()}
+	path, err := f.rec.log.Recent(f.rec.log.Leaf())
 	if err == nil {
-		p.cut, err = compact.Plan(path, compact.PlanOptions{Settings: s.o.Compaction, Window: p.window, Tokens: p.size})
+		p.cut, err = compact.Plan(path, compact.PlanOptions{Settings: f.settings, Window: p.window, Tokens: p.size})
 	}
 	return p, err
 }
 
 // compact appends a compaction and reloads the conversation.
-func (s *Session) compact(ctx context.Context, reason, instructions string) error {
-	p, err := s.planned()
+func (f *fitter) compact(ctx context.Context, reason, instructions string) error {
+	p, err := f.planned()
 	if err != nil {
 		return err
 	}
 	cut, window, size := p.cut, p.window, p.size
-	info := CompactionInfo{Reason: reason, Action: string(s.o.Compaction.Strategy), Before: size}
+	info := CompactionInfo{Reason: reason, Action: string(f.settings.Strategy), Before: size}
 	start := info
-	s.hub.emit(Event{Event: agent.Event{Type: CompactionStart}, Compaction: &start})
-	entry, err := s.condense(ctx, cut, window, instructions)
+	f.rec.emit(Event{Event: agent.Event{Type: CompactionStart}, Data: &start})
+	entry, err := f.condense(ctx, cut, window, instructions)
 	if err != nil {
 		info.Aborted, info.Error = ctx.Err() != nil, err.Error()
-		s.hub.emit(Event{Event: agent.Event{Type: CompactionEnd}, Compaction: &info})
+		f.rec.emit(Event{Event: agent.Event{Type: CompactionEnd}, Data: &info})
 		return err
 	}
-	id := s.append(entry)
+	id := f.rec.append(entry)
 	info.Summary = entry.ShortSummary
-	s.reload()
-	s.mu.Lock()
-	info.After = s.contextTokens()
-	s.mu.Unlock()
-	s.hub.emit(Event{Event: agent.Event{Type: CompactionEnd}, EntryID: id, Compaction: &info})
+	f.reload()
+	info.After = f.gauge.context()
+	f.rec.emit(Event{Event: agent.Event{Type: CompactionEnd}, EntryID: id, Data: &info})
 	return nil
 }
 
 // condense makes the entry that takes the place of what a cut takes off: as pictures
 // where that is wanted and can be, else as a summary.
-func (s *Session) condense(ctx context.Context, cut *compact.Cut, window int, instructions string) (transcript.Entry, error) {
-	k := s.keep()
+func (f *fitter) condense(ctx context.Context, cut *compact.Cut, window int, instructions string) (transcript.Entry, error) {
+	k := f.work.keep()
 	if size := k.fitGoal(window); size > 0 {
-		s.tellGoal(size)
+		f.work.tellGoal(size)
 	}
 	o := compact.SummaryOptions{
-		Settings: s.o.Compaction, Instructions: s.hide(instructions), Keep: k.Keep, Window: window, HistoryTool: HistoryTool,
+		Settings: f.settings, Instructions: f.veil.hide(instructions), Keep: k.Keep, Window: window, HistoryTool: HistoryTool,
 	}
-	if s.o.Compaction.Strategy != compact.SnapCompact || instructions != "" {
-		return cut.Summarize(ctx, s.summariser(), o)
+	if f.settings.Strategy != compact.SnapCompact || instructions != "" {
+		return cut.Summarize(ctx, f.asker(), o)
 	}
-	s.mu.Lock()
-	model := s.request.Model
-	s.mu.Unlock()
-	entry, err := snap.Compact(ctx, cut, model, snap.Options{Summary: o})
+	entry, err := snap.Compact(ctx, cut, f.mind.model(), snap.Options{Summary: o})
 	if errors.Is(err, snap.ErrNoImages) || errors.Is(err, snap.ErrScript) {
-		s.warn("the history is summarised in words: " + err.Error())
-		return cut.Summarize(ctx, s.summariser(), o)
+		f.rec.warn("the history is summarised in words: " + err.Error())
+		return cut.Summarize(ctx, f.asker(), o)
 	}
 	return entry, err
 }
 
-// summariser asks for summaries: the server that is set for them, and the model in
+// asker asks for summaries: the server that is set for them, and the model in
 // use where there is none, or it fails.
-func (s *Session) summariser() compact.Asker {
-	own := s.asker(ForCompaction)
-	if s.o.Summariser == nil {
+func (f *fitter) asker() compact.Asker {
+	own := f.ask
+	if f.summariser == nil {
 		return own
 	}
 	return func(ctx context.Context, system, prompt string, maxTokens int) (string, error) {
-		text, err := s.o.Summariser(ctx, system, s.hide(prompt), maxTokens)
+		text, err := f.summariser(ctx, system, f.veil.hide(prompt), maxTokens)
 		if err == nil || ctx.Err() != nil {
 			return text, err
 		}
-		s.warn("the server for summaries failed, the model writes this one: " + err.Error())
+		f.rec.warn("the server for summaries failed, the model writes this one: " + err.Error())
 		return own(ctx, system, prompt, maxTokens)
 	}
 }
 
 // shake puts bulky pieces into an artifact, if that is the strategy, and reports
 // whether it did.
-func (s *Session) shake() bool {
-	if s.o.Compaction.Strategy != compact.ShakeOut || s.o.Artifact == nil {
+func (f *fitter) shake() bool {
+	if f.settings.Strategy != compact.ShakeOut {
 		return false
 	}
-	return s.prune("shake", func(path []transcript.Entry) *transcript.Prune {
-		p, err := compact.Shake(path, s.pruneOptions(true), s.o.Artifact)
-		if err != nil {
-			s.warn("bulky outputs could not be put aside: " + err.Error())
+	return f.prune("shake", func(path []transcript.Entry) *transcript.Prune {
+		p, err := compact.Shake(path, f.pruneOptions(true), f.ground.Artifact)
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			f.rec.warn("bulky outputs could not be put aside: " + err.Error())
 		}
 		return p
 	})
@@ -398,18 +281,41 @@ func (s *Session) shake() bool {
 // in its context.
 const HistoryTool = "history"
 
-func (s *Session) pruneOptions(full bool) compact.PruneOptions {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := compact.Cache{Price: s.request.Model.Price, Prompt: s.known.tokens, Full: full}
-	if !s.cache.at.IsZero() {
-		c.Idle = s.o.Now().Sub(s.cache.at)
-	}
+func (f *fitter) pruneOptions(full bool) compact.PruneOptions {
+	c := compact.Cache{Price: f.mind.model().Price, Prompt: f.gauge.vendor(), Full: full, Idle: f.cacheIdle()}
 	return compact.PruneOptions{Cache: c}
 }
 
-// textTokens estimates a text.
-func textTokens(text string) int {
-	m := llm.UserText(text)
-	return compact.Tokens(&m)
+// outdate says that the transcript has what the loop has not.
+func (f *fitter) outdate() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stale = true
+}
+
+// adopt gives the loop the message of an entry that was just appended, and reports whether
+// it could. Nothing else is under way.
+func (f *fitter) adopt(id string) bool {
+	e, err := f.rec.log.Entry(id)
+	if err != nil || e.Message == nil {
+		return false
+	}
+	f.loop.Replace(append(f.loop.Messages(), *e.Message))
+	return true
+}
+
+// idle is after how long a conversation that rests is condensed; 0: it is not.
+func (f *fitter) idle() time.Duration {
+	c := f.settings
+	if !c.IdleEnabled || !c.Enabled || f.gauge.context() < c.IdleThresholdTokens {
+		return 0
+	}
+	return c.IdleTimeout
+}
+
+// rested condenses a conversation that rests.
+func (f *fitter) rested(ctx context.Context) {
+	if err := f.compact(ctx, "idle", ""); err != nil && !errors.Is(err, compact.ErrNothing) && ctx.Err() == nil {
+		f.rec.warn("the conversation could not be condensed: " + err.Error())
+	}
 }

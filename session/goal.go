@@ -40,27 +40,25 @@ const (
 )
 
 // Goal is the goal of this branch.
-func (s *Session) Goal() Goal {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	g := s.goal
-	g.Spent = s.goalSpent()
-	return g
-}
+func (w *work) Goal(context.Context) (Goal, error) { return w.current(), nil }
 
-// goalSpent is what was spent on the goal. The caller holds mu.
-func (s *Session) goalSpent() llm.USD {
-	if s.goal.State != GoalActive {
-		return s.goal.Spent
+// current is the goal, with what it has cost so far.
+func (w *work) current() Goal {
+	total := w.total()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := w.goal
+	if g.State == GoalActive {
+		g.Spent += max(0, total-w.goalSince)
 	}
-	return s.goal.Spent + s.spent + s.guessed - s.goalSince
+	return g
 }
 
 // SetGoal changes the goal: its words, whether it is active, its budget. What was spent is
 // counted on for as long as the words are the same. A goal without words is none. A goal
 // that was active when its session was closed is paused when that is opened again.
-func (s *Session) SetGoal(g Goal) error {
-	g.Text = strings.TrimSpace(s.hide(g.Text))
+func (w *work) SetGoal(_ context.Context, g Goal) error {
+	g.Text = strings.TrimSpace(w.veil.hide(g.Text))
 	switch {
 	case g.Text == "":
 		g = Goal{}
@@ -68,97 +66,102 @@ func (s *Session) SetGoal(g Goal) error {
 		return fmt.Errorf("a goal is active, paused or done, not %q", g.State)
 	case g.Budget < 0:
 		return errors.New("a budget is more than nothing")
-	case g.Budget > 0 && !s.Model().Price.Known():
-		return unpriced(s.Model())
+	case g.Budget > 0 && !w.mind.model().Price.Known():
+		return unpriced(w.mind.model())
 	}
-	s.keeping.Lock()
-	defer s.keeping.Unlock()
-	now := s.Goal()
+	w.keeping.Lock()
+	defer w.keeping.Unlock()
+	now := w.current()
 	g.Spent = 0
 	if g.Text == now.Text {
 		g.Spent = now.Spent
-	} else if k := s.keep(); g.Text != "" {
+	} else if k := w.keep(); g.Text != "" {
 		k.Pinned = k.pins // without the goal that there was
-		if err := s.room(k, g.Text); err != nil {
+		if err := w.room(k, g.Text); err != nil {
 			return fmt.Errorf("the goal cannot be kept: %w", err)
 		}
 	}
-	s.setGoal(g)
+	w.setGoal(g)
 	return nil
 }
 
 // setGoal writes a goal down and tells faces. The caller holds keeping.
-func (s *Session) setGoal(g Goal) {
-	s.mu.Lock()
-	s.goal, s.goalSince = g, s.spent+s.guessed
-	s.mu.Unlock()
+func (w *work) setGoal(g Goal) {
+	total := w.total()
+	w.mu.Lock()
+	w.goal, w.goalSince = g, total
+	w.mu.Unlock()
 	data, err := json.Marshal(g)
 	if err != nil {
-		s.warn("the goal is not kept: " + err.Error())
+		w.rec.warn("the goal is not kept: " + err.Error())
 		return
 	}
-	s.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: CustomGoal, Data: data})
-	s.hub.emit(Event{Event: agent.Event{Type: GoalChanged}, Text: string(g.State)})
+	w.rec.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: CustomGoal, Data: data})
+	w.rec.emit(Event{Event: agent.Event{Type: GoalChanged}, Text: string(g.State), Data: &g})
 }
 
 // restoreGoal takes up the goal of the branch. Nothing goes on by itself with it, and
 // spends money, because a session was opened.
-func (s *Session) restoreGoal() {
-	g := s.keep().goal
+func (w *work) restoreGoal() {
+	g := w.keep().goal
 	if g.State == GoalActive {
 		g.State = GoalPaused
 	}
-	s.mu.Lock()
-	s.goal = g
-	s.mu.Unlock()
+	w.mu.Lock()
+	w.goal = g
+	w.mu.Unlock()
 }
 
-// overGoal is an error if the goal has no money left. The caller holds mu.
-func (s *Session) overGoal() error {
-	if s.goal.State != GoalActive || s.goal.Budget == 0 || s.goalSpent() < s.goal.Budget {
+// overGoal is an error if the goal has no money left.
+func (w *work) overGoal() error {
+	g := w.current()
+	if g.State != GoalActive || g.Budget == 0 || g.Spent < g.Budget {
 		return nil
 	}
-	return fmt.Errorf("%w: %s of %s spent", ErrGoalBudget, s.goalSpent(), s.goal.Budget)
+	return fmt.Errorf("%w: %s of %s spent", ErrGoalBudget, g.Spent, g.Budget)
 }
 
-// pursue lets a model that ended by itself go on until nothing is left to do for the goal.
-func (s *Session) pursue(ctx context.Context, out agent.Outcome) agent.Outcome {
-	for n := 0; ; n++ {
-		switch {
-		case out.Reason == agent.ReasonAborted, errors.Is(out.Err, ErrBudget):
-			s.turnGoal(GoalActive, GoalPaused)
-			return out
-		case out.Reason != agent.ReasonDone, s.agent.Exhausted(), handedOver(out.Messages):
-			return out // it is asked with the next prompt
-		case n == maxGoalChecks:
-			if s.turnGoal(GoalActive, GoalPaused) {
-				s.warn(fmt.Sprintf("the model was asked %d times whether the goal is reached, and went on each time; the goal is paused", n))
-			}
-			return out
-		case !s.turnGoal(GoalActive, GoalActive): // what was spent so far outlives a crash
-			return out
+// budgeted reports whether the goal has a limit of cost.
+func (w *work) budgeted() bool {
+	g := w.current()
+	return g.State == GoalActive && g.Budget > 0
+}
+
+// pursue is the link that asks whether the goal is reached, until nothing is left to do
+// for it.
+func (w *work) pursue(_ context.Context, e Ending) (*Onward, error) {
+	switch {
+	case e.Times > 0 && !worked(e.Since):
+		w.turnGoal(GoalActive, GoalDone)
+		return nil, nil
+	case e.Times == maxGoalChecks:
+		if w.turnGoal(GoalActive, GoalPaused) {
+			w.rec.warn(fmt.Sprintf("the model was asked %d times whether the goal is reached, and went on each time; the goal is paused", e.Times))
 		}
-		next := s.remind(ctx, s.runOn(ctx, llm.Message{
-			Role: llm.RoleCustom, CustomType: CustomGoal, Time: s.o.Now(), Content: []llm.Block{llm.Text{Text: fmt.Sprintf(goalWords, s.Goal().Text)}},
-		}))
-		out = join(out, next)
-		if next.Reason == agent.ReasonDone && !worked(next.Messages) {
-			s.turnGoal(GoalActive, GoalDone)
-			return out
-		}
+		return nil, nil
+	case !w.turnGoal(GoalActive, GoalActive): // what was spent so far outlives a crash
+		return nil, nil
+	}
+	return say(fmt.Sprintf(goalWords, w.current().Text)), nil
+}
+
+// endGoal pauses the goal of a prompt that was stopped, or has no money left.
+func (w *work) endGoal(out agent.Outcome) {
+	if out.Reason == agent.ReasonAborted || errors.Is(out.Err, ErrBudget) {
+		w.turnGoal(GoalActive, GoalPaused)
 	}
 }
 
 // turnGoal changes the state of the goal, if that is still from.
-func (s *Session) turnGoal(from, to GoalState) bool {
-	s.keeping.Lock()
-	defer s.keeping.Unlock()
-	g := s.Goal()
+func (w *work) turnGoal(from, to GoalState) bool {
+	w.keeping.Lock()
+	defer w.keeping.Unlock()
+	g := w.current()
 	if g.State != from {
 		return false
 	}
 	g.State = to
-	s.setGoal(g)
+	w.setGoal(g)
 	return true
 }
 

@@ -182,10 +182,10 @@ func TestGoalRefused(t *testing.T) {
 func TestForce(t *testing.T) {
 	r := start(t, formats()[0], func(_ *rig, o *session.Options) { o.Tools = []*tool.Tool{echo("read", tool.Reads)} },
 		calls(`c1 read {"path":"x"}`), say("ok"), say("ok"))
-	if err := r.Force("write"); err == nil || !strings.Contains(err.Error(), `no tool "write"; there are read`) {
+	if err := r.Tools().Force(t.Context(), "write"); err == nil || !strings.Contains(err.Error(), `no tool "write"; there are read`) {
 		t.Errorf("a tool that is not there: %v", err)
 	}
-	if err := r.Force("read"); err != nil {
+	if err := r.Tools().Force(t.Context(), "read"); err != nil {
 		t.Fatal(err)
 	}
 	r.prompt("go", agent.ReasonDone)

@@ -30,11 +30,11 @@ func TestFirstChange(t *testing.T) {
 		{"idle", cacheState{at: at.Add(6 * time.Minute), model: "m", system: 1, tools: 2, messages: []uint64{1, 2, 3}}, "the cache had 6m0s to end"},
 	}
 	for _, tt := range tests {
-		if got := base.firstChange(&tt.now, messages); got != tt.want {
+		if got := base.firstChange(&tt.now, messages, touched{}); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	if got := new(cacheState).firstChange(&base, messages); got != "" {
+	if got := new(cacheState).firstChange(&base, messages, touched{}); got != "" {
 		t.Errorf("the first request: %q", got)
 	}
 }
@@ -68,7 +68,7 @@ func BenchmarkEmit(b *testing.B) {
 			h := newHub(nil)
 			var wg sync.WaitGroup
 			for range readers {
-				f := &Feed{hub: h, seq: 1}
+				f := &feed{hub: h, seq: 1}
 				wg.Go(func() {
 					for {
 						if _, err := f.Next(b.Context()); err == ErrClosed {

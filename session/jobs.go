@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"time"
 )
@@ -17,33 +18,37 @@ type Job struct {
 
 var errNoJobs = errors.New("this session has no background jobs")
 
-// Jobs are the background jobs, oldest first; of those that have ended the last 100.
-// A [JobsChanged] event comes when one has started or ended.
-func (s *Session) Jobs() []Job {
-	if s.o.Jobs == nil {
-		return nil
-	}
-	jobs := s.o.Jobs()
-	for i := range jobs {
-		jobs[i].Command, jobs[i].LastLine = s.hide(jobs[i].Command), s.hide(jobs[i].LastLine)
-	}
-	return jobs
+// background is the handle's view of the jobs: without secrets.
+type background struct {
+	jobs Jobs // nil: there are none
+	hide func(string) string
 }
 
-// KillJob ends a job with all it started, and returns when it has ended.
-func (s *Session) KillJob(id string) error {
-	if s.o.KillJob == nil {
+// List implements [Jobs].
+func (b background) List(ctx context.Context) ([]Job, error) {
+	if b.jobs == nil {
+		return nil, nil
+	}
+	jobs, err := b.jobs.List(ctx)
+	for i := range jobs {
+		jobs[i].Command, jobs[i].LastLine = b.hide(jobs[i].Command), b.hide(jobs[i].LastLine)
+	}
+	return jobs, err
+}
+
+// Kill implements [Jobs].
+func (b background) Kill(ctx context.Context, id string) error {
+	if b.jobs == nil {
 		return errNoJobs
 	}
-	return s.o.KillJob(id)
+	return b.jobs.Kill(ctx, id)
 }
 
-// JobOutput is the end of what a job wrote so far, at most 50 KB. The model's own
-// reading of it is not disturbed.
-func (s *Session) JobOutput(id string) (tail string, err error) {
-	if s.o.JobOutput == nil {
+// Output implements [Jobs].
+func (b background) Output(ctx context.Context, id string) (tail string, err error) {
+	if b.jobs == nil {
 		return "", errNoJobs
 	}
-	tail, err = s.o.JobOutput(id)
-	return s.hide(tail), err
+	tail, err = b.jobs.Output(ctx, id)
+	return b.hide(tail), err
 }

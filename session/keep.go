@@ -1,11 +1,13 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
@@ -22,41 +24,60 @@ const (
 // ErrNotPinned is that words that were to be unpinned are not pinned.
 var ErrNotPinned = errors.New("nothing is pinned that reads so")
 
+// work is what the session works on: the list of work, the goal, and words that are kept.
+type work struct {
+	rec      *record
+	veil     veil
+	list     Tasks // nil: there is none
+	mind     *mind
+	total    func() llm.USD // what the session has spent
+	outdated func()         // the transcript has what the loop has not
+
+	keeping sync.Mutex // held while what is kept word for word changes: pins, the goal
+
+	mu        sync.Mutex
+	goal      Goal
+	goalSince llm.USD // of total, when goal was written down
+	goalTold  bool    // the person knows that the first prompt is not kept whole
+}
+
+var _ Work = (*work)(nil)
+
 // Pin keeps words for the model as they are, whatever is condensed around them. What is
 // pinned already stays as it is. With the goal and the open tasks all pinned words may
 // have 256 KB; more is refused.
-func (s *Session) Pin(text string) error {
-	text = strings.TrimSpace(s.hide(text))
+func (w *work) Pin(_ context.Context, text string) error {
+	text = strings.TrimSpace(w.veil.hide(text))
 	if text == "" {
 		return errors.New("there is nothing to pin")
 	}
-	s.keeping.Lock()
-	defer s.keeping.Unlock()
-	if err := s.room(s.keep(), text); err != nil {
+	w.keeping.Lock()
+	defer w.keeping.Unlock()
+	if err := w.room(w.keep(), text); err != nil {
 		return fmt.Errorf("this cannot be pinned: %w", err)
 	}
-	return s.keepTo(customPin, text, "Keep to this from now on:\n"+text)
+	return w.keepTo(customPin, text, "Keep to this from now on:\n"+text)
 }
 
-// Unpin takes back what was pinned, in the words that [Session.Pins] has. The error of
+// Unpin takes back what was pinned, in the words that Pins has. The error of
 // words that are not pinned is [ErrNotPinned]. What a summary said of them is overruled,
 // and gone with the next one.
-func (s *Session) Unpin(text string) error {
-	if !slices.Contains(s.Pins(), text) {
+func (w *work) Unpin(_ context.Context, text string) error {
+	if !slices.Contains(w.keep().pins, text) {
 		return ErrNotPinned
 	}
 	words := text
 	if len(words) > maxUnpinned {
 		words = strings.ToValidUTF8(words[:maxUnpinned], "") + "…"
 	}
-	return s.keepTo(customUnpin, text, "You were to keep to the following. It holds no longer:\n"+words)
+	return w.keepTo(customUnpin, text, "You were to keep to the following. It holds no longer:\n"+words)
 }
 
 // maxUnpinned is how many bytes of unpinned words the model reads again.
 const maxUnpinned = 400
 
 // keepTo writes down that words are kept, or no longer, and tells the model.
-func (s *Session) keepTo(customType, text, words string) error {
+func (w *work) keepTo(customType, text, words string) error {
 	data, err := json.Marshal(text)
 	if err != nil {
 		return err
@@ -65,14 +86,14 @@ func (s *Session) keepTo(customType, text, words string) error {
 	if err != nil {
 		return err
 	}
-	s.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: customType, Data: data})
-	s.append(transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: customType, Content: content, Display: true, Attribution: "user"})
-	s.outdated()
+	w.rec.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: customType, Data: data})
+	w.rec.append(transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: customType, Content: content, Display: true, Attribution: "user"})
+	w.outdated()
 	return nil
 }
 
 // Pins are the words that are pinned on this branch, oldest first.
-func (s *Session) Pins() []string { return s.keep().pins }
+func (w *work) Pins(context.Context) ([]string, error) { return w.keep().pins, nil }
 
 // kept is what a compaction passes on word for word.
 type kept struct {
@@ -83,11 +104,8 @@ type kept struct {
 }
 
 // room is an error if a text is too much to be kept besides.
-func (s *Session) room(k kept, text string) error {
-	s.mu.Lock()
-	window := s.request.Model.ContextWindow
-	s.mu.Unlock()
-	k.fitGoal(window)
+func (w *work) room(k kept, text string) error {
+	k.fitGoal(w.mind.window())
 	k.pin(text)
 	n := k.Size()
 	if n <= compact.MaxKeep {
@@ -105,9 +123,9 @@ func (k *kept) pin(text string) {
 
 // keep is what a compaction passes on word for word: the first prompt of the branch, the
 // goal, everything that is pinned on it, and the open tasks.
-func (s *Session) keep() kept {
+func (w *work) keep() kept {
 	var k kept
-	entries, err := s.log.Select(s.log.Leaf(), func(n transcript.Node) bool {
+	entries, err := w.rec.log.Select(w.rec.log.Leaf(), func(n transcript.Node) bool {
 		first := k.asked == "" && n.Role == llm.RoleUser
 		if first {
 			k.asked = n.ID
@@ -140,10 +158,11 @@ func (s *Session) keep() kept {
 	if k.pins = slices.Clone(k.Pinned); k.goal.Text != "" {
 		k.pin(k.goal.Text)
 	}
-	if s.o.Todos != nil {
-		k.Todos = slices.Clone(s.o.Todos())
-		for i := range k.Todos {
-			k.Todos[i].Text, k.Todos[i].Phase = s.hide(k.Todos[i].Text), s.hide(k.Todos[i].Phase)
+	for _, p := range w.hide(w.phases()) {
+		for _, t := range p.Tasks {
+			if t.open() {
+				k.Todos = append(k.Todos, compact.Todo{Phase: p.Name, Text: t.Content, Status: t.Status})
+			}
 		}
 	}
 	return k
@@ -170,12 +189,12 @@ func (k *kept) fitGoal(window int) (cut int) {
 }
 
 // tellGoal tells the person, once, that the goal is not kept whole.
-func (s *Session) tellGoal(size int) {
-	s.mu.Lock()
-	told := s.goalTold
-	s.goalTold = true
-	s.mu.Unlock()
+func (w *work) tellGoal(size int) {
+	w.mu.Lock()
+	told := w.goalTold
+	w.goalTold = true
+	w.mu.Unlock()
 	if !told {
-		s.warn(fmt.Sprintf("the first prompt has %d bytes, too many to be kept word for word: the model has its first %d, and can read the rest. Pin what matters in it", size, goalStart))
+		w.rec.warn(fmt.Sprintf("the first prompt has %d bytes, too many to be kept word for word: the model has its first %d, and can read the rest. Pin what matters in it", size, goalStart))
 	}
 }

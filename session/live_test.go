@@ -15,6 +15,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/handletest"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -22,7 +23,7 @@ import (
 // modes lets a session change its mode.
 func modes(o *session.Options) {
 	o.Mode = "ask"
-	o.SetMode = func(mode string) (string, error) {
+	handletest.On(o).OnSetMode = func(mode string) (string, error) {
 		if mode == "bad" {
 			return "", errors.New("no such mode")
 		}
@@ -105,7 +106,8 @@ func TestSetTools(t *testing.T) {
 		o.MoreTools = []*tool.Tool{echo("dig", tool.Executes)}
 	}, say("one"), say("two"), say("three"))
 	state := func() (on []string) {
-		for _, s := range r.Tools() {
+		list, _ := r.Tools().List(t.Context())
+		for _, s := range list {
 			if s.Enabled {
 				on = append(on, s.Name)
 			}
@@ -115,18 +117,18 @@ func TestSetTools(t *testing.T) {
 		}
 		return on
 	}
-	if len(r.Tools()) != 3 || !slices.Equal(state(), []string{"read", "write"}) {
+	if list, _ := r.Tools().List(t.Context()); len(list) != 3 || !slices.Equal(state(), []string{"read", "write"}) {
 		t.Errorf("at first there are %v", state())
 	}
 	r.prompt("one", agent.ReasonDone)
-	if err := r.SetTools([]string{"dig", "read"}); err != nil {
+	if err := r.Tools().Offer(t.Context(), []string{"dig", "read"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.SetTools([]string{"hammer"}); err == nil || !strings.Contains(err.Error(), "read, write, dig") {
+	if err := r.Tools().Offer(t.Context(), []string{"hammer"}); err == nil || !strings.Contains(err.Error(), "read, write, dig") {
 		t.Errorf("a tool that is not there: %v", err)
 	}
 	r.prompt("two", agent.ReasonDone)
-	if err := r.SetTools(nil); err != nil {
+	if err := r.Tools().Offer(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	r.prompt("three", agent.ReasonDone)
@@ -157,7 +159,7 @@ func TestResend(t *testing.T) {
 				ran++
 				return tool.Text("worked"), nil
 			})}
-			o.Command = func(context.Context, string, bool, func(string)) (session.CommandResult, error) {
+			handletest.On(o).OnRun = func(context.Context, string, bool, func(string)) (session.CommandResult, error) {
 				return session.CommandResult{Output: "LOOKED"}, nil
 			}
 		}, calls(`c1 work {"path":"x"}`), broken, broken, say("done"), say("more"))
@@ -287,7 +289,7 @@ func TestQueueChanged(t *testing.T) {
 	wait, running := blocking("wait")
 	r := start(t, formats()[0], func(_ *rig, o *session.Options) { o.Tools = []*tool.Tool{wait} },
 		calls(`c1 wait {"path":"x"}`), say("steered"), say("followed"))
-	feed := r.Events(0)
+	feed := r.Events(session.Cursor{})
 	next := func(want int) {
 		t.Helper()
 		for {
@@ -335,7 +337,7 @@ func TestQueueChanged(t *testing.T) {
 func commanded(t *testing.T, tools []*tool.Tool, turns ...llmtest.Turn) *rig {
 	return start(t, formats()[0], func(_ *rig, o *session.Options) {
 		o.Tools = tools
-		o.Command = func(ctx context.Context, line string, journal bool, output func(string)) (session.CommandResult, error) {
+		handletest.On(o).OnRun = func(ctx context.Context, line string, journal bool, output func(string)) (session.CommandResult, error) {
 			output(line)
 			switch line {
 			case "wait":
@@ -406,7 +408,7 @@ func TestRunStoppedBeforeItBegan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			starting := make(chan struct{})
 			r := start(t, formats()[0], func(_ *rig, o *session.Options) {
-				o.Command = func(ctx context.Context, _ string, _ bool, _ func(string)) (session.CommandResult, error) {
+				handletest.On(o).OnRun = func(ctx context.Context, _ string, _ bool, _ func(string)) (session.CommandResult, error) {
 					close(starting)
 					<-ctx.Done()
 					return session.CommandResult{}, ctx.Err()
@@ -513,7 +515,7 @@ func TestShakeByHand(t *testing.T) {
 	r := start(t, formats()[0], func(r *rig, o *session.Options) {
 		r.model.Input = []llm.Modality{llm.ModalityText, llm.ModalityImage}
 		o.Tools = []*tool.Tool{dump, shot}
-		o.Artifact = func(_, text string) (string, error) { kept = text; return "artifact://7", nil }
+		handletest.On(o).OnArtifact = func(_, text string) (string, error) { kept = text; return "artifact://7", nil }
 	}, calls(`c1 dump {"path":"x"}`, `c2 shot {"path":"y"}`), say("seen"), say("later"))
 	r.prompt("go", agent.ReasonDone)
 	for _, tt := range []struct {
@@ -558,7 +560,7 @@ func TestNothingComesIntoAPause(t *testing.T) {
 	pause := llmtest.Stop(llm.StopPause, llm.Usage{})
 	r = start(t, formats()[0], func(_ *rig, o *session.Options) {
 		modes(o)
-		o.Command = func(context.Context, string, bool, func(string)) (session.CommandResult, error) {
+		handletest.On(o).OnRun = func(context.Context, string, bool, func(string)) (session.CommandResult, error) {
 			return session.CommandResult{Output: "x"}, nil
 		}
 		o.Tools = []*tool.Tool{echo("read", tool.Reads)}
@@ -596,12 +598,14 @@ func TestSteeringBeforeAPrompt(t *testing.T) {
 			}
 			return text, r.Steer(llm.UserText("third"))
 		}
-	}, say("ok"), say("ok"))
+	}, stalls(), say("ok"), say("ok"))
+	stop := r.busy("zero")
 	if err := r.Steer(llm.UserText("first")); err != nil {
 		t.Fatal(err)
 	}
+	stop()
 	r.prompt("second", agent.ReasonDone)
-	want := "user: the date|user: first|user: second|user: third|assistant: ok"
+	want := "user: the date|user: zero|assistant: a b  !aborted|user: first|user: second|user: third|assistant: ok"
 	if got := strings.Join(said(r.Messages()), "|"); got != want {
 		t.Errorf("it was said %s, want %s", got, want)
 	}
@@ -610,15 +614,47 @@ func TestSteeringBeforeAPrompt(t *testing.T) {
 	}
 }
 
+// stalls is an answer that does not go on after its first words.
+func stalls() llmtest.Turn {
+	return llmtest.Turn{Parts: []llmtest.Part{{Text: "a b c d e f g h"}}, Fault: llmtest.Fault{StallAfterEvents: 4}}
+}
+
+// busy sends a prompt whose answer stalls, and returns when that speaks. stop ends it.
+func (r *rig) busy(text string) (stop func()) {
+	r.t.Helper()
+	feed := r.Events(session.Cursor{})
+	done := make(chan agent.Outcome, 1)
+	go func() { done <- r.Prompt(context.Background(), llm.UserText(text)) }()
+	for {
+		e, err := feed.Next(r.t.Context())
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if e.Type == agent.MessageUpdate && e.Stream.Type == llm.EventTextDelta {
+			break
+		}
+	}
+	return func() {
+		r.Abort()
+		<-done
+	}
+}
+
 // What does not fit into the queue is the sender's still, and no event says otherwise.
 func TestFullQueue(t *testing.T) {
-	r := start(t, formats()[0], nil)
-	whole := llm.UserText(strings.Repeat("x", 33<<20))
+	r := start(t, formats()[0], nil, stalls())
+	defer r.busy("go")()
+	whole := llm.UserText("look")
+	whole.Content = append(whole.Content, llm.Image{MIME: "image/png", Data: make([]byte, 33<<20)}) // a text would be searched for secrets
 	if err := r.Steer(whole); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, func() bool { return len(r.seen(session.QueueChanged)) == 1 })
-	if err := r.FollowUp(whole); !errors.Is(err, agent.ErrQueueFull) {
+	err := r.FollowUp(whole)
+	if !r.Facts().Working {
+		t.Skip("the answer was over before so much was taken in: the race detector is that slow")
+	}
+	if !errors.Is(err, agent.ErrQueueFull) {
 		t.Errorf("a second one: %v", err)
 	}
 	if steering, followUps := r.Unqueue(); len(steering) != 1 || len(followUps) != 0 {

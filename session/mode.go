@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
@@ -14,53 +16,64 @@ import (
 // customMode is the custom type of the message that tells the model of a mode.
 const customMode = "mode"
 
-// Mode is the mode of permission: plan, ask, auto-edit or full. It is "" where the
-// session has none.
-func (s *Session) Mode() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mode
+// modes is the mode of permission: plan, ask, auto-edit or full; "" where the session has
+// none.
+type modes struct {
+	ground Ground
+	rec    *record
+	first  string // as the system prompt tells of it
+	shut   func() bool
+	now    func() time.Time
+
+	changing sync.Mutex // held while the mode changes
+
+	mu    sync.Mutex
+	mode  string
+	words string // for the model; "": the system prompt has them
 }
 
-// SetMode changes the mode of permission, also while a prompt runs: it holds from the
-// next call on, and for calls that wait for an answer. What runs goes on as it began.
-// The model reads of it with the next request; the system prompt stays as it is, so
-// that the vendor's cache of it holds.
-func (s *Session) SetMode(mode string) error {
-	if s.o.SetMode == nil {
-		return errors.New("this session has no modes")
-	}
-	s.moding.Lock()
-	defer s.moding.Unlock()
-	s.mu.Lock()
-	same, closed := mode == s.mode, s.closed
-	s.mu.Unlock()
+func (x *modes) current() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.mode
+}
+
+// set changes the mode of permission, also while a prompt runs: it holds from the next
+// call on, and for calls that wait for an answer. What runs goes on as it began. The model
+// reads of it with the next request; the system prompt stays as it is, so that the
+// vendor's cache of it holds.
+func (x *modes) set(mode string) error {
+	x.changing.Lock()
+	defer x.changing.Unlock()
 	switch {
-	case closed:
+	case x.shut():
 		return ErrClosed
-	case same:
+	case mode == x.current():
 		return nil
 	}
-	words, err := s.o.SetMode(mode)
-	if err != nil {
+	words, err := x.ground.SetMode(mode)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return errors.New("this session has no modes")
+	case err != nil:
 		return err
 	}
-	s.mu.Lock()
-	s.mode, s.modeWords = mode, words
-	s.mu.Unlock()
-	s.append(transcript.Entry{Type: transcript.TypeMode, Mode: mode})
-	s.hub.emit(Event{Event: agent.Event{Type: ModeChanged}, Text: mode})
+	x.mu.Lock()
+	x.mode, x.words = mode, words
+	x.mu.Unlock()
+	x.rec.append(transcript.Entry{Type: transcript.TypeMode, Mode: mode})
+	x.rec.emit(Event{Event: agent.Event{Type: ModeChanged}, Text: mode})
 	return nil
 }
 
-// modeNotice is what the model is to be told of the mode before the next request:
-// nothing, if the newest notice of the conversation, or else the system prompt, tells
-// of this one. Several changes in a row are one notice, or none.
-func (s *Session) modeNotice(messages []llm.Message) (notice llm.Message, ok bool) {
-	s.mu.Lock()
-	mode, words := s.mode, s.modeWords
-	s.mu.Unlock()
-	if mode == "" || toldMode(messages, s.o.Mode) == mode {
+// notice is what the model is to be told of the mode before the next request: nothing, if
+// the newest notice of the conversation, or else the system prompt, tells of this one.
+// Several changes in a row are one notice, or none.
+func (x *modes) notice(messages []llm.Message) (notice llm.Message, ok bool) {
+	x.mu.Lock()
+	mode, words := x.mode, x.words
+	x.mu.Unlock()
+	if mode == "" || toldMode(messages, x.first) == mode {
 		return notice, false
 	}
 	if words == "" {
@@ -71,8 +84,8 @@ func (s *Session) modeNotice(messages []llm.Message) (notice llm.Message, ok boo
 		return notice, false
 	}
 	return llm.Message{
-		Role: llm.RoleCustom, CustomType: customMode, Time: s.o.Now(), Details: details,
-		Content: []llm.Block{llm.Text{Text: fmt.Sprintf("<mode>\n%s\n</mode>", s.hide(words))}},
+		Role: llm.RoleCustom, CustomType: customMode, Time: x.now(), Details: details,
+		Content: []llm.Block{llm.Text{Text: fmt.Sprintf("<mode>\n%s\n</mode>", x.rec.veil.hide(words))}},
 	}, true
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/compact"
+	"github.com/burin-dev/burin/session/handletest"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -59,7 +60,7 @@ func TestPrefaceAfterSettings(t *testing.T) {
 	f := formats()[0]
 	other := called(f.model, "other")
 	r := start(t, f, func(r *rig, o *session.Options) {
-		o.Open = r.opener(other)
+		o.Models = r.opener(other)
 		o.Mode = "ask"
 		o.Preface = []llm.Message{llm.UserText("PREFACE")}
 	}, say("ok"), say("ok"))
@@ -219,8 +220,12 @@ func TestCloseWhileRunning(t *testing.T) {
 				if !closed || r.Close() != nil {
 					t.Error("what the tools stand on was not closed, or a second Close fails")
 				}
-				if w := r.warned(); len(w) > 0 {
-					t.Errorf("warnings: %q", w)
+				var stops []string
+				if during == "tool" {
+					stops = []string{"stopped with the session: wait"}
+				}
+				if diff := cmp.Diff(stops, r.warned()); diff != "" {
+					t.Errorf("warnings: %s", diff)
 				}
 				if out := r.Prompt(context.Background(), llm.UserText("more")); !errors.Is(out.Err, session.ErrClosed) {
 					t.Errorf("a prompt after the end: %v", out.Err)
@@ -240,7 +245,7 @@ func TestSetModelWhileRunning(t *testing.T) {
 	var r *rig
 	other := called(f.model, "other")
 	r = start(t, f, func(r *rig, o *session.Options) {
-		o.Open = r.opener(other)
+		o.Models = r.opener(other)
 		o.Tools = []*tool.Tool{simple("switch", tool.Executes, func(ctx context.Context, _ tool.Call, _ string) (*tool.Result, error) {
 			r.SetThinking(llm.LevelLow)
 			return tool.Text("ok"), r.SetModel(ctx, "other")
@@ -352,9 +357,9 @@ func TestModelAndClientGoTogether(t *testing.T) {
 	r = start(t, f, func(r *rig, o *session.Options) {
 		o.Meter, o.Client = m, watched{r.client, t, f.model.ID}
 		o.Tools = []*tool.Tool{echo("read", tool.Reads)}
-		o.Open = func(context.Context, string) (*llm.Model, llm.Client, error) {
+		o.Models = handletest.Opener(func(context.Context, string) (*llm.Model, llm.Client, error) {
 			return &other, watched{r.client, t, "other"}, nil
-		}
+		})
 	}, calls(`c1 read {"path":"x"}`), say("done"))
 	r.prompt("go", agent.ReasonDone)
 	if diff := cmp.Diff([]string{f.model.ID, "other"}, r.modelsAsked()); diff != "" {
@@ -370,7 +375,7 @@ func TestStorm(t *testing.T) {
 	other := called(f.model, "other")
 	script := brain(4000, func(int) string { return "SUMMARY" }, calls(`c read {"path":"p"}`), say("some words "+long(60)))
 	r := start(t, f, func(r *rig, o *session.Options) {
-		o.Meter, o.Compaction, o.Open = m, small(), r.opener(f.model, other)
+		o.Meter, o.Compaction, o.Models = m, small(), r.opener(f.model, other)
 		o.Tools = []*tool.Tool{echo("read", tool.Reads)}
 	}, script...)
 	r.prompt("begin", agent.ReasonDone)
@@ -399,7 +404,11 @@ func TestStorm(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	r.Unqueue()
+	waitFor(t, func() bool { // what was steered at last may have begun
+		r.Unqueue()
+		r.Abort()
+		return !r.Facts().Working
+	})
 	r.prompt("the end", agent.ReasonDone)
 	r.clean()
 	for _, q := range r.srv.Requests() {
@@ -417,7 +426,7 @@ func TestStorm(t *testing.T) {
 func TestTitle(t *testing.T) {
 	f := formats()[0]
 	r := start(t, f, func(r *rig, o *session.Options) {
-		o.TitleModel, o.Open = "small", r.opener(called(f.model, "small"))
+		o.TitleModel, o.Models = "small", r.opener(called(f.model, "small"))
 	}, say("answer"), say("  A Fine\nTitle "), say("more"))
 	titled := make(chan string, 1)
 	r.on = func(e session.Event) {
@@ -443,11 +452,11 @@ func TestSettingsBehindFailedAnswer(t *testing.T) {
 	second := called(f.model, "second")
 	r := start(t, f, func(r *rig, o *session.Options) {
 		o.Fallbacks = []string{"second"}
-		o.Open = func(context.Context, string) (*llm.Model, llm.Client, error) {
+		o.Models = handletest.Opener(func(context.Context, string) (*llm.Model, llm.Client, error) {
 			r.SetThinking(llm.LevelHigh)
 			r.SetTitle("named")
 			return &second, r.client, r.Pin("never push")
-		}
+		})
 	}, refused(llm.ErrAuth, "no key"), say("ok"))
 	r.prompt("go", agent.ReasonDone)
 	if text := strings.Join(said(r.srv.Requests()[1].Messages), "\n"); !strings.Contains(text, "never push") {
@@ -505,20 +514,20 @@ func TestDetailsWithoutJSON(t *testing.T) {
 func TestReminder(t *testing.T) {
 	open, asked := 2, 0
 	r := start(t, formats()[0], func(_ *rig, o *session.Options) {
-		o.Unfinished = func() string {
+		o.Tasks = handletest.Tasks{OnReminder: func() string {
 			if asked++; open == 0 {
 				return ""
 			}
 			open--
 			return "Open: one task."
-		}
+		}}
 	}, say("done"), say("oh"), say("now it is"))
 	r.prompt("do it", agent.ReasonDone)
 	if got := said(r.Messages()); len(got) != 6 || got[2] != "custom: Open: one task." || got[5] != "assistant: now it is" {
 		t.Errorf("the conversation: %q", got)
 	}
 	r2 := start(t, formats()[0], func(_ *rig, o *session.Options) {
-		o.Unfinished = func() string { return "Open." }
+		o.Tasks = handletest.Tasks{OnReminder: func() string { return "Open." }}
 	}, say("1"), say("2"), say("3"), say("4"))
 	r2.prompt("do it", agent.ReasonDone)
 	r2.clean()

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 
 	"github.com/burin-dev/burin/agent"
@@ -17,7 +18,7 @@ var ErrAnswered = errors.New("there is nothing to try again: the last message ha
 // again. Calls that have run are not run again. It goes on too where a prompt ended
 // before there was an answer. Where the answer is good the outcome is ErrAnswered.
 func (s *Session) Resend(ctx context.Context) agent.Outcome {
-	ctx, end, err := s.wake(ctx)
+	ctx, end, err := s.stage.wake(ctx)
 	switch {
 	case errors.Is(err, ErrNotBegun):
 		return agent.Outcome{Reason: agent.ReasonAborted, Err: err}
@@ -25,7 +26,12 @@ func (s *Session) Resend(ctx context.Context) agent.Outcome {
 		return agent.Outcome{Reason: agent.ReasonError, Err: err}
 	}
 	defer end()
-	s.refresh()
+	return s.answerAgain(ctx)
+}
+
+// answerAgain is Resend while nothing else is under way.
+func (s *Session) answerAgain(ctx context.Context) agent.Outcome {
+	s.fitter.refresh()
 	asked, failed, ok := unanswered(s.agent.Messages())
 	if !ok {
 		return agent.Outcome{Reason: agent.ReasonError, Err: ErrAnswered}
@@ -37,11 +43,11 @@ func (s *Session) Resend(ctx context.Context) agent.Outcome {
 		if e == nil {
 			return agent.Outcome{Reason: agent.ReasonError, Err: ErrAnswered}
 		}
-		s.branchOff(e.ID)
-		s.reload()
+		s.rec.branchOff(e.ID)
+		s.fitter.reload()
 	}
 	s.openTurn(asked)
-	return s.finish(ctx, s.run(ctx))
+	return s.finish(ctx, s.attempts.run(ctx, s.agent.Run))
 }
 
 // unanswered looks for what can be answered again: the words of the last person who
@@ -65,4 +71,21 @@ func unanswered(messages []llm.Message) (asked string, failed, ok bool) {
 		}
 	}
 	return "", failed, false
+}
+
+// resubmit is Resend beside the caller.
+func (s *Session) resubmit() (Receipt, error) {
+	s.post.accepting.Lock()
+	defer s.post.accepting.Unlock()
+	ctx, end, err := s.stage.wake(s.stage.life)
+	if err != nil {
+		return Receipt{}, err
+	}
+	id := rand.Text()[:16]
+	s.post.open(id)
+	s.post.mu.Lock()
+	s.post.held, s.post.now = false, id
+	s.post.mu.Unlock()
+	s.stage.tasks.Go(func() { s.settleRun(s.answerAgain(ctx), end) })
+	return Receipt{ID: id, Started: true}, nil
 }

@@ -43,7 +43,7 @@ func TestRest(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				h := newHub(nil)
-				f := &Feed{hub: h, seq: 1}
+				f := &feed{hub: h, seq: 1}
 				if tt.there != "" {
 					h.emit(Event{Event: agent.Event{Type: tt.there}})
 				}

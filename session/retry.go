@@ -8,6 +8,7 @@ import (
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session/compact"
 )
 
 // Retry says how often a request that failed for a passing reason is repeated, and
@@ -77,31 +78,36 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// run runs the loop for a prompt, and again for as long as something can be done about
-// how it ended.
-func (s *Session) run(ctx context.Context, messages ...llm.Message) agent.Outcome {
-	return s.mended(ctx, s.agent.Run, messages)
+// attempts run the loop, and again for as long as something can be done about how it
+// ended.
+type attempts struct {
+	loop      *agent.Agent
+	mind      *mind
+	money     *money
+	fitter    *fitter
+	rec       *record
+	retry     *Retry
+	settings  compact.Settings
+	fallbacks []string
+	now       func() time.Time
+
+	mender *mender // of the run; the goroutine of the loop alone uses it
 }
 
-// runOn is run for what the program adds to a prompt: what the prompt may use, and what
-// it has used, stays.
-func (s *Session) runOn(ctx context.Context, messages ...llm.Message) agent.Outcome {
-	return s.mended(ctx, s.agent.Continue, messages)
-}
-
-func (s *Session) mended(ctx context.Context, run func(context.Context, ...llm.Message) agent.Outcome, messages []llm.Message) agent.Outcome {
-	m := &mender{session: s, fallbacks: s.o.Fallbacks}
-	s.mender = m
+// run runs the loop: its Run for a prompt, its Continue for what the program adds to one.
+func (a *attempts) run(ctx context.Context, run func(context.Context, ...llm.Message) agent.Outcome, messages ...llm.Message) agent.Outcome {
+	m := &mender{attempts: a, fallbacks: a.fallbacks}
+	a.mender = m
 	out := run(ctx, messages...)
-	s.release()
+	a.money.release()
 	for m.mend(ctx, &out) {
-		next := s.agent.Continue(ctx)
-		s.release()
+		next := a.loop.Continue(ctx, m.take()...)
+		a.money.release()
 		// The answer that failed is not what the run has added.
 		out = join(withoutFailed(out), next)
 	}
 	m.end(out.Err)
-	out.Err = s.hideError(out.Err)
+	out.Err = a.rec.veil.err(out.Err)
 	return out
 }
 
@@ -115,10 +121,12 @@ func withoutFailed(out agent.Outcome) agent.Outcome {
 // mender decides what is done about a run that failed. One lives as long as a
 // prompt.
 type mender struct {
-	session   *Session
-	attempt   int // since the last good answer, of the current model
-	fallbacks []string
-	shrunk    bool // the context was made smaller since the last good answer
+	*attempts
+	attempt   int           // since the last good answer, of the current model
+	fallbacks []string      // that are left
+	shrunk    bool          // the context was made smaller since the last good answer
+	stops     int           // answers that watchers have stopped since the last good one
+	notes     []llm.Message // for the next attempt
 }
 
 // answered hears of each answer. With one that is good, all begins anew. An answer
@@ -127,35 +135,51 @@ func (m *mender) answered(answer *llm.Message) {
 	if answer.Error != nil {
 		return
 	}
-	if m.attempt > 0 {
-		m.tell(RetryEnd, RetryInfo{Attempt: m.attempt, Success: true})
-		m.attempt = 0
+	if n := m.attempt + m.stops; n > 0 {
+		m.tell(RetryEnd, RetryInfo{Attempt: n, Success: true})
+		m.attempt, m.stops = 0, 0
 	}
 	m.shrunk = m.shrunk && answer.StopReason == llm.StopLength
 }
 
 // end tells that the attempts are over without an answer, if there were any.
 func (m *mender) end(err error) {
-	if m.attempt == 0 {
+	if m.attempt+m.stops == 0 {
 		return
 	}
-	info := RetryInfo{Attempt: m.attempt}
+	info := RetryInfo{Attempt: m.attempt + m.stops}
 	if err != nil {
-		info.Error = m.session.hide(err.Error())
+		info.Error = m.rec.veil.hide(err.Error())
 	}
 	m.tell(RetryEnd, info)
-	m.attempt = 0
+	m.attempt, m.stops = 0, 0
+}
+
+// take gives what the next attempt begins with.
+func (m *mender) take() []llm.Message {
+	notes := m.notes
+	m.notes = nil
+	return notes
+}
+
+// again goes on after an answer that a watcher stopped.
+func (m *mender) again(why *stoppedAnswer) bool {
+	m.stops++
+	m.tell(RetryStart, RetryInfo{Attempt: why.times, Max: why.most, Error: why.Error()})
+	m.dropFailed()
+	m.notes = why.message(m.now())
+	m.money.again()
+	return true
 }
 
 func (m *mender) tell(typ agent.EventType, info RetryInfo) {
-	m.session.hub.emit(Event{Event: agent.Event{Type: typ}, Retry: &info})
+	m.rec.emit(Event{Event: agent.Event{Type: typ}, Data: &info})
 }
 
 // mend reports whether the loop is to go on, after having done what is needed. The
 // failed answer is then no longer in the conversation; the transcript keeps it.
 func (m *mender) mend(ctx context.Context, out *agent.Outcome) bool {
-	s := m.session
-	if s.agent.Exhausted() {
+	if m.loop.Exhausted() {
 		return false // nothing is waited or paid for that could not be used
 	}
 	if out.Reason == agent.ReasonLength {
@@ -164,6 +188,9 @@ func (m *mender) mend(ctx context.Context, out *agent.Outcome) bool {
 	if out.Reason != agent.ReasonError {
 		return false
 	}
+	if why := (*stoppedAnswer)(nil); errors.As(out.Err, &why) {
+		return m.again(why)
+	}
 	var failed *llm.Error
 	if !errors.As(out.Err, &failed) {
 		return false
@@ -171,22 +198,20 @@ func (m *mender) mend(ctx context.Context, out *agent.Outcome) bool {
 	if failed.Kind == llm.ErrContextOverflow {
 		return m.overflow(ctx, "overflow", out)
 	}
-	d, ok := s.o.Retry.delay(m.attempt+1, failed, s.o.Now())
+	d, ok := m.retry.delay(m.attempt+1, failed, m.now())
 	if !ok {
 		return m.fallback(ctx, failed)
 	}
 	m.attempt++
 	m.tell(RetryStart, RetryInfo{
-		Attempt: m.attempt, Max: s.o.Retry.Max, Delay: d, DelayMS: d.Milliseconds(), Error: s.hide(failed.Error()),
+		Attempt: m.attempt, Max: m.retry.Max, Delay: d, DelayMS: d.Milliseconds(), Error: m.rec.veil.hide(failed.Error()),
 	})
 	if err := wait(ctx, d); err != nil {
 		stopped(out, err)
 		return false
 	}
-	s.dropFailed()
-	s.mu.Lock()
-	s.retrying = true
-	s.mu.Unlock()
+	m.dropFailed()
+	m.money.again()
 	return true
 }
 
@@ -197,28 +222,25 @@ func stopped(out *agent.Outcome, cause error) {
 
 // fallback goes on with the next model of the chain.
 func (m *mender) fallback(ctx context.Context, failed *llm.Error) bool {
-	s := m.session
 	switch failed.Kind {
-	case llm.ErrInvalidRequest, llm.ErrContentFilter, llm.ErrAborted:
+	case llm.ErrInvalidRequest, llm.ErrContentFilter, llm.ErrAnswerLimit, llm.ErrAborted:
 		return false // another model would do no better, or should not be asked
 	}
-	s.mu.Lock()
-	current := s.request.Model.Ref()
-	s.mu.Unlock()
+	current := m.mind.model().Ref()
 	for len(m.fallbacks) > 0 && ctx.Err() == nil {
 		selector := m.fallbacks[0]
 		m.fallbacks = m.fallbacks[1:]
-		model, client, err := s.open(ctx, selector)
+		model, client, err := m.mind.open(ctx, selector)
 		if err != nil {
-			s.warn(fmt.Sprintf("the fallback model %s cannot be used: %v", selector, err))
+			m.rec.warn(fmt.Sprintf("the fallback model %s cannot be used: %v", selector, err))
 			continue
 		}
 		if model.Ref() == current {
 			continue
 		}
 		m.end(failed)
-		s.useModel(FallbackApplied, model, client, "default", s.hide(failed.Error()), false)
-		s.dropFailed()
+		m.mind.use(FallbackApplied, model, client, "default", m.rec.veil.hide(failed.Error()), false)
+		m.dropFailed()
 		return true
 	}
 	return false
@@ -226,17 +248,16 @@ func (m *mender) fallback(ctx context.Context, failed *llm.Error) bool {
 
 // overflow goes on with a larger model, or with less.
 func (m *mender) overflow(ctx context.Context, reason string, out *agent.Outcome) bool {
-	s := m.session
-	if s.promote(ctx, reason) {
-		s.dropFailed()
+	if m.mind.promote(ctx, reason) {
+		m.dropFailed()
 		return true
 	}
-	if m.shrunk || s.o.Compaction.Strategy == "off" || !s.o.Compaction.Enabled {
+	if m.shrunk || m.settings.Strategy == "off" || !m.settings.Enabled {
 		return false
 	}
 	m.shrunk = true
-	undo := s.dropFailed()
-	err := s.compact(ctx, reason, "")
+	undo := m.dropFailed()
+	err := m.fitter.compact(ctx, reason, "")
 	if err == nil {
 		return true
 	}
@@ -258,10 +279,7 @@ func (m *mender) incomplete(ctx context.Context, out *agent.Outcome) bool {
 	if n == 0 || out.Messages[n-1].Usage == nil {
 		return false
 	}
-	s := m.session
-	s.mu.Lock()
-	window := s.request.Model.ContextWindow
-	s.mu.Unlock()
+	window := m.mind.window()
 	u := out.Messages[n-1].Usage
 	if total := u.Input + u.CacheRead + u.CacheWrite + u.Output; window == 0 || total < window*95/100 {
 		return false
@@ -273,61 +291,20 @@ func (m *mender) incomplete(ctx context.Context, out *agent.Outcome) bool {
 // transcript it becomes a branch of its own that ends with it; what was set
 // meanwhile, as a title, is put on the branch that goes on. undo puts the answer back,
 // as long as nothing came after it.
-func (s *Session) dropFailed() (undo func()) {
-	messages := s.agent.Messages()
+func (a *attempts) dropFailed() (undo func()) {
+	messages := a.loop.Messages()
 	n := len(messages)
 	if n == 0 || messages[n-1].Role != llm.RoleAssistant {
 		return func() {}
 	}
-	s.agent.Replace(messages[:n-1])
-	failed, parent, ok := s.branchOff(s.answer)
+	a.loop.Replace(messages[:n-1])
+	failed, parent, ok := a.rec.branchOff(a.rec.answer)
 	if !ok {
-		return func() { s.agent.Replace(messages) }
+		return func() { a.loop.Replace(messages) }
 	}
 	return func() {
-		s.writing.Lock()
-		defer s.writing.Unlock()
-		if s.log.Leaf() == parent && s.log.Move(failed) == nil {
-			s.agent.Replace(messages)
+		if a.rec.back(failed, parent) {
+			a.loop.Replace(messages)
 		}
 	}
-}
-
-// branchOff makes an answer in the transcript the end of a branch of its own: what
-// comes next, and what was set since, follows the entry before it.
-func (s *Session) branchOff(answer string) (id, parent string, ok bool) {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	failed, err := s.log.Entry(answer)
-	if err != nil || failed.ParentID == nil {
-		return "", "", false
-	}
-	since, err := s.log.Beyond(s.log.Leaf(), failed.ID)
-	if err != nil || s.log.Move(*failed.ParentID) != nil {
-		return "", "", false
-	}
-	for _, e := range since {
-		_, _ = s.log.Append(e) // told of when the next entry is written
-	}
-	return failed.ID, *failed.ParentID, true
-}
-
-// promote goes on with the larger model that the catalogue names, if there is one.
-func (s *Session) promote(ctx context.Context, reason string) bool {
-	s.mu.Lock()
-	current := s.request.Model
-	s.mu.Unlock()
-	target := current.PromotionTarget
-	if s.o.NoPromote || target == "" {
-		return false
-	}
-	if _, _, ok := llm.SplitRef(target); !ok {
-		target = current.Provider + "/" + target
-	}
-	model, client, err := s.open(ctx, target)
-	if err != nil || model.ContextWindow <= current.ContextWindow {
-		return false // there is no key for it, or nothing is gained
-	}
-	s.useModel(Promoted, model, client, "default", reason, false)
-	return true
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/handletest"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -60,6 +61,7 @@ func TestRetry(t *testing.T) {
 		{"usage limit that ends late", session.Retry{}, []llmtest.Turn{refuse(llm.Error{Kind: llm.ErrUsageLimit, Message: "quota", ResetAt: late})}, agent.ReasonError, nil, 1},
 		{"auth", session.Retry{}, []llmtest.Turn{refused(llm.ErrAuth, "no")}, agent.ReasonError, nil, 1},
 		{"invalid", session.Retry{}, []llmtest.Turn{refused(llm.ErrInvalidRequest, "no")}, agent.ReasonError, nil, 1},
+		{"answer without end", session.Retry{}, []llmtest.Turn{{Events: llmtest.Say(strings.Repeat(strings.Repeat("x", 64<<10)+" ", 80))}}, agent.ReasonError, nil, 1},
 		{"worked until then, then for good", session.Retry{Max: 2}, []llmtest.Turn{calls(`c1 count {"path":"x"}`), refused(llm.ErrOverload, "a"), refused(llm.ErrOverload, "b"), refused(llm.ErrOverload, "c"), refused(llm.ErrOverload, "d")}, agent.ReasonError, []string{"start 1/2", "start 2/2", "end 2 false"}, 4},
 		{"twice, with an answer between", session.Retry{Max: 1}, []llmtest.Turn{refused(llm.ErrOverload, "a"), calls(`c1 count {"path":"x"}`), refused(llm.ErrOverload, "b"), ok}, agent.ReasonDone, []string{"start 1/1", "end 1 true", "start 1/1", "end 1 true"}, 4},
 	}
@@ -202,10 +204,6 @@ func TestSteerWhileWaiting(t *testing.T) {
 	if s, f := r.Queued(); len(s)+len(f) > 0 {
 		t.Errorf("still queued: %v %v", s, f)
 	}
-	r.FollowUp(llm.UserText("never"))
-	if _, f := r.Unqueue(); len(f) != 1 {
-		t.Errorf("taken back: %v", f)
-	}
 }
 
 func TestRetryDelays(t *testing.T) {
@@ -215,9 +213,9 @@ func TestRetryDelays(t *testing.T) {
 	r.prompt("go", agent.ReasonDone)
 	var got []time.Duration
 	for _, e := range r.seen(session.RetryStart) {
-		got = append(got, e.Retry.Delay/time.Millisecond)
-		if e.Retry.Error == "" || e.Retry.DelayMS != e.Retry.Delay.Milliseconds() {
-			t.Errorf("the event says %+v", e.Retry)
+		got = append(got, e.Data.(*session.RetryInfo).Delay/time.Millisecond)
+		if e.Data.(*session.RetryInfo).Error == "" || e.Data.(*session.RetryInfo).DelayMS != e.Data.(*session.RetryInfo).Delay.Milliseconds() {
+			t.Errorf("the event says %+v", e.Data.(*session.RetryInfo))
 		}
 	}
 	// The own wait grows up to the limit and stays there.
@@ -260,7 +258,7 @@ func TestFallback(t *testing.T) {
 		second, third := called(f.model, "second"), called(f.model, "third")
 		r := start(t, f, func(r *rig, o *session.Options) {
 			o.Retry.Max = 1
-			o.Fallbacks, o.Open = []string{"missing", f.model.Ref(), "second", "third"}, r.opener(f.model, second, third)
+			o.Fallbacks, o.Models = []string{"missing", f.model.Ref(), "second", "third"}, r.opener(f.model, second, third)
 		}, refused(llm.ErrOverload, "a"), refused(llm.ErrOverload, "b"), refused(llm.ErrAuth, "no key"), say("third answers"), say("still third"))
 		r.prompt("go", agent.ReasonDone)
 		r.prompt("more", agent.ReasonDone)
@@ -290,7 +288,7 @@ func TestNoFallbackForWhatIsWrongWithTheRequest(t *testing.T) {
 	for _, kind := range []llm.ErrorKind{llm.ErrInvalidRequest, llm.ErrContentFilter} {
 		f := formats()[0]
 		r := start(t, f, func(r *rig, o *session.Options) {
-			o.Fallbacks, o.Open = []string{"second"}, r.opener(called(f.model, "second"))
+			o.Fallbacks, o.Models = []string{"second"}, r.opener(called(f.model, "second"))
 		}, refused(kind, "no"))
 		r.prompt("go", agent.ReasonError)
 		if n := len(r.srv.Requests()); n != 1 {
@@ -305,7 +303,7 @@ func TestPromotion(t *testing.T) {
 		large.ContextWindow = 1_000_000
 		r := start(t, f, func(r *rig, o *session.Options) {
 			r.model.PromotionTarget = "large"
-			o.Open = r.opener(large)
+			o.Models = r.opener(large)
 		}, refused(llm.ErrContextOverflow, "prompt is too long"), say("ok"))
 		r.prompt("go", agent.ReasonDone)
 		if diff := cmp.Diff([]string{f.model.ID, "large"}, r.modelsAsked()); diff != "" {
@@ -324,7 +322,7 @@ func TestPromotionAtThreshold(t *testing.T) {
 	large := called(f.model, "large")
 	r := start(t, f, func(r *rig, o *session.Options) {
 		r.model.ContextWindow, r.model.PromotionTarget = 4000, "large"
-		o.Open = r.opener(large)
+		o.Models = r.opener(large)
 	}, say("ok"))
 	r.prompt(long(3000), agent.ReasonDone)
 	if diff := cmp.Diff([]string{"large"}, r.modelsAsked()); diff != "" {
@@ -452,7 +450,7 @@ func TestLimitsArePerPrompt(t *testing.T) {
 			r := start(t, formats()[0], func(_ *rig, o *session.Options) {
 				o.MaxTurns, o.Tools = tt.max, tools
 				if tt.remind {
-					o.Unfinished = func() string { return "go on" }
+					o.Tasks = handletest.Tasks{OnReminder: func() string { return "go on" }}
 				}
 			}, slices.Repeat(tt.turns, 20)...)
 			out := r.prompt("go", tt.reason)
@@ -468,4 +466,41 @@ func TestLimitsArePerPrompt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An answer without end stays in the transcript as far as it came, with its reason,
+// and nothing of it runs.
+func TestAnswerWithoutEndIsKept(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format) {
+		ran := false
+		args := `{"path":"` + strings.Repeat("x", 5<<20) + `"}`
+		r := start(t, f, func(r *rig, o *session.Options) {
+			o.Fallbacks = []string{"another"}
+			o.Models = handletest.Opener(func(context.Context, string) (*llm.Model, llm.Client, error) {
+				t.Error("another model is asked")
+				return &r.model, r.client, nil
+			})
+			o.Tools = []*tool.Tool{echo("count", tool.Executes)}
+		}, llmtest.Turn{Events: append(llmtest.Say("I will. "), llmtest.Call("c1", "count", args)...)})
+		out := r.prompt("go", agent.ReasonError)
+		if llm.KindOf(out.Err) != llm.ErrAnswerLimit {
+			t.Errorf("error %v", out.Err)
+		}
+		for e, err := range r.Log().All() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Message == nil || e.Message.Role != llm.RoleAssistant {
+				ran = ran || e.Message != nil && e.Message.Role == llm.RoleToolResult
+				continue
+			}
+			calls := e.Message.ToolCalls()
+			if e.Message.Text() != "I will. " || len(calls) != 1 || calls[0].Defect != llm.DefectCut || llm.KindOf(e.Message.Error) != llm.ErrAnswerLimit {
+				t.Errorf("kept %q, %d calls, %v", e.Message.Text(), len(calls), e.Message.Error)
+			}
+		}
+		if ran {
+			t.Error("a call of the answer ran")
+		}
+	})
 }

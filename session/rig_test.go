@@ -26,6 +26,7 @@ import (
 	"github.com/burin-dev/burin/llm/openai"
 	"github.com/burin-dev/burin/llm/wire"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/handletest"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -250,12 +251,12 @@ func (r *rig) seen(types ...agent.EventType) (out []session.Event) {
 func (r *rig) retries() (out []string) {
 	for _, e := range r.seen(session.RetryStart, session.RetryEnd, session.FallbackApplied, session.Promoted) {
 		switch {
-		case e.Change != nil:
-			out = append(out, fmt.Sprintf("%s %s -> %s", e.Type, e.Change.From, e.Change.To))
+		case e.Type == session.FallbackApplied || e.Type == session.Promoted:
+			out = append(out, fmt.Sprintf("%s %s -> %s", e.Type, e.Data.(*session.Change).From, e.Data.(*session.Change).To))
 		case e.Type == session.RetryStart:
-			out = append(out, fmt.Sprintf("start %d/%d", e.Retry.Attempt, e.Retry.Max))
+			out = append(out, fmt.Sprintf("start %d/%d", e.Data.(*session.RetryInfo).Attempt, e.Data.(*session.RetryInfo).Max))
 		default:
-			out = append(out, fmt.Sprintf("end %d %v", e.Retry.Attempt, e.Retry.Success))
+			out = append(out, fmt.Sprintf("end %d %v", e.Data.(*session.RetryInfo).Attempt, e.Data.(*session.RetryInfo).Success))
 		}
 	}
 	return out
@@ -415,7 +416,7 @@ func blocking(name string) (*tool.Tool, <-chan struct{}) {
 }
 
 // opener finds models by selector; every one is served by the rig's own server.
-func (r *rig) opener(models ...llm.Model) func(context.Context, string) (*llm.Model, llm.Client, error) {
+func (r *rig) opener(models ...llm.Model) handletest.Opener {
 	return func(_ context.Context, selector string) (*llm.Model, llm.Client, error) {
 		for i := range models {
 			if models[i].Ref() == selector || models[i].ID == selector {
@@ -438,4 +439,81 @@ func (r *rig) modelsAsked() (out []string) {
 		out = append(out, q.Model.ID)
 	}
 	return out
+}
+
+// What faces do through a handle, in short.
+
+func (r *rig) face() session.Handle { return r.Handle("test", false) }
+
+// Steer says something while the model works.
+func (r *rig) Steer(m llm.Message) error {
+	_, err := r.Submit(context.Background(), session.Input{Message: m})
+	return err
+}
+
+// FollowUp says something for when the model is done.
+func (r *rig) FollowUp(m llm.Message) error {
+	_, err := r.Submit(context.Background(), session.Input{Message: m, When: session.After})
+	return err
+}
+
+func (r *rig) SetModel(ctx context.Context, selector string) error {
+	return r.face().Models().SetModel(ctx, selector)
+}
+
+func (r *rig) SetThinking(level llm.Level) error {
+	return r.face().Models().SetThinking(context.Background(), level)
+}
+
+func (r *rig) SetMode(mode string) error {
+	return r.face().Models().SetMode(context.Background(), mode)
+}
+
+func (r *rig) SetTitle(title string) error {
+	return r.face().Conversation().SetTitle(context.Background(), title)
+}
+
+func (r *rig) SetLabel(id, label string) error {
+	return r.face().Tree().SetLabel(context.Background(), id, label)
+}
+func (r *rig) Pin(text string) error   { return r.face().Work().Pin(context.Background(), text) }
+func (r *rig) Unpin(text string) error { return r.face().Work().Unpin(context.Background(), text) }
+
+func (r *rig) Pins() []string {
+	pins, _ := r.face().Work().Pins(context.Background())
+	return pins
+}
+
+func (r *rig) Goal() session.Goal {
+	g, _ := r.face().Work().Goal(context.Background())
+	return g
+}
+
+func (r *rig) SetGoal(g session.Goal) error { return r.face().Work().SetGoal(context.Background(), g) }
+
+func (r *rig) Mode() string      { return r.Facts().Mode }
+func (r *rig) Model() *llm.Model { return r.Facts().Model }
+
+func (r *rig) Spent() (llm.USD, llm.Usage, bool) {
+	s := r.Stats()
+	return s.Cost, s.Usage, s.Known
+}
+
+// Queued is what waits.
+func (r *rig) Queued() (steering, followUps []session.Waiting) {
+	waits, _ := r.face().Queue().Waiting(context.Background())
+	return waits.Steering, waits.FollowUps
+}
+
+// Unqueue takes back what waits.
+func (r *rig) Unqueue() (steering, followUps []session.Input) {
+	all, _ := r.face().Queue().TakeBack(context.Background())
+	for _, in := range all {
+		if in.When == session.After {
+			followUps = append(followUps, in)
+		} else {
+			steering = append(steering, in)
+		}
+	}
+	return steering, followUps
 }

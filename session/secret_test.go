@@ -15,7 +15,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
-	"github.com/burin-dev/burin/session/compact"
+	"github.com/burin-dev/burin/session/handletest"
 	"github.com/burin-dev/burin/session/secret"
 	"github.com/burin-dev/burin/tool"
 )
@@ -57,17 +57,15 @@ func TestSecretsStayHome(t *testing.T) {
 			o.Compaction.KeepRecentTokens = 1
 			o.Request.System = "The token is " + canary
 			o.Preface = []llm.Message{llm.UserText("env: " + canary)}
-			o.TitleModel, o.Open = "small", r.opener(called(f.model, "small"))
-			o.Todos = func() []compact.Todo {
-				return []compact.Todo{{Phase: canary, Text: "use " + canary, Status: "pending"}}
-			}
+			o.TitleModel, o.Models = "small", r.opener(called(f.model, "small"))
+			o.Tasks = handletest.Tasks{Phases: &[]session.TodoPhase{{Name: canary, Tasks: []session.TodoTask{{Content: "use " + canary, Status: "pending"}}}}}
 			o.Tools = []*tool.Tool{
 				keep("use", tool.Executes, nil), keep("fetch", tool.Network, nil), keep("fails", tool.Executes, errors.New("failed with "+canary)),
 				simple("panics", tool.Reads, func(context.Context, tool.Call, string) (*tool.Result, error) { panic("oh " + canary) }),
 				echo("denied", tool.Executes), echo("ends", tool.Executes),
 			}
-			o.BeginTurn = func(string, string) error { return errors.New("no journal for " + canary) }
-			o.Authorize = func(_ context.Context, t *tool.Tool, c tool.Call) error {
+			handletest.On(o).OnBeginTurn = func(string, string) error { return errors.New("no journal for " + canary) }
+			handletest.On(o).OnAuthorize = func(_ context.Context, t *tool.Tool, c tool.Call) error {
 				switch t.Name {
 				case "denied":
 					return fmt.Errorf("not allowed: %s", c.Arguments)

@@ -9,6 +9,8 @@
 // the model (fit.go) and the money is asked for (spend.go); after it, what was said
 // is appended to the transcript and told as an event. A request that failed is
 // repeated, moved to another model, or made smaller, as its error says (retry.go).
+// When the model ends by itself, a chain is asked whether it goes on
+// (chain_continue.go). Hooks, rules and extensions take part through [Chains].
 //
 // # What is promised
 //
@@ -31,7 +33,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/agent"
@@ -49,57 +50,24 @@ type Session struct {
 	agent *agent.Agent
 	log   *transcript.Log
 	hub   *hub
+	desk  *Desk
+	veil  veil
 
-	mu         sync.Mutex
-	request    llm.Request  // as set, with the model in use
-	tools      []*tool.Tool // that are offered
-	mode       string
-	modeWords  string // for the model; "": the system prompt has them
-	waiting    int    // messages in the queues, as they were told of
-	client     llm.Client
-	spent      llm.USD
-	guessed    llm.USD // for answers whose vendors did not say what they cost; spent lacks it
-	unknown    bool    // there are such answers, or some request had no known price
-	usage      llm.Usage
-	requests   int
-	turn       int    // number of the turn
-	process    string // tells turns with that number apart in the account
-	closed     bool
-	idle       chan struct{}           // closed when what is under way has ended; nil: nothing is
-	cancel     context.CancelCauseFunc // of what is under way
-	known      measure
-	counted    tally
-	held       Spending        // of the request that is about to be sent
-	sender     llm.Client      // of that request
-	retrying   bool            // that request repeats one that failed
-	cache      cacheState      // of the last request that was answered
-	asked      cacheState      // of the last request
-	failing    bool            // the transcript cannot be written; a person was told
-	stale      bool            // the transcript has something that the loop has not
-	damaged    map[string]bool // what cannot be read, and of which the person knows
-	bare       bool            // the branch does not say which model is used
-	files      map[string]bool // that calls were about
-	again      bool            // a call was about a file that an earlier one was about
-	resting    *time.Timer     // until a conversation that rests is condensed; nil: it is not
-	condensing bool            // what is under way is a compaction that nobody waits for
-	goalTold   bool            // the person knows that the first prompt is not kept whole
-	goal       Goal
-	goalSince  llm.USD // spent and guessed when goal was written down
-	forced     string  // the tool that the next answer must call
-	stuck      int     // tokens of the conversation when it could not be condensed; 0: it could
-
-	// The goroutine of Prompt alone uses these.
-	mender *mender
-	answer string // entry of the last answer
-
-	writing sync.Mutex // held while the transcript is changed
-	moding  sync.Mutex // held while the mode changes
-	keeping sync.Mutex // held while what is kept word for word changes: pins, the goal
-
-	seed  maphash.Seed
-	life  context.Context // of what goes on beside prompts; ends with Close
-	die   context.CancelFunc
-	tasks sync.WaitGroup
+	rec      *record     // where it is written down and told of
+	stage    *stage      // what is under way
+	mind     *mind       // the model
+	tools    *ToolSet    // what it can do
+	gauge    *gauge      // how large the conversation is
+	money    *money      // what it costs
+	cache    *cacheWatch // what vendors keep of it
+	work     *work       // what it is for
+	modes    *modes      // what calls may do
+	calls    *calls      // their way to tools
+	answers  *answers    // who watches them
+	fitter   *fitter     // what the model gets of it
+	attempts *attempts   // what is done about failures
+	post     *post       // what waits
+	programs programs    // that run, by name
 }
 
 // ResultTool is the name of the tool with which the model hands over a result of
@@ -146,111 +114,117 @@ func New(o Options) (*Session, error) {
 		}
 		o.Log = log
 	}
-	s := &Session{o: o, log: o.Log, hub: newHub(o.Emit), request: o.Request, client: o.Client, tools: o.Tools, mode: o.Mode, seed: maphash.MakeSeed()}
-	s.life, s.die = context.WithCancel(context.Background())
-	s.request.System = s.hide(o.Request.System)
-	if s.request.Cache.Key == "" {
-		s.request.Cache.Key = o.Log.ID()
+	if o.Desk == nil {
+		o.Desk = NewDesk(DeskOptions{})
 	}
+	if o.Ground == nil {
+		o.Ground = Bare{}
+	}
+	s := &Session{o: o, log: o.Log, hub: newHub(o.Emit), desk: o.Desk, veil: veil{o.Secrets}}
 	past, err := o.Log.Context(o.Log.Leaf())
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range s.harm(past) {
+	if interrupted(&o, past.Messages) {
+		if past, err = o.Log.Context(o.Log.Leaf()); err != nil {
+			return nil, err
+		}
+	}
+	s.assemble(past)
+	for _, text := range s.fitter.damage.harm(past) {
 		o.Warn(text) // no event: nobody can hear one yet
 	}
-	s.bare = past.Models["default"] != o.Request.Model.Ref()
 	if o.MaxCost > 0 {
-		s.spentBefore()
+		s.money.spentBefore()
 	}
-	// Turns of the undo journal go on counting. Commands and answers that were asked for
-	// again count too, so that numbers come twice; the journal tells them apart itself.
-	s.turn, s.process = o.Log.Count(llm.RoleUser), rand.Text()[:8]
-	s.again = len(past.Messages) > 0
-	s.agent = agent.New(agent.Options{
-		Client: metered{s}, Request: s.request, Tools: o.Tools, MaxTurns: o.MaxTurns, Messages: past.Messages,
-		Steering: o.Steering, FollowUp: o.FollowUp, Interrupt: o.Interrupt,
-		Emit: s.loopEvent, BeforeRequest: s.beforeRequest,
-		BeforeTool: s.authorize, AfterTool: s.afterTool, Arguments: s.arguments,
-	})
-	s.restoreGoal()
-	s.contextTokens() // a face that asks for figures does not wait for it
-	if o.WatchJobs != nil {
-		o.WatchJobs(func() { s.hub.emit(Event{Event: agent.Event{Type: JobsChanged}}) })
+	s.work.restoreGoal()
+	s.post.restoreQueue()
+	s.desk.bind(s.hub.emit)
+	s.hub.begin(Owner{Entries: o.Log.Len(), LastEntry: lastEntry(o.Log)})
+	s.gauge.context() // a face that asks for figures does not wait for it
+	if o.Jobs != nil {
+		o.Jobs.Watch(func() { s.hub.emit(Event{Event: agent.Event{Type: JobsChanged}}) })
 	}
 	return s, nil
 }
 
-// begin takes the session for one thing at a time. The context ends with Abort.
-func (s *Session) begin(ctx context.Context) (context.Context, func(), error) {
-	return s.occupy(ctx, false)
-}
-
-// occupy is begin, also for a compaction that nobody waits for. What a person did lets
-// the conversation rest anew when it ends; such a compaction does not: it would be
-// repeated, and paid, for as long as it fails.
-func (s *Session) occupy(ctx context.Context, condensing bool) (context.Context, func(), error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.closed:
-		return nil, nil, ErrClosed
-	case s.idle != nil:
-		return nil, nil, ErrBusy
+// assemble makes the parts of a session. Each has what it needs, and none the session.
+func (s *Session) assemble(past *transcript.Context) {
+	o := &s.o
+	seed := maphash.MakeSeed()
+	r := o.Request
+	if r.System = s.veil.hide(r.System); r.Cache.Key == "" {
+		r.Cache.Key = o.Log.ID()
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	idle := make(chan struct{})
-	s.idle, s.cancel, s.condensing = idle, cancel, condensing
-	if s.resting != nil {
-		s.resting.Stop()
+	s.rec = &record{log: o.Log, hub: s.hub, veil: s.veil, tell: o.Warn}
+	s.tools = newToolSet(o.Tools, o.MoreTools)
+	s.mind = &mind{
+		opener: o.Models, noPromote: o.NoPromote, ground: o.Ground, tools: s.tools, rec: s.rec,
+		request: r, client: o.Client, bare: past.Models["default"] != r.Model.Ref(),
 	}
-	return ctx, func() {
-		cancel(nil)
-		s.sync()
-		s.mu.Lock()
-		s.idle, s.cancel, s.condensing = nil, nil, false
-		if !condensing {
-			s.rest()
+	s.mind.current.Store(r.Model)
+	s.calls = &calls{links: o.Chains.Calls, veil: s.veil, ground: o.Ground, programs: &s.programs, warn: s.rec.warn}
+	s.answers = &answers{links: o.Chains.Answers, veil: s.veil, warn: s.rec.warn, now: o.Now}
+	s.gauge = &gauge{mind: s.mind, tools: s.tools}
+	s.money = &money{
+		most: o.MaxCost, meter: o.Meter, log: o.Log, mind: s.mind, gauge: s.gauge, veil: s.veil, warn: s.rec.warn, now: o.Now, retry: &o.Retry,
+		requests: &requests{links: o.Chains.Requests, veil: s.veil, seed: seed}, answers: s.answers,
+		// Turns of the undo journal go on counting. Commands and answers that were asked for
+		// again count too, so that numbers come twice; the journal tells them apart itself.
+		turn: o.Log.Count(llm.RoleUser), process: rand.Text()[:8],
+	}
+	s.work = &work{rec: s.rec, veil: s.veil, list: o.Tasks, mind: s.mind, total: s.money.total, outdated: s.outdated}
+	s.money.overGoal = s.work.overGoal
+	s.mind.priced = func() bool { return o.MaxCost > 0 || s.work.budgeted() }
+	s.mind.changed = s.gauge.reset
+	life, die := context.WithCancel(context.Background())
+	s.stage = &stage{now: o.Now, ending: s.rec.sync, life: life, die: die}
+	s.modes = &modes{ground: o.Ground, rec: s.rec, first: o.Mode, mode: o.Mode, shut: s.stage.shut, now: o.Now}
+	s.cache = &cacheWatch{seed: seed, now: o.Now, rec: s.rec, change: len(o.Chains.Requests) > 0}
+	s.fitter = &fitter{
+		settings: o.Compaction, summariser: o.Summariser, ground: o.Ground, veil: s.veil, rec: s.rec, mind: s.mind, gauge: s.gauge,
+		ask: s.money.asker(ForCompaction), work: s.work, modes: s.modes, damage: &damage{log: o.Log}, cacheIdle: s.cache.idle,
+		again: len(past.Messages) > 0,
+	}
+	s.stage.idle, s.stage.rested = s.fitter.idle, s.fitter.rested
+	s.attempts = &attempts{
+		mind: s.mind, money: s.money, fitter: s.fitter, rec: s.rec, retry: &o.Retry, settings: o.Compaction, fallbacks: o.Fallbacks, now: o.Now,
+	}
+	s.post = &post{rec: s.rec, beside: s.stage.beside, life: life}
+	s.stage.ended = func() {
+		if len(s.post.waiting()) > 0 {
+			go s.pump()
 		}
-		s.mu.Unlock()
-		close(idle)
-	}, nil
-}
-
-// stop ends what is under way and waits until it has ended, or ctx does.
-func (s *Session) stop(ctx context.Context) error {
-	s.mu.Lock()
-	idle := s.idle
-	s.mu.Unlock()
-	if idle == nil {
-		return nil
 	}
-	s.Abort()
-	select {
-	case <-idle:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	s.agent = agent.New(agent.Options{
+		Client: s.money, Request: r, Tools: o.Tools, MaxTurns: o.MaxTurns, Messages: past.Messages,
+		Steering: o.Steering, FollowUp: o.FollowUp, Interrupt: o.Interrupt,
+		Emit: s.loopEvent, Prepare: s.fitter.prepare,
+		BeforeRequest: func(ctx context.Context, r *llm.Request) error {
+			if name := s.tools.choice(); name != "" {
+				r.ToolChoice = llm.ToolChoice{Mode: llm.ToolNamed, Name: name}
+			}
+			touched, err := s.money.begin(ctx, r)
+			if err == nil {
+				s.cache.fingerprint(r, touched)
+			}
+			return err
+		},
+		BeforeTool: s.calls.before, AfterTool: s.calls.after,
+	})
+	s.mind.loop, s.gauge.loop, s.cache.loop, s.fitter.loop, s.attempts.loop, s.post.loop = s.agent, s.agent, s.agent, s.agent, s.agent, s.agent
+	s.tools.use = func(offered []*tool.Tool) { s.agent.Update(func(o *agent.Options) { o.Tools = offered }) }
+	s.tools.tell = func(names string) { s.hub.emit(Event{Event: agent.Event{Type: ToolsChanged}, Text: names}) }
 }
-
-// errStopped is the cause of what ends by Abort.
-var errStopped = errors.New("stopped")
 
 // Abort stops what is under way.
-func (s *Session) Abort() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cancel != nil {
-		s.cancel(errStopped)
-	}
-}
+func (s *Session) Abort() { s.stage.abort() }
 
 // Prompt sends a person's message and runs until the model is done. What was steered
 // before it, while nothing ran, comes first.
-func (s *Session) Prompt(ctx context.Context, m llm.Message) agent.Outcome {
-	m = s.timed(m)
-	ctx, end, err := s.wake(ctx)
+func (s *Session) Prompt(ctx context.Context, m llm.Message) (out agent.Outcome) {
+	m.Time = s.post.stamp(s.timed(m).Time)
+	ctx, end, err := s.stage.wake(ctx)
 	switch {
 	case errors.Is(err, ErrNotBegun):
 		return unsent()
@@ -258,8 +232,9 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) agent.Outcome {
 		return agent.Outcome{Reason: agent.ReasonError, Err: err}
 	}
 	defer end()
-	defer s.force("")
-	typed := s.hideMessage(m)
+	defer s.tools.force("")
+	typed := s.veil.message(m)
+	defer func() { s.post.hold(out.Reason == agent.ReasonAborted) }()
 	m, err = s.expand(ctx, m)
 	switch {
 	case ctx.Err() != nil:
@@ -268,8 +243,8 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) agent.Outcome {
 		return agent.Outcome{Reason: agent.ReasonError, Err: err}
 	}
 	s.openTurn(typed.Text())
-	s.refresh()
-	out := s.finish(ctx, s.run(ctx, append(s.preface(), s.hideMessage(m))...))
+	s.fitter.refresh()
+	out = s.finish(ctx, s.attempts.run(ctx, s.agent.Run, append(s.preface(), s.veil.message(m))...))
 	s.entitle(typed)
 	return out
 }
@@ -278,34 +253,21 @@ func unsent() agent.Outcome {
 	return agent.Outcome{Reason: agent.ReasonAborted, Err: &llm.Error{Kind: llm.ErrAborted, Message: ErrUnsent.Error(), Err: ErrUnsent}}
 }
 
-// finish sees to it that a prompt ends with what it was to bring.
-func (s *Session) finish(ctx context.Context, out agent.Outcome) agent.Outcome {
-	out = s.pursue(ctx, s.remind(ctx, out))
-	if s.hasTool(ResultTool) {
-		out = s.insist(ctx, out)
-	}
-	return out
-}
-
 // preface is what stands before the first prompt of a branch. It writes down what
 // holds for the branch besides.
 func (s *Session) preface() (messages []llm.Message) {
-	s.mu.Lock()
-	bare, model := s.bare, s.request.Model.Ref()
-	s.bare = false
-	s.mu.Unlock()
-	if bare {
-		s.append(transcript.Entry{Type: transcript.TypeModel, Model: model})
+	if model, ok := s.mind.unnamed(); ok {
+		s.rec.append(transcript.Entry{Type: transcript.TypeModel, Model: model})
 	}
 	if !slices.ContainsFunc(s.agent.Messages(), func(m llm.Message) bool { return !early(m.CustomType) }) {
-		if mode := s.Mode(); mode != "" {
-			s.append(transcript.Entry{Type: transcript.TypeMode, Mode: mode})
+		if mode := s.modes.current(); mode != "" {
+			s.rec.append(transcript.Entry{Type: transcript.TypeMode, Mode: mode})
 		}
 		for _, p := range s.o.Preface {
-			messages = append(messages, s.hideMessage(p))
+			messages = append(messages, s.veil.message(p))
 		}
 	}
-	if notice, ok := s.modeNotice(s.agent.Messages()); ok {
+	if notice, ok := s.modes.notice(s.agent.Messages()); ok {
 		messages = append(messages, notice)
 	}
 	return messages
@@ -318,57 +280,6 @@ func early(customType string) bool {
 		return true
 	}
 	return false
-}
-
-// MaxReminders is how often a model is reminded for one prompt; after that it has its
-// reasons, and the person has the word.
-const MaxReminders = 3
-
-// CustomReminder is the kind of a message that reminds the model of what is not done.
-const CustomReminder = "reminder"
-
-// remind lets a model that ended by itself go on if something is not done.
-func (s *Session) remind(ctx context.Context, out agent.Outcome) agent.Outcome {
-	for range MaxReminders {
-		if s.o.Unfinished == nil || out.Reason != agent.ReasonDone || s.agent.Exhausted() || handedOver(out.Messages) {
-			return out
-		}
-		text := s.o.Unfinished()
-		if text == "" {
-			return out
-		}
-		out = join(out, s.runOn(ctx, llm.Message{
-			Role: llm.RoleCustom, CustomType: CustomReminder, Time: s.o.Now(), Content: []llm.Block{llm.Text{Text: text}},
-		}))
-	}
-	return out
-}
-
-// insist asks for the result, twice, if the model ended without it.
-func (s *Session) insist(ctx context.Context, out agent.Outcome) agent.Outcome {
-	for range 2 {
-		if out.Reason != agent.ReasonDone || handedOver(out.Messages) {
-			return out
-		}
-		s.agent.Update(func(o *agent.Options) {
-			o.Request.ToolChoice = llm.ToolChoice{Mode: llm.ToolNamed, Name: ResultTool}
-		})
-		out = join(out, s.runOn(ctx, llm.Message{
-			Role: llm.RoleCustom, CustomType: "result", Time: s.o.Now(),
-			Content: []llm.Block{llm.Text{Text: "Hand over the result now, with the tool " + ResultTool + "."}},
-		}))
-		s.agent.Update(func(o *agent.Options) { o.Request.ToolChoice = s.o.Request.ToolChoice })
-	}
-	if out.Reason == agent.ReasonDone && !handedOver(out.Messages) {
-		out.Reason, out.Err = agent.ReasonError, ErrNoResult
-	}
-	return out
-}
-
-func handedOver(messages []llm.Message) bool {
-	return slices.ContainsFunc(messages, func(m llm.Message) bool {
-		return m.Role == llm.RoleToolResult && m.ToolName == ResultTool && !m.IsError
-	})
 }
 
 // join is the outcome of two runs, one after the other.
@@ -395,61 +306,47 @@ func firstLine(text string) string {
 // Messages is the conversation as the model has it, for reading.
 func (s *Session) Messages() []llm.Message { return s.agent.Messages() }
 
+// Tools are the tools of the session.
+func (s *Session) Tools() *ToolSet { return s.tools }
+
 // Log is the session's transcript, for reading.
 func (s *Session) Log() *transcript.Log { return s.log }
 
-// Events reads what happens from the event of that number on; 0 is what happens
-// from now on. Numbers begin anew with each process: one that has not been given out
-// is from another life of the session, and the feed begins with a [*LagError].
-func (s *Session) Events(from uint64) *Feed {
-	s.hub.mu.Lock()
-	defer s.hub.mu.Unlock()
-	f := &Feed{hub: s.hub, seq: from, foreign: from > s.hub.next}
-	if from == 0 || f.foreign {
-		f.seq = s.hub.next
+// Events reads what happens from a cursor on; the zero one is now. A feed from a cursor of
+// another epoch begins with the [OwnerChanged] of this one.
+func (s *Session) Events(from Cursor) Feed { return s.hub.feed(from) }
+
+// lastEntry is the last entry of a log; "" of an empty one.
+func lastEntry(l *transcript.Log) string {
+	nodes := l.Nodes()
+	if len(nodes) == 0 {
+		return ""
 	}
-	return f
+	return nodes[len(nodes)-1].ID
 }
 
 // Stats are figures of a session.
 type Stats struct {
-	Model    string // provider/id
-	Thinking llm.Level
-	Title    string
-	Entries  int
-	Requests int
-	Usage    llm.Usage
-	Cost     llm.USD
-	Known    bool // every request had a known price; if not, Cost lacks some
-	Context  int  // tokens of the next request, as far as they are known
-	Window   int  // tokens; 0 is unknown
+	Model    string    `json:"model"` // provider/id
+	Thinking llm.Level `json:"thinking,omitempty"`
+	Title    string    `json:"title,omitempty"`
+	Entries  int       `json:"entries"`
+	Requests int       `json:"requests"`
+	Usage    llm.Usage `json:"usage"`
+	Cost     llm.USD   `json:"cost"`
+	Known    bool      `json:"known"`            // every request had a known price; if not, Cost lacks some
+	Context  int       `json:"context"`          // tokens of the next request, as far as they are known
+	Window   int       `json:"window,omitempty"` // tokens; 0 is unknown
 }
 
 // Stats gives the figures of this moment. It costs the same in a long conversation.
 func (s *Session) Stats() Stats {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return Stats{
-		Model: s.request.Model.Ref(), Thinking: s.request.Thinking.Level, Title: s.log.Title(), Entries: s.log.Len(),
-		Requests: s.requests, Usage: s.usage, Cost: s.spent, Known: !s.unknown,
-		Context: s.contextTokens(), Window: s.request.Model.ContextWindow,
+	model, level := s.mind.chosen()
+	stats := Stats{
+		Model: model.Ref(), Thinking: level, Title: s.log.Title(), Entries: s.log.Len(), Context: s.gauge.context(), Window: model.ContextWindow,
 	}
-}
-
-// Model is the model that the next request goes to, for reading.
-func (s *Session) Model() *llm.Model {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.request.Model
-}
-
-// Spent is what the session has cost since it was opened, and under a cost limit
-// what its transcript tells of before; known is false if a request had no known
-// price, and the sum then lacks it.
-func (s *Session) Spent() (cost llm.USD, usage llm.Usage, known bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.spent, s.usage, !s.unknown
+	s.money.fill(&stats)
+	return stats
 }
 
 // Path is where the conversation is kept; ok is false if there is no file (yet).
@@ -464,23 +361,20 @@ const closeGrace = 5 * time.Second
 // Close stops what is under way, waits for it, and ends the session: its transcript,
 // and what its tools stand on. Closing twice does nothing more.
 func (s *Session) Close() error {
-	s.mu.Lock()
-	closed := s.closed
-	s.closed = true
-	if s.resting != nil {
-		s.resting.Stop()
-	}
-	s.mu.Unlock()
-	if closed {
+	if !s.stage.close() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 	defer cancel()
-	late := s.stop(ctx)
-	s.die()
-	s.tasks.Wait()
+	if line := s.stops(); line != "" {
+		s.rec.warn(line)
+	}
+	s.desk.end()
+	late := s.stage.stop(ctx)
+	s.stage.die()
+	s.stage.tasks.Wait()
 	if late != nil {
-		s.warn("the session was closed while something was under way that did not end")
+		s.rec.warn("the session was closed while something was under way that did not end")
 	}
 	var err error
 	if s.o.Close != nil {
@@ -494,100 +388,35 @@ func (s *Session) Close() error {
 func (s *Session) loopEvent(e agent.Event) {
 	out := Event{Event: e}
 	switch e.Type {
+	case agent.AgentStart:
+		out.Turn = s.post.running()
 	case agent.MessageEnd:
-		out.EntryID = s.appendMessage(e.Message)
-		s.measured(e.Message)
-		s.noteCalls(e.Message)
+		messages := s.agent.Messages()
+		out.EntryID = s.rec.message(e.Message, e.Message.Role == llm.RoleAssistant && paused(messages[:len(messages)-1]))
+		out.Turn = s.post.wasRead(e.Message)
+		s.gauge.measured(e.Message)
+		s.fitter.noteCalls(e.Message)
 		if e.Message.Role == llm.RoleAssistant {
-			s.answer = out.EntryID
+			s.rec.answer = out.EntryID
 			if e.Message.Error == nil {
-				s.force("")
+				s.tools.force("")
 			}
 		}
 	case agent.AgentEnd:
-		out.Outcome = s.hideOutcome(e.Outcome)
+		ended := s.veil.outcome(*e.Outcome)
+		out.Outcome, out.Turn = &ended, s.post.running()
 	case agent.TurnStart:
-		s.taken()
+		s.calls.forget()
+		s.post.taken()
 	case agent.ToolUpdate:
-		out.Result = s.hideResult(e.Result)
+		out.Call, out.Result = s.calls.event(e.Call), s.veil.result(e.Result)
+	case agent.ToolEnd:
+		s.programs.end(e.Call.ID)
+		out.Call = s.calls.event(e.Call)
 	}
 	s.hub.emit(out)
 	if e.Type == agent.MessageEnd && e.Message.Role == llm.RoleAssistant {
-		s.reportCache(e.Message)
-		s.mender.answered(e.Message)
+		s.cache.report(e.Message)
+		s.attempts.mender.answered(e.Message)
 	}
-}
-
-// appendMessage appends a message of the loop.
-func (s *Session) appendMessage(m *llm.Message) (id string) {
-	e := transcript.Entry{Type: transcript.TypeMessage, Message: m}
-	messages := s.agent.Messages()
-	if m.Role != llm.RoleAssistant || !paused(messages[:len(messages)-1]) {
-		return s.append(e)
-	}
-	// What came while the vendor made a pause, as a command of the person's, goes behind
-	// both parts of the answer: vendors take them only one after the other.
-	s.writing.Lock()
-	since, err := s.log.Beyond(s.log.Leaf(), s.answer)
-	if err != nil || !slices.ContainsFunc(since, speaks) || s.log.Move(s.answer) != nil {
-		since = nil
-	}
-	id, err = s.log.Append(e)
-	for _, e := range since {
-		_, again := s.log.Append(e)
-		err = errors.Join(err, again)
-	}
-	s.writing.Unlock()
-	s.written(err)
-	return id
-}
-
-// speaks reports whether the model reads what an entry says.
-func speaks(e transcript.Entry) bool {
-	return e.Type == transcript.TypeMessage || e.Type == transcript.TypeCustomMessage
-}
-
-// append adds to the transcript. A disk that fails does not end the conversation;
-// the entry is written with the next, and the person is told once.
-func (s *Session) append(e transcript.Entry) (id string) {
-	s.writing.Lock()
-	id, err := s.log.Append(e)
-	s.writing.Unlock()
-	s.written(err)
-	return id
-}
-
-// written takes what came of writing to the transcript.
-func (s *Session) written(err error) {
-	s.mu.Lock()
-	told := s.failing
-	s.failing = err != nil
-	s.mu.Unlock()
-	if err != nil && !told {
-		s.warn(fmt.Sprintf("the session is not kept for the moment: %v", err))
-	}
-}
-
-// sync brings what was said onto the disk, at the end of each prompt.
-func (s *Session) sync() {
-	err := s.log.Sync()
-	switch {
-	case errors.Is(err, transcript.ErrGone):
-		s.warn("while the session was open " + err.Error())
-	case err != nil:
-		s.mu.Lock()
-		told := s.failing
-		s.failing = true
-		s.mu.Unlock()
-		if !told {
-			s.warn(fmt.Sprintf("the session is not kept for the moment: %v", err))
-		}
-	}
-}
-
-// warn tells a person something, as an event too.
-func (s *Session) warn(text string) {
-	text = s.hide(text)
-	s.o.Warn(text)
-	s.hub.emit(Event{Event: agent.Event{Type: Warning}, Text: text})
 }

@@ -28,29 +28,30 @@ func (s *Session) Shake(ctx context.Context, kind string) (freed int, err error)
 		rule = withoutImages
 	case kind != "" && kind != ShakeBulk:
 		return 0, fmt.Errorf("there is no %q to take out: want %s or %s", kind, ShakeBulk, ShakeImages)
-	case s.o.Artifact == nil:
-		return 0, errors.New("nothing can be taken out: this session is not kept, so there is no place for it")
 	default:
 		rule = func(path []transcript.Entry) *transcript.Prune {
-			o := s.pruneOptions(true)
+			o := s.fitter.pruneOptions(true)
 			o.Protect, o.MinSavings = -1, -1
-			p, failed := compact.Shake(path, o, s.o.Artifact)
+			p, failed := compact.Shake(path, o, s.o.Ground.Artifact)
 			err = failed
 			return p
 		}
 	}
-	_, end, busy := s.wake(ctx)
+	_, end, busy := s.stage.wake(ctx)
 	if busy != nil {
 		return 0, busy
 	}
 	defer end()
-	s.refresh()
+	s.fitter.refresh()
 	if kind == ShakeImages && !slices.ContainsFunc(s.agent.Messages(), hasImage) {
 		return 0, nil
 	}
-	before := s.size()
-	s.prune("shake", rule)
-	return max(0, before-s.size()), err
+	before := s.gauge.estimate()
+	s.fitter.prune("shake", rule)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return 0, errors.New("nothing can be taken out: this session is not kept, so there is no place for it")
+	}
+	return max(0, before-s.gauge.estimate()), err
 }
 
 // withoutImages takes all pictures out of what the model gets.
@@ -73,13 +74,19 @@ func hasImage(m llm.Message) bool {
 	return slices.ContainsFunc(m.Content, func(b llm.Block) bool { _, ok := b.(llm.Image); return ok })
 }
 
-// size is how large the next request is, estimated like any other: what the vendor
-// counted tells nothing of a conversation that has changed.
-func (s *Session) size() int {
-	messages := s.agent.Messages()
-	n := 0
-	for i := range messages {
-		n += compact.Tokens(&messages[i])
+// Compact puts a summary in place of what was said, but for the newest part. What is
+// under way is stopped first, unless there is nothing to summarise.
+func (s *Session) Compact(ctx context.Context, instructions string) error {
+	if _, err := s.fitter.planned(); err != nil {
+		return err
 	}
-	return n
+	if err := s.stage.stop(ctx); err != nil {
+		return err
+	}
+	ctx, end, err := s.stage.wake(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return s.fitter.compact(ctx, "manual", instructions)
 }

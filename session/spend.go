@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/llm"
@@ -27,7 +28,9 @@ const (
 // Meter holds limits that more than one session shares, and the account. It is
 // asked about every request, whatever it is for.
 type Meter interface {
-	// Reserve is asked before a request is sent. An error keeps it from being sent.
+	// Reserve is asked before a request is sent. An error keeps it from being sent. It
+	// may wait for requests of others; it then says so to Planned.Waiting, and ends with
+	// the context.
 	Reserve(ctx context.Context, p Planned) (Spending, error)
 }
 
@@ -39,6 +42,8 @@ type Planned struct {
 	Model        *llm.Model
 	PromptTokens int // estimated
 	MaxTokens    int // of the answer
+	// Waiting is told why the request has to wait, in one line.
+	Waiting func(why string)
 }
 
 // Spending is a request that was let through. One of its methods is called, once.
@@ -51,15 +56,104 @@ type Spending interface {
 	Release()
 }
 
-// reserve asks for the money of a request.
-func (s *Session) reserve(ctx context.Context, r *llm.Request, purpose string) (Spending, error) {
-	s.mu.Lock()
-	spent, guessed, unknown, turn, over := s.spent, s.guessed, s.unknown, s.turn, s.overGoal()
-	s.mu.Unlock()
-	if over != nil {
-		return nil, over
+// money keeps the account of a session, and its limits.
+type money struct {
+	most     llm.USD // of the session; 0 is no limit
+	meter    Meter   // nil: there is none
+	log      *transcript.Log
+	process  string // tells turns of one number apart in the account
+	overGoal func() error
+	mind     *mind
+	gauge    *gauge
+	veil     veil
+	warn     func(string)
+	now      func() time.Time
+	retry    *Retry
+	requests *requests
+	answers  *answers
+
+	mu      sync.Mutex
+	spent   llm.USD
+	guessed llm.USD // for answers whose vendors did not say what they cost; spent lacks it
+	unknown bool    // there are such answers, or some request had no known price
+	usage   llm.Usage
+	count   int // requests
+	turn    int // number of the turn
+
+	// Of the request of the loop that is about to be sent.
+	held     Spending
+	sender   llm.Client
+	retrying bool // it repeats one that failed
+}
+
+// next counts a turn.
+func (x *money) next() (turn string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.turn++
+	return turnID(x.turn)
+}
+
+// total is what was spent, with estimates of what vendors did not say.
+func (x *money) total() llm.USD {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.spent + x.guessed
+}
+
+// fill sets the figures of money.
+func (x *money) fill(s *Stats) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s.Requests, s.Usage, s.Cost, s.Known = x.count, x.usage, x.spent, !x.unknown
+}
+
+// again says that the next request repeats one that failed.
+func (x *money) again() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.retrying = true
+}
+
+// begin has a request of the loop go to the model in use, and asks for its money.
+func (x *money) begin(ctx context.Context, r *llm.Request) (touched, error) {
+	// Model and client are taken together: either may have been changed meanwhile.
+	request, client := x.mind.now()
+	r.Model, r.Thinking.Level = request.Model, request.Thinking.Level
+	x.mu.Lock()
+	purpose := ForTurn
+	if x.retrying {
+		purpose = ForRetry
 	}
-	if limit := s.o.MaxCost; limit > 0 && spent+guessed >= limit {
+	x.mu.Unlock()
+	held, t, err := x.prepare(ctx, r, purpose)
+	if err != nil {
+		return t, err
+	}
+	x.mu.Lock()
+	x.held, x.sender, x.retrying = held, client, false
+	x.mu.Unlock()
+	return t, nil
+}
+
+// prepare lets the interceptors change a request, and asks for its money.
+func (x *money) prepare(ctx context.Context, r *llm.Request, purpose string) (held Spending, t touched, err error) {
+	if t, err = x.requests.change(ctx, purpose, r); err != nil {
+		return nil, t, err
+	}
+	held, err = x.reserve(ctx, r, purpose)
+	return held, t, err
+}
+
+// reserve asks for the money of a request.
+func (x *money) reserve(ctx context.Context, r *llm.Request, purpose string) (Spending, error) {
+	if err := x.overGoal(); err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	spent, guessed, unknown, turn := x.spent, x.guessed, x.unknown, x.turn
+	x.mu.Unlock()
+	if limit := x.most; limit > 0 && spent+guessed >= limit {
 		more := ""
 		switch {
 		case guessed > 0:
@@ -69,22 +163,22 @@ func (s *Session) reserve(ctx context.Context, r *llm.Request, purpose string) (
 		}
 		return nil, fmt.Errorf("%w: %s of %s spent%s", ErrBudget, spent, limit, more)
 	}
-	if s.o.Meter == nil {
+	if x.meter == nil {
 		return nothing{}, nil
 	}
-	return s.o.Meter.Reserve(ctx, Planned{
-		Session: s.log.ID(), Turn: turnID(turn) + "-" + s.process, Purpose: purpose, Model: r.Model,
-		PromptTokens: s.promptTokens(r), MaxTokens: r.MaxTokens,
+	return x.meter.Reserve(ctx, Planned{
+		Session: x.log.ID(), Turn: turnID(turn) + "-" + x.process, Purpose: purpose, Model: r.Model,
+		PromptTokens: x.gauge.prompt(r), MaxTokens: r.MaxTokens, Waiting: x.warn,
 	})
 }
 
 // release ends what was prepared for a request: the money of one that was not sent
 // after all is given back.
-func (s *Session) release() {
-	s.mu.Lock()
-	held := s.held
-	s.held, s.retrying = nil, false
-	s.mu.Unlock()
+func (x *money) release() {
+	x.mu.Lock()
+	held := x.held
+	x.held, x.retrying = nil, false
+	x.mu.Unlock()
 	if held != nil {
 		held.Release()
 	}
@@ -96,40 +190,41 @@ func unpriced(m *llm.Model) error {
 
 // spentBefore takes up what the transcript says was spent before this process, on
 // all branches. What titles and summaries cost it does not say.
-func (s *Session) spentBefore() {
-	nodes := s.log.Nodes()
+func (x *money) spentBefore() {
+	nodes := x.log.Nodes()
 	var cut []int // answers that broke off
 	for i, n := range nodes {
 		if n.Role != llm.RoleAssistant {
 			continue
 		}
-		e, err := s.log.Entry(n.ID)
+		e, err := x.log.Entry(n.ID)
 		if err != nil || e.Message == nil || uncharged(e.Message) {
 			continue
 		}
 		if unsettled(e.Message) {
-			s.unknown = true
+			x.unknown = true
 			// The transcript does not say of a request whether it found a connection.
 			if m := e.Message; brokenOff(m) && (m.Error.Kind != llm.ErrTransport || len(m.Content) > 0) {
 				cut = append(cut, i)
 			}
 		}
 		if u := e.Message.Usage; u != nil {
-			s.usage = s.usage.Add(*u)
+			x.usage = x.usage.Add(*u)
 			if u.Cost != nil {
-				s.spent += u.Cost.Total
+				x.spent += u.Cost.Total
 			}
 		}
 	}
 	if len(cut) > 0 {
-		s.guessBefore(nodes, cut)
+		x.guessBefore(nodes, cut)
 	}
 }
 
 // guessBefore estimates what answers cost that broke off. How large their prompts were
 // follows from the answers before them, which say it.
-func (s *Session) guessBefore(nodes []transcript.Node, cut []int) {
-	system := textTokens(s.request.System)
+func (x *money) guessBefore(nodes []transcript.Node, cut []int) {
+	tokenizer := x.gauge.tokenizer()
+	system := tokenizer.Text(x.mind.system())
 	sizes := make([]int, len(nodes)) // tokens of the conversation up to each entry
 	index := make(map[string]int, len(nodes))
 	before := func(i int) int {
@@ -141,7 +236,7 @@ func (s *Session) guessBefore(nodes []transcript.Node, cut []int) {
 	for i, n := range nodes {
 		index[n.ID] = i
 		sizes[i] = before(i)
-		e, err := s.log.Entry(n.ID)
+		e, err := x.log.Entry(n.ID)
 		switch {
 		case err != nil:
 		case e.Type == transcript.TypeCompaction:
@@ -149,26 +244,19 @@ func (s *Session) guessBefore(nodes []transcript.Node, cut []int) {
 			if first, ok := index[e.FirstKeptID]; ok {
 				kept = max(0, sizes[i]-before(first))
 			}
-			sizes[i] = system + textTokens(e.Summary) + kept
+			sizes[i] = system + tokenizer.Text(e.Summary) + kept
 		case e.Message != nil:
 			m := e.Message
 			if len(cut) > 0 && cut[0] == i {
-				s.guessed += guess(s.request.Model, m, sizes[i])
+				x.guessed += guess(x.mind.model(), m, sizes[i])
 				cut = cut[1:]
 			}
 			if m.Usage != nil && m.Usage.Prompt() > 0 {
 				sizes[i] = m.Usage.Prompt()
 			}
-			sizes[i] += compact.Tokens(m)
+			sizes[i] += tokenizer.Tokens(m)
 		}
 	}
-}
-
-// promptTokens estimates a request.
-func (s *Session) promptTokens(r *llm.Request) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tokens(r.Messages)
 }
 
 type nothing struct{}
@@ -176,29 +264,27 @@ type nothing struct{}
 func (nothing) Settle(*llm.Message, time.Duration, time.Duration) {}
 func (nothing) Release()                                          {}
 
-// metered is the client of the loop: the model in use, with every answer counted.
-type metered struct{ s *Session }
-
-func (m metered) Stream(ctx context.Context, r *llm.Request) llm.Stream {
-	m.s.mu.Lock()
-	held, client := m.s.held, m.s.sender
-	m.s.held = nil
-	m.s.mu.Unlock()
-	return m.s.count(client.Stream(ctx, r), r, held)
+// Stream implements [llm.Client] for the loop: the model in use, with every answer counted.
+func (x *money) Stream(ctx context.Context, r *llm.Request) llm.Stream {
+	x.mu.Lock()
+	held, client := x.held, x.sender
+	x.held = nil
+	x.mu.Unlock()
+	return x.answers.watch(ctx, r, func(ctx context.Context) llm.Stream { return x.counting(client.Stream(ctx, r), r, held) })
 }
 
-// count keeps the account of the stream that answers a request.
-func (s *Session) count(stream llm.Stream, r *llm.Request, held Spending) llm.Stream {
+// counting keeps the account of the stream that answers a request.
+func (x *money) counting(stream llm.Stream, r *llm.Request, held Spending) llm.Stream {
 	if held == nil {
 		held = nothing{}
 	}
-	return &counted{Stream: stream, session: s, model: r.Model, messages: r.Messages, held: held, began: s.o.Now()}
+	return &counted{Stream: stream, money: x, model: r.Model, messages: r.Messages, held: held, began: x.now()}
 }
 
 // counted is a stream that settles what it cost when it ends.
 type counted struct {
 	llm.Stream
-	session  *Session
+	money    *money
 	model    *llm.Model
 	messages []llm.Message // of the request
 	held     Spending
@@ -213,7 +299,7 @@ func (c *counted) Next() (llm.Event, bool) {
 	case !ok:
 		c.settle(nil)
 	case e.Type.Terminal():
-		*e.Message = c.session.hideMessage(*e.Message)
+		*e.Message = c.money.veil.message(*e.Message)
 		if u := e.Message.Usage; u != nil && u.Cost == nil {
 			cost := c.model.Price.Cost(*u)
 			cost.Unknown = cost.Unknown || brokenOff(e.Message)
@@ -221,10 +307,10 @@ func (c *counted) Next() (llm.Event, bool) {
 		}
 		c.settle(e.Message)
 	case c.first == 0 && e.Type.Delta():
-		c.first = c.session.o.Now().Sub(c.began)
+		c.first = c.money.now().Sub(c.began)
 	}
 	if ok && !e.Type.Terminal() && e.Block != nil {
-		e.Block = c.session.hideBlock(e.Block)
+		e.Block = c.money.veil.block(e.Block)
 	}
 	return e, ok
 }
@@ -242,29 +328,29 @@ func (c *counted) settle(m *llm.Message) {
 	if m != nil && uncharged(m) {
 		c.held.Release()
 	} else {
-		c.held.Settle(m, c.session.o.Now().Sub(c.began), c.first)
+		c.held.Settle(m, c.money.now().Sub(c.began), c.first)
 	}
-	c.session.account(m, c.model, c.messages)
+	c.money.account(m, c.model, c.messages)
 }
 
 // account adds up what an answer cost.
-func (s *Session) account(m *llm.Message, model *llm.Model, asked []llm.Message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests++
+func (x *money) account(m *llm.Message, model *llm.Model, asked []llm.Message) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.count++
 	if m != nil && uncharged(m) {
 		return
 	}
 	if unsettled(m) {
-		s.unknown = true
-		s.guessed += guess(model, m, s.tokens(asked))
+		x.unknown = true
+		x.guessed += guess(model, m, x.gauge.tokens(asked))
 	}
 	if m == nil || m.Usage == nil {
 		return
 	}
-	s.usage = s.usage.Add(*m.Usage)
+	x.usage = x.usage.Add(*m.Usage)
 	if m.Usage.Cost != nil {
-		s.spent += m.Usage.Cost.Total
+		x.spent += m.Usage.Cost.Total
 	}
 }
 
@@ -298,7 +384,7 @@ func brokenOff(m *llm.Message) bool {
 		return false
 	}
 	switch m.Error.Kind {
-	case llm.ErrAborted, llm.ErrStalled, llm.ErrTransport:
+	case llm.ErrAborted, llm.ErrStalled, llm.ErrTransport, llm.ErrAnswerLimit:
 		return true
 	}
 	return false
@@ -331,12 +417,12 @@ func guess(model *llm.Model, m *llm.Message, prompt int) llm.USD {
 }
 
 // ask sends one request beside the conversation and gives the text of its answer.
-func (s *Session) ask(ctx context.Context, purpose string, client llm.Client, r *llm.Request) (string, error) {
-	held, err := s.reserve(ctx, r, purpose)
+func (x *money) ask(ctx context.Context, purpose string, client llm.Client, r *llm.Request) (string, error) {
+	held, _, err := x.prepare(ctx, r, purpose)
 	if err != nil {
 		return "", err
 	}
-	m, err := llm.Collect(s.count(client.Stream(ctx, r), r, held))
+	m, err := llm.Collect(x.counting(client.Stream(ctx, r), r, held))
 	if err != nil {
 		return "", err
 	}
@@ -344,18 +430,42 @@ func (s *Session) ask(ctx context.Context, purpose string, client llm.Client, r 
 }
 
 // asker sends requests of package compact to the model in use.
-func (s *Session) asker(purpose string) compact.Asker {
+func (x *money) asker(purpose string) compact.Asker {
 	return func(ctx context.Context, system, prompt string, maxTokens int) (string, error) {
-		s.mu.Lock()
-		client, r := s.client, llm.Request{Model: s.request.Model, Thinking: s.request.Thinking, Cache: llm.CacheHint{Retention: llm.CacheOff}}
-		s.mu.Unlock()
+		now, client := x.mind.now()
+		r := llm.Request{Model: now.Model, Thinking: now.Thinking, Cache: llm.CacheHint{Retention: llm.CacheOff}}
 		r.System, r.MaxTokens = system, maxTokens
-		r.Messages = []llm.Message{llm.UserText(s.hide(prompt))}
+		r.Messages = []llm.Message{llm.UserText(x.veil.hide(prompt))}
 		var text string
-		err := s.o.Retry.repeat(ctx, s.o.Now, func() (err error) {
-			text, err = s.ask(ctx, purpose, client, &r)
+		err := x.retry.repeat(ctx, x.now, func() (err error) {
+			text, err = x.ask(ctx, purpose, client, &r)
 			return err
 		})
 		return text, err
 	}
+}
+
+// listen sends a request beside the conversation and passes its text on as it comes.
+func (x *money) listen(ctx context.Context, client llm.Client, r *llm.Request, delta func(string)) (string, error) {
+	held, _, err := x.prepare(ctx, r, ForAside)
+	if err != nil {
+		return "", err
+	}
+	stream := x.counting(client.Stream(ctx, r), r, held)
+	var last *llm.Message
+	for e := range llm.Events(stream) {
+		switch {
+		case e.Type.Terminal():
+			last = e.Message
+		case e.Type == llm.EventTextDelta:
+			delta(e.Delta)
+		}
+	}
+	switch {
+	case last == nil:
+		return "", errors.New("the stream ended without a last event")
+	case last.Error != nil:
+		return last.Text(), last.Error
+	}
+	return last.Text(), nil
 }

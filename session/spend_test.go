@@ -14,6 +14,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/handletest"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -88,7 +89,7 @@ func TestMeterSeesEveryRequest(t *testing.T) {
 		m := &till{}
 		r := start(t, f, func(r *rig, o *session.Options) {
 			o.Meter, o.Compaction = m, small()
-			o.TitleModel, o.Open = "small", r.opener(called(f.model, "small"))
+			o.TitleModel, o.Models = "small", r.opener(called(f.model, "small"))
 			o.Tools = []*tool.Tool{simple("panics", tool.Reads, func(context.Context, tool.Call, string) (*tool.Result, error) { panic("a mistake") })}
 		}, refused(llm.ErrOverload, "busy"), calls(`c1 panics {"path":"x"}`), say("done"), say("A title"),
 			refused(llm.ErrOverload, "busy"), say("SUMMARY"), say("short"),
@@ -215,7 +216,7 @@ func TestTurnsOfTheAccountAreDifferent(t *testing.T) {
 	r := start(t, formats()[0], func(r *rig, o *session.Options) {
 		o.Meter, o.Retry.Off = m, true
 		o.Tools = []*tool.Tool{echo("read", tool.Reads)}
-		o.Command = func(context.Context, string, bool, func(string)) (session.CommandResult, error) {
+		handletest.On(o).OnRun = func(context.Context, string, bool, func(string)) (session.CommandResult, error) {
 			return session.CommandResult{Output: "x"}, nil
 		}
 	}, calls(`c1 read {"path":"x"}`), say("1"), refused(llm.ErrOverload, "busy"), say("2"), say("3"), say("4"), say("5"))
@@ -343,7 +344,7 @@ func TestUnknownPrice(t *testing.T) {
 		t.Error("a session began")
 	}
 	r := start(t, f, func(r *rig, o *session.Options) {
-		o.MaxCost, o.Open, o.Fallbacks, o.TitleModel = llm.Dollars(1), r.opener(free), []string{"free"}, "free"
+		o.MaxCost, o.Models, o.Fallbacks, o.TitleModel = llm.Dollars(1), r.opener(free), []string{"free"}, "free"
 		r.model.PromotionTarget = "free"
 	}, refused(llm.ErrAuth, "no"), refused(llm.ErrContextOverflow, "prompt is too long"))
 	if err := r.SetModel(t.Context(), "free"); err == nil {

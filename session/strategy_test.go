@@ -16,6 +16,7 @@ import (
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/session/compact/snap"
+	"github.com/burin-dev/burin/session/handletest"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -100,7 +101,7 @@ func TestShake(t *testing.T) {
 		o.Tools = []*tool.Tool{bulky}
 		o.Compaction.Strategy, o.Compaction.Enabled = compact.ShakeOut, true
 		o.Compaction.ThresholdTokens, o.Compaction.KeepRecentTokens, o.Compaction.ReserveTokens = 90_000, 1000, 1000
-		o.Artifact = func(kind, text string) (string, error) {
+		handletest.On(o).OnArtifact = func(kind, text string) (string, error) {
 			ref := "artifact://" + kind
 			kept[ref] = text
 			return ref, nil
@@ -110,7 +111,7 @@ func TestShake(t *testing.T) {
 	r.prompt("write something long", agent.ReasonDone)
 	r.prompt("go on", agent.ReasonDone)
 	events := r.seen(session.Pruned)
-	if len(events) != 1 || events[0].Compaction.Reason != "shake" || events[0].Compaction.After >= events[0].Compaction.Before*3/4 {
+	if len(events) != 1 || events[0].Data.(*session.CompactionInfo).Reason != "shake" || events[0].Data.(*session.CompactionInfo).After >= events[0].Data.(*session.CompactionInfo).Before*3/4 {
 		t.Fatalf("events %+v", events)
 	}
 	if len(kept) != 1 || !strings.Contains(kept["artifact://shake"], "0123456789 0123456789") {
@@ -165,7 +166,7 @@ func TestIdleCompaction(t *testing.T) {
 		o.Compaction = small()
 		o.Compaction.IdleEnabled, o.Compaction.IdleThresholdTokens, o.Compaction.IdleTimeout = true, 900, time.Millisecond
 	}, say("one"), say(long(900)), say("SUMMARY"), say("in short"))
-	feed := r.Events(0)
+	feed := r.Events(session.Cursor{})
 	r.prompt(long(400), agent.ReasonDone)
 	r.prompt("second", agent.ReasonDone)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -176,8 +177,8 @@ func TestIdleCompaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		if e.Type == session.CompactionEnd {
-			if e.Compaction.Reason != "idle" || e.Compaction.Error != "" {
-				t.Errorf("%+v", e.Compaction)
+			if e.Data.(*session.CompactionInfo).Reason != "idle" || e.Data.(*session.CompactionInfo).Error != "" {
+				t.Errorf("%+v", e.Data.(*session.CompactionInfo))
 			}
 			return
 		}

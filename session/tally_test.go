@@ -11,6 +11,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/handletest"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -53,10 +54,10 @@ func TestStatsOfRandomHistories(t *testing.T) {
 			if s == nil {
 				return
 			}
-			if got, want := s.Stats().Context, s.Recounted(); got != want {
+			if got, want := s.Stats().Context, session.Recounted(s); got != want {
 				rt.Fatalf("%s: the context has %d tokens, counted anew %d", when, got, want)
 			}
-			if !s.Fingerprinted() {
+			if !session.Fingerprinted(s) {
 				rt.Fatalf("%s: the last request is not known by its messages", when)
 			}
 		}
@@ -64,14 +65,16 @@ func TestStatsOfRandomHistories(t *testing.T) {
 			Client: client, Request: llm.Request{Model: &m, System: "You are terse."}, Compaction: small(), Warn: func(string) {},
 			Retry: session.Retry{Base: time.Microsecond, Max: 2}, Tools: []*tool.Tool{echo("read", tool.Reads)},
 			Emit: func(e session.Event) { check(string(e.Type)) }, Mode: "ask",
-			SetMode:  func(mode string) (string, error) { return "The mode is " + mode, nil },
-			Artifact: func(string, string) (string, error) { return "artifact://1", nil },
-			Open: func(_ context.Context, selector string) (*llm.Model, llm.Client, error) {
+			Ground: &handletest.Ground{
+				OnSetMode:  func(mode string) (string, error) { return "The mode is " + mode, nil },
+				OnArtifact: func(string, string) (string, error) { return "artifact://1", nil },
+			},
+			Models: handletest.Opener(func(_ context.Context, selector string) (*llm.Model, llm.Client, error) {
 				if selector == other.Ref() {
 					return &other, client, nil
 				}
 				return &m, client, nil
-			},
+			}),
 		}
 		store := new(transcript.Memory)
 		open := func() {
@@ -91,6 +94,7 @@ func TestStatsOfRandomHistories(t *testing.T) {
 		open()
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
 			step := rapid.SampledFrom([]string{"prompt", "prompt", "prompt", "resend", "compact", "navigate", "model", "mode", "pin", "shake", "reopen", "tools"}).Draw(rt, "step")
+			face := s.Handle("test", false)
 			switch step {
 			case "prompt":
 				s.Prompt(rt.Context(), llm.UserText(long(rapid.IntRange(1, 900).Draw(rt, "prompt"))))
@@ -106,15 +110,15 @@ func TestStatsOfRandomHistories(t *testing.T) {
 					}
 				}
 			case "model":
-				if err := s.SetModel(rt.Context(), rapid.SampledFrom([]string{m.Ref(), other.Ref()}).Draw(rt, "model")); err != nil {
+				if err := face.Models().SetModel(rt.Context(), rapid.SampledFrom([]string{m.Ref(), other.Ref()}).Draw(rt, "model")); err != nil {
 					rt.Fatal(err)
 				}
 			case "mode":
-				if err := s.SetMode(rapid.SampledFrom([]string{"ask", "plan", "full"}).Draw(rt, "mode")); err != nil {
+				if err := face.Models().SetMode(rt.Context(), rapid.SampledFrom([]string{"ask", "plan", "full"}).Draw(rt, "mode")); err != nil {
 					rt.Fatal(err)
 				}
 			case "pin":
-				if err := s.Pin("keep this in mind"); err != nil {
+				if err := face.Work().Pin(rt.Context(), "keep this in mind"); err != nil {
 					rt.Fatal(err)
 				}
 			case "shake":
@@ -123,7 +127,7 @@ func TestStatsOfRandomHistories(t *testing.T) {
 				}
 			case "tools":
 				names := [][]string{{"read"}, {}}
-				if err := s.SetTools(names[rapid.IntRange(0, 1).Draw(rt, "tools")]); err != nil {
+				if err := s.Tools().Offer(rt.Context(), names[rapid.IntRange(0, 1).Draw(rt, "tools")]); err != nil {
 					rt.Fatal(err)
 				}
 			case "reopen":

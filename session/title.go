@@ -16,21 +16,21 @@ const titleWords = "Give a conversation that begins with the text below a title 
 // entitle has a small model name a session after its first prompt, if that is
 // wanted. Nobody waits for it. A session without a name goes by its first words.
 func (s *Session) entitle(m llm.Message) {
-	if s.o.TitleModel == "" || s.o.Open == nil || s.log.Title() != "" || s.life.Err() != nil {
+	if s.o.TitleModel == "" || s.o.Models == nil || s.log.Title() != "" || s.stage.life.Err() != nil {
 		return
 	}
 	text := m.Text()
-	s.tasks.Go(func() {
-		ctx, cancel := context.WithTimeout(s.life, titleTimeout)
+	s.stage.tasks.Go(func() {
+		ctx, cancel := context.WithTimeout(s.stage.life, titleTimeout)
 		defer cancel()
-		model, client, err := s.open(ctx, s.o.TitleModel)
+		model, client, err := s.mind.open(ctx, s.o.TitleModel)
 		if err != nil {
 			return
 		}
 		if len(text) > 2000 {
 			text = strings.ToValidUTF8(text[:2000], "")
 		}
-		title, err := s.ask(ctx, ForTitle, client, &llm.Request{
+		title, err := s.money.ask(ctx, ForTitle, client, &llm.Request{
 			Model: model, System: titleWords, Messages: []llm.Message{llm.UserText(text)}, MaxTokens: 200,
 			Thinking: llm.Thought{Level: llm.LevelOff}, Cache: llm.CacheHint{Retention: llm.CacheOff},
 		})
@@ -38,7 +38,7 @@ func (s *Session) entitle(m llm.Message) {
 			return // a title is not worth a complaint
 		}
 		if title = transcript.TitleOf(title); title != "" && s.log.Title() == "" {
-			s.SetTitle(title)
+			s.rec.setTitle(title)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,30 +28,35 @@ type TodoTask struct {
 	Status  string `json:"status"` // pending, in_progress, completed or abandoned
 }
 
+// open reports whether there is still something to do.
+func (t *TodoTask) open() bool { return t.Status == "pending" || t.Status == "in_progress" }
+
 // todoEdit is what an entry of type CustomTodoEdit holds.
 type todoEdit struct {
 	Phases []TodoPhase `json:"phases"`
 }
 
 // Todos is the list of work as it is now.
-func (s *Session) Todos() []TodoPhase {
-	if s.o.TodoList == nil {
+func (w *work) Todos(context.Context) ([]TodoPhase, error) { return w.phases(), nil }
+
+func (w *work) phases() []TodoPhase {
+	if w.list == nil {
 		return nil
 	}
-	return s.o.TodoList()
+	return w.list.List()
 }
 
 // SetTodos replaces the list of work, as the person wants it, at any time. The model
 // reads of it with the next request. An error changes nothing.
-func (s *Session) SetTodos(phases []TodoPhase) error {
-	if s.o.SetTodoList == nil {
+func (w *work) SetTodos(_ context.Context, phases []TodoPhase) error {
+	if w.list == nil {
 		return errors.New("this session has no list of work")
 	}
-	settled, err := s.o.SetTodoList(phases)
+	settled, err := w.list.Set(phases)
 	if err != nil {
 		return err
 	}
-	shown := s.hideTodos(settled)
+	shown := w.hide(settled)
 	data, err := json.Marshal(todoEdit{shown})
 	if err != nil {
 		return err
@@ -59,19 +65,19 @@ func (s *Session) SetTodos(phases []TodoPhase) error {
 	if err != nil {
 		return err
 	}
-	s.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: CustomTodoEdit, Data: data})
-	s.append(transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: CustomTodoEdit, Content: words, Attribution: "user"})
-	s.outdated()
-	s.hub.emit(Event{Event: agent.Event{Type: TodosChanged}})
+	w.rec.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: CustomTodoEdit, Data: data})
+	w.rec.append(transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: CustomTodoEdit, Content: words, Attribution: "user"})
+	w.outdated()
+	w.rec.emit(Event{Event: agent.Event{Type: TodosChanged}})
 	return nil
 }
 
-func (s *Session) hideTodos(phases []TodoPhase) []TodoPhase {
+func (w *work) hide(phases []TodoPhase) []TodoPhase {
 	out := make([]TodoPhase, 0, len(phases))
 	for _, p := range phases {
-		q := TodoPhase{Name: s.hide(p.Name), Tasks: make([]TodoTask, 0, len(p.Tasks))}
+		q := TodoPhase{Name: w.veil.hide(p.Name), Tasks: make([]TodoTask, 0, len(p.Tasks))}
 		for _, t := range p.Tasks {
-			q.Tasks = append(q.Tasks, TodoTask{s.hide(t.Content), t.Status})
+			q.Tasks = append(q.Tasks, TodoTask{w.veil.hide(t.Content), t.Status})
 		}
 		out = append(out, q)
 	}
@@ -96,8 +102,8 @@ func todoText(phases []TodoPhase) string {
 // LastTodos looks for who changed the list of work last on the branch to leaf: a
 // person, whose list it gives, or the model's tool of that name, of which it gives the
 // details of the result. Neither is that nobody did.
-func LastTodos(log *transcript.Log, leaf, toolName string) (phases []TodoPhase, result json.RawMessage) {
-	e := log.Last(leaf,
+func LastTodos(log transcript.Reader, leaf, toolName string) (phases []TodoPhase, result json.RawMessage) {
+	e := transcript.LastOf(log, leaf,
 		func(n transcript.Node) bool {
 			switch {
 			case n.Role == llm.RoleToolResult:

@@ -21,7 +21,7 @@ type Navigation struct {
 // or a program's, it moves before it and gives its words, to be edited and sent
 // again.
 func (s *Session) Navigate(ctx context.Context, id string, o Navigation) (edit string, err error) {
-	ctx, end, err := s.wake(ctx)
+	ctx, end, err := s.stage.wake(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -54,22 +54,13 @@ func (s *Session) Navigate(ctx context.Context, id string, o Navigation) (edit s
 		if target == "" {
 			summary.FromID = "root"
 		}
-		s.append(*summary)
+		s.rec.append(*summary)
 	}
-	s.reload()
+	s.fitter.reload()
 	s.restoreState(ctx)
-	s.restoreGoal()
-	s.hub.emit(Event{Event: agent.Event{Type: TreeMoved}, EntryID: s.log.Leaf(), Text: edit})
+	s.work.restoreGoal()
+	s.rec.emit(Event{Event: agent.Event{Type: TreeMoved}, EntryID: s.log.Leaf(), Text: edit})
 	return edit, nil
-}
-
-// SetLabel names an entry, for the tree; "" takes the name away.
-func (s *Session) SetLabel(id, label string) error {
-	if _, err := s.log.Entry(id); err != nil {
-		return err
-	}
-	s.append(transcript.Entry{Type: transcript.TypeLabel, TargetID: id, Label: strings.Join(strings.Fields(s.hide(label)), " ")})
-	return nil
 }
 
 func textOf(e *transcript.Entry) string {
@@ -94,11 +85,9 @@ func (s *Session) summarizeLeft(ctx context.Context, target string, o Navigation
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	window := s.request.Model.ContextWindow
-	s.mu.Unlock()
+	window := s.mind.window()
 	budget := window - min(s.o.Compaction.BranchReserveTokens, window/2)
-	summary, details, err := compact.BranchSummary(ctx, left, budget, s.asker(ForBranch), o.Instructions)
+	summary, details, err := compact.BranchSummary(ctx, left, budget, s.money.asker(ForBranch), o.Instructions)
 	if errors.Is(err, compact.ErrNothing) {
 		return nil, nil
 	}
@@ -114,14 +103,13 @@ func (s *Session) restoreState(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	s.mu.Lock()
-	current, level := s.request.Model.Ref(), s.request.Thinking.Level
-	s.mu.Unlock()
-	if ref := c.Models["default"]; ref != "" && ref != current && s.o.Open != nil {
-		if model, client, err := s.open(ctx, ref); err == nil {
-			s.useModel(ModelChanged, model, client, "default", "the branch's model", false)
+	model, level := s.mind.chosen()
+	current := model.Ref()
+	if ref := c.Models["default"]; ref != "" && ref != current && s.o.Models != nil {
+		if model, client, err := s.mind.open(ctx, ref); err == nil {
+			s.mind.use(ModelChanged, model, client, "default", "the branch's model", false)
 		} else {
-			s.warn("the model of this branch cannot be used, going on with " + current + ": " + err.Error())
+			s.rec.warn("the model of this branch cannot be used, going on with " + current + ": " + err.Error())
 		}
 	}
 	want := c.Thinking
@@ -129,37 +117,31 @@ func (s *Session) restoreState(ctx context.Context) {
 		want = s.o.Request.Thinking.Level
 	}
 	if want != level {
-		s.mu.Lock()
-		s.request.Thinking.Level = want
-		s.mu.Unlock()
-		s.agent.Update(func(o *agent.Options) { o.Request.Thinking.Level = want })
-		s.hub.emit(Event{Event: agent.Event{Type: ThinkingChanged}, Text: string(want)})
+		s.mind.think(want, false)
 	}
 }
 
 // Handoff has the model write a document with which another session can go on.
 func (s *Session) Handoff(ctx context.Context, focus string) (document string, err error) {
-	ctx, end, err := s.wake(ctx)
+	ctx, end, err := s.stage.wake(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer end()
-	s.refresh()
+	s.fitter.refresh()
 	messages := s.agent.Messages()
 	if len(messages) < 2 {
 		return "", errors.New("there is nothing to hand over: nothing has been said yet")
 	}
-	s.mu.Lock()
-	r, client := s.request, s.client
-	s.mu.Unlock()
+	r, client := s.mind.now()
 	// The same prefix as the conversation's: it is in the vendor's cache.
-	r.Tools, r.ToolChoice = s.definitions(), llm.ToolChoice{Mode: llm.ToolNone}
+	r.Tools, r.ToolChoice = s.tools.definitions(), llm.ToolChoice{Mode: llm.ToolNone}
 	r.Messages = append(messages, llm.Message{
 		Role: llm.RoleCustom, CustomType: "handoff", Time: s.o.Now(),
-		Content: []llm.Block{llm.Text{Text: compact.HandoffPrompt(s.hide(focus))}},
+		Content: []llm.Block{llm.Text{Text: compact.HandoffPrompt(s.veil.hide(focus))}},
 	})
 	err = s.o.Retry.repeat(ctx, s.o.Now, func() (err error) {
-		document, err = s.ask(ctx, ForHandoff, client, &r)
+		document, err = s.money.ask(ctx, ForHandoff, client, &r)
 		return err
 	})
 	if err == nil && strings.TrimSpace(document) == "" {

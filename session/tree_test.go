@@ -169,7 +169,7 @@ func TestNavigateRestores(t *testing.T) {
 	f := formats()[0]
 	other := called(f.model, "other")
 	r := start(t, f, func(r *rig, o *session.Options) {
-		o.Open = r.opener(f.model, other)
+		o.Models = r.opener(f.model, other)
 		o.Request.Thinking.Level = llm.LevelLow
 	}, say("one"), say("two"), say("three"))
 	r.prompt("first", agent.ReasonDone)

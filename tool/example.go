@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 const (
@@ -210,7 +212,7 @@ func clip(v any, level int) any {
 	switch v := v.(type) {
 	case string:
 		if len(v) > maxExampleText {
-			return string(wholeHead([]byte(v[:maxExampleText]))) + ellipsis
+			return prose.Clip(v, maxExampleText)
 		}
 	case []any:
 		if level > maxExampleDepth {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // maxProblems is how many problems a model is told of at once.
@@ -48,7 +50,7 @@ func (v *validator) complaint(value any) string {
 	for {
 		_, rest, found := strings.Cut(text, ": ")
 		if !found || !strings.HasPrefix(text, "validating ") {
-			return oneLine(text, 300)
+			return prose.Short(text, 300)
 		}
 		text = rest
 	}
@@ -243,10 +245,10 @@ func (w *walker) array(s *Schema, v []any, path string) []string {
 		}
 	}
 	if m := s.MinItems; m != nil && len(v) < *m {
-		list = append(list, at(path, "must have at least %s, has %d", count(*m, "item"), len(v)))
+		list = append(list, at(path, "must have at least %s, has %d", prose.Count(*m, "item"), len(v)))
 	}
 	if m := s.MaxItems; m != nil && len(v) > *m {
-		list = append(list, at(path, "may have %s at most, has %d", count(*m, "item"), len(v)))
+		list = append(list, at(path, "may have %s at most, has %d", prose.Count(*m, "item"), len(v)))
 	}
 	return list
 }
@@ -258,9 +260,9 @@ func text(s *Schema, v, path string) []string {
 	case s.MinLength != nil && n < *s.MinLength && n == 0:
 		list = append(list, at(path, "must not be empty"))
 	case s.MinLength != nil && n < *s.MinLength:
-		list = append(list, at(path, "must have at least %s, has %d", count(*s.MinLength, "character"), n))
+		list = append(list, at(path, "must have at least %s, has %d", prose.Count(*s.MinLength, "character"), n))
 	case s.MaxLength != nil && n > *s.MaxLength:
-		list = append(list, at(path, "may have %s at most, has %d", count(*s.MaxLength, "character"), n))
+		list = append(list, at(path, "may have %s at most, has %d", prose.Count(*s.MaxLength, "character"), n))
 	}
 	if s.Pattern != "" {
 		if re, err := regexp.Compile(s.Pattern); err == nil && !re.MatchString(v) {
@@ -369,7 +371,7 @@ func at(path, format string, args ...any) string {
 }
 
 func join(path, name string) string {
-	name = oneLine(name, 60)
+	name = prose.Short(name, 60)
 	if path == "" {
 		return name
 	}
@@ -390,12 +392,12 @@ func show(v any) string {
 	if err != nil {
 		return "?"
 	}
-	return oneLine(string(p), 60)
+	return prose.Short(string(p), 60)
 }
 
 func quote(s string) string {
 	if len(s) > 60 {
-		s = oneLine(s, 60)
+		s = prose.Short(s, 60)
 	}
 	return strconv.Quote(s)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Output is what a sink, or another tool, shows of a longer text.
@@ -43,7 +45,7 @@ func (o *Output) elide(head, tail []byte, gone int64) {
 		b.WriteByte('\n')
 	}
 	if n := o.Lines - o.Shown; n > 0 {
-		fmt.Fprintf(&b, "[… %s elided (%s) …]\n", count(n, "line"), size(gone))
+		fmt.Fprintf(&b, "[… %s elided (%s) …]\n", prose.Count(n, "line"), size(gone))
 	} else {
 		fmt.Fprintf(&b, "[… %s elided …]\n", size(gone))
 	}
@@ -70,7 +72,7 @@ func (o Output) Notice() string {
 		said = append(said, o.showing())
 	}
 	if o.CutLines > 0 {
-		said = append(said, fmt.Sprintf("%s cut to %d bytes", count(o.CutLines, "long line"), o.Columns))
+		said = append(said, fmt.Sprintf("%s cut to %d bytes", prose.Count(o.CutLines, "long line"), o.Columns))
 	}
 	switch {
 	case o.Artifact != "" && o.ArtifactLost > 0:
@@ -78,7 +80,7 @@ func (o Output) Notice() string {
 	case o.Artifact != "":
 		said = append(said, fmt.Sprintf("Read artifact://%s for the full output", o.Artifact))
 	case o.ArtifactError != "":
-		said = append(said, fmt.Sprintf("The full output could not be kept (%s)", oneLine(o.ArtifactError, 200)))
+		said = append(said, fmt.Sprintf("The full output could not be kept (%s)", prose.Short(o.ArtifactError, 200)))
 	}
 	return "[" + strings.Join(said, ". ") + "]"
 }
@@ -91,14 +93,14 @@ func (o Output) showing() string {
 	}
 	switch {
 	case o.HeadLines == 0 && tail == 0:
-		return fmt.Sprintf("Showing none of %s (%s)", count(o.Lines, "line"), size(o.Bytes))
+		return fmt.Sprintf("Showing none of %s (%s)", prose.Count(o.Lines, "line"), size(o.Bytes))
 	case o.HeadLines == 0:
 		return fmt.Sprintf("Showing lines %s of %d", span(o.Lines-tail+1, o.Lines), o.Lines)
 	case tail == 0:
 		return fmt.Sprintf("Showing lines %s of %d", span(1, o.HeadLines), o.Lines)
 	}
 	return fmt.Sprintf("Showing lines %s and %s of %d; %s in the middle (%s) left out", span(1, o.HeadLines),
-		span(o.Lines-tail+1, o.Lines), o.Lines, count(o.Lines-o.Shown, "line"), size(o.ElidedBytes))
+		span(o.Lines-tail+1, o.Lines), o.Lines, prose.Count(o.Lines-o.Shown, "line"), size(o.ElidedBytes))
 }
 
 func span(from, to int) string {
@@ -106,13 +108,6 @@ func span(from, to int) string {
 		return strconv.Itoa(from)
 	}
 	return strconv.Itoa(from) + "-" + strconv.Itoa(to)
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // size is n bytes for a reader.
@@ -126,13 +121,4 @@ func size(n int64) string {
 		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
 	}
 	return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
-}
-
-// oneLine is at most n bytes of the beginning of s.
-func oneLine(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= n {
-		return s
-	}
-	return string(wholeHead([]byte(s[:n]))) + ellipsis
 }

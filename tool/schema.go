@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -28,18 +30,7 @@ type ArtifactReader interface {
 // New makes the tool. It panics if A has no schema, which is a mistake of the
 // program and shows as soon as it starts.
 func New[A any](d Definition[A]) *Tool {
-	s, err := jsonschema.For[A](nil)
-	if err != nil {
-		panic(fmt.Sprintf("tool %s: %v", d.Name, err))
-	}
-	dropNull(s)
-	if d.Adjust != nil {
-		d.Adjust(s)
-	}
-	params, err := json.Marshal(s)
-	if err != nil {
-		panic(fmt.Sprintf("tool %s: %v", d.Name, err))
-	}
+	params := parameters[A](d.Name, d.Adjust)
 	t := &Tool{
 		Name: d.Name, Label: d.Label, Description: d.Description, Parameters: params,
 		Strict: d.Strict, Effects: d.Effects,
@@ -67,6 +58,38 @@ func New[A any](d Definition[A]) *Tool {
 		}
 	}
 	return t
+}
+
+// schemas are the parameters of tools, by [schemaKey]: each is computed once, because a
+// session has some twenty tools and a server many sessions.
+var schemas sync.Map
+
+// schemaKey is what a schema follows from.
+type schemaKey struct {
+	arguments reflect.Type
+	adjust    uintptr // where its code lies
+}
+
+// parameters is the schema of the arguments A.
+func parameters[A any](name string, adjust func(*Schema)) json.RawMessage {
+	key := schemaKey{reflect.TypeFor[A](), reflect.ValueOf(adjust).Pointer()}
+	if known, ok := schemas.Load(key); ok {
+		return known.(json.RawMessage)
+	}
+	s, err := jsonschema.For[A](nil)
+	if err != nil {
+		panic(fmt.Sprintf("tool %s: %v", name, err))
+	}
+	dropNull(s)
+	if adjust != nil {
+		adjust(s)
+	}
+	params, err := json.Marshal(s)
+	if err != nil {
+		panic(fmt.Sprintf("tool %s: %v", name, err))
+	}
+	known, _ := schemas.LoadOrStore(key, json.RawMessage(params))
+	return known.(json.RawMessage)
 }
 
 // decode reads valid arguments. The schema takes 3.0 for an integer; where Go does

@@ -74,14 +74,15 @@ func (s *Set) Find(name string) (*Tool, error) {
 	return nil, fmt.Errorf("there is no tool %s.%s The tools are %s", quote(name), suggest(name, names), strings.Join(names, ", "))
 }
 
-// Definitions is what a request says of the tools.
+// Definitions is what a request says of the tools. A schema is sent in its plain
+// form, because vendors refuse identifiers, dynamic references and older drafts.
 func (s *Set) Definitions() []llm.Tool {
 	if len(s.tools) == 0 {
 		return nil
 	}
 	out := make([]llm.Tool, len(s.tools))
 	for i, t := range s.tools {
-		out[i] = llm.Tool{Name: t.Name, Description: t.Description, Schema: t.Parameters, Strict: t.Strict}
+		out[i] = llm.Tool{Name: t.Name, Description: t.Description, Schema: t.plain(), Strict: t.Strict}
 	}
 	return out
 }

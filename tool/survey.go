@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -125,6 +126,9 @@ func lookup(root *Schema, ref string) *Schema {
 	if path == "" {
 		return root
 	}
+	if decoded, err := url.PathUnescape(path); err == nil {
+		path = decoded
+	}
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for i, p := range parts {
 		parts[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(p)
@@ -151,6 +155,20 @@ func member(s *Schema, parts []string) (*Schema, []string) {
 		return s.AdditionalProperties, rest
 	case "not":
 		return s.Not, rest
+	case "if":
+		return s.If, rest
+	case "then":
+		return s.Then, rest
+	case "else":
+		return s.Else, rest
+	case "contains":
+		return s.Contains, rest
+	case "propertyNames":
+		return s.PropertyNames, rest
+	case "unevaluatedItems":
+		return s.UnevaluatedItems, rest
+	case "unevaluatedProperties":
+		return s.UnevaluatedProperties, rest
 	case "$defs":
 		set = s.Defs
 	case "definitions":
@@ -159,6 +177,8 @@ func member(s *Schema, parts []string) (*Schema, []string) {
 		set = s.Properties
 	case "patternProperties":
 		set = s.PatternProperties
+	case "dependentSchemas":
+		set = s.DependentSchemas
 	case "prefixItems":
 		list = s.PrefixItems
 	case "allOf":

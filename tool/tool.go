@@ -162,7 +162,8 @@ type Definition[A any] struct {
 	Description string
 	Strict      bool
 	Effects     Effects
-	// Adjust refines the schema that the struct gives: enumerations, bounds.
+	// Adjust refines the schema that the struct gives: enumerations, bounds. It must depend
+	// on nothing else: it is called once for all tools that have it.
 	Adjust   func(*Schema)
 	Access   func(args A) []Access
 	Together func(args A) bool

@@ -3,6 +3,7 @@ package tool
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -50,9 +51,10 @@ func (e *ArgumentsError) Error() string {
 //     wants it and takes no string;
 //   - a single string or object where a list of them is wanted becomes the list.
 //
-// Names are never corrected, only suggested. A schema that cannot be resolved,
-// as some servers send, validates nothing: the arguments are then as the model
-// wrote them, an object.
+// Names are never corrected, only suggested. Schemas of draft 4 and later are
+// understood, with identifiers, anchors and dynamic references. A schema that
+// cannot be resolved, because it refers to another document or is of a draft of its
+// own, validates nothing: the arguments are then as the model wrote them, an object.
 func (t *Tool) Validate(call llm.ToolCall) (json.RawMessage, error) {
 	v := t.validator()
 	args, _, err := call.Object()
@@ -62,12 +64,12 @@ func (t *Tool) Validate(call llm.ToolCall) (json.RawMessage, error) {
 		}
 	}
 	if t.Strict {
-		args = schema.DropNulls(args, t.Parameters)
+		args = schema.DropNulls(args, v.params)
 	}
 	if v.valid(args) {
 		return args, nil
 	}
-	coerced := v.coerce(schema.DropNulls(args, t.Parameters))
+	coerced := v.coerce(schema.DropNulls(args, v.params))
 	if v.valid(coerced) {
 		return coerced, nil
 	}
@@ -79,50 +81,64 @@ func (t *Tool) Validate(call llm.ToolCall) (json.RawMessage, error) {
 type validator struct {
 	root     *Schema
 	resolved *jsonschema.Resolved
-	branch   int // most schemas that look at the same value
+	params   json.RawMessage // the schema, plain if it can be
+	branch   int             // most schemas that look at the same value
 }
 
 func (t *Tool) validator() *validator {
 	v := t.checked.Load()
 	if v == nil {
-		v = newValidator(t.Parameters) // two at a time do it twice
+		v, _ = newValidator(t.Parameters) // two at a time do it twice
 		t.checked.Store(v)
 	}
 	return v
 }
 
+// plain is the schema as [schema.Plain] writes it, or as it came where it cannot.
+func (t *Tool) plain() json.RawMessage {
+	if plain, err := schema.Plain(t.Parameters); err == nil {
+		return plain
+	}
+	return t.Parameters
+}
+
+// PlainSchema gives the plain form of a schema ([schema.Plain]) with which arguments
+// can be validated. The error says why one cannot be used.
+func PlainSchema(raw json.RawMessage) (json.RawMessage, error) {
+	v, err := newValidator(raw)
+	return v.params, err
+}
+
 // newValidator resolves a schema. It comes from whoever made the tool, so nothing
-// about it is taken for granted.
-func newValidator(params json.RawMessage) (v *validator) {
+// about it is taken for granted. With an error the validator takes everything.
+func newValidator(params json.RawMessage) (v *validator, err error) {
+	none := &validator{params: params}
 	defer func() {
-		if recover() != nil {
-			v = &validator{}
+		if r := recover(); r != nil {
+			v, err = none, fmt.Errorf("%v", r)
 		}
 	}()
-	s := new(Schema)
 	if !modest(params) {
-		return &validator{}
+		return none, errors.New("not an object, or larger than 1 MB, or more than 100 deep")
 	}
-	if err := json.Unmarshal(params, s); err != nil {
-		return &validator{}
+	plain, err := schema.Plain(params)
+	if err != nil {
+		return none, err
 	}
-	switch strings.TrimSuffix(strings.TrimPrefix(s.Schema, "https:"), "#") {
-	case "", "//json-schema.org/draft/2020-12/schema":
-		s.Schema = ""
-	case "http://json-schema.org/draft-07/schema", "//json-schema.org/draft-07/schema":
-		s.Schema = "http://json-schema.org/draft-07/schema#"
-	default:
-		return &validator{}
+	none.params = plain
+	s := new(Schema)
+	if err := json.Unmarshal(plain, s); err != nil {
+		return none, err
 	}
 	branch, ok := survey(s)
 	if !ok {
-		return &validator{}
+		return none, errors.New("a $ref leads out of the schema, nowhere or in a circle, or the schema is too large")
 	}
 	resolved, err := s.Resolve(nil)
 	if err != nil {
-		return &validator{}
+		return none, err
 	}
-	return &validator{root: s, resolved: resolved, branch: branch}
+	return &validator{root: s, resolved: resolved, params: plain, branch: branch}, nil
 }
 
 // Larger and deeper schemas than these are not read: reading costs the square of

@@ -179,7 +179,8 @@ func TestValidateOddSchemas(t *testing.T) {
 		"deep":                circle,
 		"doubling":            wide,
 		"wrong pattern":       `{"properties":{"a":{"pattern":"(?<=x)y"}}}`,
-		"other draft":         `{"$schema":"http://json-schema.org/draft-04/schema#","required":["b"]}`,
+		"other draft":         `{"$schema":"http://json-schema.org/draft-03/schema#","required":["b"]}`,
+		"draft of its own":    `{"$schema":"https://example.com/meta","required":["b"]}`,
 		"null property":       `{"type":"object","properties":{"a":null}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -204,6 +205,78 @@ func TestValidateOddSchemas(t *testing.T) {
 	old := raw("x", `{"$schema":"http://json-schema.org/draft-07/schema","type":"object","definitions":{"n":{"type":"object","properties":{"next":{"$ref":"#/definitions/n"},"v":{"type":"integer"}}}},"properties":{"list":{"$ref":"#/definitions/n"}}}`)
 	if _, err := old.Validate(call(`{"list":{"next":{"next":{"v":"x"}}}}`)); err == nil || !strings.Contains(err.Error(), "list.next.next.v: expected an integer") {
 		t.Errorf("a recursive schema of draft 7: %v", err)
+	}
+}
+
+// Schemas of every draft, with the ways they have to name a schema.
+func TestValidateDrafts(t *testing.T) {
+	const tree = `"type":"object","properties":{"data":true,"children":{"type":"array","items":{%s}}}`
+	for name, tt := range map[string]struct{ schema, valid, invalid, said string }{
+		"identifier": {
+			`{"$id":"https://example.com/root","type":"object","properties":{"a":{"$ref":"item"}},"$defs":{"i":{"$id":"item","type":"string"}}}`,
+			`{"a":"x"}`, `{"a":[]}`, "a: expected a string",
+		},
+		"anchor": {
+			`{"type":"object","properties":{"a":{"$ref":"#name"}},"$defs":{"i":{"$anchor":"name","type":"object","required":["b"]}}}`,
+			`{"a":{"b":1}}`, `{"a":{}}`, "a.b: is missing",
+		},
+		"pointer with escapes": {
+			`{"type":"object","properties":{"a":{"$ref":"#/$defs/per%25cent~1x"}},"$defs":{"per%cent/x":{"type":"boolean"}}}`,
+			`{"a":true}`, `{"a":1}`, "a: expected true or false",
+		},
+		"dynamic reference": {
+			`{"$id":"https://example.com/strict","$dynamicAnchor":"node","$ref":"tree","unevaluatedProperties":false,"$defs":{"t":{"$id":"tree","$dynamicAnchor":"node",` +
+				strings.Replace(tree, "%s", `"$dynamicRef":"#node"`, 1) + `}}}`,
+			`{"children":[{"data":1}]}`, `{"children":[{"daat":1}]}`, "x did not run",
+		},
+		"recursive reference": {
+			`{"$schema":"https://json-schema.org/draft/2019-09/schema","$id":"https://example.com/strict","$recursiveAnchor":true,"$ref":"tree","unevaluatedProperties":false,"$defs":{"t":{"$id":"tree","$recursiveAnchor":true,` +
+				strings.Replace(tree, "%s", `"$recursiveRef":"#"`, 1) + `}}}`,
+			`{"children":[{"data":1}]}`, `{"children":[{"daat":1}]}`, "x did not run",
+		},
+		"draft 4": {
+			`{"$schema":"http://json-schema.org/draft-04/schema#","id":"http://example.com/r","type":"object","properties":{"n":{"type":"number","minimum":0,"exclusiveMinimum":true},"m":{"$ref":"#m"}},"definitions":{"m":{"id":"#m","type":"string"}}}`,
+			`{"n":0.5,"m":"x"}`, `{"n":0,"m":[]}`, "n: must be more than 0",
+		},
+		"draft 4 without saying so": {
+			`{"type":"object","properties":{"n":{"type":"integer","maximum":9,"exclusiveMaximum":true}}}`,
+			`{"n":8}`, `{"n":9}`, "n: must be less than 9",
+		},
+		"list of items": {
+			`{"type":"object","properties":{"p":{"type":"array","items":[{"type":"string"},{"type":"integer"}],"additionalItems":false}}}`,
+			`{"p":["a",1]}`, `{"p":["a","b"]}`, "p[1]: expected an integer",
+		},
+		"dependencies": {
+			`{"type":"object","dependencies":{"a":["b"]}}`,
+			`{"a":1,"b":2}`, `{"a":1}`, "dependentRequired",
+		},
+		"both names of definitions": {
+			`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"},"b":{"$ref":"#/definitions/b"}},"$defs":{"a":{"type":"string"}},"definitions":{"b":{"type":"string"}}}`,
+			`{"a":"x","b":"y"}`, `{"a":"x","b":{}}`, "b: expected a string",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := raw("x", tt.schema)
+			if got, err := x.Validate(call(tt.valid)); err != nil || string(got) != tt.valid {
+				t.Errorf("%s gave %s, %v", tt.valid, got, err)
+			}
+			if _, err := x.Validate(call(tt.invalid)); err == nil || !strings.Contains(err.Error(), tt.said) {
+				t.Errorf("%s gave %v, want %q", tt.invalid, err, tt.said)
+			}
+			set, err := tool.NewSet(x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent := string(set.Definitions()[0].Schema)
+			for _, word := range []string{"$id", `"id"`, "$schema", "nchor", "$dynamic", "$recursive", `mum":true`, "dependencies", "additionalItems"} {
+				if strings.Contains(sent, word) {
+					t.Errorf("%s is sent: %s", word, sent)
+				}
+			}
+			if !strings.HasPrefix(sent, `{"type":"object"`) && !strings.Contains(sent, `"$ref"`) {
+				t.Errorf("no object is sent: %s", sent)
+			}
+		})
 	}
 }
 

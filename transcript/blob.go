@@ -359,6 +359,9 @@ func (c *collection) mark(ctx context.Context, root string) (err error) {
 			if isSealed(record) {
 				return errSealed
 			}
+			if TooLong(record) {
+				return ErrTooLong // it may name any blob
+			}
 			c.markText(record)
 			return ctx.Err()
 		})

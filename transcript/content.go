@@ -87,6 +87,19 @@ func outsource(blobs *Blobs, m *llm.Message) (*llm.Message, error) {
 	return out, all
 }
 
+// Stow gives a message as the messages of entries are written, for one that stands in an
+// entry's Data, in the log l: large images and texts are references to blobs. m is not changed. What
+// cannot be put into a blob stays in it, and the error says why.
+func Stow(l *Log, m *llm.Message) (*llm.Message, error) {
+	if m = quote(m); l.o.Inline {
+		return m, nil
+	}
+	return outsource(l.o.Blobs, m)
+}
+
+// Unstow puts back what Stow took out of a message, or words in its place.
+func Unstow(l *Log, m *llm.Message) { l.restoreBlocks("", m.Content) }
+
 // outsourceBlock gives the block that stands for b; nil if b stays.
 func outsourceBlock(blobs *Blobs, b llm.Block) (llm.Block, error) {
 	switch b := b.(type) {

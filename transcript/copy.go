@@ -12,7 +12,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
+
+	"github.com/burin-dev/burin/internal/jsontext"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // copyBatch is how many bytes of records a copy holds before it writes them.
@@ -166,15 +168,15 @@ func withField(record []byte, key string, value any) ([]byte, error) {
 		return nil, err
 	}
 	from, to := -1, -1
-	w := walker{text: record}
-	ok := w.object(func(k []byte) bool {
-		w.peek()
-		start := w.at
-		if !w.skip() {
+	w := jsontext.Reader{Text: record}
+	ok := w.Object(func(k []byte) bool {
+		w.Peek()
+		start := w.At
+		if !w.Skip() {
 			return false
 		}
 		if string(k) == key {
-			from, to = start, w.at
+			from, to = start, w.At
 		}
 		return true
 	})
@@ -184,7 +186,7 @@ func withField(record []byte, key string, value any) ([]byte, error) {
 	case from >= 0:
 		return slices.Concat(record[:from], v, record[to:]), nil
 	}
-	last := w.at - 1 // the bracket that ends it
+	last := w.At - 1 // the bracket that ends it
 	comma := ","
 	if len(bytes.TrimSpace(record[:last])) == 1 {
 		comma = ""
@@ -290,17 +292,8 @@ func Rename(path, title string) (err error) {
 // Rename names the session as the function does. It is for those that are not plain
 // files.
 func (l *Log) Rename(title string) error {
-	title = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return ' '
-		}
-		return r
-	}, title)), " ")
-	switch r := []rune(title); {
-	case len(r) == 0:
+	if title = prose.Plain(title, maxName); title == "" {
 		return errors.New("rename session: a title has words")
-	case len(r) > maxName:
-		title = string(r[:maxName-1]) + "…"
 	}
 	_, err := l.Append(Entry{Type: TypeInfo, Name: title})
 	return err
@@ -437,6 +430,9 @@ func writeMoved(path, newPath, cwd string) (err error) {
 		}
 	}
 	err = from.Records(func(_ Ref, record []byte) error {
+		if TooLong(record) {
+			return ErrTooLong
+		}
 		record = bytes.Clone(record)
 		if e, _, ok := readEnvelope(record); ok && !headed && string(e.typ) == "session" {
 			headed = true

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/burin-dev/burin/internal/jsontext"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -17,51 +18,46 @@ import (
 // null, a string that is not UTF-8) it refuses, and encoding/json has the word. It is
 // used by one goroutine at a time.
 type decoder struct {
-	w      walker
+	w      jsontext.Reader
 	names  map[string]string // words that come again and again: of roles, models, tools
-	plain  []byte            // a string without its escapes
 	blocks []llm.Block       // of the message that is read
 }
 
 const (
-	maxNames  = 1000    // beyond it all are forgotten
-	longName  = 64      // bytes; a longer one is not remembered
-	keptPlain = 1 << 20 // a larger buffer is given back
+	maxNames = 1000 // beyond it all are forgotten
+	longName = 64   // bytes; a longer one is not remembered
 )
 
 // message reads a record into m, which is empty, and gives the record's own time,
 // whose bytes are valid until the next call.
 func (d *decoder) message(record []byte, m *llm.Message) (stamp []byte, ok bool) {
-	d.w = walker{text: record}
+	d.w.Reset(record)
 	var has fields
-	ok = d.w.object(func(key []byte) bool {
+	ok = d.w.Object(func(key []byte) bool {
 		switch string(key) {
 		case "type":
-			s, ok := d.str()
+			s, ok := d.w.String()
 			return ok && has.once(0) && string(s) == TypeMessage
 		case "id":
-			_, ok := d.str()
+			_, ok := d.w.String()
 			return ok && has.once(1)
 		case "parentId":
-			if d.w.peek() == 'n' {
-				return d.word("null") && has.once(2)
+			if d.w.Peek() == 'n' {
+				return d.w.Word("null") && has.once(2)
 			}
-			_, ok := d.str()
+			_, ok := d.w.String()
 			return ok && has.once(2)
 		case "timestamp":
-			s, ok := d.w.str()
+			s, ok := d.w.Inside()
 			stamp = s
-			return ok && has.once(3) && clean(s) == len(s)
+			return ok && has.once(3) && jsontext.Plain(s) == len(s)
 		case "message":
 			return has.once(4) && d.body(m)
 		}
 		return false
 	})
-	ok = ok && d.w.peek() == 0 && d.w.at == len(record) && has.have(0) && has.have(4)
-	d.w.text = nil
-	if cap(d.plain) > keptPlain {
-		d.plain = nil
-	}
+	ok = ok && d.w.End() && has.have(0) && has.have(4)
+	d.w.Reset(nil)
 	return stamp, ok
 }
 
@@ -80,7 +76,7 @@ func (f *fields) have(i uint) bool { return *f&(1<<i) != 0 }
 // body reads the message itself.
 func (d *decoder) body(m *llm.Message) bool {
 	var has fields
-	ok := d.w.object(func(key []byte) bool {
+	ok := d.w.Object(func(key []byte) bool {
 		switch string(key) {
 		case "role":
 			return has.once(0) && d.name((*string)(&m.Role))
@@ -140,7 +136,7 @@ func (d *decoder) origin(key []byte, m *llm.Message, has *fields) bool {
 // usage reads what the vendor counted.
 func (d *decoder) usage(u *llm.Usage) bool {
 	var has fields
-	return d.w.object(func(key []byte) bool {
+	return d.w.Object(func(key []byte) bool {
 		switch string(key) {
 		case "input":
 			return has.once(0) && d.count(&u.Input)
@@ -170,7 +166,7 @@ func (d *decoder) usage(u *llm.Usage) bool {
 
 func (d *decoder) cost(c *llm.Cost) bool {
 	var has fields
-	return d.w.object(func(key []byte) bool {
+	return d.w.Object(func(key []byte) bool {
 		switch string(key) {
 		case "input":
 			return has.once(0) && d.dollars(&c.Input)
@@ -195,16 +191,16 @@ func (d *decoder) cost(c *llm.Cost) bool {
 
 // content reads the blocks of a message, or the string that is its only text.
 func (d *decoder) content(m *llm.Message) bool {
-	if d.w.peek() == '"' {
+	if d.w.Peek() == '"' {
 		var t llm.Text
 		ok := d.text(&t.Text)
 		m.Content = []llm.Block{t}
 		return ok
 	}
-	if !d.w.take('[') {
+	if !d.w.Take('[') {
 		return false
 	}
-	if d.w.take(']') {
+	if d.w.Take(']') {
 		return true
 	}
 	d.blocks = d.blocks[:0]
@@ -214,10 +210,10 @@ func (d *decoder) content(m *llm.Message) bool {
 			return false
 		}
 		d.blocks = append(d.blocks, b)
-		if d.w.take(']') {
+		if d.w.Take(']') {
 			break
 		}
-		if !d.w.take(',') {
+		if !d.w.Take(',') {
 			return false
 		}
 	}
@@ -237,7 +233,7 @@ func (d *decoder) block() (llm.Block, bool) {
 		call     llm.ToolCall
 		written  string // the arguments as the model wrote them, where they are no JSON
 	)
-	ok := d.w.object(func(key []byte) bool {
+	ok := d.w.Object(func(key []byte) bool {
 		switch string(key) {
 		case "type":
 			return has.once(0) && d.name(&kind)

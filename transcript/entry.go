@@ -48,6 +48,8 @@ const (
 	CustomLeaf = "burin.leaf"
 	// CustomPrune holds a [Prune]: outputs that the model no longer gets in full.
 	CustomPrune = "burin.prune"
+	// CustomQueue keeps a person's message from when it is sent until the model reads it.
+	CustomQueue = "burin.queue"
 )
 
 // Entry is any record but the header. Which fields it has follows from its type;

@@ -218,7 +218,7 @@ func (s *FileStore) Records(yield func(Ref, []byte) error) error {
 		return nil
 	}
 	s.endless = false
-	buf := make([]byte, 0, 256<<10)
+	buf := make([]byte, 0, bufferSize)
 	pos := int64(0) // of buf[0]
 	for eof := false; !eof || len(buf) > 0; {
 		if !eof {
@@ -249,10 +249,18 @@ func (s *FileStore) Records(yield func(Ref, []byte) error) error {
 		rest := buf[done:]
 		pos += int64(done)
 		if len(rest) == cap(buf) { // a line longer than the buffer
-			if len(rest) > MaxRecord {
-				return fmt.Errorf("read session %s: %w", s.name, ErrTooLong)
+			n, err := s.lineLength(pos)
+			if err != nil {
+				return fmt.Errorf("read session %s: %w", s.name, err)
 			}
-			buf = append(make([]byte, 0, 2*cap(buf)), rest...)
+			if n > MaxRecord {
+				if err := yield(Ref{pos, -1}, []byte(longRecord)); err != nil {
+					return err
+				}
+				pos, buf = pos+n+1, buf[:0]
+				continue
+			}
+			buf = append(make([]byte, 0, n+bufferSize), rest...)
 			continue
 		}
 		buf = append(buf[:0], rest...)
@@ -261,6 +269,29 @@ func (s *FileStore) Records(yield func(Ref, []byte) error) error {
 		}
 	}
 	return nil
+}
+
+// bufferSize is how much Records reads at once.
+const bufferSize = 256 << 10
+
+// lineLength is the length of the line at pos without its end. Long lines are measured
+// before they are read, so that a line costs its own length or, beyond [MaxRecord],
+// nothing.
+func (s *FileStore) lineLength(pos int64) (int64, error) {
+	buf := make([]byte, bufferSize)
+	for n := int64(0); ; {
+		read, err := s.f.ReadAt(buf, pos+n)
+		if i := bytes.IndexByte(buf[:read], '\n'); i >= 0 {
+			return n + int64(i), nil
+		}
+		n += int64(read)
+		switch {
+		case errors.Is(err, io.EOF):
+			return n, nil
+		case err != nil:
+			return 0, err
+		}
+	}
 }
 
 // Torn reports whether the last line that Records gave had no line end, as after a write

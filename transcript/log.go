@@ -272,7 +272,7 @@ func (l *Log) Append(e Entry) (id string, err error) {
 	l.byID[id], l.leaf, l.moved = at, at, false
 	l.waiting = append(l.waiting, waiting{at, record})
 	l.note(&e)
-	l.typed = l.typed || e.Message != nil || e.Type == TypeCustomMessage
+	l.typed = l.typed || e.Message != nil || e.Type == TypeCustomMessage || e.CustomType == CustomQueue
 	l.answered = l.answered || n.kind == kindAssistant
 	if !l.typed {
 		return id, blobErr

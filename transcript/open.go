@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/burin-dev/burin/internal/jsontext"
 )
 
 // Open reads the tree of a session. It changes nothing in the store; what must be
@@ -83,7 +85,8 @@ type Damage struct {
 type BadLine struct {
 	Line     int // counted from 1
 	Ref      Ref
-	Salvaged int // entries that were found whole in it
+	Salvaged int  // entries that were found whole in it
+	TooLong  bool // it is larger than MaxRecord, and nobody looked into it
 }
 
 // Serious reports whether something is lost that was once acknowledged. A torn
@@ -99,6 +102,8 @@ func (d *Damage) String() string {
 		return fmt.Sprintf("its header and line %d are damaged", d.Bad[0].Line)
 	case d.NoHeader || d.Header:
 		return fmt.Sprintf("its header and %d lines are damaged", len(d.Bad))
+	case len(d.Bad) == 1 && d.Bad[0].TooLong:
+		return fmt.Sprintf("line %d is larger than %d MB and was left out", d.Bad[0].Line, MaxRecord>>20)
 	case len(d.Bad) == 1:
 		return fmt.Sprintf("line %d is damaged", d.Bad[0].Line)
 	case len(d.Bad) > 1:
@@ -143,7 +148,7 @@ type indexer struct {
 
 func (ix *indexer) add(ref Ref, record []byte) {
 	e, rest, ok := readEnvelope(record)
-	if w := (walker{text: rest}); !ok || w.peek() != 0 || len(e.typ) == 0 {
+	if w := (jsontext.Reader{Text: rest}); !ok || w.Peek() != 0 || len(e.typ) == 0 {
 		ix.bad(ref, record)
 		return
 	}
@@ -223,8 +228,11 @@ func (ix *indexer) entry(ref Ref, record []byte, e envelope) {
 		n.name = l.words.number(string(e.customType))
 	case TypeCustom:
 		n.name = l.words.number(string(e.customType))
-		if string(e.customType) == CustomPrune {
+		switch string(e.customType) {
+		case CustomPrune:
 			n.kind = kindPrune
+		case CustomQueue:
+			l.typed = true
 		}
 	case TypeLabel, TypeInfo:
 		var full Entry
@@ -255,8 +263,13 @@ func stands(e envelope, k kind) bool {
 
 // bad keeps what can be saved of a record that is not one entry.
 func (ix *indexer) bad(ref Ref, record []byte) {
-	b := BadLine{Line: ix.line, Ref: ref}
+	b := BadLine{Line: ix.line, Ref: ref, TooLong: TooLong(record)}
 	ix.tail = true
+	if b.TooLong {
+		ix.cut = false
+		ix.d.Bad = append(ix.d.Bad, b)
+		return
+	}
 	for _, part := range salvage(record) {
 		e, _, _ := readEnvelope(part)
 		if string(e.typ) == "session" {
@@ -271,10 +284,17 @@ func (ix *indexer) bad(ref Ref, record []byte) {
 	ix.cut = b.Salvaged == 0 && CutOff(record)
 }
 
+// maxExact is up to which size a text that is no record is read as JSON to the end.
+const maxExact = 1 << 20
+
 // CutOff reports whether a text is the beginning of a record, up to anywhere within it, as
 // a write leaves it that broke off. What an encrypted store gives for a record that it
 // cannot read is none.
 func CutOff(text []byte) bool {
+	if len(text) > maxExact { // the brackets alone tell it at the cost of one walk
+		w := jsontext.Reader{Text: text}
+		return text[0] == '{' && !w.Skip() && w.At >= len(text)
+	}
 	var any json.RawMessage
 	return !isSealed(text) && bytes.HasPrefix(text, []byte("{")) &&
 		errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&any), io.ErrUnexpectedEOF)

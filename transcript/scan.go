@@ -3,6 +3,8 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/burin-dev/burin/internal/jsontext"
 )
 
 // envelope is what the index must know of a record.
@@ -23,197 +25,69 @@ type envelope struct {
 // Opening a session costs one such walk a record, so it does not allocate but for
 // names with escapes.
 func readEnvelope(rec []byte) (e envelope, rest []byte, ok bool) {
-	w := walker{text: rec}
-	ok = w.object(func(key []byte) bool {
+	w := jsontext.Reader{Text: rec}
+	ok = w.Object(func(key []byte) bool {
 		switch string(key) {
 		case "type":
-			return w.stringInto(&e.typ)
+			return stringInto(&w, &e.typ)
 		case "id":
-			return w.stringInto(&e.id)
+			return stringInto(&w, &e.id)
 		case "parentId":
 			e.hasParent = true
-			return w.stringInto(&e.parent)
+			return stringInto(&w, &e.parent)
 		case "customType":
-			return w.stringInto(&e.customType)
+			return stringInto(&w, &e.customType)
 		case "version":
-			from := w.at
-			if !w.skip() {
+			from := w.At
+			if !w.Skip() {
 				return false
 			}
-			e.version = w.text[from:w.at]
+			e.version = w.Text[from:w.At]
 			return true
 		case "message":
-			if w.peek() != '{' {
-				return w.skip()
+			if w.Peek() != '{' {
+				return w.Skip()
 			}
-			return w.object(func(key []byte) bool {
+			return w.Object(func(key []byte) bool {
 				switch string(key) {
 				case "role":
-					return w.stringInto(&e.role)
+					return stringInto(&w, &e.role)
 				case "toolName":
 					// The tree needs no such name: one that cannot be read costs no place in it.
-					if name := w; name.stringInto(&e.toolName) {
+					if name := w; stringInto(&name, &e.toolName) {
 						w = name
 						return true
 					}
-					return w.skip()
+					return w.Skip()
 				}
-				return w.skip()
+				return w.Skip()
 			})
 		}
-		return w.skip()
+		return w.Skip()
 	})
-	return e, rec[w.at:], ok
+	return e, rec[w.At:], ok
 }
 
-// walker walks over JSON text.
-type walker struct {
-	text []byte
-	at   int
-}
-
-// peek gives the next byte that is no white space; 0 at the end.
-func (w *walker) peek() byte {
-	for w.at < len(w.text) {
-		switch c := w.text[w.at]; c {
-		case ' ', '\t', '\r', '\n':
-			w.at++
-		default:
-			return c
-		}
+// stringInto reads a string, or goes over any other value and leaves to as it is. What
+// halves of surrogate pairs stand for, encoding/json says.
+func stringInto(w *jsontext.Reader, to *[]byte) bool {
+	if w.Peek() != '"' {
+		return w.Skip()
 	}
-	return 0
-}
-
-// take goes over c if it is next.
-func (w *walker) take(c byte) bool {
-	if w.peek() != c || c == 0 {
-		return false
-	}
-	w.at++
-	return true
-}
-
-// object goes over an object. member is called with each key, behind the colon,
-// and goes over the value.
-func (w *walker) object(member func(key []byte) bool) bool {
-	if !w.take('{') {
-		return false
-	}
-	if w.take('}') {
-		return true
-	}
-	for {
-		key, ok := w.str()
-		if !ok || !w.take(':') || !member(key) {
-			return false
-		}
-		if w.take('}') {
-			return true
-		}
-		if !w.take(',') {
-			return false
-		}
-	}
-}
-
-// str goes over a string and gives what is between the quotes.
-func (w *walker) str() ([]byte, bool) {
-	if !w.take('"') {
-		return nil, false
-	}
-	from := w.at
-	for {
-		i := bytes.IndexByte(w.text[w.at:], '"')
-		if i < 0 {
-			w.at = len(w.text)
-			return nil, false
-		}
-		end := w.at + i
-		w.at = end + 1
-		slashes := 0
-		for j := end - 1; j >= from && w.text[j] == '\\'; j-- {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return w.text[from:end], true
-		}
-	}
-}
-
-// stringInto reads a string, or goes over any other value and leaves to as it is.
-func (w *walker) stringInto(to *[]byte) bool {
-	if w.peek() != '"' {
-		return w.skip()
-	}
-	from := w.at
-	s, ok := w.str()
+	from := w.At
+	s, ok := w.Inside()
 	if !ok {
 		return false
 	}
 	if bytes.IndexByte(s, '\\') >= 0 {
 		var plain string
-		if json.Unmarshal(w.text[from:w.at], &plain) != nil {
+		if json.Unmarshal(w.Text[from:w.At], &plain) != nil {
 			return false
 		}
 		s = []byte(plain)
 	}
 	*to = s
 	return true
-}
-
-// skip goes over a value.
-func (w *walker) skip() bool {
-	switch w.peek() {
-	case 0:
-		return false
-	case '"':
-		_, ok := w.str()
-		return ok
-	case '{', '[':
-		return w.skipNested()
-	}
-	from := w.at
-	for w.at < len(w.text) {
-		switch w.text[w.at] {
-		case ',', '}', ']', ' ', '\t', '\r', '\n':
-			return w.at > from
-		case '"', '{', '[', ':':
-			return false
-		}
-		w.at++
-	}
-	return false // a number at the end of an object that does not end
-}
-
-// skipNested goes over an object or a list by its brackets.
-func (w *walker) skipNested() bool {
-	var open []byte // only looked at, so it stays on the stack for sane depths
-	var few [64]byte
-	open = few[:0]
-	for w.at < len(w.text) {
-		switch c := w.text[w.at]; c {
-		case '"':
-			if _, ok := w.str(); !ok {
-				return false
-			}
-			continue
-		case '{':
-			open = append(open, '}')
-		case '[':
-			open = append(open, ']')
-		case '}', ']':
-			if open[len(open)-1] != c {
-				return false
-			}
-			if open = open[:len(open)-1]; len(open) == 0 {
-				w.at++
-				return true
-			}
-		}
-		w.at++
-	}
-	return false
 }
 
 // salvage gives the whole entries within a line that cannot be read as one: two

@@ -1,10 +1,10 @@
 package transcript
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 )
 
@@ -53,26 +53,35 @@ func openAt(store *FileStore, path string, o Options) (*Log, *Damage, error) {
 
 // setAside writes the damaged lines of a session beside it. Of an encrypted one, whose
 // lines would lie there in the clear, it only says where they are.
-func setAside(store Store, path string, d *Damage) error {
+func setAside(store Store, path string, d *Damage) (err error) {
 	_, plain := store.(*FileStore)
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s, found %s: %s\n", path, time.Now().UTC().Format(time.RFC3339), d)
+	f, err := os.OpenFile(path+".damage", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriter(f)
+	defer func() { err = errors.Join(err, b.Flush(), f.Close()) }()
+	fmt.Fprintf(b, "# %s, found %s: %s\n", path, time.Now().UTC().Format(time.RFC3339), d)
 	for _, bad := range d.Bad {
 		if !plain {
-			fmt.Fprintf(&b, "# line %d\n", bad.Line)
+			fmt.Fprintf(b, "# line %d\n", bad.Line)
+			continue
+		}
+		if bad.TooLong {
+			fmt.Fprintf(b, "# line %d at %d is larger than %d MB: it stays in the session's file and is not copied\n", bad.Line, bad.Ref.Pos, MaxRecord>>20)
 			continue
 		}
 		line, err := store.Read(bad.Ref)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&b, "# line %d, %d bytes at %d", bad.Line, bad.Ref.Len, bad.Ref.Pos)
+		fmt.Fprintf(b, "# line %d, %d bytes at %d", bad.Line, bad.Ref.Len, bad.Ref.Pos)
 		if bad.Salvaged > 0 {
-			fmt.Fprintf(&b, "; %d entries were found whole in it", bad.Salvaged)
+			fmt.Fprintf(b, "; %d entries were found whole in it", bad.Salvaged)
 		}
 		b.WriteString("\n")
 		b.Write(line)
 		b.WriteString("\n")
 	}
-	return os.WriteFile(path+".damage", []byte(b.String()), 0o600)
+	return nil
 }

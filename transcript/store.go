@@ -37,15 +37,28 @@ type Store interface {
 // Ref is the place of a record in its store.
 type Ref struct {
 	Pos int64
-	Len int32 // bytes of the record; at most MaxRecord
+	Len int32 // bytes of the record; at most MaxRecord; -1 of one that is longer
 }
 
 // MaxRecord is the most bytes that a record may have. A longer one is refused by
-// Append; a file that holds one is not opened.
-const MaxRecord = 1 << 30
+// Append. In a file it counts as damage: it is named, stays where it is and is never
+// in memory, and the other records are read.
+const MaxRecord = 256 << 20
 
-// ErrTooLong is that a record has more than [MaxRecord] bytes.
-var ErrTooLong = errors.New("the entry is larger than 1 GB")
+// ErrTooLong means a record has more than [MaxRecord] bytes.
+var ErrTooLong = errors.New("the entry is larger than 256 MB")
+
+// longRecord is what Records gives for a record of more than [MaxRecord] bytes. It is
+// the beginning of no JSON text.
+const longRecord = "\x00record too long"
+
+// TooLong reports whether what Records gave stands for a record of more than
+// [MaxRecord] bytes. Whoever writes records somewhere else gives up with
+// [ErrTooLong]: the copy would lack it.
+func TooLong(record []byte) bool { return string(record) == longRecord }
+
+// LongRecord is what Records gives for such a record, for stores of other packages.
+func LongRecord() []byte { return []byte(longRecord) }
 
 // checkRecord refuses what is no record.
 func checkRecord(r []byte) error {

@@ -3,6 +3,8 @@ package transcript
 import (
 	"strings"
 	"unicode"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // maxTitle is how many characters a title has.
@@ -17,13 +19,7 @@ func TitleOf(text string) string {
 		text = words
 	}
 	for line := range strings.Lines(text) {
-		line = strings.Map(func(r rune) rune {
-			if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-				return ' '
-			}
-			return r
-		}, line)
-		line = strings.Trim(strings.Join(strings.Fields(line), " "), `#*>-"'`+"` ")
+		line = strings.Trim(prose.Plain(line, len(line)), `#*>-"'`+"` ")
 		if !strings.ContainsFunc(line, unicode.IsLetter) {
 			continue
 		}

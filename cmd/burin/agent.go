@@ -8,21 +8,22 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/agent"
-	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/host"
+	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/owner"
+	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/mode/print"
-	"github.com/burin-dev/burin/internal/model/catalog"
-	ledger "github.com/burin-dev/burin/internal/model/usage"
+	"github.com/burin-dev/burin/internal/platform/smallfile"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
-	"github.com/burin-dev/burin/llm/wire"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -115,7 +116,7 @@ func (a *agentFlags) readSchema() (json.RawMessage, error) {
 	}
 	text := strings.TrimSpace(a.schema)
 	if !strings.HasPrefix(text, "{") {
-		b, err := os.ReadFile(a.schema)
+		b, err := smallfile.Given(a.schema, smallfile.Settings)
 		if err != nil {
 			return nil, usage("--json-schema: %w", err)
 		}
@@ -123,146 +124,62 @@ func (a *agentFlags) readSchema() (json.RawMessage, error) {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &object); err != nil {
-		return nil, usage("--json-schema: %s is no JSON object: %w", first(text, 40), err)
+		return nil, usage("--json-schema: %s is no JSON object: %w", prose.Cut(text, 40), err)
 	}
 	return json.RawMessage(text), nil
 }
 
-// counted is "1 session", "2 sessions".
-func counted(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}
-
-func first(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return s
-}
-
 // work prompts a session with all its tools and prints what comes.
-func (p *program) work(ctx context.Context, a askFlags, settings *config.Config, o burin.Options, prompt llm.Message, mode print.Mode) error {
-	paths, err := config.FindPaths(p.getenv)
+func (p *program) work(ctx context.Context, h *host.Host, a askFlags, o host.Session, prompt llm.Message, mode print.Mode) error {
+	settings, err := h.Settings()
 	if err != nil {
-		return err
-	}
-	if err := p.agentOptions(&o, a.agentFlags, settings, paths); err != nil {
 		return err
 	}
 	po := print.Options{Mode: mode, Out: p.out, Live: p.isTerminal(p.out) && !a.steps || a.noTools, Result: o.Output != nil, Terminal: p.isTerminal(p.out)}
 	if a.steps || p.isTerminal(p.err) {
 		po.Steps, po.Color = p.err, p.color(p.err)
 	}
+	o.Desk = session.NewDesk(session.DeskOptions{Wait: settings.Text("ask.unattended") == "wait", Timeout: time.Duration(settings.Int("ask.timeout")) * time.Second})
+	if tty := p.terminal(); tty != nil {
+		po.Asker = &print.Terminal{In: tty, Out: p.err}
+		defer o.Desk.Attend()()
+	}
 	printer := print.New(po)
 	o.Emit = printer.Event
-	dir, err := workDir()
-	if err != nil {
-		return err
-	}
-	closeMeter, err := p.openMeter(ctx, &o, settings, paths, dir)
-	if err != nil {
-		return err
-	}
-	defer closeMeter()
 	var refused []error
-	if o.Approver == nil {
+	if po.Asker == nil {
 		o.Refused = func(err error) { refused = append(refused, err) }
 	}
-	if o.Keys, err = p.readyKeys(ctx, o); err != nil {
-		return err
-	}
-	s, err := burin.New(ctx, o)
+	s, err := h.Open(ctx, o)
 	if errors.Is(err, transcript.ErrLocked) {
-		return fmt.Errorf("%w, or ask without it, with --no-session", goingOn(o.Resume, err))
+		return p.askOwner(ctx, h, &a, o, po, prompt)
 	}
 	if err != nil {
 		return err
 	}
-	outcome, err := printer.Run(ctx, s, prompt)
+	face := owner.Place{Data: h.Paths().Data, Getenv: p.getenv}.Listen(s, "script", po.Asker != nil)
+	outcome, err := printer.Run(ctx, face, prompt)
 	if path, ok := s.Path(); ok {
-		p.leaveBreadcrumb(crumbsIn(paths), dir, path)
+		h.Crumb(p.terminalID(), h.Dir(), path)
 	}
-	if cerr := s.Close(); err == nil && cerr != nil {
-		fmt.Fprintf(p.err, "burin: %s\n", oneLine(cerr))
+	if cerr := face.Close(); err == nil && cerr != nil {
+		p.warn(words.Error(cerr))
 	}
 	return p.ended(outcome, err, refused)
 }
 
-// openMeter writes what a session costs to the account, as spent for the folder dir.
-func (p *program) openMeter(ctx context.Context, o *burin.Options, settings *config.Config, paths config.Paths, dir string) (done func(), err error) {
-	account, err := ledger.Open(ctx, paths.Data)
-	if err != nil {
-		return nil, err
-	}
-	o.Meter = &meter{ledger: account, project: dir, resumed: o.Resume != "", limits: limitsOf(settings)}
-	return func() {
-		if err := account.Close(); err != nil {
-			fmt.Fprintf(p.err, "burin: what was spent is not kept: %s\n", oneLine(err))
-		}
-	}, nil
-}
-
-// agentOptions joins flags, settings and places; flags win.
-func (p *program) agentOptions(o *burin.Options, a agentFlags, settings *config.Config, paths config.Paths) error {
-	set := func(to *string, values ...string) {
-		for _, v := range values {
-			if *to == "" {
-				*to = v
-			}
-		}
-	}
-	set(&o.Approval, a.approval, settings.Approval)
-	set(&o.Sandbox, a.sandbox, settings.Sandbox.Mode)
-	set(&o.EditEngine, a.editEngine, settings.Edit.Mode)
-	set(&o.Shell, settings.ShellPath)
-	set(&o.SearXNG, settings.SearXNG.Endpoint, p.getenv("SEARXNG_ENDPOINT"))
-	o.AddDirs = a.addDirs
-	o.Allow = append(settings.Permissions.Allow[:len(settings.Permissions.Allow):len(settings.Permissions.Allow)], a.allow...)
-	o.Deny = append(settings.Permissions.Deny[:len(settings.Permissions.Deny):len(settings.Permissions.Deny)], a.deny...)
-	o.Hosts = append(settings.Sandbox.Hosts[:len(settings.Sandbox.Hosts):len(settings.Sandbox.Hosts)], a.hosts...)
-	o.Writable = settings.Sandbox.Writable
-	o.Tools, o.NoTools = a.tools, a.noTools
-	o.Append, o.NoFiles, o.NoSession = a.append, a.noFiles || a.noTools, a.noSession
+// apply sets what these flags say of a session.
+func (a *agentFlags) apply(o *host.Session) {
+	g := &o.Ground
+	o.Approval, g.Sandbox, o.EditEngine = a.approval, a.sandbox, a.editEngine
+	g.AddDirs, g.Allow, g.Deny, g.Hosts = a.addDirs, a.allow, a.deny, a.hosts
+	o.Tools, o.NoTools, o.Append = a.tools, a.noTools, a.append
+	g.NoFiles, g.NoSecrets = a.noFiles || a.noTools, a.noSecrets
+	o.NoSession, o.Seal = a.noSession, a.seal
 	o.MaxTurns, o.MaxCost = a.maxTurns, llm.Dollars(a.maxCost)
-	o.Steering, o.FollowUp = agent.QueueMode(settings.Text("steeringMode")), agent.QueueMode(settings.Text("followUpMode"))
-	o.Interrupt = agent.InterruptMode(settings.Text("interruptMode"))
-	o.Retry, o.Compaction = retryOf(settings), compactionOf(settings)
-	o.NoPromote = settings.ContextPromotion.Enabled != nil && !*settings.ContextPromotion.Enabled
-	if settings.Titles.Model {
-		o.TitleModel = catalog.RoleSmol
-	}
-	o.Fallbacks = settings.Retry.FallbackChains[catalog.RoleDefault]
-	o.NoSecrets = a.noSecrets || settings.Secrets.Enabled != nil && !*settings.Secrets.Enabled
-	o.Environ = os.Environ()
-	if !o.NoSecrets {
-		entries, err := loadSecrets(".burin", paths.Config)
-		if err != nil {
-			return err
-		}
-		o.SecretEntries = entries
-	}
-	o.SessionDir, o.Seal = sessionRoot(settings, paths), a.seal || settings.Sessions.Encrypt
-	if a.session != "" && isDir(a.session) {
+	if a.session != "" && archive.IsDir(a.session) {
 		o.SessionDir = a.session
 	}
-	o.PermissionFile = filepath.Join(paths.Config, "permissions.json")
-	o.StateDir, o.ConfigDir = paths.Data, paths.Config
-	o.UserHome, _ = os.UserHomeDir() // without one there is nothing of the user's to look for
-	o.Warn = func(line string) { fmt.Fprintf(p.err, "burin: %s\n", oneLine(errors.New(line))) }
-	o.Expand = expander(p.fileCommands(paths, o.Warn))
-	client, err := wire.NewClient(wire.OptionsFromEnv(p.getenv))
-	if err != nil {
-		return err
-	}
-	o.HTTP = client.Transport
-	if tty := p.terminal(); tty != nil {
-		t := &print.Terminal{In: tty, Out: p.err}
-		o.Approver, o.Questioner = t, t
-	}
-	return nil
 }
 
 // terminal is where a person can be asked: standard input if it is one, else the
@@ -301,7 +218,7 @@ func (p *program) ended(o agent.Outcome, err error, refused []error) error {
 	case err != nil:
 		return err
 	case o.Reason == agent.ReasonMaxTurns:
-		return fmt.Errorf("stopped after %s, as --max-turns says; the work may not be done", counted(o.Turns, "request"))
+		return fmt.Errorf("stopped after %s, as --max-turns says; the work may not be done", prose.Count(o.Turns, "request"))
 	case o.Reason == agent.ReasonLength:
 		return errors.New("the answer was cut at the model's limit of output; --max-tokens sets it")
 	}
@@ -311,7 +228,7 @@ func (p *program) ended(o agent.Outcome, err error, refused []error) error {
 	case 1:
 		return refusedError{refused[0]}
 	default:
-		return refusedError{fmt.Errorf("%w (refused besides: %s)", refused[0], counted(n-1, "call"))}
+		return refusedError{fmt.Errorf("%w (refused besides: %s)", refused[0], prose.Count(n-1, "call"))}
 	}
 }
 

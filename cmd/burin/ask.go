@@ -3,25 +3,18 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"net/url"
 	"os"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/host"
+	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/mode/print"
 	"github.com/burin-dev/burin/internal/model/catalog"
-	"github.com/burin-dev/burin/internal/model/connect"
-	"github.com/burin-dev/burin/internal/model/credential"
 	"github.com/burin-dev/burin/llm"
-	"github.com/burin-dev/burin/transcript"
-	"github.com/burin-dev/burin/transcript/place"
 )
 
 // askFlags are the flags of a prompt.
@@ -85,35 +78,48 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 	}
 	prompt, err := print.Prompt(args, p.piped(ctx))
 	if errors.Is(err, print.ErrNoPrompt) {
-		return usageError{err}
+		return usageError{Err: err}
 	}
 	if err != nil {
 		return err
 	}
-	settings, models, err := p.open(a.roles())
-	defer closeModels(ctx, models)
-	if err != nil {
-		// Without models.yml the prompt might go to another host than the user set
-		// for it, so it goes nowhere.
-		return err
-	}
-	resume, err := p.resumes(ctx, a.agentFlags, settings)
+	h, err := p.host(a.roles())
 	if err != nil {
 		return err
 	}
-	o, err := p.modelOptions(ctx, a, settings, models, resume)
-	if err != nil {
+	defer p.closeHost(ctx, h)
+	if _, err := h.Models(); err != nil {
+		return err
+	}
+	o := a.wish()
+	if o.Resume, err = p.resumes(ctx, h, a.agentFlags, nil); err != nil {
 		return err
 	}
 	o.Output = schema
-	return p.work(ctx, a, settings, o, prompt, mode)
+	return p.work(ctx, h, a, o, prompt, mode)
 }
 
-// closeModels closes the models, if there are any. Who interrupts does not wait for a
-// renewal to end.
-func closeModels(ctx context.Context, models *connect.Models) {
-	if models != nil && ctx.Err() == nil {
-		models.Close()
+// host is what is around the sessions of this run.
+func (p *program) host(roles map[string]string) (*host.Host, error) {
+	return p.hostFor(roles, func(line string) { p.warn(words.Line(line)) })
+}
+
+// hostFor is host for a face that shows by itself what a person should know.
+func (p *program) hostFor(roles map[string]string, warn func(string)) (*host.Host, error) {
+	paths, err := config.FindPaths(p.getenv)
+	if err != nil {
+		return nil, err
+	}
+	return host.New(host.Options{
+		Paths: paths, Getenv: p.getenv, Roles: roles, Version: version(), Keys: p.sessionKeys,
+		Warn: warn,
+	})
+}
+
+// closeHost closes what a run has opened.
+func (p *program) closeHost(ctx context.Context, h *host.Host) {
+	if err := h.Close(ctx); err != nil {
+		p.warn(words.Error(err))
 	}
 }
 
@@ -140,53 +146,13 @@ func (a *askFlags) level() (llm.Level, error) {
 	return level, nil
 }
 
-// modelOptions choose the model of a session, and how it is asked.
-func (p *program) modelOptions(ctx context.Context, a askFlags, settings *config.Config, models *connect.Models, resume string) (burin.Options, error) {
-	choice, err := p.chooseFor(ctx, models, a, resume)
-	if err != nil {
-		return burin.Options{}, err
-	}
-	if a.apiKey != "" {
-		models.Keys.Override(choice.Model.Provider, credential.Secret(a.apiKey))
-	}
-	retention, err := models.CacheRetention()
-	if err != nil {
-		return burin.Options{}, err
-	}
-	client, err := models.Client(choice.Model, "")
-	if err != nil {
-		return burin.Options{}, err
-	}
-	level, err := a.level()
-	if err != nil {
-		return burin.Options{}, err
-	}
-	for _, l := range []llm.Level{choice.Level, settings.DefaultThinkingLevel} {
-		if level == llm.LevelDefault {
-			level = l
-		}
-	}
-	return burin.Options{
-		Open: opener(models), Resume: resume,
-		Client: client, Model: &choice.Model.Model, System: a.system,
-		MaxTokens: a.maxTokens, Thinking: llm.Thought{Level: level},
-		Cache: llm.CacheHint{Retention: retention},
-	}, nil
-}
-
-// opener finds models by selector, with a client for each.
-func opener(models *connect.Models) func(context.Context, string) (*llm.Model, llm.Client, error) {
-	return func(ctx context.Context, selector string) (*llm.Model, llm.Client, error) {
-		choice, err := models.Choose(ctx, catalog.Wish{Selector: selector})
-		if err != nil {
-			return nil, nil, err
-		}
-		client, err := models.Client(choice.Model, "")
-		if err != nil {
-			return nil, nil, err
-		}
-		return &choice.Model.Model, client, nil
-	}
+// wish is the session that the flags describe.
+func (a *askFlags) wish() host.Session {
+	level, _ := a.level() // it was checked
+	o := host.Session{Choice: host.Choice{Model: a.model, Models: a.models, BaseURL: a.baseURL, API: a.api, APIKey: a.apiKey}}
+	o.System, o.MaxTokens, o.Thinking.Level = a.system, a.maxTokens, level
+	a.agentFlags.apply(&o)
+	return o
 }
 
 // piped is standard input if something is connected to it that can end: a pipe
@@ -199,156 +165,11 @@ func (p *program) piped(ctx context.Context) io.Reader {
 	return interruptible(ctx, p.in)
 }
 
-// open reads the settings and opens the models. The models are not nil if only
-// models.yml is at fault: see [program.tolerate].
-func (p *program) open(roles map[string]string) (*config.Config, *connect.Models, error) {
-	paths, err := config.FindPaths(p.getenv)
-	if err != nil {
-		return nil, nil, err
-	}
-	settings, err := config.Load(paths.Config)
-	if err != nil {
-		return nil, nil, err
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, nil, fmt.Errorf("find the working directory: %w", err)
-	}
-	home, _ := os.UserHomeDir() // only lists with "~" need it
-	var keyring credential.Keyring
-	if p.getenv("BURIN_NO_KEYRING") != "" {
-		keyring = credential.NoKeyring()
-	}
-	models, err := connect.Open(connect.Options{
-		Keyring:   keyring,
-		Warn:      func(s string) { fmt.Fprintf(p.err, "burin: %s; using another key\n", oneLine(errors.New(s))) },
-		ConfigDir: paths.Config, DataDir: paths.Data, CacheDir: paths.Cache, WorkDir: dir, UserHome: home,
-		ProviderOrder: settings.ModelProviderOrder, Enabled: settings.EnabledModels, Disabled: settings.DisabledProviders,
-		Roles: settings.ModelRoles, RoleFlags: roles, OAuth: settings.OAuth,
-		Dump:       p.dump,
-		FirstEvent: milliseconds(settings.Stream.FirstEventTimeoutMS), Idle: milliseconds(settings.Stream.IdleTimeoutMS),
+// resumes is the session file to go on with; "" is a new one. warn is told what a person
+// should know; nil prints it.
+func (p *program) resumes(ctx context.Context, h *host.Host, a agentFlags, warn func(string)) (string, error) {
+	return h.Resume(ctx, host.Past{
+		Resumption: archive.Resumption{Last: a.goOn, Session: a.session, Which: a.resume},
+		Terminal:   p.terminalID(), Hidden: !a.noSecrets, Warn: warn,
 	})
-	return settings, models, err
-}
-
-// tolerate reports a models.yml that cannot be used, for commands that do no
-// harm without it, and passes on every other error.
-func (p *program) tolerate(models *connect.Models, err error) error {
-	if err == nil || models == nil {
-		return err
-	}
-	fmt.Fprintf(p.err, "burin: %s; going on with the built-in models\n", oneLine(err))
-	return nil
-}
-
-func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
-
-// resumes is the session file to go on with; "" is a new one.
-func (p *program) resumes(ctx context.Context, a agentFlags, settings *config.Config) (string, error) {
-	paths, err := config.FindPaths(p.getenv)
-	if err != nil {
-		return "", err
-	}
-	dir, err := workDir()
-	if err != nil {
-		return "", err
-	}
-	root := sessionRoot(settings, paths)
-	if a.session != "" && isDir(a.session) {
-		root = a.session
-	}
-	path, err := p.toResume(ctx, a.resumption, root, crumbsIn(paths), dir)
-	if err == nil && !a.noSecrets {
-		err = p.nameable(ctx, path)
-	}
-	return path, err
-}
-
-// chooseFor finds the model to ask: of a session that is gone on with, its own, unless
-// another is asked for.
-func (p *program) chooseFor(ctx context.Context, models *connect.Models, a askFlags, resume string) (catalog.Choice, error) {
-	if resume == "" || a.model != "" || len(a.models) > 0 || a.baseURL != "" {
-		return p.choose(ctx, models, a)
-	}
-	ref := p.modelOf(ctx, resume)
-	if ref == "" {
-		return p.choose(ctx, models, a)
-	}
-	choice, err := models.Choose(ctx, catalog.Wish{Selector: ref})
-	if err == nil {
-		return choice, nil
-	}
-	fmt.Fprintf(p.err, "burin: the model of this session cannot be used: %s\n", oneLine(err))
-	return p.choose(ctx, models, a)
-}
-
-// modelOf is the model that a session used last; "" if it does not say.
-func (p *program) modelOf(ctx context.Context, path string) string {
-	l, _, err := place.Read(ctx, path, p.sessionKeys(ctx), transcript.Options{})
-	if err != nil {
-		return "" // who opens it says why
-	}
-	defer l.Close()
-	c, err := l.Context(l.Leaf())
-	if err != nil {
-		return ""
-	}
-	return c.Models[catalog.RoleDefault]
-}
-
-// choose finds the model to ask.
-func (p *program) choose(ctx context.Context, models *connect.Models, a askFlags) (catalog.Choice, error) {
-	if a.baseURL != "" {
-		return chooseAt(models, a)
-	}
-	if a.api != "" {
-		return catalog.Choice{}, usage("--api says what --base-url speaks: give both")
-	}
-	choice, err := models.Choose(ctx, catalog.Wish{Selector: a.model, Models: a.models})
-	if err == nil && choice.Note != "" {
-		note := choice.Note
-		if a.model == "" { // it says why this model, but not which
-			note = "asking " + choice.Model.Ref() + ", " + note
-		}
-		fmt.Fprintf(p.err, "burin: %s\n", note)
-	}
-	return choice, err
-}
-
-// apiNames are the values of --api.
-func apiNames() []string {
-	var names []string
-	for _, api := range []llm.API{
-		llm.APICompletions, llm.APIResponses, llm.APIAnthropic, llm.APIGoogle, llm.APIBedrock,
-		llm.APIVertex, llm.APIAzureResponses, llm.APICodexResponses,
-	} {
-		names = append(names, string(api))
-	}
-	return names
-}
-
-// chooseAt makes the model of --base-url.
-func chooseAt(models *connect.Models, a askFlags) (catalog.Choice, error) {
-	provider, id, ok := llm.SplitRef(a.model)
-	if !ok {
-		return catalog.Choice{}, usage("--base-url needs --model provider/id; the provider may be any name, such as local")
-	}
-	var level llm.Level
-	if i := strings.LastIndexByte(id, ':'); i > 0 {
-		if l, err := llm.ParseLevel(id[i+1:]); err == nil {
-			id, level = id[:i], l
-		}
-	}
-	if names := apiNames(); a.api != "" && !slices.Contains(names, a.api) {
-		return catalog.Choice{}, usage("--api: unknown wire format %q (want %s)", a.api, strings.Join(names, ", "))
-	}
-	model, err := models.Unlisted(provider, id, llm.API(a.api), a.baseURL)
-	if err != nil {
-		return catalog.Choice{}, usageError{err}
-	}
-	// Bedrock also takes the name of a region.
-	if u, err := url.Parse(a.baseURL); model.API != llm.APIBedrock && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		return catalog.Choice{}, usage("--base-url: %q is no address such as http://127.0.0.1:8000/v1", a.baseURL)
-	}
-	return catalog.Choice{Model: model, Level: level}, nil
 }

@@ -6,13 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/llm"
 )
 
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
-func (p *program) completionCommand() *cobra.Command {
+func completionCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Write the completion script for bash, zsh, fish or powershell",
@@ -44,7 +45,7 @@ Put the line into the shell's start-up file to have it in every session.`,
 }
 
 // completeAsk offers values for the flags of a prompt.
-func (p *program) completeAsk(root *cobra.Command) {
+func completeAsk(p *program, root *cobra.Command) {
 	models := p.offer(func(m *connect.Models) []string {
 		var refs []string
 		for _, model := range m.All() {
@@ -57,7 +58,7 @@ func (p *program) completeAsk(root *cobra.Command) {
 		levels = append(levels, string(l))
 	}
 	for flag, complete := range map[string]cobra.CompletionFunc{
-		"mode": values("text", "json"), "thinking": values(levels...), "api": values(apiNames()...),
+		"mode": values("text", "json"), "thinking": values(levels...), "api": values(host.APIs()...),
 		"model": models, "smol": models, "slow": models, "plan": models,
 	} {
 		if err := root.RegisterFlagCompletionFunc(flag, complete); err != nil {
@@ -75,7 +76,7 @@ func values(list ...string) cobra.CompletionFunc {
 // A shell shows nothing of an error, so a bad file means a shorter list.
 func (p *program) offer(list func(*connect.Models) []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		_, models, _ := p.open(nil)
+		models, _ := p.models()
 		if models == nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

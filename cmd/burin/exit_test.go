@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -238,7 +239,10 @@ func TestInterrupt(t *testing.T) {
 		cmd := command(t, "-p", "hi", "--mode", "json", "--model", "x/y", "--api", "anthropic-messages", "--base-url", srv.URL)
 		interrupt(t, cmd, out, out.seen, os.Interrupt)
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-		if end := lines[len(lines)-1]; !strings.HasPrefix(end, `{"type":"agent_end"`) || !strings.Contains(end, `"stopReason":"aborted"`) {
+		if end := lines[len(lines)-1]; !strings.HasPrefix(end, `{"type":"agent_settled"`) || !strings.Contains(end, `"reason":"aborted"`) {
+			t.Errorf("the last line is %s", end)
+		}
+		if end := lines[len(lines)-2]; !strings.HasPrefix(end, `{"type":"agent_end"`) || !strings.Contains(end, `"stopReason":"aborted"`) {
 			t.Errorf("the last line is %s", end)
 		}
 	})
@@ -333,7 +337,7 @@ func TestSessionOpenElsewhere(t *testing.T) {
 			var errs bytes.Buffer
 			cmd := command(t, args...)
 			cmd.Stderr = &errs
-			want := "burin: session " + shortPath(name) + " is open in another burin: close it there, or take a copy that burin sessions fork makes"
+			want := "burin: session " + words.ShortPath(name) + " is open in another burin: close it there, or take a copy that burin sessions fork makes"
 			if args[0] == "-p" {
 				want += ", or ask without it, with --no-session"
 			}
@@ -348,4 +352,28 @@ func TestSessionOpenElsewhere(t *testing.T) {
 			t.Errorf("fork %s: exit code %d, says %q", name, code, &errs)
 		}
 	}
+}
+
+// message is an entry in which someone says something.
+func message(role llm.Role, content ...llm.Block) transcript.Entry {
+	return transcript.Entry{Type: transcript.TypeMessage, Message: &llm.Message{Role: role, Content: content}}
+}
+
+// sessionIn writes a session of the folder /p under root and gives its file.
+func sessionIn(t *testing.T, root string, o transcript.Options, entries ...transcript.Entry) string {
+	t.Helper()
+	path, id := transcript.NewPath(root, "/p", time.Now())
+	l, err := transcript.Create(transcript.CreateFile(path), transcript.Header{ID: id, CWD: "/p"}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if _, err := l.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -23,7 +23,7 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	}
 	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
-		return usageError{err}
+		return usageError{Err: err}
 	}
 	name, value := bad.GetFlag().Name, bad.GetValue()
 	wanted := map[string]string{"int": "whole number", "float64": "number", "bool": "true or false"}[bad.GetFlag().Value.Type()]

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
@@ -18,22 +18,37 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/burin-dev/burin/internal/host/words"
+	"github.com/burin-dev/burin/internal/installed"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/internal/model/credential"
 	"github.com/burin-dev/burin/internal/model/credential/oauth"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // withModels runs work with the models open.
 func (p *program) withModels(work func(*connect.Models) error) error {
-	_, models, err := p.open(nil)
-	if err := p.tolerate(models, err); err != nil {
+	models, err := p.models()
+	if models == nil {
 		return err
 	}
 	defer models.Close()
+	if err != nil { // these commands do no harm without models.yml
+		p.warn(words.Error(err) + "; going on with the built-in models")
+	}
 	return work(models)
 }
 
-func (p *program) loginCommand() *cobra.Command {
+// models are not nil where only models.yml is at fault.
+func (p *program) models() (*connect.Models, error) {
+	h, err := p.host(nil)
+	if err != nil {
+		return nil, err
+	}
+	return h.OpenModels()
+}
+
+func loginCommand(p *program) *cobra.Command {
 	var o credential.LoginOptions
 	cmd := &cobra.Command{
 		Use:   "login [PROVIDER]",
@@ -46,9 +61,9 @@ logins are never borrowed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withModels(func(m *connect.Models) error {
 				if len(args) == 0 {
-					return p.listLogins(m)
+					return listLogins(p, m)
 				}
-				info, err := m.Keys.Login(cmd.Context(), args[0], o, p.loginUI())
+				info, err := m.Keys.Login(cmd.Context(), args[0], o, loginUI(p))
 				if err != nil {
 					return err
 				}
@@ -62,7 +77,7 @@ logins are never borrowed.`,
 	return cmd
 }
 
-func (p *program) listLogins(m *connect.Models) error {
+func listLogins(p *program, m *connect.Models) error {
 	for _, id := range m.Logins() {
 		fmt.Fprintln(p.out, id)
 	}
@@ -70,7 +85,7 @@ func (p *program) listLogins(m *connect.Models) error {
 	return nil
 }
 
-func (p *program) loginUI() oauth.UI {
+func loginUI(p *program) oauth.UI {
 	ui := oauth.UI{
 		Show: func(n oauth.Notice) {
 			if n.UserCode != "" {
@@ -94,16 +109,24 @@ func (p *program) loginUI() oauth.UI {
 	return ui
 }
 
-// openBrowser asks the desktop to show a page.
-func openBrowser(url string) error {
-	name, args := "xdg-open", []string{url}
+// openBrowser asks the desktop to show a page. Nothing but a page: the desktop would start
+// what belongs to another kind of address, and take a word that begins with "-" for an
+// option.
+func openBrowser(page string) error {
+	if u, err := url.Parse(page); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return fmt.Errorf("%q is not the address of a page", page)
+	}
+	name, args := "xdg-open", []string{page}
 	switch runtime.GOOS {
 	case "darwin":
 		name = "open"
 	case "windows":
-		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", url}
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", page}
 	}
-	cmd := exec.Command(name, args...)
+	cmd, err := installed.Command(context.Background(), nil, name, args...)
+	if err != nil {
+		return err
+	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -111,7 +134,7 @@ func openBrowser(url string) error {
 	return nil
 }
 
-func (p *program) logoutCommand() *cobra.Command {
+func logoutCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:               "logout PROVIDER",
 		Short:             "Forget the logins of a provider",
@@ -126,14 +149,14 @@ func (p *program) logoutCommand() *cobra.Command {
 				if n == 0 {
 					return fmt.Errorf("there is no login of %s to forget; stored keys are removed with burin keys remove ID", args[0])
 				}
-				fmt.Fprintf(p.out, "Forgot %s of %s on this machine.\n", counted(n, "login"), args[0])
+				fmt.Fprintf(p.out, "Forgot %s of %s on this machine.\n", prose.Count(n, "login"), args[0])
 				return nil
 			})
 		},
 	}
 }
 
-func (p *program) keysCommand() *cobra.Command {
+func keysCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Show, add and remove credentials",
@@ -142,19 +165,19 @@ shown. Stored keys are sealed with a key from the system's keyring, or from a
 file only you can read where there is none.`,
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withModels(func(m *connect.Models) error { return p.listKeys(cmd.Context(), m) })
+			return p.withModels(func(m *connect.Models) error { return listKeys(cmd.Context(), p, m) })
 		},
 	}
-	cmd.AddCommand(p.keysAddCommand(), p.keysImportCommand(),
-		p.keysIDCommand("remove", "Delete a stored credential", "Removed", (*credential.Manager).Remove),
-		p.keysIDCommand("enable", "Use a disabled or blocked credential again", "Enabled", (*credential.Manager).Enable),
-		p.keysIDCommand("disable", "Keep a credential but do not use it", "Disabled", func(m *credential.Manager, ctx context.Context, id int64) error {
+	cmd.AddCommand(keysAddCommand(p), keysImportCommand(p),
+		keysIDCommand(p, "remove", "Delete a stored credential", "Removed", (*credential.Manager).Remove),
+		keysIDCommand(p, "enable", "Use a disabled or blocked credential again", "Enabled", (*credential.Manager).Enable),
+		keysIDCommand(p, "disable", "Keep a credential but do not use it", "Disabled", func(m *credential.Manager, ctx context.Context, id int64) error {
 			return m.Disable(ctx, id, "disabled by hand")
 		}))
 	return cmd
 }
 
-func (p *program) listKeys(ctx context.Context, m *connect.Models) error {
+func listKeys(ctx context.Context, p *program, m *connect.Models) error {
 	stored, err := m.Keys.List(ctx)
 	if err != nil {
 		return err
@@ -229,7 +252,7 @@ func state(c credential.Info) string {
 	return "ready"
 }
 
-func (p *program) keysAddCommand() *cobra.Command {
+func keysAddCommand(p *program) *cobra.Command {
 	var label string
 	cmd := &cobra.Command{
 		Use:               "add PROVIDER",
@@ -314,7 +337,7 @@ func readHidden(ctx context.Context, fd int) ([]byte, error) {
 	}
 }
 
-func (p *program) keysImportCommand() *cobra.Command {
+func keysImportCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:               "import FILE",
 		Short:             "Store the API keys of a .env file (NAME=value lines); - is standard input",
@@ -335,7 +358,7 @@ func (p *program) keysImportCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return p.reportImport(done)
+				return reportImport(p, done)
 			})
 		},
 	}
@@ -343,7 +366,7 @@ func (p *program) keysImportCommand() *cobra.Command {
 
 // reportImport says what became of each variable. Those that belong to no
 // provider are not mentioned: a .env file holds many.
-func (p *program) reportImport(done []credential.Imported) error {
+func reportImport(p *program, done []credential.Imported) error {
 	found := false
 	var failures []error
 	for _, i := range done {
@@ -364,7 +387,7 @@ func (p *program) reportImport(done []credential.Imported) error {
 }
 
 // keysIDCommand is a subcommand that does one thing to one credential.
-func (p *program) keysIDCommand(verb, short, done string, do func(*credential.Manager, context.Context, int64) error) *cobra.Command {
+func keysIDCommand(p *program, verb, short, done string, do func(*credential.Manager, context.Context, int64) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   verb + " ID",
 		Short: short,

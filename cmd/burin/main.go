@@ -20,10 +20,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/burin-dev/burin"
+	"github.com/burin-dev/burin/internal/bench"
+	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/sessionkey"
+	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/mode/tui"
 	"github.com/burin-dev/burin/internal/mode/tui/terminal"
-	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -36,9 +38,10 @@ const (
 )
 
 func main() {
-	burin.Main() // the guard of a command is this program, started again
+	bench.Main() // the guard of a command is this program, started again
 	tui.Main()   // and so is the guard of the terminal
-	p := program{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, sealing: new(sealing)}
+	p := program{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv}
+	p.sealing = p.newKeys()
 	os.Exit(p.run(os.Args[1:]))
 }
 
@@ -47,16 +50,13 @@ type program struct {
 	in       *os.File
 	out, err io.Writer
 	getenv   func(string) string
-	sealing  *sealing      // keys of encrypted sessions; nil: none were asked for
-	dump     *connect.Dump // of requests that a person wants to see; nil: nobody does
+	sealing  *sessionkey.Keys // of encrypted sessions; nil: nobody has asked for one
 }
 
 // usageError is a mistake in how the program was called.
-type usageError struct{ error }
+type usageError = archive.UsageError
 
-func (e usageError) Unwrap() error { return e.error }
-
-func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+func usage(format string, args ...any) error { return usageError{Err: fmt.Errorf(format, args...)} }
 
 // run executes one command line and returns the exit code.
 func (p *program) run(args []string) int {
@@ -75,42 +75,38 @@ func (p *program) run(args []string) int {
 	if failed, unread := out.err(); unread {
 		return exitFailed
 	} else if err == nil && failed != nil {
-		err = fmt.Errorf("write to standard output: %w", pathless(failed))
+		err = fmt.Errorf("write to standard output: %w", archive.Pathless(failed))
 	}
 	if err == nil {
 		return exitDone
 	}
 	var wrong usageError
 	var refused refusedError
+	var said silentError
 	switch {
+	case errors.As(err, &said):
+		return int(said)
 	case errors.As(err, &refused):
-		fmt.Fprintf(p.err, "burin: %s\n", oneLine(err))
+		fmt.Fprintf(p.err, "burin: %s\n", words.Error(err))
 		return exitRefused
 	case ctx.Err() != nil, llm.KindOf(err) == llm.ErrAborted:
 		fmt.Fprintln(p.err, "burin: interrupted")
 		return exitInterrupted
 	case errors.As(err, &wrong):
-		line := oneLine(err)
+		line := words.Error(err)
 		if !saysWhatToDo(line) {
 			line += "; see burin help"
 		}
 		fmt.Fprintf(p.err, "burin: %s\n", line)
 		return exitUsage
 	}
-	fmt.Fprintf(p.err, "burin: %s\n", oneLine(err))
+	fmt.Fprintf(p.err, "burin: %s\n", words.Error(err))
 	return exitFailed
 }
 
 func saysWhatToDo(line string) bool {
 	return slices.ContainsFunc([]string{"write burin ", "did you mean burin ", "see burin help"}, func(words string) bool { return strings.Contains(line, words) })
 }
-
-// oneLine keeps the promise that an error is one line, and is only read: it may quote
-// what a file, a server or a model says.
-func oneLine(err error) string { return line(err.Error()) }
-
-// line is text on one line without what a terminal would obey.
-func line(s string) string { return strings.Join(strings.Fields(printable(s)), " ") }
 
 // interruptible is r for reading until ctx ends. A read from a terminal or a
 // pipe cannot be broken off, so what is under way goes on, into a buffer of its
@@ -142,6 +138,7 @@ func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 func (p *program) root() *cobra.Command {
 	var ask askFlags
 	var show bool
+	var back background
 	root := &cobra.Command{
 		Use:   "burin [prompt...]",
 		Short: "A language model that works with you",
@@ -151,6 +148,7 @@ func (p *program) root() *cobra.Command {
   burin "fix the failing test"                  the same, with a prompt to begin with
   burin -- undo                                 the same, where the prompt is also a command
   burin resume                                  go on with an earlier session
+  burin --background "fix the failing test"     work without a terminal; burin attach joins
   burin -p "why is the sky blue?"               ask, and print the answer
   git diff | burin -p "review this"             with standard input
   burin -p "what is this?" @photo.png @notes.md with files
@@ -164,6 +162,9 @@ func (p *program) root() *cobra.Command {
 				fmt.Fprintf(p.out, "burin %s\n", version())
 				return nil
 			}
+			if back.on && ask.print {
+				return usage("--background and -p contradict each other: -p waits for the answer")
+			}
 			if ask.print {
 				return p.ask(cmd.Context(), ask, args)
 			}
@@ -176,6 +177,9 @@ func (p *program) root() *cobra.Command {
 			prompt, err := firstPrompt(cmd.Root(), args, marked)
 			if err != nil {
 				return err
+			}
+			if back.on {
+				return inBackground(cmd.Context(), p, ask, back, args)
 			}
 			tty, err := terminal.Open()
 			switch {
@@ -196,9 +200,10 @@ func (p *program) root() *cobra.Command {
 	root.Flags().BoolVarP(&show, "version", "v", false, "version for burin")
 	root.SetFlagErrorFunc(wrongFlag)
 	ask.register(root.Flags())
-	p.completeAsk(root)
+	back.register(root.Flags())
+	completeAsk(p, root)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(p.demoCommand(), p.resumeCommand(), p.sessionsCommand(), p.undoCommand(), p.permissionsCommand(), p.usageCommand(), p.modelsCommand(), p.loginCommand(), p.logoutCommand(), p.keysCommand(), p.completionCommand())
+	root.AddCommand(demoCommand(p), resumeCommand(p), attachCommand(p), sessionsCommand(p), undoCommand(p), permissionsCommand(p), usageCommand(p), modelsCommand(p), loginCommand(p), logoutCommand(p), keysCommand(p), completionCommand(p))
 	return root
 }
 

@@ -12,14 +12,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/mode/demo"
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/model/connect"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/wire"
 )
 
-func (p *program) demoCommand() *cobra.Command {
+func demoCommand(p *program) *cobra.Command {
 	var inTerminal bool
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -27,7 +29,7 @@ func (p *program) demoCommand() *cobra.Command {
 		Args:  arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if inTerminal {
-				return p.demoTerminal(cmd.Context())
+				return demoTerminal(cmd.Context(), p)
 			}
 			paths, err := config.FindPaths(p.getenv)
 			if err != nil {
@@ -46,7 +48,7 @@ type modelsFlags struct {
 	refresh             string
 }
 
-func (p *program) modelsCommand() *cobra.Command {
+func modelsCommand(p *program) *cobra.Command {
 	var f modelsFlags
 	cmd := &cobra.Command{
 		Use:   "models [WORD...]",
@@ -54,7 +56,7 @@ func (p *program) modelsCommand() *cobra.Command {
 		Long: `List the models that can be used with the keys and servers at hand; --all lists
 every model burin knows. Words filter by provider, id and name. Prices are in
 dollars per million tokens; "?" is unknown, which is not free.`,
-		RunE: func(cmd *cobra.Command, words []string) error { return p.listModels(cmd.Context(), f, words) },
+		RunE: func(cmd *cobra.Command, wanted []string) error { return listModels(cmd.Context(), p, f, wanted) },
 	}
 	cmd.Flags().BoolVarP(&f.all, "all", "a", false, "also models that cannot be used yet")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object a line")
@@ -63,28 +65,28 @@ dollars per million tokens; "?" is unknown, which is not free.`,
 	return cmd
 }
 
-func (p *program) listModels(ctx context.Context, f modelsFlags, words []string) error {
+func listModels(ctx context.Context, p *program, f modelsFlags, wanted []string) error {
 	if f.refresh != "" {
-		if err := p.refreshModels(ctx, f.refresh); err != nil {
+		if err := refreshModels(ctx, p, f.refresh); err != nil {
 			return err
 		}
 	}
-	_, models, err := p.open(nil)
-	if err := p.tolerate(models, err); err != nil {
-		return err
-	}
-	defer models.Close()
+	return p.withModels(func(models *connect.Models) error { return showModels(ctx, p, models, f, wanted) })
+}
+
+// showModels lists the models that are wanted.
+func showModels(ctx context.Context, p *program, models *connect.Models, f modelsFlags, wanted []string) error {
 	if f.discover {
 		for _, r := range models.Discover(ctx, catalog.Search{Local: true, Remote: true}) {
 			if r.Err != nil {
-				fmt.Fprintf(p.err, "burin: %s: %s\n", r.Provider, oneLine(r.Err))
+				fmt.Fprintf(p.err, "burin: %s: %s\n", r.Provider, words.Error(r.Err))
 			}
 		}
 	}
 	var list []*catalog.Model
 	usable := 0
 	for _, m := range models.All() {
-		if !matches(m, words) {
+		if !matches(m, wanted) {
 			continue
 		}
 		if models.Available(m) {
@@ -100,7 +102,7 @@ func (p *program) listModels(ctx context.Context, f modelsFlags, words []string)
 	if err := writeModels(p.out, list); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.out, "%s, with a key or server at hand: %d; facts of %s (%s)\n", counted(len(list), "model"), usable, models.Date(), models.Source())
+	fmt.Fprintf(p.out, "%s, with a key or server at hand: %d; facts of %s (%s)\n", prose.Count(len(list), "model"), usable, models.Date(), models.Source())
 	if len(list) == 0 && !f.all {
 		fmt.Fprintln(p.err, "burin: no model fits that can be used; --all lists those that need a key")
 	}
@@ -108,9 +110,9 @@ func (p *program) listModels(ctx context.Context, f modelsFlags, words []string)
 }
 
 // matches says whether every word is found in the model's names.
-func matches(m *catalog.Model, words []string) bool {
+func matches(m *catalog.Model, wanted []string) bool {
 	text := strings.ToLower(m.Ref() + " " + m.Name)
-	for _, w := range words {
+	for _, w := range wanted {
 		if !strings.Contains(text, strings.ToLower(w)) {
 			return false
 		}
@@ -118,7 +120,7 @@ func matches(m *catalog.Model, words []string) bool {
 	return true
 }
 
-func (p *program) refreshModels(ctx context.Context, from string) error {
+func refreshModels(ctx context.Context, p *program, from string) error {
 	paths, err := config.FindPaths(p.getenv)
 	if err != nil {
 		return err

@@ -3,17 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/burin-dev/burin"
-	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/bench"
+	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/transcript/index"
 )
 
-func (p *program) permissionsCommand() *cobra.Command {
+func permissionsCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "permissions",
 		Short: "List the rules that hold in this folder",
@@ -24,14 +24,14 @@ good.
   burin permissions try 'bash(go test:*)'
   burin permissions revoke 3f9a`,
 		Args: arguments(0, 0),
-		RunE: func(*cobra.Command, []string) error { return p.listPermissions() },
+		RunE: func(*cobra.Command, []string) error { return listPermissions(p) },
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "revoke ID",
 		Short: "Take a grant back",
 		Args:  arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			rules, err := p.openPermissions()
+			rules, err := openPermissions(p)
 			if err != nil {
 				return err
 			}
@@ -41,25 +41,21 @@ good.
 		Use:   "try RULE",
 		Short: "List the calls of past sessions that a rule would have changed",
 		Args:  arguments(1, 1),
-		RunE:  func(cmd *cobra.Command, args []string) error { return p.tryPermission(cmd.Context(), args[0]) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return tryPermission(cmd.Context(), p, args[0]) },
 	})
 	return cmd
 }
 
-func (p *program) openPermissions() (*burin.Permissions, error) {
-	paths, err := config.FindPaths(p.getenv)
+func openPermissions(p *program) (*bench.Permissions, error) {
+	h, err := p.host(nil)
 	if err != nil {
 		return nil, err
 	}
-	settings, err := config.Load(paths.Config)
-	if err != nil {
-		return nil, err
-	}
-	return burin.OpenPermissions(".", filepath.Join(paths.Config, "permissions.json"), settings.Permissions.Allow, settings.Permissions.Deny)
+	return h.Permissions()
 }
 
-func (p *program) listPermissions() error {
-	rules, err := p.openPermissions()
+func listPermissions(p *program) error {
+	rules, err := openPermissions(p)
 	if err != nil {
 		return err
 	}
@@ -82,8 +78,8 @@ func (p *program) listPermissions() error {
 	return w.Flush()
 }
 
-func (p *program) tryPermission(ctx context.Context, rule string) error {
-	rules, err := p.openPermissions()
+func tryPermission(ctx context.Context, p *program, rule string) error {
+	rules, err := openPermissions(p)
 	if err != nil {
 		return err
 	}
@@ -91,11 +87,11 @@ func (p *program) tryPermission(ctx context.Context, rule string) error {
 	if err != nil {
 		return err
 	}
-	dir, err := workDir()
+	dir, err := archive.WorkDir()
 	if err != nil {
 		return err
 	}
-	list, err := index.List(ctx, a.root, index.ListOptions{CWD: dir})
+	list, err := index.List(ctx, a.Root(), index.ListOptions{CWD: dir})
 	if err != nil {
 		return err
 	}
@@ -105,7 +101,7 @@ func (p *program) tryPermission(ctx context.Context, rule string) error {
 	}
 	tried, of, err := rules.Try(rule, files)
 	if err != nil {
-		return usageError{err}
+		return usageError{Err: err}
 	}
 	if of == 0 {
 		fmt.Fprintln(p.err, "no calls of past sessions in this folder to try it on")
@@ -113,11 +109,11 @@ func (p *program) tryPermission(ctx context.Context, rule string) error {
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, t := range tried {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Decision.Verdict, t.Tool, first(line(t.Target), 100))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Decision.Verdict, t.Tool, prose.Inline(prose.Short(t.Target, 100)))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.err, "it makes a difference to %d of %s of past sessions in this folder\n", len(tried), counted(of, "call"))
+	fmt.Fprintf(p.err, "it makes a difference to %d of %s of past sessions in this folder\n", len(tried), prose.Count(of, "call"))
 	return nil
 }

@@ -6,27 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/mode/print"
-	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
-	"github.com/burin-dev/burin/transcript/index"
-	"github.com/burin-dev/burin/transcript/place"
-	"github.com/burin-dev/burin/transcript/sealed"
-	"github.com/burin-dev/burin/transcript/sqlstore"
 )
 
-func (p *program) sessionsCommand() *cobra.Command {
+func sessionsCommand(p *program) *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
 		Use:   "sessions",
@@ -36,15 +27,15 @@ by its id, the beginning of it, or its file.
 
   burin sessions --all --limit 20`,
 		Args: arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.listSessions(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return listSessions(cmd.Context(), p, o) },
 	}
 	o.register(cmd.Flags())
 	cmd.AddCommand(
-		p.sessionsListCommand(), p.sessionsSearchCommand(), p.sessionsShowCommand(), p.sessionsReplayCommand(),
-		p.sessionsRenameCommand(), p.sessionsDeleteCommand(), p.sessionsRestoreCommand(), p.sessionsMoveCommand(),
-		p.sessionsForkCommand(), p.sessionsBranchCommand(), p.sessionsHandoffCommand(),
-		p.sessionsExportCommand(), p.sessionsShareCommand(), p.sessionsImportCommand(),
-		p.sessionsScrubCommand(), p.sessionsDoctorCommand(), p.sessionsSealCommand(), p.sessionsUnsealCommand(),
+		sessionsListCommand(p), sessionsSearchCommand(p), sessionsShowCommand(p), sessionsReplayCommand(p),
+		sessionsRenameCommand(p), sessionsStopCommand(p), sessionsDeleteCommand(p), sessionsRestoreCommand(p), sessionsMoveCommand(p),
+		sessionsForkCommand(p), sessionsBranchCommand(p), sessionsHandoffCommand(p),
+		sessionsExportCommand(p), sessionsShareCommand(p), sessionsImportCommand(p),
+		sessionsScrubCommand(p), sessionsDoctorCommand(p), sessionsSealCommand(p), sessionsUnsealCommand(p),
 	)
 	return cmd
 }
@@ -54,17 +45,13 @@ func about(which *string, run func(context.Context) error) func(*cobra.Command, 
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			if args[0] == "" {
-				return errUnnamed
+				return archive.ErrUnnamed
 			}
 			*which = args[0]
 		}
 		return run(cmd.Context())
 	}
 }
-
-// errUnnamed is that an argument is there and empty. A script whose variable is empty
-// means neither no session nor all of them.
-var errUnnamed = usage("no session is named: give its id, the beginning of it, or its file")
 
 // choice is which sessions a command is about that is about several: one, those of this
 // folder, or all.
@@ -82,177 +69,26 @@ func (c *choice) command(cmd *cobra.Command, all string, run func(context.Contex
 	return cmd
 }
 
-// archive is where sessions and what belongs to them lie.
-type archive struct {
-	paths    config.Paths
-	settings *config.Config
-	root     string // of the folders of session files
-	trash    string
-	index    string // file of the search index
-	keys     func(context.Context) place.Keys
-}
-
-func (p *program) archive() (*archive, error) {
-	paths, err := config.FindPaths(p.getenv)
+// archive is what is done with sessions as a whole, where the settings say they are.
+func (p *program) archive() (*archive.Archive, error) {
+	h, err := p.host(nil)
 	if err != nil {
 		return nil, err
 	}
-	settings, err := config.Load(paths.Config)
-	if err != nil {
-		return nil, err
-	}
-	return &archive{
-		paths: paths, settings: settings, root: sessionRoot(settings, paths),
-		trash: filepath.Join(paths.Data, "trash"), index: filepath.Join(paths.Cache, "sessions.db"),
-		keys: p.sessionKeys,
-	}, nil
+	return h.Archive(p.warn)
 }
 
-// theSession is the archive and the session that a word names.
-func (p *program) theSession(ctx context.Context, which string) (*archive, string, error) {
+// warn says what a person should know.
+func (p *program) warn(line string) { fmt.Fprintf(p.err, "burin: %s\n", line) }
+
+// session opens the session that a word names, to read it.
+func (p *program) session(ctx context.Context, which string) (*transcript.Log, error) {
 	a, err := p.archive()
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	file, err := a.find(ctx, which)
-	return a, file, err
-}
-
-// blobs are the large pieces that sessions share.
-func (a *archive) blobs() *transcript.Blobs {
-	return transcript.NewBlobs(filepath.Join(a.paths.Data, "blobs"))
-}
-
-// read opens a session to read it whole.
-func (a *archive) read(ctx context.Context, name string) (*transcript.Log, *transcript.Damage, error) {
-	return place.Read(ctx, name, a.keys(ctx), transcript.Options{Blobs: a.blobs()})
-}
-
-func noDatabase(n place.Name) error { return fmt.Errorf("there is no database of sessions %s", n.File) }
-
-// isPath reports whether a word of the command line names a file rather than an id.
-func isPath(word string) bool {
-	return strings.ContainsAny(word, `/\`) || strings.HasSuffix(word, ".jsonl") || strings.HasSuffix(word, ".draft") || place.Parse(word).SQL
-}
-
-// findSession finds a session by its file, its file's name or the beginning of its id.
-func (p *program) findSession(which string) (string, error) {
-	_, file, err := p.theSession(context.Background(), which)
-	return file, err
-}
-
-func (a *archive) find(ctx context.Context, which string) (string, error) {
-	if which == "" {
-		return "", errUnnamed
-	}
-	if n := place.Parse(which); n.SQL {
-		n, err := n.Abs()
-		if err == nil && !n.Exists() {
-			err = noDatabase(n)
-		}
-		if err == nil {
-			err = regular(n.File)
-		}
-		return n.String(), err
-	}
-	if isPath(which) {
-		_, err := os.Stat(which)
-		switch {
-		case err == nil:
-			if err := regular(which); err != nil {
-				return "", err
-			}
-			return filepath.Abs(which)
-		case strings.ContainsAny(which, `/\`):
-			return "", fmt.Errorf("there is no session file %s", which)
-		}
-	}
-	list, err := index.List(ctx, a.root, index.ListOptions{})
-	if err != nil {
-		return "", err
-	}
-	return oneOf(which, list)
-}
-
-// regular refuses what is no file. A pipe would be waited for, for as long as nobody
-// writes to it.
-func regular(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	what := "a device"
-	switch mode := info.Mode(); {
-	case mode.IsRegular():
-		return nil
-	case mode.IsDir():
-		what = "a folder"
-	case mode&fs.ModeNamedPipe != 0:
-		what = "a pipe"
-	case mode&fs.ModeSocket != 0:
-		what = "a socket"
-	}
-	return fmt.Errorf("%s is no session file: it is %s", path, what)
-}
-
-// oneOf is the file of the one session that a word names. A whole id comes before the
-// beginnings of others.
-func oneOf(which string, list []index.Info) (string, error) {
-	var found, exact []index.Info
-	for _, s := range list {
-		switch {
-		case s.ID == which || filepath.Base(s.Path) == which:
-			exact = append(exact, s)
-		case strings.HasPrefix(s.ID, which):
-			found = append(found, s)
-		}
-	}
-	if len(exact) > 0 {
-		found = exact
-	}
-	switch {
-	case len(found) == 0:
-		return "", fmt.Errorf("there is no session %q: burin sessions --all lists them", which)
-	case len(found) == 1:
-		return found[0].Path, nil
-	case len(exact) > 1:
-		return "", usage("%d files have the id %q: write which: %s", len(found), which, several(found, func(s index.Info) string { return s.Path }))
-	}
-	return "", usage("%q fits %d sessions: %s; write more of the id", which, len(found), several(found, func(s index.Info) string { return s.ID }))
-}
-
-// several says what a person tells sessions apart by.
-func several(list []index.Info, name func(index.Info) string) string {
-	const shown = 5
-	var words []string
-	for i, s := range list {
-		if i == shown {
-			words = append(words, "…")
-			break
-		}
-		words = append(words, fmt.Sprintf("%s (%s, %s%s)", printable(name(s)), stampOf(s.Modified), first(printable(s.Title), 40), marks(s)))
-	}
-	return strings.Join(words, ", ")
-}
-
-// printable is text without what a terminal would obey.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if print.Steers(r) {
-			return ' '
-		}
-		return r
-	}, s)
-}
-
-// shortPath is a path with ~ for the home folder.
-func shortPath(path string) string {
-	if home, err := os.UserHomeDir(); err == nil && home != "" {
-		if rest, ok := strings.CutPrefix(path, home); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
-			return "~" + rest
-		}
-	}
-	return path
+	_, l, err := a.Open(ctx, which)
+	return l, err
 }
 
 // confirm puts a question to the person at the terminal. The error says which flag
@@ -292,7 +128,7 @@ type showOptions struct {
 	json  bool
 }
 
-func (p *program) sessionsShowCommand() *cobra.Command {
+func sessionsShowCommand(p *program) *cobra.Command {
 	var o showOptions
 	cmd := &cobra.Command{
 		Use:   "show ID",
@@ -301,23 +137,18 @@ func (p *program) sessionsShowCommand() *cobra.Command {
 
   burin sessions show 1f9d`,
 		Args: arguments(1, 1),
-		RunE: about(&o.which, func(ctx context.Context) error { return p.showSession(ctx, o) }),
+		RunE: about(&o.which, func(ctx context.Context) error { return showSession(ctx, p, o) }),
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "write the entries, one a line, as they are stored")
 	return cmd
 }
 
-func (p *program) showSession(ctx context.Context, o showOptions) error {
-	a, file, err := p.theSession(ctx, o.which)
+func showSession(ctx context.Context, p *program, o showOptions) error {
+	l, err := p.session(ctx, o.which)
 	if err != nil {
 		return err
 	}
-	l, damage, err := a.read(ctx, file)
-	if err != nil {
-		return explain(file, err)
-	}
 	defer l.Close()
-	p.warnDamage(file, damage)
 	entries := uninterrupted(ctx, branch(l))
 	if !o.json {
 		if err := print.Show(p.out, entries, p.color(p.out)); err != nil {
@@ -364,58 +195,6 @@ func uninterrupted(ctx context.Context, entries iter.Seq2[*transcript.Entry, err
 	}
 }
 
-func (p *program) warnDamage(file string, damage *transcript.Damage) {
-	if damage.Serious() {
-		fmt.Fprintf(p.err, "burin: session %s: %s; what can be read is used\n", file, damage)
-	}
-}
-
-// goingOn is explain for where the session is gone on with.
-func goingOn(name string, err error) error {
-	if errors.Is(err, transcript.ErrLocked) {
-		return fmt.Errorf("session %s is open in another burin: close it there, or take a copy that burin sessions fork makes", shortPath(name))
-	}
-	return explain(name, err)
-}
-
-// explain says what to do about an error with a session.
-func explain(name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	n := place.Parse(name)
-	switch {
-	case errors.Is(err, transcript.ErrLocked):
-		return fmt.Errorf("session %s is open in another burin: close it there first", shortPath(name))
-	case errors.Is(err, transcript.ErrSealedSession):
-		return fmt.Errorf("session %s is encrypted, and this is not done with one: burin sessions unseal makes it readable", shortPath(name))
-	case errors.Is(err, sealed.ErrKey):
-		return fmt.Errorf("session %s: the key or pass phrase is not the one that it was encrypted with", shortPath(name))
-	case n.SQL:
-		return explainDatabase(n, err)
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("session %s is not there any more: %w", shortPath(name), err)
-	}
-	return err
-}
-
-// explainDatabase is explain for an error with a database of sessions.
-func explainDatabase(n place.Name, err error) error {
-	file := shortPath(n.File)
-	list := shortPath(place.Name{File: n.File, SQL: true}.String())
-	switch {
-	case errors.Is(err, sqlstore.ErrDamaged):
-		return fmt.Errorf("the database %s is damaged: take it from a backup, or save what can be read with sqlite3 %[1]s .recover", file)
-	case errors.Is(err, sqlstore.ErrNoDatabase):
-		return fmt.Errorf("%s is no database of sessions", file)
-	case errors.Is(err, fs.ErrNotExist) && n.Session == "":
-		return fmt.Errorf("there is no session in %s", file)
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no session %q in %s: burin sessions list %s lists them", n.Session, file, list)
-	}
-	return err
-}
-
 // writeJSON writes v on lines of its own.
 func (p *program) writeJSON(v any) error {
 	enc := json.NewEncoder(p.out)
@@ -425,20 +204,4 @@ func (p *program) writeJSON(v any) error {
 		return fmt.Errorf("write the list: %w", err)
 	}
 	return nil
-}
-
-// stampOf is a time for lists.
-func stampOf(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
-
-// nameOf is what a person knows a session by: its name, or its first words.
-func nameOf(l *transcript.Log) string {
-	if title := l.Title(); title != "" {
-		return title
-	}
-	for e, err := range l.All() {
-		if err == nil && e.Message != nil && e.Message.Role == llm.RoleUser {
-			return transcript.TitleOf(e.Message.Text())
-		}
-	}
-	return ""
 }

@@ -2,18 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/burin-dev/burin/transcript"
-	"github.com/burin-dev/burin/transcript/place"
+	"github.com/burin-dev/burin/internal/host/words"
 )
 
-func (p *program) sessionsRenameCommand() *cobra.Command {
+func sessionsRenameCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rename ID TITLE",
 		Short: "Name a session",
@@ -22,38 +19,20 @@ func (p *program) sessionsRenameCommand() *cobra.Command {
   burin sessions rename 1f9d "the flaky login test"`,
 		Args: arguments(2, 1000),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.renameSession(cmd.Context(), args[0], strings.Join(args[1:], " "))
+			return renameSession(cmd.Context(), p, args[0], strings.Join(args[1:], " "))
 		},
 	}
 }
 
-func (p *program) renameSession(ctx context.Context, which, title string) error {
-	a, file, err := p.theSession(ctx, which)
+func renameSession(ctx context.Context, p *program, which, title string) error {
+	a, err := p.archive()
 	if err != nil {
 		return err
 	}
-	if title, err = p.hidden(a, title); err != nil {
-		return err
-	}
-	if !sealedSession(file) && !place.Parse(file).SQL {
-		return explain(file, transcript.Rename(file, title))
-	}
-	l, _, err := place.Open(ctx, file, a.keys(ctx), transcript.Options{})
-	if err != nil {
-		return explain(file, err)
-	}
-	return explain(file, errors.Join(l.Rename(title), l.Close()))
+	return a.Rename(ctx, which, title)
 }
 
-// inDatabase refuses what is not done with a session in a database.
-func inDatabase(name string) error {
-	if place.Parse(name).SQL {
-		return fmt.Errorf("session %s is in a database, where this is not done: burin sessions fork makes a file of it", shortPath(name))
-	}
-	return nil
-}
-
-func (p *program) sessionsMoveCommand() *cobra.Command {
+func sessionsMoveCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "move ID DIR",
 		Short: "Let a session belong to another folder",
@@ -63,35 +42,20 @@ in the conversation stay as they are.
   burin sessions move 1f9d ~/src/new-name`,
 		Args: arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.moveSession(cmd.Context(), args[0], args[1])
+			return moveSession(cmd.Context(), p, args[0], args[1])
 		},
 	}
 }
 
-func (p *program) moveSession(ctx context.Context, which, dir string) error {
-	a, file, err := p.theSession(ctx, which)
+func moveSession(ctx context.Context, p *program, which, dir string) error {
+	a, err := p.archive()
 	if err != nil {
 		return err
 	}
-	if err := inDatabase(file); err != nil {
-		return err
-	}
-	if err := listable(file); err != nil {
-		return err
-	}
-	if !isDir(dir) {
-		return usage("%q is no folder", dir)
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return fmt.Errorf("find the folder: %w", err)
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return fmt.Errorf("find the folder: %w", err)
-	}
-	path, err := transcript.Move(file, a.root, dir)
+	moved, err := a.Move(ctx, which, dir)
 	if err != nil {
-		return explain(file, err)
+		return err
 	}
-	fmt.Fprintf(p.out, "Moved to %s; go on there with --resume %s\n", shortPath(dir), trashID(path))
+	fmt.Fprintf(p.out, "Moved to %s; go on there with --resume %s\n", words.ShortPath(moved.Dir), moved.ID)
 	return nil
 }

@@ -2,23 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"iter"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/burin-dev/burin/transcript"
-	"github.com/burin-dev/burin/transcript/place"
-	"github.com/burin-dev/burin/transcript/sealed"
+	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/words"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 type doctorOptions struct {
@@ -26,7 +16,7 @@ type doctorOptions struct {
 	fix bool
 }
 
-func (p *program) sessionsDoctorCommand() *cobra.Command {
+func sessionsDoctorCommand(p *program) *cobra.Command {
 	var o doctorOptions
 	cmd := o.command(&cobra.Command{
 		Use:   "doctor [ID]",
@@ -39,391 +29,51 @@ keeping the file as it was beside it, moves outputs without a session to the tra
 with --all, deletes the pieces that nothing uses, after a question.
 
   burin sessions doctor --all`,
-	}, "sessions of all folders, and what they share", func(ctx context.Context) error { return p.doctorSessions(ctx, o) })
+	}, "sessions of all folders, and what they share", func(ctx context.Context) error { return doctorSessions(ctx, p, o) })
 	cmd.Flags().BoolVar(&o.fix, "fix", false, "repair what can be repaired")
 	return cmd
 }
 
-func (p *program) doctorSessions(ctx context.Context, o doctorOptions) error {
-	a, files, err := p.archiveOf(ctx, o.which, o.all)
+func doctorSessions(ctx context.Context, p *program, o doctorOptions) error {
+	a, err := p.archive()
 	if err != nil {
 		return err
 	}
-	d := doctor{program: p, archive: a, o: o, keys: a.keys(ctx), ids: map[string]string{}}
-	for _, file := range files {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := d.session(ctx, file); err != nil {
-			return err
-		}
+	r, err := a.Doctor(ctx, archive.DoctorOptions{
+		Session: o.which, All: o.all, Fix: o.fix, Found: func(f archive.Finding) { writeFinding(p, f) },
+		Delete: func(pieces string) (bool, error) {
+			return p.confirm(ctx, o.yes, "Delete "+pieces+"? Session files that you keep elsewhere are not known here.")
+		},
+	})
+	if err != nil {
+		return err
 	}
-	if o.which == "" {
-		if err := d.orphans(files); err != nil {
-			return err
-		}
-	}
-	if o.all {
-		if err := d.blobs(ctx); err != nil {
-			return err
-		}
-	}
-	switch {
-	case d.left == 0:
-		fmt.Fprintf(p.err, "looked at %s; nothing is wrong\n", counted(len(files)-d.closed, "session"))
+	switch left := r.Left(); {
+	case left == 0:
+		fmt.Fprintf(p.err, "looked at %s; nothing is wrong\n", prose.Count(r.Sessions-r.Closed, "session"))
 		return nil
 	case o.fix:
-		return fmt.Errorf("problems are left: %d; see above", d.left)
-	}
-	return fmt.Errorf("problems were found: %d; burin sessions doctor --fix repairs what can be repaired", d.left)
-}
-
-// doctor examines sessions and says what it finds, a line each.
-type doctor struct {
-	*program
-	archive *archive
-	o       doctorOptions
-	keys    place.Keys
-	ids     map[string]string // of sessions, and their files
-	left    int               // problems that were not repaired
-	closed  int               // sessions that nobody has the key of
-}
-
-// found reports a problem and repairs it, if that is wanted and possible.
-func (d *doctor) found(what, problem string, fix func() error) {
-	line := fmt.Sprintf("%s: %s", printable(shortPath(what)), problem)
-	switch {
-	case d.o.fix && fix != nil:
-		if err := fix(); err != nil {
-			d.left++
-			line += "; it could not be repaired: " + oneLine(explain(what, err))
-		} else {
-			line += "; repaired"
-		}
+		return fmt.Errorf("problems are left: %d; see above", left)
 	default:
-		d.left++
+		return fmt.Errorf("problems were found: %d; burin sessions doctor --fix repairs what can be repaired", left)
 	}
-	fmt.Fprintln(d.out, line)
 }
 
-// session examines one session file. What is no session is an error where it was asked for
-// by name, and a problem among others.
-func (d *doctor) session(ctx context.Context, file string) error {
-	l, damage, err := d.archive.read(ctx, file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it went meanwhile
-	}
-	if keyless, ok := errors.AsType[keyError](err); ok {
-		d.closed++
-		fmt.Fprintf(d.out, "%s: it is encrypted, and not examined: %s\n", shortPath(file), oneLine(keyless))
-		return nil
-	}
-	if errors.Is(err, sealed.ErrKey) {
-		d.closed++
-		fmt.Fprintf(d.out, "%s: it is encrypted with another key, and not examined\n", shortPath(file))
-		return nil
-	}
-	if err != nil && d.o.which != "" {
-		return explain(file, err)
-	}
-	if err != nil {
-		d.found(file, strings.TrimPrefix(oneLine(explain(file, err)), "session "+file+": "), nil)
-		return nil
-	}
-	unread := 0
-	var lost []transcript.Lost
-	for e, err := range l.All() {
-		if err != nil {
-			unread++
-			continue
+// writeFinding says on a line what was found.
+func writeFinding(p *program, f archive.Finding) {
+	line := f.Text
+	if f.File != "" {
+		file := words.ShortPath(f.File)
+		if f.Kind == archive.Problem {
+			file = prose.Inline(file)
 		}
-		lost = append(lost, e.Lost...)
-	}
-	id := l.ID()
-	_ = l.Close() // it was only read
-	if strings.HasSuffix(file, ".draft") {
-		d.draft(file)
-	}
-	if other, ok := d.ids[id]; ok {
-		d.found(file, "it has the id of "+shortPath(other)+": delete one of them", nil)
-	}
-	d.ids[id] = file
-	var repair func() error
-	if !strings.HasSuffix(file, ".draft") {
-		repair = func() error { return mend(file, d.keys) }
+		line = file + ": " + line
 	}
 	switch {
-	case damage.Serious():
-		d.found(file, damage.String(), repair)
-	case damage.Newer > 0:
-		fmt.Fprintf(d.out, "%s: a newer program wrote it (version %d); what is new in it is kept\n", shortPath(file), damage.Newer)
-	case damage.Torn:
-		fmt.Fprintf(d.out, "%s: %s, as after a crash; nothing that was kept is lost\n", shortPath(file), damage)
+	case f.Err != nil:
+		line += "; it could not be repaired: " + words.Error(f.Err)
+	case f.Repaired:
+		line += "; repaired"
 	}
-	if unread > 0 && !damage.Serious() { // a repair leaves them out as well
-		d.found(file, "cannot be read, and left out: "+counted(unread, "message"), nil)
-	}
-	d.lost(file, lost)
-	return nil
-}
-
-// maxLost is how many lost pieces of a session are told of one by one.
-const maxLost = 20
-
-// lost tells of large pieces that are not there any more, or damaged. Nothing is there to
-// repair them with; the session can be gone on with.
-func (d *doctor) lost(file string, lost []transcript.Lost) {
-	for i, p := range lost {
-		if i == maxLost {
-			d.found(file, fmt.Sprintf("%d further large pieces are like that", len(lost)-i), nil)
-			return
-		}
-		blob := shortPath(d.archive.blobs().Path(p.Ref))
-		left := blob + " is gone"
-		switch {
-		case p.Size > 0:
-			left = fmt.Sprintf("of %s only %d bytes are left", blob, p.Size)
-		case !errors.Is(p.Err, transcript.ErrNoBlob):
-			left = "look at " + blob
-		}
-		d.found(file, fmt.Sprintf("the %s of entry %s %s: %s; a copy of that file, put there again, brings it back", p.What, p.EntryID, p.Why(), left), nil)
-	}
-}
-
-// draft says what a draft is there for. It is no damage.
-func (d *doctor) draft(file string) {
-	store, err := transcript.OpenFileReadOnly(file)
-	if err != nil {
-		return // it was published meanwhile
-	}
-	_ = store.Close() // it was only read
-	info, err := os.Stat(file)
-	if err == nil && time.Since(info.ModTime()) > time.Minute {
-		fmt.Fprintf(d.out, "%s: a draft that no model has answered; --continue or --session goes on with it, burin sessions delete removes it\n", shortPath(file))
-	}
-}
-
-// mend rewrites a session without what cannot be read in it. The file as it was is
-// kept beside it.
-func mend(file string, keys place.Keys) error {
-	store, err := place.Store(file, keys)
-	if err != nil {
-		return err
-	}
-	l, _, err := transcript.Open(store, transcript.Options{})
-	if err != nil {
-		return errors.Join(err, store.Close())
-	}
-	head, err := l.HeaderRecord()
-	if err == nil {
-		err = store.Replace(mended(head, l))
-	}
-	return errors.Join(err, store.Close())
-}
-
-// mended are the records of a session as a tree without gaps.
-func mended(head []byte, l *transcript.Log) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		if !yield(head) {
-			return
-		}
-		nodes := l.Nodes()
-		behind := map[string]*string{} // what stands in the place of parents that are left out
-		at := -1
-		for e, err := range l.All() {
-			if at++; err != nil { // it is in the file as it was
-				var parent *string
-				if p := nodes[at].Parent; p >= 0 {
-					parent = survivor(behind, &nodes[p].ID)
-				}
-				behind[nodes[at].ID] = parent
-				continue
-			}
-			e.ParentID = survivor(behind, e.ParentID)
-			record, err := inPlace(e)
-			if err == nil && !yield(record) {
-				return
-			}
-		}
-	}
-}
-
-// survivor is the parent that an entry has once others are left out.
-func survivor(behind map[string]*string, parent *string) *string {
-	if parent == nil {
-		return nil
-	}
-	if other, out := behind[*parent]; out {
-		return other
-	}
-	return parent
-}
-
-// inPlace is the record of an entry with its place in the tree.
-func inPlace(e *transcript.Entry) ([]byte, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(e.Raw, &fields); err != nil {
-		return nil, err
-	}
-	var was string
-	_ = json.Unmarshal(fields["parentId"], &was) // null and nothing are ""
-	parent := ""
-	if e.ParentID != nil {
-		parent = *e.ParentID
-	}
-	if _, there := fields["parentId"]; there && was == parent && fields["id"] != nil {
-		return e.Raw, nil
-	}
-	for key, value := range map[string]any{"id": e.ID, "parentId": e.ParentID} {
-		raw, err := json.Marshal(value)
-		if err != nil {
-			return nil, err
-		}
-		fields[key] = raw
-	}
-	return json.Marshal(fields)
-}
-
-// orphans looks for outputs whose session is gone, and for what a rewriting that
-// broke off has left, in the folders of files.
-func (d *doctor) orphans(files []string) error {
-	dirs := map[string]bool{}
-	for _, f := range files {
-		dirs[filepath.Dir(f)] = true
-	}
-	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return fmt.Errorf("look for outputs without a session: %w", err)
-		}
-		for _, e := range entries {
-			path := filepath.Join(dir, e.Name())
-			if !e.IsDir() || slices.ContainsFunc([]string{".jsonl", ".jsonl.draft"}, func(s string) bool { return exists(path + s) }) {
-				continue
-			}
-			d.found(path, "outputs that belong to no session", func() error { return d.toTrash(path) })
-		}
-	}
-	return nil
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
-// toTrash moves a folder to the trash.
-func (d *doctor) toTrash(path string) error {
-	dir := filepath.Join(d.archive.trash, "outputs-"+time.Now().UTC().Format("20060102T150405.000"))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	return os.Rename(path, filepath.Join(dir, filepath.Base(path)))
-}
-
-// blobs looks for large pieces that nothing refers to.
-func (d *doctor) blobs(ctx context.Context) error {
-	store := d.archive.blobs()
-	report, err := store.Collect(ctx, d.roots(), transcript.CollectOptions{DryRun: true, Open: d.sealedRoot})
-	if err != nil {
-		return err
-	}
-	for _, err := range report.Blocked {
-		d.left++
-		fmt.Fprintf(d.out, "%s; no unused piece can be told while it is so\n", oneLine(err))
-	}
-	if len(report.Blocked) > 0 || report.Removed == 0 {
-		return nil
-	}
-	problem := fmt.Sprintf("large pieces that no session uses: %d of %d (%d KB)", report.Removed, report.Blobs, (report.RemovedBytes+1023)/1024)
-	var fix func() error
-	if d.o.fix {
-		ok, err := d.confirm(ctx, d.o.yes, "Delete "+problem+"? Session files that you keep elsewhere are not known here.")
-		if err != nil {
-			return err
-		}
-		if ok {
-			fix = func() error {
-				r, err := store.Collect(ctx, d.roots(), transcript.CollectOptions{Open: d.sealedRoot})
-				return errors.Join(append([]error{err}, r.Blocked...)...)
-			}
-		}
-	}
-	d.found(filepath.Join(d.archive.paths.Data, "blobs"), problem, fix)
-	return nil
-}
-
-// sealedRoot opens an encrypted file that may refer to blobs.
-func (d *doctor) sealedRoot(file string) (transcript.Store, error) {
-	if !sealed.Sealed(file) {
-		return nil, nil
-	}
-	return place.View(file, d.keys)
-}
-
-// roots are all files that may refer to blobs: sessions, drafts, what was kept of
-// them, those of sub-agents, and those in the trash, wherever sessions are kept, also
-// behind links. What cannot be followed is given as an error: there may be sessions.
-func (d *doctor) roots() iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		w := rootWalk{yield: yield, seen: map[string]bool{}}
-		for _, place := range []string{d.archive.root, filepath.Join(d.archive.paths.Data, "sessions"), d.archive.trash} {
-			if _, err := os.Lstat(place); errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			if !w.follow(place) {
-				return
-			}
-		}
-	}
-}
-
-// rootWalk goes through folders of sessions once each.
-type rootWalk struct {
-	yield func(string, error) bool
-	seen  map[string]bool // folders, by where they are without links
-}
-
-// follow walks through what path leads to. Like yield it reports whether to go on.
-func (w *rootWalk) follow(path string) bool {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return w.yield(path, err)
-	}
-	info, err := os.Stat(real)
-	switch {
-	case err != nil:
-		return w.yield(path, err)
-	case !info.IsDir():
-		return w.file(path, info.Mode())
-	case w.seen[real]:
-		return true
-	}
-	w.seen[real] = true
-	entries, err := os.ReadDir(real)
-	if err != nil && !w.yield(path, err) {
-		return false
-	}
-	for _, e := range entries {
-		in := filepath.Join(path, e.Name())
-		if e.IsDir() || e.Type()&fs.ModeSymlink != 0 {
-			if !w.follow(in) {
-				return false
-			}
-		} else if !w.file(in, e.Type()) {
-			return false
-		}
-	}
-	return true
-}
-
-// file gives a file that is called as sessions are.
-func (w *rootWalk) file(path string, mode fs.FileMode) bool {
-	switch {
-	case !strings.Contains(filepath.Base(path), ".jsonl"):
-		return true
-	case !mode.IsRegular():
-		return w.yield(path, errors.New("it is no file, and what it holds is not known"))
-	}
-	return w.yield(path, nil)
+	fmt.Fprintln(p.out, line)
 }

@@ -4,19 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/burin-dev/burin/session/secret"
-	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/words"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/transcript/foreign"
-	"github.com/burin-dev/burin/transcript/place"
-	"github.com/burin-dev/burin/transcript/sealed"
 )
 
 type importOptions struct {
@@ -26,7 +22,7 @@ type importOptions struct {
 	yes     bool
 }
 
-func (p *program) sessionsImportCommand() *cobra.Command {
+func sessionsImportCommand(p *program) *cobra.Command {
 	var o importOptions
 	var names []string
 	for _, f := range foreign.Formats() {
@@ -45,7 +41,7 @@ Formats: ` + strings.Join(names, ", ") + `.
 		Args: arguments(0, 1000),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths = args
-			return p.importSessions(cmd.Context(), o)
+			return importSessions(cmd.Context(), p, o)
 		},
 	}
 	f := cmd.Flags()
@@ -75,7 +71,7 @@ func (o importOptions) check() error {
 	return usage("--format: %q is no format that is read", o.format)
 }
 
-func (p *program) importSessions(ctx context.Context, o importOptions) error {
+func importSessions(ctx context.Context, p *program, o importOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -84,408 +80,67 @@ func (p *program) importSessions(ctx context.Context, o importOptions) error {
 		return err
 	}
 	if o.fromAll {
-		home, err := os.UserHomeDir()
+		sources, err := archive.ImportSources()
 		if err != nil {
-			return fmt.Errorf("find the home folder: %w", err)
+			return err
 		}
-		sources := foreign.Default(home)
 		if !o.yes {
-			return p.listSources(sources)
+			return listSources(p, sources)
 		}
 		for _, s := range sources {
 			o.paths = append(o.paths, s.Path)
 		}
 	}
-	i := importer{program: p, archive: a}
-	if i.dir, err = workDir(); err != nil {
+	r, err := a.Import(ctx, archive.ImportOptions{Paths: o.paths, Format: foreign.Format(o.format), Told: func(i archive.Imported) { writeImported(p, i) }})
+	if err != nil {
 		return err
 	}
-	if a.settings.Secrets.Enabled == nil || *a.settings.Secrets.Enabled {
-		if i.vault, err = p.vault(a); err != nil {
-			return err
-		}
-	}
-	for _, path := range o.paths {
-		if err := i.path(ctx, path, foreign.Format(o.format)); err != nil {
-			return err
-		}
-	}
 	grown := ""
-	if i.grown > 0 {
-		grown = fmt.Sprintf("have grown %d, ", i.grown)
+	if n := r.Count(archive.Grown); n > 0 {
+		grown = fmt.Sprintf("have grown %d, ", n)
 	}
-	fmt.Fprintf(p.err, "imported %d, %swere there before %d, could not be read %d\n", i.done, grown, i.before, i.failed)
-	if i.failed > 0 && i.done+i.grown+i.before == 0 {
+	failed := r.Count(archive.Failed)
+	fmt.Fprintf(p.err, "imported %d, %swere there before %d, could not be read %d\n", r.Count(archive.Fresh, archive.Parted), grown, r.Count(archive.Unchanged), failed)
+	if failed > 0 && failed == len(r.Conversations) {
 		return errors.New("nothing could be imported; see above")
 	}
 	return nil
 }
 
-func (p *program) listSources(sources []foreign.Source) error {
+// writeImported says what became of a conversation.
+func writeImported(p *program, i archive.Imported) {
+	switch i.State {
+	case archive.Unchanged:
+		return
+	case archive.Failed:
+		from := ""
+		if i.Report.Source != "" {
+			from = "import " + i.Report.Source + ": "
+		}
+		p.warn(from + words.Error(i.Err))
+		return
+	}
+	fmt.Fprintf(p.out, "%s\n%s\n", i.ID, prose.Clean(strings.TrimSpace(i.Report.String()), 8))
+	switch i.State {
+	case archive.Parted:
+		fmt.Fprintf(p.out, "  it has grown since it was imported as %s, which has gone another way here: both are kept\n", i.Older)
+	case archive.Grown:
+		fmt.Fprintf(p.out, "  it has grown since it was imported: %s added\n", prose.Count(i.Added, "entry"))
+	}
+}
+
+func listSources(p *program, sources []foreign.Source) error {
 	if len(sources) == 0 {
 		fmt.Fprintln(p.err, "no other program's conversations were found")
 		return nil
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, s := range sources {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Format.Title(), counted(s.Files, "file"), printable(shortPath(s.Path)))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Format.Title(), prose.Count(s.Files, "file"), prose.Inline(words.ShortPath(s.Path)))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintln(p.err, "to import all of it: burin sessions import --from-all --yes; to import some: burin sessions import PATH")
 	return nil
-}
-
-// importer writes conversations as sessions.
-type importer struct {
-	*program
-	archive *archive
-	vault   *secret.Vault // nil: secrets are not hidden
-	dir     string        // for conversations without a folder
-
-	there map[string]string // files of sessions by id; nil: nobody has looked
-
-	done, grown, before, failed int
-}
-
-// path imports what is at a path. What cannot be read does not keep the rest out.
-func (i *importer) path(ctx context.Context, path string, format foreign.Format) error {
-	if _, err := os.Stat(path); err != nil {
-		return usage("import %s: there is no such file or folder", path)
-	}
-	for s, err := range foreign.Import(ctx, path, foreign.Options{Format: format}) {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			i.failed++
-			fmt.Fprintf(i.err, "burin: %s\n", oneLine(err))
-			continue
-		}
-		if s.Report.Messages == 0 {
-			continue
-		}
-		records, err := i.records(s)
-		if err != nil {
-			i.failed++
-			fmt.Fprintf(i.err, "burin: import %s: %s\n", s.Report.Source, oneLine(err))
-			continue
-		}
-		err = i.take(ctx, s, records)
-		if errors.Is(err, errCompare) {
-			i.failed++
-			fmt.Fprintf(i.err, "burin: import %s: %s\n", s.Report.Source, oneLine(err))
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("import %s: %w", s.Report.Source, err)
-		}
-	}
-	return nil
-}
-
-// records are those of a conversation, without secrets.
-func (i *importer) records(s *foreign.Session) ([][]byte, error) {
-	if s.Header.CWD == "" {
-		s.Header.CWD = i.dir
-	}
-	records, err := s.Records()
-	for n := range records {
-		if err != nil || i.vault == nil {
-			break
-		}
-		records[n], err = hideRecord(i.vault, records[n])
-	}
-	return records, err
-}
-
-// errCompare is that a session of the same conversation is there and cannot be held against
-// what is imported.
-var errCompare = errors.New("it was imported before, and that session cannot be looked at")
-
-// take keeps one conversation. A session that holds it all stays as it is; one that holds
-// an earlier state and nothing of its own takes in what is new. Beside others it becomes a
-// session of its own, whose header names the last of them.
-func (i *importer) take(ctx context.Context, s *foreign.Session, records [][]byte) error {
-	now, err := logOf(records)
-	if err != nil {
-		return err
-	}
-	id := sessionName(s.Header.ID)
-	versions, free, err := i.versions(ctx, id)
-	if err != nil {
-		return err
-	}
-	older, grows := "", ""
-	for _, v := range versions {
-		l, _, err := i.archive.read(ctx, i.there[v])
-		if errors.Is(err, transcript.ErrNotSession) && isDraft(i.there[v]) {
-			if err := dropDraft(i.there[v]); err != nil {
-				return err
-			}
-			delete(i.there, v)
-			return i.take(ctx, s, records)
-		}
-		if err != nil {
-			return fmt.Errorf("%w: session %s: %w", errCompare, v, explain(i.there[v], err))
-		}
-		missing, own := compare(l, now)
-		whole := !isDraft(i.there[v]) && !untitled(l, now)
-		_ = l.Close() // it was only read
-		switch {
-		case len(missing) == 0 && (own || whole):
-			i.before++
-			return nil
-		case own:
-			older = v
-		default:
-			grows = v
-		}
-	}
-	if grows != "" {
-		return i.grow(ctx, grows, s, records, now)
-	}
-	if older == "" && free == id {
-		return i.write(ctx, s, id, records, "")
-	}
-	s.Header.ID = free
-	note := ""
-	if older != "" {
-		s.Header.ParentSession = older
-		note = fmt.Sprintf("  it has grown since it was imported as %s, which has gone another way here: both are kept\n", older)
-	}
-	if records, err = i.records(s); err != nil {
-		return err
-	}
-	return i.write(ctx, s, free, records, note)
-}
-
-// sessionName is an id as it can stand in the name of a file.
-func sessionName(id string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '_' || r < ' ' || strings.ContainsRune(`/\:*?"<>|[]`, r) {
-			return '-'
-		}
-		return r
-	}, id)
-}
-
-// versions are the sessions that have that id, alone or with a number behind it, and the
-// first such id that is free.
-func (i *importer) versions(ctx context.Context, id string) (there []string, free string, err error) {
-	if i.there == nil {
-		files, err := i.archive.chosen(ctx, "", true)
-		if err != nil {
-			return nil, "", err
-		}
-		i.there = map[string]string{}
-		for _, file := range files {
-			name := strings.TrimSuffix(filepath.Base(file), ".draft")
-			id := strings.TrimSuffix(name[strings.LastIndexByte(name, '_')+1:], ".jsonl")
-			if was := i.there[id]; was == "" || isDraft(was) {
-				i.there[id] = file
-			}
-		}
-	}
-	free = id
-	for n := 2; i.there[free] != ""; n++ {
-		there = append(there, free)
-		free = fmt.Sprintf("%s-%d", id, n)
-	}
-	return there, free, nil
-}
-
-// isDraft reports whether a file is a draft: the import that wrote it did not end.
-func isDraft(file string) bool { return strings.HasSuffix(file, ".draft") }
-
-// dropDraft removes a draft in which there is nothing, unless a process is about to write it.
-func dropDraft(file string) error {
-	store, err := transcript.OpenFile(file)
-	if err != nil {
-		return explain(file, err)
-	}
-	return errors.Join(store.Close(), os.Remove(file))
-}
-
-// logOf is a session of records.
-func logOf(records [][]byte) (*transcript.Log, error) {
-	store := new(transcript.Memory)
-	if _, err := store.Append(records...); err != nil {
-		return nil, err
-	}
-	l, _, err := transcript.Open(store, transcript.Options{})
-	return l, err
-}
-
-// compare holds a session against what is imported now: the ids of the entries that it
-// lacks, and whether it has some of its own. Ids follow from what entries say.
-func compare(old, now *transcript.Log) (missing map[string]bool, own bool) {
-	type place struct{ parent, typ string }
-	places := func(nodes []transcript.Node) map[string]place {
-		all := map[string]place{}
-		for _, n := range nodes {
-			p := place{typ: n.Type}
-			if n.Parent >= 0 {
-				p.parent = nodes[n.Parent].ID
-			}
-			all[n.ID] = p
-		}
-		return all
-	}
-	has, wants := places(old.Nodes()), places(now.Nodes())
-	missing = map[string]bool{}
-	for id := range wants {
-		if _, ok := has[id]; !ok {
-			missing[id] = true
-		}
-	}
-	var times map[string]bool // at which the other program has written
-	for id, p := range has {
-		if other, ok := wants[id]; ok {
-			own = own || other != p
-			continue
-		}
-		if times == nil {
-			times = timesOf(now)
-		}
-		e, err := old.Entry(id)
-		own = own || err != nil || !aside(e) && !times[e.Timestamp]
-	}
-	return missing, own
-}
-
-// timesOf are the times of the entries of a conversation. What a session has of one of them
-// was imported, as an answer of which there is more now; so was what has no time: burin
-// writes one into all that is said here.
-func timesOf(l *transcript.Log) map[string]bool {
-	times := map[string]bool{"": true}
-	for e, err := range l.All() {
-		if err == nil {
-			times[e.Timestamp] = true
-		}
-	}
-	return times
-}
-
-// aside reports whether an entry says nothing in the conversation.
-func aside(e *transcript.Entry) bool {
-	return e.Type == transcript.TypeInfo || e.Type == transcript.TypeLabel || e.CustomType == transcript.CustomLeaf
-}
-
-// untitled reports whether a session lacks the title that the conversation has got.
-func untitled(old, now *transcript.Log) bool { return old.Title() == "" && now.Title() != "" }
-
-// grow adds to a session what the conversation has more than it.
-func (i *importer) grow(ctx context.Context, id string, s *foreign.Session, records [][]byte, now *transcript.Log) (err error) {
-	file := i.there[id]
-	store, err := place.Store(file, i.archive.keys(ctx))
-	if err != nil {
-		return fmt.Errorf("%w: session %s: %w", errCompare, id, explain(file, err))
-	}
-	l, _, err := transcript.Open(store, transcript.Options{})
-	if err != nil {
-		return errors.Join(err, store.Close())
-	}
-	missing, own := compare(l, now)
-	if own {
-		return errors.Join(fmt.Errorf("%w: session %s has been gone on with this moment", errCompare, id), store.Close())
-	}
-	var more [][]byte
-	for n := range s.Entries {
-		if missing[s.Entries[n].ID] {
-			record := records[n+1]
-			if !sealed.Sealed(file) {
-				record = i.kept(record)
-			}
-			more = append(more, record)
-		}
-	}
-	if len(more) > 0 {
-		_, err = store.Append(more...)
-	}
-	if err != nil {
-		return errors.Join(err, store.Close())
-	}
-	if d, ok := store.(place.Draft); ok {
-		if err := d.Publish(); err != nil {
-			return errors.Join(err, store.Close())
-		}
-		i.there[id] = strings.TrimSuffix(file, ".draft")
-	}
-	if l, _, err = transcript.Open(store, transcript.Options{}); err != nil {
-		return errors.Join(err, store.Close())
-	}
-	// What was added last need not be what the other program is at.
-	if l.Leaf() != now.Leaf() {
-		err = l.Move(now.Leaf())
-	}
-	if untitled(l, now) {
-		err = errors.Join(err, l.Rename(now.Title()))
-	}
-	if err = errors.Join(err, l.Close()); err != nil {
-		return err
-	}
-	i.grown++
-	entries := fmt.Sprintf("%d entries were", len(more))
-	if len(more) == 1 {
-		entries = "1 entry was"
-	}
-	fmt.Fprintf(i.out, "%s\n%s\n  it has grown since it was imported: %s added\n", id, printableLines(s.Report.String()), entries)
-	return nil
-}
-
-// write keeps a conversation as a session of its own.
-func (i *importer) write(ctx context.Context, s *foreign.Session, id string, records [][]byte, note string) error {
-	at, err := time.Parse(time.RFC3339Nano, s.Header.Timestamp)
-	if err != nil {
-		at = time.Now()
-	}
-	path, _ := transcript.NewPath(i.archive.root, s.Header.CWD, at)
-	name := filepath.Base(path)
-	path = filepath.Join(filepath.Dir(path), name[:strings.LastIndexByte(name, '_')+1]+id+".jsonl")
-	store, err := i.newSession(ctx, i.archive, path, "")
-	if err != nil {
-		return err
-	}
-	for _, r := range records {
-		if _, err = store.Append(i.kept(r)); err != nil {
-			break
-		}
-	}
-	if err == nil {
-		err = store.Publish()
-	}
-	if err = errors.Join(err, store.Close()); err != nil {
-		return err
-	}
-	if at.Before(time.Now()) {
-		_ = os.Chtimes(path, at, at) // it only decides the place in lists
-	}
-	i.done++
-	i.there[id] = path
-	fmt.Fprintf(i.out, "%s\n%s\n%s", id, printableLines(s.Report.String()), note)
-	return nil
-}
-
-// kept is a record as it is kept: with large pictures and texts in blobs, unless it is
-// encrypted. A disk that takes no blob may still take the record.
-func (i *importer) kept(record []byte) []byte {
-	if i.archive.settings.Sessions.Encrypt {
-		return record
-	}
-	kept, err := transcript.OutsourceRecord(i.archive.blobs(), record)
-	if err != nil {
-		fmt.Fprintf(i.err, "burin: %s; it stays in the session\n", oneLine(err))
-	}
-	return kept
-}
-
-// printableLines is printable for several lines.
-func printableLines(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	for i, l := range lines {
-		lines[i] = printable(l)
-	}
-	return strings.Join(lines, "\n")
 }

@@ -1,21 +1,18 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/words"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/transcript/index"
-	"github.com/burin-dev/burin/transcript/place"
-	"github.com/burin-dev/burin/transcript/sealed"
 )
 
 // listOptions say which sessions are listed.
@@ -39,7 +36,7 @@ func (o *listOptions) check() error {
 	return nil
 }
 
-func (p *program) sessionsListCommand() *cobra.Command {
+func sessionsListCommand(p *program) *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
 		Use:   "list [FILE.db]",
@@ -51,16 +48,16 @@ those in that database.
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return p.listDatabase(cmd.Context(), args[0], o)
+				return listDatabase(cmd.Context(), p, args[0], o)
 			}
-			return p.listSessions(cmd.Context(), o)
+			return listSessions(cmd.Context(), p, o)
 		},
 	}
 	o.register(cmd.Flags())
 	return cmd
 }
 
-func (p *program) listSessions(ctx context.Context, o listOptions) error {
+func listSessions(ctx context.Context, p *program, o listOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -68,69 +65,37 @@ func (p *program) listSessions(ctx context.Context, o listOptions) error {
 	if err != nil {
 		return err
 	}
-	lo := index.ListOptions{Limit: o.limit}
+	dir := ""
 	if !o.all {
-		if lo.CWD, err = workDir(); err != nil {
+		if dir, err = archive.WorkDir(); err != nil {
 			return err
 		}
 	}
-	list, err := index.List(ctx, a.root, lo)
+	list, err := a.List(ctx, dir, o.limit)
 	if err != nil {
 		return err
 	}
-	a.addNames(ctx, list)
-	return p.writeSessions(list, o)
+	return writeSessions(p, list, o)
 }
 
 // listDatabase lists the sessions in a database.
-func (p *program) listDatabase(ctx context.Context, file string, o listOptions) error {
+func listDatabase(ctx context.Context, p *program, file string, o listOptions) error {
 	if err := o.check(); err != nil {
 		return err
-	}
-	n := place.Parse(file)
-	switch {
-	case !n.SQL:
-		return usage("%q is no database of sessions, whose name ends with .db", file)
-	case !n.Exists():
-		return noDatabase(n)
 	}
 	a, err := p.archive()
 	if err != nil {
 		return err
 	}
-	if err := regular(n.File); err != nil {
+	list, err := a.ListDatabase(ctx, file, o.limit)
+	if err != nil {
 		return err
 	}
-	found, err := place.List(ctx, n.File)
-	if err != nil {
-		return explain(n.String(), err)
-	}
-	var list []index.Info
-	for _, f := range found {
-		if o.limit > 0 && len(list) == o.limit {
-			break
-		}
-		info := index.Info{Path: f.Name.String(), ID: f.Name.Session, Title: f.Name.Session, Created: f.Updated, Modified: f.Updated}
-		l, damage, err := a.read(ctx, info.Path)
-		if _, keyless := errors.AsType[keyError](err); keyless || errors.Is(err, sealed.ErrKey) {
-			info.Sealed = true
-		} else if err != nil {
-			info.Damaged = true
-		} else {
-			info.CWD, info.Damaged = l.Header().CWD, damage.Serious()
-			info.Title = cmp.Or(nameOf(l), info.ID)
-			if at, err := time.Parse(time.RFC3339Nano, l.Header().Timestamp); err == nil {
-				info.Created = at
-			}
-			_ = l.Close() // it was only read
-		}
-		list = append(list, info)
-	}
 	o.all = true // they belong to any folder
-	return p.writeSessions(list, o)
+	return writeSessions(p, list, o)
 }
 
-func (p *program) writeSessions(list []index.Info, o listOptions) error {
+func writeSessions(p *program, list []index.Info, o listOptions) error {
 	if o.json {
 		if list == nil {
 			list = []index.Info{}
@@ -147,45 +112,13 @@ func (p *program) writeSessions(list []index.Info, o listOptions) error {
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t", printable(s.ID), stampOf(s.Modified))
+		fmt.Fprintf(w, "%s\t%s\t", prose.Inline(s.ID), words.Stamp(s.Modified))
 		if o.all {
-			fmt.Fprintf(w, "%s\t", printable(shortPath(s.CWD)))
+			fmt.Fprintf(w, "%s\t", prose.Inline(words.ShortPath(s.CWD)))
 		}
-		fmt.Fprintf(w, "%s%s\n", first(printable(s.Title), 80), marks(s))
+		fmt.Fprintf(w, "%s%s\n", prose.Row(s.Title, 80), archive.Marks(s))
 	}
 	return w.Flush()
-}
-
-// marks say what is special about a session.
-func marks(s index.Info) string {
-	var words []string
-	if s.Draft {
-		words = append(words, "draft")
-	}
-	if s.Damaged {
-		words = append(words, "damaged")
-	}
-	if s.Sealed {
-		words = append(words, "encrypted")
-	}
-	if len(words) == 0 {
-		return ""
-	}
-	return " [" + strings.Join(words, ", ") + "]"
-}
-
-// addNames takes names from the search index, if there is one. A list is whole
-// without them.
-func (a *archive) addNames(ctx context.Context, list []index.Info) {
-	if _, err := os.Stat(a.index); err != nil {
-		return
-	}
-	ix, err := index.Open(ctx, a.index)
-	if err != nil {
-		return
-	}
-	defer ix.Close()
-	_ = ix.Names(ctx, list)
 }
 
 type searchOptions struct {
@@ -195,7 +128,7 @@ type searchOptions struct {
 	json  bool
 }
 
-func (p *program) sessionsSearchCommand() *cobra.Command {
+func sessionsSearchCommand(p *program) *cobra.Command {
 	var o searchOptions
 	cmd := &cobra.Command{
 		Use:   "search WORDS...",
@@ -209,7 +142,7 @@ word behind --.
 		Args: arguments(1, 1000),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.words = args
-			return p.searchSessions(cmd.Context(), o)
+			return searchSessions(cmd.Context(), p, o)
 		},
 	}
 	f := cmd.Flags()
@@ -231,7 +164,7 @@ func (o searchOptions) query() string {
 	return strings.Join(words, " ")
 }
 
-func (p *program) searchSessions(ctx context.Context, o searchOptions) error {
+func searchSessions(ctx context.Context, p *program, o searchOptions) error {
 	if o.limit < 1 {
 		return usage("--limit: %d is less than 1", o.limit)
 	}
@@ -242,42 +175,34 @@ func (p *program) searchSessions(ctx context.Context, o searchOptions) error {
 	if err != nil {
 		return err
 	}
-	so := index.SearchOptions{Limit: o.limit}
+	dir := ""
 	if o.here {
-		if so.CWD, err = workDir(); err != nil {
+		if dir, err = archive.WorkDir(); err != nil {
 			return err
 		}
 	}
-	ix, err := index.Open(ctx, a.index)
-	if err != nil {
-		return fmt.Errorf("search with %s: %w", shortPath(a.index), err)
+	found, err := a.Search(ctx, o.query(), dir, o.limit)
+	if found.Stale != nil && ctx.Err() == nil {
+		p.warn(words.Error(found.Stale) + "; what is newer may not be found")
 	}
-	defer ix.Close()
-	if err := ix.Update(ctx, a.root); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		fmt.Fprintf(p.err, "burin: %s; what is newer may not be found\n", oneLine(err))
-	}
-	hits, err := ix.Search(ctx, o.query(), so)
 	if err != nil {
 		return err
 	}
 	if o.json {
-		if hits == nil {
-			hits = []index.Hit{}
+		if found.Hits == nil {
+			found.Hits = []index.Hit{}
 		}
-		return p.writeJSON(hits)
+		return p.writeJSON(found.Hits)
 	}
-	if len(hits) == 0 {
+	if len(found.Hits) == 0 {
 		fmt.Fprintln(p.err, "nothing was found")
 		return nil
 	}
-	return p.writeHits(hits)
+	return writeHits(p, found.Hits)
 }
 
 // writeHits shows hits by session, in the order of the best of each.
-func (p *program) writeHits(hits []index.Hit) error {
+func writeHits(p *program, hits []index.Hit) error {
 	of := map[string][]index.Hit{}
 	var order []string
 	for _, h := range hits {
@@ -293,9 +218,9 @@ func (p *program) writeHits(hits []index.Hit) error {
 	var b strings.Builder
 	for _, path := range order {
 		s := of[path][0].Info
-		fmt.Fprintf(&b, "%s  %s  %s  %s%s\n", printable(s.ID), stampOf(s.Modified), printable(shortPath(s.CWD)), first(printable(s.Title), 60), marks(s))
+		fmt.Fprintf(&b, "%s  %s  %s  %s%s\n", prose.Inline(s.ID), words.Stamp(s.Modified), prose.Inline(words.ShortPath(s.CWD)), prose.Row(s.Title, 60), archive.Marks(s))
 		for _, h := range of[path] {
-			fmt.Fprintf(&b, "    %s %s: %s\n", printable(h.EntryID), h.Role, painted(h, begin, end))
+			fmt.Fprintf(&b, "    %s %s: %s\n", prose.Inline(h.EntryID), h.Role, painted(h, begin, end))
 		}
 	}
 	_, err := fmt.Fprint(p.out, b.String())
@@ -307,8 +232,8 @@ func painted(h index.Hit, begin, end string) string {
 	var b strings.Builder
 	at := 0
 	for _, m := range h.Marks {
-		b.WriteString(printable(h.Snippet[at:m[0]]) + begin + printable(h.Snippet[m[0]:m[1]]) + end)
+		b.WriteString(prose.Inline(h.Snippet[at:m[0]]) + begin + prose.Inline(h.Snippet[m[0]:m[1]]) + end)
 		at = m[1]
 	}
-	return b.String() + printable(h.Snippet[at:])
+	return b.String() + prose.Inline(h.Snippet[at:])
 }

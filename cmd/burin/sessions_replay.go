@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/mode/print"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -19,7 +20,7 @@ type replayOptions struct {
 	mode  string
 }
 
-func (p *program) sessionsReplayCommand() *cobra.Command {
+func sessionsReplayCommand(p *program) *cobra.Command {
 	var o replayOptions
 	cmd := &cobra.Command{
 		Use:   "replay ID",
@@ -30,7 +31,7 @@ the events that burin -p --mode json writes; an answer comes in one piece.
 
   burin sessions replay 1f9d --mode json`,
 		Args: arguments(1, 1),
-		RunE: about(&o.which, func(ctx context.Context) error { return p.replaySession(ctx, o) }),
+		RunE: about(&o.which, func(ctx context.Context) error { return replaySession(ctx, p, o) }),
 	}
 	cmd.Flags().StringVar(&o.mode, "mode", "text", "output: text, or json (one event a line)")
 	if err := cmd.RegisterFlagCompletionFunc("mode", values("text", "json")); err != nil {
@@ -39,21 +40,16 @@ the events that burin -p --mode json writes; an answer comes in one piece.
 	return cmd
 }
 
-func (p *program) replaySession(ctx context.Context, o replayOptions) error {
+func replaySession(ctx context.Context, p *program, o replayOptions) error {
 	mode, err := print.ParseMode(o.mode)
 	if err != nil {
 		return usage("--mode: %w", err)
 	}
-	a, file, err := p.theSession(ctx, o.which)
+	l, err := p.session(ctx, o.which)
 	if err != nil {
 		return err
 	}
-	l, damage, err := a.read(ctx, file)
-	if err != nil {
-		return explain(file, err)
-	}
 	defer l.Close()
-	p.warnDamage(file, damage)
 	if mode == print.Text {
 		if err := print.Show(p.out, uninterrupted(ctx, l.All()), p.color(p.out)); err != nil {
 			return err
@@ -62,7 +58,7 @@ func (p *program) replaySession(ctx context.Context, o replayOptions) error {
 	}
 	printer := print.New(print.Options{Mode: mode, Out: p.out})
 	r := &replay{log: l, emit: printer.Event, calls: map[string]llm.ToolCall{}}
-	if _, err := printer.Run(ctx, r, llm.Message{}); err != nil {
+	if _, err := printer.Print(ctx, func(ctx context.Context) agent.Outcome { return r.Prompt(ctx, llm.Message{}) }); err != nil {
 		return err
 	}
 	return ctx.Err()
@@ -96,7 +92,7 @@ func (r *replay) Prompt(ctx context.Context, _ llm.Message) agent.Outcome {
 			break
 		}
 		if err != nil {
-			r.send(session.Event{Event: agent.Event{Type: session.Warning}, Text: oneLine(err)})
+			r.send(session.Event{Event: agent.Event{Type: session.Warning}, Text: words.Error(err)})
 			r.lost = true
 			continue
 		}
@@ -151,7 +147,7 @@ func (r *replay) entry(e *transcript.Entry) {
 		}
 	case transcript.TypeModel:
 		if r.model != "" {
-			r.send(session.Event{Event: agent.Event{Type: session.ModelChanged}, Change: &session.Change{From: r.model, To: e.Model, Role: e.Role}})
+			r.send(session.Event{Event: agent.Event{Type: session.ModelChanged}, Data: &session.Change{From: r.model, To: e.Model, Role: e.Role}})
 		}
 		r.model = e.Model
 	case transcript.TypeThinking:
@@ -160,10 +156,10 @@ func (r *replay) entry(e *transcript.Entry) {
 		r.send(session.Event{Event: agent.Event{Type: session.TitleChanged}, Text: e.Name})
 	case transcript.TypeCompaction:
 		info := &session.CompactionInfo{Reason: "recorded", Before: e.TokensBefore}
-		r.send(session.Event{Event: agent.Event{Type: session.CompactionStart}, Compaction: info})
+		r.send(session.Event{Event: agent.Event{Type: session.CompactionStart}, Data: info})
 		end := *info
 		end.Summary = e.ShortSummary
-		r.send(session.Event{Event: agent.Event{Type: session.CompactionEnd}, EntryID: e.ID, Compaction: &end})
+		r.send(session.Event{Event: agent.Event{Type: session.CompactionEnd}, EntryID: e.ID, Data: &end})
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/llm/wire"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/handletest"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -41,11 +42,14 @@ func TestReplayTellsTheSame(t *testing.T) {
 	o := session.Options{
 		Client:  anthropic.New(anthropic.Options{Endpoint: wire.Endpoint{BaseURL: srv.URL}}),
 		Request: llm.Request{Model: &llm.Model{ID: "claude", Provider: "anthropic", API: llm.APIAnthropic, ContextWindow: 200_000, MaxOutput: 8000}},
-		Log:     l, Mode: "ask", SetMode: func(mode string) (string, error) { return "Now " + mode, nil },
+		Log:     l, Mode: "ask",
 		Emit:    func(e session.Event) { live = append(live, e) },
 		Preface: []llm.Message{{Role: llm.RoleCustom, CustomType: "context", Content: []llm.Block{llm.Text{Text: "Today is Monday."}}}},
-		Command: func(_ context.Context, line string, _ bool, _ func(string)) (session.CommandResult, error) {
-			return session.CommandResult{Output: "ran " + line}, nil
+		Ground: &handletest.Ground{
+			OnSetMode: func(mode string) (string, error) { return "Now " + mode, nil },
+			OnRun: func(_ context.Context, line string, _ bool, _ func(string)) (session.CommandResult, error) {
+				return session.CommandResult{Output: "ran " + line}, nil
+			},
 		},
 		Tools: []*tool.Tool{{Name: "look", Parameters: json.RawMessage(`{"type":"object"}`), Run: func(context.Context, tool.Call) (*tool.Result, error) {
 			return tool.Text("found"), nil
@@ -70,7 +74,10 @@ func TestReplayTellsTheSame(t *testing.T) {
 		}
 	}
 	run("ls", false)
-	s.SetThinking(llm.LevelLow)
+	face := s.Handle("test", false)
+	if err := face.Models().SetThinking(t.Context(), llm.LevelLow); err != nil {
+		t.Fatal(err)
+	}
 	prompt("look for it")
 	first := l.Leaf()
 	run("go test", false)
@@ -78,8 +85,10 @@ func TestReplayTellsTheSame(t *testing.T) {
 	if err := s.Compact(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	s.SetTitle("Looking")
-	if err := s.SetMode("plan"); err != nil {
+	if err := face.Conversation().SetTitle(t.Context(), "Looking"); err != nil {
+		t.Fatal(err)
+	}
+	if err := face.Models().SetMode(t.Context(), "plan"); err != nil {
 		t.Fatal(err)
 	}
 	prompt("is it?")
@@ -111,8 +120,8 @@ func told(events []session.Event) []string {
 		if e.Call != nil {
 			line += " " + e.Call.ID
 		}
-		if e.Compaction != nil {
-			line += " " + e.Compaction.Summary
+		if c, ok := e.Data.(*session.CompactionInfo); ok {
+			line += " " + c.Summary
 		}
 		if e.Outcome != nil {
 			line += fmt.Sprint(" ", e.Outcome.Reason, " ", e.Outcome.Turns, " ", len(e.Messages))
@@ -181,8 +190,8 @@ func TestShowInterrupted(t *testing.T) {
 	var out bytes.Buffer
 	p := program{out: &out, err: &out, getenv: os.Getenv}
 	for name, err := range map[string]error{
-		"show": p.showSession(ctx, showOptions{which: file}), "show --json": p.showSession(ctx, showOptions{which: file, json: true}),
-		"replay": p.replaySession(ctx, replayOptions{which: file, mode: "text"}), "replay --mode json": p.replaySession(ctx, replayOptions{which: file, mode: "json"}),
+		"show": showSession(ctx, &p, showOptions{which: file}), "show --json": showSession(ctx, &p, showOptions{which: file, json: true}),
+		"replay": replaySession(ctx, &p, replayOptions{which: file, mode: "text"}), "replay --mode json": replaySession(ctx, &p, replayOptions{which: file, mode: "json"}),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)

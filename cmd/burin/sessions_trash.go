@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/words"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/transcript/index"
 	"github.com/burin-dev/burin/transcript/place"
 )
@@ -23,7 +21,7 @@ type deleteOptions struct {
 	force bool
 }
 
-func (p *program) sessionsDeleteCommand() *cobra.Command {
+func sessionsDeleteCommand(p *program) *cobra.Command {
 	var o deleteOptions
 	cmd := &cobra.Command{
 		Use:   "delete ID",
@@ -34,101 +32,44 @@ good, after a question. A session of a database stays in it, in a trash of its o
   burin sessions delete 1f9d
   burin sessions delete talks.db#bob`,
 		Args: arguments(1, 1),
-		RunE: about(&o.which, func(ctx context.Context) error { return p.deleteSession(ctx, o) }),
+		RunE: about(&o.which, func(ctx context.Context) error { return deleteSession(ctx, p, o) }),
 	}
 	cmd.Flags().BoolVar(&o.force, "force", false, "delete it for good")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	return cmd
 }
 
-func (p *program) deleteSession(ctx context.Context, o deleteOptions) error {
-	a, file, err := p.theSession(ctx, o.which)
+func deleteSession(ctx context.Context, p *program, o deleteOptions) error {
+	a, err := p.archive()
 	if err != nil {
 		return err
 	}
-	if n := place.Parse(file); n.SQL {
-		return p.deleteInDatabase(ctx, n, o.force)
+	var forGood func(index.Info) error
+	if o.force {
+		forGood = func(s index.Info) error {
+			return p.sure(ctx, o.yes, fmt.Sprintf("Delete session %s (%s) for good?", s.ID, prose.Row(s.Title, 60)))
+		}
 	}
-	if err := listable(file); err != nil {
+	gone, err := a.Delete(ctx, o.which, forGood)
+	if err != nil {
 		return err
 	}
-	info, _ := index.Read(file) // an empty one has no title and is deleted too
-	if o.force {
-		if err := p.sure(ctx, o.yes, fmt.Sprintf("Delete session %s (%s) for good?", info.ID, first(printable(info.Title), 60))); err != nil {
-			return err
-		}
-	}
-	trashed, err := transcript.Trash(file, a.trash)
-	if err != nil {
-		return explain(file, err)
-	}
-	if o.force {
-		if err := os.RemoveAll(filepath.Dir(trashed)); err != nil {
-			return fmt.Errorf("session %s is in the trash, but could not be deleted: %w", trashed, err)
-		}
-		fmt.Fprintf(p.out, "Deleted %s for good.\n", filepath.Base(file))
-		return nil
-	}
-	fmt.Fprintf(p.out, "Moved to the trash. To take it back: burin sessions restore %s\n", trashID(trashed))
+	fmt.Fprintln(p.out, deletedWords(gone))
 	return nil
 }
 
-// listable refuses to put a file where only a list leads to it again, if none does.
-func listable(file string) error {
-	if isSession(file) {
-		return nil
-	}
-	return fmt.Errorf("%s: lists would not find it, because its name does not end with .jsonl: rename it first", shortPath(file))
-}
-
-// deleteInDatabase moves a session to the trash of its database. There is no way to
-// delete one of them for good: a database is emptied as a whole or not at all.
-func (p *program) deleteInDatabase(ctx context.Context, n place.Name, force bool) error {
-	if force {
-		return usage("--force is not for sessions in a database: without it %s goes to the trash in that database", shortPath(n.String()))
-	}
-	list, err := place.List(ctx, n.File)
-	if err != nil {
-		return explain(n.String(), err)
-	}
-	n, err = oneListed(n, list)
-	if err != nil {
-		return err
-	}
-	if err := place.Trash(ctx, n); err != nil {
-		return explain(n.String(), err)
-	}
-	fmt.Fprintf(p.out, "Moved to the trash of the database. To take it back: burin sessions restore %s\n", shortPath(n.String()))
-	return nil
-}
-
-// oneListed is the session of a database that a name means. What is deleted must be
-// named, unless there is only one.
-func oneListed(n place.Name, list []place.Listed) (place.Name, error) {
-	db := place.Name{File: n.File, SQL: true}
+// deletedWords say what became of a session, and how to take it back.
+func deletedWords(gone archive.Deleted) string {
 	switch {
-	case n.Session != "":
-		if slices.ContainsFunc(list, func(l place.Listed) bool { return l.Name.Session == n.Session }) {
-			return n, nil
-		}
-		return n, fmt.Errorf("there is no session %q in %s: burin sessions list %s lists them", n.Session, shortPath(n.File), shortPath(db.String()))
-	case len(list) == 0:
-		return n, fmt.Errorf("there is no session in %s", shortPath(n.File))
-	case len(list) == 1:
-		return list[0].Name, nil
+	case gone.Database:
+		return "Moved to the trash of the database. To take it back: burin sessions restore " + words.ShortPath(gone.Name)
+	case gone.Name == "":
+		return "Deleted " + filepath.Base(gone.File) + " for good."
 	}
-	return n, usage("there are %d sessions in %s: say which, as in %s; burin sessions list %s lists them", len(list), shortPath(n.File), shortPath(list[0].Name.String()), shortPath(db.String()))
+	return "Moved to the trash. To take it back: burin sessions restore " + gone.Name
 }
 
-// trashID is what names a session in the trash.
-func trashID(trashed string) string {
-	if info, err := index.Read(trashed); err == nil {
-		return info.ID
-	}
-	return filepath.Base(trashed)
-}
-
-func (p *program) sessionsRestoreCommand() *cobra.Command {
+func sessionsRestoreCommand(p *program) *cobra.Command {
 	var which string
 	return &cobra.Command{
 		Use:   "restore [ID]",
@@ -140,104 +81,61 @@ trash of that.
   burin sessions restore 1f9d
   burin sessions restore talks.db#bob`,
 		Args: arguments(0, 1),
-		RunE: about(&which, func(ctx context.Context) error { return p.restoreSession(ctx, which) }),
+		RunE: about(&which, func(ctx context.Context) error { return restoreSession(ctx, p, which) }),
 	}
 }
 
-func (p *program) restoreSession(ctx context.Context, which string) error {
-	if n := place.Parse(which); n.SQL {
-		return p.restoreInDatabase(ctx, n)
-	}
+func restoreSession(ctx context.Context, p *program, which string) error {
 	a, err := p.archive()
 	if err != nil {
 		return err
 	}
-	list, err := index.List(ctx, a.trash, index.ListOptions{})
+	n := place.Parse(which)
+	switch {
+	case n.SQL && n.Session == "":
+		list, err := a.TrashOf(ctx, which)
+		if err != nil {
+			return err
+		}
+		return listTrashOf(p, list)
+	case which == "":
+		list, err := a.Trash(ctx)
+		if err != nil {
+			return err
+		}
+		return listTrash(p, list)
+	}
+	path, err := a.Restore(ctx, which)
 	if err != nil {
 		return err
 	}
-	if which == "" {
-		return p.listTrash(list)
-	}
-	trashed, err := oneTrashed(which, list)
-	if _, ambiguous := errors.AsType[usageError](err); err != nil && !ambiguous {
-		return fmt.Errorf("there is no session %q in the trash: burin sessions restore lists what is there", which)
-	}
-	if err != nil {
-		return err
-	}
-	path, err := transcript.Restore(trashed)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: delete or move that one first", err)
-	}
-	if err != nil {
-		return err
+	if n.SQL {
+		path = words.ShortPath(path)
 	}
 	fmt.Fprintf(p.out, "Restored %s\n", path)
 	return nil
 }
 
-// oneTrashed is the file of the one session in the trash that a word names. Only a path
-// tells apart what was deleted twice.
-func oneTrashed(which string, list []index.Info) (string, error) {
-	if named, err := os.Stat(which); err == nil && isPath(which) {
-		for _, s := range list {
-			if info, err := os.Stat(s.Path); err == nil && os.SameFile(named, info) {
-				return s.Path, nil
-			}
-		}
-	}
-	return oneOf(which, list)
-}
-
-func (p *program) listTrash(list []index.Info) error {
+func listTrash(p *program, list []index.Info) error {
 	if len(list) == 0 {
 		fmt.Fprintln(p.err, "the trash is empty")
 		return nil
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s%s\n", printable(s.ID), stampOf(s.Modified), printable(shortPath(s.CWD)), first(printable(s.Title), 60), marks(s))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s%s\n", prose.Inline(s.ID), words.Stamp(s.Modified), prose.Inline(words.ShortPath(s.CWD)), prose.Row(s.Title, 60), archive.Marks(s))
 	}
 	return w.Flush()
 }
 
-// restoreInDatabase takes a session back from the trash of its database, or lists what
-// is there.
-func (p *program) restoreInDatabase(ctx context.Context, n place.Name) error {
-	n, err := n.Abs()
-	if err != nil {
-		return err
-	}
-	if !n.Exists() {
-		return noDatabase(n)
-	}
-	list, err := place.Trashed(ctx, n.File)
-	if err != nil {
-		return explain(n.String(), err)
-	}
-	if n.Session == "" {
-		return p.listTrashOf(list)
-	}
-	if !slices.ContainsFunc(list, func(l place.Listed) bool { return l.Name.Session == n.Session }) {
-		db := place.Name{File: n.File, SQL: true}
-		return fmt.Errorf("there is no session %q in the trash of %s: burin sessions restore %s lists what is there", n.Session, shortPath(n.File), shortPath(db.String()))
-	}
-	if err := place.Restore(ctx, n); err != nil {
-		return explain(n.String(), err)
-	}
-	fmt.Fprintf(p.out, "Restored %s\n", shortPath(n.String()))
-	return nil
-}
-
-func (p *program) listTrashOf(list []place.Listed) error {
+func listTrashOf(p *program, list []place.Listed) error {
 	if len(list) == 0 {
 		fmt.Fprintln(p.err, "the trash of the database is empty")
 		return nil
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, l := range list {
-		fmt.Fprintf(w, "%s\t%s\n", printable(shortPath(l.Name.String())), stampOf(l.Updated))
+		fmt.Fprintf(w, "%s\t%s\n", prose.Inline(words.ShortPath(l.Name.String())), words.Stamp(l.Updated))
 	}
 	return w.Flush()
 }

@@ -10,8 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/burin-dev/burin"
-	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/bench"
+	"github.com/burin-dev/burin/internal/host/words"
+	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/tool/change"
 )
 
 // undoFlags say what burin undo does.
@@ -19,7 +21,7 @@ type undoFlags struct {
 	list, preview, yes bool
 }
 
-func (p *program) undoCommand() *cobra.Command {
+func undoCommand(p *program) *cobra.Command {
 	var f undoFlags
 	cmd := &cobra.Command{
 		Use:   "undo [TURN]",
@@ -33,7 +35,7 @@ that is undone brings its changes back.
   burin undo`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.undo(cmd.Context(), f, args)
+			return undo(cmd.Context(), p, f, args)
 		},
 	}
 	cmd.Flags().BoolVar(&f.list, "list", false, "list the turns that changed something, newest first")
@@ -42,21 +44,21 @@ that is undone brings its changes back.
 	return cmd
 }
 
-func (p *program) undo(ctx context.Context, f undoFlags, args []string) error {
-	paths, err := config.FindPaths(p.getenv)
+func undo(ctx context.Context, p *program, f undoFlags, args []string) error {
+	h, err := p.host(nil)
 	if err != nil {
 		return err
 	}
-	changes, err := burin.OpenChanges(".", paths.Data)
+	changes, err := h.Changes()
 	if err != nil {
 		return err
 	}
-	err = p.undoIn(ctx, changes, f, args)
+	err = undoIn(ctx, p, changes, f, args)
 	return errors.Join(err, changes.Close())
 }
 
-func (p *program) undoIn(ctx context.Context, changes *burin.Changes, f undoFlags, args []string) error {
-	turns, err := changes.Turns()
+func undoIn(ctx context.Context, p *program, changes *bench.Changes, f undoFlags, args []string) error {
+	turns, err := changes.Turns(ctx)
 	if err != nil {
 		return err
 	}
@@ -65,7 +67,7 @@ func (p *program) undoIn(ctx context.Context, changes *burin.Changes, f undoFlag
 		return nil
 	}
 	if f.list {
-		return p.listTurns(turns)
+		return listTurns(p, turns)
 	}
 	turn, err := pickTurn(turns, args)
 	if err != nil {
@@ -79,13 +81,13 @@ func (p *program) undoIn(ctx context.Context, changes *burin.Changes, f undoFlag
 	if turn.Undone {
 		what = "Bring back"
 	}
-	fmt.Fprintf(p.out, "%s: %s\n", what, line(turn.Label))
+	fmt.Fprintf(p.out, "%s: %s\n", what, words.Line(turn.Label))
 	for _, step := range plan {
 		reason := ""
 		if step.Reason != "" {
-			reason = "  (" + line(step.Reason) + ")"
+			reason = "  (" + words.Line(step.Reason) + ")"
 		}
-		fmt.Fprintf(p.out, "  %-8s %s%s\n", step.Action, printable(step.Path), reason)
+		fmt.Fprintf(p.out, "  %-8s %s%s\n", step.Action, prose.Inline(step.Path), reason)
 	}
 	if f.preview {
 		return nil
@@ -97,37 +99,37 @@ func (p *program) undoIn(ctx context.Context, changes *burin.Changes, f undoFlag
 	if done != nil {
 		fmt.Fprintf(p.out, "%d restored, %d left alone\n", len(done.Restored), len(done.Kept))
 		for _, k := range done.Kept {
-			fmt.Fprintf(p.out, "  left: %s (%s)\n", printable(k.Path), line(k.Reason))
+			fmt.Fprintf(p.out, "  left: %s (%s)\n", prose.Inline(k.Path), words.Line(k.Reason))
 		}
 	}
 	return err
 }
 
-func (p *program) listTurns(turns []burin.Turn) error {
+func listTurns(p *program, turns []change.Turn) error {
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, t := range turns {
 		state := ""
 		if t.Undone {
 			state = "undone"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.ID, t.Time.Format("2006-01-02 15:04"), counted(len(t.Paths), "file"), state, line(t.Label))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.ID, t.Time.Format("2006-01-02 15:04"), prose.Count(len(t.Paths), "file"), state, words.Line(t.Label))
 	}
 	return w.Flush()
 }
 
 // pickTurn is the turn that is named, or the newest that is not undone.
-func pickTurn(turns []burin.Turn, args []string) (burin.Turn, error) {
-	named := func(t burin.Turn) bool { return !t.Undone }
+func pickTurn(turns []change.Turn, args []string) (change.Turn, error) {
+	named := func(t change.Turn) bool { return !t.Undone }
 	if len(args) > 0 {
 		// Numbers count within a session: without its suffix the newest is meant.
-		named = func(t burin.Turn) bool { return t.ID == args[0] || strings.HasPrefix(t.ID, args[0]+"@") }
+		named = func(t change.Turn) bool { return t.ID == args[0] || strings.HasPrefix(t.ID, args[0]+"@") }
 	}
 	i := slices.IndexFunc(turns, named)
 	switch {
 	case i >= 0:
 		return turns[i], nil
 	case len(args) > 0:
-		return burin.Turn{}, fmt.Errorf("there is no turn %q: burin undo --list shows them", args[0])
+		return change.Turn{}, fmt.Errorf("there is no turn %q: burin undo --list shows them", args[0])
 	}
-	return burin.Turn{}, errors.New("every turn is undone already: name one to bring its changes back")
+	return change.Turn{}, errors.New("every turn is undone already: name one to bring its changes back")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/model/connect"
 	ledger "github.com/burin-dev/burin/internal/model/usage"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // usageFlags say what burin usage shows.
@@ -25,7 +26,7 @@ type usageFlags struct {
 	json             bool
 }
 
-func (p *program) usageCommand() *cobra.Command {
+func usageCommand(p *program) *cobra.Command {
 	var f usageFlags
 	cmd := &cobra.Command{
 		Use:   "usage",
@@ -39,7 +40,7 @@ one that was computed with the price of a similar model.
   burin usage --project . --by month   this folder and those below it
   burin usage --since all --csv costs.csv`,
 		Args: arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.showUsage(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return showUsage(cmd.Context(), p, f) },
 	}
 	var names []string
 	for _, by := range ledger.Groupings() {
@@ -111,7 +112,7 @@ func (f usageFlags) query(now time.Time) (q ledger.Query, err error) {
 	return q, nil
 }
 
-func (p *program) showUsage(ctx context.Context, f usageFlags) error {
+func showUsage(ctx context.Context, p *program, f usageFlags) error {
 	q, err := f.query(time.Now())
 	if err != nil {
 		return err
@@ -129,17 +130,17 @@ func (p *program) showUsage(ctx context.Context, f usageFlags) error {
 	if err != nil {
 		return err
 	}
-	return p.writeUsage(f, table)
+	return writeUsage(p, f, table)
 }
 
-func (p *program) writeUsage(f usageFlags, table ledger.Table) error {
+func writeUsage(p *program, f usageFlags, table ledger.Table) error {
 	switch {
 	case f.json:
 		return json.NewEncoder(p.out).Encode(table)
 	case f.csv == "-":
 		return table.WriteCSV(p.out)
 	case f.csv != "":
-		return p.writeUsageFile(f.csv, table)
+		return writeUsageFile(p, f.csv, table)
 	case len(table.Rows) == 0:
 		fmt.Fprintln(p.err, "no request is recorded that fits; --since all looks at all of them")
 		return nil
@@ -152,7 +153,7 @@ func (p *program) writeUsage(f usageFlags, table ledger.Table) error {
 	return err
 }
 
-func (p *program) writeUsageFile(name string, table ledger.Table) (err error) {
+func writeUsageFile(p *program, name string, table ledger.Table) (err error) {
 	file, err := os.Create(name)
 	if err != nil {
 		return fmt.Errorf("write the costs: %w", err)
@@ -161,6 +162,6 @@ func (p *program) writeUsageFile(name string, table ledger.Table) (err error) {
 	if err := table.WriteCSV(file); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.err, "wrote %s to %s\n", counted(len(table.Rows), "row"), name)
+	fmt.Fprintf(p.err, "wrote %s to %s\n", prose.Count(len(table.Rows), "row"), name)
 	return nil
 }

@@ -14,7 +14,7 @@ func TestFirstPrompt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := program{getenv: func(string) string { return "" }, sealing: new(sealing)}
+	p := program{getenv: func(string) string { return "" }}
 	for _, tt := range []struct {
 		words  string // | stands between them
 		marked bool
@@ -68,7 +68,7 @@ func TestFirstPrompt(t *testing.T) {
 
 // A prompt of words that people write must not be taken for a slip.
 func TestWordsAreNoSlips(t *testing.T) {
-	p := program{getenv: func(string) string { return "" }, sealing: new(sealing)}
+	p := program{getenv: func(string) string { return "" }}
 	root := p.root()
 	for word := range strings.FieldsSeq("hello hi hey thanks why what explain fix test tests review refactor redo todo reset lint build deploy commit status readme make yes no ok go log use do done plan") {
 		if near := nearCommand(root, word, false); near != "" {

@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/transcript"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestFiles(t *testing.T) {

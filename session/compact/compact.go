@@ -15,7 +15,7 @@
 //
 // A prune puts a note in place of single outputs: [Superseded], [Old] and [Shake].
 // Since it also makes the vendor's prompt cache void from the first changed place
-// on, the first two are held against what that costs; see [Cache.Pays].
+// on, the first two are held against what that costs; see [Cache].
 //
 // What is said in the conversation is data for whoever summarises it. It is quoted
 // so that no text in it can end the quotation or look like a part of the request.
@@ -55,11 +55,8 @@ type Settings struct {
 	KeepRecentTokens int // of the newest messages that stay as they are
 	ThresholdPercent int // of the window; not positive: not set
 	ThresholdTokens  int // wins over the percentage; not positive: not set
-	AutoContinue     bool
-	RemoteEnabled    bool
 	RemoteEndpoint   string
 	SupersedeReads   bool
-	SaveHandoff      bool // also as a file
 
 	IdleEnabled         bool
 	IdleThresholdTokens int
@@ -73,7 +70,7 @@ type Settings struct {
 func Defaults() Settings {
 	return Settings{
 		Enabled: true, Strategy: Full, ReserveTokens: 16384, KeepRecentTokens: 20_000,
-		ThresholdPercent: -1, ThresholdTokens: -1, AutoContinue: true, RemoteEnabled: true, SupersedeReads: true,
+		ThresholdPercent: -1, ThresholdTokens: -1, SupersedeReads: true,
 		IdleThresholdTokens: 200_000, IdleTimeout: 300 * time.Second, BranchReserveTokens: 16384,
 	}
 }
@@ -111,6 +108,4 @@ var (
 	branchWords string
 	//go:embed handoff.md
 	handoffWords string
-	//go:embed continue.md
-	continueWords string
 )

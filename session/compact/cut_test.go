@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/transcript"
-	"pgregory.net/rapid"
 )
 
 func TestThreshold(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -46,16 +47,6 @@ func keepTag(e *transcript.Entry) string {
 		return ""
 	}
 	return d.Keep
-}
-
-// Files are the files that calls on the path read and did not change, and those that
-// they changed, each sorted. Calls that failed do not count, addresses with a scheme
-// are no files, and earlier summaries tell of what came before them.
-func Files(path []transcript.Entry) (read, modified []string) {
-	f := newFileSet()
-	f.addAll(path)
-	d := f.details()
-	return d.ReadFiles, d.ModifiedFiles
 }
 
 type fileSet struct{ read, modified map[string]bool }
@@ -259,9 +250,7 @@ func (f fileSet) use(p string) string {
 // clean makes a name one that cannot be taken for a line or a tag of the program:
 // one line, quoted if it has anything unusual, at most n bytes.
 func clean(s string, n int) string {
-	if len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "") + "…"
-	}
+	s = prose.Clip(s, n)
 	if strings.ContainsFunc(s, func(r rune) bool { return r == '<' || r == '>' || r == '=' || !strconv.IsPrint(r) }) {
 		s = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "=", `\u003d`).Replace(strconv.Quote(s))
 	}

@@ -19,7 +19,3 @@ func Handoff(document string) string {
 		"and look at files again before you change them.\n\n<handoff>\n" +
 		strings.ReplaceAll(strings.TrimSpace(document), "</handoff", "&lt;/handoff") + "\n</handoff>"
 }
-
-// AutoContinue is what the program says to the model after a compaction in the midst of
-// work.
-func AutoContinue() string { return strings.TrimSpace(continueWords) }

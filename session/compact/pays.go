@@ -24,25 +24,6 @@ const (
 	readFactor       = 0.1
 )
 
-// Pays says whether a prune is worth its price. saved is how many tokens it takes out
-// of each request from now on; after is how many stand behind the first place that
-// it changes, as they are once it is done.
-//
-// A vendor's cache holds a prompt up to the first byte that differs. Let S be saved,
-// A be after, r the price of reading a token from the cache, w that of writing it,
-// and N the number of requests to come. Left alone, each of them reads S+A tokens.
-// With the prune, the first writes A and the others read A. The prune therefore gains
-//
-//	N·S·r - A·(w-r)
-//
-// and pays when that is positive. Vendors who charge nothing for writing still charge
-// what is not cached as input, so w is never below that. If the cache is cold, which
-// it is when nobody used it for its life, the next request writes everything anyway:
-// then any saving pays, as it does where the window needs the room.
-func Pays(saved, after int, c Cache) bool {
-	return saved > 0 && (c.free() || c.gain(saved, after) > 0)
-}
-
 // free says whether a prune costs nothing, or has to be.
 func (c Cache) free() bool {
 	life := c.Life
@@ -53,7 +34,21 @@ func (c Cache) free() bool {
 }
 
 // gain is what a prune gains, in dollars per million tokens or, where no price is
-// known, in those of input.
+// known, in those of input. saved is how many tokens it takes out of each request from
+// now on; after is how many stand behind the first place that it changes, as they are
+// once it is done.
+//
+// A vendor's cache holds a prompt up to the first byte that differs. Let S be saved,
+// A be after, r the price of reading a token from the cache, w that of writing it,
+// and N the number of requests to come. Left alone, each of them reads S+A tokens.
+// With the prune, the first writes A and the others read A. The prune therefore gains
+//
+//	N·S·r - A·(w-r)
+//
+// Vendors who charge nothing for writing still charge what is not cached as input, so w
+// is never below that. If the cache is cold, which it is when nobody used it for its
+// life, the next request writes everything anyway: then any saving pays, as it does
+// where the window needs the room.
 func (c Cache) gain(saved, after int) float64 {
 	read, write := c.rates()
 	n := c.Requests

@@ -10,11 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/transcript"
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 func TestSummarize(t *testing.T) {

@@ -48,6 +48,19 @@ func BenchmarkHideCode(b *testing.B) {
 	}
 }
 
+// A key is known, so that each piece of the code may be one of it.
+func BenchmarkHideCodeWithKeys(b *testing.B) {
+	v, text := benchVault(b), codeText(b)
+	for _, key := range keyFiles(b) {
+		v.Learn(key)
+	}
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		v.Hide(text)
+	}
+}
+
 func BenchmarkHideSecrets(b *testing.B) {
 	v := benchVault(b)
 	text := strings.Repeat(codeText(b)[:20000]+"\nvalue "+sampleOf(5, "{a32}")+"\n", 50)
@@ -110,6 +123,11 @@ func FuzzHide(f *testing.F) {
 		f.Add("x Zx81-kkw0Q "+text+" two\nlines\"\\9\n hunter2 EMP-12", uint16(i*7))
 	}
 	f.Add("-----BEGIN PRIVATE KEY-----\\n\\n-----END ", uint16(3))
+	for _, text := range keyFiles(f) {
+		f.Add(views["grep path"](text), uint16(200))
+		f.Add(views["code"](text)[:200], uint16(100))
+	}
+	f.Add(`{"kty":"oct","k":"`+sampleOf(1, "{a43}")+`"} Private-Lines: 1`+"\n+"+sampleOf(2, "{b64}"), uint16(60))
 	f.Add("hunthunter2er2Zx81-kkw0QZx81-kkw0Q password=\"SECRET.A.bcdfghjkmn\"", uint16(9))
 	f.Fuzz(func(t *testing.T, s string, cut uint16) {
 		if len(s) > 20000 || nextPlaceholder(s, 0) >= 0 {

@@ -11,13 +11,18 @@ type detector struct {
 	anchors []string // literals at which find looks; at least 3 bytes each
 	fold    bool     // anchors match in any letter case
 	find    finder
+	all     finders // instead of find
 }
 
 // detectors are the kinds beside [shapes]. No finder looks past the end of the
-// line its anchor stands in, except that of PEM blocks and that of AWS secrets;
+// line its anchor stands in, except those of private keys and that of AWS secrets;
 // [Vault.Writer] knows of both.
 var detectors = []detector{
-	{kind: "private-key", anchors: []string{"PRIVATE KEY"}, find: findPEM},
+	{kind: keyKind, anchors: []string{"PRIVATE KEY"}, all: findKeys},
+	{kind: keyKind, anchors: []string{"Private-Lines: "}, all: findPutty},
+	{kind: keyKind, anchors: []string{encodedBegin}, all: findEncoded},
+	{kind: keyKind, anchors: []string{`"kty`}, all: findJWK},
+	{kind: keyKind, anchors: []string{"privateExponent:", "prime1:", "prime2:", "exponent1:", "exponent2:", "coefficient:", "priv:"}, all: findHexKey},
 	{kind: "jwt", anchors: []string{"eyJ"}, find: findJWT},
 	{kind: "aws-secret-key", anchors: []string{"AKIA", "ASIA"}, find: findAWSSecret},
 	{kind: "azure-storage-key", anchors: []string{"AccountKey=", "SharedAccessKey="}, find: findAzureKey},
@@ -53,7 +58,7 @@ func weak(kind string) bool { return kind == assignedKind || kind == bearerKind 
 
 // assigned are the ends of names to which secrets are assigned.
 var assigned = []string{
-	"password", "passwd", "passphrase", "secret", "token", "api_key", "api-key", "apikey", "access_key", "accesskey",
+	"password", "passwd", "passphrase", "privatekey", "secret", "token", "api_key", "api-key", "apikey", "access_key", "accesskey",
 	"access-key", "private_key", "secret_key", "secretkey", "secret-key", "auth_key", "encryption_key", "credential", "credentials", "_pwd", "_pass",
 }
 
@@ -130,6 +135,8 @@ func skipBreaks(s string, i, limit int) int {
 		switch {
 		case s[i] == '\n' || s[i] == '\r' || s[i] == ' ' || s[i] == '\t':
 			i++
+		case s[i] == '\\' && i+1 < limit && s[i+1] == '/':
+			i++ // an escape that some write
 		case s[i] == '\\' && i+1 < limit && (s[i+1] == 'n' || s[i+1] == 'r' || s[i+1] == '\\'):
 			i += 2
 			if s[i-1] == '\\' && i < limit && (s[i] == 'n' || s[i] == 'r') { // escaped twice

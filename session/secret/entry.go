@@ -18,7 +18,7 @@ const (
 
 // Entry is one entry of secrets.yml.
 type Entry struct {
-	Type    string `yaml:"type"`    // plain or regex
+	Type    string `yaml:"type"`    // plain (the default) or regex
 	Content string `yaml:"content"` // the value, or an expression (RE2), perhaps written /expression/flags
 	Mode    string `yaml:"mode"`    // obfuscate (the default) or replace
 	// Replacement stands in place of the secret in replace mode. Without it, as
@@ -46,7 +46,7 @@ func (e Entry) compile() (*regexp.Regexp, error) {
 		return nil, fmt.Errorf("replacement needs mode: %s", Replace)
 	}
 	switch e.Type {
-	case Plain:
+	case Plain, "":
 		return nil, e.checkPlain()
 	case Regex:
 		return e.expression()

@@ -36,7 +36,7 @@ func environSecret(name, value string) string {
 		}
 		// The password as it is written, which is what texts hold.
 		user, password, _ := strings.Cut(rest[:at], ":")
-		if len(password) < 6 || password == user || common(password) || sample(password) || strings.Contains(user, "/") {
+		if len(password) < 6 || password == user || common(password) || template(password) || strings.Contains(user, "/") {
 			return ""
 		}
 		return password
@@ -66,10 +66,21 @@ func webhookSecret(name, value string) string {
 // a path, a switch, a short number, a name of a secret kept elsewhere, or a word
 // that ordinary text holds.
 func plausible(v string) bool {
-	if len(v) < minEnv || pathLike(v) || common(v) || sample(v) || reference(v) {
+	if len(v) < minEnv || pathLike(v) || common(v) || template(v) || reference(v) {
 		return false
 	}
 	return len(v) >= 12 || strings.Trim(v, "0123456789.,-+:") != ""
+}
+
+// template says whether all of v stands for a value that is not filled in. That it holds
+// what samples hold does not make it one: its name says that it is a credential.
+func template(v string) bool {
+	for _, marks := range [][2]string{{"<", ">"}, {"${", "}"}, {"{{", "}}"}, {"%", "%"}} {
+		if strings.HasPrefix(v, marks[0]) && strings.HasSuffix(v, marks[1]) {
+			return true
+		}
+	}
+	return strings.Trim(v, "xX*.0-_") == ""
 }
 
 // roots are the first parts of absolute paths.

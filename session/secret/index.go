@@ -24,9 +24,10 @@ type literal struct {
 	off  int32  // of the mark within text
 	next int32
 
-	kind  string // of a detector
-	find  finder // of a detector; nil for values and placeholders
-	value *value // of a value
+	kind  string  // of a detector
+	find  finder  // of a detector; nil for values and placeholders
+	all   finders // of a detector
+	value *value  // of a value
 }
 
 // span is a piece of a text that must not leave.
@@ -37,6 +38,8 @@ type span struct {
 	replace *Entry // when it must not be restored
 	pattern bool   // an entry's expression matched
 	barrier bool   // a placeholder: stays as it is
+	piece   bool   // of a secret that is known as a whole
+	guess   bool   // by its form alone: nothing is learned from it
 }
 
 const foldMask = 0x202020
@@ -125,6 +128,8 @@ func (x *index) look(s string, i int, out []span) []span {
 		switch {
 		case l.value != nil:
 			out = append(out, span{lo: at, hi: at + len(l.text), kind: l.value.kind, value: l.value, replace: l.value.replace})
+		case l.all != nil:
+			out = l.all(s, at, out)
 		case l.find != nil:
 			if lo, hi := l.find(s, at); hi > lo {
 				out = append(out, span{lo: lo, hi: hi, kind: l.kind})

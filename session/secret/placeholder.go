@@ -29,8 +29,8 @@ const (
 var tagByte = newClass("bcdfghjkmnpqrstvwxyz2-9")
 
 // mac is n characters that depend on the key, the purpose and the text.
-func (v *Vault) mac(purpose, text string, n int) string {
-	h := hmac.New(sha256.New, v.key)
+func mac(key []byte, purpose, text string, n int) string {
+	h := hmac.New(sha256.New, key)
 	h.Write([]byte(purpose))
 	h.Write([]byte(text))
 	var out [sha256.Size]byte
@@ -43,16 +43,16 @@ func (v *Vault) mac(purpose, text string, n int) string {
 // placeholder is what stands for text, the same in every process with the key
 // unless another text of this process has the same tag already.
 func (v *Vault) placeholder(name, text string) string {
-	tag := v.mac("value\x00", text, valueTag)
+	tag := mac(v.key, "value\x00", text, valueTag)
 	for held, ok := v.byTag[tag]; ok && held != text; held, ok = v.byTag[tag] {
-		tag = v.mac("value\x00"+tag+"\x00", text, valueTag)
+		tag = mac(v.key, "value\x00"+tag+"\x00", text, valueTag)
 	}
-	return placeholderStart + name + "." + tag + v.mac("name\x00", name+"."+tag, tagLength-valueTag)
+	return placeholderStart + name + "." + tag + mac(v.key, "name\x00", name+"."+tag, tagLength-valueTag)
 }
 
 // genuine says whether a placeholder was made with this Vault's key.
 func (v *Vault) genuine(p found) bool {
-	return p.tag[valueTag:] == v.mac("name\x00", p.name+"."+p.tag[:valueTag], tagLength-valueTag)
+	return p.tag[valueTag:] == mac(v.key, "name\x00", p.name+"."+p.tag[:valueTag], tagLength-valueTag)
 }
 
 // placeholderName makes the middle of a placeholder from the name of a variable,
@@ -158,6 +158,27 @@ func (v *Vault) RestoreArgs(args string) string {
 		return args
 	}
 	return string(append(out, args[last:]...))
+}
+
+// Lost is the first placeholder in s that was made with this key and whose value this
+// Vault does not know, as after a detector has found it in another process; "" if there is
+// none.
+func (v *Vault) Lost(s string) string {
+	for at := nextPlaceholder(s, 0); at >= 0; {
+		p, ok := parsePlaceholder(s, at)
+		if !ok {
+			at = nextPlaceholder(s, at+1)
+			continue
+		}
+		v.mu.RLock()
+		_, known := v.byTag[p.tag[:valueTag]]
+		v.mu.RUnlock()
+		if !known && v.genuine(p) {
+			return placeholderStart + p.name + "." + p.tag
+		}
+		at = nextPlaceholder(s, p.end)
+	}
+	return ""
 }
 
 // restore is s[lo:hi] with values in place of placeholders.

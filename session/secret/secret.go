@@ -7,7 +7,8 @@
 // names speak of credentials, entries of secrets.yml, and detectors of some
 // hundred kinds of tokens. Each value is also found as it looks URL-encoded,
 // JSON-escaped and in base64. A value that a detector has found once is known
-// from then on, wherever it stands.
+// from then on, wherever it stands; of a private key every piece of 16 characters is,
+// whatever its lines are prefixed with or however they are cut ([Vault.Learn]).
 //
 // [Vault.Hide] and its relatives take secrets out, [Vault.Restore] and
 // [Vault.RestoreArgs] put them back. Restored text must go to the workspace only:
@@ -55,17 +56,19 @@ type Options struct {
 type Vault struct {
 	key      []byte
 	patterns []*pattern
-	whole    bool     // some pattern may match across lines
+	whole    bool // some pattern may match across lines
+	noDetect bool
 	names    []string // values, lower case, that no placeholder's name may hold
 
-	mu     sync.RWMutex
-	index  index
-	byText map[string]*value // what is searched for
-	byTag  map[string]string // what can be restored, by the part of the tag that names it
-	lines  []string          // values of several lines
-	learnt int
-	bytes  int
-	age    atomic.Uint64 // counts changes of what is searched for
+	mu              sync.RWMutex
+	index           index
+	byText          map[string]*value // what is searched for
+	byTag           map[string]string // what can be restored, by the part of the tag that names it
+	lines           []string          // values of several lines
+	private, public bodies            // of armors
+	learnt          int
+	bytes           int
+	age             atomic.Uint64 // counts changes of what is searched for
 
 	cache cache
 }
@@ -80,7 +83,7 @@ type value struct {
 
 // New makes a Vault. An error is one line and names the entry that is wrong.
 func New(o Options) (*Vault, error) {
-	v := &Vault{key: slices.Clone(o.Key), byText: map[string]*value{}, byTag: map[string]string{}}
+	v := &Vault{key: slices.Clone(o.Key), noDetect: o.NoDetect, byText: map[string]*value{}, byTag: map[string]string{}}
 	if len(v.key) == 0 {
 		v.key = make([]byte, 32)
 		if _, err := rand.Read(v.key); err != nil {
@@ -103,7 +106,7 @@ func New(o Options) (*Vault, error) {
 		v.names = append(v.names, strings.ToLower(e.Content))
 	}
 	for i := range o.Entries {
-		if o.Entries[i].Type == Plain {
+		if o.Entries[i].Type != Regex {
 			v.names = append(v.names, strings.ToLower(o.Entries[i].Content))
 		}
 	}
@@ -140,7 +143,7 @@ func (v *Vault) addDetectors() {
 	}
 	for _, d := range detectors {
 		for _, a := range d.anchors {
-			v.index.add(literal{text: a, fold: d.fold, kind: d.kind, find: d.find})
+			v.index.add(literal{text: a, fold: d.fold, kind: d.kind, find: d.find, all: d.all})
 		}
 	}
 }

@@ -46,6 +46,12 @@ func TestEnvironment(t *testing.T) {
 		{"webhook", "TEAM_WEBHOOK_URL=https://h.example.org/T0/B1c2D3e4F5", "https://h.example.org/T0/B1c2D3e4F5"},
 		{"long number", "APP_PASSWORD=493817265041", "493817265041"},
 		{"made up", "DB_PASSWORD=correct-horse-battery", "correct-horse-battery"},
+		{"sample inside", "DB_PASSWORD=kR9<mQ2xLp7", "kR9<mQ2xLp7"},
+		{"digits in order", "APP_SECRET=q123456789Z", "q123456789Z"},
+		{"the word example", "SERVICE_TOKEN=example-T7q2Zr81kd", "example-T7q2Zr81kd"},
+		{"url with a sample", "DATABASE_URL=postgres://app:kR9<mQ2xLp7@db/x", "kR9<mQ2xLp7"},
+		{"template", "APP_TOKEN=<your token>", ""},
+		{"crossed out", "APP_TOKEN=xxxxxxxxxxxx", ""},
 		{"key of words", "SORT_KEY=created-at-desc", ""},
 		{"other name", "MONKEY=" + odd, ""},
 		{"working directory", "PWD=/srv/" + odd, ""},
@@ -380,6 +386,8 @@ func TestWorkIsLinear(t *testing.T) {
 	for _, unit := range []string{
 		"password=", "eyJ", "-eyJ.", "https://a:b", "://", "-----BEGIN PRIVATE KEY-----\n", "AKIAABCDEFGHIJKLMNOP ", "twilio:",
 		"discord=aaaaaaaaaaaaaaaaaaaaaaaaa.", "bearer a", "sig=", "SECRET.A.bcdfghjkmn", "secret.", "token: \"", "a", "\\",
+		"-----END PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----\nMIIabc", "1|-----BEGIN PRIVATE KEY-----\n2|MII\n", "Private-Lines: 400\n", "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBL\n",
+		`"kty","d":`, "prime1:\n 00:aa\n", strings.Repeat("Ab3+", 16) + "\n", "PRIVATE KEY", "-----BEGIN ", "---- BEGIN A PRIVATE KEY", `"kty" { "k": "`,
 	} {
 		v := fuzzVault(t)
 		text := strings.Repeat(unit, (1<<20)/len(unit))

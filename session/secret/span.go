@@ -11,6 +11,9 @@ func (v *Vault) spans(s string) []span {
 	for round := 1; ; round++ {
 		v.mu.RLock()
 		raw := v.index.scan(s, nil)
+		if !v.noDetect {
+			raw = v.orphans(s, v.private.scan(s, raw))
+		}
 		v.mu.RUnlock()
 		for _, p := range v.patterns {
 			raw = p.scan(s, raw)
@@ -127,6 +130,15 @@ func (v *Vault) learn(s string, spans []span) bool {
 func (v *Vault) teach(text string, sp span) bool {
 	if sp.replace == nil {
 		v.hold(placeholderName(sp.name()), text)
+	}
+	if sp.kind == keyKind && !sp.guess && v.learnKey(strings.Clone(text)) {
+		v.age.Add(1)
+		if sp.piece {
+			return true
+		}
+	}
+	if sp.piece {
+		return false
 	}
 	if len(text) < minEnv || len(text) > maxSought || v.learnt >= maxLearnt || v.byText[text] != nil {
 		return false

@@ -129,7 +129,8 @@ func (v *Vault) settled(text string) int {
 				hold(tail + at)
 			}
 		}
-		hold(openPEM(text))
+		hold(openArmor(text))
+		hold(openOrphans(text))
 		hold(v.openLines(text))
 		if cut == len(text) {
 			return cut
@@ -157,16 +158,39 @@ func (v *Vault) openLines(text string) int {
 	return len(text) - longest
 }
 
-// openPEM is where a private key begins that has not ended, or -1.
-func openPEM(text string) int {
-	const begin = "-----BEGIN "
-	at := strings.LastIndex(text[max(0, len(text)-maxPEM):], begin)
+// openArmor is where a key begins that has not ended, or an armor that is public, whose
+// lines look like those of a key, or -1.
+func openArmor(text string) int {
+	from, at := max(0, len(text)-maxArmor), -1
+	for _, mark := range [...]string{"-BEGIN ", "---- BEGIN ", "Private-Lines: ", "Public-Lines: ", encodedBegin} {
+		for i := from; ; { // forward is faster, where there is none
+			n := strings.Index(text[i:], mark)
+			if n < 0 {
+				break
+			}
+			at = max(at, i+n)
+			i += n + 1
+		}
+	}
 	if at < 0 {
 		return -1
 	}
-	at += max(0, len(text)-maxPEM)
-	if head := text[at:min(len(text), at+60)]; !strings.Contains(head, "PRIVATE KEY") || strings.Contains(text[at:], "-----END ") {
+	behind := text[at:]
+	if endsArmor(behind) || strings.Contains(behind, "Private-MAC") {
 		return -1
+	}
+	if strings.Contains(behind[:min(len(behind), 60)], "PRIVATE KEY") && len(behind) < maxPEM {
+		return at
+	}
+	frame, diff := ruleFrame(text, at)
+	for i, others := nextLine(text, at, maxRule), 0; i >= 0 && i < len(text); {
+		eol := endOfLine(text, i, min(len(text), i+maxRule))
+		if _, _, ok := bodyOf(text[i:eol], frame, diff); !ok {
+			if others++; others > 3 {
+				return -1
+			}
+		}
+		i = eol + 1
 	}
 	return at
 }

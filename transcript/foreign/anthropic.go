@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -79,7 +80,7 @@ func anthropicInputBlock(t *tree, b *anthropicBlock, raw json.RawMessage) []llm.
 	case "document":
 		switch {
 		case b.Source.Type == "text":
-			return []llm.Block{llm.Document{Name: oneLine(b.Title, maxTitle), MIME: b.Source.MIME, Text: b.Source.Data}}
+			return []llm.Block{llm.Document{Name: prose.Plain(b.Title, maxTitle), MIME: b.Source.MIME, Text: b.Source.Data}}
 		case b.Source.Data == "":
 			return []llm.Block{t.missingFile(b.Title)}
 		}

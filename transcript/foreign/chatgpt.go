@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -181,7 +182,7 @@ func (r *gptReader) node(id string) int {
 		case "tool":
 			at = r.tool(id, parent, m)
 		default:
-			r.t.lose(1, "messages of an unknown role", oneLine(m.Author.Role, maxTitle))
+			r.t.lose(1, "messages of an unknown role", prose.Plain(m.Author.Role, maxTitle))
 		}
 	}
 	r.place[id] = at
@@ -202,7 +203,8 @@ func (r *gptReader) system(parent int, m *gptMessage) int {
 		r.t.system(text, m.Created)
 		return r.t.first
 	}
-	return r.t.message(parent, m.Created, llm.Message{Role: llm.RoleSystem, Content: textBlock(text)})
+	r.t.injected(1)
+	return parent
 }
 
 func (r *gptReader) user(parent int, m *gptMessage) int {
@@ -225,7 +227,8 @@ func (r *gptReader) user(parent int, m *gptMessage) int {
 		return parent
 	}
 	if m.Metadata.Hidden {
-		return r.t.note(parent, m.Created, "hidden", false, blocks)
+		r.t.injected(1)
+		return parent
 	}
 	return r.t.message(parent, m.Created, llm.Message{Role: llm.RoleUser, Content: blocks})
 }

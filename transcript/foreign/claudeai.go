@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -112,7 +113,7 @@ func (m *claudeMessage) add(t *tree, parent, index int, x *export) int {
 		return u.end(nil, "", nil)
 	}
 	if m.Sender != "human" {
-		t.lose(1, "messages of an unknown role", oneLine(m.Sender, maxTitle))
+		t.lose(1, "messages of an unknown role", prose.Plain(m.Sender, maxTitle))
 		return parent
 	}
 	var blocks []llm.Block
@@ -133,7 +134,7 @@ func (m *claudeMessage) add(t *tree, parent, index int, x *export) int {
 		blocks = textBlock(m.Text)
 	}
 	for _, a := range m.Attachments {
-		blocks = append(blocks, llm.Document{Name: oneLine(a.Name, maxTitle), MIME: mimeOf(a.Type), Text: a.Text})
+		blocks = append(blocks, llm.Document{Name: prose.Plain(a.Name, maxTitle), MIME: mimeOf(a.Type), Text: a.Text})
 	}
 	for _, f := range m.Files {
 		if b, ok := x.media(t, f.UUID); ok {
@@ -156,7 +157,7 @@ func (m *claudeMessage) add(t *tree, parent, index int, x *export) int {
 // type or only an ending.
 func mimeOf(kind string) string {
 	if strings.Contains(kind, "/") {
-		return oneLine(kind, maxTitle)
+		return prose.Plain(kind, maxTitle)
 	}
 	return "text/plain"
 }

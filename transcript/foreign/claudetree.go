@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -99,8 +100,8 @@ func (r *ccReader) add(rec *ccRecord, at int) int {
 	case rec.role == llm.RoleAssistant:
 		at = r.spoken(rec, at)
 	case len(rec.blocks) == 0:
-	case l.Meta:
-		at = t.note(at, l.Time, "meta", false, rec.blocks)
+	case l.Meta && !r.commanded(l.Parent):
+		t.injected(1)
 	default:
 		at = t.message(at, l.Time, llm.Message{Role: llm.RoleUser, Content: rec.blocks})
 	}
@@ -108,6 +109,17 @@ func (r *ccReader) add(rec *ccRecord, at int) int {
 		at = t.message(at, res.time, res.message)
 	}
 	return at
+}
+
+// commanded reports whether the line id is a slash command: what follows it is the
+// prompt that the person meant, although the program wrote it out.
+func (r *ccReader) commanded(id string) bool {
+	i, ok := r.at[id]
+	if !ok {
+		return false
+	}
+	text := (&llm.Message{Content: r.records[i].blocks}).Text()
+	return strings.HasPrefix(text, "<command-name>") || strings.HasPrefix(text, "<command-message>")
 }
 
 // spoken writes an answer.
@@ -121,7 +133,7 @@ func (r *ccReader) spoken(rec *ccRecord, at int) int {
 	case l.APIError || l.Message.Model == "<synthetic>":
 		// The program wrote it in the place of an answer.
 		m.Model, m.ResponseID, m.Usage, m.Content = "", "", nil, nil
-		m.StopReason, m.Error = llm.StopError, &llm.Error{Message: oneLine((&llm.Message{Content: rec.blocks}).Text(), maxTitle)}
+		m.StopReason, m.Error = llm.StopError, &llm.Error{Message: prose.Plain((&llm.Message{Content: rec.blocks}).Text(), maxTitle)}
 	case strings.HasPrefix(m.Model, "claude-"):
 		m.API, m.Provider = llm.APIAnthropic, "anthropic"
 	}

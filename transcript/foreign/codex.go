@@ -10,12 +10,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
 
 // maxWhole is the most bytes of a file that is one JSON value of one conversation.
-const maxWhole = 512 << 20
+const maxWhole = 128 << 20
 
 // readWhole reads such a file.
 func readWhole(path string) ([]byte, error) {
@@ -24,7 +25,7 @@ func readWhole(path string) ([]byte, error) {
 		return nil, fmt.Errorf("import: %w", err)
 	}
 	if info.Size() > maxWhole {
-		return nil, fmt.Errorf("import %s: it is larger than 512 MB", oneLine(path, maxPath))
+		return nil, fmt.Errorf("import %s: it is larger than %d MB", prose.Plain(path, maxPath), maxWhole>>20)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -127,7 +128,7 @@ func (r *codexReader) whole(path string) error {
 		Items   []json.RawMessage `json:"items"`
 	}
 	if _, err := decode(text, &file); err != nil {
-		return fmt.Errorf("import %s: %w", oneLine(path, maxPath), err)
+		return fmt.Errorf("import %s: %w", prose.Plain(path, maxPath), err)
 	}
 	r.meta(&file.Session)
 	for i, raw := range file.Items {
@@ -218,7 +219,7 @@ func (r *codexReader) speak(at stamp) *turn {
 	if r.turn == nil {
 		// Codex speaks the Responses API with nearly all of its models; only
 		// OpenAI's own are sure to.
-		who := llm.Message{Provider: oneLine(r.provider, maxTitle), Model: r.model}
+		who := llm.Message{Provider: prose.Plain(r.provider, maxTitle), Model: r.model}
 		if who.Provider == "openai" {
 			who.API = llm.APIResponses
 		}
@@ -274,34 +275,17 @@ func (r *codexReader) message(it *codexItem, at stamp) error {
 		}
 	case "system", "developer":
 		r.end()
-		r.at = r.t.message(r.at, at, llm.Message{Role: llm.RoleSystem, Content: blocks})
+		r.t.injected(1) // what it told its model of sandbox, permissions and modes
 	case "user":
 		r.end()
-		if isCodexContext(blocks) {
-			r.at = r.t.note(r.at, at, "context", false, blocks)
-			break
+		before := r.at
+		if r.at = r.t.message(before, at, llm.Message{Role: llm.RoleUser, Content: blocks}); r.at != before {
+			r.prompts = append(r.prompts, before)
 		}
-		r.prompts = append(r.prompts, r.at)
-		r.at = r.t.message(r.at, at, llm.Message{Role: llm.RoleUser, Content: blocks})
 	default:
-		return fmt.Errorf("a message of the unknown role %q", oneLine(it.Role, maxTitle))
+		return fmt.Errorf("a message of the unknown role %q", prose.Plain(it.Role, maxTitle))
 	}
 	return err
-}
-
-// isCodexContext reports whether the program wrote a user message: what it knows of
-// the machine and the repository.
-func isCodexContext(blocks []llm.Block) bool {
-	first, ok := blocks[0].(llm.Text)
-	if !ok {
-		return false
-	}
-	for _, mark := range []string{"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>"} {
-		if strings.HasPrefix(strings.TrimSpace(first.Text), mark) {
-			return true
-		}
-	}
-	return false
 }
 
 // content reads the content of a message or of a result: a string, or a list.

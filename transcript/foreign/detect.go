@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 const (
@@ -25,7 +27,7 @@ func unknown(path string) error {
 	for _, f := range Formats() {
 		names = append(names, string(f))
 	}
-	return fmt.Errorf("%s: %w; what can be imported is %s", oneLine(path, maxPath), ErrUnknown, strings.Join(names, ", "))
+	return fmt.Errorf("%s: %w; what can be imported is %s", prose.Plain(path, maxPath), ErrUnknown, strings.Join(names, ", "))
 }
 
 // Detect names the format of a file, or of the first conversation in a folder. It

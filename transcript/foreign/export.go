@@ -15,11 +15,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
 const (
-	maxConversation = 512 << 20 // bytes of one conversation of an export; a longer one ends the file
+	maxConversation = 128 << 20 // bytes of one conversation of an export; a longer one ends the file
 	maxFiles        = 200_000   // files of an export whose names are kept
 )
 
@@ -38,7 +39,7 @@ var partName = regexp.MustCompile(`^conversations(-\d+)?\.json$`)
 func openArchive(at string) (*export, error) {
 	z, err := zip.OpenReader(at)
 	if err != nil {
-		return nil, fmt.Errorf("import %s: %w", oneLine(at, maxPath), err)
+		return nil, fmt.Errorf("import %s: %w", prose.Plain(at, maxPath), err)
 	}
 	x := &export{label: at, files: z, close: func() { _ = z.Close() }} // it was only read
 	for _, f := range z.File {
@@ -204,7 +205,7 @@ func (in *importer) conversations(ctx context.Context, r io.Reader, label string
 		err = unknown(label)
 	}
 	if err != nil {
-		in.fail(fmt.Errorf("import %s: %w", oneLine(label, maxPath), err))
+		in.fail(fmt.Errorf("import %s: %w", prose.Plain(label, maxPath), err))
 	}
 }
 
@@ -218,7 +219,7 @@ func place(label string, i int) string {
 // skipped hands over that a conversation could not be read.
 func (in *importer) skipped(label string) func(i int, err error) bool {
 	return func(i int, err error) bool {
-		return in.fail(fmt.Errorf("import %s: %w", oneLine(place(label, i), maxPath), err))
+		return in.fail(fmt.Errorf("import %s: %w", prose.Plain(place(label, i), maxPath), err))
 	}
 }
 
@@ -300,7 +301,7 @@ type budget struct {
 
 func (b *budget) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, errors.New("a conversation is larger than 512 MB")
+		return 0, fmt.Errorf("a conversation is larger than %d MB", maxConversation>>20)
 	}
 	n, err := b.r.Read(p)
 	b.left -= n

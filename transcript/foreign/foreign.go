@@ -48,6 +48,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -173,22 +174,12 @@ func (r Report) String() string {
 		title = "without a title"
 	}
 	fmt.Fprintf(&b, "%s (%s), from %s\n", title, Format(r.Format).Title(), r.Source)
-	fmt.Fprintf(&b, "  %s, %s, %s, %s\n", count(r.Messages, "message"), count(r.ToolCalls, "tool call"),
-		count(r.Images, "image"), count(r.Branches, "other branch"))
+	fmt.Fprintf(&b, "  %s, %s, %s, %s\n", prose.Count(r.Messages, "message"), prose.Count(r.ToolCalls, "tool call"),
+		prose.Count(r.Images, "image"), prose.Count(r.Branches, "other branch"))
 	for _, l := range r.Lossy {
 		fmt.Fprintf(&b, "  not as it was: %s (%d): %s\n", l.What, l.Count, l.Why)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
-}
-
-func count(n int, what string) string {
-	switch {
-	case n == 1:
-		return "1 " + what
-	case strings.HasSuffix(what, "ch"):
-		return fmt.Sprintf("%d %ses", n, what)
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Import reads the conversations at path: a file, or a folder with any number of

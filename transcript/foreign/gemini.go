@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -119,7 +120,8 @@ func isWhole(path string) (bool, error) {
 	}
 	defer file.Close()
 	br := bufio.NewReaderSize(io.LimitReader(file, maxWhole), 64<<10)
-	line, _ := br.ReadBytes('\n') // a file without a line end is one line
+	var long []byte
+	line, _, _ := readLine(br, &long) // a file without a line end is one line
 	if !json.Valid(line) {
 		return !strings.HasSuffix(path, ".jsonl"), nil
 	}
@@ -133,7 +135,7 @@ func (r *gemReader) whole(path string) error {
 		return err
 	}
 	if err := r.line(bytes.TrimSpace(text)); err != nil {
-		return fmt.Errorf("import %s: %w", oneLine(path, maxPath), err)
+		return fmt.Errorf("import %s: %w", prose.Plain(path, maxPath), err)
 	}
 	return nil
 }
@@ -249,7 +251,7 @@ func (r *gemReader) message(at int, m *gemMessage) int {
 	case "info", "error", "warning":
 		r.marks++
 	default:
-		r.t.lose(1, "messages of an unknown role", oneLine(m.Type, maxTitle))
+		r.t.lose(1, "messages of an unknown role", prose.Plain(m.Type, maxTitle))
 	}
 	return at
 }

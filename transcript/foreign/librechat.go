@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -69,7 +70,7 @@ func libreChat(path string) (*Session, error) {
 	var c lcConversation
 	mistyped, err := decode(text, &c)
 	if err != nil {
-		return nil, fmt.Errorf("import %s: %w", oneLine(path, maxPath), err)
+		return nil, fmt.Errorf("import %s: %w", prose.Plain(path, maxPath), err)
 	}
 	t := newTree(LibreChat, path, c.ID)
 	if mistyped {
@@ -146,7 +147,7 @@ func (m *lcMessage) add(t *tree, at int) int {
 			case strings.HasPrefix(f.Type, "image/"):
 				blocks = append(blocks, t.missingImage())
 			case f.Text != "":
-				blocks = append(blocks, llm.Document{Name: oneLine(f.Name, maxTitle), MIME: oneLine(f.Type, maxTitle), Text: f.Text})
+				blocks = append(blocks, llm.Document{Name: prose.Plain(f.Name, maxTitle), MIME: prose.Plain(f.Type, maxTitle), Text: f.Text})
 			default:
 				blocks = append(blocks, t.missingFile(f.Name))
 			}
@@ -170,7 +171,7 @@ func (m *lcMessage) answer(t *tree, at int) int {
 			continue
 		}
 		if p.Type == "error" {
-			failed = &llm.Error{Message: oneLine(string(firstWords(p.Error, p.Text)), maxTitle)}
+			failed = &llm.Error{Message: prose.Plain(string(firstWords(p.Error, p.Text)), maxTitle)}
 			continue
 		}
 		lcAnswer(u, &p, raw, fmt.Sprintf("%s-%d", m.ID, i))
@@ -178,7 +179,7 @@ func (m *lcMessage) answer(t *tree, at int) int {
 	switch {
 	case len(m.Content) > 0:
 	case m.Failed:
-		failed = &llm.Error{Message: oneLine(m.Text, maxTitle)}
+		failed = &llm.Error{Message: prose.Plain(m.Text, maxTitle)}
 	case m.Text != "":
 		u.say(llm.Text{Text: m.Text})
 	}
@@ -259,5 +260,5 @@ func lcProvider(endpoint string) string {
 	case "agents", "assistants", "gptPlugins":
 		return "" // it does not say whose model answered
 	}
-	return oneLine(endpoint, maxTitle)
+	return prose.Plain(endpoint, maxTitle)
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // maxLine is the most bytes of a line. A longer one is left out and listed.
-const maxLine = 256 << 20
+const maxLine = 64 << 20
 
-var errLongLine = errors.New("the line is longer than 256 MB")
+var errLongLine = fmt.Errorf("the line is longer than %d MB", maxLine>>20)
 
 // eachLine calls line with each line that is not empty. The bytes are valid until
 // it returns. For a line that is too long err is set. An error of reading ends it,
@@ -54,15 +54,13 @@ func readLine(br *bufio.Reader, long *[]byte) (text []byte, skipped bool, err er
 	*long = append((*long)[:0], text...)
 	for errors.Is(err, bufio.ErrBufferFull) {
 		text, err = br.ReadSlice('\n')
-		if len(*long) <= maxLine {
-			*long = append(*long, text...)
+		if skipped = skipped || len(*long)+len(text) > maxLine; skipped {
+			*long = nil // its room is not kept while the rest passes
+			continue
 		}
+		*long = append(*long, text...)
 	}
-	if len(*long) > maxLine {
-		*long = nil
-		return nil, true, err
-	}
-	return *long, false, err
+	return *long, skipped, err
 }
 
 // lines reads a file's lines; what is wrong with one is noted in t. An error is

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -131,7 +132,7 @@ func (in *importer) openCodeStorage(ctx context.Context, dir, only string) {
 	defer store.Close()
 	files, err := fs.Glob(store.FS(), "session/*/*.json")
 	if err != nil {
-		in.fail(fmt.Errorf("import %s: %w", oneLine(dir, maxPath), err))
+		in.fail(fmt.Errorf("import %s: %w", prose.Plain(dir, maxPath), err))
 	}
 	seen := false
 	for _, at := range files {
@@ -141,7 +142,7 @@ func (in *importer) openCodeStorage(ctx context.Context, dir, only string) {
 		seen = true
 		s, err := openCodeSession(ctx, store.FS(), dir, at)
 		if err != nil {
-			err = fmt.Errorf("import %s: %w", oneLine(at, maxPath), err)
+			err = fmt.Errorf("import %s: %w", prose.Plain(at, maxPath), err)
 			if !in.fail(err) || ctx.Err() != nil {
 				return
 			}
@@ -152,7 +153,7 @@ func (in *importer) openCodeStorage(ctx context.Context, dir, only string) {
 		}
 	}
 	if !seen {
-		in.fail(fmt.Errorf("import %s: it holds no session", oneLine(dir, maxPath)))
+		in.fail(fmt.Errorf("import %s: it holds no session", prose.Plain(dir, maxPath)))
 	}
 }
 
@@ -230,7 +231,7 @@ func (in *importer) openCodeFile(ctx context.Context, at string) {
 		} `json:"messages"`
 	}
 	if _, err := decode(text, &file); err != nil {
-		in.fail(fmt.Errorf("import %s: %w", oneLine(at, maxPath), err))
+		in.fail(fmt.Errorf("import %s: %w", prose.Plain(at, maxPath), err))
 		return
 	}
 	if file.Info == nil {
@@ -238,7 +239,7 @@ func (in *importer) openCodeFile(ctx context.Context, at string) {
 			in.openCodeStorage(ctx, dir, strings.TrimSuffix(filepath.Base(at), ".json"))
 			return
 		}
-		in.fail(fmt.Errorf("import %s: its messages are not in the folders beside it", oneLine(at, maxPath)))
+		in.fail(fmt.Errorf("import %s: its messages are not in the folders beside it", prose.Plain(at, maxPath)))
 		return
 	}
 	var read []ocRead
@@ -295,7 +296,7 @@ func openCodeMessage(t *tree, at int, m *ocRead, places map[string]string, keepF
 		}
 		return openCodeAnswer(t, at, m)
 	}
-	t.lose(1, "messages of an unknown role", oneLine(m.message.Role, maxTitle))
+	t.lose(1, "messages of an unknown role", prose.Plain(m.message.Role, maxTitle))
 	return at
 }
 
@@ -361,7 +362,7 @@ func openCodeSummary(t *tree, at int, m *ocRead, keepFrom *string) int {
 }
 
 func openCodeAnswer(t *tree, at int, m *ocRead) int {
-	who := llm.Message{Provider: oneLine(m.message.Provider, maxTitle), Model: m.message.Model}
+	who := llm.Message{Provider: prose.Plain(m.message.Provider, maxTitle), Model: m.message.Model}
 	switch who.Provider {
 	case "anthropic":
 		who.API = llm.APIAnthropic
@@ -458,7 +459,7 @@ func (m *ocRead) failed() *llm.Error {
 	if e == nil {
 		return nil
 	}
-	out := &llm.Error{Message: oneLine(e.Data.Message, maxTitle), Code: oneLine(e.Name, maxTitle), Status: e.Data.Status}
+	out := &llm.Error{Message: prose.Plain(e.Data.Message, maxTitle), Code: prose.Plain(e.Name, maxTitle), Status: e.Data.Status}
 	if e.Name == "MessageAbortedError" {
 		out.Kind = llm.ErrAborted
 	}

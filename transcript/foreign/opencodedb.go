@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	_ "modernc.org/sqlite" // the driver of opencode's database
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // openDB opens a database for reading only. One in WAL mode that no process has
@@ -47,19 +49,19 @@ func isOpenCodeDB(path string) bool {
 func (in *importer) openCodeDB(ctx context.Context, path string) {
 	db, err := openDB(path)
 	if err != nil {
-		in.fail(fmt.Errorf("import %s: %w", oneLine(path, maxPath), err))
+		in.fail(fmt.Errorf("import %s: %w", prose.Plain(path, maxPath), err))
 		return
 	}
 	defer db.Close()
 	ids, err := openCodeIDs(ctx, db)
 	if err != nil {
-		in.fail(fmt.Errorf("import %s: %w", oneLine(path, maxPath), err))
+		in.fail(fmt.Errorf("import %s: %w", prose.Plain(path, maxPath), err))
 		return
 	}
 	for _, id := range ids {
 		s, err := openCodeRow(ctx, db, path, id)
 		if err != nil {
-			err = fmt.Errorf("import %s: session %s: %w", oneLine(path, maxPath), oneLine(id, maxTitle), err)
+			err = fmt.Errorf("import %s: session %s: %w", prose.Plain(path, maxPath), prose.Plain(id, maxTitle), err)
 			if !in.fail(err) || ctx.Err() != nil {
 				return
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -176,7 +177,7 @@ func (m *webuiMessage) add(t *tree, at int) int {
 	case "assistant":
 		return m.answer(t, at)
 	}
-	t.lose(1, "messages of an unknown role", oneLine(m.Role, maxTitle))
+	t.lose(1, "messages of an unknown role", prose.Plain(m.Role, maxTitle))
 	return at
 }
 
@@ -189,7 +190,7 @@ func (m *webuiMessage) files(t *tree) []llm.Block {
 		case f.Type == "image":
 			out = append(out, t.missingImage())
 		case f.File.Data.Content != "":
-			out = append(out, llm.Document{Name: oneLine(f.Name, maxTitle), MIME: oneLine(f.File.Meta.MIME, maxTitle), Text: f.File.Data.Content})
+			out = append(out, llm.Document{Name: prose.Plain(f.Name, maxTitle), MIME: prose.Plain(f.File.Meta.MIME, maxTitle), Text: f.File.Data.Content})
 		default:
 			out = append(out, t.missingFile(f.Name))
 		}
@@ -214,7 +215,7 @@ func (m *webuiMessage) answer(t *tree, at int) int {
 	}
 	var failed *llm.Error
 	if m.Error != nil {
-		failed = &llm.Error{Message: oneLine(string(m.Error.Content), maxTitle)}
+		failed = &llm.Error{Message: prose.Plain(string(m.Error.Content), maxTitle)}
 	}
 	usage := m.Usage.usage()
 	if usage == nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -64,13 +65,13 @@ func pi(ctx context.Context, path string) (*Session, error) {
 		return nil, err
 	}
 	if header == nil {
-		return nil, fmt.Errorf("import %s: it has no header", oneLine(path, maxPath))
+		return nil, fmt.Errorf("import %s: it has no header", prose.Plain(path, maxPath))
 	}
 	if header.Title == "" {
 		header.Title = title
 	}
 	t.s.Header = *header
-	t.s.Report.Title = oneLine(header.Title, maxTitle)
+	t.s.Report.Title = prose.Plain(header.Title, maxTitle)
 	piReport(t)
 	return &t.s, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -35,7 +36,7 @@ func newTree(f Format, source, id string) *tree {
 	}
 	t := &tree{format: f, ids: map[string]bool{}, first: root}
 	t.s.Header = transcript.Header{Type: "session", Version: transcript.Version, ID: sessionID(f, id)}
-	t.s.Report = Report{Source: oneLine(source, maxPath), Format: string(f)}
+	t.s.Report = Report{Source: prose.Plain(source, maxPath), Format: string(f)}
 	return t
 }
 
@@ -47,10 +48,10 @@ func sessionID(f Format, id string) string {
 
 // head fills in the header.
 func (t *tree) head(title, cwd string, created stamp) {
-	if title = oneLine(title, maxTitle); title != "" {
+	if title = prose.Plain(title, maxTitle); title != "" {
 		t.s.Header.Title, t.s.Report.Title = title, title
 	}
-	if cwd = oneLine(cwd, maxPath); cwd != "" {
+	if cwd = prose.Plain(cwd, maxPath); cwd != "" {
 		t.s.Header.CWD = cwd
 	}
 	if text := created.text(); text != "" {
@@ -106,8 +107,15 @@ func (t *tree) freshID(i int) string {
 	}
 }
 
-// message puts a message behind parent.
+// message puts a message behind parent, without what the program added to it. One
+// that was added whole is left out.
 func (t *tree) message(parent int, at stamp, m llm.Message) int {
+	if m.Role == llm.RoleUser || m.Role == llm.RoleToolResult || m.Role == llm.RoleCustom {
+		had := len(m.Content)
+		if m.Content = t.own(m.Role, m.Content); had > 0 && len(m.Content) == 0 && m.Role != llm.RoleToolResult {
+			return parent
+		}
+	}
 	m.Time = at.time()
 	if m.Usage != nil && m.Usage.Cost != nil {
 		t.priced = true
@@ -125,7 +133,7 @@ func (t *tree) note(parent int, at stamp, kind string, show bool, blocks []llm.B
 // label names the entry target and ends the branch at end with it.
 func (t *tree) label(target, end int, text string) {
 	at := t.s.Entries[end].Timestamp
-	i := t.add(end, stamp{}, transcript.Entry{Type: transcript.TypeLabel, TargetID: t.s.Entries[target].ID, Label: oneLine(text, maxTitle)})
+	i := t.add(end, stamp{}, transcript.Entry{Type: transcript.TypeLabel, TargetID: t.s.Entries[target].ID, Label: prose.Plain(text, maxTitle)})
 	t.s.Entries[i].Timestamp = at
 }
 
@@ -149,7 +157,7 @@ func (t *tree) unreadable(where string, err error) {
 		t.lose(1, "further places", "they could not be read")
 		return
 	}
-	t.lose(1, oneLine(where, maxTitle), oneLine("not read: "+err.Error(), maxTitle))
+	t.lose(1, prose.Plain(where, maxTitle), prose.Plain("not read: "+err.Error(), maxTitle))
 }
 
 // finish gives the session, whose entries have the ids that they keep, with the branch that ends at active as the active one.

@@ -8,9 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -20,18 +19,6 @@ const (
 	maxPath  = 4096     // characters of a folder or a source
 	maxMedia = 32 << 20 // bytes of one picture or document
 )
-
-// oneLine makes a line of foreign text: without control characters and marks that
-// change the direction of writing, white space joined, at most most characters.
-func oneLine(s string, most int) string {
-	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
-	}), " ")
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return strings.TrimSpace(string([]rune(s)[:most-1])) + "…"
-}
 
 // decode reads JSON and leaves fields of an unexpected type empty. mistyped says
 // that there were some.
@@ -214,7 +201,7 @@ func (t *tree) missingImage() llm.Block {
 // missingFile stands for a file that is only named.
 func (t *tree) missingFile(name string) llm.Block {
 	t.lose(1, "files by reference", "they are not in the export")
-	if name = oneLine(name, maxTitle); name != "" {
+	if name = prose.Plain(name, maxTitle); name != "" {
 		return llm.Text{Text: "[A file was here, " + name + ". It is not part of the export.]"}
 	}
 	return llm.Text{Text: fileMissing}
@@ -264,9 +251,9 @@ func (t *tree) media(mime string, raw []byte, name string) llm.Block {
 		t.lose(1, "images of other kinds", "models read PNG, JPEG, GIF and WebP only")
 		return llm.Text{Text: imageMissing}
 	case strings.HasPrefix(mime, "text/") || mime == "application/json":
-		return llm.Document{Name: oneLine(name, maxTitle), MIME: mime, Text: strings.ToValidUTF8(string(raw), "\uFFFD")}
+		return llm.Document{Name: prose.Plain(name, maxTitle), MIME: mime, Text: strings.ToValidUTF8(string(raw), "\uFFFD")}
 	}
-	return llm.Document{Name: oneLine(name, maxTitle), MIME: mime, Data: raw}
+	return llm.Document{Name: prose.Plain(name, maxTitle), MIME: mime, Data: raw}
 }
 
 func isImage(mime string) bool {
@@ -290,5 +277,5 @@ func isImageName(name string) bool {
 // keep holds an item that burin has no form for. It has no API, so that it is kept
 // in the session and never sent.
 func keep(kind string, raw json.RawMessage) llm.Block {
-	return llm.Opaque{Kind: oneLine(kind, maxTitle), Raw: bytes.Clone(raw)}
+	return llm.Opaque{Kind: prose.Plain(kind, maxTitle), Raw: bytes.Clone(raw)}
 }

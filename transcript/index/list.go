@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -319,6 +320,6 @@ func (s *summary) end() (Info, bool) {
 // prompt in it.
 func (info *Info) entitle(named, header, prompt string) {
 	info.named = named != ""
-	info.First = oneLine(prompt)
-	info.Title = cmp.Or(oneLine(named), oneLine(header), transcript.TitleOf(prompt), info.ID)
+	info.First = prose.Short(prompt, maxFirst)
+	info.Title = cmp.Or(prose.Short(named, maxFirst), prose.Short(header, maxFirst), transcript.TitleOf(prompt), info.ID)
 }

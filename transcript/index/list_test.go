@@ -23,6 +23,7 @@ func TestList(t *testing.T) {
 	s.put("/a", "titleline", `{"type":"title","title":"By line"}`+"\n", header("titleline", "/a", ""), answer)
 	s.put("/a", "silent", header("silent", "/a", ""), answer)
 	s.put("/a", "empty", header("empty", "/a", ""), `{"type":"model_change","id":"e1","parentId":null,"model":"a/b"}`+"\n")
+	s.put("/a", "waits", header("waits", "/a", ""), `{"type":"custom","id":"e1","parentId":null,"customType":"burin.queue","data":{"waiting":[]}}`+"\n")
 	s.put("/a", "cut", header("cut", "/a", ""), said("e1", "user", "First words "+strings.Repeat("and more ", 2000)))
 	s.put("/a", "handoff", header("handoff", "/a", ""), `{"type":"custom_message","id":"e1","parentId":null,"customType":"handoff","content":"the document"}`+"\n")
 	s.put("/a", "nohead", `{"type":"session","vers`+"\n", said("e1", "user", "lost"), answer)
@@ -60,6 +61,7 @@ func TestList(t *testing.T) {
 		{ID: "nohead", Title: "lost", Damaged: true},
 		{ID: "handoff", CWD: "/a", Title: "handoff"},
 		{ID: "cut", CWD: "/a", Title: "First words and more and more and more and more and more…"},
+		{ID: "waits", CWD: "/a", Title: "waits"},
 		{ID: "silent", CWD: "/a", Title: "silent"},
 		{ID: "titleline", CWD: "/a", Title: "By line"},
 		{ID: "info", CWD: "/a", Title: "By name"},

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -63,7 +63,8 @@ func parse(line []byte) (r record, ok bool) {
 
 // spoken reports whether the record is one without which there is no session.
 func (r *record) spoken() bool {
-	return r.Type == transcript.TypeMessage || r.Type == transcript.TypeCustomMessage
+	return r.Type == transcript.TypeMessage || r.Type == transcript.TypeCustomMessage ||
+		r.Type == transcript.TypeCustom && r.Custom == transcript.CustomQueue // of an owner in the background, or a message that waits
 }
 
 // prompt is what a person said; "" if nobody did.
@@ -85,22 +86,22 @@ func (r *record) words() (role, text string) {
 		text = textOf(m.Content, true)
 		for _, more := range []string{m.Command, m.Output, m.Summary} {
 			if more != "" {
-				text += "\n" + cut(more, maxResult)
+				text += "\n" + prose.Head(more, maxResult)
 			}
 		}
 		if m.Role == string(llm.RoleToolResult) {
-			return m.Role, cut(text, maxResult)
+			return m.Role, prose.Head(text, maxResult)
 		}
-		return m.Role, cut(text, maxText)
+		return m.Role, prose.Head(text, maxText)
 	case transcript.TypeCustomMessage:
 		if r.Custom == "context" {
 			return "", "" // the same in every session
 		}
-		return string(llm.RoleCustom), cut(textOf(r.Content, true), maxText)
+		return string(llm.RoleCustom), prose.Head(textOf(r.Content, true), maxText)
 	case transcript.TypeCompaction, transcript.TypeBranchSummary:
-		return "summary", cut(r.Summary, maxText)
+		return "summary", prose.Head(r.Summary, maxText)
 	case transcript.TypeInfo:
-		return "title", cut(r.Name, maxText)
+		return "title", prose.Head(r.Name, maxText)
 	}
 	return "", ""
 }
@@ -123,30 +124,10 @@ func textOf(content json.RawMessage, calls bool) string {
 		case b.Type == "text" && b.Text != "":
 			parts = append(parts, b.Text)
 		case b.Type == "toolCall" && calls:
-			parts = append(parts, b.Name+" "+cut(string(b.Arguments), maxArgs))
+			parts = append(parts, b.Name+" "+prose.Head(string(b.Arguments), maxArgs))
 		}
 	}
 	return strings.Join(parts, "\n")
-}
-
-// cut is the beginning of s, at most n bytes of it, without half a character.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
-// oneLine is the beginning of a text on one line.
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(cut(s, 8*maxFirst)), " ")
-	if r := []rune(s); len(r) > maxFirst {
-		return string(r[:maxFirst-1]) + "…"
-	}
-	return s
 }
 
 func timeOf(stamp string) time.Time {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Hit is an entry that a query found.
@@ -303,7 +305,7 @@ func (ix *Index) Names(ctx context.Context, list []Info) error {
 	}
 	for i := range list {
 		if name := names[list[i].Path]; name != "" && !list[i].named {
-			list[i].Title, list[i].named = oneLine(name), true
+			list[i].Title, list[i].named = prose.Short(name, maxFirst), true
 		}
 	}
 	return nil

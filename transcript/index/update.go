@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/platform/sqlfile"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -382,7 +383,7 @@ func (p *part) take(line []byte, s *state) int {
 		s.name = r.Name
 	}
 	if s.first == "" {
-		s.first = cut(r.prompt(), maxResult)
+		s.first = prose.Head(r.prompt(), maxResult)
 	}
 	role, text := r.words()
 	if text = plain(text); text == "" {

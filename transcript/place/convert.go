@@ -150,6 +150,9 @@ func write(temp string, in transcript.Store, wrap func(transcript.Store) (transc
 	defer func() { err = errors.Join(err, out.Close()) }() // unpublished, it is removed
 	t := tally{h: sha256.New()}
 	err = in.Records(func(_ transcript.Ref, record []byte) error {
+		if transcript.TooLong(record) {
+			return transcript.ErrTooLong
+		}
 		record, err := change(record)
 		if err != nil || record == nil {
 			return err

@@ -180,29 +180,3 @@ func change(ctx context.Context, db *sql.DB, doing, session, statement string, a
 	}
 	return nil
 }
-
-// Purge removes for good what was moved to the trash before a time, and says how
-// many sessions that were. It is the only call that deletes records of a session.
-func Purge(ctx context.Context, db *sql.DB, before time.Time) (int, error) {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return 0, fmt.Errorf("empty the trash: %w", sorted(err))
-	}
-	defer func() { _ = tx.Rollback() }()
-	const old = `FROM sessions WHERE trashed < ?`
-	if _, err := tx.ExecContext(ctx, `DELETE FROM records WHERE session IN (SELECT id `+old+`)`, before.UnixMilli()); err != nil {
-		return 0, fmt.Errorf("empty the trash: %w", sorted(err))
-	}
-	res, err := tx.ExecContext(ctx, `DELETE `+old, before.UnixMilli())
-	if err != nil {
-		return 0, fmt.Errorf("empty the trash: %w", sorted(err))
-	}
-	n, err := res.RowsAffected()
-	if err == nil {
-		err = tx.Commit()
-	}
-	if err != nil {
-		return 0, fmt.Errorf("empty the trash: %w", sorted(err))
-	}
-	return int(n), nil
-}

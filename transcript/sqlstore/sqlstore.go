@@ -47,10 +47,6 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// MaxRecord is the most bytes that a record may have here: SQLite's limit for a row
-// less some room. Append refuses a longer one with [transcript.ErrTooLong].
-const MaxRecord = 1_000_000_000 - 4096
-
 var (
 	// ErrNoSession is that there is no session of that name; it is an
 	// [fs.ErrNotExist].
@@ -158,7 +154,11 @@ func (s *Store) Records(yield func(transcript.Ref, []byte) error) error {
 				return s.fail("read", errOvertaken)
 			}
 			first, next = false, r.seq+1
-			if err := yield(transcript.Ref{Pos: r.seq, Len: int32(len(r.data))}, r.data); err != nil {
+			ref := transcript.Ref{Pos: r.seq, Len: int32(len(r.data))}
+			if r.data == nil {
+				ref.Len, r.data = -1, transcript.LongRecord()
+			}
+			if err := yield(ref, r.data); err != nil {
 				return err
 			}
 		}
@@ -170,7 +170,8 @@ func (s *Store) Records(yield func(transcript.Ref, []byte) error) error {
 
 func (s *Store) read(from int64) (rows []row, err error) {
 	q, err := s.db.QueryContext(context.Background(),
-		`SELECT seq, data FROM records WHERE session = ? AND seq >= ? ORDER BY seq LIMIT ?`, s.key, from, walkRecords)
+		`SELECT seq, CASE WHEN length(data) <= ? THEN data END FROM records WHERE session = ? AND seq >= ? ORDER BY seq LIMIT ?`,
+		transcript.MaxRecord, s.key, from, walkRecords)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +211,7 @@ func (s *Store) Append(records ...[]byte) ([]transcript.Ref, error) {
 	}
 	refs := make([]transcript.Ref, 0, len(records))
 	for _, r := range records {
-		if err := check(r); err != nil {
+		if err := transcript.CheckRecord(r); err != nil {
 			return nil, s.fail("write", err)
 		}
 		refs = append(refs, transcript.Ref{Pos: s.next + int64(len(refs)), Len: int32(len(r))})
@@ -235,13 +236,6 @@ func (s *Store) Append(records ...[]byte) ([]transcript.Ref, error) {
 	}
 	s.next += int64(len(records))
 	return refs, nil
-}
-
-func check(r []byte) error {
-	if len(r) > MaxRecord {
-		return transcript.ErrTooLong
-	}
-	return transcript.CheckRecord(r)
 }
 
 func (s *Store) writable() error {
@@ -359,7 +353,7 @@ func (s *Store) Replace(records iter.Seq[[]byte]) error {
 	next := first
 	err := s.transact(func(tx *sql.Tx) error {
 		for r := range records {
-			if err := check(r); err != nil {
+			if err := transcript.CheckRecord(r); err != nil {
 				return err
 			}
 			if err := s.insert(tx, next, bytes.Clone(r)); err != nil {

@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -280,7 +278,6 @@ func TestTrash(t *testing.T) {
 	db := tempDB(t)
 	closeStore(t, create(t, db, "kept", `{"type":"session"}`, "{2}"))
 	closeStore(t, create(t, db, "thrown away", `{"type":"session","title":"x"}`))
-	before := time.Now()
 	if err := sqlstore.Delete(ctx, db, "thrown away"); err != nil {
 		t.Fatal(err)
 	}
@@ -308,9 +305,6 @@ func TestTrash(t *testing.T) {
 			t.Errorf("%+v", i)
 		}
 	}
-	if n, err := sqlstore.Purge(ctx, db, before.Add(-time.Hour)); n != 0 || err != nil {
-		t.Errorf("purge of what is old: %d, %v", n, err)
-	}
 	if err := sqlstore.Restore(ctx, db, "thrown away"); err != nil {
 		t.Fatal(err)
 	}
@@ -322,15 +316,12 @@ func TestTrash(t *testing.T) {
 	if err := sqlstore.Delete(ctx, db, "thrown away"); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := sqlstore.Purge(ctx, db, time.Now().Add(time.Hour)); n != 1 || err != nil {
-		t.Errorf("purge: %d, %v", n, err)
-	}
-	if _, err := sqlstore.Open(ctx, db, "thrown away"); !errors.Is(err, sqlstore.ErrNoSession) || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a session that was purged: %v", err)
+	if _, err := sqlstore.Open(ctx, db, "thrown away"); !errors.Is(err, sqlstore.ErrTrashed) {
+		t.Errorf("a session in the trash: %v", err)
 	}
 	var n int
-	if err := db.QueryRow("SELECT count(*) FROM records").Scan(&n); err != nil || n != 2 {
-		t.Errorf("%d records, want the 2 of the session that was kept; %v", n, err)
+	if err := db.QueryRow("SELECT count(*) FROM records").Scan(&n); err != nil || n != 3 {
+		t.Errorf("%d records, want the 3 of both sessions: the trash keeps them; %v", n, err)
 	}
 }
 

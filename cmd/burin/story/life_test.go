@@ -56,27 +56,26 @@ func TestTerminalHeld(t *testing.T) {
 	s.WaitText("Still here.")
 }
 
-// The session of a burin that still runs is not gone on with: who asks is told so, and
-// nothing of it is lost.
+// The session of a burin that still runs is joined: both terminals have it.
 func TestContinueOfARunningSession(t *testing.T) {
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("The first answer."), say("The second answer.")})
 	s.send("the first prompt")
 	s.WaitText("The first answer.")
 	s.WaitGone("Working")
-	other := begin(t, []llmtest.Turn{say("In a new one.")}, func(o *setting) {
-		o.home, o.dir, o.args, o.quiet = s.home, s.dir, []string{"--continue"}, true
-	})
-	other.WaitText("Ask anything")
-	other.WaitText("Another burin has this session open")
-	other.send("a prompt for a new session")
-	other.WaitText("In a new one.")
-	other.Press("ctrl+c", "ctrl+c", "ctrl+c")
-	s.send("the second prompt")
-	s.WaitText("The second answer.")
-	if heard := s.heard(-1); strings.Contains(heard, "a prompt for") || !strings.Contains(heard, "the first prompt") {
+	other := s.beside("--continue")
+	other.WaitText("The first answer.")
+	other.send("the second prompt")
+	for _, face := range []*story{s, other} {
+		face.WaitText("The second answer.")
+	}
+	if heard := s.heard(-1); !strings.Contains(heard, "the first prompt") || !strings.Contains(heard, "the second prompt") {
 		t.Errorf("the model read:\n%s", heard)
 	}
+	other.Press("ctrl+d")
+	other.WaitEnd()
+	s.send("/session")
+	s.WaitText("This session")
 }
 
 // Terminals that say little of themselves, or nothing, are good enough.

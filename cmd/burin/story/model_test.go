@@ -1,9 +1,11 @@
 package story_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -32,6 +34,56 @@ func TestModel(t *testing.T) {
 	s.WaitText("I am another.")
 	if got := s.request(-1).Model; got.ID != "claude-opus-4-5" {
 		t.Errorf("%s answered", got.ID)
+	}
+}
+
+// The format of edits follows the model, unless one is configured.
+func TestEditToolFollowsModel(t *testing.T) {
+	t.Parallel()
+	for name, engine := range map[string]string{"follows": "", "configured": "edit: {mode: hashline}\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: []llmtest.Turn{say("I am Opus."), say("I am GPT."), say("I am Opus again.")}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(model.Close)
+			s := beginWith(t, model, func(o *setting) {
+				o.config = engine
+				o.files = map[string]string{"../home/models.yml": "providers:\n" +
+					"  anthropic: {baseUrl: '" + model.URL + "', apiKey: k, api: anthropic-messages}\n" +
+					"  proxy: {baseUrl: '" + model.URL + "', apiKey: k, api: anthropic-messages, models: [{id: gpt-5-mini, contextWindow: 200000}]}\n"}
+			})
+			edit := func() string {
+				for _, d := range s.request(-1).Tools {
+					if d.Name == "edit" {
+						return d.Description + string(d.Schema)
+					}
+				}
+				return ""
+			}
+			ask := func(answer string) string {
+				s.send("who are you?")
+				s.WaitText(answer)
+				s.WaitGone("Working")
+				return edit()
+			}
+			opus := ask("I am Opus.")
+			s.send("/model proxy/gpt-5-mini")
+			s.WaitText("Model: proxy/gpt-5-mini")
+			gpt := ask("I am GPT.")
+			s.send("/model anthropic/claude-opus-4-5")
+			s.WaitText("Model: anthropic/claude-opus-4-5")
+			if again := ask("I am Opus again."); again != opus {
+				t.Errorf("back at the first model the tool is\n%s\nand was\n%s", again, opus)
+			}
+			if follows := gpt != opus; opus == "" || follows != (engine == "") {
+				t.Errorf("edit of the one:\n%s\nof the other:\n%s", opus, gpt)
+			}
+			if engine == "" && !strings.Contains(gpt, "Begin Patch") {
+				t.Errorf("a model of patches gets\n%s", gpt)
+			}
+		})
 	}
 }
 

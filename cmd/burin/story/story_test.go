@@ -97,6 +97,7 @@ type story struct {
 type setting struct {
 	robot.Options
 	args   []string
+	bare   bool              // args are all there are
 	config string            // config.yml
 	files  map[string]string // of the project
 	home   string            // of an earlier story
@@ -128,6 +129,9 @@ func beginWith(t *testing.T, model *llmtest.Server, with ...func(*setting)) *sto
 	}
 	o.prepare(t, model)
 	args := append([]string{"--model", "anthropic/claude-opus-4-5"}, o.args...)
+	if o.bare {
+		args = o.args
+	}
 	s := &story{t: t, model: model, dir: o.dir, home: o.home}
 	t.Cleanup(func() {
 		if trace, err := os.ReadFile(filepath.Join(o.home, "logs", "terminal.log")); err == nil && len(trace) > 0 {
@@ -144,6 +148,9 @@ func beginWith(t *testing.T, model *llmtest.Server, with ...func(*setting)) *sto
 		s.WaitText("SHELL$")
 		s.send(program + " " + strings.Join(args, " "))
 	} else {
+		if o.overSocket() {
+			args = []string{"attach", s.ownElsewhere(o, args)}
+		}
 		s.Robot = robot.Start(t, o.Options, program, args...)
 	}
 	t.Cleanup(func() {

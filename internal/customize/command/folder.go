@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // program is another program, or burin, and where it keeps commands.
@@ -225,7 +227,7 @@ func (f *finder) file(r *os.Root, p program, c Command, name string) {
 		c.Name = d.name
 	}
 	if c.Name = strings.TrimPrefix(c.Name, "/"); !validName(c.Name) {
-		f.warn("%s: left out: %q cannot be a command's name; use letters, digits and -_.:", c.Path, clip(c.Name, 40))
+		f.warn("%s: left out: %q cannot be a command's name; use letters, digits and -_.:", c.Path, prose.Cut(c.Name, 40))
 		return
 	}
 	c.Description, c.Hint, c.Model, c.Tools = d.description, d.hint, d.model, d.tools

@@ -3,6 +3,8 @@ package command
 import (
 	"strings"
 	"unicode"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // document is what a file says.
@@ -58,14 +60,14 @@ func (d *document) set(e entry) {
 }
 
 // line makes one short line of a text.
-func line(s string) string { return clip(strings.Join(strings.Fields(s), " "), maxLine) }
+func line(s string) string { return prose.Short(s, maxLine) }
 
 // firstLine is the first line of a text that says something.
 func firstLine(body string) string {
 	for l := range strings.Lines(body) {
 		l = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "#-"))
 		if l != "" {
-			if short := clip(l, maxDescription); short != l {
+			if short := prose.Cut(l, maxDescription); short != l {
 				return strings.TrimRightFunc(strings.TrimSuffix(short, "…"), unicode.IsSpace) + "..."
 			}
 			return l
@@ -131,7 +133,7 @@ func (e entry) list() []string {
 	depth, from := 0, 0
 	cut := func(end int) {
 		if item := unquote(strings.TrimSpace(s[from:end])); item != "" && len(out) < 100 {
-			out = append(out, clip(item, maxLine))
+			out = append(out, prose.Cut(item, maxLine))
 		}
 	}
 	for i := range len(s) {
@@ -160,7 +162,7 @@ func entries(head string) []entry {
 		case strings.HasPrefix(trimmed, "- ") && len(out) > 0:
 			last := &out[len(out)-1]
 			if len(last.items) < 100 {
-				last.items = append(last.items, clip(unquote(strings.TrimSpace(trimmed[2:])), maxLine))
+				last.items = append(last.items, prose.Cut(unquote(strings.TrimSpace(trimmed[2:])), maxLine))
 			}
 		case len(trimmed) < len(l): // goes on with the line before
 			if last := len(out) - 1; last >= 0 && len(out[last].raw) < 10*maxLine {

@@ -18,7 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -27,6 +26,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/model/credential/oauth"
+	"github.com/burin-dev/burin/internal/platform/smallfile"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -53,6 +53,7 @@ type Config struct {
 	Stream struct {
 		FirstEventTimeoutMS int `yaml:"firstEventTimeoutMs"`
 		IdleTimeoutMS       int `yaml:"idleTimeoutMs"`
+		NoContentTimeoutMS  int `yaml:"noContentTimeoutMs"`
 	} `yaml:"stream"`
 	// Approval is what runs without a question: plan, ask, auto-edit or full.
 	Approval string `yaml:"approval"`
@@ -158,8 +159,14 @@ type Config struct {
 		AfterSeconds *int   `yaml:"afterSeconds"`
 	} `yaml:"completion"`
 	Ask struct {
-		Notify Notify `yaml:"notify"`
+		Notify     Notify `yaml:"notify"`
+		Unattended string `yaml:"unattended"`
+		Timeout    int    `yaml:"timeout"`
 	} `yaml:"ask"`
+	// Background is about owners without a face.
+	Background struct {
+		Idle *int `yaml:"idle"` // seconds; 0 is never
+	} `yaml:"background"`
 	AutoResume bool `yaml:"autoResume"`
 	Loop       struct {
 		Mode string `yaml:"mode"`
@@ -191,24 +198,38 @@ type Compaction struct {
 }
 
 // Load reads config.yml in dir.
-func Load(dir string) (*Config, error) {
+func Load(dir string) (*Config, error) { return Reload(dir, nil) }
+
+// Reload is Load. It gives last, as Load gave it, where the file has not changed since;
+// nil was never loaded.
+func Reload(dir string, last *Config) (*Config, error) {
 	path := filepath.Join(dir, name)
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	data, err := smallfile.Read(path, smallfile.Settings)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return &Config{}, nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("read the settings: %w", err)
+	case last != nil && last.file != nil && bytes.Equal(plain(data), last.file.data):
+		return last, nil
 	}
 	return parse(path, data)
 }
 
+// plain is the text of a file without what editors put around it. The parser counts lines
+// wrongly where comments end with \r\n.
+func plain(data []byte) []byte {
+	return bytes.ReplaceAll(bytes.TrimPrefix(data, bom), []byte("\r\n"), []byte("\n"))
+}
+
 func parse(path string, data []byte) (*Config, error) {
-	// The parser counts lines wrongly where comments end with \r\n.
-	data = bytes.ReplaceAll(bytes.TrimPrefix(data, bom), []byte("\r\n"), []byte("\n"))
+	data = plain(data)
 	c := &Config{file: &file{data: data}}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return c, nil
+	}
+	if err := smallfile.CheckNesting(data); err != nil {
+		return nil, fmt.Errorf("%s:%w", path, err)
 	}
 	if err := yaml.UnmarshalWithOptions(data, c, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("%s:%s", path, OneLine(err))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/customize/config/edit"
+	"github.com/burin-dev/burin/internal/platform/smallfile"
 )
 
 const (
@@ -19,7 +20,6 @@ const (
 	pause    = 10 * time.Millisecond // while another program writes it
 	stale    = 5 * time.Second       // age of what a program left behind that ended while writing
 	maxLinks = 40                    // from config.yml to the file
-	largest  = 16 << 20              // bytes of a file of settings
 	suffix   = ".new"                // of the file beside it that takes its place
 )
 
@@ -234,12 +234,12 @@ func readFile(file string) ([]byte, fs.FileMode, error) {
 		return nil, 0o600, nil
 	case err != nil:
 		return nil, 0, fmt.Errorf("read the settings: %w", err)
-	case !info.Mode().IsRegular() || info.Size() > largest:
+	case !info.Mode().IsRegular():
 		return nil, 0, fmt.Errorf("%s is no file of settings", file)
 	case info.Mode()&0o200 == 0:
 		return nil, 0, fmt.Errorf("%s is read-only: nothing was changed", file)
 	}
-	data, err := os.ReadFile(file)
+	data, err := smallfile.Read(file, smallfile.Settings)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the settings: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // maxThemes is how many themes are copied.
@@ -138,7 +139,7 @@ func (s *search) themes(program, dir string) {
 	if len(names) == 0 {
 		return
 	}
-	f := Finding{Kind: Themes, Program: program, Path: dir, What: counted(len(names), "theme of your own.", "themes of your own.")}
+	f := Finding{Kind: Themes, Program: program, Path: dir, What: prose.Count(len(names), "theme") + " of your own."}
 	if s.o.ConfigDir != "" {
 		f.Import = func(ctx context.Context) (string, error) { return s.copyThemes(ctx, dir) }
 	}
@@ -179,7 +180,7 @@ func (s *search) copyThemes(ctx context.Context, dir string) (string, error) {
 			copied++
 		}
 	}
-	report := counted(copied, "theme copied", "themes copied")
+	report := prose.Count(copied, "theme") + " copied"
 	if kept > 0 {
 		report += fmt.Sprintf(", %d kept because you have them", kept)
 	}

@@ -25,6 +25,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Kind is what was found.
@@ -171,7 +172,7 @@ func (s *search) conversations() {
 	for _, k := range s.o.Conversations() {
 		s.add(Finding{
 			Kind: Conversations, Program: k.Program, Path: k.Path,
-			What: counted(k.Count, "conversation", "conversations") + `; "burin sessions import --from-all" brings them here.`,
+			What: prose.Count(k.Count, "conversation") + `; "burin sessions import --from-all" brings them here.`,
 		})
 	}
 }

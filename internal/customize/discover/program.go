@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // claude looks at Claude Code.
@@ -192,7 +194,7 @@ func (s *search) mcp(program, path, key string) {
 }
 
 func (s *search) servedTools(program, path string, n int) {
-	s.add(Finding{Kind: MCP, Program: program, Path: path, What: counted(n, "MCP server is", "MCP servers are") + " set up there."})
+	s.add(Finding{Kind: MCP, Program: program, Path: path, What: prose.Count(n, "MCP server") + " set up there."})
 }
 
 // assignments reads lines "name=value" or "name: value"; one pair of quotes is taken off.

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/burin-dev/burin/internal/platform/smallfile"
 )
 
 // maxFile is how much of a file is read; Claude Code keeps much in one.
@@ -54,6 +56,9 @@ func readJSON(path string) (values, error) {
 		return v, nil
 	}
 	var loose map[string]any
+	if err := smallfile.CheckNesting(b); err != nil {
+		return nil, fmt.Errorf("%s:%w", path, err)
+	}
 	if err = yaml.Unmarshal(withoutComments(b), &loose); err == nil {
 		if b, err = json.Marshal(loose); err == nil {
 			err = json.Unmarshal(b, &v)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // servers asks the model servers of this machine.
@@ -17,7 +18,7 @@ func (s *search) servers(ctx context.Context) []Finding {
 		if r.Err != nil || r.BaseURL == "" {
 			continue
 		}
-		what := r.Provider + " runs and has " + counted(r.Models, "model", "models") + "."
+		what := r.Provider + " runs and has " + prose.Count(r.Models, "model") + "."
 		if r.Models == 0 {
 			what = r.Provider + " runs and has no models yet; load one there."
 		}

@@ -9,6 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // File is a file of instructions.
@@ -103,7 +105,7 @@ func (d *discoverer) add(name, text string) {
 	}
 	if limit := min(MaxFile, d.left); len(text) > limit {
 		d.warnings = append(d.warnings, fmt.Sprintf("%s: only the first %d KB are given to the model", name, limit>>10))
-		text = strings.ToValidUTF8(text[:limit], "") + "\n[cut]"
+		text = prose.Head(text, limit) + "\n[cut]"
 	}
 	d.left = max(d.left-len(text), 0)
 	d.files = append(d.files, File{Name: name, Text: text})

@@ -12,13 +12,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/burin-dev/burin"
+	"github.com/burin-dev/burin/internal/bench"
+	"github.com/burin-dev/burin/internal/installed"
 	"github.com/burin-dev/burin/internal/mode/print"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -98,9 +98,9 @@ func (s *Stage) Close() { s.srv.Close() }
 
 // SetUp makes the repository and starts the model.
 func SetUp(ctx context.Context, pace time.Duration) (*Stage, error) {
-	for _, program := range []string{"go", "git"} {
-		if _, err := exec.LookPath(program); err != nil {
-			return nil, fmt.Errorf("the demo works on a small Go repository and needs %s: install it, or look at burin help", program)
+	for _, name := range []string{"go", "git"} {
+		if _, err := installed.Find(name); err != nil {
+			return nil, fmt.Errorf("the demo works on a small Go repository and needs %s: install it, or look at burin help", name)
 		}
 	}
 	if pace == 0 {
@@ -130,18 +130,23 @@ func Run(ctx context.Context, o Options) error {
 		"  folder      %s\n  permission  auto-edit, and bash(go test:*) is allowed\n\n> %s\n\n", dir, question)
 
 	printer := print.New(print.Options{Mode: print.Text, Out: o.Out, Steps: o.Out, Color: o.Color})
-	s, err := burin.New(ctx, burin.Options{
-		Dir:      dir,
-		Client:   openai.NewCompletions(openai.CompletionsOptions{Endpoint: wire.Endpoint{BaseURL: srv.URL}}),
-		Model:    &llm.Model{ID: "scripted", Provider: "demo", API: llm.APICompletions, ContextWindow: 128_000},
-		Approval: "auto-edit", Allow: []string{"bash(go test:*)"}, EditEngine: "replace",
-		StateDir: o.StateDir, UserHome: o.Home, Emit: printer.Event,
+	ground, err := bench.Open(bench.Options{
+		Dir: dir, Allow: []string{"bash(go test:*)"}, StateDir: o.StateDir, UserHome: o.Home,
 		Warn: func(line string) { fmt.Fprintf(o.Out, "Note: %s\n", line) },
 	})
 	if err != nil {
 		return err
 	}
-	_, err = printer.Run(ctx, s, llm.UserText(question))
+	s, err := ground.Start(ctx, bench.Session{
+		Client:   openai.NewCompletions(openai.CompletionsOptions{Endpoint: wire.Endpoint{BaseURL: srv.URL}}),
+		Model:    &llm.Model{ID: "scripted", Provider: "demo", API: llm.APICompletions, ContextWindow: 128_000},
+		Approval: "auto-edit", EditEngine: "replace", Emit: printer.Event, Closed: ground.Close,
+		Warn: func(line string) { fmt.Fprintf(o.Out, "Note: %s\n", line) },
+	})
+	if err != nil {
+		return errors.Join(err, ground.Close())
+	}
+	_, err = printer.Run(ctx, s.Handle("demo", false), llm.UserText(question))
 	path, kept := s.Path()
 	if cerr := s.Close(); err == nil {
 		err = cerr
@@ -194,9 +199,12 @@ func makeRepository(ctx context.Context) (string, error) {
 		{"add", "."},
 		{"-c", "user.name=burin demo", "-c", "user.email=demo@example.com", "-c", "commit.gpgsign=false", "commit", "--quiet", "--no-verify", "-m", "A ledger with a bug"},
 	} {
-		cmd := exec.CommandContext(ctx, "git", args...)
+		cmd, err := installed.Command(ctx, nil, "git", args...)
+		if err != nil {
+			return "", err
+		}
 		cmd.Dir = dir
-		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
+		cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "GIT_") })
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return "", errors.Join(fmt.Errorf("git %s: %w", args[0], err), errors.New(strings.TrimSpace(string(out))))
 		}

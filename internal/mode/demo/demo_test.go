@@ -13,14 +13,14 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/burin-dev/burin"
+	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/mode/demo"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
 
 func TestMain(m *testing.M) {
-	burin.Main() // commands have guards, which are this program again
+	bench.Main() // commands have guards, which are this program again
 	goleak.VerifyTestMain(m)
 }
 

@@ -11,82 +11,96 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/burin-dev/burin"
+	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool/permit"
 )
 
-// Terminal asks a person whether calls may run, a question at a time.
+// Terminal asks a person what a session wants to know, a question at a time.
 type Terminal struct {
 	In  io.Reader // lines that the person types
 	Out io.Writer
 
-	once  sync.Once
-	typed chan string
+	once   sync.Once
+	typed  chan string
+	asking sync.Mutex // held while a question is on the screen
 }
 
-var (
-	_ burin.Approver   = (*Terminal)(nil)
-	_ burin.Questioner = (*Terminal)(nil)
-)
+// Answer asks the person, and gives what they say. The error is [ErrNoAnswer], or that of
+// ctx.
+func (t *Terminal) Answer(ctx context.Context, q *session.Question) (r session.Reply, err error) {
+	t.asking.Lock()
+	defer t.asking.Unlock()
+	switch q.Kind {
+	case session.AskPermission:
+		a, err := t.ask(ctx, q.Permission.Request, q.Permission.Decision)
+		return session.Reply{Permission: &a}, err
+	case session.AskChoice:
+		chosen, err := t.choose(ctx, q.Choices)
+		return session.Reply{Choices: chosen, Dismissed: chosen == nil}, err
+	}
+	return r, ErrNoAnswer
+}
 
 // ErrNoAnswer is that the terminal was closed instead of an answer.
 var ErrNoAnswer = errors.New("the terminal is closed")
 
-// Ask shows what wants to run, why it is a question, and what can be granted.
-func (t *Terminal) Ask(ctx context.Context, r burin.Request, d burin.Decision) (burin.Answer, error) {
+// ask shows what wants to run, why it is a question, and what can be granted.
+func (t *Terminal) ask(ctx context.Context, r permit.Request, d permit.Decision) (permit.Answer, error) {
 	fmt.Fprintf(t.Out, "\n%s wants to run:\n", r.Tool)
 	for _, a := range r.Access {
-		fmt.Fprintf(t.Out, "  %s %s\n", a.Kind, printable(a.Target, 400))
+		fmt.Fprintf(t.Out, "  %s %s\n", a.Kind, prose.Row(a.Target, 400))
 	}
 	if d.Dangerous != "" {
-		fmt.Fprintf(t.Out, "  Careful: %s\n", printable(d.Dangerous, 200))
+		fmt.Fprintf(t.Out, "  Careful: %s\n", prose.Row(d.Dangerous, 200))
 	} else if d.Reason != "" {
-		fmt.Fprintf(t.Out, "  %s\n", printable(d.Reason, 200))
+		fmt.Fprintf(t.Out, "  %s\n", prose.Row(d.Reason, 200))
 	}
 	fmt.Fprintf(t.Out, "  y  yes, this once\n  n  no (or say what to do instead)\n")
 	for i, offer := range d.Offers {
-		fmt.Fprintf(t.Out, "  %d  %s\n", i+1, printable(offer.Words, 200))
+		fmt.Fprintf(t.Out, "  %d  %s\n", i+1, prose.Row(offer.Words, 200))
 		for _, e := range offer.Examples {
-			fmt.Fprintf(t.Out, "       would also run: %s\n", printable(e, 120))
+			fmt.Fprintf(t.Out, "       would also run: %s\n", prose.Row(e, 120))
 		}
 	}
-	if slices.ContainsFunc(d.Offers, func(o burin.Offer) bool { return len(o.Scopes) > 1 }) {
+	if slices.ContainsFunc(d.Offers, func(o permit.Offer) bool { return len(o.Scopes) > 1 }) {
 		fmt.Fprintf(t.Out, "  A number holds until burin ends; with p (1p) in this project, with u (1u) everywhere, until it is taken back with burin permissions.\n")
 	}
 	for {
 		fmt.Fprint(t.Out, "> ")
 		line, err := t.line(ctx)
 		if err != nil {
-			return burin.Answer{}, err
+			return permit.Answer{}, err
 		}
 		switch answer := strings.TrimSpace(line); strings.ToLower(answer) {
 		case "":
 			continue
 		case "y", "yes":
-			return burin.Answer{Allow: true}, nil
+			return permit.Answer{Allow: true}, nil
 		case "n", "no":
-			return burin.Answer{}, nil
+			return permit.Answer{}, nil
 		default:
 			n, scope, ok := choice(answer)
 			switch {
 			case !ok:
-				return burin.Answer{Note: answer}, nil
+				return permit.Answer{Note: answer}, nil
 			case n < 1 || n > len(d.Offers):
 				fmt.Fprintf(t.Out, "y, n, or a number from 1 to %d\n", len(d.Offers))
-			case scope == burin.ScopeSession:
-				return burin.Answer{Allow: true, Grant: d.Offers[n-1].Rules}, nil
+			case scope == permit.Session:
+				return permit.Answer{Allow: true, Grant: d.Offers[n-1].Rules}, nil
 			case !slices.Contains(d.Offers[n-1].Scopes, scope):
 				fmt.Fprintf(t.Out, "that can be granted until burin ends, but not for good\n")
 			default:
-				return burin.Answer{Allow: true, Grant: d.Offers[n-1].In(scope)}, nil
+				return permit.Answer{Allow: true, Grant: d.Offers[n-1].In(scope)}, nil
 			}
 		}
 	}
 }
 
 // choice reads the number of an offer, with the letter of a scope behind it.
-func choice(answer string) (n int, scope burin.Scope, ok bool) {
-	scope = burin.ScopeSession
-	for letter, s := range map[string]burin.Scope{"p": burin.ScopeProject, "u": burin.ScopeUser} {
+func choice(answer string) (n int, scope permit.Scope, ok bool) {
+	scope = permit.Session
+	for letter, s := range map[string]permit.Scope{"p": permit.Project, "u": permit.User} {
 		if rest, cut := strings.CutSuffix(strings.ToLower(answer), letter); cut {
 			answer, scope = rest, s
 		}
@@ -118,17 +132,17 @@ func (t *Terminal) line(ctx context.Context) (string, error) {
 	}
 }
 
-// AskQuestions puts the model's questions, one after the other.
-func (t *Terminal) AskQuestions(ctx context.Context, questions []burin.Question) ([]burin.Reply, error) {
-	var replies []burin.Reply
+// choose puts the model's questions, one after the other; nil: the person dismissed them.
+func (t *Terminal) choose(ctx context.Context, questions []session.Choice) ([]session.Chosen, error) {
+	var replies []session.Chosen
 	for _, q := range questions {
-		fmt.Fprintf(t.Out, "\n%s\n", clean(q.Text))
+		fmt.Fprintf(t.Out, "\n%s\n", prose.Clean(q.Text, 4))
 		for i, o := range q.Options {
 			mark := ""
 			if i == q.Recommended {
 				mark = " (recommended)"
 			}
-			fmt.Fprintf(t.Out, "  %d  %s%s\n", i+1, printable(o, 200), mark)
+			fmt.Fprintf(t.Out, "  %d  %s%s\n", i+1, prose.Row(o, 200), mark)
 		}
 		hint := "a number, or your own words; an empty line dismisses the question"
 		if q.Multi {
@@ -140,7 +154,7 @@ func (t *Terminal) AskQuestions(ctx context.Context, questions []burin.Question)
 			return nil, err
 		}
 		if line = strings.TrimSpace(line); line == "" {
-			return nil, burin.ErrDismissed
+			return nil, nil
 		}
 		replies = append(replies, reply(q, line))
 	}
@@ -148,16 +162,16 @@ func (t *Terminal) AskQuestions(ctx context.Context, questions []burin.Question)
 }
 
 // reply reads an answer: numbers of options, or else words.
-func reply(q burin.Question, line string) burin.Reply {
+func reply(q session.Choice, line string) session.Chosen {
 	parts := []string{line}
 	if q.Multi {
 		parts = strings.Split(line, ",")
 	}
-	var r burin.Reply
+	var r session.Chosen
 	for _, part := range parts {
 		n, err := strconv.Atoi(strings.TrimSpace(part))
 		if err != nil || n < 1 || n > len(q.Options) {
-			return burin.Reply{Custom: line}
+			return session.Chosen{Custom: line}
 		}
 		if option := q.Options[n-1]; !slices.Contains(r.Selected, option) {
 			r.Selected = append(r.Selected, option)

@@ -14,9 +14,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 )
@@ -37,11 +40,6 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("unknown mode %q (want text or json)", s)
 }
 
-// Session is what is printed.
-type Session interface {
-	Prompt(ctx context.Context, m llm.Message) agent.Outcome
-}
-
 // Options of a printer.
 type Options struct {
 	Mode Mode
@@ -57,6 +55,8 @@ type Options struct {
 	// Result prints the result that the model hands over by the session's schema,
 	// a line of JSON, instead of its last words.
 	Result bool
+	// Terminal where a person answers questions; nil: nobody does here.
+	Asker *Terminal
 }
 
 // Printer writes what a session does. Its Event is the session's Emit.
@@ -66,9 +66,14 @@ type Printer struct {
 	steps  *steps
 	result string          // handed over
 	held   strings.Builder // text of the turn that may be the last
+	from   int             // where the message that comes begins in held
 	last   byte            // last byte written to Out
 	err    error           // the first failure of Out; nothing is written after it
 	stop   context.CancelFunc
+
+	mu    sync.Mutex
+	desk  session.Questions             // where answers go
+	asked map[string]context.CancelFunc // questions that are being asked
 }
 
 // New makes a printer.
@@ -82,10 +87,65 @@ func New(o Options) *Printer {
 
 // Run prompts the session, whose events go to p, and writes what comes. The
 // outcome's error is returned unless writing failed, which ends the run.
-func (p *Printer) Run(ctx context.Context, s Session, m llm.Message) (agent.Outcome, error) {
+func (p *Printer) Run(ctx context.Context, h session.Handle, m llm.Message) (agent.Outcome, error) {
+	p.mu.Lock()
+	p.desk = h.Questions()
+	p.mu.Unlock()
+	return p.Print(ctx, func(ctx context.Context) agent.Outcome { return converse(ctx, h.Conversation(), m) })
+}
+
+// Join is Run for a session that others use, too, and whose events do not go to p: it
+// writes what comes of the message and nothing else. While others are served first it
+// waits. The end of ctx stops only what the message has led to.
+func (p *Printer) Join(ctx context.Context, h session.Handle, m llm.Message) (agent.Outcome, error) {
+	p.mu.Lock()
+	p.desk = h.Questions()
+	p.mu.Unlock()
+	return p.Print(ctx, func(ctx context.Context) agent.Outcome { return p.share(ctx, h, m) })
+}
+
+func (p *Printer) share(ctx context.Context, h session.Handle, m llm.Message) agent.Outcome {
+	failed := func(err error) agent.Outcome { return agent.Outcome{Reason: agent.ReasonError, Err: err} }
+	feed := h.Events(session.Cursor{})
+	r, err := h.Conversation().Submit(ctx, session.Input{Message: m, When: session.After})
+	if err != nil {
+		return failed(err)
+	}
+	for ours, over := false, false; !over; {
+		e, err := feed.Next(ctx)
+		switch {
+		case err != nil && ctx.Err() != nil && ours:
+			if err := h.Conversation().Abort(context.WithoutCancel(ctx)); err != nil {
+				return failed(err)
+			}
+			over = true
+		case err != nil:
+			return failed(err)
+		case e.Type == agent.AgentStart && e.Turn == r.ID:
+			ours = true
+		case e.Type == agent.MessageEnd && e.Message.Role == llm.RoleUser && e.Turn != "":
+			ours = e.Turn == r.ID
+		case e.Type == session.AgentSettled:
+			t, _ := e.Data.(*session.SettledTurn)
+			over = t != nil && slices.Contains(t.IDs, r.ID)
+		}
+		if err == nil && (ours || over) {
+			p.Event(e)
+		}
+	}
+	out, err := h.Conversation().Wait(context.WithoutCancel(ctx), r.ID)
+	if err != nil {
+		return failed(err)
+	}
+	return out
+}
+
+// Print writes the events that come while run does. The outcome's error is returned
+// unless writing failed, which ends the run.
+func (p *Printer) Print(ctx context.Context, run func(context.Context) agent.Outcome) (agent.Outcome, error) {
 	ctx, p.stop = context.WithCancel(ctx)
 	defer p.stop()
-	outcome := s.Prompt(ctx, m)
+	outcome := run(ctx)
 	if p.o.Mode == Text {
 		if p.o.Result {
 			p.held.Reset()
@@ -100,8 +160,69 @@ func (p *Printer) Run(ctx context.Context, s Session, m llm.Message) (agent.Outc
 	return outcome, outcome.Err
 }
 
+// converse submits a message and waits for the end of all that it leads to. The end of
+// ctx stops that.
+func converse(ctx context.Context, c session.Conversation, m llm.Message) agent.Outcome {
+	failed := func(err error) agent.Outcome { return agent.Outcome{Reason: agent.ReasonError, Err: err} }
+	if err := ctx.Err(); err != nil {
+		return agent.Outcome{Reason: agent.ReasonAborted, Err: &llm.Error{Kind: llm.ErrAborted, Message: session.ErrUnsent.Error(), Err: session.ErrUnsent}}
+	}
+	r, err := c.Submit(ctx, session.Input{Message: m})
+	if err != nil {
+		return failed(err)
+	}
+	out, err := c.Wait(ctx, r.ID)
+	if err == nil {
+		return out
+	}
+	if ctx.Err() == nil {
+		return failed(err)
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := c.Abort(ctx); err != nil {
+		return failed(err)
+	}
+	if out, err = c.Wait(ctx, r.ID); err != nil {
+		return failed(err)
+	}
+	return out
+}
+
+// question asks the person, until the question is settled.
+func (p *Printer) question(e session.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch d := e.Data.(type) {
+	case *session.Question:
+		if p.o.Asker == nil || p.desk == nil {
+			return
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		if p.asked == nil {
+			p.asked = map[string]context.CancelFunc{}
+		}
+		p.asked[d.ID] = cancel
+		desk := p.desk
+		go func() {
+			r, err := p.o.Asker.Answer(ctx, d)
+			if err != nil {
+				r = session.Reply{Dismissed: true}
+			}
+			if ctx.Err() == nil {
+				_ = desk.Answer(ctx, d.ID, r) // somebody else was quicker
+			}
+		}()
+	case *session.Settled:
+		if cancel := p.asked[d.ID]; cancel != nil {
+			cancel()
+			delete(p.asked, d.ID)
+		}
+	}
+}
+
 // Event writes an event.
 func (p *Printer) Event(e session.Event) {
+	p.question(e)
 	if p.o.Mode == JSON {
 		p.line(e)
 		return
@@ -116,7 +237,10 @@ func (p *Printer) Event(e session.Event) {
 		} else {
 			p.held.WriteString(e.Stream.Delta)
 		}
+	case e.Type == agent.MessageStart && e.Message.Role == llm.RoleAssistant:
+		p.from = p.held.Len()
 	case e.Type == agent.MessageEnd && e.Message.Role == llm.RoleAssistant:
+		p.complete(e.Message)
 		p.messageEnd(e.Message)
 	case e.Type == agent.ToolStart && p.steps != nil:
 		p.endLine()
@@ -125,6 +249,19 @@ func (p *Printer) Event(e session.Event) {
 		p.steps.end(e.Event)
 	case p.steps != nil:
 		p.steps.policy(e)
+	}
+}
+
+// complete puts what a message says into the place of its pieces, of which a reader in
+// another process may have missed some.
+func (p *Printer) complete(m *llm.Message) {
+	if p.o.Live || p.o.Result || p.from > p.held.Len() {
+		return
+	}
+	if held, whole := p.held.String(), m.Text(); len(whole) > len(held)-p.from {
+		p.held.Reset()
+		p.held.WriteString(held[:p.from])
+		p.held.WriteString(whole)
 	}
 }
 
@@ -159,7 +296,7 @@ func (p *Printer) flushHeld() {
 
 func (p *Printer) text(s string) {
 	if p.o.Terminal {
-		s = shown(s)
+		s = strings.Map(shown, s)
 	}
 	if s == "" {
 		return
@@ -167,6 +304,15 @@ func (p *Printer) text(s string) {
 	p.write(s)
 	p.last = s[len(s)-1]
 	p.flush()
+}
+
+// shown drops what a terminal would obey. Unlike [prose.Clean] it takes a text in pieces,
+// as it is streamed, and leaves tabs to the terminal.
+func shown(r rune) rune {
+	if r != '\n' && r != '\t' && prose.Steers(r) {
+		return -1
+	}
+	return r
 }
 
 func (p *Printer) endLine() {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/mode/print"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
@@ -23,6 +23,7 @@ import (
 	"github.com/burin-dev/burin/llm/wire"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/tool/permit"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -59,7 +60,7 @@ func run(t *testing.T, o print.Options, so session.Options, turns ...llmtest.Tur
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return p.Run(context.Background(), s, llm.UserText("hi"))
+	return p.Run(context.Background(), s.Handle("script", false), llm.UserText("hi"))
 }
 
 func TestText(t *testing.T) {
@@ -84,12 +85,12 @@ func TestText(t *testing.T) {
 			print.Options{},
 			[]llmtest.Turn{call, failing, said(llmtest.Part{Text: "done"})},
 			"done\n",
-			"I'll shout.\n\n● Shout  hey\n  HEY!\n  [2Jtwo\n\n● Shout  fail\n  Error: lost the voice\n\n", "",
+			"I'll shout.\n\n● Shout  hey\n  HEY!\n  ␛[2Jtwo\n\n● Shout  fail\n  Error: lost the voice\n\n", "",
 		},
 		{"is shown at a terminal", print.Options{Terminal: true}, []llmtest.Turn{said(llmtest.Part{Text: hostile})}, "]0;owned[2Ja\tb\nc\n", "", ""},
 		{"comes at a terminal", print.Options{Live: true, Terminal: true}, []llmtest.Turn{said(llmtest.Part{Text: hostile})}, "]0;owned[2Ja\tb\nc\n", "", ""},
 		{"goes into a pipe", print.Options{}, []llmtest.Turn{said(llmtest.Part{Text: hostile})}, hostile + "\n", "", ""},
-		{"lives", print.Options{Live: true}, []llmtest.Turn{call, said(llmtest.Part{Text: "done"})}, "I'll shout.\ndone\n", "● Shout  hey\n  HEY!\n  [2Jtwo\n\n", ""},
+		{"lives", print.Options{Live: true}, []llmtest.Turn{call, said(llmtest.Part{Text: "done"})}, "I'll shout.\ndone\n", "● Shout  hey\n  HEY!\n  ␛[2Jtwo\n\n", ""},
 		{
 			"paints",
 			print.Options{Color: true},
@@ -162,7 +163,7 @@ func TestJSON(t *testing.T) {
 		`tool_execution_start shout{"query":"<a>"}`, `tool_execution_end shout{"query":"<a>"}`,
 		"message_start toolResult <A>!\n\x1b[2Jtwo", "message_end toolResult <A>!\n\x1b[2Jtwo", "turn_end assistant hello",
 		"turn_start", "message_start assistant", "message_update text_start", "message_update text_delta bye", "message_update text_end bye",
-		"message_end assistant bye", "cache_report", "turn_end assistant bye", "agent_end",
+		"message_end assistant bye", "cache_report", "turn_end assistant bye", "agent_end", "agent_settled",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -230,70 +231,71 @@ func TestResult(t *testing.T) {
 }
 
 func TestTerminal(t *testing.T) {
-	question := burin.Decision{Reason: "it runs a command", Offers: []burin.Offer{
+	question := permit.Decision{Reason: "it runs a command", Offers: []permit.Offer{
 		{
-			Words: "always: go test", Examples: []string{"go test ./..."}, Rules: []burin.Rule{{Tool: "bash", Pattern: "go test:*"}},
-			Scopes: []burin.Scope{burin.ScopeSession, burin.ScopeProject},
+			Words: "always: go test", Examples: []string{"go test ./..."}, Rules: []permit.Rule{{Tool: "bash", Pattern: "go test:*"}},
+			Scopes: []permit.Scope{permit.Session, permit.Project},
 		},
 	}}
-	request := burin.Request{Tool: "bash", Access: []tool.Access{{Kind: tool.AccessExecute, Target: "go \x1b[2Jtest"}}}
-	for typed, want := range map[string]burin.Answer{
+	request := permit.Request{Tool: "bash", Access: []tool.Access{{Kind: tool.AccessExecute, Target: "go \x1b[2Jtest"}}}
+	asked := &session.Question{Kind: session.AskPermission, Permission: &permit.Question{Request: request, Decision: question}}
+	for typed, want := range map[string]permit.Answer{
 		"y\n":                  {Allow: true},
 		"\n\nNO\n":             {},
 		"7\n1\n":               {Allow: true, Grant: question.Offers[0].Rules},
-		"1P\n":                 {Allow: true, Grant: question.Offers[0].In(burin.ScopeProject)},
+		"1P\n":                 {Allow: true, Grant: question.Offers[0].In(permit.Project)},
 		"1u\nn\n":              {}, // it is not offered for everywhere
 		"use the other file\n": {Note: "use the other file"},
 	} {
 		var out bytes.Buffer
 		term := &print.Terminal{In: strings.NewReader(typed), Out: &out}
-		got, err := term.Ask(context.Background(), request, question)
+		got, err := term.Answer(context.Background(), asked)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(&want, got.Permission); diff != "" {
 			t.Errorf("%q: %s", typed, diff)
 		}
-		for _, part := range []string{"bash wants to run:\n  execute go [2Jtest\n", "it runs a command\n", "  1  always: go test\n       would also run: go test ./...\n"} {
+		for _, part := range []string{"bash wants to run:\n  execute go ␛[2Jtest\n", "it runs a command\n", "  1  always: go test\n       would also run: go test ./...\n"} {
 			if !strings.Contains(out.String(), part) {
 				t.Errorf("the question lacks %q:\n%s", part, &out)
 			}
 		}
 	}
 	closed := &print.Terminal{In: strings.NewReader(""), Out: io.Discard}
-	if _, err := closed.Ask(context.Background(), request, question); !errors.Is(err, print.ErrNoAnswer) {
+	if _, err := closed.Answer(context.Background(), asked); !errors.Is(err, print.ErrNoAnswer) {
 		t.Errorf("a closed terminal says %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	open, w := io.Pipe()
 	defer w.Close()
-	if _, err := (&print.Terminal{In: open, Out: io.Discard}).Ask(ctx, request, question); !errors.Is(err, context.Canceled) {
+	if _, err := (&print.Terminal{In: open, Out: io.Discard}).Answer(ctx, asked); !errors.Is(err, context.Canceled) {
 		t.Errorf("an interrupted question says %v", err)
 	}
 }
 
 func TestTerminalQuestions(t *testing.T) {
-	questions := []burin.Question{
+	questions := []session.Choice{
 		{ID: "a", Text: "Which?", Options: []string{"x", "y"}, Recommended: 1},
 		{ID: "b", Text: "Which ones?", Options: []string{"p", "q", "r"}, Multi: true, Recommended: -1},
 		{ID: "c", Text: "Or?", Options: []string{"z"}, Recommended: -1},
 	}
 	var out bytes.Buffer
 	term := &print.Terminal{In: strings.NewReader("2\n3, 1,3\nsomething else\n"), Out: &out}
-	got, err := term.AskQuestions(context.Background(), questions)
+	got, err := term.Answer(context.Background(), &session.Question{Kind: session.AskChoice, Choices: questions})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]burin.Reply{{Selected: []string{"y"}}, {Selected: []string{"r", "p"}}, {Custom: "something else"}}, got); diff != "" {
+	if diff := cmp.Diff([]session.Chosen{{Selected: []string{"y"}}, {Selected: []string{"r", "p"}}, {Custom: "something else"}}, got.Choices); diff != "" {
 		t.Error(diff)
 	}
 	if !strings.Contains(out.String(), "  2  y (recommended)\n") {
 		t.Errorf("shown: %s", &out)
 	}
 	term = &print.Terminal{In: strings.NewReader("\n"), Out: io.Discard}
-	if _, err := term.AskQuestions(context.Background(), questions); !errors.Is(err, burin.ErrDismissed) {
-		t.Errorf("an empty line says %v", err)
+	if r, err := term.Answer(context.Background(), &session.Question{Kind: session.AskChoice, Choices: questions}); err != nil || !r.Dismissed {
+		t.Errorf("an empty line says %+v, %v", r, err)
 	}
 }
 
@@ -347,9 +349,9 @@ func TestShow(t *testing.T) {
 		llm.Message{Role: llm.RoleAssistant, Content: []llm.Block{llm.Text{Text: "I"}}, StopReason: llm.StopAborted},
 	)
 
-	const start = "> fix\n> it\n\nI'll look.\n\n● bash  ls\n  a.go\n\n● read  a.go\n  1 line\n\nDone.[31m\n\n" +
-		"● gr[2Jep  x\n  none\n\n● read  b.go\n  There is no result.\n\n> stop\n\n"
-	const left = "● You  go test\n  FAIL[2J\n  [Exit code 2.]\n\n● You, for yourself  env\n  A=b\n\n● You  sleep 9\n  [Stopped.]\n\n" +
+	const start = "> fix\n> it\n\nI'll look.\n\n● bash  ls\n  a.go\n\n● read  a.go\n  1 line\n\nDone.␛[31m\n\n" +
+		"● gr␛[2Jep  x\n  none\n\n● read  b.go\n  There is no result.\n\n> stop\n\n"
+	const left = "● You  go test\n  FAIL␛[2J\n  [Exit code 2.]\n\n● You, for yourself  env\n  A=b\n\n● You  sleep 9\n  [Stopped.]\n\n" +
 		"[reminder] The budget\n  is used up.\n\n[condensed, before it about 1200 tokens] ## Goal\n  \n  It is fixed.\n\n  overloaded\n\n"
 	const end = "[summary of a branch that was left] It was tested.\n\n> [image/png]\n> [a.pdf]\n\nI\n\n  The answer was stopped.\n\n"
 	m := llm.UserText("go on")
@@ -414,7 +416,7 @@ func TestPrompt(t *testing.T) {
 		t.Error(diff)
 	}
 
-	big := write("big.txt", strings.Repeat("a", burin.MaxTextFile+1))
+	big := write("big.txt", strings.Repeat("a", host.MaxTextFile+1))
 	for name, tt := range map[string]struct {
 		words []string
 		stdin string
@@ -425,7 +427,7 @@ func TestPrompt(t *testing.T) {
 		"folder":       {[]string{"@" + dir}, "", "it is a folder: name a file"},
 		"binary":       {[]string{"@" + write("bin", "a\x00b")}, "", "neither text, nor"},
 		"big file":     {[]string{"@" + big}, "", "larger than 4 MB"},
-		"big input":    {nil, strings.Repeat("a", burin.MaxTextFile+1), "standard input is larger than 4 MB"},
+		"big input":    {nil, strings.Repeat("a", host.MaxTextFile+1), "standard input is larger than 4 MB"},
 		"binary input": {nil, "\xff\xfe", "standard input is not text"},
 	} {
 		_, err := print.Prompt(tt.words, strings.NewReader(tt.stdin))

@@ -8,13 +8,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/burin-dev/burin"
+	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/llm"
 )
 
 // maxPiped is the most bytes of standard input. What is larger is refused, not cut:
 // half a file reads like a whole one.
-const maxPiped = burin.MaxTextFile
+const maxPiped = host.MaxTextFile
 
 // ErrNoPrompt says that there is nothing to send.
 var ErrNoPrompt = errors.New(`there is no prompt: write burin -p "your question", or pipe text in`)
@@ -33,7 +33,7 @@ func Prompt(words []string, stdin io.Reader) (llm.Message, error) {
 		case isFile && strings.HasPrefix(path, "@"):
 			text = append(text, path)
 		case isFile && path != "":
-			block, err := burin.Attach(path, path)
+			block, err := host.Attach(path, path)
 			if err != nil {
 				return llm.Message{}, err
 			}

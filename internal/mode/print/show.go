@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
@@ -66,7 +67,7 @@ func (p *past) entry(e *transcript.Entry) {
 	case e.Type == transcript.TypeCompaction:
 		label := "condensed"
 		if e.TokensBefore > 0 {
-			label += ", before it about " + counted(e.TokensBefore, "token")
+			label += ", before it about " + prose.Count(e.TokensBefore, "token")
 		}
 		p.words(label, e.Summary)
 	case e.Type == transcript.TypeBranchSummary:
@@ -88,7 +89,7 @@ func (p *past) entry(e *transcript.Entry) {
 func (p *past) message(m *llm.Message) {
 	switch m.Role {
 	case llm.RoleUser:
-		fmt.Fprintf(p.out, "%s\n\n", p.paint(bold, "> "+strings.ReplaceAll(clean(said(m.Content)), "\n", "\n> ")))
+		fmt.Fprintf(p.out, "%s\n\n", p.paint(bold, "> "+strings.ReplaceAll(prose.Clean(said(m.Content), 4), "\n", "\n> ")))
 	case llm.RoleAssistant:
 		p.answer(m)
 	case llm.RoleToolResult:
@@ -160,8 +161,8 @@ func (p *past) execution(e *transcript.Entry) {
 
 // words shows what no person and no model has said, or what stands for it.
 func (p *past) words(label, text string) {
-	text = strings.ReplaceAll(strings.TrimSpace(clean(text)), "\n", "\n  ")
-	fmt.Fprintf(p.out, "%s %s\n\n", p.paint(dim, "["+printable(label, 60)+"]"), text)
+	text = strings.ReplaceAll(strings.TrimSpace(prose.Clean(text, 4)), "\n", "\n  ")
+	fmt.Fprintf(p.out, "%s %s\n\n", p.paint(dim, "["+prose.Row(label, 60)+"]"), text)
 }
 
 // said is content in words; of what is no text it says that it is there.

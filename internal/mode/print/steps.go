@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 )
@@ -41,7 +42,7 @@ func (s *steps) paint(code, text string) string {
 
 // say shows what the model says before it makes calls.
 func (s *steps) say(text string) {
-	if text = strings.TrimSpace(clean(text)); text != "" {
+	if text = strings.TrimSpace(prose.Clean(text, 4)); text != "" {
 		s.last = ""
 		fmt.Fprintf(s.out, "%s\n\n", text)
 	}
@@ -55,7 +56,7 @@ func (s *steps) start(e agent.Event) {
 
 func (s *steps) heading(e agent.Event) {
 	s.last = e.Call.ID
-	fmt.Fprintf(s.out, "%s %s  %s\n", s.paint(green, "●"), s.paint(bold, label(e)), printable(subject(e.Call.Arguments), 100))
+	fmt.Fprintf(s.out, "%s %s  %s\n", s.paint(green, "●"), s.paint(bold, label(e)), prose.Row(subject(e.Call.Arguments), 100))
 }
 
 func label(e agent.Event) string {
@@ -63,7 +64,7 @@ func label(e agent.Event) string {
 	if name == "" {
 		name = e.Call.Name
 	}
-	return printable(name, 60) // a model may have made it up
+	return prose.Row(name, 60) // a model may have made it up
 }
 
 // subject is the argument that says most about a call.
@@ -107,9 +108,9 @@ func (s *steps) end(e agent.Event) {
 	case d.Diff != "":
 		s.diff(d.Diff)
 	case d.Matches != nil:
-		s.note(fmt.Sprintf("%d found in %s", *d.Matches, counted(d.Files, "file")))
+		s.note(fmt.Sprintf("%d found in %s", *d.Matches, prose.Count(d.Files, "file")))
 	case d.Lines > 0:
-		s.note(counted(d.Lines, "line"))
+		s.note(prose.Count(d.Lines, "line"))
 	default:
 		s.lines(text(e), dim)
 	}
@@ -120,25 +121,17 @@ func (s *steps) end(e agent.Event) {
 func (s *steps) policy(e session.Event) {
 	switch e.Type {
 	case session.RetryStart:
-		r := e.Retry
-		s.note(fmt.Sprintf("%s; again in %s (%d of %d)", printable(r.Error, 200), r.Delay.Round(100*time.Millisecond), r.Attempt, r.Max))
+		r := e.Data.(*session.RetryInfo)
+		s.note(fmt.Sprintf("%s; again in %s (%d of %d)", prose.Row(r.Error, 200), r.Delay.Round(100*time.Millisecond), r.Attempt, r.Max))
 	case session.FallbackApplied, session.Promoted:
-		s.note(fmt.Sprintf("going on with %s: %s", e.Change.To, printable(e.Change.Why, 200)))
+		s.note(fmt.Sprintf("going on with %s: %s", e.Data.(*session.Change).To, prose.Row(e.Data.(*session.Change).Why, 200)))
 	case session.CompactionStart:
-		s.note(fmt.Sprintf("condensing the conversation (%s, about %d tokens)", e.Compaction.Reason, e.Compaction.Before))
+		s.note(fmt.Sprintf("condensing the conversation (%s, about %d tokens)", e.Data.(*session.CompactionInfo).Reason, e.Data.(*session.CompactionInfo).Before))
 	case session.CompactionEnd:
-		if e.Compaction.Error == "" {
-			s.note(fmt.Sprintf("condensed to about %d tokens", e.Compaction.After))
+		if e.Data.(*session.CompactionInfo).Error == "" {
+			s.note(fmt.Sprintf("condensed to about %d tokens", e.Data.(*session.CompactionInfo).After))
 		}
 	}
-}
-
-// counted is "1 line", "2 lines".
-func counted(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
 }
 
 func text(e agent.Event) string {
@@ -161,7 +154,7 @@ func (s *steps) lines(text, code string) {
 		all = all[n:]
 	}
 	for _, line := range all {
-		fmt.Fprintf(s.out, "  %s\n", s.paint(code, printable(line, 160)))
+		fmt.Fprintf(s.out, "  %s\n", s.paint(code, prose.Row(line, 160)))
 	}
 }
 
@@ -185,9 +178,9 @@ func (s *steps) diff(diff string) {
 			more++
 			continue
 		}
-		fmt.Fprintf(s.out, "  %s\n", s.paint(code, printable(line, 160)))
+		fmt.Fprintf(s.out, "  %s\n", s.paint(code, prose.Row(line, 160)))
 	}
 	if more > 0 {
-		s.note("… " + counted(more, "more changed line"))
+		s.note("… " + prose.Count(more, "more changed line"))
 	}
 }

@@ -9,12 +9,15 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/notify"
+	"github.com/burin-dev/burin/internal/mode/tui/panel"
 	"github.com/burin-dev/burin/internal/mode/tui/status"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
-// appearance is what the person has set about how things look and behave.
-type appearance struct {
+// preferences are what the person has set about how things look and behave.
+type preferences struct {
 	dark, light   string // names of themes
 	symbols       string
 	colorBlind    bool
@@ -36,15 +39,33 @@ type appearance struct {
 	images        bool
 	imageCols     int
 	imageRows     int
+}
+
+// appearance is how the face looks: what the person has set, and what the terminal said of
+// itself. It has the settings as they are now.
+type appearance struct {
+	*base
+	preferences
+	config *config.Config
+	folder string // of the settings
+	models interface{ Reload() }
+	line   *status.Line // the status line as it was set up
 
 	onLight    bool // the terminal is light
 	cellWidth  int  // in pixels; 0 is not known
 	cellHeight int
-	attributes []int // of the terminal
+	attributes []int  // of the terminal
+	badTheme   string // the one that cannot be read, once that was said
 }
 
-func appearanceOf(c *config.Config) appearance {
-	return appearance{
+func newAppearance(b *base, o *Options) *appearance {
+	s := &appearance{base: b, preferences: preferencesOf(o.Settings), config: o.Settings, folder: o.Paths.Config, models: o.Host}
+	b.env.Links = s.links()
+	return s
+}
+
+func preferencesOf(c *config.Config) preferences {
+	return preferences{
 		dark: c.Text("theme.dark"), light: c.Text("theme.light"), symbols: c.Text("symbolPreset"), colorBlind: c.Bool("colorBlindMode"),
 		screenReader: c.Bool("screenReader"), spinner: c.Bool("display.spinner"), quiet: c.Bool("startup.quiet"),
 		hyperlinks: c.Text("tui.hyperlinks"), doubleEscape: c.Text("doubleEscapeAction"),
@@ -57,49 +78,48 @@ func appearanceOf(c *config.Config) appearance {
 	}
 }
 
-// statusLine is the line as it was set up.
-func (a *app) statusLine() {
-	c := a.o.Settings
+// readLine takes the status line as it was set up.
+func (s *appearance) readLine() {
+	c := s.config
 	set := status.Settings{Preset: c.Text("statusLine.preset"), Separator: c.Text("statusLine.separator"), Transparent: c.Bool("statusLine.transparent")}
 	if set.Preset == "custom" {
 		set.Left, set.Right = c.List("statusLine.leftSegments"), c.List("statusLine.rightSegments")
 	}
 	line, problems := status.New(set)
 	for _, p := range problems {
-		a.notice(card.Warning, oneLine(p.Error()))
+		s.notice(card.Warning, prose.Line(p.Error()))
 	}
-	a.facts.line = line
+	s.line = line
 }
 
-// applySettings takes over what config.yml says now.
-func (a *app) applySettings() {
-	c, err := config.Load(a.o.Paths.Config)
+// apply takes over what config.yml says now.
+func (s *appearance) apply() {
+	c, err := config.Load(s.folder)
 	if err != nil {
-		a.sayError(err)
+		s.sayError(err)
 		return
 	}
-	a.o.Settings = c
-	was := a.show
-	a.show = appearanceOf(c)
-	a.show.onLight, a.show.cellWidth, a.show.cellHeight, a.show.attributes = was.onLight, was.cellWidth, was.cellHeight, was.attributes
-	a.env.Links = a.show.links(a.o.Getenv)
-	if was.hideThinking != a.show.hideThinking {
-		a.change(func(l *look) { l.HideThinking = a.show.hideThinking })
+	s.config = c
+	was := s.preferences
+	s.preferences = preferencesOf(c)
+	s.env.Links = s.links()
+	if was.hideThinking != s.hideThinking {
+		s.talk.change(func(l *look) { l.HideThinking = s.hideThinking })
 	}
-	a.statusLine()
-	a.restyle()
+	s.readLine()
+	s.restyle()
 }
 
 // links reports whether the terminal is given hyperlinks. Those that do not know them
 // show their words, but for a few old ones.
-func (s *appearance) links(getenv func(string) string) bool {
+func (s *appearance) links() bool {
 	switch s.hyperlinks {
 	case "off":
 		return false
 	case "always":
 		return true
 	}
-	switch getenv("TERM") {
+	switch s.getenv("TERM") {
 	case "linux", "dumb", "screen":
 		return false
 	}
@@ -114,83 +134,139 @@ func (s *appearance) cell(values []int) {
 }
 
 // chooseStyles makes the styles of the theme for the terminal's background.
-func (a *app) chooseStyles(b theme.Background) {
-	a.show.onLight = b == theme.LightBackground
-	a.restyle()
+func (s *appearance) chooseStyles(b theme.Background) {
+	s.onLight = b == theme.LightBackground
+	s.restyle()
 }
 
 // restyle makes the styles anew, and everything that is drawn with them.
-func (a *app) restyle() {
-	name, other := a.show.dark, theme.DefaultDark
-	if a.show.onLight {
-		name, other = a.show.light, theme.DefaultLight
+func (s *appearance) restyle() {
+	name, other := s.dark, theme.DefaultDark
+	if s.onLight {
+		name, other = s.light, theme.DefaultLight
 	}
 	t, ok := theme.Builtin(name)
 	if !ok {
 		var err error
-		if t, err = theme.Load(a.themeDir(), name); err != nil {
+		if t, err = theme.Load(s.themeDir(), name); err != nil {
 			t, _ = theme.Builtin(other)
-			if a.badTheme != name { // it is drawn anew often, and said once
-				a.notice(card.Warning, oneLine(err.Error()))
+			if s.badTheme != name { // it is drawn anew often, and said once
+				s.notice(card.Warning, prose.Line(err.Error()))
 			}
-			a.badTheme = name
+			s.badTheme = name
 		}
 	}
-	if a.show.colorBlind {
+	if s.colorBlind {
 		t = t.ColorBlind()
 	}
-	a.useTheme(t)
+	s.useTheme(t)
 }
 
 // useTheme draws with a theme from now on.
-func (a *app) useTheme(t *theme.Theme) {
-	styles := theme.NewStyles(t, theme.DetectProfile(true, a.o.Getenv))
-	symbols := a.show.symbols
-	if a.show.screenReader {
+func (s *appearance) useTheme(t *theme.Theme) {
+	styles := theme.NewStyles(t, theme.DetectProfile(true, s.getenv))
+	symbols := s.symbols
+	if s.screenReader {
 		symbols = string(theme.Spoken) // what is drawn would be read out by its name
 	}
 	if symbols != "" {
 		styles = styles.WithSymbols(theme.SymbolsOf(theme.Preset(symbols), nil))
 	}
-	a.env.Styles = styles
-	a.change(func(l *look) {
-		l.Styles, l.Links, l.Tab = styles, a.env.Links, a.show.tab
+	s.env.Styles = styles
+	s.talk.change(func(l *look) {
+		l.Styles, l.Links, l.Tab = styles, s.env.Links, s.tab
 		// What stands in the scrollback can be seen whole in the viewer only.
-		l.Hint = a.keyFor(key.OpenTranscript)
+		l.Hint = s.keyFor(key.OpenTranscript)
 	})
-	a.dirty, a.urgent = true, true
+	s.redraw()
 }
 
 // background takes the colour behind the terminal's text.
-func (a *app) background(c theme.Color) { a.lightOrDark(c.Luminance() > 0.4) }
+func (s *appearance) background(c theme.Color) { s.lightOrDark(c.Luminance() > 0.4) }
 
-func (a *app) lightOrDark(light bool) {
-	if light != a.show.onLight {
-		a.show.onLight = light
-		a.restyle()
+func (s *appearance) lightOrDark(light bool) {
+	if light != s.onLight {
+		s.onLight = light
+		s.restyle()
 	}
 }
 
-func (a *app) editorStyles() editor.Styles {
+func (s *appearance) editorStyles() editor.Styles {
 	return editor.Styles{
 		Text:        func(s string) string { return s },
-		Fold:        func(s string) string { return a.env.Styles.Style(theme.Accent)(s) },
-		Placeholder: func(s string) string { return a.env.Styles.Style(theme.Dim)(s) },
+		Fold:        func(words string) string { return s.env.Styles.Style(theme.Accent)(words) },
+		Placeholder: func(words string) string { return s.env.Styles.Style(theme.Dim)(words) },
 	}
-}
-
-func (a *app) placeholder() string {
-	return "Ask anything, / for commands, @ for files, ! for the shell"
 }
 
 // themeDir is where the person's own themes are.
-func (a *app) themeDir() string { return filepath.Join(a.o.Paths.Config, "themes") }
+func (s *appearance) themeDir() string { return filepath.Join(s.folder, "themes") }
 
 // set writes a setting into config.yml.
-func (a *app) set(name string, value any) {
-	if err := config.Set(a.o.Paths.Config, name, value); err != nil {
-		a.sayError(err)
+func (s *appearance) set(name string, value any) {
+	if err := config.Set(s.folder, name, value); err != nil {
+		s.sayError(err)
 		return
 	}
-	a.applySettings()
+	s.apply()
+}
+
+// takeUp takes over a setting that was changed. later reports that it holds from the next
+// session on: what belongs to the face is read anew, what a session was opened with stays.
+func (s *appearance) takeUp(name string) (later bool) {
+	s.apply()
+	known, ok := config.Find(name)
+	if !ok {
+		return false
+	}
+	switch known.Group {
+	case config.Appearance:
+		return false
+	case config.Model, config.Providers:
+		s.models.Reload()
+		return name != "cycleOrder" && name != "modelRoles"
+	case config.Interaction:
+		return name == "steeringMode" || name == "followUpMode" || name == "interruptMode"
+	}
+	return name != "branchSummary.enabled" && name != "autoResume"
+}
+
+// workRows say that something runs. A screen reader is not told of signs that turn, nor
+// of seconds.
+func (s *appearance) workRows(w panel.Work, v panel.View) []string {
+	if !s.screenReader {
+		return panel.Working(w, v)
+	}
+	words := w.Words
+	if w.Key != "" {
+		words += ", " + w.Key + " stops it"
+	}
+	return []string{s.cut(styled.Of(words, theme.Text), v.Width)}
+}
+
+// setRole gives a role a model, or none.
+func (s *appearance) setRole(role, ref string) error {
+	var err error
+	if ref == "" {
+		err = config.Unset(s.folder, "modelRoles."+role)
+	} else {
+		err = config.Set(s.folder, "modelRoles."+role, ref)
+	}
+	if err == nil {
+		s.models.Reload()
+	}
+	return err
+}
+
+func (s *appearance) themeName() string {
+	if s.onLight {
+		return s.light
+	}
+	return s.dark
+}
+
+// write writes a setting beside the loop; what it changes is taken over when the
+// wizard has ended.
+func (s *appearance) write(name string, value any) error {
+	return config.Set(s.folder, name, value)
 }

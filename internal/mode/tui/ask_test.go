@@ -7,17 +7,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/question"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool/permit"
 )
 
 // asked is a question in the face, as await makes it.
 func asked(a *app) *ask {
 	q := &ask{gone: func() {}}
-	q.pane = func() pane.Pane { return a.approvalPane(burin.Request{Tool: "bash"}, burin.Decision{}, nil) }
+	q.pane = func() pane.Pane {
+		return a.asks.approvalPane(&session.Question{Permission: &permit.Question{Request: permit.Request{Tool: "bash"}}}, nil)
+	}
 	return q
 }
 
@@ -27,13 +30,13 @@ func TestQuestionStaysInFront(t *testing.T) {
 	t.Parallel()
 	a, _ := face(t)
 	q := asked(a)
-	a.enqueue(q)
-	a.report("A report", "that was asked for before")
-	if _, ok := a.top().(*question.Approval); !ok {
-		t.Fatalf("in front is a %T", a.top())
+	a.asks.enqueue(q)
+	a.panes.report("A report", "that was asked for before")
+	if _, ok := a.panes.top().(*question.Approval); !ok {
+		t.Fatalf("in front is a %T", a.panes.top())
 	}
-	a.answered(q)
-	if a.top() == nil {
+	a.asks.answered(q)
+	if a.panes.top() == nil {
 		t.Error("the report is lost")
 	}
 }
@@ -43,10 +46,10 @@ func TestQuestionThatIsOver(t *testing.T) {
 	t.Parallel()
 	a, _ := face(t)
 	q := asked(a)
-	a.answered(q) // the context ended
-	a.enqueue(q)  // the events before it have come
-	if a.top() != nil || len(a.asks) > 0 {
-		t.Errorf("a question of nobody is shown: %T", a.top())
+	a.asks.answered(q) // the context ended
+	a.asks.enqueue(q)  // the events before it have come
+	if a.panes.top() != nil || len(a.asks.list) > 0 {
+		t.Errorf("a question of nobody is shown: %T", a.panes.top())
 	}
 }
 
@@ -57,10 +60,10 @@ func TestQuestionsWaiting(t *testing.T) {
 	var told []int
 	first := asked(a)
 	first.pane = func() pane.Pane { return &counter{told: &told} }
-	a.enqueue(first)
+	a.asks.enqueue(first)
 	second := asked(a)
-	a.enqueue(second)
-	a.answered(second)
+	a.asks.enqueue(second)
+	a.asks.answered(second)
 	if len(told) != 3 || told[0] != 0 || told[1] != 1 || told[2] != 0 {
 		t.Errorf("it was told %v", told)
 	}
@@ -80,12 +83,12 @@ func TestTaskOfASessionThatWasLeft(t *testing.T) {
 	a, _ := face(t)
 	ended := make(chan struct{})
 	done := false
-	a.task("something", func(ctx context.Context) (func(), error) {
+	a.work.task("something", func(ctx context.Context) (func(), error) {
 		<-ended
 		return func() { done = true }, nil
 	})
-	a.work = work{} // as leave does
-	a.task("something else", func(ctx context.Context) (func(), error) {
+	a.work.reset() // as leave does
+	a.work.task("something else", func(ctx context.Context) (func(), error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
@@ -97,7 +100,7 @@ func TestTaskOfASessionThatWasLeft(t *testing.T) {
 	if a.work.busy != "something else" {
 		t.Errorf("busy with %q", a.work.busy)
 	}
-	if !a.stop() {
+	if !a.brake.stop() {
 		t.Error("the other one cannot be stopped")
 	}
 	a.pump(func() bool { return a.work.busy == "" })
@@ -132,14 +135,14 @@ func TestStopTwice(t *testing.T) {
 	t.Parallel()
 	a, _ := face(t)
 	hold := make(chan struct{})
-	a.task("something", func(context.Context) (func(), error) {
+	a.work.task("something", func(context.Context) (func(), error) {
 		<-hold
 		return nil, errors.New("late")
 	})
-	if !a.stop() {
+	if !a.brake.stop() {
 		t.Error("it cannot be stopped")
 	}
-	if a.stop() {
+	if a.brake.stop() {
 		t.Error("nothing is left to be stopped, without a session")
 	}
 	close(hold)
@@ -153,25 +156,25 @@ func TestWordsOfAQuestion(t *testing.T) {
 	a, _ := face(t)
 	now := time.Date(2026, 3, 4, 14, 5, 6, 0, time.UTC)
 	a.env.Now = func() time.Time { return now }
-	a.onKey(key.Press{Key: "a", Text: "a"})
+	a.input.onKey(key.Press{Key: "a", Text: "a"})
 	q := asked(a)
-	a.enqueue(q)
+	a.asks.enqueue(q)
 	a.draw()
-	a.onKey(key.Press{Key: "b", Text: "b"})
+	a.input.onKey(key.Press{Key: "b", Text: "b"})
 	if got := a.hint.text; !strings.Contains(got, "ab") {
 		t.Errorf("it says %q", got)
 	}
 	now = now.Add(time.Minute)
 	for _, r := range "yes" { // of which the first alone would answer
-		a.onKey(key.Press{Key: key.Key(string(r)), Text: string(r)})
+		a.input.onKey(key.Press{Key: key.Key(string(r)), Text: string(r)})
 	}
 	now = now.Add(time.Minute)
 	a.frame()
 	if q.over {
 		t.Fatal("it is answered")
 	}
-	a.answered(q)
-	if got := a.editor.Text(); got != "yes\n\nab" {
+	a.asks.answered(q)
+	if got := a.composer.editor.Text(); got != "yes\n\nab" {
 		t.Errorf("the prompt has %q", got)
 	}
 }
@@ -187,17 +190,17 @@ func TestLetterAnswersByTheClock(t *testing.T) {
 		answers := 0
 		q := &ask{gone: func() {}}
 		q.pane = func() pane.Pane {
-			return a.approvalPane(burin.Request{Tool: "bash"}, burin.Decision{}, func(burin.Answer, error) { answers++ })
+			return a.asks.approvalPane(&session.Question{Permission: &permit.Question{Request: permit.Request{Tool: "bash"}}}, func(session.Reply) { answers++ })
 		}
-		a.enqueue(q)
+		a.asks.enqueue(q)
 		a.frame()
 		now = now.Add(time.Minute)
-		a.onKey(key.Press{Key: "y", Text: "y"})
+		a.input.onKey(key.Press{Key: "y", Text: "y"})
 		if next := a.frame(); next <= 0 || next > 300*time.Millisecond {
 			t.Errorf("the loop comes back after %v", next)
 		}
 		if late {
-			a.keys <- key.Press{Key: "o", Text: "o"}
+			a.display.keys <- key.Press{Key: "o", Text: "o"}
 		}
 		now = now.Add(time.Minute)
 		next := a.frame()

@@ -35,24 +35,28 @@ func (s *sheet) Foreground() bool                    { return true }
 func (s *sheet) Lend() (in, out *os.File, err error) { return nil, nil, os.ErrInvalid }
 
 // face is a face without a session, after its first picture.
-func face(b testing.TB) (*app, *sheet) {
+func face(b testing.TB, set ...func(*Options)) (*app, *sheet) {
 	b.Helper()
 	dir := b.TempDir()
 	settings, err := config.Load(dir)
 	if err != nil {
 		b.Fatal(err)
 	}
-	a := newApp(Options{
+	o := Options{
 		Getenv: func(string) string { return "" }, Settings: settings, Dir: dir, Home: dir,
 		Paths: config.Paths{Config: dir, Data: dir, State: dir, Cache: dir},
-	})
+	}
+	for _, f := range set {
+		f(&o)
+	}
+	a := newApp(o)
 	to := &sheet{}
-	a.term, a.ctx = to, b.Context()
+	a.display.term, a.ctx = to, b.Context()
 	if err := a.start(); err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(a.endServices)
-	a.terminalKnown()
+	b.Cleanup(func() { a.facts.repo.Close(); a.composer.close() })
+	a.greeter.known()
 	a.draw()
 	return a, to
 }
@@ -71,7 +75,7 @@ func BenchmarkKey(b *testing.B) {
 			for i := range text {
 				text[i] = "abcdefgh "[i%9]
 			}
-			if err := a.editor.SetText(string(text)); err != nil {
+			if err := a.composer.editor.SetText(string(text)); err != nil {
 				b.Fatal(err)
 			}
 			a.draw()

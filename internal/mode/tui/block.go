@@ -9,6 +9,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/markdown"
 	"github.com/burin-dev/burin/internal/mode/tui/picture"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -103,7 +104,7 @@ func (b *failure) rows(v look) ([]string, int) {
 		state = 2
 	}
 	lines := b.recall(v, state, func() []string {
-		short := "broke off: " + ansi.Truncate(oneLine(b.words), maxReason, v.Styles.Symbols().Ellipsis)
+		short := "broke off: " + ansi.Truncate(prose.Line(b.words), maxReason, v.Styles.Symbols().Ellipsis)
 		switch state {
 		case 0:
 			return card.Notice(card.Failure, b.words, v.View)

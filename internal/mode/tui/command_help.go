@@ -4,34 +4,13 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/mode/tui/complete"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/panel"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
-
-// openHelp lists the commands.
-func (a *app) openHelp(string) {
-	twice := "; twice, while nothing runs, it opens /" + a.show.doubleEscape
-	if a.show.doubleEscape == "none" {
-		twice = ""
-	}
-	below := []styled.Line{
-		nil,
-		styled.Of("@ names a file, ! runs a command of yours that the model reads, !! one that it does not.", theme.Muted),
-		styled.Of(a.keyFor("app.interrupt")+" stops what runs"+twice+". /hotkeys lists all keys.", theme.Muted),
-	}
-	var p pane.Pane
-	p = panel.FullReport{Report: panel.NewReport(a.env, panel.ReportOptions{
-		Title: "Commands", OnClose: func() { a.remove(p) },
-		Draw: func(width int, _ *theme.Styles) []styled.Line {
-			return append(helpTable(a.offered(), width), below...)
-		},
-	})}
-	a.push(p)
-}
 
 const (
 	widestCall = 30 // room for a command and what may follow it
@@ -58,8 +37,8 @@ func helpTable(commands []complete.Command, width int) []styled.Line {
 	indent := styled.Line{{Text: strings.Repeat(" ", column)}}
 	var out []styled.Line
 	for i := range commands {
-		help := styled.Line{{Text: styled.Inline(commands[i].Help), Look: theme.Look{Fg: theme.Text}}}
-		if args := styled.Inline(commands[i].Args); args != "" && !withArgs {
+		help := styled.Line{{Text: prose.Inline(commands[i].Help), Look: theme.Look{Fg: theme.Text}}}
+		if args := prose.Inline(commands[i].Args); args != "" && !withArgs {
 			help = append(styled.Line{{Text: args + " ", Look: theme.Look{Fg: theme.Muted}}}, help...)
 		}
 		first := indent
@@ -75,15 +54,12 @@ func helpTable(commands []complete.Command, width int) []styled.Line {
 
 // callOf is how a command is called.
 func callOf(c *complete.Command, withArgs bool) styled.Line {
-	call := styled.Of("/"+styled.Inline(c.Name), theme.Accent)
+	call := styled.Of("/"+prose.Inline(c.Name), theme.Accent)
 	if withArgs && c.Args != "" {
-		call = append(call, styled.Span{Text: " " + styled.Inline(c.Args), Look: theme.Look{Fg: theme.Muted}})
+		call = append(call, styled.Span{Text: " " + prose.Inline(c.Args), Look: theme.Look{Fg: theme.Muted}})
 	}
 	return call
 }
-
-// openChangelog shows what changed, from the file that the program was built with.
-func (a *app) openChangelog(string) { a.report("What changed", pageOf(burin.Changelog())) }
 
 // pageOf is a file of Markdown for the terminal: without its title, which is that of the
 // pane, without breaks within paragraphs, which answers have and files do not mean, and
@@ -112,3 +88,27 @@ var begins = regexp.MustCompile("^(#+ |[-*+] |[0-9]+[.)] )")
 
 // fileLink is a link to another file.
 var fileLink = regexp.MustCompile(`\[([^\]\n]+)\]\([^):\n]+\)`)
+
+// openHelp lists the commands.
+func (vs *views) openHelp(string) {
+	twice := "; twice, while nothing runs, it opens /" + vs.show.doubleEscape
+	if vs.show.doubleEscape == "none" {
+		twice = ""
+	}
+	below := []styled.Line{
+		nil,
+		styled.Of("@ names a file, ! runs a command of yours that the model reads, !! one that it does not.", theme.Muted),
+		styled.Of(vs.keyFor("app.interrupt")+" stops what runs"+twice+". /hotkeys lists all keys.", theme.Muted),
+	}
+	var p pane.Pane
+	p = panel.FullReport{Report: panel.NewReport(vs.env, panel.ReportOptions{
+		Title: "Commands", OnClose: func() { vs.panes.remove(p) },
+		Draw: func(width int, _ *theme.Styles) []styled.Line {
+			return append(helpTable(vs.commands.offered(), width), below...)
+		},
+	})}
+	vs.panes.push(p)
+}
+
+// openChangelog shows what changed, from the file that the program was built with.
+func (vs *views) openChangelog(string) { vs.panes.report("What changed", pageOf(vs.changes)) }

@@ -59,13 +59,13 @@ func TestHelpFits(t *testing.T) {
 	a := alone(t)
 	for width := 1; width <= 200; width++ {
 		var all strings.Builder
-		for _, l := range helpTable(a.offered(), width) {
+		for _, l := range helpTable(a.commands.offered(), width) {
 			if w := l.Width(); w > width {
 				t.Fatalf("%d columns: a row has %d: %q", width, w, l.Text())
 			}
 			all.WriteString(strings.ReplaceAll(l.Text(), " ", ""))
 		}
-		for _, c := range a.commands {
+		for _, c := range a.commands.table {
 			if help := strings.ReplaceAll(c.help, " ", ""); !strings.Contains(all.String(), help) {
 				t.Fatalf("%d columns: /%s is not explained", width, c.name)
 			}
@@ -75,13 +75,15 @@ func TestHelpFits(t *testing.T) {
 
 func TestChangelog(t *testing.T) {
 	for _, width := range []int{100, 40, 20} {
-		a := alone(t)
-		if !a.command("/changelog") {
+		a := alone(t, func(o *Options) {
+			o.Changelog = "# Changelog\n\nWhat changed, newest first.\n\n## 1.0\n\n- New things\n"
+		})
+		if !a.commands.call("/changelog") {
 			t.Fatal("/changelog is sent to the model")
 		}
-		rows, _ := a.top().Draw(width, 12)
+		rows, _ := a.panes.top().Draw(width, 12)
 		text := ansi.Strip(strings.Join(rows, "\n"))
-		if !strings.Contains(text, "What changed") || strings.Contains(text, "# ") || strings.Contains(text, "newest first") {
+		if !strings.Contains(text, "What changed") || !strings.Contains(text, "New things") || strings.Contains(text, "# ") {
 			t.Errorf("%d columns:\n%s", width, text)
 		}
 		for _, r := range rows {

@@ -9,46 +9,47 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/mode/tui/card"
-	"github.com/burin-dev/burin/internal/mode/tui/editor"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/list"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/selector"
 	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/internal/model/credential"
 	"github.com/burin-dev/burin/internal/model/credential/oauth"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
-// modelCommands are about which model answers, and how it is paid.
-func modelCommands() []command {
-	return []command{
-		{name: "model", aliases: []string{"models", "switch"}, args: "[name]", help: "choose the model and those of the roles", waits: true, run: (*app).openModels},
-		{
-			name: "thinking", aliases: []string{"effort"}, args: "[level]", help: "how hard the model thinks", needs: aSession, run: (*app).openThinking,
-			complete: func(a *app, arg string) []editor.Item {
-				var words []string
-				for _, l := range a.thinkingLevels() {
-					words = append(words, string(l))
-				}
-				return choices(words...)(a, arg)
-			},
-		},
-		{name: "login", args: "[provider]", help: "log in to a provider, or store a key", run: (*app).openLogin},
-		{name: "logout", args: "[provider]", help: "forget logins and keys", run: (*app).openLogin},
-		{name: "cost", aliases: []string{"usage", "stats"}, help: "what was spent, by day and model", run: (*app).openUsage},
-		{name: "context", help: "what fills the model's window", needs: aSession, run: (*app).openContext},
-	}
+// models are the commands about which model answers, and how it is paid.
+type models struct {
+	*base
+	*current
+	show     *appearance
+	facts    *facts
+	panes    *panes
+	work     *work
+	asks     *questions
+	switcher *switcher
+	stop     func() bool // stops what runs
+	host     modelHost
+	openPage func(url string) error // in the browser
+}
+
+// modelHost opens the models, and the keys to them.
+type modelHost interface {
+	Models() (*connect.Models, error)
 }
 
 // openModels shows the models, or goes to the one that is named.
-func (a *app) openModels(name string) {
-	s := a.session
+func (ms *models) openModels(name string) {
+	s := ms.session
 	if name == "" || s == nil {
-		a.showModels(name)
+		ms.showModels(name)
 		return
 	}
-	a.ahead("changing the model", func(ctx context.Context) (func(), error) {
-		err := s.SetModel(ctx, name)
+	ms.work.ahead("changing the model", func(ctx context.Context) (func(), error) {
+		err := s.Models().SetModel(ctx, name)
 		if err == nil || ctx.Err() != nil {
 			return nil, err
 		}
@@ -57,52 +58,52 @@ func (a *app) openModels(name string) {
 			err = e
 		}
 		return func() { // what comes near it can be chosen
-			a.sayError(err)
-			a.showModels(name)
+			ms.sayError(err)
+			ms.showModels(name)
 		}, nil
 	})
 }
 
 // showModels shows the models that a query finds.
-func (a *app) showModels(name string) {
-	models, err := a.o.Host.Models()
+func (ms *models) showModels(name string) {
+	models, err := ms.host.Models()
 	if err != nil {
-		a.sayError(err)
+		ms.sayError(err)
 		return
 	}
 	var p pane.Pane
-	p = selector.NewModels(a.env, selector.ModelOptions{
+	p = selector.NewModels(ms.env, selector.ModelOptions{
 		Models: models.All(), Usable: models.Available, Canonical: models.Canonical,
-		Current: a.facts.status.Model, Roles: selector.Roles(models.Registry), Query: name,
+		Current: ms.facts.status.Model, Roles: selector.Roles(models.Registry), Query: name,
 		OnChoose: func(m *catalog.Model, usable bool) {
-			a.remove(p)
+			ms.panes.remove(p)
 			switch {
 			case !usable:
-				a.openLogin(m.Provider)
-			case a.session == nil:
-				a.open(Wish{Model: m.Ref()})
+				ms.openLogin(m.Provider)
+			case ms.session == nil:
+				ms.switcher.open(Wish{Model: m.Ref()})
 			default:
-				a.useModel(m.Ref())
+				ms.useModel(m.Ref())
 			}
 		},
 		OnRole: func(role, ref string) {
-			if err := a.setRole(role, ref); err != nil {
-				a.sayError(err)
+			if err := ms.show.setRole(role, ref); err != nil {
+				ms.sayError(err)
 			}
 		},
-		OnCancel: func() { a.remove(p) },
+		OnCancel: func() { ms.panes.remove(p) },
 	})
-	a.push(p)
+	ms.panes.push(p)
 }
 
 // cycle are the models that a key goes round: those of the roles in cycleOrder.
-func (a *app) cycle() []string {
-	models, err := a.o.Host.Models()
+func (ms *models) cycle() []string {
+	models, err := ms.host.Models()
 	if err != nil {
 		return nil
 	}
 	var refs []string
-	for _, role := range a.show.cycle {
+	for _, role := range ms.show.cycle {
 		for _, r := range selector.Roles(models.Registry) {
 			if r.Name == role && r.Ref != "" && !slices.Contains(refs, r.Ref) {
 				refs = append(refs, r.Ref)
@@ -112,37 +113,37 @@ func (a *app) cycle() []string {
 	return refs
 }
 
-func (a *app) openThinking(level string) {
+func (ms *models) openThinking(level string) {
 	if level != "" {
 		l, err := llm.ParseLevel(level)
 		if err != nil {
-			a.sayError(err)
+			ms.sayError(err)
 			return
 		}
-		a.session.SetThinking(l)
+		ms.session.SetThinking(l)
 		return
 	}
-	s := a.session
+	s := ms.session
 	var p pane.Pane
-	p = selector.Thinking(a.env, selector.ThinkingOptions{
-		Model: a.facts.model.Name, Support: a.facts.model.Thinking, Current: a.facts.status.Thinking,
+	p = selector.Thinking(ms.env, selector.ThinkingOptions{
+		Model: ms.facts.model.Name, Support: ms.facts.model.Thinking, Current: ms.facts.status.Thinking,
 		OnChoose: func(l llm.Level) {
-			a.remove(p)
-			if a.still(s) {
+			ms.panes.remove(p)
+			if ms.still(s) {
 				s.SetThinking(l)
 			}
 		},
-		OnCancel: func() { a.remove(p) },
+		OnCancel: func() { ms.panes.remove(p) },
 	})
-	a.push(p)
+	ms.panes.push(p)
 }
 
 // thinkingLevels are those that the model knows, the least first.
-func (a *app) thinkingLevels() []llm.Level {
-	if a.facts.model == nil {
+func (ms *models) thinkingLevels() []llm.Level {
+	if ms.facts.model == nil {
 		return nil
 	}
-	t := a.facts.model.Thinking
+	t := ms.facts.model.Thinking
 	var levels []llm.Level
 	for _, l := range llm.Levels() {
 		if t.Clamp(l) == l {
@@ -152,67 +153,80 @@ func (a *app) thinkingLevels() []llm.Level {
 	return levels
 }
 
+// logout forgets the logins of a provider; then runs once that is done.
+func (ms *models) logout(models *connect.Models, provider string, then func()) {
+	ms.work.task("logging out", func(ctx context.Context) (func(), error) {
+		n, err := models.Keys.Logout(ctx, provider)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("there is no login of %s to forget; stored keys are removed with burin keys remove ID", provider)
+		}
+		return func() {
+			ms.notice(card.Info, "Forgot "+prose.Count(n, "login")+" of "+provider+" on this machine.")
+			then()
+		}, err
+	})
+}
+
 // openLogin shows the providers and what is stored for them, beginning at the one that is
 // named.
-func (a *app) openLogin(provider string) {
-	models, err := a.o.Host.Models()
+func (ms *models) openLogin(provider string) {
+	models, err := ms.host.Models()
 	if err != nil {
-		a.sayError(err)
+		ms.sayError(err)
 		return
 	}
 	read := func() []selector.Provider {
-		providers, err := selector.Providers(a.ctx, models)
+		providers, err := selector.Providers(ms.ctx, models)
 		if err != nil {
-			a.inbox.post(func() { a.sayError(err) })
+			ms.inbox.post(func() { ms.sayError(err) })
 		}
 		return providers
 	}
 	go func() {
 		providers := read()
-		a.inbox.post(func() {
+		ms.inbox.post(func() {
 			if provider != "" && !slices.ContainsFunc(providers, func(p selector.Provider) bool { return p.ID == provider }) {
-				a.say(card.Warning, "There is no provider "+oneLine(provider)+": /login shows those there are, and models.yml adds others.")
+				ms.notice(card.Warning, "There is no provider "+prose.Line(provider)+": /login shows those there are, and models.yml adds others.")
 				return
 			}
 			var p *selector.Logins
 			again := func() {
 				go func() {
 					news := read()
-					a.inbox.post(func() { p.SetProviders(news) })
+					ms.inbox.post(func() { p.SetProviders(news) })
 				}()
 			}
-			p = selector.NewLogins(a.env, selector.ProviderOptions{
+			p = selector.NewLogins(ms.env, selector.ProviderOptions{
 				Providers: providers, Selected: provider,
-				OnLogin: func(provider string) { a.remove(p); a.login(provider) },
-				OnKey:   func(provider string) { a.askKey(provider, again) },
+				OnLogin: func(provider string) { ms.panes.remove(p); ms.login(provider) },
+				OnKey:   func(provider string) { ms.askKey(provider, again) },
 				OnLogout: func(provider string) {
-					a.runCommand("logging out", "", "logout", provider)
-					again()
+					ms.logout(models, provider, again)
 				},
 				OnRemove: func(id int64) {
-					if err := models.Keys.Remove(a.ctx, id); err != nil {
-						a.sayError(err)
+					if err := models.Keys.Remove(ms.ctx, id); err != nil {
+						ms.sayError(err)
 					}
 					again()
 				},
-				OnCancel: func() { a.remove(p) },
+				OnCancel: func() { ms.panes.remove(p) },
 			})
-			a.push(p)
+			ms.panes.push(p)
 		})
 	}()
 }
 
 // sayKey says what to do where a provider refused the key. Where that came from is looked
 // for beside the loop.
-func (a *app) sayKey(err error) {
+func (ms *models) sayKey(err error) {
 	var e *llm.Error
-	models, broken := a.o.Host.Models()
+	models, broken := ms.host.Models()
 	if !errors.As(err, &e) || e.Kind != llm.ErrAuth || e.Provider == "" || broken != nil {
 		return
 	}
 	go func() {
-		found, _ := models.Keys.Available(a.ctx, e.Provider) // without the database it is said all the same
-		a.inbox.post(func() { a.notice(card.Info, keyWords(e.Provider, found[e.Provider], e.Status)) })
+		found, _ := models.Keys.Available(ms.ctx, e.Provider) // without the database it is said all the same
+		ms.inbox.post(func() { ms.notice(card.Info, keyWords(e.Provider, found[e.Provider], e.Status)) })
 	}()
 }
 
@@ -236,64 +250,64 @@ func keyWords(provider string, found credential.Found, status int) string {
 }
 
 // askKey asks for a key and stores it.
-func (a *app) askKey(provider string, stored func()) {
+func (ms *models) askKey(provider string, stored func()) {
 	var p pane.Pane
-	p = list.NewInput(a.env, list.InputOptions{
-		Title: "Key of " + provider, Secret: true, Hint: "It is stored sealed on this machine. " + a.keyFor("tui.select.cancel") + " stores nothing.",
-		OnCancel: func() { a.remove(p) },
+	p = list.NewInput(ms.env, list.InputOptions{
+		Title: "Key of " + provider, Secret: true, Hint: "It is stored sealed on this machine. " + ms.keyFor("tui.select.cancel") + " stores nothing.",
+		OnCancel: func() { ms.panes.remove(p) },
 		OnDone: func(key string) {
-			a.remove(p)
-			models, err := a.o.Host.Models()
+			ms.panes.remove(p)
+			models, err := ms.host.Models()
 			if err == nil {
-				_, _, err = models.Keys.Add(a.ctx, provider, "", credential.Secret(key))
+				_, _, err = models.Keys.Add(ms.ctx, provider, "", credential.Secret(key))
 			}
 			if err != nil {
-				a.sayError(err)
+				ms.sayError(err)
 				return
 			}
-			a.notice(card.Info, "The key of "+provider+" is stored.")
+			ms.notice(card.Info, "The key of "+provider+" is stored.")
 			stored()
-			a.beginIfNone()
+			ms.switcher.beginIfNone()
 		},
 	})
-	a.push(p)
+	ms.panes.push(p)
 }
 
 // login logs in with the browser.
-func (a *app) login(provider string) {
-	models, err := a.o.Host.Models()
+func (ms *models) login(provider string) {
+	models, err := ms.host.Models()
 	if err != nil {
-		a.sayError(err)
+		ms.sayError(err)
 		return
 	}
-	a.task("logging in to "+provider, func(ctx context.Context) (func(), error) {
-		info, err := models.Keys.Login(ctx, provider, credential.LoginOptions{}, a.loginUI())
+	ms.work.task("logging in to "+provider, func(ctx context.Context) (func(), error) {
+		info, err := models.Keys.Login(ctx, provider, credential.LoginOptions{}, ms.loginUI())
 		return func() {
-			a.notice(card.Info, fmt.Sprintf("Logged in to %s.", info.Provider))
-			a.beginIfNone()
+			ms.notice(card.Info, fmt.Sprintf("Logged in to %s.", info.Provider))
+			ms.switcher.beginIfNone()
 		}, err
 	})
 }
 
 // loginUI shows what a login needs, and takes the address that the browser ended at.
-func (a *app) loginUI() oauth.UI {
+func (ms *models) loginUI() oauth.UI {
 	return oauth.UI{
-		Open: a.o.OpenPage,
+		Open: ms.openPage,
 		Show: func(n oauth.Notice) {
-			a.inbox.post(func() {
+			ms.inbox.post(func() {
 				if n.UserCode != "" {
-					a.notice(card.Info, "Open "+n.URL+" and type the code "+n.UserCode)
+					ms.notice(card.Info, "Open "+n.URL+" and type the code "+n.UserCode)
 					return
 				}
-				a.notice(card.Info, "Log in here; a browser should open by itself:\n"+n.URL)
+				ms.notice(card.Info, "Log in here; a browser should open by itself:\n"+n.URL)
 			})
 		},
 		Paste: func(ctx context.Context, problem string) (string, error) {
-			return await(ctx, a, func(answer func(string, error)) pane.Pane {
-				p := list.NewInput(a.env, list.InputOptions{
+			return await(ctx, ms.asks, func(answer func(string, error)) pane.Pane {
+				p := list.NewInput(ms.env, list.InputOptions{
 					Title: "Or paste the address the browser ended at", Hint: "The browser goes on by itself where it can.",
 					OnDone:   func(text string) { answer(text, nil) },
-					OnCancel: func() { answer("", context.Canceled); a.stop() },
+					OnCancel: func() { answer("", context.Canceled); ms.stop() },
 				})
 				p.SetProblem(problem)
 				return p
@@ -302,9 +316,32 @@ func (a *app) loginUI() oauth.UI {
 	}
 }
 
-// beginIfNone opens a session where none could be opened before.
-func (a *app) beginIfNone() {
-	if a.session == nil && !a.opening {
-		a.open(Wish{})
+// cycleThinking goes to the next level that the model knows.
+func (ms *models) cycleThinking() {
+	levels := ms.thinkingLevels()
+	if ms.session == nil || len(levels) < 2 {
+		ms.flash("this model has one way to think")
+		return
 	}
+	i := slices.Index(levels, ms.facts.status.Thinking)
+	ms.session.SetThinking(levels[(i+1)%len(levels)])
+}
+
+// cycleModel goes to the model of the next role.
+func (ms *models) cycleModel(step int) {
+	refs := ms.cycle()
+	if ms.session == nil || len(refs) < 2 {
+		ms.flash("there is one model to go round; " + ms.keyFor(key.SelectModel) + " has all")
+		return
+	}
+	i := slices.Index(refs, ms.facts.status.Model)
+	ms.useModel(refs[(i+step+len(refs))%len(refs)])
+}
+
+// useModel changes the model of the session.
+func (ms *models) useModel(selector string) {
+	s := ms.session
+	ms.work.ahead("changing the model", func(ctx context.Context) (func(), error) {
+		return nil, s.Models().SetModel(ctx, selector)
+	})
 }

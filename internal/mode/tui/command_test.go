@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/llm"
@@ -19,10 +20,11 @@ import (
 )
 
 // alone is a face with a program around it that has nothing.
-func alone(t *testing.T) *app {
-	a, _ := face(t)
-	a.o.Host = nobody{}
-	a.o.Open = func(context.Context, Wish) (session.Handle, error) { return nil, errors.New("no sessions here") }
+func alone(t *testing.T, set ...func(*Options)) *app {
+	a, _ := face(t, append([]func(*Options){func(o *Options) {
+		o.Host = nobody{}
+		o.Open = func(context.Context, Wish) (session.Handle, error) { return nil, errors.New("no sessions here") }
+	}}, set...)...)
 	return a
 }
 
@@ -30,13 +32,42 @@ type nobody struct{ Host }
 
 func (nobody) FileCommands() *files.Set         { return &files.Set{} }
 func (nobody) Models() (*connect.Models, error) { return nil, errors.New("no models here") }
-func (nobody) Sessions() string                 { return "" }
 func (nobody) Reload()                          {}
-func (nobody) Index() string                    { return "" }
+
+func (nobody) Archive(func(string)) (Archive, error) { return nowhere{}, nil }
+
+// nowhere is an archive without sessions.
+type nowhere struct{ Archive }
+
+func (nowhere) Root() string  { return "" }
+func (nowhere) Index() string { return "" }
+
+// What was found is shown, and how much of it is wrong.
+func TestReportsAreShown(t *testing.T) {
+	a := alone(t)
+	got := a.groups.archives.doctorWords(archive.DoctorReport{Sessions: 2, Findings: []archive.Finding{
+		{File: "/x/a.jsonl", Kind: archive.Problem, Text: "2 lines cannot be read"}, {File: "/x/b.jsonl", Kind: archive.Note, Text: "a draft"},
+	}})
+	want := "/x/a.jsonl: 2 lines cannot be read\n/x/b.jsonl: a draft\nproblems were found: 1; burin sessions doctor --fix repairs what can be repaired"
+	if got != want {
+		t.Errorf("the doctor says %q, want %q", got, want)
+	}
+	if got, want := a.groups.archives.doctorWords(archive.DoctorReport{Sessions: 2, Closed: 1}), "looked at 1 session; nothing is wrong"; got != want {
+		t.Errorf("the doctor says %q, want %q", got, want)
+	}
+	got = importWords(archive.ImportReport{Conversations: []archive.Imported{
+		{ID: "a", State: archive.Grown, Added: 1}, {State: archive.Unchanged}, {State: archive.Failed, Err: errors.New("no JSON")},
+	}})
+	for _, part := range []string{"1 entry added\n", "no JSON\n", "imported 0, have grown 1, were there before 1, could not be read 1"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("the import says %q, without %q", got, part)
+		}
+	}
+}
 
 // shown is what stands on the screen below the scrollback.
 func (a *app) shown() string {
-	if top := a.top(); top != nil {
+	if top := a.panes.top(); top != nil {
 		rows, _ := top.Draw(100, 40)
 		return ansi.Strip(strings.Join(rows, "\n"))
 	}
@@ -53,7 +84,7 @@ func TestCommandsWithoutSession(t *testing.T) {
 		"/copy": "There is no session yet", "/session": "There is no session yet", "/theme dark": "", "/fly": "There is no command /fly",
 	} {
 		a := alone(t)
-		if !a.command(call) {
+		if !a.commands.call(call) {
 			t.Errorf("%s is sent to the model", call)
 		}
 		if got := a.shown(); !strings.Contains(got, want) {
@@ -66,7 +97,7 @@ func TestCommandsWithoutSession(t *testing.T) {
 // takes it.
 func TestCommandNames(t *testing.T) {
 	seen := map[string]string{}
-	for _, c := range commands() {
+	for _, c := range alone(t).commands.table {
 		if c.help == "" || c.run == nil {
 			t.Errorf("/%s has no help, or does nothing", c.name)
 		}
@@ -96,7 +127,7 @@ func TestCommandsOfTheHandbook(t *testing.T) {
 		t.Fatalf("the handbook names %d commands: does this test still know how?", len(names))
 	}
 	for _, m := range names {
-		if _, ok := a.known(m[1]); !ok {
+		if _, ok := a.commands.known(m[1]); !ok {
 			t.Errorf("there is no /%s", m[1])
 		}
 	}
@@ -114,9 +145,9 @@ func TestKeysDoSomething(t *testing.T) {
 			continue // other programs
 		}
 		a := alone(t)
-		before, esc := a.shown(), a.lastEsc
-		a.do(b.Action)
-		if a.shown() == before && a.hint.text == "" && a.lastEsc == esc && !a.opening {
+		before, esc := a.shown(), a.input.lastEsc
+		a.input.do(b.Action)
+		if a.shown() == before && a.hint.text == "" && a.input.lastEsc == esc && !a.opening {
 			t.Errorf("%s (%s) does nothing", b.Action, b.Help)
 		}
 	}
@@ -160,7 +191,7 @@ func TestSettingsTakeUp(t *testing.T) {
 		"theme.dark": false, "cycleOrder": false, "retry.maxRetries": true, "interruptMode": true, "completion.notify": false,
 		"compaction.strategy": true, "branchSummary.enabled": false, "limits.turn": true, "disabledProviders": true, "nosuch": false,
 	} {
-		if got := a.takeUp(name); got != later {
+		if got := a.show.takeUp(name); got != later {
 			t.Errorf("%s holds later: %v, want %v", name, got, later)
 		}
 	}
@@ -186,8 +217,8 @@ func TestProposalsAreCounted(t *testing.T) {
 	for words, counted := range map[string]bool{"/": true, "/hotk": false} {
 		d := atDesk(t, nil)
 		d.types(words)
-		d.until("what is proposed", func() bool { _, ok := d.editor.Popup(); return ok })
-		p, _ := d.editor.Popup()
+		d.until("what is proposed", func() bool { _, ok := d.composer.editor.Popup(); return ok })
+		p, _ := d.composer.editor.Popup()
 		for i := range 2 {
 			want := fmt.Sprintf("── %d of %d ──\n", i+1, len(p.Items))
 			if got := d.shown(); strings.Contains(got, want) != counted {

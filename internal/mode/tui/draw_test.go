@@ -13,6 +13,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/handletest"
 )
 
 // What is proposed stands in one column, whether it is chosen or not, in all signs.
@@ -20,9 +21,9 @@ func TestProposalsAreAligned(t *testing.T) {
 	for _, symbols := range []string{"unicode", "ascii"} {
 		a := alone(t)
 		a.show.symbols = symbols
-		a.restyle()
+		a.show.restyle()
 		a.types("/")
-		rows := a.popupRows(60, 3)
+		rows := a.prompt.popupRows(60, 3)
 		at := map[int]bool{}
 		for _, r := range rows {
 			before, _, _ := strings.Cut(ansi.Strip(r), "/")
@@ -38,14 +39,14 @@ func TestProposalsAreAligned(t *testing.T) {
 func TestProposalsAreReadOut(t *testing.T) {
 	a := alone(t)
 	a.show.screenReader = true
-	a.restyle()
+	a.show.restyle()
 	a.types("/mod")
 	for _, want := range []string{"1 of 2: /model", "2 of 2: /mode", "1 of 2: /model"} {
-		rows := a.popupRows(60, 5)
+		rows := a.prompt.popupRows(60, 5)
 		if len(rows) != 1 || !strings.HasPrefix(ansi.Strip(rows[0]), want+" ") {
 			t.Errorf("read out is %q, want %q", rows, want)
 		}
-		a.onKey(key.Press{Key: "down"})
+		a.input.onKey(key.Press{Key: "down"})
 	}
 }
 
@@ -53,25 +54,25 @@ func TestProposalsAreReadOut(t *testing.T) {
 func TestASCIIOnly(t *testing.T) {
 	d := atDesk(t, func(_ Wish, o *session.Options) {
 		o.Mode = "plan"
-		o.Jobs = func() []session.Job {
+		o.Jobs = handletest.Background{OnList: func() []session.Job {
 			return []session.Job{{ID: "1", Command: strings.Repeat("command ", 30), Running: true}}
-		}
+		}}
 	})
 	d.show.symbols = "ascii"
-	d.restyle()
-	d.readFacts()
-	d.readJobs()
-	d.attached = []llm.Block{llm.Image{}}
+	d.show.restyle()
+	d.facts.read()
+	d.facts.readJobs()
+	d.composer.attached = []llm.Block{llm.Image{}}
 	for range 30 {
 		d.notice(card.Warning, strings.Repeat("long words ", 30))
 	}
 	d.types("/")
-	d.until("what is proposed", func() bool { _, ok := d.editor.Popup(); return ok })
+	d.until("what is proposed", func() bool { _, ok := d.composer.editor.Popup(); return ok })
 	look := func(what string) {
 		d.draw()
-		rows := append(d.greeting(d.talk.look.View), d.rows...)
-		rows = append(rows, d.hidden(1), d.hidden(2), d.line(styled.Of(d.promptLabel(), theme.Text)))
-		if top := d.top(); top != nil {
+		rows := append(d.greeter.greeting(d.talk.look.View), d.rows...)
+		rows = append(rows, d.display.hidden(1), d.display.hidden(2), d.line(styled.Of(d.prompt.label(), theme.Text)))
+		if top := d.panes.top(); top != nil {
 			drawn, _ := top.Draw(40, 20)
 			rows = append(rows, drawn...)
 		}
@@ -87,7 +88,7 @@ func TestASCIIOnly(t *testing.T) {
 	d.flash(strings.Repeat("a hint ", 30))
 	look("a hint")
 	for _, call := range []string{"/jobs", "/mode", "/hotkeys", "/help", "/session", "/debug", "/settings"} {
-		d.command(call)
+		d.commands.call(call)
 		look(call)
 		d.types("", "esc")
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/model/credential"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
@@ -46,9 +47,9 @@ func TestEndsThatSayWhy(t *testing.T) {
 					tt.set(o)
 				}
 			}, tt.turns...)
-			d.send("work", steerNow)
+			d.outbox.send("work", steerNow)
 			d.until("the end", func() bool { return !d.work.on })
-			if got := oneLine(d.shown()); !strings.Contains(got, tt.want) {
+			if got := prose.Line(d.shown()); !strings.Contains(got, tt.want) {
 				t.Errorf("no %q in\n%s", tt.want, d.shown())
 			}
 		})

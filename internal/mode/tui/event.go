@@ -1,119 +1,141 @@
 package tui
 
 import (
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 )
 
+// listener takes what the session says, beside what the conversation shows of it.
+type listener struct {
+	*base
+	*current
+	show     *appearance
+	display  *display
+	facts    *facts
+	work     *work
+	composer *composer
+	outbox   *outbox
+	asks     *questions
+	switcher *switcher
+	reader   *reader
+	repeater *repeater
+	models   *models
+	pursuit  *pursuit
+	plan     *planMode
+	host     interface{ Crumb(path string) }
+}
+
 // onEvent takes an event of the session.
-func (a *app) onEvent(e *sessionEvent) {
-	if e.of != a.session {
+func (ls *listener) onEvent(e *sessionEvent) {
+	if e.of != ls.session {
 		return // of a session that was left
 	}
-	a.dirty = true
-	if e.lost {
-		a.talk.lose()
+	ls.dirty = true
+	if e.over {
+		ls.switcher.onGone(e.of)
 		return
 	}
-	a.talk.event(&e.Event)
-	a.sessionSays(&e.Event)
-	if a.viewer != nil && (e.Type == agent.MessageEnd || e.Type == agent.ToolEnd || e.Type == agent.AgentEnd) {
-		a.viewer.Refresh()
+	if e.EntryID != "" {
+		ls.switcher.lastShown = e.EntryID
 	}
-	a.seen = e.Seq
-	for len(a.later) > 0 && a.later[0].seq <= a.seen+1 {
-		f := a.later[0].f
-		a.later = a.later[1:]
-		f()
-	}
-}
-
-// after runs f behind the events before seq.
-func (a *app) after(seq uint64, f func()) {
-	if a.seen+1 >= seq {
-		f()
+	if e.Type == session.EventsLost || e.Type == session.OwnerChanged {
+		ls.talk.lose()
+		ls.switcher.resync()
 		return
 	}
-	a.later = append(a.later, behind{seq, f})
-}
-
-// behind is something to be done when the events before seq were shown.
-type behind struct {
-	seq uint64
-	f   func()
+	ls.talk.event(&e.Event)
+	ls.sessionSays(&e.Event)
+	if ls.reader.viewer != nil && (e.Type == agent.MessageEnd || e.Type == agent.ToolEnd || e.Type == agent.AgentEnd) {
+		ls.reader.viewer.Refresh()
+	}
 }
 
 // sessionSays takes what an event says beside the conversation.
-func (a *app) sessionSays(e *session.Event) {
+func (ls *listener) sessionSays(e *session.Event) {
 	switch e.Type {
 	case agent.MessageUpdate, agent.ToolUpdate:
 		// The most frequent ones change nothing here.
+	case agent.AgentStart:
+		if !ls.work.on {
+			ls.work.begin(ls.env.Now())
+		}
+	case session.AgentSettled:
+		ls.onSettled(e.Data.(*session.SettledTurn))
+	case session.QuestionAsked:
+		ls.asks.asked(e.Data.(*session.Question))
+	case session.QuestionSettled:
+		ls.asks.settledElsewhere(e.Data.(*session.Settled))
 	case agent.MessageEnd:
-		a.onMessage(e.Message)
+		ls.onMessage(e.Message)
 	case agent.ToolEnd:
 		if e.Call.Name == "todo" {
-			a.readTodos()
+			ls.facts.readTodos()
 		}
 	case session.TodosChanged:
-		a.readTodos()
+		ls.facts.readTodos()
 	case session.RetryStart:
-		a.talk.forgive()
-		a.work.retry, a.work.retryAt = e.Retry, a.env.Now().Add(e.Retry.Delay)
+		ls.talk.forgive()
+		ls.work.retry, ls.work.retryAt = e.Data.(*session.RetryInfo), ls.env.Now().Add(e.Data.(*session.RetryInfo).Delay)
 	case session.RetryEnd:
-		a.work.retry = nil
-		if !e.Retry.Success {
-			a.talk.gaveUp()
+		ls.work.retry = nil
+		if !e.Data.(*session.RetryInfo).Success {
+			ls.talk.gaveUp()
 		}
 	case session.FallbackApplied, session.Promoted:
-		a.notice(card.Warning, fmt.Sprintf("Going on with %s: %s", e.Change.To, e.Change.Why))
-		a.readFacts()
+		ls.notice(card.Warning, fmt.Sprintf("Going on with %s: %s", e.Data.(*session.Change).To, e.Data.(*session.Change).Why))
+		ls.facts.read()
 	case session.ModelChanged:
-		a.notice(card.Info, "Model: "+e.Change.To)
-		a.readFacts()
+		ls.notice(card.Info, "Model: "+e.Data.(*session.Change).To)
+		ls.facts.read()
 	case session.ThinkingChanged, session.TitleChanged, session.ModeChanged, session.ToolsChanged:
-		a.readFacts()
+		ls.facts.read()
 	case session.CompactionStart, session.CompactionEnd:
-		a.onCompaction(e)
+		ls.onCompaction(e)
 	case session.TreeMoved:
-		a.onMoved()
+		ls.switcher.onMoved()
 	case session.CacheReport:
-		a.facts.cache = e.Cache
+		ls.facts.cache = e.Data.(*session.CacheInfo)
 	case session.GoalChanged:
-		a.onGoal(session.GoalState(e.Text))
+		ls.pursuit.onGoal(session.GoalState(e.Text))
 	case session.QueueChanged:
-		a.readQueue()
+		ls.outbox.showQueue(e.Data.(*session.Queued))
 	case session.JobsChanged:
-		a.readJobs()
+		ls.facts.readJobs()
 	case session.Warning:
-		// Options.Warn told it already.
+		if !ls.session.Owns() { // else Options.Warn told it already
+			ls.notice(card.Warning, e.Text)
+		}
 	}
 }
 
-func (a *app) onMessage(m *llm.Message) {
+func (ls *listener) onMessage(m *llm.Message) {
 	switch m.Role {
 	case llm.RoleAssistant:
-		a.readFacts()
+		ls.facts.read()
 	case llm.RoleUser:
-		a.work.reminders = 0
-		a.readQueue()
+		ls.work.reminders = 0
+		ls.outbox.readQueue()
 	case llm.RoleCustom:
 		switch m.CustomType {
 		case session.CustomReminder:
-			a.onReminder()
+			ls.onReminder()
 		case session.CustomGoal:
-			a.notice(card.Info, goalCheck)
+			ls.notice(card.Info, goalCheck)
 		}
 	}
 }
 
 // onReminder says why the model goes on that had come to an end.
-func (a *app) onReminder() {
-	a.work.reminders++
-	a.notice(card.Info, reminderOf(a.facts.todos, a.work.reminders))
+func (ls *listener) onReminder() {
+	ls.work.reminders++
+	ls.notice(card.Info, reminderOf(ls.facts.todos, ls.work.reminders))
 }
 
 // reminderOf says of what the model is reminded, for the nth time since the prompt.
@@ -128,41 +150,102 @@ func reminderOf(todos []card.Phase, n int) string {
 		}
 	}
 	if open > 0 {
-		what = counted(open, "open task", "open tasks")
+		what = prose.Count(open, "open task")
 	}
 	return fmt.Sprintf("reminded of %s (%d of %d)", what, n, session.MaxReminders)
 }
 
-func (a *app) onCompaction(e *session.Event) {
-	c := e.Compaction
+func (ls *listener) onCompaction(e *session.Event) {
+	c := e.Data.(*session.CompactionInfo)
 	if e.Type == session.CompactionStart {
-		a.work.condensing = true
+		ls.work.condensing = true
 		return
 	}
-	a.work.condensing = false
-	a.readFacts()
+	ls.work.condensing = false
+	ls.facts.read()
 	switch {
 	case c.Aborted:
-		a.notice(card.Warning, "The conversation was not condensed: stopped.")
+		ls.notice(card.Warning, "The conversation was not condensed: stopped.")
 	case c.Error != "":
-		a.notice(card.Failure, "The conversation was not condensed: "+oneLine(c.Error))
+		ls.notice(card.Failure, "The conversation was not condensed: "+prose.Line(c.Error))
 	default:
 		before, after, summary := c.Before, c.After, c.Summary
-		a.talk.say(told, func(v card.View) []string { return card.Compaction(before, after, summary, v) })
+		ls.talk.say(told, func(v card.View) []string { return card.Compaction(before, after, summary, v) })
 	}
 }
 
-// onMoved shows where in the tree the conversation goes on.
-func (a *app) onMoved() {
-	s := a.session
-	a.talk.abandon()
-	a.notice(card.Info, "Another point of the conversation. It goes on from here:")
-	past := recent(s.Log())
-	past = past[max(0, len(past)-3):]
-	for i := range past {
-		a.replayEntry(s.Log(), &past[i])
+// onSettled is called when nothing more happens for messages.
+func (ls *listener) onSettled(d *session.SettledTurn) {
+	s := ls.session
+	over := ls.outbox.forget(d.IDs...)
+	for _, l := range over { // the session has them, though its receipt may still be on the way
+		ls.outbox.arrived(l)
 	}
-	a.talk.abandon()
-	a.readFacts()
-	a.readTodos()
+	if s.Facts().Working { // with the next one
+		if d.Reason != agent.ReasonAborted {
+			return
+		}
+	}
+	ls.talk.confirm()
+	took := ls.env.Now().Sub(ls.work.began)
+	ls.work.rest()
+	ls.outbox.readQueue()
+	ls.facts.read()
+	ls.switcher.remember(s)
+	if path, ok := s.Path(); ok {
+		ls.host.Crumb(path)
+	}
+	ls.facts.repo.Refresh()
+	ctx, cancel := s.brief()
+	defer cancel()
+	out, err := s.Conversation().Wait(ctx, d.IDs[0]) // it is there
+	if err != nil {
+		out = agent.Outcome{Reason: d.Reason, Err: err}
+	}
+	ls.onOutcome(s, out, over, took)
+}
+
+// onOutcome says how a prompt has ended.
+func (ls *listener) onOutcome(s *opened, out agent.Outcome, over []*letter, took time.Duration) {
+	switch {
+	case errors.Is(out.Err, session.ErrUnsent):
+		ls.composer.giveLetters(over...)
+	case out.Reason == agent.ReasonAborted && out.Turns == 0: // no answer says so
+		ls.notice(card.Warning, "Stopped.")
+	case errors.Is(out.Err, session.ErrClosed):
+		ls.composer.giveLetters(over...)
+		ls.notice(card.Warning, prose.Line(out.Err.Error()))
+	case out.Reason == agent.ReasonError && out.Turns == 0 && out.Err != nil:
+		ls.composer.giveLetters(over...)
+		ls.sayError(out.Err)
+	default:
+		ls.sayEnd(&out)
+	}
+	if took >= ls.show.notifyAfter {
+		ls.display.attention(ls.show.notify, "The work is done: "+elapsed(took)+".")
+	}
+	if out.Reason == agent.ReasonDone {
+		ls.plan.hint()
+	}
+	ls.repeater.next(s, out.Reason)
+}
+
+// sayEnd says why the model does not go on where its last answer does not say it, and
+// what to do.
+func (ls *listener) sayEnd(out *agent.Outcome) {
+	switch {
+	case out.Reason == agent.ReasonMaxTurns:
+		ls.notice(card.Warning, "Stopped after "+prose.Count(out.Turns, "request")+" (--max-turns); the work may not be done. /retry goes on.")
+	case out.Err == nil:
+	case out.Reason == agent.ReasonError:
+		ls.models.sayKey(out.Err) // the answer told the error
+	case out.Reason == agent.ReasonLoop:
+		ls.notice(card.Failure, "Stopped: "+prose.Line(out.Err.Error())+". Say what it shall do instead.")
+	case errors.Is(out.Err, session.ErrGoalBudget):
+		ls.notice(card.Failure, "Stopped: "+prose.Line(out.Err.Error())+"; /goal budget says what it may cost.")
+	case errors.Is(out.Err, session.ErrBudget):
+		ls.notice(card.Failure, "Stopped: "+prose.Line(out.Err.Error())+"; start burin with a higher --max-cost to go on.")
+	case out.Reason == agent.ReasonRefused:
+		ls.sayError(out.Err)
+	}
 }

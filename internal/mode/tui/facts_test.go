@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/handletest"
 )
 
 // How long a job runs is counted only while something moves on the screen; at rest, when
@@ -17,9 +18,11 @@ func TestJobTime(t *testing.T) {
 		{ID: "1", Command: "npm run dev", Started: now.Add(-245 * time.Second), Running: true},
 		{ID: "2", Command: "tail -f log", Started: now.AddDate(0, 0, -1), Running: true},
 	}
-	d := atDesk(t, func(_ Wish, o *session.Options) { o.Jobs = func() []session.Job { return jobs } })
+	d := atDesk(t, func(_ Wish, o *session.Options) {
+		o.Jobs = handletest.Background{OnList: func() []session.Job { return jobs }}
+	})
 	d.env.Now = func() time.Time { return now }
-	d.readJobs()
+	d.facts.readJobs()
 	for _, tt := range []struct {
 		works bool
 		want  []string
@@ -35,7 +38,7 @@ func TestJobTime(t *testing.T) {
 		}
 	}
 	d.work.on = false
-	d.openJobs("")
+	d.groups.tasks.openJobs("")
 	if got := d.shown(); !strings.Contains(got, "1  since 15:04  npm run dev") {
 		t.Errorf("/jobs shows\n%s", got)
 	}
@@ -49,11 +52,13 @@ func TestStopJob(t *testing.T) {
 	ends := make(chan struct{})
 	killed := make(chan string, 1)
 	d := atDesk(t, func(_ Wish, o *session.Options) {
-		o.Jobs = func() []session.Job { return jobs }
-		o.KillJob = func(id string) error { killed <- id; <-ends; return errors.New("job 3 does not end") }
+		o.Jobs = handletest.Background{
+			OnList: func() []session.Job { return jobs },
+			OnKill: func(id string) error { killed <- id; <-ends; return errors.New("job 3 does not end") },
+		}
 	})
 	d.env.Now = func() time.Time { return now }
-	d.openJobs("")
+	d.groups.tasks.openJobs("")
 	for _, want := range []string{"2  stopped  tail -f log", "1  exit 0  true"} {
 		if got := d.shown(); !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -71,7 +76,7 @@ func TestStopJob(t *testing.T) {
 	}
 	close(ends)
 	d.until("the error", func() bool { return strings.Contains(d.shown(), "job 3 does not end") })
-	d.openJobs("")
+	d.groups.tasks.openJobs("")
 	d.types("", "down", "enter")
 	if got := d.shown(); !strings.Contains(got, "Background jobs") || !strings.Contains(d.hint.text, "has ended") {
 		t.Errorf("a job that has ended: %q\n%s", d.hint.text, got)

@@ -14,24 +14,25 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/handletest"
 )
 
 // A session may have said something before it is shown: what comes to its end without
 // another event is not waited for longer.
 func TestEventsBeforeTheSessionIsShown(t *testing.T) {
 	d := atDesk(t, nil)
-	inner := d.o.Open
-	d.o.Open = func(ctx context.Context, w Wish) (session.Handle, error) {
+	inner := d.switcher.opens
+	d.switcher.opens = func(ctx context.Context, w Wish) (session.Handle, error) {
 		s, err := inner(ctx, w)
 		if err == nil {
-			s.SetTitle("A title")
+			_ = s.Conversation().SetTitle(ctx, "A title")
 		}
 		return s, err
 	}
 	before := d.session
-	d.open(Wish{Resume: "two"})
+	d.switcher.open(Wish{Resume: "two"})
 	d.until("the second session", func() bool { return d.session != nil && d.session != before })
-	d.send("/retry", steerNow) // there is nothing to try again
+	d.outbox.send("/retry", steerNow) // there is nothing to try again
 	d.until("the end of it", func() bool { return !d.work.on })
 }
 
@@ -48,11 +49,11 @@ func TestPromptOfASessionThatIsLeft(t *testing.T) {
 		}
 	})
 	before := d.session
-	d.send("hello", steerNow)
+	d.outbox.send("hello", steerNow)
 	<-reading
-	d.open(Wish{Resume: "two"})
+	d.switcher.open(Wish{Resume: "two"})
 	d.until("the second session", func() bool { return d.session != nil && d.session != before })
-	d.until("the prompt", func() bool { d.inbox.rouse(); return d.editor.Text() == "hello" })
+	d.until("the prompt", func() bool { d.inbox.rouse(); return d.composer.editor.Text() == "hello" })
 }
 
 // The same, where the person quits: what was written is there when the terminal is given
@@ -67,13 +68,13 @@ func TestPromptOfASessionThatIsQuit(t *testing.T) {
 				return text, nil
 			}
 		})
-		d.send("hello", steerNow)
+		d.outbox.send("hello", steerNow)
 		<-reading
 		d.quit = true
 		d.until("the end", d.over)
-		d.stopKeys = func() {}
+		d.display.stopKeys = func() {}
 		d.end()
-		if got := d.editor.Text(); got != "hello" {
+		if got := d.composer.editor.Text(); got != "hello" {
 			t.Fatalf("the editor has %q", got)
 		}
 	}
@@ -95,21 +96,26 @@ func TestLetterDoesNotOvertake(t *testing.T) {
 			return text, nil
 		}
 	}, answers...)
-	d.send("work", steerNow)
-	d.send("slow", steerNow)
+	d.outbox.send("work", steerNow)
+	d.outbox.send("slow", steerNow)
 	d.until("the end of the work", func() bool { return !d.work.on })
-	d.send("fast", steerNow)
+	d.outbox.send("fast", steerNow)
 	if got := d.shown(); !strings.Contains(got, "next: slow") || !strings.Contains(got, "fast") {
 		t.Errorf("it shows:\n%s", got)
 	}
 	close(disk)
-	d.until("all answers", func() bool { return !d.work.on && d.queue.empty() && len(d.outgoing) == 0 })
 	var said []string
-	for _, m := range d.session.Messages() {
-		if m.Role == llm.RoleUser {
-			said = append(said, m.Text())
+	// Until its turn has begun, nothing shows that the session has taken a prompt in.
+	d.until("all answers", func() bool {
+		d.inbox.rouse()
+		said = nil
+		for _, m := range lastMessages(d.session.Log()) {
+			if m.Role == llm.RoleUser {
+				said = append(said, m.Text())
+			}
 		}
-	}
+		return !d.work.on && len(said) == 3
+	})
 	if diff := cmp.Diff([]string{"work", "slow", "fast"}, said); diff != "" {
 		t.Errorf("the session has (-want +got):\n%s", diff)
 	}
@@ -120,16 +126,16 @@ func TestLetterDoesNotOvertake(t *testing.T) {
 func TestLeaveAnOwnCommand(t *testing.T) {
 	began := make(chan struct{})
 	d := atDesk(t, func(_ Wish, o *session.Options) {
-		o.Command = func(ctx context.Context, _ string, _ bool, _ func(string)) (session.CommandResult, error) {
+		handletest.On(o).OnRun = func(ctx context.Context, _ string, _ bool, _ func(string)) (session.CommandResult, error) {
 			close(began)
 			<-ctx.Done()
 			return session.CommandResult{ExitCode: -1, Cancelled: true}, nil
 		}
 	})
 	before := d.session
-	d.send("!sleep 100", steerNow)
+	d.outbox.send("!sleep 100", steerNow)
 	<-began
-	d.open(Wish{Resume: "two"})
+	d.switcher.open(Wish{Resume: "two"})
 	d.until("the second session", func() bool { return d.session != nil && d.session != before })
 	d.until("the end of the command", func() bool {
 		d.inbox.rouse()
@@ -150,23 +156,23 @@ func TestStopAnOwnCommandBesideTheWork(t *testing.T) {
 	turn, asked, answer := held("Done.")
 	began := make(chan struct{})
 	d := atDesk(t, func(_ Wish, o *session.Options) {
-		o.Command = func(ctx context.Context, _ string, _ bool, _ func(string)) (session.CommandResult, error) {
+		handletest.On(o).OnRun = func(ctx context.Context, _ string, _ bool, _ func(string)) (session.CommandResult, error) {
 			close(began)
 			<-ctx.Done()
 			return session.CommandResult{ExitCode: -1, Cancelled: true}, nil
 		}
 	}, turn)
-	d.send("work", steerNow)
+	d.outbox.send("work", steerNow)
 	<-asked
-	d.send("!sleep 100", steerNow)
+	d.outbox.send("!sleep 100", steerNow)
 	<-began
 	answer()
 	d.until("the end of the work", func() bool { return !d.work.on })
-	if !d.stop() {
+	if !d.brake.stop() {
 		t.Error("there is nothing to stop")
 	}
 	d.until("the end of the command", func() bool { return strings.Contains(d.shown(), "✗ You  sleep 100  stopped") })
-	if d.stop() {
+	if d.brake.stop() {
 		t.Error("there is still something to stop")
 	}
 }
@@ -177,11 +183,11 @@ func TestPaneOfASessionThatIsLeft(t *testing.T) {
 		set, free := slow(t, nil)
 		d := atDesk(t, set)
 		d.facts.model = &llm.Model{ID: "m", Provider: "anthropic"}
-		d.send(call, steerNow)
-		if d.top() == nil {
+		d.outbox.send(call, steerNow)
+		if d.panes.top() == nil {
 			t.Fatalf("%s opens nothing", call)
 		}
-		d.open(Wish{Resume: "two"})
+		d.switcher.open(Wish{Resume: "two"})
 		d.until("closing", func() bool { return d.session == nil })
 		d.types("x", key.Key("enter"))
 		free()
@@ -196,9 +202,8 @@ func TestPaneOfASessionThatIsLeft(t *testing.T) {
 // What was being written when burin died is given back also to a process of the same
 // number, as programs in containers have it, and is not thrown away with that.
 func TestUnsentOfTheSameNumber(t *testing.T) {
-	a := alone(t)
-	a.o.Paths.State = t.TempDir()
-	dir, prefix := a.unsentFolder()
+	a := alone(t, func(o *Options) { o.Paths.State = t.TempDir() })
+	dir, prefix := a.composer.unsent.folder()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -206,12 +211,12 @@ func TestUnsentOfTheSameNumber(t *testing.T) {
 	if err := os.WriteFile(file, []byte("words of an earlier life"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a.findUnsent()
+	a.composer.unsent.find(a.composer.giveBack)
 	posts, _ := a.inbox.take(nil, nil)
 	for _, f := range posts {
 		f()
 	}
-	if got := a.editor.Text(); got != "words of an earlier life" {
+	if got := a.composer.editor.Text(); got != "words of an earlier life" {
 		t.Errorf("the editor has %q", got)
 	}
 	if kept, err := os.ReadFile(file); err != nil || string(kept) != "words of an earlier life" {
@@ -225,28 +230,28 @@ func TestStepsInOrder(t *testing.T) {
 	var ran []string
 	let := make(chan struct{})
 	d := atDesk(t, func(_ Wish, o *session.Options) {
-		o.Command = func(_ context.Context, line string, _ bool, _ func(string)) (session.CommandResult, error) {
+		handletest.On(o).OnRun = func(_ context.Context, line string, _ bool, _ func(string)) (session.CommandResult, error) {
 			<-let
 			ran = append(ran, line)
 			return session.CommandResult{}, nil
 		}
-		o.Open = func(_ context.Context, selector string) (*llm.Model, llm.Client, error) {
+		o.Models = handletest.Opener(func(_ context.Context, selector string) (*llm.Model, llm.Client, error) {
 			ran = append(ran, selector)
 			return o.Request.Model, o.Client, nil
-		}
+		})
 	}, llmtest.Turn{Parts: []llmtest.Part{{Text: "Answer."}}})
 	for _, text := range []string{"!one", "/model other", "!two", "the prompt"} {
-		d.send(text, steerNow)
+		d.outbox.send(text, steerNow)
 	}
 	if got := d.shown(); strings.Contains(got, "Wait") || !strings.Contains(got, "next: /model other") {
 		t.Errorf("it shows:\n%s", got)
 	}
 	close(let)
-	d.until("the answer", func() bool { return len(d.waiting) == 0 && d.work.busy == "" && !d.work.on })
+	d.until("the answer", func() bool { return len(d.outbox.waiting) == 0 && d.work.busy == "" && !d.work.on })
 	if got := d.shown(); strings.Contains(got, "  stopped") || strings.Contains(got, "did not end") {
 		t.Errorf("what has ended by itself is shown so:\n%s", got)
 	}
-	ran = append(ran, d.session.Messages()[len(d.session.Messages())-2].Text())
+	ran = append(ran, lastMessages(d.session.Log())[len(lastMessages(d.session.Log()))-2].Text())
 	if diff := cmp.Diff([]string{"one", "other", "two", "the prompt"}, ran); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -255,9 +260,9 @@ func TestStepsInOrder(t *testing.T) {
 // Where the attempts to get an answer are stopped between two of them, that is said.
 func TestStoppedBetweenAttempts(t *testing.T) {
 	d := atDesk(t, nil, llmtest.Turn{Fault: llmtest.Fault{Error: &llm.Error{Kind: llm.ErrOverload, Message: "busy"}}})
-	d.send("hello", steerNow)
+	d.outbox.send("hello", steerNow)
 	d.until("the second attempt", func() bool { return d.work.retry != nil })
-	d.stop()
+	d.brake.stop()
 	d.until("the end", func() bool { return !d.work.on })
 	if got := d.shown(); strings.Count(got, "Stopped.") != 1 {
 		t.Errorf("it shows:\n%s", got)
@@ -269,14 +274,14 @@ func TestStoppedBetweenAttempts(t *testing.T) {
 func TestStoppedBeforeTheFirstRequest(t *testing.T) {
 	begun, let := make(chan struct{}), make(chan struct{})
 	d := atDesk(t, func(_ Wish, o *session.Options) {
-		o.BeginTurn = func(string, string) error { close(begun); <-let; return nil }
+		handletest.On(o).OnBeginTurn = func(string, string) error { close(begun); <-let; return nil }
 	})
-	d.send("hello", steerNow)
+	d.outbox.send("hello", steerNow)
 	<-begun
-	d.stop()
+	d.brake.stop()
 	close(let)
 	d.until("the end", func() bool { return !d.work.on })
-	if got := d.shown(); strings.Count(got, "Stopped.") != 1 || d.editor.Text() != "" {
+	if got := d.shown(); strings.Count(got, "Stopped.") != 1 || d.composer.editor.Text() != "" {
 		t.Errorf("it shows:\n%s", got)
 	}
 }
@@ -285,13 +290,13 @@ func TestStoppedBeforeTheFirstRequest(t *testing.T) {
 func TestCompactDoesNotStopTheWork(t *testing.T) {
 	turn, asked, answer := held("The whole answer.")
 	d := atDesk(t, nil, turn)
-	d.send("work", steerNow)
+	d.outbox.send("work", steerNow)
 	<-asked
-	d.send("/compact the numbers", steerNow)
+	d.outbox.send("/compact the numbers", steerNow)
 	if got := d.shown(); !strings.Contains(got, "/compact has to wait until the work is done") {
 		t.Errorf("it shows:\n%s", got)
 	}
-	if got := d.editor.Text(); got != "/compact the numbers" {
+	if got := d.composer.editor.Text(); got != "/compact the numbers" {
 		t.Errorf("the editor has %q", got)
 	}
 	answer()

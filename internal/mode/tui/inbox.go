@@ -27,11 +27,11 @@ type inbox struct {
 	ended  bool
 }
 
-// sessionEvent is an event, or that events were lost.
+// sessionEvent is an event of a session.
 type sessionEvent struct {
 	of *opened
 	session.Event
-	lost bool
+	over bool // no more come: the session has ended, or its owner
 }
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
@@ -127,10 +127,9 @@ func (in *inbox) follow(ctx context.Context, of *opened, feed events) {
 	slow, pieces, n, from := false, false, 0, time.Now() // n events since from
 	for {
 		e, err := feed.Next(wait)
-		lag := (*session.LagError)(nil)
-		switch lost := errors.As(err, &lag); {
-		case err == nil || lost:
-			if !in.put(ctx, sessionEvent{of: of, Event: e, lost: lost}) {
+		switch {
+		case err == nil:
+			if !in.put(ctx, sessionEvent{of: of, Event: e}) {
 				return
 			}
 			wait = past
@@ -149,6 +148,9 @@ func (in *inbox) follow(ctx context.Context, of *opened, feed events) {
 			}
 			wait = ctx
 		default:
+			if errors.Is(err, session.ErrOwnerGone) || errors.Is(err, session.ErrClosed) {
+				in.put(ctx, sessionEvent{of: of, over: true})
+			}
 			in.rouse()
 			return
 		}

@@ -36,7 +36,7 @@ func (s *spoken) Next(ctx context.Context) (session.Event, error) {
 	}
 	s.next++
 	if s.next-1 == s.lost && s.lost > 0 {
-		return session.Event{}, &session.LagError{Lost: 1}
+		return session.Event{Event: agent.Event{Type: session.EventsLost}, Data: &session.Lost{Events: 1}}, nil
 	}
 	return session.Event{Seq: uint64(s.next), Event: agent.Event{Type: s.types[s.next-1]}}, nil
 }
@@ -89,7 +89,10 @@ func listen(s *spoken) (got []uint64, wakes int) {
 		}
 		_, events := in.take(nil, nil)
 		for _, e := range events {
-			if e.lost {
+			if e.over {
+				continue
+			}
+			if e.Type == session.EventsLost {
 				e.Seq = 0
 			}
 			got = append(got, e.Seq)

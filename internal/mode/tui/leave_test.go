@@ -34,12 +34,12 @@ func slow(t *testing.T, err error) (set func(Wish, *session.Options), free func(
 func TestLeaveInOrder(t *testing.T) {
 	set, free := slow(t, errors.New("write the session: the disk is full"))
 	d := atDesk(t, set)
-	d.open(Wish{Resume: "two"})
-	d.until("closing", func() bool { return d.leaving != nil && d.leaving.told })
+	d.switcher.open(Wish{Resume: "two"})
+	d.until("closing", func() bool { return d.switcher.leaving != nil && d.switcher.leaving.told })
 	for range 3 { // a key that is held
-		d.open(Wish{Resume: "three"})
+		d.switcher.open(Wish{Resume: "three"})
 	}
-	d.open(Wish{})
+	d.switcher.open(Wish{})
 	d.types("still here")
 	if got := d.shown(); !strings.Contains(got, "Closing the session") || !strings.Contains(got, "still here") || strings.Contains(got, "Opening") {
 		t.Errorf("it shows:\n%s", got)
@@ -48,7 +48,7 @@ func TestLeaveInOrder(t *testing.T) {
 		t.Errorf("while the first is being closed (-want +got):\n%s", diff)
 	}
 	free()
-	d.until("the last session", func() bool { return d.session != nil && !d.opening && len(d.waiting) == 0 })
+	d.until("the last session", func() bool { return d.session != nil && !d.opening && len(d.outbox.waiting) == 0 })
 	want := []string{"close ", "open three", "close two", "open ", "close three"}
 	if diff := cmp.Diff(want, d.did()); diff != "" {
 		t.Errorf("what follows (-want +got):\n%s", diff)
@@ -61,10 +61,10 @@ func TestLeaveInOrder(t *testing.T) {
 // A session that is open already is closed before its file is opened again.
 func TestLeaveBeforeTheSameFile(t *testing.T) {
 	d := atDesk(t, nil)
-	d.open(Wish{Resume: "two"})
+	d.switcher.open(Wish{Resume: "two"})
 	d.until("the second", func() bool { return d.session != nil && !d.opening })
 	d.did()
-	d.open(Wish{Resume: "two"})
+	d.switcher.open(Wish{Resume: "two"})
 	d.until("the second again", func() bool { return d.session != nil && !d.opening })
 	if diff := cmp.Diff([]string{"close two", "open two"}, d.did()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -75,19 +75,19 @@ func TestLeaveBeforeTheSameFile(t *testing.T) {
 // is done all the same. Prompts for the one that did not open come back.
 func TestLeaveForASessionThatDoesNotOpen(t *testing.T) {
 	d := atDesk(t, nil)
-	inner := d.o.Open
-	d.o.Open = func(ctx context.Context, w Wish) (session.Handle, error) {
+	inner := d.switcher.opens
+	d.switcher.opens = func(ctx context.Context, w Wish) (session.Handle, error) {
 		if w.Resume == "gone" {
 			return nil, errors.New("open the session: there is no such file")
 		}
 		return inner(ctx, w)
 	}
 	before := d.session
-	d.open(Wish{Resume: "gone"})
-	d.send("for the one that is gone", steerNow)
-	d.open(Wish{Resume: "two"})
+	d.switcher.open(Wish{Resume: "gone"})
+	d.outbox.send("for the one that is gone", steerNow)
+	d.switcher.open(Wish{Resume: "two"})
 	d.until("the second session", func() bool { return d.session != before && d.session != nil && !d.opening })
-	if got := d.editor.Text(); got != "for the one that is gone" {
+	if got := d.composer.editor.Text(); got != "for the one that is gone" {
 		t.Errorf("the editor has %q", got)
 	}
 }
@@ -97,8 +97,8 @@ func TestLeaveThenDelete(t *testing.T) {
 	set, free := slow(t, nil)
 	d := atDesk(t, set)
 	d.did()
-	d.leave(func() { d.deleteSession("the file") })
-	d.until("closing", func() bool { return d.leaving != nil && d.leaving.told })
+	d.switcher.leave(func() { d.groups.archives.deleteSession("the file") })
+	d.until("closing", func() bool { return d.switcher.leaving != nil && d.switcher.leaving.told })
 	if did := d.did(); len(did) > 0 {
 		t.Errorf("before it is closed: %q", did)
 	}
@@ -114,22 +114,22 @@ func TestLeaveThenDelete(t *testing.T) {
 func TestQuitWhileLeaving(t *testing.T) {
 	set, free := slow(t, nil)
 	d := atDesk(t, set)
-	d.open(Wish{Resume: "two"})
-	d.until("closing", func() bool { return d.leaving != nil && d.leaving.told })
-	d.send("not sent", steerNow)
-	d.open(Wish{Resume: "three"})
+	d.switcher.open(Wish{Resume: "two"})
+	d.until("closing", func() bool { return d.switcher.leaving != nil && d.switcher.leaving.told })
+	d.outbox.send("not sent", steerNow)
+	d.switcher.open(Wish{Resume: "three"})
 	d.quit = true
 	if d.over() {
 		t.Fatal("it does not wait")
 	}
 	free()
 	d.until("the end", d.over)
-	d.stopKeys = func() {}
+	d.display.stopKeys = func() {}
 	d.end()
 	if diff := cmp.Diff([]string{"open ", "open two", "close ", "close two"}, d.did()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := d.editor.Text(); got != "not sent" {
+	if got := d.composer.editor.Text(); got != "not sent" {
 		t.Errorf("the editor has %q", got)
 	}
 }
@@ -141,7 +141,7 @@ func TestEndWithoutTerminal(t *testing.T) {
 	if !d.over() {
 		t.Fatal("it goes on")
 	}
-	d.stopKeys = func() {}
+	d.display.stopKeys = func() {}
 	d.end()
 	if diff := cmp.Diff([]string{"open ", "close "}, d.did()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

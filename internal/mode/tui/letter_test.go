@@ -29,7 +29,7 @@ func atWork(t *testing.T) (d *desk, free func()) {
 		}
 	}, turn)
 	t.Cleanup(answer) // before the model ends
-	d.send("work", steerNow)
+	d.outbox.send("work", steerNow)
 	d.until("the model", func() bool {
 		select {
 		case <-asked:
@@ -45,9 +45,9 @@ func atWork(t *testing.T) (d *desk, free func()) {
 // A disk that is slow holds up neither keys nor the order of prompts.
 func TestLettersInOrder(t *testing.T) {
 	d, free := atWork(t)
-	d.send("slow one", steerNow)
-	d.send("two", steerNow)
-	d.send("slow three", afterWork)
+	d.outbox.send("slow one", steerNow)
+	d.outbox.send("two", steerNow)
+	d.outbox.send("slow three", afterWork)
 	d.types("typed")
 	if got := d.shown(); !strings.Contains(got, "next: slow one") || !strings.Contains(got, "two") || !strings.Contains(got, "slow three") || !strings.Contains(got, "typed") {
 		t.Errorf("it shows:\n%s", got)
@@ -56,8 +56,8 @@ func TestLettersInOrder(t *testing.T) {
 		t.Errorf("the session has %q", waits)
 	}
 	free()
-	d.until("all of them", func() bool { return len(d.outgoing) == 0 })
-	if diff := cmp.Diff([]string{"expanded one", "two", "expanded three"}, d.waitsInSession()); diff != "" {
+	d.until("all of them", func() bool { return len(d.outbox.outgoing) == 0 })
+	if diff := cmp.Diff([]string{"slow one", "two", "slow three"}, d.waitsInSession()); diff != "" {
 		t.Errorf("the session has (-want +got):\n%s", diff)
 	}
 }
@@ -70,31 +70,31 @@ func TestLettersTakenBack(t *testing.T) {
 			d, free := atWork(t)
 			for _, text := range []string{"slow one", "two", "three"} {
 				if text != "three" {
-					d.attached = []llm.Block{llm.Image{MIME: "image/png", Data: []byte(text)}}
+					d.composer.attached = []llm.Block{llm.Image{MIME: "image/png", Data: []byte(text)}}
 				}
-				d.send(text, steerNow)
+				d.outbox.send(text, steerNow)
 			}
 			if !late {
 				free()
-				d.until("all of them", func() bool { return len(d.outgoing) == 0 })
+				d.until("all of them", func() bool { return len(d.outbox.outgoing) == 0 })
 			}
 			if late {
-				first := d.outgoing[slices.IndexFunc(d.outgoing, func(l *letter) bool { return l.text == "slow one" })]
+				first := d.outbox.outgoing[slices.IndexFunc(d.outbox.outgoing, func(l *letter) bool { return l.text == "slow one" })]
 				d.until("the disk to be asked", func() bool { d.inbox.rouse(); return first.owner.Load() == atSession })
 			}
-			d.unqueue()
+			d.outbox.unqueue()
 			if late {
-				if got := d.editor.Text(); got != "two\n\nthree" {
+				if got := d.composer.editor.Text(); got != "two\n\nthree" {
 					t.Errorf("the editor has %q at once", got)
 				}
 				free()
-				d.until("the first", func() bool { return len(d.outgoing) == 0 })
+				d.until("the first", func() bool { return len(d.outbox.outgoing) == 0 })
 			}
-			if got := d.editor.Text(); got != "slow one\n\ntwo\n\nthree" {
+			if got := d.composer.editor.Text(); got != "slow one\n\ntwo\n\nthree" {
 				t.Errorf("the editor has %q", got)
 			}
 			var pictures []string
-			for _, b := range d.attached {
+			for _, b := range d.composer.attached {
 				pictures = append(pictures, string(b.(llm.Image).Data))
 			}
 			if diff := cmp.Diff([]string{"slow one", "two"}, pictures); diff != "" {
@@ -103,8 +103,8 @@ func TestLettersTakenBack(t *testing.T) {
 			if waits := d.waitsInSession(); len(waits) > 0 {
 				t.Errorf("the session has %q", waits)
 			}
-			if d.readQueue(); len(d.letters) > 0 {
-				t.Errorf("%d letters are remembered", len(d.letters))
+			if len(d.outbox.letters) != 1 { // that of the work
+				t.Errorf("%d letters are remembered", len(d.outbox.letters))
 			}
 		})
 	}
@@ -114,13 +114,13 @@ func TestLettersTakenBack(t *testing.T) {
 func TestLetterToASessionThatIsLeft(t *testing.T) {
 	d, free := atWork(t)
 	old := d.session
-	d.send("slow one", steerNow)
-	d.send("two", steerNow)
-	d.open(Wish{Resume: "two"})
+	d.outbox.send("slow one", steerNow)
+	d.outbox.send("two", steerNow)
+	d.switcher.open(Wish{Resume: "two"})
 	d.until("leaving", func() bool { return d.session != old })
 	free()
-	d.until("the next session", func() bool { return d.session != nil && len(d.outgoing) == 0 })
-	if got := d.editor.Text(); got != "slow one\n\ntwo" {
+	d.until("the next session", func() bool { return d.session != nil && len(d.outbox.outgoing) == 0 })
+	if got := d.composer.editor.Text(); got != "slow one\n\ntwo" {
 		t.Errorf("the editor has %q", got)
 	}
 }
@@ -130,13 +130,13 @@ func TestLetterToASessionThatIsLeft(t *testing.T) {
 func TestLetterStoppedAtOnce(t *testing.T) {
 	for range 20 {
 		d := atDesk(t, nil, llmtest.Turn{Parts: []llmtest.Part{{Text: "Answer."}}})
-		d.send("hello", steerNow)
+		d.outbox.send("hello", steerNow)
 		if d.work.letter == nil || !d.work.on {
 			t.Fatal("nothing was sent")
 		}
-		d.stop()
-		d.until("the end of it", func() bool { return !d.work.on && len(d.outgoing) == 0 })
-		inEditor, said := d.editor.Text() == "hello", len(d.session.Messages()) > 0
+		d.brake.stop()
+		d.until("the end of it", func() bool { return !d.work.on && len(d.outbox.outgoing) == 0 })
+		inEditor, said := d.composer.editor.Text() == "hello", len(lastMessages(d.session.Log())) > 0
 		if inEditor == said {
 			t.Errorf("in the editor: %v, in the session: %v", inEditor, said)
 		}
@@ -155,16 +155,16 @@ func TestLetterStoppedBeforeItIsSent(t *testing.T) {
 			return text, nil
 		}
 	}, llmtest.Turn{Parts: []llmtest.Part{{Text: "Answer."}}})
-	d.send("hello", steerNow)
+	d.outbox.send("hello", steerNow)
 	<-reading
-	d.stop()
-	d.until("the end of it", func() bool { return !d.work.on && len(d.outgoing) == 0 })
-	if text, said := d.editor.Text(), len(d.session.Messages()); text != "hello" || said > 0 {
+	d.brake.stop()
+	d.until("the end of it", func() bool { return !d.work.on && len(d.outbox.outgoing) == 0 })
+	if text, said := d.composer.editor.Text(), len(lastMessages(d.session.Log())); text != "hello" || said > 0 {
 		t.Errorf("the editor has %q, the session %d messages", text, said)
 	}
-	d.send("and on", steerNow)
+	d.outbox.send("and on", steerNow)
 	d.until("the answer", func() bool { return !d.work.on })
-	if said := d.session.Messages(); len(said) != 2 {
+	if said := lastMessages(d.session.Log()); len(said) != 2 {
 		t.Errorf("then the session has %d messages", len(said))
 	}
 }
@@ -174,23 +174,23 @@ func TestLetterStoppedBeforeItIsSent(t *testing.T) {
 func TestLetterWaitsForWhatIsAhead(t *testing.T) {
 	d := atDesk(t, nil, llmtest.Turn{Parts: []llmtest.Part{{Text: "Answer."}}})
 	let := make(chan struct{})
-	d.ahead("the command", func(context.Context) (func(), error) { <-let; return nil, nil })
-	d.attached = []llm.Block{llm.Image{MIME: "image/png", Data: []byte("p")}}
-	d.send("hello", steerNow)
+	d.work.ahead("the command", func(context.Context) (func(), error) { <-let; return nil, nil })
+	d.composer.attached = []llm.Block{llm.Image{MIME: "image/png", Data: []byte("p")}}
+	d.outbox.send("hello", steerNow)
 	if d.work.on || !strings.Contains(d.shown(), "next: hello") {
 		t.Errorf("it was sent at once: %v; it shows:\n%s", d.work.on, d.shown())
 	}
 	close(let)
-	d.until("the answer", func() bool { return d.work.busy == "" && !d.work.on && len(d.waiting) == 0 })
-	said := d.session.Messages()
+	d.until("the answer", func() bool { return d.work.busy == "" && !d.work.on && len(d.outbox.waiting) == 0 })
+	said := lastMessages(d.session.Log())
 	if len(said) != 2 || len(said[0].Content) != 2 {
 		t.Errorf("the session has %d messages, %+v", len(said), said)
 	}
-	d.task("something beside", func(ctx context.Context) (func(), error) { <-ctx.Done(); return nil, ctx.Err() })
-	if d.send("go on", steerNow); !d.work.on {
+	d.work.task("something beside", func(ctx context.Context) (func(), error) { <-ctx.Done(); return nil, ctx.Err() })
+	if d.outbox.send("go on", steerNow); !d.work.on {
 		t.Error("it waits for what it has nothing to do with")
 	}
 	d.until("the end", func() bool { return !d.work.on })
-	d.stop()
+	d.brake.stop()
 	d.until("the end of that", func() bool { return d.work.busy == "" })
 }

@@ -2,18 +2,15 @@ package tui
 
 import (
 	"context"
-	"os"
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/card"
-	"github.com/burin-dev/burin/internal/mode/tui/complete"
-	"github.com/burin-dev/burin/internal/mode/tui/editor"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
-	"github.com/burin-dev/burin/internal/mode/tui/notify"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
-	"github.com/burin-dev/burin/internal/mode/tui/screen"
-	"github.com/burin-dev/burin/internal/mode/tui/viewer"
 )
+
+// notWaited is said where the person did not wait.
+const notWaited = "burin did not wait until the session was closed: what still ran is stopped, and its result is not kept."
 
 const (
 	// frameTime is the least time between frames for events of the session. Keys do not
@@ -32,73 +29,31 @@ const (
 
 // app is the face. All of it belongs to the loop's goroutine.
 type app struct {
-	o      Options
-	env    *pane.Env
-	term   terminalOf
-	screen *screen.Screen
-	inbox  *inbox
-	keys   chan key.Event
-	ctx    context.Context // of everything that runs beside the loop; ends with it
-	sizes  chan os.Signal
+	*base
+	*current
+	*exit
+	o Options
 
-	talk   *talk
-	editor *editor.Editor
-	panes  []pane.Pane // the last one has the keys
-	facts  facts
-	show   appearance
+	display  *display
+	panes    *panes
+	show     *appearance
+	composer *composer
+	prompt   *prompt
+	facts    *facts
+	work     *work
+	outbox   *outbox
+	asks     *questions
+	shell    *shell
+	brake    *brake
+	switcher *switcher
+	commands *commands
+	groups   *groups
+	greeter  *greeter
+	listener *listener
+	input    *input
 
-	session *opened // nil while none is open
-	seen    uint64  // the last event of it that was shown
-	later   []behind
-	opening bool     // a session is being opened, or closed before that
-	had     bool     // one was shown
-	leaving *leaving // the session that is being closed; nil: none is
-	work    work
-	rounds  *rounds // of a loop; nil: there is none
-	queue   queue
-	asks    []*ask
-	own     []*own // commands of the person's that run
-
-	letters  []*letter        // that the session has not read yet
-	outgoing []*letter        // those of them that it does not have yet, in order
-	waiting  []string         // what was sent before the session was open, or while it was busy
-	enclosed map[int]enclosed // what goes with that, by how many waited before it ever
-	passedOn int              // how many have waited before the first that waits now
-
-	dirty    bool      // something has to be drawn
-	urgent   bool      // at once
-	drawn    time.Time // the last frame
-	resized  time.Time // the last change of the size
-	ready    bool      // the terminal has answered
-	full     bool      // the alternate screen is shown
-	focus    notify.Focus
-	lastEsc  time.Time
-	lastStop time.Time
-	hint     hint
-	rows     []string // memory of draw
-
-	services
-	commands   []command
-	offers     []complete.Command // all of them, for completion
-	fromFiles  []complete.Command
-	lookedFor  bool     // commands that are files
-	unknown    string   // a command that nobody knows, and that was sent once
-	words      string   // of the command that is being called, for who must refuse it
-	beforePlan string   // the mode that plan mode came after
-	planTold   bool     // how to go on from a plan
-	warnings   []string // of sessions that were opened, each once
-	badTheme   string   // the one that cannot be read, once that was said
-	openSince  time.Time
-	viewer     *viewer.Viewer // while it is shown
-	stopKeys   func()
-	unsent     unsent
-	moveTo     [2]string // the session's file, and the folder that it is to be moved to
-
-	quit   bool // the person leaves, or the terminal is gone
-	ending bool // the person has left: what is open is being closed
-	atOnce bool // without waiting for that
-	last   string
-	err    error
+	drawn time.Time // the last frame
+	rows  []string  // memory of draw
 }
 
 // run is the life of the face.
@@ -110,17 +65,17 @@ func (a *app) run(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer a.terminalBack()
-	defer context.AfterFunc(ctx, a.term.Hurry)()
+	defer context.AfterFunc(ctx, a.display.term.Hurry)()
 	a.draw()
-	a.startKeys()
+	a.display.startKeys()
 	a.afterFirstPaint()
 	a.loop(ctx)
 	a.end()
-	return a.last, a.err
+	return a.switcher.last, a.err
 }
 
 // terminalBack gives the terminal back also where the loop crashed.
-func (a *app) terminalBack() { a.term.Stop() }
+func (a *app) terminalBack() { a.display.term.Stop() }
 
 func (a *app) loop(ctx context.Context) {
 	var posts []func()
@@ -134,21 +89,21 @@ func (a *app) loop(ctx context.Context) {
 			timer.Stop()
 		}
 		select {
-		case ev := <-a.keys:
+		case ev := <-a.display.keys:
 			a.onKeys(ev)
 		case <-a.inbox.wake:
 			posts, events = a.inbox.take(posts, events)
 			for i := range events {
-				a.onEvent(&events[i])
+				a.listener.onEvent(&events[i])
 			}
 			for _, f := range posts {
 				if f != nil {
 					f()
 				}
-				a.dirty, a.urgent = true, true
+				a.redraw()
 			}
-		case <-a.sizes:
-			a.onResize()
+		case <-a.display.sizes:
+			a.display.resize()
 		case <-timer.C:
 			a.onTimer()
 		case <-ctx.Done():
@@ -161,12 +116,12 @@ func (a *app) loop(ctx context.Context) {
 // one frame.
 func (a *app) onKeys(ev key.Event) {
 	for n := 0; ; n++ {
-		a.onKey(ev)
+		a.input.onKey(ev)
 		if n == 256 || a.quit {
 			return
 		}
 		select {
-		case ev = <-a.keys:
+		case ev = <-a.display.keys:
 		default:
 			return
 		}
@@ -180,7 +135,7 @@ func (a *app) frame() time.Duration {
 	}
 	now := a.env.Now()
 	a.tick(now)
-	if left := resizeTime - now.Sub(a.resized); a.dirty && left > 0 {
+	if left := resizeTime - now.Sub(a.display.resized); a.dirty && left > 0 {
 		return left
 	}
 	since := now.Sub(a.drawn)
@@ -192,12 +147,12 @@ func (a *app) frame() time.Duration {
 	switch {
 	case a.dirty:
 		next = frameTime - since
-	case !a.ready:
+	case !a.display.ready:
 		next = answerTime
 	case a.moving():
 		next = max(spinTime-since, time.Millisecond)
 	}
-	if due := a.due(); !due.IsZero() {
+	if due := a.panes.due(); !due.IsZero() {
 		if left := max(due.Sub(now), time.Millisecond); next == 0 || left < next {
 			next = left
 		}
@@ -205,85 +160,127 @@ func (a *app) frame() time.Duration {
 	return next
 }
 
-// due is when the pane with the keys wants to be told of the time; zero: never.
-func (a *app) due() time.Time {
-	if p, ok := a.top().(pane.Timed); ok {
-		return p.Due()
-	}
-	return time.Time{}
-}
-
 // tick tells the pane with the keys that its time has come. Keys that are there already
 // come first: they were pressed before.
 func (a *app) tick(now time.Time) {
-	due := a.due()
+	due := a.panes.due()
 	if due.IsZero() || now.Before(due) {
 		return
 	}
 	select {
-	case ev := <-a.keys:
+	case ev := <-a.display.keys:
 		a.onKeys(ev)
 	default:
-		a.top().(pane.Timed).Tick()
+		a.panes.top().(pane.Timed).Tick()
 	}
-	a.dirty, a.urgent = true, true
+	a.redraw()
 }
 
 // onTimer is a frame that is due, a step of what moves, or the end of waiting.
 func (a *app) onTimer() {
-	if !a.ready {
-		a.terminalKnown()
+	if !a.display.ready {
+		a.greeter.known()
 	}
 	a.hint.expire(a.env.Now())
-	a.dirty, a.urgent = true, true
+	a.redraw()
 }
 
 // moving reports whether something is shown that moves by itself.
 func (a *app) moving() bool {
-	return !a.show.screenReader && a.show.spinner && !a.full && len(a.asks) == 0 && (a.work.on || a.work.busy != "" || a.leaving != nil)
-}
-
-// readKeys reads the terminal until ctx ends or the terminal is gone.
-func (a *app) readKeys(ctx context.Context) {
-	err := key.NewReader(a.term, key.Options{}).Run(ctx, a.keys)
-	if ctx.Err() == nil {
-		a.inbox.post(func() { a.quit, a.err = true, err })
-	}
+	return !a.show.screenReader && a.show.spinner && !a.display.full && len(a.asks.list) == 0 && (a.work.on || a.work.busy != "" || a.switcher.leaving != nil)
 }
 
 // draw shows everything as it is now.
 func (a *app) draw() {
 	now := a.env.Now()
 	a.dirty, a.urgent, a.drawn = false, false, now
-	width, height := a.screen.Size()
+	width, height := a.display.screen.Size()
 	a.talk.look.Width = width
-	if a.full {
-		if top := a.top(); top != nil {
+	if a.display.full {
+		if top := a.panes.top(); top != nil {
 			rows, cursor := top.Draw(width, height)
-			a.failed(a.screen.Draw(rows, cursor))
+			a.failed(a.display.screen.Draw(rows, cursor))
 			return
 		}
 	}
-	if a.ready {
-		a.failed(a.talk.settle(a.screen))
+	if a.display.ready {
+		a.failed(a.talk.settle(a.display.screen))
 	}
 	rows, cursor := a.compose(width, height, now)
-	a.failed(a.screen.Draw(rows, cursor))
+	a.failed(a.display.screen.Draw(rows, cursor))
 }
 
-// failed ends the face when the terminal can no longer be written.
-func (a *app) failed(err error) {
+// over reports whether the loop has nothing more to do. The session is closed first, and
+// the screen lives meanwhile, unless nobody can see it any more.
+func (a *app) over() bool {
 	switch {
-	case err == nil || a.quit:
-	case a.ctx.Err() != nil: // it was told to end, and does not wait for the terminal
-		a.quit = true
-	default:
-		a.quit, a.err = true, err
+	case !a.quit:
+		return false
+	case a.atOnce || a.err != nil || a.ctx.Err() != nil:
+		return true
+	case a.session == nil && a.switcher.leaving == nil:
+		return true
 	}
+	a.quit, a.ending = false, true
+	a.input.lastStop = time.Time{} // the keys that have led here do not lead further
+	if a.session != nil {
+		a.switcher.leave(func() {})
+	}
+	a.redraw()
+	return false
 }
 
-// notice says something in the conversation.
-func (a *app) notice(l card.Level, text string) {
-	a.talk.notice(l, text)
-	a.dirty = true
+// end gives the terminal back.
+func (a *app) end() {
+	a.display.stopKeys()
+	a.ending = true
+	if a.session != nil {
+		a.switcher.leave(func() {})
+	}
+	a.composer.giveLetters(a.outbox.recall()...)
+	a.outbox.returnWaiting()
+	a.composer.unsent.keep() // it ends also by signals, with words in the prompt
+	if a.display.full {
+		a.display.term.Alternate(false)
+		_ = a.display.screen.LeaveFullscreen()
+		a.display.full = false
+	}
+	a.panes.clear()
+	for a.switcher.leaving != nil && !a.atOnce {
+		<-a.switcher.leaving.done
+		posts, _ := a.inbox.take(nil, nil) // prompts may come back, and a session that was being opened
+		for _, f := range posts {
+			f()
+		}
+		if a.switcher.leaving != nil {
+			a.switcher.onLeft(a.switcher.leaving)
+		}
+		if a.session != nil {
+			a.switcher.leave(func() {})
+		}
+	}
+	a.outbox.returnWaiting()
+	a.composer.unsent.keep()
+	if l := a.switcher.leaving; l != nil {
+		l.closed = true
+		a.notice(card.Warning, notWaited)
+	}
+	a.facts.repo.Close()
+	a.composer.close()
+	if a.ctx.Err() != nil {
+		a.display.term.Hurry() // anew: closing the session took its time
+	}
+	if a.display.ready {
+		_ = a.talk.settle(a.display.screen)
+		_ = a.display.screen.Commit(a.talk.rows(nil)) // what was cut off
+	}
+	_ = a.display.screen.Clear()
+	a.inbox.end()
+	a.display.term.Stop()
+	if a.moveTo[0] != "" { // the session is closed now, and can be moved
+		if err := a.groups.archives.moveFile(context.WithoutCancel(a.ctx), a.moveTo[0], a.moveTo[1]); err != nil {
+			a.err = err
+		}
+		a.switcher.last = ""
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
@@ -24,7 +25,7 @@ type seen struct {
 
 // recent reads the end of the branch that a session goes on with, and the answers beside
 // it that were tried again: a person saw them, too.
-func recent(l *transcript.Log) []seen {
+func recent(l session.Transcript) []seen {
 	nodes, leaf := l.Nodes(), l.Leaf()
 	at := slices.IndexFunc(nodes, func(n transcript.Node) bool { return n.ID == leaf })
 	var out []seen
@@ -84,49 +85,9 @@ func isGoalCheck(e *transcript.Entry) bool {
 	return e.Message != nil && e.Message.CustomType == session.CustomGoal
 }
 
-// replay shows the end of what was said before, as it was shown then.
-func (a *app) replay(l *transcript.Log, past []seen) {
-	if left := l.Len() - len(past); left > 0 && len(past) == maxReplayed {
-		a.notice(card.Info, fmt.Sprintf("%s stand before this; %s shows all", counted(left, "entry", "entries"), a.keyFor(key.OpenTranscript)))
-	}
-	for i := range past {
-		a.replayEntry(l, &past[i])
-	}
-	a.talk.abandon()
-}
-
-func (a *app) replayEntry(l *transcript.Log, e *seen) {
-	switch {
-	case e.Type == transcript.TypeCompaction:
-		before, summary := e.TokensBefore, e.Summary
-		a.talk.say(told, func(v card.View) []string { return card.Compaction(before, 0, summary, v) })
-	case e.Type == transcript.TypeBranchSummary:
-		a.talk.notice(card.Info, "A summary of another branch stands here.")
-	case isReminder(&e.Entry):
-		a.talk.notice(card.Info, reminderOf(todosAt(l, e.ID), remindersUpTo(l, e.ID)))
-	case isGoalCheck(&e.Entry):
-		a.talk.notice(card.Info, goalCheck)
-	case e.Type == transcript.TypeCustomMessage:
-		words, err := e.Words()
-		if err != nil {
-			return // the viewer says what is wrong with it
-		}
-		m := llm.Message{Content: words}
-		a.talk.notice(card.Info, m.Text())
-	case e.Execution != nil:
-		a.talk.add(&call{card: card.Execution(e.Execution), ended: true})
-	case e.Message != nil:
-		a.talk.messageEnd(e.Message)
-		if err := e.Message.Error; e.again && err != nil && err.Retryable() {
-			a.talk.forgive()
-		}
-		a.talk.confirm()
-	}
-}
-
 // remindersUpTo counts the reminders since the last prompt, up to an entry.
-func remindersUpTo(l *transcript.Log, id string) (n int) {
-	l.Last(id,
+func remindersUpTo(l session.Transcript, id string) (n int) {
+	transcript.LastOf(l, id,
 		func(n transcript.Node) bool {
 			return n.Type == transcript.TypeMessage && (n.Role == llm.RoleUser || n.Role == "") // that of others is not known
 		},
@@ -140,7 +101,7 @@ func remindersUpTo(l *transcript.Log, id string) (n int) {
 }
 
 // todosAt is the list of tasks as it was at an entry.
-func todosAt(l *transcript.Log, id string) []card.Phase {
+func todosAt(l session.Transcript, id string) []card.Phase {
 	phases, result := session.LastTodos(l, id, "todo")
 	if len(result) == 0 {
 		return cardPhases(phases)
@@ -150,4 +111,44 @@ func todosAt(l *transcript.Log, id string) []card.Phase {
 	}
 	_ = json.Unmarshal(result, &list) // what cannot be read has no tasks
 	return list.Phases
+}
+
+// replay shows the end of what was said before, as it was shown then.
+func (sw *switcher) replay(l session.Transcript, past []seen) {
+	if left := l.Len() - len(past); left > 0 && len(past) == maxReplayed {
+		sw.notice(card.Info, fmt.Sprintf("%s stand before this; %s shows all", prose.Count(left, "entry"), sw.keyFor(key.OpenTranscript)))
+	}
+	for i := range past {
+		sw.replayEntry(l, &past[i])
+	}
+	sw.talk.abandon()
+}
+
+func (sw *switcher) replayEntry(l session.Transcript, e *seen) {
+	switch {
+	case e.Type == transcript.TypeCompaction:
+		before, summary := e.TokensBefore, e.Summary
+		sw.talk.say(told, func(v card.View) []string { return card.Compaction(before, 0, summary, v) })
+	case e.Type == transcript.TypeBranchSummary:
+		sw.talk.notice(card.Info, "A summary of another branch stands here.")
+	case isReminder(&e.Entry):
+		sw.talk.notice(card.Info, reminderOf(todosAt(l, e.ID), remindersUpTo(l, e.ID)))
+	case isGoalCheck(&e.Entry):
+		sw.talk.notice(card.Info, goalCheck)
+	case e.Type == transcript.TypeCustomMessage:
+		words, err := e.Words()
+		if err != nil {
+			return // the viewer says what is wrong with it
+		}
+		m := llm.Message{Content: words}
+		sw.talk.notice(card.Info, m.Text())
+	case e.Execution != nil:
+		sw.talk.add(&call{card: card.Execution(e.Execution), ended: true})
+	case e.Message != nil:
+		sw.talk.messageEnd(e.Message)
+		if err := e.Message.Error; e.again && err != nil && err.Retryable() {
+			sw.talk.forgive()
+		}
+		sw.talk.confirm()
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/handletest"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -56,32 +57,30 @@ func TestResumeShowsWhatWasSeen(t *testing.T) {
 			o.Log = log
 		}
 		o.Retry.Base = time.Millisecond
-		o.TodoList = func() []session.TodoPhase { return todos }
-		o.SetTodoList = func(p []session.TodoPhase) ([]session.TodoPhase, error) { todos = p; return p, nil }
-		o.Unfinished = func() string {
+		o.Tasks = handletest.Tasks{Phases: &todos, OnReminder: func() string {
 			if reminders == 0 {
 				return ""
 			}
 			reminders--
 			return "There are open tasks."
-		}
-		o.Command = func(_ context.Context, line string, _ bool, _ func(string)) (session.CommandResult, error) {
+		}}
+		handletest.On(o).OnRun = func(_ context.Context, line string, _ bool, _ func(string)) (session.CommandResult, error) {
 			return session.CommandResult{Output: "the output of " + line, ExitCode: len(line) - 4}, nil
 		}
 	}
 	d := atDesk(t, set, broken, refused, sayTurn("The whole answer."), sayTurn("Reminded once."), sayTurn("Reminded twice."))
-	d.open(Wish{Resume: path})
+	d.switcher.open(Wish{Resume: path})
 	d.until("the session that is kept", func() bool { return !d.opening && d.session != nil })
 	d.saidSoFar()
 
 	if err := d.session.SetTodos(todos); err != nil {
 		t.Fatal(err)
 	}
-	d.send("hello", steerNow)
-	d.until("the answer", func() bool { return !d.work.on && len(d.outgoing) == 0 })
+	d.outbox.send("hello", steerNow)
+	d.until("the answer", func() bool { return !d.work.on && len(d.outbox.outgoing) == 0 })
 	for _, line := range []string{"!good", "!!failing"} {
-		d.send(line, steerNow)
-		d.until("the command", func() bool { return d.work.busy == "" && len(d.own) == 0 })
+		d.outbox.send(line, steerNow)
+		d.until("the command", func() bool { return d.work.busy == "" && len(d.shell.own) == 0 })
 	}
 	live := d.saidSoFar()
 	for _, want := range []string{
@@ -93,7 +92,7 @@ func TestResumeShowsWhatWasSeen(t *testing.T) {
 		}
 	}
 
-	d.open(Wish{Resume: path})
+	d.switcher.open(Wish{Resume: path})
 	d.until("the session to be left", func() bool { return d.session == nil })
 	d.until("the session again", func() bool { return !d.opening && d.session != nil })
 	_, again, _ := strings.Cut(d.saidSoFar(), "\n\n")

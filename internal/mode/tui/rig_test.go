@@ -6,12 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/llm/wire"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/transcript/index"
 )
 
 // desk is a face with real sessions over a scripted model. The test is its loop.
@@ -31,10 +33,9 @@ func atDesk(t *testing.T, set func(w Wish, o *session.Options), turns ...llmtest
 		t.Fatal(err)
 	}
 	t.Cleanup(srv.Close)
-	d := &desk{app: alone(t), t: t, model: srv, done: make(chan string, 100), set: set}
-	d.o.Host = trash{done: d.done}
-	d.o.Open = d.openSession
-	d.open(Wish{})
+	d := &desk{t: t, model: srv, done: make(chan string, 100), set: set}
+	d.app = alone(t, func(o *Options) { o.Host, o.Open = trash{done: d.done}, d.openSession })
+	d.switcher.open(Wish{})
 	d.until("the first session", func() bool { return d.session != nil })
 	t.Cleanup(func() {
 		if d.session != nil {
@@ -50,9 +51,17 @@ type trash struct {
 	done chan string
 }
 
-func (h trash) Command(_ context.Context, args ...string) (string, error) {
-	h.done <- args[1] + " " + args[len(args)-1]
-	return "", nil
+func (h trash) Archive(func(string)) (Archive, error) { return bin{done: h.done}, nil }
+
+// bin is where it deletes them.
+type bin struct {
+	Archive
+	done chan string
+}
+
+func (b bin) Delete(_ context.Context, which string, _ func(index.Info) error) (archive.Deleted, error) {
+	b.done <- "delete " + which
+	return archive.Deleted{File: which}, nil
 }
 
 func (trash) Crumb(string) {}
@@ -69,7 +78,11 @@ func (d *desk) openSession(_ context.Context, w Wish) (session.Handle, error) {
 	if d.set != nil {
 		d.set(w, &o)
 	}
-	return session.New(o)
+	s, err := session.New(o)
+	if err != nil {
+		return nil, err
+	}
+	return s.Handle("terminal", true), nil
 }
 
 // until runs the loop until something is so.
@@ -81,7 +94,7 @@ func (d *desk) until(what string, so func() bool) {
 		case <-d.inbox.wake:
 			posts, events := d.inbox.take(nil, nil)
 			for i := range events {
-				d.onEvent(&events[i])
+				d.listener.onEvent(&events[i])
 			}
 			for _, f := range posts {
 				f()
@@ -95,10 +108,10 @@ func (d *desk) until(what string, so func() bool) {
 // types writes words and presses keys.
 func (a *app) types(words string, keys ...key.Key) {
 	for _, r := range words {
-		a.onKey(key.Press{Key: key.Key(string(r)), Text: string(r)})
+		a.input.onKey(key.Press{Key: key.Key(string(r)), Text: string(r)})
 	}
 	for _, k := range keys {
-		a.onKey(key.Press{Key: k})
+		a.input.onKey(key.Press{Key: k})
 	}
 }
 
@@ -116,9 +129,9 @@ func (d *desk) did() (done []string) {
 
 // waitsInSession gives the words in the session's queue.
 func (d *desk) waitsInSession() (words []string) {
-	steering, followUps := d.session.Queued()
-	for _, m := range slices.Concat(steering, followUps) {
-		words = append(words, typed(&m))
+	waits := d.session.Waits()
+	for _, w := range slices.Concat(waits.Steering, waits.FollowUps) {
+		words = append(words, w.Text)
 	}
 	return words
 }

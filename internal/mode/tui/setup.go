@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/customize/discover"
 	"github.com/burin-dev/burin/internal/mode/tui/selector"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
@@ -17,63 +16,64 @@ import (
 	"github.com/burin-dev/burin/transcript/foreign"
 )
 
-// needsSetup reports whether the first-run wizard is shown.
-func (a *app) needsSetup() bool {
-	c := a.o.Settings
+// setup is the wizard of the first run.
+type setup struct {
+	*base
+	*current
+	show     *appearance
+	facts    *facts
+	panes    *panes
+	switcher *switcher
+	host     modelHost
+	openPage func(url string) error // in the browser
+	prompt   string                 // to be sent at once; "" is none
+	resuming bool                   // the first session is one to go on with
+}
+
+// needed reports whether the first-run wizard is shown.
+func (su *setup) needed() bool {
+	c := su.show.config
 	return wizard.Needed(wizard.Start{
-		Interactive: a.o.Prompt == "", Resuming: a.o.Resume || a.o.Choose,
-		Enabled: c.Bool("startup.setupWizard"), Seen: c.Int("setupVersion"), Skip: a.o.Getenv("BURIN_SKIP_SETUP"),
+		Interactive: su.prompt == "", Resuming: su.resuming,
+		Enabled: c.Bool("startup.setupWizard"), Seen: c.Int("setupVersion"), Skip: su.getenv("BURIN_SKIP_SETUP"),
 	})
 }
 
-// openSetup shows the wizard. Where no session is open, one is opened at its end.
-func (a *app) openSetup(string) {
+// open shows the wizard. Where no session is open, one is opened at its end.
+func (su *setup) open(string) {
 	var w *wizard.Wizard
 	o := wizard.Options{
-		Find: a.findSetups, Providers: a.setupProviders, Check: a.checkKey, SaveKey: a.saveKey, Login: a.setupLogin,
-		Models: a.setupModels, Model: a.facts.status.Model,
-		SetModel: func(ref string) error { return a.setRole(catalog.RoleDefault, ref) },
-		Theme:    a.themeName(), ThemeDir: a.themeDir(), Symbols: theme.Preset(a.show.symbols),
+		Find: su.find, Providers: su.providers, Check: su.checkKey, SaveKey: su.saveKey, Login: su.login,
+		Models: su.models, Model: su.facts.status.Model,
+		SetModel: func(ref string) error { return su.show.setRole(catalog.RoleDefault, ref) },
+		Theme:    su.show.themeName(), ThemeDir: su.show.themeDir(), Symbols: theme.Preset(su.show.symbols),
 		Show: func(t *theme.Theme, p theme.Preset) {
-			a.show.symbols = string(p)
-			a.useTheme(t)
+			su.show.symbols = string(p)
+			su.show.useTheme(t)
 		},
 		SetTheme: func(t *theme.Theme) error {
 			if t.Light {
-				return a.writeSetting("theme.light", t.Name)
+				return su.show.write("theme.light", t.Name)
 			}
-			return a.writeSetting("theme.dark", t.Name)
+			return su.show.write("theme.dark", t.Name)
 		},
-		SetSymbols:  func(p theme.Preset) error { return a.writeSetting("symbolPreset", string(p)) },
-		Approval:    a.o.Settings.Text("approval"),
-		SetApproval: func(mode string) error { return a.writeSetting("approval", mode) },
+		SetSymbols:  func(p theme.Preset) error { return su.show.write("symbolPreset", string(p)) },
+		Approval:    su.show.config.Text("approval"),
+		SetApproval: func(mode string) error { return su.show.write("approval", mode) },
 		OnDone: func(r wizard.Result) {
-			a.remove(w)
+			su.panes.remove(w)
 			if r.Finished || r.Ready {
-				a.set("setupVersion", wizard.Version)
+				su.show.set("setupVersion", wizard.Version)
 			}
-			a.applySettings()
-			a.beginIfNone()
+			su.show.apply()
+			su.switcher.beginIfNone()
 		},
 	}
-	if a.session != nil {
+	if su.session != nil {
 		o.Check = nil // the session's own key would be put aside for it
 	}
-	w = wizard.New(a.env, o)
-	a.push(w)
-}
-
-func (a *app) themeName() string {
-	if a.show.onLight {
-		return a.show.light
-	}
-	return a.show.dark
-}
-
-// writeSetting writes a setting beside the loop; what it changes is taken over when the
-// wizard has ended.
-func (a *app) writeSetting(name string, value any) error {
-	return config.Set(a.o.Paths.Config, name, value)
+	w = wizard.New(su.env, o)
+	su.panes.push(w)
 }
 
 // keeper stores the keys that the wizard takes over.
@@ -85,10 +85,10 @@ func (k keeper) SetKey(ctx context.Context, provider, label, key string) (bool, 
 	return added, err
 }
 
-// findSetups looks what there is on this machine.
-func (a *app) findSetups(ctx context.Context) []discover.Finding {
+// find looks what there is on this machine.
+func (su *setup) find(ctx context.Context) []discover.Finding {
 	o := discover.Options{
-		UserHome: a.o.Home, ConfigDir: a.o.Paths.Config, Getenv: a.o.Getenv,
+		UserHome: su.home, ConfigDir: su.show.folder, Getenv: su.getenv,
 		Variables: func(provider string) []string {
 			var names []string
 			for _, v := range credential.Variables(provider) {
@@ -98,21 +98,21 @@ func (a *app) findSetups(ctx context.Context) []discover.Finding {
 		},
 		Conversations: func() []discover.Kept {
 			var kept []discover.Kept
-			for _, s := range foreign.Default(a.o.Home) {
+			for _, s := range foreign.Default(su.home) {
 				kept = append(kept, discover.Kept{Program: string(s.Format), Path: s.Path, Count: s.Files})
 			}
 			return kept
 		},
 	}
-	if models, err := a.o.Host.Models(); err == nil {
+	if models, err := su.host.Models(); err == nil {
 		o.Store = keeper{models}
 	}
 	return discover.Setups(ctx, o)
 }
 
-// setupProviders are those that can be asked, with what makes them ready.
-func (a *app) setupProviders(ctx context.Context) ([]wizard.Provider, error) {
-	models, err := a.o.Host.Models()
+// providers are those that can be asked, with what makes them ready.
+func (su *setup) providers(ctx context.Context) ([]wizard.Provider, error) {
+	models, err := su.host.Models()
 	if err != nil {
 		return nil, err
 	}
@@ -128,9 +128,9 @@ func (a *app) setupProviders(ctx context.Context) ([]wizard.Provider, error) {
 	return out, err
 }
 
-// setupModels are the models that can be used now.
-func (a *app) setupModels(context.Context) ([]wizard.Model, error) {
-	models, err := a.o.Host.Models()
+// models are the models that can be used now.
+func (su *setup) models(context.Context) ([]wizard.Model, error) {
+	models, err := su.host.Models()
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +154,8 @@ func (a *app) setupModels(context.Context) ([]wizard.Model, error) {
 }
 
 // checkKey asks the provider one cheap thing with a key.
-func (a *app) checkKey(ctx context.Context, provider, key string) error {
-	models, err := a.o.Host.Models()
+func (su *setup) checkKey(ctx context.Context, provider, key string) error {
+	models, err := su.host.Models()
 	if err != nil {
 		return err
 	}
@@ -187,21 +187,21 @@ func cheapest(models *connect.Models, provider string) *catalog.Model {
 }
 
 // saveKey stores a key.
-func (a *app) saveKey(ctx context.Context, provider, key string) error {
-	models, err := a.o.Host.Models()
+func (su *setup) saveKey(ctx context.Context, provider, key string) error {
+	models, err := su.host.Models()
 	if err == nil {
 		_, _, err = models.Keys.Add(ctx, provider, "", credential.Secret(key))
 	}
 	return err
 }
 
-// setupLogin logs in with the browser.
-func (a *app) setupLogin(ctx context.Context, provider string, ui oauth.UI) error {
-	models, err := a.o.Host.Models()
+// login logs in with the browser.
+func (su *setup) login(ctx context.Context, provider string, ui oauth.UI) error {
+	models, err := su.host.Models()
 	if err != nil {
 		return err
 	}
-	ui.Open = a.o.OpenPage
+	ui.Open = su.openPage
 	_, err = models.Keys.Login(ctx, provider, credential.LoginOptions{}, ui)
 	return err
 }

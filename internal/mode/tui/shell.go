@@ -15,48 +15,60 @@ import (
 // maxShown is how much of the output of a command is kept for its card while it runs.
 const maxShown = 64 << 10
 
-// shell runs a person's own command: "!cmd", which the model reads, or "!!cmd", which
+// shell runs the person's own commands.
+type shell struct {
+	*base
+	*current
+	facts    *facts
+	composer *composer
+	work     *work
+	outbox   *outbox
+	open     func(Wish) // opens a session
+	own      []*own     // commands that run
+}
+
+// run runs a person's own command: "!cmd", which the model reads, or "!!cmd", which
 // it does not.
-func (a *app) shell(text string) {
+func (h *shell) run(text string) {
 	line, private := strings.CutPrefix(text, "!!")
 	if !private {
 		line = strings.TrimPrefix(text, "!")
 	}
 	line = strings.TrimSpace(line)
-	s := a.session
+	s := h.session
 	switch {
 	case line == "":
 		return
-	case s == nil || a.opening:
-		a.waiting = append(a.waiting, text)
-		if !a.opening {
-			a.open(Wish{})
+	case s == nil || h.opening:
+		h.outbox.wait(text, enclosed{})
+		if !h.opening {
+			h.open(Wish{})
 		}
 		return
-	case a.work.first: // as what is sent after it
-		a.waiting = append(a.waiting, text)
+	case h.work.first: // as what is sent after it
+		h.outbox.wait(text, enclosed{})
 		return
-	case a.work.busy != "":
-		a.giveBack(text)
-		a.flash(a.work.busy + " is under way; " + a.keyFor("app.interrupt") + " stops it")
+	case h.work.busy != "":
+		h.composer.giveBack(text)
+		h.flash(h.work.busy + " is under way; " + h.keyFor("app.interrupt") + " stops it")
 		return
 	}
-	b := &call{id: "!" + fmt.Sprint(len(a.talk.blocks)), card: card.Own(line, private)}
-	a.talk.add(b)
+	b := &call{id: "!" + fmt.Sprint(len(h.talk.blocks)), card: card.Own(line, private)}
+	h.talk.add(b)
 	o := &own{block: b, of: s}
-	a.own = append(a.own, o)
+	h.own = append(h.own, o)
 	shown := &tail{}
-	a.beside("the command", o, func(ctx context.Context) (func(), error) {
-		r, err := s.Run(ctx, line, private, func(chunk string) {
+	h.beside("the command", o, func(ctx context.Context) (func(), error) {
+		r, err := s.Conversation().Run(ctx, line, private, func(chunk string) {
 			if shown.add(chunk) {
-				a.inbox.post(func() {
+				h.inbox.post(func() {
 					b.update(func(c *card.Call) { c.Content = []llm.Block{llm.Text{Text: shown.take()}} })
 				})
 			}
 		})
 		stopped := r.Cancelled || ctx.Err() != nil || errors.Is(err, session.ErrNotBegun)
-		a.inbox.post(func() { // also where the session was left meanwhile
-			a.own = slices.DeleteFunc(a.own, func(other *own) bool { return other == o })
+		h.inbox.post(func() { // also where the session was left meanwhile
+			h.own = slices.DeleteFunc(h.own, func(other *own) bool { return other == o })
 			if b.ended {
 				return
 			}
@@ -66,7 +78,7 @@ func (a *app) shell(text string) {
 			}
 			b.update(func(c *card.Call) { c.End(out, err != nil || r.ExitCode != 0, stopped, r.ExitCode) })
 			b.ended = true
-			a.repo.Refresh()
+			h.facts.repo.Refresh()
 		})
 		return nil, nil
 	})
@@ -79,9 +91,9 @@ type own struct {
 	stop  context.CancelFunc // nil where it is the task that is stopped, or was told to stop
 }
 
-// stopOwn stops the commands that run beside what the model does, or did.
-func (a *app) stopOwn() (stopped bool) {
-	for _, o := range a.own {
+// stop stops the commands that run beside what the model does, or did.
+func (h *shell) stop() (stopped bool) {
+	for _, o := range h.own {
 		if o.stop != nil {
 			o.stop()
 			o.stop, stopped = nil, true
@@ -90,10 +102,10 @@ func (a *app) stopOwn() (stopped bool) {
 	return stopped
 }
 
-// endOwn ends what is shown of the commands of a session that is closed: what has not
+// end ends what is shown of the commands of a session that is closed: what has not
 // ended by then will not, and would stand before all that follows.
-func (a *app) endOwn(of *opened) {
-	for _, o := range a.own {
+func (h *shell) end(of *opened) {
+	for _, o := range h.own {
 		if o.of == of && !o.block.ended {
 			o.block.result(true, []llm.Block{llm.Text{Text: "did not end"}}, nil)
 		}
@@ -101,9 +113,9 @@ func (a *app) endOwn(of *opened) {
 }
 
 // beside runs a command that the person can stop, next to what the model does.
-func (a *app) beside(what string, o *own, run func(ctx context.Context) (func(), error)) {
-	if a.work.on {
-		ctx, cancel := context.WithCancel(a.ctx)
+func (h *shell) beside(what string, o *own, run func(ctx context.Context) (func(), error)) {
+	if h.work.on {
+		ctx, cancel := context.WithCancel(h.ctx)
 		o.stop = cancel
 		go func() {
 			defer cancel()
@@ -111,5 +123,5 @@ func (a *app) beside(what string, o *own, run func(ctx context.Context) (func(),
 		}()
 		return
 	}
-	a.ahead(what, run)
+	h.work.ahead(what, run)
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
@@ -14,29 +13,30 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/tool/permit"
 )
 
 // What is typed can be seen, with the cursor behind it, at every size of the terminal:
 // lists, panels and what is not finished give way.
 func TestWhatIsTypedStaysVisible(t *testing.T) {
 	question := func(a *app) { // one with a place for one's own words
-		a.enqueue(&ask{gone: func() {}, pane: func() pane.Pane {
-			return a.questionsPane([]burin.Question{{Text: strings.Repeat("What shall it be? ", 8), Options: []string{"one thing", "another thing", "a third one"}}}, nil)
+		a.asks.enqueue(&ask{gone: func() {}, pane: func() pane.Pane {
+			return a.asks.questionsPane([]session.Choice{{Text: strings.Repeat("What shall it be? ", 8), Options: []string{"one thing", "another thing", "a third one"}}}, nil)
 		}})
 	}
 	approval := func(a *app) {
-		a.enqueue(&ask{gone: func() {}, pane: func() pane.Pane {
-			return a.approvalPane(burin.Request{Tool: "bash", Access: []tool.Access{{Kind: tool.AccessExecute, Target: strings.Repeat("make all && ", 20)}}}, burin.Decision{}, nil)
+		a.asks.enqueue(&ask{gone: func() {}, pane: func() pane.Pane {
+			return a.asks.approvalPane(&session.Question{Permission: &permit.Question{Request: permit.Request{Tool: "bash", Access: []tool.Access{{Kind: tool.AccessExecute, Target: strings.Repeat("make all && ", 20)}}}}}, nil)
 		}})
 	}
-	call := func(text string) func(*app) { return func(a *app) { a.command(text) } }
+	call := func(text string) func(*app) { return func(a *app) { a.commands.call(text) } }
 	for name, tt := range map[string]struct {
 		open  func(*app)
 		types string
 		keys  []key.Key // before the words
 	}{
 		"the prompt":     {nil, "hello", nil},
-		"a long prompt":  {func(a *app) { _ = a.editor.SetText(strings.Repeat("line\n", 80)) }, "hello", nil},
+		"a long prompt":  {func(a *app) { _ = a.composer.editor.SetText(strings.Repeat("line\n", 80)) }, "hello", nil},
 		"the commands":   {nil, "/", nil},
 		"some commands":  {nil, "/se", nil},
 		"panels":         {busy, "hello", nil},
@@ -45,7 +45,7 @@ func TestWhatIsTypedStaysVisible(t *testing.T) {
 		"themes":         {call("/theme"), "dark", nil},
 		"hotkeys":        {call("/hotkeys"), "word", nil},
 		"history":        {call("/history"), "word", nil},
-		"a line":         {func(a *app) { a.askLine("A title", "", nil) }, "hello", nil},
+		"a line":         {func(a *app) { a.panes.askLine("A title", "", nil) }, "hello", nil},
 		"own words":      {question, "hello", []key.Key{"tab"}},
 		"a longer reply": {question, "hello and how are you today, all of you there", []key.Key{"tab"}},
 		"a note":         {approval, "hello", []key.Key{"tab"}},
@@ -80,21 +80,21 @@ func busy(a *app) {
 	a.talk.add(&call{id: "1", card: card.Call{Name: "bash", Label: "Bash", Args: []byte(`{"command":"` + strings.Repeat("make all && ", 30) + `"}`)}})
 	a.facts.todos = []card.Phase{{Name: "Work", Tasks: []card.TodoTask{{Content: "one", Status: "in_progress"}, {Content: "two", Status: "pending"}}}}
 	a.facts.jobs = []session.Job{{ID: "1", Command: "make watch", Running: true, Started: a.env.Now()}, {ID: "2", Command: "make serve", Running: true, Started: a.env.Now()}}
-	a.queue = queue{steering: []string{"first", "second"}, followUps: []string{"third"}}
+	a.outbox.queue = queue{steering: []string{"first", "second"}, followUps: []string{"third"}}
 	a.work.on, a.work.began = true, a.env.Now()
 }
 
 // seenAt draws the face in a terminal of a size and says what is wrong there.
 func seenAt(a *app, width, height int, typed string) string {
 	term := vt.New(vt.Options{Width: width, Height: height})
-	a.screen = screen.New(term, screen.Options{Width: width, Height: height, Sync: true})
-	if a.full {
-		_ = a.screen.EnterFullscreen() // a terminal in memory takes all
+	a.display.screen = screen.New(term, screen.Options{Width: width, Height: height, Sync: true})
+	if a.display.full {
+		_ = a.display.screen.EnterFullscreen() // a terminal in memory takes all
 	}
 	a.draw()
 	lines, c := term.Lines(), term.Cursor()
 	problem := ""
-	switch stats := a.screen.Stats(); {
+	switch stats := a.display.screen.Stats(); {
 	case stats.TooWide+stats.Unclean > 0:
 		problem = fmt.Sprintf("%d rows are too wide, %d are not clean", stats.TooWide, stats.Unclean)
 	case c.Hidden:
@@ -106,7 +106,7 @@ func seenAt(a *app, width, height int, typed string) string {
 			problem = fmt.Sprintf("before the cursor stands %q", before)
 		}
 	}
-	if _, open := a.editor.Popup(); open && a.top() == nil && !strings.Contains(strings.Join(lines, "\n"), "\n"+a.env.Styles.Symbols().Arrow+" ") {
+	if _, open := a.composer.editor.Popup(); open && a.panes.top() == nil && !strings.Contains(strings.Join(lines, "\n"), "\n"+a.env.Styles.Symbols().Arrow+" ") {
 		problem = "what is selected is not shown"
 	}
 	if problem == "" {

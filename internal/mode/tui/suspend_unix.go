@@ -11,15 +11,15 @@ import (
 
 // watchSize has the loop told when the size of the terminal changes, and when the
 // program goes on after it was suspended.
-func (a *app) watchSize() {
-	a.sizes = make(chan os.Signal, 1)
-	signal.Notify(a.sizes, syscall.SIGWINCH)
+func (d *display) watchSize() {
+	d.sizes = make(chan os.Signal, 1)
+	signal.Notify(d.sizes, syscall.SIGWINCH)
 }
 
 // suspend gives the terminal to the shell that burin was started from, until it brings
 // burin back.
-func (a *app) suspend() {
-	a.handOver(func() {
+func (d *display) suspend() {
+	d.handOver(func() {
 		resumed := make(chan os.Signal, 1)
 		signal.Notify(resumed, syscall.SIGCONT)
 		defer signal.Stop(resumed)
@@ -31,13 +31,13 @@ func (a *app) suspend() {
 		// program of its terminal goes on at once.
 		select {
 		case <-resumed:
-		case <-a.ctx.Done():
+		case <-d.ctx.Done():
 		case <-time.After(stopTime):
 		}
-		for !a.term.Foreground() && a.ctx.Err() == nil { // it goes on in the background, such as to be ended
+		for !d.term.Foreground() && d.ctx.Err() == nil { // it goes on in the background, such as to be ended
 			select {
 			case <-resumed:
-			case <-a.ctx.Done():
+			case <-d.ctx.Done():
 			}
 		}
 	})

@@ -26,16 +26,16 @@ func TestWarningsOfOpening(t *testing.T) {
 		}
 	}, answer)
 	t.Cleanup(free)
-	d.send("a long task", steerNow)
+	d.outbox.send("a long task", steerNow)
 	<-asked
-	d.stop()
+	d.brake.stop()
 	first := d.session
-	d.open(Wish{Resume: "two"})
+	d.switcher.open(Wish{Resume: "two"})
 	d.until("the end of the work", func() bool { return strings.Contains(d.shown(), "Stopped.") })
 	close(stopped)
 	d.until("the second session", func() bool { return d.session != nil && d.session != first && !d.opening })
 	second := d.session
-	d.open(Wish{})
+	d.switcher.open(Wish{})
 	d.until("the third session", func() bool { return d.session != nil && d.session != second && !d.opening })
 	var said []string
 	for line := range strings.SplitSeq(d.shown(), "\n") {
@@ -54,16 +54,16 @@ func TestWarningsOfOpening(t *testing.T) {
 // Facts about a session are those of the session that is shown.
 func TestFactsAreOfThisSession(t *testing.T) {
 	d := atDesk(t, nil, llmtest.Turn{Events: slices.Concat(llmtest.Say("Done."), llmtest.Stop(llm.StopEnd, llm.Usage{Input: 50, Output: 2}))})
-	d.send("hello", steerNow)
+	d.outbox.send("hello", steerNow)
 	d.until("the answer", func() bool { return !d.work.on })
 	before := d.session
 	for _, cached := range []bool{true, false} {
-		d.sessionInfo()
+		d.groups.conversation.sessionInfo()
 		if got := d.shown(); strings.Contains(got, "cache     0 tokens of the last request read, 0 written, 50 neither") != cached {
 			t.Errorf("it shows\n%s", got)
 		}
 		d.types("", "esc")
-		d.open(Wish{})
+		d.switcher.open(Wish{})
 		d.until("the next session", func() bool { return d.session != nil && d.session != before && !d.opening })
 	}
 }
@@ -71,8 +71,8 @@ func TestFactsAreOfThisSession(t *testing.T) {
 // A fact that is longer than its column goes on below itself.
 func TestLongFacts(t *testing.T) {
 	a := alone(t)
-	a.reportFacts("This session", [][2]string{{"id", "4f2a"}, {"title", ""}, {"file", strings.Repeat("folder/", 20)}})
-	rows, _ := a.top().Draw(60, 20)
+	a.panes.reportFacts("This session", [][2]string{{"id", "4f2a"}, {"title", ""}, {"file", strings.Repeat("folder/", 20)}})
+	rows, _ := a.panes.top().Draw(60, 20)
 	want := []string{
 		"This session",
 		"id        4f2a",

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/burin-dev/burin/agent"
@@ -48,6 +47,12 @@ func (t *talk) say(k kind, render func(v card.View) []string) {
 
 func (t *talk) notice(l card.Level, text string) {
 	t.say(told, func(v card.View) []string { return card.Notice(l, text, v) })
+}
+
+// change changes how blocks are shown.
+func (t *talk) change(f func(*look)) {
+	f(&t.look)
+	t.look.version++
 }
 
 // sink takes what goes into the scrollback.
@@ -374,6 +379,3 @@ func elapsed(d time.Duration) string {
 	}
 	return fmt.Sprintf("%d h %d min", s/3600, s/60%60)
 }
-
-// oneLine is an error or a text for a place of one line.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -7,76 +7,9 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/mode/tui/card"
+	"github.com/burin-dev/burin/internal/platform/smallfile"
 	"github.com/burin-dev/burin/session"
 )
-
-// todoCommand shows and changes the list of tasks. The model is told of changes.
-func (a *app) todoCommand(args string) {
-	s := a.session
-	phases := s.Todos()
-	verb, rest, _ := strings.Cut(args, " ")
-	rest = strings.TrimSpace(rest)
-	if rest == "" && (verb == "export" || verb == "import") {
-		rest = "TODO.md"
-	}
-	var err error
-	switch verb {
-	case "":
-		a.showTodos(phases)
-		return
-	case "copy":
-		a.copy(todoText(phases), "the list")
-		return
-	case "export":
-		if err = os.WriteFile(a.absolute(rest), []byte(todoText(phases)), 0o600); err == nil {
-			a.notice(card.Info, "Written: "+a.homePath(a.absolute(rest)))
-		}
-	case "import":
-		var b []byte
-		if b, err = os.ReadFile(a.absolute(rest)); err == nil {
-			err = s.SetTodos(parseTodos(string(b)))
-		}
-	case "edit":
-		a.editTodos(phases)
-		return
-	case "append", "add":
-		err = s.SetTodos(appendTodo(phases, rest))
-	case "start", "done", "drop", "rm":
-		var changed []session.TodoPhase
-		if changed, err = markTodo(phases, verb, rest); err == nil {
-			err = s.SetTodos(changed)
-		}
-	default:
-		err = fmt.Errorf("/todo knows no %q: edit, copy, export, import, append, start, done, drop or rm", verb)
-	}
-	if err != nil {
-		a.sayError(err)
-	}
-}
-
-func (a *app) showTodos(phases []session.TodoPhase) {
-	if len(phases) == 0 {
-		a.notice(card.Info, "The list of tasks is empty.")
-		return
-	}
-	all := cardPhases(phases)
-	a.talk.say(told, func(v card.View) []string {
-		v.Expanded = true
-		return card.Todo(all, v)
-	})
-}
-
-// editTodos gives the list to the person's own editor.
-func (a *app) editTodos(phases []session.TodoPhase) {
-	before := todoText(phases)
-	after, err := a.outside(before)
-	if err == nil && after != before {
-		err = a.session.SetTodos(parseTodos(after))
-	}
-	if err != nil {
-		a.sayError(err)
-	}
-}
 
 func cardPhases(phases []session.TodoPhase) []card.Phase {
 	var out []card.Phase
@@ -209,4 +142,72 @@ func markTodo(phases []session.TodoPhase, verb, words string) ([]session.TodoPha
 		}
 	}
 	return phases, nil
+}
+
+// todoCommand shows and changes the list of tasks. The model is told of changes.
+func (ts *tasks) todoCommand(args string) {
+	s := ts.session
+	phases := s.Todos()
+	verb, rest, _ := strings.Cut(args, " ")
+	rest = strings.TrimSpace(rest)
+	if rest == "" && (verb == "export" || verb == "import") {
+		rest = "TODO.md"
+	}
+	var err error
+	switch verb {
+	case "":
+		ts.showTodos(phases)
+		return
+	case "copy":
+		ts.desktop.copy(todoText(phases), "the list")
+		return
+	case "export":
+		if err = os.WriteFile(ts.absolute(rest), []byte(todoText(phases)), 0o600); err == nil {
+			ts.notice(card.Info, "Written: "+ts.homePath(ts.absolute(rest)))
+		}
+	case "import":
+		var b []byte
+		if b, err = smallfile.Read(ts.absolute(rest), smallfile.Settings); err == nil {
+			err = s.SetTodos(parseTodos(string(b)))
+		}
+	case "edit":
+		ts.editTodos(phases)
+		return
+	case "append", "add":
+		err = s.SetTodos(appendTodo(phases, rest))
+	case "start", "done", "drop", "rm":
+		var changed []session.TodoPhase
+		if changed, err = markTodo(phases, verb, rest); err == nil {
+			err = s.SetTodos(changed)
+		}
+	default:
+		err = fmt.Errorf("/todo knows no %q: edit, copy, export, import, append, start, done, drop or rm", verb)
+	}
+	if err != nil {
+		ts.sayError(err)
+	}
+}
+
+func (ts *tasks) showTodos(phases []session.TodoPhase) {
+	if len(phases) == 0 {
+		ts.notice(card.Info, "The list of tasks is empty.")
+		return
+	}
+	all := cardPhases(phases)
+	ts.talk.say(told, func(v card.View) []string {
+		v.Expanded = true
+		return card.Todo(all, v)
+	})
+}
+
+// editTodos gives the list to the person's own editor.
+func (ts *tasks) editTodos(phases []session.TodoPhase) {
+	before := todoText(phases)
+	after, err := ts.desktop.outside(before)
+	if err == nil && after != before {
+		err = ts.session.SetTodos(parseTodos(after))
+	}
+	if err != nil {
+		ts.sayError(err)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/handletest"
 )
 
 func buildOf(tasks ...session.TodoTask) []session.TodoPhase {
@@ -92,10 +93,10 @@ func TestRemindersAreShown(t *testing.T) {
 		said = append(said, llmtest.Turn{Parts: []llmtest.Part{{Text: "Done."}}})
 	}
 	d := atDesk(t, func(_ Wish, o *session.Options) {
-		o.Unfinished = func() string { return "Open in the todo list: a; b." }
+		o.Tasks = handletest.Tasks{OnReminder: func() string { return "Open in the todo list: a; b." }}
 	}, said...)
 	d.facts.todos = []card.Phase{{Tasks: []card.TodoTask{{Content: "a", Status: "pending"}, {Content: "b", Status: "in_progress"}, {Content: "c", Status: "completed"}}}}
-	d.send("work", steerNow)
+	d.outbox.send("work", steerNow)
 	d.until("the end", func() bool { return !d.work.on })
 	got := d.shown()
 	for _, want := range []string{"· reminded of 2 open tasks (1 of 3)", "(2 of 3)", "(3 of 3)"} {

@@ -16,17 +16,29 @@
 // thirtieth of a second, all that came in between at once. What takes time runs beside
 // the loop and ends with a post.
 //
-//	loop.go    waiting, drawing, the life of the program
-//	talk.go    events of the session become blocks (block.go)
-//	draw.go    blocks, panels, prompt and status become rows
-//	input.go   keys become actions
-//	send.go    what a person sends: prompts, steering, commands of the shell
-//	letter.go  prompts on their way to the session, and back
-//	start.go   sessions are opened
-//	replay.go  what was said before is shown again
-//	leave.go   sessions are closed, and the face ends
-//	ask.go     questions of tools and of the model
-//	command.go what begins with "/"
+//	loop.go         waiting, drawing, the life of the program
+//	event.go        what the session says; in talk.go it becomes blocks (block.go)
+//	input.go        keys become actions
+//	draw.go         blocks, panels, prompt and status become rows
+//	command_*.go    what begins with "/"
+//
+// # What it is made of
+//
+// app conducts: it has the parts and the loop. Each part owns its fields and has what it
+// needs of others in fields of its own (build.go joins them); none of them knows app. All
+// of them stand on base: the loop to post to, and the ways to say something.
+//
+//	display     the terminal: reading keys, the screen, who else has it
+//	panes       what stands in the prompt's place
+//	appearance  settings, theme and status line
+//	composer    the editor, its completion and history, pictures, what was not sent
+//	facts       what is told around the conversation
+//	work        what goes on, and what the person waits for
+//	outbox      prompts on their way to the session, and what waits
+//	questions   what a person has to answer
+//	switcher    opens and leaves sessions; it alone changes current
+//	shell       the person's own commands
+//	groups      the commands, by what they are about
 //
 // # What is promised
 //
@@ -43,7 +55,6 @@ package tui
 import (
 	"context"
 
-	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/mode/tui/terminal"
 	"github.com/burin-dev/burin/llm"
@@ -56,10 +67,9 @@ type Wish struct {
 	Model    string    // selector; "" is as flags, settings and the session say
 	Thinking llm.Level // "" the same
 	Mode     string    // of permission; "" the same
+	after    string    // the last entry that is shown already
 
-	Approver   burin.Approver
-	Questioner burin.Questioner
-	Warn       func(string)
+	Warn func(string)
 	// Secret asks for a line that is not shown.
 	Secret func(ctx context.Context, question string) (string, error)
 }
@@ -73,6 +83,8 @@ type Options struct {
 	Dir      string // where burin works, without symbolic links
 	Home     string // of the user; "" if there is none
 	Version  string
+	// Changelog is what changed for users, newest first, as Markdown.
+	Changelog string
 
 	Resume bool   // the session that is opened first is one to go on with
 	Choose bool   // it is chosen by the person

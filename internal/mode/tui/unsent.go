@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/burin-dev/burin/internal/platform/smallfile"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -30,58 +31,62 @@ const (
 // the words are sent. Pictures that were pasted are not kept: of a picture nobody can
 // say what is secret in it, and what stands here is open to whoever reads the disk.
 type unsent struct {
+	*base
+	state string              // the folder of the program's state
+	hide  func(string) string // takes secrets out; nil changes nothing
+	text  func() string       // what stands in the editor
 	file  string
 	timer *time.Timer // until it is written; nil: nothing has changed
 	kept  bool        // there is a file
 }
 
-// unsentFolder is where prompts that were not sent are kept, and how the names of this
+// folder is where prompts that were not sent are kept, and how the names of this
 // folder's begin.
-func (a *app) unsentFolder() (dir, prefix string) {
-	return filepath.Join(a.o.Paths.State, "drafts"), transcript.EncodeDir(a.o.Dir) + "."
+func (u *unsent) folder() (dir, prefix string) {
+	return filepath.Join(u.state, "drafts"), transcript.EncodeDir(u.dir) + "."
 }
 
 // changed notes that something was written.
-func (a *app) changed() {
-	if a.unsent.timer == nil {
-		a.unsent.timer = time.AfterFunc(unsentTime, func() { a.inbox.post(a.keepUnsent) })
+func (u *unsent) changed() {
+	if u.timer == nil {
+		u.timer = time.AfterFunc(unsentTime, func() { u.inbox.post(u.keep) })
 	}
 }
 
-// keepUnsent writes what stands in the editor, or takes the file away where that is
+// keep writes what stands in the editor, or takes the file away where that is
 // nothing. It passes what hides secrets in the history of prompts.
-func (a *app) keepUnsent() {
-	if a.unsent.timer != nil {
-		a.unsent.timer.Stop()
-		a.unsent.timer = nil
+func (u *unsent) keep() {
+	if u.timer != nil {
+		u.timer.Stop()
+		u.timer = nil
 	}
-	text := a.editor.Text()
-	if a.o.Hide != nil && text != "" {
-		text = a.o.Hide(text)
+	text := u.text()
+	if u.hide != nil && text != "" {
+		text = u.hide(text)
 	}
 	if len(strings.TrimSpace(text)) < leastUnsent || len(text) > maxUnsent {
-		if a.unsent.kept {
-			a.unsent.kept = false
-			_ = os.Remove(a.unsent.file) // what stays is offered once more, and lost is nothing
+		if u.kept {
+			u.kept = false
+			_ = os.Remove(u.file) // what stays is offered once more, and lost is nothing
 		}
 		return
 	}
-	dir, prefix := a.unsentFolder()
-	if a.unsent.file == "" {
-		a.unsent.file = filepath.Join(dir, fmt.Sprint(prefix, os.Getpid()))
+	dir, prefix := u.folder()
+	if u.file == "" {
+		u.file = filepath.Join(dir, fmt.Sprint(prefix, os.Getpid()))
 	}
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
-		err = os.WriteFile(a.unsent.file, []byte(text), 0o600)
+		err = os.WriteFile(u.file, []byte(text), 0o600)
 	}
-	a.unsent.kept = err == nil || a.unsent.kept
+	u.kept = err == nil || u.kept
 }
 
-// findUnsent gives back what was being written in this folder when a burin died. It runs
+// find gives back what was being written in this folder when a burin died. It runs
 // before anything is written under the number of this process: what stands there is of
 // one that had it before, as programs in containers do.
-func (a *app) findUnsent() {
-	dir, prefix := a.unsentFolder()
+func (u *unsent) find(giveBack func(string)) {
+	dir, prefix := u.folder()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return // there is none
@@ -94,8 +99,8 @@ func (a *app) findUnsent() {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
-		text, err := os.ReadFile(path)
-		if err != nil || len(text) > maxUnsent {
+		text, err := smallfile.Read(path, maxUnsent)
+		if err != nil {
 			continue
 		}
 		texts, paths = append(texts, string(text)), append(paths, path)
@@ -103,17 +108,17 @@ func (a *app) findUnsent() {
 	if len(texts) == 0 {
 		return
 	}
-	a.inbox.post(func() {
+	u.inbox.post(func() {
 		for _, text := range texts {
-			a.giveBack(text)
+			giveBack(text)
 		}
-		a.keepUnsent() // as this process's, before the others' go
+		u.keep() // as this process's, before the others' go
 		for _, path := range paths {
-			if !a.unsent.kept || path != a.unsent.file {
+			if !u.kept || path != u.file {
 				_ = os.Remove(path)
 			}
 		}
-		a.flash("this is what was being written when burin ended")
+		u.flash("this is what was being written when burin ended")
 	})
 }
 

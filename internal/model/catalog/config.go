@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/burin-dev/burin/internal/platform/smallfile"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/openai"
 	"github.com/burin-dev/burin/llm/wire"
@@ -404,7 +404,7 @@ func readConfig(path, home string, builtIn table) (c config, file string, err er
 		}
 	}
 	for _, file := range candidates {
-		text, err := os.ReadFile(file)
+		text, err := smallfile.Given(file, smallfile.Settings)
 		if path == "" && errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/burin-dev/burin/internal/platform/smallfile"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -53,7 +54,7 @@ func (r *Registry) found() *discoveries {
 	}
 	d := &discoveries{}
 	if file := cacheFile(r.opt.Cache, discoveredFile); file != "" {
-		if text, err := os.ReadFile(file); err == nil && json.Unmarshal(text, d) != nil {
+		if text, err := smallfile.Read(file, smallfile.Table); err == nil && json.Unmarshal(text, d) != nil {
 			d = &discoveries{} // a torn cache is no cache
 		}
 	}

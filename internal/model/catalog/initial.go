@@ -126,9 +126,11 @@ func (r *Registry) fallback() (Choice, error) {
 }
 
 // Promotion is the model to go on with when the context of m overflows: the one
-// m names, else the smallest larger one of the same provider and wire format.
-// Targets that cannot be used, and those that would lose a kind of input m
-// reads, are passed over. ok is false where there is none.
+// m names, else the smallest larger one of the same server, wire format and
+// family. Targets that cannot be used are passed over. Of those that m does not
+// name so are older ones, those that would lose a kind of input m reads, and those
+// that cost more than m: whoever chose a cheap model has not asked for another
+// bill. m need not be in the registry. ok is false where there is none.
 func (r *Registry) Promotion(m *Model) (target *Model, ok bool) {
 	if ref := m.PromotionTarget; ref != "" {
 		if t, ok := r.Lookup(m.Provider, ref); ok && t.Ref() != m.Ref() && r.Available(t) {
@@ -141,36 +143,32 @@ func (r *Registry) Promotion(m *Model) (target *Model, ok bool) {
 		}
 	}
 	own := nameOf(m.ID)
-	better := func(a, b *Model) int {
-		return cmp.Or(
-			cmp.Compare(a.ContextWindow, b.ContextWindow),
-			-compareBool(nameOf(a.ID).sameFamily(own), nameOf(b.ID).sameFamily(own)),
-			-compareBool(a.Price.Known(), b.Price.Known()),
-			cmp.Compare(a.Price.Output.Dollars(), b.Price.Output.Dollars()),
-			strings.Compare(a.ID, b.ID),
-		)
-	}
 	for _, c := range r.All() {
-		if c.Provider != m.Provider || c.API != m.API || c.ContextWindow <= m.ContextWindow || m.ContextWindow == 0 || !r.Available(c) {
+		if c.Provider != m.Provider || c.BaseURL != m.BaseURL || c.API != m.API || c.ContextWindow <= m.ContextWindow || m.ContextWindow == 0 || !r.Available(c) {
 			continue
 		}
-		if slices.ContainsFunc(m.Input, func(k llm.Modality) bool { return !c.Accepts(k) }) {
+		name := nameOf(c.ID)
+		if !name.sameFamily(own) || own.newer(name) || dearer(c, m) ||
+			slices.ContainsFunc(m.Input, func(k llm.Modality) bool { return !c.Accepts(k) }) {
 			continue
 		}
-		if target == nil || better(c, target) < 0 {
+		if target == nil || cmp.Or(
+			cmp.Compare(c.ContextWindow, target.ContextWindow),
+			cmp.Compare(c.Price.Output.Dollars(), target.Price.Output.Dollars()),
+			strings.Compare(c.ID, target.ID),
+		) < 0 {
 			target = c
 		}
 	}
 	return target, target != nil
 }
 
-// compareBool orders false before true.
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
+// dearer says whether a request that outgrows m costs more with c, or whether only
+// m's price is known.
+func dearer(c, m *Model) bool {
+	if !m.Price.Known() {
+		return false // what costs more than nobody knows what
 	}
-	return -1
+	u := llm.Usage{Input: m.ContextWindow + 1, Output: 1000}
+	return !c.Price.Known() || c.Price.Cost(u).Total > m.Price.Cost(u).Total
 }

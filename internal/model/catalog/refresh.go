@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/platform/smallfile"
 	"github.com/burin-dev/burin/llm/wire"
 )
 
@@ -44,7 +44,7 @@ func Refresh(ctx context.Context, client *http.Client, cache, from string) (date
 
 func fetch(ctx context.Context, client *http.Client, from string) ([]byte, error) {
 	if !strings.HasPrefix(from, "http://") && !strings.HasPrefix(from, "https://") {
-		text, err := os.ReadFile(from)
+		text, err := smallfile.Given(from, maxAnswer)
 		if err != nil {
 			return nil, fmt.Errorf("read the table of models: %w", err)
 		}
@@ -80,7 +80,7 @@ func refreshed(cache string, compiled table) (table, bool) {
 	if file == "" {
 		return table{}, false
 	}
-	text, err := os.ReadFile(file)
+	text, err := smallfile.Read(file, maxAnswer)
 	if err != nil {
 		return table{}, false
 	}

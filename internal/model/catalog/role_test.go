@@ -198,25 +198,54 @@ func TestScopedList(t *testing.T) {
 func TestPromotion(t *testing.T) {
 	r := open(t, catalog.Options{Available: only("anthropic", "openai")})
 	for ref, want := range map[string]string{
-		"anthropic/claude-sonnet-4-5": "anthropic/claude-sonnet-4-6", // the same family is nearest
-		"openai/gpt-5.3-codex-spark":  "openai/gpt-5.3-codex",
+		"openai/gpt-5.3-codex-spark": "openai/gpt-5.3-codex", // it names that
+		"anthropic/claude-opus-5":    "",                     // nothing is larger than 1M
+		"anthropic/claude-haiku-4-5": "",                     // the larger ones are of other families
+		"openai/gpt-5-pro":           "",
+		"openai/gpt-4.1-nano":        "", // a little larger, and 400 times as dear
+		"openai/gpt-5.5":             "", // the larger one is older
 	} {
-		m, ok := r.Promotion(lookup(t, r, ref))
-		if ref == "anthropic/claude-sonnet-4-5" {
-			if !ok || !strings.Contains(m.ID, "sonnet") || m.ContextWindow <= 200000 {
-				t.Errorf("%s: %v", ref, m)
-			}
-			continue
-		}
-		if !ok || m.Ref() != want {
-			t.Errorf("%s: %v, want %s", ref, m, want)
+		if m, ok := r.Promotion(lookup(t, r, ref)); ok != (want != "") || ok && m.Ref() != want {
+			t.Errorf("%s: %v, want %q", ref, m, want)
 		}
 	}
-	if m, ok := r.Promotion(lookup(t, r, "anthropic/claude-opus-5")); ok {
-		t.Errorf("nothing is larger than 1M, got %s", m.Ref())
+	sonnet := *lookup(t, r, "anthropic/claude-sonnet-4-5")
+	if m, ok := r.Promotion(&sonnet); !ok || !strings.Contains(m.ID, "sonnet") || m.ContextWindow <= sonnet.ContextWindow {
+		t.Errorf("from %s to %v", sonnet.Ref(), m)
+	}
+	sonnet.BaseURL = "http://127.0.0.1:1"
+	if m, ok := r.Promotion(&sonnet); ok {
+		t.Errorf("from a server of its own to %s", m.Ref())
 	}
 	none := open(t, catalog.Options{Available: only("xai")})
-	if m, ok := none.Promotion(lookup(t, none, "openai/gpt-5.3-codex-spark")); ok {
-		t.Errorf("without credentials, got %s", m.Ref())
+	for _, ref := range []string{"openai/gpt-5.3-codex-spark", "anthropic/claude-sonnet-4-5"} {
+		if m, ok := none.Promotion(lookup(t, none, ref)); ok {
+			t.Errorf("without credentials, %s", m.Ref())
+		}
+	}
+}
+
+// What costs more than the model that somebody chose is not taken unasked, nor what
+// reads less.
+func TestPromotionCost(t *testing.T) {
+	const file = `providers:
+  shop:
+    baseUrl: http://127.0.0.1:9/v1
+    api: openai-completions
+    auth: none
+    models:
+      - {id: nut-1, contextWindow: 8000, input: [text, image], cost: {input: 1, output: 5}}
+      - {id: nut-2, contextWindow: 32000, input: [text, image], cost: {input: 1, output: 6}}
+      - {id: nut-3, contextWindow: 64000, input: [text, image]}
+      - {id: nut-4, contextWindow: 128000, cost: {input: 1, output: 4}}
+      - {id: nut-5, contextWindow: 256000, input: [text, image], cost: {input: 1, output: 5}}
+      - {id: leaf-1, contextWindow: 8000}
+      - {id: leaf-2, contextWindow: 16000, cost: {input: 1, output: 5}}
+`
+	r := open(t, catalog.Options{Home: home(t, "models.yml", file), Available: only("shop")})
+	for ref, want := range map[string]string{"shop/nut-1": "shop/nut-5", "shop/leaf-1": "shop/leaf-2"} {
+		if m, ok := r.Promotion(lookup(t, r, ref)); !ok || m.Ref() != want {
+			t.Errorf("%s: %v, want %s", ref, m, want)
+		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"github.com/burin-dev/burin/internal/platform/smallfile"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm/openai"
 )
 
@@ -53,7 +55,7 @@ type Problem struct {
 // Error is "/home/ada/.burin/models.yml:12:5: what is wrong".
 func (p Problem) Error() string {
 	// A message may quote a name that runs over lines.
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, strings.Join(strings.Fields(p.Message), " "))
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, prose.Line(p.Message))
 }
 
 // ConfigError says all that is wrong with a configuration file.
@@ -92,6 +94,10 @@ func (d *decoder) parse(text []byte) (root ast.Node) {
 			root = nil
 		}
 	}()
+	if err := smallfile.CheckNesting(text); err != nil {
+		d.problem(position{1, 1}, "%v", err)
+		return nil
+	}
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		d.syntax(err)
@@ -123,7 +129,7 @@ func (d *decoder) syntax(err error) {
 			at = position{t.Position.Line, t.Position.Column}
 		}
 	}
-	d.problem(at, "%s", strings.Join(strings.Fields(message), " "))
+	d.problem(at, "%s", prose.Line(message))
 }
 
 type anchorCollector map[string]ast.Node

@@ -75,7 +75,7 @@ func (m *Models) endpoint(model *catalog.Model, keys *keyring) (wire.Endpoint, e
 	client.Transport = &bearer{next: &dumping{next: shared.Transport, dump: m.o.Dump}, always: model.AuthHeader}
 	e := wire.Endpoint{
 		BaseURL: model.BaseURL, Headers: model.Headers, Transform: model.Transform, Client: &client, Key: keys.get,
-		FirstEvent: m.o.FirstEvent, Idle: m.o.Idle,
+		FirstEvent: m.o.FirstEvent, Idle: m.o.Idle, NoContent: m.o.NoContent,
 	}
 	prefixes := []string{""}
 	if model.API.Family() == llm.APIResponses || model.API == llm.APICompletions {
@@ -86,6 +86,9 @@ func (m *Models) endpoint(model *catalog.Model, keys *keyring) (wire.Endpoint, e
 			return e, err
 		}
 		if e.Idle, err = m.env.timeout(e.Idle, prefix+"STREAM_IDLE_TIMEOUT_MS"); err != nil {
+			return e, err
+		}
+		if e.NoContent, err = m.env.timeout(e.NoContent, prefix+"STREAM_NO_CONTENT_TIMEOUT_MS"); err != nil {
 			return e, err
 		}
 	}

@@ -37,10 +37,11 @@ type Options struct {
 	RoleFlags     map[string]string
 	OAuth         map[string]oauth.Provider
 
-	// FirstEvent and Idle are the time-outs of answers; see wire.Endpoint. The
-	// environment wins: BURIN_STREAM_FIRST_EVENT_TIMEOUT_MS and
-	// BURIN_STREAM_IDLE_TIMEOUT_MS, where 0 means no limit.
-	FirstEvent, Idle time.Duration
+	// FirstEvent, Idle and NoContent are the timeouts of answers; see wire.Endpoint.
+	// The environment wins: BURIN_STREAM_FIRST_EVENT_TIMEOUT_MS,
+	// BURIN_STREAM_IDLE_TIMEOUT_MS and BURIN_STREAM_NO_CONTENT_TIMEOUT_MS, where 0
+	// means no limit.
+	FirstEvent, Idle, NoContent time.Duration
 	// Keyring is where the key of the credential database is kept; nil = the
 	// system's.
 	Keyring credential.Keyring

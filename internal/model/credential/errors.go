@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -64,14 +65,18 @@ func (e *NotFoundError) detail() string {
 	var looked []string
 	if len(e.Variables) > 0 {
 		where := append([]string{"the environment"}, e.Files...)
-		looked = append(looked, plural(len(e.Variables), "the variable ", "the variables ")+join(e.Variables, "and")+" in "+join(where, "and"))
+		looked = append(looked, "the "+prose.Noun(len(e.Variables), "variable")+" "+join(e.Variables, "and")+" in "+join(where, "and"))
 	}
 	looked = append(looked, "stored keys")
 	if len(e.Logins) > 0 {
-		looked = append(looked, plural(len(e.Logins), "the login of ", "the logins of ")+join(e.Logins, "and"))
+		looked = append(looked, "the "+prose.Noun(len(e.Logins), "login")+" of "+join(e.Logins, "and"))
 	}
 	if len(e.Servers) > 0 {
-		looked = append(looked, plural(len(e.Servers), "a local server at ", "local servers at ")+join(e.Servers, "and"))
+		servers := "local servers at "
+		if len(e.Servers) == 1 {
+			servers = "a local server at "
+		}
+		looked = append(looked, servers+join(e.Servers, "and"))
 	}
 	s := "looked for " + strings.Join(looked, "; ")
 	if len(e.Disabled) > 0 {
@@ -177,13 +182,6 @@ func unreadable(r *row, err error) *UnusableError {
 		Provider: r.provider, ID: r.id, Err: err,
 		Reason: fmt.Sprintf("stored %s cannot be read: %v; restore what is missing, or run \"burin keys remove %d\" and add it again", r.name(), err, r.id),
 	}
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 // join is "a, b and c".

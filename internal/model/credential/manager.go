@@ -17,6 +17,7 @@ import (
 	"github.com/burin-dev/burin/internal/model/credential/database"
 	"github.com/burin-dev/burin/internal/model/credential/oauth"
 	"github.com/burin-dev/burin/internal/model/credential/secret"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Secret is a key or token; it prints as a placeholder.
@@ -339,7 +340,7 @@ func (m *Manager) MarkBackoff(ctx context.Context, id int64, d time.Duration) er
 // Disable takes a stored credential out of use, because the vendor refuses it. The
 // cause is one line for people.
 func (m *Manager) Disable(ctx context.Context, id int64, cause string) error {
-	cause = strings.Join(strings.Fields(cause), " ")
+	cause = prose.Line(cause)
 	if cause == "" {
 		cause = "disabled"
 	}

@@ -14,6 +14,8 @@ import (
 	"sync"
 
 	"golang.org/x/crypto/chacha20poly1305"
+
+	"github.com/burin-dev/burin/internal/platform/smallfile"
 )
 
 // The key file says where the sealing key is: "burin-key-1 file <key>" holds it,
@@ -107,7 +109,7 @@ func (s *sealKeys) read(ctx context.Context) ([]byte, error) {
 			return nil, fmt.Errorf("make the key file private: %w", err)
 		}
 	}
-	text, err := os.ReadFile(s.path())
+	text, err := smallfile.Read(s.path(), smallfile.Note)
 	if err != nil {
 		return nil, fmt.Errorf("read the key file: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/model/credential/database"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -120,7 +121,7 @@ func (l *Ledger) losses(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("the costs of %s could not be kept: %w", requests(int64(n)), err)
+	return fmt.Errorf("the costs of %s could not be kept: %w", prose.Count(n, "request"), err)
 }
 
 func lines(queue []entry) (n int) {

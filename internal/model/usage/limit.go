@@ -104,8 +104,8 @@ func (e *LimitError) Temporary() bool { return e.Spent < e.Limit }
 
 func (e *LimitError) Error() string {
 	if e.Temporary() {
-		return fmt.Sprintf("requests under way hold what the %s's cost limit of %s leaves: %s spent, %s held; wait for them, or raise %s in config.yml",
-			e.Which, e.Limit, e.Spent, e.Held, e.Key())
+		return fmt.Sprintf("requests under way hold what the %s's cost limit of %s leaves: %s spent, %s held; wait for them, or raise %s in config.yml above %s",
+			e.Which, e.Limit, e.Spent, e.Held, e.Key(), e.Spent+e.Held)
 	}
 	line := fmt.Sprintf("the %s's cost limit of %s is reached: %s spent; raise %s in config.yml to go on", e.Which, e.Limit, e.Spent, e.Key())
 	if !e.Resets.IsZero() {

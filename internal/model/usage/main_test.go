@@ -275,3 +275,107 @@ func TestLeftLockIsRemoved(t *testing.T) {
 }
 
 var november = time.Date(2026, 11, 22, 12, 0, 0, 0, time.Local)
+
+// A request waits while others hold what a limit leaves: for one that is settled, by
+// whichever process, and for the end of a process that was killed.
+func TestReserveWaitsForRoom(t *testing.T) {
+	limits := Limits{Month: childMonth}
+	full := func(t *testing.T, l *Ledger) *Reservation {
+		t.Helper()
+		r, err := l.Reserve(t.Context(), Scope{Session: "s"}, limits, plan(childMonth))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	type got struct {
+		r   *Reservation
+		err error
+	}
+	wait := func(ctx context.Context, l *Ledger) (told chan *LimitError, done chan got) {
+		told, done = make(chan *LimitError, 1), make(chan got, 1)
+		go func() {
+			r, err := l.ReserveOrWait(ctx, Scope{Session: "t"}, limits, plan(30*cent), func(e *LimitError) { told <- e })
+			done <- got{r, err}
+		}()
+		return told, done
+	}
+	t.Run("settled elsewhere", func(t *testing.T) {
+		home := t.TempDir()
+		first := full(t, open(t, home))
+		told, done := wait(t.Context(), open(t, home))
+		if why := <-told; why.Held != childMonth || why.Which != LimitMonth {
+			t.Errorf("told %v", why)
+		}
+		if err := first.Settle(Record{Usage: llm.Usage{Cost: &llm.Cost{Total: cent}}}); err != nil {
+			t.Fatal(err)
+		}
+		g := <-done
+		if g.err != nil {
+			t.Fatal(g.err)
+		}
+		g.r.Release()
+	})
+	t.Run("killed", func(t *testing.T) {
+		home := t.TempDir()
+		cmd, out := child(t, home, "hold")
+		if _, err := out.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		l := open(t, home)
+		rest, err := l.Reserve(t.Context(), Scope{Session: "s"}, limits, plan(30*cent))
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, done := wait(t.Context(), l)
+		<-told
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // it was killed
+		g := <-done
+		if g.err != nil {
+			t.Fatal(g.err)
+		}
+		g.r.Release()
+		rest.Release()
+	})
+	t.Run("canceled", func(t *testing.T) {
+		l := open(t, t.TempDir())
+		defer full(t, l).Release()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		told, done := wait(ctx, l)
+		<-told
+		stop := errors.New("stop")
+		cancel(stop)
+		if g := <-done; !errors.Is(g.err, stop) {
+			t.Errorf("error %v", g.err)
+		}
+	})
+	t.Run("used up", func(t *testing.T) {
+		l := open(t, t.TempDir())
+		if err := full(t, l).Settle(Record{Usage: llm.Usage{Cost: &llm.Cost{Total: childMonth}}}); err != nil {
+			t.Fatal(err)
+		}
+		_, done := wait(t.Context(), l)
+		var limit *LimitError
+		if g := <-done; !errors.As(g.err, &limit) || limit.Temporary() {
+			t.Errorf("error %v", g.err)
+		}
+	})
+	t.Run("closed", func(t *testing.T) {
+		l := open(t, t.TempDir())
+		held := full(t, l)
+		told, done := wait(t.Context(), l)
+		<-told
+		held.Release()
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if g := <-done; g.err == nil {
+			g.r.Release() // it was faster
+		} else if !errors.Is(g.err, ErrClosed) {
+			t.Errorf("error %v", g.err)
+		}
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -59,7 +60,7 @@ type line struct {
 // is known of it is less.
 func newLine(r Record, estimate llm.USD) line {
 	for _, s := range []*string{&r.Session, &r.Project, &r.Turn, &r.Provider, &r.Model, &r.Account, &r.Purpose, (*string)(&r.StopReason)} {
-		*s = clip(*s)
+		*s = stored(*s)
 	}
 	u := &r.Usage
 	for _, n := range []*int{&u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.CacheWriteLong, &u.Reasoning, &u.WebSearches, &u.WebFetches} {
@@ -84,11 +85,8 @@ func newLine(r Record, estimate llm.USD) line {
 
 func bounded(n int64) int64 { return min(max(n, 0), maxAmount) }
 
-func clip(s string) string {
-	if len(s) > maxText {
-		s = s[:maxText]
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+func stored(s string) string {
+	return strings.ToValidUTF8(prose.Head(s, maxText), "\uFFFD")
 }
 
 // dayOf is the local calendar day as the number YYYYMMDD. It is stored, not

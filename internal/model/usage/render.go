@@ -1,13 +1,14 @@
 package usage
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -90,7 +91,7 @@ func (t Table) Text(s Style) string {
 }
 
 func (r Row) cells(s Style) []string {
-	return []string{printable(r.Key), strconv.FormatInt(r.Requests, 10), count(r.Input), count(r.Output), count(r.CacheRead), count(r.CacheWrite), r.cost(s)}
+	return []string{cmp.Or(shown(r.Key), "-"), strconv.FormatInt(r.Requests, 10), count(r.Input), count(r.Output), count(r.CacheRead), count(r.CacheWrite), r.cost(s)}
 }
 
 // cost is the cost as text: "unknown" if nothing of it is known, "≥ $1.23" if
@@ -114,22 +115,14 @@ func atLeast(s Style) string {
 	return ">="
 }
 
-// requests is "1 request", "2 requests".
-func requests(n int64) string {
-	if n == 1 {
-		return "1 request"
-	}
-	return fmt.Sprintf("%d requests", n)
-}
-
 // notes explain the marks in use.
 func (r Row) notes(s Style) string {
 	var b strings.Builder
 	if r.Unknown > 0 {
-		fmt.Fprintf(&b, "Unknown or %s: the cost of %d of %s is not known; models.yml sets prices for the requests to come.\n", atLeast(s), r.Unknown, requests(r.Requests))
+		fmt.Fprintf(&b, "Unknown or %s: the cost of %d of %s is not known; models.yml sets prices for the requests to come.\n", atLeast(s), r.Unknown, prose.Count(int(r.Requests), "request"))
 	}
 	if r.Unreliable > 0 {
-		fmt.Fprintf(&b, "About: a rate that stands in for one that is not known priced %d of %s.\n", r.Unreliable, requests(r.Requests))
+		fmt.Fprintf(&b, "About: a rate that stands in for one that is not known priced %d of %s.\n", r.Unreliable, prose.Count(int(r.Requests), "request"))
 	}
 	return b.String()
 }
@@ -197,15 +190,13 @@ func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
 }
 
-// printable takes from a name what could move the cursor of a terminal.
-func printable(s string) string {
-	if s == "" {
-		return "-"
-	}
+// shown is a name without what a terminal would obey. A question mark stands for it,
+// which terminals without Unicode have too.
+func shown(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
+		if prose.Steers(r) {
+			return '?'
 		}
-		return '?'
+		return r
 	}, s)
 }

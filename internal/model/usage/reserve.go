@@ -68,6 +68,42 @@ func (l *Ledger) Reserve(ctx context.Context, s Scope, lim Limits, p Plan) (*Res
 	return nil, err
 }
 
+// How often a request that waits for others looks again, and how long it waits at
+// most. Those of dead processes are removed when it looks.
+const (
+	firstLook = 100 * time.Millisecond
+	slowLook  = 2 * time.Second
+	maxWait   = time.Hour
+)
+
+// ReserveOrWait is Reserve for a request that can wait: while others that are under
+// way hold what a limit leaves, it waits for them, and tells waiting so, once. It
+// ends with the context's cause, or after an hour with the [*LimitError].
+func (l *Ledger) ReserveOrWait(ctx context.Context, s Scope, lim Limits, p Plan, waiting func(*LimitError)) (*Reservation, error) {
+	began, pause := l.now(), firstLook
+	for first := true; ; first = false {
+		r, err := l.Reserve(ctx, s, lim, p)
+		var full *LimitError
+		if !errors.As(err, &full) || !full.Temporary() || l.now().Sub(began) > maxWait {
+			return r, err
+		}
+		if first && waiting != nil {
+			waiting(full)
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return nil, context.Cause(ctx)
+		case <-l.closing:
+			t.Stop()
+			return nil, ErrClosed
+		}
+		pause = min(pause*3/2, slowLook)
+	}
+}
+
 // enter finds the accounts of a reservation and says whether one that has a limit
 // must be read from the file.
 func (r *Reservation) enter(lim Limits) (load bool, err error) {
@@ -205,7 +241,7 @@ func (l *Ledger) checkOnce(ctx context.Context, tx *sql.Tx, r *Reservation, lim 
 		if c.limit == 0 || c.which == LimitProject && c.project == "" {
 			continue
 		}
-		project := clip(c.project)
+		project := stored(c.project)
 		spent, err := l.settled(ctx, tx, tallyKey{month: year*100 + int(month), project: project})
 		if err != nil {
 			return nil, err
@@ -261,7 +297,7 @@ func (l *Ledger) settled(ctx context.Context, tx *sql.Tx, k tallyKey) (llm.USD, 
 }
 
 func (l *Ledger) insertReservation(ctx context.Context, tx *sql.Tx, r *Reservation) (int64, error) {
-	res, err := tx.ExecContext(ctx, "INSERT INTO usage_reservations (owner, project, amount) VALUES (?, ?, ?)", l.owner.name, clip(r.scope.Project), int64(r.amount))
+	res, err := tx.ExecContext(ctx, "INSERT INTO usage_reservations (owner, project, amount) VALUES (?, ?, ?)", l.owner.name, stored(r.scope.Project), int64(r.amount))
 	if err != nil {
 		return 0, fmt.Errorf("write a reservation: %w", err)
 	}

@@ -16,48 +16,6 @@ type Asker interface {
 	Ask(ctx context.Context, r Request, d Decision) (Answer, error)
 }
 
-// Answer is a person's.
-type Answer struct {
-	Allow bool
-	Grant []Rule
-	Note  string
-}
-
-// Refused is a call that was not allowed. Its text is for the model.
-type Refused struct {
-	Request  Request
-	Decision Decision
-	Note     string
-	// Flag is what would allow it on the command line: --allow 'bash(go test:*)'.
-	Flag string
-}
-
-// Error says in one or two lines what was refused and why and, where nobody could
-// be asked, what would allow it.
-func (e *Refused) Error() string {
-	var b strings.Builder
-	b.WriteString("refused, nothing was run: ")
-	text := describe(e.Request)
-	if e.Request.Tool != "" && !strings.HasPrefix(text, e.Request.Tool) {
-		b.WriteString(e.Request.Tool + " ")
-	}
-	b.WriteString("`" + text + "`")
-	if e.Decision.Reason != "" {
-		b.WriteString(": " + e.Decision.Reason)
-	}
-	if d := e.Decision.Dangerous; d != "" && !strings.Contains(e.Decision.Reason, d) {
-		b.WriteString(" (dangerous: it " + d + ")")
-	}
-	b.WriteString(".")
-	switch {
-	case e.Note != "":
-		b.WriteString("\n" + e.Note)
-	case e.Flag != "":
-		b.WriteString("\nNobody can be asked here. It would run if burin had been started with " + e.Flag)
-	}
-	return b.String()
-}
-
 // Authorize decides and, for a question, asks. Without an asker a question is a
 // refusal. The error is a *Refused, or ctx's.
 //
@@ -173,14 +131,14 @@ func (p *Policy) useUp(j *judge) bool {
 // would: a rule refuses it or asks about it.
 func (p *Policy) flag(r Request) string {
 	rules := p.rules()
-	if newJudge(p.at, AutoEdit, rules).decide(r).Verdict == Allow {
+	if newJudge(p.at, AutoEdit, p.walled.Load(), rules).decide(r).Verdict == Allow {
 		return "--approval auto-edit"
 	}
 	mode, prefix := p.Mode(), ""
 	if mode == Plan {
 		mode, prefix = Ask, "--approval ask"
 	}
-	j := newJudge(p.at, mode, rules)
+	j := newJudge(p.at, mode, p.walled.Load(), rules)
 	switch d := j.decide(r); d.Verdict {
 	case Allow:
 		return prefix
@@ -195,10 +153,10 @@ func (p *Policy) flag(r Request) string {
 	}
 	// A whole tool is offered only where it does nothing but ask somewhere.
 	offline := func(a tool.Access) bool { return a.Kind != tool.AccessNetwork }
-	if c, err := compile(Rule{Tool: r.Tool, Verdict: Allow}, p.at); err == nil && !slices.ContainsFunc(r.Access, offline) && newJudge(p.at, mode, withRule(rules, c)).decide(r).Verdict == Allow {
+	if c, err := compile(Rule{Tool: r.Tool, Verdict: Allow}, p.at); err == nil && !slices.ContainsFunc(r.Access, offline) && newJudge(p.at, mode, p.walled.Load(), withRule(rules, c)).decide(r).Verdict == Allow {
 		return strings.TrimSpace(prefix + " --allow " + quoteShell(r.Tool))
 	}
-	if j = newJudge(p.at, Full, rules); j.decide(r).Verdict == Allow {
+	if j = newJudge(p.at, Full, p.walled.Load(), rules); j.decide(r).Verdict == Allow {
 		return "--approval full"
 	}
 	return ""

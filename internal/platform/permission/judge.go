@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/platform/permission/command"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -14,6 +15,7 @@ type judge struct {
 	rules    []*compiled
 	refuses  bool // there are rules that refuse or ask, by kind of pattern
 	guarded  bool
+	walled   bool      // rules that refuse files are enforced below: only what they name is refused here
 	findings []finding // of the last request
 	lines    map[tool.Access]*command.Line
 }
@@ -31,8 +33,8 @@ type finding struct {
 	grants []Rule
 }
 
-func newJudge(at command.Place, mode Mode, rules []*compiled) *judge {
-	j := &judge{at: at, mode: mode, rules: rules, lines: map[tool.Access]*command.Line{}}
+func newJudge(at command.Place, mode Mode, walled bool, rules []*compiled) *judge {
+	j := &judge{at: at, mode: mode, walled: walled, rules: rules, lines: map[tool.Access]*command.Line{}}
 	for _, c := range rules {
 		if order(c.Verdict) == 2 {
 			break
@@ -116,7 +118,7 @@ func (j *judge) sum() Decision {
 		return d
 	}
 	if len(d.Parts) > 1 && worst.Text != "" {
-		d.Reason = "`" + cut(worst.Text, 120) + "`: " + d.Reason
+		d.Reason = "`" + prose.Clip(worst.Text, 120) + "`: " + d.Reason
 	}
 	return d
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/platform/permission/command"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -49,7 +50,7 @@ func (j *judge) command(name string, a tool.Access) []finding {
 // known, so neither the mode nor a rule that is not for exactly this text allows
 // it, and a rule refuses it as soon as it names what the rule is about.
 func (j *judge) unreadable(name, text string, l *command.Line) finding {
-	f := finding{Part: Part{Text: cut(text, 200)}, single: true}
+	f := finding{Part: Part{Text: prose.Clip(text, 200)}, single: true}
 	if j.names(&f, name, text, l.Failure) {
 		return f
 	}
@@ -115,7 +116,7 @@ func dirOf(a tool.Access) string {
 
 // part judges one part of a command.
 func (j *judge) part(name string, p *command.Part) finding {
-	f := finding{Part: Part{Text: cut(p.Text, 200)}, danger: p.Danger, hidden: p.Hidden || p.Kind == command.Shell && p.Opaque == ""}
+	f := finding{Part: Part{Text: prose.Clip(p.Text, 200)}, danger: p.Danger, hidden: p.Hidden || p.Kind == command.Shell && p.Opaque == ""}
 	if j.guard(&f, name, p) {
 		return f
 	}
@@ -138,8 +139,11 @@ func (j *judge) part(name string, p *command.Part) finding {
 	case p.Danger != "":
 		f.ask("it " + p.Danger)
 		f.single = true
-	case p.Opaque != "" && j.refuses:
-		f.ask(p.Opaque + ", and rules refuse some commands")
+	case p.Opaque != "" && (j.refuses || j.exposed()):
+		f.ask(p.Opaque + ", and rules refuse some commands or files")
+		f.single = true
+	case p.Sways() != "" && (j.refuses || j.exposed()):
+		f.ask(p.Sways() + ", and rules refuse some commands or files")
 		f.single = true
 	case j.mode == Full && (p.Kind == command.Run || p.Kind == command.Shell):
 		f.Verdict, f.Reason = Allow, j.modeAllows()
@@ -170,7 +174,7 @@ func (j *judge) planned(f finding, name string, p *command.Part) finding {
 	case !ok:
 		f.Verdict, f.Reason = Deny, planRefuses+", and this is not sure to change nothing"
 	case p.Kind == command.Run:
-		if !j.readsFreely(&f, paths) && j.byWords(&f, name, p) {
+		if (!j.readsFreely(&f, paths) || j.holdsSecrets(&f, p)) && j.byWords(&f, name, p) {
 			return f
 		}
 	default:
@@ -191,7 +195,7 @@ func (j *judge) everything(f *finding, name string) bool {
 // run judges a call of a program.
 func (j *judge) run(f *finding, name string, p *command.Part) {
 	paths, reads := p.Reads()
-	if reads && j.readsFreely(f, paths) {
+	if reads && j.readsFreely(f, paths) && !j.holdsSecrets(f, p) {
 		return
 	}
 	asked := *f
@@ -200,7 +204,7 @@ func (j *judge) run(f *finding, name string, p *command.Part) {
 	}
 	if reads {
 		*f = asked
-	} else {
+	} else if f.Verdict != Question {
 		f.ask(j.why(p))
 	}
 	if reads && len(f.grants) > 0 {
@@ -232,7 +236,7 @@ func (j *judge) why(p *command.Part) string {
 	for _, h := range p.Hazards() {
 		words := p.Plain()
 		if h.At > 0 && h.At < len(words) {
-			return "`" + cut(words[h.At].Source, 60) + "` " + h.Why
+			return "`" + prose.Clip(words[h.At].Source, 60) + "` " + h.Why
 		}
 		if h.Why != "" {
 			return "it " + h.Why
@@ -246,7 +250,7 @@ func (j *judge) readsFreely(f *finding, paths []command.Path) bool {
 	f.Verdict, f.Reason = Allow, "it only reads"
 	for _, path := range paths {
 		if path.Where == command.Unknown && j.mode != Full && j.bareRule("read", Allow) == nil {
-			f.ask("what it reads is not known before it runs: " + cut(path.Text, 80))
+			f.ask("what it reads is not known before it runs: " + prose.Clip(path.Text, 80))
 			return false
 		}
 		g := finding{}
@@ -260,6 +264,36 @@ func (j *judge) readsFreely(f *finding, paths []command.Path) bool {
 		}
 	}
 	return true
+}
+
+// holdsSecrets reports whether a call reads folders with files that the mode does
+// not let be read, or with too many to look at, and makes that the question.
+func (j *judge) holdsSecrets(f *finding, p *command.Part) bool {
+	if j.mode == Full || j.bareRule("read", Allow) != nil || f.Verdict == Question {
+		return false
+	}
+	for _, t := range p.Trees() {
+		if !t.Secrets || t.Unlikely {
+			continue
+		}
+		switch name, ok := j.at.Find(t, nil, j.allowsReading); {
+		case !ok:
+			f.ask("it reads all of " + t.Root.Name + ", which has too many files to see whether some hold secrets")
+			f.single = true
+			return true
+		case name != "":
+			f.ask("it reads all of "+t.Root.Name+", and "+name+" usually holds secrets", fileGrants("read", j.at.File(name))...)
+			return true
+		}
+	}
+	return false
+}
+
+// allowsReading reports whether a rule lets a file be read.
+func (j *judge) allowsReading(name string) bool {
+	g := finding{}
+	j.file(&g, "read", tool.AccessRead, j.at.File(name))
+	return g.Verdict == Allow
 }
 
 // byWords looks for a rule that allows the first words of a call.
@@ -283,6 +317,9 @@ func (j *judge) byWords(f *finding, name string, p *command.Part) bool {
 		}
 		if hazard(p, c.call.Words) {
 			continue
+		}
+		if j.holdsSecrets(f, p) {
+			return false
 		}
 		f.ruled(c)
 		f.grants = nil

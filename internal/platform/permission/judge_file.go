@@ -6,6 +6,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/burin-dev/burin/internal/platform/autorun"
 	"github.com/burin-dev/burin/internal/platform/permission/command"
 	"github.com/burin-dev/burin/tool"
 )
@@ -17,21 +18,32 @@ func (c *compiled) matchPath(p command.Path) bool {
 	if c.glob == "" || p.Name == "" {
 		return false
 	}
-	names := []string{p.Name}
-	if p.Real != "" {
-		names = append(names, p.Real)
-	}
 	allows := order(c.Verdict) == 2
-	for _, n := range names {
-		match := doublestar.MatchUnvalidated(c.glob, n)
-		if !allows && !match {
-			match = doublestar.MatchUnvalidated(strings.ToLower(c.glob), strings.ToLower(n))
-		}
-		if match != allows {
-			return match
-		}
+	match := c.matchName(p.Name, allows)
+	if p.Real == "" || match != allows {
+		return match
 	}
-	return allows
+	return c.matchName(p.Real, allows)
+}
+
+// matchName compares a pattern with one name. One that is absolute is also for files
+// of the workspace, whose names are relative.
+func (c *compiled) matchName(name string, capitals bool) bool {
+	if c.root != "" && !path.IsAbs(name) && path.IsAbs(c.glob) {
+		name = path.Join(c.root, name)
+	}
+	if capitals {
+		return doublestar.MatchUnvalidated(c.glob, name)
+	}
+	return c.pattern.Match(name)
+}
+
+// reaches reports whether files that the rule is for may be a folder or lie below it.
+func (c *compiled) reaches(name string) bool {
+	if c.root != "" && !path.IsAbs(name) && path.IsAbs(c.glob) {
+		name = path.Join(c.root, name)
+	}
+	return c.pattern.Reaches(name)
 }
 
 // file judges a file that a tool, or a command in the name of a family of tools,
@@ -76,20 +88,9 @@ func (j *judge) free(k tool.AccessKind, p command.Path) bool {
 	case p.Where != command.Inside:
 		return false
 	case k == tool.AccessRead:
-		return !p.Secret()
+		return !j.at.Guarded(p)
 	}
-	return j.mode == AutoEdit && p.Name != "" && !steers(p.Name) && !steers(p.Real)
-}
-
-// steers reports whether a file of the workspace changes how burin or an editor
-// behaves there: hooks, servers and tasks that are run without a question.
-func steers(name string) bool {
-	top, _, _ := strings.Cut(strings.ToLower(name), "/")
-	switch top {
-	case ".burin", ".claude", ".codex", ".cursor", ".gemini", ".mcp.json", ".vscode", ".idea", ".envrc", ".husky", ".devcontainer":
-		return true
-	}
-	return false
+	return j.mode == AutoEdit && p.Name != "" && !autorun.Is(p.Name) && !autorun.Is(p.Real)
 }
 
 func (j *judge) askFile(f *finding, name string, k tool.AccessKind, p command.Path) {

@@ -56,6 +56,8 @@ func (c *compiled) refuses(p *command.Part) (may, sure bool) {
 		for _, w := range p.Call().Words[1:] {
 			may = may || c.named(w.Source) // python3 -c 'os.system("...")'
 		}
+		code := p.Code()
+		may = may || code != "" && c.named(code) // make -f - <<EOF
 	}
 	return may, sure
 }
@@ -203,14 +205,23 @@ func (c *compiled) named(text string) bool {
 }
 
 // guardFiles applies the rules that refuse files or ask about them to the files
-// that a part names.
+// that a part names, or may name.
 func (j *judge) guardFiles(f *finding, name string, p *command.Part) bool {
 	if !j.guarded {
 		return false
 	}
 	named, more := p.Mentions()
 	_, reads := p.Reads()
-	named = append(named, p.Writes()...)
+	writes := p.Writes()
+	named = append(named, writes...)
+	var inCode []string
+	if !reads {
+		var tooMany bool
+		inCode, tooMany = p.Named(p.Code())
+		more = more || tooMany
+	}
+	var maybe, open *compiled
+	var reading []*compiled // rules about reading that are not enforced below
 	for _, c := range j.rules {
 		if order(c.Verdict) == 2 {
 			break
@@ -222,30 +233,140 @@ func (j *judge) guardFiles(f *finding, name string, p *command.Part) bool {
 			continue // nothing is edited
 		}
 		for _, n := range named {
-			if !c.matchPath(n) {
+			if !c.meant(n) {
+				if maybe == nil && slices.ContainsFunc(n.May, c.matchPath) && !j.holds(c) {
+					maybe = c
+				}
 				continue
 			}
-			if p.Kind == command.Run && !reads && order(c.Verdict) == 0 && !c.is("read") && !written(c, p) {
-				f.ask("it names " + n.Name + ", and a rule refuses that file" + source(&c.Rule))
-				f.rule, f.final = &c.Rule, true
-				return true
-			}
-			f.ruled(c)
-			f.Reason = "it names " + n.Name + ": " + f.Reason
+			j.refuseFile(f, c, n.Name, p.Kind == command.Run && !reads && !slices.ContainsFunc(writes, c.meant))
 			return true
 		}
+		if p.Kind == command.Run && c.is("read") {
+			if j.showsFile(f, c, p) {
+				return true
+			}
+			if !j.holds(c) {
+				reading = append(reading, c)
+			}
+		}
+		for _, n := range inCode {
+			if c.matchName(n, false) {
+				j.refuseFile(f, c, n, true)
+				return true
+			}
+		}
+		if open == nil && !j.holds(c) {
+			open = c
+		}
+		if maybe == nil && p.Kind == command.Run && !reads && !j.holds(c) && slices.ContainsFunc(p.Dirs(), func(dir string) bool { return c.matchName(dir, false) }) {
+			maybe = c // it runs among the files: unzip a.zip
+		}
 	}
-	if more && p.Kind == command.Run && (j.mode == Full || j.bareRule(name, Allow) != nil) && !namesNothing(p) {
+	if j.readsTree(f, reading, p) {
+		return true
+	}
+	switch wide := j.mode == Full || j.bareRule(name, Allow) != nil; {
+	case maybe != nil && wide:
+		f.ask("it may be about a file that a rule refuses" + source(&maybe.Rule))
+	case open == nil || !wide:
+		return false
+	case more && (p.Kind != command.Run || !namesNothing(p)), p.Kind != command.Run && p.Opaque != "":
 		f.ask("it may name a file that rules refuse")
-		f.single = true
+	default:
+		return false
+	}
+	f.single = true
+	return true
+}
+
+// showsFile applies a rule about reading to what git prints of its history, which
+// nothing below refuses.
+func (j *judge) showsFile(f *finding, c *compiled, p *command.Part) bool {
+	named, anything, within := p.Shows()
+	for _, n := range named {
+		if c.meant(n) || slices.ContainsFunc(n.May, c.matchPath) {
+			j.refuseFile(f, c, n.Name, false)
+			return true
+		}
+		anything = anything || !n.Known()
+	}
+	if anything && c.mayLieIn(within) {
+		f.ask("it may print a file from git's history that a rule refuses" + source(&c.Rule))
+		f.rule, f.final = &c.Rule, true
 		return true
 	}
 	return false
 }
 
-// written reports whether a part surely writes a file that the rule is for.
-func written(c *compiled, p *command.Part) bool {
-	return slices.ContainsFunc(p.Writes(), c.matchPath)
+// readsTree applies rules about reading to folders that are read with all below.
+func (j *judge) readsTree(f *finding, rules []*compiled, p *command.Part) bool {
+	if len(rules) == 0 {
+		return false
+	}
+	for _, t := range p.Trees() {
+		t.Secrets = false
+		c := rules[0]
+		name, ok := j.at.Find(t, func(name string) bool {
+			i := slices.IndexFunc(rules, func(c *compiled) bool { return c.matchName(name, false) })
+			if i >= 0 {
+				c = rules[i]
+			}
+			return i >= 0
+		}, nil)
+		if name == "" && ok {
+			continue
+		}
+		if f.ask("it reads all of " + t.Root.Name + ", which has too many files to find those that a rule refuses" + source(&c.Rule)); ok {
+			f.ask("it reads all of " + t.Root.Name + ", and a rule refuses " + name + source(&c.Rule))
+		}
+		f.rule, f.final = &c.Rule, true
+		return true
+	}
+	return false
+}
+
+// mayLieIn reports whether files that the rule is for may lie in one of some paths of
+// the workspace, or anywhere in it if there are none.
+func (c *compiled) mayLieIn(paths []command.Path) bool {
+	if len(paths) == 0 {
+		return c.reaches(".")
+	}
+	return slices.ContainsFunc(paths, func(p command.Path) bool {
+		return p.Name == "" || c.reaches(p.Name) || p.Real != "" && c.reaches(p.Real)
+	})
+}
+
+// exposed reports whether there is a rule about files that only the analysis of
+// commands enforces.
+func (j *judge) exposed() bool {
+	return slices.ContainsFunc(j.rules, func(c *compiled) bool {
+		return order(c.Verdict) < 2 && c.glob != "" && (c.is("read") || c.is("edit")) && !j.holds(c)
+	})
+}
+
+// holds reports whether what a rule refuses is refused below as well.
+func (j *judge) holds(c *compiled) bool { return j.walled && c.isWall() }
+
+// meant reports whether a file is what the rule is for, if all commands before do
+// what they seem to.
+func (c *compiled) meant(p command.Path) bool {
+	if p.Name == "" && len(p.May) > 0 {
+		p = p.May[0]
+	}
+	return c.matchPath(p)
+}
+
+// refuseFile applies a rule to a part that names a file. What a call does with the
+// file may not be known: then a rule about editing is a question.
+func (j *judge) refuseFile(f *finding, c *compiled, name string, unsure bool) {
+	if unsure && order(c.Verdict) == 0 && !c.is("read") {
+		f.ask("it names " + name + ", and a rule refuses that file" + source(&c.Rule))
+		f.rule, f.final = &c.Rule, true
+		return
+	}
+	f.ruled(c)
+	f.Reason = "it names " + name + ": " + f.Reason
 }
 
 // namesNothing reports whether a call surely only reads, and no files.

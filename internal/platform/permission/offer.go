@@ -28,7 +28,7 @@ func (j *judge) offers(r Request, seen []Request, lasting bool) []Offer {
 	var out []Offer
 	for level := range levels {
 		rules := grantsAt(open, level)
-		if len(rules) == 0 || slices.ContainsFunc(out, func(o Offer) bool { return slices.Equal(o.Rules, rules) }) {
+		if len(rules) == 0 || slices.ContainsFunc(out, func(o Offer) bool { return slices.EqualFunc(o.Rules, rules, same) }) {
 			continue
 		}
 		granted := j.granted(rules)
@@ -40,12 +40,19 @@ func (j *judge) offers(r Request, seen []Request, lasting bool) []Offer {
 			if i > 0 {
 				o.Words += "; and "
 			}
-			o.Words += g.what()
+			o.Words += what(g)
+			rules[i] = InWords(g)
 		}
 		o.Examples = j.examples(granted, rules, r, seen)
 		out = append(out, o)
 	}
 	return out
+}
+
+// same reports whether two rules are one, however they are put in words.
+func same(a, b Rule) bool {
+	a.Words, b.Words = "", ""
+	return a == b
 }
 
 // open are the findings that are questions, and the number of widths of grants
@@ -107,7 +114,7 @@ func (j *judge) granted(rules []Rule) *judge {
 		}
 		all = withRule(all, c)
 	}
-	n := newJudge(j.at, j.mode, all)
+	n := newJudge(j.at, j.mode, j.walled, all)
 	for a, l := range j.lines {
 		n.lines[a] = l
 	}
@@ -121,10 +128,10 @@ const maxExamples = 3
 // questions without them: calls seen before, then likely ones.
 func (j *judge) examples(granted *judge, rules []Rule, r Request, seen []Request) []string {
 	var out []string
-	without := newJudge(j.at, j.mode, j.rules)
+	without := newJudge(j.at, j.mode, j.walled, j.rules)
 	add := func(q Request) {
-		text := describe(q)
-		if len(out) >= maxExamples || text == describe(r) || slices.Contains(out, text) {
+		text := q.String()
+		if len(out) >= maxExamples || text == r.String() || slices.Contains(out, text) {
 			return
 		}
 		if granted.decide(q).Verdict == Allow && without.decide(q).Verdict == Question {
@@ -140,23 +147,6 @@ func (j *judge) examples(granted *judge, rules []Rule, r Request, seen []Request
 		}
 	}
 	return out
-}
-
-// describe is a call on one line.
-func describe(r Request) string {
-	var parts []string
-	for _, a := range r.Access {
-		switch {
-		case a.Kind == tool.AccessExecute:
-			parts = append(parts, a.Target)
-		case a.Target != "":
-			parts = append(parts, r.Tool+" "+a.Target)
-		}
-	}
-	if len(parts) == 0 {
-		return r.Tool
-	}
-	return cut(strings.Join(strings.Fields(strings.Join(parts, ", ")), " "), 100)
 }
 
 // likely are calls that a rule may well be used for.

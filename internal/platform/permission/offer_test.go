@@ -162,8 +162,8 @@ func TestOfferScopesWordsAndExamples(t *testing.T) {
 		t.Errorf("words %q", o.Words)
 	}
 	for _, r := range o.In(permission.Project) {
-		if r.Scope != permission.Project || !strings.HasSuffix(r.Words(), ", in this project") {
-			t.Errorf("%+v: %s", r, r.Words())
+		if r.Scope != permission.Project || !strings.HasSuffix(permission.InWords(r).Meaning(), ", in this project") {
+			t.Errorf("%+v: %s", r, permission.InWords(r).Meaning())
 		}
 	}
 	if o.Rules[0].Scope != permission.Session {
@@ -284,7 +284,7 @@ func TestExactGrantsDependOnNothingElse(t *testing.T) {
 // What is tried beforehand is what happens afterwards: of every offer for commands
 // of the corpora, a dry run, the examples and the grant agree.
 func TestDryRunsAgreeWithGrants(t *testing.T) {
-	lines := readHostile(t)
+	lines := readHostile(t, "hostile.txt")
 	var past []permission.Request
 	for i, l := range lines {
 		if i%9 == 0 {

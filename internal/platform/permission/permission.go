@@ -46,7 +46,24 @@
 // Words after ":*" never bring in more than arguments: each command in a pipe, a
 // list or a substitution needs a rule of its own. Arguments that make a program
 // run another one (git -c, tar --to-command, find -exec, python -c) are a question
-// unless the rule itself names them.
+// unless the rule itself names them. So is, for programs with a list of harmless
+// options (go, git, tar and a few more), every option that is not in it: what is not
+// understood is not covered. Other programs are the person's own, who named them. No
+// first words cover a place outside of the workspace that a call is known to write to.
+//
+// Where rules refuse programs, values of variables that programs run (GIT_EDITOR) are
+// judged as commands. What can't be looked into is a question: a variable that loads a
+// file (BASH_ENV), a script that the same line writes.
+//
+// # Rules on files
+//
+// A rule that refuses a file is a wall ([Policy.Walls]) where the sandbox enforces it
+// on what commands really open (Options.Walled). The analysis here refuses what
+// commands name, in words and in code, and asks where a file is one of a few. Without
+// walls it also asks about every file that is not known before it runs. No wall holds
+// what git prints from its own objects, and a rule that asks is none: these are judged
+// here in any case. A tool that searches a folder is judged by the folder, and asks
+// [Policy.Withheld] about the files in it.
 //
 // # Where grants are kept
 //
@@ -56,9 +73,8 @@ package permission
 
 import (
 	"fmt"
-	"time"
 
-	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/tool/permit"
 )
 
 // Mode is how much runs without a question.
@@ -86,81 +102,28 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("approval mode %q: the modes are plan, ask, auto-edit and full", s)
 }
 
-// Request is a call that wants to run.
-type Request struct {
-	Tool    string
-	Effects tool.Effects
-	// Access is what it will touch. Without any, each effect but Asks counts as one
-	// access without a target. A tool that does not say what it does must be given
-	// the effect Executes by the caller.
-	Access []tool.Access
-	// Call is the id of the call, by which a face finds it; nothing is judged by it.
-	Call string
-}
-
-// Verdict is what becomes of a request.
-type Verdict string
-
-const (
-	Allow    Verdict = "allow"
-	Deny     Verdict = "deny"
-	Question Verdict = "ask"
+// What is asked and answered is plain data, for faces too.
+type (
+	Refused  = permit.Refused
+	Request  = permit.Request
+	Verdict  = permit.Verdict
+	Decision = permit.Decision
+	Part     = permit.Part
+	Offer    = permit.Offer
+	Rule     = permit.Rule
+	Scope    = permit.Scope
+	Answer   = permit.Answer
 )
 
-// Decision is a verdict with its reasons.
-type Decision struct {
-	Verdict Verdict
-	Reason  string  // one line, for people and for the model
-	Rule    *Rule   // that decided; nil if the mode did
-	Parts   []Part  // of a command: what became of each simple command in it
-	Offers  []Offer // of a question: what can be granted for good, narrowest first
-	// Dangerous says what is dangerous about it, in words; empty: nothing known.
-	Dangerous string
-}
-
-// Part is one simple command of a compound one, or one path or host.
-type Part struct {
-	Text    string
-	Verdict Verdict
-	Reason  string
-}
-
-// Offer is a grant that a person can choose.
-type Offer struct {
-	Rules    []Rule   // with the scope Session; see In
-	Words    string   // "`go test` with any arguments"
-	Examples []string // calls seen or likely that it would allow too
-	Scopes   []Scope  // that may be chosen, shortest first
-}
-
-// In gives the rules of the offer with the scope that the person chose.
-func (o Offer) In(s Scope) []Rule {
-	rules := make([]Rule, len(o.Rules))
-	for i, r := range o.Rules {
-		r.Scope = s
-		rules[i] = r
-	}
-	return rules
-}
-
-// Rule allows, refuses or asks about calls of a tool by argument. In text it is
-// "tool" or "tool(pattern)", as in bash(go test:*), edit(src/**), fetch(example.com).
-type Rule struct {
-	Tool    string
-	Pattern string
-	Verdict Verdict
-	Scope   Scope
-	Expires time.Time // zero: never
-	ID      string    // to revoke it by; given when it is stored
-	Source  string    // "--allow", "config.yml:12", "you, 2 Jan 2026"
-}
-
-// Scope is how long a grant holds.
-type Scope string
+const (
+	Allow    = permit.Allow
+	Deny     = permit.Deny
+	Question = permit.Ask
+)
 
 const (
-	Once    Scope = "once"    // for the next call that needs it
-	Session Scope = "session" // as long as this process runs
-	Project Scope = "project" // kept with the user's files, by the project's path; never in the repository
-	User    Scope = "user"    // kept, for all projects
+	Once    = permit.Once
+	Session = permit.Session
+	Project = permit.Project
+	User    = permit.User
 )

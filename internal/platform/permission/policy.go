@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/burin-dev/burin/internal/platform/permission/command"
+	"github.com/burin-dev/burin/internal/platform/private"
 )
 
 // Options of a policy.
@@ -25,9 +27,15 @@ type Options struct {
 	Extra []string
 	// Home is what "~" stands for; empty is the user's home folder.
 	Home string
+	// Private are the secret places; nil finds those of the home folder.
+	Private *private.Places
 	// Shell is the program that runs commands; empty is bash. Commands for a shell
 	// that is not of bash's or sh's family are all questions.
 	Shell string
+	// Walled says that rules that refuse files ([Policy.Walls]) are enforced on what
+	// commands really open. Otherwise a command whose files are not known before it
+	// runs is a question as soon as there is such a rule, in every mode.
+	Walled bool
 }
 
 // Policy decides. It is safe for concurrent use.
@@ -36,6 +44,7 @@ type Policy struct {
 	at     command.Place
 	store  *store        // nil if nothing lasts
 	asking chan struct{} // held by the one question that is being asked
+	walled atomic.Bool
 
 	mu      sync.Mutex
 	mode    Mode
@@ -59,6 +68,7 @@ const (
 // error; it is left as it is.
 func Open(o Options) (*Policy, error) {
 	p := &Policy{now: o.Now, mode: o.Mode, asking: make(chan struct{}, 1)}
+	p.walled.Store(o.Walled)
 	if p.now == nil {
 		p.now = time.Now
 	}
@@ -104,6 +114,9 @@ func (p *Policy) settle(o Options) error {
 	p.at = command.Place{Root: o.Project, Extra: slices.Clone(o.Extra), Home: o.Home, Shell: o.Shell, Exported: exported}
 	if p.at.Home == "" {
 		p.at.Home, _ = os.UserHomeDir() // without one, "~" is simply not known
+	}
+	if p.at.Private = o.Private; p.at.Private == nil {
+		p.at.Private = private.Find(p.at.Home, os.Getenv)
 	}
 	if o.Project == "" {
 		return nil
@@ -158,6 +171,10 @@ func (p *Policy) SetMode(m Mode) {
 	}
 }
 
+// SetWalled says whether rules that refuse files are enforced below from now on; see
+// Options.
+func (p *Policy) SetWalled(walled bool) { p.walled.Store(walled) }
+
 // Problem is what is wrong with the file of lasting grants since it was opened,
 // or nil: it can no longer be read, and nothing that it allowed is allowed, or a
 // grant could not be written to it and holds for the session only.
@@ -180,7 +197,7 @@ func (p *Policy) rules() []*compiled {
 	all := make([]*compiled, 0, len(p.given)+len(p.session)+len(p.kept))
 	for _, list := range [][]*compiled{p.given, p.session, p.kept} {
 		for _, c := range list {
-			if c.holds(now) {
+			if holds(&c.Rule, now) {
 				all = append(all, c)
 			}
 		}
@@ -240,7 +257,7 @@ func (p *Policy) Grant(r Rule) (Rule, error) {
 	if err != nil {
 		return Rule{}, fmt.Errorf("grant %s: %w", r, err)
 	}
-	if !r.holds(p.now()) {
+	if !holds(&r, p.now()) {
 		return Rule{}, fmt.Errorf("grant %s: it would have expired already", r)
 	}
 	c.ID = newID()
@@ -348,7 +365,7 @@ func (p *Policy) DryRun(past []Request, tried ...Rule) []Trial {
 		with = withRule(with, c)
 	}
 	mode := p.Mode()
-	before, after := newJudge(p.at, mode, without), newJudge(p.at, mode, with)
+	before, after := newJudge(p.at, mode, p.walled.Load(), without), newJudge(p.at, mode, p.walled.Load(), with)
 	out := make([]Trial, len(past))
 	for i, q := range past {
 		d := before.decide(q)
@@ -380,7 +397,7 @@ func (p *Policy) Decide(r Request) Decision {
 }
 
 func (p *Policy) decide(r Request) (Decision, *judge) {
-	j := newJudge(p.at, p.Mode(), p.rules())
+	j := newJudge(p.at, p.Mode(), p.walled.Load(), p.rules())
 	d := j.decide(r)
 	if d.Verdict != Question {
 		return d, j

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/burin-dev/burin/internal/platform/permission/command"
+	"github.com/burin-dev/burin/internal/platform/wall"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -55,21 +55,6 @@ func ParseRule(s string) (Rule, error) {
 	return rule, nil
 }
 
-// String is the rule in text, as [ParseRule] reads it.
-func (r Rule) String() string {
-	s := r.Tool
-	if r.Pattern != "" {
-		s += "(" + r.Pattern + ")"
-	}
-	switch r.Verdict {
-	case Deny:
-		return "!" + s
-	case Question:
-		return "ask " + s
-	}
-	return s
-}
-
 // kind says what the pattern of a rule is compared with.
 type kind uint8
 
@@ -88,10 +73,10 @@ func family(name string) ([]string, kind) {
 	case "edit":
 		return []string{"edit", "write", "undo_edit"}, paths
 	case "bash":
-		return []string{"bash", "job_start"}, commands
+		return []string{"bash", "job_start", "job_write"}, commands
 	case "ls", "find", "grep", "write", "undo_edit":
 		return []string{name}, paths
-	case "job_start":
+	case "job_start", "job_write":
 		return []string{name}, commands
 	case "fetch", "web_search":
 		return []string{name}, hosts
@@ -107,8 +92,11 @@ type compiled struct {
 	call  command.Call // the simple command, or the first words of one
 	first bool         // call is the first words
 	glob  string       // of paths
+	root  string       // of the workspace: absolute patterns are compared with names in it too
 	host  string
 	rank  int // how specific it is
+
+	pattern wall.Pattern // glob, whatever the capitals
 }
 
 func (c *compiled) bare() bool { return c.Pattern == "" }
@@ -208,13 +196,14 @@ func (c *compiled) compilePath(at command.Place) error {
 	if strings.HasSuffix(p, "/") {
 		p += "**"
 	}
-	if !doublestar.ValidatePattern(p) || p == "" {
+	var err error
+	if c.pattern, err = wall.Compile(p); err != nil {
 		return errors.New("the pattern of paths is not valid")
 	}
 	if slices.Contains(strings.Split(p, "/"), "..") {
 		return errors.New(`".." has no place in a pattern of paths: write an absolute one`)
 	}
-	c.glob = p
+	c.glob, c.root = p, at.Root
 	return nil
 }
 
@@ -260,8 +249,8 @@ func exactCommand(line string) string {
 	return strconv.Quote(line)
 }
 
-// Words says in plain English what the rule will allow.
-func (r Rule) Words() string {
+// InWords is a rule with what it does in its Words.
+func InWords(r Rule) Rule {
 	verb := "allow "
 	switch r.Verdict {
 	case Deny:
@@ -269,25 +258,12 @@ func (r Rule) Words() string {
 	case Question:
 		verb = "ask about "
 	}
-	s := verb + r.what()
-	switch r.Scope {
-	case Once:
-		s += ", once"
-	case Session:
-		s += ", in this session"
-	case Project:
-		s += ", in this project"
-	case User:
-		s += ", in all projects"
-	}
-	if !r.Expires.IsZero() {
-		s += ", until " + r.Expires.Format("2 Jan 2006 15:04")
-	}
-	return s
+	r.Words = verb + what(r)
+	return r
 }
 
-// what says what calls the rule is for.
-func (r Rule) what() string {
+// what says what calls a rule is for.
+func what(r Rule) string {
 	c, err := compile(r, command.Place{})
 	if err != nil {
 		return "nothing: the rule is not valid"
@@ -309,7 +285,7 @@ func (r Rule) what() string {
 		}
 		return s
 	case k == commands:
-		return "exactly the command `" + cut(c.whole, 200) + "`"
+		return "exactly the command `" + prose.Clip(c.whole, 200) + "`"
 	case k == paths:
 		return c.whatPaths()
 	case k == hosts:
@@ -368,16 +344,5 @@ func (c *compiled) whatHost() string {
 	return verb + "the host " + c.host
 }
 
-// cut shortens a text for people and models, at a border of characters.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:n] + "…"
-}
-
-// holds reports whether the rule has not expired.
-func (r Rule) holds(now time.Time) bool { return r.Expires.IsZero() || now.Before(r.Expires) }
+// holds reports whether a rule has not expired.
+func holds(r *Rule, now time.Time) bool { return r.Expires.IsZero() || now.Before(r.Expires) }

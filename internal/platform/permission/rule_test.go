@@ -99,7 +99,7 @@ func FuzzParseRule(f *testing.F) {
 		if err != nil || again != r {
 			t.Fatalf("%q is %q, which comes back as %+v, %v", s, r, again, err)
 		}
-		if r.Words() == "" {
+		if permission.InWords(r).Meaning() == "" {
 			t.Fatalf("%q has no words", s)
 		}
 	})
@@ -123,13 +123,13 @@ func TestWords(t *testing.T) {
 		"fetch(localhost:8080)":    "allow requests of the tool fetch to the host localhost:8080",
 		"calendar":                 "allow every call of the tool calendar",
 	} {
-		if got := rule1(t, text).Words(); got != want {
+		if got := permission.InWords(rule1(t, text)).Meaning(); got != want {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)
 		}
 	}
 	r := rule1(t, "bash(make)")
 	r.Scope, r.Expires = permission.Project, time.Date(2026, 1, 2, 15, 4, 0, 0, time.Local)
-	if got, want := r.Words(), "allow exactly the command `make`, in this project, until 2 Jan 2026 15:04"; got != want {
+	if got, want := permission.InWords(r).Meaning(), "allow exactly the command `make`, in this project, until 2 Jan 2026 15:04"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -48,9 +48,6 @@ func parentGone(parent int) bool {
 	return os.Getppid() != parent || unix.Kill(parent, 0) == unix.ESRCH
 }
 
-// onMainThread does not matter here: no thread is confined by itself.
-func onMainThread() bool { return false }
-
 // hideInherited has nothing to do: Go's own descriptors are hidden anyway.
 func hideInherited(int) {}
 

@@ -33,8 +33,6 @@ func adopt(parent int) error {
 	return nil
 }
 
-func onMainThread() bool { return unix.Gettid() == os.Getpid() }
-
 func parentGone(parent int) bool { return os.Getppid() != parent }
 
 // hideInherited keeps descriptors from first on out of the program.

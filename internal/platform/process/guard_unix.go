@@ -116,7 +116,7 @@ func (g guard) start() (pid int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("sandbox: %w", err)
 	}
-	onOtherThread(func() {
+	sandbox.OnThread(func() {
 		if err = sandbox.Apply(g.sandbox, Descendants); err != nil {
 			err = fmt.Errorf("sandbox: %w", err)
 			return
@@ -124,23 +124,6 @@ func (g guard) start() (pid int, err error) {
 		pid, err = syscall.ForkExec(path, args, attr)
 	})
 	return pid, err
-}
-
-// onOtherThread runs f on a thread that is not the main thread, which stands for
-// the process, and ends afterwards.
-func onOtherThread(f func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		if onMainThread() {
-			onOtherThread(f) // this goroutine holds the main thread meanwhile
-			runtime.UnlockOSThread()
-			return
-		}
-		f() // and never unlocked: the thread ends with the goroutine
-	}()
-	<-done
 }
 
 // letGo gives up what the guard holds for the program: streams, so that their

@@ -24,7 +24,7 @@ func allProcesses() []int {
 
 // eachProcess visits all processes but the ps that tells of them.
 func eachProcess(visit func(pid, parent int)) {
-	ps := exec.Command("ps", "-ax", "-o", "pid=", "-o", "ppid=")
+	ps := exec.Command("/bin/ps", "-ax", "-o", "pid=", "-o", "ppid=")
 	out, err := ps.Output()
 	if err != nil {
 		return

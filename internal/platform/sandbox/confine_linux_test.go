@@ -16,6 +16,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/platform/process"
 	"github.com/burin-dev/burin/internal/platform/sandbox"
+	"github.com/burin-dev/burin/internal/platform/wall"
 )
 
 // confined runs a shell script under the policy and gives its output and exit code.
@@ -31,6 +32,16 @@ func confined(t testing.TB, s *sandbox.Sandbox, dir, script string, env ...strin
 		t.Fatal(err)
 	}
 	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+// everything is a wall that makes the guard open each file of a command.
+var everything = []wall.Wall{{Glob: "walled/**", Read: true, Write: true}}
+
+// withWalls runs a test without walls and with one.
+func withWalls(t *testing.T, test func(t *testing.T, walls []wall.Wall)) {
+	needLandlock(t)
+	t.Run("kernel", func(t *testing.T) { test(t, nil) })
+	t.Run("guard", func(t *testing.T) { test(t, everything) })
 }
 
 func needLandlock(t testing.TB) {
@@ -133,20 +144,24 @@ var writesOutside = []struct {
 	{name: "by a file handle", script: trial + `=handle "$SELF"`, root: true},
 }
 
-func TestWritesOutside(t *testing.T) {
-	needLandlock(t)
+func TestWritesOutside(t *testing.T) { withWalls(t, testWritesOutside) }
+
+func testWritesOutside(t *testing.T, walls []wall.Wall) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, mode := range []sandbox.Mode{sandbox.Full, sandbox.WorkspaceWrite, sandbox.ReadOnly} {
+		if walls != nil && mode != sandbox.WorkspaceWrite {
+			continue
+		}
 		for _, tt := range writesOutside {
 			t.Run(string(mode)+"/"+tt.name, func(t *testing.T) {
 				if tt.root && !root() {
 					t.Skip("needs root")
 				}
 				g := newGround(t)
-				s := begin(t, sandbox.Policy{Mode: mode, Workspace: g.workspace})
+				s := begin(t, sandbox.Policy{Mode: mode, Workspace: g.workspace, Walls: walls})
 				before := g.state(t)
 				out, code := confined(t, s, g.workspace, tt.script, "OUT="+g.outside, "SELF="+self)
 				after := g.state(t)
@@ -164,8 +179,9 @@ func TestWritesOutside(t *testing.T) {
 	}
 }
 
-func TestWritesInside(t *testing.T) {
-	needLandlock(t)
+func TestWritesInside(t *testing.T) { withWalls(t, testWritesInside) }
+
+func testWritesInside(t *testing.T, walls []wall.Wall) {
 	const script = `set -e
 		echo x > new; echo y >> new; mkdir -p a/b; mv new a/b/; ln a/b/new hard; ln -s a soft; echo z > soft/b/z
 		mkfifo pipe; truncate -s 3 hard; chmod 640 hard; chmod -R u+w a; touch -d 2001-01-01 hard; touch -h soft; cp -a soft copy
@@ -176,7 +192,7 @@ func TestWritesInside(t *testing.T) {
 		exec 7<> file; chmod 600 /proc/self/fd/7; chmod 611 /dev/fd/7; [ "$(stat -c %a file)" = 611 ]`
 	g := newGround(t)
 	temp := folder(t)
-	s := begin(t, sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: g.workspace, Writable: []string{temp, "/nonexistent/cache"}})
+	s := begin(t, sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: g.workspace, Walls: walls, Writable: []string{temp, "/nonexistent/cache"}})
 	if out, code := confined(t, s, g.workspace, script, "TMPDIR="+temp); code != 0 {
 		t.Errorf("code %d\n%s", code, out)
 	}
@@ -187,10 +203,11 @@ func TestWritesInside(t *testing.T) {
 	}
 }
 
-func TestReadOnly(t *testing.T) {
-	needLandlock(t)
+func TestReadOnly(t *testing.T) { withWalls(t, testReadOnly) }
+
+func testReadOnly(t *testing.T, walls []wall.Wall) {
 	g := newGround(t)
-	s := begin(t, sandbox.Policy{Mode: sandbox.ReadOnly, Workspace: g.workspace, Writable: []string{g.outside}})
+	s := begin(t, sandbox.Policy{Mode: sandbox.ReadOnly, Workspace: g.workspace, Walls: walls, Writable: []string{g.outside}})
 	for _, script := range []string{"echo x > new", "rm mine", "chmod 777 mine", "touch mine", "mkdir d", "echo x > $OUT/new", "echo x > /dev/shm/burin-test", "ln -s a b"} {
 		if out, code := confined(t, s, g.workspace, script, "OUT="+g.outside); code == 0 {
 			t.Errorf("%s: %s", script, out)
@@ -203,8 +220,9 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-func TestSecrets(t *testing.T) {
-	needLandlock(t)
+func TestSecrets(t *testing.T) { withWalls(t, testSecrets) }
+
+func testSecrets(t *testing.T, walls []wall.Wall) {
 	for _, mode := range []sandbox.Mode{sandbox.ReadOnly, sandbox.WorkspaceWrite} {
 		g := newGround(t)
 		keys := filepath.Join(g.outside, "home", ".keys")
@@ -222,7 +240,7 @@ func TestSecrets(t *testing.T) {
 		if err := os.Link(filepath.Join(keys, "id"), filepath.Join(g.workspace, "prepared")); err != nil {
 			t.Fatal(err)
 		}
-		s := begin(t, sandbox.Policy{Mode: mode, Workspace: g.workspace, Secret: []string{
+		s := begin(t, sandbox.Policy{Mode: mode, Workspace: g.workspace, Walls: walls, Secret: []string{
 			keys, filepath.Join(g.outside, "home", ".netrc"), filepath.Join(g.outside, "home", "linked"), filepath.Join(g.outside, "later"),
 		}})
 		write(t, filepath.Join(g.outside, "later", "key"), "SECRET") // was not there when the sandbox started
@@ -243,10 +261,11 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-func TestProcessesOutside(t *testing.T) {
-	needLandlock(t)
+func TestProcessesOutside(t *testing.T) { withWalls(t, testProcessesOutside) }
+
+func testProcessesOutside(t *testing.T, walls []wall.Wall) {
 	g := newGround(t)
-	s := begin(t, sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: g.workspace})
+	s := begin(t, sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: g.workspace, Walls: walls})
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -284,8 +303,9 @@ func TestProcessesOutside(t *testing.T) {
 
 // A command has its own terminal, and no other: neither one to read from and write
 // to that is there, nor new ones.
-func TestTerminals(t *testing.T) {
-	needLandlock(t)
+func TestTerminals(t *testing.T) { withWalls(t, testTerminals) }
+
+func testTerminals(t *testing.T, walls []wall.Wall) {
 	g := newGround(t)
 	open := func() (master, slave *os.File) {
 		master, slave, err := pty.Open()
@@ -297,7 +317,7 @@ func TestTerminals(t *testing.T) {
 	}
 	master, own := open()
 	_, other := open()
-	s := begin(t, sandbox.Policy{Mode: sandbox.ReadOnly, Workspace: g.workspace})
+	s := begin(t, sandbox.Policy{Mode: sandbox.ReadOnly, Workspace: g.workspace, Walls: walls})
 	cmd, err := process.Command(process.Options{
 		Dir: g.workspace, Sandbox: s.Encoded(), TTY: true, Env: append(os.Environ(), "OWN="+own.Name(), "OTHER="+other.Name()),
 	}, "bash", "-c", `exec 2>/dev/null; echo a > /dev/tty && stty -echo < /dev/tty; echo b > $OWN; echo c > $OTHER; (: < $OTHER) && echo d; (: <> /dev/ptmx) && echo e; echo end`)

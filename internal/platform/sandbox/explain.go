@@ -63,7 +63,7 @@ var complaintWords = []string{
 type signs struct {
 	noName, noRoute, proxyRefused, deniedHost *regexp.Regexp // network
 	localAddress, unixSocket                  *regexp.Regexp
-	noAccess, quotedPath, barePath            *regexp.Regexp // files
+	noAccess, quotedPath, barePath, anyPath   *regexp.Regexp // files
 	systemCall                                *regexp.Regexp
 }
 
@@ -84,6 +84,7 @@ var knownSigns = sync.OnceValue(func() signs {
 		noAccess:     r(`(?i)permission denied|read-only file system|operation not permitted|\b(EACCES|EPERM|EROFS)\b`),
 		quotedPath:   r("['\"`‘](/[^'\"`’\n]+)['\"`’]"),
 		barePath:     r(`(?:^|[\s:=(])(/[^\s:'",;()]+)`),
+		anyPath:      r("[^\\s:'\"`‘’,;()]+"),
 		systemCall: r(`(?i)\b(ptrace|io_uring|unshare|clone|setns|u?mount|chroot|bpf|perf_event_open|keyctl|userfaultfd)\b` +
 			`[^\n]{0,80}(operation not permitted|permission denied|eperm|function not implemented)`),
 	}
@@ -132,6 +133,9 @@ func (s *Sandbox) explainFile(known signs, output string) string {
 		if !known.noAccess.MatchString(line) || known.noRoute.MatchString(line) {
 			continue // the latter is told already
 		}
+		if text := s.explainWall(known, line); text != "" {
+			return text
+		}
 		paths := pathsIn(known, line)
 		relative = relative || len(paths) == 0
 		for _, path := range paths {
@@ -142,6 +146,21 @@ func (s *Sandbox) explainFile(known signs, output string) string {
 	}
 	if relative && s.policy.Mode == ReadOnly {
 		return s.readOnlyText("")
+	}
+	return ""
+}
+
+// explainWall looks for a walled file in an error line.
+func (s *Sandbox) explainWall(known signs, line string) string {
+	for _, m := range known.anyPath.FindAllString(line, 50) {
+		name := m
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(s.policy.Workspace, name)
+		}
+		if read, write := s.walls.Refuses(filepath.ToSlash(filepath.Clean(name))); read || write {
+			return fmt.Sprintf("burin keeps commands from %s: a rule refuses the file, or git or burin would execute what is in it. "+
+				"Do without changing or reading it, or ask the user to do that step.", m)
+		}
 	}
 	return ""
 }

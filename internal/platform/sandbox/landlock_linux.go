@@ -55,29 +55,44 @@ func landlockABI() int {
 type ruleset struct {
 	fd      int
 	handled uint64 // rights on files that are denied where no rule gives them
+	held    uint64 // rights that no further rule gives
 	rules   int
+
+	judgesTCP bool
 }
 
-// confineFiles puts the calling thread under the file rules of c, and denies TCP
-// unless c allows it: what commands may do there the guard does, or reaches the
-// proxy.
-func (c confinement) confineFiles(abi int, supervised bool) error {
+// fileRules makes the rules of c on files. They deny TCP unless c allows it: what
+// commands may do there the guard does, or reaches the proxy.
+func (c confinement) fileRules(abi int) (*ruleset, error) {
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: handledRights(abi)}
 	if abi >= abiNetwork && !c.Network {
 		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
 	if abi >= abiScope {
-		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
+		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
+		if c.only == nil { // otherwise the thread is burin's own, and Go's threads signal each other
+			attr.Scoped |= unix.LANDLOCK_SCOPE_SIGNAL
+		}
 	}
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
-		return fmt.Errorf("create Landlock rules: %w", errno)
+		return nil, fmt.Errorf("create Landlock rules: %w", errno)
 	}
-	r := &ruleset{fd: int(fd), handled: attr.Handled_access_fs}
-	defer unix.Close(r.fd)
+	r := &ruleset{fd: int(fd), handled: attr.Handled_access_fs, judgesTCP: attr.Handled_access_net != 0}
+	if c.only != nil {
+		for _, path := range c.only {
+			r.allow(path, unix.LANDLOCK_ACCESS_FS_EXECUTE|unix.LANDLOCK_ACCESS_FS_READ_FILE)
+		}
+		r.held = unix.LANDLOCK_ACCESS_FS_EXECUTE
+	}
 	r.allowReading(c.Secret)
 	r.allowWriting(c)
-	if c.Port > 0 && !supervised && attr.Handled_access_net != 0 {
+	return r, nil
+}
+
+// enforce puts the calling thread under the rules.
+func (r *ruleset) enforce(c confinement, supervised bool) error {
+	if c.Port > 0 && !supervised && r.judgesTCP {
 		if err := r.allowPort(c.Port); err != nil {
 			return err
 		}
@@ -87,6 +102,8 @@ func (c confinement) confineFiles(abi int, supervised bool) error {
 	}
 	return nil
 }
+
+func (r *ruleset) close() { _ = unix.Close(r.fd) }
 
 func handledRights(abi int) uint64 {
 	rights := uint64(readRights | writeRights | makeDevices)
@@ -129,7 +146,7 @@ func (r *ruleset) allowFile(fd int, rights uint64) {
 	default:
 		rights &= fileRights
 	}
-	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights & r.handled, Parent_fd: int32(fd)}
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights & r.handled &^ r.held, Parent_fd: int32(fd)}
 	if rule.Allowed_access == 0 {
 		return
 	}
@@ -178,7 +195,7 @@ func (r *ruleset) allowWriting(c confinement) {
 		r.allow(device, unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_WRITE_FILE|unix.LANDLOCK_ACCESS_FS_TRUNCATE|deviceRight)
 	}
 	// The command's own terminal, whatever its name.
-	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err == nil {
+	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err == nil && c.only == nil {
 		if fd, err := unix.Open("/proc/self/fd/0", unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
 			r.allowFile(fd, readRights|writeRights|deviceRight)
 			_ = unix.Close(fd)

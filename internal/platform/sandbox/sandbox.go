@@ -6,6 +6,9 @@
 // it starts the command, and [Sandbox.Env] into the command's environment. When a
 // command fails, [Sandbox.Explain] says whether the sandbox may be the reason.
 //
+// [Alone] is for a program that burin asks for facts, such as git: it needs no guard,
+// and the program can execute nothing.
+//
 // # What is enforced on Linux
 //
 // No root, no namespaces, no helper program: Landlock decides about files,
@@ -21,9 +24,12 @@
 //     secret, or leads to one, a file that is made while a command runs can be
 //     read by the next command only.
 //   - Writing: the workspace and the writable folders, as wholes. Landlock cannot
-//     except a part: hooks and configuration in .git can be written, and a secret
-//     inside a writable folder can be read ([Sandbox.Missing] says which).
-//     Read-only allows /dev/null and its like.
+//     except a part; [Policy.Walls] does. Read-only allows /dev/null and its like.
+//   - Walls: the guard opens files, and makes, renames and removes them, in the
+//     command's place. A wall against reading makes it open every file, one against
+//     writing only those that are opened to be written. A secret in a writable folder
+//     gets such a wall. Programs that are not below the guard, such as a container
+//     daemon that a command asks, are not held by walls.
 //   - Network: TCP on loopback between commands of the same sandbox works, so that
 //     a test may start a server; a server that wants all addresses gets loopback
 //     alone. Nothing else is reached, but the allowed hosts through the proxy.
@@ -40,7 +46,8 @@
 // Where a system call filter with a supervisor is already at work (burin inside
 // burin), or the guard may not touch its child's descriptors (some containers),
 // the guard cannot act for commands: then loopback and Unix sockets are denied
-// altogether, and a command may change modes and times of files outside.
+// altogether, a command may change modes and times of files outside, and walls do not
+// hold ([Support.Walls], [Sandbox.Missing]).
 //
 // # Elsewhere
 //
@@ -57,6 +64,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/platform/wall"
 )
 
 // Mode is how much a command may change.
@@ -76,6 +85,17 @@ type Policy struct {
 	Secret    []string // files and folders that must not even be read, absolute
 	Network   bool     // any host
 
+	// Walls are files that must not be read or written wherever they are, by patterns
+	// that are relative to Workspace or absolute. They hold in each mode; with Full they
+	// are all that holds, and take from commands the means of getting around them: other
+	// users' rights (sudo), namespaces, mounts, tracing.
+	Walls []wall.Wall
+
+	// Configs are configuration files of git behind walls, absolute. They can be replaced,
+	// as git does it, by versions that make git execute nothing else (see package
+	// gitconfig). On Linux only.
+	Configs []string
+
 	// Hosts are allowed when Network is false: "example.com" and "*.example.com"
 	// (its subdomains) on ports 80 and 443, "example.com:8443", "example.com:*",
 	// "10.0.0.7:5432". A name may lead to a private address if it is listed whole;
@@ -86,6 +106,7 @@ type Policy struct {
 // Support is what this machine can enforce.
 type Support struct {
 	Files, Network bool
+	Walls          bool   // Policy.Walls
 	How            string // "Landlock ABI 7, seccomp"
 	Missing        string // a sentence for the user; empty if nothing is missing
 }
@@ -99,16 +120,23 @@ type Sandbox struct {
 	policy  Policy // cleaned: links resolved, duplicates removed
 	encoded []byte
 	proxy   *proxy // nil without allowed hosts
+	walled  bool   // walls hold
+	walls   *wall.Set
 	missing []string
 }
 
 // confinement is the policy as the guard gets it.
 type confinement struct {
-	Mode     Mode     `json:"mode"`
-	Writable []string `json:"writable,omitempty"` // the workspace among them
-	Secret   []string `json:"secret,omitempty"`
-	Network  bool     `json:"network,omitempty"`
-	Port     int      `json:"port,omitempty"` // of the proxy on loopback
+	Mode     Mode        `json:"mode"`
+	Root     string      `json:"root,omitempty"`     // of walls: the workspace
+	Writable []string    `json:"writable,omitempty"` // the workspace among them
+	Secret   []string    `json:"secret,omitempty"`
+	Walls    []wall.Wall `json:"walls,omitempty"`
+	Configs  []string    `json:"configs,omitempty"`
+	Network  bool        `json:"network,omitempty"`
+	Port     int         `json:"port,omitempty"` // of the proxy on loopback
+
+	only []string // the only files that may be executed, by a program that is alone; nil: any
 }
 
 // Start prepares a sandbox. Errors are mistakes in p, or that the proxy cannot
@@ -116,16 +144,30 @@ type confinement struct {
 func Start(p Policy) (*Sandbox, error) {
 	switch p.Mode {
 	case Full:
-		return &Sandbox{policy: p}, nil
+		if len(p.Walls) == 0 {
+			return &Sandbox{policy: p}, nil
+		}
+		p.Writable, p.Secret, p.Hosts, p.Network = nil, nil, nil, true
 	case ReadOnly, WorkspaceWrite:
 	default:
 		return nil, fmt.Errorf("sandbox mode %q is none of read-only, workspace-write, full", p.Mode)
 	}
-	s := &Sandbox{policy: p}
+	s := &Sandbox{policy: p, walled: available().Walls}
 	if err := s.resolvePaths(); err != nil {
 		return nil, err
 	}
-	c := confinement{Mode: p.Mode, Secret: s.policy.Secret, Network: p.Network}
+	var err error
+	if s.walls, err = wall.Build(filepath.ToSlash(s.policy.Workspace), s.policy.Walls); err != nil {
+		return nil, fmt.Errorf("sandbox: wall: %w", err)
+	}
+	if len(p.Walls) > 0 && !s.walled {
+		s.missing = append(s.missing, "Rules that refuse files cannot be enforced on what commands do here: burin judges commands by their text alone.")
+		s.policy.Walls, s.walls = nil, nil
+		if p.Mode == Full {
+			return s, nil
+		}
+	}
+	c := confinement{Mode: p.Mode, Root: s.policy.Workspace, Secret: s.policy.Secret, Walls: s.policy.Walls, Configs: p.Configs, Network: p.Network}
 	if p.Mode == WorkspaceWrite {
 		c.Writable = append([]string{s.policy.Workspace}, s.policy.Writable...)
 	}
@@ -139,7 +181,6 @@ func Start(p Policy) (*Sandbox, error) {
 		}
 		c.Port = s.proxy.port()
 	}
-	var err error
 	if s.encoded, err = json.Marshal(c); err != nil {
 		return nil, fmt.Errorf("encode sandbox policy: %w", err)
 	}
@@ -177,14 +218,25 @@ func (s *Sandbox) resolvePaths() error {
 			continue
 		}
 		for _, w := range append([]string{workspace}, p.Writable...) {
-			if below(resolved, w) && !exceptsSecrets {
-				s.missing = append(s.missing, fmt.Sprintf("%s cannot be hidden, because commands may write in %s.", path, w))
-				break
+			if !below(resolved, w) || exceptsSecrets {
+				continue
 			}
+			if s.walled {
+				p.Walls = append(slices.Clip(p.Walls), hide(resolved)...)
+			} else {
+				s.missing = append(s.missing, fmt.Sprintf("%s cannot be hidden, because commands may write in %s.", path, w))
+			}
+			break
 		}
 	}
 	p.Secret = unique(secret)
 	return nil
+}
+
+// hide are the walls around a secret in a writable folder.
+func hide(path string) []wall.Wall {
+	quoted := wall.Quote(path)
+	return []wall.Wall{{Glob: quoted + "/**", Read: true, Write: true}}
 }
 
 // resolveExisting resolves links in that part of path that exists.
@@ -227,6 +279,9 @@ func (s *Sandbox) Encoded() []byte { return s.encoded }
 // enforced on this machine, beyond what [Available] says of all; empty if none.
 func (s *Sandbox) Missing() string { return strings.Join(s.missing, " ") }
 
+// Walled reports whether the walls of the policy hold.
+func (s *Sandbox) Walled() bool { return s.walled }
+
 // Env is what to add to a command's environment (proxy variables). The proxy's
 // address holds its password: it is of use in the sandbox only.
 func (s *Sandbox) Env() []string {
@@ -248,7 +303,7 @@ func (s *Sandbox) Env() []string {
 
 // Apply confines the calling thread, and all that is started from it, for good. It
 // is called by guards only, on a thread that they give up afterwards (see
-// runtime.LockOSThread): the rest of the guard stays free, and acts for the
+// [OnThread]): the rest of the guard stays free, and acts for the
 // confined command where the kernel cannot judge. descendants lists the processes
 // below one; it tells whose sockets are the sandbox's own.
 func Apply(encoded []byte, descendants func(pid int) []int) error {

@@ -46,6 +46,12 @@ func call(nr uint32, body ...program) program {
 	return skipUnless(nr, slices.Concat(body...))
 }
 
+// anyBit does then if the low half of argument i has one of the bits.
+func anyBit(i int, bits uint32, then ...program) program {
+	body := slices.Concat(then...)
+	return append(program{load(dataArgs + 8*uint32(i)), {Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: bits, Jf: uint8(len(body))}}, body...)
+}
+
 // argument does then if the low half of argument i, masked, is value.
 func argument(i int, mask, value uint32, then ...program) program {
 	p := program{load(dataArgs + 8*uint32(i))}
@@ -69,6 +75,9 @@ func (c confinement) filter(supervised bool, abi int) program {
 	for _, nr := range forbidden {
 		p = append(p, call(nr, errno(unix.EPERM))...)
 	}
+	if supervised {
+		p = append(p, c.wallCalls()...)
+	}
 	for _, nr := range attributeCalls {
 		p = append(p, call(nr, errno(unix.EOPNOTSUPP))...) // tools take it for a file system without them
 	}
@@ -80,24 +89,58 @@ func (c confinement) filter(supervised bool, abi int) program {
 			p = append(p, call(nr, action(unix.SECCOMP_RET_USER_NOTIF))...)
 		}
 	}
-	p = append(p, c.processCalls()...)
-	p = append(p, c.socketCalls(supervised, abi)...)
+	p = append(p, c.processCalls(supervised)...)
+	if c.Mode != Full {
+		p = append(p, c.socketCalls(supervised, abi)...)
+	}
 	return append(p, allow()...)
 }
 
 // processCalls judges calls by their flags.
-func (c confinement) processCalls() program {
-	return slices.Concat(
+func (c confinement) processCalls(supervised bool) program {
+	if c.Mode == Full {
+		return slices.Concat(
+			call(unix.SYS_CLONE3, errno(unix.ENOSYS)),
+			call(unix.SYS_CLONE, anyBit(0, namespaces, errno(unix.EPERM)), allow()),
+		)
+	}
+	fork := allow()
+	var p program
+	if c.only != nil {
+		fork = slices.Concat(
+			argument(0, unix.CLONE_THREAD, unix.CLONE_THREAD, allow()),
+			argument(0, firstProcess, firstProcess, allow()),
+			errno(unix.EPERM),
+		)
+		for _, nr := range forkCalls {
+			p = append(p, call(nr, errno(unix.EPERM))...)
+		}
+	}
+	others := errno(unix.EPERM) // processes outside
+	if supervised {
+		others = action(unix.SECCOMP_RET_USER_NOTIF)
+	}
+	p = append(p, slices.Concat( // all processes of the user
+		call(unix.SYS_SETPRIORITY, argument(0, whole, unix.PRIO_USER, errno(unix.EPERM)), argument(1, whole, 0, allow()), others),
+		call(unix.SYS_IOPRIO_SET, argument(0, whole, ioprioUser, errno(unix.EPERM)), argument(1, whole, 0, allow()), others),
+	)...)
+	for _, nr := range scheduleCalls {
+		p = append(p, call(nr, argument(0, whole, 0, allow()), others)...)
+	}
+	return append(p, slices.Concat(
 		// Flags of clone3 are behind a pointer. The C library and others fall back to clone.
 		call(unix.SYS_CLONE3, errno(unix.ENOSYS)),
-		call(unix.SYS_CLONE, argument(0, unix.CLONE_NEWUSER, unix.CLONE_NEWUSER, errno(unix.EPERM)), allow()),
+		call(unix.SYS_CLONE, argument(0, unix.CLONE_NEWUSER, unix.CLONE_NEWUSER, errno(unix.EPERM)), fork),
 		// Limits of other processes: a limit of CPU time would kill.
 		call(unix.SYS_PRLIMIT64, argument(0, whole, 0, allow()), errno(unix.EPERM)),
 		call(unix.SYS_IOCTL, fileControls(),
 			argument(1, whole, unix.TIOCSTI, errno(unix.EPERM)), argument(1, whole, unix.TIOCLINUX, errno(unix.EPERM)), // typing into a terminal
 			allow()),
-	)
+	)...)
 }
+
+// namespaces are what a new process could have of its own to see other files.
+const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS
 
 // fileControls denies what file systems do on request to files and folders that
 // are open for reading only, which Landlock does not judge: flags, encryption,
@@ -177,7 +220,7 @@ func (c confinement) socketCalls(supervised bool, abi int) program {
 // filterCalls puts the calling thread under the filter of c. It gives the
 // descriptor by which the supervisor is asked, -1 without one.
 func (c confinement) filterCalls(abi int) (listener int, err error) {
-	if abi >= abiNetwork && canSupervise() {
+	if (abi >= abiNetwork || c.Mode == Full) && c.only == nil && canSupervise() {
 		p := c.filter(true, abi)
 		for _, flags := range []uintptr{
 			unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, // Linux 5.19

@@ -14,6 +14,11 @@ import (
 
 // changeFile changes mode, owner or times of a file in a writable folder.
 func (s *supervisor) changeFile(t caller, n *notification, call changeCall) error {
+	restore, err := s.become(t)
+	if err != nil {
+		return err
+	}
+	defer restore()
 	act, err := t.readChange(n, call)
 	if err != nil {
 		return err
@@ -189,10 +194,6 @@ func (s *supervisor) mayChange(fd int) bool {
 	if !strings.HasPrefix(name, "/") {
 		return strings.HasPrefix(name, "pipe:") || strings.HasPrefix(name, "socket:")
 	}
-	for _, folder := range s.c.writable() {
-		if below(name, folder) {
-			return true
-		}
-	}
-	return false
+	_, walled := s.walls.Refuses(name)
+	return !walled && s.mayWrite(name) && !s.isDevice(name)
 }

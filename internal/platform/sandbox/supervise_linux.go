@@ -14,6 +14,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/burin-dev/burin/internal/platform/wall"
 )
 
 // The supervisor lives in the guard, outside the sandbox. The kernel stops a
@@ -25,7 +27,12 @@ type supervisor struct {
 	c        confinement
 	listener int
 	calls    map[uint32]changeCall
+	files    map[uint32]fileCall
+	walls    *wall.Set
+	tty      string // of the command, if it has one
+	groups   []int  // of burin
 	slots    chan struct{}
+	pipes    chan struct{}
 	kin      *kin
 }
 
@@ -72,33 +79,50 @@ const (
 	ioctlSetFlags = 0x40082104
 )
 
-// goOn as an errno lets the kernel carry the call out.
-const goOn = unix.Errno(0xfff)
+// goOn as an errno lets the kernel carry the call out; later is that the call is
+// answered already, or will be.
+const (
+	goOn  = unix.Errno(0xfff)
+	later = unix.Errno(0xffe)
+)
 
-func newSupervisor(c confinement, encoded []byte, descendants func(int) []int, listener int) *supervisor {
+func newSupervisor(c confinement, walls *wall.Set, encoded []byte, descendants func(int) []int, listener int) *supervisor {
 	s := &supervisor{
 		c:        c,
 		listener: listener,
 		calls:    changeCalls(),
+		files:    fileCalls(),
+		walls:    walls,
 		slots:    make(chan struct{}, maxActs),
+		pipes:    make(chan struct{}, maxPipes),
 		kin: &kin{
 			guard: os.Getpid(), burin: os.Getppid(), policy: string(encoded), descendants: descendants, sockets: map[string]bool{},
 		},
+	}
+	s.groups, _ = unix.Getgroups()
+	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err == nil {
+		s.tty, _ = os.Readlink("/proc/self/fd/0")
 	}
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), ioctlSetFlags, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) // Linux 6.6
 	return s
 }
 
 // serve answers until no process of the sandbox is left. What may take long is
-// done beside.
+// done by others. The thread is the supervisor's alone: it takes on other users' rights
+// and other masks of modes at times.
 func (s *supervisor) serve() {
+	runtime.LockOSThread()
+	_ = unix.Unshare(unix.CLONE_FS)
+	limitCapabilities(keptCapabilities | 1<<unix.CAP_SYS_PTRACE)
 	for {
 		n, err := s.receive()
 		switch {
 		case err != nil:
 			return
 		case uint32(n.number) != unix.SYS_CONNECT:
-			s.respond(n, s.act(n))
+			if e := s.act(n); e != later {
+				s.respond(n, e)
+			}
 			continue
 		}
 		s.slots <- struct{}{}
@@ -152,6 +176,12 @@ func (s *supervisor) respond(n *notification, e unix.Errno) {
 
 // act carries one call out. 0 is success; of all these calls the result is 0 then.
 func (s *supervisor) act(n *notification) unix.Errno {
+	if f, ok := s.files[uint32(n.number)]; ok {
+		return number(s.fileCall(caller{thread: int(n.pid)}, n, f))
+	}
+	if call, ok := s.calls[uint32(n.number)]; ok {
+		return number(s.changeFile(caller{thread: int(n.pid)}, n, call))
+	}
 	t, ok := s.caller(n)
 	if !ok {
 		return unix.EPERM
@@ -164,17 +194,47 @@ func (s *supervisor) act(n *notification) unix.Errno {
 		err = s.bind(t, n)
 	case unix.SYS_LISTEN:
 		err = s.listen(t, n)
+	case unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET:
+		err = s.prioritize(nr, int(int32(n.args[0])), int(int32(n.args[1])))
 	default:
-		call, ok := s.calls[nr]
-		if !ok {
+		if !slices.Contains(scheduleCalls, nr) {
 			return unix.ENOSYS
 		}
-		err = s.changeFile(t, n, call)
+		err = s.schedule(int(int32(n.args[0])))
 	}
+	return number(err)
+}
+
+// schedule lets a command change its own processes and their threads. The number is in
+// a register, which nobody can change meanwhile.
+func (s *supervisor) schedule(pid int) error {
+	if pid > 0 && s.kin.guards(pid) {
+		return goOn
+	}
+	return unix.EPERM
+}
+
+// prioritize is schedule for a process, of threads too. What is done to the group or all
+// processes of a user is refused.
+func (s *supervisor) prioritize(nr uint32, which, who int) error {
+	process := unix.PRIO_PROCESS
+	if nr == unix.SYS_IOPRIO_SET {
+		process = ioprioProcess
+	}
+	if which != process {
+		return unix.EPERM
+	}
+	return s.schedule(who)
+}
+
+// number is an error as the caller gets it.
+func number(err error) unix.Errno {
 	var e unix.Errno
 	switch {
 	case err == nil:
 		return 0
+	case errors.Is(err, errLater):
+		return later
 	case errors.As(err, &e):
 		return e
 	}

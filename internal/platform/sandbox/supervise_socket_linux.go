@@ -142,7 +142,10 @@ func (s *supervisor) bind(t caller, n *notification) error {
 	if err != nil {
 		return err
 	}
-	if family != unix.AF_INET && family != unix.AF_INET6 {
+	if family == unix.AF_UNIX && s.walls != nil && len(address) > 2 && address[2] != 0 {
+		return s.bindUnix(t, address)
+	}
+	if family != unix.AF_INET && family != unix.AF_INET6 || s.c.Network {
 		return goOn // Landlock judges files, and TCP should the address have changed meanwhile
 	}
 	to, ok := internetAddress(address, family)
@@ -161,6 +164,22 @@ func (s *supervisor) bind(t caller, n *notification) error {
 		return unix.EACCES
 	}
 	return bindRaw(fd, address)
+}
+
+// bindUnix judges the name of a socket. The kernel binds, as the name is what others see
+// as the socket's address. A command that changes the name or a folder meanwhile could make
+// an empty name behind a wall; there is nothing in a socket that anybody would execute.
+func (s *supervisor) bindUnix(t caller, address []byte) error {
+	name, _, _ := strings.Cut(string(address[2:]), "\x00")
+	p, err := s.find(t, unix.AT_FDCWD, name, false)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if err := s.mayChangeName(p); err != nil {
+		return err
+	}
+	return goOn
 }
 
 // toLoopback replaces the unspecified address. A socket of version 6 that takes
@@ -276,8 +295,11 @@ func (s *supervisor) replace(t caller, n *notification, fd int) error {
 	if closesOnExec(t, int(int32(n.args[0]))) {
 		a.newFlags = unix.O_CLOEXEC
 	}
-	return s.control(ioctlAddFD, unsafe.Pointer(&a))
+	return s.add(&a)
 }
+
+// add puts a descriptor into the caller's table.
+func (s *supervisor) add(a *addition) error { return s.control(ioctlAddFD, unsafe.Pointer(a)) }
 
 func closesOnExec(t caller, fd int) bool {
 	info, err := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%d", t.thread, fd))

@@ -12,7 +12,7 @@ func available() Support {
 	if _, err := os.Stat(seatbelt); err != nil {
 		return Support{How: "none", Missing: "There is no sandbox: " + seatbelt + " is not there. Commands can read and write all that you can, and reach the network."}
 	}
-	return Support{Files: true, Network: true, How: "Seatbelt"}
+	return Support{Files: true, Network: true, Walls: true, How: "Seatbelt"}
 }
 
 // apply has nothing to do: wrap confines.

@@ -5,6 +5,7 @@ package sandbox
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -41,7 +42,7 @@ func available() Support {
 	if 0 < abi && abi < abiScope {
 		missing = append(missing, "Commands can send signals to your other programs (Linux 6.12 prevents that).")
 	}
-	return Support{Files: abi > 0, Network: filter, How: strings.Join(how, ", "), Missing: strings.Join(missing, " ")}
+	return Support{Files: abi > 0, Network: filter, Walls: abi >= abiNetwork && filter && canSupervise() && !supervised(), How: strings.Join(how, ", "), Missing: strings.Join(missing, " ")}
 }
 
 // haveSeccomp says whether the kernel takes filters.
@@ -71,3 +72,19 @@ func canSupervise() bool {
 	_ = unix.Close(fd)
 	return true
 }
+
+// supervised says whether this process is under a filter with a supervisor. There can be
+// only one, so it tries to install another.
+var supervised = sync.OnceValue(func() bool {
+	busy := true
+	OnThread(func() {
+		if unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != nil {
+			return
+		}
+		if fd, err := install(allow(), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER); err == nil {
+			_ = unix.Close(fd)
+			busy = false
+		}
+	})
+	return busy
+})

@@ -79,3 +79,16 @@ func changeCalls() map[uint32]changeCall {
 	addOldCalls(calls)
 	return calls
 }
+
+// scheduleCalls change how much of the processors and of memory a process gets. Their
+// first argument names it; 0 is the caller.
+var scheduleCalls = []uint32{
+	unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR,
+	unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
+}
+
+// Whom ioprio_set is for.
+const (
+	ioprioProcess = 1
+	ioprioUser    = 3
+)

@@ -13,11 +13,13 @@ import (
 
 	"github.com/burin-dev/burin/internal/platform/process"
 	"github.com/burin-dev/burin/internal/platform/sandbox"
+	"github.com/burin-dev/burin/internal/platform/wall"
 )
 
 // Work that people do all day does not notice the sandbox.
-func TestToolsWork(t *testing.T) {
-	needLandlock(t)
+func TestToolsWork(t *testing.T) { withWalls(t, testToolsWork) }
+
+func testToolsWork(t *testing.T, walls []wall.Wall) {
 	temp := folder(t)
 	cache := filepath.Join(temp, "go-build")
 	if known, err := exec.Command("go", "env", "GOCACHE").Output(); err == nil {
@@ -57,7 +59,7 @@ X`, "served\nserved sub"},
 				t.Skip("not here")
 			}
 			g := newGround(t)
-			s := begin(t, sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: g.workspace, Writable: []string{temp, cache}})
+			s := begin(t, sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: g.workspace, Walls: walls, Writable: []string{temp, cache}})
 			out, code := confined(t, s, g.workspace, tt.script, "TMPDIR="+temp, "GOTMPDIR="+temp, "GOCACHE="+cache, "GOFLAGS=-mod=mod")
 			if code != 0 || !strings.Contains(out, tt.says) {
 				t.Errorf("code %d\n%s", code, out)
@@ -68,10 +70,11 @@ X`, "served\nserved sub"},
 
 // The supervisor answers many at a time, and a command that is killed while it
 // asks leaves nothing behind.
-func TestManyCalls(t *testing.T) {
-	needLandlock(t)
+func TestManyCalls(t *testing.T) { withWalls(t, testManyCalls) }
+
+func testManyCalls(t *testing.T, walls []wall.Wall) {
 	g := newGround(t)
-	s := begin(t, sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: g.workspace})
+	s := begin(t, sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: g.workspace, Walls: walls})
 	const script = `for i in 1 2 3 4; do (for j in 1 2 3 4 5 6 7 8; do echo x > f$i$j; done; for k in 1 2 3 4 5; do chmod 6$((k-1))4 f$i?; touch -d @$k f$i?; done) & done; wait; stat -c '%a %Y' f?? | sort | uniq -c`
 	if out, code := confined(t, s, g.workspace, script); code != 0 || strings.TrimSpace(out) != "32 644 5" {
 		t.Errorf("code %d\n%s", code, out)
@@ -104,10 +107,19 @@ func BenchmarkSupervised(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, mode := range []sandbox.Mode{sandbox.Full, sandbox.WorkspaceWrite} {
-		for _, call := range []string{"chmod", "connect"} {
-			b.Run(string(mode)+"/"+call, func(b *testing.B) {
-				s := begin(b, sandbox.Policy{Mode: mode, Workspace: g.workspace})
+	for _, box := range []struct {
+		name string
+		sandbox.Policy
+	}{
+		{"none", sandbox.Policy{Mode: sandbox.Full}},
+		{"sandbox", sandbox.Policy{Mode: sandbox.WorkspaceWrite}},
+		{"write walls", sandbox.Policy{Mode: sandbox.WorkspaceWrite, Walls: []wall.Wall{{Glob: "vendor/**", Write: true}}}},
+		{"read walls", sandbox.Policy{Mode: sandbox.WorkspaceWrite, Walls: everything}},
+	} {
+		for _, call := range []string{"chmod", "connect", "create", "open"} {
+			b.Run(box.name+"/"+call, func(b *testing.B) {
+				box.Workspace = g.workspace
+				s := begin(b, box.Policy)
 				out, code := confined(b, s, g.workspace, fmt.Sprintf("exec %q", self), trial+"=repeat "+call, fmt.Sprintf("TIMES=%d", b.N))
 				var each float64
 				if _, err := fmt.Sscan(out, &each); err != nil || code != 0 {

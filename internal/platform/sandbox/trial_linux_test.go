@@ -32,6 +32,9 @@ func runTrial(name string) int {
 		try, ok = networkTrials()[name]
 	}
 	if !ok {
+		try, ok = aloneTrials()[name]
+	}
+	if !ok {
 		fmt.Println("no such trial:", name)
 		return 2
 	}
@@ -211,6 +214,25 @@ func trials() map[string]func() error {
 		"nest": nest,
 		"repeat chmod": func() error {
 			return repeat(func() error { return unix.Chmod("mine", 0o600) })
+		},
+		"repeat create": func() error {
+			return repeat(func() error {
+				fd, err := unix.Open("new", unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+				if err != nil {
+					return err
+				}
+				_ = unix.Close(fd)
+				return unix.Unlink("new")
+			})
+		},
+		"repeat open": func() error {
+			return repeat(func() error {
+				fd, err := unix.Open("mine", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+				if err == nil {
+					_ = unix.Close(fd)
+				}
+				return err
+			})
 		},
 		"repeat connect": func() error {
 			l, err := net.Listen("tcp", "127.0.0.1:0")

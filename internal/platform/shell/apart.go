@@ -2,7 +2,6 @@ package shell
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -13,12 +12,7 @@ import (
 // Size of terminals, in characters.
 const (
 	terminalCols, terminalRows = 120, 40
-
-	minCols, maxCols = 20, 400
-	minRows, maxRows = 5, 200
 )
-
-var errNoTerminal = errors.New("the command has no terminal")
 
 // pipe is a pipe.
 type pipe struct{ r, w *os.File }

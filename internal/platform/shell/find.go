@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/installed"
 )
 
 // kind is what a shell understands.
@@ -60,14 +62,24 @@ func find(name string) (kind, string, error) {
 	case !slices.Contains(posixShells, base):
 		return 0, "", fmt.Errorf("the shell %s is not one that burin can use: give it bash, sh or %q", name, builtinName)
 	}
-	path, err := exec.LookPath(name)
-	if err == nil {
-		path, err = filepath.Abs(path)
-	}
+	path, err := locate(name)
 	if err != nil {
 		return 0, "", fmt.Errorf("the shell %s cannot be used: %w", name, err)
 	}
 	return k, path, nil
+}
+
+// locate gives the absolute path of a shell. One that is only named is none that a command
+// may have made: it also runs what is not confined.
+func locate(name string) (string, error) {
+	if filepath.Base(name) == name {
+		return installed.Path(name)
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
 }
 
 // findAny gives bash, or else sh, or else burin's own.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -51,6 +52,7 @@ func (s *Shells) Start(c Command) (*Job, error) {
 		s.wg.Done()
 		return nil, err
 	}
+	s.named(c)
 	out := s.capture(nil)
 	out.news = newNews()
 	j := &Job{
@@ -222,32 +224,6 @@ func (j *Job) Write(b []byte) error {
 	return fmt.Errorf("write to job %s: %w", j.id, err)
 }
 
-// CloseInput ends the input of the command. On a terminal it presses Ctrl-D.
-func (j *Job) CloseInput() error {
-	if j.task.tty != nil {
-		return j.Write([]byte{4})
-	}
-	j.writing.Lock()
-	defer j.writing.Unlock()
-	if in := j.task.in; in != nil {
-		in.Close()
-	}
-	return nil
-}
-
-// Resize sets the size of the command's terminal, in characters; columns are
-// clamped to 20 … 400, rows to 5 … 200.
-func (j *Job) Resize(cols, rows int) error {
-	t := j.task.tty
-	if t == nil {
-		return errNoTerminal
-	}
-	if j.Outcome() != nil {
-		return fmt.Errorf("job %s has ended", j.id)
-	}
-	return resizeTerminal(t, min(max(cols, minCols), maxCols), min(max(rows, minRows), maxRows))
-}
-
 // Kill ends it and all it started, and returns when it has ended. It gets two
 // seconds to end in its own way.
 func (j *Job) Kill() {
@@ -262,8 +238,8 @@ func (j *Job) label() string {
 	}
 	const most = 40
 	line, rest, _ := strings.Cut(strings.TrimSpace(j.command.Line), "\n")
-	if runes := []rune(line); len(runes) > most {
-		return string(runes[:most]) + "…"
+	if short := prose.Cut(line, most); short != line {
+		return short
 	}
 	if rest != "" {
 		return line + " …"

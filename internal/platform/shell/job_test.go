@@ -42,7 +42,7 @@ func TestJob(t *testing.T) {
 		s := open(t, shell.Options{Shell: kind})
 		says(t, s, `mkdir d; cd d; export A=1`, "")
 		j := startJob(t, s, shell.Command{
-			Line: `basename "$PWD"; while read line; do echo "$A$B $line"; done; sleep 0; exit 4`,
+			Line: `basename "$PWD"; while read line && test $line != end; do echo "$A$B $line"; done; sleep 0; exit 4`,
 			Env:  map[string]string{"B": "2"}, Label: "an echo",
 		})
 		unread(t, j, "d\n")
@@ -57,10 +57,7 @@ func TestJob(t *testing.T) {
 		if o := j.Output(); o.Text != "d\n12 one\n12 two\n" || j.Outcome() != nil {
 			t.Errorf("output %q, outcome %+v", o.Text, j.Outcome())
 		}
-		if err := j.Resize(80, 24); err == nil {
-			t.Error("a job without a terminal was resized")
-		}
-		if err := j.CloseInput(); err != nil {
+		if err := j.Write([]byte("end\n")); err != nil {
 			t.Fatal(err)
 		}
 		<-j.Done()
@@ -175,14 +172,11 @@ func TestTerminal(t *testing.T) {
 		}
 		j := startJob(t, s, shell.Command{Line: `stty -echo; printf 'name? '; read name; stty size; echo "hello $name"; cat; echo end`, TTY: true})
 		unread(t, j, "name? ")
-		if err := j.Resize(10, 1000); err != nil {
-			t.Fatal(err)
-		}
 		if err := j.Write([]byte("burin\r")); err != nil {
 			t.Fatal(err)
 		}
-		unread(t, j, "200 20\nhello burin\n")
-		if err := j.CloseInput(); err != nil {
+		unread(t, j, "40 120\nhello burin\n")
+		if err := j.Write([]byte{4}); err != nil { // Ctrl-D
 			t.Fatal(err)
 		}
 		<-j.Done()
@@ -197,9 +191,6 @@ func TestTerminal(t *testing.T) {
 		<-j.Done()
 		if o := j.Outcome(); o.ExitCode != 130 || o.Cancelled {
 			t.Errorf("after Ctrl-C: %+v", o)
-		}
-		if err := j.Resize(80, 24); err == nil || !strings.Contains(err.Error(), "has ended") {
-			t.Errorf("Resize of one that has ended: %v", err)
 		}
 	})
 }

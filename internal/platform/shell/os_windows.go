@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/installed"
 	"github.com/burin-dev/burin/internal/platform/process"
 )
 
@@ -26,12 +27,10 @@ func openTerminal() (master, slave *os.File, err error) {
 	return nil, nil, errors.New("there are no terminals for commands on Windows: run the command without one")
 }
 
-func resizeTerminal(*os.File, int, int) error { return errNoTerminal }
-
 // gitFolders are the folders in which Git for Windows may be installed.
 func gitFolders() []string {
 	var dirs []string
-	if git, err := exec.LookPath("git"); err == nil { // <folder>\cmd\git.exe
+	if git, err := installed.Path("git"); err == nil { // <folder>\cmd\git.exe
 		dirs = append(dirs, filepath.Dir(filepath.Dir(git)))
 	}
 	for _, v := range []string{"ProgramFiles", "ProgramFiles(x86)"} {

@@ -27,6 +27,8 @@ func (s *Shells) Own(ctx context.Context, line string, onOutput func(string)) (*
 	if err := s.place(&r); err != nil {
 		return nil, err
 	}
+	named := s.named(Command{Line: line})
+	defer named()
 	st := s.current()
 	rc, err := s.startupText(ctx)
 	if err != nil {

@@ -53,6 +53,8 @@ func (s *Shells) Run(ctx context.Context, c Command, onOutput func(string)) (*Ou
 		return nil, err
 	}
 	defer s.wg.Done()
+	named := s.named(c)
+	defer named()
 	timeout := clamp(c.Timeout)
 	taken := false
 	if !c.TTY {

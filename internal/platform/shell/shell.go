@@ -70,6 +70,9 @@ type Options struct {
 	Artifacts tool.Artifacts    // where long output goes; nil: what does not fit is lost, and the notice says so
 	MaxJobs   int               // background jobs at a time; 0 is 100
 	Changed   func()            // is called when a job has started or ended; it must not call Close
+	// Named is told the files that a command names, before the command runs and when
+	// one in the foreground has ended. nil is nobody.
+	Named func(paths []string)
 }
 
 // Sandbox is what package sandbox gives.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/internal/platform/undo"
+	"github.com/burin-dev/burin/tool/change"
 )
 
 // put writes a file as someone else would.
@@ -60,7 +61,7 @@ func (r *tree) commit(t fataler, name, text string) {
 	}
 }
 
-func (r *tree) undo(t fataler, id string) *undo.Undone {
+func (r *tree) undo(t fataler, id string) *change.Undone {
 	t.Helper()
 	u, err := r.j.Undo(context.Background(), id)
 	if err != nil {
@@ -261,11 +262,11 @@ func TestPreview(t *testing.T) {
 	}
 	r.agent(t, "1", "echo 1 >changed; rm removed; echo 1 >made; echo 1 >touched")
 	r.put(t, "touched", "user")
-	want := []undo.Planned{
-		{Path: "changed", Action: undo.Restore},
-		{Path: "made", Action: undo.Delete},
-		{Path: "removed", Action: undo.Restore},
-		{Path: "touched", Action: undo.Keep, Reason: "changed since by someone else"},
+	want := []change.Planned{
+		{Path: "changed", Action: change.Restore},
+		{Path: "made", Action: change.Delete},
+		{Path: "removed", Action: change.Restore},
+		{Path: "touched", Action: change.Keep, Reason: "changed since by someone else"},
 	}
 	before := r.snapshot(t)
 	got, err := r.j.Preview(t.Context(), "1")

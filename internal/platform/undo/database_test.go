@@ -11,6 +11,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/platform/sqlfile"
 	"github.com/burin-dev/burin/internal/platform/undo"
+	"github.com/burin-dev/burin/tool/change"
 )
 
 // openDatabase opens a database with a log, as a server in the workspace does.
@@ -57,7 +58,7 @@ func TestDatabaseInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range plan {
-		if p.Action != undo.Keep && p.Path != "k.txt" {
+		if p.Action != change.Keep && p.Path != "k.txt" {
 			t.Errorf("the preview: %+v", p)
 		}
 	}

@@ -192,3 +192,26 @@ func TestIndexVersions(t *testing.T) {
 		r.sh(t, "git reset -q; git add s")
 	}
 }
+
+// Taking git's state back runs nothing that the repository names.
+func TestUndoRunsNothingOfTheRepository(t *testing.T) {
+	t.Parallel()
+	fresh := gitTrees(t)
+	r := fresh(t)
+	defer r.close()
+	canary := filepath.Join(t.TempDir(), "canary")
+	head := r.text(t, ".git/HEAD")
+	r.agent(t, "1", "git commit -qam new; git branch another; git checkout -q --detach")
+	r.sh(t, `mkdir -p .git/hooks; printf '#!/bin/sh\necho "$0" >>`+canary+`\n' >.git/hooks/reference-transaction
+chmod +x .git/hooks/reference-transaction; cp .git/hooks/reference-transaction .git/hooks/post-index-change
+git config core.hooksPath .git/hooks; git config core.fsmonitor .git/hooks/post-index-change; git config alias.update-ref '!.git/hooks/post-index-change'`)
+	if err := os.RemoveAll(canary); err != nil { // of the script itself
+		t.Fatal(err)
+	}
+	if u := r.undo(t, "1"); len(u.Kept) > 0 || r.text(t, ".git/HEAD") != head {
+		t.Errorf("kept %+v", u.Kept)
+	}
+	if b, err := os.ReadFile(canary); err == nil {
+		t.Errorf("it ran %s", b)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/platform/git"
 	"github.com/burin-dev/burin/internal/platform/undo/rootfile"
 )
 
@@ -167,22 +168,11 @@ func (r *gitReader) head() error { return r.state("HEAD", parseRef) }
 
 // parseRef reads a loose ref.
 func parseRef(data []byte) (State, error) {
-	text := strings.TrimSpace(string(data))
-	if to, ok := strings.CutPrefix(text, "ref:"); ok {
-		return State{Kind: kindRef, Link: strings.TrimSpace(to)}, nil
-	}
-	if !isObjectID(text) {
+	link, object, ok := git.ParseRef(string(data))
+	if !ok {
 		return State{}, errUnknown
 	}
-	return State{Kind: kindRef, Hash: text}, nil
-}
-
-func isObjectID(s string) bool {
-	if len(s) != 40 && len(s) != 64 {
-		return false
-	}
-	_, err := hex.DecodeString(s)
-	return err == nil
+	return State{Kind: kindRef, Link: link, Hash: object}, nil
 }
 
 // packed reads packed-refs. Loose refs, read later, win.
@@ -213,7 +203,7 @@ func parsePackedRefs(data []byte) (map[string]string, error) {
 			continue
 		}
 		id, name, ok := strings.Cut(text, " ")
-		if !ok || !isObjectID(id) || !strings.HasPrefix(name, "refs/") || !fs.ValidPath(name) || len(refs) == maxRefs {
+		if !ok || !git.IsObjectID(id) || !strings.HasPrefix(name, "refs/") || !fs.ValidPath(name) || len(refs) == maxRefs {
 			return nil, errUnknown
 		}
 		refs[name] = id

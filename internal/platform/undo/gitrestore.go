@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/platform/git"
+	"github.com/burin-dev/burin/internal/platform/sandbox"
 	"github.com/burin-dev/burin/internal/platform/undo/rootfile"
 )
 
@@ -149,27 +151,30 @@ func (u *undoing) replaceLocked(path string, from, to State) error {
 // gitLimit is how long git may take for what it is asked here.
 const gitLimit = 30 * time.Second
 
-// git runs git on the repository, without anything that its configuration could
-// make it run, and without the network.
+// git runs git on the repository. It runs alone: it writes in the watched folder only, and
+// can start nothing that a configuration or a hook names. Where the system cannot keep it
+// from starting programs, the switches of [git.Command] do: these orders run no filters,
+// and hooks and fetching are off.
 func (u *undoing) git(ctx context.Context, input string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), gitLimit)
 	defer cancel()
 	dir := u.root.Name()
-	safe := []string{
-		"--no-pager", "--git-dir=" + filepath.Join(dir, gitDir), "--work-tree=" + dir,
-		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "gc.auto=0",
-	}
-	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)
-	cmd.Dir = dir
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "GIT_") {
-			cmd.Env = append(cmd.Env, v)
+	run := func(start func(*exec.Cmd) error) (out []byte, err error) {
+		cmd, err := git.Command(ctx, dir, append([]string{"--git-dir=" + filepath.Join(dir, gitDir), "--work-tree=" + dir}, args...)...)
+		if err != nil {
+			return nil, err
 		}
+		var said bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &said, &said
+		cmd.WaitDelay = time.Second
+		err = start(cmd)
+		return said.Bytes(), err
 	}
-	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "LC_ALL=C")
-	cmd.Stdin = strings.NewReader(input)
-	cmd.WaitDelay = time.Second
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := run(func(cmd *exec.Cmd) error { return sandbox.Alone(cmd, dir) })
+	if errors.Is(err, sandbox.ErrCannotIsolate) {
+		out, err = run((*exec.Cmd).Run)
+	}
+	if err != nil {
 		line, _, _ := bytes.Cut(bytes.TrimSpace(out), []byte("\n"))
 		return fmt.Errorf("git %s: %w: %.200s", args[0], err, line)
 	}

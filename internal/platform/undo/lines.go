@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/burin-dev/burin/internal/platform/filelock"
@@ -74,6 +75,9 @@ func (j *Journal) use() error {
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return fmt.Errorf("write the undo journal: %w", err)
 	}
+	if err := private(j.dir); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errors.New("another process is tidying it"))
 	defer cancel()
 	f, err := filelock.TakeShared(ctx, filepath.Join(j.dir, "users"))
@@ -81,6 +85,22 @@ func (j *Journal) use() error {
 		return fmt.Errorf("open the undo journal: %w", err)
 	}
 	j.inUse = f
+	return nil
+}
+
+// private lets nobody but the owner into a folder that holds the contents of files. An
+// older program, a copy or a restored backup may have made it with other permissions.
+func private(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("open the undo journal: %w", err)
+	}
+	if runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	if err := os.Chmod(dir, info.Mode().Perm()&0o700); err != nil {
+		return fmt.Errorf("others may read the undo journal %s, and that cannot be changed: %w", dir, err)
+	}
 	return nil
 }
 

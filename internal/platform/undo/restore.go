@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,41 +13,14 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/platform/undo/rootfile"
+	"github.com/burin-dev/burin/tool/change"
 )
-
-// Undone is what an undo did.
-type Undone struct {
-	Restored []string
-	Kept     []Kept
-}
-
-// Kept is a path that an undo left alone.
-type Kept struct {
-	Path   string
-	Reason string
-}
-
-// Action is what an undo would do with a path.
-type Action string
-
-const (
-	Restore Action = "restore" // make it what it was
-	Delete  Action = "delete"  // it was not there
-	Keep    Action = "keep"    // leave it alone, for the reason
-)
-
-// Planned is a path of a turn with what an undo would do now.
-type Planned struct {
-	Path   string
-	Action Action
-	Reason string // of Keep: it was changed since, or cannot be restored
-}
 
 // Undo restores what a turn changed; of a turn that is undone it brings the
 // changes back. A path that is no longer what the turn left is kept as it is, and
 // so are git's branches, HEAD and index if one of them is. An undo that was
 // interrupted is finished by calling it again.
-func (j *Journal) Undo(ctx context.Context, id string) (*Undone, error) {
+func (j *Journal) Undo(ctx context.Context, id string) (*change.Undone, error) {
 	j.watching.Lock()
 	defer j.watching.Unlock()
 	j.looking.Lock() // a look must not see it half done
@@ -66,28 +40,26 @@ func (j *Journal) Undo(ctx context.Context, id string) (*Undone, error) {
 
 // Preview says what Undo would do with each path of a turn, sorted by path. It
 // changes nothing.
-func (j *Journal) Preview(ctx context.Context, id string) ([]Planned, error) {
+func (j *Journal) Preview(ctx context.Context, id string) ([]change.Planned, error) {
 	j.refresh()
 	u, err := j.undoing(id)
 	if err != nil {
 		return nil, err
 	}
-	var all []Planned
+	var all []change.Planned
 	for _, c := range append(u.plan(ctx), u.planGit(ctx)...) {
 		from, to := u.ends(c)
-		p := Planned{Path: c.Path, Action: Restore}
+		p := change.Planned{Path: c.Path, Action: change.Restore}
 		if to.Kind == "" {
-			p.Action = Delete
+			p.Action = change.Delete
 		}
 		if reason := u.lost(to); reason != "" && from.Hash != to.Hash {
-			p.Action, p.Reason = Keep, reason
+			p.Action, p.Reason = change.Keep, reason
 		}
 		all = append(all, p)
 	}
-	for _, k := range u.result.Kept {
-		all = append(all, Planned{Path: k.Path, Action: Keep, Reason: k.Reason})
-	}
-	slices.SortFunc(all, func(a, b Planned) int { return strings.Compare(a.Path, b.Path) })
+	all = append(all, u.result.Kept...)
+	slices.SortFunc(all, func(a, b change.Planned) int { return strings.Compare(a.Path, b.Path) })
 	return all, nil
 }
 
@@ -98,8 +70,9 @@ type undoing struct {
 	back   bool // from before to after: the undo of an undo
 	later  []*Turn
 	moved  map[string]string // where files are now whose contents were not kept, by identity
-	result Undone
+	result change.Undone
 	kept   map[string]bool
+	gone   map[string]bool // contents that a scrub has taken out
 }
 
 func (j *Journal) undoing(id string) (*undoing, error) {
@@ -115,7 +88,7 @@ func (j *Journal) undoing(id string) (*undoing, error) {
 		want = fateTaken
 	}
 	t.Changes = slices.DeleteFunc(slices.Clone(t.Changes), func(c Change) bool { return t.fates[c.Path] != want })
-	u := &undoing{Journal: j, turn: &t, back: t.Undone, later: slices.Clone(j.turns[i+1:]), moved: map[string]string{}, kept: map[string]bool{}}
+	u := &undoing{Journal: j, turn: &t, back: t.Undone, later: slices.Clone(j.turns[i+1:]), moved: map[string]string{}, kept: map[string]bool{}, gone: j.scrubbed()}
 	for _, c := range t.Changes {
 		if from, _ := u.ends(c); from.Kind == "file" && from.Lost != "" {
 			u.moved[from.Hash] = c.Path
@@ -244,7 +217,7 @@ func (u *undoing) plan(ctx context.Context) []Change {
 			u.keep(c.Path, link+" is a link now")
 		case now.same(from):
 			folders[c.Path] = to.Kind == "dir"
-			if reason := u.remains(from, to); reason != "" {
+			if reason := cmp.Or(u.remains(from, to), u.takenOut(from, to)); reason != "" {
 				u.keep(c.Path, reason)
 				continue
 			}
@@ -414,7 +387,7 @@ func whyNotRemoved(from State, err error) string {
 
 func (u *undoing) keep(path, reason string) {
 	u.kept[path] = true
-	u.result.Kept = append(u.result.Kept, Kept{Path: path, Reason: reason})
+	u.result.Kept = append(u.result.Kept, change.Planned{Path: path, Action: change.Keep, Reason: reason})
 }
 
 // whose says who changed a path after the turn.

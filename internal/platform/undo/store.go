@@ -112,6 +112,9 @@ func (j *Journal) Get(hash string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		data, err = j.getPacked(hash)
 	}
+	if errors.Is(err, fs.ErrNotExist) && j.scrubbed()[hash] {
+		return nil, errScrubbed
+	}
 	if err != nil {
 		return nil, fmt.Errorf("its contents cannot be read: %w", err)
 	}

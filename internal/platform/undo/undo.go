@@ -115,12 +115,9 @@ type Journal struct {
 	cached  bool             // known is worth saving
 }
 
-// Open opens the journal of root in dir, which is made when something is recorded.
-// The root stays the caller's. Turns belong to a session of their own.
-func Open(root *os.Root, dir string) (*Journal, error) { return OpenSession(root, dir, "", nil) }
-
-// OpenSession is Open for a session with a name, so that it finds its own turns
-// again when it goes on in another process. own reports which paths of root are burin's
+// OpenSession opens the journal of root in dir, which is made when something is recorded.
+// The root stays the caller's. A session with a name finds its own turns again when it
+// goes on in another process; without one they belong to nobody else. own reports which paths of root are burin's
 // own, such as the session's file: they are in no turn, and are not opened; nil is none.
 func OpenSession(root *os.Root, dir, session string, own func(name string) bool) (*Journal, error) {
 	if session == "" {

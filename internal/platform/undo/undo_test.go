@@ -33,7 +33,7 @@ func newTree(t fataler, dir, state string) *tree {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	j, err := undo.Open(root, state)
+	j, err := undo.OpenSession(root, state, "", nil)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}

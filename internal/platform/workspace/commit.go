@@ -65,6 +65,9 @@ func (w *Workspace) make(changes []Change, announce func() error) error {
 	w.committing.RLock()
 	defer w.committing.RUnlock()
 	for _, c := range changes {
+		if w.locked.Load() && w.dir == "" { // a directory says so itself
+			return &fs.PathError{Op: "write", Path: c.Path, Err: errReadOnly}
+		}
 		if err := w.holds(c); err != nil {
 			return err
 		}
@@ -100,19 +103,10 @@ func (w *Workspace) holds(c Change) error {
 			return fmt.Errorf("%s exists already", c.Path)
 		}
 	}
-	now, _, err := w.files.read(at)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if c.Before == nil && c.From == "" {
-			return nil
-		}
-		return &StaleError{Path: at}
-	case err != nil:
-		return err
-	case c.Before == nil || !bytes.Equal(now, c.Before):
+	if c.From != "" && c.Before == nil { // what moves exists
 		return &StaleError{Path: at}
 	}
-	return nil
+	return holds(w.files, at, c.Before)
 }
 
 // distinct checks that no file is in two changes: the second would be based on
@@ -172,8 +166,8 @@ func (w *Workspace) planned(changes []Change) ([]undo.Change, error) {
 // set, and that there are folders above it. A name that cannot be resolved cannot
 // be written either.
 func (w *Workspace) plan(after map[string]undo.State, name string, follow bool, s undo.State) {
-	f, rel, err := w.files.find("write", name)
-	if err != nil || f != w.files.main {
+	f, rel, err := w.disk.find("write", name)
+	if err != nil || f != w.disk.main {
 		return // additional folders have no journal
 	}
 	if rel, err = f.resolve(rel, follow); err != nil {
@@ -229,7 +223,7 @@ func (b *batch) apply(c Change) error {
 	if err := b.mkdir(path.Dir(c.Path)); err != nil {
 		return err
 	}
-	if err := files.WriteFile(c.Path, c.After, mode); err != nil {
+	if err := files.Replace(c.Path, c.Before, c.After, mode); err != nil {
 		return err
 	}
 	b.back = append(b.back, func() error {
@@ -242,7 +236,11 @@ func (b *batch) apply(c Change) error {
 }
 
 func (b *batch) mkdir(dir string) error {
-	f, rel, err := b.w.files.writable("mkdir", dir)
+	r, ok := b.w.files.(*rooted)
+	if !ok {
+		return b.mkdirs(dir)
+	}
+	f, rel, err := r.writable("mkdir", dir)
 	if err == nil {
 		rel, err = f.target(rel)
 	}
@@ -254,6 +252,24 @@ func (b *batch) mkdir(dir string) error {
 		b.back = append(b.back, func() error { return f.Root.Remove(m) })
 	}
 	return err
+}
+
+// mkdirs is mkdir where nobody else makes folders at the same time.
+func (b *batch) mkdirs(dir string) error {
+	var missing []string
+	for ; ; dir = path.Dir(dir) {
+		if _, err := b.w.files.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == path.Dir(dir) {
+			break
+		}
+		missing = append(missing, dir)
+	}
+	for _, m := range slices.Backward(missing) {
+		if err := b.w.files.MkdirAll(m, 0o755); err != nil {
+			return err
+		}
+		b.back = append(b.back, func() error { return b.w.files.Remove(m) })
+	}
+	return nil
 }
 
 func (b *batch) rollBack() error {

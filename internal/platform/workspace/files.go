@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/burin-dev/burin/internal/platform/undo/rootfile"
@@ -30,6 +32,10 @@ type Files interface {
 	// folders. An existing file keeps its mode and, if it is a link that stays
 	// inside, remains one.
 	WriteFile(name string, data []byte, perm fs.FileMode) error
+	// Replace is WriteFile for a file that holds before, or with a nil before does not
+	// exist; else it is a *StaleError. Nobody can write between the look and the act,
+	// except to a real directory from outside.
+	Replace(name string, before, after []byte, perm fs.FileMode) error
 	MkdirAll(name string, perm fs.FileMode) error
 	Remove(name string) error
 	RemoveAll(name string) error
@@ -79,6 +85,8 @@ type rooted struct {
 	main   *folder
 	extra  []*folder
 	locked atomic.Bool // nothing may be written, for now
+
+	replacing sync.Mutex // held by Replace: of two, the second sees what the first wrote
 }
 
 var _ Files = (*rooted)(nil)
@@ -167,7 +175,7 @@ func inside(dir, path string) (string, bool) {
 func (r *rooted) writable(op, name string) (*folder, string, error) {
 	f, rel, err := r.find(op, name)
 	if err == nil && (!f.writable || r.locked.Load()) {
-		return nil, "", &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%w: it is open for reading only", fs.ErrPermission)}
+		return nil, "", &fs.PathError{Op: op, Path: name, Err: errReadOnly}
 	}
 	if err == nil {
 		err = f.refuseOwn(op, rel)
@@ -176,6 +184,69 @@ func (r *rooted) writable(op, name string) (*folder, string, error) {
 		rel, err = f.resolve(rel, false)
 	}
 	return f, rel, err
+}
+
+var errReadOnly = fmt.Errorf("%w: it is open for reading only", fs.ErrPermission)
+
+// gate is an error for what must not be written.
+func (r *rooted) gate(op, name string) error {
+	_, _, err := r.writable(op, name)
+	return err
+}
+
+// admits is an error for what could not be written if the workspace were open for
+// writing.
+func (r *rooted) admits(op, name string) error {
+	f, rel, err := r.find(op, name)
+	if err == nil && !f.writable {
+		err = &fs.PathError{Op: op, Path: name, Err: errReadOnly}
+	}
+	if err == nil {
+		err = f.refuseOwn(op, rel)
+	}
+	return err
+}
+
+// follow is the name of the file that a name leads to, as far as that can be told.
+func (r *rooted) follow(name string) string {
+	if f, rel, err := r.find("open", name); err == nil && f == r.main {
+		if real, err := f.target(rel); err == nil {
+			return filepath.ToSlash(real)
+		}
+	}
+	return name
+}
+
+func (r *rooted) disk() *rooted { return r }
+
+// diskOf is the directory that a file system is, or lies on; nil: none.
+func diskOf(files fs.FS) *rooted {
+	if d, ok := files.(interface{ disk() *rooted }); ok {
+		return d.disk()
+	}
+	return nil
+}
+
+// read reads a whole file of at most MaxFile bytes.
+func read(files Files, name string) ([]byte, fs.FileInfo, error) {
+	if r, ok := files.(interface {
+		read(name string) ([]byte, fs.FileInfo, error)
+	}); ok {
+		return r.read(name)
+	}
+	info, err := files.Stat(name)
+	if err == nil && info.Size() > MaxFile {
+		err = tooLarge(name)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := files.ReadFile(name)
+	return data, info, err
+}
+
+func tooLarge(name string) error {
+	return &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w: more than %d MB", rootfile.ErrTooLarge, MaxFile>>20)}
 }
 
 func (r *rooted) Open(name string) (fs.File, error) {
@@ -259,6 +330,32 @@ func (r *rooted) WriteFile(name string, data []byte, perm fs.FileMode) error {
 		return err
 	}
 	return rootfile.Write(f.Root, rel, data, perm)
+}
+
+func (r *rooted) Replace(name string, before, after []byte, perm fs.FileMode) error {
+	r.replacing.Lock()
+	defer r.replacing.Unlock()
+	if err := holds(r, name, before); err != nil {
+		return err
+	}
+	return r.WriteFile(name, after, perm)
+}
+
+// holds checks that a file holds before, or with a nil before does not exist.
+func holds(files Files, name string, before []byte) error {
+	now, _, err := read(files, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if before == nil {
+			return nil
+		}
+		return &StaleError{Path: name}
+	case err != nil:
+		return err
+	case before == nil || !bytes.Equal(now, before):
+		return &StaleError{Path: name}
+	}
+	return nil
 }
 
 // maxLinks is how many links of one name are followed.
@@ -409,18 +506,33 @@ func (w *Workspace) Resolve(written string) (string, error) {
 	if written == "" || strings.ContainsRune(written, 0) {
 		return "", &fs.PathError{Op: "resolve", Path: written, Err: errors.New("it is no path")}
 	}
+	if w.disk == nil {
+		return w.virtual(written)
+	}
 	p := filepath.FromSlash(written)
 	if rest, ok := strings.CutPrefix(p, "~"); ok && w.home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
 		p = filepath.Join(w.home, rest)
 	}
 	if !filepath.IsAbs(p) {
-		p = filepath.Join(w.dir, p)
+		p = filepath.Join(w.disk.main.dir, p)
 	}
 	name, err := w.name(filepath.Clean(p), written)
 	if err != nil {
 		return "", err
 	}
 	return w.asSpelled(name), nil
+}
+
+// virtual is Resolve where there is no directory.
+func (w *Workspace) virtual(written string) (string, error) {
+	p := path.Clean(filepath.ToSlash(written))
+	if p = strings.TrimPrefix(p, "/"); p == "" {
+		p = "."
+	}
+	if !fs.ValidPath(p) {
+		return "", &OutsideError{Path: written, Root: "/"}
+	}
+	return w.asSpelled(p), nil
 }
 
 // name gives an absolute path its name. A path that names the root by another way,
@@ -434,22 +546,29 @@ func (w *Workspace) name(abs, written string) (string, error) {
 		candidates = append(candidates, filepath.Join(real, filepath.Base(abs)))
 	}
 	for _, p := range candidates {
-		if rel, ok := inside(w.dir, p); ok {
+		if rel, ok := inside(w.disk.main.dir, p); ok {
 			return filepath.ToSlash(rel), nil
 		}
-		for _, f := range w.files.extra {
+		for _, f := range w.disk.extra {
 			if _, ok := inside(f.dir, p); ok {
 				return filepath.ToSlash(p), nil
 			}
 		}
 	}
-	return "", &OutsideError{Path: written, Root: w.dir}
+	return "", &OutsideError{Path: written, Root: w.disk.main.dir}
 }
 
-// Real gives the absolute path behind a name.
+// Real gives the absolute path of the file on disk that is what a name stands for; empty
+// if there is none.
 func (w *Workspace) Real(name string) string {
+	if w.disk == nil {
+		return ""
+	}
+	if l, ok := w.files.(interface{ Differs(name string) bool }); ok && l.Differs(name) {
+		return ""
+	}
 	if path.IsAbs(name) || filepath.IsAbs(name) {
 		return filepath.FromSlash(name)
 	}
-	return filepath.Join(w.dir, filepath.FromSlash(name))
+	return filepath.Join(w.disk.main.dir, filepath.FromSlash(name))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/internal/platform/workspace"
+	"github.com/burin-dev/burin/tool/change"
 )
 
 func (p place) begin(id string) {
@@ -27,7 +28,7 @@ func (p place) commit(changes ...workspace.Change) {
 	}
 }
 
-func (p place) undo(id string) *workspace.Undone {
+func (p place) undo(id string) *change.Undone {
 	p.Helper()
 	u, err := p.ws.Undo(context.Background(), id)
 	if err != nil {
@@ -73,7 +74,7 @@ func TestTurnsOfTwoSessions(t *testing.T) {
 	if err != nil || len(turns) != 2 || turns[0].ID != "1" || !strings.HasPrefix(turns[1].ID, "1@") {
 		t.Fatalf("turns %+v, %v", turns, err)
 	}
-	if diff := cmp.Diff(&workspace.Undone{Restored: []string{"b"}}, later.undo("1")); diff != "" || p.text("a") != "two" {
+	if diff := cmp.Diff(&change.Undone{Restored: []string{"b"}}, later.undo("1")); diff != "" || p.text("a") != "two" {
 		t.Errorf("%sa is %q", diff, p.text("a"))
 	}
 	if later.undo(turns[1].ID); p.text("a") != "one" {

@@ -1,5 +1,11 @@
-// Package workspace is the ground that tools act on: a folder, with what burin
+// Package workspace is the ground that tools act on: a file system, with what burin
 // knows of it.
+//
+// [Open] opens a directory. [New] takes any [Files]: [NewMemory], [NewOverlay], or an
+// implementation of somebody else's. Only a workspace of Open has a directory in which
+// commands can run ([Workspace.Dir]), and a journal. The open documents of an editor are
+// no workspace of their own: they belong to a prompt, and so to a context
+// ([WithBuffers]); [Workspace.For] is the workspace as that prompt sees it.
 //
 // [Workspace.Files] is a rooted file system. Names are relative to the root, and
 // nothing leads out of it: not "..", not an absolute path, not a symbolic link,
@@ -24,9 +30,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/burin-dev/burin/internal/platform/undo"
+	"github.com/burin-dev/burin/tool/change"
 )
 
 // Options of a workspace.
@@ -47,16 +55,23 @@ type Extra struct {
 	Writable bool
 }
 
-// Workspace is a directory with what burin knows of it. It is safe for
+// Workspace is a file system with what burin knows of it. It is safe for
 // concurrent use.
 type Workspace struct {
-	dir     string
+	*core
+	files Files
+}
+
+// core is what the views of a workspace share.
+type core struct {
+	dir     string  // empty: commands cannot run in it
+	disk    *rooted // the directory that names are of; nil: there is none
 	home    string
-	files   *rooted
 	seen    *memory
 	journal *undo.Journal // nil: no undo
 
 	committing sync.RWMutex // held for reading by commits: none is caught half way by SetReadOnly
+	locked     atomic.Bool  // nothing may be written, for now
 }
 
 // Open opens the directory dir.
@@ -72,25 +87,39 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{dir: abs, files: files, seen: newMemory()}
+	w := &Workspace{&core{dir: abs, disk: files, seen: newMemory()}, files}
+	w.locked.Store(o.ReadOnly)
 	w.home, _ = os.UserHomeDir() // without one "~" is an ordinary name
 	if o.StateDir != "" {
-		sum := sha256.Sum256([]byte(abs))
-		id := filepath.Base(abs) + "-" + hex.EncodeToString(sum[:6])
-		if w.journal, err = undo.OpenSession(files.main.Root, filepath.Join(o.StateDir, id), o.Session, files.main.isOwn); err != nil {
+		if w.journal, err = undo.OpenSession(files.main.Root, filepath.Join(o.StateDir, journalID(abs)), o.Session, files.main.isOwn); err != nil {
 			return nil, errors.Join(err, files.close())
 		}
 	}
 	return w, nil
 }
 
-// Close ends it. Nothing of the journal is lost.
+// New makes a workspace of any file system. It has no directory, and no journal. An
+// absolute path is one from the root of the file system, unless that is an [Overlay] of
+// a directory: then paths are those of the directory.
+func New(files Files) *Workspace {
+	w := &Workspace{&core{disk: diskOf(files), seen: newMemory()}, files}
+	if w.disk != nil {
+		w.home, _ = os.UserHomeDir()
+	}
+	return w
+}
+
+// Close ends it. Nothing of the journal is lost. Files that were given to New are left
+// to whoever made them.
 func (w *Workspace) Close() error {
 	var err error
 	if w.journal != nil {
 		err = w.journal.Close()
 	}
-	return errors.Join(err, w.files.close())
+	if w.dir != "" {
+		err = errors.Join(err, w.disk.close())
+	}
+	return err
 }
 
 // SetReadOnly says whether writes fail, from now on. A commit that is under way is
@@ -98,13 +127,17 @@ func (w *Workspace) Close() error {
 func (w *Workspace) SetReadOnly(on bool) {
 	w.committing.Lock()
 	defer w.committing.Unlock()
-	w.files.locked.Store(on)
+	w.locked.Store(on)
+	if w.dir != "" {
+		w.disk.locked.Store(on)
+	}
 }
 
-// Dir is the root, absolute and without links.
+// Dir is the directory that holds the files, absolute and without links. It is empty if
+// there is none: then no command can run.
 func (w *Workspace) Dir() string { return w.dir }
 
-// Files are the files. The value also has Dir() string, for searches.
+// Files are the files. The value is also what package search needs to search it fast.
 func (w *Workspace) Files() Files { return w.files }
 
 // File is what was read.
@@ -118,7 +151,7 @@ type File struct {
 // Read reads a file and remembers that the model has seen it like this. A file of
 // more than 64 MB is an error: parts of it can be read through Files.
 func (w *Workspace) Read(name string) (*File, error) {
-	data, info, err := w.files.read(name)
+	data, info, err := read(w.files, name)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +175,7 @@ func (w *Workspace) Changed(name string) Freshness {
 	if !ok {
 		return Unseen
 	}
-	data, _, err := w.files.read(name)
+	data, _, err := read(w.files, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return Gone
@@ -210,24 +243,14 @@ func (w *Workspace) UndoNotice() string {
 	return w.journal.Notice()
 }
 
-// Turn is a turn of the journal.
-type Turn struct {
-	ID      string // for Undo and Preview; of another session it has a suffix
-	Session string
-	Label   string
-	Time    time.Time
-	Paths   []string // changed, sorted; what begins with ".git/" is git's
-	Undone  bool
-}
-
 // Turns are the turns that changed something, newest first, of all sessions.
-func (w *Workspace) Turns() ([]Turn, error) {
+func (w *Workspace) Turns() ([]change.Turn, error) {
 	if w.journal == nil {
 		return nil, nil
 	}
-	var all []Turn
+	var all []change.Turn
 	for _, t := range slices.Backward(w.journal.Turns()) {
-		one := Turn{ID: t.ID, Session: t.Session, Label: t.Label, Time: t.Time, Undone: t.Undone}
+		one := change.Turn{ID: t.ID, Session: t.Session, Label: t.Label, Time: t.Time, Undone: t.Undone}
 		for _, c := range t.Changes {
 			one.Paths = append(one.Paths, c.Path)
 		}
@@ -236,18 +259,9 @@ func (w *Workspace) Turns() ([]Turn, error) {
 	return all, nil
 }
 
-// Undone is what an undo did.
-type Undone = undo.Undone
-
-// Kept is a file that an undo left alone.
-type Kept = undo.Kept
-
-// Planned is a path with what an undo would do with it.
-type Planned = undo.Planned
-
 // Undo restores what the turn changed. Files that someone changed since are left
 // as they are and reported. Undoing an undone turn brings its changes back.
-func (w *Workspace) Undo(ctx context.Context, turn string) (*Undone, error) {
+func (w *Workspace) Undo(ctx context.Context, turn string) (*change.Undone, error) {
 	if w.journal == nil {
 		return nil, errNoJournal
 	}
@@ -255,7 +269,7 @@ func (w *Workspace) Undo(ctx context.Context, turn string) (*Undone, error) {
 }
 
 // PreviewUndo says what Undo would do with each path of a turn, and does nothing.
-func (w *Workspace) PreviewUndo(ctx context.Context, turn string) ([]Planned, error) {
+func (w *Workspace) PreviewUndo(ctx context.Context, turn string) ([]change.Planned, error) {
 	if w.journal == nil {
 		return nil, errNoJournal
 	}
@@ -314,4 +328,40 @@ func (w *Workspace) within(dir string) string {
 		return ""
 	}
 	return "  " + strings.Join(names, " ")
+}
+
+// Journals are the folders of the undo journals under stateDir: that of the workspace
+// dir, or with an empty dir all of them.
+func Journals(stateDir, dir string) ([]string, error) {
+	if dir == "" {
+		found, err := os.ReadDir(stateDir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		var all []string
+		for _, d := range found {
+			if d.IsDir() {
+				all = append(all, filepath.Join(stateDir, d.Name()))
+			}
+		}
+		return all, err
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil { // one that is gone is found all the same
+		abs = real
+	}
+	name := filepath.Join(stateDir, journalID(abs))
+	if _, err := os.Stat(name); err != nil {
+		return nil, nil // nothing was recorded there
+	}
+	return []string{name}, nil
+}
+
+// journalID names the journal of a workspace.
+func journalID(abs string) string {
+	sum := sha256.Sum256([]byte(abs))
+	return filepath.Base(abs) + "-" + hex.EncodeToString(sum[:6])
 }

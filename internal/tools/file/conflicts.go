@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -26,7 +27,7 @@ func conflicts(name, text string) *tool.Result {
 	if n == 0 {
 		b.WriteString(name + " has no merge conflicts")
 	} else {
-		fmt.Fprintf(&b, "[%s. Read the lines, then edit them to what they should be, without the marks.]", plural(n, "conflict"))
+		fmt.Fprintf(&b, "[%s. Read the lines, then edit them to what they should be, without the marks.]", prose.Count(n, "conflict"))
 	}
 	return tool.Text(b.String()).WithDetails(readDetails{Path: name, Kind: "conflicts"})
 }

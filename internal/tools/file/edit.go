@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/platform/edit"
@@ -26,12 +27,17 @@ func (f *files) edit() *tool.Tool {
 			return f.access(tool.AccessWrite, paths...), nil
 		},
 		Run: func(ctx context.Context, call tool.Call) (*tool.Result, error) {
-			return f.applyEdit(ctx, call.Arguments)
+			return f.in(ctx).applyEdit(ctx, call.Arguments)
 		},
 	}
 }
 
 func (f *files) applyEdit(ctx context.Context, args json.RawMessage) (*tool.Result, error) {
+	if f.Engine.Name() == "whole" { // the others find what they change, and so have it before them
+		if err := f.replaces(args); err != nil {
+			return nil, err
+		}
+	}
 	done, changes, err := f.work(args)
 	if err != nil {
 		return nil, err
@@ -51,10 +57,30 @@ func (f *files) applyEdit(ctx context.Context, args json.RawMessage) (*tool.Resu
 	return f.edited(done, changes), nil
 }
 
+// replaces refuses an edit that replaces a file which the model has not seen as it is now.
+func (f *files) replaces(args json.RawMessage) error {
+	paths, err := f.Engine.Paths(args)
+	if err != nil {
+		return err
+	}
+	for _, p := range paths {
+		name, err := f.Workspace.Resolve(p)
+		if err != nil {
+			return err
+		}
+		if _, err := fs.Stat(f.fs, name); err == nil {
+			if err := f.seen(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // work lets the engine work out the edit, on notebooks as on the text that read
 // shows of them.
 func (f *files) work(args json.RawMessage) (*edit.Result, []workspace.Change, error) {
-	books := &notebooks{source: source{f.Workspace}, data: map[string][]byte{}}
+	books := &notebooks{source: source{f.Workspace, f.Learn}, data: map[string][]byte{}}
 	done, err := f.Engine.Apply(books, args)
 	written := []edit.Change{}
 	if err == nil {

@@ -33,19 +33,61 @@ type Options struct {
 	// "skill" for skill://name. The text is shown like a file that cannot be
 	// edited. artifact:// is known without it.
 	URLs map[string]func(ctx context.Context, url string) (string, error)
+	// Withheld gives, for a search of a folder, the test for files that it must not show:
+	// those that permission would refuse or ask about. nil, or a test that is nil, is
+	// none.
+	Withheld func(folder string) func(name string) bool
+	// Learn is told each text that is read, whole, before a part of it is shown. nil
+	// is nobody.
+	Learn func(text string)
 }
 
-// New makes the tools, in the order that models see them.
-func New(o Options) []*tool.Tool {
-	f := &files{Options: o, fs: o.Workspace.Files()}
+// Kit makes the tools of a workspace for one model after the other. They share what they
+// know of the files.
+type Kit struct{ f *files }
+
+// NewKit makes a kit for a model as the options say.
+func NewKit(o Options) *Kit {
+	if o.Learn == nil {
+		o.Learn = func(string) {}
+	}
+	f := &files{Options: o, fs: o.Workspace.Files(), done: &history{}}
+	f.saved = f
+	return &Kit{f}
+}
+
+// Tools are all tools, in the order that models see them.
+func (k *Kit) Tools() []*tool.Tool {
+	f := k.f
 	return []*tool.Tool{f.read(), f.ls(), f.grep(), f.find(), f.edit(), f.write(), f.undoEdit()}
+}
+
+// For makes the tools that are not the same with another engine of edits, or other limits
+// of pictures.
+func (k *Kit) For(engine edit.Engine, images document.ImageLimits) []*tool.Tool {
+	f := *k.f
+	f.Engine, f.Images, f.saved = engine, images, &f
+	return []*tool.Tool{f.read(), f.edit(), f.write()}
 }
 
 // files are the tools' common ground.
 type files struct {
 	Options
-	fs   workspace.Files
-	done history
+	fs    workspace.Files
+	done  *history
+	saved *files // without the open documents of a face: what permission has judged
+}
+
+// in are the files as a call sees them: with the open documents of the face that
+// submitted its prompt.
+func (f *files) in(ctx context.Context) *files {
+	w := f.Workspace.For(ctx)
+	if w == f.Workspace {
+		return f
+	}
+	seen := *f
+	seen.Workspace, seen.fs, seen.Cache = w, w.Files(), nil // the lists of searches are of what is saved
+	return &seen
 }
 
 // access is what a call does to a path. A path that cannot be resolved is named
@@ -86,12 +128,4 @@ func (f *files) missing(ctx context.Context, path string, err error) error {
 		names = append(names, n.Path)
 	}
 	return fmt.Errorf("%s does not exist; there is %s", path, strings.Join(names, ", "))
-}
-
-// plural is "1 file", "2 files".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -55,7 +55,7 @@ func openWith(t *testing.T, engine string, files map[string]string, o file.Optio
 	o.URLs = map[string]func(context.Context, string) (string, error){
 		"skill": func(_ context.Context, url string) (string, error) { return "the skill of " + url + "\n", nil },
 	}
-	for _, one := range file.New(o) {
+	for _, one := range file.NewKit(o).Tools() {
 		b.tools[one.Name] = one
 	}
 	return b
@@ -593,5 +593,59 @@ func TestOutlineLanguages(t *testing.T) {
 		if got, _, _ = strings.Cut(got, "["+name); err != nil || got != want {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
 		}
+	}
+}
+
+// A search of a folder opens no file that is withheld and says how many there were; a
+// file that is the path of the call is permission's own affair.
+func TestGrepLeavesOutWithheldFiles(t *testing.T) {
+	asked := ""
+	b := openWith(t, "replace", map[string]string{"a.txt": "note a\n", ".env": "note secret\n", "sub/b.key": "note secret\n", "sub/c.txt": "other\n"}, file.Options{
+		Withheld: func(folder string) func(string) bool {
+			asked = folder
+			return func(name string) bool { return strings.HasSuffix(name, ".env") || strings.HasSuffix(name, ".key") }
+		},
+	})
+	for _, output := range []string{"lines", "files", "count"} {
+		for _, multiline := range []bool{false, true} {
+			got, err := b.call("grep", map[string]any{"pattern": "note", "ignored": true, "output": output, "multiline": multiline})
+			if err != nil || strings.Contains(got, "note secret") || strings.Contains(got, "b.key") || !strings.Contains(got, "a.txt") || !strings.Contains(got, "2 files left out") || asked != "." {
+				t.Errorf("%s, multiline %v, of %s: %s", output, multiline, asked, got)
+			}
+		}
+	}
+	if got, err := b.call("grep", map[string]any{"pattern": "nothing", "path": "sub"}); err != nil || !strings.Contains(got, "1 file left out") || asked != "sub" {
+		t.Errorf("of %s: %s", asked, got)
+	}
+	if got, err := b.call("grep", map[string]any{"pattern": "note", "path": ".env"}); err != nil || !strings.Contains(got, "note secret") || strings.Contains(got, "left out") {
+		t.Error(got)
+	}
+}
+
+// The engine of whole files replaces none that the model has not read as it is now.
+func TestWholeEditOfUnreadFile(t *testing.T) {
+	b := open(t, "whole", map[string]string{"a.txt": "work of a person\n"})
+	edit := map[string]any{"path": "a.txt", "content": "mine\n"}
+	if _, err := b.call("edit", edit); err == nil || !strings.Contains(err.Error(), "you have not read it: read it first") || strings.Contains(err.Error(), "or use edit") {
+		t.Errorf("unread: %v", err)
+	}
+	if _, err := b.call("read", map[string]any{"path": "a.txt"}); err != nil {
+		t.Fatal(err)
+	}
+	b.put("a.txt", "changed meanwhile\n")
+	if _, err := b.call("edit", edit); err == nil || !strings.Contains(err.Error(), "has changed since you read it") {
+		t.Errorf("changed: %v", err)
+	}
+	if got := b.get("a.txt"); got != "changed meanwhile\n" {
+		t.Fatalf("it holds %q", got)
+	}
+	if _, err := b.call("read", map[string]any{"path": "a.txt"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.call("edit", edit); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.call("edit", map[string]any{"path": "new.txt", "content": "new\n"}); err != nil {
+		t.Errorf("a new file: %v", err)
 	}
 }

@@ -43,6 +43,7 @@ func (f *files) find() *tool.Tool {
 }
 
 func (f *files) runFind(ctx context.Context, _ tool.Call, a findArgs) (*tool.Result, error) {
+	f = f.in(ctx)
 	filter, err := f.filter(ctx, a.Path, a.Ignored)
 	if err != nil {
 		return nil, err

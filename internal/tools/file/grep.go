@@ -4,9 +4,12 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/platform/search"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -56,11 +59,19 @@ func (f *files) grep() *tool.Tool {
 }
 
 func (f *files) runGrep(ctx context.Context, _ tool.Call, a grepArgs) (*tool.Result, error) {
+	f = f.in(ctx)
 	filter, err := f.filter(ctx, a.Path, a.Ignored)
 	if err != nil {
 		return nil, err
 	}
 	filter.Globs = a.Glob
+	if f.Withheld != nil {
+		folder := "."
+		if len(filter.Paths) > 0 {
+			folder = filter.Paths[0]
+		}
+		filter.Withheld = f.Withheld(folder)
+	}
 	if a.Type != "" {
 		filter.Types = []string{a.Type}
 	}
@@ -76,7 +87,7 @@ func (f *files) runGrep(ctx context.Context, _ tool.Call, a grepArgs) (*tool.Res
 	if a.Output == "files" || a.Output == "count" {
 		o.Mode = search.GrepMode(a.Output)
 	}
-	w := &grepWriter{mode: o.Mode, context: around > 0}
+	w := &grepWriter{mode: o.Mode, context: around > 0, learn: f.learnFile}
 	sum, err := search.Grep(ctx, f.fs, o, w.match)
 	if err != nil {
 		return nil, err
@@ -96,6 +107,42 @@ type grepWriter struct {
 	shown   int
 	cut     bool
 	full    bool // the text is as long as it may be
+	learn   func(path string)
+	learned string // the last path that learn was told
+}
+
+// encoded says whether a text has 16 characters of base64 in a row, in which there are
+// letters of both cases and digits: it may be a line of a key.
+func encoded(text string) bool {
+	n, lower, upper, digit := 0, false, false, false
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z':
+			lower = true
+		case 'A' <= c && c <= 'Z':
+			upper = true
+		case '0' <= c && c <= '9':
+			digit = true
+		case c != '+' && c != '/' && c != '=':
+			n, lower, upper, digit = -1, false, false, false
+		}
+		if n++; n >= 16 && lower && upper && digit {
+			return true
+		}
+	}
+	return false
+}
+
+// learnFile tells Learn of a file of which lines are shown.
+func (f *files) learnFile(path string) {
+	file, err := f.fs.Open(path)
+	if err != nil {
+		return // nothing is read of it either
+	}
+	defer file.Close()
+	if data, err := io.ReadAll(io.LimitReader(file, maxLearn)); err == nil {
+		f.Learn(string(data))
+	}
 }
 
 func (w *grepWriter) match(m search.Match) bool {
@@ -112,6 +159,10 @@ func (w *grepWriter) match(m search.Match) bool {
 	case search.GrepCount:
 		fmt.Fprintf(&w.text, "%s: %d\n", m.Path, m.Count)
 		return true
+	}
+	if w.learned != m.Path && (encoded(m.Text) || slices.ContainsFunc(m.Before, encoded) || slices.ContainsFunc(m.After, encoded)) {
+		w.learn(m.Path)
+		w.learned = m.Path
 	}
 	if m.Path != w.path {
 		if w.path != "" {
@@ -151,7 +202,7 @@ func (w *grepWriter) end(sum search.Summary, o search.GrepOptions) {
 	case w.shown == 0 && o.Offset > 0:
 		notes = append(notes, "No more matches")
 	case w.shown == 0:
-		note := fmt.Sprintf("No matches in %s", plural(sum.Searched, "file"))
+		note := fmt.Sprintf("No matches in %s", prose.Count(sum.Searched, "file"))
 		if !o.Ignored {
 			note += " (hidden and ignored ones were not searched)"
 		}
@@ -163,7 +214,10 @@ func (w *grepWriter) end(sum search.Summary, o search.GrepOptions) {
 		notes = append(notes, fmt.Sprintf("Long lines cut at %d characters", matchColumns))
 	}
 	if n := len(sum.Skipped); n > 0 {
-		notes = append(notes, fmt.Sprintf("%s not read: %s", plural(n, "file"), strings.Join(sum.Skipped[:min(n, 3)], "; ")))
+		notes = append(notes, fmt.Sprintf("%s not read: %s", prose.Count(n, "file"), strings.Join(sum.Skipped[:min(n, 3)], "; ")))
+	}
+	if sum.Withheld > 0 {
+		notes = append(notes, prose.Count(sum.Withheld, "file")+" left out that rules refuse or that usually hold secrets: search one by its own path to ask for it")
 	}
 	if len(notes) > 0 {
 		w.text.WriteString("[" + strings.Join(notes, ". ") + ".]")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // What one reading shows at most.
@@ -81,7 +83,7 @@ func (v *view) line(n int, line string, raw bool) {
 		v.text.WriteByte('|')
 	}
 	if len(line) > maxColumns {
-		line = strings.ToValidUTF8(line[:maxColumns], "") + "…"
+		line = prose.Clip(line, maxColumns)
 		v.cut++
 	}
 	v.text.WriteString(line)
@@ -97,10 +99,10 @@ func (v *view) notice() string {
 	case v.lines == 0:
 		parts = append(parts, "Empty")
 	case v.next > 0:
-		parts = append(parts, fmt.Sprintf("%s of %d shown; continue with :%d", plural(v.lines, "line"), v.total, v.next))
+		parts = append(parts, fmt.Sprintf("%s of %d shown; continue with :%d", prose.Count(v.lines, "line"), v.total, v.next))
 	}
 	if v.cut > 0 {
-		parts = append(parts, fmt.Sprintf("%s cut at %d bytes; :raw does not help, grep for a part of it", plural(v.cut, "long line"), maxColumns))
+		parts = append(parts, fmt.Sprintf("%s cut at %d bytes; :raw does not help, grep for a part of it", prose.Count(v.cut, "long line"), maxColumns))
 	}
 	if len(parts) == 0 {
 		return ""

@@ -97,11 +97,11 @@ func (f *files) within(written string, ends []string, separators string, kind do
 }
 
 func (f *files) exists(written string) bool {
-	name, err := f.Workspace.Resolve(written)
+	name, err := f.saved.Workspace.Resolve(written)
 	if err != nil {
 		return false
 	}
-	_, err = f.fs.Stat(filepath.ToSlash(name))
+	_, err = f.saved.fs.Stat(filepath.ToSlash(name))
 	return err == nil
 }
 
@@ -119,7 +119,7 @@ func (f *files) only(ctx context.Context, written string) (found string, ok bool
 	}
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
-	all, more, err := search.Glob(ctx, f.fs, search.GlobOptions{Pattern: "**/" + name, Limit: 2, Filter: search.Filter{Cache: f.Cache}})
+	all, more, err := search.Glob(ctx, f.saved.fs, search.GlobOptions{Pattern: "**/" + name, Limit: 2, Filter: search.Filter{Cache: f.saved.Cache}})
 	if err != nil || more || len(all) != 1 {
 		return "", false
 	}

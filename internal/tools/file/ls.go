@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -26,6 +27,7 @@ func (f *files) ls() *tool.Tool {
 		Name: "ls", Label: "List", Description: lsDescription, Effects: tool.Reads,
 		Access: func(a lsArgs) []tool.Access { return f.access(tool.AccessRead, orRoot(a.Path)) },
 		Run: func(ctx context.Context, _ tool.Call, a lsArgs) (*tool.Result, error) {
+			f := f.in(ctx)
 			name, err := f.Workspace.Resolve(orRoot(a.Path))
 			if err != nil {
 				return nil, err
@@ -58,16 +60,9 @@ func (f *files) list(ctx context.Context, name string, depth int) (*tool.Result,
 		return tool.Text("(empty folder)"), nil
 	}
 	if l.hidden > 0 {
-		fmt.Fprintf(&l.text, "[%s not shown: list a folder below, or find by name.]", entries(l.hidden))
+		fmt.Fprintf(&l.text, "[%s not shown: list a folder below, or find by name.]", prose.Count(l.hidden, "entry"))
 	}
 	return tool.Text(l.text.String()).WithDetails(readDetails{Path: name, Kind: "folder", Truncated: l.hidden > 0}), nil
-}
-
-func entries(n int) string {
-	if n == 1 {
-		return "1 entry"
-	}
-	return fmt.Sprintf("%d entries", n)
 }
 
 type lister struct {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/burin-dev/burin/internal/platform/document"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -112,10 +113,7 @@ func (l language) declarations(lines []string) (all []declaration) {
 		}
 		rest := strings.TrimLeft(line, " \t")
 		space := line[:len(line)-len(rest)]
-		if len(line) > maxDeclaration {
-			line = strings.ToValidUTF8(line[:maxDeclaration], "") + "…"
-		}
-		all = append(all, declaration{line: i + 1, text: line, indent: len(space) + 3*strings.Count(space, "\t")})
+		all = append(all, declaration{line: i + 1, text: prose.Clip(line, maxDeclaration), indent: len(space) + 3*strings.Count(space, "\t")})
 	}
 	return all
 }

@@ -51,7 +51,7 @@ func (f *files) read() *tool.Tool {
 			return f.access(tool.AccessRead, p.name)
 		},
 		Run: func(ctx context.Context, _ tool.Call, a readArgs) (*tool.Result, error) {
-			return f.readPath(ctx, orRoot(a.Path))
+			return f.in(ctx).readPath(ctx, orRoot(a.Path))
 		},
 	})
 }
@@ -65,6 +65,11 @@ func (f *files) readPath(ctx context.Context, written string) (*tool.Result, err
 		return nil, err
 	}
 	if found, ok := f.only(ctx, p.name); ok {
+		if name, err := f.Workspace.Resolve(p.name); err == nil && f != f.saved {
+			if _, err := f.fs.Stat(name); err == nil { // permission was asked about the other
+				return nil, fmt.Errorf("%s is open and not saved, and there is %s: ask for it to be saved first", p.name, found)
+			}
+		}
 		words := fmt.Sprintf("[%s does not exist; this is %s.]\n", p.name, found)
 		p.name = found
 		r, err := f.readPlace(ctx, p, sel)
@@ -118,6 +123,7 @@ func (f *files) readFile(ctx context.Context, name string, info fs.FileInfo, sel
 			return nil, fmt.Errorf("%s: %w; read it with :raw", name, err)
 		}
 		if f.Engine.Name() == "hashline" {
+			f.Learn(text)
 			return f.tagged(name, []byte(text), text, sel), nil
 		}
 		return f.text(name, string(kind), text, sel), nil
@@ -126,6 +132,7 @@ func (f *files) readFile(ctx context.Context, name string, info fs.FileInfo, sel
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		f.Learn(text)
 		if sel.conflicts {
 			return conflicts(name, text), nil
 		}
@@ -146,6 +153,9 @@ func (f *files) readFile(ctx context.Context, name string, info fs.FileInfo, sel
 
 // text is the result for a text.
 func (f *files) text(name, kind, text string, sel selection) *tool.Result {
+	if kind != string(document.Text) { // of which readFile has told
+		f.Learn(text)
+	}
 	v := show(text, sel)
 	return tool.Text(v.text.String() + v.notice()).WithDetails(readDetails{
 		Path: name, Kind: kind, Lines: v.lines, Total: v.total, Truncated: v.next > 0 || v.cut > 0,
@@ -181,11 +191,20 @@ func (f *files) image(name string, data []byte) (*tool.Result, error) {
 }
 
 func (f *files) query(ctx context.Context, name, selector string) (*tool.Result, error) {
-	text, err := document.Query(ctx, f.Workspace.Real(name), selector)
+	real := f.Workspace.Real(name)
+	if real == "" {
+		return nil, notOnDisk(name)
+	}
+	text, err := document.Query(ctx, real, selector)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return f.fit(text).WithDetails(readDetails{Path: name, Kind: string(document.SQLite)}), nil
+}
+
+// notOnDisk is the error of a database that no library can open.
+func notOnDisk(name string) error {
+	return fmt.Errorf("%s is a database: it can be used only where it is a file on disk, and this workspace has none", name)
 }
 
 // fit is the result for a text that has no lines to continue from.
@@ -233,6 +252,7 @@ func (f *files) readArchive(ctx context.Context, name, member string, sel select
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", full, err)
 		}
+		f.Learn(text)
 		return f.text(full, string(kind), text, sel), nil
 	case document.Binary, document.SQLite, document.Archive:
 		return nil, fmt.Errorf("%s is a %s entry (%s) that cannot be shown as text", full, kind, size(int64(len(data))))
@@ -333,12 +353,22 @@ const maxArtifact = 64 << 20
 var _ edit.Source = source{}
 
 // source is where edit engines read: paths as the model writes them.
-type source struct{ w *workspace.Workspace }
+type source struct {
+	w     *workspace.Workspace
+	learn func(text string)
+}
 
 func (s source) ReadFile(written string) ([]byte, error) {
 	name, err := s.w.Resolve(written)
 	if err != nil {
 		return nil, err
 	}
-	return fs.ReadFile(s.w.Files(), name)
+	data, err := fs.ReadFile(s.w.Files(), name)
+	if err == nil {
+		s.learn(string(data[:min(len(data), maxLearn)])) // the diff shows lines of it
+	}
+	return data, err
 }
+
+// maxLearn is how many bytes of a file that is not read to be shown are told to Learn.
+const maxLearn = 256 << 10

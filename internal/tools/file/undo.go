@@ -45,7 +45,7 @@ func (f *files) undoEdit() *tool.Tool {
 			if err != nil {
 				return nil, err
 			}
-			return f.takeBack(ctx, name)
+			return f.in(ctx).takeBack(ctx, name)
 		},
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/burin-dev/burin/internal/platform/document"
 	"github.com/burin-dev/burin/internal/platform/edit"
 	"github.com/burin-dev/burin/internal/platform/workspace"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -45,6 +46,7 @@ func (f *files) write() *tool.Tool {
 			return f.access(tool.AccessWrite, p.name)
 		},
 		Run: func(ctx context.Context, _ tool.Call, a writeArgs) (*tool.Result, error) {
+			f := f.in(ctx)
 			p, sel, err := f.locate(a.Path)
 			if err != nil {
 				return nil, err
@@ -67,6 +69,21 @@ func (f *files) write() *tool.Tool {
 	})
 }
 
+// seen refuses to replace a file that the model has not seen as it is now.
+func (f *files) seen(name string) error {
+	switch f.Workspace.Changed(name) {
+	case workspace.Unseen:
+		instead := ", or use edit"
+		if f.Engine.Name() == "whole" {
+			instead = ""
+		}
+		return fmt.Errorf("%s exists and you have not read it: read it first%s", name, instead)
+	case workspace.Stale:
+		return fmt.Errorf("%s has changed since you read it: read it again", name)
+	}
+	return nil
+}
+
 // writeFile replaces or creates a file. One that the model has not seen as it is
 // now is not overwritten: what it holds might be someone's work.
 func (f *files) writeFile(ctx context.Context, name, content string) (*tool.Result, error) {
@@ -83,11 +100,8 @@ func (f *files) writeFile(ctx context.Context, name, content string) (*tool.Resu
 		if err := f.handwritten(name, before); err != nil {
 			return nil, err
 		}
-		switch f.Workspace.Changed(name) {
-		case workspace.Unseen:
-			return nil, fmt.Errorf("%s exists and you have not read it: read it first, or use edit", name)
-		case workspace.Stale:
-			return nil, fmt.Errorf("%s has changed since you read it: read it again", name)
+		if err := f.seen(name); err != nil {
+			return nil, err
 		}
 	}
 	content, copied := untagged(content, before)
@@ -113,7 +127,7 @@ func (f *files) writeFile(ctx context.Context, name, content string) (*tool.Resu
 		script = f.makeExecutable(ctx, name)
 	}
 	diff, added, removed := edit.Diff(name, before, after)
-	words := fmt.Sprintf("Wrote %s: %s, %s", name, size(int64(len(after))), plural(len(splitLines(content)), "line"))
+	words := fmt.Sprintf("Wrote %s: %s, %s", name, size(int64(len(after))), prose.Count(len(splitLines(content)), "line"))
 	if before == nil {
 		words = strings.Replace(words, "Wrote", "Created", 1)
 	}
@@ -174,9 +188,13 @@ func (f *files) writeRow(ctx context.Context, name, selector, content string) (*
 	if _, err := f.fs.Stat(name); err != nil {
 		return nil, f.missing(ctx, name, err)
 	}
+	real := f.Workspace.Real(name)
+	if real == "" || f.Workspace.Dir() == "" {
+		return nil, notOnDisk(name)
+	}
 	var words string
 	_, err := f.Workspace.Watch(ctx, func() (err error) {
-		words, err = document.WriteRow(ctx, f.Workspace.Real(name), selector, content)
+		words, err = document.WriteRow(ctx, real, selector, content)
 		return err
 	})
 	if err != nil {
@@ -191,13 +209,20 @@ func (f *files) commit(ctx context.Context, changes []workspace.Change) error {
 		return err
 	}
 	f.done.add(changes)
-	if f.Cache != nil {
+	if f.saved.Cache != nil {
 		for _, c := range changes {
-			f.Cache.Invalidate(f.Workspace.Real(c.Path))
+			f.invalidate(c.Path)
 			if c.From != "" {
-				f.Cache.Invalidate(f.Workspace.Real(c.From))
+				f.invalidate(c.From)
 			}
 		}
 	}
 	return nil
+}
+
+func (f *files) invalidate(name string) {
+	if real := f.saved.Workspace.Real(name); real != "" {
+		name = real
+	}
+	f.saved.Cache.Invalidate(name)
 }

@@ -29,11 +29,11 @@ type Reply struct {
 	Custom   string   // the person's own words; empty if none
 }
 
-// Asker puts questions to a person, all of one call together, and gives a reply
+// Asker puts the questions of a call to a person, all together, and gives a reply
 // to each. There is no time limit: an answer that nobody gave would be worse than
 // waiting. It returns [ErrDismissed] when the person does not want to answer.
 type Asker interface {
-	AskQuestions(ctx context.Context, questions []Question) ([]Reply, error)
+	AskQuestions(ctx context.Context, call string, questions []Question) ([]Reply, error)
 }
 
 // ErrDismissed is that a person does not want to answer.
@@ -77,18 +77,18 @@ func newAsk(asker Asker) *tool.Tool {
 			tool.Property(s, "questions").MinItems = &one
 		},
 		Access: func(askArgs) []tool.Access { return nil },
-		Run: func(ctx context.Context, _ tool.Call, a askArgs) (*tool.Result, error) {
-			return ask(ctx, asker, a)
+		Run: func(ctx context.Context, c tool.Call, a askArgs) (*tool.Result, error) {
+			return ask(ctx, asker, c.ID, a)
 		},
 	})
 }
 
-func ask(ctx context.Context, asker Asker, a askArgs) (*tool.Result, error) {
+func ask(ctx context.Context, asker Asker, call string, a askArgs) (*tool.Result, error) {
 	questions, err := check(a)
 	if err != nil {
 		return nil, err
 	}
-	replies, err := asker.AskQuestions(ctx, questions)
+	replies, err := asker.AskQuestions(ctx, call, questions)
 	switch {
 	case errors.Is(err, ErrDismissed):
 		return nil, fmt.Errorf("%w: %w", err, tool.ErrAbort)

@@ -124,7 +124,7 @@ type person struct {
 	err     error
 }
 
-func (p *person) AskQuestions(_ context.Context, q []plan.Question) ([]plan.Reply, error) {
+func (p *person) AskQuestions(_ context.Context, _ string, q []plan.Question) ([]plan.Reply, error) {
 	p.asked = q
 	return p.replies, p.err
 }

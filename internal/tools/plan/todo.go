@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -408,7 +409,7 @@ func (s State) Unfinished() string {
 				continue
 			}
 			if n++; n <= most {
-				open = append(open, strings.Join(strings.Fields(t.Content), " "))
+				open = append(open, prose.Line(t.Content))
 			}
 		}
 	}

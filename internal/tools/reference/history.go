@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
@@ -140,7 +141,7 @@ func holds(text string, wanted []string) int {
 func excerpt(text string, at int) string {
 	at = min(at, len(text)) // lower case may be of another length
 	from, to := max(0, at-around), min(len(text), at+around)
-	return strings.Join(strings.Fields(strings.ToValidUTF8(text[from:to], "")), " ")
+	return prose.Line(strings.ToValidUTF8(text[from:to], ""))
 }
 
 // headline says whose entry it is.

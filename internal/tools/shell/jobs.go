@@ -4,10 +4,14 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/burin-dev/burin/internal/platform/shell"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -27,6 +31,7 @@ var (
 // watched: nobody can tell its changes from those of others.
 func (s *commands) start(ctx context.Context, c shell.Command) (*tool.Result, error) {
 	notice := ""
+	s.before()
 	end, err := s.Workspace.WatchJob(ctx)
 	if err != nil {
 		notice = fmt.Sprintf(" Files it changes are not covered by undo: %v.", err)
@@ -56,7 +61,7 @@ func (s *commands) jobList() *tool.Tool {
 		Run: func(context.Context, tool.Call, none) (*tool.Result, error) {
 			var b strings.Builder
 			for _, j := range s.Shells.Jobs() {
-				fmt.Fprintf(&b, "%s  %s  %s\n", j.ID(), state(j), oneLine(j.Command().Line, 100))
+				fmt.Fprintf(&b, "%s  %s  %s\n", j.ID(), state(j), prose.Short(j.Command().Line, 100))
 			}
 			if b.Len() == 0 {
 				b.WriteString("No jobs.")
@@ -84,14 +89,6 @@ func ended(out *shell.Outcome) string {
 		return "ended without an exit status"
 	}
 	return fmt.Sprintf("ended with exit code %d", out.ExitCode)
-}
-
-func oneLine(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
 }
 
 // job finds a job, or says which there are.
@@ -182,9 +179,7 @@ type inputArgs struct {
 func (s *commands) jobWrite() *tool.Tool {
 	return tool.New(tool.Definition[inputArgs]{
 		Name: "job_write", Label: "Job input", Description: jobWriteDescription, Strict: true, Effects: tool.Executes,
-		Access: func(a inputArgs) []tool.Access {
-			return []tool.Access{{Kind: tool.AccessExecute, Target: a.Input}}
-		},
+		Access: func(a inputArgs) []tool.Access { return []tool.Access{s.inputAccess(a)} },
 		Run: func(_ context.Context, _ tool.Call, a inputArgs) (*tool.Result, error) {
 			j, err := s.job(a.Job)
 			if err != nil {
@@ -195,6 +190,28 @@ func (s *commands) jobWrite() *tool.Tool {
 			}
 			return tool.Text(fmt.Sprintf("Sent %d bytes to job %s.", len(a.Input), a.Job)), nil
 		},
+	})
+}
+
+// inputAccess is what permission judges of input. To a shell it is commands. To any other
+// program it is whatever that program makes of it, so that what allowed the job allows its
+// input too; and so is a key that ends something, as Ctrl-C does.
+func (s *commands) inputAccess(a inputArgs) tool.Access {
+	j, err := s.job(a.Job)
+	if err != nil || readsCommands(j.Command().Line) && strings.Trim(a.Input, "\x03\x04\x1a\x1b\r\n") != "" {
+		return tool.Access{Kind: tool.AccessExecute, Target: a.Input}
+	}
+	return tool.Access{Kind: tool.AccessExecute, Target: j.Command().Line, Dir: j.Command().Dir}
+}
+
+// shellNames are programs that execute what they read, here or elsewhere.
+var shellNames = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh", "nu", "pwsh", "powershell", "cmd", "ssh", "su", "sudo", "doas", "at", "tmux", "screen", "busybox", "env", "nsenter", "chroot", "unshare", "docker", "podman", "kubectl"}
+
+// readsCommands reports whether a command line may start one of them.
+func readsCommands(line string) bool {
+	words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n;|&(){}`$'\"<>=", r) })
+	return slices.ContainsFunc(words, func(w string) bool {
+		return slices.Contains(shellNames, strings.TrimSuffix(path.Base(filepath.ToSlash(w)), ".exe"))
 	})
 }
 

@@ -36,13 +36,24 @@ type Options struct {
 	Workspace *workspace.Workspace
 	Shells    *shell.Shells
 	Cache     *search.Cache // told when commands may have changed files; nil is none
+	Autorun   Autorun       // nil is none
 	// TTY says that a face can show the terminal of a command in the foreground.
 	// Jobs may have one without: job_write talks to them.
 	TTY bool
 }
 
-// New makes the tools.
+// Autorun is told of each command that may change files. It says in words what the
+// command changed of the files from which other programs run something; "" is nothing.
+type Autorun interface {
+	Before()
+	After() string
+}
+
+// New makes the tools. There are none for a workspace without a directory.
 func New(o Options) []*tool.Tool {
+	if o.Workspace.Dir() == "" {
+		return nil
+	}
 	s := &commands{Options: o}
 	return []*tool.Tool{s.bash(), s.jobList(), s.jobPoll(), s.jobWrite(), s.jobKill()}
 }
@@ -76,17 +87,24 @@ type bashDetails struct {
 	Output     *tool.Output `json:"output,omitempty"`
 }
 
+// needsCommand refuses an empty command before anybody is asked whether it may run.
+func needsCommand(schema *tool.Schema) {
+	one := 1
+	line := tool.Property(schema, "command")
+	line.MinLength, line.Pattern = &one, `\S`
+}
+
 func (s *commands) bash() *tool.Tool {
+	adjust := needsCommand
+	if !s.TTY {
+		adjust = func(schema *tool.Schema) {
+			needsCommand(schema)
+			tool.Property(schema, "tty").Description = "give a background job a terminal"
+		}
+	}
 	return tool.New(tool.Definition[bashArgs]{
 		Name: "bash", Label: "Run", Description: bashDescription, Effects: tool.Reads | tool.Writes | tool.Executes | tool.Network,
-		Adjust: func(schema *tool.Schema) {
-			one := 1
-			line := tool.Property(schema, "command")
-			line.MinLength, line.Pattern = &one, `\S` // before anybody is asked whether it may run
-			if !s.TTY {
-				tool.Property(schema, "tty").Description = "give a background job a terminal"
-			}
-		},
+		Adjust: adjust,
 		Access: func(a bashArgs) []tool.Access {
 			a = a.mended()
 			return []tool.Access{{Kind: tool.AccessExecute, Target: withEnv(a), Dir: s.accessDir(a.CWD)}}
@@ -202,13 +220,18 @@ func (s *commands) runBash(ctx context.Context, call tool.Call, a bashArgs) (*to
 	if len(a.Env) == 0 && permission.ReadOnly(a.Command) {
 		err = run()
 	} else {
+		s.before()
 		changed, err = s.Workspace.Watch(ctx, run)
 		s.invalidate()
 	}
+	planted := s.after()
 	if err != nil && out == nil {
 		return nil, err
 	}
 	r := s.report(c, a.cut, out, changed)
+	if planted != "" {
+		r.Content = append(r.Content, tool.Text("["+planted+"]").Content...)
+	}
 	if notice := s.Workspace.UndoNotice(); notice != "" && s.noticed.CompareAndSwap(false, true) {
 		r.Content = append(r.Content, tool.Text("["+notice+"]").Content...)
 	}
@@ -216,6 +239,21 @@ func (s *commands) runBash(ctx context.Context, call tool.Call, a bashArgs) (*to
 		r.Content = append(r.Content, tool.Text(fmt.Sprintf("[This command cannot be undone: %v.]", err)).Content...)
 	}
 	return r, nil
+}
+
+// before notes what is there before a command. While jobs run, nobody can tell whose a
+// change is: it counts as theirs.
+func (s *commands) before() {
+	if s.Autorun != nil && !slices.ContainsFunc(s.Shells.Jobs(), func(j *shell.Job) bool { return j.Outcome() == nil }) {
+		s.Autorun.Before()
+	}
+}
+
+func (s *commands) after() string {
+	if s.Autorun == nil {
+		return ""
+	}
+	return s.Autorun.After()
 }
 
 func (s *commands) invalidate() {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/net/html"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // maxAnswer is how much of an engine's answer is read.
@@ -123,9 +125,9 @@ func (e *exa) search(ctx context.Context, q query) ([]Source, error) {
 	}
 	switch {
 	case answer.Error != nil:
-		return nil, errors.New(oneLine(answer.Error.Message, 200))
+		return nil, errors.New(prose.Short(answer.Error.Message, 200))
 	case answer.Result.IsError:
-		return nil, errors.New(oneLine(text.String(), 200))
+		return nil, errors.New(prose.Short(text.String(), 200))
 	}
 	return exaSources(text.String())
 }

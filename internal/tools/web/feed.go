@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/burin-dev/burin/internal/platform/document/hypertext"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 const (
@@ -33,18 +34,18 @@ func feed(ctx context.Context, source string, base *url.URL) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n", oneLine(title, 200))
+	fmt.Fprintf(&b, "# %s\n", prose.Short(title, 200))
 	for i, e := range entries {
 		if i == maxEntries {
 			fmt.Fprintf(&b, "\n[%d more entries]\n", len(entries)-maxEntries)
 			break
 		}
-		fmt.Fprintf(&b, "\n## %s\n", oneLine(e.title, 300))
+		fmt.Fprintf(&b, "\n## %s\n", prose.Short(e.title, 300))
 		if u, err := base.Parse(strings.TrimSpace(e.link)); err == nil && e.link != "" {
 			fmt.Fprintf(&b, "%s\n", u)
 		}
 		if e.date != "" {
-			fmt.Fprintf(&b, "%s\n", oneLine(e.date, 60))
+			fmt.Fprintf(&b, "%s\n", prose.Short(e.date, 60))
 		}
 		if e.content == "" {
 			e.content = e.summary

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"github.com/burin-dev/burin/internal/platform/document"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/tool"
 )
@@ -156,7 +157,7 @@ func (f *fetcher) load(ctx context.Context, u *url.URL, raw bool) (*page, error)
 		err = p.fill(ctx, body, raw, f.images)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("fetch %s: %w", oneLine(u.Redacted(), maxField), plain(err))
+		return nil, fmt.Errorf("fetch %s: %w", prose.Short(u.Redacted(), maxField), plain(err))
 	}
 	if p.alternate == nil {
 		return p, nil
@@ -189,8 +190,8 @@ func (f *fetcher) ask(ctx context.Context, u *url.URL) (*page, []byte, error) {
 		return nil, nil, err
 	}
 	p := &page{at: resp.Request.URL, detail: fetchDetails{
-		URL: oneLine(u.String(), maxField), FinalURL: oneLine(resp.Request.URL.String(), maxField), Status: resp.StatusCode,
-		ContentType: oneLine(resp.Header.Get("Content-Type"), 200),
+		URL: prose.Short(u.String(), maxField), FinalURL: prose.Short(resp.Request.URL.String(), maxField), Status: resp.StatusCode,
+		ContentType: prose.Short(resp.Header.Get("Content-Type"), 200),
 	}}
 	switch {
 	case err != nil:
@@ -334,12 +335,9 @@ func split(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		for len(line) > maxLine {
-			cut := maxLine
-			for cut > 0 && !utf8.RuneStart(line[cut]) {
-				cut--
-			}
-			lines = append(lines, line[:cut]+"\n")
-			line = line[cut:]
+			part := prose.Head(line, maxLine)
+			lines = append(lines, part+"\n")
+			line = line[len(part):]
 		}
 		lines = append(lines, line)
 	}

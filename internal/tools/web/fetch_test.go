@@ -3,11 +3,13 @@ package web_test
 import (
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"image"
 	"image/png"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -163,6 +165,36 @@ func TestFetchIsBounded(t *testing.T) {
 	base, o = answer(t, "text/plain", bytes.Repeat([]byte("x"), 11<<20))
 	if got, _, err := call(t, o, "fetch", map[string]any{"url": base, "from": 1400}); err != nil || !strings.Contains(got, "Only the first 10 MB were read") {
 		t.Errorf("a page of 11 MB: %v", err)
+	}
+}
+
+// What a page unpacks to has the same limit as what comes as it is.
+func TestFetchPacked(t *testing.T) {
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	for range 200 {
+		_, _ = z.Write(bytes.Repeat([]byte(strings.Repeat("words ", 100)+"\n"), 1700))
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, status := range []int{200, 500} {
+		base, host := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			w.Header().Set("Content-Encoding", "gzip")
+			w.WriteHeader(status)
+			_, _ = w.Write(bomb.Bytes())
+		})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, _, err := call(t, web.Options{Private: []string{host}}, "fetch", map[string]any{"url": base})
+		runtime.ReadMemStats(&after)
+		if len(got) > 100_000 || status == 200 && (err != nil || !strings.Contains(got, "Only the first 10 MB were read")) {
+			t.Errorf("%d: %d bytes, %v", status, len(got), err)
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > 200<<20 {
+			t.Errorf("%d: %d MB were allocated", status, n>>20)
+		}
 	}
 }
 

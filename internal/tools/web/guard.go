@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // maxRedirects is how often a page may send us elsewhere.
@@ -123,7 +125,7 @@ func (g *guard) check(u *url.URL) error {
 		return nil
 	}
 	if err == nil || local(host) {
-		return fmt.Errorf("%s: %w", oneLine(u.Host, 200), errPrivate)
+		return fmt.Errorf("%s: %w", prose.Short(u.Host, 200), errPrivate)
 	}
 	return nil
 }

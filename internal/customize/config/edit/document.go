@@ -16,6 +16,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/burin-dev/burin/internal/platform/smallfile"
 )
 
 // document is text and what the parser found in it. Columns of the parser count
@@ -44,6 +46,9 @@ func parse(text []byte) (*document, error) {
 	}
 	raw := text
 	text = bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n"))
+	if err := smallfile.CheckNesting(text); err != nil {
+		return nil, err
+	}
 	f, err := parser.ParseBytes(text, parser.ParseComments)
 	if err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")

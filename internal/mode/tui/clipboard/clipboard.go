@@ -22,11 +22,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"time"
 	"unicode/utf16"
+
+	"github.com/burin-dev/burin/internal/installed"
 )
 
 const (
@@ -47,6 +48,8 @@ type Options struct {
 	Terminal func(sequence []byte) error
 	// Getenv is the environment; nil is that of burin.
 	Getenv func(string) string
+	// Writable are folders that commands may write: no tool is taken from there.
+	Writable []string
 }
 
 // Clipboard is the clipboard of the person. It is safe for concurrent use.
@@ -158,7 +161,7 @@ func (c *Clipboard) copiers() (tools []tool) {
 // byTools copies with the first tool that takes the text.
 func (c *Clipboard) byTools(ctx context.Context, text string) (taken bool, failed error) {
 	for _, t := range c.copiers() {
-		if _, err := exec.LookPath(t[0]); err != nil {
+		if _, err := installed.Find(t[0], c.o.Writable...); err != nil {
 			continue
 		}
 		input := text
@@ -187,7 +190,10 @@ func utf16le(text string) string {
 func (c *Clipboard) feed(ctx context.Context, t tool, input string) error {
 	ctx, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, t[0], t[1:]...)
+	cmd, err := installed.Command(ctx, c.o.Writable, t[0], t[1:]...)
+	if err != nil {
+		return err
+	}
 	cmd.Stdin = strings.NewReader(input)
 	cmd.WaitDelay = c.limit
 	return told(ctx, t, cmd.Run())
@@ -208,7 +214,7 @@ func told(ctx context.Context, t tool, err error) error {
 func (c *Clipboard) byTerminal(ctx context.Context, text string) error {
 	if c.o.Getenv("TMUX") != "" {
 		t := tool{"tmux", "load-buffer", "-w", "-"}
-		if _, err := exec.LookPath(t[0]); err == nil && c.feed(ctx, t, text) == nil {
+		if c.feed(ctx, t, text) == nil {
 			return nil
 		}
 	}

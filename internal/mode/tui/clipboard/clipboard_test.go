@@ -44,6 +44,7 @@ func tools(t *testing.T, scripts map[string]string) string {
 			t.Fatal(err)
 		}
 	}
+	t.Setenv("TMPDIR", t.TempDir()) // or dir would be one that commands may write
 	t.Setenv("PATH", dir)
 	return dir
 }
@@ -325,4 +326,25 @@ func FuzzPaths(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A tool that a command has put into the workspace, or another folder of its own, is not
+// started.
+func TestPlantedToolsAreNotStarted(t *testing.T) {
+	dir := tools(t, map[string]string{"xclip": keep, "tmux": keep})
+	var asked bool
+	c := New(Options{
+		Getenv: env("DISPLAY=:0", "TMUX=/s,1,0"), Writable: []string{dir},
+		Terminal: func([]byte) error { asked = true; return nil },
+	})
+	c.system = "linux"
+	if err := c.Copy(t.Context(), "text"); err != nil || !asked {
+		t.Errorf("copy: %v, the terminal was asked: %v", err, asked)
+	}
+	if _, err := c.Image(t.Context()); err == nil || errors.Is(err, ErrNoImage) {
+		t.Errorf("image: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "args")); err == nil {
+		t.Error("a tool was started")
+	}
 }

@@ -9,8 +9,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os/exec"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/installed"
 )
 
 // ErrNoImage says that there is no picture in the clipboard.
@@ -63,11 +64,11 @@ func (c *Clipboard) Image(ctx context.Context) (Image, error) {
 	defer cancel()
 	found := false
 	for _, r := range c.readers() {
-		if _, err := exec.LookPath(r.tool[0]); err != nil {
+		if _, err := installed.Find(r.tool[0], c.o.Writable...); err != nil {
 			continue
 		}
 		found = true
-		data, err := output(ctx, r.tool)
+		data, err := c.output(ctx, r.tool)
 		if ctx.Err() != nil {
 			return Image{}, fmt.Errorf("read the clipboard: %w", told(ctx, r.tool, ctx.Err()))
 		}
@@ -104,10 +105,13 @@ func (c *Clipboard) readAdvice() string {
 var errTooLarge = fmt.Errorf("the picture in the clipboard is larger than %d MB", MaxImage>>20)
 
 // output runs a tool for what it writes. A tool that writes too much is ended.
-func output(ctx context.Context, t tool) ([]byte, error) {
+func (c *Clipboard) output(ctx context.Context, t tool) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, t[0], t[1:]...)
+	cmd, err := installed.Command(ctx, c.o.Writable, t[0], t[1:]...)
+	if err != nil {
+		return nil, err
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
-	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Command is one that a prompt may begin with.
@@ -45,7 +45,7 @@ func (c *Completer) command(q editor.Query) (editor.Completion, bool) {
 	items = slices.Clone(items[:min(len(items), maxItems)])
 	for i := range items {
 		items[i].Insert = cmp.Or(items[i].Insert, items[i].Label)
-		items[i].Label, items[i].Detail = styled.Inline(items[i].Label), styled.Inline(items[i].Detail)
+		items[i].Label, items[i].Detail = prose.Inline(items[i].Label), prose.Inline(items[i].Detail)
 	}
 	return editor.Completion{Start: len(q.Line) - len(arg), Items: items}, true
 }
@@ -106,7 +106,7 @@ func (c *Command) item(alias string) editor.Item {
 		}
 	}
 	item := editor.Item{
-		Label: styled.Inline("/" + c.Name), Detail: styled.Inline(strings.Join(detail, "  ")),
+		Label: prose.Inline("/" + c.Name), Detail: prose.Inline(strings.Join(detail, "  ")),
 		Insert: "/" + c.Name, More: c.Complete != nil,
 	}
 	if c.Args != "" || c.Complete != nil {

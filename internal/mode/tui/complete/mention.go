@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
-	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // mention completes what comes after "@". A word that begins with "@@" stands for
@@ -88,7 +88,7 @@ func pathItems(paths []string, sign, typed string, asked bool) (items []editor.I
 		if !folder {
 			insert += " "
 		}
-		items = append(items, editor.Item{Label: styled.Inline(p), Insert: sign + insert, More: folder})
+		items = append(items, editor.Item{Label: prose.Inline(p), Insert: sign + insert, More: folder})
 		if len(items) == maxItems {
 			break
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
-	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 const (
@@ -71,7 +71,7 @@ func shellItems(paths []string, quote byte) (items []editor.Item) {
 			}
 			insert += " "
 		}
-		items = append(items, editor.Item{Label: styled.Inline(p), Insert: insert})
+		items = append(items, editor.Item{Label: prose.Inline(p), Insert: insert})
 	}
 	return items
 }

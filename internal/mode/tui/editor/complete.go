@@ -92,9 +92,9 @@ func (e *Editor) ask(asked bool) bool {
 	if e.opts.Completer == nil {
 		return false
 	}
-	line, cut := e.before()
+	line, cut := e.doc.before(e.cur)
 	if line == "" {
-		e.closePopup()
+		e.popup.close()
 		return false
 	}
 	if e.popup.start.line != e.cur.line || e.cur.before(e.popup.start) {
@@ -114,9 +114,9 @@ func (e *Editor) ask(asked bool) bool {
 // character.
 const fold = "\uFFFC"
 
-// before is the text of the line before the cursor and where it begins.
-func (e *Editor) before() (string, int) {
-	s := e.doc.at(e.cur.line).s[:e.cur.col]
+// before is the text of the line before a place and where it begins.
+func (d *document) before(p pos) (string, int) {
+	s := d.at(p.line).s[:p.col]
 	cut := max(0, len(s)-maxQuery)
 	for cut > 0 && cut < len(s) && !utf8.RuneStart(s[cut]) {
 		cut++
@@ -140,7 +140,7 @@ func (e *Editor) before() (string, int) {
 
 // propose shows what a completer answered to the query of now.
 func (e *Editor) propose(c Completion) {
-	line, cut := e.before()
+	line, cut := e.doc.before(e.cur)
 	if len(c.Items) == 0 || c.Start < 0 || c.Start > len(line) {
 		e.popup.items, e.popup.selected = nil, 0
 		return
@@ -182,7 +182,7 @@ func (e *Editor) Accept() bool {
 	}
 	item := e.popup.items[e.popup.selected]
 	from := e.popup.start
-	e.closePopup()
+	e.popup.close()
 	text := cmp.Or(item.Insert, item.Label)
 	if from.line != e.cur.line || e.cur.before(from) || e.doc.size+e.folds.size+len(text) > MaxText {
 		return false
@@ -197,10 +197,9 @@ func (e *Editor) Accept() bool {
 // Dismiss closes the popup; answers under way are dropped.
 func (e *Editor) Dismiss() bool {
 	open := len(e.popup.items) > 0
-	e.closePopup()
+	e.popup.close()
 	return open
 }
 
-func (e *Editor) closePopup() {
-	e.popup = popup{generation: e.popup.generation + 1}
-}
+// close proposes nothing any more; answers under way are dropped.
+func (p *popup) close() { *p = popup{generation: p.generation + 1} }

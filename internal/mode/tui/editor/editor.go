@@ -60,9 +60,7 @@ type Editor struct {
 	kills   ring
 	browse  browse
 	popup   popup
-
-	top    scroll // the row View begins with
-	height int    // of the last View
+	win     window
 }
 
 // New is an empty editor.
@@ -70,7 +68,7 @@ func New(o Options) *Editor {
 	if o.Keys == nil {
 		o.Keys, _ = key.NewBindings(nil)
 	}
-	e := &Editor{opts: o, doc: newDocument(), goal: -1, height: 1}
+	e := &Editor{opts: o, doc: newDocument(), goal: -1, win: window{height: 1}}
 	e.lay = layout{width: 80, label: e.folds.label}
 	return e
 }
@@ -95,7 +93,7 @@ func (e *Editor) Cursor() int {
 
 // Insert puts text at the cursor, as if it were typed at once.
 func (e *Editor) Insert(text string) error {
-	e.closePopup()
+	e.popup.close()
 	return e.insert(kindOther, clean(text))
 }
 
@@ -110,7 +108,7 @@ func (e *Editor) setText(k kind, text string) error {
 		return ErrFull
 	}
 	e.change(k, pos{}, end, text)
-	e.closePopup()
+	e.popup.close()
 	return nil
 }
 
@@ -126,9 +124,9 @@ func (e *Editor) Submit() (string, bool) {
 		e.kills.entries[i] = e.folds.expand(s)
 	}
 	e.doc, e.cur, e.goal = newDocument(), pos{}, -1
-	e.journal, e.browse, e.top = journal{}, browse{}, scroll{}
+	e.journal, e.browse, e.win.top = journal{}, browse{}, scroll{}
 	e.folds.clear()
-	e.closePopup()
+	e.popup.close()
 	return text, true
 }
 

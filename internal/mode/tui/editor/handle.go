@@ -78,7 +78,7 @@ func (e *Editor) Do(a key.Action) bool {
 	}
 	done := e.move(a) || e.delete(a) || e.restore(a)
 	if done {
-		e.closePopup()
+		e.popup.close()
 	}
 	return done
 }
@@ -87,13 +87,13 @@ func (e *Editor) move(a key.Action) bool {
 	to := e.cur
 	switch a {
 	case key.CursorLeft:
-		to = e.left(to)
+		to = e.doc.left(to, &e.lay)
 	case key.CursorRight:
-		to = e.right(to)
+		to = e.doc.right(to)
 	case key.CursorWordLeft:
-		to = e.wordLeft(to)
+		to = e.doc.wordLeft(to, &e.lay)
 	case key.CursorWordRight:
-		to = e.wordRight(to)
+		to = e.doc.wordRight(to)
 	case key.CursorLineStart:
 		to.col = 0
 	case key.CursorLineEnd:
@@ -107,9 +107,9 @@ func (e *Editor) move(a key.Action) bool {
 	case key.CursorDown:
 		return e.down()
 	case key.EditorPageUp:
-		return e.moveRows(-max(1, e.height-1))
+		return e.moveRows(-max(1, e.win.height-1))
 	case key.EditorPageDown:
-		return e.moveRows(max(1, e.height-1))
+		return e.moveRows(max(1, e.win.height-1))
 	default:
 		return false
 	}
@@ -145,23 +145,23 @@ func (e *Editor) down() bool {
 func (e *Editor) delete(a key.Action) bool {
 	switch a {
 	case key.DeleteBackward:
-		return e.erase(e.left(e.cur))
+		return e.remove(e.doc.left(e.cur, &e.lay), false)
 	case key.DeleteForward:
-		return e.erase(e.right(e.cur))
+		return e.remove(e.doc.right(e.cur), false)
 	case key.DeleteWordBackward:
-		return e.kill(e.wordLeft(e.cur))
+		return e.remove(e.doc.wordLeft(e.cur, &e.lay), true)
 	case key.DeleteWordForward:
-		return e.kill(e.wordRight(e.cur))
+		return e.remove(e.doc.wordRight(e.cur), true)
 	case key.DeleteToLineStart:
 		if e.cur.col == 0 {
-			return e.kill(e.left(e.cur))
+			return e.remove(e.doc.left(e.cur, &e.lay), true)
 		}
-		return e.kill(pos{e.cur.line, 0})
+		return e.remove(pos{e.cur.line, 0}, true)
 	case key.DeleteToLineEnd:
 		if end := len(e.doc.at(e.cur.line).s); e.cur.col < end {
-			return e.kill(pos{e.cur.line, end})
+			return e.remove(pos{e.cur.line, end}, true)
 		}
-		return e.kill(e.right(e.cur))
+		return e.remove(e.doc.right(e.cur), true)
 	}
 	return false
 }
@@ -171,11 +171,11 @@ func (e *Editor) restore(a key.Action) bool {
 	case key.Undo:
 		e.browse = browse{}
 		e.rest()
-		return e.undo()
+		return e.redone(e.journal.undo())
 	case key.Redo:
 		e.browse = browse{}
 		e.rest()
-		return e.redo()
+		return e.redone(e.journal.redo())
 	case key.Yank:
 		return e.yank()
 	case key.YankPop:
@@ -192,7 +192,7 @@ func (e *Editor) restore(a key.Action) bool {
 // makes a new line instead, for terminals whose Shift+Enter is Enter.
 func (e *Editor) submit() bool {
 	if l := e.doc.at(e.cur.line).s; len(l) > 0 && e.cur.col == len(l) && l[len(l)-1] == '\\' {
-		e.closePopup()
+		e.popup.close()
 		e.change(kindOther, pos{e.cur.line, e.cur.col - 1}, e.cur, "\n")
 		return true
 	}

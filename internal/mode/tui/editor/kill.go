@@ -37,8 +37,8 @@ func (r *ring) push(text string, backward, join bool) {
 	}
 }
 
-// kill removes the text between the cursor and p and keeps it for yanking.
-func (e *Editor) kill(p pos) bool {
+// remove removes the text between the cursor and p. What is kept can be yanked.
+func (e *Editor) remove(p pos, keep bool) bool {
 	from, to, backward := e.cur, p, false
 	if p.before(e.cur) {
 		from, to, backward = p, e.cur, true
@@ -46,23 +46,14 @@ func (e *Editor) kill(p pos) bool {
 	if from == to {
 		return false
 	}
+	if !keep {
+		e.change(kindErase, from, to, "")
+		return true
+	}
 	join := e.kills.chain
 	text := e.change(kindOther, from, to, "")
 	e.kills.push(text, backward, join)
 	e.kills.chain = true
-	return true
-}
-
-// erase removes the text between the cursor and p without keeping it.
-func (e *Editor) erase(p pos) bool {
-	from, to := e.cur, p
-	if p.before(e.cur) {
-		from, to = p, e.cur
-	}
-	if from == to {
-		return false
-	}
-	e.change(kindErase, from, to, "")
 	return true
 }
 

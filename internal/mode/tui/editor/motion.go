@@ -1,46 +1,46 @@
 package editor
 
 // left is the place one cluster before p; line ends count as one.
-func (e *Editor) left(p pos) pos {
+func (d *document) left(p pos, lay *layout) pos {
 	if p.col > 0 {
-		before, _ := e.lay.boundaries(e.doc.at(p.line), p.col)
+		before, _ := lay.boundaries(d.at(p.line), p.col)
 		return pos{p.line, before}
 	}
 	if p.line > 0 {
-		return pos{p.line - 1, len(e.doc.at(p.line - 1).s)}
+		return pos{p.line - 1, len(d.at(p.line - 1).s)}
 	}
 	return p
 }
 
 // right is the place one cluster behind p.
-func (e *Editor) right(p pos) pos {
-	s := e.doc.at(p.line).s
+func (d *document) right(p pos) pos {
+	s := d.at(p.line).s
 	if p.col < len(s) {
 		return pos{p.line, p.col + clusterLen(s[p.col:])}
 	}
-	if p.line+1 < e.doc.lines() {
+	if p.line+1 < d.lines() {
 		return pos{p.line + 1, 0}
 	}
 	return p
 }
 
 // between is the class of what lies between two neighboring places.
-func (e *Editor) between(from, to pos) class {
+func (d *document) between(from, to pos) class {
 	if from.line != to.line {
 		return classSpace
 	}
-	return classOf(e.doc.at(from.line).s[from.col:to.col])
+	return classOf(d.at(from.line).s[from.col:to.col])
 }
 
 // wordLeft is the start of the word before p.
-func (e *Editor) wordLeft(p pos) pos {
+func (d *document) wordLeft(p pos, lay *layout) pos {
 	in := classSpace
 	for {
-		q := e.left(p)
+		q := d.left(p, lay)
 		if q == p {
 			return p
 		}
-		switch c := e.between(q, p); {
+		switch c := d.between(q, p); {
 		case in == classSpace:
 			in = c
 		case c != in:
@@ -51,14 +51,14 @@ func (e *Editor) wordLeft(p pos) pos {
 }
 
 // wordRight is the end of the word behind p.
-func (e *Editor) wordRight(p pos) pos {
+func (d *document) wordRight(p pos) pos {
 	in := classSpace
 	for {
-		q := e.right(p)
+		q := d.right(p)
 		if q == p {
 			return p
 		}
-		switch c := e.between(p, q); {
+		switch c := d.between(p, q); {
 		case in == classSpace:
 			in = c
 		case c != in:
@@ -77,7 +77,7 @@ func (e *Editor) moveRows(n int) bool {
 		e.goal = e.lay.column(l, e.cur.col)
 	}
 	from := scroll{e.cur.line, rowOf(e.lay.rows(l), e.cur.col)}
-	to := e.walk(from, n)
+	to := e.doc.walk(from, n, &e.lay)
 	if to == from {
 		return false
 	}
@@ -89,12 +89,12 @@ func (e *Editor) moveRows(n int) bool {
 
 // walk is the row n rows after from, or before it; the first or the last one
 // where there are fewer.
-func (e *Editor) walk(from scroll, n int) scroll {
+func (d *document) walk(from scroll, n int, lay *layout) scroll {
 	for ; n > 0; n-- {
 		switch {
-		case from.row+1 < len(e.lay.rows(e.doc.at(from.line))):
+		case from.row+1 < len(lay.rows(d.at(from.line))):
 			from.row++
-		case from.line+1 < e.doc.lines():
+		case from.line+1 < d.lines():
 			from = scroll{from.line + 1, 0}
 		default:
 			return from
@@ -106,7 +106,7 @@ func (e *Editor) walk(from scroll, n int) scroll {
 			from.row--
 		case from.line > 0:
 			from.line--
-			from.row = len(e.lay.rows(e.doc.at(from.line))) - 1
+			from.row = len(lay.rows(d.at(from.line))) - 1
 		default:
 			return from
 		}

@@ -71,7 +71,7 @@ func (f *folds) clear() { *f = folds{} }
 // characters is folded: it is shown, moved over and deleted as one character, and
 // is there in full in [Editor.Text].
 func (e *Editor) Paste(text string) error {
-	e.closePopup()
+	e.popup.close()
 	text = clean(text)
 	if lineCount(text) <= foldLines && (len(text) <= foldChars || utf8.RuneCountInString(text) <= foldChars) {
 		return e.insert(kindOther, text)

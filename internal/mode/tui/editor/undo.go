@@ -98,33 +98,40 @@ func (c *change) join(next change) bool {
 	return true
 }
 
-// undo takes the last change back, on behalf of [Editor].
-func (e *Editor) undo() bool {
-	n := len(e.journal.done)
+// undo takes the last change back: it gives what is to be made of the text, and where the
+// cursor is then.
+func (j *journal) undo() (back change, ok bool) {
+	n := len(j.done)
 	if n == 0 {
-		return false
+		return change{}, false
 	}
-	c := e.journal.done[n-1]
-	e.journal.done = e.journal.done[:n-1]
-	e.journal.bytes -= c.size()
-	e.journal.undone = append(e.journal.undone, c)
-	e.journal.open = false
-	e.doc.replace(c.at, c.at.advance(c.inserted), c.removed, &e.lay)
-	e.place(c.before)
-	return true
+	c := j.done[n-1]
+	j.done = j.done[:n-1]
+	j.bytes -= c.size()
+	j.undone = append(j.undone, c)
+	j.open = false
+	return change{at: c.at, removed: c.inserted, inserted: c.removed, after: c.before}, true
 }
 
-func (e *Editor) redo() bool {
-	n := len(e.journal.undone)
+// redo is undo's mirror image.
+func (j *journal) redo() (again change, ok bool) {
+	n := len(j.undone)
 	if n == 0 {
-		return false
+		return change{}, false
 	}
-	c := e.journal.undone[n-1]
-	e.journal.undone = e.journal.undone[:n-1]
-	e.journal.done = append(e.journal.done, c)
-	e.journal.bytes += c.size()
-	e.journal.open = false
-	e.doc.replace(c.at, c.at.advance(c.removed), c.inserted, &e.lay)
-	e.place(c.after)
-	return true
+	c := j.undone[n-1]
+	j.undone = j.undone[:n-1]
+	j.done = append(j.done, c)
+	j.bytes += c.size()
+	j.open = false
+	return c, true
+}
+
+// redone makes a change that the journal knows already.
+func (e *Editor) redone(c change, ok bool) bool {
+	if ok {
+		e.doc.replace(c.at, c.at.advance(c.removed), c.inserted, &e.lay)
+		e.place(c.after)
+	}
+	return ok
 }

@@ -22,21 +22,21 @@ type scroll struct{ line, row int }
 // the cursor is. It costs what the rows cost that are shown.
 func (e *Editor) View(width, maxHeight int) (lines []string, row, col int) {
 	e.lay.width = max(minWidth, width)
-	e.height = max(1, maxHeight)
+	e.win.height = max(1, maxHeight)
 	if e.Empty() && e.opts.Placeholder != "" {
-		e.top = scroll{}
+		e.win.top = scroll{}
 		text := strings.NewReplacer("\n", " ", "\t", " ").Replace(clean(e.opts.Placeholder))
 		return []string{style(e.opts.Styles.Placeholder, ansi.Truncate(text, e.lay.width-1, "…"))}, 0, 0
 	}
 	l := e.doc.at(e.cur.line)
 	at := scroll{e.cur.line, rowOf(e.lay.rows(l), e.cur.col)}
-	e.scrollTo(at)
-	for r := e.top; len(lines) < e.height; {
+	e.win.scrollTo(at, &e.doc, &e.lay)
+	for r := e.win.top; len(lines) < e.win.height; {
 		if r == at {
 			row = len(lines)
 		}
-		lines = append(lines, e.draw(r))
-		next := e.walk(r, 1)
+		lines = append(lines, e.lay.draw(e.doc.at(r.line), r.row, &e.opts.Styles))
+		next := e.doc.walk(r, 1, &e.lay)
 		if next == r {
 			break
 		}
@@ -48,30 +48,36 @@ func (e *Editor) View(width, maxHeight int) (lines []string, row, col int) {
 // Clipped reports whether there are rows above and below those that the last
 // View gave.
 func (e *Editor) Clipped() (above, below bool) {
-	last := e.walk(e.top, e.height-1)
-	return e.top != scroll{}, e.walk(last, 1) != last
+	last := e.doc.walk(e.win.top, e.win.height-1, &e.lay)
+	return e.win.top != scroll{}, e.doc.walk(last, 1, &e.lay) != last
+}
+
+// window is the part of the rows that is shown.
+type window struct {
+	top    scroll // the first row
+	height int    // of the last View
 }
 
 // scrollTo moves the top so little that row at is shown, and no room below the
 // text is shown while rows above it are not.
-func (e *Editor) scrollTo(at scroll) {
-	first := e.walk(at, -(e.height - 1))
-	switch last := e.doc.lines() - 1; {
-	case e.top.line > last:
-		e.top = at
+func (w *window) scrollTo(at scroll, d *document, lay *layout) {
+	first := d.walk(at, -(w.height - 1), lay)
+	switch last := d.lines() - 1; {
+	case w.top.line > last:
+		w.top = at
 	default:
-		e.top.row = min(e.top.row, len(e.lay.rows(e.doc.at(e.top.line)))-1)
+		w.top.row = min(w.top.row, len(lay.rows(d.at(w.top.line)))-1)
 	}
-	if at.less(e.top) {
-		e.top = at
+	if at.less(w.top) {
+		w.top = at
 	}
-	if e.top.less(first) {
-		e.top = first
+	if w.top.less(first) {
+		w.top = first
 	}
-	for r, n := e.top, 1; n < e.height; n++ {
-		next := e.walk(r, 1)
+	for r, n := w.top, 1; n < w.height; n++ {
+		next := d.walk(r, 1, lay)
 		if next == r {
-			e.top = e.walk(e.top, n-e.height)
+			w.top = d.walk(w.top, n-w.height, lay)
 			return
 		}
 		r = next
@@ -82,25 +88,24 @@ func (s scroll) less(t scroll) bool {
 	return s.line < t.line || s.line == t.line && s.row < t.row
 }
 
-// draw is the text of row r.
-func (e *Editor) draw(r scroll) string {
-	l := e.doc.at(r.line)
-	end := e.lay.rowEnd(l, r.row)
+// draw is the text of a row of a line.
+func (lay *layout) draw(l *line, row int, styles *Styles) string {
+	end := lay.rowEnd(l, row)
 	var out, plain strings.Builder
 	flush := func() {
 		if plain.Len() > 0 {
-			out.WriteString(style(e.opts.Styles.Text, plain.String()))
+			out.WriteString(style(styles.Text, plain.String()))
 			plain.Reset()
 		}
 	}
 	x := 0
-	for i := e.lay.rows(l)[r.row]; i < end; {
+	for i := lay.rows(l)[row]; i < end; {
 		n := clusterLen(l.s[i:])
 		c := l.s[i : i+n]
-		w := e.lay.clusterWidth(c, x)
+		w := lay.clusterWidth(c, x)
 		if id, ok := foldID(c); ok {
 			flush()
-			out.WriteString(style(e.opts.Styles.Fold, ansi.Truncate(e.folds.label(id), w, "")))
+			out.WriteString(style(styles.Fold, ansi.Truncate(lay.label(id), w, "")))
 		} else if c[0] == '\t' {
 			plain.WriteString("    "[:w])
 		} else {

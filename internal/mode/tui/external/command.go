@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/installed"
 )
 
 // command is the program to start, found, and its arguments.
@@ -22,14 +23,17 @@ func (o Options) command() ([]string, error) {
 		if value == "" {
 			continue
 		}
-		if path, err := exec.LookPath(value); err == nil { // a path with spaces, too
+		if path, err := o.find(value); err == nil { // a path with spaces, too
 			return waiting([]string{path}), nil
 		}
 		command, err := words(value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w: set it to a program and its arguments", name, err)
 		}
-		path, err := exec.LookPath(command[0])
+		path, err := o.find(command[0])
+		if errors.Is(err, installed.ErrPlanted) {
+			return nil, fmt.Errorf("the editor of %s: %w", name, err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("the editor %q of %s was not found: set %s to one that is installed", command[0], name, name)
 		}
@@ -41,12 +45,15 @@ func (o Options) command() ([]string, error) {
 		fallback = []string{"notepad"}
 	}
 	for _, name := range fallback {
-		if path, err := exec.LookPath(name); err == nil {
+		if path, err := o.find(name); err == nil {
 			return []string{path}, nil
 		}
 	}
 	return nil, errors.New("there is no editor: set VISUAL or EDITOR to one, for example VISUAL=vim")
 }
+
+// find keeps links: some editors behave as they are called.
+func (o Options) find(name string) (string, error) { return installed.Path(name, o.Writable...) }
 
 // waiting adds --wait to editors with windows that end at once without it: the text
 // would be taken over before it is edited.

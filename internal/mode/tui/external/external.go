@@ -5,6 +5,10 @@
 // is gone afterwards, with whatever the editor left there. Whatever goes wrong, the
 // text that was given is what comes back, with an error of one line.
 //
+// The editor starts in that folder, not in the workspace: editors run what they find as
+// .exrc or .dir-locals.el where they start, and commands may write such files. For the
+// same reason it is none that lies in a folder of commands (see package installed).
+//
 // The editor gets the terminal: [Options.Suspend] gives it away and [Options.Resume]
 // takes it back, also when the editor failed. The editor is not guarded, since it is
 // the person's and may hold what is nowhere else: if burin is killed, it stays.
@@ -20,6 +24,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"unicode/utf8"
+
+	"github.com/burin-dev/burin/internal/installed"
 )
 
 // FileName is the name of the file that is edited; editors know Markdown by it.
@@ -34,8 +40,11 @@ type Options struct {
 	Getenv func(string) string
 	// Suspend gives the terminal away, and Resume takes it back. Either may be nil.
 	Suspend, Resume func() error
-	// Dir is where the editor starts, so that it finds the project's files.
-	Dir string
+	// Folder is where the folder of the text is made: one that commands cannot write. It is
+	// made if it is missing; "" is that of temporary files.
+	Folder string
+	// Writable are folders that commands may write: no editor is taken from there.
+	Writable []string
 	// What the editor reads and writes; nil is burin's own.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -48,7 +57,13 @@ func Edit(ctx context.Context, o Options, text string) (edited string, err error
 	if err != nil {
 		return text, err
 	}
-	dir, err := os.MkdirTemp("", "burin-") // 0700
+	if o.Folder != "" {
+		err = os.MkdirAll(o.Folder, 0o700)
+	}
+	var dir string
+	if err == nil {
+		dir, err = os.MkdirTemp(o.Folder, "editor-") // 0700
+	}
 	if err != nil {
 		return text, fmt.Errorf("make a file for the editor: %w", err)
 	}
@@ -61,7 +76,7 @@ func Edit(ctx context.Context, o Options, text string) (edited string, err error
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return text, fmt.Errorf("make a file for the editor: %w", err)
 	}
-	if err := o.run(ctx, append(command, file)); err != nil {
+	if err := o.run(ctx, dir, append(command, file)); err != nil {
 		return text, err
 	}
 	return read(file, text)
@@ -88,8 +103,8 @@ func read(file, text string) (string, error) {
 	return string(data), nil
 }
 
-// run starts the editor in the terminal and waits for it.
-func (o Options) run(ctx context.Context, command []string) (err error) {
+// run starts the editor in the terminal and in dir, and waits for it.
+func (o Options) run(ctx context.Context, dir string, command []string) (err error) {
 	if o.Suspend != nil {
 		if err := o.Suspend(); err != nil {
 			return fmt.Errorf("give the terminal to %s: %w", filepath.Base(command[0]), err)
@@ -107,8 +122,11 @@ func (o Options) run(ctx context.Context, command []string) (err error) {
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Dir = o.Dir
+	cmd, err := installed.Command(ctx, o.Writable, command[0], command[1:]...)
+	if err != nil {
+		return fmt.Errorf("start the editor: %w", err)
+	}
+	cmd.Dir = dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.Stdin, o.Stdout, o.Stderr
 	if cmd.Stdin == nil {
 		cmd.Stdin = os.Stdin

@@ -31,6 +31,7 @@ func script(t *testing.T, body string) string {
 		t.Skip("editors are shell scripts here")
 	}
 	path := filepath.Join(t.TempDir(), "my editor")
+	t.Setenv("TMPDIR", t.TempDir()) // or path would be one that commands may write
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -72,16 +73,18 @@ func TestEdit(t *testing.T) {
 func TestEditorGetsTheTerminal(t *testing.T) {
 	var steps []string
 	var out, problems strings.Builder
-	editor := script(t, `
-		echo "args $1 $2 $(basename "$3") in $(pwd)"
-		stat -c %a "$3" "$(dirname "$3")" 2>/dev/null || stat -f %Lp "$3" "$(dirname "$3")"
-		read line; echo "$line" > "$3"; echo complaint >&2`)
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	folder, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
+	folder = filepath.Join(folder, "state") // is made
+	editor := script(t, `
+		echo "args $1 $2 $(basename "$3")"
+		test "$(dirname "$3")" = "$(pwd)" && test "$(dirname "$(dirname "$3")")" = "`+folder+`" && echo in its folder
+		stat -c %a "$3" "$(dirname "$3")" 2>/dev/null || stat -f %Lp "$3" "$(dirname "$3")"
+		read line; echo "$line" > "$3"; echo complaint >&2`)
 	o := Options{
-		Getenv: env("VISUAL=", `EDITOR="`+editor+`" -n 'two words'`), Dir: dir,
+		Getenv: env("VISUAL=", `EDITOR="`+editor+`" -n 'two words'`), Folder: folder,
 		Suspend: func() error { steps = append(steps, "suspend"); return nil },
 		Resume:  func() error { steps = append(steps, "resume "+out.String()); return nil },
 		Stdin:   strings.NewReader("typed\n"), Stdout: &out, Stderr: &problems,
@@ -90,7 +93,7 @@ func TestEditorGetsTheTerminal(t *testing.T) {
 	if err != nil || got != "typed\n" || problems.String() != "complaint\n" {
 		t.Errorf("got %q, %q, %v", got, problems.String(), err)
 	}
-	want := []string{"suspend", "resume args -n two words " + FileName + " in " + dir + "\n600\n700\n"}
+	want := []string{"suspend", "resume args -n two words " + FileName + "\nin its folder\n600\n700\n"}
 	if diff := cmp.Diff(want, steps); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -125,6 +128,7 @@ func TestCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	t.Setenv("TMPDIR", t.TempDir()) // or bin would be a folder that commands may write
 	t.Setenv("PATH", bin)
 	for _, tt := range []struct {
 		env     []string
@@ -186,4 +190,13 @@ func FuzzWords(f *testing.F) {
 			t.Errorf("%q: got %q, sh says %q, %v", s, want, out, err)
 		}
 	})
+}
+
+// The editor runs nothing of the workspace: it is not taken from there.
+func TestPlantedEditorIsNotStarted(t *testing.T) {
+	editor := script(t, `echo ran > "$1"`)
+	o := Options{Getenv: env(`EDITOR="` + editor + `"`), Writable: []string{filepath.Dir(editor)}}
+	if got, err := Edit(t.Context(), o, "text"); got != "text" || err == nil || !strings.Contains(err.Error(), "commands may write") {
+		t.Errorf("%q, %v", got, err)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 const (
@@ -50,7 +51,7 @@ func (l *List) plan(width, height int) plan {
 	p.body = l.need(width, limit)
 	switch {
 	case l.o.Preview == nil, len(l.items) == 0 && l.query.ed.Empty(): // nothing to look at
-	case width >= sideWidth && l.signs().Rule != "": // two columns are no lines to be read out
+	case width >= sideWidth && l.cols.signs().Rule != "": // two columns are no lines to be read out
 		p.side = width*2/5 - 3
 		p.body = max(p.body, min(h, sideRows))
 	case h >= 10:
@@ -98,27 +99,20 @@ func (l *List) Draw(width, height int) ([]string, screen.Cursor) {
 	}
 	out = l.body(out, p, width)
 	if p.below > 0 {
-		out = append(out, l.line(styled.Of(strings.Repeat(l.signs().Rule, width), theme.BorderMuted), width))
+		out = append(out, l.cols.line(styled.Of(strings.Repeat(l.cols.signs().Rule, width), theme.BorderMuted), width))
 		out = append(out, l.preview(width, p.below)...)
 	}
 	if p.hint {
-		out = append(out, l.line(styled.Of(styled.Inline(l.o.Hint), theme.Dim), width))
+		out = append(out, l.cols.line(styled.Of(prose.Inline(l.o.Hint), theme.Dim), width))
 	}
 	return out, cursor
-}
-
-func (l *List) signs() theme.Symbols { return l.env.Styles.Symbols() }
-
-// line writes a line that fits.
-func (l *List) line(s styled.Line, width int) string {
-	return styled.Render(l.env.Styles, styled.Truncate(s, width, l.signs().Ellipsis))
 }
 
 // count says how many there are, and how many of them the search has found.
 func (l *List) count() string {
 	switch n := len(l.items); {
 	case l.find.under != nil:
-		return "searching" + l.signs().Ellipsis
+		return "searching" + l.cols.signs().Ellipsis
 	case l.shown != nil && len(l.shown) != n:
 		return strconv.Itoa(len(l.shown)) + " of " + strconv.Itoa(n)
 	case n > l.page:
@@ -128,16 +122,16 @@ func (l *List) count() string {
 }
 
 func (l *List) titleRow(width int) string {
-	row := styled.Line{{Text: styled.Inline(l.o.Title), Look: theme.Look{Fg: theme.Accent, Mod: theme.Bold}}}
+	row := styled.Line{{Text: prose.Inline(l.o.Title), Look: theme.Look{Fg: theme.Accent, Mod: theme.Bold}}}
 	for i, c := range l.o.Chips {
 		// The brackets say which it is where there are no colours.
-		text, look := "  "+styled.Inline(c)+" ", theme.Look{Fg: theme.Muted}
+		text, look := "  "+prose.Inline(c)+" ", theme.Look{Fg: theme.Muted}
 		if i == l.o.Chip {
-			text, look = " ["+styled.Inline(c)+"]", theme.Look{Fg: theme.Accent}
+			text, look = " ["+prose.Inline(c)+"]", theme.Look{Fg: theme.Accent}
 		}
 		row = append(row, styled.Span{Text: text, Look: look})
 	}
-	return l.line(l.withCount(row, width), width)
+	return l.cols.line(l.withCount(row, width), width)
 }
 
 // withCount puts the count at the right end where there is room.
@@ -164,7 +158,7 @@ func (l *List) queryRow(width int, counted bool) (string, int) {
 	if counted {
 		row = l.withCount(row, width)
 	}
-	return l.line(row, width), min(len(prompt)+x, width-1)
+	return l.cols.line(row, width), min(len(prompt)+x, width-1)
 }
 
 // body appends the rows of items, with the preview beside them.
@@ -183,13 +177,13 @@ func (l *List) body(out []string, p plan, width int) []string {
 		if i < len(rows) {
 			row = rows[i]
 		}
-		row = styled.Truncate(row, listWidth, l.signs().Ellipsis)
+		row = styled.Truncate(row, listWidth, l.cols.signs().Ellipsis)
 		if p.side == 0 {
 			out = append(out, styled.Render(l.env.Styles, row))
 			continue
 		}
 		row = styled.Pad(row, listWidth, theme.Look{})
-		row = append(row, styled.Span{Text: " " + l.signs().Column, Look: theme.Look{Fg: theme.BorderMuted}})
+		row = append(row, styled.Span{Text: " " + l.cols.signs().Column, Look: theme.Look{Fg: theme.BorderMuted}})
 		text := styled.Render(l.env.Styles, row)
 		if i < len(side) && side[i] != "" {
 			text += " " + side[i]
@@ -210,7 +204,7 @@ func (l *List) preview(width, height int) []string {
 			break
 		}
 		if ansi.StringWidth(s) > width {
-			s = ansi.Truncate(s, width, l.signs().Ellipsis)
+			s = ansi.Truncate(s, width, l.cols.signs().Ellipsis)
 		}
 		out[i] = s
 	}

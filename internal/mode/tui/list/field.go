@@ -6,6 +6,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // maxQuery is how many bytes of a search are taken; what goes beyond is not.
@@ -23,10 +24,7 @@ func (f *field) text() string { return f.ed.Text() }
 
 // set replaces the text, cut at the limit.
 func (f *field) set(s string) {
-	s = oneLine(s)
-	if len(s) > f.max {
-		s = strings.ToValidUTF8(s[:f.max], "")
-	}
+	s = prose.Head(unbroken(s), f.max)
 	// One line below the limit of a field is far below that of an editor.
 	_ = f.ed.SetText(s)
 }
@@ -44,7 +42,7 @@ func (f *field) handle(b *key.Bindings, ev key.Event) bool {
 		}
 		return ev.Text != "" && f.room(len(ev.Text)) && f.ed.Handle(ev)
 	case key.Paste:
-		s := strings.TrimRight(oneLine(ev.Text), " ")
+		s := strings.TrimRight(unbroken(ev.Text), " ")
 		return s != "" && f.room(len(s)) && f.ed.Insert(s) == nil
 	}
 	return false
@@ -66,7 +64,7 @@ func (f *field) dots(dot string, width int) (string, int) {
 	return strings.Repeat(dot, min(n-from, width)), at - from
 }
 
-// oneLine makes line ends and tabs spaces: a pasted path or key keeps its parts apart.
-func oneLine(s string) string {
+// unbroken makes line ends and tabs spaces: a pasted path or key keeps its parts apart.
+func unbroken(s string) string {
 	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(s)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // MaxInput is how many bytes an [Input] takes. What would go beyond is refused as a
@@ -113,7 +114,7 @@ func (in *Input) Draw(width, height int) ([]string, screen.Cursor) {
 	st, sign := in.env.Styles, in.env.Styles.Symbols()
 	wrap := func(s string, k theme.Look, limit int) []string {
 		var out []string
-		for i, l := range styled.Wrap(nil, styled.Line{{Text: styled.Inline(s), Look: k}}, width, nil, nil) {
+		for i, l := range styled.Wrap(nil, styled.Line{{Text: prose.Inline(s), Look: k}}, width, nil, nil) {
 			if i == limit || s == "" {
 				break
 			}
@@ -140,7 +141,7 @@ func (in *Input) line(width int, sign theme.Symbols) (styled.Line, int) {
 	var x int
 	switch {
 	case in.field.ed.Empty():
-		text, look = styled.Inline(in.o.Placeholder), theme.Look{Fg: theme.Dim}
+		text, look = prose.Inline(in.o.Placeholder), theme.Look{Fg: theme.Dim}
 	case in.o.Secret:
 		dot := sign.Bullets[0]
 		if styled.Width(dot) != 1 {

@@ -92,8 +92,7 @@ type List struct {
 	page  int     // rows of items in the last frame
 	told  string  // the selected ID that the owner knows of
 
-	markWidth, labelWidth, groupWidth int
-
+	cols columns
 	find finder
 }
 
@@ -101,7 +100,7 @@ var _ pane.Pane = (*List)(nil)
 
 // New makes a list.
 func New(env *pane.Env, o Options) *List {
-	l := &List{env: env, o: o, query: newField(maxQuery), page: 10}
+	l := &List{env: env, o: o, query: newField(maxQuery), page: 10, cols: columns{env: env, boxes: o.Toggle}}
 	l.query.set(o.Query)
 	l.adopt(o.Items)
 	l.search("")
@@ -127,7 +126,7 @@ func (l *List) adopt(items []Item) {
 	l.items = items
 	l.find.reset(items)
 	l.shown = nil
-	l.measure()
+	l.cols.measure(items)
 }
 
 // SetItems replaces the items; the selection stays at its ID, or where it was. The
@@ -210,34 +209,6 @@ func (l *List) clamp() { l.at = max(0, min(l.at, l.Len()-1)) }
 
 // SetChips replaces the chips, as for other counts in them.
 func (l *List) SetChips(chips []string, active int) { l.o.Chips, l.o.Chip = chips, active }
-
-const (
-	maxMeasured = 1000 // items that are asked for the widths of their labels and groups
-	maxMark     = 3    // width of the widest mark
-	maxGroup    = 14   // width of the widest group beside a label
-)
-
-// measure finds the widths that marks, labels and groups need.
-func (l *List) measure() {
-	l.markWidth, l.labelWidth, l.groupWidth = 0, 0, 0
-	last := ""
-	for i := range l.items {
-		it := &l.items[i]
-		if it.Mark != "" && l.markWidth < maxMark {
-			l.markWidth = min(maxMark, max(l.markWidth, styled.Width(styled.Inline(it.Mark))))
-		}
-		if i >= maxMeasured {
-			continue
-		}
-		if it.Line == nil && it.Detail != "" {
-			l.labelWidth = max(l.labelWidth, styled.Width(styled.Inline(it.Label)))
-		}
-		if it.Group != last {
-			last = it.Group
-			l.groupWidth = min(maxGroup, max(l.groupWidth, styled.Width(styled.Inline(it.Group))))
-		}
-	}
-}
 
 // SetEmpty changes what is said where there are no items.
 func (l *List) SetEmpty(s string) { l.o.Empty = s }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/burin-dev/burin/internal/fuzzy"
 )
 
 // What a word costs, by how it fits; less is better. An item costs the sum of its
@@ -101,8 +103,8 @@ func starts(s string, i int) bool {
 	return unicode.IsDigit(before) != unicode.IsDigit(r)
 }
 
-// fuzzy is how the letters of a word stand in a label.
-type fuzzy struct {
+// scattered is how the letters of a word stand in a label.
+type scattered struct {
 	ok         bool
 	start, end int // bytes of the label
 	jumps      int // letters that neither follow the one before nor begin a word
@@ -110,28 +112,21 @@ type fuzzy struct {
 
 // strong reports whether a word of n letters is hardly there by chance: its pieces
 // begin words, or nearly all do, or it is a word with letters left out.
-func (f fuzzy) strong(n int) bool {
+func (f scattered) strong(n int) bool {
 	return f.jumps <= n/4 || n >= 3 && f.end-f.start <= 2*n && f.jumps <= n/2+1
 }
 
 // fuzzyMatch finds the letters of w in their order in s. Only ASCII is found so: in
 // scripts with many signs, each says too much to be left out.
-func fuzzyMatch(w, s string) fuzzy {
-	i, end := 0, 0
-	for ; end < len(s) && i < len(w); end++ {
-		if s[end] == w[i] {
-			if w[i] >= utf8.RuneSelf {
-				return fuzzy{}
-			}
-			i++
-		}
+func fuzzyMatch(w, s string) scattered {
+	end := fuzzy.End(w, s)
+	if end < 0 || strings.ContainsFunc(w, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return scattered{}
 	}
-	if i < len(w) {
-		return fuzzy{}
-	}
-	f := fuzzy{ok: true, end: end}
+	f := scattered{ok: true, end: end}
 	next := end
-	walkBack(w, s, end, func(at int, follows bool) {
+	for i, at := range fuzzy.Back(w, s, end) {
+		follows := i > 0 && at > 0 && s[at-1] == w[i-1]
 		if !follows && !starts(s, at) {
 			f.jumps++
 		}
@@ -140,26 +135,13 @@ func fuzzyMatch(w, s string) fuzzy {
 			f.jumps += numberJump
 		}
 		f.start, next = at, at
-	})
+	}
 	return f
 }
 
 const numberJump = 8
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
-
-// walkBack goes from the end of a match to its start, which makes it as short as it
-// can be, and names the place of each letter and whether it follows the one before.
-func walkBack(w, s string, end int, visit func(at int, follows bool)) {
-	at := end - 1
-	for i := len(w) - 1; i >= 0; i-- {
-		for s[at] != w[i] {
-			at--
-		}
-		visit(at, i > 0 && at > 0 && s[at-1] == w[i-1])
-		at--
-	}
-}
 
 // ranges marks the bytes of a label, in lower case, that words were found at.
 func ranges(words []string, label string) []bool {
@@ -175,7 +157,9 @@ func ranges(words []string, label string) []bool {
 			continue
 		}
 		if f := fuzzyMatch(w, label); f.ok && f.strong(len(w)) {
-			walkBack(w, label, f.end, func(at int, _ bool) { hit[at] = true })
+			for _, at := range fuzzy.Back(w, label, f.end) {
+				hit[at] = true
+			}
 		}
 	}
 	return hit

@@ -3,8 +3,10 @@ package list
 import (
 	"strings"
 
+	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // rows gives the rows of items that are in view, with their headings.
@@ -18,10 +20,10 @@ func (l *List) rows(width, height int) []styled.Line {
 	var out []styled.Line
 	for i := l.top; i < l.Len() && len(out) < height; i++ {
 		if l.headed(i, l.top) && (height > 1 || i != l.at) {
-			out = append(out, styled.Line{{Text: styled.Inline(l.item(i).Group), Look: theme.Look{Fg: theme.Muted, Mod: theme.Bold}}})
+			out = append(out, styled.Line{{Text: prose.Inline(l.item(i).Group), Look: theme.Look{Fg: theme.Muted, Mod: theme.Bold}}})
 		}
 		if len(out) < height { // else the heading says what comes
-			out = append(out, l.row(l.item(i), i == l.at, width, w))
+			out = append(out, l.cols.row(l.item(i), i == l.at, l.shown != nil, width, w))
 		}
 	}
 	return out
@@ -86,13 +88,55 @@ func (l *List) nothing(width, height int) []styled.Line {
 	case text == "":
 		text = "There is nothing here."
 	}
-	out := styled.Wrap(nil, styled.Of(styled.Inline(text), theme.Muted), width, nil, nil)
+	out := styled.Wrap(nil, styled.Of(prose.Inline(text), theme.Muted), width, nil, nil)
 	return out[:min(len(out), height)]
 }
 
+// columns are how wide the parts of rows are, and how a row is drawn in them.
+type columns struct {
+	env                *pane.Env
+	boxes              bool // a check box stands in front
+	mark, label, group int  // in cells
+}
+
+const (
+	maxMeasured = 1000 // items that are asked for the widths of their labels and groups
+	maxMark     = 3    // width of the widest mark
+	maxGroup    = 14   // width of the widest group beside a label
+)
+
+// measure finds the widths that marks, labels and groups need.
+func (c *columns) measure(items []Item) {
+	c.mark, c.label, c.group = 0, 0, 0
+	last := ""
+	for i := range items {
+		it := &items[i]
+		if it.Mark != "" && c.mark < maxMark {
+			c.mark = min(maxMark, max(c.mark, styled.Width(prose.Inline(it.Mark))))
+		}
+		if i >= maxMeasured {
+			continue
+		}
+		if it.Line == nil && it.Detail != "" {
+			c.label = max(c.label, styled.Width(prose.Inline(it.Label)))
+		}
+		if it.Group != last {
+			last = it.Group
+			c.group = min(maxGroup, max(c.group, styled.Width(prose.Inline(it.Group))))
+		}
+	}
+}
+
+func (c *columns) signs() theme.Symbols { return c.env.Styles.Symbols() }
+
+// line writes a line that fits.
+func (c *columns) line(s styled.Line, width int) string {
+	return styled.Render(c.env.Styles, styled.Truncate(s, width, c.signs().Ellipsis))
+}
+
 // row is the row of one item.
-func (l *List) row(it *Item, selected bool, width int, words []string) styled.Line {
-	sign := l.signs()
+func (c *columns) row(it *Item, selected, searched bool, width int, words []string) styled.Line {
+	sign := c.signs()
 	look := func(t theme.Token) theme.Look {
 		k := theme.Look{Fg: t}
 		if selected {
@@ -105,21 +149,21 @@ func (l *List) row(it *Item, selected bool, width int, words []string) styled.Li
 		front = strings.Repeat(" ", styled.Width(front))
 	}
 	row := styled.Line{{Text: front + " ", Look: look(theme.Accent)}}
-	if l.o.Toggle {
+	if c.boxes {
 		box, token := sign.TaskOpen, theme.Muted
 		if it.On {
 			box, token = sign.TaskDone, theme.Success
 		}
 		row = append(row, styled.Span{Text: box + " ", Look: look(token)})
 	}
-	if l.markWidth > 0 {
-		mark := styled.Pad(styled.Truncate(styled.Of(styled.Inline(it.Mark), theme.Plain), l.markWidth, ""), l.markWidth, theme.Look{})
+	if c.mark > 0 {
+		mark := styled.Pad(styled.Truncate(styled.Of(prose.Inline(it.Mark), theme.Plain), c.mark, ""), c.mark, theme.Look{})
 		row = append(row, styled.Span{Text: mark.Text() + " ", Look: look(theme.Success)})
 	}
 	if it.Line != nil {
 		return styled.Truncate(append(row, over(it.Line, selected)...), width, sign.Ellipsis)
 	}
-	return l.text(row, it, selected, width, words, look)
+	return c.text(row, it, selected, searched, width, words, look)
 }
 
 // over puts the look of a selected row behind spans that have looks of their own.
@@ -142,7 +186,7 @@ func over(line styled.Line, selected bool) styled.Line {
 const minDetail = 6
 
 // text appends label and detail to a row.
-func (l *List) text(row styled.Line, it *Item, selected bool, width int, words []string, look func(theme.Token) theme.Look) styled.Line {
+func (c *columns) text(row styled.Line, it *Item, selected, searched bool, width int, words []string, look func(theme.Token) theme.Look) styled.Line {
 	token, beside := theme.Text, theme.Muted
 	switch {
 	case it.Dim:
@@ -151,25 +195,25 @@ func (l *List) text(row styled.Line, it *Item, selected bool, width int, words [
 		token = theme.Accent
 	}
 	front := row.Width()
-	label := styled.Inline(it.Label)
+	label := prose.Inline(it.Label)
 	row = append(row, highlight(label, words, look(token), look(theme.Warning))...)
-	detail := styled.Inline(it.Detail)
-	if l.shown != nil && l.groupWidth > 0 && it.Group+detail != "" {
-		group := styled.Pad(styled.Truncate(styled.Of(styled.Inline(it.Group), theme.Plain), l.groupWidth, l.signs().Ellipsis), l.groupWidth, theme.Look{})
+	detail := prose.Inline(it.Detail)
+	if searched && c.group > 0 && it.Group+detail != "" {
+		group := styled.Pad(styled.Truncate(styled.Of(prose.Inline(it.Group), theme.Plain), c.group, c.signs().Ellipsis), c.group, theme.Look{})
 		detail = strings.TrimRight(group.Text()+"  "+detail, " ")
 	}
 	if detail == "" {
-		return styled.Truncate(row, width, l.signs().Ellipsis)
+		return styled.Truncate(row, width, c.signs().Ellipsis)
 	}
-	column := front + min(l.labelWidth, max(0, (width-front)/2))
+	column := front + min(c.label, max(0, (width-front)/2))
 	gap := max(2, column+2-row.Width())
 	if room := width - row.Width() - gap; room < min(minDetail, styled.Width(detail)) {
-		return styled.Truncate(row, width, l.signs().Ellipsis)
+		return styled.Truncate(row, width, c.signs().Ellipsis)
 	}
 	k := look(beside)
 	k.Mod &^= theme.Bold
 	row = append(row, styled.Span{Text: strings.Repeat(" ", gap), Look: k}, styled.Span{Text: detail, Look: k})
-	return styled.Truncate(row, width, l.signs().Ellipsis)
+	return styled.Truncate(row, width, c.signs().Ellipsis)
 }
 
 // highlight marks in a label what was searched.

@@ -15,7 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Mode is how a person wants to be told.
@@ -108,12 +108,12 @@ func clean(text string, limit int) string {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case unicode.IsControl(r), styled.Deceptive(r), r == utf8.RuneError:
+		case unicode.IsControl(r), prose.Deceptive(r), r == utf8.RuneError:
 			return -1
 		}
 		return r
 	}, text)
-	text = strings.Join(strings.Fields(text), " ")
+	text = prose.Line(text)
 	if utf8.RuneCountInString(text) <= limit {
 		return text
 	}

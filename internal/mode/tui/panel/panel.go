@@ -20,6 +20,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // View is how blocks are shown.
@@ -32,7 +33,6 @@ type View struct {
 const (
 	maxQueue  = 5
 	maxJobs   = 4
-	maxAgents = 6
 	openTasks = 5
 	maxText   = 1000 // bytes of one row's text that are looked at
 )
@@ -66,7 +66,7 @@ func (p *painter) title(words, more string) {
 
 func (p *painter) more(n int, word string) {
 	if n > 0 {
-		p.add(styled.Of(fmt.Sprintf("  %s %d more %s", p.sign.Ellipsis, n, plural(n, word)), theme.Muted))
+		p.add(styled.Of(fmt.Sprintf("  %s %s", p.sign.Ellipsis, prose.Count(n, "more "+word)), theme.Muted))
 	}
 }
 
@@ -82,10 +82,7 @@ func (p *painter) facts(l styled.Line, fg theme.Token, facts ...string) styled.L
 
 // brief is foreign text for one row.
 func brief(text string) string {
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "") // no row shows as much
-	}
-	return styled.Inline(strings.TrimSpace(text))
+	return prose.Inline(strings.TrimSpace(prose.Head(text, maxText))) // no row shows as much
 }
 
 // lastLine is the last line with something on it of what a program wrote.
@@ -95,13 +92,6 @@ func lastLine(text string) string {
 	}
 	text = strings.TrimRight(styled.Output(text, 4), " \n")
 	return text[strings.LastIndexByte(text, '\n')+1:]
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }
 
 // Elapsed is a time for reading: "4s", "2m 05s", "3h 12m".

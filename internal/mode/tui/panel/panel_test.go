@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/panel/paneltest"
@@ -30,12 +29,6 @@ var (
 	jobs = []Job{
 		{ID: "j1", Command: "npm run dev\n# comment", Time: "4m 05s", Output: "starting\n\x1b[32mlistening on :8080\x1b[0m\n"},
 		{ID: "j2", Command: "go test ./... -run 'TestEverythingThatTakesLong' -count 100 | tee out.log", Time: "since 15:04"},
-	}
-	agents = []Agent{
-		{ID: "Docs", Call: "a", Index: 1, Description: "Write the manual", Elapsed: 75 * time.Second, Tokens: 12_400, Activity: "Edit docs/guide.md"},
-		{ID: "Links", Call: "a", Index: 0, Task: "Check all links\nof the pages", Elapsed: 2 * time.Second},
-		{ID: "Gone", Call: "b", State: AgentDone},
-		{ID: "Docs/Spell", Call: "c", Description: "Spelling"},
 	}
 	phases = []card.Phase{
 		{Name: "Read", Tasks: []card.TodoTask{{Content: "Read it", Status: "completed"}}},
@@ -72,7 +65,6 @@ func TestGolden(t *testing.T) {
 		t, "blocks", *update,
 		scene("queue", func(v View) []string { return Queue(waiting, v) }),
 		scene("jobs", func(v View) []string { return Jobs(jobs, v) }),
-		scene("agents", func(v View) []string { return Agents(agents, v) }),
 		scene("todos", func(v View) []string { return Todos(phases, v) }),
 		scene("retry", func(v View) []string {
 			return Retry(Retrying{In: 7200 * time.Millisecond, Attempt: 2, Max: 3, Reason: "overloaded", Key: "Esc"}, v)
@@ -94,7 +86,6 @@ func TestNothingToSay(t *testing.T) {
 	done := []card.Phase{{Name: "All", Tasks: []card.TodoTask{{Content: "x", Status: "completed"}, {Content: "y", Status: "abandoned"}}}}
 	for name, rows := range map[string][]string{
 		"queue": Queue(Waiting{Key: "Alt+Up"}, v), "jobs": Jobs(nil, v), "todos": Todos(done, v),
-		"agents": Agents([]Agent{{ID: "x", State: AgentFailed}, {ID: "y", State: AgentAborted}}, v),
 	} {
 		if len(rows) > 0 {
 			t.Errorf("%s: %q", name, rows)
@@ -106,15 +97,13 @@ func TestNothingToSay(t *testing.T) {
 func TestBounds(t *testing.T) {
 	v := View{80, themetest.Styles()}
 	var many struct {
-		words  []string
-		jobs   []Job
-		agents []Agent
-		tasks  []card.TodoTask
+		words []string
+		jobs  []Job
+		tasks []card.TodoTask
 	}
 	for i := range 1000 {
 		many.words = append(many.words, fmt.Sprint("m", i))
 		many.jobs = append(many.jobs, Job{ID: fmt.Sprint("j", i), Command: "x"})
-		many.agents = append(many.agents, Agent{ID: fmt.Sprint("a", i)})
 		many.tasks = append(many.tasks, card.TodoTask{Content: "t", Status: "pending"})
 	}
 	for _, tt := range []struct {
@@ -123,38 +112,11 @@ func TestBounds(t *testing.T) {
 	}{
 		{"queue", "… 1995 more messages", Queue(Waiting{Steering: many.words, FollowUp: many.words}, v)},
 		{"jobs", "… 996 more jobs", Jobs(many.jobs, v)},
-		{"agents", "… 994 more subagents", Agents(many.agents, v)},
 		{"todos", "+995 more", Todos([]card.Phase{{Tasks: many.tasks}}, v)},
 	} {
 		if got := strings.TrimSpace(ansi.Strip(tt.rows[len(tt.rows)-1])); got != tt.last || len(tt.rows) > 8 {
 			t.Errorf("%s: %d rows, the last %q, want %q", tt.name, len(tt.rows), got, tt.last)
 		}
-	}
-}
-
-// Rows of sub-agents do not change places when others end or news arrive.
-func TestAgentsKeepTheirOrder(t *testing.T) {
-	order := func(list []Agent) []string {
-		var ids []string
-		for _, row := range Agents(list, View{200, themetest.Styles()})[1:] {
-			ids = append(ids, strings.Fields(ansi.Strip(row))[1])
-		}
-		return ids
-	}
-	list := []Agent{
-		{ID: "gone", Call: "b", State: AgentDone},
-		{ID: "a1", Call: "a", Index: 1},
-		{ID: "b9", Call: "b", Index: 9},
-		{ID: "a0", Call: "a", Index: 0},
-		{ID: "b2", Call: "b", Index: 2},
-	}
-	if diff := cmp.Diff([]string{"b2", "b9", "a0", "a1"}, order(list)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	list[4].State = AgentAborted
-	list[1].Activity = "news"
-	if diff := cmp.Diff([]string{"b9", "a0", "a1"}, order(list)); diff != "" {
-		t.Errorf("after one ended (-want +got):\n%s", diff)
 	}
 }
 
@@ -204,7 +166,6 @@ func TestRandomText(t *testing.T) {
 		for _, rows := range [][]string{
 			Queue(Waiting{Steering: []string{s()}, FollowUp: []string{s()}, Key: "Alt+Up"}, v),
 			Jobs([]Job{{ID: s(), Command: s(), Time: "3s", Output: s()}}, v),
-			Agents([]Agent{{ID: s(), Description: s(), Task: s(), Activity: s(), Tokens: 5}}, v),
 			Todos([]card.Phase{{Name: s(), Tasks: []card.TodoTask{{Content: s(), Status: s()}}}, {Name: s(), Tasks: []card.TodoTask{{Content: s()}}}}, v),
 			Retry(Retrying{Reason: s(), Key: "Esc", Max: 3}, v), Working(Work{Words: s(), Key: "Esc"}, v), report,
 		} {
@@ -334,7 +295,6 @@ func BenchmarkBlocks(b *testing.B) {
 	for b.Loop() {
 		Queue(waiting, v)
 		Jobs(jobs, v)
-		Agents(agents, v)
 		Todos(phases, v)
 		Working(Work{Frame: 1, Elapsed: time.Second, Tokens: 100, Key: "Esc"}, v)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // ReportOptions say what is reported.
@@ -59,7 +60,7 @@ func (r *Report) Draw(width, height int) ([]string, screen.Cursor) {
 	r.layOut(width)
 	p := newPainter(View{Width: width, Styles: r.env.Styles}, height)
 	if height > 2 {
-		p.title(styled.Inline(r.o.Title), "")
+		p.title(prose.Inline(r.o.Title), "")
 	}
 	footer := height > 1
 	r.page = height - len(p.rows)

@@ -5,30 +5,30 @@ import (
 	"strings"
 	"time"
 
-	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/tool/permit"
 )
 
 // ApprovalOptions say what is asked.
 type ApprovalOptions struct {
-	Request  burin.Request
-	Decision burin.Decision
+	Request  permit.Request
+	Decision permit.Decision
 	// Preview gives more rows about the call, such as a diff, none wider than width.
 	// It is asked once for each width. May be nil.
 	Preview func(width int) []string
 	// Try names calls of the past that rules would have allowed together and that were
 	// questions without them. It is called in a goroutine when an offer is looked at for
 	// the first time, and may take a while. May be nil.
-	Try func(rules []burin.Rule) []string
+	Try func(rules []permit.Rule) []string
 	// OnTyped gets what is typed before keys count: it is meant for the prompt. May be
 	// nil.
 	OnTyped func(key.Event)
 	// OnAnswer is told the answer, once; [ErrStopped] for Esc.
-	OnAnswer func(burin.Answer, error)
+	OnAnswer func(permit.Answer, error)
 }
 
 // kind is what a choice does.
@@ -44,8 +44,8 @@ const (
 // option is one choice of an approval.
 type option struct {
 	kind   kind
-	offer  burin.Offer
-	scopes []burin.Scope
+	offer  permit.Offer
+	scopes []permit.Scope
 	scope  int // index in scopes
 	tried  bool
 	past   []string // earlier calls it would have allowed
@@ -81,7 +81,7 @@ func NewApproval(env *pane.Env, o ApprovalOptions) *Approval {
 	a.note = editor.New(editor.Options{Keys: env.Keys, Placeholder: "what to do instead"})
 	a.options = append(a.options, option{kind: once})
 	for _, offer := range o.Decision.Offers {
-		var scopes []burin.Scope
+		var scopes []permit.Scope
 		for _, s := range offer.Scopes {
 			if _, ok := scopeWords[s]; ok { // for this call only is what Yes is
 				scopes = append(scopes, s)
@@ -155,7 +155,7 @@ func (a *Approval) Handle(ev key.Event) {
 		case act == key.SelectCancel && a.noting:
 			a.noting = false
 		case act == key.SelectCancel:
-			a.finish(burin.Answer{}, ErrStopped)
+			a.finish(permit.Answer{}, ErrStopped)
 		case !a.guard.ready(now):
 			astray(ev, a.o.OnTyped)
 		case a.noting:
@@ -288,7 +288,7 @@ func (a *Approval) write(p key.Press, act key.Action) {
 	switch {
 	case act == key.SelectConfirm:
 		a.sent = true
-		a.finish(burin.Answer{Note: strings.TrimSpace(a.note.Text())}, nil)
+		a.finish(permit.Answer{Note: strings.TrimSpace(a.note.Text())}, nil)
 	case leaves(a.note, act):
 		a.noting = false
 		a.press(p, act)
@@ -323,20 +323,20 @@ const maxPast = 50
 func (a *Approval) confirm() {
 	switch o := a.options[a.at]; o.kind {
 	case once:
-		a.finish(burin.Answer{Allow: true}, nil)
+		a.finish(permit.Answer{Allow: true}, nil)
 	case refuse:
-		a.finish(burin.Answer{}, nil)
+		a.finish(permit.Answer{}, nil)
 	case explain:
 		a.explain("")
 	case grant:
 		if a.seen != [2]int{a.at, o.scope} {
 			return // nobody has seen yet what it means
 		}
-		a.finish(burin.Answer{Allow: true, Grant: o.offer.In(o.scopes[o.scope])}, nil)
+		a.finish(permit.Answer{Allow: true, Grant: o.offer.In(o.scopes[o.scope])}, nil)
 	}
 }
 
-func (a *Approval) finish(answer burin.Answer, err error) {
+func (a *Approval) finish(answer permit.Answer, err error) {
 	a.done = true
 	a.guard.held = ""
 	a.o.OnAnswer(answer, err)

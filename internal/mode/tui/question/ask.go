@@ -6,23 +6,24 @@ import (
 	"strings"
 	"time"
 
-	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/session"
 )
 
 // QuestionsOptions say what the model wants to know.
 type QuestionsOptions struct {
-	Questions []burin.Question
+	Questions []session.Choice
 	// OnTyped gets what is typed before keys count: it is meant for the prompt. May be
 	// nil.
 	OnTyped func(key.Event)
-	// OnDone is told the replies, one to each question, or [burin.ErrDismissed]; once.
-	OnDone func([]burin.Reply, error)
+	// OnDone is told the replies, one to each question, or [ErrDismissed]; once.
+	OnDone func([]session.Chosen, error)
 }
 
 // Questions puts the model's questions. Of several, each has a page, and a last page
@@ -41,7 +42,7 @@ type Questions struct {
 
 // page is one question and what was answered so far.
 type page struct {
-	q      burin.Question
+	q      session.Choice
 	at     int   // option; len(q.Options) is one's own words
 	chosen []int // in the order in which they were chosen
 	words  *editor.Editor
@@ -86,7 +87,7 @@ func (p *Questions) drawPage(s *sheet, at *page) {
 	}
 	s.heading("A question for you", more, theme.Accent)
 	var text []styled.Line
-	for line := range strings.SplitSeq(strings.TrimSpace(styled.Clean(clip(at.q.Text, maxQuestion), 4)), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(prose.Clean(prose.Clip(at.q.Text, maxQuestion), 4)), "\n") {
 		text = s.text(text, styled.Line{{Text: line, Look: theme.Look{Fg: theme.Text, Mod: theme.Bold}}})
 	}
 	s.body = s.render(nil, text)
@@ -95,14 +96,14 @@ func (p *Questions) drawPage(s *sheet, at *page) {
 		if i == at.q.Recommended {
 			note = "(recommended)"
 		}
-		s.choice(min(i+1, 10)%10, at.mark(s.sign, i), styled.Inline(clip(o, 1000)), note, i == at.at)
+		s.choice(min(i+1, 10)%10, at.mark(s.sign, i), prose.Inline(prose.Clip(o, 1000)), note, i == at.at)
 	}
 	if n := len(at.q.Options); at.at == n {
 		s.writing(min(n+1, 10)%10, "Own words:", at.words)
 	} else {
 		label := "Own words"
 		if !at.words.Empty() {
-			label += ": " + styled.Inline(clip(at.words.Text(), 200))
+			label += ": " + prose.Inline(prose.Clip(at.words.Text(), 200))
 		}
 		s.choice(min(n+1, 10)%10, "", label, "", false)
 	}
@@ -143,16 +144,16 @@ func (p *Questions) drawReview(s *sheet) {
 		if answer == "" {
 			answer = "(no answer)"
 		}
-		note := s.sign.Arrow + " " + styled.Inline(clip(answer, 4000))
-		s.choice(min(i+1, 10)%10, "", styled.Inline(clip(g.q.Text, 200)), note, p.review == i)
+		note := s.sign.Arrow + " " + prose.Inline(prose.Clip(answer, 4000))
+		s.choice(min(i+1, 10)%10, "", prose.Inline(prose.Clip(g.q.Text, 200)), note, p.review == i)
 	}
 	s.choice(0, "", "Send", "", p.review == len(p.sheets))
 	s.keys(keyText(p.env, key.SelectConfirm), "send, or change", keyText(p.env, key.SelectCancel), "don't answer", "Left", "back")
 }
 
 // reply is what was answered.
-func (g *page) reply() burin.Reply {
-	r := burin.Reply{Custom: strings.TrimSpace(g.words.Text())}
+func (g *page) reply() session.Chosen {
+	r := session.Chosen{Custom: strings.TrimSpace(g.words.Text())}
 	for _, i := range g.chosen {
 		r.Selected = append(r.Selected, g.q.Options[i])
 	}
@@ -177,7 +178,7 @@ func (p *Questions) Handle(ev key.Event) {
 	act := action(p.env, press.Key)
 	switch {
 	case act == key.SelectCancel:
-		p.finish(nil, burin.ErrDismissed)
+		p.finish(nil, ErrDismissed)
 	case p.at == len(p.sheets):
 		p.onReview(press, act)
 	case p.sheets[p.at].writing() && p.write(press, act):
@@ -380,7 +381,7 @@ func (p *Questions) onReview(ev key.Press, act key.Action) {
 }
 
 func (p *Questions) send() {
-	replies := make([]burin.Reply, len(p.sheets))
+	replies := make([]session.Chosen, len(p.sheets))
 	for i := range p.sheets {
 		replies[i] = p.sheets[i].reply()
 	}
@@ -388,7 +389,7 @@ func (p *Questions) send() {
 	p.finish(replies, nil)
 }
 
-func (p *Questions) finish(replies []burin.Reply, err error) {
+func (p *Questions) finish(replies []session.Chosen, err error) {
 	p.done = true
 	p.guard.held = ""
 	p.o.OnDone(replies, err)

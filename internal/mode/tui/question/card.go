@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/mode/tui/markdown"
 	"github.com/burin-dev/burin/internal/mode/tui/markdown/highlight"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/tool/permit"
 )
 
 // Limits of what is shown of one call. A command that is longer is cut and says so.
@@ -23,12 +24,12 @@ const (
 
 // scopeWords say how long a grant holds, and scopeUntil until when.
 var (
-	scopeWords = map[burin.Scope]string{
-		burin.ScopeSession: "this session", burin.ScopeProject: "this project", burin.ScopeUser: "everywhere",
+	scopeWords = map[permit.Scope]string{
+		permit.Session: "this session", permit.Project: "this project", permit.User: "everywhere",
 	}
-	scopeUntil = map[burin.Scope]string{
-		burin.ScopeSession: "until burin ends", burin.ScopeProject: "until you take it back with burin permissions",
-		burin.ScopeUser: "until you take it back with burin permissions",
+	scopeUntil = map[permit.Scope]string{
+		permit.Session: "until burin ends", permit.Project: "until you take it back with burin permissions",
+		permit.User: "until you take it back with burin permissions",
 	}
 )
 
@@ -37,19 +38,19 @@ func (a *Approval) drawTitle(s *sheet) {
 	if a.o.Decision.Dangerous != "" {
 		fg = theme.Error
 	}
-	more := styled.Inline(clip(a.o.Request.Tool, 60))
+	more := prose.Inline(prose.Clip(a.o.Request.Tool, 60))
 	if a.waiting > 0 {
-		more += fmt.Sprintf(" %s %d more %s", s.sign.Dot, a.waiting, plural(a.waiting, "question"))
+		more += fmt.Sprintf(" %s %d more %s", s.sign.Dot, a.waiting, prose.Noun(a.waiting, "question"))
 	}
 	s.heading(title(a.o.Request), more, fg)
 	if d := a.o.Decision.Dangerous; d != "" {
-		words := styled.Line{{Text: "Careful: it " + styled.Inline(clip(d, 400)), Look: theme.Look{Fg: theme.Error, Mod: theme.Bold}}}
+		words := styled.Line{{Text: "Careful: it " + prose.Inline(prose.Clip(d, 400)), Look: theme.Look{Fg: theme.Error, Mod: theme.Bold}}}
 		s.title = s.text(s.title, words)
 	}
 }
 
 // title asks in a few words.
-func title(r burin.Request) string {
+func title(r permit.Request) string {
 	kinds := map[tool.AccessKind]int{}
 	for _, a := range r.Access {
 		kinds[a.Kind]++
@@ -64,11 +65,11 @@ func title(r burin.Request) string {
 	n := len(r.Access)
 	switch r.Access[0].Kind {
 	case tool.AccessExecute:
-		return "Run " + this + plural(n, "command") + "?"
+		return "Run " + this + prose.Noun(n, "command") + "?"
 	case tool.AccessWrite:
-		return "Change " + this + plural(n, "file") + "?"
+		return "Change " + this + prose.Noun(n, "file") + "?"
 	case tool.AccessRead:
-		return "Read " + this + plural(n, "file") + "?"
+		return "Read " + this + prose.Noun(n, "file") + "?"
 	case tool.AccessNetwork:
 		if n > 1 {
 			return "Open these addresses?"
@@ -116,7 +117,7 @@ func (s *sheet) access(dst []styled.Line, x tool.Access) []styled.Line {
 		verb := map[tool.AccessKind]string{tool.AccessRead: "read ", tool.AccessWrite: "write ", tool.AccessNetwork: "open "}[x.Kind]
 		first := styled.Line{{Text: "  "}, {Text: verb, Look: theme.Look{Fg: theme.Muted}}}
 		rest := styled.Line{{Text: strings.Repeat(" ", first.Width())}}
-		target := styled.Inline(clip(x.Target, maxTarget))
+		target := prose.Inline(prose.Clip(x.Target, maxTarget))
 		if target == "" {
 			target = "(not known before it runs)"
 		}
@@ -124,17 +125,17 @@ func (s *sheet) access(dst []styled.Line, x tool.Access) []styled.Line {
 	}
 	command := x.Target
 	if len(command) > maxCommand {
-		command = clip(command, maxCommand) + fmt.Sprintf("\n… and %d more bytes", len(command)-maxCommand)
+		command = prose.Clip(command, maxCommand) + fmt.Sprintf("\n… and %d more bytes", len(command)-maxCommand)
 	}
 	lexer := highlight.New("bash")
 	sign := "  $ "
-	for line := range strings.SplitSeq(strings.Trim(styled.Clean(command, 4), "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.Trim(prose.Clean(command, 4), "\n"), "\n") {
 		first := styled.Line{{Text: sign, Look: theme.Look{Fg: theme.BashMode}}}
 		dst = styled.Break(dst, markdown.Code(&lexer, line, theme.Text), s.width, first, styled.Line{{Text: "    "}})
 		sign = "    "
 	}
 	if x.Dir != "" {
-		dst = s.text(dst, styled.Of("in the folder "+styled.Inline(clip(x.Dir, maxTarget)), theme.Muted))
+		dst = s.text(dst, styled.Of("in the folder "+prose.Inline(prose.Clip(x.Dir, maxTarget)), theme.Muted))
 	}
 	return dst
 }
@@ -161,7 +162,7 @@ func (a *Approval) why(s *sheet) []styled.Line {
 	d := a.o.Decision
 	var lines []styled.Line
 	if d.Reason != "" && (d.Dangerous == "" || !strings.Contains(d.Reason, d.Dangerous)) {
-		lines = s.text(lines, styled.Line{{Text: "Why: ", Look: theme.Look{Fg: theme.Dim}}, {Text: styled.Inline(clip(d.Reason, 400)), Look: theme.Look{Fg: theme.Muted}}})
+		lines = s.text(lines, styled.Line{{Text: "Why: ", Look: theme.Look{Fg: theme.Dim}}, {Text: prose.Inline(prose.Clip(d.Reason, 400)), Look: theme.Look{Fg: theme.Muted}}})
 	}
 	if len(d.Parts) < 2 {
 		return lines
@@ -176,8 +177,8 @@ func (a *Approval) why(s *sheet) []styled.Line {
 		}
 		lines = append(lines, styled.Line{
 			{Text: "  " + s.sign.Bullets[0] + " ", Look: theme.Look{Fg: theme.Warning}},
-			{Text: styled.Inline(clip(part.Text, 200)), Look: theme.Look{Fg: theme.Text}},
-			{Text: "  " + styled.Inline(clip(part.Reason, 200)), Look: theme.Look{Fg: theme.Muted}},
+			{Text: prose.Inline(prose.Clip(part.Text, 200)), Look: theme.Look{Fg: theme.Text}},
+			{Text: "  " + prose.Inline(prose.Clip(part.Reason, 200)), Look: theme.Look{Fg: theme.Muted}},
 		})
 	}
 	if shown > maxParts {
@@ -203,12 +204,12 @@ func (a *Approval) drawChoices(s *sheet) {
 			} else {
 				label := "No, and say what to do instead"
 				if words := a.Unsent(); words != "" {
-					label += ": " + styled.Inline(clip(words, 200))
+					label += ": " + prose.Inline(prose.Clip(words, 200))
 				}
 				s.choice(number, "", label, "", selected)
 			}
 		case grant:
-			label := "Always allow " + styled.Inline(clip(o.offer.Words, 600)) + ": "
+			label := "Always allow " + prose.Inline(prose.Clip(o.offer.Words, 600)) + ": "
 			s.choice(number, "", label+scopeWords[o.scopes[o.scope]], "", selected)
 		}
 	}
@@ -234,10 +235,10 @@ func (a *Approval) drawMeaning(s *sheet) {
 		say("Holds  ", scopeUntil[o.scopes[o.scope]], theme.Text)
 		for _, r := range o.offer.In(o.scopes[o.scope]) {
 			s.rule(r)
-			say("       ", styled.Inline(clip(r.Words(), maxTarget)), theme.Text)
+			say("       ", prose.Inline(prose.Clip(r.Meaning(), maxTarget)), theme.Text)
 		}
 		for _, e := range o.offer.Examples {
-			say("Also   ", styled.Inline(clip(e, 200)), theme.Muted)
+			say("Also   ", prose.Inline(prose.Clip(e, 200)), theme.Muted)
 		}
 		a.past(&o, say)
 	}
@@ -245,10 +246,10 @@ func (a *Approval) drawMeaning(s *sheet) {
 
 // rule is a rule as it will stand in the list of rules. All of it is shown: it is what
 // the person agrees to.
-func (s *sheet) rule(r burin.Rule) {
+func (s *sheet) rule(r permit.Rule) {
 	first := styled.Line{{Text: "  "}, {Text: "Rule   ", Look: theme.Look{Fg: theme.Dim}}}
 	rest := styled.Line{{Text: strings.Repeat(" ", first.Width())}}
-	s.below = styled.Break(s.below, styled.Of(styled.Inline(clip(r.String(), maxTarget)), theme.Accent), s.width, first, rest)
+	s.below = styled.Break(s.below, styled.Of(prose.Inline(prose.Clip(r.String(), maxTarget)), theme.Accent), s.width, first, rest)
 }
 
 // past names earlier calls that the offer would have allowed.
@@ -256,13 +257,13 @@ func (a *Approval) past(o *option, say func(label, words string, fg theme.Token)
 	if len(o.past) == 0 {
 		return
 	}
-	count := fmt.Sprintf("%d earlier %s", len(o.past), plural(len(o.past), "call"))
+	count := fmt.Sprintf("%d earlier %s", len(o.past), prose.Noun(len(o.past), "call"))
 	if len(o.past) == maxPast {
 		count = fmt.Sprintf("%d or more earlier calls", maxPast)
 	}
 	say("Also   ", count+", such as", theme.Muted)
 	for _, c := range o.past[:min(3, len(o.past))] {
-		say("         ", styled.Inline(clip(c, 200)), theme.Muted)
+		say("         ", prose.Inline(prose.Clip(c, 200)), theme.Muted)
 	}
 }
 

@@ -6,10 +6,10 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
-	"github.com/burin-dev/burin/internal/mode/tui/panel"
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // ConfirmOptions say what is asked.
@@ -55,16 +55,16 @@ func (c *Confirm) Draw(width, height int) ([]string, screen.Cursor) {
 	if c.o.Danger {
 		fg = theme.Error
 	}
-	s.heading(styled.Inline(clip(c.o.Title, 400)), "", fg)
+	s.heading(prose.Inline(prose.Clip(c.o.Title, 400)), "", fg)
 	s.body = s.render(nil, s.paragraphs(c.o.Text))
-	s.choice(0, "", styled.Inline(c.o.Yes), "(y)", c.yes)
-	s.choice(0, "", styled.Inline(c.o.No), "(n)", !c.yes)
+	s.choice(0, "", prose.Inline(c.o.Yes), "(y)", c.yes)
+	s.choice(0, "", prose.Inline(c.o.No), "(n)", !c.yes)
 	return s.arrange(height, &c.scroll)
 }
 
 // paragraphs wraps a text of several lines.
 func (s *sheet) paragraphs(text string) []styled.Line {
-	text = strings.TrimSpace(styled.Clean(clip(text, maxQuestion), 4))
+	text = strings.TrimSpace(prose.Clean(prose.Clip(text, maxQuestion), 4))
 	if text == "" {
 		return nil
 	}
@@ -138,52 +138,4 @@ func (c *Confirm) finish(yes bool) {
 	c.done = true
 	c.guard.held = ""
 	c.o.OnDone(yes)
-}
-
-// BusyOptions say what is waited for.
-type BusyOptions struct {
-	Title, Text string
-	OnCancel    func() // Esc; told once
-}
-
-// Busy shows that something takes its time. It has no timer: whoever shows it calls
-// Tick some times a second and draws, or never.
-type Busy struct {
-	env    *pane.Env
-	o      BusyOptions
-	frame  int
-	scroll place
-	done   bool
-}
-
-var _ pane.Pane = (*Busy)(nil)
-
-// NewBusy makes the pane.
-func NewBusy(env *pane.Env, o BusyOptions) *Busy { return &Busy{env: env, o: o} }
-
-// Tick shows the next picture of the spinner.
-func (b *Busy) Tick() { b.frame++ }
-
-// SetText replaces the text below the title: how far it is.
-func (b *Busy) SetText(text string) { b.o.Text = text }
-
-// Draw is [pane.Pane]'s.
-func (b *Busy) Draw(width, height int) ([]string, screen.Cursor) {
-	s := newSheet(b.env, width)
-	spin := panel.Spinner(s.sign, b.frame)
-	s.title = append(s.title, styled.Line{
-		{Text: spin + " ", Look: theme.Look{Fg: theme.Accent}},
-		{Text: styled.Inline(clip(b.o.Title, 400)), Look: theme.Look{Fg: theme.Text, Mod: theme.Bold}},
-	})
-	s.body = s.render(nil, s.paragraphs(b.o.Text))
-	s.keys(keyText(b.env, key.SelectCancel), "cancel")
-	return s.arrange(height, &b.scroll)
-}
-
-// Handle is [pane.Pane]'s.
-func (b *Busy) Handle(ev key.Event) {
-	if p, ok := ev.(key.Press); ok && !b.done && action(b.env, p.Key) == key.SelectCancel {
-		b.done = true
-		b.o.OnCancel()
-	}
 }

@@ -48,6 +48,9 @@ import (
 // and the turn is to be stopped.
 var ErrStopped = errors.New("the user stopped the work")
 
+// ErrDismissed is that the person does not want to answer.
+var ErrDismissed = errors.New("the user dismissed the questions")
+
 // quiet is how long no key may have come before keys count, and how long none may follow
 // a letter that answers.
 const quiet = 300 * time.Millisecond

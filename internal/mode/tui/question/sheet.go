@@ -13,6 +13,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 const (
@@ -232,19 +233,19 @@ func (s *sheet) scrolled(out []string, n int, scroll *place) []string {
 // missing says how many rows are not shown, and which keys show them.
 func (s *sheet) missing(above, below int) styled.Line {
 	up, down := keyText(s.env, key.SelectPageUp), keyText(s.env, key.SelectPageDown)
-	words := fmt.Sprintf("%d more %s (%s)", below, plural(below, "line"), down)
+	words := fmt.Sprintf("%d more %s (%s)", below, prose.Noun(below, "line"), down)
 	switch {
 	case above > 0 && below > 0:
-		words = fmt.Sprintf("%d %s above %s %d below (%s, %s)", above, plural(above, "line"), s.sign.Dot, below, up, down)
+		words = fmt.Sprintf("%d %s above %s %d below (%s, %s)", above, prose.Noun(above, "line"), s.sign.Dot, below, up, down)
 	case above > 0:
-		words = fmt.Sprintf("%d %s above (%s)", above, plural(above, "line"), up)
+		words = fmt.Sprintf("%d %s above (%s)", above, prose.Noun(above, "line"), up)
 	}
 	return styled.Of("  "+s.sign.Ellipsis+" "+words, theme.Warning)
 }
 
 // more says that n lines are left out.
 func (s *sheet) more(n int) styled.Line {
-	return styled.Of(fmt.Sprintf("  %s %d more %s", s.sign.Ellipsis, n, plural(n, "line")), theme.Warning)
+	return styled.Of(fmt.Sprintf("  %s %d more %s", s.sign.Ellipsis, n, prose.Noun(n, "line")), theme.Warning)
 }
 
 // fit cuts a row that others drew to the width.
@@ -253,21 +254,6 @@ func fit(row string, width int) string {
 		return ansi.Truncate(row, width, "")
 	}
 	return row
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
-}
-
-// clip cuts text that nobody reads to its end, at the border of a character.
-func clip(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
 // body draws lines to scroll.

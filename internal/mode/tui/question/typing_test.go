@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/panel/paneltest"
+	"github.com/burin-dev/burin/session"
 )
 
 // types is a person who types words, some five letters a second.
@@ -141,7 +141,7 @@ func TestWordsAreKept(t *testing.T) {
 	q, f, replies := questions(t, someQuestions[:1])
 	types(f, q, letters("none of them")...)
 	press(f, q, "esc")
-	if want := []string{burin.ErrDismissed.Error()}; !slices.Equal(*replies, want) || q.Unsent() != "none of them" {
+	if want := []string{ErrDismissed.Error()}; !slices.Equal(*replies, want) || q.Unsent() != "none of them" {
 		t.Errorf("%q, and %q is left", *replies, q.Unsent())
 	}
 }
@@ -195,7 +195,7 @@ func TestTypedBeforeItCounts(t *testing.T) {
 func TestWordsForTheModel(t *testing.T) {
 	one, multi := someQuestions[:1], someQuestions[1:2]
 	for _, tt := range []struct {
-		list  []burin.Question
+		list  []session.Choice
 		words string
 		want  string
 	}{

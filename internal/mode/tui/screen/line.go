@@ -6,7 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // measure is what one pass over a line finds.
@@ -112,7 +112,7 @@ func isUnlink(seq string) bool { return seq == "\x1b]8;;\x1b\\" || seq == "\x1b]
 // harmless makes a line that is not clean one that is: its sequences go, control
 // characters become pictures of themselves.
 func harmless(line string) string {
-	return styled.Inline(ansi.Strip(strings.ToValidUTF8(line, "\ufffd")))
+	return prose.Inline(ansi.Strip(strings.ToValidUTF8(line, "\ufffd")))
 }
 
 // difference says how a line becomes another one: what stands before byte from stays,

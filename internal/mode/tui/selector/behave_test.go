@@ -164,7 +164,7 @@ func TestTools(t *testing.T) {
 	paneltest.Press(p, "down", "space", "down", "enter", "up", "space")
 	got.want(t, "bash false", "evil true", "bash true")
 	after := screenOf(p, 80, 20)
-	if before == after || !strings.Contains(before, "Tools: ~1.9k tokens") {
+	if before == after || !strings.Contains(before, "Tools: ~2.4k tokens") {
 		t.Errorf("the cost is not that of what is on:\n%s\n%s", before, after)
 	}
 	if !strings.Contains(after, "change files, run programs, use the network") {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // sheet is a page of facts about what is selected.
@@ -43,7 +44,7 @@ func (s *sheet) blank() {
 }
 
 func (s *sheet) title(text string) {
-	s.wrap(styled.Line{{Text: styled.Inline(text), Look: theme.Look{Fg: theme.Accent, Mod: theme.Bold}}}, nil, nil)
+	s.wrap(styled.Line{{Text: prose.Inline(text), Look: theme.Look{Fg: theme.Accent, Mod: theme.Bold}}}, nil, nil)
 }
 
 // factWidth is the width of the names of facts.
@@ -56,16 +57,14 @@ func (s *sheet) fact(name, value string) {
 		return
 	}
 	first := styled.Pad(styled.Of(name, theme.Muted), factWidth, theme.Look{})
-	s.wrap(styled.Of(styled.Inline(value), theme.Text), first, styled.Of(strings.Repeat(" ", factWidth), theme.Plain))
+	s.wrap(styled.Of(prose.Inline(value), theme.Text), first, styled.Of(strings.Repeat(" ", factWidth), theme.Plain))
 }
 
 // text is a text of several lines, as far as it fits.
 func (s *sheet) text(text string, token theme.Token) {
 	// A cell has few bytes; what cannot be in view is not looked at.
-	if limit := s.width * s.height * 8; len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "")
-	}
-	for _, l := range strings.Split(strings.TrimRight(styled.Clean(text, 4), "\n"), "\n") {
+	text = prose.Head(text, s.width*s.height*8)
+	for _, l := range strings.Split(strings.TrimRight(prose.Clean(text, 4), "\n"), "\n") {
 		if s.full() {
 			return
 		}

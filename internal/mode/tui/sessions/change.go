@@ -5,7 +5,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/list"
-	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/transcript/index"
 )
 
@@ -47,7 +47,7 @@ func (s *Selector) answer(p key.Press) {
 
 func (s *Selector) askTitle(info index.Info) {
 	s.asked = list.NewInput(s.env, list.InputOptions{
-		Title: "New title", Text: styled.Inline(info.Title),
+		Title: "New title", Text: prose.Inline(info.Title),
 		OnCancel: func() { s.asked = nil },
 		OnDone: func(text string) {
 			s.asked = nil

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/list"
-	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/transcript/index"
 )
 
@@ -79,12 +79,5 @@ func size(n int64) string {
 
 // line is a text on one line, of so many characters at most.
 func line(text string, limit int) string {
-	if len(text) > 4*limit+64 {
-		text = strings.ToValidUTF8(text[:4*limit+64], "")
-	}
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > limit {
-		text = string(runes[:limit])
-	}
-	return styled.Inline(text)
+	return prose.Inline(prose.Short(text, limit))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/index"
@@ -73,7 +74,7 @@ func (s *Selector) preview(path string, width, height int) []string {
 		s.read(path)
 		said = append(said, styled.Line{{Text: sign.Ellipsis, Look: muted}})
 	case p.err != nil:
-		said = styled.Wrap(said, styled.Line{{Text: styled.Inline("It cannot be read: " + p.err.Error()), Look: theme.Look{Fg: theme.Error}}}, width, nil, nil)
+		said = styled.Wrap(said, styled.Line{{Text: prose.Inline("It cannot be read: " + p.err.Error()), Look: theme.Look{Fg: theme.Error}}}, width, nil, nil)
 	default:
 		for _, w := range p.words {
 			said = w.rows(said, width, max(2, room/2))
@@ -115,11 +116,11 @@ func snippet(h index.Hit) styled.Line {
 		if m[0] < at || m[1] < m[0] || m[1] > len(h.Snippet) {
 			continue
 		}
-		l = append(l, styled.Span{Text: styled.Inline(h.Snippet[at:m[0]]), Look: look},
-			styled.Span{Text: styled.Inline(h.Snippet[m[0]:m[1]]), Look: theme.Look{Fg: theme.Text, Mod: theme.Bold}})
+		l = append(l, styled.Span{Text: prose.Inline(h.Snippet[at:m[0]]), Look: look},
+			styled.Span{Text: prose.Inline(h.Snippet[m[0]:m[1]]), Look: theme.Look{Fg: theme.Text, Mod: theme.Bold}})
 		at = m[1]
 	}
-	return append(l, styled.Span{Text: styled.Inline(h.Snippet[at:]), Look: look})
+	return append(l, styled.Span{Text: prose.Inline(h.Snippet[at:]), Look: look})
 }
 
 // read reads the end of a session, after the one that is read now.

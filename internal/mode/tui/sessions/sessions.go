@@ -21,6 +21,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/transcript/index"
 )
 
@@ -225,7 +226,7 @@ func (s *Selector) below(width, height int) ([]string, screen.Cursor) {
 		look.Fg = theme.Error
 	}
 	var out []string
-	for i, l := range styled.Wrap(nil, styled.Line{{Text: styled.Inline(text), Look: look}}, width, nil, nil) {
+	for i, l := range styled.Wrap(nil, styled.Line{{Text: prose.Inline(text), Look: look}}, width, nil, nil) {
 		if i == 3 {
 			break
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/mode/tui/list"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // change is Enter on a setting.
@@ -175,7 +176,7 @@ func (p *Pane) reset(id string) {
 	v := reflect.ValueOf(p.config.Value(id))
 	if (s.Type == config.List || s.Type == config.Record) && v.IsValid() && v.Len() > 0 && p.sure != id {
 		p.sure = id
-		p.say("Press again to drop "+entries(v.Len())+".", true)
+		p.say("Press again to drop "+prose.Count(v.Len(), "entry")+".", true)
 		return
 	}
 	p.sure = ""

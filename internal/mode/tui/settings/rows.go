@@ -3,13 +3,13 @@ package settings
 import (
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/mode/tui/list"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 const (
@@ -59,7 +59,7 @@ func (p *Pane) row(s config.Setting) styled.Line {
 		beside = from.String()
 	}
 	cell := styled.Truncate(styled.Of(value, token), left, sign.Ellipsis)
-	if beside = styled.Inline(beside); cell.Width()+2+styled.Width(beside) > left {
+	if beside = prose.Inline(beside); cell.Width()+2+styled.Width(beside) > left {
 		beside = "" // the value counts for more
 	}
 	row = append(append(row, styled.Span{Text: "  "}), cell...)
@@ -100,16 +100,9 @@ func show(s config.Setting, v any) string {
 		return strings.TrimSpace(n + " " + s.Unit)
 	case string, bool:
 	default: // a record, or a list with entries for folders
-		return entries(reflect.ValueOf(v).Len())
+		return prose.Count(reflect.ValueOf(v).Len(), "entry")
 	}
-	return styled.Inline(s.Format(v))
-}
-
-func entries(n int) string {
-	if n == 1 {
-		return "1 entry"
-	}
-	return strconv.Itoa(n) + " entries"
+	return prose.Inline(s.Format(v))
 }
 
 // facts say where a value comes from and what the default is.

@@ -8,6 +8,7 @@ import (
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 const (
@@ -59,11 +60,11 @@ func (p *Pane) help(width, rows int) []string {
 		if p.problem {
 			look = theme.Error
 		}
-		lines = p.wrapped(styled.Of(styled.Inline(p.note), look), width, rows)
+		lines = p.wrapped(styled.Of(prose.Inline(p.note), look), width, rows)
 	case e != nil:
 		lines = p.wrapped(styled.Of(e.Help, theme.Text), width, max(1, rows-1))
 		if rows > 1 {
-			lines = append(lines, styled.Of(styled.Inline(p.facts(e.Setting)), theme.Muted))
+			lines = append(lines, styled.Of(prose.Inline(p.facts(e.Setting)), theme.Muted))
 		}
 	}
 	var out []string

@@ -6,6 +6,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // longPath is how many cells a path has at most, however much room there is.
@@ -28,7 +29,7 @@ func shortPath(dir, home string, cells int, ellipsis string) string {
 			path = "~" + rest
 		}
 	}
-	path = styled.Inline(path)
+	path = prose.Inline(path)
 	if styled.Width(path) <= cells {
 		return path
 	}

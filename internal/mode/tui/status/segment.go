@@ -8,6 +8,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/panel"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -75,7 +76,7 @@ func (p *pen) foreign(text string, cells int, fg theme.Token) {
 	if text == "" {
 		return
 	}
-	p.put(cut(styled.Inline(text[:min(len(text), 4*cells+40)]), cells, p.ellipsis()), fg)
+	p.put(cut(prose.Inline(text[:min(len(text), 4*cells+40)]), cells, p.ellipsis()), fg)
 }
 
 func (p *pen) ellipsis() string {
@@ -109,10 +110,7 @@ func (p *pen) number(n int, word string, fg theme.Token) {
 	if n <= 0 {
 		return
 	}
-	if n > 1 {
-		word += "s"
-	}
-	p.put(strconv.Itoa(n)+word, fg)
+	p.put(strconv.Itoa(n)+prose.Noun(n, word), fg)
 }
 
 func drawTime(p *pen, f *Facts) {
@@ -245,7 +243,7 @@ func drawGit(p *pen, f *Facts) {
 		return
 	}
 	fg := theme.StatusLineGitClean
-	if g.Staged+g.Dirty+g.Untracked+g.Conflicts > 0 {
+	if g.Staged+g.Modified+g.Untracked+g.Conflicts > 0 {
 		fg = theme.StatusLineGitDirty
 	}
 	p.icon("\ue0a0 ")
@@ -263,7 +261,7 @@ func drawGit(p *pen, f *Facts) {
 		{p.sign(" ↓", " v"), g.Behind, fg},
 		{" !", g.Conflicts, theme.Error},
 		{" +", g.Staged, theme.StatusLineStaged},
-		{" ~", g.Dirty, theme.StatusLineDirty},
+		{" ~", g.Modified, theme.StatusLineDirty},
 		{" ?", g.Untracked, theme.StatusLineUntracked},
 	} {
 		if c.n > 0 {

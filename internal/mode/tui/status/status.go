@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/platform/git"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 )
@@ -34,7 +35,7 @@ type Facts struct {
 	SessionID string
 	Hostname  string
 	Dir, Home string // absolute; Home becomes "~"
-	Git       Git
+	Git       git.Status
 	PR        int // number of the pull request of the branch
 	Subagents int // that run
 	Jobs      int // that run

@@ -14,6 +14,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/panel/paneltest"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/themetest"
+	"github.com/burin-dev/burin/internal/platform/git"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 )
@@ -29,7 +30,7 @@ func facts() *Facts {
 			Cost:  llm.Dollars(0.4231), Known: true, Context: 68_000, Window: 200_000,
 		},
 		Mode: "auto-edit", SessionID: "01hqk2v8x9", Hostname: "forge", Dir: "/home/ada/src/github.com/ada/engine/cmd", Home: "/home/ada",
-		Git: Git{Branch: "main", Ahead: 1, Behind: 2, Staged: 3, Dirty: 4, Untracked: 5, Conflicts: 1, Counted: true},
+		Git: git.Status{Branch: "main", Ahead: 1, Behind: 2, Staged: 3, Modified: 4, Untracked: 5, Conflicts: 1, Known: true},
 		PR:  12, Subagents: 2, Jobs: 1, Rate: 71.6, Started: start, Now: start.Add(65 * time.Minute), Limits: []Limit{{"5h", 34}, {"week", 92}},
 	}
 }
@@ -59,7 +60,7 @@ func TestGolden(t *testing.T) {
 	}
 	add("custom segments", Settings{Preset: "custom", Left: []string{"pi", "time"}, Right: Segments()}, facts())
 	full := facts()
-	full.Mode, full.Context, full.Known, full.Git, full.Title = "full", 190_000, false, Git{Commit: "1a2b3c4"}, "\x1b]0;evil\x07\u202e"
+	full.Mode, full.Context, full.Known, full.Git, full.Title = "full", 190_000, false, git.Status{Commit: "1a2b3c4"}, "\x1b]0;evil\x07\u202e"
 	add("nearly full", Settings{}, full)
 	paneltest.Golden(t, "status", *update, scenes...)
 }

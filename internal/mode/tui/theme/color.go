@@ -91,12 +91,6 @@ func linear(v uint8) float64 {
 	return math.Pow((f+0.055)/1.055, 2.4)
 }
 
-// Contrast is WCAG's contrast of two colours, 1 to 21.
-func Contrast(a, b Color) float64 {
-	la, lb := a.Luminance(), b.Luminance()
-	return (max(la, lb) + 0.05) / (min(la, lb) + 0.05)
-}
-
 // distance is how different two colours look, by the red mean: near enough to
 // the eye for choosing among 240, and cheap.
 func distance(r1, g1, b1, r2, g2, b2 uint8) int {

@@ -19,6 +19,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/platform/smallfile"
 )
 
 // Theme is the colours and signs of the face.
@@ -72,7 +74,7 @@ func Load(dir, name string) (*Theme, error) {
 	case info.Size() > maxThemeFile:
 		return nil, fmt.Errorf("theme %q: %s has %d bytes; at most %d are read", name, path, info.Size(), maxThemeFile)
 	}
-	data, err := os.ReadFile(path)
+	data, err := smallfile.Read(path, maxThemeFile)
 	if err != nil {
 		return nil, fmt.Errorf("theme %q: %w", name, err)
 	}

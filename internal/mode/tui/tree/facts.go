@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
-	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -223,12 +223,5 @@ func subject(c llm.ToolCall) string {
 
 // line is the beginning of a text on one line, made harmless.
 func line(text string) string {
-	if len(text) > 4*maxColumn {
-		text = strings.ToValidUTF8(text[:4*maxColumn], "")
-	}
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > maxColumn {
-		text = strings.ToValidUTF8(text[:maxColumn], "")
-	}
-	return styled.Inline(text)
+	return prose.Inline(prose.Head(prose.Line(prose.Head(text, 4*maxColumn)), maxColumn))
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/list"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
-	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/session"
 )
 
@@ -23,7 +23,7 @@ func (t *Tree) askName() {
 	}
 	t.form = form{below: true, pane: list.NewInput(t.env, list.InputOptions{
 		Title:    "Name this point",
-		Text:     styled.Inline(t.nodes[node].Label),
+		Text:     prose.Inline(t.nodes[node].Label),
 		Hint:     "An empty name takes it away.",
 		OnCancel: t.endForm,
 		OnDone: func(text string) {

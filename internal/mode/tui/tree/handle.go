@@ -4,7 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/burin-dev/burin/internal/mode/tui/key"
-	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
@@ -24,7 +24,7 @@ func (t *Tree) Handle(ev key.Event) {
 		t.note = ""
 		t.press(ev)
 	case key.Paste:
-		t.typed(styled.Inline(ev.Text))
+		t.typed(prose.Inline(ev.Text))
 	}
 }
 

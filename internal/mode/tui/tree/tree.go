@@ -29,13 +29,14 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
 )
 
 // Options of a tree.
 type Options struct {
-	Log    *transcript.Log
+	Log    session.Transcript
 	Filter Filter // to begin with; "" is [Default]
 	// Selected is the entry to begin at, as after a move that was given up; "" is where
 	// the session is.
@@ -209,7 +210,7 @@ func (t *Tree) query() styled.Line {
 		return styled.Of("Type to search", theme.Dim)
 	}
 	l := styled.Of("Search: ", theme.Muted)
-	l = append(l, styled.Span{Text: styled.Inline(t.search.query), Look: theme.Look{Fg: theme.Text}})
+	l = append(l, styled.Span{Text: prose.Inline(t.search.query), Look: theme.Look{Fg: theme.Text}})
 	return append(l, styled.Span{Text: "  " + t.progress(), Look: theme.Look{Fg: theme.Muted}})
 }
 

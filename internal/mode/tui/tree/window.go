@@ -3,6 +3,7 @@ package tree
 import (
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // rows are the rows of the window, the selected one in its middle as far as there
@@ -92,7 +93,7 @@ func (t *Tree) row(r, width int) styled.Line {
 	} else if f.color == theme.Muted || f.color == theme.Dim {
 		color = theme.Muted
 	}
-	l = append(l, styled.Span{Text: styled.Inline(f.role) + ":", Look: theme.Look{Fg: f.color}}, styled.Span{Text: " " + f.text, Look: theme.Look{Fg: color}})
+	l = append(l, styled.Span{Text: prose.Inline(f.role) + ":", Look: theme.Look{Fg: f.color}}, styled.Span{Text: " " + f.text, Look: theme.Look{Fg: color}})
 	if r == t.cur {
 		for k := range l {
 			l[k].Look.Bg = theme.SelectedBg

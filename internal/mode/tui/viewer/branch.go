@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -62,7 +63,7 @@ type branch struct {
 }
 
 // load looks at the whole tree, without reading an entry.
-func load(log *transcript.Log) branch {
+func load(log session.Transcript) branch {
 	b := branch{leaf: log.Leaf()}
 	nodes := log.Nodes()
 	at := len(nodes) - 1
@@ -122,7 +123,7 @@ const maxGrow = 256
 
 // grow adds what follows the leaf that was shown, and says from which entry on it is
 // new. ok is false if the leaf is not above the new one.
-func (b *branch) grow(log *transcript.Log) (fresh int, ok bool) {
+func (b *branch) grow(log session.Transcript) (fresh int, ok bool) {
 	leaf := log.Leaf()
 	var add []entry
 	for at := leaf; at != b.leaf; {

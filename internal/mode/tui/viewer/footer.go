@@ -6,6 +6,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // footer is the last row, and the column of the cursor in it; -1 if it has none.
@@ -40,7 +41,7 @@ func (v *Viewer) prompt(width int) (string, int) {
 	if v.search.query != "" {
 		after = "   " + v.progress()
 	}
-	typed := styled.Inline(v.search.typed)
+	typed := prose.Inline(v.search.typed)
 	for room := max(1, width-2); styled.Width(typed) > room; {
 		typed = string([]rune(typed)[1:])
 	}

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/burin-dev/burin/internal/mode/tui/key"
-	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Handle is [pane.Pane]'s.
@@ -24,7 +24,7 @@ func (v *Viewer) Handle(ev key.Event) {
 		}
 	case key.Paste:
 		if v.search.editing {
-			v.write(styled.Inline(ev.Text))
+			v.write(prose.Inline(ev.Text))
 		}
 	}
 	v.cache.trim()

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -12,8 +11,9 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/markdown"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
-	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/session"
 )
 
 // How many bytes of one text are shown; what is beyond is counted only. An expanded
@@ -55,7 +55,7 @@ func (v *Viewer) expanded(i int) bool { return v.all != v.turned[v.branch.first(
 
 // renderer draws one item.
 type renderer struct {
-	log    *transcript.Log
+	log    session.Transcript
 	labels map[string]string // of tools
 	view   card.View
 	last   bool
@@ -206,7 +206,7 @@ func (r *renderer) blocks(label string, content []llm.Block) {
 
 // words draws a text of a program below a label, folded to a few lines.
 func (r *renderer) words(label, text string) {
-	head := styled.Truncate(styled.Line{{Text: "[" + styled.Inline(label) + "]", Look: theme.Look{Fg: theme.CustomMessageLabel, Mod: theme.Bold}}}, r.view.Width, r.view.Styles.Symbols().Ellipsis)
+	head := styled.Truncate(styled.Line{{Text: "[" + prose.Inline(label) + "]", Look: theme.Look{Fg: theme.CustomMessageLabel, Mod: theme.Bold}}}, r.view.Width, r.view.Styles.Symbols().Ellipsis)
 	lines := append([]string{styled.Render(r.view.Styles, head)}, r.markdown(text, theme.Look{Fg: theme.CustomMessageText})...)
 	if n := len(lines); !r.view.Expanded && n > collapsedNote+2 {
 		lines = append(lines[:collapsedNote+1], r.more(fmt.Sprintf("%d more lines (enter)", n-collapsedNote-1)))
@@ -237,14 +237,8 @@ func (r *renderer) more(words string) string {
 
 // cut gives at most limit bytes of a text, and how many are left out.
 func cut(text string, limit int) (string, int) {
-	if len(text) <= limit {
-		return text, 0
-	}
-	n := limit
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n], len(text) - n
+	head := prose.Head(text, limit)
+	return head, len(text) - len(head)
 }
 
 // clip is content with its texts cut.

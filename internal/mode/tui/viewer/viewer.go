@@ -26,12 +26,12 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
-	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/session"
 )
 
 // Options of a viewer.
 type Options struct {
-	Log *transcript.Log
+	Log session.Transcript
 	// Labels are the names of tools for people, by their names; others show their own.
 	Labels map[string]string
 	// Busy reports whether the session works: calls at the end of the log without a

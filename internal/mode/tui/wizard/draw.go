@@ -7,6 +7,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Draw is [pane.Pane]'s. The step comes first where there is little room, then the name
@@ -77,7 +78,7 @@ func (w *Wizard) notes(width int) []string {
 	if text == "" {
 		return nil
 	}
-	return wrap(w.env.Styles, styled.Of(styled.Inline(text), token), width, 2, styled.Of(mark+" ", token))
+	return wrap(w.env.Styles, styled.Of(prose.Inline(text), token), width, 2, styled.Of(mark+" ", token))
 }
 
 // keys are the keys that work in every step.

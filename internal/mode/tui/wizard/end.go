@@ -39,7 +39,7 @@ func (w *Wizard) summary() []paragraph {
 	if w.o.Providers == nil || !w.known {
 		return append(out, paragraph{text: "/setup shows this again, /settings all there is.", token: theme.Muted})
 	}
-	if w.ready() {
+	if ready(w.providers) {
 		if w.o.Model == "" {
 			out = append(out, paragraph{text: "burin chooses a model by the keys you have; /model changes it.", token: theme.Muted})
 		}

@@ -10,7 +10,11 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/list"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
+
+// findings are what there is on this machine.
+type findings []discover.Finding
 
 // enterFound looks around, once, and shows what there is.
 func (w *Wizard) enterFound() {
@@ -34,7 +38,7 @@ func (w *Wizard) enterFound() {
 
 func (w *Wizard) showFound() {
 	w.put(list.Choice(w.env, list.Options{
-		Title: "This was found", Items: w.findings(func(discover.Finding) bool { return true }), Preview: w.about,
+		Title: "This was found", Items: w.found.items(func(discover.Finding) bool { return true }), Preview: w.about,
 		Hint: "Enter goes on; nothing changes yet", OnChoose: func(string) { w.next() }, OnCancel: w.back,
 	}))
 }
@@ -50,11 +54,11 @@ func groupOf(f discover.Finding) int {
 	return 2
 }
 
-// findings are those that pass, by what becomes of them.
-func (w *Wizard) findings(pass func(discover.Finding) bool) []list.Item {
+// items are those that pass, by what becomes of them.
+func (fs findings) items(pass func(discover.Finding) bool) []list.Item {
 	groups := [...]string{"Used as it is", "Can be taken over", "Stays where it is"}
 	var sorted [len(groups)][]list.Item
-	for i, f := range w.found {
+	for i, f := range fs {
 		if !pass(f) {
 			continue
 		}
@@ -70,26 +74,27 @@ func (w *Wizard) findings(pass func(discover.Finding) bool) []list.Item {
 
 // about says of a finding what does not fit into its row.
 func (w *Wizard) about(id string, width, height int) []string {
-	f, ok := w.finding(id)
+	f, ok := w.found.get(id)
 	if !ok {
 		return nil
 	}
-	rows := wrap(w.env.Styles, styled.Of(styled.Inline(f.What), theme.Text), width, max(1, height-1), nil)
-	return append(rows, wrap(w.env.Styles, styled.Of(styled.Inline(f.Path), theme.Muted), width, max(1, height-len(rows)), nil)...)
+	rows := wrap(w.env.Styles, styled.Of(prose.Inline(f.What), theme.Text), width, max(1, height-1), nil)
+	return append(rows, wrap(w.env.Styles, styled.Of(prose.Inline(f.Path), theme.Muted), width, max(1, height-len(rows)), nil)...)
 }
 
-func (w *Wizard) finding(id string) (discover.Finding, bool) {
+// get is the finding of a row.
+func (fs findings) get(id string) (discover.Finding, bool) {
 	i, err := strconv.Atoi(id)
-	if err != nil || i < 0 || i >= len(w.found) {
+	if err != nil || i < 0 || i >= len(fs) {
 		return discover.Finding{}, false
 	}
-	return w.found[i], true
+	return fs[i], true
 }
 
 // importable are the findings that can be taken over.
-func (w *Wizard) importable() []discover.Finding {
+func (fs findings) importable() []discover.Finding {
 	var out []discover.Finding
-	for _, f := range w.found {
+	for _, f := range fs {
 		if f.Importable && f.Import != nil {
 			out = append(out, f)
 		}
@@ -98,7 +103,7 @@ func (w *Wizard) importable() []discover.Finding {
 }
 
 func (w *Wizard) enterImport() {
-	items := w.findings(func(f discover.Finding) bool { return f.Importable && f.Import != nil })
+	items := w.found.items(func(f discover.Finding) bool { return f.Importable && f.Import != nil })
 	for i := range items {
 		items[i].On, items[i].Group = true, ""
 	}
@@ -116,7 +121,7 @@ func (w *Wizard) enterImport() {
 func (w *Wizard) importAll(ids []string) {
 	var chosen []discover.Finding
 	for _, id := range ids {
-		if f, ok := w.finding(id); ok {
+		if f, ok := w.found.get(id); ok {
 			chosen = append(chosen, f)
 		}
 	}
@@ -132,7 +137,7 @@ func (w *Wizard) importAll(ids []string) {
 				did = append(did, report)
 			}
 			if err != nil {
-				failed = append(failed, f.Program+": "+oneLine(err))
+				failed = append(failed, f.Program+": "+brief(err))
 			}
 		}
 		return func() { w.imported(did, failed) }

@@ -43,7 +43,7 @@ func (w *Wizard) login(id string) {
 			case errors.Is(err, context.Canceled):
 				w.showProviders()
 			default:
-				w.say(oneLine(err), true)
+				w.say(brief(err), true)
 				w.showProviders()
 			}
 		}

@@ -11,7 +11,7 @@ import (
 
 // enterSymbols shows the signs; each set is tried as soon as it is selected.
 func (w *Wizard) enterSymbols() {
-	current := w.current()
+	current := w.o.theme(w.env.Styles.Light())
 	var items []list.Item
 	for _, p := range []struct {
 		preset    theme.Preset
@@ -26,7 +26,7 @@ func (w *Wizard) enterSymbols() {
 		items = append(items, list.Item{ID: string(p.preset), Label: p.name, Detail: sample + "  " + p.use})
 	}
 	w.put(list.Choice(w.env, list.Options{
-		Title: "Which row looks right, without boxes or gaps?", Items: items, Selected: string(w.symbols()),
+		Title: "Which row looks right, without boxes or gaps?", Items: items, Selected: string(w.o.symbols()),
 		OnMove: func(id string) { w.o.Show(current, theme.Preset(id)) },
 		OnCancel: func() {
 			w.unshow()
@@ -43,26 +43,26 @@ func (w *Wizard) enterSymbols() {
 }
 
 // symbols are the signs in use.
-func (w *Wizard) symbols() theme.Preset {
-	if w.o.Symbols == "" {
+func (o *Options) symbols() theme.Preset {
+	if o.Symbols == "" {
 		return theme.Unicode
 	}
-	return w.o.Symbols
+	return o.Symbols
 }
 
-// current is the theme in use. One that cannot be read is the default for what the
+// theme is the theme in use. One that cannot be read is the default for what the
 // terminal is.
-func (w *Wizard) current() *theme.Theme {
-	if t, ok := theme.Builtin(w.o.Theme); ok {
+func (o *Options) theme(light bool) *theme.Theme {
+	if t, ok := theme.Builtin(o.Theme); ok {
 		return t
 	}
-	if w.o.ThemeDir != "" {
-		if t, err := theme.Load(w.o.ThemeDir, w.o.Theme); err == nil {
+	if o.ThemeDir != "" {
+		if t, err := theme.Load(o.ThemeDir, o.Theme); err == nil {
 			return t
 		}
 	}
 	name := theme.DefaultDark
-	if w.env.Styles.Light() {
+	if light {
 		name = theme.DefaultLight
 	}
 	t, _ := theme.Builtin(name)
@@ -72,18 +72,18 @@ func (w *Wizard) current() *theme.Theme {
 // unshow takes back looks that were only tried.
 func (w *Wizard) unshow() {
 	if w.step == stepSymbols || w.step == stepTheme {
-		w.o.Show(w.current(), w.symbols())
+		w.o.Show(w.o.theme(w.env.Styles.Light()), w.o.symbols())
 	}
 }
 
 // enterTheme shows the themes; each is tried as soon as it is selected.
 func (w *Wizard) enterTheme() {
 	w.put(selector.Themes(w.env, selector.ThemeOptions{
-		Current: w.current().Name, Dir: w.o.ThemeDir,
-		OnMove:   func(t *theme.Theme) { w.o.Show(t, w.symbols()) },
+		Current: w.o.theme(w.env.Styles.Light()).Name, Dir: w.o.ThemeDir,
+		OnMove:   func(t *theme.Theme) { w.o.Show(t, w.o.symbols()) },
 		OnCancel: w.back,
 		OnChoose: func(t *theme.Theme) {
-			w.o.Show(t, w.symbols())
+			w.o.Show(t, w.o.symbols())
 			w.write("Saving the theme", "Theme: "+t.Name+".", func(context.Context) error {
 				return w.o.SetTheme(t)
 			}, func() { w.o.Theme = t.Name })

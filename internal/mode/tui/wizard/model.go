@@ -12,7 +12,7 @@ func (w *Wizard) enterModel() {
 		models, err := w.o.Models(ctx)
 		return func() {
 			if err != nil {
-				w.say(oneLine(err), true)
+				w.say(brief(err), true)
 			}
 			w.showModels(models)
 		}

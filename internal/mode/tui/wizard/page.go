@@ -6,6 +6,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // page is a text to read, with an Enter and an Esc.
@@ -49,7 +50,7 @@ func (p *page) rows(width int) []string {
 			continue
 		}
 		look := theme.Look{Fg: para.token}
-		l := styled.Line{{Text: styled.Inline(para.text), Look: look, Link: para.link}}
+		l := styled.Line{{Text: prose.Inline(para.text), Look: look, Link: para.link}}
 		mark := styled.Line{{Text: para.mark, Look: look}}
 		if para.mark == "" {
 			mark = nil

@@ -42,18 +42,18 @@ func (w *Wizard) askProviders(then func()) func(ctx context.Context) func() {
 		found, err := w.o.Providers(ctx)
 		return func() {
 			if err != nil {
-				w.say(oneLine(err), true) // what could be found is there all the same
+				w.say(brief(err), true) // what could be found is there all the same
 			}
-			w.providers, w.known = w.withServers(found), true
+			w.providers, w.known = w.found.withServers(found), true
 			then()
 		}
 	}
 }
 
 // withServers adds the model servers that were found on this machine.
-func (w *Wizard) withServers(providers []Provider) []Provider {
+func (fs findings) withServers(providers []Provider) []Provider {
 	out := slices.Clone(providers)
-	for _, f := range w.found {
+	for _, f := range fs {
 		if f.Kind != discover.Server || f.Models == 0 {
 			continue
 		}
@@ -69,8 +69,8 @@ func (w *Wizard) withServers(providers []Provider) []Provider {
 }
 
 // ready says whether some provider can be used, as far as is known.
-func (w *Wizard) ready() bool {
-	for _, p := range w.providers {
+func ready(providers []Provider) bool {
+	for _, p := range providers {
 		if p.Ready != "" {
 			return true
 		}
@@ -170,7 +170,7 @@ func (w *Wizard) tryKey(in *list.Input, id, text string) {
 		return func() {
 			if err != nil {
 				w.unchecked = text
-				problem := oneLine(err)
+				problem := brief(err)
 				if !strings.HasSuffix(problem, ".") && !strings.HasSuffix(problem, "?") {
 					problem += "."
 				}

@@ -31,7 +31,7 @@ func (w *Wizard) applies(s step) bool {
 	case stepFound:
 		return w.o.Find != nil && (!w.looked || len(w.found) > 0)
 	case stepImport:
-		return len(w.importable()) > 0
+		return len(w.found.importable()) > 0
 	case stepProvider:
 		return w.o.Providers != nil
 	case stepModel:
@@ -120,7 +120,7 @@ func (w *Wizard) finish() {
 	w.abandon()
 	w.ended = true
 	if w.o.OnDone != nil {
-		w.o.OnDone(Result{Finished: !w.jumped, Ready: w.ready()})
+		w.o.OnDone(Result{Finished: !w.jumped, Ready: ready(w.providers)})
 	}
 }
 

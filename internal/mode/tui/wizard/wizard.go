@@ -112,7 +112,7 @@ type Wizard struct {
 	cancel  context.CancelFunc
 	stopped bool // it was told to end
 
-	found     []discover.Finding
+	found     findings
 	looked    bool
 	providers []Provider
 	known     bool   // providers were asked for

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // task is something that takes time. It runs beside the face, one at a time.
@@ -42,7 +42,7 @@ func (w *Wizard) write(what, did string, f func(ctx context.Context) error, then
 		err := f(ctx)
 		return func() {
 			if err != nil {
-				w.say(oneLine(err), true)
+				w.say(brief(err), true)
 				return
 			}
 			then()
@@ -98,11 +98,7 @@ func (w *Wizard) giveUp() {
 // say puts a note above the step.
 func (w *Wizard) say(note string, failed bool) { w.note, w.failed = note, failed }
 
-// oneLine is an error for people.
-func oneLine(err error) string {
-	s := styled.Inline(strings.TrimSpace(err.Error()))
-	if n := 600; len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "")
-	}
-	return s
+// brief is an error for people.
+func brief(err error) string {
+	return prose.Head(prose.Inline(strings.TrimSpace(err.Error())), 600)
 }

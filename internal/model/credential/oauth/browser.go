@@ -3,8 +3,6 @@ package oauth
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/oauth2"
+
 	"github.com/burin-dev/burin/internal/model/credential/secret"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // LoginTimeout is how long a person may take to log in in a browser.
@@ -58,7 +59,7 @@ func (c Client) Authorize(ctx context.Context, p Provider, ui UI) (Token, error)
 		// The person can still paste.
 	}
 	defer cb.close()
-	verifier := newVerifier()
+	verifier := oauth2.GenerateVerifier()
 	target, err := authURL(p, cb, verifier)
 	if err != nil {
 		return Token{}, err
@@ -94,18 +95,6 @@ func (c Client) Authorize(ctx context.Context, p Provider, ui UI) (Token, error)
 	return c.token(ctx, p.TokenURL, form)
 }
 
-// newVerifier makes a code verifier of RFC 7636: 256 random bits, 43 characters.
-func newVerifier() string {
-	var b [32]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return base64.RawURLEncoding.EncodeToString(b[:])
-}
-
-func challenge(verifier string) string {
-	sum := sha256.Sum256([]byte(verifier))
-	return base64.RawURLEncoding.EncodeToString(sum[:])
-}
-
 func authURL(p Provider, cb *callback, verifier string) (string, error) {
 	u, err := url.Parse(p.AuthURL)
 	if err != nil {
@@ -115,7 +104,7 @@ func authURL(p Provider, cb *callback, verifier string) (string, error) {
 	for k, v := range p.AuthParams {
 		q.Set(k, v)
 	}
-	q.Set("code_challenge", challenge(verifier))
+	q.Set("code_challenge", oauth2.S256ChallengeFromVerifier(verifier))
 	q.Set("code_challenge_method", "S256")
 	if p.Exchange == ForKey {
 		q.Set("callback_url", cb.redirect)
@@ -150,5 +139,5 @@ func (c Client) exchangeForKey(ctx context.Context, p Provider, code, verifier s
 	if !sendable(a.Key) {
 		return Token{}, fmt.Errorf("%s answered without a usable key", hostOf(p.TokenURL))
 	}
-	return Token{Access: secret.Secret(a.Key), Account: oneLine(a.User), APIKey: true}, nil
+	return Token{Access: secret.Secret(a.Key), Account: prose.Plain(a.User, maxWords), APIKey: true}, nil
 }

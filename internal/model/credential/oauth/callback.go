@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // callback receives the browser's answer, over HTTP or pasted. The first answer
@@ -106,7 +108,7 @@ func (cb *callback) accept(state string, q url.Values) error {
 	}
 	r := callbackResult{code: q.Get("code")}
 	if code := q.Get("error"); code != "" {
-		r = callbackResult{err: fmt.Errorf("the login was refused: %s", describe(oneLine(code), oneLine(q.Get("error_description"))))}
+		r = callbackResult{err: fmt.Errorf("the login was refused: %s", describe(prose.Plain(code, maxWords), prose.Plain(q.Get("error_description"), maxWords)))}
 	} else if r.code == "" {
 		return errEmpty
 	}

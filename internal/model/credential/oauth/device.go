@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Waits of the device flow.
@@ -107,7 +109,7 @@ func (c Client) deviceCode(ctx context.Context, p Provider) (deviceCode, error) 
 		a.URI = a.URL
 	}
 	d := deviceCode{
-		code: a.Code, userCode: oneLine(a.UserCode), url: a.URI, complete: a.Complete,
+		code: a.Code, userCode: prose.Plain(a.UserCode, maxWords), url: a.URI, complete: a.Complete,
 		interval: max(seconds(a.Interval, defaultInterval), minInterval),
 		lifetime: seconds(a.Expires, deviceTimeout),
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/model/credential/secret"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm/wire"
 )
 
@@ -225,7 +226,7 @@ func accountOf(idToken string) string {
 	}
 	for _, s := range []string{claims.Email, claims.Name, claims.Sub} {
 		if s != "" {
-			return oneLine(s)
+			return prose.Plain(s, maxWords)
 		}
 	}
 	return ""
@@ -261,17 +262,17 @@ func (c Client) post(ctx context.Context, endpoint, contentType string, body []b
 		Description string          `json:"error_description"`
 	}
 	_ = json.Unmarshal(data, &refusal)
-	e := &Error{Host: host, Status: resp.StatusCode, Description: oneLine(refusal.Description)}
+	e := &Error{Host: host, Status: resp.StatusCode, Description: prose.Plain(refusal.Description, maxWords)}
 	if json.Unmarshal(refusal.Error, &e.Code) != nil {
 		// Not RFC 6749: {"error":{"message":…}} as model APIs say it.
 		var nested struct {
 			Message string `json:"message"`
 		}
 		if json.Unmarshal(refusal.Error, &nested) == nil && e.Description == "" {
-			e.Description = oneLine(nested.Message)
+			e.Description = prose.Plain(nested.Message, maxWords)
 		}
 	}
-	e.Code = oneLine(e.Code)
+	e.Code = prose.Plain(e.Code, maxWords)
 	// Some servers refuse with status 200.
 	if resp.StatusCode/100 != 2 || e.Code != "" {
 		return e
@@ -289,17 +290,5 @@ func hostOf(endpoint string) string {
 	return "the server"
 }
 
-// oneLine makes a server's words fit one line of a terminal.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 200 {
-		s = string(r[:200]) + "…"
-	}
-	return s
-}
+// maxWords is how many characters of a server's words are shown.
+const maxWords = 200

@@ -75,6 +75,9 @@ type Part struct {
 	at  Place
 	dir dir
 	fed bool // its standard input is a pipe or a text in the line
+
+	input string // what is known of that, as written
+	wrote string // why it may run what the line itself wrote
 }
 
 // Call is a simple command: assignments that hold for it, and words.
@@ -97,12 +100,24 @@ func (p *Part) Call() Call {
 	return p.Layers[len(p.Layers)-1]
 }
 
+// Dirs are the folders that the part may run in, the likeliest first; none if that is
+// not known.
+func (p *Part) Dirs() []string { return p.dir.names() }
+
 // InWorkspace reports whether the part surely runs in a folder of the workspace.
 func (p *Part) InWorkspace() bool { return p.dir.inside }
 
 // Fed reports whether the input of the part is a pipe, a file or a text in the
 // line.
 func (p *Part) Fed() bool { return p.fed }
+
+// feed notes what a part gets as its input.
+func (p *Part) feed(from *producer) {
+	p.fed, p.input = from != nil, ""
+	for ; from != nil; from = from.up {
+		p.input += from.source + "\n"
+	}
+}
 
 // Parse takes a line apart. It never fails: what is wrong is told by Failure.
 func Parse(text string, at Place) *Line {
@@ -123,14 +138,16 @@ func Parse(text string, at Place) *Line {
 // not.
 func (p *Part) Mentions() (paths []Path, more bool) {
 	if p.Kind == Read || p.Kind == Write {
-		return []Path{p.Path}, p.Opaque != ""
+		return []Path{p.Path}, !p.Path.Known()
 	}
-	words := p.Call().Words
-	for i := 1; i < len(words); i++ {
-		paths = p.at.candidates(paths, p.dir, words[i])
+	if words := p.Call().Words; len(words) > 0 {
+		for _, w := range fileWords(words[0].Text, words[1:]) {
+			paths = p.at.candidates(paths, p.dir, w)
+		}
+		more = namesInFile(words) > 0
 	}
 	for _, n := range paths {
-		more = more || n.Where == Unknown
+		more = more || !n.Known()
 	}
 	return paths, more
 }

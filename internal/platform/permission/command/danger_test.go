@@ -80,14 +80,3 @@ func TestNoDanger(t *testing.T) {
 		}
 	}
 }
-
-func TestSecret(t *testing.T) {
-	for name, want := range map[string]bool{
-		".env": true, "a/.env.local": true, ".env-prod": true, ".ENV": true, "x.pem": true, "id_rsa": true, "a/id_ed25519": true, ".netrc": true, "deploy_rsa": true, "credentials.json": true,
-		".env.example": false, ".env.sample": false, "env": false, ".environment": false, "id_rsa.pub": false, "id_card.go": false, "main.go": false, "keys.go": false, "": false,
-	} {
-		if got := command.Secret(name); got != want {
-			t.Errorf("%q: %v", name, got)
-		}
-	}
-}

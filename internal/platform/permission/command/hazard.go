@@ -88,7 +88,9 @@ var hazardTable = sync.OnceValue(func() map[string][]hazards {
 		"sort": {{"", "--compress-program", runsOther, false}, {"", "-o --output", writesFiles, false}},
 		"rg":   {{"", "--pre --hostname-bin -z --search-zip", runsOther, false}},
 		"fd":   exec, "fdfind": exec,
-		"ag":   {{"", "--pager", runsOther, false}},
+		"ag":    {{"", "--pager", runsOther, false}},
+		"split": {{"", "--filter", runsOther, false}}, "install": {{"", "--strip-program", runsOther, false}}, "more": {{"", "+*", runsOther, false}},
+		"ip": {{"", "netns vrf", runsOther, false}}, "tcpdump": {{"", "-z", runsOther, false}}, "logrotate": {{"", "-m --mail", runsOther, false}}, "cpio": {{"", "--rsh-command", runsOther, false}},
 		"tree": {{"", "-o --output -R", writesFiles, false}},
 		"make": build, "gmake": build, "just": {{"", "-f --justfile --shell --shell-arg --shell-command -c --command -d --working-directory --set --chooser", readsConfig, false}},
 		"cmake": {{"", "-E -P -C -D*", runsOther, false}},
@@ -212,6 +214,11 @@ func (p *Part) Hazards() []Hazard {
 		out = append(out, Hazard{At: always, Why: "runs in a folder whose own settings git would obey"})
 	}
 	out = append(out, inTable(table, words)...)
+	out = append(out, p.unknownHazards(name, words)...)
+	out = append(out, p.writesOutside(words)...)
+	if at := namesInFile(words); at > 0 {
+		out = append(out, Hazard{At: at, Why: "takes names or options from a file"})
+	}
 	if len(table) > 0 || len(out) > 0 || name == "git" || name == "find" {
 		for i, w := range words[1:] {
 			if !w.Exact && w.mayBeOption() {

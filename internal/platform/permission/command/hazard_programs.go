@@ -13,7 +13,19 @@ func runsAnything(name string) bool {
 		"start-stop-daemon", "osascript", "powershell", "pwsh", "cmd", "wsl", "trap", "alias", "eval", "crontab", "flock", "strace", "ltrace", "valgrind", "perf",
 		"entr", "watchexec", "concurrently", "nodemon", "bwrap", "firejail", "open", "xdg-open", "start", "sudo", "doas", "pkexec", "runuser", "xargs", "watch",
 		"env", "exec", "command", "builtin", "busybox", "toybox", "timeout", "nice", "nohup", "setsid", "stdbuf", "ionice", "enable", "hash", "bind", "complete",
-		"mapfile", "readarray", "fc", "setarch", "taskset", "chrt", "prlimit", "cgexec", "rlwrap", "proxychains", "torsocks", "fakeroot", "unbuffer", "winpty", "rundll", "mshta":
+		"mapfile", "readarray", "fc", "setarch", "taskset", "chrt", "prlimit", "cgexec", "rlwrap", "proxychains", "torsocks", "fakeroot", "unbuffer", "winpty", "rundll", "mshta",
+		// util-linux, procps, coreutils, glibc, debianutils and shadow
+		"setpriv", "choom", "linux32", "linux64", "i386", "i486", "i586", "i686", "x86_64", "uname26", "aarch64", "athlon", "enosys", "pipesz", "coresched", "uclampset", "scriptlive", "newgrp", "sg", "vipw", "vigr",
+		"runcon", "coreutils", "uutils", "catchsegv", "sotruss", "memusage", "xtrace", "run-parts", "select-editor", "sensible-editor", "sensible-pager", "sensible-browser",
+		// systemd and D-Bus
+		"run0", "systemd-inhibit", "systemd-cat", "systemd-nspawn", "systemd-socket-activate", "systemd-notify", "machinectl", "dbus-run-session", "dbus-launch", "gio", "gtk-launch",
+		// busybox's applets, runit, daemontools and s6
+		"cttyhack", "openvt", "setuidgid", "envuidgid", "envdir", "softlimit", "setlock", "chpst", "runsv", "runsvdir", "svlogd", "tcpsvd", "udpsvd", "inetd", "s6-setuidgid", "s6-softlimit", "s6-envdir", "execlineb", "pgrphack", "fghack",
+		// what changes the surroundings of a program, watches it or keeps it running
+		"capsh", "gosu", "su-exec", "tini", "dumb-init", "catatonit", "sshpass", "autossh", "mosh", "ssh-agent", "gpg-agent", "schedtool", "numactl", "cpulimit", "timelimit", "daemonize", "daemon", "nsjail", "minijail0", "rootlesskit", "slirp4netns", "pasta", "aa-exec", "newrole", "sandbox-exec",
+		"fakechroot", "faketime", "libfaketime", "xvfb-run", "xinit", "startx", "proot", "tsocks", "torify", "proxychains4", "eatmydata", "nocache", "dtach", "abduco", "byobu", "zellij", "reptyr", "ltrace64", "rr", "gdbserver", "heaptrack", "kcov", "uftrace", "bpftrace", "trace-cmd", "ftrace", "apitrace",
+		"chronic", "ifne", "lckdo", "mispipe", "pee", "zrun", "vidir", "vipe", "sem", "ts-node-dev", "reflex", "inotifyexec", "fswatch", "when-changed", "socat", "toolbox", "distrobox", "flatpak", "flatpak-spawn", "snap", "lxc", "multipass", "guix", "bear", "scan-build", "intercept-build", "colormake", "distcc", "sccache", "ccache", "icecc",
+		"gnuplot", "octave", "m4", "dc", "gforth", "logsave":
 		return true
 	}
 	return false

@@ -151,7 +151,10 @@ func TestFolders(t *testing.T) {
 	for line, want := range map[string]string{
 		"cd a && > x":                            "a/x",
 		"cd a; > x":                              "", // cd may have failed
-		"cd a || exit; > x":                      "",
+		"cd a || exit; > x":                      "a/x",
+		"cd a || exit 1 2; > x":                  "", // which does not leave
+		"cd a || return; > x":                    "", // nor does this, outside of a function
+		"cd a || { ls; exit 1; }; > x":           "a/x",
 		"cd a && cd b && > x":                    "a/b/x",
 		"cd a && cd .. && > x":                   "x",
 		"(cd a); > x":                            "x",
@@ -163,12 +166,15 @@ func TestFolders(t *testing.T) {
 		"cd && > x":                              "/home/me/x",
 		"cd - && > x":                            "",
 		"cd $X && > x":                           "",
-		"pushd a && > x":                         "",
+		"pushd a && > x":                         "a/x",
+		"pushd +1 && > x":                        "",
+		"pushd -n a && > x":                      "",
 		"command cd a && > x":                    "a/x",
 		"eval 'cd a' && > x":                     "a/x",
 		"bash -c 'cd a' && > x":                  "x",
 		"env cd a && > x":                        "x",
-		"if cd a; then > x; fi":                  "",
+		"if cd a; then > x; fi":                  "a/x",
+		"if cd a; then ls; else > x; fi":         "",
 		"if true; then cd a; fi; > x":            "",
 		"for i in 1 2; do > x; done":             "x",
 		"for i in 1 2; do > x; cd a; done":       "",

@@ -3,31 +3,11 @@ package command
 import (
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
-)
 
-// Secret reports whether a file usually holds keys or passwords, by its name.
-func Secret(name string) bool {
-	b := strings.ToLower(path.Base(filepath.ToSlash(name)))
-	switch b {
-	case ".netrc", "_netrc", ".pgpass", ".my.cnf", ".git-credentials", ".htpasswd", ".vault-token", ".dockercfg", "credentials.json", "service-account.json", "shadow", ".npmrc", ".pypirc", ".envrc":
-		return true
-	}
-	switch path.Ext(b) {
-	case ".pem", ".key", ".p12", ".pfx", ".kdbx", ".keystore", ".jks", ".asc", ".ppk":
-		return true
-	}
-	if rest, ok := strings.CutPrefix(b, ".env"); ok && (rest == "" || rest[0] == '.' || rest[0] == '-') {
-		for _, harmless := range []string{"example", "sample", "template", "dist", "defaults"} {
-			if strings.HasSuffix(rest, harmless) {
-				return false
-			}
-		}
-		return true
-	}
-	return strings.HasPrefix(b, "id_") && !strings.HasSuffix(b, ".pub") && !strings.Contains(b, ".") ||
-		strings.HasSuffix(b, "_rsa") || strings.HasSuffix(b, "_ed25519")
-}
+	"github.com/burin-dev/burin/internal/platform/private"
+)
 
 const (
 	keysAndLogins = "changes files that hold keys and logins"
@@ -62,12 +42,19 @@ func (p Place) sensitive(name string) string {
 	case !isAbs(name) && p.Root == "/":
 		name = "/" + name
 	case !isAbs(name): // the workspace may be the home folder, or hold it
-		if _, ok := within(p.Root, filepath.ToSlash(p.Home)); !ok {
+		_, holdsHome := within(p.Root, filepath.ToSlash(p.Home))
+		name = path.Join(filepath.ToSlash(p.Root), name)
+		if !holdsHome {
+			if p.Private.Holds(name) {
+				return keysAndLogins
+			}
 			return ""
 		}
-		name = path.Join(filepath.ToSlash(p.Root), name)
-	case p.inExtra(name):
+	case p.inExtra(name) && !p.Private.Holds(name):
 		return ""
+	}
+	if p.Private.Holds(name) {
+		return keysAndLogins
 	}
 	if home, ok := within(p.Home, name); ok {
 		return homeFile(strings.ToLower(home))
@@ -108,8 +95,26 @@ func foreignFile(name string) string {
 // Guarded reports whether a file usually holds keys or passwords, by its name or
 // by the folder it is in.
 func (p Place) Guarded(f Path) bool {
-	return f.Name != "" && (f.Secret() || p.Sensitive(f) == keysAndLogins)
+	if f.Name == "" && (private.Named(f.Text) || slices.ContainsFunc(f.May, p.Guarded)) {
+		return true
+	}
+	return f.Name != "" && (f.named() || p.keeps(f.Name) || f.Real != "" && p.keeps(f.Real))
 }
+
+// Guards is Guarded for many names that are no links. Where no secret place lies in the
+// workspace, most names are judged by themselves.
+func (p Place) Guards() func(name string) bool {
+	elsewhere := p.Root != "" && !p.Private.Below(p.Root) && !p.Private.Holds(p.Root)
+	return func(name string) bool {
+		if elsewhere && !isAbs(name) && !strings.HasPrefix(name, ".") && !strings.Contains(name, "/.") {
+			return private.Named(name)
+		}
+		return p.Guarded(Path{Name: name, Where: Inside})
+	}
+}
+
+// keeps reports whether a name is, or lies in, a place of keys and passwords.
+func (p Place) keeps(name string) bool { return p.sensitive(name) == keysAndLogins }
 
 // homeFile judges a path below someone's home folder, in lower case.
 func homeFile(name string) string {

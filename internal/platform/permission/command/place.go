@@ -4,7 +4,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/platform/private"
 )
 
 // Place is where a command runs and what belongs to the workspace there.
@@ -12,7 +15,9 @@ type Place struct {
 	Root  string   // the workspace, absolute and without links; empty: names are judged by their text alone
 	Extra []string // further folders that belong to it, absolute
 	Home  string   // what ~ stands for; empty: not known
-	Dir   string   // where the shell is: relative to Root, or absolute; empty is Root
+	// Private are the places of keys and passwords; nil: only names tell.
+	Private *private.Places
+	Dir     string // where the shell is: relative to Root, or absolute; empty is Root
 	// Shell is the program that runs the line; empty is bash. A shell that is not of
 	// bash's or sh's family makes every line opaque.
 	Shell string
@@ -27,10 +32,16 @@ type Path struct {
 	Name  string // relative to the workspace if it is in it, else absolute; empty if it is not known
 	Where Where
 	Real  string // where Name leads by links, if that is somewhere else in the workspace
+	// May are the files it may be where Name is not known because the folder is one of
+	// a few: the first if all commands before it succeed. Empty: it may be any file.
+	May []Path
 }
 
-// Secret reports whether the file usually holds keys or passwords.
-func (p Path) Secret() bool { return Secret(p.Name) || p.Real != "" && Secret(p.Real) }
+// Known reports whether the file, or the few that it may be, are known.
+func (p Path) Known() bool { return p.Name != "" || len(p.May) > 0 }
+
+// named reports whether the file usually holds keys or passwords, by its name.
+func (p Path) named() bool { return private.Named(p.Name) || p.Real != "" && private.Named(p.Real) }
 
 // Where says where a path leads.
 type Where uint8
@@ -45,6 +56,23 @@ const (
 type dir struct {
 	name   string // relative to the root, or absolute; "" if not known
 	inside bool   // it is surely in the workspace
+	// may are the folders it may be if name is not known, each on a line, first the one
+	// where all commands before succeed; "" if that is not known either.
+	may string
+}
+
+// maxDirs is how many folders are kept apart; with more, none is known.
+const maxDirs = 8
+
+// names are the folders it may be; none if that is not known.
+func (d dir) names() []string {
+	switch {
+	case d.name != "":
+		return []string{d.name}
+	case d.may != "":
+		return strings.Split(d.may, "\n")
+	}
+	return nil
 }
 
 func (p Place) start() dir {
@@ -52,12 +80,25 @@ func (p Place) start() dir {
 	return dir{name: q.Name, inside: q.Where == Inside}
 }
 
-// merge is what is known when either may hold.
+// merge is what is known when either may hold, d rather than o.
 func (d dir) merge(o dir) dir {
 	if d == o {
 		return d
 	}
-	return dir{inside: d.inside && o.inside}
+	m := dir{inside: d.inside && o.inside}
+	a, b := d.names(), o.names()
+	if len(a) == 0 || len(b) == 0 {
+		return m
+	}
+	for _, n := range b {
+		if !slices.Contains(a, n) {
+			a = append(a, n)
+		}
+	}
+	if len(a) <= maxDirs {
+		m.may = strings.Join(a, "\n")
+	}
+	return m
 }
 
 // isAbs also knows the absolute paths of Windows, on every system.
@@ -77,11 +118,11 @@ func (p Place) Resolve(d dir, text string) Path {
 		name = path.Clean(name)
 	case d.name != "":
 		name = path.Join(d.name, name)
-	case d.inside && !hasDotDot(name):
-		r.Where = Inside // somewhere in the workspace
-		return r
 	default:
-		return r
+		if d.inside && !hasDotDot(name) {
+			r.Where = Inside // somewhere in the workspace
+		}
+		return p.resolveMay(r, d)
 	}
 	if !isAbs(name) && (name == ".." || strings.HasPrefix(name, "../")) {
 		if p.Root == "" {
@@ -107,6 +148,23 @@ func (p Place) Resolve(d dir, text string) Path {
 		r.Name, r.Where = real, Outside
 	case real != name:
 		r.Real = real
+	}
+	return r
+}
+
+// resolveMay says which files a name may be that is used in one of a few folders.
+func (p Place) resolveMay(r Path, d dir) Path {
+	inside := d.may != ""
+	for _, name := range d.names() {
+		one := p.Resolve(dir{name: name, inside: d.inside}, r.Text)
+		if one.Name == "" {
+			return Path{Text: r.Text, Where: r.Where}
+		}
+		inside = inside && one.Where == Inside
+		r.May = append(r.May, one)
+	}
+	if inside {
+		r.Where = Inside
 	}
 	return r
 }

@@ -1,21 +1,26 @@
 package command
 
 import (
+	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/platform/private"
 )
 
 // reader is a program that changes nothing as long as its options are among
 // those given here.
 type reader struct {
-	// options are the options it may have. "*" stands for any; names with "!" behind
-	// it are the ones it must not have.
+	// options are the options it may have: with any other it is not sure what it does.
 	options  string
 	operands operands
 	most     int // operands; 0 is no limit, -1 is none
+	// lenient says that no option of it does more than read and print: a word that is
+	// not known may be one.
+	lenient bool
 }
 
 // operands says what a program takes its operands for.
@@ -46,10 +51,10 @@ func (p *Part) Reads() (paths []Path, ok bool) {
 		return nil, false
 	}
 	words, ok := readerOf(p, c.Words)
-	if !ok {
+	if !ok || namesInFile(c.Words) > 0 {
 		return nil, false
 	}
-	for _, w := range words {
+	for _, w := range fileWords(c.Words[0].Text, words) {
 		paths = p.at.candidates(paths, p.dir, w)
 	}
 	if words != nil && !p.dir.inside && c.Words[0].Text != "cd" { // without a name they read where they are
@@ -65,7 +70,7 @@ func (p *Part) Reads() (paths []Path, ok bool) {
 // readerOf finds the words that name files, of a call that only reads. They are
 // nil if it reads no files at all.
 func readerOf(p *Part, words []Word) ([]Word, bool) {
-	name, args := words[0].Text, words[1:]
+	name, args := words[0].Text, p.patterns(words[1:])
 	switch name {
 	case "git":
 		return p.gitReads(args)
@@ -110,43 +115,140 @@ func readerOf(p *Part, words []Word) ([]Word, bool) {
 	return r.reads(args)
 }
 
-func (r reader) reads(args []Word) ([]Word, bool) {
-	if r.options != "*" && !strings.HasPrefix(r.options, "* !") {
-		s := scan(r.options, args, false)
-		if s.bad != "" || !r.few(len(s.operands)) {
-			return nil, false
-		}
-		return r.files(args, s, true), true
+// patterns are the arguments in which a pattern of file names is no option, if no
+// file in the folder has a name that looks like one.
+func (p *Part) patterns(args []Word) []Word {
+	wild := func(w Word) bool { return w.glob && !w.Exact && w.Text == "" && w.mayBeOption() }
+	if !slices.ContainsFunc(args, wild) || p.dashes() {
+		return args
 	}
-	s := scanned{}
-	for i, a := range args {
-		for rest := strings.TrimPrefix(r.options, "* !"); rest != "" && rest != "*"; {
-			var name string
-			name, rest, _ = strings.Cut(rest, " !")
-			if optional(a, name) {
-				return nil, false
+	args = slices.Clone(args)
+	for i := range args {
+		if wild(args[i]) {
+			args[i].Text, args[i].many = "./", false
+		}
+	}
+	return args
+}
+
+// dashes reports whether the folder it runs in has, or may have, a name that begins
+// with a dash.
+func (p *Part) dashes() bool {
+	dirs := p.dir.names()
+	for _, d := range dirs {
+		if p.at.Root == "" {
+			return true
+		}
+		entries, err := readNames(p.at.abs(d), maxNames)
+		if len(entries) == maxNames || err != nil && !os.IsNotExist(err) && err != io.EOF {
+			return true
+		}
+		if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name()[0] == '-' }) {
+			return true
+		}
+	}
+	return len(dirs) == 0
+}
+
+// fileWords leaves out what grep takes for patterns of names.
+func fileWords(program string, words []Word) []Word {
+	switch base(program) {
+	case "grep", "egrep", "fgrep":
+	default:
+		return words
+	}
+	pattern := func(w Word) bool {
+		return w.Exact && (strings.HasPrefix(w.Text, "--include=") || strings.HasPrefix(w.Text, "--exclude=") || strings.HasPrefix(w.Text, "--exclude-dir="))
+	}
+	if !slices.ContainsFunc(words, pattern) {
+		return words
+	}
+	return slices.DeleteFunc(slices.Clone(words), pattern)
+}
+
+// namesInFile is the index of the argument by which a call is told its files, or more
+// options, by a file: what it reads and does is then not written out. 0 without one.
+func namesInFile(words []Word) int {
+	name := versionless(base(words[0].Text))
+	options, at := "", false
+	switch name {
+	case "strings", "nm", "size", "ar", "ranlib", "ld", "as", "objdump", "objcopy", "readelf", "strip", "addr2line", "c++filt", "elfedit", "windres", "dlltool", "gold", "lld",
+		"gcc", "g++", "cc", "c++", "cpp", "clang", "clang++", "gfortran", "rustc", "swiftc", "ghc", "dmd", "kotlinc", "scalac",
+		"java", "javac", "javadoc", "jar", "jlink", "jpackage", "jdeps", "csc", "vbc", "msbuild", "pytest", "7z", "7za", "7zr", "rar", "sphinx-build", "nasm", "protoc", "cl", "link":
+		at = true
+	case "wc", "du", "sort", "find":
+		options = "--files0-from -files0-from"
+	case "tar", "bsdtar":
+		options = "--files-from -T"
+	case "rsync", "ack":
+		options = "--files-from --include-from --exclude-from"
+	case "git":
+		options = "--pathspec-from-file"
+	case "tree":
+		options = "--fromfile --fromtabfile --infofile"
+	case "xargs":
+		options = "--arg-file -a"
+	case "curl":
+		options = "--config -K"
+	case "wget", "aria2c":
+		options = "--input-file -i"
+	case "zip":
+		options = "-@"
+	case "file":
+		options = "--files-from -f"
+	case "xzcat", "xz", "unxz", "lzcat", "lzma", "unlzma":
+		options = "--files --files0"
+	}
+	if options == "" && !at {
+		return 0
+	}
+	for i, w := range words[1:] {
+		if !w.Exact || w.Text == "" {
+			continue
+		}
+		if at && w.Text[0] == '@' && len(w.Text) > 1 {
+			return i + 1
+		}
+		if w.Text[0] != '-' {
+			continue
+		}
+		for o := range strings.FieldsSeq(options) {
+			if given, _, _ := strings.Cut(w.Text, "="); given == o || optional(w, o) && len(given) > 4 || len(o) == 2 && optional(w, o) {
+				return i + 1
 			}
 		}
-		if a.Exact && a.Text == "--" {
-			s.operands = append(s.operands, args[i+1:]...)
-			break
-		}
-		if !a.mayBeOption() || !a.Exact {
-			s.operands = append(s.operands, a)
+	}
+	return 0
+}
+
+func (r reader) reads(args []Word) ([]Word, bool) {
+	known := args
+	if r.lenient {
+		known = slices.Clone(args)
+		for i, a := range known {
+			if !a.Exact && a.mayBeOption() {
+				known[i].Exact, known[i].Text = true, "operand"
+			}
 		}
 	}
-	return r.files(args, s, false), r.few(len(s.operands))
+	s := scan(r.options, known, false)
+	if r.lenient {
+		s.operands = args
+	}
+	if s.bad != "" || !r.few(len(s.operands)) {
+		return nil, false
+	}
+	return r.files(args, s), true
 }
 
 func (r reader) few(n int) bool { return r.most == 0 || n <= max(0, r.most) }
 
-// files are the arguments that may name files. Which operand is the pattern is
-// certain only if all options are known.
-func (r reader) files(args []Word, s scanned, known bool) []Word {
+// files are the arguments that may name files.
+func (r reader) files(args []Word, s scanned) []Word {
 	switch {
 	case r.operands == text:
 		return nil
-	case r.operands == files || !known || len(s.operands) == 0:
+	case r.operands == files || len(s.operands) == 0:
 		return args
 	}
 	for _, o := range s.options {
@@ -157,7 +259,7 @@ func (r reader) files(args []Word, s scanned, known bool) []Word {
 	}
 	out := append([]Word{}, s.operands[1:]...)
 	for _, o := range s.options {
-		if o.set {
+		if o.set && o.name != "--include" && o.name != "--exclude" && o.name != "--exclude-dir" {
 			out = append(out, o.value)
 		}
 	}
@@ -184,6 +286,9 @@ func (p Place) candidates(list []Path, d dir, w Word) []Path {
 		add(w.Text)
 	} else if len(w.Text) > 2 && w.Text[1] != '-' {
 		add(w.Text[2:])
+	}
+	if _, file, ok := strings.Cut(w.Text, "file://"); ok {
+		add(file)
 	}
 	for rest, ok := w.Text, true; ok; {
 		if _, rest, ok = strings.Cut(rest, "="); ok {
@@ -219,7 +324,7 @@ const maxNames = 5000
 // that shells and this program take differently, lead nowhere known.
 func (p Place) glob(d dir, w Word) []Path {
 	unknown := []Path{{Text: w.Source}}
-	if Secret(w.Source) {
+	if private.Named(w.Source) {
 		return []Path{{Text: w.Source, Name: w.Source, Where: Inside}}
 	}
 	if strings.ContainsAny(w.Source, "~\\'\"$[") || strings.Contains(w.Source, "**") {

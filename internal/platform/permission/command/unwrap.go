@@ -67,6 +67,17 @@ func (w *walker) run(words []Word, text string, d dir) (ok, end dir) {
 	switch {
 	case isShell(name):
 		return w.shell(p, d)
+	case (name == "source" || name == ".") && len(words) > 1 && isInput(words[1]):
+		p.Opaque = "a shell runs what it reads"
+		w.add(p)
+		w.hidden(p)
+		return dir{}, dir{}
+	case (name == "source" || name == ".") && len(words) > 1:
+		p.wrote = w.madeHere(words[1], d)
+		w.add(p)
+		return d, d
+	case isLoader(base(words[0].Text)) && len(words) > 1:
+		return w.unwrap(p, wrapper{options: "--argv0: --library-path: --inhibit-cache --inhibit-rpath: --list --verify"}, name, d)
 	case name == "eval":
 		return w.eval(p, words[1:], d)
 	case name == "find":
@@ -75,13 +86,19 @@ func (w *walker) run(words []Word, text string, d dir) (ok, end dir) {
 	case changesDir(name):
 		w.add(p)
 		to := w.target(words, d)
-		return to, d.merge(to)
+		return to, to.merge(d)
 	case name == "ssh" || name == "su" || name == "trap" || name == "alias" || name == "parallel" || name == "script":
 		p.Opaque = "what it runs is not judged here"
 		w.add(p)
 		w.hidden(p)
 		return d, d
 	}
+	if p.Opaque = evaluatesName(name, words[1:]); p.Opaque != "" {
+		w.add(p)
+		w.hidden(p)
+		return d, d
+	}
+	p.wrote = w.runsMade(name, words, d)
 	if wr, is := wrapperOf(name); is && len(words) > 1 {
 		return w.unwrap(p, wr, name, d)
 	}
@@ -90,6 +107,17 @@ func (w *walker) run(words []Word, text string, d dir) (ok, end dir) {
 		w.started(p, name)
 	}
 	return d, d
+}
+
+// isInput reports whether a word is a name of the standard input, or of a pipe.
+func isInput(w Word) bool {
+	return w.pipe || w.Exact && (w.Text == "/dev/stdin" || w.Text == "-" || strings.HasPrefix(w.Text, "/dev/fd/") || strings.HasPrefix(w.Text, "/proc/"))
+}
+
+// isLoader reports whether a program is the system's loader, which runs the program
+// that it is given.
+func isLoader(name string) bool {
+	return strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") || strings.HasPrefix(name, "ld64.so") || name == "ld.so" || strings.HasPrefix(name, "ld-2.")
 }
 
 // started walks what a call surely or maybe starts that is not taken apart here:
@@ -123,7 +151,8 @@ func (w *walker) started(p Part, name string) {
 
 // add emits a call with what is dangerous about it.
 func (w *walker) add(p Part) {
-	p.at, p.fed = w.at, w.from != nil
+	p.at = w.at
+	p.feed(w.from)
 	if p.Danger == "" {
 		p.Danger = w.danger(&p)
 	}
@@ -191,6 +220,7 @@ func (w *walker) unwrap(p Part, wr wrapper, name string, d dir) (ok, end dir) {
 	outer, around := w.outer, w.env
 	defer func() { w.outer, w.env = outer, around }()
 	w.outer = p.Layers
+	w.values(env)
 	w.env = append(around[:len(around):len(around)], env...)
 	switch {
 	case wr.join:
@@ -263,6 +293,7 @@ func (w *walker) shell(p Part, d dir) (ok, end dir) {
 	case s.bad != "":
 		p.Opaque = "what a shell does with " + s.bad + " is not known here"
 	case !s.has("-c") && len(s.rest) > 0 && operand.Exact && operand.Text != "-" && !strings.HasPrefix(operand.Text, "+"):
+		p.wrote = w.madeHere(operand, d)
 		w.add(p)
 		return d, d
 	case !s.has("-c"):
@@ -422,13 +453,14 @@ func (w *walker) guess(text string) {
 // target is the folder that cd goes to.
 func (w *walker) target(words []Word, d dir) dir {
 	s := scan("-P -L -e", words[1:], false)
-	if words[0].Text != "cd" || s.bad != "" || len(s.operands) > 1 {
+	pushes := words[0].Text == "pushd" // without a folder, or with a number, it turns the stack around
+	if words[0].Text != "cd" && !pushes || s.bad != "" || len(s.operands) > 1 || pushes && (len(s.options) > 0 || len(s.operands) == 0) {
 		return dir{}
 	}
 	to := w.at.Home
 	if len(s.operands) == 1 {
 		o := s.operands[0]
-		if !o.Exact || o.Text == "-" {
+		if !o.Exact || o.Text == "-" || pushes && o.Text != "" && o.Text[0] == '+' {
 			return dir{}
 		}
 		to = o.Text
@@ -438,7 +470,16 @@ func (w *walker) target(words []Word, d dir) dir {
 		return dir{}
 	}
 	r := w.at.Resolve(d, to)
-	return dir{name: r.Name, inside: r.Where == Inside}
+	t := dir{name: r.Name, inside: r.Where == Inside}
+	names := make([]string, 0, len(r.May))
+	for _, m := range r.May {
+		if strings.Contains(m.Name, "\n") {
+			return t
+		}
+		names = append(names, m.Name)
+	}
+	t.may = strings.Join(names, "\n")
+	return t
 }
 
 // findExec judges find, and what it runs for each file.

@@ -23,9 +23,10 @@ type walker struct {
 
 // producer is what feeds the standard input of a part.
 type producer struct {
-	stmt *syntax.Stmt // the left side of a pipe
-	text syntax.Node  // a text in the line
-	up   *producer    // what feeds stmt
+	stmt   *syntax.Stmt // the left side of a pipe
+	text   syntax.Node  // a text in the line
+	source string       // either, as written
+	up     *producer    // what feeds stmt
 }
 
 // script walks a text by each grammar. The folder afterwards is what all agree on.
@@ -87,7 +88,7 @@ func (w *walker) emit(p Part) {
 		return
 	}
 	p.at = w.at
-	p.fed = w.from != nil
+	p.feed(w.from)
 	p.Hidden = w.hiding
 	w.line.Parts = append(w.line.Parts, p)
 }
@@ -113,7 +114,7 @@ func (w *walker) stmt(s *syntax.Stmt, d dir) (ok, end dir) {
 	defer func() { w.from = from }()
 	for _, r := range s.Redirs {
 		if n := w.redirect(r, d); n != nil {
-			w.from = &producer{text: n}
+			w.from = &producer{text: n, source: w.text(n)}
 		}
 	}
 	if s.Coprocess || s.Disown {
@@ -188,11 +189,14 @@ func (w *walker) binary(c *syntax.BinaryCmd, d dir) (ok, end dir) {
 	case syntax.OrStmt:
 		okX, endX := w.stmt(c.X, d)
 		okY, endY := w.stmt(c.Y, endX)
+		if leaves(c.Y) { // cd x || exit
+			return okX, okX
+		}
 		return okX.merge(okY), okX.merge(endX).merge(endY)
 	default: // pipes: each side is a subshell, but for the last one in some shells
 		_, endX := w.stmt(c.X, d)
 		from := w.from
-		w.from = &producer{stmt: c.X, up: from}
+		w.from = &producer{stmt: c.X, source: w.text(c.X), up: from}
 		_, endY := w.stmt(c.Y, d)
 		w.from = from
 		end = d.merge(endX).merge(endY)
@@ -200,10 +204,31 @@ func (w *walker) binary(c *syntax.BinaryCmd, d dir) (ok, end dir) {
 	}
 }
 
+// leaves reports whether a statement ends the shell, so that nothing behind it runs.
+func leaves(s *syntax.Stmt) bool {
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		if s.Background || len(s.Redirs) > 0 || len(c.Args) == 0 || len(c.Args) > 2 || c.Args[0].Lit() != "exit" {
+			return false // with a second argument, or a redirection that fails, it stays
+		}
+		return len(c.Args) == 1 || isDigits(c.Args[1].Lit())
+	case *syntax.Block:
+		return len(c.Stmts) > 0 && !s.Background && leaves(c.Stmts[len(c.Stmts)-1])
+	}
+	return false
+}
+
+func isDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
 func (w *walker) ifClause(c *syntax.IfClause, d dir) dir {
-	_, end := w.stmts(c.Cond, d)
-	_, then := w.stmts(c.Then, end)
-	out := end.merge(then)
+	ok, end := w.stmts(c.Cond, d)
+	if len(c.Cond) == 0 { // else
+		ok = d
+	}
+	_, then := w.stmts(c.Then, ok)
+	out := then.merge(end)
 	if c.Else != nil {
 		out = out.merge(w.ifClause(c.Else, end))
 	}
@@ -326,6 +351,7 @@ func (w *walker) simple(c *syntax.CallExpr, d dir) (ok, end dir) {
 	}
 	outer := w.env
 	if len(env) > 0 {
+		w.values(env)
 		w.env = append(outer[:len(outer):len(outer)], env...)
 	}
 	defer func() { w.env = outer }()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/themetest"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 func texts(lines []Line) []string {
@@ -62,20 +63,7 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
-func TestClean(t *testing.T) {
-	for _, tt := range []struct{ in, want string }{
-		{"plain\ntext", "plain\ntext"},
-		{"a\tb", "a   b"},
-		{"\x1b[31m\a", "␛[31m␇"},
-		{"a\r\nb\rc", "a\nb\nc"},
-		{"\u202eabc\u2066", "⟨U+202E⟩abc⟨U+2066⟩"},
-		{"\xff\x7f\u009b", "\ufffd␡⟨U+009B⟩"},
-		{"👨‍👩‍👧 ok", "👨‍👩‍👧 ok"},
-	} {
-		if got := Clean(tt.in, 4); got != tt.want {
-			t.Errorf("%q: %q, want %q", tt.in, got, tt.want)
-		}
-	}
+func TestOutput(t *testing.T) {
 	if got, want := Output("\x1b[1mbold\x1b[0m\n10%\r20%\r\nend\x1b]0;t\a", 4), "bold\n20%\nend"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -96,13 +84,13 @@ func FuzzWrap(f *testing.F) {
 	f.Add("some words 日本語 👍🏽 and more", uint8(7))
 	f.Add(" \ufe0f e\u0301 🇩🇪🇩 \u200d \t", uint8(2))
 	f.Fuzz(func(t *testing.T, text string, width uint8) {
-		text = Inline(text)
+		text = prose.Inline(text)
 		w := int(width%60) + 1
 		half := len(text) / 2
 		for half > 0 && text[half]&0xc0 == 0x80 {
 			half--
 		}
-		for _, line := range []Line{Of(text, theme.Text), {{Text: text[:half]}, {Text: Inline(text[half:]), Look: theme.Look{Fg: theme.Error}}}} {
+		for _, line := range []Line{Of(text, theme.Text), {{Text: text[:half]}, {Text: prose.Inline(text[half:]), Look: theme.Look{Fg: theme.Error}}}} {
 			for _, l := range append(Wrap(nil, line, w, nil, nil), Break(nil, line, w, nil, nil)...) {
 				if got := l.Width(); got > w {
 					t.Fatalf("%d cells at %d: %q", got, w, l.Text())

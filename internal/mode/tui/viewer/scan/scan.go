@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -23,7 +24,7 @@ const (
 
 // Options of a run.
 type Options struct {
-	Log *transcript.Log
+	Log session.Transcript
 	// Len is how many entries are looked at, and ID the id of one of them. ID is
 	// called in the goroutine.
 	Len int

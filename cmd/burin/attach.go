@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/owner"
+	"github.com/burin-dev/burin/internal/mode/print"
+	"github.com/burin-dev/burin/internal/mode/tui/terminal"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/remote"
+)
+
+// attachCommand joins a session that another burin has open.
+func attachCommand(p *program) *cobra.Command {
+	var a askFlags
+	mode := ""
+	cmd := &cobra.Command{
+		Use:   "attach [ID]",
+		Short: "Join a session that another burin has open",
+		Long: `Join a session that another burin has open, in a terminal of its own: both show the same,
+either can answer what is asked, and what is sent from here waits like what is sent there.
+When the other ends, the session continues here. Without an id it is the last one of this
+folder.
+
+With --mode json it only watches: each event is a line of JSON, until the session ends.
+
+  burin attach
+  burin attach 4f2a --mode json`,
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.attach, a.goOn = true, len(args) == 0
+			if len(args) == 1 {
+				if args[0] == "" {
+					return archive.ErrUnnamed
+				}
+				a.resume = args[0]
+			}
+			switch mode {
+			case string(print.JSON):
+				return watch(cmd.Context(), p, a)
+			case "":
+			default:
+				return usage("--mode: %q is not json; without it the terminal is shown", mode)
+			}
+			tty, err := terminal.Open()
+			if err != nil {
+				return fmt.Errorf("join a session: %w", err)
+			}
+			defer tty.Close()
+			return p.talk(cmd.Context(), a, "", tty)
+		},
+	}
+	cmd.Flags().StringVar(&mode, "mode", "", "json: write the events, and only watch")
+	return cmd
+}
+
+// attached is a session that another process has open.
+func (p *program) attached(ctx context.Context, paths config.Paths, path, name string, rights remote.Rights) (session.Handle, error) {
+	s, err := owner.Place{Data: paths.Data, Getenv: p.getenv}.Attach(ctx, path, name, rights)
+	if errors.Is(err, owner.ErrNobody) {
+		err = fmt.Errorf("%w: burin --resume continues it", err)
+	}
+	return s, err
+}
+
+// watch writes the events of a session that another process has open.
+func watch(ctx context.Context, p *program, a askFlags) error {
+	h, err := p.host(nil)
+	if err != nil {
+		return err
+	}
+	path, err := p.resumes(ctx, h, a.agentFlags, nil)
+	if err != nil {
+		return err
+	}
+	s, err := p.attached(ctx, h.Paths(), path, "watcher", remote.Watch)
+	if err != nil {
+		return err
+	}
+	defer s.Close() //nolint:errcheck // it only leaves
+	feed, out := s.Events(session.Cursor{}), json.NewEncoder(p.out)
+	out.SetEscapeHTML(false)
+	for {
+		e, err := feed.Next(ctx)
+		switch {
+		case errors.Is(err, session.ErrClosed), errors.Is(err, session.ErrOwnerGone), ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := out.Encode(e); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,296 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/host/owner"
+	"github.com/burin-dev/burin/internal/host/words"
+	"github.com/burin-dev/burin/internal/mode/print"
+	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// background is the flags of a session without a face.
+type background struct {
+	on    bool
+	owner bool // this process is the one in the background
+}
+
+const ownerFlag = "background-owner"
+
+func (b *background) register(f *pflag.FlagSet) {
+	f.BoolVar(&b.on, "background", false, "work without a terminal: print the session's id and return; burin attach joins it")
+	f.BoolVar(&b.owner, ownerFlag, false, "be the process in the background")
+	_ = f.MarkHidden(ownerFlag) // it is there
+}
+
+// started is a line that the process in the background writes until its session is open.
+type started struct {
+	Say  string `json:"say,omitempty"` // for the person
+	ID   string `json:"id,omitempty"`  // the session is open
+	Path string `json:"path,omitempty"`
+}
+
+// inBackground starts a process that owns a session, or is that process.
+func inBackground(ctx context.Context, p *program, a askFlags, b background, args []string) error {
+	if err := a.check(); err != nil {
+		return err
+	}
+	if a.noSession {
+		return usage("--no-session and --background contradict each other: nobody could join it")
+	}
+	if b.owner {
+		return ownInBackground(ctx, p, a, args)
+	}
+	h, err := p.host(nil)
+	if err != nil {
+		return err
+	}
+	s, err := startOwner(ctx, p, h.Paths())
+	if err != nil {
+		return err
+	}
+	h.Crumb(p.terminalID(), h.Dir(), s.Path)
+	which := s.ID
+	if a.session != "" { // it may be none that is found by its id
+		which = s.Path
+	}
+	fmt.Fprintln(p.out, s.ID)
+	fmt.Fprintf(p.err, "burin attach %s joins it, burin sessions stop %s ends it.\n", which, which)
+	return nil
+}
+
+// startOwner starts the process and waits until its session is open.
+func startOwner(ctx context.Context, p *program, paths config.Paths) (started, error) {
+	log, err := openLog(filepath.Join(paths.State, "logs", "background.log"))
+	if err != nil {
+		return started{}, err
+	}
+	defer log.Close()
+	in, err := os.Open(os.DevNull)
+	if err != nil {
+		return started{}, err
+	}
+	defer in.Close()
+	if p.piped(ctx) != nil {
+		in = p.in
+	}
+	from, to, err := os.Pipe()
+	if err != nil {
+		return started{}, err
+	}
+	defer from.Close()
+	child, err := owner.Detached(append([]string{"--" + ownerFlag}, os.Args[1:]...), in, to, log)
+	to.Close() //nolint:errcheck // it is the child's
+	if err != nil {
+		return started{}, err
+	}
+	defer context.AfterFunc(ctx, func() { _ = child.Kill() })() // it may have ended
+	for lines := json.NewDecoder(from); ; {
+		var s started
+		if err := lines.Decode(&s); err != nil {
+			break
+		}
+		switch {
+		case s.ID != "":
+			return s, child.Release()
+		case s.Say != "":
+			fmt.Fprintf(p.err, "burin: %s\n", s.Say)
+		}
+	}
+	state, err := child.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return started{}, ctx.Err()
+	case err == nil && state.ExitCode() > 0:
+		return started{}, silentError(state.ExitCode())
+	}
+	return started{}, fmt.Errorf("the process in the background has ended; see %s", words.ShortPath(log.Name()))
+}
+
+// silentError ends the program with an exit code; what went wrong was said.
+type silentError int
+
+func (e silentError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// maxLog is the size from which on the log begins anew.
+const maxLog = 1 << 20
+
+func openLog(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("open the log of what is in the background: %w", err)
+	}
+	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
+		_ = os.Truncate(path, 0) // then it is longer
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the log of what is in the background: %w", err)
+	}
+	return f, nil
+}
+
+// voice is what a process in the background says: to who started it until its session is
+// open, then to its log.
+type voice struct {
+	mu  sync.Mutex
+	to  io.Writer // who started it
+	log io.Writer
+	id  string // of the session that is open
+}
+
+func (v *voice) say(line string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.id == "" {
+		_ = json.NewEncoder(v.to).Encode(started{Say: line}) // who has gone hears nothing
+		return
+	}
+	fmt.Fprintf(v.log, "%s %s %s\n", time.Now().Format(time.RFC3339), v.id, line)
+}
+
+func (v *voice) opened(id, path string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.id = id
+	return json.NewEncoder(v.to).Encode(started{ID: id, Path: path})
+}
+
+// ownInBackground opens a session, runs the prompt, if there is one, and stays until it is
+// told to end or has had nothing to do for a while.
+func ownInBackground(ctx context.Context, p *program, a askFlags, args []string) error {
+	v := &voice{to: p.out, log: p.err}
+	p.err, p.out = &lines{tell: v.say}, io.Discard
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // some log their users out so
+	defer stop()
+	prompt, err := print.Prompt(args, p.piped(ctx))
+	if err != nil && !errors.Is(err, print.ErrNoPrompt) {
+		return err
+	}
+	h, err := p.hostFor(a.roles(), v.say)
+	if err != nil {
+		return err
+	}
+	defer p.closeHost(ctx, h)
+	settings, err := h.Settings()
+	if err != nil {
+		return err
+	}
+	o := a.wish()
+	if o.Resume, err = p.resumes(ctx, h, a.agentFlags, nil); err != nil {
+		return err
+	}
+	o.KeepPlan = true
+	o.Desk = session.NewDesk(session.DeskOptions{Wait: settings.Text("ask.unattended") == "wait", Timeout: time.Duration(settings.Int("ask.timeout")) * time.Second})
+	o.Emit = func(e session.Event) {
+		if t, ok := e.Data.(*session.SettledTurn); ok && t.Error != "" && t.Reason != agent.ReasonAborted {
+			v.say(prose.Line(t.Error))
+		}
+	}
+	leave := o.Desk.Attend() // faces will come: the model may ask them
+	defer leave()
+	s, err := h.Open(ctx, o)
+	if errors.Is(err, transcript.ErrLocked) {
+		return fmt.Errorf("session %s is open in another burin: burin attach joins it", words.ShortPath(o.Resume))
+	}
+	if err != nil {
+		return err
+	}
+	place := owner.Place{Data: h.Paths().Data, Getenv: p.getenv}
+	b, err := place.Background(s)
+	if err != nil {
+		return errors.Join(fmt.Errorf("nobody could join a session in the background: %w", err), s.Close())
+	}
+	defer b.Close() //nolint:errcheck // it is closed below, and this is for errors
+	leave()
+	s.Announce()
+	if len(prompt.Content) > 0 {
+		if _, err := b.Conversation().Submit(ctx, session.Input{Message: prompt}); err != nil {
+			return err
+		}
+	}
+	facts := b.Facts()
+	if err := v.opened(facts.ID, facts.Path); err != nil {
+		return err
+	}
+	why := b.Wait(ctx, time.Duration(settings.Int("background.idle"))*time.Second)
+	v.say("ends: " + string(why))
+	return b.Close()
+}
+
+// lines tells what is written, a line at a time.
+type lines struct {
+	mu   sync.Mutex
+	part []byte
+	tell func(string)
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.part = append(l.part, p...)
+	for {
+		line, rest, ok := bytes.Cut(l.part, []byte("\n"))
+		if !ok {
+			return len(p), nil
+		}
+		l.tell(strings.TrimPrefix(string(line), "burin: "))
+		l.part = rest
+	}
+}
+
+// sessionsStopCommand ends a session that is in the background.
+func sessionsStopCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "stop ID",
+		Short: "End a session that is in the background",
+		Long: `End a session that burin --background has begun: what is under way there is stopped, and
+so are its jobs. The session itself stays, and --resume goes on with it.
+
+  burin sessions stop 1f9d`,
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return stopSession(cmd.Context(), p, args[0]) },
+	}
+}
+
+func stopSession(ctx context.Context, p *program, which string) error {
+	paths, err := config.FindPaths(p.getenv)
+	if err != nil {
+		return err
+	}
+	a, err := p.archive()
+	if err != nil {
+		return err
+	}
+	path, err := a.Find(ctx, which)
+	if err != nil {
+		return err
+	}
+	jobs, err := owner.Place{Data: paths.Data, Getenv: p.getenv}.End(ctx, path)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(p.out, "Stopped.")
+	for _, j := range jobs {
+		fmt.Fprintf(p.out, "Job %s stopped with it: %s\n", j.ID, prose.Short(j.Command, 200))
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package story_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// socketVariable has the terminals of stories attach to an owner in the background.
+const socketVariable = "STORY_SOCKET"
+
+// notOverSocket are stories that make no sense there, and why.
+var notOverSocket = map[string]string{
+	"TestQuitAtOnce":                   waitsInOwner,
+	"TestQuitWhileACommandDoesNotEnd":  waitsInOwner,
+	"TestLeaveTwice":                   waitsInOwner,
+	"TestLeaveWhileACommandDoesNotEnd": waitsInOwner,
+	"TestResumeTheSessionThatIsOpen":   waitsInOwner,
+	"TestQuitNamesWhatStops":           aboutOwner,
+	"TestAttachToNobody":               aboutOwner,
+	"TestOneSessionManyFaces":          aboutOwner,
+	"TestAnswerAScript":                aboutOwner,
+	"TestDumpRequest":                  "requests are dumped where they are sent",
+	"TestMoveNowhere":                  isOpen,
+	"TestRenameAndDrop":                isOpen,
+	"TestDropInDatabase":               isOpen,
+	"TestExportOfNothing":              "nobody can join what has no file",
+	"TestSealedSession":                "the pass phrase is asked for by the owner, which has no terminal",
+}
+
+const (
+	waitsInOwner = "leaving a session that lives elsewhere waits for nothing"
+	aboutOwner   = "it is about the end of the process that owns the session"
+	isOpen       = "a session that another process has open is not moved or deleted"
+)
+
+// overSocket reports whether the terminal is a client of an owner.
+func (o *setting) overSocket() bool { return os.Getenv(socketVariable) == "1" && !o.bare && !o.quiet }
+
+// ownElsewhere begins the session in the background, and gives its id.
+func (s *story) ownElsewhere(o setting, args []string) string {
+	s.t.Helper()
+	name, _, _ := strings.Cut(s.t.Name(), "/")
+	if why := notOverSocket[name]; why != "" {
+		s.t.Skip(why)
+	}
+	for _, pid := range s.owners() { // of the story before, in the same home
+		_ = syscall.Kill(pid, syscall.SIGTERM) // it may have ended
+	}
+	s.waitFor("the owner before has ended", func() bool { return len(s.owners()) == 0 })
+	s.t.Cleanup(func() {
+		for _, pid := range s.owners() {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		}
+	})
+	file := o.program
+	if file == "" {
+		file = program(s.t)
+	}
+	cmd := exec.Command(file, append([]string{"--background"}, args...)...)
+	cmd.Dir = o.Options.Dir
+	cmd.Env = append([]string{"LANG=C.UTF-8", "LC_ALL=C.UTF-8", "TZ=UTC", "PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(s.home)}, o.Env...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if _, err := cmd.Output(); err != nil {
+		s.t.Fatalf("begin in the background: %v: %s", err, &said)
+	}
+	_, which, _ := strings.Cut(said.String(), "burin attach ")
+	which, _, _ = strings.Cut(which, " joins it")
+	return which
+}
+
+// The stories that say most about the way from the terminal to the session and back are
+// told over the socket, too; with STORY_SOCKET=1 all of them are.
+func TestOverSocket(t *testing.T) {
+	if os.Getenv(socketVariable) != "" || testing.Short() {
+		t.Skip("the stories are told there already, or shall take no time")
+	}
+	names := []string{
+		"TestAbort", "TestCtrlCStops", "TestAllowOnce", "TestAllowForSession", "TestDenyWithNote", "TestStopInQuestion", "TestMessageInAQuestion",
+		"TestModelAsks.*", "TestAside", "TestSteer", "TestFollowUp", "TestQueueComesBackFromASessionThatIsLeft", "TestGoal", "TestLoop", "TestForce",
+		"TestContinue", "TestTree", "TestBranchSummary", "TestShell", "TestPlan.*", "TestUndo", "TestModel", "TestThinking", "TestCompact", "TestRetry", "TestStopRetry",
+		"TestTodoPanel", "TestBackgroundJob", "TestReports", "TestUnpin", "TestRevoke", "TestStreaming", "TestSessionInDatabase",
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^("+strings.Join(names, "|")+")$", "-test.timeout=8m")
+	cmd.Env = append(os.Environ(), socketVariable+"=1")
+	out, err := cmd.CombinedOutput()
+	if told := regexp.MustCompile("(?m)^ok|^PASS").Find(out); err != nil || told == nil {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}

@@ -1,0 +1,68 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/burin-dev/burin/internal/platform/permission"
+	"github.com/burin-dev/burin/internal/tools/plan"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool/permit"
+)
+
+// approver asks at the desk whether calls may run; nil where nobody can be asked.
+func (b *seat) approver() permission.Asker {
+	if !b.Desk.CanAsk() {
+		return nil
+	}
+	return approver{b.Desk}
+}
+
+type approver struct{ desk *session.Desk }
+
+func (a approver) Ask(ctx context.Context, r permission.Request, d permission.Decision) (permission.Answer, error) {
+	reply, err := a.desk.Ask(ctx, session.Question{
+		Kind: session.AskPermission, CallID: r.Call, Permission: &permit.Question{Request: r, Decision: d},
+	})
+	switch {
+	case err != nil:
+		return permission.Answer{}, err
+	case reply.Permission == nil:
+		return permission.Answer{}, nil
+	}
+	return *reply.Permission, nil
+}
+
+// questioner puts the model's own questions on the desk; nil where nobody can be asked.
+func (b *seat) questioner() plan.Asker {
+	if !b.Desk.CanAsk() {
+		return nil
+	}
+	return questioner{b.Desk}
+}
+
+type questioner struct{ desk *session.Desk }
+
+func (q questioner) AskQuestions(ctx context.Context, call string, questions []plan.Question) ([]plan.Reply, error) {
+	choices := make([]session.Choice, len(questions))
+	for i, c := range questions {
+		choices[i] = session.Choice(c)
+	}
+	reply, err := q.desk.Ask(ctx, session.Question{Kind: session.AskChoice, CallID: call, Choices: choices})
+	switch {
+	case errors.Is(err, session.ErrUnattended):
+		return nil, errors.New("nobody answered: go on with what you think is best, and say what you assumed")
+	case err != nil:
+		return nil, err
+	case reply.Dismissed:
+		return nil, plan.ErrDismissed
+	case len(reply.Choices) != len(questions):
+		return nil, fmt.Errorf("%d of %d questions were answered", len(reply.Choices), len(questions))
+	}
+	replies := make([]plan.Reply, len(questions))
+	for i, c := range reply.Choices {
+		replies[i] = plan.Reply(c)
+	}
+	return replies, nil
+}

@@ -1,0 +1,327 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/customize/prompt"
+	"github.com/burin-dev/burin/internal/platform/autorun"
+	"github.com/burin-dev/burin/internal/platform/edit"
+	"github.com/burin-dev/burin/internal/platform/permission"
+	"github.com/burin-dev/burin/internal/platform/shell"
+	"github.com/burin-dev/burin/internal/platform/workspace"
+	"github.com/burin-dev/burin/internal/tools/file"
+	"github.com/burin-dev/burin/internal/tools/plan"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/compact"
+	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/place"
+)
+
+// Session says what is one session's own.
+type Session struct {
+	Client    llm.Client // required
+	Model     *llm.Model // required
+	Thinking  llm.Thought
+	MaxTokens int
+	Cache     llm.CacheHint
+	Output    json.RawMessage // JSON schema, of an object, of a result to hand over; nil is free text
+
+	System string // replaces burin's own words
+	Append string // added to the system prompt
+
+	Approval string // plan, ask, auto-edit or full; empty is ask
+	// Desk is where questions wait for people; nil: what would be a question is refused
+	// while nobody is there to answer it.
+	Desk    *session.Desk
+	Refused func(error) // is told of each call that was not allowed; a *permit.Refused
+
+	Tools   []string // names of the tools to offer; empty is all
+	NoTools bool     // offer none
+	// ExtraTools are offered besides those that Tools and NoTools choose; one with the name
+	// of a tool of burin's takes its place.
+	ExtraTools []*tool.Tool
+	EditEngine string // replace, patch, hashline or whole; empty follows Model
+
+	NoSession bool // keep no session file
+	// SessionDir is where new sessions are kept; empty: sessions/ of StateDir.
+	SessionDir string
+	Resume     string // the file of a session to go on with
+	KeepPlan   bool   // a session that was left in plan mode goes on in it, whatever Approval says
+	// Seal encrypts a new session. Keys gives the keys of encrypted ones; nil: they
+	// are refused.
+	Seal bool
+	Keys place.Keys
+
+	// Models finds other models: larger ones, fallbacks, small ones for small tasks.
+	Models     session.Opener
+	Fallbacks  []string // selectors of models to go on with when Model keeps failing
+	TitleModel string   // selector of a model that names sessions; empty: their first words
+	Retry      session.Retry
+	Compaction compact.Settings // the zero value is compact.Defaults
+	NoPromote  bool             // stay with Model when the conversation outgrows it
+	Meter      session.Meter    // limits beyond this session; nil: none
+
+	// Chains are where hooks, rules and extensions take part in the conversation.
+	Chains session.Chains
+
+	// Steering and FollowUp say how many messages that wait are given to the model at once
+	// (one-at-a-time, all), Interrupt whether steering stops what runs (immediate, wait).
+	Steering, FollowUp agent.QueueMode
+	Interrupt          agent.InterruptMode
+
+	MaxTurns int     // requests per prompt
+	MaxCost  llm.USD // of the session
+	// Expand puts what a person's text stands for in its place; see session.Options.
+	Expand func(ctx context.Context, text string) (string, error)
+	Emit   func(session.Event)
+	Warn   func(string) // what a person should know, a line each
+	Closed func() error // is called when the session has been closed, last
+}
+
+// Start puts a session on the bench. Close ends it, and leaves the bench to others.
+func (b *Bench) Start(ctx context.Context, o Session) (*session.Session, error) {
+	if o.Client == nil || o.Model == nil {
+		return nil, errors.New("a session needs a model and a client for it")
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	if o.Approval == "" {
+		o.Approval = string(permission.Ask)
+	}
+	if o.Desk == nil {
+		o.Desk = session.NewDesk(session.DeskOptions{})
+	}
+	s := &seat{Bench: b, Session: o}
+	live, err := s.build(ctx)
+	if err != nil {
+		if s.log != nil {
+			err = errors.Join(err, s.log.Close())
+		}
+		return nil, errors.Join(err, s.close())
+	}
+	return live, nil
+}
+
+// seat puts a session together; what it opened is closed in reverse order.
+type seat struct {
+	*Bench
+	Session
+	ws        *workspace.Workspace
+	log       *transcript.Log
+	path      string         // of the session file; empty if there is none
+	sealed    bool           // it is encrypted
+	kept      tool.Artifacts // nil: whole outputs are not kept
+	todo      plan.State     // under mu
+	policy    *permission.Policy
+	autorun   *autorun.Watch
+	engine    edit.Engine
+	files     *file.Kit
+	shells    *shell.Shells // nil: commands cannot run
+	box       boxed
+	journaled bool           // what turns change can be undone
+	spare     []*tool.Tool   // that are not offered
+	parts     []session.Part // of the system prompt
+	onJobs    func()         // told of jobs; nil: nobody listens yet; under mu
+	mu        sync.Mutex     // of todo, of onJobs and of calls of Refused
+	closers   []func() error
+}
+
+func (b *seat) onClose(f func() error) { b.closers = append(b.closers, f) }
+
+func (b *seat) close() error {
+	var all error
+	for _, f := range slices.Backward(b.closers) {
+		all = errors.Join(all, f())
+	}
+	b.closers = nil
+	return all
+}
+
+// end closes what a session had.
+func (b *seat) end() error {
+	err := b.close()
+	if b.Closed != nil {
+		err = errors.Join(err, b.Closed())
+	}
+	return err
+}
+
+func (b *seat) build(ctx context.Context) (*session.Session, error) {
+	if err := b.open(); err != nil {
+		return nil, err
+	}
+	facts := b.startFacts(ctx) // git runs while the rest is put together
+	tools, shellName, confined, err := b.tools()
+	if err != nil {
+		return nil, err
+	}
+	moment := facts()
+	system, err := b.system(tools, shellName, confined, moment)
+	if err != nil {
+		return nil, err
+	}
+	note := prompt.Note(prompt.Moment{Now: b.Now(), Git: moment.String()})
+	ours := session.Options{
+		Client: b.Client,
+		Request: llm.Request{
+			Model: b.Model, System: system, Thinking: b.Thinking, MaxTokens: b.MaxTokens,
+			Cache: b.Cache,
+		},
+		Tools: tools, MoreTools: b.spare, Parts: b.parts,
+		Preface: []llm.Message{{Role: llm.RoleCustom, CustomType: "context", Content: []llm.Block{llm.Text{Text: note}}, Time: b.Now()}},
+		Log:     b.log, Path: b.path,
+		Mode:   b.Approval,
+		Ground: ground{b}, Tasks: tasks{b}, Models: b.Models,
+		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Chains: b.Chains,
+		Secrets: b.vault, Meter: b.Meter, Fallbacks: b.Fallbacks, TitleModel: b.TitleModel,
+		Retry: b.Retry, Compaction: b.Compaction, NoPromote: b.NoPromote,
+		Desk: b.Desk, Expand: b.Expand, Summariser: b.summariser(),
+		MaxTurns: b.MaxTurns, MaxCost: b.MaxCost,
+		Steering: b.Steering, FollowUp: b.FollowUp, Interrupt: b.Interrupt,
+		Emit: b.emit(ctx), Warn: b.Session.Warn, Close: b.end, Now: b.Now,
+	}
+	if b.shells != nil {
+		ours.Jobs = jobs{b}
+	}
+	return session.New(ours)
+}
+
+// emit passes events on. When the model begins its first answer, the journal looks
+// at the workspace: nobody waits for it then, and the first command has less to do.
+func (b *seat) emit(ctx context.Context) func(session.Event) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var looking sync.WaitGroup
+	b.onClose(func() error {
+		stop()
+		looking.Wait()
+		return nil
+	})
+	looked := b.Approval == string(permission.Plan) // it may not stay so; then the first command looks
+	return func(e session.Event) {
+		if !looked && e.Type == agent.MessageStart && e.Message.Role == llm.RoleAssistant {
+			looked = true
+			looking.Go(func() { _ = b.ws.Prepare(ctx) }) // the first command finds out what is wrong
+		}
+		if b.Emit != nil {
+			b.Emit(e)
+		}
+	}
+}
+
+// open opens what everything else stands on.
+func (b *seat) open() (err error) {
+	if err := b.openLog(); err != nil {
+		return err
+	}
+	b.restoreMode()
+	wo := workspace.Options{ReadOnly: b.Approval == string(permission.Plan), Session: b.log.ID(), Own: b.ownFiles()}
+	for _, d := range b.AddDirs {
+		wo.Extra = append(wo.Extra, workspace.Extra{Dir: d, Writable: true})
+	}
+	if len(wo.Extra) > 0 && b.StateDir != "" && !wo.ReadOnly {
+		b.Warn("what is changed in folders that were added cannot be undone: " + strings.Join(b.AddDirs, ", "))
+	}
+	if b.StateDir != "" && !b.own { // a journal of a whole home, with itself in it, helps nobody
+		wo.StateDir = filepath.Join(b.StateDir, "undo")
+		b.journaled = b.dir != ""
+	}
+	if b.dir == "" {
+		b.ws = workspace.New(b.Files)
+		b.ws.SetReadOnly(wo.ReadOnly)
+	} else if b.ws, err = workspace.Open(b.dir, wo); err != nil {
+		return err
+	}
+	b.onClose(b.ws.Close)
+	return b.openPolicy()
+}
+
+func (b *seat) openPolicy() (err error) {
+	b.policy, err = b.Bench.policy(permission.Mode(b.Approval))
+	return err
+}
+
+// policy opens the rules that hold in a mode.
+func (b *Bench) policy(mode permission.Mode) (*permission.Policy, error) {
+	var rules []permission.Rule
+	for _, list := range []struct {
+		rules   []string
+		verdict permission.Verdict
+		flag    string
+	}{{b.Allow, permission.Allow, "--allow"}, {b.Deny, permission.Deny, "--deny"}} {
+		for _, text := range list.rules {
+			r, err := permission.ParseRule(text)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", list.flag, err)
+			}
+			if r.Verdict != permission.Allow && r.Verdict != list.verdict {
+				return nil, fmt.Errorf("%s: %s does not say %s", list.flag, text, list.verdict)
+			}
+			r.Verdict, r.Scope, r.Source = list.verdict, permission.Session, list.flag
+			rules = append(rules, r)
+		}
+	}
+	return permission.Open(permission.Options{
+		Mode: mode, Project: b.dir, File: b.PermissionFile, Rules: rules, Now: b.Now,
+		Extra: b.AddDirs, Home: b.UserHome, Shell: b.Shell, Private: b.private,
+	})
+}
+
+// Authorize implements [session.Ground].
+func (g ground) Authorize(ctx context.Context, t *tool.Tool, c tool.Call) error {
+	b := g.seat
+	access, err := t.Accesses(c.Arguments)
+	if err != nil {
+		return err
+	}
+	err = b.policy.Authorize(ctx, permission.Request{Tool: t.Name, Effects: t.Effects, Access: access, Call: c.ID}, b.approver())
+	if err == nil && t.Effects.Has(tool.Executes) {
+		err = b.followRules()
+	}
+	if refused := (*permission.Refused)(nil); b.Session.Refused != nil && errors.As(err, &refused) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.Session.Refused(refused)
+	}
+	return err
+}
+
+// system writes the system prompt.
+func (b *seat) system(tools []*tool.Tool, shellName, confined string, m moment) (string, error) {
+	facts := prompt.Facts{
+		Dir: b.dir, Platform: runtime.GOOS + "/" + runtime.GOARCH, Shell: shellName,
+		Extra: b.AddDirs, Mode: b.Approval, Sandbox: confined,
+	}
+	overview, err := b.ws.Overview(40)
+	if err != nil {
+		return "", err
+	}
+	facts.Overview = overview
+	o := prompt.Options{System: b.System, Append: b.Append}
+	if !b.NoFiles && b.dir != "" {
+		var user []string
+		if b.ConfigDir != "" {
+			user = append(user, b.ConfigDir)
+		}
+		var warnings []string
+		o.Files, warnings = prompt.Discover(b.dir, m.repository, user)
+		for _, f := range o.Files {
+			b.parts = append(b.parts, session.Part{Name: f.Name, Text: f.Text})
+		}
+		for _, w := range warnings {
+			b.Warn(w)
+		}
+	}
+	return prompt.System(facts, o), nil
+}

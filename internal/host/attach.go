@@ -1,0 +1,67 @@
+package host
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/burin-dev/burin/llm"
+)
+
+// Limits of what one prompt may carry. What is larger is refused, not cut: half a file
+// reads like a whole one.
+const (
+	MaxTextFile  = 4 << 20  // bytes of a text file
+	MaxMediaFile = 32 << 20 // bytes of an image or a PDF
+)
+
+// Attach reads a file that a person gives the model with a prompt: text, a PNG, JPEG,
+// GIF or WebP image, or a PDF. name is what the person called it; the model and errors
+// name it so.
+func Attach(path, name string) (llm.Block, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("attach @%s: %w", name, cause(err))
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("attach @%s: %w", name, cause(err))
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("attach @%s: it is a folder: name a file", name)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxMediaFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("attach @%s: %w", name, cause(err))
+	}
+	media := http.DetectContentType(data)
+	switch {
+	case len(data) > MaxMediaFile:
+		return nil, fmt.Errorf("attach @%s: it is larger than %d MB", name, MaxMediaFile>>20)
+	case media == "image/png" || media == "image/jpeg" || media == "image/gif" || media == "image/webp":
+		return llm.Image{MIME: media, Data: data}, nil
+	case bytes.HasPrefix(data, []byte("%PDF-")):
+		return llm.Document{Name: filepath.Base(name), MIME: "application/pdf", Data: data}, nil
+	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
+		return nil, fmt.Errorf("attach @%s: it is neither text, nor a PNG, JPEG, GIF or WebP image, nor a PDF", name)
+	case len(data) > MaxTextFile:
+		return nil, fmt.Errorf("attach @%s: it is larger than %d MB: attach the part that matters", name, MaxTextFile>>20)
+	}
+	return llm.Text{Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", name, strings.TrimRight(string(data), "\n"))}, nil
+}
+
+// cause drops the path from an error that names it already.
+func cause(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

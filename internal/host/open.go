@@ -1,0 +1,387 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/bench"
+	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/words"
+	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/internal/model/connect"
+	"github.com/burin-dev/burin/internal/model/credential"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/llm/wire"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/compact"
+	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/place"
+)
+
+// Session says which session to open. What is set in it holds over the settings; of lists
+// it is added to theirs.
+type Session struct {
+	bench.Session
+	Ground bench.Options // what the session stands on
+	Choice Choice        // which model, where Client and Model are not given
+}
+
+// Choice says which model to ask, as flags do.
+type Choice struct {
+	Model   string   // provider/id, id, part of a name or role, with :level; "": that of the session or of the settings
+	Models  []string // to choose from, first one first
+	BaseURL string   // address of the server that has the model, for one that is not configured
+	API     string   // wire format of BaseURL
+	APIKey  string   // for the model's provider
+}
+
+// given reports whether a model is asked for.
+func (c *Choice) given() bool { return c.Model != "" || len(c.Models) > 0 || c.BaseURL != "" }
+
+// shared is a bench with how many sessions are on it.
+type shared struct {
+	*bench.Bench
+	sessions int
+}
+
+// Open opens a session in this process, on a bench that it shares with the sessions of
+// this host that stand on the same ground. Client and Model are found if they are not
+// given, and so is all else that isn't set.
+func (h *Host) Open(ctx context.Context, o Session) (*session.Session, error) {
+	settings, err := h.Settings()
+	if err != nil {
+		return nil, err
+	}
+	if o.Warn == nil {
+		o.Warn = h.o.Warn
+	}
+	if err := h.findModel(ctx, &o, settings); err != nil {
+		return nil, err
+	}
+	if err := h.complete(&o, settings); err != nil {
+		return nil, err
+	}
+	if o.Meter == nil {
+		account, err := h.Ledger(ctx)
+		if err != nil {
+			return nil, err
+		}
+		o.Meter = &meter{ledger: account, project: o.Ground.Dir, resumed: o.Resume != "", limits: limitsOf(settings)}
+	}
+	if err := h.readyKeys(ctx, &o); err != nil {
+		return nil, err
+	}
+	b, leave, err := h.bench(o.Ground)
+	if err != nil {
+		return nil, err
+	}
+	closed := o.Closed
+	o.Closed = func() error {
+		err := leave()
+		if closed != nil {
+			err = errors.Join(err, closed())
+		}
+		return err
+	}
+	s, err := b.Start(ctx, o.Session)
+	if err != nil {
+		return nil, errors.Join(err, leave())
+	}
+	return s, nil
+}
+
+// bench gives the bench for a ground. It lives as long as there is a session on it.
+func (h *Host) bench(o bench.Options) (b *bench.Bench, leave func() error, err error) {
+	key, err := json.Marshal(o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the workspace: %w", err)
+	}
+	name := string(key)
+	if o.Files != nil {
+		name = "" // it is nobody else's
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.benches[name]
+	if s == nil || name == "" {
+		b, err := bench.Open(o)
+		if err != nil {
+			return nil, nil, err
+		}
+		s = &shared{Bench: b}
+		if name != "" {
+			h.benches[name] = s
+		}
+	}
+	s.sessions++
+	return s.Bench, func() error {
+		h.mu.Lock()
+		s.sessions--
+		last := s.sessions == 0
+		if last && name != "" {
+			delete(h.benches, name)
+		}
+		h.mu.Unlock()
+		if !last {
+			return nil
+		}
+		return s.Close()
+	}, nil
+}
+
+// complete sets what o leaves open.
+func (h *Host) complete(o *Session, settings *config.Config) error {
+	g, paths := &o.Ground, h.o.Paths
+	g.Dir = cmp.Or(g.Dir, h.o.Dir)
+	g.StateDir, g.ConfigDir = cmp.Or(g.StateDir, paths.Data), cmp.Or(g.ConfigDir, paths.Config)
+	g.PermissionFile = cmp.Or(g.PermissionFile, h.permissionFile())
+	if g.UserHome == "" {
+		g.UserHome, _ = os.UserHomeDir() // without one there is nothing of the user's to look for
+	}
+	g.Allow = slices.Concat(settings.Permissions.Allow, g.Allow)
+	g.Deny = slices.Concat(settings.Permissions.Deny, g.Deny)
+	g.Sandbox = cmp.Or(g.Sandbox, settings.Sandbox.Mode)
+	g.Hosts = slices.Concat(settings.Sandbox.Hosts, g.Hosts)
+	g.Writable = slices.Concat(settings.Sandbox.Writable, g.Writable)
+	g.Shell = cmp.Or(g.Shell, settings.ShellPath)
+	g.SearXNG = cmp.Or(g.SearXNG, settings.SearXNG.Endpoint, h.o.Getenv("SEARXNG_ENDPOINT"))
+	g.NoSecrets = g.NoSecrets || settings.Secrets.Enabled != nil && !*settings.Secrets.Enabled
+	if g.Environ == nil {
+		g.Environ = os.Environ()
+	}
+	if !g.NoSecrets {
+		entries, err := archive.LoadSecrets(filepath.Join(g.Dir, ".burin"), paths.Config)
+		if err != nil {
+			return err
+		}
+		g.SecretEntries = append(g.SecretEntries, entries...)
+	}
+	if g.Warn == nil {
+		g.Warn = o.Warn
+	}
+	if g.HTTP == nil {
+		client, err := wire.NewClient(wire.OptionsFromEnv(h.o.Getenv))
+		if err != nil {
+			return err
+		}
+		g.HTTP = client.Transport
+	}
+	o.Approval = cmp.Or(o.Approval, settings.Approval)
+	o.EditEngine = cmp.Or(o.EditEngine, settings.Edit.Mode)
+	o.Steering = cmp.Or(o.Steering, agent.QueueMode(settings.Text("steeringMode")))
+	o.FollowUp = cmp.Or(o.FollowUp, agent.QueueMode(settings.Text("followUpMode")))
+	o.Interrupt = cmp.Or(o.Interrupt, agent.InterruptMode(settings.Text("interruptMode")))
+	if o.Retry == (session.Retry{}) {
+		o.Retry = retryOf(settings)
+	}
+	if o.Compaction == (compact.Settings{}) {
+		o.Compaction = compactionOf(settings)
+	}
+	o.NoPromote = o.NoPromote || settings.ContextPromotion.Enabled != nil && !*settings.ContextPromotion.Enabled
+	if o.TitleModel == "" && settings.Titles.Model {
+		o.TitleModel = catalog.RoleSmol
+	}
+	if o.Fallbacks == nil {
+		o.Fallbacks = settings.Retry.FallbackChains[catalog.RoleDefault]
+	}
+	o.SessionDir = cmp.Or(o.SessionDir, archive.Root(settings, paths))
+	o.Seal = o.Seal || settings.Sessions.Encrypt
+	if o.Expand == nil {
+		o.Expand = h.expand
+	}
+	return nil
+}
+
+// readyKeys gives the keys of a session that is about to begin, and asks for that of a
+// new one before anything else is on the screen.
+func (h *Host) readyKeys(ctx context.Context, o *Session) error {
+	if o.Keys == nil {
+		o.Keys = h.o.Keys(ctx)
+	}
+	if o.Keys != nil && o.Seal && o.Resume == "" && !o.NoSession {
+		_, err := o.Keys(place.Wanted{})
+		return err
+	}
+	return nil
+}
+
+// findModel chooses the model of a session, and how it is asked, as far as that is not
+// given.
+func (h *Host) findModel(ctx context.Context, o *Session, settings *config.Config) error {
+	if o.Client != nil && o.Model != nil {
+		return nil
+	}
+	models, err := h.Models()
+	if err != nil {
+		return err
+	}
+	others := opener{models: models}
+	level := o.Thinking.Level
+	if o.Model == nil {
+		choice, err := h.choose(ctx, models, o)
+		if err != nil {
+			return err
+		}
+		if key := o.Choice.APIKey; key != "" {
+			models.Keys.Override(choice.Model.Provider, credential.Secret(key))
+		}
+		retention, err := models.CacheRetention()
+		if err != nil {
+			return err
+		}
+		if o.Cache.Retention == "" {
+			o.Cache.Retention = retention
+		}
+		if o.Client == nil {
+			if o.Client, err = models.Client(choice.Model, ""); err != nil {
+				return err
+			}
+		}
+		o.Model, others.first = &choice.Model.Model, choice.Model
+		if level == llm.LevelDefault {
+			level = choice.Level
+		}
+	} else {
+		found, err := models.Choose(ctx, catalog.Wish{Selector: o.Model.Ref()})
+		if err != nil {
+			return err
+		}
+		if o.Client, err = models.Client(found.Model, ""); err != nil {
+			return err
+		}
+	}
+	if o.Models == nil {
+		o.Models = others
+	}
+	if level == llm.LevelDefault {
+		level = settings.DefaultThinkingLevel
+	}
+	o.Thinking.Level = level
+	return nil
+}
+
+// opener finds models for a session.
+type opener struct {
+	models *connect.Models
+	first  *catalog.Model // that the session begins with, perhaps at an address of its own; nil: it was given
+}
+
+// Open implements [session.Opener].
+func (o opener) Open(ctx context.Context, selector string) (*llm.Model, llm.Client, error) {
+	choice, err := o.models.Choose(ctx, catalog.Wish{Selector: selector})
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := o.models.Client(choice.Model, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	return &choice.Model.Model, client, nil
+}
+
+// Larger implements [session.Opener].
+func (o opener) Larger(m *llm.Model) string {
+	known, ok := o.models.Lookup(m.Provider, m.ID)
+	if o.first != nil && m.Ref() == o.first.Ref() {
+		known, ok = o.first, true
+	}
+	if !ok {
+		return ""
+	}
+	if known, ok = o.models.Promotion(known); !ok {
+		return ""
+	}
+	return known.Ref()
+}
+
+// choose finds the model to ask: of a session that is gone on with, its own, unless
+// another is asked for.
+func (h *Host) choose(ctx context.Context, models *connect.Models, o *Session) (catalog.Choice, error) {
+	if o.Resume != "" && !o.Choice.given() {
+		if ref := h.modelOf(ctx, o.Resume); ref != "" {
+			choice, err := models.Choose(ctx, catalog.Wish{Selector: ref})
+			if err == nil {
+				return choice, nil
+			}
+			o.Warn("the model of this session cannot be used: " + words.Error(err))
+		}
+	}
+	c := &o.Choice
+	switch {
+	case c.BaseURL != "":
+		return c.unlisted(models)
+	case c.API != "":
+		return catalog.Choice{}, usagef("--api says what --base-url speaks: give both")
+	}
+	choice, err := models.Choose(ctx, catalog.Wish{Selector: c.Model, Models: c.Models})
+	if err == nil && choice.Note != "" {
+		note := choice.Note
+		if c.Model == "" { // it says why this model, but not which
+			note = "asking " + choice.Model.Ref() + ", " + note
+		}
+		o.Warn(note)
+	}
+	return choice, err
+}
+
+// modelOf is the model that a session used last; "" if it does not say.
+func (h *Host) modelOf(ctx context.Context, path string) string {
+	l, _, err := place.Read(ctx, path, h.o.Keys(ctx), transcript.Options{})
+	if err != nil {
+		return "" // who opens it says why
+	}
+	defer l.Close()
+	c, err := l.Context(l.Leaf())
+	if err != nil {
+		return ""
+	}
+	return c.Models[catalog.RoleDefault]
+}
+
+// APIs are the values of [Choice.API].
+func APIs() []string {
+	var names []string
+	for _, api := range []llm.API{
+		llm.APICompletions, llm.APIResponses, llm.APIAnthropic, llm.APIGoogle, llm.APIBedrock,
+		llm.APIVertex, llm.APIAzureResponses, llm.APICodexResponses,
+	} {
+		names = append(names, string(api))
+	}
+	return names
+}
+
+// unlisted makes the model of BaseURL.
+func (c *Choice) unlisted(models *connect.Models) (catalog.Choice, error) {
+	provider, id, ok := llm.SplitRef(c.Model)
+	if !ok {
+		return catalog.Choice{}, usagef("--base-url needs --model provider/id; the provider may be any name, such as local")
+	}
+	var level llm.Level
+	if i := strings.LastIndexByte(id, ':'); i > 0 {
+		if l, err := llm.ParseLevel(id[i+1:]); err == nil {
+			id, level = id[:i], l
+		}
+	}
+	if names := APIs(); c.API != "" && !slices.Contains(names, c.API) {
+		return catalog.Choice{}, usagef("--api: unknown wire format %q (want %s)", c.API, strings.Join(names, ", "))
+	}
+	model, err := models.Unlisted(provider, id, llm.API(c.API), c.BaseURL)
+	if err != nil {
+		return catalog.Choice{}, asUsage(err)
+	}
+	// Bedrock also takes the name of a region.
+	if u, err := url.Parse(c.BaseURL); model.API != llm.APIBedrock && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return catalog.Choice{}, usagef("--base-url: %q is no address such as http://127.0.0.1:8000/v1", c.BaseURL)
+	}
+	return catalog.Choice{Model: model, Level: level}, nil
+}

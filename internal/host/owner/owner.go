@@ -1,0 +1,253 @@
+// Package owner joins faces to the one process that owns a session: it listens for others,
+// or is a client of who does.
+//
+// The lock of the session's file alone decides who owns it. The address is that of the
+// file, so that two copies of a session are two sessions.
+package owner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/burin-dev/burin/internal/platform/ipc"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/remote"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// ErrNobody means that no process has a session open.
+var ErrNobody = errors.New("nobody has this session open")
+
+// Place says where the owners of sessions listen.
+type Place struct {
+	Data   string // burin's data folder
+	Getenv func(string) string
+}
+
+// address is that of the session in a file.
+func (p Place) address(path string) (string, error) {
+	path = strings.TrimSuffix(path, ".draft") // of a session that no model has answered yet
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	} else if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil { // it is a draft yet
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	return ipc.Address(path, p.Data, p.Getenv)
+}
+
+// Attach connects to the owner of the session in a file. The error is [ErrNobody] where
+// there is none.
+func (p Place) Attach(ctx context.Context, path, name string, want remote.Rights) (session.Handle, error) {
+	address, err := p.address(path)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := ipc.Dial(ctx, address)
+	if errors.Is(err, ipc.ErrAbsent) {
+		return nil, ErrNobody
+	}
+	if err != nil {
+		return nil, err
+	}
+	return connect(ctx, conn, name, want)
+}
+
+func connect(ctx context.Context, conn net.Conn, name string, want remote.Rights) (session.Handle, error) {
+	c, err := remote.Connect(ctx, conn, name, want)
+	if err != nil {
+		return nil, fmt.Errorf("attach to the burin that has this session open: %w", err)
+	}
+	return c, nil
+}
+
+// Join continues the session in a file: with open, if no other process has it, else as
+// a client of that one. Who finds neither an owner nor the lock tries for 2 s. A face that
+// does not answer questions has no right to as a client either.
+func (p Place) Join(ctx context.Context, path, name string, answers bool, open func() (*session.Session, error)) (session.Handle, error) {
+	address, err := p.address(path)
+	if err != nil { // then nobody can attach either
+		s, err := open()
+		if err != nil {
+			return nil, err
+		}
+		return s.Handle(name, answers), nil
+	}
+	rights := remote.Own
+	if !answers {
+		rights = remote.Steer
+	}
+	var s *session.Session
+	tryLock := func() (bool, error) {
+		var err error
+		s, err = open()
+		if errors.Is(err, transcript.ErrLocked) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	for range 3 {
+		conn, l, err := ipc.Join(ctx, address, tryLock)
+		switch {
+		case s != nil && l != nil:
+			return serve(s, l, s.Handle(name, answers)), nil
+		case s != nil: // it can't listen: the session is there all the same
+			return s.Handle(name, answers), nil
+		case errors.Is(err, ipc.ErrSilent):
+			return nil, fmt.Errorf("%w, and does not answer: end it there first", transcript.ErrLocked)
+		case err != nil:
+			return nil, err
+		}
+		h, err := connect(ctx, conn, name, rights)
+		if err == nil || !errors.Is(err, session.ErrOwnerGone) {
+			return h, err
+		}
+	}
+	return nil, transcript.ErrLocked
+}
+
+// Listen lets other processes attach to a session that this one has opened, and gives the
+// handle of its own face, which answers questions or not. Nobody waits for it; where it
+// fails, nobody can attach.
+func (p Place) Listen(s *session.Session, name string, answers bool) session.Handle {
+	path := s.Facts().Path
+	if path == "" {
+		return s.Handle(name, answers)
+	}
+	later := make(chan *server, 1)
+	h := &owned{Handle: s.Handle(name, answers), later: later}
+	go func() {
+		defer close(later)
+		address, err := p.address(path)
+		if err != nil {
+			return
+		}
+		if l, err := ipc.Listen(address); err == nil {
+			later <- begin(s, l)
+		}
+	}()
+	return h
+}
+
+func serve(s *session.Session, l *ipc.Listener, h session.Handle) session.Handle {
+	later := make(chan *server, 1)
+	later <- begin(s, l)
+	close(later)
+	return &owned{Handle: h, later: later}
+}
+
+// owned is the handle of the owner's own face.
+type owned struct {
+	session.Handle
+	later chan *server // gives the server, if there is one
+	once  sync.Once
+	err   error
+}
+
+// Close ends the session. Nobody can attach any more before its lock is given back; who is
+// attached hears that it has ended.
+func (o *owned) Close() error {
+	o.once.Do(func() {
+		sv := <-o.later
+		if sv == nil {
+			o.err = o.Handle.Close()
+			return
+		}
+		_ = sv.l.Close()
+		o.err = o.Handle.Close()
+		sv.close()
+	})
+	return o.err
+}
+
+// server answers those who attach.
+type server struct {
+	s     *session.Session
+	l     *ipc.Listener
+	end   func() // of the session, as a client asks for it; nil: it can't
+	moved func() // is called when a face has come or gone; nil: nobody wants to know
+	faces atomic.Int32
+	cache remote.Cache
+	ctx   context.Context
+	stop  context.CancelFunc
+	all   sync.WaitGroup
+}
+
+func begin(s *session.Session, l *ipc.Listener) *server {
+	return (&server{s: s, l: l}).begin()
+}
+
+func (sv *server) begin() *server {
+	sv.ctx, sv.stop = context.WithCancel(context.Background())
+	sv.all.Go(sv.accept)
+	return sv
+}
+
+// farewell is how long those who are attached have to hear of the end.
+const farewell = 200 * time.Millisecond
+
+// maxFaces is how many connections there may be at a time; more are closed at once.
+const maxFaces = 256
+
+func (sv *server) close() {
+	done := make(chan struct{})
+	go func() { sv.all.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(farewell):
+	}
+	sv.stop()
+	<-done
+}
+
+func (sv *server) accept() {
+	room := make(chan struct{}, maxFaces)
+	for {
+		conn, err := sv.l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			continue
+		}
+		select {
+		case room <- struct{}{}:
+		default:
+			conn.Close() //nolint:errcheck // it was only accepted
+			continue
+		}
+		sv.all.Go(func() {
+			defer func() { <-room }()
+			sv.greet(conn)
+		})
+	}
+}
+
+// greet serves a connection. What this process has started itself is refused: a command
+// could answer the question whether it may run.
+func (sv *server) greet(conn net.Conn) {
+	if own, err := ipc.PeerDescends(conn, os.Getpid()); own || err != nil {
+		conn.Close() //nolint:errcheck // nothing was said
+		return
+	}
+	sv.count(1)
+	defer sv.count(-1)
+	_ = remote.Serve(sv.ctx, conn, remote.ServeOptions{Most: remote.Own, Open: sv.s.Face, Cache: &sv.cache, End: sv.end}) // who is wrong is cut off
+}
+
+func (sv *server) count(n int32) {
+	sv.faces.Add(n)
+	if sv.moved != nil {
+		sv.moved()
+	}
+}

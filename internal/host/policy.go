@@ -1,0 +1,51 @@
+package host
+
+import (
+	"time"
+
+	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/compact"
+)
+
+func retryOf(c *config.Config) session.Retry {
+	r := session.Retry{Off: c.Retry.Enabled != nil && !*c.Retry.Enabled}
+	if n := c.Retry.MaxRetries; n != nil {
+		r.Max, r.Off = *n, r.Off || *n == 0
+	}
+	if n := c.Retry.BaseDelayMS; n != nil {
+		r.Base = time.Duration(*n) * time.Millisecond
+	}
+	if n := c.Retry.MaxDelayMS; n != nil {
+		r.Limit = time.Duration(*n) * time.Millisecond
+	}
+	return r
+}
+
+func compactionOf(c *config.Config) compact.Settings {
+	s, own := compact.Defaults(), c.Compaction
+	set(&s.Enabled, own.Enabled)
+	if own.Strategy != "" {
+		s.Strategy = compact.Strategy(own.Strategy)
+	}
+	set(&s.ReserveTokens, own.ReserveTokens)
+	set(&s.KeepRecentTokens, own.KeepRecentTokens)
+	set(&s.ThresholdPercent, own.ThresholdPercent)
+	set(&s.ThresholdTokens, own.ThresholdTokens)
+	set(&s.SupersedeReads, own.SupersedeReads)
+	s.RemoteEndpoint = own.RemoteEndpoint
+	s.IdleEnabled = own.IdleEnabled
+	set(&s.IdleThresholdTokens, own.IdleThresholdTokens)
+	if own.IdleTimeoutSeconds != nil {
+		s.IdleTimeout = time.Duration(*own.IdleTimeoutSeconds) * time.Second
+	}
+	s.BranchEnabled = c.BranchSummary.Enabled
+	set(&s.BranchReserveTokens, c.BranchSummary.ReserveTokens)
+	return s
+}
+
+func set[T any](to *T, v *T) {
+	if v != nil {
+		*to = *v
+	}
+}

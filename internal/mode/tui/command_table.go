@@ -1,0 +1,149 @@
+package tui
+
+import (
+	"slices"
+
+	"github.com/burin-dev/burin/internal/mode/tui/editor"
+)
+
+// groups are what the commands are methods of, by what they are about.
+type groups struct {
+	archives     *archives
+	conversation *conversation
+	models       *models
+	setup        *setup
+	views        *views
+	tasks        *tasks
+	pursuit      *pursuit
+	plan         *planMode
+	reader       *reader
+	repeater     *repeater
+	outbox       *outbox
+	exit         *exit
+}
+
+// table are all commands of the face, as /help lists them.
+func table(g *groups) []command {
+	return slices.Concat(sessionCommands(g), modelCommands(g), viewCommands(g), workCommands(g), pursuitCommands(g), programCommands(g))
+}
+
+// sessionCommands are about the conversation as a whole.
+func sessionCommands(g *groups) []command {
+	return []command{
+		{name: "new", aliases: []string{"clear"}, help: "begin a new session", run: g.archives.newSession},
+		{name: "resume", aliases: []string{"sessions"}, args: "[id or words]", help: "go on with another session", run: g.archives.resume},
+		{name: "tree", help: "move to another point of this session", needs: aSession, run: g.conversation.openTree},
+		{name: "branch", help: "a session of its own from an earlier prompt", needs: aRest, run: g.archives.branch},
+		{name: "fork", help: "go on in a copy of this session", needs: aRest, run: g.archives.fork},
+		{name: "rename", aliases: []string{"name", "title"}, args: "<title>", help: "name this session", needs: aSession, run: g.conversation.rename},
+		{name: "transcript", aliases: []string{"view"}, help: "read and search the whole conversation", needs: aSession, run: g.reader.open},
+		{name: "session", aliases: []string{"info", "status"}, args: "[delete]", help: "facts about this session", needs: aSession, run: g.conversation.sessionCommand, complete: choices("info", "delete")},
+		{name: "compact", args: "[what matters]", help: "condense the conversation", needs: aRest, waits: true, run: g.conversation.compact},
+		{
+			name: "shake", args: "[images]", help: "take old outputs, or pictures, out of the model's sight", needs: aRest, waits: true, run: g.conversation.shake,
+			complete: choices("images"),
+		},
+		{name: "handoff", args: "[what comes next]", help: "go on in a new session with a summary by the model", needs: aRest, run: g.archives.handoff},
+		{name: "pin", args: "<words>", help: "keep words for the model, whatever is condensed", needs: aSession, run: g.conversation.pin},
+		{name: "unpin", args: "[words]", help: "see what is pinned, and take it back", needs: aSession, run: g.conversation.unpin},
+		{
+			name: "export", args: "[file]", help: "write the session as a page, Markdown or JSON", needs: aSession, run: g.archives.export,
+			complete: func(arg string) []editor.Item {
+				return choices("session.html", "session.md", "session.json")(arg)
+			},
+		},
+		{name: "share", help: "put the session where others can see it", needs: aSession, run: g.archives.share},
+		{name: "dump", help: "copy the conversation as text", needs: aSession, run: g.archives.dump},
+		{
+			name: "copy", args: "[code, prompt, command or all]", help: "copy the last answer; or its code, or more", needs: aSession, run: g.archives.copyCommand,
+			complete: choices("code", "prompt", "command", "all"),
+		},
+		{name: "move", args: "<folder>", help: "go on in another folder", needs: aRest, run: g.archives.move},
+		{name: "drop", help: "delete this session (to the trash)", needs: aRest, run: g.archives.dropSession},
+	}
+}
+
+// modelCommands are about which model answers, and how it is paid.
+func modelCommands(g *groups) []command {
+	return []command{
+		{name: "model", aliases: []string{"models", "switch"}, args: "[name]", help: "choose the model and those of the roles", waits: true, run: g.models.openModels},
+		{
+			name: "thinking", aliases: []string{"effort"}, args: "[level]", help: "how hard the model thinks", needs: aSession, run: g.models.openThinking,
+			complete: func(arg string) []editor.Item {
+				var words []string
+				for _, l := range g.models.thinkingLevels() {
+					words = append(words, string(l))
+				}
+				return choices(words...)(arg)
+			},
+		},
+		{name: "login", args: "[provider]", help: "log in to a provider, or store a key", run: g.models.openLogin},
+		{name: "logout", args: "[provider]", help: "forget logins and keys", run: g.models.openLogin},
+		{name: "cost", aliases: []string{"usage", "stats"}, help: "what was spent, by day and model", run: g.views.openUsage},
+		{name: "context", help: "what fills the model's window", needs: aSession, run: g.views.openContext},
+	}
+}
+
+// viewCommands are about what is seen.
+func viewCommands(g *groups) []command {
+	return []command{
+		{name: "help", aliases: []string{"commands", "?"}, help: "all commands", run: g.views.openHelp},
+		{name: "changelog", aliases: []string{"whatsnew"}, help: "what changed in burin, newest first", run: g.views.openChangelog},
+		{name: "hotkeys", aliases: []string{"keys", "keybindings"}, help: "all keys", run: g.views.openHotkeys},
+		{name: "history", args: "[words]", help: "search earlier prompts", run: g.views.openHistory},
+		{name: "settings", aliases: []string{"config"}, args: "[words]", help: "all settings", run: g.views.openSettings},
+		{name: "theme", args: "[name]", help: "choose the colours", run: g.views.openThemes},
+	}
+}
+
+// workCommands are about what the model does.
+func workCommands(g *groups) []command {
+	return []command{
+		{name: "retry", aliases: []string{"again"}, help: "try again what failed or was stopped", needs: aRest, run: g.tasks.retry},
+		{name: "init", args: "[what matters]", help: "let the model write AGENTS.md for this folder", needs: aSession, run: g.tasks.writeInstructions},
+		{name: "btw", aliases: []string{"aside"}, args: "<question>", help: "ask beside the conversation", needs: aSession, run: g.tasks.aside},
+		{
+			name: "plan", args: "[go, compact or a prompt]", help: "plan mode on or off: the model only looks", needs: aSession, run: g.plan.plan,
+			complete: choices("go", "compact"),
+		},
+		{
+			name: "mode", aliases: []string{"approval", "approvals"}, args: "[plan, ask, auto-edit or full]", help: "what runs without a question", needs: aSession, run: g.plan.mode,
+			complete: choices("plan", "ask", "auto-edit", "full"),
+		},
+		{name: "permissions", aliases: []string{"allow"}, help: "rules for calls: look, try and revoke", needs: aSession, run: g.tasks.openPermissions},
+		{name: "tools", help: "which tools the model has", needs: aSession, run: g.tasks.openTools},
+		{
+			name: "todo", args: "[edit, done, start, drop, rm, append, export, import, copy]", help: "the list of tasks", needs: aSession, run: g.tasks.todoCommand,
+			complete: choices("edit", "copy", "export", "import", "append", "start", "done", "drop", "rm"),
+		},
+		{name: "jobs", help: "commands that run in the background", needs: aSession, run: g.tasks.openJobs},
+		{name: "undo", args: "[turn]", help: "take back what a turn changed", needs: aRest, run: g.tasks.openUndo},
+		{name: "queue", help: "take what waits back into the prompt", needs: aSession, run: func(string) { g.outbox.unqueue() }},
+	}
+}
+
+// pursuitCommands are about work that goes on over more than one answer.
+func pursuitCommands(g *groups) []command {
+	return []command{
+		{
+			name: "goal", args: "[words, pause, resume, drop, budget]", help: "what the model works towards until it is reached", needs: aSession, run: g.pursuit.goal,
+			complete: choices("show", "pause", "resume", "drop", "budget", "set"),
+		},
+		{name: "loop", args: "[times] <prompt>", help: "send a prompt again whenever it is done", needs: aSession, run: g.repeater.command, complete: choices("stop")},
+		{name: "force", args: "<tool> <prompt>", help: "a prompt whose first answer must call that tool", needs: aRest, run: g.pursuit.force, complete: g.pursuit.offeredTools},
+	}
+}
+
+// programCommands are about burin itself.
+func programCommands(g *groups) []command {
+	return []command{
+		{name: "setup", help: "keys, model and looks, step by step", run: g.setup.open},
+		{name: "doctor", help: "look whether all sessions are sound", run: g.archives.doctor},
+		{name: "import", args: "[path]", help: "sessions of other programs: which there are, or one", run: g.archives.importSessions},
+		{
+			name: "debug", aliases: []string{"version"}, args: "[dump-next-request <file>]", help: "facts about burin and this terminal, for reports of faults", run: g.views.debug,
+			complete: choices(dumpWord),
+		},
+		{name: "quit", aliases: []string{"exit", "q"}, help: "leave", run: func(string) { g.exit.quit = true }},
+	}
+}

@@ -1,0 +1,198 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+
+	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/mode/tui/card"
+	"github.com/burin-dev/burin/internal/mode/tui/complete"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
+)
+
+// commands is what begins with "/": the face's own commands, and those that are files.
+type commands struct {
+	*base
+	*current
+	composer *composer
+	work     *work
+	outbox   *outbox
+	shell    *shell
+	host     interface{ FileCommands() *files.Set }
+
+	table     []command
+	offers    []complete.Command // all of them, for completion
+	fromFiles []complete.Command
+	lookedFor bool   // commands that are files
+	unknown   string // a command that nobody knows, and that was sent once
+}
+
+// known finds a command by name or alias.
+func (cs *commands) known(name string) (command, bool) {
+	for _, c := range cs.table {
+		if c.name == name || slices.Contains(c.aliases, name) {
+			return c, true
+		}
+	}
+	return command{}, false
+}
+
+// call runs what begins with "/". It is false for what is a prompt: a path, or a
+// name that nobody knows and that the person sends a second time.
+func (cs *commands) call(text string) bool {
+	name, args, _ := strings.Cut(text[1:], " ")
+	name, more, lines := strings.Cut(name, "\n")
+	if lines {
+		args = more + " " + args
+	}
+	if name == "" || strings.Contains(name, "/") {
+		return false
+	}
+	c, ok := cs.known(strings.ToLower(name))
+	if !ok {
+		return !cs.expands(name) && !cs.insists(text, name)
+	}
+	args = strings.TrimSpace(args)
+	switch {
+	case c.args == "" && args != "":
+		cs.composer.giveBack(text)
+		cs.flash("/" + c.name + " takes nothing after its name")
+	case c.needs != nothing && cs.opening:
+		cs.outbox.wait(text, enclosed{})
+	case cs.work.first && c.waits && (args != "" || c.needs != nothing): // /model alone opens a list
+		cs.outbox.wait(text, enclosed{})
+	case !cs.allowed(c):
+		cs.composer.giveBack(text)
+	default:
+		cs.composer.calling = text
+		c.run(args)
+		cs.composer.calling = ""
+	}
+	cs.redraw()
+	return true
+}
+
+// act does what a key calls a command for.
+func (cs *commands) act(name string) {
+	if c, ok := cs.known(name); ok && cs.allowed(c) {
+		c.run("")
+	}
+	cs.redraw()
+}
+
+// allowed reports whether there is what a command needs, or says what is missing.
+func (cs *commands) allowed(c command) bool {
+	switch {
+	case c.needs != nothing && cs.opening:
+		cs.flash("the session is being opened; one moment")
+	case c.needs != nothing && cs.session == nil:
+		cs.notice(card.Warning, "There is no session yet: choose a model with /model, or log in with /login.")
+	case c.needs == aRest && (cs.work.on || cs.work.busy != ""):
+		cs.notice(card.Warning, "/"+c.name+" has to wait until the work is done; "+cs.keyFor(key.Interrupt)+" stops it.")
+	default:
+		return true
+	}
+	return false
+}
+
+// insists reports whether the person sends an unknown command a second time: then it is
+// a prompt. Otherwise it stands in the editor again, with what to do.
+func (cs *commands) insists(text, name string) bool {
+	if cs.unknown == text {
+		cs.unknown = ""
+		return true
+	}
+	cs.unknown = text
+	cs.composer.giveBack(text)
+	say := "There is no command /" + name + "."
+	if near := cs.nearest(name); near != "" {
+		say += " Did you mean /" + near + "?"
+	}
+	cs.flash(say + " Enter sends it to the model as it is.")
+	return false
+}
+
+// nearest is the command whose name begins like a wrong one.
+func (cs *commands) nearest(name string) string {
+	best, most := "", 1
+	for _, c := range cs.table {
+		n := 0
+		for n < len(name) && n < len(c.name) && name[n] == c.name[n] {
+			n++
+		}
+		if n > most {
+			best, most = c.name, n
+		}
+	}
+	return best
+}
+
+// complete reports whether the text is a command that needs nothing more, so
+// that Enter on its completion sends it.
+func (cs *commands) complete() bool {
+	text := strings.TrimSpace(cs.composer.editor.Text())
+	if !strings.HasPrefix(text, "/") || strings.ContainsAny(text, " \n") {
+		return false
+	}
+	c, ok := cs.known(text[1:])
+	return ok && !strings.HasPrefix(c.args, "<")
+}
+
+// offered are the commands for the completion of "/". They are put together once: each
+// key asks for them.
+func (cs *commands) offered() []complete.Command {
+	if cs.offers == nil {
+		cs.offers = cs.offer()
+	}
+	return cs.offers
+}
+
+func (cs *commands) offer() []complete.Command {
+	var out []complete.Command
+	for _, c := range cs.table {
+		o := complete.Command{Name: c.name, Aliases: c.aliases, Help: c.help, Args: c.args}
+		if c.complete != nil {
+			o.Complete = c.complete
+		}
+		out = append(out, o)
+	}
+	return append(out, cs.fileCommands()...)
+}
+
+// expands reports whether a file is the command of that name. While the files are looked
+// for, which takes a moment once, it waits.
+func (cs *commands) expands(name string) bool {
+	_, ok := cs.host.FileCommands().Lookup(name)
+	return ok
+}
+
+// fileCommands are the commands that are files, once they were looked for; the first
+// call begins to.
+func (cs *commands) fileCommands() []complete.Command {
+	if !cs.lookedFor {
+		cs.lookedFor = true
+		go func() {
+			set := cs.host.FileCommands()
+			cs.inbox.post(func() {
+				for _, c := range set.List() {
+					cs.fromFiles = append(cs.fromFiles, complete.Command{Name: c.Name, Help: c.Description + " (" + c.Source + ")", Args: c.Hint})
+				}
+				cs.offers = nil
+			})
+		}()
+	}
+	return cs.fromFiles
+}
+
+// understood does what words mean that are no prompt.
+func (cs *commands) understood(text string) bool {
+	trimmed := strings.TrimSpace(text)
+	switch {
+	case strings.HasPrefix(trimmed, "/"):
+		return cs.call(trimmed)
+	case strings.HasPrefix(trimmed, "!"):
+		cs.shell.run(trimmed)
+		return true
+	}
+	return false
+}

@@ -1,0 +1,239 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"slices"
+
+	"github.com/burin-dev/burin/internal/mode/tui/card"
+	"github.com/burin-dev/burin/internal/model/credential"
+	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// opening is what is known of a session before it is shown.
+type opening struct {
+	warnings []string
+	after    string // the last entry that is shown already; "": none is
+	over     bool   // it is shown, or never will be
+}
+
+// largeSession is from how many entries on the memory that reading a session took is
+// given back to the system at once. Go would do so at its next collection, which an idle
+// program does not reach for minutes.
+const largeSession = 5000
+
+// switcher opens and leaves sessions. It alone changes which one is shown.
+type switcher struct {
+	*base
+	*current
+	exit     *exit
+	show     *appearance
+	facts    *facts
+	composer *composer
+	work     *work
+	outbox   *outbox
+	asks     *questions
+	shell    *shell
+	repeater *repeater
+	opens    func(ctx context.Context, w Wish) (session.Handle, error)
+	prepare  func() // looks for the commands that are files
+
+	leaving   *leaving // the session that is being closed; nil: none is
+	had       bool     // one was shown
+	lastShown string   // the last entry that was shown of the one that is
+	last      string   // the file of the last one
+	warnings  []string // of sessions that were opened, each once
+}
+
+// beginIfNone opens a session where none could be opened before.
+func (sw *switcher) beginIfNone() {
+	if sw.session == nil && !sw.opening {
+		sw.open(Wish{})
+	}
+}
+
+// onGone continues a session whose owner has ended: here, or with who owns it now.
+func (sw *switcher) onGone(s *opened) {
+	path, ok := s.Path()
+	switch {
+	case sw.exit.ending || sw.opening:
+	case !ok:
+		sw.notice(card.Warning, "The burin that had this session has ended, and nothing was kept of it yet.")
+		sw.open(Wish{})
+	default:
+		sw.notice(card.Warning, "The burin that had this session has ended. What it was doing is stopped; it goes on here.")
+		sw.open(Wish{Resume: path, after: sw.lastShown})
+	}
+}
+
+// resync reads anew what events tell, when some were lost.
+func (sw *switcher) resync() {
+	sw.facts.read()
+	sw.facts.readTodos()
+	sw.facts.readJobs()
+	sw.outbox.readQueue()
+	open := asks(sw.session, sw.session.Questions().Open)
+	for _, q := range slices.Clone(sw.asks.list) {
+		if q.id != "" && !slices.ContainsFunc(open, func(o session.Question) bool { return o.ID == q.id }) {
+			sw.asks.answered(q)
+		}
+	}
+	for i := range open {
+		sw.asks.asked(&open[i])
+	}
+	if sw.work.on && !sw.session.Facts().Working {
+		sw.work.rest()
+	}
+}
+
+// onMoved shows where in the tree the conversation goes on.
+func (sw *switcher) onMoved() {
+	s := sw.session
+	sw.talk.abandon()
+	sw.notice(card.Info, "Another point of the conversation. It goes on from here:")
+	past := recent(s.Log())
+	past = past[max(0, len(past)-3):]
+	for i := range past {
+		sw.replayEntry(s.Log(), &past[i])
+	}
+	sw.talk.abandon()
+	sw.facts.read()
+	sw.facts.readTodos()
+}
+
+// open opens a session beside the loop. What is typed meanwhile waits, other wishes
+// included.
+func (sw *switcher) open(w Wish) {
+	switch {
+	case sw.exit.ending:
+		return
+	case sw.opening:
+		sw.outbox.waitFor(w)
+		return
+	case w.Resume != "" && sw.session != nil:
+		if path, _ := sw.session.Path(); path == w.Resume { // its lock is ours until it is closed
+			sw.leave(func() { sw.open(w) })
+			return
+		}
+	}
+	sw.opening, sw.openSince = true, sw.env.Now()
+	w.Secret = sw.asks.askSecret
+	o := &opening{after: w.after}
+	w.Warn = func(line string) { sw.inbox.post(func() { sw.warned(o, line) }) }
+	go func() {
+		s, err := sw.opens(sw.ctx, w)
+		var past []seen
+		if err == nil {
+			past = recent(s.Transcript())
+		}
+		sw.inbox.post(func() { sw.onOpen(s, past, err, o) })
+		if err == nil && s.Transcript().Len() > largeSession {
+			debug.FreeOSMemory() // reading left several times of what is kept
+		}
+	}()
+}
+
+// warned takes a warning of a session. Until it is shown, the one before may still have
+// something to say.
+func (sw *switcher) warned(o *opening, line string) {
+	if !o.over {
+		o.warnings = append(o.warnings, line)
+		return
+	}
+	sw.notice(card.Warning, line)
+}
+
+// tellWarnings says what a session warned of while it was opened, and no other did before.
+func (sw *switcher) tellWarnings(o *opening) {
+	o.over = true
+	for _, line := range o.warnings {
+		if !slices.Contains(sw.warnings, line) {
+			sw.warnings = append(sw.warnings, line)
+			sw.notice(card.Warning, line)
+		}
+	}
+}
+
+// onOpen shows the session that was opened, when the one before is closed.
+func (sw *switcher) onOpen(s session.Handle, past []seen, err error, o *opening) {
+	if err != nil {
+		sw.opening = false
+		sw.tellWarnings(o)
+		sw.notice(card.Failure, notOpened(err))
+		sw.composer.giveLetters(sw.outbox.waited(false)...)
+		sw.outbox.sendWaiting() // what is left is for the session that was wished for next
+		return
+	}
+	sw.leave(func() { sw.showSession(s, past, o) })
+}
+
+// showSession goes on with a session.
+func (sw *switcher) showSession(s session.Handle, past []seen, o *opening) {
+	sw.opening = false
+	ctx, cancel := context.WithCancel(sw.ctx)
+	sw.session = &opened{Handle: s, stop: cancel, ctx: sw.ctx}
+	if sw.exit.ending {
+		return // it is closed next
+	}
+	if o.after != "" {
+		if at := slices.IndexFunc(past, func(e seen) bool { return e.ID == o.after }); at >= 0 {
+			past = past[at+1:]
+		}
+	} else if sw.had {
+		title := s.Facts().Stats.Title
+		switch {
+		case title != "":
+			title = "Going on with: " + prose.Line(title)
+		case len(past) > 0:
+			title = "Going on with another session."
+		default:
+			title = "A new session."
+		}
+		sw.notice(card.Info, title)
+	}
+	sw.had = true
+	feed := s.Events(session.Cursor{})
+	go sw.inbox.follow(ctx, sw.session, feed)
+	sw.talk.labels = map[string]string{}
+	for _, t := range sw.session.Tooling() {
+		sw.talk.labels[t.Name] = t.Label
+	}
+	if len(past) > 0 {
+		sw.replay(s.Transcript(), past)
+	}
+	sw.tellWarnings(o)
+	sw.facts.cache = nil
+	sw.facts.read()
+	sw.facts.readTodos()
+	sw.facts.readJobs()
+	if sw.outbox.readQueue(); sw.outbox.queue.held {
+		sw.notice(card.Info, "What waits was not sent when the session was left. It goes with your next prompt; "+sw.keyFor("app.message.dequeue")+" takes it back.")
+	}
+	if f := s.Facts(); f.Working {
+		sw.work.begin(f.Since)
+	}
+	for _, q := range asks(sw.session, s.Questions().Open) {
+		sw.asks.asked(&q)
+	}
+	sw.prepare()
+	sw.outbox.sendWaiting()
+	sw.redraw()
+}
+
+// notOpened says why there is no session, and what to do here.
+func notOpened(err error) string {
+	var none *credential.NotFoundError
+	switch {
+	case errors.As(err, &none) && len(none.Disabled) == 0 && len(none.Providers) == 1:
+		return "There is no key for " + none.Providers[0] + ": /login " + none.Providers[0] + " stores one, /model chooses another model."
+	case errors.As(err, &none) && len(none.Disabled) == 0:
+		return "There is no key, login or local server yet: /login stores a key or logs in, /setup goes step by step."
+	}
+	if errors.Is(err, transcript.ErrLocked) {
+		return "Another burin has this session open: end it there first, or begin a new one here; what you send now does."
+	}
+	return prose.Line(err.Error())
+}

@@ -1,0 +1,290 @@
+package undo
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/burin-dev/burin/internal/platform/filelock"
+)
+
+// Scrubber says what must not stay in a journal.
+type Scrubber struct {
+	// Secret reports whether contents hold a secret. It is asked about each once.
+	Secret func(data []byte) bool
+	// Hide is a text without its secrets: the label of a turn, or where a link leads.
+	Hide func(text string) string
+	// Write takes out what was found. Otherwise it is only counted.
+	Write bool
+}
+
+// Scrubbed is what was found in a journal.
+type Scrubbed struct {
+	Contents int // of files, that hold a secret
+	Lines    int // of the journal, that do
+}
+
+// scrubbed is the file that lists which contents were taken out, a hash a line.
+const scrubbedFile = "scrubbed"
+
+// errScrubbed is why contents are not there.
+var errScrubbed = errors.New("its contents were taken out of the journal, because a secret stood in them")
+
+// Scrub finds secrets in the journal in dir, and takes them out: contents with a secret
+// go as a whole, so that an undo leaves the files that had them as they are and says so.
+// All others can be restored as before. A process that is killed meanwhile leaves a
+// journal that is sound, and of which the next Scrub takes out the rest. While another
+// process has the journal open nothing can be taken out.
+func Scrub(ctx context.Context, dir string, s Scrubber) (found Scrubbed, err error) {
+	if s.Write {
+		unlock, err := alone(dir)
+		if err != nil {
+			return found, err
+		}
+		defer unlock()
+	}
+	if found.Lines, err = s.lines(dir); err != nil {
+		return found, fmt.Errorf("look for secrets in the undo journal: %w", err)
+	}
+	j := &Journal{dir: dir}
+	bad, err := s.contents(ctx, j)
+	if err != nil {
+		return found, fmt.Errorf("look for secrets in the undo journal: %w", err)
+	}
+	if found.Contents = len(bad); !s.Write || found == (Scrubbed{}) {
+		return found, nil
+	}
+	if err := j.drop(bad); err != nil {
+		return found, fmt.Errorf("take secrets out of the undo journal: %w", err)
+	}
+	return found, nil
+}
+
+// alone takes the journal for this process.
+func alone(dir string) (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(dir, "users"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the undo journal: %w", err)
+	}
+	ok, err := filelock.Try(f)
+	if err == nil && !ok {
+		err = errors.New("take secrets out of the undo journal: a session works in its folder; end it first")
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// lines counts the lines of the journal with a secret in a label or a link, and writes
+// the journal without them.
+func (s Scrubber) lines(dir string) (n int, err error) {
+	j := &Journal{dir: dir}
+	data, err := os.ReadFile(j.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var out bytes.Buffer
+	for text := range bytes.Lines(data) {
+		l, ok := parseLine(text)
+		if !ok {
+			continue // nobody reads it, and nobody can say what is in it
+		}
+		if !s.line(&l) {
+			out.Write(append(bytes.TrimSuffix(text, []byte("\n")), '\n'))
+			continue
+		}
+		n++
+		b, err := json.Marshal(l)
+		if err != nil {
+			return n, err
+		}
+		out.Write(append(b, '\n'))
+	}
+	if n == 0 || !s.Write {
+		return n, nil
+	}
+	return n, replaceFile(dir, "journal-", j.path(), out.Bytes())
+}
+
+// line hides what is secret in a line, and reports whether something was.
+func (s Scrubber) line(l *line) (changed bool) {
+	hide := func(text *string) {
+		if h := s.Hide(*text); h != *text {
+			*text, changed = h, true
+		}
+	}
+	hide(&l.Label)
+	for i := range l.Changes {
+		for _, state := range []*State{&l.Changes[i].Before, &l.Changes[i].After} {
+			if state.Kind == "link" {
+				hide(&state.Link)
+			}
+		}
+	}
+	return changed
+}
+
+// replaceFile puts data in the place of a file.
+func replaceFile(dir, pattern, name string, data []byte) error {
+	f, err := os.CreateTemp(dir, pattern)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// contents are the hashes of contents with a secret, and the paths of packs that
+// cannot be read as such but hold one.
+func (s Scrubber) contents(ctx context.Context, j *Journal) (bad map[string]bool, err error) {
+	bad = map[string]bool{}
+	err = filepath.WalkDir(filepath.Join(j.dir, "objects"), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return skippable(err)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if filepath.Dir(name) != j.packDir() {
+			data, err := os.ReadFile(name)
+			if err == nil && s.Secret(data) {
+				bad[filepath.Base(filepath.Dir(name))+d.Name()] = true
+			}
+			return err
+		}
+		if !strings.HasSuffix(name, ".pack") {
+			return nil
+		}
+		return s.pack(ctx, name, bad)
+	})
+	return bad, err
+}
+
+// pack looks into the contents of a pack, or, where its index cannot be read, into all
+// of it: nothing can be restored from it then.
+func (s Scrubber) pack(ctx context.Context, name string, bad map[string]bool) error {
+	entries, err := readIndex(indexOf(name))
+	if err != nil {
+		data, err := os.ReadFile(name)
+		if err == nil && s.Secret(data) {
+			bad[name] = true
+		}
+		return err
+	}
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		data, err := e.read(name)
+		if err != nil {
+			return err
+		}
+		if s.Secret(data) {
+			bad[hex.EncodeToString(e.hash[:])] = true
+		}
+	}
+	return nil
+}
+
+// drop removes contents, and says in the journal that they are gone, first.
+func (j *Journal) drop(bad map[string]bool) error {
+	all := j.scrubbed()
+	for hash := range bad {
+		all[hash] = true
+	}
+	var list bytes.Buffer
+	for hash := range all {
+		if !strings.ContainsRune(hash, filepath.Separator) { // or it is the path of a pack
+			list.WriteString(hash + "\n")
+		}
+	}
+	if err := replaceFile(j.dir, "scrubbed-", filepath.Join(j.dir, scrubbedFile), list.Bytes()); err != nil {
+		return err
+	}
+	// What is known of the tree says that these contents are kept.
+	gone := []string{j.cachePath()}
+	for _, pattern := range []string{"journal-*", "tree-*", "scrubbed-*"} { // of killed processes
+		left, _ := filepath.Glob(filepath.Join(globbed(j.dir), pattern))
+		gone = append(gone, left...)
+	}
+	for hash := range bad {
+		if strings.ContainsRune(hash, filepath.Separator) {
+			gone = append(gone, indexOf(hash), hash)
+			continue
+		}
+		gone = append(gone, j.object(hash))
+	}
+	for _, name := range gone {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	for _, index := range j.indexes() {
+		entries, err := readIndex(index)
+		if err != nil {
+			continue // looked into as a whole
+		}
+		var kept []packed
+		for _, e := range entries {
+			if !bad[hex.EncodeToString(e.hash[:])] {
+				kept = append(kept, e)
+			}
+		}
+		if len(kept) == len(entries) {
+			continue
+		}
+		if err := j.repack(packOf(index), kept); err != nil {
+			return err
+		}
+		if err := errors.Join(os.Remove(index), os.Remove(packOf(index))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scrubbed are the hashes of contents that were taken out.
+func (j *Journal) scrubbed() map[string]bool {
+	data, _ := os.ReadFile(filepath.Join(j.dir, scrubbedFile)) // mostly there is none
+	all := map[string]bool{}
+	for hash := range strings.FieldsSeq(string(data)) {
+		all[hash] = true
+	}
+	return all
+}
+
+// takenOut says why a state cannot be made again whose contents were taken out; empty:
+// they were not, or are there again.
+func (u *undoing) takenOut(from, to State) string {
+	if to.Kind != "file" || to.Lost != "" || from.Kind == "file" && from.Hash == to.Hash || !u.gone[to.Hash] {
+		return ""
+	}
+	if _, err := u.Get(to.Hash); err != nil {
+		return "cannot be restored: " + err.Error()
+	}
+	return ""
+}

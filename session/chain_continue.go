@@ -1,0 +1,146 @@
+package session
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/llm"
+)
+
+// MaxReminders is how often a model is reminded for one prompt; after that it has its
+// reasons, and the person has the word.
+const MaxReminders = 3
+
+// CustomReminder is the kind of a message that reminds the model of what is not done.
+const CustomReminder = "reminder"
+
+// continuing is a link of the chain with what it has done for a prompt.
+type continuing struct {
+	Continuation
+	times int
+	from  int // message of the outcome behind its last one
+}
+
+// onwards is the chain of a prompt.
+type onwards struct {
+	links []*continuing
+	rec   *record
+	now   func() time.Time
+}
+
+// onwards puts the chain of a prompt together.
+func (s *Session) onwards() *onwards {
+	x := &onwards{rec: s.rec, now: s.o.Now}
+	if s.o.Tasks != nil {
+		x.add(Continuation{Name: CustomReminder, Ask: s.work.remind})
+	}
+	for _, c := range s.o.Chains.Continue {
+		x.add(c)
+	}
+	x.add(Continuation{Name: CustomGoal, Max: maxGoalChecks + 1, Ask: s.work.pursue})
+	if s.tools.has(ResultTool) {
+		x.add(Continuation{Name: ResultTool, Max: 2, Ask: insist})
+	}
+	return x
+}
+
+func (x *onwards) add(c Continuation) {
+	if c.Max == 0 {
+		c.Max = MaxReminders
+	}
+	x.links = append(x.links, &continuing{Continuation: c})
+}
+
+// finish lets the model go on for as long as a link of the chain has a reason, and sees to
+// it that a prompt ends with what it was to bring.
+func (s *Session) finish(ctx context.Context, out agent.Outcome) agent.Outcome {
+	chain := s.onwards()
+	for out.Reason == agent.ReasonDone && !s.agent.Exhausted() && !handedOver(out.Messages) {
+		onward, err := chain.next(ctx, out)
+		if err != nil {
+			stopped(&out, err)
+			break
+		}
+		if onward == nil {
+			break
+		}
+		s.tools.force(onward.Tool)
+		out = join(out, s.attempts.run(ctx, s.agent.Continue, onward.Message))
+	}
+	s.work.endGoal(out)
+	if s.tools.has(ResultTool) && out.Reason == agent.ReasonDone && !handedOver(out.Messages) {
+		out.Reason, out.Err = agent.ReasonError, ErrNoResult
+		if s.agent.Exhausted() {
+			out.Reason, out.Err = agent.ReasonMaxTurns, nil
+		}
+	}
+	return out
+}
+
+// next asks the links until one has something to go on with. The error is that a link was
+// stopped while it was asked.
+func (x *onwards) next(ctx context.Context, out agent.Outcome) (*Onward, error) {
+	for _, l := range x.links {
+		if l.times >= l.Max {
+			continue
+		}
+		var onward *Onward
+		err := guarded("continuation", l.Name, func() (err error) {
+			onward, err = l.Ask(ctx, Ending{Outcome: out, Since: out.Messages[min(l.from, len(out.Messages)):], Times: l.times})
+			return err
+		})
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err != nil:
+			x.rec.warn(err.Error())
+			continue
+		case onward == nil:
+			continue
+		}
+		l.times++
+		l.from = len(out.Messages)
+		given := *onward
+		given.Message = x.rec.veil.message(given.Message)
+		m := &given.Message
+		if m.Role == "" {
+			m.Role = llm.RoleCustom
+		}
+		if m.Role == llm.RoleCustom && m.CustomType == "" {
+			m.CustomType = l.Name
+		}
+		if m.Time.IsZero() {
+			m.Time = x.now()
+		}
+		return &given, nil
+	}
+	return nil, nil
+}
+
+// say is what the model reads of a link.
+func say(text string) *Onward {
+	return &Onward{Message: llm.Message{Content: []llm.Block{llm.Text{Text: text}}}}
+}
+
+// remind is the link that reminds the model of the list of work.
+func (w *work) remind(context.Context, Ending) (*Onward, error) {
+	if text := w.list.Reminder(); text != "" {
+		return say(text), nil
+	}
+	return nil, nil
+}
+
+// insist is the link that asks for the result of a schema.
+func insist(context.Context, Ending) (*Onward, error) {
+	onward := say("Hand over the result now, with the tool " + ResultTool + ".")
+	onward.Tool = ResultTool
+	return onward, nil
+}
+
+func handedOver(messages []llm.Message) bool {
+	return slices.ContainsFunc(messages, func(m llm.Message) bool {
+		return m.Role == llm.RoleToolResult && m.ToolName == ResultTool && !m.IsError
+	})
+}

@@ -1,0 +1,68 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/tool"
+)
+
+// programs are the commands that run now, of the model and of people.
+type programs struct {
+	mu  sync.Mutex
+	all []program // in the order in which they began
+}
+
+type program struct{ id, line string }
+
+func (p *programs) begin(id, line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = append(p.all, program{id, line})
+}
+
+func (p *programs) end(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = slices.DeleteFunc(p.all, func(o program) bool { return o.id == id })
+}
+
+// began notes a call that may run, if it starts programs.
+func (p *programs) began(t *tool.Tool, id string, args json.RawMessage) {
+	if !t.Effects.Has(tool.Executes) {
+		return
+	}
+	line := t.Name
+	access, _ := t.Accesses(args) // whoever allowed the call has seen them
+	for _, a := range access {
+		if a.Kind == tool.AccessExecute && a.Target != "" {
+			line = a.Target
+			break
+		}
+	}
+	p.begin(id, line)
+}
+
+// stops names the commands and jobs that end with the session; "" if none does.
+func (s *Session) stops() string {
+	var names []string
+	s.programs.mu.Lock()
+	for _, p := range s.programs.all {
+		names = append(names, prose.Short(p.line, 100))
+	}
+	s.programs.mu.Unlock()
+	jobs, _ := background{s.o.Jobs, s.veil.hide}.List(context.Background()) // of jobs that can't be listed nothing is said
+	for _, j := range jobs {
+		if j.Running {
+			names = append(names, prose.Short(j.Command, 100)+" (job "+j.ID+")")
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return s.veil.hide("stopped with the session: " + strings.Join(names, ", "))
+}

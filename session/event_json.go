@@ -1,0 +1,444 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/tool"
+)
+
+// EventVersion is the version of the events' JSON. It grows when a program that read the
+// version before could misread one.
+const EventVersion = 1
+
+// shape is how the events of one type are written and read. Its table is what
+// [Event.MarshalJSON], [Event.UnmarshalJSON] and docs/events.md are made of.
+type shape struct {
+	typ   agent.EventType
+	about string // when it comes
+	// payload is a value of the type whose fields the event has beside those that all
+	// have; nil: it has none.
+	payload any
+	write   func(e *Event) any
+	read    func(e *Event, raw []byte) error
+}
+
+// of makes the shape of events whose payload is a P.
+func of[P any](typ agent.EventType, about string, from func(*Event) P, into func(*Event, P)) shape {
+	return shape{
+		typ: typ, about: about, payload: *new(P),
+		write: func(e *Event) any { return from(e) },
+		read: func(e *Event, raw []byte) error {
+			var p P
+			if err := json.Unmarshal(raw, &p); err != nil {
+				return err
+			}
+			into(e, p)
+			return nil
+		},
+	}
+}
+
+// data makes the shape of events whose Data is a *P.
+func data[P any](typ agent.EventType, about string) shape {
+	s := of(typ, about,
+		func(e *Event) *P { p, _ := e.Data.(*P); return p },
+		func(e *Event, p *P) { e.Data = p })
+	s.payload = *new(P)
+	return s
+}
+
+// plain makes the shape of events that say all they say with their type, entryId and text.
+func plain(typ agent.EventType, about string) shape { return shape{typ: typ, about: about} }
+
+// shapes are all events, in the order in which a reader wants to know them.
+var shapes = []shape{
+	plain(agent.AgentStart, "A run begins."),
+	of(agent.AgentEnd, "A run has ended. What a policy does after it (a retry, a reminder) is another run of the same turn.", writeEnd, readEnd),
+	data[SettledTurn](AgentSettled, "Nothing more happens for these messages. It comes once for each message that was submitted."),
+	plain(agent.TurnStart, "A request begins."),
+	of(agent.TurnEnd, "An answer and the results of its calls are there.",
+		func(e *Event) turnEndJSON { return turnEndJSON{e.Message, listOf(e.ToolResults)} },
+		func(e *Event, p turnEndJSON) { e.Message, e.ToolResults = p.Message, p.ToolResults }),
+	of(agent.MessageStart, "A message begins.", writeMessage, readMessage),
+	of(agent.MessageUpdate, "A piece of an answer. Readers that are slow do not get all of them; message_end says everything.",
+		func(e *Event) updateJSON { return updateJSON{streamOf(&e.Stream)} },
+		func(e *Event, p updateJSON) { e.Stream = p.Stream.event() }),
+	of(agent.MessageEnd, "A message is whole, and in the transcript as entryId.", writeMessage, readMessage),
+	of(agent.ToolStart, "A call begins.", writeCall, readCall),
+	of(agent.ToolUpdate, "What a call has so far.",
+		func(e *Event) toolUpdateJSON { return toolUpdateJSON{writeCall(e), resultOf(e.Result)} },
+		func(e *Event, p toolUpdateJSON) { readCall(e, p.callJSON); e.Result = p.Partial.result(false) }),
+	of(agent.ToolEnd, "A call has ended.",
+		func(e *Event) toolEndJSON {
+			return toolEndJSON{writeCall(e), resultOf(e.Result), e.Result != nil && e.Result.IsError, e.Elapsed.Milliseconds()}
+		},
+		func(e *Event, p toolEndJSON) {
+			readCall(e, p.callJSON)
+			e.Result, e.Elapsed = p.Result.result(p.IsError), time.Duration(p.ElapsedMS)*time.Millisecond
+		}),
+
+	of(QuestionAsked, "A person is asked. Whoever may answer does so by the id.",
+		func(e *Event) questionJSON { q, _ := e.Data.(*Question); return questionJSON{q} },
+		func(e *Event, p questionJSON) { e.Data = p.Question }),
+	data[Settled](QuestionSettled, "A question is not open any more."),
+	data[Queued](QueueChanged, "What waits to be read by the model has changed."),
+
+	of(RetryStart, "A request failed and will be repeated.", writeRetry, readRetry),
+	of(RetryEnd, "Repeating has ended.",
+		func(e *Event) retryEndJSON {
+			r, _ := e.Data.(*RetryInfo)
+			if r == nil {
+				return retryEndJSON{}
+			}
+			return retryEndJSON{r.Success, r.Attempt, r.Error}
+		},
+		func(e *Event, p retryEndJSON) {
+			e.Data = &RetryInfo{Success: p.Success, Attempt: p.Attempt, Error: p.Error}
+		}),
+	of(FallbackApplied, "Another model takes over, as the one before keeps failing.", writeChange, readChange),
+	of(Promoted, "A larger model takes over, as the conversation has outgrown the one before.", writeChange, readChange),
+	data[CompactionInfo](CompactionStart, "The conversation is being condensed."),
+	data[CompactionInfo](CompactionEnd, "Condensing has ended; entryId is its entry."),
+	data[CompactionInfo](Pruned, "Outputs were shortened."),
+	of(CacheReport, "How much of a request the vendor had in its cache.",
+		func(e *Event) cacheJSON { c, _ := e.Data.(*CacheInfo); return cacheJSON{c} },
+		func(e *Event, p cacheJSON) { e.Data = p.Cache }),
+
+	of(ModelChanged, "A person chose another model.", writeChange, readChange),
+	plain(ThinkingChanged, "How hard the model thinks; text is the level."),
+	plain(ModeChanged, "The mode of permission; text is its name."),
+	plain(ToolsChanged, "Which tools are offered; text has their names."),
+	of(GoalChanged, "What the session works towards; text is the state, missing where there is no goal.",
+		func(e *Event) goalJSON { g, _ := e.Data.(*Goal); return goalJSON{g} },
+		func(e *Event, p goalJSON) { e.Data = p.Goal }),
+	plain(PinsChanged, "What is kept word for word."),
+	plain(TodosChanged, "A person changed the list of work."),
+	plain(JobsChanged, "A command in the background has started or ended."),
+	plain(TitleChanged, "The session's name is text."),
+	plain(LabelChanged, "The entry entryId is called text; missing takes the name away."),
+	plain(TreeMoved, "The conversation goes on behind the entry entryId; text are words to edit and send again."),
+	plain(CommandStart, "A person's own command, text, begins."),
+	plain(CommandOutput, "A piece of what it writes."),
+	plain(CommandEnd, "It has ended; entryId is its entry, missing where it did not run."),
+	plain(Warning, "What a person should know."),
+
+	data[Owner](OwnerChanged, "The first event of an epoch: who was there before goes on from these entries."),
+	data[Lost](EventsLost, "This reader was too slow, or its cursor is of another epoch: read the transcript instead. It has no number."),
+}
+
+// shapeOf finds the shape of a type; nil: there is none.
+func shapeOf(typ agent.EventType) *shape {
+	for i := range shapes {
+		if shapes[i].typ == typ {
+			return &shapes[i]
+		}
+	}
+	return nil
+}
+
+// headJSON is what all events have.
+type headJSON struct {
+	Type    agent.EventType `json:"type"`
+	Seq     uint64          `json:"seq,omitempty"`
+	EntryID string          `json:"entryId,omitempty"`
+	Turn    string          `json:"turn,omitempty"`
+	Text    string          `json:"text,omitempty"`
+}
+
+// MarshalJSON writes the event as one object without line ends, as docs/events.md says.
+func (e Event) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(headJSON{e.Type, e.Seq, e.EntryID, e.Turn, e.Text}); err != nil {
+		return nil, err
+	}
+	s := shapeOf(e.Type)
+	if s == nil || s.write == nil {
+		return b.Bytes()[:b.Len()-1], nil
+	}
+	head := b.Len() - 2 // without "}" and the end of the line
+	b.Truncate(head)
+	if err := enc.Encode(s.write(&e)); err != nil {
+		return nil, err
+	}
+	out := b.Bytes()[:b.Len()-1]
+	switch string(out[head:]) {
+	case "{}", "null":
+		return append(out[:head], '}'), nil
+	}
+	out[head] = ',' // in place of "{"
+	return out, nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. Of an event of a type that is not known it
+// keeps what all events have.
+func (e *Event) UnmarshalJSON(raw []byte) error {
+	var h headJSON
+	if err := json.Unmarshal(raw, &h); err != nil {
+		return fmt.Errorf("read event: %w", err)
+	}
+	*e = Event{Seq: h.Seq, Event: agent.Event{Type: h.Type}, EntryID: h.EntryID, Turn: h.Turn, Text: h.Text}
+	if s := shapeOf(h.Type); s != nil && s.read != nil {
+		if err := s.read(e, raw); err != nil {
+			return fmt.Errorf("read event %s: %w", h.Type, err)
+		}
+	}
+	return nil
+}
+
+type messageJSON struct {
+	Message *llm.Message `json:"message,omitempty"`
+}
+
+func writeMessage(e *Event) messageJSON   { return messageJSON{e.Message} }
+func readMessage(e *Event, p messageJSON) { e.Message = p.Message }
+
+type turnEndJSON struct {
+	Message     *llm.Message  `json:"message,omitempty"` // missing if there was no answer
+	ToolResults []llm.Message `json:"toolResults"`
+}
+
+// listOf never is null in JSON.
+func listOf(messages []llm.Message) []llm.Message {
+	if messages == nil {
+		return []llm.Message{}
+	}
+	return messages
+}
+
+// endJSON is an outcome.
+type endJSON struct {
+	Messages []llm.Message `json:"messages"` // what the run added, the newest 1,000
+	Reason   agent.Reason  `json:"reason,omitempty"`
+	Error    string        `json:"error,omitempty"`
+	Failure  *Failure      `json:"failure,omitempty"` // the error, for programs
+	Turns    int           `json:"turns,omitempty"`   // requests
+	Usage    *llm.Usage    `json:"usage,omitempty"`
+}
+
+func writeEnd(e *Event) endJSON { return endOf(e.Outcome, e.Messages) }
+
+func endOf(o *agent.Outcome, messages []llm.Message) endJSON {
+	p := endJSON{Messages: listOf(messages)}
+	if o == nil {
+		return p
+	}
+	p.Reason, p.Turns = o.Reason, o.Turns
+	if o.Err != nil {
+		p.Error, p.Failure = o.Err.Error(), FailureOf(o.Err)
+		p.Failure.Message = "" // Error has it
+	}
+	if o.Usage != (llm.Usage{}) {
+		p.Usage = &o.Usage
+	}
+	return p
+}
+
+func readEnd(e *Event, p endJSON) {
+	e.Messages = p.Messages
+	if p.Reason != "" {
+		o := p.outcome()
+		e.Outcome = &o
+	}
+}
+
+func (p endJSON) outcome() agent.Outcome {
+	o := agent.Outcome{Reason: p.Reason, Turns: p.Turns, Messages: p.Messages}
+	if p.Failure != nil {
+		p.Failure.Message = p.Error
+		o.Err = p.Failure.Err()
+	} else if p.Error != "" {
+		o.Err = errors.New(p.Error)
+	}
+	if p.Usage != nil {
+		o.Usage = *p.Usage
+	}
+	return o
+}
+
+type updateJSON struct {
+	Stream streamJSON `json:"assistantMessageEvent"`
+}
+
+// streamJSON carries the delta alone, not the message so far, so that the output does not
+// grow with the square of the answer.
+type streamJSON struct {
+	Type         llm.EventType   `json:"type"`
+	ContentIndex int             `json:"contentIndex"`
+	Delta        string          `json:"delta,omitempty"`
+	Content      string          `json:"content,omitempty"`  // of text_end and thinking_end
+	ToolCall     *callLineJSON   `json:"toolCall,omitempty"` // of toolcall_start and toolcall_end
+	Block        json.RawMessage `json:"block,omitempty"`    // the whole block, where it has more than that
+}
+
+type callLineJSON struct {
+	ID        string     `json:"id"`
+	Name      string     `json:"name"`
+	Arguments string     `json:"arguments,omitempty"` // as the model wrote them
+	Defect    llm.Defect `json:"defect,omitempty"`
+}
+
+func streamOf(ev *llm.Event) streamJSON {
+	s := streamJSON{Type: ev.Type, ContentIndex: ev.Index, Delta: ev.Delta}
+	more := false
+	switch b := ev.Block.(type) {
+	case nil:
+	case llm.Text:
+		s.Content, more = b.Text, b.Signature != "" || b.Citations != nil
+	case llm.Thinking:
+		s.Content, more = b.Text, b.Signature != "" || b.Redacted
+	case llm.ToolCall:
+		s.ToolCall, more = &callLineJSON{ID: b.ID, Name: b.Name, Arguments: b.Arguments, Defect: b.Defect}, b.Signature != ""
+	default:
+		more = true
+	}
+	if more {
+		s.Block = blockJSON(ev.Block)
+	}
+	return s
+}
+
+func (s *streamJSON) event() llm.Event {
+	ev := llm.Event{Type: s.Type, Index: s.ContentIndex, Delta: s.Delta}
+	switch {
+	case s.Block != nil:
+		if blocks := blocksOf(append(append([]byte("["), s.Block...), ']')); len(blocks) == 1 {
+			ev.Block = blocks[0]
+		}
+	case s.ToolCall != nil:
+		ev.Block = llm.ToolCall{ID: s.ToolCall.ID, Name: s.ToolCall.Name, Arguments: s.ToolCall.Arguments, Defect: s.ToolCall.Defect}
+	case s.Type == llm.EventTextStart, s.Type == llm.EventTextEnd:
+		ev.Block = llm.Text{Text: s.Content}
+	case s.Type == llm.EventThinkingStart, s.Type == llm.EventThinkingEnd:
+		ev.Block = llm.Thinking{Text: s.Content}
+	}
+	return ev
+}
+
+type callJSON struct {
+	ID        string          `json:"toolCallId"`
+	Name      string          `json:"toolName"`
+	Label     string          `json:"label,omitempty"` // for people
+	Arguments json.RawMessage `json:"args"`
+}
+
+func writeCall(e *Event) callJSON {
+	p := callJSON{Label: e.Label, Arguments: json.RawMessage("{}")}
+	if c := e.Call; c != nil {
+		p.ID, p.Name = c.ID, c.Name
+		if len(c.Arguments) > 0 {
+			p.Arguments = c.Arguments
+		}
+	}
+	return p
+}
+
+func readCall(e *Event, p callJSON) {
+	e.Label, e.Call = p.Label, &tool.Call{ID: p.ID, Name: p.Name, Arguments: p.Arguments}
+}
+
+type toolUpdateJSON struct {
+	callJSON
+	Partial *resultJSON `json:"partialResult,omitempty"`
+}
+
+type toolEndJSON struct {
+	callJSON
+	Result    *resultJSON `json:"result,omitempty"`
+	IsError   bool        `json:"isError"`
+	ElapsedMS int64       `json:"elapsedMs"`
+}
+
+type resultJSON struct {
+	Content json.RawMessage `json:"content"`
+	Details json.RawMessage `json:"details,omitempty"`
+	Final   bool            `json:"final,omitempty"` // it ends the run
+}
+
+func resultOf(r *tool.Result) *resultJSON {
+	if r == nil {
+		return nil
+	}
+	return &resultJSON{contentJSON(r.Content), r.Details, r.Final}
+}
+
+func (p *resultJSON) result(isError bool) *tool.Result {
+	if p == nil {
+		return nil
+	}
+	return &tool.Result{Content: blocksOf(p.Content), Details: p.Details, Final: p.Final, IsError: isError}
+}
+
+// contentJSON writes blocks as they stand in a message.
+func contentJSON(blocks []llm.Block) json.RawMessage {
+	var part struct {
+		Content json.RawMessage `json:"content"`
+	}
+	raw, err := llm.Message{Role: llm.RoleCustom, Content: blocks}.MarshalJSON()
+	if err == nil {
+		err = json.Unmarshal(raw, &part)
+	}
+	if err != nil {
+		return json.RawMessage("[]") // blocks can always be written
+	}
+	return part.Content
+}
+
+func blockJSON(b llm.Block) json.RawMessage {
+	list := contentJSON([]llm.Block{b})
+	return list[1 : len(list)-1]
+}
+
+func blocksOf(content json.RawMessage) []llm.Block {
+	var m llm.Message
+	raw := append(append([]byte(`{"role":"custom","content":`), content...), '}')
+	if json.Unmarshal(raw, &m) != nil {
+		return nil
+	}
+	return m.Content
+}
+
+func writeRetry(e *Event) RetryInfo {
+	r, _ := e.Data.(*RetryInfo)
+	if r == nil {
+		return RetryInfo{}
+	}
+	return *r
+}
+
+func readRetry(e *Event, r RetryInfo) {
+	r.Delay = time.Duration(r.DelayMS) * time.Millisecond
+	e.Data = &r
+}
+
+type retryEndJSON struct {
+	Success bool   `json:"success"` // there was an answer
+	Attempt int    `json:"attempt"`
+	Error   string `json:"finalError,omitempty"`
+}
+
+type changeJSON struct {
+	Change *Change `json:"change,omitempty"`
+}
+
+func writeChange(e *Event) changeJSON   { c, _ := e.Data.(*Change); return changeJSON{c} }
+func readChange(e *Event, p changeJSON) { e.Data = p.Change }
+
+type questionJSON struct {
+	Question *Question `json:"question,omitempty"`
+}
+
+type cacheJSON struct {
+	Cache *CacheInfo `json:"cache,omitempty"`
+}
+
+type goalJSON struct {
+	Goal *Goal `json:"goal,omitempty"`
+}

@@ -1,0 +1,254 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/burin-dev/burin/agent"
+)
+
+// backlog is how many events are kept for readers that come late or are slow. The
+// oldest quarter goes when it is reached.
+const backlog = 1024
+
+// hub keeps the newest events and wakes their readers. Emitting never waits for a
+// reader. Pieces of an answer are kept until the answer is whole, partial results
+// until there is a result: what ends them says all that they said.
+type hub struct {
+	sink func(Event)
+
+	telling sync.Mutex // held while an event is numbered and told to sink, so that it hears all in order
+
+	mu      sync.Mutex
+	events  []Event // by Seq, with gaps where pieces were
+	epoch   string  // of this owner
+	owner   Owner   // as the epoch began
+	next    uint64  // seq of the event to come
+	gone    uint64  // events up to this seq were dropped that nothing else says
+	resting []*feed // see [Feed]
+	waiting int
+	wake    chan struct{} // closed for those who wait
+	ended   bool
+}
+
+func newHub(sink func(Event)) *hub {
+	return &hub{epoch: rand.Text()[:12], next: 1, wake: make(chan struct{}), sink: sink}
+}
+
+// begin says what is there at the beginning of the epoch. The event of it has no number,
+// and is given to readers who come from another epoch.
+func (h *hub) begin(o Owner) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	o.Epoch = h.epoch
+	h.owner = o
+}
+
+// feed reads events from a cursor on.
+func (h *hub) feed(from Cursor) *feed {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case from == Cursor{}:
+		return &feed{hub: h, seq: h.next}
+	case from.Epoch != h.epoch && from.Epoch != "", from.Seq > h.next:
+		return &feed{hub: h, seq: h.next, foreign: true}
+	case from.Seq == 0:
+		return &feed{hub: h, seq: 1, foreign: true}
+	}
+	return &feed{hub: h, seq: from.Seq}
+}
+
+// emit numbers e and gives it to everyone.
+func (h *hub) emit(e Event) {
+	h.telling.Lock()
+	defer h.telling.Unlock()
+	h.mu.Lock()
+	e.Seq = h.next
+	h.next++
+	switch e.Type {
+	case agent.MessageEnd:
+		h.drop(agent.MessageUpdate, agent.MessageStart, "")
+	case agent.ToolEnd:
+		h.drop(agent.ToolUpdate, agent.ToolStart, e.Call.ID)
+	case CommandEnd:
+		h.drop(CommandOutput, CommandStart, "")
+	}
+	if len(h.events) >= backlog {
+		n := backlog / 4
+		h.gone = h.events[n-1].Seq
+		h.events = append(h.events[:0], h.events[n:]...)
+	}
+	h.events = append(h.events, e)
+	h.rouse()
+	h.ring(e.piece())
+	h.mu.Unlock()
+	if h.sink != nil {
+		h.sink(e)
+	}
+}
+
+// drop takes out events of type piece behind the last one of type start; those of one
+// call, if it is named.
+func (h *hub) drop(piece, start agent.EventType, call string) {
+	of := func(o *Event, typ agent.EventType) bool { return o.Type == typ && (call == "" || o.Call.ID == call) }
+	from := len(h.events)
+	for from > 0 && !of(&h.events[from-1], start) {
+		from--
+	}
+	kept := slices.DeleteFunc(h.events[from:], func(o Event) bool { return of(&o, piece) })
+	h.events = h.events[:from+len(kept)]
+	if cap(h.events) > backlog/8 && len(h.events) < cap(h.events)/4 {
+		h.events = slices.Clone(h.events) // a session that is idle does not hold the room of a long answer
+	}
+}
+
+// piece reports whether e is a part of something that a later event says whole.
+func (e *Event) piece() bool {
+	return e.Type == agent.MessageUpdate || e.Type == agent.ToolUpdate || e.Type == CommandOutput
+}
+
+// ring ends the rests that are over, all of them at anything else than a piece.
+func (h *hub) ring(piece bool) {
+	if len(h.resting) == 0 {
+		return
+	}
+	now := time.Now()
+	h.resting = slices.DeleteFunc(h.resting, func(f *feed) bool {
+		over := !piece || !now.Before(f.due)
+		if over {
+			close(f.bell)
+		}
+		return over
+	})
+}
+
+// rouse wakes those who wait.
+func (h *hub) rouse() {
+	if h.waiting > 0 {
+		close(h.wake)
+		h.wake, h.waiting = make(chan struct{}), 0
+	}
+}
+
+func (h *hub) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended = true
+	h.rouse()
+	h.ring(false)
+}
+
+// ErrClosed is that a session has ended.
+var ErrClosed = errors.New("the session has ended")
+
+// Feed reads the events of a session, each once. It belongs to one goroutine.
+type Feed interface {
+	// Next waits for the next event. A reader that was too slow gets [EventsLost] in place
+	// of what it missed. The error is [ErrClosed] behind the last event, or that of ctx.
+	Next(ctx context.Context) (Event, error)
+	// Rest lets pieces of answers and results come together for the time d, so that the
+	// reader is not woken for each of them. It ends with the first event after d, a quarter
+	// of d later without one, and at once with an event that is no piece or the end of ctx.
+	Rest(ctx context.Context, d time.Duration)
+	// Cursor is where the feed reads on: every event before it was read, or is gone.
+	Cursor() Cursor
+}
+
+// feed is the Feed of a hub. It holds nothing, so it need not be closed.
+type feed struct {
+	hub *hub
+	seq uint64 // of the event to read
+	// foreign is that the cursor that was asked for is of another epoch.
+	foreign bool
+
+	due  time.Time     // of its rest
+	bell chan struct{} // closed when that is over
+}
+
+func (f *feed) Cursor() Cursor { return Cursor{f.hub.epoch, f.seq} }
+
+func (f *feed) Next(ctx context.Context) (Event, error) {
+	for {
+		e, wake, err := f.take()
+		if wake == nil {
+			return e, err
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return Event{}, ctx.Err()
+		}
+	}
+}
+
+// take gives the next event, or what to wait for.
+func (f *feed) take() (Event, <-chan struct{}, error) {
+	h := f.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if f.foreign {
+		owner := h.owner
+		f.foreign = false
+		return Event{Event: agent.Event{Type: OwnerChanged}, Data: &owner}, nil, nil
+	}
+	if f.seq <= h.gone {
+		lost := h.gone - f.seq + 1
+		f.seq = h.gone + 1
+		return Event{Event: agent.Event{Type: EventsLost}, Data: &Lost{lost}}, nil, nil
+	}
+	if left := f.left(); len(left) > 0 {
+		f.seq = left[0].Seq + 1
+		return left[0], nil, nil
+	}
+	if h.ended {
+		return Event{}, nil, ErrClosed
+	}
+	h.waiting++
+	return Event{}, h.wake, nil
+}
+
+// left are the events that are there and were not read.
+func (f *feed) left() []Event {
+	all := f.hub.events
+	return all[sort.Search(len(all), func(i int) bool { return all[i].Seq >= f.seq }):]
+}
+
+// Rest implements [Feed]. The event wakes, not the clock: while a model speaks, a timer
+// that fires costs more than all that is done with its words.
+func (f *feed) Rest(ctx context.Context, d time.Duration) {
+	bell := f.rest(d)
+	if bell == nil {
+		return
+	}
+	late := time.NewTimer(d + d/4)
+	defer late.Stop()
+	select {
+	case <-bell:
+		return
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	h := f.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.resting = slices.DeleteFunc(h.resting, func(o *feed) bool { return o == f })
+}
+
+// rest gives what is closed when a rest of d is over, nil if there is no reason for one.
+func (f *feed) rest(d time.Duration) <-chan struct{} {
+	h := f.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended || slices.ContainsFunc(f.left(), func(e Event) bool { return !e.piece() }) {
+		return nil
+	}
+	f.due, f.bell = time.Now().Add(d), make(chan struct{})
+	h.resting = append(h.resting, f)
+	return f.bell
+}

@@ -1,0 +1,216 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/burin-dev/burin/agent"
+)
+
+// Errors of questions.
+var (
+	// ErrUnattended is that nobody is there who could answer.
+	ErrUnattended = errors.New("nobody is there who could answer")
+	// ErrSettled is that a question is not open: somebody else has answered it, or nobody
+	// waits for the answer any more.
+	ErrSettled = errors.New("this question is not open any more")
+)
+
+// DeskOptions say what becomes of a question while nobody is there to answer it.
+type DeskOptions struct {
+	// Wait lets it wait until somebody comes, at most for Timeout; else it is refused at
+	// once.
+	Wait    bool
+	Timeout time.Duration // 0: for as long as it takes
+}
+
+// Desk is where questions wait for a person: those of permission, of the model, of
+// whatever else needs a word. They are events, and the first answer counts. It is made
+// before its session, so that tools can ask at it.
+type Desk struct {
+	o DeskOptions
+
+	mu        sync.Mutex
+	tell      func(Event) // nil: no session yet
+	open      []*asked    // in the order in which they came
+	attending int         // faces that can answer
+	arrived   chan struct{}
+	left      chan struct{}
+	ended     bool
+}
+
+// asked is an open question.
+type asked struct {
+	Question
+	reply chan Reply // has room for one
+	how   Settlement // "" while it is open
+}
+
+// NewDesk makes a desk.
+func NewDesk(o DeskOptions) *Desk {
+	return &Desk{o: o, arrived: make(chan struct{}), left: make(chan struct{})}
+}
+
+// Attend says that somebody is there who can answer, until leave is called, once.
+func (d *Desk) Attend() (leave func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.attending++; d.attending == 1 {
+		close(d.arrived)
+		d.left = make(chan struct{})
+	}
+	return sync.OnceFunc(func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.attending--; d.attending == 0 {
+			d.arrived = make(chan struct{})
+			close(d.left)
+		}
+	})
+}
+
+// CanAsk reports whether a question could be answered: somebody is there, or it may wait.
+func (d *Desk) CanAsk() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !d.ended && (d.attending > 0 || d.o.Wait)
+}
+
+// Ask puts a question and waits for the answer. Its id is made here. The error is
+// [ErrUnattended], or that of ctx.
+func (d *Desk) Ask(ctx context.Context, q Question) (Reply, error) {
+	q.ID = rand.Text()[:12]
+	a := &asked{Question: q, reply: make(chan Reply, 1)}
+	d.mu.Lock()
+	if d.ended || d.attending == 0 && !d.o.Wait {
+		d.mu.Unlock()
+		return Reply{}, ErrUnattended
+	}
+	d.open = append(d.open, a)
+	arrived, left := d.arrived, d.left
+	alone := d.attending == 0
+	d.mu.Unlock()
+	d.say(Event{Event: agent.Event{Type: QuestionAsked}, Data: &a.Question})
+	var late <-chan time.Time
+	for {
+		var comes, goes <-chan struct{}
+		if alone {
+			comes = arrived
+			if late == nil && d.o.Timeout > 0 {
+				t := time.NewTimer(d.o.Timeout)
+				defer t.Stop()
+				late = t.C
+			}
+		} else {
+			goes, late = left, nil
+		}
+		how := Withdrawn
+		select {
+		case r := <-a.reply:
+			return r, nil
+		case <-comes:
+			alone = false
+			d.mu.Lock()
+			left = d.left
+			d.mu.Unlock()
+			continue
+		case <-goes:
+			alone = true
+			d.mu.Lock()
+			arrived = d.arrived
+			d.mu.Unlock()
+			if d.o.Wait {
+				continue
+			}
+			how = Unattended
+		case <-late:
+			how = TimedOut
+		case <-ctx.Done():
+		}
+		if !d.settle(a, how, "", nil) {
+			return <-a.reply, nil // answered in this moment
+		}
+		if how == Withdrawn {
+			return Reply{}, ctx.Err()
+		}
+		return Reply{}, ErrUnattended
+	}
+}
+
+// Answer answers an open question in the name of a face. The error is [ErrSettled].
+func (d *Desk) Answer(id string, r Reply, by string) error {
+	d.mu.Lock()
+	i := slices.IndexFunc(d.open, func(a *asked) bool { return a.ID == id })
+	if i < 0 {
+		d.mu.Unlock()
+		return ErrSettled
+	}
+	a := d.open[i]
+	d.mu.Unlock()
+	if !d.settle(a, Answered, by, &r) {
+		return ErrSettled
+	}
+	return nil
+}
+
+// settle takes a question away, unless it is gone already.
+func (d *Desk) settle(a *asked, how Settlement, by string, r *Reply) bool {
+	d.mu.Lock()
+	if a.how != "" {
+		d.mu.Unlock()
+		return false
+	}
+	a.how = how
+	d.open = slices.DeleteFunc(d.open, func(o *asked) bool { return o == a })
+	d.mu.Unlock()
+	told := &Settled{ID: a.ID, How: how, By: by}
+	if r != nil && a.Kind != AskSecret {
+		told.Reply = r
+	}
+	d.say(Event{Event: agent.Event{Type: QuestionSettled}, Data: told})
+	if r != nil {
+		a.reply <- *r
+	}
+	return true
+}
+
+// Open are the questions that wait for an answer, in the order in which they came.
+func (d *Desk) Open() []Question {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []Question
+	for _, a := range d.open {
+		all = append(all, a.Question)
+	}
+	return all
+}
+
+// end settles everything: the process that asks ends.
+func (d *Desk) end() {
+	d.mu.Lock()
+	d.ended = true
+	open := slices.Clone(d.open)
+	d.mu.Unlock()
+	for _, a := range open {
+		d.settle(a, OwnerEnded, "", &Reply{Dismissed: true})
+	}
+}
+
+func (d *Desk) bind(tell func(Event)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tell = tell
+}
+
+func (d *Desk) say(e Event) {
+	d.mu.Lock()
+	tell := d.tell
+	d.mu.Unlock()
+	if tell != nil {
+		tell(e)
+	}
+}

@@ -1,0 +1,146 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// record is where a session is written down and told of: the transcript, the events, and
+// lines for the person.
+type record struct {
+	log  *transcript.Log
+	hub  *hub
+	veil veil
+	tell func(string) // a person
+
+	writing sync.Mutex // held while the transcript is changed
+
+	mu      sync.Mutex
+	failing bool // the transcript cannot be written; a person was told
+
+	answer string // entry of the last answer; the goroutine of the loop alone uses it
+}
+
+// append adds to the transcript. A disk that fails does not end the conversation;
+// the entry is written with the next, and the person is told once.
+func (r *record) append(e transcript.Entry) (id string) {
+	r.writing.Lock()
+	id, err := r.log.Append(e)
+	r.writing.Unlock()
+	r.written(err)
+	return id
+}
+
+// message adds a message of the loop. One that goes on after a pause of the vendor's comes
+// right behind the part before it: what came meanwhile, as a command of the person's, goes
+// behind both. Vendors take them only one after the other.
+func (r *record) message(m *llm.Message, goesOn bool) (id string) {
+	e := transcript.Entry{Type: transcript.TypeMessage, Message: m}
+	if !goesOn {
+		return r.append(e)
+	}
+	r.writing.Lock()
+	since, err := r.log.Beyond(r.log.Leaf(), r.answer)
+	if err != nil || !slices.ContainsFunc(since, speaks) || r.log.Move(r.answer) != nil {
+		since = nil
+	}
+	id, err = r.log.Append(e)
+	for _, e := range since {
+		_, again := r.log.Append(e)
+		err = errors.Join(err, again)
+	}
+	r.writing.Unlock()
+	r.written(err)
+	return id
+}
+
+// speaks reports whether the model reads what an entry says.
+func speaks(e transcript.Entry) bool {
+	return e.Type == transcript.TypeMessage || e.Type == transcript.TypeCustomMessage
+}
+
+// branchOff makes an answer the end of a branch of its own: what comes next, and what was
+// set since, follows the entry before it.
+func (r *record) branchOff(answer string) (id, parent string, ok bool) {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	failed, err := r.log.Entry(answer)
+	if err != nil || failed.ParentID == nil {
+		return "", "", false
+	}
+	since, err := r.log.Beyond(r.log.Leaf(), failed.ID)
+	if err != nil || r.log.Move(*failed.ParentID) != nil {
+		return "", "", false
+	}
+	for _, e := range since {
+		_, _ = r.log.Append(e) // told of when the next entry is written
+	}
+	return failed.ID, *failed.ParentID, true
+}
+
+// back goes to an entry again, if nothing came since the leaf was at another.
+func (r *record) back(to, leaf string) bool {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	return r.log.Leaf() == leaf && r.log.Move(to) == nil
+}
+
+// written takes what came of writing to the transcript.
+func (r *record) written(err error) {
+	r.mu.Lock()
+	told := r.failing
+	r.failing = err != nil
+	r.mu.Unlock()
+	if err != nil && !told {
+		r.warn(fmt.Sprintf("the session is not kept for the moment: %v", err))
+	}
+}
+
+// sync brings what was said onto the disk, at the end of each prompt.
+func (r *record) sync() {
+	err := r.log.Sync()
+	switch {
+	case errors.Is(err, transcript.ErrGone):
+		r.warn("while the session was open " + err.Error())
+	case err != nil:
+		r.written(err)
+	}
+}
+
+// emit tells an event.
+func (r *record) emit(e Event) { r.hub.emit(e) }
+
+// warn tells a person something, as an event too.
+func (r *record) warn(text string) {
+	text = r.veil.hide(text)
+	r.tell(text)
+	r.emit(Event{Event: agent.Event{Type: Warning}, Text: text})
+}
+
+// setTitle names the session.
+func (r *record) setTitle(title string) {
+	title = strings.Join(strings.Fields(r.veil.hide(title)), " ")
+	if title == "" || title == r.log.Title() {
+		return
+	}
+	r.append(transcript.Entry{Type: transcript.TypeInfo, Name: title})
+	r.emit(Event{Event: agent.Event{Type: TitleChanged}, Text: title})
+}
+
+// setLabel names an entry, for the tree; "" takes the name away.
+func (r *record) setLabel(id, label string) error {
+	if _, err := r.log.Entry(id); err != nil {
+		return err
+	}
+	label = strings.Join(strings.Fields(r.veil.hide(label)), " ")
+	r.append(transcript.Entry{Type: transcript.TypeLabel, TargetID: id, Label: label})
+	r.emit(Event{Event: agent.Event{Type: LabelChanged}, EntryID: id, Text: label})
+	return nil
+}

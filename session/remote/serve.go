@@ -1,0 +1,488 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool/permit"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// ServeOptions say for whom a session is served.
+type ServeOptions struct {
+	// Open gives the handle of a face of that name; it answers questions where answers
+	// says so. Its Close is called when the connection ends.
+	Open func(name string, answers bool) session.Handle
+	// Most are the rights that a connection gets at most.
+	Most Rights
+	// End has the session end soon, and does not wait for it; nil: it can't be ended from
+	// elsewhere. It needs the right to own.
+	End func()
+	// Cache is shared by all connections of a session; nil: there is one only.
+	Cache *Cache
+}
+
+// Cache holds the newest events of a session as they are sent, and its figures, so that
+// what goes to many is written once.
+type Cache struct {
+	mu   sync.Mutex
+	last [256]struct {
+		seq uint64
+		raw []byte
+	}
+	facts session.Facts
+	line  []byte // of facts; nil: there are none yet
+}
+
+// tell writes the line of figures.
+func (c *Cache) tell(now *session.Facts) ([]byte, error) {
+	if c != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.line != nil && same(&c.facts, now) {
+			return c.line, nil
+		}
+	}
+	raw, err := json.Marshal(line{Facts: now})
+	if raw = append(raw, '\n'); err == nil && c != nil {
+		c.facts, c.line = *now, raw
+	}
+	return raw, err
+}
+
+// event writes an event.
+func (c *Cache) event(e *session.Event) ([]byte, error) {
+	if c == nil || e.Seq == 0 {
+		return e.MarshalJSON()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	slot := &c.last[e.Seq%uint64(len(c.last))]
+	if slot.seq == e.Seq {
+		return slot.raw, nil
+	}
+	raw, err := e.MarshalJSON()
+	if err == nil && len(raw) <= maxCached {
+		slot.seq, slot.raw = e.Seq, raw
+	}
+	return raw, err
+}
+
+// maxCached is how large an event may be to be kept, in bytes.
+const maxCached = 64 << 10
+
+// Serve answers on a connection until it ends, or ctx does. It closes it.
+func Serve(ctx context.Context, conn net.Conn, o ServeOptions) error {
+	l := newLink(conn)
+	defer conn.Close() //nolint:errcheck // nothing is written any more
+	if err := conn.SetReadDeadline(time.Now().Add(helloTime)); err != nil {
+		return err
+	}
+	first, err := l.receive()
+	if err != nil {
+		return ended(err)
+	}
+	h := first.Hello
+	switch {
+	case h == nil || ranks[h.Rights] == 0:
+		return errors.Join(errors.New("the connection did not begin with a hello"), l.send(&line{Failure: &session.Failure{Message: "begin with a hello: versions, name, rights"}}))
+	case !slices.Contains(h.Versions, Version):
+		return l.send(&line{Failure: &session.Failure{Message: fmt.Sprintf("this burin speaks version %d of the protocol, the other %v: update the older one", Version, h.Versions)}})
+	}
+	if ranks[h.Rights] > ranks[o.Most] {
+		h.Rights = o.Most
+	}
+	if err := conn.SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { conn.Close() })() //nolint:errcheck // it wakes the reader
+	handle := o.Open(h.Name, ranks[h.Rights] >= ranks[Answer])
+	defer handle.Close() //nolint:errcheck // it only leaves
+	s := &server{link: l, cache: o.Cache, end: o.End, h: handle, rights: h.Rights, ctx: ctx, stops: map[uint64]context.CancelFunc{}, room: make(chan struct{}, maxRequests)}
+	return s.run()
+}
+
+// server is one connection of the owner.
+type server struct {
+	*link
+	cache  *Cache
+	end    func()
+	h      session.Handle
+	rights Rights
+	ctx    context.Context
+
+	room  chan struct{} // holds as many as requests are under way
+	doing sync.WaitGroup
+	mu    sync.Mutex
+	stops map[uint64]context.CancelFunc
+}
+
+func (s *server) run() error {
+	facts := s.h.Facts()
+	s.link.facts, s.told = facts, true
+	err := s.send(&line{Welcome: &welcome{
+		Version: Version, Rights: s.rights, Header: s.h.Transcript().Header(), Facts: facts, Cursor: s.h.Events(session.Cursor{}).Cursor(),
+		Permissions: s.h.Permissions() != nil, Changes: s.h.Changes() != nil,
+	}})
+	for err == nil {
+		var in *line
+		if in, err = s.receive(); err == nil {
+			s.take(in)
+		}
+	}
+	s.mu.Lock()
+	for _, stop := range s.stops {
+		stop()
+	}
+	s.mu.Unlock()
+	s.doing.Wait()
+	return ended(err)
+}
+
+// take begins with a request, or ends one.
+func (s *server) take(in *line) {
+	if in.Stop {
+		s.mu.Lock()
+		stop := s.stops[in.ID]
+		s.mu.Unlock()
+		if stop != nil {
+			stop()
+		}
+		return
+	}
+	s.room <- struct{}{}
+	ctx, stop := context.WithCancel(s.ctx)
+	s.mu.Lock()
+	s.stops[in.ID] = stop
+	s.mu.Unlock()
+	s.doing.Go(func() {
+		is, err := s.answer(ctx, in)
+		s.mu.Lock()
+		delete(s.stops, in.ID)
+		s.mu.Unlock()
+		stop()
+		<-s.room
+		if s.ctx.Err() != nil {
+			return // the owner ends: that the connection does says it
+		}
+		out := &line{ID: in.ID, Failure: session.FailureOf(err)}
+		if err == nil {
+			if out.Is, err = json.Marshal(is); err != nil {
+				out.Failure = session.FailureOf(err)
+			} else if len(out.Is) > MaxLine-1<<10 {
+				out.Is, out.Failure = nil, session.FailureOf(errTooLong)
+			}
+		}
+		s.link.mu.Lock()
+		defer s.link.mu.Unlock()
+		if s.tellFacts(s.h.Facts(), s.cache) == nil && s.write(out) == nil {
+			_ = s.flush() // an error ends the connection, and is seen there
+		}
+	})
+}
+
+// answer does what a request wants.
+func (s *server) answer(ctx context.Context, in *line) (any, error) {
+	do, ok := methods[in.Do]
+	switch in.Do {
+	case "follow":
+		return nil, s.follow(ctx, in)
+	case "end":
+		do, ok = method{Own, s.endSession}, true
+	}
+	if !ok {
+		return nil, fmt.Errorf("there is no request %q", in.Do)
+	}
+	if ranks[s.rights] < ranks[do.needs] {
+		return nil, fmt.Errorf("%s: %w, it has the rights %q", in.Do, session.ErrDenied, s.rights)
+	}
+	with := in.With
+	if len(with) == 0 {
+		with = []byte("{}")
+	}
+	return do.run(ctx, s.h, with, func(text string) {
+		_ = s.send(&line{ID: in.ID, Chunk: &text}) // an error ends the connection, and is seen there
+	})
+}
+
+func (s *server) endSession(context.Context, session.Handle, json.RawMessage, func(string)) (any, error) {
+	if s.end == nil {
+		return nil, errors.New("this session is not in the background: it ends with its terminal or script")
+	}
+	s.end()
+	return nil, nil
+}
+
+// follow sends events until it is stopped, or the session ends.
+func (s *server) follow(ctx context.Context, in *line) error {
+	var from session.Cursor
+	if err := json.Unmarshal(in.With, &from); err != nil {
+		return err
+	}
+	feed := s.h.Events(from)
+	past, cancel := context.WithCancel(ctx) // with it, Next does not wait
+	cancel()
+	wait := ctx
+	for {
+		e, err := feed.Next(wait)
+		switch {
+		case err == nil:
+			if err := s.pass(in.ID, &e); err != nil {
+				return err
+			}
+			wait = past
+		case wait == past && ctx.Err() == nil && errors.Is(err, context.Canceled): // that was all for now
+			s.link.mu.Lock()
+			err := s.flush()
+			s.link.mu.Unlock()
+			if err != nil {
+				return err
+			}
+			wait = ctx
+		case errors.Is(err, session.ErrClosed):
+			return session.ErrClosed
+		default:
+			return err
+		}
+	}
+}
+
+// pass puts an event into the buffer, behind figures that it may tell of.
+func (s *server) pass(id uint64, e *session.Event) error {
+	raw, err := s.cache.event(e)
+	if err != nil {
+		return err
+	}
+	s.link.mu.Lock()
+	defer s.link.mu.Unlock()
+	if e.Type != agent.MessageUpdate && e.Type != agent.ToolUpdate && e.Type != session.CommandOutput {
+		if err := s.tellFacts(s.h.Facts(), s.cache); err != nil {
+			return err
+		}
+	}
+	return s.writeEvent(id, raw)
+}
+
+// method is what one request does.
+type method struct {
+	needs Rights
+	run   func(ctx context.Context, h session.Handle, with json.RawMessage, chunk func(string)) (any, error)
+}
+
+// on makes a method of a function that takes what a request has as a P.
+func on[P any](needs Rights, f func(ctx context.Context, h session.Handle, p P, chunk func(string)) (any, error)) method {
+	return method{needs, func(ctx context.Context, h session.Handle, with json.RawMessage, chunk func(string)) (any, error) {
+		var p P
+		if err := json.Unmarshal(with, &p); err != nil {
+			return nil, err
+		}
+		return f(ctx, h, p, chunk)
+	}}
+}
+
+// of makes a method of one that takes nothing.
+func of[R any](needs Rights, f func(h session.Handle) func(context.Context) (R, error)) method {
+	return method{needs, func(ctx context.Context, h session.Handle, _ json.RawMessage, _ func(string)) (any, error) {
+		return f(h)(ctx)
+	}}
+}
+
+// rules gives the rules of a session.
+func rules(h session.Handle) (session.Permissions, error) {
+	if r := h.Permissions(); r != nil {
+		return r, nil
+	}
+	return nil, errors.New("this session has no rules")
+}
+
+func changes(h session.Handle) (session.Changes, error) {
+	if c := h.Changes(); c != nil {
+		return c, nil
+	}
+	return nil, errors.New("nothing is kept to undo here")
+}
+
+// methods are all requests but follow and end.
+var methods = map[string]method{
+	"submit": on(Steer, func(ctx context.Context, h session.Handle, in session.Input, _ func(string)) (any, error) {
+		return h.Conversation().Submit(ctx, in)
+	}),
+	"wait": on(Watch, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
+		out, err := h.Conversation().Wait(ctx, p.ID)
+		return session.Event{Event: agent.Event{Type: agent.AgentEnd, Messages: out.Messages, Outcome: &out}}, err
+	}),
+	"resend": of(Steer, func(h session.Handle) func(context.Context) (session.Receipt, error) { return h.Conversation().Resend }),
+	"abort": on(Steer, func(ctx context.Context, h session.Handle, _ struct{}, _ func(string)) (any, error) {
+		return nil, h.Conversation().Abort(ctx)
+	}),
+	"aside": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, chunk func(string)) (any, error) {
+		text, err := h.Conversation().Aside(ctx, p.Text, chunk)
+		return textJSON{text}, err
+	}),
+	"run": on(Own, func(ctx context.Context, h session.Handle, p runJSON, chunk func(string)) (any, error) {
+		return h.Conversation().Run(ctx, p.Command, p.Private, chunk)
+	}),
+	"compact": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (any, error) {
+		return nil, h.Conversation().Compact(ctx, p.Text)
+	}),
+	"shake": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (any, error) {
+		return h.Conversation().Shake(ctx, p.Text)
+	}),
+	"handoff": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (any, error) {
+		text, err := h.Conversation().Handoff(ctx, p.Text)
+		return textJSON{text}, err
+	}),
+	"set_title": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (any, error) {
+		return nil, h.Conversation().SetTitle(ctx, p.Text)
+	}),
+	"breakdown": of(Watch, func(h session.Handle) func(context.Context) (session.Breakdown, error) {
+		return h.Conversation().Breakdown
+	}),
+
+	"queue":     of(Watch, func(h session.Handle) func(context.Context) (session.Queued, error) { return h.Queue().Waiting }),
+	"take_back": of(Steer, func(h session.Handle) func(context.Context) ([]session.Input, error) { return h.Queue().TakeBack }),
+	"release": on(Steer, func(ctx context.Context, h session.Handle, _ struct{}, _ func(string)) (any, error) {
+		return nil, h.Queue().Release(ctx)
+	}),
+
+	"set_model": on(Own, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (any, error) {
+		return nil, h.Models().SetModel(ctx, p.Text)
+	}),
+	"set_thinking": on(Own, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (any, error) {
+		return nil, h.Models().SetThinking(ctx, llm.Level(p.Text))
+	}),
+	"set_mode": on(Own, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (any, error) {
+		return nil, h.Models().SetMode(ctx, p.Text)
+	}),
+
+	"navigate": on(Own, func(ctx context.Context, h session.Handle, p moveJSON, _ func(string)) (any, error) {
+		text, err := h.Tree().Navigate(ctx, p.ID, p.How)
+		return textJSON{text}, err
+	}),
+	"set_label": on(Steer, func(ctx context.Context, h session.Handle, p moveJSON, _ func(string)) (any, error) {
+		return nil, h.Tree().SetLabel(ctx, p.ID, p.Name)
+	}),
+
+	"tools": of(Watch, func(h session.Handle) func(context.Context) ([]session.ToolState, error) { return h.Tools().List }),
+	"offer": on(Own, func(ctx context.Context, h session.Handle, names []string, _ func(string)) (any, error) {
+		return nil, h.Tools().Offer(ctx, names)
+	}),
+	"force": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (any, error) {
+		return nil, h.Tools().Force(ctx, p.Text)
+	}),
+
+	"todos": of(Watch, func(h session.Handle) func(context.Context) ([]session.TodoPhase, error) { return h.Work().Todos }),
+	"set_todos": on(Steer, func(ctx context.Context, h session.Handle, list []session.TodoPhase, _ func(string)) (any, error) {
+		return nil, h.Work().SetTodos(ctx, list)
+	}),
+	"goal": of(Watch, func(h session.Handle) func(context.Context) (session.Goal, error) { return h.Work().Goal }),
+	"set_goal": on(Own, func(ctx context.Context, h session.Handle, g session.Goal, _ func(string)) (any, error) {
+		return nil, h.Work().SetGoal(ctx, g)
+	}),
+	"pins": of(Watch, func(h session.Handle) func(context.Context) ([]string, error) { return h.Work().Pins }),
+	"pin": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (any, error) {
+		return nil, h.Work().Pin(ctx, p.Text)
+	}),
+	"unpin": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (any, error) {
+		return nil, h.Work().Unpin(ctx, p.Text)
+	}),
+
+	"jobs": of(Watch, func(h session.Handle) func(context.Context) ([]session.Job, error) { return h.Jobs().List }),
+	"job_output": on(Watch, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
+		text, err := h.Jobs().Output(ctx, p.ID)
+		return textJSON{text}, err
+	}),
+	"job_kill": on(Steer, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
+		return nil, h.Jobs().Kill(ctx, p.ID)
+	}),
+
+	"questions": of(Watch, func(h session.Handle) func(context.Context) ([]session.Question, error) { return h.Questions().Open }),
+	"answer": on(Answer, func(ctx context.Context, h session.Handle, p answerJSON, _ func(string)) (any, error) {
+		return nil, h.Questions().Answer(ctx, p.ID, p.Reply)
+	}),
+
+	"rules": on(Watch, func(ctx context.Context, h session.Handle, _ struct{}, _ func(string)) (any, error) {
+		r, err := rules(h)
+		if err != nil {
+			return nil, err
+		}
+		return r.Rules(ctx)
+	}),
+	"grant": on(Own, func(ctx context.Context, h session.Handle, p grantJSON, _ func(string)) (any, error) {
+		r, err := rules(h)
+		if err != nil {
+			return nil, err
+		}
+		if len(p.Rules) != 1 {
+			return nil, errors.New("grant one rule at a time")
+		}
+		return r.Grant(ctx, p.Rules[0], permit.Scope(p.Scope))
+	}),
+	"revoke": on(Own, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
+		r, err := rules(h)
+		if err != nil {
+			return nil, err
+		}
+		return nil, r.Revoke(ctx, p.ID)
+	}),
+	"try_rules": on(Watch, func(ctx context.Context, h session.Handle, p grantJSON, _ func(string)) (any, error) {
+		r, err := rules(h)
+		if err != nil {
+			return nil, err
+		}
+		return r.Try(ctx, p.Rules...)
+	}),
+
+	"turns": on(Watch, func(ctx context.Context, h session.Handle, _ struct{}, _ func(string)) (any, error) {
+		c, err := changes(h)
+		if err != nil {
+			return nil, err
+		}
+		return c.Turns(ctx)
+	}),
+	"preview_undo": on(Watch, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
+		c, err := changes(h)
+		if err != nil {
+			return nil, err
+		}
+		return c.Preview(ctx, p.ID)
+	}),
+	"undo": on(Own, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
+		c, err := changes(h)
+		if err != nil {
+			return nil, err
+		}
+		return c.Undo(ctx, p.ID)
+	}),
+
+	"cursor": on(Watch, func(_ context.Context, h session.Handle, _ struct{}, _ func(string)) (any, error) {
+		return h.Events(session.Cursor{}).Cursor(), nil
+	}),
+	"nodes": on(Watch, func(_ context.Context, h session.Handle, p pageJSON, _ func(string)) (any, error) {
+		all := h.Transcript().Nodes()
+		from := min(max(p.From, 0), len(all))
+		return nodesJSON{all[from:min(from+pageNodes, len(all))], len(all)}, nil
+	}),
+	"entry": on(Watch, func(_ context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
+		e, err := h.Transcript().Entry(p.ID)
+		if err != nil {
+			return nil, err
+		}
+		return entryOf(e), nil
+	}),
+}
+
+func entryOf(e *transcript.Entry) entryJSON {
+	return entryJSON{Entry: e, Execution: e.Execution, Lost: e.Lost}
+}

@@ -1,0 +1,571 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// When says when a message is read that is submitted while the model works.
+type When string
+
+const (
+	Soon  When = ""      // as soon as the model can read it
+	After When = "after" // when the model is done
+)
+
+// Input is a message of a person.
+type Input struct {
+	// ID tells this message from others; whoever submits chooses it, so that to submit it
+	// again, as after a connection was lost, does nothing. "" has one made.
+	ID      string      `json:"id,omitempty"`
+	Message llm.Message `json:"message"`
+	When    When        `json:"when,omitempty"`
+}
+
+// Receipt says that a message is on the disk, and what became of it at first.
+type Receipt struct {
+	ID      string `json:"id"`                // for Wait
+	Started bool   `json:"started,omitempty"` // a turn began with it; else it waits
+	Again   bool   `json:"again,omitempty"`   // it was known already, and nothing was done
+}
+
+// CustomQueue is the custom type of the entry that keeps a message from when it is
+// submitted until the model reads it. Other programs take it for state of ours.
+const CustomQueue = transcript.CustomQueue
+
+// queueEntry is what an entry of type CustomQueue holds.
+type queueEntry struct {
+	ID      string       `json:"id,omitempty"` // of Message
+	When    When         `json:"when,omitempty"`
+	By      string       `json:"by,omitempty"`
+	Message *llm.Message `json:"message,omitempty"` // as the model reads it, large pieces as references; nil: something was taken back
+	// Typed are the texts of Message as the person wrote them, where they stand for others.
+	Typed []string `json:"typed,omitempty"`
+	// Waiting are the messages that wait, this one included, by id. It is all that counts
+	// of the entries before, so that one look at the last of them is enough.
+	Waiting []string `json:"waiting"`
+}
+
+// submitted is a message that was submitted and not settled yet.
+type submitted struct {
+	id, by string
+	when   When
+	typed  llm.Message // as the person wrote it
+	m      llm.Message // as the model reads it; by its time it is found in the loop's queues
+	read   bool        // it is part of a run
+}
+
+// words are the texts as the person wrote them; nil if the model reads the same.
+func (q *submitted) words() (typed []string) {
+	same := true
+	for i, b := range q.typed.Content {
+		t, ok := b.(llm.Text)
+		if !ok {
+			continue
+		}
+		typed = append(typed, t.Text)
+		read, _ := q.m.Content[i].(llm.Text)
+		same = same && read.Text == t.Text
+	}
+	if same {
+		return nil
+	}
+	return typed
+}
+
+// retyped is a message with the texts that a person wrote.
+func retyped(m llm.Message, typed []string) llm.Message {
+	m.Content = slices.Clone(m.Content)
+	for i, b := range m.Content {
+		if t, ok := b.(llm.Text); ok && len(typed) > 0 {
+			t.Text, typed = typed[0], typed[1:]
+			m.Content[i] = t
+		}
+	}
+	return m
+}
+
+// post is where messages wait for their turn.
+type post struct {
+	loop   *agent.Agent // has the messages in its queues
+	rec    *record
+	beside func(context.Context) (context.Context, func(), error)
+	life   context.Context
+
+	accepting sync.Mutex // held while a message is taken in: they keep their order
+
+	mu      sync.Mutex
+	all     []*submitted // that are not settled
+	held    bool         // what waits does not begin by itself
+	last    time.Time    // of the message before
+	turns   map[string]*turn
+	settled []string // ids of turns that are over, oldest first
+	now     string   // id of the turn that runs
+	told    int      // messages that wait, as they were told of
+}
+
+// turn is what is done for a message.
+type turn struct {
+	done chan struct{} // closed when nothing more happens, and everybody was told
+	out  agent.Outcome // good then
+	over bool          // under the post's mu: it has ended
+}
+
+// maxSettled is how many outcomes of the past are kept for who asks late.
+const maxSettled = 64
+
+// open begins to wait for the end of a message.
+func (p *post) open(id string) *turn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := &turn{done: make(chan struct{})}
+	if p.turns == nil {
+		p.turns = map[string]*turn{}
+	}
+	p.turns[id] = t
+	return t
+}
+
+func (p *post) turn(id string) *turn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.turns[id]
+}
+
+// running is the turn that runs; "" if none does.
+func (p *post) running() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now
+}
+
+// hold keeps what waits from beginning by itself, or not.
+func (p *post) hold(yes bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = yes
+}
+
+// settle ends the turns of ids. It gives those that were open; tell has who waits for them
+// know, which is the last that happens.
+func (p *post) settle(out agent.Outcome, ids ...string) (ended []string, tell func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var over []*turn
+	tell = func() {
+		for _, t := range over {
+			close(t.done)
+		}
+	}
+	for _, id := range ids {
+		t := p.turns[id]
+		if t == nil {
+			continue
+		}
+		if t.over {
+			continue
+		}
+		t.over, t.out = true, out
+		over, ended = append(over, t), append(ended, id)
+		if p.settled = append(p.settled, id); len(p.settled) > maxSettled {
+			delete(p.turns, p.settled[0])
+			p.settled = slices.Delete(p.settled, 0, 1)
+		}
+	}
+	p.all = slices.DeleteFunc(p.all, func(s *submitted) bool { return slices.Contains(ids, s.id) })
+	return ended, tell
+}
+
+// waiting are the messages that no run has read.
+func (p *post) waiting() (all []*submitted) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.all {
+		if !s.read {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Submit takes a message in, and returns when it is on the disk: whatever happens then,
+// it is not lost. Where nothing runs a turn begins with it; else it waits, in the order
+// in which it came, for the model or for what is under way. An error, such as that of a
+// template, means that nothing was taken.
+func (s *Session) Submit(ctx context.Context, in Input) (Receipt, error) {
+	return s.submit(ctx, in, "")
+}
+
+func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, error) {
+	s.post.accepting.Lock()
+	defer s.post.accepting.Unlock()
+	if in.ID == "" {
+		in.ID = rand.Text()[:16]
+	} else if s.post.turn(in.ID) != nil {
+		return Receipt{ID: in.ID, Again: true}, nil
+	}
+	ctx, done, err := s.stage.beside(ctx)
+	if err != nil {
+		return Receipt{}, err
+	}
+	defer done()
+	in.Message.Time = s.post.stamp(s.timed(in.Message).Time)
+	m, err := s.expand(ctx, in.Message)
+	switch {
+	case ctx.Err() != nil:
+		return Receipt{}, ErrUnsent
+	case err != nil:
+		return Receipt{}, err
+	}
+	q := &submitted{id: in.ID, by: by, when: in.When, typed: s.veil.message(in.Message), m: s.veil.message(m)}
+	if q.m.Time != in.Message.Time {
+		q.m.Time = in.Message.Time
+	}
+	inner, end, err := s.stage.wake(s.stage.life) // the turn outlives who began it
+	busy := errors.Is(err, ErrBusy)
+	if err != nil && !busy {
+		return Receipt{}, err
+	}
+	s.post.open(q.id)
+	s.post.keepQueue(q)
+	if !busy {
+		s.serve(inner, end, q)
+		return Receipt{ID: q.id, Started: true}, nil
+	}
+	put := s.agent.Steer
+	if q.when == After {
+		put = s.agent.FollowUp
+	}
+	if err := put(q.m); err != nil {
+		_, tell := s.post.settle(agent.Outcome{Reason: agent.ReasonError, Err: err}, q.id)
+		tell()
+		s.post.keepQueue(nil)
+		return Receipt{}, err
+	}
+	s.post.tellQueue()
+	s.pump() // what was under way may have ended before the message was in the queue
+	return Receipt{ID: q.id}, nil
+}
+
+// stamp gives each message a time of its own, in whole milliseconds, as files keep them.
+func (p *post) stamp(t time.Time) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t = t.Truncate(time.Millisecond)
+	if !t.After(p.last) {
+		t = p.last.Add(time.Millisecond)
+	}
+	p.last = t
+	return t
+}
+
+// keepQueue writes down what waits, with the message that has just come; nil is none.
+func (p *post) keepQueue(q *submitted) {
+	e := queueEntry{Waiting: []string{}}
+	var stowed error
+	p.mu.Lock()
+	if q != nil {
+		e.ID, e.When, e.By, e.Typed = q.id, q.when, q.by, q.words()
+		var err error
+		if e.Message, err = transcript.Stow(p.rec.log, &q.m); err != nil {
+			stowed = err
+		}
+		p.all = append(p.all, q)
+	}
+	for _, o := range p.all {
+		if !o.read {
+			e.Waiting = append(e.Waiting, o.id)
+		}
+	}
+	p.mu.Unlock()
+	if stowed != nil {
+		p.rec.written(stowed)
+	}
+	data, err := json.Marshal(e)
+	if err != nil {
+		p.rec.warn("what waits is not kept: " + err.Error())
+		return
+	}
+	p.rec.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: CustomQueue, Data: data})
+}
+
+// Announce writes the file of a session in which nothing was said yet, so that others find
+// it. Unless something is, the file goes with the session.
+func (s *Session) Announce() {
+	if s.log.Len() == 0 {
+		s.post.keepQueue(nil)
+	}
+}
+
+// serve lets the model work on a message, beside the caller.
+func (s *Session) serve(ctx context.Context, end func(), q *submitted) {
+	s.post.mu.Lock()
+	s.post.held, s.post.now, q.read = false, q.id, true
+	s.post.mu.Unlock()
+	s.stage.tasks.Go(func() {
+		defer s.tools.force("")
+		if ctx.Err() != nil {
+			s.settleRun(unsent(), end)
+			return
+		}
+		s.openTurn(q.typed.Text())
+		s.fitter.refresh()
+		out := s.finish(ctx, s.attempts.run(ctx, s.agent.Run, append(s.preface(), q.m)...))
+		s.entitle(q.typed)
+		s.settleRun(out, end)
+	})
+}
+
+// settleRun ends a run that was submitted: its messages are settled, and what waits begins.
+func (s *Session) settleRun(out agent.Outcome, end func()) {
+	out = s.veil.outcome(out)
+	s.post.mu.Lock()
+	var ids []string
+	for _, q := range s.post.all {
+		if q.read {
+			ids = append(ids, q.id)
+		}
+	}
+	if s.post.now != "" && !slices.Contains(ids, s.post.now) {
+		ids = append(ids, s.post.now) // of a run without a message of its own
+	}
+	s.post.now = ""
+	s.post.held = out.Reason == agent.ReasonAborted
+	s.post.mu.Unlock()
+	end()
+	ended, tell := s.post.settle(out, ids...)
+	if len(ended) > 0 {
+		told := &SettledTurn{IDs: ended, Reason: out.Reason}
+		if out.Err != nil {
+			told.Error = out.Err.Error()
+		}
+		s.rec.emit(Event{Event: agent.Event{Type: AgentSettled}, Turn: ended[0], Data: told})
+	}
+	tell()
+	s.pump()
+}
+
+// pump begins with the first message that waits, if nothing is under way.
+func (s *Session) pump() {
+	if _, held := s.post.queueState(); held || len(s.post.waiting()) == 0 || s.stage.life.Err() != nil {
+		return
+	}
+	ctx, end, err := s.stage.begin(s.stage.life)
+	if err != nil {
+		return // what is under way pumps when it ends
+	}
+	q := s.post.takeFirst()
+	if q == nil {
+		end()
+		return
+	}
+	s.serve(ctx, end, q)
+}
+
+// takeFirst takes the first message that waits out of the loop's queues; the others become
+// follow-ups of it, but for those that were steered.
+func (p *post) takeFirst() *submitted {
+	steering, followUps := p.loop.ClearQueues()
+	all := append(steering, followUps...)
+	var first *submitted
+	for i := range all {
+		q := p.find(&all[i])
+		if first == nil && q != nil {
+			first = q
+			continue
+		}
+		_ = p.loop.FollowUp(all[i]) // there was room for it before
+	}
+	return first
+}
+
+// find is the submitted message that m was made of.
+func (p *post) find(m *llm.Message) *submitted {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, q := range p.all {
+		if q.m.Time.Equal(m.Time) {
+			return q
+		}
+	}
+	return nil
+}
+
+// wasRead notes that the loop has read a message. It gives the id of one that was submitted.
+func (p *post) wasRead(m *llm.Message) (id string) {
+	if m.Role != llm.RoleUser {
+		return ""
+	}
+	q := p.find(m)
+	if q == nil {
+		return ""
+	}
+	p.mu.Lock()
+	q.read = true
+	p.mu.Unlock()
+	return q.id
+}
+
+// queueState is what waits, for faces.
+func (p *post) queueState() (Queued, bool) {
+	steering, followUps := p.loop.Queued()
+	p.mu.Lock()
+	held := p.held
+	p.mu.Unlock()
+	out := Queued{Held: held && len(steering)+len(followUps) > 0}
+	for i := range steering {
+		out.Steering = append(out.Steering, p.waitingOf(&steering[i]))
+	}
+	for i := range followUps {
+		out.FollowUps = append(out.FollowUps, p.waitingOf(&followUps[i]))
+	}
+	return out, held
+}
+
+func (p *post) waitingOf(m *llm.Message) Waiting {
+	w := Waiting{}
+	if q := p.find(m); q != nil {
+		w.ID, w.By, m = q.id, q.by, &q.typed
+	}
+	for _, b := range m.Content {
+		if t, ok := b.(llm.Text); ok && w.Text == "" {
+			w.Text = t.Text
+		} else {
+			w.Attached++
+		}
+	}
+	return w
+}
+
+// takeBack gives back what waits, as the person wrote it.
+func (p *post) takeBack() []Input {
+	steering, followUps := p.loop.ClearQueues()
+	var out []Input
+	var ids []string
+	for i, m := range append(steering, followUps...) {
+		in := Input{Message: m}
+		if i >= len(steering) {
+			in.When = After
+		}
+		if q := p.find(&m); q != nil {
+			in.ID, in.Message = q.id, q.typed
+			ids = append(ids, q.id)
+		}
+		out = append(out, in)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	ended, tell := p.settle(agent.Outcome{Reason: agent.ReasonAborted, Err: ErrUnsent}, ids...)
+	defer tell()
+	p.keepQueue(nil)
+	p.tellQueue()
+	if len(ended) > 0 {
+		p.rec.emit(Event{Event: agent.Event{Type: AgentSettled}, Turn: ended[0], Data: &SettledTurn{IDs: ended, Reason: agent.ReasonAborted, Error: ErrUnsent.Error()}})
+	}
+	return out
+}
+
+// release lets what is held begin.
+func (s *Session) releaseQueue() {
+	s.post.mu.Lock()
+	s.post.held = false
+	s.post.mu.Unlock()
+	s.post.tellQueue()
+	s.pump()
+}
+
+// Wait waits for the end of what is done for a submitted message, or of ctx, which stops
+// nothing. Of the past the last 64 are known.
+func (s *Session) Wait(ctx context.Context, id string) (agent.Outcome, error) {
+	t := s.post.turn(id)
+	if t == nil {
+		return agent.Outcome{}, missing("submitted message", id)
+	}
+	select {
+	case <-t.done:
+		return t.out, nil
+	case <-ctx.Done():
+		return agent.Outcome{}, context.Cause(ctx)
+	}
+}
+
+// restoreQueue takes up what waited when the session was left. Nothing of it begins by
+// itself, and spends money, because a session was opened.
+func (p *post) restoreQueue() {
+	isQueue := func(n transcript.Node) bool { return n.Type == transcript.TypeCustom && n.Name == CustomQueue }
+	nodes := p.rec.log.Nodes()
+	last := len(nodes) - 1
+	for last >= 0 && !isQueue(nodes[last]) {
+		last--
+	}
+	if last < 0 {
+		return
+	}
+	read := func(i int) (e queueEntry, ok bool) {
+		entry, err := p.rec.log.Entry(nodes[i].ID)
+		return e, err == nil && json.Unmarshal(entry.Data, &e) == nil
+	}
+	state, ok := read(last)
+	if !ok || len(state.Waiting) == 0 {
+		return
+	}
+	found := map[string]*submitted{}
+	for i, e := last, state; i >= 0 && len(found) < len(state.Waiting); i-- {
+		if i != last {
+			if !isQueue(nodes[i]) {
+				continue
+			}
+			if e, ok = read(i); !ok {
+				continue
+			}
+		}
+		if e.Message != nil && slices.Contains(state.Waiting, e.ID) && found[e.ID] == nil {
+			transcript.Unstow(p.rec.log, e.Message)
+			found[e.ID] = &submitted{id: e.ID, by: e.By, when: e.When, typed: retyped(*e.Message, e.Typed), m: *e.Message}
+		}
+	}
+	p.forgetRead(nodes, last, found)
+	for _, id := range state.Waiting {
+		q := found[id]
+		if q == nil {
+			continue
+		}
+		p.open(id)
+		p.all = append(p.all, q)
+		p.held = true
+		p.last = q.m.Time
+		put := p.loop.Steer
+		if q.when == After {
+			put = p.loop.FollowUp
+		}
+		_ = put(q.m) // there is room at the beginning
+	}
+}
+
+// forgetRead takes out what the model has read since the entry at from.
+func (p *post) forgetRead(nodes []transcript.Node, from int, waiting map[string]*submitted) {
+	for i := from + 1; i < len(nodes) && len(waiting) > 0; i++ {
+		if nodes[i].Role != llm.RoleUser {
+			continue
+		}
+		e, err := p.rec.log.Entry(nodes[i].ID)
+		if err != nil || e.Message == nil {
+			continue
+		}
+		for id, q := range waiting {
+			if q.m.Time.Equal(e.Message.Time) {
+				delete(waiting, id)
+			}
+		}
+	}
+}

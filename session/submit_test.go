@@ -1,0 +1,241 @@
+package session_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/llm/llmtest"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/handletest"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// crashed opens what is on the disk of a session at this moment, as if its process had been
+// killed.
+func (r *rig) crashed(change func(*rig, *session.Options)) *rig {
+	r.t.Helper()
+	names, err := filepath.Glob(r.path + "*")
+	if err != nil || len(names) == 0 {
+		r.t.Fatalf("there is no file of the session: %v", err)
+	}
+	raw, err := os.ReadFile(names[0])
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	copied := filepath.Join(r.t.TempDir(), "copy.jsonl")
+	if err := os.WriteFile(copied, raw, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	log, _, err := transcript.OpenSession(copied, transcript.Options{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return (&rig{t: r.t, f: r.f, srv: r.srv, net: r.net}).start(func(again *rig, o *session.Options) {
+		if o.Log != nil {
+			o.Log.Close() //nolint:errcheck // it is not used
+		}
+		o.Log, o.Path, again.path = log, copied, copied
+		if change != nil {
+			change(again, o)
+		}
+	})
+}
+
+// What was accepted is on the disk: a process that is killed at once loses none of it, and the
+// next one sends it only when a person wants it.
+func TestAcceptedSurvives(t *testing.T) {
+	asked, gate := make(chan struct{}), make(chan struct{})
+	r := start(t, formats()[0], nil, llmtest.Turn{Reply: func(*llm.Request) []llm.Event {
+		close(asked)
+		<-gate
+		return llmtest.Say("one")
+	}}, say("two"), say("three"), say("four"), say("five"), say("six")) // the one that was killed goes on here
+	c := r.Handle("first", false).Conversation()
+	submit := func(text string, when session.When) session.Receipt {
+		t.Helper()
+		got, err := c.Submit(t.Context(), session.Input{Message: llm.UserText(text), When: when})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	submit("the first prompt", session.Soon)
+	<-asked
+	later := submit("what comes then", session.After)
+	submit("never mind", session.Soon)
+	again := r.crashed(nil)
+	close(gate)
+	h := again.Handle("second", false)
+	waits, err := h.Queue().Waiting(t.Context())
+	if err != nil || !waits.Held || len(waits.Steering) != 1 || len(waits.FollowUps) != 1 ||
+		waits.FollowUps[0] != (session.Waiting{ID: later.ID, Text: "what comes then", By: "first"}) || waits.Steering[0].Text != "never mind" {
+		t.Fatalf("what waits after the crash: %+v, %v", waits, err)
+	}
+	if n := again.Facts().Stats.Requests; n != 0 {
+		t.Errorf("%d requests were made by themselves", n)
+	}
+	if _, err := h.Conversation().Submit(t.Context(), session.Input{ID: later.ID, Message: llm.UserText("what comes then")}); err != nil {
+		t.Errorf("sending it again: %v", err)
+	}
+	if err := h.Queue().Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out, err := h.Conversation().Wait(t.Context(), later.ID)
+	if err != nil || out.Reason != agent.ReasonDone {
+		t.Fatalf("it ended with %+v, %v", out, err)
+	}
+	var said []string
+	for _, m := range again.Messages() {
+		if m.Role == llm.RoleUser {
+			said = append(said, m.Text())
+		}
+	}
+	if len(said) != 3 || said[0] != "the first prompt" {
+		t.Errorf("the model read %q", said)
+	}
+	if waits, _ = h.Queue().Waiting(t.Context()); len(waits.Steering)+len(waits.FollowUps) > 0 {
+		t.Errorf("still waiting: %+v", waits)
+	}
+}
+
+// What waits is kept small, with its pictures as blobs, and comes back as it was typed.
+func TestQueueKeepsPicturesAndTypedWords(t *testing.T) {
+	asked, gate := make(chan struct{}), make(chan struct{})
+	blobs := transcript.NewBlobs(t.TempDir())
+	expand := func(_ context.Context, text string) (string, error) {
+		return strings.ReplaceAll(text, "/review", strings.Repeat("Look at every line. ", 10)), nil
+	}
+	r := start(t, formats()[0], func(r *rig, o *session.Options) {
+		log, err := transcript.Create(transcript.CreateFile(r.path), transcript.Header{CWD: "/work"}, transcript.Options{Blobs: blobs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Log, o.Expand = log, expand
+	}, llmtest.Turn{Reply: func(*llm.Request) []llm.Event {
+		close(asked)
+		<-gate
+		return llmtest.Say("one")
+	}}, say("two"), say("three"), say("four"))
+	defer close(gate)
+	c := r.Handle("first", false).Conversation()
+	if _, err := c.Submit(t.Context(), session.Input{Message: llm.UserText("the first prompt")}); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	picture := llm.Image{MIME: "image/png", Data: bytes.Repeat([]byte("picture "), 100_000)}
+	typed := llm.Message{Role: llm.RoleUser, Content: []llm.Block{picture, llm.Text{Text: "blob:sha256:none"}, llm.Text{Text: "/review this"}}}
+	if _, err := c.Submit(t.Context(), session.Input{Message: typed, When: session.After}); err != nil {
+		t.Fatal(err)
+	}
+	names, _ := filepath.Glob(r.path + "*")
+	if info, err := os.Stat(names[0]); err != nil || info.Size() > 10_000 {
+		t.Errorf("the file has %d bytes, %v", info.Size(), err)
+	}
+	raw, err := os.ReadFile(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "copy.jsonl")
+	if err := os.WriteFile(copied, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func() *session.Session { // as after a crash
+		log, _, err := transcript.OpenSession(copied, transcript.Options{Blobs: blobs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := r.o
+		o.Log, o.Path = log, copied
+		s, err := session.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := open()
+	back, err := s.Handle("second", false).Queue().TakeBack(t.Context())
+	if err != nil || len(back) != 1 {
+		t.Fatalf("what comes back: %v, %v", back, err)
+	}
+	if diff := cmp.Diff(typed.Content, back[0].Message.Content); diff != "" {
+		t.Errorf("what comes back: %s", diff)
+	}
+	_ = s.Close()
+
+	if err := os.WriteFile(copied, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open()
+	defer s.Close()
+	if followUps := s.FollowUps(); len(followUps) != 1 || !strings.HasPrefix(followUps[0].Text(), "blob:sha256:noneLook at every line.") || !cmp.Equal(followUps[0].Content[0], llm.Block(picture)) {
+		t.Errorf("the model would read %d messages", len(followUps))
+	}
+}
+
+// A prompt that begins a session is on the disk when Submit returns.
+func TestFirstPromptSurvives(t *testing.T) {
+	asked, gate := make(chan struct{}), make(chan struct{})
+	r := start(t, formats()[0], func(_ *rig, o *session.Options) {
+		handletest.On(o).OnBeginTurn = func(string, string) error { close(asked); <-gate; return nil } // before anything is said
+	}, say("one"), say("two"))
+	c := r.Handle("first", false).Conversation()
+	got, err := c.Submit(t.Context(), session.Input{Message: llm.UserText("hello")})
+	if err != nil || !got.Started {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	<-asked
+	again := r.crashed(nil)
+	close(gate)
+	waits, err := again.Handle("second", false).Queue().Waiting(t.Context())
+	if err != nil || len(waits.Steering) != 1 || waits.Steering[0].Text != "hello" {
+		t.Errorf("what waits: %+v, %v", waits, err)
+	}
+	if _, err := c.Wait(t.Context(), got.ID); err != nil {
+		t.Error(err)
+	}
+}
+
+// Without anybody there a question is refused, or waits and times out, as it was set.
+func TestUnattended(t *testing.T) {
+	ask := func(d *session.Desk) error {
+		_, err := d.Ask(t.Context(), session.Question{Kind: session.AskConfirm, Title: "Sure?"})
+		return err
+	}
+	if d := session.NewDesk(session.DeskOptions{}); d.CanAsk() || ask(d) != session.ErrUnattended {
+		t.Error("nobody was there, and it waited")
+	}
+	d := session.NewDesk(session.DeskOptions{Wait: true, Timeout: 1})
+	if !d.CanAsk() || ask(d) != session.ErrUnattended || len(d.Open()) != 0 {
+		t.Error("it did not time out")
+	}
+	d = session.NewDesk(session.DeskOptions{Wait: true})
+	answered := make(chan error, 1)
+	go func() { answered <- ask(d) }()
+	leave := d.Attend()
+	for len(d.Open()) == 0 {
+		select {
+		case err := <-answered:
+			t.Fatal(err)
+		default:
+		}
+	}
+	leave()
+	leave() // once is enough
+	if err := d.Answer(d.Open()[0].ID, session.Reply{Yes: true}, "late"); err != nil {
+		t.Error(err)
+	}
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+	if err := d.Answer("gone", session.Reply{}, "late"); err != session.ErrSettled {
+		t.Errorf("an answer to nothing: %v", err)
+	}
+}
