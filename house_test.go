@@ -77,6 +77,7 @@ var layers = map[string][]string{
 	"internal/prose":          {},
 	"internal/jsontext":       {},
 	"internal/fuzzy":          {},
+	"internal/pacetest":       {},
 	"tool":                    {"llm", "llm/schema"},
 	"internal/tools":          {"tool", "llm", "transcript", "internal/platform/..."},
 	"internal/installed":      {},
@@ -316,7 +317,7 @@ func localNames(fn *ast.FuncDecl) map[string]bool {
 func TestProgramsAreFoundInOnePlace(t *testing.T) {
 	exceptions := []string{
 		"internal/installed/", "internal/platform/process/", "internal/platform/git/", "internal/platform/shell/find.go",
-		"internal/mode/tui/robot/", "internal/mode/tui/vt/tmuxtest/", "transcript/storetest/", // for tests
+		"internal/mode/tui/robot/", "internal/mode/tui/vt/tmuxtest/", "transcript/storetest/", "internal/pacetest/", // for tests
 	}
 	goFiles(t, false, func(path string, fset *token.FileSet, f *ast.File) {
 		path = filepath.ToSlash(path)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -605,9 +606,9 @@ func TestSteeringBeforeAPrompt(t *testing.T) {
 	}
 	stop()
 	r.prompt("second", agent.ReasonDone)
-	want := "user: the date|user: zero|assistant: a b  !aborted|user: first|user: second|user: third|assistant: ok"
-	if got := strings.Join(said(r.Messages()), "|"); got != want {
-		t.Errorf("it was said %s, want %s", got, want)
+	want := regexp.MustCompile(`^user: the date\|user: zero\|assistant: a [b ]*!aborted\|user: first\|user: second\|user: third\|assistant: ok$`)
+	if got := strings.Join(said(r.Messages()), "|"); !want.MatchString(got) { // how much of the answer came depends on when it was stopped
+		t.Errorf("the conversation is %s, want %s", got, want)
 	}
 	if steering, _ := r.Queued(); len(steering) > 0 {
 		t.Errorf("%d messages still wait", len(steering))
@@ -644,23 +645,20 @@ func (r *rig) busy(text string) (stop func()) {
 func TestFullQueue(t *testing.T) {
 	r := start(t, formats()[0], nil, stalls())
 	defer r.busy("go")()
-	whole := llm.UserText("look")
-	whole.Content = append(whole.Content, llm.Image{MIME: "image/png", Data: make([]byte, 33<<20)}) // a text would be searched for secrets
-	if err := r.Steer(whole); err != nil {
-		t.Fatal(err)
+	const most = 1000 // of messages; the limit in bytes is the agent's and tested there
+	for range most {
+		if err := r.Steer(llm.UserText("look")); err != nil {
+			t.Fatal(err)
+		}
 	}
-	waitFor(t, func() bool { return len(r.seen(session.QueueChanged)) == 1 })
-	err := r.FollowUp(whole)
-	if !r.Facts().Working {
-		t.Skip("the answer was over before so much was taken in: the race detector is that slow")
+	waitFor(t, func() bool { return len(r.seen(session.QueueChanged)) == most })
+	if err := r.FollowUp(llm.UserText("and then")); !errors.Is(err, agent.ErrQueueFull) {
+		t.Errorf("one more: %v", err)
 	}
-	if !errors.Is(err, agent.ErrQueueFull) {
-		t.Errorf("a second one: %v", err)
+	if steering, followUps := r.Unqueue(); len(steering) != most || len(followUps) != 0 {
+		t.Errorf("%d and %d messages wait", len(steering), len(followUps))
 	}
-	if steering, followUps := r.Unqueue(); len(steering) != 1 || len(followUps) != 0 {
-		t.Errorf("%d and %d wait", len(steering), len(followUps))
-	}
-	if err := r.FollowUp(whole); err != nil {
-		t.Errorf("when there is room again: %v", err)
+	if err := r.FollowUp(llm.UserText("and then")); err != nil {
+		t.Errorf("with room again: %v", err)
 	}
 }

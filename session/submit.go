@@ -420,20 +420,25 @@ func (p *post) queueState() (Queued, bool) {
 	steering, followUps := p.loop.Queued()
 	p.mu.Lock()
 	held := p.held
+	made := make(map[int64]*submitted, len(p.all)) // each message has a time of its own
+	for _, q := range p.all {
+		made[q.m.Time.UnixMilli()] = q
+	}
 	p.mu.Unlock()
 	out := Queued{Held: held && len(steering)+len(followUps) > 0}
 	for i := range steering {
-		out.Steering = append(out.Steering, p.waitingOf(&steering[i]))
+		out.Steering = append(out.Steering, waitingOf(&steering[i], made[steering[i].Time.UnixMilli()]))
 	}
 	for i := range followUps {
-		out.FollowUps = append(out.FollowUps, p.waitingOf(&followUps[i]))
+		out.FollowUps = append(out.FollowUps, waitingOf(&followUps[i], made[followUps[i].Time.UnixMilli()]))
 	}
 	return out, held
 }
 
-func (p *post) waitingOf(m *llm.Message) Waiting {
+// waitingOf describes a queued message; q is nil if nobody submitted it.
+func waitingOf(m *llm.Message, q *submitted) Waiting {
 	w := Waiting{}
-	if q := p.find(m); q != nil {
+	if q != nil {
 		w.ID, w.By, m = q.id, q.by, &q.typed
 	}
 	for _, b := range m.Content {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/llm/openai"
 )
@@ -81,10 +82,11 @@ func peak(pid int) int64 {
 }
 
 func TestBudgetTurn(t *testing.T) {
-	bin := release(t)
+	bin, machine := release(t), pacetest.New(t)
 	var took []time.Duration
 	var memory []int64
 	for range budgetRuns {
+		machine.Look()
 		pid := make(chan int, 1)
 		srv := serveAgent(t, callTurn("read", `{"path":"a.txt"}`), llmtest.Turn{Parts: []llmtest.Part{{Text: "done"}}})
 		srv.onTurn = func(n int) {
@@ -109,7 +111,7 @@ func TestBudgetTurn(t *testing.T) {
 		}
 		took = append(took, srv.arrived[1].Sub(srv.answered[0]))
 	}
-	within(t, "a turn with one call", took, memory, turnBudget)
+	within(t, "a turn with one call", took, memory, machine.Allow(turnBudget))
 	slices.Sort(memory)
 	if m := memory[len(memory)/2]; m >= memoryBudget {
 		t.Errorf("burin -p holds %.1f MB, want less than %d", float64(m)/(1<<20), memoryBudget>>20)
