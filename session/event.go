@@ -151,9 +151,10 @@ type SettledTurn struct {
 // conversation.
 type Facts struct {
 	ID      string     `json:"id"`
-	Path    string     `json:"path,omitempty"` // of the session file; "" where there is none
-	Kept    bool       `json:"kept,omitempty"` // there is something in it to go on with
-	Model   *llm.Model `json:"model"`          // for reading
+	Path    string     `json:"path,omitempty"`   // of the session file; "" where there is none
+	Kept    bool       `json:"kept,omitempty"`   // there is something in it to go on with
+	Sealed  bool       `json:"sealed,omitempty"` // the file is encrypted: a face keeps nothing of the session in the clear
+	Model   *llm.Model `json:"model"`            // for reading
 	Mode    string     `json:"mode,omitempty"`
 	Leaf    string     `json:"leaf,omitempty"` // of the transcript
 	Stats   Stats      `json:"stats"`

@@ -211,6 +211,7 @@ func (h *handle) Close() error {
 func (s *Session) Facts() Facts {
 	f := Facts{ID: s.log.ID(), Leaf: s.log.Leaf(), Model: s.mind.model(), Mode: s.modes.current(), Stats: s.Stats()}
 	f.Path, f.Kept = s.Path()
+	f.Sealed = s.o.Sealed
 	f.Working, f.Since = s.stage.working()
 	return f
 }

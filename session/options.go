@@ -28,6 +28,8 @@ type Options struct {
 	// with the session. nil keeps it in memory.
 	Log  *transcript.Log
 	Path string // of the session file; "" if there is none
+	// Sealed says that the file is encrypted, so that faces keep nothing in the clear.
+	Sealed bool
 	Mode string // of permission at the beginning, as the system prompt tells of it
 
 	// What the session can use; nil: there is none.

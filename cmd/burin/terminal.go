@@ -108,6 +108,14 @@ func (h *desk) Crumb(path string) { h.Host.Crumb(h.program.terminalID(), h.Dir()
 
 // open opens a session: that of the flags first, then those that the person chooses.
 func (h *desk) open(ctx context.Context, w tui.Wish) (session.Handle, error) {
+	s, err := h.opened(ctx, w)
+	if err == nil && s.Facts().Sealed { // by another process, perhaps
+		h.unkept.Store(true)
+	}
+	return s, err
+}
+
+func (h *desk) opened(ctx context.Context, w tui.Wish) (session.Handle, error) {
 	h.tell.Store(&w.Warn)
 	h.program.sealing.AskWith(w.Secret)
 	a, resume := h.ask, w.Resume

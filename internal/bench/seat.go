@@ -181,7 +181,7 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 		},
 		Tools: tools, MoreTools: b.spare, Parts: b.parts,
 		Preface: []llm.Message{{Role: llm.RoleCustom, CustomType: "context", Content: []llm.Block{llm.Text{Text: note}}, Time: b.Now()}},
-		Log:     b.log, Path: b.path,
+		Log:     b.log, Path: b.path, Sealed: b.sealed,
 		Mode:   b.Approval,
 		Ground: ground{b}, Tasks: tasks{b}, Models: b.Models,
 		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Chains: b.Chains,
