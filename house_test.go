@@ -100,7 +100,7 @@ var layers = map[string][]string{
 }
 
 // everywhere may be imported by every room, and imports none of ours.
-var everywhere = []string{"internal/prose", "internal/jsontext", "internal/fuzzy"}
+var everywhere = []string{"internal/prose", "internal/jsontext", "internal/fuzzy", "internal/pacetest"}
 
 // room is the key of layers that path belongs to.
 func room(path string) (string, bool) {
@@ -128,6 +128,9 @@ func TestImportDirections(t *testing.T) {
 				continue
 			}
 			imp = strings.TrimPrefix(strings.TrimPrefix(imp, module), "/")
+			if imp == "internal/pacetest" && !strings.HasSuffix(p.Name, "test") {
+				t.Errorf("%s must not import %s: it is for tests", p.ImportPath, imp)
+			}
 			if !mayImport(from, p.ImportPath, imp) {
 				t.Errorf("%s must not import %s: the direction is cmd → mode → host → bench → session → agent, transcript → tool, llm", p.ImportPath, imp)
 			}

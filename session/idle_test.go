@@ -15,9 +15,15 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// A thousand sessions that have answered and wait for more cost little: a server holds as
-// many.
+// A thousand sessions that have answered and wait for more cost little, also while each has
+// a face that waits for events: a server holds as many.
 func TestIdleSessionsAreSmall(t *testing.T) {
+	t.Run("alone", func(t *testing.T) { idle(t, 0) })
+	t.Run("with a face each", func(t *testing.T) { idle(t, 1) })
+}
+
+// idle measures sessions with so many faces each.
+func idle(t *testing.T, faces int) {
 	const sessions, most = 1000, 100 << 10
 	answers := make([]llmtest.Turn, sessions)
 	for i := range answers {
@@ -52,6 +58,10 @@ func TestIdleSessionsAreSmall(t *testing.T) {
 		if out := s.Prompt(context.Background(), llm.UserText("A question of a person.")); out.Err != nil {
 			t.Fatalf("session %d: %v", i, out.Err)
 		}
+		for range faces {
+			feed := s.Face("a face", true).Events(session.Cursor{})
+			go func() { _, _ = feed.Next(t.Context()) }() // until the session ends
+		}
 		return s
 	}
 	begin(0)
@@ -66,8 +76,8 @@ func TestIdleSessionsAreSmall(t *testing.T) {
 	if each > most {
 		t.Errorf("an idle session takes %d bytes, want at most %d", each, most)
 	}
-	if more > 10 {
-		t.Errorf("%d idle sessions hold %d goroutines", len(all), more)
+	if readers := faces * len(all); more > readers+10 {
+		t.Errorf("%d idle sessions hold %d goroutines, %d of them readers", len(all), more, readers)
 	}
 	runtime.KeepAlive(all)
 }

@@ -30,7 +30,7 @@ type Options struct {
 	Path string // of the session file; "" if there is none
 	// Sealed says that the file is encrypted, so that faces keep nothing in the clear.
 	Sealed bool
-	Mode string // of permission at the beginning, as the system prompt tells of it
+	Mode   string // of permission at the beginning, as the system prompt tells of it
 
 	// What the session can use; nil: there is none.
 	Ground      Ground

@@ -3,7 +3,6 @@ package session_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/compact"
@@ -47,11 +47,8 @@ func (s *built) Close() error            { return nil }
 // Memory stays flat over 100,000 messages with 2 GB of tool output. It takes some
 // minutes and 2 GB of disk, so it runs with BURIN_LONG=1; without it, a part.
 func TestSoak(t *testing.T) {
-	calls, bound := 600, int64(150<<20) // messages beyond what an outcome holds
-	if os.Getenv("BURIN_LONG") == "1" {
-		calls = 50_000
-	}
-	debug.FreeOSMemory() // what the tests before have held
+	calls, bound := pacetest.Long(600, 2500, 50_000), int64(150<<20) // messages beyond what an outcome holds
+	debug.FreeOSMemory()                                             // what the tests before have held
 	output := strings.Repeat("a line of what a command has written, of some length\n", 40<<10/53)
 	dump := simple("dump", tool.Reads, func(_ context.Context, c tool.Call, _ string) (*tool.Result, error) {
 		return tool.Text(c.ID + "\n" + output), nil // a text of its own, as real ones are

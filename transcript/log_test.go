@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -458,10 +459,7 @@ func (s *lines) Read(r transcript.Ref) ([]byte, error) {
 // which any bit is flipped has every entry but the one that was hit. With
 // BURIN_LONG=1 it has 1,000 entries, which takes some ten minutes.
 func TestDamage(t *testing.T) {
-	n, every := 48, 50
-	if os.Getenv("BURIN_LONG") == "1" {
-		n = 1000
-	}
+	n, every := pacetest.Long(48, 250, 1000), 50
 	l, path := create(t)
 	long(t, l, n)
 	var ids []string

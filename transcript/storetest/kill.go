@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -37,10 +38,7 @@ func RunKilled(t *testing.T, open func(dir string) (transcript.Store, error)) {
 	}
 	p := parent{t: t, dir: t.TempDir(), acked: -1}
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 5))
-	rounds := 10
-	if os.Getenv("BURIN_LONG") == "1" {
-		rounds = 500
-	}
+	rounds := pacetest.Long(10, 150, 500)
 	for round := range rounds {
 		p.kill(rng)
 		p.look(open, round+1)

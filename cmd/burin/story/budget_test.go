@@ -115,10 +115,7 @@ func settle(s *story) {
 func TestIdle(t *testing.T) {
 	beside(t)
 	const monitor = 2
-	span := 10 * time.Second
-	if os.Getenv("BURIN_LONG") == "1" {
-		span = time.Minute
-	}
+	span := pacetest.Long(10*time.Second, 10*time.Second, time.Minute)
 	dir := t.TempDir()
 	_ = exec.Command("git", "-C", dir, "init", "-q").Run() // without git it is a plain folder
 	s := beginWith(t, serve(t, newStream([]string{"Good day."})), func(o *setting) { o.dir = dir })

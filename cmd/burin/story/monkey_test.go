@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -24,29 +25,30 @@ import (
 // quit, writes nothing that the terminal does not know, has no data race where that can
 // be found out, and gives the terminal back.
 //
-// BURIN_LONG=1 lets it play for minutes; BURIN_SEED repeats a game.
+// With BURIN_LONG=ci the program looks for data races; with BURIN_LONG=1 it plays for minutes,
+// too. BURIN_SEED repeats a game.
 func TestMonkey(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
-	playFor, games := 5*time.Second, 3
-	if os.Getenv("BURIN_LONG") == "1" {
-		playFor, games = time.Minute, 5
-	}
+	playFor, games := pacetest.Long(5*time.Second, 5*time.Second, time.Minute), pacetest.Long(1, 3, 5)
 	seed := uint64(20261122)
 	if s, err := strconv.ParseUint(os.Getenv("BURIN_SEED"), 10, 64); err == nil {
 		seed, games = s, 1
 	} else if os.Getenv("BURIN_LONG") == "1" {
 		seed = uint64(time.Now().UnixNano())
 	}
-	program := racing(t)
+	program := pacetest.Long(usual, racing, racing)(t)
 	for i := range games {
 		t.Run(fmt.Sprint("seed ", seed+uint64(i)), func(t *testing.T) {
 			playMonkey(t, program, seed+uint64(i), playFor)
 		})
 	}
 }
+
+// usual is the program of all stories.
+func usual(*testing.T) string { return os.Getenv(programVariable) }
 
 // racing builds the program so that it finds data races of its own; where that cannot be
 // done, it is the usual one.
@@ -57,7 +59,7 @@ func racing(t *testing.T) string {
 	build.Env = append(os.Environ(), "CGO_ENABLED=1")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Logf("without the race detector: %v\n%.500s", err, out)
-		return os.Getenv(programVariable)
+		return usual(t)
 	}
 	return program
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -17,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/document"
 )
 
@@ -31,10 +31,7 @@ const (
 // unpacked is how large bombs become: a little more than the limit that they are to
 // exceed, or with BURIN_LONG=1 far more.
 func unpacked(limit int) int {
-	if os.Getenv("BURIN_LONG") == "1" {
-		return 48 << 20
-	}
-	return limit + limit/8
+	return pacetest.Long(limit+limit/8, 48<<20, 48<<20)
 }
 
 // What is read of all parts of an office document, and of a stream of a PDF.

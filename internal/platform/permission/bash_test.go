@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/permission"
 )
 
@@ -44,10 +45,7 @@ func TestBashAgrees(t *testing.T) {
 	ask, full := policy(t, permission.Ask), policy(t, permission.Full, rule1(t, "!bash(forbidden:*)"))
 	r := rand.New(rand.NewPCG(1, 2))
 	openings := []string{"ls ", "echo ", "cat <<EOF\n", "cat <<'EOF'\n", "echo \"", "echo $(", "[[ ", "case a in ", "echo '", "echo `", "x=", "ls <<-EOF\n"}
-	rounds := 20_000
-	if os.Getenv("BURIN_LONG") == "1" {
-		rounds = 500_000
-	}
+	rounds := pacetest.Long(20_000, 200_000, 500_000)
 	for range rounds {
 		var b strings.Builder
 		b.WriteString(openings[r.IntN(len(openings))])

@@ -1,0 +1,15 @@
+package pacetest
+
+import "os"
+
+// Long chooses how long a test works. A person waits for the first size; with BURIN_LONG=ci
+// a test takes seconds more, and with BURIN_LONG=1 as long as it is worth.
+func Long[T any](usual, ci, whole T) T {
+	switch os.Getenv("BURIN_LONG") {
+	case "1":
+		return whole
+	case "ci":
+		return ci
+	}
+	return usual
+}
