@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -25,7 +24,6 @@ var ErrNotRenewable = errors.New("this credential cannot be renewed")
 type NotFoundError struct {
 	Providers []string
 	Variables []string // environment variables
-	Files     []string // .env files that were looked into as well
 	Logins    []string // providers that have a login
 	Disabled  []string // stored credentials that were passed over, with the cause
 	Servers   []string // local servers that were asked; filled in by the caller
@@ -40,7 +38,6 @@ func (e *NotFoundError) Merge(o *NotFoundError) {
 	}{
 		{&e.Providers, o.Providers},
 		{&e.Variables, o.Variables},
-		{&e.Files, o.Files},
 		{&e.Logins, o.Logins},
 		{&e.Disabled, o.Disabled},
 		{&e.Servers, o.Servers},
@@ -54,53 +51,49 @@ func (e *NotFoundError) Merge(o *NotFoundError) {
 }
 
 func (e *NotFoundError) Error() string {
-	providers := join(e.Providers, "or")
-	if n := len(e.Providers); n > 4 {
-		providers = fmt.Sprintf("any of %d providers", n)
+	if len(e.Providers) > manyProviders {
+		return "no API key found: " + e.detail()
 	}
-	return "no key for " + providers + ": " + e.detail()
+	return "no API key for " + join(e.Providers, "or") + ": " + e.detail()
 }
 
+// manyProviders is from how many providers on an error names the best known ones only.
+const manyProviders = 4
+
+// detail says what to do, in one line: the commonest ways, and where the others are listed.
 func (e *NotFoundError) detail() string {
-	var looked []string
-	if len(e.Variables) > 0 {
-		where := append([]string{"the environment"}, e.Files...)
-		looked = append(looked, "the "+prose.Noun(len(e.Variables), "variable")+" "+join(e.Variables, "and")+" in "+join(where, "and"))
+	provider, variables := "PROVIDER", e.Variables
+	switch {
+	case len(e.Providers) == 1:
+		provider = e.Providers[0]
+	case len(e.Providers) > manyProviders:
+		variables = nil
+		for _, known := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"} {
+			if slices.Contains(e.Variables, known) {
+				variables = append(variables, known)
+			}
+		}
 	}
-	looked = append(looked, "stored keys")
-	if len(e.Logins) > 0 {
-		looked = append(looked, "the "+prose.Noun(len(e.Logins), "login")+" of "+join(e.Logins, "and"))
+	s := "set its apiKey in models.yml"
+	if len(variables) > 0 {
+		s = "set " + join(variables, "or")
+	}
+	if slices.Contains(e.Logins, provider) {
+		s += ", or run burin login " + provider
+	}
+	s += ", or run burin keys add " + provider
+	if len(e.Disabled) > 0 {
+		s += ". Not used: " + join(e.Disabled, "and")
 	}
 	if len(e.Servers) > 0 {
-		servers := "local servers at "
-		if len(e.Servers) == 1 {
-			servers = "a local server at "
-		}
-		looked = append(looked, servers+join(e.Servers, "and"))
+		s += ". No model at " + join(e.Servers, "or")
 	}
-	s := "looked for " + strings.Join(looked, "; ")
-	if len(e.Disabled) > 0 {
-		s += "; passed over " + join(e.Disabled, "and")
-	}
-	provider := "PROVIDER"
-	if len(e.Providers) == 1 {
-		provider = e.Providers[0]
-	}
-	if len(e.Variables) > 0 {
-		s += "; set a variable"
-	} else {
-		s += "; set its apiKey in models.yml"
-	}
-	s += `, or run "burin keys add ` + provider + `"`
-	if len(e.Logins) > 0 {
-		s += ` or "burin login ` + e.Logins[0] + `"`
-	}
-	return s
+	return s + "; burin help keys lists all ways"
 }
 
 // As gives the error of a stream.
 func (e *NotFoundError) As(target any) bool {
-	return asLLM(target, &llm.Error{Kind: llm.ErrAuth, Message: "no key: " + e.detail(), Err: e})
+	return asLLM(target, &llm.Error{Kind: llm.ErrAuth, Message: "no API key: " + e.detail(), Err: e})
 }
 
 // BlockedError says that every stored credential of a provider waits for a limit

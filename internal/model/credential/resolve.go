@@ -303,7 +303,7 @@ func resolved(r *row, p *payload) Resolved {
 
 // notFound says all that was looked for.
 func (m *Manager) notFound(provider string, s Settings, disabled []string) *NotFoundError {
-	e := &NotFoundError{Providers: []string{provider}, Files: m.o.EnvFiles, Disabled: disabled}
+	e := &NotFoundError{Providers: []string{provider}, Disabled: disabled}
 	for _, v := range variables[provider] {
 		if v.When == "" || m.env.on(v.When) {
 			e.Variables = append(e.Variables, v.Name)

@@ -165,8 +165,8 @@ func TestNotFoundSaysWhereItLooked(t *testing.T) {
 	if !errors.As(err, &missing) {
 		t.Fatalf("error %v", err)
 	}
-	want := "no key for openrouter: looked for the variable OPENROUTER_API_KEY in the environment and " + w.files[0] +
-		`; stored keys; the login of openrouter; passed over key 1 (HTTP 401: no such key); set a variable, or run "burin keys add openrouter" or "burin login openrouter"`
+	want := "no API key for openrouter: set OPENROUTER_API_KEY, or run burin login openrouter, or run burin keys add openrouter. " +
+		"Not used: key 1 (HTTP 401: no such key); burin help keys lists all ways"
 	if err.Error() != want {
 		t.Errorf("got  %s\nwant %s", err, want)
 	}
@@ -178,8 +178,8 @@ func TestNotFoundSaysWhereItLooked(t *testing.T) {
 	missing.Merge(other)
 	missing.Merge(&credential.NotFoundError{Servers: []string{"http://127.0.0.1:11434", "http://127.0.0.1:1234"}})
 	for _, part := range []string{
-		"no key for openrouter or anthropic", "OPENROUTER_API_KEY, ANTHROPIC_OAUTH_TOKEN and ANTHROPIC_API_KEY",
-		"local servers at http://127.0.0.1:11434 and http://127.0.0.1:1234", "burin keys add PROVIDER",
+		"no API key for openrouter or anthropic: set OPENROUTER_API_KEY, ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY",
+		"No model at http://127.0.0.1:11434 or http://127.0.0.1:1234", "burin keys add PROVIDER",
 	} {
 		if !strings.Contains(missing.Error(), part) {
 			t.Errorf("%q is missing in %s", part, missing)

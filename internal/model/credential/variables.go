@@ -1,6 +1,9 @@
 package credential
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Variable is an environment variable that may hold a provider's credential.
 type Variable struct {
@@ -94,6 +97,9 @@ var variables = map[string][]Variable{
 // Variables are the variables of a provider in the order they are tried; none
 // for a provider that is not known.
 func Variables(provider string) []Variable { return slices.Clone(variables[provider]) }
+
+// Providers are the providers that have variables, sorted.
+func Providers() []string { return slices.Sorted(maps.Keys(variables)) }
 
 // providersOf are the providers a variable is meant for: those that try it
 // earliest. A variable that is only another provider's second choice is not
