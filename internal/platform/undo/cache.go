@@ -4,11 +4,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/burin-dev/burin/internal/platform/undo/rootfile"
 )
@@ -23,53 +20,6 @@ import (
 // it was not kept, then the stat: texts and numbers with their length as in
 // encoding/binary. A file that is damaged counts as none.
 const cacheHeader = "burin tree 1\n"
-
-func (j *Journal) cachePath() string { return filepath.Join(j.dir, "tree") }
-
-// save keeps what is known of the tree, if a look has been made.
-func (j *Journal) save() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if !j.cached {
-		return nil
-	}
-	return j.saveTree()
-}
-
-func (j *Journal) saveTree() error {
-	data := encodeTree(j.known)
-	f, err := os.CreateTemp(j.dir, "tree-")
-	if err != nil {
-		return fmt.Errorf("keep what the folder looks like: %w", err)
-	}
-	_, err = f.Write(data)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), j.cachePath())
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return fmt.Errorf("keep what the folder looks like: %w", err)
-	}
-	j.cached = false
-	return nil
-}
-
-// load takes what an earlier session kept, unless the contents are gone.
-func (j *Journal) load() {
-	data, err := os.ReadFile(j.cachePath())
-	if err != nil {
-		return
-	}
-	if _, err := os.Stat(filepath.Join(j.dir, "objects")); err != nil {
-		return
-	}
-	if tree, err := decodeTree(data); err == nil {
-		j.known = tree
-	}
-}
 
 func encodeTree(tree map[string]entry) []byte {
 	b := make([]byte, 0, 128*len(tree)+64)

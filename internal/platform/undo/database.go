@@ -26,7 +26,7 @@ const inUseNow = "it is a database in use: end what uses it, and undo again"
 type used map[string]bool
 
 // databases finds the databases in use among what a folder has.
-func (j *Journal) databases(dir string, infos []fs.FileInfo) used {
+func (f *folder) databases(dir string, infos []fs.FileInfo) used {
 	var all used
 	for _, info := range infos {
 		base, ok := besideOf(info.Name())
@@ -34,7 +34,7 @@ func (j *Journal) databases(dir string, infos []fs.FileInfo) used {
 			continue
 		}
 		name := path.Join(dir, base)
-		if j.own != nil && j.own(name) || !j.isDatabase(name) {
+		if f.isOwn(name) || !f.isDatabase(name) {
 			continue
 		}
 		if all == nil {
@@ -62,25 +62,25 @@ func besideOf(base string) (database string, ok bool) {
 }
 
 // isDatabase reports whether a file is an SQLite database, or empty.
-func (j *Journal) isDatabase(name string) bool {
-	f, err := rootfile.Open(j.root, filepath.FromSlash(name))
+func (f *folder) isDatabase(name string) bool {
+	file, err := rootfile.Open(f.root, filepath.FromSlash(name))
 	if err != nil {
 		return false
 	}
-	defer func() { _ = f.Close() }()
+	defer func() { _ = file.Close() }()
 	head := make([]byte, len(sqlfile.Magic))
-	n, err := io.ReadFull(f, head)
+	n, err := io.ReadFull(file, head)
 	return err == nil && string(head) == sqlfile.Magic || n == 0
 }
 
 // isUsed reports whether a path is a database in use, or lies beside one.
-func (j *Journal) isUsed(name string) bool {
-	if base, ok := besideOf(name); ok && j.isDatabase(base) {
+func (f *folder) isUsed(name string) bool {
+	if base, ok := besideOf(name); ok && f.isDatabase(base) {
 		return true
 	}
 	for _, s := range sidecars {
-		if info, err := j.root.Lstat(filepath.FromSlash(name + s)); err == nil && info.Mode().IsRegular() {
-			return j.isDatabase(name)
+		if info, err := f.root.Lstat(filepath.FromSlash(name + s)); err == nil && info.Mode().IsRegular() {
+			return f.isDatabase(name)
 		}
 	}
 	return false

@@ -6,10 +6,10 @@ import (
 )
 
 // KeepIgnored sets how many files of ignored folders are kept.
-func (j *Journal) KeepIgnored(n int) { j.mostIgnored = n }
+func (j *Journal) KeepIgnored(n int) { j.folder.mostIgnored = n }
 
 // PackFrom sets how many contents a look keeps in files of their own.
-func (j *Journal) PackFrom(n int) { j.packFrom = n }
+func (j *Journal) PackFrom(n int) { j.store.packFrom = n }
 
 // Prune forgets turns beyond the limits as of now.
 func (j *Journal) Prune(now time.Time, most int64) error { return j.prune(now, most) }

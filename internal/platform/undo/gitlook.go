@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -92,7 +93,8 @@ func (r *repository) since(old *repository) []Change {
 // gitReader reads a repository.
 type gitReader struct {
 	*repository
-	j     *Journal
+	root  *os.Root
+	store *store
 	last  map[string]gitFile
 	began time.Time
 }
@@ -101,19 +103,19 @@ var errUnknown = errors.New("this repository is left to git")
 
 // lookAtGit reads the repository. Files that have the stat they had at the last
 // look are not read again.
-func (j *Journal) lookAtGit(ctx context.Context, last *repository) *repository {
-	r := &gitReader{repository: &repository{states: map[string]State{}, files: map[string]gitFile{}}, j: j, began: time.Now()}
+func (f *folder) lookAtGit(ctx context.Context, last *repository) *repository {
+	r := &gitReader{repository: &repository{states: map[string]State{}, files: map[string]gitFile{}}, root: f.root, store: f.store, began: time.Now()}
 	if last != nil {
 		r.last = last.files
 	}
-	info, err := j.root.Lstat(gitDir)
+	info, err := f.root.Lstat(gitDir)
 	if err != nil || !info.IsDir() {
 		r.exists = err == nil
 		return r.repository
 	}
 	r.exists = true
 	for _, unknown := range []string{"commondir", "reftable"} {
-		if _, err := j.root.Lstat(filepath.Join(gitDir, unknown)); err == nil {
+		if _, err := f.root.Lstat(filepath.Join(gitDir, unknown)); err == nil {
 			return r.repository
 		}
 	}
@@ -125,7 +127,7 @@ func (j *Journal) lookAtGit(ctx context.Context, last *repository) *repository {
 // if the file need not be read again, or is not there; ok says which.
 func (r *gitReader) read(name string) (data []byte, f gitFile, ok bool, err error) {
 	file := filepath.FromSlash(gitDir + "/" + name)
-	info, err := r.j.root.Lstat(file)
+	info, err := r.root.Lstat(file)
 	if errors.Is(err, fs.ErrNotExist) || isNotDir(err) {
 		return nil, f, false, nil
 	}
@@ -138,7 +140,7 @@ func (r *gitReader) read(name string) (data []byte, f gitFile, ok bool, err erro
 		return nil, old, true, nil
 	}
 	f = gitFile{stat: stat, fresh: r.began.UnixNano()-max(stat.MTime, stat.CTime) < int64(clockTick)}
-	data, _, err = rootfile.Read(r.j.root, file, maxGitFile)
+	data, _, err = rootfile.Read(r.root, file, maxGitFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, f, false, nil
 	}
@@ -216,7 +218,7 @@ func (r *gitReader) loose(ctx context.Context, dir string) error {
 	if ctx.Err() != nil || len(r.states) > maxRefs {
 		return errUnknown
 	}
-	d, err := r.j.root.Open(filepath.FromSlash(gitDir + "/" + dir))
+	d, err := r.root.Open(filepath.FromSlash(gitDir + "/" + dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -248,7 +250,7 @@ func (r *gitReader) loose(ctx context.Context, dir string) error {
 func (r *gitReader) plain() error {
 	for _, name := range plainFiles {
 		err := r.state(name, func(data []byte) (State, error) {
-			hash, err := r.j.Put(data)
+			hash, err := r.store.Put(data)
 			return State{Kind: kindPlain, Hash: hash}, err
 		})
 		if err != nil {
@@ -268,7 +270,7 @@ func (r *gitReader) index() error {
 		if old, ok := r.last["index"]; ok && old.state.Link == what {
 			return old.state, nil
 		}
-		hash, err := r.j.Put(data)
+		hash, err := r.store.Put(data)
 		return State{Kind: kindIndex, Hash: hash, Link: what}, err
 	})
 }

@@ -17,13 +17,19 @@ import (
 	"github.com/burin-dev/burin/internal/platform/undo/rootfile"
 )
 
+// gitUndoing is git's part of an undo.
+type gitUndoing struct {
+	direction
+	folder *folder
+}
+
 // conflict says why git's part of a turn cannot be taken back; empty: it can. It is
 // taken back as a whole or not at all: a branch without its index, or the reverse,
 // would be neither the one state nor the other.
-func (u *undoing) conflict(ctx context.Context, changes []Change) string {
-	now := u.lookAtGit(ctx, nil)
+func (g gitUndoing) conflict(ctx context.Context, changes []Change) string {
+	now := g.folder.lookAtGit(ctx, nil)
 	for _, c := range changes {
-		from, to := u.ends(c)
+		from, to := g.ends(c)
 		switch {
 		case c.Path == gitDir && to.Kind == "":
 			return "the repository that was made is left as it is"
@@ -34,21 +40,21 @@ func (u *undoing) conflict(ctx context.Context, changes []Change) string {
 		case !now.states[c.Path].same(from) && !now.states[c.Path].same(to):
 			return strings.TrimPrefix(c.Path, gitDir+"/") + " was changed since: branches, HEAD and index are left as they are"
 		}
-		if _, err := u.root.Lstat(filepath.FromSlash(c.Path + ".lock")); err == nil {
+		if _, err := g.folder.root.Lstat(filepath.FromSlash(c.Path + ".lock")); err == nil {
 			return "git is at work (" + c.Path + ".lock exists): branches, HEAD and index are left as they are"
 		}
 	}
 	return ""
 }
 
-// restoreGit takes git's part back: the refs first, in transactions of git that
+// restore takes git's part back: the refs first, in transactions of git that
 // compare and set, so that nothing is touched if they cannot be.
-func (u *undoing) restoreGit(ctx context.Context, changes []Change) error {
+func (g gitUndoing) restore(ctx context.Context, changes []Change) error {
 	var drop, set, back strings.Builder
 	var later []Change
-	now := u.lookAtGit(ctx, nil)
+	now := g.folder.lookAtGit(ctx, nil)
 	for _, c := range changes {
-		from, to := u.ends(c)
+		from, to := g.ends(c)
 		name := strings.TrimPrefix(c.Path, gitDir+"/")
 		switch {
 		case now.states[c.Path].same(to): // an undo that was interrupted got this far
@@ -64,61 +70,61 @@ func (u *undoing) restoreGit(ctx context.Context, changes []Change) error {
 		}
 	}
 	// A ref can stand where a folder of refs was, so those that go, go first.
-	if err := u.updateRefs(ctx, drop.String()); err != nil {
+	if err := g.updateRefs(ctx, drop.String()); err != nil {
 		return err
 	}
-	if err := u.updateRefs(ctx, set.String()); err != nil {
-		return errors.Join(err, u.updateRefs(ctx, back.String()))
+	if err := g.updateRefs(ctx, set.String()); err != nil {
+		return errors.Join(err, g.updateRefs(ctx, back.String()))
 	}
 	for _, c := range later {
-		if err := u.restoreGitFile(ctx, c); err != nil {
+		if err := g.restoreFile(ctx, c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (u *undoing) updateRefs(ctx context.Context, commands string) error {
+func (g gitUndoing) updateRefs(ctx context.Context, commands string) error {
 	if commands == "" {
 		return nil
 	}
-	return u.git(ctx, commands, "update-ref", "--no-deref", "-m", "burin: undo", "-z", "--stdin")
+	return g.git(ctx, commands, "update-ref", "--no-deref", "-m", "burin: undo", "-z", "--stdin")
 }
 
-// restoreGitFile takes back what is no ordinary ref.
-func (u *undoing) restoreGitFile(ctx context.Context, c Change) error {
-	from, to := u.ends(c)
+// restoreFile takes back what is no ordinary ref.
+func (g gitUndoing) restoreFile(ctx context.Context, c Change) error {
+	from, to := g.ends(c)
 	name := strings.TrimPrefix(c.Path, gitDir+"/")
 	switch {
 	case to.Kind == kindRef && to.Link != "":
-		return u.git(ctx, "", "symbolic-ref", "-m", "burin: undo", name, to.Link)
+		return g.git(ctx, "", "symbolic-ref", "-m", "burin: undo", name, to.Link)
 	case to.Kind == kindRef:
-		return u.git(ctx, "", "update-ref", "--no-deref", "-m", "burin: undo", name, to.Hash)
+		return g.git(ctx, "", "update-ref", "--no-deref", "-m", "burin: undo", name, to.Hash)
 	case from.Kind == kindRef:
-		return u.git(ctx, "", "symbolic-ref", "-d", name)
+		return g.git(ctx, "", "symbolic-ref", "-d", name)
 	case c.Path == stashLog: // the ref is back already, and with it git has written the log
-		if from = u.lookAtGit(ctx, nil).states[c.Path]; from.same(to) {
+		if from = g.folder.lookAtGit(ctx, nil).states[c.Path]; from.same(to) {
 			return nil
 		}
-		if _, err := rootfile.MkdirAll(u.root, filepath.Dir(filepath.FromSlash(c.Path)), 0o755); err != nil {
+		if _, err := rootfile.MkdirAll(g.folder.root, filepath.Dir(filepath.FromSlash(c.Path)), 0o755); err != nil {
 			return err
 		}
 	}
-	return u.replaceLocked(c.Path, from, to)
+	return g.replaceLocked(c.Path, from, to)
 }
 
 // replaceLocked replaces a file of git under the lock that git itself takes, if it
 // still is what it was.
-func (u *undoing) replaceLocked(path string, from, to State) error {
+func (g gitUndoing) replaceLocked(path string, from, to State) error {
 	name := filepath.FromSlash(path)
 	lock := name + ".lock"
-	f, err := u.root.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := g.folder.root.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", path, err)
 	}
-	defer func() { _ = u.root.Remove(lock) }() // gone, if it took the file's place
+	defer func() { _ = g.folder.root.Remove(lock) }() // gone, if it took the file's place
 	now := State{}
-	data, info, err := rootfile.Read(u.root, name, maxGitFile)
+	data, info, err := rootfile.Read(g.folder.root, name, maxGitFile)
 	if err == nil {
 		err = f.Chmod(info.Mode().Perm())
 		now = State{Kind: from.Kind, Hash: hashOf(data)}
@@ -132,7 +138,7 @@ func (u *undoing) replaceLocked(path string, from, to State) error {
 		err = errors.New("was changed since")
 	}
 	if err == nil && to.Kind != "" {
-		if data, err = u.Get(to.Hash); err == nil {
+		if data, err = g.folder.store.Get(to.Hash); err == nil {
 			_, err = f.Write(data)
 		}
 	}
@@ -143,9 +149,9 @@ func (u *undoing) replaceLocked(path string, from, to State) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", path, err)
 	case to.Kind == "":
-		return u.root.Remove(name)
+		return g.folder.root.Remove(name)
 	}
-	return u.root.Rename(lock, name)
+	return g.folder.root.Rename(lock, name)
 }
 
 // gitLimit is how long git may take for what it is asked here.
@@ -155,10 +161,10 @@ const gitLimit = 30 * time.Second
 // can start nothing that a configuration or a hook names. Where the system cannot keep it
 // from starting programs, the switches of [git.Command] do: these orders run no filters,
 // and hooks and fetching are off.
-func (u *undoing) git(ctx context.Context, input string, args ...string) error {
+func (g gitUndoing) git(ctx context.Context, input string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), gitLimit)
 	defer cancel()
-	dir := u.root.Name()
+	dir := g.folder.root.Name()
 	run := func(start func(*exec.Cmd) error) (out []byte, err error) {
 		cmd, err := git.Command(ctx, dir, append([]string{"--git-dir=" + filepath.Join(dir, gitDir), "--work-tree=" + dir}, args...)...)
 		if err != nil {

@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -43,34 +41,20 @@ type unkept struct {
 	where string // the first of them
 }
 
-// Notice says in one line which part of the tree cannot be restored because of the
-// limits, as of the last look; empty: none.
-func (j *Journal) Notice() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.unkept.files == 0 {
-		return ""
-	}
-	return fmt.Sprintf("the contents of %d files (%d MB) are not kept and cannot be restored, among them %s", j.unkept.files, j.unkept.bytes>>20, j.unkept.where)
-}
-
 // looking is a look under way.
 type looking struct {
-	j     *Journal
-	known map[string]entry // the last look
-	began time.Time
-	spent budget
-	pack  *packer
+	folder *folder
+	known  map[string]entry // the last look
+	began  time.Time
+	spent  budget
+	pack   *packer
 	*looked
 }
 
 // look gives the whole tree as it is. Only what has another stat than at the last
 // look is read.
-func (j *Journal) look(ctx context.Context) (*looked, error) {
-	j.mu.Lock()
-	l := &looking{j: j, known: j.known, began: time.Now(), spent: budget{mostIgnored: j.mostIgnored}, pack: j.newPacker()}
-	repo := j.repo
-	j.mu.Unlock()
+func (f *folder) look(ctx context.Context, last *looked) (*looked, error) {
+	l := &looking{folder: f, known: last.tree, began: time.Now(), spent: budget{mostIgnored: f.mostIgnored}, pack: f.store.newPacker()}
 	l.looked = &looked{tree: make(map[string]entry, len(l.known)+16)}
 	// What is kept already counts first, whatever the order of folders is.
 	for _, e := range l.known {
@@ -78,14 +62,14 @@ func (j *Journal) look(ctx context.Context) (*looked, error) {
 			l.spent.spend(1, e.stat.Size, e.inIgnored)
 		}
 	}
-	if err := l.folder(ctx, ".", nil, false); err != nil {
+	if err := l.walk(ctx, ".", nil, false); err != nil {
 		l.pack.abandon()
 		return nil, err
 	}
 	if err := l.pack.end(); err != nil {
 		l.lose(err)
 	}
-	l.repo = j.lookAtGit(ctx, repo)
+	l.repo = f.lookAtGit(ctx, last.repo)
 	return l.looked, nil
 }
 
@@ -134,11 +118,11 @@ var generated = []string{
 	"DerivedData", "__pycache__", "bower_components", "node_modules", "target", "venv",
 }
 
-func (l *looking) folder(ctx context.Context, dir string, above *rules, ignored bool) error {
+func (l *looking) walk(ctx context.Context, dir string, above *rules, ignored bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	f, err := l.j.root.Open(filepath.FromSlash(dir))
+	f, err := l.folder.root.Open(filepath.FromSlash(dir))
 	if err != nil {
 		return skippable(err)
 	}
@@ -148,24 +132,24 @@ func (l *looking) folder(ctx context.Context, dir string, above *rules, ignored 
 		return skippable(err)
 	}
 	if !ignored && slices.ContainsFunc(infos, func(i fs.FileInfo) bool { return i.Name() == ".gitignore" && i.Mode().IsRegular() }) {
-		if data, _, err := rootfile.Read(l.j.root, filepath.FromSlash(path.Join(dir, ".gitignore")), maxRules); err == nil {
+		if data, _, err := rootfile.Read(l.folder.root, filepath.FromSlash(path.Join(dir, ".gitignore")), maxRules); err == nil {
 			above = &rules{ignore.Parse(data, false), dir, above}
 		}
 	}
-	used := l.j.databases(dir, infos)
+	used := l.folder.databases(dir, infos)
 	for _, info := range infos {
 		if info.Name() == ".git" || rootfile.IsTemp(info.Name()) || used.beside(info.Name()) {
 			continue
 		}
 		name := path.Join(dir, info.Name())
-		if l.j.own != nil && l.j.own(name) {
+		if l.folder.isOwn(name) {
 			continue
 		}
 		below := ignored || info.IsDir() && (slices.Contains(generated, info.Name()) || above.ignores(name))
 		if !l.path(name, info, ignored, used[info.Name()]) || !info.IsDir() {
 			continue
 		}
-		if err := l.folder(ctx, name, above, below); err != nil {
+		if err := l.walk(ctx, name, above, below); err != nil {
 			return err
 		}
 	}
@@ -188,7 +172,7 @@ func (l *looking) path(name string, info fs.FileInfo, ignored, inUse bool) bool 
 		var err error
 		if inUse {
 			e.state = State{Kind: "file", Mode: info.Mode().Perm(), Hash: identity(info), Lost: inUseNow}
-		} else if e.state, err = l.j.stateOf(name, info, &l.spent, ignored, l.pack.Put); err != nil {
+		} else if e.state, err = l.folder.state(name, info, &l.spent, ignored, l.pack.Put); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				return false // gone meanwhile
 			}
@@ -204,15 +188,6 @@ func (l *looking) path(name string, info fs.FileInfo, ignored, inUse bool) bool 
 	}
 	l.tree[name] = e
 	return true
-}
-
-// skippable is nil for folders that are gone or closed to us: they are not ours
-// to restore.
-func skippable(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || isNotDir(err) || errors.Is(err, os.ErrClosed) {
-		return nil
-	}
-	return err
 }
 
 // isGit reports whether a path of a change is git's.

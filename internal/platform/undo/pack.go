@@ -34,7 +34,7 @@ const (
 	packFrom = 64
 )
 
-func (j *Journal) packDir() string { return filepath.Join(j.dir, "objects", "packs") }
+func (s *store) packDir() string { return filepath.Join(s.objects(), "packs") }
 
 // packed is where contents are in a pack.
 type packed struct {
@@ -54,7 +54,7 @@ func packedOf(b []byte) packed {
 
 // packer keeps the contents that one look finds.
 type packer struct {
-	j     *Journal
+	store *store
 	from  int // see packFrom
 	loose int
 	there []map[[sha256.Size]byte]bool // in packs of before; nil until a pack is begun
@@ -65,13 +65,13 @@ type packer struct {
 	index []packed
 }
 
-func (j *Journal) newPacker() *packer { return &packer{j: j, from: j.packFrom} }
+func (s *store) newPacker() *packer { return &packer{store: s, from: s.packFrom} }
 
 // Put keeps contents, for sure once end has returned.
 func (p *packer) Put(data []byte) (string, error) {
 	if p.loose < p.from {
 		p.loose++
-		return p.j.Put(data)
+		return p.store.Put(data)
 	}
 	hash := sha256.Sum256(data)
 	name := hex.EncodeToString(hash[:])
@@ -90,7 +90,7 @@ func (p *packer) put(hash [sha256.Size]byte, name string, data []byte) error {
 	if p.have[hash] || slices.ContainsFunc(p.there, func(m map[[sha256.Size]byte]bool) bool { return m[hash] }) {
 		return nil
 	}
-	if info, err := os.Lstat(p.j.object(name)); err == nil && info.Size() == int64(len(data)) {
+	if info, err := os.Lstat(p.store.object(name)); err == nil && info.Size() == int64(len(data)) {
 		return nil
 	}
 	if _, err := p.w.Write(data); err != nil {
@@ -103,10 +103,10 @@ func (p *packer) put(hash [sha256.Size]byte, name string, data []byte) error {
 }
 
 func (p *packer) begin() error {
-	if err := os.MkdirAll(p.j.packDir(), 0o700); err != nil {
+	if err := os.MkdirAll(p.store.packDir(), 0o700); err != nil {
 		return err
 	}
-	for _, index := range p.j.indexes() {
+	for _, index := range p.store.indexes() {
 		entries, err := readIndex(index)
 		if err != nil {
 			continue // what it names is kept once more
@@ -117,7 +117,7 @@ func (p *packer) begin() error {
 		}
 		p.there = append(p.there, known)
 	}
-	f, err := os.CreateTemp(p.j.packDir(), "*.pack") // 0600
+	f, err := os.CreateTemp(p.store.packDir(), "*.pack") // 0600
 	if err != nil {
 		return err
 	}
@@ -171,8 +171,8 @@ func indexOf(pack string) string { return strings.TrimSuffix(pack, ".pack") + ".
 func packOf(index string) string { return strings.TrimSuffix(index, ".idx") + ".pack" }
 
 // indexes are those of all packs.
-func (j *Journal) indexes() []string {
-	found, _ := filepath.Glob(filepath.Join(globbed(j.packDir()), "*.idx")) // of a pattern that is right
+func (s *store) indexes() []string {
+	found, _ := filepath.Glob(filepath.Join(globbed(s.packDir()), "*.idx")) // of a pattern that is right
 	return found
 }
 
@@ -204,13 +204,13 @@ func decodeIndex(data []byte) ([]packed, error) {
 }
 
 // getPacked gives contents that are in a pack. Who calls it checks the hash.
-func (j *Journal) getPacked(hash string) ([]byte, error) {
+func (s *store) getPacked(hash string) ([]byte, error) {
 	raw, err := hex.DecodeString(hash)
 	if err != nil || len(raw) != sha256.Size {
 		return nil, fs.ErrNotExist
 	}
 	err = fs.ErrNotExist
-	for _, index := range j.indexes() {
+	for _, index := range s.indexes() {
 		e, ok := search(index, raw)
 		if !ok {
 			continue
@@ -269,8 +269,8 @@ func (p packed) read(pack string) ([]byte, error) {
 
 // prunePacks removes packs that hold nothing live, those without an index, and writes
 // anew those of which most is dead. Nobody else has the journal open.
-func (j *Journal) prunePacks(live map[string]bool) error {
-	for _, index := range j.indexes() {
+func (s *store) prunePacks(live map[string]bool) error {
+	for _, index := range s.indexes() {
 		entries, err := readIndex(index)
 		if err != nil {
 			continue // it may still name what is wanted
@@ -287,13 +287,13 @@ func (j *Journal) prunePacks(live map[string]bool) error {
 		if len(kept) > 0 && alive > all/2 {
 			continue
 		}
-		if err := j.repack(packOf(index), kept); err != nil {
+		if err := s.repack(packOf(index), kept); err != nil {
 			return err
 		}
 		_ = os.Remove(index) // the next time, if not now
 		_ = os.Remove(packOf(index))
 	}
-	left, _ := filepath.Glob(filepath.Join(globbed(j.packDir()), "*"))
+	left, _ := filepath.Glob(filepath.Join(globbed(s.packDir()), "*"))
 	for _, name := range left {
 		if strings.HasSuffix(name, ".new") || strings.HasSuffix(name, ".pack") && !exists(indexOf(name)) {
 			_ = os.Remove(name)
@@ -308,8 +308,8 @@ func exists(name string) bool {
 }
 
 // repack copies what is still wanted of a pack.
-func (j *Journal) repack(pack string, kept []packed) error {
-	p := &packer{j: j}
+func (s *store) repack(pack string, kept []packed) error {
+	p := &packer{store: s}
 	for _, e := range kept {
 		data, err := e.read(pack)
 		if err != nil {

@@ -6,13 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/burin-dev/burin/internal/platform/undo/rootfile"
 	"github.com/burin-dev/burin/tool/change"
 )
 
@@ -21,16 +18,14 @@ import (
 // so are git's branches, HEAD and index if one of them is. An undo that was
 // interrupted is finished by calling it again.
 func (j *Journal) Undo(ctx context.Context, id string) (*change.Undone, error) {
-	j.watching.Lock()
-	defer j.watching.Unlock()
-	j.looking.Lock() // a look must not see it half done
-	defer j.looking.Unlock()
+	defer j.watch.holdCommands()()
+	defer j.watch.holdLooks()() // a look must not see it half done
 	var u *undoing
-	err := j.exclusive(func() (err error) {
+	err := j.lines.exclusive(func() (err error) {
 		if u, err = j.undoing(id); err != nil {
 			return err
 		}
-		return u.do(ctx)
+		return j.undo(ctx, u)
 	})
 	if u == nil {
 		return nil, err
@@ -41,11 +36,74 @@ func (j *Journal) Undo(ctx context.Context, id string) (*change.Undone, error) {
 // Preview says what Undo would do with each path of a turn, sorted by path. It
 // changes nothing.
 func (j *Journal) Preview(ctx context.Context, id string) ([]change.Planned, error) {
-	j.refresh()
+	j.lines.refresh()
 	u, err := j.undoing(id)
 	if err != nil {
 		return nil, err
 	}
+	return u.preview(ctx), nil
+}
+
+// undoing prepares the undo of a turn.
+func (j *Journal) undoing(id string) (*undoing, error) {
+	t, later, err := j.turns.undoable(id)
+	if err != nil {
+		return nil, err
+	}
+	u := &undoing{
+		direction: direction(!t.Undone), folder: j.folder, turn: t, later: later,
+		moved: map[string]string{}, kept: map[string]bool{}, gone: j.store.scrubbed(),
+	}
+	u.git = gitUndoing{u.direction, j.folder}
+	for _, c := range t.Changes {
+		if from, _ := u.ends(c); from.Kind == "file" && from.Lost != "" {
+			u.moved[from.Hash] = c.Path
+		}
+	}
+	return u, nil
+}
+
+// undo carries an undo out and writes it down. The line before the first change lets
+// the next process clean up if this one is killed.
+func (j *Journal) undo(ctx context.Context, u *undoing) error {
+	todo, git := u.plan(ctx), u.planGit(ctx)
+	if err := j.watch.attribute(u.currently(todo)); err != nil {
+		return err
+	}
+	l := u.intent(todo)
+	if err := j.lines.write(l); err != nil {
+		return err
+	}
+	u.run(todo)
+	u.runGit(ctx, git)
+	for _, c := range todo {
+		if now, err := j.folder.stateOf(c.Path); err == nil {
+			j.base.tell(c.Path, now)
+		}
+	}
+	if len(git) > 0 { // not the work of a command that is watched
+		j.base.tellGit(j.folder.lookAtGit(ctx, nil), git)
+	}
+	return j.lines.write(u.outcome(l))
+}
+
+// undoing is one undo under way: which changes of a turn can be taken back, or brought
+// back, and what became of them.
+type undoing struct {
+	direction // of a turn that is undone: forth
+	folder    *folder
+	git       gitUndoing
+	turn      Turn // with the changes that are concerned only
+	later     []*Turn
+	moved     map[string]string // where files are now whose contents were not kept, by identity
+	gone      map[string]bool   // contents that a scrub has taken out
+
+	result change.Undone
+	kept   map[string]bool
+}
+
+// preview says what would be done with each path.
+func (u *undoing) preview(ctx context.Context) []change.Planned {
 	var all []change.Planned
 	for _, c := range append(u.plan(ctx), u.planGit(ctx)...) {
 		from, to := u.ends(c)
@@ -60,78 +118,17 @@ func (j *Journal) Preview(ctx context.Context, id string) ([]change.Planned, err
 	}
 	all = append(all, u.result.Kept...)
 	slices.SortFunc(all, func(a, b change.Planned) int { return strings.Compare(a.Path, b.Path) })
-	return all, nil
+	return all
 }
 
-// undoing is one undo under way.
-type undoing struct {
-	*Journal
-	turn   *Turn
-	back   bool // from before to after: the undo of an undo
-	later  []*Turn
-	moved  map[string]string // where files are now whose contents were not kept, by identity
-	result change.Undone
-	kept   map[string]bool
-	gone   map[string]bool // contents that a scrub has taken out
-}
-
-func (j *Journal) undoing(id string) (*undoing, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	i, err := j.find(id)
-	if err != nil {
-		return nil, err
-	}
-	t := *j.turns[i]
-	want := fateStands
-	if t.Undone {
-		want = fateTaken
-	}
-	t.Changes = slices.DeleteFunc(slices.Clone(t.Changes), func(c Change) bool { return t.fates[c.Path] != want })
-	u := &undoing{Journal: j, turn: &t, back: t.Undone, later: slices.Clone(j.turns[i+1:]), moved: map[string]string{}, kept: map[string]bool{}, gone: j.scrubbed()}
-	for _, c := range t.Changes {
-		if from, _ := u.ends(c); from.Kind == "file" && from.Lost != "" {
-			u.moved[from.Hash] = c.Path
-		}
-	}
-	return u, nil
-}
-
-func (u *undoing) ends(c Change) (from, to State) {
-	if u.back {
-		return c.Before, c.After
-	}
-	return c.After, c.Before
-}
-
-// do restores and writes it down. The line before the first change lets the next
-// process clean up if this one is killed.
-func (u *undoing) do(ctx context.Context) error {
-	todo, git := u.plan(ctx), u.planGit(ctx)
+// intent is the line that announces what is about to be done.
+func (u *undoing) intent(todo []Change) line {
 	undone := !u.turn.Undone
-	l := line{Turn: u.turn.ID, Key: u.turn.key, Session: u.turn.Session, Undone: &undone, Intent: newKey(), Changes: todo}
-	if err := u.attribute(u.currently(todo)); err != nil {
-		return err
-	}
-	if err := u.write(l); err != nil {
-		return err
-	}
-	u.run(todo)
-	if len(git) > 0 {
-		if err := u.restoreGit(ctx, git); err != nil {
-			u.keep(gitDir, err.Error())
-		} else {
-			for _, c := range git {
-				u.result.Restored = append(u.result.Restored, c.Path)
-			}
-		}
-	}
-	for _, c := range todo {
-		if now, err := u.StateOf(c.Path); err == nil {
-			u.tell(c.Path, now)
-		}
-	}
-	u.forgetGit(ctx, git)
+	return line{Turn: u.turn.ID, Key: u.turn.key, Session: u.turn.Session, Undone: &undone, Intent: newKey(), Changes: todo}
+}
+
+// outcome is the line that settles an intent with what was done.
+func (u *undoing) outcome(l line) line {
 	for _, c := range u.turn.Changes {
 		if u.turn.over[c.Path] && !u.turn.Undone && !u.kept[c.Path] {
 			u.keep(c.Path, "only the last change was taken back: someone else changed it before that")
@@ -139,7 +136,7 @@ func (u *undoing) do(ctx context.Context) error {
 	}
 	slices.Sort(u.result.Restored)
 	l.Settles, l.Intent, l.Changes = l.Intent, "", nil
-	if undone {
+	if *l.Undone {
 		l.Taken = u.result.Restored
 	} else {
 		l.Back = u.result.Restored
@@ -147,7 +144,7 @@ func (u *undoing) do(ctx context.Context) error {
 	if len(u.result.Restored) == 0 && len(u.kept) > 0 { // nothing was done
 		l.Undone = nil
 	}
-	return u.write(l)
+	return l
 }
 
 // currently are changes with what the paths are now.
@@ -158,30 +155,6 @@ func (u *undoing) currently(todo []Change) []Change {
 		all = append(all, Change{Path: c.Path, Before: now})
 	}
 	return all
-}
-
-// forgetGit makes what git is now what a look has seen, so that it is not taken for
-// the work of a command that is watched.
-func (u *undoing) forgetGit(ctx context.Context, changes []Change) {
-	if len(changes) == 0 {
-		return
-	}
-	now := u.lookAtGit(ctx, nil)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.repo == nil || !u.repo.known || !now.known {
-		return
-	}
-	repo := *u.repo
-	repo.states = maps.Clone(u.repo.states)
-	for _, c := range changes {
-		if s, ok := now.states[c.Path]; ok {
-			repo.states[c.Path] = s
-		} else {
-			delete(repo.states, c.Path)
-		}
-	}
-	u.repo = &repo
 }
 
 // plan gives the changes outside of git that can be taken back, and keeps the
@@ -198,17 +171,17 @@ func (u *undoing) plan(ctx context.Context) []Change {
 			u.keep(c.Path, err.Error())
 			continue
 		}
-		if u.isUsed(c.Path) {
+		if u.folder.isUsed(c.Path) {
 			u.keep(c.Path, inUseNow)
 			continue
 		}
-		link := u.linkAbove(c.Path)
+		link := u.folder.linkAbove(c.Path)
 		now, err := State{}, error(nil) // what is reached through a link is another file
 		if link == "" {
-			now, err = u.stateLike(c.Path, from)
+			now, err = u.folder.stateLike(c.Path, from)
 		}
 		if link == "" && err == nil && !now.same(from) && from.Lost != to.Lost {
-			now, err = u.stateLike(c.Path, to)
+			now, err = u.folder.stateLike(c.Path, to)
 		}
 		switch {
 		case err != nil:
@@ -230,47 +203,43 @@ func (u *undoing) plan(ctx context.Context) []Change {
 	return todo
 }
 
-// linkAbove is the outermost folder above a path that is a link; empty: none is.
-func (u *undoing) linkAbove(name string) string {
-	for i, c := range name {
-		if c != '/' {
-			continue
-		}
-		info, err := u.root.Lstat(filepath.FromSlash(name[:i]))
-		if err != nil {
-			return ""
-		}
-		if info.Mode()&fs.ModeSymlink != 0 {
-			return name[:i]
-		}
-	}
-	return ""
-}
-
 // planGit gives the changes of git if they can be taken back, all together.
 func (u *undoing) planGit(ctx context.Context) []Change {
 	git := gitChanges(u.turn.Changes)
 	if len(git) == 0 {
 		return nil
 	}
-	if reason := u.conflict(ctx, git); reason != "" {
+	if reason := u.git.conflict(ctx, git); reason != "" {
 		u.keep(gitDir, reason)
 		return nil
 	}
 	return git
 }
 
-// stateLike looks at a path as an earlier look did, which may not have read the
-// contents.
-func (j *Journal) stateLike(name string, like State) (State, error) {
-	if like.Kind != "file" || like.Lost == "" {
-		return j.StateOf(name)
+// runGit takes git's part back, if there is one.
+func (u *undoing) runGit(ctx context.Context, changes []Change) {
+	if len(changes) == 0 {
+		return
 	}
-	info, err := j.root.Lstat(filepath.FromSlash(name))
-	if err != nil || !info.Mode().IsRegular() {
-		return j.StateOf(name)
+	if err := u.git.restore(ctx, changes); err != nil {
+		u.keep(gitDir, err.Error())
+		return
 	}
-	return State{Kind: "file", Mode: info.Mode().Perm(), Hash: identity(info), Lost: like.Lost}, nil
+	for _, c := range changes {
+		u.result.Restored = append(u.result.Restored, c.Path)
+	}
+}
+
+// takenOut says why a state cannot be made again whose contents were taken out; empty:
+// they were not, or are there again.
+func (u *undoing) takenOut(from, to State) string {
+	if to.Kind != "file" || to.Lost != "" || from.Kind == "file" && from.Hash == to.Hash || !u.gone[to.Hash] {
+		return ""
+	}
+	if _, err := u.folder.store.Get(to.Hash); err != nil {
+		return "cannot be restored: " + err.Error()
+	}
+	return ""
 }
 
 // lost says why a state cannot be made again; empty: it can.
@@ -303,7 +272,7 @@ func (u *undoing) run(todo []Change) {
 	aside := u.setAside(todo)
 	for _, c := range slices.Backward(todo) {
 		if from, to := u.ends(c); from.Kind != "" && from.Kind != to.Kind && (to.Lost == "" || aside[to.Hash] != "") {
-			if err := u.root.Remove(filepath.FromSlash(c.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := u.folder.root.Remove(filepath.FromSlash(c.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				u.keep(c.Path, whyNotRemoved(from, err))
 			}
 		}
@@ -313,11 +282,11 @@ func (u *undoing) run(todo []Change) {
 			continue
 		}
 		from, to := u.ends(c)
-		if link := u.linkAbove(c.Path); link != "" && to.Kind != "" {
+		if link := u.folder.linkAbove(c.Path); link != "" && to.Kind != "" {
 			u.keep(c.Path, link+" is a link now")
 			continue
 		}
-		if err := u.restore(c.Path, from, to, aside); err != nil {
+		if err := u.folder.restore(c.Path, from, to, aside); err != nil {
 			u.keep(c.Path, err.Error())
 			continue
 		}
@@ -326,7 +295,7 @@ func (u *undoing) run(todo []Change) {
 	u.putBack(todo, aside)
 	for _, c := range slices.Backward(todo) {
 		if _, to := u.ends(c); to.Kind == "dir" && !u.kept[c.Path] {
-			if err := u.root.Chmod(filepath.FromSlash(c.Path), to.Mode.Perm()); err != nil {
+			if err := u.folder.root.Chmod(filepath.FromSlash(c.Path), to.Mode.Perm()); err != nil {
 				u.keep(c.Path, err.Error())
 			}
 		}
@@ -352,7 +321,7 @@ func (u *undoing) setAside(todo []Change) map[string]string {
 			continue
 		}
 		temp := asidePrefix + newKey()
-		if err := u.root.Rename(filepath.FromSlash(c.Path), temp); err == nil {
+		if err := u.folder.root.Rename(filepath.FromSlash(c.Path), temp); err == nil {
 			aside[from.Hash] = temp
 		}
 	}
@@ -367,10 +336,10 @@ func (u *undoing) putBack(todo []Change, aside map[string]string) {
 		if temp == "" {
 			continue
 		}
-		if _, err := u.root.Lstat(temp); err != nil {
+		if _, err := u.folder.root.Lstat(temp); err != nil {
 			continue
 		}
-		err := u.root.Rename(temp, filepath.FromSlash(c.Path))
+		err := u.folder.root.Rename(temp, filepath.FromSlash(c.Path))
 		if err != nil {
 			u.keep(c.Path, fmt.Sprintf("it is in %s now: %v", temp, err))
 		}
@@ -401,46 +370,4 @@ func (u *undoing) whose(path string) string {
 		}
 	}
 	return "changed since by someone else"
-}
-
-// restore makes a path what it shall be. What was in the way is gone already.
-func (u *undoing) restore(path string, from, to State, aside map[string]string) error {
-	name := filepath.FromSlash(path)
-	switch {
-	case to.Kind == "":
-		return nil
-	case to.Kind == "file" && from.Kind == "file" && from.Hash == to.Hash:
-		return u.root.Chmod(name, to.Mode.Perm())
-	case to.Kind == "file" && aside[to.Hash] != "":
-		if _, err := rootfile.MkdirAll(u.root, filepath.Dir(name), 0o755); err != nil {
-			return err
-		}
-		if err := u.root.Rename(aside[to.Hash], name); err != nil {
-			return err
-		}
-		return u.root.Chmod(name, to.Mode.Perm())
-	case to.Lost != "":
-		return fmt.Errorf("cannot be restored: %s", to.Lost)
-	}
-	switch to.Kind {
-	case "dir":
-		_, err := rootfile.MkdirAll(u.root, name, 0o755)
-		return err
-	case "link":
-		_ = u.root.Remove(name)
-		return u.root.Symlink(to.Link, name)
-	case "file":
-		data, err := u.Get(to.Hash)
-		if err != nil {
-			return err
-		}
-		if _, err := rootfile.MkdirAll(u.root, filepath.Dir(name), 0o755); err != nil {
-			return err
-		}
-		if err := rootfile.Write(u.root, name, data, to.Mode.Perm()); err != nil {
-			return err
-		}
-		return u.root.Chmod(name, to.Mode.Perm())
-	}
-	return os.ErrInvalid
 }

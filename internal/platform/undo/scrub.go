@@ -31,7 +31,7 @@ type Scrubbed struct {
 	Lines    int // of the journal, that do
 }
 
-// scrubbed is the file that lists which contents were taken out, a hash a line.
+// scrubbedFile is the file that lists which contents were taken out, a hash a line.
 const scrubbedFile = "scrubbed"
 
 // errScrubbed is why contents are not there.
@@ -53,15 +53,15 @@ func Scrub(ctx context.Context, dir string, s Scrubber) (found Scrubbed, err err
 	if found.Lines, err = s.lines(dir); err != nil {
 		return found, fmt.Errorf("look for secrets in the undo journal: %w", err)
 	}
-	j := &Journal{dir: dir}
-	bad, err := s.contents(ctx, j)
+	kept := &store{dir: dir}
+	bad, err := s.contents(ctx, kept)
 	if err != nil {
 		return found, fmt.Errorf("look for secrets in the undo journal: %w", err)
 	}
 	if found.Contents = len(bad); !s.Write || found == (Scrubbed{}) {
 		return found, nil
 	}
-	if err := j.drop(bad); err != nil {
+	if err := drop(kept, bad); err != nil {
 		return found, fmt.Errorf("take secrets out of the undo journal: %w", err)
 	}
 	return found, nil
@@ -87,8 +87,8 @@ func alone(dir string) (unlock func(), err error) {
 // lines counts the lines of the journal with a secret in a label or a link, and writes
 // the journal without them.
 func (s Scrubber) lines(dir string) (n int, err error) {
-	j := &Journal{dir: dir}
-	data, err := os.ReadFile(j.path())
+	name := linesFile(dir)
+	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -115,7 +115,7 @@ func (s Scrubber) lines(dir string) (n int, err error) {
 	if n == 0 || !s.Write {
 		return n, nil
 	}
-	return n, replaceFile(dir, "journal-", j.path(), out.Bytes())
+	return n, replaceFile(dir, "journal-", name, out.Bytes())
 }
 
 // line hides what is secret in a line, and reports whether something was.
@@ -160,16 +160,16 @@ func replaceFile(dir, pattern, name string, data []byte) error {
 
 // contents are the hashes of contents with a secret, and the paths of packs that
 // cannot be read as such but hold one.
-func (s Scrubber) contents(ctx context.Context, j *Journal) (bad map[string]bool, err error) {
+func (s Scrubber) contents(ctx context.Context, kept *store) (bad map[string]bool, err error) {
 	bad = map[string]bool{}
-	err = filepath.WalkDir(filepath.Join(j.dir, "objects"), func(name string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(kept.objects(), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return skippable(err)
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if filepath.Dir(name) != j.packDir() {
+		if filepath.Dir(name) != kept.packDir() {
 			data, err := os.ReadFile(name)
 			if err == nil && s.Secret(data) {
 				bad[filepath.Base(filepath.Dir(name))+d.Name()] = true
@@ -211,39 +211,46 @@ func (s Scrubber) pack(ctx context.Context, name string, bad map[string]bool) er
 }
 
 // drop removes contents, and says in the journal that they are gone, first.
-func (j *Journal) drop(bad map[string]bool) error {
-	all := j.scrubbed()
-	for hash := range bad {
-		all[hash] = true
-	}
-	var list bytes.Buffer
-	for hash := range all {
-		if !strings.ContainsRune(hash, filepath.Separator) { // or it is the path of a pack
-			list.WriteString(hash + "\n")
-		}
-	}
-	if err := replaceFile(j.dir, "scrubbed-", filepath.Join(j.dir, scrubbedFile), list.Bytes()); err != nil {
+func drop(s *store, bad map[string]bool) error {
+	if err := s.noteScrubbed(bad); err != nil {
 		return err
 	}
 	// What is known of the tree says that these contents are kept.
-	gone := []string{j.cachePath()}
+	gone := []string{treeFile(s.dir)}
 	for _, pattern := range []string{"journal-*", "tree-*", "scrubbed-*"} { // of killed processes
-		left, _ := filepath.Glob(filepath.Join(globbed(j.dir), pattern))
+		left, _ := filepath.Glob(filepath.Join(globbed(s.dir), pattern))
 		gone = append(gone, left...)
 	}
-	for hash := range bad {
-		if strings.ContainsRune(hash, filepath.Separator) {
-			gone = append(gone, indexOf(hash), hash)
-			continue
-		}
-		gone = append(gone, j.object(hash))
+	if err := removeAll(gone); err != nil {
+		return err
 	}
-	for _, name := range gone {
+	return s.drop(bad)
+}
+
+// removeAll removes files that may be gone already.
+func removeAll(names []string) error {
+	for _, name := range names {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	for _, index := range j.indexes() {
+	return nil
+}
+
+// drop removes contents, of which some may be packs that cannot be read as such.
+func (s *store) drop(bad map[string]bool) error {
+	var gone []string
+	for hash := range bad {
+		if isPack(hash) {
+			gone = append(gone, indexOf(hash), hash)
+		} else {
+			gone = append(gone, s.object(hash))
+		}
+	}
+	if err := removeAll(gone); err != nil {
+		return err
+	}
+	for _, index := range s.indexes() {
 		entries, err := readIndex(index)
 		if err != nil {
 			continue // looked into as a whole
@@ -257,7 +264,7 @@ func (j *Journal) drop(bad map[string]bool) error {
 		if len(kept) == len(entries) {
 			continue
 		}
-		if err := j.repack(packOf(index), kept); err != nil {
+		if err := s.repack(packOf(index), kept); err != nil {
 			return err
 		}
 		if err := errors.Join(os.Remove(index), os.Remove(packOf(index))); err != nil {
@@ -267,24 +274,30 @@ func (j *Journal) drop(bad map[string]bool) error {
 	return nil
 }
 
+// isPack reports whether what holds a secret is the path of a pack, not a hash.
+func isPack(hash string) bool { return strings.ContainsRune(hash, filepath.Separator) }
+
+// noteScrubbed adds contents to those that were taken out.
+func (s *store) noteScrubbed(bad map[string]bool) error {
+	all := s.scrubbed()
+	for hash := range bad {
+		all[hash] = true
+	}
+	var list bytes.Buffer
+	for hash := range all {
+		if !isPack(hash) {
+			list.WriteString(hash + "\n")
+		}
+	}
+	return replaceFile(s.dir, "scrubbed-", filepath.Join(s.dir, scrubbedFile), list.Bytes())
+}
+
 // scrubbed are the hashes of contents that were taken out.
-func (j *Journal) scrubbed() map[string]bool {
-	data, _ := os.ReadFile(filepath.Join(j.dir, scrubbedFile)) // mostly there is none
+func (s *store) scrubbed() map[string]bool {
+	data, _ := os.ReadFile(filepath.Join(s.dir, scrubbedFile)) // mostly there is none
 	all := map[string]bool{}
 	for hash := range strings.FieldsSeq(string(data)) {
 		all[hash] = true
 	}
 	return all
-}
-
-// takenOut says why a state cannot be made again whose contents were taken out; empty:
-// they were not, or are there again.
-func (u *undoing) takenOut(from, to State) string {
-	if to.Kind != "file" || to.Lost != "" || from.Kind == "file" && from.Hash == to.Hash || !u.gone[to.Hash] {
-		return ""
-	}
-	if _, err := u.Get(to.Hash); err != nil {
-		return "cannot be restored: " + err.Error()
-	}
-	return ""
 }

@@ -8,9 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-
-	"github.com/burin-dev/burin/internal/platform/undo/rootfile"
 )
 
 // Limits of what is kept. What exceeds them is still noticed as changed, but
@@ -55,21 +52,35 @@ func (b *budget) spend(n int, size int64, ignored bool) {
 	b.ignoredBytes += int64(n) * size
 }
 
-func (j *Journal) object(hash string) string {
-	return filepath.Join(j.dir, "objects", hash[:2], hash[2:])
+// store keeps the contents of files by their SHA-256, each in a file of its own or in a
+// pack. It is in the folder of the journal.
+type store struct {
+	dir      string // the journal's
+	packFrom int    // see packFrom
 }
+
+// objects is the folder that holds the contents.
+func (s *store) objects() string { return filepath.Join(s.dir, "objects") }
+
+// isMade reports whether the store holds anything yet.
+func (s *store) isMade() bool {
+	_, err := os.Stat(s.objects())
+	return err == nil
+}
+
+func (s *store) object(hash string) string { return filepath.Join(s.objects(), hash[:2], hash[2:]) }
 
 func hashOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// Put keeps contents and gives their hash. Also those that git has as a blob: a
-// command can remove git's objects together with the files (rm, gc), and what a
-// filter or a conversion of line ends makes of a blob is not the file.
-func (j *Journal) Put(data []byte) (string, error) {
+// Put keeps contents and returns their hash. It also keeps those that git has as a
+// blob: a command can remove git's objects together with the files (rm, gc), and what
+// a filter or a conversion of line ends makes of a blob is not the file.
+func (s *store) Put(data []byte) (string, error) {
 	hash := hashOf(data)
-	if err := j.put(hash, data); err != nil {
+	if err := s.put(hash, data); err != nil {
 		return "", fmt.Errorf("keep a file for undo: %w", err)
 	}
 	return hash, nil
@@ -78,8 +89,8 @@ func (j *Journal) Put(data []byte) (string, error) {
 // put writes an object under its name at once: a process that is killed leaves a
 // short one, which the next that has the same contents completes. Two that write
 // it together write the same.
-func (j *Journal) put(hash string, data []byte) error {
-	name := j.object(hash)
+func (s *store) put(hash string, data []byte) error {
+	name := s.object(hash)
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
@@ -103,16 +114,16 @@ func (j *Journal) put(hash string, data []byte) error {
 	return err
 }
 
-// Get gives contents by their hash. Contents that are damaged are an error.
-func (j *Journal) Get(hash string) ([]byte, error) {
+// Get returns contents by their hash. Damaged contents are an error.
+func (s *store) Get(hash string) ([]byte, error) {
 	if len(hash) != 2*sha256.Size {
 		return nil, errors.New("its contents were not kept")
 	}
-	data, err := os.ReadFile(j.object(hash))
+	data, err := os.ReadFile(s.object(hash))
 	if errors.Is(err, fs.ErrNotExist) {
-		data, err = j.getPacked(hash)
+		data, err = s.getPacked(hash)
 	}
-	if errors.Is(err, fs.ErrNotExist) && j.scrubbed()[hash] {
+	if errors.Is(err, fs.ErrNotExist) && s.scrubbed()[hash] {
 		return nil, errScrubbed
 	}
 	if err != nil {
@@ -122,65 +133,4 @@ func (j *Journal) Get(hash string) ([]byte, error) {
 		return nil, errors.New("its contents in the journal are damaged")
 	}
 	return data, nil
-}
-
-// StateOf looks at a path now. Contents of files are kept, so that the state can
-// be restored.
-func (j *Journal) StateOf(name string) (State, error) {
-	info, err := j.root.Lstat(filepath.FromSlash(name))
-	if errors.Is(err, fs.ErrNotExist) || isNotDir(err) {
-		return State{}, nil
-	}
-	if err != nil {
-		return State{}, err
-	}
-	return j.stateOf(name, info, &budget{}, false, j.Put)
-}
-
-// isNotDir reports that a parent of a path is a file: the path does not exist.
-func isNotDir(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "not a directory")
-}
-
-// stateOf gives the state of a path and lets keep have its contents, within the
-// limits.
-func (j *Journal) stateOf(name string, info fs.FileInfo, b *budget, ignored bool, keep func([]byte) (string, error)) (State, error) {
-	s := State{Mode: info.Mode().Perm()}
-	switch {
-	case info.IsDir():
-		s.Kind = "dir"
-		return s, nil
-	case info.Mode()&fs.ModeSymlink != 0:
-		s.Kind = "link"
-		to, err := j.root.Readlink(filepath.FromSlash(name))
-		s.Link = to
-		return s, err
-	case !info.Mode().IsRegular():
-		s.Kind, s.Lost = "other", "not a regular file"
-		return s, nil
-	}
-	s.Kind = "file"
-	if s.Lost = b.full(info.Size(), ignored); s.Lost != "" {
-		s.Hash = identity(info)
-		return s, nil
-	}
-	data, _, err := rootfile.Read(j.root, filepath.FromSlash(name), MaxFile)
-	if err != nil {
-		return s, err
-	}
-	b.spend(1, int64(len(data)), ignored)
-	s.Hash, err = keep(data)
-	return s, err
-}
-
-// identity stands for the contents of a file that is not read. A file that is
-// only moved keeps it.
-func identity(info fs.FileInfo) string {
-	return fmt.Sprintf("inode %d, size %d, changed %d", rootfile.StatOf(info).Inode, info.Size(), info.ModTime().UnixNano())
-}
-
-// inodeOf is the part of an identity that stays when the file is written.
-func inodeOf(identity string) string {
-	inode, _, _ := strings.Cut(identity, ",")
-	return inode
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
+	"sync"
 )
 
 // Whose a change is.
@@ -25,27 +25,50 @@ import (
 // what the command changes. An undo leaves it alone where it was changed again
 // since.
 
-// Watched is a command under watch.
-type Watched struct {
-	j          *Journal
+// watch looks at the folder, and says whose what has changed is.
+type watch struct {
+	folder *folder
+	lines  *lines
+	base   *baseline
+
+	foreground sync.Mutex // held while a command runs under Watch: they share no looks
+	looking    sync.Mutex // held during a look
+
+	mu     sync.Mutex
+	active []*command // in the order in which they began
+}
+
+// command is a command under watch.
+type command struct {
 	turn       line
 	background bool
 	paths      map[string]bool // that it changed
 }
 
-// Watch runs f and records what the tree is afterwards that it was not before.
-// It gives the paths, without those of git. Watches run one after the other.
-//
-// f runs unless ctx has ended before. Its changes are recorded also if it fails,
-// in the turn that was open when it began. An error of the looks means that they
-// cannot be undone.
-func (j *Journal) Watch(ctx context.Context, f func() error) ([]string, error) {
-	j.watching.Lock()
-	defer j.watching.Unlock()
-	w, lookErr := j.begin(ctx, false)
+// add notes the paths of changes that belong to the command.
+func (c *command) add(changes []Change) {
+	for _, change := range changes {
+		c.paths[change.Path] = true
+	}
+}
+
+// Watched is a command in the background that is watched.
+type Watched struct {
+	watch   *watch
+	command *command
+}
+
+// End records what the command changed and returns the paths, without those of git.
+func (w *Watched) End(ctx context.Context) ([]string, error) { return w.watch.end(ctx, w.command) }
+
+// run watches f; see [Journal.Watch].
+func (w *watch) run(ctx context.Context, f func() error) ([]string, error) {
+	w.foreground.Lock()
+	defer w.foreground.Unlock()
+	c, lookErr := w.begin(ctx, false)
 	if ctx.Err() != nil {
-		if w != nil {
-			w.cancel()
+		if c != nil {
+			w.forget(c)
 		}
 		return nil, ctx.Err()
 	}
@@ -54,168 +77,120 @@ func (j *Journal) Watch(ctx context.Context, f func() error) ([]string, error) {
 		return nil, errors.Join(ferr, lookErr)
 	}
 	// What f has done is done, also if ctx has ended by now.
-	paths, err := w.End(context.WithoutCancel(ctx))
+	paths, err := w.end(context.WithoutCancel(ctx), c)
 	return paths, errors.Join(ferr, err)
 }
 
-// Begin watches a command that goes on in the background, in the open turn.
-// Other commands, changes and undos may come meanwhile. End must be called when
-// it has ended.
-func (j *Journal) Begin(ctx context.Context) (*Watched, error) { return j.begin(ctx, true) }
-
-func (j *Journal) begin(ctx context.Context, background bool) (*Watched, error) {
-	w := &Watched{j: j, turn: j.turn(), background: background, paths: map[string]bool{}}
-	if err := j.closeBooks(ctx); err != nil {
+// begin watches a command from now on, in the open turn.
+func (w *watch) begin(ctx context.Context, background bool) (*command, error) {
+	c := &command{turn: w.lines.turns.current(), background: background, paths: map[string]bool{}}
+	if err := w.closeBooks(ctx); err != nil {
 		return nil, err
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.active = append(j.active, w)
-	return w, nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.active = append(w.active, c)
+	return c, nil
 }
 
-// End records what the command changed and gives the paths, without those of git.
-func (w *Watched) End(ctx context.Context) ([]string, error) {
-	err := w.j.closeBooks(ctx)
-	w.cancel()
-	w.j.mu.Lock()
-	defer w.j.mu.Unlock()
-	paths := slices.Sorted(maps.Keys(w.paths))
+// end records what a command changed and gives the paths, without those of git.
+func (w *watch) end(ctx context.Context, c *command) ([]string, error) {
+	err := w.closeBooks(ctx)
+	w.forget(c)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	paths := slices.Sorted(maps.Keys(c.paths))
 	return slices.DeleteFunc(paths, isGit), err
 }
 
-func (w *Watched) cancel() {
-	w.j.mu.Lock()
-	defer w.j.mu.Unlock()
-	w.j.active = slices.DeleteFunc(w.j.active, func(o *Watched) bool { return o == w })
+func (w *watch) forget(c *command) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.active = slices.DeleteFunc(w.active, func(o *command) bool { return o == c })
 }
 
 // owner is the command that what changed belongs to; nil: none is watched.
-func (j *Journal) owner() *Watched {
-	var last *Watched
-	for _, w := range j.active {
-		if !w.background {
-			return w
+func (w *watch) owner() *command {
+	var last *command
+	for _, c := range w.active {
+		if !c.background {
+			return c
 		}
-		last = w
+		last = c
 	}
 	return last
 }
 
-// NotOurs tells that someone else, a person in an editor for instance, has just
-// changed these paths, so that it does not count as the work of a command that is
-// watched.
-func (j *Journal) NotOurs(paths ...string) error {
-	for _, p := range paths {
-		now, err := j.StateOf(p)
-		if err != nil {
-			return err
-		}
-		j.tell(p, now)
-	}
-	return nil
+// holdCommands waits for the command that runs under Watch, and lets none begin.
+func (w *watch) holdCommands() (release func()) {
+	w.foreground.Lock()
+	return w.foreground.Unlock
 }
 
-// Prepare looks at the tree once, so that the first Watch has less to read.
-func (j *Journal) Prepare(ctx context.Context) error { return j.closeBooks(ctx) }
+// holdLooks waits for the look under way, and lets none begin.
+func (w *watch) holdLooks() (release func()) {
+	w.looking.Lock()
+	return w.looking.Unlock
+}
 
 // closeBooks looks at the tree and records what changed since the last look, if it
 // belongs to a command.
-func (j *Journal) closeBooks(ctx context.Context) error {
-	j.looking.Lock()
-	defer j.looking.Unlock()
-	j.filing.Lock()
-	err := j.use() // looks rely on the store
-	j.filing.Unlock()
-	if err != nil {
+func (w *watch) closeBooks(ctx context.Context) error {
+	defer w.holdLooks()()
+	if err := w.lines.use(); err != nil { // looks rely on the store
 		return err
 	}
-	j.mu.Lock()
-	prior, first := j.told, len(j.known) == 0
-	j.told = map[string]State{}
-	j.mu.Unlock()
-	l, err := j.look(ctx)
+	last, prior := w.base.begin()
+	l, err := w.folder.look(ctx, last)
 	if err != nil {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		maps.Copy(prior, j.told)
-		j.told = prior
+		w.base.abandon(prior)
 		return err
 	}
-	if !j.isWatching() {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.adopt(l, prior)
-		if first {
-			_ = j.saveTree() // it would only save time
+	if !w.isWatching() {
+		w.base.adopt(l, prior)
+		if len(last.tree) == 0 { // it was the first look
+			_ = w.base.save() // it would only save time
 		}
 		return nil
 	}
-	return j.exclusive(func() error {
-		j.mu.Lock()
-		changes, w := j.adopt(l, prior), j.owner()
-		if w != nil {
-			for _, c := range changes {
-				w.paths[c.Path] = true
-			}
-		}
-		j.mu.Unlock()
-		if w == nil {
+	return w.lines.exclusive(func() error {
+		c, changes := w.assign(l, prior)
+		if c == nil {
 			return nil
 		}
-		return j.record(w.turn, changes)
+		return w.lines.record(c.turn, changes)
 	})
 }
 
-func (j *Journal) isWatching() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return len(j.active) > 0
+func (w *watch) isWatching() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.active) > 0
 }
 
-// adopt makes a look the last one and gives what differs from the one before,
-// less what was told: prior to the look, or while it went on.
-func (j *Journal) adopt(l *looked, prior map[string]State) []Change {
-	for p, s := range j.told { // whether the look came before or after it is chance
-		e := l.tree[p]
-		if was, ok := prior[p]; e.state.same(s) || ok && e.state.same(was) || !ok && e.state.same(j.known[p].state) {
-			if s.Kind == "" {
-				delete(l.tree, p)
-			} else {
-				l.tree[p] = entry{state: s}
-			}
-		}
-		prior[p] = s
+// assign adopts a look, and gives what has changed to the command that it belongs to;
+// nil: none is watched any more.
+func (w *watch) assign(l *looked, prior map[string]State) (*command, []Change) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c, changes := w.owner(), w.base.adopt(l, prior)
+	if c != nil {
+		c.add(changes)
 	}
-	j.told = map[string]State{}
-	var changes []Change
-	differs := func(p string, was, now State) {
-		if s, ok := prior[p]; ok {
-			was = s
-		}
-		if !was.same(now) {
-			changes = append(changes, Change{Path: p, Before: was, After: now})
-		}
+	return c, changes
+}
+
+// attribute gives the command that is watched what it has made so far of paths
+// that are about to be changed by something else.
+func (w *watch) attribute(planned []Change) error {
+	w.mu.Lock()
+	c := w.owner()
+	if c == nil {
+		w.mu.Unlock()
+		return nil
 	}
-	for p, e := range l.tree {
-		was, ok := j.known[p]
-		if !ok || !was.state.same(e.state) || len(prior) > 0 {
-			differs(p, was.state, e.state)
-		}
-	}
-	for p, was := range j.known {
-		if _, ok := l.tree[p]; !ok {
-			differs(p, was.state, State{})
-		}
-	}
-	for p, s := range prior { // made after the last look, and gone again
-		_, before := j.known[p]
-		if _, now := l.tree[p]; !before && !now && s.Kind != "" {
-			differs(p, s, State{})
-		}
-	}
-	changes = append(changes, l.repo.since(j.repo)...)
-	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
-	j.known, j.repo, j.unkept, j.cached = l.tree, l.repo, l.unkept, true
-	return changes
+	changes := w.base.unaccounted(planned)
+	c.add(changes)
+	w.mu.Unlock()
+	return w.lines.record(c.turn, changes)
 }
