@@ -68,7 +68,9 @@ func (s *store) isMade() bool {
 	return err == nil
 }
 
-func (s *store) object(hash string) string { return filepath.Join(s.objects(), hash[:2], hash[2:]) }
+func (s *store) object(hash string) string {
+	return filepath.Join(s.dir, "objects", hash[:2], hash[2:]) // joined once: a look asks for each file
+}
 
 func hashOf(data []byte) string {
 	sum := sha256.Sum256(data)
