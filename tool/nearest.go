@@ -3,6 +3,8 @@ package tool
 import (
 	"slices"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/fuzzy"
 )
 
 // Nearest is which of names is probably meant by name: the same but for case and
@@ -43,39 +45,14 @@ func distance(a, b string) int {
 	if a == "" || b == "" {
 		return 1 << 10
 	}
-	if d := edits(a, b); d <= max(len(a), len(b))/3 {
+	most := max(len(a), len(b)) / 3
+	if d := fuzzy.Distance(a, b, most); d <= most {
 		return d
 	}
 	if short := min(len(a), len(b)); short >= 3 && (strings.Contains(a, b) || strings.Contains(b, a)) {
 		return 64 + max(len(a), len(b)) - short
 	}
 	return 1 << 10
-}
-
-// edits is the number of letters to insert, remove, replace or swap with their
-// neighbour to make one short name of another.
-func edits(a, b string) int {
-	var before, above []int
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before, above, row = above, row, make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := above[j]
-			if a[i] != b[j] {
-				cost++
-			}
-			cost = min(cost, row[j]+1, above[j+1]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				cost = min(cost, before[j-1]+1)
-			}
-			row[j+1] = cost
-		}
-	}
-	return row[len(b)]
 }
 
 // suggest is a question after the name that was probably meant, or "".

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/burin-dev/burin/internal/fuzzy"
 )
 
 // firstPrompt is the prompt that words behind burin make; "" is none. marked says that
@@ -43,53 +45,26 @@ func firstPrompt(root *cobra.Command, args []string, marked bool) (string, error
 // alone says that nothing follows it: then it may also be the beginning of a name.
 func nearCommand(root *cobra.Command, word string, alone bool) string {
 	word = strings.ToLower(word)
-	best, least := "", 3
+	const most = 2
+	best, least := "", most+1
 	for _, c := range root.Commands() {
 		if c.Hidden {
 			continue
 		}
 		name := c.Name()
-		slips := distance(word, name)
+		slips := fuzzy.Distance(word, name, most)
 		if alone && len(word) >= 3 && strings.HasPrefix(name, word) {
 			slips = min(slips, 1)
 		}
 		allowed := 1
 		if len(name) > 7 {
-			allowed = 2
+			allowed = most
 		}
 		if slips <= allowed && slips < least {
 			best, least = name, slips
 		}
 	}
 	return best
-}
-
-// distance is how many letters are missing, too many, wrong or exchanged with the next
-// one between two words.
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	if d := len(x) - len(y); d > 3 || d < -3 {
-		return 4 // or more, which is far enough
-	}
-	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range x {
-		row[0] = i + 1
-		for j := range y {
-			wrong := 1
-			if x[i] == y[j] {
-				wrong = 0
-			}
-			row[j+1] = min(last[j]+wrong, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(y)]
 }
 
 // instead is what to write for a word that people know as a command, "" if there is no

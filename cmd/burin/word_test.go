@@ -75,17 +75,4 @@ func TestWordsAreNoSlips(t *testing.T) {
 			t.Errorf("%q is taken for burin %s", word, near)
 		}
 	}
-	for _, c := range root.Commands() {
-		if n := distance(c.Name(), c.Name()); n != 0 {
-			t.Errorf("%s is %d away from itself", c.Name(), n)
-		}
-	}
-	for _, tt := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"a", "", 1}, {"ab", "ba", 1}, {"kitten", "sitting", 3}, {"keys", "key", 1}, {"x", "completion", 4}, {"grün", "grun", 1}} {
-		if got := distance(tt.a, tt.b); got != tt.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
-		}
-	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/fuzzy"
 )
 
 // didYouMean is ` (did you mean "x"?)` for the known word nearest to word, or "".
@@ -26,11 +28,7 @@ func nearest(word string, known []string, n int) []string {
 	lower := strings.ToLower(word)
 	limit := max(1, min(len(word)/3, 4))
 	for _, k := range known {
-		other := strings.ToLower(k)
-		if diff := len(other) - len(lower); diff > limit || -diff > limit {
-			continue
-		}
-		if d := editDistance(lower, other); d <= limit {
+		if d := fuzzy.Distance(lower, strings.ToLower(k), limit); d <= limit {
 			near = append(near, scored{k, d})
 		}
 	}
@@ -40,28 +38,4 @@ func nearest(word string, known []string, n int) []string {
 		words = append(words, s.word)
 	}
 	return words
-}
-
-// editDistance counts the insertions, deletions, replacements and swaps of
-// neighbours that turn a into b.
-func editDistance(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := last[j]
-			if a[i] != b[j] {
-				replace++
-			}
-			row[j+1] = min(replace, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }
