@@ -10,7 +10,7 @@ import (
 )
 
 // End is where the first match of word in text ends, in bytes; -1 if there is none.
-func End[T string | []byte](word string, text T) int {
+func End[T string | []byte](word, text T) int {
 	i, end := 0, 0
 	for ; end < len(text) && i < len(word); end++ {
 		if text[end] == word[i] {
@@ -26,7 +26,7 @@ func End[T string | []byte](word string, text T) int {
 // Back goes from end, which [End] has found, to the beginning of the match, which makes
 // it as short as it can be there. It gives each byte of word by its index, the last one
 // first, and its place in text.
-func Back[T string | []byte](word string, text T, end int) iter.Seq2[int, int] {
+func Back[T string | []byte](word, text T, end int) iter.Seq2[int, int] {
 	return func(yield func(i, at int) bool) {
 		at := end
 		for i := len(word) - 1; i >= 0; i-- {

@@ -25,7 +25,7 @@ func TestMatch(t *testing.T) {
 		{"", "ab", 0, nil},
 	} {
 		end := fuzzy.End(tt.word, tt.text)
-		if end != tt.end || fuzzy.End(tt.word, []byte(tt.text)) != end {
+		if end != tt.end || fuzzy.End([]byte(tt.word), []byte(tt.text)) != end {
 			t.Errorf("%q in %q ends at %d, want %d", tt.word, tt.text, end, tt.end)
 		}
 		if end < 0 {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,11 +11,12 @@ import (
 
 // matcher is a query of [Find]. It is not safe for concurrent use.
 type matcher struct {
-	text  string // lower case, without spaces
-	plain string // text without what separates words
+	text  []byte // lower case, without spaces
+	plain []byte // text without what separates words
 	mask  uint64 // the characters of text, as maskOf tells them apart
 
-	path  []byte // scratch: the path in lower case
+	// Scratch, which each path uses again: there are very many of them.
+	path  []byte // the path in lower case
 	words []byte // and without what separates words
 }
 
@@ -47,9 +49,9 @@ func newMatcher(query string) *matcher {
 		}
 		return unicode.ToLower(r)
 	}, query)
-	f := &matcher{text: strings.TrimPrefix(text, "./")}
-	f.plain = string(withoutSeparators(nil, []byte(f.text)))
-	f.mask = maskOf([]byte(f.text))
+	f := &matcher{text: []byte(strings.TrimPrefix(text, "./"))}
+	f.plain = withoutSeparators(nil, f.text)
+	f.mask = maskOf(f.text)
 	return f
 }
 
@@ -82,16 +84,15 @@ func withoutSeparators(dst, s []byte) []byte {
 // lowered leaves path in lower case in f.path.
 func (f *matcher) lowered(path string) {
 	f.path = f.path[:0]
-	for i := range len(path) {
-		b := path[i]
-		if b >= utf8.RuneSelf {
-			f.path = append(f.path[:0], strings.ToLower(path)...)
-			return
+	for _, r := range path {
+		switch {
+		case r >= utf8.RuneSelf:
+			f.path = utf8.AppendRune(f.path, unicode.ToLower(r))
+			continue
+		case 'A' <= r && r <= 'Z':
+			r |= 0x20
 		}
-		if 'A' <= b && b <= 'Z' {
-			b |= 0x20
-		}
-		f.path = append(f.path, b)
+		f.path = append(f.path, byte(r))
 	}
 }
 
@@ -103,14 +104,14 @@ func (f *matcher) score(path string, dir bool) int {
 	if dir {
 		detail += 20
 	}
-	if f.text == "" {
+	if len(f.text) == 0 {
 		return classStep + detail
 	}
-	if f.mask&^maskOf(f.path) != 0 && f.plain == f.text {
+	if f.mask&^maskOf(f.path) != 0 && f.joined() {
 		return 0
 	}
-	low := string(f.path)
-	name := low[strings.LastIndexByte(low, '/')+1:]
+	low := f.path
+	name := low[bytes.LastIndexByte(low, '/')+1:]
 	class, bonus := f.together(low, name, path)
 	if class < classPlainStart {
 		if plain := f.plainly(low, name); plain > class {
@@ -129,13 +130,16 @@ func (f *matcher) score(path string, dir bool) int {
 	return 0
 }
 
+// joined says that nothing in the query separates words.
+func (f *matcher) joined() bool { return len(f.plain) == len(f.text) }
+
 // together looks for the query as it is.
-func (f *matcher) together(low, name, path string) (class, bonus int) {
-	stem, _, _ := strings.Cut(name, ".")
-	switch at := strings.Index(name, f.text); {
-	case name == f.text, low == f.text:
+func (f *matcher) together(low, name []byte, path string) (class, bonus int) {
+	stem, _, _ := bytes.Cut(name, []byte{'.'})
+	switch at := bytes.Index(name, f.text); {
+	case bytes.Equal(name, f.text), bytes.Equal(low, f.text):
 		return classExact, 0
-	case stem == f.text:
+	case bytes.Equal(stem, f.text):
 		return classStem, 0
 	case at == 0:
 		return classNameStart, 0
@@ -143,10 +147,10 @@ func (f *matcher) together(low, name, path string) (class, bonus int) {
 		return classNameWord, 0
 	case at > 0:
 		return className, 0
-	case strings.HasPrefix(low, f.text):
+	case bytes.HasPrefix(low, f.text):
 		return classPathStart, 0
 	}
-	at := strings.LastIndex(low, f.text)
+	at := bytes.LastIndex(low, f.text)
 	switch {
 	case at < 0:
 		return 0, 0
@@ -158,26 +162,26 @@ func (f *matcher) together(low, name, path string) (class, bonus int) {
 
 // atWord reports whether a word begins at index at of path, as far as that can be
 // said of its lower case.
-func (f *matcher) atWord(low, path string, at int) bool {
+func (f *matcher) atWord(low []byte, path string, at int) bool {
 	return len(low) == len(path) && wordStart(path, at)
 }
 
 // plainly looks for the query where separators count for nothing.
-func (f *matcher) plainly(low, name string) int {
-	if f.plain == "" {
+func (f *matcher) plainly(low, name []byte) int {
+	if len(f.plain) == 0 {
 		return 0
 	}
-	f.words = withoutSeparators(f.words[:0], []byte(name))
-	switch words := string(f.words); {
-	case words == f.plain:
+	f.words = withoutSeparators(f.words[:0], name)
+	switch {
+	case bytes.Equal(f.words, f.plain):
 		return classPlainExact
-	case strings.HasPrefix(words, f.plain):
+	case bytes.HasPrefix(f.words, f.plain):
 		return classPlainStart
-	case strings.Contains(words, f.plain):
+	case bytes.Contains(f.words, f.plain):
 		return classPlainName
 	}
-	f.words = withoutSeparators(f.words[:0], []byte(low))
-	if strings.Contains(string(f.words), f.plain) {
+	f.words = withoutSeparators(f.words[:0], low)
+	if bytes.Contains(f.words, f.plain) {
 		return classPlainPath
 	}
 	return 0
@@ -196,7 +200,7 @@ func wordStart(s string, at int) bool {
 // scattered looks for the characters of the query one after the other and prefers
 // few gaps and the beginnings of words. s is in the case it is written in if that
 // has the length of low.
-func (f *matcher) scattered(s, low string) (bonus int, ok bool) {
+func (f *matcher) scattered(s string, low []byte) (bonus int, ok bool) {
 	text := f.text
 	end := fuzzy.End(text, low)
 	if end < 0 {

@@ -103,8 +103,8 @@ func (n *Names) Find(ctx context.Context, query string, limit int) ([]string, er
 func (f *matcher) rank(ctx context.Context, names []pathName, limit int) []ranked {
 	var best []ranked
 	sieve := f.mask
-	if f.plain != f.text {
-		sieve = maskOf([]byte(f.plain)) // separators need not be there
+	if !f.joined() {
+		sieve = maskOf(f.plain) // separators need not be there
 	}
 	for i, n := range names {
 		if i&1023 == 0 && ctx.Err() != nil {
