@@ -73,7 +73,7 @@ func TestModelExamples(t *testing.T) {
 				t.Fatal("the example does not say how its model is asked for")
 			}
 			for _, s := range selectors {
-				c, err := r.Resolve(s[1])
+				c, err := r.Resolver.Resolve(s[1])
 				if err != nil {
 					t.Error(err)
 					continue
@@ -264,7 +264,7 @@ func TestVariablesAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, provider := range append(r.Providers(), catalog.LocalProviders()...) {
+	for _, provider := range append(r.Registry.Providers(), catalog.LocalProviders()...) {
 		vs := credential.Variables(provider)
 		if len(vs) == 0 {
 			t.Errorf("no variable holds a key of %s", provider)

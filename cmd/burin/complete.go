@@ -48,7 +48,7 @@ Put the line into the shell's start-up file to have it in every session.`,
 func completeAsk(p *program, root *cobra.Command) {
 	models := p.offer(func(m *connect.Models) []string {
 		var refs []string
-		for _, model := range m.All() {
+		for _, model := range m.Catalog.Registry.All() {
 			refs = append(refs, model.Ref())
 		}
 		return refs
@@ -88,5 +88,5 @@ func (p *program) offer(list func(*connect.Models) []string) cobra.CompletionFun
 
 // offerProviders completes the argument of commands that want a provider.
 func (p *program) offerProviders() cobra.CompletionFunc {
-	return p.offer(func(m *connect.Models) []string { return m.Providers() })
+	return p.offer(func(m *connect.Models) []string { return m.Catalog.Registry.Providers() })
 }

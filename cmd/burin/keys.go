@@ -223,7 +223,7 @@ func listKeys(ctx context.Context, p *program, m *connect.Models) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	found, err := m.Keys.Available(ctx, m.Providers()...)
+	found, err := m.Keys.Available(ctx, m.Catalog.Registry.Providers()...)
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func listKeys(ctx context.Context, p *program, m *connect.Models) error {
 		return slices.ContainsFunc(stored, func(c credential.Info) bool { return c.Provider == provider })
 	}
 	others := 0
-	for _, provider := range m.Providers() {
+	for _, provider := range m.Catalog.Registry.Providers() {
 		source, ok := found[provider]
 		if !ok || hasStored(provider) {
 			continue
@@ -292,7 +292,7 @@ func keysAddCommand(p *program) *cobra.Command {
 		ValidArgsFunction: p.offerProviders(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withModels(func(m *connect.Models) error {
-				if !m.Knows(args[0]) {
+				if !m.Catalog.Registry.Knows(args[0]) {
 					return fmt.Errorf("unknown provider %q: burin models --all lists the providers, and models.yml can add one", args[0])
 				}
 				key, err := p.readSecret(cmd.Context(), args[0])
@@ -385,7 +385,7 @@ func keysImportCommand(p *program) *cobra.Command {
 				in = f
 			}
 			return p.withModels(func(m *connect.Models) error {
-				done, err := m.Keys.Import(cmd.Context(), in, m.Knows)
+				done, err := m.Keys.Import(cmd.Context(), in, m.Catalog.Registry.Knows)
 				if err != nil {
 					return err
 				}

@@ -57,7 +57,7 @@ one that was computed with the price of a similar model.
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"by": values(names...), "since": values("7d", "30d", "365d", "all"), "model": p.offer(func(m *connect.Models) []string {
 			var refs []string
-			for _, model := range m.All() {
+			for _, model := range m.Catalog.Registry.All() {
 				refs = append(refs, model.Ref())
 			}
 			return refs

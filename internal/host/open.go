@@ -291,14 +291,14 @@ func (o opener) Open(ctx context.Context, selector string) (*llm.Model, llm.Clie
 
 // Larger implements [session.Opener].
 func (o opener) Larger(m *llm.Model) string {
-	known, ok := o.models.Lookup(m.Provider, m.ID)
+	known, ok := o.models.Catalog.Registry.Lookup(m.Provider, m.ID)
 	if o.first != nil && m.Ref() == o.first.Ref() {
 		known, ok = o.first, true
 	}
 	if !ok {
 		return ""
 	}
-	if known, ok = o.models.Promotion(known); !ok {
+	if known, ok = catalog.Promotion(o.models.Catalog.Registry, known); !ok {
 		return ""
 	}
 	return known.Ref()
@@ -375,7 +375,7 @@ func (c *Choice) unlisted(models *connect.Models) (catalog.Choice, error) {
 	if names := APIs(); c.API != "" && !slices.Contains(names, c.API) {
 		return catalog.Choice{}, usagef("--api: unknown wire format %q (want %s)", c.API, strings.Join(names, ", "))
 	}
-	model, err := models.Unlisted(provider, id, llm.API(c.API), c.BaseURL)
+	model, err := models.Catalog.Registry.Unlisted(provider, id, llm.API(c.API), c.BaseURL)
 	if err != nil {
 		return catalog.Choice{}, asUsage(err)
 	}

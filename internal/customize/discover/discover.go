@@ -88,9 +88,9 @@ type Options struct {
 
 // search is one search.
 type search struct {
-	o        Options
-	registry *catalog.Registry
-	found    []Finding
+	o       Options
+	catalog *catalog.Catalog
+	found   []Finding
 }
 
 // Setups looks around. It takes a third of a second at most where no server answers,
@@ -101,7 +101,7 @@ func Setups(ctx context.Context, o Options) []Finding {
 	}
 	s := &search{o: o}
 	// Without a folder models.yml is not read: it may name servers elsewhere.
-	s.registry, _ = catalog.Open(catalog.Options{Getenv: o.Getenv, Client: loopbackClient()})
+	s.catalog, _ = catalog.Open(catalog.Options{Getenv: o.Getenv, Client: loopbackClient()})
 	servers := make(chan []Finding, 1)
 	go func() { servers <- s.servers(ctx) }()
 	s.environment()
@@ -141,7 +141,7 @@ func (s *search) environment() {
 	if s.o.Variables == nil {
 		return
 	}
-	ids := append(s.registry.Providers(), catalog.LocalProviders()...)
+	ids := append(s.catalog.Registry.Providers(), catalog.LocalProviders()...)
 	at := map[string]int{}
 	for i, id := range ids {
 		if slices.Contains(ids[:i], id) {

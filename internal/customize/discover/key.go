@@ -42,7 +42,7 @@ func (s *search) keys(k keyFile) bool {
 func (s *search) usable(keys map[string]string) []string {
 	var ids []string
 	for id, key := range keys {
-		if s.registry.Knows(id) && plain(key) {
+		if s.catalog.Registry.Knows(id) && plain(key) {
 			ids = append(ids, id)
 		}
 	}

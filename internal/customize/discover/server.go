@@ -14,7 +14,7 @@ import (
 // servers asks the model servers of this machine.
 func (s *search) servers(ctx context.Context) []Finding {
 	var out []Finding
-	for _, r := range s.registry.Discover(ctx, catalog.Search{Local: true}) {
+	for _, r := range s.catalog.Servers.Discover(ctx, catalog.Search{Local: true}) {
 		if r.Err != nil || r.BaseURL == "" {
 			continue
 		}

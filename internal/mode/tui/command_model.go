@@ -73,8 +73,8 @@ func (ms *models) showModels(name string) {
 	}
 	var p pane.Pane
 	p = selector.NewModels(ms.env, selector.ModelOptions{
-		Models: models.All(), Usable: models.Available, Canonical: models.Canonical,
-		Current: ms.facts.status.Model, Roles: selector.Roles(models.Registry), Query: name,
+		Models: models.Catalog.Registry.All(), Usable: models.Catalog.Registry.Available, Canonical: models.Catalog.Registry.Canonical,
+		Current: ms.facts.status.Model, Roles: selector.Roles(models.Catalog.Resolver), Query: name,
 		OnChoose: func(m *catalog.Model, usable bool) {
 			ms.panes.remove(p)
 			switch {
@@ -104,7 +104,7 @@ func (ms *models) cycle() []string {
 	}
 	var refs []string
 	for _, role := range ms.show.cycle {
-		for _, r := range selector.Roles(models.Registry) {
+		for _, r := range selector.Roles(models.Catalog.Resolver) {
 			if r.Name == role && r.Ref != "" && !slices.Contains(refs, r.Ref) {
 				refs = append(refs, r.Ref)
 			}

@@ -135,12 +135,12 @@ func (su *setup) models(context.Context) ([]wizard.Model, error) {
 		return nil, err
 	}
 	first := ""
-	if c, err := models.Initial(catalog.Wish{}); err == nil {
+	if c, err := models.Catalog.Resolver.Initial(catalog.Wish{}); err == nil {
 		first = c.Model.Ref()
 	}
 	var out []wizard.Model
-	for _, m := range models.All() {
-		if !models.Available(m) {
+	for _, m := range models.Catalog.Registry.All() {
+		if !models.Catalog.Registry.Available(m) {
 			continue
 		}
 		w := wizard.Model{Ref: m.Ref(), Name: m.Name, Detail: fmt.Sprintf("%s, %s tokens", m.Provider, thousands(m.ContextWindow))}
@@ -178,7 +178,7 @@ func (su *setup) checkKey(ctx context.Context, provider, key string) error {
 // cheapest is the model of a provider whose answers cost least.
 func cheapest(models *connect.Models, provider string) *catalog.Model {
 	var best *catalog.Model
-	for _, m := range models.All() {
+	for _, m := range models.Catalog.Registry.All() {
 		if m.Provider == provider && (best == nil || m.Price.Output.Known() && m.Price.Output.Dollars() < best.Price.Output.Dollars()) {
 			best = m
 		}

@@ -23,13 +23,13 @@ import (
 const maxAnswer = 16 << 20
 
 // ask gets the models of one server.
-func (r *Registry) ask(ctx context.Context, t target) ([]foundModel, error) {
-	a := asker{client: r.opt.Client, header: http.Header{}}
+func (s *Servers) ask(ctx context.Context, t target) ([]foundModel, error) {
+	a := asker{client: s.client, header: http.Header{}}
 	if a.client == nil {
 		a.client = wire.DefaultClient()
 	}
 	a.header.Set("User-Agent", wire.UserAgent)
-	if err := r.authorize(ctx, t, a.header); err != nil {
+	if err := s.authorize(ctx, t, a.header); err != nil {
 		return nil, err
 	}
 	for name, value := range t.headers {
@@ -59,14 +59,14 @@ func (r *Registry) ask(ctx context.Context, t target) ([]foundModel, error) {
 }
 
 // authorize puts the key where the wire format wants it.
-func (r *Registry) authorize(ctx context.Context, t target, h http.Header) error {
+func (s *Servers) authorize(ctx context.Context, t target, h http.Header) error {
 	if t.api == llm.APIAnthropic {
 		h.Set("Anthropic-Version", "2023-06-01")
 	}
-	if r.opt.Key == nil || t.auth == AuthNone {
+	if s.key == nil || t.auth == AuthNone {
 		return nil
 	}
-	key, err := r.opt.Key(ctx, t.provider)
+	key, err := s.key(ctx, t.provider)
 	if err != nil || key == "" {
 		return err
 	}

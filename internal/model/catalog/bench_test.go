@@ -6,7 +6,7 @@ import (
 	"github.com/burin-dev/burin/internal/model/catalog"
 )
 
-func open(tb testing.TB, o catalog.Options) *catalog.Registry {
+func open(tb testing.TB, o catalog.Options) *catalog.Catalog {
 	tb.Helper()
 	if o.Getenv == nil {
 		o.Getenv = func(string) string { return "" }
@@ -22,7 +22,7 @@ func BenchmarkLookupCold(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r := open(b, catalog.Options{})
-		if _, ok := r.Lookup("zai", "glm-5.1"); !ok {
+		if _, ok := r.Registry.Lookup("zai", "glm-5.1"); !ok {
 			b.Fatal("not found")
 		}
 	}
@@ -31,7 +31,7 @@ func BenchmarkLookupCold(b *testing.B) {
 func BenchmarkAllCold(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if len(open(b, catalog.Options{}).All()) < 900 {
+		if len(open(b, catalog.Options{}).Registry.All()) < 900 {
 			b.Fatal("too few")
 		}
 	}
@@ -45,10 +45,10 @@ func BenchmarkResolve(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			r := open(b, catalog.Options{})
-			r.All()
+			r.Registry.All()
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := r.Resolve(selector); err != nil {
+				if _, err := r.Resolver.Resolve(selector); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -5,32 +5,13 @@ import (
 	"slices"
 )
 
-// canonicalID is the official id under which a model is grouped with the same
-// model of other providers: what models.yml says, else the id itself if it is
-// official, else the official id it is a gateway's form of, else its own id.
-// ok is false for models that models.yml keeps out of groups.
-func (r *Registry) canonicalID(m *Model, ref *reference) (id string, ok bool) {
-	if to, stated := r.config.Equivalence.Overrides[modelRef(m.Ref())]; stated {
-		return to, true
-	}
-	if slices.Contains(r.config.Equivalence.Exclude, modelRef(m.Ref())) {
-		return "", false
-	}
-	for _, form := range officialForms(m.ID) {
-		if v := ref.official[form]; v != nil {
-			return v.ID, true
-		}
-	}
-	return m.ID, true
-}
-
 // Canonical is the official id of the model's group, or "" if it has none.
 func (r *Registry) Canonical(m *Model) string {
 	ix := r.indexed()
 	if own, ok := ix.byRef[m.Ref()]; ok {
 		return ix.canonOf[own]
 	}
-	id, _ := r.canonicalID(m, ix.reference)
+	id, _ := r.sources.canonicalID(m, ix.reference)
 	return id
 }
 

@@ -82,7 +82,7 @@ func TestConfigErrors(t *testing.T) {
 			if !errors.As(err, &c) || c.Problems[0].Line < 1 || c.Problems[0].Column < 1 {
 				t.Errorf("got %#v", err)
 			}
-			if _, ok := r.Lookup("anthropic", "claude-opus-4-6"); !ok {
+			if _, ok := r.Registry.Lookup("anthropic", "claude-opus-4-6"); !ok {
 				t.Error("a bad file must leave the built-in models")
 			}
 		})
@@ -103,13 +103,13 @@ func TestConfigCountsProblems(t *testing.T) {
 }
 
 func TestConfigMissingAndUnreadable(t *testing.T) {
-	if r, err := catalog.Open(catalog.Options{Home: t.TempDir()}); err != nil || r.ConfigFile() != "" {
-		t.Errorf("no file: %v %q", err, r.ConfigFile())
+	if r, err := catalog.Open(catalog.Options{Home: t.TempDir()}); err != nil || r.Registry.ConfigFile() != "" {
+		t.Errorf("no file: %v %q", err, r.Registry.ConfigFile())
 	}
 	if _, err := catalog.Open(catalog.Options{File: filepath.Join(t.TempDir(), "gone.yml")}); err == nil {
 		t.Error("a file that was named and is not there must be an error")
 	}
-	if r, err := catalog.Open(catalog.Options{Home: home(t, "models.yml", "# nothing\n")}); err != nil || r.ConfigFile() == "" {
+	if r, err := catalog.Open(catalog.Options{Home: home(t, "models.yml", "# nothing\n")}); err != nil || r.Registry.ConfigFile() == "" {
 		t.Errorf("empty file: %v", err)
 	}
 }
@@ -186,17 +186,17 @@ modelBindings:
 	if len(other.Transform.StripHeaders) == 0 || other.Transform.SetHeaders["User-Agent"] != "burin" {
 		t.Errorf("profile: %+v", other.Transform)
 	}
-	if p, ok := r.Promotion(m); ok {
+	if p, ok := catalog.Promotion(r.Registry, m); ok {
 		t.Errorf("promotion to a model whose key is not set: %s", p.Ref())
 	}
-	if c, err := r.Role("default"); err != nil || c.Model.Ref() != m.Ref() || c.Level != llm.LevelHigh {
+	if c, err := r.Resolver.Role("default"); err != nil || c.Model.Ref() != m.Ref() || c.Level != llm.LevelHigh {
 		t.Errorf("role: %+v %v", c, err)
 	}
-	if got := r.AgentSelector("executor"); got != "layofflabs/big" {
+	if got := r.Resolver.AgentSelector("executor"); got != "layofflabs/big" {
 		t.Errorf("agent: %s", got)
 	}
 	// The same through the index of all models.
-	r.All()
+	r.Registry.All()
 	if d := cmp.Diff(want, lookup(t, r, "layofflabs/gpt-5.5"), comparePrices); d != "" {
 		t.Error(d)
 	}
@@ -255,27 +255,27 @@ equivalence:
 		sonnet.Headers["X-Team"] != "platform" || sonnet.Origin != catalog.OriginBuiltIn {
 		t.Errorf("%+v", sonnet)
 	}
-	if r.Available(sonnet) {
+	if r.Registry.Available(sonnet) {
 		t.Error("apiKey names a variable that is not set, and would be sent as it is")
 	}
 	if m := lookup(t, r, "anthropic/claude-haiku-4-5"); !m.DisableStrictTools {
 		t.Error("the provider's setting does not reach its built-in models")
 	}
 	next := lookup(t, r, "anthropic/claude-next")
-	if next.API != llm.APIAnthropic || next.BaseURL != "https://api.anthropic.com" || next.ContextWindow != 5 || next.Price.Known() || !r.Available(next) {
+	if next.API != llm.APIAnthropic || next.BaseURL != "https://api.anthropic.com" || next.ContextWindow != 5 || next.Price.Known() || !r.Registry.Available(next) {
 		t.Errorf("a model added to a built-in provider: %+v", next)
 	}
 	if m := lookup(t, r, "anthropic/claude-opus-4-6"); m.Name != "Mine" || m.ContextWindow != 1000000 || m.Origin != catalog.OriginConfig {
 		t.Errorf("a built-in model redefined: %+v", m)
 	}
 	local := lookup(t, r, "zed/Qwen/Qwen2.5-Coder-32B-Instruct")
-	if c := local.Price.Cost(llm.Usage{Input: 10, Output: 10}); c.Unknown || !r.Available(local) {
+	if c := local.Price.Cost(llm.Usage{Input: 10, Output: 10}); c.Unknown || !r.Registry.Available(local) {
 		t.Errorf("zero on this machine is zero: %+v", c)
 	}
-	if got := r.Canonical(local); got != "qwen-coder" {
+	if got := r.Registry.Canonical(local); got != "qwen-coder" {
 		t.Errorf("canonical %q", got)
 	}
-	if got := r.Canonical(lookup(t, r, "openrouter/anthropic/claude-opus-4.6")); got != "" {
+	if got := r.Registry.Canonical(lookup(t, r, "openrouter/anthropic/claude-opus-4.6")); got != "" {
 		t.Errorf("excluded, but canonical %q", got)
 	}
 	if m := lookup(t, r, "bed/anthropic.claude-3-5-sonnet-20241022-v2:0"); m.Price.Input.Dollars() != 3 || m.Price.Unreliable {
@@ -288,7 +288,7 @@ equivalence:
 		t.Errorf("Ollama: %s %s", m.API, m.BaseURL)
 	}
 	seen := map[string]int{}
-	for _, m := range r.All() {
+	for _, m := range r.Registry.All() {
 		seen[m.Ref()]++
 	}
 	if seen["anthropic/claude-opus-4-6"] != 1 || seen["anthropic/claude-next"] != 1 {
@@ -316,7 +316,7 @@ func TestJSONConfig(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "models.yml"), []byte("providers:\n  openai: {headers: {a: b}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := open(t, catalog.Options{Home: dir}).Lookup("x", "a//b"); ok {
+	if _, ok := open(t, catalog.Options{Home: dir}).Registry.Lookup("x", "a//b"); ok {
 		t.Error("models.json was read beside models.yml")
 	}
 }

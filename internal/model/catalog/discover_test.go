@@ -91,17 +91,17 @@ func TestDiscoverLocal(t *testing.T) {
 		"LM_STUDIO_BASE_URL", studio.URL+"/v1", "VLLM_BASE_URL", vllm.URL+"/v1",
 	)}
 	r := open(t, o)
-	reports := r.Discover(t.Context(), catalog.Search{Local: true})
+	reports := r.Servers.Discover(t.Context(), catalog.Search{Local: true})
 	for provider, n := range map[string]int{"ollama": 3, "llama.cpp": 1, "lm-studio": 2, "vllm": 1} {
 		if rep := report(t, reports, provider); rep.Err != nil || rep.Models != n || rep.New != n {
 			t.Errorf("%+v, want %d models", rep, n)
 		}
 	}
-	check := func(r *catalog.Registry) {
+	check := func(r *catalog.Catalog) {
 		t.Helper()
 		qwen := lookup(t, r, "ollama/qwen3:8b")
 		if qwen.ContextWindow != 40960 || !qwen.Accepts(llm.ModalityImage) || qwen.Thinking.Mode != llm.ThinkingEffort ||
-			qwen.API != llm.APICompletions || qwen.BaseURL != ollama.URL+"/v1" || !r.Available(qwen) || qwen.Origin != catalog.OriginDiscovered {
+			qwen.API != llm.APICompletions || qwen.BaseURL != ollama.URL+"/v1" || !r.Registry.Available(qwen) || qwen.Origin != catalog.OriginDiscovered {
 			t.Errorf("%+v", qwen)
 		}
 		if c := qwen.Price.Cost(llm.Usage{Input: 9, Output: 9}); c.Unknown || c.Total != 0 {
@@ -122,10 +122,10 @@ func TestDiscoverLocal(t *testing.T) {
 		if m := lookup(t, r, "vllm/Qwen/Qwen3-32B"); m.ContextWindow != 32768 {
 			t.Errorf("%+v", m)
 		}
-		if _, ok := r.Lookup("ollama", "nomic-embed-text:latest"); ok {
+		if _, ok := r.Registry.Lookup("ollama", "nomic-embed-text:latest"); ok {
 			t.Error("a model that only embeds is listed")
 		}
-		if c, err := r.Resolve("qwen3:8b:high"); err != nil || c.Model.Ref() != "ollama/qwen3:8b" || c.Level != llm.LevelHigh {
+		if c, err := r.Resolver.Resolve("qwen3:8b:high"); err != nil || c.Model.Ref() != "ollama/qwen3:8b" || c.Level != llm.LevelHigh {
 			t.Errorf("%+v %v", c, err)
 		}
 	}
@@ -133,18 +133,18 @@ func TestDiscoverLocal(t *testing.T) {
 	ollama.Close()
 	again := open(t, o)
 	check(again) // from the cache, without asking
-	if at := again.Discovered("ollama"); at.IsZero() || time.Since(at) > time.Hour {
+	if at := again.Servers.Discovered("ollama"); at.IsZero() || time.Since(at) > time.Hour {
 		t.Errorf("asked at %v", at)
 	}
 	moved := o
 	moved.Getenv = env("OLLAMA_BASE_URL", nowhere)
-	if _, ok := open(t, moved).Lookup("ollama", "qwen3:8b"); ok {
+	if _, ok := open(t, moved).Registry.Lookup("ollama", "qwen3:8b"); ok {
 		t.Error("what another address has was taken from the cache")
 	}
 	if err := os.WriteFile(filepath.Join(home, "cache", "discovered.json"), []byte(`{"providers":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := open(t, o).Lookup("ollama", "qwen3:8b"); ok {
+	if _, ok := open(t, o).Registry.Lookup("ollama", "qwen3:8b"); ok {
 		t.Error("a torn cache was used")
 	}
 }
@@ -167,7 +167,7 @@ func TestDiscoverLimits(t *testing.T) {
 	defer fine.Close()
 	r := open(t, catalog.Options{Client: c, Getenv: env("OLLAMA_BASE_URL", stuck.URL, "LLAMA_CPP_BASE_URL", fine.URL, "LM_STUDIO_BASE_URL", nowhere)})
 	begin := time.Now()
-	reports := r.Discover(t.Context(), catalog.Search{Local: true, Providers: []string{"ollama"}})
+	reports := r.Servers.Discover(t.Context(), catalog.Search{Local: true, Providers: []string{"ollama"}})
 	if took := time.Since(begin); took > 2*time.Second {
 		t.Errorf("took %v", took)
 	}
@@ -195,9 +195,9 @@ func TestLocalKey(t *testing.T) {
 		Key: func(_ context.Context, p string) (string, error) { return "secret", nil },
 	}
 	r := open(t, o)
-	r.Discover(t.Context(), catalog.Search{Providers: []string{"vllm"}})
+	r.Servers.Discover(t.Context(), catalog.Search{Providers: []string{"vllm"}})
 	m := lookup(t, r, "vllm/m")
-	if sent != "Bearer secret" || m.APIKeyEnv != "VLLM_API_KEY" || m.Auth != catalog.AuthKey || !r.Available(m) {
+	if sent != "Bearer secret" || m.APIKeyEnv != "VLLM_API_KEY" || m.Auth != catalog.AuthKey || !r.Registry.Available(m) {
 		t.Errorf("sent %q, %+v", sent, m)
 	}
 }
@@ -205,7 +205,7 @@ func TestLocalKey(t *testing.T) {
 func TestVLLMIsOptIn(t *testing.T) {
 	for _, rep := range open(t, catalog.Options{Client: client(t), Getenv: env(
 		"OLLAMA_BASE_URL", nowhere, "LLAMA_CPP_BASE_URL", nowhere, "LM_STUDIO_BASE_URL", nowhere,
-	)}).Discover(t.Context(), catalog.Search{Local: true}) {
+	)}).Servers.Discover(t.Context(), catalog.Search{Local: true}) {
 		t.Errorf("%+v", rep)
 	}
 }
@@ -253,7 +253,7 @@ func TestDiscoverRemote(t *testing.T) {
 		Key: func(_ context.Context, p string) (string, error) { return "key-of-" + p, nil },
 	}
 	r := open(t, o)
-	rep := report(t, r.Discover(t.Context(), catalog.Search{Remote: true}), "openrouter")
+	rep := report(t, r.Servers.Discover(t.Context(), catalog.Search{Remote: true}), "openrouter")
 	if rep.Err != nil || rep.Models != 5 || rep.New != 3 {
 		t.Fatalf("%+v", rep)
 	}
@@ -280,7 +280,7 @@ func TestDiscoverRemote(t *testing.T) {
 	}
 	// Reading all models and looking up one must agree here too.
 	cold := open(t, o)
-	for _, m := range r.All() {
+	for _, m := range r.Registry.All() {
 		if m.Provider == "openrouter" {
 			if d := cmp.Diff(m, lookup(t, cold, m.Ref()), comparePrices); d != "" {
 				t.Errorf("%s: %s", m.Ref(), d)
@@ -314,7 +314,7 @@ func TestDiscoverFormats(t *testing.T) {
 		{"openai", "Authorization", "/v1/models", "openai/o9-mini"},
 	}
 	for _, tt := range tests {
-		rep := report(t, r.Discover(t.Context(), catalog.Search{Providers: []string{tt.provider}}), tt.provider)
+		rep := report(t, r.Servers.Discover(t.Context(), catalog.Search{Providers: []string{tt.provider}}), tt.provider)
 		if rep.Err != nil || got.Get(tt.header) == "" || query != tt.path {
 			t.Errorf("%s: %+v %s %v", tt.provider, rep, query, got)
 		}
@@ -324,7 +324,7 @@ func TestDiscoverFormats(t *testing.T) {
 		t.Errorf("%+v", m.Model)
 	}
 	for _, id := range []string{"gpt-9-audio-preview", "text-embedding-3", "dall-e-3"} {
-		if _, ok := r.Lookup("openai", id); ok {
+		if _, ok := r.Registry.Lookup("openai", id); ok {
 			t.Errorf("%s is no model to talk to", id)
 		}
 	}
@@ -344,7 +344,7 @@ func TestDiscoverErrors(t *testing.T) {
 		"  c: {baseUrl: " + odd.URL + "/v1, api: openai-completions}\n" +
 		"  d: {baseUrl: http://127.0.0.1:1/v1, api: openai-completions, auth: none, discovery: {type: vllm}}\n"
 	r := open(t, catalog.Options{Home: home(t, "models.yml", text), Client: client(t)})
-	reports := r.Discover(t.Context(), catalog.Search{Providers: []string{"a", "b", "c", "d", "amazon-bedrock", "nobody", "cloudflare-workers-ai"}})
+	reports := r.Servers.Discover(t.Context(), catalog.Search{Providers: []string{"a", "b", "c", "d", "amazon-bedrock", "nobody", "cloudflare-workers-ai"}})
 	for provider, want := range map[string]string{
 		"a": "answered 401: bad key", "b": "did not answer with a list of models", "c": "the answer is not a list of models",
 		"d": "127.0.0.1:1", "amazon-bedrock": "has no list of models that can be asked for", "nobody": `no provider "nobody"`,
@@ -367,8 +367,8 @@ func TestRefresh(t *testing.T) {
 		t.Fatal(date, err)
 	}
 	r := open(t, catalog.Options{Home: dir, Cache: filepath.Join(dir, "cache")})
-	if r.Date() != "2999-01-02" || r.Source() != "a friend" || len(r.All()) != 1 {
-		t.Errorf("%s %s %d", r.Date(), r.Source(), len(r.All()))
+	if r.Registry.Date() != "2999-01-02" || r.Registry.Source() != "a friend" || len(r.Registry.All()) != 1 {
+		t.Errorf("%s %s %d", r.Registry.Date(), r.Registry.Source(), len(r.Registry.All()))
 	}
 	lookup(t, r, "openai/gpt-99")
 

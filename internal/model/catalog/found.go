@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/internal/platform/smallfile"
@@ -45,40 +46,40 @@ type foundPrice struct {
 
 const discoveredFile = "discovered.json"
 
-// found is what servers have said so far; the cache is read on first use.
-func (r *Registry) found() *discoveries {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.discovered != nil {
-		return r.discovered
+// answers keep what servers said, in memory and in a file of the cache.
+type answers struct {
+	sources *sources
+	file    string // "" = none
+
+	mu  sync.Mutex
+	all *discoveries // nil = the file has not been read; replaced, never changed
+}
+
+// get is what servers have said so far; the file is read on first use.
+func (a *answers) get() *discoveries {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.locked()
+}
+
+// locked is get for who holds the lock.
+func (a *answers) locked() *discoveries {
+	if a.all != nil {
+		return a.all
 	}
 	d := &discoveries{}
-	if file := cacheFile(r.opt.Cache, discoveredFile); file != "" {
-		if text, err := smallfile.Read(file, smallfile.Table); err == nil && json.Unmarshal(text, d) != nil {
+	if a.file != "" {
+		if text, err := smallfile.Read(a.file, smallfile.Table); err == nil && json.Unmarshal(text, d) != nil {
 			d = &discoveries{} // a torn cache is no cache
 		}
 	}
 	for id, s := range d.Providers {
-		if s == nil || !r.current(id, s) {
+		if s == nil || !a.sources.current(id, s) {
 			delete(d.Providers, id)
 		}
 	}
-	r.discovered = d
+	a.all = d
 	return d
-}
-
-// current says whether the server was asked where the provider is now.
-func (r *Registry) current(provider string, s *server) bool {
-	t, err := r.target(provider)
-	return err == nil && t.baseURL == s.BaseURL
-}
-
-// Discovered is when the provider was last asked for its models; zero if never.
-func (r *Registry) Discovered(provider string) time.Time {
-	if s := r.found().Providers[provider]; s != nil {
-		return s.Time
-	}
-	return time.Time{}
 }
 
 func (d *discoveries) model(provider, id string) (foundModel, bool) {
@@ -92,23 +93,21 @@ func (d *discoveries) model(provider, id string) (foundModel, bool) {
 	return foundModel{}, false
 }
 
-// remember takes over what servers said and writes the cache. A failure to
-// write costs the next start a question, no more.
-func (r *Registry) remember(found map[string]*server) error {
-	old := r.found()
-	r.mu.Lock()
-	all := &discoveries{Providers: merged(old.Providers, found)}
-	r.discovered, r.index = all, nil
-	r.mu.Unlock()
-	file := cacheFile(r.opt.Cache, discoveredFile)
-	if file == "" {
+// add takes over what servers said and writes the file. A failure to write costs
+// the next start a question, no more.
+func (a *answers) add(found map[string]*server) error {
+	a.mu.Lock()
+	all := &discoveries{Providers: merged(a.locked().Providers, found)}
+	a.all = all
+	a.mu.Unlock()
+	if a.file == "" {
 		return nil
 	}
 	text, err := json.MarshalIndent(all, "", " ")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
+		return fmt.Errorf("write %s: %w", a.file, err)
 	}
-	return writeFile(file, text)
+	return writeFile(a.file, text)
 }
 
 // writeFile replaces a file of the cache as a whole.
@@ -173,31 +172,4 @@ func (f foundModel) price() llm.Price {
 		}
 	}
 	return p
-}
-
-// fromServer makes a model that only its server lists.
-func (r *Registry) fromServer(provider string, f foundModel, ref func(string) (*Model, bool)) *Model {
-	m := Model{Origin: OriginDiscovered}
-	m.Provider, m.ID, m.Name = provider, f.ID, f.Name
-	m.ContextWindow, m.MaxOutput, m.Price = f.Context, f.Output, f.price()
-	m.Input = commonInput["text"]
-	if f.Image {
-		m.Input = commonInput["text,image"]
-	}
-	if t, err := r.target(provider); err == nil {
-		m.API = t.api
-		r.table.connect(&m)
-		m.BaseURL, m.Auth, m.APIKeyEnv, m.Discovery = t.baseURL, t.auth, t.keyEnv, t.kind
-		if t.kind != "" {
-			m.BaseURL = openAIBase(m.BaseURL)
-		}
-	}
-	if f.Thinking {
-		m.Thinking = llm.ThinkingSupport{Mode: modeFor(m.API)}
-	}
-	borrow(&m, ref)
-	if m.Name == "" {
-		m.Name = m.ID
-	}
-	return &m
 }

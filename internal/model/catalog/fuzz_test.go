@@ -45,9 +45,9 @@ func FuzzSelector(f *testing.F) {
 	}
 	r, _ := Open(Options{Getenv: func(string) string { return "" }})
 	f.Fuzz(func(t *testing.T, s string) {
-		if c, err := r.Resolve(s); err == nil && c.Model == nil {
+		if c, err := r.Resolver.Resolve(s); err == nil && c.Model == nil {
 			t.Error("neither a model nor an error")
 		}
-		r.Match([]string{s})
+		r.Resolver.Match([]string{s})
 	})
 }

@@ -1,13 +1,9 @@
 package catalog
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-
-	"github.com/burin-dev/burin/llm"
 )
 
 // defaultModels are the models a provider is used with when nobody has chosen
@@ -63,7 +59,7 @@ var ErrNoModel = errors.New("no model can be used: there is no key, login or loc
 // Initial chooses the first model: the one asked for; the first usable one of
 // the list of models, unless resuming; the role default; the default model of
 // the first provider that can be used; the first model that can be used.
-func (r *Registry) Initial(w Wish) (Choice, error) {
+func (r *Resolver) Initial(w Wish) (Choice, error) {
 	if w.Selector != "" {
 		return r.Resolve(w.Selector)
 	}
@@ -75,25 +71,19 @@ func (r *Registry) Initial(w Wish) (Choice, error) {
 	return r.Role(RoleDefault)
 }
 
-// Scoped lists the models of enabledModels that hold in the working directory,
-// and the entries that fit nothing. Both are empty where the list is.
-func (r *Registry) Scoped() (choices []Choice, unmatched []string) {
-	return r.Match(r.opt.Enabled.For(r.opt.Dir, r.opt.UserHome))
-}
-
 // firstOf is the first usable model of the list, if there is a list. A list of
 // which nothing can be used is an error: going on with another model would send
 // the conversation where the user did not want it.
-func (r *Registry) firstOf(patterns []string) (c Choice, ok bool, err error) {
+func (r *Resolver) firstOf(patterns []string) (c Choice, ok bool, err error) {
 	if patterns == nil {
-		patterns = r.opt.Enabled.For(r.opt.Dir, r.opt.UserHome)
+		patterns = r.enabled
 	}
 	if len(patterns) == 0 {
 		return Choice{}, false, nil
 	}
 	choices, unmatched := r.Match(patterns)
 	for _, c := range choices {
-		if r.Available(c.Model) {
+		if r.registry.Available(c.Model) {
 			return c, true, nil
 		}
 	}
@@ -105,70 +95,22 @@ func (r *Registry) firstOf(patterns []string) (c Choice, ok bool, err error) {
 
 // fallback chooses when nobody has said anything. Providers that were not set
 // up in any way come last: a local server that happens to run is not a wish.
-func (r *Registry) fallback() (Choice, error) {
+func (r *Resolver) fallback() (Choice, error) {
 	ids := map[string]string{}
 	for _, d := range defaultModels {
 		ids[d.provider] = d.id
 	}
-	for _, p := range r.Providers() {
+	for _, p := range r.registry.Providers() {
 		if id := ids[p]; id != "" {
-			if m, ok := r.Lookup(p, id); ok && r.Available(m) {
+			if m, ok := r.registry.Lookup(p, id); ok && r.registry.Available(m) {
 				return Choice{Model: m, Note: "the default model of " + p}, nil
 			}
 		}
 	}
-	for _, m := range r.All() {
-		if r.Available(m) {
+	for _, m := range r.registry.All() {
+		if r.registry.Available(m) {
 			return Choice{Model: m, Note: "the first model that can be used"}, nil
 		}
 	}
 	return Choice{}, ErrNoModel
-}
-
-// Promotion is the model to go on with when the context of m overflows: the one
-// m names, else the smallest larger one of the same server, wire format and
-// family. Targets that cannot be used are passed over. Of those that m does not
-// name so are older ones, those that would lose a kind of input m reads, and those
-// that cost more than m: whoever chose a cheap model has not asked for another
-// bill. m need not be in the registry. ok is false where there is none.
-func (r *Registry) Promotion(m *Model) (target *Model, ok bool) {
-	if ref := m.PromotionTarget; ref != "" {
-		if t, ok := r.Lookup(m.Provider, ref); ok && t.Ref() != m.Ref() && r.Available(t) {
-			return t, true
-		}
-		if provider, id, ok := llm.SplitRef(ref); ok {
-			if t, ok := r.Lookup(provider, id); ok && t.Ref() != m.Ref() && r.Available(t) {
-				return t, true
-			}
-		}
-	}
-	own := nameOf(m.ID)
-	for _, c := range r.All() {
-		if c.Provider != m.Provider || c.BaseURL != m.BaseURL || c.API != m.API || c.ContextWindow <= m.ContextWindow || m.ContextWindow == 0 || !r.Available(c) {
-			continue
-		}
-		name := nameOf(c.ID)
-		if !name.sameFamily(own) || own.newer(name) || dearer(c, m) ||
-			slices.ContainsFunc(m.Input, func(k llm.Modality) bool { return !c.Accepts(k) }) {
-			continue
-		}
-		if target == nil || cmp.Or(
-			cmp.Compare(c.ContextWindow, target.ContextWindow),
-			cmp.Compare(c.Price.Output.Dollars(), target.Price.Output.Dollars()),
-			strings.Compare(c.ID, target.ID),
-		) < 0 {
-			target = c
-		}
-	}
-	return target, target != nil
-}
-
-// dearer says whether a request that outgrows m costs more with c, or whether only
-// m's price is known.
-func dearer(c, m *Model) bool {
-	if !m.Price.Known() {
-		return false // what costs more than nobody knows what
-	}
-	u := llm.Usage{Input: m.ContextWindow + 1, Output: 1000}
-	return !c.Price.Known() || c.Price.Cost(u).Total > m.Price.Cost(u).Total
 }

@@ -10,16 +10,16 @@ import (
 
 // loose finds the model that a part of a name fits best. Models that can be
 // used are looked at before those that cannot, and with usableOnly alone.
-func (r *Registry) loose(s string, usableOnly bool) (Choice, error) {
-	models, query := r.All(), strings.ToLower(s)
-	if provider, rest, ok := strings.Cut(s, "/"); ok && rest != "" && r.Knows(provider) {
+func (r *Resolver) loose(s string, usableOnly bool) (Choice, error) {
+	models, query := r.registry.All(), strings.ToLower(s)
+	if provider, rest, ok := strings.Cut(s, "/"); ok && rest != "" && r.registry.Knows(provider) {
 		models = slices.DeleteFunc(slices.Clone(models), func(m *Model) bool { return m.Provider != provider })
 		query = strings.ToLower(rest)
 	}
-	models = r.enabled(slices.Clone(models))
+	models = r.registry.enabled(slices.Clone(models))
 	var usable []*Model
 	for _, m := range models {
-		if r.Available(m) {
+		if r.registry.Available(m) {
 			usable = append(usable, m)
 		}
 	}
@@ -37,9 +37,9 @@ func (r *Registry) loose(s string, usableOnly bool) (Choice, error) {
 // pick chooses among equally good fits: variants of one model by preference,
 // versions of one family by age, and a family before those that add a word to
 // its name (opus before opus-fast). Anything else is for a person to decide.
-func (r *Registry) pick(s string, fits []*Model) (Choice, error) {
-	fits = r.preferred(fits)
-	ix := r.indexed()
+func (r *Resolver) pick(s string, fits []*Model) (Choice, error) {
+	fits = r.registry.preferred(fits)
+	ix := r.registry.indexed()
 	names := make([]modelName, len(fits))
 	plainest := 0
 	for i, m := range fits {
@@ -201,10 +201,10 @@ func (n modelName) newer(o modelName) bool {
 }
 
 // notFound says what may have been meant.
-func (r *Registry) notFound(s string) error {
+func (r *Resolver) notFound(s string) error {
 	provider, id, ok := strings.Cut(s, "/")
-	if ok && !r.Knows(provider) && !r.isVendorPrefix(provider) {
-		if err, ok := r.unknownProvider(provider).(*NotFoundError); ok {
+	if ok && !r.registry.Knows(provider) && !isVendorPrefix(provider, r.registry.All()) {
+		if err, ok := r.registry.unknownProvider(provider).(*NotFoundError); ok {
 			if len(err.Similar) == 0 && id != "" {
 				err.Hint = "burin models --all lists the providers; models.yml or --base-url can add one"
 				return err
@@ -216,8 +216,8 @@ func (r *Registry) notFound(s string) error {
 		}
 	}
 	var refs []string
-	scoped := ok && r.Knows(provider)
-	for _, m := range r.All() {
+	scoped := ok && r.registry.Knows(provider)
+	for _, m := range r.registry.All() {
 		switch {
 		case scoped && m.Provider == provider, !scoped && ok:
 			refs = append(refs, m.Ref())
@@ -229,7 +229,7 @@ func (r *Registry) notFound(s string) error {
 	return &NotFoundError{Selector: s, What: "model", Similar: nearest(s, slices.Compact(refs), 3), Hint: "burin models lists what there is; --discover asks the providers"}
 }
 
-// isVendorPrefix says whether ids of some provider begin with the word.
-func (r *Registry) isVendorPrefix(word string) bool {
-	return slices.ContainsFunc(r.All(), func(m *Model) bool { return strings.HasPrefix(m.ID, word+"/") })
+// isVendorPrefix says whether ids of some model begin with the word.
+func isVendorPrefix(word string, models []*Model) bool {
+	return slices.ContainsFunc(models, func(m *Model) bool { return strings.HasPrefix(m.ID, word+"/") })
 }

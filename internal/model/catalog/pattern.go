@@ -10,10 +10,10 @@ import (
 // Match lists the models that patterns name, as in enabledModels and --models:
 // a canonical id stands for all its variants, provider/id for that model, a
 // pattern with "*" or "?" for all models whose id or provider/id fits, and
-// anything else for what [Registry.Resolve] makes of it. ":level" may follow
+// anything else for what [Resolver.Resolve] makes of it. ":level" may follow
 // each. Models of disabled providers are left out, and no model comes twice.
 // Patterns that fit nothing are returned beside the models.
-func (r *Registry) Match(patterns []string) (choices []Choice, unmatched []string) {
+func (r *Resolver) Match(patterns []string) (choices []Choice, unmatched []string) {
 	seen := map[string]bool{}
 	for _, p := range patterns {
 		found := r.match(strings.TrimSpace(p))
@@ -30,7 +30,7 @@ func (r *Registry) Match(patterns []string) (choices []Choice, unmatched []strin
 	return choices, unmatched
 }
 
-func (r *Registry) match(pattern string) []Choice {
+func (r *Resolver) match(pattern string) []Choice {
 	forms := []struct {
 		text  string
 		level llm.Level
@@ -58,21 +58,21 @@ func (r *Registry) match(pattern string) []Choice {
 	return nil
 }
 
-func (r *Registry) matchModels(pattern string) []*Model {
+func (r *Resolver) matchModels(pattern string) []*Model {
 	if strings.ContainsAny(pattern, "*?") {
 		p := strings.ToLower(pattern)
 		provider, _, _ := strings.Cut(pattern, "/")
-		named := r.Knows(provider) // openai/* is that provider's, not what a gateway files under openai/
-		return slices.DeleteFunc(slices.Clone(r.All()), func(m *Model) bool {
-			return r.disabled[m.Provider] || !glob(p, strings.ToLower(m.Ref())) && (named || !glob(p, strings.ToLower(m.ID)))
+		named := r.registry.Knows(provider) // openai/* is that provider's, not what a gateway files under openai/
+		return slices.DeleteFunc(slices.Clone(r.registry.All()), func(m *Model) bool {
+			return r.registry.disabled[m.Provider] || !glob(p, strings.ToLower(m.Ref())) && (named || !glob(p, strings.ToLower(m.ID)))
 		})
 	}
 	if provider, id, ok := llm.SplitRef(pattern); ok {
-		if m, ok := r.Lookup(provider, id); ok {
-			return r.enabled([]*Model{m})
+		if m, ok := r.registry.Lookup(provider, id); ok {
+			return r.registry.enabled([]*Model{m})
 		}
 	}
-	return r.enabled(r.Variants(pattern))
+	return r.registry.enabled(r.registry.Variants(pattern))
 }
 
 // glob matches "*" with any text, slashes too, and "?" with any one byte.

@@ -48,7 +48,7 @@ func TestPriceByReference(t *testing.T) {
 	}
 	r := open(t, catalog.Options{})
 	for _, tt := range tests {
-		m, err := r.Unlisted("elsewhere", tt.id, llm.APIResponses, "https://proxy.example/v1")
+		m, err := r.Registry.Unlisted("elsewhere", tt.id, llm.APIResponses, "https://proxy.example/v1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,23 +67,23 @@ func TestPriceByReference(t *testing.T) {
 
 func TestUnlisted(t *testing.T) {
 	r := open(t, catalog.Options{Available: only()})
-	m, err := r.Unlisted("local", "any/thing:7b", "", "http://127.0.0.1:9/v1")
-	if err != nil || m.API != llm.APICompletions || m.BaseURL != "http://127.0.0.1:9/v1" || !r.Available(m) {
+	m, err := r.Registry.Unlisted("local", "any/thing:7b", "", "http://127.0.0.1:9/v1")
+	if err != nil || m.API != llm.APICompletions || m.BaseURL != "http://127.0.0.1:9/v1" || !r.Registry.Available(m) {
 		t.Errorf("%+v %v", m, err)
 	}
-	m, err = r.Unlisted("anthropic", "claude-sonnet-9", "", "")
-	if err != nil || m.API != llm.APIAnthropic || m.BaseURL != "https://api.anthropic.com" || m.ContextWindow != 0 || r.Available(m) {
+	m, err = r.Registry.Unlisted("anthropic", "claude-sonnet-9", "", "")
+	if err != nil || m.API != llm.APIAnthropic || m.BaseURL != "https://api.anthropic.com" || m.ContextWindow != 0 || r.Registry.Available(m) {
 		t.Errorf("%+v %v", m, err)
 	}
-	m, err = r.Unlisted("openai", "gpt-5", "", "https://proxy.example/v1")
+	m, err = r.Registry.Unlisted("openai", "gpt-5", "", "https://proxy.example/v1")
 	if err != nil || m.BaseURL != "https://proxy.example/v1" || m.ContextWindow != 400000 {
 		t.Errorf("%+v %v", m, err)
 	}
-	_, err = r.Unlisted("anthropc", "x", "", "")
+	_, err = r.Registry.Unlisted("anthropc", "x", "", "")
 	if want := `no provider "anthropc"; did you mean anthropic?`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	if _, err := r.Unlisted("x", "", "", ""); err == nil {
+	if _, err := r.Registry.Unlisted("x", "", "", ""); err == nil {
 		t.Error("no id")
 	}
 }

@@ -1,10 +1,5 @@
 package catalog
 
-import (
-	"maps"
-	"slices"
-)
-
 // Provider is what is known of a provider as a whole.
 type Provider struct {
 	ID string
@@ -22,9 +17,9 @@ func (r *Registry) Provider(id string) (Provider, bool) {
 	}
 	out := Provider{ID: id, Auth: AuthKey}
 	if s, ok := localServers[id]; ok {
-		out.Auth, out.APIKeyEnv = s.auth(r.opt.Getenv)
+		out.Auth, out.APIKeyEnv = s.auth(r.sources.getenv)
 	}
-	if p := r.provider(id); p != nil {
+	if p := r.sources.provider(id); p != nil {
 		out.APIKey, out.APIKeyEnv = p.APIKey, p.APIKeyEnv
 		out.Configured = p.BaseURL != ""
 		if p.Auth != "" {
@@ -33,6 +28,3 @@ func (r *Registry) Provider(id string) (Provider, bool) {
 	}
 	return out, true
 }
-
-// LocalProviders lists the servers on this machine that burin can look for.
-func LocalProviders() []string { return slices.Sorted(maps.Keys(localServers)) }

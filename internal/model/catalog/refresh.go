@@ -17,7 +17,7 @@ const tableFile = "models.tsv"
 // Refresh takes over a newer table of models from a file or an http(s) address,
 // in the format of models.tsv, and keeps it in the folder cache. It is refused
 // whole if any line of it is bad, and if it is not newer than the table in use.
-// Registries opened from then on use it. date is the day of its facts. client
+// Catalogs opened from then on use it. date is the day of its facts. client
 // is wire.DefaultClient where it is nil.
 func Refresh(ctx context.Context, client *http.Client, cache, from string) (date string, err error) {
 	file := cacheFile(cache, tableFile)

@@ -3,9 +3,6 @@ package catalog
 import (
 	"cmp"
 	"fmt"
-	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,45 +10,22 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// Options say what a registry is opened with. The zero value of each field has
-// a usable meaning.
-type Options struct {
-	Home     string // the folder of models.yml; "" = none
-	Cache    string // the folder of what servers said and of a newer table; "" = none
-	File     string // configuration file to read instead of the one in Home: .yml, .yaml, .json, .jsonc
-	Dir      string // working directory, for lists that depend on it
-	UserHome string // what "~" stands for in those lists
-	Getenv   func(string) string
-	// Available says whether there is a credential for the provider; nil = always.
-	// Providers that need none, or whose key is in models.yml, are not asked about.
-	Available func(provider string) bool
-
-	ProviderOrder []string          // modelProviderOrder of the settings
-	Enabled       ScopedList        // enabledModels of the settings
-	Disabled      ScopedList        // disabledProviders of the settings
-	Roles         map[string]string // modelRoles of the settings
-	RoleFlags     map[string]string // roles set on the command line
-
-	Client *http.Client // for discovery; nil = wire.DefaultClient
-	// Key gives the key of a provider for asking it which models it has; nil = none.
-	Key KeyFunc
-}
-
-// Registry answers which models there are and which one is meant.
+// Registry is the table of models and providers: which there are, and which of
+// them can be used.
 type Registry struct {
-	opt      Options
-	table    table
-	config   config
-	file     string
-	disabled map[string]bool
+	sources    *sources
+	answers    *answers
+	order      []string        // of providers, as the user wants it
+	disabled   map[string]bool // providers
+	credential func(provider string) bool
 
-	mu         sync.Mutex
-	discovered *discoveries // nil = the cache has not been read
-	index      *index       // nil = not built, or out of date
+	mu    sync.Mutex
+	index *index // nil = not built
 }
 
 // index is everything that needs all models.
 type index struct {
+	found     *discoveries // what servers had said when it was built
 	all       []*Model
 	byRef     map[string]*Model
 	byID      map[string][]*Model // lower-case id
@@ -61,57 +35,26 @@ type index struct {
 	reference *reference
 }
 
-// Open reads the configuration. The registry is never nil: when the file is bad
-// its content is ignored as a whole and err says what is wrong with it
-// ([*ConfigError] for its content).
-func Open(o Options) (*Registry, error) {
-	if o.Getenv == nil {
-		o.Getenv = os.Getenv
-	}
-	r := &Registry{opt: o, table: table{embedded}, disabled: map[string]bool{}}
-	if t, ok := refreshed(o.Cache, r.table); ok {
-		r.table = t
-	}
-	for _, p := range o.Disabled.For(o.Dir, o.UserHome) {
-		r.disabled[p] = true
-	}
-	var err error
-	r.config, r.file, err = readConfig(o.File, o.Home, r.table)
-	return r, err
-}
-
 // Date is the day of the built-in facts, YYYY-MM-DD.
-func (r *Registry) Date() string { return r.table.head("date") }
+func (r *Registry) Date() string { return r.sources.table.head("date") }
 
 // Source says where the built-in facts are from.
-func (r *Registry) Source() string { return r.table.head("source") }
+func (r *Registry) Source() string { return r.sources.table.head("source") }
 
 // ConfigFile is the configuration file in use, or "".
-func (r *Registry) ConfigFile() string { return r.file }
-
-// provider is what models.yml says of a provider, or nil.
-func (r *Registry) provider(id string) *providerConfig {
-	for _, p := range r.config.Providers {
-		if p.id == id {
-			return p
-		}
-	}
-	return nil
-}
+func (r *Registry) ConfigFile() string { return r.sources.file }
 
 // Knows says whether there is a provider of that name: built in, in models.yml,
 // or a local server burin can look for.
-func (r *Registry) Knows(provider string) bool {
-	return r.table.hasProvider(provider) || r.provider(provider) != nil || localServers[provider].port != 0
-}
+func (r *Registry) Knows(provider string) bool { return r.sources.knows(provider) }
 
 // Providers lists the ids of all providers in the order of preference.
 func (r *Registry) Providers() []string {
-	ids := r.table.providers()
-	for _, p := range r.config.Providers {
+	ids := r.sources.table.providers()
+	for _, p := range r.sources.config.Providers {
 		ids = append(ids, p.id)
 	}
-	for id := range r.found().Providers {
+	for id := range r.answers.get().Providers {
 		ids = append(ids, id)
 	}
 	rank := r.providerRank()
@@ -131,13 +74,13 @@ func (r *Registry) providerRank() map[string]int {
 			rank[id] = len(rank)
 		}
 	}
-	for _, id := range r.opt.ProviderOrder {
+	for _, id := range r.order {
 		add(id)
 	}
 	for _, d := range defaultModels {
 		add(d.provider)
 	}
-	for _, p := range r.config.Providers {
+	for _, p := range r.sources.config.Providers {
 		add(p.id)
 	}
 	return rank
@@ -153,95 +96,29 @@ func place(rank map[string]int, provider string) int {
 // Lookup finds a model by provider and id, as they are written. It does not
 // look at availability.
 func (r *Registry) Lookup(provider, id string) (*Model, bool) {
-	r.mu.Lock()
-	ix := r.index
-	r.mu.Unlock()
-	if ix != nil {
+	if ix := r.fresh(); ix != nil {
 		m, ok := ix.byRef[provider+"/"+id]
 		return m, ok
 	}
-	built, ok, _ := r.table.model(provider, id)
-	p := r.provider(provider)
+	s := r.sources
+	built, ok, _ := s.table.model(provider, id)
+	p := s.provider(provider)
 	if p != nil {
 		if mc := p.model(id); mc != nil {
-			return r.finish(r.custom(p, mc, built, ok, r.referenceFor)), true
+			return s.finish(s.custom(p, mc, built, ok, s.referenceFor)), true
 		}
 	}
-	found, isFound := r.found().model(provider, id)
+	found, isFound := r.answers.get().model(provider, id)
 	switch {
 	case ok:
 		if isFound {
 			found.refresh(&built)
 		}
-		return r.finish(&built), true
+		return s.finish(&built), true
 	case isFound:
-		return r.finish(r.fromServer(provider, found, r.referenceFor)), true
+		return s.finish(s.fromServer(provider, found, s.referenceFor)), true
 	}
 	return nil, false
-}
-
-// referenceFor finds the vendor's model of an id without reading all models.
-func (r *Registry) referenceFor(id string) (*Model, bool) {
-	return r.table.referenceTable().find(id)
-}
-
-func (p *providerConfig) model(id string) *modelConfig {
-	for _, m := range p.Models {
-		if m.ID == id {
-			return m
-		}
-	}
-	return nil
-}
-
-// finish lays the provider's settings, then the override of models.yml, over a
-// model and completes its base URL.
-func (r *Registry) finish(m *Model) *Model {
-	p := r.provider(m.Provider)
-	if m.Origin != OriginConfig { // a model of the file has had them already
-		p.fill(m)
-	}
-	if p != nil {
-		if o := p.ModelOverrides[m.ID]; o != nil {
-			o.lay(m)
-		}
-	}
-	m.BaseURL, m.Needs = expandURL(m.BaseURL, r.opt.Getenv)
-	if m.Auth == "" {
-		m.Auth = AuthKey
-	}
-	return m
-}
-
-// custom makes the model that models.yml describes. What it does not state
-// comes from the built-in model of the same name, or else from the vendor's own
-// model of that id.
-func (r *Registry) custom(p *providerConfig, mc *modelConfig, built Model, isBuilt bool, ref func(string) (*Model, bool)) *Model {
-	m := Model{}
-	if isBuilt {
-		m = built
-	} else {
-		m.Provider, m.ID = p.id, mc.ID
-		m.API = p.api(r.table.firstAPI(p.id))
-		r.table.connect(&m)
-	}
-	m.Origin = OriginConfig
-	m.API = p.api(m.API)
-	if mc.API != "" {
-		m.API = (&providerConfig{API: mc.API}).api("")
-	}
-	p.fill(&m)
-	if !isBuilt {
-		borrow(&m, ref)
-	}
-	mc.lay(&m)
-	if m.Name == "" {
-		m.Name = m.ID
-	}
-	if len(m.Input) == 0 {
-		m.Input = commonInput["text"]
-	}
-	return &m
 }
 
 // Unlisted makes a model that no source lists, of a known provider or, with
@@ -254,24 +131,7 @@ func (r *Registry) Unlisted(provider, id string, api llm.API, baseURL string) (*
 	if !r.Knows(provider) && baseURL == "" {
 		return nil, r.unknownProvider(provider)
 	}
-	m := Model{BaseURL: baseURL, Origin: OriginUnlisted}
-	m.Provider, m.ID, m.Name, m.Input = provider, id, id, commonInput["text"]
-	p := r.provider(provider)
-	m.API = cmp.Or(api, p.api(r.table.firstAPI(provider)), llm.APICompletions)
-	r.table.connect(&m)
-	if s, ok := localServers[provider]; ok && baseURL == "" {
-		m.BaseURL = openAIBase(s.address(r.opt.Getenv))
-		m.Auth, m.APIKeyEnv = s.auth(r.opt.Getenv)
-	}
-	borrow(&m, r.referenceFor)
-	out := r.finish(&m)
-	if baseURL != "" {
-		out.BaseURL, out.Needs = baseURL, nil
-	}
-	if isLoopback(out.BaseURL) && p == nil && out.APIKeyEnv == "" {
-		out.Auth = AuthNone
-	}
-	return out, nil
+	return r.sources.unlisted(provider, id, api, baseURL), nil
 }
 
 func (r *Registry) unknownProvider(id string) error {
@@ -291,11 +151,21 @@ func (r *Registry) Available(m *Model) bool {
 	switch {
 	case m.Auth == AuthNone:
 		return true
-	case m.APIKeyEnv != "" && r.opt.Getenv(m.APIKeyEnv) != "",
-		m.APIKey != "" && (r.opt.Getenv(m.APIKey) != "" || !looksLikeVariable(m.APIKey)):
+	case m.APIKeyEnv != "" && r.sources.getenv(m.APIKeyEnv) != "",
+		m.APIKey != "" && (r.sources.getenv(m.APIKey) != "" || !looksLikeVariable(m.APIKey)):
 		return true
 	}
-	return r.opt.Available == nil || r.opt.Available(m.Provider)
+	return r.credential == nil || r.credential(m.Provider)
+}
+
+// usable says whether some model of the provider can be used.
+func (r *Registry) usable(provider string) bool {
+	return slices.ContainsFunc(r.All(), func(m *Model) bool { return m.Provider == provider && r.Available(m) })
+}
+
+// enabled leaves out models of disabled providers.
+func (r *Registry) enabled(models []*Model) []*Model {
+	return slices.DeleteFunc(models, func(m *Model) bool { return r.disabled[m.Provider] })
 }
 
 // unserved are providers whose service wants headers that name another program.
@@ -308,57 +178,70 @@ func looksLikeVariable(key string) bool {
 	return strings.Contains(key, "_") && strings.ToUpper(key) == key && !strings.ContainsAny(key, "-.+/= ")
 }
 
-// indexed builds the index of all models on first use.
-func (r *Registry) indexed() *index {
-	found := r.found()
+// fresh is the index of all models if there is one that holds what servers have
+// said so far, or nil.
+func (r *Registry) fresh() *index {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.index == nil {
+	if r.index == nil || r.index.found != r.answers.get() {
+		return nil
+	}
+	return r.index
+}
+
+// indexed is the index of all models. It is built on first use, and after servers
+// have said something new.
+func (r *Registry) indexed() *index {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if found := r.answers.get(); r.index == nil || r.index.found != found {
 		r.index = r.build(found)
 	}
 	return r.index
 }
 
 func (r *Registry) build(found *discoveries) *index {
-	built, _ := r.table.all() // a defect was refused when the table was taken over
+	s := r.sources
+	built, _ := s.table.all() // a defect was refused when the table was taken over
 	ref := newReference(built)
 	byProvider := map[string][]*Model{}
 	for i := range built {
 		m := &built[i]
-		p := r.provider(m.Provider)
+		p := s.provider(m.Provider)
 		if p != nil && p.model(m.ID) != nil {
-			m = r.finish(r.custom(p, p.model(m.ID), *m, true, ref.find))
+			m = s.finish(s.custom(p, p.model(m.ID), *m, true, ref.find))
 		} else {
 			copied := *m
 			if f, ok := found.model(m.Provider, m.ID); ok {
 				f.refresh(&copied)
 			}
-			m = r.finish(&copied)
+			m = s.finish(&copied)
 		}
 		byProvider[m.Provider] = append(byProvider[m.Provider], m)
 	}
 	known := func(provider, id string) bool {
 		return slices.ContainsFunc(byProvider[provider], func(m *Model) bool { return m.ID == id })
 	}
-	for _, p := range r.config.Providers {
+	for _, p := range s.config.Providers {
 		for _, mc := range p.Models {
 			if !known(p.id, mc.ID) {
-				byProvider[p.id] = append(byProvider[p.id], r.finish(r.custom(p, mc, Model{}, false, ref.find)))
+				byProvider[p.id] = append(byProvider[p.id], s.finish(s.custom(p, mc, Model{}, false, ref.find)))
 			}
 		}
 	}
 	for provider, server := range found.Providers {
 		for _, f := range server.Models {
-			if !known(provider, f.ID) && r.current(provider, server) {
-				byProvider[provider] = append(byProvider[provider], r.finish(r.fromServer(provider, f, ref.find)))
+			if !known(provider, f.ID) && s.current(provider, server) {
+				byProvider[provider] = append(byProvider[provider], s.finish(s.fromServer(provider, f, ref.find)))
 			}
 		}
 	}
-	return r.newIndex(byProvider, ref)
+	return r.newIndex(byProvider, ref, found)
 }
 
-func (r *Registry) newIndex(byProvider map[string][]*Model, ref *reference) *index {
+func (r *Registry) newIndex(byProvider map[string][]*Model, ref *reference, found *discoveries) *index {
 	ix := &index{
+		found: found,
 		byRef: make(map[string]*Model, 1024), byID: make(map[string][]*Model, 1024), canonical: make(map[string][]*Model, 1024),
 		canonOf: make(map[*Model]string, 1024), rank: r.providerRank(), reference: ref,
 	}
@@ -375,19 +258,11 @@ func (r *Registry) newIndex(byProvider map[string][]*Model, ref *reference) *ind
 			ix.byRef[m.Ref()] = m
 			id := strings.ToLower(m.ID)
 			ix.byID[id] = append(ix.byID[id], m)
-			if c, ok := r.canonicalID(m, ref); ok {
+			if c, ok := r.sources.canonicalID(m, ref); ok {
 				ix.canonical[c] = append(ix.canonical[c], m)
 				ix.canonOf[m] = c
 			}
 		}
 	}
 	return ix
-}
-
-// cacheFile is a file in the cache folder, or "" where there is none.
-func cacheFile(cache, name string) string {
-	if cache == "" {
-		return ""
-	}
-	return filepath.Join(cache, name)
 }

@@ -35,33 +35,33 @@ var roleVariables = map[string][]string{
 // RoleSelector is what a role is set to, and where: the command line, then the
 // environment, the settings, and modelBindings of models.yml last, because the
 // settings are what a person changes and the bindings come with a provider.
-func (r *Registry) RoleSelector(role string) (selector, from string) {
-	if s := r.opt.RoleFlags[role]; s != "" {
+func (r *Resolver) RoleSelector(role string) (selector, from string) {
+	if s := r.roleFlags[role]; s != "" {
 		return s, "the command line"
 	}
 	for _, name := range roleVariables[role] {
-		if s := strings.TrimSpace(r.opt.Getenv(name)); s != "" {
+		if s := strings.TrimSpace(r.sources.getenv(name)); s != "" {
 			return s, name
 		}
 	}
-	if s := r.opt.Roles[role]; s != "" {
+	if s := r.roles[role]; s != "" {
 		return s, "modelRoles"
 	}
-	if s := r.config.ModelBindings.ModelRoles[role]; s != "" {
+	if s := r.sources.config.ModelBindings.ModelRoles[role]; s != "" {
 		return s, "modelBindings of models.yml"
 	}
 	return "", ""
 }
 
 // AgentSelector is the selector that models.yml binds to an agent, or "".
-func (r *Registry) AgentSelector(agent string) string {
-	return r.config.ModelBindings.AgentModelOverrides[agent]
+func (r *Resolver) AgentSelector(agent string) string {
+	return r.sources.config.ModelBindings.AgentModelOverrides[agent]
 }
 
 // Roles lists the names of all roles: those burin uses and those that are set.
-func (r *Registry) Roles() []string {
+func (r *Resolver) Roles() []string {
 	names := slices.Clone(knownRoles)
-	for _, m := range []map[string]string{r.opt.RoleFlags, r.opt.Roles, r.config.ModelBindings.ModelRoles} {
+	for _, m := range []map[string]string{r.roleFlags, r.roles, r.sources.config.ModelBindings.ModelRoles} {
 		for _, name := range slices.Sorted(maps.Keys(m)) {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
@@ -74,8 +74,8 @@ func (r *Registry) Roles() []string {
 // Role resolves a role. A role may be set to another one and then means what
 // that one means; a level it adds itself wins. A role that is not set means
 // what default means, and default, if it is not set either, is chosen as by
-// [Registry.Initial].
-func (r *Registry) Role(name string) (Choice, error) {
+// [Resolver.Initial].
+func (r *Resolver) Role(name string) (Choice, error) {
 	var level llm.Level
 	path := []string{name}
 	for {
@@ -118,7 +118,7 @@ func (c Choice) with(l llm.Level) Choice {
 }
 
 // roleTarget says whether a role's selector names another role.
-func (r *Registry) roleTarget(selector string) (role string, level llm.Level, ok bool) {
+func (r *Resolver) roleTarget(selector string) (role string, level llm.Level, ok bool) {
 	if role, level, ok = roleAlias(selector); ok {
 		return role, level, true
 	}

@@ -37,7 +37,7 @@ func TestRoles(t *testing.T) {
 		{"oracle", "openai/gpt-5.2", "medium"},            // the user's own
 	}
 	for _, tt := range tests {
-		c, err := r.Role(tt.role)
+		c, err := r.Resolver.Role(tt.role)
 		if err != nil {
 			t.Errorf("%s: %v", tt.role, err)
 			continue
@@ -46,7 +46,7 @@ func TestRoles(t *testing.T) {
 			t.Errorf("%s: %s %q, want %s %q", tt.role, c.Model.Ref(), c.Level, tt.want, tt.level)
 		}
 	}
-	c, err := r.Resolve("pi/commit:medium")
+	c, err := r.Resolver.Resolve("pi/commit:medium")
 	if err != nil || c.Model.Ref() != "anthropic/claude-opus-4-6" || c.Level != llm.LevelMedium {
 		t.Errorf("alias with level: %+v %v", c, err)
 	}
@@ -62,7 +62,7 @@ func TestRoleErrors(t *testing.T) {
 		"commit": `role commit (modelRoles): no model "anthropic/claude-nothing"`,
 		"defalt": `no role "defalt" (did you mean "default"?)`,
 	} {
-		_, err := r.Role(role)
+		_, err := r.Resolver.Role(role)
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", role, err, want)
 		}
@@ -100,13 +100,13 @@ func TestInitial(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := open(t, tt.o).Initial(tt.wish)
+			c, err := open(t, tt.o).Resolver.Initial(tt.wish)
 			if err != nil || c.Model.Ref() != tt.want {
 				t.Errorf("got %v %v, want %s", c.Model, err, tt.want)
 			}
 		})
 	}
-	if _, err := open(t, catalog.Options{Available: only()}).Initial(catalog.Wish{}); !errors.Is(err, catalog.ErrNoModel) {
+	if _, err := open(t, catalog.Options{Available: only()}).Resolver.Initial(catalog.Wish{}); !errors.Is(err, catalog.ErrNoModel) {
 		t.Errorf("without credentials: %v", err)
 	}
 }
@@ -114,11 +114,11 @@ func TestInitial(t *testing.T) {
 // Every provider that is built in has a default model, and it is in the table.
 func TestDefaultModels(t *testing.T) {
 	vars := env("CLOUDFLARE_ACCOUNT_ID", "a", "CLOUDFLARE_GATEWAY_ID", "b")
-	for _, p := range open(t, catalog.Options{}).Providers() {
+	for _, p := range open(t, catalog.Options{}).Registry.Providers() {
 		if p == "github-copilot" {
 			continue // cannot be used without headers of the user's own: see below
 		}
-		c, err := open(t, catalog.Options{Available: only(p), Getenv: vars}).Initial(catalog.Wish{})
+		c, err := open(t, catalog.Options{Available: only(p), Getenv: vars}).Resolver.Initial(catalog.Wish{})
 		if err != nil || c.Model.Provider != p || !strings.HasPrefix(c.Note, "the default model of") {
 			t.Errorf("%s: %+v %v", p, c, err)
 		}
@@ -128,11 +128,11 @@ func TestDefaultModels(t *testing.T) {
 // Copilot wants headers that name another program: a token alone is not enough.
 func TestCopilotNeedsHeaders(t *testing.T) {
 	o := catalog.Options{Available: only("github-copilot")}
-	if c, err := open(t, o).Initial(catalog.Wish{}); !errors.Is(err, catalog.ErrNoModel) {
+	if c, err := open(t, o).Resolver.Initial(catalog.Wish{}); !errors.Is(err, catalog.ErrNoModel) {
 		t.Errorf("without headers: %v %v", c.Model, err)
 	}
 	o.Home = home(t, "models.yml", "providers:\n  github-copilot: {headers: {Editor-Version: mine/1}}\n")
-	if c, err := open(t, o).Initial(catalog.Wish{}); err != nil || c.Model.Provider != "github-copilot" {
+	if c, err := open(t, o).Resolver.Initial(catalog.Wish{}); err != nil || c.Model.Provider != "github-copilot" {
 		t.Errorf("with headers: %v %v", c.Model, err)
 	}
 }
@@ -141,7 +141,7 @@ func TestCopilotNeedsHeaders(t *testing.T) {
 func TestInitialStaysInTheList(t *testing.T) {
 	r := open(t, catalog.Options{Available: only("anthropic")})
 	for pattern, want := range map[string]string{"nonsense*": "no model fits nonsense*", "openai/gpt-5.2": "there is no key for openai"} {
-		c, err := r.Initial(catalog.Wish{Models: []string{pattern}})
+		c, err := r.Resolver.Initial(catalog.Wish{Models: []string{pattern}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v %v, want %q", pattern, c.Model, err, want)
 		}
@@ -155,7 +155,7 @@ func TestConfigWithoutKeyOrAddress(t *testing.T) {
 		"  y:\n    baseUrl: bedrock:us-gov-west-1\n    api: bedrock-converse-stream\n    models: [{id: m}]\n"
 	r := open(t, catalog.Options{Home: home(t, "models.yml", text)})
 	for _, p := range []string{"x", "y"} {
-		if _, ok := r.Lookup(p, "m"); !ok {
+		if _, ok := r.Registry.Lookup(p, "m"); !ok {
 			t.Errorf("no model of %s", p)
 		}
 	}
@@ -205,21 +205,21 @@ func TestPromotion(t *testing.T) {
 		"openai/gpt-4.1-nano":        "", // a little larger, and 400 times as dear
 		"openai/gpt-5.5":             "", // the larger one is older
 	} {
-		if m, ok := r.Promotion(lookup(t, r, ref)); ok != (want != "") || ok && m.Ref() != want {
+		if m, ok := catalog.Promotion(r.Registry, lookup(t, r, ref)); ok != (want != "") || ok && m.Ref() != want {
 			t.Errorf("%s: %v, want %q", ref, m, want)
 		}
 	}
 	sonnet := *lookup(t, r, "anthropic/claude-sonnet-4-5")
-	if m, ok := r.Promotion(&sonnet); !ok || !strings.Contains(m.ID, "sonnet") || m.ContextWindow <= sonnet.ContextWindow {
+	if m, ok := catalog.Promotion(r.Registry, &sonnet); !ok || !strings.Contains(m.ID, "sonnet") || m.ContextWindow <= sonnet.ContextWindow {
 		t.Errorf("from %s to %v", sonnet.Ref(), m)
 	}
 	sonnet.BaseURL = "http://127.0.0.1:1"
-	if m, ok := r.Promotion(&sonnet); ok {
+	if m, ok := catalog.Promotion(r.Registry, &sonnet); ok {
 		t.Errorf("from a server of its own to %s", m.Ref())
 	}
 	none := open(t, catalog.Options{Available: only("xai")})
 	for _, ref := range []string{"openai/gpt-5.3-codex-spark", "anthropic/claude-sonnet-4-5"} {
-		if m, ok := none.Promotion(lookup(t, none, ref)); ok {
+		if m, ok := catalog.Promotion(none.Registry, lookup(t, none, ref)); ok {
 			t.Errorf("without credentials, %s", m.Ref())
 		}
 	}
@@ -244,7 +244,7 @@ func TestPromotionCost(t *testing.T) {
 `
 	r := open(t, catalog.Options{Home: home(t, "models.yml", file), Available: only("shop")})
 	for ref, want := range map[string]string{"shop/nut-1": "shop/nut-5", "shop/leaf-1": "shop/leaf-2"} {
-		if m, ok := r.Promotion(lookup(t, r, ref)); !ok || m.Ref() != want {
+		if m, ok := catalog.Promotion(r.Registry, lookup(t, r, ref)); !ok || m.Ref() != want {
 			t.Errorf("%s: %v, want %s", ref, m, want)
 		}
 	}

@@ -54,6 +54,15 @@ func (e *AmbiguousError) Error() string {
 // maxCandidates is how many candidates a message names.
 const maxCandidates = 8
 
+// Resolver says which model a selector or a role means.
+type Resolver struct {
+	sources   *sources
+	registry  *Registry
+	enabled   []string          // the models to choose from; nil = all
+	roles     map[string]string // of the settings
+	roleFlags map[string]string // of the command line
+}
+
 // Resolve finds the model a selector means:
 //
 //	provider/id        that model; never another
@@ -65,7 +74,7 @@ const maxCandidates = 8
 // whole text is tried before a level is taken off its end. "pi/role" and
 // "burin/role" mean what the role means. Case matters only to tell apart what
 // differs in nothing else.
-func (r *Registry) Resolve(selector string) (Choice, error) {
+func (r *Resolver) Resolve(selector string) (Choice, error) {
 	selector = strings.TrimSpace(selector)
 	if role, level, ok := roleAlias(selector); ok {
 		c, err := r.Role(role)
@@ -77,7 +86,7 @@ func (r *Registry) Resolve(selector string) (Choice, error) {
 	return r.resolve(selector)
 }
 
-func (r *Registry) resolve(selector string) (Choice, error) {
+func (r *Resolver) resolve(selector string) (Choice, error) {
 	if selector == "" {
 		return Choice{}, fmt.Errorf("no model named: want provider/id")
 	}
@@ -98,7 +107,7 @@ func (r *Registry) resolve(selector string) (Choice, error) {
 			}
 			c.Level = level
 		}
-		if r.Available(c.Model) || strings.EqualFold(text, c.Model.Ref()) {
+		if r.registry.Available(c.Model) || strings.EqualFold(text, c.Model.Ref()) {
 			return c, nil
 		}
 		if unusable == nil {
@@ -126,10 +135,10 @@ func cutSuffix(s string) (rest, suffix string) {
 
 // exact tries the ways in which a text names a model outright. A disabled
 // provider named outright is an error, not a reason to take another.
-func (r *Registry) exact(s string) (Choice, bool, error) {
+func (r *Resolver) exact(s string) (Choice, bool, error) {
 	if provider, id, ok := llm.SplitRef(s); ok {
 		if m, ok := r.lookupNamed(provider, id); ok {
-			if r.disabled[m.Provider] {
+			if r.registry.disabled[m.Provider] {
 				return Choice{}, false, fmt.Errorf("the provider %s is disabled here by disabledProviders", m.Provider)
 			}
 			return Choice{Model: m}, true, nil
@@ -139,22 +148,17 @@ func (r *Registry) exact(s string) (Choice, bool, error) {
 		return Choice{}, false, nil
 	}
 	for _, form := range []string{s, versionSign(s, '.', '-'), versionSign(s, '-', '.')} {
-		if vs := r.enabled(r.Variants(form)); len(vs) > 0 {
+		if vs := r.registry.enabled(r.registry.Variants(form)); len(vs) > 0 {
 			return Choice{Model: vs[0], Note: note(s, vs)}, true, nil
 		}
 	}
-	if vs := r.enabled(r.preferred(r.indexed().byID[strings.ToLower(s)])); len(vs) > 0 {
+	if vs := r.registry.enabled(r.registry.preferred(r.registry.indexed().byID[strings.ToLower(s)])); len(vs) > 0 {
 		return Choice{Model: vs[0], Note: note(s, vs)}, true, nil
 	}
 	if c, ok := r.retired(s); ok {
 		return c, true, nil
 	}
 	return Choice{}, false, nil
-}
-
-// enabled leaves out models of disabled providers.
-func (r *Registry) enabled(models []*Model) []*Model {
-	return slices.DeleteFunc(models, func(m *Model) bool { return r.disabled[m.Provider] })
 }
 
 func note(selector string, variants []*Model) string {
@@ -166,22 +170,22 @@ func note(selector string, variants []*Model) string {
 
 // lookupNamed is Lookup that forgives upper and lower case and a version with
 // dots for dashes, and knows the routing suffixes of OpenRouter.
-func (r *Registry) lookupNamed(provider, id string) (*Model, bool) {
+func (r *Resolver) lookupNamed(provider, id string) (*Model, bool) {
 	for _, form := range []string{id, versionSign(id, '.', '-'), versionSign(id, '-', '.')} {
-		if m, ok := r.Lookup(provider, form); ok {
+		if m, ok := r.registry.Lookup(provider, form); ok {
 			return m, true
 		}
 	}
-	if !r.Knows(strings.ToLower(provider)) && !r.Knows(provider) {
+	if !r.registry.Knows(strings.ToLower(provider)) && !r.registry.Knows(provider) {
 		return nil, false
 	}
-	for _, m := range r.indexed().byID[strings.ToLower(id)] {
+	for _, m := range r.registry.indexed().byID[strings.ToLower(id)] {
 		if strings.EqualFold(m.Provider, provider) {
 			return m, true
 		}
 	}
 	if base, route := cutSuffix(id); provider == "openrouter" && slices.Contains(openRouterRoutes, route) {
-		if m, ok := r.Lookup(provider, base); ok {
+		if m, ok := r.registry.Lookup(provider, base); ok {
 			routed := *m
 			routed.ID, routed.Price.Unreliable = id, true // another host may charge another price
 			return &routed, true
@@ -197,7 +201,7 @@ var openRouterRoutes = []string{"nitro", "floor", "exacto", "online", "extended"
 // retired understands names under which a model used to be sold as two: with
 // "-thinking", or with the level, at the end. The live name always wins, since
 // this is asked only when there is none.
-func (r *Registry) retired(s string) (Choice, bool) {
+func (r *Resolver) retired(s string) (Choice, bool) {
 	rest, suffix, ok := cutLast(s, "-")
 	if !ok {
 		return Choice{}, false
@@ -228,13 +232,13 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 }
 
 // exactName is exact without the retired names, so that these are not stacked.
-func (r *Registry) exactName(s string) (Choice, bool, error) {
+func (r *Resolver) exactName(s string) (Choice, bool, error) {
 	if provider, id, ok := llm.SplitRef(s); ok {
-		if m, ok := r.lookupNamed(provider, id); ok && !r.disabled[m.Provider] {
+		if m, ok := r.lookupNamed(provider, id); ok && !r.registry.disabled[m.Provider] {
 			return Choice{Model: m}, true, nil
 		}
 	}
-	if vs := r.enabled(r.Variants(s)); len(vs) > 0 {
+	if vs := r.registry.enabled(r.registry.Variants(s)); len(vs) > 0 {
 		return Choice{Model: vs[0]}, true, nil
 	}
 	return Choice{}, false, nil

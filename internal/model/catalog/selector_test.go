@@ -54,7 +54,7 @@ func TestResolve(t *testing.T) {
 			if tt.have != nil {
 				o.Available = only(tt.have...)
 			}
-			c, err := open(t, o).Resolve(tt.selector)
+			c, err := open(t, o).Resolver.Resolve(tt.selector)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,7 @@ func TestResolveErrors(t *testing.T) {
 	r := open(t, catalog.Options{})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := r.Resolve(tt.selector)
+			c, err := r.Resolver.Resolve(tt.selector)
 			if err == nil {
 				t.Fatalf("got %s", c.Model.Ref())
 			}
@@ -93,7 +93,7 @@ func TestResolveErrors(t *testing.T) {
 
 func TestResolveAmbiguous(t *testing.T) {
 	r := open(t, catalog.Options{Available: only("anthropic")})
-	_, err := r.Resolve("claude")
+	_, err := r.Resolver.Resolve("claude")
 	var a *catalog.AmbiguousError
 	if !errors.As(err, &a) {
 		t.Fatalf("got %v", err)
@@ -116,7 +116,7 @@ func TestProviderOrder(t *testing.T) {
 		"gemini-2.5-pro":            "openrouter/google/gemini-2.5-pro",
 		"gemini-2.0-flash-lite":     "google/gemini-2.0-flash-lite",
 	} {
-		c, err := r.Resolve(selector)
+		c, err := r.Resolver.Resolve(selector)
 		if err != nil || c.Model.Ref() != want {
 			t.Errorf("%s: %v %v, want %s", selector, c.Model, err, want)
 		}
@@ -128,14 +128,14 @@ func TestDisabledProvider(t *testing.T) {
 		Dir: "/home/ann/job/x", UserHome: "/home/ann",
 		Disabled: catalog.ScopedList{{Values: []string{"anthropic"}, Paths: []string{"~/job"}}},
 	})
-	if _, err := r.Resolve("anthropic/claude-opus-4-6"); err == nil || !strings.Contains(err.Error(), "disabled") {
+	if _, err := r.Resolver.Resolve("anthropic/claude-opus-4-6"); err == nil || !strings.Contains(err.Error(), "disabled") {
 		t.Errorf("got %v", err)
 	}
-	c, err := r.Resolve("claude-opus-4-6")
+	c, err := r.Resolver.Resolve("claude-opus-4-6")
 	if err != nil || c.Model.Provider == "anthropic" {
 		t.Errorf("got %v %v", c.Model, err)
 	}
-	if r.Available(lookup(t, r, "anthropic/claude-opus-4-6")) {
+	if r.Registry.Available(lookup(t, r, "anthropic/claude-opus-4-6")) {
 		t.Error("a model of a disabled provider is available")
 	}
 }
@@ -143,7 +143,7 @@ func TestDisabledProvider(t *testing.T) {
 func TestMatch(t *testing.T) {
 	r := open(t, catalog.Options{})
 	refs := func(patterns ...string) (out []string) {
-		choices, _ := r.Match(patterns)
+		choices, _ := r.Resolver.Match(patterns)
 		for _, c := range choices {
 			s := c.Model.Ref()
 			if c.Level != "" {
@@ -179,7 +179,7 @@ func TestMatch(t *testing.T) {
 		}
 	})
 	t.Run("what fits nothing is said", func(t *testing.T) {
-		_, unmatched := r.Match([]string{"nothing-*", "openai/o3", "qqqq"})
+		_, unmatched := r.Resolver.Match([]string{"nothing-*", "openai/o3", "qqqq"})
 		if d := cmp.Diff([]string{"nothing-*", "qqqq"}, unmatched); d != "" {
 			t.Error(d)
 		}
@@ -195,7 +195,7 @@ func TestCanonical(t *testing.T) {
 		"openrouter/deepseek/deepseek-v4-flash:free":     "deepseek/deepseek-v4-flash:free", // other limits, other price
 		"groq/llama-3.3-70b-versatile":                   "llama-3.3-70b-versatile",
 	} {
-		if got := r.Canonical(lookup(t, r, ref)); got != want {
+		if got := r.Registry.Canonical(lookup(t, r, ref)); got != want {
 			t.Errorf("%s: %s, want %s", ref, got, want)
 		}
 	}

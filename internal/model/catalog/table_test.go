@@ -16,10 +16,10 @@ import (
 
 var comparePrices = cmp.AllowUnexported(llm.Rate{})
 
-func lookup(t *testing.T, r *catalog.Registry, ref string) *catalog.Model {
+func lookup(t *testing.T, r *catalog.Catalog, ref string) *catalog.Model {
 	t.Helper()
 	provider, id, _ := llm.SplitRef(ref)
-	m, ok := r.Lookup(provider, id)
+	m, ok := r.Registry.Lookup(provider, id)
 	if !ok {
 		t.Fatalf("no model %s", ref)
 	}
@@ -49,13 +49,13 @@ func TestTableForm(t *testing.T) {
 		t.Errorf("%d models are there twice", len(refs)-n)
 	}
 	r := open(t, catalog.Options{})
-	if _, err := time.Parse(time.DateOnly, r.Date()); err != nil {
+	if _, err := time.Parse(time.DateOnly, r.Registry.Date()); err != nil {
 		t.Errorf("date of the table: %v", err)
 	}
-	if !strings.Contains(r.Source(), "@earendil-works/pi-ai") {
-		t.Errorf("source of the table: %q", r.Source())
+	if !strings.Contains(r.Registry.Source(), "@earendil-works/pi-ai") {
+		t.Errorf("source of the table: %q", r.Registry.Source())
 	}
-	if all := r.All(); len(all) != len(refs) {
+	if all := r.Registry.All(); len(all) != len(refs) {
 		t.Errorf("%d models of %d lines", len(all), len(refs))
 	}
 }
@@ -63,11 +63,11 @@ func TestTableForm(t *testing.T) {
 // Looking up one model must give what reading all of them gives.
 func TestLookupAgreesWithAll(t *testing.T) {
 	full, cold := open(t, catalog.Options{}), open(t, catalog.Options{})
-	for i, m := range full.All() {
+	for i, m := range full.Registry.All() {
 		if i%7 != 0 {
 			continue
 		}
-		got, ok := cold.Lookup(m.Provider, m.ID)
+		got, ok := cold.Registry.Lookup(m.Provider, m.ID)
 		if !ok {
 			t.Fatalf("no %s", m.Ref())
 		}
@@ -79,7 +79,7 @@ func TestLookupAgreesWithAll(t *testing.T) {
 
 func TestFactsAreSound(t *testing.T) {
 	date := regexp.MustCompile(`^(|20\d\d-[01]\d-[0-3]\d)$`)
-	for _, m := range open(t, catalog.Options{}).All() {
+	for _, m := range open(t, catalog.Options{}).Registry.All() {
 		if m.ContextWindow <= 0 || m.MaxOutput <= 0 || m.Name == "" || !m.Accepts(llm.ModalityText) || !date.MatchString(m.Released) {
 			t.Errorf("%s: %+v", m.Ref(), m.Model)
 		}
@@ -158,7 +158,7 @@ func TestFacts(t *testing.T) {
 		}
 	})
 	t.Run("spark", func(t *testing.T) {
-		m, ok := r.Promotion(lookup(t, r, "openai/gpt-5.3-codex-spark"))
+		m, ok := catalog.Promotion(r.Registry, lookup(t, r, "openai/gpt-5.3-codex-spark"))
 		if !ok || m.Ref() != "openai/gpt-5.3-codex" {
 			t.Errorf("got %v", m)
 		}
@@ -173,11 +173,11 @@ func TestFacts(t *testing.T) {
 	})
 	t.Run("variables of the base URL", func(t *testing.T) {
 		m := lookup(t, r, "cloudflare-workers-ai/@cf/openai/gpt-oss-20b")
-		if d := cmp.Diff([]string{"CLOUDFLARE_ACCOUNT_ID"}, m.Needs); d != "" || r.Available(m) {
-			t.Errorf("needs %v, available %v", m.Needs, r.Available(m))
+		if d := cmp.Diff([]string{"CLOUDFLARE_ACCOUNT_ID"}, m.Needs); d != "" || r.Registry.Available(m) {
+			t.Errorf("needs %v, available %v", m.Needs, r.Registry.Available(m))
 		}
 		set := open(t, catalog.Options{Getenv: env("CLOUDFLARE_ACCOUNT_ID", "abc")})
-		if m := lookup(t, set, m.Ref()); m.BaseURL != "https://api.cloudflare.com/client/v4/accounts/abc/ai/v1" || !set.Available(m) {
+		if m := lookup(t, set, m.Ref()); m.BaseURL != "https://api.cloudflare.com/client/v4/accounts/abc/ai/v1" || !set.Registry.Available(m) {
 			t.Errorf("base URL %s", m.BaseURL)
 		}
 	})

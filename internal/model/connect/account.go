@@ -8,6 +8,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/model/credential"
+	"github.com/burin-dev/burin/internal/model/credential/oauth"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -29,15 +30,27 @@ func (r reach) allows(from credential.Origin) bool {
 	return r == anyKey || from == credential.FromCommandLine || r == writtenKey && from == credential.FromModelsYAML
 }
 
+// accounts know the credentials of providers, and which of them may go where.
+type accounts struct {
+	env      env
+	keys     *credential.Manager
+	logins   map[string]oauth.Provider // of the settings
+	warn     func(string)              // nil = nobody is told
+	registry *catalog.Registry         // nil while it is opened
+	// available is which providers have a key. It is asked once, when a choice
+	// depends on it.
+	available func() map[string]credential.Found
+}
+
 // find gives the credential of a provider for a host within reach. Where there
 // is none, nothing was renewed or marked as used in vain.
-func (m *Models) find(ctx context.Context, provider, session string, r reach) (credential.Resolved, error) {
+func (a *accounts) find(ctx context.Context, provider, session string, r reach) (credential.Resolved, error) {
 	if r == anyKey {
-		if err := m.pinned(ctx, provider); err != nil {
+		if err := a.pinned(ctx, provider); err != nil {
 			return credential.Resolved{}, err
 		}
 	} else {
-		sources, err := m.Keys.Available(ctx, provider)
+		sources, err := a.keys.Available(ctx, provider)
 		if err != nil && ctx.Err() != nil {
 			return credential.Resolved{}, ctx.Err()
 		}
@@ -45,7 +58,7 @@ func (m *Models) find(ctx context.Context, provider, session string, r reach) (c
 			return credential.Resolved{}, &credential.NotFoundError{Providers: []string{provider}}
 		}
 	}
-	return m.Keys.Key(ctx, provider, session)
+	return a.keys.Key(ctx, provider, session)
 }
 
 // errWithheld says that there is a key, but for another address.
@@ -55,14 +68,14 @@ var errWithheld = errors.New("the key is not for this address")
 // key there is a variable that is not set: the vendor's key, which would be the
 // next in order, must not be sent to that address. Of a provider that only
 // models.yml knows, stored keys cannot be meant for anyone else.
-func (m *Models) pinned(ctx context.Context, provider string) error {
-	s := m.settings(provider)
+func (a *accounts) pinned(ctx context.Context, provider string) error {
+	s := a.settings(provider)
 	if !s.Pinned {
 		return nil
 	}
-	sources, _ := m.Keys.Available(ctx, provider) // an error of the database is one of the key, too
+	sources, _ := a.keys.Available(ctx, provider) // an error of the database is one of the key, too
 	from := sources[provider].From
-	if from == credential.FromNowhere || writtenKey.allows(from) || from == credential.FromStore && !m.shipped(provider) {
+	if from == credential.FromNowhere || writtenKey.allows(from) || from == credential.FromStore && !a.shipped(provider) {
 		return nil
 	}
 	return &llm.Error{
@@ -72,14 +85,61 @@ func (m *Models) pinned(ctx context.Context, provider string) error {
 }
 
 // shipped says whether burin knows the provider without models.yml.
-func (m *Models) shipped(provider string) bool {
-	plain, _ := catalog.Open(catalog.Options{Getenv: m.env.get})
-	return plain.Knows(provider)
+func (a *accounts) shipped(provider string) bool {
+	plain, _ := catalog.Open(catalog.Options{Getenv: a.env.get})
+	return plain.Registry.Knows(provider)
+}
+
+// look asks which providers have a key.
+func (a *accounts) look() map[string]credential.Found {
+	// A database that cannot be read is reported when a key is needed.
+	found, _ := a.keys.Available(context.Background(), a.registry.Providers()...)
+	return found
+}
+
+// has says whether there is a credential for the provider that may be used.
+func (a *accounts) has(provider string) bool {
+	if _, ok := a.available()[provider]; ok {
+		return a.pinned(context.Background(), provider) == nil
+	}
+	return a.env.ambient(provider)
+}
+
+// key is the key of a provider for asking it which models it has.
+func (a *accounts) key(ctx context.Context, provider string) (string, error) {
+	r, err := a.find(ctx, provider, "", anyKey)
+	var none *credential.NotFoundError
+	if errors.As(err, &none) {
+		return "", nil
+	}
+	return r.Secret.Reveal(), err
+}
+
+// settings tells the credentials what models.yml says of a provider's key.
+func (a *accounts) settings(provider string) credential.Settings {
+	var s credential.Settings
+	if p, ok := a.logins[provider]; ok {
+		s.OAuth = &p
+	}
+	if a.registry == nil {
+		return s
+	}
+	facts, ok := a.registry.Provider(provider)
+	if !ok {
+		return s
+	}
+	s.APIKey = credential.Secret(facts.APIKey)
+	s.APIKeyEnv = facts.APIKeyEnv
+	s.Keyless = facts.Auth == catalog.AuthNone
+	// A key written beside a provider's address belongs to that address: no other
+	// key of the same name may be sent there.
+	s.Pinned = facts.Configured && (facts.APIKey != "" || facts.APIKeyEnv != "")
+	return s
 }
 
 // keyring gives the key of each request of a client.
 type keyring struct {
-	models   *Models
+	accounts *accounts
 	provider string
 	session  string
 	reach    reach
@@ -90,7 +150,7 @@ type keyring struct {
 }
 
 func (k *keyring) find(ctx context.Context) (credential.Resolved, error) {
-	r, err := k.models.find(ctx, k.provider, k.session, k.reach)
+	r, err := k.accounts.find(ctx, k.provider, k.session, k.reach)
 	var none *credential.NotFoundError
 	if k.optional && (errors.As(err, &none) || errors.Is(err, errWithheld)) {
 		return credential.Resolved{Kind: credential.KindNone, Provider: k.provider}, nil
@@ -109,8 +169,8 @@ func (k *keyring) get(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if r.Warning != "" && k.models.o.Warn != nil {
-		k.models.o.Warn(r.Warning)
+	if r.Warning != "" && k.accounts.warn != nil {
+		k.accounts.warn(r.Warning)
 	}
 	if a != nil {
 		a.used.Store(&r)

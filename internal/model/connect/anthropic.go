@@ -22,13 +22,13 @@ var windowOnRequest = regexp.MustCompile(`claude-sonnet-4(-[05])?([-@]20\d{6})?(
 
 // anthropic makes the client of the Messages format for the host that the base
 // URL names.
-func (m *Models) anthropic(model *catalog.Model, e wire.Endpoint, keys *keyring, noStrict bool) (llm.Client, error) {
+func (c *clients) anthropic(model *catalog.Model, e wire.Endpoint, keys *keyring, noStrict bool) (llm.Client, error) {
 	o := anthropic.Options{Endpoint: e, BearerAuth: model.AuthHeader, DisableStrictTools: noStrict}
 	o.LongContext = model.ContextWindow >= 1_000_000 && windowOnRequest.MatchString(model.Upstream())
-	if m.redirectable(model) {
-		done, err := m.foundry(&o, keys)
+	if c.redirectable(model) {
+		done, err := c.foundry(&o, keys)
 		if err == nil && !done {
-			err = m.redirect(&o, keys)
+			err = c.redirect(&o, keys)
 		}
 		if err != nil {
 			return nil, err
@@ -36,13 +36,13 @@ func (m *Models) anthropic(model *catalog.Model, e wire.Endpoint, keys *keyring,
 	}
 	host := hostOf(o.BaseURL)
 	if region := awsauth.RegionOf(host); region != "" {
-		auth := awsauth.New(awsauth.Options{Getenv: m.env.get})
+		auth := awsauth.New(awsauth.Options{Getenv: c.env.get})
 		o.Host, o.Region = anthropic.HostBedrock, region
 		o.Authorize = func(ctx context.Context, r *http.Request, body []byte) error {
 			return auth.Authorize(ctx, r, body, "bedrock")
 		}
 	} else if location, ok := vertexLocation(host); ok {
-		auth := gcpauth.New(m.env.get)
+		auth := gcpauth.New(c.env.get)
 		o.Host, o.Project, o.Region, o.Authorize = anthropic.HostVertex, auth.Project(), location, auth.Authorize
 		if location == "" {
 			o.Region = auth.Location()
@@ -61,17 +61,17 @@ func (m *Models) anthropic(model *catalog.Model, e wire.Endpoint, keys *keyring,
 // redirectable says whether the variables that lead Anthropic's own clients
 // elsewhere count for the model: not where models.yml or the command line says
 // where it is, because a key may be written beside that.
-func (m *Models) redirectable(model *catalog.Model) bool {
+func (c *clients) redirectable(model *catalog.Model) bool {
 	if model.Provider != "anthropic" || model.Origin == catalog.OriginUnlisted || !isAnthropic(model.BaseURL) {
 		return false
 	}
-	facts, _ := m.Registry.Provider(model.Provider)
+	facts, _ := c.registry.Provider(model.Provider)
 	return !facts.Configured
 }
 
 // foundry applies the variables of Foundry mode, if it is on.
-func (m *Models) foundry(o *anthropic.Options, keys *keyring) (on bool, err error) {
-	f, on, err := anthropic.FoundryFromEnv(m.env.get)
+func (c *clients) foundry(o *anthropic.Options, keys *keyring) (on bool, err error) {
+	f, on, err := anthropic.FoundryFromEnv(c.env.get)
 	if err != nil || !on {
 		return on, err
 	}
@@ -96,8 +96,8 @@ func (m *Models) foundry(o *anthropic.Options, keys *keyring) (on bool, err erro
 // redirect applies ANTHROPIC_BASE_URL, and the headers that are meant for a host
 // which is not Anthropic's. No other provider of the format gets those: they may
 // hold the secret of a gateway.
-func (m *Models) redirect(o *anthropic.Options, keys *keyring) error {
-	base := strings.TrimSpace(m.env.get("ANTHROPIC_BASE_URL"))
+func (c *clients) redirect(o *anthropic.Options, keys *keyring) error {
+	base := strings.TrimSpace(c.env.get("ANTHROPIC_BASE_URL"))
 	if base == "" {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (m *Models) redirect(o *anthropic.Options, keys *keyring) error {
 		return nil
 	}
 	keys.foreign = true
-	headers, err := anthropic.ParseCustomHeaders(m.env.get("ANTHROPIC_CUSTOM_HEADERS"))
+	headers, err := anthropic.ParseCustomHeaders(c.env.get("ANTHROPIC_CUSTOM_HEADERS"))
 	if err != nil {
 		return fmt.Errorf("ANTHROPIC_CUSTOM_HEADERS: %w", err)
 	}

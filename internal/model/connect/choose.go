@@ -14,36 +14,36 @@ import (
 // error says what was looked for in vain.
 func (m *Models) Choose(ctx context.Context, w catalog.Wish) (catalog.Choice, error) {
 	if w.Selector != "" {
-		return m.ResolveOrDiscover(ctx, w.Selector)
+		return m.Catalog.ResolveOrDiscover(ctx, w.Selector)
 	}
-	choice, err := m.Initial(w)
+	choice, err := m.Catalog.Resolver.Initial(w)
 	if !errors.Is(err, catalog.ErrNoModel) {
 		return choice, err
 	}
-	asked := m.Discover(ctx, catalog.Search{Local: true, Providers: m.localServers()})
-	if choice, err = m.Initial(w); !errors.Is(err, catalog.ErrNoModel) {
+	asked := m.Catalog.Servers.Discover(ctx, catalog.Search{Local: true, Providers: localServers(m.env)})
+	if choice, err = m.Catalog.Resolver.Initial(w); !errors.Is(err, catalog.ErrNoModel) {
 		return choice, err
 	}
-	return choice, m.nothing(ctx, asked)
+	return choice, m.accounts.nothing(ctx, asked)
 }
 
 // localServers are the servers on this machine to look for by name, so that the
 // error can say so. vLLM's port is used by too many other programs to be asked
 // without a hint.
-func (m *Models) localServers() []string {
+func localServers(e env) []string {
 	return slices.DeleteFunc(catalog.LocalProviders(), func(id string) bool {
-		return id == "vllm" && m.env.get("VLLM_BASE_URL") == "" && m.env.get("VLLM_API_KEY") == ""
+		return id == "vllm" && e.get("VLLM_BASE_URL") == "" && e.get("VLLM_API_KEY") == ""
 	})
 }
 
 // nothing is the error of a user who has neither key nor server.
-func (m *Models) nothing(ctx context.Context, asked []catalog.Report) error {
+func (a *accounts) nothing(ctx context.Context, asked []catalog.Report) error {
 	none := new(credential.NotFoundError)
-	for _, provider := range m.Providers() {
-		if m.hasCredential(provider) {
+	for _, provider := range a.registry.Providers() {
+		if a.has(provider) {
 			continue // its key is not what is missing, and need not be renewed to say so
 		}
-		_, err := m.Keys.Key(ctx, provider, "")
+		_, err := a.keys.Key(ctx, provider, "")
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -68,7 +68,7 @@ func (m *Models) nothing(ctx context.Context, asked []catalog.Report) error {
 // those of the settings.
 func (m *Models) Logins() []string {
 	logins := credential.Logins()
-	for id := range m.o.OAuth {
+	for id := range m.accounts.logins {
 		if !slices.Contains(logins, id) {
 			logins = append(logins, id)
 		}

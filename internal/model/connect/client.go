@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/llm"
@@ -29,28 +30,42 @@ import (
 // other key goes there, the command line's excepted. A provider that needs no
 // key is sent only that of the command line.
 func (m *Models) Client(model *catalog.Model, session string) (llm.Client, error) {
+	return m.clients.open(model, session)
+}
+
+// clients makes the clients of models.
+type clients struct {
+	env                         env
+	accounts                    *accounts
+	registry                    *catalog.Registry
+	network                     *network
+	dump                        *Dump // nil = none
+	firstEvent, idle, noContent time.Duration
+}
+
+func (c *clients) open(model *catalog.Model, session string) (llm.Client, error) {
 	if len(model.Needs) > 0 {
 		return nil, fmt.Errorf("%s needs the variable %s", model.Provider, strings.Join(model.Needs, " and "))
 	}
-	keys := m.keyring(model, session)
-	e, err := m.endpoint(model, keys)
+	keys := c.keyring(model, session)
+	e, err := c.endpoint(model, keys)
 	if err != nil {
 		return nil, err
 	}
-	inner, err := m.codec(model, e, keys)
+	inner, err := c.codec(model, e, keys)
 	if err != nil {
 		return nil, err
 	}
 	return &switching{inner: inner, keys: keys}, nil
 }
 
-func (m *Models) keyring(model *catalog.Model, session string) *keyring {
-	keys := &keyring{models: m, provider: model.Provider, session: session}
+func (c *clients) keyring(model *catalog.Model, session string) *keyring {
+	keys := &keyring{accounts: c.accounts, provider: model.Provider, session: session}
 	switch {
 	case model.Origin == catalog.OriginUnlisted:
 		// A server that the user names on the command line need not want a key.
 		keys.optional, keys.foreign = true, true
-		if m.settings(model.Provider).Pinned && !m.configuredAt(model) {
+		if c.accounts.settings(model.Provider).Pinned && !c.configuredAt(model) {
 			keys.reach = givenKey
 		}
 	case model.Auth == catalog.AuthNone:
@@ -60,35 +75,35 @@ func (m *Models) keyring(model *catalog.Model, session string) *keyring {
 }
 
 // configuredAt says whether the model is asked at the address of its provider.
-func (m *Models) configuredAt(model *catalog.Model) bool {
-	own, err := m.Unlisted(model.Provider, model.ID, model.API, "")
+func (c *clients) configuredAt(model *catalog.Model) bool {
+	own, err := c.registry.Unlisted(model.Provider, model.ID, model.API, "")
 	return err == nil && origin(own.BaseURL) == origin(model.BaseURL)
 }
 
 // endpoint is what the codecs have in common.
-func (m *Models) endpoint(model *catalog.Model, keys *keyring) (wire.Endpoint, error) {
-	shared, err := m.network.get()
+func (c *clients) endpoint(model *catalog.Model, keys *keyring) (wire.Endpoint, error) {
+	shared, err := c.network.get()
 	if err != nil {
 		return wire.Endpoint{}, err
 	}
 	client := *shared
-	client.Transport = &bearer{next: &dumping{next: shared.Transport, dump: m.o.Dump}, always: model.AuthHeader}
+	client.Transport = &bearer{next: &dumping{next: shared.Transport, dump: c.dump}, always: model.AuthHeader}
 	e := wire.Endpoint{
 		BaseURL: model.BaseURL, Headers: model.Headers, Transform: model.Transform, Client: &client, Key: keys.get,
-		FirstEvent: m.o.FirstEvent, Idle: m.o.Idle, NoContent: m.o.NoContent,
+		FirstEvent: c.firstEvent, Idle: c.idle, NoContent: c.noContent,
 	}
 	prefixes := []string{""}
 	if model.API.Family() == llm.APIResponses || model.API == llm.APICompletions {
 		prefixes = append(prefixes, "OPENAI_")
 	}
 	for _, prefix := range prefixes {
-		if e.FirstEvent, err = m.env.timeout(e.FirstEvent, prefix+"STREAM_FIRST_EVENT_TIMEOUT_MS"); err != nil {
+		if e.FirstEvent, err = c.env.timeout(e.FirstEvent, prefix+"STREAM_FIRST_EVENT_TIMEOUT_MS"); err != nil {
 			return e, err
 		}
-		if e.Idle, err = m.env.timeout(e.Idle, prefix+"STREAM_IDLE_TIMEOUT_MS"); err != nil {
+		if e.Idle, err = c.env.timeout(e.Idle, prefix+"STREAM_IDLE_TIMEOUT_MS"); err != nil {
 			return e, err
 		}
-		if e.NoContent, err = m.env.timeout(e.NoContent, prefix+"STREAM_NO_CONTENT_TIMEOUT_MS"); err != nil {
+		if e.NoContent, err = c.env.timeout(e.NoContent, prefix+"STREAM_NO_CONTENT_TIMEOUT_MS"); err != nil {
 			return e, err
 		}
 	}
@@ -96,11 +111,11 @@ func (m *Models) endpoint(model *catalog.Model, keys *keyring) (wire.Endpoint, e
 }
 
 // codec makes the client of the model's wire format.
-func (m *Models) codec(model *catalog.Model, e wire.Endpoint, keys *keyring) (llm.Client, error) {
-	noStrict := model.DisableStrictTools || m.env.on("NO_STRICT")
+func (c *clients) codec(model *catalog.Model, e wire.Endpoint, keys *keyring) (llm.Client, error) {
+	noStrict := model.DisableStrictTools || c.env.on("NO_STRICT")
 	switch model.API {
 	case llm.APIAnthropic:
-		return m.anthropic(model, e, keys, noStrict)
+		return c.anthropic(model, e, keys, noStrict)
 	case llm.APICompletions:
 		compat := model.Compat
 		if noStrict {
@@ -108,27 +123,27 @@ func (m *Models) codec(model *catalog.Model, e wire.Endpoint, keys *keyring) (ll
 		}
 		return openai.NewCompletions(openai.CompletionsOptions{Endpoint: e, Compat: compat}), nil
 	case llm.APIResponses, llm.APICodexResponses, llm.APIAzureResponses:
-		return m.responses(model, e, keys, noStrict)
+		return c.responses(model, e, keys, noStrict)
 	case llm.APIGoogle:
 		return google.New(google.Options{Endpoint: e}), nil
 	case llm.APIVertex:
-		return m.vertex(model, e, keys), nil
+		return c.vertex(model, e, keys), nil
 	case llm.APIBedrock:
-		return m.bedrock(model, e, keys), nil
+		return c.bedrock(model, e, keys), nil
 	}
 	return nil, fmt.Errorf("%s uses the wire format %q, which burin does not speak", model.Ref(), model.API)
 }
 
-func (m *Models) responses(model *catalog.Model, e wire.Endpoint, keys *keyring, noStrict bool) (llm.Client, error) {
+func (c *clients) responses(model *catalog.Model, e wire.Endpoint, keys *keyring, noStrict bool) (llm.Client, error) {
 	o := openai.ResponsesOptions{
 		Endpoint: e, API: model.API, NoStrict: noStrict,
 		// Servers on the user's own machine read only text as the result of a tool.
 		PlainOutputs: model.Discovery != catalog.DiscoverNone,
 		// Responses are stored at the vendor only when the user asks for it.
-		Stateful: m.env.on("OPENAI_STATEFUL"),
+		Stateful: c.env.on("OPENAI_STATEFUL"),
 	}
 	if model.API == llm.APIAzureResponses {
-		azure, err := openai.AzureFromEnv(m.env.get)
+		azure, err := openai.AzureFromEnv(c.env.get)
 		if err != nil {
 			return nil, err
 		}
@@ -143,8 +158,8 @@ func (m *Models) responses(model *catalog.Model, e wire.Endpoint, keys *keyring,
 	return openai.NewResponses(o), nil
 }
 
-func (m *Models) vertex(model *catalog.Model, e wire.Endpoint, keys *keyring) llm.Client {
-	auth := gcpauth.New(m.env.get)
+func (c *clients) vertex(model *catalog.Model, e wire.Endpoint, keys *keyring) llm.Client {
+	auth := gcpauth.New(c.env.get)
 	o := google.Options{Endpoint: e, Vertex: true, Project: auth.Project(), Location: auth.Location()}
 	if usesCloud(model, "google-vertex", ".googleapis.com") {
 		keys.optional, o.Authorize = true, auth.Authorize
@@ -155,9 +170,9 @@ func (m *Models) vertex(model *catalog.Model, e wire.Endpoint, keys *keyring) ll
 	return google.New(o)
 }
 
-func (m *Models) bedrock(model *catalog.Model, e wire.Endpoint, keys *keyring) llm.Client {
-	getenv := m.env.get
-	if m.env.skipsAWS() {
+func (c *clients) bedrock(model *catalog.Model, e wire.Endpoint, keys *keyring) llm.Client {
+	getenv := c.env.get
+	if c.env.skipsAWS() {
 		keys.reach = max(keys.reach, writtenKey) // the gateway must not see the real one
 	}
 	keys.optional = true
@@ -167,12 +182,12 @@ func (m *Models) bedrock(model *catalog.Model, e wire.Endpoint, keys *keyring) l
 			case "AWS_BEDROCK_SKIP_AUTH":
 				return "1"
 			case "AWS_REGION":
-				return cmp.Or(m.env.get(name), m.env.get("AWS_DEFAULT_REGION"), "us-east-1") // not worth reading a profile
+				return cmp.Or(c.env.get(name), c.env.get("AWS_DEFAULT_REGION"), "us-east-1") // not worth reading a profile
 			}
-			return m.env.get(name)
+			return c.env.get(name)
 		}
 	}
-	return bedrock.New(bedrock.Options{Endpoint: e, Getenv: getenv, ForceCache: isOn(m.env.get("AWS_BEDROCK_FORCE_CACHE"))})
+	return bedrock.New(bedrock.Options{Endpoint: e, Getenv: getenv, ForceCache: isOn(c.env.get("AWS_BEDROCK_FORCE_CACHE"))})
 }
 
 // usesCloud says whether a request without a key may carry the credential that

@@ -75,7 +75,7 @@ func TestUnlisted(t *testing.T) {
 			w := newWorld(t)
 			w.env["AWS_ACCESS_KEY_ID"], w.env["AWS_SECRET_ACCESS_KEY"] = "AKIDREAL", "secret-real"
 			m := w.open(t)
-			model, err := m.Unlisted("local", "m", api, s.URL)
+			model, err := m.Catalog.Registry.Unlisted("local", "m", api, s.URL)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +101,7 @@ func TestUnlisted(t *testing.T) {
 		w.env["OPENAI_API_KEY"] = "k-openai"
 		w.env["MISTRAL_API_KEY"] = "k-mistral"
 		m := w.open(t)
-		model, err := m.Unlisted("openai", "m", llm.APICompletions, s.URL+"/v1")
+		model, err := m.Catalog.Registry.Unlisted("openai", "m", llm.APICompletions, s.URL+"/v1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +329,7 @@ func TestCloseFreesConnections(t *testing.T) {
 	s.Start()
 	defer s.Close()
 	m := newWorld(t).open(t)
-	unlisted, err := m.Unlisted("local", "m", llm.APICompletions, s.URL)
+	unlisted, err := m.Catalog.Registry.Unlisted("local", "m", llm.APICompletions, s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,6 @@
 package connect
 
 import (
-	"context"
-	"errors"
 	"os"
 	"sync"
 	"time"
@@ -55,13 +53,13 @@ type Options struct {
 
 // Models are the models a user has, and the keys to them. Close it at the end.
 type Models struct {
-	*catalog.Registry
-	Keys *credential.Manager
+	Catalog *catalog.Catalog
+	Keys    *credential.Manager
 
-	o         Options
-	env       env
-	network   *network
-	available func() map[string]credential.Found
+	env      env
+	accounts *accounts
+	network  *network
+	clients  *clients
 }
 
 // Open opens the catalogue and the credentials. The Models are never nil: a
@@ -71,26 +69,28 @@ func Open(o Options) (*Models, error) {
 	if o.LookupEnv == nil {
 		o.LookupEnv = os.LookupEnv
 	}
-	m := &Models{o: o, env: env{o.LookupEnv}}
-	m.network = &network{getenv: m.env.get}
-	m.Keys = credential.New(credential.Options{
-		Home: o.DataDir, LookupEnv: o.LookupEnv, Provider: m.settings, Keyring: o.Keyring, HTTP: m.network.late(),
+	e := env{o.LookupEnv}
+	n := &network{getenv: e.get}
+	a := &accounts{env: e, logins: o.OAuth, warn: o.Warn}
+	a.keys = credential.New(credential.Options{
+		Home: o.DataDir, LookupEnv: o.LookupEnv, Provider: a.settings, Keyring: o.Keyring, HTTP: n.late(),
 	})
-	// Which providers have a key is asked once, when a choice depends on it.
-	m.available = sync.OnceValue(func() map[string]credential.Found {
-		// A database that cannot be read is reported when a key is needed.
-		found, _ := m.Keys.Available(context.Background(), m.Providers()...)
-		return found
-	})
-	var err error
-	m.Registry, err = catalog.Open(catalog.Options{
-		Home: o.ConfigDir, Cache: o.CacheDir, Dir: o.WorkDir, UserHome: o.UserHome, Getenv: m.env.get,
-		Available:     m.hasCredential,
+	a.available = sync.OnceValue(a.look)
+	all, err := catalog.Open(catalog.Options{
+		Home: o.ConfigDir, Cache: o.CacheDir, Dir: o.WorkDir, UserHome: o.UserHome, Getenv: e.get,
+		Available:     a.has,
 		ProviderOrder: o.ProviderOrder, Enabled: o.Enabled, Disabled: o.Disabled,
 		Roles: o.Roles, RoleFlags: o.RoleFlags,
-		Key: m.key, Client: m.network.late(),
+		Key: a.key, Client: n.late(),
 	})
-	return m, err
+	a.registry = all.Registry
+	return &Models{
+		Catalog: all, Keys: a.keys, env: e, accounts: a, network: n,
+		clients: &clients{
+			env: e, accounts: a, registry: all.Registry, network: n, dump: o.Dump,
+			firstEvent: o.FirstEvent, idle: o.Idle, noContent: o.NoContent,
+		},
+	}, err
 }
 
 // Close frees what the credentials hold and the connections that are kept.
@@ -105,42 +105,3 @@ func (m *Models) Close() error {
 // conversation, for [llm.CacheHint]: BURIN_CACHE_RETENTION (or PI_ or OMP_) is
 // short, the default, long or off.
 func (m *Models) CacheRetention() (llm.CacheRetention, error) { return m.env.cacheRetention() }
-
-func (m *Models) hasCredential(provider string) bool {
-	if _, ok := m.available()[provider]; ok {
-		return m.pinned(context.Background(), provider) == nil
-	}
-	return m.env.ambient(provider)
-}
-
-// key is the key of a provider for asking it which models it has.
-func (m *Models) key(ctx context.Context, provider string) (string, error) {
-	r, err := m.find(ctx, provider, "", anyKey)
-	var none *credential.NotFoundError
-	if errors.As(err, &none) {
-		return "", nil
-	}
-	return r.Secret.Reveal(), err
-}
-
-// settings tells the credentials what models.yml says of a provider's key.
-func (m *Models) settings(provider string) credential.Settings {
-	var s credential.Settings
-	if p, ok := m.o.OAuth[provider]; ok {
-		s.OAuth = &p
-	}
-	if m.Registry == nil {
-		return s
-	}
-	facts, ok := m.Registry.Provider(provider)
-	if !ok {
-		return s
-	}
-	s.APIKey = credential.Secret(facts.APIKey)
-	s.APIKeyEnv = facts.APIKeyEnv
-	s.Keyless = facts.Auth == catalog.AuthNone
-	// A key written beside a provider's address belongs to that address: no other
-	// key of the same name may be sent there.
-	s.Pinned = facts.Configured && (facts.APIKey != "" || facts.APIKeyEnv != "")
-	return s
-}

@@ -90,7 +90,7 @@ func TestWhereKeysGo(t *testing.T) {
 			var model *catalog.Model
 			if provider, id, _ := llm.SplitRef(tt.ref); tt.baseURL != "" || provider == "ollama" {
 				var err error
-				if model, err = m.Unlisted(provider, id, "", at(tt.baseURL)); err != nil {
+				if model, err = m.Catalog.Registry.Unlisted(provider, id, "", at(tt.baseURL)); err != nil {
 					t.Fatal(err)
 				}
 			} else {
@@ -101,7 +101,7 @@ func TestWhereKeysGo(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), tt.refused) || llm.KindOf(err) != llm.ErrAuth || len(s.Raw()) > 0 {
 					t.Errorf("%v after %d requests, want %s", err, len(s.Raw()), tt.refused)
 				}
-				if m.Available(model) {
+				if m.Catalog.Registry.Available(model) {
 					t.Error("a model that cannot be used is said to be available")
 				}
 				return
@@ -126,12 +126,12 @@ func TestDiscoveryKeepsKeys(t *testing.T) {
 	w.env["OPENAI_API_KEY"] = "k-vendor"
 	w.models(t, "providers: {openai: {baseUrl: 'https://proxy.example/v1', apiKeyEnv: PROXY_KEY}}")
 	m := w.open(t)
-	reports := m.Discover(t.Context(), catalog.Search{Providers: []string{"openai"}})
+	reports := m.Catalog.Servers.Discover(t.Context(), catalog.Search{Providers: []string{"openai"}})
 	if len(reports) != 1 || reports[0].Err == nil || !strings.Contains(reports[0].Err.Error(), "PROXY_KEY") || len(v.seen) > 0 {
 		t.Errorf("reports %v, requests %v", reports, v.seen)
 	}
 	w.env["PROXY_KEY"] = "k-proxy"
-	m.Discover(t.Context(), catalog.Search{Providers: []string{"openai"}})
+	m.Catalog.Servers.Discover(t.Context(), catalog.Search{Providers: []string{"openai"}})
 	if got := v.one(t); got.host != "proxy.example" || got.header.Get("Authorization") != "Bearer k-proxy" {
 		t.Errorf("%+v", got)
 	}
@@ -188,7 +188,7 @@ func TestCloudStaysHome(t *testing.T) {
 	w.env["GOOGLE_CLOUD_LOCATION"] = "eu"
 	m := w.open(t)
 	for base, want := range map[string]string{"https://other.example": "", "https://eu-aiplatform.googleapis.com": "Bearer adc-token"} {
-		model, err := m.Unlisted("local", "m", llm.APIVertex, base)
+		model, err := m.Catalog.Registry.Unlisted("local", "m", llm.APIVertex, base)
 		if err != nil {
 			t.Fatal(err)
 		}

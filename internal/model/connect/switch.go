@@ -164,7 +164,7 @@ func (s *switchingStream) block(id int64, e *llm.Error) error {
 	if e.RetryAfter > 0 && (e.Kind == llm.ErrRateLimit || !until.After(now)) {
 		until = now.Add(e.RetryAfter)
 	}
-	keys := s.client.keys.models.Keys
+	keys := s.client.keys.accounts.keys
 	switch {
 	case until.After(now):
 		return keys.MarkUsageLimit(s.life, id, until)
@@ -193,7 +193,7 @@ func (s *switchingStream) renew(used *credential.Resolved, e *llm.Error) (next *
 	keys, id := s.client.keys, used.CredentialID
 	if used.Kind == credential.KindOAuth && !s.renewed[id] {
 		s.renewed[id] = true
-		r, err := keys.models.Keys.Renew(s.life, *used)
+		r, err := keys.accounts.keys.Renew(s.life, *used)
 		var unusable *credential.UnusableError
 		switch {
 		case err == nil:
@@ -208,5 +208,5 @@ func (s *switchingStream) renew(used *credential.Resolved, e *llm.Error) (next *
 	if keys.foreign {
 		return nil, true
 	}
-	return nil, keys.models.Keys.Disable(s.life, id, "not accepted: "+e.Message) != nil
+	return nil, keys.accounts.keys.Disable(s.life, id, "not accepted: "+e.Message) != nil
 }

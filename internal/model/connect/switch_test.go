@@ -229,7 +229,7 @@ func TestForeignHostDisablesNothing(t *testing.T) {
 	w := newWorld(t)
 	m := w.open(t)
 	id := add(t, m, "openai", "k-1")[0]
-	model, err := m.Unlisted("openai", "m", llm.APICompletions, s.URL+"/v1")
+	model, err := m.Catalog.Registry.Unlisted("openai", "m", llm.APICompletions, s.URL+"/v1")
 	if err != nil {
 		t.Fatal(err)
 	}

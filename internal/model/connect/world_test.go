@@ -120,7 +120,7 @@ func info(t testing.TB, m *connect.Models, id int64) credential.Info {
 func lookup(t testing.TB, m *connect.Models, ref string) *catalog.Model {
 	t.Helper()
 	provider, id, _ := llm.SplitRef(ref)
-	model, ok := m.Lookup(provider, id)
+	model, ok := m.Catalog.Registry.Lookup(provider, id)
 	if !ok {
 		t.Fatalf("no model %s", ref)
 	}

@@ -93,8 +93,8 @@ func TestCatalogue(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := newFace(t, theme.NewStyles(themetest.Theme(), theme.NoStyle))
-	all := r.All()
-	m := NewModels(f.Env, ModelOptions{Models: all, Usable: r.Available, Canonical: r.Canonical, Roles: Roles(r)})
+	all := r.Registry.All()
+	m := NewModels(f.Env, ModelOptions{Models: all, Usable: r.Registry.Available, Canonical: r.Registry.Canonical, Roles: Roles(r.Resolver)})
 	if len(m.byRef) != len(all) || len(m.ready) == 0 || len(m.ready) == len(all) {
 		t.Errorf("%d models, %d listed, %d usable", len(all), len(m.byRef), len(m.ready))
 	}
@@ -339,12 +339,12 @@ func BenchmarkOpenModels(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	all, roles := r.All(), Roles(r)
+	all, roles := r.Registry.All(), Roles(r.Resolver)
 	f := newFace(b, themetest.Styles())
 	b.ReportMetric(float64(len(all)), "models")
 	b.ReportAllocs()
 	for b.Loop() {
-		m := NewModels(f.Env, ModelOptions{Models: all, Usable: r.Available, Canonical: r.Canonical, Roles: roles})
+		m := NewModels(f.Env, ModelOptions{Models: all, Usable: r.Registry.Available, Canonical: r.Registry.Canonical, Roles: roles})
 		m.Draw(140, 30)
 	}
 }
@@ -356,7 +356,7 @@ func BenchmarkSearchModels(b *testing.B) {
 		b.Fatal(err)
 	}
 	f := newFace(b, themetest.Styles())
-	m := NewModels(f.Env, ModelOptions{Models: r.All(), Canonical: r.Canonical})
+	m := NewModels(f.Env, ModelOptions{Models: r.Registry.All(), Canonical: r.Registry.Canonical})
 	b.ReportAllocs()
 	for b.Loop() {
 		paneltest.Press(m, "o")

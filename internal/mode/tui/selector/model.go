@@ -22,8 +22,8 @@ type Role struct {
 	Fixed string
 }
 
-// Roles lists the roles of a registry with the models they mean.
-func Roles(r *catalog.Registry) []Role {
+// Roles lists the roles with the models they mean.
+func Roles(r *catalog.Resolver) []Role {
 	var roles []Role
 	for _, name := range r.Roles() {
 		role := Role{Name: name}

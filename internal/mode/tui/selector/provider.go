@@ -36,7 +36,7 @@ func Providers(ctx context.Context, m *connect.Models) ([]Provider, error) {
 	if err != nil {
 		err = fmt.Errorf("list the stored keys: %w", err)
 	}
-	ids := m.Providers()
+	ids := m.Catalog.Registry.Providers()
 	found, ferr := m.Keys.Available(ctx, ids...)
 	if err == nil && ferr != nil {
 		err = fmt.Errorf("look for keys: %w", ferr)
@@ -50,7 +50,7 @@ func Providers(ctx context.Context, m *connect.Models) ([]Provider, error) {
 	out := make([]Provider, 0, len(ids))
 	for _, id := range ids {
 		p := Provider{ID: id, Login: slices.Contains(logins, id), Source: found[id].Source}
-		if c, ok := m.Provider(id); ok {
+		if c, ok := m.Catalog.Registry.Provider(id); ok {
 			p.Keyless = c.Auth == catalog.AuthNone
 		}
 		for _, s := range stored {
