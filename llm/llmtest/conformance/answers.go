@@ -34,7 +34,7 @@ func chars(text string) []llm.Event {
 	return append(out, llm.Event{Type: llm.EventTextEnd, Block: llm.Text{Text: text}})
 }
 
-func (s *Subject) testText(t *testing.T) {
+func (s answerChecks) testText(t *testing.T) {
 	for name, text := range scripts {
 		t.Run(name, func(t *testing.T) {
 			m := s.says(t, chars(text))
@@ -62,7 +62,7 @@ func (s *Subject) testText(t *testing.T) {
 	})
 }
 
-func (s *Subject) testThinking(t *testing.T) {
+func (s answerChecks) testThinking(t *testing.T) {
 	const signature = "EqoBCkgIARABGAIiQL+/sig=="
 	m := s.says(t, llmtest.Think("First, look at 漢字 🦊.", signature), llmtest.Say("Done."))
 	got := visible(m.Content)
@@ -91,7 +91,7 @@ func (s *Subject) testThinking(t *testing.T) {
 
 // thinkingReturns sends answer m back as history and looks for its reasoning in
 // what the server half reads.
-func (s *Subject) thinkingReturns(t *testing.T, m *llm.Message, text, signature string) {
+func (s answerChecks) thinkingReturns(t *testing.T, m *llm.Message, text, signature string) {
 	if s.NoOwnThinking {
 		return
 	}
@@ -150,7 +150,7 @@ func sameJSON(text string) string {
 	return string(out)
 }
 
-func (s *Subject) testInterleaved(t *testing.T) {
+func (s answerChecks) testInterleaved(t *testing.T) {
 	want := []string{
 		"thinking plan", "text Looking.", `call read {"path":"a"}`,
 		"thinking more", "text And again.", `call read {"path":"b"}`,
@@ -172,7 +172,7 @@ func (s *Subject) testInterleaved(t *testing.T) {
 	}
 }
 
-func (s *Subject) testCalls(t *testing.T) {
+func (s answerChecks) testCalls(t *testing.T) {
 	big, err := json.Marshal(map[string]string{"path": "big", "content": strings.Repeat("line of a file, 漢字 \"quoted\" \\ \n", 5000)})
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func (s *Subject) testCalls(t *testing.T) {
 	t.Run("streamed", s.argumentsStream)
 }
 
-func (s *Subject) compareCalls(t *testing.T, want, got []llm.ToolCall) {
+func (s answerChecks) compareCalls(t *testing.T, want, got []llm.ToolCall) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%d calls arrived, want %d", len(got), len(want))
@@ -233,7 +233,7 @@ func (s *Subject) compareCalls(t *testing.T, want, got []llm.ToolCall) {
 }
 
 // callsSideBySide streams two calls whose deltas alternate.
-func (s *Subject) callsSideBySide(t *testing.T) {
+func (s answerChecks) callsSideBySide(t *testing.T) {
 	a, b := llmtest.Call("call_a", "read", `{"path":"the first file"}`), llmtest.Call("call_b", "read", `{"path":"another one"}`)
 	var events []llm.Event
 	for len(a) > 0 || len(b) > 0 {
@@ -257,7 +257,7 @@ func (s *Subject) callsSideBySide(t *testing.T) {
 }
 
 // argumentsStream says whether arguments arrive as they are written.
-func (s *Subject) argumentsStream(t *testing.T) {
+func (s answerChecks) argumentsStream(t *testing.T) {
 	if s.WholeCalls {
 		t.Skip("calls arrive whole")
 	}
@@ -273,7 +273,7 @@ func (s *Subject) argumentsStream(t *testing.T) {
 	}
 }
 
-func (s *Subject) testUsage(t *testing.T) {
+func (s answerChecks) testUsage(t *testing.T) {
 	full := llm.Usage{Input: 1100, Output: 220, CacheRead: 3300, CacheWrite: 440, CacheWriteLong: 40, Reasoning: 70}
 	cases := map[string]llm.Usage{
 		"plain": {Input: 12, Output: 5},
@@ -308,7 +308,7 @@ func (s *Subject) testUsage(t *testing.T) {
 }
 
 // carried is what of u the format can say.
-func (s *Subject) carried(u llm.Usage) llm.Usage {
+func (s answerChecks) carried(u llm.Usage) llm.Usage {
 	if s.NoCacheWrite {
 		u.Input += u.CacheWrite
 		u.CacheWrite, u.CacheWriteLong = 0, 0
@@ -323,7 +323,7 @@ func (s *Subject) carried(u llm.Usage) llm.Usage {
 	return u
 }
 
-func (s *Subject) testStopReasons(t *testing.T) {
+func (s answerChecks) testStopReasons(t *testing.T) {
 	call := llmtest.Call("call_a", "read", `{"path":"a"}`)
 	cases := []struct {
 		name   string
@@ -368,7 +368,7 @@ func (s *Subject) testStopReasons(t *testing.T) {
 
 // testForeignItems hands the server half an item of another vendor, as a gateway
 // does: it must be left out without harm.
-func (s *Subject) testForeignItems(t *testing.T) {
+func (s answerChecks) testForeignItems(t *testing.T) {
 	for _, api := range otherAPIs(s.Model.API) {
 		item := llm.Opaque{API: api, Kind: "server_tool_use", Raw: json.RawMessage(`{"type":"server_tool_use","id":"x"}`)}
 		events := join(llmtest.Say("One."), llmtest.Opaque(item), llmtest.Say("Two."))

@@ -45,13 +45,13 @@ func freeze(t testing.TB, rec recording, n int) *frozen {
 }
 
 // testCancel freezes the answer at 20 points and cancels the request there.
-func (s *Subject) testCancel(t *testing.T) {
+func (s flowChecks) testCancel(t *testing.T) {
 	t.Run("before the request", func(t *testing.T) {
 		f := freeze(t, recording{}, -1)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err := read(t, s.open(f.URL, newHTTP(t)).Stream(ctx, s.ask()))
-		s.wantKind(t, err, llm.ErrAborted)
+		wantKind(t, err, llm.ErrAborted)
 	})
 	rec := s.record(t, rich())
 	for _, n := range append([]int{-1}, spread(len(rec.body), 18)...) {
@@ -69,7 +69,7 @@ func (s *Subject) testCancel(t *testing.T) {
 }
 
 // cancelAt gives the time from the cancellation to the end of the stream.
-func (s *Subject) cancelAt(t *testing.T, rec recording, n int) time.Duration {
+func (s flowChecks) cancelAt(t *testing.T, rec recording, n int) time.Duration {
 	f := freeze(t, rec, n)
 	c := newHTTP(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -118,7 +118,7 @@ func (s *Subject) cancelAt(t *testing.T, rec recording, n int) time.Duration {
 }
 
 // testClose closes the stream from outside while its reader waits.
-func (s *Subject) testClose(t *testing.T) {
+func (s flowChecks) testClose(t *testing.T) {
 	rec := s.record(t, rich())
 	for _, n := range []int{-1, 0, len(rec.body) / 3} {
 		t.Run(fmt.Sprintf("at byte %d", n), func(t *testing.T) {

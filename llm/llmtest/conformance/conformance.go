@@ -58,47 +58,60 @@ type Subject struct {
 	CallIDs     string // regular expression that call ids on the wire match; empty = any text
 }
 
+// The checks of the suite, by what they are about. Each has the whole rig.
+type (
+	answerChecks  struct{ rig } // what an answer says arrives
+	requestChecks struct{ rig } // what a request says arrives
+	historyChecks struct{ rig } // any history becomes a legal request
+	faultChecks   struct{ rig } // refusals, errors, and damaged, cut and stalled answers
+	serverChecks  struct{ rig } // the server half by itself
+	flowChecks    struct{ rig } // memory, cancellation, and answers that are read slowly or not at all
+)
+
 // Run runs the whole suite. It must not run in parallel with other tests of the
 // package, because it measures memory and looks for goroutines that stay.
 func Run(t *testing.T, s Subject) {
 	leaks := goleak.IgnoreCurrent()
+	r := rig{&s}
+	answers, requests, histories := answerChecks{r}, requestChecks{r}, historyChecks{r}
+	faults, server, flow := faultChecks{r}, serverChecks{r}, flowChecks{r}
 
 	// Figures first, while nothing else runs.
-	t.Run("memory", s.testMemory)
-	t.Run("cancel", s.testCancel)
+	t.Run("memory", flow.testMemory)
+	t.Run("cancel", flow.testCancel)
 
 	t.Run(s.Name, func(t *testing.T) {
 		for name, test := range map[string]func(*testing.T){
-			"text":        s.testText,
-			"thinking":    s.testThinking,
-			"interleaved": s.testInterleaved,
-			"calls":       s.testCalls,
-			"usage":       s.testUsage,
-			"stop":        s.testStopReasons,
-			"opaque":      s.testForeignItems,
-			"request":     s.testRequest,
-			"media":       s.testMedia,
-			"choice":      s.testToolChoice,
-			"levels":      s.testLevels,
-			"refusal":     s.testRefusals,
-			"error":       s.testErrorsInStream,
-			"damage":      s.testDamage,
-			"cut":         s.testCuts,
-			"flip":        s.testFlips,
-			"whole":       s.testWhole,
-			"unreadable":  s.testUnreadable,
-			"endpoint":    s.testEndpoint,
-			"concurrent":  s.testConcurrent,
-			"answers":     s.testRandomAnswers,
-			"split":       s.testSplit,
-			"stall":       s.testStalls,
-			"limit":       s.testLimit,
-			"close":       s.testClose,
-			"reuse":       s.testReuse,
-			"pressure":    s.testBackPressure,
-			"history":     s.testHistories,
-			"random":      s.testRandomHistories,
-			"prefix":      s.testPrefix,
+			"text":        answers.testText,
+			"thinking":    answers.testThinking,
+			"interleaved": answers.testInterleaved,
+			"calls":       answers.testCalls,
+			"usage":       answers.testUsage,
+			"stop":        answers.testStopReasons,
+			"opaque":      answers.testForeignItems,
+			"request":     requests.testRequest,
+			"media":       requests.testMedia,
+			"choice":      requests.testToolChoice,
+			"levels":      requests.testLevels,
+			"refusal":     faults.testRefusals,
+			"error":       faults.testErrorsInStream,
+			"damage":      faults.testDamage,
+			"cut":         faults.testCuts,
+			"flip":        faults.testFlips,
+			"whole":       server.testWhole,
+			"unreadable":  server.testUnreadable,
+			"endpoint":    server.testEndpoint,
+			"concurrent":  server.testConcurrent,
+			"answers":     answers.testRandomAnswers,
+			"split":       faults.testSplit,
+			"stall":       faults.testStalls,
+			"limit":       faults.testLimit,
+			"close":       flow.testClose,
+			"reuse":       flow.testReuse,
+			"pressure":    flow.testBackPressure,
+			"history":     histories.testHistories,
+			"random":      histories.testRandomHistories,
+			"prefix":      histories.testPrefix,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -37,7 +37,7 @@ func recorded() map[string][]llm.Event {
 
 // testCuts ends the answer after each of its bytes, once as if the server had
 // said that this is all, once as a broken connection.
-func (s *Subject) testCuts(t *testing.T) {
+func (s faultChecks) testCuts(t *testing.T) {
 	for name, events := range recorded() {
 		rec := s.record(t, events)
 		whole, err := read(t, s.replay(rec, readerOf(rec.body)).Stream(t.Context(), s.ask()))
@@ -59,7 +59,7 @@ func (s *Subject) testCuts(t *testing.T) {
 
 // testFlips changes each byte of the answer in turn. Whatever a client makes of
 // that, it does not panic, and its stream keeps what streams promise.
-func (s *Subject) testFlips(t *testing.T) {
+func (s faultChecks) testFlips(t *testing.T) {
 	rec := s.record(t, rich())
 	bad := make([]byte, len(rec.body))
 	c := s.replay(rec, func() io.Reader { return bytes.NewReader(bad) })
@@ -75,7 +75,7 @@ func (s *Subject) testFlips(t *testing.T) {
 }
 
 // readDamaged reads an answer and turns a panic into a failure.
-func (s *Subject) readDamaged(t *testing.T, c llm.Client) {
+func (s faultChecks) readDamaged(t *testing.T, c llm.Client) {
 	t.Helper()
 	defer func() {
 		if p := recover(); p != nil {
@@ -86,7 +86,7 @@ func (s *Subject) readDamaged(t *testing.T, c llm.Client) {
 }
 
 // checkCut says what may come of an answer that was cut after n bytes.
-func (s *Subject) checkCut(t *testing.T, n int, body []byte, whole, got *llm.Message, err error) {
+func (s faultChecks) checkCut(t *testing.T, n int, body []byte, whole, got *llm.Message, err error) {
 	t.Helper()
 	at := string(body[max(0, n-60):n])
 	if err == nil {
@@ -111,7 +111,7 @@ func (s *Subject) checkCut(t *testing.T, n int, body []byte, whole, got *llm.Mes
 
 // testSplit delivers the answer in pieces of all sizes, so that characters,
 // lines and frames are split everywhere.
-func (s *Subject) testSplit(t *testing.T) {
+func (s faultChecks) testSplit(t *testing.T) {
 	rec := s.record(t, rich())
 	var want *llm.Message
 	for name, body := range map[string]func() io.Reader{

@@ -29,7 +29,7 @@ func failures() []*llm.Error {
 }
 
 // testRefusals checks every kind of error as an HTTP answer.
-func (s *Subject) testRefusals(t *testing.T) {
+func (s faultChecks) testRefusals(t *testing.T) {
 	for _, sent := range failures() {
 		t.Run(string(sent.Kind), func(t *testing.T) {
 			m, err := s.answer(t, llmtest.Turn{Fault: llmtest.Fault{Error: sent}})
@@ -92,7 +92,7 @@ func failure(t testing.TB, err error) *llm.Error {
 }
 
 // testErrorsInStream checks every kind of error after the answer has begun.
-func (s *Subject) testErrorsInStream(t *testing.T) {
+func (s faultChecks) testErrorsInStream(t *testing.T) {
 	for _, sent := range failures() {
 		if slices.Contains(s.NoErrorInStream, sent.Kind) {
 			continue
@@ -131,28 +131,28 @@ func noneRuns(t testing.TB, m *llm.Message) {
 }
 
 // testDamage breaks the connection and the frames of an answer.
-func (s *Subject) testDamage(t *testing.T) {
+func (s faultChecks) testDamage(t *testing.T) {
 	answer := join(llmtest.Say("one two three four five six seven eight"), llmtest.Call("call_a", "read", `{"path":"a"}`))
 	t.Run("no answer", func(t *testing.T) {
 		_, err := s.answer(t, llmtest.Turn{Fault: llmtest.Fault{Drop: true}})
-		s.wantKind(t, err, llm.ErrTransport)
+		wantKind(t, err, llm.ErrTransport)
 	})
 	t.Run("no body", func(t *testing.T) {
 		m, err := s.answer(t, llmtest.Turn{Events: answer, Fault: llmtest.Fault{CutAfterBytes: -1}})
-		s.wantKind(t, err, llm.ErrTransport)
+		wantKind(t, err, llm.ErrTransport)
 		noneRuns(t, m)
 	})
 	for _, n := range []int{1, 17, 100, 300} {
 		t.Run(fmt.Sprintf("cut after %d bytes", n), func(t *testing.T) {
 			m, err := s.answer(t, llmtest.Turn{Events: answer, Fault: llmtest.Fault{CutAfterBytes: n}})
-			s.wantKind(t, err, llm.ErrTransport)
+			wantKind(t, err, llm.ErrTransport)
 			noneRuns(t, m)
 		})
 	}
 	for _, n := range []int{1, 3, 6} {
 		t.Run(fmt.Sprintf("malformed after %d events", n), func(t *testing.T) {
 			m, err := s.answer(t, llmtest.Turn{Events: answer, Fault: llmtest.Fault{MalformedAfterEvents: n}})
-			s.wantKind(t, err, llm.ErrTransport)
+			wantKind(t, err, llm.ErrTransport)
 			noneRuns(t, m)
 		})
 	}
@@ -175,7 +175,7 @@ func (s *Subject) testDamage(t *testing.T) {
 	t.Run("web page", s.webPage)
 }
 
-func (s *Subject) wantKind(t testing.TB, err error, kind llm.ErrorKind) {
+func wantKind(t testing.TB, err error, kind llm.ErrorKind) {
 	t.Helper()
 	if got := failure(t, err); got.Kind != kind {
 		t.Errorf("arrived as %s, want %s: %v", got.Kind, kind, got)
@@ -183,7 +183,7 @@ func (s *Subject) wantKind(t testing.TB, err error, kind llm.ErrorKind) {
 }
 
 // webPage answers as a login portal does.
-func (s *Subject) webPage(t *testing.T) {
+func (s faultChecks) webPage(t *testing.T) {
 	rec := recording{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}}
 	c := s.replay(rec, readerOf([]byte("<!doctype html><title>Sign in</title>")))
 	_, err := read(t, c.Stream(t.Context(), s.ask()))
@@ -193,7 +193,7 @@ func (s *Subject) webPage(t *testing.T) {
 }
 
 // testStalls lets the server fall silent at several points. Time is simulated.
-func (s *Subject) testStalls(t *testing.T) {
+func (s faultChecks) testStalls(t *testing.T) {
 	rec := s.record(t, join(llmtest.Say("one two three four five six"), llmtest.Call("call_a", "read", `{"path":"a"}`)))
 	const first, idle = 40 * time.Second, 90 * time.Second
 	for _, n := range append([]int{-1}, spread(len(rec.body)/2, 8)...) {
@@ -211,7 +211,7 @@ func (s *Subject) testStalls(t *testing.T) {
 				})
 				began := time.Now()
 				m, err := read(t, c.Stream(t.Context(), s.ask()))
-				s.wantKind(t, err, llm.ErrStalled)
+				wantKind(t, err, llm.ErrStalled)
 				noneRuns(t, m)
 				if waited := time.Since(began); waited != first && waited != idle {
 					t.Errorf("gave up after %s, want %s before the first event and %s later", waited, first, idle)

@@ -19,7 +19,7 @@ import (
 )
 
 // testReuse counts the connections of several answers, one after the other.
-func (s *Subject) testReuse(t *testing.T) {
+func (s flowChecks) testReuse(t *testing.T) {
 	srv, err := llmtest.Serve(s.Server, llmtest.Script{Turns: []llmtest.Turn{
 		{Events: rich()}, {Fault: llmtest.Fault{Error: &llm.Error{Kind: llm.ErrRateLimit}}}, {Events: rich()},
 	}})
@@ -78,7 +78,7 @@ const (
 
 // deltas records an answer whose middle can be repeated without an encoder, so
 // that only the client's memory is measured.
-func (s *Subject) deltas(t testing.TB) deltaStream {
+func (s flowChecks) deltas(t testing.TB) deltaStream {
 	w := httptest.NewRecorder()
 	var enc interface{ Encode(llm.Event) error }
 	// The server half needs a request of its own client.
@@ -123,7 +123,7 @@ func (s *Subject) deltas(t testing.TB) deltaStream {
 }
 
 // testMemory streams a million tokens and looks at the heap on the way.
-func (s *Subject) testMemory(t *testing.T) {
+func (s flowChecks) testMemory(t *testing.T) {
 	chunks := 1000
 	if testing.Short() || raceEnabled {
 		chunks = 50
@@ -191,7 +191,7 @@ func heap() int64 {
 
 // testBackPressure lets the reader stop pulling and looks at how much of the
 // answer the client has taken.
-func (s *Subject) testBackPressure(t *testing.T) {
+func (s flowChecks) testBackPressure(t *testing.T) {
 	d := s.deltas(t)
 	const limit = 256 << 10
 	synctest.Test(t, func(t *testing.T) {

@@ -38,7 +38,7 @@ func foreign(api llm.API, content ...llm.Block) llm.Message {
 }
 
 // histories are the nasty ones, for the subject's model.
-func (s *Subject) histories() []history {
+func (s historyChecks) histories() []history {
 	user := llm.UserText
 	long := strings.Repeat("long-id_", 25)
 	cut := s.own(llm.Text{Text: "Half-said"}, llm.ToolCall{ID: "call_half", Name: "write", Arguments: `{"path":"a","Unfinished`, Defect: llm.DefectCut})
@@ -125,7 +125,7 @@ func (s *Subject) histories() []history {
 }
 
 // journey is a conversation that has been with every vendor in turn.
-func (s *Subject) journey() history {
+func (s historyChecks) journey() history {
 	h := history{name: "all vendors"}
 	for i, api := range otherAPIs(s.Model.API) {
 		mark := func(kind string) string { return fmt.Sprintf("%s-%d-end", kind, i) }
@@ -155,7 +155,7 @@ func (s *Subject) journey() history {
 
 // encodes has the client encode the history, and gives what the server half
 // reads and the body.
-func (s *Subject) encodes(ctx context.Context, m *llm.Model, messages []llm.Message) (*llm.Request, []byte, error) {
+func (s rig) encodes(ctx context.Context, m *llm.Model, messages []llm.Message) (*llm.Request, []byte, error) {
 	srv := llmtest.New(llmtest.Script{Turns: []llmtest.Turn{{}}}, s.Server)
 	defer srv.Close()
 	c := s.open(memoryURL, &http.Client{Transport: handlerTransport{srv}})
@@ -167,7 +167,7 @@ func (s *Subject) encodes(ctx context.Context, m *llm.Model, messages []llm.Mess
 	return srv.Requests()[0], srv.Raw()[0].Body, nil
 }
 
-func (s *Subject) testHistories(t *testing.T) {
+func (s historyChecks) testHistories(t *testing.T) {
 	blind := s.plain()
 	blind.Input = []llm.Modality{llm.ModalityText}
 	for _, h := range s.histories() {
@@ -185,7 +185,7 @@ func (s *Subject) testHistories(t *testing.T) {
 	}
 }
 
-func (s *Subject) checkHistory(h history, req *llm.Request, body []byte) error {
+func (s historyChecks) checkHistory(h history, req *llm.Request, body []byte) error {
 	if err := s.checkLegal(req, body); err != nil {
 		return err
 	}

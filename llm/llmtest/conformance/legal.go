@@ -14,7 +14,7 @@ import (
 
 // checkLegal says what is wrong with a conversation as the server half read it
 // from body: what no vendor would accept.
-func (s *Subject) checkLegal(req *llm.Request, body []byte) error {
+func (s historyChecks) checkLegal(req *llm.Request, body []byte) error {
 	c := legality{ids: map[string]bool{}}
 	if s.CallIDs != "" {
 		c.legalID = regexp.MustCompile(s.CallIDs)

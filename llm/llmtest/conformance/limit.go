@@ -10,7 +10,7 @@ import (
 )
 
 // testLimit lets the server say far more than the request's tokens can mean.
-func (s *Subject) testLimit(t *testing.T) {
+func (s faultChecks) testLimit(t *testing.T) {
 	const pieces = 1 << 9
 	piece := strings.Repeat("wörds ", 1<<10)
 	endless := func(begin llm.Block, start, delta llm.EventType, head, tail string) []llm.Event {
@@ -42,7 +42,7 @@ func (s *Subject) testLimit(t *testing.T) {
 			r := s.ask()
 			r.Model, r.MaxTokens = s.plain(), 16
 			m, err := read(t, c.Stream(t.Context(), r))
-			s.wantKind(t, err, llm.ErrAnswerLimit)
+			wantKind(t, err, llm.ErrAnswerLimit)
 			if !strings.HasPrefix(m.Text(), "Kept.") {
 				t.Errorf("what came first is gone: %.40q", m.Text())
 			}

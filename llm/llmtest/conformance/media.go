@@ -21,7 +21,7 @@ var (
 
 // testMedia sends a conversation with pictures and files in user messages and
 // tool results.
-func (s *Subject) testMedia(t *testing.T) {
+func (s requestChecks) testMedia(t *testing.T) {
 	image := llm.Image{MIME: "image/png", Data: pngFile}
 	pdf := llm.Document{Name: "report.pdf", MIME: "application/pdf", Data: pdfFile, Text: "The report's text."}
 	call1 := llm.ToolCall{ID: "call_one", Name: "read", Arguments: `{"path":"a.png"}`}
@@ -82,7 +82,7 @@ func (s *Subject) testMedia(t *testing.T) {
 }
 
 // own is an earlier answer of the subject's model.
-func (s *Subject) own(content ...llm.Block) llm.Message {
+func (s rig) own(content ...llm.Block) llm.Message {
 	m := llm.Message{
 		Role: llm.RoleAssistant, API: s.Model.API, Provider: s.Model.Provider, Model: s.Model.ID,
 		StopReason: llm.StopEnd, Content: content,
@@ -95,7 +95,7 @@ func (s *Subject) own(content ...llm.Block) llm.Message {
 
 // mediaIn lists pictures and files with where they stand, as far as the format
 // can say it.
-func (s *Subject) mediaIn(messages []llm.Message) []string {
+func (s requestChecks) mediaIn(messages []llm.Message) []string {
 	var out []string
 	for _, m := range messages {
 		for _, b := range m.Content {

@@ -12,7 +12,7 @@ import (
 // testPrefix grows a conversation turn by turn. What a request has in common
 // with the one before it must be encoded in the same bytes, or the vendor's
 // cache is lost and the whole conversation is paid again.
-func (s *Subject) testPrefix(t *testing.T) {
+func (s historyChecks) testPrefix(t *testing.T) {
 	turns := s.longConversation()
 	var last []byte
 	for n, messages := range turns {
@@ -33,7 +33,7 @@ func (s *Subject) testPrefix(t *testing.T) {
 
 // cacheable is the body of a request with many options, in which map order
 // would show.
-func (s *Subject) cacheable(t *testing.T, messages []llm.Message) []byte {
+func (s historyChecks) cacheable(t *testing.T, messages []llm.Message) []byte {
 	req := s.ask()
 	req.Messages = messages
 	req.Cache = llm.CacheHint{Key: "session-1"}
@@ -45,7 +45,7 @@ func (s *Subject) cacheable(t *testing.T, messages []llm.Message) []byte {
 }
 
 // longConversation gives the history of each request of a conversation.
-func (s *Subject) longConversation() [][]llm.Message {
+func (s historyChecks) longConversation() [][]llm.Message {
 	image := llm.Image{MIME: "image/png", Data: pngFile}
 	other := otherAPIs(s.Model.API)[0]
 	steps := [][]llm.Message{

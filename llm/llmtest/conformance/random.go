@@ -13,10 +13,10 @@ import (
 // testRandomHistories makes histories that nobody would think of. Whatever they
 // hold, the request is legal, nothing that was said is lost, and nothing of
 // another vendor's own gets out.
-func (s *Subject) testRandomHistories(t *testing.T) {
+func (s historyChecks) testRandomHistories(t *testing.T) {
 	ctx := t.Context()
 	rapid.Check(t, func(rt *rapid.T) {
-		g := generator{s: s, rt: rt}
+		g := generator{s: s.rig, rt: rt}
 		h := g.history()
 		req, body, err := s.encodes(ctx, s.model(), h.messages)
 		if err != nil {
@@ -31,7 +31,7 @@ func (s *Subject) testRandomHistories(t *testing.T) {
 // generator makes one random history. Every text holds a mark, so that what got
 // lost or out can be told from the body.
 type generator struct {
-	s  *Subject
+	s  rig
 	rt *rapid.T
 	h  history
 	n  int // marks so far

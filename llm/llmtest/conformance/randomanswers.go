@@ -15,7 +15,7 @@ import (
 
 // testRandomAnswers makes answers of any shape: what the server half encodes,
 // the client decodes to the same.
-func (s *Subject) testRandomAnswers(t *testing.T) {
+func (s answerChecks) testRandomAnswers(t *testing.T) {
 	ctx := t.Context()
 	rapid.Check(t, func(rt *rapid.T) {
 		sent := llm.Message{StopReason: llm.StopEnd, Content: randomContent(rt)}

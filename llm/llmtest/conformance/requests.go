@@ -14,7 +14,7 @@ import (
 )
 
 // sends has the client send req and returns what the server half reads.
-func (s *Subject) sends(t testing.TB, req *llm.Request) (*llm.Request, []byte) {
+func (s rig) sends(t testing.TB, req *llm.Request) (*llm.Request, []byte) {
 	t.Helper()
 	c, srv := s.local(t, llmtest.Turn{Parts: []llmtest.Part{{Text: "Fine."}}})
 	if _, err := read(t, c.Stream(t.Context(), req)); err != nil {
@@ -23,7 +23,7 @@ func (s *Subject) sends(t testing.TB, req *llm.Request) (*llm.Request, []byte) {
 	return srv.Requests()[0], srv.Raw()[0].Body
 }
 
-func (s *Subject) testRequest(t *testing.T) {
+func (s requestChecks) testRequest(t *testing.T) {
 	half, sharp := 0.5, 0.0
 	req := s.ask()
 	req.Model = s.plain()
@@ -82,7 +82,7 @@ func (s *Subject) testRequest(t *testing.T) {
 	s.outputSchema(t)
 }
 
-func (s *Subject) outputSchema(t *testing.T) {
+func (s requestChecks) outputSchema(t *testing.T) {
 	req := s.ask()
 	req.Tools = nil
 	req.Output = json.RawMessage(`{"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"],"additionalProperties":false}`)
@@ -141,7 +141,7 @@ func answers(m llm.Message, number map[string]int) string {
 	return s
 }
 
-func (s *Subject) testToolChoice(t *testing.T) {
+func (s requestChecks) testToolChoice(t *testing.T) {
 	for _, choice := range []llm.ToolChoice{
 		{Mode: llm.ToolAuto}, {Mode: llm.ToolNone}, {Mode: llm.ToolAny}, {Mode: llm.ToolNamed, Name: "read"},
 	} {
@@ -171,7 +171,7 @@ func (s *Subject) testToolChoice(t *testing.T) {
 }
 
 // testLevels checks that harder thinking arrives as harder thinking.
-func (s *Subject) testLevels(t *testing.T) {
+func (s requestChecks) testLevels(t *testing.T) {
 	previous, low, high := -1, 0, 0
 	for _, level := range llm.Levels() {
 		req := s.ask()

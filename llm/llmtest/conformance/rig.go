@@ -15,6 +15,9 @@ import (
 	"github.com/burin-dev/burin/llm/wire"
 )
 
+// rig joins the two halves of a subject, over a connection or without one.
+type rig struct{ *Subject }
+
 // memoryURL is the base URL of clients whose transport never leaves the process.
 const memoryURL = "http://model.invalid"
 
@@ -27,7 +30,7 @@ func newHTTP(t testing.TB) *http.Client {
 }
 
 // open makes a client with no time-outs that hide what a test is about.
-func (s *Subject) open(base string, c *http.Client) llm.Client {
+func (s rig) open(base string, c *http.Client) llm.Client {
 	return s.Open(base, wire.Endpoint{
 		BaseURL: base, Client: c, FirstEvent: time.Minute, Idle: time.Minute,
 		Key: func(context.Context) (string, error) { return "test-key", nil },
@@ -35,7 +38,7 @@ func (s *Subject) open(base string, c *http.Client) llm.Client {
 }
 
 // serve plays the turns on a loopback server and gives a client for it.
-func (s *Subject) serve(t testing.TB, turns ...llmtest.Turn) (llm.Client, *llmtest.Server) {
+func (s rig) serve(t testing.TB, turns ...llmtest.Turn) (llm.Client, *llmtest.Server) {
 	t.Helper()
 	srv, err := llmtest.Serve(s.Server, llmtest.Script{Turns: turns})
 	if err != nil {
@@ -46,7 +49,7 @@ func (s *Subject) serve(t testing.TB, turns ...llmtest.Turn) (llm.Client, *llmte
 }
 
 // local is serve without a network.
-func (s *Subject) local(t testing.TB, turns ...llmtest.Turn) (llm.Client, *llmtest.Server) {
+func (s rig) local(t testing.TB, turns ...llmtest.Turn) (llm.Client, *llmtest.Server) {
 	t.Helper()
 	srv := llmtest.New(llmtest.Script{Turns: turns}, s.Server)
 	t.Cleanup(srv.Close)
@@ -54,20 +57,20 @@ func (s *Subject) local(t testing.TB, turns ...llmtest.Turn) (llm.Client, *llmte
 }
 
 // model is a copy of the subject's model.
-func (s *Subject) model() *llm.Model {
+func (s rig) model() *llm.Model {
 	m := s.Model
 	return &m
 }
 
 // plain is the subject's model without reasoning, which forbids some options.
-func (s *Subject) plain() *llm.Model {
+func (s rig) plain() *llm.Model {
 	m := s.model()
 	m.Thinking = llm.ThinkingSupport{}
 	return m
 }
 
 // ask is a request for one user message.
-func (s *Subject) ask() *llm.Request {
+func (s rig) ask() *llm.Request {
 	return &llm.Request{
 		Model:    s.model(),
 		System:   "You are terse.",
@@ -83,7 +86,7 @@ var readTool = llm.Tool{
 
 // answer has the server say events and returns what the client makes of them.
 // The order of the client's events is checked on the way.
-func (s *Subject) answer(t testing.TB, turn llmtest.Turn) (*llm.Message, error) {
+func (s rig) answer(t testing.TB, turn llmtest.Turn) (*llm.Message, error) {
 	t.Helper()
 	c, srv := s.serve(t, turn)
 	m, err := read(t, c.Stream(t.Context(), s.ask()))
@@ -94,7 +97,7 @@ func (s *Subject) answer(t testing.TB, turn llmtest.Turn) (*llm.Message, error) 
 }
 
 // says is answer for what must succeed.
-func (s *Subject) says(t testing.TB, events ...[]llm.Event) *llm.Message {
+func (s rig) says(t testing.TB, events ...[]llm.Event) *llm.Message {
 	t.Helper()
 	m, err := s.answer(t, llmtest.Turn{Events: join(events...)})
 	if err != nil {
@@ -143,7 +146,7 @@ type recording struct {
 }
 
 // record has the server half say events and keeps the bytes.
-func (s *Subject) record(t testing.TB, events []llm.Event) recording {
+func (s rig) record(t testing.TB, events []llm.Event) recording {
 	t.Helper()
 	var rec recording
 	srv := llmtest.New(llmtest.Script{Turns: []llmtest.Turn{{Events: events}}}, s.Server)
@@ -169,7 +172,7 @@ func (s *Subject) record(t testing.TB, events []llm.Event) recording {
 }
 
 // replay is a client that gets the recording's head and body.
-func (s *Subject) replay(rec recording, body func() io.Reader) llm.Client {
+func (s rig) replay(rec recording, body func() io.Reader) llm.Client {
 	return s.open(memoryURL, &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 		return response(r, rec, body()), nil
 	})})

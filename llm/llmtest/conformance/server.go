@@ -18,7 +18,7 @@ import (
 )
 
 // sent is a request of the subject's client as its server gets it.
-func (s *Subject) sent(t testing.TB, req *llm.Request) (*http.Request, []byte) {
+func (s rig) sent(t testing.TB, req *llm.Request) (*http.Request, []byte) {
 	t.Helper()
 	var in *http.Request
 	var body []byte
@@ -39,7 +39,7 @@ func (s *Subject) sent(t testing.TB, req *llm.Request) (*http.Request, []byte) {
 }
 
 // testWhole has the server half answer at once instead of as a stream.
-func (s *Subject) testWhole(t *testing.T) {
+func (s serverChecks) testWhole(t *testing.T) {
 	r, body := s.sent(t, s.ask())
 	if !s.Server.Match(r) {
 		t.Errorf("the server half does not know its client's request: %s %s", r.Method, r.URL)
@@ -71,7 +71,7 @@ func (s *Subject) testWhole(t *testing.T) {
 	}
 }
 
-func (s *Subject) encodeWhole(t testing.TB, w http.ResponseWriter, req *llm.Request, events []llm.Event) {
+func (s serverChecks) encodeWhole(t testing.TB, w http.ResponseWriter, req *llm.Request, events []llm.Event) {
 	t.Helper()
 	enc := s.Server.NewEncoder(w, req, false)
 	for ev := range llmtest.Perform(llm.Message{API: s.Server.API(), Model: s.Model.ID, ResponseID: "answer_1"}, events) {
@@ -82,7 +82,7 @@ func (s *Subject) encodeWhole(t testing.TB, w http.ResponseWriter, req *llm.Requ
 }
 
 // testUnreadable gives the server half bodies that are no requests.
-func (s *Subject) testUnreadable(t *testing.T) {
+func (s serverChecks) testUnreadable(t *testing.T) {
 	r, body := s.sent(t, s.ask())
 	for _, bad := range []string{
 		"", "{", "null", "[]", `"text"`, "\xff\xfe", `{"messages":5,"input":5,"contents":5}`, `{"messages":[5],"input":[5],"contents":[5]}`,
@@ -101,7 +101,7 @@ func (s *Subject) testUnreadable(t *testing.T) {
 
 // survives has the server half decode a body, which must not panic and give
 // either a request or an error of the right type.
-func (s *Subject) survives(t testing.TB, r *http.Request, body []byte) {
+func (s serverChecks) survives(t testing.TB, r *http.Request, body []byte) {
 	t.Helper()
 	defer func() {
 		if p := recover(); p != nil {
@@ -119,7 +119,7 @@ func (s *Subject) survives(t testing.TB, r *http.Request, body []byte) {
 }
 
 // testEndpoint checks what users set for an endpoint or a request.
-func (s *Subject) testEndpoint(t *testing.T) {
+func (s serverChecks) testEndpoint(t *testing.T) {
 	srv := llmtest.New(llmtest.Script{Turns: []llmtest.Turn{{}}}, s.Server)
 	defer srv.Close()
 	c := s.Open(memoryURL, wire.Endpoint{
@@ -159,7 +159,7 @@ func (s *Subject) testEndpoint(t *testing.T) {
 }
 
 // keyFails has no credential to offer: the stream says so, and a retry is in vain.
-func (s *Subject) keyFails(t *testing.T) {
+func (s serverChecks) keyFails(t *testing.T) {
 	asked := false
 	c := s.Open(memoryURL, wire.Endpoint{
 		BaseURL: memoryURL,
@@ -176,7 +176,7 @@ func (s *Subject) keyFails(t *testing.T) {
 }
 
 // testConcurrent uses one client for many requests at once.
-func (s *Subject) testConcurrent(t *testing.T) {
+func (s serverChecks) testConcurrent(t *testing.T) {
 	const n = 16
 	turns := make([]llmtest.Turn, n)
 	for i := range turns {
