@@ -2,26 +2,22 @@ package export
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
-	"image"
-	_ "image/gif"  // sizes of pictures
-	_ "image/jpeg" // sizes of pictures
-	_ "image/png"  // sizes of pictures
-	"net/http"
 	"strconv"
 	"strings"
 
-	_ "golang.org/x/image/webp" // sizes of pictures
-
-	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
-	"github.com/burin-dev/burin/transcript/export/internal/markup"
 )
 
+// entries writes the entries of a tree.
+type entries struct {
+	*tree
+	content
+}
+
 // entry appends entry i. results are the tool results to show inside its calls.
-func (h *page) entry(i int, results map[int][]int) {
+func (h entries) entry(i int, results map[int][]int) {
 	e := h.nodes[i].entry
 	kind := kindOf(e)
 	switch {
@@ -39,12 +35,12 @@ func (h *page) entry(i int, results map[int][]int) {
 }
 
 // open begins an element for entry i with its id and label.
-func (h *page) open(tag, class string, i int) {
+func (h entries) open(tag, class string, i int) {
 	h.put("<", tag, ` class="`, class, `" id="e`, strconv.Itoa(i), `" tabindex="-1">`)
 }
 
 // by is the head of a message: who, how labeled, when.
-func (h *page) by(i int, who string) {
+func (h entries) by(i int, who string) {
 	h.put("<header><b>")
 	h.text(who)
 	h.put("</b>")
@@ -57,7 +53,7 @@ func (h *page) by(i int, who string) {
 	h.put("</header>")
 }
 
-func (h *page) label(i int) {
+func (h entries) label(i int) {
 	if l := h.nodes[i].label; l != "" {
 		h.put(`<span class="label">`)
 		h.text(visible(l))
@@ -65,7 +61,7 @@ func (h *page) label(i int) {
 	}
 }
 
-func (h *page) message(i int, kind byte, results map[int][]int) {
+func (h entries) message(i int, kind byte, results map[int][]int) {
 	m := h.nodes[i].entry.Message
 	switch {
 	case m.Role == llm.RoleUser:
@@ -97,7 +93,7 @@ func (h *page) message(i int, kind byte, results map[int][]int) {
 }
 
 // execution is a command of the person's own.
-func (h *page) execution(i int, x *transcript.Execution) {
+func (h entries) execution(i int, x *transcript.Execution) {
 	h.open("article", "msg note", i)
 	h.by(i, executionWords(x))
 	h.output(x.Command)
@@ -110,7 +106,7 @@ func (h *page) execution(i int, x *transcript.Execution) {
 	h.put("</article>")
 }
 
-func (h *page) answer(i int, m *llm.Message, results map[int][]int) {
+func (h entries) answer(i int, m *llm.Message, results map[int][]int) {
 	h.open("article", "msg bot", i)
 	h.by(i, "Assistant")
 	for k, b := range m.Content {
@@ -151,149 +147,7 @@ func (h *page) answer(i int, m *llm.Message, results map[int][]int) {
 	h.put("</article>")
 }
 
-func (h *page) blocks(blocks []llm.Block, breaks bool) {
-	for _, b := range blocks {
-		h.block(b, breaks)
-	}
-}
-
-// block appends a piece of content that is not a tool call.
-func (h *page) block(b llm.Block, breaks bool) {
-	switch b := b.(type) {
-	case llm.Text:
-		if strings.TrimSpace(b.Text) != "" {
-			h.markdown(b.Text, breaks)
-		}
-		h.citations(b.Citations)
-	case llm.Thinking:
-		h.thinking(b)
-	case llm.ToolCall: // outside an answer, where no result belongs to it
-		h.call(0, b, nil)
-	case llm.Image:
-		h.image(b)
-	case llm.Document:
-		h.document(b)
-	case llm.Opaque:
-		h.put(`<details class="fold"><summary>Vendor's own record <span class="soft">`)
-		h.text(visible(b.Kind))
-		h.put(`</span></summary><pre class="out">`)
-		h.limited(string(b.Raw))
-		h.put("</pre></details>")
-	}
-}
-
-func (h *page) markdown(s string, breaks bool) {
-	shown := prose.Head(s, maxText)
-	h.put(`<div class="md">`)
-	h.buf = markup.AppendMarkdown(h.buf, shown, breaks)
-	h.put("</div>")
-	h.left(len(s) - len(shown))
-}
-
-func (h *page) thinking(b llm.Thinking) {
-	switch {
-	case b.Redacted:
-		h.put(`<p class="line">Thinking that the vendor encrypted</p>`)
-	case strings.TrimSpace(b.Text) != "":
-		h.put(`<details class="fold think"><summary>Thinking <span class="soft">`)
-		h.text(visible(b.Text))
-		h.put("</span></summary>")
-		h.markdown(b.Text, true)
-		h.put("</details>")
-	}
-}
-
-func (h *page) citations(sources []llm.Citation) {
-	if len(sources) == 0 {
-		return
-	}
-	h.put(`<ul class="cites">`)
-	for _, c := range sources {
-		h.put("<li>")
-		words := visible(c.Title)
-		if words == "" {
-			words = c.URL
-		}
-		if link, ok := markup.SafeURL(c.URL); ok {
-			h.buf = link.Append(h.buf, words)
-		} else {
-			h.text(words)
-		}
-		h.put("</li>")
-	}
-	h.put("</ul>")
-}
-
-// picture is the type of data by its own bytes, if a page may show it. What the
-// session says about the type is not asked.
-func picture(data []byte) (mime string, ok bool) {
-	switch mime = http.DetectContentType(data); mime {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		return mime, true
-	}
-	return "", false
-}
-
-func (h *page) image(b llm.Image) {
-	mime, ok := picture(b.Data)
-	switch {
-	case len(b.Data) == 0 && b.URL != "":
-		h.put(`<p class="line">Picture: `)
-		h.address(b.URL)
-		h.put("</p>")
-	case !ok:
-		h.put(`<p class="line">A picture that this page cannot show: `)
-		h.text(b.MIME)
-		h.put(", ", bytesWords(len(b.Data)), "</p>")
-	case len(b.Data) > maxImage:
-		h.put(`<p class="line">A picture too large for this page: `, bytesWords(len(b.Data)), "</p>")
-	default:
-		h.put(`<img alt="Picture, `, mime[len("image/"):], ", ", bytesWords(len(b.Data)), `"`)
-		if c, _, err := image.DecodeConfig(bytes.NewReader(b.Data)); err == nil { // room before it is decoded
-			h.put(` width="`, strconv.Itoa(c.Width), `" height="`, strconv.Itoa(c.Height), `"`)
-		}
-		h.put(` loading="lazy" decoding="async" src="data:`, mime, ";base64,")
-		h.buf = base64.StdEncoding.AppendEncode(h.buf, b.Data)
-		h.put(`">`)
-	}
-}
-
-// address appends a link, or the words of an address that must not be one.
-func (h *page) address(s string) {
-	if link, ok := markup.SafeURL(s); ok {
-		h.buf = link.Append(h.buf, prose.Head(s, 200))
-		return
-	}
-	h.text(prose.Head(s, 200))
-}
-
-func (h *page) document(b llm.Document) {
-	h.put(`<details class="fold"><summary>`)
-	name := b.Name
-	if name == "" {
-		name = "Document"
-	}
-	h.text(visible(name))
-	h.put(` <span class="soft">`)
-	h.text(b.MIME)
-	if n := len(b.Data); n > 0 {
-		h.put(", ", bytesWords(n))
-	}
-	h.put("</span></summary>")
-	if b.URL != "" {
-		h.put("<p>")
-		h.address(b.URL)
-		h.put("</p>")
-	}
-	if b.Text != "" {
-		h.output(b.Text)
-	} else {
-		h.put(`<p class="line">Its text is not in the session.</p>`)
-	}
-	h.put("</details>")
-}
-
-func (h *page) custom(i int, kind byte) {
+func (h entries) custom(i int, kind byte) {
 	e := h.nodes[i].entry
 	class, who := "msg note", "Program: "
 	if kind == kindQuiet {
@@ -312,7 +166,7 @@ func (h *page) custom(i int, kind byte) {
 }
 
 // summary is a compaction, across the page, or what was left of a branch.
-func (h *page) summary(i int, kind byte) {
+func (h entries) summary(i int, kind byte) {
 	e := h.nodes[i].entry
 	words := "Summary of a branch that was left"
 	class := "cut branch"
@@ -330,7 +184,7 @@ func (h *page) summary(i int, kind byte) {
 	h.put("</details></section>")
 }
 
-func (h *page) line(i int, kind byte) {
+func (h entries) line(i int, kind byte) {
 	e := h.nodes[i].entry
 	class := "line"
 	if kind == kindQuiet {

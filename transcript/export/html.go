@@ -31,7 +31,8 @@ func HTML(w io.Writer, p Page) error {
 	if err != nil {
 		return err
 	}
-	h := page{tree: t, out: bufio.NewWriterSize(w, 1<<16)}
+	out := &writer{out: bufio.NewWriterSize(w, 1<<16)}
+	h := page{tree: t, writer: out, entries: entries{t, content{out}}}
 	h.head()
 	h.top()
 	h.main()
@@ -50,27 +51,11 @@ func HTML(w io.Writer, p Page) error {
 const startJS = `document.documentElement.classList.add('js');` +
 	`try{const t=localStorage.getItem('burin-theme');if(t==='light'||t==='dark')document.documentElement.dataset.theme=t}catch{}`
 
-// page writes through buf, which holds one entry at a time. Errors of out stick to
-// it and are seen at the end.
+// page is the frame around the entries: head, search, totals and the tree for the script.
 type page struct {
 	*tree
-	out *bufio.Writer
-	buf []byte
-}
-
-// put appends HTML.
-func (h *page) put(html ...string) {
-	for _, s := range html {
-		h.buf = append(h.buf, s...)
-	}
-}
-
-// text appends words that are not HTML.
-func (h *page) text(s string) { h.buf = markup.AppendText(h.buf, s) }
-
-func (h *page) flush() {
-	h.out.Write(h.buf) //nolint:errcheck // sticks to the writer
-	h.buf = h.buf[:0]
+	*writer
+	entries entries
 }
 
 // digest names an inline style or script for the content security policy.
@@ -127,7 +112,7 @@ func (h *page) main() {
 		if h.nodes[i].caller >= 0 && h.nodes[h.nodes[i].caller].active {
 			continue // inside its call
 		}
-		h.entry(i, h.results(i, place))
+		h.entries.entry(i, h.results(i, place))
 		h.flush()
 	}
 	if len(h.path) == 0 {
@@ -151,7 +136,7 @@ func (h *page) others() {
 	h.put(`<template id="rest">`)
 	for i := range h.nodes {
 		if !h.nodes[i].active {
-			h.entry(i, nil)
+			h.entries.entry(i, nil)
 			h.flush()
 		}
 	}
@@ -197,15 +182,6 @@ func (h *page) row(i int) string {
 		}
 	}
 	return strings.TrimLeft(strings.NewReplacer("**", "", "`", "").Replace(excerpt(n.entry)), "#> ")
-}
-
-// json appends a string as JSON that holds no <, > or &, as a script element needs.
-func (h *page) json(s string) {
-	b, err := json.Marshal(s)
-	if err != nil { // strings always can be
-		b = []byte(`""`)
-	}
-	h.buf = append(h.buf, b...)
 }
 
 func (h *page) intro() {
@@ -328,27 +304,4 @@ func (h *page) footer() {
 		h.put(" UTC")
 	}
 	h.put("</footer>")
-}
-
-// time appends a moment in layout.
-func (h *page) time(at time.Time, layout string) {
-	h.put(`<time datetime="`)
-	h.buf = at.AppendFormat(h.buf, time.RFC3339)
-	h.put(`">`)
-	h.buf = at.AppendFormat(h.buf, layout)
-	h.put("</time>")
-}
-
-// limited appends text of which no more than maxText is shown.
-func (h *page) limited(s string) {
-	shown := prose.Head(s, maxText)
-	h.text(shown)
-	h.left(len(s) - len(shown))
-}
-
-// left says how much is not on the page.
-func (h *page) left(n int) {
-	if n > 0 {
-		h.put(`<span class="soft">… `, bytesWords(n), " more are not in this page; the export as JSON has all.</span>")
-	}
 }
