@@ -96,7 +96,6 @@ const maxMethods = 45
 
 // large are the types that still have more, and how many: they do not grow. One of wholes
 // may lead back to itself as long as it stands here.
-var large = map[string]int{}
 
 // methodsOf counts the methods of a type, promoted ones too, that this module has written.
 func methodsOf(t types.Type) (n int) {

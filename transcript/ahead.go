@@ -32,7 +32,7 @@ type ahead struct {
 // blobs are there again. The time is the record's own, until the next call.
 func (a *ahead) message(at int, m *llm.Message) (stamp []byte, ok bool) {
 	l, i := a.log, a.path[at]
-	if l.names[l.nodes[i].typ] != TypeMessage {
+	if l.tree.typ(i) != TypeMessage {
 		return nil, false
 	}
 	record, err := a.record(at)
@@ -40,7 +40,7 @@ func (a *ahead) message(at int, m *llm.Message) (stamp []byte, ok bool) {
 		return nil, false
 	}
 	if stamp, ok = l.decoder.message(record, m); ok {
-		a.lost = l.restoreBlocks(l.nodes[i].id, m.Content)
+		a.lost = l.o.Blobs.restoreBlocks(l.tree.nodes[i].id, m.Content)
 	}
 	return stamp, ok
 }
@@ -48,7 +48,7 @@ func (a *ahead) message(at int, m *llm.Message) (stamp []byte, ok bool) {
 // record gives the record of path[at], until the next call.
 func (a *ahead) record(at int) ([]byte, error) {
 	l, i := a.log, a.path[at]
-	ref := l.nodes[i].ref
+	ref := l.tree.nodes[i].ref
 	store, ok := l.store.(spans)
 	if !ok || ref.Len <= 0 {
 		return l.record(i)
@@ -74,10 +74,10 @@ func (a *ahead) record(at int) ([]byte, error) {
 // reach is where the records end that lie together from path[at] on, as far as they
 // fit into the buffer.
 func (a *ahead) reach(at int) int64 {
-	ref := a.log.nodes[a.path[at]].ref
+	ref := a.log.tree.nodes[a.path[at]].ref
 	end := ref.Pos + int64(ref.Len)
 	for _, i := range a.path[at+1:] {
-		next := a.log.nodes[i].ref
+		next := a.log.tree.nodes[i].ref
 		to := next.Pos + int64(next.Len)
 		if next.Len <= 0 || next.Pos < end || next.Pos-end > aheadGap || to-ref.Pos > aheadSize {
 			break

@@ -11,11 +11,11 @@ import (
 func (l *Log) Branch(id string) ([]Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i, err := l.find(id)
+	i, err := l.tree.find(id)
 	if err != nil {
 		return nil, err
 	}
-	path := l.path(i)
+	path := l.tree.path(i)
 	out := make([]Entry, 0, len(path))
 	for _, i := range path {
 		if e, err := l.read(i); err == nil {
@@ -33,18 +33,18 @@ func (l *Log) Branch(id string) ([]Entry, error) {
 func (l *Log) Recent(id string) ([]Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i, err := l.find(id)
+	i, err := l.tree.find(id)
 	if err != nil {
 		return nil, err
 	}
 	var path []int32
 	kept := int32(-1) // where the walk ends, once a compaction was found
-	for compacted := false; i >= 0; i = l.nodes[i].parent {
+	for compacted := false; i >= 0; i = l.tree.nodes[i].parent {
 		path = append(path, i)
 		if i == kept {
 			break
 		}
-		if compacted || l.names[l.nodes[i].typ] != TypeCompaction {
+		if compacted || l.tree.typ(i) != TypeCompaction {
 			continue
 		}
 		e, err := l.read(i)
@@ -52,7 +52,7 @@ func (l *Log) Recent(id string) ([]Entry, error) {
 			continue
 		}
 		compacted = true
-		if k, ok := l.byID[e.FirstKeptID]; ok && l.above(k, i) {
+		if k, ok := l.tree.byID[e.FirstKeptID]; ok && l.tree.above(k, i) {
 			kept = k
 			continue
 		}
@@ -61,7 +61,7 @@ func (l *Log) Recent(id string) ([]Entry, error) {
 	slices.Reverse(path)
 	short := shortForms{}
 	for _, i := range path {
-		if l.nodes[i].kind == kindPrune {
+		if l.tree.nodes[i].kind == kindPrune {
 			if e, err := l.read(i); err == nil {
 				short.add(e)
 			}
@@ -70,11 +70,11 @@ func (l *Log) Recent(id string) ([]Entry, error) {
 	out := make([]Entry, 0, len(path))
 	records := ahead{log: l, path: path}
 	for at, i := range path {
-		if short[l.nodes[i].id] == nil {
+		if short[l.tree.nodes[i].id] == nil {
 			m := new(llm.Message)
 			if stamp, ok := records.message(at, m); ok {
 				out = append(out, Entry{Type: TypeMessage, Timestamp: string(stamp), Message: m, Lost: records.lost})
-				l.place(&out[len(out)-1], i)
+				l.tree.place(&out[len(out)-1], i)
 				continue
 			}
 		}
@@ -86,33 +86,25 @@ func (l *Log) Recent(id string) ([]Entry, error) {
 	return out, nil
 }
 
-// above reports whether entry a is on the branch to b.
-func (l *Log) above(a, b int32) bool {
-	for b > a { // parents come before their children
-		b = l.nodes[b].parent
-	}
-	return a == b
-}
-
 // Beyond reads what is on the branch to from but not on the branch to target: what
 // one leaves by moving there.
 func (l *Log) Beyond(from, target string) ([]Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i, err := l.find(from)
+	i, err := l.tree.find(from)
 	if err != nil {
 		return nil, err
 	}
-	j, err := l.find(target)
+	j, err := l.tree.find(target)
 	if err != nil {
 		return nil, err
 	}
 	shared := map[int32]bool{}
-	for ; j >= 0; j = l.nodes[j].parent {
+	for ; j >= 0; j = l.tree.nodes[j].parent {
 		shared[j] = true
 	}
 	var out []Entry
-	for ; i >= 0 && !shared[i]; i = l.nodes[i].parent {
+	for ; i >= 0 && !shared[i]; i = l.tree.nodes[i].parent {
 		if e, err := l.read(i); err == nil {
 			out = append(out, *e)
 		}
@@ -125,13 +117,13 @@ func (l *Log) Beyond(from, target string) ([]Entry, error) {
 func (l *Log) Select(id string, pick func(Node) bool) ([]Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, err := l.find(id)
+	at, err := l.tree.find(id)
 	if err != nil {
 		return nil, err
 	}
 	var out []Entry
-	for _, i := range l.path(at) {
-		if !pick(l.nodeAt(i)) {
+	for _, i := range l.tree.path(at) {
+		if !pick(l.tree.node(i)) {
 			continue
 		}
 		if e, err := l.read(i); err == nil {
@@ -146,12 +138,12 @@ func (l *Log) Select(id string, pick func(Node) bool) ([]Entry, error) {
 func (l *Log) Last(id string, pick func(Node) bool, match func(*Entry) bool) *Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i, err := l.find(id)
+	i, err := l.tree.find(id)
 	if err != nil {
 		return nil
 	}
-	for ; i >= 0; i = l.nodes[i].parent {
-		if !pick(l.nodeAt(i)) {
+	for ; i >= 0; i = l.tree.nodes[i].parent {
+		if !pick(l.tree.node(i)) {
 			continue
 		}
 		if e, err := l.read(i); err == nil && match(e) {
@@ -159,14 +151,4 @@ func (l *Log) Last(id string, pick func(Node) bool, match func(*Entry) bool) *En
 		}
 	}
 	return nil
-}
-
-// path are the nodes from the root to i.
-func (l *Log) path(i int32) []int32 {
-	var path []int32
-	for ; i >= 0; i = l.nodes[i].parent {
-		path = append(path, i)
-	}
-	slices.Reverse(path)
-	return path
 }

@@ -98,7 +98,7 @@ func Stow(l *Log, m *llm.Message) (*llm.Message, error) {
 }
 
 // Unstow puts back what Stow took out of a message, or words in its place.
-func Unstow(l *Log, m *llm.Message) { l.restoreBlocks("", m.Content) }
+func Unstow(l *Log, m *llm.Message) { l.o.Blobs.restoreBlocks("", m.Content) }
 
 // outsourceBlock gives the block that stands for b; nil if b stays.
 func outsourceBlock(blobs *Blobs, b llm.Block) (llm.Block, error) {
@@ -156,18 +156,18 @@ func (p *Lost) Why() string {
 }
 
 // restore puts back what lies in the blobs of an entry, and notes what is lost.
-func (l *Log) restore(e *Entry) {
+func (b *Blobs) restore(e *Entry) {
 	if e.Message != nil {
-		e.Lost = l.restoreBlocks(e.ID, e.Message.Content)
+		e.Lost = b.restoreBlocks(e.ID, e.Message.Content)
 	}
 	if e.Type != TypeCustomMessage || !bytes.Contains(e.Content, []byte(blobPrefix)) {
 		return
 	}
-	e.Content, _ = changeBlocks(e.Content, func(i int, b llm.Block) (llm.Block, bool) {
-		if isText(b) {
-			return b, false
+	e.Content, _ = changeBlocks(e.Content, func(i int, block llm.Block) (llm.Block, bool) {
+		if isText(block) {
+			return block, false
 		}
-		now, gone := restoreBlock(l.o.Blobs, b)
+		now, gone := restoreBlock(b, block)
 		if gone != nil {
 			gone.EntryID, gone.Block = e.ID, i
 			e.Lost = append(e.Lost, *gone)
@@ -184,9 +184,9 @@ func isText(b llm.Block) bool {
 	return ok
 }
 
-func (l *Log) restoreBlocks(id string, blocks []llm.Block) (lost []Lost) {
-	for i, b := range blocks {
-		now, gone := restoreBlock(l.o.Blobs, b)
+func (b *Blobs) restoreBlocks(id string, blocks []llm.Block) (lost []Lost) {
+	for i, block := range blocks {
+		now, gone := restoreBlock(b, block)
 		if gone != nil {
 			gone.EntryID, gone.Block = id, i
 			lost = append(lost, *gone)

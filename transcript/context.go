@@ -42,11 +42,11 @@ type Context struct {
 func (l *Log) Context(id string) (*Context, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i, err := l.find(id)
+	i, err := l.tree.find(id)
 	if err != nil {
 		return nil, err
 	}
-	b := contextBuilder{log: l, path: l.path(i), c: &Context{Models: map[string]string{}}, short: shortForms{}}
+	b := contextBuilder{log: l, path: l.tree.path(i), c: &Context{Models: map[string]string{}}, short: shortForms{}}
 	b.state()
 	b.messages()
 	return b.c, nil
@@ -75,8 +75,8 @@ func (b *contextBuilder) state() {
 	l, c := b.log, b.c
 	var compactions []int // indices in path
 	for at, i := range b.path {
-		n := &l.nodes[i]
-		switch l.names[n.typ] {
+		n := &l.tree.nodes[i]
+		switch l.tree.names[n.typ] {
 		case TypeCompaction:
 			compactions = append(compactions, at)
 			continue
@@ -97,7 +97,7 @@ func (b *contextBuilder) state() {
 			continue // what it stood for is with the one before it
 		}
 		b.from = at + 1
-		if kept, ok := l.byID[c.Compaction.FirstKeptID]; ok {
+		if kept, ok := l.tree.byID[c.Compaction.FirstKeptID]; ok {
 			if k := slices.Index(b.path[:at], kept); k >= 0 {
 				b.from = k
 			}
@@ -152,7 +152,7 @@ func (b *contextBuilder) messages() {
 	b.c.IDs = slices.Grow(b.c.IDs, len(path))
 	records := ahead{log: b.log, path: path}
 	for at, i := range path {
-		if b.short[b.log.nodes[i].id] == nil && b.plain(&records, at) {
+		if b.short[b.log.tree.nodes[i].id] == nil && b.plain(&records, at) {
 			continue
 		}
 		e, err := b.log.readShort(i, b.short)
@@ -179,7 +179,7 @@ func (b *contextBuilder) messages() {
 func (b *contextBuilder) spoken() []int32 {
 	out := make([]int32, 0, len(b.path)-b.from)
 	for _, i := range b.path[b.from:] {
-		switch b.log.names[b.log.nodes[i].typ] {
+		switch b.log.tree.names[b.log.tree.nodes[i].typ] {
 		case TypeMessage, TypeCustomMessage, TypeBranchSummary:
 			out = append(out, i)
 		}
@@ -195,7 +195,7 @@ func (b *contextBuilder) plain(records *ahead, at int) bool {
 		return false
 	}
 	if m.CustomType != CustomExcluded {
-		b.add(b.log.nodes[records.path[at]].id, m)
+		b.add(b.log.tree.nodes[records.path[at]].id, m)
 		b.lose(records.lost)
 	}
 	return true
@@ -281,7 +281,7 @@ func (s shortForms) whole(id string) (text string, ok bool) {
 // readShort reads an entry; of a result that was pruned as a whole only what it is
 // the result of.
 func (l *Log) readShort(i int32, short shortForms) (*Entry, error) {
-	n := &l.nodes[i]
+	n := &l.tree.nodes[i]
 	text, ok := short.whole(n.id)
 	if !ok || n.kind != kindToolResult {
 		return l.read(i)

@@ -35,8 +35,8 @@ var ErrSealedSession = errors.New("the session is encrypted")
 // After an error to holds a part of the session, and is not published.
 func Fork(from *Log, to Store, h Header) error {
 	from.mu.Lock()
-	n := int32(len(from.nodes))
-	typed, header, now := from.typed, from.header, from.o.Now()
+	n := int32(len(from.tree.nodes))
+	typed, header, now := from.typed, from.heading.Header, from.o.Now()
 	from.mu.Unlock()
 	if !typed {
 		return ErrEmpty
@@ -65,12 +65,12 @@ func Fork(from *Log, to Store, h Header) error {
 func CopyBranch(from *Log, leaf string, to Store, h Header) error {
 	from.mu.Lock()
 	defer from.mu.Unlock()
-	at, err := from.find(leaf)
+	at, err := from.tree.find(leaf)
 	if err != nil {
 		return err
 	}
-	path := from.path(at)
-	isLabel := func(i int32) bool { return from.names[from.nodes[i].typ] == TypeLabel }
+	path := from.tree.path(at)
+	isLabel := func(i int32) bool { return from.tree.typ(i) == TypeLabel }
 	kept := slices.DeleteFunc(slices.Clone(path), isLabel)
 	if len(kept) == 0 {
 		return ErrEmpty
@@ -82,10 +82,10 @@ func CopyBranch(from *Log, leaf string, to Store, h Header) error {
 			continue
 		}
 		if next := slices.IndexFunc(path[k:], func(i int32) bool { return !isLabel(i) }); next >= 0 {
-			instead[from.nodes[i].id] = from.nodes[path[k+next]].id
+			instead[from.tree.nodes[i].id] = from.tree.nodes[path[k+next]].id
 		}
 	}
-	w, err := newCopier(from.header, from.o.Now(), to, h)
+	w, err := newCopier(from.heading.Header, from.o.Now(), to, h)
 	if err != nil {
 		return err
 	}
@@ -98,15 +98,15 @@ func CopyBranch(from *Log, leaf string, to Store, h Header) error {
 		if err := w.add(record); err != nil {
 			return err
 		}
-		parent = from.nodes[i].id
+		parent = from.tree.nodes[i].id
 	}
 	for _, i := range kept {
-		label := from.labels[from.nodes[i].id]
+		label := from.tree.labels[from.tree.nodes[i].id]
 		if label == "" {
 			continue
 		}
 		behind := parent
-		e := Entry{Type: TypeLabel, ID: from.freeID(), ParentID: &behind, Timestamp: stamp(from.o.Now()), TargetID: from.nodes[i].id, Label: label}
+		e := Entry{Type: TypeLabel, ID: from.tree.freeID(), ParentID: &behind, Timestamp: stamp(from.o.Now()), TargetID: from.tree.nodes[i].id, Label: label}
 		record, err := encode(&e)
 		if err != nil {
 			return fmt.Errorf("copy session: %w", err)
@@ -119,16 +119,6 @@ func CopyBranch(from *Log, leaf string, to Store, h Header) error {
 	return w.end()
 }
 
-// freeID is an id that no entry has.
-func (l *Log) freeID() string {
-	for {
-		id := randomHex(4)
-		if _, taken := l.byID[id]; !taken {
-			return id
-		}
-	}
-}
-
 // behind is the record of an entry as the child of parent, "" for none.
 func (l *Log) behind(i int32, parent string, instead map[string]string) ([]byte, error) {
 	record, err := l.placed(i)
@@ -136,8 +126,8 @@ func (l *Log) behind(i int32, parent string, instead map[string]string) ([]byte,
 		return nil, err
 	}
 	was := ""
-	if p := l.nodes[i].parent; p >= 0 {
-		was = l.nodes[p].id
+	if p := l.tree.nodes[i].parent; p >= 0 {
+		was = l.tree.nodes[p].id
 	}
 	if e, _, _ := readEnvelope(record); was != parent || parent != string(e.parent) {
 		var value any = parent
@@ -148,7 +138,7 @@ func (l *Log) behind(i int32, parent string, instead map[string]string) ([]byte,
 			return nil, err
 		}
 	}
-	if l.names[l.nodes[i].typ] != TypeCompaction {
+	if l.tree.typ(i) != TypeCompaction {
 		return record, nil
 	}
 	var e struct {

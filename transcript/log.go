@@ -19,16 +19,10 @@ type Log struct {
 	store Store
 
 	mu      sync.Mutex
-	header  Header
-	head    []byte // the record of the header as it was read; nil: there is none
-	badHead bool   // some of that record could not be read
-	nodes   []node
-	byID    map[string]int32
-	names   []string // types of entries, by node.typ
-	words   words    // names of tools and custom types, by node.name
-	leaf    int32    // -1: before the first entry
-	moved   bool     // the leaf is not where a reader of the records would find it
-	labels  map[string]string
+	heading heading
+	tree    tree
+	leaf    int32 // -1: before the first entry
+	moved   bool  // the leaf is not where a reader of the records would find it
 	title   string
 	waiting []waiting // what the store does not have yet, oldest first
 	// saved are entries that were found within damaged records, by node. They are
@@ -46,28 +40,6 @@ type Log struct {
 	answered bool // a model has answered
 	closed   bool
 }
-
-// node is what is known of an entry without reading it.
-type node struct {
-	id     string
-	parent int32 // -1: a root
-	typ    uint8
-	kind   kind
-	name   uint16 // of the tool of a result, or of a custom type; 0: not known
-	ref    Ref
-}
-
-// kind sorts entries by what reading a branch asks of them.
-type kind uint8
-
-const (
-	kindOther kind = iota
-	kindUser
-	kindAssistant
-	kindToolResult
-	kindMessage // of another role
-	kindPrune
-)
 
 // waiting is a record that is not in the store.
 type waiting struct {
@@ -101,7 +73,7 @@ func (o *Options) fill() {
 
 func newLog(store Store, o Options) *Log {
 	o.fill()
-	return &Log{o: o, store: store, byID: map[string]int32{}, leaf: -1, labels: map[string]string{}, saved: map[int32][]byte{}, stubs: map[int32]*Entry{}}
+	return &Log{o: o, store: store, tree: tree{byID: map[string]int32{}, labels: map[string]string{}}, leaf: -1, saved: map[int32][]byte{}, stubs: map[int32]*Entry{}}
 }
 
 // Create starts a session in an empty store. The type, the version and, where they
@@ -120,7 +92,7 @@ func Create(store Store, h Header, o Options) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start session: %w", err)
 	}
-	l.header, l.title = h, h.Title
+	l.heading.Header, l.title = h, h.Title
 	l.waiting = append(l.waiting, waiting{-1, record})
 	return l, nil
 }
@@ -129,48 +101,14 @@ func Create(store Store, h Header, o Options) (*Log, error) {
 func (l *Log) Header() Header {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.header
+	return l.heading.Header
 }
 
 // HeaderRecord is the header as a record of this version, with what else it held.
 func (l *Log) HeaderRecord() ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.headRecord()
-}
-
-func (l *Log) headRecord() ([]byte, error) {
-	h := l.header
-	h.Type, h.Version = "session", Version
-	if l.head == nil {
-		return encode(h)
-	}
-	if l.badHead {
-		return l.wholeHead(h)
-	}
-	record, err := withField(l.head, "version", h.Version)
-	var was Header
-	if err == nil && h.Title != "" && json.Unmarshal(record, &was) == nil && was.Title != h.Title {
-		record, err = withField(record, "title", h.Title) // it stood in a line of its own
-	}
-	return record, err
-}
-
-// wholeHead is the record of a header of which some could not be read, with what is known
-// in the place of that.
-func (l *Log) wholeHead(h Header) (record []byte, err error) {
-	record = l.head
-	for _, f := range []struct {
-		key   string
-		value any
-	}{
-		{"version", h.Version}, {"id", h.ID}, {"timestamp", h.Timestamp}, {"cwd", h.CWD}, {"title", h.Title}, {"parentSession", h.ParentSession},
-	} {
-		if record, err = withField(record, f.key, f.value); err != nil {
-			return nil, err
-		}
-	}
-	return record, nil
+	return l.heading.encode()
 }
 
 // ID is the session's id.
@@ -187,21 +125,14 @@ func (l *Log) Title() string {
 func (l *Log) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.nodes)
+	return len(l.tree.nodes)
 }
 
 // Leaf is the id of the entry that the next one follows; "" before the first.
 func (l *Log) Leaf() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.idAt(l.leaf)
-}
-
-func (l *Log) idAt(i int32) string {
-	if i < 0 {
-		return ""
-	}
-	return l.nodes[i].id
+	return l.tree.id(l.leaf)
 }
 
 // Move makes the entry of that id the leaf; "" moves before the first entry.
@@ -209,7 +140,7 @@ func (l *Log) idAt(i int32) string {
 func (l *Log) Move(id string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i, err := l.find(id)
+	i, err := l.tree.find(id)
 	if err != nil {
 		return err
 	}
@@ -217,18 +148,6 @@ func (l *Log) Move(id string) error {
 		l.leaf, l.moved = i, true
 	}
 	return nil
-}
-
-// find gives the node of an id; -1 for "".
-func (l *Log) find(id string) (int32, error) {
-	if id == "" {
-		return -1, nil
-	}
-	i, ok := l.byID[id]
-	if !ok {
-		return 0, fmt.Errorf("the session has no entry %q", id)
-	}
-	return i, nil
 }
 
 // Append adds e behind the leaf and makes it the leaf. Id, parent and time are
@@ -240,14 +159,10 @@ func (l *Log) Append(e Entry) (id string, err error) {
 	if l.closed {
 		return "", errors.New("append to session: it is closed")
 	}
-	for id = randomHex(4); ; id = randomHex(4) {
-		if _, taken := l.byID[id]; !taken {
-			break
-		}
-	}
+	id = l.tree.freeID()
 	e.ID, e.ParentID, e.Timestamp = id, nil, stamp(l.o.Now())
 	if l.leaf >= 0 {
-		parent := l.nodes[l.leaf].id
+		parent := l.tree.nodes[l.leaf].id
 		e.ParentID = &parent
 	}
 	stored := e
@@ -263,13 +178,13 @@ func (l *Log) Append(e Entry) (id string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("append to session: %w", err)
 	}
-	n := node{id: id, parent: l.leaf, typ: l.typeOf(e.Type), kind: kindOf(&e)}
-	if n.name = l.words.number(e.CustomType); e.Message != nil {
-		n.name = l.words.number(e.Message.ToolName)
+	n := node{id: id, parent: l.leaf, typ: l.tree.typeOf(e.Type), kind: kindOf(&e)}
+	if n.name = l.tree.words.number(e.CustomType); e.Message != nil {
+		n.name = l.tree.words.number(e.Message.ToolName)
 	}
-	l.nodes = append(l.nodes, n)
-	at := int32(len(l.nodes) - 1)
-	l.byID[id], l.leaf, l.moved = at, at, false
+	l.tree.nodes = append(l.tree.nodes, n)
+	at := int32(len(l.tree.nodes) - 1)
+	l.tree.byID[id], l.leaf, l.moved = at, at, false
 	l.waiting = append(l.waiting, waiting{at, record})
 	l.note(&e)
 	l.typed = l.typed || e.Message != nil || e.Type == TypeCustomMessage || e.CustomType == CustomQueue
@@ -285,9 +200,9 @@ func (l *Log) note(e *Entry) {
 	switch e.Type {
 	case TypeLabel:
 		if e.Label == "" {
-			delete(l.labels, e.TargetID)
+			delete(l.tree.labels, e.TargetID)
 		} else {
-			l.labels[e.TargetID] = e.Label
+			l.tree.labels[e.TargetID] = e.Label
 		}
 	case TypeInfo:
 		l.title = e.Name
@@ -331,7 +246,7 @@ func (l *Log) write() error {
 	}
 	for i, w := range l.waiting {
 		if w.node >= 0 {
-			l.nodes[w.node].ref = refs[i]
+			l.tree.nodes[w.node].ref = refs[i]
 		}
 	}
 	l.waiting = nil
@@ -342,13 +257,13 @@ func (l *Log) write() error {
 // that can be read: without a header, or without ids. The store keeps what was
 // there before.
 func (l *Log) rewrite() error {
-	head, err := l.headRecord()
+	head, err := l.heading.encode()
 	if err != nil {
 		return fmt.Errorf("mend session: %w", err)
 	}
-	l.header.Type, l.header.Version = "session", Version
+	l.heading.Header.Type, l.heading.Header.Version = "session", Version
 	records := [][]byte{head}
-	for i := range l.nodes {
+	for i := range l.tree.nodes {
 		record, err := l.placed(int32(i))
 		if err != nil {
 			return fmt.Errorf("mend session: %w", err)
@@ -361,7 +276,7 @@ func (l *Log) rewrite() error {
 	i := -1
 	err = l.store.Records(func(ref Ref, _ []byte) error {
 		if i >= 0 {
-			l.nodes[i].ref = ref
+			l.tree.nodes[i].ref = ref
 		}
 		i++
 		return nil
@@ -381,7 +296,7 @@ func (l *Log) placed(i int32) ([]byte, error) {
 		return nil, err
 	}
 	e, _, _ := readEnvelope(record)
-	if len(e.id) > 0 && (e.parent == nil) == (l.nodes[i].parent < 0) {
+	if len(e.id) > 0 && (e.parent == nil) == (l.tree.nodes[i].parent < 0) {
 		return record, nil
 	}
 	var fields map[string]json.RawMessage
@@ -393,10 +308,10 @@ func (l *Log) placed(i int32) ([]byte, error) {
 			fields[key] = raw
 		}
 	}
-	set("id", l.nodes[i].id)
+	set("id", l.tree.nodes[i].id)
 	set("parentId", nil)
-	if parent := l.nodes[i].parent; parent >= 0 {
-		set("parentId", l.nodes[parent].id)
+	if parent := l.tree.nodes[i].parent; parent >= 0 {
+		set("parentId", l.tree.nodes[parent].id)
 	}
 	if kept := l.keptByIndex(record); kept != "" {
 		set("firstKeptEntryId", kept)
@@ -419,7 +334,7 @@ func (l *Log) keptByIndex(record []byte) string {
 	if at == len(l.records) {
 		return ""
 	}
-	return l.nodes[at].id
+	return l.tree.nodes[at].id
 }
 
 // Sync returns when all that was appended survives a power cut. After an error what
@@ -465,7 +380,7 @@ func (l *Log) Close() error {
 func (l *Log) Entry(id string) (*Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i, err := l.find(id)
+	i, err := l.tree.find(id)
 	if err != nil {
 		return nil, err
 	}
@@ -477,7 +392,7 @@ func (l *Log) Entry(id string) (*Entry, error) {
 
 // read decodes an entry. Its blobs are there again.
 func (l *Log) read(i int32) (*Entry, error) {
-	n := &l.nodes[i]
+	n := &l.tree.nodes[i]
 	record, err := l.record(i)
 	if err != nil {
 		return nil, err
@@ -489,30 +404,20 @@ func (l *Log) read(i int32) (*Entry, error) {
 	// The tree is the log's: a record of version 1 has no place in it, and one
 	// whose parent was lost has got another.
 	e.Raw = record
-	l.place(e, i)
+	l.tree.place(e, i)
 	if e.Type == TypeCompaction && e.FirstKeptID == "" {
 		e.FirstKeptID = l.keptByIndex(record)
 	}
 	if e.Message != nil {
 		adopt(e)
 	}
-	l.restore(e)
+	l.o.Blobs.restore(e)
 	return e, nil
-}
-
-// place gives an entry its place in the tree.
-func (l *Log) place(e *Entry, i int32) {
-	n := &l.nodes[i]
-	e.ID, e.ParentID = n.id, nil
-	if n.parent >= 0 {
-		parent := l.nodes[n.parent].id
-		e.ParentID = &parent
-	}
 }
 
 // decode makes an entry of a record: a message by the short way, if it can be.
 func (l *Log) decode(i int32, record []byte) (*Entry, error) {
-	if l.names[l.nodes[i].typ] == TypeMessage {
+	if l.tree.typ(i) == TypeMessage {
 		m := new(llm.Message)
 		if at, ok := l.decoder.message(record, m); ok {
 			return &Entry{Type: TypeMessage, Timestamp: string(at), Message: m}, nil
@@ -523,7 +428,7 @@ func (l *Log) decode(i int32, record []byte) (*Entry, error) {
 }
 
 func (l *Log) record(i int32) ([]byte, error) {
-	if n := &l.nodes[i]; n.ref.Len > 0 {
+	if n := &l.tree.nodes[i]; n.ref.Len > 0 {
 		return l.store.Read(n.ref)
 	}
 	if record, ok := l.saved[i]; ok {
@@ -534,17 +439,7 @@ func (l *Log) record(i int32) ([]byte, error) {
 			return w.record, nil
 		}
 	}
-	return nil, fmt.Errorf("entry %s is not there", l.nodes[i].id)
-}
-
-// Node is an entry's place in the tree.
-type Node struct {
-	ID     string
-	Parent int // index in [Log.Nodes]; -1: a root
-	Type   string
-	Role   llm.Role // of a message, as far as it is user, assistant or tool result
-	Name   string   // of a tool result its tool, of a custom entry its custom type; "": not known
-	Label  string
+	return nil, fmt.Errorf("entry %s is not there", l.tree.nodes[i].id)
 }
 
 // Nodes are all entries in the order in which they were written, without what
@@ -552,16 +447,11 @@ type Node struct {
 func (l *Log) Nodes() []Node {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := make([]Node, len(l.nodes))
-	for i := range l.nodes {
-		out[i] = l.nodeAt(int32(i))
+	out := make([]Node, len(l.tree.nodes))
+	for i := range l.tree.nodes {
+		out[i] = l.tree.node(int32(i))
 	}
 	return out
-}
-
-func (l *Log) nodeAt(i int32) Node {
-	n := &l.nodes[i]
-	return Node{ID: n.id, Parent: int(n.parent), Type: l.names[n.typ], Role: n.kind.role(), Name: l.words.word(n.name), Label: l.labels[n.id]}
 }
 
 // Count is how many messages of a role there are on all branches, where the role is
@@ -569,8 +459,8 @@ func (l *Log) nodeAt(i int32) Node {
 func (l *Log) Count(role llm.Role) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := range l.nodes {
-		if l.nodes[i].kind.role() == role {
+	for i := range l.tree.nodes {
+		if l.tree.nodes[i].kind.role() == role {
 			n++
 		}
 	}
@@ -581,7 +471,7 @@ func (l *Log) Count(role llm.Role) (n int) {
 func (l *Log) Label(id string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.labels[id]
+	return l.tree.labels[id]
 }
 
 // All reads all entries in the order in which they were written. The error of an
@@ -590,7 +480,7 @@ func (l *Log) All() iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		for i := int32(0); ; i++ {
 			l.mu.Lock()
-			if int(i) >= len(l.nodes) {
+			if int(i) >= len(l.tree.nodes) {
 				l.mu.Unlock()
 				return
 			}
@@ -608,50 +498,4 @@ func (l *Log) Answered() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.answered
-}
-
-func (l *Log) typeOf(name string) uint8 {
-	i := slices.Index(l.names, name)
-	if i < 0 {
-		if len(l.names) > 250 {
-			return l.typeOf("…") // more types than any program has: they need not be told apart
-		}
-		l.names = append(l.names, name)
-		i = len(l.names) - 1
-	}
-	return uint8(i)
-}
-
-func kindOf(e *Entry) kind {
-	switch {
-	case e.Type == TypeCustom && e.CustomType == CustomPrune:
-		return kindPrune
-	case e.Message == nil:
-		return kindOther
-	}
-	return kindOfRole(string(e.Message.Role))
-}
-
-func kindOfRole(role string) kind {
-	switch llm.Role(role) {
-	case llm.RoleUser:
-		return kindUser
-	case llm.RoleAssistant:
-		return kindAssistant
-	case llm.RoleToolResult:
-		return kindToolResult
-	}
-	return kindMessage
-}
-
-func (k kind) role() llm.Role {
-	switch k {
-	case kindUser:
-		return llm.RoleUser
-	case kindAssistant:
-		return llm.RoleAssistant
-	case kindToolResult:
-		return llm.RoleToolResult
-	}
-	return ""
 }

@@ -191,7 +191,7 @@ func (ix *indexer) header(record []byte) bool {
 	if h.Title == "" {
 		h.Title = ix.title
 	}
-	ix.log.header, ix.log.head, ix.log.badHead = h, slices.Clone(record), ix.d.Header
+	ix.log.heading = heading{h, slices.Clone(record), ix.d.Header}
 	if ix.log.title == "" {
 		ix.log.title = h.Title
 	}
@@ -202,13 +202,13 @@ func (ix *indexer) header(record []byte) bool {
 // An entry without a known parent follows the one before it.
 func (ix *indexer) entry(ref Ref, record []byte, e envelope) {
 	l := ix.log
-	n := node{id: string(e.id), parent: -1, typ: l.typeOf(string(e.typ)), ref: ref}
+	n := node{id: string(e.id), parent: -1, typ: l.tree.typeOf(string(e.typ)), ref: ref}
 	switch {
 	case len(e.id) == 0:
-		n.id, n.parent = fmt.Sprintf("%08x", len(l.nodes)), ix.last
+		n.id, n.parent = fmt.Sprintf("%08x", len(l.tree.nodes)), ix.last
 		ix.d.Migrated = true
 	case e.parent != nil:
-		parent, ok := l.byID[string(e.parent)]
+		parent, ok := l.tree.byID[string(e.parent)]
 		if !ok {
 			parent = ix.last
 			ix.d.Orphans++
@@ -220,14 +220,14 @@ func (ix *indexer) entry(ref Ref, record []byte, e envelope) {
 	switch string(e.typ) {
 	case TypeMessage:
 		n.kind = kindOfRole(string(e.role))
-		n.name = l.words.number(string(e.toolName))
+		n.name = l.tree.words.number(string(e.toolName))
 		l.typed = true
 		l.answered = l.answered || n.kind == kindAssistant
 	case TypeCustomMessage:
 		l.typed = true
-		n.name = l.words.number(string(e.customType))
+		n.name = l.tree.words.number(string(e.customType))
 	case TypeCustom:
-		n.name = l.words.number(string(e.customType))
+		n.name = l.tree.words.number(string(e.customType))
 		switch string(e.customType) {
 		case CustomPrune:
 			n.kind = kindPrune
@@ -244,10 +244,10 @@ func (ix *indexer) entry(ref Ref, record []byte, e envelope) {
 		// It keeps its place in the tree, but nothing of what it says is known.
 		ix.d.Bad = append(ix.d.Bad, BadLine{Line: ix.line, Ref: ref})
 	}
-	ix.last = int32(len(l.nodes))
-	l.nodes = append(l.nodes, n)
+	ix.last = int32(len(l.tree.nodes))
+	l.tree.nodes = append(l.tree.nodes, n)
 	ix.records = append(ix.records, int32(ix.line-1))
-	l.byID[n.id] = ix.last
+	l.tree.byID[n.id] = ix.last
 }
 
 // stands reports whether an entry says something of others, so that more than itself is
@@ -305,15 +305,15 @@ func (ix *indexer) finish() (*Damage, error) {
 	switch {
 	case ix.line == 0:
 		return nil, fmt.Errorf("%w: it is empty", ErrNotSession)
-	case len(l.nodes) == 0 && (!ix.headed || l.header.ID == ""):
+	case len(l.tree.nodes) == 0 && (!ix.headed || l.heading.Header.ID == ""):
 		return nil, fmt.Errorf("%w: there is neither a header nor an entry in it", ErrNotSession)
 	case !ix.headed:
 		ix.d.NoHeader = true
-		l.header = l.o.Header
+		l.heading.Header = l.o.Header
 	}
 	if ix.d.NoHeader || ix.d.Header {
-		l.header.ID = cmp.Or(l.header.ID, l.o.Header.ID, randomHex(8))
-		l.header.Timestamp = cmp.Or(l.header.Timestamp, stamp(l.o.Now()))
+		l.heading.Header.ID = cmp.Or(l.heading.Header.ID, l.o.Header.ID, randomHex(8))
+		l.heading.Header.Timestamp = cmp.Or(l.heading.Header.Timestamp, stamp(l.o.Now()))
 	}
 	// A line with an end was acknowledged once: that is damage, and no write that broke off.
 	t, ok := l.store.(tearable)

@@ -1,0 +1,162 @@
+package transcript
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/burin-dev/burin/llm"
+)
+
+// tree is the shape of a session: what is known of its entries without reading them.
+type tree struct {
+	nodes  []node
+	byID   map[string]int32
+	names  []string // types of entries, by node.typ
+	words  words    // names of tools and custom types, by node.name
+	labels map[string]string
+}
+
+// node is what is known of an entry without reading it.
+type node struct {
+	id     string
+	parent int32 // -1: a root
+	typ    uint8
+	kind   kind
+	name   uint16 // of the tool of a result, or of a custom type; 0: not known
+	ref    Ref
+}
+
+// kind sorts entries by what reading a branch asks of them.
+type kind uint8
+
+const (
+	kindOther kind = iota
+	kindUser
+	kindAssistant
+	kindToolResult
+	kindMessage // of another role
+	kindPrune
+)
+
+// Node is an entry's place in the tree.
+type Node struct {
+	ID     string
+	Parent int // index in [Log.Nodes]; -1: a root
+	Type   string
+	Role   llm.Role // of a message, as far as it is user, assistant or tool result
+	Name   string   // of a tool result its tool, of a custom entry its custom type; "": not known
+	Label  string
+}
+
+// typ is the type of a node's entry.
+func (t *tree) typ(i int32) string { return t.names[t.nodes[i].typ] }
+
+// id is the id of a node; "" of -1.
+func (t *tree) id(i int32) string {
+	if i < 0 {
+		return ""
+	}
+	return t.nodes[i].id
+}
+
+// find gives the node of an id; -1 for "".
+func (t *tree) find(id string) (int32, error) {
+	if id == "" {
+		return -1, nil
+	}
+	i, ok := t.byID[id]
+	if !ok {
+		return 0, fmt.Errorf("the session has no entry %q", id)
+	}
+	return i, nil
+}
+
+// freeID is an id that no entry has.
+func (t *tree) freeID() string {
+	for {
+		id := randomHex(4)
+		if _, taken := t.byID[id]; !taken {
+			return id
+		}
+	}
+}
+
+// place gives an entry its place in the tree.
+func (t *tree) place(e *Entry, i int32) {
+	n := &t.nodes[i]
+	e.ID, e.ParentID = n.id, nil
+	if n.parent >= 0 {
+		parent := t.nodes[n.parent].id
+		e.ParentID = &parent
+	}
+}
+
+func (t *tree) node(i int32) Node {
+	n := &t.nodes[i]
+	return Node{ID: n.id, Parent: int(n.parent), Type: t.typ(i), Role: n.kind.role(), Name: t.words.word(n.name), Label: t.labels[n.id]}
+}
+
+// above reports whether entry a is on the branch to b.
+func (t *tree) above(a, b int32) bool {
+	for b > a { // parents come before their children
+		b = t.nodes[b].parent
+	}
+	return a == b
+}
+
+// path are the nodes from the root to i.
+func (t *tree) path(i int32) []int32 {
+	var path []int32
+	for ; i >= 0; i = t.nodes[i].parent {
+		path = append(path, i)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// typeOf gives the number of a type of entries.
+func (t *tree) typeOf(name string) uint8 {
+	i := slices.Index(t.names, name)
+	if i < 0 {
+		if len(t.names) > 250 {
+			return t.typeOf("…") // more types than any program has: they need not be told apart
+		}
+		t.names = append(t.names, name)
+		i = len(t.names) - 1
+	}
+	return uint8(i)
+}
+
+func kindOf(e *Entry) kind {
+	switch {
+	case e.Type == TypeCustom && e.CustomType == CustomPrune:
+		return kindPrune
+	case e.Message == nil:
+		return kindOther
+	}
+	return kindOfRole(string(e.Message.Role))
+}
+
+func kindOfRole(role string) kind {
+	switch llm.Role(role) {
+	case llm.RoleUser:
+		return kindUser
+	case llm.RoleAssistant:
+		return kindAssistant
+	case llm.RoleToolResult:
+		return kindToolResult
+	}
+	return kindMessage
+}
+
+func (k kind) role() llm.Role {
+	switch k {
+	case kindUser:
+		return llm.RoleUser
+	case kindAssistant:
+		return llm.RoleAssistant
+	case kindToolResult:
+		return llm.RoleToolResult
+	}
+	return ""
+}
