@@ -1,82 +1,57 @@
 package vt
 
 // control runs CSI sequences.
-func (t *Terminal) control(raw []byte) {
+func (in *interpreter) control(raw []byte) {
 	q, ok := parseControl(raw)
 	if ok {
 		switch {
 		case q.prefix == 0 && q.inter == 0:
-			ok = t.move(&q) || t.edit(&q) || t.set(&q)
+			ok = in.move(&q) || in.edit(&q) || in.set(&q)
 		case q.prefix == '?' && q.inter == 0:
-			ok = t.private(&q)
+			ok = in.private(&q)
 		default:
-			ok = t.rare(&q)
+			ok = in.rare(&q)
 		}
 	}
 	if !ok {
-		t.unknownSequence("CSI", raw)
+		in.tally.unknownSequence("CSI", raw)
 	}
-	t.last.ok = t.last.ok && ok && q.final == 'm'
-}
-
-func (t *Terminal) moveTo(x, y int) {
-	top, bottom := 0, t.h
-	if t.modes[modeOrigin] {
-		top, bottom = t.top, t.bottom
-		y += top
-	}
-	t.cur.x = min(max(x, 0), t.w-1)
-	t.cur.y = min(max(y, top), bottom-1)
-	t.cur.wrap = false
-}
-
-// moveY moves by rows and stops at the margins if it begins inside of them.
-func (t *Terminal) moveY(n int) {
-	g := t.cur
-	lo, hi := 0, t.h-1
-	if g.y >= t.top {
-		lo = t.top
-	}
-	if g.y < t.bottom {
-		hi = t.bottom - 1
-	}
-	g.y = min(max(g.y+n, lo), hi)
-	g.wrap = false
+	in.screen.last.ok = in.screen.last.ok && ok && q.final == 'm'
 }
 
 // move runs what moves the cursor.
-func (t *Terminal) move(q *sequence) bool {
-	g, n := t.cur, q.count(0)
+func (in *interpreter) move(q *sequence) bool {
+	g, n := in.screen.cur, q.count(0)
 	origin := 0
-	if t.modes[modeOrigin] {
-		origin = t.top
+	if in.screen.modes[modeOrigin] {
+		origin = in.screen.top
 	}
 	switch q.final {
 	case 'A':
-		t.moveY(-n)
+		in.screen.moveY(-n)
 	case 'B', 'e':
-		t.moveY(n)
+		in.screen.moveY(n)
 	case 'C', 'a':
-		t.moveTo(g.x+n, g.y-origin)
+		in.screen.moveTo(g.x+n, g.y-origin)
 	case 'D':
-		t.moveTo(g.x-n, g.y-origin)
+		in.screen.moveTo(g.x-n, g.y-origin)
 	case 'E':
-		t.moveY(n)
+		in.screen.moveY(n)
 		g.x = 0
 	case 'F':
-		t.moveY(-n)
+		in.screen.moveY(-n)
 		g.x = 0
 	case 'G', '`':
-		t.moveTo(n-1, g.y-origin)
+		in.screen.moveTo(n-1, g.y-origin)
 	case 'H', 'f':
-		t.moveTo(q.count(1)-1, n-1)
+		in.screen.moveTo(q.count(1)-1, n-1)
 	case 'd':
-		t.moveTo(g.x, n-1)
+		in.screen.moveTo(g.x, n-1)
 	case 'I':
-		t.tab(n)
+		in.screen.tab(n)
 		g.wrap = false
 	case 'Z':
-		t.tab(-n)
+		in.screen.tab(-n)
 		g.wrap = false
 	default:
 		return false
@@ -85,44 +60,44 @@ func (t *Terminal) move(q *sequence) bool {
 }
 
 // edit runs what changes cells.
-func (t *Terminal) edit(q *sequence) bool {
-	g, n := t.cur, q.count(0)
+func (in *interpreter) edit(q *sequence) bool {
+	g, n := in.screen.cur, q.count(0)
 	r := &g.rows[g.y]
-	inside := g.y >= t.top && g.y < t.bottom
+	inside := g.y >= in.screen.top && g.y < in.screen.bottom
 	switch q.final {
 	case '@':
-		t.insertCells(n)
+		in.screen.insertCells(n)
 	case 'P':
-		t.deleteCells(n)
+		in.screen.deleteCells(n)
 	case 'X':
-		r.clear(g.x, g.x+n, t.erased())
+		r.clear(g.x, g.x+n, in.screen.erased())
 	case 'J':
-		return t.eraseScreen(q.num(0, 0))
+		return in.screen.eraseScreen(q.num(0, 0))
 	case 'K':
-		return t.eraseLine(q.num(0, 0))
+		return in.screen.eraseLine(q.num(0, 0))
 	case 'L':
 		if inside {
-			g.scrollDown(g.y, t.bottom, n, t.erased())
+			g.scrollDown(g.y, in.screen.bottom, n, in.screen.erased())
 			g.x = 0
 		}
 	case 'M':
 		if inside {
-			g.scrollUp(g.y, t.bottom, n, t.erased(), nil)
+			g.scrollUp(g.y, in.screen.bottom, n, in.screen.erased(), nil)
 			g.x = 0
 		}
 	case 'S':
-		t.scrollUp(t.top, n)
+		in.screen.scrollUp(in.screen.top, n)
 		return true
 	case 'T':
 		if q.n > 1 { // highlight tracking, of no use here
 			return false
 		}
-		g.scrollDown(t.top, t.bottom, n, t.erased())
+		g.scrollDown(in.screen.top, in.screen.bottom, n, in.screen.erased())
 		return true
 	case 'b':
-		for range min(n, t.w*t.h) {
-			if t.last.r != 0 {
-				t.print(t.last.r)
+		for range min(n, in.screen.w*in.screen.h) {
+			if in.screen.last.r != 0 {
+				in.screen.print(in.screen.last.r)
 			}
 		}
 		return true
@@ -133,104 +108,48 @@ func (t *Terminal) edit(q *sequence) bool {
 	return true
 }
 
-func (t *Terminal) eraseLine(how int) bool {
-	g := t.cur
-	r := &g.rows[g.y]
-	g.wrap = false
-	switch how {
-	case 0:
-		r.clear(g.x, t.w, t.erased())
-	case 1:
-		r.clear(0, g.x+1, t.erased())
-	case 2:
-		r.clear(0, t.w, t.erased())
-	default:
-		return false
-	}
-	return true
-}
-
-func (t *Terminal) eraseScreen(how int) bool {
-	g := t.cur
-	from, to := 0, t.h
-	switch how {
-	case 0:
-		t.eraseLine(0)
-		from = g.y + 1
-	case 1:
-		t.eraseLine(1)
-		to = g.y
-	case 2:
-	case 3:
-		if t.cur == &t.main {
-			t.history.lost += len(t.history.rows)
-			t.history.rows = nil
-		}
-		return true
-	default:
-		return false
-	}
-	for y := from; y < to; y++ {
-		g.rows[y].clear(0, t.w, t.erased())
-	}
-	g.wrap = false
-	return true
-}
-
 // set runs what changes the state of the terminal, and queries.
-func (t *Terminal) set(q *sequence) bool {
+func (in *interpreter) set(q *sequence) bool {
 	switch q.final {
 	case 'm':
-		return t.cur.style.sgr(q)
+		return in.screen.cur.style.sgr(q)
 	case 'r':
-		top, bottom := q.count(0)-1, min(q.num(1, t.h), t.h)
+		top, bottom := q.count(0)-1, min(q.num(1, in.screen.h), in.screen.h)
 		if bottom == 0 {
-			bottom = t.h
+			bottom = in.screen.h
 		}
 		if top < bottom-1 {
-			t.top, t.bottom = top, bottom
-			t.moveTo(0, 0)
+			in.screen.top, in.screen.bottom = top, bottom
+			in.screen.moveTo(0, 0)
 		}
 	case 's':
-		t.save()
+		in.screen.save()
 	case 'u':
-		t.restore()
+		in.screen.restore()
 	case 'g':
-		return t.clearTabs(q.num(0, 0))
+		return in.screen.clearTabs(q.num(0, 0))
 	case 'h', 'l':
-		return t.setANSI(q)
+		return in.setANSI(q)
 	case 'c':
-		t.answer("\x1b[?62;22;52c")
+		in.answer("\x1b[?62;22;52c")
 	case 'n':
-		return t.status(q)
+		return in.status(q)
 	case 't':
-		return t.window(q)
+		return in.window(q)
 	default:
 		return false
 	}
 	return true
 }
 
-func (t *Terminal) clearTabs(how int) bool {
-	switch how {
-	case 0:
-		t.tabs[t.cur.x] = false
-	case 3:
-		clear(t.tabs)
-	default:
-		return false
-	}
-	return true
-}
-
-func (t *Terminal) setANSI(q *sequence) bool {
+func (in *interpreter) setANSI(q *sequence) bool {
 	ok := true
 	for i := range q.n {
 		switch q.num(i, 0) {
 		case 4:
-			t.insert = q.final == 'h'
+			in.screen.insert = q.final == 'h'
 		case 20:
-			t.newline = q.final == 'h'
+			in.screen.newline = q.final == 'h'
 		default:
 			ok = false
 		}
@@ -238,16 +157,16 @@ func (t *Terminal) setANSI(q *sequence) bool {
 	return ok
 }
 
-func (t *Terminal) status(q *sequence) bool {
+func (in *interpreter) status(q *sequence) bool {
 	switch q.num(0, 0) {
 	case 5:
-		t.answer("\x1b[0n")
+		in.answer("\x1b[0n")
 	case 6:
-		y := t.cur.y
-		if t.modes[modeOrigin] {
-			y -= t.top
+		y := in.screen.cur.y
+		if in.screen.modes[modeOrigin] {
+			y -= in.screen.top
 		}
-		t.answer("\x1b[%d;%dR", y+1, t.cur.x+1)
+		in.answer("\x1b[%d;%dR", y+1, in.screen.cur.x+1)
 	default:
 		return false
 	}
@@ -255,38 +174,24 @@ func (t *Terminal) status(q *sequence) bool {
 }
 
 // window answers questions for sizes and keeps the stack of titles.
-func (t *Terminal) window(q *sequence) bool {
+func (in *interpreter) window(q *sequence) bool {
 	switch q.num(0, 0) {
 	case 14:
-		t.answer("\x1b[4;%d;%dt", t.h*cellH, t.w*cellW)
+		in.answer("\x1b[4;%d;%dt", in.screen.h*cellH, in.screen.w*cellW)
 	case 16:
-		t.answer("\x1b[6;%d;%dt", cellH, cellW)
+		in.answer("\x1b[6;%d;%dt", cellH, cellW)
 	case 18:
-		t.answer("\x1b[8;%d;%dt", t.h, t.w)
+		in.answer("\x1b[8;%d;%dt", in.screen.h, in.screen.w)
 	case 22:
-		if len(t.titles) < 16 {
-			t.titles = append(t.titles, t.title)
+		if len(in.desktop.titles) < 16 {
+			in.desktop.titles = append(in.desktop.titles, in.desktop.title)
 		}
 	case 23:
-		if n := len(t.titles); n > 0 {
-			t.title, t.titles = t.titles[n-1], t.titles[:n-1]
+		if n := len(in.desktop.titles); n > 0 {
+			in.desktop.title, in.desktop.titles = in.desktop.titles[n-1], in.desktop.titles[:n-1]
 		}
 	default:
 		return false
 	}
 	return true
-}
-
-func (t *Terminal) save() {
-	g := t.cur
-	g.saved = saved{g.x, g.y, g.wrap, g.style, t.charsets, t.modes[modeOrigin]}
-}
-
-func (t *Terminal) restore() {
-	g := t.cur
-	s := g.saved
-	g.x, g.y = min(s.x, t.w-1), min(s.y, t.h-1)
-	g.wrap = s.wrap && g.x == t.w-1
-	g.style, t.charsets = s.style, s.charsets
-	t.modes[modeOrigin] = s.origin
 }

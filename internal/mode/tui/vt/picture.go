@@ -137,7 +137,7 @@ func (t *Terminal) Picture(o PictureOptions) (*image.RGBA, error) {
 	if err := p.load(o.Fonts); err != nil {
 		return nil, err
 	}
-	w, h := t.w*cellW*p.s, t.h*cellH*p.s
+	w, h := t.screen.w*cellW*p.s, t.screen.h*cellH*p.s
 	frame := image.Rect(0, 0, w, h)
 	if !o.Bare {
 		margin, bar := 12*p.s, 34*p.s
@@ -150,7 +150,7 @@ func (t *Terminal) Picture(o PictureOptions) (*image.RGBA, error) {
 	} else {
 		p.window(frame, o.Title)
 	}
-	g, _ := t.seen()
+	g, _ := t.screen.seen()
 	for y := range g.rows {
 		for x, c := range g.rows[y].cells {
 			p.cell(x, y, c)

@@ -4,18 +4,22 @@ package vt
 // and tab stops stand where they do at the start.
 func (t *Terminal) Resize(w, h int) {
 	w, h = min(max(w, 1), maxSide), min(max(h, 1), maxSide)
-	if w == t.w && h == t.h {
+	if w == t.screen.w && h == t.screen.h {
 		return
 	}
-	t.resizeMain(w, h)
-	t.alt.crop(w, h)
-	t.w, t.h = w, h
-	t.top, t.bottom = 0, h
-	t.tabs = defaultTabs(w)
-	t.last.ok = false
-	if t.modes[modeInBand] {
-		t.answer("\x1b[48;%d;%d;%d;%dt", h, w, h*cellH, w*cellW)
+	t.screen.resize(w, h)
+	if t.screen.modes[modeInBand] {
+		t.interpreter.answer("\x1b[48;%d;%d;%d;%dt", h, w, h*cellH, w*cellW)
 	}
+}
+
+func (sc *screen) resize(w, h int) {
+	sc.resizeMain(w, h)
+	sc.alt.crop(w, h)
+	sc.w, sc.h = w, h
+	sc.top, sc.bottom = 0, h
+	sc.tabs = defaultTabs(w)
+	sc.last.ok = false
 }
 
 // crop cuts or fills a screen at its right and lower sides.
@@ -47,33 +51,33 @@ func (r *row) fit(w int) {
 
 // resizeMain lays the main screen and the scrollback out anew. What is asked for
 // during a synchronised update stays as it was.
-func (t *Terminal) resizeMain(w, h int) {
-	g := &t.main
-	kept := len(t.history.last())
-	rows := append(append(make([]row, 0, kept+len(g.rows)), t.history.last()...), g.rows...)
+func (sc *screen) resizeMain(w, h int) {
+	g := &sc.main
+	kept := len(sc.history.last())
+	rows := append(append(make([]row, 0, kept+len(g.rows)), sc.history.last()...), g.rows...)
 	top, cursor, x := kept, kept+g.y, g.x
-	if t.reflow && w != t.w {
+	if sc.reflow && w != sc.w {
 		rows, top, cursor, x = rewrap(rows, w, top, cursor, x)
 	}
 	end := len(rows) // without the blank rows below the cursor
 	for end > cursor+1 && rows[end-1].used() == 0 {
 		end--
 	}
-	if h > t.h {
-		top -= h - t.h
+	if h > sc.h {
+		top -= h - sc.h
 	}
 	top = min(max(top, end-h, 0), cursor)
 
-	t.history.rows = nil
+	sc.history.rows = nil
 	for _, r := range rows[:top] {
-		t.history.push(r)
+		sc.history.push(r)
 	}
 	g.rows = nil
 	for _, r := range rows[top:min(end, top+h)] {
 		r.cells = append(make([]Cell, 0, w), r.cells...)
 		soft := r.soft
 		r.fit(w)
-		r.soft = soft && t.reflow
+		r.soft = soft && sc.reflow
 		g.rows = append(g.rows, r)
 	}
 	for len(g.rows) < h {

@@ -7,78 +7,60 @@ import (
 	"strings"
 )
 
-// Limits of what is kept of strings; the oldest go.
-const (
-	maxMarks = 10_000
-	maxNotes = 1_000
-)
-
-func (t *Terminal) escape(raw []byte) {
-	g := t.cur
-	t.last.ok = false
+func (in *interpreter) escape(raw []byte) {
+	g := in.screen.cur
+	in.screen.last.ok = false
 	switch s := string(raw); s {
 	case "7":
-		t.save()
+		in.screen.save()
 	case "8":
-		t.restore()
+		in.screen.restore()
 	case "D":
-		t.index()
+		in.screen.index()
 		g.wrap = false
 	case "E":
-		t.index()
+		in.screen.index()
 		g.x, g.wrap = 0, false
 	case "M":
-		t.reverseIndex()
+		in.screen.reverseIndex()
 		g.wrap = false
 	case "H":
-		t.tabs[g.x] = true
+		in.screen.tabs[g.x] = true
 	case "c":
-		t.resetAll()
+		in.reset()
 	case "(0", ")0":
-		t.charsets.graphics[s[0]-'('] = true
+		in.screen.charsets.graphics[s[0]-'('] = true
 	case "(B", ")B":
-		t.charsets.graphics[s[0]-'('] = false
+		in.screen.charsets.graphics[s[0]-'('] = false
 	case "=", ">", "\\": // keypad; an ST without a string
 	case "#8":
-		t.align()
+		in.screen.align()
 	default:
-		t.unknownSequence("ESC", raw)
+		in.tally.unknownSequence("ESC", raw)
 	}
 }
 
-// align is DECALN, which fills the screen.
-func (t *Terminal) align() {
-	for y := range t.cur.rows {
-		for x := range t.cur.rows[y].cells {
-			t.cur.rows[y].cells[x] = Cell{Text: "E", Width: 1}
-		}
-		t.cur.rows[y].soft = false
-	}
-	t.top, t.bottom = 0, t.h
-	t.cur.x, t.cur.y, t.cur.wrap = 0, 0, false
-}
-
-func (t *Terminal) str(kind byte, raw []byte, cut bool) {
+func (in *interpreter) str(kind byte, raw []byte, cut bool) {
 	ok := false
 	if !cut {
 		switch kind {
 		case ']':
-			ok = t.osc(raw)
+			ok = in.osc(raw)
 		case 'P':
-			ok = t.dcs(raw)
+			ok = in.dcs(raw)
 		case '_':
 			ok = len(raw) > 0 && raw[0] == 'G'
 			if ok {
-				t.stats.Graphics++
+				in.tally.stats.Graphics++
 			}
 		}
 	}
 	if !ok {
-		t.unknownSequence(map[byte]string{']': "OSC", 'P': "DCS", 'X': "SOS", '^': "PM", '_': "APC"}[kind], raw)
+		in.tally.unknownSequence(map[byte]string{']': "OSC", 'P': "DCS", 'X': "SOS", '^': "PM", '_': "APC"}[kind], raw)
 	}
 }
 
-func (t *Terminal) osc(raw []byte) bool {
+func (in *interpreter) osc(raw []byte) bool {
 	number, rest, _ := bytes.Cut(raw, []byte{';'})
 	n, err := strconv.Atoi(string(number))
 	if err != nil {
@@ -87,78 +69,60 @@ func (t *Terminal) osc(raw []byte) bool {
 	arg := strings.ToValidUTF8(string(rest), "\ufffd")
 	switch n {
 	case 0, 2:
-		t.title = arg
+		in.desktop.title = arg
 	case 1: // the name of an icon
 	case 7:
-		t.directory = arg
+		in.desktop.directory = arg
 	case 8:
 		_, link, ok := strings.Cut(arg, ";")
-		t.cur.style.Link = link
+		in.screen.cur.style.Link = link
 		return ok
 	case 9:
 		if !strings.HasPrefix(arg, "4;") { // 9;4 is progress
-			t.note(arg)
+			in.desktop.note(arg)
 		}
 	case 99, 777:
-		t.note(arg)
+		in.desktop.note(arg)
 	case 10, 11, 12:
-		return t.oscColor(n-10, arg)
+		return in.oscColor(n-10, arg)
 	case 110, 111, 112:
-		t.colors[n-110] = ""
+		in.desktop.colors[n-110] = ""
 	case 52:
-		return t.oscClipboard(arg)
+		return in.oscClipboard(arg)
 	case 133:
-		return t.mark(arg)
+		sc := in.screen
+		return in.desktop.mark(arg, sc.history.lost+len(sc.history.last())+sc.cur.y)
 	case 1337:
 		if !strings.HasPrefix(arg, "File=") {
 			return false
 		}
-		t.stats.Graphics++
+		in.tally.stats.Graphics++
 	default:
 		return false
 	}
 	return true
 }
 
-func (t *Terminal) note(s string) {
-	if len(t.notes) == maxNotes {
-		t.notes = t.notes[1:]
-	}
-	t.notes = append(t.notes, s)
-}
-
-func (t *Terminal) mark(arg string) bool {
-	if arg == "" || !strings.Contains("ABCDP", arg[:1]) {
-		return false
-	}
-	if len(t.marks) == maxMarks {
-		t.marks = t.marks[1:]
-	}
-	row := t.history.lost + len(t.history.last()) + t.cur.y
-	t.marks = append(t.marks, Mark{Kind: arg[0], Row: row, Args: strings.TrimPrefix(arg[1:], ";")})
-	return true
-}
-
 // oscColor sets or tells the colour of text, background or cursor.
-func (t *Terminal) oscColor(which int, arg string) bool {
+func (in *interpreter) oscColor(which int, arg string) bool {
 	if arg != "?" {
-		t.colors[which] = arg
+		in.desktop.colors[which] = arg
 		return true
 	}
-	c := t.colors[which]
+	c := in.desktop.colors[which]
 	if c == "" {
 		c = "rgb:ffff/ffff/ffff"
-		if (which == 1) != t.light {
+		if (which == 1) != in.light {
 			c = "rgb:0000/0000/0000"
 		}
 	}
-	t.answer("\x1b]%d;%s\x1b\\", which+10, c)
+	in.answer("\x1b]%d;%s\x1b\\", which+10, c)
 	return true
 }
 
 // oscClipboard sets the clipboard. What it holds is told to nobody, as terminals
 // do unless they are asked to.
-func (t *Terminal) oscClipboard(arg string) bool {
+func (in *interpreter) oscClipboard(arg string) bool {
 	_, data, ok := strings.Cut(arg, ";")
 	if !ok || data == "?" {
 		return ok
@@ -167,35 +131,35 @@ func (t *Terminal) oscClipboard(arg string) bool {
 	if err != nil {
 		return false
 	}
-	t.clipboard = b
+	in.desktop.clipboard = b
 	return true
 }
 
-func (t *Terminal) dcs(raw []byte) bool {
+func (in *interpreter) dcs(raw []byte) bool {
 	if names, ok := bytes.CutPrefix(raw, []byte("+q")); ok {
-		t.answer("\x1bP0+r%s\x1b\\", names)
+		in.answer("\x1bP0+r%s\x1b\\", names)
 		return true
 	}
 	if what, ok := bytes.CutPrefix(raw, []byte("$q")); ok {
-		t.reportSetting(string(what))
+		in.reportSetting(string(what))
 		return true
 	}
 	body := bytes.TrimLeft(raw, "0123456789;")
 	if len(body) > 0 && body[0] == 'q' {
-		t.stats.Graphics++
+		in.tally.stats.Graphics++
 		return true
 	}
 	return false
 }
 
 // reportSetting answers DECRQSS.
-func (t *Terminal) reportSetting(what string) {
+func (in *interpreter) reportSetting(what string) {
 	switch what {
 	case "r":
-		t.answer("\x1bP1$r%d;%dr\x1b\\", t.top+1, t.bottom)
+		in.answer("\x1bP1$r%d;%dr\x1b\\", in.screen.top+1, in.screen.bottom)
 	case " q":
-		t.answer("\x1bP1$r%d q\x1b\\", t.shape)
+		in.answer("\x1bP1$r%d q\x1b\\", in.screen.shape)
 	default:
-		t.answer("\x1bP0$r\x1b\\")
+		in.answer("\x1bP0$r\x1b\\")
 	}
 }

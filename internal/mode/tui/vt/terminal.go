@@ -44,58 +44,15 @@ type Options struct {
 // Largest size of a terminal; larger ones are made smaller.
 const maxSide = 2000
 
-// Terminal is an emulated terminal.
+// Terminal is an emulated terminal: its parser hands what it finds to an interpreter,
+// which changes the parts that a test looks at.
 type Terminal struct {
-	w, h    int
-	reflow  bool
-	light   bool
-	reply   io.Writer
-	parser  parser
-	main    grid
-	alt     grid
-	cur     *grid // main or alt
-	history history
-
-	top, bottom int // the scroll region: rows top to bottom-1
-	tabs        []bool
-	charsets    charsets
-	modes       map[int]bool // private modes that are set
-	insert      bool         // IRM
-	newline     bool         // LNM
-	last        last         // where the last grapheme went
-	shape       int          // DECSCUSR
-	kitty       kittyStack
-	modifyKeys  int
-
-	title, directory string
-	titles           []string
-	clipboard        []byte
-	marks            []Mark
-	notes            []string
-	colors           [3]string // OSC 10, 11, 12 where they were set
-
-	shown *view // what is seen during a synchronised update
-	spare *view // memory of the view before
-	stats Stats
-
-	unknown map[string]int
-}
-
-// Stats counts what a terminal has seen.
-type Stats struct {
-	Bytes    int64
-	Frames   int // synchronised updates that ended
-	Bells    int
-	Graphics int // images of the kitty, sixel or iTerm2 protocols, which are not drawn
-}
-
-// view is a copy of what can be seen.
-type view struct {
-	grid    grid
-	alt     bool
-	cursor  Cursor
-	history []row
-	lost    int
+	parser      parser
+	interpreter interpreter
+	screen      screen
+	keyboard    keyboard
+	desktop     desktop
+	tally       tally
 }
 
 // Cursor is where the next character goes, and how the terminal shows it.
@@ -117,144 +74,79 @@ func New(o Options) *Terminal {
 		o.Scrollback = 10_000
 	}
 	t := &Terminal{
-		reflow: o.Reflow, light: o.Light, reply: o.Reply,
-		w: min(o.Width, maxSide), h: min(o.Height, maxSide),
-		history: history{max: max(o.Scrollback, 0)},
-		unknown: map[string]int{},
+		screen: screen{
+			w: min(o.Width, maxSide), h: min(o.Height, maxSide), reflow: o.Reflow,
+			history: history{max: max(o.Scrollback, 0)},
+		},
+		tally: tally{unknown: map[string]int{}},
 	}
-	t.resetAll()
+	t.interpreter = interpreter{screen: &t.screen, keyboard: &t.keyboard, desktop: &t.desktop, tally: &t.tally, light: o.Light, reply: o.Reply}
+	t.interpreter.reset()
 	return t
-}
-
-// resetAll is RIS: everything but the scrollback and what was counted.
-func (t *Terminal) resetAll() {
-	t.main, t.alt = newGrid(t.w, t.h), newGrid(t.w, t.h)
-	t.cur = &t.main
-	t.top, t.bottom = 0, t.h
-	t.tabs = defaultTabs(t.w)
-	t.charsets = charsets{}
-	t.modes = map[int]bool{modeWrap: true, modeCursor: true}
-	t.insert, t.newline = false, false
-	t.last, t.shape, t.modifyKeys = last{}, 0, 0
-	t.kitty = kittyStack{}
-	t.title, t.titles = "", nil
-	t.colors = [3]string{}
-	t.shown = nil
-}
-
-func defaultTabs(w int) []bool {
-	tabs := make([]bool, w)
-	for i := 8; i < w; i += 8 {
-		tabs[i] = true
-	}
-	return tabs
 }
 
 // Write feeds the terminal. Characters and sequences may be cut anywhere. It never
 // fails.
 func (t *Terminal) Write(p []byte) (int, error) {
-	t.stats.Bytes += int64(len(p))
-	t.parser.feed(p, t)
+	t.tally.stats.Bytes += int64(len(p))
+	t.parser.feed(p, &t.interpreter)
 	return len(p), nil
 }
 
 // WriteString is Write for a string.
 func (t *Terminal) WriteString(s string) (int, error) { return t.Write([]byte(s)) }
 
-func (t *Terminal) answer(format string, a ...any) {
-	if t.reply != nil {
-		// Whoever reads the answers may be gone; the screen stays right without.
-		_, _ = fmt.Fprintf(t.reply, format, a...)
-	}
-}
-
 // Size is the size in cells.
-func (t *Terminal) Size() (w, h int) { return t.w, t.h }
+func (t *Terminal) Size() (w, h int) { return t.screen.w, t.screen.h }
 
 // Stats is what was counted so far.
-func (t *Terminal) Stats() Stats { return t.stats }
+func (t *Terminal) Stats() Stats { return t.tally.stats }
 
 // Synchronized reports whether a synchronised update is under way.
-func (t *Terminal) Synchronized() bool { return t.shown != nil }
+func (t *Terminal) Synchronized() bool { return t.screen.shown != nil }
 
 // Alternate reports whether the alternate screen is shown.
 func (t *Terminal) Alternate() bool {
-	if t.shown != nil {
-		return t.shown.alt
+	if t.screen.shown != nil {
+		return t.screen.shown.alt
 	}
-	return t.cur == &t.alt
+	return t.screen.alternative()
 }
 
 // Cursor is the cursor as one sees it.
-func (t *Terminal) Cursor() Cursor {
-	if t.shown != nil {
-		return t.shown.cursor
-	}
-	return Cursor{X: t.cur.x, Y: t.cur.y, Hidden: !t.modes[modeCursor], Shape: t.shape}
+func (t *Terminal) Cursor() Cursor { return t.screen.cursor() }
+
+// Mode reports whether a private mode is set, such as 2004 for bracketed paste.
+func (t *Terminal) Mode(mode int) bool { return t.screen.mode(mode) }
+
+// Keyboard gives the flags of the kitty keyboard protocol that are in force, 0 for
+// none, and the level of xterm's modifyOtherKeys.
+func (t *Terminal) Keyboard() (kitty, modifyOtherKeys int) {
+	return t.keyboard.flags(t.screen.alternative()), t.keyboard.modifyKeys
 }
 
 // Title is the title that was set last.
-func (t *Terminal) Title() string { return t.title }
+func (t *Terminal) Title() string { return t.desktop.title }
 
 // Directory is the address of the working directory that OSC 7 set last.
-func (t *Terminal) Directory() string { return t.directory }
+func (t *Terminal) Directory() string { return t.desktop.directory }
 
 // Clipboard is what OSC 52 set last.
-func (t *Terminal) Clipboard() []byte { return slices.Clone(t.clipboard) }
-
-// Mark is a mark of OSC 133: A prompt, B command, C output, D end.
-type Mark struct {
-	Kind byte
-	Row  int // counted from the first row that ever was
-	Args string
-}
+func (t *Terminal) Clipboard() []byte { return slices.Clone(t.desktop.clipboard) }
 
 // Marks are the marks of OSC 133, the last 10,000.
-func (t *Terminal) Marks() []Mark { return slices.Clone(t.marks) }
+func (t *Terminal) Marks() []Mark { return slices.Clone(t.desktop.marks) }
 
 // Notes are the notifications of OSC 9, 99 and 777, the last 1,000.
-func (t *Terminal) Notes() []string { return slices.Clone(t.notes) }
+func (t *Terminal) Notes() []string { return slices.Clone(t.desktop.notes) }
 
 // Unknown lists the sequences the terminal did not know, each with its count, in
 // order: "CSI 5z ×2". At most 1,000 different ones are kept.
 func (t *Terminal) Unknown() []string {
-	list := make([]string, 0, len(t.unknown))
-	for s, n := range t.unknown {
+	list := make([]string, 0, len(t.tally.unknown))
+	for s, n := range t.tally.unknown {
 		list = append(list, fmt.Sprintf("%s ×%d", s, n))
 	}
 	slices.Sort(list)
 	return list
-}
-
-func (t *Terminal) unknownSequence(kind string, raw []byte) {
-	if len(raw) > 64 {
-		raw = raw[:64]
-	}
-	name := fmt.Sprintf("%s %q", kind, raw)
-	if _, ok := t.unknown[name]; ok || len(t.unknown) < 1000 {
-		t.unknown[name]++
-	}
-}
-
-// beginSync keeps what is seen now until endSync.
-func (t *Terminal) beginSync() {
-	if t.shown != nil {
-		return
-	}
-	v := t.spare
-	if v == nil {
-		v = &view{}
-	}
-	v.alt, v.cursor = t.Alternate(), t.Cursor()
-	t.cur.copyInto(&v.grid)
-	v.history, v.lost = t.history.last(), t.history.lost
-	t.shown, t.spare = v, nil
-}
-
-func (t *Terminal) endSync() {
-	if t.shown == nil {
-		return
-	}
-	t.stats.Frames++
-	t.spare, t.shown = t.shown, nil
 }

@@ -5,18 +5,10 @@ import (
 	"strings"
 )
 
-// seen is what can be seen now.
-func (t *Terminal) seen() (g *grid, history []row) {
-	if t.shown != nil {
-		return &t.shown.grid, t.shown.history
-	}
-	return t.cur, t.history.last()
-}
-
 // Cell is the cell at column x of row y, both from 0; outside of the screen it is
 // blank.
 func (t *Terminal) Cell(x, y int) Cell {
-	g, _ := t.seen()
+	g, _ := t.screen.seen()
 	if y < 0 || y >= len(g.rows) || x < 0 || x >= len(g.rows[y].cells) {
 		return blank
 	}
@@ -25,7 +17,7 @@ func (t *Terminal) Cell(x, y int) Cell {
 
 // Lines are the rows of the screen, without blanks at their ends.
 func (t *Terminal) Lines() []string {
-	g, _ := t.seen()
+	g, _ := t.screen.seen()
 	return texts(g.rows)
 }
 
@@ -45,26 +37,26 @@ func (t *Terminal) Screen() string {
 
 // Scrollback is the text of the rows above the screen, oldest first.
 func (t *Terminal) Scrollback() []string {
-	_, h := t.seen()
+	_, h := t.screen.seen()
 	return texts(h)
 }
 
 // Lost is the number of rows that left the scrollback because it was full or was
 // erased.
 func (t *Terminal) Lost() int {
-	if t.shown != nil {
-		return t.shown.lost
+	if t.screen.shown != nil {
+		return t.screen.shown.lost
 	}
-	return t.history.lost
+	return t.screen.history.lost
 }
 
 // All are the lines of the scrollback and the main screen together. Rows the
 // terminal wrapped are joined to the lines they were, and blank rows at the end are
 // left out.
 func (t *Terminal) All() []string {
-	g, h := t.seen()
+	g, h := t.screen.seen()
 	if t.Alternate() {
-		g = &t.main
+		g = &t.screen.main
 	}
 	var (
 		lines []string
@@ -107,7 +99,7 @@ func (t *Terminal) All() []string {
 //	cursor 0,1 hidden
 func (t *Terminal) Dump() string {
 	var b strings.Builder
-	g, _ := t.seen()
+	g, _ := t.screen.seen()
 	for y := range g.rows {
 		r := &g.rows[y]
 		runs := styleRuns(r)
