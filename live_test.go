@@ -21,6 +21,7 @@ import (
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool/change"
+	"github.com/burin-dev/burin/tool/todo"
 	"github.com/burin-dev/burin/transcript/place"
 	"github.com/burin-dev/burin/transcript/sealed"
 )
@@ -33,7 +34,7 @@ func call(name, args string) llmtest.Turn {
 func say(text string) llmtest.Turn { return llmtest.Turn{Parts: []llmtest.Part{{Text: text}}} }
 
 // todosOf is the list of work of a session.
-func todosOf(t *testing.T, s *session.Session) []session.TodoPhase {
+func todosOf(t *testing.T, s *session.Session) []todo.Phase {
 	t.Helper()
 	list, err := s.Handle("test", false).Work().Todos(t.Context())
 	if err != nil {
@@ -353,15 +354,15 @@ func TestSetTodos(t *testing.T) {
 	o := burin.Options{Dir: dir, Approval: "full", StateDir: state}
 	s, srv := start(t, "anthropic", script, o)
 	s.Prompt(t.Context(), llm.UserText("go"))
-	mine := []session.TodoPhase{{Name: "Mine", Tasks: []session.TodoTask{{Content: "mine", Status: "in_progress"}, {Content: "old", Status: "abandoned"}}}}
+	mine := []todo.Phase{{Name: "Mine", Tasks: []todo.Task{{Content: "mine", Status: "in_progress"}, {Content: "old", Status: "abandoned"}}}}
 	if err := s.Handle("test", false).Work().SetTodos(t.Context(), mine); err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range [][]session.TodoPhase{
+	for _, bad := range [][]todo.Phase{
 		{{Name: " ", Tasks: mine[0].Tasks}},
-		{{Name: "x", Tasks: []session.TodoTask{{Content: "y", Status: "odd"}}}},
-		{{Name: "x", Tasks: []session.TodoTask{{Content: "y", Status: "pending"}, {Content: "y", Status: "pending"}}}},
-		{{Name: "x", Tasks: make([]session.TodoTask, 1)}},
+		{{Name: "x", Tasks: []todo.Task{{Content: "y", Status: "odd"}}}},
+		{{Name: "x", Tasks: []todo.Task{{Content: "y", Status: "pending"}, {Content: "y", Status: "pending"}}}},
+		{{Name: "x", Tasks: make([]todo.Task, 1)}},
 	} {
 		if err := s.Handle("test", false).Work().SetTodos(t.Context(), bad); err == nil {
 			t.Errorf("%+v was taken", bad)
@@ -374,7 +375,7 @@ func TestSetTodos(t *testing.T) {
 	if out := s.Prompt(t.Context(), llm.UserText("more")); out.Reason != agent.ReasonDone {
 		t.Fatal(out.Err, srv.Err())
 	}
-	want := []session.TodoPhase{{Name: "Mine", Tasks: []session.TodoTask{{Content: "mine", Status: "completed"}, {Content: "old", Status: "abandoned"}}}}
+	want := []todo.Phase{{Name: "Mine", Tasks: []todo.Task{{Content: "mine", Status: "completed"}, {Content: "old", Status: "abandoned"}}}}
 	if diff := cmp.Diff(want, todosOf(t, s)); diff != "" {
 		t.Errorf("after the model's call:\n%s", diff)
 	}
@@ -385,7 +386,7 @@ func TestSetTodos(t *testing.T) {
 	if !strings.Contains(told.String(), "The user changed the todo list") || !strings.Contains(told.String(), "[in_progress] mine") {
 		t.Errorf("the model reads %s", told.String())
 	}
-	for _, last := range [][]session.TodoPhase{want, mine} {
+	for _, last := range [][]todo.Phase{want, mine} {
 		if diff := cmp.Diff(last, todosOf(t, s)); diff != "" {
 			t.Errorf("the list is\n%s", diff)
 		}

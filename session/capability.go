@@ -6,6 +6,7 @@ import (
 
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/tool/todo"
 )
 
 // Ground is what a session stands on: the workspace with its rules, its shell and its
@@ -60,9 +61,9 @@ func (Bare) Adapt(*llm.Model) []*tool.Tool { return nil }
 type Tasks interface {
 	// List returns the list as it is now. A compaction passes on its open tasks word for
 	// word.
-	List() []TodoPhase
+	List() []todo.Phase
 	// Set replaces the list and returns what it has become. An error changes nothing.
-	Set(phases []TodoPhase) ([]TodoPhase, error)
+	Set(phases []todo.Phase) ([]todo.Phase, error)
 	// Reminder tells the model what it has left undone; "" if nothing. It is asked when the
 	// model ends by itself.
 	Reminder() string

@@ -18,6 +18,7 @@ import (
 	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/session/handletest"
 	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/tool/todo"
 )
 
 // small are settings that leave little of a conversation.
@@ -108,9 +109,9 @@ func TestTwentyCompactions(t *testing.T) {
 			r := start(t, f, func(r *rig, o *session.Options) {
 				o.Compaction = small()
 				o.Tools = []*tool.Tool{echo("read", tool.Reads)}
-				o.Tasks = handletest.Tasks{Phases: &[]session.TodoPhase{
-					{Name: "one", Tasks: []session.TodoTask{{Content: "write <the> tests", Status: "in_progress"}, {Content: "read", Status: "completed"}}},
-					{Tasks: []session.TodoTask{{Content: "ship & rest", Status: "pending"}, {Content: "sleep", Status: "abandoned"}}},
+				o.Tasks = handletest.Tasks{Phases: &[]todo.Phase{
+					{Name: "one", Tasks: []todo.Task{{Content: "write <the> tests", Status: "in_progress"}, {Content: "read", Status: "completed"}}},
+					{Tasks: []todo.Task{{Content: "ship & rest", Status: "pending"}, {Content: "sleep", Status: "abandoned"}}},
 				}}
 			}, brain(400, spoil, calls(`c read {"path":"p"}`, `d read {"path":"q"}`), say(long(300)), calls(`c read {"path":"r"}`), say("ok"), calls(`c read {"path":"s"}`), say(long(500)))...)
 			r.prompt(goal, agent.ReasonDone)

@@ -7,6 +7,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/tool/change"
 	"github.com/burin-dev/burin/tool/permit"
+	"github.com/burin-dev/burin/tool/todo"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -93,8 +94,8 @@ type Tools interface {
 
 // Work is what the session works on: the list of work, the goal, and words that are kept.
 type Work interface {
-	Todos(ctx context.Context) ([]TodoPhase, error)
-	SetTodos(ctx context.Context, phases []TodoPhase) error
+	Todos(ctx context.Context) ([]todo.Phase, error)
+	SetTodos(ctx context.Context, phases []todo.Phase) error
 	Goal(ctx context.Context) (Goal, error)
 	SetGoal(ctx context.Context, g Goal) error
 	// Pin keeps words for the model, whatever is condensed; Unpin takes back what Pins has.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
+	"github.com/burin-dev/burin/tool/todo"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -159,10 +160,9 @@ func (w *work) keep() kept {
 		k.pin(k.goal.Text)
 	}
 	for _, p := range w.hide(w.phases()) {
-		for _, t := range p.Tasks {
-			if t.open() {
-				k.Todos = append(k.Todos, compact.Todo{Phase: p.Name, Text: t.Content, Status: t.Status})
-			}
+		p.Tasks = slices.DeleteFunc(p.Tasks, func(t todo.Task) bool { return !t.Status.Open() })
+		if len(p.Tasks) > 0 {
+			k.Todos = append(k.Todos, p)
 		}
 	}
 	return k

@@ -18,6 +18,7 @@ import (
 	"github.com/burin-dev/burin/session/handletest"
 	"github.com/burin-dev/burin/session/secret"
 	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/tool/todo"
 )
 
 const canary = "cNry-8fQ2zVw7Kp1LmX0"
@@ -58,7 +59,7 @@ func TestSecretsStayHome(t *testing.T) {
 			o.Request.System = "The token is " + canary
 			o.Preface = []llm.Message{llm.UserText("env: " + canary)}
 			o.TitleModel, o.Models = "small", r.opener(called(f.model, "small"))
-			o.Tasks = handletest.Tasks{Phases: &[]session.TodoPhase{{Name: canary, Tasks: []session.TodoTask{{Content: "use " + canary, Status: "pending"}}}}}
+			o.Tasks = handletest.Tasks{Phases: &[]todo.Phase{{Name: canary, Tasks: []todo.Task{{Content: "use " + canary, Status: "pending"}}}}}
 			o.Tools = []*tool.Tool{
 				keep("use", tool.Executes, nil), keep("fetch", tool.Network, nil), keep("fails", tool.Executes, errors.New("failed with "+canary)),
 				simple("panics", tool.Reads, func(context.Context, tool.Call, string) (*tool.Result, error) { panic("oh " + canary) }),

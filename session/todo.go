@@ -9,6 +9,7 @@ import (
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/tool/todo"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -16,30 +17,15 @@ import (
 // work, whose data are the phases, and of the message that tells the model.
 const CustomTodoEdit = "user_todo_edit"
 
-// TodoPhase is a group of tasks of the list of work.
-type TodoPhase struct {
-	Name  string     `json:"name"`
-	Tasks []TodoTask `json:"tasks"`
-}
-
-// TodoTask is one piece of work.
-type TodoTask struct {
-	Content string `json:"content"`
-	Status  string `json:"status"` // pending, in_progress, completed or abandoned
-}
-
-// open reports whether there is still something to do.
-func (t *TodoTask) open() bool { return t.Status == "pending" || t.Status == "in_progress" }
-
 // todoEdit is what an entry of type CustomTodoEdit holds.
 type todoEdit struct {
-	Phases []TodoPhase `json:"phases"`
+	Phases []todo.Phase `json:"phases"`
 }
 
 // Todos is the list of work as it is now.
-func (w *work) Todos(context.Context) ([]TodoPhase, error) { return w.phases(), nil }
+func (w *work) Todos(context.Context) ([]todo.Phase, error) { return w.phases(), nil }
 
-func (w *work) phases() []TodoPhase {
+func (w *work) phases() []todo.Phase {
 	if w.list == nil {
 		return nil
 	}
@@ -48,7 +34,7 @@ func (w *work) phases() []TodoPhase {
 
 // SetTodos replaces the list of work, as the person wants it, at any time. The model
 // reads of it with the next request. An error changes nothing.
-func (w *work) SetTodos(_ context.Context, phases []TodoPhase) error {
+func (w *work) SetTodos(_ context.Context, phases []todo.Phase) error {
 	if w.list == nil {
 		return errors.New("this session has no list of work")
 	}
@@ -72,12 +58,12 @@ func (w *work) SetTodos(_ context.Context, phases []TodoPhase) error {
 	return nil
 }
 
-func (w *work) hide(phases []TodoPhase) []TodoPhase {
-	out := make([]TodoPhase, 0, len(phases))
+func (w *work) hide(phases []todo.Phase) []todo.Phase {
+	out := make([]todo.Phase, 0, len(phases))
 	for _, p := range phases {
-		q := TodoPhase{Name: w.veil.hide(p.Name), Tasks: make([]TodoTask, 0, len(p.Tasks))}
+		q := todo.Phase{Name: w.veil.hide(p.Name), Tasks: make([]todo.Task, 0, len(p.Tasks))}
 		for _, t := range p.Tasks {
-			q.Tasks = append(q.Tasks, TodoTask{w.veil.hide(t.Content), t.Status})
+			q.Tasks = append(q.Tasks, todo.Task{Content: w.veil.hide(t.Content), Status: t.Status})
 		}
 		out = append(out, q)
 	}
@@ -85,7 +71,7 @@ func (w *work) hide(phases []TodoPhase) []TodoPhase {
 }
 
 // todoText is a list as the model reads it.
-func todoText(phases []TodoPhase) string {
+func todoText(phases []todo.Phase) string {
 	var b strings.Builder
 	for _, p := range phases {
 		fmt.Fprintf(&b, "%s\n", p.Name)
@@ -102,7 +88,7 @@ func todoText(phases []TodoPhase) string {
 // LastTodos looks for who changed the list of work last on the branch to leaf: a
 // person, whose list it gives, or the model's tool of that name, of which it gives the
 // details of the result. Neither is that nobody did.
-func LastTodos(log transcript.Reader, leaf, toolName string) (phases []TodoPhase, result json.RawMessage) {
+func LastTodos(log transcript.Reader, leaf, toolName string) (phases []todo.Phase, result json.RawMessage) {
 	e := transcript.LastOf(log, leaf,
 		func(n transcript.Node) bool {
 			switch {

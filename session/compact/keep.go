@@ -6,6 +6,8 @@ import (
 	"hash/fnv"
 	"regexp"
 	"strings"
+
+	"github.com/burin-dev/burin/tool/todo"
 )
 
 // Keep is what a person wants kept word for word. The program writes it into the
@@ -13,17 +15,10 @@ import (
 type Keep struct {
 	Goal   string
 	Pinned []string
-	Todos  []Todo
+	Todos  []todo.Phase
 	// Nothing says that no words are kept any more. Without it a Keep that is empty
 	// carries on what the previous summary kept.
 	Nothing bool
-}
-
-// Todo is one task.
-type Todo struct {
-	Phase  string // the group it is in; may be empty
-	Text   string
-	Status string // as the todo tool names it: "pending", "in_progress", "completed", "abandoned"
 }
 
 // MaxKeep is the most bytes that a section of kept words may have. More is refused:
@@ -54,11 +49,13 @@ func (k Keep) words() string {
 	if len(k.Todos) > 0 {
 		b.WriteString("\nTodos:\n")
 	}
-	for i, t := range k.Todos {
-		if t.Phase != "" && (i == 0 || t.Phase != k.Todos[i-1].Phase) {
-			b.WriteString(t.Phase + ":\n")
+	for _, p := range k.Todos {
+		if p.Name != "" {
+			b.WriteString(p.Name + ":\n")
 		}
-		b.WriteString("- [" + t.Status + "] " + t.Text + "\n")
+		for _, t := range p.Tasks {
+			b.WriteString("- [" + string(t.Status) + "] " + t.Content + "\n")
+		}
 	}
 	return strings.ToValidUTF8(b.String(), "\uFFFD") // as a session file can hold it
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
+	"github.com/burin-dev/burin/tool/todo"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -289,7 +290,7 @@ func TestKeepSurvives(t *testing.T) {
 			keep.Pinned = append(keep.Pinned, text.Draw(t, "pin"))
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "tasks") {
-			keep.Todos = append(keep.Todos, compact.Todo{Text: text.Draw(t, "task"), Status: "pending"})
+			keep.Todos = append(keep.Todos, todo.Phase{Tasks: []todo.Task{{Content: text.Draw(t, "task"), Status: todo.Pending}}})
 		}
 		if keep.Goal == "" {
 			keep.Goal = "the goal"
@@ -364,8 +365,10 @@ func keptSection(t *rapid.T, e transcript.Entry) string {
 
 func checkKept(t *rapid.T, section string, keep compact.Keep) {
 	all := append([]string{keep.Goal}, keep.Pinned...)
-	for _, todo := range keep.Todos {
-		all = append(all, "- [pending] "+todo.Text)
+	for _, p := range keep.Todos {
+		for _, t := range p.Tasks {
+			all = append(all, "- [pending] "+t.Content)
+		}
 	}
 	for _, s := range all {
 		if !strings.Contains(section, s+"\n") {

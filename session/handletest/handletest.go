@@ -21,6 +21,7 @@ import (
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/tool/permit"
+	"github.com/burin-dev/burin/tool/todo"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -411,7 +412,7 @@ func (r *rig) transcript() {
 }
 
 func (r *rig) settings() {
-	todos := []session.TodoPhase{{Name: "A", Tasks: []session.TodoTask{{Content: "b", Status: "pending"}}}}
+	todos := []todo.Phase{{Name: "A", Tasks: []todo.Task{{Content: "b", Status: "pending"}}}}
 	r.start(func(o *session.Options) {
 		o.Mode, On(o).OnSetMode = "ask", func(string) (string, error) { return "words", nil }
 		o.Tasks = Tasks{Phases: &todos}
@@ -435,10 +436,10 @@ func (r *rig) settings() {
 	if err := r.h.Models().SetModel(r.ctx, "other"); err == nil {
 		r.Error("another model where there is none")
 	}
-	r.same("todos", todos, check[[]session.TodoPhase](r)(r.h.Work().Todos(r.ctx)))
-	changed := []session.TodoPhase{{Name: "B", Tasks: []session.TodoTask{{Content: "c", Status: "completed"}}}}
+	r.same("todos", todos, check[[]todo.Phase](r)(r.h.Work().Todos(r.ctx)))
+	changed := []todo.Phase{{Name: "B", Tasks: []todo.Task{{Content: "c", Status: "completed"}}}}
 	r.fine(r.h.Work().SetTodos(r.ctx, changed))
-	r.same("todos", changed, check[[]session.TodoPhase](r)(r.h.Work().Todos(r.ctx)))
+	r.same("todos", changed, check[[]todo.Phase](r)(r.h.Work().Todos(r.ctx)))
 	r.fine(r.h.Work().SetGoal(r.ctx, session.Goal{Text: "win", State: session.GoalPaused}))
 	r.same("goal", session.Goal{Text: "win", State: session.GoalPaused}, check[session.Goal](r)(r.h.Work().Goal(r.ctx)))
 	r.fine(r.h.Work().Pin(r.ctx, "keep this"))

@@ -7,6 +7,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/tool/todo"
 )
 
 // Ground is a ground made of functions; nil is what [session.Bare] does.
@@ -78,12 +79,12 @@ func (g *Ground) Adapt(m *llm.Model) []*tool.Tool {
 
 // Tasks is a list of work in a variable.
 type Tasks struct {
-	Phases     *[]session.TodoPhase // nil: it is empty
-	OnReminder func() string        // nil: nothing is left undone
+	Phases     *[]todo.Phase // nil: it is empty
+	OnReminder func() string // nil: nothing is left undone
 }
 
 // List implements [session.Tasks].
-func (t Tasks) List() []session.TodoPhase {
+func (t Tasks) List() []todo.Phase {
 	if t.Phases == nil {
 		return nil
 	}
@@ -91,7 +92,7 @@ func (t Tasks) List() []session.TodoPhase {
 }
 
 // Set implements [session.Tasks].
-func (t Tasks) Set(phases []session.TodoPhase) ([]session.TodoPhase, error) {
+func (t Tasks) Set(phases []todo.Phase) ([]todo.Phase, error) {
 	*t.Phases = phases
 	return phases, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool/change"
 	"github.com/burin-dev/burin/tool/permit"
+	"github.com/burin-dev/burin/tool/todo"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -367,11 +368,11 @@ func (r tools) Force(ctx context.Context, name string) error {
 	return r.c.do(ctx, "force", textJSON{name})
 }
 
-func (r work) Todos(ctx context.Context) ([]session.TodoPhase, error) {
-	return get[[]session.TodoPhase](ctx, r.c, "todos", nil)
+func (r work) Todos(ctx context.Context) ([]todo.Phase, error) {
+	return get[[]todo.Phase](ctx, r.c, "todos", nil)
 }
 
-func (r work) SetTodos(ctx context.Context, list []session.TodoPhase) error {
+func (r work) SetTodos(ctx context.Context, list []todo.Phase) error {
 	return r.c.do(ctx, "set_todos", list)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool/permit"
+	"github.com/burin-dev/burin/tool/todo"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -382,8 +383,8 @@ var methods = map[string]method{
 		return nil, h.Tools().Force(ctx, p.Text)
 	}),
 
-	"todos": of(Watch, func(h session.Handle) func(context.Context) ([]session.TodoPhase, error) { return h.Work().Todos }),
-	"set_todos": on(Steer, func(ctx context.Context, h session.Handle, list []session.TodoPhase, _ func(string)) (any, error) {
+	"todos": of(Watch, func(h session.Handle) func(context.Context) ([]todo.Phase, error) { return h.Work().Todos }),
+	"set_todos": on(Steer, func(ctx context.Context, h session.Handle, list []todo.Phase, _ func(string)) (any, error) {
 		return nil, h.Work().SetTodos(ctx, list)
 	}),
 	"goal": of(Watch, func(h session.Handle) func(context.Context) (session.Goal, error) { return h.Work().Goal }),

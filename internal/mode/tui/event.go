@@ -10,6 +10,7 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool/todo"
 )
 
 // listener takes what the session says, beside what the conversation shows of it.
@@ -139,17 +140,10 @@ func (ls *listener) onReminder() {
 }
 
 // reminderOf says of what the model is reminded, for the nth time since the prompt.
-func reminderOf(todos []card.Phase, n int) string {
+func reminderOf(todos []todo.Phase, n int) string {
 	what := "what is not done"
-	open := 0
-	for _, p := range todos {
-		for _, t := range p.Tasks {
-			if t.Status != "completed" && t.Status != "abandoned" {
-				open++
-			}
-		}
-	}
-	if open > 0 {
+	done, all := todo.Progress(todos)
+	if open := all - done; open > 0 {
 		what = prose.Count(open, "open task")
 	}
 	return fmt.Sprintf("reminded of %s (%d of %d)", what, n, session.MaxReminders)

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/status"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
@@ -13,6 +12,7 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool/todo"
 )
 
 // facts are what is told around the conversation. They are read when something happens,
@@ -25,7 +25,7 @@ type facts struct {
 	status status.Facts
 	model  *llm.Model // that is in use; nil: none is known
 	cache  *session.CacheInfo
-	todos  []card.Phase
+	todos  []todo.Phase
 	jobs   []session.Job
 }
 
@@ -65,7 +65,7 @@ func (fs *facts) readTodos() {
 	if fs.session == nil {
 		return
 	}
-	fs.todos = cardPhases(fs.session.Todos())
+	fs.todos = fs.session.Todos()
 	fs.dirty = true
 }
 

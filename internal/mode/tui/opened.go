@@ -8,6 +8,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool/permit"
+	"github.com/burin-dev/burin/tool/todo"
 )
 
 // opened is the session that is shown. It may live in another process; its methods are
@@ -74,7 +75,7 @@ func (s *opened) Path() (path string, ok bool) {
 	return f.Path, f.Kept
 }
 
-func (s *opened) Todos() []session.TodoPhase   { return asks(s, s.Work().Todos) }
+func (s *opened) Todos() []todo.Phase          { return asks(s, s.Work().Todos) }
 func (s *opened) Goal() session.Goal           { return asks(s, s.Work().Goal) }
 func (s *opened) Pins() []string               { return asks(s, s.Work().Pins) }
 func (s *opened) Background() []session.Job    { return asks(s, s.Jobs().List) }
@@ -91,7 +92,7 @@ func (s *opened) Rules() []permit.Rule {
 	return asks(s, s.Permissions().Rules)
 }
 
-func (s *opened) SetTodos(list []session.TodoPhase) error {
+func (s *opened) SetTodos(list []todo.Phase) error {
 	return s.tells(func(ctx context.Context) error { return s.Work().SetTodos(ctx, list) })
 }
 

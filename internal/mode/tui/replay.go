@@ -10,6 +10,7 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool/todo"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -101,13 +102,13 @@ func remindersUpTo(l session.Transcript, id string) (n int) {
 }
 
 // todosAt is the list of tasks as it was at an entry.
-func todosAt(l session.Transcript, id string) []card.Phase {
+func todosAt(l session.Transcript, id string) []todo.Phase {
 	phases, result := session.LastTodos(l, id, "todo")
 	if len(result) == 0 {
-		return cardPhases(phases)
+		return phases
 	}
 	var list struct {
-		Phases []card.Phase `json:"phases"`
+		Phases []todo.Phase `json:"phases"`
 	}
 	_ = json.Unmarshal(result, &list) // what cannot be read has no tasks
 	return list.Phases

@@ -15,6 +15,7 @@ import (
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/handletest"
+	"github.com/burin-dev/burin/tool/todo"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -41,7 +42,7 @@ func TestResumeShowsWhatWasSeen(t *testing.T) {
 		{Type: llm.EventError, Message: &llm.Message{Error: &llm.Error{Kind: llm.ErrOverload, Message: "Overloaded"}}},
 	}}
 	refused := llmtest.Turn{Fault: llmtest.Fault{Error: &llm.Error{Kind: llm.ErrOverload, Message: "Overloaded"}}}
-	todos := []session.TodoPhase{{Name: "Work", Tasks: []session.TodoTask{{Content: "one", Status: "pending"}, {Content: "two", Status: "pending"}}}}
+	todos := []todo.Phase{{Name: "Work", Tasks: []todo.Task{{Content: "one", Status: "pending"}, {Content: "two", Status: "pending"}}}}
 	reminders := 2
 	path := filepath.Join(t.TempDir(), "s.jsonl")
 	set := func(w Wish, o *session.Options) {

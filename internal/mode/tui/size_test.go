@@ -14,6 +14,7 @@ import (
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/tool/permit"
+	"github.com/burin-dev/burin/tool/todo"
 )
 
 // What is typed can be seen, with the cursor behind it, at every size of the terminal:
@@ -78,7 +79,7 @@ func TestWhatIsTypedStaysVisible(t *testing.T) {
 // busy fills all that stands between the conversation and the prompt.
 func busy(a *app) {
 	a.talk.add(&call{id: "1", card: card.Call{Name: "bash", Label: "Bash", Args: []byte(`{"command":"` + strings.Repeat("make all && ", 30) + `"}`)}})
-	a.facts.todos = []card.Phase{{Name: "Work", Tasks: []card.TodoTask{{Content: "one", Status: "in_progress"}, {Content: "two", Status: "pending"}}}}
+	a.facts.todos = []todo.Phase{{Name: "Work", Tasks: []todo.Task{{Content: "one", Status: "in_progress"}, {Content: "two", Status: "pending"}}}}
 	a.facts.jobs = []session.Job{{ID: "1", Command: "make watch", Running: true, Started: a.env.Now()}, {ID: "2", Command: "make serve", Running: true, Started: a.env.Now()}}
 	a.outbox.queue = queue{steering: []string{"first", "second"}, followUps: []string{"third"}}
 	a.work.on, a.work.began = true, a.env.Now()

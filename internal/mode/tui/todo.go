@@ -8,20 +8,8 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/platform/smallfile"
-	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool/todo"
 )
-
-func cardPhases(phases []session.TodoPhase) []card.Phase {
-	var out []card.Phase
-	for _, p := range phases {
-		phase := card.Phase{Name: p.Name}
-		for _, t := range p.Tasks {
-			phase.Tasks = append(phase.Tasks, card.TodoTask{Content: t.Content, Status: t.Status})
-		}
-		out = append(out, phase)
-	}
-	return out
-}
 
 // Marks of tasks in Markdown.
 const (
@@ -29,7 +17,7 @@ const (
 )
 
 // todoText is the list as Markdown that parseTodos reads.
-func todoText(phases []session.TodoPhase) string {
+func todoText(phases []todo.Phase) string {
 	var b strings.Builder
 	for i, p := range phases {
 		if i > 0 {
@@ -39,11 +27,11 @@ func todoText(phases []session.TodoPhase) string {
 		for _, t := range p.Tasks {
 			mark := markOpen
 			switch t.Status {
-			case "in_progress":
+			case todo.InProgress:
 				mark = markWork
-			case "completed":
+			case todo.Completed:
 				mark = markDone
-			case "abandoned":
+			case todo.Abandoned:
 				mark = markGone
 			}
 			fmt.Fprintf(&b, "- %s %s\n", mark, t.Content)
@@ -54,67 +42,67 @@ func todoText(phases []session.TodoPhase) string {
 
 // parseTodos reads headings as phases and items as tasks. Tasks before any heading go
 // into a phase "Todos".
-func parseTodos(text string) []session.TodoPhase {
-	var phases []session.TodoPhase
+func parseTodos(text string) []todo.Phase {
+	var phases []todo.Phase
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if name, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
-			phases = append(phases, session.TodoPhase{Name: strings.TrimSpace(name)})
+			phases = append(phases, todo.Phase{Name: strings.TrimSpace(name)})
 			continue
 		}
 		item := strings.TrimSpace(strings.TrimLeft(line, "-*+"))
 		if item == line || item == "" {
 			continue // no item of a list
 		}
-		status := "pending"
+		status := todo.Pending
 		if len(item) > 3 && item[0] == '[' && item[2] == ']' {
 			switch item[1] {
 			case 'x', 'X':
-				status = "completed"
+				status = todo.Completed
 			case '/', '>':
-				status = "in_progress"
+				status = todo.InProgress
 			case '-', '~':
-				status = "abandoned"
+				status = todo.Abandoned
 			}
 			item = strings.TrimSpace(item[3:])
 		}
 		if len(phases) == 0 {
-			phases = append(phases, session.TodoPhase{Name: "Todos"})
+			phases = append(phases, todo.Phase{Name: "Todos"})
 		}
 		last := &phases[len(phases)-1]
-		last.Tasks = append(last.Tasks, session.TodoTask{Content: item, Status: status})
+		last.Tasks = append(last.Tasks, todo.Task{Content: item, Status: status})
 	}
-	return slices.DeleteFunc(phases, func(p session.TodoPhase) bool { return len(p.Tasks) == 0 })
+	return slices.DeleteFunc(phases, func(p todo.Phase) bool { return len(p.Tasks) == 0 })
 }
 
 // appendTodo adds a task to the phase that is named before ":", or to the last one.
-func appendTodo(phases []session.TodoPhase, text string) []session.TodoPhase {
+func appendTodo(phases []todo.Phase, text string) []todo.Phase {
 	name, task, named := strings.Cut(text, ": ")
 	if !named {
 		name, task = "", text
 	}
 	i := len(phases) - 1
 	if named {
-		if i = slices.IndexFunc(phases, func(p session.TodoPhase) bool { return strings.EqualFold(p.Name, name) }); i < 0 {
-			phases = append(phases, session.TodoPhase{Name: name})
+		if i = slices.IndexFunc(phases, func(p todo.Phase) bool { return strings.EqualFold(p.Name, name) }); i < 0 {
+			phases = append(phases, todo.Phase{Name: name})
 			i = len(phases) - 1
 		}
 	}
 	if i < 0 {
-		phases, i = []session.TodoPhase{{Name: "Todos"}}, 0
+		phases, i = []todo.Phase{{Name: "Todos"}}, 0
 	}
-	phases[i].Tasks = append(phases[i].Tasks, session.TodoTask{Content: task, Status: "pending"})
+	phases[i].Tasks = append(phases[i].Tasks, todo.Task{Content: task, Status: todo.Pending})
 	return phases
 }
 
 // markTodo changes the one task whose text holds the words.
-func markTodo(phases []session.TodoPhase, verb, words string) ([]session.TodoPhase, error) {
-	var found []*session.TodoTask
+func markTodo(phases []todo.Phase, verb, words string) ([]todo.Phase, error) {
+	var found []*todo.Task
 	for i := range phases {
 		for k := range phases[i].Tasks {
 			t := &phases[i].Tasks[k]
 			if strings.EqualFold(t.Content, words) {
-				found = []*session.TodoTask{t}
+				found = []*todo.Task{t}
 				break
 			}
 			if words != "" && strings.Contains(strings.ToLower(t.Content), strings.ToLower(words)) {
@@ -130,15 +118,15 @@ func markTodo(phases []session.TodoPhase, verb, words string) ([]session.TodoPha
 	}
 	switch verb {
 	case "start":
-		found[0].Status = "in_progress"
+		found[0].Status = todo.InProgress
 	case "done":
-		found[0].Status = "completed"
+		found[0].Status = todo.Completed
 	case "drop":
-		found[0].Status = "abandoned"
+		found[0].Status = todo.Abandoned
 	case "rm":
 		gone := found[0].Content
 		for i := range phases {
-			phases[i].Tasks = slices.DeleteFunc(phases[i].Tasks, func(t session.TodoTask) bool { return t.Content == gone })
+			phases[i].Tasks = slices.DeleteFunc(phases[i].Tasks, func(t todo.Task) bool { return t.Content == gone })
 		}
 	}
 	return phases, nil
@@ -176,7 +164,7 @@ func (ts *tasks) todoCommand(args string) {
 	case "append", "add":
 		err = s.SetTodos(appendTodo(phases, rest))
 	case "start", "done", "drop", "rm":
-		var changed []session.TodoPhase
+		var changed []todo.Phase
 		if changed, err = markTodo(phases, verb, rest); err == nil {
 			err = s.SetTodos(changed)
 		}
@@ -188,20 +176,19 @@ func (ts *tasks) todoCommand(args string) {
 	}
 }
 
-func (ts *tasks) showTodos(phases []session.TodoPhase) {
+func (ts *tasks) showTodos(phases []todo.Phase) {
 	if len(phases) == 0 {
 		ts.notice(card.Info, "The list of tasks is empty.")
 		return
 	}
-	all := cardPhases(phases)
 	ts.talk.say(told, func(v card.View) []string {
 		v.Expanded = true
-		return card.Todo(all, v)
+		return card.Todo(phases, v)
 	})
 }
 
 // editTodos gives the list to the person's own editor.
-func (ts *tasks) editTodos(phases []session.TodoPhase) {
+func (ts *tasks) editTodos(phases []todo.Phase) {
 	before := todoText(phases)
 	after, err := ts.desktop.outside(before)
 	if err == nil && after != before {

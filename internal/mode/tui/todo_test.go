@@ -6,22 +6,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/handletest"
+	"github.com/burin-dev/burin/tool/todo"
 )
 
-func buildOf(tasks ...session.TodoTask) []session.TodoPhase {
-	return []session.TodoPhase{{Name: "Build", Tasks: tasks}}
+func buildOf(tasks ...todo.Task) []todo.Phase {
+	return []todo.Phase{{Name: "Build", Tasks: tasks}}
 }
 
 // The list survives the way through a person's editor.
 func TestTodoTextRoundTrip(t *testing.T) {
 	want := append(buildOf(
-		session.TodoTask{Content: "walls", Status: "completed"}, session.TodoTask{Content: "roof [red]", Status: "in_progress"},
-		session.TodoTask{Content: "- door", Status: "pending"}, session.TodoTask{Content: "moat", Status: "abandoned"},
-	), session.TodoPhase{Name: "Live in it", Tasks: []session.TodoTask{{Content: "sleep", Status: "pending"}}})
+		todo.Task{Content: "walls", Status: "completed"}, todo.Task{Content: "roof [red]", Status: "in_progress"},
+		todo.Task{Content: "- door", Status: "pending"}, todo.Task{Content: "moat", Status: "abandoned"},
+	), todo.Phase{Name: "Live in it", Tasks: []todo.Task{{Content: "sleep", Status: "pending"}}})
 	if diff := cmp.Diff(want, parseTodos(todoText(want))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -29,9 +29,9 @@ func TestTodoTextRoundTrip(t *testing.T) {
 
 func TestParseTodos(t *testing.T) {
 	got := parseTodos("words of no use\n* [ ] one\n- two\n# Second #1\n+ [X] three\n- [~] four\n- [>] five\n## Empty\n")
-	want := []session.TodoPhase{
-		{Name: "Todos", Tasks: []session.TodoTask{{Content: "one", Status: "pending"}, {Content: "two", Status: "pending"}}},
-		{Name: "Second #1", Tasks: []session.TodoTask{{Content: "three", Status: "completed"}, {Content: "four", Status: "abandoned"}, {Content: "five", Status: "in_progress"}}},
+	want := []todo.Phase{
+		{Name: "Todos", Tasks: []todo.Task{{Content: "one", Status: "pending"}, {Content: "two", Status: "pending"}}},
+		{Name: "Second #1", Tasks: []todo.Task{{Content: "three", Status: "completed"}, {Content: "four", Status: "abandoned"}, {Content: "five", Status: "in_progress"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -39,16 +39,16 @@ func TestParseTodos(t *testing.T) {
 }
 
 func TestMarkTodo(t *testing.T) {
-	tasks := func() []session.TodoPhase {
-		return buildOf(session.TodoTask{Content: "Paint", Status: "pending"}, session.TodoTask{Content: "Paint the roof", Status: "pending"})
+	tasks := func() []todo.Phase {
+		return buildOf(todo.Task{Content: "Paint", Status: "pending"}, todo.Task{Content: "Paint the roof", Status: "pending"})
 	}
 	for name, c := range map[string]struct {
 		verb, words string
-		want        []session.TodoPhase
+		want        []todo.Phase
 	}{
-		"exact before part": {"done", "paint", buildOf(session.TodoTask{Content: "Paint", Status: "completed"}, session.TodoTask{Content: "Paint the roof", Status: "pending"})},
-		"part":              {"start", "roof", buildOf(session.TodoTask{Content: "Paint", Status: "pending"}, session.TodoTask{Content: "Paint the roof", Status: "in_progress"})},
-		"removed":           {"rm", "Paint", buildOf(session.TodoTask{Content: "Paint the roof", Status: "pending"})},
+		"exact before part": {"done", "paint", buildOf(todo.Task{Content: "Paint", Status: "completed"}, todo.Task{Content: "Paint the roof", Status: "pending"})},
+		"part":              {"start", "roof", buildOf(todo.Task{Content: "Paint", Status: "pending"}, todo.Task{Content: "Paint the roof", Status: "in_progress"})},
+		"removed":           {"rm", "Paint", buildOf(todo.Task{Content: "Paint the roof", Status: "pending"})},
 		"two fit":           {"drop", "pain", nil},
 		"none fits":         {"drop", "cellar", nil},
 		"no words":          {"drop", "", nil},
@@ -64,9 +64,9 @@ func TestMarkTodo(t *testing.T) {
 
 func TestAppendTodo(t *testing.T) {
 	got := appendTodo(appendTodo(appendTodo(nil, "one"), "Later: two"), "later: three")
-	want := []session.TodoPhase{
-		{Name: "Todos", Tasks: []session.TodoTask{{Content: "one", Status: "pending"}}},
-		{Name: "Later", Tasks: []session.TodoTask{{Content: "two", Status: "pending"}, {Content: "three", Status: "pending"}}},
+	want := []todo.Phase{
+		{Name: "Todos", Tasks: []todo.Task{{Content: "one", Status: "pending"}}},
+		{Name: "Later", Tasks: []todo.Task{{Content: "two", Status: "pending"}, {Content: "three", Status: "pending"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -95,7 +95,7 @@ func TestRemindersAreShown(t *testing.T) {
 	d := atDesk(t, func(_ Wish, o *session.Options) {
 		o.Tasks = handletest.Tasks{OnReminder: func() string { return "Open in the todo list: a; b." }}
 	}, said...)
-	d.facts.todos = []card.Phase{{Tasks: []card.TodoTask{{Content: "a", Status: "pending"}, {Content: "b", Status: "in_progress"}, {Content: "c", Status: "completed"}}}}
+	d.facts.todos = []todo.Phase{{Tasks: []todo.Task{{Content: "a", Status: "pending"}, {Content: "b", Status: "in_progress"}, {Content: "c", Status: "completed"}}}}
 	d.outbox.send("work", steerNow)
 	d.until("the end", func() bool { return !d.work.on })
 	got := d.shown()

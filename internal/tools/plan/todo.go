@@ -12,40 +12,16 @@ import (
 
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/tool/todo"
 )
 
 //go:embed todo.md
 var todoDescription string
 
-// Status is how far a task is.
-type Status string
-
-const (
-	Pending    Status = "pending"
-	InProgress Status = "in_progress"
-	Completed  Status = "completed"
-	Abandoned  Status = "abandoned"
-)
-
-// Open reports whether there is still something to do.
-func (s Status) Open() bool { return s == Pending || s == InProgress }
-
-// Task is one piece of work, named by its text.
-type Task struct {
-	Content string `json:"content"`
-	Status  Status `json:"status"`
-}
-
-// Phase is a group of tasks.
-type Phase struct {
-	Name  string `json:"name"`
-	Tasks []Task `json:"tasks"`
-}
-
 // State is the list. A face or a session that goes on takes it from the details
 // of the latest result of todo.
 type State struct {
-	Phases []Phase `json:"phases"`
+	Phases []todo.Phase `json:"phases"`
 }
 
 // todoDetails are for faces.
@@ -86,7 +62,7 @@ const (
 )
 
 func newTodo(start State, current func() State, changed func(State)) *tool.Tool {
-	l := &list{state: clone(start), current: current, changed: changed}
+	l := &list{state: start.clone(), current: current, changed: changed}
 	return tool.New(tool.Definition[todoArgs]{
 		Name: "todo", Label: "Todo", Description: todoDescription,
 		Adjust: func(s *tool.Schema) {
@@ -117,7 +93,7 @@ func (l *list) run(ops []todoOp) *tool.Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.current != nil {
-		l.state = clone(l.current())
+		l.state = l.current().clone()
 	}
 	before := completed(l.state)
 	var failed []string
@@ -131,10 +107,10 @@ func (l *list) run(ops []todoOp) *tool.Result {
 	if changed {
 		l.state.settle()
 		if l.changed != nil {
-			l.changed(clone(l.state))
+			l.changed(l.state.clone())
 		}
 	}
-	d := todoDetails{State: clone(l.state)}
+	d := todoDetails{State: l.state.clone()}
 	for _, c := range completed(l.state) {
 		if !slices.Contains(before, c) {
 			d.Completed = append(d.Completed, c)
@@ -156,9 +132,9 @@ func (l *list) apply(op todoOp) error {
 	case "start":
 		return l.state.start(op.Task)
 	case "done":
-		return l.state.mark(op, Completed)
+		return l.state.mark(op, todo.Completed)
 	case "drop":
-		return l.state.mark(op, Abandoned)
+		return l.state.mark(op, todo.Abandoned)
 	case "rm":
 		return l.state.remove(op)
 	case "append":
@@ -190,7 +166,7 @@ func (s *State) init(lists []todoList) error {
 	}
 	fresh := State{}
 	for _, l := range lists {
-		if slices.ContainsFunc(fresh.Phases, func(p Phase) bool { return p.Name == l.Phase }) {
+		if slices.ContainsFunc(fresh.Phases, func(p todo.Phase) bool { return p.Name == l.Phase }) {
 			return fmt.Errorf("phase %q is there twice", l.Phase)
 		}
 		if err := fresh.append(l.Phase, l.Items); err != nil {
@@ -224,21 +200,21 @@ func (s *State) append(phase string, items []string) error {
 			return fmt.Errorf("task %q is there already", item)
 		}
 	}
-	i := slices.IndexFunc(s.Phases, func(p Phase) bool { return p.Name == phase })
+	i := slices.IndexFunc(s.Phases, func(p todo.Phase) bool { return p.Name == phase })
 	if i < 0 {
 		if len(s.Phases) == maxPhases {
 			return fmt.Errorf("a list holds %d phases at most", maxPhases)
 		}
-		s.Phases = append(s.Phases, Phase{Name: phase})
+		s.Phases = append(s.Phases, todo.Phase{Name: phase})
 		i = len(s.Phases) - 1
 	}
 	for _, item := range items {
-		s.Phases[i].Tasks = append(s.Phases[i].Tasks, Task{Content: item, Status: Pending})
+		s.Phases[i].Tasks = append(s.Phases[i].Tasks, todo.Task{Content: item, Status: todo.Pending})
 	}
 	return nil
 }
 
-func (s *State) task(content string) *Task {
+func (s *State) task(content string) *todo.Task {
 	for i := range s.Phases {
 		for j := range s.Phases[i].Tasks {
 			if t := &s.Phases[i].Tasks[j]; t.Content == content {
@@ -250,7 +226,7 @@ func (s *State) task(content string) *Task {
 }
 
 // find is task with an error that helps.
-func (s *State) find(content string) (*Task, error) {
+func (s *State) find(content string) (*todo.Task, error) {
 	if content == "" {
 		return nil, errors.New("the text of the task is missing")
 	}
@@ -263,7 +239,7 @@ func (s *State) find(content string) (*Task, error) {
 	return nil, fmt.Errorf("there is no task %q: name it by its exact text", content)
 }
 
-func (s *State) phase(name string) (*Phase, error) {
+func (s *State) phase(name string) (*todo.Phase, error) {
 	for i := range s.Phases {
 		if s.Phases[i].Name == name {
 			return &s.Phases[i], nil
@@ -281,17 +257,17 @@ func (s *State) start(content string) error {
 	}
 	for i := range s.Phases {
 		for j := range s.Phases[i].Tasks {
-			if other := &s.Phases[i].Tasks[j]; other.Status == InProgress {
-				other.Status = Pending
+			if other := &s.Phases[i].Tasks[j]; other.Status == todo.InProgress {
+				other.Status = todo.Pending
 			}
 		}
 	}
-	t.Status = InProgress
+	t.Status = todo.InProgress
 	return nil
 }
 
 // mark sets a task, the open tasks of a phase, or all open ones.
-func (s *State) mark(op todoOp, to Status) error {
+func (s *State) mark(op todoOp, to todo.Status) error {
 	if op.Task != "" {
 		t, err := s.find(op.Task)
 		if err != nil {
@@ -306,7 +282,7 @@ func (s *State) mark(op todoOp, to Status) error {
 		if err != nil {
 			return err
 		}
-		phases = []Phase{*p}
+		phases = []todo.Phase{*p}
 	}
 	for _, p := range phases {
 		for j := range p.Tasks {
@@ -325,7 +301,7 @@ func (s *State) remove(op todoOp) error {
 			return err
 		}
 		for i := range s.Phases {
-			s.Phases[i].Tasks = slices.DeleteFunc(s.Phases[i].Tasks, func(t Task) bool { return t.Content == op.Task })
+			s.Phases[i].Tasks = slices.DeleteFunc(s.Phases[i].Tasks, func(t todo.Task) bool { return t.Content == op.Task })
 		}
 	case op.Phase != "":
 		p, err := s.phase(op.Phase)
@@ -343,24 +319,26 @@ func (s *State) remove(op todoOp) error {
 
 // settle leaves one task in progress: the first that is, else the first pending one.
 func (s *State) settle() {
-	var first *Task
+	var first *todo.Task
 	running := false
 	for i := range s.Phases {
 		for j := range s.Phases[i].Tasks {
 			switch t := &s.Phases[i].Tasks[j]; {
-			case t.Status == InProgress && running:
-				t.Status = Pending
-			case t.Status == InProgress:
+			case t.Status == todo.InProgress && running:
+				t.Status = todo.Pending
+			case t.Status == todo.InProgress:
 				running = true
-			case t.Status == Pending && first == nil:
+			case t.Status == todo.Pending && first == nil:
 				first = t
 			}
 		}
 	}
 	if !running && first != nil {
-		first.Status = InProgress
+		first.Status = todo.InProgress
 	}
 }
+
+func (s State) clone() State { return State{todo.Clone(s.Phases)} }
 
 // String is the list as the model sees it.
 func (s State) String() string {
@@ -381,7 +359,7 @@ func (s State) String() string {
 		}
 		fmt.Fprintf(&b, "%s (%d of %d)\n", p.Name, done, len(p.Tasks))
 		for _, t := range p.Tasks {
-			fmt.Fprintf(&b, "  %s %s\n", t.Status.mark(), t.Content)
+			fmt.Fprintf(&b, "  %s %s\n", mark(t.Status), t.Content)
 		}
 	}
 	switch {
@@ -422,13 +400,13 @@ func (s State) Unfinished() string {
 	return fmt.Sprintf("Open in the todo list: %s. Go on with them, mark what is done or no longer wanted, or say what you wait for.", strings.Join(open, "; "))
 }
 
-func (s Status) mark() string {
+func mark(s todo.Status) string {
 	switch s {
-	case InProgress:
+	case todo.InProgress:
 		return "→"
-	case Completed:
+	case todo.Completed:
 		return "✓"
-	case Abandoned:
+	case todo.Abandoned:
 		return "✗"
 	}
 	return "○"
@@ -437,18 +415,10 @@ func (s Status) mark() string {
 func completed(s State) (all []string) {
 	for _, p := range s.Phases {
 		for _, t := range p.Tasks {
-			if t.Status == Completed {
+			if t.Status == todo.Completed {
 				all = append(all, t.Content)
 			}
 		}
 	}
 	return all
-}
-
-func clone(s State) State {
-	phases := make([]Phase, len(s.Phases))
-	for i, p := range s.Phases {
-		phases[i] = Phase{Name: p.Name, Tasks: append([]Task{}, p.Tasks...)}
-	}
-	return State{Phases: phases}
 }

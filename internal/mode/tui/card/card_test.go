@@ -21,6 +21,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/themetest"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/tool/todo"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -154,7 +155,7 @@ func messages(t testing.TB, v View) []string {
 	add(Compaction(182_000, 12_300, "## Goal\n\nFix the build.", v))
 	add(Image(picture(t), v))
 	add(Usage(llm.Usage{Input: 1200, Output: 345, CacheRead: 54_000, Cost: &llm.Cost{Total: llm.Dollars(0.0345)}}, v))
-	add(Todo([]Phase{{Tasks: []TodoTask{{Content: "One 👍🏽", Status: "pending"}}}}, v))
+	add(Todo([]todo.Phase{{Tasks: []todo.Task{{Content: "One 👍🏽", Status: "pending"}}}}, v))
 	return all
 }
 

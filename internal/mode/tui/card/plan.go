@@ -8,24 +8,12 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/tool/todo"
 )
-
-// Phase is a group of tasks, as the todo tool keeps them.
-type Phase struct {
-	Name  string     `json:"name"`
-	Tasks []TodoTask `json:"tasks"`
-}
-
-// TodoTask is one piece of work. Status is pending, in_progress, completed or
-// abandoned.
-type TodoTask struct {
-	Content string `json:"content"`
-	Status  string `json:"status"`
-}
 
 // Todo gives the lines of a list, without a title. Collapsed, it shows the phase
 // that is under way.
-func Todo(phases []Phase, v View) []string {
+func Todo(phases []todo.Phase, v View) []string {
 	p := newPainter(v)
 	p.phases(phases)
 	return p.lines
@@ -33,17 +21,9 @@ func Todo(phases []Phase, v View) []string {
 
 func (p *painter) todo(c *Call, _ fields) {
 	d := read[struct {
-		Phases []Phase `json:"phases"`
+		Phases []todo.Phase `json:"phases"`
 	}](c.Details)
-	done, all := 0, 0
-	for _, ph := range d.Phases {
-		for _, t := range ph.Tasks {
-			all++
-			if t.Status == "completed" || t.Status == "abandoned" {
-				done++
-			}
-		}
-	}
+	done, all := todo.Progress(d.Phases)
 	fact := ""
 	if all > 0 {
 		fact = fmt.Sprintf("%d of %d done", done, all)
@@ -56,12 +36,12 @@ func (p *painter) todo(c *Call, _ fields) {
 	p.phases(d.Phases)
 }
 
-func (p *painter) phases(phases []Phase) {
+func (p *painter) phases(phases []todo.Phase) {
 	shown := phases
 	if !p.Expanded && len(phases) > 1 {
 		shown = phases[:1]
 		for i, ph := range phases {
-			if slices.ContainsFunc(ph.Tasks, func(t TodoTask) bool { return t.Status == "in_progress" }) {
+			if ph.Active() {
 				shown = phases[i : i+1]
 				break
 			}
@@ -90,14 +70,14 @@ func (p *painter) phases(phases []Phase) {
 	}
 }
 
-func (p *painter) task(t TodoTask) {
+func (p *painter) task(t todo.Task) {
 	box, boxLook, look := p.sign.TaskOpen, theme.Look{Fg: theme.Muted}, theme.Look{Fg: theme.Text}
 	switch t.Status {
-	case "in_progress":
+	case todo.InProgress:
 		box, boxLook, look.Mod = p.sign.TaskPart, theme.Look{Fg: theme.Accent}, theme.Bold
-	case "completed":
+	case todo.Completed:
 		box, boxLook, look = p.sign.TaskDone, theme.Look{Fg: theme.Success}, theme.Look{Fg: theme.Muted}
-	case "abandoned":
+	case todo.Abandoned:
 		box, look = p.sign.TaskDrop, theme.Look{Fg: theme.Dim, Mod: theme.Strike}
 	}
 	first := styled.Line{{Text: bodyIndent}, {Text: box + " ", Look: boxLook}}

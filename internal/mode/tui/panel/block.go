@@ -2,13 +2,12 @@ package panel
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/tool/todo"
 )
 
 // Waiting are messages that wait for their turn.
@@ -93,29 +92,20 @@ func (p *painter) firstLine(text string) string {
 
 // Todos gives the rows of the list of tasks above the prompt: of the phase that is
 // under way, five open tasks. There are none when nothing is open.
-func Todos(phases []card.Phase, v View) []string {
-	var active *card.Phase
-	done, all, open := 0, 0, 0
+func Todos(phases []todo.Phase, v View) []string {
+	var active *todo.Phase
+	open := 0
 	for i := range phases {
 		ph := &phases[i]
-		n := 0
-		under := false
-		for _, t := range ph.Tasks {
-			if t.Status == "completed" || t.Status == "abandoned" {
-				done++
-				continue
-			}
-			n++
-			under = under || t.Status == "in_progress"
-		}
-		all += len(ph.Tasks)
-		if n > 0 && (active == nil || under && !underWay(active)) {
+		done, all := todo.Progress(phases[i : i+1])
+		if n := all - done; n > 0 && (active == nil || ph.Active() && !active.Active()) {
 			active, open = ph, n
 		}
 	}
 	if active == nil {
 		return nil
 	}
+	done, all := todo.Progress(phases)
 	p := newPainter(v, openTasks+2)
 	name := ""
 	if len(phases) > 1 {
@@ -126,14 +116,10 @@ func Todos(phases []card.Phase, v View) []string {
 	return p.rows
 }
 
-func underWay(ph *card.Phase) bool {
-	return slices.ContainsFunc(ph.Tasks, func(t card.TodoTask) bool { return t.Status == "in_progress" })
-}
-
-func (p *painter) tasks(ph *card.Phase, open int) {
+func (p *painter) tasks(ph *todo.Phase, open int) {
 	shown := 0
 	for _, t := range ph.Tasks {
-		if t.Status == "completed" || t.Status == "abandoned" {
+		if !t.Status.Open() {
 			continue
 		}
 		if shown++; shown > openTasks {
@@ -141,7 +127,7 @@ func (p *painter) tasks(ph *card.Phase, open int) {
 		}
 		box, look := p.sign.TaskOpen, theme.Look{Fg: theme.Text}
 		boxLook := theme.Look{Fg: theme.Muted}
-		if t.Status == "in_progress" {
+		if t.Status == todo.InProgress {
 			box, look.Mod, boxLook.Fg = p.sign.TaskPart, theme.Bold, theme.Accent
 		}
 		p.add(styled.Line{{Text: "  " + box + " ", Look: boxLook}, {Text: brief(t.Content), Look: look}})

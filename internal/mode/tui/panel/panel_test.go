@@ -11,11 +11,11 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/panel/paneltest"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/themetest"
+	"github.com/burin-dev/burin/tool/todo"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -30,10 +30,10 @@ var (
 		{ID: "j1", Command: "npm run dev\n# comment", Time: "4m 05s", Output: "starting\n\x1b[32mlistening on :8080\x1b[0m\n"},
 		{ID: "j2", Command: "go test ./... -run 'TestEverythingThatTakesLong' -count 100 | tee out.log", Time: "since 15:04"},
 	}
-	phases = []card.Phase{
-		{Name: "Read", Tasks: []card.TodoTask{{Content: "Read it", Status: "completed"}}},
-		{Name: "Plan", Tasks: []card.TodoTask{{Content: "Think", Status: "pending"}}},
-		{Name: "Build", Tasks: []card.TodoTask{
+	phases = []todo.Phase{
+		{Name: "Read", Tasks: []todo.Task{{Content: "Read it", Status: "completed"}}},
+		{Name: "Plan", Tasks: []todo.Task{{Content: "Think", Status: "pending"}}},
+		{Name: "Build", Tasks: []todo.Task{
 			{Content: "Parser", Status: "completed"},
 			{Content: "Write the encoder for all three protocols, with tests", Status: "in_progress"},
 			{Content: "Three", Status: "pending"},
@@ -83,7 +83,7 @@ func TestGolden(t *testing.T) {
 
 func TestNothingToSay(t *testing.T) {
 	v := View{80, themetest.Styles()}
-	done := []card.Phase{{Name: "All", Tasks: []card.TodoTask{{Content: "x", Status: "completed"}, {Content: "y", Status: "abandoned"}}}}
+	done := []todo.Phase{{Name: "All", Tasks: []todo.Task{{Content: "x", Status: "completed"}, {Content: "y", Status: "abandoned"}}}}
 	for name, rows := range map[string][]string{
 		"queue": Queue(Waiting{Key: "Alt+Up"}, v), "jobs": Jobs(nil, v), "todos": Todos(done, v),
 	} {
@@ -99,12 +99,12 @@ func TestBounds(t *testing.T) {
 	var many struct {
 		words []string
 		jobs  []Job
-		tasks []card.TodoTask
+		tasks []todo.Task
 	}
 	for i := range 1000 {
 		many.words = append(many.words, fmt.Sprint("m", i))
 		many.jobs = append(many.jobs, Job{ID: fmt.Sprint("j", i), Command: "x"})
-		many.tasks = append(many.tasks, card.TodoTask{Content: "t", Status: "pending"})
+		many.tasks = append(many.tasks, todo.Task{Content: "t", Status: "pending"})
 	}
 	for _, tt := range []struct {
 		name, last string
@@ -112,7 +112,7 @@ func TestBounds(t *testing.T) {
 	}{
 		{"queue", "… 1995 more messages", Queue(Waiting{Steering: many.words, FollowUp: many.words}, v)},
 		{"jobs", "… 996 more jobs", Jobs(many.jobs, v)},
-		{"todos", "+995 more", Todos([]card.Phase{{Tasks: many.tasks}}, v)},
+		{"todos", "+995 more", Todos([]todo.Phase{{Tasks: many.tasks}}, v)},
 	} {
 		if got := strings.TrimSpace(ansi.Strip(tt.rows[len(tt.rows)-1])); got != tt.last || len(tt.rows) > 8 {
 			t.Errorf("%s: %d rows, the last %q, want %q", tt.name, len(tt.rows), got, tt.last)
@@ -166,7 +166,7 @@ func TestRandomText(t *testing.T) {
 		for _, rows := range [][]string{
 			Queue(Waiting{Steering: []string{s()}, FollowUp: []string{s()}, Key: "Alt+Up"}, v),
 			Jobs([]Job{{ID: s(), Command: s(), Time: "3s", Output: s()}}, v),
-			Todos([]card.Phase{{Name: s(), Tasks: []card.TodoTask{{Content: s(), Status: s()}}}, {Name: s(), Tasks: []card.TodoTask{{Content: s()}}}}, v),
+			Todos([]todo.Phase{{Name: s(), Tasks: []todo.Task{{Content: s(), Status: todo.Status(s())}}}, {Name: s(), Tasks: []todo.Task{{Content: s()}}}}, v),
 			Retry(Retrying{Reason: s(), Key: "Esc", Max: 3}, v), Working(Work{Words: s(), Key: "Esc"}, v), report,
 		} {
 			paneltest.Harmless(t, rows, v.Width)
