@@ -17,6 +17,7 @@ type decoder struct {
 	reason  string // stop reason, once messageStop came
 	stopped bool
 	delta   blockDelta // reused
+	buf     []byte     // of the last string with escapes, reused
 }
 
 type blockKind uint8
@@ -153,7 +154,7 @@ func (d *decoder) open(wireIndex int, kind blockKind, b *llm.Builder) *streamBlo
 }
 
 func (d *decoder) decodeDelta(data []byte, b *llm.Builder) error {
-	if p, ok := plainDelta(data); ok {
+	if p, ok := plainDelta(data, &d.buf); ok {
 		switch s := string(p.text); p.kind {
 		case callKind:
 			d.addInput(p.index, s, b)

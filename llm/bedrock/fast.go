@@ -2,14 +2,15 @@ package bedrock
 
 import (
 	"bytes"
-	"unicode/utf8"
+
+	"github.com/burin-dev/burin/internal/jsontext"
 )
 
-// plain is a delta of text, reasoning or tool input without escapes.
+// plain is a delta of text, reasoning or tool input.
 type plain struct {
 	index int
 	kind  blockKind
-	text  []byte // of the frame
+	text  []byte // of the frame, or of the buffer for strings with escapes
 }
 
 var deltaKinds = [...]struct {
@@ -26,9 +27,9 @@ var deltaKinds = [...]struct {
 //
 //	{"contentBlockIndex":0,"delta":{"text":"…"},"p":"abc"}
 //
-// where p is padding and may be missing. ok is false for anything that is
-// written in another way; the decoder then reads it.
-func plainDelta(data []byte) (p plain, ok bool) {
+// where p is padding and may be missing. Text with escapes is written over buf, which may
+// grow. ok is false for anything that is written in another way; the decoder then reads it.
+func plainDelta(data []byte, buf *[]byte) (p plain, ok bool) {
 	rest, ok := bytes.CutPrefix(data, []byte(`{"contentBlockIndex":`))
 	if !ok {
 		return p, false
@@ -50,7 +51,7 @@ func plainDelta(data []byte) (p plain, ok bool) {
 		if !ok {
 			continue
 		}
-		end := plainString(text)
+		end := jsontext.End(text)
 		if end < 0 {
 			return p, false
 		}
@@ -58,28 +59,11 @@ func plainDelta(data []byte) (p plain, ok bool) {
 		if !ok || !padding(tail) {
 			return p, false
 		}
-		p.kind, p.text = k.kind, text[:end]
-		return p, true
+		p.kind = k.kind
+		p.text, *buf, ok = jsontext.Unquote(*buf, text[:end])
+		return p, ok
 	}
 	return p, false
-}
-
-// plainString is the length of the string that s begins with, up to its closing
-// quote; -1 if it holds escapes or what JSON does not allow.
-func plainString(s []byte) int {
-	end := bytes.IndexByte(s, '"')
-	if end < 0 || bytes.IndexByte(s[:end], '\\') >= 0 {
-		return -1
-	}
-	for _, c := range s[:end] {
-		if c < 0x20 {
-			return -1
-		}
-	}
-	if !utf8.Valid(s[:end]) {
-		return -1
-	}
-	return end
 }
 
 // padding says whether s is the end of an event, with or without padding.
@@ -88,6 +72,5 @@ func padding(s []byte) bool {
 	if !padded {
 		return string(s) == "}"
 	}
-	end := plainString(s)
-	return end >= 0 && string(s[end:]) == `"}`
+	return string(s[jsontext.Plain(s):]) == `"}`
 }

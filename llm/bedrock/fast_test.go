@@ -23,8 +23,9 @@ func FuzzPlainDelta(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
+	var buf []byte
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, ok := plainDelta(data)
+		p, ok := plainDelta(data, &buf)
 		if !ok {
 			return
 		}
@@ -55,14 +56,15 @@ func TestPlainDelta(t *testing.T) {
 		`{"contentBlockIndex":0,"delta":{"text":"hi"}}`:                          true,
 		`{"contentBlockIndex":3,"delta":{"reasoningContent":{"text":"x"}}}`:      true,
 		`{"contentBlockIndex":3,"delta":{"toolUse":{"input":"1"}},"p":"q"}`:      true,
-		`{"contentBlockIndex":0,"delta":{"text":"a\n"}}`:                         false,
+		`{"contentBlockIndex":0,"delta":{"text":"a\n"}}`:                         true,
+		`{"contentBlockIndex":0,"delta":{"text":"\ud83d\ude00"}}`:                false,
 		`{"contentBlockIndex":0,"delta":{"reasoningContent":{"signature":"x"}}}`: false,
 		`{"contentBlockIndex":0,"delta":{"text":"a` + "\x1f" + `"}}`:             false,
 		`{"contentBlockIndex":0,"delta":{"text":"a` + "\xc3" + `"}}`:             false,
 		`{ "contentBlockIndex":0,"delta":{"text":"hi"}}`:                         false,
 		`{"contentBlockIndex":0,"delta":{"text":"hi"},"extra":1}`:                false,
 	} {
-		if _, ok := plainDelta([]byte(data)); ok != want {
+		if _, ok := plainDelta([]byte(data), new([]byte)); ok != want {
 			t.Errorf("%s: %v", data, ok)
 		}
 	}

@@ -71,6 +71,32 @@ func BenchmarkHideSecrets(b *testing.B) {
 	}
 }
 
+// One long string with escapes, and many short ones.
+func BenchmarkHideJSON(b *testing.B) {
+	v, code := benchVault(b), codeText(b)[:200_000]
+	for name, x := range map[string]any{
+		"code": map[string]any{"path": "a.go", "content": code},
+		"lines": func() (l []string) {
+			for i := range 4000 {
+				l = append(l, code[i*40:i*40+40])
+			}
+			return l
+		}(),
+	} {
+		b.Run(name, func(b *testing.B) {
+			text, err := json.Marshal(x)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				v.HideJSON(text)
+			}
+		})
+	}
+}
+
 // A history of 1,000 messages and 2 MB of which only the last is new.
 func BenchmarkHideMessages(b *testing.B) {
 	v, code := benchVault(b), codeText(b)

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/jsontext"
 )
 
 // jsonToken is a piece of a JSON text: the inside of a string, or a number.
@@ -20,10 +22,14 @@ var numberByte = newClass("0-9+.eE-")
 // begins a string wherever it stands.
 func jsonTokens(s string) iter.Seq[jsonToken] {
 	return func(yield func(jsonToken) bool) {
+		text := []byte(s)
 		for i := 0; i < len(s); {
 			switch c := s[i]; {
 			case c == '"':
-				end := stringEnd(s, i+1)
+				end := len(s)
+				if n := jsontext.End(text[i+1:]); n >= 0 {
+					end = i + 1 + n
+				}
 				if !yield(jsonToken{i + 1, end, true, end == len(s)}) {
 					return
 				}
@@ -39,17 +45,6 @@ func jsonTokens(s string) iter.Seq[jsonToken] {
 			}
 		}
 	}
-}
-
-// stringEnd is where the string whose inside begins at i is closed.
-func stringEnd(s string, i int) int {
-	for i < len(s) && s[i] != '"' {
-		if s[i] == '\\' {
-			i++
-		}
-		i++
-	}
-	return min(i, len(s))
 }
 
 // HideJSON is Hide for a JSON text: its strings are hidden as what they mean, each by
@@ -221,7 +216,10 @@ func unescape(s string) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
 	}
-	var out string
+	if text, _, ok := jsontext.Unquote(make([]byte, 0, len(s)), []byte(s)); ok {
+		return string(text)
+	}
+	var out string // of halves of surrogate pairs
 	if json.Unmarshal([]byte(`"`+s+`"`), &out) == nil {
 		return out
 	}
