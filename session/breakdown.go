@@ -3,8 +3,8 @@ package session
 import (
 	"cmp"
 	"slices"
-	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/transcript"
@@ -199,12 +199,4 @@ func kindOfBlock(message Kind, b llm.Block) Kind {
 }
 
 // beginning is the beginning of a text, on one line.
-func beginning(text string) string {
-	const most = 80
-	text = strings.ToValidUTF8(text[:min(len(text), 4*most+4)], "")
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
-}
+func beginning(text string) string { return prose.Short(text, 80) }

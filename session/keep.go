@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/tool/todo"
@@ -67,11 +68,7 @@ func (w *work) Unpin(_ context.Context, text string) error {
 	if !slices.Contains(w.keep().pins, text) {
 		return ErrNotPinned
 	}
-	words := text
-	if len(words) > maxUnpinned {
-		words = strings.ToValidUTF8(words[:maxUnpinned], "") + "…"
-	}
-	return w.keepTo(customUnpin, text, "You were to keep to the following. It holds no longer:\n"+words)
+	return w.keepTo(customUnpin, text, "You were to keep to the following. It holds no longer:\n"+prose.Clip(text, maxUnpinned))
 }
 
 // maxUnpinned is how many bytes of unpinned words the model reads again.
@@ -184,7 +181,7 @@ func (k *kept) fitGoal(window int) (cut int) {
 		return 0
 	}
 	k.Goal = fmt.Sprintf("%s\n[This is the beginning of %d bytes. Read the rest before you rely on it: %s, entry %s.]",
-		strings.ToValidUTF8(k.Goal[:goalStart], ""), n, HistoryTool, k.asked)
+		prose.Head(k.Goal, goalStart), n, HistoryTool, k.asked)
 	return n
 }
 

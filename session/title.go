@@ -2,9 +2,9 @@ package session
 
 import (
 	"context"
-	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -19,16 +19,13 @@ func (s *Session) entitle(m llm.Message) {
 	if s.o.TitleModel == "" || s.o.Models == nil || s.log.Title() != "" || s.stage.life.Err() != nil {
 		return
 	}
-	text := m.Text()
+	text := prose.Head(m.Text(), 2000)
 	s.stage.tasks.Go(func() {
 		ctx, cancel := context.WithTimeout(s.stage.life, titleTimeout)
 		defer cancel()
 		model, client, err := s.mind.open(ctx, s.o.TitleModel)
 		if err != nil {
 			return
-		}
-		if len(text) > 2000 {
-			text = strings.ToValidUTF8(text[:2000], "")
 		}
 		title, err := s.money.ask(ctx, ForTitle, client, &llm.Request{
 			Model: model, System: titleWords, Messages: []llm.Message{llm.UserText(text)}, MaxTokens: 200,

@@ -1,6 +1,6 @@
 // Package prose prepares text for people and models: on one line ([Line], [Short]),
 // no longer than it may be ([Cut] by characters, [Clip] and [Head] by bytes), counted
-// ([Count], [Noun]), and unable to steer the terminal that shows it ([Clean], [Inline], [Row]).
+// ([Count], [Noun], [Tokens]), and unable to steer the terminal that shows it ([Clean], [Inline], [Row]).
 //
 // A character is what a reader takes for one, a grapheme cluster: no cut goes through
 // an emoji or an accented letter. Cuts by bytes go between code points; they are for
@@ -102,6 +102,21 @@ func Clip(s string, n int) string {
 
 // Count is "1 file" or "2 files". The noun is given in the singular.
 func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Noun(n, noun) }
+
+// Tokens is a number of tokens in three digits, as "950", "12.3k", "200k" or "1.2M".
+func Tokens[N int | int64](n N) string {
+	if n < 1000 {
+		return strconv.FormatInt(int64(n), 10)
+	}
+	v, unit, digits := float64(n)/1000, 0, 1
+	for ; v >= 999.5; unit++ {
+		v /= 1000
+	}
+	if v >= 99.95 {
+		digits = 0
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', digits, 64), ".0") + "kMGTPE"[unit:unit+1]
+}
 
 // Noun is the noun, given in the singular, as it stands after the number n.
 func Noun(n int, noun string) string {

@@ -1,6 +1,7 @@
 package prose_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"unicode"
@@ -108,6 +109,18 @@ func TestCount(t *testing.T) {
 	} {
 		if got := prose.Count(tt.n, tt.noun); got != tt.want {
 			t.Errorf("Count(%d, %q) = %q, want %q", tt.n, tt.noun, got, tt.want)
+		}
+	}
+}
+
+func TestTokens(t *testing.T) {
+	for n, want := range map[int64]string{
+		-5: "-5", 0: "0", 999: "999", 1000: "1k", 1049: "1k", 1050: "1.1k", 12_345: "12.3k", 99_949: "99.9k", 99_950: "100k",
+		200_000: "200k", 999_499: "999k", 999_500: "1M", 1_048_576: "1M", 1_250_000: "1.2M", 123_456_789: "123M",
+		4_000_000_000: "4G", 1 << 50: "1.1P", math.MaxInt64: "9.2E",
+	} {
+		if got := prose.Tokens(n); got != want {
+			t.Errorf("Tokens(%d) = %q, want %q", n, got, want)
 		}
 	}
 }

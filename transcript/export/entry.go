@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -173,7 +174,7 @@ func (h entries) summary(i int, kind byte) {
 	if kind == kindDivider {
 		words, class = "Earlier messages were compacted", "cut"
 		if e.TokensBefore > 0 {
-			words += " from " + count(e.TokensBefore) + " tokens"
+			words += " from " + prose.Tokens(e.TokensBefore) + " tokens"
 		}
 	}
 	h.open("section", class, i)

@@ -246,10 +246,10 @@ func (h *page) totals() {
 	row("Tool calls", fmt.Sprint(a.ToolCalls), failed)
 	cached := ""
 	if a.Usage.CacheRead > 0 {
-		cached = count(a.Usage.CacheRead) + " cached"
+		cached = prose.Tokens(a.Usage.CacheRead) + " cached"
 	}
-	row("Tokens in", count(a.Usage.Prompt()), cached)
-	row("Tokens out", count(a.Usage.Output), "")
+	row("Tokens in", prose.Tokens(a.Usage.Prompt()), cached)
+	row("Tokens out", prose.Tokens(a.Usage.Output), "")
 	unknown := ""
 	if a.Unpriced > 0 && a.Answers > 0 {
 		unknown = prose.Count(a.Unpriced, "answer") + " of unknown price"

@@ -71,7 +71,7 @@ func (d *document) head() {
 		d.put(strings.Join(facts, " · "), "\n\n")
 	}
 	d.put("| Prompts | Answers | Tool calls | Tokens in | Tokens out | Cost |\n|--:|--:|--:|--:|--:|--:|\n")
-	d.put(fmt.Sprintf("| %d | %d | %d | %s | %s | %s |\n", a.Prompts, a.Answers, a.ToolCalls, count(a.Usage.Prompt()), count(a.Usage.Output), costWords(a.Usage.Cost, a.Unpriced)))
+	d.put(fmt.Sprintf("| %d | %d | %d | %s | %s | %s |\n", a.Prompts, a.Answers, a.ToolCalls, prose.Tokens(a.Usage.Prompt()), prose.Tokens(a.Usage.Output), costWords(a.Usage.Cost, a.Unpriced)))
 }
 
 func (d *document) entry(i int, results map[int][]int) {

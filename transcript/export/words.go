@@ -260,19 +260,6 @@ func telling(fields []field) string {
 	return ""
 }
 
-// count writes a number of tokens for people: 950, 12.3k, 4.56M.
-func count(n int) string {
-	switch {
-	case n < 1000:
-		return strconv.Itoa(n)
-	case n < 100_000:
-		return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1e3, 'f', 1, 64), ".0") + "k"
-	case n < 1_000_000:
-		return strconv.Itoa(n/1000) + "k"
-	}
-	return strconv.FormatFloat(float64(n)/1e6, 'f', 2, 64) + "M"
-}
-
 // costWords is a cost for people: unknown is never shown as 0.
 func costWords(c *llm.Cost, unpriced int) string {
 	switch {
@@ -292,11 +279,11 @@ func costWords(c *llm.Cost, unpriced int) string {
 func usageWords(m *llm.Message) []string {
 	var words []string
 	if u := m.Usage; u != nil {
-		in := count(u.Prompt()) + " in"
+		in := prose.Tokens(u.Prompt()) + " in"
 		if u.CacheRead > 0 {
-			in += " (" + count(u.CacheRead) + " cached)"
+			in += " (" + prose.Tokens(u.CacheRead) + " cached)"
 		}
-		words = append(words, in, count(u.Output)+" out")
+		words = append(words, in, prose.Tokens(u.Output)+" out")
 	}
 	if m.Usage != nil || unpriced(m) {
 		n := 0

@@ -126,10 +126,11 @@ func (s *steps) policy(e session.Event) {
 	case session.FallbackApplied, session.Promoted:
 		s.note(fmt.Sprintf("going on with %s: %s", e.Data.(*session.Change).To, prose.Row(e.Data.(*session.Change).Why, 200)))
 	case session.CompactionStart:
-		s.note(fmt.Sprintf("condensing the conversation (%s, about %d tokens)", e.Data.(*session.CompactionInfo).Reason, e.Data.(*session.CompactionInfo).Before))
+		c := e.Data.(*session.CompactionInfo)
+		s.note(fmt.Sprintf("condensing the conversation (%s, about %s tokens)", c.Reason, prose.Tokens(c.Before)))
 	case session.CompactionEnd:
 		if e.Data.(*session.CompactionInfo).Error == "" {
-			s.note(fmt.Sprintf("condensed to about %d tokens", e.Data.(*session.CompactionInfo).After))
+			s.note("condensed to about " + prose.Tokens(e.Data.(*session.CompactionInfo).After) + " tokens")
 		}
 	}
 }

@@ -109,7 +109,7 @@ func (cv *conversation) shake(kind string) {
 				cv.notice(card.Info, "There is nothing to take out.")
 				return
 			}
-			cv.notice(card.Info, fmt.Sprintf("About %s tokens are free again.", thousands(freed)))
+			cv.notice(card.Info, fmt.Sprintf("About %s tokens are free again.", prose.Tokens(freed)))
 			cv.facts.read()
 		}, err
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/internal/model/credential"
 	"github.com/burin-dev/burin/internal/model/credential/oauth"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript/foreign"
 )
@@ -143,7 +144,7 @@ func (su *setup) models(context.Context) ([]wizard.Model, error) {
 		if !models.Catalog.Registry.Available(m) {
 			continue
 		}
-		w := wizard.Model{Ref: m.Ref(), Name: m.Name, Detail: fmt.Sprintf("%s, %s tokens", m.Provider, thousands(m.ContextWindow))}
+		w := wizard.Model{Ref: m.Ref(), Name: m.Name, Detail: fmt.Sprintf("%s, %s tokens", m.Provider, prose.Tokens(m.ContextWindow))}
 		if w.Ref == first {
 			out = append([]wizard.Model{w}, out...)
 			continue

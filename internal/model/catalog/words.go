@@ -5,21 +5,16 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
-// TokenWords writes a number of tokens in thousands or millions, for people; 0 is not
-// known.
+// TokenWords writes a limit in tokens for people; 0 is not known.
 func TokenWords(n int) string {
-	switch {
-	case n == 0:
+	if n == 0 {
 		return "?"
-	case n >= 1_000_000:
-		return strconv.FormatFloat(float64(n/100_000)/10, 'f', -1, 64) + "M"
-	case n >= 1000:
-		return strconv.Itoa(n/1000) + "k"
 	}
-	return strconv.Itoa(n)
+	return prose.Tokens(n)
 }
 
 // RateWords writes a price for people; "~" marks one taken over from a similar model.

@@ -91,7 +91,7 @@ func (t Table) Text(s Style) string {
 }
 
 func (r Row) cells(s Style) []string {
-	return []string{cmp.Or(shown(r.Key), "-"), strconv.FormatInt(r.Requests, 10), count(r.Input), count(r.Output), count(r.CacheRead), count(r.CacheWrite), r.cost(s)}
+	return []string{cmp.Or(shown(r.Key), "-"), strconv.FormatInt(r.Requests, 10), prose.Tokens(r.Input), prose.Tokens(r.Output), prose.Tokens(r.CacheRead), prose.Tokens(r.CacheWrite), r.cost(s)}
 }
 
 // cost is the cost as text: "unknown" if nothing of it is known, "≥ $1.23" if
@@ -136,23 +136,6 @@ func money(u llm.USD) string {
 		return fmt.Sprintf("$%.4f", u.Float())
 	}
 	return u.String()
-}
-
-// count writes a number of tokens in at most six columns or so.
-func count(n int64) string {
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e4, "k"}} {
-		if float64(n) >= unit.size {
-			size := unit.size
-			if unit.name == "k" {
-				size = 1e3
-			}
-			return strconv.FormatFloat(float64(n)/size, 'f', 1, 64) + unit.name
-		}
-	}
-	return strconv.FormatInt(n, 10)
 }
 
 // drawBar draws v of most in at most width columns; what is more than nothing is

@@ -144,21 +144,21 @@ func TestText(t *testing.T) {
 	}{
 		{Style{Width: 90, Unicode: true}, `
 DAY         REQUESTS  INPUT  OUTPUT  CACHE R  CACHE W       COST
-2026-11-01         2    101      10     1000       50      $2.25  ████████████████████████
+2026-11-01         2    101      10       1k       50      $2.25  ████████████████████████
 2026-11-02         1      7       0        0        0   ~$0.5000  █████▍
 2026-11-08         2      9       3        0        0  ≥ $0.1250  █▍
 2026-11-30         1      0       5        0        0    unknown
-total              6    117      18     1000       50    ≥ $2.88
+total              6    117      18       1k       50    ≥ $2.88
 Unknown or ≥: the cost of 3 of 6 requests is not known; models.yml sets prices for the requests to come.
 About: a rate that stands in for one that is not known priced 1 of 6 requests.
 `},
 		{Style{}, `
 DAY         REQUESTS  INPUT  OUTPUT  CACHE R  CACHE W        COST
-2026-11-01         2    101      10     1000       50       $2.25  #############
+2026-11-01         2    101      10       1k       50       $2.25  #############
 2026-11-02         1      7       0        0        0    ~$0.5000  ###
 2026-11-08         2      9       3        0        0  >= $0.1250  #
 2026-11-30         1      0       5        0        0     unknown
-total              6    117      18     1000       50    >= $2.88
+total              6    117      18       1k       50    >= $2.88
 Unknown or >=: the cost of 3 of 6 requests is not known; models.yml sets prices for the requests to come.
 About: a rate that stands in for one that is not known priced 1 of 6 requests.
 `},
@@ -194,7 +194,7 @@ func TestTextFits(t *testing.T) {
 					t.Errorf("%d columns of %d: %q", n, width, line)
 				}
 			}
-			for _, want := range []string{"burin ", "?[2Jevil?name", "<$0.0001", "$0.00", "123.5G", "1000000"} {
+			for _, want := range []string{"burin ", "?[2Jevil?name", "<$0.0001", "$0.00", "123G", "1000000"} {
 				if width == 100 && !strings.Contains(text, want) {
 					t.Errorf("%q is missing in\n%s", want, text)
 				}

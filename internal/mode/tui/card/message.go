@@ -177,9 +177,9 @@ func Compaction(before, after int, summary string, v View) []string {
 	words := " condensed "
 	switch {
 	case before > 0 && after > 0:
-		words = fmt.Sprintf(" condensed: %s %s %s tokens ", count(before), p.sign.Arrow, count(after))
+		words = fmt.Sprintf(" condensed: %s %s %s tokens ", prose.Tokens(before), p.sign.Arrow, prose.Tokens(after))
 	case before > 0:
-		words = fmt.Sprintf(" condensed: %s tokens ", count(before))
+		words = fmt.Sprintf(" condensed: %s tokens ", prose.Tokens(before))
 	}
 	rule := strings.Repeat(p.sign.Rule, 2)
 	fill := strings.Repeat(p.sign.Rule, max(2, min(dividerWidth, p.Width)-2-styled.Width(words)))
@@ -216,11 +216,11 @@ func (p *painter) picture(img llm.Image) styled.Line {
 // Usage gives the line about what an answer consumed.
 func Usage(u llm.Usage, v View) []string {
 	p := newPainter(v)
-	in := "in " + count(u.Prompt())
+	in := "in " + prose.Tokens(u.Prompt())
 	if u.CacheRead > 0 {
-		in += fmt.Sprintf(" (%s cached)", count(u.CacheRead))
+		in += fmt.Sprintf(" (%s cached)", prose.Tokens(u.CacheRead))
 	}
-	facts := []string{in, "out " + count(u.Output)}
+	facts := []string{in, "out " + prose.Tokens(u.Output)}
 	if c := u.Cost; c != nil {
 		switch {
 		case c.Unknown && c.Total == 0:

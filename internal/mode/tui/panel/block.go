@@ -7,6 +7,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool/todo"
 )
 
@@ -196,7 +197,7 @@ func Working(w Work, v View) []string {
 	l := styled.Line{{Text: Spinner(p.sign, w.Frame) + " ", Look: theme.Look{Fg: theme.Accent}}, {Text: words, Look: theme.Look{Fg: theme.Text}}}
 	var tokens string
 	if w.Tokens > 0 {
-		tokens = Count(w.Tokens) + " tokens"
+		tokens = prose.Tokens(w.Tokens) + " tokens"
 	}
 	end := append(p.facts(nil, theme.Muted, Elapsed(w.Elapsed), tokens), p.stop(w.Key)...)
 	if l.Width()+end.Width() > p.Width { // the count goes before the key does

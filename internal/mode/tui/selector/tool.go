@@ -7,6 +7,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/list"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/tool"
@@ -103,13 +104,10 @@ func toolTokens(t *tool.Tool) int {
 
 // about rounds an estimate, which is not exact.
 func about(n int) string {
-	switch {
-	case n >= 1000:
-		return fmt.Sprintf("~%.1fk", float64(n)/1000)
-	case n >= 20:
-		return fmt.Sprintf("~%d", n/10*10)
+	if n >= 20 && n < 1000 {
+		n = n / 10 * 10
 	}
-	return fmt.Sprintf("~%d", n)
+	return "~" + prose.Tokens(n)
 }
 
 func effects(e tool.Effects) string {

@@ -102,7 +102,7 @@ func (p *pen) sign(unicode, ascii string) string {
 
 func (p *pen) tokens(before string, n int, after string, fg theme.Token) {
 	if n > 0 {
-		p.put(before+panel.Count(n)+after, fg)
+		p.put(before+prose.Tokens(n)+after, fg)
 	}
 }
 
@@ -179,13 +179,13 @@ func drawContext(p *pen, f *Facts) {
 		percent := int(int64(f.Context) * 100 / int64(f.Window))
 		p.put(strconv.Itoa(percent)+"% context", fill(percent, theme.StatusLineContext))
 	case f.Context > 0: // of an unknown window
-		p.put(panel.Count(f.Context)+" context", theme.StatusLineContext)
+		p.put(prose.Tokens(f.Context)+" context", theme.StatusLineContext)
 	}
 }
 
 func drawContextTotal(p *pen, f *Facts) {
 	if f.Window > 0 {
-		p.put(panel.Count(f.Context)+"/"+panel.Count(f.Window), theme.StatusLineContext)
+		p.put(prose.Tokens(f.Context)+"/"+prose.Tokens(f.Window), theme.StatusLineContext)
 	}
 }
 

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
@@ -158,7 +157,7 @@ func note(e *transcript.Entry) string {
 			words = e.Summary
 		}
 		if e.TokensBefore > 0 {
-			words = fmt.Sprintf("%d tokens: %s", e.TokensBefore, words)
+			words = prose.Tokens(e.TokensBefore) + " tokens: " + words
 		}
 		return words
 	case transcript.TypeBranchSummary:
