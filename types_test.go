@@ -94,9 +94,6 @@ func (f importFunc) Import(path string) (*types.Package, error) { return f(path)
 // several things.
 const maxMethods = 45
 
-// large are the types that still have more, and how many: they do not grow. One of wholes
-// may lead back to itself as long as it stands here.
-
 // methodsOf counts the methods of a type, promoted ones too, that this module has written.
 func methodsOf(t types.Type) (n int) {
 	if !types.IsInterface(t) {
