@@ -27,6 +27,8 @@ type Picture struct {
 	Data          []byte
 	Width, Height int // of the original, as it is shown
 	Resized       bool
+
+	ShownWidth, ShownHeight int // of Data, where it was resized
 }
 
 const (
@@ -45,7 +47,8 @@ const (
 // is encoded anew.
 //
 // Pictures of more than 100 megapixels, or that take more than 160 MB to decode (a
-// photo of 50 megapixels takes 150), are refused before they are decoded.
+// photo of 50 megapixels takes 150), are refused before they are decoded. A PNG that is not
+// interlaced is made smaller while it is read, and takes less.
 func FitImage(data []byte, l ImageLimits) (*Picture, error) {
 	if l.MaxEdge <= 0 {
 		l.MaxEdge = defaultEdge
@@ -57,7 +60,7 @@ func FitImage(data []byte, l ImageLimits) (*Picture, error) {
 	if format == "" {
 		return nil, errors.New("not a picture of a known format (PNG, JPEG, GIF, WebP, BMP, TIFF)")
 	}
-	width, height, err := measure(format, data)
+	width, height, bands, err := measure(format, data, l)
 	if err != nil {
 		return nil, fmt.Errorf("picture (%s): %w", format, err)
 	}
@@ -69,10 +72,16 @@ func FitImage(data []byte, l ImageLimits) (*Picture, error) {
 	if fits(p, l) {
 		return p, nil
 	}
-	img, err := decodeImage(format, data)
+	var img image.Image
+	if bands {
+		img, err = reducePNG(data, l.MaxEdge)
+	} else {
+		img, err = decodeImage(format, data)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("decode picture (%s): %w", format, err)
 	}
+	p.Resized = bands
 	if err := p.encode(img, turn, format, l); err != nil {
 		return nil, err
 	}
@@ -92,8 +101,9 @@ func fits(p *Picture, l ImageLimits) bool {
 	return false
 }
 
-// measure reads a picture's size and refuses those that are too large to decode.
-func measure(format string, data []byte) (width, height int, err error) {
+// measure reads a picture's size and refuses those that are too large to decode. Some have
+// to be decoded in bands.
+func measure(format string, data []byte, l ImageLimits) (width, height int, bands bool, err error) {
 	defer recovered(&err)
 	var c image.Config
 	r := bytes.NewReader(data)
@@ -112,20 +122,25 @@ func measure(format string, data []byte) (width, height int, err error) {
 		c, err = tiff.DecodeConfig(r)
 	}
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, false, err
 	}
 	if c.Width <= 0 || c.Height <= 0 {
-		return 0, 0, fmt.Errorf("has the size %d×%d", c.Width, c.Height)
+		return 0, 0, false, fmt.Errorf("has the size %d×%d", c.Width, c.Height)
 	}
 	pixels := int64(c.Width) * int64(c.Height)
 	if pixels > maxPixels || c.Width > maxPixels || c.Height > maxPixels {
-		return 0, 0, fmt.Errorf("has %d×%d pixels, more than %d megapixels", c.Width, c.Height, maxPixels/1_000_000)
+		return 0, 0, false, fmt.Errorf("has %d×%d pixels, more than %d megapixels", c.Width, c.Height, maxPixels/1_000_000)
 	}
 	if need := pixels * decodeWeight(format, data, c.ColorModel); need > maxDecoded {
-		return 0, 0, fmt.Errorf("has %d×%d pixels of a kind that takes %d MB to decode, %d MB are the limit",
+		if format == "image/png" && max(c.Width, c.Height) >= 2*l.MaxEdge {
+			if h, _, _, err := pngParts(data); err == nil && !h.interlaced() {
+				return c.Width, c.Height, true, nil
+			}
+		}
+		return 0, 0, false, fmt.Errorf("has %d×%d pixels of a kind that takes %d MB to decode, %d MB are the limit",
 			c.Width, c.Height, need>>20, maxDecoded>>20)
 	}
-	return c.Width, c.Height, nil
+	return c.Width, c.Height, false, nil
 }
 
 // decodeWeight is how many bytes a decoder takes for a pixel, at most.
@@ -182,7 +197,7 @@ func (p *Picture) encode(img image.Image, turn int, format string, l ImageLimits
 	lossless := format != "image/jpeg" && format != "image/webp"
 	b := img.Bounds()
 	width, height := within(b.Dx(), b.Dy(), l.MaxEdge)
-	p.Resized = width != b.Dx() || height != b.Dy()
+	p.Resized = p.Resized || width != b.Dx() || height != b.Dy()
 	var small image.Image = scale(img, width, height)
 	for {
 		upright := rotate(small, turn)
@@ -192,6 +207,7 @@ func (p *Picture) encode(img image.Image, turn int, format string, l ImageLimits
 		}
 		if len(data) <= l.MaxBytes {
 			p.MIME, p.Data = mime, data
+			p.ShownWidth, p.ShownHeight = upright.Bounds().Dx(), upright.Bounds().Dy()
 			return nil
 		}
 		width, height = within(width, height, max(width, height)*3/4)
