@@ -33,6 +33,7 @@ type Error struct {
 	ResetAt    time.Time     // when a usage limit ends; zero = it did not say
 	RequestID  string        // the vendor's id of the request
 	Provider   string
+	Media      bool  // with ErrInvalidRequest: an image or a document is what the vendor does not accept
 	Err        error // cause, if any
 }
 

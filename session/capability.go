@@ -30,6 +30,10 @@ type Ground interface {
 	// format, limits of pictures. Each takes the place of the tool with its name. It is
 	// called when the model changes.
 	Adapt(m *llm.Model) []*tool.Tool
+	// Attach makes what a person attaches to a message fit for a model: images within its
+	// limits, the text of documents that it does not read. Each block keeps its place. The
+	// notes tell the person what was changed or left out. content is not changed.
+	Attach(ctx context.Context, m *llm.Model, content []llm.Block) (fitted []llm.Block, notes []string)
 }
 
 // Bare is a ground with nothing on it, for embedding. Every call may run.
@@ -56,6 +60,11 @@ func (Bare) Authorize(context.Context, *tool.Tool, tool.Call) error { return nil
 
 // Adapt implements [Ground]. All models have the same tools.
 func (Bare) Adapt(*llm.Model) []*tool.Tool { return nil }
+
+// Attach implements [Ground]. Everything is sent as it is.
+func (Bare) Attach(_ context.Context, _ *llm.Model, content []llm.Block) ([]llm.Block, []string) {
+	return content, nil
+}
 
 // Tasks is the list of work that the model and people share.
 type Tasks interface {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -90,7 +91,7 @@ func (m *mind) open(ctx context.Context, selector string) (*llm.Model, llm.Clien
 // that gets around a failure holds for this process only.
 func (m *mind) use(typ agent.EventType, model *llm.Model, client llm.Client, role, why string, keep bool) {
 	m.mu.Lock()
-	from := m.current.Swap(model).Ref()
+	from := m.current.Swap(model)
 	m.client = client
 	m.bare = m.bare && !keep
 	m.mu.Unlock()
@@ -102,7 +103,24 @@ func (m *mind) use(typ agent.EventType, model *llm.Model, client llm.Client, rol
 	if keep {
 		m.rec.append(transcript.Entry{Type: transcript.TypeModel, Model: model.Ref()})
 	}
-	m.rec.emit(Event{Event: agent.Event{Type: typ}, Data: &Change{From: from, To: model.Ref(), Role: role, Why: why}})
+	m.rec.emit(Event{Event: agent.Event{Type: typ}, Data: &Change{From: from.Ref(), To: model.Ref(), Role: role, Why: why}})
+	if from.Accepts(llm.ModalityImage) && !model.Accepts(llm.ModalityImage) && slices.ContainsFunc(m.loop.Messages(), hasImage) {
+		m.rec.warn(model.Ref() + " does not read images: it gets words in the place of those in the conversation")
+	}
+}
+
+// attach makes what a person attaches fit the model, and tells the person what had to be
+// changed for that. Messages keep it as it is sent.
+func (m *mind) attach(ctx context.Context, message llm.Message) llm.Message {
+	if !slices.ContainsFunc(message.Content, isMedia) {
+		return message
+	}
+	var notes []string
+	message.Content, notes = m.ground.Attach(ctx, m.model(), message.Content)
+	for _, n := range notes {
+		m.rec.warn(n)
+	}
+	return message
 }
 
 // promote goes on with a larger model, if there is one.

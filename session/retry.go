@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/burin-dev/burin/agent"
@@ -126,6 +127,7 @@ type mender struct {
 	fallbacks []string      // that are left
 	shrunk    bool          // the context was made smaller since the last good answer
 	stops     int           // answers that watchers have stopped since the last good one
+	guessed   bool          // attachments were set aside for an error that did not name them
 	notes     []llm.Message // for the next attempt
 }
 
@@ -194,6 +196,11 @@ func (m *mender) mend(ctx context.Context, out *agent.Outcome) bool {
 	var failed *llm.Error
 	if !errors.As(out.Err, &failed) {
 		return false
+	}
+	if failed.Kind == llm.ErrInvalidRequest || failed.Status == http.StatusRequestEntityTooLarge {
+		if m.refused(failed) {
+			return true
+		}
 	}
 	if failed.Kind == llm.ErrContextOverflow {
 		return m.overflow(ctx, "overflow", out)

@@ -235,7 +235,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (out agent.Outcome)
 	defer s.tools.force("")
 	typed := s.veil.message(m)
 	defer func() { s.post.hold(out.Reason == agent.ReasonAborted) }()
-	m, err = s.expand(ctx, m)
+	m, err = s.expand(ctx, s.mind.attach(ctx, m))
 	switch {
 	case ctx.Err() != nil:
 		return unsent()

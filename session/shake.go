@@ -56,18 +56,10 @@ func (s *Session) Shake(ctx context.Context, kind string) (freed int, err error)
 
 // withoutImages takes all pictures out of what the model gets.
 func withoutImages(path []transcript.Entry) *transcript.Prune {
-	p := &transcript.Prune{Reason: compact.ReasonShake}
-	for _, e := range path {
-		if e.Message == nil {
-			continue
-		}
-		for i, b := range e.Message.Content {
-			if _, ok := b.(llm.Image); ok {
-				p.Entries = append(p.Entries, transcript.Short{EntryID: e.ID, Text: "[a picture was here]", Block: &i})
-			}
-		}
-	}
-	return p
+	return without(path, path, compact.ReasonShake, func(b llm.Block) (string, bool) {
+		_, ok := b.(llm.Image)
+		return "[a picture was here]", ok
+	})
 }
 
 func hasImage(m llm.Message) bool {

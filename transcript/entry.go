@@ -169,7 +169,7 @@ func (e *Entry) Words() ([]llm.Block, error) {
 // Prune is what a [CustomPrune] entry says: which messages the model gets in a
 // shorter form from then on. The whole stays where it is.
 type Prune struct {
-	Reason  string  `json:"reason"` // "superseded", "old" or "shake"
+	Reason  string  `json:"reason"` // "superseded", "old", "shake" or "refused"
 	Entries []Short `json:"entries"`
 }
 

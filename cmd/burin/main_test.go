@@ -1,14 +1,20 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"image"
+	_ "image/jpeg" // sizes of pictures
+	"image/png"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -55,6 +61,8 @@ func TestScripts(t *testing.T) {
 			"requests": requests,
 			"fails":    fails,
 			"expand":   expand,
+			"draw":     drawImage,
+			"pictured": pictured,
 		},
 	})
 }
@@ -71,7 +79,7 @@ var formats = map[string]wire.Server{
 }
 
 // startModel serves a scripted model: model NAME FORMAT TURN... sets $NAME to
-// its URL. A turn is text, "think:text", "call:name[:arguments]", "error:status[:code]",
+// its URL. A turn is text, "think:text", "call:name[:arguments]", "error:status[:code[:message]]",
 // "cut:bytes", "stall" or "stallhead".
 func startModel(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
@@ -96,9 +104,10 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 			turn.Parts = []llmtest.Part{{Text: "calling"}, {Call: name, Args: args}}
 		case "error":
 			code, name, _ := strings.Cut(rest, ":")
+			name, message, _ := strings.Cut(name, ":")
 			status, err := strconv.Atoi(code)
 			ts.Check(err)
-			e := wire.Sort(status, name, "the script says no")
+			e := wire.Sort(status, name, cmp.Or(message, "the script says no"))
 			turn = llmtest.Turn{Fault: llmtest.Fault{Error: e}}
 		case "cut":
 			n, err := strconv.Atoi(rest)
@@ -204,4 +213,50 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	to := ts.MkAbs(args[1])
 	ts.Check(os.MkdirAll(filepath.Dir(to), 0o700))
 	ts.Check(os.WriteFile(to, []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
+}
+
+// drawImage writes a PNG: draw FILE WIDTH HEIGHT.
+func drawImage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: draw FILE WIDTH HEIGHT")
+	}
+	width, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	height, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	row := bytes.Repeat([]byte{200, 30, 90, 255}, width)
+	var out bytes.Buffer
+	// Without a stride all rows are the same.
+	ts.Check((&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&out, &image.RGBA{Pix: row, Rect: image.Rect(0, 0, width, height)}))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), out.Bytes(), 0o600))
+}
+
+// pictured checks the images that a scripted model was sent: pictured NAME N SIZE... wants
+// those of request N, counted from 1, to have these sizes, as in 1568x1568.
+func pictured(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: pictured NAME N SIZE...")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	sent := server(ts, args[0]).Requests()
+	if n > len(sent) {
+		ts.Fatalf("%s was asked %d times", args[0], len(sent))
+	}
+	var sizes []string
+	for _, m := range sent[n-1].Messages {
+		for _, b := range m.Content {
+			if img, ok := b.(llm.Image); ok {
+				c, format, err := image.DecodeConfig(bytes.NewReader(img.Data))
+				ts.Check(err)
+				if img.MIME != "image/"+format {
+					ts.Fatalf("an image of type %s is called %s", format, img.MIME)
+				}
+				sizes = append(sizes, fmt.Sprintf("%dx%d", c.Width, c.Height))
+			}
+		}
+	}
+	if !slices.Equal(sizes, args[2:]) {
+		ts.Fatalf("request %d of %s has images of %v, want %v", n, args[0], sizes, args[2:])
+	}
 }

@@ -22,8 +22,8 @@ const (
 )
 
 // Attach reads a file that a person gives the model with a prompt: text, a PNG, JPEG,
-// GIF or WebP image, or a PDF. name is what the person called it; the model and errors
-// name it so.
+// GIF, WebP, BMP or TIFF image, or a PDF. name is what the person called it; the model and
+// errors name it so. The session makes it fit the model.
 func Attach(path, name string) (llm.Block, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -45,12 +45,14 @@ func Attach(path, name string) (llm.Block, error) {
 	switch {
 	case len(data) > MaxMediaFile:
 		return nil, fmt.Errorf("attach @%s: it is larger than %d MB", name, MaxMediaFile>>20)
-	case media == "image/png" || media == "image/jpeg" || media == "image/gif" || media == "image/webp":
+	case media == "image/png" || media == "image/jpeg" || media == "image/gif" || media == "image/webp" || media == "image/bmp":
 		return llm.Image{MIME: media, Data: data}, nil
+	case bytes.HasPrefix(data, []byte("II*\x00")), bytes.HasPrefix(data, []byte("MM\x00*")):
+		return llm.Image{MIME: "image/tiff", Data: data}, nil
 	case bytes.HasPrefix(data, []byte("%PDF-")):
 		return llm.Document{Name: filepath.Base(name), MIME: "application/pdf", Data: data}, nil
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
-		return nil, fmt.Errorf("attach @%s: it is neither text, nor a PNG, JPEG, GIF or WebP image, nor a PDF", name)
+		return nil, fmt.Errorf("attach @%s: it is neither text, nor a PNG, JPEG, GIF, WebP, BMP or TIFF image, nor a PDF", name)
 	case len(data) > MaxTextFile:
 		return nil, fmt.Errorf("attach @%s: it is larger than %d MB: attach the part that matters", name, MaxTextFile>>20)
 	}

@@ -53,6 +53,9 @@ func Sort(status int, code, message string) *llm.Error {
 		return false
 	}
 	switch {
+	case aboutMedia(status, in, low):
+		// Before overflow: "image size exceeds the maximum" is not about the window.
+		e.Kind, e.Media = llm.ErrInvalidRequest, true
 	case in(lowCode, "context_length_exceeded", "model_context_window_exceeded", "request_too_large", "string_above_max_length"),
 		status != 429 && !in(lowCode, "throttl") && overflow.MatchString(low):
 		e.Kind = llm.ErrContextOverflow
@@ -82,6 +85,18 @@ func Sort(status int, code, message string) *llm.Error {
 		e.Message = plain(e.Kind, status)
 	}
 	return e
+}
+
+// aboutMedia reports whether a vendor, a gateway or a local server says that it does not
+// accept an image or a document of a request.
+func aboutMedia(status int, in func(string, ...string) bool, low string) bool {
+	switch status {
+	case 401, 402, 403, 429:
+		return false
+	}
+	return in(low, "image", "pdf", "mmproj") && !in(low, "token", "safety", "policy") &&
+		in(low, "exceed", "too large", "too big", "too many", "too small", "maximum of", "support", "invalid", "not valid",
+			"not a valid", "not represent a valid", "corrupt", "damaged", "not process", "unable to", "cannot", "failed to", "password", "mmproj")
 }
 
 // overflow matches what vendors and local servers say when a conversation does

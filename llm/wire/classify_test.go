@@ -69,6 +69,34 @@ func TestClassify(t *testing.T) {
 	}
 }
 
+func TestClassifyMedia(t *testing.T) {
+	for _, tt := range []struct {
+		status  int
+		message string
+		media   bool
+	}{
+		{400, "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes", true},
+		{400, "messages.2.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels", true},
+		{400, "Could not process image", true},
+		{400, "The PDF specified was not valid.", true},
+		{400, "A maximum of 100 PDF pages may be provided.", true},
+		{400, "You uploaded an unsupported image. Please make sure your image is valid.", true},
+		{400, "The image data you provided does not represent a valid image.", true},
+		{400, "Image size exceeds the maximum allowed size of 20 MB", true},
+		{400, "Unable to process input image. Please retry or report in the forum.", true},
+		{404, "No endpoints found that support image input", true},
+		{500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj", true},
+		{400, "The input token count with images exceeds the maximum number of tokens allowed", false},
+		{429, "too many images per minute: limit exceeded", false},
+		{400, "messages: roles must alternate", false},
+		{400, "Your request was rejected by the safety system: the image cannot be used", false},
+	} {
+		if e := wire.Sort(tt.status, "", tt.message); e.Media != tt.media || e.Media && e.Kind != llm.ErrInvalidRequest {
+			t.Errorf("%d %q: media %v, %s", tt.status, tt.message, e.Media, e.Kind)
+		}
+	}
+}
+
 func TestClassifyReset(t *testing.T) {
 	h := http.Header{}
 	h.Set("anthropic-ratelimit-unified-reset", "1760000000")

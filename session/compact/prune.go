@@ -15,6 +15,7 @@ const (
 	ReasonSuperseded = "superseded"
 	ReasonOld        = "old"
 	ReasonShake      = "shake"
+	ReasonRefused    = "refused" // attachments that a provider did not accept
 )
 
 // PruneOptions say what may be shortened.

@@ -14,8 +14,13 @@ import (
 // withClipboard gives the desktop a clipboard that holds a picture.
 func withClipboard(t *testing.T) func(*setting) {
 	t.Helper()
+	return withClipboardOf(t, pixel)
+}
+
+func withClipboardOf(t *testing.T, picture string) func(*setting) {
+	t.Helper()
 	bin := filepath.Join(t.TempDir(), "bin")
-	write(t, filepath.Join(bin, "dot.png"), pixel)
+	write(t, filepath.Join(bin, "dot.png"), picture)
 	write(t, filepath.Join(bin, "xclip"), "#!/bin/sh\nexec cat "+filepath.Join(bin, "dot.png")+"\n")
 	if err := os.Chmod(filepath.Join(bin, "xclip"), 0o755); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,90 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/burin-dev/burin/internal/platform/document"
+	"github.com/burin-dev/burin/llm"
+)
+
+// Attach implements [session.Ground]: pictures get the limits that the read tool has, and a
+// PDF its text, for models that don't read PDFs, now or later in the session.
+func (g ground) Attach(ctx context.Context, m *llm.Model, content []llm.Block) (fitted []llm.Block, notes []string) {
+	images, n := 0, 0
+	for _, b := range content {
+		if _, ok := b.(llm.Image); ok {
+			images++
+		}
+	}
+	fitted = slices.Clone(content)
+	for i, b := range content {
+		var note string
+		switch b := b.(type) {
+		case llm.Image:
+			n++
+			name := "the attached image"
+			if images > 1 {
+				name = fmt.Sprintf("attached image %d of %d", n, images)
+			}
+			fitted[i], note = attachImage(m, b, name)
+		case llm.Document:
+			fitted[i], note = attachDocument(ctx, m, b)
+		}
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
+	return fitted, notes
+}
+
+// attachImage makes an image fit a model. What cannot is left out, and both the model and
+// the person read so: the provider would refuse the whole request.
+func attachImage(m *llm.Model, img llm.Image, name string) (llm.Block, string) {
+	unread := ""
+	if !m.Accepts(llm.ModalityImage) {
+		unread = fmt.Sprintf("%s does not reach the model: %s does not read images", name, m.Ref())
+	}
+	if len(img.Data) == 0 {
+		return img, unread
+	}
+	p, err := document.FitImage(img.Data, imageLimits(m))
+	if err != nil {
+		return llm.Text{Text: fmt.Sprintf("[An image was attached here. It could not be sent: %v.]", err)},
+			fmt.Sprintf("%s was left out: %v", name, err)
+	}
+	fitted := llm.Image{MIME: p.MIME, Data: p.Data}
+	switch {
+	case unread != "":
+		return fitted, unread
+	case p.Resized:
+		return fitted, fmt.Sprintf("%s was resized from %d×%d to %d×%d pixels, which %s reads", name, p.Width, p.Height, p.ShownWidth, p.ShownHeight, m.Ref())
+	case p.MIME != img.MIME || !bytes.Equal(p.Data, img.Data):
+		return fitted, fmt.Sprintf("%s was converted from %s to %s", name, kindOfImage(img.MIME), kindOfImage(p.MIME))
+	}
+	return fitted, ""
+}
+
+func kindOfImage(mime string) string { return strings.ToUpper(strings.TrimPrefix(mime, "image/")) }
+
+// attachDocument gives a PDF its text.
+func attachDocument(ctx context.Context, m *llm.Model, d llm.Document) (llm.Block, string) {
+	native := m.Accepts(llm.ModalityDocument)
+	if len(d.Data) == 0 || d.Text != "" || d.MIME != "application/pdf" {
+		return d, ""
+	}
+	text, err := document.Extract(ctx, document.PDF, bytes.NewReader(d.Data), int64(len(d.Data)))
+	d.Text = strings.TrimSpace(text)
+	switch {
+	case native:
+		return d, ""
+	case err != nil:
+		return d, fmt.Sprintf("%s does not reach the model: %s does not read PDFs, and its text could not be read: %v", d.Name, m.Ref(), err)
+	case d.Text == "":
+		return d, fmt.Sprintf("%s does not reach the model: %s does not read PDFs, and there is no text in it", d.Name, m.Ref())
+	}
+	return d, fmt.Sprintf("%s was sent as text: %s does not read PDFs", d.Name, m.Ref())
+}
