@@ -119,7 +119,7 @@ func (f *files) missing(ctx context.Context, path string, err error) error {
 		return err
 	}
 	query := path[strings.LastIndexByte(path, '/')+1:]
-	near, ferr := search.Find(ctx, f.fs, search.FindOptions{Query: query, Limit: 3, Dirs: true, Filter: search.Filter{Cache: f.Cache}})
+	near, ferr := search.Find(ctx, f.fs, search.FindOptions{Query: query, Limit: 3, Dirs: true, Filter: search.Filter{Hidden: true, Cache: f.Cache}})
 	if ferr != nil || len(near) == 0 {
 		return fmt.Errorf("%s does not exist", path)
 	}

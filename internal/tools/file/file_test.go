@@ -286,8 +286,15 @@ func TestLists(t *testing.T) {
 func TestGrep(t *testing.T) {
 	b := open(t, "replace", map[string]string{
 		"a.go": "package a\n\nfunc A() {}\nfunc B() {}\n// end\n\n\n\nfunc C() {}\n", "sub/b.go": "func A() int\n", "c.txt": "func A\n",
-		".gitignore": "ignored.go\n", "ignored.go": "func A()\n",
+		".gitignore": "ignored.go\n", "ignored.go": "func A()\n", ".github/workflows/ci.yml": "run: tests\n", ".git/ci.yml": "run: nothing\n",
 	})
+	// Files whose names begin with a dot are searched like others, but for git's own.
+	b.want("grep", args{"pattern": "^run:"}, ".github/workflows/ci.yml\n1:run: tests\n")
+	b.want("grep", args{"pattern": "^run:", "glob": []string{"*.yml"}, "output": "files"}, ".github/workflows/ci.yml\n")
+	b.wantPart("find", args{"pattern": "*.yml"}, ".github/workflows/ci.yml  ")
+	b.wantPart("find", args{"pattern": "workfl", "fuzzy": true}, ".github/workflows/ci.yml")
+	b.wantPart("find", args{"pattern": "nothing.yml"}, "[Nothing found; ignored files were left out.]")
+	b.refused("read", args{"path": "ci/ci.yml"}, "there is .github/workflows/ci.yml")
 	b.want("grep", args{"pattern": `^func [AB]\(`, "type": "go"}, "a.go\n3:func A() {}\n4:func B() {}\n\nsub/b.go\n1:func A() int\n")
 	b.want("grep", args{"pattern": `func [ABC]`, "path": "a.go", "context": 1},
 		"a.go\n2-\n3:func A() {}\n4:func B() {}\n5-// end\n…\n8-\n9:func C() {}\n")

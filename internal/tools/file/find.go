@@ -19,7 +19,7 @@ type findArgs struct {
 	Path    string `json:"path,omitempty" jsonschema:"folder; default is the workspace"`
 	Fuzzy   bool   `json:"fuzzy,omitempty" jsonschema:"rank paths by likeness to pattern"`
 	Folders bool   `json:"folders,omitempty" jsonschema:"also folders"`
-	Ignored bool   `json:"ignored,omitempty" jsonschema:"also hidden files and what .gitignore excludes"`
+	Ignored bool   `json:"ignored,omitempty" jsonschema:"also what .gitignore excludes"`
 	Limit   int    `json:"limit,omitempty" jsonschema:"default 200"`
 }
 
@@ -71,8 +71,8 @@ func (f *files) runFind(ctx context.Context, _ tool.Call, a findArgs) (*tool.Res
 	return foundResult(found, more, a), nil
 }
 
-// filter lets a search see what is at path, which must be there, and hidden and ignored
-// files only if it is told to.
+// filter lets a search see what is at path, which must be there: hidden files such as
+// .github/ like all others, ignored ones only if it is told to, .git only if path leads there.
 func (f *files) filter(ctx context.Context, path string, ignored bool) (search.Filter, error) {
 	name, err := f.Workspace.Resolve(orRoot(path))
 	if err != nil {
@@ -81,7 +81,7 @@ func (f *files) filter(ctx context.Context, path string, ignored bool) (search.F
 	if _, err := f.fs.Stat(name); err != nil {
 		return search.Filter{}, f.missing(ctx, path, err)
 	}
-	filter := search.Filter{Hidden: ignored, Ignored: ignored, Cache: f.Cache}
+	filter := search.Filter{Hidden: true, Ignored: ignored, Cache: f.Cache}
 	if name != "." {
 		filter.Paths = []string{name}
 	}
@@ -111,7 +111,7 @@ func foundResult(found []search.Entry, more bool, a findArgs) *tool.Result {
 	case shown == 0:
 		b.WriteString("[Nothing found")
 		if !a.Ignored {
-			b.WriteString("; hidden and ignored files were left out")
+			b.WriteString("; ignored files were left out")
 		}
 		b.WriteString(".]")
 	case more:

@@ -26,7 +26,7 @@ type grepArgs struct {
 	Multiline  bool     `json:"multiline,omitempty" jsonschema:"the pattern may span lines"`
 	Context    int      `json:"context,omitempty" jsonschema:"lines around each match, up to 20"`
 	Output     string   `json:"output,omitempty" jsonschema:"lines (default), files or count"`
-	Ignored    bool     `json:"ignored,omitempty" jsonschema:"also hidden files and what .gitignore excludes"`
+	Ignored    bool     `json:"ignored,omitempty" jsonschema:"also what .gitignore excludes"`
 	Limit      int      `json:"limit,omitempty" jsonschema:"most matches; default 100"`
 	Offset     int      `json:"offset,omitempty" jsonschema:"matches to skip"`
 }
@@ -204,7 +204,7 @@ func (w *grepWriter) end(sum search.Summary, o search.GrepOptions) {
 	case w.shown == 0:
 		note := fmt.Sprintf("No matches in %s", prose.Count(sum.Searched, "file"))
 		if !o.Ignored {
-			note += " (hidden and ignored ones were not searched)"
+			note += " (ignored ones were not searched)"
 		}
 		notes = append(notes, note)
 	case sum.LimitReached || w.full:

@@ -86,7 +86,7 @@ func TestToolsOnAnyFileSystem(t *testing.T) {
 			call("write", args{"path": "a.txt", "content": "x"}, "have not read it")
 			call("grep", args{"pattern": "two"}, "a.txt\n2:two\n\nin/b.txt\n1:two too\n")
 			call("grep", args{"pattern": "two", "output": "count", "ignored": true}, "in/c.log: 1\nout/d.txt: 1\nx/e.txt: 1\n")
-			call("grep", args{"pattern": "none"}, "No matches in 3 files")
+			call("grep", args{"pattern": "none"}, "No matches in 5 files")
 			call("read", args{"path": "a.txt"}, "one\n")
 			call("edit", args{"path": "a.txt", "edits": []args{{"old": "two", "new": "three"}}}, "+1 -1 lines")
 			call("read", args{"path": "a.txt"}, "three\n")
