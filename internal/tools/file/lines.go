@@ -36,11 +36,8 @@ const (
 func show(text string, sel selection) *view {
 	lines := splitLines(text)
 	spans := sel.spans
-	switch {
-	case len(spans) == 0:
-		spans = []span{{from: 1}}
-	case len(spans) == 1 && !sel.exact && !sel.raw && spans[0].to > 0 && spans[0].from <= len(lines):
-		spans = []span{{max(spans[0].from-linesBefore, 1), spans[0].to + linesAfter}}
+	if len(spans) != 1 || spans[0].from <= len(lines) {
+		spans = widened(sel)
 	}
 	v := &view{total: len(lines)}
 	for i, sp := range spans {
@@ -48,22 +45,42 @@ func show(text string, sel selection) *view {
 		if to == 0 || to > len(lines) {
 			to = len(lines)
 		}
-		if i > 0 && sp.from <= to {
-			v.text.WriteString("…\n")
-		}
 		for n := sp.from; n <= to; n++ {
-			if v.lines == maxLines || v.lines > 0 && v.text.Len()+min(len(lines[n-1]), maxColumns) > maxBytes {
-				v.next = n
+			if v.add(n, lines[n-1], i > 0, n == sp.from, sel.raw); v.next > 0 {
 				return v
 			}
-			v.line(n, lines[n-1], sel.raw)
-			if n == sp.from {
-				v.shown = append(v.shown, span{n, n})
-			}
-			v.shown[len(v.shown)-1].to = n
 		}
 	}
 	return v
+}
+
+// widened are the lines to show for those that were asked for.
+func widened(sel selection) []span {
+	spans := sel.spans
+	switch {
+	case len(spans) == 0:
+		return []span{{from: 1}}
+	case len(spans) == 1 && !sel.exact && !sel.raw && spans[0].to > 0:
+		return []span{{max(spans[0].from-linesBefore, 1), spans[0].to + linesAfter}}
+	}
+	return spans
+}
+
+// add shows a line, unless there is no room for it: then it is the one to continue with.
+// first is the first of a range, which stands apart if others were shown before.
+func (v *view) add(n int, line string, others, first, raw bool) {
+	if others && first {
+		v.text.WriteString("…\n")
+	}
+	if v.lines == maxLines || v.lines > 0 && v.text.Len()+min(len(line), maxColumns) > maxBytes {
+		v.next = n
+		return
+	}
+	v.line(n, line, raw)
+	if first {
+		v.shown = append(v.shown, span{n, n})
+	}
+	v.shown[len(v.shown)-1].to = n
 }
 
 // splitLines gives the lines with their ends.

@@ -103,6 +103,9 @@ func (f *files) readPlace(ctx context.Context, p place, sel selection) (*tool.Re
 
 // readFile shows a file of any kind.
 func (f *files) readFile(ctx context.Context, name string, info fs.FileInfo, sel selection) (*tool.Result, error) {
+	if info.Size() > workspace.MaxFile {
+		return f.readLarge(ctx, name, info, sel)
+	}
 	file, err := f.Workspace.Read(name)
 	if err != nil {
 		return nil, err
