@@ -31,7 +31,9 @@ func (j *judge) command(name string, a tool.Access) []finding {
 	l := j.line(a)
 	var out []finding
 	if l.Failure != "" {
-		out = []finding{j.unreadable(name, text, l)}
+		out = []finding{j.unreadable(name, text, l.Failure)}
+	} else if l.Deceptive != "" && j.mode != Full { // which asks nobody who could be deceived
+		out = []finding{j.unreadable(name, text, l.Deceptive)}
 	}
 	for i := range l.Parts {
 		out = append(out, j.part(name, &l.Parts[i]))
@@ -46,17 +48,17 @@ func (j *judge) command(name string, a tool.Access) []finding {
 	return out
 }
 
-// unreadable judges a line that could not be taken apart. What runs in it is not
-// known, so neither the mode nor a rule that is not for exactly this text allows
+// unreadable judges a line that could not be taken apart, or that a person would take for
+// another. What runs in it is not known, so neither the mode nor a rule that is not for exactly this text allows
 // it, and a rule refuses it as soon as it names what the rule is about.
-func (j *judge) unreadable(name, text string, l *command.Line) finding {
+func (j *judge) unreadable(name, text, why string) finding {
 	f := finding{Part: Part{Text: prose.Clip(text, 200)}, single: true}
-	if j.names(&f, name, text, l.Failure) {
+	if j.names(&f, name, text, why) {
 		return f
 	}
-	f.ask("the command cannot be judged: " + l.Failure)
+	f.ask("the command cannot be judged: " + why)
 	if j.mode == Plan {
-		f.Verdict, f.Reason = Deny, planRefuses+", and the command cannot be judged: "+l.Failure
+		f.Verdict, f.Reason = Deny, planRefuses+", and the command cannot be judged: "+why
 	}
 	return f
 }

@@ -124,6 +124,11 @@ func TestFullMode(t *testing.T) {
 		"bash -c 'git push'":        permission.Deny,
 		"ssh host git push":         permission.Deny,
 		"ssh host git pull":         permission.Question, // what it runs elsewhere is not known
+		// Nobody is asked, so nobody is deceived; what rules refuse stays refused.
+		"echo x\u202ey\u200b":                permission.Allow,
+		"git commit -m '👩\u200d💻 10\u00a0%'": permission.Allow,
+		"git \u202epush; git push":           permission.Deny,
+		"echo x\ry":                          permission.Question,
 	} {
 		if d := p.Decide(bash(line)); d.Verdict != want {
 			t.Errorf("%q: %s (%s), want %s", line, d.Verdict, d.Reason, want)

@@ -19,12 +19,15 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 	"unicode"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Limits of what is looked at. Beyond them a line cannot be judged.
@@ -42,6 +45,9 @@ type Line struct {
 	Parts []Part // in the order of the text, what is inside of a command before it
 	// Failure says why the line could not be taken apart; empty if it could.
 	Failure string
+	// Deceptive says why a person who reads the line may take it for another; empty if
+	// nobody would. It is taken apart all the same.
+	Deceptive string
 	// Free are the variables that the line uses and does not set: what it does depends
 	// on what ran in the shell before.
 	Free []string
@@ -125,6 +131,7 @@ func Parse(text string, at Place) *Line {
 	if l.Failure = unreadable(text); l.Failure != "" {
 		return l
 	}
+	l.Deceptive = deceptive(text)
 	w := &walker{line: l, at: at}
 	w.script(text, languages(at.Shell), at.start())
 	if l.Failure != "" {
@@ -155,7 +162,7 @@ func (p *Part) Mentions() (paths []Path, more bool) {
 // ParseWords reads a simple command of plain words, as rules name one: no
 // operators, expansions, patterns or redirections.
 func ParseWords(text string) (Call, error) {
-	if why := unreadable(text); why != "" {
+	if why := cmp.Or(unreadable(text), deceptive(text)); why != "" {
 		return Call{}, errors.New(why)
 	}
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
@@ -212,9 +219,18 @@ func base(program string) string {
 	return strings.TrimSuffix(program, ".exe")
 }
 
+// deceptive says why a text does not look like what it is: characters that are invisible or
+// change the order of their neighbors. Spaces of all kinds and joiners, which emoji and
+// several scripts need, are ordinary text.
+func deceptive(text string) string {
+	if strings.ContainsFunc(text, prose.Deceptive) {
+		return "it holds invisible characters, or some that change the order of others"
+	}
+	return ""
+}
+
 // unreadable says why a text cannot be judged at all. Control characters, which
-// shells and this parser take differently, and characters that look like others
-// or like nothing are no part of an honest command.
+// shells and this parser take differently, are no part of an honest command.
 func unreadable(text string) string {
 	if len(text) > maxLine {
 		return "it is longer than 128 KB"
@@ -234,8 +250,8 @@ func unreadable(text string) string {
 			}
 		case r == unicode.ReplacementChar && !strings.HasPrefix(text[i:], string(unicode.ReplacementChar)):
 			return "it is not valid UTF-8"
-		case r < ' ' || r == 0x7f || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp):
-			return "it holds invisible or control characters"
+		case unicode.IsControl(r):
+			return "it holds control characters"
 		}
 	}
 	if strings.Contains(text, "\\\n") && continuedComment(text) {

@@ -110,7 +110,7 @@ func TestParse(t *testing.T) {
 		"/usr/bin/env a":                                {"run a"},
 		"git commit -m \"$(cat <<'E'\nx $(y)\nE\n)\"":   {"run cat", "run git commit -m x $(y)"},
 		"ls (":                               {"failure: it cannot be parsed: 1:1: `foo(` must be followed by `)`"},
-		"ls\r":                               {"failure: it holds invisible or control characters"},
+		"ls\r":                               {"failure: it holds control characters"},
 		"ls \xff":                            {"failure: it is not valid UTF-8"},
 		"ls # \\\nrm":                        {"failure: a line with a comment ends in a backslash"},
 		strings.Repeat("(", 501):             {"failure: it is nested too deeply"},
