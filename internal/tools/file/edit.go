@@ -33,8 +33,17 @@ func (f *files) edit() *tool.Tool {
 }
 
 func (f *files) applyEdit(ctx context.Context, args json.RawMessage) (*tool.Result, error) {
+	paths, err := f.Engine.Paths(args)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range paths {
+		if err := noAddress("edit", p); err != nil {
+			return nil, err
+		}
+	}
 	if f.Engine.Name() == "whole" { // the others find what they change, and so have it before them
-		if err := f.replaces(args); err != nil {
+		if err := f.replaces(paths); err != nil {
 			return nil, err
 		}
 	}
@@ -58,11 +67,7 @@ func (f *files) applyEdit(ctx context.Context, args json.RawMessage) (*tool.Resu
 }
 
 // replaces refuses an edit that replaces a file which the model has not seen as it is now.
-func (f *files) replaces(args json.RawMessage) error {
-	paths, err := f.Engine.Paths(args)
-	if err != nil {
-		return err
-	}
+func (f *files) replaces(paths []string) error {
 	for _, p := range paths {
 		name, err := f.Workspace.Resolve(p)
 		if err != nil {

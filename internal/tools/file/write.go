@@ -47,6 +47,9 @@ func (f *files) write() *tool.Tool {
 		},
 		Run: func(ctx context.Context, _ tool.Call, a writeArgs) (*tool.Result, error) {
 			f := f.in(ctx)
+			if err := noAddress("write", a.Path); err != nil {
+				return nil, err
+			}
 			p, sel, err := f.locate(a.Path)
 			if err != nil {
 				return nil, err
@@ -67,6 +70,19 @@ func (f *files) write() *tool.Tool {
 			return f.writeFile(ctx, name, a.Content)
 		},
 	})
+}
+
+// noAddress refuses a path that is an address: as a path it would name folders called https:
+// and the like.
+func noAddress(tool, written string) error {
+	scheme, _, ok := splitURL(written)
+	if scheme == "" && strings.HasPrefix(written, "file://") {
+		return fmt.Errorf("%s: %s takes paths: leave out file://", written, tool)
+	}
+	if ok {
+		return fmt.Errorf("%s: %s takes paths of files, and %s:// is an address", written, tool, scheme)
+	}
+	return nil
 }
 
 // seen refuses to replace a file that the model has not seen as it is now.

@@ -165,6 +165,9 @@ func (s *commands) command(a bashArgs) (shell.Command, error) {
 	if a.TTY && !s.TTY && !a.Background {
 		return shell.Command{}, errors.New("nobody can see a terminal in this run: leave out tty, or run it in the background and use job_write")
 	}
+	if why := fillsScreen(a.Command); why != "" && !a.Background && !a.TTY {
+		return shell.Command{}, errors.New(why)
+	}
 	for name := range a.Env {
 		if !envName.MatchString(name) {
 			return shell.Command{}, fmt.Errorf("env: %q is not the name of a variable", name)
