@@ -131,7 +131,7 @@ func Parse(text string, at Place) *Line {
 	if l.Failure = unreadable(text); l.Failure != "" {
 		return l
 	}
-	l.Deceptive = deceptive(text)
+	l.Deceptive = misleading(text)
 	w := &walker{line: l, at: at}
 	w.script(text, languages(at.Shell), at.start())
 	if l.Failure != "" {
@@ -162,7 +162,7 @@ func (p *Part) Mentions() (paths []Path, more bool) {
 // ParseWords reads a simple command of plain words, as rules name one: no
 // operators, expansions, patterns or redirections.
 func ParseWords(text string) (Call, error) {
-	if why := cmp.Or(unreadable(text), deceptive(text)); why != "" {
+	if why := cmp.Or(unreadable(text), misleading(text)); why != "" {
 		return Call{}, errors.New(why)
 	}
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
@@ -219,10 +219,10 @@ func base(program string) string {
 	return strings.TrimSuffix(program, ".exe")
 }
 
-// deceptive says why a text does not look like what it is: characters that are invisible or
+// misleading says why a text does not look like what it is: characters that are invisible or
 // change the order of their neighbors. Spaces of all kinds and joiners, which emoji and
 // several scripts need, are ordinary text.
-func deceptive(text string) string {
+func misleading(text string) string {
 	if strings.ContainsFunc(text, prose.Deceptive) {
 		return "it holds invisible characters, or some that change the order of others"
 	}
