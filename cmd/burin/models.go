@@ -71,13 +71,13 @@ func listModels(ctx context.Context, p *program, f modelsFlags, wanted []string)
 			return err
 		}
 	}
-	return p.withModels(func(models *connect.Models) error { return showModels(ctx, p, models, f, wanted) })
+	return p.withModels(func(models *connect.Models) error { return showModels(ctx, p, models.Catalog, f, wanted) })
 }
 
 // showModels lists the models that are wanted.
-func showModels(ctx context.Context, p *program, models *connect.Models, f modelsFlags, wanted []string) error {
+func showModels(ctx context.Context, p *program, models *catalog.Catalog, f modelsFlags, wanted []string) error {
 	if f.discover {
-		for _, r := range models.Catalog.Servers.Discover(ctx, catalog.Search{Local: true, Remote: true}) {
+		for _, r := range models.Servers.Discover(ctx, catalog.Search{Local: true, Remote: true}) {
 			if r.Err != nil {
 				fmt.Fprintf(p.err, "burin: %s: %s\n", r.Provider, words.Error(r.Err))
 			}
@@ -85,11 +85,11 @@ func showModels(ctx context.Context, p *program, models *connect.Models, f model
 	}
 	var list []*catalog.Model
 	usable := 0
-	for _, m := range models.Catalog.Registry.All() {
+	for _, m := range models.Registry.All() {
 		if !matches(m, wanted) {
 			continue
 		}
-		if models.Catalog.Registry.Available(m) {
+		if models.Registry.Available(m) {
 			usable++
 		} else if !f.all {
 			continue
@@ -97,12 +97,12 @@ func showModels(ctx context.Context, p *program, models *connect.Models, f model
 		list = append(list, m)
 	}
 	if f.json {
-		return writeModelsJSON(p.out, models, list)
+		return writeModelsJSON(p.out, models.Registry, list)
 	}
 	if err := writeModels(p.out, list); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.out, "%s, with a key or server at hand: %d; facts of %s (%s)\n", prose.Count(len(list), "model"), usable, models.Catalog.Registry.Date(), models.Catalog.Registry.Source())
+	fmt.Fprintf(p.out, "%s, with a key or server at hand: %d; facts of %s (%s)\n", prose.Count(len(list), "model"), usable, models.Registry.Date(), models.Registry.Source())
 	if len(list) == 0 && !f.all {
 		fmt.Fprintln(p.err, "burin: no model fits that can be used; --all lists those that need a key")
 	}
@@ -197,14 +197,14 @@ type modelJSON struct {
 	Available     bool               `json:"available"`
 }
 
-func writeModelsJSON(out io.Writer, models *connect.Models, list []*catalog.Model) error {
+func writeModelsJSON(out io.Writer, models *catalog.Registry, list []*catalog.Model) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	for _, m := range list {
 		j := modelJSON{
-			Provider: m.Provider, ID: m.ID, Name: m.Name, Canonical: models.Catalog.Registry.Canonical(m), API: m.API, BaseURL: m.BaseURL,
+			Provider: m.Provider, ID: m.ID, Name: m.Name, Canonical: models.Canonical(m), API: m.API, BaseURL: m.BaseURL,
 			ContextWindow: m.ContextWindow, MaxOutput: m.MaxOutput, Input: m.Input, Thinking: m.Thinking.Levels,
-			Unreliable: m.Price.Unreliable, Released: m.Released, Origin: m.Origin, Available: models.Catalog.Registry.Available(m),
+			Unreliable: m.Price.Unreliable, Released: m.Released, Origin: m.Origin, Available: models.Available(m),
 		}
 		for name, r := range map[string]llm.Rate{"input": m.Price.Input, "output": m.Price.Output, "cacheRead": m.Price.CacheRead, "cacheWrite": m.Price.CacheWrite} {
 			if !r.Known() {

@@ -71,9 +71,10 @@ func (ms *models) showModels(name string) {
 		ms.sayError(err)
 		return
 	}
+	known := models.Catalog.Registry
 	var p pane.Pane
 	p = selector.NewModels(ms.env, selector.ModelOptions{
-		Models: models.Catalog.Registry.All(), Usable: models.Catalog.Registry.Available, Canonical: models.Catalog.Registry.Canonical,
+		Models: known.All(), Usable: known.Available, Canonical: known.Canonical,
 		Current: ms.facts.status.Model, Roles: selector.Roles(models.Catalog.Resolver), Query: name,
 		OnChoose: func(m *catalog.Model, usable bool) {
 			ms.panes.remove(p)

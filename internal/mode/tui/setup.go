@@ -140,8 +140,9 @@ func (su *setup) models(context.Context) ([]wizard.Model, error) {
 		first = c.Model.Ref()
 	}
 	var out []wizard.Model
-	for _, m := range models.Catalog.Registry.All() {
-		if !models.Catalog.Registry.Available(m) {
+	known := models.Catalog.Registry
+	for _, m := range known.All() {
+		if !known.Available(m) {
 			continue
 		}
 		w := wizard.Model{Ref: m.Ref(), Name: m.Name, Detail: fmt.Sprintf("%s, %s tokens", m.Provider, prose.Tokens(m.ContextWindow))}
@@ -160,7 +161,7 @@ func (su *setup) checkKey(ctx context.Context, provider, key string) error {
 	if err != nil {
 		return err
 	}
-	m := cheapest(models, provider)
+	m := cheapest(models.Catalog.Registry, provider)
 	if m == nil {
 		return nil // nothing to ask it for: the first prompt will tell
 	}
@@ -177,9 +178,9 @@ func (su *setup) checkKey(ctx context.Context, provider, key string) error {
 }
 
 // cheapest is the model of a provider whose answers cost least.
-func cheapest(models *connect.Models, provider string) *catalog.Model {
+func cheapest(models *catalog.Registry, provider string) *catalog.Model {
 	var best *catalog.Model
-	for _, m := range models.Catalog.Registry.All() {
+	for _, m := range models.All() {
 		if m.Provider == provider && (best == nil || m.Price.Output.Known() && m.Price.Output.Dollars() < best.Price.Output.Dollars()) {
 			best = m
 		}
