@@ -22,7 +22,7 @@
 //     Byte order mark, encoding (UTF-8, UTF-16 with a mark, Latin-1), mode and a
 //     missing newline at the end stay. A character that the encoding lacks is a
 //     refusal.
-//   - Binary files and files over 64 MB are refused, and so is new text that
+//   - Binary files and files over 64 MB are refused ([OneSwap] is for these), and so is new text that
 //     stands for text it leaves out ("... rest unchanged ...").
 //
 // Places in a file are found in document.go (text and lines), match.go (text,

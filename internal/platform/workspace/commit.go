@@ -281,3 +281,30 @@ func (b *batch) rollBack() error {
 	}
 	return all
 }
+
+// Splice puts after in the place of before, which stands at an offset of a file of any size.
+// A file that does not hold it is a *StaleError. It is recorded in the turn that is open; of a
+// file of more than [MaxFile] the journal keeps no copy, so that Undo cannot bring it back.
+func (w *Workspace) Splice(ctx context.Context, name string, at int64, before, after []byte) error {
+	disk := diskOf(w.files)
+	if disk == nil {
+		return &fs.PathError{Op: "write", Path: name, Err: errors.New("it is too large for a workspace that is no folder on disk")}
+	}
+	f, rel, err := disk.writable("write", name)
+	if err == nil {
+		rel, err = f.target(rel)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = w.Watch(ctx, func() error {
+		w.committing.RLock()
+		defer w.committing.RUnlock()
+		return rootfile.Splice(f.Root, rel, at, before, after)
+	})
+	w.seen.forget(name)
+	if errors.Is(err, rootfile.ErrMoved) {
+		return &StaleError{Path: name}
+	}
+	return err
+}

@@ -31,6 +31,9 @@ func TestReadLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
+	if err := os.Chmod(f.Name(), 0o640); err != nil {
+		t.Fatal(err)
+	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	b.wantPart("read", args{"path": "big.log:777777-777778"}, "777776|0777776 a line", "777781|0777781", "often are ..\n")
@@ -44,5 +47,22 @@ func TestReadLarge(t *testing.T) {
 	b.want("read", args{"path": "big.log:1000001-1000002"}, "[No such lines: there are 1000000; use :1 or :1000000.]")
 	b.refused("read", args{"path": "big.log:conflicts"}, "use grep")
 	b.refused("write", args{"path": "big.log", "content": "gone"}, "more than 64 MB")
-	b.wantPart("grep", args{"pattern": "^0999999", "path": "big.log"}, "999999:0999999 a line")
+	edits := func(old, fresh string) args { return args{"path": "big.log", "edits": []args{{"old": old, "new": fresh}}} }
+	runtime.ReadMemStats(&before)
+	b.wantPart("edit", edits("0777777 a line", "0777777 one line\nmore of it:"), "Edited big.log at line 777777", "undo and undo_edit don't take back")
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 16 {
+		t.Errorf("the edit took %d MB", n)
+	}
+	b.wantPart("read", args{"path": "big.log:777777-777778"}, "777777|0777777 one line\n777778|more of it: of a log", "777779|0777778 a line")
+	b.refused("edit", edits("a line of a log", "x"), "more than once, at lines 1 and 2")
+	b.refused("edit", edits("a line of a lag", "x"), "the exact text is not in the file")
+	b.refused("edit", args{"path": "big.log", "edits": []args{{"old": "a", "new": "b", "all": true}}}, "one place is changed at a time, by its exact text of at most 1 MB")
+	if info, err := os.Stat(filepath.Join(b.dir, "big.log")); err != nil || info.Size() < 64<<20 || info.Mode().Perm() != 0o640 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if left, err := os.ReadDir(b.dir); err != nil || len(left) != 2 {
+		t.Errorf("files were left: %v, %v", left, err)
+	}
+	b.wantPart("grep", args{"pattern": "^0999999", "path": "big.log"}, "1000000:0999999 a line")
 }

@@ -69,7 +69,15 @@ func (s *Staged) examine() (inPlace bool, err error) {
 }
 
 // write makes the temporary file. After an error there is none.
-func (s *Staged) write(data []byte, perm fs.FileMode) (err error) {
+func (s *Staged) write(data []byte, perm fs.FileMode) error {
+	return s.fill(perm, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// fill is write for what is written in pieces.
+func (s *Staged) fill(perm fs.FileMode, contents func(io.Writer) error) (err error) {
 	temp := filepath.Join(filepath.Dir(s.name), TempName())
 	f, err := s.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm.Perm())
 	if err != nil {
@@ -85,7 +93,7 @@ func (s *Staged) write(data []byte, perm fs.FileMode) (err error) {
 		}
 		s.temp = temp
 	}()
-	if _, err = f.Write(data); err != nil {
+	if err = contents(f); err != nil {
 		return err
 	}
 	if s.old == nil {
