@@ -63,6 +63,7 @@ func TestScripts(t *testing.T) {
 			"expand":   expand,
 			"draw":     drawImage,
 			"pictured": pictured,
+			"keep":     keep,
 		},
 	})
 }
@@ -203,6 +204,14 @@ func fails(ts *testscript.TestScript, neg bool, args []string) {
 	if !strings.HasPrefix(said, "burin: ") || strings.Count(said, "\n") != 1 || !strings.HasSuffix(said, "\n") {
 		ts.Fatalf("standard error is not one line of burin's: %q", said)
 	}
+}
+
+// keep remembers what the last command said: keep NAME sets $NAME to its line.
+func keep(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: keep NAME")
+	}
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
 }
 
 // expand writes a file with the script's variables filled in: expand FROM TO.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/burin-dev/burin/internal/customize/config/edit"
@@ -162,16 +163,20 @@ func replace(file string, edited func(string, []byte) ([]byte, error)) (bool, er
 		return false, fmt.Errorf("write the settings: %w", err)
 	}
 	done, err := write(f, file, edited)
-	if ours(f, beside) {
+	left := ours(f, beside)
+	f.Close() // first: Windows removes no open files
+	if left {
 		os.Remove(beside)
 	}
-	f.Close()
 	return done, err
 }
 
 // write fills f and puts it in the place of file.
 func write(f *os.File, file string, edited func(string, []byte) ([]byte, error)) (bool, error) {
 	old, mode, err := readFile(file)
+	if busy(err) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
@@ -193,6 +198,9 @@ func write(f *os.File, file string, edited func(string, []byte) ([]byte, error))
 		return false, fmt.Errorf("write the settings: %w", err)
 	}
 	now, _, err := readFile(file)
+	if busy(err) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
@@ -214,6 +222,13 @@ func write(f *os.File, file string, edited func(string, []byte) ([]byte, error))
 		d.Close()
 	}
 	return true, nil
+}
+
+// busy reports that another program is replacing the file just now, which on Windows keeps
+// readers out.
+func busy(err error) bool {
+	const sharingViolation = syscall.Errno(32)
+	return runtime.GOOS == "windows" && errors.Is(err, sharingViolation)
 }
 
 // ours says that path still is the file that f was opened as: somebody may have taken

@@ -2,6 +2,7 @@ package ipc
 
 import (
 	"errors"
+	"net"
 	"strings"
 	"testing"
 
@@ -20,15 +21,21 @@ func TestPipeIsTheUsersAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	name, err := windows.UTF16PtrFromString(address)
+	accepted := make(chan net.Conn, 1) // a pipe lets nobody in until somebody accepts
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			t.Error(err)
+		}
+		accepted <- c
+	}()
+	c, err := Dial(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := windows.CreateFile(name, windows.READ_CONTROL, 0, nil, windows.OPEN_EXISTING, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer windows.CloseHandle(h) //nolint:errcheck // it was only read
+	defer c.Close()
+	defer func() { (<-accepted).Close() }()
+	h := windows.Handle(c.(interface{ Fd() uintptr }).Fd())
 	sd, err := windows.GetSecurityInfo(h, windows.SE_KERNEL_OBJECT, windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +31,7 @@ func TestJoin(t *testing.T) {
 	if err != nil || owner == nil {
 		t.Fatalf("the first is not the owner: %v", err)
 	}
+	accepted := acceptOne(owner)
 	client, second, err := ipc.Join(t.Context(), a, func() (bool, error) {
 		t.Error("the lock was tried though somebody listens")
 		return false, nil
@@ -37,6 +40,7 @@ func TestJoin(t *testing.T) {
 		t.Fatalf("the second is not a client: %v", err)
 	}
 	client.Close()
+	(<-accepted).Close()
 	if err := owner.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -55,10 +59,10 @@ func TestJoinWaits(t *testing.T) {
 	}
 	owner.Close()
 	tries = 0
-	var late *ipc.Listener
+	var late <-chan net.Conn
 	client, _, err := ipc.Join(t.Context(), a, func() (bool, error) {
 		if tries++; tries == 3 {
-			late = listen(t, a)
+			late = acceptOne(listen(t, a))
 		}
 		return false, nil
 	})
@@ -66,6 +70,7 @@ func TestJoinWaits(t *testing.T) {
 		t.Fatalf("the owner began to listen: %v", err)
 	}
 	client.Close()
+	(<-late).Close()
 }
 
 func TestJoinGivesUp(t *testing.T) {
@@ -101,8 +106,8 @@ func joinForever() error {
 
 func joinOnce(a string) error {
 	var files [3]*os.File // opened in this order: a witness, the lock, a witness
-	for i, name := range []string{".before", ".lock", ".after"} {
-		f, err := os.OpenFile(a+name, os.O_RDWR|os.O_CREATE, 0o600)
+	for i, name := range []string{"before", "lock", "after"} {
+		f, err := os.OpenFile(filepath.Join(os.Getenv(locks), name), os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			return err
 		}
@@ -187,11 +192,14 @@ func own(l *ipc.Listener) error {
 // Processes race for one lock and are killed at any moment: there are never two owners, and
 // nobody is left with neither an owner nor the lock.
 func TestRace(t *testing.T) {
-	a := newAddress(t)
+	a, dir := newAddress(t), t.TempDir()
 	const processes = 5
-	length := 4 * time.Second
+	length, life := 4*time.Second, 400*time.Millisecond
 	if testing.Short() {
 		length = time.Second
+	}
+	if runtime.GOOS == "windows" { // where starting a process takes much longer
+		length, life = 10*time.Second, 3*time.Second
 	}
 	over := time.After(length)
 	var owners, clients, killed int
@@ -206,7 +214,7 @@ func TestRace(t *testing.T) {
 					return
 				default:
 				}
-				o, c, err := raceAndKill(t, a)
+				o, c, err := raceAndKill(a, dir, life)
 				mu.Lock()
 				owners, clients, killed = owners+o, clients+c, killed+1
 				mu.Unlock()
@@ -226,14 +234,14 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// raceAndKill runs a process of the race and kills it. It counts what the process was.
-func raceAndKill(t *testing.T, a string) (owners, clients int, err error) {
+// raceAndKill runs a process of the race and kills it within its life. It counts what the process was.
+func raceAndKill(a, dir string, life time.Duration) (owners, clients int, err error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return 0, 0, err
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), role+"=join", address+"="+a)
+	cmd.Env = append(os.Environ(), role+"=join", address+"="+a, locks+"="+dir)
 	var out strings.Builder
 	cmd.Stdout = &out
 	if err := cmd.Start(); err != nil {
@@ -242,7 +250,7 @@ func raceAndKill(t *testing.T, a string) (owners, clients int, err error) {
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
 	select {
-	case <-time.After(time.Duration(rand.Int64N(int64(400 * time.Millisecond)))):
+	case <-time.After(time.Duration(rand.Int64N(int64(life)))):
 	case <-ended:
 	}
 	_ = cmd.Process.Kill()

@@ -19,10 +19,11 @@ import (
 )
 
 // role makes the test binary another process of a test; address is the socket that it
-// uses.
+// uses, locks the folder of the files that it locks.
 const (
 	role    = "IPC_TEST_ROLE"
 	address = "IPC_TEST_ADDRESS"
+	locks   = "IPC_TEST_LOCKS"
 )
 
 func TestMain(m *testing.M) {
@@ -39,7 +40,8 @@ func TestMain(m *testing.M) {
 	case "join":
 		os.Exit(report(joinForever()))
 	}
-	goleak.VerifyTestMain(m)
+	// The library of pipes on Windows has one goroutine that waits for all of them, for good.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Microsoft/go-winio.ioCompletionProcessor"))
 }
 
 func report(err error) int {
@@ -131,24 +133,30 @@ func listen(t testing.TB, address string) *ipc.Listener {
 	return l
 }
 
+// acceptOne accepts one connection, or gives nil if none comes. A pipe of Windows lets
+// nobody in until somebody accepts.
+func acceptOne(l *ipc.Listener) <-chan net.Conn {
+	accepted := make(chan net.Conn, 1)
+	go func() {
+		c, _ := l.Accept()
+		accepted <- c
+	}()
+	return accepted
+}
+
 // pair is a connection: the client's end and the owner's.
 func pair(t testing.TB) (client, owner net.Conn) {
 	t.Helper()
 	a := newAddress(t)
 	l := listen(t, a)
-	accepted := make(chan net.Conn, 1)
-	go func() {
-		c, err := l.Accept()
-		if err != nil {
-			t.Error(err)
-		}
-		accepted <- c
-	}()
+	accepted := acceptOne(l)
 	client, err := ipc.Dial(t.Context(), a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner = <-accepted
+	if owner = <-accepted; owner == nil {
+		t.Fatal("nothing was accepted")
+	}
 	t.Cleanup(func() { client.Close(); owner.Close() })
 	return client, owner
 }

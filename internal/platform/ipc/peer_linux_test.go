@@ -55,20 +55,10 @@ func copied(t *testing.T) string {
 	return path
 }
 
-// accept waits for one connection, and gives nil if none comes.
-func accept(l *ipc.Listener) <-chan net.Conn {
-	accepted := make(chan net.Conn, 1)
-	go func() {
-		c, _ := l.Accept()
-		accepted <- c
-	}()
-	return accepted
-}
-
 func TestPeer(t *testing.T) {
 	a := newAddress(t)
 	l := listen(t, a)
-	accepted := accept(l)
+	accepted := acceptOne(l)
 	pid, _ := begin(t, "dial", a, 0)
 	c := <-accepted
 	defer c.Close()
@@ -121,7 +111,7 @@ func TestOtherUser(t *testing.T) {
 		do(t, os.Chmod(dir, 0o777))
 	}
 	do(t, os.Chmod(a, 0o666))
-	accepted := accept(l)
+	accepted := acceptOne(l)
 	begin(t, "dial raw", a, nobody) // connected, as the kernel allows it, and closed
 	c, err := ipc.Dial(t.Context(), a)
 	do(t, err)
@@ -169,7 +159,7 @@ func TestCommandsDescend(t *testing.T) {
 		"background": "nohup " + start(a) + " >/dev/null 2>&1 &",
 	} {
 		t.Run(name, func(t *testing.T) {
-			accepted := accept(l)
+			accepted := acceptOne(l)
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan struct{})
 			go func() {
@@ -188,7 +178,7 @@ func TestCommandsDescend(t *testing.T) {
 			<-ended
 		})
 	}
-	accepted := accept(l)
+	accepted := acceptOne(l)
 	c, err := ipc.Dial(t.Context(), a)
 	do(t, err)
 	defer c.Close()
@@ -222,7 +212,7 @@ func TestConfinedCommandsCannotConnect(t *testing.T) {
 		do(t, err)
 		l := listen(t, a)
 		for _, how := range []string{"dial", "dial raw"} {
-			accepted := accept(l)
+			accepted := acceptOne(l)
 			o, err := s.Run(t.Context(), shell.Command{Line: fmt.Sprintf("%s='%s' %s=%s %s", role, how, address, a, exe)}, nil)
 			do(t, err)
 			if o.ExitCode == 0 || strings.Contains(o.Output.Text, "connected") || !strings.Contains(o.Output.Text, "permission denied") {
