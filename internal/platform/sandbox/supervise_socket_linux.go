@@ -5,8 +5,10 @@ package sandbox
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"net/netip"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -298,8 +300,26 @@ func (s *supervisor) replace(t caller, n *notification, fd int) error {
 	return s.add(&a)
 }
 
-// add puts a descriptor into the caller's table.
-func (s *supervisor) add(a *addition) error { return s.control(ioctlAddFD, unsafe.Pointer(a)) }
+// add puts a descriptor into the caller's table. A signal that interrupts it after the kernel
+// has woken the caller takes the descriptor away again, and the caller's call returns 0, which
+// is its standard input: so no signal reaches this thread meanwhile. The caller takes the
+// descriptor at once, or dies.
+func (s *supervisor) add(a *addition) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all, before unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i] = math.MaxUint64
+	}
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &all, &before); err != nil {
+		return err
+	}
+	err := s.control(ioctlAddFD, unsafe.Pointer(a))
+	if e := unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil); err == nil {
+		err = e
+	}
+	return err
+}
 
 func closesOnExec(t caller, fd int) bool {
 	info, err := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%d", t.thread, fd))
