@@ -111,10 +111,10 @@ func (p *Printer) share(ctx context.Context, h session.Handle, m llm.Message) ag
 	if err != nil {
 		return failed(err)
 	}
-	for ours, over := false, false; !over; {
+	for ours, over := r.Started, false; !over; {
 		e, err := feed.Next(ctx)
 		switch {
-		case err != nil && ctx.Err() != nil && ours:
+		case err != nil && ctx.Err() != nil && (ours || begun(context.WithoutCancel(ctx), h, r.ID)):
 			if err := h.Conversation().Abort(context.WithoutCancel(ctx)); err != nil {
 				return failed(err)
 			}
@@ -138,6 +138,14 @@ func (p *Printer) share(ctx context.Context, h session.Handle, m llm.Message) ag
 		return failed(err)
 	}
 	return out
+}
+
+// begun reports whether the work on a message has begun, although the event that says so has
+// not been read.
+func begun(ctx context.Context, h session.Handle, id string) bool {
+	q, err := h.Queue().Waiting(ctx)
+	is := func(w session.Waiting) bool { return w.ID == id }
+	return err == nil && !slices.ContainsFunc(q.Steering, is) && !slices.ContainsFunc(q.FollowUps, is)
 }
 
 // Print writes the events that come while run does. The outcome's error is returned
