@@ -20,7 +20,9 @@ func withImage(text, data string) llm.Message {
 }
 
 // eyes lets the model read images.
-func eyes(r *rig, _ *session.Options) { r.model.Input = []llm.Modality{llm.ModalityText, llm.ModalityImage} }
+func eyes(r *rig, _ *session.Options) {
+	r.model.Input = []llm.Modality{llm.ModalityText, llm.ModalityImage}
+}
 
 // images are the bytes of the images in each request.
 func (r *rig) images() (out []string) {

@@ -42,8 +42,8 @@ func (f *files) applyEdit(ctx context.Context, args json.RawMessage) (*tool.Resu
 			return nil, err
 		}
 	}
-	if name, info := f.tooLarge(paths); name != "" {
-		return f.editLarge(ctx, paths[0], name, info.Size(), args)
+	if large := newLargeEdit(f, paths); large != nil {
+		return large.apply(ctx, args)
 	}
 	if f.Engine.Name() == "whole" { // the others find what they change, and so have it before them
 		if err := f.replaces(paths); err != nil {

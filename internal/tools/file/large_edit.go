@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/platform/edit"
@@ -16,27 +15,33 @@ import (
 	"github.com/burin-dev/burin/tool"
 )
 
-// tooLarge is the file of an edit of one file that is too large for the engines; "" if it
-// is not.
-func (f *files) tooLarge(paths []string) (name string, info fs.FileInfo) {
+// largeEdit changes one place of a file that is too large for the engines. It is found by its
+// exact text, which must be there once; the rest of the file is copied, never held.
+type largeEdit struct {
+	files   *files
+	written string // the path as the model wrote it
+	name    string
+}
+
+// newLargeEdit is the edit of these paths; nil if it is one for the engines.
+func newLargeEdit(f *files, paths []string) *largeEdit {
 	if len(paths) != 1 {
-		return "", nil
+		return nil
 	}
 	name, err := f.Workspace.Resolve(paths[0])
 	if err != nil {
-		return "", nil
+		return nil
 	}
-	info, err = f.fs.Stat(name)
+	info, err := f.fs.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() <= workspace.MaxFile {
-		return "", nil
+		return nil
 	}
-	return name, info
+	return &largeEdit{f, paths[0], name}
 }
 
-// editLarge changes one place of a file that is too large for the engines. It is found by its
-// exact text, which must be there once; the rest of the file is copied, never held.
-func (f *files) editLarge(ctx context.Context, written, name string, size int64, args json.RawMessage) (*tool.Result, error) {
-	s, err := edit.OneSwap(f.Engine, written, args)
+func (l *largeEdit) apply(ctx context.Context, args json.RawMessage) (*tool.Result, error) {
+	f, name := l.files, l.name
+	s, err := edit.OneSwap(f.Engine, l.written, args)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +69,7 @@ func (f *files) editLarge(ctx context.Context, written, name string, size int64,
 	}
 	at, line, err := findOnce(ctx, io.MultiReader(bytes.NewReader(head[:n]), file), old, s.Lines)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", written, err)
+		return nil, fmt.Errorf("%s: %w", l.written, err)
 	}
 	if err := f.Workspace.Splice(ctx, name, at, old, fresh); err != nil {
 		return nil, err

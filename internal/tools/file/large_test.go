@@ -47,7 +47,9 @@ func TestReadLarge(t *testing.T) {
 	b.want("read", args{"path": "big.log:1000001-1000002"}, "[No such lines: there are 1000000; use :1 or :1000000.]")
 	b.refused("read", args{"path": "big.log:conflicts"}, "use grep")
 	b.refused("write", args{"path": "big.log", "content": "gone"}, "more than 64 MB")
-	edits := func(old, fresh string) args { return args{"path": "big.log", "edits": []args{{"old": old, "new": fresh}}} }
+	edits := func(old, fresh string) args {
+		return args{"path": "big.log", "edits": []args{{"old": old, "new": fresh}}}
+	}
 	runtime.ReadMemStats(&before)
 	b.wantPart("edit", edits("0777777 a line", "0777777 one line\nmore of it:"), "Edited big.log at line 777777", "undo and undo_edit don't take back")
 	runtime.ReadMemStats(&after)

@@ -42,23 +42,28 @@ type screen struct {
 func screens() []screen {
 	return []screen{
 		{
-			" watch ", []string{"-g", "--chgexit", "-v", "--version", "-h", "--help"},
+			" watch ",
+			[]string{"-g", "--chgexit", "-v", "--version", "-h", "--help"},
 			"repeats a command until somebody stops it", "run the command itself, or a loop with sleep that ends",
 		},
 		{
-			" vi vim view vimdiff gvim nvim ", []string{"-c", "+", "-e", "-E", "-s", "-S", "-V", "-h", "--headless", "--cmd", "--version", "--help"},
+			" vi vim view vimdiff gvim nvim ",
+			[]string{"-c", "+", "-e", "-E", "-s", "-S", "-V", "-h", "--headless", "--cmd", "--version", "--help"},
 			"is an editor", "use read, edit and write",
 		},
 		{
-			" nano pico emacs joe micro helix hx kak ", []string{"-batch", "--batch", "--script", "--eval", "-V", "-h", "--version", "--help", "--health"},
+			" nano pico emacs joe micro helix hx kak ",
+			[]string{"-batch", "--batch", "--script", "--eval", "-V", "-h", "--version", "--help", "--health"},
 			"is an editor", "use read, edit and write",
 		},
 		{
-			" top htop btop atop glances ", []string{"-b", "-l", "-h", "-v", "-V", "--batch", "--help", "--version"},
+			" top htop btop atop glances ",
+			[]string{"-b", "-l", "-h", "-v", "-V", "--batch", "--help", "--version"},
 			"shows a screen until somebody stops it", "use ps, or top -b -n 1",
 		},
 		{
-			" mc ranger nnn tig lazygit gitui ", []string{"-v", "-V", "-h", "--version", "--help"},
+			" mc ranger nnn tig lazygit gitui ",
+			[]string{"-v", "-V", "-h", "--version", "--help"},
 			"fills the screen and waits for keys", "use commands that print, such as ls and git log",
 		},
 	}
