@@ -96,6 +96,10 @@ func (b *seat) resume(o transcript.Options) error {
 		}
 	}
 	log, damage, err := place.Open(context.Background(), b.Resume, keys, o)
+	if name, draft := strings.CutSuffix(b.Resume, ".draft"); draft && errors.Is(err, fs.ErrNotExist) {
+		b.Resume = name // a model has answered since it was found
+		log, damage, err = place.Open(context.Background(), b.Resume, keys, o)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no session %s", b.Resume)
 	}
