@@ -293,7 +293,7 @@ func (p *post) keepQueue(q *submitted) {
 	}
 	data, err := json.Marshal(e)
 	if err != nil {
-		p.rec.warn("what waits is not kept: " + err.Error())
+		p.rec.warn("queued messages are not saved: " + err.Error())
 		return
 	}
 	p.rec.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: CustomQueue, Data: data})

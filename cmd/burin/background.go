@@ -263,7 +263,7 @@ func sessionsStopCommand(p *program) *cobra.Command {
 		Use:   "stop ID",
 		Short: "End a session that is in the background",
 		Long: `End a session that burin --background has begun: what is under way there is stopped, and
-so are its jobs. The session itself stays, and --resume goes on with it.
+so are its jobs. The session itself stays, and --resume continues it.
 
   burin sessions stop 1f9d`,
 		Args: arguments(1, 1),

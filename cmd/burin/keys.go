@@ -147,7 +147,7 @@ func logoutCommand(p *program) *cobra.Command {
 					return err
 				}
 				if n == 0 {
-					return fmt.Errorf("there is no login of %s to forget; stored keys are removed with burin keys remove ID", args[0])
+					return fmt.Errorf("no login for %s to forget; stored keys are removed with burin keys remove ID", args[0])
 				}
 				fmt.Fprintf(p.out, "Forgot %s of %s on this machine.\n", prose.Count(n, "login"), args[0])
 				return nil

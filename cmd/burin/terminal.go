@@ -67,7 +67,7 @@ func (p *program) talk(ctx context.Context, a askFlags, prompt string, tty *term
 	if last != "" {
 		h.Crumb(last)
 		if ctx.Err() == nil { // else the terminal may be gone, or nobody reads it
-			fmt.Fprintln(p.err, "burin --continue goes on from here.")
+			fmt.Fprintln(p.err, "burin --continue resumes this session.")
 		}
 	}
 	return err

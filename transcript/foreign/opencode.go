@@ -239,7 +239,7 @@ func (in *importer) openCodeFile(ctx context.Context, at string) {
 			in.openCodeStorage(ctx, dir, strings.TrimSuffix(filepath.Base(at), ".json"))
 			return
 		}
-		in.fail(fmt.Errorf("import %s: its messages are not in the folders beside it", prose.Plain(at, maxPath)))
+		in.fail(fmt.Errorf("import %s: its messages are not in the folders next to it", prose.Plain(at, maxPath)))
 		return
 	}
 	var read []ocRead

@@ -222,7 +222,7 @@ func (d *doctor) draft(file string) {
 	_ = store.Close() // it was only read
 	info, err := os.Stat(file)
 	if err == nil && time.Since(info.ModTime()) > time.Minute {
-		d.note(file, "a draft that no model has answered; --continue or --session goes on with it, burin sessions delete removes it")
+		d.note(file, "a draft that no model has answered; --continue or --session continues it, burin sessions delete removes it")
 	}
 }
 

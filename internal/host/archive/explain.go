@@ -50,7 +50,7 @@ func explainDatabase(n place.Name, err error) error {
 	case errors.Is(err, sqlstore.ErrDamaged):
 		return fmt.Errorf("the database %s is damaged: take it from a backup, or save what can be read with sqlite3 %[1]s .recover", file)
 	case errors.Is(err, sqlstore.ErrNoDatabase):
-		return fmt.Errorf("%s is no database of sessions", file)
+		return fmt.Errorf("%s is not a session database", file)
 	case errors.Is(err, fs.ErrNotExist) && n.Session == "":
 		return fmt.Errorf("there is no session in %s", file)
 	case errors.Is(err, fs.ErrNotExist):

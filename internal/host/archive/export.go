@@ -52,7 +52,7 @@ func (o *ExportOptions) writer() (format string, write func(io.Writer, export.Pa
 	case "json":
 		return format, export.JSON, nil
 	}
-	return "", nil, usagef("--format: %q is none of html, md, json", format)
+	return "", nil, usagef("--format: %q is not html, md or json", format)
 }
 
 // Exported is a session that was exported.

@@ -20,7 +20,7 @@ import (
 // means neither no session nor all of them.
 var ErrUnnamed = usagef("no session is named: give its id, the beginning of it, or its file")
 
-func noDatabase(n place.Name) error { return fmt.Errorf("there is no database of sessions %s", n.File) }
+func noDatabase(n place.Name) error { return fmt.Errorf("session database %s not found", n.File) }
 
 // isPath reports whether a word of the command line names a file rather than an id.
 func isPath(word string) bool {

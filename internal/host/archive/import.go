@@ -350,7 +350,7 @@ func (i *importer) grow(ctx context.Context, id string, s *foreign.Session, reco
 	}
 	missing, own := compare(l, now)
 	if own {
-		return errors.Join(fmt.Errorf("%w: session %s has been gone on with this moment", errCompare, id), store.Close())
+		return errors.Join(fmt.Errorf("%w: session %s has just changed", errCompare, id), store.Close())
 	}
 	var more [][]byte
 	for n := range s.Entries {

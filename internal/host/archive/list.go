@@ -45,7 +45,7 @@ func (a *Archive) ListDatabase(ctx context.Context, file string, limit int) ([]i
 	n := place.Parse(file)
 	switch {
 	case !n.SQL:
-		return nil, usagef("%q is no database of sessions, whose name ends with .db", file)
+		return nil, usagef("%q is not a session database: its name must end with .db", file)
 	case !n.Exists():
 		return nil, noDatabase(n)
 	}

@@ -48,7 +48,7 @@ func (vs *views) debug(args string) {
 				vs.sayError(err)
 				return
 			}
-			vs.notice(card.Info, "The request is in "+vs.homePath(path)+", its answer beside it. Both hold what was said; keys are hidden.")
+			vs.notice(card.Info, "The request is in "+vs.homePath(path)+", its answer next to it. Both hold what was said; keys are hidden.")
 		})
 	})
 	if err != nil {

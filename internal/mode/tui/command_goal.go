@@ -128,7 +128,7 @@ func (pu *pursuit) onGoal(state session.GoalState) {
 	case session.GoalDone:
 		pu.notice(card.Info, "The model has nothing more to do for the goal: it is reached, or it needs you. /goal resume has it go on.")
 	case session.GoalPaused:
-		pu.notice(card.Warning, "The goal is paused. /goal resume goes on with it.")
+		pu.notice(card.Warning, "The goal is paused. /goal resume continues it.")
 	}
 }
 

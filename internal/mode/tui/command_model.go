@@ -159,7 +159,7 @@ func (ms *models) logout(models *connect.Models, provider string, then func()) {
 	ms.work.task("logging out", func(ctx context.Context) (func(), error) {
 		n, err := models.Keys.Logout(ctx, provider)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("there is no login of %s to forget; stored keys are removed with burin keys remove ID", provider)
+			err = fmt.Errorf("no login for %s to forget; stored keys are removed with burin keys remove ID", provider)
 		}
 		return func() {
 			ms.notice(card.Info, "Forgot "+prose.Count(n, "login")+" of "+provider+" on this machine.")

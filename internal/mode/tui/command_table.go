@@ -118,7 +118,7 @@ func workCommands(g *groups) []command {
 		},
 		{name: "jobs", help: "commands that run in the background", needs: aSession, run: g.tasks.openJobs},
 		{name: "undo", args: "[turn]", help: "take back what a turn changed", needs: aRest, run: g.tasks.openUndo},
-		{name: "queue", help: "take what waits back into the prompt", needs: aSession, run: func(string) { g.outbox.unqueue() }},
+		{name: "queue", help: "take queued messages back into the prompt", needs: aSession, run: func(string) { g.outbox.unqueue() }},
 	}
 }
 

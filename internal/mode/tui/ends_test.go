@@ -38,7 +38,7 @@ func TestEndsThatSayWhy(t *testing.T) {
 		{
 			"circles", nil,
 			[]llmtest.Turn{fails, fails, fails, fails, fails, fails, fails, fails},
-			"the model made the same failing call of nosuch 5 times. Say what it shall do instead.",
+			"the model made the same failing call of nosuch 5 times. Tell burin what to do instead.",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

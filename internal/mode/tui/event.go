@@ -234,7 +234,7 @@ func (ls *listener) sayEnd(out *agent.Outcome) {
 	case out.Reason == agent.ReasonError:
 		ls.models.sayKey(out.Err) // the answer told the error
 	case out.Reason == agent.ReasonLoop:
-		ls.notice(card.Failure, "Stopped: "+prose.Line(out.Err.Error())+". Say what it shall do instead.")
+		ls.notice(card.Failure, "Stopped: "+prose.Line(out.Err.Error())+". Tell burin what to do instead.")
 	case errors.Is(out.Err, session.ErrGoalBudget):
 		ls.notice(card.Failure, "Stopped: "+prose.Line(out.Err.Error())+"; /goal budget says what it may cost.")
 	case errors.Is(out.Err, session.ErrBudget):

@@ -64,7 +64,7 @@ func (p *repeater) command(args string) {
 	case args == "" && p.rounds != nil:
 		p.notice(card.Info, fmt.Sprintf("Round %d of %d of the loop: %s · /loop stop ends it", p.rounds.done, p.rounds.most, prose.Line(p.rounds.words)))
 	case args == "":
-		p.notice(card.Info, "Write what to repeat: /loop 5 find a bug and mend it")
+		p.notice(card.Info, "Write what to repeat: /loop 5 find a bug and fix it")
 	case strings.HasPrefix(args, "!") || strings.HasPrefix(args, "/") && builtin:
 		p.notice(card.Warning, "A loop repeats prompts, not commands.")
 	case p.rounds != nil:

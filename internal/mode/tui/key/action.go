@@ -117,7 +117,7 @@ var defaults = []Binding{
 	{CycleThinking, App, []Key{"shift+tab"}, "next thinking level"},
 	{ExternalEditor, App, []Key{"ctrl+g"}, "edit the prompt in $VISUAL or $EDITOR"},
 	{FollowUp, App, []Key{"ctrl+enter", "alt+q"}, "send when the current work is done"},
-	{Dequeue, App, []Key{"alt+up"}, "take what waits back into the prompt"},
+	{Dequeue, App, []Key{"alt+up"}, "take queued messages back into the prompt"},
 	{CopyLine, App, []Key{"alt+shift+l"}, "copy the current line"},
 	{CopyPrompt, App, []Key{"alt+shift+c"}, "copy the whole prompt"},
 	{PasteImage, App, []Key{"ctrl+v"}, "paste an image"},
