@@ -332,7 +332,7 @@ func TestBackgroundAsks(t *testing.T) {
 			} else {
 				s.waitFor("the model was asked", func() bool { return len(s.model.Requests()) == 1 })
 				face := s.beside("attach", id)
-				face.WaitText("touch made")
+				face.WaitText("Run this command?")
 				face.answer("y")
 			}
 			s.beside("attach", id).WaitText("It is over.")
