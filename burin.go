@@ -140,6 +140,7 @@ type Options struct {
 	TitleModel string   // selector of a model that names sessions; empty: their first words
 	Retry      session.Retry
 	Compaction compact.Settings // the zero value is compact.Defaults, or as the settings say
+	Reminders  int              // of open todos, for one prompt; 0 is as the settings say, else one; negative is none
 	NoPromote  bool             // stay with Model when the conversation outgrows it
 	Meter      session.Meter    // limits beyond this session; nil: those of the settings
 
@@ -229,7 +230,7 @@ func (o *Options) session() bench.Session {
 		System: o.System, Append: o.Append, Approval: o.Approval, Desk: o.Desk, Refused: o.Refused,
 		Tools: o.Tools, NoTools: o.NoTools, ExtraTools: o.ExtraTools, EditEngine: o.EditEngine,
 		NoSession: o.NoSession, SessionDir: o.SessionDir, Resume: o.Resume, KeepPlan: o.KeepPlan, Seal: o.Seal, Keys: o.Keys,
-		Models: o.Models, Fallbacks: o.Fallbacks, TitleModel: o.TitleModel, Retry: o.Retry, Compaction: o.Compaction,
+		Models: o.Models, Fallbacks: o.Fallbacks, TitleModel: o.TitleModel, Reminders: o.Reminders, Retry: o.Retry, Compaction: o.Compaction,
 		NoPromote: o.NoPromote, Meter: o.Meter, Chains: o.Chains, Steering: o.Steering, FollowUp: o.FollowUp, Interrupt: o.Interrupt,
 		MaxTurns: o.MaxTurns, MaxCost: o.MaxCost, Expand: o.Expand, Emit: o.Emit, Warn: o.Warn,
 	}

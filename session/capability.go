@@ -73,9 +73,9 @@ type Tasks interface {
 	List() []todo.Phase
 	// Set replaces the list and returns what it has become. An error changes nothing.
 	Set(phases []todo.Phase) ([]todo.Phase, error)
-	// Reminder tells the model what it has left undone; "" if nothing. It is asked when the
-	// model ends by itself.
-	Reminder() string
+	// Reminder tells the model what it has left undone, "" if nothing, when it ends by
+	// itself. The messages are what was said since the prompt, or since the last reminder.
+	Reminder(since []llm.Message) string
 }
 
 // Background is the commands that run in the background.

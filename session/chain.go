@@ -39,7 +39,7 @@ type Chains struct {
 // beginning when the model has ended again.
 type Continuation struct {
 	Name string // of the link, in messages to people
-	// Max is how many messages it may give for one prompt; 0 is [MaxReminders].
+	// Max is how many messages it may give for one prompt; 0 is [MaxContinuations].
 	Max int
 	// Ask gives what to go on with; nil is nothing.
 	Ask func(ctx context.Context, e Ending) (*Onward, error)

@@ -9,9 +9,9 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// MaxReminders is how often a model is reminded for one prompt; after that it has its
-// reasons, and the person has the word.
-const MaxReminders = 3
+// MaxContinuations is how often a link of the chain lets a model go on for one prompt, if
+// it says nothing else; after that the model has its reasons, and the person has the word.
+const MaxContinuations = 3
 
 // CustomReminder is the kind of a message that reminds the model of what is not done.
 const CustomReminder = "reminder"
@@ -33,8 +33,8 @@ type onwards struct {
 // onwards puts the chain of a prompt together.
 func (s *Session) onwards() *onwards {
 	x := &onwards{rec: s.rec, now: s.o.Now}
-	if s.o.Tasks != nil {
-		x.add(Continuation{Name: CustomReminder, Ask: s.work.remind})
+	if s.o.Tasks != nil && s.o.Reminders > 0 {
+		x.add(Continuation{Name: CustomReminder, Max: s.o.Reminders, Ask: s.work.remind})
 	}
 	for _, c := range s.o.Chains.Continue {
 		x.add(c)
@@ -48,7 +48,7 @@ func (s *Session) onwards() *onwards {
 
 func (x *onwards) add(c Continuation) {
 	if c.Max == 0 {
-		c.Max = MaxReminders
+		c.Max = MaxContinuations
 	}
 	x.links = append(x.links, &continuing{Continuation: c})
 }
@@ -125,8 +125,8 @@ func say(text string) *Onward {
 }
 
 // remind is the link that reminds the model of the list of work.
-func (w *work) remind(context.Context, Ending) (*Onward, error) {
-	if text := w.list.Reminder(); text != "" {
+func (w *work) remind(_ context.Context, e Ending) (*Onward, error) {
+	if text := w.list.Reminder(e.Since); text != "" {
 		return say(text), nil
 	}
 	return nil, nil

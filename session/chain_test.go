@@ -37,6 +37,7 @@ func TestContinuations(t *testing.T) {
 	}
 	r := start(t, formats()[0], func(_ *rig, o *session.Options) {
 		open := true
+		o.Reminders = 3
 		o.Tasks = handletest.Tasks{OnReminder: func() string {
 			asked = append(asked, "tasks")
 			if was := open; was {

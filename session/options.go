@@ -49,6 +49,9 @@ type Options struct {
 	Compaction compact.Settings // the zero value is compact.Defaults
 	Fallbacks  []string         // models to go on with, in order, when the session's own keeps failing
 	NoPromote  bool             // do not go to a larger model when the context overflows
+	// Reminders is how often a model is reminded for one prompt of what Tasks has open; 0 is
+	// once, negative is never.
+	Reminders  int
 	TitleModel string           // selector of a model that names sessions; "": their first words do
 	// Summariser writes summaries in place of the session's model; nil: there is none.
 	// It is paid for elsewhere.

@@ -510,10 +510,11 @@ func TestDetailsWithoutJSON(t *testing.T) {
 	r.prefixed()
 }
 
-// A model that ends with open tasks is reminded, three times at most.
+// A model that ends with open tasks is reminded, once if nothing else is set.
 func TestReminder(t *testing.T) {
 	open, asked := 2, 0
 	r := start(t, formats()[0], func(_ *rig, o *session.Options) {
+		o.Reminders = 3
 		o.Tasks = handletest.Tasks{OnReminder: func() string {
 			if asked++; open == 0 {
 				return ""
@@ -529,6 +530,15 @@ func TestReminder(t *testing.T) {
 	r2 := start(t, formats()[0], func(_ *rig, o *session.Options) {
 		o.Tasks = handletest.Tasks{OnReminder: func() string { return "Open." }}
 	}, say("1"), say("2"), say("3"), say("4"))
-	r2.prompt("do it", agent.ReasonDone)
+	if out := r2.prompt("do it", agent.ReasonDone); out.Turns != 2 {
+		t.Errorf("%d requests", out.Turns)
+	}
 	r2.clean()
+	r3 := start(t, formats()[0], func(_ *rig, o *session.Options) {
+		o.Reminders = -1
+		o.Tasks = handletest.Tasks{OnReminder: func() string { return "Open." }}
+	}, say("1"), say("2"))
+	if out := r3.prompt("do it", agent.ReasonDone); out.Turns != 1 {
+		t.Errorf("%d requests without reminders", out.Turns)
+	}
 }

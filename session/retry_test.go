@@ -450,7 +450,7 @@ func TestLimitsArePerPrompt(t *testing.T) {
 			r := start(t, formats()[0], func(_ *rig, o *session.Options) {
 				o.MaxTurns, o.Tools = tt.max, tools
 				if tt.remind {
-					o.Tasks = handletest.Tasks{OnReminder: func() string { return "go on" }}
+					o.Reminders, o.Tasks = 3, handletest.Tasks{OnReminder: func() string { return "go on" }}
 				}
 			}, slices.Repeat(tt.turns, 20)...)
 			out := r.prompt("go", tt.reason)

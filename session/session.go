@@ -106,6 +106,9 @@ func New(o Options) (*Session, error) {
 	if o.Compaction == (compact.Settings{}) {
 		o.Compaction = compact.Defaults()
 	}
+	if o.Reminders == 0 {
+		o.Reminders = 1
+	}
 	o.Retry.fill()
 	if o.Log == nil {
 		log, err := transcript.Create(new(transcript.Memory), transcript.Header{}, transcript.Options{Now: o.Now})

@@ -69,6 +69,7 @@ type Session struct {
 	TitleModel string   // selector of a model that names sessions; empty: their first words
 	Retry      session.Retry
 	Compaction compact.Settings // the zero value is compact.Defaults
+	Reminders  int              // of open todos, for one prompt; 0 is one, negative is none
 	NoPromote  bool             // stay with Model when the conversation outgrows it
 	Meter      session.Meter    // limits beyond this session; nil: none
 
@@ -185,7 +186,7 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 		Mode:   b.Approval,
 		Ground: ground{b}, Tasks: tasks{b}, Models: b.Models,
 		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Chains: b.Chains,
-		Secrets: b.vault, Meter: b.Meter, Fallbacks: b.Fallbacks, TitleModel: b.TitleModel,
+		Secrets: b.vault, Meter: b.Meter, Fallbacks: b.Fallbacks, TitleModel: b.TitleModel, Reminders: b.Reminders,
 		Retry: b.Retry, Compaction: b.Compaction, NoPromote: b.NoPromote,
 		Desk: b.Desk, Expand: b.Expand, Summariser: b.summariser(),
 		MaxTurns: b.MaxTurns, MaxCost: b.MaxCost,

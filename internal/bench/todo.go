@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/tools/plan"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool/todo"
 )
@@ -44,7 +45,7 @@ type tasks struct{ seat *seat }
 func (t tasks) List() []todo.Phase { return todo.Clone(t.seat.todos().Phases) }
 
 // Reminder implements [session.Tasks].
-func (t tasks) Reminder() string { return t.seat.todos().Unfinished() }
+func (t tasks) Reminder(since []llm.Message) string { return t.seat.todos().Reminder(since) }
 
 // Set implements [session.Tasks]: the list is a person's.
 func (t tasks) Set(phases []todo.Phase) ([]todo.Phase, error) {

@@ -188,6 +188,9 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 		o.Compaction = compactionOf(settings)
 	}
 	o.NoPromote = o.NoPromote || settings.ContextPromotion.Enabled != nil && !*settings.ContextPromotion.Enabled
+	if o.Reminders == 0 {
+		o.Reminders = remindersOf(settings)
+	}
 	if o.TitleModel == "" && settings.Titles.Model {
 		o.TitleModel = catalog.RoleSmol
 	}

@@ -44,6 +44,15 @@ func compactionOf(c *config.Config) compact.Settings {
 	return s
 }
 
+// remindersOf is how often a model is reminded of open todos.
+func remindersOf(c *config.Config) int {
+	n := c.Int("todo.remindersMax")
+	if !c.Bool("todo.reminders") || n == 0 {
+		return -1
+	}
+	return n
+}
+
 func set[T any](to *T, v *T) {
 	if v != nil {
 		*to = *v

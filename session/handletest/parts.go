@@ -98,7 +98,7 @@ func (t Tasks) Set(phases []todo.Phase) ([]todo.Phase, error) {
 }
 
 // Reminder implements [session.Tasks].
-func (t Tasks) Reminder() string {
+func (t Tasks) Reminder([]llm.Message) string {
 	if t.OnReminder == nil {
 		return ""
 	}

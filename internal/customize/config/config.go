@@ -111,6 +111,11 @@ type Config struct {
 	} `yaml:"secrets"`
 	// SessionDir is where sessions are kept, in place of sessions/ of the data folder.
 	SessionDir string `yaml:"sessionDir"`
+	// Todo is about the model's list of work.
+	Todo struct {
+		Reminders    *bool `yaml:"reminders"`
+		RemindersMax *int  `yaml:"remindersMax"` // for one prompt
+	} `yaml:"todo"`
 	// Titles says that a model of the role smol names sessions.
 	Titles struct {
 		Model bool `yaml:"model"`

@@ -83,6 +83,8 @@ var table = []Setting{
 	{Key: "branchSummary.reserveTokens", Type: Number, Group: Context, Label: "Branches: kept free", Default: 16384, Min: at(1), Unit: "tokens", When: "branchSummary.enabled", Help: "What is kept free when such a summary is written."},
 
 	{Key: "edit.mode", Type: Enum, Group: Tools, Label: "Language of edits", Else: "the model's", Choices: []string{"replace", "patch", "hashline", "whole"}, Help: "How the model writes down changes of files."},
+	{Key: "todo.reminders", Type: Bool, Group: Tools, Label: "Todo reminders", Default: true, Help: "Reminds the model of open todos when it stops in the middle of its own work."},
+	{Key: "todo.remindersMax", Type: Number, Group: Tools, Label: "Most reminders", Default: 1, Min: at(0), When: "todo.reminders", Help: "How often the model is reminded for one prompt."},
 	{Key: "shellPath", Type: String, Group: Tools, Label: "Shell", Else: "bash, else sh", Help: "The shell that runs commands, or builtin."},
 	{Key: "searxng.endpoint", Type: String, Group: Tools, Label: "SearXNG server", Else: "none", Help: "The address of a server that web searches ask first."},
 

@@ -146,7 +146,10 @@ func reminderOf(todos []todo.Phase, n int) string {
 	if open := all - done; open > 0 {
 		what = prose.Count(open, "open task")
 	}
-	return fmt.Sprintf("reminded of %s (%d of %d)", what, n, session.MaxReminders)
+	if n > 1 {
+		return fmt.Sprintf("reminded of %s (reminder %d)", what, n)
+	}
+	return "reminded of " + what
 }
 
 func (ls *listener) onCompaction(e *session.Event) {

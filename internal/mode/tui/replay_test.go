@@ -57,7 +57,7 @@ func TestResumeShowsWhatWasSeen(t *testing.T) {
 			}
 			o.Log = log
 		}
-		o.Retry.Base = time.Millisecond
+		o.Retry.Base, o.Reminders = time.Millisecond, 2
 		o.Tasks = handletest.Tasks{Phases: &todos, OnReminder: func() string {
 			if reminders == 0 {
 				return ""
@@ -86,7 +86,7 @@ func TestResumeShowsWhatWasSeen(t *testing.T) {
 	live := d.saidSoFar()
 	for _, want := range []string{
 		"broke off: anthropic: Overloaded; tried again", "The whole answer.",
-		"reminded of 2 open tasks (1 of 3)", "reminded of 2 open tasks (2 of 3)", "the output of good", "the output of failing",
+		"reminded of 2 open tasks\n", "reminded of 2 open tasks (reminder 2)", "the output of good", "the output of failing",
 	} {
 		if !strings.Contains(live, want) {
 			t.Errorf("live there is no %q:\n%s", want, live)

@@ -93,13 +93,14 @@ func TestRemindersAreShown(t *testing.T) {
 		said = append(said, llmtest.Turn{Parts: []llmtest.Part{{Text: "Done."}}})
 	}
 	d := atDesk(t, func(_ Wish, o *session.Options) {
+		o.Reminders = 3
 		o.Tasks = handletest.Tasks{OnReminder: func() string { return "Open in the todo list: a; b." }}
 	}, said...)
 	d.facts.todos = []todo.Phase{{Tasks: []todo.Task{{Content: "a", Status: "pending"}, {Content: "b", Status: "in_progress"}, {Content: "c", Status: "completed"}}}}
 	d.outbox.send("work", steerNow)
 	d.until("the end", func() bool { return !d.work.on })
 	got := d.shown()
-	for _, want := range []string{"· reminded of 2 open tasks (1 of 3)", "(2 of 3)", "(3 of 3)"} {
+	for _, want := range []string{"· reminded of 2 open tasks\n", "(reminder 2)", "(reminder 3)"} {
 		if strings.Count(got, want) != 1 {
 			t.Errorf("%q is not there once:\n%s", want, got)
 		}
