@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/burin-dev/burin/internal/platform/smallfile"
+	"github.com/burin-dev/burin/internal/platform/keyfile"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/session/compact/snap"
@@ -243,7 +242,9 @@ func (b *Bench) openVault() error {
 	}
 	o := secret.Options{Env: b.Environ, Entries: b.SecretEntries}
 	if b.StateDir != "" {
-		key, err := installationKey(filepath.Join(b.StateDir, "placeholder.key"))
+		// The key gives one secret one name in all sessions. Whoever has it can test
+		// guesses of weak secrets against their placeholders, so it is kept like one.
+		key, err := keyfile.Make(filepath.Join(b.StateDir, "placeholder.key"))
 		if err != nil {
 			b.Warn("placeholders of secrets will differ from run to run: " + err.Error())
 		}
@@ -252,44 +253,6 @@ func (b *Bench) openVault() error {
 	var err error
 	b.vault, err = secret.New(o)
 	return err
-}
-
-// installationKey is what names of placeholders are made with, so that one secret
-// has one name in all sessions. Who has it can test guesses of weak secrets against
-// their placeholders, so it is kept like one.
-func installationKey(path string) ([]byte, error) {
-	key, err := smallfile.Read(path, smallfile.Note)
-	if err == nil && len(key) >= 32 {
-		return key, nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".placeholder-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(f.Name())
-	key = make([]byte, 32)
-	rand.Read(key) //nolint:errcheck // never fails
-	if _, err := f.Write(key); err != nil {
-		f.Close()
-		return nil, err
-	}
-	if err := f.Close(); err != nil {
-		return nil, err
-	}
-	// Of two processes that come first together, one names the secrets of both.
-	if err := os.Link(f.Name(), path); err == nil {
-		return key, nil
-	}
-	if there, err := smallfile.Read(path, smallfile.Note); err == nil && len(there) >= 32 {
-		return there, nil
-	}
-	return key, os.Rename(f.Name(), path) // a file that is too short is none
 }
 
 // learn tells the vault of texts of which parts are shown; nil without one.

@@ -11,6 +11,9 @@ func (j *Journal) KeepIgnored(n int) { j.folder.mostIgnored = n }
 // PackFrom sets how many contents a look keeps in files of their own.
 func (j *Journal) PackFrom(n int) { j.store.packFrom = n }
 
+// Plain keeps contents as they are, as journals did at first.
+func (j *Journal) Plain() { j.store.box = &box{} }
+
 // Prune forgets turns beyond the limits as of now.
 func (j *Journal) Prune(now time.Time, most int64) error { return j.prune(now, most) }
 

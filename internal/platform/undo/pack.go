@@ -62,6 +62,7 @@ type packer struct {
 	w     *bufio.Writer
 	at    int64
 	have  map[[sha256.Size]byte]bool // what this pack holds
+	buf   []byte                     // contents as they are written
 	index []packed
 }
 
@@ -90,19 +91,29 @@ func (p *packer) put(hash [sha256.Size]byte, name string, data []byte) error {
 	if p.have[hash] || slices.ContainsFunc(p.there, func(m map[[sha256.Size]byte]bool) bool { return m[hash] }) {
 		return nil
 	}
-	if info, err := os.Lstat(p.store.object(name)); err == nil && info.Size() == int64(len(data)) {
+	size := p.store.box.size(len(data))
+	if info, err := os.Lstat(p.store.object(name)); err == nil && info.Size() == size {
 		return nil
 	}
-	if _, err := p.w.Write(data); err != nil {
+	p.buf = p.store.box.seal(p.buf[:0], data, hash)
+	return p.write(hash, p.buf)
+}
+
+// write adds encrypted contents to the pack.
+func (p *packer) write(hash [sha256.Size]byte, sealed []byte) error {
+	if _, err := p.w.Write(sealed); err != nil {
 		return err
 	}
 	p.have[hash] = true
-	p.index = append(p.index, packed{hash, p.at, int64(len(data))})
-	p.at += int64(len(data))
+	p.index = append(p.index, packed{hash, p.at, int64(len(sealed))})
+	p.at += int64(len(sealed))
 	return nil
 }
 
 func (p *packer) begin() error {
+	if err := p.store.box.make(); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(p.store.packDir(), 0o700); err != nil {
 		return err
 	}
@@ -203,15 +214,11 @@ func decodeIndex(data []byte) ([]packed, error) {
 	return all, nil
 }
 
-// getPacked gives contents that are in a pack. Who calls it checks the hash.
-func (s *store) getPacked(hash string) ([]byte, error) {
-	raw, err := hex.DecodeString(hash)
-	if err != nil || len(raw) != sha256.Size {
-		return nil, fs.ErrNotExist
-	}
-	err = fs.ErrNotExist
+// getPacked returns contents from a pack, as they were written.
+func (s *store) getPacked(sum [sha256.Size]byte) ([]byte, error) {
+	err := fs.ErrNotExist
 	for _, index := range s.indexes() {
-		e, ok := search(index, raw)
+		e, ok := search(index, sum[:])
 		if !ok {
 			continue
 		}
@@ -254,7 +261,7 @@ func search(index string, hash []byte) (packed, bool) {
 }
 
 func (p packed) read(pack string) ([]byte, error) {
-	if p.size < 0 || p.size > MaxFile || p.at < 0 {
+	if p.size < 0 || p.size > MaxFile+overhead || p.at < 0 {
 		return nil, errors.New("an index of kept files is damaged")
 	}
 	f, err := os.Open(pack)
@@ -312,17 +319,13 @@ func (s *store) repack(pack string, kept []packed) error {
 	p := &packer{store: s}
 	for _, e := range kept {
 		data, err := e.read(pack)
+		if err == nil && p.f == nil {
+			err = p.begin()
+		}
+		if err == nil {
+			err = p.write(e.hash, data)
+		}
 		if err != nil {
-			p.abandon()
-			return err
-		}
-		if p.f == nil {
-			if err := p.begin(); err != nil {
-				return err
-			}
-			p.there = nil // among them is the pack that goes
-		}
-		if err := p.put(e.hash, hex.EncodeToString(e.hash[:]), data); err != nil {
 			p.abandon()
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 // packs are the names of the files of packs.
 func (r *tree) packs(t *testing.T) []string {
 	t.Helper()
-	all, err := filepath.Glob(filepath.Join(r.state, "objects", "packs", "*"))
+	all, err := filepath.Glob(filepath.Join(kept(t, r.state), "packs", "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestPrunePacks(t *testing.T) {
 	}
 	r.close()
 	for _, left := range []string{"1.pack", "2.idx.new"} {
-		if err := os.WriteFile(filepath.Join(r.state, "objects", "packs", left), []byte("half"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(kept(t, r.state), "packs", left), []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -149,7 +149,7 @@ func TestDamagedPack(t *testing.T) {
 			t.Parallel()
 			r := packed(t, 20)
 			r.agent(t, "1", "rm f*")
-			names, err := filepath.Glob(filepath.Join(r.state, "objects", "packs", "*."+damage))
+			names, err := filepath.Glob(filepath.Join(kept(t, r.state), "packs", "*."+damage))
 			if err != nil || len(names) != 1 {
 				t.Fatal(names, err)
 			}

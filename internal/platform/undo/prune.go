@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -49,17 +50,37 @@ func (j *Journal) prune(now time.Time, most int64) error {
 	if err != nil {
 		return err
 	}
+	old := j.store.plain
+	oldSizes := map[string]int64{}
+	if old != nil {
+		if oldSizes, err = old.sizes(); err != nil {
+			return err
+		}
+	}
+	all := maps.Clone(oldSizes)
+	maps.Copy(all, sizes)
 	if len(j.turns.unsettled()) > 0 {
 		return nil // something is to be settled first
 	}
 	live := j.base.kept()
-	keep, all := j.turns.within(now, most, sizes, live)
-	if !all {
+	keep, whole := j.turns.within(now, most, all, live)
+	if !whole {
 		if err := j.lines.rewrite(keep); err != nil {
 			return err
 		}
 	}
-	return j.store.prune(sizes, live)
+	for _, lost := range j.store.box.lostKeys(j.dir) {
+		if info, err := os.Stat(lost); err == nil && now.Sub(info.ModTime()) > MaxAge {
+			_ = os.RemoveAll(lost) // the next time, if not now
+		}
+	}
+	if err := j.store.prune(sizes, live); err != nil || old == nil {
+		return err
+	}
+	for hash := range sizes {
+		delete(live, hash) // encrypted by now
+	}
+	return old.prune(oldSizes, live)
 }
 
 // prune removes the contents that are not live. Nobody else has the journal open.

@@ -53,15 +53,21 @@ func Scrub(ctx context.Context, dir string, s Scrubber) (found Scrubbed, err err
 	if found.Lines, err = s.lines(dir); err != nil {
 		return found, fmt.Errorf("look for secrets in the undo journal: %w", err)
 	}
-	kept := &store{dir: dir}
-	bad, err := s.contents(ctx, kept)
-	if err != nil {
-		return found, fmt.Errorf("look for secrets in the undo journal: %w", err)
+	kept := newStore(dir)
+	stores := []*store{kept}
+	if kept.plain != nil {
+		stores = append(stores, kept.plain)
+	}
+	bad := map[string]bool{}
+	for _, kept := range stores {
+		if err := s.contents(ctx, kept, bad); err != nil {
+			return found, fmt.Errorf("look for secrets in the undo journal: %w", err)
+		}
 	}
 	if found.Contents = len(bad); !s.Write || found == (Scrubbed{}) {
 		return found, nil
 	}
-	if err := drop(kept, bad); err != nil {
+	if err := drop(stores, bad); err != nil {
 		return found, fmt.Errorf("take secrets out of the undo journal: %w", err)
 	}
 	return found, nil
@@ -158,11 +164,14 @@ func replaceFile(dir, pattern, name string, data []byte) error {
 	return err
 }
 
-// contents are the hashes of contents with a secret, and the paths of packs that
-// cannot be read as such but hold one.
-func (s Scrubber) contents(ctx context.Context, kept *store) (bad map[string]bool, err error) {
-	bad = map[string]bool{}
-	err = filepath.WalkDir(kept.objects(), func(name string, d fs.DirEntry, err error) error {
+// contents adds to bad the hashes of contents with a secret, and the paths of packs that
+// cannot be read as such but hold one. Encrypted contents that cannot be read hold none
+// that anybody can read.
+func (s Scrubber) contents(ctx context.Context, kept *store, bad map[string]bool) error {
+	if !kept.box.open() {
+		return nil
+	}
+	return filepath.WalkDir(kept.objects(), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return skippable(err)
 		}
@@ -170,23 +179,23 @@ func (s Scrubber) contents(ctx context.Context, kept *store) (bad map[string]boo
 			return err
 		}
 		if filepath.Dir(name) != kept.packDir() {
+			hash := filepath.Base(filepath.Dir(name)) + d.Name()
 			data, err := os.ReadFile(name)
-			if err == nil && s.Secret(data) {
-				bad[filepath.Base(filepath.Dir(name))+d.Name()] = true
+			if err == nil && s.Secret(kept.box.reveal(data, hash)) {
+				bad[hash] = true
 			}
 			return err
 		}
 		if !strings.HasSuffix(name, ".pack") {
 			return nil
 		}
-		return s.pack(ctx, name, bad)
+		return s.pack(ctx, kept, name, bad)
 	})
-	return bad, err
 }
 
 // pack looks into the contents of a pack, or, where its index cannot be read, into all
 // of it: nothing can be restored from it then.
-func (s Scrubber) pack(ctx context.Context, name string, bad map[string]bool) error {
+func (s Scrubber) pack(ctx context.Context, kept *store, name string, bad map[string]bool) error {
 	entries, err := readIndex(indexOf(name))
 	if err != nil {
 		data, err := os.ReadFile(name)
@@ -203,28 +212,35 @@ func (s Scrubber) pack(ctx context.Context, name string, bad map[string]bool) er
 		if err != nil {
 			return err
 		}
-		if s.Secret(data) {
-			bad[hex.EncodeToString(e.hash[:])] = true
+		hash := hex.EncodeToString(e.hash[:])
+		if s.Secret(kept.box.reveal(data, hash)) {
+			bad[hash] = true
 		}
 	}
 	return nil
 }
 
 // drop removes contents, and says in the journal that they are gone, first.
-func drop(s *store, bad map[string]bool) error {
-	if err := s.noteScrubbed(bad); err != nil {
+func drop(stores []*store, bad map[string]bool) error {
+	dir := stores[0].dir
+	if err := stores[0].noteScrubbed(bad); err != nil {
 		return err
 	}
 	// What is known of the tree says that these contents are kept.
-	gone := []string{treeFile(s.dir)}
+	gone := []string{treeFile(dir)}
 	for _, pattern := range []string{"journal-*", "tree-*", "scrubbed-*"} { // of killed processes
-		left, _ := filepath.Glob(filepath.Join(globbed(s.dir), pattern))
+		left, _ := filepath.Glob(filepath.Join(globbed(dir), pattern))
 		gone = append(gone, left...)
 	}
 	if err := removeAll(gone); err != nil {
 		return err
 	}
-	return s.drop(bad)
+	for _, s := range stores {
+		if err := s.drop(bad); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // removeAll removes files that may be gone already.

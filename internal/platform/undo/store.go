@@ -53,23 +53,46 @@ func (b *budget) spend(n int, size int64, ignored bool) {
 }
 
 // store keeps the contents of files by their SHA-256, each in a file of its own or in a
-// pack. It is in the folder of the journal.
+// pack, encrypted. It is in the folder of the journal.
+//
+// The key belongs to the installation, and is made with the first contents that are kept.
+// Whoever can read all of burin's data folder can read the contents, as they can read the
+// workspace; but secrets in them don't lie about in the clear, where searches, indexes
+// and copies of single folders find them, long after they are gone from the files.
 type store struct {
 	dir      string // the journal's
 	packFrom int    // see packFrom
+	box      *box
+	plain    *store // of journals from before contents were encrypted; nil: there is none
 }
 
-// objects is the folder that holds the contents.
-func (s *store) objects() string { return filepath.Join(s.dir, "objects") }
+// newStore is the store of the journal in dir.
+func newStore(dir string) *store {
+	s := &store{dir: dir, packFrom: packFrom, box: &box{path: keyPath(dir)}}
+	old := &store{dir: dir, packFrom: packFrom, box: &box{}}
+	if exists(old.objects()) {
+		s.plain = old
+	}
+	return s
+}
 
-// isMade reports whether the store holds anything yet.
+// keyPath is the file with the key of all journals beside this one.
+func keyPath(dir string) string { return filepath.Join(filepath.Dir(dir), "key") }
+
+// objects is the folder that holds the contents. It has the key's name: contents of a key
+// that was lost are none, rather than in the way.
+func (s *store) objects() string { return filepath.Join(s.dir, s.box.folder()) }
+
+// isMade reports whether the store holds anything that can be read yet.
 func (s *store) isMade() bool {
-	_, err := os.Stat(s.objects())
-	return err == nil
+	if !s.box.open() {
+		return false
+	}
+	return exists(s.objects())
 }
 
 func (s *store) object(hash string) string {
-	return filepath.Join(s.dir, "objects", hash[:2], hash[2:]) // joined once: a look asks for each file
+	return filepath.Join(s.objects(), hash[:2], hash[2:]) // joined once: a look asks for each file
 }
 
 func hashOf(data []byte) string {
@@ -81,8 +104,13 @@ func hashOf(data []byte) string {
 // blob: a command can remove git's objects together with the files (rm, gc), and what
 // a filter or a conversion of line ends makes of a blob is not the file.
 func (s *store) Put(data []byte) (string, error) {
-	hash := hashOf(data)
-	if err := s.put(hash, data); err != nil {
+	sum := sha256.Sum256(data)
+	hash := hex.EncodeToString(sum[:])
+	err := s.box.make()
+	if err == nil {
+		err = s.put(hash, s.box.size(len(data)), func() []byte { return s.box.seal(nil, data, sum) })
+	}
+	if err != nil {
 		return "", fmt.Errorf("keep a file for undo: %w", err)
 	}
 	return hash, nil
@@ -91,7 +119,7 @@ func (s *store) Put(data []byte) (string, error) {
 // put writes an object under its name at once: a process that is killed leaves a
 // short one, which the next that has the same contents completes. Two that write
 // it together write the same.
-func (s *store) put(hash string, data []byte) error {
+func (s *store) put(hash string, size int64, sealed func() []byte) error {
 	name := s.object(hash)
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +129,7 @@ func (s *store) put(hash string, data []byte) error {
 		f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		if info, err := os.Stat(name); err == nil && info.Size() == int64(len(data)) {
+		if info, err := os.Stat(name); err == nil && info.Size() == size {
 			return nil
 		}
 		f, err = os.OpenFile(name, os.O_WRONLY, 0)
@@ -109,7 +137,7 @@ func (s *store) put(hash string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	_, err = f.Write(sealed())
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
@@ -118,21 +146,39 @@ func (s *store) put(hash string, data []byte) error {
 
 // Get returns contents by their hash. Damaged contents are an error.
 func (s *store) Get(hash string) ([]byte, error) {
-	if len(hash) != 2*sha256.Size {
+	raw, err := hex.DecodeString(hash)
+	if err != nil || len(raw) != sha256.Size {
 		return nil, errors.New("its contents were not kept")
+	}
+	sum := [sha256.Size]byte(raw)
+	data, err := s.get(hash, sum)
+	if err != nil && s.plain != nil {
+		if data, err := s.plain.get(hash, sum); err == nil {
+			return data, nil
+		}
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return data, err
+	}
+	switch {
+	case s.scrubbed()[hash]:
+		return nil, errScrubbed
+	case len(s.box.lostKeys(s.dir)) > 0:
+		return nil, errLostKey
+	}
+	return nil, fmt.Errorf("its contents cannot be read: %w", err)
+}
+
+func (s *store) get(hash string, sum [sha256.Size]byte) ([]byte, error) {
+	if !s.box.open() {
+		return nil, fs.ErrNotExist
 	}
 	data, err := os.ReadFile(s.object(hash))
 	if errors.Is(err, fs.ErrNotExist) {
-		data, err = s.getPacked(hash)
-	}
-	if errors.Is(err, fs.ErrNotExist) && s.scrubbed()[hash] {
-		return nil, errScrubbed
+		data, err = s.getPacked(sum)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("its contents cannot be read: %w", err)
+		return nil, err
 	}
-	if hashOf(data) != hash {
-		return nil, errors.New("its contents in the journal are damaged")
-	}
-	return data, nil
+	return s.box.unseal(data, sum)
 }

@@ -13,11 +13,21 @@ import (
 
 func (r *tree) objects(t *testing.T) int {
 	t.Helper()
-	all, err := filepath.Glob(filepath.Join(r.state, "objects", "*", "*"))
+	all, err := filepath.Glob(filepath.Join(kept(t, r.state), "*", "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return len(all)
+}
+
+// kept is the folder of contents in the journal in state.
+func kept(t *testing.T, state string) string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(state, "sealed-*"))
+	if err != nil || len(all) != 1 {
+		t.Fatalf("folders of contents: %v, %v", all, err)
+	}
+	return all[0]
 }
 
 // The next session reads only what may have changed since.
@@ -39,10 +49,11 @@ func TestStatCache(t *testing.T) {
 	if n := r.objects(t); n != 2 { // "a" is there once
 		t.Fatalf("%d contents", n)
 	}
-	if err := os.RemoveAll(filepath.Join(state, "objects")); err != nil {
+	contents := kept(t, state)
+	if err := os.RemoveAll(contents); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(filepath.Join(state, "objects"), 0o700); err != nil {
+	if err := os.Mkdir(contents, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	r = newTree(t, dir, state)
@@ -55,7 +66,7 @@ func TestStatCache(t *testing.T) {
 	}
 	r.close()
 	// Without contents, or damaged, what was seen is of no use.
-	if err := os.RemoveAll(filepath.Join(state, "objects")); err != nil {
+	if err := os.RemoveAll(contents); err != nil {
 		t.Fatal(err)
 	}
 	r = newTree(t, dir, state)

@@ -72,7 +72,7 @@ func OpenSession(root *os.Root, dir, session string, own func(name string) bool)
 	if session == "" {
 		session = newKey()
 	}
-	j := &Journal{dir: dir, store: &store{dir: dir, packFrom: packFrom}, base: newBaseline(dir)}
+	j := &Journal{dir: dir, store: newStore(dir), base: newBaseline(dir)}
 	j.folder = &folder{root: root, own: own, store: j.store, mostIgnored: MaxIgnoredFiles}
 	j.turns = newTurns(session, j.base.hear)
 	j.lines = &lines{dir: dir, turns: j.turns, recovery: recovery{j.folder}}
