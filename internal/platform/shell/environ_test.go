@@ -240,6 +240,28 @@ func TestStartupFails(t *testing.T) {
 			}
 		})
 	}
+	t.Run("comes to its end behind a command", func(t *testing.T) {
+		home := tempDir(t)
+		goOn := filepath.Join(home, "go_on")
+		rc := `touch ~/lock; until [ -e ~/go_on ]; do sleep 0.02; done; rm ~/lock`
+		if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte(rc), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, shell.Options{Shell: "bash", Snapshot: true, Environ: append(os.Environ(), "HOME="+home)})
+		s.SetStartupTime(100 * time.Millisecond)
+		says(t, s, "echo ok", "ok\n")
+		if err := os.WriteFile(goOn, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for begun := time.Now(); ; <-time.After(10 * time.Millisecond) {
+			if _, err := os.Stat(filepath.Join(home, "lock")); err != nil {
+				break
+			}
+			if time.Since(begun) > 30*time.Second {
+				t.Fatal("the start-up files were killed: their lock is still there")
+			}
+		}
+	})
 	t.Run("is waited for no longer than the caller does", func(t *testing.T) {
 		home := tempDir(t)
 		if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("sleep 600"), 0o600); err != nil {

@@ -25,13 +25,14 @@ type startup struct {
 }
 
 const (
-	startupTime = 5 * time.Second // for the start-up files
+	startupTime = 5 * time.Second // that a command waits for the start-up files
+	startupLast = 2 * time.Minute // that they may run on behind it
 	startupMax  = 64 << 10        // bytes of text that is kept; more is too slow to read in each shell
 	dumpMax     = 2 << 20         // bytes of what bash prints
 
 	// startupGrace is how long start-up files that are not waited for any more may
 	// take to end in their own way. Close waits for it too.
-	startupGrace = 300 * time.Millisecond
+	startupGrace = time.Second
 )
 
 // startupText is what new shells evaluate first. It waits while the start-up files
@@ -79,8 +80,21 @@ func (s *Shells) readStartup() string {
 	timer := time.NewTimer(s.rc.limit)
 	defer timer.Stop()
 	select {
-	case <-p.ended:
 	case <-timer.C:
+		// Whoever kills start-up files can leave a lock behind on which every shell of the
+		// user waits from then on: on a busy machine they are merely slow.
+		s.wg.Go(func() {
+			timer := time.NewTimer(startupLast)
+			defer timer.Stop()
+			select {
+			case <-p.ended:
+			case <-timer.C:
+			case <-s.closing:
+			}
+			p.leave(startupGrace)
+		})
+		return ""
+	case <-p.ended:
 	case <-s.closing:
 	}
 	p.leave(startupGrace)
