@@ -135,9 +135,12 @@ type Options struct {
 	SecretEntries []secret.Entry
 
 	// Models finds other models: larger ones, fallbacks, small ones for small tasks.
-	Models     session.Opener
-	Fallbacks  []string // selectors of models to go on with when Model keeps failing
-	TitleModel string   // selector of a model that names sessions; empty: their first words
+	Models session.Opener
+	// Roles are the selectors of models for tasks: smol for titles and summaries, plan for plan
+	// mode, vision for pictures that Model can't see. A role that is not set is Model's.
+	Roles      map[string]string
+	Fallbacks  map[string][]string // selectors of models to go on with when one keeps failing, by provider/id or role
+	Titles     bool                // a model names sessions; else their first words do
 	Retry      session.Retry
 	Compaction compact.Settings // the zero value is compact.Defaults, or as the settings say
 	Reminders  int              // of open todos, for one prompt; 0 is as the settings say, else one; negative is none
@@ -230,7 +233,7 @@ func (o *Options) session() bench.Session {
 		System: o.System, Append: o.Append, Approval: o.Approval, Desk: o.Desk, Refused: o.Refused,
 		Tools: o.Tools, NoTools: o.NoTools, ExtraTools: o.ExtraTools, EditEngine: o.EditEngine,
 		NoSession: o.NoSession, SessionDir: o.SessionDir, Resume: o.Resume, KeepPlan: o.KeepPlan, Seal: o.Seal, Keys: o.Keys,
-		Models: o.Models, Fallbacks: o.Fallbacks, TitleModel: o.TitleModel, Reminders: o.Reminders, Retry: o.Retry, Compaction: o.Compaction,
+		Models: o.Models, Roles: o.Roles, Fallbacks: o.Fallbacks, Titles: o.Titles, Reminders: o.Reminders, Retry: o.Retry, Compaction: o.Compaction,
 		NoPromote: o.NoPromote, Meter: o.Meter, Chains: o.Chains, Steering: o.Steering, FollowUp: o.FollowUp, Interrupt: o.Interrupt,
 		MaxTurns: o.MaxTurns, MaxCost: o.MaxCost, Expand: o.Expand, Emit: o.Emit, Warn: o.Warn,
 	}

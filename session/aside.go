@@ -34,7 +34,7 @@ func (s *Session) Aside(ctx context.Context, question string, delta func(string)
 	})
 	shown := false
 	var final error
-	err = s.o.Retry.repeat(ctx, s.o.Now, func() error {
+	err = s.o.Retry.repeat(ctx, s.o.Now, false, func() error {
 		answer, final = s.money.listen(ctx, client, &r, func(text string) {
 			shown = true
 			if delta != nil {

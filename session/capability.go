@@ -85,10 +85,17 @@ type Background interface {
 	Watch(changed func())
 }
 
+// Opened is a model with what asks it.
+type Opened struct {
+	Model  *llm.Model
+	Client llm.Client
+	Level  llm.Level // how hard to think, as the selector says; "" if it does not
+}
+
 // Opener finds models other than the session's own, for promotion, fallback and small
 // tasks.
 type Opener interface {
-	Open(ctx context.Context, selector string) (*llm.Model, llm.Client, error)
+	Open(ctx context.Context, selector string) (Opened, error)
 	// Larger is the selector of a model to go on with when a conversation outgrows m; ""
 	// if there is none. It is asked for models that do not name one themselves.
 	Larger(m *llm.Model) string

@@ -69,6 +69,7 @@ func (s *Session) finish(ctx context.Context, out agent.Outcome) agent.Outcome {
 		s.tools.force(onward.Tool)
 		out = join(out, s.attempts.run(ctx, s.agent.Continue, onward.Message))
 	}
+	s.mind.lookAway(s.o.Now())
 	s.work.endGoal(out)
 	if s.tools.has(ResultTool) && out.Reason == agent.ReasonDone && !handedOver(out.Messages) {
 		out.Reason, out.Err = agent.ReasonError, ErrNoResult

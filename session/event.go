@@ -145,6 +145,9 @@ type SettledTurn struct {
 	IDs    []string     `json:"ids"` // as their receipts have them
 	Reason agent.Reason `json:"reason"`
 	Error  string       `json:"error,omitempty"`
+	// ResumeAt is when the provider can be asked again, where it asked for a longer wait than
+	// burin waits by itself.
+	ResumeAt time.Time `json:"resumeAt,omitzero"`
 }
 
 // Facts are the figures of a session at a moment, for faces. They cost the same in a long

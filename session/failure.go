@@ -40,6 +40,7 @@ var codes = []struct {
 	{"queue_full", agent.ErrQueueFull},
 	{"owner_gone", ErrOwnerGone},
 	{"denied", ErrDenied},
+	{"later", ErrLater},
 	{"locked", transcript.ErrLocked},
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/session/compact/snap"
@@ -27,10 +28,12 @@ type fitter struct {
 	mind       *mind
 	gauge      *gauge
 	ask        compact.Asker // asks the model
+	handoff    func(ctx context.Context, focus string) (string, error)
 	work       *work
 	modes      *modes
 	damage     *damage
 	cacheIdle  func() time.Duration
+	now        func() time.Time
 
 	mu    sync.Mutex
 	stale bool            // the transcript has something that the loop has not
@@ -65,7 +68,9 @@ const maxFiles = 10_000
 // conversation that fits.
 func (f *fitter) prepare(ctx context.Context) error {
 	if !paused(f.loop.Messages()) { // nothing comes between the parts of an answer
-		if !f.refresh() {
+		fresh := f.refresh()
+		f.mind.look(ctx, f.now())
+		if !fresh {
 			f.fit(ctx)
 		}
 		if notice, ok := f.modes.notice(f.loop.Messages()); ok {
@@ -123,7 +128,8 @@ func (f *fitter) fit(ctx context.Context) (changed bool) {
 		return changed
 	}
 	if err := f.compact(ctx, "threshold", ""); err != nil {
-		if !errors.Is(err, compact.ErrNothing) && ctx.Err() == nil {
+		// Of what is too large the vendor has the last word, and the person the error then.
+		if !errors.Is(err, compact.ErrNothing) && !errors.As(err, new(*tooLarge)) && ctx.Err() == nil {
 			f.rec.warn("the conversation could not be condensed: " + err.Error())
 		}
 		f.gauge.couldNot(size)
@@ -172,6 +178,7 @@ func (f *fitter) reload() {
 	}
 	f.loop.Replace(c.Messages)
 	f.gauge.reset()
+	f.gauge.recall(f.rec.log)
 }
 
 // refresh reloads if the transcript has what the loop has not.
@@ -200,9 +207,37 @@ func (f *fitter) planned() (planned, error) {
 	return p, err
 }
 
+// tooLarge is that what stays of a conversation does not fit the model, whatever is
+// summarised: what was said last is too large by itself.
+type tooLarge struct {
+	size, window int
+	model        string
+}
+
+func (e *tooLarge) Error() string {
+	return fmt.Sprintf("the last message and what goes with it have about %s tokens, and %s takes %s: shorten it, put it into a file that the model reads in parts, or choose a larger model",
+		prose.Tokens(e.size), e.model, prose.Tokens(e.window))
+}
+
+// worth reports what speaks against a compaction that nobody has asked for: one that
+// leaves too much all the same, or frees less than a twentieth, would be paid for nothing.
+func (f *fitter) worth(p planned) error {
+	freed := p.cut.Frees()
+	if rest := p.size - freed; p.window > 0 && rest > p.window {
+		return &tooLarge{rest, p.window, f.mind.model().Ref()}
+	}
+	if freed < p.size/20 {
+		return compact.ErrNothing
+	}
+	return nil
+}
+
 // compact appends a compaction and reloads the conversation.
 func (f *fitter) compact(ctx context.Context, reason, instructions string) error {
 	p, err := f.planned()
+	if err == nil && reason != "manual" {
+		err = f.worth(p)
+	}
 	if err != nil {
 		return err
 	}
@@ -210,7 +245,7 @@ func (f *fitter) compact(ctx context.Context, reason, instructions string) error
 	info := CompactionInfo{Reason: reason, Action: string(f.settings.Strategy), Before: size}
 	start := info
 	f.rec.emit(Event{Event: agent.Event{Type: CompactionStart}, Data: &start})
-	entry, err := f.condense(ctx, cut, window, instructions)
+	entry, err := f.condense(ctx, cut, window, reason, instructions)
 	if err != nil {
 		info.Aborted, info.Error = ctx.Err() != nil, err.Error()
 		f.rec.emit(Event{Event: agent.Event{Type: CompactionEnd}, Data: &info})
@@ -224,15 +259,25 @@ func (f *fitter) compact(ctx context.Context, reason, instructions string) error
 	return nil
 }
 
-// condense makes the entry that takes the place of what a cut takes off: as pictures
-// where that is wanted and can be, else as a summary.
-func (f *fitter) condense(ctx context.Context, cut *compact.Cut, window int, instructions string) (transcript.Entry, error) {
+// condense makes the entry that takes the place of what a cut takes off: as pictures or
+// a handoff document where that is wanted and can be, else as a summary.
+func (f *fitter) condense(ctx context.Context, cut *compact.Cut, window int, reason, instructions string) (transcript.Entry, error) {
 	k := f.work.keep()
 	if size := k.fitGoal(window); size > 0 {
 		f.work.tellGoal(size)
 	}
 	o := compact.SummaryOptions{
 		Settings: f.settings, Instructions: f.veil.hide(instructions), Keep: k.Keep, Window: window, HistoryTool: HistoryTool,
+	}
+	if f.settings.Strategy == compact.HandOver && reason != "overflow" { // what overflowed cannot be sent once more
+		document, err := f.handoff(ctx, o.Instructions)
+		if err == nil {
+			return cut.Entry(compact.Body{Text: document}, o)
+		}
+		if ctx.Err() != nil || errors.Is(err, ErrBudget) {
+			return transcript.Entry{}, err
+		}
+		f.rec.warn("no handoff document, writing a summary: " + err.Error())
 	}
 	if f.settings.Strategy != compact.SnapCompact || instructions != "" {
 		return cut.Summarize(ctx, f.asker(), o)

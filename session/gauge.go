@@ -1,11 +1,13 @@
 package session
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
+	"github.com/burin-dev/burin/transcript"
 )
 
 // gauge says how large the conversation is, in tokens: as the vendor counted, and an
@@ -38,13 +40,47 @@ type tally struct {
 
 // measured takes what the vendor counted for an answer.
 func (g *gauge) measured(m *llm.Message) {
-	if m.Role != llm.RoleAssistant || m.Error != nil || m.Usage == nil || m.Usage.Prompt() == 0 {
+	if !measures(m) {
 		return
 	}
 	n := len(g.loop.Messages())
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.known = measure{n, m.Usage.Context()}
+}
+
+// measures reports whether a vendor has counted a message, and what came before it.
+func measures(m *llm.Message) bool {
+	return m.Role == llm.RoleAssistant && m.Error == nil && m.Usage != nil && m.Usage.Prompt() > 0
+}
+
+// recall takes what the model's vendor counted last in a conversation that was read from
+// its transcript, unless it was made smaller since: for a resumed session an estimate
+// alone is too rough.
+func (g *gauge) recall(log *transcript.Log) {
+	smaller := func(e *transcript.Entry) bool {
+		return e.Type == transcript.TypeCompaction || e.CustomType == transcript.CustomPrune
+	}
+	e := log.Last(log.Leaf(),
+		func(n transcript.Node) bool {
+			return n.Role == llm.RoleAssistant || n.Type == transcript.TypeCompaction || n.Type == transcript.TypeCustom
+		},
+		func(e *transcript.Entry) bool { return smaller(e) || e.Message != nil && measures(e.Message) })
+	model := g.mind.model()
+	if e == nil || smaller(e) || e.Message.Provider != model.Provider || e.Message.Model != model.ID {
+		return
+	}
+	messages := g.loop.Messages()
+	for i := range slices.Backward(messages) {
+		if m := &messages[i]; measures(m) {
+			if m.Usage.Context() == e.Message.Usage.Context() {
+				g.mu.Lock()
+				g.known = measure{i + 1, m.Usage.Context()}
+				g.mu.Unlock()
+			}
+			return
+		}
+	}
 }
 
 // reset forgets what the vendor counted: it holds for another model, or conversation.

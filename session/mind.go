@@ -6,15 +6,25 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
 
+// Roles of models.
+const (
+	roleDefault = "default"
+	roleSmol    = "smol"
+	rolePlan    = "plan"
+	roleVision  = "vision"
+)
+
 // mind is the model that answers, and how it is asked.
 type mind struct {
-	opener    Opener // nil: there is one model only
+	opener    Opener            // nil: there is one model only
+	roles     map[string]string // selectors
 	noPromote bool
 	priced    func() bool // whether the price of a model must be known
 	ground    Ground
@@ -26,9 +36,20 @@ type mind struct {
 	current atomic.Pointer[llm.Model] // it changes under mu, with the client
 
 	mu      sync.Mutex
-	request llm.Request // as set, but for the model
+	request llm.Request // as it is sent, but for the model
 	client  llm.Client
-	bare    bool // the branch does not say which model is used
+	bare    bool              // the branch does not say which model is used
+	person  Opened            // what the person wants
+	plans   *Opened           // of the role plan, while plan mode lasts
+	sees    *Opened           // of the role vision, while a run has pictures for it
+	stands  map[string]*stand // what answers in place of a model, by its provider/id
+	blind   bool              // the model of the role vision was found to be of no use
+}
+
+// stand is a model that answers in place of another one.
+type stand struct {
+	Opened
+	until time.Time // zero: for as long as the session is open
 }
 
 // now is what requests are made of at this moment.
@@ -62,51 +83,257 @@ func (m *mind) unnamed() (ref string, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	ok, m.bare = m.bare, false
-	return m.current.Load().Ref(), ok
+	return m.person.Model.Ref(), ok
 }
 
 // choose goes on with another model from the next request on.
 func (m *mind) choose(ctx context.Context, selector string) error {
-	model, client, err := m.open(ctx, selector)
+	o, err := m.open(ctx, selector)
 	if err != nil {
 		return err
 	}
-	m.use(ModelChanged, model, client, "", "chosen", true)
+	m.adopt(o)
+	if o.Level != "" {
+		m.think(o.Level, true)
+	}
 	return nil
 }
 
+// adopt goes on with the model that the person has chosen, whatever answered until now.
+func (m *mind) adopt(o Opened) {
+	m.mu.Lock()
+	if o.Level == "" {
+		o.Level = m.person.Level
+	}
+	m.person, m.plans, m.sees, m.stands = o, nil, nil, nil
+	m.mu.Unlock()
+	from := m.model()
+	m.use(ModelChanged, o, roleDefault, "chosen", true)
+	m.warnBlind(from, o.Model)
+}
+
+// preferred is the model of the person.
+func (m *mind) preferred() Opened {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.person
+}
+
+// prefer is adopt for the model of a branch that one moves to. What is done in other roles
+// goes on.
+func (m *mind) prefer(o Opened, now time.Time) {
+	m.mu.Lock()
+	m.person, m.stands = o, nil
+	m.mu.Unlock()
+	from := m.model()
+	m.follow(now, "the branch's model")
+	m.warnBlind(from, m.model())
+}
+
 // open finds a model that may be used.
-func (m *mind) open(ctx context.Context, selector string) (*llm.Model, llm.Client, error) {
+func (m *mind) open(ctx context.Context, selector string) (Opened, error) {
 	if m.opener == nil {
-		return nil, nil, errors.New("this session has one model only")
+		return Opened{}, errors.New("this session has one model only")
 	}
-	model, client, err := m.opener.Open(ctx, selector)
-	if err == nil && m.priced() && !model.Price.Known() {
-		err = unpriced(model)
+	o, err := m.opener.Open(ctx, selector)
+	if err == nil && m.priced() && !o.Model.Price.Known() {
+		err = unpriced(o.Model)
 	}
-	return model, client, err
+	return o, err
+}
+
+// wanted is what should answer, and in which role. The caller holds mu.
+func (m *mind) wanted() (Opened, string) {
+	o, role := m.person, roleDefault
+	for _, p := range []struct {
+		*Opened
+		role string
+	}{{m.plans, rolePlan}, {m.sees, roleVision}} {
+		if p.Opened == nil {
+			continue
+		}
+		level := o.Level
+		if o, role = *p.Opened, p.role; o.Level == "" {
+			o.Level = level
+		}
+	}
+	return o, role
+}
+
+// acting is the model that should answer, and in which role.
+func (m *mind) acting() (ref, role string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	o, role := m.wanted()
+	return o.Model.Ref(), role
+}
+
+func (m *mind) role() string {
+	_, role := m.acting()
+	return role
+}
+
+// follow goes on with the model that should answer, or what stands in for it.
+func (m *mind) follow(now time.Time, why string) {
+	m.mu.Lock()
+	o, role := m.wanted()
+	if s := m.stands[o.Model.Ref()]; s != nil {
+		if s.until.IsZero() || now.Before(s.until) {
+			level := o.Level
+			if o = s.Opened; o.Level == "" {
+				o.Level = level
+			}
+		} else {
+			delete(m.stands, o.Model.Ref())
+		}
+	}
+	same := o.Model.Ref() == m.current.Load().Ref() && o.Level == m.request.Thinking.Level
+	m.mu.Unlock()
+	if !same {
+		m.use(ModelChanged, o, role, why, false)
+	}
+}
+
+// replace goes on with a model in place of the one that should answer; until the zero time
+// is for as long as the session is open.
+func (m *mind) replace(typ agent.EventType, o Opened, until time.Time, why string) {
+	m.mu.Lock()
+	of, role := m.wanted()
+	if m.stands == nil {
+		m.stands = map[string]*stand{}
+	}
+	m.stands[of.Model.Ref()] = &stand{o, until}
+	if o.Level == "" {
+		o.Level = of.Level
+	}
+	m.mu.Unlock()
+	from := m.model()
+	m.use(typ, o, role, why, false)
+	m.warnBlind(from, o.Model)
 }
 
 // use changes the model. A change for the person's sake is kept in the transcript; one
-// that gets around a failure holds for this process only.
-func (m *mind) use(typ agent.EventType, model *llm.Model, client llm.Client, role, why string, keep bool) {
+// that gets around a failure, or is for a task, holds for this process only.
+func (m *mind) use(typ agent.EventType, o Opened, role, why string, keep bool) {
 	m.mu.Lock()
-	from := m.current.Swap(model)
-	m.client = client
+	from := m.current.Swap(o.Model)
+	m.client = o.Client
 	m.bare = m.bare && !keep
+	leveled := m.request.Thinking.Level != o.Level
+	m.request.Thinking.Level = o.Level
 	m.mu.Unlock()
 	m.changed()
-	m.loop.Update(func(o *agent.Options) { o.Request.Model = model })
-	if err := m.tools.adapt(m.ground.Adapt(model)); err != nil {
+	m.loop.Update(func(a *agent.Options) { a.Request.Model, a.Request.Thinking.Level = o.Model, o.Level })
+	if err := m.tools.adapt(m.ground.Adapt(o.Model)); err != nil {
 		m.rec.warn("the tools do not follow the model: " + err.Error())
 	}
 	if keep {
-		m.rec.append(transcript.Entry{Type: transcript.TypeModel, Model: model.Ref()})
+		m.rec.append(transcript.Entry{Type: transcript.TypeModel, Model: o.Model.Ref()})
 	}
-	m.rec.emit(Event{Event: agent.Event{Type: typ}, Data: &Change{From: from.Ref(), To: model.Ref(), Role: role, Why: why}})
-	if from.Accepts(llm.ModalityImage) && !model.Accepts(llm.ModalityImage) && slices.ContainsFunc(m.loop.Messages(), hasImage) {
-		m.rec.warn(model.Ref() + " does not read images: it gets words in the place of those in the conversation")
+	if from.Ref() != o.Model.Ref() || keep || typ != ModelChanged {
+		m.rec.emit(Event{Event: agent.Event{Type: typ}, Data: &Change{From: from.Ref(), To: o.Model.Ref(), Role: role, Why: why}})
 	}
+	if leveled {
+		m.rec.emit(Event{Event: agent.Event{Type: ThinkingChanged}, Text: string(o.Level)})
+	}
+}
+
+// warnBlind says that a model does not see what the one before it saw.
+func (m *mind) warnBlind(from, to *llm.Model) {
+	if from.Accepts(llm.ModalityImage) && !to.Accepts(llm.ModalityImage) && slices.ContainsFunc(m.loop.Messages(), hasImage) {
+		m.rec.warn(to.Ref() + " does not read images: it gets words in the place of those in the conversation")
+	}
+}
+
+// planning has the model of the role plan answer, or no longer. A model that the person
+// chooses meanwhile stays.
+func (m *mind) planning(ctx context.Context, on bool, now time.Time) {
+	if on && m.roles[rolePlan] == "" {
+		return
+	}
+	why := "plan mode is over"
+	var plans *Opened
+	if on {
+		why = "plan mode"
+		o, err := m.open(ctx, m.roles[rolePlan])
+		if err != nil {
+			m.rec.warn("the model of the role plan cannot be used, " + m.model().Ref() + " plans: " + err.Error())
+			return
+		}
+		plans = &o
+	}
+	m.mu.Lock()
+	had := m.plans != nil
+	m.plans = plans
+	m.mu.Unlock()
+	if on || had {
+		m.follow(now, why)
+	}
+}
+
+// eyes is a model of the role vision that sees; nil if there is none.
+func (m *mind) eyes(ctx context.Context) *Opened {
+	m.mu.Lock()
+	useless := m.blind || m.roles[roleVision] == ""
+	m.mu.Unlock()
+	if useless {
+		return nil
+	}
+	o, err := m.open(ctx, m.roles[roleVision])
+	if err == nil && !o.Model.Accepts(llm.ModalityImage) {
+		err = errors.New(o.Model.Ref() + " does not read images")
+	}
+	if err == nil {
+		return &o
+	}
+	if ctx.Err() == nil {
+		m.mu.Lock()
+		m.blind = true
+		m.mu.Unlock()
+		m.rec.warn("the model of the role vision cannot be used: " + err.Error())
+	}
+	return nil
+}
+
+// look has the model of the role vision answer if there are pictures in what was said since
+// the last prompt was done with, and the model can't see them.
+func (m *mind) look(ctx context.Context, now time.Time) {
+	if m.roles[roleVision] == "" || m.model().Accepts(llm.ModalityImage) || !pictured(m.loop.Messages()) {
+		return
+	}
+	o := m.eyes(ctx)
+	if o == nil {
+		return
+	}
+	m.mu.Lock()
+	m.sees = o
+	m.mu.Unlock()
+	m.follow(now, "it sees the pictures")
+}
+
+// lookAway ends what look began, at the end of a prompt.
+func (m *mind) lookAway(now time.Time) {
+	m.mu.Lock()
+	had := m.sees != nil
+	m.sees = nil
+	m.mu.Unlock()
+	if had {
+		m.follow(now, "the pictures were looked at")
+	}
+}
+
+// pictured reports whether there are pictures behind the last answer that ended a prompt.
+func pictured(messages []llm.Message) bool {
+	for i := range slices.Backward(messages) {
+		m := &messages[i]
+		switch {
+		case m.Role == llm.RoleAssistant && m.Error == nil && len(m.ToolCalls()) == 0 && m.StopReason == llm.StopEnd:
+			return false
+		case hasImage(*m):
+			return true
+		}
+	}
+	return false
 }
 
 // attach makes what a person attaches fit the model, and tells the person what had to be
@@ -116,7 +343,13 @@ func (m *mind) attach(ctx context.Context, message llm.Message) llm.Message {
 		return message
 	}
 	var notes []string
-	message.Content, notes = m.ground.Attach(ctx, m.model(), message.Content)
+	model := m.model()
+	if !model.Accepts(llm.ModalityImage) && hasImage(message) {
+		if o := m.eyes(ctx); o != nil {
+			model = o.Model
+		}
+	}
+	message.Content, notes = m.ground.Attach(ctx, model, message.Content)
 	for _, n := range notes {
 		m.rec.warn(n)
 	}
@@ -139,11 +372,11 @@ func (m *mind) promote(ctx context.Context, reason string) bool {
 	if _, _, ok := llm.SplitRef(target); !ok {
 		target = current.Provider + "/" + target
 	}
-	model, client, err := m.open(ctx, target)
-	if err != nil || model.ContextWindow <= current.ContextWindow {
+	o, err := m.open(ctx, target)
+	if err != nil || o.Model.ContextWindow <= current.ContextWindow {
 		return false // there is no key for it, or nothing is gained
 	}
-	m.use(Promoted, model, client, "default", reason, false)
+	m.replace(Promoted, o, time.Time{}, reason)
 	return true
 }
 
@@ -152,6 +385,13 @@ func (m *mind) promote(ctx context.Context, reason string) bool {
 func (m *mind) think(level llm.Level, keep bool) {
 	m.mu.Lock()
 	m.request.Thinking.Level = level
+	acting := &m.person
+	for _, o := range []*Opened{m.plans, m.sees} {
+		if o != nil && o.Level != "" {
+			acting = o // it thinks as hard as its role says, and the others do not
+		}
+	}
+	acting.Level = level
 	m.mu.Unlock()
 	m.loop.Update(func(o *agent.Options) { o.Request.Thinking.Level = level })
 	if keep {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,11 +17,16 @@ import (
 // customMode is the custom type of the message that tells the model of a mode.
 const customMode = "mode"
 
+// modePlan is the mode in which the model only looks.
+const modePlan = "plan"
+
 // modes is the mode of permission: plan, ask, auto-edit or full; "" where the session has
 // none.
 type modes struct {
 	ground Ground
 	rec    *record
+	mind   *mind
+	life   context.Context
 	first  string // as the system prompt tells of it
 	shut   func() bool
 	now    func() time.Time
@@ -63,6 +69,7 @@ func (x *modes) set(mode string) error {
 	x.mu.Unlock()
 	x.rec.append(transcript.Entry{Type: transcript.TypeMode, Mode: mode})
 	x.rec.emit(Event{Event: agent.Event{Type: ModeChanged}, Text: mode})
+	x.mind.planning(x.life, mode == modePlan, x.now())
 	return nil
 }
 

@@ -47,12 +47,22 @@ type Options struct {
 
 	Retry      Retry
 	Compaction compact.Settings // the zero value is compact.Defaults
-	Fallbacks  []string         // models to go on with, in order, when the session's own keeps failing
-	NoPromote  bool             // do not go to a larger model when the context overflows
+	// Roles are the selectors of models for tasks, by role: smol for titles and summaries, plan
+	// for plan mode, vision for pictures that the session's model can't see. A role that is not
+	// in it is the session's own model.
+	Roles map[string]string
+	// KeepModel says that the person named Request.Model: a session that begins in plan mode
+	// begins with it, and not with that of the role plan.
+	KeepModel bool
+	// Fallbacks are the selectors of models to go on with, in order, when one keeps failing: by
+	// its provider/id or else by its role. The chain of "default" is also that of all models
+	// of the conversation that have none.
+	Fallbacks map[string][]string
+	NoPromote bool // do not go to a larger model when the context overflows
 	// Reminders is how often a model is reminded for one prompt of what Tasks has open; 0 is
 	// once, negative is never.
-	Reminders  int
-	TitleModel string           // selector of a model that names sessions; "": their first words do
+	Reminders int
+	Titles    bool // a model names sessions; else their first words do
 	// Summariser writes summaries in place of the session's model; nil: there is none.
 	// It is paid for elsewhere.
 	Summariser compact.Asker

@@ -426,8 +426,8 @@ func TestStorm(t *testing.T) {
 func TestTitle(t *testing.T) {
 	f := formats()[0]
 	r := start(t, f, func(r *rig, o *session.Options) {
-		o.TitleModel, o.Models = "small", r.opener(called(f.model, "small"))
-	}, say("answer"), say("  A Fine\nTitle "), say("more"))
+		r.assistant(o, say("  A Fine\nTitle "))
+	}, say("answer"), say("more"))
 	titled := make(chan string, 1)
 	r.on = func(e session.Event) {
 		if e.Type == session.TitleChanged {
@@ -451,7 +451,7 @@ func TestSettingsBehindFailedAnswer(t *testing.T) {
 	f := formats()[0]
 	second := called(f.model, "second")
 	r := start(t, f, func(r *rig, o *session.Options) {
-		o.Fallbacks = []string{"second"}
+		o.Fallbacks = chain("second")
 		o.Models = handletest.Opener(func(context.Context, string) (*llm.Model, llm.Client, error) {
 			r.SetThinking(llm.LevelHigh)
 			r.SetTitle("named")

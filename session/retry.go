@@ -1,9 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -17,8 +19,53 @@ import (
 type Retry struct {
 	Off   bool
 	Max   int           // attempts after the first; 0 is 3, and Off is none
-	Base  time.Duration // before the first attempt, doubled for each other; 0 is 2 s
+	Base  time.Duration // before the first attempt, doubled for each other, less a random quarter; 0 is 2 s
 	Limit time.Duration // longest wait before one attempt; where a vendor asks for more, it is not repeated. 0 is 5 min
+	// Stay keeps a model that took over from one that failed; else the first one is asked
+	// again when its vendor's wait is over, or after five minutes.
+	Stay bool
+}
+
+const (
+	// cooldown is how long a model that failed is not asked again where its vendor doesn't
+	// say how long.
+	cooldown = 5 * time.Minute
+	// patience is how long a vendor may ask to wait while another model could answer.
+	patience = 10 * time.Second
+)
+
+// ErrLater means that a provider asks for a longer wait than burin waits by itself.
+var ErrLater = errors.New("the provider asks for a longer wait")
+
+// later names the wait that a provider asks for. It is an [ErrLater].
+type later struct {
+	error
+	at    time.Time
+	limit time.Duration
+}
+
+func (l *later) Error() string {
+	return fmt.Sprintf("%v; the provider asks to wait until %s, and burin waits %s at most (retry.maxDelayMs)", l.error, l.at.Format("2006-01-02 15:04:05"), l.limit)
+}
+func (l *later) Unwrap() []error { return []error{ErrLater, l.error} }
+
+// resumeAt is when a provider can be asked again that asks for a longer wait than burin
+// waits by itself; zero of other errors.
+func resumeAt(err error) time.Time {
+	var l *later
+	if errors.As(err, &l) {
+		return l.at
+	}
+	return time.Time{}
+}
+
+// vendorWait is how long a vendor asks to wait; 0: it does not say.
+func vendorWait(err *llm.Error, now time.Time) time.Duration {
+	d := err.RetryAfter
+	if !err.ResetAt.IsZero() {
+		d = max(d, err.ResetAt.Sub(now))
+	}
+	return d
 }
 
 func (r *Retry) fill() {
@@ -33,25 +80,46 @@ func (r *Retry) fill() {
 	}
 }
 
+// passes reports whether an error is one that is waited out at all. A usage limit is, if it
+// is known when it ends.
+func (r *Retry) passes(err *llm.Error) bool {
+	return !r.Off && (err.Retryable() || err.Kind == llm.ErrUsageLimit && !err.ResetAt.IsZero())
+}
+
 // delay is how long to wait before an attempt, counted from 1; ok is false if the
-// error is not to be waited out. A usage limit is, if it is known to end in time.
+// error is not to be waited out. The own wait is random in its last quarter, and what a
+// vendor asks for is followed by a random tenth: programs that failed together should not
+// come back together.
 func (r *Retry) delay(attempt int, err *llm.Error, now time.Time) (d time.Duration, ok bool) {
-	passes := err.Retryable() || err.Kind == llm.ErrUsageLimit && !err.ResetAt.IsZero()
-	if r.Off || !passes || attempt > r.Max {
+	if !r.passes(err) || attempt > r.Max {
 		return 0, false
 	}
 	for d = r.Base; attempt > 1 && d < r.Limit; attempt-- {
 		d *= 2
 	}
-	asked := err.RetryAfter
-	if !err.ResetAt.IsZero() {
-		asked = max(asked, err.ResetAt.Sub(now))
+	d = min(d, r.Limit)
+	d -= time.Duration(rand.Float64() * float64(d/4))
+	want := vendorWait(err, now)
+	if want >= d {
+		d = want + time.Duration(rand.Float64()*float64(min(want/10, r.Base)))
 	}
-	return max(min(d, r.Limit), asked), asked <= r.Limit
+	return d, want <= r.Limit
 }
 
-// repeat calls f again while its error is one that passes.
-func (r *Retry) repeat(ctx context.Context, now func() time.Time, f func() error) error {
+// hurried reports whether another model, if there is one, rather answers than that an
+// attempt is waited for: a vendor that is overloaded or limits requests is asked once more,
+// if that is soon.
+func (r *Retry) hurried(attempt int, err *llm.Error, now time.Time) bool {
+	switch err.Kind {
+	case llm.ErrOverload, llm.ErrRateLimit, llm.ErrUsageLimit:
+		return attempt > 1 || vendorWait(err, now) > patience
+	}
+	return false
+}
+
+// repeat calls f again while its error is one that passes. It gives up sooner if there is
+// another model to ask.
+func (r *Retry) repeat(ctx context.Context, now func() time.Time, another bool, f func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := f()
 		var failed *llm.Error
@@ -59,13 +127,26 @@ func (r *Retry) repeat(ctx context.Context, now func() time.Time, f func() error
 			return err
 		}
 		d, ok := r.delay(attempt, failed, now())
-		if !ok {
+		if !ok || another && r.hurried(attempt, failed, now()) {
 			return err
 		}
 		if err := wait(ctx, d); err != nil {
 			return err
 		}
 	}
+}
+
+// fallbacks are selectors of models to go on with, by provider/id or role.
+type fallbacks map[string][]string
+
+// of is the chain of a model that acts in a role.
+func (f fallbacks) of(role, ref string) []string {
+	for _, key := range []string{ref, role, roleDefault} {
+		if chain, ok := f[key]; ok && (key != roleDefault || role != roleSmol) {
+			return chain
+		}
+	}
+	return nil
 }
 
 func wait(ctx context.Context, d time.Duration) error {
@@ -89,7 +170,7 @@ type attempts struct {
 	rec       *record
 	retry     *Retry
 	settings  compact.Settings
-	fallbacks []string
+	fallbacks fallbacks
 	now       func() time.Time
 
 	mender *mender // of the run; the goroutine of the loop alone uses it
@@ -97,8 +178,9 @@ type attempts struct {
 
 // run runs the loop: its Run for a prompt, its Continue for what the program adds to one.
 func (a *attempts) run(ctx context.Context, run func(context.Context, ...llm.Message) agent.Outcome, messages ...llm.Message) agent.Outcome {
-	m := &mender{attempts: a, fallbacks: a.fallbacks}
+	m := &mender{attempts: a}
 	a.mender = m
+	a.mind.follow(a.now(), "it can be asked again")
 	out := run(ctx, messages...)
 	a.money.release()
 	for m.mend(ctx, &out) {
@@ -123,12 +205,13 @@ func withoutFailed(out agent.Outcome) agent.Outcome {
 // prompt.
 type mender struct {
 	*attempts
-	attempt   int           // since the last good answer, of the current model
-	fallbacks []string      // that are left
-	shrunk    bool          // the context was made smaller since the last good answer
-	stops     int           // answers that watchers have stopped since the last good one
-	guessed   bool          // attachments were set aside for an error that did not name them
-	notes     []llm.Message // for the next attempt
+	attempt int           // since the last good answer, of the current model
+	failing string        // provider/id of the model whose fallbacks are tried
+	left    []string      // of its fallbacks
+	shrunk  bool          // the context was made smaller since the last good answer
+	stops   int           // answers that watchers have stopped since the last good one
+	guessed bool          // attachments were set aside for an error that did not name them
+	notes   []llm.Message // for the next attempt
 }
 
 // answered hears of each answer. With one that is good, all begins anew. An answer
@@ -205,9 +288,18 @@ func (m *mender) mend(ctx context.Context, out *agent.Outcome) bool {
 	if failed.Kind == llm.ErrContextOverflow {
 		return m.overflow(ctx, "overflow", out)
 	}
-	d, ok := m.retry.delay(m.attempt+1, failed, m.now())
+	now := m.now()
+	d, ok := m.retry.delay(m.attempt+1, failed, now)
+	if !ok || m.retry.hurried(m.attempt+1, failed, now) {
+		if m.fallback(ctx, failed) {
+			return true
+		}
+	}
 	if !ok {
-		return m.fallback(ctx, failed)
+		if want := vendorWait(failed, now); m.retry.passes(failed) && want > m.retry.Limit {
+			out.Err = &later{out.Err, now.Add(want), m.retry.Limit}
+		}
+		return false
 	}
 	m.attempt++
 	m.tell(RetryStart, RetryInfo{
@@ -233,20 +325,28 @@ func (m *mender) fallback(ctx context.Context, failed *llm.Error) bool {
 	case llm.ErrInvalidRequest, llm.ErrContentFilter, llm.ErrAnswerLimit, llm.ErrAborted:
 		return false // another model would do no better, or should not be asked
 	}
+	ref, role := m.mind.acting()
+	if m.failing != ref {
+		m.failing, m.left = ref, m.attempts.fallbacks.of(role, ref)
+	}
 	current := m.mind.model().Ref()
-	for len(m.fallbacks) > 0 && ctx.Err() == nil {
-		selector := m.fallbacks[0]
-		m.fallbacks = m.fallbacks[1:]
-		model, client, err := m.mind.open(ctx, selector)
+	for len(m.left) > 0 && ctx.Err() == nil {
+		selector := m.left[0]
+		m.left = m.left[1:]
+		o, err := m.mind.open(ctx, selector)
 		if err != nil {
 			m.rec.warn(fmt.Sprintf("the fallback model %s cannot be used: %v", selector, err))
 			continue
 		}
-		if model.Ref() == current {
+		if next := o.Model.Ref(); next == current || next == ref {
 			continue
 		}
 		m.end(failed)
-		m.mind.use(FallbackApplied, model, client, "default", m.rec.veil.hide(failed.Error()), false)
+		var until time.Time
+		if !m.retry.Stay {
+			until = m.now().Add(cmp.Or(vendorWait(failed, m.now()), cooldown))
+		}
+		m.mind.replace(FallbackApplied, o, until, m.rec.veil.hide(failed.Error()))
 		m.dropFailed()
 		return true
 	}
@@ -272,6 +372,8 @@ func (m *mender) overflow(ctx context.Context, reason string, out *agent.Outcome
 	switch {
 	case ctx.Err() != nil:
 		stopped(out, context.Cause(ctx))
+	case errors.As(err, new(*tooLarge)) && out.Err != nil:
+		out.Err = fmt.Errorf("%w: %w", out.Err, err)
 	case out.Err != nil: // an answer that was cut is still an answer
 		out.Err = fmt.Errorf("%w; to make the conversation smaller failed: %w", out.Err, err)
 	}

@@ -82,6 +82,7 @@ type rig struct {
 	t      testing.TB
 	f      format
 	srv    *llmtest.Server
+	small  *llmtest.Server   // of the small model; nil: there is none
 	net    http.RoundTripper // to srv
 	client llm.Client
 	model  llm.Model
@@ -431,6 +432,26 @@ func (r *rig) opener(models ...llm.Model) handletest.Opener {
 func called(m llm.Model, id string) llm.Model {
 	m.ID = id
 	return m
+}
+
+// assistant gives the session a small model on a server of its own, which names it.
+func (r *rig) assistant(o *session.Options, turns ...llmtest.Turn) {
+	r.t.Helper()
+	srv, err := llmtest.Serve(r.f.server, llmtest.Script{Turns: turns})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(srv.Close)
+	r.small = srv
+	model := called(r.f.model, "small")
+	client := r.f.open(wire.Endpoint{BaseURL: srv.URL, Client: &http.Client{Transport: r.net}, FirstEvent: patience, Idle: patience})
+	o.Titles, o.Roles = true, map[string]string{"smol": "small"}
+	o.Models = handletest.Opener(func(context.Context, string) (*llm.Model, llm.Client, error) { return &model, client, nil })
+}
+
+// chain is the fallbacks of the conversation's model.
+func chain(selectors ...string) map[string][]string {
+	return map[string][]string{"default": selectors}
 }
 
 // modelsAsked are the models of the requests.

@@ -58,7 +58,7 @@ func TestSecretsStayHome(t *testing.T) {
 			o.Compaction.KeepRecentTokens = 1
 			o.Request.System = "The token is " + canary
 			o.Preface = []llm.Message{llm.UserText("env: " + canary)}
-			o.TitleModel, o.Models = "small", r.opener(called(f.model, "small"))
+			r.assistant(o, say("Title "+canary), say("SUMMARY "+canary), say("SUMMARY"), say("short "+canary), say("BRANCH "+canary))
 			o.Tasks = handletest.Tasks{Phases: &[]todo.Phase{{Name: canary, Tasks: []todo.Task{{Content: "use " + canary, Status: "pending"}}}}}
 			o.Tools = []*tool.Tool{
 				keep("use", tool.Executes, nil), keep("fetch", tool.Network, nil), keep("fails", tool.Executes, errors.New("failed with "+canary)),
@@ -75,10 +75,10 @@ func TestSecretsStayHome(t *testing.T) {
 				}
 				return nil
 			}
-		}, use("c1", "use"), use("c2", "fetch"), use("c3", "fails"), use("c4", "panics"), use("c5", "denied"), say("fine: "+canary), say("done"), say("Title "+canary),
+		}, use("c1", "use"), use("c2", "fetch"), use("c3", "fails"), use("c4", "panics"), use("c5", "denied"), say("fine: "+canary), say("done"),
 			refused(llm.ErrInvalidRequest, "what is "+canary),
 			use("c6", "ends"),
-			say("SUMMARY "+canary), say("SUMMARY"), say("short "+canary), say("Handoff "+canary), say("BRANCH "+canary))
+			say("Handoff "+canary))
 		r.prompt("use "+canary+" please", agent.ReasonDone)
 		waitFor(t, func() bool { return r.Log().Title() != "" })
 		outs := []agent.Outcome{r.prompt("fail", agent.ReasonError), r.prompt("end", agent.ReasonAborted)}
@@ -107,7 +107,7 @@ func TestSecretsStayHome(t *testing.T) {
 		if strings.Contains(got["fetch"], canary) || !placeholder.MatchString(got["fetch"]) {
 			t.Errorf("the network got %q", got["fetch"])
 		}
-		for i, raw := range r.srv.Raw() {
+		for i, raw := range append(r.srv.Raw(), r.small.Raw()...) {
 			if strings.Contains(string(raw.Body), canary) || strings.Contains(fmt.Sprint(raw.Header), canary) {
 				t.Errorf("request %d has it: %s", i+1, raw.Body)
 			}

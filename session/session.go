@@ -67,6 +67,7 @@ type Session struct {
 	fitter   *fitter     // what the model gets of it
 	attempts *attempts   // what is done about failures
 	post     *post       // what waits
+	titles   *titles     // who names it
 	programs programs    // that run, by name
 }
 
@@ -144,6 +145,10 @@ func New(o Options) (*Session, error) {
 	s.post.restoreQueue()
 	s.desk.bind(s.hub.emit)
 	s.hub.begin(Owner{Entries: o.Log.Len(), LastEntry: lastEntry(o.Log)})
+	if o.Mode == modePlan && !o.KeepModel {
+		s.mind.planning(s.stage.life, true, o.Now())
+	}
+	s.gauge.recall(o.Log)
 	s.gauge.context() // a face that asks for figures does not wait for it
 	if o.Jobs != nil {
 		o.Jobs.Watch(func() { s.hub.emit(Event{Event: agent.Event{Type: JobsChanged}}) })
@@ -162,8 +167,9 @@ func (s *Session) assemble(past *transcript.Context) {
 	s.rec = &record{log: o.Log, hub: s.hub, veil: s.veil, tell: o.Warn}
 	s.tools = newToolSet(o.Tools, o.MoreTools)
 	s.mind = &mind{
-		opener: o.Models, noPromote: o.NoPromote, ground: o.Ground, tools: s.tools, rec: s.rec,
-		request: r, client: o.Client, bare: past.Models["default"] != r.Model.Ref(),
+		opener: o.Models, roles: o.Roles, noPromote: o.NoPromote, ground: o.Ground, tools: s.tools, rec: s.rec,
+		request: r, client: o.Client, bare: past.Models[roleDefault] != r.Model.Ref(),
+		person: Opened{Model: r.Model, Client: o.Client, Level: r.Thinking.Level},
 	}
 	s.mind.current.Store(r.Model)
 	s.calls = &calls{links: o.Chains.Calls, veil: s.veil, ground: o.Ground, programs: &s.programs, warn: s.rec.warn}
@@ -171,7 +177,7 @@ func (s *Session) assemble(past *transcript.Context) {
 	s.gauge = &gauge{mind: s.mind, tools: s.tools}
 	s.money = &money{
 		most: o.MaxCost, meter: o.Meter, log: o.Log, mind: s.mind, gauge: s.gauge, veil: s.veil, warn: s.rec.warn, now: o.Now, retry: &o.Retry,
-		requests: &requests{links: o.Chains.Requests, veil: s.veil, seed: seed}, answers: s.answers,
+		requests: &requests{links: o.Chains.Requests, veil: s.veil, seed: seed}, answers: s.answers, fallbacks: o.Fallbacks,
 		// Turns of the undo journal go on counting. Commands and answers that were asked for
 		// again count too, so that numbers come twice; the journal tells them apart itself.
 		turn: o.Log.Count(llm.RoleUser), process: rand.Text()[:8],
@@ -182,13 +188,15 @@ func (s *Session) assemble(past *transcript.Context) {
 	s.mind.changed = s.gauge.reset
 	life, die := context.WithCancel(context.Background())
 	s.stage = &stage{now: o.Now, ending: s.rec.sync, life: life, die: die}
-	s.modes = &modes{ground: o.Ground, rec: s.rec, first: o.Mode, mode: o.Mode, shut: s.stage.shut, now: o.Now}
+	s.modes = &modes{ground: o.Ground, rec: s.rec, mind: s.mind, life: life, first: o.Mode, mode: o.Mode, shut: s.stage.shut, now: o.Now}
 	s.cache = &cacheWatch{seed: seed, now: o.Now, rec: s.rec, change: len(o.Chains.Requests) > 0}
 	s.fitter = &fitter{
 		settings: o.Compaction, summariser: o.Summariser, ground: o.Ground, veil: s.veil, rec: s.rec, mind: s.mind, gauge: s.gauge,
-		ask: s.money.asker(ForCompaction), work: s.work, modes: s.modes, damage: &damage{log: o.Log}, cacheIdle: s.cache.idle,
+		ask: s.money.asker(ForCompaction), work: s.work, modes: s.modes, damage: &damage{log: o.Log}, cacheIdle: s.cache.idle, now: o.Now,
 		again: len(past.Messages) > 0,
 	}
+	s.fitter.handoff = s.handoff
+	s.titles = &titles{on: o.Titles, rec: s.rec, money: s.money, life: life, tasks: &s.stage.tasks}
 	s.stage.idle, s.stage.rested = s.fitter.idle, s.fitter.rested
 	s.attempts = &attempts{
 		mind: s.mind, money: s.money, fitter: s.fitter, rec: s.rec, retry: &o.Retry, settings: o.Compaction, fallbacks: o.Fallbacks, now: o.Now,
@@ -246,9 +254,9 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (out agent.Outcome)
 		return agent.Outcome{Reason: agent.ReasonError, Err: err}
 	}
 	s.openTurn(typed.Text())
+	s.titles.begin(typed)
 	s.fitter.refresh()
 	out = s.finish(ctx, s.attempts.run(ctx, s.agent.Run, append(s.preface(), s.veil.message(m))...))
-	s.entitle(typed)
 	return out
 }
 
@@ -374,6 +382,9 @@ func (s *Session) Close() error {
 	}
 	s.desk.end()
 	late := s.stage.stop(ctx)
+	if _, held := s.post.queueState(); !held && late == nil {
+		s.titles.wait()
+	}
 	s.stage.die()
 	s.stage.tasks.Wait()
 	if late != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -71,6 +72,8 @@ type money struct {
 	retry    *Retry
 	requests *requests
 	answers  *answers
+
+	fallbacks fallbacks
 
 	mu      sync.Mutex
 	spent   llm.USD
@@ -429,20 +432,56 @@ func (x *money) ask(ctx context.Context, purpose string, client llm.Client, r *l
 	return m.Text(), nil
 }
 
-// asker sends requests of package compact to the model in use.
+// asker sends requests of package compact to a model for small tasks.
 func (x *money) asker(purpose string) compact.Asker {
 	return func(ctx context.Context, system, prompt string, maxTokens int) (string, error) {
-		now, client := x.mind.now()
-		r := llm.Request{Model: now.Model, Thinking: now.Thinking, Cache: llm.CacheHint{Retention: llm.CacheOff}}
-		r.System, r.MaxTokens = system, maxTokens
-		r.Messages = []llm.Message{llm.UserText(x.veil.hide(prompt))}
-		var text string
-		err := x.retry.repeat(ctx, x.now, func() (err error) {
-			text, err = x.ask(ctx, purpose, client, &r)
-			return err
+		prompt = x.veil.hide(prompt)
+		size := textTokens(system) + textTokens(prompt) + maxTokens
+		return x.delegate(ctx, purpose, size, func(r *llm.Request) {
+			r.System, r.MaxTokens, r.Messages = system, maxTokens, []llm.Message{llm.UserText(prompt)}
 		})
-		return text, err
 	}
+}
+
+// delegate asks a model for small tasks: that of the role smol if it takes a prompt of that
+// size, then its fallbacks, then the session's own and the fallbacks of that. A failure of
+// one that is not the last is told.
+func (x *money) delegate(ctx context.Context, purpose string, size int, write func(*llm.Request)) (string, error) {
+	own, client := x.mind.now()
+	first := Opened{Model: own.Model, Client: client, Level: own.Thinking.Level}
+	var selectors []string
+	if s := x.mind.roles[roleSmol]; s != "" {
+		selectors = append([]string{s}, x.fallbacks.of(roleSmol, "")...)
+	}
+	selectors = append(append(selectors, ""), x.fallbacks.of(x.mind.role(), own.Model.Ref())...)
+	var failure error
+	for i, selector := range selectors {
+		o, err := first, error(nil)
+		if selector != "" {
+			o, err = x.mind.open(ctx, selector)
+		}
+		if err == nil {
+			if w := o.Model.ContextWindow; selector != "" && w > 0 && size > w*9/10 {
+				continue
+			}
+			r := llm.Request{Model: o.Model, Thinking: own.Thinking, Cache: llm.CacheHint{Retention: llm.CacheOff}}
+			r.Thinking.Level = o.Level
+			write(&r)
+			var text string
+			err = x.retry.repeat(ctx, x.now, i+1 < len(selectors), func() (err error) {
+				text, err = x.ask(ctx, purpose, o.Client, &r)
+				return err
+			})
+			if err == nil || ctx.Err() != nil || errors.Is(err, ErrBudget) {
+				return text, err
+			}
+			selector = o.Model.Ref()
+		}
+		if failure = err; i+1 < len(selectors) {
+			x.warn(fmt.Sprintf("%s could not be asked for a %s: %v", selector, strings.ReplaceAll(purpose, "_", " "), err))
+		}
+	}
+	return "", failure
 }
 
 // listen sends a request beside the conversation and passes its text on as it comes.

@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -79,6 +80,16 @@ func (m *till) check(t testing.TB, purposes ...string) {
 			t.Errorf("reservation %d: %+v", i, r.planned)
 		}
 	}
+	// A title is written beside the first answer, whenever.
+	slices.SortStableFunc(got, func(a, b string) int {
+		isTitle := func(p string) int {
+			if p == session.ForTitle {
+				return -1
+			}
+			return 0
+		}
+		return isTitle(a) - isTitle(b)
+	})
 	if diff := cmp.Diff(purposes, got); diff != "" {
 		t.Errorf("purposes (-want +got):\n%s", diff)
 	}
@@ -89,12 +100,10 @@ func TestMeterSeesEveryRequest(t *testing.T) {
 		m := &till{}
 		r := start(t, f, func(r *rig, o *session.Options) {
 			o.Meter, o.Compaction = m, small()
-			o.TitleModel, o.Models = "small", r.opener(called(f.model, "small"))
+			r.assistant(o, say("A title"), refused(llm.ErrOverload, "busy"), say("SUMMARY"), say("short"), say("BRANCH"))
 			o.Tools = []*tool.Tool{simple("panics", tool.Reads, func(context.Context, tool.Call, string) (*tool.Result, error) { panic("a mistake") })}
-		}, refused(llm.ErrOverload, "busy"), calls(`c1 panics {"path":"x"}`), say("done"), say("A title"),
-			refused(llm.ErrOverload, "busy"), say("SUMMARY"), say("short"),
-			refused(llm.ErrOverload, "busy"), say("# Handoff"),
-			say("BRANCH"))
+		}, refused(llm.ErrOverload, "busy"), calls(`c1 panics {"path":"x"}`), say("done"),
+			refused(llm.ErrOverload, "busy"), say("# Handoff"))
 		r.prompt(long(900), agent.ReasonDone)
 		waitFor(t, func() bool { return r.Log().Title() != "" })
 		if err := r.Compact(t.Context(), ""); err != nil {
@@ -106,7 +115,7 @@ func TestMeterSeesEveryRequest(t *testing.T) {
 		if _, err := r.Navigate(t.Context(), r.Log().Nodes()[0].ID, session.Navigation{Summarize: true}); err != nil {
 			t.Fatal(err)
 		}
-		m.check(t, session.ForTurn, session.ForRetry, session.ForTurn, session.ForTitle,
+		m.check(t, session.ForTitle, session.ForTurn, session.ForRetry, session.ForTurn,
 			session.ForCompaction, session.ForCompaction, session.ForCompaction,
 			session.ForHandoff, session.ForHandoff, session.ForBranch)
 		if n := r.Stats().Requests; n != 10 {
@@ -344,7 +353,7 @@ func TestUnknownPrice(t *testing.T) {
 		t.Error("a session began")
 	}
 	r := start(t, f, func(r *rig, o *session.Options) {
-		o.MaxCost, o.Models, o.Fallbacks, o.TitleModel = llm.Dollars(1), r.opener(free), []string{"free"}, "free"
+		o.MaxCost, o.Models, o.Fallbacks = llm.Dollars(1), r.opener(free), chain("free")
 		r.model.PromotionTarget = "free"
 	}, refused(llm.ErrAuth, "no"), refused(llm.ErrContextOverflow, "prompt is too long"))
 	if err := r.SetModel(t.Context(), "free"); err == nil {

@@ -319,9 +319,9 @@ func (s *Session) serve(ctx context.Context, end func(), q *submitted) {
 			return
 		}
 		s.openTurn(q.typed.Text())
+		s.titles.begin(q.typed)
 		s.fitter.refresh()
 		out := s.finish(ctx, s.attempts.run(ctx, s.agent.Run, append(s.preface(), q.m)...))
-		s.entitle(q.typed)
 		s.settleRun(out, end)
 	})
 }
@@ -348,6 +348,7 @@ func (s *Session) settleRun(out agent.Outcome, end func()) {
 		told := &SettledTurn{IDs: ended, Reason: out.Reason}
 		if out.Err != nil {
 			told.Error = out.Err.Error()
+			told.ResumeAt = resumeAt(out.Err)
 		}
 		s.rec.emit(Event{Event: agent.Event{Type: AgentSettled}, Turn: ended[0], Data: told})
 	}

@@ -96,7 +96,7 @@ func TestToolsFollowModel(t *testing.T) {
 		o.Models = r.opener(r.f.model, called(r.f.model, "other"))
 		o.Tools = []*tool.Tool{edit(&r.f.model), echo("read", tool.Reads), echo("dig", tool.Reads)}
 		handletest.On(o).OnAdapt = func(m *llm.Model) []*tool.Tool { return []*tool.Tool{edit(m), echo("spare", tool.Reads)} }
-		o.Fallbacks = []string{"other"}
+		o.Fallbacks = chain("other")
 	}, say("1"), refused(llm.ErrAuth, "no"), calls(`c1 edit {"path":"x"}`), say("2"), say("3"))
 	names := func(i int) (out []string) {
 		for _, d := range r.srv.Requests()[i].Tools {

@@ -103,21 +103,20 @@ func (s *Session) restoreState(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	model, level := s.mind.chosen()
-	current := model.Ref()
-	if ref := c.Models["default"]; ref != "" && ref != current && s.o.Models != nil {
-		if model, client, err := s.mind.open(ctx, ref); err == nil {
-			s.mind.use(ModelChanged, model, client, "default", "the branch's model", false)
+	was := s.mind.preferred()
+	next := was
+	if ref := c.Models[roleDefault]; ref != "" && ref != was.Model.Ref() && s.o.Models != nil {
+		if o, err := s.mind.open(ctx, ref); err == nil {
+			next = o
 		} else {
-			s.rec.warn("the model of this branch cannot be used, going on with " + current + ": " + err.Error())
+			s.rec.warn("the model of this branch cannot be used, going on with " + was.Model.Ref() + ": " + err.Error())
 		}
 	}
-	want := c.Thinking
-	if want == "" { // nobody changed it on this branch
-		want = s.o.Request.Thinking.Level
+	if next.Level = c.Thinking; next.Level == "" { // nobody changed it on this branch
+		next.Level = s.o.Request.Thinking.Level
 	}
-	if want != level {
-		s.mind.think(want, false)
+	if next.Model.Ref() != was.Model.Ref() || next.Level != was.Level {
+		s.mind.prefer(next, s.o.Now())
 	}
 }
 
@@ -129,18 +128,23 @@ func (s *Session) Handoff(ctx context.Context, focus string) (document string, e
 	}
 	defer end()
 	s.fitter.refresh()
-	messages := s.agent.Messages()
-	if len(messages) < 2 {
+	if len(s.agent.Messages()) < 2 {
 		return "", errors.New("there is nothing to hand over: nothing has been said yet")
 	}
+	return s.handoff(ctx, focus)
+}
+
+// handoff asks for the document. As a way to condense a conversation it stays in the session,
+// so that its faces, queue and undo stay too; the family begins a new file.
+func (s *Session) handoff(ctx context.Context, focus string) (document string, err error) {
 	r, client := s.mind.now()
 	// The same prefix as the conversation's: it is in the vendor's cache.
 	r.Tools, r.ToolChoice = s.tools.definitions(), llm.ToolChoice{Mode: llm.ToolNone}
-	r.Messages = append(messages, llm.Message{
+	r.Messages = append(s.agent.Messages(), llm.Message{
 		Role: llm.RoleCustom, CustomType: "handoff", Time: s.o.Now(),
 		Content: []llm.Block{llm.Text{Text: compact.HandoffPrompt(s.veil.hide(focus))}},
 	})
-	err = s.o.Retry.repeat(ctx, s.o.Now, func() (err error) {
+	err = s.o.Retry.repeat(ctx, s.o.Now, false, func() (err error) {
 		document, err = s.money.ask(ctx, ForHandoff, client, &r)
 		return err
 	})

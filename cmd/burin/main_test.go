@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -81,7 +82,8 @@ var formats = map[string]wire.Server{
 
 // startModel serves a scripted model: model NAME FORMAT TURN... sets $NAME to
 // its URL. A turn is text, "think:text", "call:name[:arguments]", "error:status[:code[:message]]",
-// "cut:bytes", "stall" or "stallhead".
+// "later:seconds" (a rate limit that says when it ends), "used:tokens:text" (as the vendor
+// counts the prompt), "cut:bytes", "stall" or "stallhead".
 func startModel(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: model NAME FORMAT TURN...")
@@ -94,6 +96,7 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 	for _, a := range args[2:] {
 		kind, rest, _ := strings.Cut(a, ":")
 		turn := llmtest.Turn{Parts: []llmtest.Part{{Text: a}}}
+		used := llm.Usage{Input: 100, Output: 20}
 		switch kind {
 		case "think":
 			turn.Parts = []llmtest.Part{{Thinking: rest}, {Text: "thought about it"}}
@@ -110,6 +113,18 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(err)
 			e := wire.Sort(status, name, cmp.Or(message, "the script says no"))
 			turn = llmtest.Turn{Fault: llmtest.Fault{Error: e}}
+		case "later":
+			n, err := strconv.Atoi(rest)
+			ts.Check(err)
+			e := wire.Sort(429, "rate_limit_error", "come back later")
+			e.RetryAfter = time.Duration(n) * time.Second
+			turn = llmtest.Turn{Fault: llmtest.Fault{Error: e}}
+		case "used":
+			count, text, _ := strings.Cut(rest, ":")
+			n, err := strconv.Atoi(count)
+			ts.Check(err)
+			used.Input = n
+			turn.Parts[0].Text = text
 		case "cut":
 			n, err := strconv.Atoi(rest)
 			ts.Check(err)
@@ -119,9 +134,9 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 		case "stall":
 			turn = llmtest.Turn{Parts: []llmtest.Part{{Text: "only the beginning of it"}}, Fault: llmtest.Fault{StallAfterEvents: 4}}
 		}
-		turn.Events = llmtest.Stop(llm.StopEnd, llm.Usage{Input: 100, Output: 20})
+		turn.Events = llmtest.Stop(llm.StopEnd, used)
 		if kind == "call" {
-			turn.Events = llmtest.Stop(llm.StopToolUse, llm.Usage{Input: 100, Output: 20})
+			turn.Events = llmtest.Stop(llm.StopToolUse, used)
 		}
 		script.Turns = append(script.Turns, turn)
 	}

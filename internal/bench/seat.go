@@ -65,8 +65,10 @@ type Session struct {
 
 	// Models finds other models: larger ones, fallbacks, small ones for small tasks.
 	Models     session.Opener
-	Fallbacks  []string // selectors of models to go on with when Model keeps failing
-	TitleModel string   // selector of a model that names sessions; empty: their first words
+	Roles      map[string]string   // selectors of the models of roles; see session.Options
+	KeepModel  bool                // Model was named by the person
+	Fallbacks  map[string][]string // selectors of models to go on with when one keeps failing, by provider/id or role
+	Titles     bool                // a model names sessions; else their first words do
 	Retry      session.Retry
 	Compaction compact.Settings // the zero value is compact.Defaults
 	Reminders  int              // of open todos, for one prompt; 0 is one, negative is none
@@ -186,7 +188,7 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 		Mode:   b.Approval,
 		Ground: ground{b}, Tasks: tasks{b}, Models: b.Models,
 		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Chains: b.Chains,
-		Secrets: b.vault, Meter: b.Meter, Fallbacks: b.Fallbacks, TitleModel: b.TitleModel, Reminders: b.Reminders,
+		Secrets: b.vault, Meter: b.Meter, Roles: b.Roles, KeepModel: b.KeepModel, Fallbacks: b.Fallbacks, Titles: b.Titles, Reminders: b.Reminders,
 		Retry: b.Retry, Compaction: b.Compaction, NoPromote: b.NoPromote,
 		Desk: b.Desk, Expand: b.Expand, Summariser: b.summariser(),
 		MaxTurns: b.MaxTurns, MaxCost: b.MaxCost,

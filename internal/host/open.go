@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -191,12 +192,7 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	if o.Reminders == 0 {
 		o.Reminders = remindersOf(settings)
 	}
-	if o.TitleModel == "" && settings.Titles.Model {
-		o.TitleModel = catalog.RoleSmol
-	}
-	if o.Fallbacks == nil {
-		o.Fallbacks = settings.Retry.FallbackChains[catalog.RoleDefault]
-	}
+	o.Titles = o.Titles || settings.Titles.Model
 	o.SessionDir = cmp.Or(o.SessionDir, archive.Root(settings, paths))
 	o.Seal = o.Seal || settings.Sessions.Encrypt
 	if o.Expand == nil {
@@ -265,12 +261,66 @@ func (h *Host) findModel(ctx context.Context, o *Session, settings *config.Confi
 	}
 	if o.Models == nil {
 		o.Models = others
+		h.assign(o, models, settings)
 	}
 	if level == llm.LevelDefault {
 		level = settings.DefaultThinkingLevel
 	}
 	o.Thinking.Level = level
 	return nil
+}
+
+// assign says which models have which roles, and which go on for others.
+func (h *Host) assign(o *Session, models *connect.Models, settings *config.Config) {
+	resolver := models.Catalog.Resolver
+	o.KeepModel = o.KeepModel || o.Choice.given() && h.o.Roles[catalog.RolePlan] == ""
+	roles := map[string]string{}
+	for _, role := range []string{catalog.RoleSmol, catalog.RolePlan, catalog.RoleVision} {
+		if selector, _ := resolver.RoleSelector(role); selector != "" {
+			roles[role] = "burin/" + role
+		}
+	}
+	maps.Copy(roles, o.Roles)
+	o.Roles = roles
+	if o.Fallbacks != nil || len(settings.Retry.FallbackChains) == 0 {
+		return
+	}
+	// A chain is that of a role, and so of the model that has the role, or of a model. Where
+	// several are a model's, its own wins, then that of the role default.
+	o.Fallbacks = map[string][]string{}
+	known := resolver.Roles()
+	keys := slices.Sorted(maps.Keys(settings.Retry.FallbackChains))
+	slices.SortStableFunc(keys, func(a, b string) int {
+		rank := func(key string) int {
+			switch {
+			case !slices.Contains(known, key):
+				return 0
+			case key == catalog.RoleDefault:
+				return 1
+			}
+			return 2
+		}
+		return cmp.Compare(rank(a), rank(b))
+	})
+	for _, key := range keys {
+		chain := settings.Retry.FallbackChains[key]
+		selector := key
+		if slices.Contains(known, key) {
+			o.Fallbacks[key] = chain
+			if set, _ := resolver.RoleSelector(key); set == "" {
+				continue
+			}
+			selector = "burin/" + key
+		}
+		choice, err := resolver.Resolve(selector)
+		if err != nil {
+			o.Warn("retry.fallbackChains: " + words.Error(err))
+			continue
+		}
+		if ref := choice.Model.Ref(); o.Fallbacks[ref] == nil {
+			o.Fallbacks[ref] = chain
+		}
+	}
 }
 
 // opener finds models for a session.
@@ -280,16 +330,16 @@ type opener struct {
 }
 
 // Open implements [session.Opener].
-func (o opener) Open(ctx context.Context, selector string) (*llm.Model, llm.Client, error) {
+func (o opener) Open(ctx context.Context, selector string) (session.Opened, error) {
 	choice, err := o.models.Choose(ctx, catalog.Wish{Selector: selector})
 	if err != nil {
-		return nil, nil, err
+		return session.Opened{}, err
 	}
 	client, err := o.models.Client(choice.Model, "")
 	if err != nil {
-		return nil, nil, err
+		return session.Opened{}, err
 	}
-	return &choice.Model.Model, client, nil
+	return session.Opened{Model: &choice.Model.Model, Client: client, Level: choice.Level}, nil
 }
 
 // Larger implements [session.Opener].

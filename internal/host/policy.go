@@ -19,6 +19,7 @@ func retryOf(c *config.Config) session.Retry {
 	if n := c.Retry.MaxDelayMS; n != nil {
 		r.Limit = time.Duration(*n) * time.Millisecond
 	}
+	r.Stay = c.Text("retry.fallbackRevertPolicy") == "never"
 	return r
 }
 

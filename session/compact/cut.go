@@ -38,6 +38,18 @@ type Cut struct {
 // FirstKeptID is the id of the first entry that stays.
 func (c *Cut) FirstKeptID() string { return c.Kept[0].ID }
 
+// Frees is about how many tokens a compaction takes off, before its summary is there.
+func (c *Cut) Frees() int {
+	short := c.shortened()
+	n := 0
+	for _, entries := range [][]transcript.Entry{c.History, c.Prefix} {
+		for i := range entries {
+			n += short.tokens(&entries[i])
+		}
+	}
+	return int(float64(n) * c.Ratio)
+}
+
 // Split says whether the cut goes through a turn.
 func (c *Cut) Split() bool { return len(c.Prefix) > 0 }
 

@@ -138,8 +138,9 @@ func (Background) Watch(func()) {}
 type Opener func(ctx context.Context, selector string) (*llm.Model, llm.Client, error)
 
 // Open implements [session.Opener].
-func (f Opener) Open(ctx context.Context, selector string) (*llm.Model, llm.Client, error) {
-	return f(ctx, selector)
+func (f Opener) Open(ctx context.Context, selector string) (session.Opened, error) {
+	model, client, err := f(ctx, selector)
+	return session.Opened{Model: model, Client: client}, err
 }
 
 // Larger implements [session.Opener].

@@ -11,10 +11,10 @@ func TestTodoPanel(t *testing.T) {
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{
 		call("todo", `{"ops":[{"op":"init","list":[{"phase":"Build","items":["Write the parser","Write its tests"]}]}]}`),
-		say("Planned."), say("I remember."), say("I know."), say("There is more to do."),
+		say("Planned."), say("There is more to do."),
 	}, func(o *setting) { o.Width, o.Height = 80, 32 }) // nothing scrolls, whatever is drawn in between
 	s.send("plan it")
-	s.WaitText("There is more to do.") // burin reminds it three times of what is open
+	s.WaitText("There is more to do.") // burin reminds it once of what is open
 	s.WaitGone("Working")
 	s.Golden("todo", s.same())
 	s.send("/todo done Write the parser")

@@ -3,6 +3,7 @@ package story_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -56,4 +57,39 @@ func TestKeyRefused(t *testing.T) {
 	s.send("hello")
 	s.WaitText("invalid x-api-key (HTTP 401)")
 	s.WaitText("The key came from apiKey of models.yml")
+}
+
+// later is a refusal that says when the provider can be asked again.
+func later(wait time.Duration) llmtest.Turn {
+	return llmtest.Turn{Fault: llmtest.Fault{Error: &llm.Error{Kind: llm.ErrRateLimit, Message: "Come back later", RetryAfter: wait}}}
+}
+
+// A wait that is too long to be made unasked is offered.
+func TestWaitThatTheProviderAsksFor(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{later(2 * time.Second), say("Now it worked.")}, func(o *setting) {
+		o.config = "retry: {maxDelayMs: 1000}\n"
+	})
+	s.send("hello")
+	s.WaitText("and try again?")
+	s.answer("y")
+	s.WaitText("Now it worked.")
+	s.WaitGone("aiting until")
+	if n := len(s.model.Requests()); n != 2 {
+		t.Errorf("the model was asked %d times", n)
+	}
+}
+
+// Esc ends that wait, and what was typed meanwhile stays.
+func TestWaitThatTheProviderAsksForStops(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{later(time.Hour), say("Another answer.")})
+	s.send("hello")
+	s.WaitText("and try again?")
+	s.answer("y")
+	s.WaitText("aiting until")
+	s.Press("esc")
+	s.WaitText("Stopped: waiting until")
+	s.send("something else")
+	s.WaitText("Another answer.")
 }

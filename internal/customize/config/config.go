@@ -95,7 +95,8 @@ type Config struct {
 		MaxRetries     *int                `yaml:"maxRetries"`
 		BaseDelayMS    *int                `yaml:"baseDelayMs"`
 		MaxDelayMS     *int                `yaml:"maxDelayMs"`
-		FallbackChains map[string][]string `yaml:"fallbackChains"` // role → selectors
+		FallbackChains map[string][]string `yaml:"fallbackChains"`       // role or model → selectors
+		FallbackRevert string              `yaml:"fallbackRevertPolicy"` // cooldown-expiry, never
 	} `yaml:"retry"`
 	// Limits are ceilings in US dollars; 0 is none.
 	Limits struct {
@@ -190,7 +191,7 @@ type Config struct {
 // Compaction is the settings of that name. nil is the default.
 type Compaction struct {
 	Enabled             *bool  `yaml:"enabled"`
-	Strategy            string `yaml:"strategy"` // context-full, shake, snapcompact, off
+	Strategy            string `yaml:"strategy"` // context-full, handoff, shake, snapcompact, off
 	ReserveTokens       *int   `yaml:"reserveTokens"`
 	KeepRecentTokens    *int   `yaml:"keepRecentTokens"`
 	ThresholdPercent    *int   `yaml:"thresholdPercent"`

@@ -46,7 +46,8 @@ var table = []Setting{
 	{Key: "retry.maxRetries", Type: Number, Group: Model, Label: "Retries", Default: 3, Min: at(0), When: "retry.enabled", Help: "How often a request is repeated."},
 	{Key: "retry.baseDelayMs", Type: Number, Group: Model, Label: "First wait", Default: 2000, Min: at(1), Unit: "ms", When: "retry.enabled", Help: "The wait before the first repetition, doubled for each other."},
 	{Key: "retry.maxDelayMs", Type: Number, Group: Model, Label: "Longest wait", Default: 300000, Min: at(1), Unit: "ms", When: "retry.enabled", Help: "The longest wait; a provider that asks for more is not waited for."},
-	{Key: "retry.fallbackChains", Type: Record, Group: Model, Label: "Fallback models", Else: "none", When: "retry.enabled", Help: "The models to go on with when that of a role keeps failing."},
+	{Key: "retry.fallbackChains", Type: Record, Group: Model, Label: "Fallback models", Else: "none", When: "retry.enabled", Help: "The models to go on with when that of a role, or a model, keeps failing."},
+	{Key: "retry.fallbackRevertPolicy", Type: Enum, Group: Model, Label: "Back from a fallback", Default: "cooldown-expiry", Choices: []string{"cooldown-expiry", "never"}, When: "retry.enabled", Help: "When the first model is asked again: after the wait that its provider asked for, else five minutes, or never."},
 	{Key: "stream.firstEventTimeoutMs", Type: Number, Group: Model, Label: "Wait for an answer", Default: 0, Unit: "ms", Help: "The longest wait for an answer to begin; 0 is 100 seconds, less is no limit."},
 	{Key: "stream.idleTimeoutMs", Type: Number, Group: Model, Label: "Silence in an answer", Default: 0, Unit: "ms", Help: "The longest silence within an answer; 0 is 120 seconds, less is no limit."},
 	{Key: "stream.noContentTimeoutMs", Type: Number, Group: Model, Label: "Signs of life only", Default: 0, Unit: "ms", Help: "The longest time in which an answer brings only comments and pings; 0 is 30 minutes, less is no limit."},
@@ -69,7 +70,7 @@ var table = []Setting{
 	{Key: "setupVersion", Type: Number, Group: Interaction, Label: "Setup done", Default: 0, Min: at(0), Own: true, Help: "The newest setup that was gone through; burin writes it."},
 
 	{Key: "compaction.enabled", Type: Bool, Group: Context, Label: "Condense long conversations", Default: true, Help: "Makes conversations smaller that outgrow the model."},
-	{Key: "compaction.strategy", Type: Enum, Group: Context, Label: "How to condense", Default: "context-full", Choices: []string{"context-full", "shake", "snapcompact", "off"}, When: "compaction.enabled", Help: "By a summary, by moving bulky outputs to files, or as pictures."},
+	{Key: "compaction.strategy", Type: Enum, Group: Context, Label: "How to condense", Default: "context-full", Choices: []string{"context-full", "handoff", "shake", "snapcompact", "off"}, When: "compaction.enabled", Help: "By a summary, by a document that the model itself writes, by moving bulky outputs to files, or as pictures."},
 	{Key: "compaction.reserveTokens", Type: Number, Group: Context, Label: "Kept free", Default: 16384, Min: at(1), Unit: "tokens", When: "compaction.enabled", Help: "What is kept free for the answer."},
 	{Key: "compaction.keepRecentTokens", Type: Number, Group: Context, Label: "Kept as it is", Default: 20000, Min: at(1), Unit: "tokens", When: "compaction.enabled", Help: "How much of the newest messages is never condensed."},
 	{Key: "compaction.thresholdPercent", Type: Number, Group: Context, Label: "Condense at", Else: "when the reserve is reached", Unit: "%", When: "compaction.enabled", Help: "The share of the model's window from which on a conversation is condensed."},

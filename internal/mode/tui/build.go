@@ -68,7 +68,7 @@ func newApp(o Options) *app {
 	// What comes in.
 	greeter := &greeter{base: b, show: show, display: d, version: o.Version}
 	listener := &listener{
-		base: b, current: cur, show: show, display: d, facts: facts, composer: composer, work: work, outbox: outbox, asks: asks, switcher: sw,
+		base: b, current: cur, show: show, display: d, facts: facts, composer: composer, work: work, outbox: outbox, asks: asks, panes: panes, switcher: sw,
 		reader: g.reader, repeater: repeater, models: g.models, pursuit: g.pursuit, plan: g.plan, host: o.Host,
 	}
 	input := &input{

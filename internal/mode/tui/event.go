@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -24,6 +25,7 @@ type listener struct {
 	composer *composer
 	outbox   *outbox
 	asks     *questions
+	panes    *panes
 	switcher *switcher
 	reader   *reader
 	repeater *repeater
@@ -200,6 +202,38 @@ func (ls *listener) onSettled(d *session.SettledTurn) {
 		out = agent.Outcome{Reason: d.Reason, Err: err}
 	}
 	ls.onOutcome(s, out, over, took)
+	ls.offerWait(s, d.ResumeAt)
+}
+
+// offerWait offers to wait as long as the provider asks for, and to try again then.
+func (ls *listener) offerWait(s *opened, until time.Time) {
+	left := until.Sub(ls.env.Now())
+	if until.IsZero() || left <= 0 || ls.work.on {
+		return
+	}
+	at := until.Format("15:04:05")
+	if left > 20*time.Hour {
+		at = until.Format("Mon 15:04")
+	}
+	ls.panes.confirm("Wait until "+at+" and try again?", "The provider asks for a wait of "+elapsed(left)+". You can go on typing meanwhile.", func() {
+		if s != ls.session || ls.work.on {
+			return
+		}
+		ls.work.task("waiting until "+at, func(ctx context.Context) (func(), error) {
+			timer := time.NewTimer(left)
+			defer timer.Stop()
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-timer.C:
+				return func() {
+					if s == ls.session && !ls.work.on { // nobody else has gone on meanwhile
+						ls.work.resend()
+					}
+				}, nil
+			}
+		})
+	})
 }
 
 // onOutcome says how a prompt has ended.
