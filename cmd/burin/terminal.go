@@ -27,21 +27,38 @@ import (
 	"github.com/burin-dev/burin/transcript/sealed"
 )
 
-// talk shows the terminal's face. It paints before anything is opened that takes time.
+// talk shows the terminal's face until the person leaves, in one folder after the other
+// where they move.
 func (p *program) talk(ctx context.Context, a askFlags, prompt string, tty *terminal.Terminal) error {
+	for {
+		ended, err := p.talkHere(ctx, a, prompt, tty)
+		if err != nil || ended.Moved == "" {
+			return err
+		}
+		if err := os.Chdir(ended.MovedTo); err != nil {
+			return fmt.Errorf("the session was moved, but burin cannot work there: %w", err)
+		}
+		prompt = ""
+		a.resume, a.session, a.goOn, a.choose, a.attach = ended.Moved, "", false, false, false
+	}
+}
+
+// talkHere shows the terminal's face in the working directory. It paints before anything is
+// opened that takes time.
+func (p *program) talkHere(ctx context.Context, a askFlags, prompt string, tty *terminal.Terminal) (ended tui.Ended, err error) {
 	if err := a.check(); err != nil {
-		return err
+		return ended, err
 	}
 	h := &desk{program: p, ask: a}
 	around, err := p.hostFor(a.roles(), h.warn)
 	if err != nil {
-		return err
+		return ended, err
 	}
 	h.Host = around
 	defer p.closeHost(ctx, around)
 	settings, err := around.Settings()
 	if err != nil {
-		return err
+		return ended, err
 	}
 	if settings.AutoResume && a.resume == "" && a.session == "" && !a.noSession {
 		h.ask.goOn = true
@@ -49,7 +66,7 @@ func (p *program) talk(ctx context.Context, a askFlags, prompt string, tty *term
 	if a.seal || settings.Sessions.Encrypt {
 		// A pass phrase is asked for before the screen is there.
 		if _, err := p.sessionKeys(ctx)(place.Wanted{}); err != nil {
-			return err
+			return ended, err
 		}
 	}
 	if !signal.Ignored(syscall.SIGHUP) { // the terminal is closed: as good a reason to end in order as any
@@ -58,19 +75,19 @@ func (p *program) talk(ctx context.Context, a askFlags, prompt string, tty *term
 		defer stop()
 	}
 	home, _ := os.UserHomeDir() // only paths with "~" need it
-	last, err := tui.Run(ctx, tui.Options{
+	ended, err = tui.Run(ctx, tui.Options{
 		Terminal: tty, Getenv: p.getenv, Settings: settings, Paths: h.Paths(), Dir: h.Dir(), Home: home,
 		Version: version(), Changelog: burin.Changelog(),
 		Prompt: prompt, Open: h.open, Host: h, OpenPage: openBrowser, Resume: h.ask.goOn || a.resume != "" || a.session != "",
 		Choose: a.choose, Hide: h.hide(settings),
 	})
-	if last != "" {
+	if last := ended.Last; last != "" {
 		h.Crumb(last)
 		if ctx.Err() == nil { // else the terminal may be gone, or nobody reads it
 			fmt.Fprintln(p.err, "burin --continue resumes this session.")
 		}
 	}
-	return err
+	return ended, err
 }
 
 // desk is the program around the terminal's face.

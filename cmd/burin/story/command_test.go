@@ -48,3 +48,55 @@ func TestWordsAfterACommand(t *testing.T) {
 	s.WaitText("/tools takes nothing after its name")
 	s.WaitText("› /tools nosuch")
 }
+
+// Enter runs what was written, or the only command that begins so; a guess needs Tab.
+func TestEnterRunsNoGuess(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("Hello.")})
+	s.send("hello")
+	s.WaitText("Hello.")
+	s.WaitGone("Working")
+	for _, tt := range []struct{ typed, says string }{
+		{"/qit", "Did you mean /quit?"},
+		{"/nw", "Did you mean /new?"},
+		{"/mo", "/mo is the beginning of"},
+		{"/", "type the name of a command"},
+	} {
+		s.Type(tt.typed)
+		s.WaitText("› " + tt.typed)
+		s.Press("enter")
+		s.WaitText(tt.says)
+		s.WaitText("› " + tt.typed)
+		s.Press("ctrl+u")
+		s.WaitText("Ask anything")
+	}
+	s.sees("Hello.") // it is the same session
+	s.Type("/qit")
+	s.WaitText("leave")
+	s.Press("tab")
+	s.WaitText("› /quit")
+	s.Press("ctrl+u")
+	s.WaitText("Ask anything")
+	s.Type("/hotk")
+	s.WaitText("all keys")
+	s.Press("enter")
+	s.WaitText("stop what runs")
+}
+
+// /goal status and /goal clear are no goals.
+func TestGoalStatusAndClear(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("Done."), say("Nothing more to do.")})
+	s.send("/goal status")
+	s.WaitText("There is no goal")
+	s.send("/goal feed the wombat")
+	s.WaitText("Nothing more to do.")
+	s.WaitGone("Working")
+	s.send("/goal status")
+	s.WaitText("The goal is done: feed the wombat")
+	s.send("/goal clear")
+	s.WaitText("The goal is dropped.")
+	if n := len(s.model.Requests()); n > 2 {
+		t.Errorf("the model was asked %d times", n)
+	}
+}

@@ -41,10 +41,11 @@ func TestExportOfNothing(t *testing.T) {
 	s.WaitText("copied the answer")
 }
 
-// A folder that is not there is no place to move to; burin stays.
-func TestMoveNowhere(t *testing.T) {
+// /move goes on in another folder, in the same terminal. One that is not there is no place
+// to move to.
+func TestMove(t *testing.T) {
 	t.Parallel()
-	s := begin(t, []llmtest.Turn{say("Fine.")})
+	s := begin(t, []llmtest.Turn{say("Fine."), say("Here.")})
 	s.send("hello")
 	s.WaitText("Fine.")
 	s.WaitGone("Working")
@@ -57,6 +58,16 @@ func TestMoveNowhere(t *testing.T) {
 	s.Type("/move ../there")
 	s.WaitText("there/") // is proposed, and stands there already
 	s.Press("enter")
+	s.WaitText("~/there")
+	s.send("!pwd")
+	s.WaitText(to)
+	s.send("and now?")
+	s.WaitText("Here.")
+	s.WaitGone("Working")
+	if turns := s.model.Requests()[1].Messages; len(turns) < 3 {
+		t.Errorf("the moved session has only %d messages", len(turns))
+	}
+	s.send("/quit")
 	if code := s.WaitEnd(); code != 0 {
 		t.Errorf("burin ended with %d", code)
 	}

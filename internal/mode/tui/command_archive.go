@@ -147,13 +147,12 @@ func (ar *archives) begun(made archive.Created, err error) (string, error) {
 }
 
 // moveFile lets a session that is closed belong to another folder.
-func (ar *archives) moveFile(ctx context.Context, path, dir string) error {
+func (ar *archives) moveFile(ctx context.Context, path, dir string) (archive.Moved, error) {
 	sessions, err := ar.archive()
 	if err != nil {
-		return err
+		return archive.Moved{}, err
 	}
-	_, err = sessions.Move(ctx, path, dir)
-	return err
+	return sessions.Move(ctx, path, dir)
 }
 
 func (ar *archives) newSession(string) {
@@ -265,9 +264,8 @@ func (ar *archives) move(dir string) {
 	case !isFolder(ar.absolute(dir)):
 		ar.notice(card.Warning, "There is no folder "+ar.homePath(ar.absolute(dir))+": make it first.")
 	default:
-		to := ar.absolute(dir)
-		ar.notice(card.Info, "burin ends here; go on with: cd "+to+" && burin --resume "+ar.session.Log().ID())
-		ar.exit.moveTo, ar.exit.quit = [2]string{path, to}, true
+		// Settings, rules and shells belong to the folder: the face begins anew there.
+		ar.exit.moveTo, ar.exit.quit = [2]string{path, ar.absolute(dir)}, true
 	}
 }
 

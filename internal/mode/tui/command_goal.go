@@ -28,6 +28,14 @@ func (pu *pursuit) goal(args string) {
 	verb, rest, _ := strings.Cut(args, " ")
 	rest = strings.TrimSpace(rest)
 	alone := rest == ""
+	if alone {
+		switch verb { // as other programs call it
+		case "status":
+			verb = "show"
+		case "clear":
+			verb = "drop"
+		}
+	}
 	switch {
 	case verb == "" || verb == "show" && alone:
 		pu.showGoal(g)

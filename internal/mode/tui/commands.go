@@ -5,8 +5,10 @@ import (
 	"strings"
 
 	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/fuzzy"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/complete"
+	"github.com/burin-dev/burin/internal/mode/tui/editor"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 )
 
@@ -45,12 +47,26 @@ func (cs *commands) call(text string) bool {
 	if lines {
 		args = more + " " + args
 	}
+	if text == "/" {
+		cs.composer.giveBack(text)
+		cs.flash("type the name of a command, or choose one with the arrow keys")
+		return true
+	}
 	if name == "" || strings.Contains(name, "/") {
 		return false
 	}
 	c, ok := cs.known(strings.ToLower(name))
 	if !ok {
-		return !cs.expands(name) && !cs.insists(text, name)
+		if cs.expands(name) {
+			return false
+		}
+		begun := cs.begun(name)
+		if len(begun) == 1 {
+			c, ok = cs.known(begun[0])
+		}
+		if !ok {
+			return !cs.insists(text, name, begun)
+		}
 	}
 	args = strings.TrimSpace(args)
 	switch {
@@ -96,35 +112,80 @@ func (cs *commands) allowed(c command) bool {
 }
 
 // insists reports whether the person sends an unknown command a second time: then it is
-// a prompt. Otherwise it stands in the editor again, with what to do.
-func (cs *commands) insists(text, name string) bool {
-	if cs.unknown == text {
+// a prompt. Otherwise it stands in the editor again, with what to do. begun are the
+// commands whose names begin so.
+func (cs *commands) insists(text, name string, begun []string) bool {
+	if cs.unknown == text && len(begun) == 0 {
 		cs.unknown = ""
 		return true
 	}
 	cs.unknown = text
 	cs.composer.giveBack(text)
+	if len(begun) > 0 {
+		shown := begun[:min(len(begun), 4)]
+		say := "/" + name + " is the beginning of /" + strings.Join(shown, ", /")
+		if len(shown) < len(begun) {
+			say += " …"
+		}
+		cs.flash(say + ": type more, or press Tab")
+		return false
+	}
 	say := "There is no command /" + name + "."
 	if near := cs.nearest(name); near != "" {
 		say += " Did you mean /" + near + "?"
 	}
-	cs.flash(say + " Enter sends it to the model as it is.")
+	cs.flash(say + " Enter again sends it to the model as it is.")
 	return false
 }
 
-// nearest is the command whose name begins like a wrong one.
+// begun are the names of the commands that begin so, or have an alias that does.
+func (cs *commands) begun(name string) (names []string) {
+	low := strings.ToLower(name)
+	for _, c := range cs.offered() {
+		begins := func(name string) bool { return strings.HasPrefix(strings.ToLower(name), low) }
+		if begins(c.Name) || slices.ContainsFunc(c.Aliases, begins) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// nearest is the command whose name is the most like a wrong one.
 func (cs *commands) nearest(name string) string {
-	best, most := "", 1
+	const most = 2 // letters that are wrong
+	best, least := "", most+1
+	for _, c := range cs.table {
+		for _, known := range append([]string{c.name}, c.aliases...) {
+			if d := fuzzy.Distance(strings.ToLower(name), known, most); d < least {
+				best, least = c.name, d
+			}
+		}
+	}
+	if best != "" {
+		return best
+	}
+	longest := 1
 	for _, c := range cs.table {
 		n := 0
 		for n < len(name) && n < len(c.name) && name[n] == c.name[n] {
 			n++
 		}
-		if n > most {
-			best, most = c.name, n
+		if n > longest {
+			best, longest = c.name, n
 		}
 	}
 	return best
+}
+
+// means reports whether Enter takes what is proposed for a command's name: what a person
+// has gone to, or what is the only one that begins so. A guess needs Tab.
+func (cs *commands) means(popup editor.Popup) bool {
+	name, isCommand := strings.CutPrefix(strings.TrimSpace(cs.composer.editor.Text()), "/")
+	if !isCommand || strings.ContainsAny(name, " \n") || popup.Selected != 0 {
+		return true
+	}
+	begun := cs.begun(name)
+	return len(begun) == 1 && popup.Items[0].Label == "/"+begun[0]
 }
 
 // complete reports whether the text is a command that needs nothing more, so

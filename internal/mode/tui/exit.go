@@ -1,5 +1,7 @@
 package tui
 
+import "github.com/burin-dev/burin/internal/host/archive"
+
 // exit is how far the end of the face has come.
 type exit struct {
 	*base
@@ -8,6 +10,7 @@ type exit struct {
 	atOnce bool // without waiting for that
 	err    error
 	moveTo [2]string // the session's file, and the folder that it is to be moved to
+	moved  archive.Moved
 }
 
 // failed ends the face when the terminal can no longer be written.

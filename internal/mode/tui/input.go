@@ -83,7 +83,7 @@ func (ip *input) onSubmitKey(p key.Press) bool {
 	if action, _ := ip.env.Keys.Lookup(key.Editor, p.Key); action != key.Submit {
 		return false
 	}
-	if popup, open := ip.composer.editor.Popup(); open && !ip.written(popup) && ip.composer.editor.Accept() {
+	if popup, open := ip.composer.editor.Popup(); open && !ip.written(popup) && ip.commands.means(popup) && ip.composer.editor.Accept() {
 		// A command that needs no more is sent at once, as everybody expects.
 		if !ip.commands.complete() {
 			return true

@@ -57,12 +57,12 @@ type app struct {
 }
 
 // run is the life of the face.
-func (a *app) run(ctx context.Context) (string, error) {
+func (a *app) run(ctx context.Context) (Ended, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	a.ctx = ctx
 	if err := a.start(); err != nil {
-		return "", err
+		return Ended{}, err
 	}
 	defer a.terminalBack()
 	defer context.AfterFunc(ctx, a.display.term.Hurry)()
@@ -71,7 +71,7 @@ func (a *app) run(ctx context.Context) (string, error) {
 	a.afterFirstPaint()
 	a.loop(ctx)
 	a.end()
-	return a.switcher.last, a.err
+	return Ended{Last: a.switcher.last, Moved: a.moved.File, MovedTo: a.moved.Dir}, a.err
 }
 
 // terminalBack gives the terminal back also where the loop crashed.
@@ -278,9 +278,11 @@ func (a *app) end() {
 	a.inbox.end()
 	a.display.term.Stop()
 	if a.moveTo[0] != "" { // the session is closed now, and can be moved
-		if err := a.groups.archives.moveFile(context.WithoutCancel(a.ctx), a.moveTo[0], a.moveTo[1]); err != nil {
+		moved, err := a.groups.archives.moveFile(context.WithoutCancel(a.ctx), a.moveTo[0], a.moveTo[1])
+		if err != nil {
 			a.err = err
+			return
 		}
-		a.switcher.last = ""
+		a.moved, a.switcher.last = moved, ""
 	}
 }

@@ -105,9 +105,16 @@ type Options struct {
 // not return.
 func Main() { terminal.Main() }
 
-// Run shows the face until the person leaves. It gives the file of the session that was
-// open last, "" if there is none.
-func Run(ctx context.Context, o Options) (last string, err error) {
+// Ended says what is left when the face ends.
+type Ended struct {
+	Last  string // the file of the session that was open last; "" if there is none
+	Moved string // the file of a session that the person moved; the face begins anew in MovedTo
+	// MovedTo is the folder of Moved.
+	MovedTo string
+}
+
+// Run shows the face until the person leaves.
+func Run(ctx context.Context, o Options) (Ended, error) {
 	a := newApp(o)
 	return a.run(ctx)
 }
