@@ -184,7 +184,8 @@ type Question struct {
 	Text   string       `json:"text,omitempty"`
 	From   string       `json:"from,omitempty"`   // who asks, where that is not the session itself: a sub-agent, a server
 	CallID string       `json:"callId,omitempty"` // the tool call that waits for the answer
-	// Until is when it is answered with No by itself; zero: never.
+	// Until is when nobody waits for an answer any more; zero: never. The model's own
+	// questions are then answered with their recommended options.
 	Until time.Time `json:"until,omitzero"`
 
 	Permission *permit.Question `json:"permission,omitempty"`

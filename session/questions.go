@@ -15,6 +15,8 @@ import (
 var (
 	// ErrUnattended is that nobody is there who could answer.
 	ErrUnattended = errors.New("nobody is there who could answer")
+	// ErrTimedOut means that nobody answered a question by its time.
+	ErrTimedOut = errors.New("nobody answered in time")
 	// ErrSettled is that a question is not open: somebody else has answered it, or nobody
 	// waits for the answer any more.
 	ErrSettled = errors.New("this question is not open any more")
@@ -81,7 +83,7 @@ func (d *Desk) CanAsk() bool {
 }
 
 // Ask puts a question and waits for the answer. Its id is made here. The error is
-// [ErrUnattended], or that of ctx.
+// [ErrUnattended], [ErrTimedOut], or that of ctx.
 func (d *Desk) Ask(ctx context.Context, q Question) (Reply, error) {
 	q.ID = rand.Text()[:12]
 	a := &asked{Question: q, reply: make(chan Reply, 1)}
@@ -95,7 +97,12 @@ func (d *Desk) Ask(ctx context.Context, q Question) (Reply, error) {
 	alone := d.attending == 0
 	d.mu.Unlock()
 	d.say(Event{Event: agent.Event{Type: QuestionAsked}, Data: &a.Question})
-	var late <-chan time.Time
+	var late, over <-chan time.Time
+	if !q.Until.IsZero() {
+		t := time.NewTimer(time.Until(q.Until))
+		defer t.Stop()
+		over = t.C
+	}
 	for {
 		var comes, goes <-chan struct{}
 		if alone {
@@ -129,13 +136,18 @@ func (d *Desk) Ask(ctx context.Context, q Question) (Reply, error) {
 			how = Unattended
 		case <-late:
 			how = TimedOut
+		case <-over:
+			how = TimedOut
 		case <-ctx.Done():
 		}
 		if !d.settle(a, how, "", nil) {
 			return <-a.reply, nil // answered in this moment
 		}
-		if how == Withdrawn {
+		switch {
+		case how == Withdrawn:
 			return Reply{}, ctx.Err()
+		case how == TimedOut && late == nil:
+			return Reply{}, ErrTimedOut
 		}
 		return Reply{}, ErrUnattended
 	}

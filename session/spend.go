@@ -43,8 +43,9 @@ type Planned struct {
 	Model        *llm.Model
 	PromptTokens int // estimated
 	MaxTokens    int // of the answer
-	// Waiting is told why the request has to wait, in one line.
-	Waiting func(why string)
+	// Tell is told what the person should know of the limits, a line each: that the request
+	// has to wait, or that a limit is nearly reached.
+	Tell func(line string)
 }
 
 // Spending is a request that was let through. One of its methods is called, once.
@@ -80,8 +81,9 @@ type money struct {
 	guessed llm.USD // for answers whose vendors did not say what they cost; spent lacks it
 	unknown bool    // there are such answers, or some request had no known price
 	usage   llm.Usage
-	count   int // requests
-	turn    int // number of the turn
+	count   int  // requests
+	near    bool // it was said that most of the limit is spent
+	turn    int  // number of the turn
 
 	// Of the request of the loop that is about to be sent.
 	held     Spending
@@ -166,13 +168,25 @@ func (x *money) reserve(ctx context.Context, r *llm.Request, purpose string) (Sp
 		}
 		return nil, fmt.Errorf("%w: %s of %s spent%s", ErrBudget, spent, limit, more)
 	}
+	x.warnNearly(spent + guessed)
 	if x.meter == nil {
 		return nothing{}, nil
 	}
 	return x.meter.Reserve(ctx, Planned{
 		Session: x.log.ID(), Turn: turnID(turn) + "-" + x.process, Purpose: purpose, Model: r.Model,
-		PromptTokens: x.gauge.prompt(r), MaxTokens: r.MaxTokens, Waiting: x.warn,
+		PromptTokens: x.gauge.prompt(r), MaxTokens: r.MaxTokens, Tell: x.warn,
 	})
+}
+
+// warnNearly says once that four fifths of the session's limit are spent.
+func (x *money) warnNearly(spent llm.USD) {
+	x.mu.Lock()
+	say := x.most > 0 && spent >= x.most/5*4 && !x.near
+	x.near = x.near || say
+	x.mu.Unlock()
+	if say {
+		x.warn(fmt.Sprintf("%d %% of this session's cost limit is spent: %s of %s (--max-cost)", spent*100/x.most, spent, x.most))
+	}
 }
 
 // release ends what was prepared for a request: the money of one that was not sent

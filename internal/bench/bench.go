@@ -28,6 +28,9 @@ type Options struct {
 	Allow          []string // rules such as bash(go test:*)
 	Deny           []string
 	PermissionFile string // where lasting grants are kept; empty: nowhere
+	// GrantsLast is how long grants for a project or for all projects hold; 0: until they are
+	// taken back.
+	GrantsLast time.Duration
 
 	Sandbox  string   // read-only, workspace-write or full; empty follows the mode of permission
 	Hosts    []string // that confined commands may reach

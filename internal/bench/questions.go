@@ -39,18 +39,25 @@ func (b *seat) questioner() plan.Asker {
 	if !b.Desk.CanAsk() {
 		return nil
 	}
-	return questioner{b.Desk}
+	return questioner{b}
 }
 
-type questioner struct{ desk *session.Desk }
+type questioner struct{ seat *seat }
 
 func (q questioner) AskQuestions(ctx context.Context, call string, questions []plan.Question) ([]plan.Reply, error) {
 	choices := make([]session.Choice, len(questions))
 	for i, c := range questions {
 		choices[i] = session.Choice(c)
 	}
-	reply, err := q.desk.Ask(ctx, session.Question{Kind: session.AskChoice, CallID: call, Choices: choices})
+	ask := session.Question{Kind: session.AskChoice, CallID: call, Choices: choices}
+	// A plan is made with the person: it waits.
+	if wait := q.seat.AnswerTime; wait > 0 && q.seat.policy.Mode() != permission.Plan {
+		ask.Until = q.seat.Now().Add(wait)
+	}
+	reply, err := q.seat.Desk.Ask(ctx, ask)
 	switch {
+	case errors.Is(err, session.ErrTimedOut):
+		return recommended(questions), nil
 	case errors.Is(err, session.ErrUnattended):
 		return nil, errors.New("nobody answered: go on with what you think is best, and say what you assumed")
 	case err != nil:
@@ -62,7 +69,20 @@ func (q questioner) AskQuestions(ctx context.Context, call string, questions []p
 	}
 	replies := make([]plan.Reply, len(questions))
 	for i, c := range reply.Choices {
-		replies[i] = plan.Reply(c)
+		replies[i] = plan.Reply{Selected: c.Selected, Custom: c.Custom}
 	}
 	return replies, nil
+}
+
+// recommended are the replies to questions that nobody answered in time: the option that
+// the model would choose, else the first.
+func recommended(questions []plan.Question) []plan.Reply {
+	replies := make([]plan.Reply, len(questions))
+	for i, q := range questions {
+		replies[i].TimedOut = true
+		if len(q.Options) > 0 {
+			replies[i].Selected = []string{q.Options[max(q.Recommended, 0)]}
+		}
+	}
+	return replies
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/customize/prompt"
@@ -71,9 +72,12 @@ type Session struct {
 	Titles     bool                // a model names sessions; else their first words do
 	Retry      session.Retry
 	Compaction compact.Settings // the zero value is compact.Defaults
-	Reminders  int              // of open todos, for one prompt; 0 is one, negative is none
-	NoPromote  bool             // stay with Model when the conversation outgrows it
-	Meter      session.Meter    // limits beyond this session; nil: none
+	// AnswerTime is how long the model's own questions wait before their recommended options
+	// are taken; 0: for as long as it takes.
+	AnswerTime time.Duration
+	Reminders  int           // of open todos, for one prompt; 0 is one, negative is none
+	NoPromote  bool          // stay with Model when the conversation outgrows it
+	Meter      session.Meter // limits beyond this session; nil: none
 
 	// Chains are where hooks, rules and extensions take part in the conversation.
 	Chains session.Chains
@@ -277,7 +281,7 @@ func (b *Bench) policy(mode permission.Mode) (*permission.Policy, error) {
 	}
 	return permission.Open(permission.Options{
 		Mode: mode, Project: b.dir, File: b.PermissionFile, Rules: rules, Now: b.Now,
-		Extra: b.AddDirs, Home: b.UserHome, Shell: b.Shell, Private: b.private,
+		Extra: b.AddDirs, Home: b.UserHome, Shell: b.Shell, Private: b.private, Lasts: b.GrantsLast,
 	})
 }
 

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/internal/customize/config"
@@ -17,6 +18,9 @@ type meter struct {
 	project string
 	resumed bool
 	limits  ledger.Limits
+
+	mu   sync.Mutex
+	told map[ledger.Which]string // the turn in which it was said that a limit is nearly reached
 }
 
 var _ session.Meter = (*meter)(nil)
@@ -24,8 +28,8 @@ var _ session.Meter = (*meter)(nil)
 // Reserve implements [session.Meter].
 func (m *meter) Reserve(ctx context.Context, p session.Planned) (session.Spending, error) {
 	waiting := func(why *ledger.LimitError) {
-		if p.Waiting != nil {
-			p.Waiting(fmt.Sprintf("waiting for room under the %s's cost limit of %s: %s spent, %s held by requests under way; %s above %s in config.yml ends the wait",
+		if p.Tell != nil {
+			p.Tell(fmt.Sprintf("waiting for room under the %s's cost limit of %s: %s spent, %s held by requests under way; %s above %s in config.yml ends the wait",
 				why.Which, why.Limit, why.Spent, why.Held, why.Key(), why.Spent+why.Held))
 		}
 	}
@@ -35,7 +39,26 @@ func (m *meter) Reserve(ctx context.Context, p session.Planned) (session.Spendin
 	if err != nil {
 		return nil, err
 	}
+	m.warnNearly(r.Nearly(), p)
 	return &spending{r, p}, nil
+}
+
+// warnNearly says once, of a prompt's limit once for each prompt, that most of a limit is
+// spent.
+func (m *meter) warnNearly(near []ledger.Nearly, p session.Planned) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, n := range near {
+		turn, said := m.told[n.Which]
+		if p.Tell == nil || said && (n.Which != ledger.LimitTurn || turn == p.Turn) {
+			continue
+		}
+		if m.told == nil {
+			m.told = map[ledger.Which]string{}
+		}
+		m.told[n.Which] = p.Turn
+		p.Tell(fmt.Sprintf("%d %% of the %s's cost limit is spent: %s of %s (limits.%s in config.yml)", n.Spent*100/n.Limit, n.Which, n.Spent, n.Limit, n.Which))
+	}
 }
 
 type spending struct {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/bench"
@@ -191,6 +192,12 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	o.NoPromote = o.NoPromote || settings.ContextPromotion.Enabled != nil && !*settings.ContextPromotion.Enabled
 	if o.Reminders == 0 {
 		o.Reminders = remindersOf(settings)
+	}
+	if o.AnswerTime == 0 {
+		o.AnswerTime = time.Duration(settings.Int("ask.timeout")) * time.Second
+	}
+	if g := &o.Ground; g.GrantsLast == 0 {
+		g.GrantsLast = time.Duration(settings.Int("permissions.grantDays")) * 24 * time.Hour
 	}
 	o.Titles = o.Titles || settings.Titles.Model
 	o.SessionDir = cmp.Or(o.SessionDir, archive.Root(settings, paths))

@@ -74,6 +74,8 @@ type Offer struct {
 	Words    string   `json:"words"`              // "`go test` with any arguments"
 	Examples []string `json:"examples,omitempty"` // calls seen or likely that it would allow too
 	Scopes   []Scope  `json:"scopes"`             // that may be chosen, shortest first
+	// Expires is when a grant for a project or for all projects ends; zero: never.
+	Expires time.Time `json:"expires,omitzero"`
 }
 
 // In gives the rules of the offer with the scope that the person chose.
@@ -81,6 +83,9 @@ func (o Offer) In(s Scope) []Rule {
 	rules := make([]Rule, len(o.Rules))
 	for i, r := range o.Rules {
 		r.Scope = s
+		if s == Project || s == User {
+			r.Expires = o.Expires
+		}
 		rules[i] = r
 	}
 	return rules

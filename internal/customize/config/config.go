@@ -61,6 +61,8 @@ type Config struct {
 	Permissions struct {
 		Allow []string `yaml:"allow"`
 		Deny  []string `yaml:"deny"`
+		// GrantDays is how many days lasting grants hold; 0 is until they are taken back.
+		GrantDays *int `yaml:"grantDays"`
 	} `yaml:"permissions"`
 	// Sandbox confines commands.
 	Sandbox struct {

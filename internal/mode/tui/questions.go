@@ -56,7 +56,7 @@ func (qs *questions) asked(q *session.Question) {
 	case session.AskPermission:
 		k.pane = func() pane.Pane { return qs.approvalPane(q, reply) }
 	case session.AskChoice:
-		k.pane = func() pane.Pane { return qs.questionsPane(q.Choices, reply) }
+		k.pane = func() pane.Pane { return qs.questionsPane(q, reply) }
 	case session.AskSecret, session.AskText:
 		k.pane = func() pane.Pane { return qs.linePane(q, reply) }
 	case session.AskConfirm:
@@ -192,9 +192,9 @@ func (qs *questions) planned(id string) func(width int) []string {
 }
 
 // questionsPane puts the model's questions.
-func (qs *questions) questionsPane(choices []session.Choice, reply func(session.Reply)) pane.Pane {
+func (qs *questions) questionsPane(q *session.Question, reply func(session.Reply)) pane.Pane {
 	qs.talk.shorten(func(c *call) bool { return c.card.Name == "ask" })
-	return question.NewQuestions(qs.env, question.QuestionsOptions{Questions: choices, OnTyped: qs.composer.typedOn, OnDone: func(chosen []session.Chosen, err error) {
+	return question.NewQuestions(qs.env, question.QuestionsOptions{Questions: q.Choices, Until: q.Until, OnTyped: qs.composer.typedOn, OnDone: func(chosen []session.Chosen, err error) {
 		reply(session.Reply{Choices: chosen, Dismissed: err != nil})
 	}})
 }

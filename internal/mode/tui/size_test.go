@@ -22,7 +22,7 @@ import (
 func TestWhatIsTypedStaysVisible(t *testing.T) {
 	question := func(a *app) { // one with a place for one's own words
 		a.asks.enqueue(&ask{gone: func() {}, pane: func() pane.Pane {
-			return a.asks.questionsPane([]session.Choice{{Text: strings.Repeat("What shall it be? ", 8), Options: []string{"one thing", "another thing", "a third one"}}}, nil)
+			return a.asks.questionsPane(&session.Question{Choices: []session.Choice{{Text: strings.Repeat("What shall it be? ", 8), Options: []string{"one thing", "another thing", "a third one"}}}}, nil)
 		}})
 	}
 	approval := func(a *app) {

@@ -86,6 +86,15 @@ const (
 	LimitMonth   Which = "month"
 )
 
+// Nearly is a limit of which most is spent.
+type Nearly struct {
+	Which        Which
+	Limit, Spent llm.USD
+}
+
+// nearly reports whether four fifths of a limit are spent.
+func nearly(spent, limit llm.USD) bool { return limit > 0 && spent >= limit/5*4 }
+
 // LimitError is that a limit leaves no room for a request. Nothing was sent.
 type LimitError struct {
 	Which  Which

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ type Reservation struct {
 	began    time.Time
 	accounts []held
 	row      int64 // in the file; 0 = none
+	near     []Nearly
 
 	mu    sync.Mutex
 	ended bool
@@ -67,6 +69,9 @@ func (l *Ledger) Reserve(ctx context.Context, s Scope, lim Limits, p Plan) (*Res
 	}
 	return nil, err
 }
+
+// Nearly are the limits of which most was spent before this request.
+func (r *Reservation) Nearly() []Nearly { return r.near }
 
 // How often a request that waits for others looks again, and how long it waits at
 // most. Those of dead processes are removed when it looks.
@@ -142,6 +147,9 @@ func (r *Reservation) hold() error {
 		}
 	}
 	for _, a := range r.accounts {
+		if spent := a.before + a.spent; nearly(spent, a.limit) {
+			r.near = append(r.near, Nearly{a.which, a.limit, spent})
+		}
 		a.held += r.amount
 	}
 	return nil
@@ -249,6 +257,9 @@ func (l *Ledger) checkOnce(ctx context.Context, tx *sql.Tx, r *Reservation, lim 
 		var held llm.USD
 		if err := tx.QueryRowContext(ctx, "SELECT coalesce(sum(amount), 0) FROM usage_reservations WHERE ?1 = '' OR project = ?1", project).Scan(&held); err != nil {
 			return nil, fmt.Errorf("read the reservations: %w", err)
+		}
+		if nearly(spent, c.limit) && !slices.ContainsFunc(r.near, func(n Nearly) bool { return n.Which == c.which }) {
+			r.near = append(r.near, Nearly{c.which, c.limit, spent})
 		}
 		if spent+held >= c.limit {
 			return &LimitError{Which: c.which, Limit: c.limit, Spent: spent, Held: held, Resets: time.Date(year, month+1, 1, 0, 0, 0, 0, time.Local)}, nil

@@ -36,6 +36,9 @@ type Options struct {
 	// commands really open. Otherwise a command whose files are not known before it
 	// runs is a question as soon as there is such a rule, in every mode.
 	Walled bool
+	// Lasts is how long grants for a project or for all projects hold; 0: until they are
+	// taken back.
+	Lasts time.Duration
 }
 
 // Policy decides. It is safe for concurrent use.
@@ -44,6 +47,7 @@ type Policy struct {
 	at     command.Place
 	store  *store        // nil if nothing lasts
 	asking chan struct{} // held by the one question that is being asked
+	lasts  time.Duration // of lasting grants; 0: until they are taken back
 	walled atomic.Bool
 
 	mu      sync.Mutex
@@ -67,7 +71,7 @@ const (
 // Open reads the lasting grants. A file that cannot be read or understood is an
 // error; it is left as it is.
 func Open(o Options) (*Policy, error) {
-	p := &Policy{now: o.Now, mode: o.Mode, asking: make(chan struct{}, 1)}
+	p := &Policy{now: o.Now, mode: o.Mode, asking: make(chan struct{}, 1), lasts: o.Lasts}
 	p.walled.Store(o.Walled)
 	if p.now == nil {
 		p.now = time.Now
@@ -403,6 +407,11 @@ func (p *Policy) decide(r Request) (Decision, *judge) {
 		return d, j
 	}
 	d.Offers = j.offers(r, p.seen(), p.store != nil)
+	if p.lasts > 0 {
+		for i := range d.Offers {
+			d.Offers[i].Expires = p.now().Add(p.lasts)
+		}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.problem != nil {

@@ -27,6 +27,7 @@ type Question struct {
 type Reply struct {
 	Selected []string // options, in the order in which they were chosen
 	Custom   string   // the person's own words; empty if none
+	TimedOut bool     // nobody answered in time: Selected is what the model recommended
 }
 
 // Asker puts the questions of a call to a person, all together, and gives a reply
@@ -145,6 +146,10 @@ func answers(questions []Question, replies []Reply) string {
 		}
 		r := replies[i]
 		switch {
+		case r.TimedOut && len(r.Selected) == 0:
+			b.WriteString("Nobody answered in time. Go on with what you think is best, and say what you assumed.")
+		case r.TimedOut:
+			b.WriteString("Nobody answered in time; taken: " + strings.Join(r.Selected, ", "))
 		case len(r.Selected) == 0 && r.Custom == "":
 			b.WriteString("The user chose nothing.")
 		case len(r.Selected) == 0:

@@ -19,6 +19,7 @@ import (
 // QuestionsOptions say what the model wants to know.
 type QuestionsOptions struct {
 	Questions []session.Choice
+	Until     time.Time // when the recommended options are taken; zero: never
 	// OnTyped gets what is typed before keys count: it is meant for the prompt. May be
 	// nil.
 	OnTyped func(key.Event)
@@ -106,6 +107,13 @@ func (p *Questions) drawPage(s *sheet, at *page) {
 			label += ": " + prose.Inline(prose.Clip(at.words.Text(), 200))
 		}
 		s.choice(min(n+1, 10)%10, "", label, "", false)
+	}
+	if !p.o.Until.IsZero() {
+		what := "the first option"
+		if at.q.Recommended >= 0 {
+			what = "the recommended option"
+		}
+		s.below = s.text(s.below, styled.Of("Without an answer by "+p.o.Until.Format("15:04:05")+", "+what+" is taken.", theme.Muted))
 	}
 	pairs := []string{keyText(p.env, key.SelectConfirm), "answer", keyText(p.env, key.SelectCancel), "don't answer"}
 	if at.q.Multi {

@@ -232,7 +232,11 @@ func (a *Approval) drawMeaning(s *sheet) {
 		say("", "It does not run. The model is told, and goes on.", theme.Muted)
 	default:
 		a.scopes(s, &o)
-		say("Holds  ", scopeUntil[o.scopes[o.scope]], theme.Text)
+		until := scopeUntil[o.scopes[o.scope]]
+		if rules := o.offer.In(o.scopes[o.scope]); !rules[0].Expires.IsZero() {
+			until = "until " + rules[0].Expires.Format("2 January 2006") + " (permissions.grantDays), or you take it back with burin permissions"
+		}
+		say("Holds  ", until, theme.Text)
 		for _, r := range o.offer.In(o.scopes[o.scope]) {
 			s.rule(r)
 			say("       ", prose.Inline(prose.Clip(r.Meaning(), maxTarget)), theme.Text)
