@@ -31,6 +31,8 @@ const (
 	PinsChanged     agent.EventType = "pins_changed"           // what is kept word for word has changed
 	TodosChanged    agent.EventType = "todos_changed"          // a person changed the list of work
 	QueueChanged    agent.EventType = "queue_changed"          // *Queued: what waits now
+	ConsoleOpened   agent.EventType = "console_opened"         // a program has a terminal to show
+	ConsoleClosed   agent.EventType = "console_closed"         // it has ended
 	JobsChanged     agent.EventType = "jobs_changed"           // a job has started or ended
 	CommandStart    agent.EventType = "command_start"          // Text: a person's own command
 	CommandOutput   agent.EventType = "command_output"         // Text: a piece of what it writes

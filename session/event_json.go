@@ -119,6 +119,8 @@ var shapes = []shape{
 		func(e *Event, p goalJSON) { e.Data = p.Goal }),
 	plain(PinsChanged, "What is kept word for word."),
 	plain(TodosChanged, "A person changed the list of work."),
+	data[Console](ConsoleOpened, "A program of a call has a terminal, for a person to see and to type into."),
+	data[Console](ConsoleClosed, "It has ended."),
 	plain(JobsChanged, "A command in the background has started or ended."),
 	plain(TitleChanged, "The session's name is text."),
 	plain(LabelChanged, "The entry entryId is called text; missing takes the name away."),

@@ -142,8 +142,10 @@ func some(t *rapid.T, typ agent.EventType) session.Event {
 		e.Data = &session.Settled{ID: text.Draw(t, "id"), How: session.Answered, By: text.Draw(t, "by"), Reply: &session.Reply{Permission: &permit.Answer{Allow: true, Grant: request.Draw(t, "request").Decision.Offers[0].Rules, Note: "n"}, Choices: []session.Chosen{{Selected: []string{"x"}, Custom: text.Draw(t, "custom")}}, Text: "t", Yes: true, Object: object.Draw(t, "object")}}
 	case session.QueueChanged:
 		e.Data = &session.Queued{Steering: []session.Waiting{{ID: "a", Text: text.Draw(t, "waits"), Attached: 2, By: "b"}}, Held: rapid.Bool().Draw(t, "held")}
+	case session.ConsoleOpened, session.ConsoleClosed:
+		e.Data = &session.Console{ID: text.Draw(t, "id"), CallID: text.Draw(t, "call"), Command: text.Draw(t, "command")}
 	case session.AgentSettled:
-		e.Data = &session.SettledTurn{IDs: []string{text.Draw(t, "id")}, Reason: agent.ReasonDone, Error: text.Draw(t, "error")}
+		e.Data = &session.SettledTurn{IDs: []string{text.Draw(t, "id")}, Reason: agent.ReasonDone, Error: text.Draw(t, "error"), ResumeAt: moment.Draw(t, "resume").UTC()}
 	case session.RetryStart:
 		ms := int64(rapid.IntRange(0, 1<<30).Draw(t, "ms"))
 		e.Data = &session.RetryInfo{Attempt: number.Draw(t, "attempt"), Max: 3, Delay: time.Duration(ms) * time.Millisecond, DelayMS: ms, Error: text.Draw(t, "error")}

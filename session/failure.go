@@ -37,6 +37,7 @@ var codes = []struct {
 	{"no_result", ErrNoResult},
 	{"answered", ErrAnswered},
 	{"settled", ErrSettled},
+	{"no_program", ErrNoProgram},
 	{"queue_full", agent.ErrQueueFull},
 	{"owner_gone", ErrOwnerGone},
 	{"denied", ErrDenied},

@@ -27,6 +27,7 @@ type Handle interface {
 	Work() Work
 	Jobs() Jobs
 	Questions() Questions
+	Consoles() Consoles
 	Permissions() Permissions
 	Changes() Changes
 	Transcript() Transcript
@@ -123,6 +124,21 @@ type Questions interface {
 	Answer(ctx context.Context, id string, r Reply) error
 }
 
+// Consoles are the programs in the foreground that have a terminal. [ConsoleOpened] and
+// [ConsoleClosed] events tell of them. Where a program has ended, the error is [ErrNoProgram].
+type Consoles interface {
+	List(ctx context.Context) ([]Console, error)
+	// Follow passes on what a program has written, and what it writes, until it ends, ctx does,
+	// or output fails. Of what came before, at most 256 KB are passed on; a slow reader misses
+	// what it could not take in time.
+	Follow(ctx context.Context, id string, output func([]byte) error) error
+	// Type types into it.
+	Type(ctx context.Context, id string, keys []byte) error
+	Resize(ctx context.Context, id string, cols, rows int) error
+	// Stop ends it with all it started.
+	Stop(ctx context.Context, id string) error
+}
+
 // Permissions are the rules by which calls run, while the session lives. Rules are in
 // text: bash(go test:*), !edit(.env), ask fetch.
 type Permissions interface {
@@ -170,12 +186,13 @@ func (v *visitor) Close() error {
 }
 
 // Handle is the session for a face in this process. The name tells other faces who
-// answered and who said what: "terminal", "script". A handle answers questions if answers
-// says so: then they wait for it.
+// answered and who said what: "terminal", "script". A handle answers questions, and shows
+// the terminals of programs, if answers says so: then they wait for it.
 func (s *Session) Handle(name string, answers bool) Handle {
 	h := &handle{s: s, name: name, leave: func() {}}
 	if answers {
-		h.leave = s.desk.Attend()
+		leave, hide := s.desk.Attend(), s.desk.Screens.Watch()
+		h.leave = func() { leave(); hide() }
 	}
 	return h
 }
@@ -196,6 +213,7 @@ func (h *handle) Tools() Tools               { return h.s.tools }
 func (h *handle) Work() Work                 { return h.s.work }
 func (h *handle) Jobs() Jobs                 { return background{h.s.o.Jobs, h.s.veil.hide} }
 func (h *handle) Questions() Questions       { return (*questions)(h) }
+func (h *handle) Consoles() Consoles         { return h.s.desk.Screens }
 func (h *handle) Permissions() Permissions   { return h.s.o.Permissions }
 func (h *handle) Changes() Changes           { return h.s.o.Changes }
 func (h *handle) Transcript() Transcript     { return h.s.log }

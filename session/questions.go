@@ -34,6 +34,9 @@ type DeskOptions struct {
 // whatever else needs a word. They are events, and the first answer counts. It is made
 // before its session, so that tools can ask at it.
 type Desk struct {
+	// Screens are the programs that people at the desk can see.
+	Screens *Screens
+
 	o DeskOptions
 
 	mu        sync.Mutex
@@ -54,7 +57,7 @@ type asked struct {
 
 // NewDesk makes a desk.
 func NewDesk(o DeskOptions) *Desk {
-	return &Desk{o: o, arrived: make(chan struct{}), left: make(chan struct{})}
+	return &Desk{Screens: &Screens{}, o: o, arrived: make(chan struct{}), left: make(chan struct{})}
 }
 
 // Attend says that somebody is there who can answer, until leave is called, once.
@@ -216,6 +219,7 @@ func (d *Desk) bind(tell func(Event)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.tell = tell
+	d.Screens.bind(tell)
 }
 
 func (d *Desk) say(e Event) {

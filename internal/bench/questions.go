@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/burin-dev/burin/internal/platform/permission"
+	"github.com/burin-dev/burin/internal/platform/shell"
 	"github.com/burin-dev/burin/internal/tools/plan"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool/permit"
@@ -85,4 +87,12 @@ func recommended(questions []plan.Question) []plan.Reply {
 		}
 	}
 	return replies
+}
+
+// screens shows the terminals of commands to whoever is at the desk.
+type screens struct{ *session.Screens }
+
+// Show implements the shell tools' Screens.
+func (s screens) Show(call, command string, t *shell.Terminal) io.WriteCloser {
+	return s.Screens.Show(call, command, t)
 }

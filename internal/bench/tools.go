@@ -93,7 +93,7 @@ func (b *seat) shellTools() (tools []*tool.Tool, shellName, confined string, err
 		return nil, "", "", err
 	}
 	b.onClose(b.shells.Close)
-	tools = shelltools.New(shelltools.Options{Workspace: b.ws, Shells: b.shells, Cache: b.cache, Autorun: b.autorun})
+	tools = shelltools.New(shelltools.Options{Workspace: b.ws, Shells: b.shells, Cache: b.cache, Autorun: b.autorun, Screens: screens{b.Desk.Screens}})
 	return tools, b.shells.Name(), confined, nil
 }
 

@@ -3,8 +3,10 @@
 package handletest
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +39,7 @@ func Run(t *testing.T, open Open) {
 		"taking back":         (*rig).takeBack,
 		"stopping":            (*rig).stopping,
 		"questions":           (*rig).questions,
+		"terminals":           (*rig).consoles,
 		"errors":              (*rig).errors,
 		"the transcript":      (*rig).transcript,
 		"settings":            (*rig).settings,
@@ -294,6 +297,81 @@ func (r *rig) stopping() {
 	}
 	r.fine(r.h.Queue().Release(r.ctx))
 	r.wait(second.ID, agent.ReasonDone)
+}
+
+// typewriter is a terminal that writes what is typed, in capital letters.
+type typewriter struct {
+	out  io.Writer
+	size chan [2]int
+	stop context.CancelFunc
+}
+
+func (t *typewriter) Write(p []byte) (int, error) { return t.out.Write(bytes.ToUpper(p)) }
+func (t *typewriter) Resize(cols, rows int) error { t.size <- [2]int{cols, rows}; return nil }
+func (t *typewriter) Stop()                       { t.stop() }
+
+func (r *rig) consoles() {
+	desk := session.NewDesk(session.DeskOptions{})
+	size := make(chan [2]int, 1)
+	login := tool.New(tool.Definition[struct{}]{Name: "login", Run: func(ctx context.Context, c tool.Call, _ struct{}) (*tool.Result, error) {
+		if !desk.Screens.CanShow() {
+			return nil, errors.New("nobody sees it")
+		}
+		ctx, stop := context.WithCancel(ctx)
+		t := &typewriter{size: size, stop: stop}
+		out := desk.Screens.Show(c.ID, "login", t)
+		t.out = out
+		_, _ = io.WriteString(out, "name? \x1b[1m\xff")
+		<-ctx.Done()
+		return tool.Text("stopped"), out.Close()
+	}})
+	r.start(func(o *session.Options) { o.Desk, o.Tools = desk, []*tool.Tool{login} }, llmtest.Turn{Parts: []llmtest.Part{{Call: "login", Args: "{}"}}}, say("done"))
+	second := r.open(r.T, r.s, "second", true)
+	here, there := r.h.Events(session.Cursor{}), second.Events(session.Cursor{})
+	id := r.submit("go", session.Soon).ID
+	opened := r.until(here, session.ConsoleOpened)
+	r.until(there, session.ConsoleOpened)
+	c := opened[len(opened)-1].Data.(*session.Console)
+	if c.Command != "login" || c.CallID == "" {
+		r.Errorf("the program is %+v", c)
+	}
+	r.same("open", []session.Console{*c}, check[[]session.Console](r)(second.Consoles().List(r.ctx)))
+	wrote, followed := make(chan string, 100), make(chan error, 1)
+	go func() {
+		followed <- second.Consoles().Follow(r.ctx, c.ID, func(b []byte) error { wrote <- string(b); return nil })
+	}()
+	all := ""
+	until := func(want string) {
+		for all != want {
+			select {
+			case b := <-wrote:
+				all += b
+			case <-r.ctx.Done():
+				r.Fatalf("it wrote %q, want %q", all, want)
+			}
+		}
+	}
+	until("name? \x1b[1m\xff") // what came before, byte by byte
+	r.fine(r.h.Consoles().Type(r.ctx, c.ID, []byte("ada\r")))
+	until("name? \x1b[1m\xffADA\r")
+	r.fine(second.Consoles().Resize(r.ctx, c.ID, 100, 30))
+	r.same("the size", [2]int{100, 30}, <-size)
+	if err := second.Consoles().Resize(r.ctx, c.ID, 0, 30); err == nil {
+		r.Error("a terminal without columns")
+	}
+	broken := errors.New("the face is gone")
+	if err := second.Consoles().Follow(r.ctx, c.ID, func([]byte) error { return broken }); !errors.Is(err, broken) {
+		r.Errorf("a reader that fails: %v", err)
+	}
+	r.fine(second.Consoles().Stop(r.ctx, c.ID))
+	r.until(here, session.ConsoleClosed)
+	if err := <-followed; err != nil {
+		r.Errorf("at the end: %v", err)
+	}
+	if err := r.h.Consoles().Type(r.ctx, c.ID, []byte("x")); !errors.Is(err, session.ErrNoProgram) {
+		r.Errorf("typed into nothing: %v", err)
+	}
+	r.wait(id, agent.ReasonDone)
 }
 
 func (r *rig) questions() {

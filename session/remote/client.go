@@ -1,7 +1,9 @@
 package remote
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -223,6 +225,7 @@ func (c *Client) Tools() session.Tools               { return tools{c} }
 func (c *Client) Work() session.Work                 { return work{c} }
 func (c *Client) Jobs() session.Jobs                 { return jobs{c} }
 func (c *Client) Questions() session.Questions       { return questions{c} }
+func (c *Client) Consoles() session.Consoles         { return consoles{c} }
 func (c *Client) Transcript() session.Transcript     { return c.copy }
 
 func (c *Client) Permissions() session.Permissions {
@@ -271,6 +274,7 @@ type (
 	tools        struct{ c *Client }
 	work         struct{ c *Client }
 	jobs         struct{ c *Client }
+	consoles     struct{ c *Client }
 	questions    struct{ c *Client }
 	permissions  struct{ c *Client }
 	undo         struct{ c *Client }
@@ -390,6 +394,39 @@ func (r work) Pin(ctx context.Context, text string) error { return r.c.do(ctx, "
 
 func (r work) Unpin(ctx context.Context, text string) error {
 	return r.c.do(ctx, "unpin", textJSON{text})
+}
+
+func (r consoles) List(ctx context.Context) ([]session.Console, error) {
+	return get[[]session.Console](ctx, r.c, "consoles", nil)
+}
+
+func (r consoles) Follow(ctx context.Context, id string, output func([]byte) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var failed error // of output, which is called in one goroutine, before ask returns
+	err := r.c.ask(ctx, "console_follow", idJSON{id}, nil, func(chunk string) {
+		b, err := base64.StdEncoding.DecodeString(chunk)
+		if err == nil && failed == nil {
+			err = output(b)
+		}
+		if err != nil && failed == nil {
+			failed = err
+			cancel(err)
+		}
+	})
+	return cmp.Or(failed, err)
+}
+
+func (r consoles) Type(ctx context.Context, id string, keys []byte) error {
+	return r.c.do(ctx, "console_type", keysJSON{id, keys})
+}
+
+func (r consoles) Resize(ctx context.Context, id string, cols, rows int) error {
+	return r.c.do(ctx, "console_resize", sizeJSON{id, cols, rows})
+}
+
+func (r consoles) Stop(ctx context.Context, id string) error {
+	return r.c.do(ctx, "console_stop", idJSON{id})
 }
 
 func (r jobs) List(ctx context.Context) ([]session.Job, error) {

@@ -254,6 +254,15 @@ type (
 	idJSON struct {
 		ID string `json:"id"`
 	}
+	keysJSON struct {
+		ID   string `json:"id"`
+		Keys []byte `json:"keys"`
+	}
+	sizeJSON struct {
+		ID   string `json:"id"`
+		Cols int    `json:"cols"`
+		Rows int    `json:"rows"`
+	}
 	textJSON struct {
 		Text string `json:"text"`
 	}

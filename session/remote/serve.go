@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -406,6 +407,24 @@ var methods = map[string]method{
 	}),
 	"job_kill": on(Steer, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
 		return nil, h.Jobs().Kill(ctx, p.ID)
+	}),
+
+	"consoles": of(Watch, func(h session.Handle) func(context.Context) ([]session.Console, error) { return h.Consoles().List }),
+	// What a program shows may hold secrets, which nothing else here does.
+	"console_follow": on(Own, func(ctx context.Context, h session.Handle, p idJSON, chunk func(string)) (any, error) {
+		return nil, h.Consoles().Follow(ctx, p.ID, func(b []byte) error {
+			chunk(base64.StdEncoding.EncodeToString(b))
+			return ctx.Err()
+		})
+	}),
+	"console_type": on(Own, func(ctx context.Context, h session.Handle, p keysJSON, _ func(string)) (any, error) {
+		return nil, h.Consoles().Type(ctx, p.ID, p.Keys)
+	}),
+	"console_resize": on(Own, func(ctx context.Context, h session.Handle, p sizeJSON, _ func(string)) (any, error) {
+		return nil, h.Consoles().Resize(ctx, p.ID, p.Cols, p.Rows)
+	}),
+	"console_stop": on(Own, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
+		return nil, h.Consoles().Stop(ctx, p.ID)
 	}),
 
 	"questions": of(Watch, func(h session.Handle) func(context.Context) ([]session.Question, error) { return h.Questions().Open }),

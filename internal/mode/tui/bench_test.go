@@ -34,6 +34,10 @@ func (s *sheet) Hurry()                              {}
 func (s *sheet) Foreground() bool                    { return true }
 func (s *sheet) Lend() (in, out *os.File, err error) { return nil, nil, os.ErrInvalid }
 
+func (s *sheet) LendRaw() (in, out *os.File, back func(), err error) {
+	return nil, nil, nil, os.ErrInvalid
+}
+
 // face is a face without a session, after its first picture.
 func face(b testing.TB, set ...func(*Options)) (*app, *sheet) {
 	b.Helper()

@@ -73,6 +73,10 @@ func (ls *listener) sessionSays(e *session.Event) {
 		ls.onSettled(e.Data.(*session.SettledTurn))
 	case session.QuestionAsked:
 		ls.asks.asked(e.Data.(*session.Question))
+	case session.ConsoleOpened:
+		ls.asks.console(e.Data.(*session.Console))
+	case session.ConsoleClosed:
+		ls.asks.consoleClosed(e.Data.(*session.Console))
 	case session.QuestionSettled:
 		ls.asks.settledElsewhere(e.Data.(*session.Settled))
 	case agent.MessageEnd:

@@ -25,6 +25,7 @@ type terminalOf interface {
 	Hurry()
 	Foreground() bool
 	Lend() (in, out *os.File, err error)
+	LendRaw() (in, out *os.File, back func(), err error)
 }
 
 // start takes the terminal and makes what the first picture needs.

@@ -76,13 +76,18 @@ func (sw *switcher) resync() {
 	sw.facts.readJobs()
 	sw.outbox.readQueue()
 	open := asks(sw.session, sw.session.Questions().Open)
+	programs := asks(sw.session, sw.session.Consoles().List)
 	for _, q := range slices.Clone(sw.asks.list) {
-		if q.id != "" && !slices.ContainsFunc(open, func(o session.Question) bool { return o.ID == q.id }) {
+		if q.id != "" && !slices.ContainsFunc(open, func(o session.Question) bool { return o.ID == q.id }) &&
+			!slices.ContainsFunc(programs, func(c session.Console) bool { return c.ID == q.id }) {
 			sw.asks.answered(q)
 		}
 	}
 	for i := range open {
 		sw.asks.asked(&open[i])
+	}
+	for i := range programs {
+		sw.asks.console(&programs[i])
 	}
 	if sw.work.on && !sw.session.Facts().Working {
 		sw.work.rest()
@@ -217,6 +222,9 @@ func (sw *switcher) showSession(s session.Handle, past []seen, o *opening) {
 	}
 	for _, q := range asks(sw.session, s.Questions().Open) {
 		sw.asks.asked(&q)
+	}
+	for _, c := range asks(sw.session, s.Consoles().List) {
+		sw.asks.console(&c)
 	}
 	sw.prepare()
 	sw.outbox.sendWaiting()

@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -37,6 +38,8 @@ func pipes(n int) ([]pipe, error) {
 type apartOptions struct {
 	tty   bool
 	input bool // the command gets input
+	show  func(*Terminal) io.WriteCloser
+	stop  context.CancelFunc // for show
 }
 
 // apart is a command in a shell of its own.
@@ -62,6 +65,9 @@ func (s *Shells) apart(ctx context.Context, r request, out *capture, o apartOpti
 	}
 	conf := s.confinement()
 	env := slices.Concat(s.shellEnv(st, conf), r.env)
+	if o.show != nil {
+		env = s.shown(env)
+	}
 	rc, err := s.startupText(ctx)
 	if err != nil {
 		return nil, err
@@ -81,9 +87,22 @@ func (s *Shells) apart(ctx context.Context, r request, out *capture, o apartOpti
 		return nil, fmt.Errorf("start a command: %w", err)
 	}
 	in := a.in
-	l.after = func(*program) { closeAll(in) }
+	var view io.WriteCloser
+	if o.show != nil {
+		view = o.show(&Terminal{file: a.tty, stop: o.stop})
+		l.to = io.MultiWriter(out, view)
+	}
+	l.after = func(*program) {
+		closeAll(in)
+		if view != nil {
+			_ = view.Close()
+		}
+	}
 	if a.program, err = start(l); err != nil {
 		closeAll(in)
+		if view != nil {
+			_ = view.Close()
+		}
 		return nil, fmt.Errorf("start the shell %s: %w", s.kind.describe(s.path), err)
 	}
 	return a, nil

@@ -65,3 +65,5 @@ func extendPath(path string) string {
 	}
 	return strings.Join(kept, string(filepath.ListSeparator))
 }
+
+func resizeTerminal(*os.File, int, int) error { return errors.ErrUnsupported }

@@ -65,7 +65,12 @@ func (s *Shells) Run(ctx context.Context, c Command, onOutput func(string)) (*Ou
 	if taken {
 		return s.runHere(ctx, r, timeout, onOutput)
 	}
-	return s.runApart(ctx, r, c.TTY, timeout, onOutput)
+	if c.Show != nil && c.Timeout == 0 {
+		timeout = MaxTimeout // a person takes their time
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return s.runApart(ctx, r, apartOptions{tty: c.TTY, show: c.Show, stop: cancel}, timeout, onOutput)
 }
 
 // runHere runs r in the persistent shell, which the caller has taken.
@@ -100,13 +105,13 @@ func (s *Shells) runHere(ctx context.Context, r request, timeout time.Duration, 
 }
 
 // runApart runs r in a shell of its own.
-func (s *Shells) runApart(ctx context.Context, r request, tty bool, timeout time.Duration, onOutput func(string)) (*Outcome, error) {
+func (s *Shells) runApart(ctx context.Context, r request, apart apartOptions, timeout time.Duration, onOutput func(string)) (*Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	out := s.capture(onOutput)
 	start := time.Now()
-	t, err := s.apart(ctx, r, out, apartOptions{tty: tty})
+	t, err := s.apart(ctx, r, out, apart)
 	if err != nil {
 		out.close()
 		return nil, err

@@ -32,6 +32,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -89,8 +90,12 @@ type Command struct {
 	Env     map[string]string // for this command only
 	Timeout time.Duration     // 0 is 300 s; clamped to 1 s … 3600 s; for a job 0 is none
 	TTY     bool              // on a terminal of its own (120x40)
-	Label   string            // of a job: a few words for people
-	Ended   func()            // of a job: is called when it has ended, just before Done says so
+	// Show is given the terminal of a command in the foreground before the command begins, for
+	// a person to see and to type into. It returns what takes all that the command writes, as
+	// it is, and is closed at its end. Without it nobody sees the terminal.
+	Show  func(t *Terminal) io.WriteCloser
+	Label string // of a job: a few words for people
+	Ended func() // of a job: is called when it has ended, just before Done says so
 }
 
 // Outcome is how a command ended.

@@ -10,6 +10,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -37,9 +38,18 @@ type Options struct {
 	Shells    *shell.Shells
 	Cache     *search.Cache // told when commands may have changed files; nil is none
 	Autorun   Autorun       // nil is none
-	// TTY says that a face can show the terminal of a command in the foreground.
-	// Jobs may have one without: job_write talks to them.
-	TTY bool
+	// Screens show the terminal of a command in the foreground; nil: nobody can. Jobs may have
+	// one without: job_write talks to them.
+	Screens Screens
+}
+
+// Screens show terminals to people.
+type Screens interface {
+	// CanShow reports whether somebody is there who would see one now.
+	CanShow() bool
+	// Show shows the terminal of a call's command, and returns what takes all that is written
+	// to it.
+	Show(call, command string, t *shell.Terminal) io.WriteCloser
 }
 
 // Autorun is told of each command that may change files. It says in words what the
@@ -69,7 +79,7 @@ type bashArgs struct {
 	Timeout    int               `json:"timeout,omitempty" jsonschema:"seconds; default 300, most 3600"`
 	Env        map[string]string `json:"env,omitempty" jsonschema:"variables for this command"`
 	Background bool              `json:"background,omitempty" jsonschema:"return at once with a job id"`
-	TTY        bool              `json:"tty,omitempty" jsonschema:"give it a terminal"`
+	TTY        bool              `json:"tty,omitempty" jsonschema:"give it a terminal that the user sees and types into; in the background, one for job_write"`
 
 	cut tail // what was taken off the command as the model wrote it
 }
@@ -95,16 +105,9 @@ func needsCommand(schema *tool.Schema) {
 }
 
 func (s *commands) bash() *tool.Tool {
-	adjust := needsCommand
-	if !s.TTY {
-		adjust = func(schema *tool.Schema) {
-			needsCommand(schema)
-			tool.Property(schema, "tty").Description = "give a background job a terminal"
-		}
-	}
 	return tool.New(tool.Definition[bashArgs]{
 		Name: "bash", Label: "Run", Description: bashDescription, Effects: tool.Reads | tool.Writes | tool.Executes | tool.Network,
-		Adjust: adjust,
+		Adjust: needsCommand,
 		Access: func(a bashArgs) []tool.Access {
 			a = a.mended()
 			return []tool.Access{{Kind: tool.AccessExecute, Target: withEnv(a), Dir: s.accessDir(a.CWD)}}
@@ -162,7 +165,7 @@ func (s *commands) command(a bashArgs) (shell.Command, error) {
 	if strings.TrimSpace(a.Command) == "" {
 		return shell.Command{}, errors.New("command is empty")
 	}
-	if a.TTY && !s.TTY && !a.Background {
+	if a.TTY && !a.Background && (s.Screens == nil || !s.Screens.CanShow()) {
 		return shell.Command{}, errors.New("nobody can see a terminal in this run: leave out tty, or run it in the background and use job_write")
 	}
 	if why := fillsScreen(a.Command); why != "" && !a.Background && !a.TTY {
@@ -202,6 +205,9 @@ func (s *commands) runBash(ctx context.Context, call tool.Call, a bashArgs) (*to
 	}
 	if a.Background {
 		return s.start(ctx, c)
+	}
+	if a.TTY {
+		c.Show = func(t *shell.Terminal) io.WriteCloser { return s.Screens.Show(call.ID, a.Command, t) }
 	}
 	var shown strings.Builder
 	update := func(chunk string) {

@@ -246,3 +246,31 @@ func (t *Terminal) Write(p []byte) (int, error) { return t.out.Write(p) }
 // The caller closes both files; they may be one. The terminal's own must not be asked
 // for their descriptors: reads could no longer be broken off.
 func (t *Terminal) Lend() (in, out *os.File, err error) { return open() }
+
+// LendRaw is Lend for a program that runs on a terminal of its own and is passed on byte by
+// byte: keys come as they are typed, and what is written is not changed. back gives the
+// terminal back as it was, whatever the program has turned on, and closes the files.
+func (t *Terminal) LendRaw() (in, out *os.File, back func(), err error) {
+	if in, out, err = open(); err != nil {
+		return nil, nil, nil, err
+	}
+	saved, err := makeRaw(in, out)
+	if err == nil {
+		err = rawOutput(out)
+	}
+	if err != nil {
+		_ = in.Close()
+		_ = out.Close()
+		return nil, nil, nil, err
+	}
+	return in, out, func() {
+		_, _ = out.WriteString(programOff + altOff + makeSane + turnOff)
+		restore(in, out, saved)
+		_ = in.Close()
+		_ = out.Close() // the same one, mostly
+	}, nil
+}
+
+// programOff turns off what programs turn on: mice, keypads, protocols of the keyboard,
+// scroll regions.
+const programOff = "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1l\x1b>\x1b[<u\x1b[>4;0m\x1b[r\x1b[4l\x1b[0 q"

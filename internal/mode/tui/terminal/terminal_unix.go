@@ -85,3 +85,15 @@ func foreground(file *os.File) bool {
 	})
 	return mine
 }
+
+// rawOutput leaves what is written as it is.
+func rawOutput(file *os.File) error {
+	return control(file, func(fd int) error {
+		t, err := unix.IoctlGetTermios(fd, getTermios)
+		if err != nil {
+			return err
+		}
+		t.Oflag &^= unix.OPOST
+		return unix.IoctlSetTermios(fd, setTermios, t)
+	})
+}

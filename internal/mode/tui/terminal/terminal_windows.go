@@ -54,3 +54,6 @@ func size(out *os.File) (width, height int, err error) {
 }
 
 func foreground(*os.File) bool { return true }
+
+// rawOutput: a console changes nothing of what is written.
+func rawOutput(*os.File) error { return nil }
