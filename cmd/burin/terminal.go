@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -19,6 +20,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/demo"
 	"github.com/burin-dev/burin/internal/mode/tui"
 	"github.com/burin-dev/burin/internal/mode/tui/terminal"
+	"github.com/burin-dev/burin/internal/model/credential"
 	ledger "github.com/burin-dev/burin/internal/model/usage"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -32,6 +34,10 @@ import (
 func (p *program) talk(ctx context.Context, a askFlags, prompt string, tty *terminal.Terminal) error {
 	for {
 		ended, err := p.talkHere(ctx, a, prompt, tty)
+		if err == nil && ended.Demo {
+			_ = tty.Close() // the demo opens it for itself
+			return demoTerminal(ctx, p)
+		}
 		if err != nil || ended.Moved == "" {
 			return err
 		}
@@ -126,6 +132,10 @@ func (h *desk) Crumb(path string) { h.Host.Crumb(h.program.terminalID(), h.Dir()
 // open opens a session: that of the flags first, then those that the person chooses.
 func (h *desk) open(ctx context.Context, w tui.Wish) (session.Handle, error) {
 	s, err := h.opened(ctx, w)
+	var none *credential.NotFoundError
+	if errors.As(err, &none) {
+		h.first.Store(false) // the flags still say which session, once there is a key
+	}
 	if err == nil && s.Facts().Sealed { // by another process, perhaps
 		h.unkept.Store(true)
 	}

@@ -66,7 +66,7 @@ var table = []Setting{
 	{Key: "background.idle", Type: Number, Group: Interaction, Label: "End in the background", Default: 3600, Min: at(0), Unit: "seconds", Help: "How long a session of burin --background stays open without a face and without work; 0 is until it is stopped."},
 	{Key: "loop.mode", Type: Enum, Group: Interaction, Label: "Between rounds", Default: "prompt", Choices: []string{"prompt", "compact", "reset"}, Help: "Before /loop sends its prompt again: nothing, condense the conversation, or begin a new session."},
 	{Key: "startup.quiet", Type: Bool, Group: Interaction, Label: "Quiet start", Default: false, Help: "Starts without a welcome."},
-	{Key: "startup.setupWizard", Type: Bool, Group: Interaction, Label: "Setup at the first start", Default: true, Help: "Offers to set up what is new, once."},
+	{Key: "startup.setupWizard", Type: Bool, Group: Interaction, Label: "Setup at the first start", Default: true, Help: "Mentions /setup at the first start; without a usable model, shows the ways to one."},
 	{Key: "setupVersion", Type: Number, Group: Interaction, Label: "Setup done", Default: 0, Min: at(0), Own: true, Help: "The newest setup that was gone through; burin writes it."},
 
 	{Key: "compaction.enabled", Type: Bool, Group: Context, Label: "Condense long conversations", Default: true, Help: "Makes conversations smaller that outgrow the model."},

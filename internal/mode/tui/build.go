@@ -37,7 +37,7 @@ func newApp(o Options) *app {
 	}}
 	*sw = switcher{
 		base: b, current: cur, exit: end, show: show, facts: facts, composer: composer, work: work, outbox: outbox, asks: asks, shell: shell, repeater: repeater,
-		opens: o.Open, prepare: func() { cmds.fileCommands() },
+		opens: o.Open, reload: func() { o.Host.Reload() }, prepare: func() { cmds.fileCommands() },
 	}
 
 	// What is called.
@@ -54,8 +54,9 @@ func newApp(o Options) *app {
 	}
 	g.setup = &setup{
 		base: b, current: cur, show: show, facts: facts, panes: panes, switcher: sw, host: o.Host, openPage: o.OpenPage,
-		prompt: o.Prompt, resuming: o.Resume || o.Choose,
+		prompt: o.Prompt, resuming: o.Resume || o.Choose, exit: end,
 	}
+	sw.welcome, sw.offer = g.setup.welcome, g.setup.offer
 	g.views = &views{
 		base: b, current: cur, show: show, display: d, panes: panes, composer: composer, work: work, models: g.models, commands: cmds,
 		host: o.Host, paths: o.Paths, version: o.Version, changes: o.Changelog,

@@ -2,9 +2,11 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/burin-dev/burin/internal/customize/discover"
+	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/selector"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/wizard"
@@ -17,7 +19,7 @@ import (
 	"github.com/burin-dev/burin/transcript/foreign"
 )
 
-// setup is the wizard of the first run.
+// setup helps with what burin needs before it works, and with what people like to choose.
 type setup struct {
 	*base
 	*current
@@ -28,22 +30,88 @@ type setup struct {
 	host     modelHost
 	openPage func(url string) error // in the browser
 	prompt   string                 // to be sent at once; "" is none
-	resuming bool                   // the first session is one to go on with
+	resuming bool                   // the first session is one to resume
+	offered  bool                   // it has shown itself once
+	exit     *exit
 }
 
-// needed reports whether the first-run wizard is shown.
-func (su *setup) needed() bool {
+// start is what decides whether the setup shows itself.
+func (su *setup) start() wizard.Start {
 	c := su.show.config
-	return wizard.Needed(wizard.Start{
+	return wizard.Start{
 		Interactive: su.prompt == "", Resuming: su.resuming,
 		Enabled: c.Bool("startup.setupWizard"), Seen: c.Int("setupVersion"), Skip: su.getenv("BURIN_SKIP_SETUP"),
+	}
+}
+
+// offer names the setup in one line, once, where a model works without it.
+func (su *setup) offer() {
+	if su.offered || !wizard.Needed(su.start()) {
+		return
+	}
+	su.offered = true
+	su.notice(card.Info, "New here? /setup chooses the model, theme and permissions, and imports from other tools; /help lists commands and keys.")
+	su.show.set("setupVersion", wizard.Version)
+}
+
+// welcome shows the one screen for somebody without a usable model. It reports false where
+// err says something else, or where the person wants no setup; then left is never called.
+// Otherwise it is called when the person leaves the screen without a model.
+func (su *setup) welcome(err error, left func()) bool {
+	var none *credential.NotFoundError
+	if su.offered || !wizard.Wanted(su.start()) || !errors.As(err, &none) || len(none.Disabled) > 0 {
+		return false
+	}
+	su.offered = true // /setup and /login are the ways to come back
+	o := su.options()
+	o.Quick, o.Demo, o.OnTyped = true, su.demo, su.panes.typed
+	o.Reason = "no API key, login or local model server found"
+	if len(none.Providers) == 1 {
+		o.Wanted = none.Providers[0]
+		o.Reason = "no API key for " + o.Wanted
+	}
+	su.place(o, func(r wizard.Result) {
+		switch {
+		case r.Ready:
+			su.notice(card.Info, "Ready. /model changes the model, /setup sets theme and permissions.")
+			su.switcher.beginIfNone()
+		case !su.exit.quit:
+			su.notice(card.Warning, notOpened(err))
+			left()
+		}
+	})
+	return true
+}
+
+// open shows the wizard, step by step. Where no session is open, one is opened at its end.
+func (su *setup) open(string) {
+	o := su.options()
+	if su.session != nil {
+		o.Check = nil // the session's own key would be put aside for it
+	}
+	su.place(o, func(r wizard.Result) {
+		if r.Finished || r.Ready {
+			su.show.set("setupVersion", wizard.Version)
+		}
+		su.show.apply()
+		su.switcher.beginIfNone()
 	})
 }
 
-// open shows the wizard. Where no session is open, one is opened at its end.
-func (su *setup) open(string) {
+// place puts the wizard in the prompt's place until it is done.
+func (su *setup) place(o wizard.Options, done func(wizard.Result)) {
 	var w *wizard.Wizard
-	o := wizard.Options{
+	o.OnDone = func(r wizard.Result) {
+		su.panes.remove(w)
+		done(r)
+	}
+	w = wizard.New(su.env, o)
+	su.panes.push(w)
+}
+
+// options join the wizard to the program.
+func (su *setup) options() wizard.Options {
+	return wizard.Options{
 		Find: su.find, Providers: su.providers, Check: su.checkKey, SaveKey: su.saveKey, Login: su.login,
 		Models: su.models, Model: su.facts.status.Model,
 		SetModel: func(ref string) error { return su.show.setRole(catalog.RoleDefault, ref) },
@@ -61,20 +129,12 @@ func (su *setup) open(string) {
 		SetSymbols:  func(p theme.Preset) error { return su.show.write("symbolPreset", string(p)) },
 		Approval:    su.show.config.Text("approval"),
 		SetApproval: func(mode string) error { return su.show.write("approval", mode) },
-		OnDone: func(r wizard.Result) {
-			su.panes.remove(w)
-			if r.Finished || r.Ready {
-				su.show.set("setupVersion", wizard.Version)
-			}
-			su.show.apply()
-			su.switcher.beginIfNone()
-		},
 	}
-	if su.session != nil {
-		o.Check = nil // the session's own key would be put aside for it
-	}
-	w = wizard.New(su.env, o)
-	su.panes.push(w)
+}
+
+// demo leaves the face for the demo.
+func (su *setup) demo() {
+	su.exit.demo, su.exit.quit = true, true
 }
 
 // keeper stores the keys that the wizard takes over.

@@ -57,12 +57,9 @@ func (a *app) afterFirstPaint() {
 	if a.o.Prompt != "" {
 		a.outbox.wait(a.o.Prompt, enclosed{})
 	}
-	switch {
-	case a.groups.setup.needed():
-		a.groups.setup.open("")
-	case a.o.Choose:
+	if a.o.Choose {
 		a.groups.archives.resume("")
-	default:
+	} else {
 		a.switcher.open(Wish{})
 	}
 	a.facts.repo.Refresh()

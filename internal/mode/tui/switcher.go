@@ -39,7 +39,10 @@ type switcher struct {
 	shell    *shell
 	repeater *repeater
 	opens    func(ctx context.Context, w Wish) (session.Handle, error)
-	prepare  func() // looks for the commands that are files
+	welcome  func(err error, left func()) bool // helps somebody without a model; false: not with this error
+	reload   func()                            // has models and keys read again
+	offer    func()                            // names the setup to who is new
+	prepare  func()                            // looks for the commands that are files
 
 	leaving   *leaving // the session that is being closed; nil: none is
 	had       bool     // one was shown
@@ -48,9 +51,11 @@ type switcher struct {
 	warnings  []string // of sessions that were opened, each once
 }
 
-// beginIfNone opens a session where none could be opened before.
+// beginIfNone opens a session where none could be opened before. Which providers have a
+// key is asked again: that there was none is why.
 func (sw *switcher) beginIfNone() {
 	if sw.session == nil && !sw.opening {
+		sw.reload()
 		sw.open(Wish{})
 	}
 }
@@ -167,9 +172,14 @@ func (sw *switcher) onOpen(s session.Handle, past []seen, err error, o *opening)
 	if err != nil {
 		sw.opening = false
 		sw.tellWarnings(o)
-		sw.notice(card.Failure, notOpened(err))
-		sw.composer.giveLetters(sw.outbox.waited(false)...)
-		sw.outbox.sendWaiting() // what is left is for the session that was wished for next
+		back := func() {
+			sw.composer.giveLetters(sw.outbox.waited(false)...)
+			sw.outbox.sendWaiting() // what is left is for the session that was wished for next
+		}
+		if sw.had || !sw.welcome(err, back) { // the screen keeps what waits until there is a model
+			sw.notice(card.Failure, notOpened(err))
+			back()
+		}
 		return
 	}
 	sw.leave(func() { sw.showSession(s, past, o) })
@@ -226,6 +236,7 @@ func (sw *switcher) showSession(s session.Handle, past []seen, o *opening) {
 	for _, c := range asks(sw.session, s.Consoles().List) {
 		sw.asks.console(&c)
 	}
+	sw.offer()
 	sw.prepare()
 	sw.outbox.sendWaiting()
 	sw.redraw()
@@ -236,9 +247,9 @@ func notOpened(err error) string {
 	var none *credential.NotFoundError
 	switch {
 	case errors.As(err, &none) && len(none.Disabled) == 0 && len(none.Providers) == 1:
-		return "There is no key for " + none.Providers[0] + ": /login " + none.Providers[0] + " stores one, /model chooses another model."
+		return "No API key for " + none.Providers[0] + ": /login " + none.Providers[0] + " stores one, /model chooses another model."
 	case errors.As(err, &none) && len(none.Disabled) == 0:
-		return "There is no key, login or local server yet: /login stores a key or logs in, /setup goes step by step."
+		return "No API key, login or local model server found: run /login or /setup."
 	}
 	if errors.Is(err, transcript.ErrLocked) {
 		return "Another burin has this session open: end it there first, or begin a new one here; what you send now does."

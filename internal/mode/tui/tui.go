@@ -111,6 +111,7 @@ type Ended struct {
 	Moved string // the file of a session that the person moved; the face begins anew in MovedTo
 	// MovedTo is the folder of Moved.
 	MovedTo string
+	Demo    bool // the person wants to see the demo
 }
 
 // Run shows the face until the person leaves.

@@ -18,6 +18,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/key"
@@ -59,6 +60,7 @@ type Terminal struct {
 
 	mu      sync.Mutex
 	started bool
+	ahead   atomic.Int64 // bytes to read that were typed before Start
 }
 
 // Open finds the terminal of the process. It changes nothing.
@@ -82,6 +84,7 @@ func (t *Terminal) Start() error {
 		return fmt.Errorf("set up the terminal: %w", err)
 	}
 	t.saved = saved
+	t.ahead.Store(int64(waiting(t.in)))
 	t.started = true
 	on := turnOn + t.keyboard
 	if t.keyboard == "" {
@@ -236,8 +239,20 @@ const hurryTime = time.Second
 // called from any goroutine.
 func (t *Terminal) Hurry() { _ = t.out.SetWriteDeadline(time.Now().Add(hurryTime)) } // best effort: not all files can
 
-// Read reads what the terminal sends.
-func (t *Terminal) Read(p []byte) (int, error) { return t.in.Read(p) }
+// Read reads what the terminal sends. An Enter that was pressed before Start came as a
+// line feed, as terminals do by default; it is given as what Enter is since.
+func (t *Terminal) Read(p []byte) (int, error) {
+	n, err := t.in.Read(p)
+	if ahead := t.ahead.Load(); ahead > 0 {
+		for i, b := range p[:min(int64(n), ahead)] {
+			if b == '\n' {
+				p[i] = '\r'
+			}
+		}
+		t.ahead.Add(-min(int64(n), ahead))
+	}
+	return n, err
+}
 
 // Write writes to the terminal.
 func (t *Terminal) Write(p []byte) (int, error) { return t.out.Write(p) }

@@ -5,6 +5,7 @@ package terminal
 import "golang.org/x/sys/unix"
 
 const (
+	getWaiting      = 0x4004667f // FIONREAD
 	getTermios      = unix.TIOCGETA
 	setTermios      = unix.TIOCSETA
 	setTermiosFlush = unix.TIOCSETAF

@@ -7,6 +7,7 @@ import (
 )
 
 const (
+	getWaiting      = unix.TIOCINQ
 	getTermios      = unix.TCGETS
 	setTermios      = unix.TCSETS
 	setTermiosFlush = unix.TCSETSF // what was typed or answered too late is not for the shell

@@ -97,3 +97,12 @@ func rawOutput(file *os.File) error {
 		return unix.IoctlSetTermios(fd, setTermios, t)
 	})
 }
+
+// waiting is how many bytes have been typed and not been read.
+func waiting(file *os.File) (n int) {
+	_ = control(file, func(fd int) (err error) { // where that can't be told, nothing is taken to wait
+		n, err = unix.IoctlGetInt(fd, getWaiting)
+		return err
+	})
+	return n
+}

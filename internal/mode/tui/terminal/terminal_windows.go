@@ -57,3 +57,6 @@ func foreground(*os.File) bool { return true }
 
 // rawOutput: a console changes nothing of what is written.
 func rawOutput(*os.File) error { return nil }
+
+// waiting is 0: consoles keep keys, not what they once meant.
+func waiting(*os.File) int { return 0 }

@@ -47,8 +47,14 @@ func (w *Wizard) row(l styled.Line, width int) string {
 
 // title says where one is.
 func (w *Wizard) title() styled.Line {
+	if w.o.Quick {
+		return styled.Line{
+			{Text: "Welcome to burin", Look: theme.Look{Fg: theme.Accent, Mod: theme.Bold}},
+			{Text: "  " + w.o.Reason, Look: theme.Look{Fg: theme.Muted}},
+		}
+	}
 	at, all := 0, 0
-	for s := stepFound; s <= stepEnd; s++ {
+	for s := stepQuick; s <= stepEnd; s++ {
 		if w.applies(s) {
 			if all++; s <= w.step {
 				at++
@@ -88,7 +94,9 @@ func (w *Wizard) keys() string {
 	case w.task != nil && w.task.writes:
 		return "Esc stops"
 	case w.step == stepEnd:
-		return "Enter begins" + dot + "Esc back"
+		return "Enter starts" + dot + "Esc back"
+	case w.o.Quick:
+		return "Ctrl+C leaves the setup"
 	case w.before() < 0:
 		return "Tab skips" + dot + "Ctrl+C ends"
 	}

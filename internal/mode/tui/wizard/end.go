@@ -12,7 +12,7 @@ func (w *Wizard) enterEnd() {
 	}
 	w.put(&page{env: w.env, lines: w.summary, onEnter: w.finish, onCancel: w.leaveEnd})
 	if w.o.Providers != nil {
-		w.start(task{what: "Looking what is missing", open: true, run: w.askProviders(func() {})})
+		w.start(task{what: "Checking what is missing", open: true, run: w.askProviders(func() {})})
 	}
 }
 
@@ -37,21 +37,21 @@ func (w *Wizard) summary() []paragraph {
 		out = append(out, paragraph{})
 	}
 	if w.o.Providers == nil || !w.known {
-		return append(out, paragraph{text: "/setup shows this again, /settings all there is.", token: theme.Muted})
+		return append(out, paragraph{text: "/setup opens this again; /settings lists every setting.", token: theme.Muted})
 	}
 	if ready(w.providers) {
 		if w.o.Model == "" {
-			out = append(out, paragraph{text: "burin chooses a model by the keys you have; /model changes it.", token: theme.Muted})
+			out = append(out, paragraph{text: "burin picks a model by the keys you have; /model changes it.", token: theme.Muted})
 		}
 		return append(
-			out, paragraph{mark: sign.Done + " ", text: "Everything is there. Ask anything.", token: theme.Success},
-			paragraph{text: "/setup shows this again, /settings all there is.", token: theme.Muted},
+			out, paragraph{mark: sign.Done + " ", text: "Ready. Ask anything.", token: theme.Success},
+			paragraph{text: "/setup opens this again; /settings lists every setting.", token: theme.Muted},
 		)
 	}
 	return append(
-		out, paragraph{mark: sign.Failed + " ", text: "Missing: a model that burin may ask. One of these is enough:", token: theme.Warning},
-		paragraph{mark: "  " + sign.Bullets[0] + " ", text: "a key, such as one from " + keyPages["openrouter"] + " or " + keyPages["anthropic"] + ": type /login and paste it,", token: theme.Text},
-		paragraph{mark: "  " + sign.Bullets[0] + " ", text: "a key in a variable, such as ANTHROPIC_API_KEY, set before burin starts,", token: theme.Text},
+		out, paragraph{mark: sign.Failed + " ", text: "No model yet. One of these is enough:", token: theme.Warning},
+		paragraph{mark: "  " + sign.Bullets[0] + " ", text: "an API key, such as one from " + keyPages["anthropic"] + ": type /login and paste it,", token: theme.Text},
+		paragraph{mark: "  " + sign.Bullets[0] + " ", text: "a key in a variable such as ANTHROPIC_API_KEY, set before burin starts,", token: theme.Text},
 		paragraph{mark: "  " + sign.Bullets[0] + " ", text: "a model on this machine: start Ollama or LM Studio, then type /model.", token: theme.Text},
 	)
 }

@@ -22,12 +22,12 @@ func (w *Wizard) enterFound() {
 		w.showFound()
 		return
 	}
-	w.start(task{what: "Looking what is on this machine", run: func(ctx context.Context) func() {
+	w.start(task{what: "Looking for keys, servers and settings", run: func(ctx context.Context) func() {
 		found := w.o.Find(ctx)
 		return func() {
 			w.found, w.looked = found, true
 			if len(found) == 0 {
-				w.say("Nothing of other programs was found; that is all right.", false)
+				w.say("No settings from other tools found.", false)
 				w.next()
 				return
 			}
@@ -38,8 +38,8 @@ func (w *Wizard) enterFound() {
 
 func (w *Wizard) showFound() {
 	w.put(list.Choice(w.env, list.Options{
-		Title: "This was found", Items: w.found.items(func(discover.Finding) bool { return true }), Preview: w.about,
-		Hint: "Enter goes on; nothing changes yet", OnChoose: func(string) { w.next() }, OnCancel: w.back,
+		Title: "Found on this machine", Items: w.found.items(func(discover.Finding) bool { return true }), Preview: w.about,
+		Hint: "Enter continues; nothing changes yet", OnChoose: func(string) { w.next() }, OnCancel: w.back,
 	}))
 }
 
@@ -56,7 +56,7 @@ func groupOf(f discover.Finding) int {
 
 // items are those that pass, by what becomes of them.
 func (fs findings) items(pass func(discover.Finding) bool) []list.Item {
-	groups := [...]string{"Used as it is", "Can be taken over", "Stays where it is"}
+	groups := [...]string{"Used as is", "Can be imported", "Left alone"}
 	var sorted [len(groups)][]list.Item
 	for i, f := range fs {
 		if !pass(f) {
@@ -109,8 +109,8 @@ func (w *Wizard) enterImport() {
 	}
 	var l *list.List
 	l = list.Choice(w.env, list.Options{
-		Title: "What shall burin take over?", Items: items, Toggle: true, Preview: w.about,
-		Hint:     "Space checks a box " + w.env.Styles.Symbols().Dot + " Enter takes over",
+		Title: "Choose what to import", Items: items, Toggle: true, Preview: w.about,
+		Hint:     "Space selects " + w.env.Styles.Symbols().Dot + " Enter imports",
 		OnChoose: func(string) { w.importAll(l.On()) }, OnCancel: w.back,
 	})
 	w.put(l)
@@ -129,7 +129,7 @@ func (w *Wizard) importAll(ids []string) {
 		w.skip()
 		return
 	}
-	w.start(task{what: "Taking over", writes: true, run: func(ctx context.Context) func() {
+	w.start(task{what: "Importing", writes: true, run: func(ctx context.Context) func() {
 		var did, failed []string
 		for _, f := range chosen {
 			report, err := f.Import(ctx)
@@ -149,15 +149,20 @@ func (w *Wizard) imported(did, failed []string) {
 		w.did = append(w.did, deed{w.step, d})
 	}
 	for _, f := range failed {
-		w.did = append(w.did, deed{w.step, "Not taken over: " + f})
+		w.did = append(w.did, deed{w.step, "Not imported: " + f})
 	}
+	w.usable = w.usable || w.o.Quick && len(did) > 0
 	switch n := len(failed); {
 	case n == 1:
-		w.say("Not taken over: "+failed[0], true)
+		w.say("Not imported: "+failed[0], true)
 	case n > 1:
-		w.say(fmt.Sprintf("%d could not be taken over; the end of the setup says why. First: %s", n, failed[0]), true)
+		w.say(fmt.Sprintf("%d could not be imported; the last step says why. First: %s", n, failed[0]), true)
 	default:
-		w.say("Taken over.", false)
+		w.say("Imported.", false)
+	}
+	if w.o.Quick && !w.usable {
+		w.quick.show()
+		return
 	}
 	w.next()
 }

@@ -11,17 +11,18 @@ import (
 )
 
 // login logs in to a provider, and shows meanwhile where to go.
-func (w *Wizard) login(id string) {
+func (a access) login(id string) {
+	w := a.w
 	w.note = ""
 	var notice *oauth.Notice
-	p := &page{env: w.env, onCancel: w.showProviders}
+	p := &page{env: w.env}
 	p.lines = func() []paragraph { return loginLines(id, notice, w.env.Links) }
 	w.put(p)
 	ui := oauth.UI{
 		Show: func(n oauth.Notice) { w.env.Post(func() { notice = &n }) },
 		Paste: func(ctx context.Context, problem string) (string, error) {
 			answer := make(chan string, 1)
-			w.env.Post(func() { w.askAddress(p, problem, answer) })
+			w.env.Post(func() { a.askAddress(p, problem, answer) })
 			select {
 			case s := <-answer:
 				return s, nil
@@ -32,7 +33,7 @@ func (w *Wizard) login(id string) {
 	}
 	p.onCancel = func() {
 		w.abandon()
-		w.showProviders()
+		a.backFromKey()
 	}
 	w.start(task{what: "Waiting for the login", open: true, run: func(ctx context.Context) func() {
 		err := w.o.Login(ctx, id, ui)
@@ -41,10 +42,10 @@ func (w *Wizard) login(id string) {
 			case err == nil:
 				w.done("Logged in to " + id + ".")
 			case errors.Is(err, context.Canceled):
-				w.showProviders()
+				a.backFromKey()
 			default:
 				w.say(brief(err), true)
-				w.showProviders()
+				a.backFromKey()
 			}
 		}
 	}})
@@ -53,7 +54,7 @@ func (w *Wizard) login(id string) {
 // loginLines are what to do.
 func loginLines(id string, n *oauth.Notice, links bool) []paragraph {
 	if n == nil {
-		return []paragraph{{text: "The login of " + id + " begins.", token: theme.Muted}}
+		return []paragraph{{text: "Starting the login to " + id + ".", token: theme.Muted}}
 	}
 	address := paragraph{text: n.URL, token: theme.MdLink}
 	if links && !strings.ContainsFunc(n.URL, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
@@ -61,14 +62,15 @@ func loginLines(id string, n *oauth.Notice, links bool) []paragraph {
 	}
 	lines := []paragraph{{text: "Log in to " + id + " in your browser. If it has not opened, go to:", token: theme.Text}, address}
 	if n.UserCode != "" {
-		lines = append(lines, paragraph{}, paragraph{text: "and type this code: " + n.UserCode, token: theme.Accent})
+		lines = append(lines, paragraph{}, paragraph{text: "and enter this code: " + n.UserCode, token: theme.Accent})
 	}
 	return lines
 }
 
 // askAddress asks for the address at which the browser ended, for those whose browser
 // is on another machine.
-func (w *Wizard) askAddress(p *page, problem string, answer chan<- string) {
+func (a access) askAddress(p *page, problem string, answer chan<- string) {
+	w := a.w
 	in := list.NewInput(w.env, list.InputOptions{
 		Title:    "Browser elsewhere? Paste the address where it ended:",
 		OnCancel: func() { p.onCancel() },

@@ -33,7 +33,7 @@ var keyPages = map[string]string{
 
 // enterProvider asks which providers there are, and shows them.
 func (w *Wizard) enterProvider() {
-	w.start(task{what: "Looking for keys and logins", run: w.askProviders(w.showProviders)})
+	w.start(task{what: "Looking for keys and logins", run: w.askProviders(access{w}.show)})
 }
 
 // askProviders is the part of a task that reads them anew.
@@ -78,69 +78,97 @@ func ready(providers []Provider) bool {
 	return false
 }
 
-func (w *Wizard) showProviders() {
+// access leads to a provider that can be used: it shows them, asks for a key, logs in.
+type access struct{ w *Wizard }
+
+func (a access) show() {
+	w := a.w
 	w.body, w.unchecked = nil, ""
-	groups := [...]string{"Ready", "Log in", "Give a key"}
+	groups := [...]string{"Ready", "Not set up yet"}
 	var sorted [len(groups)][]list.Item
-	byID := make(map[string]Provider, len(w.providers))
 	for _, p := range w.providers {
-		byID[p.ID] = p
-		g, it := 2, list.Item{ID: p.ID, Label: p.ID, Detail: keyPages[p.ID]}
-		switch {
-		case p.Ready != "":
+		g, it := 1, w.providerItem(p)
+		if p.Ready != "" {
 			g, it.Detail, it.Mark = 0, p.Ready, w.env.Styles.Symbols().Done
-		case p.Login:
-			g, it.Detail = 1, "with the browser"
 		}
 		it.Group = groups[g]
 		sorted[g] = append(sorted[g], it)
 	}
-	title := "Whom shall burin ask?"
-	if len(sorted[0]) > 0 {
-		title = "Ready to use; Enter goes on"
+	title := "Choose a provider"
+	if len(sorted[0]) > 0 && !w.o.Quick {
+		title = "Ready to use; Enter continues"
 	}
 	w.put(list.New(w.env, list.Options{
 		Title: title, Items: slices.Concat(sorted[:]...), Selected: w.chosen,
-		Empty: "There are no providers. Esc goes back, Tab goes on.",
-		Hint:  "Enter chooses " + w.env.Styles.Symbols().Dot + " " + addKey.Text() + " gives a key",
-		OnChoose: func(id string) {
-			w.chosen = id
-			switch p := byID[id]; {
-			case p.Ready != "":
-				w.note = ""
-				w.next()
-			case p.Login && w.o.Login != nil:
-				w.login(id)
-			default:
-				w.askKey(id)
-			}
-		},
+		Empty:    "There are no providers. Esc goes back, Tab continues.",
+		Hint:     "Enter chooses " + w.env.Styles.Symbols().Dot + " " + addKey.Text() + " enters a key",
+		OnChoose: a.choose,
 		OnKey: func(p key.Press, id string) bool {
 			if p.Key == addKey && id != "" {
 				w.chosen = id
-				w.askKey(id)
+				a.askKey(id)
 			}
 			return p.Key == addKey
 		},
-		OnCancel: w.back,
+		OnCancel: a.back,
 	}))
 }
 
+// choose goes on with a provider: at once, by a login, or by its key.
+func (a access) choose(id string) {
+	w := a.w
+	w.chosen = id
+	i := slices.IndexFunc(w.providers, func(p Provider) bool { return p.ID == id })
+	switch {
+	case i >= 0 && w.providers[i].Ready != "":
+		w.note = ""
+		w.next()
+	case i >= 0 && w.providers[i].Login && w.o.Login != nil:
+		a.login(id)
+	default:
+		a.askKey(id)
+	}
+}
+
+// back goes back to the step before, or to the one screen.
+func (a access) back() {
+	w := a.w
+	if w.o.Quick {
+		w.chosen = quickMore
+		w.quick.enter()
+		return
+	}
+	w.back()
+}
+
+// providerItem is the row of a provider that is not ready yet.
+func (w *Wizard) providerItem(p Provider) list.Item {
+	it := list.Item{ID: p.ID, Label: p.ID}
+	switch page := keyPages[p.ID]; {
+	case p.Login && w.o.Login != nil:
+		it.Detail = "log in with the browser"
+	case page != "":
+		it.Detail = "API key from " + page
+	}
+	return it
+}
+
 // askKey asks for the key of a provider.
-func (w *Wizard) askKey(id string) {
+func (a access) askKey(id string) {
+	w := a.w
 	if w.o.SaveKey == nil {
-		w.say("Keys cannot be stored here: set the variable of "+id+" and begin again.", true)
+		w.say("Keys cannot be stored here: set the variable of "+id+" and start burin again.", true)
 		return
 	}
 	w.note = ""
-	hint := "Paste it here. It is not shown, and is kept sealed on this machine."
+	hint := "Paste it here. It is not shown, and is stored encrypted on this machine."
 	if page := keyPages[id]; page != "" {
-		hint = "Keys are made at https://" + page + " . What you paste is not shown, and is kept sealed on this machine."
+		hint = "Create a key at https://" + page + " and paste it here. It is not shown, and is stored encrypted on this machine."
 	}
 	var in *list.Input
 	in = list.NewInput(w.env, list.InputOptions{
-		Title: "The key of " + id, Secret: true, Hint: hint, Validate: keyProblem,
-		OnDone: func(text string) { w.tryKey(in, id, strings.TrimSpace(text)) }, OnCancel: w.showProviders,
+		Title: "API key for " + id, Secret: true, Hint: hint, Validate: keyProblem,
+		OnDone: func(text string) { a.tryKey(in, id, strings.TrimSpace(text)) }, OnCancel: a.backFromKey,
 	})
 	w.put(in)
 }
@@ -150,22 +178,23 @@ func keyProblem(text string) error {
 	text = strings.TrimSpace(text)
 	switch {
 	case text == "":
-		return errors.New("there is no key yet; paste it here, or press Esc")
+		return errors.New("paste a key, or press Esc")
 	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r > unicode.MaxASCII }):
-		return errors.New("that is no key: it has spaces or special characters in it")
+		return errors.New("not a key: it contains spaces or special characters")
 	}
 	return nil
 }
 
 // tryKey asks the provider whether it takes a key, and stores it. A key that was not
 // taken is stored at the second Enter: the network may be what is missing.
-func (w *Wizard) tryKey(in *list.Input, id, text string) {
+func (a access) tryKey(in *list.Input, id, text string) {
+	w := a.w
 	if w.o.Check == nil || w.unchecked == text {
-		w.saveKey(id, text)
+		a.saveKey(id, text)
 		return
 	}
 	w.note = ""
-	w.start(task{what: "Asking " + id + " whether it takes the key", run: func(ctx context.Context) func() {
+	w.start(task{what: "Checking the key with " + id, run: func(ctx context.Context) func() {
 		err := w.o.Check(ctx, id, text)
 		return func() {
 			if err != nil {
@@ -174,18 +203,19 @@ func (w *Wizard) tryKey(in *list.Input, id, text string) {
 				if !strings.HasSuffix(problem, ".") && !strings.HasSuffix(problem, "?") {
 					problem += "."
 				}
-				in.SetProblem(problem + " Enter stores it all the same.")
+				in.SetProblem(problem + " Press Enter again to store it anyway.")
 				return
 			}
-			w.saveKey(id, text)
+			a.saveKey(id, text)
 		}
 	}})
 }
 
-func (w *Wizard) saveKey(id, text string) {
-	did := "The key of " + id + " is stored."
+func (a access) saveKey(id, text string) {
+	w := a.w
+	did := "Stored the key for " + id + "."
 	if w.unchecked == text {
-		did = "The key of " + id + " is stored; it was not checked."
+		did = "Stored the key for " + id + " without a check."
 	}
 	w.unchecked = ""
 	w.write("Storing the key", did, func(ctx context.Context) error { return w.o.SaveKey(ctx, id, text) }, func() {})

@@ -10,6 +10,7 @@ type step int
 
 const (
 	stepNone step = iota - 1
+	stepQuick
 	stepFound
 	stepImport
 	stepProvider
@@ -22,11 +23,14 @@ const (
 
 // name is what a step is called in the first row.
 func (s step) name() string {
-	return [...]string{"Found on this machine", "Take over", "Keys and logins", "Model", "Signs", "Theme", "Permissions", "Done"}[s]
+	return [...]string{"Choose a model provider", "Found on this machine", "Import", "Keys and logins", "Model", "Signs", "Theme", "Permissions", "Done"}[s]
 }
 
 // applies says whether there is something to do in a step.
 func (w *Wizard) applies(s step) bool {
+	if w.o.Quick || s == stepQuick {
+		return w.o.Quick && (s == stepQuick || s == stepEnd)
+	}
 	switch s {
 	case stepFound:
 		return w.o.Find != nil && (!w.looked || len(w.found) > 0)
@@ -77,6 +81,8 @@ func (w *Wizard) enter(s step) {
 	w.abandon()
 	w.step, w.body, w.unchecked = s, nil, ""
 	switch s {
+	case stepQuick:
+		w.quick.enter()
 	case stepFound:
 		w.enterFound()
 	case stepImport:
@@ -92,6 +98,10 @@ func (w *Wizard) enter(s step) {
 	case stepApproval:
 		w.enterApproval()
 	case stepEnd:
+		if w.o.Quick {
+			w.finish()
+			return
+		}
 		w.enterEnd()
 	}
 }
@@ -120,13 +130,16 @@ func (w *Wizard) finish() {
 	w.abandon()
 	w.ended = true
 	if w.o.OnDone != nil {
-		w.o.OnDone(Result{Finished: !w.jumped, Ready: ready(w.providers)})
+		w.o.OnDone(Result{Finished: !w.jumped, Ready: w.usable || ready(w.providers)})
 	}
 }
 
 // Handle is [pane.Pane]'s.
 func (w *Wizard) Handle(ev key.Event) {
 	p, pressed := ev.(key.Press)
+	if w.quick.hasty(ev) {
+		return
+	}
 	switch busy := w.task != nil && !w.task.open; {
 	case w.ended:
 	case pressed && p.Key == "ctrl+c":

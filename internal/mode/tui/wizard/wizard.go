@@ -11,9 +11,11 @@
 //   - No step waits for the network or a disk with the keys of the person: what takes
 //     time runs beside the face, says what it does, and Esc ends it.
 //
-// There is no splash and nothing moves. [Needed] says when a face shows it.
+// There is no splash and nothing moves. Where a model works already it opens only when the
+// person asks for it ([Needed] says when a face offers it). Where none works, a face shows
+// the one screen of Options.Quick: whatever is chosen there leads to a model that answers.
 //
-// Files: step.go goes from step to step, work.go runs what takes time, draw.go and
+// Files: step.go goes from step to step, quick.go is the one screen, work.go runs what takes time, draw.go and
 // page.go the looks, and each other file is a step.
 package wizard
 
@@ -21,6 +23,7 @@ import (
 	"context"
 
 	"github.com/burin-dev/burin/internal/customize/discover"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/model/credential/oauth"
@@ -46,7 +49,8 @@ type Model struct {
 	Detail string // a few words, as its window and price
 }
 
-// Options of a wizard. A step whose functions are nil is left out. Functions with a
+// Options of a wizard. With Quick it is one screen instead of steps: the likeliest ways to
+// a model that works. A step whose functions are nil is left out. Functions with a
 // context run beside the face and end with it; so do SetModel, SetTheme, SetSymbols and
 // SetApproval, which write a setting.
 type Options struct {
@@ -82,6 +86,17 @@ type Options struct {
 	Approval    string // ask, auto-edit or full
 	SetApproval func(mode string) error
 
+	// Quick shows the one screen for somebody without a usable model.
+	Quick bool
+	// Reason says on it why there is none, and Wanted names the provider of the model that
+	// was asked for; both may be "".
+	Reason, Wanted string
+	// Demo shows a scripted model instead; nil leaves it out.
+	Demo func()
+	// OnTyped gets what is typed within a moment after the screen appears: it was meant
+	// for the prompt. May be nil.
+	OnTyped func(key.Event)
+
 	// OnDone is called once; the face then takes the pane away.
 	OnDone func(Result)
 }
@@ -112,6 +127,8 @@ type Wizard struct {
 	cancel  context.CancelFunc
 	stopped bool // it was told to end
 
+	usable    bool // a key was stored or a login made
+	quick     *quick
 	found     findings
 	looked    bool
 	providers []Provider
@@ -125,25 +142,31 @@ var _ pane.Pane = (*Wizard)(nil)
 // New makes a wizard and begins to look around.
 func New(env *pane.Env, o Options) *Wizard {
 	w := &Wizard{env: env, o: o, step: stepNone}
+	w.quick = &quick{w: w, opened: env.Now()}
 	w.next()
 	return w
 }
 
-// Start is what decides whether the wizard is shown.
+// Start is what decides whether the setup is mentioned at the start.
 type Start struct {
 	Interactive bool   // a person sits at a terminal, and no prompt was given
-	Resuming    bool   // a session is gone on with
+	Resuming    bool   // an earlier session is resumed
 	Enabled     bool   // startup.setupWizard of the settings
 	Seen        int    // setupVersion of the settings
 	Skip        string // the variable BURIN_SKIP_SETUP
 }
 
-// Needed says whether the wizard is shown at the start. Somebody who resumes a session
-// has been here before.
-func Needed(s Start) bool {
+// Wanted reports whether the person wants help with the setup at all.
+func Wanted(s Start) bool {
 	switch s.Skip {
 	case "", "0", "n", "N", "no", "NO", "false", "FALSE", "off", "OFF":
-		return s.Interactive && !s.Resuming && s.Enabled && s.Seen < Version
+		return s.Enabled
 	}
 	return false
+}
+
+// Needed reports whether the setup is offered where a model works already. Somebody who
+// resumes a session has been here before.
+func Needed(s Start) bool {
+	return Wanted(s) && s.Interactive && !s.Resuming && s.Seen < Version
 }

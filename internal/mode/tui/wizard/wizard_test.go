@@ -198,7 +198,7 @@ func TestThroughAllSteps(t *testing.T) {
 	x.want(stepEnd, "approval auto-edit")
 	x.do("esc", "up", "enter") // on second thoughts
 	x.want(stepEnd, "approval ask")
-	x.says("Copied to /home/ada/.burin/models.yml.", "Kimi K2 answers.", "Theme: light.", "Permissions: ask.", "Everything is there.")
+	x.says("Copied to /home/ada/.burin/models.yml.", "Kimi K2 answers.", "Theme: light.", "Permissions: ask.", "Ready. Ask anything.")
 	if got := x.screen(100, 24); strings.Count(got, "Permissions:") != 1 {
 		t.Errorf("a choice is not told once:\n%s", got)
 	}
@@ -256,23 +256,23 @@ func TestKey(t *testing.T) {
 	x.do("tab", "tab")
 	x.want(stepProvider)
 	x.do("'anthropic", "enter")
-	x.says("The key of anthropic", "https://console.anthropic.com/settings/keys")
+	x.says("API key for anthropic", "https://console.anthropic.com/settings/keys")
 	x.do("enter")
-	x.says("there is no key yet")
+	x.says("paste a key")
 	x.do("'two words", "enter")
-	x.says("that is no key")
+	x.says("not a key")
 	x.do("esc", "enter")
 	x.want(stepProvider)
-	x.says("The key of anthropic") // it was selected still
+	x.says("API key for anthropic") // it was selected still
 
 	x.fail["check"] = errors.New("anthropic cannot be reached: is there a network?")
 	x.do("' "+secret+"-\n", "enter")
-	x.says("is there a network? Enter stores it all the same.")
+	x.says("is there a network? Press Enter again to store it anyway.")
 	x.do("esc", "enter")
 	x.fail["check"] = errors.New("anthropic refuses the key: check it and try again.")
 	x.do("' "+secret+"\n", "enter")
 	x.want(stepProvider)
-	x.says("anthropic refuses the key: check it and try again. Enter stores it all the same.")
+	x.says("anthropic refuses the key: check it and try again. Press Enter again to store it anyway.")
 	if s := x.screen(200, 30); strings.Contains(s, "c4n4ry") {
 		t.Errorf("the key is shown:\n%s", s)
 	}
@@ -283,7 +283,7 @@ func TestKey(t *testing.T) {
 	x.fail = map[string]error{}
 	x.do("enter")
 	x.want(stepModel, "key anthropic "+secret)
-	x.says("The key of anthropic is stored.")
+	x.says("Stored the key for anthropic.")
 	if x.w.unchecked != "" {
 		t.Error("the key is kept longer than needed")
 	}
@@ -315,14 +315,14 @@ func TestGiveUp(t *testing.T) {
 	x.do("tab", "tab", "'openai", "enter", "'sk-0123456789")
 	x.pause = make(chan struct{})
 	paneltest.Press(x.w, "enter")
-	if s := x.screen(80, 20); !strings.Contains(s, "Asking openai whether it takes the key…") {
+	if s := x.screen(80, 20); !strings.Contains(s, "Checking the key with openai…") {
 		t.Errorf("no word of it:\n%s", s)
 	}
 	paneltest.Press(x.w, "x", "enter") // keys wait for nothing and do nothing
 	paneltest.Press(x.w, "esc")
 	(<-x.face.Posted)()
-	x.says("Stopped.", "The key of openai")
-	if s := x.screen(80, 20); strings.Contains(s, "Enter stores it") {
+	x.says("Stopped.", "API key for openai")
+	if s := x.screen(80, 20); strings.Contains(s, "store it anyway") {
 		t.Errorf("the answer came through:\n%s", s)
 	}
 	x.want(stepProvider)
@@ -339,7 +339,7 @@ func TestGiveUpAnImport(t *testing.T) {
 	paneltest.Press(x.w, "enter", "tab", "esc")
 	x.settle()
 	x.want(stepProvider)
-	x.says("could not be taken over")
+	x.says("could not be imported")
 	x.do("esc")
 	paneltest.Press(x.w, "enter", "esc")
 	x.says("Stopping…")
@@ -376,7 +376,7 @@ func TestLogin(t *testing.T) {
 	x.want(stepProvider)
 	x.says("the server said no")
 	x.do("'openrouter", "ctrl+n")
-	x.says("The key of openrouter")
+	x.says("API key for openrouter")
 }
 
 // Whatever fails is told, and the step stays.
@@ -401,7 +401,7 @@ func TestFailures(t *testing.T) {
 		x.do("tab")
 	}
 	x.want(stepEnd)
-	x.says("Not taken over: opencode: no room for import on the disk")
+	x.says("Not imported: opencode: no room for import on the disk")
 }
 
 // The end says what is missing, also to those who left at once.
@@ -414,7 +414,7 @@ func TestMissing(t *testing.T) {
 		(<-x.face.Posted)()
 	}
 	x.want(stepEnd)
-	x.says("Missing: a model that burin may ask.", "openrouter.ai/keys", "/login", "ANTHROPIC_API_KEY", "Ollama")
+	x.says("No model yet.", "console.anthropic.com/settings/keys", "/login", "ANTHROPIC_API_KEY", "Ollama")
 	x.do("enter")
 	if diff := cmp.Diff([]Result{{}}, x.ended); diff != "" {
 		t.Errorf("ended (-want +got):\n%s", diff)
@@ -428,7 +428,7 @@ func TestLeftOut(t *testing.T) {
 	x.o.Models, x.o.SetTheme = nil, nil
 	x.begin()
 	x.want(stepProvider)
-	x.says("1 of 4", "Nothing of other programs was found")
+	x.says("1 of 4", "No settings from other tools found")
 	x.do("esc")
 	x.want(stepProvider)
 	x.do("enter")
@@ -480,6 +480,7 @@ func scenes() map[string][]string {
 		"5 login": {"tab", "tab", "'openrouter", "enter"}, "6 models": {"tab", "tab", "enter"},
 		"7 signs": {"tab", "tab", "tab", "tab"}, "8 themes": {"tab", "tab", "tab", "tab", "tab"},
 		"9 permissions": {"tab", "tab", "tab", "tab", "tab", "tab", "down"}, "a end": {"enter", "enter", "ctrl+c"}, "b missing": {"ctrl+c"},
+		"c quick": nil, "d quick search": {"g"},
 	}
 }
 
@@ -490,6 +491,8 @@ func scene(t testing.TB, name string, s *theme.Styles) *world {
 	if name == "b missing" {
 		x.ready, x.o.Find = nil, nil
 	}
+	x.o.Quick = strings.Contains(name, "quick")
+	x.o.Reason, x.o.Demo = "no API key, login or local model server found", func() {}
 	x.begin()
 	x.do(scenes()[name]...)
 	if name == "5 login" {

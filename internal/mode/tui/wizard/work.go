@@ -61,6 +61,7 @@ type deed struct {
 // one before.
 func (w *Wizard) done(did string) {
 	w.say(did, false)
+	w.usable = w.usable || w.step <= stepProvider
 	if w.step >= stepModel {
 		w.did = slices.DeleteFunc(w.did, func(d deed) bool { return d.step == w.step })
 	}
