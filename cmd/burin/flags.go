@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,7 +15,11 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		if unknown.GetSpecifiedShortnames() != "" {
 			name = name[1:]
 		}
-		return usage("there is no flag %s of %s; see %s", name, cmd.CommandPath(), strings.Replace(cmd.CommandPath(), "burin", "burin help", 1))
+		where := cmd.CommandPath() + " --help"
+		if !cmd.HasParent() {
+			where = "burin help flags"
+		}
+		return usage("there is no flag %s of %s; see %s", name, cmd.CommandPath(), where)
 	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		return usage("--%s needs a value", missing.GetFlag().Name)

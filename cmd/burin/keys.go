@@ -164,19 +164,12 @@ func keysCommand(p *program) *cobra.Command {
 shown. Stored keys are sealed with a key from the system's keyring, or from a
 file only you can read where there is none.`,
 		Example: `  burin keys add anthropic             # asks for the key and stores it
-  burin keys import < .env             # stores all keys of a file`,
+  burin keys import .env               # stores all keys of a file`,
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withModels(func(m *connect.Models) error { return listKeys(cmd.Context(), p, m) })
 		},
 	}
-	usual := cmd.HelpFunc()
-	cmd.SetHelpFunc(func(c *cobra.Command, args []string) {
-		if c == cmd {
-			c.Long += "\n\n" + keyPlaces()
-		}
-		usual(c, args)
-	})
 	cmd.AddCommand(keysAddCommand(p), keysImportCommand(p),
 		keysIDCommand(p, "remove", "Delete a stored credential", "Removed", (*credential.Manager).Remove),
 		keysIDCommand(p, "enable", "Use a disabled or blocked credential again", "Enabled", (*credential.Manager).Enable),
@@ -184,28 +177,6 @@ file only you can read where there is none.`,
 			return m.Disable(ctx, id, "disabled by hand")
 		}))
 	return cmd
-}
-
-// keyPlaces says where burin looks for a key, and names the variables of each provider.
-func keyPlaces() string {
-	var b strings.Builder
-	b.WriteString(`The key of a provider comes from the first of these that has one: --api-key, a stored key
-or login, the provider's variables in the environment, the same names in ~/.burin/.env and
-~/.env, models.yml. Servers on this machine (Ollama, llama.cpp, LM Studio, vLLM) need none.
-
-Variables, in the order in which they are tried:
-
-`)
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, provider := range credential.Providers() {
-		var names []string
-		for _, v := range credential.Variables(provider) {
-			names = append(names, v.Name)
-		}
-		fmt.Fprintf(w, "  %s\t%s\n", provider, strings.Join(slices.Compact(names), ", "))
-	}
-	_ = w.Flush() // a builder takes everything
-	return strings.TrimRight(b.String(), "\n")
 }
 
 func listKeys(ctx context.Context, p *program, m *connect.Models) error {
@@ -371,7 +342,7 @@ func readHidden(ctx context.Context, fd int) ([]byte, error) {
 func keysImportCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:               "import FILE",
-		Short:             "Store the API keys of a .env file (NAME=value lines); - is standard input",
+		Short:             "Store the keys of a file with NAME=value lines; - is standard input",
 		Args:              arguments(1, 1),
 		ValidArgsFunction: p.offerProviders(),
 		RunE: func(cmd *cobra.Command, args []string) error {

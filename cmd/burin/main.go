@@ -105,7 +105,7 @@ func (p *program) run(args []string) int {
 }
 
 func saysWhatToDo(line string) bool {
-	return slices.ContainsFunc([]string{"write burin ", "did you mean burin ", "see burin help"}, func(words string) bool { return strings.Contains(line, words) })
+	return slices.ContainsFunc([]string{"write burin ", "did you mean burin ", "; see burin "}, func(words string) bool { return strings.Contains(line, words) })
 }
 
 // interruptible is r for reading until ctx ends. A read from a terminal or a
@@ -140,19 +140,8 @@ func (p *program) root() *cobra.Command {
 	var show bool
 	var back background
 	root := &cobra.Command{
-		Use:   "burin [prompt...]",
-		Short: "A language model that works with you",
-		Long: `burin is a program in which a language model works with you.
-
-  burin                                         in the terminal
-  burin "fix the failing test"                  the same, with a prompt to begin with
-  burin -- undo                                 the same, where the prompt is also a command
-  burin resume                                  go on with an earlier session
-  burin --background "fix the failing test"     work without a terminal; burin attach joins
-  burin -p "why is the sky blue?"               ask, and print the answer
-  git diff | burin -p "review this"             with standard input
-  burin -p "what is this?" @photo.png @notes.md with files
-  burin demo                                    see it work, without key or network`,
+		Use:               "burin [prompt...]",
+		Short:             "A language model that works with you",
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Args:              cobra.ArbitraryArgs,
@@ -197,33 +186,14 @@ func (p *program) root() *cobra.Command {
 			return usage("%q is no command, and %w: to ask a question write burin -p %q", prompt, err, prompt)
 		},
 	}
-	root.Flags().BoolVarP(&show, "version", "v", false, "version for burin")
+	root.Flags().BoolVarP(&show, "version", "v", false, "print the version")
 	root.SetFlagErrorFunc(wrongFlag)
 	ask.register(root.Flags())
 	back.register(root.Flags())
 	completeAsk(p, root)
-	root.SetHelpCommand(helpCommand())
-	root.AddCommand(demoCommand(p), resumeCommand(p), attachCommand(p), sessionsCommand(p), undoCommand(p), permissionsCommand(p), usageCommand(p), modelsCommand(p), loginCommand(p), logoutCommand(p), keysCommand(p), completionCommand(p))
+	setHelp(root, p.out)
+	root.AddCommand(demoCommand(p), resumeCommand(p), attachCommand(p), sessionsCommand(p), undoCommand(p), permissionsCommand(p), usageCommand(p), modelsCommand(p), loginCommand(p), logoutCommand(p), keysCommand(p), completionCommand(p), doctorCommand(p), manCommand(p))
 	return root
-}
-
-func helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Say what a command does and which flags it takes",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			found, rest, err := cmd.Root().Find(args)
-			switch {
-			case err == nil && len(rest) == 0:
-				return found.Help()
-			case found != nil && len(rest) > 0:
-				if near := nearCommand(found, rest[0], true); near != "" {
-					return usage("there is no command %q: did you mean %s %s?", strings.Join(args, " "), found.CommandPath(), near)
-				}
-			}
-			return usage("there is no command %q", strings.Join(args, " "))
-		},
-	}
 }
 
 // arguments accepts from least to most arguments.

@@ -37,7 +37,7 @@ the session has been gone on with here, it becomes a new one beside it. Secrets 
 Formats: ` + strings.Join(names, ", ") + `.
 
   burin sessions import ~/Downloads/conversations.json
-  burin sessions import --from-all         list what is on this machine; --yes imports it`,
+  burin sessions import --from-all       list all there is; --yes imports it`,
 		Args: arguments(0, 1000),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths = args

@@ -221,7 +221,7 @@ func (su *setup) checkKey(ctx context.Context, provider, key string) error {
 	if err != nil {
 		return err
 	}
-	m := cheapest(models.Catalog.Registry, provider)
+	m := models.Catalog.Registry.Cheapest(provider)
 	if m == nil {
 		return nil // nothing to ask it for: the first prompt will tell
 	}
@@ -235,17 +235,6 @@ func (su *setup) checkKey(ctx context.Context, provider, key string) error {
 		Model: &m.Model, MaxTokens: 16, Messages: []llm.Message{llm.UserText("Say yes.")},
 	}))
 	return err
-}
-
-// cheapest is the model of a provider whose answers cost least.
-func cheapest(models *catalog.Registry, provider string) *catalog.Model {
-	var best *catalog.Model
-	for _, m := range models.All() {
-		if m.Provider == provider && (best == nil || m.Price.Output.Known() && m.Price.Output.Dollars() < best.Price.Output.Dollars()) {
-			best = m
-		}
-	}
-	return best
 }
 
 // saveKey stores a key.

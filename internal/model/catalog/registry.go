@@ -158,6 +158,17 @@ func (r *Registry) Available(m *Model) bool {
 	return r.credential == nil || r.credential(m.Provider)
 }
 
+// Cheapest is the model of a provider whose answers cost least; nil where it has none.
+func (r *Registry) Cheapest(provider string) *Model {
+	var best *Model
+	for _, m := range r.All() {
+		if m.Provider == provider && (best == nil || m.Price.Output.Known() && m.Price.Output.Dollars() < best.Price.Output.Dollars()) {
+			best = m
+		}
+	}
+	return best
+}
+
 // usable says whether some model of the provider can be used.
 func (r *Registry) usable(provider string) bool {
 	return slices.ContainsFunc(r.All(), func(m *Model) bool { return m.Provider == provider && r.Available(m) })
