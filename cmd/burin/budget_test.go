@@ -20,9 +20,9 @@ import (
 
 // The budgets of a program that is started for every question, on an idle machine.
 const (
-	versionBudget = 10 * time.Millisecond
-	requestBudget = 40 * time.Millisecond
-	sizeBudget    = 34 << 20 // bytes of the linux/amd64 binary; the house allows 45 MB in the end
+	versionBudget = 8 * time.Millisecond
+	requestBudget = 35 * time.Millisecond
+	sizeBudget    = 36 << 20 // bytes of the linux/amd64 binary; the house allows 45 MB in the end
 	budgetRuns    = 20       // the median of as many counts
 )
 

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/internal/prose"
@@ -57,7 +58,7 @@ func Sort(status int, code, message string) *llm.Error {
 		// Before overflow: "image size exceeds the maximum" is not about the window.
 		e.Kind, e.Media = llm.ErrInvalidRequest, true
 	case in(lowCode, "context_length_exceeded", "model_context_window_exceeded", "request_too_large", "string_above_max_length"),
-		status != 429 && !in(lowCode, "throttl") && overflow.MatchString(low):
+		status != 429 && !in(lowCode, "throttl") && overflow().MatchString(low):
 		e.Kind = llm.ErrContextOverflow
 	case in(lowCode, "insufficient_quota", "usage_limit_reached", "usage_not_included", "billing_error", "insufficient_balance", "exceeded_current_quota"),
 		status == 402,
@@ -101,9 +102,11 @@ func aboutMedia(status int, in func(string, ...string) bool, low string) bool {
 
 // overflow matches what vendors and local servers say when a conversation does
 // not fit. 429 is never one.
-var overflow = regexp.MustCompile(`prompt is too long|input is too long|context (length|window|size)|context_length|maximum (context|prompt) length|too many (input )?tokens|` +
-	`exceeds the (maximum|model's|limit of|available context)|input token count .* exceeds|tokens? in your prompt|reduce the length of the (messages|prompt|input)|` +
-	`prompt (token )?(count|length).* exceed|requested token count exceeds|input length .* exceed`)
+var overflow = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`prompt is too long|input is too long|context (length|window|size)|context_length|maximum (context|prompt) length|too many (input )?tokens|` +
+		`exceeds the (maximum|model's|limit of|available context)|input token count .* exceeds|tokens? in your prompt|reduce the length of the (messages|prompt|input)|` +
+		`prompt (token )?(count|length).* exceed|requested token count exceeds|input length .* exceed`)
+})
 
 func plain(k llm.ErrorKind, status int) string {
 	switch k {
@@ -245,7 +248,7 @@ func retryHints(status int, h http.Header, message string, now time.Time) (after
 	if n, ok := number("x-ratelimit-reset"); ok {
 		return sinceEpochOr(n, time.Second, now), reset
 	}
-	if m := tryAgain.FindStringSubmatch(message); m != nil {
+	if m := tryAgain().FindStringSubmatch(message); m != nil {
 		if d, err := time.ParseDuration(m[1] + m[2]); err == nil {
 			return d, reset
 		}
@@ -256,7 +259,9 @@ func retryHints(status int, h http.Header, message string, now time.Time) (after
 	return 0, reset
 }
 
-var tryAgain = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) ?(ms|s|m|h)\b`)
+var tryAgain = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) ?(ms|s|m|h)\b`)
+})
 
 // sinceEpochOr reads n units as a moment since 1970 if it is large enough for
 // one, else as a wait.

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
@@ -34,7 +35,7 @@ type export struct {
 }
 
 // partName is the name of a file of conversations; large exports have several.
-var partName = regexp.MustCompile(`^conversations(-\d+)?\.json$`)
+var partName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^conversations(-\d+)?\.json$`) })
 
 func openArchive(at string) (*export, error) {
 	z, err := zip.OpenReader(at)
@@ -61,7 +62,7 @@ func openFolder(at string) (*export, error) {
 	if err != nil {
 		return nil, fmt.Errorf("import: %w", err)
 	}
-	if !slices.ContainsFunc(entries, func(d fs.DirEntry) bool { return partName.MatchString(d.Name()) }) {
+	if !slices.ContainsFunc(entries, func(d fs.DirEntry) bool { return partName().MatchString(d.Name()) }) {
 		return &export{}, nil
 	}
 	dir, err := os.OpenRoot(at) // links in it lead nowhere else
@@ -81,7 +82,7 @@ func openFolder(at string) (*export, error) {
 
 func (x *export) file(name string) {
 	switch {
-	case partName.MatchString(path.Base(name)):
+	case partName().MatchString(path.Base(name)):
 		x.parts = append(x.parts, name)
 	case len(x.names) < maxFiles:
 		x.names = append(x.names, name)

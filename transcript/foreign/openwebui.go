@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
@@ -262,20 +263,22 @@ func webuiItem(u *turn, raw json.RawMessage) error {
 
 // Reasoning and calls stand in the text of older answers as elements of HTML.
 var (
-	webuiDetails   = regexp.MustCompile(`(?s)<details type="(reasoning|tool_calls|code_interpreter)"([^>]*)>(.*?)</details>`)
-	webuiSummary   = regexp.MustCompile(`(?s)<summary>.*?</summary>`)
-	webuiAttribute = regexp.MustCompile(`(\w+)="([^"]*)"`)
+	webuiDetails = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)<details type="(reasoning|tool_calls|code_interpreter)"([^>]*)>(.*?)</details>`)
+	})
+	webuiSummary   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)<summary>.*?</summary>`) })
+	webuiAttribute = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\w+)="([^"]*)"`) })
 )
 
 // webuiText adds the text of an answer, taken apart.
 func webuiText(u *turn, text, id string) {
 	at := 0
-	for n, loc := range webuiDetails.FindAllStringSubmatchIndex(text, -1) {
+	for n, loc := range webuiDetails().FindAllStringSubmatchIndex(text, -1) {
 		webuiPlain(u, text[at:loc[0]])
 		at = loc[1]
-		body := strings.TrimSpace(webuiSummary.ReplaceAllString(text[loc[6]:loc[7]], ""))
+		body := strings.TrimSpace(webuiSummary().ReplaceAllString(text[loc[6]:loc[7]], ""))
 		attributes := map[string]string{}
-		for _, a := range webuiAttribute.FindAllStringSubmatch(text[loc[4]:loc[5]], -1) {
+		for _, a := range webuiAttribute().FindAllStringSubmatch(text[loc[4]:loc[5]], -1) {
 			attributes[a[1]] = html.UnescapeString(a[2])
 		}
 		switch text[loc[2]:loc[3]] {

@@ -148,7 +148,7 @@ func (a asker) ollama(ctx context.Context, root string) ([]foundModel, error) {
 	return models, nil
 }
 
-var numCtx = regexp.MustCompile(`(?m)^num_ctx\s+(\d+)`)
+var numCtx = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^num_ctx\s+(\d+)`) })
 
 // ollamaModel asks for one model. A model about which nothing can be learned in
 // time is listed by its name alone.
@@ -170,7 +170,7 @@ func (a asker) ollamaModel(ctx context.Context, root, name string) foundModel {
 			_ = json.Unmarshal(value, &m.Context)
 		}
 	}
-	if match := numCtx.FindStringSubmatch(show.Parameters); match != nil {
+	if match := numCtx().FindStringSubmatch(show.Parameters); match != nil {
 		m.Context, _ = strconv.Atoi(match[1]) // the model was made to run with this much
 	}
 	m.Image = slices.Contains(show.Capabilities, "vision")
@@ -243,14 +243,16 @@ func (a asker) vendor(ctx context.Context, t target) ([]foundModel, error) {
 	models, err := a.list(ctx, base+"/models")
 	if t.provider == "openai" {
 		// The vendor lists what draws, speaks and embeds beside what talks.
-		models = slices.DeleteFunc(models, func(m foundModel) bool { return !openAIChat.MatchString(m.ID) || openAIOther.MatchString(m.ID) })
+		models = slices.DeleteFunc(models, func(m foundModel) bool { return !openAIChat().MatchString(m.ID) || openAIOther().MatchString(m.ID) })
 	}
 	return models, err
 }
 
 var (
-	openAIChat  = regexp.MustCompile(`^(gpt-|chatgpt-|o\d)`)
-	openAIOther = regexp.MustCompile(`(audio|realtime|transcribe|tts|image|instruct|search-(preview|api))`)
+	openAIChat  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(gpt-|chatgpt-|o\d)`) })
+	openAIOther = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(audio|realtime|transcribe|tts|image|instruct|search-(preview|api))`)
+	})
 )
 
 // listed is one entry of a list of models, with the fields of the vendors that

@@ -9,7 +9,7 @@ import (
 func (r *Registry) Canonical(m *Model) string {
 	ix := r.indexed()
 	if own, ok := ix.byRef[m.Ref()]; ok {
-		return ix.canonOf[own]
+		return ix.groups().of[own]
 	}
 	id, _ := r.sources.canonicalID(m, ix.reference)
 	return id
@@ -18,7 +18,7 @@ func (r *Registry) Canonical(m *Model) string {
 // Variants lists the models of a canonical id in the order in which they are
 // preferred: those that can be used first, then by the place of the provider.
 func (r *Registry) Variants(canonical string) []*Model {
-	return r.preferred(r.indexed().canonical[canonical])
+	return r.preferred(r.indexed().groups().variants[canonical])
 }
 
 // preferred sorts models that stand for the same thing.

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -139,10 +140,10 @@ func (a apiName) check() error {
 }
 
 // regionURL is a region of AWS in the place of an address.
-var regionURL = regexp.MustCompile(`^(bedrock:)?[a-z]{2}(-[a-z]+)+-\d$`)
+var regionURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(bedrock:)?[a-z]{2}(-[a-z]+)+-\d$`) })
 
 func (u baseURL) check() error {
-	if regionURL.MatchString(string(u)) {
+	if regionURL().MatchString(string(u)) {
 		return nil // the Bedrock codec knows the address of a region
 	}
 	parsed, err := url.Parse(string(u))

@@ -43,7 +43,7 @@ func (r *Resolver) pick(s string, fits []*Model) (Choice, error) {
 	names := make([]modelName, len(fits))
 	plainest := 0
 	for i, m := range fits {
-		names[i] = nameOf(cmp.Or(ix.canonOf[m], m.ID))
+		names[i] = nameOf(cmp.Or(ix.groups().of[m], m.ID))
 		if len(names[i].words) < len(names[plainest].words) {
 			plainest = i
 		}

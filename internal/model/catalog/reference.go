@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/burin-dev/burin/llm"
 )
@@ -73,10 +74,12 @@ func (t table) referenceTable() *reference {
 }
 
 var (
-	regionPrefix = regexp.MustCompile(`^(?:us|eu|jp|au|apac|global)\.`)
-	vendorDot    = regexp.MustCompile(`^(?:anthropic|amazon|deepseek|google|meta|minimax|mistral|moonshotai|openai|qwen|zai)\.`)
-	bedrockTail  = regexp.MustCompile(`(?:-v\d+)?(?::\d+)?$`)
-	vertexDate   = regexp.MustCompile(`@(\d{8})$`)
+	regionPrefix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:us|eu|jp|au|apac|global)\.`) })
+	vendorDot    = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:anthropic|amazon|deepseek|google|meta|minimax|mistral|moonshotai|openai|qwen|zai)\.`)
+	})
+	bedrockTail = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:-v\d+)?(?::\d+)?$`) })
+	vertexDate  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`@(\d{8})$`) })
 )
 
 // officialForms lists what an id may be called by the vendor itself: without
@@ -93,14 +96,14 @@ func officialForms(id string) []string {
 	short := id[strings.LastIndexByte(id, '/')+1:]
 	add(short)
 	if strings.Contains(short, ".") {
-		bedrock := regionPrefix.ReplaceAllString(short, "")
-		if own := vendorDot.ReplaceAllString(bedrock, ""); own != bedrock {
+		bedrock := regionPrefix().ReplaceAllString(short, "")
+		if own := vendorDot().ReplaceAllString(bedrock, ""); own != bedrock {
 			add(own)
-			add(bedrockTail.ReplaceAllString(own, ""))
+			add(bedrockTail().ReplaceAllString(own, ""))
 		}
 	}
 	if strings.Contains(short, "@") {
-		add(vertexDate.ReplaceAllString(short, "-$1"))
+		add(vertexDate().ReplaceAllString(short, "-$1"))
 	}
 	for _, f := range forms { // those from before this loop
 		add(versionSign(f, '.', '-'))
@@ -127,7 +130,9 @@ func versionSign(s string, from, to byte) string {
 	return string(out)
 }
 
-var dateTail = regexp.MustCompile(`[-@](?:20\d{6}|20\d\d-\d\d-\d\d|\d\d-20\d\d|\d\d-\d\d)$`)
+var dateTail = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[-@](?:20\d{6}|20\d\d-\d\d-\d\d|\d\d-20\d\d|\d\d-\d\d)$`)
+})
 
 // plainID drops dates and words like "latest" from the end of an id. The
 // version stays: another version may cost something else.
@@ -138,7 +143,7 @@ func plainID(id string) string {
 			next = strings.TrimSuffix(next, word)
 		}
 		if n := len(next); n > 3 && '0' <= next[n-1] && next[n-1] <= '9' && '0' <= next[n-2] && next[n-2] <= '9' {
-			next = dateTail.ReplaceAllString(next, "")
+			next = dateTail().ReplaceAllString(next, "")
 		}
 		if next == id {
 			return id

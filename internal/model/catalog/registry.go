@@ -29,10 +29,15 @@ type index struct {
 	all       []*Model
 	byRef     map[string]*Model
 	byID      map[string][]*Model // lower-case id
-	canonical map[string][]*Model // canonical id → variants, in order of preference
-	canonOf   map[*Model]string
-	rank      map[string]int // place of a provider
+	groups    func() groups       // made at the first call: most starts need no canonical ids
+	rank      map[string]int      // place of a provider
 	reference *reference
+}
+
+// groups are the models that are the same model.
+type groups struct {
+	variants map[string][]*Model // by canonical id, in order of preference
+	of       map[*Model]string
 }
 
 // Date is the day of the built-in facts, YYYY-MM-DD.
@@ -253,8 +258,8 @@ func (r *Registry) build(found *discoveries) *index {
 func (r *Registry) newIndex(byProvider map[string][]*Model, ref *reference, found *discoveries) *index {
 	ix := &index{
 		found: found,
-		byRef: make(map[string]*Model, 1024), byID: make(map[string][]*Model, 1024), canonical: make(map[string][]*Model, 1024),
-		canonOf: make(map[*Model]string, 1024), rank: r.providerRank(), reference: ref,
+		byRef: make(map[string]*Model, 1024), byID: make(map[string][]*Model, 1024),
+		rank: r.providerRank(), reference: ref,
 	}
 	providers := make([]string, 0, len(byProvider))
 	for p := range byProvider {
@@ -269,11 +274,17 @@ func (r *Registry) newIndex(byProvider map[string][]*Model, ref *reference, foun
 			ix.byRef[m.Ref()] = m
 			id := strings.ToLower(m.ID)
 			ix.byID[id] = append(ix.byID[id], m)
-			if c, ok := r.sources.canonicalID(m, ref); ok {
-				ix.canonical[c] = append(ix.canonical[c], m)
-				ix.canonOf[m] = c
-			}
 		}
 	}
+	ix.groups = sync.OnceValue(func() groups {
+		g := groups{variants: make(map[string][]*Model, len(ix.all)), of: make(map[*Model]string, len(ix.all))}
+		for _, m := range ix.all {
+			if c, ok := r.sources.canonicalID(m, ref); ok {
+				g.variants[c] = append(g.variants[c], m)
+				g.of[m] = c
+			}
+		}
+		return g
+	})
 	return ix
 }

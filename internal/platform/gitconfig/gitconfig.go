@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // MaxSize is the largest configuration that is compared, in bytes. A larger one is not
@@ -62,10 +63,12 @@ var data = map[string]string{
 }
 
 var (
-	remoteName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./-]*$`)
+	remoteName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./-]*$`) })
 	// Addresses that git contacts by itself or by ssh, whose host cannot be an option.
-	address = regexp.MustCompile(`^((https?|ssh|git)://([A-Za-z0-9_][A-Za-z0-9_.+-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?/[^\s\\'"` + "`" + `$;&|<>]*` +
-		`|([A-Za-z0-9_][A-Za-z0-9_.+-]*@)[A-Za-z0-9][A-Za-z0-9.-]*:[A-Za-z0-9_~./][A-Za-z0-9_~./+-]*)$`)
+	address = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^((https?|ssh|git)://([A-Za-z0-9_][A-Za-z0-9_.+-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?/[^\s\\'"` + "`" + `$;&|<>]*` +
+			`|([A-Za-z0-9_][A-Za-z0-9_.+-]*@)[A-Za-z0-9][A-Za-z0-9.-]*:[A-Za-z0-9_~./][A-Za-z0-9_~./+-]*)$`)
+	})
 )
 
 // isData reports whether git executes nothing because of the entry.
@@ -80,9 +83,9 @@ func (e entry) isData() bool {
 	}
 	switch {
 	case e.key == "url", e.key == "pushurl":
-		return address.MatchString(e.value) && !strings.Contains(e.value, "::")
+		return address().MatchString(e.value) && !strings.Contains(e.value, "::")
 	case e.key == "remote", e.key == "pushremote", e.key == "pushdefault": // may be an address, too
-		return remoteName.MatchString(e.value)
+		return remoteName().MatchString(e.value)
 	case e.section == "status" && e.key == "submodulesummary": // runs git in submodules
 		return false
 	}

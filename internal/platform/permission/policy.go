@@ -254,7 +254,7 @@ func (p *Policy) Grant(r Rule) (Rule, error) {
 	if r.Scope == "" {
 		r.Scope = Session
 	}
-	if !toolName.MatchString(r.Tool) {
+	if !toolName().MatchString(r.Tool) {
 		return Rule{}, fmt.Errorf("grant: %q is no name of a tool", r.Tool)
 	}
 	c, err := compile(r, p.at)

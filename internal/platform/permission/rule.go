@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/internal/platform/permission/command"
@@ -16,7 +17,7 @@ import (
 	"github.com/burin-dev/burin/tool"
 )
 
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
 
 // maxPattern is the longest pattern of a rule in bytes. Longer ones were not
 // written by a person.
@@ -46,7 +47,7 @@ func ParseRule(s string) (Rule, error) {
 			return Rule{}, fmt.Errorf("rule %q: there is nothing in the parentheses; leave them out to mean every call", s)
 		}
 	}
-	if !toolName.MatchString(rule.Tool) {
+	if !toolName().MatchString(rule.Tool) {
 		return Rule{}, fmt.Errorf("rule %q: write tool or tool(pattern), as in bash(go test:*)", s)
 	}
 	if _, err := compile(rule, command.Place{}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // hardening keeps programs from waiting for a person or writing for a screen:
@@ -124,10 +125,10 @@ func Credential(name string) bool {
 	return slices.ContainsFunc(modelVendors, func(v string) bool { return strings.HasPrefix(name, v+"_") })
 }
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
 func checkVariable(name, value string) error {
-	if !variableName.MatchString(name) {
+	if !variableName().MatchString(name) {
 		return fmt.Errorf("not a name of an environment variable: %q", name)
 	}
 	if strings.ContainsRune(value, 0) {

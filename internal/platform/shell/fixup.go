@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -62,9 +63,9 @@ func isCd(stmt *syntax.Stmt) bool {
 }
 
 var (
-	shortLines = regexp.MustCompile(`^-n?([0-9]{1,6})$`)
-	longLines  = regexp.MustCompile(`^--lines=([0-9]{1,6})$`)
-	number     = regexp.MustCompile(`^([0-9]{1,6})$`)
+	shortLines = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-n?([0-9]{1,6})$`) })
+	longLines  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--lines=([0-9]{1,6})$`) })
+	number     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,6})$`) })
 )
 
 // tailLines is how many lines the last command of a pipeline leaves; ok is false
@@ -83,11 +84,11 @@ func tailLines(stmt *syntax.Stmt) (lines int, ok bool) {
 	case len(args) == 0:
 		return 10, true
 	case len(args) == 1:
-		if m = shortLines.FindStringSubmatch(args[0]); m == nil {
-			m = longLines.FindStringSubmatch(args[0])
+		if m = shortLines().FindStringSubmatch(args[0]); m == nil {
+			m = longLines().FindStringSubmatch(args[0])
 		}
 	case len(args) == 2 && (args[0] == "-n" || args[0] == "--lines"):
-		m = number.FindStringSubmatch(args[1])
+		m = number().FindStringSubmatch(args[1])
 	}
 	if m == nil {
 		return 0, false

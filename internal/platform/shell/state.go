@@ -68,7 +68,7 @@ func parseExports(text string) ([]string, error) {
 		}
 		for _, word := range line[1:] {
 			name, _, ok := strings.Cut(word, "=")
-			if ok && variableName.MatchString(name) && !slices.Contains(transient, name) {
+			if ok && variableName().MatchString(name) && !slices.Contains(transient, name) {
 				env = append(env, word)
 			}
 		}

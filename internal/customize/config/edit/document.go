@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -37,7 +38,7 @@ var (
 	errShape  = errors.New("1:1: the file is not a mapping of settings")
 	errProof  = errors.New("1:1: the file is written in a way that cannot be changed without touching other values: change it by hand")
 	bom       = []byte("\ufeff")
-	whatParse = regexp.MustCompile(`^\[(\d+):(\d+)\] `)
+	whatParse = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[(\d+):(\d+)\] `) })
 )
 
 func parse(text []byte) (*document, error) {
@@ -52,7 +53,7 @@ func parse(text []byte) (*document, error) {
 	f, err := parser.ParseBytes(text, parser.ParseComments)
 	if err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
-		return nil, errors.New(whatParse.ReplaceAllString(first, "$1:$2: "))
+		return nil, errors.New(whatParse().ReplaceAllString(first, "$1:$2: "))
 	}
 	d := &document{raw: raw, text: text, lines: []int{0}, comments: map[int]int{}, end: len(text)}
 	for i, c := range text {
@@ -201,7 +202,7 @@ func decode(text []byte) (map[string]any, error) {
 	}
 	if err := yaml.Unmarshal(text, &m); err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
-		return nil, errors.New(whatParse.ReplaceAllString(first, "$1:$2: "))
+		return nil, errors.New(whatParse().ReplaceAllString(first, "$1:$2: "))
 	}
 	if m == nil {
 		m = map[string]any{}
