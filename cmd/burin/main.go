@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -26,6 +27,7 @@ import (
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/mode/tui"
 	"github.com/burin-dev/burin/internal/mode/tui/terminal"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -100,8 +102,27 @@ func (p *program) run(args []string) int {
 		fmt.Fprintf(p.err, "burin: %s\n", line)
 		return exitUsage
 	}
-	fmt.Fprintf(p.err, "burin: %s\n", words.Error(err))
+	fmt.Fprintf(p.err, "burin: %s%s\n", words.Error(err), remedy(err))
 	return exitFailed
+}
+
+// remedy is what to do about what a provider has answered; "" where its words say so, or
+// where nobody knows.
+func remedy(err error) string {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || e.Status == 0 || e.Provider == "" {
+		return ""
+	}
+	provider := prose.Inline(e.Provider)
+	switch {
+	case e.Kind == llm.ErrAuth:
+		return "; burin keys shows where the key comes from, burin keys add " + provider + " stores another"
+	case e.Kind == llm.ErrUsageLimit:
+		return "; burin models lists those of other providers"
+	case e.Status == http.StatusNotFound && strings.Contains(e.Code, "not_found"):
+		return "; burin models " + provider + " lists its models"
+	}
+	return ""
 }
 
 func saysWhatToDo(line string) bool {
