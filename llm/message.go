@@ -2,6 +2,7 @@ package llm
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -143,12 +144,24 @@ func ToolResultText(call ToolCall, text string, isError bool) Message {
 }
 
 // Text is the text of all text blocks, joined by nothing: vendors split one
-// paragraph over several blocks when they cite.
+// paragraph over several blocks when they cite. Texts with a vendor's item between
+// them, such as a web search, are paragraphs of their own.
 func (m *Message) Text() string {
 	var first string
 	var joined []byte
+	item := false
 	for _, b := range m.Content {
 		t, ok := b.(Text)
+		if _, is := b.(Opaque); is {
+			item = true
+		}
+		if ok && t.Text != "" && item && (first != "" || joined != nil) {
+			if joined == nil {
+				joined = []byte(first)
+			}
+			joined = append(joined, "\n\n"...)
+		}
+		item = item && (!ok || t.Text == "")
 		switch {
 		case !ok:
 		case joined != nil:
@@ -163,6 +176,50 @@ func (m *Message) Text() string {
 		return string(joined)
 	}
 	return first
+}
+
+// Sources are what the text of the message cites, each address once, in the order in which
+// they come.
+func (m *Message) Sources() []Citation {
+	var all []Citation
+	for _, b := range m.Content {
+		if t, ok := b.(Text); ok {
+			all = addSources(all, t.Citations)
+		}
+	}
+	return all
+}
+
+func addSources(all, more []Citation) []Citation {
+	for _, c := range more {
+		if c.URL != "" && !slices.ContainsFunc(all, func(have Citation) bool { return have.URL == c.URL }) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Paragraphs are blocks for people: texts that follow each other are one, with each source
+// once.
+func Paragraphs(blocks []Block) []Block {
+	var out []Block
+	for _, b := range blocks {
+		t, ok := b.(Text)
+		if !ok {
+			out = append(out, b)
+			continue
+		}
+		t.Citations = addSources(nil, t.Citations)
+		if n := len(out); n > 0 {
+			if before, is := out[n-1].(Text); is {
+				before.Text, before.Citations = before.Text+t.Text, addSources(before.Citations, t.Citations)
+				out[n-1] = before
+				continue
+			}
+		}
+		out = append(out, t)
+	}
+	return out
 }
 
 // ToolCalls are the calls of the message in order, sound or not.

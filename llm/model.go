@@ -45,6 +45,7 @@ type Model struct {
 	MaxOutput     int             `json:"maxOutput,omitempty"`     // tokens; 0 = unknown
 	Input         []Modality      `json:"input,omitempty"`
 	Thinking      ThinkingSupport `json:"thinking,omitzero"`
+	WebSearch     bool            `json:"webSearch,omitempty"` // takes [ServerWebSearch] beside other tools
 	Price         Price           `json:"price,omitzero"`
 	Released      string          `json:"released,omitempty"` // YYYY-MM-DD, or "" when unknown
 	// PromotionTarget is the larger model ("provider/id" or "id") to go to when

@@ -178,6 +178,7 @@ func (s *Session) assemble(past *transcript.Context) {
 	s.money = &money{
 		most: o.MaxCost, meter: o.Meter, log: o.Log, mind: s.mind, gauge: s.gauge, veil: s.veil, warn: s.rec.warn, now: o.Now, retry: &o.Retry,
 		requests: &requests{links: o.Chains.Requests, veil: s.veil, seed: seed}, answers: s.answers, fallbacks: o.Fallbacks,
+		before: o.BeforeRequest,
 		// Turns of the undo journal go on counting. Commands and answers that were asked for
 		// again count too, so that numbers come twice; the journal tells them apart itself.
 		turn: o.Log.Count(llm.RoleUser), process: rand.Text()[:8],

@@ -32,6 +32,7 @@ type askFlags struct {
 	smol      string
 	slow      string
 	plan      string
+	sampling
 	agentFlags
 }
 
@@ -46,6 +47,7 @@ func (a *askFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&a.apiKey, "api-key", "", "key for the model's provider; other users of this machine can see it: prefer a variable")
 	f.StringVar(&a.system, "system-prompt", "", "instructions for the model")
 	f.IntVar(&a.maxTokens, "max-tokens", 0, "most tokens to answer with; 0 is the model's limit")
+	a.sampling.register(f)
 	f.StringVar(&a.smol, "smol", "", "model of the role smol, for this run")
 	f.StringVar(&a.slow, "slow", "", "model of the role slow, for this run")
 	f.StringVar(&a.plan, "plan", "", "model of the role plan, for this run")
@@ -55,6 +57,9 @@ func (a *askFlags) register(f *pflag.FlagSet) {
 // roles are the roles set by flags.
 func (a *askFlags) roles() map[string]string {
 	roles := map[string]string{}
+	if a == nil {
+		return roles
+	}
 	for role, selector := range map[string]string{catalog.RoleSmol: a.smol, catalog.RoleSlow: a.slow, catalog.RolePlan: a.plan} {
 		if selector != "" {
 			roles[role] = selector
@@ -83,7 +88,7 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	h, err := p.host(a.roles())
+	h, err := p.host(&a)
 	if err != nil {
 		return err
 	}
@@ -99,19 +104,19 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 	return p.work(ctx, h, a, o, prompt, mode)
 }
 
-// host is what is around the sessions of this run.
-func (p *program) host(roles map[string]string) (*host.Host, error) {
-	return p.hostFor(roles, func(line string) { p.warn(words.Line(line)) })
+// host is what is around the sessions of this run. a may be nil.
+func (p *program) host(a *askFlags) (*host.Host, error) {
+	return p.hostFor(a, func(line string) { p.warn(words.Line(line)) })
 }
 
 // hostFor is host for a face that shows by itself what a person should know.
-func (p *program) hostFor(roles map[string]string, warn func(string)) (*host.Host, error) {
+func (p *program) hostFor(a *askFlags, warn func(string)) (*host.Host, error) {
 	paths, err := config.FindPaths(p.getenv)
 	if err != nil {
 		return nil, err
 	}
 	return host.New(host.Options{
-		Paths: paths, Getenv: p.getenv, Roles: roles, Version: version(), Keys: p.sessionKeys,
+		Paths: paths, Getenv: p.getenv, Roles: a.roles(), Tuning: a.tuning(), Version: version(), Keys: p.sessionKeys,
 		Warn: warn,
 	})
 }
@@ -130,6 +135,9 @@ func (a *askFlags) check() error {
 	}
 	if a.maxTokens < 0 {
 		return usage("--max-tokens: %d is less than 0", a.maxTokens)
+	}
+	if err := a.sampling.check(); err != nil {
+		return err
 	}
 	return a.agentFlags.check()
 }
@@ -151,6 +159,7 @@ func (a *askFlags) wish() host.Session {
 	level, _ := a.level() // it was checked
 	o := host.Session{Choice: host.Choice{Model: a.model, Models: a.models, BaseURL: a.baseURL, API: a.api, APIKey: a.apiKey}}
 	o.System, o.MaxTokens, o.Thinking.Level = a.system, a.maxTokens, level
+	o.WebSearch = a.webSearch
 	a.agentFlags.apply(&o)
 	return o
 }

@@ -185,7 +185,7 @@ func ownInBackground(ctx context.Context, p *program, a askFlags, args []string)
 	if err != nil && !errors.Is(err, print.ErrNoPrompt) {
 		return err
 	}
-	h, err := p.hostFor(a.roles(), v.say)
+	h, err := p.hostFor(&a, v.say)
 	if err != nil {
 		return err
 	}

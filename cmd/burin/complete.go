@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/burin-dev/burin/internal/host"
+	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/llm"
 )
@@ -59,6 +60,7 @@ func completeAsk(p *program, root *cobra.Command) {
 	}
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"mode": values("text", "json"), "thinking": values(levels...), "api": values(host.APIs()...),
+		"service-tier": values(catalog.ServiceTiers()...), "web-search": values("auto", "model"),
 		"model": models, "smol": models, "slow": models, "plan": models,
 	} {
 		if err := root.RegisterFlagCompletionFunc(flag, complete); err != nil {

@@ -22,7 +22,7 @@ import (
 var ownersFlags = []string{
 	"approval", "allow", "deny", "sandbox", "allow-host", "add-dir", "tools", "no-tools", "edit-engine", "max-turns", "max-cost",
 	"json-schema", "append-system-prompt", "no-context-files", "no-secrets", "thinking", "base-url", "api", "system-prompt", "max-tokens",
-	"smol", "slow", "plan",
+	"smol", "slow", "plan", "temperature", "top-p", "service-tier", "web-search",
 }
 
 // askOwner asks in a session that another process has open.

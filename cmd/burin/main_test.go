@@ -81,7 +81,7 @@ var formats = map[string]wire.Server{
 }
 
 // startModel serves a scripted model: model NAME FORMAT TURN... sets $NAME to
-// its URL. A turn is text, "think:text", "call:name[:arguments]", "error:status[:code[:message]]",
+// its URL. A turn is text, "think:text", "cite:text|text", "call:name[:arguments]", "error:status[:code[:message]]",
 // "later:seconds" (a rate limit that says when it ends), "used:tokens:text" (as the vendor
 // counts the prompt), "cut:bytes", "stall" or "stallhead".
 func startModel(ts *testscript.TestScript, neg bool, args []string) {
@@ -97,6 +97,7 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 		kind, rest, _ := strings.Cut(a, ":")
 		turn := llmtest.Turn{Parts: []llmtest.Part{{Text: a}}}
 		used := llm.Usage{Input: 100, Output: 20}
+		var cited []llm.Event
 		switch kind {
 		case "think":
 			turn.Parts = []llmtest.Part{{Thinking: rest}, {Text: "thought about it"}}
@@ -125,6 +126,13 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(err)
 			used.Input = n
 			turn.Parts[0].Text = text
+		case "cite": // two texts, each with its source: a paragraph that was split for that
+			turn.Parts = nil
+			for i, piece := range strings.Split(rest, "|") {
+				whole := llm.Text{Text: piece, Citations: []llm.Citation{{URL: fmt.Sprintf("https://news.example/%d", i), Title: fmt.Sprintf("Page %d", i)}}}
+				cited = append(cited, llm.Event{Type: llm.EventTextStart, Index: i, Block: llm.Text{}},
+					llm.Event{Type: llm.EventTextDelta, Index: i, Delta: piece}, llm.Event{Type: llm.EventTextEnd, Index: i, Block: whole})
+			}
 		case "cut":
 			n, err := strconv.Atoi(rest)
 			ts.Check(err)
@@ -137,6 +145,9 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 		turn.Events = llmtest.Stop(llm.StopEnd, used)
 		if kind == "call" {
 			turn.Events = llmtest.Stop(llm.StopToolUse, used)
+		}
+		if cited != nil {
+			turn.Events = append(cited, llmtest.Stop(llm.StopEnd, llm.Usage{Input: 100, Output: 20, WebSearches: 1})...)
 		}
 		script.Turns = append(script.Turns, turn)
 	}

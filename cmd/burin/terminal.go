@@ -56,7 +56,7 @@ func (p *program) talkHere(ctx context.Context, a askFlags, prompt string, tty *
 		return ended, err
 	}
 	h := &desk{program: p, ask: a}
-	around, err := p.hostFor(a.roles(), h.warn)
+	around, err := p.hostFor(&a, h.warn)
 	if err != nil {
 		return ended, err
 	}

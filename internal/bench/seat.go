@@ -87,6 +87,10 @@ type Session struct {
 	Steering, FollowUp agent.QueueMode
 	Interrupt          agent.InterruptMode
 
+	// WebSearch is who searches the web: "model" leaves it to models that can, "" and "auto"
+	// to burin.
+	WebSearch string
+
 	MaxTurns int     // requests per prompt
 	MaxCost  llm.USD // of the session
 	// Expand puts what a person's text stands for in its place; see session.Options.
@@ -194,7 +198,8 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Chains: b.Chains,
 		Secrets: b.vault, Meter: b.Meter, Roles: b.Roles, KeepModel: b.KeepModel, Fallbacks: b.Fallbacks, Titles: b.Titles, Reminders: b.Reminders,
 		Retry: b.Retry, Compaction: b.Compaction, NoPromote: b.NoPromote,
-		Desk: b.Desk, Expand: b.Expand, Summariser: b.summariser(),
+		BeforeRequest: ownSearch(b.WebSearch, b.policy),
+		Desk:          b.Desk, Expand: b.Expand, Summariser: b.summariser(),
 		MaxTurns: b.MaxTurns, MaxCost: b.MaxCost,
 		Steering: b.Steering, FollowUp: b.FollowUp, Interrupt: b.Interrupt,
 		Emit: b.emit(ctx), Warn: b.Session.Warn, Close: b.end, Now: b.Now,

@@ -20,6 +20,7 @@ import (
 	files "github.com/burin-dev/burin/internal/customize/command"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/internal/model/credential"
 	ledger "github.com/burin-dev/burin/internal/model/usage"
@@ -32,6 +33,7 @@ type Options struct {
 	Dir     string              // where burin works, without symbolic links; "" is the working directory
 	Getenv  func(string) string // nil is os.Getenv
 	Roles   map[string]string   // models of roles, over those of the settings
+	Tuning  catalog.Tuning      // how models are asked, over models.yml and the settings
 	Version string              // of burin, for exported pages
 	// Keys asks for the keys of encrypted sessions; nil: they are refused.
 	Keys func(context.Context) place.Keys
@@ -155,6 +157,7 @@ func (h *Host) OpenModels() (*connect.Models, error) {
 		ConfigDir: h.o.Paths.Config, DataDir: h.o.Paths.Data, CacheDir: h.o.Paths.Cache, WorkDir: h.o.Dir, UserHome: home,
 		ProviderOrder: settings.ModelProviderOrder, Enabled: settings.EnabledModels, Disabled: settings.DisabledProviders,
 		Roles: settings.ModelRoles, RoleFlags: h.o.Roles, OAuth: settings.OAuth,
+		Tuning: tuningOf(settings), TuningFlags: h.o.Tuning,
 		Dump:       h.dump,
 		FirstEvent: milliseconds(settings.Stream.FirstEventTimeoutMS), Idle: milliseconds(settings.Stream.IdleTimeoutMS),
 		NoContent: milliseconds(settings.Stream.NoContentTimeoutMS),

@@ -193,6 +193,7 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	if o.Reminders == 0 {
 		o.Reminders = remindersOf(settings)
 	}
+	o.WebSearch = cmp.Or(o.WebSearch, settings.Providers.WebSearch)
 	if o.AnswerTime == 0 {
 		o.AnswerTime = time.Duration(settings.Int("ask.timeout")) * time.Second
 	}

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/compact"
 )
@@ -43,6 +45,20 @@ func compactionOf(c *config.Config) compact.Settings {
 	s.BranchEnabled = c.BranchSummary.Enabled
 	set(&s.BranchReserveTokens, c.BranchSummary.ReserveTokens)
 	return s
+}
+
+// tuningOf is how models are asked.
+func tuningOf(c *config.Config) catalog.Tuning {
+	t := catalog.Tuning{Temperature: c.Temperature, TopP: c.TopP, ServiceTier: c.ServiceTier, Budgets: map[llm.Level]int{}}
+	b := &c.ThinkingBudgets
+	for level, n := range map[llm.Level]*int{
+		llm.LevelMinimal: b.Minimal, llm.LevelLow: b.Low, llm.LevelMedium: b.Medium, llm.LevelHigh: b.High, llm.LevelXHigh: b.XHigh,
+	} {
+		if n != nil {
+			t.Budgets[level] = *n
+		}
+	}
+	return t
 }
 
 // remindersOf is how often a model is reminded of open todos.

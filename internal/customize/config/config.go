@@ -48,6 +48,24 @@ type Config struct {
 	ModelProviderOrder []string `yaml:"modelProviderOrder"`
 	// DefaultThinkingLevel is used where neither flag nor selector says one.
 	DefaultThinkingLevel llm.Level `yaml:"defaultThinkingLevel"`
+	// Temperature and TopP are how freely models choose their words; below 0 is the
+	// provider's default.
+	Temperature *float64 `yaml:"temperature"`
+	TopP        *float64 `yaml:"topP"`
+	// ServiceTier is one of catalog.ServiceTiers.
+	ServiceTier string `yaml:"serviceTier"`
+	// ThinkingBudgets are the tokens of levels, for models that take a number.
+	ThinkingBudgets struct {
+		Minimal *int `yaml:"minimal"`
+		Low     *int `yaml:"low"`
+		Medium  *int `yaml:"medium"`
+		High    *int `yaml:"high"`
+		XHigh   *int `yaml:"xhigh"`
+	} `yaml:"thinkingBudgets"`
+	// Providers says what is left to those who serve models.
+	Providers struct {
+		WebSearch string `yaml:"webSearch"` // auto, model
+	} `yaml:"providers"`
 	// Stream sets the time-outs of answers, in milliseconds; 0 = the default,
 	// negative = no limit.
 	Stream struct {

@@ -1,5 +1,7 @@
 package config
 
+import "github.com/burin-dev/burin/internal/model/catalog"
+
 // segments are what the status line can show. pi is what older files call burin.
 var segments = []string{
 	"burin", "model", "thinking", "mode", "path", "git", "pr", "subagents", "jobs", "token_in", "token_out",
@@ -39,6 +41,14 @@ var table = []Setting{
 	{Key: "modelRoles", Type: Record, Group: Model, Label: "Models by role", Else: "chosen by the keys you have", Help: "Which model does what: default, smol, slow, plan and other roles."},
 	{Key: "cycleOrder", Type: List, Group: Model, Label: "Roles to switch through", Default: []string{"smol", "default", "slow"}, Help: "The roles that the key for the next model goes through."},
 	{Key: "defaultThinkingLevel", Type: Enum, Group: Model, Label: "Thinking", Else: "the model's own", Choices: []string{"off", "minimal", "low", "medium", "high", "xhigh"}, Help: "How much the model thinks where nothing else says it."},
+	{Key: "temperature", Type: Number, Group: Model, Label: "Temperature", Else: "the provider's", Min: at(-1), Max: at(2), Fraction: true, Help: "How freely the model chooses its words, from 0 to 2; -1 is the provider's default."},
+	{Key: "topP", Type: Number, Group: Model, Label: "Top-p", Else: "the provider's", Min: at(-1), Max: at(1), Fraction: true, Help: "The share of likely words that the model chooses from; -1 is the provider's default."},
+	{Key: "serviceTier", Type: Enum, Group: Model, Label: "Service tier", Default: "none", Choices: catalog.ServiceTiers(), Help: "The tier to ask OpenAI or Anthropic for; costs of flex, scale and priority are estimates."},
+	{Key: "thinkingBudgets.minimal", Type: Number, Group: Model, Label: "Thinking budget: minimal", Else: "1024", Min: at(1), Unit: "tokens", Help: "The thinking tokens of this level, for models that take a number."},
+	{Key: "thinkingBudgets.low", Type: Number, Group: Model, Label: "Thinking budget: low", Else: "4096", Min: at(1), Unit: "tokens", Help: "The thinking tokens of this level, for models that take a number."},
+	{Key: "thinkingBudgets.medium", Type: Number, Group: Model, Label: "Thinking budget: medium", Else: "10240", Min: at(1), Unit: "tokens", Help: "The thinking tokens of this level, for models that take a number."},
+	{Key: "thinkingBudgets.high", Type: Number, Group: Model, Label: "Thinking budget: high", Else: "24576", Min: at(1), Unit: "tokens", Help: "The thinking tokens of this level, for models that take a number."},
+	{Key: "thinkingBudgets.xhigh", Type: Number, Group: Model, Label: "Thinking budget: xhigh", Else: "32768", Min: at(1), Unit: "tokens", Help: "The thinking tokens of this level, for models that take a number."},
 	{Key: "enabledModels", Type: List, Group: Model, Label: "Models to begin with", Else: "all", Help: "The first of these that can be used is taken where no model is asked for."},
 	{Key: "modelProviderOrder", Type: List, Group: Model, Label: "Preferred providers", Else: "the usual order", Help: "Whose variant of a model is taken where several offer it."},
 	{Key: "contextPromotion.enabled", Type: Bool, Group: Model, Label: "Larger model when full", Default: true, Help: "Goes on with a larger model of the same family before a long conversation is condensed."},
@@ -108,6 +118,7 @@ var table = []Setting{
 	{Key: "sessions.encrypt", Type: Bool, Group: Sessions, Label: "Encrypt new sessions", Default: false, Help: "Keeps new sessions encrypted on disk."},
 	{Key: "sessionDir", Type: String, Group: Sessions, Label: "Folder of sessions", Else: "sessions/ of the data folder", Help: "Where sessions are kept."},
 
+	{Key: "providers.webSearch", Type: Enum, Group: Providers, Label: "Web search", Default: "auto", Choices: []string{"auto", "model"}, Help: "With model, models search the web by themselves where they can, without a question; auto is burin's own search."},
 	{Key: "disabledProviders", Type: List, Group: Providers, Label: "Providers not to use", Else: "none", Help: "Providers that are never used."},
 	{Key: "oauth", Type: Record, Group: Providers, Label: "Your own logins", Else: "none", Help: "Logins of vendors that gave you a client of your own."},
 }

@@ -280,7 +280,11 @@ func valueOf(r *rapid.T, s config.Setting) any {
 		return rapid.SampledFrom(s.Choices).Draw(r, "choice")
 	case config.Number:
 		if s.Fraction {
-			return float64(rapid.IntRange(1, 400).Draw(r, "cents")) / 100
+			most := 400
+			if s.Max != nil {
+				most = int(*s.Max * 100)
+			}
+			return float64(rapid.IntRange(1, most).Draw(r, "cents")) / 100
 		}
 		return rapid.IntRange(3, 16).Draw(r, "number")
 	case config.String:

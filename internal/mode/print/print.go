@@ -67,6 +67,8 @@ type Printer struct {
 	result string          // handed over
 	held   strings.Builder // text of the turn that may be the last
 	from   int             // where the message that comes begins in held
+	said   bool            // it has begun to say something
+	apart  bool            // and has done something else since
 	last   byte            // last byte written to Out
 	err    error           // the first failure of Out; nothing is written after it
 	stop   context.CancelFunc
@@ -239,14 +241,20 @@ func (p *Printer) Event(e session.Event) {
 		p.result = compact(e.Call.Arguments)
 	}
 	switch {
+	case e.Type == agent.MessageUpdate && e.Stream.Type == llm.EventOpaque:
+		p.apart = p.said
 	case e.Type == agent.MessageUpdate && e.Stream.Type == llm.EventTextDelta:
+		p.said = true
+		if p.apart { // what was said before a search is a paragraph of its own
+			e.Stream.Delta, p.apart = "\n\n"+e.Stream.Delta, false
+		}
 		if p.o.Live && !p.o.Result {
 			p.text(e.Stream.Delta)
 		} else {
 			p.held.WriteString(e.Stream.Delta)
 		}
 	case e.Type == agent.MessageStart && e.Message.Role == llm.RoleAssistant:
-		p.from = p.held.Len()
+		p.from, p.said, p.apart = p.held.Len(), false, false
 	case e.Type == agent.MessageEnd && e.Message.Role == llm.RoleAssistant:
 		p.complete(e.Message)
 		p.messageEnd(e.Message)
@@ -276,6 +284,13 @@ func (p *Printer) complete(m *llm.Message) {
 // messageEnd settles where the text of a message goes: to the steps if calls
 // follow, else it stays held as the answer.
 func (p *Printer) messageEnd(m *llm.Message) {
+	if sources := sourcesOf(m); sources != "" && !p.o.Result && len(m.ToolCalls()) == 0 {
+		if p.o.Live {
+			p.text(sources)
+		} else {
+			p.held.WriteString(sources)
+		}
+	}
 	if p.o.Live {
 		p.endLine() // whatever follows, in this run or the next, is no part of it
 	}
@@ -286,6 +301,25 @@ func (p *Printer) messageEnd(m *llm.Message) {
 		p.steps.say(p.held.String())
 	}
 	p.held.Reset()
+}
+
+// maxSource is how much of the title of a source is shown, in characters.
+const maxSource = 200
+
+// sourcesOf is what stands below an answer that cites: its sources, a line each.
+func sourcesOf(m *llm.Message) string {
+	var b strings.Builder
+	for _, c := range m.Sources() {
+		if b.Len() == 0 {
+			b.WriteString("\n\nSources:\n")
+		}
+		b.WriteString("- ")
+		if title := prose.Plain(c.Title, maxSource); title != "" {
+			b.WriteString(title + ": ")
+		}
+		b.WriteString(prose.Inline(c.URL) + "\n")
+	}
+	return b.String()
 }
 
 // compact is JSON on one line.

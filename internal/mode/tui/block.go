@@ -143,20 +143,24 @@ func (m *memory) recall(v look, state int, render func() []string) []string {
 // answerText is what the model says.
 type answerText struct {
 	stream *markdown.Stream
-	got    int // bytes that were written
+	got    map[int]int  // bytes that were written of each text in it, by index of the content
+	ended  map[int]bool // those that are whole
 	closed bool
 }
 
 func newAnswerText(v look) *answerText {
-	return &answerText{stream: markdown.New(markdown.Options{Styles: v.Styles, Links: v.Links})}
+	return &answerText{got: map[int]int{}, ended: map[int]bool{}, stream: markdown.New(markdown.Options{Styles: v.Styles, Links: v.Links})}
 }
 
 func (b *answerText) kind() kind { return said }
 
-func (b *answerText) write(delta string) {
+func (b *answerText) write(index int, delta string) {
 	b.stream.Write(delta)
-	b.got += len(delta)
+	b.got[index] += len(delta)
 }
+
+// end says that a text is whole. The next one may continue its paragraph.
+func (b *answerText) end(index int) { b.ended[index] = true }
 
 func (b *answerText) close() {
 	b.stream.Close()

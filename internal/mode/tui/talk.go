@@ -169,15 +169,18 @@ func (t *talk) update(e *llm.Event) {
 	}
 	switch e.Type {
 	case llm.EventTextStart, llm.EventTextDelta:
-		text(t, e.Index).write(e.Delta)
+		text(t, e.Index).write(e.Index, e.Delta)
 	case llm.EventTextEnd:
-		text(t, e.Index).close()
+		text(t, e.Index).end(e.Index)
+	case llm.EventOpaque:
+		a.endText()
 	case llm.EventThinkingStart, llm.EventThinkingDelta:
 		thinking(t, e.Index).text.WriteString(e.Delta)
 	case llm.EventThinkingEnd:
 		thinking(t, e.Index).closed = true
 	case llm.EventToolCallStart:
 		if c, ok := e.Block.(llm.ToolCall); ok {
+			a.endText()
 			a.parts[e.Index] = t.callOf(c.ID, c.Name)
 		}
 	case llm.EventToolCallDelta:
@@ -187,19 +190,35 @@ func (t *talk) update(e *llm.Event) {
 	}
 }
 
+// text is the block of a text. Texts that follow each other share one: vendors split a
+// paragraph where they cite.
 func text(t *talk, index int) *answerText {
 	b, ok := t.answer.parts[index].(*answerText)
-	if !ok {
+	if ok {
+		return b
+	}
+	if b, ok = t.answer.parts[index-1].(*answerText); !ok || b.closed {
+		t.answer.endText()
 		b = newAnswerText(t.look)
-		t.answer.parts[index] = b
 		t.add(b)
 	}
+	t.answer.parts[index] = b
 	return b
+}
+
+// endText ends the texts so far: something else follows.
+func (a *answer) endText() {
+	for _, b := range a.parts {
+		if b, ok := b.(*answerText); ok && !b.closed {
+			b.close()
+		}
+	}
 }
 
 func thinking(t *talk, index int) *thought {
 	b, ok := t.answer.parts[index].(*thought)
 	if !ok {
+		t.answer.endText()
 		b = &thought{}
 		t.answer.parts[index] = b
 		t.add(b)
@@ -258,9 +277,9 @@ func (t *talk) answerEnd(m *llm.Message) {
 		switch b := b.(type) {
 		case llm.Text:
 			s := text(t, i)
-			if !s.closed {
-				s.write(b.Text[min(s.got, len(b.Text)):])
-				s.close()
+			if !s.closed && !s.ended[i] {
+				s.write(i, b.Text[min(s.got[i], len(b.Text)):])
+				s.end(i)
 			}
 		case llm.Thinking:
 			s := thinking(t, i)
@@ -274,6 +293,9 @@ func (t *talk) answerEnd(m *llm.Message) {
 		}
 	}
 	t.closeAnswer()
+	if len(m.Sources()) > 0 {
+		t.say(did, func(v card.View) []string { return card.Sources(m, v) })
+	}
 	switch {
 	case m.StopReason == llm.StopAborted:
 		t.stopped("Stopped.")
@@ -345,7 +367,9 @@ func (t *talk) closeAnswer() {
 	for _, b := range t.answer.parts {
 		switch b := b.(type) {
 		case *answerText:
-			b.close()
+			if !b.closed {
+				b.close()
+			}
 		case *thought:
 			b.closed = true
 		}

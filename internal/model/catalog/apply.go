@@ -68,6 +68,18 @@ func (f *facts) lay(m *Model) {
 	}
 	f.layThinking(m)
 	f.Cost.lay(m)
+	if f.WebSearch != nil {
+		m.Tuning.Search = f.WebSearch
+	}
+	if f.Temperature != nil {
+		m.Tuning.Temperature = (*float64)(f.Temperature)
+	}
+	if f.TopP != nil {
+		m.Tuning.TopP = (*float64)(f.TopP)
+	}
+	if f.ServiceTier != nil {
+		m.Tuning.ServiceTier = string(*f.ServiceTier)
+	}
 	m.Headers = merged(m.Headers, headers(f.Headers))
 	if f.Compat != nil {
 		m.Compat = m.Compat.Merge(*f.Compat)
@@ -134,6 +146,13 @@ func (t *thinkingConfig) support(base llm.ThinkingSupport) (llm.ThinkingSupport,
 	base.Levels = slices.DeleteFunc(slices.Clone(base.Levels), func(l llm.Level) bool { return l == llm.LevelOff })
 	if t.DefaultLevel != "" {
 		base.Default = llm.Level(t.DefaultLevel)
+	}
+	if len(t.Budgets) > 0 {
+		budgets := make(map[llm.Level]int, len(t.Budgets))
+		for l, n := range t.Budgets {
+			budgets[llm.Level(l)] = int(n)
+		}
+		base.Budgets = merged(base.Budgets, budgets)
 	}
 	return base, nil
 }

@@ -29,6 +29,9 @@ type Options struct {
 	Roles         map[string]string // modelRoles of the settings
 	RoleFlags     map[string]string // roles set on the command line
 
+	Tuning      Tuning // of the settings, for all models
+	TuningFlags Tuning // set on the command line, over models.yml
+
 	Client *http.Client // for discovery; nil = wire.DefaultClient
 	// Key gives the key of a provider for asking it which models it has; nil = none.
 	Key KeyFunc
@@ -48,7 +51,7 @@ func Open(o Options) (*Catalog, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
-	s := &sources{table: table{embedded}, getenv: o.Getenv}
+	s := &sources{table: table{embedded}, getenv: o.Getenv, settings: o.Tuning, flags: o.TuningFlags}
 	if t, ok := refreshed(o.Cache, s.table); ok {
 		s.table = t
 	}

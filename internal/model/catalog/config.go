@@ -76,6 +76,10 @@ type facts struct {
 	ContextPromotionTarget *string               `yaml:"contextPromotionTarget"`
 	RequestTransform       *transformConfig      `yaml:"requestTransform"`
 	WireModelID            *string               `yaml:"wireModelId"`
+	Temperature            *temperature          `yaml:"temperature"`
+	TopP                   *share                `yaml:"topP"`
+	ServiceTier            *tier                 `yaml:"serviceTier"`
+	WebSearch              *bool                 `yaml:"webSearch"`
 }
 
 type overrideConfig struct{ facts }
@@ -91,11 +95,12 @@ type modelConfig struct {
 
 // thinkingConfig says how a model thinks. Where it is given, the model does.
 type thinkingConfig struct {
-	MinLevel     level        `yaml:"minLevel"`
-	MaxLevel     level        `yaml:"maxLevel"`
-	Mode         thinkingMode `yaml:"mode"`
-	DefaultLevel level        `yaml:"defaultLevel"`
-	Levels       []level      `yaml:"levels"`
+	MinLevel     level            `yaml:"minLevel"`
+	MaxLevel     level            `yaml:"maxLevel"`
+	Mode         thinkingMode     `yaml:"mode"`
+	DefaultLevel level            `yaml:"defaultLevel"`
+	Levels       []level          `yaml:"levels"`
+	Budgets      map[level]tokens `yaml:"budgets"`
 }
 
 // costConfig is in dollars per million tokens. "cost: free" says that the model
@@ -368,7 +373,7 @@ func (c *transformConfig) apply(t wire.Transform) wire.Transform {
 }
 
 // merged is a with b on top; neither is changed.
-func merged[M ~map[string]V, V any](a, b M) M {
+func merged[M ~map[K]V, K comparable, V any](a, b M) M {
 	if len(b) == 0 {
 		return a
 	}

@@ -25,6 +25,7 @@ type Model struct {
 	// DisableStrictTools leaves the strict field out of tool schemas.
 	DisableStrictTools bool
 	Transform          wire.Transform
+	Tuning             Tuning
 
 	// APIKey and APIKeyEnv are references as written in models.yml: APIKey names
 	// an environment variable or, where none of that name is set, is the key

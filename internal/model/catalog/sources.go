@@ -14,6 +14,8 @@ type sources struct {
 	config config
 	file   string // of config; "" = none
 	getenv func(string) string
+
+	settings, flags Tuning // models.yml stands between them
 }
 
 // provider is what models.yml says of a provider, or nil.
@@ -53,6 +55,7 @@ func (s *sources) finish(m *Model) *Model {
 			o.lay(m)
 		}
 	}
+	s.tune(m)
 	m.BaseURL, m.Needs = expandURL(m.BaseURL, s.getenv)
 	if m.Auth == "" {
 		m.Auth = AuthKey

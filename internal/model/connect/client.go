@@ -56,7 +56,7 @@ func (c *clients) open(model *catalog.Model, session string) (llm.Client, error)
 	if err != nil {
 		return nil, err
 	}
-	return &switching{inner: inner, keys: keys}, nil
+	return tuned(&switching{inner: inner, keys: keys}, model.Tuning), nil
 }
 
 func (c *clients) keyring(model *catalog.Model, session string) *keyring {

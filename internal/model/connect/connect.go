@@ -33,6 +33,8 @@ type Options struct {
 	Disabled      catalog.ScopedList
 	Roles         map[string]string
 	RoleFlags     map[string]string
+	Tuning        catalog.Tuning // of the settings
+	TuningFlags   catalog.Tuning // of the command line
 	OAuth         map[string]oauth.Provider
 
 	// FirstEvent, Idle and NoContent are the timeouts of answers; see wire.Endpoint.
@@ -80,7 +82,7 @@ func Open(o Options) (*Models, error) {
 		Home: o.ConfigDir, Cache: o.CacheDir, Dir: o.WorkDir, UserHome: o.UserHome, Getenv: e.get,
 		Available:     a.has,
 		ProviderOrder: o.ProviderOrder, Enabled: o.Enabled, Disabled: o.Disabled,
-		Roles: o.Roles, RoleFlags: o.RoleFlags,
+		Roles: o.Roles, RoleFlags: o.RoleFlags, Tuning: o.Tuning, TuningFlags: o.TuningFlags,
 		Key: a.key, Client: n.late(),
 	})
 	a.registry = all.Registry

@@ -124,7 +124,7 @@ func (r *renderer) answer(m *llm.Message, members []entry) {
 			results[e.Message.ToolCallID] = e.Message
 		}
 	}
-	for _, b := range m.Content {
+	for _, b := range llm.Paragraphs(m.Content) {
 		switch b := b.(type) {
 		case llm.Text:
 			r.part(r.markdown(b.Text, theme.Look{}))
@@ -143,6 +143,7 @@ func (r *renderer) answer(m *llm.Message, members []entry) {
 			r.stray(res)
 		}
 	}
+	r.part(card.Sources(m, r.view))
 	switch {
 	case m.StopReason == llm.StopError && m.Error != nil:
 		r.part(card.Notice(card.Failure, m.Error.Error(), r.view))
