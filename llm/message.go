@@ -144,24 +144,12 @@ func ToolResultText(call ToolCall, text string, isError bool) Message {
 }
 
 // Text is the text of all text blocks, joined by nothing: vendors split one
-// paragraph over several blocks when they cite. Texts with a vendor's item between
-// them, such as a web search, are paragraphs of their own.
+// paragraph over several blocks when they cite.
 func (m *Message) Text() string {
 	var first string
 	var joined []byte
-	item := false
 	for _, b := range m.Content {
 		t, ok := b.(Text)
-		if _, is := b.(Opaque); is {
-			item = true
-		}
-		if ok && t.Text != "" && item && (first != "" || joined != nil) {
-			if joined == nil {
-				joined = []byte(first)
-			}
-			joined = append(joined, "\n\n"...)
-		}
-		item = item && (!ok || t.Text == "")
 		switch {
 		case !ok:
 		case joined != nil:

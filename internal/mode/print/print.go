@@ -274,7 +274,7 @@ func (p *Printer) complete(m *llm.Message) {
 	if p.o.Live || p.o.Result || p.from > p.held.Len() {
 		return
 	}
-	if held, whole := p.held.String(), m.Text(); len(whole) > len(held)-p.from {
+	if held, whole := p.held.String(), spoken(m); len(whole) > len(held)-p.from {
 		p.held.Reset()
 		p.held.WriteString(held[:p.from])
 		p.held.WriteString(whole)
@@ -301,6 +301,25 @@ func (p *Printer) messageEnd(m *llm.Message) {
 		p.steps.say(p.held.String())
 	}
 	p.held.Reset()
+}
+
+// spoken is the text of a message. What was said before and after a search are paragraphs.
+func spoken(m *llm.Message) string {
+	var b strings.Builder
+	apart := false
+	for _, block := range llm.Paragraphs(m.Content) {
+		switch block := block.(type) {
+		case llm.Opaque:
+			apart = b.Len() > 0
+		case llm.Text:
+			if apart && block.Text != "" {
+				b.WriteString("\n\n")
+				apart = false
+			}
+			b.WriteString(block.Text)
+		}
+	}
+	return b.String()
 }
 
 // maxSource is how much of the title of a source is shown, in characters.

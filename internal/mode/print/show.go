@@ -107,7 +107,7 @@ func (p *past) message(m *llm.Message) {
 }
 
 func (p *past) answer(m *llm.Message) {
-	p.say(m.Text() + sourcesOf(m))
+	p.say(spoken(m) + sourcesOf(m))
 	for _, c := range m.ToolCalls() {
 		p.calls[c.ID] = c
 		p.open = append(p.open, c)

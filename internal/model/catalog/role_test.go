@@ -200,7 +200,8 @@ func TestPromotion(t *testing.T) {
 	for ref, want := range map[string]string{
 		"openai/gpt-5.3-codex-spark": "openai/gpt-5.3-codex", // it names that
 		"anthropic/claude-opus-5":    "",                     // nothing is larger than 1M
-		"anthropic/claude-haiku-4-5": "",                     // the larger ones are of other families
+		"anthropic/claude-haiku-4-5": "anthropic/claude-haiku-5-5",
+		"anthropic/claude-fable-5":   "",
 		"openai/gpt-5-pro":           "",
 		"openai/gpt-4.1-nano":        "", // a little larger, and 400 times as dear
 		"openai/gpt-5.5":             "", // the larger one is older

@@ -220,7 +220,7 @@ func TestVendors(t *testing.T) {
 		},
 		{"OpenAI", "openai/gpt-5.5", with(nil, "OPENAI_API_KEY", "k-o"), "", want{"api.openai.com", "/v1/responses", with(nil, auth, "Bearer k-o"), `"store":false`}},
 		{"OpenAI, stateful", "openai/gpt-5.5", with(nil, "OPENAI_API_KEY", "k-o", "PI_OPENAI_STATEFUL", "1"), "", want{"api.openai.com", "/v1/responses", nil, `"store":true`}},
-		{"Codex", "openai-codex/gpt-5.5", with(nil, "OPENAI_CODEX_OAUTH_TOKEN", "tok"), "", want{"chatgpt.com", "/backend-api/codex/responses", with(nil, auth, "Bearer tok"), ""}},
+		{"Codex", "openai-codex/gpt-6.1-sol", with(nil, "OPENAI_CODEX_OAUTH_TOKEN", "tok"), "", want{"chatgpt.com", "/backend-api/codex/responses", with(nil, auth, "Bearer tok"), ""}},
 		{"DeepSeek", "deepseek/deepseek-v4-pro", with(nil, "DEEPSEEK_API_KEY", "k-d"), "", want{"api.deepseek.com", "/chat/completions", with(nil, auth, "Bearer k-d"), ""}},
 		{"Gemini", "google/gemini-3.1-pro-preview", with(nil, "GEMINI_API_KEY", "k-g"), "", want{"generativelanguage.googleapis.com", "/v1beta/models/gemini-3.1-pro-preview:streamGenerateContent?alt=sse", with(nil, "X-Goog-Api-Key", "k-g"), ""}},
 		{

@@ -24,6 +24,16 @@ var servedAPI = map[string]struct {
 	},
 }
 
+// served are the wire formats of the package that burin speaks.
+var served = map[string]bool{
+	"anthropic-messages": true, "openai-completions": true, "openai-responses": true, "azure-openai-responses": true,
+	"openai-codex-responses": true, "google-generative-ai": true, "google-vertex": true, "bedrock-converse-stream": true,
+	"mistral-conversations": true,
+}
+
+// providerNames are the providers that burin knows by another name.
+var providerNames = map[string]string{"azure": "azure-openai-responses"}
+
 // codecURL are providers whose codec knows the address better than a constant
 // could, because region, project or resource decide it.
 var codecURL = map[string]bool{"amazon-bedrock": true, "google-vertex": true, "azure-openai-responses": true}
@@ -31,7 +41,8 @@ var codecURL = map[string]bool{"amazon-bedrock": true, "google-vertex": true, "a
 // subscription are providers that bill a plan, not tokens. A price of the
 // package is then what the same tokens cost elsewhere.
 var subscription = map[string]bool{
-	"github-copilot": true, "kimi-coding": true, "openai-codex": true, "opencode-go": true,
+	"github-copilot": true, "kimi-coding": true, "openai-codex": true, "opencode-go": true, "zai-coding-cn": true,
+	"qwen-token-plan": true, "qwen-token-plan-cn": true, "qwen-token-plan-individual": true, "qwen-token-plan-individual-cn": true,
 	"xiaomi-token-plan-ams": true, "xiaomi-token-plan-cn": true, "xiaomi-token-plan-sgp": true, "zai": true,
 }
 
@@ -40,23 +51,8 @@ var subscription = map[string]bool{
 // unchanged. Others refuse the whole request when they meet it.
 var strictTools = map[string]bool{"anthropic": true, "cloudflare-ai-gateway": true}
 
-// addedModel is a model that is newer than the package.
-type addedModel struct {
-	provider, like, id, name, thinking, price, released string
-	context, output                                     int
-}
-
-// added: platform.claude.com/docs, pages "models/<model>/overview", read in
-// November 2026. Cache prices of Fable 5.1 are not on its page.
-var added = []addedModel{
-	{"anthropic", "claude-opus-4-7", "claude-fable-5-1", "Claude Fable 5.1", "adaptive!:low,medium,high,xhigh", "10/50 web:10", "2026-09-01", 1000000, 128000},
-	{"anthropic", "claude-opus-4-7", "claude-opus-5", "Claude Opus 5", "adaptive:low,medium,high,xhigh", "5/25/0.5/6.25/10 web:10", "2026-07-24", 1000000, 128000},
-	{"anthropic", "claude-opus-4-7", "claude-opus-5-5", "Claude Opus 5.5", "adaptive!:low,medium,high,xhigh", "4/20/0.2/5/8 web:10", "", 1000000, 128000},
-	{"anthropic", "claude-opus-4-7", "claude-sonnet-5", "Claude Sonnet 5", "adaptive:low,medium,high,xhigh", "2/10/0.2/2.5/4 web:10", "2026-06-30", 1000000, 128000},
-	{"anthropic", "claude-opus-4-7", "claude-sonnet-5-5", "Claude Sonnet 5.5", "adaptive:low,medium,high,xhigh", "2/10/0.2/2.5/4 web:10", "2026-09-28", 1000000, 128000},
-}
-
-// stepFacts are the prices of long prompts, at the vendor itself.
+// stepFacts are the prices of long prompts at the vendor itself, for models of which the
+// package states none.
 //
 // Claude: platform.claude.com/docs, pricing, long context (Sonnet 4 and 4.5 in
 // the 1M beta; 4.6 and later cost the same at any length). Gemini:
@@ -100,8 +96,8 @@ func webSearch(provider, id string, reasoning bool) string {
 }
 
 var (
-	webSearchClaude = regexp.MustCompile(`^claude-(3-[57]|haiku-4|opus-4|sonnet-4)`)
-	webSearchGPT    = regexp.MustCompile(`^(gpt-5|o3|o4)`)
+	webSearchClaude = regexp.MustCompile(`^claude-(3-[57]|(fable|haiku|opus|sonnet)-\d)`)
+	webSearchGPT    = regexp.MustCompile(`^(gpt-[5-9]|o3|o4)`)
 )
 
 // documents says whether the model reads PDF files by value:
@@ -126,11 +122,11 @@ var (
 	claude   = regexp.MustCompile(`^claude-`)
 	claude3  = regexp.MustCompile(`^claude-3-(haiku|opus|sonnet)`)
 	geminiID = regexp.MustCompile(`^gemini-`)
-	gptDocs  = regexp.MustCompile(`^(gpt-4o|gpt-4\.1|gpt-5|o1$|o1-pro|o3$|o3-pro|o4-mini$)`)
+	gptDocs  = regexp.MustCompile(`^(gpt-4o|gpt-4\.1|gpt-[5-9]|o1$|o1-pro|o3$|o3-pro|o4-mini$)`)
 )
 
-// adaptive are the Claude models that decide themselves how long to think:
-// platform.claude.com/docs, adaptive thinking.
+// adaptive are the Claude models that decide themselves how long to think, beside those
+// that the package says so of: platform.claude.com/docs, adaptive thinking.
 var adaptive = regexp.MustCompile(`^claude-(opus-4-[67]|sonnet-4-6)`)
 
 // levelFacts narrow the levels a model takes: developers.openai.com, model
@@ -149,7 +145,7 @@ var levelFacts = []struct {
 }
 
 // noMinimal are models without the minimal level: developers.openai.com.
-var noMinimal = regexp.MustCompile(`^gpt-5\.[1-9]|^gpt-5-codex`)
+var noMinimal = regexp.MustCompile(`^gpt-5\.[1-9]|^gpt-5-codex|^gpt-[6-9]`)
 
 // thinkByBudget are the Gemini models that take a number of tokens instead of a
 // level: ai.google.dev, thinking.
@@ -158,6 +154,10 @@ var thinkByBudget = regexp.MustCompile(`^gemini-(1|2|flash-latest|flash-lite-lat
 // released are the dates of models whose id holds none: the vendors'
 // announcements and changelogs.
 var released = map[string]string{
+	"claude-fable-5-1":       "2026-09-01",
+	"claude-opus-5":          "2026-07-24",
+	"claude-sonnet-5":        "2026-06-30",
+	"claude-sonnet-5-5":      "2026-09-28",
 	"claude-opus-4-6":        "2026-02-05",
 	"claude-opus-4-7":        "2026-04-16",
 	"claude-sonnet-4-6":      "2026-02-17",

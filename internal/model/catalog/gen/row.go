@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -107,7 +108,7 @@ func thinkingOf(m source, id, api string) string {
 	switch {
 	case (api == "anthropic-messages" || api == "bedrock-converse-stream") && claude.MatchString(id):
 		mode = "budget"
-		if adaptive.MatchString(id) {
+		if adaptive.MatchString(id) || m.Compat["forceAdaptiveThinking"] == true {
 			mode = "adaptive"
 		}
 	case api == "anthropic-messages":
@@ -127,6 +128,9 @@ func thinkingOf(m source, id, api string) string {
 	var levels []string
 	for _, l := range levelNames {
 		word, mapped := m.ThinkingLevelMap[l]
+		if hardest := m.ThinkingLevelMap["max"]; l == "xhigh" && word == nil && hardest != nil {
+			word, mapped = hardest, true // the hardest that there is
+		}
 		switch {
 		case allowed != nil && !slices.Contains(allowed, l),
 			allowed == nil && mapped && word == nil,
@@ -160,7 +164,7 @@ func priceOf(m source, id string) string {
 		fix(&c)
 	}
 	if c.Input <= 0 || c.Output <= 0 {
-		if isFree(m.ID) && c == (cost{}) {
+		if isFree(m.ID) && c.CacheRead == 0 && c.CacheWrite == 0 && c.Input == 0 && c.Output == 0 {
 			return "0/0/0/0"
 		}
 		return ""
@@ -173,7 +177,10 @@ func priceOf(m source, id string) string {
 	if subscription[m.Provider] {
 		fields[0] = "~" + fields[0]
 	}
-	if stepProviders[m.Provider] {
+	for _, t := range c.Tiers {
+		fields = append(fields, fmt.Sprintf(">%d:%s/%s/%s/%s", t.Above, dollars(t.Input), dollars(t.Output), dollars(t.CacheRead), dollars(t.CacheWrite)))
+	}
+	if len(c.Tiers) == 0 && stepProviders[m.Provider] {
 		for _, f := range stepFacts {
 			if f.id.MatchString(id) {
 				fields = append(fields, f.step)

@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 )
 
@@ -20,6 +22,7 @@ type source struct {
 	ContextWindow    int                `json:"contextWindow"`
 	MaxTokens        int                `json:"maxTokens"`
 	Compat           map[string]any     `json:"compat"`
+	Type             string             `json:"type"`
 }
 
 // cost is in dollars per million tokens; 0 and less mean not stated.
@@ -28,99 +31,48 @@ type cost struct {
 	Output     float64 `json:"output"`
 	CacheRead  float64 `json:"cacheRead"`
 	CacheWrite float64 `json:"cacheWrite"`
+	Tiers      []struct {
+		Above int `json:"inputTokensAbove"`
+		cost
+	} `json:"tiers"`
 }
 
-// readSource reads the models of the package's data file: a JavaScript module
-// that exports one object literal, provider → id → model.
-func readSource(js string) ([]source, error) {
-	begin := strings.Index(js, "= {")
-	end := strings.LastIndexByte(js, '}')
-	if begin < 0 || end < begin {
-		return nil, fmt.Errorf("no object literal found")
-	}
-	text, err := jsonOf(js[begin+2 : end+1])
+// readSource reads the models of the package's data files, one a provider: wire format →
+// key → model. What is no chat model, or speaks a format that burin doesn't, is left out.
+func readSource(data fs.FS) ([]source, error) {
+	files, err := fs.Glob(data, "[a-z]*.json")
 	if err != nil {
 		return nil, err
 	}
-	var providers map[string]map[string]source
-	if err := json.Unmarshal([]byte(text), &providers); err != nil {
-		return nil, fmt.Errorf("read the object literal: %w", err)
-	}
 	var models []source
-	for provider, byID := range providers {
-		for id, m := range byID {
-			if m.ID != id || m.Provider != provider {
-				return nil, fmt.Errorf("%s/%s calls itself %s/%s", provider, id, m.Provider, m.ID)
-			}
-			models = append(models, m)
+	for _, file := range files {
+		text, err := fs.ReadFile(data, file)
+		if err != nil {
+			return nil, err
 		}
+		var formats map[string]map[string]source
+		if err := json.Unmarshal(text, &formats); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for api, byKey := range formats {
+			for key, m := range byKey {
+				if _, id, _ := strings.Cut(key, ":"); m.ID != id || m.Provider+".json" != file || m.API != api {
+					return nil, fmt.Errorf("%s: %s calls itself %s/%s of %s", file, key, m.Provider, m.ID, m.API)
+				}
+				if strings.ContainsAny(m.ID+m.Name+m.BaseURL, "\t\n") {
+					return nil, fmt.Errorf("%s: %s holds a tab or a line break", file, key)
+				}
+				if to, renamed := providerNames[m.Provider]; renamed {
+					m.Provider = to
+				}
+				if m.Type == "chat" && served[m.API] && (m.BaseURL != "" || codecURL[m.Provider] && m.API != "openai-completions") {
+					models = append(models, m)
+				}
+			}
+		}
+	}
+	if len(models) == 0 {
+		return nil, errors.New("no models found")
 	}
 	return models, nil
-}
-
-// jsonOf turns a literal of plain data into JSON: it quotes bare keys and drops
-// comments and trailing commas.
-func jsonOf(js string) (string, error) {
-	var out strings.Builder
-	for i := 0; i < len(js); {
-		c := js[i]
-		switch {
-		case c == '"':
-			n, err := stringEnd(js[i:])
-			if err != nil {
-				return "", err
-			}
-			out.WriteString(js[i : i+n])
-			i += n
-		case strings.HasPrefix(js[i:], "//"):
-			n := strings.IndexByte(js[i:], '\n')
-			if n < 0 {
-				n = len(js) - i
-			}
-			i += n
-		case isWord(c):
-			n := 1
-			for i+n < len(js) && isWord(js[i+n]) {
-				n++
-			}
-			word := js[i : i+n]
-			if strings.HasPrefix(strings.TrimLeft(js[i+n:], " "), ":") {
-				word = `"` + word + `"`
-			}
-			out.WriteString(word)
-			i += n
-		case c == ',' && closes(js[i+1:]):
-			i++
-		case strings.IndexByte("{}[]:,-. \n\r\t", c) >= 0:
-			out.WriteByte(c)
-			i++
-		default:
-			return "", fmt.Errorf("unexpected %q at byte %d", c, i)
-		}
-	}
-	return out.String(), nil
-}
-
-// isWord says whether c may stand in a key, a number or a literal. A number
-// with a fraction is read in pieces around its point.
-func isWord(c byte) bool {
-	return c == '_' || c == '$' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-}
-
-func closes(s string) bool {
-	s = strings.TrimLeft(s, " \r\n\t")
-	return s != "" && (s[0] == '}' || s[0] == ']')
-}
-
-// stringEnd is the length of the string literal s begins with.
-func stringEnd(s string) (int, error) {
-	for i := 1; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1, nil
-		}
-	}
-	return 0, fmt.Errorf("a string does not end")
 }
