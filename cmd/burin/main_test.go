@@ -58,6 +58,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"model":    startModel,
 			"page":     startPage,
+			"serve":    serveFile,
 			"asked":    asked,
 			"requests": requests,
 			"fails":    fails,
@@ -171,6 +172,17 @@ func startPage(ts *testscript.TestScript, neg bool, args []string) {
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, "<!doctype html>\n<html><head><title>Log in to the network</title></head>\n<body><h1>Welcome</h1></body></html>\n")
 	}))
+	ts.Defer(srv.Close)
+	ts.Setenv(args[0], srv.URL)
+}
+
+// serveFile serves a file: serve NAME FILE sets $NAME to the address of its folder.
+func serveFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: serve NAME FILE")
+	}
+	text := ts.ReadFile(args[1])
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }))
 	ts.Defer(srv.Close)
 	ts.Setenv(args[0], srv.URL)
 }

@@ -61,11 +61,15 @@ dollars per million tokens; "?" is unknown, which is not free.`,
 	cmd.Flags().BoolVarP(&f.all, "all", "a", false, "also models that cannot be used yet")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVar(&f.discover, "discover", false, "ask local servers and providers with a key which models they have")
-	cmd.Flags().StringVar(&f.refresh, "refresh", "", "take over a newer table of models from this file or URL")
+	cmd.Flags().StringVar(&f.refresh, "refresh", "", "bring the table of models up to date from models.dev, or from this file or URL")
+	cmd.Flags().Lookup("refresh").NoOptDefVal = catalog.ModelsDev
 	return cmd
 }
 
 func listModels(ctx context.Context, p *program, f modelsFlags, wanted []string) error {
+	if f.refresh == catalog.ModelsDev && len(wanted) > 0 && isTable(wanted[0]) { // --refresh FILE
+		f.refresh, wanted = wanted[0], wanted[1:]
+	}
 	if f.refresh != "" {
 		if err := refreshModels(ctx, p, f.refresh); err != nil {
 			return err
@@ -84,7 +88,7 @@ func showModels(ctx context.Context, p *program, models *catalog.Catalog, f mode
 		}
 	}
 	var list []*catalog.Model
-	usable := 0
+	usable, refreshed := 0, 0
 	for _, m := range models.Registry.All() {
 		if !matches(m, wanted) {
 			continue
@@ -93,6 +97,9 @@ func showModels(ctx context.Context, p *program, models *catalog.Catalog, f mode
 			usable++
 		} else if !f.all {
 			continue
+		}
+		if m.Origin == catalog.OriginRefreshed {
+			refreshed++
 		}
 		list = append(list, m)
 	}
@@ -103,22 +110,41 @@ func showModels(ctx context.Context, p *program, models *catalog.Catalog, f mode
 		return err
 	}
 	fmt.Fprintf(p.out, "%s, with a key or server at hand: %d; facts of %s (%s)\n", prose.Count(len(list), "model"), usable, models.Registry.Date(), models.Registry.Source())
+	if refreshed > 0 {
+		fmt.Fprintf(p.out, "%d of them brought up to date from models.dev\n", refreshed)
+	}
+	if len(list) == 0 {
+		if near := models.Registry.Nearest(strings.Join(wanted, " ")); len(near) > 0 {
+			fmt.Fprintf(p.err, "burin: no model fits; nearest: %s\n", strings.Join(near, ", "))
+			return nil
+		}
+	}
 	if len(list) == 0 && !f.all {
 		fmt.Fprintln(p.err, "burin: no model fits that can be used; --all lists those that need a key")
 	}
 	return nil
 }
 
+// isTable says whether an argument is a table of models rather than a word to look for.
+func isTable(s string) bool {
+	return strings.Contains(s, "://") || strings.HasSuffix(s, ".tsv") || strings.HasSuffix(s, ".json")
+}
+
 // matches says whether every word is found in the model's names.
 func matches(m *catalog.Model, wanted []string) bool {
 	text := strings.ToLower(m.Ref() + " " + m.Name)
+	close := joiners.Replace(text)
 	for _, w := range wanted {
-		if !strings.Contains(text, strings.ToLower(w)) {
+		w = strings.ToLower(w)
+		if bare := joiners.Replace(w); !strings.Contains(text, w) && (bare == "" || !strings.Contains(close, bare)) {
 			return false
 		}
 	}
 	return true
 }
+
+// joiners stand between the parts of a name, and are left out by who doesn't remember which.
+var joiners = strings.NewReplacer("-", "", ".", "", "_", "", " ", "")
 
 func refreshModels(ctx context.Context, p *program, from string) error {
 	paths, err := config.FindPaths(p.getenv)

@@ -64,6 +64,7 @@ type Origin string
 
 const (
 	OriginBuiltIn    Origin = "built-in"
+	OriginRefreshed  Origin = "models.dev" // brought up to date by [Refresh]
 	OriginConfig     Origin = "models.yml"
 	OriginDiscovered Origin = "discovered"
 	OriginUnlisted   Origin = "unlisted" // made by [Registry.Unlisted]

@@ -126,6 +126,28 @@ func (r *Registry) Lookup(provider, id string) (*Model, bool) {
 	return nil, false
 }
 
+// Nearest are up to three models whose ids are nearest to what was typed, the nearest first.
+func (r *Registry) Nearest(typed string) []string {
+	typed = strings.ToLower(strings.ReplaceAll(typed, " ", "-"))
+	if typed == "" {
+		return nil
+	}
+	ids := map[string]string{}
+	var known []string
+	for _, m := range r.All() {
+		id := strings.ToLower(m.ID[strings.LastIndexByte(m.ID, '/')+1:])
+		if _, ok := ids[id]; !ok {
+			ids[id] = m.Ref()
+			known = append(known, id)
+		}
+	}
+	var refs []string
+	for _, id := range nearest(typed, known, 3) {
+		refs = append(refs, ids[id])
+	}
+	return refs
+}
+
 // Unlisted makes a model that no source lists, of a known provider or, with
 // baseURL, of any server. api may be empty: the provider's own, or Chat
 // Completions. What is known of the vendor's model of that id is taken over.

@@ -233,6 +233,8 @@ func parseModel(line string, connectionOf func(provider, api string) (connection
 		switch key {
 		case "promote":
 			m.PromotionTarget = value
+		case "from":
+			m.Origin = Origin(value)
 		case "base":
 			m.BaseURL = value
 		case "compat":
