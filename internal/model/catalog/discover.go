@@ -132,11 +132,3 @@ func (s *Servers) targets(search Search) (targets []target, reports []Report) {
 	}
 	return targets, reports
 }
-
-// Discovered is when the provider was last asked for its models; zero if never.
-func (s *Servers) Discovered(provider string) time.Time {
-	if from := s.answers.get().Providers[provider]; from != nil {
-		return from.Time
-	}
-	return time.Time{}
-}

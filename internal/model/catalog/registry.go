@@ -46,9 +46,6 @@ func (r *Registry) Date() string { return r.sources.table.head("date") }
 // Source says where the built-in facts are from.
 func (r *Registry) Source() string { return r.sources.table.head("source") }
 
-// ConfigFile is the configuration file in use, or "".
-func (r *Registry) ConfigFile() string { return r.sources.file }
-
 // Knows says whether there is a provider of that name: built in, in models.yml,
 // or a local server burin can look for.
 func (r *Registry) Knows(provider string) bool { return r.sources.knows(provider) }

@@ -53,11 +53,6 @@ func (r *Resolver) RoleSelector(role string) (selector, from string) {
 	return "", ""
 }
 
-// AgentSelector is the selector that models.yml binds to an agent, or "".
-func (r *Resolver) AgentSelector(agent string) string {
-	return r.sources.config.ModelBindings.AgentModelOverrides[agent]
-}
-
 // Roles lists the names of all roles: those burin uses and those that are set.
 func (r *Resolver) Roles() []string {
 	names := slices.Clone(knownRoles)
