@@ -69,9 +69,10 @@ type Options struct {
 	// Expand puts what a text stands for in its place (templates, file commands), in
 	// messages of people. An error keeps the message from being sent.
 	Expand func(ctx context.Context, text string) (string, error)
-	// BeforeRequest may change the tools of a request of the conversation, when its model is
-	// chosen; nil changes nothing.
-	BeforeRequest func(*llm.Request)
+	// BeforeRequest may change the tools and messages of a request of the conversation, when
+	// its model is chosen, and says whether words were added to messages, in which secrets are
+	// then hidden; nil changes nothing.
+	BeforeRequest func(context.Context, *llm.Request) (added bool)
 	// Desk is where questions wait for an answer; nil makes one that refuses them while
 	// nobody is there.
 	Desk *Desk

@@ -72,7 +72,7 @@ type money struct {
 	now      func() time.Time
 	retry    *Retry
 	requests *requests
-	before   func(*llm.Request) // Options.BeforeRequest
+	before   func(context.Context, *llm.Request) bool // Options.BeforeRequest
 	answers  *answers
 
 	fallbacks fallbacks
@@ -126,8 +126,8 @@ func (x *money) begin(ctx context.Context, r *llm.Request) (touched, error) {
 	// Model and client are taken together: either may have been changed meanwhile.
 	request, client := x.mind.now()
 	r.Model, r.Thinking.Level = request.Model, request.Thinking.Level
-	if x.before != nil {
-		x.before(r)
+	if x.before != nil && x.before(ctx, r) {
+		r.Messages = x.veil.messages(r.Messages)
 	}
 	x.mu.Lock()
 	purpose := ForTurn

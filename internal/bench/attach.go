@@ -12,7 +12,7 @@ import (
 )
 
 // Attach implements [session.Ground]: pictures get the limits that the read tool has, and a
-// PDF its text, for models that don't read PDFs, now or later in the session.
+// PDF its text, for a model that doesn't read PDFs.
 func (g ground) Attach(ctx context.Context, m *llm.Model, content []llm.Block) (fitted []llm.Block, notes []string) {
 	images, n := 0, 0
 	for _, b := range content {
@@ -72,15 +72,12 @@ func kindOfImage(mime string) string { return strings.ToUpper(strings.TrimPrefix
 
 // attachDocument gives a PDF its text.
 func attachDocument(ctx context.Context, m *llm.Model, d llm.Document) (llm.Block, string) {
-	native := m.Accepts(llm.ModalityDocument)
-	if len(d.Data) == 0 || d.Text != "" || d.MIME != "application/pdf" {
-		return d, ""
+	if len(d.Data) == 0 || d.Text != "" || d.MIME != pdfType || m.Accepts(llm.ModalityDocument) {
+		return d, "" // see [pdfTexts]
 	}
 	text, err := document.Extract(ctx, document.PDF, bytes.NewReader(d.Data), int64(len(d.Data)))
 	d.Text = strings.TrimSpace(text)
 	switch {
-	case native:
-		return d, ""
 	case err != nil:
 		return d, fmt.Sprintf("%s does not reach the model: %s does not read PDFs, and its text could not be read: %v", d.Name, m.Ref(), err)
 	case d.Text == "":

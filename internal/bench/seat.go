@@ -198,7 +198,7 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Chains: b.Chains,
 		Secrets: b.vault, Meter: b.Meter, Roles: b.Roles, KeepModel: b.KeepModel, Fallbacks: b.Fallbacks, Titles: b.Titles, Reminders: b.Reminders,
 		Retry: b.Retry, Compaction: b.Compaction, NoPromote: b.NoPromote,
-		BeforeRequest: ownSearch(b.WebSearch, b.policy),
+		BeforeRequest: beforeRequest(b.WebSearch, b.policy),
 		Desk:          b.Desk, Expand: b.Expand, Summariser: b.summariser(),
 		MaxTurns: b.MaxTurns, MaxCost: b.MaxCost,
 		Steering: b.Steering, FollowUp: b.FollowUp, Interrupt: b.Interrupt,
