@@ -30,7 +30,7 @@ type config struct {
 		Exclude   []modelRef          `yaml:"exclude"`
 	} `yaml:"equivalence"`
 	ModelBindings struct {
-		ModelRoles          map[string]string `yaml:"modelRoles"`
+		ModelRoles map[string]string `yaml:"modelRoles"`
 		// AgentModelOverrides is read, so that files that have it are taken; there are no agents yet.
 		AgentModelOverrides map[string]string `yaml:"agentModelOverrides"`
 	} `yaml:"modelBindings"`
