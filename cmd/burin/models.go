@@ -133,10 +133,10 @@ func isTable(s string) bool {
 // matches says whether every word is found in the model's names.
 func matches(m *catalog.Model, wanted []string) bool {
 	text := strings.ToLower(m.Ref() + " " + m.Name)
-	close := joiners.Replace(text)
+	bareText := joiners.Replace(text)
 	for _, w := range wanted {
 		w = strings.ToLower(w)
-		if bare := joiners.Replace(w); !strings.Contains(text, w) && (bare == "" || !strings.Contains(close, bare)) {
+		if bare := joiners.Replace(w); !strings.Contains(text, w) && (bare == "" || !strings.Contains(bareText, bare)) {
 			return false
 		}
 	}

@@ -49,6 +49,9 @@ func (x *pdfTexts) fill(ctx context.Context, r *llm.Request) (filled bool) {
 			if d.Text = x.text(ctx, d.Data); d.Text == "" {
 				continue
 			}
+			if !filled { // the conversation's own messages stay as they are
+				r.Messages = slices.Clone(r.Messages)
+			}
 			if !cloned {
 				r.Messages[i].Content, cloned = slices.Clone(m.Content), true
 			}
