@@ -27,7 +27,9 @@ type Request struct {
 
 	Cache CacheHint
 	// PreviousResponseID continues a response the vendor still holds. Messages
-	// must then hold only what came after it. Ignored where unsupported.
+	// must then hold only what came after it. Ignored where unsupported. burin's sessions
+	// send the whole conversation, which any vendor can go on with, and set neither this nor
+	// Stop: both are for programs that use this package.
 	PreviousResponseID string
 	// User is a stable pseudonymous id of the end user, for vendors that ask for one.
 	User     string
