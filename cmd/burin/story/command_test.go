@@ -59,6 +59,8 @@ func TestEnterRunsNoGuess(t *testing.T) {
 	for _, tt := range []struct{ typed, says string }{
 		{"/qit", "Did you mean /quit?"},
 		{"/nw", "Did you mean /new?"},
+		{"/diff", "!git diff shows what has changed"},
+		{"/mcp", "burin has no mcp yet."},
 		{"/mo", "/mo is the beginning of"},
 		{"/", "type the name of a command"},
 	} {

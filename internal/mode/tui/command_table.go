@@ -31,14 +31,14 @@ func table(g *groups) []command {
 func sessionCommands(g *groups) []command {
 	return []command{
 		{name: "new", aliases: []string{"clear"}, help: "begin a new session", run: g.archives.newSession},
-		{name: "resume", aliases: []string{"sessions"}, args: "[id or words]", help: "go on with another session", run: g.archives.resume},
+		{name: "resume", aliases: []string{"sessions", "continue"}, args: "[id or words]", help: "go on with another session", run: g.archives.resume},
 		{name: "tree", help: "move to another point of this session", needs: aSession, run: g.conversation.openTree},
 		{name: "branch", help: "a session of its own from an earlier prompt", needs: aRest, run: g.archives.branch},
 		{name: "fork", help: "go on in a copy of this session", needs: aRest, run: g.archives.fork},
 		{name: "rename", aliases: []string{"name", "title"}, args: "<title>", help: "name this session", needs: aSession, run: g.conversation.rename},
 		{name: "transcript", aliases: []string{"view"}, help: "read and search the whole conversation", needs: aSession, run: g.reader.open},
 		{name: "session", aliases: []string{"info", "status"}, args: "[delete]", help: "facts about this session", needs: aSession, run: g.conversation.sessionCommand, complete: choices("info", "delete")},
-		{name: "compact", args: "[what matters]", help: "condense the conversation", needs: aRest, waits: true, run: g.conversation.compact},
+		{name: "compact", aliases: []string{"compress", "summarize"}, args: "[what matters]", help: "condense the conversation", needs: aRest, waits: true, run: g.conversation.compact},
 		{
 			name: "shake", args: "[images]", help: "take old outputs, or pictures, out of the model's sight", needs: aRest, waits: true, run: g.conversation.shake,
 			complete: choices("images"),
@@ -77,7 +77,7 @@ func modelCommands(g *groups) []command {
 				return choices(words...)(arg)
 			},
 		},
-		{name: "login", args: "[provider]", help: "log in to a provider, or store a key", run: g.models.openLogin},
+		{name: "login", aliases: []string{"auth", "connect"}, args: "[provider]", help: "log in to a provider, or store a key", run: g.models.openLogin},
 		{name: "logout", args: "[provider]", help: "forget logins and keys", run: g.models.openLogin},
 		{name: "cost", aliases: []string{"usage", "stats"}, help: "what was spent, by day and model", run: g.views.openUsage},
 		{name: "context", help: "what fills the model's window", needs: aSession, run: g.views.openContext},
@@ -92,7 +92,7 @@ func viewCommands(g *groups) []command {
 		{name: "hotkeys", aliases: []string{"keys", "keybindings"}, help: "all keys", run: g.views.openHotkeys},
 		{name: "history", args: "[words]", help: "search earlier prompts", run: g.views.openHistory},
 		{name: "settings", aliases: []string{"config"}, args: "[words]", help: "all settings", run: g.views.openSettings},
-		{name: "theme", args: "[name]", help: "choose the colours", run: g.views.openThemes},
+		{name: "theme", aliases: []string{"themes"}, args: "[name]", help: "choose the colours", run: g.views.openThemes},
 	}
 }
 
@@ -113,11 +113,11 @@ func workCommands(g *groups) []command {
 		{name: "permissions", aliases: []string{"allow"}, help: "rules for calls: look, try and revoke", needs: aSession, run: g.tasks.openPermissions},
 		{name: "tools", help: "which tools the model has", needs: aSession, run: g.tasks.openTools},
 		{
-			name: "todo", args: "[edit, done, start, drop, rm, append, export, import, copy]", help: "the list of tasks", needs: aSession, run: g.tasks.todoCommand,
+			name: "todo", aliases: []string{"todos"}, args: "[edit, done, start, drop, rm, append, export, import, copy]", help: "the list of tasks", needs: aSession, run: g.tasks.todoCommand,
 			complete: choices("edit", "copy", "export", "import", "append", "start", "done", "drop", "rm"),
 		},
-		{name: "jobs", help: "commands that run in the background", needs: aSession, run: g.tasks.openJobs},
-		{name: "undo", args: "[turn]", help: "take back what a turn changed", needs: aRest, run: g.tasks.openUndo},
+		{name: "jobs", aliases: []string{"bashes"}, help: "commands that run in the background", needs: aSession, run: g.tasks.openJobs},
+		{name: "undo", aliases: []string{"rewind"}, args: "[turn]", help: "take back what a turn changed", needs: aRest, run: g.tasks.openUndo},
 		{name: "queue", help: "take queued messages back into the prompt", needs: aSession, run: func(string) { g.outbox.unqueue() }},
 	}
 }
@@ -141,9 +141,9 @@ func programCommands(g *groups) []command {
 		{name: "doctor", help: "look whether all sessions are sound", run: g.archives.doctor},
 		{name: "import", args: "[path]", help: "sessions of other programs: which there are, or one", run: g.archives.importSessions},
 		{
-			name: "debug", aliases: []string{"version"}, args: "[dump-next-request <file>]", help: "facts about burin and this terminal, for reports of faults", run: g.views.debug,
+			name: "debug", aliases: []string{"version", "about", "bug", "feedback"}, args: "[dump-next-request <file>]", help: "facts about burin and this terminal, for reports of faults", run: g.views.debug,
 			complete: choices(dumpWord),
 		},
-		{name: "quit", aliases: []string{"exit", "q"}, help: "leave", run: func(string) { g.exit.quit = true }},
+		{name: "quit", aliases: []string{"exit", "q", "bye"}, help: "leave", run: func(string) { g.exit.quit = true }},
 	}
 }

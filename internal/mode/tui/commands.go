@@ -130,12 +130,42 @@ func (cs *commands) insists(text, name string, begun []string) bool {
 		cs.flash(say + ": type more, or press Tab")
 		return false
 	}
+	if words := elsewhere(name); words != "" {
+		cs.flash(words + " Enter again sends /" + name + " to the model as it is.")
+		return false
+	}
 	say := "There is no command /" + name + "."
 	if near := cs.nearest(name); near != "" {
 		say += " Did you mean /" + near + "?"
 	}
 	cs.flash(say + " Enter again sends it to the model as it is.")
 	return false
+}
+
+// elsewhere says what does here what a command of another program does; "" if it is none
+// that people type often.
+func elsewhere(name string) string {
+	switch strings.ToLower(name) {
+	case "add-dir", "directory":
+		return "Folders are added when burin starts: --add-dir FOLDER."
+	case "diff":
+		return "!git diff shows what has changed, /undo what the model changed."
+	case "editor", "vim":
+		return "Ctrl+G opens the prompt in your editor."
+	case "memory":
+		return "AGENTS.md holds what the model should always know; /init writes it."
+	case "mention":
+		return "@ mentions a file."
+	case "redo":
+		return "/undo brings back what it took back."
+	case "review":
+		return "Ask for it in words: review what has changed."
+	case "sandbox":
+		return "--sandbox and sandbox.mode confine commands; /mode says what runs without a question."
+	case "agents", "hooks", "mcp", "skills":
+		return "burin has no " + strings.ToLower(name) + " yet."
+	}
+	return ""
 }
 
 // begun are the names of the commands that begin so, or have an alias that does.

@@ -147,9 +147,9 @@ func (s *Selector) listed(infos []index.Info, err error) {
 	case err != nil:
 		s.list.SetEmpty("The sessions cannot be listed: " + err.Error())
 	case s.all:
-		s.list.SetEmpty("There is no session yet. Your first prompt begins one; Esc closes this.")
+		s.list.SetEmpty("No sessions yet. Your first prompt begins one; /import brings those of other programs. Esc closes this.")
 	default:
-		s.list.SetEmpty("There is no session in this folder yet. Tab shows all folders, Esc closes this.")
+		s.list.SetEmpty("No sessions in this folder yet. Tab shows all folders; /import brings those of other programs. Esc closes this.")
 	}
 	s.show()
 }

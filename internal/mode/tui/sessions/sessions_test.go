@@ -306,10 +306,10 @@ func TestTinyAndEmpty(t *testing.T) {
 		}
 	}
 	f := open(t, &world{root: filepath.Join(t.TempDir(), "none")}, sessions.Options{})
-	f.shows(t, "There is no session in this folder yet.")
+	f.shows(t, "No sessions in this folder yet.")
 	f.press("enter", "ctrl+d", "ctrl+r", "x", "tab")
 	f.press("esc")
-	f.shows(t, "There is no session yet.")
+	f.shows(t, "No sessions yet.")
 }
 
 func BenchmarkOpen1000(b *testing.B) {
