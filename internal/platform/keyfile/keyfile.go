@@ -3,14 +3,20 @@
 package keyfile
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
+	"github.com/burin-dev/burin/internal/platform/filelock"
 	"github.com/burin-dev/burin/internal/platform/smallfile"
 )
+
+// lockTime is how long another process may take to make the key.
+const lockTime = 10 * time.Second
 
 // Size is the length of a key in bytes.
 const Size = 32
@@ -22,39 +28,54 @@ func Read(path string) ([]byte, error) {
 		return nil, err
 	}
 	if len(key) < Size {
-		return nil, errShort
+		return nil, ErrShort
 	}
 	return key, nil
 }
 
-var errShort = errors.New("the key is too short")
+// ErrShort means that what is in the file is too short to be a key.
+var ErrShort = errors.New("the key is too short")
 
 // Make returns the key in the file at path, and makes one if there is none or it is too
 // short to be one. Processes that make it at the same time get the same key.
 func Make(path string) ([]byte, error) {
 	key, err := Read(path)
-	if err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errShort) {
+	if !missing(err) {
 		return key, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // 0600
+	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
+	defer cancel()
+	lock, err := filelock.Take(ctx, path+".lock")
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(f.Name())
+	defer filelock.Close(lock) //nolint:errcheck // nothing was written to it
+	if key, err = Read(path); !missing(err) {
+		return key, err // somebody else was first
+	}
 	key = make([]byte, Size)
 	_, _ = rand.Read(key) // never fails
+	return key, write(path, key)
+}
+
+// missing reports whether there is no key.
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrShort) }
+
+// write puts a key in its place, for sure: what is encrypted with it is worth nothing without.
+func write(path string, key []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // 0600
+	if err != nil {
+		return err
+	}
 	_, err = f.Write(key)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, err
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
 	}
-	if err := os.Link(f.Name(), path); err == nil {
-		return key, nil
+	if err != nil {
+		_ = os.Remove(f.Name())
 	}
-	if there, err := Read(path); err == nil {
-		return there, nil
-	}
-	return key, os.Rename(f.Name(), path)
+	return err
 }

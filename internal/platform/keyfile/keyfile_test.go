@@ -11,7 +11,14 @@ import (
 )
 
 func TestMakeGivesAllTheSameKey(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "new", "key")
+	dir := filepath.Join(t.TempDir(), "new")
+	path := filepath.Join(dir, "key")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("short"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	keys := make([][]byte, 16)
 	var wg sync.WaitGroup
 	for i := range keys {
@@ -29,7 +36,7 @@ func TestMakeGivesAllTheSameKey(t *testing.T) {
 			t.Errorf("key %x, want %x", key, keys[0])
 		}
 	}
-	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {
+	if left, _ := os.ReadDir(dir); len(left) != 2 { // the key and the lock
 		t.Errorf("files left: %v", left)
 	}
 }

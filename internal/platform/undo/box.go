@@ -9,8 +9,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/burin-dev/burin/internal/platform/keyfile"
 )
@@ -33,18 +36,30 @@ type box struct {
 // overhead is how much longer encrypted contents are.
 const overhead = 16
 
-// open reads the key, and reports whether there is one.
-func (b *box) open() bool {
+// errNoKey means that there is no key yet, or no more.
+var errNoKey = errors.New("there is no key")
+
+// open reads the key. The error is errNoKey if there is none.
+func (b *box) open() error {
 	if b.path == "" {
-		return true
+		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.aead != nil {
-		return true
+		return nil
 	}
 	key, err := keyfile.Read(b.path)
-	return err == nil && b.use(key) == nil
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, keyfile.ErrShort) {
+		return errNoKey
+	}
+	if err == nil {
+		err = b.use(key)
+	}
+	if err != nil {
+		return fmt.Errorf("open the key of the undo journal: %w", err)
+	}
+	return nil
 }
 
 // make opens the box, and makes the key if there is none.
@@ -129,15 +144,15 @@ func (b *box) unseal(data []byte, hash [sha256.Size]byte) ([]byte, error) {
 
 // reveal returns contents for someone who looks for a secret in them, damaged ones as they
 // are. The box is open.
-func (b *box) reveal(data []byte, hash string) []byte {
+func (b *box) reveal(data []byte, hash string) (clear []byte, whole bool) {
 	raw, err := hex.DecodeString(hash)
 	if err != nil || len(raw) != sha256.Size {
-		return data
+		return data, false
 	}
 	if clear, err := b.unseal(bytes.Clone(data), [sha256.Size]byte(raw)); err == nil {
-		return clear
+		return clear, true
 	}
-	return data
+	return data, false
 }
 
 var errDamaged = errors.New("its contents in the journal are damaged")
@@ -150,15 +165,38 @@ func (b *box) nonce(hash [sha256.Size]byte) []byte {
 	return sum[:12]
 }
 
-// lostKeys are folders with contents of keys that are gone, of the journal in dir.
+// lostKeys are folders with contents of keys that are gone, of the journal in dir. The box
+// is open.
 func (b *box) lostKeys(dir string) []string {
 	all, _ := filepath.Glob(filepath.Join(globbed(dir), "sealed-*"))
 	own := filepath.Join(dir, b.folder())
 	lost := all[:0]
 	for _, name := range all {
-		if name != own {
+		if name != own && filepath.Ext(name) != lostMark {
 			lost = append(lost, name)
 		}
 	}
 	return lost
+}
+
+// lostMark ends the name of the file that says since when a key is gone.
+const lostMark = ".lost"
+
+// forget removes contents of keys that are gone for as long as turns are kept: a key may
+// come back, from a copy for instance.
+func (b *box) forget(dir string, now time.Time) {
+	_ = os.Remove(filepath.Join(dir, b.folder()) + lostMark)
+	for _, lost := range b.lostKeys(dir) {
+		info, err := os.Stat(lost + lostMark)
+		switch {
+		case err != nil:
+			if f, err := os.OpenFile(lost+lostMark, os.O_WRONLY|os.O_CREATE, 0o600); err == nil {
+				_ = f.Close()
+				_ = os.Chtimes(lost+lostMark, now, now)
+			}
+		case now.Sub(info.ModTime()) > MaxAge:
+			_ = os.RemoveAll(lost) // the next time, if not now
+			_ = os.Remove(lost + lostMark)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package undo
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -43,6 +44,11 @@ func (j *Journal) tidy(now time.Time) error {
 // prune does the work of tidy. What the kept tree names stays: it is what the
 // next turn may have to restore.
 func (j *Journal) prune(now time.Time, most int64) error {
+	if err := j.store.box.open(); errors.Is(err, errNoKey) {
+		return nil // nobody can tell whose contents are wanted
+	} else if err != nil {
+		return err
+	}
 	if err := j.lines.read(); err != nil {
 		return err
 	}
@@ -69,16 +75,14 @@ func (j *Journal) prune(now time.Time, most int64) error {
 			return err
 		}
 	}
-	for _, lost := range j.store.box.lostKeys(j.dir) {
-		if info, err := os.Stat(lost); err == nil && now.Sub(info.ModTime()) > MaxAge {
-			_ = os.RemoveAll(lost) // the next time, if not now
-		}
-	}
+	j.store.box.forget(j.dir, now)
 	if err := j.store.prune(sizes, live); err != nil || old == nil {
 		return err
 	}
-	for hash := range sizes {
-		delete(live, hash) // encrypted by now
+	for hash, size := range sizes {
+		if size == oldSizes[hash]+overhead { // encrypted by now, and whole
+			delete(live, hash)
+		}
 	}
 	return old.prune(oldSizes, live)
 }

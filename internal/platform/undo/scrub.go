@@ -168,8 +168,10 @@ func replaceFile(dir, pattern, name string, data []byte) error {
 // cannot be read as such but hold one. Encrypted contents that cannot be read hold none
 // that anybody can read.
 func (s Scrubber) contents(ctx context.Context, kept *store, bad map[string]bool) error {
-	if !kept.box.open() {
+	if err := kept.box.open(); errors.Is(err, errNoKey) {
 		return nil
+	} else if err != nil {
+		return err
 	}
 	return filepath.WalkDir(kept.objects(), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -181,7 +183,7 @@ func (s Scrubber) contents(ctx context.Context, kept *store, bad map[string]bool
 		if filepath.Dir(name) != kept.packDir() {
 			hash := filepath.Base(filepath.Dir(name)) + d.Name()
 			data, err := os.ReadFile(name)
-			if err == nil && s.Secret(kept.box.reveal(data, hash)) {
+			if err == nil && s.bad(kept, data, hash) {
 				bad[hash] = true
 			}
 			return err
@@ -193,13 +195,20 @@ func (s Scrubber) contents(ctx context.Context, kept *store, bad map[string]bool
 	})
 }
 
+// bad reports whether contents as they were written hold a secret. Encrypted ones that are
+// damaged may: nothing can be restored from them, so they go where something is taken out.
+func (s Scrubber) bad(kept *store, data []byte, hash string) bool {
+	clear, whole := kept.box.reveal(data, hash)
+	return s.Secret(clear) || s.Write && !whole && kept.box.path != ""
+}
+
 // pack looks into the contents of a pack, or, where its index cannot be read, into all
 // of it: nothing can be restored from it then.
 func (s Scrubber) pack(ctx context.Context, kept *store, name string, bad map[string]bool) error {
 	entries, err := readIndex(indexOf(name))
 	if err != nil {
 		data, err := os.ReadFile(name)
-		if err == nil && s.Secret(data) {
+		if err == nil && (s.Secret(data) || s.Write && kept.box.path != "") { // what is encrypted may be one
 			bad[name] = true
 		}
 		return err
@@ -213,7 +222,7 @@ func (s Scrubber) pack(ctx context.Context, kept *store, name string, bad map[st
 			return err
 		}
 		hash := hex.EncodeToString(e.hash[:])
-		if s.Secret(kept.box.reveal(data, hash)) {
+		if s.bad(kept, data, hash) {
 			bad[hash] = true
 		}
 	}

@@ -85,7 +85,7 @@ func (s *store) objects() string { return filepath.Join(s.dir, s.box.folder()) }
 
 // isMade reports whether the store holds anything that can be read yet.
 func (s *store) isMade() bool {
-	if !s.box.open() {
+	if s.box.open() != nil {
 		return false
 	}
 	return exists(s.objects())
@@ -114,6 +114,27 @@ func (s *store) Put(data []byte) (string, error) {
 		return "", fmt.Errorf("keep a file for undo: %w", err)
 	}
 	return hash, nil
+}
+
+// treeKey is the file that says with which key the contents of the kept tree are encrypted.
+func (s *store) treeKey() string { return filepath.Join(s.dir, "tree.key") }
+
+// hasTree reports whether the contents that the kept tree names are in this store, and not
+// in that of a key that is gone.
+func (s *store) hasTree() bool {
+	if !s.isMade() { // which opens the box
+		return false
+	}
+	name, err := os.ReadFile(s.treeKey())
+	return err == nil && string(name) == s.box.folder()
+}
+
+// noteTree says that they are. It comes after the tree: one that is older is not trusted.
+func (s *store) noteTree() error {
+	if s.box.open() != nil || s.hasTree() {
+		return nil
+	}
+	return os.WriteFile(s.treeKey(), []byte(s.box.folder()), 0o600)
 }
 
 // put writes an object under its name at once: a process that is killed leaves a
@@ -170,8 +191,10 @@ func (s *store) Get(hash string) ([]byte, error) {
 }
 
 func (s *store) get(hash string, sum [sha256.Size]byte) ([]byte, error) {
-	if !s.box.open() {
+	if err := s.box.open(); errors.Is(err, errNoKey) {
 		return nil, fs.ErrNotExist
+	} else if err != nil {
+		return nil, err
 	}
 	data, err := os.ReadFile(s.object(hash))
 	if errors.Is(err, fs.ErrNotExist) {

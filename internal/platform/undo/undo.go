@@ -88,7 +88,7 @@ func OpenSession(root *os.Root, dir, session string, own func(name string) bool)
 	if err != nil {
 		return nil, err
 	}
-	if complete && j.store.isMade() { // without contents, what the tree names cannot be restored
+	if complete && j.store.hasTree() { // without contents, what the tree names cannot be restored
 		j.base.load()
 	}
 	return j, nil
@@ -101,6 +101,9 @@ func (j *Journal) Close() error {
 	defer j.watch.holdLooks()()
 	return j.lines.close(func() error {
 		err := j.base.save()
+		if err == nil {
+			err = j.store.noteTree()
+		}
 		if terr := j.tidy(time.Now()); err == nil {
 			err = terr
 		}
