@@ -1,5 +1,5 @@
-// Package docs_test keeps the handbook true: what its examples say must load,
-// and what the program reads must be in it.
+// Package docs_test keeps the handbook true: the commands of its guides run, the settings
+// it shows load, and what the program reads is in it.
 package docs_test
 
 import (
@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/model/catalog"
@@ -90,8 +91,31 @@ func TestModelExamples(t *testing.T) {
 	}
 }
 
+// Settings that agent.md, sessions.md and the others show load, too; a list is a secrets.yml.
 func TestConfigExamples(t *testing.T) {
-	for _, text := range examples(t, "configuration.md") {
+	pages, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, page := range pages {
+		if page != "models.md" {
+			for _, m := range fence.FindAllStringSubmatch(read(t, page), -1) {
+				all = append(all, m[1])
+			}
+		}
+	}
+	if len(all) < 6 {
+		t.Fatalf("only %d examples were found", len(all))
+	}
+	for _, text := range all {
+		if strings.HasPrefix(text, "- ") {
+			entries, err := archive.LoadSecrets(write(t, "secrets.yml", text))
+			if err != nil || len(entries) != strings.Count("\n"+text, "\n- ") {
+				t.Errorf("%d entries, %v\n%s", len(entries), err, text)
+			}
+			continue
+		}
 		c, err := config.Load(write(t, "config.yml", text))
 		if err != nil {
 			t.Errorf("%v\n%s", err, text)
