@@ -321,7 +321,11 @@ func helpOf(t *testing.T, bin string, path []string, known map[string]string) st
 	if text, ok := known[key]; ok {
 		return text
 	}
-	cmd := exec.CommandContext(t.Context(), bin, append(slices.Clone(path), "--help")...)
+	args := append(slices.Clone(path), "--help")
+	if len(path) == 0 {
+		args = []string{"help", "flags"}
+	}
+	cmd := exec.CommandContext(t.Context(), bin, args...)
 	cmd.Env = append(os.Environ(), "BURIN_HOME="+t.TempDir())
 	out, err := cmd.Output()
 	if err != nil {
