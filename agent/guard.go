@@ -115,6 +115,6 @@ func isEmpty(m *llm.Message) bool {
 func nudge() llm.Message {
 	return llm.Message{
 		Role: llm.RoleCustom, CustomType: "nudge",
-		Content: []llm.Block{llm.Text{Text: "Your answer was empty. Go on with the task, or say what came of it if it is finished."}},
+		Content: []llm.Block{llm.Text{Text: "Your answer was empty. Continue with the task, or report the result if it is finished."}},
 	}
 }

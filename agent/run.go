@@ -46,7 +46,7 @@ type run struct {
 
 var (
 	errBusy    = errors.New("a run of this conversation is under way")
-	errNothing = errors.New("there is nothing to continue: the model has answered the last message")
+	errNothing = errors.New("nothing to continue: the model has answered the last message")
 )
 
 func (a *Agent) run(ctx context.Context, messages []llm.Message, on bool) Outcome {

@@ -56,7 +56,7 @@ func TestResults(t *testing.T) {
 				t.Errorf("%d bytes, at the end %q", n, m.Text()[n-60:])
 			}
 		}},
-		"an unknown tool":  {echo("grep", tool.Reads), `gerp {"path":"a"}`, `!Error: there is no tool "gerp". Did you mean "grep"? The tools are grep`, nil},
+		"an unknown tool":  {echo("grep", tool.Reads), `gerp {"path":"a"}`, `!Error: no tool "gerp". Did you mean "grep"? The tools are grep`, nil},
 		"another spelling": {echo("grep", tool.Reads), `Grep {"path":"a"}`, "grep a", nil},
 		"wrong arguments":  {echo("grep", tool.Reads), `grep {"path":7}`, "!Error: grep did not run: path: expected a string, got 7\n…", nil},
 		"no JSON":          {echo("grep", tool.Reads), `grep {"path":"a"]`, "!Error: grep did not run: the arguments are not valid JSON…", nil},
@@ -134,7 +134,7 @@ func TestParallel(t *testing.T) {
 		if took := time.Since(began); took != time.Minute+3*time.Second {
 			t.Errorf("took %s", took)
 		}
-		if got := strings.Join(results(a.Messages()), " "); !strings.HasPrefix(got, "r1 r2 r3 r4 r5 r6 r7 r8 r9 r10 w1 w2 r11 !Error: there is no tool") || !strings.HasSuffix(got, " r12") {
+		if got := strings.Join(results(a.Messages()), " "); !strings.HasPrefix(got, "r1 r2 r3 r4 r5 r6 r7 r8 r9 r10 w1 w2 r11 !Error: no tool") || !strings.HasSuffix(got, " r12") {
 			t.Errorf("results %s", got)
 		}
 		if most != 8 || strings.Contains(strings.Join(log, " "), "not alone") {

@@ -69,9 +69,9 @@ func (s *Set) Find(name string) (*Tool, error) {
 		return found[0], nil
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("there is no tool %s, nor any other tool", quote(name))
+		return nil, fmt.Errorf("no tool %s: no tools are available", quote(name))
 	}
-	return nil, fmt.Errorf("there is no tool %s.%s The tools are %s", quote(name), suggest(name, names), strings.Join(names, ", "))
+	return nil, fmt.Errorf("no tool %s.%s The tools are %s", quote(name), suggest(name, names), strings.Join(names, ", "))
 }
 
 // Definitions is what a request says of the tools. A schema is sent in its plain

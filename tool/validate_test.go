@@ -483,7 +483,7 @@ func TestSet(t *testing.T) {
 			t.Errorf("%s is %v, %v", name, got, err)
 		}
 	}
-	if _, err := s.Find("raed"); err == nil || err.Error() != `there is no tool "raed". Did you mean "read"? The tools are read, write_file` {
+	if _, err := s.Find("raed"); err == nil || err.Error() != `no tool "raed". Did you mean "read"? The tools are read, write_file` {
 		t.Errorf("unknown: %v", err)
 	}
 	defs := s.Definitions()

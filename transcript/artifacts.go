@@ -90,7 +90,7 @@ func (a *Artifacts) Open(id string) (tool.ArtifactReader, error) {
 	}
 	found, err := filepath.Glob(filepath.Join(globEscape(a.dir), strconv.Itoa(n)+".*.log"))
 	if err != nil || len(found) == 0 {
-		return nil, fmt.Errorf("there is no artifact://%s; there are: %s", id, a.known())
+		return nil, fmt.Errorf("no artifact://%s; available: %s", id, a.known())
 	}
 	f, err := os.Open(found[0])
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 func TestArtifacts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a[b]*", "s")
 	a := transcript.NewArtifacts(dir)
-	if _, err := a.Open("0"); err == nil || !strings.Contains(err.Error(), "there are: none") {
+	if _, err := a.Open("0"); err == nil || !strings.Contains(err.Error(), "available: none") {
 		t.Errorf("error %v", err)
 	}
 	put := func(a *transcript.Artifacts, kind, text string) string {

@@ -114,7 +114,7 @@ func removeBeside(path string) error {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(filepath.Dir(path), name)))
 	}
 	if err != nil {
-		return fmt.Errorf("it is done, but what belonged to it could not all be removed from where it was: %w", err)
+		return fmt.Errorf("done, but some of its files could not be removed from the old place: %w", err)
 	}
 	return nil
 }

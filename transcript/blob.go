@@ -160,7 +160,7 @@ func (b *Blobs) write(path string, data []byte) (err error) {
 // is [ErrNoBlob] if there is no such blob, [ErrBadBlob] if it is not what it was.
 func (b *Blobs) Get(ref string) ([]byte, error) {
 	if !IsRef(ref) {
-		return nil, fmt.Errorf("read a blob: %.100q is no reference to one", ref)
+		return nil, fmt.Errorf("read a blob: %.100q is not a blob reference", ref)
 	}
 	path := b.Path(ref)
 	data, err := readBlob(path)

@@ -295,7 +295,7 @@ const maxName = 200
 // movable says why a session file cannot be changed; nil if it can.
 func movable(path string) error {
 	if _, draft := cutDraft(path); draft {
-		return errors.New("it is a draft that no model has answered: go on with it first")
+		return errors.New("it is a draft without an answer: continue it first")
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -301,7 +301,7 @@ func (s *FileStore) Torn() bool { return s.endless }
 // Read implements [Store].
 func (s *FileStore) Read(ref Ref) ([]byte, error) {
 	if s.f == nil || ref.Len < 0 || ref.Pos < 0 {
-		return nil, errors.New("there is no such record")
+		return nil, errors.New("no such record")
 	}
 	b := make([]byte, ref.Len)
 	if _, err := s.f.ReadAt(b, ref.Pos); err != nil {
@@ -313,7 +313,7 @@ func (s *FileStore) Read(ref Ref) ([]byte, error) {
 // readSpan fills b with what the file holds from pos on.
 func (s *FileStore) readSpan(b []byte, pos int64) error {
 	if s.f == nil {
-		return errors.New("there is no such record")
+		return errors.New("no such record")
 	}
 	_, err := s.f.ReadAt(b, pos)
 	return err

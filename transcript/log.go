@@ -259,14 +259,14 @@ func (l *Log) write() error {
 func (l *Log) rewrite() error {
 	head, err := l.heading.encode()
 	if err != nil {
-		return fmt.Errorf("mend session: %w", err)
+		return fmt.Errorf("repair session: %w", err)
 	}
 	l.heading.Header.Type, l.heading.Header.Version = "session", Version
 	records := [][]byte{head}
 	for i := range l.tree.nodes {
 		record, err := l.placed(int32(i))
 		if err != nil {
-			return fmt.Errorf("mend session: %w", err)
+			return fmt.Errorf("repair session: %w", err)
 		}
 		records = append(records, record)
 	}
@@ -385,7 +385,7 @@ func (l *Log) Entry(id string) (*Entry, error) {
 		return nil, err
 	}
 	if i < 0 {
-		return nil, errors.New("there is nothing before the first entry")
+		return nil, errors.New("nothing comes before the first entry")
 	}
 	return l.read(i)
 }

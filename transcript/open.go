@@ -306,7 +306,7 @@ func (ix *indexer) finish() (*Damage, error) {
 	case ix.line == 0:
 		return nil, fmt.Errorf("%w: it is empty", ErrNotSession)
 	case len(l.tree.nodes) == 0 && (!ix.headed || l.heading.Header.ID == ""):
-		return nil, fmt.Errorf("%w: there is neither a header nor an entry in it", ErrNotSession)
+		return nil, fmt.Errorf("%w: it has neither a header nor an entry", ErrNotSession)
 	case !ix.headed:
 		ix.d.NoHeader = true
 		l.heading.Header = l.o.Header

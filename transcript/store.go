@@ -100,7 +100,7 @@ func (m *Memory) Read(ref Ref) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ref.Pos < 0 || ref.Pos >= int64(len(m.records)) {
-		return nil, errors.New("there is no such record")
+		return nil, errors.New("no such record")
 	}
 	return bytes.Clone(m.records[ref.Pos]), nil
 }

@@ -68,7 +68,7 @@ func (a *agentFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&a.noSession, "no-session", false, "keep no session file")
 	f.BoolVar(&a.noSecrets, "no-secrets", false, "do not hide tokens and passwords from the model and the session file")
 	a.resumption.register(f)
-	f.BoolVar(&a.steps, "steps", false, "show the calls on standard error also where it is no terminal")
+	f.BoolVar(&a.steps, "steps", false, "show tool calls on standard error even when it isn't a terminal")
 }
 
 // check finds what cannot be meant.
@@ -76,12 +76,12 @@ func (a *agentFlags) check() error {
 	switch a.approval {
 	case "", "plan", "ask", "auto-edit", "full":
 	default:
-		return usage("--approval: %q is none of plan, ask, auto-edit, full", a.approval)
+		return usage("--approval: must be plan, ask, auto-edit or full, not %q", a.approval)
 	}
 	switch a.sandbox {
 	case "", "read-only", "workspace-write", "full":
 	default:
-		return usage("--sandbox: %q is none of read-only, workspace-write, full", a.sandbox)
+		return usage("--sandbox: must be read-only, workspace-write or full, not %q", a.sandbox)
 	}
 	if err := a.resumption.check(); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (a *agentFlags) check() error {
 	case a.maxCost > 0 && llm.Dollars(a.maxCost) == 0:
 		return usage("--max-cost: %v is too little to count", a.maxCost)
 	case math.IsNaN(a.maxCost), a.maxCost > 1e9:
-		return usage("--max-cost: %v is no amount", a.maxCost)
+		return usage("--max-cost: %v is not an amount", a.maxCost)
 	case a.noTools && len(a.tools) > 0:
 		return usage("--no-tools and --tools contradict each other")
 	}
@@ -124,7 +124,7 @@ func (a *agentFlags) readSchema() (json.RawMessage, error) {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &object); err != nil {
-		return nil, usage("--json-schema: %s is no JSON object: %w", prose.Cut(text, 40), err)
+		return nil, usage("--json-schema: %s is not a JSON object: %w", prose.Cut(text, 40), err)
 	}
 	return json.RawMessage(text), nil
 }

@@ -123,7 +123,7 @@ func startOwner(ctx context.Context, p *program, paths config.Paths) (started, e
 	case err == nil && state.ExitCode() > 0:
 		return started{}, silentError(state.ExitCode())
 	}
-	return started{}, fmt.Errorf("the process in the background has ended; see %s", words.ShortPath(log.Name()))
+	return started{}, fmt.Errorf("the background process has ended; see %s", words.ShortPath(log.Name()))
 }
 
 // silentError ends the program with an exit code; what went wrong was said.
@@ -136,14 +136,14 @@ const maxLog = 1 << 20
 
 func openLog(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("open the log of what is in the background: %w", err)
+		return nil, fmt.Errorf("open the background log: %w", err)
 	}
 	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
 		_ = os.Truncate(path, 0) // then it is longer
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open the log of what is in the background: %w", err)
+		return nil, fmt.Errorf("open the background log: %w", err)
 	}
 	return f, nil
 }
@@ -209,7 +209,7 @@ func ownInBackground(ctx context.Context, p *program, a askFlags, args []string)
 	defer leave()
 	s, err := h.Open(ctx, o)
 	if errors.Is(err, transcript.ErrLocked) {
-		return fmt.Errorf("session %s is open in another burin: burin attach joins it", words.ShortPath(o.Resume))
+		return fmt.Errorf("session %s is open in another burin: join it with burin attach", words.ShortPath(o.Resume))
 	}
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func ownInBackground(ctx context.Context, p *program, a askFlags, args []string)
 	place := owner.Place{Data: h.Paths().Data, Getenv: p.getenv}
 	b, err := place.Background(s)
 	if err != nil {
-		return errors.Join(fmt.Errorf("nobody could join a session in the background: %w", err), s.Close())
+		return errors.Join(fmt.Errorf("nobody could join a background session: %w", err), s.Close())
 	}
 	defer b.Close() //nolint:errcheck // it is closed below, and this is for errors
 	leave()
@@ -261,9 +261,9 @@ func (l *lines) Write(p []byte) (int, error) {
 func sessionsStopCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "stop ID",
-		Short: "End a session that is in the background",
-		Long: `End a session that burin --background has begun: what is under way there is stopped, and
-so are its jobs. The session itself stays, and --resume continues it.
+		Short: "End a background session",
+		Long: `End a session that burin --background started. Its work and its jobs stop; the session
+is kept, and --resume continues it.
 
   burin sessions stop 1f9d`,
 		Args: arguments(1, 1),

@@ -40,7 +40,7 @@ Put the line into the shell's start-up file to have it in every session.`,
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(p.out)
 			}
-			return usage("there is no completion for %q (want %s)", args[0], strings.Join(shells, ", "))
+			return usage("no completion for shell %q (want %s)", args[0], strings.Join(shells, ", "))
 		},
 	}
 }

@@ -34,7 +34,7 @@ func (p *program) withModels(work func(*connect.Models) error) error {
 	}
 	defer models.Close()
 	if err != nil { // these commands do no harm without models.yml
-		p.warn(words.Error(err) + "; going on with the built-in models")
+		p.warn(words.Error(err) + "; using the built-in models")
 	}
 	return work(models)
 }
@@ -214,7 +214,7 @@ func listKeys(ctx context.Context, p *program, m *connect.Models) error {
 		fmt.Fprintf(p.out, "%s: %s\n", provider, source.Source)
 	}
 	if others == 0 && len(stored) == 0 {
-		fmt.Fprintln(p.err, "burin: there are no keys; set a variable such as ANTHROPIC_API_KEY, or run burin keys add PROVIDER")
+		fmt.Fprintln(p.err, "burin: no keys found: set a variable such as ANTHROPIC_API_KEY, or run burin keys add PROVIDER")
 	}
 	return nil
 }
@@ -383,7 +383,7 @@ func reportImport(p *program, done []credential.Imported) error {
 		}
 	}
 	if !found {
-		return errors.New("no key was found there: want lines such as OPENAI_API_KEY=..., without export")
+		return errors.New("no keys found there: want lines such as OPENAI_API_KEY=..., without export")
 	}
 	return errors.Join(failures...)
 }

@@ -17,8 +17,7 @@ func permissionsCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "permissions",
 		Short: "List the rules that hold in this folder",
-		Long: `List the rules that hold in this folder: those of config.yml, and what was granted for
-good.
+		Long: `List the rules for this folder: those in config.yml, and permanent grants.
 
   burin permissions
   burin permissions try 'bash(go test:*)'

@@ -23,9 +23,9 @@ type resumption struct {
 }
 
 func (r *resumption) register(f *pflag.FlagSet) {
-	f.BoolVarP(&r.goOn, "continue", "c", false, "go on with the last session of this terminal, or of this folder")
-	f.StringVar(&r.resume, "resume", "", "go on with a session: its id, the beginning of it, or its file")
-	f.StringVar(&r.session, "session", "", "a session file to go on with, a database FILE.db to keep it in, or a folder to keep new sessions in")
+	f.BoolVarP(&r.goOn, "continue", "c", false, "continue the last session of this terminal or folder")
+	f.StringVar(&r.resume, "resume", "", "resume a session: its id, the beginning of its id, or its file")
+	f.StringVar(&r.session, "session", "", "session file to continue, database FILE.db to keep it in, or folder for new sessions")
 	r.given = f.Changed
 	f.BoolVar(&r.seal, "seal", false, "encrypt the new session: with a key of the system's keyring, or a pass phrase")
 }
@@ -46,7 +46,7 @@ func (r *resumption) check() error {
 		}
 	}
 	if r.seal && (r.goOn || r.resume != "" || r.session != "" && !place.Parse(r.session).SQL && !archive.IsDir(r.session)) {
-		return usage("--seal is for new sessions; burin sessions seal encrypts one that is there")
+		return usage("--seal is for new sessions; burin sessions seal encrypts an existing one")
 	}
 	if n > 1 {
 		return usage("--continue, --resume and --session FILE each name a session: give one of them")

@@ -26,25 +26,25 @@ func sessionsSealCommand(p *program) *cobra.Command {
 	cmd := o.command(&cobra.Command{
 		Use:   "seal [ID]",
 		Short: "Encrypt a session",
-		Long: `Encrypt a session, or all with --all: its text, its pictures, its title. The key lies in
-the system's keyring; where there is none, or with --passphrase, it is a pass phrase, of
-which BURIN_SESSION_PASSPHRASE tells scripts. Who loses the key loses the session.
-The session as it was, and the outputs that belong to it, go to the trash, where they can
-still be read; --purge deletes them. Sizes, times and the name of the folder can be seen.
+		Long: `Encrypt a session, or all with --all: its text, its pictures, its title. The key is kept in
+the system's keyring. Without a keyring, or with --passphrase, burin asks for a pass phrase;
+scripts set BURIN_SESSION_PASSPHRASE. If you lose the key, you lose the session.
+The unencrypted session and its outputs go to the trash, where they can still be read;
+--purge deletes them. Sizes, times and the folder name stay visible.
 
   burin sessions seal 1f9d --purge`,
 	}, "all sessions of all folders that are not encrypted", func(ctx context.Context) error { return sealSessions(ctx, p, o) })
 	f := cmd.Flags()
-	f.BoolVar(&o.purge, "purge", false, "delete what was in the clear, after a question")
-	f.BoolVar(&o.passphrase, "passphrase", false, "with a pass phrase, also where there is a keyring")
+	f.BoolVar(&o.purge, "purge", false, "delete the unencrypted files, after a question")
+	f.BoolVar(&o.passphrase, "passphrase", false, "use a pass phrase even if there is a keyring")
 	return cmd
 }
 
 func sessionsUnsealCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "unseal ID",
-		Short: "Make an encrypted session readable for everyone again",
-		Long: `Make an encrypted session readable for everyone again. The encrypted file goes to the
+		Short: "Decrypt a session",
+		Long: `Decrypt a session. The encrypted file goes to the
 trash.
 
   burin sessions unseal 1f9d`,
@@ -61,7 +61,7 @@ func sealSessions(ctx context.Context, p *program, o sealOptions) error {
 	r, err := a.Seal(ctx, archive.SealOptions{
 		Session: o.which, All: o.all, Purge: o.purge,
 		Sure: func(n int) error {
-			return p.sure(ctx, o.yes, fmt.Sprintf("Encrypt %s and delete what was in the clear for good?", prose.Count(n, "session")))
+			return p.sure(ctx, o.yes, fmt.Sprintf("Encrypt %s and delete the unencrypted files for good?", prose.Count(n, "session")))
 		},
 		Start:  func() { p.sealing.WithPassphrase(o.passphrase) },
 		Failed: func(err error) { p.warn(words.Error(err)) },
@@ -70,10 +70,10 @@ func sealSessions(ctx context.Context, p *program, o sealOptions) error {
 		return err
 	}
 	if r.Sessions == 0 {
-		fmt.Fprintln(p.err, "there is no session to encrypt")
+		fmt.Fprintln(p.err, "no sessions to encrypt")
 		return nil
 	}
-	where := "; as they were they are in the trash, in the clear"
+	where := "; the unencrypted files are in the trash"
 	if o.purge {
 		where = ""
 	}
@@ -93,7 +93,7 @@ func unsealSession(ctx context.Context, p *program, which string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.out, "Session %s can be read by everyone who reads its file.\n", id)
+	fmt.Fprintf(p.out, "Session %s is no longer encrypted.\n", id)
 	return nil
 }
 
@@ -116,7 +116,7 @@ func (p *program) sessionKeys(ctx context.Context) place.Keys {
 func (p *program) askHidden(ctx context.Context, question string) (string, error) {
 	tty, _ := p.terminal().(*os.File)
 	if tty == nil || !term.IsTerminal(int(tty.Fd())) {
-		return "", usage("a pass phrase for encrypted sessions is wanted, and nobody can be asked here: set %s", sessionkey.Variable)
+		return "", usage("encrypted sessions need a pass phrase, and burin can't ask for it here: set %s", sessionkey.Variable)
 	}
 	fmt.Fprintf(p.err, "%s (it is not shown): ", question)
 	line, err := readHidden(ctx, int(tty.Fd()))

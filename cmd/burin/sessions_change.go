@@ -35,9 +35,9 @@ func renameSession(ctx context.Context, p *program, which, title string) error {
 func sessionsMoveCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "move ID DIR",
-		Short: "Let a session belong to another folder",
-		Long: `Let a session belong to another folder, such as one that was renamed. Paths that stand
-in the conversation stay as they are.
+		Short: "Move a session to another folder",
+		Long: `Move a session to another folder, such as one that was renamed. Paths in the
+conversation don't change.
 
   burin sessions move 1f9d ~/src/new-name`,
 		Args: arguments(2, 2),
@@ -56,6 +56,6 @@ func moveSession(ctx context.Context, p *program, which, dir string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.out, "Moved to %s; go on there with --resume %s\n", words.ShortPath(moved.Dir), moved.ID)
+	fmt.Fprintf(p.out, "Moved to %s; continue there with --resume %s\n", words.ShortPath(moved.Dir), moved.ID)
 	return nil
 }

@@ -14,8 +14,8 @@ func sessionsForkCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fork ID",
 		Short: "Copy a session into this folder",
-		Long: `Copy a session, with all its branches and outputs, into this folder, to go on with the
-copy. It prints the id of the copy.
+		Long: `Copy a session, with all its branches and outputs, into this folder. It
+prints the id of the copy.
 
   burin sessions fork 1f9d`,
 		Args: arguments(1, 1),
@@ -43,9 +43,9 @@ func sessionsBranchCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "branch ID ENTRY",
 		Short: "Copy a session up to an entry",
-		Long: `Copy a session up to an entry, without its other branches, to go on from there. ENTRY is
-the entry's id or the beginning of it, as sessions show --json and sessions search
-write it. It prints the id of the copy, which belongs to the folder of the session.
+		Long: `Copy a session up to an entry, without its other branches, to continue from there. ENTRY
+is the entry's id or its beginning, as sessions show --json and sessions search print
+it. It prints the id of the copy, which belongs to the same folder.
 
   burin sessions branch 1f9d 03ab`,
 		Args: arguments(2, 2),
@@ -72,7 +72,7 @@ func began(p *program, made archive.Created) error {
 	fmt.Fprintln(p.out, made.ID)
 	here, err := archive.WorkDir()
 	if err != nil || here != made.Dir {
-		fmt.Fprintf(p.err, "go on in %s with burin -p \"...\" --resume %s\n", words.ShortPath(made.Dir), made.ID)
+		fmt.Fprintf(p.err, "continue in %s with burin -p \"...\" --resume %s\n", words.ShortPath(made.Dir), made.ID)
 		return nil
 	}
 	h, err := p.host(nil)
@@ -80,6 +80,6 @@ func began(p *program, made archive.Created) error {
 		return err
 	}
 	h.Crumb(p.terminalID(), made.Dir, made.File)
-	fmt.Fprintf(p.err, "go on with burin -p \"...\" --resume %s, or --continue\n", made.ID)
+	fmt.Fprintf(p.err, "continue with burin -p \"...\" --resume %s, or --continue\n", made.ID)
 	return nil
 }

@@ -20,16 +20,15 @@ func sessionsDoctorCommand(p *program) *cobra.Command {
 	var o doctorOptions
 	cmd := o.command(&cobra.Command{
 		Use:   "doctor [ID]",
-		Short: "Look for damage in sessions, and repair it",
-		Long: `Look for damage in a session, or in those of this folder: lines that cannot be read,
-large pieces (pictures, documents, long texts) that are gone or damaged, drafts that a
-crash has left, outputs without a session, copies; with --all also for large pieces that
-no session uses. --fix rewrites what is damaged without the damage,
-keeping the file as it was beside it, moves outputs without a session to the trash, and,
-with --all, deletes the pieces that nothing uses, after a question.
+		Short: "Check sessions for damage, and repair it",
+		Long: `Check a session, or the sessions of this folder, for damage: unreadable lines, missing or
+damaged blobs (pictures, documents, long texts), drafts left by a crash, outputs without a
+session, copies; with --all also for unused blobs. --fix rewrites damaged files and keeps
+a copy of each, moves outputs without a session to the trash, and, with --all, deletes
+unused blobs after a question.
 
   burin sessions doctor --all`,
-	}, "sessions of all folders, and what they share", func(ctx context.Context) error { return doctorSessions(ctx, p, o) })
+	}, "check the sessions of all folders, and unused blobs", func(ctx context.Context) error { return doctorSessions(ctx, p, o) })
 	cmd.Flags().BoolVar(&o.fix, "fix", false, "repair what can be repaired")
 	return cmd
 }
@@ -50,12 +49,12 @@ func doctorSessions(ctx context.Context, p *program, o doctorOptions) error {
 	}
 	switch left := r.Left(); {
 	case left == 0:
-		fmt.Fprintf(p.err, "looked at %s; nothing is wrong\n", prose.Count(r.Sessions-r.Closed, "session"))
+		fmt.Fprintf(p.err, "checked %s; no problems found\n", prose.Count(r.Sessions-r.Closed, "session"))
 		return nil
 	case o.fix:
-		return fmt.Errorf("problems are left: %d; see above", left)
+		return fmt.Errorf("problems remaining: %d; see above", left)
 	default:
-		return fmt.Errorf("problems were found: %d; burin sessions doctor --fix repairs what can be repaired", left)
+		return fmt.Errorf("problems found: %d; burin sessions doctor --fix repairs what it can", left)
 	}
 }
 

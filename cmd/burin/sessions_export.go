@@ -25,8 +25,8 @@ func sessionsExportCommand(p *program) *cobra.Command {
 		Use:   "export ID",
 		Short: "Write a session as a page, a document or JSON",
 		Long: `Write a session as a page that needs nothing else (html), as the active branch in
-Markdown (md), or whole as JSON (json). Secrets are hidden once more. A file that is
-there already is kept, unless --force replaces it; a session is never replaced.
+Markdown (md), or whole as JSON (json). Secrets are hidden. An
+existing file is kept unless --force replaces it; a session is never replaced.
 
   burin sessions export 1f9d --format md -o -`,
 		Args: arguments(1, 1),
@@ -38,9 +38,9 @@ there already is kept, unless --force replaces it; a session is never replaced.
 		}
 		return exportSession(ctx, p, o)
 	})
-	f.StringVar(&o.format, "format", "", "html, md or json; default as the file's name says, else html")
+	f.StringVar(&o.format, "format", "", "html, md or json; default: from the file name, else html")
 	f.StringVarP(&o.output, "output", "o", "", "the file to write; - is standard output; default burin-ID.FORMAT")
-	f.BoolVar(&o.force, "force", false, "replace the file if it is there already")
+	f.BoolVar(&o.force, "force", false, "replace an existing file")
 	f.BoolVar(&o.noSecrets, "no-secrets", false, "do not look for secrets")
 	if err := cmd.RegisterFlagCompletionFunc("format", values("html", "md", "json")); err != nil {
 		panic(err) // a flag of that name is not registered: a mistake of this file
@@ -74,11 +74,11 @@ func sessionsShareCommand(p *program) *cobra.Command {
 	var o shareOptions
 	cmd := &cobra.Command{
 		Use:   "share ID",
-		Short: "Put a session where others can see it",
-		Long: `Put the page of a session where others can see it, and print its address. A program
-named share in burin's configuration folder does that: it is given the page's file and
-prints an address. Without one, the page becomes a secret gist of gh, which everyone
-can see who has the address. Secrets are hidden once more.
+		Short: "Share a session as a page",
+		Long: `Upload a session as a page and print its address. If burin's configuration folder has a
+program named share, it does the upload: burin passes it the page's file, and it prints
+the address. Otherwise burin makes a secret gist with gh; anyone with the address can
+read it. Secrets are hidden.
 
   burin sessions share 1f9d`,
 		Args: arguments(1, 1),
@@ -96,7 +96,7 @@ func shareSession(ctx context.Context, p *program, o shareOptions) error {
 	address, err := a.Share(ctx, o.which, func(s archive.Sharing) error {
 		where := "with " + words.ShortPath(s.Program)
 		if s.Program == "" {
-			where = "as a gist that everyone can see who has its address"
+			where = "as a secret gist: anyone with the address can read it"
 		}
 		return p.sure(ctx, o.yes, fmt.Sprintf("Share session %s (%s), %d entries, %s?", s.ID, prose.Row(s.Title, 60), s.Entries, where))
 	})

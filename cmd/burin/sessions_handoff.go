@@ -20,10 +20,9 @@ func sessionsHandoffCommand(p *program) *cobra.Command {
 	var o handoffOptions
 	cmd := &cobra.Command{
 		Use:   "handoff ID [FOCUS...]",
-		Short: "Let the model write what a new session needs, and begin it",
-		Long: `Let the model of a session write a document with which another one can go on, and begin
-a new session of the same folder with it. FOCUS says what comes next. It prints the id
-of the new session.
+		Short: "Summarize a session and start a new one from it",
+		Long: `Let the session's model write a summary of the work, and start a new session in the same
+folder with it. FOCUS says what comes next. It prints the id of the new session.
 
   burin sessions handoff 1f9d "now the documentation"`,
 		Args: arguments(1, 1000),

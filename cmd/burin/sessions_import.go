@@ -30,11 +30,11 @@ func sessionsImportCommand(p *program) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "import PATH...",
-		Short: "Bring conversations of other programs here",
-		Long: `Bring conversations of other programs here, and say of each what could not be carried
-over. A conversation that has grown since it was imported goes on in its session; where
-the session has been gone on with here, it becomes a new one beside it. Secrets are hidden.
-Formats: ` + strings.Join(names, ", ") + `.
+		Short: "Import conversations from other programs",
+		Long: `Import conversations from other programs, and report what was left out of each. New
+messages of a conversation that was imported before are added to its session; if you have
+continued that session here, they become a new one. Secrets are hidden.
+Formats:  ` + strings.Join(names, ", ") + `.
 
   burin sessions import ~/Downloads/conversations.json
   burin sessions import --from-all       list all there is; --yes imports it`,
@@ -45,8 +45,8 @@ Formats: ` + strings.Join(names, ", ") + `.
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.format, "format", "", "the format, if it is not to be detected")
-	f.BoolVar(&o.fromAll, "from-all", false, "what other programs keep on this machine")
+	f.StringVar(&o.format, "format", "", "format; default: detected")
+	f.BoolVar(&o.fromAll, "from-all", false, "conversations of other programs on this machine")
 	f.BoolVar(&o.yes, "yes", false, "with --from-all: import it")
 	if err := cmd.RegisterFlagCompletionFunc("format", values(names...)); err != nil {
 		panic(err) // a flag of that name is not registered: a mistake of this file
@@ -68,7 +68,7 @@ func (o importOptions) check() error {
 			return nil
 		}
 	}
-	return usage("--format: %q is no format that is read", o.format)
+	return usage("--format: unknown format %q", o.format)
 }
 
 func importSessions(ctx context.Context, p *program, o importOptions) error {
@@ -97,12 +97,12 @@ func importSessions(ctx context.Context, p *program, o importOptions) error {
 	}
 	grown := ""
 	if n := r.Count(archive.Grown); n > 0 {
-		grown = fmt.Sprintf("have grown %d, ", n)
+		grown = fmt.Sprintf("%d updated, ", n)
 	}
 	failed := r.Count(archive.Failed)
-	fmt.Fprintf(p.err, "imported %d, %swere there before %d, could not be read %d\n", r.Count(archive.Fresh, archive.Parted), grown, r.Count(archive.Unchanged), failed)
+	fmt.Fprintf(p.err, "%d imported, %s%d unchanged, %d unreadable\n", r.Count(archive.Fresh, archive.Parted), grown, r.Count(archive.Unchanged), failed)
 	if failed > 0 && failed == len(r.Conversations) {
-		return errors.New("nothing could be imported; see above")
+		return errors.New("nothing imported; see above")
 	}
 	return nil
 }
@@ -123,15 +123,15 @@ func writeImported(p *program, i archive.Imported) {
 	fmt.Fprintf(p.out, "%s\n%s\n", i.ID, prose.Clean(strings.TrimSpace(i.Report.String()), 8))
 	switch i.State {
 	case archive.Parted:
-		fmt.Fprintf(p.out, "  it has grown since it was imported as %s, which has gone another way here: both are kept\n", i.Older)
+		fmt.Fprintf(p.out, "  changed since it was imported as %s, and so has that session: both are kept\n", i.Older)
 	case archive.Grown:
-		fmt.Fprintf(p.out, "  it has grown since it was imported: %s added\n", prose.Count(i.Added, "entry"))
+		fmt.Fprintf(p.out, "  updated: %s added\n", prose.Count(i.Added, "entry"))
 	}
 }
 
 func listSources(p *program, sources []foreign.Source) error {
 	if len(sources) == 0 {
-		fmt.Fprintln(p.err, "no other program's conversations were found")
+		fmt.Fprintln(p.err, "no conversations from other programs found")
 		return nil
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)

@@ -23,8 +23,8 @@ type listOptions struct {
 }
 
 func (o *listOptions) register(f *pflag.FlagSet) {
-	f.BoolVar(&o.all, "all", false, "those of all folders")
-	f.IntVar(&o.limit, "limit", 0, "at most so many; 0 is all")
+	f.BoolVar(&o.all, "all", false, "sessions of all folders")
+	f.IntVar(&o.limit, "limit", 0, "maximum number of sessions; 0 means all")
 	f.BoolVar(&o.json, "json", false, "write a JSON list")
 }
 
@@ -133,9 +133,9 @@ func sessionsSearchCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search WORDS...",
 		Short: "Find sessions by what was said in them",
-		Long: `Find sessions of all folders in which all words stand in one message. A word may be a
-"phrase in quotes", a beginning*, or a -word that must not stand there; write such a
-word behind --.
+		Long: `Find sessions, in all folders, with a message that has all of the words. A word may be a
+"quoted phrase", a prefix*, or a -word that the message must not have; put -words
+after --.
 
   burin sessions search flaky 'log*'
   burin sessions search -- flaky -clock`,
@@ -146,8 +146,8 @@ word behind --.
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.here, "here", false, "only those of this folder")
-	f.IntVar(&o.limit, "limit", 20, "at most so many places")
+	f.BoolVar(&o.here, "here", false, "only sessions of this folder")
+	f.IntVar(&o.limit, "limit", 20, "maximum number of results")
 	f.BoolVar(&o.json, "json", false, "write a JSON list")
 	return cmd
 }
@@ -183,7 +183,7 @@ func searchSessions(ctx context.Context, p *program, o searchOptions) error {
 	}
 	found, err := a.Search(ctx, o.query(), dir, o.limit)
 	if found.Stale != nil && ctx.Err() == nil {
-		p.warn(words.Error(found.Stale) + "; what is newer may not be found")
+		p.warn(words.Error(found.Stale) + "; newer messages may be missing")
 	}
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func searchSessions(ctx context.Context, p *program, o searchOptions) error {
 		return p.writeJSON(found.Hits)
 	}
 	if len(found.Hits) == 0 {
-		fmt.Fprintln(p.err, "nothing was found")
+		fmt.Fprintln(p.err, "no results")
 		return nil
 	}
 	return writeHits(p, found.Hits)

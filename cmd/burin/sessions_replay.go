@@ -24,10 +24,10 @@ func sessionsReplayCommand(p *program) *cobra.Command {
 	var o replayOptions
 	cmd := &cobra.Command{
 		Use:   "replay ID",
-		Short: "Print what happened in a session once more, without a model",
-		Long: `Print what happened in a session once more, in the order in which it happened, branches
-that were left included. No model is asked and no tool runs. With --mode json these are
-the events that burin -p --mode json writes; an answer comes in one piece.
+		Short: "Print what happened in a session again, without a model",
+		Long: `Print what happened in a session, in order, abandoned branches included. burin sends
+nothing to a model and runs no tool. --mode json prints the events of burin -p --mode json,
+with each answer in one piece.
 
   burin sessions replay 1f9d --mode json`,
 		Args: arguments(1, 1),

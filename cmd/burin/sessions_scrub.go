@@ -23,7 +23,7 @@ func sessionsScrubCommand(p *program) *cobra.Command {
 	var o scrubOptions
 	cmd := o.command(&cobra.Command{
 		Use:   "scrub [ID]",
-		Short: "Find secrets in sessions that were kept earlier, and take them out",
+		Short: "Find and remove secrets in stored sessions",
 		Long: `Find tokens, passwords and keys in sessions, in the outputs that belong to them, in what was
 kept of them when they were repaired, and in the undo journal of their folder. Without an
 id it looks at the sessions of this folder; with --all at those of all folders and of the
@@ -41,7 +41,7 @@ the session may have it.
 
   burin sessions scrub --all`,
 	}, "sessions of all folders, and of the trash", func(ctx context.Context) error { return scrubSessions(ctx, p, o) })
-	cmd.Flags().BoolVar(&o.write, "write", false, "take the secrets out")
+	cmd.Flags().BoolVar(&o.write, "write", false, "remove the secrets")
 	return cmd
 }
 
@@ -57,7 +57,7 @@ func scrubSessions(ctx context.Context, p *program, o scrubOptions) error {
 			fmt.Fprintf(p.err, "%s not looked into: %s\n", prose.Count(r.Closed, "encrypted session"), words.Error(r.ClosedErr))
 		}
 		if r.JournalUnseen {
-			fmt.Fprintln(p.err, "the undo journal was not looked into: run scrub without an id in the session's folder")
+			fmt.Fprintln(p.err, "the undo journal was not checked: run scrub without an id in the session's folder")
 		}
 	}
 	r, err := a.Scrub(ctx, archive.ScrubOptions{
@@ -73,33 +73,33 @@ func scrubSessions(ctx context.Context, p *program, o scrubOptions) error {
 		tell(r)
 	}
 	if r.Rewritten {
-		fmt.Fprintf(p.out, "Took the secrets out of %s.\n", prose.Count(r.Cleaned, "session"))
+		fmt.Fprintf(p.out, "Removed the secrets from %s.\n", prose.Count(r.Cleaned, "session"))
 	}
 	for _, journal := range r.CleanedJournals {
-		fmt.Fprintf(p.out, "Took the secrets out of the undo journal %s.\n", journal)
+		fmt.Fprintf(p.out, "Removed the secrets from the undo journal %s.\n", journal)
 	}
 	if err != nil || o.write && !r.Clean() {
 		return err
 	}
 	looked := prose.Count(r.Looked, "session")
 	if r.Clean() {
-		fmt.Fprintf(p.err, "no secrets were found in %s\n", looked)
+		fmt.Fprintf(p.err, "no secrets found in %s\n", looked)
 		return nil
 	}
 	fmt.Fprintf(p.err, "secrets in %d of %s", len(r.Sessions), looked)
 	if len(r.Journals) > 0 {
 		fmt.Fprintf(p.err, " and in %s", prose.Count(len(r.Journals), "undo journal"))
 	}
-	fmt.Fprintln(p.err, "; --write takes them out")
+	fmt.Fprintln(p.err, "; --write removes them")
 	return nil
 }
 
 func scrubQuestion(r archive.ScrubReport) string {
 	if len(r.Journals) > 0 {
-		return fmt.Sprintf("Take these secrets out of %s and %s? No copy stays, and undo won't restore the files that held them.",
+		return fmt.Sprintf("Remove these secrets from %s and %s? No copy is kept, and undo won't restore files with them.",
 			prose.Count(len(r.Sessions), "session"), prose.Count(len(r.Journals), "undo journal"))
 	}
-	return fmt.Sprintf("Put placeholders in place of these secrets in %s? No copy stays.", prose.Count(len(r.Sessions), "session"))
+	return fmt.Sprintf("Replace these secrets with placeholders in %s? No copy is kept.", prose.Count(len(r.Sessions), "session"))
 }
 
 // writeSecrets says on a line what was found where.

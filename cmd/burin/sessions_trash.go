@@ -62,20 +62,19 @@ func deleteSession(ctx context.Context, p *program, o deleteOptions) error {
 func deletedWords(gone archive.Deleted) string {
 	switch {
 	case gone.Database:
-		return "Moved to the trash of the database. To take it back: burin sessions restore " + words.ShortPath(gone.Name)
+		return "Moved to the trash of the database. To restore it: burin sessions restore " + words.ShortPath(gone.Name)
 	case gone.Name == "":
 		return "Deleted " + filepath.Base(gone.File) + " for good."
 	}
-	return "Moved to the trash. To take it back: burin sessions restore " + gone.Name
+	return "Moved to the trash. To restore it: burin sessions restore " + gone.Name
 }
 
 func sessionsRestoreCommand(p *program) *cobra.Command {
 	var which string
 	return &cobra.Command{
 		Use:   "restore [ID]",
-		Short: "Take a session back from the trash",
-		Long: `Take a session back from the trash to where it was. What lies there twice is named by
-its file. Without an id, list what is there; with the file of a database, what is in the
+		Short: "Restore a session from the trash",
+		Long: `Restore a session from the trash. If the trash has it twice, name its file. Without an id, list what is there; with the file of a database, what is in the
 trash of that.
 
   burin sessions restore 1f9d

@@ -224,8 +224,8 @@ func resumeCommand(p *program) *cobra.Command {
 	var a askFlags
 	cmd := &cobra.Command{
 		Use:   "resume [ID]",
-		Short: "Choose a session to go on with",
-		Long: `Choose a session to go on with in the terminal: from a list with search and preview, or
+		Short: "Choose a session to resume",
+		Long: `Choose a session to resume in the terminal: from a list with search and preview, or
 by its id, the beginning of it, or its file.
 
   burin resume`,

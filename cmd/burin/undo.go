@@ -39,7 +39,7 @@ that is undone brings its changes back.
 		},
 	}
 	cmd.Flags().BoolVar(&f.list, "list", false, "list the turns that changed something, newest first")
-	cmd.Flags().BoolVar(&f.preview, "preview", false, "say what would be done, and do nothing")
+	cmd.Flags().BoolVar(&f.preview, "preview", false, "show what would change, without changing it")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	return cmd
 }
@@ -92,7 +92,7 @@ func undoIn(ctx context.Context, p *program, changes *bench.Changes, f undoFlags
 	if f.preview {
 		return nil
 	}
-	if ok, err := p.confirm(ctx, f.yes, "Do it?"); err != nil || !ok {
+	if ok, err := p.confirm(ctx, f.yes, "Undo this?"); err != nil || !ok {
 		return err
 	}
 	done, err := changes.Undo(ctx, turn.ID)
@@ -129,7 +129,7 @@ func pickTurn(turns []change.Turn, args []string) (change.Turn, error) {
 	case i >= 0:
 		return turns[i], nil
 	case len(args) > 0:
-		return change.Turn{}, fmt.Errorf("there is no turn %q: burin undo --list shows them", args[0])
+		return change.Turn{}, fmt.Errorf("no turn %q: burin undo --list shows them", args[0])
 	}
 	return change.Turn{}, errors.New("every turn is undone already: name one to bring its changes back")
 }

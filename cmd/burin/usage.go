@@ -31,9 +31,8 @@ func usageCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "usage",
 		Short: "Show what the models have cost",
-		Long: `Show what the models have cost, from the ledger that every request is written
-to. "unknown" is a cost nobody knows, "≥" one of which a part is not known, and "~"
-one that was computed with the price of a similar model.
+		Long: `Show what requests to models cost. "unknown" is a cost without a known price, "≥" a
+cost with an unknown part, and "~" a cost computed from the price of a similar model.
 
   burin usage                          the last 30 days
   burin usage --by model --since 7d    a week, the dearest model first
@@ -142,7 +141,7 @@ func writeUsage(p *program, f usageFlags, table ledger.Table) error {
 	case f.csv != "":
 		return writeUsageFile(p, f.csv, table)
 	case len(table.Rows) == 0:
-		fmt.Fprintln(p.err, "no request is recorded that fits; --since all looks at all of them")
+		fmt.Fprintln(p.err, "no matching requests; --since all looks at all of them")
 		return nil
 	}
 	style := ledger.Style{Unicode: p.isTerminal(p.out) && p.getenv("TERM") != "dumb"}

@@ -442,7 +442,7 @@ func (c *Choice) unlisted(models *connect.Models) (catalog.Choice, error) {
 	}
 	// Bedrock also takes the name of a region.
 	if u, err := url.Parse(c.BaseURL); model.API != llm.APIBedrock && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		return catalog.Choice{}, usagef("--base-url: %q is no address such as http://127.0.0.1:8000/v1", c.BaseURL)
+		return catalog.Choice{}, usagef("--base-url: %q is not an address such as http://127.0.0.1:8000/v1", c.BaseURL)
 	}
 	return catalog.Choice{Model: model, Level: level}, nil
 }

@@ -251,7 +251,7 @@ func (d *decoder) finish(b *llm.Builder) {
 	case "pause_turn":
 		b.Done(llm.StopPause)
 	case "refusal", "sensitive":
-		e := &llm.Error{Kind: llm.ErrContentFilter, Code: d.stop, Message: "the model refused to go on"}
+		e := &llm.Error{Kind: llm.ErrContentFilter, Code: d.stop, Message: "the model refused to continue"}
 		if d.details != nil && d.details.Explanation != "" {
 			e.Message = prose.Line(d.details.Explanation)
 		}

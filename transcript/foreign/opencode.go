@@ -205,7 +205,7 @@ func readRecord(files fs.FS, name string, v any) error {
 		return err
 	}
 	if info.Size() > maxRecord || !info.Mode().IsRegular() {
-		return errors.New("it is no file of at most 64 MB")
+		return errors.New("not a file of at most 64 MB")
 	}
 	text, err := fs.ReadFile(files, name)
 	if err != nil {

@@ -88,7 +88,7 @@ func piHeader(text []byte, title *string) (*transcript.Header, error) {
 			*title = h.Title
 			return nil, nil
 		}
-		return nil, errors.New("it is no header")
+		return nil, errors.New("not a header")
 	}
 	h.Version = transcript.Version
 	return &h, nil

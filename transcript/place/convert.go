@@ -76,7 +76,7 @@ func Unseal(path string, keys Keys, trash string) (trashed string, err error) {
 
 func open(path string) (*transcript.FileStore, error) {
 	if strings.HasSuffix(path, ".draft") {
-		return nil, errors.New("it is a draft that no model has answered: go on with it first")
+		return nil, errors.New("it is a draft without an answer: continue it first")
 	}
 	return transcript.OpenFile(path)
 }

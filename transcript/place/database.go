@@ -106,7 +106,7 @@ func newest(ctx context.Context, db *sql.DB) (string, error) {
 		}
 	}
 	if err == nil {
-		err = fmt.Errorf("there is no session in it: %w", fs.ErrNotExist)
+		err = fmt.Errorf("it has no session: %w", fs.ErrNotExist)
 	}
 	return "", err
 }
@@ -213,7 +213,7 @@ func (b *begun) Records(yield func(transcript.Ref, []byte) error) error {
 
 func (b *begun) Read(ref transcript.Ref) ([]byte, error) {
 	if b.store == nil {
-		return nil, errors.New("there is no such record")
+		return nil, errors.New("no such record")
 	}
 	return b.store.Read(ref)
 }
@@ -241,7 +241,7 @@ func (b *begun) Sync() error {
 
 func (b *begun) Replace(records iter.Seq[[]byte]) error {
 	if b.store == nil {
-		return errors.New("replace session: there is nothing in it")
+		return errors.New("replace session: it is empty")
 	}
 	return b.store.Replace(records)
 }

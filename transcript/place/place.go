@@ -222,7 +222,7 @@ func newStore(store transcript.Store, keys Keys, seal bool) (transcript.Store, e
 		return store, nil
 	}
 	if keys == nil {
-		return nil, errors.New("encrypt a session: there is no key")
+		return nil, errors.New("encrypt a session: no key")
 	}
 	key, err := keys(Wanted{})
 	if err != nil {

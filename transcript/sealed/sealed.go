@@ -90,7 +90,7 @@ var _ transcript.Store = (*store)(nil)
 // is still the caller's to close. Otherwise it is closed by Close of the result.
 func New(s transcript.Store, key Key) (transcript.Store, error) {
 	if key.empty() {
-		return nil, errors.New("open sealed session: there is no key")
+		return nil, errors.New("open sealed session: no key")
 	}
 	x := &store{below: s}
 	if err := x.unlock(key); err != nil {
@@ -235,7 +235,7 @@ func (s *store) Read(ref transcript.Ref) ([]byte, error) {
 		return []byte(unreadable), nil
 	}
 	if ref.Len < 0 || int64(ref.Len) > int64(maxPlain) {
-		return nil, errors.New("read sealed session: there is no such record")
+		return nil, errors.New("read sealed session: no such record")
 	}
 	record, err := s.below.Read(transcript.Ref{Pos: ref.Pos, Len: int32(sealedLen(int(ref.Len)))})
 	if err != nil {

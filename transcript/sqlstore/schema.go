@@ -39,7 +39,7 @@ var (
 	// ErrForeign is that a database has tables, and none of sessions.
 	ErrForeign = errors.New("it is a database of another program: give sessions a file of their own")
 	// ErrEmpty is that a database has no tables; it is an [io/fs.ErrNotExist].
-	ErrEmpty = fmt.Errorf("there is no session in the database: %w", fs.ErrNotExist)
+	ErrEmpty = fmt.Errorf("no sessions in the database: %w", fs.ErrNotExist)
 )
 
 // What stands in the place of a database. Every error of a database that is so, is one of
@@ -48,7 +48,7 @@ var (
 	// ErrDamaged is that a database is damaged.
 	ErrDamaged = errors.New("the database is damaged")
 	// ErrNoDatabase is that a file is none.
-	ErrNoDatabase = errors.New("it is no database")
+	ErrNoDatabase = errors.New("not a database")
 )
 
 // sorted is an error of SQLite with what it means for the whole database.

@@ -196,7 +196,7 @@ func (s *Store) Read(ref transcript.Ref) ([]byte, error) {
 	err := s.db.QueryRowContext(context.Background(),
 		`SELECT data FROM records WHERE session = ? AND seq = ?`, s.key, ref.Pos).Scan(&data)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && len(data) != int(ref.Len) {
-		err = errors.New("there is no such record")
+		err = errors.New("no such record")
 	}
 	if err != nil {
 		return nil, s.fail("read", err)

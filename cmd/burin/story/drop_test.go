@@ -16,6 +16,6 @@ func TestDropInDatabase(t *testing.T) {
 	s.send("/drop")
 	s.WaitText("Delete this session?")
 	s.answer("y")
-	s.WaitText("Moved to the trash of the database. To take it back")
+	s.WaitText("Moved to the trash of the database. To restore it")
 	s.leave()
 }

@@ -50,7 +50,7 @@ func TestMove(t *testing.T) {
 	s.WaitText("Fine.")
 	s.WaitGone("Working")
 	s.send("/move ../nowhere")
-	s.WaitText("There is no folder")
+	s.WaitText("No folder")
 	to := filepath.Join(filepath.Dir(s.dir), "there")
 	if err := os.Mkdir(to, 0o755); err != nil {
 		t.Fatal(err)

@@ -143,7 +143,7 @@ func TestRenameAndDrop(t *testing.T) {
 	s.send("/drop")
 	s.WaitText("Delete this session?")
 	s.answer("y")
-	s.WaitText("Moved to the trash. To take it back")
+	s.WaitText("Moved to the trash. To restore it")
 	if left := s.sessions(); len(left) > 0 {
 		t.Errorf("there are still %v", left)
 	}

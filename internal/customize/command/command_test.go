@@ -231,7 +231,7 @@ func TestExpandReadsTheFileThen(t *testing.T) {
 	if got, used, err := set.Expand("/fix a"); got != "/fix a" || used != nil || err == nil || strings.Count(err.Error(), file) != 1 {
 		t.Errorf("a file that became a link: %q, %v, %v", got, used, err)
 	}
-	if _, _, err := set.Expand("/empty"); err == nil || !strings.Contains(err.Error(), "says nothing") {
+	if _, _, err := set.Expand("/empty"); err == nil || !strings.Contains(err.Error(), "is empty") {
 		t.Errorf("an empty command: %v", err)
 	}
 }

@@ -28,7 +28,7 @@ func (s *Set) Expand(text string) (expanded string, used *Command, err error) {
 	case !ok:
 		return text, nil, fmt.Errorf("expand the command /%s: it becomes longer than %d KB; give it less text", c.Name, MaxExpanded>>10)
 	case strings.TrimSpace(expanded) == "":
-		return text, nil, fmt.Errorf("the command /%s says nothing: write what it shall ask into %s", c.Name, c.Path)
+		return text, nil, fmt.Errorf("the command /%s is empty: write its prompt into %s", c.Name, c.Path)
 	}
 	return expanded, &c, nil
 }

@@ -31,7 +31,7 @@ func FindPaths(getenv func(string) string) (Paths, error) {
 	if user == "" {
 		var err error
 		if user, err = os.UserHomeDir(); err != nil {
-			return Paths{}, errors.New("no home directory is known: set BURIN_HOME to the folder burin shall keep its files in")
+			return Paths{}, errors.New("no home directory: set BURIN_HOME to the folder for burin's files")
 		}
 	}
 	p := under(filepath.Join(user, ".burin"))

@@ -233,8 +233,8 @@ func TestRead(t *testing.T) {
 	}{
 		{"limits.turn", " 0.5 ", 0.5, ""},
 		{"limits.turn", "2", 2, ""},
-		{"limits.turn", "nan", nil, "no number"},
-		{"display.tabWidth", "4.5", nil, "no whole number"},
+		{"limits.turn", "nan", nil, "not a number"},
+		{"display.tabWidth", "4.5", nil, "not a whole number"},
 		{"display.tabWidth", "99", nil, "more than 16"},
 		{"cycleOrder", "a, ,b,", []string{"a", "b"}, ""},
 		{"permissions.allow", `bash(git log, x:*), "a, \"b", c`, []string{"bash(git log, x:*)", `a, "b`, "c"}, ""},

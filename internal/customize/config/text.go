@@ -52,9 +52,9 @@ func (s Setting) number(text string) (any, error) {
 	f, err := strconv.ParseFloat(text, 64)
 	switch {
 	case err != nil || f-f != 0: // no NaN, nothing infinite
-		return nil, fmt.Errorf("%q is no number", text)
+		return nil, fmt.Errorf("%q is not a number", text)
 	case !s.Fraction:
-		return nil, fmt.Errorf("%s is no whole number", text)
+		return nil, fmt.Errorf("%s is not a whole number", text)
 	}
 	return f, nil
 }

@@ -110,7 +110,7 @@ func (c *Config) own(key string) any {
 	for part := range strings.SplitSeq(key, ".") {
 		i := field(v.Type(), part)
 		if i < 0 {
-			panic("config: " + key + " is no setting")
+			panic("config: " + key + " is not a setting")
 		}
 		v = v.Field(i)
 	}

@@ -86,7 +86,7 @@ func keyPath(key string) ([]string, error) {
 			return append(strings.Split(table[i].Key, "."), entry), nil
 		}
 	}
-	return nil, fmt.Errorf("there is no setting %q", key)
+	return nil, fmt.Errorf("unknown setting %q", key)
 }
 
 // fits says what is wrong with a value that shall be written.
@@ -250,7 +250,7 @@ func readFile(file string) ([]byte, fs.FileMode, error) {
 	case err != nil:
 		return nil, 0, fmt.Errorf("read the settings: %w", err)
 	case !info.Mode().IsRegular():
-		return nil, 0, fmt.Errorf("%s is no file of settings", file)
+		return nil, 0, fmt.Errorf("%s is not a settings file", file)
 	case info.Mode()&0o200 == 0:
 		return nil, 0, fmt.Errorf("%s is read-only: nothing was changed", file)
 	}

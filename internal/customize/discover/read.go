@@ -27,7 +27,7 @@ func readFile(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no file", path)
+		return nil, fmt.Errorf("%s is not a file", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,7 +65,7 @@ func readJSON(path string) (values, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is no JSON", path)
+		return nil, fmt.Errorf("%s is not JSON", path)
 	}
 	return v, nil
 }

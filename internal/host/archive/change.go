@@ -48,7 +48,7 @@ func (a *Archive) Move(ctx context.Context, which, dir string) (Moved, error) {
 		return Moved{}, err
 	}
 	if !IsDir(dir) {
-		return Moved{}, usagef("%q is no folder", dir)
+		return Moved{}, usagef("%q is not a folder", dir)
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return Moved{}, fmt.Errorf("find the folder: %w", err)

@@ -110,7 +110,7 @@ func (a *Archive) Past(ctx context.Context, which string) (Past, error) {
 		return Past{}, err
 	}
 	if len(past.Messages) < 2 {
-		return Past{}, fmt.Errorf("there is nothing to hand over in session %s: too little has been said", p.Header.ID)
+		return Past{}, fmt.Errorf("session %s is too short to hand over", p.Header.ID)
 	}
 	p.Model = past.Models["default"]
 	return p, nil

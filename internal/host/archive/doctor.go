@@ -445,7 +445,7 @@ func (w *rootWalk) file(path string, mode fs.FileMode) bool {
 	case !strings.Contains(filepath.Base(path), ".jsonl"):
 		return true
 	case !mode.IsRegular():
-		return w.yield(path, errors.New("it is no file, and what it holds is not known"))
+		return w.yield(path, errors.New("not a file; its contents are unknown"))
 	}
 	return w.yield(path, nil)
 }

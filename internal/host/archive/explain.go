@@ -52,9 +52,9 @@ func explainDatabase(n place.Name, err error) error {
 	case errors.Is(err, sqlstore.ErrNoDatabase):
 		return fmt.Errorf("%s is not a session database", file)
 	case errors.Is(err, fs.ErrNotExist) && n.Session == "":
-		return fmt.Errorf("there is no session in %s", file)
+		return fmt.Errorf("no sessions in %s", file)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no session %q in %s: burin sessions list %s lists them", n.Session, file, list)
+		return fmt.Errorf("no session %q in %s: burin sessions list %s lists them", n.Session, file, list)
 	}
 	return err
 }

@@ -52,7 +52,7 @@ func (a *Archive) Find(ctx context.Context, which string) (string, error) {
 			}
 			return filepath.Abs(which)
 		case strings.ContainsAny(which, `/\`):
-			return "", fmt.Errorf("there is no session file %s", which)
+			return "", fmt.Errorf("no session file %s", which)
 		}
 	}
 	list, err := index.List(ctx, a.root, index.ListOptions{})
@@ -80,7 +80,7 @@ func regular(path string) error {
 	case mode&fs.ModeSocket != 0:
 		what = "a socket"
 	}
-	return fmt.Errorf("%s is no session file: it is %s", path, what)
+	return fmt.Errorf("%s is not a session file: it is %s", path, what)
 }
 
 // oneOf is the file of the one session that a word names. A whole id comes before the
@@ -100,7 +100,7 @@ func oneOf(which string, list []index.Info) (string, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return "", fmt.Errorf("there is no session %q: burin sessions --all lists them", which)
+		return "", fmt.Errorf("no session %q: burin sessions --all lists them", which)
 	case len(found) == 1:
 		return found[0].Path, nil
 	case len(exact) > 1:

@@ -62,7 +62,7 @@ func (r ImportReport) Count(states ...ImportState) (n int) {
 	return n
 }
 
-// ImportSources are what other programs keep on this machine.
+// ImportSources are conversations of other programs on this machine.
 func ImportSources() ([]foreign.Source, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -116,7 +116,7 @@ type importer struct {
 // path imports what is at a path. What cannot be read does not keep the rest out.
 func (i *importer) path(ctx context.Context, path string, format foreign.Format) error {
 	if _, err := os.Stat(path); err != nil {
-		return usagef("import %s: there is no such file or folder", path)
+		return usagef("import %s: no such file or folder", path)
 	}
 	for s, err := range foreign.Import(ctx, path, foreign.Options{Format: format}) {
 		if ctx.Err() != nil {

@@ -42,7 +42,7 @@ func (a *Archive) Resume(ctx context.Context, r Resumption, dir string) (string,
 	case r.Session != "" && !IsDir(r.Session):
 		_, err := os.Stat(r.Session)
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", usagef("--session: there is no session file or folder %s", r.Session)
+			return "", usagef("--session: no session file or folder %s", r.Session)
 		}
 		if err != nil {
 			return "", usagef("--session: %w", err)
@@ -98,7 +98,7 @@ func (a *Archive) Nameable(ctx context.Context, name string) error {
 	}
 	hidden, err := a.Hide(n.Session)
 	if err == nil && hidden != n.Session {
-		err = usagef("--session: the name of the session holds a secret, and names are kept in the clear: choose another")
+		err = usagef("--session: the name of the session contains a secret, and names are not encrypted: choose another")
 	}
 	return err
 }

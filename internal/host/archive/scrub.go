@@ -374,7 +374,7 @@ func (s *scrubber) rewriteAll(ctx context.Context, o ScrubOptions) error {
 // rewrite takes the secrets out of a session and of what belongs to it.
 func (s *scrubber) rewrite(file string) error {
 	if strings.HasSuffix(file, ".draft") {
-		return fmt.Errorf("session %s is a draft: go on with it, or delete it", file)
+		return fmt.Errorf("session %s is a draft: continue it or delete it", file)
 	}
 	store, err := place.Store(file, s.keys)
 	if err != nil {

@@ -105,7 +105,7 @@ func ghReady(ctx context.Context) error {
 	if _, err := installed.Find("gh"); errors.Is(err, installed.ErrPlanted) {
 		return err
 	} else if err != nil {
-		return errors.New("there is no way to share: install gh, GitHub's command, or put a program named share into burin's configuration folder")
+		return errors.New("cannot share: install gh (GitHub's command line), or put a program named share into burin's configuration folder")
 	}
 	if _, err := gh(ctx, "auth", "status"); err != nil {
 		if ctx.Err() != nil {

@@ -24,9 +24,9 @@ func oneListed(n place.Name, list []place.Listed) (place.Name, error) {
 		if slices.ContainsFunc(list, func(l place.Listed) bool { return l.Name.Session == n.Session }) {
 			return n, nil
 		}
-		return n, fmt.Errorf("there is no session %q in %s: burin sessions list %s lists them", n.Session, words.ShortPath(n.File), words.ShortPath(db.String()))
+		return n, fmt.Errorf("no session %q in %s: burin sessions list %s lists them", n.Session, words.ShortPath(n.File), words.ShortPath(db.String()))
 	case len(list) == 0:
-		return n, fmt.Errorf("there is no session in %s", words.ShortPath(n.File))
+		return n, fmt.Errorf("no sessions in %s", words.ShortPath(n.File))
 	case len(list) == 1:
 		return list[0].Name, nil
 	}
@@ -138,7 +138,7 @@ func (a *Archive) Restore(ctx context.Context, which string) (string, error) {
 	}
 	trashed, err := oneTrashed(which, list)
 	if _, ambiguous := errors.AsType[UsageError](err); err != nil && !ambiguous {
-		return "", fmt.Errorf("there is no session %q in the trash: burin sessions restore lists what is there", which)
+		return "", fmt.Errorf("no session %q in the trash: burin sessions restore lists them", which)
 	}
 	if err != nil {
 		return "", err
@@ -161,7 +161,7 @@ func (a *Archive) restoreInDatabase(ctx context.Context, n place.Name) (string, 
 	}
 	if !slices.ContainsFunc(list, func(l place.Listed) bool { return l.Name.Session == n.Session }) {
 		db := place.Name{File: n.File, SQL: true}
-		return "", fmt.Errorf("there is no session %q in the trash of %s: burin sessions restore %s lists what is there", n.Session, words.ShortPath(n.File), words.ShortPath(db.String()))
+		return "", fmt.Errorf("no session %q in the trash of %s: burin sessions restore %s lists what is there", n.Session, words.ShortPath(n.File), words.ShortPath(db.String()))
 	}
 	if err := place.Restore(ctx, n); err != nil {
 		return "", Explain(n.String(), err)

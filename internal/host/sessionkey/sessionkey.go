@@ -280,7 +280,7 @@ func (k *Keys) newPhrase(ctx context.Context, data string) (sealed.Key, error) {
 	text, err := k.askHidden(ctx, question)
 	if err == nil && !known {
 		var again string
-		if again, err = k.askHidden(ctx, "The same once more"); err == nil && again != text {
+		if again, err = k.askHidden(ctx, "Repeat it"); err == nil && again != text {
 			err = errors.New("the two pass phrases differ: nothing was done")
 		}
 	}
@@ -368,7 +368,7 @@ func writeCheck(check string, key sealed.Key) error {
 // askHidden asks a person for a line that is not shown.
 func (k *Keys) askHidden(ctx context.Context, question string) (string, error) {
 	if k.ask == nil {
-		return "", errors.New("a pass phrase for encrypted sessions is wanted, and nobody can be asked here: set " + Variable)
+		return "", errors.New("encrypted sessions need a pass phrase, and burin can't ask for it here: set " + Variable)
 	}
 	line, err := k.ask(ctx, question)
 	if err == nil && line == "" {

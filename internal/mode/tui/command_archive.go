@@ -77,9 +77,9 @@ func (ar *archives) doctorWords(r archive.DoctorReport) string {
 		lines = append(lines, line)
 	}
 	if left := r.Left(); left > 0 {
-		return strings.Join(append(lines, fmt.Sprintf("problems were found: %d; burin sessions doctor --fix repairs what can be repaired", left)), "\n")
+		return strings.Join(append(lines, fmt.Sprintf("problems found: %d; burin sessions doctor --fix repairs what it can", left)), "\n")
 	}
-	return strings.Join(append(lines, "looked at "+prose.Count(r.Sessions-r.Closed, "session")+"; nothing is wrong"), "\n")
+	return strings.Join(append(lines, "checked "+prose.Count(r.Sessions-r.Closed, "session")+"; no problems found"), "\n")
 }
 
 // importSessions lists the conversations of other programs, or imports those at a path.
@@ -120,9 +120,9 @@ func (ar *archives) deleteFile(ctx context.Context, path string) (string, error)
 	}
 	gone, err := sessions.Delete(ctx, path, nil)
 	if gone.Database {
-		return "Moved to the trash of the database. To take it back: burin sessions restore " + ar.homePath(gone.Name), err
+		return "Moved to the trash of the database. To restore it: burin sessions restore " + ar.homePath(gone.Name), err
 	}
-	return "Moved to the trash. To take it back: burin sessions restore " + gone.Name, err
+	return "Moved to the trash. To restore it: burin sessions restore " + gone.Name, err
 }
 
 // copyOf makes a session of that in file: of its branch up to an entry, or, into this
@@ -262,7 +262,7 @@ func (ar *archives) move(dir string) {
 	case !ok:
 		ar.notice(card.Warning, "There is nothing to move yet: go to the folder and start burin there.")
 	case !isFolder(ar.absolute(dir)):
-		ar.notice(card.Warning, "There is no folder "+ar.homePath(ar.absolute(dir))+": make it first.")
+		ar.notice(card.Warning, "No folder "+ar.homePath(ar.absolute(dir))+": make it first.")
 	default:
 		// Settings, rules and shells belong to the folder: the face begins anew there.
 		ar.exit.moveTo, ar.exit.quit = [2]string{path, ar.absolute(dir)}, true
@@ -400,16 +400,16 @@ func importWords(r archive.ImportReport) string {
 		fmt.Fprintf(&text, "%s\n%s\n", i.ID, strings.TrimSpace(i.Report.String()))
 		switch i.State {
 		case archive.Parted:
-			fmt.Fprintf(&text, "  it has grown since it was imported as %s, which has gone another way here: both are kept\n", i.Older)
+			fmt.Fprintf(&text, "  changed since it was imported as %s, and so has that session: both are kept\n", i.Older)
 		case archive.Grown:
-			fmt.Fprintf(&text, "  it has grown since it was imported: %s added\n", prose.Count(i.Added, "entry"))
+			fmt.Fprintf(&text, "  updated: %s added\n", prose.Count(i.Added, "entry"))
 		}
 	}
 	grown := ""
 	if n := r.Count(archive.Grown); n > 0 {
-		grown = fmt.Sprintf("have grown %d, ", n)
+		grown = fmt.Sprintf("%d updated, ", n)
 	}
-	fmt.Fprintf(&text, "imported %d, %swere there before %d, could not be read %d", r.Count(archive.Fresh, archive.Parted), grown, r.Count(archive.Unchanged), r.Count(archive.Failed))
+	fmt.Fprintf(&text, "%d imported, %s%d unchanged, %d unreadable", r.Count(archive.Fresh, archive.Parted), grown, r.Count(archive.Unchanged), r.Count(archive.Failed))
 	return text.String()
 }
 

@@ -48,17 +48,17 @@ func TestReportsAreShown(t *testing.T) {
 	got := a.groups.archives.doctorWords(archive.DoctorReport{Sessions: 2, Findings: []archive.Finding{
 		{File: "/x/a.jsonl", Kind: archive.Problem, Text: "2 lines cannot be read"}, {File: "/x/b.jsonl", Kind: archive.Note, Text: "a draft"},
 	}})
-	want := "/x/a.jsonl: 2 lines cannot be read\n/x/b.jsonl: a draft\nproblems were found: 1; burin sessions doctor --fix repairs what can be repaired"
+	want := "/x/a.jsonl: 2 lines cannot be read\n/x/b.jsonl: a draft\nproblems found: 1; burin sessions doctor --fix repairs what it can"
 	if got != want {
 		t.Errorf("the doctor says %q, want %q", got, want)
 	}
-	if got, want := a.groups.archives.doctorWords(archive.DoctorReport{Sessions: 2, Closed: 1}), "looked at 1 session; nothing is wrong"; got != want {
+	if got, want := a.groups.archives.doctorWords(archive.DoctorReport{Sessions: 2, Closed: 1}), "checked 1 session; no problems found"; got != want {
 		t.Errorf("the doctor says %q, want %q", got, want)
 	}
 	got = importWords(archive.ImportReport{Conversations: []archive.Imported{
 		{ID: "a", State: archive.Grown, Added: 1}, {State: archive.Unchanged}, {State: archive.Failed, Err: errors.New("no JSON")},
 	}})
-	for _, part := range []string{"1 entry added\n", "no JSON\n", "imported 0, have grown 1, were there before 1, could not be read 1"} {
+	for _, part := range []string{"1 entry added\n", "no JSON\n", "0 imported, 1 updated, 1 unchanged, 1 unreadable"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("the import says %q, without %q", got, part)
 		}

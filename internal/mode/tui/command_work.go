@@ -104,7 +104,7 @@ func (ts *tasks) triedRows(s *opened, id string, width, height int) []string {
 		return rows
 	}
 	if len(tried) == 0 {
-		for _, l := range styled.Wrap(nil, styled.Of("No call of this session would have gone another way without it.", theme.Dim), width, nil, nil) {
+		for _, l := range styled.Wrap(nil, styled.Of("Removing it changes no call of this session.", theme.Dim), width, nil, nil) {
 			rows = append(rows, ts.line(l))
 		}
 	}

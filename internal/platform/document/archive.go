@@ -206,7 +206,7 @@ func (a *ArchiveFile) readMember(name string) ([]byte, error) {
 		case tar.TypeSymlink, tar.TypeLink:
 			data, err = nil, fmt.Errorf("is a link to %s", h.Linkname)
 		default:
-			data, err = nil, errors.New("is no regular file")
+			data, err = nil, errors.New("is not a regular file")
 		}
 	}
 }
@@ -216,7 +216,7 @@ func readZipped(f *zip.File) ([]byte, error) {
 		return nil, errors.New("is encrypted")
 	}
 	if f.Mode()&fs.ModeType != 0 {
-		return nil, errors.New("is no regular file")
+		return nil, errors.New("is not a regular file")
 	}
 	rc, err := f.Open()
 	if err != nil {

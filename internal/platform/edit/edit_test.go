@@ -154,7 +154,7 @@ func TestEnginesAreSmall(t *testing.T) {
 
 func TestBadArguments(t *testing.T) {
 	for _, tt := range []struct{ engine, args, want string }{
-		{"replace", `[]`, "no JSON object"},
+		{"replace", `[]`, "not a JSON object"},
 		{"replace", `{"path":"a","edits":"x"}`, "edits is a string"},
 		{"replace", `{"path":"a","edits":[]}`, "no edits"},
 		{"replace", `{"path":" ","edits":[{"old":"x","new":"y"}]}`, "path is empty"},

@@ -71,7 +71,7 @@ func (hashlineEngine) Apply(src Source, raw json.RawMessage) (*Result, error) {
 	}
 	path, tag := splitHeader(args.Path, args.Tag)
 	if len(args.Edits) == 0 {
-		return nil, refuse(path, "there are no edits")
+		return nil, refuse(path, "no edits given")
 	}
 	if tag == "" {
 		return nil, refuse(path, "the tag is missing").hint("It is in the header of the file as it was shown: [path#tag].")
@@ -164,7 +164,7 @@ func (h *hashlining) anchors(e hashlineEdit) (at, to anchor, err error) {
 	switch e.Op {
 	case "replace", "delete", "insert_before", "insert_after":
 	default:
-		return at, to, h.refuse("there is no op %q", e.Op).hint("It is replace, delete, insert_before or insert_after.")
+		return at, to, h.refuse("unknown op %q", e.Op).hint("It is replace, delete, insert_before or insert_after.")
 	}
 	if e.Op == "delete" && e.Text != "" {
 		return at, to, h.refuse("delete takes no text").hint("To put text in the place of lines use replace.")
@@ -218,7 +218,7 @@ func (h *hashlining) shift(at, to anchor) (int, error) {
 	if h.fresh {
 		for _, a := range []anchor{at, to} {
 			if a.line > h.d.lines() {
-				return 0, h.stale(a, fmt.Sprintf("there is no line %d: the file has %d", a.line, h.d.lines()))
+				return 0, h.stale(a, fmt.Sprintf("no line %d: the file has %d", a.line, h.d.lines()))
 			}
 			if !h.is(a, a.line) {
 				return 0, h.stale(a, fmt.Sprintf("line %d is not the one named %d:%s", a.line, a.line, a.hash))

@@ -66,7 +66,7 @@ func (d *document) nearest(r *Refusal, want []string) *Refusal {
 	unit := cmp.Or(r.unit, "edit")
 	for i, line := range want {
 		if at+i >= d.lines() {
-			return r.hint("The file ends there; the %s goes on with %q.", unit, clip(line, 120))
+			return r.hint("The file ends there; the %s continues with %q.", unit, clip(line, 120))
 		}
 		if have := d.line(at + i); have != line {
 			return r.hint("Line %d is %q; the %s has %q.", at+i+1, clip(have, 120), unit, clip(line, 120))

@@ -22,7 +22,7 @@ func parsePatch(text string) ([]section, error) {
 		return ok || strings.HasPrefix(l, "diff --git ") || strings.HasPrefix(l, "--- ") || strings.HasPrefix(l, "@@")
 	})
 	if first < 0 {
-		return nil, refuse("", "there is no patch in this text").
+		return nil, refuse("", "this text contains no patch").
 			hint("A patch goes from *** Begin Patch to *** End Patch, or is a unified diff.")
 	}
 	if _, _, ok := sectionHeader(lines[first]); ok {
@@ -170,7 +170,7 @@ func (s *section) readHunks(lines []string) error {
 			h.atEnd = true
 			flush()
 		case strings.HasPrefix(l, "*** "):
-			return refuse(s.path, "the patch has %q, which is none of its directives", clip(l, 80))
+			return refuse(s.path, "unknown patch directive %q", clip(l, 80))
 		default:
 			h.add(l)
 		}

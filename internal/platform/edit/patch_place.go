@@ -152,7 +152,7 @@ func (w *placing) addition(h *hunk) (*candidates, error) {
 	end := w.d.lines()
 	if w.d.text != "" && !h.atEnd {
 		if w.s.format == unifiedDiff || len(h.headers) > 0 || h.line > 0 {
-			return nil, w.refuse("the hunk only adds lines, and says not beside which").hint("Give lines of context.")
+			return nil, w.refuse("the hunk only adds lines and has no context to place them").hint("Give lines of context.")
 		}
 		w.p.out.note("%s: lines without context were added at the end", w.d.path)
 	}
@@ -171,7 +171,7 @@ func (w *placing) narrow(c *candidates) error {
 	if h.atEnd {
 		c.found = w.atEnd(c)
 		if len(c.found) == 0 {
-			r := w.refuse("the hunk says that the file ends with its last line, and it goes on there")
+			r := w.refuse("the hunk says that the file ends with its last line, but the file continues")
 			r.Line, r.Nearest = all[0].at+1, excerpt(w.d.around(all[0].at, all[0].at+n+1))
 			return r.hint("Leave out the mark of the end, or correct the lines before it.")
 		}
@@ -183,7 +183,7 @@ func (w *placing) narrow(c *candidates) error {
 			return w.ambiguous(c.found) // the order of hunks does not stand in for a header
 		}
 	case named && len(c.headers) == 0:
-		w.p.out.note("%s: there is no line %q; the hunk fits line %d only", w.d.path, innermost(h), c.found[0].at+1)
+		w.p.out.note("%s: no line %q; the hunk fits line %d only", w.d.path, innermost(h), c.found[0].at+1)
 	case named && c.found[0].at+n <= c.headers[0]:
 		at := c.found[0].at
 		r := w.refuse("the hunk fits line %d only, which is before %q in line %d", at+1, innermost(h), c.headers[0]+1)

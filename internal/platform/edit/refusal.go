@@ -75,7 +75,7 @@ func (r *Refusal) number(i, count int) *Refusal {
 // decodeArgs reads the arguments of a call into v.
 func decodeArgs(raw json.RawMessage, v any) error {
 	if brokenEscape(raw) {
-		return refuse("", `the arguments hold half of a \u surrogate pair, or bytes that are no UTF-8`).hint("Write the character itself.")
+		return refuse("", `the arguments hold half of a \u surrogate pair, or invalid UTF-8`).hint("Write the character itself.")
 	}
 	err := json.Unmarshal(raw, v)
 	var kind *json.UnmarshalTypeError
@@ -85,7 +85,7 @@ func decodeArgs(raw json.RawMessage, v any) error {
 	case errors.As(err, &kind) && kind.Field != "":
 		return refuse("", "the argument %s is %s, which it cannot be", kind.Field, article(kind.Value))
 	}
-	return refuse("", "the arguments are no JSON object of the edit tool: %v", err)
+	return refuse("", "the arguments are not a JSON object of the edit tool: %v", err)
 }
 
 func article(kind string) string {

@@ -51,7 +51,7 @@ func (replaceEngine) Apply(src Source, raw json.RawMessage) (*Result, error) {
 		return nil, err
 	}
 	if len(args.Edits) == 0 {
-		return nil, refuse(args.Path, "there are no edits")
+		return nil, refuse(args.Path, "no edits given")
 	}
 	d, err := load(src, args.Path)
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *replacing) locate(e replacement) ([]splice, error) {
 		return nil, r.refuse("the file is empty").hint("Use one edit with an empty old.")
 	case e.Old == "":
 		return nil, r.refuse("old is empty, which only creates a file, and this one is there").
-			hint("Name the text to change, or text beside which to insert.")
+			hint("Name the text to change, or text next to which to insert.")
 	}
 	if line := elision(d.path, e.New, e.Old); line != "" {
 		return nil, refuseElision(d.path, line).number(r.i, len(r.edits))

@@ -42,7 +42,7 @@ func (wholeEngine) Apply(src Source, raw json.RawMessage) (*Result, error) {
 		return nil, err
 	}
 	if args.Content == nil {
-		return nil, refuse(args.Path, "there is no content") // an empty file would be a guess
+		return nil, refuse(args.Path, "no content given") // an empty file would be a guess
 	}
 	d, err := load(src, args.Path)
 	if err != nil {

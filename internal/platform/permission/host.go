@@ -18,7 +18,7 @@ func (c *compiled) compileHost() error {
 	host := strings.TrimPrefix(p, "*.")
 	name, _ := splitPort(host)
 	if name == "" || strings.Contains(name, "*") || !isHost(name) {
-		return errors.New("this is no host name; write one with other letters in its xn-- form")
+		return errors.New("this is not a host name; write one with other letters in its xn-- form")
 	}
 	c.host = p
 	return nil

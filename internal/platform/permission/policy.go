@@ -255,7 +255,7 @@ func (p *Policy) Grant(r Rule) (Rule, error) {
 		r.Scope = Session
 	}
 	if !toolName().MatchString(r.Tool) {
-		return Rule{}, fmt.Errorf("grant: %q is no name of a tool", r.Tool)
+		return Rule{}, fmt.Errorf("grant: no tool %q", r.Tool)
 	}
 	c, err := compile(r, p.at)
 	if err != nil {
@@ -278,16 +278,16 @@ func (p *Policy) Grant(r Rule) (Rule, error) {
 	case Project, User:
 		return c.Rule, p.keep(c.Rule)
 	}
-	return Rule{}, fmt.Errorf("grant %s: the scope %q is none of once, session, project and user", r, r.Scope)
+	return Rule{}, fmt.Errorf("grant %s: the scope must be once, session, project or user, not %q", r, r.Scope)
 }
 
 // keep writes a rule to the file.
 func (p *Policy) keep(r Rule) error {
 	if p.store == nil {
-		return fmt.Errorf("grant %s: there is no file to keep it in; grant it for the session", r)
+		return fmt.Errorf("grant %s: no file to store it in; grant it for the session", r)
 	}
 	if r.Scope == Project && p.at.Root == "" {
-		return fmt.Errorf("grant %s: there is no project", r)
+		return fmt.Errorf("grant %s: no project", r)
 	}
 	k := keptRule{ID: r.ID, Rule: r.String(), Granted: p.now().UTC().Truncate(time.Second)}
 	if r.Scope == Project {
@@ -324,13 +324,13 @@ func (p *Policy) Revoke(id string) error {
 		return nil
 	}
 	if p.store == nil {
-		return fmt.Errorf("revoke: there is no rule with the id %q", id)
+		return fmt.Errorf("revoke: no rule with id %q", id)
 	}
 	return p.store.change(func(list []keptRule) ([]keptRule, error) {
 		n := len(list)
 		list = slices.DeleteFunc(list, func(k keptRule) bool { return k.ID == id })
 		if len(list) == n {
-			return nil, fmt.Errorf("revoke: there is no rule with the id %q", id)
+			return nil, fmt.Errorf("revoke: no rule with id %q", id)
 		}
 		return list, nil
 	})

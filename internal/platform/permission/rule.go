@@ -44,7 +44,7 @@ func ParseRule(s string) (Rule, error) {
 			return Rule{}, fmt.Errorf("rule %q: the closing parenthesis is missing", s)
 		}
 		if rule.Pattern == "" {
-			return Rule{}, fmt.Errorf("rule %q: there is nothing in the parentheses; leave them out to mean every call", s)
+			return Rule{}, fmt.Errorf("rule %q: the parentheses are empty; leave them out to match every call", s)
 		}
 	}
 	if !toolName().MatchString(rule.Tool) {

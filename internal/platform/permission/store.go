@@ -98,7 +98,7 @@ func (s *store) read() ([]keptRule, stamp, error) {
 	}
 	list, err := decodeStore(data)
 	if err != nil {
-		return nil, at, fmt.Errorf("%s holds lasting grants and cannot be understood (%w): mend it, or move it away to begin anew", s.path, err)
+		return nil, at, fmt.Errorf("%s stores permanent grants and cannot be read (%w): fix it, or move it away to start over", s.path, err)
 	}
 	return list, at, nil
 }

@@ -150,7 +150,7 @@ func Start(p Policy) (*Sandbox, error) {
 		p.Writable, p.Secret, p.Hosts, p.Network = nil, nil, nil, true
 	case ReadOnly, WorkspaceWrite:
 	default:
-		return nil, fmt.Errorf("sandbox mode %q is none of read-only, workspace-write, full", p.Mode)
+		return nil, fmt.Errorf("sandbox mode must be read-only, workspace-write or full, not %q", p.Mode)
 	}
 	s := &Sandbox{policy: p, walled: available().Walls}
 	if err := s.resolvePaths(); err != nil {

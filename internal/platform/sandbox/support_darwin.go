@@ -10,7 +10,7 @@ const exceptsSecrets = true
 
 func available() Support {
 	if _, err := os.Stat(seatbelt); err != nil {
-		return Support{How: "none", Missing: "There is no sandbox: " + seatbelt + " is not there. Commands can read and write all that you can, and reach the network."}
+		return Support{How: "none", Missing: "No sandbox: " + seatbelt + " is not there. Commands can read and write all that you can, and reach the network."}
 	}
 	return Support{Files: true, Network: true, Walls: true, How: "Seatbelt"}
 }

@@ -12,7 +12,7 @@ const exceptsSecrets = false
 func available() Support {
 	return Support{
 		How: "none",
-		Missing: fmt.Sprintf("There is no sandbox on %s/%s: commands can read and write all that you can, and reach the network.",
+		Missing: fmt.Sprintf("No sandbox on %s/%s: commands can read and write everything you can, and use the network.",
 			runtime.GOOS, runtime.GOARCH),
 	}
 }

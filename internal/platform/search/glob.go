@@ -37,7 +37,7 @@ func Glob(ctx context.Context, fsys fs.FS, o GlobOptions) (found []Entry, more b
 		return nil, false, err
 	}
 	if !rules.Keeps() { // "!" at the beginning
-		return nil, false, errors.New("glob: the pattern excludes, but there is nothing to exclude from")
+		return nil, false, errors.New("glob: the pattern only excludes: name what to match first")
 	}
 	s, err := openSearch(fsys, o.Filter, func(f *filter) {
 		f.prune = rules

@@ -24,7 +24,7 @@ func exitCode(p *os.ProcessState) int {
 func askToEnd(cmd *exec.Cmd) { process.Terminate(cmd) }
 
 func openTerminal() (master, slave *os.File, err error) {
-	return nil, nil, errors.New("there are no terminals for commands on Windows: run the command without one")
+	return nil, nil, errors.New("commands on Windows can't have a terminal: run the command without one")
 }
 
 // gitFolders are the folders in which Git for Windows may be installed.

@@ -25,7 +25,7 @@ func Read(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0 {
-		return nil, fmt.Errorf("%s is no file", path)
+		return nil, fmt.Errorf("%s is not a file", path)
 	}
 	return Given(path, limit)
 }
@@ -52,5 +52,5 @@ func Given(path string, limit int64) ([]byte, error) {
 }
 
 func tooLarge(path string, limit int64) error {
-	return fmt.Errorf("%s is larger than %d KB, which is more than such a file may have: shorten it or move it away", path, limit>>10)
+	return fmt.Errorf("%s is larger than %d KB, the limit for such files: shorten it or move it away", path, limit>>10)
 }

@@ -131,7 +131,7 @@ func (u *undoing) intent(todo []Change) line {
 func (u *undoing) outcome(l line) line {
 	for _, c := range u.turn.Changes {
 		if u.turn.over[c.Path] && !u.turn.Undone && !u.kept[c.Path] {
-			u.keep(c.Path, "only the last change was taken back: someone else changed it before that")
+			u.keep(c.Path, "only the last change was undone: someone else changed it before that")
 		}
 	}
 	slices.Sort(u.result.Restored)

@@ -282,7 +282,7 @@ func (ts *turns) find(id string) (int, error) {
 	if other != "" {
 		return -1, fmt.Errorf("this session has no turn %q that changed something; another session's is %s", id, other)
 	}
-	return -1, fmt.Errorf("there is no turn %q that changed something", id)
+	return -1, fmt.Errorf("no turn %q changed anything", id)
 }
 
 // within are the turns that the limits of age and size leave, oldest first. It marks

@@ -288,7 +288,7 @@ func (b *batch) rollBack() error {
 func (w *Workspace) Splice(ctx context.Context, name string, at int64, before, after []byte) error {
 	disk := diskOf(w.files)
 	if disk == nil {
-		return &fs.PathError{Op: "write", Path: name, Err: errors.New("it is too large for a workspace that is no folder on disk")}
+		return &fs.PathError{Op: "write", Path: name, Err: errors.New("too large for a workspace that is not a folder on disk")}
 	}
 	f, rel, err := disk.writable("write", name)
 	if err == nil {

@@ -504,7 +504,7 @@ func (e *OutsideError) Error() string {
 // does not, one that differs only in how its letters are composed is taken.
 func (w *Workspace) Resolve(written string) (string, error) {
 	if written == "" || strings.ContainsRune(written, 0) {
-		return "", &fs.PathError{Op: "resolve", Path: written, Err: errors.New("it is no path")}
+		return "", &fs.PathError{Op: "resolve", Path: written, Err: errors.New("not a path")}
 	}
 	if w.disk == nil {
 		return w.virtual(written)

@@ -52,7 +52,7 @@ func (s *searxng) search(ctx context.Context, q query) ([]Source, error) {
 		}
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return nil, errors.New("its answer is no JSON: enable the format json on the server")
+		return nil, errors.New("its answer is not JSON: enable the format json on the server")
 	}
 	var found []Source
 	for _, x := range answer.Results {

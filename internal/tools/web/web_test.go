@@ -288,7 +288,7 @@ func TestSearchFallsBack(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	duckAnswer = "<p>No results.</p>"
-	if got, _, err = call(t, o, "web_search", args); err != nil || got != "Nothing was found." {
+	if got, _, err = call(t, o, "web_search", args); err != nil || got != "No results." {
 		t.Errorf("got %q, %v", got, err)
 	}
 }

@@ -20,7 +20,7 @@ func (s historyChecks) checkLegal(req *llm.Request, body []byte) error {
 		c.legalID = regexp.MustCompile(s.CallIDs)
 	}
 	if !utf8.Valid(body) || !json.Valid(body) {
-		c.fail("the body is no JSON in UTF-8")
+		c.fail("the body is not JSON in UTF-8")
 	}
 	if len(req.Messages) == 0 {
 		c.fail("the conversation is empty")

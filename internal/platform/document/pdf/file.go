@@ -282,7 +282,7 @@ func (f *file) pack(num int) (*pack, error) {
 	}
 	s, ok := f.load(ref{num, e.gen}).(*stream)
 	if !ok {
-		return nil, fmt.Errorf("pdf: object %d is no stream", num)
+		return nil, fmt.Errorf("pdf: object %d is not a stream", num)
 	}
 	data, err := f.data(s)
 	if err != nil {

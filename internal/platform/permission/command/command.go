@@ -192,7 +192,7 @@ func ParseWords(text string) (Call, error) {
 	for _, a := range c.Args {
 		w := evaluate(a, text, Place{}, dir{})
 		if !w.Exact {
-			return Call{}, fmt.Errorf("%s is no plain word", w.Source)
+			return Call{}, fmt.Errorf("%s is not a plain word", w.Source)
 		}
 		out.Words = append(out.Words, w)
 	}
