@@ -284,6 +284,37 @@ func TestPreview(t *testing.T) {
 	}
 }
 
+// A preview reads nothing that a turn under way writes; the race detector sees it if it does.
+func TestPreviewDuringTurn(t *testing.T) {
+	r := newTree(t, t.TempDir(), t.TempDir())
+	defer r.close()
+	r.j.BeginTurn("1", "")
+	r.commit(t, "one", "1")
+	r.put(t, "one", "user") // so that the preview looks for who changed it
+	r.j.BeginTurn("2", "")
+	r.commit(t, "two", "2")
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	done := make(chan struct{})
+	wg.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if got, err := r.j.Preview(t.Context(), "1"); err != nil || len(got) != 1 {
+				t.Error(err, got)
+				return
+			}
+		}
+	})
+	for i := range 30 {
+		r.commit(t, fmt.Sprint("more", i), "2")
+	}
+	close(done)
+}
+
 // Files too large to keep are never lost: moved ones are moved back, and one that
 // is all there is of another stays.
 func TestLargeFiles(t *testing.T) {

@@ -94,7 +94,7 @@ type undoing struct {
 	folder    *folder
 	git       gitUndoing
 	turn      Turn // with the changes that are concerned only
-	later     []*Turn
+	later     []Turn
 	moved     map[string]string // where files are now whose contents were not kept, by identity
 	gone      map[string]bool   // contents that a scrub has taken out
 

@@ -249,8 +249,8 @@ func (ts *turns) list() []Turn {
 }
 
 // undoable is a copy of a turn with only the changes that an undo of it concerns, and
-// the turns after it.
-func (ts *turns) undoable(id string) (t Turn, later []*Turn, err error) {
+// copies of what the turns after it changed: they may go on while a preview reads them.
+func (ts *turns) undoable(id string) (t Turn, later []Turn, err error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	i, err := ts.find(id)
@@ -263,7 +263,10 @@ func (ts *turns) undoable(id string) (t Turn, later []*Turn, err error) {
 		want = fateTaken
 	}
 	t.Changes = slices.DeleteFunc(slices.Clone(t.Changes), func(c Change) bool { return t.fates[c.Path] != want })
-	return t, slices.Clone(ts.all[i+1:]), nil
+	for _, l := range ts.all[i+1:] {
+		later = append(later, Turn{Undone: l.Undone, Changes: slices.Clone(l.Changes)})
+	}
+	return t, later, nil
 }
 
 // find gives the index of a turn that changed something: the newest of this
