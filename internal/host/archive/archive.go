@@ -7,7 +7,9 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,6 +71,7 @@ func (a *Archive) Open(ctx context.Context, which string) (file string, l *trans
 	if err != nil {
 		return file, nil, Explain(file, err)
 	}
+	file = published(file)
 	if damage.Serious() {
 		a.warn(fmt.Sprintf("session %s: %s; what can be read is used", file, damage))
 	}
@@ -80,9 +83,15 @@ func (a *Archive) blobs() *transcript.Blobs {
 	return transcript.NewBlobs(filepath.Join(a.paths.Data, "blobs"))
 }
 
-// read opens a session to read it whole.
+// read opens a session to read it whole, also a draft that has been published since it
+// was found.
 func (a *Archive) read(ctx context.Context, name string) (*transcript.Log, *transcript.Damage, error) {
-	return place.Read(ctx, name, a.keys(ctx), transcript.Options{Blobs: a.blobs()})
+	o := transcript.Options{Blobs: a.blobs()}
+	l, damage, err := place.Read(ctx, name, a.keys(ctx), o)
+	if final := published(name); errors.Is(err, fs.ErrNotExist) && final != name {
+		return place.Read(ctx, final, a.keys(ctx), o)
+	}
+	return l, damage, err
 }
 
 // IsDir reports whether a path leads to a folder.

@@ -49,6 +49,25 @@ func idOf(t *testing.T, file string) string {
 	return info.ID
 }
 
+// A draft may be published between the look that finds it and the one that reads it.
+func TestPublishedDraftIsFound(t *testing.T) {
+	a, _ := archiveIn(t)
+	file := talk(t, a)
+	if found, err := a.Find(t.Context(), file+".draft"); err != nil || found != file {
+		t.Errorf("found %q, %v", found, err)
+	}
+	l, _, err := a.read(t.Context(), file+".draft")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := a.Find(t.Context(), file+"x.draft"); err == nil {
+		t.Error("a draft without a session is found")
+	}
+}
+
 func TestSessionsAreFoundListedAndCopied(t *testing.T) {
 	a, warned := archiveIn(t)
 	file := talk(t, a)

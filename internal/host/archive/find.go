@@ -44,6 +44,7 @@ func (a *Archive) Find(ctx context.Context, which string) (string, error) {
 		return n.String(), err
 	}
 	if isPath(which) {
+		which = published(which)
 		_, err := os.Stat(which)
 		switch {
 		case err == nil:
@@ -60,6 +61,22 @@ func (a *Archive) Find(ctx context.Context, which string) (string, error) {
 		return "", err
 	}
 	return oneOf(which, list)
+}
+
+// published is where a session is now. A draft gets its name with the first answer, which
+// may come after somebody was told of the draft.
+func published(path string) string {
+	name, draft := strings.CutSuffix(path, ".draft")
+	if !draft {
+		return path
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return path
+	}
+	if _, err := os.Stat(name); err != nil {
+		return path
+	}
+	return name
 }
 
 // regular refuses what is no file. A pipe would be waited for, for as long as nobody

@@ -40,6 +40,7 @@ func (a *Archive) Resume(ctx context.Context, r Resumption, dir string) (string,
 	case place.Parse(r.Session).SQL && !IsDir(r.Session):
 		return databaseSession(ctx, r.Session)
 	case r.Session != "" && !IsDir(r.Session):
+		r.Session = published(r.Session)
 		_, err := os.Stat(r.Session)
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", usagef("--session: no session file or folder %s", r.Session)
@@ -58,10 +59,11 @@ func (a *Archive) Resume(ctx context.Context, r Resumption, dir string) (string,
 	if err != nil {
 		return "", err
 	}
-	l, _, err := place.Read(ctx, path, a.keys(ctx), transcript.Options{})
+	l, _, err := a.read(ctx, path)
 	if err != nil {
 		return "", Explain(path, err)
 	}
+	path = published(path)
 	cwd := l.Header().CWD
 	if err := l.Close(); err != nil {
 		return "", err
