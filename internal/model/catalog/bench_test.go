@@ -22,7 +22,7 @@ func BenchmarkLookupCold(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r := open(b, catalog.Options{})
-		if _, ok := r.Registry.Lookup("zai", "glm-5.1"); !ok {
+		if _, ok := r.Registry.Lookup("zai", "glm-5.3-highspeed"); !ok {
 			b.Fatal("not found")
 		}
 	}

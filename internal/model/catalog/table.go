@@ -105,11 +105,11 @@ func (t table) providers() []string {
 	var ids []string
 	rest := t.text
 	for {
-		i := strings.Index(rest, "\n@")
+		i := lineAt(rest, "@")
 		if i < 0 {
 			return ids
 		}
-		rest = rest[i+2:]
+		rest = rest[i+1:]
 		if id, _, _ := strings.Cut(rest, "\t"); len(ids) == 0 || ids[len(ids)-1] != id {
 			ids = append(ids, id)
 		}
@@ -118,7 +118,22 @@ func (t table) providers() []string {
 
 // hasProvider says whether the table knows the provider.
 func (t table) hasProvider(id string) bool {
-	return id != "" && strings.Contains(t.text, "\n@"+id+"\t")
+	return id != "" && lineAt(t.text, "@"+id+"\t") >= 0
+}
+
+// lineAt is where a line begins with prefix, whose first character is rare: looking for the end
+// of the line before it would stop at each of the table's. It is -1 if there is none.
+func lineAt(text, prefix string) int {
+	for from := 0; ; {
+		i := strings.Index(text[from:], prefix)
+		if i < 0 {
+			return -1
+		}
+		if from += i; from > 0 && text[from-1] == '\n' {
+			return from
+		}
+		from++
+	}
 }
 
 // firstAPI is the wire format of a provider's first connection.
