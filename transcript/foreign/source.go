@@ -20,15 +20,15 @@ type Source struct {
 // maxCounted is where counting files ends.
 const maxCounted = 10_000
 
-// Default lists the places under the home folder where programs keep their
-// conversations, as far as they are there. Only names are looked at. Exports of
-// chat applications have no fixed place.
-func Default(home string) []Source {
-	places := []struct {
-		format Format
-		path   string
-		match  func(name string) bool
-	}{
+// keeping is where a program keeps conversations, under the home folder.
+type keeping struct {
+	format Format
+	path   string
+	match  func(name string) bool // files of conversations; nil: the path is a database
+}
+
+func places() []keeping {
+	return []keeping{
 		{ClaudeCode, ".claude/projects", ending(".jsonl")},
 		{Codex, ".codex/sessions", func(name string) bool { return strings.HasPrefix(name, "rollout-") }},
 		{OpenCode, ".local/share/opencode/opencode.db", nil},
@@ -39,8 +39,14 @@ func Default(home string) []Source {
 		{Pi, ".arcane/agent/sessions", ending(".jsonl")},
 		{Pi, ".gjc/agent/sessions", ending(".jsonl")},
 	}
+}
+
+// Default lists the places under the home folder where programs keep their
+// conversations, as far as they are there. Only names are looked at. Exports of
+// chat applications have no fixed place.
+func Default(home string) []Source {
 	var found []Source
-	for _, p := range places {
+	for _, p := range places() {
 		path := filepath.Join(home, filepath.FromSlash(p.path))
 		info, err := os.Stat(path)
 		if err != nil {
@@ -63,20 +69,26 @@ func ending(ext string) func(string) bool {
 
 func countFiles(path string, match func(string) bool) int {
 	n := 0
-	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error { // what cannot be listed is not counted
+	walkKept(path, match, func(string, fs.DirEntry) bool {
+		n++
+		return n < maxCounted
+	})
+	return n
+}
+
+// walkKept gives the files of conversations in a folder until give reports false. What
+// cannot be listed is passed over.
+func walkKept(path string, match func(string) bool, give func(path string, d fs.DirEntry) bool) {
+	_ = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 		case d.IsDir() && (d.Name() == "subagents" || d.Name() == "message" || d.Name() == "part"):
 			return fs.SkipDir
-		case d.Type().IsRegular() && match(d.Name()):
-			n++
-		}
-		if n >= maxCounted {
+		case d.Type().IsRegular() && match(d.Name()) && !give(at, d):
 			return fs.SkipAll
 		}
 		return nil
 	})
-	return n
 }
 
 // path imports a file or a folder.

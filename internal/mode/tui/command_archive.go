@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
@@ -346,7 +347,11 @@ func (ar *archives) resume(words string) {
 	}
 	var p *sessions.Selector
 	p = sessions.New(ar.env, sessions.Options{
-		Root: kept.Root(), Index: kept.Index(), CWD: ar.dir, Folder: ar.homePath, Current: current,
+		Root: kept.Root(), Index: kept.Index(), CWD: ar.dir, Folder: ar.homePath, Current: current, Others: ar.others,
+		OnImport: func(other sessions.Other) {
+			ar.panes.remove(p)
+			ar.importOne(other)
+		},
 		OnOpen: func(info index.Info) {
 			p.Close()
 			ar.panes.remove(p)
@@ -371,6 +376,63 @@ func (ar *archives) resume(words string) {
 	})
 	ar.panes.push(p)
 	ar.panes.searchFor(p, words)
+}
+
+// What is listed of other programs' conversations: the newest, as far as they are read in
+// this time.
+const (
+	maxOthers  = 100
+	othersTime = 1500 * time.Millisecond
+)
+
+// others are conversations of other programs.
+func (ar *archives) others(ctx context.Context) (others []sessions.Other, all bool) {
+	if ar.home == "" {
+		return nil, true
+	}
+	ctx, end := context.WithTimeout(ctx, othersTime)
+	defer end()
+	found, all := foreign.Recent(ctx, ar.home, ar.dir, maxOthers)
+	for _, k := range found {
+		others = append(others, sessions.Other{
+			Info:    index.Info{Path: k.Path, ID: k.ID, CWD: k.CWD, Title: k.Title, Modified: k.Modified, Size: k.Size},
+			Program: k.Format.Title(),
+		})
+	}
+	return others, all
+}
+
+// importOne imports a conversation of another program and opens it.
+func (ar *archives) importOne(other sessions.Other) {
+	ar.withArchive("importing the conversation", func(ctx context.Context, kept Archive) (func(), error) {
+		r, err := kept.Import(ctx, archive.ImportOptions{Paths: []string{other.Path}})
+		if err != nil {
+			return nil, err
+		}
+		if len(r.Conversations) == 0 {
+			return ar.notImported(fmt.Errorf("%s has no messages", ar.homePath(other.Path))), nil
+		}
+		made := r.Conversations[0]
+		if made.State == archive.Failed {
+			return ar.notImported(made.Err), nil
+		}
+		info := other.Info
+		info.ID, info.Path = made.ID, made.File
+		return func() {
+			if info.CWD != "" && info.CWD != ar.dir {
+				ar.otherFolder(info)
+				return
+			}
+			ar.switcher.open(Wish{Resume: info.Path})
+		}, nil
+	})
+}
+
+func (ar *archives) notImported(err error) func() {
+	return func() {
+		ar.sayError(err)
+		ar.switcher.beginIfNone()
+	}
 }
 
 // otherFolder offers a copy of a session that belongs to another folder.

@@ -17,6 +17,10 @@ func (s *Selector) press(p key.Press, path string) bool {
 	if p.Key != "ctrl+d" && p.Key != "ctrl+r" {
 		return false
 	}
+	if other, ok := s.others.at[path]; ok {
+		s.note = "This conversation belongs to " + other.Program + ". Enter imports it."
+		return true
+	}
 	info, ok := s.info(path)
 	switch {
 	case !ok:

@@ -46,6 +46,9 @@ type words struct {
 
 // preview gives the rows beside the list. What is not known yet is read.
 func (s *Selector) preview(path string, width, height int) []string {
+	if other, ok := s.others.at[path]; ok {
+		return s.previewOther(other, width, height)
+	}
 	info, ok := s.info(path)
 	if !ok {
 		return nil

@@ -36,12 +36,23 @@ type Options struct {
 	// Current is the path of the session that is open. It has a mark and is not deleted.
 	Current string
 
+	// Others lists conversations of other programs, and reports whether these are all. It is
+	// called once, in a goroutine of its own, when burin's own sessions are listed. Nil: there are none.
+	Others func(context.Context) (others []Other, all bool)
+
 	OnOpen   func(index.Info)
+	OnImport func(Other) // opens a conversation of another program
 	OnCancel func()
 	// OnDelete moves a session to the trash, and OnRename gives it a title. Both are
 	// called in a goroutine of their own; nil: it cannot be done.
 	OnDelete func(index.Info) error
 	OnRename func(info index.Info, title string) error
+}
+
+// Other is a conversation of another program.
+type Other struct {
+	index.Info
+	Program string
 }
 
 // Selector is the pane.
@@ -56,6 +67,7 @@ type Selector struct {
 
 	list     *list.List
 	infos    []index.Info
+	others   others
 	at       map[string]int // place in infos, by path
 	all      bool           // of all folders
 	listing  int            // the listing that is wanted
@@ -143,6 +155,7 @@ func (s *Selector) load() {
 
 func (s *Selector) listed(infos []index.Info, err error) {
 	s.infos = infos
+	s.findOthers()
 	switch {
 	case err != nil:
 		s.list.SetEmpty("The sessions cannot be listed: " + err.Error())
@@ -163,7 +176,7 @@ func (s *Selector) show() {
 		s.at[s.infos[i].Path] = i
 		items[i] = s.item(&s.infos[i], now)
 	}
-	s.list.SetItems(items)
+	s.list.SetItems(append(items, s.otherItems(now)...))
 }
 
 // info is the session at a path.
@@ -182,6 +195,11 @@ func (s *Selector) chip(i int) {
 }
 
 func (s *Selector) open(path string) {
+	if other, ok := s.others.at[path]; ok {
+		s.Close()
+		s.o.OnImport(other)
+		return
+	}
 	info, ok := s.info(path)
 	if !ok {
 		return
