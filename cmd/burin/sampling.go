@@ -35,10 +35,10 @@ func (s *sampling) check() error {
 		return usage("--top-p: want a number from 0 to 1, or -1 for the provider's default")
 	}
 	if err := (catalog.Tuning{ServiceTier: s.serviceTier}).Check(); err != nil {
-		return usage("--service-tier: %q is none of auto, default, flex, scale, priority, openai-only, claude-only, none", s.serviceTier)
+		return usage("--service-tier: %q must be auto, default, flex, scale, priority, openai-only, claude-only or none", s.serviceTier)
 	}
 	if s.webSearch != "" && s.webSearch != "auto" && s.webSearch != "model" {
-		return usage("--web-search: %q is none of auto, model", s.webSearch)
+		return usage("--web-search: %q must be auto or model", s.webSearch)
 	}
 	return nil
 }

@@ -192,7 +192,7 @@ func TestBackgroundRefused(t *testing.T) {
 		"usage":       {[]string{"--background", "--no-session"}, 2, "--no-session and --background contradict each other"},
 		"print":       {[]string{"--background", "-p", "x"}, 2, "--background and -p contradict each other"},
 		"a file":      {[]string{"--background", "@missing.txt"}, 1, "attach @missing.txt"},
-		"open":        {[]string{"--background", "--resume", id, "--model", "anthropic/claude-opus-4-5"}, 1, "is open in another burin: burin attach joins it"},
+		"open":        {[]string{"--background", "--resume", id, "--model", "anthropic/claude-opus-4-5"}, 1, "is open in another burin: join it with burin attach"},
 		"pass phrase": {[]string{"--background", "--seal", "--model", "anthropic/claude-opus-4-5"}, 2, "set BURIN_SESSION_PASSPHRASE"},
 	} {
 		cmd := s.command(tt.args...)

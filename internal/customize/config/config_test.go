@@ -112,14 +112,14 @@ func TestLoadErrors(t *testing.T) {
 		"# c\r\n# d\r\napproval: yes\r\n":     "config.yml:3:11: ",
 		"theme: [a]\n":                        "config.yml:1:",
 		"theme: {drak: a}\n":                  `unknown field "drak"`,
-		"symbolPreset: emoji\n":               `config.yml:1:15: "emoji" is none of unicode, nerd, ascii`,
+		"symbolPreset: emoji\n":               `config.yml:1:15: "emoji" must be unicode, nerd or ascii`,
 		"display:\n  tabWidth: 0\n":           "config.yml:2:13: 0 is less than 1",
 		"autocompleteMaxVisible: 50":          "config.yml:1:25: 50 is more than 20",
 		"limits: {turn: -0.5}":                "config.yml:1:16: -0.5 is less than 0",
 		"retry: {maxRetries: -1}":             "config.yml:1:21: -1 is less than 0",
-		"sandbox: {mode: none}":               `config.yml:1:17: "none" is none of read-only, workspace-write, full`,
-		"completion: {notify: loud}":          `"loud" is none of desktop, bell, both, off`,
-		"statusLine:\n  leftSegments: [mood]": `config.yml:2:17: "mood" is none of burin, model`,
+		"sandbox: {mode: none}":               `config.yml:1:17: "none" must be read-only, workspace-write or full`,
+		"completion: {notify: loud}":          `"loud" must be desktop, bell, both or off`,
+		"statusLine:\n  leftSegments: [mood]": `config.yml:2:17: "mood" must be burin, model`,
 	} {
 		_, err := load(t, in)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

@@ -96,7 +96,8 @@ func (s Setting) checkText(v string) error {
 		return errors.New("control characters cannot be part of a setting")
 	}
 	if len(s.Choices) > 0 && !slices.Contains(s.Choices, v) {
-		return fmt.Errorf("%q is none of %s", v, strings.Join(s.Choices, ", "))
+		last := len(s.Choices) - 1
+		return fmt.Errorf("%q must be %s or %s", v, strings.Join(s.Choices[:last], ", "), s.Choices[last])
 	}
 	return nil
 }

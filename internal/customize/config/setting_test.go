@@ -240,7 +240,7 @@ func TestRead(t *testing.T) {
 		{"permissions.allow", `bash(git log, x:*), "a, \"b", c`, []string{"bash(git log, x:*)", `a, "b`, "c"}, ""},
 		{"permissions.allow", "bash(go", nil, "not closed"},
 		{"permissions.allow", `"a`, nil, "not closed"},
-		{"statusLine.leftSegments", "model, mood", nil, `"mood" is none of`},
+		{"statusLine.leftSegments", "model, mood", nil, `"mood" must be`},
 		{"autoResume", "On", true, ""},
 		{"autoResume", "maybe", nil, "on or off"},
 		{"shellPath", " ", nil, "empty"},

@@ -92,7 +92,7 @@ func TestSetRefuses(t *testing.T) {
 	}{
 		{"a: [\n", "approval", "plan", "config.yml:1:4: "},
 		{"approvall: plan\n", "approval", "plan", `unknown field "approvall": nothing was changed`},
-		{"approval: ask\n", "approval", "everything", `approval: "everything" is none of plan`},
+		{"approval: ask\n", "approval", "everything", `approval: "everything" must be plan`},
 		{"approval: ask\n", "approval", true, "approval: one of plan, ask, auto-edit, full is wanted"},
 		{"", "approvall", "x", `unknown setting "approvall"`},
 		{"", "modelRoles.", "x", "unknown setting"},
