@@ -29,7 +29,7 @@ func TestNarrowPages(t *testing.T) {
 		for _, page := range []struct{ command, begins, shows string }{
 			{"/help", "Commands", "/resume"},
 			{"/changelog", "What changed", "Unreleased"},
-			{"/resume", "Resume a", "There is no session"},
+			{"/resume", "Resume a", "No sessions"},
 		} {
 			s.send(page.command)
 			s.WaitText(page.begins)

@@ -162,6 +162,19 @@ func (b *answerText) write(index int, delta string) {
 // end says that a text is whole. The next one may continue its paragraph.
 func (b *answerText) end(index int) { b.ended[index] = true }
 
+// maxJoined is how many bytes a text has at most that the next one may continue: what a
+// vendor splits for its citations are sentences.
+const maxJoined = 16 << 10
+
+// mayGoOn reports whether the next text may continue the paragraph of this one.
+func (b *answerText) mayGoOn() bool {
+	n := 0
+	for _, got := range b.got {
+		n += got
+	}
+	return !b.closed && n <= maxJoined
+}
+
 func (b *answerText) close() {
 	b.stream.Close()
 	b.closed = true

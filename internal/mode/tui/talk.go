@@ -197,7 +197,7 @@ func text(t *talk, index int) *answerText {
 	if ok {
 		return b
 	}
-	if b, ok = t.answer.parts[index-1].(*answerText); !ok || b.closed {
+	if b, ok = t.answer.parts[index-1].(*answerText); !ok || !b.mayGoOn() {
 		t.answer.endText()
 		b = newAnswerText(t.look)
 		t.add(b)
