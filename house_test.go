@@ -511,6 +511,32 @@ func TestOwnPartsAreExplained(t *testing.T) {
 	}
 }
 
+// AGENTS.md names files, folders and tests that are there.
+func TestAgentsPageIsTrue(t *testing.T) {
+	page, err := os.ReadFile("AGENTS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := regexp.MustCompile("`((?:cmd|internal|docs|llm|session|agent|transcript|testdata)[\\w./*-]*|[A-Z]+\\.md)`").FindAllStringSubmatch(string(page), -1)
+	if len(paths) < 10 {
+		t.Errorf("only %d paths were found", len(paths))
+	}
+	for _, m := range paths {
+		if found, err := filepath.Glob(m[1]); err != nil || len(found) == 0 {
+			t.Errorf("AGENTS.md names %s, which is not there", m[1])
+		}
+	}
+	for _, m := range regexp.MustCompile(`go test \./(\S+) -run (\w+)`).FindAllStringSubmatch(string(page), -1) {
+		files, _ := filepath.Glob(filepath.Join(m[1], "*_test.go"))
+		if !slices.ContainsFunc(files, func(name string) bool {
+			text, err := os.ReadFile(name)
+			return err == nil && strings.Contains(string(text), "func "+m[2]+"(")
+		}) {
+			t.Errorf("AGENTS.md runs %s of %s, which is not there", m[2], m[1])
+		}
+	}
+}
+
 // The rules themselves must be able to fail.
 func TestImportRule(t *testing.T) {
 	for _, tt := range []struct {
