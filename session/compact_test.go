@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,10 +41,14 @@ func summarises(q *llm.Request) bool {
 }
 
 // brain is a script of n answers: those of summarise to requests for a summary, the
-// turns to all others, the last one again and again.
+// turns to all others, the last one again and again. An aborted request may still be
+// answered when the next one comes, so they count under a lock.
 func brain(n int, summarise func(i int) string, turns ...llmtest.Turn) []llmtest.Turn {
+	var mu sync.Mutex
 	summaries, at := 0, 0
 	answer := llmtest.Turn{Reply: func(q *llm.Request) []llm.Event {
+		mu.Lock()
+		defer mu.Unlock()
 		if summarises(q) {
 			summaries++
 			return llmtest.Say(summarise(summaries))

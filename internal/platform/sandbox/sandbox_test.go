@@ -64,7 +64,7 @@ func TestPoliciesThatMakeNoSense(t *testing.T) {
 		policy sandbox.Policy
 		says   string
 	}{
-		{sandbox.Policy{Mode: "none", Workspace: dir}, "none of read-only"},
+		{sandbox.Policy{Mode: "none", Workspace: dir}, `must be read-only, workspace-write or full, not "none"`},
 		{sandbox.Policy{Mode: sandbox.ReadOnly, Workspace: "relative"}, `"relative" is not an absolute path`},
 		{sandbox.Policy{Mode: sandbox.ReadOnly}, "not an absolute path"},
 		{sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: filepath.Join(dir, "missing")}, "workspace: lstat"},
