@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"strings"
+	"sync"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/transcript"
@@ -90,6 +91,8 @@ func (s *Session) runCommand(ctx context.Context, command string, private, journ
 	shown := s.veil.hide(command)
 	s.rec.emit(Event{Event: agent.Event{Type: CommandStart}, Text: shown})
 	began := s.o.Now()
+	ctx, end := s.own.begin(ctx)
+	defer end()
 	id := "!" + rand.Text()[:8]
 	s.programs.begin(id, command)
 	defer s.programs.end(id)
@@ -115,6 +118,38 @@ func (s *Session) runCommand(ctx context.Context, command string, private, journ
 	r.EntryID = s.rec.append(transcript.NewExecution(x))
 	s.rec.emit(Event{Event: agent.Event{Type: CommandEnd}, EntryID: r.EntryID, Text: shown})
 	return r, nil
+}
+
+// commands are the person's own commands that run.
+type commands struct {
+	mu    sync.Mutex
+	stops map[*context.CancelFunc]struct{}
+}
+
+// begin gives the context of a command.
+func (c *commands) begin(ctx context.Context) (context.Context, func()) {
+	ctx, stop := context.WithCancel(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stops == nil {
+		c.stops = map[*context.CancelFunc]struct{}{}
+	}
+	c.stops[&stop] = struct{}{}
+	return ctx, func() {
+		stop()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.stops, &stop)
+	}
+}
+
+// stop stops all of them.
+func (c *commands) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for stop := range c.stops {
+		(*stop)()
+	}
 }
 
 // openTurn opens a turn of the undo journal, and counts it.

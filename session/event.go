@@ -25,6 +25,7 @@ const (
 	LabelChanged    agent.EventType = "label_changed"          // EntryID, Text: its name
 	TreeMoved       agent.EventType = "session_tree"           // EntryID: the leaf; Text: words to edit
 	CacheReport     agent.EventType = "cache_report"           // *CacheInfo
+	PolicyChanged   agent.EventType = "policy_changed"         // *Policy
 	ModeChanged     agent.EventType = "mode_changed"           // Text: the mode
 	ToolsChanged    agent.EventType = "tools_changed"          // Text: the names of those that are offered
 	GoalChanged     agent.EventType = "goal_changed"           // *Goal; Text: its state, "" is no goal

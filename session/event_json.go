@@ -113,6 +113,7 @@ var shapes = []shape{
 	of(ModelChanged, "A person chose another model.", writeChange, readChange),
 	plain(ThinkingChanged, "How hard the model thinks; text is the level."),
 	plain(ModeChanged, "The mode of permission; text is its name."),
+	data[Policy](PolicyChanged, "What the session does by itself, and how it takes in messages."),
 	plain(ToolsChanged, "Which tools are offered; text has their names."),
 	of(GoalChanged, "What the session works towards; text is the state, missing where there is no goal.",
 		func(e *Event) goalJSON { g, _ := e.Data.(*Goal); return goalJSON{g} },

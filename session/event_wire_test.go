@@ -142,6 +142,8 @@ func some(t *rapid.T, typ agent.EventType) session.Event {
 		e.Data = &session.Settled{ID: text.Draw(t, "id"), How: session.Answered, By: text.Draw(t, "by"), Reply: &session.Reply{Permission: &permit.Answer{Allow: true, Grant: request.Draw(t, "request").Decision.Offers[0].Rules, Note: "n"}, Choices: []session.Chosen{{Selected: []string{"x"}, Custom: text.Draw(t, "custom")}}, Text: "t", Yes: true, Object: object.Draw(t, "object")}}
 	case session.QueueChanged:
 		e.Data = &session.Queued{Steering: []session.Waiting{{ID: "a", Text: text.Draw(t, "waits"), Attached: 2, By: "b"}}, Held: rapid.Bool().Draw(t, "held")}
+	case session.PolicyChanged:
+		e.Data = &session.Policy{AutoRetry: rapid.Bool().Draw(t, "retry"), Steering: agent.All, Interrupt: agent.Wait}
 	case session.ConsoleOpened, session.ConsoleClosed:
 		e.Data = &session.Console{ID: text.Draw(t, "id"), CallID: text.Draw(t, "call"), Command: text.Draw(t, "command")}
 	case session.AgentSettled:

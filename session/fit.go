@@ -19,7 +19,7 @@ import (
 
 // fitter makes the conversation fit the model, and gives the loop what was said beside it.
 type fitter struct {
-	settings   compact.Settings
+	policies   *policies
 	summariser compact.Asker // nil: there is none but the model
 	ground     Ground
 	veil       veil
@@ -98,13 +98,13 @@ func paused(messages []llm.Message) bool {
 // no reason not to ask: the vendor has the last word on what fits.
 func (f *fitter) fit(ctx context.Context) (changed bool) {
 	window, size := f.mind.window(), f.gauge.context()
-	threshold := f.settings.Threshold(window)
+	threshold := f.policies.compaction().Threshold(window)
 	if threshold == 0 || size <= threshold {
 		f.mu.Lock()
 		again := f.again
 		f.again = false
 		f.mu.Unlock()
-		return again && f.settings.SupersedeReads && size > tidyFrom &&
+		return again && f.policies.settings.SupersedeReads && size > tidyFrom &&
 			f.prune("superseded", func(path []transcript.Entry) *transcript.Prune {
 				return compact.Superseded(path, f.pruneOptions(false))
 			})
@@ -202,7 +202,7 @@ func (f *fitter) planned() (planned, error) {
 	p := planned{window: f.mind.window(), size: f.gauge.context()}
 	path, err := f.rec.log.Recent(f.rec.log.Leaf())
 	if err == nil {
-		p.cut, err = compact.Plan(path, compact.PlanOptions{Settings: f.settings, Window: p.window, Tokens: p.size})
+		p.cut, err = compact.Plan(path, compact.PlanOptions{Settings: f.policies.compaction(), Window: p.window, Tokens: p.size})
 	}
 	return p, err
 }
@@ -242,7 +242,7 @@ func (f *fitter) compact(ctx context.Context, reason, instructions string) error
 		return err
 	}
 	cut, window, size := p.cut, p.window, p.size
-	info := CompactionInfo{Reason: reason, Action: string(f.settings.Strategy), Before: size}
+	info := CompactionInfo{Reason: reason, Action: string(f.policies.compaction().Strategy), Before: size}
 	start := info
 	f.rec.emit(Event{Event: agent.Event{Type: CompactionStart}, Data: &start})
 	entry, err := f.condense(ctx, cut, window, reason, instructions)
@@ -267,9 +267,9 @@ func (f *fitter) condense(ctx context.Context, cut *compact.Cut, window int, rea
 		f.work.tellGoal(size)
 	}
 	o := compact.SummaryOptions{
-		Settings: f.settings, Instructions: f.veil.hide(instructions), Keep: k.Keep, Window: window, HistoryTool: HistoryTool,
+		Settings: f.policies.compaction(), Instructions: f.veil.hide(instructions), Keep: k.Keep, Window: window, HistoryTool: HistoryTool,
 	}
-	if f.settings.Strategy == compact.HandOver && reason != "overflow" { // what overflowed cannot be sent once more
+	if f.policies.settings.Strategy == compact.HandOver && reason != "overflow" { // what overflowed cannot be sent once more
 		document, err := f.handoff(ctx, o.Instructions)
 		if err == nil {
 			return cut.Entry(compact.Body{Text: document}, o)
@@ -279,7 +279,7 @@ func (f *fitter) condense(ctx context.Context, cut *compact.Cut, window int, rea
 		}
 		f.rec.warn("no handoff document, writing a summary: " + err.Error())
 	}
-	if f.settings.Strategy != compact.SnapCompact || instructions != "" {
+	if f.policies.settings.Strategy != compact.SnapCompact || instructions != "" {
 		return cut.Summarize(ctx, f.asker(), o)
 	}
 	entry, err := snap.Compact(ctx, cut, f.mind.model(), snap.Options{Summary: o})
@@ -310,7 +310,7 @@ func (f *fitter) asker() compact.Asker {
 // shake puts bulky pieces into an artifact, if that is the strategy, and reports
 // whether it did.
 func (f *fitter) shake() bool {
-	if f.settings.Strategy != compact.ShakeOut {
+	if f.policies.settings.Strategy != compact.ShakeOut {
 		return false
 	}
 	return f.prune("shake", func(path []transcript.Entry) *transcript.Prune {
@@ -351,7 +351,7 @@ func (f *fitter) adopt(id string) bool {
 
 // idle is after how long a conversation that rests is condensed; 0: it is not.
 func (f *fitter) idle() time.Duration {
-	c := f.settings
+	c := f.policies.compaction()
 	if !c.IdleEnabled || !c.Enabled || f.gauge.context() < c.IdleThresholdTokens {
 		return 0
 	}

@@ -22,6 +22,7 @@ type Handle interface {
 	Conversation() Conversation
 	Queue() Queue
 	Models() Models
+	Policies() Policies
 	Tree() Tree
 	Tools() Tools
 	Work() Work
@@ -50,6 +51,10 @@ type Conversation interface {
 	// Abort stops what is under way: an answer, its calls, a wait, a compaction, a
 	// command. What waits is held.
 	Abort(ctx context.Context) error
+	// AbortRetry ends the wait before a request is repeated: the prompt ends with the error.
+	AbortRetry(ctx context.Context) error
+	// AbortCommand stops the person's own commands, and nothing else.
+	AbortCommand(ctx context.Context) error
 	// Aside answers a question beside the conversation, which keeps nothing of it.
 	Aside(ctx context.Context, question string, delta func(string)) (answer string, err error)
 	// Run runs a command of the person's own.
@@ -76,6 +81,14 @@ type Models interface {
 	SetModel(ctx context.Context, selector string) error
 	SetThinking(ctx context.Context, level llm.Level) error
 	SetMode(ctx context.Context, mode string) error
+}
+
+// Policies are what the session does by itself, for as long as it lives. A [PolicyChanged]
+// event comes with each change.
+type Policies interface {
+	Policy(ctx context.Context) (Policy, error)
+	// Change gives the policy as it is then.
+	Change(ctx context.Context, c PolicyChange) (Policy, error)
 }
 
 // Tree is moving in the conversation.
@@ -208,6 +221,7 @@ func (h *handle) Facts() Facts               { return h.s.Facts() }
 func (h *handle) Conversation() Conversation { return (*conversation)(h) }
 func (h *handle) Queue() Queue               { return (*queue)(h) }
 func (h *handle) Models() Models             { return (*models)(h) }
+func (h *handle) Policies() Policies         { return h.s.policies }
 func (h *handle) Tree() Tree                 { return (*tree)(h) }
 func (h *handle) Tools() Tools               { return h.s.tools }
 func (h *handle) Work() Work                 { return h.s.work }
@@ -254,6 +268,16 @@ func (c *conversation) Resend(context.Context) (Receipt, error) { return c.s.res
 
 func (c *conversation) Abort(context.Context) error {
 	c.s.Abort()
+	return nil
+}
+
+func (c *conversation) AbortRetry(context.Context) error {
+	c.s.attempts.patience.end()
+	return nil
+}
+
+func (c *conversation) AbortCommand(context.Context) error {
+	c.s.own.stop()
 	return nil
 }
 

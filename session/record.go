@@ -61,6 +61,13 @@ func (r *record) message(m *llm.Message, goesOn bool) (id string) {
 	return id
 }
 
+// note adds a message that the loop has not.
+func (r *record) note(m llm.Message) (id string) {
+	id = r.append(transcript.Entry{Type: transcript.TypeMessage, Message: &m})
+	r.emit(Event{Event: agent.Event{Type: agent.MessageEnd, Message: &m}, EntryID: id})
+	return id
+}
+
 // speaks reports whether the model reads what an entry says.
 func speaks(e transcript.Entry) bool {
 	return e.Type == transcript.TypeMessage || e.Type == transcript.TypeCustomMessage

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
-	"github.com/burin-dev/burin/session/compact"
 )
 
 // Retry says how often a request that failed for a passing reason is repeated, and
@@ -30,8 +30,8 @@ const (
 	// cooldown is how long a model that failed is not asked again where its vendor doesn't
 	// say how long.
 	cooldown = 5 * time.Minute
-	// patience is how long a vendor may ask to wait while another model could answer.
-	patience = 10 * time.Second
+	// patient is how long a vendor may ask to wait while another model could answer.
+	patient = 10 * time.Second
 )
 
 // ErrLater means that a provider asks for a longer wait than burin waits by itself.
@@ -112,7 +112,7 @@ func (r *Retry) delay(attempt int, err *llm.Error, now time.Time) (d time.Durati
 func (r *Retry) hurried(attempt int, err *llm.Error, now time.Time) bool {
 	switch err.Kind {
 	case llm.ErrOverload, llm.ErrRateLimit, llm.ErrUsageLimit:
-		return attempt > 1 || vendorWait(err, now) > patience
+		return attempt > 1 || vendorWait(err, now) > patient
 	}
 	return false
 }
@@ -160,6 +160,39 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// errGiveUp means that a person wants no more attempts.
+var errGiveUp = errors.New("no more attempts are wanted")
+
+// patience waits until a request that failed is repeated, unless a person would rather
+// have the error.
+type patience struct {
+	mu     sync.Mutex
+	giveUp context.CancelCauseFunc // of the wait that is under way; nil: none is
+}
+
+func (p *patience) wait(ctx context.Context, d time.Duration) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p.mu.Lock()
+	p.giveUp = cancel
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		p.giveUp = nil
+		p.mu.Unlock()
+	}()
+	return wait(ctx, d)
+}
+
+// end ends a wait.
+func (p *patience) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.giveUp != nil {
+		p.giveUp(errGiveUp)
+	}
+}
+
 // attempts run the loop, and again for as long as something can be done about how it
 // ended.
 type attempts struct {
@@ -168,12 +201,12 @@ type attempts struct {
 	money     *money
 	fitter    *fitter
 	rec       *record
-	retry     *Retry
-	settings  compact.Settings
+	policies  *policies
 	fallbacks fallbacks
 	now       func() time.Time
 
-	mender *mender // of the run; the goroutine of the loop alone uses it
+	patience patience
+	mender   *mender // of the run; the goroutine of the loop alone uses it
 }
 
 // run runs the loop: its Run for a prompt, its Continue for what the program adds to one.
@@ -289,23 +322,27 @@ func (m *mender) mend(ctx context.Context, out *agent.Outcome) bool {
 		return m.overflow(ctx, "overflow", out)
 	}
 	now := m.now()
-	d, ok := m.retry.delay(m.attempt+1, failed, now)
-	if !ok || m.retry.hurried(m.attempt+1, failed, now) {
+	retry := m.policies.repeats()
+	d, ok := retry.delay(m.attempt+1, failed, now)
+	if !ok || retry.hurried(m.attempt+1, failed, now) {
 		if m.fallback(ctx, failed) {
 			return true
 		}
 	}
 	if !ok {
-		if want := vendorWait(failed, now); m.retry.passes(failed) && want > m.retry.Limit {
-			out.Err = &later{out.Err, now.Add(want), m.retry.Limit}
+		if want := vendorWait(failed, now); retry.passes(failed) && want > retry.Limit {
+			out.Err = &later{out.Err, now.Add(want), retry.Limit}
 		}
 		return false
 	}
 	m.attempt++
 	m.tell(RetryStart, RetryInfo{
-		Attempt: m.attempt, Max: m.retry.Max, Delay: d, DelayMS: d.Milliseconds(), Error: m.rec.veil.hide(failed.Error()),
+		Attempt: m.attempt, Max: retry.Max, Delay: d, DelayMS: d.Milliseconds(), Error: m.rec.veil.hide(failed.Error()),
 	})
-	if err := wait(ctx, d); err != nil {
+	switch err := m.patience.wait(ctx, d); {
+	case errors.Is(err, errGiveUp):
+		return false
+	case err != nil:
 		stopped(out, err)
 		return false
 	}
@@ -343,7 +380,7 @@ func (m *mender) fallback(ctx context.Context, failed *llm.Error) bool {
 		}
 		m.end(failed)
 		var until time.Time
-		if !m.retry.Stay {
+		if !m.policies.retry.Stay {
 			until = m.now().Add(cmp.Or(vendorWait(failed, m.now()), cooldown))
 		}
 		m.mind.replace(FallbackApplied, o, until, m.rec.veil.hide(failed.Error()))
@@ -359,7 +396,7 @@ func (m *mender) overflow(ctx context.Context, reason string, out *agent.Outcome
 		m.dropFailed()
 		return true
 	}
-	if m.shrunk || m.settings.Strategy == "off" || !m.settings.Enabled {
+	if m.shrunk || !m.policies.compaction().Enabled {
 		return false
 	}
 	m.shrunk = true

@@ -67,8 +67,10 @@ type Session struct {
 	fitter   *fitter     // what the model gets of it
 	attempts *attempts   // what is done about failures
 	post     *post       // what waits
+	policies *policies   // what is done by itself
 	titles   *titles     // who names it
 	programs programs    // that run, by name
+	own      commands    // of a person, that run
 }
 
 // ResultTool is the name of the tool with which the model hands over a result of
@@ -165,6 +167,7 @@ func (s *Session) assemble(past *transcript.Context) {
 		r.Cache.Key = o.Log.ID()
 	}
 	s.rec = &record{log: o.Log, hub: s.hub, veil: s.veil, tell: o.Warn}
+	s.policies = newPolicies(o, s.rec)
 	s.tools = newToolSet(o.Tools, o.MoreTools)
 	s.mind = &mind{
 		opener: o.Models, roles: o.Roles, noPromote: o.NoPromote, ground: o.Ground, tools: s.tools, rec: s.rec,
@@ -176,7 +179,7 @@ func (s *Session) assemble(past *transcript.Context) {
 	s.answers = &answers{links: o.Chains.Answers, veil: s.veil, warn: s.rec.warn, now: o.Now}
 	s.gauge = &gauge{mind: s.mind, tools: s.tools}
 	s.money = &money{
-		most: o.MaxCost, meter: o.Meter, log: o.Log, mind: s.mind, gauge: s.gauge, veil: s.veil, warn: s.rec.warn, now: o.Now, retry: &o.Retry,
+		most: o.MaxCost, meter: o.Meter, log: o.Log, mind: s.mind, gauge: s.gauge, veil: s.veil, warn: s.rec.warn, now: o.Now, policies: s.policies,
 		requests: &requests{links: o.Chains.Requests, veil: s.veil, seed: seed}, answers: s.answers, fallbacks: o.Fallbacks,
 		before: o.BeforeRequest,
 		// Turns of the undo journal go on counting. Commands and answers that were asked for
@@ -192,7 +195,7 @@ func (s *Session) assemble(past *transcript.Context) {
 	s.modes = &modes{ground: o.Ground, rec: s.rec, mind: s.mind, life: life, first: o.Mode, mode: o.Mode, shut: s.stage.shut, now: o.Now}
 	s.cache = &cacheWatch{seed: seed, now: o.Now, rec: s.rec, change: len(o.Chains.Requests) > 0}
 	s.fitter = &fitter{
-		settings: o.Compaction, summariser: o.Summariser, ground: o.Ground, veil: s.veil, rec: s.rec, mind: s.mind, gauge: s.gauge,
+		policies: s.policies, summariser: o.Summariser, ground: o.Ground, veil: s.veil, rec: s.rec, mind: s.mind, gauge: s.gauge,
 		ask: s.money.asker(ForCompaction), work: s.work, modes: s.modes, damage: &damage{log: o.Log}, cacheIdle: s.cache.idle, now: o.Now,
 		again: len(past.Messages) > 0,
 	}
@@ -200,7 +203,7 @@ func (s *Session) assemble(past *transcript.Context) {
 	s.titles = &titles{on: o.Titles, rec: s.rec, money: s.money, life: life, tasks: &s.stage.tasks}
 	s.stage.idle, s.stage.rested = s.fitter.idle, s.fitter.rested
 	s.attempts = &attempts{
-		mind: s.mind, money: s.money, fitter: s.fitter, rec: s.rec, retry: &o.Retry, settings: o.Compaction, fallbacks: o.Fallbacks, now: o.Now,
+		mind: s.mind, money: s.money, fitter: s.fitter, rec: s.rec, policies: s.policies, fallbacks: o.Fallbacks, now: o.Now,
 	}
 	s.post = &post{rec: s.rec, beside: s.stage.beside, life: life}
 	s.stage.ended = func() {
@@ -225,6 +228,7 @@ func (s *Session) assemble(past *transcript.Context) {
 		BeforeTool: s.calls.before, AfterTool: s.calls.after,
 	})
 	s.mind.loop, s.gauge.loop, s.cache.loop, s.fitter.loop, s.attempts.loop, s.post.loop = s.agent, s.agent, s.agent, s.agent, s.agent, s.agent
+	s.policies.loop = s.agent
 	s.tools.use = func(offered []*tool.Tool) { s.agent.Update(func(o *agent.Options) { o.Tools = offered }) }
 	s.tools.tell = func(names string) { s.hub.emit(Event{Event: agent.Event{Type: ToolsChanged}, Text: names}) }
 }

@@ -70,7 +70,7 @@ type money struct {
 	veil     veil
 	warn     func(string)
 	now      func() time.Time
-	retry    *Retry
+	policies *policies
 	requests *requests
 	before   func(context.Context, *llm.Request) bool // Options.BeforeRequest
 	answers  *answers
@@ -486,7 +486,7 @@ func (x *money) delegate(ctx context.Context, purpose string, size int, write fu
 			r.Thinking.Level = o.Level
 			write(&r)
 			var text string
-			err = x.retry.repeat(ctx, x.now, i+1 < len(selectors), func() (err error) {
+			err = x.policies.repeats().repeat(ctx, x.now, i+1 < len(selectors), func() (err error) {
 				text, err = x.ask(ctx, purpose, o.Client, &r)
 				return err
 			})

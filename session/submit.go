@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,9 +22,12 @@ type When string
 const (
 	Soon  When = ""      // as soon as the model can read it
 	After When = "after" // when the model is done
+	Next  When = "next"  // with the next request, whatever that is for: none is made for it
 )
 
-// Input is a message of a person.
+// Input is a message of a person, or a custom message of a program: a [llm.RoleCustom]
+// with a custom type, which the model reads as a user's. One that is read Next is in the
+// transcript at once; nothing is settled for it.
 type Input struct {
 	// ID tells this message from others; whoever submits chooses it, so that to submit it
 	// again, as after a connection was lost, does nothing. "" has one made.
@@ -208,6 +213,9 @@ func (s *Session) Submit(ctx context.Context, in Input) (Receipt, error) {
 func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, error) {
 	s.post.accepting.Lock()
 	defer s.post.accepting.Unlock()
+	if err := in.check(); err != nil {
+		return Receipt{}, err
+	}
 	if in.ID == "" {
 		in.ID = rand.Text()[:16]
 	} else if s.post.turn(in.ID) != nil {
@@ -226,6 +234,11 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 		return Receipt{}, ErrUnsent
 	case err != nil:
 		return Receipt{}, err
+	}
+	if in.When == Next {
+		id := s.rec.note(s.veil.message(m))
+		s.outdated()
+		return Receipt{ID: id}, nil
 	}
 	q := &submitted{id: in.ID, by: by, when: in.When, typed: s.veil.message(in.Message), m: s.veil.message(m)}
 	if q.m.Time != in.Message.Time {
@@ -255,6 +268,30 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 	s.post.tellQueue()
 	s.pump() // what was under way may have ended before the message was in the queue
 	return Receipt{ID: q.id}, nil
+}
+
+// errNoMessage means that what was submitted is not a message for the model.
+var errNoMessage = errors.New("only a user's message, or a custom one with a custom type, can be submitted")
+
+func (in *Input) check() error {
+	m := &in.Message
+	switch {
+	case len(m.Content) == 0:
+		return errors.New("there is nothing in the message")
+	case m.Role == llm.RoleUser && m.CustomType == "", m.Role == llm.RoleCustom && m.CustomType != "" && !reserved(m.CustomType):
+	default:
+		return errNoMessage
+	}
+	switch in.When {
+	case Soon, After, Next:
+		return nil
+	}
+	return fmt.Errorf("a message is read at once (\"\"), %q or %q, not %q", After, Next, in.When)
+}
+
+// reserved reports whether custom messages of that type are burin's own.
+func reserved(customType string) bool {
+	return strings.HasPrefix(customType, "burin.") || early(customType)
 }
 
 // stamp gives each message a time of its own, in whole milliseconds, as files keep them.
@@ -319,7 +356,9 @@ func (s *Session) serve(ctx context.Context, end func(), q *submitted) {
 			return
 		}
 		s.openTurn(q.typed.Text())
-		s.titles.begin(q.typed)
+		if q.typed.Role == llm.RoleUser {
+			s.titles.begin(q.typed)
+		}
 		s.fitter.refresh()
 		out := s.finish(ctx, s.attempts.run(ctx, s.agent.Run, append(s.preface(), q.m)...))
 		s.settleRun(out, end)
@@ -404,11 +443,11 @@ func (p *post) find(m *llm.Message) *submitted {
 
 // wasRead notes that the loop has read a message. It gives the id of one that was submitted.
 func (p *post) wasRead(m *llm.Message) (id string) {
-	if m.Role != llm.RoleUser {
+	if m.Role != llm.RoleUser && m.Role != llm.RoleCustom {
 		return ""
 	}
 	q := p.find(m)
-	if q == nil {
+	if q == nil || q.m.CustomType != m.CustomType { // a note of burin's may be of the same moment
 		return ""
 	}
 	p.mu.Lock()
@@ -562,7 +601,7 @@ func (p *post) restoreQueue() {
 // forgetRead takes out what the model has read since the entry at from.
 func (p *post) forgetRead(nodes []transcript.Node, from int, waiting map[string]*submitted) {
 	for i := from + 1; i < len(nodes) && len(waiting) > 0; i++ {
-		if nodes[i].Role != llm.RoleUser {
+		if n := &nodes[i]; n.Role != llm.RoleUser && n.Type != transcript.TypeMessage && n.Type != transcript.TypeCustomMessage {
 			continue
 		}
 		e, err := p.rec.log.Entry(nodes[i].ID)

@@ -43,6 +43,9 @@ func Run(t *testing.T, open Open) {
 		"errors":              (*rig).errors,
 		"the transcript":      (*rig).transcript,
 		"settings":            (*rig).settings,
+		"policies":            (*rig).policies,
+		"no more attempts":    (*rig).abortRetry,
+		"custom messages":     (*rig).custom,
 		"a command":           (*rig).command,
 		"an aside":            (*rig).aside,
 		"events again":        (*rig).again,
@@ -570,6 +573,84 @@ func (r *rig) command() {
 	got, err := r.h.Conversation().Run(ctx, "wait", true, func(string) {})
 	if err != nil || !got.Cancelled {
 		r.Errorf("a command that was stopped: %+v, %v", got, err)
+	}
+	other := r.open(r.T, r.s, "second", false)
+	aborted := make(chan error, 1)
+	go func() { <-started; aborted <- other.Conversation().AbortCommand(r.ctx) }()
+	got, err = r.h.Conversation().Run(r.ctx, "wait", true, func(string) {})
+	if err != nil || !got.Cancelled {
+		r.Errorf("a command that another face stopped: %+v, %v", got, err)
+	}
+	r.fine(<-aborted)
+}
+
+func (r *rig) policies() {
+	r.start(nil)
+	f := r.h.Events(session.Cursor{})
+	want := session.Policy{AutoCompaction: true, Steering: agent.OneAtATime, FollowUp: agent.OneAtATime, Interrupt: agent.Immediate}
+	r.same("policy", want, check[session.Policy](r)(r.h.Policies().Policy(r.ctx)))
+	yes, no := true, false
+	want = session.Policy{AutoRetry: true, Steering: agent.All, FollowUp: agent.OneAtATime, Interrupt: agent.Wait}
+	got := check[session.Policy](r)(r.h.Policies().Change(r.ctx, session.PolicyChange{
+		AutoRetry: &yes, AutoCompaction: &no, Steering: agent.All, Interrupt: agent.Wait,
+	}))
+	r.same("changed policy", want, got)
+	heard := r.until(f, session.PolicyChanged)
+	if told, _ := heard[len(heard)-1].Data.(*session.Policy); told == nil || *told != want {
+		r.Errorf("told %+v, want %+v", told, want)
+	}
+	if _, err := r.h.Policies().Change(r.ctx, session.PolicyChange{Steering: "some"}); err == nil || !strings.Contains(err.Error(), `not "some"`) {
+		r.Errorf("a mode that is none: %v", err)
+	}
+	r.same("policy", want, check[session.Policy](r)(r.h.Policies().Policy(r.ctx)))
+}
+
+// abortRetry has the error at once that would otherwise have been waited out.
+func (r *rig) abortRetry() {
+	r.start(func(o *session.Options) { o.Retry = session.Retry{Base: time.Hour, Limit: time.Hour} },
+		llmtest.Turn{Fault: llmtest.Fault{Error: &llm.Error{Kind: llm.ErrOverload, Message: "too much to do"}}})
+	f := r.h.Events(session.Cursor{})
+	got := r.submit("hi", session.Soon)
+	r.until(f, session.RetryStart)
+	r.fine(r.h.Conversation().AbortRetry(r.ctx))
+	if out := r.wait(got.ID, agent.ReasonError); !strings.Contains(out.Err.Error(), "too much to do") {
+		r.Errorf("ended with %v", out.Err)
+	}
+	r.fine(r.h.Conversation().AbortRetry(r.ctx)) // nothing is waited for: nothing happens
+}
+
+// custom messages are read by the model as a user's, and begin a turn or none.
+func (r *rig) custom() {
+	var asked []string // the newest texts that the model read as a user's
+	answer := llmtest.Turn{Reply: func(q *llm.Request) []llm.Event {
+		asked = nil
+		for _, b := range q.Messages[len(q.Messages)-1].Content { // one message, as vendors want it
+			asked = append(asked, b.(llm.Text).Text)
+		}
+		return llmtest.Say("yes")
+	}}
+	r.start(nil, answer, answer)
+	note := func(text string) llm.Message {
+		return llm.Message{Role: llm.RoleCustom, CustomType: "build", Content: []llm.Block{llm.Text{Text: text}}}
+	}
+	quiet := check[session.Receipt](r)(r.h.Conversation().Submit(r.ctx, session.Input{Message: note("the build is red"), When: session.Next}))
+	if quiet.Started || r.h.Facts().Working {
+		r.Errorf("a message for the next request began something: %+v", quiet)
+	}
+	r.wait(r.submit("why?", session.Soon).ID, agent.ReasonDone)
+	r.same("what the model read", []string{"the build is red", "why?"}, asked)
+	begun := check[session.Receipt](r)(r.h.Conversation().Submit(r.ctx, session.Input{Message: note("the build is green")}))
+	r.wait(begun.ID, agent.ReasonDone)
+	r.same("what the model read", []string{"the build is green"}, asked)
+	for _, m := range []llm.Message{
+		{Role: llm.RoleAssistant, Content: llm.UserText("I said this").Content},
+		{Role: llm.RoleCustom, Content: llm.UserText("untyped").Content},
+		{Role: llm.RoleCustom, CustomType: "burin.pin", Content: llm.UserText("keep").Content},
+		{Role: llm.RoleUser},
+	} {
+		if _, err := r.h.Conversation().Submit(r.ctx, session.Input{Message: m}); err == nil {
+			r.Errorf("taken: %+v", m)
+		}
 	}
 }
 

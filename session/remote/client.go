@@ -220,6 +220,7 @@ func (c *Client) Facts() session.Facts {
 func (c *Client) Conversation() session.Conversation { return conversation{c} }
 func (c *Client) Queue() session.Queue               { return queue{c} }
 func (c *Client) Models() session.Models             { return models{c} }
+func (c *Client) Policies() session.Policies         { return policies{c} }
 func (c *Client) Tree() session.Tree                 { return tree{c} }
 func (c *Client) Tools() session.Tools               { return tools{c} }
 func (c *Client) Work() session.Work                 { return work{c} }
@@ -270,6 +271,7 @@ type (
 	conversation struct{ c *Client }
 	queue        struct{ c *Client }
 	models       struct{ c *Client }
+	policies     struct{ c *Client }
 	tree         struct{ c *Client }
 	tools        struct{ c *Client }
 	work         struct{ c *Client }
@@ -299,6 +301,12 @@ func (r conversation) Resend(ctx context.Context) (session.Receipt, error) {
 	return get[session.Receipt](ctx, r.c, "resend", nil)
 }
 func (r conversation) Abort(ctx context.Context) error { return r.c.do(ctx, "abort", nil) }
+
+func (r conversation) AbortRetry(ctx context.Context) error { return r.c.do(ctx, "abort_retry", nil) }
+
+func (r conversation) AbortCommand(ctx context.Context) error {
+	return r.c.do(ctx, "abort_command", nil)
+}
 
 func (r conversation) Aside(ctx context.Context, question string, delta func(string)) (string, error) {
 	var is textJSON
@@ -351,6 +359,14 @@ func (r models) SetThinking(ctx context.Context, level llm.Level) error {
 
 func (r models) SetMode(ctx context.Context, mode string) error {
 	return r.c.do(ctx, "set_mode", textJSON{mode})
+}
+
+func (r policies) Policy(ctx context.Context) (session.Policy, error) {
+	return get[session.Policy](ctx, r.c, "policy", nil)
+}
+
+func (r policies) Change(ctx context.Context, c session.PolicyChange) (session.Policy, error) {
+	return get[session.Policy](ctx, r.c, "change_policy", c)
 }
 
 func (r tree) Navigate(ctx context.Context, id string, o session.Navigation) (string, error) {

@@ -328,6 +328,12 @@ var methods = map[string]method{
 	"abort": on(Steer, func(ctx context.Context, h session.Handle, _ struct{}, _ func(string)) (any, error) {
 		return nil, h.Conversation().Abort(ctx)
 	}),
+	"abort_retry": on(Steer, func(ctx context.Context, h session.Handle, _ struct{}, _ func(string)) (any, error) {
+		return nil, h.Conversation().AbortRetry(ctx)
+	}),
+	"abort_command": on(Steer, func(ctx context.Context, h session.Handle, _ struct{}, _ func(string)) (any, error) {
+		return nil, h.Conversation().AbortCommand(ctx)
+	}),
 	"aside": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, chunk func(string)) (any, error) {
 		text, err := h.Conversation().Aside(ctx, p.Text, chunk)
 		return textJSON{text}, err
@@ -366,6 +372,11 @@ var methods = map[string]method{
 	}),
 	"set_mode": on(Own, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (any, error) {
 		return nil, h.Models().SetMode(ctx, p.Text)
+	}),
+
+	"policy": of(Watch, func(h session.Handle) func(context.Context) (session.Policy, error) { return h.Policies().Policy }),
+	"change_policy": on(Own, func(ctx context.Context, h session.Handle, c session.PolicyChange, _ func(string)) (any, error) {
+		return h.Policies().Change(ctx, c)
 	}),
 
 	"navigate": on(Own, func(ctx context.Context, h session.Handle, p moveJSON, _ func(string)) (any, error) {

@@ -1,0 +1,125 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/session/compact"
+)
+
+// Policy is what a session does by itself, and how it takes in messages while the model
+// works.
+type Policy struct {
+	AutoRetry      bool                `json:"autoRetry"`      // requests that failed for a passing reason are repeated
+	AutoCompaction bool                `json:"autoCompaction"` // a conversation that outgrows the model is condensed
+	Steering       agent.QueueMode     `json:"steering"`
+	FollowUp       agent.QueueMode     `json:"followUp"`
+	Interrupt      agent.InterruptMode `json:"interrupt"`
+}
+
+// PolicyChange changes a part of a [Policy]. What is nil or empty stays as it is.
+type PolicyChange struct {
+	AutoRetry      *bool               `json:"autoRetry,omitempty"`
+	AutoCompaction *bool               `json:"autoCompaction,omitempty"`
+	Steering       agent.QueueMode     `json:"steering,omitempty"`
+	FollowUp       agent.QueueMode     `json:"followUp,omitempty"`
+	Interrupt      agent.InterruptMode `json:"interrupt,omitempty"`
+}
+
+// policies have the policy of a session. It holds until the session ends: settings are
+// what the next one begins with.
+type policies struct {
+	rec      *record
+	loop     *agent.Agent
+	retry    Retry            // as the session began
+	settings compact.Settings // the same
+
+	mu  sync.Mutex
+	now Policy
+}
+
+func newPolicies(o *Options, rec *record) *policies {
+	p := &policies{rec: rec, retry: o.Retry, settings: o.Compaction}
+	p.now = Policy{
+		AutoRetry: !o.Retry.Off, AutoCompaction: o.Compaction.Enabled && o.Compaction.Strategy != compact.Off,
+		Steering: o.Steering, FollowUp: o.FollowUp, Interrupt: o.Interrupt,
+	}
+	if p.now.Steering == "" {
+		p.now.Steering = agent.OneAtATime
+	}
+	if p.now.FollowUp == "" {
+		p.now.FollowUp = agent.OneAtATime
+	}
+	if p.now.Interrupt == "" {
+		p.now.Interrupt = agent.Immediate
+	}
+	return p
+}
+
+// Policy implements [Policies].
+func (p *policies) Policy(context.Context) (Policy, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now, nil
+}
+
+// Change implements [Policies].
+func (p *policies) Change(_ context.Context, c PolicyChange) (Policy, error) {
+	for _, mode := range []agent.QueueMode{c.Steering, c.FollowUp} {
+		if mode != "" && mode != agent.OneAtATime && mode != agent.All {
+			return Policy{}, fmt.Errorf("a queue mode must be %s or %s, not %q", agent.OneAtATime, agent.All, mode)
+		}
+	}
+	if c.Interrupt != "" && c.Interrupt != agent.Immediate && c.Interrupt != agent.Wait {
+		return Policy{}, fmt.Errorf("the interrupt mode must be %s or %s, not %q", agent.Immediate, agent.Wait, c.Interrupt)
+	}
+	p.mu.Lock()
+	before := p.now
+	if c.AutoRetry != nil {
+		p.now.AutoRetry = *c.AutoRetry
+	}
+	if c.AutoCompaction != nil {
+		p.now.AutoCompaction = *c.AutoCompaction
+	}
+	if c.Steering != "" {
+		p.now.Steering = c.Steering
+	}
+	if c.FollowUp != "" {
+		p.now.FollowUp = c.FollowUp
+	}
+	if c.Interrupt != "" {
+		p.now.Interrupt = c.Interrupt
+	}
+	now := p.now
+	p.loop.Update(func(o *agent.Options) {
+		o.Steering, o.FollowUp, o.Interrupt = now.Steering, now.FollowUp, now.Interrupt
+	})
+	p.mu.Unlock()
+	if now != before {
+		p.rec.emit(Event{Event: agent.Event{Type: PolicyChanged}, Data: &now})
+	}
+	return now, nil
+}
+
+// repeats says how requests that failed are repeated now.
+func (p *policies) repeats() *Retry {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.retry
+	r.Off = !p.now.AutoRetry
+	return &r
+}
+
+// compaction says how the conversation is condensed now.
+func (p *policies) compaction() compact.Settings {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.settings
+	c.Enabled = p.now.AutoCompaction
+	if c.Enabled && c.Strategy == compact.Off { // somebody wants it after all
+		c.Strategy = compact.Full
+	}
+	return c
+}
