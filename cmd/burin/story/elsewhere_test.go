@@ -58,6 +58,10 @@ func TestMove(t *testing.T) {
 	s.Type("/move ../there")
 	s.WaitText("there/") // is proposed, and stands there already
 	s.Press("enter")
+	if s.away {
+		s.WaitText("Another burin has this session")
+		return
+	}
 	s.WaitText("~/there")
 	s.send("!pwd")
 	s.WaitText(to)

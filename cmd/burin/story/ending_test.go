@@ -37,7 +37,7 @@ func TestQuitNamesWhatStops(t *testing.T) {
 // Where nothing runs nothing is named.
 func TestQuitNamesNothing(t *testing.T) {
 	t.Parallel()
-	s := begin(t, []llmtest.Turn{call("bash", `{"command":"sleep 0","background":true}`), call("bash", `{"command":"true"}`), say("It is over.")}, func(o *setting) { o.config = "approval: full\n" })
+	s := begin(t, []llmtest.Turn{call("bash", `{"command":"sleep 0","background":true}`), call("job_poll", `{"job":"1","wait":60}`), say("It is over.")}, func(o *setting) { o.config = "approval: full\n" })
 	s.send("do it")
 	s.WaitText("It is over.")
 	s.WaitGone("Working")

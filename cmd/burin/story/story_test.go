@@ -91,6 +91,7 @@ type story struct {
 	model *llmtest.Server
 	dir   string // where burin works
 	home  string // of burin
+	away  bool   // another process owns the session
 }
 
 // setting is what is different from the usual.
@@ -149,7 +150,7 @@ func beginWith(t *testing.T, model *llmtest.Server, with ...func(*setting)) *sto
 		s.send(program + " " + strings.Join(args, " "))
 	} else {
 		if o.overSocket() {
-			args = []string{"attach", s.ownElsewhere(o, args)}
+			args, s.away = []string{"attach", s.ownElsewhere(o, args)}, true
 		}
 		s.Robot = robot.Start(t, o.Options, program, args...)
 	}

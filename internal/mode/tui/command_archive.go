@@ -264,6 +264,8 @@ func (ar *archives) move(dir string) {
 		ar.notice(card.Warning, "There is nothing to move yet: go to the folder and start burin there.")
 	case !isFolder(ar.absolute(dir)):
 		ar.notice(card.Warning, "No folder "+ar.homePath(ar.absolute(dir))+": make it first.")
+	case !ar.session.Owns(): // it can't be moved under who has it
+		ar.notice(card.Warning, "Another burin has this session: end it there first, or move a copy (/fork).")
 	default:
 		// Settings, rules and shells belong to the folder: the face begins anew there.
 		ar.exit.moveTo, ar.exit.quit = [2]string{path, ar.absolute(dir)}, true
