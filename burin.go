@@ -1,22 +1,102 @@
-// Package burin makes live sessions: a language model with a workspace, tools to
-// act on it, and the rules it has to keep. Provide what you want to override,
-// leave out what burin shall find by itself.
+// Package burin is burin for Go programs: live sessions in which a language model works with
+// a workspace, tools to act on it, and rules it has to keep.
 //
-//	s, err := burin.New(ctx, burin.Options{})
-//	defer s.Close()
-//	outcome := s.Prompt(ctx, llm.UserText("fix the failing test"))
+//	func main() {
+//		burin.Main()
+//		ctx := context.Background()
+//		s, err := burin.New(ctx, burin.Options{})
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		defer s.Close()
+//		out := s.Prompt(ctx, llm.UserText("Why does the test fail?"))
+//		fmt.Println(out.Text(), out.Err)
+//	}
 //
-// Programs that start sessions call [Main] first thing in main: the guards of
-// commands are the program itself, started again.
+// Each part below has an example that runs, in the folder examples.
+//
+// # What New finds
+//
+// Set in [Options] what you want to be different, and leave the rest out: New finds the user's
+// settings, a model and the key for it, the instruction files of the folder, the rules and
+// grants of the user, and keeps the session where burin --resume opens it. With Alone it finds
+// nothing: then a model and a client are yours to give, and nothing is read or kept.
+//
+// Programs that start sessions call [Main] first thing in main: commands that a model runs
+// have guards, which are the program itself, started again.
+//
+// # Prompts and answers
+//
+// [session.Session.Prompt] sends a message and returns when the model has nothing more to do;
+// the outcome has the text of its last answer, what it cost in tokens, and why it ended.
+// Submit and Wait do the same in two steps, for messages that come while the model works: they
+// are read as soon as the model can, or, with When, later. Abort stops what is under way.
+//
+// # Events
+//
+// What happens meanwhile comes as events, each once and in order:
+//
+//	go func() {
+//		for e := range s.Events(ctx) {
+//			if e.Type == agent.MessageUpdate {
+//				fmt.Print(e.Stream.Delta)
+//			}
+//		}
+//	}()
+//
+// docs/events.md lists them all. A reader that is too slow holds up nobody: it is told what it
+// missed.
+//
+// # Tools
+//
+// [tool.Func] makes a tool of a Go function whose argument is a struct; [tool.New] gives more
+// say. Options.ExtraTools offers them beside burin's own, and Tools and NoTools choose among
+// those. What a tool may do (tool.Reads, tool.Network, …) is what permission judges.
+//
+// # Permission and questions
+//
+// Without somebody to ask, a call that would be a question is refused. Options.Ask is a
+// function that is asked: about calls ([session.Allow], [session.Refuse]), and what the model
+// wants to know. Options.Approval and Allow say what runs without a question.
+//
+// # Models and providers
+//
+// Options.Select names a model as burin --model does. Options.Model and Client are for a model
+// of your own: any [llm.Client] will do, such as those of llm/anthropic, llm/openai,
+// llm/google and llm/bedrock at another address, or one that you write.
+//
+// # Limits
+//
+// MaxCost ends a session that has spent so much, MaxTurns a prompt that takes so many
+// requests. Both hold for everything that the session asks of a model, summaries included.
+//
+// # Sessions that go on
+//
+// What is said is kept in a file from the first answer on. [Sessions] lists these files,
+// Options.Resume and Continue go on with one, [Fork] copies one, and Navigate goes back in a
+// session and on another way. NoSession keeps nothing.
+//
+// # More
+//
+// Sessions share nothing but what is shared on the disk: a process may have as many as it
+// likes, in folders or in file systems of its own (Options.Files). [session.Session.Handle]
+// is what burin's own faces use, and gives the rest: the queue, the tree, models and modes,
+// rules, undo, jobs, the list of work.
+//
+// The root, session, agent, transcript, tool and llm with the packages below them are for
+// programs like yours; testdata/api.txt lists what they have, so that changes of it are seen.
 package burin
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"iter"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/burin-dev/burin/agent"
@@ -29,6 +109,7 @@ import (
 	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/session/secret"
 	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/transcript/index"
 	"github.com/burin-dev/burin/transcript/place"
 )
 
@@ -94,10 +175,12 @@ type Options struct {
 	Allow          []string // rules such as bash(go test:*), beside those of the settings
 	Deny           []string
 	PermissionFile string // where lasting grants are kept
-	// Desk is where questions wait for people; nil: what would be a question is refused
-	// while nobody is there to answer it.
-	Desk    *session.Desk
-	Refused func(error) // is told of each call that was not allowed; a *permit.Refused
+	// Ask answers questions, several at a time where several are open. Its ctx ends when
+	// the question is settled otherwise. An error, or a Reply that is Dismissed, is no answer: the
+	// call doesn't run. Nil: what would be a question is refused while nobody attends the Desk.
+	Ask     func(ctx context.Context, q session.Question) (session.Reply, error)
+	Desk    *session.Desk // where questions wait; nil: one is made
+	Refused func(error)   // is told of each call that was not allowed; a *permit.Refused
 
 	Sandbox  string   // read-only, workspace-write or full; empty follows Approval
 	Hosts    []string // that confined commands may reach
@@ -121,6 +204,7 @@ type Options struct {
 	// SessionDir is where new sessions are kept; empty: as the settings say.
 	SessionDir string
 	Resume     string // the file of a session to go on with
+	Continue   bool   // go on with the newest session of the folder, if there is one
 	KeepPlan   bool   // a session that was left in plan mode goes on in it, whatever Approval says
 	// Seal encrypts a new session. Keys gives the keys of encrypted ones; nil: they
 	// are refused.
@@ -170,9 +254,128 @@ func Main() { bench.Main() }
 
 // New opens the workspace and starts a session in it. Close ends both.
 func New(ctx context.Context, o Options) (*session.Session, error) {
+	if o.Ask != nil {
+		if o.Desk == nil {
+			o.Desk = session.NewDesk(session.DeskOptions{})
+		}
+		o.Desk.Attend() // until the session ends
+	}
+	s, err := open(ctx, o)
+	if err == nil && o.Ask != nil {
+		go answer(s.Handle("program", false), s.Events(context.Background()), o.Ask)
+	}
+	return s, err
+}
+
+// answer has questions answered until the session ends.
+func answer(h session.Handle, events iter.Seq[session.Event], ask func(context.Context, session.Question) (session.Reply, error)) {
+	open := map[string]context.CancelFunc{}
+	begin := func(q session.Question) {
+		if open[q.ID] != nil {
+			return
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		open[q.ID] = cancel
+		go func() {
+			r, err := ask(ctx, q)
+			if err != nil {
+				r = session.Reply{Dismissed: true}
+			}
+			_ = h.Questions().Answer(ctx, q.ID, r) // it may be settled
+		}()
+	}
+	for e := range events {
+		switch d := e.Data.(type) {
+		case *session.Question:
+			begin(*d)
+		case *session.Settled:
+			if cancel := open[d.ID]; cancel != nil {
+				cancel()
+				delete(open, d.ID)
+			}
+		case *session.Lost: // a question may have been among them
+			asked, _ := h.Questions().Open(context.Background()) // in this process it is no error
+			for _, q := range asked {
+				begin(q)
+			}
+		}
+	}
+	for _, cancel := range open {
+		cancel()
+	}
+}
+
+func open(ctx context.Context, o Options) (*session.Session, error) {
 	if o.Alone {
 		return alone(ctx, o)
 	}
+	h, err := o.host()
+	if err != nil {
+		return nil, err
+	}
+	if o.Continue && o.Resume == "" {
+		known, err := list(ctx, h, h.Dir(), 1)
+		if err != nil {
+			return nil, errors.Join(err, h.Close(ctx))
+		}
+		if len(known) > 0 {
+			o.Resume = known[0].Path
+		}
+	}
+	so := o.session()
+	so.Closed = func() error { return h.Close(context.Background()) }
+	s, err := h.Open(ctx, host.Session{Session: so, Ground: o.ground(), Choice: host.Choice{Model: o.Select}})
+	if err != nil {
+		return nil, errors.Join(err, h.Close(ctx))
+	}
+	return s, nil
+}
+
+// Sessions lists the sessions that are kept, newest first: those of the folder dir, or all
+// where it is "". Of o count StateDir, ConfigDir and Keys.
+func Sessions(ctx context.Context, dir string, o Options) ([]index.Info, error) {
+	h, err := o.host()
+	if err != nil {
+		return nil, err
+	}
+	if dir != "" {
+		if dir, err = filepath.Abs(dir); err == nil {
+			dir, err = filepath.EvalSymlinks(dir)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	known, err := list(ctx, h, dir, 0)
+	return known, errors.Join(err, h.Close(ctx))
+}
+
+// Fork copies a session with all its branches, named by its file or its id, and gives the
+// copy's file, for [Options.Resume]. Of o count Dir, StateDir, ConfigDir and Keys.
+func Fork(ctx context.Context, which string, o Options) (file string, err error) {
+	h, err := o.host()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, h.Close(ctx)) }()
+	sessions, err := h.Archive(nil)
+	if err != nil {
+		return "", err
+	}
+	made, err := sessions.Fork(ctx, which, h.Dir())
+	return made.File, err
+}
+
+func list(ctx context.Context, h *host.Host, dir string, limit int) ([]index.Info, error) {
+	sessions, err := h.Archive(nil)
+	if err != nil {
+		return nil, err
+	}
+	return sessions.List(ctx, dir, limit)
+}
+
+// host is what is around the session.
+func (o *Options) host() (*host.Host, error) {
 	paths, err := config.FindPaths(os.Getenv)
 	if err != nil {
 		return nil, err
@@ -184,20 +387,18 @@ func New(ctx context.Context, o Options) (*session.Session, error) {
 		paths.Config = o.ConfigDir
 	}
 	ho := host.Options{Paths: paths, Warn: o.Warn}
+	if o.Dir != "" {
+		if ho.Dir, err = filepath.Abs(o.Dir); err == nil {
+			ho.Dir, err = filepath.EvalSymlinks(ho.Dir)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("open the workspace: %w", err)
+		}
+	}
 	if o.Keys != nil {
 		ho.Keys = func(context.Context) place.Keys { return o.Keys }
 	}
-	h, err := host.New(ho)
-	if err != nil {
-		return nil, err
-	}
-	so := o.session()
-	so.Closed = func() error { return h.Close(context.Background()) }
-	s, err := h.Open(ctx, host.Session{Session: so, Ground: o.ground(), Choice: host.Choice{Model: o.Select}})
-	if err != nil {
-		return nil, errors.Join(err, h.Close(ctx))
-	}
-	return s, nil
+	return host.New(ho)
 }
 
 // alone starts a session of what is given.

@@ -56,6 +56,7 @@ func TestNothingSet(t *testing.T) {
 		t.Errorf("its rules are %v, %v", rules, err)
 	}
 	path, kept := s.Path()
+	before := s.Messages()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +66,27 @@ func TestNothingSet(t *testing.T) {
 	}
 	if !kept || !strings.HasPrefix(path, os.Getenv("BURIN_HOME")) {
 		t.Fatalf("it is kept in %q, %v", path, kept)
+	}
+	copied, err := burin.Fork(t.Context(), path, burin.Options{})
+	if err != nil || copied == path {
+		t.Fatalf("the copy is %q, %v", copied, err)
+	}
+	known, err := burin.Sessions(t.Context(), ".", burin.Options{})
+	if err != nil || len(known) != 2 || known[0].Path != copied || known[1].Path != path {
+		t.Errorf("the sessions here: %v, %v", known, err)
+	}
+	if known, err := burin.Sessions(t.Context(), t.TempDir(), burin.Options{}); err != nil || len(known) != 0 {
+		t.Errorf("the sessions elsewhere: %v, %v", known, err)
+	}
+	s, err = burin.New(t.Context(), burin.Options{Continue: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, _ := s.Path(); now != copied || len(s.Messages()) != len(before) {
+		t.Errorf("continued: %q with %d messages", now, len(s.Messages()))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
 	}
 	// What is set holds over what is found.
 	s, err = burin.New(t.Context(), burin.Options{Resume: path, Select: "local/other"})

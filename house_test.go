@@ -68,6 +68,7 @@ var layers = map[string][]string{
 	"internal/mode/demo":      {"internal/bench", "internal/installed", "internal/mode/print", "internal/model/...", "internal/customize/...", "llm/..."},
 	"internal/bench":          {"session/...", "agent", "transcript/...", "tool/...", "llm", "internal/tools/...", "internal/platform/...", "internal/customize/prompt", "internal/installed"},
 	"":                        {"internal/host", "internal/bench", "internal/customize/config", "internal/platform/workspace", "session/...", "agent", "transcript/...", "tool/...", "llm"},
+	"examples":                {"", "session", "agent", "transcript", "tool", "llm"},
 	"session":                 {"session/...", "agent", "transcript", "tool/...", "llm"},
 	"session/handletest":      {"session", "agent", "transcript", "tool/...", "llm/..."},
 	"session/compact":         {"transcript", "tool/...", "llm"},

@@ -19,6 +19,16 @@ type Outcome struct {
 	Usage    llm.Usage     // sum
 }
 
+// Text is the text of the last answer; "" if there is none.
+func (o *Outcome) Text() string {
+	for i := len(o.Messages) - 1; i >= 0; i-- {
+		if m := &o.Messages[i]; m.Role == llm.RoleAssistant {
+			return m.Text()
+		}
+	}
+	return ""
+}
+
 // maxOutcome is how many messages an outcome holds. The oldest quarter goes when it is
 // reached; events and whoever keeps the conversation have had them.
 const maxOutcome = 1000

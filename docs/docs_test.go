@@ -300,3 +300,33 @@ func TestVariablesAreDocumented(t *testing.T) {
 		}
 	}
 }
+
+var (
+	sdkRow  = regexp.MustCompile(`(?m)^\| (SDK-\d+[a-z]?) \| .* \| (.*) \|$`)
+	sdkName = regexp.MustCompile("`((?:burin|session|tool|Options|Session|ToolSet|Handle|Input)\\.\\w+)`")
+)
+
+// Each item of the specification's SDK is in the table of sdk.md, and each name that the
+// table gives is one of the public API.
+func TestSDKTable(t *testing.T) {
+	api, listed := read(t, "../testdata/api.txt"), map[string]bool{}
+	for _, row := range sdkRow.FindAllStringSubmatch(read(t, "sdk.md"), -1) {
+		listed[row[1]] = true
+		names := sdkName.FindAllStringSubmatch(row[2], -1)
+		for _, m := range names {
+			owner, name, _ := strings.Cut(m[1], ".")
+			found := strings.Contains(api, " "+owner+"."+name) || regexp.MustCompile(`(?m)^`+owner+`: (func|type|const|var) `+name+`\b`).MatchString(api)
+			if !found {
+				t.Errorf("%s: there is no %s", row[1], m[1])
+			}
+		}
+		if len(names) == 0 && !strings.Contains(row[2], "planned") && !strings.Contains(row[2], "events.md") && !strings.Contains(row[2], "stays as it is") {
+			t.Errorf("%s says neither what it is here nor why it is not: %s", row[1], row[2])
+		}
+	}
+	for _, id := range []string{"SDK-01", "SDK-02", "SDK-03", "SDK-04", "SDK-05", "SDK-05a", "SDK-05b", "SDK-06", "SDK-07"} {
+		if !listed[id] {
+			t.Errorf("%s is not in the table", id)
+		}
+	}
+}

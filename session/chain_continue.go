@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -138,6 +139,22 @@ func insist(context.Context, Ending) (*Onward, error) {
 	onward := say("Hand over the result now, with the tool " + ResultTool + ".")
 	onward.Tool = ResultTool
 	return onward, nil
+}
+
+// Result is what the model has handed over by the schema of a session ([ResultTool]), as
+// JSON that the schema takes; ok is false if it has not.
+func Result(out agent.Outcome) (result json.RawMessage, ok bool) {
+	calls := map[string]json.RawMessage{}
+	for i := range out.Messages {
+		m := &out.Messages[i]
+		for _, c := range m.ToolCalls() {
+			calls[c.ID] = json.RawMessage(c.Arguments)
+		}
+		if handedOver(out.Messages[i : i+1]) {
+			result, ok = calls[m.ToolCallID]
+		}
+	}
+	return result, ok
 }
 
 func handedOver(messages []llm.Message) bool {

@@ -223,6 +223,12 @@ type Reply struct {
 	Object     json.RawMessage `json:"object,omitempty"` // of a schema
 }
 
+// Allow is the reply that lets a call run, once.
+func Allow() Reply { return Reply{Permission: &permit.Answer{Allow: true}} }
+
+// Refuse is the reply that does not let a call run; the model reads why.
+func Refuse(why string) Reply { return Reply{Permission: &permit.Answer{Note: why}} }
+
 // How a question was settled.
 type Settlement string
 

@@ -69,12 +69,12 @@ func TestReplay(t *testing.T) {
 				t.Errorf("event %d tells of the entry %q, which is not there: %v", e.Seq, e.EntryID, err)
 			}
 		}
-		live := r.Events(session.Cursor{})
+		live := r.Feed(session.Cursor{})
 		var seen []session.Event
 		var wg sync.WaitGroup
 		wg.Go(func() { seen, _ = read(t, live) })
 		r.prompt("go", agent.ReasonDone)
-		late := r.Events(session.Cursor{})
+		late := r.Feed(session.Cursor{})
 		r.Close()
 		wg.Wait()
 
@@ -88,7 +88,7 @@ func TestReplay(t *testing.T) {
 			}
 		}
 		for from := uint64(1); from <= uint64(len(r.events)+1); from++ {
-			events, lost := read(t, r.Events(session.Cursor{Seq: from}))
+			events, lost := read(t, r.Feed(session.Cursor{Seq: from}))
 			rest := want
 			for len(rest) > 0 && rest[0] < from {
 				rest = rest[1:]
@@ -110,8 +110,8 @@ func TestReplay(t *testing.T) {
 		if events, _ := read(t, late); len(events) != 0 {
 			t.Errorf("one who came late got %v", numbers(events))
 		}
-		for _, c := range []session.Cursor{{Seq: 1 << 40}, {Epoch: "another", Seq: 1}, {Epoch: r.Events(session.Cursor{}).Cursor().Epoch}} {
-			e, err := r.Events(c).Next(t.Context())
+		for _, c := range []session.Cursor{{Seq: 1 << 40}, {Epoch: "another", Seq: 1}, {Epoch: r.Feed(session.Cursor{}).Cursor().Epoch}} {
+			e, err := r.Feed(c).Next(t.Context())
 			if o, ok := e.Data.(*session.Owner); err != nil || !ok || e.Type != session.OwnerChanged || o.Entries != 0 || o.Epoch == "" {
 				t.Errorf("from %+v: %+v, %v", c, e, err)
 			}
@@ -133,7 +133,7 @@ func TestLateFace(t *testing.T) {
 	for range 4 {
 		<-said
 	}
-	late, text := r.Events(session.Cursor{Seq: 1}), ""
+	late, text := r.Feed(session.Cursor{Seq: 1}), ""
 	for range 4 {
 		for {
 			e, err := late.Next(t.Context())
@@ -165,7 +165,7 @@ func TestSlowReader(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	slow := r.Events(session.Cursor{Seq: 1})
+	slow := r.Feed(session.Cursor{Seq: 1})
 	began := time.Now()
 	r.prompt("go", agent.ReasonDone)
 	took := time.Since(began)
@@ -203,7 +203,7 @@ func TestOneOrder(t *testing.T) {
 	var all [3][]session.Event
 	var readers, others sync.WaitGroup
 	for i := range all {
-		f := r.Events(session.Cursor{Seq: 1})
+		f := r.Feed(session.Cursor{Seq: 1})
 		readers.Go(func() { all[i], _ = read(t, f) })
 	}
 	for i := range 4 {

@@ -47,3 +47,6 @@ func (s *Session) FollowUps() []llm.Message {
 	_, followUps := s.agent.Queued()
 	return followUps
 }
+
+// Feed reads what happens from a cursor on.
+func (s *Session) Feed(from Cursor) Feed { return s.hub.feed(from) }

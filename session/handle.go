@@ -32,7 +32,8 @@ type Handle interface {
 	Permissions() Permissions
 	Changes() Changes
 	Transcript() Transcript
-	// Events reads what happens from a cursor on; the zero one is now.
+	// Events reads what happens from a cursor on; the zero one is now. A feed from a cursor
+	// of another epoch begins with the [OwnerChanged] of this one.
 	Events(from Cursor) Feed
 	// Close leaves the session; where Owns says so, it ends it.
 	Close() error
@@ -231,7 +232,7 @@ func (h *handle) Consoles() Consoles         { return h.s.desk.Screens }
 func (h *handle) Permissions() Permissions   { return h.s.o.Permissions }
 func (h *handle) Changes() Changes           { return h.s.o.Changes }
 func (h *handle) Transcript() Transcript     { return h.s.log }
-func (h *handle) Events(from Cursor) Feed    { return h.s.Events(from) }
+func (h *handle) Events(from Cursor) Feed    { return h.s.hub.feed(from) }
 
 func (h *handle) Owns() bool { return true }
 

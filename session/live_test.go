@@ -290,7 +290,7 @@ func TestQueueChanged(t *testing.T) {
 	wait, running := blocking("wait")
 	r := start(t, formats()[0], func(_ *rig, o *session.Options) { o.Tools = []*tool.Tool{wait} },
 		calls(`c1 wait {"path":"x"}`), say("steered"), say("followed"))
-	feed := r.Events(session.Cursor{})
+	feed := r.Feed(session.Cursor{})
 	next := func(want int) {
 		t.Helper()
 		for {
@@ -623,7 +623,7 @@ func stalls() llmtest.Turn {
 // busy sends a prompt whose answer stalls, and returns when that speaks. stop ends it.
 func (r *rig) busy(text string) (stop func()) {
 	r.t.Helper()
-	feed := r.Events(session.Cursor{})
+	feed := r.Feed(session.Cursor{})
 	done := make(chan agent.Outcome, 1)
 	go func() { done <- r.Prompt(context.Background(), llm.UserText(text)) }()
 	for {

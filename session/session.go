@@ -32,6 +32,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"iter"
 	"slices"
 	"time"
 
@@ -328,9 +329,19 @@ func (s *Session) Tools() *ToolSet { return s.tools }
 // Log is the session's transcript, for reading.
 func (s *Session) Log() *transcript.Log { return s.log }
 
-// Events reads what happens from a cursor on; the zero one is now. A feed from a cursor of
-// another epoch begins with the [OwnerChanged] of this one.
-func (s *Session) Events(from Cursor) Feed { return s.hub.feed(from) }
+// Events gives what happens from the call on, each event once, until the session or ctx
+// ends. A reader that is too slow gets [EventsLost] in place of what it missed. Where a
+// program goes on reading later, use the Events of a [Handle].
+func (s *Session) Events(ctx context.Context) iter.Seq[Event] {
+	f := s.hub.feed(Cursor{})
+	return func(yield func(Event) bool) {
+		for {
+			if e, err := f.Next(ctx); err != nil || !yield(e) {
+				return
+			}
+		}
+	}
+}
 
 // lastEntry is the last entry of a log; "" of an empty one.
 func lastEntry(l *transcript.Log) string {

@@ -166,7 +166,7 @@ func TestIdleCompaction(t *testing.T) {
 		o.Compaction = small()
 		o.Compaction.IdleEnabled, o.Compaction.IdleThresholdTokens, o.Compaction.IdleTimeout = true, 900, time.Millisecond
 	}, say("one"), say(long(900)), say("SUMMARY"), say("in short"))
-	feed := r.Events(session.Cursor{})
+	feed := r.Feed(session.Cursor{})
 	r.prompt(long(400), agent.ReasonDone)
 	r.prompt("second", agent.ReasonDone)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
