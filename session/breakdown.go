@@ -15,23 +15,23 @@ import (
 // that System, Tools and Messages together are Total, which is what the vendor counted
 // as far as it did.
 type Breakdown struct {
-	Window  int // of the model; 0 is unknown
-	Total   int // of the next request, without what is typed
-	Reserve int // kept free for the answer: beyond it the conversation is condensed
-	Free    int // what is left before that; 0 if there is none, or the window is unknown
+	Window  int `json:"window"`  // of the model; 0 is unknown
+	Total   int `json:"total"`   // of the next request, without what is typed
+	Reserve int `json:"reserve"` // kept free for the answer: beyond it the conversation is condensed
+	Free    int `json:"free"`    // what is left before that; 0 if there is none, or the window is unknown
 
-	System   []Share // the system prompt: burin's own words first, then each instruction file
-	Tools    []Share // each tool that is offered
-	Messages []Share // by kind, in the order of the Kind constants; results by tool; empty ones are left out
-	Largest  []Big   // the 10 largest single messages, largest first
+	System   []Share `json:"system"`   // the system prompt: burin's own words first, then each instruction file
+	Tools    []Share `json:"tools"`    // each tool that is offered
+	Messages []Share `json:"messages"` // by kind, in the order of the Kind constants; results by tool; empty ones are left out
+	Largest  []Big   `json:"largest"`  // the 10 largest single messages, largest first
 }
 
 // Share is a part of the window.
 type Share struct {
-	Kind   Kind
-	Name   string // of a file, or a tool; else ""
-	Tokens int
-	Count  int // of texts, calls, results or pictures; 1 for files and tools
+	Kind   Kind   `json:"kind"`
+	Name   string `json:"name"` // of a file, or a tool; else ""
+	Tokens int    `json:"tokens"`
+	Count  int    `json:"count"` // of texts, calls, results or pictures; 1 for files and tools
 }
 
 // Kind is a source of what fills the window.
@@ -55,11 +55,11 @@ const (
 
 // Big is a large message.
 type Big struct {
-	Index  int // in Messages()
-	Kind   Kind
-	Name   string // of the tool, of a result
-	Text   string // its beginning, one line of at most 80 characters
-	Tokens int
+	Index  int    `json:"index"` // in Messages()
+	Kind   Kind   `json:"kind"`
+	Name   string `json:"name"` // of the tool, of a result
+	Text   string `json:"text"` // its beginning, one line of at most 80 characters
+	Tokens int    `json:"tokens"`
 }
 
 // mostBig is how many large messages a breakdown lists.

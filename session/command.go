@@ -13,13 +13,13 @@ import (
 
 // CommandResult is how a person's own command ended.
 type CommandResult struct {
-	Output    string // cleaned, bounded like the output of tools; a notice at its end says what is left out
-	ExitCode  int    // -1 if it has none
-	Cancelled bool
-	Truncated bool   // Output is not all
-	Artifact  string // where all of it is, "artifact://…"; "" if Output is all, or nothing keeps it
-	Dir       string // where the shell is now, absolute
-	EntryID   string // of the transcript
+	Output    string `json:"output"`   // cleaned, bounded like the output of tools; a notice at its end says what is left out
+	ExitCode  int    `json:"exitCode"` // -1 if it has none
+	Cancelled bool   `json:"cancelled"`
+	Truncated bool   `json:"truncated"` // Output is not all
+	Artifact  string `json:"artifact"`  // where all of it is, "artifact://…"; "" if Output is all, or nothing keeps it
+	Dir       string `json:"dir"`       // where the shell is now, absolute
+	EntryID   string `json:"entryId"`   // of the transcript
 }
 
 var (

@@ -8,12 +8,12 @@ import (
 
 // Job is a command that runs in the background, or did.
 type Job struct {
-	ID       string
-	Command  string
-	Started  time.Time
-	Running  bool
-	ExitCode int    // of one that has ended; -1 if it has none
-	LastLine string // of its output so far, cleaned and at most 200 characters
+	ID       string    `json:"id"`
+	Command  string    `json:"command"`
+	Started  time.Time `json:"started"`
+	Running  bool      `json:"running"`
+	ExitCode int       `json:"exitCode"` // of one that has ended; -1 if it has none
+	LastLine string    `json:"lastLine"` // of its output so far, cleaned and at most 200 characters
 }
 
 var errNoJobs = errors.New("this session has no background jobs")

@@ -14,12 +14,12 @@ import (
 
 // ToolState is a tool of the session, offered to the model or not.
 type ToolState struct {
-	Name        string
-	Label       string // for people
-	Description string // as the model reads it
-	Effects     tool.Effects
-	Enabled     bool
-	Tokens      int // that each request pays for it while it is enabled, estimated
+	Name        string       `json:"name"`
+	Label       string       `json:"label"`       // for people
+	Description string       `json:"description"` // as the model reads it
+	Effects     tool.Effects `json:"effects"`
+	Enabled     bool         `json:"enabled"`
+	Tokens      int          `json:"tokens"` // that each request pays for it while it is enabled, estimated
 }
 
 // ToolSet is the tools of a session. They may change at any time, from any goroutine: a

@@ -13,8 +13,8 @@ import (
 
 // Navigation says how to move in the tree.
 type Navigation struct {
-	Summarize    bool   // leave a summary of the branch that is left
-	Instructions string // what to look at in it
+	Summarize    bool   `json:"summarize"`    // leave a summary of the branch that is left
+	Instructions string `json:"instructions"` // what to look at in it
 }
 
 // Navigate moves to an entry; what is said next follows it. From a person's message,

@@ -40,12 +40,12 @@ const (
 
 // Node is an entry's place in the tree.
 type Node struct {
-	ID     string
-	Parent int // index in [Log.Nodes]; -1: a root
-	Type   string
-	Role   llm.Role // of a message, as far as it is user, assistant or tool result
-	Name   string   // of a tool result its tool, of a custom entry its custom type; "": not known
-	Label  string
+	ID     string   `json:"id"`
+	Parent int      `json:"parent"` // index in [Log.Nodes]; -1: a root
+	Type   string   `json:"type"`
+	Role   llm.Role `json:"role"` // of a message, as far as it is user, assistant or tool result
+	Name   string   `json:"name"` // of a tool result its tool, of a custom entry its custom type; "": not known
+	Label  string   `json:"label"`
 }
 
 // typ is the type of a node's entry.

@@ -20,7 +20,7 @@ import (
 // attachCommand joins a session that another burin has open.
 func attachCommand(p *program) *cobra.Command {
 	var a askFlags
-	mode := ""
+	mode, address := "", false
 	cmd := &cobra.Command{
 		Use:   "attach [ID]",
 		Short: "Join a session that another burin has open",
@@ -30,6 +30,9 @@ When the other ends, the session continues here. Without an id it is the last on
 folder.
 
 With --mode json it only watches: each event is a line of JSON, until the session ends.
+
+With --address it prints where programs can join it: the path of a socket, for
+the client in clients/typescript and others that speak its protocol.
 
   burin attach
   burin attach 4f2a --mode json`,
@@ -41,6 +44,9 @@ With --mode json it only watches: each event is a line of JSON, until the sessio
 					return archive.ErrUnnamed
 				}
 				a.resume = args[0]
+			}
+			if address {
+				return printAddress(cmd.Context(), p, a)
 			}
 			switch mode {
 			case string(print.JSON):
@@ -58,6 +64,7 @@ With --mode json it only watches: each event is a line of JSON, until the sessio
 		},
 	}
 	cmd.Flags().StringVar(&mode, "mode", "", "json: write the events, and only watch")
+	cmd.Flags().BoolVar(&address, "address", false, "print where programs can join it, and do nothing else")
 	return cmd
 }
 
@@ -68,6 +75,27 @@ func (p *program) attached(ctx context.Context, paths config.Paths, path, name s
 		err = fmt.Errorf("%w: burin --resume continues it", err)
 	}
 	return s, err
+}
+
+// printAddress says where the owner of a session listens.
+func printAddress(ctx context.Context, p *program, a askFlags) error {
+	h, err := p.host(nil)
+	if err != nil {
+		return err
+	}
+	path, err := p.resumes(ctx, h, a.agentFlags, nil)
+	if err != nil {
+		return err
+	}
+	address, err := owner.Place{Data: h.Paths().Data, Getenv: p.getenv}.Address(ctx, path)
+	if errors.Is(err, owner.ErrNobody) {
+		return fmt.Errorf("%w: burin --background --resume %s opens it", err, a.resume)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(p.out, address)
+	return err
 }
 
 // watch writes the events of a session that another process has open.

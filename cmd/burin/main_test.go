@@ -37,12 +37,30 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"burin": main})
 }
 
+// typeScriptClient is the client for JavaScript. It is there once it was built.
+const typeScriptClient = "../../clients/typescript"
+
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Condition: func(name string) (bool, error) {
+			if name != "client" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			_, err := os.Stat(filepath.Join(typeScriptClient, "dist", "index.js"))
+			if err == nil {
+				_, err = exec.LookPath("node")
+			}
+			return err == nil, nil
+		},
 		Setup: func(env *testscript.Env) error {
+			client, err := filepath.Abs(typeScriptClient)
+			if err != nil {
+				return err
+			}
+			env.Setenv("CLIENT", client)
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("BURIN_HOME", env.WorkDir+"/home")
 			// Neither a keyring nor a server of the machine may decide a test.

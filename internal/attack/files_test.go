@@ -101,7 +101,7 @@ func TestFilesSession(t *testing.T) {
 			if args[0] == "-p" {
 				args = append(args, model(serve(t))...)
 			}
-			e := b.start(t, limits{memory: fileMemory, time: 30 * time.Second, quiet: true}, nil, args...)
+			e := b.start(t, limits{memory: fileMemory, time: time.Minute, quiet: true}, nil, args...)
 			hole(t, strings.ReplaceAll(name, b.root, ""), does, e.killed)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -109,5 +110,26 @@ func watcher(address string) error {
 		if sent, err := strconv.ParseInt(e.Text, 10, 64); err == nil && e.Type == session.TitleChanged {
 			took = append(took, time.Since(time.Unix(0, sent)))
 		}
+	}
+}
+
+// The TypeScript client has each method that a session has.
+func TestTypeScriptMethods(t *testing.T) {
+	src, err := os.ReadFile("../../clients/typescript/src/methods.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^  (\w+): \[`).FindAllStringSubmatch(string(src), -1) {
+		there[m[1]] = true
+	}
+	for name := range remote.Requests() {
+		if !there[name] && name != "follow" { // which is Session.events
+			t.Errorf("methods.ts lacks %s", name)
+		}
+		delete(there, name)
+	}
+	for name := range there {
+		t.Errorf("methods.ts has %s, which is no method", name)
 	}
 }

@@ -46,6 +46,17 @@ func (p Place) address(path string) (string, error) {
 	return ipc.Address(path, p.Data, p.Getenv)
 }
 
+// Address is where the owner of the session in a file listens: the path of a socket, or the
+// name of a pipe. The error is [ErrNobody] where there is none.
+func (p Place) Address(ctx context.Context, path string) (string, error) {
+	h, err := p.Attach(ctx, path, "address", remote.Watch)
+	if err != nil {
+		return "", err
+	}
+	_ = h.Close() // it only leaves
+	return p.address(path)
+}
+
 // Attach connects to the owner of the session in a file. The error is [ErrNobody] where
 // there is none.
 func (p Place) Attach(ctx context.Context, path, name string, want remote.Rights) (session.Handle, error) {
