@@ -102,6 +102,26 @@ func (c *composer) giveLetters(letters ...*letter) {
 	c.attached = append(pictures, c.attached...)
 }
 
+// takeLetters takes letters out of the editor that giveLetters has put there, if they stand
+// before everything else as they were.
+func (c *composer) takeLetters(letters []*letter) bool {
+	var words []string
+	pictures := 0
+	for _, l := range letters {
+		words = append(words, l.text)
+		pictures += len(l.pictures)
+	}
+	rest, ok := strings.CutPrefix(c.editor.Text(), strings.Join(words, "\n\n"))
+	if ok && rest != "" {
+		rest, ok = strings.CutPrefix(rest, "\n\n")
+	}
+	if !ok || pictures > len(c.attached) || c.editor.SetText(rest) != nil {
+		return false
+	}
+	c.attached = c.attached[pictures:]
+	return true
+}
+
 // giveBack puts words into the editor, before what stands there.
 func (c *composer) giveBack(words string) {
 	if strings.TrimSpace(words) == "" {

@@ -77,7 +77,7 @@ func (sw *switcher) leave(then func()) {
 	if s.Owns() {
 		sw.outbox.unqueueSent() // what waits was meant for a person's eyes at least
 	} else { // what the session has goes on without this face
-		sw.composer.giveLetters(sw.outbox.recall()...)
+		sw.outbox.giveBack(sw.outbox.recall()...)
 	}
 	sw.session, sw.leaving = nil, l
 	// The line of what is left says enough; that of what is opened would be a second one.

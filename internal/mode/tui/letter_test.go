@@ -194,3 +194,22 @@ func TestLetterWaitsForWhatIsAhead(t *testing.T) {
 	d.brake.stop()
 	d.until("the end of that", func() bool { return d.work.busy == "" })
 }
+
+// What comes back late joins what stands there in the order in which it would have been
+// read, not in that in which it came.
+func TestLettersComeBackInOrder(t *testing.T) {
+	d, free := atWork(t)
+	d.outbox.send("slow later", afterWork)
+	first := d.outbox.outgoing[len(d.outbox.outgoing)-1]
+	d.until("the disk to be asked", func() bool { d.inbox.rouse(); return first.owner.Load() == atSession })
+	d.outbox.send("now", steerNow)
+	d.outbox.unqueue()
+	if got := d.composer.editor.Text(); got != "now" {
+		t.Errorf("the editor has %q at once", got)
+	}
+	free()
+	d.until("the other", func() bool { return len(d.outbox.outgoing) == 0 })
+	if got := d.composer.editor.Text(); got != "now\n\nslow later" {
+		t.Errorf("the editor has %q", got)
+	}
+}

@@ -237,7 +237,7 @@ func (a *app) end() {
 	if a.session != nil {
 		a.switcher.leave(func() {})
 	}
-	a.composer.giveLetters(a.outbox.recall()...)
+	a.outbox.giveBack(a.outbox.recall()...)
 	a.outbox.returnWaiting()
 	a.composer.unsent.keep() // it ends also by signals, with words in the prompt
 	if a.display.full {

@@ -44,6 +44,7 @@ type outbox struct {
 	queue    queue
 	letters  []*letter        // whose turns are not over
 	outgoing []*letter        // those of them that it does not have yet, in order
+	given    []*letter        // that came back, while others are still to come
 	waiting  []string         // what was sent before the session was open, or while it was busy
 	enclosed map[int]enclosed // what goes with that, by how many waited before it ever
 	passedOn int              // how many have waited before the first that waits now
@@ -115,7 +116,7 @@ func (o *outbox) onAccepted(s *opened, l *letter, r session.Receipt, err error) 
 	switch {
 	case err != nil:
 		o.forget(l.id)
-		o.composer.giveLetters(l)
+		o.giveBack(l)
 		if !l.back && o.session == s && !errors.Is(err, session.ErrUnsent) && !errors.Is(err, session.ErrClosed) {
 			o.sayError(err)
 		}
@@ -186,7 +187,7 @@ func (o *outbox) lettersOf(inputs []session.Input) []*letter {
 		}
 		// Another face's: what was pasted there can't be told from files.
 		m := &inputs[i].Message
-		l := &letter{text: typed(m)}
+		l := &letter{text: typed(m), at: inputs[i].When, sent: m.Time}
 		for _, b := range m.Content {
 			if _, ok := b.(llm.Image); ok {
 				l.pictures = append(l.pictures, b)
@@ -218,7 +219,26 @@ func (o *outbox) recall() (back []*letter) {
 
 // takeBack takes back what waits in a session.
 func (o *outbox) takeBack(s *opened) {
-	o.composer.giveLetters(o.lettersOf(s.TakeBack())...)
+	o.giveBack(o.lettersOf(s.TakeBack())...)
+}
+
+// giveBack puts letters into the editor, in the order in which they would have been read:
+// what comes later, because it was on its last step, joins those that stand there already.
+func (o *outbox) giveBack(letters ...*letter) {
+	if len(o.given) > 0 && o.composer.takeLetters(o.given) {
+		letters = append(o.given, letters...)
+	}
+	slices.SortStableFunc(letters, func(a, b *letter) int {
+		if (a.at == afterWork) != (b.at == afterWork) {
+			return strings.Compare(string(a.at), string(b.at)) // "" is read first
+		}
+		return a.sent.Compare(b.sent)
+	})
+	o.composer.giveLetters(letters...)
+	o.given = nil
+	if slices.ContainsFunc(o.outgoing, func(l *letter) bool { return l.back }) {
+		o.given = letters
+	}
 }
 
 // wait keeps words until a session is open.
@@ -349,7 +369,7 @@ func (o *outbox) unqueueSent() {
 		return
 	}
 	back := o.recall()
-	o.composer.giveLetters(append(o.lettersOf(o.session.TakeBack()), back...)...)
+	o.giveBack(append(o.lettersOf(o.session.TakeBack()), back...)...)
 	o.queue = queue{}
 }
 
