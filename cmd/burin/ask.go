@@ -32,6 +32,7 @@ type askFlags struct {
 	smol      string
 	slow      string
 	plan      string
+	offline   bool // burin asks no server of its own accord
 	sampling
 	agentFlags
 }

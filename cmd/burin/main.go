@@ -7,6 +7,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -213,7 +214,7 @@ func (p *program) root() *cobra.Command {
 	back.register(root.Flags())
 	completeAsk(p, root)
 	setHelp(root, p.out)
-	root.AddCommand(demoCommand(p), resumeCommand(p), attachCommand(p), sessionsCommand(p), undoCommand(p), permissionsCommand(p), usageCommand(p), modelsCommand(p), loginCommand(p), logoutCommand(p), keysCommand(p), completionCommand(p), doctorCommand(p), manCommand(p))
+	root.AddCommand(demoCommand(p), resumeCommand(p), attachCommand(p), sessionsCommand(p), undoCommand(p), permissionsCommand(p), usageCommand(p), modelsCommand(p), loginCommand(p), logoutCommand(p), keysCommand(p), completionCommand(p), doctorCommand(p), updateCommand(p), manCommand(p))
 	return root
 }
 
@@ -235,13 +236,17 @@ func arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
+// tag is the version for who builds burin where Go does not know it, as outside of git:
+// -ldflags "-X main.tag=v0.1.0".
+var tag string
+
 // version is the module's version and the commit it was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		return cmp.Or(tag, "unknown")
 	}
-	v := info.Main.Version
+	v := cmp.Or(tag, info.Main.Version)
 	if v == "" || v == "(devel)" {
 		v = "devel"
 	}

@@ -85,7 +85,7 @@ func (p *program) talkHere(ctx context.Context, a askFlags, prompt string, tty *
 		Terminal: tty, Getenv: p.getenv, Settings: settings, Paths: h.Paths(), Dir: h.Dir(), Home: home,
 		Version: version(), Changelog: burin.Changelog(),
 		Prompt: prompt, Open: h.open, Host: h, OpenPage: openBrowser, Resume: h.ask.goOn || a.resume != "" || a.session != "",
-		Choose: a.choose, Hide: h.hide(settings),
+		Choose: a.choose, Hide: h.hide(settings), News: p.news(a, settings, h.Paths()),
 	})
 	if last := ended.Last; last != "" {
 		h.Crumb(last)
@@ -266,6 +266,6 @@ func demoTerminal(ctx context.Context, p *program) error {
 		return fmt.Errorf("show the demo: %w", err)
 	}
 	a := askFlags{model: "demo/scripted", baseURL: stage.URL, api: string(llm.APICompletions)}
-	a.editEngine = "replace"
+	a.editEngine, a.offline = "replace", true
 	return p.talk(ctx, a, stage.Question, tty)
 }

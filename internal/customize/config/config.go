@@ -200,6 +200,7 @@ type Config struct {
 	Startup struct {
 		Quiet       bool  `yaml:"quiet"`
 		SetupWizard *bool `yaml:"setupWizard"`
+		CheckUpdate *bool `yaml:"checkUpdate"`
 	} `yaml:"startup"`
 	// SetupVersion is the newest first-run wizard that was gone through.
 	SetupVersion int `yaml:"setupVersion"`

@@ -77,6 +77,7 @@ var table = []Setting{
 	{Key: "loop.mode", Type: Enum, Group: Interaction, Label: "Between rounds", Default: "prompt", Choices: []string{"prompt", "compact", "reset"}, Help: "Before /loop sends its prompt again: nothing, condense the conversation, or begin a new session."},
 	{Key: "startup.quiet", Type: Bool, Group: Interaction, Label: "Quiet start", Default: false, Help: "Starts without a welcome."},
 	{Key: "startup.setupWizard", Type: Bool, Group: Interaction, Label: "Setup at the first start", Default: true, Help: "Mentions /setup at the first start; without a usable model, shows the ways to one."},
+	{Key: "startup.checkUpdate", Type: Bool, Group: Interaction, Label: "Look for updates", Default: true, Help: "Asks once a day whether there is a newer burin, and says so in one line."},
 	{Key: "setupVersion", Type: Number, Group: Interaction, Label: "Setup done", Default: 0, Min: at(0), Own: true, Help: "The newest setup that was gone through; burin writes it."},
 
 	{Key: "compaction.enabled", Type: Bool, Group: Context, Label: "Condense long conversations", Default: true, Help: "Makes conversations smaller that outgrow the model."},

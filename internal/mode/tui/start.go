@@ -65,4 +65,11 @@ func (a *app) afterFirstPaint() {
 	a.facts.repo.Refresh()
 	a.composer.history.Load()
 	go a.composer.unsent.find(a.composer.giveBack)
+	if a.o.News != nil {
+		go func() {
+			if line := a.o.News(a.ctx); line != "" {
+				a.inbox.post(func() { a.notice(card.Info, line) })
+			}
+		}()
+	}
 }

@@ -95,6 +95,10 @@ type Options struct {
 	// from another goroutine.
 	Hide func(string) string
 
+	// News is a line about a newer burin; "" is none. It is called once the first screen is
+	// there, in a goroutine of its own; nil is never.
+	News func(context.Context) string
+
 	// Open opens a session. It is called in a goroutine of its own.
 	Open func(ctx context.Context, w Wish) (session.Handle, error)
 	// Host is the rest of the program: what the commands of the face stand on.
