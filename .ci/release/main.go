@@ -1,12 +1,19 @@
-// Release writes the parts list (SBOM) of a binary, and looks into a finished release.
+// Release writes the parts list (SBOM) of a binary, signs checksums, and looks into a
+// finished release.
 //
 //	release sbom BINARY DOCUMENT
+//	release key
+//	release sign FILE SIGNATURE SNAPSHOT
 //	release check DIST
+//
+// What signs is the seed in RELEASE_KEY; release key makes one. A snapshot without a seed is
+// signed with a key that is thrown away.
 package main
 
 import (
 	"archive/tar"
 	"archive/zip"
+	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"debug/buildinfo"
@@ -20,6 +27,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -28,10 +36,14 @@ func main() {
 	switch args := os.Args[1:]; {
 	case len(args) == 3 && args[0] == "sbom":
 		err = writeParts(args[1], args[2])
+	case len(args) == 1 && args[0] == "key":
+		err = makeKey()
+	case len(args) == 4 && args[0] == "sign":
+		err = sign(args[1], args[2], args[3] == "true")
 	case len(args) == 2 && args[0] == "check":
 		err = check(args[1])
 	default:
-		err = errors.New("usage: release sbom BINARY DOCUMENT, or release check DIST")
+		err = errors.New("usage: release sbom BINARY DOCUMENT, release key, release sign FILE SIGNATURE SNAPSHOT, or release check DIST")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -161,10 +173,68 @@ func check(dist string) error {
 		complain("%d files are in checksums.txt instead of 18: 6 archives, 6 parts lists, 6 packages", len(names))
 	}
 	wrong = append(wrong, managers(dist, beside, sums)...)
+	wrong = append(wrong, packaged(filepath.Join(dist, only(names, "amd64.deb")), beside)...)
+	if err := signed(filepath.Join(dist, "checksums.txt")); err != nil {
+		wrong = append(wrong, err)
+	}
 	if len(wrong) == 0 {
 		fmt.Printf("%d files, each archive with %d files\n", len(names), len(beside)+1)
 	}
 	return errors.Join(wrong...)
+}
+
+// packaged checks what a Debian package installs, and lists it.
+func packaged(deb string, beside []string) (wrong []error) {
+	files, err := installs(deb)
+	if err != nil {
+		return []error{fmt.Errorf("%s: %w", deb, err)}
+	}
+	want := []string{
+		"usr/bin/burin", "usr/share/doc/burin/LICENSE", "usr/share/doc/burin/README.md", "usr/share/bash-completion/completions/burin",
+		"usr/share/fish/vendor_completions.d/burin.fish", "usr/share/zsh/vendor-completions/_burin",
+	}
+	for _, name := range beside {
+		if page, is := strings.CutPrefix(name, "man/"); is {
+			want = append(want, "usr/share/man/man"+page[len(page)-1:]+"/"+page)
+		}
+	}
+	fmt.Printf("%s installs:\n", filepath.Base(deb))
+	for _, name := range files {
+		fmt.Printf("  /%s\n", name)
+	}
+	slices.Sort(want)
+	if !slices.Equal(files, want) {
+		wrong = append(wrong, fmt.Errorf("%s installs %d files instead of %d: %s", deb, len(files), len(want), strings.Join(want, " ")))
+	}
+	return wrong
+}
+
+// installs are the files in a Debian package: an ar archive, with a tar of these in it.
+func installs(deb string) (files []string, err error) {
+	content, err := os.ReadFile(deb)
+	if err != nil {
+		return nil, err
+	}
+	const head = 60 // of a member: its name in 16 bytes, its size in 10 from byte 48 on
+	content, found := bytes.CutPrefix(content, []byte("!<arch>\n"))
+	for found && len(content) >= head {
+		size, err := strconv.Atoi(strings.TrimSpace(string(content[48:58])))
+		if err != nil || size < 0 || head+size > len(content) {
+			break
+		}
+		if strings.TrimRight(string(content[:16]), " /") == "data.tar.gz" {
+			err = eachFile(bytes.NewReader(content[head:head+size]), func(h *tar.Header, _ io.Reader) error {
+				if h.Typeflag == tar.TypeReg {
+					files = append(files, strings.TrimPrefix(h.Name, "./"))
+				}
+				return nil
+			})
+			slices.Sort(files)
+			return files, err
+		}
+		content = content[min(head+size+size%2, len(content)):]
+	}
+	return nil, errors.New("no Debian package with a data.tar.gz")
 }
 
 // managers checks what Homebrew and Scoop get: every man page, and the checksums.
@@ -283,24 +353,32 @@ func contents(archive, program string) (files []string, binary []byte, err error
 		return nil, nil, err
 	}
 	defer f.Close()
-	packed, err := gzip.NewReader(f)
+	err = eachFile(f, func(h *tar.Header, content io.Reader) error {
+		if h.Name == program && h.Mode&0o111 == 0 {
+			return fmt.Errorf("%s cannot be run", program)
+		}
+		return read(h.Name, content)
+	})
+	return files, binary, err
+}
+
+// eachFile goes through a tar.gz.
+func eachFile(packed io.Reader, visit func(h *tar.Header, content io.Reader) error) error {
+	plain, err := gzip.NewReader(packed)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	r := tar.NewReader(packed)
+	r := tar.NewReader(plain)
 	for {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			return files, binary, nil
+			return nil
+		}
+		if err == nil {
+			err = visit(h, r)
 		}
 		if err != nil {
-			return nil, nil, err
-		}
-		if h.Name == program && h.Mode&0o111 == 0 {
-			return nil, nil, fmt.Errorf("%s cannot be run", program)
-		}
-		if err := read(h.Name, r); err != nil {
-			return nil, nil, err
+			return err
 		}
 	}
 }
