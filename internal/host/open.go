@@ -369,9 +369,12 @@ func (o opener) Larger(m *llm.Model) string {
 // another is asked for.
 func (h *Host) choose(ctx context.Context, models *connect.Models, o *Session) (catalog.Choice, error) {
 	if o.Resume != "" && !o.Choice.given() {
-		if ref := h.modelOf(ctx, o.Resume); ref != "" {
+		if ref, level := h.modelOf(ctx, o.Resume); ref != "" {
 			choice, err := models.Choose(ctx, catalog.Wish{Selector: ref})
 			if err == nil {
+				if level != llm.LevelDefault {
+					choice.Level = level
+				}
 				return choice, nil
 			}
 			o.Warn("the model of this session cannot be used: " + words.Error(err))
@@ -395,18 +398,23 @@ func (h *Host) choose(ctx context.Context, models *connect.Models, o *Session) (
 	return choice, err
 }
 
-// modelOf is the model that a session used last; "" if it does not say.
-func (h *Host) modelOf(ctx context.Context, path string) string {
+// modelOf is the model that a session used last, and how hard that was told to think; ""
+// for what it does not say.
+func (h *Host) modelOf(ctx context.Context, path string) (string, llm.Level) {
 	l, _, err := place.Read(ctx, path, h.o.Keys(ctx), transcript.Options{})
 	if err != nil {
-		return "" // who opens it says why
+		return "", "" // who opens it says why
 	}
 	defer l.Close()
 	c, err := l.Context(l.Leaf())
 	if err != nil {
-		return ""
+		return "", ""
 	}
-	return c.Models[catalog.RoleDefault]
+	level, err := llm.ParseLevel(string(c.Thinking))
+	if err != nil {
+		level = llm.LevelDefault // another program's word
+	}
+	return c.Models[catalog.RoleDefault], level
 }
 
 // APIs are the values of [Choice.API].
