@@ -3,9 +3,12 @@ package main
 import (
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/burin-dev/burin/internal/fuzzy"
 )
 
 // wrongFlag says what is wrong with a flag in words that are no programmer's.
@@ -15,11 +18,16 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		if unknown.GetSpecifiedShortnames() != "" {
 			name = name[1:]
 		}
-		where := cmd.CommandPath() + " --help"
-		if !cmd.HasParent() {
-			where = "burin help flags"
+		if near := nearFlag(cmd, unknown.GetSpecifiedName()); near != "" {
+			return usage("there is no flag %s of %s: did you mean --%s?", name, cmd.CommandPath(), near)
 		}
-		return usage("there is no flag %s of %s; see %s", name, cmd.CommandPath(), where)
+		if cmd.HasParent() {
+			return usage("there is no flag %s of %s; see %[2]s --help", name, cmd.CommandPath())
+		}
+		if instead := flagInstead(unknown.GetSpecifiedName()); instead != "" {
+			return usage("there is no flag %s: %s; see burin help flags", name, instead)
+		}
+		return usage("there is no flag %s of burin; see burin help flags", name)
 	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		return usage("--%s needs a value", missing.GetFlag().Name)
@@ -37,4 +45,62 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		return usage("--%s: %q is no %s", name, value, wanted)
 	}
 	return usage("--%s: %q: %w", name, value, bad.Unwrap())
+}
+
+// nearFlag is the flag that name is likely a slip of, "" if it is of none.
+func nearFlag(cmd *cobra.Command, name string) string {
+	const most = 2
+	best, least := "", most+1
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if d := fuzzy.Distance(strings.ToLower(name), f.Name, most); !f.Hidden && d < least && 2*d < len(name) {
+			best, least = f.Name, d
+		}
+	})
+	return best
+}
+
+// flagInstead says what does here what a flag of another program does; "" if it is none
+// that people write often.
+func flagInstead(name string) string {
+	switch name {
+	case "dangerously-skip-permissions", "dangerously-bypass-approvals-and-sandbox", "yolo":
+		return "write --approval full"
+	case "permission-mode", "approval-mode", "ask-for-approval", "full-auto":
+		return "write --approval plan, ask, auto-edit or full"
+	case "allowedTools", "allowed-tools":
+		return `write --allow "bash(go test:*)"; --tools names the tools to offer`
+	case "disallowedTools", "disallowed-tools", "exclude-tools":
+		return `write --deny "bash(rm:*)"; --tools names the tools to offer`
+	case "output-format":
+		return "write --mode json, which writes one event a line"
+	case "verbose":
+		return "write --steps, which shows tool calls"
+	case "debug":
+		return "burin doctor checks this installation"
+	case "provider":
+		return "write --model PROVIDER/MODEL"
+	case "list-models":
+		return "write burin models"
+	case "effort":
+		return "write --thinking low, medium or high"
+	case "max-budget-usd":
+		return "write --max-cost"
+	case "fallback-model":
+		return "retry.fallbackChains in config.yml names fallbacks"
+	case "export":
+		return "write burin sessions export ID"
+	case "fork", "fork-session":
+		return "write burin sessions fork ID, or /fork in the terminal"
+	case "session-dir", "session-id":
+		return "write --session with a folder or a file"
+	case "name":
+		return "write burin sessions rename, or /rename in the terminal"
+	case "cwd", "cd":
+		return "go to the folder with cd first"
+	case "image":
+		return "write @FILE in the prompt"
+	case "mcp-config", "extension", "skill", "plugin-dir", "agents":
+		return "burin does not have it yet"
+	}
+	return ""
 }

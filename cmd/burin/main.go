@@ -21,6 +21,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/host/archive"
@@ -127,7 +128,7 @@ func remedy(err error) string {
 }
 
 func saysWhatToDo(line string) bool {
-	return slices.ContainsFunc([]string{"write burin ", "did you mean burin ", "; see burin "}, func(words string) bool { return strings.Contains(line, words) })
+	return slices.ContainsFunc([]string{"write burin ", "did you mean ", "; see burin "}, func(words string) bool { return strings.Contains(line, words) })
 }
 
 // interruptible is r for reading until ctx ends. A read from a terminal or a
@@ -209,7 +210,13 @@ func (p *program) root() *cobra.Command {
 		},
 	}
 	root.Flags().BoolVarP(&show, "version", "v", false, "print the version")
-	root.SetFlagErrorFunc(wrongFlag)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		// burin --resume at the end of a line means a list, as in other programs.
+		if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok && cmd == root && missing.GetFlag().Name == "resume" {
+			return p.chooseSession(cmd.Context(), ask)
+		}
+		return wrongFlag(cmd, err)
+	})
 	ask.register(root.Flags())
 	back.register(root.Flags())
 	completeAsk(p, root)

@@ -24,7 +24,7 @@ type resumption struct {
 
 func (r *resumption) register(f *pflag.FlagSet) {
 	f.BoolVarP(&r.goOn, "continue", "c", false, "continue the last session of this terminal or folder")
-	f.StringVar(&r.resume, "resume", "", "resume a session: its id, the beginning of its id, or its file")
+	f.StringVarP(&r.resume, "resume", "r", "", "resume a session: its id, the beginning of its id, or its file; without one, choose from a list")
 	f.StringVar(&r.session, "session", "", "session file to continue, database FILE.db to keep it in, or folder for new sessions")
 	r.given = f.Changed
 	f.BoolVar(&r.seal, "seal", false, "encrypt the new session: with a key of the system's keyring, or a pass phrase")

@@ -236,18 +236,25 @@ by its id, the beginning of it, or its file.
 				return archive.ErrUnnamed
 			case len(args) == 1:
 				a.resume = args[0]
-			default:
-				a.choose = true
 			}
-			tty, err := terminal.Open()
-			if err != nil {
-				return fmt.Errorf("choose a session: %w", err)
-			}
-			defer tty.Close()
-			return p.talk(cmd.Context(), a, "", tty)
+			return p.chooseSession(cmd.Context(), a)
 		},
 	}
 	return cmd
+}
+
+// chooseSession resumes the session that a names, or lets a person choose one.
+func (p *program) chooseSession(ctx context.Context, a askFlags) error {
+	if a.print {
+		return usage("--resume: name a session; burin sessions lists them")
+	}
+	tty, err := terminal.Open()
+	if err != nil {
+		return fmt.Errorf("choose a session: %w", err)
+	}
+	defer tty.Close()
+	a.choose = a.resume == ""
+	return p.talk(ctx, a, "", tty)
 }
 
 // demoTerminal shows the demo in the terminal's face. Rules are asked about as every day.
