@@ -182,7 +182,7 @@ func (h *desk) opened(ctx context.Context, w tui.Wish) (session.Handle, error) {
 // begin opens a session in this process.
 func (h *desk) begin(ctx context.Context, a askFlags, w tui.Wish, resume string) (*session.Session, error) {
 	o := a.wish()
-	o.Resume, o.Warn, o.KeepPlan = resume, w.Warn, true
+	o.Resume, o.Warn, o.Note, o.KeepPlan = resume, w.Warn, w.Note, true
 	o.Desk = session.NewDesk(session.DeskOptions{})
 	o.Desk.Attend() // the face that opens it
 	keys := h.program.sessionKeys(ctx)

@@ -36,6 +36,8 @@ type Session struct {
 	bench.Session
 	Ground bench.Options // what the session stands on
 	Choice Choice        // which model, where Client and Model are not given
+	// Note is told which model was found, where nobody has named it; nil: Warn is.
+	Note func(string)
 }
 
 // Choice says which model to ask, as flags do.
@@ -66,6 +68,9 @@ func (h *Host) Open(ctx context.Context, o Session) (*session.Session, error) {
 	}
 	if o.Warn == nil {
 		o.Warn = h.o.Warn
+	}
+	if o.Note == nil {
+		o.Note = o.Warn
 	}
 	if err := h.findModel(ctx, &o, settings); err != nil {
 		return nil, err
@@ -393,7 +398,7 @@ func (h *Host) choose(ctx context.Context, models *connect.Models, o *Session) (
 		if c.Model == "" { // it says why this model, but not which
 			note = "asking " + choice.Model.Ref() + ", " + note
 		}
-		o.Warn(note)
+		o.Note(note)
 	}
 	return choice, err
 }

@@ -32,8 +32,8 @@ import (
 // answer. Budget, retries and the record of the cost are the asker's business.
 type Asker func(ctx context.Context, system, prompt string, maxTokens int) (string, error)
 
-// ErrNothing is that there is nothing to summarise.
-var ErrNothing = errors.New("there is nothing to summarise yet")
+// ErrNothing means that nothing can be summarized yet.
+var ErrNothing = errors.New("nothing to compact yet")
 
 // Strategy is what happens when a conversation becomes too long.
 type Strategy string

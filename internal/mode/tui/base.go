@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
@@ -48,7 +49,7 @@ func (b *base) sayError(err error) {
 
 // flash shows a hint for a moment, in place of nothing.
 func (b *base) flash(text string) {
-	b.hint = hint{text: text, until: b.env.Now().Add(hintTime)}
+	b.hint = hint{text: text, until: b.env.Now().Add(max(hintTime, time.Duration(len(text))*letterTime))}
 	b.redraw()
 }
 

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/tree"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/compact"
 )
 
 // conversation are the commands about the session that is shown.
@@ -93,7 +95,11 @@ func (cv *conversation) rename(title string) {
 func (cv *conversation) compact(instructions string) {
 	s := cv.session
 	cv.work.ahead("condensing the conversation", func(ctx context.Context) (func(), error) {
-		return nil, s.Conversation().Compact(ctx, instructions)
+		err := s.Conversation().Compact(ctx, instructions)
+		if errors.Is(err, compact.ErrNothing) {
+			return func() { cv.notice(card.Info, "Nothing to compact yet.") }, nil
+		}
+		return nil, err
 	})
 }
 

@@ -325,7 +325,9 @@ func (ms *models) cycleThinking() {
 		return
 	}
 	i := slices.Index(levels, ms.facts.status.Thinking)
-	ms.session.SetThinking(levels[(i+1)%len(levels)])
+	next := levels[(i+1)%len(levels)]
+	ms.session.SetThinking(next)
+	ms.flash("thinking: " + string(next) + "; /mode chooses what runs without a question")
 }
 
 // cycleModel goes to the model of the next role.

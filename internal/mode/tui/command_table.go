@@ -34,7 +34,7 @@ func sessionCommands(g *groups) []command {
 		{name: "resume", aliases: []string{"sessions", "continue"}, args: "[id or words]", help: "go on with another session", run: g.archives.resume},
 		{name: "tree", help: "move to another point of this session", needs: aSession, run: g.conversation.openTree},
 		{name: "branch", help: "a session of its own from an earlier prompt", needs: aRest, run: g.archives.branch},
-		{name: "fork", help: "go on in a copy of this session", needs: aRest, run: g.archives.fork},
+		{name: "fork", aliases: []string{"clone"}, help: "go on in a copy of this session", needs: aRest, run: g.archives.fork},
 		{name: "rename", aliases: []string{"name", "title"}, args: "<title>", help: "name this session", needs: aSession, run: g.conversation.rename},
 		{name: "transcript", aliases: []string{"view"}, help: "read and search the whole conversation", needs: aSession, run: g.reader.open},
 		{name: "session", aliases: []string{"info", "status"}, args: "[delete]", help: "facts about this session", needs: aSession, run: g.conversation.sessionCommand, complete: choices("info", "delete")},
@@ -88,7 +88,7 @@ func modelCommands(g *groups) []command {
 func viewCommands(g *groups) []command {
 	return []command{
 		{name: "help", aliases: []string{"commands", "?"}, help: "all commands", run: g.views.openHelp},
-		{name: "changelog", aliases: []string{"whatsnew"}, help: "what changed in burin, newest first", run: g.views.openChangelog},
+		{name: "changelog", aliases: []string{"whatsnew", "release-notes"}, help: "what changed in burin, newest first", run: g.views.openChangelog},
 		{name: "hotkeys", aliases: []string{"keys", "keybindings"}, help: "all keys", run: g.views.openHotkeys},
 		{name: "history", args: "[words]", help: "search earlier prompts", run: g.views.openHistory},
 		{name: "settings", aliases: []string{"config"}, args: "[words]", help: "all settings", run: g.views.openSettings},
@@ -110,13 +110,13 @@ func workCommands(g *groups) []command {
 			name: "mode", aliases: []string{"approval", "approvals"}, args: "[plan, ask, auto-edit or full]", help: "what runs without a question", needs: aSession, run: g.plan.mode,
 			complete: choices("plan", "ask", "auto-edit", "full"),
 		},
-		{name: "permissions", aliases: []string{"allow"}, help: "rules for calls: look, try and revoke", needs: aSession, run: g.tasks.openPermissions},
+		{name: "permissions", aliases: []string{"allow", "allowed-tools"}, help: "rules for calls: look, try and revoke", needs: aSession, run: g.tasks.openPermissions},
 		{name: "tools", help: "which tools the model has", needs: aSession, run: g.tasks.openTools},
 		{
 			name: "todo", aliases: []string{"todos"}, args: "[edit, done, start, drop, rm, append, export, import, copy]", help: "the list of tasks", needs: aSession, run: g.tasks.todoCommand,
 			complete: choices("edit", "copy", "export", "import", "append", "start", "done", "drop", "rm"),
 		},
-		{name: "jobs", aliases: []string{"bashes"}, help: "commands that run in the background", needs: aSession, run: g.tasks.openJobs},
+		{name: "jobs", aliases: []string{"bashes", "tasks"}, help: "commands that run in the background", needs: aSession, run: g.tasks.openJobs},
 		{name: "undo", aliases: []string{"rewind"}, args: "[turn]", help: "take back what a turn changed", needs: aRest, run: g.tasks.openUndo},
 		{name: "queue", help: "take queued messages back into the prompt", needs: aSession, run: func(string) { g.outbox.unqueue() }},
 	}

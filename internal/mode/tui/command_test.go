@@ -139,7 +139,7 @@ func TestKeysDoSomething(t *testing.T) {
 		switch {
 		case b.Context != key.App, b.Action == key.Suspend: // its own tests
 			continue
-		case b.Action == key.Exit, b.Action == key.Dequeue, b.Action == key.FollowUp, b.Action == key.CopyLine, b.Action == key.CopyPrompt, b.Action == key.TogglePlan:
+		case b.Action == key.Exit, b.Action == key.Dequeue, b.Action == key.FollowUp, b.Action == key.CopyLine, b.Action == key.CopyPrompt, b.Action == key.TogglePlan, b.Action == key.CycleMode:
 			continue // nothing to do here without words, or without a session
 		case b.Action == key.ExternalEditor, b.Action == key.PasteImage:
 			continue // other programs

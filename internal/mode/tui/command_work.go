@@ -22,7 +22,7 @@ import (
 // initWords ask for the file of instructions that agents read.
 const initWords = `Write AGENTS.md in the root of this repository: what someone who never saw it must know to work in it.
 
-Look first: the build files, scripts and CI, the layout, some code and its tests. Where AGENTS.md, CLAUDE.md, .cursorrules or the like are there, keep what still holds and mend what does not.
+Look first: the build files, scripts and CI, the layout, some code and its tests. Where AGENTS.md, CLAUDE.md, .cursorrules or the like are there, keep what is still true and fix what is not.
 
 It says, as far as there is something to say: what this is, in a sentence or two; the exact commands to build, test, check and run it, one test alone included; where things are; rules that the code follows and that are easily broken; what is generated or must not be touched.
 

@@ -153,17 +153,29 @@ func elsewhere(name string) string {
 	case "editor", "vim":
 		return "Ctrl+G opens the prompt in your editor."
 	case "memory":
-		return "AGENTS.md holds what the model should always know; /init writes it."
+		return "AGENTS.md or CLAUDE.md holds what the model should always know; /init writes it."
 	case "mention":
 		return "@ mentions a file."
+	case "output-style":
+		return "Write the style into AGENTS.md, which the model reads."
 	case "redo":
 		return "/undo brings back what it took back."
-	case "review":
+	case "reload":
+		return "Changed settings, keys and commands are read with the next session: /new."
+	case "review", "security-review", "pr-comments":
 		return "Ask for it in words: review what has changed."
 	case "sandbox":
 		return "--sandbox and sandbox.mode confine commands; /mode says what runs without a question."
-	case "agents", "hooks", "mcp", "skills":
+	case "scoped-models":
+		return "Ctrl+P goes through the models of your roles; cycleOrder in /settings says which."
+	case "statusline":
+		return "statusLine in /settings arranges the status line."
+	case "terminal-setup":
+		return "Shift+Enter, Alt+Enter or Ctrl+J begins a new line; burin doctor checks the terminal."
+	case "agents", "hooks", "plugins", "skills":
 		return "burin has no " + strings.ToLower(name) + " yet."
+	case "ide", "mcp", "plugin":
+		return "burin has nothing for that yet."
 	}
 	return ""
 }
@@ -284,6 +296,20 @@ func (cs *commands) understood(text string) bool {
 	case strings.HasPrefix(trimmed, "!"):
 		cs.shell.run(trimmed)
 		return true
+	case strings.HasPrefix(trimmed, "# ") && !strings.Contains(trimmed, "\n"):
+		return cs.remembers(text)
 	}
 	return false
+}
+
+// remembers says what to do for who expects that # adds to the memory, as it did in Claude
+// Code. Sent a second time it is a prompt.
+func (cs *commands) remembers(text string) bool {
+	if cs.unknown == text {
+		return false
+	}
+	cs.unknown = text
+	cs.composer.giveBack(text)
+	cs.flash("AGENTS.md holds what the model should remember: write it there, or ask the model to. Enter again sends this as it is.")
+	return true
 }

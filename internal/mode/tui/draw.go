@@ -25,7 +25,7 @@ func (a *app) compose(width, height int, now time.Time) ([]string, screen.Cursor
 	var cursor screen.Cursor
 	if top := a.panes.top(); top != nil {
 		below, cursor = top.Draw(width, max(height-least, 1))
-		below = append(below, a.facts.statusRows(width, now)...)
+		below = append(below, a.facts.statusRows(width, height, now)...)
 	} else {
 		below, cursor = a.prompt.rows(width, height, now)
 	}

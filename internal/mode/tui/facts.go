@@ -84,10 +84,10 @@ func (fs *facts) readJobs() {
 	fs.dirty = true
 }
 
-// statusRows are the status line, or a hint in its place.
-func (fs *facts) statusRows(width int, now time.Time) []string {
+// statusRows are the status line, or a hint in its place, which may need a few.
+func (fs *facts) statusRows(width, height int, now time.Time) []string {
 	if fs.hint.text != "" {
-		return []string{fs.cut(styled.Of(prose.Inline(fs.hint.text), theme.Warning), max(width-1, 1))}
+		return fs.hintRows(max(width-1, 1), min(max(height/8, 1), 3))
 	}
 	if fs.show.screenReader || fs.show.line == nil {
 		return nil
@@ -98,6 +98,18 @@ func (fs *facts) statusRows(width int, now time.Time) []string {
 		return nil
 	}
 	return []string{row}
+}
+
+// hintRows are the hint in at most so many rows.
+func (fs *facts) hintRows(width, most int) (rows []string) {
+	lines := styled.Wrap(nil, styled.Of(prose.Inline(fs.hint.text), theme.Warning), width, nil, nil)
+	for _, l := range lines[min(most, len(lines)):] { // what is too much is cut
+		lines[most-1] = append(append(lines[most-1], styled.Span{Text: " "}), l...)
+	}
+	for _, l := range lines[:min(most, len(lines))] {
+		rows = append(rows, fs.cut(l, width))
+	}
+	return rows
 }
 
 // sinceWords say when something began that goes on. They stay true while nothing is drawn,

@@ -23,6 +23,7 @@ type input struct {
 	asks     *questions
 	reader   *reader
 	brake    *brake
+	work     *work
 	commands *commands
 	models   *models
 	plan     *planMode
@@ -30,6 +31,7 @@ type input struct {
 
 	lastEsc  time.Time
 	lastStop time.Time
+	offered  bool // the last key was answered with what it does a second time
 }
 
 // twice is the time in which a key counts as pressed twice.
@@ -59,6 +61,7 @@ func (ip *input) onKey(ev key.Event) {
 
 func (ip *input) onPress(p key.Press) {
 	action, _ := ip.env.Keys.Lookup(key.App, p.Key)
+	ip.offered = ip.offered && action == key.Clear
 	if action == key.Suspend {
 		ip.display.suspend()
 		return
@@ -73,9 +76,24 @@ func (ip *input) onPress(p key.Press) {
 	}
 	if ip.onSubmitKey(p) || ip.composer.editor.Handle(p) {
 		ip.composer.unsent.changed()
+		ip.onNewLine(p)
 		return
 	}
 	ip.do(action)
+}
+
+// onNewLine names the keys that send a follow-up to who may have expected the pi family's.
+func (ip *input) onNewLine(p key.Press) {
+	if action, _ := ip.env.Keys.Lookup(key.Editor, p.Key); action != key.NewLine || p.Key != "alt+enter" || !ip.work.on {
+		return
+	}
+	var keys []string
+	for _, k := range ip.env.Keys.Keys(key.FollowUp) {
+		keys = append(keys, k.Text())
+	}
+	if len(keys) > 0 {
+		ip.flash("a new line; " + strings.Join(keys, " or ") + " sends when the work is done")
+	}
 }
 
 // onSubmitKey sends the prompt, if the key does.
@@ -144,6 +162,8 @@ func (ip *input) do(action key.Action) {
 		ip.models.cycleModel(-1)
 	case key.TogglePlan:
 		ip.plan.toggle()
+	case key.CycleMode:
+		ip.plan.cycle()
 	case key.ExternalEditor:
 		ip.composer.editOutside()
 	case key.CopyLine:
@@ -185,15 +205,18 @@ func (ip *input) onEscape() {
 
 // onClear empties the prompt, takes its pictures away, or stops what runs; twice, it ends
 // the program. While what is open is being closed for that, twice once more does not wait.
+// As long as a hint says that it ends the program, it does.
 func (ip *input) onClear() {
 	now := ip.env.Now()
-	again := now.Sub(ip.lastStop) < twice
-	ip.lastStop = now
+	since := now.Sub(ip.lastStop)
+	again := since < twice || ip.offered && since < hintTime
+	ip.lastStop, ip.offered = now, false
 	switch {
 	case ip.exit.ending && again:
 		ip.exit.quit, ip.exit.atOnce = true, true
 	case ip.exit.ending:
 		ip.flash(ip.keyFor(key.Clear) + " again leaves without waiting")
+		ip.offered = true
 	case again:
 		ip.exit.quit = true
 	case !ip.composer.editor.Empty():
@@ -204,11 +227,16 @@ func (ip *input) onClear() {
 	case ip.brake.stop():
 	default:
 		ip.flash(ip.keyFor(key.Clear) + " again quits")
+		ip.offered = true
 	}
 }
 
-// hintTime is how long a hint stays.
-const hintTime = 3 * time.Second
+const (
+	// hintTime is how long a hint stays at least.
+	hintTime = 3 * time.Second
+	// letterTime is how long a letter of a long hint takes to read.
+	letterTime = 60 * time.Millisecond
+)
 
 // hint is a word for a moment.
 type hint struct {

@@ -98,6 +98,21 @@ func (pm *planMode) hint() {
 	}
 }
 
+// cycle goes to the next mode; full is not among them: nobody gets there by a key too many.
+func (pm *planMode) cycle() {
+	if pm.session == nil {
+		return
+	}
+	switch pm.session.Mode() {
+	case "ask":
+		pm.setMode("auto-edit")
+	case "auto-edit":
+		pm.toggle()
+	default:
+		pm.setMode("ask")
+	}
+}
+
 func (pm *planMode) toggle() {
 	if pm.session == nil {
 		return

@@ -32,7 +32,7 @@ type prompt struct {
 // stands at least the row that says how much is hidden.
 func (v *prompt) rows(width, height int, now time.Time) ([]string, screen.Cursor) {
 	const mark = 2 // cells before the text
-	status := v.facts.statusRows(width, now)
+	status := v.facts.statusRows(width, height, now)
 	borders := 2
 	if v.show.screenReader || height < lowest {
 		borders = 0

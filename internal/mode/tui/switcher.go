@@ -15,9 +15,15 @@ import (
 
 // opening is what is known of a session before it is shown.
 type opening struct {
-	warnings []string
+	warnings []remark
 	after    string // the last entry that is shown already; "": none is
 	over     bool   // it is shown, or never will be
+}
+
+// remark is something to say of a session.
+type remark struct {
+	level card.Level
+	text  string
 }
 
 // largeSession is from how many entries on the memory that reading a session took is
@@ -48,7 +54,7 @@ type switcher struct {
 	had       bool     // one was shown
 	lastShown string   // the last entry that was shown of the one that is
 	last      string   // the file of the last one
-	warnings  []string // of sessions that were opened, each once
+	warnings  []remark // of sessions that were opened, each once
 }
 
 // beginIfNone opens a session where none could be opened before. Which providers have a
@@ -132,7 +138,8 @@ func (sw *switcher) open(w Wish) {
 	sw.opening, sw.openSince = true, sw.env.Now()
 	w.Secret = sw.asks.askSecret
 	o := &opening{after: w.after}
-	w.Warn = func(line string) { sw.inbox.post(func() { sw.warned(o, line) }) }
+	w.Warn = func(line string) { sw.inbox.post(func() { sw.warned(o, remark{card.Warning, line}) }) }
+	w.Note = func(line string) { sw.inbox.post(func() { sw.warned(o, remark{card.Info, sentence(line)}) }) }
 	go func() {
 		s, err := sw.opens(sw.ctx, w)
 		var past []seen
@@ -148,21 +155,21 @@ func (sw *switcher) open(w Wish) {
 
 // warned takes a warning of a session. Until it is shown, the one before may still have
 // something to say.
-func (sw *switcher) warned(o *opening, line string) {
+func (sw *switcher) warned(o *opening, r remark) {
 	if !o.over {
-		o.warnings = append(o.warnings, line)
+		o.warnings = append(o.warnings, r)
 		return
 	}
-	sw.notice(card.Warning, line)
+	sw.notice(r.level, r.text)
 }
 
 // tellWarnings says what a session warned of while it was opened, and no other did before.
 func (sw *switcher) tellWarnings(o *opening) {
 	o.over = true
-	for _, line := range o.warnings {
-		if !slices.Contains(sw.warnings, line) {
-			sw.warnings = append(sw.warnings, line)
-			sw.notice(card.Warning, line)
+	for _, r := range o.warnings {
+		if !slices.Contains(sw.warnings, r) {
+			sw.warnings = append(sw.warnings, r)
+			sw.notice(r.level, r.text)
 		}
 	}
 }

@@ -70,6 +70,7 @@ type Wish struct {
 	after    string    // the last entry that is shown already
 
 	Warn func(string)
+	Note func(string) // is told what is worth knowing and no reason to worry
 	// Secret asks for a line that is not shown.
 	Secret func(ctx context.Context, question string) (string, error)
 }

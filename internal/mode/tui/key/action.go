@@ -31,6 +31,7 @@ const (
 	TemporaryModel Action = "app.model.selectTemporary"
 	SelectModel    Action = "app.model.select"
 	TogglePlan     Action = "app.plan.toggle"
+	CycleMode      Action = "app.mode.cycle"
 	SearchHistory  Action = "app.history.search"
 	ExpandTools    Action = "app.tools.expand"
 	ToggleThinking Action = "app.thinking.toggle"
@@ -126,6 +127,7 @@ var defaults = []Binding{
 	{NewSession, App, nil, "a new session"},
 	{ForkSession, App, nil, "a copy of this session"},
 	{ResumeSession, App, nil, "another session"},
+	{CycleMode, App, nil, "next approval mode: ask, auto-edit, plan"},
 
 	{CursorUp, Editor, []Key{"up"}, "up; from the first row, earlier prompts"},
 	{CursorDown, Editor, []Key{"down"}, "down; from the last row, later prompts"},
