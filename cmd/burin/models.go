@@ -119,8 +119,12 @@ func showModels(ctx context.Context, p *program, models *catalog.Catalog, f mode
 			return nil
 		}
 	}
-	if len(list) == 0 && !f.all {
-		fmt.Fprintln(p.err, "burin: no model fits that can be used; --all lists those that need a key")
+	switch {
+	case len(list) > 0 || f.all:
+	case len(wanted) == 0:
+		fmt.Fprintln(p.err, "burin: no model can be used yet: burin help keys says how to get one, burin models --all lists them")
+	default:
+		fmt.Fprintln(p.err, "burin: no usable model fits; --all lists those that need a key")
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ var table = []Setting{
 	{Key: "thinkingBudgets.medium", Type: Number, Group: Model, Label: "Thinking budget: medium", Else: "10240", Min: at(1), Unit: "tokens", Help: "The thinking tokens of this level, for models that take a number."},
 	{Key: "thinkingBudgets.high", Type: Number, Group: Model, Label: "Thinking budget: high", Else: "24576", Min: at(1), Unit: "tokens", Help: "The thinking tokens of this level, for models that take a number."},
 	{Key: "thinkingBudgets.xhigh", Type: Number, Group: Model, Label: "Thinking budget: xhigh", Else: "32768", Min: at(1), Unit: "tokens", Help: "The thinking tokens of this level, for models that take a number."},
-	{Key: "enabledModels", Type: List, Group: Model, Label: "Models to begin with", Else: "all", Help: "The first of these that can be used is taken where no model is asked for."},
+	{Key: "enabledModels", Type: List, Group: Model, Label: "Models to begin with", Else: "all", Help: "The first of these that can be used is taken where no model is asked for. The key for the next model goes through them unless two roles have models."},
 	{Key: "modelProviderOrder", Type: List, Group: Model, Label: "Preferred providers", Else: "the usual order", Help: "Whose variant of a model is taken where several offer it."},
 	{Key: "contextPromotion.enabled", Type: Bool, Group: Model, Label: "Larger model when full", Default: true, Help: "Goes on with a larger model of the same family before a long conversation is condensed."},
 	{Key: "retry.enabled", Type: Bool, Group: Model, Label: "Retry", Default: true, Help: "Repeats requests that failed for a passing reason."},

@@ -97,7 +97,8 @@ func (ms *models) showModels(name string) {
 	ms.panes.push(p)
 }
 
-// cycle are the models that a key goes round: those of the roles in cycleOrder.
+// cycle are the models that a key goes round: those of the roles in cycleOrder, or, where
+// fewer than two roles have one, the usable ones of enabledModels, as in pi.
 func (ms *models) cycle() []string {
 	models, err := ms.host.Models()
 	if err != nil {
@@ -111,7 +112,16 @@ func (ms *models) cycle() []string {
 			}
 		}
 	}
-	return refs
+	if len(refs) > 1 {
+		return refs
+	}
+	var enabled []string
+	for _, c := range models.Catalog.Resolver.Enabled() {
+		if models.Catalog.Registry.Available(c.Model) {
+			enabled = append(enabled, c.Model.Ref())
+		}
+	}
+	return enabled
 }
 
 func (ms *models) openThinking(level string) {
@@ -334,7 +344,7 @@ func (ms *models) cycleThinking() {
 func (ms *models) cycleModel(step int) {
 	refs := ms.cycle()
 	if ms.session == nil || len(refs) < 2 {
-		ms.flash("there is one model to go round; " + ms.keyFor(key.SelectModel) + " has all")
+		ms.flash("no second model to switch to: list some in enabledModels, or give one a role in " + ms.keyFor(key.SelectModel))
 		return
 	}
 	i := slices.Index(refs, ms.facts.status.Model)

@@ -167,7 +167,7 @@ func elsewhere(name string) string {
 	case "sandbox":
 		return "--sandbox and sandbox.mode confine commands; /mode says what runs without a question."
 	case "scoped-models":
-		return "Ctrl+P goes through the models of your roles; cycleOrder in /settings says which."
+		return "enabledModels in /settings lists the models that Ctrl+P goes through."
 	case "statusline":
 		return "statusLine in /settings arranges the status line."
 	case "terminal-setup":

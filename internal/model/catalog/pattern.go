@@ -30,6 +30,12 @@ func (r *Resolver) Match(patterns []string) (choices []Choice, unmatched []strin
 	return choices, unmatched
 }
 
+// Enabled lists the models of enabledModels, in their order.
+func (r *Resolver) Enabled() []Choice {
+	choices, _ := r.Match(r.enabled)
+	return choices
+}
+
 func (r *Resolver) match(pattern string) []Choice {
 	forms := []struct {
 		text  string
