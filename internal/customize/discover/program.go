@@ -143,6 +143,9 @@ func (s *search) pi() {
 		s.themes(p.name, dir)
 		s.instructions(p.name, under(dir, "AGENTS.md"))
 		s.mcp(p.name, under(dir, "mcp.json"), "mcpServers")
+		if path := under(dir, "settings.json"); isFile(path) {
+			s.add(Finding{Kind: Settings, Program: p.name, Path: path, What: "Settings, which are not taken over: /settings has them here."})
+		}
 		if path := under(dir, "config.yml"); isFile(path) {
 			s.add(Finding{Kind: Settings, Program: p.name, Path: path, What: "Settings, which are not taken over; their names are the same in " + filepath.Join(s.o.ConfigDir, "config.yml") + "."})
 		}

@@ -19,6 +19,8 @@ func TestCtrlCQuitsWhileTheHintSaysSo(t *testing.T) {
 		{"two seconds later", 2 * time.Second, false, true},
 		{"when the hint is gone", hintTime, false, false},
 		{"after another key", time.Second, true, false},
+		{"at once, after another key", 0, true, false},
+		{"at once", 0, false, true},
 	} {
 		a := alone(t)
 		now := time.Date(2026, 11, 23, 15, 8, 5, 0, time.UTC)

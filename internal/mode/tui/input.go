@@ -61,7 +61,9 @@ func (ip *input) onKey(ev key.Event) {
 
 func (ip *input) onPress(p key.Press) {
 	action, _ := ip.env.Keys.Lookup(key.App, p.Key)
-	ip.offered = ip.offered && action == key.Clear
+	if action != key.Clear { // twice is in a row
+		ip.lastStop, ip.offered = time.Time{}, false
+	}
 	if action == key.Suspend {
 		ip.display.suspend()
 		return
