@@ -106,6 +106,10 @@ func TestFirstHourFromClaudeCode(t *testing.T) {
 	s.WaitText("· A new session.")
 	s.asks("hello", "Understood.")
 	s.wants(-1, true, "Answer in short sentences.") // what was imported
+	s.sees("auto-edit │")                           // what was chosen holds on
+	if id := s.request(-1).Model.ID; !strings.HasPrefix(id, "claude-opus-") {
+		t.Errorf("the new session asks %s", id)
+	}
 	s.send("/resume")
 	s.WaitText("Claude Code, now")
 	s.Type("sky blue")

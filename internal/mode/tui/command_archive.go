@@ -160,7 +160,7 @@ func (ar *archives) newSession(string) {
 	if ar.work.on {
 		ar.brake.stop()
 	}
-	ar.switcher.open(Wish{})
+	ar.switcher.open(ar.chosen)
 }
 
 // fork goes on in a copy.
@@ -218,7 +218,7 @@ func (ar *archives) export(file string) {
 	}
 	ar.withArchive("exporting the session", func(ctx context.Context, sessions Archive) (func(), error) {
 		written, err := sessions.Export(ctx, o)
-		return func() { ar.notice(card.Info, "Written: "+written.File) }, err
+		return func() { ar.notice(card.Info, "Written: "+ar.homePath(written.File)) }, err
 	})
 }
 
@@ -326,7 +326,7 @@ func (ar *archives) branch(string) {
 			}
 			if from == "" { // before the first prompt there is nothing to copy
 				ar.composer.giveBack(words)
-				ar.switcher.open(Wish{})
+				ar.switcher.open(ar.chosen)
 				return
 			}
 			ar.goOnInCopy(from, words)

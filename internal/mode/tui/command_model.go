@@ -51,7 +51,7 @@ func (ms *models) openModels(name string) {
 	ms.work.ahead("changing the model", func(ctx context.Context) (func(), error) {
 		err := s.Models().SetModel(ctx, name)
 		if err == nil || ctx.Err() != nil {
-			return nil, err
+			return func() { ms.chosen.Model = name }, err
 		}
 		if e, ok := errors.AsType[*catalog.NotFoundError](err); ok {
 			e.Hint = "" // it is for the command line; here the list is shown
@@ -131,7 +131,7 @@ func (ms *models) openThinking(level string) {
 			ms.sayError(err)
 			return
 		}
-		ms.session.SetThinking(l)
+		ms.think(ms.session, l)
 		return
 	}
 	s := ms.session
@@ -141,7 +141,7 @@ func (ms *models) openThinking(level string) {
 		OnChoose: func(l llm.Level) {
 			ms.panes.remove(p)
 			if ms.still(s) {
-				s.SetThinking(l)
+				ms.think(s, l)
 			}
 		},
 		OnCancel: func() { ms.panes.remove(p) },
@@ -327,6 +327,15 @@ func (ms *models) loginUI() oauth.UI {
 	}
 }
 
+// think says how hard the model thinks.
+func (ms *models) think(s *opened, l llm.Level) {
+	if err := s.SetThinking(l); err != nil {
+		ms.sayError(err)
+		return
+	}
+	ms.chosen.Thinking = l
+}
+
 // cycleThinking goes to the next level that the model knows.
 func (ms *models) cycleThinking() {
 	levels := ms.thinkingLevels()
@@ -336,7 +345,7 @@ func (ms *models) cycleThinking() {
 	}
 	i := slices.Index(levels, ms.facts.status.Thinking)
 	next := levels[(i+1)%len(levels)]
-	ms.session.SetThinking(next)
+	ms.think(ms.session, next)
 	ms.flash("thinking: " + string(next) + "; /mode chooses what runs without a question")
 }
 
@@ -355,6 +364,7 @@ func (ms *models) cycleModel(step int) {
 func (ms *models) useModel(selector string) {
 	s := ms.session
 	ms.work.ahead("changing the model", func(ctx context.Context) (func(), error) {
-		return nil, s.Models().SetModel(ctx, selector)
+		err := s.Models().SetModel(ctx, selector)
+		return func() { ms.chosen.Model = selector }, err
 	})
 }

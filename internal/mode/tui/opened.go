@@ -27,6 +27,9 @@ type current struct {
 	session   *opened // nil while none is open
 	opening   bool    // one is being opened, or closed before that
 	openSince time.Time
+	// chosen is the model, thinking and mode that the person has chosen since burin began.
+	// New sessions begin so.
+	chosen Wish
 }
 
 // still reports whether the session that a pane is about is shown, and says so where it

@@ -63,6 +63,7 @@ func (pm *planMode) setMode(mode string) {
 		pm.sayError(err)
 		return
 	}
+	pm.chosen.Mode = mode
 	pm.facts.read()
 }
 
