@@ -2,7 +2,6 @@ package story_test
 
 import (
 	"errors"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,7 +56,7 @@ func aHour(t *testing.T, answers map[string]llmtest.Turn, files map[string]strin
 }
 
 // replyTo is what the model answers: to a result that it is done, to words what stands in
-// answers for the longest part of them.
+// answers for what comes last in them. Words that were not answered come once more.
 func replyTo(answers map[string]llmtest.Turn, r *llm.Request) []llm.Event {
 	last := r.Messages[len(r.Messages)-1]
 	if last.Role != llm.RoleUser {
@@ -69,10 +68,10 @@ func replyTo(answers map[string]llmtest.Turn, r *llm.Request) []llm.Event {
 			said.WriteString(text.Text)
 		}
 	}
-	found := ""
-	for part := range maps.Keys(answers) {
-		if strings.Contains(said.String(), part) && len(part) > len(found) {
-			found = part
+	found, at := "", -1
+	for part := range answers {
+		if i := strings.LastIndex(said.String(), part); i > at {
+			found, at = part, i
 		}
 	}
 	if found == "" {

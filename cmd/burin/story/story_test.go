@@ -73,7 +73,7 @@ func build(file string) error {
 
 // waitTime limits every wait. It is long, because a machine may do much else meanwhile,
 // and costs nothing where what is waited for happens.
-const waitTime = 12 * time.Second
+const waitTime = time.Minute
 
 // program is the file of burin.
 func program(t *testing.T) string {

@@ -53,13 +53,17 @@ func (ms *models) openModels(name string) {
 		if err == nil || ctx.Err() != nil {
 			return func() { ms.chosen.Model = name }, err
 		}
+		query := name
 		if e, ok := errors.AsType[*catalog.NotFoundError](err); ok {
 			e.Hint = "" // it is for the command line; here the list is shown
 			err = e
+			if len(e.Similar) > 0 {
+				query = e.Similar[0] // what was typed finds nothing
+			}
 		}
 		return func() { // what comes near it can be chosen
 			ms.sayError(err)
-			ms.showModels(name)
+			ms.showModels(query)
 		}, nil
 	})
 }
