@@ -156,6 +156,7 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	g.Hosts = slices.Concat(settings.Sandbox.Hosts, g.Hosts)
 	g.Writable = slices.Concat(settings.Sandbox.Writable, g.Writable)
 	g.Shell = cmp.Or(g.Shell, settings.ShellPath)
+	g.UserShell = cmp.Or(g.UserShell, settings.UserShellPath)
 	g.SearXNG = cmp.Or(g.SearXNG, settings.SearXNG.Endpoint, h.o.Getenv("SEARXNG_ENDPOINT"))
 	g.NoSecrets = g.NoSecrets || settings.Secrets.Enabled != nil && !*settings.Secrets.Enabled
 	if g.Environ == nil {
