@@ -36,6 +36,9 @@ type Session struct {
 	bench.Session
 	Ground bench.Options // what the session stands on
 	Choice Choice        // which model, where Client and Model are not given
+	// Keyless is told that there is no key for the model, and the session is opened all the
+	// same, for a person to read or to choose another model. nil: that is an error.
+	Keyless func(*credential.NotFoundError)
 }
 
 // Choice says which model to ask, as flags do.
@@ -235,6 +238,7 @@ func (h *Host) findModel(ctx context.Context, o *Session, settings *config.Confi
 	}
 	others := opener{models: models}
 	level := o.Thinking.Level
+	var own *catalog.Model // whose client is made here; nil: none
 	if o.Model == nil {
 		choice, err := h.choose(ctx, models, o)
 		if err != nil {
@@ -251,6 +255,7 @@ func (h *Host) findModel(ctx context.Context, o *Session, settings *config.Confi
 			o.Cache.Retention = retention
 		}
 		if o.Client == nil {
+			own = choice.Model
 			if o.Client, err = models.Client(choice.Model, ""); err != nil {
 				return err
 			}
@@ -272,10 +277,31 @@ func (h *Host) findModel(ctx context.Context, o *Session, settings *config.Confi
 		o.Models = others
 		h.assign(o, models, settings)
 	}
+	if own != nil {
+		if err := keyFor(ctx, models, own, o); err != nil {
+			return err
+		}
+	}
 	if level == llm.LevelDefault {
 		level = settings.DefaultThinkingLevel
 	}
 	o.Thinking.Level = level
+	return nil
+}
+
+// keyFor makes sure that there is a key for a session's first model, unless others go on for it.
+func keyFor(ctx context.Context, models *connect.Models, m *catalog.Model, o *Session) error {
+	if len(o.Fallbacks[catalog.RoleDefault])+len(o.Fallbacks[m.Ref()]) > 0 {
+		return nil
+	}
+	none := models.Missing(ctx, m)
+	switch {
+	case none == nil:
+		return nil
+	case o.Keyless == nil:
+		return none
+	}
+	o.Keyless(none)
 	return nil
 }
 
