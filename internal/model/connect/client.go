@@ -12,6 +12,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/model/credential"
+	"github.com/burin-dev/burin/internal/model/quota"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/bedrock"
 	"github.com/burin-dev/burin/llm/gcpauth"
@@ -62,6 +63,7 @@ type clients struct {
 	registry                    *catalog.Registry
 	network                     *network
 	dump                        *Dump // nil = none
+	seen                        quota.Seen
 	firstEvent, idle, noContent time.Duration
 }
 
@@ -109,7 +111,7 @@ func (c *clients) endpoint(model *catalog.Model, keys *keyring) (wire.Endpoint, 
 		return wire.Endpoint{}, err
 	}
 	client := *shared
-	client.Transport = &bearer{next: &dumping{next: shared.Transport, dump: c.dump}, always: model.AuthHeader}
+	client.Transport = &bearer{next: &dumping{next: &learning{next: shared.Transport, provider: model.Provider, seen: &c.seen}, dump: c.dump}, always: model.AuthHeader}
 	e := wire.Endpoint{
 		BaseURL: model.BaseURL, Headers: model.Headers, Transform: model.Transform, Client: &client, Key: keys.get,
 		FirstEvent: c.firstEvent, Idle: c.idle, NoContent: c.noContent,
