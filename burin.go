@@ -195,6 +195,7 @@ type Options struct {
 	ExtraTools []*tool.Tool
 	EditEngine string            // replace, patch, hashline or whole; empty follows Model
 	Shell      string            // path of the shell, or "builtin"; empty finds one
+	UserShell  string            // of a person's own commands, zsh and fish too; empty is Shell, or else $SHELL
 	HTTP       http.RoundTripper // for fetch and web_search; nil is the default
 	SearXNG    string            // address of a SearXNG server for web_search
 
@@ -421,7 +422,7 @@ func (o *Options) ground() bench.Options {
 	return bench.Options{
 		Dir: o.Dir, AddDirs: o.AddDirs, Files: o.Files, Allow: o.Allow, Deny: o.Deny, PermissionFile: o.PermissionFile,
 		Sandbox: o.Sandbox, Hosts: o.Hosts, Writable: o.Writable, Secrets: o.Secrets,
-		Shell: o.Shell, HTTP: o.HTTP, SearXNG: o.SearXNG,
+		Shell: o.Shell, UserShell: o.UserShell, HTTP: o.HTTP, SearXNG: o.SearXNG,
 		StateDir: o.StateDir, ConfigDir: o.ConfigDir, UserHome: o.UserHome, NoFiles: o.NoFiles,
 		NoSecrets: o.NoSecrets, Environ: o.Environ, SecretEntries: o.SecretEntries, Warn: o.Warn, Now: o.Now,
 	}

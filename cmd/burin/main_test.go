@@ -71,6 +71,7 @@ func TestScripts(t *testing.T) {
 				env.Setenv(name, "http://127.0.0.1:1")
 			}
 			env.Values["servers"] = map[string]*llmtest.Server{}
+			env.Values["vendors"] = vendors{}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -84,6 +85,8 @@ func TestScripts(t *testing.T) {
 			"draw":     drawImage,
 			"pictured": pictured,
 			"keep":     keep,
+			"limits":   serveLimits,
+			"told":     toldLimits,
 		},
 	})
 }

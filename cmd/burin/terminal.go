@@ -183,6 +183,9 @@ func (h *desk) opened(ctx context.Context, w tui.Wish) (session.Handle, error) {
 func (h *desk) begin(ctx context.Context, a askFlags, w tui.Wish, resume string) (*session.Session, error) {
 	o := a.wish()
 	o.Resume, o.Warn, o.Note, o.KeepPlan = resume, w.Warn, w.Note, true
+	if resume != "" {
+		o.Keyless = func(none *credential.NotFoundError) { w.Warn(tui.NoKey(none)) }
+	}
 	o.Desk = session.NewDesk(session.DeskOptions{})
 	o.Desk.Attend() // the face that opens it
 	keys := h.program.sessionKeys(ctx)

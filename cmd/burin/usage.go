@@ -14,6 +14,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/model/connect"
+	"github.com/burin-dev/burin/internal/model/quota"
 	ledger "github.com/burin-dev/burin/internal/model/usage"
 	"github.com/burin-dev/burin/internal/prose"
 )
@@ -24,22 +25,32 @@ type usageFlags struct {
 	project, model   string
 	csv              string
 	json             bool
+	limits           bool
 }
 
 func usageCommand(p *program) *cobra.Command {
 	var f usageFlags
 	cmd := &cobra.Command{
 		Use:   "usage",
-		Short: "Show what the models have cost",
+		Short: "Show what the models have cost, or what plans leave",
 		Long: `Show what requests to models cost. "unknown" is a cost without a known price, "≥" a
 cost with an unknown part, and "~" a cost computed from the price of a similar model.
 
   burin usage                          the last 30 days
   burin usage --by model --since 7d    a week, the dearest model first
   burin usage --project . --by month   this folder and those below it
-  burin usage --since all --csv costs.csv`,
+  burin usage --since all --csv costs.csv
+
+With --limits ask the providers for the plan and the limits of your keys and logins instead.
+
+  burin usage --limits`,
 		Args: arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return showUsage(cmd.Context(), p, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.limits {
+				return showLimits(cmd, p, f)
+			}
+			return showUsage(cmd.Context(), p, f)
+		},
 	}
 	var names []string
 	for _, by := range ledger.Groupings() {
@@ -53,6 +64,7 @@ cost with an unknown part, and "~" a cost computed from the price of a similar m
 	flags.StringVar(&f.model, "model", "", "only this model: its id or provider/id; * stands for any text")
 	flags.StringVar(&f.csv, "csv", "", "write comma-separated values to this file; - is standard output")
 	flags.BoolVar(&f.json, "json", false, "write one JSON object")
+	flags.BoolVar(&f.limits, "limits", false, "ask the providers for plans, limits and when they reset")
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"by": values(names...), "since": values("7d", "30d", "365d", "all"), "model": p.offer(func(m *connect.Models) []string {
 			var refs []string
@@ -149,6 +161,34 @@ func writeUsage(p *program, f usageFlags, table ledger.Table) error {
 		style.Width, _, _ = term.GetSize(int(fileOf(p.out).Fd())) // 0 is the usual width
 	}
 	_, err := fmt.Fprint(p.out, table.Text(style))
+	return err
+}
+
+// showLimits asks the providers for plans and limits.
+func showLimits(cmd *cobra.Command, p *program, f usageFlags) error {
+	for _, flag := range []string{"by", "since", "until", "project", "model", "csv"} {
+		if cmd.Flags().Changed(flag) {
+			return usage("--limits and --%s contradict each other", flag)
+		}
+	}
+	models, err := p.models()
+	if err != nil {
+		return err
+	}
+	defer models.Close()
+	now := time.Now()
+	reports := models.Limits(cmd.Context())
+	switch {
+	case f.json:
+		return json.NewEncoder(p.out).Encode(struct {
+			GeneratedAt time.Time      `json:"generatedAt"`
+			Reports     []quota.Report `json:"reports"`
+		}{now, append([]quota.Report{}, reports...)})
+	case len(reports) == 0:
+		fmt.Fprintln(p.err, "no provider of yours tells its limits; those of others are known after an answer: /usage shows them in a session")
+		return nil
+	}
+	_, err = fmt.Fprint(p.out, quota.Text(reports, now))
 	return err
 }
 

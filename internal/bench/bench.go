@@ -37,9 +37,12 @@ type Options struct {
 	Writable []string // more folders that confined commands may write
 	Secrets  []string // more paths that they must not read
 
-	Shell   string            // path of the shell, or "builtin"; empty finds one
-	HTTP    http.RoundTripper `json:"-"` // for fetch and web_search; nil is the default
-	SearXNG string            // address of a SearXNG server for web_search
+	Shell string // path of the shell, or "builtin"; empty finds one
+	// UserShell runs a person's own commands: a path or a name, zsh and fish too; empty is
+	// Shell, or else bash, zsh or fish of $SHELL in Environ.
+	UserShell string
+	HTTP      http.RoundTripper `json:"-"` // for fetch and web_search; nil is the default
+	SearXNG   string            // address of a SearXNG server for web_search
 
 	StateDir  string // burin's data folder; empty: no undo, no session file
 	ConfigDir string // burin's configuration folder; its AGENTS.md is the user's own

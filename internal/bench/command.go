@@ -24,7 +24,8 @@ func (g ground) Run(ctx context.Context, line string, journal bool, output func(
 		return err
 	}
 	var err error
-	if journal && !permission.ReadOnly(line) {
+	// What a line of another shell than bash changes is not known before it runs.
+	if journal && !(b.shells.PersonIsBash() && permission.ReadOnly(line)) {
 		_, err = b.ws.Watch(ctx, run)
 	} else {
 		err = run()

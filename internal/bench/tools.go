@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -85,7 +86,7 @@ func (b *seat) shellTools() (tools []*tool.Tool, shellName, confined string, err
 	if err != nil {
 		return nil, "", "", err
 	}
-	so := shell.Options{Dir: b.dir, Shell: b.Shell, Artifacts: b.kept, Snapshot: true, Changed: func() { b.jobsChanged() }, Named: b.learnFiles()}
+	so := shell.Options{Dir: b.dir, Shell: b.Shell, Own: cmp.Or(b.UserShell, b.Shell, shell.Person(b.variable("SHELL"))), Artifacts: b.kept, Snapshot: true, Changed: func() { b.jobsChanged() }, Named: b.learnFiles()}
 	if box != nil {
 		so.Sandbox = box
 	}

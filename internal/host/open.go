@@ -38,6 +38,9 @@ type Session struct {
 	Choice Choice        // which model, where Client and Model are not given
 	// Note is told which model was found, where nobody has named it; nil: Warn is.
 	Note func(string)
+	// Keyless is told that there is no key for the model, and the session is opened all the
+	// same, for a person to read or to choose another model. nil: that is an error.
+	Keyless func(*credential.NotFoundError)
 }
 
 // Choice says which model to ask, as flags do.
@@ -161,6 +164,7 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	g.Hosts = slices.Concat(settings.Sandbox.Hosts, g.Hosts)
 	g.Writable = slices.Concat(settings.Sandbox.Writable, g.Writable)
 	g.Shell = cmp.Or(g.Shell, settings.ShellPath)
+	g.UserShell = cmp.Or(g.UserShell, settings.UserShellPath)
 	g.SearXNG = cmp.Or(g.SearXNG, settings.SearXNG.Endpoint, h.o.Getenv("SEARXNG_ENDPOINT"))
 	g.NoSecrets = g.NoSecrets || settings.Secrets.Enabled != nil && !*settings.Secrets.Enabled
 	if g.Environ == nil {
@@ -239,6 +243,7 @@ func (h *Host) findModel(ctx context.Context, o *Session, settings *config.Confi
 	}
 	others := opener{models: models}
 	level := o.Thinking.Level
+	var own *catalog.Model // whose client is made here; nil: none
 	if o.Model == nil {
 		choice, err := h.choose(ctx, models, o)
 		if err != nil {
@@ -255,6 +260,7 @@ func (h *Host) findModel(ctx context.Context, o *Session, settings *config.Confi
 			o.Cache.Retention = retention
 		}
 		if o.Client == nil {
+			own = choice.Model
 			if o.Client, err = models.Client(choice.Model, ""); err != nil {
 				return err
 			}
@@ -276,10 +282,31 @@ func (h *Host) findModel(ctx context.Context, o *Session, settings *config.Confi
 		o.Models = others
 		h.assign(o, models, settings)
 	}
+	if own != nil {
+		if err := keyFor(ctx, models, own, o); err != nil {
+			return err
+		}
+	}
 	if level == llm.LevelDefault {
 		level = settings.DefaultThinkingLevel
 	}
 	o.Thinking.Level = level
+	return nil
+}
+
+// keyFor makes sure that there is a key for a session's first model, unless others go on for it.
+func keyFor(ctx context.Context, models *connect.Models, m *catalog.Model, o *Session) error {
+	if len(o.Fallbacks[catalog.RoleDefault])+len(o.Fallbacks[m.Ref()]) > 0 {
+		return nil
+	}
+	none := models.Missing(ctx, m)
+	switch {
+	case none == nil:
+		return nil
+	case o.Keyless == nil:
+		return none
+	}
+	o.Keyless(none)
 	return nil
 }
 

@@ -115,3 +115,54 @@ func TestFirstRunDemo(t *testing.T) {
 	s.WaitText("A test fails here")
 	s.WaitText("Run this command?")
 }
+
+// A model that is named and has no key leads to the screen for its provider at once; what was
+// typed is answered in the end, by that model.
+func TestModelWithoutKey(t *testing.T) {
+	t.Parallel()
+	s := keyless(t, []llmtest.Turn{say("ok"), say("Good morning.")}, "--model", "anthropic/claude-opus-4-5")
+	s.send("hello")
+	s.WaitText("no API key for anthropic")
+	s.WaitText("→ Anthropic")
+	s.Press("down", "up", "enter")
+	s.WaitText("API key for anthropic")
+	s.Paste("sk-ant-0123456789")
+	s.Press("enter")
+	s.WaitText("Good morning.")
+	if heard := s.heard(1); !strings.Contains(heard, "hello") {
+		t.Errorf("the model read:\n%s", heard)
+	}
+	s.WaitText("opus-4-5")
+}
+
+// Where the setup is not wanted, a line says what to do. The prompt stays in the editor, and
+// the key that /login stores is enough.
+func TestModelOfSettingsWithoutKey(t *testing.T) {
+	t.Parallel()
+	for _, resumed := range []bool{false, true} {
+		with := func(o *setting) {
+			o.noKey, o.quiet, o.bare = true, true, true
+			o.config = "modelRoles: {default: anthropic/claude-opus-4-5}\n"
+		}
+		if resumed { // it is shown all the same
+			s := begin(t, []llmtest.Turn{say("An old answer.")})
+			s.send("an old question")
+			s.WaitText("An old answer.")
+			s.leave()
+			plain := with
+			with = func(o *setting) {
+				plain(o)
+				o.home, o.dir, o.args = s.home, s.dir, []string{"--continue"}
+				write(t, s.home+"/models.yml", "{}\n")
+			}
+		}
+		s := begin(t, nil, with)
+		s.WaitText("No API key for anthropic: /login anthropic stores one")
+		if resumed {
+			s.WaitText("An old answer.")
+			continue
+		}
+		s.send("hello")
+		s.WaitText("› hello")
+	}
+}

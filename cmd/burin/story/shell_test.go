@@ -1,6 +1,8 @@
 package story_test
 
 import (
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -81,4 +83,87 @@ func TestCorruptingOutput(t *testing.T) {
 			t.Errorf("alternate %v, title %q", alternate, title)
 		}
 	})
+}
+
+// ownShell writes a bash that says who it is, and gives its path.
+func ownShell(t *testing.T, who string) string {
+	t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not installed")
+	}
+	path := filepath.Join(t.TempDir(), "bash")
+	write(t, path, "#!/bin/sh\nMINE="+who+" exec "+bash+" \"$@\"\n")
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A person's commands run in the shell of $SHELL, with the aliases of its start-up files;
+// the model's do not.
+func TestOwnShell(t *testing.T) {
+	t.Parallel()
+	path := ownShell(t, "person")
+	s := begin(t, []llmtest.Turn{call("bash", `{"command":"echo \"model: [$MINE]\""}`), say("I see.")}, func(o *setting) {
+		o.Env = append(o.Env, "SHELL="+path)
+		o.files = map[string]string{"../.bashrc": "alias greet='echo hello from my $MINE shell'\n"}
+		o.args = []string{"--approval", "full"}
+	})
+	s.send("!greet")
+	s.WaitText("hello from my person shell")
+	s.WaitGone("esc stops")
+	s.send("!mkdir deep && cd deep")
+	s.WaitText("● You  mkdir")
+	s.WaitGone("esc stops")
+	s.send("!pwd | sed 's/.*project/in project/'")
+	s.WaitText("in project/deep")
+	s.WaitGone("esc stops")
+	s.send("who are you?")
+	s.WaitText("I see.")
+	if heard := s.heard(-1); !strings.Contains(heard, "model: []") {
+		t.Errorf("the model read:\n%s", heard)
+	}
+}
+
+// userShellPath names another shell than $SHELL, and shellPath is for both.
+func TestOwnShellOfSettings(t *testing.T) {
+	t.Parallel()
+	mine, set := ownShell(t, "person"), ownShell(t, "setting")
+	for _, c := range []struct{ config, want string }{
+		{"", "m42 person"},
+		{"userShellPath: " + set, "m42 setting"},
+		{"shellPath: " + set, "m42 setting"},
+		{"shellPath: " + set + "\nuserShellPath: builtin", "m42 ."},
+	} {
+		s := begin(t, nil, func(o *setting) {
+			o.Env, o.config = append(o.Env, "SHELL="+mine), c.config+"\n"
+		})
+		s.send("!echo m$((40+2)) $MINE.")
+		s.WaitText(c.want)
+	}
+}
+
+// zsh and fish run a person's commands with what their start-up files define.
+func TestOwnShellOfAnotherKind(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]string{"zsh": "../.zshrc", "fish": "../.config/fish/config.fish"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Logf("%s is not installed", name)
+			continue
+		}
+		s := begin(t, []llmtest.Turn{say("I see.")}, func(o *setting) {
+			o.Env = append(o.Env, "SHELL="+path)
+			o.files = map[string]string{file: "echo noise\nalias greet='echo hello from " + name + "'\n"}
+		})
+		s.send("!greet; cd ..")
+		s.WaitText("hello from " + name)
+		s.WaitGone("esc stops")
+		s.send("what did I do?")
+		s.WaitText("I see.")
+		if heard := s.heard(-1); !strings.Contains(heard, "hello from "+name) || strings.Contains(heard, "noise") {
+			t.Errorf("the model read:\n%s", heard)
+		}
+	}
 }

@@ -94,6 +94,8 @@ type Config struct {
 	} `yaml:"edit"`
 	// ShellPath is the shell that runs commands, or "builtin".
 	ShellPath string `yaml:"shellPath"`
+	// UserShellPath is the shell that runs a person's own commands.
+	UserShellPath string `yaml:"userShellPath"`
 	// SearXNG is a server that web_search may ask.
 	SearXNG struct {
 		Endpoint string `yaml:"endpoint"`

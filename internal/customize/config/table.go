@@ -98,6 +98,7 @@ var table = []Setting{
 	{Key: "todo.reminders", Type: Bool, Group: Tools, Label: "Todo reminders", Default: true, Help: "Reminds the model of open todos when it stops in the middle of its own work."},
 	{Key: "todo.remindersMax", Type: Number, Group: Tools, Label: "Most reminders", Default: 1, Min: at(0), When: "todo.reminders", Help: "How often the model is reminded for one prompt."},
 	{Key: "shellPath", Type: String, Group: Tools, Label: "Shell", Else: "bash, else sh", Help: "The shell that runs commands, or builtin."},
+	{Key: "userShellPath", Type: String, Group: Tools, Label: "Shell for !", Else: "$SHELL", Help: "The shell that runs your own commands (!): bash, zsh, fish, sh or builtin."},
 	{Key: "searxng.endpoint", Type: String, Group: Tools, Label: "SearXNG server", Else: "none", Help: "The address of a server that web searches ask first."},
 
 	{Key: "approval", Type: Enum, Group: Money, Label: "Runs without a question", Default: "ask", Choices: []string{"plan", "ask", "auto-edit", "full"}, Help: "With plan it only looks, ask asks before changes, auto-edit changes files by itself, full does all."},

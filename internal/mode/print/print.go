@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/prose"
@@ -49,6 +50,9 @@ type Options struct {
 	// Steps shows the calls and what came of them; nil shows none. It may be Out.
 	Steps io.Writer
 	Color bool // of Steps
+	// Warn is told once that a failed request is repeated, and why, where there are no Steps and
+	// the wait is long enough to be noticed. nil: nobody is.
+	Warn func(string)
 	// Terminal says that Out is shown on a terminal: what would steer it is left out of
 	// text. Elsewhere an answer is written as the model wrote it.
 	Terminal bool
@@ -72,6 +76,7 @@ type Printer struct {
 	last   byte            // last byte written to Out
 	err    error           // the first failure of Out; nothing is written after it
 	stop   context.CancelFunc
+	waited time.Duration // to repeat requests, until Warn was told
 
 	mu    sync.Mutex
 	desk  session.Questions             // where answers go
@@ -230,6 +235,20 @@ func (p *Printer) question(e session.Event) {
 	}
 }
 
+// noticed is from which wait on a person at a pipe is told of it.
+const noticed = time.Second
+
+// repeats tells once that burin is waiting to repeat a request.
+func (p *Printer) repeats(e session.Event) {
+	r, ok := e.Data.(*session.RetryInfo)
+	if e.Type != session.RetryStart || !ok || p.o.Warn == nil || p.steps != nil || p.waited >= noticed {
+		return
+	}
+	if p.waited += r.Delay; p.waited >= noticed {
+		p.o.Warn(fmt.Sprintf("%s; trying again, up to %s", prose.Row(r.Error, 200), prose.Count(r.Max, "time")))
+	}
+}
+
 // Event writes an event.
 func (p *Printer) Event(e session.Event) {
 	p.question(e)
@@ -237,6 +256,7 @@ func (p *Printer) Event(e session.Event) {
 		p.line(e)
 		return
 	}
+	p.repeats(e)
 	if e.Type == agent.ToolEnd && e.Call.Name == session.ResultTool && e.Result != nil && !e.Result.IsError {
 		p.result = compact(e.Call.Arguments)
 	}

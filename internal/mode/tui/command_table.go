@@ -79,7 +79,8 @@ func modelCommands(g *groups) []command {
 		},
 		{name: "login", aliases: []string{"auth", "connect"}, args: "[provider]", help: "log in to a provider, or store a key", run: g.models.openLogin},
 		{name: "logout", args: "[provider]", help: "forget logins and keys", run: g.models.openLogin},
-		{name: "cost", aliases: []string{"usage", "stats"}, help: "what was spent, by day and model", run: g.views.openUsage},
+		{name: "cost", aliases: []string{"stats"}, help: "what was spent, by day and model", run: g.views.openCost},
+		{name: "usage", help: "plans and limits of your providers, and what was spent", run: g.views.openUsage},
 		{name: "context", help: "what fills the model's window", needs: aSession, run: g.views.openContext},
 	}
 }

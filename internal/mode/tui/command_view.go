@@ -12,6 +12,8 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/selector"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
+	"github.com/burin-dev/burin/internal/model/connect"
+	"github.com/burin-dev/burin/internal/model/quota"
 	"github.com/burin-dev/burin/internal/model/usage"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/session"
@@ -37,6 +39,7 @@ type views struct {
 
 // viewHost is what they need of the program.
 type viewHost interface {
+	Models() (*connect.Models, error)
 	Dump(path string, done func(error)) error
 	Ledger() (*usage.Ledger, error)
 }
@@ -142,9 +145,34 @@ func (vs *views) openContext(string) {
 	vs.panes.push(p)
 }
 
-// openUsage shows what was spent.
+// openCost shows what was spent.
+func (vs *views) openCost(string) { vs.openSpent("adding up", "What was spent", nil) }
+
+// openUsage shows what the providers say of plans and limits, and what was spent.
 func (vs *views) openUsage(string) {
-	vs.work.task("adding up", func(ctx context.Context) (func(), error) {
+	vs.openSpent("asking the providers", "Usage", func(ctx context.Context) (string, error) {
+		models, err := vs.host.Models()
+		if err != nil {
+			return "", err
+		}
+		limits := "Your providers tell no limits, or none yet.\n"
+		if reports := models.Limits(ctx); len(reports) > 0 {
+			limits = quota.Text(reports, vs.env.Now())
+		}
+		return "Plans and limits\n\n" + limits + "\n", nil
+	})
+}
+
+// openSpent shows what was spent, below what before gives if it is not nil.
+func (vs *views) openSpent(doing, title string, before func(context.Context) (string, error)) {
+	vs.work.task(doing, func(ctx context.Context) (func(), error) {
+		head := ""
+		if before != nil {
+			var err error
+			if head, err = before(ctx); err != nil {
+				return nil, err
+			}
+		}
 		account, err := vs.host.Ledger()
 		if err != nil {
 			return nil, err
@@ -159,8 +187,8 @@ func (vs *views) openUsage(string) {
 			tables = append(tables, table)
 		}
 		return func() {
-			vs.panes.reportLines("What was spent", func(width int, _ *theme.Styles) []styled.Line {
-				return textLines(spent(tables, usage.Style{Width: width, Unicode: !vs.show.screenReader, NoBars: vs.show.screenReader}))
+			vs.panes.reportLines(title, func(width int, _ *theme.Styles) []styled.Line {
+				return textLines(head + spent(tables, usage.Style{Width: width, Unicode: !vs.show.screenReader, NoBars: vs.show.screenReader}))
 			})
 		}, nil
 	})

@@ -249,14 +249,22 @@ func (sw *switcher) showSession(s session.Handle, past []seen, o *opening) {
 	sw.redraw()
 }
 
+// NoKey says that there is no key, and what to do in the terminal.
+func NoKey(none *credential.NotFoundError) string {
+	switch {
+	case len(none.Disabled) > 0:
+		return prose.Line(none.Error())
+	case len(none.Providers) == 1:
+		return "No API key for " + none.Providers[0] + ": /login " + none.Providers[0] + " stores one, /model chooses another model."
+	}
+	return "No API key, login or local model server found: run /login or /setup."
+}
+
 // notOpened says why there is no session, and what to do here.
 func notOpened(err error) string {
 	var none *credential.NotFoundError
-	switch {
-	case errors.As(err, &none) && len(none.Disabled) == 0 && len(none.Providers) == 1:
-		return "No API key for " + none.Providers[0] + ": /login " + none.Providers[0] + " stores one, /model chooses another model."
-	case errors.As(err, &none) && len(none.Disabled) == 0:
-		return "No API key, login or local model server found: run /login or /setup."
+	if errors.As(err, &none) {
+		return NoKey(none)
 	}
 	if errors.Is(err, transcript.ErrLocked) {
 		return "Another burin has this session open: end it there first, or begin a new one here; what you send now does."

@@ -2,6 +2,8 @@ package connect
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,6 +11,8 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/internal/model/credential"
+	"github.com/burin-dev/burin/internal/model/quota"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/bedrock"
 	"github.com/burin-dev/burin/llm/gcpauth"
@@ -33,6 +37,25 @@ func (m *Models) Client(model *catalog.Model, session string) (llm.Client, error
 	return m.clients.open(model, session)
 }
 
+// Missing is the error of a model's first request if no key for it is at hand, and nil
+// otherwise. Nothing is sent, unsealed or renewed: that a key is refused, the request says.
+func (m *Models) Missing(ctx context.Context, model *catalog.Model) *credential.NotFoundError {
+	keys := m.clients.keyring(model, "")
+	e, err := m.clients.endpoint(model, keys)
+	if err == nil {
+		_, err = m.clients.codec(model, e, keys) // clouds have credentials of their own
+	}
+	if err != nil || keys.optional {
+		return nil
+	}
+	if found, err := m.Keys.Available(ctx, model.Provider); len(found) > 0 || err != nil {
+		return nil
+	}
+	_, err = keys.find(ctx)
+	none, _ := errors.AsType[*credential.NotFoundError](err)
+	return none
+}
+
 // clients makes the clients of models.
 type clients struct {
 	env                         env
@@ -40,6 +63,7 @@ type clients struct {
 	registry                    *catalog.Registry
 	network                     *network
 	dump                        *Dump // nil = none
+	seen                        quota.Seen
 	firstEvent, idle, noContent time.Duration
 }
 
@@ -87,7 +111,7 @@ func (c *clients) endpoint(model *catalog.Model, keys *keyring) (wire.Endpoint, 
 		return wire.Endpoint{}, err
 	}
 	client := *shared
-	client.Transport = &bearer{next: &dumping{next: shared.Transport, dump: c.dump}, always: model.AuthHeader}
+	client.Transport = &bearer{next: &dumping{next: &learning{next: shared.Transport, provider: model.Provider, seen: &c.seen}, dump: c.dump}, always: model.AuthHeader}
 	e := wire.Endpoint{
 		BaseURL: model.BaseURL, Headers: model.Headers, Transform: model.Transform, Client: &client, Key: keys.get,
 		FirstEvent: c.firstEvent, Idle: c.idle, NoContent: c.noContent,

@@ -68,7 +68,7 @@ func (s *Shells) apart(ctx context.Context, r request, out *capture, o apartOpti
 	if o.show != nil {
 		env = s.shown(env)
 	}
-	rc, err := s.startupText(ctx)
+	rc, err := s.startupText(ctx, s.kind)
 	if err != nil {
 		return nil, err
 	}

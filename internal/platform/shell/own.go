@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Own runs a person's own command. It is not confined and has no limit of time; ctx
+// Own runs a person's own command, in the shell that Options.Own names. It is not confined and has no limit of time; ctx
 // ends it. It runs in a shell of its own, which begins with a copy of the folder and the
 // exported variables and ends with the command, with all it left in the background. Of
 // what it changed there the folder is brought back ("cd"), unless a command of the
@@ -29,14 +29,17 @@ func (s *Shells) Own(ctx context.Context, line string, onOutput func(string)) (*
 	}
 	named := s.named(Command{Line: line})
 	defer named()
+	if s.person.args != nil {
+		return s.visit(ctx, r, onOutput)
+	}
 	st := s.current()
-	rc, err := s.startupText(ctx)
+	rc, err := s.startupText(ctx, s.person.kind)
 	if err != nil {
 		return nil, err
 	}
 	start := time.Now()
 	p, err := startSession(ctx, s.closing, sessionOptions{
-		kind: s.kind, path: s.path, dir: st.dir, startup: rc, env: s.shellEnv(st, confinement{}),
+		kind: s.person.kind, path: s.person.path, dir: st.dir, startup: rc, env: s.shellEnv(st, confinement{}),
 	})
 	if err != nil {
 		return nil, err

@@ -82,7 +82,7 @@ func (s *Shells) startPersistent(ctx context.Context, conf confinement) (*sessio
 	if !isDir(st.dir) {
 		st.dir = s.o.Dir // place tells the next command
 	}
-	rc, err := s.startupText(ctx)
+	rc, err := s.startupText(ctx, s.kind)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,9 @@
 // and the exported variables; what the command changes in it does not last, and
 // what it leaves in the background ends with it.
 //
-// A person's own command ([Shells.Own]) has such a shell too, without the sandbox.
+// A person's own command ([Shells.Own]) has such a shell too, without the sandbox. It may be
+// another program than the model's shell: bash, zsh or fish, with what the person's start-up
+// files define.
 //
 // Standard output and standard error are one stream. Standard input is empty, but
 // for jobs and terminals. Nothing outlives burin: every program stands under the
@@ -62,6 +64,7 @@ var ErrClosed = errors.New("the shells of this session are closed")
 type Options struct {
 	Dir       string            // where commands start, absolute
 	Shell     string            // path of the shell; empty finds bash, then sh; "builtin" is burin's own
+	Own       string            // path or name of the shell for Own, zsh and fish too; empty is the shell itself
 	Prefix    string            // put before every command, "nice"
 	Environ   []string          // what commands inherit, NAME=value; nil is burin's own environment
 	Strip     []string          // names of further variables they do not inherit, beside those that [Credential] knows
@@ -115,7 +118,8 @@ type Outcome struct {
 type Shells struct {
 	o       Options
 	kind    kind
-	path    string        // of the shell
+	path    string // of the shell
+	person  person
 	base    []string      // environment of the first shell
 	once    sync.Once     // of Close
 	closing chan struct{} // closed by Close
@@ -160,9 +164,18 @@ func Open(o Options) (*Shells, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Shells{o: o, kind: k, path: path, base: environment(o), closing: make(chan struct{})}
+	own := person{kind: k, path: path}
+	if o.Own != "" && o.Own != o.Shell {
+		if own, err = findPerson(o.Own); err != nil {
+			return nil, err
+		}
+	}
+	s := &Shells{o: o, kind: k, path: path, person: own, base: environment(o), closing: make(chan struct{})}
 	s.state.dir, s.box = dir, o.Sandbox
-	s.rc.limit = startupTime
+	s.rc.limit, s.rc.path = startupTime, path
+	if k != bash {
+		s.rc.path = own.path
+	}
 	return s, nil
 }
 

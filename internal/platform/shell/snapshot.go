@@ -18,6 +18,7 @@ import (
 // may hold secrets, and what the files read in turn is not known, so nothing could
 // tell when a copy is out of date.
 type startup struct {
+	path  string        // of bash
 	limit time.Duration // of the start-up files
 	once  sync.Once
 	done  chan struct{}
@@ -35,11 +36,11 @@ const (
 	startupGrace = time.Second
 )
 
-// startupText is what new shells evaluate first. It waits while the start-up files
+// startupText is what new shells of a kind evaluate first. It waits while the start-up files
 // are being read, so that a command finds its aliases or never does. It is empty
 // if they cannot be read, are not wanted, or take too long.
-func (s *Shells) startupText(ctx context.Context) (string, error) {
-	if !s.o.Snapshot || s.kind != bash {
+func (s *Shells) startupText(ctx context.Context, k kind) (string, error) {
+	if !s.o.Snapshot || k != bash {
 		return "", nil
 	}
 	s.rc.once.Do(func() {
@@ -70,7 +71,7 @@ func (s *Shells) readStartup() string {
 	conf := s.confinement()
 	dump := &limited{max: dumpMax}
 	p, err := start(launch{
-		path: s.path, args: []string{"--noprofile", "-i", "-c", dumpScript(token)},
+		path: s.rc.path, args: []string{"--noprofile", "-i", "-c", dumpScript(token)},
 		options: process.Options{Dir: s.o.Dir, Env: s.shellEnv(state{}, conf), Sandbox: conf.policy},
 		stdout:  files[0].w, out: files[0].r, to: dump,
 	})

@@ -29,7 +29,8 @@ var (
 
 // start runs a command in the background. What it changes from now on is not
 // watched: nobody can tell its changes from those of others.
-func (s *commands) start(ctx context.Context, c shell.Command) (*tool.Result, error) {
+// timeout is the time limit that the call asked for, in seconds.
+func (s *commands) start(ctx context.Context, c shell.Command, timeout int) (*tool.Result, error) {
 	notice := ""
 	s.before()
 	end, err := s.Workspace.WatchJob(ctx)
@@ -49,7 +50,12 @@ func (s *commands) start(ctx context.Context, c shell.Command) (*tool.Result, er
 		return nil, err
 	}
 	words := fmt.Sprintf("Started job %s. See its output with job_poll, end it with job_kill.%s", j.ID(), notice)
-	return tool.Text(words).WithDetails(bashDetails{Job: j.ID()}), nil
+	d := bashDetails{Job: j.ID(), Timeout: c.Timeout.Seconds()}
+	if l := limited("timeout", timeout, maxTimeout); l != "" {
+		words += "\n" + l
+		d.Requested = timeout
+	}
+	return tool.Text(words).WithDetails(d), nil
 }
 
 type none struct{}
@@ -122,7 +128,7 @@ func (s *commands) jobPoll() *tool.Tool {
 				return nil, err
 			}
 			if a.Wait > 0 {
-				timer := time.NewTimer(time.Duration(min(a.Wait, 600)) * time.Second)
+				timer := time.NewTimer(time.Duration(min(a.Wait, maxWait)) * time.Second)
 				defer timer.Stop()
 				select {
 				case <-j.Done():
@@ -136,7 +142,11 @@ func (s *commands) jobPoll() *tool.Tool {
 			if !a.All {
 				out = j.Unread
 			}
-			return jobResult(j, kept(j, out())), nil
+			r := jobResult(j, kept(j, out()))
+			if l := limited("wait", a.Wait, maxWait); l != "" {
+				r.Content = append(r.Content, tool.Text(l).Content...)
+			}
+			return r, nil
 		},
 	})
 }

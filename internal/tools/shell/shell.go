@@ -91,6 +91,7 @@ type bashDetails struct {
 	TimedOut   bool         `json:"timedOut,omitempty"`
 	Cancelled  bool         `json:"cancelled,omitempty"`
 	Timeout    float64      `json:"timeoutSeconds"`
+	Requested  int          `json:"requestedTimeoutSeconds,omitempty"` // if it was above the limit
 	Dir        string       `json:"cwd,omitempty"`
 	Changed    []string     `json:"changed,omitempty"` // files the command changed
 	Job        string       `json:"jobId,omitempty"`
@@ -160,6 +161,20 @@ func (s *commands) accessDir(cwd string) string {
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// Most seconds that calls may ask for.
+const (
+	maxTimeout = int(shell.MaxTimeout / time.Second)
+	maxWait    = 600
+)
+
+// limited says that an argument was above its limit; "" if it was not.
+func limited(name string, asked, most int) string {
+	if asked <= most {
+		return ""
+	}
+	return fmt.Sprintf("[%s limited to %d seconds, the maximum.]", name, most)
+}
+
 // command checks the arguments.
 func (s *commands) command(a bashArgs) (shell.Command, error) {
 	if strings.TrimSpace(a.Command) == "" {
@@ -179,7 +194,7 @@ func (s *commands) command(a bashArgs) (shell.Command, error) {
 	if a.Timeout < 0 {
 		return shell.Command{}, fmt.Errorf("timeout is %d: want 1 to 3600 seconds", a.Timeout)
 	}
-	c := shell.Command{Line: a.Command, Env: a.Env, Timeout: time.Duration(a.Timeout) * time.Second, TTY: a.TTY}
+	c := shell.Command{Line: a.Command, Env: a.Env, Timeout: time.Duration(min(a.Timeout, maxTimeout)) * time.Second, TTY: a.TTY}
 	if a.CWD == "" {
 		return c, nil
 	}
@@ -204,7 +219,7 @@ func (s *commands) runBash(ctx context.Context, call tool.Call, a bashArgs) (*to
 		return nil, err
 	}
 	if a.Background {
-		return s.start(ctx, c)
+		return s.start(ctx, c, a.Timeout)
 	}
 	if a.TTY {
 		c.Show = func(t *shell.Terminal) io.WriteCloser { return s.Screens.Show(call.ID, a.Command, t) }
@@ -237,7 +252,7 @@ func (s *commands) runBash(ctx context.Context, call tool.Call, a bashArgs) (*to
 	if err != nil && out == nil {
 		return nil, err
 	}
-	r := s.report(c, a.cut, out, changed)
+	r := s.report(c, a, out, changed)
 	if planted != "" {
 		r.Content = append(r.Content, tool.Text("["+planted+"]").Content...)
 	}
@@ -272,9 +287,9 @@ func (s *commands) invalidate() {
 }
 
 // report puts an outcome in words.
-func (s *commands) report(c shell.Command, cut tail, out *shell.Outcome, changed []string) *tool.Result {
+func (s *commands) report(c shell.Command, a bashArgs, out *shell.Outcome, changed []string) *tool.Result {
 	var b strings.Builder
-	text, notice := cut.apply(out)
+	text, notice := a.cut.apply(out)
 	b.WriteString(text)
 	if strings.TrimSpace(text) == "" {
 		b.Reset()
@@ -302,6 +317,9 @@ func (s *commands) report(c shell.Command, cut tail, out *shell.Outcome, changed
 	default:
 		failed = false
 	}
+	if l := limited("timeout", a.Timeout, maxTimeout); l != "" {
+		line("%s", l)
+	}
 	if out.Denied != "" {
 		line("[%s]", out.Denied)
 	}
@@ -314,6 +332,9 @@ func (s *commands) report(c shell.Command, cut tail, out *shell.Outcome, changed
 	d := bashDetails{
 		WallTimeMS: out.Elapsed.Milliseconds(), TimedOut: out.TimedOut, Cancelled: out.Cancelled,
 		Timeout: out.Timeout.Seconds(), Dir: out.Dir, Changed: changed, Output: &out.Output,
+	}
+	if a.Timeout > maxTimeout {
+		d.Requested = a.Timeout
 	}
 	if out.ExitCode >= 0 {
 		d.ExitCode = &out.ExitCode
