@@ -12,23 +12,23 @@ import (
 	"github.com/burin-dev/burin/tool"
 )
 
-// EventVersion is the version of the events' JSON. It grows when a program that read the
-// version before could misread one.
+// EventVersion is the version of the events' JSON. It changes when a program that reads the
+// previous version could misread an event.
 const EventVersion = 1
 
-// shape is how the events of one type are written and read. Its table is what
-// [Event.MarshalJSON], [Event.UnmarshalJSON] and docs/events.md are made of.
+// shape describes how events of one type are written and read. [Event.MarshalJSON],
+// [Event.UnmarshalJSON] and docs/events.md are based on its table.
 type shape struct {
 	typ   agent.EventType
 	about string // when it comes
-	// payload is a value of the type whose fields the event has beside those that all
-	// have; nil: it has none.
+	// payload is a value of the type whose fields the event has in addition to the common
+	// ones; nil if it has none.
 	payload any
 	write   func(e *Event) any
 	read    func(e *Event, raw []byte) error
 }
 
-// of makes the shape of events whose payload is a P.
+// of returns the shape of events whose payload is a P.
 func of[P any](typ agent.EventType, about string, from func(*Event) P, into func(*Event, P)) shape {
 	return shape{
 		typ: typ, about: about, payload: *new(P),
@@ -44,7 +44,7 @@ func of[P any](typ agent.EventType, about string, from func(*Event) P, into func
 	}
 }
 
-// data makes the shape of events whose Data is a *P.
+// data returns the shape of events whose Data is a *P.
 func data[P any](typ agent.EventType, about string) shape {
 	s := of(typ, about,
 		func(e *Event) *P { p, _ := e.Data.(*P); return p },
@@ -53,10 +53,10 @@ func data[P any](typ agent.EventType, about string) shape {
 	return s
 }
 
-// plain makes the shape of events that say all they say with their type, entryId and text.
+// plain returns the shape of events that have only the common fields.
 func plain(typ agent.EventType, about string) shape { return shape{typ: typ, about: about} }
 
-// shapes are all events, in the order in which a reader wants to know them.
+// shapes are all events, in the order of docs/events.md.
 var shapes = []shape{
 	plain(agent.AgentStart, "A run starts."),
 	of(agent.AgentEnd, "A run ended. If a policy continues (a retry, a reminder), that is another run of the same turn.", writeEnd, readEnd),
@@ -135,7 +135,7 @@ var shapes = []shape{
 	data[Lost](EventsLost, "This reader was too slow, or its cursor is from another epoch: read the transcript instead. It has no seq."),
 }
 
-// shapeOf finds the shape of a type; nil: there is none.
+// shapeOf finds the shape of a type; nil if there is none.
 func shapeOf(typ agent.EventType) *shape {
 	for i := range shapes {
 		if shapes[i].typ == typ {
@@ -145,7 +145,7 @@ func shapeOf(typ agent.EventType) *shape {
 	return nil
 }
 
-// headJSON is what all events have.
+// headJSON has the common fields.
 type headJSON struct {
 	Type    agent.EventType `json:"type"`
 	Seq     uint64          `json:"seq,omitempty"`
@@ -154,7 +154,7 @@ type headJSON struct {
 	Text    string          `json:"text,omitempty"`
 }
 
-// MarshalJSON writes the event as one object without line ends, as docs/events.md says.
+// MarshalJSON writes the event as one object without newlines, as docs/events.md describes.
 func (e Event) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -176,12 +176,12 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	case "{}", "null":
 		return append(out[:head], '}'), nil
 	}
-	out[head] = ',' // in place of "{"
+	out[head] = ',' // replaces "{"
 	return out, nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Of an event of a type that is not known it
-// keeps what all events have.
+// UnmarshalJSON reads what MarshalJSON writes. Of an event of unknown type it keeps the common
+// fields.
 func (e *Event) UnmarshalJSON(raw []byte) error {
 	var h headJSON
 	if err := json.Unmarshal(raw, &h); err != nil {
@@ -208,7 +208,7 @@ type turnEndJSON struct {
 	ToolResults []llm.Message `json:"toolResults"`
 }
 
-// listOf never is null in JSON.
+// listOf is never null in JSON.
 func listOf(messages []llm.Message) []llm.Message {
 	if messages == nil {
 		return []llm.Message{}
@@ -236,7 +236,7 @@ func endOf(o *agent.Outcome, messages []llm.Message) endJSON {
 	p.Reason, p.Turns = o.Reason, o.Turns
 	if o.Err != nil {
 		p.Error, p.Failure = o.Err.Error(), FailureOf(o.Err)
-		p.Failure.Message = "" // Error has it
+		p.Failure.Message = "" // Error already has it
 	}
 	if o.Usage != (llm.Usage{}) {
 		p.Usage = &o.Usage
@@ -270,15 +270,15 @@ type updateJSON struct {
 	Stream streamJSON `json:"assistantMessageEvent"`
 }
 
-// streamJSON carries the delta alone, not the message so far, so that the output does not
-// grow with the square of the answer.
+// streamJSON has only the delta, not the message so far, so that the output doesn't grow with
+// the square of the answer.
 type streamJSON struct {
 	Type         llm.EventType   `json:"type"`
 	ContentIndex int             `json:"contentIndex"`
 	Delta        string          `json:"delta,omitempty"`
 	Content      string          `json:"content,omitempty"`  // of text_end and thinking_end
 	ToolCall     *callLineJSON   `json:"toolCall,omitempty"` // of toolcall_start and toolcall_end
-	Block        json.RawMessage `json:"block,omitempty"`    // the whole block, where it has more than that
+	Block        json.RawMessage `json:"block,omitempty"`    // the whole block, if it has more than that
 }
 
 type callLineJSON struct {
@@ -328,7 +328,7 @@ func (s *streamJSON) event() llm.Event {
 type callJSON struct {
 	ID        string          `json:"toolCallId"`
 	Name      string          `json:"toolName"`
-	Label     string          `json:"label,omitempty"` // for people
+	Label     string          `json:"label,omitempty"` // for users
 	Arguments json.RawMessage `json:"args"`
 }
 
@@ -362,7 +362,7 @@ type toolEndJSON struct {
 type resultJSON struct {
 	Content json.RawMessage `json:"content"`
 	Details json.RawMessage `json:"details,omitempty"`
-	Final   bool            `json:"final,omitempty"` // it ends the run
+	Final   bool            `json:"final,omitempty"` // the result ends the run
 }
 
 func resultOf(r *tool.Result) *resultJSON {
@@ -379,7 +379,7 @@ func (p *resultJSON) result(isError bool) *tool.Result {
 	return &tool.Result{Content: blocksOf(p.Content), Details: p.Details, Final: p.Final, IsError: isError}
 }
 
-// contentJSON writes blocks as they stand in a message.
+// contentJSON writes blocks as in a message.
 func contentJSON(blocks []llm.Block) json.RawMessage {
 	var part struct {
 		Content json.RawMessage `json:"content"`
@@ -389,7 +389,7 @@ func contentJSON(blocks []llm.Block) json.RawMessage {
 		err = json.Unmarshal(raw, &part)
 	}
 	if err != nil {
-		return json.RawMessage("[]") // blocks can always be written
+		return json.RawMessage("[]") // blocks can always be marshaled
 	}
 	return part.Content
 }
