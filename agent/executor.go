@@ -29,7 +29,7 @@ type finished struct {
 	final   bool // the result is what the model reads
 }
 
-// answer says whether a call may run.
+// answer reports whether a call may run.
 type answer struct {
 	task   *task
 	call   tool.Call    // that runs

@@ -74,7 +74,7 @@ const (
 	ServerWebFetch  ServerToolKind = "web_fetch"
 )
 
-// ToolChoice says whether the model may, must or must not call tools. The zero
+// ToolChoice reports whether the model may, must or must not call tools. The zero
 // value lets it decide.
 type ToolChoice struct {
 	Mode ToolMode

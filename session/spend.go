@@ -222,7 +222,7 @@ func (x *money) spentBefore() {
 		}
 		if unsettled(e.Message) {
 			x.unknown = true
-			// The transcript doesn't say whether a request found a connection.
+			// The transcript doesn't report whether a request found a connection.
 			if m := e.Message; brokenOff(m) && (m.Error.Kind != llm.ErrTransport || len(m.Content) > 0) {
 				cut = append(cut, i)
 			}

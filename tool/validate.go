@@ -45,7 +45,7 @@ func (e *ArgumentsError) Error() string {
 // change, and are then held against the schema again:
 //
 //   - null for a property that is optional and takes no null is left out; with
-//     Strict, vendors make the model write those;
+//     Strict, providers make the model write those;
 //   - a string that holds exactly a number, true or false becomes that, and a
 //     string that holds a JSON array or object becomes it, where the schema
 //     wants it and takes no string;
