@@ -1,5 +1,5 @@
-// Package burin is burin for Go programs: live sessions in which a language model works with
-// a workspace, tools to act on it, and rules it has to keep.
+// Package burin lets Go programs use burin: live sessions in which a language model works with
+// a workspace, tools, and rules.
 //
 //	func main() {
 //		burin.Main()
@@ -13,24 +13,24 @@
 //		fmt.Println(out.Text(), out.Err)
 //	}
 //
-// Each part below has an example that runs, in the folder examples.
+// Each section below has a runnable example in the folder examples.
 //
 // # What New finds
 //
-// Set in [Options] what you want to be different, and leave the rest out: New finds the user's
-// settings, a model and the key for it, the instruction files of the folder, the rules and
-// grants of the user, and keeps the session where burin --resume opens it. With Alone it finds
-// nothing: then a model and a client are yours to give, and nothing is read or kept.
+// Set in [Options] what you want to be different, and leave out the rest: New finds the user's
+// settings, a model and its key, the instruction files of the folder, and the user's rules and
+// grants, and keeps the session where burin --resume opens it. With Alone it finds nothing:
+// you must provide a model and a client, and nothing is read or kept.
 //
-// Programs that start sessions call [Main] first thing in main: commands that a model runs
-// have guards, which are the program itself, started again.
+// Programs that start sessions must call [Main] first thing in main: the commands that a model
+// runs have guards, which are the program itself, started again.
 //
 // # Prompts and answers
 //
-// [session.Session.Prompt] sends a message and returns when the model has nothing more to do;
-// the outcome has the text of its last answer, what it cost in tokens, and why it ended.
-// Submit and Wait do the same in two steps, for messages that come while the model works: they
-// are read as soon as the model can, or, with When, later. Abort stops what is under way.
+// [session.Session.Prompt] sends a message and returns when the model has nothing more to do.
+// The outcome has the text of its last answer, the tokens used, and the reason why it ended.
+// Submit and Wait do the same in two steps, for messages that come while the model works: it
+// reads them as soon as it can or, with When, later. Abort stops what is running.
 //
 // # Events
 //
@@ -44,47 +44,46 @@
 //		}
 //	}()
 //
-// docs/events.md lists them all. A reader that is too slow holds up nobody: it is told what it
-// missed.
+// docs/events.md lists them all. A slow reader delays nobody: it is told what it missed.
 //
 // # Tools
 //
-// [tool.Func] makes a tool of a Go function whose argument is a struct; [tool.New] gives more
-// say. Options.ExtraTools offers them beside burin's own, and Tools and NoTools choose among
-// those. What a tool may do (tool.Reads, tool.Network, …) is what permission judges.
+// [tool.Func] makes a tool from a Go function whose argument is a struct; [tool.New] offers
+// more control. Options.ExtraTools offers tools in addition to burin's own, of which Tools and
+// NoTools select. Permission judges calls by what a tool may do (tool.Reads, tool.Network, …).
 //
 // # Permission and questions
 //
-// Without somebody to ask, a call that would be a question is refused. Options.Ask is a
-// function that is asked: about calls ([session.Allow], [session.Refuse]), and what the model
-// wants to know. Options.Approval and Allow say what runs without a question.
+// If nobody can be asked, calls that need an answer are refused. Options.Ask is a function
+// that gets the questions about calls (it returns [session.Allow] or [session.Refuse]) and
+// those of the model. Options.Approval and Allow say what runs without asking.
 //
 // # Models and providers
 //
 // Options.Select names a model as burin --model does. Options.Model and Client are for a model
-// of your own: any [llm.Client] will do, such as those of llm/anthropic, llm/openai,
-// llm/google and llm/bedrock at another address, or one that you write.
+// of your own with any [llm.Client], such as those of llm/anthropic, llm/openai, llm/google
+// and llm/bedrock at another address, or your own implementation.
 //
 // # Limits
 //
-// MaxCost ends a session that has spent so much, MaxTurns a prompt that takes so many
-// requests. Both hold for everything that the session asks of a model, summaries included.
+// MaxCost ends a session that has spent that much, MaxTurns a prompt that takes that many
+// requests. MaxCost covers everything that the session asks a model, including summaries.
 //
-// # Sessions that go on
+// # Continuing sessions
 //
-// What is said is kept in a file from the first answer on. [Sessions] lists these files,
-// Options.Resume and Continue go on with one, [Fork] copies one, and Navigate goes back in a
-// session and on another way. NoSession keeps nothing.
+// A session is in a file from the first answer on. [Sessions] lists these files,
+// Options.Resume and Continue continue one, [Fork] copies one, and Navigate goes back to an
+// earlier point of a session. NoSession keeps nothing.
 //
 // # More
 //
-// Sessions share nothing but what is shared on the disk: a process may have as many as it
-// likes, in folders or in file systems of its own (Options.Files). [session.Session.Handle]
-// is what burin's own faces use, and gives the rest: the queue, the tree, models and modes,
-// rules, undo, jobs, the list of work.
+// Sessions share nothing except what is on disk: a process may have as many as it likes, in
+// folders or in file systems of its own (Options.Files). [session.Session.Handle] is what
+// burin's own faces use. It offers the rest: the queue, the tree, models and modes, rules,
+// undo, jobs, todos.
 //
 // The root, session, agent, transcript, tool and llm with the packages below them are for
-// programs like yours; testdata/api.txt lists what they have, so that changes of it are seen.
+// programs like yours; testdata/api.txt lists their API, so that changes to it are noticed.
 package burin
 
 import (
@@ -113,18 +112,18 @@ import (
 	"github.com/burin-dev/burin/transcript/place"
 )
 
-// Files are a file system to work in. Names are as in io/fs; additional folders have
-// absolute ones. Errors are *fs.PathError.
+// Files is a file system to work in. Names are as in io/fs; those in additional folders are
+// absolute. Errors are *fs.PathError.
 type Files interface {
 	fs.ReadDirFS
 	fs.ReadFileFS
 	fs.StatFS
 	Lstat(name string) (fs.FileInfo, error)
 	ReadLink(name string) (string, error)
-	// WriteFile replaces the file at once, or not at all, and makes missing folders.
+	// WriteFile replaces the file atomically, or not at all. It creates missing folders.
 	WriteFile(name string, data []byte, perm fs.FileMode) error
-	// Replace is WriteFile for a file that holds before, or with a nil before does not
-	// exist; else it is a *StaleError.
+	// Replace is WriteFile for a file whose content is before, or with a nil before for one
+	// that does not exist. Otherwise it fails with a *StaleError.
 	Replace(name string, before, after []byte, perm fs.FileMode) error
 	MkdirAll(name string, perm fs.FileMode) error
 	Remove(name string) error
@@ -133,64 +132,65 @@ type Files interface {
 	Chmod(name string, mode fs.FileMode) error
 }
 
-// StaleError is a change that is based on what a file does not hold any more.
+// StaleError reports a change that is based on outdated content of a file.
 type StaleError = workspace.StaleError
 
-// NewMemory is an empty file system in memory.
+// NewMemory returns an empty file system in memory.
 func NewMemory() Files { return workspace.NewMemory() }
 
-// NewOverlay shows the files of another one, and keeps what is changed to itself.
+// NewOverlay returns a file system that shows the files of base and keeps changes to itself.
 func NewOverlay(base fs.FS) Files { return workspace.NewOverlay(base) }
 
-// Options of a session. The zero value works in the current folder as the program burin
-// does there: with the user's settings, the model and the key that they lead to, and a
-// session file that burin --resume opens.
+// Options configure a session. The zero value works in the current folder as the program burin
+// does: with the user's settings, the resulting model and key, and a session file that burin
+// --resume opens.
 type Options struct {
 	Dir     string   // the workspace; empty is the working directory
-	AddDirs []string // more folders that tools may use; they are writable
-	// Files are a workspace in place of Dir: [NewMemory], [NewOverlay], or any other. There
-	// is no shell in it, and no undo.
+	AddDirs []string // additional folders that tools may read and write
+	// Files is a workspace instead of Dir: [NewMemory], [NewOverlay], or any other. It has no
+	// shell and no undo.
 	Files Files
 
-	// Alone takes nothing from the user's settings and keeps nothing in burin's folders:
-	// what isn't set has the program's defaults, and Client and Model are required.
+	// Alone reads none of the user's settings and keeps nothing in burin's folders. What isn't
+	// set has the program's defaults, and Client and Model are required.
 	Alone bool
 
 	// Select chooses the model: provider/id, id, part of a name or role, with :level to say
-	// how hard to think; empty is the session's, else that of the settings.
+	// how hard to think. Empty is the session's model, else that of the settings.
 	Select string
-	// Model and Client are what is asked; nil: they are found.
+	// Model and Client are the model and its client; nil finds them.
 	Model     *llm.Model
 	Client    llm.Client
 	Thinking  llm.Thought
 	MaxTokens int
 	Cache     llm.CacheHint
-	Output    json.RawMessage // JSON schema, of an object, of a result to hand over; nil is free text
+	Output    json.RawMessage // JSON schema, of an object, for a result to hand over; nil is free text
 
-	System  string // replaces burin's own words
+	System  string // replaces burin's system prompt
 	Append  string // added to the system prompt
-	NoFiles bool   // leave out AGENTS.md and its like
+	NoFiles bool   // leave out AGENTS.md and similar files
 
 	Approval       string   // plan, ask, auto-edit or full; empty is ask
-	Allow          []string // rules such as bash(go test:*), beside those of the settings
+	Allow          []string // rules such as bash(go test:*), in addition to those of the settings
 	Deny           []string
 	PermissionFile string // where lasting grants are kept
-	// Ask answers questions, several at a time where several are open. Its ctx ends when
-	// the question is settled otherwise. An error, or a Reply that is Dismissed, is no answer: the
-	// call doesn't run. Nil: what would be a question is refused while nobody attends the Desk.
+	// Ask answers questions, possibly several at a time. Its ctx ends when a question is
+	// settled otherwise. An error, or a Reply that is Dismissed, is no answer: the call
+	// doesn't run. If Ask is nil, calls that need an answer are refused while nobody attends
+	// the Desk.
 	Ask     func(ctx context.Context, q session.Question) (session.Reply, error)
-	Desk    *session.Desk // where questions wait; nil: one is made
-	Refused func(error)   // is told of each call that was not allowed; a *permit.Refused
+	Desk    *session.Desk // where questions wait; nil makes one
+	Refused func(error)   // called for each call that was not allowed, with a *permit.Refused
 
 	Sandbox  string   // read-only, workspace-write or full; empty follows Approval
-	Hosts    []string // that confined commands may reach
-	Writable []string // more folders that confined commands may write
-	Secrets  []string // more paths that they must not read
+	Hosts    []string // hosts that confined commands may reach
+	Writable []string // additional folders that confined commands may write
+	Secrets  []string // additional paths that confined commands must not read
 
 	Tools   []string // names of the tools to offer; empty is all
-	NoTools bool     // offer none
-	// ExtraTools are offered besides those that Tools and NoTools choose; one with the name
-	// of a tool of burin's takes its place. More come and go while the session lives: see
+	NoTools bool     // offer no tools
+	// ExtraTools are offered in addition to those that Tools and NoTools select; one with the
+	// name of a burin tool replaces it. Tools can also come and go during the session: see
 	// session.ToolSet.
 	ExtraTools []*tool.Tool
 	EditEngine string            // replace, patch, hashline or whole; empty follows Model
@@ -199,58 +199,58 @@ type Options struct {
 	HTTP       http.RoundTripper // for fetch and web_search; nil is the default
 	SearXNG    string            // address of a SearXNG server for web_search
 
-	StateDir  string // burin's data folder; with Alone empty: no undo, no session file
-	ConfigDir string // burin's configuration folder; its AGENTS.md is the user's own
+	StateDir  string // burin's data folder; with Alone, empty means no undo and no session file
+	ConfigDir string // burin's configuration folder; its AGENTS.md has the user's own instructions
 	NoSession bool   // keep no session file
-	// SessionDir is where new sessions are kept; empty: as the settings say.
+	// SessionDir is where new sessions are kept; empty follows the settings.
 	SessionDir string
-	Resume     string // the file of a session to go on with
-	Continue   bool   // go on with the newest session of the folder, if there is one
-	KeepPlan   bool   // a session that was left in plan mode goes on in it, whatever Approval says
-	// Seal encrypts a new session. Keys gives the keys of encrypted ones; nil: they
-	// are refused.
+	Resume     string // the file of a session to continue
+	Continue   bool   // continue the newest session of the folder, if there is one
+	KeepPlan   bool   // a session that was left in plan mode stays in it, whatever Approval says
+	// Seal encrypts a new session. Keys returns the keys of encrypted sessions; nil refuses
+	// them.
 	Seal     bool
 	Keys     place.Keys
-	UserHome string // for instruction files and secret paths; with Alone empty: none
+	UserHome string // for instruction files and secret paths; with Alone, empty means none
 
-	// Secret values are hidden from models, files and events, those that look like
-	// secrets and those of Environ ("NAME=value") whose names do, and SecretEntries.
+	// Secret values are hidden from models, files and events: those with a known form, those
+	// in Environ ("NAME=value") whose names suggest it, and SecretEntries.
 	NoSecrets     bool // hide nothing
 	Environ       []string
 	SecretEntries []secret.Entry
 
-	// Models finds other models: larger ones, fallbacks, small ones for small tasks.
+	// Models finds other models: larger ones, fallbacks, and small ones for small tasks.
 	Models session.Opener
-	// Roles are the selectors of models for tasks: smol for titles and summaries, plan for plan
-	// mode, vision for pictures that Model can't see. A role that is not set is Model's.
+	// Roles are the selectors of models for tasks: smol for titles and summaries, plan for
+	// plan mode, vision for images that Model can't see. A missing role is Model.
 	Roles      map[string]string
-	Fallbacks  map[string][]string // selectors of models to go on with when one keeps failing, by provider/id or role
-	Titles     bool                // a model names sessions; else their first words do
+	Fallbacks  map[string][]string // selectors of models that take over when one keeps failing, by provider/id or role
+	Titles     bool                // a model names sessions; otherwise their first words do
 	Retry      session.Retry
-	Compaction compact.Settings // the zero value is compact.Defaults, or as the settings say
-	Reminders  int              // of open todos, for one prompt; 0 is as the settings say, else one; negative is none
+	Compaction compact.Settings // the zero value is compact.Defaults, or follows the settings
+	Reminders  int              // reminders of open todos per prompt; 0 follows the settings, else one; negative is none
 	NoPromote  bool             // stay with Model when the conversation outgrows it
-	Meter      session.Meter    // limits beyond this session; nil: those of the settings
+	Meter      session.Meter    // limits beyond this session; nil follows the settings
 
-	// Chains are where hooks, rules and extensions take part in the conversation.
+	// Chains let hooks, rules and extensions take part in the conversation.
 	Chains session.Chains
 
-	// Steering and FollowUp say how many messages that wait are given to the model at once
-	// (one-at-a-time, all), Interrupt whether steering stops what runs (immediate, wait).
+	// Steering and FollowUp say how many queued messages the model gets at once
+	// (one-at-a-time, all), Interrupt whether steering stops running calls (immediate, wait).
 	Steering, FollowUp agent.QueueMode
 	Interrupt          agent.InterruptMode
 
 	MaxTurns int     // requests per prompt
 	MaxCost  llm.USD // of the session
-	// Expand puts what a person's text stands for in its place; see session.Options.
+	// Expand replaces templates and the like in user messages; see session.Options.
 	Expand func(ctx context.Context, text string) (string, error)
 	Emit   func(session.Event)
-	Warn   func(string) // what a person should know, a line each
+	Warn   func(string) // called with what the user should know, one line each
 	Now    func() time.Time
 }
 
-// Main runs the guard of a command, or the built-in shell, if this process was
-// started as one, and then does not return.
+// Main runs the guard of a command, or the built-in shell, if this process was started as one.
+// In that case it does not return.
 func Main() { bench.Main() }
 
 // New opens the workspace and starts a session in it. Close ends both.
@@ -268,7 +268,7 @@ func New(ctx context.Context, o Options) (*session.Session, error) {
 	return s, err
 }
 
-// answer has questions answered until the session ends.
+// answer passes questions to ask until the session ends.
 func answer(h session.Handle, events iter.Seq[session.Event], ask func(context.Context, session.Question) (session.Reply, error)) {
 	open := map[string]context.CancelFunc{}
 	begin := func(q session.Question) {
@@ -282,7 +282,7 @@ func answer(h session.Handle, events iter.Seq[session.Event], ask func(context.C
 			if err != nil {
 				r = session.Reply{Dismissed: true}
 			}
-			_ = h.Questions().Answer(ctx, q.ID, r) // it may be settled
+			_ = h.Questions().Answer(ctx, q.ID, r) // it may be settled already
 		}()
 	}
 	for e := range events {
@@ -294,8 +294,8 @@ func answer(h session.Handle, events iter.Seq[session.Event], ask func(context.C
 				cancel()
 				delete(open, d.ID)
 			}
-		case *session.Lost: // a question may have been among them
-			asked, _ := h.Questions().Open(context.Background()) // in this process it is no error
+		case *session.Lost: // it may have missed a question
+			asked, _ := h.Questions().Open(context.Background()) // it can't fail in this process
 			for _, q := range asked {
 				begin(q)
 			}
@@ -332,8 +332,8 @@ func open(ctx context.Context, o Options) (*session.Session, error) {
 	return s, nil
 }
 
-// Sessions lists the sessions that are kept, newest first: those of the folder dir, or all
-// where it is "". Of o count StateDir, ConfigDir and Keys.
+// Sessions lists the stored sessions, newest first: those of the folder dir, or all if it is
+// "". It uses StateDir, ConfigDir and Keys of o.
 func Sessions(ctx context.Context, dir string, o Options) ([]index.Info, error) {
 	h, err := o.host()
 	if err != nil {
@@ -351,8 +351,8 @@ func Sessions(ctx context.Context, dir string, o Options) ([]index.Info, error) 
 	return known, errors.Join(err, h.Close(ctx))
 }
 
-// Fork copies a session with all its branches, named by its file or its id, and gives the
-// copy's file, for [Options.Resume]. Of o count Dir, StateDir, ConfigDir and Keys.
+// Fork copies a session, named by its file or id, with all its branches, and returns the file
+// of the copy for [Options.Resume]. It uses Dir, StateDir, ConfigDir and Keys of o.
 func Fork(ctx context.Context, which string, o Options) (file string, err error) {
 	h, err := o.host()
 	if err != nil {
@@ -375,7 +375,7 @@ func list(ctx context.Context, h *host.Host, dir string, limit int) ([]index.Inf
 	return sessions.List(ctx, dir, limit)
 }
 
-// host is what is around the session.
+// host returns the host for these options.
 func (o *Options) host() (*host.Host, error) {
 	paths, err := config.FindPaths(os.Getenv)
 	if err != nil {
@@ -402,7 +402,7 @@ func (o *Options) host() (*host.Host, error) {
 	return host.New(ho)
 }
 
-// alone starts a session of what is given.
+// alone starts a session with what the options provide.
 func alone(ctx context.Context, o Options) (*session.Session, error) {
 	b, err := bench.Open(o.ground())
 	if err != nil {
@@ -417,7 +417,7 @@ func alone(ctx context.Context, o Options) (*session.Session, error) {
 	return s, nil
 }
 
-// ground is what the session stands on.
+// ground returns the options of the workspace.
 func (o *Options) ground() bench.Options {
 	return bench.Options{
 		Dir: o.Dir, AddDirs: o.AddDirs, Files: o.Files, Allow: o.Allow, Deny: o.Deny, PermissionFile: o.PermissionFile,
@@ -428,7 +428,7 @@ func (o *Options) ground() bench.Options {
 	}
 }
 
-// session is what is the session's own.
+// session returns the options of the session itself.
 func (o *Options) session() bench.Session {
 	return bench.Session{
 		Client: o.Client, Model: o.Model, Thinking: o.Thinking, MaxTokens: o.MaxTokens, Cache: o.Cache, Output: o.Output,

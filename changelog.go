@@ -1,9 +1,9 @@
 package burin
 
-import _ "embed" // of the change log
+import _ "embed" // for the changelog
 
 //go:embed CHANGELOG.md
 var changelog string
 
-// Changelog is what changed for users, newest first, as Markdown.
+// Changelog returns what changed for users, newest first, as Markdown.
 func Changelog() string { return changelog }

@@ -23,7 +23,7 @@ const (
 	ToolEnd       EventType = "tool_execution_end"    // Call, Result, Elapsed
 )
 
-// Event is something that happened. What its pointers lead to is for reading.
+// Event is something that happened. What its pointers point to must not be modified.
 type Event struct {
 	Type        EventType
 	Message     *llm.Message

@@ -13,14 +13,14 @@ import (
 type executor struct {
 	run  *run
 	ctx  context.Context         // of the run
-	live context.Context         // ends also when the user speaks or a call ends the run
+	live context.Context         // also ends when the user sends a message or a call ends the run
 	stop context.CancelCauseFunc // of live
 	err  error                   // what ends the run
 
-	reviewing chan struct{} // has room for one: AfterTool runs
+	reviewing chan struct{} // has capacity one: AfterTool runs
 }
 
-// finished is what came of a call that ran.
+// finished is the result of a call that ran.
 type finished struct {
 	task    *task
 	result  *tool.Result
@@ -29,22 +29,22 @@ type finished struct {
 	final   bool // the result is what the model reads
 }
 
-// answer is what came of the question whether a call may run.
+// answer reports whether a call may run.
 type answer struct {
 	task   *task
 	call   tool.Call    // that runs
-	result *tool.Result // in place of running; nil: it runs
+	result *tool.Result // instead of running; nil means it runs
 	err    error
 }
 
-// group runs calls side by side, started in order, and returns when all have
-// their results. The channels never block what was left behind.
+// group runs calls in parallel, started in order, and returns when all have results. Abandoned
+// calls never block on the channels.
 func (x *executor) group(tasks []*task) {
 	done, answers := make(chan finished, 2*len(tasks)), make(chan answer, len(tasks))
 	running := map[*task]bool{}
 	var asking *task
-	var ready *answer // waits until nothing runs, as it must run alone
-	alone := false    // what runs must
+	var ready *answer // waits until nothing runs, because it must run alone
+	alone := false    // the running call must run alone
 	live, all := x.live.Done(), x.ctx.Done()
 	var patience, end <-chan time.Time
 	for next := 0; ; {
@@ -105,8 +105,8 @@ func (x *executor) group(tasks []*task) {
 	}
 }
 
-// announce tells of a call and says whether it could run. If not, it has its
-// result.
+// announce emits the start of a call and reports whether it can run. If not, it already has
+// its result.
 func (x *executor) announce(t *task) bool {
 	t.shown.Update = func(r tool.Result) { x.update(t, r) }
 	x.run.emit(Event{Type: ToolStart, Call: &t.shown, Label: label(t)})
@@ -133,8 +133,7 @@ func (x *executor) permit(t *task) answer {
 	return a
 }
 
-// alone reports whether a call must run alone because of other arguments than the
-// model's.
+// alone reports whether a call must run alone because its arguments were changed.
 func (x *executor) alone(a answer) bool {
 	if a.err != nil || a.result != nil || !a.task.together || bytes.Equal(a.call.Arguments, a.task.shown.Arguments) {
 		return false
@@ -144,13 +143,14 @@ func (x *executor) alone(a answer) bool {
 	return !together
 }
 
-// begin says whether a call runs that was asked about. If not, it has its result.
+// begin reports whether a call that was permitted still runs. If not, it already has its
+// result.
 func (x *executor) begin(a answer) bool {
 	switch {
 	case errors.Is(a.err, ErrAbort):
 		x.abort(a.err)
 		x.end(a.task, failed(a.err, nil), 0)
-	case x.live.Err() != nil: // while somebody thought about it
+	case x.live.Err() != nil: // while BeforeTool was deciding
 		x.skip(a.task)
 	case a.err != nil:
 		x.end(a.task, failed(a.err, nil), 0)
@@ -163,7 +163,7 @@ func (x *executor) begin(a answer) bool {
 	return false
 }
 
-// giveUp waits no longer for the answer about a call.
+// giveUp stops waiting for the answer about a call.
 func (x *executor) giveUp(asking *task) *task {
 	if asking != nil {
 		x.skip(asking)
@@ -171,8 +171,8 @@ func (x *executor) giveUp(asking *task) *task {
 	return nil
 }
 
-// call runs the tool. It touches nothing of the task that others change: the
-// task may have been given up when the tool returns.
+// call runs the tool. It doesn't touch parts of the task that others change: the task may be
+// abandoned before the tool returns.
 func (x *executor) call(a answer, done chan<- finished) {
 	t, ctx := a.task, x.live
 	if t.finishes {
@@ -187,7 +187,7 @@ func (x *executor) call(a answer, done chan<- finished) {
 	done <- f
 }
 
-// outcome is the result of a call that has returned.
+// outcome returns the result of a call that returned.
 func (x *executor) outcome(f finished) *tool.Result {
 	r := f.result
 	var p *panicked
@@ -214,7 +214,7 @@ func (x *executor) outcome(f finished) *tool.Result {
 	return r
 }
 
-// review gives a result to AfterTool, beside the loop: it may take its time.
+// review passes a result to AfterTool, outside the loop because it may take long.
 func (x *executor) review(f finished, done chan<- finished) {
 	x.reviewing <- struct{}{}
 	defer func() { <-x.reviewing }()
@@ -234,7 +234,7 @@ func (x *executor) cancelled(t *task) bool {
 	return x.ctx.Err() != nil || x.live.Err() != nil && !t.finishes
 }
 
-// abandon gives up calls that do not return.
+// abandon gives up on calls that do not return.
 func (x *executor) abandon(running map[*task]bool, which func(*task) bool) {
 	for t := range running {
 		if which(t) {
@@ -262,7 +262,7 @@ func (x *executor) skip(t *task) {
 	x.end(t, tool.Failure(text), 0)
 }
 
-// interrupted is the result of a call that was cancelled.
+// interrupted is the result of a canceled call.
 func (x *executor) interrupted(more string) string {
 	text := "Interrupted: the run was stopped while this call was running."
 	if x.ctx.Err() == nil && errors.Is(context.Cause(x.live), errSpoke) {
@@ -280,7 +280,7 @@ func (x *executor) end(t *task, r *tool.Result, elapsed time.Duration) {
 	x.run.emit(Event{Type: ToolEnd, Call: &t.shown, Label: label(t), Result: t.result, Elapsed: elapsed})
 }
 
-// update shows a partial result, if the call has not ended.
+// update emits a partial result unless the call has ended.
 func (x *executor) update(t *task, r tool.Result) {
 	x.run.emitting.Lock()
 	defer x.run.emitting.Unlock()

@@ -13,34 +13,34 @@ import (
 )
 
 const (
-	maxPauses = 16 // a vendor that pauses an answer more often gets nowhere
-	maxNudges = 2  // after so many reminders an empty answer is final
+	maxPauses = 16 // a provider that pauses an answer more often makes no progress
+	maxNudges = 2  // after this many reminders an empty answer is final
 
 	warnAfter = 3  // equal failures after which the model is told
-	stopAfter = 5  // and after which the run ends
-	lookBack  = 24 // failures among which equal ones are counted
+	stopAfter = 5  // equal failures after which the run ends
+	lookBack  = 24 // failures that are compared
 )
 
-// guard notices that a model gets nowhere. Equal calls that succeed are no sign
-// of it: polling is legitimate.
+// guard detects that a model makes no progress. Equal calls that succeed don't count: polling
+// is legitimate.
 type guard struct {
-	final  bool // a tool of the last answer gave a result that ends the run
+	final  bool // a tool of the last answer returned a final result
 	pauses int
 	empty  int
-	failed []failure // the last ones, oldest first
+	failed []failure // the most recent ones, oldest first
 	told   []failure
-	stuck  error // why the run is to end
+	stuck  error // why the run must end
 }
 
-// failure is one failed call, what was called and what came of it, as checksums.
+// failure is one failed call: checksums of the call and its result.
 type failure struct{ call, result [sha256.Size]byte }
 
-// note takes the result of a call that ran or could not. It returns what the
-// model must be told besides.
+// note records the result of a call that ran or could not run. It returns what the model must
+// be told in addition.
 //
-// A call that succeeds and may have changed something makes it reasonable to try
-// again what failed before: everything is forgotten then. Any other success
-// forgets the failures of the same call alone.
+// After a successful call that may have changed something, retrying earlier failures makes
+// sense, so all of them are forgotten. Any other success only forgets failures of the same
+// call.
 func (g *guard) note(t *task) string {
 	f := failure{call: sha256.Sum256([]byte(t.call.Name + "\x00" + canonical(t)))}
 	if !t.result.IsError {
@@ -79,8 +79,8 @@ func (g *guard) note(t *task) string {
 		"change the arguments, take another way, or tell the user what stands in it.", times)
 }
 
-// canonical is the arguments of a call without what does not matter in JSON. Of
-// a call that arrived damaged only the damage counts.
+// canonical returns the arguments of a call without insignificant JSON differences. For a
+// damaged call only the damage counts.
 func canonical(t *task) string {
 	if t.call.Defect != "" {
 		return string(t.call.Defect)
@@ -98,7 +98,7 @@ func canonical(t *task) string {
 	return string(bytes.TrimSpace(out))
 }
 
-// isEmpty says whether an answer without calls says nothing.
+// isEmpty reports whether an answer without calls says nothing.
 func isEmpty(m *llm.Message) bool {
 	return !slices.ContainsFunc(m.Content, func(b llm.Block) bool {
 		switch b := b.(type) {
@@ -111,7 +111,7 @@ func isEmpty(m *llm.Message) bool {
 	})
 }
 
-// nudge is what a model reads after an empty answer.
+// nudge returns what a model reads after an empty answer.
 func nudge() llm.Message {
 	return llm.Message{
 		Role: llm.RoleCustom, CustomType: "nudge",

@@ -9,8 +9,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// ask sends the conversation and reads the answer. The answer is nil if nothing
-// was sent.
+// ask sends the conversation and reads the answer. The answer is nil if nothing was sent.
 func (r *run) ask(ctx context.Context) (*llm.Message, verdict) {
 	if ctx.Err() != nil {
 		return nil, aborted(context.Cause(ctx))
@@ -28,13 +27,13 @@ func (r *run) ask(ctx context.Context) (*llm.Message, verdict) {
 	r.requests++
 	m := r.read(r.opt.Client.Stream(ctx, req))
 	if m.Usage != nil {
-		if req.Model != nil && m.Usage.Cost == nil { // else the client knows it better
+		if req.Model != nil && m.Usage.Cost == nil { // otherwise the client knows the cost better
 			cost := req.Model.Price.Cost(*m.Usage)
 			m.Usage.Cost = &cost
 		}
 		r.out.Usage = r.out.Usage.Add(*m.Usage)
 	}
-	if m.Error != nil && ctx.Err() != nil { // whatever broke first
+	if m.Error != nil && ctx.Err() != nil { // whichever broke first
 		m.StopReason = llm.StopAborted
 		if m.Error.Kind != llm.ErrAborted {
 			m.Error = &llm.Error{Kind: llm.ErrAborted, Message: "cancelled", Provider: m.Error.Provider, Err: context.Cause(ctx)}
@@ -50,9 +49,8 @@ func (r *run) ask(ctx context.Context) (*llm.Message, verdict) {
 	return m, verdict{}
 }
 
-// request puts the next request together. Its system prompt and tools are the
-// same, byte for byte, until Update changes them: vendors cache what requests
-// begin with.
+// request builds the next request. Its system prompt and tools stay the same, byte for byte,
+// until Update changes them: providers cache the beginning of requests.
 func (r *run) request(ctx context.Context) (*llm.Request, error) {
 	if r.opt.Prepare != nil {
 		if err := r.opt.Prepare(ctx); err != nil {

@@ -10,16 +10,16 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// Outcome is how a run ended.
+// Outcome says how a run ended.
 type Outcome struct {
 	Reason   Reason
-	Messages []llm.Message // what the run has added after the messages it was given, and those steered before them; the newest 1,000
+	Messages []llm.Message // added by the run, without the messages it was given and the steering before them; the newest 1,000
 	Err      error         // of ReasonError, ReasonAborted, ReasonRefused and ReasonLoop
 	Turns    int           // requests
 	Usage    llm.Usage     // sum
 }
 
-// Text is the text of the last answer; "" if there is none.
+// Text returns the text of the last answer, or "" if there is none.
 func (o *Outcome) Text() string {
 	for i := len(o.Messages) - 1; i >= 0; i-- {
 		if m := &o.Messages[i]; m.Role == llm.RoleAssistant {
@@ -29,21 +29,21 @@ func (o *Outcome) Text() string {
 	return ""
 }
 
-// maxOutcome is how many messages an outcome holds. The oldest quarter goes when it is
-// reached; events and whoever keeps the conversation have had them.
+// maxOutcome is the maximum number of messages in an outcome. When it is reached, the oldest
+// quarter goes; events have reported them.
 const maxOutcome = 1000
 
-// Reason is why a run ended.
+// Reason says why a run ended.
 type Reason string
 
 const (
 	ReasonDone     Reason = "done"
-	ReasonLength   Reason = "length"    // the model's answer was cut at its limit
-	ReasonError    Reason = "error"     // the model's stream failed, or the run could not begin
-	ReasonAborted  Reason = "aborted"   // ctx ended, or a tool said ErrAbort; Err is of kind llm.ErrAborted
-	ReasonMaxTurns Reason = "max_turns" // MaxTurns requests were made, those before Continue included
+	ReasonLength   Reason = "length"    // the answer was cut at its limit
+	ReasonError    Reason = "error"     // the stream failed, or the run could not start
+	ReasonAborted  Reason = "aborted"   // ctx ended, or a tool returned ErrAbort; Err is of kind llm.ErrAborted
+	ReasonMaxTurns Reason = "max_turns" // MaxTurns requests were made, including those before Continue
 	ReasonRefused  Reason = "refused"   // BeforeRequest returned an error
-	ReasonLoop     Reason = "loop"      // the model got nowhere; Err says how
+	ReasonLoop     Reason = "loop"      // the model made no progress; Err says how
 )
 
 // run is the state of one run.
@@ -130,7 +130,7 @@ func (r *run) loop(ctx context.Context, given []llm.Message) (Reason, error) {
 		}
 		pending = r.takeSteering()
 		if len(pending) > 0 {
-			r.guard = guard{} // the person may have said what to do about it
+			r.guard = guard{} // the user may have said what to do about it
 			continue
 		}
 		if v.reason == ReasonDone {
@@ -146,8 +146,8 @@ func (r *run) loop(ctx context.Context, given []llm.Message) (Reason, error) {
 	}
 }
 
-// precede puts what was steered before the last of the given messages was said, while
-// nothing ran, in front of that one: the model reads in the order in which people spoke.
+// precede puts steering messages that were sent before the last of the given messages, while
+// nothing ran, in front of that one: the model reads messages in the order they were sent.
 func (r *run) precede(given []llm.Message) []llm.Message {
 	if len(given) == 0 {
 		return given
@@ -157,13 +157,13 @@ func (r *run) precede(given []llm.Message) []llm.Message {
 	return slices.Concat(given[:last], earlier, given[last:])
 }
 
-// waits says whether a run goes on after a turn that could end it.
+// waits reports whether a run continues after a turn that could end it.
 func (r *run) waits(reason Reason) bool {
 	steering, followUps := r.Queued()
 	return len(steering) > 0 || reason == ReasonDone && len(followUps) > 0
 }
 
-// continuable says whether a model can be asked to go on after messages.
+// continuable reports whether a model can be asked to continue after messages.
 func continuable(messages []llm.Message) bool {
 	if len(messages) == 0 {
 		return false
@@ -172,17 +172,17 @@ func continuable(messages []llm.Message) bool {
 	return last.Role != llm.RoleAssistant || last.StopReason == llm.StopPause || len(last.ToolCalls()) > 0
 }
 
-// verdict is what a turn means for the run.
+// verdict says what a turn means for the run.
 type verdict struct {
-	reason Reason // why the run could end; empty if the model is to be asked again
+	reason Reason // why the run could end; empty if the model must be asked again
 	err    error
-	final  bool // nothing that is queued changes it
-	paused bool // by the vendor
+	final  bool // queued messages don't change it
+	paused bool // by the provider
 	empty  bool // the model said nothing
 }
 
-// turn adds messages, asks the model and runs what it calls. Of the messages the
-// first given are the caller's own.
+// turn adds messages, asks the model and runs its calls. The first given messages are the
+// caller's own.
 func (r *run) turn(ctx context.Context, messages []llm.Message, given int) verdict {
 	r.emit(Event{Type: TurnStart})
 	for i := range messages {
@@ -207,7 +207,7 @@ func (r *run) say(m *llm.Message, added bool) {
 	r.add(*m)
 	if added {
 		if len(r.out.Messages) == maxOutcome {
-			// A run of days must not hold all that its tools have said.
+			// A run that takes days must not keep everything that its tools returned.
 			r.out.Messages = append(make([]llm.Message, 0, maxOutcome), r.out.Messages[maxOutcome/4:]...)
 		}
 		r.out.Messages = append(r.out.Messages, *m)
@@ -215,7 +215,7 @@ func (r *run) say(m *llm.Message, added bool) {
 	r.emit(Event{Type: MessageEnd, Message: m})
 }
 
-// judge looks at an answer that is complete and runs its calls.
+// judge checks a complete answer and runs its calls.
 func (r *run) judge(ctx context.Context, m *llm.Message) ([]llm.Message, verdict) {
 	calls := m.ToolCalls()
 	if m.StopReason != llm.StopPause {

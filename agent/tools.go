@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	maxCalls    = 256             // calls of one answer that run; the others are refused
-	maxParallel = 8               // calls that run at the same time
-	grace       = 2 * time.Second // for a cancelled tool to return
+	maxCalls    = 256             // calls of one answer that run; the rest are refused
+	maxParallel = 8               // calls that run in parallel
+	grace       = 2 * time.Second // for a canceled tool to return
 )
 
-// Why calls do not run, or not to their end.
+// Reasons why calls do not run, or do not finish.
 var (
 	errSpoke = errors.New("the user spoke")
 	errEnded = errors.New("another call ended the run")
@@ -27,24 +27,24 @@ var (
 		"Look at the results of the first ones, then make those calls that are still needed", maxCalls)
 )
 
-// task is one call of an answer on its way to its result.
+// task is one call of an answer on the way to its result.
 type task struct {
 	call     llm.ToolCall
-	shown    tool.Call  // as events and tools have it
-	tool     *tool.Tool // nil if there is none of that name
-	refused  error      // why it cannot run
+	shown    tool.Call  // as events and tools see it
+	tool     *tool.Tool // nil if there is no tool of that name
+	refused  error      // why it can't run
 	together bool
-	finishes bool // is not interrupted when the user speaks
+	finishes bool // not interrupted when the user sends a message
 
 	began   time.Time // zero if it did not run
 	ended   bool      // guarded by Agent.emitting
 	result  *tool.Result
-	skipped bool // by the user or the end of the run: no fault of the model
+	skipped bool // by the user or the end of the run; not the model's fault
 }
 
-// execute runs the calls of an answer. Neighbours that may run together do, the
-// others run one after the other. Every call gets a result. The error is what
-// ends the run, if a call does.
+// execute runs the calls of an answer. Neighbors that may run in parallel do; the others run
+// one after the other. Every call gets a result. The error is the one that ends the run, if a
+// call ends it.
 func (r *run) execute(ctx context.Context, m *llm.Message, calls []llm.ToolCall) (results []llm.Message, err error) {
 	tasks := make([]*task, len(calls))
 	for i, c := range calls {
@@ -52,8 +52,8 @@ func (r *run) execute(ctx context.Context, m *llm.Message, calls []llm.ToolCall)
 			tasks[i] = r.prepare(m, c)
 			continue
 		}
-		// Nothing is looked for or checked, and the guard does not count it as a
-		// failure of this call.
+		// Looks up and checks nothing, and the guard doesn't count it as a failure of this
+		// call.
 		tasks[i] = &task{call: c, shown: tool.Call{ID: c.ID, Name: c.Name}, together: true, refused: errTooMany, skipped: true}
 	}
 	r.guard.final = false
@@ -74,8 +74,8 @@ func (r *run) execute(ctx context.Context, m *llm.Message, calls []llm.ToolCall)
 	return results, x.err
 }
 
-// interruptible gives the context of calls that end when the user speaks. stop
-// ends it; it must be called.
+// interruptible returns the context of calls that end when the user sends a message. The
+// caller must call stop.
 func (r *run) interruptible(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	live, cancel := context.WithCancelCause(ctx)
 	if r.opt.Interrupt == Wait {
@@ -97,7 +97,7 @@ func (r *run) interruptible(ctx context.Context) (context.Context, context.Cance
 	}
 }
 
-// prepare finds the tool of a call and checks the arguments.
+// prepare finds the tool of a call and validates the arguments.
 func (r *run) prepare(m *llm.Message, c llm.ToolCall) *task {
 	t := &task{call: c, shown: tool.Call{ID: c.ID, Name: c.Name}, together: true}
 	args, state, _ := c.Object()
@@ -121,7 +121,7 @@ func (r *run) prepare(m *llm.Message, c llm.ToolCall) *task {
 	return t
 }
 
-// settle makes the message of a result and adds it to the conversation.
+// settle makes the result message and adds it to the conversation.
 func (r *run) settle(t *task) llm.Message {
 	m := llm.Message{
 		Role: llm.RoleToolResult, ToolCallID: t.call.ID, ToolName: t.call.Name, Time: time.Now(),
@@ -138,7 +138,7 @@ func (r *run) settle(t *task) llm.Message {
 	return m
 }
 
-// failed is the result of an error. What the tool gave besides is kept.
+// failed makes a result of an error. It keeps what the tool returned in addition.
 func failed(err error, given *tool.Result) *tool.Result {
 	return withText(given, "Error: "+err.Error())
 }
@@ -152,7 +152,7 @@ func withText(given *tool.Result, text string) *tool.Result {
 	return f
 }
 
-// panicked is a panic of a tool.
+// panicked is a panic in a tool.
 type panicked struct {
 	value any
 	stack []byte
@@ -162,14 +162,14 @@ func (p *panicked) Error() string {
 	return fmt.Sprintf("the tool failed through a mistake of its own: %v", p.value)
 }
 
-// details is where a developer finds the place.
+// details returns the stack for developers.
 func (p *panicked) details() json.RawMessage {
 	const most = 4 << 10
 	out, _ := json.Marshal(map[string]string{"panic": fmt.Sprint(p.value), "stack": string(p.stack[:min(len(p.stack), most)])})
 	return out
 }
 
-// protect calls f and makes a panic in it an error.
+// protect calls f and turns a panic into an error.
 func protect(f func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -180,11 +180,11 @@ func protect(f func()) (err error) {
 	return nil
 }
 
-// maxResult is how many bytes of text of one result the model reads at most,
-// whatever the tool gave. Tools keep far below it by themselves.
+// maxResult is the most bytes of text of one result that the model reads, whatever the tool
+// returned. Tools stay far below it by themselves.
 const maxResult = 256 << 10
 
-// bounded is r with its texts cut to maxResult.
+// bounded returns r with its texts cut to maxResult.
 func bounded(r *tool.Result) *tool.Result {
 	total := 0
 	for _, b := range r.Content {

@@ -10,21 +10,20 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 )
 
-// ArgsState says how the arguments of a call were understood.
+// ArgsState says how far the arguments of a call could be read.
 type ArgsState string
 
 const (
 	ArgsComplete ArgsState = "complete" // a JSON object, as written
-	ArgsRepaired ArgsState = "repaired" // an object after a repair that cannot change meaning
-	ArgsPartial  ArgsState = "partial"  // the beginning of an object; shown, never run
+	ArgsRepaired ArgsState = "repaired" // an object after a repair that can't change its meaning
+	ArgsPartial  ArgsState = "partial"  // the start of an object; for display, never run
 	ArgsInvalid  ArgsState = "invalid"  // not an object
 )
 
-// Object reads the arguments as a JSON object. err is nil exactly when the call
-// may run: the state is then ArgsComplete or ArgsRepaired. A defect of the
-// call, a cut text or anything that is not an object is an error whose text can
-// be returned to the model; it never becomes an empty object in silence. A call
-// that ended properly without any text has no arguments: that is {}.
+// Object reads the arguments as a JSON object. err is nil exactly if the call may run; the
+// state is then ArgsComplete or ArgsRepaired. A defect of the call, a cut text, or anything
+// that is not an object is an error whose text can be returned to the model; it never silently
+// becomes an empty object. A call that ended properly without any text has no arguments: {}.
 func (c ToolCall) Object() (json.RawMessage, ArgsState, error) {
 	switch c.Defect {
 	case "":
@@ -36,10 +35,9 @@ func (c ToolCall) Object() (json.RawMessage, ArgsState, error) {
 	return ParseObject(c.Arguments)
 }
 
-// ParseObject reads text as one JSON object. Where strict parsing fails, two
-// repairs are tried that cannot change what was meant: raw control characters
-// inside strings are escaped, and a backslash that begins no legal escape is
-// kept as a literal backslash. Nothing else is guessed.
+// ParseObject reads text as one JSON object. If strict parsing fails, it tries two repairs
+// that can't change the meaning: it escapes raw control characters inside strings, and keeps a
+// backslash that starts no legal escape as a literal backslash. It guesses nothing else.
 func ParseObject(text string) (json.RawMessage, ArgsState, error) {
 	t := strings.TrimSpace(text)
 	if t == "" {
@@ -64,7 +62,7 @@ func ParseObject(text string) (json.RawMessage, ArgsState, error) {
 	return nil, ArgsInvalid, fmt.Errorf("the arguments are not valid JSON: %w", err)
 }
 
-// checkJSON is json.Valid with the reason.
+// checkJSON is json.Valid with a reason.
 func checkJSON(b []byte) error {
 	if json.Valid(b) {
 		return nil
@@ -122,7 +120,7 @@ func repairStrings(s string) string {
 	return out.String()
 }
 
-// legalEscape says whether s begins with what may follow a backslash.
+// legalEscape reports whether s starts with what may follow a backslash.
 func legalEscape(s string) bool {
 	switch s[0] {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
@@ -145,21 +143,19 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// PartialJSON reads a JSON value while it arrives. Each byte is looked at once,
-// so the work per delta does not grow with the length of the value. The zero
-// value is ready.
+// PartialJSON reads a JSON value as it arrives. It looks at each byte once, so the work per
+// delta does not grow with the length of the value. The zero value is ready to use.
 //
-// It is for showing what is on its way. What runs is decided by
-// [ToolCall.Object] on the whole text.
+// It is for display. [ToolCall.Object] decides on the complete text what runs.
 type PartialJSON struct {
 	buf    []byte
 	stack  []byte // '{' or '[' of the open containers
 	state  scanState
-	escape int    // inside an escape: bytes still wanted; -1 = the byte after the backslash
+	escape int    // inside an escape: bytes still expected; -1 is the byte after the backslash
 	lit    string // rest of the literal being read
 	key    bool   // the string being read is an object key
 	num    numState
-	safe   int // buf[:safe] plus closers is a value
+	safe   int // buf[:safe] plus closers is a valid value
 	depth  int // length of stack at safe
 	broken error
 }
@@ -195,8 +191,8 @@ func (n numState) complete() bool {
 	return n == numZero || n == numInt || n == numFrac || n == numExpDigits
 }
 
-// Write adds a piece of the text. After the first byte that cannot be JSON the
-// rest is ignored and Broken says why.
+// Write adds a piece of the text. After the first byte that can't be JSON it ignores the rest,
+// and Broken says why.
 func (p *PartialJSON) Write(s string) {
 	if p.broken != nil {
 		return
@@ -222,16 +218,16 @@ func (p *PartialJSON) Write(s string) {
 	}
 }
 
-// Broken is why the text cannot be JSON, or nil.
+// Broken says why the text can't be JSON, or is nil.
 func (p *PartialJSON) Broken() error { return p.broken }
 
-// Complete says whether a whole value has arrived.
+// Complete reports whether a whole value has arrived.
 func (p *PartialJSON) Complete() bool {
 	return p.broken == nil && len(p.stack) == 0 &&
 		(p.state == afterValue || p.state == inNumber && p.num.complete())
 }
 
-// step takes one byte and says whether it may stand there.
+// step consumes one byte and reports whether it is allowed there.
 func (p *PartialJSON) step(c byte) bool {
 	if p.state == inNumber {
 		if next, ok := p.num.next(c); ok {
@@ -435,13 +431,12 @@ func (p *PartialJSON) endValue() {
 	p.mark()
 }
 
-// mark remembers that the text up to here can be closed into a value.
+// mark records that the text up to here can be closed into a value.
 func (p *PartialJSON) mark() { p.safe, p.depth = len(p.buf), len(p.stack) }
 
-// Value is the value as far as it has arrived, closed so that it is valid JSON:
-// a string on its way ends where it is, an object loses a key that has no value
-// yet. It is nil while not even the first byte of a value is there. The cost is
-// one copy of the text.
+// Value returns the value received so far, closed so that it is valid JSON: an incomplete
+// string ends where it is, an object loses a key without a value. It is nil until the first
+// byte of a value has arrived. Each call copies the text.
 func (p *PartialJSON) Value() json.RawMessage {
 	out := bytes.NewBuffer(make([]byte, 0, len(p.buf)+len(p.stack)+1))
 	depth := p.depth
@@ -468,7 +463,7 @@ func (p *PartialJSON) Value() json.RawMessage {
 // wholeString drops an unfinished escape or character from the end of b, which
 // ends inside a string literal.
 func wholeString(b []byte) []byte {
-	// An escape is at most six bytes: look back for the backslash that begins one.
+	// An escape has at most six bytes: look back for the backslash that starts one.
 	for n := 1; n <= 5 && n <= len(b); n++ {
 		if b[len(b)-n] != '\\' {
 			continue

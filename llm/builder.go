@@ -10,14 +10,14 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 )
 
-// Builder assembles an answer from the pieces a codec decodes, and queues the
-// events that tell of them. It guarantees the order of events that [Stream]
-// promises whatever the codec reports: a start before anything else, triplets
-// that open and close, deltas of whole characters, one terminal event.
+// Builder assembles an answer from the pieces that a codec decodes, and queues the events. It
+// guarantees the order of events that [Stream] promises, whatever the codec reports: a start
+// before anything else, blocks that open and close, deltas of whole characters, one terminal
+// event.
 //
-// A codec calls Open…, Delta, CloseBlock and so on while it decodes a frame;
-// the stream then takes the queued events with Next. Content indexes are those
-// of Message.Content and never change.
+// A codec calls Open…, Delta, CloseBlock and so on while it decodes a frame; the stream then
+// takes the queued events with Next. Content indexes are those of Message.Content and never
+// change.
 type Builder struct {
 	msg     Message
 	open    []openBlock // parallel to msg.Content
@@ -30,16 +30,16 @@ type Builder struct {
 	written, carried int // bytes; see Limit and Hold
 }
 
-// openBlock is the growing state of a block that has not ended.
+// openBlock is the growing state of an open block.
 type openBlock struct {
 	buf    []byte // text so far
-	rest   []byte // first bytes of a character whose end has not arrived
+	rest   []byte // first bytes of an incomplete character
 	sign   []byte // pieces of the signature
 	open   bool
 	closed bool
 }
 
-// NewBuilder starts an answer. Of m, the API, provider, model and time are used.
+// NewBuilder starts an answer. It uses the API, provider, model and time of m.
 func NewBuilder(m Message) *Builder {
 	m.Role = RoleAssistant
 	if m.Time.IsZero() {
@@ -48,7 +48,7 @@ func NewBuilder(m Message) *Builder {
 	return &Builder{msg: m}
 }
 
-// Next takes the oldest queued event. ok is false when the queue is empty.
+// Next removes and returns the oldest queued event. ok is false if the queue is empty.
 func (b *Builder) Next() (ev Event, ok bool) {
 	if b.head == len(b.queue) {
 		return Event{}, false
@@ -62,7 +62,7 @@ func (b *Builder) Next() (ev Event, ok bool) {
 	return ev, true
 }
 
-// Ended says whether the terminal event has been queued.
+// Ended reports whether the terminal event was queued.
 func (b *Builder) Ended() bool { return b.done }
 
 // Start queues the start event, once. The other methods call it as needed.
@@ -73,24 +73,24 @@ func (b *Builder) Start() {
 	b.started = true
 	head := b.msg
 	if head.Usage != nil {
-		usage := *head.Usage // the builder goes on counting in its own
+		usage := *head.Usage // the builder keeps counting in its own
 		head.Usage = &usage
 	}
 	b.emit(Event{Type: EventStart, Message: &head})
 }
 
-// SetResponseID records the vendor's id of the response.
+// SetResponseID records the provider's id of the response.
 func (b *Builder) SetResponseID(id string) { b.msg.ResponseID = id }
 
-// SetModel records the id of the model that really answers, if the vendor says so
-// and the caller had not named one.
+// SetModel records the id of the model that actually answers, if the provider says so and the
+// caller had not named one.
 func (b *Builder) SetModel(id string) {
 	if b.msg.Model == "" {
 		b.msg.Model = id
 	}
 }
 
-// Usage is the usage to fill in. It is created on first use.
+// Usage returns the usage to fill in. It is created on first use.
 func (b *Builder) Usage() *Usage {
 	if b.msg.Usage == nil {
 		b.msg.Usage = new(Usage)
@@ -98,19 +98,19 @@ func (b *Builder) Usage() *Usage {
 	return b.msg.Usage
 }
 
-// OpenText begins a text block and returns its index.
+// OpenText starts a text block and returns its index.
 func (b *Builder) OpenText() int { return b.openAs(Text{}, EventTextStart) }
 
-// OpenThinking begins a thinking block and returns its index.
+// OpenThinking starts a thinking block and returns its index.
 func (b *Builder) OpenThinking() int { return b.openAs(Thinking{}, EventThinkingStart) }
 
-// OpenToolCall begins a tool call and returns its index.
+// OpenToolCall starts a tool call and returns its index.
 func (b *Builder) OpenToolCall(id, name string) int {
 	return b.openAs(ToolCall{ID: id, Name: name}, EventToolCallStart)
 }
 
-// openAs adds a block. A codec that goes on after the end, with the rest of its
-// frame, gets an index like any other, and nobody hears of it.
+// openAs adds a block. A codec that continues after the end, with the rest of its frame, gets
+// an index as usual, but no event.
 func (b *Builder) openAs(block Block, t EventType) int {
 	b.Start()
 	i := len(b.msg.Content)
@@ -121,26 +121,24 @@ func (b *Builder) openAs(block Block, t EventType) int {
 	return i
 }
 
-// IsOpen says whether block i has begun and not ended.
+// IsOpen reports whether block i has started and not ended.
 func (b *Builder) IsOpen(i int) bool { return i >= 0 && i < len(b.open) && b.open[i].open }
 
-// Len is the number of blocks so far.
+// Len returns the number of blocks so far.
 func (b *Builder) Len() int { return len(b.msg.Content) }
 
-// Block is block i as it is known now; its text is complete only after
-// CloseBlock.
+// Block returns block i as it is now; its text is complete only after CloseBlock.
 func (b *Builder) Block(i int) Block { return b.msg.Content[i] }
 
-// Size is the number of bytes block i holds so far.
+// Size returns the number of bytes in block i so far.
 func (b *Builder) Size(i int) int { return len(b.open[i].buf) }
 
-// Written is the text block i holds so far. The bytes are valid until the next
-// call.
+// Written returns the text of block i so far. The bytes are valid until the next call.
 func (b *Builder) Written(i int) []byte { return b.open[i].buf }
 
-// Delta adds s to open block i: text, thinking or arguments, as the block is.
-// Empty deltas and blocks that are not open are ignored. Bytes of a character
-// that is still incomplete are held back; invalid bytes become U+FFFD.
+// Delta adds s to open block i: text, thinking or arguments, depending on the block. It
+// ignores empty deltas and blocks that are not open. It holds back bytes of an incomplete
+// character; invalid bytes become U+FFFD.
 func (b *Builder) Delta(i int, s string) {
 	if s == "" || b.done || !b.IsOpen(i) {
 		return
@@ -166,8 +164,8 @@ func (b *Builder) Delta(i int, s string) {
 	}
 	if s != "" {
 		if have := len(o.buf); have+len(s) > cap(o.buf) {
-			// Twice as much each time: append's smaller steps leave five times a long
-			// answer behind as garbage.
+			// Double the buffer: append's smaller steps leave garbage of five times the size
+			// of a long answer.
 			o.buf = slices.Grow(o.buf, max(have, len(s)))
 		}
 		o.buf = append(o.buf, s...)
@@ -176,8 +174,8 @@ func (b *Builder) Delta(i int, s string) {
 	b.write(size)
 }
 
-// incompleteSuffix is the number of bytes at the end of s that begin a
-// character without finishing it.
+// incompleteSuffix returns the number of bytes at the end of s that start a character without
+// finishing it.
 func incompleteSuffix(s string) int {
 	for n := 1; n <= 3 && n <= len(s); n++ {
 		c := s[len(s)-n]
@@ -204,8 +202,8 @@ func deltaType(block Block) EventType {
 	return EventTextDelta
 }
 
-// Sign sets the signature of block i, and AddSignature appends to it. No event
-// tells of it before the block's end.
+// Sign sets the signature of block i, and AddSignature appends to it. Only the block's end
+// event has it.
 func (b *Builder) Sign(i int, signature string) {
 	if !b.Hold(len(signature)) {
 		return
@@ -234,7 +232,7 @@ func (b *Builder) AddSignature(i int, s string) {
 	}
 }
 
-// Redact makes thinking block i a redacted one with the given encrypted data.
+// Redact turns thinking block i into a redacted one with the given encrypted data.
 func (b *Builder) Redact(i int, data string) {
 	if !b.Hold(len(data)) {
 		return
@@ -254,8 +252,8 @@ func (b *Builder) Cite(i int, c Citation) {
 	}
 }
 
-// Name completes the id and name of tool call i where the vendor sends them
-// late. Empty values change nothing.
+// Name sets the id and name of tool call i if the provider sends them late. Empty values
+// change nothing.
 func (b *Builder) Name(i int, id, name string) {
 	if c, ok := b.msg.Content[i].(ToolCall); ok && b.Hold(len(id)+len(name)) {
 		if id != "" {
@@ -276,8 +274,8 @@ func (b *Builder) Spoil(i int, d Defect) {
 	}
 }
 
-// SetArguments replaces the arguments of open tool call i with the vendor's
-// final text. What extends the text so far is reported as a delta.
+// SetArguments replaces the arguments of open tool call i with the provider's final text. If
+// that extends the text so far, the rest is reported as a delta.
 func (b *Builder) SetArguments(i int, args string) {
 	if !b.IsOpen(i) {
 		return
@@ -292,7 +290,7 @@ func (b *Builder) SetArguments(i int, args string) {
 	}
 }
 
-// CloseBlock ends block i and queues its end event. Closing twice does nothing.
+// CloseBlock ends block i and queues its end event. Closing it again does nothing.
 func (b *Builder) CloseBlock(i int) {
 	if b.done || !b.IsOpen(i) {
 		return
@@ -339,7 +337,7 @@ func (b *Builder) finish(i int) {
 	*o = openBlock{closed: true}
 }
 
-// Opaque adds a vendor's item that arrived whole.
+// Opaque adds a provider's item that arrived whole.
 func (b *Builder) Opaque(kind string, raw json.RawMessage) int {
 	b.Start()
 	b.write(blockBytes)
@@ -352,10 +350,10 @@ func (b *Builder) Opaque(kind string, raw json.RawMessage) int {
 	return i
 }
 
-// Done ends the answer. Open blocks are closed first. After a length stop the
-// last tool call is marked as cut unless its arguments are a complete object;
-// an answer that holds sound calls always stops for tool use, whatever the
-// vendor said, and one that claims tool use without any has simply ended.
+// Done ends the answer, after closing open blocks. After a length stop, the last tool call is
+// marked as cut unless its arguments are a complete object. An answer with sound calls always
+// stops for tool use, whatever the provider said; one that claims tool use without calls has
+// simply ended.
 func (b *Builder) Done(reason StopReason) {
 	if b.done {
 		return
@@ -402,9 +400,9 @@ func isObject(s string) bool {
 	return strings.HasPrefix(s, "{") && json.Valid([]byte(s))
 }
 
-// Fail ends the answer with an error. What has arrived stays in the message;
-// blocks still open are kept as they are, without an end event, and tool calls
-// among them are marked as cut.
+// Fail ends the answer with an error. What has arrived stays in the message. Blocks that are
+// still open stay as they are, without an end event, and tool calls among them are marked as
+// cut.
 func (b *Builder) Fail(err *Error) {
 	if b.done {
 		return
@@ -417,7 +415,7 @@ func (b *Builder) Fail(err *Error) {
 		b.finish(i)
 	}
 	if err.Provider == "" {
-		named := *err // the caller may give the same error to others
+		named := *err // the caller may pass the same error to others
 		named.Provider = b.msg.Provider
 		err = &named
 	}
@@ -443,7 +441,7 @@ func (b *Builder) end(reason StopReason, err *Error) {
 	b.done = true
 }
 
-// emit queues an event. After the terminal one there are none.
+// emit queues an event, unless the terminal one was queued.
 func (b *Builder) emit(ev Event) {
 	if !b.done {
 		b.queue = append(b.queue, ev)

@@ -1,14 +1,13 @@
-// Package llm is the conversation with a language model, without any vendor in
-// it: messages and their blocks, the request, the events of a streamed answer,
-// what was used and what it cost, and what can go wrong.
+// Package llm is the conversation with a language model, independent of any provider: messages
+// and their blocks, the request, the events of a streamed answer, usage and cost, and errors.
 //
 // # How the parts fit
 //
-// A caller builds a [Request] and gives it to a [Client]; the client returns a
-// [Stream]. The reader pulls [Event] values from the stream until it ends. A
-// vendor's package (llm/anthropic, llm/openai, llm/google, llm/bedrock) holds
-// both directions of its wire format and reports what it decodes to a
-// [Builder], which assembles the [Message] and guarantees the order of events.
+// A caller builds a [Request] and passes it to a [Client], which returns a [Stream]. The
+// reader pulls [Event] values from the stream until it ends. The package of a wire format
+// (llm/anthropic, llm/openai, llm/google, llm/bedrock) has both directions of it and reports
+// what it decodes to a [Builder], which assembles the [Message] and guarantees the order of
+// events.
 //
 // # What a stream promises
 //
@@ -18,21 +17,18 @@
 //     thinking and toolcall. Deltas of several blocks may interleave; the
 //     content index tells them apart. A block that was cut by an error has no
 //     end event.
-//   - The terminal event carries the whole message, also after an error: what
-//     had arrived is never lost.
-//   - Nothing is read ahead of the reader (back-pressure), and cancelling the
-//     context of the request ends the stream at once with an error of kind
-//     [Aborted].
+//   - The terminal event carries the whole message, even after an error: what
+//     has arrived is never lost.
+//   - The stream never reads ahead of its reader (back-pressure). Canceling the
+//     context of the request ends it at once with an error of kind [ErrAborted].
 //
 // # What a tool call promises
 //
-// Arguments are kept exactly as the model wrote them. A call whose arguments
-// were cut or corrupted carries a [Defect] and must not run; see
-// [ToolCall.Object].
+// Arguments are kept exactly as the model wrote them. A call whose arguments were cut or
+// corrupted carries a [Defect] and must not run; see [ToolCall.Object].
 //
 // # JSON
 //
-// The JSON of [Message] is the message object of session files, version 3
-// (camelCase keys, times in Unix milliseconds), so that a transcript line holds
-// a message as it is.
+// The JSON of [Message] is the message object of session files, version 3 (camelCase keys,
+// times in Unix milliseconds), so that a transcript line contains a message as it is.
 package llm

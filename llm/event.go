@@ -5,7 +5,7 @@ import (
 	"iter"
 )
 
-// EventType names what happened in a stream.
+// EventType names an event of a stream.
 type EventType string
 
 const (
@@ -19,17 +19,17 @@ const (
 	EventToolCallStart EventType = "toolcall_start"
 	EventToolCallDelta EventType = "toolcall_delta"
 	EventToolCallEnd   EventType = "toolcall_end"
-	EventOpaque        EventType = "opaque" // a vendor item arrived whole
+	EventOpaque        EventType = "opaque" // a provider's item arrived whole
 	EventDone          EventType = "done"
 	EventError         EventType = "error"
 )
 
-// Delta says whether the event is a piece of a block.
+// Delta reports whether the event is a piece of a block.
 func (t EventType) Delta() bool {
 	return t == EventTextDelta || t == EventThinkingDelta || t == EventToolCallDelta
 }
 
-// Terminal says whether the event ends the stream.
+// Terminal reports whether the event ends the stream.
 func (t EventType) Terminal() bool { return t == EventDone || t == EventError }
 
 // Event is one step of an answer.
@@ -37,22 +37,22 @@ type Event struct {
 	Type  EventType
 	Index int    // index of the block in Message.Content; 0 for start, done and error
 	Delta string // of a delta: text, thinking, or a piece of JSON text; always whole UTF-8 characters
-	// Block is the block so far at *_start (a tool call's id and name) and the
-	// whole block at *_end and opaque.
+	// Block is the block so far for *_start (the id and name of a tool call), and the whole
+	// block for *_end and opaque.
 	Block Block
-	// Message is set at start (who answers) and at done and error (all of it).
-	// It belongs to the reader.
+	// Message is set for start (who answers), and for done and error (all of it). It belongs
+	// to the reader.
 	Message *Message
 }
 
-// Stream is an answer on its way. It is pulled by one reader.
+// Stream is an answer in progress. It has a single reader.
 type Stream interface {
 	// Next waits for the next event. ok is false after the terminal event.
 	Next() (ev Event, ok bool)
 	io.Closer // ends the stream early and frees its connection; may be called at any time, more than once
 }
 
-// Events ranges over a stream and closes it when the loop ends.
+// Events ranges over a stream, and closes it when the loop ends.
 func Events(s Stream) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		defer s.Close()
@@ -65,8 +65,8 @@ func Events(s Stream) iter.Seq[Event] {
 	}
 }
 
-// Collect reads a stream to its end. The message is valid, if partial, also
-// when err is not nil; err is then an [*Error].
+// Collect reads a stream to its end. The message is valid, though it may be partial, even if
+// err is not nil; err is then an [*Error].
 func Collect(s Stream) (*Message, error) {
 	for ev := range Events(s) {
 		if ev.Type == EventDone {
@@ -79,7 +79,7 @@ func Collect(s Stream) (*Message, error) {
 	return &Message{Role: RoleAssistant, StopReason: StopError}, &Error{Kind: ErrTransport, Message: "the stream was closed before it ended"}
 }
 
-// Failed is a stream that holds only an error.
+// Failed returns a stream with only an error.
 func Failed(m Message, err *Error) Stream {
 	b := NewBuilder(m)
 	b.Fail(err)

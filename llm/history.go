@@ -9,34 +9,34 @@ import (
 	"unicode"
 )
 
-// Target says what the receiver of a history can take. A codec fills it in for
-// the model of a request and gives it to [Legal].
+// Target says what the recipient of a history accepts. A codec fills it in for the model of a
+// request and passes it to [Legal].
 type Target struct {
 	API      API
 	Provider string
 	Model    string
 
-	Images    bool // reads images in user messages
-	Documents bool // reads documents in user messages
-	// ToolImages and ToolDocuments: reads them inside tool results. Where it does
-	// not, they are moved to a user message after the results.
+	Images    bool // accepts images in user messages
+	Documents bool // accepts documents in user messages
+	// ToolImages and ToolDocuments say that the recipient accepts them inside tool results.
+	// Otherwise they are moved to a user message after the results.
 	ToolImages    bool
 	ToolDocuments bool
 
-	// ForeignThinking is what becomes of reasoning that another model wrote, or
-	// that carries no signature where the vendor wants one.
+	// ForeignThinking says what to do with reasoning that another model wrote, or that lacks a
+	// signature which the provider requires.
 	ForeignThinking ThinkingPolicy
-	// OwnThinking is what becomes of the same model's reasoning.
+	// OwnThinking says what to do with the same model's reasoning.
 	OwnThinking ThinkingPolicy
-	// UnsignedThinking allows own reasoning without a signature to be returned
-	// as it is.
+	// UnsignedThinking allows the model's own reasoning without a signature to be sent back
+	// unchanged.
 	UnsignedThinking bool
 
-	// CallID maps a tool call id to one the vendor accepts; nil keeps it. Ids
-	// that collide after mapping are made unique.
+	// CallID maps a tool call id to one that the provider accepts; nil keeps it. Ids that
+	// collide after mapping are made unique.
 	CallID func(id string) string
-	// SystemInline says that system messages inside the conversation are
-	// accepted; otherwise they become user text.
+	// SystemInline says that system messages inside the conversation are accepted; otherwise
+	// they become user text.
 	SystemInline bool
 }
 
@@ -45,11 +45,11 @@ type ThinkingPolicy uint8
 
 const (
 	KeepThinking   ThinkingPolicy = iota // return it unchanged
-	DropThinking                         // leave it out
+	DropThinking                         // omit it
 	ThinkingAsText                       // return it as text within <thinking> tags
 )
 
-// Texts that stand in for what is missing.
+// Placeholders for what is missing.
 const (
 	interruptedResult = "The call was interrupted before it produced a result."
 	cutResult         = "The call did not run: its arguments were cut off or damaged on the way. Send it again if it is still needed."
@@ -59,8 +59,8 @@ const (
 	continuePrompt    = "Continue."
 )
 
-// Legal makes any history one that the target accepts, changing as little as
-// possible and never the messages given. It promises of what it returns:
+// Legal turns any history into one that the target accepts. It changes as little as possible,
+// and never the messages it gets. It guarantees for its result:
 //
 //   - The first message that is not a system message is a user message, and
 //     there is at least one.
@@ -72,12 +72,12 @@ const (
 //     and a result that says it did not run.
 //   - No block is empty, all text is valid UTF-8, no message is without content.
 //   - Roles are system (only if SystemInline), user, assistant and tool result.
-//     Users and assistants may still follow each other twice; codecs whose vendor
-//     wants strict alternation merge them with [Merge].
+//     Users and assistants may still follow each other twice; codecs whose provider
+//     requires strict alternation merge them with [Merge].
 //   - Opaque items and signatures of other APIs are gone.
 //
-// An answer that failed or was aborted is kept as far as it holds text or
-// calls. The result shares blocks with the input.
+// An answer that failed or was aborted is kept if it contains text or calls. The result shares
+// blocks with the input.
 func Legal(history []Message, t Target) []Message {
 	h := historian{t: t, ids: map[string][]string{}, used: map[string]bool{}}
 	for i := range history {
@@ -100,9 +100,9 @@ type historian struct {
 	pending []ToolCall          // calls of the last assistant message, with mapped ids
 	answers map[string]int      // mapped call id -> index in results
 	results []Message           // answers so far to pending
-	after   []Block             // what the results held that must follow in a user message
-	later   []Message           // what was said while the tools ran; it comes after all that
-	ids     map[string][]string // original id of the pending calls -> mapped ids, in order; several where a vendor gave one id twice
+	after   []Block             // content of the results that must follow in a user message
+	later   []Message           // what was said while the tools ran; it comes last
+	ids     map[string][]string // original id of the pending calls -> mapped ids, in order; several if a provider used one id twice
 	used    map[string]bool     // all mapped ids
 }
 
@@ -131,8 +131,8 @@ func (h *historian) add(m *Message) {
 	h.out = append(h.out, said)
 }
 
-// onlyText says whether blocks hold nothing but text. No vendor takes anything
-// else in a system message.
+// onlyText reports whether blocks contain only text. No provider accepts anything else in a
+// system message.
 func onlyText(blocks []Block) bool {
 	for _, b := range blocks {
 		if _, ok := b.(Text); !ok {
@@ -142,7 +142,7 @@ func onlyText(blocks []Block) bool {
 	return true
 }
 
-// input cleans the content of a message the model reads.
+// input cleans the content of a message that the model reads.
 func (h *historian) input(blocks []Block) []Block {
 	var out []Block
 	for _, b := range blocks {
@@ -226,8 +226,8 @@ func (h *historian) assistant(m *Message) {
 	h.out = append(h.out, out)
 }
 
-// substantial says whether an answer holds more than reasoning. Vendors refuse
-// an assistant message that is nothing but reasoning without what it led to.
+// substantial reports whether an answer contains more than reasoning. Providers refuse an
+// assistant message that consists only of reasoning.
 func substantial(blocks []Block) bool {
 	for _, b := range blocks {
 		if _, only := b.(Thinking); !only {
@@ -298,8 +298,8 @@ func (h *historian) call(c ToolCall, own bool) ToolCall {
 	return c
 }
 
-// fresh makes an id that no call has, the same one each time the same history
-// is made legal, so that a cached prefix stays a prefix.
+// fresh returns an id that no call has. It is the same each time the same history is made
+// legal, so that a cached prefix stays valid.
 func (h *historian) fresh(id string) string {
 	for n := 0; ; n++ {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s#%d#%d", id, len(h.used), n))
@@ -322,7 +322,7 @@ func (h *historian) result(m *Message) {
 	id := open[0]
 	h.ids[m.ToolCallID] = open[1:]
 	r := Message{Role: RoleToolResult, ToolCallID: id, ToolName: cleanName(m.ToolName), IsError: m.IsError, Time: m.Time}
-	at := len(h.results) // results come in the order of the calls, as a rule
+	at := len(h.results) // results usually come in the order of the calls
 	if at >= len(h.pending) || h.pending[at].ID != id {
 		at = slices.IndexFunc(h.pending, func(c ToolCall) bool { return c.ID == id })
 	}
@@ -353,7 +353,7 @@ func (h *historian) result(m *Message) {
 	h.results = append(h.results, r)
 }
 
-// stray keeps what a result said that answers no call.
+// stray keeps the text of a result that answers no call.
 func (h *historian) stray(m *Message) {
 	content := h.input(m.Content)
 	if len(content) == 0 {
@@ -372,8 +372,7 @@ func (h *historian) stray(m *Message) {
 	h.out = append(h.out, Message{Role: RoleUser, Content: content, Time: m.Time})
 }
 
-// settle answers all calls that are pending, in order, and puts what must
-// follow the results behind them.
+// settle answers all pending calls, in order, and appends what must follow the results.
 func (h *historian) settle() {
 	for _, c := range h.pending {
 		if i, ok := h.answers[c.ID]; ok {
@@ -393,9 +392,8 @@ func (h *historian) settle() {
 	h.pending, h.results, h.after, h.later, h.answers = nil, nil, nil, nil, nil
 }
 
-// Merge joins neighbouring messages of the same role, user with user and
-// assistant with assistant, for vendors that want strict alternation. Tool
-// results stay messages of their own.
+// Merge joins neighboring user messages, and neighboring assistant messages, for providers
+// that require strict alternation. Tool results stay separate messages.
 func Merge(history []Message) []Message {
 	var out []Message
 	for _, m := range history {
@@ -410,8 +408,8 @@ func Merge(history []Message) []Message {
 
 func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// cleanName makes a tool name that every vendor takes: letters, digits, '_' and
-// '-', at most 64 characters, never empty.
+// cleanName returns a tool name that every provider accepts: letters, digits, '_' and '-', at
+// most 64 characters, never empty.
 func cleanName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-') {

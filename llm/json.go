@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// The JSON of a message is that of session files, version 3. Two additions of
-// ours are ignored by other readers: a tool call carries rawArguments when its
-// text is not exactly the compact form of its arguments object, and a defect
-// when it must not run.
+// The JSON of a message is that of session files, version 3. Other readers ignore two
+// additions of ours: a tool call has rawArguments if its text is not exactly the compact form
+// of its arguments object, and a defect if it must not run.
 
 type messageJSON struct {
 	Role         Role            `json:"role"`
@@ -68,18 +67,18 @@ type blockJSON struct {
 	API  API             `json:"api,omitempty"`
 	Kind string          `json:"kind,omitempty"`
 	Raw  json.RawMessage `json:"raw,omitempty"`
-	// RawText holds Raw where JSON would not keep its bytes.
+	// RawText has Raw if JSON would not keep its bytes.
 	RawText string `json:"rawText,omitempty"`
 }
 
-// bytesJSON is what a picture or a document consists of: bytes, written as base64,
-// or the name of a blob that holds them. A block has such a name as its URL.
+// bytesJSON has the bytes of an image or a document as base64, or the name of a blob that has
+// them. The block has that name as its URL.
 type bytesJSON struct {
 	data []byte
 	blob string
 }
 
-// blobScheme begins the names of blobs in session files.
+// blobScheme starts the names of blobs in session files.
 const blobScheme = "blob:"
 
 func bytesOf(data []byte, url string) (bytesJSON, string) {
@@ -89,7 +88,7 @@ func bytesOf(data []byte, url string) (bytesJSON, string) {
 	return bytesJSON{data: data}, url
 }
 
-// url is the URL of a block that has this and a URL of its own.
+// url returns the URL of a block with this data and a URL of its own.
 func (b bytesJSON) url(own string) string {
 	if b.blob != "" {
 		return b.blob
@@ -113,7 +112,7 @@ func (b *bytesJSON) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &b.data)
 }
 
-// MarshalJSON writes the message as session files hold it.
+// MarshalJSON writes the message as in session files.
 func (m Message) MarshalJSON() ([]byte, error) {
 	blocks := make([]blockJSON, 0, len(m.Content))
 	for _, b := range m.Content {
@@ -196,9 +195,8 @@ func encodeBlock(b Block) blockJSON {
 	return blockJSON{Type: "text"}
 }
 
-// UnmarshalJSON reads the message object of a session file. Content may be a
-// string or a list of blocks; a block of unknown type is kept as an [Opaque]
-// of no API.
+// UnmarshalJSON reads the message object of a session file. Content may be a string or a list
+// of blocks; a block of unknown type becomes an [Opaque] without an API.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var j messageJSON
 	if err := json.Unmarshal(data, &j); err != nil {

@@ -2,29 +2,27 @@ package llm
 
 import "fmt"
 
-// An answer's size follows from the tokens it may have. The limits exist for an
-// endpoint that never stops, so they lie far above what a model says: real text has
-// about four bytes per token, runs of spaces and of lines eight to sixteen, and a
-// vendor that prints arguments again may triple that with escapes. They aren't
-// higher because the conversation, the session's file and each face hold an answer
-// once more, so that a process needs several times the limit.
+// The size of an answer is limited by its token limit. The limits exist for an endpoint that
+// never stops, so they are far above what a model says: real text has about four bytes per
+// token, runs of spaces and newlines eight to sixteen, and a provider that repeats arguments
+// may triple that with escapes. They are not higher because the conversation, the session file
+// and each face have another copy of an answer, so that a process needs several times the
+// limit.
 const (
 	bytesPerToken  = 64
-	spareBytes     = 1 << 20   // for requests of few tokens, of whatever length
-	defaultTokens  = 128 << 10 // where nobody knows the limit
-	maxAnswerBytes = 16 << 20  // whatever the tokens are
+	spareBytes     = 1 << 20   // allowed in addition, for requests with few tokens
+	defaultTokens  = 128 << 10 // if the limit is unknown
+	maxAnswerBytes = 16 << 20  // however many tokens there are
 
-	// maxCarriedBytes bounds what a vendor sends along that the model did not write
-	// as text: signatures, encrypted reasoning, citations, pictures, results of its
-	// own tools.
+	// maxCarriedBytes limits what a provider sends besides the model's text: signatures,
+	// encrypted reasoning, citations, images, results of its own tools.
 	maxCarriedBytes = 96 << 20
 
-	// blockBytes is what a block counts beyond its text, so that endless empty
-	// blocks end as well.
+	// blockBytes is added for each block, so that endless empty blocks end too.
 	blockBytes = 1 << 10
 )
 
-// AnswerLimit is the largest text of an answer to r, in bytes: text, reasoning and
+// AnswerLimit returns the largest text of an answer to r, in bytes: text, reasoning and
 // arguments together.
 func AnswerLimit(r *Request) int {
 	tokens := defaultTokens
@@ -42,13 +40,13 @@ func AnswerLimit(r *Request) int {
 	return min(spareBytes+bytesPerToken*(tokens+thinking), maxAnswerBytes)
 }
 
-// Limit ends the answer with [ErrAnswerLimit] when its text has more than that many
-// bytes. What came stays, and calls that were open are marked as cut. Without it,
-// there is no limit on text. What comes beside the text has a fixed limit.
+// Limit ends the answer with [ErrAnswerLimit] if its text exceeds that many bytes. What came
+// stays, and open calls are marked as cut. Without Limit, text is unlimited. What comes
+// besides the text has a fixed limit.
 func (b *Builder) Limit(text int) { b.limit = text }
 
-// Hold counts n bytes that a codec keeps to itself until it can report them, and
-// says whether it may go on.
+// Hold counts n bytes that a codec buffers until it can report them, and reports whether it
+// may continue.
 func (b *Builder) Hold(n int) bool {
 	b.carried += n
 	if b.carried > maxCarriedBytes {
@@ -70,7 +68,7 @@ func (b *Builder) tooLong(what string, limit int) {
 		"answer ended after %s of %s: its token limit does not allow more", size(limit), what)})
 }
 
-// size is a number of bytes as people read it.
+// size formats a number of bytes for users.
 func size(n int) string {
 	if n < 1<<20 {
 		return fmt.Sprintf("%d bytes", n)
@@ -78,6 +76,6 @@ func size(n int) string {
 	return fmt.Sprintf("%d MiB", n>>20)
 }
 
-// Received is how many bytes the answer holds so far, of all kinds. It grows with
-// everything a vendor sends except signs of life.
+// Received returns how many bytes of any kind the answer has so far. Everything that a
+// provider sends, except signs of life, increases it.
 func (b *Builder) Received() int { return b.written + b.carried }

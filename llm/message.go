@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Role says who speaks.
+// Role says who wrote a message.
 type Role string
 
 const (
-	RoleSystem     Role = "system"     // instructions that arrive in the middle of a conversation; the system prompt itself is Request.System
-	RoleUser       Role = "user"       // the person
+	RoleSystem     Role = "system"     // instructions in the middle of a conversation; the system prompt itself is Request.System
+	RoleUser       Role = "user"       // the user
 	RoleAssistant  Role = "assistant"  // the model
-	RoleToolResult Role = "toolResult" // the answer to one tool call
+	RoleToolResult Role = "toolResult" // the result of one tool call
 	RoleCustom     Role = "custom"     // written by the program or an extension; the model reads it as user text
 )
 
@@ -23,64 +23,64 @@ type Message struct {
 	Content []Block
 	Time    time.Time
 
-	// Of an assistant message.
-	API        API    // wire format that produced it
-	Provider   string // provider id that produced it
-	Model      string // model id within the provider
-	ResponseID string // the vendor's id of the response, for chaining
-	Usage      *Usage // nil when the vendor reported none
+	// For assistant messages.
+	API        API    // the wire format it came in
+	Provider   string // id of the provider
+	Model      string // id of the model at the provider
+	ResponseID string // the provider's id of the response, for chaining
+	Usage      *Usage // nil if the provider reported none
 	StopReason StopReason
-	Error      *Error // set when StopReason is error or aborted
+	Error      *Error // set if StopReason is error or aborted
 
-	// Of a tool result.
+	// For tool results.
 	ToolCallID string
 	ToolName   string
 	IsError    bool
 	Details    json.RawMessage // for faces; never sent to a model
 
-	// Of a custom message.
+	// For custom messages.
 	CustomType string
 	Display    bool // whether faces show it
 }
 
-// Block is one piece of a message's content: [Text], [Thinking], [ToolCall],
-// [Image], [Document] or [Opaque]. The set is closed.
+// Block is one piece of a message's content: [Text], [Thinking], [ToolCall], [Image],
+// [Document] or [Opaque]. No other type implements it.
 type Block interface{ block() }
 
-// Text is prose for the reader.
+// Text is text for the reader.
 type Text struct {
 	Text      string
-	Signature string     // vendor's id or signature of the piece, returned unchanged to the same API
-	Citations []Citation // sources the vendor named for this piece
+	Signature string     // the provider's id or signature of the piece, sent back unchanged to the same API
+	Citations []Citation // sources that the provider named for this piece
 }
 
 // Citation is a source of a piece of text.
 type Citation struct {
 	URL   string          `json:"url,omitempty"`
 	Title string          `json:"title,omitempty"`
-	Text  string          `json:"text,omitempty"` // the words cited
-	Raw   json.RawMessage `json:"raw,omitempty"`  // vendor's own record, returned unchanged to the same API
+	Text  string          `json:"text,omitempty"` // the cited text
+	Raw   json.RawMessage `json:"raw,omitempty"`  // the provider's own record, sent back unchanged to the same API
 }
 
 // Thinking is the model's reasoning, or a summary of it.
 type Thinking struct {
 	Text string
-	// Signature proves the block to its vendor and must be returned unchanged:
-	// Anthropic's and Bedrock's signature, Google's thoughtSignature, or the
-	// whole reasoning item as JSON for OpenAI Responses.
+	// Signature proves the block to its provider and must be sent back unchanged: Anthropic's
+	// and Bedrock's signature, Google's thoughtSignature, or the whole reasoning item as JSON
+	// for OpenAI Responses.
 	Signature string
-	// Redacted marks reasoning that the vendor encrypted; Signature then holds
-	// the encrypted data and Text is empty.
+	// Redacted marks reasoning that the provider encrypted; Signature then has the encrypted
+	// data, and Text is empty.
 	Redacted bool
 }
 
-// ToolCall asks for a tool to be run.
+// ToolCall asks to run a tool.
 type ToolCall struct {
 	ID        string
 	Name      string
-	Arguments string // JSON text exactly as the model wrote it; may be empty for a call without arguments
+	Arguments string // JSON text exactly as the model wrote it; may be empty if there are no arguments
 	Signature string // Google's thoughtSignature of the call
-	Defect    Defect // why the call must not run; empty for a sound call
+	Defect    Defect // why the call must not run; empty for a good call
 }
 
 // Defect says why a tool call must not run.
@@ -88,33 +88,32 @@ type Defect string
 
 const (
 	DefectCut     Defect = "cut"     // the stream or the token limit ended inside the arguments
-	DefectCorrupt Defect = "corrupt" // the vendor's own control text leaked into the arguments
+	DefectCorrupt Defect = "corrupt" // the provider's own control text leaked into the arguments
 )
 
-// Image is a picture, by value or by reference.
+// Image is an image, by value or by reference.
 type Image struct {
 	MIME string // image/png, image/jpeg, image/gif, image/webp
 	Data []byte
-	URL  string // used when Data is empty
+	URL  string // used if Data is empty
 }
 
-// Document is a file for the model to read, a PDF above all.
+// Document is a file for the model to read, usually a PDF.
 type Document struct {
 	Name string
 	MIME string
 	Data []byte
-	URL  string // used when Data is empty
-	// Text is the extracted text. It replaces the document for models that
-	// cannot read the file itself.
+	URL  string // used if Data is empty
+	// Text is the extracted text. It replaces the document for models that can't read the file
+	// itself.
 	Text string
 }
 
-// Opaque is an item that only its vendor understands (a server-side tool call,
-// its encrypted result). It is kept byte for byte, returned to the same API and
-// dropped for every other.
+// Opaque is an item that only its provider understands (a server-side tool call, its encrypted
+// result). It is kept byte for byte, sent back to the same API, and omitted for all others.
 type Opaque struct {
 	API  API
-	Kind string // the vendor's own type name
+	Kind string // the provider's own type name
 	Raw  json.RawMessage
 }
 
@@ -125,17 +124,17 @@ func (Image) block()    {}
 func (Document) block() {}
 func (Opaque) block()   {}
 
-// UserText is a user message of one piece of text.
+// UserText returns a user message with one text.
 func UserText(text string) Message {
 	return Message{Role: RoleUser, Content: []Block{Text{Text: text}}}
 }
 
-// AssistantText is an assistant message of one piece of text.
+// AssistantText returns an assistant message with one text.
 func AssistantText(text string) Message {
 	return Message{Role: RoleAssistant, Content: []Block{Text{Text: text}}, StopReason: StopEnd}
 }
 
-// ToolResultText answers the call with text.
+// ToolResultText returns the result of the call, with one text.
 func ToolResultText(call ToolCall, text string, isError bool) Message {
 	return Message{
 		Role: RoleToolResult, ToolCallID: call.ID, ToolName: call.Name, IsError: isError,
@@ -143,8 +142,8 @@ func ToolResultText(call ToolCall, text string, isError bool) Message {
 	}
 }
 
-// Text is the text of all text blocks, joined by nothing: vendors split one
-// paragraph over several blocks when they cite.
+// Text returns the text of all text blocks, joined without separators: providers split one
+// paragraph into several blocks when they cite.
 func (m *Message) Text() string {
 	var first string
 	var joined []byte
@@ -166,8 +165,7 @@ func (m *Message) Text() string {
 	return first
 }
 
-// Sources are what the text of the message cites, each address once, in the order in which
-// they come.
+// Sources returns the sources that the text cites, each address once, in order of appearance.
 func (m *Message) Sources() []Citation {
 	var all []Citation
 	for _, b := range m.Content {
@@ -187,8 +185,7 @@ func addSources(all, more []Citation) []Citation {
 	return all
 }
 
-// Paragraphs are blocks for people: texts that follow each other are one, with each source
-// once.
+// Paragraphs returns blocks for display: neighboring texts become one, with each source once.
 func Paragraphs(blocks []Block) []Block {
 	var out []Block
 	for _, b := range blocks {
@@ -210,7 +207,7 @@ func Paragraphs(blocks []Block) []Block {
 	return out
 }
 
-// ToolCalls are the calls of the message in order, sound or not.
+// ToolCalls returns the calls of the message in order, including defective ones.
 func (m *Message) ToolCalls() []ToolCall {
 	var calls []ToolCall
 	for _, b := range m.Content {

@@ -20,8 +20,8 @@ const (
 	APIBedrock        API = "bedrock-converse-stream"
 )
 
-// Family is the wire format that two APIs share; history passes unchanged
-// between APIs of one family.
+// Family returns the wire format that related APIs share; history passes unchanged between
+// APIs of one family.
 func (a API) Family() API {
 	switch a {
 	case APICodexResponses, APIAzureResponses:
@@ -32,28 +32,28 @@ func (a API) Family() API {
 	return a
 }
 
-// Model is what the conversation must know of a model. How to reach it (base
-// URL, headers, keys, dialect) belongs to the client that is opened for it.
+// Model is what the conversation needs to know about a model. How to reach it (base URL,
+// headers, keys, dialect) is up to its client.
 type Model struct {
-	ID       string `json:"id"` // id within the provider, as the user selects it; may hold ':' and '/'
+	ID       string `json:"id"` // id at the provider, as the user selects it; may contain ':' and '/'
 	Provider string `json:"provider"`
 	Name     string `json:"name,omitempty"`
 	API      API    `json:"api"`
-	WireID   string `json:"wireId,omitempty"` // id sent upstream when it differs from ID
+	WireID   string `json:"wireId,omitempty"` // id in requests if it differs from ID
 
 	ContextWindow int             `json:"contextWindow,omitempty"` // tokens; 0 = unknown
 	MaxOutput     int             `json:"maxOutput,omitempty"`     // tokens; 0 = unknown
 	Input         []Modality      `json:"input,omitempty"`
 	Thinking      ThinkingSupport `json:"thinking,omitzero"`
-	WebSearch     bool            `json:"webSearch,omitempty"` // takes [ServerWebSearch] beside other tools
+	WebSearch     bool            `json:"webSearch,omitempty"` // accepts [ServerWebSearch] together with other tools
 	Price         Price           `json:"price,omitzero"`
 	Released      string          `json:"released,omitempty"` // YYYY-MM-DD, or "" when unknown
-	// PromotionTarget is the larger model ("provider/id" or "id") to go to when
-	// the context overflows.
+	// PromotionTarget is the larger model ("provider/id" or "id") to switch to when a
+	// conversation outgrows this one.
 	PromotionTarget string `json:"promotionTarget,omitempty"`
 }
 
-// Upstream is the id to send: WireID, or ID where none is set.
+// Upstream returns the id in requests: WireID, or ID if that is empty.
 func (m *Model) Upstream() string {
 	if m.WireID != "" {
 		return m.WireID
@@ -61,10 +61,10 @@ func (m *Model) Upstream() string {
 	return m.ID
 }
 
-// Ref is "provider/id".
+// Ref returns "provider/id".
 func (m *Model) Ref() string { return m.Provider + "/" + m.ID }
 
-// Accepts says whether the model reads input of that kind.
+// Accepts reports whether the model accepts that kind of input.
 func (m *Model) Accepts(k Modality) bool { return slices.Contains(m.Input, k) }
 
 // Modality is a kind of input.
@@ -78,7 +78,7 @@ const (
 	ModalityVideo    Modality = "video"
 )
 
-// Level is how hard a model thinks. The zero value leaves it to the model.
+// Level says how hard a model thinks. The zero value leaves it to the model.
 type Level string
 
 const (
@@ -91,12 +91,12 @@ const (
 	LevelXHigh   Level = "xhigh"
 )
 
-// Levels lists the levels from off to the hardest.
+// Levels lists the levels from off to the highest.
 func Levels() []Level {
 	return []Level{LevelOff, LevelMinimal, LevelLow, LevelMedium, LevelHigh, LevelXHigh}
 }
 
-// ParseLevel reads a level by name.
+// ParseLevel parses the name of a level.
 func ParseLevel(s string) (Level, error) {
 	if l := Level(s); slices.Contains(Levels(), l) {
 		return l, nil
@@ -104,29 +104,29 @@ func ParseLevel(s string) (Level, error) {
 	return "", fmt.Errorf("unknown thinking level %q (want off, minimal, low, medium, high or xhigh)", s)
 }
 
-// ThinkingMode is how a vendor is told how hard to think.
+// ThinkingMode says how a provider is told how hard to think.
 type ThinkingMode string
 
 const (
-	ThinkingNone     ThinkingMode = ""         // the model does not reason
+	ThinkingNone     ThinkingMode = ""         // the model does not think
 	ThinkingEffort   ThinkingMode = "effort"   // a word: OpenAI, Gemini 3
 	ThinkingBudget   ThinkingMode = "budget"   // a number of tokens: Claude before 4.6, Gemini 2.5
 	ThinkingAdaptive ThinkingMode = "adaptive" // the model decides, guided by an effort word: Claude 4.6 and later
 )
 
-// ThinkingSupport says what a model offers.
+// ThinkingSupport says which thinking levels a model has.
 type ThinkingSupport struct {
 	Mode    ThinkingMode     `json:"mode,omitempty"`
-	Levels  []Level          `json:"levels,omitempty"`  // accepted levels in ascending order; empty = minimal to high
-	Default Level            `json:"default,omitempty"` // what "default" means to the program; empty = the vendor's
-	Always  bool             `json:"always,omitempty"`  // cannot be turned off
-	Words   map[Level]string `json:"words,omitempty"`   // vendor's words where they differ from the level's name
+	Levels  []Level          `json:"levels,omitempty"`  // accepted levels in ascending order; empty means minimal to high
+	Default Level            `json:"default,omitempty"` // the level that "default" means; empty means the provider's
+	Always  bool             `json:"always,omitempty"`  // can't be turned off
+	Words   map[Level]string `json:"words,omitempty"`   // the provider's words where they differ from the level's name
 	Budgets map[Level]int    `json:"budgets,omitempty"` // tokens per level where they differ from DefaultBudget
 }
 
-// Clamp gives the level the model supports that is nearest to l: l itself, else
-// the next lower one, else the lowest. Off stays off unless the model always
-// thinks. A model that does not reason gives off.
+// Clamp returns the supported level nearest to l: l itself, else the next lower one, else the
+// lowest. Off stays off unless the model always thinks. For a model that does not think it
+// returns off.
 func (t ThinkingSupport) Clamp(l Level) Level {
 	if t.Mode == ThinkingNone {
 		return LevelOff
@@ -155,7 +155,7 @@ func (t ThinkingSupport) Clamp(l Level) Level {
 	return best
 }
 
-// Word is the vendor's word for the level.
+// Word returns the provider's word for the level.
 func (t ThinkingSupport) Word(l Level) string {
 	if w, ok := t.Words[l]; ok {
 		return w
@@ -163,7 +163,7 @@ func (t ThinkingSupport) Word(l Level) string {
 	return string(l)
 }
 
-// Budget is the number of thinking tokens for the level.
+// Budget returns the number of thinking tokens for the level.
 func (t ThinkingSupport) Budget(l Level) int {
 	if n, ok := t.Budgets[l]; ok {
 		return n
@@ -171,8 +171,8 @@ func (t ThinkingSupport) Budget(l Level) int {
 	return DefaultBudget(l)
 }
 
-// DefaultBudget is the number of thinking tokens a level means where the model
-// has no figure of its own; 0 for off and default.
+// DefaultBudget returns the number of thinking tokens of a level for models without budgets of
+// their own; 0 for off and default.
 func DefaultBudget(l Level) int {
 	switch l {
 	case LevelMinimal:
@@ -189,7 +189,7 @@ func DefaultBudget(l Level) int {
 	return 0
 }
 
-// SplitRef splits "provider/id" at the first slash. The id may hold slashes.
+// SplitRef splits "provider/id" at the first slash. The id may contain slashes.
 func SplitRef(ref string) (provider, id string, ok bool) {
 	provider, id, ok = strings.Cut(ref, "/")
 	return provider, id, ok && provider != "" && id != ""

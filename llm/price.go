@@ -11,17 +11,17 @@ import (
 // Its JSON is a number of dollars.
 type USD int64
 
-// Dollars converts a number of dollars, rounding to the nearest nano-dollar.
+// Dollars converts dollars, rounding to the nearest nano-dollar.
 func Dollars(d float64) USD { return USD(math.Round(d * 1e9)) }
 
-// Float is the amount in dollars.
+// Float returns the amount in dollars.
 func (u USD) Float() float64 { return float64(u) / 1e9 }
 
-// String is the amount for people: with two decimals from a dollar on, with four below,
-// and with more where these would not show its first two digits, so that what is more than
-// nothing never looks like it.
+// String formats the amount for users: with two decimals from one dollar on, with four below,
+// and with more if those would not show its first two digits, so that an amount above zero
+// never looks like zero.
 func (u USD) String() string {
-	d := max(u, -math.MaxInt64) // the least has no counterpart
+	d := max(u, -math.MaxInt64) // the least value has no positive counterpart
 	if d < 0 {
 		return "-" + (-d).String()
 	}
@@ -51,26 +51,26 @@ func (u *USD) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Rate is a price per million tokens, or per use for what is not counted in
-// tokens. The zero value is an unknown rate, which is not the same as free.
+// Rate is a price per million tokens, or per use for what is not counted in tokens. The zero
+// value is an unknown rate, which is different from free.
 type Rate struct {
 	usd   float64
 	known bool
 }
 
-// PerMillion is a known rate of d dollars per million tokens.
+// PerMillion returns a known rate of d dollars per million tokens.
 func PerMillion(d float64) Rate { return Rate{usd: d, known: true} }
 
-// Known says whether the rate is known.
+// Known reports whether the rate is known.
 func (r Rate) Known() bool { return r.known }
 
-// Dollars is the rate in dollars; 0 when unknown.
+// Dollars returns the rate in dollars; 0 if it is unknown.
 func (r Rate) Dollars() float64 { return r.usd }
 
-// of is the cost of n tokens.
+// of returns the cost of n tokens.
 func (r Rate) of(n int) USD { return USD(math.Round(float64(n) * r.usd * 1e3)) }
 
-// MarshalJSON writes dollars per million tokens; null is an unknown rate.
+// MarshalJSON writes dollars per million tokens; an unknown rate is null.
 func (r Rate) MarshalJSON() ([]byte, error) {
 	if !r.known {
 		return []byte("null"), nil
@@ -91,22 +91,22 @@ func (r *Rate) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Price is what a model costs, in dollars per million tokens.
+// Price is the price of a model, in dollars per million tokens.
 type Price struct {
 	Input          Rate `json:"input"`
 	Output         Rate `json:"output"`
 	CacheRead      Rate `json:"cacheRead"`
 	CacheWrite     Rate `json:"cacheWrite"`
-	CacheWriteLong Rate `json:"cacheWriteLong"` // unknown: twice Input, if that is known, marked unreliable
+	CacheWriteLong Rate `json:"cacheWriteLong"` // if unknown: twice Input, if that is known, marked unreliable
 	WebSearch      Rate `json:"webSearch"`      // dollars per thousand searches
-	// Steps replace the rates above for the whole request once its prompt is
-	// larger than Above tokens. Ascending by Above.
+	// Steps replace the rates above for the whole request if its prompt has more than Above
+	// tokens. They are in ascending order of Above.
 	Steps []PriceStep `json:"steps,omitempty"`
 	// Unreliable marks a price that was inferred from a similar model.
 	Unreliable bool `json:"unreliable,omitempty"`
 }
 
-// PriceStep is the price of long requests.
+// PriceStep is the price of large requests.
 type PriceStep struct {
 	Above      int  `json:"above"` // prompt tokens
 	Input      Rate `json:"input"`
@@ -115,11 +115,11 @@ type PriceStep struct {
 	CacheWrite Rate `json:"cacheWrite"`
 }
 
-// Known says whether tokens of this model can be priced at all.
+// Known reports whether tokens of this model have a price at all.
 func (p Price) Known() bool { return p.Input.known && p.Output.known }
 
-// Cost is what an answer cost, at the price of its moment. It is stored with
-// the message and never computed again.
+// Cost is the cost of an answer, at the price when it was given. It is stored with the message
+// and never computed again.
 type Cost struct {
 	Input      USD `json:"input"`
 	Output     USD `json:"output"`
@@ -127,10 +127,10 @@ type Cost struct {
 	CacheWrite USD `json:"cacheWrite"`
 	Tools      USD `json:"tools,omitempty"`
 	Total      USD `json:"total"`
-	// Unknown marks a cost of which some part has no known rate: Total is then
-	// a lower bound, and 0 does not mean free.
+	// Unknown marks a cost without a known rate for some part: Total is then a lower bound,
+	// and 0 does not mean free.
 	Unknown bool `json:"unknown,omitempty"`
-	// Unreliable marks a cost computed with a rate that stands in for the real one.
+	// Unreliable marks a cost that was computed with a substitute rate.
 	Unreliable bool `json:"unreliable,omitempty"`
 }
 
@@ -152,11 +152,10 @@ func (c *Cost) add(d *Cost) Cost {
 	return sum
 }
 
-// Cost computes what u costs. A rate that is needed and unknown is replaced by
-// the nearest known one that is not lower where there is one (cache reads and
-// writes by Input, long writes by twice Input) and the cost is marked
-// unreliable; otherwise the cost is marked unknown. Reasoning is part of
-// Output and is not charged again.
+// Cost computes the cost of u. If a needed rate is unknown, it uses the nearest known one that
+// is not lower (Input for cache reads and writes, twice Input for long writes) and marks the
+// cost as unreliable; without one, it marks the cost as unknown. Reasoning is part of Output
+// and not charged again.
 func (p Price) Cost(u Usage) Cost {
 	in, out, read, write := p.Input, p.Output, p.CacheRead, p.CacheWrite
 	long := p.CacheWriteLong

@@ -5,48 +5,47 @@ import (
 	"encoding/json"
 )
 
-// Request asks a model to continue a conversation. A client does not change it
-// and keeps nothing of it once the stream has ended.
+// Request asks a model to continue a conversation. A client does not modify it, and keeps no
+// reference to it after the stream has ended.
 type Request struct {
 	Model    *Model
 	System   string
 	Messages []Message
 	Tools    []Tool
-	// ServerTools run at the vendor. A codec that does not know one leaves it out.
+	// ServerTools run at the provider. A codec ignores those that it doesn't know.
 	ServerTools []ServerTool
 	ToolChoice  ToolChoice
 	// SequentialTools asks the model for at most one call per answer.
 	SequentialTools bool
 
 	Thinking    Thought
-	MaxTokens   int      // most tokens to generate; 0 = the model's limit
-	Temperature *float64 // nil = the vendor's default; 0 is sent as 0
+	MaxTokens   int      // maximum number of tokens to generate; 0 is the model's limit
+	Temperature *float64 // nil is the provider's default; 0 is sent as 0
 	TopP        *float64
 	Stop        []string        // sequences that end the answer
-	Output      json.RawMessage // JSON schema the answer must follow; nil = free text
+	Output      json.RawMessage // JSON schema that the answer must follow; nil is free text
 
 	Cache CacheHint
-	// PreviousResponseID continues a response the vendor still holds. Messages
-	// must then hold only what came after it. Ignored where unsupported. burin's sessions
-	// send the whole conversation, which any vendor can go on with, and set neither this nor
-	// Stop: both are for programs that use this package.
+	// PreviousResponseID continues a response that the provider still has. Messages must then
+	// contain only what came after it. Providers that don't support it ignore it. burin's
+	// sessions send the whole conversation, with which any provider can continue, and set
+	// neither this nor Stop: both are for programs that use this package.
 	PreviousResponseID string
-	// User is a stable pseudonymous id of the end user, for vendors that ask for one.
+	// User is a stable pseudonymous id of the end user, for providers that ask for one.
 	User     string
 	Metadata map[string]string
 	// Headers are added to this request and win over those of the endpoint.
 	Headers map[string]string
-	// Extra is merged shallowly into the JSON body at the end. Keys that carry
-	// the conversation (model, messages, input, contents, stream, tools,
-	// tool_choice, ...) are ignored.
+	// Extra is merged into the top level of the JSON body at the end. Keys of the conversation
+	// (model, messages, input, contents, stream, tools, tool_choice, ...) are ignored.
 	Extra map[string]json.RawMessage
 }
 
-// Thought says how the model shall think.
+// Thought says how the model should think.
 type Thought struct {
 	Level  Level
-	Budget int    // tokens; overrides the level's budget where the vendor takes one
-	Effort string // vendor's word; overrides the level's where the vendor takes one
+	Budget int    // tokens; overrides the level's budget if the provider takes one
+	Effort string // the provider's word; overrides the level's if the provider takes one
 	// Hidden asks for no visible summary of the reasoning.
 	Hidden bool
 }
@@ -55,14 +54,14 @@ type Thought struct {
 type Tool struct {
 	Name        string
 	Description string
-	Schema      json.RawMessage // JSON schema of the arguments, an object
-	Strict      bool            // ask the vendor to enforce the schema where it can
+	Schema      json.RawMessage // JSON schema of the arguments, which are an object
+	Strict      bool            // ask the provider to enforce the schema if it can
 }
 
-// ServerTool names a tool that runs at the vendor.
+// ServerTool names a tool that runs at the provider.
 type ServerTool struct {
 	Kind           ServerToolKind
-	MaxUses        int // 0 = the vendor's default
+	MaxUses        int // 0 is the provider's default
 	AllowedDomains []string
 	BlockedDomains []string
 }
@@ -75,11 +74,11 @@ const (
 	ServerWebFetch  ServerToolKind = "web_fetch"
 )
 
-// ToolChoice says whether the model may, must or must not call tools. The zero
+// ToolChoice reports whether the model may, must or must not call tools. The zero
 // value lets it decide.
 type ToolChoice struct {
 	Mode ToolMode
-	Name string // of ToolNamed
+	Name string // for ToolNamed
 }
 
 // ToolMode is the kind of a tool choice.
@@ -87,18 +86,18 @@ type ToolMode string
 
 const (
 	ToolAuto  ToolMode = ""      // the model decides
-	ToolNone  ToolMode = "none"  // no call
-	ToolAny   ToolMode = "any"   // some call
+	ToolNone  ToolMode = "none"  // no calls
+	ToolAny   ToolMode = "any"   // at least one call
 	ToolNamed ToolMode = "named" // a call of ToolChoice.Name
 )
 
-// Forced says whether the choice makes the model call a tool.
+// Forced reports whether the choice makes the model call a tool.
 func (c ToolChoice) Forced() bool { return c.Mode == ToolAny || c.Mode == ToolNamed }
 
-// CacheHint asks the vendor to cache the prefix of the request.
+// CacheHint asks the provider to cache the prefix of the request.
 type CacheHint struct {
 	Retention CacheRetention
-	// Key groups the requests that share a prefix, usually the session's id.
+	// Key groups requests that share a prefix; it is usually the session's id.
 	Key string
 }
 
@@ -106,15 +105,15 @@ type CacheHint struct {
 type CacheRetention string
 
 const (
-	CacheShort CacheRetention = ""     // the vendor's default, minutes
+	CacheShort CacheRetention = ""     // the provider's default, minutes
 	CacheLong  CacheRetention = "long" // an hour or more, at a higher price
 	CacheOff   CacheRetention = "off"
 )
 
 // Client sends requests in one wire format. It is safe for concurrent use.
 type Client interface {
-	// Stream sends req and returns its answer. It does not wait for the answer
-	// and never fails: whatever goes wrong is the stream's error event. The
-	// caller must read the stream to its end or close it.
+	// Stream sends req and returns its answer. It returns immediately and never fails: any
+	// error becomes the stream's error event. The caller must read the stream to its end or
+	// close it.
 	Stream(ctx context.Context, req *Request) Stream
 }

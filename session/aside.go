@@ -8,15 +8,15 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// asideWords go before a question beside the conversation.
+// asideWords precede a question outside the conversation.
 const asideWords = "A short question of the user's beside the work; it is not part of the task. Answer it from what you know, without tools. Question:\n\n"
 
-// Aside answers a question beside the conversation, also while a prompt runs: the
-// model knows all that was said, may call nothing, and neither it nor the transcript
-// keeps the question or the answer. The request begins like those of the conversation,
-// so the vendor has most of it in its cache; it is paid for like any other. Pieces of the
-// answer are given to delta as they come, one at a time; nil is nobody. Ctx ends it.
-// It is repeated after a passing failure only as long as nothing was shown.
+// Aside answers a question outside the conversation, even while a prompt runs. The model knows
+// everything that was said and can call nothing; neither it nor the transcript keeps the
+// question or the answer. The request starts like those of the conversation, so most of it is
+// in the provider's cache; it costs money like any other. delta, if not nil, gets pieces of
+// the answer as they come, one at a time. The answer ends with ctx. Aside retries after a
+// temporary failure only while nothing was shown.
 func (s *Session) Aside(ctx context.Context, question string, delta func(string)) (answer string, err error) {
 	question = strings.TrimSpace(s.veil.hide(question))
 	if question == "" {
@@ -42,7 +42,7 @@ func (s *Session) Aside(ctx context.Context, question string, delta func(string)
 			}
 		})
 		if shown {
-			return nil // what was shown is not taken back
+			return nil // what was shown can't be taken back
 		}
 		return final
 	})

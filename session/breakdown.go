@@ -10,63 +10,62 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// Breakdown says what fills the window of the model, in tokens. The parts are
-// estimated with the counter that the session itself fits requests with, and scaled so
-// that System, Tools and Messages together are Total, which is what the vendor counted
-// as far as it did.
+// Breakdown says what fills the model's window, in tokens. The parts are estimated with the
+// counter that the session itself uses to fit requests, and scaled so that System, Tools and
+// Messages add up to Total. Total is what the provider counted, as far as it did.
 type Breakdown struct {
-	Window  int `json:"window"`  // of the model; 0 is unknown
-	Total   int `json:"total"`   // of the next request, without what is typed
-	Reserve int `json:"reserve"` // kept free for the answer: beyond it the conversation is condensed
-	Free    int `json:"free"`    // what is left before that; 0 if there is none, or the window is unknown
+	Window  int `json:"window"`  // of the model; 0 means unknown
+	Total   int `json:"total"`   // of the next request, without the text being typed
+	Reserve int `json:"reserve"` // kept free for the answer: beyond it the conversation is compacted
+	Free    int `json:"free"`    // what is left before that; 0 if nothing is, or the window is unknown
 
-	System   []Share `json:"system"`   // the system prompt: burin's own words first, then each instruction file
-	Tools    []Share `json:"tools"`    // each tool that is offered
-	Messages []Share `json:"messages"` // by kind, in the order of the Kind constants; results by tool; empty ones are left out
-	Largest  []Big   `json:"largest"`  // the 10 largest single messages, largest first
+	System   []Share `json:"system"`   // the system prompt: burin's own text first, then each instruction file
+	Tools    []Share `json:"tools"`    // each offered tool
+	Messages []Share `json:"messages"` // by kind, in the order of the Kind constants; results by tool; without empty ones
+	Largest  []Big   `json:"largest"`  // the 10 largest messages, largest first
 }
 
 // Share is a part of the window.
 type Share struct {
 	Kind   Kind   `json:"kind"`
-	Name   string `json:"name"` // of a file, or a tool; else ""
+	Name   string `json:"name"` // of a file or a tool; otherwise ""
 	Tokens int    `json:"tokens"`
-	Count  int    `json:"count"` // of texts, calls, results or pictures; 1 for files and tools
+	Count  int    `json:"count"` // of texts, calls, results or images; 1 for files and tools
 }
 
-// Kind is a source of what fills the window.
+// Kind is something that fills the window.
 type Kind string
 
 // Kinds of what fills the window.
 const (
-	KindWords     Kind = "words"       // burin's own, of the system prompt
-	KindFile      Kind = "file"        // instructions
+	KindWords     Kind = "words"       // burin's own text of the system prompt
+	KindFile      Kind = "file"        // instruction files
 	KindTool      Kind = "tool"        // a tool's description and schema
-	KindUser      Kind = "user"        // what people said
+	KindUser      Kind = "user"        // what the user said
 	KindAssistant Kind = "assistant"   // what the model said
-	KindThinking  Kind = "thinking"    // what it thought
-	KindCall      Kind = "tool_call"   // its calls
-	KindResult    Kind = "tool_result" // their results
-	KindImage     Kind = "image"       // pictures and documents, wherever they are
-	KindSummary   Kind = "summary"     // of what was condensed, or left on another branch
-	KindPin       Kind = "pin"         // words to keep
-	KindCustom    Kind = "custom"      // what the program said, and output of the person's own commands
+	KindThinking  Kind = "thinking"    // the model's thinking
+	KindCall      Kind = "tool_call"   // the model's calls
+	KindResult    Kind = "tool_result" // results of calls
+	KindImage     Kind = "image"       // images and documents, wherever they are
+	KindSummary   Kind = "summary"     // summaries of what was compacted, or left on another branch
+	KindPin       Kind = "pin"         // pins
+	KindCustom    Kind = "custom"      // messages of the program, and output of the user's own commands
 )
 
 // Big is a large message.
 type Big struct {
 	Index  int    `json:"index"` // in Messages()
 	Kind   Kind   `json:"kind"`
-	Name   string `json:"name"` // of the tool, of a result
-	Text   string `json:"text"` // its beginning, one line of at most 80 characters
+	Name   string `json:"name"` // of the tool, for a result
+	Text   string `json:"text"` // its start, on one line of at most 80 characters
 	Tokens int    `json:"tokens"`
 }
 
 // mostBig is how many large messages a breakdown lists.
 const mostBig = 10
 
-// Breakdown says what fills the window now. It looks at every message, so it is for
-// when a person asks.
+// Breakdown says what fills the window now. It looks at every message, so call it only when
+// the user asks.
 func (s *Session) Breakdown() Breakdown {
 	messages, tools := s.agent.Messages(), s.tools.offered()
 	b := Breakdown{Window: s.mind.window(), Total: s.gauge.tokens(messages)}
@@ -113,7 +112,7 @@ func (b *Breakdown) scale() {
 		s.Tokens = s.Tokens * b.Total / sum
 		left -= s.Tokens
 	}
-	// What rounding has left over is small beside the largest part.
+	// The rounding error is small compared with the largest part.
 	slices.MaxFunc(shares, func(x, y *Share) int { return x.Tokens - y.Tokens }).Tokens += left
 	for i := range b.Largest {
 		b.Largest[i].Tokens = b.Largest[i].Tokens * b.Total / sum
@@ -130,7 +129,7 @@ type census struct {
 func (c *census) add(index int, m *llm.Message) {
 	kind := kindOfMessage(m)
 	total := compact.Tokens(m)
-	border := compact.Tokens(&llm.Message{}) // of each message, however much is in it
+	border := compact.Tokens(&llm.Message{}) // for each message, however long it is
 	c.share(kind, m.ToolName, border, 0)
 	for _, block := range m.Content {
 		n := compact.Tokens(&llm.Message{Content: []llm.Block{block}}) - border
@@ -166,7 +165,7 @@ func (c *census) sorted() ([]Share, []Big) {
 	return c.shares, c.big
 }
 
-// kindOfMessage is the kind of a message as a whole.
+// kindOfMessage returns the kind of a whole message.
 func kindOfMessage(m *llm.Message) Kind {
 	switch m.Role {
 	case llm.RoleUser:
@@ -185,12 +184,12 @@ func kindOfMessage(m *llm.Message) Kind {
 	return KindCustom
 }
 
-// kindOfBlock is the kind of a block in a message of a kind.
+// kindOfBlock returns the kind of a block in a message of a kind.
 func kindOfBlock(message Kind, b llm.Block) Kind {
 	switch b.(type) {
 	case llm.Image, llm.Document:
 		return KindImage
-	case llm.Thinking, llm.Opaque: // what is opaque is reasoning that only its vendor reads
+	case llm.Thinking, llm.Opaque: // opaque blocks are reasoning that only their provider can read
 		return KindThinking
 	case llm.ToolCall:
 		return KindCall
@@ -198,5 +197,5 @@ func kindOfBlock(message Kind, b llm.Block) Kind {
 	return message
 }
 
-// beginning is the beginning of a text, on one line.
+// beginning returns the start of a text, on one line.
 func beginning(text string) string { return prose.Short(text, 80) }

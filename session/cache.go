@@ -11,21 +11,21 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// cacheState is what a request was made of, to say why a vendor's cache did
-// not know the next one. Vendors cache what requests begin with.
+// cacheState describes a request, to say why the next one missed the provider's cache.
+// Providers cache the beginning of requests.
 type cacheState struct {
 	at       time.Time // of the request
 	model    string
 	system   uint64
 	tools    uint64
 	messages []uint64
-	replaced int  // how often the conversation had been replaced
-	prompt   int  // tokens that the vendor counted for it; 0: nothing is known
-	kept     bool // the vendor has told of its cache before
+	replaced int  // how many times the conversation had been replaced
+	prompt   int  // tokens that the provider counted; 0 means unknown
+	kept     bool // the provider has reported on its cache before
 	changed  string
 }
 
-// cacheWatch says why a vendor's cache did not know a request.
+// cacheWatch says why a request missed the provider's cache.
 type cacheWatch struct {
 	seed   maphash.Seed
 	now    func() time.Time
@@ -38,7 +38,7 @@ type cacheWatch struct {
 	asked cacheState // of the last request
 }
 
-// idle is how long ago the last request was made that was answered; 0: there was none.
+// idle returns the time since the last answered request; 0 if there was none.
 func (w *cacheWatch) idle() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,8 +48,8 @@ func (w *cacheWatch) idle() time.Duration {
 	return w.now().Sub(w.cache.at)
 }
 
-// fingerprint takes in what a request is made of, and finds the first difference to
-// the last one that was answered.
+// fingerprint records what a request consists of, and finds the first difference from the last
+// answered one.
 func (w *cacheWatch) fingerprint(r *llm.Request, t touched) {
 	now := cacheState{at: w.now(), model: r.Model.Ref(), system: maphash.String(w.seed, r.System)}
 	now.tools = toolsHash(w.seed, r.Tools)
@@ -60,7 +60,7 @@ func (w *cacheWatch) fingerprint(r *llm.Request, t touched) {
 		known = nil
 	}
 	w.mu.Unlock()
-	// What the last request had is the same. Its list is not changed, only longer.
+	// The part that the last request had is unchanged. The list only grows.
 	now.messages = slices.Grow(known, len(r.Messages)-len(known))
 	for i := len(known); i < len(r.Messages); i++ {
 		now.messages = append(now.messages, messageHash(w.seed, &r.Messages[i]))
@@ -108,7 +108,7 @@ func messageHash(seed maphash.Seed, m *llm.Message) uint64 {
 	return h.Sum64()
 }
 
-// firstChange says what of the request before is not as it was.
+// firstChange says which part of the previous request changed.
 func (c *cacheState) firstChange(now *cacheState, messages []llm.Message, t touched) string {
 	switch {
 	case c.at.IsZero():
@@ -134,7 +134,7 @@ func (c *cacheState) firstChange(now *cacheState, messages []llm.Message, t touc
 	return ""
 }
 
-// reportCache tells how much of a request was cached.
+// report emits how much of a request was cached.
 func (w *cacheWatch) report(m *llm.Message) {
 	if m.Error != nil {
 		return
@@ -150,7 +150,7 @@ func (w *cacheWatch) report(m *llm.Message) {
 	}
 	w.cache.prompt = u.Prompt()
 	info := CacheInfo{Read: u.CacheRead, Write: u.CacheWrite, Fresh: u.Input}
-	// Of a vendor that has no cache, or does not tell of it, nothing is missed.
+	// If a provider has no cache, or doesn't report on it, nothing was missed.
 	if kept && u.CacheRead < before*8/10 {
 		if info.Missed = w.cache.changed; info.Missed == "" {
 			info.Missed = "nothing changed: the vendor did not keep it"

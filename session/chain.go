@@ -10,113 +10,109 @@ import (
 )
 
 // Chains are where other code takes part in a conversation: hooks, rules, extensions,
-// sub-agents. The links of a chain are asked in order, one at a time, and each sees what
-// those before it have made. They are fixed when the session opens; a link that has to
-// change meanwhile holds what changes itself.
+// sub-agents. The links of a chain are called in order, one at a time, and each sees what
+// those before it have done. Chains are fixed when the session opens; a link that must change
+// later keeps its own state.
 //
-// Links see the conversation as the model does: secrets are placeholders, and what links
-// add is searched for secrets too. A link runs until its context ends with the prompt. Its
-// panic is an error of it.
+// Links see the conversation as the model does: secrets are placeholders, and what links add
+// is searched for secrets too. The context of a link ends with the prompt. A panic in a link
+// counts as its error.
 //
-// A link that can refuse refuses when it fails: a call or a request that an interceptor
-// fails on is not made. A continuation, the After of an interceptor or a watcher that
-// fails is passed over, and the person gets a line about it.
+// A link that can refuse refuses when it fails: a call or a request whose interceptor fails is
+// not made. If a continuation, the After of an interceptor, or a watcher fails, it is skipped,
+// and the user is warned.
 type Chains struct {
-	// Continue is asked when the model has ended by itself, after the reminder of the list
-	// of work, and before the goal and the insistence on a result.
+	// Continue is called when the model has stopped by itself, after the todo reminder and
+	// before the goal and the request for a result.
 	Continue []Continuation
-	// Calls see each call on its way to its tool, before permission, and its result.
+	// Calls see each call on the way to its tool, before permission, and its result.
 	Calls []CallInterceptor
 	// Requests see each request, whatever it is for, before it is measured and paid for.
 	Requests []RequestInterceptor
-	// Answers see the answers of the conversation while they come.
+	// Answers see the answers of the conversation as they stream.
 	Answers []AnswerWatcher
 }
 
-// Continuation may let a model go on that has ended by itself. It is not asked when a
-// prompt ends in any other way, when its requests are used up, or when the model has
-// handed over a result. After each message that a link gives, the chain is asked from its
-// beginning when the model has ended again.
+// Continuation may make a model continue that has stopped by itself. It is not called when a
+// prompt ends in any other way, when its requests are used up, or when the model has handed
+// over a result. After each message that a link returns, the chain is called from its start
+// the next time the model stops.
 type Continuation struct {
-	Name string // of the link, in messages to people
-	// Max is how many messages it may give for one prompt; 0 is [MaxContinuations].
+	Name string // of the link, in messages to the user
+	// Max is how many messages the link may return per prompt; 0 is [MaxContinuations].
 	Max int
-	// Ask gives what to go on with; nil is nothing.
+	// Ask returns what to continue with; nil is nothing.
 	Ask func(ctx context.Context, e Ending) (*Onward, error)
 }
 
-// Ending is how far a prompt is when a [Continuation] is asked.
+// Ending is the state of a prompt when a [Continuation] is called.
 type Ending struct {
 	Outcome agent.Outcome // of the prompt so far
-	// Since is what was said since this link last gave a message; the whole prompt if it
-	// has not.
+	// Since has the messages since this link last returned one, or all of the prompt's.
 	Since []llm.Message
-	Times int // messages that this link has given for this prompt
+	Times int // messages that this link has returned for this prompt
 }
 
-// Onward is what the model goes on with.
+// Onward is what the model continues with.
 type Onward struct {
-	// Message is what the model reads. The role is custom and the custom type the name of
-	// the link, if it says nothing else.
+	// Message is what the model reads. By default its role is custom, and its custom type the
+	// name of the link.
 	Message llm.Message
-	Tool    string // that the next answer must call; "": as the model likes
+	Tool    string // that the next answer must call; "" lets the model choose
 }
 
-// CallInterceptor may rewrite a call, keep it from running, or answer it. What it does
-// not change keeps its bytes.
+// CallInterceptor may rewrite a call, prevent it, or answer it. What it doesn't change keeps
+// its bytes.
 //
-// Before is asked before permission: it sees the call with the model's placeholders. It
-// may set other arguments, which have to be valid by the tool's schema; permission judges
-// those, and the call runs with exactly what permission has judged. A result takes the
-// place of the call: nothing runs, nobody is asked, and no After sees it. An error keeps
-// the call from running, and is what the model reads; one that is [tool.ErrAbort] ends
-// the prompt. Events of the running call have the arguments that it runs with, the
-// transcript those that the model wrote.
+// Before is called before permission: it sees the call with the model's placeholders. It may
+// set other arguments, which must be valid by the tool's schema. Permission judges those, and
+// the call runs with exactly what permission has judged. If it returns a result, that replaces
+// the call: nothing runs, nobody is asked, and no After sees it. An error prevents the call,
+// and is what the model reads; [tool.ErrAbort] ends the prompt. Events of the running call
+// have the arguments that it runs with, the transcript those that the model wrote.
 //
-// After is asked about calls that ran, and may give another result; nil leaves it. Its
-// failure leaves the result as it is.
+// After is called for calls that ran, and may return another result; nil leaves it unchanged.
+// If After fails, the result stays as it is.
 type CallInterceptor struct {
-	Name   string                                                                                                 // of the link, in messages to people
-	Before func(ctx context.Context, t *tool.Tool, c *tool.Call) (*tool.Result, error)                            // nil: it looks at results only
-	After  func(ctx context.Context, t *tool.Tool, c tool.Call, r *tool.Result) (changed *tool.Result, err error) // nil: it looks at calls only
+	Name   string                                                                                                 // of the link, in messages to the user
+	Before func(ctx context.Context, t *tool.Tool, c *tool.Call) (*tool.Result, error)                            // nil sees results only
+	After  func(ctx context.Context, t *tool.Tool, c tool.Call, r *tool.Result) (changed *tool.Result, err error) // nil sees calls only
 }
 
-// RequestInterceptor may change a request, or keep it from being sent. The slices of the
-// request are its own, the blocks and schemas in them are not: replace, don't write.
-// The model cannot be changed. An error ends what the request is for.
+// RequestInterceptor may change a request, or prevent it. It may modify the slices of the
+// request, but not the blocks and schemas in them: replace those. It can't change the model.
+// An error ends whatever the request is for.
 //
-// Providers cache what requests begin with: tools, system prompt, messages, in this order.
-// The conversation only grows, so each request begins with the one before, and most of it
-// costs a tenth. An interceptor has to keep that: it may add at the end, or change a part
-// in the same way each time. The first difference to the request before is what the
-// [CacheReport] of the answer says, with the names of the interceptors that changed that
-// part.
+// Providers cache the beginning of requests: tools, system prompt, messages, in this order.
+// The conversation only grows, so each request starts with the previous one, and most of it
+// costs a tenth. An interceptor must preserve that: it may add at the end, or change a part in
+// the same way each time. The [CacheReport] of the answer names the first difference from the
+// previous request, with the interceptors that changed that part.
 type RequestInterceptor struct {
 	Name string
-	// Change sees a request for a purpose: [ForTurn] and its like.
+	// Change sees a request for a purpose, such as [ForTurn].
 	Change func(ctx context.Context, purpose string, r *llm.Request) error
 }
 
-// AnswerWatcher sees the events of answers while they come, and may stop one. What was
-// streamed of it is then discarded like an answer that failed: none of its calls runs, the
-// transcript keeps it on a branch of its own, and what it has cost is counted. The model
-// reads the note and answers again.
+// AnswerWatcher sees the events of answers as they stream, and may stop one. The partial
+// answer is then discarded like one that failed: none of its calls runs, the transcript keeps
+// it on a branch of its own, and its cost counts. The model reads the note and answers again.
 type AnswerWatcher struct {
 	Name string
-	// Max is how many answers it may stop for one prompt; 0 is [MaxStops]. After that it
-	// is not asked before the next prompt.
+	// Max is how many answers the watcher may stop per prompt; 0 is [MaxStops]. After that it
+	// is not called until the next prompt.
 	Max int
-	// Watch is called for each request of the conversation. What it gives sees each event
-	// of the answer, in order, and must not take long; nil sees none.
+	// Watch is called for each request of the conversation. The function it returns sees each
+	// event of the answer, in order, and must not take long; nil sees none.
 	Watch func(ctx context.Context, r *llm.Request) func(e llm.Event) *Stop
 }
 
-// MaxStops is how many answers a watcher may stop for one prompt, if it says nothing else.
+// MaxStops is the default number of answers that a watcher may stop per prompt.
 const MaxStops = 2
 
-// Stop is why an answer is stopped.
+// Stop says why an answer is stopped.
 type Stop struct {
-	Why  string // for people, one line
+	Why  string // for the user, on one line
 	Note string // what the model reads before it answers again; "" is nothing
 }
 
@@ -131,7 +127,7 @@ func (f *failedLink) Error() string {
 }
 func (f *failedLink) Unwrap() error { return f.err }
 
-// guarded calls a link and makes its panic an error.
+// guarded calls a link and turns a panic into an error.
 func guarded(kind, name string, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -9,17 +9,17 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// answers is the chain of those who watch answers.
+// answers is the chain of answer watchers.
 type answers struct {
 	links []AnswerWatcher
 	veil  veil
 	warn  func(string)
 	now   func() time.Time
 
-	stopped []int // how many answers each link has stopped for the prompt; the goroutine of the loop alone has it
+	stopped []int // answers that each link has stopped for the prompt; only the loop's goroutine uses it
 }
 
-// begin forgets what was stopped for the prompt before.
+// begin resets the counts of the previous prompt.
 func (x *answers) begin() { clear(x.stopped) }
 
 // errStop is the cause of a request that a watcher ended.
@@ -116,8 +116,7 @@ func (w *watched) Next() (llm.Event, bool) {
 	return e, true
 }
 
-// end ends the answer. What is still to come of it is read: it says what the answer has
-// cost.
+// end ends the answer. It reads the rest of it, because that says what the answer has cost.
 func (w *watched) end(e llm.Event, link int, stop *Stop) llm.Event {
 	w.watchers = nil
 	w.cancel(errStop)
@@ -134,7 +133,7 @@ func (w *watched) end(e llm.Event, link int, stop *Stop) llm.Event {
 		m = &llm.Message{Role: llm.RoleAssistant, Time: x.now()}
 	}
 	if m.Error != nil && m.Error.Kind != llm.ErrAborted {
-		return e // it failed by itself; that is seen to as ever
+		return e // it failed by itself, which is handled as usual
 	}
 	x.stopped[link]++
 	why := &stoppedAnswer{

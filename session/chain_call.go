@@ -10,8 +10,8 @@ import (
 	"github.com/burin-dev/burin/tool"
 )
 
-// calls is the way of a call to its tool: interceptors, values in place of placeholders,
-// permission; and the way of its result back.
+// calls is the path of a call to its tool (interceptors, secret values for placeholders,
+// permission) and of its result back.
 type calls struct {
 	links    []CallInterceptor
 	veil     veil
@@ -20,7 +20,7 @@ type calls struct {
 	warn     func(string)
 
 	mu        sync.Mutex
-	rewritten map[string]json.RawMessage // arguments of calls that run, by id
+	rewritten map[string]json.RawMessage // arguments of running calls, by id
 }
 
 // before implements BeforeTool of the loop.
@@ -58,8 +58,8 @@ func (x *calls) before(ctx context.Context, t *tool.Tool, c *tool.Call) (*tool.R
 	return nil, nil
 }
 
-// ask asks one link. What it says about the call is the model's to read; that it is
-// broken is the person's too.
+// ask calls one link. Its error about the call is for the model; a broken link is also
+// reported to the user.
 func (x *calls) ask(ctx context.Context, l CallInterceptor, t *tool.Tool, c *tool.Call) (r *tool.Result, err error) {
 	own := *c
 	own.Arguments = bytes.Clone(c.Arguments)
@@ -105,7 +105,7 @@ func (x *calls) after(ctx context.Context, t *tool.Tool, c tool.Call, r *tool.Re
 	return r
 }
 
-// note remembers what a call runs with in place of what the model wrote.
+// note records the arguments that a call runs with instead of the model's.
 func (x *calls) note(id string, args json.RawMessage) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -115,7 +115,7 @@ func (x *calls) note(id string, args json.RawMessage) {
 	x.rewritten[id] = x.veil.raw(args)
 }
 
-// shown are the arguments of a call for people and links.
+// shown returns the arguments of a call for users and links.
 func (x *calls) shown(id string, args json.RawMessage) json.RawMessage {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -125,7 +125,7 @@ func (x *calls) shown(id string, args json.RawMessage) json.RawMessage {
 	return args
 }
 
-// event is the call of an event, with the arguments that it runs with.
+// event returns the call of an event, with the arguments that it runs with.
 func (x *calls) event(c *tool.Call) *tool.Call {
 	if len(x.links) == 0 {
 		return c
@@ -135,7 +135,7 @@ func (x *calls) event(c *tool.Call) *tool.Call {
 	return &own
 }
 
-// forget drops what is known of the calls of the answer before.
+// forget drops the records of the previous answer's calls.
 func (x *calls) forget() {
 	if len(x.links) == 0 {
 		return

@@ -10,28 +10,28 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// MaxContinuations is how often a link of the chain lets a model go on for one prompt, if
-// it says nothing else; after that the model has its reasons, and the person has the word.
+// MaxContinuations is the default number of times that a link makes a model continue per
+// prompt. After that the user decides.
 const MaxContinuations = 3
 
-// CustomReminder is the kind of a message that reminds the model of what is not done.
+// CustomReminder is the custom type of a message that reminds the model of unfinished work.
 const CustomReminder = "reminder"
 
-// continuing is a link of the chain with what it has done for a prompt.
+// continuing is a link of the chain with its state for a prompt.
 type continuing struct {
 	Continuation
 	times int
-	from  int // message of the outcome behind its last one
+	from  int // index of the first message after its last one
 }
 
-// onwards is the chain of a prompt.
+// onwards is the continuation chain of a prompt.
 type onwards struct {
 	links []*continuing
 	rec   *record
 	now   func() time.Time
 }
 
-// onwards puts the chain of a prompt together.
+// onwards builds the continuation chain of a prompt.
 func (s *Session) onwards() *onwards {
 	x := &onwards{rec: s.rec, now: s.o.Now}
 	if s.o.Tasks != nil && s.o.Reminders > 0 {
@@ -54,8 +54,8 @@ func (x *onwards) add(c Continuation) {
 	x.links = append(x.links, &continuing{Continuation: c})
 }
 
-// finish lets the model go on for as long as a link of the chain has a reason, and sees to
-// it that a prompt ends with what it was to bring.
+// finish makes the model continue as long as a link of the chain has a reason, and until a
+// prompt that must produce a result has done so.
 func (s *Session) finish(ctx context.Context, out agent.Outcome) agent.Outcome {
 	chain := s.onwards()
 	for out.Reason == agent.ReasonDone && !s.agent.Exhausted() && !handedOver(out.Messages) {
@@ -81,8 +81,8 @@ func (s *Session) finish(ctx context.Context, out agent.Outcome) agent.Outcome {
 	return out
 }
 
-// next asks the links until one has something to go on with. The error is that a link was
-// stopped while it was asked.
+// next calls the links until one has something to continue with. It fails if a link was
+// stopped during its call.
 func (x *onwards) next(ctx context.Context, out agent.Outcome) (*Onward, error) {
 	for _, l := range x.links {
 		if l.times >= l.Max {
@@ -121,12 +121,12 @@ func (x *onwards) next(ctx context.Context, out agent.Outcome) (*Onward, error) 
 	return nil, nil
 }
 
-// say is what the model reads of a link.
+// say wraps a link's text for the model.
 func say(text string) *Onward {
 	return &Onward{Message: llm.Message{Content: []llm.Block{llm.Text{Text: text}}}}
 }
 
-// remind is the link that reminds the model of the list of work.
+// remind is the link that reminds the model of open todos.
 func (w *work) remind(_ context.Context, e Ending) (*Onward, error) {
 	if text := w.list.Reminder(e.Since); text != "" {
 		return say(text), nil
@@ -141,8 +141,8 @@ func insist(context.Context, Ending) (*Onward, error) {
 	return onward, nil
 }
 
-// Result is what the model has handed over by the schema of a session ([ResultTool]), as
-// JSON that the schema takes; ok is false if it has not.
+// Result returns the result that the model handed over by the schema of a session
+// ([ResultTool]), as valid JSON; ok is false if there is none.
 func Result(out agent.Outcome) (result json.RawMessage, ok bool) {
 	calls := map[string]json.RawMessage{}
 	for i := range out.Messages {

@@ -18,7 +18,7 @@ type requests struct {
 // touched names the interceptors that changed each part of a request.
 type touched struct{ tools, system, messages []string }
 
-// change lets the links change a request, and says who changed what.
+// change lets the links change a request, and records who changed what.
 func (x *requests) change(ctx context.Context, purpose string, r *llm.Request) (t touched, err error) {
 	if len(x.links) == 0 {
 		return t, nil
@@ -41,7 +41,7 @@ func (x *requests) change(ctx context.Context, purpose string, r *llm.Request) (
 	return t, nil
 }
 
-// hash is what tools, system prompt and messages of a request say.
+// hash returns hashes of the tools, system prompt and messages of a request.
 func (x *requests) hash(r *llm.Request) (parts [3]uint64) {
 	var h maphash.Hash
 	h.SetSeed(x.seed)

@@ -11,15 +11,15 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// CommandResult is how a person's own command ended.
+// CommandResult is the result of a command of the user's own.
 type CommandResult struct {
-	Output    string `json:"output"`   // cleaned, bounded like the output of tools; a notice at its end says what is left out
-	ExitCode  int    `json:"exitCode"` // -1 if it has none
+	Output    string `json:"output"`   // cleaned, and limited like the output of tools; a notice at its end says what is left out
+	ExitCode  int    `json:"exitCode"` // -1 if there is none
 	Cancelled bool   `json:"cancelled"`
-	Truncated bool   `json:"truncated"` // Output is not all
-	Artifact  string `json:"artifact"`  // where all of it is, "artifact://…"; "" if Output is all, or nothing keeps it
-	Dir       string `json:"dir"`       // where the shell is now, absolute
-	EntryID   string `json:"entryId"`   // of the transcript
+	Truncated bool   `json:"truncated"` // Output is incomplete
+	Artifact  string `json:"artifact"`  // the complete output, "artifact://…"; "" if Output is complete, or nothing stores it
+	Dir       string `json:"dir"`       // the shell's current folder, absolute
+	EntryID   string `json:"entryId"`   // in the transcript
 }
 
 var (
@@ -27,21 +27,21 @@ var (
 	errNoCommand = errors.New("there is no command to run")
 )
 
-// Run runs a command of the person's own, in the folder and with the exported
-// variables of the session's shell. Nobody is asked about it and no sandbox holds it:
-// the person typed it. The folder that it ends in is that of the commands to come. It
-// ends with ctx, and then has no exit code and no error; an error means that it did not
-// run, [ErrNotBegun] that it was stopped before.
+// Run runs a command of the user's own, in the folder and with the exported variables of the
+// session's shell. It needs no permission and no sandbox confines it, because the user typed
+// it. Later commands start in the folder in which it ends. If ctx ends it, it has no exit code
+// and no error. An error means that it did not run; [ErrNotBegun] means that it was stopped
+// before it started.
 //
-// The model reads command and output with the next request, unless private is set;
-// the transcript has them either way, without secrets. Pieces of output are hidden
-// each by itself, as pieces of answers are.
+// The model reads the command and its output with the next request, unless private is set. The
+// transcript has both in any case, without secrets. Secrets are hidden in each piece of output
+// separately, as in pieces of answers.
 //
-// While nothing else is under way, the command is it: a prompt meanwhile is refused,
-// Abort ends the command, and what it changes is a turn of the undo journal. While a
-// prompt runs the command is like one in another window, so that a person can look
-// around while the model works: it is in no turn, Abort ends the prompt and not the
-// command, and the model reads of it with its next request.
+// If nothing else runs, the command occupies the session: a prompt is refused meanwhile, Abort
+// ends the command, and its changes are a turn of the undo journal. While a prompt runs, the
+// command is like one in another window, so that the user can look around while the model
+// works: it belongs to no turn, Abort ends the prompt and not the command, and the model reads
+// it with its next request.
 func (s *Session) Run(ctx context.Context, command string, private bool, output func(chunk string)) (CommandResult, error) {
 	if strings.TrimSpace(command) == "" {
 		return CommandResult{}, errNoCommand
@@ -65,7 +65,7 @@ func (s *Session) Run(ctx context.Context, command string, private bool, output 
 	return r, err
 }
 
-// runBeside runs a command while something else is under way.
+// runBeside runs a command while something else is running.
 func (s *Session) runBeside(ctx context.Context, command string, private bool, output func(string)) (CommandResult, error) {
 	ctx, end, err := s.stage.beside(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Session) runBeside(ctx context.Context, command string, private bool, o
 	return r, err
 }
 
-// runCommand runs a command and puts it into the transcript.
+// runCommand runs a command and records it in the transcript.
 func (s *Session) runCommand(ctx context.Context, command string, private, journal bool, output func(string)) (CommandResult, error) {
 	show := func(chunk string) {
 		chunk = s.veil.hide(chunk)
@@ -103,7 +103,7 @@ func (s *Session) runCommand(ctx context.Context, command string, private, journ
 			return r, errNoShell
 		}
 		if ctx.Err() != nil {
-			return r, ErrNotBegun // the shell says no more than that its context has ended
+			return r, ErrNotBegun // the shell only reports that its context has ended
 		}
 		return r, s.veil.err(err)
 	}
@@ -120,13 +120,13 @@ func (s *Session) runCommand(ctx context.Context, command string, private, journ
 	return r, nil
 }
 
-// commands are the person's own commands that run.
+// commands are the user's own running commands.
 type commands struct {
 	mu    sync.Mutex
 	stops map[*context.CancelFunc]struct{}
 }
 
-// begin gives the context of a command.
+// begin returns the context of a command.
 func (c *commands) begin(ctx context.Context) (context.Context, func()) {
 	ctx, stop := context.WithCancel(ctx)
 	c.mu.Lock()
@@ -161,8 +161,8 @@ func (s *Session) openTurn(label string) {
 	}
 }
 
-// outdated says that the transcript has what the loop has not: the next request has
-// it, whatever is under way.
+// outdated notes that the transcript has something that the loop doesn't have yet; the next
+// request will include it.
 func (s *Session) outdated() {
 	s.fitter.outdate()
 	if _, end, err := s.stage.begin(context.Background()); err == nil {

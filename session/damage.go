@@ -8,16 +8,16 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// damage tells a person of what is damaged in the transcript, once.
+// damage tells the user once about damage in the transcript.
 type damage struct {
 	log *transcript.Log
 
 	mu   sync.Mutex
-	told map[string]bool // what cannot be read, and of which the person knows
+	told map[string]bool // unreadable pieces that the user knows about
 }
 
-// harm is what to tell the person, a line each, of what the model lacks of the branch and
-// nobody was told of.
+// harm returns lines about parts of the branch that the model lacks and that nobody was told
+// about.
 func (d *damage) harm(c *transcript.Context) (lines []string) {
 	for _, line := range []string{d.unread(c), d.lost(c)} {
 		if line != "" {
@@ -27,7 +27,7 @@ func (d *damage) harm(c *transcript.Context) (lines []string) {
 	return lines
 }
 
-// lost tells of pieces that lay in blobs.
+// lost reports pieces that were in blobs.
 func (d *damage) lost(c *transcript.Context) string {
 	fresh := slices.Clone(c.Lost)
 	d.mu.Lock()
@@ -43,7 +43,7 @@ func (d *damage) lost(c *transcript.Context) string {
 	return fmt.Sprintf("%d pieces of this branch (images, documents, long texts), the first of entry %s, are not there any more or damaged: the model gets words in their place", len(fresh), fresh[0].EntryID)
 }
 
-// tell reports whether the person is to be told of some damage: the first time.
+// tell reports whether the user must be told about some damage, which is only the first time.
 // The caller holds mu.
 func (d *damage) tell(what string) bool {
 	if d.told == nil {
@@ -54,8 +54,8 @@ func (d *damage) tell(what string) bool {
 	return !known
 }
 
-// unread tells of entries of the branch that are too damaged to be read; "" is nothing.
-// Entries that a summary stands for do not count.
+// unread reports entries of the branch that are too damaged to read; "" if there are none.
+// Entries that a summary replaces don't count.
 func (d *damage) unread(c *transcript.Context) string {
 	if c.Unread == 0 {
 		return ""

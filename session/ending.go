@@ -11,10 +11,10 @@ import (
 	"github.com/burin-dev/burin/tool"
 )
 
-// programs are the commands that run now, of the model and of people.
+// programs are the running commands of the model and of the user.
 type programs struct {
 	mu  sync.Mutex
-	all []program // in the order in which they began
+	all []program // in the order in which they started
 }
 
 type program struct{ id, line string }
@@ -31,13 +31,13 @@ func (p *programs) end(id string) {
 	p.all = slices.DeleteFunc(p.all, func(o program) bool { return o.id == id })
 }
 
-// began notes a call that may run, if it starts programs.
+// began records a call that may run, if it starts programs.
 func (p *programs) began(t *tool.Tool, id string, args json.RawMessage) {
 	if !t.Effects.Has(tool.Executes) {
 		return
 	}
 	line := t.Name
-	access, _ := t.Accesses(args) // whoever allowed the call has seen them
+	access, _ := t.Accesses(args) // permission has already seen them
 	for _, a := range access {
 		if a.Kind == tool.AccessExecute && a.Target != "" {
 			line = a.Target
@@ -47,7 +47,7 @@ func (p *programs) began(t *tool.Tool, id string, args json.RawMessage) {
 	p.begin(id, line)
 }
 
-// stops names the commands and jobs that end with the session; "" if none does.
+// stops names the commands and jobs that end with the session; "" if there are none.
 func (s *Session) stops() string {
 	var names []string
 	s.programs.mu.Lock()
@@ -55,7 +55,7 @@ func (s *Session) stops() string {
 		names = append(names, prose.Short(p.line, 100))
 	}
 	s.programs.mu.Unlock()
-	jobs, _ := background{s.o.Jobs, s.veil.hide}.List(context.Background()) // of jobs that can't be listed nothing is said
+	jobs, _ := background{s.o.Jobs, s.veil.hide}.List(context.Background()) // if jobs can't be listed, they are left out
 	for _, j := range jobs {
 		if j.Running {
 			names = append(names, prose.Short(j.Command, 100)+" (job "+j.ID+")")

@@ -12,23 +12,23 @@ import (
 	"github.com/burin-dev/burin/tool"
 )
 
-// EventVersion is the version of the events' JSON. It grows when a program that read the
-// version before could misread one.
+// EventVersion is the version of the events' JSON. It changes when a program that reads the
+// previous version could misread an event.
 const EventVersion = 1
 
-// shape is how the events of one type are written and read. Its table is what
-// [Event.MarshalJSON], [Event.UnmarshalJSON] and docs/events.md are made of.
+// shape describes how events of one type are written and read. [Event.MarshalJSON],
+// [Event.UnmarshalJSON] and docs/events.md are based on its table.
 type shape struct {
 	typ   agent.EventType
 	about string // when it comes
-	// payload is a value of the type whose fields the event has beside those that all
-	// have; nil: it has none.
+	// payload is a value of the type whose fields the event has in addition to the common
+	// ones; nil if it has none.
 	payload any
 	write   func(e *Event) any
 	read    func(e *Event, raw []byte) error
 }
 
-// of makes the shape of events whose payload is a P.
+// of returns the shape of events whose payload is a P.
 func of[P any](typ agent.EventType, about string, from func(*Event) P, into func(*Event, P)) shape {
 	return shape{
 		typ: typ, about: about, payload: *new(P),
@@ -44,7 +44,7 @@ func of[P any](typ agent.EventType, about string, from func(*Event) P, into func
 	}
 }
 
-// data makes the shape of events whose Data is a *P.
+// data returns the shape of events whose Data is a *P.
 func data[P any](typ agent.EventType, about string) shape {
 	s := of(typ, about,
 		func(e *Event) *P { p, _ := e.Data.(*P); return p },
@@ -53,28 +53,28 @@ func data[P any](typ agent.EventType, about string) shape {
 	return s
 }
 
-// plain makes the shape of events that say all they say with their type, entryId and text.
+// plain returns the shape of events that have only the common fields.
 func plain(typ agent.EventType, about string) shape { return shape{typ: typ, about: about} }
 
-// shapes are all events, in the order in which a reader wants to know them.
+// shapes are all events, in the order of docs/events.md.
 var shapes = []shape{
-	plain(agent.AgentStart, "A run begins."),
-	of(agent.AgentEnd, "A run has ended. What a policy does after it (a retry, a reminder) is another run of the same turn.", writeEnd, readEnd),
-	data[SettledTurn](AgentSettled, "Nothing more happens for these messages. It comes once for each message that was submitted."),
-	plain(agent.TurnStart, "A request begins."),
-	of(agent.TurnEnd, "An answer and the results of its calls are there.",
+	plain(agent.AgentStart, "A run starts."),
+	of(agent.AgentEnd, "A run ended. If a policy continues (a retry, a reminder), that is another run of the same turn.", writeEnd, readEnd),
+	data[SettledTurn](AgentSettled, "These messages are done. Every submitted message gets exactly one."),
+	plain(agent.TurnStart, "A request to the model starts."),
+	of(agent.TurnEnd, "An answer and the results of its calls are complete.",
 		func(e *Event) turnEndJSON { return turnEndJSON{e.Message, listOf(e.ToolResults)} },
 		func(e *Event, p turnEndJSON) { e.Message, e.ToolResults = p.Message, p.ToolResults }),
-	of(agent.MessageStart, "A message begins.", writeMessage, readMessage),
-	of(agent.MessageUpdate, "A piece of an answer. Readers that are slow do not get all of them; message_end says everything.",
+	of(agent.MessageStart, "A message starts.", writeMessage, readMessage),
+	of(agent.MessageUpdate, "A piece of an answer. Slow readers miss some; message_end has the whole message.",
 		func(e *Event) updateJSON { return updateJSON{streamOf(&e.Stream)} },
 		func(e *Event, p updateJSON) { e.Stream = p.Stream.event() }),
-	of(agent.MessageEnd, "A message is whole, and in the transcript as entryId.", writeMessage, readMessage),
-	of(agent.ToolStart, "A call begins.", writeCall, readCall),
-	of(agent.ToolUpdate, "What a call has so far.",
+	of(agent.MessageEnd, "A message is complete, and in the transcript as entryId.", writeMessage, readMessage),
+	of(agent.ToolStart, "A tool call starts.", writeCall, readCall),
+	of(agent.ToolUpdate, "The result of a call so far.",
 		func(e *Event) toolUpdateJSON { return toolUpdateJSON{writeCall(e), resultOf(e.Result)} },
 		func(e *Event, p toolUpdateJSON) { readCall(e, p.callJSON); e.Result = p.Partial.result(false) }),
-	of(agent.ToolEnd, "A call has ended.",
+	of(agent.ToolEnd, "A call ended.",
 		func(e *Event) toolEndJSON {
 			return toolEndJSON{writeCall(e), resultOf(e.Result), e.Result != nil && e.Result.IsError, e.Elapsed.Milliseconds()}
 		},
@@ -83,14 +83,14 @@ var shapes = []shape{
 			e.Result, e.Elapsed = p.Result.result(p.IsError), time.Duration(p.ElapsedMS)*time.Millisecond
 		}),
 
-	of(QuestionAsked, "A person is asked. Whoever may answer does so by the id.",
+	of(QuestionAsked, "burin asks the user. A face that may answer does so with the id.",
 		func(e *Event) questionJSON { q, _ := e.Data.(*Question); return questionJSON{q} },
 		func(e *Event, p questionJSON) { e.Data = p.Question }),
-	data[Settled](QuestionSettled, "A question is not open any more."),
-	data[Queued](QueueChanged, "What waits to be read by the model has changed."),
+	data[Settled](QuestionSettled, "A question is settled: answered, canceled or timed out."),
+	data[Queued](QueueChanged, "The queue of messages for the model changed."),
 
-	of(RetryStart, "A request failed and will be repeated.", writeRetry, readRetry),
-	of(RetryEnd, "Repeating has ended.",
+	of(RetryStart, "A request failed and will be retried.", writeRetry, readRetry),
+	of(RetryEnd, "Retrying ended.",
 		func(e *Event) retryEndJSON {
 			r, _ := e.Data.(*RetryInfo)
 			if r == nil {
@@ -101,41 +101,41 @@ var shapes = []shape{
 		func(e *Event, p retryEndJSON) {
 			e.Data = &RetryInfo{Success: p.Success, Attempt: p.Attempt, Error: p.Error}
 		}),
-	of(FallbackApplied, "Another model takes over, as the one before keeps failing.", writeChange, readChange),
-	of(Promoted, "A larger model takes over, as the conversation has outgrown the one before.", writeChange, readChange),
-	data[CompactionInfo](CompactionStart, "The conversation is being condensed."),
-	data[CompactionInfo](CompactionEnd, "Condensing has ended; entryId is its entry."),
-	data[CompactionInfo](Pruned, "Outputs were shortened."),
-	of(CacheReport, "How much of a request the vendor had in its cache.",
+	of(FallbackApplied, "Another model takes over because the first one keeps failing.", writeChange, readChange),
+	of(Promoted, "A larger model takes over because the conversation has outgrown the first one.", writeChange, readChange),
+	data[CompactionInfo](CompactionStart, "Compaction starts."),
+	data[CompactionInfo](CompactionEnd, "Compaction ended; entryId is its entry."),
+	data[CompactionInfo](Pruned, "Old outputs were shortened."),
+	of(CacheReport, "How much of a request was in the provider's cache.",
 		func(e *Event) cacheJSON { c, _ := e.Data.(*CacheInfo); return cacheJSON{c} },
 		func(e *Event, p cacheJSON) { e.Data = p.Cache }),
 
-	of(ModelChanged, "A person chose another model.", writeChange, readChange),
-	plain(ThinkingChanged, "How hard the model thinks; text is the level."),
-	plain(ModeChanged, "The mode of permission; text is its name."),
-	data[Policy](PolicyChanged, "What the session does by itself, and how it takes in messages."),
-	plain(ToolsChanged, "Which tools are offered; text has their names."),
-	of(GoalChanged, "What the session works towards; text is the state, missing where there is no goal.",
+	of(ModelChanged, "The user chose another model.", writeChange, readChange),
+	plain(ThinkingChanged, "The thinking level changed; text is the level."),
+	plain(ModeChanged, "The approval mode changed; text is its name."),
+	data[Policy](PolicyChanged, "The session's policies changed: automatic retry and compaction, and how it takes messages."),
+	plain(ToolsChanged, "The offered tools changed; text has their names."),
+	of(GoalChanged, "The goal changed; text is its state, and is missing if there is no goal.",
 		func(e *Event) goalJSON { g, _ := e.Data.(*Goal); return goalJSON{g} },
 		func(e *Event, p goalJSON) { e.Data = p.Goal }),
-	plain(PinsChanged, "What is kept word for word."),
-	plain(TodosChanged, "A person changed the list of work."),
-	data[Console](ConsoleOpened, "A program of a call has a terminal, for a person to see and to type into."),
-	data[Console](ConsoleClosed, "It has ended."),
-	plain(JobsChanged, "A command in the background has started or ended."),
-	plain(TitleChanged, "The session's name is text."),
-	plain(LabelChanged, "The entry entryId is called text; missing takes the name away."),
-	plain(TreeMoved, "The conversation goes on behind the entry entryId; text are words to edit and send again."),
-	plain(CommandStart, "A person's own command, text, begins."),
-	plain(CommandOutput, "A piece of what it writes."),
-	plain(CommandEnd, "It has ended; entryId is its entry, missing where it did not run."),
-	plain(Warning, "What a person should know."),
+	plain(PinsChanged, "The pins changed."),
+	plain(TodosChanged, "The user changed the todos."),
+	data[Console](ConsoleOpened, "A program that a call started has a terminal, where the user can watch and type."),
+	data[Console](ConsoleClosed, "That program ended."),
+	plain(JobsChanged, "A background command started or ended."),
+	plain(TitleChanged, "The session's title changed; text is the title."),
+	plain(LabelChanged, "The label of the entry entryId changed; text is the label, and is missing if it was removed."),
+	plain(TreeMoved, "The conversation continues after the entry entryId; text is a prompt to edit and send again."),
+	plain(CommandStart, "A command of the user's own starts; text is the command."),
+	plain(CommandOutput, "A piece of its output."),
+	plain(CommandEnd, "It ended; entryId is its entry, and is missing if it didn't run."),
+	plain(Warning, "Something the user should know."),
 
-	data[Owner](OwnerChanged, "The first event of an epoch: who was there before goes on from these entries."),
-	data[Lost](EventsLost, "This reader was too slow, or its cursor is of another epoch: read the transcript instead. It has no number."),
+	data[Owner](OwnerChanged, "The first event of an epoch: readers from before continue from these entries."),
+	data[Lost](EventsLost, "This reader was too slow, or its cursor is from another epoch: read the transcript instead. It has no seq."),
 }
 
-// shapeOf finds the shape of a type; nil: there is none.
+// shapeOf finds the shape of a type; nil if there is none.
 func shapeOf(typ agent.EventType) *shape {
 	for i := range shapes {
 		if shapes[i].typ == typ {
@@ -145,7 +145,7 @@ func shapeOf(typ agent.EventType) *shape {
 	return nil
 }
 
-// headJSON is what all events have.
+// headJSON has the common fields.
 type headJSON struct {
 	Type    agent.EventType `json:"type"`
 	Seq     uint64          `json:"seq,omitempty"`
@@ -154,7 +154,7 @@ type headJSON struct {
 	Text    string          `json:"text,omitempty"`
 }
 
-// MarshalJSON writes the event as one object without line ends, as docs/events.md says.
+// MarshalJSON writes the event as one object without newlines, as docs/events.md describes.
 func (e Event) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -176,12 +176,12 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	case "{}", "null":
 		return append(out[:head], '}'), nil
 	}
-	out[head] = ',' // in place of "{"
+	out[head] = ',' // replaces "{"
 	return out, nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Of an event of a type that is not known it
-// keeps what all events have.
+// UnmarshalJSON reads what MarshalJSON writes. Of an event of unknown type it keeps the common
+// fields.
 func (e *Event) UnmarshalJSON(raw []byte) error {
 	var h headJSON
 	if err := json.Unmarshal(raw, &h); err != nil {
@@ -208,7 +208,7 @@ type turnEndJSON struct {
 	ToolResults []llm.Message `json:"toolResults"`
 }
 
-// listOf never is null in JSON.
+// listOf is never null in JSON.
 func listOf(messages []llm.Message) []llm.Message {
 	if messages == nil {
 		return []llm.Message{}
@@ -236,7 +236,7 @@ func endOf(o *agent.Outcome, messages []llm.Message) endJSON {
 	p.Reason, p.Turns = o.Reason, o.Turns
 	if o.Err != nil {
 		p.Error, p.Failure = o.Err.Error(), FailureOf(o.Err)
-		p.Failure.Message = "" // Error has it
+		p.Failure.Message = "" // Error already has it
 	}
 	if o.Usage != (llm.Usage{}) {
 		p.Usage = &o.Usage
@@ -270,15 +270,15 @@ type updateJSON struct {
 	Stream streamJSON `json:"assistantMessageEvent"`
 }
 
-// streamJSON carries the delta alone, not the message so far, so that the output does not
-// grow with the square of the answer.
+// streamJSON has only the delta, not the message so far, so that the output doesn't grow with
+// the square of the answer.
 type streamJSON struct {
 	Type         llm.EventType   `json:"type"`
 	ContentIndex int             `json:"contentIndex"`
 	Delta        string          `json:"delta,omitempty"`
 	Content      string          `json:"content,omitempty"`  // of text_end and thinking_end
 	ToolCall     *callLineJSON   `json:"toolCall,omitempty"` // of toolcall_start and toolcall_end
-	Block        json.RawMessage `json:"block,omitempty"`    // the whole block, where it has more than that
+	Block        json.RawMessage `json:"block,omitempty"`    // the whole block, if it has more than that
 }
 
 type callLineJSON struct {
@@ -328,7 +328,7 @@ func (s *streamJSON) event() llm.Event {
 type callJSON struct {
 	ID        string          `json:"toolCallId"`
 	Name      string          `json:"toolName"`
-	Label     string          `json:"label,omitempty"` // for people
+	Label     string          `json:"label,omitempty"` // for users
 	Arguments json.RawMessage `json:"args"`
 }
 
@@ -362,7 +362,7 @@ type toolEndJSON struct {
 type resultJSON struct {
 	Content json.RawMessage `json:"content"`
 	Details json.RawMessage `json:"details,omitempty"`
-	Final   bool            `json:"final,omitempty"` // it ends the run
+	Final   bool            `json:"final,omitempty"` // the result ends the run
 }
 
 func resultOf(r *tool.Result) *resultJSON {
@@ -379,7 +379,7 @@ func (p *resultJSON) result(isError bool) *tool.Result {
 	return &tool.Result{Content: blocksOf(p.Content), Details: p.Details, Final: p.Final, IsError: isError}
 }
 
-// contentJSON writes blocks as they stand in a message.
+// contentJSON writes blocks as in a message.
 func contentJSON(blocks []llm.Block) json.RawMessage {
 	var part struct {
 		Content json.RawMessage `json:"content"`
@@ -389,7 +389,7 @@ func contentJSON(blocks []llm.Block) json.RawMessage {
 		err = json.Unmarshal(raw, &part)
 	}
 	if err != nil {
-		return json.RawMessage("[]") // blocks can always be written
+		return json.RawMessage("[]") // blocks can always be marshaled
 	}
 	return part.Content
 }

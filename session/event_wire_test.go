@@ -233,7 +233,7 @@ func FuzzEvent(f *testing.F) {
 	})
 }
 
-// docs/events.md is made of the table; BURIN_UPDATE=1 writes it.
+// docs/events.md is generated from the table; BURIN_UPDATE=1 writes it.
 func TestEventsDocumented(t *testing.T) {
 	path := filepath.Join("..", "docs", "events.md")
 	want := eventPage()
@@ -252,9 +252,17 @@ func TestEventsDocumented(t *testing.T) {
 }
 
 const eventHead = "# Events\n\n" +
-	"What happens in a session, as JSON: a line each in `--mode json`, the same for every program that follows a session. This page is made of the table in `session/event_json.go`, version %d. Programs pass over types and fields that they don't know.\n\n" +
-	"All events have `type`; `seq`, a number that counts from 1 in the life of the process that owns the session; and, where there is something to say, `entryId` (an entry of the session file), `turn` (the message that began what happens, or that message_end tells of, by the id of its receipt) and `text`.\n\n" +
-	"Messages are as in session files of version 3. Times are milliseconds since 1970 in messages, RFC 3339 elsewhere; money is US dollars.\n"
+	"With `--mode json`, burin prints what happens in a session, one JSON object a line. Every program that follows a session gets the same events. Ignore types and fields that you don't know.\n\n" +
+	"```text\n" + `{"type":"turn_start","seq":5}
+{"type":"message_update","seq":7,"assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"Fixed."}}` + "\n```\n\n" +
+	"All events have `type`. Where they apply, they also have:\n\n" +
+	"| field | what it is |\n|---|---|\n" +
+	"| `seq` | a number that counts from 1 while one process owns the session |\n" +
+	"| `entryId` | an entry of the session file |\n" +
+	"| `turn` | the message that started the turn, or that `message_end` is about: the id of its receipt |\n" +
+	"| `text` | depends on the type |\n\n" +
+	"Messages have the format of session files, version 3. Times are milliseconds since 1970 in messages and RFC 3339 elsewhere. Money is in US dollars.\n\n" +
+	"This page is generated from the table in `session/event_json.go`, version %d.\n"
 
 func eventPage() string {
 	var b strings.Builder
@@ -263,7 +271,7 @@ func eventPage() string {
 		b.WriteString("\n## " + string(s.Type) + "\n\n" + s.About + "\n")
 		if s.Payload != nil {
 			if rows := fieldRows(reflect.TypeOf(s.Payload), ""); rows != "" {
-				b.WriteString("\n| field | is |\n|---|---|\n" + rows)
+				b.WriteString("\n| field | type |\n|---|---|\n" + rows)
 			}
 		}
 	}

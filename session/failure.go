@@ -9,26 +9,26 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// Failure is an error as it crosses a wire: what reads it there finds the same errors of
-// this package in it, by errors.Is, and the same [llm.Error].
+// Failure is an error that crosses a connection. Its Err matches the same errors of this
+// package with errors.Is, and has the same [llm.Error].
 type Failure struct {
 	Message string       `json:"message,omitempty"`
-	Code    string       `json:"code,omitempty"`  // which of the errors that programs know; "": none of them
+	Code    string       `json:"code,omitempty"`  // which of the well-known errors it is; "" if none
 	Model   *llm.Message `json:"model,omitempty"` // holds the error of a model's stream
 }
 
-// ErrOwnerGone is that the process that owns the session has ended, or does not answer.
+// ErrOwnerGone means that the process that owns the session has ended, or does not answer.
 var ErrOwnerGone = errors.New("the process that owns the session has ended")
 
-// ErrDenied is that a face may not do what it asked for.
+// ErrDenied means that a face may not do what it asked for.
 var ErrDenied = errors.New("this connection may not do that")
 
-// codes name the errors that a face tells apart.
+// codes name the errors that faces distinguish.
 var codes = []struct {
 	code string
 	err  error
 }{
-	{"goal_budget", ErrGoalBudget}, // before ErrBudget, which it is too
+	{"goal_budget", ErrGoalBudget}, // before ErrBudget, which also matches it
 	{"budget", ErrBudget},
 	{"busy", ErrBusy},
 	{"closed", ErrClosed},
@@ -45,7 +45,7 @@ var codes = []struct {
 	{"locked", transcript.ErrLocked},
 }
 
-// FailureOf writes an error down; nil of nil.
+// FailureOf converts an error; nil stays nil.
 func FailureOf(err error) *Failure {
 	if err == nil {
 		return nil
@@ -64,7 +64,7 @@ func FailureOf(err error) *Failure {
 	return f
 }
 
-// Err is the error again; nil of nil.
+// Err returns the error; nil stays nil.
 func (f *Failure) Err() error {
 	if f == nil {
 		return nil
@@ -81,7 +81,7 @@ func (f *Failure) Err() error {
 	return e
 }
 
-// failed is an error that was read from a wire.
+// failed is an error that was read from a connection.
 type failed struct {
 	text string
 	is   []error
@@ -90,5 +90,5 @@ type failed struct {
 func (e *failed) Error() string   { return e.text }
 func (e *failed) Unwrap() []error { return e.is }
 
-// missing is that there is no such thing.
+// missing reports that something doesn't exist.
 func missing(what, id string) error { return fmt.Errorf("there is no %s %q", what, id) }

@@ -17,10 +17,11 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// fitter makes the conversation fit the model, and gives the loop what was said beside it.
+// fitter makes the conversation fit the model, and gives the loop messages that were added
+// outside of it.
 type fitter struct {
 	policies   *policies
-	summariser compact.Asker // nil: there is none but the model
+	summariser compact.Asker // nil means only the model
 	ground     Ground
 	veil       veil
 	rec        *record
@@ -36,13 +37,13 @@ type fitter struct {
 	now        func() time.Time
 
 	mu    sync.Mutex
-	stale bool            // the transcript has something that the loop has not
+	stale bool            // the transcript has something that the loop doesn't have
 	files map[string]bool // that calls were about
-	again bool            // a call was about a file that an earlier one was about
+	again bool            // a call was about the same file as an earlier one
 }
 
-// noteCalls looks for calls about a file that an earlier call was about: only then
-// can something be superseded, and it is worth a look at what.
+// noteCalls detects calls about a file that an earlier call was about: only then can a result
+// be superseded, and checking is worth it.
 func (f *fitter) noteCalls(m *llm.Message) {
 	for _, c := range m.ToolCalls() {
 		var args struct{ Path string }
@@ -60,14 +61,13 @@ func (f *fitter) noteCalls(m *llm.Message) {
 	}
 }
 
-// maxFiles is how many files are remembered for that; beyond it all are forgotten, and
-// what is read twice may stay longer than it need.
+// maxFiles is how many files are remembered for that. Beyond it all are forgotten, and
+// superseded reads may stay longer than necessary.
 const maxFiles = 10_000
 
-// prepare gives the loop what was said beside it since the last request, in a
-// conversation that fits.
+// prepare gives the loop what was added since the last request, in a conversation that fits.
 func (f *fitter) prepare(ctx context.Context) error {
-	if !paused(f.loop.Messages()) { // nothing comes between the parts of an answer
+	if !paused(f.loop.Messages()) { // nothing may come between the parts of an answer
 		fresh := f.refresh()
 		f.mind.look(ctx, f.now())
 		if !fresh {
@@ -84,18 +84,17 @@ func (f *fitter) prepare(ctx context.Context) error {
 	return nil
 }
 
-// paused reports whether messages end with an answer that the vendor paused, and that
-// goes on with the next request.
+// paused reports whether messages end with an answer that the provider paused; it continues
+// with the next request.
 func paused(messages []llm.Message) bool {
 	n := len(messages)
 	return n > 0 && messages[n-1].StopReason == llm.StopPause
 }
 
-// fit shortens the conversation before a request if it has grown beyond the
-// threshold. Between requests is the one place where that costs nothing that is
-// under way, so a session that has become long while the model was working goes on
-// by itself, and one that is done is not compacted for nothing. What fails here is
-// no reason not to ask: the vendor has the last word on what fits.
+// fit shortens the conversation before a request if it has grown beyond the threshold. Between
+// requests that interrupts nothing: a session that becomes long while the model works
+// continues by itself, and one that is done is not compacted for nothing. A failure here
+// doesn't prevent the request, because the provider decides what fits.
 func (f *fitter) fit(ctx context.Context) (changed bool) {
 	window, size := f.mind.window(), f.gauge.context()
 	threshold := f.policies.compaction().Threshold(window)
@@ -120,7 +119,8 @@ func (f *fitter) fit(ctx context.Context) (changed bool) {
 			return changed
 		}
 	}
-	// What could not be condensed a moment ago is not tried again before each request.
+	// A conversation that could not be compacted a moment ago is not tried again before each
+	// request.
 	if size <= threshold || f.gauge.hopeless(size, window) {
 		return changed
 	}
@@ -128,7 +128,7 @@ func (f *fitter) fit(ctx context.Context) (changed bool) {
 		return changed
 	}
 	if err := f.compact(ctx, "threshold", ""); err != nil {
-		// Of what is too large the vendor has the last word, and the person the error then.
+		// If it is too large, the provider decides, and the user sees the provider's error.
 		if !errors.Is(err, compact.ErrNothing) && !errors.As(err, new(*tooLarge)) && ctx.Err() == nil {
 			f.rec.warn("the conversation could not be condensed: " + err.Error())
 		}
@@ -141,7 +141,7 @@ func (f *fitter) fit(ctx context.Context) (changed bool) {
 // tidyFrom is the size, in tokens, below which nothing is shortened.
 const tidyFrom = 4000
 
-// prune appends what a rule shortens, and gives the model the shorter form.
+// prune records what a rule shortens, and gives the model the shorter form.
 func (f *fitter) prune(reason string, rule func([]transcript.Entry) *transcript.Prune) bool {
 	path, err := f.rec.log.Recent(f.rec.log.Leaf())
 	if err != nil {
@@ -163,10 +163,10 @@ func (f *fitter) prune(reason string, rule func([]transcript.Entry) *transcript.
 	return true
 }
 
-// reload gives the loop the conversation as the transcript has it.
+// reload gives the loop the conversation from the transcript.
 func (f *fitter) reload() {
 	f.mu.Lock()
-	f.stale = false // before it is read: what comes meanwhile makes it stale again
+	f.stale = false // before reading: what is added meanwhile makes it stale again
 	f.mu.Unlock()
 	c, err := f.rec.log.Context(f.rec.log.Leaf())
 	if err != nil {
@@ -181,7 +181,7 @@ func (f *fitter) reload() {
 	f.gauge.recall(f.rec.log)
 }
 
-// refresh reloads if the transcript has what the loop has not.
+// refresh reloads if the transcript has something that the loop doesn't have.
 func (f *fitter) refresh() bool {
 	f.mu.Lock()
 	stale := f.stale
@@ -192,7 +192,7 @@ func (f *fitter) refresh() bool {
 	return stale
 }
 
-// planned is what a compaction would take off, and the sizes, in tokens, that say so.
+// planned is what a compaction would remove, with the sizes in tokens.
 type planned struct {
 	cut          *compact.Cut
 	window, size int
@@ -207,8 +207,8 @@ func (f *fitter) planned() (planned, error) {
 	return p, err
 }
 
-// tooLarge is that what stays of a conversation does not fit the model, whatever is
-// summarised: what was said last is too large by itself.
+// tooLarge reports that the rest of a conversation doesn't fit the model, whatever is
+// summarized: the last message alone is too large.
 type tooLarge struct {
 	size, window int
 	model        string
@@ -219,8 +219,8 @@ func (e *tooLarge) Error() string {
 		prose.Tokens(e.size), e.model, prose.Tokens(e.window))
 }
 
-// worth reports what speaks against a compaction that nobody has asked for: one that
-// leaves too much all the same, or frees less than a twentieth, would be paid for nothing.
+// worth returns an error if an automatic compaction would be paid for nothing, because it
+// leaves too much or frees less than a twentieth.
 func (f *fitter) worth(p planned) error {
 	freed := p.cut.Frees()
 	if rest := p.size - freed; p.window > 0 && rest > p.window {
@@ -259,8 +259,8 @@ func (f *fitter) compact(ctx context.Context, reason, instructions string) error
 	return nil
 }
 
-// condense makes the entry that takes the place of what a cut takes off: as pictures or
-// a handoff document where that is wanted and can be, else as a summary.
+// condense makes the entry that replaces what a cut removes: images or a handoff document if
+// the strategy says so and they are possible, otherwise a summary.
 func (f *fitter) condense(ctx context.Context, cut *compact.Cut, window int, reason, instructions string) (transcript.Entry, error) {
 	k := f.work.keep()
 	if size := k.fitGoal(window); size > 0 {
@@ -269,7 +269,7 @@ func (f *fitter) condense(ctx context.Context, cut *compact.Cut, window int, rea
 	o := compact.SummaryOptions{
 		Settings: f.policies.compaction(), Instructions: f.veil.hide(instructions), Keep: k.Keep, Window: window, HistoryTool: HistoryTool,
 	}
-	if f.policies.settings.Strategy == compact.HandOver && reason != "overflow" { // what overflowed cannot be sent once more
+	if f.policies.settings.Strategy == compact.HandOver && reason != "overflow" { // what overflowed can't be sent again
 		document, err := f.handoff(ctx, o.Instructions)
 		if err == nil {
 			return cut.Entry(compact.Body{Text: document}, o)
@@ -290,8 +290,8 @@ func (f *fitter) condense(ctx context.Context, cut *compact.Cut, window int, rea
 	return entry, err
 }
 
-// asker asks for summaries: the server that is set for them, and the model in
-// use where there is none, or it fails.
+// asker returns what writes summaries: the configured server, or the current model if there is
+// none or it fails.
 func (f *fitter) asker() compact.Asker {
 	own := f.ask
 	if f.summariser == nil {
@@ -307,8 +307,8 @@ func (f *fitter) asker() compact.Asker {
 	}
 }
 
-// shake puts bulky pieces into an artifact, if that is the strategy, and reports
-// whether it did.
+// shake moves large pieces into an artifact, if that is the strategy, and reports whether it
+// did.
 func (f *fitter) shake() bool {
 	if f.policies.settings.Strategy != compact.ShakeOut {
 		return false
@@ -322,8 +322,8 @@ func (f *fitter) shake() bool {
 	})
 }
 
-// HistoryTool is the name of the tool with which the model reads what is no longer
-// in its context.
+// HistoryTool is the name of the tool with which the model reads what is no longer in its
+// window.
 const HistoryTool = "history"
 
 func (f *fitter) pruneOptions(full bool) compact.PruneOptions {
@@ -331,15 +331,15 @@ func (f *fitter) pruneOptions(full bool) compact.PruneOptions {
 	return compact.PruneOptions{Cache: c}
 }
 
-// outdate says that the transcript has what the loop has not.
+// outdate notes that the transcript has something that the loop doesn't have.
 func (f *fitter) outdate() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stale = true
 }
 
-// adopt gives the loop the message of an entry that was just appended, and reports whether
-// it could. Nothing else is under way.
+// adopt gives the loop the message of an entry that was just appended, and reports whether it
+// could. Nothing else may be running.
 func (f *fitter) adopt(id string) bool {
 	e, err := f.rec.log.Entry(id)
 	if err != nil || e.Message == nil {
@@ -349,7 +349,7 @@ func (f *fitter) adopt(id string) bool {
 	return true
 }
 
-// idle is after how long a conversation that rests is condensed; 0: it is not.
+// idle returns how long a conversation must be idle before it is compacted; 0 means never.
 func (f *fitter) idle() time.Duration {
 	c := f.policies.compaction()
 	if !c.IdleEnabled || !c.Enabled || f.gauge.context() < c.IdleThresholdTokens {
@@ -358,7 +358,7 @@ func (f *fitter) idle() time.Duration {
 	return c.IdleTimeout
 }
 
-// rested condenses a conversation that rests.
+// rested compacts an idle conversation.
 func (f *fitter) rested(ctx context.Context) {
 	if err := f.compact(ctx, "idle", ""); err != nil && !errors.Is(err, compact.ErrNothing) && ctx.Err() == nil {
 		f.rec.warn("the conversation could not be condensed: " + err.Error())

@@ -10,9 +10,9 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// gauge says how large the conversation is, in tokens: as the vendor counted, and an
-// estimate of what came since. Figures are asked for with each message, so they must not
-// cost more in a long conversation.
+// gauge knows the size of the conversation, in tokens: what the provider counted, plus an
+// estimate of what was added since. Figures are needed for each message, so they must not cost
+// more in a long conversation.
 type gauge struct {
 	loop  *agent.Agent
 	mind  *mind
@@ -21,24 +21,22 @@ type gauge struct {
 	mu      sync.Mutex
 	known   measure
 	counted tally
-	stuck   int // tokens of the conversation when it could not be condensed; 0: it could
+	stuck   int // tokens of the conversation when it could not be compacted; 0 if it could
 }
 
-// measure is what the vendor counted: that many messages were tokens, the answer to
-// them included.
+// measure is what the provider counted: the tokens of so many messages, including the answer.
 type measure struct{ messages, tokens int }
 
-// tally is an estimate of messages of the conversation that need not be made again:
-// it holds as long as the conversation does nothing but grow.
+// tally caches an estimate of messages. It is valid as long as the conversation only grows.
 type tally struct {
-	replaced int // how often the conversation had been replaced
-	from, to int // the messages that are counted
+	replaced int // how many times the conversation had been replaced
+	from, to int // the messages it covers
 	tokens   int
 
 	tokenizer compact.Tokenizer
 }
 
-// measured takes what the vendor counted for an answer.
+// measured records what the provider counted for an answer.
 func (g *gauge) measured(m *llm.Message) {
 	if !measures(m) {
 		return
@@ -49,14 +47,14 @@ func (g *gauge) measured(m *llm.Message) {
 	g.known = measure{n, m.Usage.Context()}
 }
 
-// measures reports whether a vendor has counted a message, and what came before it.
+// measures reports whether a provider has counted a message and everything before it.
 func measures(m *llm.Message) bool {
 	return m.Role == llm.RoleAssistant && m.Error == nil && m.Usage != nil && m.Usage.Prompt() > 0
 }
 
-// recall takes what the model's vendor counted last in a conversation that was read from
-// its transcript, unless it was made smaller since: for a resumed session an estimate
-// alone is too rough.
+// recall restores the model's last count in a conversation that was read from its transcript,
+// unless the conversation was shortened since: for a resumed session, an estimate alone is too
+// rough.
 func (g *gauge) recall(log *transcript.Log) {
 	smaller := func(e *transcript.Entry) bool {
 		return e.Type == transcript.TypeCompaction || e.CustomType == transcript.CustomPrune
@@ -83,35 +81,36 @@ func (g *gauge) recall(log *transcript.Log) {
 	}
 }
 
-// reset forgets what the vendor counted: it holds for another model, or conversation.
+// reset forgets what the provider counted, because it applies to another model or
+// conversation.
 func (g *gauge) reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.known, g.stuck = measure{}, 0
 }
 
-// vendor is what the vendor counted last; 0: nothing is known.
+// vendor returns what the provider last counted; 0 means unknown.
 func (g *gauge) vendor() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.known.tokens
 }
 
-// couldNot notes at which size the conversation could not be condensed.
+// couldNot notes the size at which the conversation could not be compacted.
 func (g *gauge) couldNot(size int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.stuck = size
 }
 
-// hopeless reports whether a conversation of a size was tried to be condensed a moment ago.
+// hopeless reports whether compacting a conversation of that size failed a moment ago.
 func (g *gauge) hopeless(size, window int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.stuck > 0 && size < g.stuck+window/10
 }
 
-// tokens is how large a request of these messages is.
+// tokens returns the size of a request with these messages.
 func (g *gauge) tokens(messages []llm.Message) int {
 	tokenizer := g.tokenizer()
 	g.mu.Lock()
@@ -123,7 +122,7 @@ func (g *gauge) tokens(messages []llm.Message) int {
 	return n
 }
 
-// context is tokens of the conversation. Each message is looked at once.
+// context returns the tokens of the conversation. It looks at each message once.
 func (g *gauge) context() int {
 	tokenizer := g.tokenizer()
 	g.mu.Lock()
@@ -140,11 +139,11 @@ func (g *gauge) context() int {
 	return n + c.tokens
 }
 
-// tokenizer is that of the model.
+// tokenizer returns the tokenizer of the model.
 func (g *gauge) tokenizer() compact.Tokenizer { return compact.TokenizerOf(g.mind.model().ID) }
 
-// anchor is what is known of the size of a request with that many messages, and from
-// which message on it is to be estimated. The caller holds mu.
+// anchor returns the known size of a request with that many messages, and the first message to
+// estimate. The caller holds mu.
 func (g *gauge) anchor(tokenizer compact.Tokenizer, messages int) (tokens, from int) {
 	if from = g.known.messages; from > 0 && from <= messages {
 		return g.known.tokens, from
@@ -156,7 +155,7 @@ func (g *gauge) anchor(tokenizer compact.Tokenizer, messages int) (tokens, from 
 	return tokens, 0
 }
 
-// prompt estimates a request as it is sent.
+// prompt estimates a complete request.
 func (g *gauge) prompt(r *llm.Request) int {
 	g.mu.Lock()
 	known := g.known.messages
@@ -175,8 +174,8 @@ func (g *gauge) prompt(r *llm.Request) int {
 	return n
 }
 
-// estimate is how large the messages of the conversation are, estimated each: what the
-// vendor counted tells nothing of a conversation that has changed.
+// estimate returns the size of the conversation, with every message estimated: the provider's
+// count says nothing about a conversation that was changed.
 func (g *gauge) estimate() (n int) {
 	messages := g.loop.Messages()
 	for i := range messages {

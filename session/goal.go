@@ -12,37 +12,36 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// CustomGoal is the kind of a message that asks the model whether the goal is reached,
-// and of the entries that hold the goal.
+// CustomGoal is the custom type of a message that asks the model whether the goal is reached,
+// and of the entries that store the goal.
 const CustomGoal = "burin.goal"
 
-// maxGoalChecks is how often the model is asked for one prompt; then the goal is paused.
+// maxGoalChecks is how many times the model is asked per prompt; then the goal is paused.
 const maxGoalChecks = 50
 
-// Goal is what a session is to bring about, over as many requests as it takes. While it
-// is active, a model that has come to an end by itself is asked whether the goal is
-// reached, and goes on until it has nothing more to do for it. A compaction keeps the goal
-// word for word.
+// Goal is what a session works toward, with as many requests as it takes. While it is active,
+// a model that has stopped by itself is asked whether the goal is reached, and continues until
+// it has nothing more to do for it. A compaction keeps the goal word for word.
 type Goal struct {
-	Text   string    `json:"text"` // in the person's words; "" is no goal
+	Text   string    `json:"text"` // in the user's words; "" means no goal
 	State  GoalState `json:"state,omitempty"`
-	Budget llm.USD   `json:"budget,omitempty"` // what may be spent while it is active; 0 is no limit
-	Spent  llm.USD   `json:"spent,omitempty"`  // while it was active; estimates of what vendors did not say included
+	Budget llm.USD   `json:"budget,omitempty"` // what may be spent while the goal is active; 0 is no limit
+	Spent  llm.USD   `json:"spent,omitempty"`  // while the goal was active, including estimates of what providers did not report
 }
 
-// GoalState is how far a goal is.
+// GoalState is the state of a goal.
 type GoalState string
 
 const (
 	GoalActive GoalState = "active"
-	GoalPaused GoalState = "paused" // nobody asks about it; it is kept word for word
-	GoalDone   GoalState = "done"   // asked about it, the model did nothing more: it is reached, or needs a person
+	GoalPaused GoalState = "paused" // nobody asks about it; compactions still keep it
+	GoalDone   GoalState = "done"   // when asked about it, the model did nothing more: the goal is reached, or needs the user
 )
 
-// Goal is the goal of this branch.
+// Goal returns the goal of this branch.
 func (w *work) Goal(context.Context) (Goal, error) { return w.current(), nil }
 
-// current is the goal, with what it has cost so far.
+// current returns the goal, with what it has cost so far.
 func (w *work) current() Goal {
 	total := w.total()
 	w.mu.Lock()
@@ -54,9 +53,9 @@ func (w *work) current() Goal {
 	return g
 }
 
-// SetGoal changes the goal: its words, whether it is active, its budget. What was spent is
-// counted on for as long as the words are the same. A goal without words is none. A goal
-// that was active when its session was closed is paused when that is opened again.
+// SetGoal changes the text of the goal, its state or its budget. What was spent keeps adding
+// up while the text stays the same. A goal without text removes it. A goal that was active
+// when its session was closed is paused when the session is opened again.
 func (w *work) SetGoal(_ context.Context, g Goal) error {
 	g.Text = strings.TrimSpace(w.veil.hide(g.Text))
 	switch {
@@ -76,7 +75,7 @@ func (w *work) SetGoal(_ context.Context, g Goal) error {
 	if g.Text == now.Text {
 		g.Spent = now.Spent
 	} else if k := w.keep(); g.Text != "" {
-		k.Pinned = k.pins // without the goal that there was
+		k.Pinned = k.pins // without the previous goal
 		if err := w.room(k, g.Text); err != nil {
 			return fmt.Errorf("the goal cannot be kept: %w", err)
 		}
@@ -85,7 +84,7 @@ func (w *work) SetGoal(_ context.Context, g Goal) error {
 	return nil
 }
 
-// setGoal writes a goal down and tells faces. The caller holds keeping.
+// setGoal records a goal and tells faces. The caller holds keeping.
 func (w *work) setGoal(g Goal) {
 	total := w.total()
 	w.mu.Lock()
@@ -100,8 +99,8 @@ func (w *work) setGoal(g Goal) {
 	w.rec.emit(Event{Event: agent.Event{Type: GoalChanged}, Text: string(g.State), Data: &g})
 }
 
-// restoreGoal takes up the goal of the branch. Nothing goes on by itself with it, and
-// spends money, because a session was opened.
+// restoreGoal restores the goal of the branch. Opening a session must not spend money, so the
+// goal is paused.
 func (w *work) restoreGoal() {
 	g := w.keep().goal
 	if g.State == GoalActive {
@@ -112,7 +111,7 @@ func (w *work) restoreGoal() {
 	w.mu.Unlock()
 }
 
-// overGoal is an error if the goal has no money left.
+// overGoal returns an error if the goal's budget is used up.
 func (w *work) overGoal() error {
 	g := w.current()
 	if g.State != GoalActive || g.Budget == 0 || g.Spent < g.Budget {
@@ -121,14 +120,14 @@ func (w *work) overGoal() error {
 	return fmt.Errorf("%w: %s of %s spent", ErrGoalBudget, g.Spent, g.Budget)
 }
 
-// budgeted reports whether the goal has a limit of cost.
+// budgeted reports whether the goal has a budget.
 func (w *work) budgeted() bool {
 	g := w.current()
 	return g.State == GoalActive && g.Budget > 0
 }
 
-// pursue is the link that asks whether the goal is reached, until nothing is left to do
-// for it.
+// pursue is the link that asks whether the goal is reached, until nothing is left to do for
+// it.
 func (w *work) pursue(_ context.Context, e Ending) (*Onward, error) {
 	switch {
 	case e.Times > 0 && !worked(e.Since):
@@ -139,20 +138,20 @@ func (w *work) pursue(_ context.Context, e Ending) (*Onward, error) {
 			w.rec.warn(fmt.Sprintf("the model was asked %d times whether the goal is reached, and went on each time; the goal is paused", e.Times))
 		}
 		return nil, nil
-	case !w.turnGoal(GoalActive, GoalActive): // what was spent so far outlives a crash
+	case !w.turnGoal(GoalActive, GoalActive): // the amount spent so far survives a crash
 		return nil, nil
 	}
 	return say(fmt.Sprintf(goalWords, w.current().Text)), nil
 }
 
-// endGoal pauses the goal of a prompt that was stopped, or has no money left.
+// endGoal pauses the goal of a prompt that was stopped, or that has used up its budget.
 func (w *work) endGoal(out agent.Outcome) {
 	if out.Reason == agent.ReasonAborted || errors.Is(out.Err, ErrBudget) {
 		w.turnGoal(GoalActive, GoalPaused)
 	}
 }
 
-// turnGoal changes the state of the goal, if that is still from.
+// turnGoal changes the state of the goal if it is still from.
 func (w *work) turnGoal(from, to GoalState) bool {
 	w.keeping.Lock()
 	defer w.keeping.Unlock()

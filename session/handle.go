@@ -11,13 +11,12 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// Handle is what a face does with a session, wherever the session lives: in this process,
-// or in another that owns it. It hands out one small interface for each part of it. All
-// of them take and give plain data; none gives what lives in the owner. Where the owner
-// is another process, any error may be [ErrOwnerGone] too, and [ErrDenied] where the
-// connection has not the right.
+// Handle is what a face does with a session, whether the session is in this process or in
+// another one that owns it. It returns one small interface for each part. All of them take and
+// return plain data, never references into the owner. If the owner is another process, any
+// error may also be [ErrOwnerGone], or [ErrDenied] if the connection lacks the right.
 type Handle interface {
-	// Facts are the figures of this moment. They never wait.
+	// Facts returns the current figures. It never blocks.
 	Facts() Facts
 	Conversation() Conversation
 	Queue() Queue
@@ -32,33 +31,33 @@ type Handle interface {
 	Permissions() Permissions
 	Changes() Changes
 	Transcript() Transcript
-	// Events reads what happens from a cursor on; the zero one is now. A feed from a cursor
-	// of another epoch begins with the [OwnerChanged] of this one.
+	// Events reads events from a cursor on; the zero cursor is now. A feed from a cursor of
+	// another epoch starts with the [OwnerChanged] of the current one.
 	Events(from Cursor) Feed
-	// Close leaves the session; where Owns says so, it ends it.
+	// Close leaves the session. If Owns is true, it also ends it.
 	Close() error
 	Owns() bool
 }
 
-// Conversation is talking with the model.
+// Conversation talks with the model.
 type Conversation interface {
-	// Submit takes a message in, and returns when it is on the disk; see [Session.Submit].
+	// Submit takes a message, and returns when it is on disk; see [Session.Submit].
 	Submit(ctx context.Context, in Input) (Receipt, error)
-	// Wait waits for the end of all that is done for a message, or of ctx, which stops
+	// Wait waits until everything for a message is done, or until ctx ends, which stops
 	// nothing.
 	Wait(ctx context.Context, id string) (agent.Outcome, error)
-	// Resend goes on from an answer that failed or was stopped; see [Session.Resend].
+	// Resend continues from an answer that failed or was stopped; see [Session.Resend].
 	Resend(ctx context.Context) (Receipt, error)
-	// Abort stops what is under way: an answer, its calls, a wait, a compaction, a
-	// command. What waits is held.
+	// Abort stops what is running: an answer, its calls, a wait, a compaction, a command.
+	// Queued messages are held.
 	Abort(ctx context.Context) error
-	// AbortRetry ends the wait before a request is repeated: the prompt ends with the error.
+	// AbortRetry ends the wait before a retry: the prompt ends with the error.
 	AbortRetry(ctx context.Context) error
-	// AbortCommand stops the person's own commands, and nothing else.
+	// AbortCommand stops only the user's own commands.
 	AbortCommand(ctx context.Context) error
-	// Aside answers a question beside the conversation, which keeps nothing of it.
+	// Aside answers a question outside the conversation, which keeps nothing of it.
 	Aside(ctx context.Context, question string, delta func(string)) (answer string, err error)
-	// Run runs a command of the person's own.
+	// Run runs a command of the user's own.
 	Run(ctx context.Context, command string, private bool, output func(chunk string)) (CommandResult, error)
 	Compact(ctx context.Context, instructions string) error
 	Shake(ctx context.Context, kind string) (freed int, err error)
@@ -67,124 +66,122 @@ type Conversation interface {
 	Breakdown(ctx context.Context) (Breakdown, error)
 }
 
-// Queue is what waits to be read by the model. A [QueueChanged] event comes with each
-// change.
+// Queue is what waits for the model to read it. Each change emits [QueueChanged].
 type Queue interface {
 	Waiting(ctx context.Context) (Queued, error)
-	// TakeBack gives all of it back, as it was written.
+	// TakeBack removes and returns all queued messages, as they were written.
 	TakeBack(ctx context.Context) ([]Input, error)
-	// Release lets what is held begin.
+	// Release lets held messages start.
 	Release(ctx context.Context) error
 }
 
-// Models is which model answers, and how.
+// Models says which model answers, and how.
 type Models interface {
 	SetModel(ctx context.Context, selector string) error
 	SetThinking(ctx context.Context, level llm.Level) error
 	SetMode(ctx context.Context, mode string) error
 }
 
-// Policies are what the session does by itself, for as long as it lives. A [PolicyChanged]
-// event comes with each change.
+// Policies control what the session does automatically. They last as long as the session. Each
+// change emits [PolicyChanged].
 type Policies interface {
 	Policy(ctx context.Context) (Policy, error)
-	// Change gives the policy as it is then.
+	// Change returns the resulting policy.
 	Change(ctx context.Context, c PolicyChange) (Policy, error)
 }
 
-// Tree is moving in the conversation.
+// Tree moves in the conversation.
 type Tree interface {
 	Navigate(ctx context.Context, id string, o Navigation) (edit string, err error)
 	SetLabel(ctx context.Context, id, label string) error
 }
 
-// Tools are what the model can do.
+// Tools controls what the model can do.
 type Tools interface {
 	List(ctx context.Context) ([]ToolState, error)
-	// Offer offers exactly the tools of these names, from the next request on.
+	// Offer offers exactly the tools with these names, from the next request on.
 	Offer(ctx context.Context, names []string) error
-	// Force has the first answer to the next prompt call a tool.
+	// Force makes the first answer to the next prompt call a tool.
 	Force(ctx context.Context, name string) error
 }
 
-// Work is what the session works on: the list of work, the goal, and words that are kept.
+// Work is what the session works on: the todos, the goal, and the pins.
 type Work interface {
 	Todos(ctx context.Context) ([]todo.Phase, error)
 	SetTodos(ctx context.Context, phases []todo.Phase) error
 	Goal(ctx context.Context) (Goal, error)
 	SetGoal(ctx context.Context, g Goal) error
-	// Pin keeps words for the model, whatever is condensed; Unpin takes back what Pins has.
+	// Pin keeps a text for the model across compactions. Unpin removes a text that Pins
+	// returns.
 	Pins(ctx context.Context) ([]string, error)
 	Pin(ctx context.Context, text string) error
 	Unpin(ctx context.Context, text string) error
 }
 
-// Jobs are the commands in the background. A [JobsChanged] event comes when one has
-// started or ended.
+// Jobs are the background commands. [JobsChanged] is emitted when one started or ended.
 type Jobs interface {
-	// List returns them oldest first; of those that have ended the last 100.
+	// List returns them oldest first; of those that ended, the last 100.
 	List(ctx context.Context) ([]Job, error)
-	// Kill ends a job with all it started, and returns when it has ended.
+	// Kill ends a job with everything it started, and returns when it has ended.
 	Kill(ctx context.Context, id string) error
-	// Output is the end of what a job wrote so far, at most 50 KB. The model's own reading
-	// of it is not disturbed.
+	// Output returns the end of what a job wrote so far, at most 50 KB. It doesn't affect what
+	// the model reads next.
 	Output(ctx context.Context, id string) (tail string, err error)
 }
 
-// Questions are what people are asked.
+// Questions are questions to the user.
 type Questions interface {
 	Open(ctx context.Context) ([]Question, error)
-	// Answer answers one of them. The first answer counts; then the error is [ErrSettled].
+	// Answer answers one of them. The first answer counts; further ones get [ErrSettled].
 	Answer(ctx context.Context, id string, r Reply) error
 }
 
-// Consoles are the programs in the foreground that have a terminal. [ConsoleOpened] and
-// [ConsoleClosed] events tell of them. Where a program has ended, the error is [ErrNoProgram].
+// Consoles are the foreground programs that have a terminal. They emit [ConsoleOpened] and
+// [ConsoleClosed]. If a program has ended, the error is [ErrNoProgram].
 type Consoles interface {
 	List(ctx context.Context) ([]Console, error)
-	// Follow passes on what a program has written, and what it writes, until it ends, ctx does,
-	// or output fails. Of what came before, at most 256 KB are passed on; a slow reader misses
-	// what it could not take in time.
+	// Follow passes what a program has written and writes to output, until it ends, ctx ends,
+	// or output fails. It passes at most 256 KB of what came before; a slow reader misses what
+	// it could not take in time.
 	Follow(ctx context.Context, id string, output func([]byte) error) error
-	// Type types into it.
+	// Type sends keys to the program.
 	Type(ctx context.Context, id string, keys []byte) error
 	Resize(ctx context.Context, id string, cols, rows int) error
-	// Stop ends it with all it started.
+	// Stop ends the program with everything it started.
 	Stop(ctx context.Context, id string) error
 }
 
-// Permissions are the rules by which calls run, while the session lives. Rules are in
-// text: bash(go test:*), !edit(.env), ask fetch.
+// Permissions are the rules for calls while the session is open. Rules are text: bash(go
+// test:*), !edit(.env), ask fetch.
 type Permissions interface {
-	// Rules are all rules that hold, in the order they are looked at, with Words.
+	// Rules returns all rules in force, in the order in which they are checked, with Words.
 	Rules(ctx context.Context) ([]permit.Rule, error)
-	// Grant adds a rule; "" is the scope session.
+	// Grant adds a rule; the scope "" is session.
 	Grant(ctx context.Context, rule string, scope permit.Scope) (permit.Rule, error)
-	// Revoke takes a rule back, by its id. Rules of flags and configuration have none.
+	// Revoke removes a rule by its id. Rules of flags and configuration have none.
 	Revoke(ctx context.Context, id string) error
-	// Try gives the calls of this session that have ended and to which the rules, held
-	// together, make a difference; also where they hold already.
+	// Try returns the finished calls of this session for which the rules, taken together, make
+	// a difference, including calls that they already decided.
 	Try(ctx context.Context, rules ...string) ([]permit.Tried, error)
 }
 
-// Changes are what the turns of sessions have changed in the workspace.
+// Changes are what the turns of sessions changed in the workspace.
 type Changes interface {
-	// Turns are the turns that changed something, newest first, those of other
-	// sessions and processes too.
+	// Turns returns the turns that changed something, newest first, including those of other
+	// sessions and processes.
 	Turns(ctx context.Context) ([]change.Turn, error)
-	// Preview says what Undo would do with each path, and does nothing.
+	// Preview returns what Undo would do with each path, and changes nothing.
 	Preview(ctx context.Context, turn string) ([]change.Planned, error)
-	// Undo restores what a turn changed; of a turn that is undone it brings the
-	// changes back. What someone changed since is left as it is and reported.
+	// Undo restores what a turn changed. If the turn is already undone, it brings the changes
+	// back. It leaves what was changed since, and reports it.
 	Undo(ctx context.Context, turn string) (*change.Undone, error)
 }
 
-// Transcript reads the conversation as it is kept. Elsewhere than in the owner it is a
-// copy that grows with the events; entries are fetched when they are asked for, and a
-// fetch that takes too long is an error.
+// Transcript reads the stored conversation. Outside the owner it is a copy that grows with the
+// events. Entries are fetched when they are needed; a fetch that takes too long is an error.
 type Transcript = transcript.Reader
 
-// Face is [Session.Handle] for a face that comes and goes: its Close only leaves.
+// Face returns a [Session.Handle] for a face that comes and goes: its Close only leaves.
 func (s *Session) Face(name string, answers bool) Handle {
 	return &visitor{s.Handle(name, answers).(*handle)}
 }
@@ -199,9 +196,9 @@ func (v *visitor) Close() error {
 	return nil
 }
 
-// Handle is the session for a face in this process. The name tells other faces who
-// answered and who said what: "terminal", "script". A handle answers questions, and shows
-// the terminals of programs, if answers says so: then they wait for it.
+// Handle returns the session for a face in this process. name tells other faces who answered
+// and who said what: "terminal", "script". If answers is true, the face answers questions and
+// shows the terminals of programs, and both wait for it.
 func (s *Session) Handle(name string, answers bool) Handle {
 	h := &handle{s: s, name: name, leave: func() {}}
 	if answers {
@@ -211,7 +208,7 @@ func (s *Session) Handle(name string, answers bool) Handle {
 	return h
 }
 
-// handle is a session for one face in its process.
+// handle is the session for one face in its process.
 type handle struct {
 	s     *Session
 	name  string
@@ -241,7 +238,7 @@ func (h *handle) Close() error {
 	return h.s.Close()
 }
 
-// Facts are the figures of this moment.
+// Facts returns the current figures.
 func (s *Session) Facts() Facts {
 	f := Facts{ID: s.log.ID(), Leaf: s.log.Leaf(), Model: s.mind.model(), Mode: s.modes.current(), Stats: s.Stats()}
 	f.Path, f.Kept = s.Path()

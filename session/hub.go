@@ -12,27 +12,27 @@ import (
 	"github.com/burin-dev/burin/agent"
 )
 
-// backlog is how many events are kept for readers that come late or are slow. The
-// oldest quarter goes when it is reached.
+// backlog is how many events are kept for readers that are late or slow. When it is reached,
+// the oldest quarter goes.
 const backlog = 1024
 
-// hub keeps the newest events and wakes their readers. Emitting never waits for a
-// reader. Pieces of an answer are kept until the answer is whole, partial results
-// until there is a result: what ends them says all that they said.
+// hub keeps the newest events and wakes their readers. Emitting never waits for a reader. It
+// keeps pieces of an answer until the answer is complete, and partial results until there is a
+// result: the final events repeat them.
 type hub struct {
 	sink func(Event)
 
-	telling sync.Mutex // held while an event is numbered and told to sink, so that it hears all in order
+	telling sync.Mutex // held while an event is numbered and passed to sink, so that sink gets all events in order
 
 	mu      sync.Mutex
 	events  []Event // by Seq, with gaps where pieces were
 	epoch   string  // of this owner
-	owner   Owner   // as the epoch began
-	next    uint64  // seq of the event to come
-	gone    uint64  // events up to this seq were dropped that nothing else says
+	owner   Owner   // at the start of the epoch
+	next    uint64  // seq of the next event
+	gone    uint64  // events up to this seq were dropped without a later event that repeats them
 	resting []*feed // see [Feed]
 	waiting int
-	wake    chan struct{} // closed for those who wait
+	wake    chan struct{} // closed for waiting readers
 	ended   bool
 }
 
@@ -40,8 +40,8 @@ func newHub(sink func(Event)) *hub {
 	return &hub{epoch: rand.Text()[:12], next: 1, wake: make(chan struct{}), sink: sink}
 }
 
-// begin says what is there at the beginning of the epoch. The event of it has no number,
-// and is given to readers who come from another epoch.
+// begin records the start of the epoch. Its event has no number, and goes to readers from
+// another epoch.
 func (h *hub) begin(o Owner) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -49,7 +49,7 @@ func (h *hub) begin(o Owner) {
 	h.owner = o
 }
 
-// feed reads events from a cursor on.
+// feed returns a feed that reads events from a cursor on.
 func (h *hub) feed(from Cursor) *feed {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,7 +64,7 @@ func (h *hub) feed(from Cursor) *feed {
 	return &feed{hub: h, seq: from.Seq}
 }
 
-// emit numbers e and gives it to everyone.
+// emit numbers e and passes it to everyone.
 func (h *hub) emit(e Event) {
 	h.telling.Lock()
 	defer h.telling.Unlock()
@@ -93,8 +93,8 @@ func (h *hub) emit(e Event) {
 	}
 }
 
-// drop takes out events of type piece behind the last one of type start; those of one
-// call, if it is named.
+// drop removes the events of type piece after the last one of type start; if call is set, only
+// those of that call.
 func (h *hub) drop(piece, start agent.EventType, call string) {
 	of := func(o *Event, typ agent.EventType) bool { return o.Type == typ && (call == "" || o.Call.ID == call) }
 	from := len(h.events)
@@ -104,16 +104,16 @@ func (h *hub) drop(piece, start agent.EventType, call string) {
 	kept := slices.DeleteFunc(h.events[from:], func(o Event) bool { return of(&o, piece) })
 	h.events = h.events[:from+len(kept)]
 	if cap(h.events) > backlog/8 && len(h.events) < cap(h.events)/4 {
-		h.events = slices.Clone(h.events) // a session that is idle does not hold the room of a long answer
+		h.events = slices.Clone(h.events) // so that an idle session doesn't keep the memory of a long answer
 	}
 }
 
-// piece reports whether e is a part of something that a later event says whole.
+// piece reports whether e is a part of something that a later event has completely.
 func (e *Event) piece() bool {
 	return e.Type == agent.MessageUpdate || e.Type == agent.ToolUpdate || e.Type == CommandOutput
 }
 
-// ring ends the rests that are over, all of them at anything else than a piece.
+// ring ends the rests that are over, or all of them if the event is not a piece.
 func (h *hub) ring(piece bool) {
 	if len(h.resting) == 0 {
 		return
@@ -128,7 +128,7 @@ func (h *hub) ring(piece bool) {
 	})
 }
 
-// rouse wakes those who wait.
+// rouse wakes waiting readers.
 func (h *hub) rouse() {
 	if h.waiting > 0 {
 		close(h.wake)
@@ -144,31 +144,32 @@ func (h *hub) end() {
 	h.ring(false)
 }
 
-// ErrClosed is that a session has ended.
+// ErrClosed means that the session has ended.
 var ErrClosed = errors.New("the session has ended")
 
-// Feed reads the events of a session, each once. It belongs to one goroutine.
+// Feed reads the events of a session, each once. It must be used from one goroutine.
 type Feed interface {
-	// Next waits for the next event. A reader that was too slow gets [EventsLost] in place
-	// of what it missed. The error is [ErrClosed] behind the last event, or that of ctx.
+	// Next waits for the next event. A reader that was too slow gets [EventsLost] for what it
+	// missed. After the last event the error is [ErrClosed]; otherwise it is that of ctx.
 	Next(ctx context.Context) (Event, error)
-	// Rest lets pieces of answers and results come together for the time d, so that the
-	// reader is not woken for each of them. It ends with the first event after d, a quarter
-	// of d later without one, and at once with an event that is no piece or the end of ctx.
+	// Rest collects pieces of answers and results for the time d, so that the reader isn't
+	// woken for each of them. It ends with the first event after d, or a quarter of d later
+	// without one, and at once with an event that is not a piece or the end of ctx.
 	Rest(ctx context.Context, d time.Duration)
-	// Cursor is where the feed reads on: every event before it was read, or is gone.
+	// Cursor returns the position of the next event: every event before it was read, or is
+	// gone.
 	Cursor() Cursor
 }
 
-// feed is the Feed of a hub. It holds nothing, so it need not be closed.
+// feed is the Feed of a hub. It holds no resources and needn't be closed.
 type feed struct {
 	hub *hub
-	seq uint64 // of the event to read
-	// foreign is that the cursor that was asked for is of another epoch.
+	seq uint64 // of the next event to read
+	// foreign means that the requested cursor is from another epoch.
 	foreign bool
 
-	due  time.Time     // of its rest
-	bell chan struct{} // closed when that is over
+	due  time.Time     // end of its rest
+	bell chan struct{} // closed at the end of its rest
 }
 
 func (f *feed) Cursor() Cursor { return Cursor{f.hub.epoch, f.seq} }
@@ -187,7 +188,7 @@ func (f *feed) Next(ctx context.Context) (Event, error) {
 	}
 }
 
-// take gives the next event, or what to wait for.
+// take returns the next event, or a channel to wait for.
 func (f *feed) take() (Event, <-chan struct{}, error) {
 	h := f.hub
 	h.mu.Lock()
@@ -213,14 +214,14 @@ func (f *feed) take() (Event, <-chan struct{}, error) {
 	return Event{}, h.wake, nil
 }
 
-// left are the events that are there and were not read.
+// left returns the available events that were not read.
 func (f *feed) left() []Event {
 	all := f.hub.events
 	return all[sort.Search(len(all), func(i int) bool { return all[i].Seq >= f.seq }):]
 }
 
-// Rest implements [Feed]. The event wakes, not the clock: while a model speaks, a timer
-// that fires costs more than all that is done with its words.
+// Rest implements [Feed]. An event wakes the reader, not the clock: while a model streams, a
+// timer costs more than everything that is done with its words.
 func (f *feed) Rest(ctx context.Context, d time.Duration) {
 	bell := f.rest(d)
 	if bell == nil {
@@ -240,7 +241,8 @@ func (f *feed) Rest(ctx context.Context, d time.Duration) {
 	h.resting = slices.DeleteFunc(h.resting, func(o *feed) bool { return o == f })
 }
 
-// rest gives what is closed when a rest of d is over, nil if there is no reason for one.
+// rest returns a channel that is closed when a rest of d is over, or nil if there is no reason
+// for one.
 func (f *feed) rest(d time.Duration) <-chan struct{} {
 	h := f.hub
 	h.mu.Lock()

@@ -11,15 +11,15 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// What the model reads in place of the result of a call that the owner before did not
-// finish. Whether it had begun nobody knows.
+// What the model reads instead of the result of a call that the previous owner did not finish.
+// Nobody knows whether the call had started.
 const (
 	mayHaveRun = "This call had not finished when burin ended, and its result is lost. It may have run, in whole or in part, and was not run again. Check what it did before you repeat it."
 	onlyLooked = "This call had not finished when burin ended, and its result is lost. It changes nothing: repeat it if its result is still needed."
 )
 
-// interrupted gives the calls of the last answer that have no result one, and reports
-// whether there were any: the owner before died in them. Nothing is run again.
+// interrupted adds results to the calls of the last answer that have none, and reports whether
+// there were any: the previous owner died during them. Nothing runs again.
 func interrupted(o *Options, messages []llm.Message) bool {
 	at := len(messages) - 1
 	answered := map[string]bool{}
@@ -27,7 +27,7 @@ func interrupted(o *Options, messages []llm.Message) bool {
 		switch m := &messages[at]; m.Role {
 		case llm.RoleToolResult:
 			answered[m.ToolCallID] = true
-		case llm.RoleUser: // somebody has gone on without the results
+		case llm.RoleUser: // somebody has continued without the results
 			return false
 		}
 	}

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Job is a command that runs in the background, or did.
+// Job is a background command, running or finished.
 type Job struct {
 	ID       string    `json:"id"`
 	Command  string    `json:"command"`
 	Started  time.Time `json:"started"`
 	Running  bool      `json:"running"`
-	ExitCode int       `json:"exitCode"` // of one that has ended; -1 if it has none
-	LastLine string    `json:"lastLine"` // of its output so far, cleaned and at most 200 characters
+	ExitCode int       `json:"exitCode"` // of a finished one; -1 if there is none
+	LastLine string    `json:"lastLine"` // of its output so far, cleaned, at most 200 characters
 }
 
 var errNoJobs = errors.New("this session has no background jobs")
 
-// background is the handle's view of the jobs: without secrets.
+// background is the handle's view of the jobs, without secrets.
 type background struct {
-	jobs Jobs // nil: there are none
+	jobs Jobs // nil if there are none
 	hide func(string) string
 }
 

@@ -16,38 +16,37 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// Custom types of entries that hold words to keep, and that such words are kept no
-// longer; and of the messages that tell the model.
+// Custom types of entries that add and remove pins, and of the messages about them for the
+// model.
 const (
 	customPin   = "burin.pin"
 	customUnpin = "burin.unpin"
 )
 
-// ErrNotPinned is that words that were to be unpinned are not pinned.
+// ErrNotPinned means that a text to unpin is not pinned.
 var ErrNotPinned = errors.New("nothing is pinned that reads so")
 
-// work is what the session works on: the list of work, the goal, and words that are kept.
+// work is what the session works on: the todos, the goal, and the pins.
 type work struct {
 	rec      *record
 	veil     veil
-	list     Tasks // nil: there is none
+	list     Tasks // nil if there is none
 	mind     *mind
-	total    func() llm.USD // what the session has spent
-	outdated func()         // the transcript has what the loop has not
+	total    func() llm.USD // returns what the session has spent
+	outdated func()         // notes that the transcript has something that the loop doesn't have
 
-	keeping sync.Mutex // held while what is kept word for word changes: pins, the goal
+	keeping sync.Mutex // held while pins or the goal change
 
 	mu        sync.Mutex
 	goal      Goal
-	goalSince llm.USD // of total, when goal was written down
-	goalTold  bool    // the person knows that the first prompt is not kept whole
+	goalSince llm.USD // total when goal was recorded
+	goalTold  bool    // the user knows that the first prompt is not kept completely
 }
 
 var _ Work = (*work)(nil)
 
-// Pin keeps words for the model as they are, whatever is condensed around them. What is
-// pinned already stays as it is. With the goal and the open tasks all pinned words may
-// have 256 KB; more is refused.
+// Pin keeps a text for the model word for word across compactions. Pinning it again changes
+// nothing. Pins, goal and open todos may have 256 KB in all; Pin refuses more.
 func (w *work) Pin(_ context.Context, text string) error {
 	text = strings.TrimSpace(w.veil.hide(text))
 	if text == "" {
@@ -61,9 +60,9 @@ func (w *work) Pin(_ context.Context, text string) error {
 	return w.keepTo(customPin, text, "Keep to this from now on:\n"+text)
 }
 
-// Unpin takes back what was pinned, in the words that Pins has. The error of
-// words that are not pinned is [ErrNotPinned]. What a summary said of them is overruled,
-// and gone with the next one.
+// Unpin removes a pin, by the text that Pins returns. If the text is not pinned, the error is
+// [ErrNotPinned]. A later message overrules what a summary says about it, and the next summary
+// drops it.
 func (w *work) Unpin(_ context.Context, text string) error {
 	if !slices.Contains(w.keep().pins, text) {
 		return ErrNotPinned
@@ -71,10 +70,10 @@ func (w *work) Unpin(_ context.Context, text string) error {
 	return w.keepTo(customUnpin, text, "You were to keep to the following. It holds no longer:\n"+prose.Clip(text, maxUnpinned))
 }
 
-// maxUnpinned is how many bytes of unpinned words the model reads again.
+// maxUnpinned is how many bytes of an unpinned text the model reads again.
 const maxUnpinned = 400
 
-// keepTo writes down that words are kept, or no longer, and tells the model.
+// keepTo records that a text is pinned or unpinned, and tells the model.
 func (w *work) keepTo(customType, text, words string) error {
 	data, err := json.Marshal(text)
 	if err != nil {
@@ -90,18 +89,18 @@ func (w *work) keepTo(customType, text, words string) error {
 	return nil
 }
 
-// Pins are the words that are pinned on this branch, oldest first.
+// Pins returns the pinned texts of this branch, oldest first.
 func (w *work) Pins(context.Context) ([]string, error) { return w.keep().pins, nil }
 
-// kept is what a compaction passes on word for word.
+// kept is what a compaction keeps word for word.
 type kept struct {
 	compact.Keep
-	asked string // the entry that the first prompt is from
+	asked string // the entry of the first prompt
 	goal  Goal
 	pins  []string // Pinned without the goal
 }
 
-// room is an error if a text is too much to be kept besides.
+// room returns an error if a text is too large to be kept in addition.
 func (w *work) room(k kept, text string) error {
 	k.fitGoal(w.mind.window())
 	k.pin(text)
@@ -119,8 +118,8 @@ func (k *kept) pin(text string) {
 	}
 }
 
-// keep is what a compaction passes on word for word: the first prompt of the branch, the
-// goal, everything that is pinned on it, and the open tasks.
+// keep returns what a compaction keeps word for word: the first prompt of the branch, the
+// goal, the pins, and the open todos.
 func (w *work) keep() kept {
 	var k kept
 	entries, err := w.rec.log.Select(w.rec.log.Leaf(), func(n transcript.Node) bool {
@@ -149,7 +148,7 @@ func (w *work) keep() kept {
 		case e.CustomType == customPin:
 			k.pin(text)
 		case e.CustomType == customUnpin:
-			k.Nothing = true // if that was the last, an earlier summary must not bring it back
+			k.Nothing = true // if that was the last one, an earlier summary must not bring it back
 			k.Pinned = slices.DeleteFunc(k.Pinned, func(p string) bool { return p == text })
 		}
 	}
@@ -165,16 +164,16 @@ func (w *work) keep() kept {
 	return k
 }
 
-// maxGoalShare is the part of the window that a goal may take for good: 1/maxGoalShare.
-// A first prompt with a log in it would leave no room in a small window, however often
-// the conversation is condensed.
+// maxGoalShare limits the share of the window that a first prompt may keep to 1/maxGoalShare.
+// A first prompt that contains a log would leave no room in a small window, however often the
+// conversation is compacted.
 const maxGoalShare = 4
 
-// goalStart is how many bytes stay of a goal that cannot be kept whole.
+// goalStart is how many bytes are kept of a first prompt that can't be kept completely.
 const goalStart = 4 << 10
 
-// fitGoal leaves of the goal its beginning, and where the rest is, if it is too large to
-// be kept whole beside the rest. It returns how large it was then, in bytes, else 0.
+// fitGoal replaces a first prompt that is too large with its start and a note where the rest
+// is. It then returns the original size in bytes, otherwise 0.
 func (k *kept) fitGoal(window int) (cut int) {
 	n := len(k.Goal)
 	if n <= goalStart || k.Size() <= compact.MaxKeep && (window == 0 || textTokens(k.Goal) <= window/maxGoalShare) {
@@ -185,7 +184,7 @@ func (k *kept) fitGoal(window int) (cut int) {
 	return n
 }
 
-// tellGoal tells the person, once, that the goal is not kept whole.
+// tellGoal tells the user, once, that the first prompt is not kept completely.
 func (w *work) tellGoal(size int) {
 	w.mu.Lock()
 	told := w.goalTold

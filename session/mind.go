@@ -23,36 +23,36 @@ const (
 
 // mind is the model that answers, and how it is asked.
 type mind struct {
-	opener    Opener            // nil: there is one model only
+	opener    Opener            // nil if there is only one model
 	roles     map[string]string // selectors
 	noPromote bool
-	priced    func() bool // whether the price of a model must be known
+	priced    func() bool // reports whether the price of a model must be known
 	ground    Ground
 	tools     *ToolSet
 	rec       *record
 	loop      *agent.Agent
-	changed   func() // hears that the model has changed
+	changed   func() // called when the model has changed
 
-	current atomic.Pointer[llm.Model] // it changes under mu, with the client
+	current atomic.Pointer[llm.Model] // changes under mu, together with the client
 
 	mu      sync.Mutex
-	request llm.Request // as it is sent, but for the model
+	request llm.Request // as it is sent, except for the model
 	client  llm.Client
 	bare    bool              // the branch does not say which model is used
-	person  Opened            // what the person wants
-	plans   *Opened           // of the role plan, while plan mode lasts
-	sees    *Opened           // of the role vision, while a run has pictures for it
-	stands  map[string]*stand // what answers in place of a model, by its provider/id
-	blind   bool              // the model of the role vision was found to be of no use
+	person  Opened            // what the user chose
+	plans   *Opened           // of the role plan, during plan mode
+	sees    *Opened           // of the role vision, while a run has images for it
+	stands  map[string]*stand // what replaces a model, by its provider/id
+	blind   bool              // the model of the role vision turned out to be unusable
 }
 
-// stand is a model that answers in place of another one.
+// stand is a model that temporarily replaces another one.
 type stand struct {
 	Opened
-	until time.Time // zero: for as long as the session is open
+	until time.Time // zero means as long as the session is open
 }
 
-// now is what requests are made of at this moment.
+// now returns what the next request uses.
 func (m *mind) now() (llm.Request, llm.Client) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,14 +71,15 @@ func (m *mind) system() string {
 	return m.request.System
 }
 
-// chosen is the model and how hard it thinks.
+// chosen returns the model and its thinking level.
 func (m *mind) chosen() (*llm.Model, llm.Level) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.current.Load(), m.request.Thinking.Level
 }
 
-// unnamed is the model, if the branch does not say that it is used. It says so then.
+// unnamed returns the model if the branch does not say yet that it is used, and notes that it
+// does.
 func (m *mind) unnamed() (ref string, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,7 +87,7 @@ func (m *mind) unnamed() (ref string, ok bool) {
 	return m.person.Model.Ref(), ok
 }
 
-// choose goes on with another model from the next request on.
+// choose switches to another model from the next request on.
 func (m *mind) choose(ctx context.Context, selector string) error {
 	o, err := m.open(ctx, selector)
 	if err != nil {
@@ -99,7 +100,7 @@ func (m *mind) choose(ctx context.Context, selector string) error {
 	return nil
 }
 
-// adopt goes on with the model that the person has chosen, whatever answered until now.
+// adopt switches to the model that the user has chosen, whichever answered before.
 func (m *mind) adopt(o Opened) {
 	m.mu.Lock()
 	if o.Level == "" {
@@ -112,15 +113,15 @@ func (m *mind) adopt(o Opened) {
 	m.warnBlind(from, o.Model)
 }
 
-// preferred is the model of the person.
+// preferred returns the user's model.
 func (m *mind) preferred() Opened {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.person
 }
 
-// prefer is adopt for the model of a branch that one moves to. What is done in other roles
-// goes on.
+// prefer is adopt for the model of a branch to which the user moves. Other roles stay in
+// effect.
 func (m *mind) prefer(o Opened, now time.Time) {
 	m.mu.Lock()
 	m.person, m.stands = o, nil
@@ -130,7 +131,7 @@ func (m *mind) prefer(o Opened, now time.Time) {
 	m.warnBlind(from, m.model())
 }
 
-// open finds a model that may be used.
+// open opens a model that may be used.
 func (m *mind) open(ctx context.Context, selector string) (Opened, error) {
 	if m.opener == nil {
 		return Opened{}, errors.New("this session has one model only")
@@ -142,7 +143,7 @@ func (m *mind) open(ctx context.Context, selector string) (Opened, error) {
 	return o, err
 }
 
-// wanted is what should answer, and in which role. The caller holds mu.
+// wanted returns the model that should answer, and its role. The caller holds mu.
 func (m *mind) wanted() (Opened, string) {
 	o, role := m.person, roleDefault
 	for _, p := range []struct {
@@ -160,7 +161,7 @@ func (m *mind) wanted() (Opened, string) {
 	return o, role
 }
 
-// acting is the model that should answer, and in which role.
+// acting returns the model that should answer, and its role.
 func (m *mind) acting() (ref, role string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -173,7 +174,7 @@ func (m *mind) role() string {
 	return role
 }
 
-// follow goes on with the model that should answer, or what stands in for it.
+// follow switches to the model that should answer, or to its replacement.
 func (m *mind) follow(now time.Time, why string) {
 	m.mu.Lock()
 	o, role := m.wanted()
@@ -194,8 +195,8 @@ func (m *mind) follow(now time.Time, why string) {
 	}
 }
 
-// replace goes on with a model in place of the one that should answer; until the zero time
-// is for as long as the session is open.
+// replace switches to a model that replaces the one that should answer. A zero until means as
+// long as the session is open.
 func (m *mind) replace(typ agent.EventType, o Opened, until time.Time, why string) {
 	m.mu.Lock()
 	of, role := m.wanted()
@@ -212,8 +213,8 @@ func (m *mind) replace(typ agent.EventType, o Opened, until time.Time, why strin
 	m.warnBlind(from, o.Model)
 }
 
-// use changes the model. A change for the person's sake is kept in the transcript; one
-// that gets around a failure, or is for a task, holds for this process only.
+// use changes the model. The transcript keeps a change by the user; one that works around a
+// failure, or is for a task, lasts only for this process.
 func (m *mind) use(typ agent.EventType, o Opened, role, why string, keep bool) {
 	m.mu.Lock()
 	from := m.current.Swap(o.Model)
@@ -238,15 +239,15 @@ func (m *mind) use(typ agent.EventType, o Opened, role, why string, keep bool) {
 	}
 }
 
-// warnBlind says that a model does not see what the one before it saw.
+// warnBlind warns that a model doesn't see what the previous one saw.
 func (m *mind) warnBlind(from, to *llm.Model) {
 	if from.Accepts(llm.ModalityImage) && !to.Accepts(llm.ModalityImage) && slices.ContainsFunc(m.loop.Messages(), hasImage) {
 		m.rec.warn(to.Ref() + " does not read images: it gets words in the place of those in the conversation")
 	}
 }
 
-// planning has the model of the role plan answer, or no longer. A model that the person
-// chooses meanwhile stays.
+// planning switches to the model of the role plan, or back. A model that the user chooses
+// meanwhile stays.
 func (m *mind) planning(ctx context.Context, on bool, now time.Time) {
 	if on && m.roles[rolePlan] == "" {
 		return
@@ -271,7 +272,7 @@ func (m *mind) planning(ctx context.Context, on bool, now time.Time) {
 	}
 }
 
-// eyes is a model of the role vision that sees; nil if there is none.
+// eyes returns a model of the role vision that sees; nil if there is none.
 func (m *mind) eyes(ctx context.Context) *Opened {
 	m.mu.Lock()
 	useless := m.blind || m.roles[roleVision] == ""
@@ -295,8 +296,8 @@ func (m *mind) eyes(ctx context.Context) *Opened {
 	return nil
 }
 
-// look has the model of the role vision answer if there are pictures in what was said since
-// the last prompt was done with, and the model can't see them.
+// look switches to the model of the role vision if there are images since the last finished
+// prompt that the model can't see.
 func (m *mind) look(ctx context.Context, now time.Time) {
 	if m.roles[roleVision] == "" || m.model().Accepts(llm.ModalityImage) || !pictured(m.loop.Messages()) {
 		return
@@ -311,7 +312,7 @@ func (m *mind) look(ctx context.Context, now time.Time) {
 	m.follow(now, "it sees the pictures")
 }
 
-// lookAway ends what look began, at the end of a prompt.
+// lookAway undoes look at the end of a prompt.
 func (m *mind) lookAway(now time.Time) {
 	m.mu.Lock()
 	had := m.sees != nil
@@ -322,7 +323,7 @@ func (m *mind) lookAway(now time.Time) {
 	}
 }
 
-// pictured reports whether there are pictures behind the last answer that ended a prompt.
+// pictured reports whether there are images after the last answer that ended a prompt.
 func pictured(messages []llm.Message) bool {
 	for i := range slices.Backward(messages) {
 		m := &messages[i]
@@ -336,8 +337,8 @@ func pictured(messages []llm.Message) bool {
 	return false
 }
 
-// attach makes what a person attaches fit the model, and tells the person what had to be
-// changed for that. Messages keep it as it is sent.
+// attach makes attachments fit the model, and tells the user what had to be changed. Messages
+// keep the changed form.
 func (m *mind) attach(ctx context.Context, message llm.Message) llm.Message {
 	if !slices.ContainsFunc(message.Content, isMedia) {
 		return message
@@ -356,7 +357,7 @@ func (m *mind) attach(ctx context.Context, message llm.Message) llm.Message {
 	return message
 }
 
-// promote goes on with a larger model, if there is one.
+// promote switches to a larger model, if there is one.
 func (m *mind) promote(ctx context.Context, reason string) bool {
 	current := m.model()
 	target := current.PromotionTarget
@@ -374,21 +375,21 @@ func (m *mind) promote(ctx context.Context, reason string) bool {
 	}
 	o, err := m.open(ctx, target)
 	if err != nil || o.Model.ContextWindow <= current.ContextWindow {
-		return false // there is no key for it, or nothing is gained
+		return false // there is no key for it, or it isn't larger
 	}
 	m.replace(Promoted, o, time.Time{}, reason)
 	return true
 }
 
-// think says how hard the model thinks from the next request on. A change for the person's
-// sake is kept in the transcript.
+// think sets the thinking level from the next request on. With keep, which is for changes by
+// the user, the transcript records it.
 func (m *mind) think(level llm.Level, keep bool) {
 	m.mu.Lock()
 	m.request.Thinking.Level = level
 	acting := &m.person
 	for _, o := range []*Opened{m.plans, m.sees} {
 		if o != nil && o.Level != "" {
-			acting = o // it thinks as hard as its role says, and the others do not
+			acting = o // its role sets its level, and the others don't follow
 		}
 	}
 	acting.Level = level

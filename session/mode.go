@@ -14,20 +14,19 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// customMode is the custom type of the message that tells the model of a mode.
+// customMode is the custom type of the message that tells the model about an approval mode.
 const customMode = "mode"
 
-// modePlan is the mode in which the model only looks.
+// modePlan is the mode in which the model may only read.
 const modePlan = "plan"
 
-// modes is the mode of permission: plan, ask, auto-edit or full; "" where the session has
-// none.
+// modes is the approval mode: plan, ask, auto-edit or full; "" if the session has none.
 type modes struct {
 	ground Ground
 	rec    *record
 	mind   *mind
 	life   context.Context
-	first  string // as the system prompt tells of it
+	first  string // as the system prompt describes it
 	shut   func() bool
 	now    func() time.Time
 
@@ -35,7 +34,7 @@ type modes struct {
 
 	mu    sync.Mutex
 	mode  string
-	words string // for the model; "": the system prompt has them
+	words string // for the model; "" if the system prompt has them
 }
 
 func (x *modes) current() string {
@@ -44,10 +43,10 @@ func (x *modes) current() string {
 	return x.mode
 }
 
-// set changes the mode of permission, also while a prompt runs: it holds from the next
-// call on, and for calls that wait for an answer. What runs goes on as it began. The model
-// reads of it with the next request; the system prompt stays as it is, so that the
-// vendor's cache of it holds.
+// set changes the approval mode, even while a prompt runs. It applies from the next call on,
+// and to calls that wait for an answer; running calls are not affected. The model reads about
+// it with the next request. The system prompt stays the same, so that the provider's cache of
+// it stays valid.
 func (x *modes) set(mode string) error {
 	x.changing.Lock()
 	defer x.changing.Unlock()
@@ -73,9 +72,9 @@ func (x *modes) set(mode string) error {
 	return nil
 }
 
-// notice is what the model is to be told of the mode before the next request: nothing, if
-// the newest notice of the conversation, or else the system prompt, tells of this one.
-// Several changes in a row are one notice, or none.
+// notice returns what the model must be told about the mode before the next request. It is
+// nothing if the newest notice, or else the system prompt, describes this mode. Several
+// changes in a row make one notice, or none.
 func (x *modes) notice(messages []llm.Message) (notice llm.Message, ok bool) {
 	x.mu.Lock()
 	mode, words := x.mode, x.words
@@ -100,7 +99,7 @@ type modeDetails struct {
 	Mode string `json:"mode"`
 }
 
-// toldMode is the mode that the model believes to be in.
+// toldMode returns the mode that the model knows about.
 func toldMode(messages []llm.Message, first string) string {
 	for i := range slices.Backward(messages) {
 		var d modeDetails

@@ -12,85 +12,85 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// Options of a session.
+// Options configure a session.
 type Options struct {
 	Client  llm.Client
-	Request llm.Request // what every request has beside messages and tools
+	Request llm.Request // common to all requests: everything except messages and tools
 	Tools   []*tool.Tool
-	// MoreTools are not offered until SetTools says so.
+	// MoreTools are only offered after SetTools.
 	MoreTools []*tool.Tool
-	Preface   []llm.Message // put in front of the first prompt
-	// Parts are pieces of the system prompt that people know by name: instruction
-	// files. The rest of it is burin's own words.
+	Preface   []llm.Message // goes before the first prompt
+	// Parts are the named pieces of the system prompt: instruction files. The rest of it is
+	// burin's own.
 	Parts []Part
 
-	// Log keeps the conversation, and what it holds is gone on with. It is closed
-	// with the session. nil keeps it in memory.
+	// Log stores the conversation, and the session continues what it contains. It is closed
+	// with the session. nil keeps the conversation in memory.
 	Log  *transcript.Log
 	Path string // of the session file; "" if there is none
-	// Sealed says that the file is encrypted, so that faces keep nothing in the clear.
+	// Sealed says that the file is encrypted, so that faces store nothing in plain text.
 	Sealed bool
-	Mode   string // of permission at the beginning, as the system prompt tells of it
+	Mode   string // initial approval mode, as the system prompt describes it
 
-	// What the session can use; nil: there is none.
+	// What the session can use; nil if it can't.
 	Ground      Ground
 	Tasks       Tasks
 	Jobs        Background
 	Models      Opener
 	Permissions Permissions // for faces
 	Changes     Changes     // for faces
-	Chains      Chains      // where hooks, rules and extensions take part
+	Chains      Chains      // hooks, rules and extensions that take part
 	// Secrets hides values; nil hides nothing.
 	Secrets *secret.Vault
-	// Meter holds the limits that go beyond this session; nil holds none.
+	// Meter applies limits beyond this session; nil means none.
 	Meter Meter
 
 	Retry      Retry
 	Compaction compact.Settings // the zero value is compact.Defaults
-	// Roles are the selectors of models for tasks, by role: smol for titles and summaries, plan
-	// for plan mode, vision for pictures that the session's model can't see. A role that is not
-	// in it is the session's own model.
+	// Roles has the selectors of models for tasks, by role: smol for titles and summaries,
+	// plan for plan mode, vision for images that the session's model can't see. A missing role
+	// is the session's own model.
 	Roles map[string]string
-	// KeepModel says that the person named Request.Model: a session that begins in plan mode
-	// begins with it, and not with that of the role plan.
+	// KeepModel says that the user named Request.Model: a session that starts in plan mode
+	// starts with it instead of the model of the role plan.
 	KeepModel bool
-	// Fallbacks are the selectors of models to go on with, in order, when one keeps failing: by
-	// its provider/id or else by its role. The chain of "default" is also that of all models
-	// of the conversation that have none.
+	// Fallbacks has the selectors of models that take over, in order, when one keeps failing:
+	// by its provider/id, else by its role. The chain of "default" also applies to all models
+	// of the conversation without one.
 	Fallbacks map[string][]string
-	NoPromote bool // do not go to a larger model when the context overflows
-	// Reminders is how often a model is reminded for one prompt of what Tasks has open; 0 is
-	// once, negative is never.
+	NoPromote bool // do not switch to a larger model when the conversation outgrows the window
+	// Reminders is how many times per prompt a model is reminded of open todos; 0 is once,
+	// negative is never.
 	Reminders int
-	Titles    bool // a model names sessions; else their first words do
-	// Summariser writes summaries in place of the session's model; nil: there is none.
-	// It is paid for elsewhere.
+	Titles    bool // a model names sessions; otherwise their first words do
+	// Summariser writes summaries instead of the session's model; nil if there is none. The
+	// session doesn't account for its cost.
 	Summariser compact.Asker
-	// Expand puts what a text stands for in its place (templates, file commands), in
-	// messages of people. An error keeps the message from being sent.
+	// Expand replaces templates and file commands in user messages. An error keeps the message
+	// from being sent.
 	Expand func(ctx context.Context, text string) (string, error)
-	// BeforeRequest may change the tools and messages of a request of the conversation, when
-	// its model is chosen, and says whether words were added to messages, in which secrets are
-	// then hidden; nil changes nothing.
+	// BeforeRequest may change the tools and messages of a request of the conversation after
+	// its model is chosen. It reports whether it added text to messages, which is then
+	// searched for secrets; nil changes nothing.
 	BeforeRequest func(context.Context, *llm.Request) (added bool)
-	// Desk is where questions wait for an answer; nil makes one that refuses them while
-	// nobody is there.
+	// Desk is where questions wait for an answer; nil makes one that refuses them while nobody
+	// is there.
 	Desk *Desk
 
-	// Steering and FollowUp say how many messages that wait are taken at once, Interrupt
-	// whether steering stops what runs; "" is the loop's default.
+	// Steering and FollowUp say how many queued messages are taken at once, Interrupt whether
+	// steering stops running calls; "" is the loop's default.
 	Steering  agent.QueueMode
 	FollowUp  agent.QueueMode
 	Interrupt agent.InterruptMode
 
 	MaxTurns int     // requests per prompt; 0 is no limit
-	MaxCost  llm.USD // of the whole session, what its transcript tells of before included; 0 is no limit
-	// Emit gets every event, in order, one at a time. It must not block for long, and
-	// must not call what itself tells an event (a title, a model, a mode, Run, Prompt,
-	// Close); Submit it may.
+	MaxCost  llm.USD // of the whole session, including what its transcript says was spent before; 0 is no limit
+	// Emit gets every event, in order, one at a time. It must not block for long, and must not
+	// call a method that itself emits events (setting a title, model or mode, Run, Prompt,
+	// Close), except Submit.
 	Emit  func(Event)
-	Warn  func(string) // what a person should know; nil drops it
-	Close func() error // ends what the tools stand on
+	Warn  func(string) // gets what the user should know, one line each; nil drops it
+	Close func() error // closes what the tools use
 	Now   func() time.Time
 }
 

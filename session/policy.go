@@ -9,17 +9,17 @@ import (
 	"github.com/burin-dev/burin/session/compact"
 )
 
-// Policy is what a session does by itself, and how it takes in messages while the model
+// Policy is what a session does automatically, and how it takes messages while the model
 // works.
 type Policy struct {
-	AutoRetry      bool                `json:"autoRetry"`      // requests that failed for a passing reason are repeated
-	AutoCompaction bool                `json:"autoCompaction"` // a conversation that outgrows the model is condensed
+	AutoRetry      bool                `json:"autoRetry"`      // retry requests that fail for a temporary reason
+	AutoCompaction bool                `json:"autoCompaction"` // compact a conversation that outgrows the model
 	Steering       agent.QueueMode     `json:"steering"`
 	FollowUp       agent.QueueMode     `json:"followUp"`
 	Interrupt      agent.InterruptMode `json:"interrupt"`
 }
 
-// PolicyChange changes a part of a [Policy]. What is nil or empty stays as it is.
+// PolicyChange changes a part of a [Policy]. Nil and empty fields change nothing.
 type PolicyChange struct {
 	AutoRetry      *bool               `json:"autoRetry,omitempty"`
 	AutoCompaction *bool               `json:"autoCompaction,omitempty"`
@@ -28,13 +28,13 @@ type PolicyChange struct {
 	Interrupt      agent.InterruptMode `json:"interrupt,omitempty"`
 }
 
-// policies have the policy of a session. It holds until the session ends: settings are
-// what the next one begins with.
+// policies holds the policy of a session until the session ends. The next session starts from
+// the settings again.
 type policies struct {
 	rec      *record
 	loop     *agent.Agent
-	retry    Retry            // as the session began
-	settings compact.Settings // the same
+	retry    Retry            // at the start of the session
+	settings compact.Settings // likewise
 
 	mu  sync.Mutex
 	now Policy
@@ -103,7 +103,7 @@ func (p *policies) Change(_ context.Context, c PolicyChange) (Policy, error) {
 	return now, nil
 }
 
-// repeats says how requests that failed are repeated now.
+// repeats returns the current retry settings.
 func (p *policies) repeats() *Retry {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +112,7 @@ func (p *policies) repeats() *Retry {
 	return &r
 }
 
-// compaction says how the conversation is condensed now.
+// compaction returns the current compaction settings.
 func (p *policies) compaction() compact.Settings {
 	p.mu.Lock()
 	defer p.mu.Unlock()

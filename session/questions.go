@@ -13,34 +13,34 @@ import (
 
 // Errors of questions.
 var (
-	// ErrUnattended is that nobody is there who could answer.
+	// ErrUnattended means that nobody is there who could answer.
 	ErrUnattended = errors.New("nobody is there who could answer")
 	// ErrTimedOut means that nobody answered a question by its time.
 	ErrTimedOut = errors.New("nobody answered in time")
-	// ErrSettled is that a question is not open: somebody else has answered it, or nobody
-	// waits for the answer any more.
+	// ErrSettled means that a question is no longer open: somebody else has answered it, or
+	// nobody waits for the answer any more.
 	ErrSettled = errors.New("this question is not open any more")
 )
 
-// DeskOptions say what becomes of a question while nobody is there to answer it.
+// DeskOptions say what happens to a question while nobody is there to answer it.
 type DeskOptions struct {
-	// Wait lets it wait until somebody comes, at most for Timeout; else it is refused at
+	// Wait lets it wait until somebody comes, at most for Timeout; otherwise it is refused at
 	// once.
 	Wait    bool
-	Timeout time.Duration // 0: for as long as it takes
+	Timeout time.Duration // 0 is no limit
 }
 
-// Desk is where questions wait for a person: those of permission, of the model, of
-// whatever else needs a word. They are events, and the first answer counts. It is made
-// before its session, so that tools can ask at it.
+// Desk is where questions wait for the user: those about permission, of the model, and all
+// others. Questions are events, and the first answer counts. A desk is made before its
+// session, so that tools can use it.
 type Desk struct {
-	// Screens are the programs that people at the desk can see.
+	// Screens has the programs that users of the desk can see.
 	Screens *Screens
 
 	o DeskOptions
 
 	mu        sync.Mutex
-	tell      func(Event) // nil: no session yet
+	tell      func(Event) // nil while there is no session
 	open      []*asked    // in the order in which they came
 	attending int         // faces that can answer
 	arrived   chan struct{}
@@ -51,7 +51,7 @@ type Desk struct {
 // asked is an open question.
 type asked struct {
 	Question
-	reply chan Reply // has room for one
+	reply chan Reply // has capacity one
 	how   Settlement // "" while it is open
 }
 
@@ -60,7 +60,8 @@ func NewDesk(o DeskOptions) *Desk {
 	return &Desk{Screens: &Screens{}, o: o, arrived: make(chan struct{}), left: make(chan struct{})}
 }
 
-// Attend says that somebody is there who can answer, until leave is called, once.
+// Attend says that somebody is there who can answer, until leave is called. leave must be
+// called once.
 func (d *Desk) Attend() (leave func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -85,7 +86,7 @@ func (d *Desk) CanAsk() bool {
 	return !d.ended && (d.attending > 0 || d.o.Wait)
 }
 
-// Ask puts a question and waits for the answer. Its id is made here. The error is
+// Ask asks a question and waits for the answer. It sets the id of q. The error is
 // [ErrUnattended], [ErrTimedOut], or that of ctx.
 func (d *Desk) Ask(ctx context.Context, q Question) (Reply, error) {
 	q.ID = rand.Text()[:12]
@@ -144,7 +145,7 @@ func (d *Desk) Ask(ctx context.Context, q Question) (Reply, error) {
 		case <-ctx.Done():
 		}
 		if !d.settle(a, how, "", nil) {
-			return <-a.reply, nil // answered in this moment
+			return <-a.reply, nil // answered at this moment
 		}
 		switch {
 		case how == Withdrawn:
@@ -156,7 +157,7 @@ func (d *Desk) Ask(ctx context.Context, q Question) (Reply, error) {
 	}
 }
 
-// Answer answers an open question in the name of a face. The error is [ErrSettled].
+// Answer answers an open question on behalf of a face. The error is [ErrSettled].
 func (d *Desk) Answer(id string, r Reply, by string) error {
 	d.mu.Lock()
 	i := slices.IndexFunc(d.open, func(a *asked) bool { return a.ID == id })
@@ -172,7 +173,7 @@ func (d *Desk) Answer(id string, r Reply, by string) error {
 	return nil
 }
 
-// settle takes a question away, unless it is gone already.
+// settle closes a question unless it is closed already.
 func (d *Desk) settle(a *asked, how Settlement, by string, r *Reply) bool {
 	d.mu.Lock()
 	if a.how != "" {
@@ -193,7 +194,7 @@ func (d *Desk) settle(a *asked, how Settlement, by string, r *Reply) bool {
 	return true
 }
 
-// Open are the questions that wait for an answer, in the order in which they came.
+// Open returns the open questions, in the order in which they came.
 func (d *Desk) Open() []Question {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -204,7 +205,7 @@ func (d *Desk) Open() []Question {
 	return all
 }
 
-// end settles everything: the process that asks ends.
+// end settles all questions, because the process that asks ends.
 func (d *Desk) end() {
 	d.mu.Lock()
 	d.ended = true

@@ -8,8 +8,8 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// timed is a message of a person with the time at which it was said: by that those that
-// wait, and a prompt, are put in order.
+// timed returns a user message with the time at which it was sent; queued messages and prompts
+// are ordered by it.
 func (s *Session) timed(m llm.Message) llm.Message {
 	if m.Time.IsZero() {
 		m.Time = s.o.Now()
@@ -17,8 +17,8 @@ func (s *Session) timed(m llm.Message) llm.Message {
 	return m
 }
 
-// tellQueue tells that the queues have changed. Whoever hears an event may steer in
-// answer to it, so this one is not waited for.
+// tellQueue emits that the queues have changed. It doesn't wait, because whoever gets an event
+// may steer in response.
 func (p *post) tellQueue() {
 	_, end, err := p.beside(p.life)
 	if err != nil {
@@ -31,7 +31,7 @@ func (p *post) tellQueue() {
 	}()
 }
 
-// taken tells of the queues if the loop has taken something from them.
+// taken emits a change if the loop has taken messages from the queues.
 func (p *post) taken() {
 	if p.queued() {
 		p.sayQueue()
@@ -43,7 +43,7 @@ func (p *post) sayQueue() {
 	p.rec.emit(Event{Event: agent.Event{Type: QueueChanged}, Data: &waits})
 }
 
-// queued counts what waits, and reports whether that is less than it was.
+// queued counts queued messages, and reports whether there are fewer than before.
 func (p *post) queued() (less bool) {
 	steering, followUps := p.loop.Queued()
 	n := len(steering) + len(followUps)
@@ -54,8 +54,7 @@ func (p *post) queued() (less bool) {
 	return less
 }
 
-// expand puts what templates and file commands stand for in their place, in the texts
-// of a person's message.
+// expand replaces templates and file commands in the texts of a user message.
 func (s *Session) expand(ctx context.Context, m llm.Message) (llm.Message, error) {
 	if s.o.Expand == nil || m.Role != llm.RoleUser {
 		return m, nil

@@ -12,24 +12,23 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// record is where a session is written down and told of: the transcript, the events, and
-// lines for the person.
+// record writes a session down: the transcript, the events, and lines for the user.
 type record struct {
 	log  *transcript.Log
 	hub  *hub
 	veil veil
-	tell func(string) // a person
+	tell func(string) // tells the user
 
-	writing sync.Mutex // held while the transcript is changed
+	writing sync.Mutex // held while the transcript changes
 
 	mu      sync.Mutex
-	failing bool // the transcript cannot be written; a person was told
+	failing bool // writing the transcript fails, and the user was told
 
-	answer string // entry of the last answer; the goroutine of the loop alone uses it
+	answer string // entry of the last answer; only the loop's goroutine uses it
 }
 
-// append adds to the transcript. A disk that fails does not end the conversation;
-// the entry is written with the next, and the person is told once.
+// append adds to the transcript. A full disk doesn't end the conversation: the entry is
+// written with the next one, and the user is told once.
 func (r *record) append(e transcript.Entry) (id string) {
 	r.writing.Lock()
 	id, err := r.log.Append(e)
@@ -38,9 +37,9 @@ func (r *record) append(e transcript.Entry) (id string) {
 	return id
 }
 
-// message adds a message of the loop. One that goes on after a pause of the vendor's comes
-// right behind the part before it: what came meanwhile, as a command of the person's, goes
-// behind both. Vendors take them only one after the other.
+// message adds a message of the loop. An answer that continues after a provider's pause goes
+// right after its first part, and what came in between, such as a command of the user's, goes
+// after both, because providers require that.
 func (r *record) message(m *llm.Message, goesOn bool) (id string) {
 	e := transcript.Entry{Type: transcript.TypeMessage, Message: m}
 	if !goesOn {
@@ -61,20 +60,20 @@ func (r *record) message(m *llm.Message, goesOn bool) (id string) {
 	return id
 }
 
-// note adds a message that the loop has not.
+// note adds a message that the loop doesn't have.
 func (r *record) note(m llm.Message) (id string) {
 	id = r.append(transcript.Entry{Type: transcript.TypeMessage, Message: &m})
 	r.emit(Event{Event: agent.Event{Type: agent.MessageEnd, Message: &m}, EntryID: id})
 	return id
 }
 
-// speaks reports whether the model reads what an entry says.
+// speaks reports whether the model reads an entry.
 func speaks(e transcript.Entry) bool {
 	return e.Type == transcript.TypeMessage || e.Type == transcript.TypeCustomMessage
 }
 
-// branchOff makes an answer the end of a branch of its own: what comes next, and what was
-// set since, follows the entry before it.
+// branchOff makes an answer the end of its own branch: everything after it, and what was set
+// since, follows the entry before it.
 func (r *record) branchOff(answer string) (id, parent string, ok bool) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
@@ -87,19 +86,19 @@ func (r *record) branchOff(answer string) (id, parent string, ok bool) {
 		return "", "", false
 	}
 	for _, e := range since {
-		_, _ = r.log.Append(e) // told of when the next entry is written
+		_, _ = r.log.Append(e) // reported when the next entry is written
 	}
 	return failed.ID, *failed.ParentID, true
 }
 
-// back goes to an entry again, if nothing came since the leaf was at another.
+// back moves to an entry, if nothing was added since the leaf was at another.
 func (r *record) back(to, leaf string) bool {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	return r.log.Leaf() == leaf && r.log.Move(to) == nil
 }
 
-// written takes what came of writing to the transcript.
+// written handles the result of writing to the transcript.
 func (r *record) written(err error) {
 	r.mu.Lock()
 	told := r.failing
@@ -110,7 +109,7 @@ func (r *record) written(err error) {
 	}
 }
 
-// sync brings what was said onto the disk, at the end of each prompt.
+// sync flushes the transcript to disk, at the end of each prompt.
 func (r *record) sync() {
 	err := r.log.Sync()
 	switch {
@@ -121,10 +120,10 @@ func (r *record) sync() {
 	}
 }
 
-// emit tells an event.
+// emit emits an event.
 func (r *record) emit(e Event) { r.hub.emit(e) }
 
-// warn tells a person something, as an event too.
+// warn tells the user something, also as an event.
 func (r *record) warn(text string) {
 	text = r.veil.hide(text)
 	r.tell(text)
@@ -141,7 +140,7 @@ func (r *record) setTitle(title string) {
 	r.emit(Event{Event: agent.Event{Type: TitleChanged}, Text: title})
 }
 
-// setLabel names an entry, for the tree; "" takes the name away.
+// setLabel names an entry in the tree; "" removes the name.
 func (r *record) setLabel(id, label string) error {
 	if _, err := r.log.Entry(id); err != nil {
 		return err

@@ -12,15 +12,15 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// refused goes on without images and documents that a vendor does not accept. They are part
-// of every later request, so the session could not go on otherwise. What came since the last
-// good answer goes first, as all before it was accepted; then the rest. Where the vendor does
-// not say what is wrong, only what is new is tried without, once.
+// refused continues without images and documents that a provider does not accept. They are
+// part of every later request, so the session could not continue otherwise. What was added
+// since the last good answer goes first, because everything before it was accepted; then the
+// rest. If the provider doesn't say what is wrong, only the new ones are left out, once.
 func (m *mender) refused(failed *llm.Error) bool {
 	if !slices.ContainsFunc(m.loop.Messages(), hasMedia) {
 		return false
 	}
-	// The size of all together is the fault of those before as much as of the newest.
+	// The older ones contribute to the total size as much as the newest.
 	tooMuch := failed.Status == http.StatusRequestEntityTooLarge
 	if !tooMuch && !failed.Media && m.guessed {
 		return false
@@ -50,7 +50,7 @@ func (m *mender) refused(failed *llm.Error) bool {
 	return false
 }
 
-// media is the rule that takes images and documents out of what the model gets: those after
+// media is the rule that removes images and documents from what the model gets: those after
 // the last good answer, or those before it. They stay in the transcript.
 func media(fresh bool) func([]transcript.Entry) *transcript.Prune {
 	return func(all []transcript.Entry) *transcript.Prune {
@@ -78,8 +78,8 @@ func media(fresh bool) func([]transcript.Entry) *transcript.Prune {
 	}
 }
 
-// without is what takes blocks out of a part of a conversation. instead gives what the model
-// reads in the place of a block; what was taken out of all before stays as it is.
+// without removes blocks from a part of a conversation. instead returns the text that the
+// model reads in place of a block; earlier removals in all stay.
 func without(all, part []transcript.Entry, reason string, instead func(llm.Block) (string, bool)) *transcript.Prune {
 	type place struct {
 		id    string

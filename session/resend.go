@@ -10,13 +10,13 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// ErrAnswered is that there is nothing to send again.
+// ErrAnswered means that there is nothing to send again.
 var ErrAnswered = errors.New("there is nothing to try again: the last message has its answer")
 
-// Resend goes on from an answer that failed or was stopped, also one of an earlier
-// process: it is left on a branch of its own, and what came before it is answered
-// again. Calls that have run are not run again. It goes on too where a prompt ended
-// before there was an answer. Where the answer is good the outcome is ErrAnswered.
+// Resend continues from an answer that failed or was stopped, including one of an earlier
+// process: the answer stays on a branch of its own, and what came before it is answered again.
+// Calls that have run don't run again. Resend also continues a prompt that ended before there
+// was an answer. If the answer is good, the outcome has ErrAnswered.
 func (s *Session) Resend(ctx context.Context) agent.Outcome {
 	ctx, end, err := s.stage.wake(ctx)
 	switch {
@@ -29,7 +29,7 @@ func (s *Session) Resend(ctx context.Context) agent.Outcome {
 	return s.answerAgain(ctx)
 }
 
-// answerAgain is Resend while nothing else is under way.
+// answerAgain is Resend while nothing else is running.
 func (s *Session) answerAgain(ctx context.Context) agent.Outcome {
 	s.fitter.refresh()
 	asked, failed, ok := unanswered(s.agent.Messages())
@@ -50,12 +50,12 @@ func (s *Session) answerAgain(ctx context.Context) agent.Outcome {
 	return s.finish(ctx, s.attempts.run(ctx, s.agent.Run))
 }
 
-// unanswered looks for what can be answered again: the words of the last person who
-// spoke, and whether an answer to them failed and is at the end.
+// unanswered finds what can be answered again: the last user text, and whether a failed answer
+// to it is at the end.
 func unanswered(messages []llm.Message) (asked string, failed, ok bool) {
 	n := len(messages)
 	for n > 0 && messages[n-1].Role == llm.RoleCustom && early(messages[n-1].CustomType) {
-		n-- // what a person did since is no question
+		n-- // what the user did since is not a question
 	}
 	if n == 0 {
 		return "", false, false
@@ -73,7 +73,7 @@ func unanswered(messages []llm.Message) (asked string, failed, ok bool) {
 	return "", failed, false
 }
 
-// resubmit is Resend beside the caller.
+// resubmit is Resend in the background.
 func (s *Session) resubmit() (Receipt, error) {
 	s.post.accepting.Lock()
 	defer s.post.accepting.Unlock()

@@ -14,30 +14,29 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// Retry says how often a request that failed for a passing reason is repeated, and
-// how long that may take.
+// Retry says how often and how long a request that fails for a temporary reason is retried.
 type Retry struct {
 	Off   bool
-	Max   int           // attempts after the first; 0 is 3, and Off is none
-	Base  time.Duration // before the first attempt, doubled for each other, less a random quarter; 0 is 2 s
-	Limit time.Duration // longest wait before one attempt; where a vendor asks for more, it is not repeated. 0 is 5 min
-	// Stay keeps a model that took over from one that failed; else the first one is asked
-	// again when its vendor's wait is over, or after five minutes.
+	Max   int           // retries; 0 is 3, Off is none
+	Base  time.Duration // wait before the first retry, doubled for each further one, less up to a quarter at random; 0 is 2 s
+	Limit time.Duration // longest wait before a retry; if a provider asks for more, there is none. 0 is 5 min
+	// Stay keeps a model that took over from one that failed; otherwise the first one is used
+	// again when its provider's wait is over, or after five minutes.
 	Stay bool
 }
 
 const (
-	// cooldown is how long a model that failed is not asked again where its vendor doesn't
-	// say how long.
+	// cooldown is how long a failed model is not used if its provider doesn't say how long.
 	cooldown = 5 * time.Minute
-	// patient is how long a vendor may ask to wait while another model could answer.
+	// patient is the longest wait that a provider may ask for while another model could
+	// answer.
 	patient = 10 * time.Second
 )
 
 // ErrLater means that a provider asks for a longer wait than burin waits by itself.
 var ErrLater = errors.New("the provider asks for a longer wait")
 
-// later names the wait that a provider asks for. It is an [ErrLater].
+// later has the wait that a provider asks for. It is an [ErrLater].
 type later struct {
 	error
 	at    time.Time
@@ -49,8 +48,8 @@ func (l *later) Error() string {
 }
 func (l *later) Unwrap() []error { return []error{ErrLater, l.error} }
 
-// resumeAt is when a provider can be asked again that asks for a longer wait than burin
-// waits by itself; zero of other errors.
+// resumeAt returns when to ask a provider again that asks for a longer wait than burin waits
+// by itself; zero for other errors.
 func resumeAt(err error) time.Time {
 	var l *later
 	if errors.As(err, &l) {
@@ -59,7 +58,7 @@ func resumeAt(err error) time.Time {
 	return time.Time{}
 }
 
-// vendorWait is how long a vendor asks to wait; 0: it does not say.
+// vendorWait returns the wait that a provider asks for; 0 if it doesn't say.
 func vendorWait(err *llm.Error, now time.Time) time.Duration {
 	d := err.RetryAfter
 	if !err.ResetAt.IsZero() {
@@ -80,16 +79,15 @@ func (r *Retry) fill() {
 	}
 }
 
-// passes reports whether an error is one that is waited out at all. A usage limit is, if it
-// is known when it ends.
+// passes reports whether waiting can help with an error. It can help with a usage limit if its
+// end is known.
 func (r *Retry) passes(err *llm.Error) bool {
 	return !r.Off && (err.Retryable() || err.Kind == llm.ErrUsageLimit && !err.ResetAt.IsZero())
 }
 
-// delay is how long to wait before an attempt, counted from 1; ok is false if the
-// error is not to be waited out. The own wait is random in its last quarter, and what a
-// vendor asks for is followed by a random tenth: programs that failed together should not
-// come back together.
+// delay returns the wait before a retry, counted from 1; ok is false if waiting can't help.
+// The last quarter of the own wait is random, and a random tenth is added to what a provider
+// asks for: programs that failed together should not come back together.
 func (r *Retry) delay(attempt int, err *llm.Error, now time.Time) (d time.Duration, ok bool) {
 	if !r.passes(err) || attempt > r.Max {
 		return 0, false
@@ -106,9 +104,9 @@ func (r *Retry) delay(attempt int, err *llm.Error, now time.Time) (d time.Durati
 	return d, want <= r.Limit
 }
 
-// hurried reports whether another model, if there is one, rather answers than that an
-// attempt is waited for: a vendor that is overloaded or limits requests is asked once more,
-// if that is soon.
+// hurried reports whether another model, if there is one, should answer instead of waiting for
+// a retry: a provider that is overloaded or limits requests is asked once more, if that is
+// soon.
 func (r *Retry) hurried(attempt int, err *llm.Error, now time.Time) bool {
 	switch err.Kind {
 	case llm.ErrOverload, llm.ErrRateLimit, llm.ErrUsageLimit:
@@ -117,8 +115,8 @@ func (r *Retry) hurried(attempt int, err *llm.Error, now time.Time) bool {
 	return false
 }
 
-// repeat calls f again while its error is one that passes. It gives up sooner if there is
-// another model to ask.
+// repeat calls f again while its error is temporary. It gives up sooner if there is another
+// model to use.
 func (r *Retry) repeat(ctx context.Context, now func() time.Time, another bool, f func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := f()
@@ -136,10 +134,10 @@ func (r *Retry) repeat(ctx context.Context, now func() time.Time, another bool, 
 	}
 }
 
-// fallbacks are selectors of models to go on with, by provider/id or role.
+// fallbacks has selectors of models that take over, by provider/id or role.
 type fallbacks map[string][]string
 
-// of is the chain of a model that acts in a role.
+// of returns the chain of a model that acts in a role.
 func (f fallbacks) of(role, ref string) []string {
 	for _, key := range []string{ref, role, roleDefault} {
 		if chain, ok := f[key]; ok && (key != roleDefault || role != roleSmol) {
@@ -160,14 +158,13 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// errGiveUp means that a person wants no more attempts.
+// errGiveUp means that the user wants no more retries.
 var errGiveUp = errors.New("no more attempts are wanted")
 
-// patience waits until a request that failed is repeated, unless a person would rather
-// have the error.
+// patience waits for a retry, unless the user would rather have the error.
 type patience struct {
 	mu     sync.Mutex
-	giveUp context.CancelCauseFunc // of the wait that is under way; nil: none is
+	giveUp context.CancelCauseFunc // of the current wait; nil if there is none
 }
 
 func (p *patience) wait(ctx context.Context, d time.Duration) error {
@@ -193,8 +190,7 @@ func (p *patience) end() {
 	}
 }
 
-// attempts run the loop, and again for as long as something can be done about how it
-// ended.
+// attempts runs the loop, and runs it again as long as something can be done about a failure.
 type attempts struct {
 	loop      *agent.Agent
 	mind      *mind
@@ -206,10 +202,10 @@ type attempts struct {
 	now       func() time.Time
 
 	patience patience
-	mender   *mender // of the run; the goroutine of the loop alone uses it
+	mender   *mender // of the run; only the loop's goroutine uses it
 }
 
-// run runs the loop: its Run for a prompt, its Continue for what the program adds to one.
+// run runs the loop: Run for a prompt, Continue for what the program adds to one.
 func (a *attempts) run(ctx context.Context, run func(context.Context, ...llm.Message) agent.Outcome, messages ...llm.Message) agent.Outcome {
 	m := &mender{attempts: a}
 	a.mender = m
@@ -219,7 +215,7 @@ func (a *attempts) run(ctx context.Context, run func(context.Context, ...llm.Mes
 	for m.mend(ctx, &out) {
 		next := a.loop.Continue(ctx, m.take()...)
 		a.money.release()
-		// The answer that failed is not what the run has added.
+		// The run hasn't added the failed answer.
 		out = join(withoutFailed(out), next)
 	}
 	m.end(out.Err)
@@ -234,21 +230,20 @@ func withoutFailed(out agent.Outcome) agent.Outcome {
 	return out
 }
 
-// mender decides what is done about a run that failed. One lives as long as a
-// prompt.
+// mender decides what to do about a failed run. There is one per prompt.
 type mender struct {
 	*attempts
 	attempt int           // since the last good answer, of the current model
-	failing string        // provider/id of the model whose fallbacks are tried
-	left    []string      // of its fallbacks
-	shrunk  bool          // the context was made smaller since the last good answer
+	failing string        // provider/id of the model whose fallbacks are used
+	left    []string      // the remaining fallbacks
+	shrunk  bool          // the conversation was shortened since the last good answer
 	stops   int           // answers that watchers have stopped since the last good one
 	guessed bool          // attachments were set aside for an error that did not name them
 	notes   []llm.Message // for the next attempt
 }
 
-// answered hears of each answer. With one that is good, all begins anew. An answer
-// that was cut ends the attempts, but does not prove that there is room.
+// answered is called for each answer. A good one resets everything. An answer that was cut
+// ends the attempts, but does not prove that there is room.
 func (m *mender) answered(answer *llm.Message) {
 	if answer.Error != nil {
 		return
@@ -260,7 +255,7 @@ func (m *mender) answered(answer *llm.Message) {
 	m.shrunk = m.shrunk && answer.StopReason == llm.StopLength
 }
 
-// end tells that the attempts are over without an answer, if there were any.
+// end emits that retrying ended without an answer, if there were retries.
 func (m *mender) end(err error) {
 	if m.attempt+m.stops == 0 {
 		return
@@ -273,14 +268,14 @@ func (m *mender) end(err error) {
 	m.attempt, m.stops = 0, 0
 }
 
-// take gives what the next attempt begins with.
+// take returns what the next attempt starts with.
 func (m *mender) take() []llm.Message {
 	notes := m.notes
 	m.notes = nil
 	return notes
 }
 
-// again goes on after an answer that a watcher stopped.
+// again continues after an answer that a watcher stopped.
 func (m *mender) again(why *stoppedAnswer) bool {
 	m.stops++
 	m.tell(RetryStart, RetryInfo{Attempt: why.times, Max: why.most, Error: why.Error()})
@@ -294,11 +289,11 @@ func (m *mender) tell(typ agent.EventType, info RetryInfo) {
 	m.rec.emit(Event{Event: agent.Event{Type: typ}, Data: &info})
 }
 
-// mend reports whether the loop is to go on, after having done what is needed. The
-// failed answer is then no longer in the conversation; the transcript keeps it.
+// mend reports whether the loop should continue, after doing what is needed. The failed answer
+// is then no longer in the conversation; the transcript keeps it.
 func (m *mender) mend(ctx context.Context, out *agent.Outcome) bool {
 	if m.loop.Exhausted() {
-		return false // nothing is waited or paid for that could not be used
+		return false // it would wait and pay for something that can't be used
 	}
 	if out.Reason == agent.ReasonLength {
 		return m.incomplete(ctx, out)
@@ -351,12 +346,12 @@ func (m *mender) mend(ctx context.Context, out *agent.Outcome) bool {
 	return true
 }
 
-// stopped makes an outcome one of a run that was stopped while it was mended.
+// stopped turns an outcome into one of a run that was stopped during a repair.
 func stopped(out *agent.Outcome, cause error) {
 	out.Reason, out.Err = agent.ReasonAborted, &llm.Error{Kind: llm.ErrAborted, Message: "cancelled", Err: cause}
 }
 
-// fallback goes on with the next model of the chain.
+// fallback continues with the next model of the chain.
 func (m *mender) fallback(ctx context.Context, failed *llm.Error) bool {
 	switch failed.Kind {
 	case llm.ErrInvalidRequest, llm.ErrContentFilter, llm.ErrAnswerLimit, llm.ErrAborted:
@@ -390,7 +385,7 @@ func (m *mender) fallback(ctx context.Context, failed *llm.Error) bool {
 	return false
 }
 
-// overflow goes on with a larger model, or with less.
+// overflow continues with a larger model, or with a shorter conversation.
 func (m *mender) overflow(ctx context.Context, reason string, out *agent.Outcome) bool {
 	if m.mind.promote(ctx, reason) {
 		m.dropFailed()
@@ -417,9 +412,8 @@ func (m *mender) overflow(ctx context.Context, reason string, out *agent.Outcome
 	return false
 }
 
-// incomplete looks at an answer that was cut. Only where the window was full it is
-// the conversation's fault; where the answer's own limit was reached, the person is
-// told.
+// incomplete handles an answer that was cut. Only if the window was full the conversation is
+// to blame; if the answer reached its own limit, the user is told.
 func (m *mender) incomplete(ctx context.Context, out *agent.Outcome) bool {
 	n := len(out.Messages)
 	if n == 0 || out.Messages[n-1].Usage == nil {
@@ -433,10 +427,9 @@ func (m *mender) incomplete(ctx context.Context, out *agent.Outcome) bool {
 	return m.overflow(ctx, "incomplete", out)
 }
 
-// dropFailed takes the answer that failed out of what the model gets. In the
-// transcript it becomes a branch of its own that ends with it; what was set
-// meanwhile, as a title, is put on the branch that goes on. undo puts the answer back,
-// as long as nothing came after it.
+// dropFailed removes the failed answer from what the model gets. In the transcript it becomes
+// the end of its own branch; what was set meanwhile, such as a title, moves to the branch that
+// continues. undo puts the answer back, as long as nothing came after it.
 func (a *attempts) dropFailed() (undo func()) {
 	messages := a.loop.Messages()
 	n := len(messages)

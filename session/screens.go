@@ -11,11 +11,10 @@ import (
 	"github.com/burin-dev/burin/agent"
 )
 
-// ErrNoProgram means that a program is not there any more.
+// ErrNoProgram means that a program has ended.
 var ErrNoProgram = errors.New("this program has ended")
 
-// Console is a program in the foreground that has a terminal, for a person to see and to
-// type into.
+// Console is a foreground program with a terminal, where the user can watch and type.
 type Console struct {
 	ID      string `json:"id"`
 	CallID  string `json:"callId,omitempty"` // the tool call that waits for it
@@ -29,12 +28,12 @@ type ConsoleTerminal interface {
 	Stop()
 }
 
-// Screens are the terminals of programs that people can see. Faces that can show them say
-// so. What a program writes goes to faces alone: it is neither an event nor kept, and what
-// is typed is nowhere.
+// Screens are the terminals of programs that users can see. Faces that can show them register
+// here. What a program writes goes only to faces: it is neither an event nor stored, and what
+// is typed is not recorded anywhere.
 type Screens struct {
 	mu       sync.Mutex
-	tell     func(Event) // nil: no session yet
+	tell     func(Event) // nil while there is no session
 	watching int         // faces that can show a terminal
 	open     []*shownProgram
 }
@@ -46,17 +45,17 @@ type shownProgram struct {
 	terminal ConsoleTerminal
 
 	mu      sync.Mutex
-	recent  []byte // the end of what it wrote
-	total   int    // bytes that it wrote
+	recent  []byte // the end of its output
+	total   int    // bytes of its output
 	changed chan struct{}
 	over    bool
 }
 
-// recentBytes is how much of what a program wrote is kept for a face that comes later, or
-// is slow. What is older is lost for it; most programs draw anew when asked.
+// recentBytes is how much of a program's output is kept for a face that comes later, or is
+// slow. Older output is lost for it; most programs redraw when asked.
 const recentBytes = 256 << 10
 
-// Watch says that a face is there that can show terminals, until leave is called, once.
+// Watch says that a face can show terminals, until leave is called. leave must be called once.
 func (s *Screens) Watch() (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,14 +67,15 @@ func (s *Screens) Watch() (leave func()) {
 	})
 }
 
-// CanShow reports whether a face is there that can show a terminal.
+// CanShow reports whether a face can show a terminal.
 func (s *Screens) CanShow() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.watching > 0
 }
 
-// Show shows a program, and returns what takes all it writes; closing that ends it.
+// Show shows a program, and returns a writer for its output; closing the writer ends the
+// program's display.
 func (s *Screens) Show(call, command string, t ConsoleTerminal) io.WriteCloser {
 	p := &shownProgram{Console: Console{ID: rand.Text()[:12], CallID: call, Command: command}, screens: s, terminal: t, changed: make(chan struct{})}
 	s.mu.Lock()
@@ -85,7 +85,7 @@ func (s *Screens) Show(call, command string, t ConsoleTerminal) io.WriteCloser {
 	return p
 }
 
-// Write takes what the program writes.
+// Write takes the program's output.
 func (p *shownProgram) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,13 +98,13 @@ func (p *shownProgram) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// wake tells those that follow; mu is held.
+// wake wakes followers. The caller holds mu.
 func (p *shownProgram) wake() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// Close is the end of the program.
+// Close ends the program's display.
 func (p *shownProgram) Close() error {
 	p.mu.Lock()
 	if p.over {
@@ -144,8 +144,8 @@ func (s *Screens) List(context.Context) ([]Console, error) {
 	return all, nil
 }
 
-// Follow passes on what a program has written, and what it writes, until it ends, ctx does,
-// or output fails. What a slow reader could not take in time is left out.
+// Follow passes what a program has written and writes to output, until it ends, ctx ends, or
+// output fails. It leaves out what a slow reader could not take in time.
 func (s *Screens) Follow(ctx context.Context, id string, output func([]byte) error) error {
 	p, err := s.find(id)
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *Screens) Follow(ctx context.Context, id string, output func([]byte) err
 	}
 }
 
-// Type types into a program.
+// Type sends keys to a program.
 func (s *Screens) Type(_ context.Context, id string, keys []byte) error {
 	p, err := s.find(id)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *Screens) Type(_ context.Context, id string, keys []byte) error {
 	return err
 }
 
-// Resize says how large the screen is on which a program is shown, in characters.
+// Resize sets the size of the screen on which a program is shown, in characters.
 func (s *Screens) Resize(_ context.Context, id string, cols, rows int) error {
 	p, err := s.find(id)
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *Screens) Resize(_ context.Context, id string, cols, rows int) error {
 	return p.terminal.Resize(cols, rows)
 }
 
-// Stop ends a program with all it started.
+// Stop ends a program with everything it started.
 func (s *Screens) Stop(_ context.Context, id string) error {
 	p, err := s.find(id)
 	if err != nil {

@@ -1,29 +1,28 @@
-// Package session is a live conversation: the loop of package agent, the transcript
-// that keeps it, and the policies around both. Every face holds a [Handle] and sees
-// the same events in the same order.
+// Package session is a live conversation: the loop of package agent, the transcript that
+// stores it, and the policies around both. Every face holds a [Handle] and sees the same
+// events in the same order.
 //
-// # The way of a prompt
+// # The path of a prompt
 //
-// [Session.Prompt] hides what is secret in the words, opens a turn of the undo
-// journal and runs the loop. Before each request the conversation is made to fit
-// the model (fit.go) and the money is asked for (spend.go); after it, what was said
-// is appended to the transcript and told as an event. A request that failed is
-// repeated, moved to another model, or made smaller, as its error says (retry.go).
-// When the model ends by itself, a chain is asked whether it goes on
+// [Session.Prompt] hides secrets in the text, opens a turn of the undo journal and runs the
+// loop. Before each request the conversation is made to fit the model (fit.go) and the limits
+// are checked (spend.go). After it, what was said is appended to the transcript and emitted as
+// an event. A failed request is retried, sent to another model, or made smaller, depending on
+// its error (retry.go). When the model stops by itself, a chain decides whether it continues
 // (chain_continue.go). Hooks, rules and extensions take part through [Chains].
 //
-// # What is promised
+// # Guarantees
 //
 //   - The transcript is the only history. What the model gets is reconstructed
-//     from it whenever it changes in any other way than by growing.
-//   - A retry repeats a request, never a tool call: an answer that failed runs
+//     from it whenever it changes in any way other than growing.
+//   - A retry repeats a request, never a tool call: a failed answer runs
 //     nothing.
-//   - Every request, whatever it is for, passes one place that holds the limits
+//   - Every request, whatever it is for, passes one place that applies the limits
 //     and keeps the account.
 //   - No secret that [Options.Secrets] knows reaches a request, the transcript or
-//     an event; tools get the value where the model wrote its placeholder. What a
-//     model makes up itself is hidden once its answer is whole: pieces of an answer
-//     are shown as they come.
+//     an event; tools get the value where the model wrote its placeholder. A secret
+//     that the model itself makes up is hidden once its answer is complete: pieces
+//     of an answer are shown as they stream.
 package session
 
 import (
@@ -43,9 +42,9 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// Session is a live conversation. Prompt, Compact, Navigate and Handoff run one at a
-// time: the second is refused, but Compact stops what is under way and takes its
-// place. Everything may be called from any goroutine.
+// Session is a live conversation. Prompt, Compact, Navigate and Handoff run one at a time: a
+// second one is refused, except that Compact stops what is running and takes its place. All
+// methods are safe for concurrent use.
 type Session struct {
 	o     Options
 	agent *agent.Agent
@@ -54,49 +53,49 @@ type Session struct {
 	desk  *Desk
 	veil  veil
 
-	rec      *record     // where it is written down and told of
-	stage    *stage      // what is under way
+	rec      *record     // writes it down and emits events
+	stage    *stage      // runs one thing at a time
 	mind     *mind       // the model
-	tools    *ToolSet    // what it can do
+	tools    *ToolSet    // what the model can call
 	gauge    *gauge      // how large the conversation is
 	money    *money      // what it costs
-	cache    *cacheWatch // what vendors keep of it
-	work     *work       // what it is for
-	modes    *modes      // what calls may do
-	calls    *calls      // their way to tools
-	answers  *answers    // who watches them
+	cache    *cacheWatch // what is in providers' caches
+	work     *work       // todos, goal, pins
+	modes    *modes      // the approval mode
+	calls    *calls      // their path to tools
+	answers  *answers    // answer watchers
 	fitter   *fitter     // what the model gets of it
-	attempts *attempts   // what is done about failures
-	post     *post       // what waits
-	policies *policies   // what is done by itself
-	titles   *titles     // who names it
-	programs programs    // that run, by name
-	own      commands    // of a person, that run
+	attempts *attempts   // handles failures
+	post     *post       // the queue
+	policies *policies   // automatic behavior
+	titles   *titles     // names it
+	programs programs    // running programs, by name
+	own      commands    // of the user, that are running
 }
 
-// ResultTool is the name of the tool with which the model hands over a result of
-// a schema. A session that has it does not end without it.
+// ResultTool is the name of the tool with which the model hands over a result by a schema. A
+// session that has it doesn't end a prompt without a result.
 const ResultTool = "result"
 
 // Errors of a session.
 var (
-	// ErrNoResult is that the model did not hand over a result of the schema.
+	// ErrNoResult means that the model did not hand over a result by the schema.
 	ErrNoResult = errors.New("the model gave no result of the schema")
-	// ErrBudget is that the session has spent what it may.
+	// ErrBudget means that the session has spent its limit.
 	ErrBudget = errors.New("the session has reached its cost limit")
-	// ErrGoalBudget is that the goal has cost what it may. It is an ErrBudget.
+	// ErrGoalBudget means that the goal has used up its budget. It is an ErrBudget.
 	ErrGoalBudget = fmt.Errorf("%w for the goal", ErrBudget)
-	// ErrUnsent is that a prompt was stopped before anything was done with it.
+	// ErrUnsent means that a prompt was stopped before anything was done with it.
 	ErrUnsent = errors.New("the prompt was stopped before it was sent")
-	// ErrNotBegun is that something else than a prompt, as a command, was stopped before
-	// it began.
+	// ErrNotBegun means that something other than a prompt, such as a command, was stopped
+	// before it started.
 	ErrNotBegun = errors.New("stopped before it began")
-	// ErrBusy is that something is under way.
+	// ErrBusy means that another operation is in progress.
 	ErrBusy = errors.New("the session is busy: wait for it, or stop it")
 )
 
-// New starts a session, or goes on with what Options.Log holds. A limit of cost
-// needs a model whose price is known.
+// New starts a session, or continues what Options.Log contains. A cost limit requires a model
+// with a known price.
 func New(o Options) (*Session, error) {
 	if o.MaxCost > 0 && !o.Request.Model.Price.Known() {
 		return nil, unpriced(o.Request.Model)
@@ -139,7 +138,7 @@ func New(o Options) (*Session, error) {
 	}
 	s.assemble(past)
 	for _, text := range s.fitter.damage.harm(past) {
-		o.Warn(text) // no event: nobody can hear one yet
+		o.Warn(text) // not an event: nobody can receive one yet
 	}
 	if o.MaxCost > 0 {
 		s.money.spentBefore()
@@ -152,14 +151,14 @@ func New(o Options) (*Session, error) {
 		s.mind.planning(s.stage.life, true, o.Now())
 	}
 	s.gauge.recall(o.Log)
-	s.gauge.context() // a face that asks for figures does not wait for it
+	s.gauge.context() // so that a face that asks for figures doesn't have to wait
 	if o.Jobs != nil {
 		o.Jobs.Watch(func() { s.hub.emit(Event{Event: agent.Event{Type: JobsChanged}}) })
 	}
 	return s, nil
 }
 
-// assemble makes the parts of a session. Each has what it needs, and none the session.
+// assemble makes the parts of a session. Each gets what it needs, and none gets the session.
 func (s *Session) assemble(past *transcript.Context) {
 	o := &s.o
 	seed := maphash.MakeSeed()
@@ -183,8 +182,8 @@ func (s *Session) assemble(past *transcript.Context) {
 		most: o.MaxCost, meter: o.Meter, log: o.Log, mind: s.mind, gauge: s.gauge, veil: s.veil, warn: s.rec.warn, now: o.Now, policies: s.policies,
 		requests: &requests{links: o.Chains.Requests, veil: s.veil, seed: seed}, answers: s.answers, fallbacks: o.Fallbacks,
 		before: o.BeforeRequest,
-		// Turns of the undo journal go on counting. Commands and answers that were asked for
-		// again count too, so that numbers come twice; the journal tells them apart itself.
+		// Turns of the undo journal continue counting. Commands and repeated answers count
+		// too, so numbers can occur twice; the journal distinguishes them.
 		turn: o.Log.Count(llm.RoleUser), process: rand.Text()[:8],
 	}
 	s.work = &work{rec: s.rec, veil: s.veil, list: o.Tasks, mind: s.mind, total: s.money.total, outdated: s.outdated}
@@ -234,11 +233,11 @@ func (s *Session) assemble(past *transcript.Context) {
 	s.tools.tell = func(names string) { s.hub.emit(Event{Event: agent.Event{Type: ToolsChanged}, Text: names}) }
 }
 
-// Abort stops what is under way.
+// Abort stops what is running.
 func (s *Session) Abort() { s.stage.abort() }
 
-// Prompt sends a person's message and runs until the model is done. What was steered
-// before it, while nothing ran, comes first.
+// Prompt sends a user message and runs until the model is done. Steering messages that were
+// sent before it, while nothing ran, come first.
 func (s *Session) Prompt(ctx context.Context, m llm.Message) (out agent.Outcome) {
 	m.Time = s.post.stamp(s.timed(m).Time)
 	ctx, end, err := s.stage.wake(ctx)
@@ -270,8 +269,8 @@ func unsent() agent.Outcome {
 	return agent.Outcome{Reason: agent.ReasonAborted, Err: &llm.Error{Kind: llm.ErrAborted, Message: ErrUnsent.Error(), Err: ErrUnsent}}
 }
 
-// preface is what stands before the first prompt of a branch. It writes down what
-// holds for the branch besides.
+// preface returns what goes before the first prompt of a branch. It also records what applies
+// to the branch.
 func (s *Session) preface() (messages []llm.Message) {
 	if model, ok := s.mind.unnamed(); ok {
 		s.rec.append(transcript.Entry{Type: transcript.TypeModel, Model: model})
@@ -290,7 +289,7 @@ func (s *Session) preface() (messages []llm.Message) {
 	return messages
 }
 
-// early reports whether a message of that kind may come before anyone has spoken.
+// early reports whether a custom message of that type may come before the first user message.
 func early(customType string) bool {
 	switch customType {
 	case customPin, customUnpin, customMode, CustomTodoEdit, string(transcript.RoleExecution):
@@ -299,7 +298,7 @@ func early(customType string) bool {
 	return false
 }
 
-// join is the outcome of two runs, one after the other.
+// join combines the outcomes of two runs, one after the other.
 func join(a, b agent.Outcome) agent.Outcome {
 	b.Messages = append(a.Messages[:len(a.Messages):len(a.Messages)], b.Messages...)
 	b.Turns += a.Turns
@@ -307,10 +306,10 @@ func join(a, b agent.Outcome) agent.Outcome {
 	return b
 }
 
-// turnID names a turn in the undo journal, where a person reads it.
+// turnID names a turn in the undo journal, for users.
 func turnID(n int) string { return fmt.Sprint(n) }
 
-// firstLine is the first line of a prompt, for lists.
+// firstLine returns the first line of a prompt, for lists.
 func firstLine(text string) string {
 	for i, r := range text {
 		if r == '\n' || i > 100 {
@@ -320,18 +319,18 @@ func firstLine(text string) string {
 	return text
 }
 
-// Messages is the conversation as the model has it, for reading.
+// Messages returns the conversation as the model has it. It must not be modified.
 func (s *Session) Messages() []llm.Message { return s.agent.Messages() }
 
-// Tools are the tools of the session.
+// Tools returns the tools of the session.
 func (s *Session) Tools() *ToolSet { return s.tools }
 
-// Log is the session's transcript, for reading.
+// Log returns the session's transcript, for reading.
 func (s *Session) Log() *transcript.Log { return s.log }
 
-// Events gives what happens from the call on, each event once, until the session or ctx
-// ends. A reader that is too slow gets [EventsLost] in place of what it missed. Where a
-// program goes on reading later, use the Events of a [Handle].
+// Events yields what happens from the call on, each event once, until the session or ctx ends.
+// A reader that is too slow gets [EventsLost] for what it missed. To continue reading later,
+// use the Events of a [Handle].
 func (s *Session) Events(ctx context.Context) iter.Seq[Event] {
 	f := s.hub.feed(Cursor{})
 	return func(yield func(Event) bool) {
@@ -343,7 +342,7 @@ func (s *Session) Events(ctx context.Context) iter.Seq[Event] {
 	}
 }
 
-// lastEntry is the last entry of a log; "" of an empty one.
+// lastEntry returns the id of the last entry of a log; "" if it is empty.
 func lastEntry(l *transcript.Log) string {
 	nodes := l.Nodes()
 	if len(nodes) == 0 {
@@ -361,12 +360,12 @@ type Stats struct {
 	Requests int       `json:"requests"`
 	Usage    llm.Usage `json:"usage"`
 	Cost     llm.USD   `json:"cost"`
-	Known    bool      `json:"known"`            // every request had a known price; if not, Cost lacks some
+	Known    bool      `json:"known"`            // every request had a known price; if false, Cost is incomplete
 	Context  int       `json:"context"`          // tokens of the next request, as far as they are known
-	Window   int       `json:"window,omitempty"` // tokens; 0 is unknown
+	Window   int       `json:"window,omitempty"` // tokens; 0 means unknown
 }
 
-// Stats gives the figures of this moment. It costs the same in a long conversation.
+// Stats returns the current figures. It costs the same in a long conversation.
 func (s *Session) Stats() Stats {
 	model, level := s.mind.chosen()
 	stats := Stats{
@@ -376,17 +375,17 @@ func (s *Session) Stats() Stats {
 	return stats
 }
 
-// Path is where the conversation is kept; ok is false if there is no file (yet).
+// Path returns the session file; ok is false if there is none (yet).
 func (s *Session) Path() (path string, ok bool) {
 	return s.o.Path, s.o.Path != "" && s.log.Answered()
 }
 
-// closeGrace is how long Close waits for what is under way. It is longer than the
-// loop waits for tools that do not obey; what takes longer is left behind.
+// closeGrace is how long Close waits for what is running. It is longer than the loop waits for
+// tools that ignore their context; anything slower is abandoned.
 const closeGrace = 5 * time.Second
 
-// Close stops what is under way, waits for it, and ends the session: its transcript,
-// and what its tools stand on. Closing twice does nothing more.
+// Close stops what is running, waits for it, and ends the session: its transcript, and what
+// its tools use. Closing it again does nothing.
 func (s *Session) Close() error {
 	if !s.stage.close() {
 		return nil
@@ -414,7 +413,7 @@ func (s *Session) Close() error {
 	return errors.Join(err, s.log.Close())
 }
 
-// loopEvent keeps what the loop says before anyone else sees it.
+// loopEvent records an event of the loop before anyone else sees it.
 func (s *Session) loopEvent(e agent.Event) {
 	out := Event{Event: e}
 	switch e.Type {

@@ -11,16 +11,15 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// Kinds of what [Session.Shake] takes out.
+// Kinds of what [Session.Shake] removes.
 const (
-	ShakeBulk   = "bulk"   // whole results of tools, and large blocks of text; they go to an artifact
-	ShakeImages = "images" // pictures; they stay in the transcript
+	ShakeBulk   = "bulk"   // whole tool results, and large blocks of text; they move to an artifact
+	ShakeImages = "images" // images; they stay in the transcript
 )
 
-// Shake makes the conversation smaller without a model, and says how many tokens that
-// gave; 0 is that there was nothing to gain. A person who asks for it wants room:
-// nothing that is new is spared. The kind is one of the Shake constants; "" is
-// ShakeBulk.
+// Shake shortens the conversation without a model, and returns how many tokens that freed; 0
+// means there was nothing to gain. The user asked for room, so new messages are not spared.
+// kind is one of the Shake constants; "" is ShakeBulk.
 func (s *Session) Shake(ctx context.Context, kind string) (freed int, err error) {
 	var rule func([]transcript.Entry) *transcript.Prune
 	switch {
@@ -54,7 +53,7 @@ func (s *Session) Shake(ctx context.Context, kind string) (freed int, err error)
 	return max(0, before-s.gauge.estimate()), err
 }
 
-// withoutImages takes all pictures out of what the model gets.
+// withoutImages removes all images from what the model gets.
 func withoutImages(path []transcript.Entry) *transcript.Prune {
 	return without(path, path, compact.ReasonShake, func(b llm.Block) (string, bool) {
 		_, ok := b.(llm.Image)
@@ -66,8 +65,8 @@ func hasImage(m llm.Message) bool {
 	return slices.ContainsFunc(m.Content, func(b llm.Block) bool { _, ok := b.(llm.Image); return ok })
 }
 
-// Compact puts a summary in place of what was said, but for the newest part. What is
-// under way is stopped first, unless there is nothing to summarise.
+// Compact replaces the conversation with a summary, except for the newest part. It first stops
+// what is running, unless there is nothing to summarize.
 func (s *Session) Compact(ctx context.Context, instructions string) error {
 	if _, err := s.fitter.planned(); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// Purposes of requests, as the account names them.
+// Purposes of requests, as in the ledger.
 const (
 	ForTurn       = "turn"
 	ForRetry      = "retry"
@@ -26,44 +26,43 @@ const (
 	ForAside      = "aside"
 )
 
-// Meter holds limits that more than one session shares, and the account. It is
-// asked about every request, whatever it is for.
+// Meter applies limits that sessions share, and keeps the ledger. It is asked about every
+// request, whatever it is for.
 type Meter interface {
-	// Reserve is asked before a request is sent. An error keeps it from being sent. It
-	// may wait for requests of others; it then says so to Planned.Waiting, and ends with
-	// the context.
+	// Reserve is called before a request is sent. An error prevents the request. Reserve may
+	// wait for requests of others; it then says so with Planned.Tell, and ends with ctx.
 	Reserve(ctx context.Context, p Planned) (Spending, error)
 }
 
 // Planned is a request that is about to be sent.
 type Planned struct {
 	Session      string
-	Turn         string // unique within the session, over all processes that went on with it
+	Turn         string // unique within the session, across all processes that continued it
 	Purpose      string
 	Model        *llm.Model
 	PromptTokens int // estimated
-	MaxTokens    int // of the answer
-	// Tell is told what the person should know of the limits, a line each: that the request
-	// has to wait, or that a limit is nearly reached.
+	MaxTokens    int // limit of the answer
+	// Tell is called with what the user should know about the limits, one line each: that the
+	// request has to wait, or that a limit is nearly reached.
 	Tell func(line string)
 }
 
-// Spending is a request that was let through. One of its methods is called, once.
+// Spending is a request that was allowed. Exactly one of its methods must be called, once.
 type Spending interface {
-	// Settle is told what came. The message is nil if the answer was cut before there
-	// was one. What the vendor did not say of its cost may have been charged all the
-	// same: of an answer that was stopped, or that broke off.
+	// Settle reports the answer. The message is nil if there was none before the request
+	// ended. If the provider did not report the whole cost, because the answer was stopped or
+	// broke off, it may have charged it anyway.
 	Settle(m *llm.Message, took, first time.Duration)
-	// Release says that nothing is charged: nothing was sent, or the vendor refused it.
+	// Release reports that nothing is charged: nothing was sent, or the provider refused it.
 	Release()
 }
 
 // money keeps the account of a session, and its limits.
 type money struct {
-	most     llm.USD // of the session; 0 is no limit
-	meter    Meter   // nil: there is none
+	most     llm.USD // limit of the session; 0 is no limit
+	meter    Meter   // nil if there is none
 	log      *transcript.Log
-	process  string // tells turns of one number apart in the account
+	process  string // distinguishes turns with the same number in the ledger
 	overGoal func() error
 	mind     *mind
 	gauge    *gauge
@@ -79,17 +78,17 @@ type money struct {
 
 	mu      sync.Mutex
 	spent   llm.USD
-	guessed llm.USD // for answers whose vendors did not say what they cost; spent lacks it
+	guessed llm.USD // for answers whose providers did not report the cost; not in spent
 	unknown bool    // there are such answers, or some request had no known price
 	usage   llm.Usage
 	count   int  // requests
-	near    bool // it was said that most of the limit is spent
+	near    bool // the user was told that most of the limit is spent
 	turn    int  // number of the turn
 
-	// Of the request of the loop that is about to be sent.
+	// For the loop's next request.
 	held     Spending
 	sender   llm.Client
-	retrying bool // it repeats one that failed
+	retrying bool // it retries one that failed
 }
 
 // next counts a turn.
@@ -100,30 +99,30 @@ func (x *money) next() (turn string) {
 	return turnID(x.turn)
 }
 
-// total is what was spent, with estimates of what vendors did not say.
+// total returns what was spent, including estimates of what providers did not report.
 func (x *money) total() llm.USD {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.spent + x.guessed
 }
 
-// fill sets the figures of money.
+// fill sets the cost figures.
 func (x *money) fill(s *Stats) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s.Requests, s.Usage, s.Cost, s.Known = x.count, x.usage, x.spent, !x.unknown
 }
 
-// again says that the next request repeats one that failed.
+// again notes that the next request retries one that failed.
 func (x *money) again() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.retrying = true
 }
 
-// begin has a request of the loop go to the model in use, and asks for its money.
+// begin sends a request of the loop to the current model, and reserves its money.
 func (x *money) begin(ctx context.Context, r *llm.Request) (touched, error) {
-	// Model and client are taken together: either may have been changed meanwhile.
+	// Model and client must be read together: either may have changed meanwhile.
 	request, client := x.mind.now()
 	r.Model, r.Thinking.Level = request.Model, request.Thinking.Level
 	if x.before != nil && x.before(ctx, r) {
@@ -145,7 +144,7 @@ func (x *money) begin(ctx context.Context, r *llm.Request) (touched, error) {
 	return t, nil
 }
 
-// prepare lets the interceptors change a request, and asks for its money.
+// prepare lets the interceptors change a request, and reserves its money.
 func (x *money) prepare(ctx context.Context, r *llm.Request, purpose string) (held Spending, t touched, err error) {
 	if t, err = x.requests.change(ctx, purpose, r); err != nil {
 		return nil, t, err
@@ -154,7 +153,7 @@ func (x *money) prepare(ctx context.Context, r *llm.Request, purpose string) (he
 	return held, t, err
 }
 
-// reserve asks for the money of a request.
+// reserve reserves the money of a request.
 func (x *money) reserve(ctx context.Context, r *llm.Request, purpose string) (Spending, error) {
 	if err := x.overGoal(); err != nil {
 		return nil, err
@@ -182,7 +181,7 @@ func (x *money) reserve(ctx context.Context, r *llm.Request, purpose string) (Sp
 	})
 }
 
-// warnNearly says once that four fifths of the session's limit are spent.
+// warnNearly warns once that four fifths of the session's limit are spent.
 func (x *money) warnNearly(spent llm.USD) {
 	x.mu.Lock()
 	say := x.most > 0 && spent >= x.most/5*4 && !x.near
@@ -193,8 +192,7 @@ func (x *money) warnNearly(spent llm.USD) {
 	}
 }
 
-// release ends what was prepared for a request: the money of one that was not sent
-// after all is given back.
+// release ends what was prepared for a request: it returns the money of one that was not sent.
 func (x *money) release() {
 	x.mu.Lock()
 	held := x.held
@@ -209,8 +207,8 @@ func unpriced(m *llm.Model) error {
 	return fmt.Errorf("the price of %s is not known, so a cost limit cannot be kept: set its price in models.yml", m.Ref())
 }
 
-// spentBefore takes up what the transcript says was spent before this process, on
-// all branches. What titles and summaries cost it does not say.
+// spentBefore adds what was spent before this process according to the transcript, on all
+// branches. The transcript doesn't know the cost of titles and summaries.
 func (x *money) spentBefore() {
 	nodes := x.log.Nodes()
 	var cut []int // answers that broke off
@@ -224,7 +222,7 @@ func (x *money) spentBefore() {
 		}
 		if unsettled(e.Message) {
 			x.unknown = true
-			// The transcript does not say of a request whether it found a connection.
+			// The transcript doesn't report whether a request found a connection.
 			if m := e.Message; brokenOff(m) && (m.Error.Kind != llm.ErrTransport || len(m.Content) > 0) {
 				cut = append(cut, i)
 			}
@@ -241,8 +239,8 @@ func (x *money) spentBefore() {
 	}
 }
 
-// guessBefore estimates what answers cost that broke off. How large their prompts were
-// follows from the answers before them, which say it.
+// guessBefore estimates the cost of answers that broke off. The size of their prompts follows
+// from the answers before them.
 func (x *money) guessBefore(nodes []transcript.Node, cut []int) {
 	tokenizer := x.gauge.tokenizer()
 	system := tokenizer.Text(x.mind.system())
@@ -285,7 +283,8 @@ type nothing struct{}
 func (nothing) Settle(*llm.Message, time.Duration, time.Duration) {}
 func (nothing) Release()                                          {}
 
-// Stream implements [llm.Client] for the loop: the model in use, with every answer counted.
+// Stream implements [llm.Client] for the loop: it uses the current model, and counts every
+// answer.
 func (x *money) Stream(ctx context.Context, r *llm.Request) llm.Stream {
 	x.mu.Lock()
 	held, client := x.held, x.sender
@@ -294,7 +293,7 @@ func (x *money) Stream(ctx context.Context, r *llm.Request) llm.Stream {
 	return x.answers.watch(ctx, r, func(ctx context.Context) llm.Stream { return x.counting(client.Stream(ctx, r), r, held) })
 }
 
-// counting keeps the account of the stream that answers a request.
+// counting accounts for the stream that answers a request.
 func (x *money) counting(stream llm.Stream, r *llm.Request, held Spending) llm.Stream {
 	if held == nil {
 		held = nothing{}
@@ -302,7 +301,7 @@ func (x *money) counting(stream llm.Stream, r *llm.Request, held Spending) llm.S
 	return &counted{Stream: stream, money: x, model: r.Model, messages: r.Messages, held: held, began: x.now()}
 }
 
-// counted is a stream that settles what it cost when it ends.
+// counted is a stream that settles its cost when it ends.
 type counted struct {
 	llm.Stream
 	money    *money
@@ -354,7 +353,7 @@ func (c *counted) settle(m *llm.Message) {
 	c.money.account(m, c.model, c.messages)
 }
 
-// account adds up what an answer cost.
+// account adds the cost of an answer.
 func (x *money) account(m *llm.Message, model *llm.Model, asked []llm.Message) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -375,9 +374,9 @@ func (x *money) account(m *llm.Message, model *llm.Model, asked []llm.Message) {
 	}
 }
 
-// uncharged reports whether an answer is none for which a vendor charges: the request
-// was refused before the model read it, or never sent. Of an answer that was stopped, or
-// broke off before its first visible piece, nobody knows what the model did meanwhile.
+// uncharged reports whether a provider charges nothing for an answer: the request was refused
+// before the model read it, or never sent. If an answer was stopped, or broke off before its
+// first visible piece, nobody knows what the model did.
 func uncharged(m *llm.Message) bool {
 	if m.Error == nil || m.Usage != nil || len(m.Content) > 0 {
 		return false
@@ -390,16 +389,16 @@ func uncharged(m *llm.Message) bool {
 	case llm.ErrTransport:
 		var dial *net.OpError
 		if errors.As(m.Error, &dial) && dial.Op == "dial" {
-			return true // there was no connection to send anything over
+			return true // there was no connection
 		}
 	}
-	// An error in place of an answer, and not within one. A gateway that has waited too
-	// long passed the request on.
+	// An error instead of an answer, not within one. A gateway that waited too long did pass
+	// the request on.
 	return m.Error.Status != 0 && m.Error.Status != http.StatusGatewayTimeout
 }
 
-// brokenOff reports whether an answer ended before its vendor ended it. What it had said
-// of the cost by then is not all.
+// brokenOff reports whether an answer ended before its provider ended it. The cost it reported
+// until then is incomplete.
 func brokenOff(m *llm.Message) bool {
 	if m.Error == nil {
 		return false
@@ -411,14 +410,14 @@ func brokenOff(m *llm.Message) bool {
 	return false
 }
 
-// unsettled reports whether nobody said what an answer cost, or not all of it. nil is an
-// answer of which nothing came.
+// unsettled reports whether the cost of an answer is unknown or incomplete. nil is an answer
+// of which nothing arrived.
 func unsettled(m *llm.Message) bool {
 	return m == nil || m.Usage == nil || m.Usage.Cost == nil || m.Usage.Cost.Unknown || brokenOff(m)
 }
 
-// guess estimates what an answer cost beyond what is known of it: the prompt, and as much
-// output as arrived. What a model thought unseen is not in it.
+// guess estimates the unreported cost of an answer: the prompt, and as much output as arrived.
+// It doesn't include hidden thinking.
 func guess(model *llm.Model, m *llm.Message, prompt int) llm.USD {
 	var u llm.Usage
 	var known llm.USD
@@ -437,7 +436,7 @@ func guess(model *llm.Model, m *llm.Message, prompt int) llm.USD {
 	return max(0, model.Price.Cost(u).Total-known)
 }
 
-// ask sends one request beside the conversation and gives the text of its answer.
+// ask sends one request outside the conversation and returns the text of its answer.
 func (x *money) ask(ctx context.Context, purpose string, client llm.Client, r *llm.Request) (string, error) {
 	held, _, err := x.prepare(ctx, r, purpose)
 	if err != nil {
@@ -461,9 +460,9 @@ func (x *money) asker(purpose string) compact.Asker {
 	}
 }
 
-// delegate asks a model for small tasks: that of the role smol if it takes a prompt of that
-// size, then its fallbacks, then the session's own and the fallbacks of that. A failure of
-// one that is not the last is told.
+// delegate asks a model for small tasks: that of the role smol if the prompt fits its window,
+// then its fallbacks, then the session's own and its fallbacks. It reports the failure of each
+// but the last.
 func (x *money) delegate(ctx context.Context, purpose string, size int, write func(*llm.Request)) (string, error) {
 	own, client := x.mind.now()
 	first := Opened{Model: own.Model, Client: client, Level: own.Thinking.Level}
@@ -502,7 +501,7 @@ func (x *money) delegate(ctx context.Context, purpose string, size int, write fu
 	return "", failure
 }
 
-// listen sends a request beside the conversation and passes its text on as it comes.
+// listen sends a request outside the conversation and passes its text on as it streams.
 func (x *money) listen(ctx context.Context, client llm.Client, r *llm.Request, delta func(string)) (string, error) {
 	held, _, err := x.prepare(ctx, r, ForAside)
 	if err != nil {

@@ -7,39 +7,39 @@ import (
 	"time"
 )
 
-// stage has one thing at a time under way: a prompt, a command, a compaction. What goes on
-// beside these is counted, so that the end of the session waits for it.
+// stage runs one thing at a time: a prompt, a command, a compaction. It counts what runs in
+// the background, so that closing the session waits for it.
 type stage struct {
 	now    func() time.Time
-	ending func()                // before what is under way has ended
-	ended  func()                // after that
-	idle   func() time.Duration  // after how long a conversation that rests is condensed; 0: it is not
-	rested func(context.Context) // condenses it
+	ending func()                // called before the current operation ends
+	ended  func()                // called after that
+	idle   func() time.Duration  // how long a conversation must be idle before it is compacted; 0 means never
+	rested func(context.Context) // compacts it
 
 	mu         sync.Mutex
 	closed     bool
-	begun      time.Time               // of what is under way
-	over       chan struct{}           // closed when what is under way has ended; nil: nothing is
-	cancel     context.CancelCauseFunc // of what is under way
-	condensing bool                    // what is under way is a compaction that nobody waits for
-	resting    *time.Timer             // until a conversation that rests is condensed; nil: it is not
+	begun      time.Time               // start of the current operation
+	over       chan struct{}           // closed when the current operation has ended; nil if there is none
+	cancel     context.CancelCauseFunc // of the current operation
+	condensing bool                    // the current operation is a compaction that nobody waits for
+	resting    *time.Timer             // until an idle conversation is compacted; nil if it won't be
 
-	life  context.Context // of what goes on beside prompts; ends with the session
+	life  context.Context // of background work; ends with the session
 	die   context.CancelFunc
 	tasks sync.WaitGroup
 }
 
-// errStopped is the cause of what is ended by abort.
+// errStopped is the cause of what abort ends.
 var errStopped = errors.New("stopped")
 
-// begin takes the stage for one thing at a time. The context ends with abort.
+// begin starts an operation. The context ends with abort.
 func (g *stage) begin(ctx context.Context) (context.Context, func(), error) {
 	return g.occupy(ctx, false)
 }
 
-// occupy is begin, also for a compaction that nobody waits for. What a person did lets
-// the conversation rest anew when it ends; such a compaction does not: it would be
-// repeated, and paid, for as long as it fails.
+// occupy is begin, also for a compaction that nobody waits for. After an operation of the
+// user's, the conversation starts to idle again. After such a compaction it doesn't: the
+// compaction would be repeated, and paid for, as long as it fails.
 func (g *stage) occupy(ctx context.Context, condensing bool) (context.Context, func(), error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,9 +69,8 @@ func (g *stage) occupy(ctx context.Context, condensing bool) (context.Context, f
 	}, nil
 }
 
-// rest sees to it that a conversation at which nothing happens is condensed after a
-// while, if that is wanted. It costs one timer, and only where it would be done.
-// The caller holds mu.
+// rest compacts an idle conversation after a while, if that is enabled. It costs one timer,
+// and only if it would do something. The caller holds mu.
 func (g *stage) rest() {
 	wait := time.Duration(0)
 	if !g.closed {
@@ -83,15 +82,14 @@ func (g *stage) rest() {
 	g.resting = time.AfterFunc(wait, func() {
 		ctx, end, err := g.occupy(g.life, true)
 		if err != nil {
-			return // something happens after all, or the session has ended
+			return // something happened after all, or the session has ended
 		}
 		defer end()
 		g.rested(ctx)
 	})
 }
 
-// wake is begin for what a person wants: a compaction that only goes on because nothing
-// else did makes way for it.
+// wake is begin for what the user wants: it stops an idle compaction.
 func (g *stage) wake(ctx context.Context) (context.Context, func(), error) {
 	for {
 		inner, end, err := g.begin(ctx)
@@ -119,8 +117,8 @@ func (g *stage) wake(ctx context.Context) (context.Context, func(), error) {
 	}
 }
 
-// beside is begin for what goes on beside prompts: its context ends with the session,
-// whose end waits for it.
+// beside is begin for background work: its context ends with the session, and closing the
+// session waits for it.
 func (g *stage) beside(ctx context.Context) (context.Context, func(), error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -137,7 +135,7 @@ func (g *stage) beside(ctx context.Context) (context.Context, func(), error) {
 	}, nil
 }
 
-// abort stops what is under way.
+// abort stops the current operation.
 func (g *stage) abort() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -146,7 +144,7 @@ func (g *stage) abort() {
 	}
 }
 
-// stop ends what is under way and waits until it has ended, or ctx does.
+// stop stops the current operation and waits until it or ctx has ended.
 func (g *stage) stop(ctx context.Context) error {
 	g.mu.Lock()
 	over := g.over
@@ -163,7 +161,7 @@ func (g *stage) stop(ctx context.Context) error {
 	}
 }
 
-// close lets nothing begin any more, and reports whether that is new.
+// close prevents new operations, and reports whether it was the first to do so.
 func (g *stage) close() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -182,8 +180,8 @@ func (g *stage) shut() bool {
 	return g.closed
 }
 
-// working reports whether something is under way that somebody waits for, and since when
-// something is.
+// working reports whether an operation is running that somebody waits for, and since when one
+// is running.
 func (g *stage) working() (bool, time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

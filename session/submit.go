@@ -16,47 +16,47 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// When says when a message is read that is submitted while the model works.
+// When says when the model reads a message that is submitted while it works.
 type When string
 
 const (
 	Soon  When = ""      // as soon as the model can read it
 	After When = "after" // when the model is done
-	Next  When = "next"  // with the next request, whatever that is for: none is made for it
+	Next  When = "next"  // with the next request, whatever that is for; it starts none
 )
 
-// Input is a message of a person, or a custom message of a program: a [llm.RoleCustom]
-// with a custom type, which the model reads as a user's. One that is read Next is in the
-// transcript at once; nothing is settled for it.
+// Input is a user message, or a custom message of a program: an [llm.RoleCustom] with a custom
+// type, which the model reads like a user's. A message with Next is in the transcript at once,
+// and nothing is settled for it.
 type Input struct {
-	// ID tells this message from others; whoever submits chooses it, so that to submit it
-	// again, as after a connection was lost, does nothing. "" has one made.
+	// ID identifies the message. The submitter chooses it; submitting the same id again, for
+	// example after a lost connection, does nothing. "" makes a new one.
 	ID      string      `json:"id,omitempty"`
 	Message llm.Message `json:"message"`
 	When    When        `json:"when,omitempty"`
 }
 
-// Receipt says that a message is on the disk, and what became of it at first.
+// Receipt says that a message is on disk, and what happened to it first.
 type Receipt struct {
 	ID      string `json:"id"`                // for Wait
-	Started bool   `json:"started,omitempty"` // a turn began with it; else it waits
+	Started bool   `json:"started,omitempty"` // it started a turn; otherwise it is queued
 	Again   bool   `json:"again,omitempty"`   // it was known already, and nothing was done
 }
 
-// CustomQueue is the custom type of the entry that keeps a message from when it is
-// submitted until the model reads it. Other programs take it for state of ours.
+// CustomQueue is the custom type of the entry that stores a message from its submission until
+// the model reads it. Other programs ignore it.
 const CustomQueue = transcript.CustomQueue
 
-// queueEntry is what an entry of type CustomQueue holds.
+// queueEntry is the data of an entry of type CustomQueue.
 type queueEntry struct {
 	ID      string       `json:"id,omitempty"` // of Message
 	When    When         `json:"when,omitempty"`
 	By      string       `json:"by,omitempty"`
-	Message *llm.Message `json:"message,omitempty"` // as the model reads it, large pieces as references; nil: something was taken back
-	// Typed are the texts of Message as the person wrote them, where they stand for others.
+	Message *llm.Message `json:"message,omitempty"` // as the model reads it, with references for large pieces; nil means that messages were taken back
+	// Typed has the texts of Message as the user wrote them, if they were expanded.
 	Typed []string `json:"typed,omitempty"`
-	// Waiting are the messages that wait, this one included, by id. It is all that counts
-	// of the entries before, so that one look at the last of them is enough.
+	// Waiting has the ids of the queued messages, including this one. Only the newest entry
+	// counts, so looking at that is enough.
 	Waiting []string `json:"waiting"`
 }
 
@@ -64,12 +64,12 @@ type queueEntry struct {
 type submitted struct {
 	id, by string
 	when   When
-	typed  llm.Message // as the person wrote it
-	m      llm.Message // as the model reads it; by its time it is found in the loop's queues
+	typed  llm.Message // as the user wrote it
+	m      llm.Message // as the model reads it; its time identifies it in the loop's queues
 	read   bool        // it is part of a run
 }
 
-// words are the texts as the person wrote them; nil if the model reads the same.
+// words returns the texts as the user wrote them; nil if the model reads the same.
 func (q *submitted) words() (typed []string) {
 	same := true
 	for i, b := range q.typed.Content {
@@ -87,7 +87,7 @@ func (q *submitted) words() (typed []string) {
 	return typed
 }
 
-// retyped is a message with the texts that a person wrote.
+// retyped returns a message with the texts that the user wrote.
 func retyped(m llm.Message, typed []string) llm.Message {
 	m.Content = slices.Clone(m.Content)
 	for i, b := range m.Content {
@@ -99,36 +99,36 @@ func retyped(m llm.Message, typed []string) llm.Message {
 	return m
 }
 
-// post is where messages wait for their turn.
+// post is the queue of messages.
 type post struct {
 	loop   *agent.Agent // has the messages in its queues
 	rec    *record
 	beside func(context.Context) (context.Context, func(), error)
 	life   context.Context
 
-	accepting sync.Mutex // held while a message is taken in: they keep their order
+	accepting sync.Mutex // held while a message is accepted, so that messages keep their order
 
 	mu      sync.Mutex
-	all     []*submitted // that are not settled
-	held    bool         // what waits does not begin by itself
-	last    time.Time    // of the message before
+	all     []*submitted // not settled yet
+	held    bool         // queued messages don't start by themselves
+	last    time.Time    // of the previous message
 	turns   map[string]*turn
-	settled []string // ids of turns that are over, oldest first
-	now     string   // id of the turn that runs
-	told    int      // messages that wait, as they were told of
+	settled []string // ids of finished turns, oldest first
+	now     string   // id of the running turn
+	told    int      // queued messages, as last emitted
 }
 
 // turn is what is done for a message.
 type turn struct {
-	done chan struct{} // closed when nothing more happens, and everybody was told
-	out  agent.Outcome // good then
-	over bool          // under the post's mu: it has ended
+	done chan struct{} // closed when everything is done, and everybody was told
+	out  agent.Outcome // valid after that
+	over bool          // guarded by the post's mu: it has ended
 }
 
-// maxSettled is how many outcomes of the past are kept for who asks late.
+// maxSettled is how many past outcomes are kept for late callers of Wait.
 const maxSettled = 64
 
-// open begins to wait for the end of a message.
+// open registers a message to wait for.
 func (p *post) open(id string) *turn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,22 +146,22 @@ func (p *post) turn(id string) *turn {
 	return p.turns[id]
 }
 
-// running is the turn that runs; "" if none does.
+// running returns the id of the running turn; "" if there is none.
 func (p *post) running() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.now
 }
 
-// hold keeps what waits from beginning by itself, or not.
+// hold sets whether queued messages start by themselves.
 func (p *post) hold(yes bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held = yes
 }
 
-// settle ends the turns of ids. It gives those that were open; tell has who waits for them
-// know, which is the last that happens.
+// settle ends the turns of ids. It returns those that were open; tell informs those who wait
+// for them, which must be the last step.
 func (p *post) settle(out agent.Outcome, ids ...string) (ended []string, tell func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -190,7 +190,7 @@ func (p *post) settle(out agent.Outcome, ids ...string) (ended []string, tell fu
 	return ended, tell
 }
 
-// waiting are the messages that no run has read.
+// waiting returns the messages that no run has read.
 func (p *post) waiting() (all []*submitted) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,10 +202,10 @@ func (p *post) waiting() (all []*submitted) {
 	return all
 }
 
-// Submit takes a message in, and returns when it is on the disk: whatever happens then,
-// it is not lost. Where nothing runs a turn begins with it; else it waits, in the order
-// in which it came, for the model or for what is under way. An error, such as that of a
-// template, means that nothing was taken.
+// Submit accepts a message, and returns when it is on disk: after that it can't be lost. If
+// nothing is running, it starts a turn; otherwise the message is queued, in order, for the
+// model or until the current operation ends. An error, such as that of a template, means that
+// nothing was accepted.
 func (s *Session) Submit(ctx context.Context, in Input) (Receipt, error) {
 	return s.submit(ctx, in, "")
 }
@@ -244,7 +244,7 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 	if q.m.Time != in.Message.Time {
 		q.m.Time = in.Message.Time
 	}
-	inner, end, err := s.stage.wake(s.stage.life) // the turn outlives who began it
+	inner, end, err := s.stage.wake(s.stage.life) // the turn outlives whoever started it
 	busy := errors.Is(err, ErrBusy)
 	if err != nil && !busy {
 		return Receipt{}, err
@@ -266,7 +266,7 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 		return Receipt{}, err
 	}
 	s.post.tellQueue()
-	s.pump() // what was under way may have ended before the message was in the queue
+	s.pump() // the current operation may have ended before the message was in the queue
 	return Receipt{ID: q.id}, nil
 }
 
@@ -289,12 +289,12 @@ func (in *Input) check() error {
 	return fmt.Errorf("a message is read at once (\"\"), %q or %q, not %q", After, Next, in.When)
 }
 
-// reserved reports whether custom messages of that type are burin's own.
+// reserved reports whether burin itself uses that type of custom messages.
 func reserved(customType string) bool {
 	return strings.HasPrefix(customType, "burin.") || early(customType)
 }
 
-// stamp gives each message a time of its own, in whole milliseconds, as files keep them.
+// stamp gives each message a unique time, in whole milliseconds as files store them.
 func (p *post) stamp(t time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -306,7 +306,7 @@ func (p *post) stamp(t time.Time) time.Time {
 	return t
 }
 
-// keepQueue writes down what waits, with the message that has just come; nil is none.
+// keepQueue records the queue, with the new message if it is not nil.
 func (p *post) keepQueue(q *submitted) {
 	e := queueEntry{Waiting: []string{}}
 	var stowed error
@@ -336,15 +336,15 @@ func (p *post) keepQueue(q *submitted) {
 	p.rec.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: CustomQueue, Data: data})
 }
 
-// Announce writes the file of a session in which nothing was said yet, so that others find
-// it. Unless something is, the file goes with the session.
+// Announce writes the file of a session in which nothing was said yet, so that others find it.
+// If nothing is ever said, the file is removed with the session.
 func (s *Session) Announce() {
 	if s.log.Len() == 0 {
 		s.post.keepQueue(nil)
 	}
 }
 
-// serve lets the model work on a message, beside the caller.
+// serve lets the model work on a message, in the background.
 func (s *Session) serve(ctx context.Context, end func(), q *submitted) {
 	s.post.mu.Lock()
 	s.post.held, s.post.now, q.read = false, q.id, true
@@ -365,7 +365,7 @@ func (s *Session) serve(ctx context.Context, end func(), q *submitted) {
 	})
 }
 
-// settleRun ends a run that was submitted: its messages are settled, and what waits begins.
+// settleRun ends a submitted run: its messages are settled, and queued ones start.
 func (s *Session) settleRun(out agent.Outcome, end func()) {
 	out = s.veil.outcome(out)
 	s.post.mu.Lock()
@@ -395,14 +395,14 @@ func (s *Session) settleRun(out agent.Outcome, end func()) {
 	s.pump()
 }
 
-// pump begins with the first message that waits, if nothing is under way.
+// pump starts with the first queued message, if nothing is running.
 func (s *Session) pump() {
 	if _, held := s.post.queueState(); held || len(s.post.waiting()) == 0 || s.stage.life.Err() != nil {
 		return
 	}
 	ctx, end, err := s.stage.begin(s.stage.life)
 	if err != nil {
-		return // what is under way pumps when it ends
+		return // the current operation pumps when it ends
 	}
 	q := s.post.takeFirst()
 	if q == nil {
@@ -412,8 +412,8 @@ func (s *Session) pump() {
 	s.serve(ctx, end, q)
 }
 
-// takeFirst takes the first message that waits out of the loop's queues; the others become
-// follow-ups of it, but for those that were steered.
+// takeFirst takes the first queued message out of the loop's queues; the others become its
+// follow-ups, except steering messages.
 func (p *post) takeFirst() *submitted {
 	steering, followUps := p.loop.ClearQueues()
 	all := append(steering, followUps...)
@@ -429,7 +429,7 @@ func (p *post) takeFirst() *submitted {
 	return first
 }
 
-// find is the submitted message that m was made of.
+// find returns the submitted message from which m was made.
 func (p *post) find(m *llm.Message) *submitted {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -441,13 +441,13 @@ func (p *post) find(m *llm.Message) *submitted {
 	return nil
 }
 
-// wasRead notes that the loop has read a message. It gives the id of one that was submitted.
+// wasRead notes that the loop has read a message. It returns the id if it was submitted.
 func (p *post) wasRead(m *llm.Message) (id string) {
 	if m.Role != llm.RoleUser && m.Role != llm.RoleCustom {
 		return ""
 	}
 	q := p.find(m)
-	if q == nil || q.m.CustomType != m.CustomType { // a note of burin's may be of the same moment
+	if q == nil || q.m.CustomType != m.CustomType { // a note of burin's may have the same time
 		return ""
 	}
 	p.mu.Lock()
@@ -456,12 +456,12 @@ func (p *post) wasRead(m *llm.Message) (id string) {
 	return q.id
 }
 
-// queueState is what waits, for faces.
+// queueState returns the queue, for faces.
 func (p *post) queueState() (Queued, bool) {
 	steering, followUps := p.loop.Queued()
 	p.mu.Lock()
 	held := p.held
-	made := make(map[int64]*submitted, len(p.all)) // each message has a time of its own
+	made := make(map[int64]*submitted, len(p.all)) // each message has a unique time
 	for _, q := range p.all {
 		made[q.m.Time.UnixMilli()] = q
 	}
@@ -492,7 +492,7 @@ func waitingOf(m *llm.Message, q *submitted) Waiting {
 	return w
 }
 
-// takeBack gives back what waits, as the person wrote it.
+// takeBack removes and returns the queued messages, as the user wrote them.
 func (p *post) takeBack() []Input {
 	steering, followUps := p.loop.ClearQueues()
 	var out []Input
@@ -521,7 +521,7 @@ func (p *post) takeBack() []Input {
 	return out
 }
 
-// release lets what is held begin.
+// releaseQueue lets held messages start.
 func (s *Session) releaseQueue() {
 	s.post.mu.Lock()
 	s.post.held = false
@@ -530,8 +530,8 @@ func (s *Session) releaseQueue() {
 	s.pump()
 }
 
-// Wait waits for the end of what is done for a submitted message, or of ctx, which stops
-// nothing. Of the past the last 64 are known.
+// Wait waits until everything for a submitted message is done, or until ctx ends, which stops
+// nothing. It knows the last 64 finished messages.
 func (s *Session) Wait(ctx context.Context, id string) (agent.Outcome, error) {
 	t := s.post.turn(id)
 	if t == nil {
@@ -545,8 +545,8 @@ func (s *Session) Wait(ctx context.Context, id string) (agent.Outcome, error) {
 	}
 }
 
-// restoreQueue takes up what waited when the session was left. Nothing of it begins by
-// itself, and spends money, because a session was opened.
+// restoreQueue restores the queue of a resumed session. Opening a session must not spend
+// money, so nothing starts by itself.
 func (p *post) restoreQueue() {
 	isQueue := func(n transcript.Node) bool { return n.Type == transcript.TypeCustom && n.Name == CustomQueue }
 	nodes := p.rec.log.Nodes()
@@ -594,11 +594,11 @@ func (p *post) restoreQueue() {
 		if q.when == After {
 			put = p.loop.FollowUp
 		}
-		_ = put(q.m) // there is room at the beginning
+		_ = put(q.m) // there is room at the start
 	}
 }
 
-// forgetRead takes out what the model has read since the entry at from.
+// forgetRead removes what the model has read since the entry at from.
 func (p *post) forgetRead(nodes []transcript.Node, from int, waiting map[string]*submitted) {
 	for i := from + 1; i < len(nodes) && len(waiting) > 0; i++ {
 		if n := &nodes[i]; n.Role != llm.RoleUser && n.Type != transcript.TypeMessage && n.Type != transcript.TypeCustomMessage {

@@ -13,16 +13,16 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// CustomTodoEdit is the custom type of the entry of a person's change to the list of
-// work, whose data are the phases, and of the message that tells the model.
+// CustomTodoEdit is the custom type of the entry of a user's change to the todos, whose data
+// are the phases, and of the message that tells the model.
 const CustomTodoEdit = "user_todo_edit"
 
-// todoEdit is what an entry of type CustomTodoEdit holds.
+// todoEdit is the data of an entry of type CustomTodoEdit.
 type todoEdit struct {
 	Phases []todo.Phase `json:"phases"`
 }
 
-// Todos is the list of work as it is now.
+// Todos returns the current todos.
 func (w *work) Todos(context.Context) ([]todo.Phase, error) { return w.phases(), nil }
 
 func (w *work) phases() []todo.Phase {
@@ -32,8 +32,8 @@ func (w *work) phases() []todo.Phase {
 	return w.list.List()
 }
 
-// SetTodos replaces the list of work, as the person wants it, at any time. The model
-// reads of it with the next request. An error changes nothing.
+// SetTodos replaces the todos for the user, at any time. The model reads them with the next
+// request. If it fails, nothing has changed.
 func (w *work) SetTodos(_ context.Context, phases []todo.Phase) error {
 	if w.list == nil {
 		return errors.New("this session has no list of work")
@@ -70,7 +70,7 @@ func (w *work) hide(phases []todo.Phase) []todo.Phase {
 	return out
 }
 
-// todoText is a list as the model reads it.
+// todoText returns the list as the model reads it.
 func todoText(phases []todo.Phase) string {
 	var b strings.Builder
 	for _, p := range phases {
@@ -85,9 +85,9 @@ func todoText(phases []todo.Phase) string {
 	return b.String()
 }
 
-// LastTodos looks for who changed the list of work last on the branch to leaf: a
-// person, whose list it gives, or the model's tool of that name, of which it gives the
-// details of the result. Neither is that nobody did.
+// LastTodos finds the last change to the todos on the branch to leaf. If the user made it,
+// LastTodos returns the list; if the tool with that name did, the details of its result. It
+// returns neither if there was no change.
 func LastTodos(log transcript.Reader, leaf, toolName string) (phases []todo.Phase, result json.RawMessage) {
 	e := transcript.LastOf(log, leaf,
 		func(n transcript.Node) bool {

@@ -15,26 +15,25 @@ import (
 // ToolState is a tool of the session, offered to the model or not.
 type ToolState struct {
 	Name        string       `json:"name"`
-	Label       string       `json:"label"`       // for people
+	Label       string       `json:"label"`       // for users
 	Description string       `json:"description"` // as the model reads it
 	Effects     tool.Effects `json:"effects"`
 	Enabled     bool         `json:"enabled"`
-	Tokens      int          `json:"tokens"` // that each request pays for it while it is enabled, estimated
+	Tokens      int          `json:"tokens"` // estimated cost per request while it is enabled
 }
 
-// ToolSet is the tools of a session. They may change at any time, from any goroutine: a
-// change holds from the next request on. A [ToolsChanged] event comes with each change of
-// what is offered.
+// ToolSet is the set of tools of a session. It is safe for concurrent use. Changes apply from
+// the next request on. Each change of what is offered emits [ToolsChanged].
 //
-// Tools are what a request begins with, so that a change costs the provider's cache of the
-// conversation: all of it where a tool is taken out or changed, and none where one is
-// added by [ToolSet.Put] or taken away by [ToolSet.Remove]. Some providers cache tools as
-// one piece; there an addition costs as much as a change.
+// Requests start with the tools, so a change invalidates the provider's cache of the
+// conversation: completely if a tool is left out or changed, and not at all if one is added by
+// [ToolSet.Put] or removed by [ToolSet.Remove]. Some providers cache tools as one piece;
+// there, an addition costs as much as a change.
 type ToolSet struct {
-	use  func(offered []*tool.Tool) // has the loop offer them
-	tell func(names string)         // of those that are offered
+	use  func(offered []*tool.Tool) // makes the loop offer them
+	tell func(names string)         // emits the names of offered tools
 
-	changing sync.Mutex // held while a change goes to the loop, so that the last one holds
+	changing sync.Mutex // held while a change goes to the loop, so that the last one wins
 
 	mu     sync.Mutex
 	all    []member // in the order in which they are offered
@@ -45,7 +44,7 @@ type ToolSet struct {
 type member struct {
 	*tool.Tool
 	offered bool
-	gone    bool // it was removed; what is declared in its place says so
+	gone    bool // it was removed; its declaration now says so
 }
 
 var _ Tools = (*ToolSet)(nil)
@@ -78,9 +77,8 @@ func (s *ToolSet) List(context.Context) ([]ToolState, error) {
 	return list, nil
 }
 
-// Put adds tools behind those there are. A tool whose name is taken takes the place of the
-// one that has it. All of them are offered. An error, such as that of a name that providers
-// refuse, changes nothing.
+// Put adds tools after the existing ones, or replaces those with the same names. All of them
+// are offered. If it fails, for example because providers refuse a name, nothing has changed.
 func (s *ToolSet) Put(tools ...*tool.Tool) error {
 	return s.change(func(all []member) ([]member, error) {
 		for _, t := range tools {
@@ -95,10 +93,10 @@ func (s *ToolSet) Put(tools ...*tool.Tool) error {
 	})
 }
 
-// Remove takes tools away, as when the server that has them is gone. The model keeps their
-// definitions, so that its provider's cache holds; a call tells it that the tool is not
-// available any more. The definitions go when the cache is lost for another reason:
-// with another model, or with Offer.
+// Remove removes tools, for example when their server is gone. The model keeps their
+// definitions, so that its provider's cache stays valid; a call tells the model that the tool
+// is no longer available. The definitions go when the cache is lost for another reason: with
+// another model, or with Offer.
 func (s *ToolSet) Remove(names ...string) error {
 	return s.change(func(all []member) ([]member, error) {
 		for _, name := range names {
@@ -116,7 +114,7 @@ func (s *ToolSet) Remove(names ...string) error {
 	})
 }
 
-// unavailable is declared like a tool and does nothing.
+// unavailable returns a tool that is declared like t and does nothing.
 func unavailable(t *tool.Tool) *tool.Tool {
 	return &tool.Tool{
 		Name: t.Name, Label: t.Label, Description: t.Description, Parameters: t.Parameters, Strict: t.Strict,
@@ -127,8 +125,8 @@ func unavailable(t *tool.Tool) *tool.Tool {
 	}
 }
 
-// Offer offers exactly the tools of these names, from the next request on. The tool that
-// hands over a result of a schema is always offered.
+// Offer offers exactly the tools with these names, from the next request on. The tool that
+// hands over a result by a schema is always offered.
 func (s *ToolSet) Offer(_ context.Context, names []string) error {
 	return s.change(func(all []member) ([]member, error) {
 		all = slices.DeleteFunc(all, func(m member) bool { return m.gone })
@@ -144,8 +142,8 @@ func (s *ToolSet) Offer(_ context.Context, names []string) error {
 	})
 }
 
-// Force has the first answer to the next prompt call a tool. Models that must think before
-// they call one answer without thinking, or, where they cannot, as they like.
+// Force makes the first answer to the next prompt call a tool. Models that must think before a
+// call answer without thinking or, if they can't, as they like.
 func (s *ToolSet) Force(_ context.Context, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,9 +155,8 @@ func (s *ToolSet) Force(_ context.Context, name string) error {
 	return nil
 }
 
-// adapt puts tools in the place of those with their names, offered or not, for another
-// model. The cache of the conversation is lost with the model before: what was removed
-// goes.
+// adapt replaces tools by name, offered or not, for another model. The cache of the
+// conversation is lost with the previous model, so removed tools go.
 func (s *ToolSet) adapt(tools []*tool.Tool) error {
 	return s.change(func(all []member) ([]member, error) {
 		all = slices.DeleteFunc(all, func(m member) bool { return m.gone })
@@ -172,7 +169,7 @@ func (s *ToolSet) adapt(tools []*tool.Tool) error {
 	})
 }
 
-// change changes the set and has the loop and faces know, if it makes a difference.
+// change changes the set and informs the loop and faces if it makes a difference.
 func (s *ToolSet) change(f func(all []member) ([]member, error)) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -198,17 +195,17 @@ func (s *ToolSet) change(f func(all []member) ([]member, error)) error {
 	return nil
 }
 
-// sameForFaces reports whether a list of tools looks the same with either of two.
+// sameForFaces reports whether faces see no difference between two members.
 func sameForFaces(a, b member) bool {
 	return a.Name == b.Name && a.Label == b.Label && a.Description == b.Description
 }
 
-// shown are the tools that people see as offered.
+// shown returns the tools that users see as offered.
 func shown(all []member) []member {
 	return slices.DeleteFunc(slices.Clone(all), func(m member) bool { return m.gone || !m.offered })
 }
 
-// tools are those that requests have.
+// tools returns the tools of requests.
 func tools(all []member) (on []*tool.Tool) {
 	for _, m := range all {
 		if m.offered {
@@ -227,28 +224,28 @@ func missingTool(name string, all []member) error {
 	return fmt.Errorf("there is no tool %q; there are %s", name, toolNames(all))
 }
 
-// force has the next answer call a tool; "" lets it be.
+// force makes the next answer call a tool; "" makes it optional.
 func (s *ToolSet) force(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forced = name
 }
 
-// choice is the tool that the next answer must call; "" is none.
+// choice returns the tool that the next answer must call; "" if none.
 func (s *ToolSet) choice() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.forced
 }
 
-// offered are the tools of the next request.
+// offered returns the tools of the next request.
 func (s *ToolSet) offered() []*tool.Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return tools(s.all)
 }
 
-// definitions are the tools as requests have them.
+// definitions returns the tools as requests have them.
 func (s *ToolSet) definitions() []llm.Tool {
 	set, err := tool.NewSet(s.offered()...)
 	if err != nil {

@@ -13,13 +13,12 @@ import (
 
 // Navigation says how to move in the tree.
 type Navigation struct {
-	Summarize    bool   `json:"summarize"`    // leave a summary of the branch that is left
-	Instructions string `json:"instructions"` // what to look at in it
+	Summarize    bool   `json:"summarize"`    // leave a summary of the branch
+	Instructions string `json:"instructions"` // what to focus on
 }
 
-// Navigate moves to an entry; what is said next follows it. From a person's message,
-// or a program's, it moves before it and gives its words, to be edited and sent
-// again.
+// Navigate moves to an entry; what is said next follows it. From a message of the user's or a
+// program's, it moves before the message and returns its text, to be edited and sent again.
 func (s *Session) Navigate(ctx context.Context, id string, o Navigation) (edit string, err error) {
 	ctx, end, err := s.stage.wake(ctx)
 	if err != nil {
@@ -44,7 +43,7 @@ func (s *Session) Navigate(ctx context.Context, id string, o Navigation) (edit s
 	}
 	summary, err := s.summarizeLeft(ctx, target, o)
 	if err != nil {
-		return "", err // the leaf is where it was
+		return "", err // the leaf is unchanged
 	}
 	if err := s.log.Move(target); err != nil {
 		return "", err
@@ -75,8 +74,8 @@ func textOf(e *transcript.Entry) string {
 	return m.Text()
 }
 
-// summarizeLeft summarises what is left when moving to target; nil if nothing is, or
-// nobody asked for it.
+// summarizeLeft summarizes what is left behind when moving to target; nil if that is nothing,
+// or nobody asked for it.
 func (s *Session) summarizeLeft(ctx context.Context, target string, o Navigation) (*transcript.Entry, error) {
 	if !o.Summarize {
 		return nil, nil
@@ -97,7 +96,7 @@ func (s *Session) summarizeLeft(ctx context.Context, target string, o Navigation
 	return &transcript.Entry{Type: transcript.TypeBranchSummary, Summary: summary, Details: details}, nil
 }
 
-// restoreState takes model and thinking from the branch that was moved to.
+// restoreState takes model and thinking level from the branch that was moved to.
 func (s *Session) restoreState(ctx context.Context) {
 	c, err := s.log.Context(s.log.Leaf())
 	if err != nil {
@@ -120,7 +119,7 @@ func (s *Session) restoreState(ctx context.Context) {
 	}
 }
 
-// Handoff has the model write a document with which another session can go on.
+// Handoff has the model write a document with which another session can continue.
 func (s *Session) Handoff(ctx context.Context, focus string) (document string, err error) {
 	ctx, end, err := s.stage.wake(ctx)
 	if err != nil {
@@ -134,11 +133,11 @@ func (s *Session) Handoff(ctx context.Context, focus string) (document string, e
 	return s.handoff(ctx, focus)
 }
 
-// handoff asks for the document. As a way to condense a conversation it stays in the session,
-// so that its faces, queue and undo stay too; the family begins a new file.
+// handoff asks for the document. As a compaction strategy it stays in the session, so that its
+// faces, queue and undo stay too; the pi family starts a new file.
 func (s *Session) handoff(ctx context.Context, focus string) (document string, err error) {
 	r, client := s.mind.now()
-	// The same prefix as the conversation's: it is in the vendor's cache.
+	// The same prefix as the conversation's: it is in the provider's cache.
 	r.Tools, r.ToolChoice = s.tools.definitions(), llm.ToolChoice{Mode: llm.ToolNone}
 	r.Messages = append(s.agent.Messages(), llm.Message{
 		Role: llm.RoleCustom, CustomType: "handoff", Time: s.o.Now(),

@@ -35,7 +35,7 @@ func (v veil) messages(all []llm.Message) []llm.Message {
 	return v.vault.HideMessages(all)
 }
 
-// block hides in one piece of an answer.
+// block hides secrets in one piece of an answer.
 func (v veil) block(b llm.Block) llm.Block {
 	if v.vault == nil || b == nil {
 		return b
@@ -43,7 +43,7 @@ func (v veil) block(b llm.Block) llm.Block {
 	return v.message(llm.Message{Role: llm.RoleAssistant, Content: []llm.Block{b}}).Content[0]
 }
 
-// raw hides in JSON.
+// raw hides secrets in JSON.
 func (v veil) raw(data json.RawMessage) json.RawMessage {
 	if v.vault == nil {
 		return data
@@ -51,8 +51,8 @@ func (v veil) raw(data json.RawMessage) json.RawMessage {
 	return v.vault.HideJSON(data)
 }
 
-// result hides what is secret in a tool's result. Details that are no JSON are left out:
-// no event and no transcript could hold them.
+// result hides secrets in a tool's result. Details that are not JSON are left out, because no
+// event or transcript could hold them.
 func (v veil) result(r *tool.Result) *tool.Result {
 	if r == nil {
 		return nil
@@ -66,10 +66,9 @@ func (v veil) result(r *tool.Result) *tool.Result {
 	return &out
 }
 
-// arguments puts values in place of the placeholders that the model wrote, for tools that
-// work on the workspace, commands among them. What does nothing but go over the network
-// keeps them. A value that is not known any more must not get into a file as its
-// placeholder: that is an error.
+// arguments replaces the model's placeholders with values, for tools that work on the
+// workspace, including commands. Tools that only use the network keep the placeholders. A
+// placeholder whose value is no longer known must not get into a file: that is an error.
 func (v veil) arguments(t *tool.Tool, args json.RawMessage) (json.RawMessage, error) {
 	if v.vault == nil || t == nil || t.Effects.Has(tool.Network) && !t.Effects.Has(tool.Executes) {
 		return args, nil
@@ -83,8 +82,8 @@ func (v veil) arguments(t *tool.Tool, args json.RawMessage) (json.RawMessage, er
 	return json.RawMessage(restored), nil
 }
 
-// hidden is an error whose text held a secret. It is what it wraps to those who ask
-// with errors.Is and errors.As.
+// hidden is an error whose text contained a secret. It matches what it wraps with errors.Is
+// and errors.As.
 type hidden struct {
 	text string
 	err  error

@@ -2,23 +2,23 @@ package tool
 
 import "unicode/utf8"
 
-// Longest control sequences that are believed. What is longer is no sequence of
-// a terminal but text, and is shown from there on.
+// Longest control sequences that are recognized. Anything longer is not a terminal's sequence
+// but text, and is shown from there on.
 const (
 	maxSequence = 256     // parameters of a CSI
-	maxString   = 1 << 20 // a title, a clipboard, a picture
+	maxString   = 1 << 20 // a title, the clipboard, an image
 )
 
-// cleaner takes control sequences, control characters and invalid UTF-8 out of a
-// stream, wherever the stream is cut into writes.
+// cleaner removes control sequences, control characters and invalid UTF-8 from a stream,
+// however the stream is split into writes.
 //
-// Only the seven-bit forms begin a sequence. Of the C1 characters (U+0080 to
-// U+009F) each is dropped alone: text that was decoded twice is full of them, and
-// one that began a string would hide the rest of the line.
+// Only the seven-bit forms start a sequence. The C1 characters (U+0080 to U+009F) are dropped
+// one by one: text that was decoded twice is full of them, and if one started a string it
+// would hide the rest of the line.
 type cleaner struct {
 	state cleanState
 	seen  int    // bytes of the sequence
-	held  []byte // first bytes of a character whose end has not arrived; at most 3
+	held  []byte // first bytes of an incomplete character; at most 3
 }
 
 type cleanState uint8
@@ -27,16 +27,16 @@ const (
 	inText      cleanState = iota
 	inEscape               // ESC
 	inCSI                  // ESC [
-	inString               // ESC ] and the like: up to BEL, ST or the end of the line
+	inString               // ESC ] and similar: up to BEL, ST or the end of the line
 	inStringEsc            // ESC in a string: the first half of ST, or of another sequence
 )
 
 const escape = 0x1b
 
-// plain says whether b is text that needs no look at its neighbours.
+// plain reports whether b is text, whatever its neighbors.
 func plain(b byte) bool { return b-' ' < 0x7f-' ' || b == '\n' || b == '\t' }
 
-// run is the length of the text that p begins with and that is clean as it is.
+// run returns the length of the clean text at the start of p.
 func (c *cleaner) run(p []byte) int {
 	if c.state != inText || len(c.held) > 0 {
 		return 0
@@ -59,9 +59,8 @@ func (c *cleaner) run(p []byte) int {
 	return i
 }
 
-// step takes what p begins with when that is no clean text. It returns how many
-// bytes it took, at least one, and what stands for them: 0 for nothing, '\r',
-// '\b' or a character.
+// step consumes what p starts with if that is not clean text. It returns how many bytes it
+// consumed, at least one, and what replaces them: 0 for nothing, '\r', '\b' or a character.
 func (c *cleaner) step(p []byte) (n int, r rune) {
 	switch {
 	case len(c.held) > 0:
@@ -83,7 +82,7 @@ func (c *cleaner) step(p []byte) (n int, r rune) {
 	switch {
 	case r < 0xa0:
 		r = 0
-	case r == utf8.RuneError && n == 1: // one for all bytes that could have begun the same character
+	case r == utf8.RuneError && n == 1: // one for all bytes that could have started the same character
 		for n < len(p) && !utf8.FullRune(p[:n+1]) {
 			n++
 		}
@@ -91,14 +90,14 @@ func (c *cleaner) step(p []byte) (n int, r rune) {
 	return n, r
 }
 
-// complete adds the first byte of p to a character that has begun.
+// complete adds the first byte of p to an incomplete character.
 func (c *cleaner) complete(p []byte) (n int, r rune) {
 	c.held = append(c.held, p[0])
 	if !utf8.FullRune(c.held) {
 		return 1, 0
 	}
 	r, size := utf8.DecodeRune(c.held)
-	if size < len(c.held) { // p[0] is no part of it
+	if size < len(c.held) { // p[0] does not belong to it
 		c.held = c.held[:0]
 		return 0, utf8.RuneError
 	}
@@ -109,7 +108,7 @@ func (c *cleaner) complete(p []byte) (n int, r rune) {
 	return 1, r
 }
 
-// sequence takes one byte of a control sequence, or none when it ends there.
+// sequence consumes one byte of a control sequence, or none if the sequence ends there.
 func (c *cleaner) sequence(p []byte) (n int, r rune) {
 	b := p[0]
 	c.seen++
@@ -164,7 +163,7 @@ func (c *cleaner) afterEscape(b byte) int {
 	return 1
 }
 
-// rest ends the stream: a character that never ended is U+FFFD.
+// rest ends the stream: an incomplete character becomes U+FFFD.
 func (c *cleaner) rest() rune {
 	c.state = inText
 	if len(c.held) == 0 {

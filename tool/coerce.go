@@ -7,8 +7,7 @@ import (
 	"io"
 )
 
-// coerce changes args where that cannot change what they mean, as [Tool.Validate]
-// says.
+// coerce changes args where that can't change their meaning; see [Tool.Validate].
 func (v *validator) coerce(args json.RawMessage) json.RawMessage {
 	value, err := decodeNumbers(args)
 	if err != nil {
@@ -26,7 +25,7 @@ func (v *validator) coerce(args json.RawMessage) json.RawMessage {
 	return out
 }
 
-// decodeNumbers decodes one JSON value and keeps its numbers as they are written.
+// decodeNumbers decodes one JSON value and keeps numbers as written.
 func decodeNumbers(p []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(p))
 	dec.UseNumber()
@@ -84,7 +83,7 @@ func (c *coercer) value(s *Schema, v any) any {
 	return v
 }
 
-// convert makes of v, whose type s does not take, a value that s takes.
+// convert turns v, whose type s does not accept, into a value that s accepts.
 func (c *coercer) convert(s *Schema, v any) any {
 	want := c.w.types(s)
 	if text, ok := v.(string); ok {
@@ -105,7 +104,7 @@ func (c *coercer) convert(s *Schema, v any) any {
 	return c.value(s, list)
 }
 
-// unquote reads a string that holds one JSON value of a wanted type, a number
+// unquote reads a string that contains exactly one JSON value of a wanted type; a number
 // without white space around it.
 func unquote(text string, want typeSet) (any, bool) {
 	v, err := decodeNumbers([]byte(text))
@@ -118,8 +117,8 @@ func unquote(text string, want typeSet) (any, bool) {
 	return v, true
 }
 
-// integers writes the whole numbers in args without point and exponent, which
-// the schema takes for integers and Go does not.
+// integers rewrites whole numbers in args without point and exponent: the schema accepts those
+// as integers, Go does not.
 func integers(args json.RawMessage) (json.RawMessage, bool) {
 	v, err := decodeNumbers(args)
 	if err != nil {

@@ -11,15 +11,14 @@ import (
 
 const (
 	maxExample      = 2 << 10 // bytes
-	maxExampleText  = 60      // bytes of a string in it
+	maxExampleText  = 60      // bytes of a string in an example
 	maxExampleItems = 3
 	maxExampleDepth = 6
 )
 
-// example is the shape that args should have had: what is valid in them is kept,
-// long texts cut, and what is missing is there as a placeholder of its type. It
-// is nil where that takes too many words, or is not valid: a placeholder knows
-// nothing of patterns.
+// example returns the shape that args should have had: it keeps what is valid, cuts long
+// texts, and fills in what is missing with placeholders of the right type. It is nil if that
+// takes too much text, or if it would not be valid: a placeholder doesn't follow patterns.
 func (v *validator) example(args json.RawMessage) json.RawMessage {
 	if v.root == nil {
 		return nil
@@ -45,7 +44,7 @@ type exampler struct {
 	out bytes.Buffer
 }
 
-// write adds v as s wants it, or something else that s wants.
+// write adds v if s accepts it, or something else that s accepts.
 func (e *exampler) write(s *Schema, v any, given bool, level int) {
 	if s == nil || level > maxExampleDepth || e.out.Len() > maxExample || !e.w.step() {
 		e.keep(v)
@@ -86,7 +85,7 @@ func (e *exampler) write(s *Schema, v any, given bool, level int) {
 	}
 }
 
-// choose is the value of a list that v is, or probably means, or the first.
+// choose returns the value in a list that v is or probably means, or the first.
 func (e *exampler) choose(list []any, v any) any {
 	var names []string
 	for _, o := range list {
@@ -135,8 +134,8 @@ func (e *exampler) object(s *Schema, v any, level int) {
 	e.out.WriteByte('}')
 }
 
-// correct is v with names that are not known put right where another was
-// probably meant and is not there.
+// correct returns v with unknown names corrected if another name was probably meant and is
+// missing.
 func correct(s *Schema, v any) map[string]any {
 	given, _ := v.(map[string]any)
 	if s.AdditionalProperties == nil || !never(s.AdditionalProperties) {
@@ -199,7 +198,7 @@ func (e *exampler) placeholder(s *Schema, types typeSet) {
 	}
 }
 
-// keep adds v as it is, long texts cut.
+// keep adds v unchanged, except that long texts are cut.
 func (e *exampler) keep(v any) {
 	p, err := encode(clip(v, 0))
 	if err != nil {

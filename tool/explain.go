@@ -13,10 +13,10 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 )
 
-// maxProblems is how many problems a model is told of at once.
+// maxProblems is how many problems a model is told about at once.
 const maxProblems = 8
 
-// problems says in words why args, which are not valid, are not.
+// problems says why args are not valid.
 func (v *validator) problems(args json.RawMessage) []string {
 	value, err := decodeNumbers(args)
 	if err != nil {
@@ -32,7 +32,7 @@ func (v *validator) problems(args json.RawMessage) []string {
 	return list
 }
 
-// complaint is what the validator itself says, for rules that have no words here.
+// complaint returns the validator's own message, for rules without a message here.
 func (v *validator) complaint(value any) string {
 	args, err := encode(value)
 	if err != nil {
@@ -56,7 +56,7 @@ func (v *validator) complaint(value any) string {
 	}
 }
 
-// problems says why v does not fit s. path is where v is, in the model's words.
+// problems says why v does not match s. path is where v is, as the model sees it.
 func (w *walker) problems(s *Schema, v any, path string) []string {
 	if s == nil || !w.step() {
 		return nil
@@ -99,12 +99,12 @@ func (w *walker) problems(s *Schema, v any, path string) []string {
 	return list
 }
 
-// own is the types that s itself names.
+// own returns the types that s itself names.
 func (w *walker) own(s *Schema) typeSet {
 	return w.types(&Schema{Type: s.Type, Types: s.Types})
 }
 
-// union says what the nearest form lacks if none fits.
+// union says what is wrong with the nearest form if none matches.
 func (w *walker) union(forms []*Schema, v any, path string) []string {
 	if len(forms) == 0 {
 		return nil
@@ -124,7 +124,7 @@ func (w *walker) union(forms []*Schema, v any, path string) []string {
 	return list
 }
 
-// nearest is the form that lacks least.
+// nearest returns the form with the fewest problems.
 func (w *walker) nearest(forms []*Schema, v any) *Schema {
 	best, least := forms[0], 1<<30
 	for _, c := range forms {
@@ -139,7 +139,7 @@ func (w *walker) nearest(forms []*Schema, v any) *Schema {
 	return best
 }
 
-// values holds v against a list of values.
+// values compares v with a list of values.
 func (w *walker) values(s *Schema, v any, path string) []string {
 	list := s.Enum
 	if s.Const != nil {
@@ -163,7 +163,7 @@ func (w *walker) values(s *Schema, v any, path string) []string {
 	return []string{said}
 }
 
-// same compares a value of a schema with one of arguments.
+// same compares a value in a schema with one in arguments.
 func same(e, v any) bool {
 	a, errA := encode(e)
 	b, errB := encode(v)
@@ -211,12 +211,12 @@ func (w *walker) object(s *Schema, v map[string]any, path string) []string {
 	return list
 }
 
-// never says whether s takes nothing.
+// never reports whether s accepts nothing.
 func never(s *Schema) bool {
 	return s.Not != nil && s.Not.Type == "" && s.Not.Types == nil && s.Not.Ref == "" && len(beside(s.Not))+len(below(s.Not)) == 0 && s.Not.Enum == nil
 }
 
-// patterned are the schemas of s for properties of such a name.
+// patterned returns the schemas in s for properties with that name.
 func patterned(s *Schema, name string) []*Schema {
 	var list []*Schema
 	for p, c := range s.PatternProperties {
@@ -293,7 +293,7 @@ func number(s *Schema, v json.Number, path string) []string {
 	return nil
 }
 
-// describe is what s wants, for a sentence that begins with "expected".
+// describe says what s wants, for a sentence that starts with "expected".
 func (w *walker) describe(s *Schema) string {
 	if s == nil {
 		return "a value"
@@ -335,8 +335,8 @@ func options(list []any) string {
 	return "one of " + strings.Join(out, ", ")
 }
 
-// order is the names of the properties of v, the required ones first, or of all
-// of s if v is nil.
+// order returns the names of the properties of v, required ones first, or of all properties of
+// s if v is nil.
 func order(s *Schema, v map[string]any) []string {
 	names := slices.Sorted(maps.Keys(v))
 	if v == nil {
@@ -346,7 +346,7 @@ func order(s *Schema, v map[string]any) []string {
 	return names
 }
 
-// rank is the place of a name among the required ones, or after them.
+// rank returns the position of a name among the required ones; other names come after them.
 func rank(s *Schema, name string) int {
 	if i := slices.Index(s.Required, name); i >= 0 {
 		return i
@@ -361,7 +361,7 @@ func commas(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// at is a problem at a place.
+// at formats a problem at a path.
 func at(path, format string, args ...any) string {
 	said := fmt.Sprintf(format, args...)
 	if path == "" {
@@ -378,7 +378,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// show is a short form of a value.
+// show returns a short form of a value.
 func show(v any) string {
 	switch v := v.(type) {
 	case map[string]any:

@@ -7,11 +7,10 @@ const (
 	fitPart = 20 << 10
 )
 
-// Fit cuts a text that is too long for a result to a head and a tail on line
-// borders, keeps the whole as an artifact, and returns the window. Too long is
-// more than Head and Tail together; when both are 0 it is more than 50 KB, of
-// which 20 KB of the beginning and of the end are then kept. Lines are cut only
-// if Columns is positive. The text is not cleaned.
+// Fit cuts a text that is too long for a result to a head and a tail at line boundaries, keeps
+// the whole as an artifact, and returns the window. Too long means more than Head and Tail
+// bytes together; if both are 0, more than 50 KB, of which Fit keeps 20 KB each of the
+// beginning and the end. It cuts lines only if Columns is positive. It doesn't clean the text.
 func Fit(text string, o SinkOptions) Output {
 	limit := o.Head + o.Tail
 	if o.Head <= 0 && o.Tail <= 0 {

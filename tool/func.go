@@ -5,15 +5,15 @@ import (
 	"encoding/json"
 )
 
-// Func makes a tool of a plain function. Its arguments are a struct, as in [Definition]. A
-// string that it returns is what the model reads; of anything else it reads the JSON. An
-// error is a result that the model can act on.
+// Func makes a tool from a Go function whose arguments are a struct, as in [Definition]. A
+// string result is what the model reads; any other result is sent as JSON. An error becomes a
+// result that the model can act on.
 //
 //	weather := tool.Func("weather", "The weather in a city.", tool.Network,
 //		func(ctx context.Context, in struct{ City string `json:"city"` }) (Report, error) { … })
 //
-// effects say what its calls may do, by which permission judges them: where nobody allows
-// it, a call that writes, executes or uses the network is a question.
+// effects say what its calls may do; permission goes by them. A call that writes, executes or
+// uses the network needs permission or an answer.
 func Func[A, R any](name, description string, effects Effects, f func(ctx context.Context, args A) (R, error)) *Tool {
 	return New(Definition[A]{
 		Name: name, Label: name, Description: description, Effects: effects,
@@ -34,6 +34,6 @@ func Func[A, R any](name, description string, effects Effects, f func(ctx contex
 	})
 }
 
-// SchemaOf is the JSON schema of a struct, by the rules of [Definition]: for results that a
-// model is to hand over. It panics if T has none.
+// SchemaOf returns the JSON schema of a struct, by the rules of [Definition], for results that
+// a model must hand over. It panics if T has no schema.
 func SchemaOf[T any]() json.RawMessage { return parameters[T]("schema", nil) }

@@ -7,9 +7,9 @@ import (
 	"github.com/burin-dev/burin/internal/fuzzy"
 )
 
-// Nearest is which of names is probably meant by name: the same but for case and
-// separators, or a few letters away, or a part of it or the other way round. ok
-// is false when none is near, or two are equally so.
+// Nearest returns the one of names that was probably meant by name: equal except for case and
+// separators, a few letters away, or one containing the other. ok is false if none is near, or
+// two are equally near.
 func Nearest(name string, names []string) (nearest string, ok bool) {
 	const far = 1 << 10
 	if len(name) > 64 {
@@ -32,12 +32,12 @@ func Nearest(name string, names []string) (nearest string, ok bool) {
 	return nearest, best < far && !tie
 }
 
-// fold takes out of a name what people write differently.
+// fold removes the parts of a name that people spell differently.
 func fold(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(name))
 }
 
-// distance ranks how near two folded names are; 1<<10 is not at all.
+// distance ranks how near two folded names are; 1<<10 is not near at all.
 func distance(a, b string) int {
 	if a == b {
 		return 0
@@ -55,7 +55,7 @@ func distance(a, b string) int {
 	return 1 << 10
 }
 
-// suggest is a question after the name that was probably meant, or "".
+// suggest returns a question with the name that was probably meant, or "".
 func suggest(name string, names []string) string {
 	if n, ok := Nearest(name, names); ok && !slices.Contains(names, name) {
 		return " Did you mean " + quote(n) + "?"

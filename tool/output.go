@@ -9,26 +9,26 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 )
 
-// Output is what a sink, or another tool, shows of a longer text.
+// Output is the part of a longer text that a sink or a tool shows.
 type Output struct {
 	Text      string `json:"-"` // the window, with a mark where the middle is missing
 	Truncated bool   `json:"truncated,omitempty"`
 	By        string `json:"truncatedBy,omitempty"` // "bytes", "lines", "columns"
-	Lines     int    `json:"totalLines"`            // of the whole
+	Lines     int    `json:"totalLines"`            // of the whole text
 	Bytes     int64  `json:"totalBytes"`
 	Shown     int    `json:"outputLines"`
-	HeadLines int    `json:"headLines,omitempty"` // how many of Shown are from the beginning; the rest is from the end
+	HeadLines int    `json:"headLines,omitempty"` // how many lines of Shown are from the beginning; the rest is from the end
 
 	ElidedBytes int64 `json:"elidedBytes,omitempty"` // bytes of lines that are not shown at all
-	CutLines    int   `json:"cutLines,omitempty"`    // lines shown of which the end is missing
-	Columns     int   `json:"columns,omitempty"`     // bytes they were cut to
+	CutLines    int   `json:"cutLines,omitempty"`    // lines shown without their end
+	Columns     int   `json:"columns,omitempty"`     // bytes that those lines were cut to
 
-	Artifact      string `json:"artifactId,omitempty"`    // id of the whole
-	ArtifactLost  int64  `json:"artifactLost,omitempty"`  // bytes that are not even there
-	ArtifactError string `json:"artifactError,omitempty"` // why there is none
+	Artifact      string `json:"artifactId,omitempty"`    // id of the artifact with the whole text
+	ArtifactLost  int64  `json:"artifactLost,omitempty"`  // bytes that even the artifact doesn't have
+	ArtifactError string `json:"artifactError,omitempty"` // why there is no artifact
 }
 
-// elide sets o to a window of which the middle, or the beginning, is missing.
+// elide sets o to a window without its middle or its beginning.
 func (o *Output) elide(head, tail []byte, gone int64) {
 	o.Truncated, o.By = true, "bytes"
 	o.ElidedBytes = gone
@@ -61,8 +61,8 @@ func countLines(p []byte) int {
 	return n
 }
 
-// Notice is the bracketed line that tells the model what is missing and how to
-// get it, or "" when nothing is.
+// Notice returns the bracketed line that tells the model what is missing and how to get it, or
+// "" if nothing is missing.
 func (o Output) Notice() string {
 	if !o.Truncated {
 		return ""
@@ -85,10 +85,10 @@ func (o Output) Notice() string {
 	return "[" + strings.Join(said, ". ") + "]"
 }
 
-// showing says which part of the whole is there.
+// showing says which part of the whole is shown.
 func (o Output) showing() string {
 	tail := o.Shown - o.HeadLines
-	if o.Shown >= o.Lines { // parts of one long line, or of two
+	if o.Shown >= o.Lines { // parts of one or two long lines
 		return fmt.Sprintf("Showing %s of %s", size(o.Bytes-o.ElidedBytes), size(o.Bytes))
 	}
 	switch {
@@ -110,7 +110,7 @@ func span(from, to int) string {
 	return strconv.Itoa(from) + "-" + strconv.Itoa(to)
 }
 
-// size is n bytes for a reader.
+// size formats n bytes for readers.
 func size(n int64) string {
 	switch {
 	case n < 1<<10:

@@ -12,23 +12,22 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Schema is a JSON schema of draft 2020-12.
+// Schema is a JSON schema, draft 2020-12.
 type Schema = jsonschema.Schema
 
-// Artifact is an artifact that is being written.
+// Artifact is an artifact to write to.
 type Artifact interface {
 	io.WriteCloser
 	ID() string
 }
 
-// ArtifactReader is an artifact that is being read.
+// ArtifactReader is an artifact to read from.
 type ArtifactReader interface {
 	io.ReadSeekCloser
 	Size() int64
 }
 
-// New makes the tool. It panics if A has no schema, which is a mistake of the
-// program and shows as soon as it starts.
+// New makes a tool. It panics if A has no schema: that is a bug, and shows at start.
 func New[A any](d Definition[A]) *Tool {
 	params := parameters[A](d.Name, d.Adjust)
 	t := &Tool{
@@ -60,17 +59,17 @@ func New[A any](d Definition[A]) *Tool {
 	return t
 }
 
-// schemas are the parameters of tools, by [schemaKey]: each is computed once, because a
+// schemas caches the parameters of tools by [schemaKey]. Each is computed once, because a
 // session has some twenty tools and a server many sessions.
 var schemas sync.Map
 
-// schemaKey is what a schema follows from.
+// schemaKey determines a schema.
 type schemaKey struct {
 	arguments reflect.Type
-	adjust    uintptr // where its code lies
+	adjust    uintptr // address of its code
 }
 
-// parameters is the schema of the arguments A.
+// parameters returns the schema of the arguments A.
 func parameters[A any](name string, adjust func(*Schema)) json.RawMessage {
 	key := schemaKey{reflect.TypeFor[A](), reflect.ValueOf(adjust).Pointer()}
 	if known, ok := schemas.Load(key); ok {
@@ -92,8 +91,8 @@ func parameters[A any](name string, adjust func(*Schema)) json.RawMessage {
 	return known.(json.RawMessage)
 }
 
-// decode reads valid arguments. The schema takes 3.0 for an integer; where Go does
-// not, it is read as 3.
+// decode reads valid arguments. The schema accepts 3.0 as an integer; Go does not, so decode
+// reads it as 3.
 func decode[A any](raw json.RawMessage) (A, error) {
 	var args A
 	if len(raw) == 0 {
@@ -112,9 +111,8 @@ func decode[A any](raw json.RawMessage) (A, error) {
 	return args, fmt.Errorf("arguments: %w", err)
 }
 
-// dropNull takes null out of the types that inference gives to slices and
-// pointers: a property is left out, not null, and strict vendors refuse the
-// union.
+// dropNull removes null from the types that inference gives to slices and pointers: a property
+// is omitted, not null, and strict providers refuse the union.
 func dropNull(s *Schema) {
 	if s == nil {
 		return
@@ -131,8 +129,8 @@ func dropNull(s *Schema) {
 	}
 }
 
-// Property is the schema of a property of s, or of a property in it: "edits.op"
-// is op in the items of edits. It panics if there is none.
+// Property returns the schema of a property of s, or of a nested one: "edits.op" is op in the
+// items of edits. It panics if there is none.
 func Property(s *Schema, path ...string) *Schema {
 	for _, name := range path {
 		for s.Items != nil {

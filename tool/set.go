@@ -8,18 +8,18 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// Set is a list of tools with different names, in the order in which the model
-// is told of them. It is not changed.
+// Set is an immutable list of tools with different names, in the order in which the model sees
+// them.
 type Set struct {
 	tools  []*Tool
 	byName map[string]*Tool
 }
 
-// maxName is what vendors take.
+// maxName is the longest name that providers accept.
 const maxName = 64
 
-// NewSet makes a set. Two tools of one name, or a name that vendors do not take,
-// are an error.
+// NewSet makes a set. It fails if two tools have the same name, or if providers would not
+// accept a name.
 func NewSet(tools ...*Tool) (*Set, error) {
 	s := &Set{tools: slices.Clone(tools), byName: make(map[string]*Tool, len(tools))}
 	for _, t := range tools {
@@ -43,12 +43,12 @@ func legalName(name string) bool {
 	return name != "" && len(name) <= maxName
 }
 
-// All are the tools in order. The slice belongs to the set.
+// All returns the tools in order. The slice belongs to the set and must not be modified.
 func (s *Set) All() []*Tool { return s.tools }
 
-// Find is the tool that a model means by name: the one of that name, or the only
-// one whose name differs in nothing but case. Some models put "functions." in
-// front. The error tells the model what there is.
+// Find returns the tool that a model means by name: the one with that name, or the only one
+// whose name differs just in case. Some models prefix "functions.". The error tells the model
+// which tools there are.
 func (s *Set) Find(name string) (*Tool, error) {
 	if t := s.byName[name]; t != nil {
 		return t, nil
@@ -74,8 +74,8 @@ func (s *Set) Find(name string) (*Tool, error) {
 	return nil, fmt.Errorf("no tool %s.%s The tools are %s", quote(name), suggest(name, names), strings.Join(names, ", "))
 }
 
-// Definitions is what a request says of the tools. A schema is sent in its plain
-// form, because vendors refuse identifiers, dynamic references and older drafts.
+// Definitions returns the tools as a request sends them. Schemas are in their plain form,
+// because providers refuse identifiers, dynamic references and older drafts.
 func (s *Set) Definitions() []llm.Tool {
 	if len(s.tools) == 0 {
 		return nil

@@ -7,16 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// SinkOptions bound the window of a [Sink].
+// SinkOptions set the limits of a [Sink].
 type SinkOptions struct {
 	Head      int       // bytes of the beginning to keep; 0 keeps none
 	Tail      int       // bytes of the end to keep; 0 is 50 KB
 	Columns   int       // bytes of a line to keep; 0 is 768, negative is no limit
-	Artifacts Artifacts // where the whole goes once it does not fit; nil: nowhere
-	Kind      string    // of the artifact: "bash"
-	// Whole is how many bytes the artifact may have; 0 is 256 MB, negative is no
-	// limit. Of more than that its beginning and its end are kept, with a line
-	// between them that says so.
+	Artifacts Artifacts // where the whole text goes if it doesn't fit; nil keeps only the window
+	Kind      string    // kind of the artifact, such as "bash"
+	// Whole is how many bytes the artifact may have; 0 is 256 MB, negative is no limit. Beyond
+	// that, it keeps the beginning and the end with a line between them that says so.
 	Whole int64
 }
 
@@ -25,35 +24,34 @@ const (
 	defaultColumns = 768
 	defaultWhole   = 256 << 20
 
-	// maxLine is how much of an unfinished line is held back, so that a carriage
-	// return can take it back.
+	// maxLine is how much of an unfinished line is held back, so that a carriage return can
+	// discard it.
 	maxLine = 8 << 10
 )
 
-// Sink takes output of any length and keeps a window of it. It is an io.Writer,
-// safe for concurrent use; it cleans what it is given: invalid UTF-8 becomes
-// U+FFFD, control sequences and other control characters but tab and newline are
-// dropped, CR LF becomes LF, a lone CR starts its line anew, and a backspace
-// takes back the character before it. A line of which more than 8 KB have
-// arrived cannot be taken back any more; a CR then ends it.
+// Sink takes output of any length and keeps a window of it. It is an io.Writer and safe for
+// concurrent use. It cleans what it gets: invalid UTF-8 becomes U+FFFD, control sequences and
+// control characters except tab and newline are dropped, CR LF becomes LF, a lone CR restarts
+// its line, and a backspace removes the character before it. After 8 KB a line can't be
+// discarded any more; a CR then ends it.
 //
-// Nothing is lost before the first byte that the window does not hold: the sink
-// then opens an artifact, writes what it has, and everything that follows. If the
-// artifact fails the window goes on alone.
+// Before the window drops its first byte, the sink opens an artifact and writes what it has
+// and everything that follows, so nothing is lost. If the artifact fails, the window continues
+// alone.
 type Sink struct {
 	mu     sync.Mutex
 	clean  cleaner
 	line   []byte // the unfinished line, cleaned
 	parted bool   // the beginning of the unfinished line has left line
-	back   bool   // a CR has come, and nothing after it
+	back   bool   // the last character was a CR
 	win    window
 	spill  spill
-	lines  int   // ends of lines that have left line
+	lines  int   // line ends that have left line
 	bytes  int64 // bytes that have left line
 	closed bool
 }
 
-// NewSink makes a sink. It is closed by whoever made it.
+// NewSink makes a sink. The caller must close it.
 func NewSink(o SinkOptions) *Sink {
 	if o.Tail == 0 {
 		o.Tail = defaultTail
@@ -70,8 +68,7 @@ func NewSink(o SinkOptions) *Sink {
 	}
 }
 
-// Write takes a piece of the output. It fails only after Close, with
-// [io.ErrClosedPipe].
+// Write adds a piece of the output. It fails only after Close, with [io.ErrClosedPipe].
 func (s *Sink) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +88,7 @@ func (s *Sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// char adds what the cleaner gave for bytes that were no clean text.
+// char adds what the cleaner returned for bytes that were not clean text.
 func (s *Sink) char(r rune) {
 	switch r {
 	case 0:
@@ -132,7 +129,7 @@ func (s *Sink) text(p []byte) {
 	s.begin(p)
 }
 
-// restart takes the unfinished line back, or ends it if that is too late.
+// restart discards the unfinished line, or ends it if it is too late for that.
 func (s *Sink) restart() {
 	if s.parted {
 		s.line = append(s.line, '\n')
@@ -152,7 +149,7 @@ func (s *Sink) begin(p []byte) {
 	s.line, s.parted = s.line[:0], true
 }
 
-// commit adds what is not taken back any more.
+// commit adds what can't be discarded any more.
 func (s *Sink) commit(p []byte) {
 	if len(p) == 0 {
 		return
@@ -166,8 +163,8 @@ func (s *Sink) commit(p []byte) {
 	s.win.add(p)
 }
 
-// Close flushes what is held back and closes the artifact. The error is that of
-// the artifact, which the notice of Output tells of too.
+// Close flushes what is held back and closes the artifact. Its error is that of the artifact;
+// the notice of Output mentions it too.
 func (s *Sink) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,8 +179,8 @@ func (s *Sink) Close() error {
 	return s.spill.close()
 }
 
-// Output is the window now; also before Close. What it says is in the artifact
-// can be read there.
+// Output returns the current window; it works before Close too. Everything that it says is in
+// the artifact can be read there.
 func (s *Sink) Output() Output {
 	s.mu.Lock()
 	defer s.mu.Unlock()

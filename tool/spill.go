@@ -5,27 +5,26 @@ import (
 	"fmt"
 )
 
-// spill writes the whole of an output into an artifact: nothing until it is
-// opened, then what came before, then all that follows. After a failure it takes
-// everything and keeps nothing.
+// spill writes the whole output into an artifact: nothing until it is opened, then everything
+// before, then everything after. After a failure it discards what it gets.
 type spill struct {
 	artifacts Artifacts
 	kind      string
-	max       int64 // bytes of the artifact, negative is no limit
+	max       int64 // bytes of the artifact; negative is no limit
 
 	file    Artifact
 	out     *bufio.Writer
 	err     error
 	written int64 // into out
 	total   int64 // given to write
-	end     ring  // the last bytes of an artifact that is longer than max
+	end     ring  // the last bytes of an artifact that exceeds max
 }
 
-// maxSpillTail is how much of the end of an artifact is kept that is longer than
-// its limit, or a quarter of the limit if that is less.
+// maxSpillTail is how much of the end is kept of an artifact that exceeds its limit, or a
+// quarter of the limit if that is less.
 const maxSpillTail = 1 << 20
 
-// idle says whether the artifact could still be opened.
+// idle reports whether the artifact could still be opened.
 func (s *spill) idle() bool { return s.artifacts != nil && s.file == nil && s.err == nil }
 
 func (s *spill) open(before ...[]byte) {
@@ -66,8 +65,8 @@ func (s *spill) fail(err error) {
 	}
 }
 
-// flush makes all that was written readable. The end of an artifact that is too
-// long follows when it is closed.
+// flush makes everything written so far readable. The end of an artifact that is too long
+// follows when it is closed.
 func (s *spill) flush() {
 	if s.out != nil && s.err == nil {
 		s.fail(s.out.Flush())
@@ -96,10 +95,10 @@ func (s *spill) close() error {
 	return s.err
 }
 
-// gone is how many bytes the artifact will not have.
+// gone returns how many bytes the artifact will not have.
 func (s *spill) gone() int64 { return s.total - s.written - int64(s.end.len()) }
 
-// tell writes into o where the whole is.
+// tell notes in o where the whole output is.
 func (s *spill) tell(o *Output) {
 	switch {
 	case s.err != nil:
@@ -114,7 +113,7 @@ func (s *spill) tell(o *Output) {
 type ring struct {
 	limit int
 	buf   []byte
-	at    int // where the oldest byte is, once buf is full
+	at    int // position of the oldest byte, once buf is full
 }
 
 func (r *ring) len() int { return len(r.buf) }
@@ -136,5 +135,5 @@ func (r *ring) write(p []byte) {
 	}
 }
 
-// parts are the bytes in order. They are valid until the next write.
+// parts returns the bytes in order. They are valid until the next write.
 func (r *ring) parts() (a, b []byte) { return r.buf[r.at:], r.buf[:r.at] }

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// survey looks over a schema before it is used: every reference must lead to a
-// place in the same schema, and none in a circle without a step into the value,
-// which would never end. branch is the number of schemas that look at one value
-// at most.
+// survey checks a schema before it is used. Every reference must point to a place in the same
+// schema, and none may form a cycle without a step into the value, which would never end.
+// branch is the largest number of schemas that look at one value.
 func survey(root *Schema) (branch int, ok bool) {
 	sv := surveyor{root: root, cost: map[*Schema]int{}, seen: map[*Schema]bool{}}
 	ok = sv.visit(root)
@@ -18,7 +17,7 @@ func survey(root *Schema) (branch int, ok bool) {
 
 const (
 	maxBranch  = 10_000
-	surveying  = -1 // the cost of a schema that is being looked at
+	surveying  = -1 // the cost of a schema that survey is visiting
 	maxSchemas = 10_000
 )
 
@@ -29,7 +28,7 @@ type surveyor struct {
 	branch int
 }
 
-// visit looks at s and all below it.
+// visit checks s and all schemas below it.
 func (sv *surveyor) visit(s *Schema) bool {
 	if s == nil || sv.seen[s] {
 		return true
@@ -76,7 +75,7 @@ func (sv *surveyor) measure(s *Schema) (int, bool) {
 	return sum, true
 }
 
-// beside are the schemas in s that look at the value that s looks at.
+// beside returns the schemas in s that look at the same value as s.
 func beside(s *Schema) []*Schema {
 	var out []*Schema
 	for _, list := range [][]*Schema{s.AllOf, s.AnyOf, s.OneOf, {s.Not, s.If, s.Then, s.Else}} {
@@ -90,8 +89,7 @@ func beside(s *Schema) []*Schema {
 	return present(out)
 }
 
-// below are the schemas in s that look at parts of the value, or only at what
-// refers to them.
+// below returns the schemas in s that look at parts of the value, or that are only referenced.
 func below(s *Schema) []*Schema {
 	out := []*Schema{
 		s.Items, s.AdditionalItems, s.UnevaluatedItems, s.Contains,
@@ -116,8 +114,8 @@ func present(list []*Schema) []*Schema {
 	return out
 }
 
-// lookup follows a reference within root: "#", or "#/" and a path. It gives nil
-// for one that leads elsewhere.
+// lookup follows a reference within root: "#", or "#/" and a path. It returns nil for one that
+// points elsewhere.
 func lookup(root *Schema, ref string) *Schema {
 	path, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -140,7 +138,7 @@ func lookup(root *Schema, ref string) *Schema {
 	return s
 }
 
-// member takes the first step, of one or two parts, of a path.
+// member takes the first step of a path, which has one or two parts.
 func member(s *Schema, parts []string) (*Schema, []string) {
 	var set map[string]*Schema
 	var list []*Schema

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// typeSet is a set of JSON types. An integer is a number, too.
+// typeSet is a set of JSON types. An integer is also a number.
 type typeSet uint8
 
 const (
@@ -21,11 +21,11 @@ const (
 	typeAny = typeObject<<1 - 1
 )
 
-// typeNames are in the order in which a reader wants them named.
+// typeNames are in the order in which messages name them.
 var typeNames = []struct {
 	set  typeSet
 	name string
-	a    string // with its article
+	a    string // with an article
 }{
 	{typeString, "string", "a string"},
 	{typeInteger, "integer", "an integer"},
@@ -49,7 +49,7 @@ func (s typeSet) String() string {
 	return strings.Join(names, " or ")
 }
 
-// typeOf is the type of a decoded value.
+// typeOf returns the type of a decoded value.
 func typeOf(v any) typeSet {
 	switch v := v.(type) {
 	case nil:
@@ -74,7 +74,7 @@ func typeOf(v any) typeSet {
 	return typeNumber
 }
 
-// isInteger says whether a JSON number is whole: 3, 3.0 and 3e2 are.
+// isInteger reports whether a JSON number is whole, as 3, 3.0 and 3e2 are.
 func isInteger(n string) bool {
 	if !strings.ContainsAny(n, ".eE") {
 		return true
@@ -83,8 +83,8 @@ func isInteger(n string) bool {
 	return whole
 }
 
-// integral writes a whole JSON number without point and exponent. Numbers of
-// more than 40 digits stay as they are.
+// integral rewrites a whole JSON number without point and exponent. Numbers of more than 40
+// digits stay as they are.
 func integral(n string) (string, bool) {
 	f, _, err := big.ParseFloat(n, 10, 200, big.ToNearestEven)
 	if err != nil || !f.IsInt() || f.MantExp(nil) > 133 {
@@ -93,8 +93,8 @@ func integral(n string) (string, bool) {
 	return f.Text('f', 0), true
 }
 
-// walker looks at a value through a schema that survey has passed. It takes a
-// bounded number of steps; what it has no steps left for, it takes for good.
+// walker checks a value against a schema that survey accepted. Its steps are limited; when
+// they run out, it accepts the rest.
 type walker struct {
 	root  *Schema
 	steps int
@@ -107,7 +107,7 @@ func (w *walker) step() bool {
 	return w.steps > 0
 }
 
-// types are those that s takes.
+// types returns the types that s accepts.
 func (w *walker) types(s *Schema) typeSet {
 	if s == nil || !w.step() {
 		return typeAny
@@ -155,8 +155,8 @@ func (w *walker) types(s *Schema) typeSet {
 	return set
 }
 
-// settle follows references and the one branch of a union that takes values of
-// v's type. It gives nil if that is not one.
+// settle follows references and the one branch of a union that accepts values of v's type. It
+// returns nil if there is not exactly one.
 func (w *walker) settle(s *Schema, v any) *Schema {
 	for s != nil && w.step() {
 		union := s.AnyOf

@@ -13,13 +13,13 @@ import (
 	"github.com/burin-dev/burin/llm/schema"
 )
 
-// ArgumentsError says why a call did not run. Its text is for the model: what is
-// wrong where, what was expected, and the nearest arguments that would do.
+// ArgumentsError says why a call did not run. Its text is for the model: what is wrong and
+// where, what was expected, and the nearest valid arguments.
 type ArgumentsError struct {
 	Tool     string
 	Defect   llm.Defect      // of a call that arrived damaged
-	Problems []string        // each in one line, with the path of the property
-	Example  json.RawMessage // the arguments as they could be; nil if that cannot be said
+	Problems []string        // one line each, with the path of the property
+	Example  json.RawMessage // valid arguments near those given; nil if unknown
 }
 
 func (e *ArgumentsError) Error() string {
@@ -45,7 +45,7 @@ func (e *ArgumentsError) Error() string {
 // change, and are then held against the schema again:
 //
 //   - null for a property that is optional and takes no null is left out; with
-//     Strict, vendors make the model write those;
+//     Strict, providers make the model write those;
 //   - a string that holds exactly a number, true or false becomes that, and a
 //     string that holds a JSON array or object becomes it, where the schema
 //     wants it and takes no string;
@@ -76,25 +76,25 @@ func (t *Tool) Validate(call llm.ToolCall) (json.RawMessage, error) {
 	return nil, &ArgumentsError{Tool: t.Name, Problems: v.problems(coerced), Example: v.example(coerced)}
 }
 
-// validator holds a tool's schema, ready for use. It is made when the first call
-// needs it. The zero value takes everything.
+// validator has a tool's schema, ready for use. It is made when the first call needs it. The
+// zero value accepts everything.
 type validator struct {
 	root     *Schema
 	resolved *jsonschema.Resolved
-	params   json.RawMessage // the schema, plain if it can be
-	branch   int             // most schemas that look at the same value
+	params   json.RawMessage // the schema, in plain form if possible
+	branch   int             // largest number of schemas that look at the same value
 }
 
 func (t *Tool) validator() *validator {
 	v := t.checked.Load()
 	if v == nil {
-		v, _ = newValidator(t.Parameters) // two at a time do it twice
+		v, _ = newValidator(t.Parameters) // two at a time may both do it
 		t.checked.Store(v)
 	}
 	return v
 }
 
-// plain is the schema as [schema.Plain] writes it, or as it came where it cannot.
+// plain returns the schema as [schema.Plain] writes it, or unchanged if Plain can't.
 func (t *Tool) plain() json.RawMessage {
 	if plain, err := schema.Plain(t.Parameters); err == nil {
 		return plain
@@ -102,15 +102,15 @@ func (t *Tool) plain() json.RawMessage {
 	return t.Parameters
 }
 
-// PlainSchema gives the plain form of a schema ([schema.Plain]) with which arguments
-// can be validated. The error says why one cannot be used.
+// PlainSchema returns the plain form of a schema ([schema.Plain]) for validating arguments.
+// The error says why it can't be used.
 func PlainSchema(raw json.RawMessage) (json.RawMessage, error) {
 	v, err := newValidator(raw)
 	return v.params, err
 }
 
-// newValidator resolves a schema. It comes from whoever made the tool, so nothing
-// about it is taken for granted. With an error the validator takes everything.
+// newValidator resolves a schema. The schema comes from the tool's author, so nothing about it
+// is trusted. With an error the validator accepts everything.
 func newValidator(params json.RawMessage) (v *validator, err error) {
 	none := &validator{params: params}
 	defer func() {
@@ -141,14 +141,13 @@ func newValidator(params json.RawMessage) (v *validator, err error) {
 	return &validator{root: s, resolved: resolved, params: plain, branch: branch}, nil
 }
 
-// Larger and deeper schemas than these are not read: reading costs the square of
-// the depth.
+// Limits of schemas: reading costs the square of the depth.
 const (
 	maxSchemaBytes = 1 << 20
 	maxSchemaDepth = 100
 )
 
-// modest says whether params is an object that is worth reading as a schema.
+// modest reports whether params is an object within these limits.
 func modest(params []byte) bool {
 	params = bytes.TrimSpace(params)
 	if len(params) > maxSchemaBytes || !bytes.HasPrefix(params, []byte("{")) {
@@ -172,14 +171,14 @@ func modest(params []byte) bool {
 // maxWork is how many schemas may be tried on one call's arguments.
 const maxWork = 1_000_000
 
-// valid says whether args fit the schema, also if that cannot be found out.
+// valid reports whether args match the schema, or that can't be determined.
 func (v *validator) valid(args json.RawMessage) (ok bool) {
 	if v.resolved == nil {
 		return true
 	}
 	var value any
 	if err := json.Unmarshal(args, &value); err != nil {
-		return false // a number that no number can hold
+		return false // a number that no type can hold
 	}
 	if work := 1; v.branch > 1 {
 		for range depth(value) {
@@ -196,7 +195,7 @@ func (v *validator) valid(args json.RawMessage) (ok bool) {
 	return v.resolved.Validate(value) == nil
 }
 
-// depth is how many containers are in each other.
+// depth returns how deeply containers are nested.
 func depth(value any) int {
 	deepest := 0
 	switch value := value.(type) {

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// window keeps the beginning and the end of a text that arrives in pieces of
-// whole characters, each line cut at a number of bytes.
+// window keeps the beginning and the end of a text that arrives in pieces of whole characters.
+// It cuts each line at a number of bytes.
 type window struct {
 	headMax, tailMax int
 	columns          int // negative is no limit
 
-	head, tail []byte // tail grows to twice its limit, then its older half goes
+	head, tail []byte // tail grows to twice its limit, then drops its older half
 	lost       int64  // bytes that have left tail
 	whole      bool   // the last of them ended a line
 	col        int    // bytes of the current line
@@ -20,11 +20,10 @@ type window struct {
 	cuts       int    // lines that were cut
 }
 
-// ellipsis stands where a line was cut.
+// ellipsis marks where a line was cut.
 const ellipsis = "…"
 
-// overflows says whether something of the text so far is no longer shown once p
-// is added.
+// overflows reports whether adding p would hide part of the text.
 func (w *window) overflows(p []byte) bool {
 	if w.lost > 0 || w.cuts > 0 || len(w.head)+len(w.tail)+len(p) > w.headMax+w.tailMax {
 		return true
@@ -50,7 +49,7 @@ func (w *window) add(p []byte) {
 		w.keep(p)
 		return
 	}
-	from := 0 // p[from:at] fits as it is
+	from := 0 // p[from:at] fits unchanged
 	for at := 0; at < len(p); {
 		i := bytes.IndexByte(p[at:], '\n')
 		n := i
@@ -76,7 +75,7 @@ func (w *window) add(p []byte) {
 	w.keep(p[from:])
 }
 
-// fit is how much of p, a piece of the current line, fits into it: whole
+// fit returns how much of p, a piece of the current line, fits into the line: whole
 // characters, and nothing after a cut.
 func (w *window) fit(p []byte) int {
 	if w.cut {
@@ -92,7 +91,7 @@ func (w *window) fit(p []byte) int {
 	return max(n, 0)
 }
 
-// keep adds what is shown of the text.
+// keep adds the part of the text that is shown.
 func (w *window) keep(p []byte) {
 	if room := w.headMax - len(w.head); room > 0 && len(w.tail) == 0 && w.lost == 0 {
 		n := min(room, len(p))
@@ -114,8 +113,8 @@ func (w *window) keep(p []byte) {
 	w.tail = append(w.tail, p...)
 }
 
-// output is the window with line, the unfinished one, at its end. Lines are
-// those of the whole text.
+// output returns the window with the unfinished line at its end. lines counts those of the
+// whole text.
 func (w *window) output(line []byte, lines int) Output {
 	now := *w
 	now.head, now.tail = slices.Clip(w.head), slices.Clone(w.tail)
@@ -140,8 +139,8 @@ func (w *window) output(line []byte, lines int) Output {
 	return o
 }
 
-// wholeHead cuts p, a beginning, back to the end of a line, or of a character if
-// that would cost more than half of it.
+// wholeHead cuts p, a beginning, back to the end of a line, or of a character if that would
+// lose more than half of it.
 func wholeHead(p []byte) []byte {
 	if i := bytes.LastIndexByte(p, '\n'); i >= len(p)/2 {
 		return p[:i+1]
@@ -157,7 +156,7 @@ func wholeHead(p []byte) []byte {
 	return p
 }
 
-// wholeTail does the same to an end.
+// wholeTail does the same for an end.
 func wholeTail(p []byte) []byte {
 	if i := bytes.IndexByte(p, '\n'); i >= 0 && i < len(p)/2 {
 		return p[i+1:]

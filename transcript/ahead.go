@@ -2,34 +2,34 @@ package transcript
 
 import "github.com/burin-dev/burin/llm"
 
-// aheadSize is how much of a store is read at once where its records lie together, and
-// aheadGap how much between two of them is read in vain at most.
+// aheadSize is how much of a store is read at once if its records are adjacent, and aheadGap
+// the largest gap between two of them that is read too.
 const (
 	aheadSize = 256 << 10
 	aheadGap  = 4 << 10
 )
 
-// spans is a store whose records are pieces of one long text: [Ref.Pos] is where a
-// record begins in it.
+// spans is a store whose records are pieces of one long text: [Ref.Pos] is where a record
+// starts in it.
 type spans interface {
-	// readSpan fills b with what begins at pos.
+	// readSpan fills b with the text at pos.
 	readSpan(b []byte, pos int64) error
 }
 
 var _ spans = (*FileStore)(nil)
 
-// ahead reads the records of a path one after the other. Those that lie together in
-// a file come with one read, into one buffer; every other one is read by itself.
+// ahead reads the records of a path in order. Records that are adjacent in a file are read
+// together, into one buffer; others are read one by one.
 type ahead struct {
 	log  *Log
 	path []int32
 	pos  int64  // of text in the store
 	text []byte // what was read ahead
-	lost []Lost // of the message that was read last
+	lost []Lost // of the message read last
 }
 
-// message reads the message of path[at] into m, which is empty, by the short way. Its
-// blobs are there again. The time is the record's own, until the next call.
+// message reads the message of path[at] into m, which is empty, with the fast decoder, and
+// restores its blobs. The returned time is the record's own and valid until the next call.
 func (a *ahead) message(at int, m *llm.Message) (stamp []byte, ok bool) {
 	l, i := a.log, a.path[at]
 	if l.tree.typ(i) != TypeMessage {
@@ -45,7 +45,7 @@ func (a *ahead) message(at int, m *llm.Message) (stamp []byte, ok bool) {
 	return stamp, ok
 }
 
-// record gives the record of path[at], until the next call.
+// record returns the record of path[at]. It is valid until the next call.
 func (a *ahead) record(at int) ([]byte, error) {
 	l, i := a.log, a.path[at]
 	ref := l.tree.nodes[i].ref
@@ -71,8 +71,8 @@ func (a *ahead) record(at int) ([]byte, error) {
 	return a.text[:ref.Len], nil
 }
 
-// reach is where the records end that lie together from path[at] on, as far as they
-// fit into the buffer.
+// reach returns the end of the adjacent records from path[at] on, as far as they fit into the
+// buffer.
 func (a *ahead) reach(at int) int64 {
 	ref := a.log.tree.nodes[a.path[at]].ref
 	end := ref.Pos + int64(ref.Len)

@@ -14,19 +14,19 @@ import (
 	"github.com/burin-dev/burin/tool"
 )
 
-// Artifacts are the whole outputs of which the conversation shows a part: files
-// <id>.<kind>.log in one folder, ids counting from 0. The folder is made when the
-// first is written. They are safe for concurrent use.
+// Artifacts are complete outputs of which the conversation shows a part. They are files named
+// <id>.<kind>.log in one folder, with ids counting from 0. The first one creates the folder.
+// Artifacts are safe for concurrent use.
 type Artifacts struct {
 	dir string
 
 	mu   sync.Mutex
-	next int // -1: the folder has not been looked at
+	next int // -1 if the folder was not read yet
 }
 
 var _ tool.Artifacts = (*Artifacts)(nil)
 
-// NewArtifacts keeps artifacts in dir, beside those that are there.
+// NewArtifacts stores artifacts in dir, in addition to existing ones.
 func NewArtifacts(dir string) *Artifacts { return &Artifacts{dir: dir, next: -1} }
 
 // Create opens a new artifact.
@@ -65,7 +65,7 @@ func cleanKind(kind string) string {
 	return kind
 }
 
-// ids are the numbers in use, sorted.
+// ids returns the numbers in use, sorted.
 func (a *Artifacts) ids() []int {
 	entries, err := os.ReadDir(a.dir)
 	if err != nil {
@@ -104,7 +104,7 @@ func (a *Artifacts) Open(id string) (tool.ArtifactReader, error) {
 	return &artifactReader{File: f, size: info.Size()}, nil
 }
 
-// globEscape quotes what means something to filepath.Glob.
+// globEscape quotes the metacharacters of filepath.Glob.
 func globEscape(s string) string {
 	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(s)
 }

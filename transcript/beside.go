@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// A session is moved in three steps: what belongs to it gets a second place beside the
-// new one, the file itself is moved, and only then what is left in the old place is
-// removed. Until the file is moved the old place is whole, and from then on the new one,
-// whatever fails and wherever the process ends.
+// Moving a session takes three steps: its companion files are copied or linked to the new
+// place, the session file is moved, and only then the companions at the old place are removed.
+// Until the file is moved, the old place is complete; after that the new one is, whatever
+// fails and whenever the process ends.
 
-// beside are the names of what belongs to the session at path: its artifacts, what
-// was set aside as damaged, and what it was before it was rewritten.
+// beside returns the names of the companions of the session at path: its artifacts, its
+// damaged lines, and its versions before rewrites.
 func beside(path string) (names []string, err error) {
 	final, _ := cutDraft(path)
 	base := filepath.Base(final)
@@ -32,11 +32,10 @@ func beside(path string) (names []string, err error) {
 	return names, nil
 }
 
-// copyBeside gives what belongs to the session at path a second place beside newPath, by
-// links where the file system has them. What is beside path stays as it is. Something
-// that is beside newPath already is an [fs.ErrExist], or if goOn is set taken for what an
-// earlier try has left, and filled up. undo removes what this call has made; after an
-// error it has been called.
+// copyBeside copies the companions of the session at path to newPath, with links where the
+// file system supports them. Those of path stay unchanged. Existing companions of newPath are
+// an [fs.ErrExist]; with goOn they are considered leftovers of an earlier try and completed.
+// undo removes what this call has created; after an error it was called already.
 func copyBeside(path, newPath string, goOn bool) (undo func() error, err error) {
 	var made []string
 	undo = func() (all error) {
@@ -67,9 +66,8 @@ func copyBeside(path, newPath string, goOn bool) (undo func() error, err error) 
 	return undo, nil
 }
 
-// fillTree gives what is at from, a file or a folder, a second place at to: each file by
-// give, links as they are; devices are left out. Files that are there with the same size
-// stay; others are an [fs.ErrExist].
+// fillTree copies from, a file or a folder, to to: each file with give, links unchanged;
+// devices are left out. Existing files of the same size stay; others are an [fs.ErrExist].
 func fillTree(from, to string, give func(name, as string) error) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -107,7 +105,7 @@ func fillTree(from, to string, give func(name, as string) error) error {
 	})
 }
 
-// removeBeside removes what belonged to the session at path, which has another place.
+// removeBeside removes the companions of the session at path, which has moved.
 func removeBeside(path string) error {
 	names, err := beside(path)
 	for _, name := range names {
@@ -119,8 +117,8 @@ func removeBeside(path string) error {
 	return nil
 }
 
-// moveFile moves a file, also to another file system, and never over something. After
-// an error it is where it was.
+// moveFile moves a file, even to another file system, and never replaces anything. After an
+// error it is where it was.
 func moveFile(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return fmt.Errorf("%s: %w", to, fs.ErrExist)
@@ -135,7 +133,7 @@ func moveFile(from, to string) error {
 	if err := copyFile(from, to); err != nil {
 		return err
 	}
-	_ = os.Chtimes(to, info.ModTime(), info.ModTime()) // only its place in lists depends on it
+	_ = os.Chtimes(to, info.ModTime(), info.ModTime()) // only its position in lists depends on it
 	if err := os.Remove(from); err != nil {
 		return errors.Join(err, os.Remove(to))
 	}

@@ -18,40 +18,40 @@ import (
 	"github.com/burin-dev/burin/internal/platform/filelock"
 )
 
-// blobPrefix begins a reference to a blob, before the hash.
+// blobPrefix starts a reference to a blob, before the hash.
 const blobPrefix = "blob:sha256:"
 
 // hashLen is the length of a SHA-256 hash in hexadecimal.
 const hashLen = 2 * sha256.Size
 
-// MaxBlob is the most bytes that a blob may have. Put refuses more, and Get
-// refuses to read a file that has grown beyond it.
+// MaxBlob is the largest size of a blob in bytes. Put refuses larger ones, and Get refuses to
+// read a larger file.
 const MaxBlob = 1 << 30
 
-// ErrNoBlob is that a reference is good but its blob is not there.
+// ErrNoBlob means that a reference is valid but its blob is missing.
 var ErrNoBlob = errors.New("the blob is not there")
 
-// ErrBadBlob is that the file of a blob does not hold what its hash says.
+// ErrBadBlob means that the file of a blob doesn't match its hash.
 var ErrBadBlob = errors.New("the blob is damaged")
 
 const (
-	putPrefix  = ".put-"    // a blob that is being written
-	goneSuffix = ".gone"    // a blob that is being removed
-	lockName   = ".collect" // locked while blobs are collected
+	putPrefix  = ".put-"    // a blob being written
+	goneSuffix = ".gone"    // a blob being removed
+	lockName   = ".collect" // locked during a collection
 )
 
-// Blobs keeps large pieces of messages once, however many sessions have them. A
-// blob is a file that is named by the SHA-256 of what it holds, without an
-// extension, as in the other programs of the pi family; an entry refers to it as
-// blob:sha256:<hash>. Any number of processes may use one folder.
+// Blobs stores large pieces of messages once, however many sessions use them. A blob is a file
+// named by the SHA-256 of its content, without an extension, as in the other programs of the
+// pi family; an entry refers to it as blob:sha256:<hash>. Any number of processes may use one
+// folder.
 type Blobs struct {
 	dir string
 }
 
-// NewBlobs keeps blobs in dir, which is made by the first Put.
+// NewBlobs stores blobs in dir; the first Put creates it.
 func NewBlobs(dir string) *Blobs { return &Blobs{dir: dir} }
 
-// IsRef reports whether s is a reference to a blob and nothing else.
+// IsRef reports whether s is exactly a reference to a blob.
 func IsRef(s string) bool {
 	hash, ok := strings.CutPrefix(s, blobPrefix)
 	return ok && isHash(hash)
@@ -69,17 +69,17 @@ func isHash(s string) bool {
 	return true
 }
 
-// isHex takes lower case only, as references are written.
+// isHex accepts only lower case, as in references.
 func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
 
-// Path is the file of the blob of a reference.
+// Path returns the file of the blob of a reference.
 func (b *Blobs) Path(ref string) string {
 	return filepath.Join(b.dir, strings.TrimPrefix(ref, blobPrefix))
 }
 
-// Put keeps data and gives its reference. When it returns, the blob survives a
-// power cut. A blob that is there already is compared with data, mended if it
-// differs, and counts as new again for [Blobs.Collect].
+// Put stores data and returns its reference. When it returns, the blob survives a power cut.
+// An existing blob is compared with data, repaired if it differs, and counts as new again for
+// [Blobs.Collect].
 func (b *Blobs) Put(data []byte) (ref string, err error) {
 	if len(data) > MaxBlob {
 		return "", fmt.Errorf("keep a blob of %d bytes: at most %d are kept", len(data), MaxBlob)
@@ -88,8 +88,8 @@ func (b *Blobs) Put(data []byte) (ref string, err error) {
 	hash := hex.EncodeToString(sum[:])
 	path := filepath.Join(b.dir, hash)
 	if holds(path, data) {
-		// A collection that took the file away in the meantime makes this fail; one
-		// that comes later sees the new time. Either way the blob stays.
+		// If a collection removed the file meanwhile, this fails; a later collection sees the
+		// new time. Either way the blob stays.
 		if now := time.Now(); os.Chtimes(path, now, now) == nil {
 			return blobPrefix + hash, nil
 		}
@@ -100,8 +100,8 @@ func (b *Blobs) Put(data []byte) (ref string, err error) {
 	return blobPrefix + hash, nil
 }
 
-// holds reports whether the file at path holds data and nothing else. Comparing
-// costs a tenth of hashing, and finds what rotted on the disk.
+// holds reports whether the file at path contains exactly data. Comparing takes a tenth of the
+// time of hashing, and finds files that rotted on disk.
 func holds(path string, data []byte) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -125,8 +125,7 @@ func holds(path string, data []byte) bool {
 	}
 }
 
-// write puts data at path by way of another name, so that there never is half a
-// blob.
+// write writes data to path under a temporary name first, so that there is never half a blob.
 func (b *Blobs) write(path string, data []byte) (err error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return err
@@ -137,7 +136,7 @@ func (b *Blobs) write(path string, data []byte) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(f.Name()) // or a collection removes it
+			_ = os.Remove(f.Name()) // otherwise a collection removes it
 		}
 	}()
 	_, err = f.Write(data)
@@ -156,8 +155,8 @@ func (b *Blobs) write(path string, data []byte) (err error) {
 	return disk{}.SyncDir(b.dir)
 }
 
-// Get reads the blob of a reference. It gives what was put or an error: one that
-// is [ErrNoBlob] if there is no such blob, [ErrBadBlob] if it is not what it was.
+// Get reads the blob of a reference. It returns exactly what was stored, or an error:
+// [ErrNoBlob] if there is no such blob, [ErrBadBlob] if it was changed.
 func (b *Blobs) Get(ref string) ([]byte, error) {
 	if !IsRef(ref) {
 		return nil, fmt.Errorf("read a blob: %.100q is not a blob reference", ref)
@@ -165,8 +164,8 @@ func (b *Blobs) Get(ref string) ([]byte, error) {
 	path := b.Path(ref)
 	data, err := readBlob(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		// A collection that looks at it has it under the other name, and may put it
-		// back between two looks.
+		// A collection that checks it has renamed it, and may rename it back between two
+		// tries.
 		if data, err = readBlob(path + goneSuffix); errors.Is(err, fs.ErrNotExist) {
 			data, err = readBlob(path)
 		}
@@ -203,50 +202,50 @@ func readBlob(path string) ([]byte, error) {
 	return data, nil
 }
 
-// CollectOptions say how [Blobs.Collect] proceeds.
+// CollectOptions configure [Blobs.Collect].
 type CollectOptions struct {
-	// MinAge keeps what was put later than this ago: its session may not have
+	// MinAge keeps blobs that were stored more recently than this: their session may not have
 	// written the reference yet. 0 is a day.
 	MinAge time.Duration
-	// DryRun reports what would be removed.
+	// DryRun only reports what would be removed.
 	DryRun bool
-	// Open gives the store of a root that is no plain file: one in a database, or
-	// one that is sealed. A nil store means a plain file. Collect closes stores.
+	// Open returns the store of a root that is not a plain file, such as a session in a
+	// database or an encrypted one. A nil store means a plain file. Collect closes the stores.
 	Open func(root string) (Store, error)
 }
 
-// CollectReport is what a collection found and did.
+// CollectReport is the result of a collection.
 type CollectReport struct {
-	Sessions     int   // roots that were read to their end
-	Blobs        int   // blobs that were there
+	Sessions     int   // roots that were read completely
+	Blobs        int   // existing blobs
 	Bytes        int64 // of all blobs
 	Removed      int   // blobs that were removed, or would be
 	RemovedBytes int64
-	Young        int // blobs that nothing refers to, but that are too new
-	// Blocked says which roots could not be read. If there is one, nothing was removed:
-	// it may refer to any blob.
+	Young        int // unused blobs that are too new
+	// Blocked has the errors of roots that could not be read. If there is one, nothing was
+	// removed, because such a root may refer to any blob.
 	Blocked []error
 }
 
-// ErrCollecting is that another process collects blobs in the same folder.
+// ErrCollecting means that another process is collecting blobs in the same folder.
 var ErrCollecting = errors.New("another process is removing unused blobs")
 
-// errSealed is why a sealed session blocks a collection.
+// errSealed says why an encrypted session blocks a collection.
 var errSealed = errors.New("it is encrypted, and what it refers to cannot be seen")
 
-// errNoSessions is why blobs without sessions are left alone.
+// errNoSessions says why blobs without sessions are kept.
 var errNoSessions = errors.New("there are large pieces, but no session that could be read")
 
-// Collect removes the blobs to which no session refers. The roots must name every
-// session that uses the folder: also drafts, those in the trash, and those of
-// sub-agents in the folders of artifacts; an error among them counts as a session
-// that cannot be read. A blob is removed only if all roots were read to their end
-// and its hash stands in none of them, be it in a damaged line. Roots without a single
-// session block it as well: the place of the sessions may just not be there.
+// Collect removes the blobs that no session uses. The roots must name every session that uses
+// the folder, including drafts, sessions in the trash, and those of sub-agents in artifact
+// folders; an error among the roots counts as an unreadable session. A blob is removed only if
+// all roots were read completely and none contains its hash, not even in a damaged line. If
+// there is not a single session among the roots, nothing is removed either, because the folder
+// of sessions may just be unavailable.
 //
-// Sessions may be written, and blobs put, meanwhile. What must not happen
-// meanwhile is that references are copied into a session that the roots do not
-// name from one that is deleted before it is read.
+// Sessions may be written, and blobs stored, during a collection. Only one thing must not
+// happen: that references are copied from a session that is deleted before it is read into one
+// that the roots don't name.
 func (b *Blobs) Collect(ctx context.Context, roots iter.Seq2[string, error], o CollectOptions) (CollectReport, error) {
 	if o.MinAge <= 0 {
 		o.MinAge = 24 * time.Hour
@@ -254,7 +253,7 @@ func (b *Blobs) Collect(ctx context.Context, roots iter.Seq2[string, error], o C
 	var report CollectReport
 	lock, err := b.lockCollect()
 	if errors.Is(err, fs.ErrNotExist) {
-		return report, nil // no blob was ever put
+		return report, nil // no blob was ever stored
 	} else if err != nil {
 		return report, fmt.Errorf("collect blobs: %w", err)
 	}
@@ -288,7 +287,7 @@ func (b *Blobs) Collect(ctx context.Context, roots iter.Seq2[string, error], o C
 	return report, nil
 }
 
-// lockCollect lets one process at a time collect; closing the file ends it.
+// lockCollect allows one process at a time to collect; closing the file releases it.
 func (b *Blobs) lockCollect() (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(b.dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -309,11 +308,11 @@ type collection struct {
 	o       CollectOptions
 	report  *CollectReport
 	started time.Time
-	used    map[string]bool // all blobs by hash: whether a session refers to it
+	used    map[string]bool // all blobs by hash, and whether a session uses them
 }
 
-// list finds the blobs. What a killed collection or Put has left is put back or
-// removed first.
+// list finds the blobs. First it renames back or removes what a killed collection or Put has
+// left.
 func (c *collection) list() error {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
@@ -346,7 +345,7 @@ func (c *collection) rename(from, to string) error {
 	return os.Rename(filepath.Join(c.dir, from), filepath.Join(c.dir, to))
 }
 
-// mark reads a session and marks the blobs whose hashes stand in it.
+// mark reads a session and marks the blobs whose hashes it contains.
 func (c *collection) mark(ctx context.Context, root string) (err error) {
 	var store Store
 	if c.o.Open != nil {
@@ -375,10 +374,10 @@ func (c *collection) mark(ctx context.Context, root string) (err error) {
 	return c.markFile(ctx, f)
 }
 
-// markFile goes through a file in pieces that overlap, so that a line of any
-// length costs the same memory.
+// markFile reads a file in overlapping pieces, so that a line of any length needs the same
+// memory.
 func (c *collection) markFile(ctx context.Context, r io.Reader) error {
-	const overlap = hashLen - 1 // also longer than the mark of a sealed line
+	const overlap = hashLen - 1 // also longer than the mark of an encrypted line
 	buf := make([]byte, 0, 256<<10)
 	first := true
 	for {
@@ -401,15 +400,15 @@ func (c *collection) markFile(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// sealedMark begins every record that is encrypted, see transcript/sealed.
+// sealedMark starts every encrypted record; see transcript/sealed.
 const sealedMark = `{"type":"sealed"`
 
 func isSealed(record []byte) bool { return bytes.HasPrefix(record, []byte(sealedMark)) }
 
-// markText marks the hashes in text. Every hash covers one of the places that are
-// 64 bytes apart, so most bytes are not looked at.
+// markText marks the hashes in text. Every hash covers a position that is a multiple of 64
+// bytes, so most bytes are skipped.
 func (c *collection) markText(text []byte) {
-	from := 0 // hashes begin here or later
+	from := 0 // hashes start here or later
 	for at := hashLen - 1; at < len(text); {
 		if !isHex(text[at]) {
 			from, at = at+1, at+hashLen
@@ -431,7 +430,7 @@ func (c *collection) markText(text []byte) {
 	}
 }
 
-// sweep removes what was not marked.
+// sweep removes unmarked blobs.
 func (c *collection) sweep(ctx context.Context) error {
 	for hash, used := range c.used {
 		if ctx.Err() != nil {
@@ -464,8 +463,8 @@ func (c *collection) sweep(ctx context.Context) error {
 	return nil
 }
 
-// remove takes a blob out of the way, looks whether a Put has renewed it until
-// that moment, and only then removes it.
+// remove renames a blob, checks whether a Put has renewed it until then, and only then removes
+// it.
 func (c *collection) remove(hash string) (bool, error) {
 	if err := c.rename(hash, hash+goneSuffix); err != nil {
 		return false, err

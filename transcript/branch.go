@@ -6,8 +6,8 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// Branch reads the entries from the root to the one of that id.
-// What cannot be read is left out.
+// Branch reads the entries from the root to the entry with that id. It leaves out unreadable
+// ones.
 func (l *Log) Branch(id string) ([]Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -25,11 +25,10 @@ func (l *Log) Branch(id string) ([]Entry, error) {
 	return out, nil
 }
 
-// Recent reads what a compaction at the entry of that id works on: the part of its
-// branch from the first entry that the last compaction kept, that compaction with
-// it; the whole branch if there was none. A compaction that cannot be read counts as
-// none. What it costs does not grow with what lies before. Results that were pruned
-// have their short form. Entries come without Raw.
+// Recent reads what a compaction at the entry with that id works on: the part of its branch
+// from the first entry that the last compaction kept, including that compaction, or the whole
+// branch if there was none. An unreadable compaction doesn't count. The cost doesn't depend on
+// the length of what is before. Pruned results are in their short form. Entries have no Raw.
 func (l *Log) Recent(id string) ([]Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,8 +85,8 @@ func (l *Log) Recent(id string) ([]Entry, error) {
 	return out, nil
 }
 
-// Beyond reads what is on the branch to from but not on the branch to target: what
-// one leaves by moving there.
+// Beyond reads what is on the branch to from but not on the branch to target: what is left
+// behind by moving there.
 func (l *Log) Beyond(from, target string) ([]Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +112,7 @@ func (l *Log) Beyond(from, target string) ([]Entry, error) {
 	return out, nil
 }
 
-// Select reads those entries of the branch to id that pick chooses.
+// Select reads the entries of the branch to id for which pick returns true.
 func (l *Log) Select(id string, pick func(Node) bool) ([]Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,8 +132,8 @@ func (l *Log) Select(id string, pick func(Node) bool) ([]Entry, error) {
 	return out, nil
 }
 
-// Last reads the last entry of the branch to id that pick chooses and match accepts;
-// nil if there is none.
+// Last reads the last entry of the branch to id for which pick and match return true; nil if
+// there is none.
 func (l *Log) Last(id string, pick func(Node) bool, match func(*Entry) bool) *Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()

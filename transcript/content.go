@@ -12,18 +12,18 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// From these sizes on a piece of a message lies in a blob.
+// Pieces of messages from these sizes on are stored as blobs.
 const (
 	bigImage = 768     // bytes; 1,024 as base64
 	bigText  = 500_000 // bytes
 )
 
-// literal begins a text in a record that is none of its own: one that would be taken for
-// a reference to a blob, or for a text that this was put before.
+// literal starts a text in a record that would otherwise be read as a reference to a blob, or
+// as a text with this prefix.
 const literal = "blob:text:"
 
-// looksStored reports whether a text means something else in a record: a reference,
-// behind any number of literals.
+// looksStored reports whether a text has a special meaning in a record: a reference, after any
+// number of literals.
 func looksStored(text string) bool {
 	for strings.HasPrefix(text, literal) {
 		text = text[len(literal):]
@@ -31,8 +31,8 @@ func looksStored(text string) bool {
 	return IsRef(text)
 }
 
-// quote gives m as it is written: texts that look like references to blobs are marked as
-// texts. m is not changed.
+// quote returns m as it is written: texts that look like references to blobs are marked as
+// texts. It doesn't modify m.
 func quote(m *llm.Message) *llm.Message {
 	out := m
 	for i, b := range m.Content {
@@ -57,9 +57,9 @@ func quoteBlock(b llm.Block) llm.Block {
 	return b
 }
 
-// outsource gives m as it is written: large images and texts are references to
-// blobs. m is not changed. Without blobs, or where one cannot be written, it stays
-// in the record, and the error says why.
+// outsource returns m as it is written: with references to blobs for large images and texts.
+// It doesn't modify m. Without blobs, or if one can't be written, the piece stays in the
+// record, and the error says why.
 func outsource(blobs *Blobs, m *llm.Message) (*llm.Message, error) {
 	if blobs == nil {
 		return m, nil
@@ -87,9 +87,9 @@ func outsource(blobs *Blobs, m *llm.Message) (*llm.Message, error) {
 	return out, all
 }
 
-// Stow gives a message as the messages of entries are written, for one that stands in an
-// entry's Data, in the log l: large images and texts are references to blobs. m is not changed. What
-// cannot be put into a blob stays in it, and the error says why.
+// Stow returns a message as messages of entries are written, for storing it in an entry's Data
+// in the log l: with references to blobs for large images and texts. It doesn't modify m. What
+// can't be stored as a blob stays in the message, and the error says why.
 func Stow(l *Log, m *llm.Message) (*llm.Message, error) {
 	if m = quote(m); l.o.Inline {
 		return m, nil
@@ -97,10 +97,10 @@ func Stow(l *Log, m *llm.Message) (*llm.Message, error) {
 	return outsource(l.o.Blobs, m)
 }
 
-// Unstow puts back what Stow took out of a message, or words in its place.
+// Unstow restores what Stow took out of a message, or puts a note in its place.
 func Unstow(l *Log, m *llm.Message) { l.o.Blobs.restoreBlocks("", m.Content) }
 
-// outsourceBlock gives the block that stands for b; nil if b stays.
+// outsourceBlock returns the block that replaces b; nil if b stays.
 func outsourceBlock(blobs *Blobs, b llm.Block) (llm.Block, error) {
 	switch b := b.(type) {
 	case llm.Image:
@@ -134,17 +134,17 @@ func outsourceBlock(blobs *Blobs, b llm.Block) (llm.Block, error) {
 	return nil, nil
 }
 
-// Lost is a piece of an entry that lay in a blob and cannot be had from there.
+// Lost is a piece of an entry whose blob can't be read.
 type Lost struct {
 	EntryID string
-	Block   int    // index in what the entry says
-	What    string // image, text, or document with its name in quotes
+	Block   int    // index in the entry's content
+	What    string // image, text, or document with its quoted name
 	Ref     string
-	Size    int64 // bytes of the damaged blob; 0: not known
-	Err     error // [ErrNoBlob], [ErrBadBlob], or what kept the blob from being read
+	Size    int64 // bytes of the damaged blob; 0 if unknown
+	Err     error // [ErrNoBlob], [ErrBadBlob], or the error of reading the blob
 }
 
-// Why says what is wrong with it, as in "the image … is not there any more".
+// Why says what is wrong with it: "the image … is not there any more".
 func (p *Lost) Why() string {
 	switch {
 	case errors.Is(p.Err, ErrNoBlob):
@@ -155,7 +155,7 @@ func (p *Lost) Why() string {
 	return "cannot be read (" + p.Err.Error() + ")"
 }
 
-// restore puts back what lies in the blobs of an entry, and notes what is lost.
+// restore restores the blobs of an entry, and records what is lost.
 func (b *Blobs) restore(e *Entry) {
 	if e.Message != nil {
 		e.Lost = b.restoreBlocks(e.ID, e.Message.Content)
@@ -176,9 +176,8 @@ func (b *Blobs) restore(e *Entry) {
 	})
 }
 
-// isText reports whether a block of a "custom_message" never lies in a blob: other programs
-// put their pictures there and nothing else, so that a text that looks like a reference is
-// a text.
+// isText reports whether a block of a "custom_message" is never a blob: other programs store
+// only images as blobs there, so a text that looks like a reference is a text.
 func isText(b llm.Block) bool {
 	_, ok := b.(llm.Text)
 	return ok
@@ -196,7 +195,7 @@ func (b *Blobs) restoreBlocks(id string, blocks []llm.Block) (lost []Lost) {
 	return lost
 }
 
-// inBlob reports whether a block as it is stored lies in a blob.
+// inBlob reports whether a stored block is a blob.
 func inBlob(b llm.Block) bool {
 	switch b := b.(type) {
 	case llm.Image:
@@ -209,8 +208,8 @@ func inBlob(b llm.Block) bool {
 	return false
 }
 
-// restoreBlock gives a block with what lies in a blob put back into it, or words in its
-// place, and why.
+// restoreBlock returns a block with its blob restored, or with a note in its place and the
+// reason.
 func restoreBlock(blobs *Blobs, b llm.Block) (llm.Block, *Lost) {
 	if t, ok := b.(llm.Text); ok && strings.HasPrefix(t.Text, literal) && looksStored(t.Text) {
 		t.Text = t.Text[len(literal):]
@@ -225,7 +224,7 @@ func restoreBlock(blobs *Blobs, b llm.Block) (llm.Block, *Lost) {
 		if lost != nil {
 			return lost.words(), lost
 		}
-		// Providers' image parts are kept as data addresses.
+		// Image parts of providers are stored as data URLs.
 		if bytes.HasPrefix(data, []byte("data:")) {
 			b.URL = string(data)
 			return b, nil
@@ -250,7 +249,7 @@ func restoreBlock(blobs *Blobs, b llm.Block) (llm.Block, *Lost) {
 	return b, nil
 }
 
-// words stand in the place of a piece that is lost.
+// words returns a note in place of a lost piece.
 func (p *Lost) words() llm.Text {
 	return llm.Text{Text: fmt.Sprintf("[%s that is not there any more: %s]", p.What, p.Ref)}
 }
@@ -271,8 +270,8 @@ func fetch(blobs *Blobs, ref, what string) ([]byte, *Lost) {
 	return nil, lost
 }
 
-// InlineRecord gives a record with what lies in blobs put back into it, for a session
-// that shall not depend on them. What is not there stays a reference.
+// InlineRecord returns a record with its blobs restored, for a session that must not depend on
+// them. Missing ones stay references.
 func InlineRecord(blobs *Blobs, record []byte) ([]byte, error) {
 	if !bytes.Contains(record, []byte(blobPrefix)) {
 		return record, nil
@@ -286,9 +285,9 @@ func InlineRecord(blobs *Blobs, record []byte) ([]byte, error) {
 	})
 }
 
-// OutsourceRecord gives a record with its large images and texts in blobs, as
-// [Log.Append] writes them. The record is good also if there is an error: what could
-// not be kept as a blob is in it.
+// OutsourceRecord returns a record with its large images and texts as blobs, as [Log.Append]
+// writes it. The record is valid even if there is an error: what could not be stored as a blob
+// is in it.
 func OutsourceRecord(blobs *Blobs, record []byte) ([]byte, error) {
 	if len(record) < bigImage {
 		return record, nil
@@ -308,8 +307,8 @@ func OutsourceRecord(blobs *Blobs, record []byte) ([]byte, error) {
 	return out, all
 }
 
-// withBlocks gives a record in which change has its way with the blocks of the message, or
-// of a "custom_message". What it leaves as it is keeps its bytes.
+// withBlocks returns a record in which change has replaced blocks of the message, or of a
+// "custom_message". Unchanged blocks keep their bytes.
 func withBlocks(record []byte, change func(b llm.Block, custom bool) (llm.Block, bool)) ([]byte, error) {
 	var e struct {
 		Type    string
@@ -341,7 +340,7 @@ func withBlocks(record []byte, change func(b llm.Block, custom bool) (llm.Block,
 	return withField(record, "message", json.RawMessage(message))
 }
 
-// changeBlocks gives content, a list of blocks or a string, with other blocks in it.
+// changeBlocks returns content, a list of blocks or a string, with other blocks.
 func changeBlocks(content json.RawMessage, change func(int, llm.Block) (llm.Block, bool)) (out json.RawMessage, changed bool) {
 	read := func(content json.RawMessage) []llm.Block {
 		var m llm.Message
@@ -381,8 +380,8 @@ func changeBlocks(content json.RawMessage, change func(int, llm.Block) (llm.Bloc
 	return out, err == nil
 }
 
-// adopt makes the message of another program's role one that a model can read.
-// The roles are those of the pi family.
+// adopt converts a message with a role of another program of the pi family into one that a
+// model can read.
 func adopt(e *Entry) {
 	m := e.Message
 	switch m.Role {
@@ -398,7 +397,7 @@ func adopt(e *Entry) {
 			Files                          []struct{ Path, Content string }
 		}
 	}
-	_ = json.Unmarshal(e.Raw, &record) // what is not there stays empty
+	_ = json.Unmarshal(e.Raw, &record) // missing fields stay empty
 	r := record.Message
 	kind := string(m.Role)
 	m.CustomType, m.Role = kind, llm.RoleCustom
@@ -440,8 +439,8 @@ func adopt(e *Entry) {
 	}
 }
 
-// CustomExcluded is the custom type of what a person ran only for their own eyes: it
-// is not given to a model.
+// CustomExcluded is the custom type of a private command of the user's: it is not sent to a
+// model.
 const CustomExcluded = "excluded"
 
 func summaryWords(summary string) string {

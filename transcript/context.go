@@ -7,38 +7,36 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// Roles of messages that a [Context] makes of entries.
+// Roles of messages that [Context] makes from entries.
 const (
 	CustomSummary = "compactionSummary"
 	CustomBranch  = "branchSummary"
 )
 
-// Context is what a branch means for the model: the messages to send, and the
-// state that its entries leave behind.
+// Context is what a branch means for the model: the messages to send, and the state from its
+// entries.
 type Context struct {
 	Messages []llm.Message
-	// IDs are the entries that the messages come from, one for each.
+	// IDs has the entry of each message.
 	IDs []string
 
-	Models      map[string]string // provider/id by role; "default" also where only an answer tells
+	Models      map[string]string // provider/id by role; "default" even if only an answer names it
 	Thinking    llm.Level         // "" if no entry says
 	ServiceTier string
 	Mode        string // "" if no entry says
 	ModeData    json.RawMessage
-	Rules       []string // names of rules that were injected
-	MCPTools    []string // the last selection; nil if none was made
-	Compaction  *Entry   // the last one on the branch that can be read; nil if there is none
-	// Unread counts entries that are too damaged to be read.
+	Rules       []string // names of injected rules
+	MCPTools    []string // the last selection; nil if there was none
+	Compaction  *Entry   // the last readable one on the branch; nil if there is none
+	// Unread counts entries that are too damaged to read.
 	Unread int
-	// Lost is what lay in blobs and is not there any more; the messages have words in its
-	// place.
+	// Lost has what is missing from blobs; the messages have notes in its place.
 	Lost []Lost
 }
 
-// Context reconstructs what the model is to know at the entry of that id: from the
-// last compaction on that can be read, its summary, what it kept, and what was said
-// since. Outputs that were pruned are given in their short form. "" gives an empty
-// context.
+// Context reconstructs what the model should know at the entry with that id: from the last
+// readable compaction on, its summary, what it kept, and what was said since. Pruned outputs
+// are in their short form. For "" the context is empty.
 func (l *Log) Context(id string) (*Context, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +68,7 @@ func (b *contextBuilder) read(i int32) *Entry {
 	return e
 }
 
-// state goes along the branch and reads the entries that are no messages.
+// state walks the branch and reads the entries that are not messages.
 func (b *contextBuilder) state() {
 	l, c := b.log, b.c
 	var compactions []int // indices in path
@@ -94,7 +92,7 @@ func (b *contextBuilder) state() {
 	}
 	for _, at := range slices.Backward(compactions) {
 		if c.Compaction = b.read(b.path[at]); c.Compaction == nil {
-			continue // what it stood for is with the one before it
+			continue // what it replaced is included in the one before it
 		}
 		b.from = at + 1
 		if kept, ok := l.tree.byID[c.Compaction.FirstKeptID]; ok {
@@ -106,7 +104,7 @@ func (b *contextBuilder) state() {
 	}
 }
 
-// take adds what an entry says of the state.
+// take applies an entry to the state.
 func (b *contextBuilder) take(e *Entry) {
 	c := b.c
 	switch e.Type {
@@ -175,7 +173,7 @@ func (b *contextBuilder) messages() {
 	}
 }
 
-// spoken are the entries of the path that may have something to say to the model.
+// spoken returns the entries of the path that may have something for the model.
 func (b *contextBuilder) spoken() []int32 {
 	out := make([]int32, 0, len(b.path)-b.from)
 	for _, i := range b.path[b.from:] {
@@ -187,8 +185,7 @@ func (b *contextBuilder) spoken() []int32 {
 	return out
 }
 
-// plain adds a message by the short way, without an entry around it, and reports
-// whether it could.
+// plain adds a message with the fast decoder, without its entry, and reports whether it could.
 func (b *contextBuilder) plain(records *ahead, at int) bool {
 	var m llm.Message
 	if _, ok := records.message(at, &m); !ok {
@@ -206,8 +203,7 @@ func (b *contextBuilder) add(id string, m llm.Message) {
 	b.c.IDs = append(b.c.IDs, id)
 }
 
-// lose notes what the model gets no more of the entry that was added, but for what a prune
-// has taken away.
+// lose records what is lost of the entry that was added, except what a prune has removed.
 func (b *contextBuilder) lose(lost []Lost) {
 	for _, p := range lost {
 		pruned := func(s Short) bool { return s.Block == nil || *s.Block == p.Block }
@@ -217,7 +213,7 @@ func (b *contextBuilder) lose(lost []Lost) {
 	}
 }
 
-// messageOf is the message that an entry puts before the model.
+// messageOf returns the message that an entry adds for the model.
 func messageOf(e *Entry) (llm.Message, bool) {
 	switch e.Type {
 	case TypeMessage:
@@ -240,10 +236,10 @@ func messageOf(e *Entry) (llm.Message, bool) {
 	return llm.Message{}, false
 }
 
-// shortForms are what prunes on a branch put in the place of messages, by entry.
+// shortForms has what prunes on a branch put in place of messages, by entry.
 type shortForms map[string][]Short
 
-// add takes in a prune.
+// add applies a prune.
 func (s shortForms) add(e *Entry) {
 	var p Prune
 	if json.Unmarshal(e.Data, &p) != nil {
@@ -254,7 +250,7 @@ func (s shortForms) add(e *Entry) {
 	}
 }
 
-// of gives m as the prunes left it. The last word on a block wins.
+// of returns m after the prunes. The last one for a block wins.
 func (s shortForms) of(id string, m llm.Message) llm.Message {
 	for _, short := range s[id] {
 		switch {
@@ -268,7 +264,7 @@ func (s shortForms) of(id string, m llm.Message) llm.Message {
 	return m
 }
 
-// whole is what stands for all of a message; ok is false if nothing does.
+// whole returns what replaces the whole message; ok is false if nothing does.
 func (s shortForms) whole(id string) (text string, ok bool) {
 	for _, short := range s[id] {
 		if short.Block == nil {
@@ -278,7 +274,7 @@ func (s shortForms) whole(id string) (text string, ok bool) {
 	return text, ok
 }
 
-// readShort reads an entry; of a result that was pruned as a whole only what it is
+// readShort reads an entry; of a result that was pruned completely it reads only what it is
 // the result of.
 func (l *Log) readShort(i int32, short shortForms) (*Entry, error) {
 	n := &l.tree.nodes[i]

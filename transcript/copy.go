@@ -17,22 +17,22 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 )
 
-// copyBatch is how many bytes of records a copy holds before it writes them.
+// copyBatch is how many bytes of records a copy collects before it writes them.
 const copyBatch = 1 << 20
 
-// ErrEmpty is that there is nothing to copy: no message, or no such branch.
+// ErrEmpty means that there is nothing to copy: no message, or no such branch.
 var ErrEmpty = errors.New("nothing has been said in the session")
 
-// ErrSealedSession is that a session is encrypted, so that its folder and its title
-// cannot be changed without the key.
+// ErrSealedSession means that a session is encrypted, so its folder and title can't be changed
+// without the key.
 var ErrSealedSession = errors.New("the session is encrypted")
 
-// Fork writes every entry of a session, its record as it is, behind a header of its
-// own. What h leaves open is filled in: a new id, this moment, the folder and the
-// title of the session, and the session as its parent.
+// Fork copies every entry of a session, with its record unchanged, after a new header. It
+// fills in what h leaves open: a new id, the current time, the folder and the title of the
+// session, and the session as its parent.
 //
-// The copy refers to the same blobs. Its artifacts are copied by [CopyArtifacts].
-// After an error to holds a part of the session, and is not published.
+// The copy refers to the same blobs. [CopyArtifacts] copies its artifacts. After an error, to
+// has a part of the session, and is not published.
 func Fork(from *Log, to Store, h Header) error {
 	from.mu.Lock()
 	n := int32(len(from.tree.nodes))
@@ -59,9 +59,8 @@ func Fork(from *Log, to Store, h Header) error {
 	return w.end()
 }
 
-// CopyBranch writes the entries from the root to leaf, and nothing of other branches.
-// Labels are written anew, behind the rest, for entries that are there. Everything
-// else is as with [Fork].
+// CopyBranch copies the entries from the root to leaf, and nothing of other branches. Labels
+// are written again, at the end, for entries that exist. Otherwise it works like [Fork].
 func CopyBranch(from *Log, leaf string, to Store, h Header) error {
 	from.mu.Lock()
 	defer from.mu.Unlock()
@@ -75,7 +74,7 @@ func CopyBranch(from *Log, leaf string, to Store, h Header) error {
 	if len(kept) == 0 {
 		return ErrEmpty
 	}
-	// An entry that was a label gives its place to the first entry behind it.
+	// The first entry after a label takes the label's place.
 	instead := map[string]string{}
 	for k, i := range path {
 		if !isLabel(i) {
@@ -119,7 +118,7 @@ func CopyBranch(from *Log, leaf string, to Store, h Header) error {
 	return w.end()
 }
 
-// behind is the record of an entry as the child of parent, "" for none.
+// behind returns the record of an entry as a child of parent, or as a root for "".
 func (l *Log) behind(i int32, parent string, instead map[string]string) ([]byte, error) {
 	record, err := l.placed(i)
 	if err != nil {
@@ -150,8 +149,8 @@ func (l *Log) behind(i int32, parent string, instead map[string]string) ([]byte,
 	return record, nil
 }
 
-// withField gives record with another value of a field of it; what else it holds
-// keeps its bytes. A field that is not there is added behind the others.
+// withField returns record with a new value for a field; everything else keeps its bytes. A
+// missing field is added at the end.
 func withField(record []byte, key string, value any) ([]byte, error) {
 	v, err := encode(value)
 	if err != nil {
@@ -176,7 +175,7 @@ func withField(record []byte, key string, value any) ([]byte, error) {
 	case from >= 0:
 		return slices.Concat(record[:from], v, record[to:]), nil
 	}
-	last := w.At - 1 // the bracket that ends it
+	last := w.At - 1 // the closing brace
 	comma := ","
 	if len(bytes.TrimSpace(record[:last])) == 1 {
 		comma = ""
@@ -191,7 +190,7 @@ type copier struct {
 	bytes int
 }
 
-// newCopier begins a copy of the session that has the header from.
+// newCopier starts a copy of the session with the header from.
 func newCopier(from Header, now time.Time, to Store, h Header) (*copier, error) {
 	h.Type, h.Version = "session", Version
 	fill := func(to *string, value string) {
@@ -229,7 +228,7 @@ func (w *copier) flush() error {
 	return err
 }
 
-// end makes the copy last.
+// end makes the copy durable.
 func (w *copier) end() error {
 	if err := w.flush(); err != nil {
 		return err
@@ -243,9 +242,8 @@ func (w *copier) end() error {
 	return nil
 }
 
-// CopyArtifacts copies the artifacts of the session at one path for that at another,
-// those of sub-agents included, to where nothing is. That there are none is no error;
-// after one nothing is left.
+// CopyArtifacts copies the artifacts of a session, including those of sub-agents, to a place
+// that doesn't exist yet. It is no error if there are none. After an error nothing is left.
 func CopyArtifacts(from, to string) error {
 	dir, as := ArtifactDir(from), ArtifactDir(to)
 	_, err := os.Stat(dir)
@@ -265,7 +263,7 @@ func CopyArtifacts(from, to string) error {
 	return nil
 }
 
-// Rename names a session, for lists and exports. It fails with [ErrLocked] while
+// Rename sets the title of a session, for lists and exports. It fails with [ErrLocked] while
 // another process writes the session.
 func Rename(path, title string) (err error) {
 	if err := movable(path); err != nil {
@@ -279,8 +277,7 @@ func Rename(path, title string) (err error) {
 	return l.Rename(title)
 }
 
-// Rename names the session as the function does. It is for those that are not plain
-// files.
+// Rename sets the title like the function, for sessions that are not plain files.
 func (l *Log) Rename(title string) error {
 	if title = prose.Plain(title, maxName); title == "" {
 		return errors.New("rename session: a title has words")
@@ -289,10 +286,10 @@ func (l *Log) Rename(title string) error {
 	return err
 }
 
-// maxName is how many characters of a title that a person gave are kept.
+// maxName is how many characters of a title given by the user are kept.
 const maxName = 200
 
-// movable says why a session file cannot be changed; nil if it can.
+// movable says why a session file can't be changed; nil if it can.
 func movable(path string) error {
 	if _, draft := cutDraft(path); draft {
 		return errors.New("it is a draft without an answer: continue it first")
@@ -318,16 +315,15 @@ func lockFile(path string) (*os.File, error) {
 	return f, err
 }
 
-// Move brings a session to the folder of another working directory: its file, in
-// whose header the directory is rewritten, its artifacts, and what lies beside it by
-// its name. Where a step fails, everything is where it was. It fails with
-// [ErrLocked] while another process writes the session, and with [fs.ErrExist]
-// where the other folder has a file of that name. An error with a path is that the
-// session has been moved, but not all that belongs to it could be removed from where
-// it was.
+// Move moves a session to the folder of another working directory: the file, with the
+// directory in its header changed, its artifacts, and its other companion files. If a step
+// fails, everything is where it was. It fails with [ErrLocked] while another process writes
+// the session, and with [fs.ErrExist] if the other folder has a file of that name. An error
+// together with a path means that the session was moved, but some of its companions could not
+// be removed from the old place.
 //
-// The new file is complete, with all that belongs to it, before the old one goes: the
-// end of the process in between leaves both.
+// The new file and its companions are complete before the old one goes: if the process ends in
+// between, both exist.
 func Move(path, root, cwd string) (newPath string, err error) {
 	moved := false
 	defer func() {
@@ -362,7 +358,7 @@ func Move(path, root, cwd string) (newPath string, err error) {
 	}
 	undo, err := copyBeside(path, newPath, false)
 	if err == nil {
-		_ = os.Chtimes(newPath, info.ModTime(), info.ModTime()) // only its place in lists depends on it
+		_ = os.Chtimes(newPath, info.ModTime(), info.ModTime()) // only its position in lists depends on it
 		err = disk{}.SyncDir(filepath.Dir(newPath))
 	}
 	if err == nil {
@@ -381,9 +377,9 @@ func same(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// removeLocked removes a file whose lock is f, before another process can have it.
+// removeLocked removes a file whose lock is f, before another process can get it.
 func removeLocked(f *os.File, path string) error {
-	if runtime.GOOS == "windows" { // what is open there cannot be removed
+	if runtime.GOOS == "windows" { // open files can't be removed there
 		_ = f.Close() // it was only read
 	}
 	return os.Remove(path)
@@ -400,7 +396,7 @@ func writeMoved(path, newPath, cwd string) (err error) {
 	}
 	defer from.Close()
 	to := CreateFile(newPath)
-	defer func() { err = errors.Join(err, to.Close()) }() // unpublished, it is removed
+	defer func() { err = errors.Join(err, to.Close()) }() // an unpublished file is removed
 	l, damage, err := Open(from, Options{Header: Header{ID: idOf(path)}})
 	if err != nil {
 		return err
@@ -441,12 +437,12 @@ func writeMoved(path, newPath, cwd string) (err error) {
 // fromSuffix ends the name of the note that says where a session in the trash was.
 const fromSuffix = ".from"
 
-// Trash moves a session, or a draft, with all that belongs to it, to the trash and
-// gives where it is there. It fails with [ErrLocked] while another process writes
-// the session. An error with a path is that the session is in the trash, whole, but not
-// all that belongs to it could be removed from where it was.
+// Trash moves a session, or a draft, with its companion files to the trash, and returns its
+// path there. It fails with [ErrLocked] while another process writes the session. An error
+// together with a path means that the session is completely in the trash, but some of its
+// companions could not be removed from the old place.
 //
-// At each moment the session is whole in one of the two places.
+// At any moment the session is complete in one of the two places.
 func Trash(path, trashRoot string) (trashed string, err error) {
 	moved := false
 	defer func() {
@@ -472,26 +468,25 @@ func Trash(path, trashRoot string) (trashed string, err error) {
 		return "", err
 	}
 	if runtime.GOOS == "windows" {
-		_ = f.Close() // what is open there cannot be moved
+		_ = f.Close() // open files can't be moved there
 	}
 	_, err = copyBeside(path, trashed, false)
 	if err == nil {
 		err = moveFile(path, trashed)
 	}
 	if err != nil {
-		return "", errors.Join(err, os.RemoveAll(dir)) // there are only copies in it
+		return "", errors.Join(err, os.RemoveAll(dir)) // it only contains copies
 	}
 	moved = true
 	return trashed, removeBeside(path)
 }
 
-// trashFolder is a folder of its own for what goes to the trash: what was deleted
-// twice lies there twice.
+// trashFolder returns a new folder in the trash: what is deleted twice is there twice.
 func trashFolder(trashRoot string) string {
 	return filepath.Join(trashRoot, time.Now().UTC().Format("20060102T150405.000")+"-"+randomHex(2))
 }
 
-// putNote makes the folder of what goes to the trash, and notes where it was.
+// putNote creates the folder in the trash, and notes the old place.
 func putNote(path, trashed string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -503,10 +498,9 @@ func putNote(path, trashed string) error {
 	return os.WriteFile(trashed+fromSuffix, []byte(path+"\n"), 0o600)
 }
 
-// Restore brings a session in the trash back to where it was, and gives its path. It
-// fails with [fs.ErrExist] where something else is there now. What belongs to the
-// session and is still there, or there again, after Trash or Restore was broken off, is
-// no obstacle.
+// Restore moves a session in the trash back to where it was, and returns its path. It fails
+// with [fs.ErrExist] if something else is there now. Companion files that are still there, or
+// there again, after an interrupted Trash or Restore are no obstacle.
 func Restore(trashed string) (path string, err error) {
 	defer func() {
 		if err != nil {
@@ -534,7 +528,7 @@ func Restore(trashed string) (path string, err error) {
 	if err != nil {
 		return "", errors.Join(err, undo())
 	}
-	_ = removeBeside(trashed) // the session is back; what is left in the trash harms nobody
+	_ = removeBeside(trashed) // the session is back; leftovers in the trash are harmless
 	_ = os.Remove(trashed + fromSuffix)
 	_ = os.Remove(filepath.Dir(trashed))
 	return path, nil

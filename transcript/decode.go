@@ -8,28 +8,26 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// decoder reads the records of messages, which are most of what a session holds, in
-// one pass over their bytes; encoding/json goes over each byte of a message some
-// eight times, because its blocks lie four levels deep and every level is checked
-// anew.
+// decoder reads the records of messages, which are most of a session, in one pass over their
+// bytes. encoding/json reads each byte of a message some eight times, because its blocks are
+// nested four levels deep and every level is checked again.
 //
-// What a decoder reads is what encoding/json would have read. Wherever it is not sure
-// of that (another type of entry, a field that it does not know or that comes twice,
-// null, a string that is not UTF-8) it refuses, and encoding/json has the word. It is
-// used by one goroutine at a time.
+// The result of a decoder is that of encoding/json. If it isn't sure (another type of entry,
+// an unknown or repeated field, null, a string that is not UTF-8), it refuses, and
+// encoding/json takes over. It must be used by one goroutine at a time.
 type decoder struct {
 	w      jsontext.Reader
-	names  map[string]string // words that come again and again: of roles, models, tools
-	blocks []llm.Block       // of the message that is read
+	names  map[string]string // frequent words: roles, models, tools
+	blocks []llm.Block       // of the message being read
 }
 
 const (
-	maxNames = 1000 // beyond it all are forgotten
-	longName = 64   // bytes; a longer one is not remembered
+	maxNames = 1000 // beyond this all are forgotten
+	longName = 64   // bytes; longer ones are not remembered
 )
 
-// message reads a record into m, which is empty, and gives the record's own time,
-// whose bytes are valid until the next call.
+// message reads a record into m, which is empty, and returns the record's own time. The bytes
+// are valid until the next call.
 func (d *decoder) message(record []byte, m *llm.Message) (stamp []byte, ok bool) {
 	d.w.Reset(record)
 	var has fields
@@ -61,10 +59,10 @@ func (d *decoder) message(record []byte, m *llm.Message) (stamp []byte, ok bool)
 	return stamp, ok
 }
 
-// fields are those of an object that have been read.
+// fields is the set of an object's fields that were read.
 type fields uint32
 
-// once reports whether a field comes for the first time.
+// once reports whether a field appears for the first time.
 func (f *fields) once(i uint) bool {
 	first := *f&(1<<i) == 0
 	*f |= 1 << i
@@ -110,10 +108,10 @@ func (d *decoder) body(m *llm.Message) bool {
 	case llm.RoleSystem, llm.RoleUser, llm.RoleAssistant, llm.RoleToolResult, llm.RoleCustom:
 		return ok
 	}
-	return false // of another program, see adopt
+	return false // of another program; see adopt
 }
 
-// origin reads what tells of the model of an answer.
+// origin reads the fields about the model of an answer.
 func (d *decoder) origin(key []byte, m *llm.Message, has *fields) bool {
 	switch string(key) {
 	case "api":
@@ -133,7 +131,7 @@ func (d *decoder) origin(key []byte, m *llm.Message, has *fields) bool {
 	return false
 }
 
-// usage reads what the vendor counted.
+// usage reads what the provider counted.
 func (d *decoder) usage(u *llm.Usage) bool {
 	var has fields
 	return d.w.Object(func(key []byte) bool {
@@ -222,8 +220,7 @@ func (d *decoder) content(m *llm.Message) bool {
 	return true
 }
 
-// block reads a piece of text or thinking, or a call. Pictures and what is rare are
-// refused.
+// block reads text, thinking or a call. It refuses images and rare blocks.
 func (d *decoder) block() (llm.Block, bool) {
 	var (
 		has      fields
@@ -231,7 +228,7 @@ func (d *decoder) block() (llm.Block, bool) {
 		text     llm.Text
 		thinking llm.Thinking
 		call     llm.ToolCall
-		written  string // the arguments as the model wrote them, where they are no JSON
+		written  string // the arguments as the model wrote them, if they are not JSON
 	)
 	ok := d.w.Object(func(key []byte) bool {
 		switch string(key) {

@@ -7,7 +7,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// name reads a word that is likely to come again.
+// name reads a word that is likely to repeat.
 func (d *decoder) name(to *string) bool {
 	s, ok := d.w.String()
 	if !ok {
@@ -34,7 +34,7 @@ func (d *decoder) text(to *string) bool {
 	return ok
 }
 
-// raw goes over a value and gives its text.
+// raw skips a value and returns its text.
 func (d *decoder) raw() ([]byte, bool) {
 	if d.w.Peek() == 'n' {
 		return nil, false
@@ -69,7 +69,7 @@ func (d *decoder) dollars(to *llm.USD) bool {
 	return err == nil
 }
 
-// number goes over a number; none is one with an exponent, or of more than 18 bytes.
+// number skips a number; it refuses exponents and more than 18 bytes.
 func (d *decoder) number() (text []byte, fraction bool) {
 	d.w.Peek()
 	from := d.w.At
@@ -97,7 +97,7 @@ func (d *decoder) number() (text []byte, fraction bool) {
 	return text, fraction
 }
 
-// skipByte goes over c if it is the next byte.
+// skipByte skips c if it is the next byte.
 func (d *decoder) skipByte(c byte) bool {
 	if d.w.At < len(d.w.Text) && d.w.Text[d.w.At] == c {
 		d.w.At++

@@ -19,8 +19,8 @@ type Header struct {
 	Timestamp string `json:"timestamp"` // creation, RFC 3339 in UTC with milliseconds
 	CWD       string `json:"cwd"`
 	Title     string `json:"title,omitempty"`
-	// ParentSession names the session that this one was forked from, by id or by
-	// path. It is a note, not a reference that must resolve.
+	// ParentSession names the session from which this one was forked, by id or path. It is
+	// informational; it need not exist.
 	ParentSession string `json:"parentSession,omitempty"`
 }
 
@@ -33,46 +33,46 @@ const (
 	TypeMode          = "mode_change"
 	TypeCompaction    = "compaction"
 	TypeBranchSummary = "branch_summary"
-	TypeCustom        = "custom"         // a program's own state; never seen by a model
-	TypeCustomMessage = "custom_message" // a program's words to the model
+	TypeCustom        = "custom"         // a program's own state; never sent to a model
+	TypeCustomMessage = "custom_message" // a program's message to the model
 	TypeLabel         = "label"
 	TypeTTSR          = "ttsr_injection"
 	TypeInit          = "session_init"
 	TypeMCPTools      = "mcp_tool_selection"
-	TypeInfo          = "session_info" // the session's name
+	TypeInfo          = "session_info" // the session's title
 )
 
 // Custom types that burin writes.
 const (
-	// CustomLeaf marks that the person moved to its parent.
+	// CustomLeaf records that the user moved to its parent.
 	CustomLeaf = "burin.leaf"
-	// CustomPrune holds a [Prune]: outputs that the model no longer gets in full.
+	// CustomPrune has a [Prune]: outputs that the model no longer gets completely.
 	CustomPrune = "burin.prune"
-	// CustomQueue keeps a person's message from when it is sent until the model reads it.
+	// CustomQueue stores a user message from when it is sent until the model reads it.
 	CustomQueue = "burin.queue"
 )
 
-// Entry is any record but the header. Which fields it has follows from its type;
-// fields of newer versions and other programs are kept in Raw.
+// Entry is any record except the header. Its type determines its fields; fields of newer
+// versions and other programs are kept in Raw.
 type Entry struct {
 	Type      string  `json:"type"`
 	ID        string  `json:"id"`
-	ParentID  *string `json:"parentId"` // nil: a root
+	ParentID  *string `json:"parentId"` // nil for a root
 	Timestamp string  `json:"timestamp"`
 
 	Message *llm.Message `json:"message,omitempty"` // of "message"
-	// Execution is the command that a "message" of a person's own command tells of;
-	// Message then says it in words.
+	// Execution is the command of a "message" about a command of the user's; Message describes
+	// it in text.
 	Execution *Execution `json:"-"`
 
 	Model string `json:"model,omitempty"` // of "model_change": provider/id
-	Role  string `json:"role,omitempty"`  // of "model_change": "" is default
+	Role  string `json:"role,omitempty"`  // of "model_change"; "" means default
 
 	ThinkingLevel string  `json:"thinkingLevel,omitempty"`
 	ServiceTier   *string `json:"serviceTier,omitempty"`
 	Mode          string  `json:"mode,omitempty"`
 
-	// Of "compaction" and "branch_summary".
+	// For "compaction" and "branch_summary".
 	Summary       string          `json:"summary,omitempty"`
 	ShortSummary  string          `json:"shortSummary,omitempty"`
 	FirstKeptID   string          `json:"firstKeptEntryId,omitempty"`
@@ -82,7 +82,7 @@ type Entry struct {
 	PreserveData  json.RawMessage `json:"preserveData,omitempty"`
 	FromExtension bool            `json:"fromExtension,omitempty"`
 
-	// Of "custom" and "custom_message"; Data also of "mode_change".
+	// For "custom" and "custom_message"; Data also for "mode_change".
 	CustomType  string          `json:"customType,omitempty"`
 	Data        json.RawMessage `json:"data,omitempty"`
 	Content     json.RawMessage `json:"content,omitempty"` // a string, or a list of blocks
@@ -94,20 +94,20 @@ type Entry struct {
 
 	InjectedRules []string        `json:"injectedRules,omitempty"`
 	SelectedTools []string        `json:"selectedToolNames,omitempty"`
-	SystemPrompt  string          `json:"systemPrompt,omitempty"` // of "session_init", as are the next three
+	SystemPrompt  string          `json:"systemPrompt,omitempty"` // of "session_init", like the next three
 	Task          string          `json:"task,omitempty"`
 	Tools         []string        `json:"tools,omitempty"`
 	OutputSchema  json.RawMessage `json:"outputSchema,omitempty"`
 	Name          string          `json:"name,omitempty"` // of "session_info"
 
-	// Lost is what lay in blobs and is not there any more; words stand in its place.
+	// Lost has what is missing from blobs; notes are in its place.
 	Lost []Lost `json:"-"`
 
-	// Raw is the record as it is stored; nil for an entry that has not been written.
+	// Raw is the stored record; nil for an entry that was not written.
 	Raw json.RawMessage `json:"-"`
 }
 
-// Time is when the entry was written; zero if the record does not say.
+// Time returns when the entry was written; zero if the record doesn't say.
 func (e *Entry) Time() time.Time {
 	t, err := time.Parse(time.RFC3339Nano, e.Timestamp)
 	if err != nil {
@@ -116,9 +116,9 @@ func (e *Entry) Time() time.Time {
 	return t
 }
 
-// Shown reports whether an entry belongs to the conversation as a person sees it: what
-// was said, called and run, what programs have shown, and what stands for parts that were
-// condensed or left. The rest is for models and programs.
+// Shown reports whether an entry belongs to the conversation as the user sees it: what was
+// said, called and run, what programs have shown, and what replaces parts that were compacted
+// or left. The rest is for models and programs.
 func (e *Entry) Shown() bool {
 	switch e.Type {
 	case TypeCompaction, TypeBranchSummary:
@@ -133,7 +133,7 @@ func (e *Entry) Shown() bool {
 	case m == nil:
 		return false
 	case m.Role == llm.RoleCustom:
-		// Of other programs' roles these are shown by the programs that have them.
+		// The programs that have these roles show them.
 		switch m.CustomType {
 		case string(RoleExecution), "pythonExecution", CustomExcluded, CustomSummary, CustomBranch:
 			return true
@@ -143,7 +143,7 @@ func (e *Entry) Shown() bool {
 	return true
 }
 
-// Record is what is written of an entry, with all that is large in it.
+// Record returns the entry as it is written, with all large pieces.
 func (e *Entry) Record() ([]byte, error) {
 	stored := *e
 	if e.Message != nil {
@@ -152,7 +152,7 @@ func (e *Entry) Record() ([]byte, error) {
 	return encode(stored.record())
 }
 
-// Words are the content of a "custom_message" as blocks.
+// Words returns the content of a "custom_message" as blocks.
 func (e *Entry) Words() ([]llm.Block, error) {
 	raw, err := json.Marshal(struct {
 		Role    llm.Role        `json:"role"`
@@ -166,8 +166,8 @@ func (e *Entry) Words() ([]llm.Block, error) {
 	return m.Content, err
 }
 
-// Prune is what a [CustomPrune] entry says: which messages the model gets in a
-// shorter form from then on. The whole stays where it is.
+// Prune is the data of a [CustomPrune] entry: the messages that the model gets in a shorter
+// form from then on. The originals stay where they are.
 type Prune struct {
 	Reason  string  `json:"reason"` // "superseded", "old", "shake" or "refused"
 	Entries []Short `json:"entries"`
@@ -176,8 +176,8 @@ type Prune struct {
 // Short replaces the content of one message.
 type Short struct {
 	EntryID string `json:"id"`
-	Text    string `json:"text"`            // all that is left, such as a note where the rest is
-	Block   *int   `json:"block,omitempty"` // only this block is replaced; nil: all of them
+	Text    string `json:"text"`            // the new text, such as a note where the original is
+	Block   *int   `json:"block,omitempty"` // replaces only this block; nil replaces all
 }
 
 // encode writes v as one record, without escaping of <, > and &.

@@ -7,29 +7,29 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// RoleExecution is the role of the message of a command that a person ran. A model
-// reads it in words; see [Execution].
+// RoleExecution is the role of the message of a command that the user ran. A model reads it as
+// text; see [Execution].
 const RoleExecution llm.Role = "bashExecution"
 
-// Execution is a command that a person ran, as the pi family keeps it: in place of
-// content the message has these fields.
+// Execution is a command that the user ran, as the pi family stores it: the message has these
+// fields instead of content.
 type Execution struct {
 	Command   string `json:"command"`
 	Output    string `json:"output"`
-	ExitCode  *int   `json:"exitCode,omitempty"` // nil: it has none
+	ExitCode  *int   `json:"exitCode,omitempty"` // nil if there is none
 	Cancelled bool   `json:"cancelled"`
-	Truncated bool   `json:"truncated"`                // Output is not all
-	Full      string `json:"fullOutputPath,omitempty"` // where all of it is, such as artifact://3
+	Truncated bool   `json:"truncated"`                // Output is incomplete
+	Full      string `json:"fullOutputPath,omitempty"` // where the complete output is, such as artifact://3
 	Excluded  bool   `json:"excludeFromContext,omitempty"`
 	Timestamp int64  `json:"timestamp"` // Unix milliseconds
 }
 
-// NewExecution is the entry of a command, to be appended.
+// NewExecution returns the entry of a command, for appending.
 func NewExecution(x Execution) Entry {
 	return Entry{Type: TypeMessage, Message: &llm.Message{Role: RoleExecution}, Execution: &x}
 }
 
-// Ending says how a command ended that did not end well; "" of the others.
+// Ending says how a command ended that did not succeed; otherwise "".
 func (x *Execution) Ending() string {
 	switch {
 	case x.Cancelled:
@@ -40,7 +40,7 @@ func (x *Execution) Ending() string {
 	return ""
 }
 
-// record is what is written of an entry.
+// record returns what is written for an entry.
 func (e *Entry) record() any {
 	if e.Execution == nil {
 		return e
@@ -55,7 +55,7 @@ func (e *Entry) record() any {
 	}{RoleExecution, e.Execution}}
 }
 
-// executionOf is the command that a record tells of; nil if it tells of none.
+// executionOf returns the command of a record; nil if it isn't about one.
 func executionOf(record json.RawMessage) *Execution {
 	var r struct{ Message Execution }
 	if json.Unmarshal(record, &r) != nil {

@@ -15,37 +15,35 @@ import (
 	"github.com/burin-dev/burin/internal/platform/filelock"
 )
 
-// draftSuffix is what the file of a session is called by while no model has
-// answered in it.
+// draftSuffix ends the name of a session's file until a model has answered in it.
 const draftSuffix = ".draft"
 
-// newSuffix is what a file is called by that shall take the place of a session's. It is
-// written by who has the session's lock: what another finds of it is of a process that
-// was killed, may hold what is encrypted or hidden by now, and is removed.
+// newSuffix ends the name of a file that is to replace a session's file. Whoever has the
+// session's lock writes it. If another process finds one, its writer was killed; it may
+// contain what is encrypted or hidden by now, and is removed.
 const newSuffix = ".new"
 
-// ErrLocked is that another process writes the session.
+// ErrLocked means that another process writes the session.
 var ErrLocked = errors.New("another burin has this session open")
 
-// FileStore keeps a session in a file, one record a line. It is the format that
-// other programs read.
+// FileStore stores a session in a file, one record a line. Other programs read this format
+// too.
 //
-// It writes each Append with one system call and without fsync: what was
-// acknowledged survives the death of the process at once and a power cut after
-// the next Sync.
+// Each Append is one system call without fsync: what was acknowledged survives if the process
+// dies, and survives a power cut after the next Sync.
 type FileStore struct {
 	path string
 	fs   fileSystem
-	f    *os.File // nil: not made yet, see [CreateFile]
-	// name is where the file is now: path, or path and draftSuffix.
+	f    *os.File // nil if it doesn't exist yet; see [CreateFile]
+	// name is the file's current name: path, or path and draftSuffix.
 	name     string
 	readOnly bool
-	left     bool // it is a draft that a crash has left
-	kept     bool // it stays also as a draft, see Keep
-	closes   bool // it is closed while its file gets another name, see [renamesOpen]
+	left     bool // it is the draft of a crashed process
+	kept     bool // it stays even as a draft; see Keep
+	closes   bool // it is closed while its file is renamed; see [renamesOpen]
 	size     int64
-	torn     bool // the file does not end with a line end: the next append begins with one
-	endless  bool // the last line that Records gave had no line end
+	torn     bool // the file does not end with a newline, so the next append starts with one
+	endless  bool // the last line from Records had no newline
 }
 
 var (
@@ -53,19 +51,18 @@ var (
 	_ tearable = (*FileStore)(nil)
 )
 
-// CreateFile makes a store for a new session that shall be at path. Nothing is
-// there before Publish is called: until then the file is a draft beside it, and
-// even that is only made by the first Append. A draft that is closed is removed,
-// unless Keep was called.
+// CreateFile makes a store for a new session at path. The file is a draft until Publish is
+// called, and the first Append creates it. Closing the store removes a draft unless Keep was
+// called.
 func CreateFile(path string) *FileStore {
 	return &FileStore{path: path, name: path + draftSuffix, fs: disk{}, closes: !renamesOpen}
 }
 
-// OpenFile opens a session file, or a draft that a crash has left, to read and
-// append. A second process gets [ErrLocked].
+// OpenFile opens a session file, or the draft of a crashed process, for reading and appending.
+// A second process gets [ErrLocked].
 func OpenFile(path string) (*FileStore, error) { return openFile(disk{}, path, false) }
 
-// OpenFileReadOnly opens a session file to read; others may write it meanwhile.
+// OpenFileReadOnly opens a session file for reading; others may write it meanwhile.
 func OpenFileReadOnly(path string) (*FileStore, error) { return openFile(disk{}, path, true) }
 
 func openFile(d fileSystem, path string, readOnly bool) (*FileStore, error) {
@@ -92,10 +89,11 @@ func openFile(d fileSystem, path string, readOnly bool) (*FileStore, error) {
 	return s, nil
 }
 
-// maxOpens is how often a file is opened that always is another one once it is locked.
+// maxOpens is how many times a file is opened if it was replaced each time before it could be
+// locked.
 const maxOpens = 10
 
-// openLocked opens the file of the store to write.
+// openLocked opens the file of the store for writing.
 func (s *FileStore) openLocked() error {
 	f, err := openLocked(s.name, func() (*os.File, error) {
 		return s.fs.OpenFile(s.name, os.O_RDWR|os.O_APPEND, 0)
@@ -106,9 +104,9 @@ func (s *FileStore) openLocked() error {
 	return err
 }
 
-// openLocked opens the file at path by open and takes its lock. Between the two another
-// process may give the name to a new file, as Replace does: what is locked then is a
-// file that nobody finds, and the one that has the name is opened instead.
+// openLocked opens the file at path with open and takes its lock. In between another process
+// may give the name to a new file, as Replace does. The locked file then has no name, and
+// openLocked opens the one that has it.
 func openLocked(path string, open func() (*os.File, error)) (*os.File, error) {
 	for range maxOpens {
 		f, err := open()
@@ -129,7 +127,7 @@ func openLocked(path string, open func() (*os.File, error)) (*os.File, error) {
 	return nil, fmt.Errorf("%s: another file takes its place again and again", path)
 }
 
-// names reports whether f is the file at path. That nothing is there is no error.
+// names reports whether f is the file at path. It is no error if path doesn't exist.
 func names(path string, f *os.File) (bool, error) {
 	have, err := f.Stat()
 	if err != nil {
@@ -161,7 +159,7 @@ func cutDraft(path string) (string, bool) {
 	return path[:len(path)-len(draftSuffix)], true
 }
 
-// look finds the end.
+// look finds the end of the file.
 func (s *FileStore) look() error {
 	info, err := s.f.Stat()
 	if err != nil {
@@ -181,25 +179,25 @@ func (s *FileStore) look() error {
 	return nil
 }
 
-// Path is where the session is, or will be once it is published.
+// Path returns where the session is, or will be once it is published.
 func (s *FileStore) Path() string { return s.path }
 
-// Draft reports whether the session has not been published.
+// Draft reports whether the session is unpublished.
 func (s *FileStore) Draft() bool { return s.name != s.path }
 
-// Keep has the draft stay when it is closed: it holds what must not be lost, though it
-// could not be published, or not be written to its end.
+// Keep keeps a draft when it is closed: its content must not be lost, though it could not be
+// published or completely written.
 func (s *FileStore) Keep() { s.kept = true }
 
-// Publish gives a draft its name. It never replaces another file. After an error the
-// draft is as it was, and Publish can be called again. A store that was opened to read
-// leaves it to others.
+// Publish gives a draft its final name. It never replaces another file. After an error the
+// draft is unchanged, and Publish may be called again. On a store that was opened for reading
+// it does nothing.
 func (s *FileStore) Publish() error {
 	if !s.Draft() || s.f == nil || s.readOnly {
 		return nil
 	}
-	// The name holds a random id, so that another file can only have it if someone
-	// put it there: then both are kept.
+	// The name contains a random id, so another file can only have it if someone put it there:
+	// then both are kept.
 	if _, err := os.Lstat(s.path); err == nil {
 		return fmt.Errorf("name session file: %s: %w", s.path, fs.ErrExist)
 	}
@@ -274,8 +272,8 @@ func (s *FileStore) Records(yield func(Ref, []byte) error) error {
 // bufferSize is how much Records reads at once.
 const bufferSize = 256 << 10
 
-// lineLength is the length of the line at pos without its end. Long lines are measured
-// before they are read, so that a line costs its own length or, beyond [MaxRecord],
+// lineLength returns the length of the line at pos without its newline. Long lines are
+// measured before they are read, so that a line costs its own length or, beyond [MaxRecord],
 // nothing.
 func (s *FileStore) lineLength(pos int64) (int64, error) {
 	buf := make([]byte, bufferSize)
@@ -294,8 +292,8 @@ func (s *FileStore) lineLength(pos int64) (int64, error) {
 	}
 }
 
-// Torn reports whether the last line that Records gave had no line end, as after a write
-// that broke off.
+// Torn reports whether the last line from Records had no newline, as after an interrupted
+// write.
 func (s *FileStore) Torn() bool { return s.endless }
 
 // Read implements [Store].
@@ -310,7 +308,7 @@ func (s *FileStore) Read(ref Ref) ([]byte, error) {
 	return b, nil
 }
 
-// readSpan fills b with what the file holds from pos on.
+// readSpan fills b with the file's content at pos.
 func (s *FileStore) readSpan(b []byte, pos int64) error {
 	if s.f == nil {
 		return errors.New("no such record")
@@ -347,8 +345,7 @@ func (s *FileStore) Append(records ...[]byte) ([]Ref, error) {
 		s.torn = false
 		return refs, nil
 	}
-	// What got through is taken back. Where even that fails, the next append
-	// begins a new line.
+	// Undo a partial write. If even that fails, the next append starts a new line.
 	if n > 0 && s.fs.Truncate(s.f, s.size) != nil {
 		s.size += int64(n)
 		s.torn = block[n-1] != '\n'
@@ -364,7 +361,7 @@ func (s *FileStore) create() error {
 	if err != nil {
 		return fmt.Errorf("write session: %w", err)
 	}
-	if err := lock(f); err != nil { // it is new, and holds nothing that look could find
+	if err := lock(f); err != nil { // it is new, so look would find nothing
 		f.Close()
 		return fmt.Errorf("write session %s: %w", s.name, err)
 	}
@@ -372,7 +369,7 @@ func (s *FileStore) create() error {
 	return nil
 }
 
-// Sync implements [Store]. It gives [ErrGone] where the file had to be written again.
+// Sync implements [Store]. It returns [ErrGone] if the file had to be written again.
 func (s *FileStore) Sync() error {
 	if err := s.flush(); err != nil || s.f == nil || s.readOnly {
 		return err
@@ -380,7 +377,7 @@ func (s *FileStore) Sync() error {
 	return s.again()
 }
 
-// flush has the disk keep what was written.
+// flush makes the disk keep what was written.
 func (s *FileStore) flush() error {
 	if s.f == nil || s.readOnly {
 		return nil
@@ -391,8 +388,8 @@ func (s *FileStore) flush() error {
 	return nil
 }
 
-// Replace implements [Store]: a new file takes the name of the old one, which is
-// kept beside it as <name>.before-<time>.
+// Replace implements [Store]: a new file gets the name of the old one, which is kept as
+// <name>.before-<time>.
 func (s *FileStore) Replace(records iter.Seq[[]byte]) (err error) {
 	renamed := false
 	if s.readOnly || s.f == nil {
@@ -405,7 +402,7 @@ func (s *FileStore) Replace(records iter.Seq[[]byte]) (err error) {
 	defer func() {
 		if err != nil && !renamed {
 			next.f.Close()
-			_ = s.fs.Remove(next.name) // what is left is overwritten by the next try
+			_ = s.fs.Remove(next.name) // the next try overwrites leftovers
 		}
 	}()
 	if err := lock(next.f); err != nil {
@@ -425,13 +422,13 @@ func (s *FileStore) Replace(records iter.Seq[[]byte]) (err error) {
 	if renamed, err = s.takeOver(next); err != nil {
 		return fmt.Errorf("replace session %s: %w", s.name, err)
 	}
-	// The new records are in place. Should the folder not reach the disk before a
-	// power cut, the old ones are there: that is no failure of this call.
+	// The new records are in place. If the folder doesn't reach the disk before a power cut,
+	// the old ones are there: that is not a failure of this call.
 	_ = s.fs.SyncDir(filepath.Dir(s.name))
 	return nil
 }
 
-// beside makes the empty file that is to take the place of the session's.
+// beside creates the empty file that is to replace the session's.
 func (s *FileStore) beside() (*FileStore, error) {
 	temp := s.name + newSuffix
 	if err := s.fs.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -444,15 +441,15 @@ func (s *FileStore) beside() (*FileStore, error) {
 	return &FileStore{path: s.path, name: temp, fs: s.fs, f: f}, nil
 }
 
-// ErrChanged is that a session is not any more what a copy was made of.
+// ErrChanged means that a session changed since a copy was made of it.
 var ErrChanged = errors.New("the session was changed meanwhile")
 
-// Exchange puts the file with, a copy of the session in another form, in the place of
-// the session, and what was there into a folder of its own below trashRoot, with all
-// that belongs to it. It gives where that is; [Restore] takes it back. At each moment
-// one of the two is in place whole. The store is closed, also after an error, and
-// with stays where it is then. An error with a path is that the two were exchanged, but
-// not all that belonged to the session could be removed from where it was.
+// Exchange replaces the session with the file with, a copy of the session in another form, and
+// moves the original with its companion files to a new folder below trashRoot. It returns the
+// path there; [Restore] reverses it. At any moment one of the two is completely in place. The
+// store is closed, even after an error; with then stays where it is. An error together with a
+// path means that the two were exchanged, but some companions of the session could not be
+// removed from the old place.
 func (s *FileStore) Exchange(with, trashRoot string) (trashed string, err error) {
 	done := false
 	defer func() {
@@ -476,29 +473,29 @@ func (s *FileStore) Exchange(with, trashRoot string) (trashed string, err error)
 		err = linkOrCopy(s.name, trashed)
 	}
 	if runtime.GOOS == "windows" || err != nil {
-		err = errors.Join(err, s.f.Close()) // what is open there cannot be replaced
+		err = errors.Join(err, s.f.Close()) // open files can't be replaced there
 	} else {
-		defer s.f.Close() // it holds the lock until the new file is in place
+		defer s.f.Close() // it has the lock until the new file is in place
 	}
 	if err != nil {
 		return "", errors.Join(err, os.RemoveAll(dir))
 	}
 	_, err = copyBeside(s.name, trashed, false)
 	if err == nil {
-		_ = os.Chtimes(with, info.ModTime(), info.ModTime()) // only its place in lists depends on it
+		_ = os.Chtimes(with, info.ModTime(), info.ModTime()) // only its position in lists depends on it
 		err = os.Rename(with, s.name)
 	}
 	if err != nil {
-		return "", errors.Join(err, os.RemoveAll(dir)) // there are only copies in it
+		return "", errors.Join(err, os.RemoveAll(dir)) // it only contains copies
 	}
 	done = true
 	return trashed, errors.Join(disk{}.SyncDir(filepath.Dir(s.name)), removeBeside(s.name))
 }
 
-// Close implements [Store]. A draft of this process is removed: nobody has answered
-// in it. After [FileStore.Keep] it stays, and an error says where it is. One that a
-// crash has left stays until somebody answers. A file that was deleted since the last
-// Sync stays so.
+// Close implements [Store]. It removes a draft of this process, because no model has answered
+// in it. After [FileStore.Keep] the draft stays, and an error says where it is. The draft of a
+// crashed process stays until a model answers. A file that was deleted since the last Sync
+// stays deleted.
 func (s *FileStore) Close() error {
 	if s.f == nil {
 		return nil
@@ -522,8 +519,8 @@ func (s *FileStore) Close() error {
 	return err
 }
 
-// keep gives a file a second name, <name>.before-<time>, so that it stays when the
-// first is used again.
+// keep gives a file a second name, <name>.before-<time>, so that it stays when the first is
+// used again.
 func keep(name string, at time.Time) error {
 	as := name + ".before-" + at.UTC().Format("20060102T150405.000")
 	for n := 2; ; n++ {
@@ -535,7 +532,7 @@ func keep(name string, at time.Time) error {
 	}
 }
 
-// linkOrCopy gives a file another name, or copies it where that cannot be.
+// linkOrCopy gives a file another name, or copies it if that isn't possible.
 func linkOrCopy(name, as string) error {
 	err := os.Link(name, as)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -544,7 +541,7 @@ func linkOrCopy(name, as string) error {
 	return err
 }
 
-// copyFile copies a file to where nothing is. The copy has its name when it is whole.
+// copyFile copies a file to a new place. The copy gets its name when it is complete.
 func copyFile(name, as string) (err error) {
 	if _, err := os.Lstat(as); err == nil {
 		return &fs.PathError{Op: "copy", Path: as, Err: fs.ErrExist}

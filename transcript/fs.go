@@ -6,12 +6,12 @@ import (
 	"runtime"
 )
 
-// fileSystem is the calls by which a [FileStore] changes what is on the disk. They
-// stand behind an interface so that a test can let each of them fail, or be the
-// last one before a crash. Reading goes to the open file directly.
+// fileSystem has the calls with which a [FileStore] changes the disk. They are an interface so
+// that a test can make each of them fail, or be the last before a crash. Reading uses the open
+// file directly.
 type fileSystem interface {
 	OpenFile(name string, flag int, perm os.FileMode) (*os.File, error)
-	// Write is one write; fewer bytes than p come with an error.
+	// Write is one write call; fewer bytes than p come with an error.
 	Write(f *os.File, p []byte) (int, error)
 	Truncate(f *os.File, size int64) error
 	Sync(f *os.File) error
@@ -21,7 +21,7 @@ type fileSystem interface {
 	SyncDir(dir string) error
 }
 
-// disk is the real one.
+// disk is the real file system.
 type disk struct{}
 
 var _ fileSystem = disk{}
@@ -38,7 +38,7 @@ func (disk) Remove(name string) error                { return os.Remove(name) }
 
 func (disk) SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {
-		return nil // directories cannot be synced there; NTFS keeps a journal of names
+		return nil // folders can't be synced there; NTFS has a journal of names
 	}
 	d, err := os.Open(dir)
 	if err != nil {

@@ -9,13 +9,12 @@ import (
 	"path/filepath"
 )
 
-// ErrGone is that the file of a session was deleted or moved while the session was open.
-// It is there again, whole.
+// ErrGone means that the file of a session was deleted or moved while the session was open. It
+// has been written again, completely.
 var ErrGone = errors.New("its file was deleted or moved, and has been written again")
 
-// again writes the file once more where its name is gone: what is added would else be in
-// a file that nobody finds. What has the name now, if anything has, is somebody's and
-// stays.
+// again writes the file again if its name is gone; otherwise additions would go to a file that
+// nobody finds. If something else has the name now, that stays.
 func (s *FileStore) again() (err error) {
 	if _, err := os.Lstat(s.name); !errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -46,7 +45,7 @@ func (s *FileStore) again() (err error) {
 	}
 	if !done {
 		f.Close()
-		_ = s.fs.Remove(next.name) // what is left is overwritten by the next try
+		_ = s.fs.Remove(next.name) // the next try overwrites leftovers
 		return err
 	}
 	s.torn = torn

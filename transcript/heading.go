@@ -2,14 +2,14 @@ package transcript
 
 import "encoding/json"
 
-// heading is the header of a session and the record it was read from.
+// heading is the header of a session and its record.
 type heading struct {
 	Header
-	read []byte // the record; nil: there is none
-	bad  bool   // some of the record could not be read
+	read []byte // the record; nil if there is none
+	bad  bool   // part of the record could not be read
 }
 
-// encode is the header as a record of this version, with what else the record held.
+// encode returns the header as a record of this version, with everything else from its record.
 func (g *heading) encode() ([]byte, error) {
 	h := g.Header
 	h.Type, h.Version = "session", Version
@@ -22,13 +22,13 @@ func (g *heading) encode() ([]byte, error) {
 	record, err := withField(g.read, "version", h.Version)
 	var was Header
 	if err == nil && h.Title != "" && json.Unmarshal(record, &was) == nil && was.Title != h.Title {
-		record, err = withField(record, "title", h.Title) // it stood in a line of its own
+		record, err = withField(record, "title", h.Title) // it was in a line of its own
 	}
 	return record, err
 }
 
-// whole is the record of a header of which some could not be read, with what is known in
-// the place of that.
+// whole returns the record of a partly unreadable header, with known values in place of the
+// unreadable ones.
 func (g *heading) whole(h Header) (record []byte, err error) {
 	record = g.read
 	for _, f := range []struct {

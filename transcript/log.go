@@ -21,47 +21,46 @@ type Log struct {
 	mu      sync.Mutex
 	heading heading
 	tree    tree
-	leaf    int32 // -1: before the first entry
-	moved   bool  // the leaf is not where a reader of the records would find it
+	leaf    int32 // -1 before the first entry
+	moved   bool  // the leaf is not where a reader of the records would expect it
 	title   string
-	waiting []waiting // what the store does not have yet, oldest first
-	// saved are entries that were found within damaged records, by node. They are
-	// found again at the next opening, so they are not written a second time.
+	waiting []waiting // records that are not in the store yet, oldest first
+	// saved are entries that were found within damaged records, by node. The next opening
+	// finds them again, so they are not written a second time.
 	saved map[int32][]byte
-	// records are the numbers of the records that entries were read from, the header's
-	// being 0; of version 1 only, where entries are named by them.
+	// records are the numbers of the entries' records, with 0 for the header; only for version
+	// 1, which refers to entries by them.
 	records []int32
-	// stubs are results that were pruned, without what they said: they are read again
-	// and again in a long conversation, and would be read in vain.
+	// stubs are pruned results without their content: a long conversation reads them again and
+	// again for nothing.
 	stubs    map[int32]*Entry
 	decoder  decoder
 	mend     bool // the records must be rewritten before anything is added
-	typed    bool // there is something that a person would miss
+	typed    bool // there is something that the user would miss
 	answered bool // a model has answered
 	closed   bool
 }
 
-// waiting is a record that is not in the store.
+// waiting is a record that is not in the store yet.
 type waiting struct {
-	node   int32 // -1: the header
+	node   int32 // -1 for the header
 	record []byte
 }
 
-// Options of a log.
+// Options configure a log.
 type Options struct {
-	// Blobs keeps large images and texts; nil keeps them in the records.
+	// Blobs stores large images and texts; nil keeps them in the records.
 	Blobs *Blobs
-	Now   func() time.Time // nil is time.Now
-	// Pictures gives what belongs to the summary of a compaction beside its words,
-	// such as the history as images; nil: nothing does.
+	Now   func() time.Time // nil means time.Now
+	// Pictures returns what a compaction's summary has in addition to text, such as images of
+	// the history; nil if nothing.
 	Pictures func(*Entry) []llm.Block
-	// Header stands in for one that is damaged beyond reading.
+	// Header replaces one that is damaged beyond reading.
 	Header Header
-	// Unseal gives what an encrypted store holds; nil: such a session is refused with
-	// [ErrSealedSession].
+	// Unseal decrypts an encrypted store; nil refuses such a session with [ErrSealedSession].
 	Unseal func(Store) (Store, error)
-	// Inline keeps images and texts in the records though there are Blobs, which then
-	// are only read. It is for sessions whose blobs nobody else may see or collect.
+	// Inline keeps images and texts in the records and only reads from Blobs. It is for
+	// sessions whose blobs nobody else may see or collect.
 	Inline bool
 }
 
@@ -76,9 +75,9 @@ func newLog(store Store, o Options) *Log {
 	return &Log{o: o, store: store, tree: tree{byID: map[string]int32{}, labels: map[string]string{}}, leaf: -1, saved: map[int32][]byte{}, stubs: map[int32]*Entry{}}
 }
 
-// Create starts a session in an empty store. The type, the version and, where they
-// are missing, the id and the time of the header are filled in. Nothing is written
-// before the first message.
+// Create starts a session in an empty store. It fills in the type and the version of the
+// header and, if they are missing, its id and time. It writes nothing before the first
+// message.
 func Create(store Store, h Header, o Options) (*Log, error) {
 	l := newLog(store, o)
 	h.Type, h.Version = "session", Version
@@ -97,46 +96,47 @@ func Create(store Store, h Header, o Options) (*Log, error) {
 	return l, nil
 }
 
-// Header is the session's header.
+// Header returns the session's header.
 func (l *Log) Header() Header {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.heading.Header
 }
 
-// HeaderRecord is the header as a record of this version, with what else it held.
+// HeaderRecord returns the header as a record of this version, with everything else from its
+// record.
 func (l *Log) HeaderRecord() ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.heading.encode()
 }
 
-// ID is the session's id.
+// ID returns the session's id.
 func (l *Log) ID() string { return l.Header().ID }
 
-// Title is the name of the session; "" if it has none.
+// Title returns the title of the session; "" if it has none.
 func (l *Log) Title() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.title
 }
 
-// Len is the number of entries.
+// Len returns the number of entries.
 func (l *Log) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.tree.nodes)
 }
 
-// Leaf is the id of the entry that the next one follows; "" before the first.
+// Leaf returns the id of the entry that the next one follows; "" before the first.
 func (l *Log) Leaf() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.tree.id(l.leaf)
 }
 
-// Move makes the entry of that id the leaf; "" moves before the first entry.
-// Nothing is written: what is appended next records the place.
+// Move makes the entry with that id the leaf; "" moves before the first entry. It writes
+// nothing: the next appended entry records the position.
 func (l *Log) Move(id string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,9 +150,9 @@ func (l *Log) Move(id string) error {
 	return nil
 }
 
-// Append adds e behind the leaf and makes it the leaf. Id, parent and time are
-// filled in. The id is good and the entry counts also if there is an error: the
-// store could not take it, and it is tried again with the next entry.
+// Append adds e after the leaf and makes it the leaf. It fills in id, parent and time. Even if
+// there is an error, the id is valid and the entry counts: the store could not take it, and
+// the next append tries again.
 func (l *Log) Append(e Entry) (id string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -169,7 +169,7 @@ func (l *Log) Append(e Entry) (id string, err error) {
 	var blobErr error
 	if e.Message != nil {
 		stored.Message = quote(e.Message)
-		// A disk that takes no blob may still take the entry.
+		// A disk that can't store a blob may still take the entry.
 		if !l.o.Inline {
 			stored.Message, blobErr = outsource(l.o.Blobs, stored.Message)
 		}
@@ -195,7 +195,7 @@ func (l *Log) Append(e Entry) (id string, err error) {
 	return id, errors.Join(blobErr, l.flush())
 }
 
-// note keeps what an entry says of the whole session.
+// note records what an entry says about the whole session.
 func (l *Log) note(e *Entry) {
 	switch e.Type {
 	case TypeLabel:
@@ -211,14 +211,14 @@ func (l *Log) note(e *Entry) {
 	}
 }
 
-// publisher is a store that keeps a session aside until a model has answered.
+// publisher is a store that keeps a session as a draft until a model has answered.
 type publisher interface{ Publish() error }
 
-// keeper is a publisher whose draft goes when it is closed, unless Keep was called.
+// keeper is a publisher whose draft is removed on Close unless Keep was called.
 type keeper interface{ Keep() }
 
-// flush writes what waits, in one append, and publishes what a model has answered:
-// also what was written before, if it could not be published then.
+// flush writes waiting records in one append, and publishes the session if a model has
+// answered, even if an earlier try to publish failed.
 func (l *Log) flush() error {
 	if err := l.write(); err != nil {
 		return err
@@ -253,9 +253,8 @@ func (l *Log) write() error {
 	return nil
 }
 
-// rewrite writes the whole session anew, where adding to it would not make it one
-// that can be read: without a header, or without ids. The store keeps what was
-// there before.
+// rewrite writes the whole session again, if adding to it would not make it readable: without
+// a header, or without ids. The store keeps the previous version.
 func (l *Log) rewrite() error {
 	head, err := l.heading.encode()
 	if err != nil {
@@ -289,7 +288,7 @@ func (l *Log) rewrite() error {
 	return nil
 }
 
-// placed is the record of an entry with its place in the tree written into it.
+// placed returns the record of an entry with its place in the tree.
 func (l *Log) placed(i int32) ([]byte, error) {
 	record, err := l.record(i)
 	if err != nil {
@@ -320,9 +319,8 @@ func (l *Log) placed(i int32) ([]byte, error) {
 	return encode(fields)
 }
 
-// keptByIndex is the first entry that a compaction of version 1 kept, or the one behind
-// it if it is damaged. It counts records, the header being the first; "" where it does
-// not say.
+// keptByIndex returns the first entry that a compaction of version 1 kept, or the one after it
+// if it is damaged. It counts records, starting with the header; "" if it doesn't say.
 func (l *Log) keptByIndex(record []byte) string {
 	var v1 struct {
 		Index *int `json:"firstKeptEntryIndex"`
@@ -337,8 +335,8 @@ func (l *Log) keptByIndex(record []byte) string {
 	return l.tree.nodes[at].id
 }
 
-// Sync returns when all that was appended survives a power cut. After an error what
-// the store has does so all the same, where the disk can be reached.
+// Sync returns when everything that was appended survives a power cut. After an error, what
+// the store has does so anyway, if the disk can be reached.
 func (l *Log) Sync() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -349,9 +347,9 @@ func (l *Log) Sync() error {
 	return errors.Join(err, l.store.Sync())
 }
 
-// Close writes what waits and closes the store. If the person has moved in the
-// tree since the last entry, an entry marks the place. A draft stays if a model has
-// answered or something could not be written, and the error says where.
+// Close writes what is waiting and closes the store. If the user has moved in the tree since
+// the last entry, an entry records the position. A draft stays if a model has answered or
+// something could not be written, and the error says where.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -376,7 +374,7 @@ func (l *Log) Close() error {
 	return errors.Join(err, l.store.Close())
 }
 
-// Entry reads the entry of that id.
+// Entry reads the entry with that id.
 func (l *Log) Entry(id string) (*Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -390,7 +388,7 @@ func (l *Log) Entry(id string) (*Entry, error) {
 	return l.read(i)
 }
 
-// read decodes an entry. Its blobs are there again.
+// read decodes an entry and restores its blobs.
 func (l *Log) read(i int32) (*Entry, error) {
 	n := &l.tree.nodes[i]
 	record, err := l.record(i)
@@ -401,8 +399,8 @@ func (l *Log) read(i int32) (*Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read entry %s: %w", n.id, err)
 	}
-	// The tree is the log's: a record of version 1 has no place in it, and one
-	// whose parent was lost has got another.
+	// The tree is in the log: a record of version 1 has no place in it, and one that lost its
+	// parent has a new one.
 	e.Raw = record
 	l.tree.place(e, i)
 	if e.Type == TypeCompaction && e.FirstKeptID == "" {
@@ -415,7 +413,7 @@ func (l *Log) read(i int32) (*Entry, error) {
 	return e, nil
 }
 
-// decode makes an entry of a record: a message by the short way, if it can be.
+// decode makes an entry from a record, with the fast decoder if possible.
 func (l *Log) decode(i int32, record []byte) (*Entry, error) {
 	if l.tree.typ(i) == TypeMessage {
 		m := new(llm.Message)
@@ -442,8 +440,7 @@ func (l *Log) record(i int32) ([]byte, error) {
 	return nil, fmt.Errorf("entry %s is not there", l.tree.nodes[i].id)
 }
 
-// Nodes are all entries in the order in which they were written, without what
-// they say.
+// Nodes returns all entries in the order in which they were written, without their content.
 func (l *Log) Nodes() []Node {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -454,8 +451,8 @@ func (l *Log) Nodes() []Node {
 	return out
 }
 
-// Count is how many messages of a role there are on all branches, where the role is
-// user, assistant or tool result.
+// Count returns how many messages of a role there are on all branches. The role must be user,
+// assistant or tool result.
 func (l *Log) Count(role llm.Role) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -467,15 +464,15 @@ func (l *Log) Count(role llm.Role) (n int) {
 	return n
 }
 
-// Label is what a person called an entry.
+// Label returns the label of an entry.
 func (l *Log) Label(id string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.tree.labels[id]
 }
 
-// All reads all entries in the order in which they were written. The error of an
-// entry that cannot be read does not end the walk.
+// All reads all entries in the order in which they were written. The error of an unreadable
+// entry doesn't end the iteration.
 func (l *Log) All() iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		for i := int32(0); ; i++ {
@@ -493,7 +490,7 @@ func (l *Log) All() iter.Seq2[*Entry, error] {
 	}
 }
 
-// Answered reports whether a model has answered: the session is kept.
+// Answered reports whether a model has answered, so that the session is kept.
 func (l *Log) Answered() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

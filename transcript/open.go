@@ -12,11 +12,11 @@ import (
 	"github.com/burin-dev/burin/internal/jsontext"
 )
 
-// Open reads the tree of a session. It changes nothing in the store; what must be
-// mended there is mended by the first append. The leaf is the last entry.
+// Open reads the tree of a session. It changes nothing in the store; the first append makes
+// necessary repairs. The leaf is the last entry.
 //
-// An encrypted store is opened by Options.Unseal, and the log then is one without
-// blobs of its own: what it writes is all encrypted.
+// Options.Unseal opens an encrypted store. The log then has no blobs of its own: everything it
+// writes is encrypted.
 func Open(store Store, o Options) (*Log, *Damage, error) {
 	encrypted, err := Encrypted(store)
 	if err != nil {
@@ -39,13 +39,13 @@ func Open(store Store, o Options) (*Log, *Damage, error) {
 	return l, damage, nil
 }
 
-// Encrypted reports whether a store holds what transcript/sealed has written: one of
-// its first records says so, the very first of which may be torn.
+// Encrypted reports whether transcript/sealed has written a store: one of its first records
+// says so. The very first one may be torn.
 func Encrypted(store Store) (found bool, err error) {
 	n := 0
 	enough := errors.New("enough")
 	err = store.Records(func(_ Ref, record []byte) error {
-		// What an opened store gives for a record that it cannot read ends with the mark.
+		// A record that an opened store can't decrypt ends with the mark.
 		if found = isSealed(record) && len(record) > len(sealedMark); found {
 			return enough
 		}
@@ -60,40 +60,40 @@ func Encrypted(store Store) (found bool, err error) {
 	return found, err
 }
 
-// ErrNotSession is that a store holds no session.
+// ErrNotSession means that a store doesn't contain a session.
 var ErrNotSession = errors.New("not a session")
 
-// tearable is a store that may have a part of a record at its end.
+// tearable is a store that may end with a partial record.
 type tearable interface {
-	// Torn reports whether the last record that Records gave was without its end.
+	// Torn reports whether the last record from Records was incomplete.
 	Torn() bool
 }
 
 // Damage is what is wrong with the records of a session.
 type Damage struct {
-	NoHeader bool      // the header could not be read; one was made up
-	Header   bool      // some of the header could not be read, and is empty
-	Bad      []BadLine // records, or parts of them, that cannot be read
-	Torn     bool      // a record was not written whole, as after a crash: the last one, or one behind which others were added
-	Orphans  int       // entries that were put behind the one before them, because their parent is gone
-	Migrated bool      // entries had no ids, as in version 1; they are rewritten with the next entry
+	NoHeader bool      // the header could not be read; a new one was made
+	Header   bool      // part of the header could not be read, and is empty
+	Bad      []BadLine // records, or parts of them, that can't be read
+	Torn     bool      // a record was not written completely, as after a crash: the last one, or one that others follow
+	Orphans  int       // entries whose parent is gone; they follow the entry before them
+	Migrated bool      // entries had no ids, as in version 1; the next append rewrites them
 	Newer    int       // the version, if it is newer than this package knows
 }
 
-// BadLine is a record that cannot be read as an entry. What is damaged within a message
-// is not looked for at the opening: [Context.Unread] counts it.
+// BadLine is a record that can't be read as an entry. Opening a session doesn't look for
+// damage within a message: [Context.Unread] counts that.
 type BadLine struct {
-	Line     int // counted from 1
+	Line     int // starting at 1
 	Ref      Ref
-	Salvaged int  // entries that were found whole in it
-	TooLong  bool // it is larger than MaxRecord, and nobody looked into it
+	Salvaged int  // complete entries that were found in it
+	TooLong  bool // it is larger than MaxRecord, and was not read
 }
 
-// Serious reports whether something is lost that was once acknowledged. A torn
-// last record never was.
+// Serious reports whether something was lost that was once acknowledged. A torn last record
+// never was.
 func (d *Damage) Serious() bool { return d.NoHeader || d.Header || d.Orphans > 0 || len(d.Bad) > 0 }
 
-// String is one line for a person.
+// String returns one line for users.
 func (d *Damage) String() string {
 	switch {
 	case (d.NoHeader || d.Header) && len(d.Bad) == 0:
@@ -132,17 +132,17 @@ func (l *Log) index() (*Damage, error) {
 	return ix.finish()
 }
 
-// indexer goes through the records of a session once.
+// indexer reads the records of a session once.
 type indexer struct {
 	log    *Log
 	d      Damage
 	line   int
 	headed bool
-	last   int32 // the entry before
+	last   int32 // the previous entry
 	title  string
-	tail   bool // the last record seen was bad
-	cut    bool // it was the beginning of one
-	// records are the numbers of the records that nodes were read from, from 0 on.
+	tail   bool // the last record was bad
+	cut    bool // it was the start of one
+	// records are the numbers of the nodes' records, starting at 0.
 	records []int32
 }
 
@@ -153,7 +153,7 @@ func (ix *indexer) add(ref Ref, record []byte) {
 		return
 	}
 	ix.tail = false
-	if ix.cut { // the write broke off, and the next one began a new line: it never was acknowledged
+	if ix.cut { // the write was interrupted, and the next one started a new line: it was never acknowledged
 		ix.cut, ix.d.Torn = false, true
 		ix.d.Bad = ix.d.Bad[:len(ix.d.Bad)-1]
 	}
@@ -173,7 +173,7 @@ func (ix *indexer) add(ref Ref, record []byte) {
 	ix.entry(ref, record, e)
 }
 
-// header takes the header, without values of the wrong type; a second one is ignored.
+// header takes the header, without values of the wrong type. It ignores a second one.
 func (ix *indexer) header(record []byte) bool {
 	var h Header
 	err := json.Unmarshal(record, &h)
@@ -198,8 +198,8 @@ func (ix *indexer) header(record []byte) bool {
 	return true
 }
 
-// entry puts an entry into the tree, behind its parent if that was read before it.
-// An entry without a known parent follows the one before it.
+// entry puts an entry into the tree, after its parent if that was read before. An entry
+// without a known parent follows the previous one.
 func (ix *indexer) entry(ref Ref, record []byte, e envelope) {
 	l := ix.log
 	n := node{id: string(e.id), parent: -1, typ: l.tree.typeOf(string(e.typ)), ref: ref}
@@ -241,7 +241,7 @@ func (ix *indexer) entry(ref Ref, record []byte, e envelope) {
 		}
 	}
 	if stands(e, n.kind) && !json.Valid(record) {
-		// It keeps its place in the tree, but nothing of what it says is known.
+		// It keeps its place in the tree, but its content is unknown.
 		ix.d.Bad = append(ix.d.Bad, BadLine{Line: ix.line, Ref: ref})
 	}
 	ix.last = int32(len(l.tree.nodes))
@@ -250,9 +250,9 @@ func (ix *indexer) entry(ref Ref, record []byte, e envelope) {
 	l.tree.byID[n.id] = ix.last
 }
 
-// stands reports whether an entry says something of others, so that more than itself is
-// lost with it. There are few of them; to look into every message would cost as much as
-// to read them all.
+// stands reports whether an entry is about other entries, so that more than itself is lost
+// with it. There are few of them; checking every message would cost as much as reading them
+// all.
 func stands(e envelope, k kind) bool {
 	switch string(e.typ) {
 	case TypeCompaction, TypeBranchSummary, TypeModel, TypeThinking, TypeServiceTier, TypeMode, TypeTTSR, TypeMCPTools, TypeLabel, TypeInfo:
@@ -261,7 +261,7 @@ func stands(e envelope, k kind) bool {
 	return k == kindPrune
 }
 
-// bad keeps what can be saved of a record that is not one entry.
+// bad saves what it can of a record that is not one entry.
 func (ix *indexer) bad(ref Ref, record []byte) {
 	b := BadLine{Line: ix.line, Ref: ref, TooLong: TooLong(record)}
 	ix.tail = true
@@ -284,14 +284,14 @@ func (ix *indexer) bad(ref Ref, record []byte) {
 	ix.cut = b.Salvaged == 0 && CutOff(record)
 }
 
-// maxExact is up to which size a text that is no record is read as JSON to the end.
+// maxExact is the largest size of a text that is read as JSON to the end even if it is not a
+// record.
 const maxExact = 1 << 20
 
-// CutOff reports whether a text is the beginning of a record, up to anywhere within it, as
-// a write leaves it that broke off. What an encrypted store gives for a record that it
-// cannot read is none.
+// CutOff reports whether a text is the start of a record, as an interrupted write leaves it. A
+// record that an encrypted store can't decrypt is not.
 func CutOff(text []byte) bool {
-	if len(text) > maxExact { // the brackets alone tell it at the cost of one walk
+	if len(text) > maxExact { // counting the brackets takes only one pass
 		w := jsontext.Reader{Text: text}
 		return text[0] == '{' && !w.Skip() && w.At >= len(text)
 	}
@@ -315,7 +315,7 @@ func (ix *indexer) finish() (*Damage, error) {
 		l.heading.Header.ID = cmp.Or(l.heading.Header.ID, l.o.Header.ID, randomHex(8))
 		l.heading.Header.Timestamp = cmp.Or(l.heading.Header.Timestamp, stamp(l.o.Now()))
 	}
-	// A line with an end was acknowledged once: that is damage, and no write that broke off.
+	// A line with a newline was once acknowledged: that is damage, not an interrupted write.
 	t, ok := l.store.(tearable)
 	if n := len(ix.d.Bad); ix.tail && ok && t.Torn() && n > 0 && ix.d.Bad[n-1].Salvaged == 0 {
 		ix.d.Torn = true
@@ -325,7 +325,7 @@ func (ix *indexer) finish() (*Damage, error) {
 	if ix.d.Migrated {
 		l.records = ix.records
 		if !ix.headed && len(l.records) > 0 && l.records[0] == 0 {
-			for i := range l.records { // the header is not damaged, but gone
+			for i := range l.records { // the header is not damaged, but missing
 				l.records[i]++
 			}
 		}

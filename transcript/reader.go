@@ -2,22 +2,23 @@ package transcript
 
 import "slices"
 
-// Reader reads a session, wherever it lives. A [Log] is one.
+// Reader reads a session, in this process or another. [Log] implements it.
 type Reader interface {
 	Header() Header
 	ID() string
 	Len() int
 	Leaf() string
 	Label(id string) string
-	// Nodes are all entries in short, in the order in which they were written, for reading.
+	// Nodes returns all entries in short form, in the order in which they were written. The
+	// slice must not be modified.
 	Nodes() []Node
 	Entry(id string) (*Entry, error)
 }
 
 var _ Reader = (*Log)(nil)
 
-// LastOf gives the last entry on the branch to id that match accepts, of those that pick
-// does; nil if there is none. Only those are read.
+// LastOf returns the last entry on the branch to id for which pick and match return true; nil
+// if there is none. It reads only entries that pick accepts.
 func LastOf(r Reader, id string, pick func(Node) bool, match func(*Entry) bool) *Entry {
 	nodes := r.Nodes()
 	at := slices.IndexFunc(nodes, func(n Node) bool { return n.ID == id })

@@ -1,5 +1,5 @@
 package transcript
 
-// CheckRecord says why every store refuses r; nil if none does. Stores of other
-// packages begin their Append and their Replace with it.
+// CheckRecord says why every store refuses r; nil if none does. Stores in other packages call
+// it first in Append and Replace.
 func CheckRecord(r []byte) error { return checkRecord(r) }

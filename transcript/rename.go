@@ -2,7 +2,7 @@ package transcript
 
 import "errors"
 
-// rename gives the file of the store another name.
+// rename renames the file of the store.
 func (s *FileStore) rename(from, to string) error {
 	if !s.closes {
 		err := s.fs.Rename(from, to)
@@ -20,14 +20,14 @@ func (s *FileStore) rename(from, to string) error {
 	return errors.Join(err, s.reopen())
 }
 
-// takeOver gives the file of next the name of this store's, and goes on with it. done
-// says whether the name was given: there may be an error all the same.
+// takeOver gives the file of next the name of this store's file, and continues with it. done
+// reports whether it got the name; there may still be an error.
 func (s *FileStore) takeOver(next *FileStore) (done bool, err error) {
 	if !s.closes {
 		if err := s.fs.Rename(next.name, s.name); err != nil {
 			return false, err
 		}
-		_ = s.f.Close() // nothing of it is needed any more
+		_ = s.f.Close() // it is no longer needed
 		s.f, s.size, s.torn = next.f, next.size, false
 		return true, nil
 	}
@@ -39,9 +39,8 @@ func (s *FileStore) takeOver(next *FileStore) (done bool, err error) {
 	return done, errors.Join(err, s.reopen())
 }
 
-// reopen opens the file again under its name. Another process may have taken the lock
-// meanwhile; then, and where it cannot be opened, the store stays closed and each
-// call says so.
+// reopen opens the file again under its name. If another process has taken the lock meanwhile,
+// or the file can't be opened, the store stays closed and each call says so.
 func (s *FileStore) reopen() error {
 	was := s.f
 	if err := s.openLocked(); err != nil {

@@ -2,5 +2,5 @@
 
 package transcript
 
-// renamesOpen is that a file that is open can get another name.
+// renamesOpen says that an open file can be renamed.
 const renamesOpen = true

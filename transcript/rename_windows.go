@@ -1,5 +1,5 @@
 package transcript
 
-// renamesOpen is false: Windows gives no other name to a file that is open without
-// permission to delete it, which Go does not ask for.
+// renamesOpen is false: Windows doesn't rename a file that is open without permission to
+// delete it, which Go doesn't request.
 const renamesOpen = false

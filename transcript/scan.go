@@ -7,23 +7,23 @@ import (
 	"github.com/burin-dev/burin/internal/jsontext"
 )
 
-// envelope is what the index must know of a record.
+// envelope is what the index needs to know about a record.
 type envelope struct {
 	typ, id    []byte // without quotes; nil if the record has none
-	parent     []byte // nil: null or missing
-	hasParent  bool   // there is a parentId, be it null
+	parent     []byte // nil if it is null or missing
+	hasParent  bool   // there is a parentId, though it may be null
 	role       []byte // of the message in it
 	toolName   []byte // of the message in it
 	customType []byte
 	version    []byte // digits, of a header
 }
 
-// readEnvelope walks over the first JSON object of rec without decoding it and
-// gives what follows it. It checks the structure, not every value: what is wrong
-// within strings and numbers shows when the entry is decoded.
+// readEnvelope walks over the first JSON object of rec without decoding it, and returns what
+// follows it. It checks the structure, not every value: errors within strings and numbers show
+// when the entry is decoded.
 //
-// Opening a session costs one such walk a record, so it does not allocate but for
-// names with escapes.
+// Opening a session takes one such walk per record, so it allocates only for names with
+// escapes.
 func readEnvelope(rec []byte) (e envelope, rest []byte, ok bool) {
 	w := jsontext.Reader{Text: rec}
 	ok = w.Object(func(key []byte) bool {
@@ -53,7 +53,8 @@ func readEnvelope(rec []byte) (e envelope, rest []byte, ok bool) {
 				case "role":
 					return stringInto(&w, &e.role)
 				case "toolName":
-					// The tree needs no such name: one that cannot be read costs no place in it.
+					// The tree doesn't need this name, so an unreadable one doesn't cost the
+					// entry its place.
 					if name := w; stringInto(&name, &e.toolName) {
 						w = name
 						return true
@@ -68,8 +69,8 @@ func readEnvelope(rec []byte) (e envelope, rest []byte, ok bool) {
 	return e, rec[w.At:], ok
 }
 
-// stringInto reads a string, or goes over any other value and leaves to as it is. What
-// halves of surrogate pairs stand for, encoding/json says.
+// stringInto reads a string, or skips any other value and leaves to unchanged. encoding/json
+// decides what halves of surrogate pairs mean.
 func stringInto(w *jsontext.Reader, to *[]byte) bool {
 	if w.Peek() != '"' {
 		return w.Skip()
@@ -90,8 +91,8 @@ func stringInto(w *jsontext.Reader, to *[]byte) bool {
 	return true
 }
 
-// salvage gives the whole entries within a line that cannot be read as one: two
-// lines whose line end was damaged, or a torn line with a whole one behind it.
+// salvage returns the complete entries within a line that can't be read as one: two lines
+// whose newline was damaged, or a torn line followed by a complete one.
 func salvage(line []byte) [][]byte {
 	var found [][]byte
 	for at := 0; at < len(line); {

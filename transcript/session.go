@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// OpenSession opens a session file, or a draft, to go on with it. If something in it
-// is damaged, the damaged lines are set aside in <path>.damage, with a report; the
-// file itself stays as it is but for what is appended.
+// OpenSession opens a session file, or a draft, to continue it. If something in it is damaged,
+// the damaged lines are copied to <path>.damage with a report; the file itself only changes by
+// what is appended.
 func OpenSession(path string, o Options) (*Log, *Damage, error) {
 	store, err := OpenFile(path)
 	if err != nil {
@@ -28,8 +28,8 @@ func OpenSession(path string, o Options) (*Log, *Damage, error) {
 	return l, d, nil
 }
 
-// ReadSession opens a session file to read, while others may write it. The log takes
-// no entries. It is closed by its owner.
+// ReadSession opens a session file for reading, while others may write it. The log takes no
+// entries. The caller must close it.
 func ReadSession(path string, o Options) (*Log, *Damage, error) {
 	store, err := OpenFileReadOnly(path)
 	if err != nil {
@@ -51,8 +51,8 @@ func openAt(store *FileStore, path string, o Options) (*Log, *Damage, error) {
 	return l, d, nil
 }
 
-// setAside writes the damaged lines of a session beside it. Of an encrypted one, whose
-// lines would lie there in the clear, it only says where they are.
+// setAside copies the damaged lines of a session to a file next to it. For an encrypted
+// session, whose lines would be unencrypted there, it only says where they are.
 func setAside(store Store, path string, d *Damage) (err error) {
 	_, plain := store.(*FileStore)
 	f, err := os.OpenFile(path+".damage", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

@@ -8,59 +8,58 @@ import (
 	"sync"
 )
 
-// Store holds the records of one session, oldest first: JSON objects without
-// line ends, the header first. What a record says is no business of a store.
+// Store stores the records of one session, oldest first: JSON objects without newlines,
+// starting with the header. A store doesn't interpret records.
 //
-// Every store passes the suite in transcript/storetest. It is used by one [Log]
-// at a time, from one goroutine at a time.
+// Every store passes the suite in transcript/storetest. It is used by one [Log], from one
+// goroutine at a time.
 type Store interface {
-	// Records calls yield with each record in order. The bytes are valid until
-	// yield returns; an error of yield ends the walk and is returned. A torn
-	// record at the end, left by a crash, is given as it is; a store that may have
-	// one tells so by a method Torn() bool, or it is taken for damage.
+	// Records calls yield with each record in order. The bytes are valid until yield returns;
+	// an error of yield ends the walk and is returned. A torn record at the end, left by a
+	// crash, is passed unchanged. A store that may have one has a method Torn() bool;
+	// otherwise it is considered damage.
 	Records(yield func(Ref, []byte) error) error
-	// Read gives a record again. The bytes belong to the caller.
+	// Read returns a record again. The bytes belong to the caller.
 	Read(Ref) ([]byte, error)
-	// Append adds records behind the last, in one write. After an error, none of
-	// them counts: if the store is opened again it has the records from before,
-	// behind them at most one torn record, and later appends are whole.
+	// Append adds records after the last one, in one write. After an error none of them
+	// counts: opened again, the store has the previous records and at most one torn record
+	// after them, and later appends are complete.
 	Append(records ...[]byte) ([]Ref, error)
 	// Sync returns when what was appended survives a power cut.
 	Sync() error
-	// Replace puts records in place of all: afterwards, also after a crash, there
-	// are either all the old ones or all the new ones. Earlier Refs are void.
+	// Replace replaces all records: afterwards, even after a crash, there are either all the
+	// old ones or all the new ones. Earlier Refs become invalid.
 	Replace(records iter.Seq[[]byte]) error
-	// Close syncs and gives back what the store holds. It is called once.
+	// Close syncs and releases the resources of the store. It must be called once.
 	Close() error
 }
 
-// Ref is the place of a record in its store.
+// Ref is the position of a record in its store.
 type Ref struct {
 	Pos int64
-	Len int32 // bytes of the record; at most MaxRecord; -1 of one that is longer
+	Len int32 // bytes of the record, at most MaxRecord; -1 for a longer one
 }
 
-// MaxRecord is the most bytes that a record may have. A longer one is refused by
-// Append. In a file it counts as damage: it is named, stays where it is and is never
-// in memory, and the other records are read.
+// MaxRecord is the largest size of a record in bytes. Append refuses longer ones. In a file a
+// longer one counts as damage: it is reported, stays where it is and is never loaded, and the
+// other records are read.
 const MaxRecord = 256 << 20
 
-// ErrTooLong means a record has more than [MaxRecord] bytes.
+// ErrTooLong means that a record has more than [MaxRecord] bytes.
 var ErrTooLong = errors.New("the entry is larger than 256 MB")
 
-// longRecord is what Records gives for a record of more than [MaxRecord] bytes. It is
-// the beginning of no JSON text.
+// longRecord is what Records returns for a record of more than [MaxRecord] bytes. No JSON text
+// starts like this.
 const longRecord = "\x00record too long"
 
-// TooLong reports whether what Records gave stands for a record of more than
-// [MaxRecord] bytes. Whoever writes records somewhere else gives up with
-// [ErrTooLong]: the copy would lack it.
+// TooLong reports whether a record from Records stands for one of more than [MaxRecord] bytes.
+// Code that copies records must fail with [ErrTooLong], because the copy would lack it.
 func TooLong(record []byte) bool { return string(record) == longRecord }
 
-// LongRecord is what Records gives for such a record, for stores of other packages.
+// LongRecord returns what Records returns for such a record, for stores in other packages.
 func LongRecord() []byte { return []byte(longRecord) }
 
-// checkRecord refuses what is no record.
+// checkRecord refuses invalid records.
 func checkRecord(r []byte) error {
 	switch {
 	case len(r) == 0:
@@ -73,8 +72,8 @@ func checkRecord(r []byte) error {
 	return nil
 }
 
-// Memory is a store without a disk, for sessions that are not kept. Its zero
-// value is an empty session. It also may be read while a log writes to it.
+// Memory is a store in memory, for sessions that are not kept. Its zero value is an empty
+// session. It may be read while a log writes to it.
 type Memory struct {
 	mu      sync.Mutex
 	records [][]byte

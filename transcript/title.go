@@ -7,13 +7,12 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 )
 
-// maxTitle is how many characters a title has.
+// maxTitle is how many characters a title has at most.
 const maxTitle = 60
 
-// TitleOf makes a title of a text: its first line with words in it, without what is
-// not for reading, cut at 60 characters. Files that were given with it, as
-// <file path="…"> to </file>, are passed over where words follow. It is "" if there are
-// no words.
+// TitleOf returns a title for a text: its first line with words, without markup, cut at 60
+// characters. It skips attached files, written as <file path="…"> to </file>, if words follow.
+// It is "" if there are no words.
 func TitleOf(text string) string {
 	if words := withoutFiles(text); strings.TrimSpace(words) != "" {
 		text = words

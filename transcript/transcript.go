@@ -1,18 +1,17 @@
-// Package transcript is the history of a session: an append-only list of entries,
-// each with an id and the id of the entry before it, so that they form a tree. A
-// [Log] is that tree; a [Store] keeps its records. Everything else that is shown,
-// sent or counted of a session is derived from it.
+// Package transcript is the history of a session: an append-only list of entries, each with an
+// id and the id of its parent, so that they form a tree. A [Log] is that tree; a [Store]
+// stores its records. Everything else that is shown, sent or counted of a session is derived
+// from it.
 //
 // # The format
 //
-// Records are JSON objects, one a line in a [FileStore], in version 3 of the format
-// that the pi family of agents shares: a [Header], then any number of [Entry].
-// Where one moves within the tree nothing is changed; what is said next becomes a
-// child of the place one moved to. Files of versions 1 and 2, and files that begin
-// with a line of type "title", are read too. Types and fields that this package
-// does not know stay in the record.
+// Records are JSON objects, one a line in a [FileStore], in version 3 of the format that the
+// pi family of agents shares: a [Header], then any number of [Entry]. Moving within the tree
+// changes nothing; what is said next becomes a child of the entry that was moved to. Files of
+// versions 1 and 2, and files that start with a line of type "title", can be read too. Types
+// and fields that this package does not know stay in the record.
 //
-// # What is promised
+// # Guarantees
 //
 //   - An entry that was acknowledged is found again, whatever happens to the
 //     process, and after a power cut if [Log.Sync] returned since. A failed write
@@ -24,11 +23,11 @@
 //   - Nothing is kept of a session in which no model has answered, but what was
 //     typed survives a crash as a draft.
 //
-// Opening costs one pass over the records, some 30 bytes of memory for each and
-// their ids; messages are read when they are asked for.
+// Opening takes one pass over the records, and some 30 bytes of memory for each in addition to
+// their ids; messages are read when they are needed.
 //
-// Beside a session file, in a folder of its name without ".jsonl" (behind another name
-// stands ".outputs"), lie its [Artifacts]. Large images and texts lie in [Blobs], which
+// The [Artifacts] of a session file are in a folder next to it with its name without ".jsonl"
+// (for other names, with ".outputs" added). Large images and texts are in [Blobs], which
 // sessions share.
 package transcript
 
@@ -41,14 +40,14 @@ import (
 	"time"
 )
 
-// EncodeDir gives the name of the folder that holds a working directory's sessions.
+// EncodeDir returns the name of the folder with a working directory's sessions.
 func EncodeDir(cwd string) string {
 	dir := strings.TrimPrefix(filepath.ToSlash(cwd), "/")
 	return "--" + strings.NewReplacer("/", "-", ":", "-").Replace(dir) + "--"
 }
 
-// NewPath gives the path and the id of a new session of the working directory cwd
-// under the folder root.
+// NewPath returns the path and the id of a new session for the working directory cwd in the
+// folder root.
 func NewPath(root, cwd string, at time.Time) (path, id string) {
 	at = at.UTC()
 	id = randomHex(8)
@@ -56,16 +55,16 @@ func NewPath(root, cwd string, at time.Time) (path, id string) {
 	return filepath.Join(root, EncodeDir(cwd), name), id
 }
 
-// ArtifactDir is the folder of the artifacts of the session at path.
+// ArtifactDir returns the artifact folder of the session at path.
 func ArtifactDir(path string) string {
 	final, _ := cutDraft(path)
 	if dir, ok := strings.CutSuffix(final, ".jsonl"); ok {
 		return dir
 	}
-	return final + ".outputs" // it must not be the session's own name
+	return final + ".outputs" // it must differ from the session's own name
 }
 
-// idOf is the id in the name of a session file; "" if there is none.
+// idOf returns the id in the name of a session file; "" if there is none.
 func idOf(path string) string {
 	final, _ := cutDraft(filepath.Base(path))
 	base := strings.TrimSuffix(final, ".jsonl")

@@ -7,7 +7,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// tree is the shape of a session: what is known of its entries without reading them.
+// tree is the shape of a session: what is known about its entries without reading them.
 type tree struct {
 	nodes  []node
 	byID   map[string]int32
@@ -16,17 +16,17 @@ type tree struct {
 	labels map[string]string
 }
 
-// node is what is known of an entry without reading it.
+// node is what is known about an entry without reading it.
 type node struct {
 	id     string
-	parent int32 // -1: a root
+	parent int32 // -1 for a root
 	typ    uint8
 	kind   kind
-	name   uint16 // of the tool of a result, or of a custom type; 0: not known
+	name   uint16 // the tool of a result, or the custom type; 0 if unknown
 	ref    Ref
 }
 
-// kind sorts entries by what reading a branch asks of them.
+// kind groups entries by what reading a branch needs to know.
 type kind uint8
 
 const (
@@ -34,24 +34,24 @@ const (
 	kindUser
 	kindAssistant
 	kindToolResult
-	kindMessage // of another role
+	kindMessage // of any other role
 	kindPrune
 )
 
 // Node is an entry's place in the tree.
 type Node struct {
 	ID     string   `json:"id"`
-	Parent int      `json:"parent"` // index in [Log.Nodes]; -1: a root
+	Parent int      `json:"parent"` // index in [Log.Nodes]; -1 for a root
 	Type   string   `json:"type"`
-	Role   llm.Role `json:"role"` // of a message, as far as it is user, assistant or tool result
-	Name   string   `json:"name"` // of a tool result its tool, of a custom entry its custom type; "": not known
+	Role   llm.Role `json:"role"` // of a message, if it is user, assistant or tool result
+	Name   string   `json:"name"` // the tool of a result, or the custom type; "" if unknown
 	Label  string   `json:"label"`
 }
 
-// typ is the type of a node's entry.
+// typ returns the type of a node's entry.
 func (t *tree) typ(i int32) string { return t.names[t.nodes[i].typ] }
 
-// id is the id of a node; "" of -1.
+// id returns the id of a node; "" for -1.
 func (t *tree) id(i int32) string {
 	if i < 0 {
 		return ""
@@ -59,7 +59,7 @@ func (t *tree) id(i int32) string {
 	return t.nodes[i].id
 }
 
-// find gives the node of an id; -1 for "".
+// find returns the node of an id; -1 for "".
 func (t *tree) find(id string) (int32, error) {
 	if id == "" {
 		return -1, nil
@@ -71,7 +71,7 @@ func (t *tree) find(id string) (int32, error) {
 	return i, nil
 }
 
-// freeID is an id that no entry has.
+// freeID returns an unused id.
 func (t *tree) freeID() string {
 	for {
 		id := randomHex(4)
@@ -104,7 +104,7 @@ func (t *tree) above(a, b int32) bool {
 	return a == b
 }
 
-// path are the nodes from the root to i.
+// path returns the nodes from the root to i.
 func (t *tree) path(i int32) []int32 {
 	var path []int32
 	for ; i >= 0; i = t.nodes[i].parent {
@@ -114,12 +114,12 @@ func (t *tree) path(i int32) []int32 {
 	return path
 }
 
-// typeOf gives the number of a type of entries.
+// typeOf returns the number of a type of entries.
 func (t *tree) typeOf(name string) uint8 {
 	i := slices.Index(t.names, name)
 	if i < 0 {
 		if len(t.names) > 250 {
-			return t.typeOf("…") // more types than any program has: they need not be told apart
+			return t.typeOf("…") // more types than any program has: no need to distinguish them
 		}
 		t.names = append(t.names, name)
 		i = len(t.names) - 1

@@ -1,18 +1,17 @@
 package transcript
 
-// words gives numbers to words that come again and again, so that the index of a
-// session holds each of them once.
+// words numbers frequent words, so that the index of a session has each of them once.
 type words struct {
 	all     []string // by number - 1
 	numbers map[string]uint16
 }
 
 const (
-	maxWords = 1000 // what comes after them is not known, and is read where it matters
-	longWord = 64   // bytes; a longer one is not known either
+	maxWords = 1000 // later ones are unknown, and read where they matter
+	longWord = 64   // bytes; longer ones are unknown too
 )
 
-// number gives the number of a word; 0 is none, and what is not known.
+// number returns the number of a word; 0 if there is none or it is unknown.
 func (w *words) number(word string) uint16 {
 	if n, ok := w.numbers[word]; ok || word == "" || len(word) > longWord || len(w.all) >= maxWords {
 		return n
@@ -26,7 +25,7 @@ func (w *words) number(word string) uint16 {
 	return n
 }
 
-// word gives the word of a number; "" of 0.
+// word returns the word of a number; "" for 0.
 func (w *words) word(n uint16) string {
 	if n == 0 {
 		return ""

@@ -23,7 +23,7 @@ type Options struct {
 	// Project is the Google Cloud project of Vertex.
 	Project string
 	// BearerAuth sends the key as a bearer token instead of as x-api-key. Keys
-	// that are recognised as OAuth tokens are always sent so.
+	// that are recognized as OAuth tokens are always sent so.
 	BearerAuth bool
 	// DisableStrictTools never asks the host to enforce a tool's schema, for
 	// hosts that do not know how.
@@ -32,7 +32,7 @@ type Options struct {
 	// ordinary window is smaller.
 	LongContext bool
 	// Authorize adds the credential of a cloud to a finished request, for which
-	// Key gives none. It must not change the body.
+	// Key returns none. It must not change the body.
 	Authorize func(ctx context.Context, req *http.Request, body []byte) error
 }
 
@@ -131,7 +131,7 @@ func (c *Client) build(ctx context.Context, e *wire.Endpoint, req *llm.Request, 
 	return hr, nil
 }
 
-// isOAuth recognises the tokens of subscriptions.
+// isOAuth recognizes the tokens of subscriptions.
 func isOAuth(key string) bool { return strings.HasPrefix(key, "sk-ant-oat") }
 
 func asError(err error) *llm.Error {
@@ -142,7 +142,7 @@ func asError(err error) *llm.Error {
 	return wire.TransportError(err)
 }
 
-// CountTokens asks the vendor how many tokens the request's prompt is long:
+// CountTokens asks the provider how many tokens the request's prompt is long:
 // system prompt, tools and messages. It costs nothing. err is an [*llm.Error].
 func (c *Client) CountTokens(ctx context.Context, req *llm.Request) (int, error) {
 	n, err := c.countTokens(ctx, req)

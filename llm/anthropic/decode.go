@@ -23,13 +23,13 @@ type decoder struct {
 
 // openBlock is a block between its start and its stop.
 type openBlock struct {
-	index int // the vendor's
-	at    int // the builder's; -1 for a vendor's item, which is reported whole
+	index int // the provider's
+	at    int // the builder's; -1 for a provider's item, which is reported whole
 	// held is a call's whole input where it came with the start, used if no
 	// piece of it follows.
 	held string
-	kind string          // of the vendor's item
-	item json.RawMessage // the vendor's item as it began
+	kind string          // of the provider's item
+	item json.RawMessage // the provider's item as it began
 	args []byte          // pieces of the item's input
 }
 
@@ -362,7 +362,7 @@ func classify(status int, header http.Header, body []byte) *llm.Error {
 	return refine(wire.Classify(status, header, body))
 }
 
-// refine knows what the vendor says without a code of its own.
+// refine knows what the provider says without a code of its own.
 func refine(e *llm.Error) *llm.Error {
 	if e.Kind == llm.ErrInvalidRequest && strings.Contains(strings.ToLower(e.Message), filterPhrase) {
 		e.Kind = llm.ErrContentFilter

@@ -11,9 +11,9 @@
 //     is answered, reasoning goes back only to the model that wrote it and only
 //     with its signature, and no field is sent that the API does not know.
 //   - The same history gives the same bytes, and a longer history begins with
-//     the same blocks, so that the vendor's prompt cache hits from turn to turn.
+//     the same blocks, so that the provider's prompt cache hits from turn to turn.
 //     What moves is only where the cache breakpoints stand.
-//   - Tools that run at the vendor (web search, web fetch) leave their calls and
+//   - Tools that run at the provider (web search, web fetch) leave their calls and
 //     results in the message as [llm.Opaque]; they are returned as they came.
 //
 // # What is decided here
@@ -21,10 +21,10 @@
 //   - Reasoning of other models is left out, not turned into text: Claude would
 //     begin to imitate the tags.
 //   - A history that ends with an answer is continued by a user message, because
-//     newer models refuse to go on writing in their own answer. The exception is
-//     a paused turn, which the vendor wants back as it is.
+//     newer models refuse to continue writing in their own answer. The exception is
+//     a paused turn, which the provider wants back as it is.
 //   - While a model reasons it cannot be forced to call a tool; such a choice is
 //     relaxed to "auto" instead of switching the reasoning off.
 //
-// The source of the format is the vendor's API reference, version 2023-06-01.
+// The source of the format is the provider's API reference, version 2023-06-01.
 package anthropic

@@ -95,7 +95,7 @@ func maxTokens(r *llm.Request) int {
 	return defaultMaxTokens
 }
 
-// think asks for reasoning as the model takes it and says whether the model
+// think asks for reasoning as the model takes it and reports whether the model
 // will reason.
 func think(out *request, r *llm.Request) bool {
 	support := r.Model.Thinking
@@ -138,14 +138,14 @@ func think(out *request, r *llm.Request) bool {
 	return thinkWithin(out, r, budget)
 }
 
-// effortWord is the vendor's word for the effort, "" to leave it to the vendor.
+// effortWord is the provider's word for the effort, "" to leave it to the provider.
 func effortWord(s llm.ThinkingSupport, l llm.Level, override string) string {
 	if override != "" {
 		return override
 	}
 	word := s.Word(l)
 	if word == string(llm.LevelMinimal) {
-		return "low" // the vendor's lowest
+		return "low" // the provider's lowest
 	}
 	return word
 }
@@ -155,7 +155,7 @@ func effortWord(s llm.ThinkingSupport, l llm.Level, override string) string {
 // for it, up to the model's limit; there the budget gives way.
 func thinkWithin(out *request, r *llm.Request, budget int) bool {
 	if startsUnthought(out.Messages) {
-		// The vendor refuses to begin reasoning in the middle of a turn that
+		// The provider refuses to begin reasoning in the middle of a turn that
 		// began without, as after a change of model between call and result.
 		return false
 	}
@@ -177,7 +177,7 @@ func thinkWithin(out *request, r *llm.Request, budget int) bool {
 	return true
 }
 
-// startsUnthought says whether the conversation waits for the answer to tool
+// startsUnthought reports whether the conversation waits for the answer to tool
 // results in a turn whose first answer holds no reasoning at its head.
 func startsUnthought(messages []message) bool {
 	first := -1
@@ -245,7 +245,7 @@ func sampling(r *llm.Request) (temperature, topP *float64) {
 	return nil, nil
 }
 
-// serverTools are the vendor's tools of the request that this host has.
+// serverTools are the provider's tools of the request that this host has.
 func (e *encoder) serverTools(r *llm.Request) []tool {
 	var out []tool
 	for _, s := range r.ServerTools {
@@ -305,7 +305,7 @@ func (e *encoder) calledTools() []tool {
 	return out
 }
 
-// setBreakpoints marks what the vendor shall cache: the tools, the system
+// setBreakpoints marks what the provider shall cache: the tools, the system
 // prompt, and the conversation up to the last two user-side messages. The mark
 // before the last stands where the last one stood a turn ago, so that the
 // longer prefix finds the shorter one. The API takes four marks.

@@ -9,7 +9,7 @@ import (
 	"github.com/burin-dev/burin/llm/wire"
 )
 
-// FoundryFromEnv reads the variables of Foundry mode. on says whether
+// FoundryFromEnv reads the variables of Foundry mode. on reports whether
 // CLAUDE_CODE_USE_FOUNDRY (1, true, yes or on) asks for it; the other results
 // are empty otherwise. The options hold FOUNDRY_BASE_URL (may be empty: the
 // model's own), ANTHROPIC_FOUNDRY_API_KEY as a bearer token (Key is nil where it

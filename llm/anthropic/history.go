@@ -175,8 +175,8 @@ func (e *encoder) answered(b llm.Block, paused bool) (block, bool) {
 	return block{}, false
 }
 
-// returnedCitations are the vendor's own records without file_id, which the API
-// sends but does not take back. Citations of other vendors have no record.
+// returnedCitations are the provider's own records without file_id, which the API
+// sends but does not take back. Citations of other providers have no record.
 func returnedCitations(citations []llm.Citation) json.RawMessage {
 	var list []string
 	for _, c := range citations {
@@ -222,7 +222,7 @@ func (e *encoder) input(content []llm.Block) blocks {
 
 func textBlock(s string) block { return block{Type: "text", Text: &s} }
 
-// remote says whether the host fetches what a URL names.
+// remote reports whether the host fetches what a URL names.
 func (e *encoder) remote(url string) bool {
 	return e.host == "" && (strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://"))
 }

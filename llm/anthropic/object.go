@@ -9,7 +9,7 @@ import (
 
 // object is a JSON object that keeps the order of its keys. The order of a
 // schema's properties is the order in which a model fills them in, and what a
-// vendor signed should come back as it was.
+// provider signed should come back as it was.
 type object []member
 
 type member struct {
@@ -104,7 +104,7 @@ func quote(s string) json.RawMessage {
 }
 
 // mendSurrogates replaces \u escapes of half a surrogate pair, which models
-// write and JSON parsers of vendors refuse, by U+FFFD.
+// write and JSON parsers of providers refuse, by U+FFFD.
 func mendSurrogates(raw []byte) []byte {
 	if !bytes.Contains(raw, []byte(`\ud`)) && !bytes.Contains(raw, []byte(`\uD`)) {
 		return raw
@@ -129,7 +129,7 @@ func mendSurrogates(raw []byte) []byte {
 	return out
 }
 
-// isHalf says whether b begins with the escape of a surrogate whose second hex
+// isHalf reports whether b begins with the escape of a surrogate whose second hex
 // digit is one of kinds.
 func isHalf(b []byte, kinds string) bool {
 	lower := func(c byte) byte { return c | 0x20 }

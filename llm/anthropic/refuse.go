@@ -33,7 +33,7 @@ func (Server) EncodeError(w http.ResponseWriter, e *llm.Error) {
 	_ = writeJSON(w, status, body) // the client is gone when this fails
 }
 
-// errorType is the status and the vendor's word for an error.
+// errorType is the status and the provider's word for an error.
 func errorType(e *llm.Error) (int, string) {
 	switch e.Kind {
 	case llm.ErrAuth:
@@ -61,8 +61,8 @@ func errorType(e *llm.Error) (int, string) {
 	return http.StatusBadRequest, "invalid_request_error"
 }
 
-// errorMessage is the message of an error. Where the vendor's word does not say
-// what kind it is, the vendor's own phrase does.
+// errorMessage is the message of an error. Where the provider's word does not say
+// what kind it is, the provider's own phrase does.
 func errorMessage(e *llm.Error) string {
 	text := e.Message
 	if text == "" {

@@ -273,8 +273,8 @@ func (r *responder) end(b *outBlock, whole llm.Block) error {
 	return r.stop()
 }
 
-// citationRecord is the vendor's record of a citation, or one made of what
-// another vendor said.
+// citationRecord is the provider's record of a citation, or one made of what
+// another provider said.
 func citationRecord(c llm.Citation) json.RawMessage {
 	if _, err := parseObject(c.Raw); err == nil {
 		return c.Raw
@@ -288,8 +288,8 @@ func citationRecord(c llm.Citation) json.RawMessage {
 	}.json()
 }
 
-// opaque writes a vendor's item; the input of server tool calls travels in a
-// piece, as the vendor sends it. Items of other formats are left out.
+// opaque writes a provider's item; the input of server tool calls travels in a
+// piece, as the provider sends it. Items of other formats are left out.
 func (r *responder) opaque(b *outBlock, o llm.Opaque) error {
 	item, err := parseObject(o.Raw)
 	if o.API.Family() != llm.APIAnthropic || err != nil {
@@ -314,7 +314,7 @@ func (r *responder) opaque(b *outBlock, o llm.Opaque) error {
 	return r.stop()
 }
 
-// stopReason is the vendor's word.
+// stopReason is the provider's word.
 func stopReason(s llm.StopReason) string {
 	switch s {
 	case llm.StopLength:

@@ -25,14 +25,14 @@ func inputSchema(raw json.RawMessage) (json.RawMessage, error) {
 	return o.json(), nil
 }
 
-// Limits of schemas the vendor compiles, for one request together.
+// Limits of schemas the provider compiles, for one request together.
 const (
 	maxStrictTools    = 20
 	maxStrictOptional = 24 // properties that are not required
 	maxStrictUnions   = 16
 )
 
-// compiler turns schemas into the dialect that the vendor enforces and counts
+// compiler turns schemas into the dialect that the provider enforces and counts
 // what they need of the limits.
 type compiler struct {
 	optional, unions int
@@ -151,7 +151,7 @@ func (c *compiler) countOptional(in object) {
 	}
 }
 
-// within says whether the limits of one request hold.
+// within reports whether the limits of one request hold.
 func (c *compiler) within() bool {
 	return c.optional <= maxStrictOptional && c.unions <= maxStrictUnions
 }

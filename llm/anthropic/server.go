@@ -19,7 +19,7 @@ var _ wire.Server = Server{}
 // API names the format.
 func (Server) API() llm.API { return llm.APIAnthropic }
 
-// Match says whether r asks for an answer in this format.
+// Match reports whether r asks for an answer in this format.
 func (Server) Match(r *http.Request) bool {
 	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/v1/messages")
 }
@@ -107,7 +107,7 @@ func refused(format string, args ...any) *llm.Error {
 }
 
 // thought is how the model shall reason. A budget or an effort alone also gives
-// the nearest level, for vendors that take only the other.
+// the nearest level, for providers that take only the other.
 func thought(in *request) llm.Thought {
 	var t llm.Thought
 	if in.OutputConfig != nil {
@@ -162,8 +162,8 @@ func retention(in *request) llm.CacheRetention {
 	return keep
 }
 
-// takeTool adds a tool. Of the vendor's tools those are known that other
-// vendors have too.
+// takeTool adds a tool. Of the provider's tools those are known that other
+// providers have too.
 func takeTool(out *llm.Request, t tool) {
 	server := llm.ServerTool{MaxUses: t.MaxUses, AllowedDomains: t.AllowedDomains, BlockedDomains: t.BlockedDomains}
 	switch {

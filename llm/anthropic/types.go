@@ -57,7 +57,7 @@ type toolChoice struct {
 	DisableParallel bool   `json:"disable_parallel_tool_use,omitempty"`
 }
 
-// tool is a tool of the client (no type, or custom) or of the vendor.
+// tool is a tool of the client (no type, or custom) or of the provider.
 type tool struct {
 	Type           string          `json:"type,omitempty"`
 	Name           string          `json:"name"`

@@ -126,7 +126,7 @@ func (a *Auth) sign(ctx context.Context, req *http.Request, body []byte, service
 	return nil
 }
 
-// retrieve gives credentials, from the cache while they last.
+// retrieve returns credentials, from the cache while they last.
 func (a *Auth) retrieve(ctx context.Context) (aws.Credentials, error) {
 	if id, secret := a.options.Getenv("AWS_ACCESS_KEY_ID"), a.options.Getenv("AWS_SECRET_ACCESS_KEY"); id != "" && secret != "" && a.options.Profile == "" {
 		return aws.Credentials{AccessKeyID: id, SecretAccessKey: secret, SessionToken: a.options.Getenv("AWS_SESSION_TOKEN")}, nil
@@ -137,7 +137,7 @@ func (a *Auth) retrieve(ctx context.Context) (aws.Credentials, error) {
 	}
 	keys, err := provider.Retrieve(ctx)
 	if err != nil {
-		// A look-up that hangs goes on after its context has ended, and whoever
+		// A look-up that hangs continues after its context has ended, and whoever
 		// asks the same chain would wait for it too.
 		a.forget(provider)
 		if ctx.Err() != nil {

@@ -81,8 +81,8 @@ func answered(b llm.Block) (block, bool) {
 	return block{}, false
 }
 
-// citationsOf gives Converse's records of the sources of a text, made up from
-// what is known where another vendor named them.
+// citationsOf returns Converse's records of the sources of a text, made up from
+// what is known where another provider named them.
 func citationsOf(t llm.Text) []json.RawMessage {
 	var raws []json.RawMessage
 	for _, c := range t.Citations {

@@ -119,7 +119,7 @@ func (c *Client) endpoint(ctx context.Context, model string) string {
 	return u.String()
 }
 
-// isRegion says whether s looks like us-west-2 or us-gov-east-1.
+// isRegion reports whether s looks like us-west-2 or us-gov-east-1.
 func isRegion(s string) bool {
 	parts := strings.Split(s, "-")
 	if len(parts) < 3 {

@@ -149,7 +149,7 @@ func reasoning(t llm.Thinking, signed bool) *reasoningContent {
 		return &reasoningContent{RedactedContent: t.Signature}
 	}
 	r := &reasoningText{Text: t.Text}
-	if signed { // other vendors refuse the key
+	if signed { // other providers refuse the key
 		r.Signature = t.Signature
 	}
 	return &reasoningContent{ReasoningText: r}
@@ -213,7 +213,7 @@ func (e *encoder) document(d llm.Document) block {
 	return textBlock("[A document was here that this model cannot read: " + d.Name + "]")
 }
 
-// citable says whether the documents are given for citation. That is what makes
+// citable reports whether the documents are given for citation. That is what makes
 // Claude see the pages of a PDF and not only its text. It must hold for all
 // documents or none, is not possible for tables, and not together with a schema
 // for the answer.

@@ -27,7 +27,7 @@ const (
 	textKind
 	thinkingKind
 	callKind
-	serverCall   // a tool call that runs at the vendor
+	serverCall   // a tool call that runs at the provider
 	serverResult // and its result
 )
 
@@ -287,7 +287,7 @@ func (d *decoder) opaque(kind string, content block, b *llm.Builder) {
 	}
 }
 
-// finish ends the answer by the vendor's stop reason.
+// finish ends the answer by the provider's stop reason.
 func (d *decoder) finish(b *llm.Builder) {
 	for i := range d.blocks {
 		d.blocks[i].seal(b)

@@ -1,6 +1,6 @@
 // Package bedrock speaks the Converse and ConverseStream operations of Amazon
 // Bedrock Runtime, the one format in which AWS serves the chat models of all
-// vendors.
+// providers.
 //
 // [Client] sends requests: JSON to POST /model/<id>/converse-stream, where the
 // id is that of a model, an inference profile or an ARN, and reads the binary
@@ -20,6 +20,6 @@
 // Sources: the Amazon Bedrock API reference (Converse, ConverseStream,
 // ContentBlock, TokenUsage), the user guide's pages on prompt caching, tool
 // use, structured output and the reasoning of Claude and Nova models. How the
-// models of other vendors are told to reason is not documented by AWS; what is
+// models of other providers are told to reason is not documented by AWS; what is
 // sent to them was seen to work by others and is noted where it is chosen.
 package bedrock

@@ -66,7 +66,7 @@ func plainDelta(data []byte, buf *[]byte) (p plain, ok bool) {
 	return p, false
 }
 
-// padding says whether s is the end of an event, with or without padding.
+// padding reports whether s is the end of an event, with or without padding.
 func padding(s []byte) bool {
 	s, padded := bytes.CutPrefix(s, []byte(`,"p":"`))
 	if !padded {

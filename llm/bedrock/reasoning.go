@@ -81,7 +81,7 @@ func (e *encoder) reason() thinkingFields {
 	return f
 }
 
-// effortWord is the vendor's word. Vendors other than Anthropic and OpenAI know
+// effortWord is the provider's word. Providers other than Anthropic and OpenAI know
 // low, medium and high only.
 func (e *encoder) effortWord(level llm.Level, word string) string {
 	if e.req.Thinking.Effort != "" {
@@ -176,7 +176,7 @@ func (e *encoder) budget(level llm.Level) int {
 	return n
 }
 
-// turnWithoutThinking says whether the last answer calls tools and holds no
+// turnWithoutThinking reports whether the last answer calls tools and holds no
 // thinking before them.
 func (e *encoder) turnWithoutThinking() bool {
 	for i := len(e.history) - 1; i >= 0; i-- {

@@ -19,7 +19,7 @@ var _ wire.Server = Server{}
 // API names the format.
 func (Server) API() llm.API { return llm.APIBedrock }
 
-// Match says whether r is POST …/model/<id>/converse or …/converse-stream.
+// Match reports whether r is POST …/model/<id>/converse or …/converse-stream.
 func (Server) Match(r *http.Request) bool {
 	_, _, ok := operation(r)
 	return ok

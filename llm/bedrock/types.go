@@ -33,7 +33,7 @@ type block struct {
 	CitationsContent *citationsContent `json:"citationsContent,omitempty"`
 	CachePoint       *cachePoint       `json:"cachePoint,omitempty"`
 
-	// Results of tools that ran at the vendor may hold these; they are returned
+	// Results of tools that ran at the provider may hold these; they are returned
 	// as they came.
 	SearchResult json.RawMessage `json:"searchResult,omitempty"`
 	Video        json.RawMessage `json:"video,omitempty"`
@@ -72,7 +72,7 @@ type toolUse struct {
 	ToolUseID string          `json:"toolUseId"`
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input,omitempty"` // an object; absent in contentBlockStart
-	Type      string          `json:"type,omitempty"`  // server_tool_use for tools that run at the vendor
+	Type      string          `json:"type,omitempty"`  // server_tool_use for tools that run at the provider
 }
 
 type toolResult struct {

@@ -63,7 +63,7 @@ type credentials struct {
 	Source           *credentials `json:"source_credentials"`
 }
 
-// source gives what fetches a token, once, within ctx.
+// source returns what fetches a token, once, within ctx.
 func (c *credentials) source(ctx context.Context) (oauth2.TokenSource, error) {
 	switch c.Type {
 	case serviceAccount:

@@ -194,7 +194,7 @@ func (d *decoder) call(p *part, b *llm.Builder) error {
 	c := p.FunctionCall
 	args := []byte("{}")
 	if present(c.Args) {
-		// The white space is the vendor's printer's, not the model's.
+		// The white space is the provider's printer's, not the model's.
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, c.Args); err != nil {
 			return malformed(err)
@@ -222,7 +222,7 @@ func (d *decoder) End(b *llm.Builder) {
 	case "STOP":
 		b.Done(llm.StopEnd)
 	case "MAX_TOKENS":
-		// The vendor turns what it has of a call into an object: a call that the
+		// The provider turns what it has of a call into an object: a call that the
 		// limit ended with looks whole and may lack arguments.
 		if last := b.Len() - 1; last >= 0 {
 			b.Spoil(last, llm.DefectCut)
@@ -283,7 +283,7 @@ func (d *decoder) cite(b *llm.Builder) {
 }
 
 // textWith is the last text block that holds s, or the last of all: the part
-// indexes of the vendor count other parts than a stream shows.
+// indexes of the provider count other parts than a stream shows.
 func textWith(b *llm.Builder, s string) int {
 	last := -1
 	for i := b.Len() - 1; i >= 0; i-- {
@@ -315,7 +315,7 @@ func newCallIDs(history []llm.Message) *callIDs {
 	return c
 }
 
-// take gives the vendor's id, or one made from what the call is and where it
+// take returns the provider's id, or one made from what the call is and where it
 // stands: the same stream after the same history gives the same id.
 func (c *callIDs) take(id, response, name string, args []byte) string {
 	for n := len(c.used); id == "" || c.used[id]; n++ {

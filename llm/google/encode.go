@@ -16,7 +16,7 @@ import (
 const placeholderSignature = "skip_thought_signature_validator"
 
 // encodeRequest makes the body of a request. The same history gives the same
-// bytes, so that the vendor's cache finds its prefix again.
+// bytes, so that the provider's cache finds its prefix again.
 func encodeRequest(req *llm.Request, vertex bool) ([]byte, error) {
 	e := encoder{req: req, vertex: vertex, gen: generation(req.Model)}
 	r := request{GenerationConfig: e.generationConfig()}

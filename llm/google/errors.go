@@ -105,7 +105,7 @@ func finishError(reason, message string) *llm.Error {
 		known.kind, known.text = llm.ErrOverload, "the answer was stopped for the reason "+reason
 	}
 	text := known.text
-	// The vendor's remark on a malformed call quotes the call.
+	// The provider's remark on a malformed call quotes the call.
 	if message != "" && known.kind != llm.ErrTransport {
 		text += ": " + message
 	}

@@ -21,7 +21,7 @@ type textChunk struct {
 	in jsontext.Reader
 }
 
-// parse says whether data was such a chunk. The slices it sets are valid until
+// parse reports whether data was such a chunk. The slices it sets are valid until
 // the next call or as long as data is.
 func (c *textChunk) parse(data []byte) bool {
 	c.text, c.thought, c.hasText, c.responseID = nil, false, false, nil

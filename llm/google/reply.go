@@ -125,7 +125,7 @@ func (r *reply) delta(p part) error {
 }
 
 // block sends what only the end of a block tells: signatures, calls, citations.
-// In a stream a signature follows the text on an empty part, as the vendor's does.
+// In a stream a signature follows the text on an empty part, as the provider's does.
 func (r *reply) block(b llm.Block) error {
 	switch b := b.(type) {
 	case llm.Text:
@@ -346,7 +346,7 @@ func errorAnswer(e *llm.Error) (int, errorBody) {
 			Violations: []quotaViolation{{QuotaID: "GenerateRequestsPerDay"}},
 		})
 	}
-	// Where the vendor's own status and words would be taken for another kind,
+	// Where the provider's own status and words would be taken for another kind,
 	// ours stand before them.
 	if wire.Sort(s.Code, s.Status, s.Message).Kind != e.Kind {
 		s.Code = kindCode

@@ -26,7 +26,7 @@ const (
 	methodStream = ":streamGenerateContent"
 )
 
-// Match says whether r calls generateContent in either form.
+// Match reports whether r calls generateContent in either form.
 func (Server) Match(r *http.Request) bool {
 	if r.Method != http.MethodPost {
 		return false

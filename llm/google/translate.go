@@ -25,7 +25,7 @@ func camelCase(body []byte) []byte {
 	return out
 }
 
-// snakeField says whether a key with an underscore may be in body.
+// snakeField reports whether a key with an underscore may be in body.
 func snakeField(body []byte) bool {
 	for _, name := range []string{
 		`"system_instruction"`, `"generation_config"`, `"tool_config"`, `"function_declarations"`, `"function_call`,

@@ -76,7 +76,7 @@ func (p *part) opaque() string {
 	return ""
 }
 
-// present says whether a field was there with a value: some hosts print all
+// present reports whether a field was there with a value: some hosts print all
 // fields, null where they have none.
 func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 

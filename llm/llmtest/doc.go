@@ -1,6 +1,6 @@
 // Package llmtest is a model that says what a script tells it to. It serves any
 // wire format over HTTP, so that everything from the codec upwards runs as it
-// does against a vendor: only the model is not real.
+// does against a provider: only the model is not real.
 //
 // A [Script] holds one [Turn] per request. A turn says what the model answers,
 // as plain data ([Part]) or as events, how fast, and what goes wrong on the way

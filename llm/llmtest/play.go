@@ -68,7 +68,7 @@ func (p *play) run(stream bool) {
 	p.w.finish()
 }
 
-// pause waits for the turn's pace and says whether there is still someone to
+// pause waits for the turn's pace and reports whether there is still someone to
 // answer.
 func (p *play) pause() bool {
 	if p.turn.Pace <= 0 {
@@ -147,7 +147,7 @@ func (w *faultyWriter) Write(b []byte) (int, error) {
 // Flush sends what is buffered.
 func (w *faultyWriter) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
 
-// Unwrap gives the writer below to http.ResponseController.
+// Unwrap returns the writer below to http.ResponseController.
 func (w *faultyWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // check breaks the connection if the time has come.

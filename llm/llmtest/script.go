@@ -89,7 +89,7 @@ func Think(text, signature string) []llm.Event {
 		llm.EventThinkingStart, llm.EventThinkingDelta, llm.EventThinkingEnd)
 }
 
-// Redacted is a block of reasoning that the vendor encrypted as data.
+// Redacted is a block of reasoning that the provider encrypted as data.
 func Redacted(data string) []llm.Event {
 	return block(llm.Thinking{}, llm.Thinking{Signature: data, Redacted: true}, nil,
 		llm.EventThinkingStart, llm.EventThinkingDelta, llm.EventThinkingEnd)
@@ -104,7 +104,7 @@ func Call(id, name, argsJSON string) []llm.Event {
 		llm.EventToolCallStart, llm.EventToolCallDelta, llm.EventToolCallEnd)
 }
 
-// Opaque is an item of a vendor's own; without an API, of the format that is served.
+// Opaque is an item of a provider's own; without an API, of the format that is served.
 func Opaque(o llm.Opaque) []llm.Event {
 	return []llm.Event{{Type: llm.EventOpaque, Block: o}}
 }

@@ -110,7 +110,7 @@ func (a *Azure) deployment(id, upstream string) string {
 	return upstream
 }
 
-// EntraID gives an Authorize function for [ResponsesOptions] that signs requests
+// EntraID returns an Authorize function for [ResponsesOptions] that signs requests
 // to Azure in with Microsoft Entra ID: environment, workload or managed identity,
 // or the login of Azure's command line tools, whichever answers first. Nothing
 // is looked for before the first request.

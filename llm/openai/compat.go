@@ -10,7 +10,7 @@ import (
 // keys are those of the compat block of models.yml. What is unset is decided by
 // [Detect].
 type Compat struct {
-	// SupportsStore sends store: false, so that nothing is kept at the vendor.
+	// SupportsStore sends store: false, so that nothing is kept at the provider.
 	SupportsStore *bool `yaml:"supportsStore,omitempty" json:"supportsStore,omitempty"`
 	// SupportsDeveloperRole gives reasoning models their instructions in the role
 	// developer instead of system.
@@ -31,7 +31,7 @@ type Compat struct {
 
 	// SupportsReasoningEffort sends reasoning_effort.
 	SupportsReasoningEffort *bool `yaml:"supportsReasoningEffort,omitempty" json:"supportsReasoningEffort,omitempty"`
-	// ReasoningEffortMap gives the endpoint's words for levels; others go by
+	// ReasoningEffortMap has the endpoint's words for levels; others go by
 	// the model's own words.
 	ReasoningEffortMap map[llm.Level]string `yaml:"reasoningEffortMap,omitempty" json:"reasoningEffortMap,omitempty"`
 	// ThinkingFormat is one of the Thinking… constants.

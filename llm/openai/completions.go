@@ -33,7 +33,7 @@ const chatBaseURL = "https://api.openai.com/v1"
 
 // Stream sends req; see [llm.Client].
 //
-// Request.Metadata and Request.PreviousResponseID have no use here: the vendor
+// Request.Metadata and Request.PreviousResponseID have no use here: the provider
 // takes metadata only for answers it stores. Temperature and top-p are left out
 // for OpenAI's reasoning models, which refuse them unless reasoning is off. Of
 // the server tools, web search works on OpenRouter and with OpenAI's search models.
@@ -108,5 +108,5 @@ func (c *CompletionsClient) dialect(m *llm.Model) *chatDialect {
 	return d
 }
 
-// vendor says whether the endpoint is OpenAI itself, or Azure's copy of it.
+// vendor reports whether the endpoint is OpenAI itself, or Azure's copy of it.
 func (d *chatDialect) vendor() bool { return d.host == chatHostOpenAI || d.host == chatHostAzure }

@@ -311,7 +311,7 @@ func statusOf(k llm.ErrorKind) int {
 	return http.StatusBadRequest
 }
 
-// chatErrorOf words an error the way the vendor does, so that clients sort it.
+// chatErrorOf words an error the way the provider does, so that clients sort it.
 func chatErrorOf(err *llm.Error) chatError {
 	out := chatError{Message: err.Message, Type: "invalid_request_error"}
 	if !err.ResetAt.IsZero() {

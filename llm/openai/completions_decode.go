@@ -118,7 +118,7 @@ func (d *chatDecoder) chunk(c *chatChunk, data []byte, b *llm.Builder) error {
 	return nil
 }
 
-// chatGiven says whether a field holds something.
+// chatGiven reports whether a field holds something.
 func chatGiven(raw json.RawMessage) bool {
 	s := string(raw)
 	return s != "" && s != "null" && s != "{}" && s != `""` && s != "false"

@@ -188,7 +188,7 @@ func (d *chatDialect) word(support llm.ThinkingSupport, level llm.Level) string 
 	return support.Word(level)
 }
 
-// offWord is the effort that means no reasoning. Only the vendor is known to
+// offWord is the effort that means no reasoning. Only the provider is known to
 // have one; elsewhere the word must be given, or nothing is sent.
 func (d *chatDialect) offWord(support llm.ThinkingSupport) string {
 	if w, ok := d.ReasoningEffortMap[llm.LevelOff]; ok {
@@ -251,7 +251,7 @@ func (d *chatDialect) caching(req *llm.Request, out *chatRequest) {
 			out.PromptCacheKeep = "24h"
 		}
 	case chatHostOpenRouter:
-		if len(req.Cache.Key) <= 256 { // the vendor's limit
+		if len(req.Cache.Key) <= 256 { // the provider's limit
 			out.SessionID = req.Cache.Key
 		}
 		if d.claude {

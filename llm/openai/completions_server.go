@@ -329,7 +329,7 @@ func chatReasoningOf(m *chatMessage) []llm.Block {
 	return blocks
 }
 
-// chatRepeats says whether text is what blocks say already.
+// chatRepeats reports whether text is what blocks say already.
 func chatRepeats(blocks []llm.Block, text string) bool {
 	said := ""
 	for _, b := range blocks {

@@ -222,7 +222,7 @@ type chatDetail struct {
 	Index     *int   `json:"index,omitempty"`
 }
 
-// chatOwnFormat marks the records that carry another vendor's signature through
+// chatOwnFormat marks the records that carry another provider's signature through
 // this format.
 const chatOwnFormat = "burin-v1"
 
@@ -281,7 +281,7 @@ func (t *chatLooseText) UnmarshalJSON(b []byte) error {
 }
 
 // chatUsage counts tokens. prompt_tokens includes cached ones. The fields at
-// the end are other vendors' names for the same.
+// the end are other providers' names for the same.
 type chatUsage struct {
 	PromptTokens     int                 `json:"prompt_tokens"`
 	CompletionTokens int                 `json:"completion_tokens"`

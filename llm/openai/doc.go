@@ -1,5 +1,5 @@
 // Package openai speaks the two wire formats of OpenAI, each in both
-// directions: as a client of the vendor and of the many services that imitate
+// directions: as a client of the provider and of the many services that imitate
 // it, and as the server that such clients talk to.
 //
 //   - Chat Completions: [NewCompletions] and [CompletionsServer]. This is the
@@ -15,7 +15,7 @@
 // (reasoning_details). The signature of an [llm.Thinking] block says how it
 // came and how it goes back: nothing for reasoning_content, the name of another
 // text field, or the records as a JSON list. Anything else is the signature of
-// another vendor's block that passed through a [CompletionsServer]; it travels
+// another provider's block that passed through a [CompletionsServer]; it travels
 // inside a record of its own.
 //
 // # What is not applied

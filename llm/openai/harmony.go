@@ -50,7 +50,7 @@ var (
 	harmonyTokens = map[string]int{"Jsii_commentary": harmonyGlitch, "Japgolly": harmonyGlitch, "Jsii": harmonyGlitch, "RTLU": harmonyGlitch, "changedFiles": harmonyOdd}
 )
 
-// leaksHarmony says whether the model is of the family that leaks.
+// leaksHarmony reports whether the model is of the family that leaks.
 func leaksHarmony(id string) bool { return strings.Contains(strings.ToLower(id), "gpt-5") }
 
 // spoilLeak marks an open call whose arguments hold leaked control text.

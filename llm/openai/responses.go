@@ -168,7 +168,7 @@ func respErrorOf(raw json.RawMessage) *llm.Error {
 	return respClassify(0, nil, append(body, '}'))
 }
 
-// ChainLost says whether err means that the host no longer holds what the
+// ChainLost reports whether err means that the host no longer holds what the
 // request refers to: the previous response, or an item of it. The same
 // conversation then succeeds as a whole, without PreviousResponseID.
 func ChainLost(err error) bool {

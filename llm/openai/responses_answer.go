@@ -100,7 +100,7 @@ func respCitation(raw json.RawMessage) llm.Citation {
 	return llm.Citation{URL: a.URL, Title: a.Title, Raw: raw}
 }
 
-// respCitations are the annotations of a text. Those of other vendors become
+// respCitations are the annotations of a text. Those of other providers become
 // url_citation; they have no place in the text.
 func respCitations(citations []llm.Citation) *[]json.RawMessage {
 	out := []json.RawMessage{}

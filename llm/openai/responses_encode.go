@@ -69,7 +69,7 @@ func (c *ResponsesClient) encode(req *llm.Request) ([]byte, error) {
 	return wire.Marshal(b)
 }
 
-// respFixedSampling says whether the model is one of OpenAI's that refuse
+// respFixedSampling reports whether the model is one of OpenAI's that refuse
 // temperature and top-p while they reason.
 func respFixedSampling(id string) bool {
 	id = strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
@@ -194,7 +194,7 @@ func (c *ResponsesClient) target(m *llm.Model) llm.Target {
 	}
 }
 
-// input makes the items of a history. Where chained, the history goes on from a
+// input makes the items of a history. Where chained, the history continues from a
 // response the host holds, so that outputs may answer calls that are not in it.
 func (c *ResponsesClient) input(req *llm.Request, chained bool) []any {
 	t := c.target(req.Model)
@@ -323,7 +323,7 @@ func (c *ResponsesClient) assistant(items []any, m *llm.Message, t *llm.Target) 
 	return w.items
 }
 
-// respAllSealed says whether all reasoning can be returned. If some cannot,
+// respAllSealed reports whether all reasoning can be returned. If some cannot,
 // the items it led to must not name themselves: the host would ask for it.
 func respAllSealed(blocks []llm.Block) bool {
 	for _, b := range blocks {
@@ -334,7 +334,7 @@ func respAllSealed(blocks []llm.Block) bool {
 	return true
 }
 
-// respSealed says whether a signature is a reasoning item that holds its own
+// respSealed reports whether a signature is a reasoning item that holds its own
 // content, encrypted or plain. One that has only an id is worth nothing where
 // nothing is stored.
 func respSealed(signature string) bool {

@@ -20,7 +20,7 @@ type respDelta struct {
 }
 
 // fast handles data if it is a plain delta event of an item that is known, and
-// says whether it did.
+// reports whether it did.
 func (d *respDecoder) fast(data []byte, b *llm.Builder) bool {
 	ev := respDelta{output: -1}
 	if !ev.scan(data) || ev.delta == nil {

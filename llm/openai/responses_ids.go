@@ -43,7 +43,7 @@ func respSplitID(id string) (call, item string) {
 func respNewID() string { return "call_" + rand.Text()[:20] }
 
 // respIDs makes the tool call ids of one history legal for this API, whichever
-// vendor they come from. The same history always gives the same ids.
+// provider they come from. The same history always gives the same ids.
 type respIDs struct {
 	owner map[string]string // legal call id -> the id it was made from
 }
@@ -69,7 +69,7 @@ func (r *respIDs) legal(id string) string {
 	return respJoinID(call, item)
 }
 
-// respItemID says whether an item id is one the API would take back.
+// respItemID reports whether an item id is one the API would take back.
 func respItemID(id, prefix string) bool {
 	return strings.HasPrefix(id, prefix) && len(id) <= respMaxID && respSafe(id) == id && !strings.HasPrefix(id, prefix+respMade)
 }
@@ -130,7 +130,7 @@ func respReadTextID(signature string) respTextID {
 	return t
 }
 
-// Signatures of other vendors travel inside a reasoning item of this API as its
+// Signatures of other providers travel inside a reasoning item of this API as its
 // encrypted content, marked so that they are found again when it comes back.
 const (
 	respForeign  = "signature:"

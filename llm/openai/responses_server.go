@@ -432,7 +432,7 @@ func respErrorObject(err *llm.Error) []byte {
 	return raw
 }
 
-// respCode is a code that sorts into the error's kind: the vendor's own if it
+// respCode is a code that sorts into the error's kind: the provider's own if it
 // does, else the usual one.
 func respCode(e *llm.Error) string {
 	if e.Code != "" && wire.Sort(0, e.Code, "").Kind == e.Kind {

@@ -118,7 +118,7 @@ func (c *googleConverter) close(refs []string) {
 	}
 }
 
-// flatten gives s without $ref and allOf: the fields of what they name merged
+// flatten returns s without $ref and allOf: the fields of what they name merged
 // with its own, which win. The references that were opened must be closed when
 // the result has been converted.
 func (c *googleConverter) flatten(s map[string]any) (flat map[string]any, opened []string) {
@@ -263,7 +263,7 @@ func (c *googleConverter) flattenRoot(s map[string]any) map[string]any {
 	return s
 }
 
-// convert gives the dialect of any schema; nil for one that allows nothing.
+// convert returns the dialect of any schema; nil for one that allows nothing.
 func (c *googleConverter) convert(v any) *googleSchema {
 	if v == false {
 		return nil
@@ -309,7 +309,7 @@ func (c *googleConverter) convert(v any) *googleSchema {
 	return s
 }
 
-// alternatives gives anyOf: each variant together with what stands beside it.
+// alternatives returns anyOf: each variant together with what stands beside it.
 func (c *googleConverter) alternatives(beside map[string]any, variants []any) *googleSchema {
 	description, _ := beside["description"].(string)
 	nullable := beside["nullable"] == true
@@ -511,7 +511,7 @@ func googleValues(s map[string]any) []any {
 	return nil
 }
 
-// typed gives a schema of one type, "" for any.
+// typed returns a schema of one type, "" for any.
 func (c *googleConverter) typed(m map[string]any, t string) *googleSchema {
 	s := &googleSchema{Type: strings.ToUpper(t)}
 	if t == "" {
@@ -599,7 +599,7 @@ func (c *googleConverter) object(s *googleSchema, m map[string]any) {
 	}
 }
 
-// array gives one schema for the items; those of a tuple become alternatives.
+// array returns one schema for the items; those of a tuple become alternatives.
 func (c *googleConverter) array(s *googleSchema, m map[string]any) {
 	s.MinItems, s.MaxItems = googleCount(m["minItems"]), googleCount(m["maxItems"])
 	tuple, _ := m["prefixItems"].([]any)
@@ -647,7 +647,7 @@ func googleNumber(s *googleSchema, m map[string]any, t string) {
 	}
 }
 
-// bound gives an inclusive bound. An exclusive one (a number, or in old drafts a
+// bound returns an inclusive bound. An exclusive one (a number, or in old drafts a
 // flag) is the next integer, or said in words.
 func (s *googleSchema) bound(inclusive, exclusive any, t string, step int64, words string) json.Number {
 	n, _ := inclusive.(json.Number)

@@ -37,7 +37,7 @@ type dropper struct {
 	budget int // schemas still to be looked at for one value, against references in circles
 }
 
-// walk cleans value in place and says whether it changed.
+// walk cleans value in place and reports whether it changed.
 func (d *dropper) walk(value, n *tree) bool {
 	d.budget = lookups
 	n = d.settle(n, value)
@@ -111,7 +111,7 @@ func (d *dropper) spend() bool {
 	return d.budget > 0
 }
 
-// takesNull says whether a property's own schema allows null, or may.
+// takesNull reports whether a property's own schema allows null, or may.
 func (d *dropper) takesNull(n *tree) bool {
 	if !n.isObject() || !d.spend() {
 		return true

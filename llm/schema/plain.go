@@ -284,7 +284,7 @@ func uriOf(u *url.URL) string {
 func (p *plainer) document(root *tree) (*tree, error) {
 	in := p.enter(nil, p.where[root])
 	p.placed[placement{root, in.id()}] = "#"
-	// A document that is only a reference becomes what it refers to: vendors
+	// A document that is only a reference becomes what it refers to: providers
 	// want an object at the top.
 	start := root
 	for range maxDepth {
@@ -358,7 +358,7 @@ func (s *scope) id() string {
 	return s.key
 }
 
-// enter gives the scope in a resource: of each dynamic anchor the outermost counts.
+// enter returns the scope in a resource: of each dynamic anchor the outermost counts.
 func (p *plainer) enter(s *scope, res *resource) *scope {
 	if !p.dynamic || res == nil {
 		return s
@@ -453,7 +453,7 @@ func listOf(t *tree) []*tree {
 	return nil
 }
 
-// write gives the plain form of n, which will be found at pointer.
+// write returns the plain form of n, which will be found at pointer.
 func (p *plainer) write(n *tree, in *scope, pointer string) *tree {
 	p.nodes++
 	if p.nodes > strictNodes {

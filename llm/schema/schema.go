@@ -1,5 +1,5 @@
 // Package schema turns the JSON schema of a tool's arguments into the dialect a
-// vendor accepts.
+// provider accepts.
 //
 // [Plain] reads the drafts from 4 to 2020-12 and writes one form of the latest, in
 // which references are local and static. Validation and the functions below begin

@@ -19,7 +19,7 @@ const (
 // property is required (an optional one may be null instead), no object takes
 // other properties, references are inlined (recursive ones kept under $defs),
 // oneOf becomes anyOf, an allOf of one is collapsed, a const becomes an enum,
-// missing types are inferred, and keywords outside the vendor's subset are
+// missing types are inferred, and keywords outside the provider's subset are
 // dropped, which widens the schema but never narrows it. No schema at all means
 // no arguments.
 //
@@ -168,7 +168,7 @@ func (s *strictizer) reference(n, ref *tree, level int) (*tree, bool) {
 		if pointer == "#" {
 			out.set("$ref", scalar("#"))
 		} else {
-			// The vendor takes no other keyword beside a reference.
+			// The provider takes no other keyword beside a reference.
 			out.set("$ref", scalar("#/$defs/"+s.define(pointer)))
 		}
 		return out, true
@@ -271,13 +271,13 @@ func hoistDescription(out, branches *tree) {
 	sole.remove("description")
 }
 
-// keep lists the keywords of the vendor's subset that are copied as they are.
+// keep lists the keywords of the provider's subset that are copied as they are.
 var keep = []string{
 	"description", "pattern", "format", "multipleOf", "minimum", "maximum",
 	"exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems",
 }
 
-// formats are the string formats the vendor knows.
+// formats are the string formats the provider knows.
 var formats = []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 
 // plain rewrites a schema that is no reference and no combination.

@@ -145,7 +145,7 @@ func hasType(n *tree, want string) bool {
 	return ok && slices.Contains(types, want)
 }
 
-// nullable says whether a converted schema takes null.
+// nullable reports whether a converted schema takes null.
 func nullable(n *tree) bool {
 	if u := n.get("anyOf"); u != nil {
 		return slices.ContainsFunc(u.items, nullable)

@@ -18,7 +18,7 @@ import (
 )
 
 // Classify sorts the answer to a request that was refused. It knows the error
-// bodies of all vendors served here, because gateways pass on each other's:
+// bodies of all providers served here, because gateways pass on each other's:
 // {"error":{"message","type","code","status"}}, the same in a list, {"message"}
 // and {"error":"text"}.
 func Classify(status int, header http.Header, body []byte) *llm.Error {
@@ -40,7 +40,7 @@ func Classify(status int, header http.Header, body []byte) *llm.Error {
 	return e
 }
 
-// Sort makes the error of a status (0 for an error inside a stream), a vendor's
+// Sort makes the error of a status (0 for an error inside a stream), a provider's
 // code or type, and its message.
 func Sort(status int, code, message string) *llm.Error {
 	e := &llm.Error{Status: status, Code: code, Message: prose.Short(message, maxMessage)}
@@ -88,7 +88,7 @@ func Sort(status int, code, message string) *llm.Error {
 	return e
 }
 
-// aboutMedia reports whether a vendor, a gateway or a local server says that it does not
+// aboutMedia reports whether a provider, a gateway or a local server says that it does not
 // accept an image or a document of a request.
 func aboutMedia(status int, in func(string, ...string) bool, low string) bool {
 	switch status {
@@ -100,7 +100,7 @@ func aboutMedia(status int, in func(string, ...string) bool, low string) bool {
 			"not a valid", "not represent a valid", "corrupt", "damaged", "not process", "unable to", "cannot", "failed to", "password", "mmproj")
 }
 
-// overflow matches what vendors and local servers say when a conversation does
+// overflow matches what providers and local servers say when a conversation does
 // not fit. 429 is never one.
 var overflow = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`prompt is too long|input is too long|context (length|window|size)|context_length|maximum (context|prompt) length|too many (input )?tokens|` +
@@ -273,7 +273,7 @@ func sinceEpochOr(n float64, unit time.Duration, now time.Time) time.Duration {
 	return max(0, time.Unix(0, 0).Add(d).Sub(now))
 }
 
-// TransportError is the error of a connection that failed, in words a person
+// TransportError is the error of a connection that failed, in words the user
 // can act on.
 func TransportError(err error) *llm.Error {
 	e := &llm.Error{Kind: llm.ErrTransport, Err: err}
@@ -301,5 +301,5 @@ func rootCause(err error) string {
 	}
 }
 
-// maxMessage is how many characters of a vendor's words are shown.
+// maxMessage is how many characters of a provider's words are shown.
 const maxMessage = 400

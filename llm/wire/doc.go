@@ -1,6 +1,6 @@
 // Package wire is what all wire formats stand on: framing (server-sent events
 // and the AWS event stream, both as reader and writer), the HTTP exchange with
-// its time-outs, and the sorting of vendors' errors.
+// its timeouts, and the sorting of providers' errors.
 //
 // A codec's client encodes a request, hands it to [Endpoint.Stream] together
 // with its [Decoder], and is done: wire sends it, reads frame after frame as

@@ -14,9 +14,9 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// Default time-outs of a stream. A thinking model may be silent for long
+// Default timeouts of a stream. A thinking model may be silent for long
 // before its first event; none is silent for two minutes in the middle. Signs of
-// life without content are what a vendor sends while a request waits its turn or a
+// life without content are what a provider sends while a request waits its turn or a
 // model thinks unseen, and neither takes longer than half an hour.
 const (
 	DefaultFirstEvent = 100 * time.Second
@@ -30,9 +30,9 @@ const maxErrorBody = 64 << 10
 // Endpoint is where and how a codec sends its requests. Codecs embed it in
 // their options. The zero value of each field has a usable meaning.
 type Endpoint struct {
-	BaseURL string            // without the operation's path; empty = the vendor's own
+	BaseURL string            // without the operation's path; empty = the provider's own
 	Headers map[string]string // sent with each request; they win over the codec's own
-	// Key gives the credential of one request; nil or "" sends none. It is called
+	// Key returns the credential of one request; nil or "" sends none. It is called
 	// once per request, so a key may change between requests.
 	Key func(ctx context.Context) (string, error)
 	// Client is the HTTP client to use; nil = [DefaultClient].
@@ -49,7 +49,7 @@ type Endpoint struct {
 	Transform Transform
 }
 
-// Transform shapes requests for endpoints that mimic a vendor imperfectly.
+// Transform shapes requests for endpoints that mimic a provider imperfectly.
 type Transform struct {
 	// StripHeaders are removed from the codec's and the endpoint's headers,
 	// case-insensitively.
@@ -186,7 +186,7 @@ func (s *stream) send(e *Endpoint) {
 	s.resp, s.err = client.Do(req)
 }
 
-// Next gives the next event, reading frames as needed.
+// Next returns the next event, reading frames as needed.
 func (s *stream) Next() (llm.Event, bool) {
 	for {
 		if ev, ok := s.builder.Next(); ok {
@@ -228,7 +228,7 @@ func (s *stream) advance() {
 	}
 }
 
-// begin waits for the head of the answer and says whether frames follow.
+// begin waits for the head of the answer and reports whether frames follow.
 func (s *stream) begin() bool {
 	s.watch(s.first) // from now on somebody waits
 	select {
@@ -290,7 +290,7 @@ func (s *stream) packed() string {
 const maxEmpty = 2 * MaxFrame
 
 // alive reads the body of the answer. Every piece of it shows that the other
-// side is there, also comments, which vendors send while a request waits its
+// side is there, also comments, which providers send while a request waits its
 // turn; but not for ever.
 type alive struct{ s *stream }
 
@@ -354,7 +354,7 @@ func (s *stream) failure(err error) *llm.Error {
 }
 
 // Close ends the exchange at once. It may run while another goroutine is in
-// Next, which then sees the cancelled context.
+// Next, which then sees the canceled context.
 func (s *stream) Close() error {
 	s.release.Do(func() {
 		s.cancel(errClosed)

@@ -11,10 +11,10 @@ import (
 type Server interface {
 	// API names the format.
 	API() llm.API
-	// Match says whether the request is one of this format, by method and path.
+	// Match reports whether the request is one of this format, by method and path.
 	Match(r *http.Request) bool
 	// DecodeRequest reads a client's request. The request's Model holds the id
-	// asked for and the API; nothing else is known of it. stream says whether the
+	// asked for and the API; nothing else is known of it. stream reports whether the
 	// client wants a stream. An error is an *llm.Error.
 	DecodeRequest(r *http.Request, body []byte) (req *llm.Request, stream bool, err error)
 	// NewEncoder begins the answer to req on w, as a stream or whole.

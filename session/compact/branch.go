@@ -14,11 +14,11 @@ const (
 	branchPreamble = "This branch was left for another. Nothing of it stands in the conversation but this summary.\n\n"
 )
 
-// BranchSummary summarises entries that are left behind when a person goes elsewhere
+// BranchSummary summarizes entries that are left behind when the user goes elsewhere
 // in the tree. The newest count most: they are taken until budgetTokens, which is
-// the summariser's window less what it needs for its answer; 0 is 100,000. Earlier
+// the summarizer's window less what it needs for its answer; 0 is 100,000. Earlier
 // summaries among them may still be taken near the end of the budget. Instructions
-// of the person take the place of ours. The error is [ErrNothing], or that of ask.
+// of the user take the place of ours. The error is [ErrNothing], or that of ask.
 func BranchSummary(ctx context.Context, abandoned []transcript.Entry, budgetTokens int, ask Asker, instructions string) (summary string, details json.RawMessage, err error) {
 	if budgetTokens <= 0 {
 		budgetTokens = defaultWindow

@@ -9,15 +9,15 @@
 // [Cut.Summarize] has the model write the summary through an [Asker] and gives the
 // entry to append. Another strategy (a hook, a remote service, a summary that
 // carries pictures) writes a [Body] of its own and calls [Cut.Entry]. A summary ends
-// with what the program writes and the model does not touch: what a person wants
+// with what the program writes and the model does not touch: what the user wants
 // kept ([Keep]), the files that were used, and a list of what was dropped. So these
 // are the same to the byte after any number of compactions.
 //
 // A prune puts a note in place of single outputs: [Superseded], [Old] and [Shake].
-// Since it also makes the vendor's prompt cache void from the first changed place
+// Since it also makes the provider's prompt cache void from the first changed place
 // on, the first two are held against what that costs; see [Cache].
 //
-// What is said in the conversation is data for whoever summarises it. It is quoted
+// What is said in the conversation is data for whoever summarizes it. It is quoted
 // so that no text in it can end the quotation or look like a part of the request.
 package compact
 
@@ -62,7 +62,7 @@ type Settings struct {
 	IdleThresholdTokens int
 	IdleTimeout         time.Duration
 
-	BranchEnabled       bool // summarise a branch that is left
+	BranchEnabled       bool // summarize a branch that is left
 	BranchReserveTokens int
 }
 

@@ -10,21 +10,21 @@ import (
 // PlanOptions say how much is to stay.
 type PlanOptions struct {
 	Settings Settings
-	Window   int // of the model that goes on, in tokens; 0 is unknown
+	Window   int // of the model that continues, in tokens; 0 is unknown
 	// Ratio is how many real tokens one estimated token is. 0: measured by what the
-	// vendor counted between answers near the end of the path. Below 1 counts as 1.
+	// provider counted between answers near the end of the path. Below 1 counts as 1.
 	Ratio float64
-	// Tokens is how large the context is now. 0: what the vendor counted for the last
+	// Tokens is how large the context is now. 0: what the provider counted for the last
 	// answer, and an estimate of what came after.
 	Tokens int
 }
 
-// Cut divides what the model gets now. History and Prefix are to be summarised, Kept
+// Cut divides what the model gets now. History and Prefix are to be summarized, Kept
 // stays; together they are the window of the path, in order. The slices are parts of
 // the path that was planned.
 type Cut struct {
 	History []transcript.Entry // whole turns
-	Prefix  []transcript.Entry // the beginning of a turn that goes on in Kept; empty unless the turn is split
+	Prefix  []transcript.Entry // the beginning of a turn that continues in Kept; empty unless the turn is split
 	Kept    []transcript.Entry
 	Ratio   float64 // real tokens for an estimated one, at least 1
 
@@ -50,7 +50,7 @@ func (c *Cut) Frees() int {
 	return int(float64(n) * c.Ratio)
 }
 
-// Split says whether the cut goes through a turn.
+// Split reports whether the cut goes through a turn.
 func (c *Cut) Split() bool { return len(c.Prefix) > 0 }
 
 // Plan finds where to cut a path so that about KeepRecentTokens stay, at most half
@@ -184,7 +184,7 @@ const (
 	maxRatio    = 4.0  // more is no tokenizer but something else, as pictures of unusual size
 )
 
-// measure compares what the vendor counted with the estimate. The difference between
+// measure compares what the provider counted with the estimate. The difference between
 // the prompts of two answers is what stands between them, so that neither system
 // prompt nor tools count. Answers of different models and spans with a prune are not
 // compared, and it looks no further back than about keep tokens.

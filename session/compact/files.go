@@ -177,7 +177,7 @@ func (f fileSet) details() details {
 	return d
 }
 
-// encode gives the details as they are stored.
+// encode returns the details as they are stored.
 func (d details) encode() (json.RawMessage, error) {
 	bound := func(files []string) []string {
 		return append([]string{}, files[:min(len(files), keptFiles)]...)

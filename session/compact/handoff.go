@@ -3,8 +3,8 @@ package compact
 import "strings"
 
 // HandoffPrompt asks the model of the session itself, behind its whole conversation,
-// for the document with which a new session begins. focus is what the person wants
-// to go on with; it may be empty.
+// for the document with which a new session begins. focus is what the user wants
+// to continue with; it may be empty.
 func HandoffPrompt(focus string) string {
 	words := strings.TrimSpace(handoffWords)
 	if f := strings.TrimSpace(focus); f != "" {

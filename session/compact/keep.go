@@ -10,7 +10,7 @@ import (
 	"github.com/burin-dev/burin/tool/todo"
 )
 
-// Keep is what a person wants kept word for word. The program writes it into the
+// Keep is what the user wants kept word for word. The program writes it into the
 // summary; the model never does.
 type Keep struct {
 	Goal   string
@@ -126,5 +126,5 @@ func takeApart(summary, tag string) (prose, kept string) {
 	return disarm(summary), kept
 }
 
-// errNoSummary is that a model gave nothing to go on with.
+// errNoSummary means that a model gave nothing to continue with.
 var errNoSummary = errors.New("the model gave an empty summary")

@@ -13,7 +13,7 @@ type kind uint8
 
 const (
 	aside  kind = iota // nothing that the model reads; it goes with what follows
-	said               // by a person or the program: a turn may begin here
+	said               // by the user or the program: a turn may begin here
 	answer             // by the model
 	result             // of a call: never without the answer before it
 	inline             // other words that the model reads, at which nothing begins
@@ -48,7 +48,7 @@ type window struct {
 	previous int // index of the last compaction; -1 if there is none
 }
 
-// windowOf finds the part of the path that is not summarised yet. It begins with
+// windowOf finds the part of the path that is not summarized yet. It begins with
 // what the last compaction kept, not behind that compaction: what was kept is in no
 // summary, and would be lost.
 func windowOf(path []transcript.Entry) window {

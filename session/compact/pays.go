@@ -6,7 +6,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// Cache is what is known of the vendor's prompt cache and of the session that uses it.
+// Cache is what is known of the provider's prompt cache and of the session that uses it.
 type Cache struct {
 	Price  llm.Price // where it is not known, writing costs 1.25 and reading 0.1 of fresh input
 	Prompt int       // tokens of the last prompt: long ones may have a price of their own
@@ -24,7 +24,7 @@ const (
 	readFactor       = 0.1
 )
 
-// free says whether a prune costs nothing, or has to be.
+// free reports whether a prune costs nothing, or has to be.
 func (c Cache) free() bool {
 	life := c.Life
 	if life <= 0 {
@@ -38,14 +38,14 @@ func (c Cache) free() bool {
 // now on; after is how many stand behind the first place that it changes, as they are
 // once it is done.
 //
-// A vendor's cache holds a prompt up to the first byte that differs. Let S be saved,
+// A provider's cache holds a prompt up to the first byte that differs. Let S be saved,
 // A be after, r the price of reading a token from the cache, w that of writing it,
 // and N the number of requests to come. Left alone, each of them reads S+A tokens.
 // With the prune, the first writes A and the others read A. The prune therefore gains
 //
 //	N·S·r - A·(w-r)
 //
-// Vendors who charge nothing for writing still charge what is not cached as input, so w
+// Providers who charge nothing for writing still charge what is not cached as input, so w
 // is never below that. If the cache is cold, which it is when nobody used it for its
 // life, the next request writes everything anyway: then any saving pays, as it does
 // where the window needs the room.

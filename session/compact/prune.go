@@ -38,7 +38,7 @@ const (
 	minPrune               = 40 // tokens that a single prune must save
 )
 
-// or gives n, the default d where n is 0, and 0 where n is below it.
+// or returns n, the default d where n is 0, and 0 where n is below it.
 func or(n, d int) int {
 	switch {
 	case n < 0:
@@ -78,7 +78,7 @@ func outputsOf(path []transcript.Entry) *outputs {
 	return v
 }
 
-// whole says whether nothing was pruned of the entry yet.
+// whole reports whether nothing was pruned of the entry yet.
 func (v *outputs) whole(i int) bool { return len(v.short[v.path[i].ID]) == 0 }
 
 // file is what the call behind a result reads or writes: a path and a selector.
@@ -98,7 +98,7 @@ func (v *outputs) file(i int) (name, selector string) {
 	return name, selector
 }
 
-// protected says whether a result must stay: skills and plans are instructions, not
+// protected reports whether a result must stay: skills and plans are instructions, not
 // outputs.
 func (v *outputs) protected(i int, plans []string) bool {
 	if v.path[i].Message.ToolName == "skill" {
@@ -196,7 +196,7 @@ func Superseded(path []transcript.Entry, o PruneOptions) *transcript.Prune {
 	return prune(ReasonSuperseded, choose(all, o.Cache, or(o.MinSavings, 1)))
 }
 
-// wasCut says whether a result shows only a part of what was asked for.
+// wasCut reports whether a result shows only a part of what was asked for.
 func wasCut(m *llm.Message) bool {
 	d := string(m.Details)
 	return strings.Contains(d, `"truncated":true`) || strings.Contains(d, `"truncation":{`)

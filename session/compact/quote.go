@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// What people, tools and files said is quoted for the summariser as follows, so
+// What people, tools and files said is quoted for the summarizer as follows, so
 // that it can neither end the quotation nor look like a line of the program:
 //
 //   - Every line begins with a space, except where the program's own words stand
@@ -58,7 +58,7 @@ func quote(b *strings.Builder, s string) {
 	}
 }
 
-// wraps says whether what follows a "<" is the name of a wrapper, as a reader might
+// wraps reports whether what follows a "<" is the name of a wrapper, as a reader might
 // see it: in any case, behind spaces and slashes.
 func wraps(s string) bool {
 	s = strings.TrimLeft(s[:min(len(s), 64)], " \t\n/\\")
@@ -70,7 +70,7 @@ func wraps(s string) bool {
 	return false
 }
 
-// needsCleaning says whether visible would change s, or might.
+// needsCleaning reports whether visible would change s, or might.
 func needsCleaning(s string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -101,7 +101,7 @@ func visible(s string) string {
 	return b.String()
 }
 
-// unseen says whether a character has no shape: joiners, marks of direction, tags and
+// unseen reports whether a character has no shape: joiners, marks of direction, tags and
 // selectors.
 func unseen(r rune) bool {
 	switch {

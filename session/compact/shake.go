@@ -27,7 +27,7 @@ type region struct {
 // tagged blocks of 400 tokens or more in what people and models said. The originals
 // go, as numbered regions, to one artifact; put stores it and gives the address by which
 // the model can read it. The newest 16,000 tokens of the conversation stay, and less
-// than 4,000 saved is not worth it; a person who asks for it sets Protect and MinSavings
+// than 4,000 saved is not worth it; the user who asks for it sets Protect and MinSavings
 // below 0. Skills and plans stay. It is for a window that needs the room, so the cache
 // does not count. It gives nil if there is nothing to gain. The error is that of put.
 func Shake(path []transcript.Entry, o PruneOptions, put func(kind, text string) (ref string, err error)) (*transcript.Prune, error) {
@@ -97,7 +97,7 @@ func (v *outputs) regions(i int, plans []string) []region {
 	return nil
 }
 
-// onlyText says whether a result can be kept as text; pictures cannot.
+// onlyText reports whether a result can be kept as text; pictures cannot.
 func onlyText(m *llm.Message) bool {
 	return !slices.ContainsFunc(m.Content, func(b llm.Block) bool { _, ok := b.(llm.Text); return !ok })
 }

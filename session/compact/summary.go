@@ -12,13 +12,13 @@ import (
 
 // SummaryOptions say how a summary is made.
 type SummaryOptions struct {
-	Instructions string   // of the person, what to look at in particular
+	Instructions string   // of the user, what to look at in particular
 	Context      []string // of hooks and of the memory, as material; the first 20 count
 	Keep         Keep     // if it is empty, what the previous summary kept is carried on; see Keep.Nothing
 	Prompt       string   // a hook's words in place of ours for the history
 
 	Settings    Settings // ReserveTokens bounds the summary
-	Window      int      // of the model that summarises, in tokens; 0 is 100,000
+	Window      int      // of the model that summarizes, in tokens; 0 is 100,000
 	HistoryTool string   // the tool that gives dropped entries; "" is "history"
 	// Preserve is stored with the entry, for whoever made it.
 	Preserve json.RawMessage
@@ -91,7 +91,7 @@ func (c *Cut) history(ctx context.Context, ask Asker, o SummaryOptions) (string,
 	return c.request(ctx, ask, o, request{entries: c.History, before: before, context: o.Context, words: words})
 }
 
-// request is one question to the summariser.
+// request is one question to the summarizer.
 type request struct {
 	entries []transcript.Entry
 	before  string   // the summary so far
@@ -150,7 +150,7 @@ func writeContext(b *strings.Builder, lines []string) {
 }
 
 // shortened gathers the prunes of the window: what the model had in short form is
-// summarised in short form.
+// summarized in short form.
 func (c *Cut) shortened() shortened {
 	var s shortened
 	for i := len(c.window) - 1; i >= 0; i-- {
@@ -183,7 +183,7 @@ func (o SummaryOptions) reserve() int {
 }
 
 // summaryTokens is the most a summary may take: 80 % of the reserve, and a quarter of
-// the summariser's window where that is less.
+// the summarizer's window where that is less.
 func (o SummaryOptions) summaryTokens() int {
 	return max(smallSummary, min(o.reserve()*4/5, o.windowTokens()/4))
 }

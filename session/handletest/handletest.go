@@ -27,7 +27,7 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// Open gives a handle of a session, for a face of that name.
+// Open returns a handle of a session, for a face of that name.
 type Open func(t *testing.T, s *session.Session, name string, answers bool) session.Handle
 
 // Run runs the suite.
@@ -624,7 +624,7 @@ func (r *rig) custom() {
 	var asked []string // the newest texts that the model read as a user's
 	answer := llmtest.Turn{Reply: func(q *llm.Request) []llm.Event {
 		asked = nil
-		for _, b := range q.Messages[len(q.Messages)-1].Content { // one message, as vendors want it
+		for _, b := range q.Messages[len(q.Messages)-1].Content { // one message, as providers want it
 			asked = append(asked, b.(llm.Text).Text)
 		}
 		return llmtest.Say("yes")

@@ -246,7 +246,7 @@ func (c *Client) Changes() session.Changes {
 // Owns implements [session.Handle].
 func (c *Client) Owns() bool { return false }
 
-// Close implements [session.Handle]: it leaves the session, which goes on.
+// Close implements [session.Handle]: it leaves the session, which continues.
 func (c *Client) Close() error {
 	c.conn.Close() //nolint:errcheck // nothing is lost with it
 	<-c.over
@@ -581,7 +581,7 @@ func (f *feed) rouse() {
 	}
 }
 
-// take gives the next event; ok is false where there is none yet.
+// take returns the next event; ok is false where there is none yet.
 func (f *feed) take() (e session.Event, ok bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 
 // ServeOptions say for whom a session is served.
 type ServeOptions struct {
-	// Open gives the handle of a face of that name; it answers questions where answers
+	// Open returns the handle of a face of that name; it answers questions where answers
 	// says so. Its Close is called when the connection ends.
 	Open func(name string, answers bool) session.Handle
 	// Most are the rights that a connection gets at most.
@@ -300,7 +300,7 @@ func of[R any](needs Rights, f func(h session.Handle) func(context.Context) (R, 
 	}}
 }
 
-// rules gives the rules of a session.
+// rules returns the rules of a session.
 func rules(h session.Handle) (session.Permissions, error) {
 	if r := h.Permissions(); r != nil {
 		return r, nil

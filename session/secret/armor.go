@@ -115,12 +115,12 @@ func armorBefore(s string, at int, out []span) []span {
 	return out
 }
 
-// header says whether what stands before a body is the name of a header.
+// header reports whether what stands before a body is the name of a header.
 func header(prefix, frame string) bool {
 	return strings.HasSuffix(prefix, ": ") && skeleton(prefix) != frame
 }
 
-// endsArmor says whether a line ends an armor.
+// endsArmor reports whether a line ends an armor.
 func endsArmor(line string) bool {
 	return strings.Contains(line, "-----END ") || strings.Contains(line, "---- END ")
 }
@@ -332,7 +332,7 @@ func orphanAt(s string, i int) (from, eol, lo, hi int, ok bool) {
 	return from, eol, lo, hi, true
 }
 
-// lineMark says whether p is what tools put before the lines of a file: spaces, a
+// lineMark reports whether p is what tools put before the lines of a file: spaces, a
 // number, a path with a number, the sign of a diff or of a quotation, a quote.
 func lineMark(p string) bool {
 	p = strings.TrimSpace(p)

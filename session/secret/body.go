@@ -123,7 +123,7 @@ func (b *bodies) widen(s string, i, at int) (lo, hi int) {
 	return lo, hi
 }
 
-// holds says whether a piece of a body stands in s.
+// holds reports whether a piece of a body stands in s.
 func (b *bodies) holds(s string) bool { return len(b.scan(s, nil)) > 0 }
 
 // learnKey makes a private key known: its lines, and as what they stand in base64.

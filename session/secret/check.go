@@ -52,10 +52,10 @@ func (c *class) run(s string, i, limit int) int {
 	return i
 }
 
-// all says whether s holds only bytes of c.
+// all reports whether s holds only bytes of c.
 func (c *class) all(s string) bool { return c.run(s, 0, len(s)) == len(s) }
 
-// any says whether s holds a byte of c.
+// any reports whether s holds a byte of c.
 func (c *class) any(s string) bool {
 	for i := range len(s) {
 		if c[s[i]] {
@@ -81,7 +81,7 @@ func entropy(s string) float64 {
 	return bits
 }
 
-// random says whether s looks drawn by chance rather than written: its entropy
+// random reports whether s looks drawn by chance rather than written: its entropy
 // is at least 0.7 of what its length and alphabet allow, it is no example, and
 // it has a digit or both cases.
 func random(s string) bool {
@@ -106,10 +106,10 @@ var samples = []string{
 	"changeme", "change-me", "change_me", "0000000", "1234567890", "123456789", "abcdefgh", "*****", ".....", "<", "${", "{{",
 }
 
-// sample says whether s stands for a secret instead of being one.
+// sample reports whether s stands for a secret instead of being one.
 func sample(s string) bool { return containsAny(s, samples) }
 
-// containsAny says whether s contains one of the words, which are in lower case,
+// containsAny reports whether s contains one of the words, which are in lower case,
 // in any letter case. Unlike strings.ToLower it takes no memory: it runs over
 // ordinary code.
 func containsAny(s string, words []string) bool {
@@ -124,7 +124,7 @@ func containsAny(s string, words []string) bool {
 	return false
 }
 
-// equalFold says whether s is w, which is in lower case and as long.
+// equalFold reports whether s is w, which is in lower case and as long.
 func equalFold(s, w string) bool {
 	for i := range len(s) {
 		if lower(s[i]) != w[i] {
@@ -141,7 +141,7 @@ func lower(c byte) byte {
 	return c
 }
 
-// leftEdge says whether a token may begin at i: not in the middle of a word. An
+// leftEdge reports whether a token may begin at i: not in the middle of a word. An
 // escape that stands before it (\n, \u003d, %20) is not part of a word.
 func leftEdge(s string, i int) bool {
 	if i == 0 || !wordByte[s[i-1]] {
@@ -169,7 +169,7 @@ func inBlob(s string, i int) bool {
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// crcEnds says whether the last six characters of body are the CRC-32 of those
+// crcEnds reports whether the last six characters of body are the CRC-32 of those
 // before it in base 62, as GitHub's and npm's tokens have it.
 func crcEnds(body string) bool {
 	if len(body) < 12 {
@@ -222,7 +222,7 @@ func bech32Sound(s string) bool {
 	return sum == 1
 }
 
-// jwtHeader says whether s is the first part of a JSON Web Token: an object in
+// jwtHeader reports whether s is the first part of a JSON Web Token: an object in
 // base64 that names its algorithm.
 func jwtHeader(s string) bool {
 	raw, err := base64.RawURLEncoding.DecodeString(s)

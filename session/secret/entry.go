@@ -163,7 +163,7 @@ func (v *Vault) addEntry(e Entry) error {
 	return nil
 }
 
-// crossesLines says whether a match may hold a line break or depend on where the
+// crossesLines reports whether a match may hold a line break or depend on where the
 // text begins or ends.
 func crossesLines(re *syntax.Regexp) bool {
 	switch re.Op {

@@ -12,7 +12,7 @@ var credentialWords = []string{
 	"KEY_ID", "KEYID", "CONNECTION_STRING", "DSN", "SALT", "SIGNATURE",
 }
 
-// credentialName says whether a variable of that name holds a credential.
+// credentialName reports whether a variable of that name holds a credential.
 func credentialName(name string) bool {
 	name = strings.ToUpper(name)
 	if name == "PWD" || name == "OLDPWD" {
@@ -47,7 +47,7 @@ func environSecret(name, value string) string {
 	return value
 }
 
-// mayBeWords says whether the credential of that name is one that people make up.
+// mayBeWords reports whether the credential of that name is one that people make up.
 // The others are drawn by chance, and a few words are none: SORT_KEY=created-at.
 func mayBeWords(name string) bool {
 	name = strings.ToUpper(name)
@@ -62,7 +62,7 @@ func webhookSecret(name, value string) string {
 	return ""
 }
 
-// plausible says whether the value of a credential variable can be a secret: not
+// plausible reports whether the value of a credential variable can be a secret: not
 // a path, a switch, a short number, a name of a secret kept elsewhere, or a word
 // that ordinary text holds.
 func plausible(v string) bool {
@@ -72,7 +72,7 @@ func plausible(v string) bool {
 	return len(v) >= 12 || strings.Trim(v, "0123456789.,-+:") != ""
 }
 
-// template says whether all of v stands for a value that is not filled in. That it holds
+// template reports whether all of v stands for a value that is not filled in. That it holds
 // what samples hold does not make it one: its name says that it is a credential.
 func template(v string) bool {
 	for _, marks := range [][2]string{{"<", ">"}, {"${", "}"}, {"{{", "}}"}, {"%", "%"}} {
@@ -89,7 +89,7 @@ var roots = []string{
 	"private", "nix", "Applications", "Library", "System", "Volumes", "data", "app", "workspace", "snap", "sys", "media",
 }
 
-// pathLike says whether v has the shape of a path. A secret may begin with a
+// pathLike reports whether v has the shape of a path. A secret may begin with a
 // slash too, so an absolute path must begin with a known root or be made of
 // plain lower-case words.
 func pathLike(v string) bool {
@@ -112,7 +112,7 @@ func pathLike(v string) bool {
 	return strings.Contains(rest, "/") && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz/-_.") == ""
 }
 
-// common says whether v is a word that ordinary text holds, so that hiding it
+// common reports whether v is a word that ordinary text holds, so that hiding it
 // would garble more than it protects. Trailing digits do not count up to two.
 func common(v string) bool {
 	v = strings.TrimSpace(v)

@@ -12,7 +12,7 @@ type index struct {
 	heads [1 << 10]int32  // 1 + first entry of a chain
 	lits  []literal
 
-	genuine func(found) bool // says whether a placeholder is one
+	genuine func(found) bool // reports whether a placeholder is one
 }
 
 // literal is what the index finds: a value, the anchor of a detector, or the

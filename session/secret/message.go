@@ -13,8 +13,8 @@ import (
 // given are not changed; what holds no secret is shared, the whole slice if none
 // does.
 //
-// A block that its vendor signed loses the signature when it held a secret, since
-// the vendor refuses a signed block that was changed. An [llm.Opaque] loses its
+// A block that its provider signed loses the signature when it held a secret, since
+// the provider refuses a signed block that was changed. An [llm.Opaque] loses its
 // API instead, so that no request carries it.
 func (v *Vault) HideMessages(history []llm.Message) []llm.Message {
 	out := history
@@ -167,7 +167,7 @@ func (v *Vault) hideDocument(d *llm.Document, changed *bool) {
 	}
 }
 
-// textual says whether a document of that type is text.
+// textual reports whether a document of that type is text.
 func textual(mime string) bool {
 	mime, _, _ = strings.Cut(mime, ";")
 	for _, part := range [...]string{"text/", "json", "xml", "yaml", "toml", "javascript", "x-sh", "x-pem"} {
@@ -186,7 +186,7 @@ func (v *Vault) hideCitations(in []llm.Citation) ([]llm.Citation, bool) {
 		v.hideText(&c.Title, &changed)
 		v.hideText(&c.Text, &changed)
 		if _, did := v.hideRaw(c.Raw); did || changed {
-			c.Raw, changed = nil, true // the vendor's own record must not be changed
+			c.Raw, changed = nil, true // the provider's own record must not be changed
 		}
 		if !changed {
 			continue

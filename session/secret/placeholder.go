@@ -50,7 +50,7 @@ func (v *Vault) placeholder(name, text string) string {
 	return placeholderStart + name + "." + tag + mac(v.key, "name\x00", name+"."+tag, tagLength-valueTag)
 }
 
-// genuine says whether a placeholder was made with this Vault's key.
+// genuine reports whether a placeholder was made with this Vault's key.
 func (v *Vault) genuine(p found) bool {
 	return p.tag[valueTag:] == mac(v.key, "name\x00", p.name+"."+p.tag[:valueTag], tagLength-valueTag)
 }

@@ -160,7 +160,7 @@ func (v *Vault) safeName(name string) string {
 	return name
 }
 
-// know begins to search for text in all its forms. It says whether that is new.
+// know begins to search for text in all its forms. It reports whether that is new.
 func (v *Vault) know(text, kind, name string, replace *Entry) bool {
 	fresh := false
 	for _, f := range forms(text) {

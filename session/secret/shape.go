@@ -86,7 +86,7 @@ func (sh shape) find(parts []part) finder {
 				continue
 			}
 			limit := p.max
-			if k == len(parts)-1 { // what goes on is something else
+			if k == len(parts)-1 { // what continues is something else
 				limit++
 			}
 			end := p.set.run(s, i, limit)
@@ -120,7 +120,7 @@ func after(sep byte, check func(string) bool) func(string) bool {
 	return func(token string) bool { return check(token[strings.LastIndexByte(token, sep)+1:]) }
 }
 
-// shapes are the tokens known by their prefix. Sources are the vendors' own
+// shapes are the tokens known by their prefix. Sources are the providers' own
 // documents of their formats. Where lengths have changed over the years the
 // range covers all of them.
 var shapes = []shape{

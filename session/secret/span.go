@@ -108,7 +108,7 @@ func appendOutside(out []span, sp span, barriers []span) []span {
 	return out
 }
 
-// learn remembers the texts of the spans and says whether there is anything new
+// learn remembers the texts of the spans and reports whether there is anything new
 // to search for.
 func (v *Vault) learn(s string, spans []span) bool {
 	v.mu.Lock()
@@ -152,7 +152,7 @@ func (sp *span) name() string {
 	return sp.kind[strings.IndexByte(sp.kind, ':')+1:]
 }
 
-// detected says whether a detector found the span, now or earlier.
+// detected reports whether a detector found the span, now or earlier.
 func (sp *span) detected() bool { return !strings.Contains(sp.kind, ":") }
 
 // apply is s with its spans substituted.

@@ -1,19 +1,19 @@
-// Package change holds what turns have changed in a workspace and what an undo does with
-// it: plain data, that every face reads and any wire carries.
+// Package change holds what turns changed in a workspace and what an undo would do about it,
+// as plain data that every face reads and any transport carries.
 //
-// Who keeps the journal is not its matter.
+// It doesn't keep the journal.
 package change
 
 import "time"
 
-// Turn is a prompt, or a person's command, and what was changed for it.
+// Turn is a prompt, or a command of the user's, and what it changed.
 type Turn struct {
-	// ID names it for an undo; that of another session has a suffix.
+	// ID names the turn for an undo; the id of a turn of another session has a suffix.
 	ID      string    `json:"id"`
 	Session string    `json:"session,omitempty"`
 	Label   string    `json:"label,omitempty"`
 	Time    time.Time `json:"time"`
-	Paths   []string  `json:"paths,omitempty"` // sorted; what begins with ".git/" is git's
+	Paths   []string  `json:"paths,omitempty"` // sorted; paths that start with ".git/" belong to git
 	Undone  bool      `json:"undone,omitempty"`
 }
 
@@ -21,20 +21,20 @@ type Turn struct {
 type Action string
 
 const (
-	Restore Action = "restore" // make it what it was
-	Delete  Action = "delete"  // it was not there
-	Keep    Action = "keep"    // leave it alone, for the reason
+	Restore Action = "restore" // restore the previous content
+	Delete  Action = "delete"  // remove it: it did not exist before
+	Keep    Action = "keep"    // leave it unchanged, for the Reason
 )
 
-// Planned is a path of a turn with what an undo would do now.
+// Planned is a path of a turn and what an undo would do with it now.
 type Planned struct {
 	Path   string `json:"path"`
 	Action Action `json:"action"`
-	Reason string `json:"reason,omitempty"` // of Keep: it was changed since, or cannot be restored
+	Reason string `json:"reason,omitempty"` // for Keep: it changed since, or can't be restored
 }
 
 // Undone is what an undo did.
 type Undone struct {
 	Restored []string  `json:"restored,omitempty"`
-	Kept     []Planned `json:"kept,omitempty"` // all of Keep
+	Kept     []Planned `json:"kept,omitempty"` // all with the action Keep
 }

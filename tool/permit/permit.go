@@ -1,7 +1,7 @@
-// Package permit holds what is asked before a tool call runs, and what a person can
-// answer: plain data, that every face reads and any wire carries.
+// Package permit holds what burin asks before a tool call runs, and what the user can answer,
+// as plain data that every face reads and any transport carries.
 //
-// Who judges calls by it is not its matter.
+// It doesn't judge calls; the permission package does.
 package permit
 
 import (
@@ -12,19 +12,19 @@ import (
 	"github.com/burin-dev/burin/tool"
 )
 
-// Request is a call that wants to run.
+// Request is a call that asks to run.
 type Request struct {
 	Tool    string       `json:"tool"`
 	Effects tool.Effects `json:"effects"`
-	// Access is what it will touch. Without any, each effect but Asks counts as one
-	// access without a target. A tool that does not say what it does must be given
-	// the effect Executes by the caller.
+	// Access lists what the call will touch. If it is empty, each effect except Asks counts as
+	// one access without a target. If a tool doesn't declare its effects, the caller must set
+	// Executes.
 	Access []tool.Access `json:"access,omitempty"`
-	// Call is the id of the call, by which a face finds it; nothing is judged by it.
+	// Call is the id of the call, for faces; it plays no part in the decision.
 	Call string `json:"callId,omitempty"`
 }
 
-// String is the call on one line of at most 100 characters.
+// String returns the call on one line of at most 100 characters.
 func (r Request) String() string {
 	var parts []string
 	for _, a := range r.Access {
@@ -41,7 +41,7 @@ func (r Request) String() string {
 	return prose.Clip(prose.Line(strings.Join(parts, ", ")), 100)
 }
 
-// Verdict is what becomes of a request.
+// Verdict is the decision about a request.
 type Verdict string
 
 const (
@@ -53,11 +53,11 @@ const (
 // Decision is a verdict with its reasons.
 type Decision struct {
 	Verdict Verdict `json:"verdict"`
-	Reason  string  `json:"reason,omitempty"` // one line, for people and for the model
-	Rule    *Rule   `json:"rule,omitempty"`   // that decided; nil if the mode did
-	Parts   []Part  `json:"parts,omitempty"`  // of a command: what became of each simple command in it
-	Offers  []Offer `json:"offers,omitempty"` // of a question: what can be granted for good, narrowest first
-	// Dangerous says what is dangerous about it, in words; empty: nothing known.
+	Reason  string  `json:"reason,omitempty"` // one line, for users and for the model
+	Rule    *Rule   `json:"rule,omitempty"`   // the rule that decided; nil if the mode did
+	Parts   []Part  `json:"parts,omitempty"`  // of a command: the verdict on each simple command in it
+	Offers  []Offer `json:"offers,omitempty"` // of a question: the lasting grants to choose from, narrowest first
+	// Dangerous says what is dangerous about the call; empty if nothing is known.
 	Dangerous string `json:"dangerous,omitempty"`
 }
 
@@ -68,17 +68,17 @@ type Part struct {
 	Reason  string  `json:"reason,omitempty"`
 }
 
-// Offer is a grant that a person can choose.
+// Offer is a grant that the user can choose.
 type Offer struct {
 	Rules    []Rule   `json:"rules"`              // with the scope Session; see In
 	Words    string   `json:"words"`              // "`go test` with any arguments"
-	Examples []string `json:"examples,omitempty"` // calls seen or likely that it would allow too
-	Scopes   []Scope  `json:"scopes"`             // that may be chosen, shortest first
-	// Expires is when a grant for a project or for all projects ends; zero: never.
+	Examples []string `json:"examples,omitempty"` // known or likely calls that it would allow too
+	Scopes   []Scope  `json:"scopes"`             // to choose from, shortest first
+	// Expires is when a grant for a project or for all projects ends; zero means never.
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-// In gives the rules of the offer with the scope that the person chose.
+// In returns the rules of the offer with the scope that the user chose.
 func (o Offer) In(s Scope) []Rule {
 	rules := make([]Rule, len(o.Rules))
 	for i, r := range o.Rules {
@@ -91,23 +91,22 @@ func (o Offer) In(s Scope) []Rule {
 	return rules
 }
 
-// Rule allows, refuses or asks about calls of a tool by argument. In text it is
-// "tool" or "tool(pattern)", as in bash(go test:*), edit(src/**), fetch(example.com).
+// Rule allows, denies or asks about calls of a tool by their arguments. Its text is "tool" or
+// "tool(pattern)", such as bash(go test:*), edit(src/**), fetch(example.com).
 type Rule struct {
 	Tool    string    `json:"tool"`
 	Pattern string    `json:"pattern,omitempty"`
 	Verdict Verdict   `json:"verdict"`
 	Scope   Scope     `json:"scope,omitempty"`
-	Expires time.Time `json:"expires,omitzero"` // zero: never
-	ID      string    `json:"id,omitempty"`     // to revoke it by; given when it is stored
+	Expires time.Time `json:"expires,omitzero"` // zero means never
+	ID      string    `json:"id,omitempty"`     // for revoking it; set when it is stored
 	Source  string    `json:"source,omitempty"` // "--allow", "config.yml:12", "you, 2 Jan 2026"
-	// Words are what it does, for people: "allow `go test` with any arguments"; "" where
-	// nobody has said it. Meaning says how long, too.
+	// Words says what the rule does, for users: "allow `go test` with any arguments"; "" if
+	// nobody has said. Meaning also says for how long.
 	Words string `json:"words,omitempty"`
 }
 
-// String is the rule as it is written: with "!" before it one that refuses, with "ask "
-// one that asks.
+// String returns the rule as text: with "!" in front if it denies, with "ask " if it asks.
 func (r Rule) String() string {
 	s := r.Tool
 	if r.Pattern != "" {
@@ -122,7 +121,7 @@ func (r Rule) String() string {
 	return s
 }
 
-// Meaning says in plain English what the rule does, where and how long.
+// Meaning says in plain English what the rule does, where and for how long.
 func (r Rule) Meaning() string {
 	s := r.Words
 	switch r.Scope {
@@ -141,48 +140,48 @@ func (r Rule) Meaning() string {
 	return s
 }
 
-// Scope is how long a grant holds.
+// Scope is how long a grant lasts.
 type Scope string
 
 const (
 	Once    Scope = "once"    // for the next call that needs it
-	Session Scope = "session" // as long as the process runs
-	Project Scope = "project" // kept with the user's files, by the project's path; never in the repository
-	User    Scope = "user"    // kept, for all projects
+	Session Scope = "session" // until the process ends
+	Project Scope = "project" // stored with the user's files, by the project's path; never in the repository
+	User    Scope = "user"    // stored, for all projects
 )
 
-// Question is a call about which a person is asked.
+// Question asks the user about a call.
 type Question struct {
 	Request  Request  `json:"request"`
 	Decision Decision `json:"decision"`
 }
 
-// Answer is a person's.
+// Answer is the user's answer to a question.
 type Answer struct {
 	Allow bool   `json:"allow"`
-	Grant []Rule `json:"grant,omitempty"` // beside the one call; their scope may be Once
-	Note  string `json:"note,omitempty"`  // for the model, of a call that may not run
-	Stop  bool   `json:"stop,omitempty"`  // what asked is to be stopped, too
+	Grant []Rule `json:"grant,omitempty"` // in addition to the call; their scope may be Once
+	Note  string `json:"note,omitempty"`  // for the model, if the call may not run
+	Stop  bool   `json:"stop,omitempty"`  // also stop what asked
 }
 
-// Tried is a call of the past and what rules make of it.
+// Tried is a past call and what rules would make of it.
 type Tried struct {
 	Tool     string   `json:"tool"`
 	Target   string   `json:"target"`
 	Decision Decision `json:"decision"`
 }
 
-// Refused is a call that was not allowed. Its text is for the model.
+// Refused reports a call that was not allowed. Its text is for the model.
 type Refused struct {
 	Request  Request
 	Decision Decision
 	Note     string
-	// Flag is what would allow it on the command line: --allow 'bash(go test:*)'.
+	// Flag is the command-line flag that would allow the call: --allow 'bash(go test:*)'.
 	Flag string
 }
 
-// Error says in one or two lines what was refused and why and, where nobody could
-// be asked, what would allow it.
+// Error says in one or two lines what was refused and why and, if nobody could be asked, what
+// would allow it.
 func (e *Refused) Error() string {
 	var b strings.Builder
 	b.WriteString("refused, nothing was run: ")

@@ -1,12 +1,12 @@
-// Package todo holds the list of work that the model and people share: plain data, that
-// every face reads and any wire carries.
+// Package todo holds the list of todos that the model and the user share, as plain data that
+// every face reads and any transport carries.
 //
-// Who keeps the list, and how the model changes it, is not its matter.
+// It neither stores the list nor lets the model change it.
 package todo
 
 import "slices"
 
-// Status is how far a task is.
+// Status is the state of a task.
 type Status string
 
 const (
@@ -16,11 +16,11 @@ const (
 	Abandoned  Status = "abandoned"
 )
 
-// Open reports whether there is still something to do. A status that is not known, as of a
+// Open reports whether there is still something to do. An unknown status, such as one of a
 // newer program, is open.
 func (s Status) Open() bool { return s != Completed && s != Abandoned }
 
-// Task is one piece of work, named by its text.
+// Task is one piece of work. Its text is its name.
 type Task struct {
 	Content string `json:"content"`
 	Status  Status `json:"status"`
@@ -37,7 +37,7 @@ func (p *Phase) Active() bool {
 	return slices.ContainsFunc(p.Tasks, func(t Task) bool { return t.Status == InProgress })
 }
 
-// Progress is how many of the tasks are not open, and how many there are.
+// Progress returns how many tasks are not open, and how many there are.
 func Progress(phases []Phase) (done, all int) {
 	for _, p := range phases {
 		all += len(p.Tasks)
@@ -50,8 +50,8 @@ func Progress(phases []Phase) (done, all int) {
 	return done, all
 }
 
-// Clone is a deep copy of a list. In JSON it and the tasks of its phases are lists, empty
-// ones too.
+// Clone returns a deep copy of a list. It and the tasks of its phases are never nil, so that
+// their JSON is a list.
 func Clone(phases []Phase) []Phase {
 	out := make([]Phase, len(phases))
 	for i, p := range phases {

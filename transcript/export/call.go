@@ -19,7 +19,7 @@ func (h entries) call(k int, c llm.ToolCall, results []int) {
 	})
 }
 
-// opens says whether a result is worth seeing at once: a failure, a change, a picture.
+// opens reports whether a result is worth seeing at once: a failure, a change, a picture.
 func (h entries) opens(r int) bool {
 	m := h.nodes[r].entry.Message
 	if m.IsError || diffOf(m) != "" {

@@ -93,7 +93,7 @@ func (h entries) message(i int, kind byte, results map[int][]int) {
 	}
 }
 
-// execution is a command of the person's own.
+// execution is a command of the user's own.
 func (h entries) execution(i int, x *transcript.Execution) {
 	h.open("article", "msg note", i)
 	h.by(i, executionWords(x))

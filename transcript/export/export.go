@@ -45,7 +45,7 @@ const (
 // Totals sums up what a session did and cost.
 type Totals struct {
 	Messages    int `json:"messages"`
-	Prompts     int `json:"prompts"` // by the person
+	Prompts     int `json:"prompts"` // by the user
 	Answers     int `json:"answers"`
 	ToolCalls   int `json:"toolCalls"`
 	ToolErrors  int `json:"toolErrors"`
@@ -90,8 +90,8 @@ func (t *Totals) add(e *transcript.Entry) {
 	}
 }
 
-// unpriced says whether it is unknown what an answer cost. One that failed without
-// any usage is taken to be free: vendors bill what they generated.
+// unpriced reports whether it is unknown what an answer cost. One that failed without
+// any usage is taken to be free: providers bill what they generated.
 func unpriced(m *llm.Message) bool {
 	if m.Usage == nil {
 		return m.StopReason != llm.StopError

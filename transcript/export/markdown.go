@@ -365,7 +365,7 @@ func closing(s string, n int) int {
 	}
 }
 
-// startsTag says whether what follows a < could make it HTML.
+// startsTag reports whether what follows a < could make it HTML.
 func startsTag(s string) bool {
 	if s == "" || strings.HasPrefix(s, "http:") || strings.HasPrefix(s, "https:") {
 		return false

@@ -20,7 +20,7 @@ const (
 	kindAssistant = 'a'
 	kindCalls     = 't' // an answer without words that only calls tools
 	kindResult    = 'r'
-	kindNote      = 'n' // a program's words that people see, or a command of the person's own
+	kindNote      = 'n' // a program's words that people see, or a command of the user's own
 	kindDivider   = 'c' // a compaction
 	kindBranch    = 'b' // the summary of a branch that was left
 	kindChange    = 'm' // model, thinking, mode, service tier

@@ -280,7 +280,7 @@ func citations(m *gptMessage) []llm.Citation {
 }
 
 // tool adds the result of the call before it. A tool that says several things in a
-// row gives one result.
+// row returns one result.
 func (r *gptReader) tool(id string, parent int, m *gptMessage) int {
 	blocks := r.blocks(m)
 	call := r.callOf(id)

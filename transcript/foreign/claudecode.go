@@ -76,7 +76,7 @@ type ccReader struct {
 	t       *tree
 	records []*ccRecord
 	at      map[string]int // uuid -> record
-	answers map[string]int // id of the vendor's message -> record
+	answers map[string]int // id of the provider's message -> record
 	calls   map[string]int // call -> record
 	last    string         // uuid of the last line of the conversation
 	place   []int          // record -> the entry that what follows follows
@@ -263,7 +263,7 @@ func (r *ccReader) answer(rec *ccRecord, l *ccLine) bool {
 	return merged
 }
 
-// user reads a line of the person, the program or its tools. It reports whether
+// user reads a line of the user, the program or its tools. It reports whether
 // all of it went to the answer whose calls it answers.
 func (r *ccReader) user(rec *ccRecord, l *ccLine) bool {
 	raws, err := anthropicBlocks(l.Message.Content)

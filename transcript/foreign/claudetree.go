@@ -66,13 +66,13 @@ func (r *ccReader) parent(i int) int {
 			return p
 		}
 	}
-	if l.CompactSummary { // older files begin anew with it
+	if l.CompactSummary { // older files begin again with it
 		return i - 1
 	}
 	return root
 }
 
-// title is the name that the person gave, else one that was made.
+// title is the name that the user gave, else one that was made.
 func (r *ccReader) title() string {
 	switch {
 	case r.custom != "":
@@ -112,7 +112,7 @@ func (r *ccReader) add(rec *ccRecord, at int) int {
 }
 
 // commanded reports whether the line id is a slash command: what follows it is the
-// prompt that the person meant, although the program wrote it out.
+// prompt that the user meant, although the program wrote it out.
 func (r *ccReader) commanded(id string) bool {
 	i, ok := r.at[id]
 	if !ok {

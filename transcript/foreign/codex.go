@@ -96,7 +96,7 @@ type codexReader struct {
 	t        *tree
 	at       int
 	turn     *turn // the answer that is being read, or nil
-	prompts  []int // the entry before each prompt of the person
+	prompts  []int // the entry before each prompt of the user
 	provider string
 	model    string
 	known    bool // there was a header
@@ -214,7 +214,7 @@ func (r *codexReader) end() {
 	}
 }
 
-// speak gives the answer that is being read.
+// speak returns the answer that is being read.
 func (r *codexReader) speak(at stamp) *turn {
 	if r.turn == nil {
 		// Codex speaks the Responses API with nearly all of its models; only

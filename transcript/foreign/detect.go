@@ -19,7 +19,7 @@ const (
 	maxObjects = 30      // objects of it
 )
 
-// ErrUnknown is that a file or folder is of none of the formats.
+// ErrUnknown means that a file or folder is of none of the formats.
 var ErrUnknown = errors.New("no known format")
 
 func unknown(path string) error {
@@ -31,7 +31,7 @@ func unknown(path string) error {
 }
 
 // Detect names the format of a file, or of the first conversation in a folder. It
-// looks at what is there, not at names. The error is [ErrUnknown] where it is none.
+// looks at what is there, not at names. The error is [ErrUnknown] where it is not one.
 func Detect(path string) (Format, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -309,7 +309,7 @@ func (b *budget) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// firstByte gives the first byte that is no white space, and goes over a byte
+// firstByte returns the first byte that is no white space, and goes over a byte
 // order mark.
 func firstByte(br *bufio.Reader) (byte, error) {
 	if mark, _ := br.Peek(3); string(mark) == "\xef\xbb\xbf" {

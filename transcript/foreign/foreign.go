@@ -166,7 +166,7 @@ type Loss struct {
 	Why   string
 }
 
-// String is a few lines for a person.
+// String is a few lines for the user.
 func (r Report) String() string {
 	var b strings.Builder
 	title := r.Title
@@ -201,7 +201,7 @@ type importer struct {
 	stopped bool
 }
 
-// fail hands over an error and reports whether to go on. Nothing follows the end of
+// fail hands over an error and reports whether to continue. Nothing follows the end of
 // the context.
 func (in *importer) fail(err error) bool {
 	if !in.stopped && !in.yield(nil, err) {
@@ -213,7 +213,7 @@ func (in *importer) fail(err error) bool {
 	return !in.stopped
 }
 
-// give hands over a session and reports whether to go on.
+// give hands over a session and reports whether to continue.
 func (in *importer) give(ctx context.Context, s *Session) bool {
 	if in.stopped {
 		return false

@@ -258,7 +258,7 @@ func (r *gemReader) message(at int, m *gemMessage) int {
 
 func (r *gemReader) answer(at int, m *gemMessage) int {
 	// Which of Google's services answered is not said, and thoughts are kept as
-	// titles without signatures, so nothing of it can be proved to the vendor.
+	// titles without signatures, so nothing of it can be proved to the provider.
 	u := newTurn(r.t, at, m.Time, llm.Message{Provider: "google", Model: m.Model})
 	for _, th := range m.Thoughts {
 		if text := strings.TrimSpace(th.Subject + "\n\n" + th.Description); text != "" {

@@ -15,7 +15,7 @@ func element(name string) wrapper { return wrapper{"<" + name + ">", "</" + name
 var reminder = element("system-reminder")
 
 // injects lists what the programs wrap. What only looks so in the middle of a text
-// stays: a person may speak of it. Codex marks a command that the person typed with
+// stays: the user may speak of it. Codex marks a command that the user typed with
 // <user_shell_command>; that is theirs and stays too.
 func injects(f Format) []wrapper {
 	switch f {
@@ -54,7 +54,7 @@ func (t *tree) injected(n int) {
 	t.lose(n, "texts that "+t.format.Title()+" added", "its reminders, environment, permissions and instruction files are not imported")
 }
 
-// own leaves of a message what the person, or a tool, said. What a tool said may be
+// own leaves of a message what the user, or a tool, said. What a tool said may be
 // anything, so only a reminder at its end is taken for one.
 func (t *tree) own(role llm.Role, blocks []llm.Block) []llm.Block {
 	marks := injects(t.format)

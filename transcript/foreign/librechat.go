@@ -189,7 +189,7 @@ func (m *lcMessage) answer(t *tree, at int) int {
 	return u.end(nil, "", failed)
 }
 
-// lcInput reads a part of what a person said.
+// lcInput reads a part of what the user said.
 func lcInput(t *tree, raw json.RawMessage, where string) []llm.Block {
 	var p lcPart
 	if _, err := decode(raw, &p); err != nil {

@@ -92,7 +92,7 @@ type ocPart struct {
 	} `json:"state"`
 }
 
-// ocMetadata is what vendors want back, by vendor.
+// ocMetadata is what providers want back, by provider.
 type ocMetadata struct {
 	Anthropic struct {
 		Signature string `json:"signature"`

@@ -145,7 +145,7 @@ func firstWords(a, b words) words {
 	return b
 }
 
-// list gives the messages in the order of their times, and of their ids where those
+// list returns the messages in the order of their times, and of their ids where those
 // are the same.
 func (b *webuiBody) list() []webuiMessage {
 	if len(b.History.Messages) == 0 {

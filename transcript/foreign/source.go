@@ -76,7 +76,7 @@ func countFiles(path string, match func(string) bool) int {
 	return n
 }
 
-// walkKept gives the files of conversations in a folder until give reports false. What
+// walkKept returns the files of conversations in a folder until give reports false. What
 // cannot be listed is passed over.
 func walkKept(path string, match func(string) bool, give func(path string, d fs.DirEntry) bool) {
 	_ = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {

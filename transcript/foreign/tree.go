@@ -123,7 +123,7 @@ func (t *tree) message(parent int, at stamp, m llm.Message) int {
 	return t.add(parent, at, transcript.Entry{Type: transcript.TypeMessage, Message: &m})
 }
 
-// note puts words of the program, which are not the person's, behind parent.
+// note puts words of the program, which are not the user's, behind parent.
 func (t *tree) note(parent int, at stamp, kind string, show bool, blocks []llm.Block) int {
 	return t.message(parent, at, llm.Message{
 		Role: llm.RoleCustom, CustomType: string(t.format) + "." + kind, Display: show, Content: blocks,
@@ -160,7 +160,7 @@ func (t *tree) unreadable(where string, err error) {
 	t.lose(1, prose.Plain(where, maxTitle), prose.Plain("not read: "+err.Error(), maxTitle))
 }
 
-// finish gives the session, whose entries have the ids that they keep, with the branch that ends at active as the active one.
+// finish returns the session, whose entries have the ids that they keep, with the branch that ends at active as the active one.
 func (t *tree) finish(active int) *Session {
 	s := &t.s
 	if active == root {
@@ -242,7 +242,7 @@ func (t *tree) tally() {
 	}
 }
 
-// parentsFirst gives 0 to n-1 in an order in which parents come before children
+// parentsFirst returns 0 to n-1 in an order in which parents come before children
 // and which is else that of the source. parent gives an index, or root. Where
 // parents form a circle it is cut; cut counts that.
 func parentsFirst(n int, parent func(int) int) (order []int, cut int) {

@@ -39,7 +39,7 @@ type Info struct {
 	Path string `json:"path"`
 	ID   string `json:"id"`
 	CWD  string `json:"cwd"`
-	// Title is the name that a person or a model gave the session, or the first
+	// Title is the name that the user or a model gave the session, or the first
 	// words of the first prompt, or the id.
 	Title    string    `json:"title"`
 	First    string    `json:"first,omitempty"` // the first prompt, on one line, at most 200 characters of it
@@ -120,7 +120,7 @@ func (ix *Index) Close() error {
 	return ix.db.Close()
 }
 
-// errVersion is that an index is of an earlier version.
+// errVersion means that an index is of an earlier version.
 var errVersion = errors.New("the index is of another version")
 
 // open opens or makes the database.
@@ -166,7 +166,7 @@ func spoiled(err error) bool {
 	return errors.Is(err, errVersion) || errors.Is(err, sqlfile.ErrNewer) || sqlfile.Damaged(err)
 }
 
-// rebuild throws the database away and makes it anew, unless another one than bad is
+// rebuild throws the database away and makes it again, unless another one than bad is
 // in use by now. One process does so at a time.
 func (ix *Index) rebuild(ctx context.Context, bad *sql.DB) error {
 	ix.mu.Lock()

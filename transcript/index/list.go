@@ -32,7 +32,7 @@ type ListOptions struct {
 // recorded is a working directory as records keep it, whose text is UTF-8.
 func recorded(cwd string) string { return string([]rune(cwd)) }
 
-// List gives the sessions under root, the folder that holds a folder for each working
+// List returns the sessions under root, the folder that holds a folder for each working
 // directory, newest first by when their files changed. Those in which nothing was
 // said are left out; what cannot be read is listed as damaged. That there is no such
 // folder is no error.
@@ -74,7 +74,7 @@ func List(ctx context.Context, root string, o ListOptions) ([]Info, error) {
 	return list, nil
 }
 
-// Read gives what lists show of one session file. That nothing was said in it is
+// Read returns what lists show of one session file. That nothing was said in it is
 // fs.ErrNotExist.
 func Read(path string) (Info, error) {
 	stat, err := os.Stat(path)
@@ -247,7 +247,7 @@ type summary struct {
 	prepend string // of a line of type "title"
 }
 
-// line takes a line of the beginning; broken says that it may go on.
+// line takes a line of the beginning; broken says that it may continue.
 func (s *summary) line(line []byte, broken bool) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return

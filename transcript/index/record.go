@@ -67,7 +67,7 @@ func (r *record) spoken() bool {
 		r.Type == transcript.TypeCustom && r.Custom == transcript.CustomQueue // of an owner in the background, or a message that waits
 }
 
-// prompt is what a person said; "" if nobody did.
+// prompt is what the user said; "" if nobody did.
 func (r *record) prompt() string {
 	if r.Message == nil || r.Message.Role != string(llm.RoleUser) {
 		return ""

@@ -294,7 +294,7 @@ type lines struct {
 	behind int64
 }
 
-// next gives a line; nil if it is too long to be looked at. ended is false for the
+// next returns a line; nil if it is too long to be looked at. ended is false for the
 // last one if it has no line end.
 func (l *lines) next() (line []byte, ended bool, err error) {
 	l.behind = 0

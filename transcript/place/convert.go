@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	// ErrSealed is that there is nothing to encrypt any more.
+	// ErrSealed means that there is nothing to encrypt any more.
 	ErrSealed = errors.New("the session is encrypted already")
-	// errCopy is that what was written is not what is read.
+	// errCopy means that what was written is not what is read.
 	errCopy = errors.New("the copy could not be read back as it was written: nothing was changed")
 )
 

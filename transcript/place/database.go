@@ -117,12 +117,12 @@ type Listed struct {
 	Updated time.Time
 }
 
-// List gives the sessions in a database, the last changed first.
+// List returns the sessions in a database, the last changed first.
 func List(ctx context.Context, file string) ([]Listed, error) {
 	return list(ctx, file, func(i *sqlstore.Info) (time.Time, bool) { return i.Updated, i.Trashed.IsZero() && i.Records > 0 })
 }
 
-// list gives the sessions that pick chooses, with the times that it gives them.
+// list returns the sessions that pick chooses, with the times that it gives them.
 func list(ctx context.Context, file string, pick func(*sqlstore.Info) (time.Time, bool)) (listed []Listed, err error) {
 	db, err := openDB(ctx, file, reading)
 	if errors.Is(err, sqlstore.ErrEmpty) {

@@ -33,7 +33,7 @@ type Wanted struct {
 	Passphrase bool   // the session has one; otherwise its key is [sealed.KeySize] bytes
 }
 
-// Keys gives the keys of encrypted sessions. nil has none: they are refused with
+// Keys returns the keys of encrypted sessions. nil has none: they are refused with
 // [transcript.ErrSealedSession].
 type Keys func(Wanted) (sealed.Key, error)
 
@@ -84,7 +84,7 @@ func (n Name) Exists() bool {
 	return err == nil && !info.IsDir()
 }
 
-// Open opens a session to go on with it, as [transcript.OpenSession] does.
+// Open opens a session to continue with it, as [transcript.OpenSession] does.
 func Open(ctx context.Context, name string, keys Keys, o transcript.Options) (*transcript.Log, *transcript.Damage, error) {
 	n := Parse(name)
 	o.Unseal = keys.unseal(name)

@@ -25,7 +25,7 @@ func change(ctx context.Context, n Name, do func(context.Context, *sql.DB, strin
 	return errors.Join(do(ctx, db, n.Session), db.Close())
 }
 
-// Trashed gives the sessions in the trash of a database, the last changed first.
+// Trashed returns the sessions in the trash of a database, the last changed first.
 // Updated is when each was moved there.
 func Trashed(ctx context.Context, file string) ([]Listed, error) {
 	return list(ctx, file, func(i *sqlstore.Info) (time.Time, bool) { return i.Trashed, !i.Trashed.IsZero() })

@@ -40,7 +40,7 @@ type masters struct {
 // maxMasters is how many are remembered; the oldest is forgotten first.
 const maxMasters = 16
 
-// find gives the master of a salt and a cost, and derives it if it is not known.
+// find returns the master of a salt and a cost, and derives it if it is not known.
 func (m *masters) find(k Key, salt []byte, c Cost) *master {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +56,7 @@ func (m *masters) find(k Key, salt []byte, c Cost) *master {
 	return found
 }
 
-// fresh gives the master of new sessions.
+// fresh returns the master of new sessions.
 func (m *masters) fresh(k Key) *master {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,7 +134,7 @@ type header struct {
 	Check []byte `json:"check"`
 }
 
-// errNoHeader is that a record is no header.
+// errNoHeader means that a record is no header.
 var errNoHeader = errors.New("its header is damaged")
 
 func parseHeader(record []byte) (*header, error) {
@@ -173,7 +173,7 @@ func (k Key) newMaster() *master {
 	return k.found.fresh(k)
 }
 
-// masterOf goes on with a session.
+// masterOf continues with a session.
 func (k Key) masterOf(h *header) (*master, error) {
 	switch {
 	case k.raw != nil && h.Salt == nil:

@@ -77,7 +77,7 @@ func behind(raw []byte) place {
 	return place{binary.BigEndian.Uint64(raw) + 1, [tagSize]byte(raw[len(raw)-tagSize:])}
 }
 
-// open gives what a record holds, the place that it was made for, and the place
+// open returns what a record holds, the place that it was made for, and the place
 // behind it. ok is false for anything that this session's key did not seal.
 func (s *sealer) open(record []byte) (text []byte, at, next place, ok bool) {
 	inner, isRecord := bytes.CutPrefix(record, []byte(recordHead))

@@ -20,7 +20,7 @@
 // # The stored form
 //
 // It still is one JSON object a line, so that any store can keep it, and [Sealed]
-// recognises it. The first two records are the header, twice, because without it
+// recognizes it. The first two records are the header, twice, because without it
 // all would be lost:
 //
 //	{"type":"sealed","v":1,"id":"…","salt":"…","time":3,"memory":65536,"lanes":4,"check":"…"}
@@ -47,9 +47,9 @@ import (
 )
 
 var (
-	// ErrKey is that the key is not that of the session.
+	// ErrKey means that the key is not that of the session.
 	ErrKey = errors.New("the key does not open this session")
-	// ErrNotSealed is that the session is not encrypted.
+	// ErrNotSealed means that the session is not encrypted.
 	ErrNotSealed = errors.New("the session is not encrypted")
 )
 
@@ -84,7 +84,7 @@ func (p published) Keep() {
 
 var _ transcript.Store = (*store)(nil)
 
-// New gives the session in s, which is sealed, or makes an empty one sealed. Where
+// New returns the session in s, which is sealed, or makes an empty one sealed. Where
 // s has a method Publish, so has the result. With a wrong key the error is [ErrKey],
 // with a session in the clear [ErrNotSealed]; nothing has been written then, and s
 // is still the caller's to close. Otherwise it is closed by Close of the result.
@@ -141,7 +141,7 @@ func (s *store) start(m *master) {
 // errEnough ends a walk.
 var errEnough = errors.New("enough")
 
-// headers gives the header and its copy, as far as they can be read, from among
+// headers returns the header and its copy, as far as they can be read, from among
 // the first records. There is none if the session is empty, but for what crashes
 // within the first Append have left; otherwise to find none is an error.
 func headers(s transcript.Store) (found []*header, err error) {

@@ -47,7 +47,7 @@ func lockSession(ctx context.Context, db *sql.DB, session string) (*lock, error)
 	return nil, transcript.ErrLocked
 }
 
-// tryLock gives nil if the file was removed by its last holder just now.
+// tryLock returns nil if the file was removed by its last holder just now.
 func tryLock(path string) (*lock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

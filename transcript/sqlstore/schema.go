@@ -36,18 +36,18 @@ const Schema = `
 	COMMIT;`
 
 var (
-	// ErrForeign is that a database has tables, and none of sessions.
+	// ErrForeign means that a database has tables, and none of sessions.
 	ErrForeign = errors.New("it is a database of another program: give sessions a file of their own")
-	// ErrEmpty is that a database has no tables; it is an [io/fs.ErrNotExist].
+	// ErrEmpty means that a database has no tables; it is an [io/fs.ErrNotExist].
 	ErrEmpty = fmt.Errorf("no sessions in the database: %w", fs.ErrNotExist)
 )
 
 // What stands in the place of a database. Every error of a database that is so, is one of
 // these.
 var (
-	// ErrDamaged is that a database is damaged.
+	// ErrDamaged means that a database is damaged.
 	ErrDamaged = errors.New("the database is damaged")
-	// ErrNoDatabase is that a file is none.
+	// ErrNoDatabase means that a file is none.
 	ErrNoDatabase = errors.New("not a database")
 )
 
@@ -112,7 +112,7 @@ type Info struct {
 	Header []byte
 }
 
-// List gives all sessions, the last updated first, those in the trash among them.
+// List returns all sessions, the last updated first, those in the trash among them.
 func List(ctx context.Context, db *sql.DB) ([]Info, error) {
 	infos, err := list(ctx, db)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package sqlstore keeps the records of sessions in an SQLite database, any number
 // of sessions in one: for servers, and for programs that have a database anyway.
 //
-// [Create] starts a session and [Open] goes on with one; both give a
+// [Create] starts a session and [Open] continues with one; both give a
 // [transcript.Store] that writes. [View] gives one that only reads, beside a
 // writer. [List] shows what is there; [Delete] moves a session to the trash,
 // [Restore] takes it back, and [Purge] empties the trash.
@@ -48,15 +48,15 @@ import (
 )
 
 var (
-	// ErrNoSession is that there is no session of that name; it is an
+	// ErrNoSession means that there is no session of that name; it is an
 	// [fs.ErrNotExist].
 	ErrNoSession = fmt.Errorf("no such session in the database: %w", fs.ErrNotExist)
-	// ErrSession is that there is a session of that name already; it is an
+	// ErrSession means that there is a session of that name already; it is an
 	// [fs.ErrExist].
 	ErrSession = fmt.Errorf("the database has a session of that name: %w", fs.ErrExist)
-	// ErrTrashed is that the session is in the trash.
+	// ErrTrashed means that the session is in the trash.
 	ErrTrashed = errors.New("the session is in the trash: restore it first")
-	// errOvertaken is that someone else has written where only this store writes.
+	// errOvertaken means that someone else has written where only this store writes.
 	errOvertaken = errors.New("something else has changed the session: open it again")
 )
 

@@ -100,7 +100,7 @@ type rename struct {
 	replaced string // what was at to; "" if nothing
 }
 
-// NewFaultyDisk gives a disk that keeps what it needs in the empty folder spare.
+// NewFaultyDisk returns a disk that keeps what it needs in the empty folder spare.
 func NewFaultyDisk(spare string) *FaultyDisk {
 	return &FaultyDisk{spare: spare, files: map[*os.File]*diskFile{}, names: map[string]*diskFile{}}
 }
@@ -177,7 +177,7 @@ func (d *FaultyDisk) Sync(f *os.File) error {
 	return err
 }
 
-// Rename gives the file at from the name to. A rename that reports an error has
+// Rename returns the file at from the name to. A rename that reports an error has
 // not happened, unless nobody is left to hear of it.
 func (d *FaultyDisk) Rename(from, to string) error {
 	n, err := d.Faults.Call("rename", 1)

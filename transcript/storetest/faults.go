@@ -171,7 +171,7 @@ func (s suite) faulty(t *testing.T, a action, fault Fault) (fired bool) {
 	fired = x.Faults.Fired()
 	var after [][]byte
 	if err != nil && !fault.Dead && a.name != "close" && a.name != "open" {
-		// The store may go on or refuse everything, but what it takes counts.
+		// The store may continue or refuse everything, but what it takes counts.
 		if _, err := x.store.Append(record(300)); err == nil {
 			after = batch(300, 301)
 		}

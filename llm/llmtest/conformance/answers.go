@@ -256,7 +256,7 @@ func (s answerChecks) callsSideBySide(t *testing.T) {
 	}, calls)
 }
 
-// argumentsStream says whether arguments arrive as they are written.
+// argumentsStream reports whether arguments arrive as they are written.
 func (s answerChecks) argumentsStream(t *testing.T) {
 	if s.WholeCalls {
 		t.Skip("calls arrive whole")
@@ -366,7 +366,7 @@ func (s answerChecks) testStopReasons(t *testing.T) {
 	})
 }
 
-// testForeignItems hands the server half an item of another vendor, as a gateway
+// testForeignItems hands the server half an item of another provider, as a gateway
 // does: it must be left out without harm.
 func (s answerChecks) testForeignItems(t *testing.T) {
 	for _, api := range otherAPIs(s.Model.API) {

@@ -10,7 +10,7 @@ func readerOf(b []byte) func() io.Reader {
 	return func() io.Reader { return bytes.NewReader(b) }
 }
 
-// stallingReader gives its data and then nothing until ctx ends.
+// stallingReader returns its data and then nothing until ctx ends.
 type stallingReader struct {
 	ctx  context.Context
 	data []byte
@@ -26,7 +26,7 @@ func (r *stallingReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// brokenReader gives its data and then an error.
+// brokenReader returns its data and then an error.
 type brokenReader struct {
 	data []byte
 	err  error
@@ -41,7 +41,7 @@ func (r *brokenReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// spread gives at most n numbers from 0 to end, evenly apart, both included.
+// spread returns at most n numbers from 0 to end, evenly apart, both included.
 func spread(end, n int) []int {
 	var out []int
 	for i := range n {

@@ -12,7 +12,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// patience is how long a cancelled stream may take to end.
+// patience is how long a canceled stream may take to end.
 const patience = 100 * time.Millisecond
 
 // frozen is a real server that sends the first part of a recorded answer and
@@ -68,7 +68,7 @@ func (s flowChecks) testCancel(t *testing.T) {
 	}
 }
 
-// cancelAt gives the time from the cancellation to the end of the stream.
+// cancelAt returns the time from the cancellation to the end of the stream.
 func (s flowChecks) cancelAt(t *testing.T, rec recording, n int) time.Duration {
 	f := freeze(t, rec, n)
 	c := newHTTP(t)

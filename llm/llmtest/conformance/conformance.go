@@ -24,7 +24,7 @@ type Subject struct {
 	// documents. Its id must be one that the codec treats as such.
 	Model llm.Model
 	// Open makes the codec's client for a server at baseURL. o holds the HTTP
-	// client and the time-outs to use.
+	// client and the timeouts to use.
 	Open func(baseURL string, o wire.Endpoint) llm.Client
 
 	// What answers cannot carry.
@@ -50,9 +50,9 @@ type Subject struct {
 	NoToolNone      bool // calling tools cannot be forbidden
 	NoSequential    bool // parallel calls cannot be forbidden
 	NoToolErrors    bool // a failed tool result looks like any other
-	NoOwnThinking   bool // reasoning is not returned to the vendor
+	NoOwnThinking   bool // reasoning is not returned to the provider
 
-	// What the vendor demands of a conversation.
+	// What the provider demands of a conversation.
 
 	Alternation bool   // roles of the body's messages alternate, user first
 	CallIDs     string // regular expression that call ids on the wire match; empty = any text

@@ -14,7 +14,7 @@ import (
 	"github.com/burin-dev/burin/llm/wire"
 )
 
-// failures are errors as vendors word them, one of each kind that a vendor can
+// failures are errors as providers word them, one of each kind that a provider can
 // report.
 func failures() []*llm.Error {
 	return []*llm.Error{

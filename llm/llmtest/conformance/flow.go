@@ -219,7 +219,7 @@ func (s flowChecks) testBackPressure(t *testing.T) {
 	})
 }
 
-// endlessReader gives head, then chunk again and again, up to about limit bytes.
+// endlessReader returns head, then chunk again and again, up to about limit bytes.
 // Then it waits for ctx to end.
 type endlessReader struct {
 	ctx         context.Context

@@ -17,7 +17,7 @@ import (
 type history struct {
 	name     string
 	messages []llm.Message
-	kept     []string // ASCII texts that must reach the vendor
+	kept     []string // ASCII texts that must reach the provider
 	gone     []string // and those that must not
 }
 
@@ -29,7 +29,7 @@ func call(id, args string) llm.ToolCall {
 	return llm.ToolCall{ID: id, Name: "read", Arguments: args}
 }
 
-// foreign is an answer of another vendor's model.
+// foreign is an answer of another provider's model.
 func foreign(api llm.API, content ...llm.Block) llm.Message {
 	return llm.Message{
 		Role: llm.RoleAssistant, API: api, Provider: "elsewhere", Model: "other-1", ResponseID: "resp_elsewhere",
@@ -124,7 +124,7 @@ func (s historyChecks) histories() []history {
 	}
 }
 
-// journey is a conversation that has been with every vendor in turn.
+// journey is a conversation that has been with every provider in turn.
 func (s historyChecks) journey() history {
 	h := history{name: "all vendors"}
 	for i, api := range otherAPIs(s.Model.API) {

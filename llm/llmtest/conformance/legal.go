@@ -13,7 +13,7 @@ import (
 )
 
 // checkLegal says what is wrong with a conversation as the server half read it
-// from body: what no vendor would accept.
+// from body: what no provider would accept.
 func (s historyChecks) checkLegal(req *llm.Request, body []byte) error {
 	c := legality{ids: map[string]bool{}}
 	if s.CallIDs != "" {
@@ -120,7 +120,7 @@ func (c *legality) call(i int, m *llm.Message, call llm.ToolCall) {
 
 var legalName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// entries looks at the conversation as the vendor would see it.
+// entries looks at the conversation as the provider would see it.
 func (c *legality) entries(entries []json.RawMessage, alternate bool) {
 	previous := ""
 	for i, raw := range entries {
@@ -150,7 +150,7 @@ func (c *legality) entries(entries []json.RawMessage, alternate bool) {
 }
 
 // conversation is the list of messages in a body, under the name that the
-// vendor gives it.
+// provider gives it.
 func conversation(body []byte) ([]json.RawMessage, error) {
 	var top struct {
 		Messages []json.RawMessage `json:"messages"`

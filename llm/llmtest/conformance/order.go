@@ -110,7 +110,7 @@ func (c *orderChecker) open(ev llm.Event, kind string, whole bool) error {
 	return nil
 }
 
-// matches says whether a whole block holds what its deltas told.
+// matches reports whether a whole block holds what its deltas told.
 func (b *orderBlock) matches(whole llm.Block) error {
 	if kindOf(whole) != b.kind {
 		return fmt.Errorf("a block of %s ends as %s", b.kind, kindOf(whole))
@@ -126,7 +126,7 @@ func (b *orderBlock) matches(whole llm.Block) error {
 			return fmt.Errorf("the deltas say %q, the block %q", clip(text), clip(w.Text))
 		}
 	case llm.ToolCall:
-		// A vendor may restate the arguments at the end, and the final text wins.
+		// A provider may restate the arguments at the end, and the final text wins.
 		if text == "" && w.Arguments != "" {
 			return fmt.Errorf("arguments %q without a delta", clip(w.Arguments))
 		}
@@ -178,7 +178,7 @@ func (c *orderChecker) failed(ev llm.Event) error {
 	return nil
 }
 
-// whole says whether the message of the terminal event holds all that was told.
+// whole reports whether the message of the terminal event holds all that was told.
 func (c *orderChecker) whole(m *llm.Message) error {
 	if m == nil {
 		return fmt.Errorf("no message")

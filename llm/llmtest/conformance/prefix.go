@@ -10,7 +10,7 @@ import (
 )
 
 // testPrefix grows a conversation turn by turn. What a request has in common
-// with the one before it must be encoded in the same bytes, or the vendor's
+// with the one before it must be encoded in the same bytes, or the provider's
 // cache is lost and the whole conversation is paid again.
 func (s historyChecks) testPrefix(t *testing.T) {
 	turns := s.longConversation()
@@ -44,7 +44,7 @@ func (s historyChecks) cacheable(t *testing.T, messages []llm.Message) []byte {
 	return body
 }
 
-// longConversation gives the history of each request of a conversation.
+// longConversation returns the history of each request of a conversation.
 func (s historyChecks) longConversation() [][]llm.Message {
 	image := llm.Image{MIME: "image/png", Data: pngFile}
 	other := otherAPIs(s.Model.API)[0]
@@ -70,7 +70,7 @@ func (s historyChecks) longConversation() [][]llm.Message {
 	return out
 }
 
-// extends says whether body next is body last with more messages at the end.
+// extends reports whether body next is body last with more messages at the end.
 func extends(last, next []byte) error {
 	lastMessages, lastRest, err := split(last)
 	if err != nil {
@@ -128,7 +128,7 @@ func rawList(body []byte) ([]byte, error) {
 	return nil, fmt.Errorf("the body has no messages")
 }
 
-// withoutMarks compacts JSON and leaves out what only tells the vendor where to
+// withoutMarks compacts JSON and leaves out what only tells the provider where to
 // cache: the key cache_control and items of the kind cachePoint. The order of
 // keys stays.
 func withoutMarks(raw json.RawMessage) (json.RawMessage, error) {

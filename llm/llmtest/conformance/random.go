@@ -12,7 +12,7 @@ import (
 
 // testRandomHistories makes histories that nobody would think of. Whatever they
 // hold, the request is legal, nothing that was said is lost, and nothing of
-// another vendor's own gets out.
+// another provider's own gets out.
 func (s historyChecks) testRandomHistories(t *testing.T) {
 	ctx := t.Context()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -49,7 +49,7 @@ func (g *generator) mark(kind string) string {
 	return fmt.Sprintf("%s-%d-end", kind, g.n)
 }
 
-// keep makes a text that must reach the vendor.
+// keep makes a text that must reach the provider.
 func (g *generator) keep(kind string) string {
 	m := g.mark(kind)
 	g.h.kept = append(g.h.kept, m)

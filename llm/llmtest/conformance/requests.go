@@ -95,7 +95,7 @@ func (s requestChecks) outputSchema(t *testing.T) {
 func describeTools(tools []llm.Tool) []string {
 	var out []string
 	for _, tool := range tools {
-		// A vendor may want no schema where there are no arguments.
+		// A provider may want no schema where there are no arguments.
 		schema := sameJSON(string(tool.Schema))
 		if schema == `{"properties":{},"type":"object"}` {
 			schema = "{}"

@@ -29,7 +29,7 @@ func newHTTP(t testing.TB) *http.Client {
 	return &http.Client{Transport: tr}
 }
 
-// open makes a client with no time-outs that hide what a test is about.
+// open makes a client with no timeouts that hide what a test is about.
 func (s rig) open(base string, c *http.Client) llm.Client {
 	return s.Open(base, wire.Endpoint{
 		BaseURL: base, Client: c, FirstEvent: time.Minute, Idle: time.Minute,

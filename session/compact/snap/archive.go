@@ -52,7 +52,7 @@ const (
 
 const (
 	pngType    = "image/png"
-	mostFrames = 200 // of one rendering: no vendor takes more pictures
+	mostFrames = 200 // of one rendering: no provider takes more pictures
 )
 
 // RenderOptions bound a rendering.
@@ -205,7 +205,7 @@ func readFrame(data []byte) (Frame, error) {
 	return f, nil
 }
 
-// Images gives the frames of a compaction as blocks, the oldest first, to stand behind
+// Images returns the frames of a compaction as blocks, the oldest first, to stand behind
 // the text of its message. Entries of other strategies have none. Frames that are no
 // sound PNG within the limits are left out; the error then says which, and the others
 // are given nevertheless. Each frame is decoded to know that, which takes 5

@@ -65,7 +65,7 @@ func (c *cleaning) blank(r rune) {
 // append adds the codes of s to dst. A run of white space and invisible characters
 // becomes one line end if it holds one, else one space, or nothing if none of it is
 // white space; at both ends it is left out, but not at the beginning of what is
-// printed, which may go on from something. Control sequences of terminals, control
+// printed, which may continue from something. Control sequences of terminals, control
 // characters and marks that combine are left out.
 func (k *cleaner) append(dst []byte, s string, t trust) []byte {
 	c := cleaning{dst: dst, trust: t, begun: t == printed}

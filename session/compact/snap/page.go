@@ -50,7 +50,7 @@ func (p *pager) next() (chars int) {
 	return cells(p.codes[from:p.at])
 }
 
-// done says whether nothing is left but toggles.
+// done reports whether nothing is left but toggles.
 func (p *pager) done() bool {
 	for _, c := range p.codes[p.at:] {
 		if !toggle(c) {
@@ -97,7 +97,7 @@ func (p *pager) lines() {
 	}
 }
 
-// begins says whether the next thing that is printed is c.
+// begins reports whether the next thing that is printed is c.
 func (p *pager) begins(c byte) bool {
 	for _, next := range p.codes[p.at:] {
 		if !toggle(next) {
@@ -107,7 +107,7 @@ func (p *pager) begins(c byte) bool {
 	return false
 }
 
-// line prints one line into row, and says whether it was ended for want of room.
+// line prints one line into row, and reports whether it was ended for want of room.
 func (p *pager) line(row []cell) (wrapped bool) {
 	end, next := p.breakAt(len(row))
 	n := 0

@@ -111,7 +111,7 @@ func (w *writer) message(m *llm.Message, blocks []llm.Block) {
 	}
 }
 
-// shortened gives blocks as prunes left them; the last word on a block wins.
+// shortened returns blocks as prunes left them; the last word on a block wins.
 func (w *writer) shortened(id string, blocks []llm.Block) []llm.Block {
 	for _, s := range w.short[id] {
 		switch {

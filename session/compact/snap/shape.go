@@ -28,7 +28,7 @@ type Shape struct {
 	Columns      int  // 1: words break at the ends of rows; 2: two columns of lines that end between words
 	DimStopwords bool // small words of English are grey
 
-	Tokens int    // what the vendor counts for a full frame; of [ShapeFor]
+	Tokens int    // what the provider counts for a full frame; of [ShapeFor]
 	Detail string // what OpenAI must be told to see a frame as it is; "" elsewhere
 }
 
@@ -86,7 +86,7 @@ var lines = []struct {
 	{regexp.MustCompile(`(?i)gpt|codex|kimi|glm`), "8on16-bw", baseSize},
 }
 
-// ShapeFor gives the shape of that name, sized and priced for the model. "" and
+// ShapeFor returns the shape of that name, sized and priced for the model. "" and
 // "auto" choose by the model's id, or by its wire format where the line of models
 // is not known; a model that is nil is like one of which nothing is known.
 func ShapeFor(model *llm.Model, name string) (Shape, error) {
@@ -132,7 +132,7 @@ func automatic(id string, api llm.API) (name string, size int) {
 }
 
 // price is how many tokens the API counts for a frame of that size: the patches it is
-// cut into, with what the vendor adds to them.
+// cut into, with what the provider adds to them.
 func price(api llm.API, size int) (tokens int, detail string) {
 	patches := func(side int) int { n := (size + side - 1) / side; return n * n }
 	percent := func(n, p int) int { return (n*p + 99) / 100 }

@@ -6,7 +6,7 @@
 // [Compact] does both for a cut of package compact and gives the entry to append. Its
 // summary says how the frames are to be read; the frames are in the entry's preserved
 // data, where [Images] finds them each time the context is rebuilt. A later compaction
-// carries them on, as far as the vendor takes so many pictures: then the oldest fade,
+// carries them on, as far as the provider takes so many pictures: then the oldest fade,
 // except for the very first.
 //
 // What was said is data. Nothing in it can become a line end, a grey span or the role
@@ -35,7 +35,7 @@ var (
 // Options say how history becomes pictures.
 type Options struct {
 	Shape     string // a name of [Shapes]; "" or "auto": by the model
-	MaxFrames int    // of the whole archive, if the vendor takes that many; 0: as many as it should get
+	MaxFrames int    // of the whole archive, if the provider takes that many; 0: as many as it should get
 	Serialize SerializeOptions
 	Summary   compact.SummaryOptions
 	// Previous is the compaction before this one. nil: the last one in the cut, which
@@ -49,7 +49,7 @@ const (
 	payload       = "openaiRemoteCompaction"
 )
 
-// budget is how many frames a vendor should get. All that are known take eight or
+// budget is how many frames a provider should get. All that are known take eight or
 // more; one of them drops the ninth without a word.
 func budget(provider string, wanted int) int {
 	n := 5
@@ -186,7 +186,7 @@ func grow(ctx context.Context, old Archive, codes []byte, s Shape, limit int) (A
 	return a, nil
 }
 
-// preserve puts the archive beside what else is to be kept. The state of a vendor's
+// preserve puts the archive beside what else is to be kept. The state of a provider's
 // own compaction is no longer true, and left out.
 func preserve(others json.RawMessage, a Archive) (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}

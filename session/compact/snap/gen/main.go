@@ -159,7 +159,7 @@ func (p *pcf) readBitmaps(t table) {
 	p.highFirst = t.format&bitsFromHigh != 0
 }
 
-// glyph gives the rows of a character in a cell of that size.
+// glyph returns the rows of a character in a cell of that size.
 func (p *pcf) glyph(c, w, h int) ([]byte, error) {
 	if w > 8 || c < p.first || c >= p.first+len(p.glyphs) || p.glyphs[c-p.first] == 0xffff {
 		return nil, fmt.Errorf("no glyph of at most 8 pixels for character %#x", c)

@@ -136,7 +136,7 @@ func loose(list []syntax.Block, depth int) bool {
 	return false
 }
 
-// leaf renders the block at the beginning, with those that go on with it, and says
+// leaf renders the block at the beginning, with those that continue with it, and says
 // how many they are.
 func (r *renderer) leaf(blocks []syntax.Block, tight bool) int {
 	n := 1

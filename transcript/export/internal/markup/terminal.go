@@ -264,7 +264,7 @@ func AppendDiff(dst []byte, s string) []byte {
 	return dst
 }
 
-// LooksLikeDiff says whether s is a unified diff.
+// LooksLikeDiff reports whether s is a unified diff.
 func LooksLikeDiff(s string) bool {
 	s = strings.TrimLeft(s, "\r\n")
 	if strings.HasPrefix(s, "diff --git ") || strings.HasPrefix(s, "@@ -") {
