@@ -1,7 +1,8 @@
 // Package permit holds what is asked before a tool call runs, and what a person can
-// answer: plain data, that every face reads and any wire carries.
+// answer: plain data that every face reads and any wire carries, and the words in which
+// all faces put the answers.
 //
-// Who judges calls by it is not its matter.
+// It judges nothing itself.
 package permit
 
 import (
@@ -70,8 +71,10 @@ type Part struct {
 
 // Offer is a grant that a person can choose.
 type Offer struct {
-	Rules    []Rule   `json:"rules"`              // with the scope Session; see In
-	Words    string   `json:"words"`              // "`go test` with any arguments"
+	Rules []Rule `json:"rules"` // with the scope Session; see In
+	// Words name the calls in at most [MaxWords] columns: "all `go test` commands". The
+	// words of the rules say it in full.
+	Words    string   `json:"words"`
 	Examples []string `json:"examples,omitempty"` // calls seen or likely that it would allow too
 	Scopes   []Scope  `json:"scopes"`             // that may be chosen, shortest first
 	// Expires is when a grant for a project or for all projects ends; zero: never.

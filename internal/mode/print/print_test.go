@@ -233,7 +233,7 @@ func TestResult(t *testing.T) {
 func TestTerminal(t *testing.T) {
 	question := permit.Decision{Reason: "it runs a command", Offers: []permit.Offer{
 		{
-			Words: "always: go test", Examples: []string{"go test ./..."}, Rules: []permit.Rule{{Tool: "bash", Pattern: "go test:*"}},
+			Words: "all `go test` commands", Examples: []string{"go test ./..."}, Rules: []permit.Rule{{Tool: "bash", Pattern: "go test:*", Words: "allow it", Scope: permit.Session}},
 			Scopes: []permit.Scope{permit.Session, permit.Project},
 		},
 	}}
@@ -246,6 +246,7 @@ func TestTerminal(t *testing.T) {
 		"1P\n":                 {Allow: true, Grant: question.Offers[0].In(permit.Project)},
 		"1u\nn\n":              {}, // it is not offered for everywhere
 		"use the other file\n": {Note: "use the other file"},
+		"?\ny\n":               {Allow: true},
 	} {
 		var out bytes.Buffer
 		term := &print.Terminal{In: strings.NewReader(typed), Out: &out}
@@ -256,10 +257,14 @@ func TestTerminal(t *testing.T) {
 		if diff := cmp.Diff(&want, got.Permission); diff != "" {
 			t.Errorf("%q: %s", typed, diff)
 		}
-		for _, part := range []string{"bash wants to run:\n  execute go ␛[2Jtest\n", "it runs a command\n", "  1  always: go test\n       would also run: go test ./...\n"} {
+		for _, part := range []string{"bash wants to run:\n  execute go ␛[2Jtest\n", "it runs a command\n", "  1  Allow all `go test` commands in this session\n  p after a number: in this project\n  ?  details\n"} {
 			if !strings.Contains(out.String(), part) {
 				t.Errorf("the question lacks %q:\n%s", part, &out)
 			}
+		}
+		fine := "  1  Holds  until burin ends\n     Rule   bash(go test:*)\n            allow it, in this session\n     Also   go test ./...\n"
+		if strings.Contains(out.String(), fine) != (typed[0] == '?') {
+			t.Errorf("%q shows the fine print, or doesn't:\n%s", typed, &out)
 		}
 	}
 	closed := &print.Terminal{In: strings.NewReader(""), Out: io.Discard}
@@ -272,6 +277,22 @@ func TestTerminal(t *testing.T) {
 	defer w.Close()
 	if _, err := (&print.Terminal{In: open, Out: io.Discard}).Answer(ctx, asked); !errors.Is(err, context.Canceled) {
 		t.Errorf("an interrupted question says %v", err)
+	}
+}
+
+// A grant of several rules, which one line may not name, is given once they were shown.
+func TestTerminalShowsSeveralRules(t *testing.T) {
+	offer := permit.Offer{
+		Words: "all `npm ci` commands and 1 more", Scopes: []permit.Scope{permit.Session},
+		Rules: []permit.Rule{{Tool: "bash", Pattern: "npm ci:*"}, {Tool: "bash", Pattern: "make all:*"}},
+	}
+	asked := &session.Question{Kind: session.AskPermission, Permission: &permit.Question{Decision: permit.Decision{Offers: []permit.Offer{offer}}}}
+	for typed, granted := range map[string]bool{"1\nn\n": false, "1\n1\n": true} {
+		var out bytes.Buffer
+		got, err := (&print.Terminal{In: strings.NewReader(typed), Out: &out}).Answer(context.Background(), asked)
+		if err != nil || len(got.Permission.Grant) == 2 != granted || !strings.Contains(out.String(), "Rule   bash(make all:*)") {
+			t.Errorf("%q: %+v, %v\n%s", typed, got.Permission, err, &out)
+		}
 	}
 }
 
