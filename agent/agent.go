@@ -186,7 +186,7 @@ const (
 
 // ErrQueueFull is that so much waits already that a message was not queued. Whoever sent
 // it still has it, and can send it again when something was read.
-var ErrQueueFull = errors.New("too much waits to be read: send this again later")
+var ErrQueueFull = errors.New("the queue is full: send this again later")
 
 // Steer queues a message that the model reads at the next opportunity. It was said now,
 // if it has no time. At most 1,000 messages wait, with 64 MB: beyond that the error is

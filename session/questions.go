@@ -13,13 +13,13 @@ import (
 
 // Errors of questions.
 var (
-	// ErrUnattended is that nobody is there who could answer.
-	ErrUnattended = errors.New("nobody is there who could answer")
+	// ErrUnattended is that no one can answer here.
+	ErrUnattended = errors.New("no one can answer here")
 	// ErrTimedOut means that nobody answered a question by its time.
-	ErrTimedOut = errors.New("nobody answered in time")
+	ErrTimedOut = errors.New("no one answered in time")
 	// ErrSettled is that a question is not open: somebody else has answered it, or nobody
 	// waits for the answer any more.
-	ErrSettled = errors.New("this question is not open any more")
+	ErrSettled = errors.New("this question is already settled")
 )
 
 // DeskOptions say what becomes of a question while nobody is there to answer it.

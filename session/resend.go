@@ -11,7 +11,7 @@ import (
 )
 
 // ErrAnswered is that there is nothing to send again.
-var ErrAnswered = errors.New("there is nothing to try again: the last message has its answer")
+var ErrAnswered = errors.New("nothing to retry: the last message has its answer")
 
 // Resend goes on from an answer that failed or was stopped, also one of an earlier
 // process: it is left on a branch of its own, and what came before it is answered

@@ -161,7 +161,7 @@ func wait(ctx context.Context, d time.Duration) error {
 }
 
 // errGiveUp means that a person wants no more attempts.
-var errGiveUp = errors.New("no more attempts are wanted")
+var errGiveUp = errors.New("no more attempts wanted")
 
 // patience waits until a request that failed is repeated, unless a person would rather
 // have the error.
@@ -412,7 +412,7 @@ func (m *mender) overflow(ctx context.Context, reason string, out *agent.Outcome
 	case errors.As(err, new(*tooLarge)) && out.Err != nil:
 		out.Err = fmt.Errorf("%w: %w", out.Err, err)
 	case out.Err != nil: // an answer that was cut is still an answer
-		out.Err = fmt.Errorf("%w; to make the conversation smaller failed: %w", out.Err, err)
+		out.Err = fmt.Errorf("%w; making the conversation smaller failed: %w", out.Err, err)
 	}
 	return false
 }

@@ -81,7 +81,7 @@ const ResultTool = "result"
 // Errors of a session.
 var (
 	// ErrNoResult is that the model did not hand over a result of the schema.
-	ErrNoResult = errors.New("the model gave no result of the schema")
+	ErrNoResult = errors.New("the model gave no result that fits the schema")
 	// ErrBudget is that the session has spent what it may.
 	ErrBudget = errors.New("the session has reached its cost limit")
 	// ErrGoalBudget is that the goal has cost what it may. It is an ErrBudget.
@@ -404,7 +404,7 @@ func (s *Session) Close() error {
 	s.stage.die()
 	s.stage.tasks.Wait()
 	if late != nil {
-		s.rec.warn("the session was closed while something was under way that did not end")
+		s.rec.warn("the session was closed while something was still running")
 	}
 	var err error
 	if s.o.Close != nil {

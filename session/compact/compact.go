@@ -33,7 +33,7 @@ import (
 type Asker func(ctx context.Context, system, prompt string, maxTokens int) (string, error)
 
 // ErrNothing is that there is nothing to summarise.
-var ErrNothing = errors.New("there is nothing to summarise yet")
+var ErrNothing = errors.New("nothing to summarize yet")
 
 // Strategy is what happens when a conversation becomes too long.
 type Strategy string

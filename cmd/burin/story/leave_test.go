@@ -119,9 +119,9 @@ func TestResumeTheSessionThatIsOpen(t *testing.T) {
 	s.Type("first")
 	s.WaitText("now, open")
 	s.Press("enter")
-	s.closing("Going on with")
+	s.closing("Continuing with")
 	s.WaitFor("the session again", func(term *vt.Terminal) bool {
-		return strings.Contains(strings.Join(term.All(), "\n"), "Going on with")
+		return strings.Contains(strings.Join(term.All(), "\n"), "Continuing with")
 	})
 	s.send("who are you?")
 	s.WaitText("Still me.")

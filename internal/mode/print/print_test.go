@@ -372,9 +372,9 @@ func TestShow(t *testing.T) {
 
 	const start = "> fix\n> it\n\nI'll look.\n\n● bash  ls\n  a.go\n\n● read  a.go\n  1 line\n\nDone.␛[31m\n\n" +
 		"● gr␛[2Jep  x\n  none\n\n● read  b.go\n  There is no result.\n\n> stop\n\n"
-	const left = "● You  go test\n  FAIL␛[2J\n  [Exit code 2.]\n\n● You, for yourself  env\n  A=b\n\n● You  sleep 9\n  [Stopped.]\n\n" +
+	const left = "● You  go test\n  FAIL␛[2J\n  [Exit code 2.]\n\n● Your own command  env\n  A=b\n\n● You  sleep 9\n  [Stopped.]\n\n" +
 		"[reminder] The budget\n  is used up.\n\n[condensed, before it about 1200 tokens] ## Goal\n  \n  It is fixed.\n\n  overloaded\n\n"
-	const end = "[summary of a branch that was left] It was tested.\n\n> [image/png]\n> [a.pdf]\n\nI\n\n  The answer was stopped.\n\n"
+	const end = "[summary of another branch] It was tested.\n\n> [image/png]\n> [a.pdf]\n\nI\n\n  The answer was stopped.\n\n"
 	m := llm.UserText("go on")
 	afterLoss := transcript.Entry{Type: transcript.TypeMessage, ID: "b", ParentID: &fork, Message: &m}
 	branch, err := l.Branch(l.Leaf())
@@ -393,7 +393,7 @@ func TestShow(t *testing.T) {
 		want    string
 	}{
 		"the branch":  {active, start + end},
-		"all entries": {l.All(), start + left + "[another way from an earlier place]\n\n" + end},
+		"all entries": {l.All(), start + left + "[another branch from an earlier point]\n\n" + end},
 		"damage": {func(yield func(*transcript.Entry, error) bool) {
 			_ = yield(nil, errors.New("line 3 is damaged")) && yield(&afterLoss, nil)
 		}, "  line 3 is damaged\n\n> go on\n\n"},

@@ -96,7 +96,7 @@ func (ls *listener) sessionSays(e *session.Event) {
 			ls.talk.gaveUp()
 		}
 	case session.FallbackApplied, session.Promoted:
-		ls.notice(card.Warning, fmt.Sprintf("Going on with %s: %s", e.Data.(*session.Change).To, e.Data.(*session.Change).Why))
+		ls.notice(card.Warning, fmt.Sprintf("Continuing with %s: %s", e.Data.(*session.Change).To, e.Data.(*session.Change).Why))
 		ls.facts.read()
 	case session.ModelChanged:
 		ls.notice(card.Info, "Model: "+e.Data.(*session.Change).To)

@@ -83,7 +83,7 @@ func (qs *questions) settledElsewhere(d *session.Settled) {
 	case session.Answered:
 		qs.notice(card.Info, "The question was answered from elsewhere: "+prose.Line(d.By)+".")
 	case session.TimedOut:
-		qs.notice(card.Warning, "Nobody answered the question in time.")
+		qs.notice(card.Warning, "No one answered the question in time.")
 	}
 }
 

@@ -201,9 +201,9 @@ func (sw *switcher) showSession(s session.Handle, past []seen, o *opening) {
 		title := s.Facts().Stats.Title
 		switch {
 		case title != "":
-			title = "Going on with: " + prose.Line(title)
+			title = "Continuing with: " + prose.Line(title)
 		case len(past) > 0:
-			title = "Going on with another session."
+			title = "Continuing with another session."
 		default:
 			title = "A new session."
 		}

@@ -49,7 +49,7 @@ import (
 var ErrStopped = errors.New("the user stopped the work")
 
 // ErrDismissed is that the person does not want to answer.
-var ErrDismissed = errors.New("the user dismissed the questions")
+var ErrDismissed = errors.New("the user dismissed the question")
 
 // quiet is how long no key may have come before keys count, and how long none may follow
 // a letter that answers.

@@ -395,7 +395,7 @@ func TestOwnCommands(t *testing.T) {
 		transcript.NewExecution(transcript.Execution{Command: "make", Output: "no rule\n", ExitCode: &failed}),
 		transcript.NewExecution(transcript.Execution{Command: "sleep 100", Cancelled: true, Excluded: true}),
 	)
-	want := []string{"▎ look", "", "✗ You  make  exit 2", "  no rule", "", "✗ You, for yourself  sleep 100  stopped"}
+	want := []string{"▎ look", "", "✗ You  make  exit 2", "  no rule", "", "✗ Your own command  sleep 100  stopped"}
 	if diff := cmp.Diff(want, body(open(t, log, 60, 12))[:6]); diff != "" {
 		t.Error(diff)
 	}
