@@ -19,7 +19,7 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		if !cmd.HasParent() {
 			where = "burin help flags"
 		}
-		return usage("there is no flag %s of %s; see %s", name, cmd.CommandPath(), where)
+		return usage("unknown flag %s for %s; see %s", name, cmd.CommandPath(), where)
 	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		return usage("--%s needs a value", missing.GetFlag().Name)
@@ -34,7 +34,7 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	case errors.Is(err, strconv.ErrRange):
 		return usage("--%s: %s is too large", name, value)
 	case wanted != "":
-		return usage("--%s: %q is no %s", name, value, wanted)
+		return usage("--%s: %q is not a %s", name, value, wanted)
 	}
 	return usage("--%s: %q: %w", name, value, bad.Unwrap())
 }

@@ -205,7 +205,7 @@ func (e *Refused) Error() string {
 	case e.Note != "":
 		b.WriteString("\n" + e.Note)
 	case e.Flag != "":
-		b.WriteString("\nNobody can be asked here. It would run if burin had been started with " + e.Flag)
+		b.WriteString("\nburin can't ask here. To allow it, start burin with " + e.Flag)
 	}
 	return b.String()
 }

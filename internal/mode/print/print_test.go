@@ -371,7 +371,7 @@ func TestShow(t *testing.T) {
 	)
 
 	const start = "> fix\n> it\n\nI'll look.\n\n● bash  ls\n  a.go\n\n● read  a.go\n  1 line\n\nDone.␛[31m\n\n" +
-		"● gr␛[2Jep  x\n  none\n\n● read  b.go\n  There is no result.\n\n> stop\n\n"
+		"● gr␛[2Jep  x\n  none\n\n● read  b.go\n  No result.\n\n> stop\n\n"
 	const left = "● You  go test\n  FAIL␛[2J\n  [Exit code 2.]\n\n● Your own command  env\n  A=b\n\n● You  sleep 9\n  [Stopped.]\n\n" +
 		"[reminder] The budget\n  is used up.\n\n[condensed, before it about 1200 tokens] ## Goal\n  \n  It is fixed.\n\n  overloaded\n\n"
 	const end = "[summary of another branch] It was tested.\n\n> [image/png]\n> [a.pdf]\n\nI\n\n  The answer was stopped.\n\n"

@@ -47,7 +47,7 @@ func TestWhatIsTypedStaysVisible(t *testing.T) {
 		"hotkeys":        {call("/hotkeys"), "word", nil},
 		"history":        {call("/history"), "word", nil},
 		"a line":         {func(a *app) { a.panes.askLine("A title", "", nil) }, "hello", nil},
-		"own words":      {question, "hello", []key.Key{"tab"}},
+		"your own answer":      {question, "hello", []key.Key{"tab"}},
 		"a longer reply": {question, "hello and how are you today, all of you there", []key.Key{"tab"}},
 		"a note":         {approval, "hello", []key.Key{"tab"}},
 		"a longer note":  {approval, "hello and how are you today, all of you there", []key.Key{"tab"}},

@@ -84,7 +84,7 @@ func (a *Approval) about(s *sheet) []string {
 		lines = s.access(lines, x)
 	}
 	if len(a.o.Request.Access) == 0 {
-		lines = s.text(lines, styled.Of("It does not say what it will touch. "+may(a.o.Request.Effects), theme.Text))
+		lines = s.text(lines, styled.Of("It does not say what it will access. "+may(a.o.Request.Effects), theme.Text))
 	}
 	body := s.render(nil, append(lines, a.why(s)...))
 	if a.o.Preview != nil {
@@ -141,7 +141,7 @@ func may(e tool.Effects) string {
 		}
 	}
 	if len(can) == 0 {
-		return "It may do anything."
+		return "It can do anything."
 	}
 	return "It may " + strings.Join(can, ", ") + "."
 }

@@ -557,7 +557,7 @@ func TestQuestionsAnswers(t *testing.T) {
 		{"moved", one, []string{"up", "enter"}, []string{"SQLite/"}},
 		{"digit", one, []string{"3"}, []string{"None/"}},
 		{"dismissed", one, []string{"esc"}, []string{ErrDismissed.Error()}},
-		{"own words", one, []string{"tab", "h", "i", "2", "enter"}, []string{"/hi2"}},
+		{"your own answer", one, []string{"tab", "h", "i", "2", "enter"}, []string{"/hi2"}},
 		{"own words by digit", one, []string{"4", "x", "enter"}, []string{"/x"}},
 		{"own words instead of a choice", one, []string{"space", "tab", "x", "enter"}, []string{"/x"}},
 		{"a choice instead of own words", one, []string{"tab", "x", "up", "enter"}, []string{"None/"}},

@@ -404,7 +404,7 @@ func TestOwnCommands(t *testing.T) {
 func TestEmptyAndTiny(t *testing.T) {
 	f := open(t, paneltest.Session(t), 40, 10)
 	f.press("down", "c", "n", "enter", "/", "a", "enter", "pageup")
-	if rows := f.draw(); rows[0] != "Nothing has been said yet." {
+	if rows := f.draw(); rows[0] != "No messages yet." {
 		t.Errorf("%q", rows)
 	}
 	log := conversation(t)
