@@ -179,7 +179,7 @@ const (
 
 // ErrQueueFull reports that the queues are full and a message was not queued. The sender still
 // has it, and can send it again when the model has read something.
-var ErrQueueFull = errors.New("too much waits to be read: send this again later")
+var ErrQueueFull = errors.New("the queue is full: send this again later")
 
 // Steer queues a message that the model reads at the next opportunity. If it has no time, it
 // gets the current one. The queues hold at most 1,000 messages and 64 MB; beyond that Steer

@@ -55,7 +55,7 @@ type run struct {
 }
 
 var (
-	errBusy    = errors.New("a run of this conversation is under way")
+	errBusy    = errors.New("this conversation is already running")
 	errNothing = errors.New("nothing to continue: the model has answered the last message")
 )
 
@@ -241,7 +241,7 @@ func (r *run) judge(ctx context.Context, m *llm.Message) ([]llm.Message, verdict
 	switch {
 	case m.StopReason == llm.StopPause:
 		if r.guard.pauses++; r.guard.pauses > maxPauses {
-			return nil, verdict{reason: ReasonLoop, err: fmt.Errorf("the vendor paused the answer %d times in a row", r.guard.pauses)}
+			return nil, verdict{reason: ReasonLoop, err: fmt.Errorf("the provider paused the answer %d times in a row", r.guard.pauses)}
 		}
 		return nil, verdict{paused: true}
 	case m.StopReason == llm.StopLength:

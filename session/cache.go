@@ -122,7 +122,7 @@ func (c *cacheState) firstChange(now *cacheState, messages []llm.Message, t touc
 	}
 	for i, h := range c.messages {
 		if i >= len(now.messages) {
-			return fmt.Sprintf("the history became shorter, from message %d on", i+1)
+			return fmt.Sprintf("the history was shortened from message %d on", i+1)
 		}
 		if h != now.messages[i] {
 			return fmt.Sprintf("message %d (%s)", i+1, messages[i].Role) + changedBy(t.messages)
@@ -153,7 +153,7 @@ func (w *cacheWatch) report(m *llm.Message) {
 	// If a provider has no cache, or doesn't report on it, nothing was missed.
 	if kept && u.CacheRead < before*8/10 {
 		if info.Missed = w.cache.changed; info.Missed == "" {
-			info.Missed = "nothing changed: the vendor did not keep it"
+			info.Missed = "nothing changed: the provider dropped it"
 		}
 	}
 	w.mu.Unlock()

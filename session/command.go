@@ -24,7 +24,7 @@ type CommandResult struct {
 
 var (
 	errNoShell   = errors.New("this session runs no commands")
-	errNoCommand = errors.New("there is no command to run")
+	errNoCommand = errors.New("no command to run")
 )
 
 // Run runs a command of the user's own, in the folder and with the exported variables of the

@@ -38,9 +38,9 @@ func (d *damage) lost(c *transcript.Context) string {
 		return ""
 	case 1:
 		p := &fresh[0]
-		return fmt.Sprintf("the %s of entry %s %s: the model gets words in its place", p.What, p.EntryID, p.Why())
+		return fmt.Sprintf("the %s of entry %s %s: the model gets a note instead", p.What, p.EntryID, p.Why())
 	}
-	return fmt.Sprintf("%d pieces of this branch (images, documents, long texts), the first of entry %s, are not there any more or damaged: the model gets words in their place", len(fresh), fresh[0].EntryID)
+	return fmt.Sprintf("%d pieces of this branch (images, documents, long texts), the first in entry %s, are missing or damaged: the model gets notes instead", len(fresh), fresh[0].EntryID)
 }
 
 // tell reports whether the user must be told about some damage, which is only the first time.
@@ -87,7 +87,7 @@ func (d *damage) unread(c *transcript.Context) string {
 		return ""
 	}
 	if len(found) == 1 {
-		return fmt.Sprintf("entry %s of this branch is damaged: it cannot be read, and the model does not have it", found[0])
+		return fmt.Sprintf("entry %s of this branch is damaged and left out of what the model sees", found[0])
 	}
-	return fmt.Sprintf("%d entries of this branch are damaged, from %s on: they cannot be read, and the model does not have them", len(found), found[0])
+	return fmt.Sprintf("%d entries of this branch are damaged, from %s on, and left out of what the model sees", len(found), found[0])
 }

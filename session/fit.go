@@ -215,7 +215,7 @@ type tooLarge struct {
 }
 
 func (e *tooLarge) Error() string {
-	return fmt.Sprintf("the last message and what goes with it have about %s tokens, and %s takes %s: shorten it, put it into a file that the model reads in parts, or choose a larger model",
+	return fmt.Sprintf("the last message and its attachments have about %s tokens, and %s takes %s: shorten it, put it in a file that the model reads in parts, or choose a larger model",
 		prose.Tokens(e.size), e.model, prose.Tokens(e.window))
 }
 
@@ -284,7 +284,7 @@ func (f *fitter) condense(ctx context.Context, cut *compact.Cut, window int, rea
 	}
 	entry, err := snap.Compact(ctx, cut, f.mind.model(), snap.Options{Summary: o})
 	if errors.Is(err, snap.ErrNoImages) || errors.Is(err, snap.ErrScript) {
-		f.rec.warn("the history is summarised in words: " + err.Error())
+		f.rec.warn("writing a text summary instead: " + err.Error())
 		return cut.Summarize(ctx, f.asker(), o)
 	}
 	return entry, err
@@ -302,7 +302,7 @@ func (f *fitter) asker() compact.Asker {
 		if err == nil || ctx.Err() != nil {
 			return text, err
 		}
-		f.rec.warn("the server for summaries failed, the model writes this one: " + err.Error())
+		f.rec.warn("the summary server failed, so the model writes this summary: " + err.Error())
 		return own(ctx, system, prompt, maxTokens)
 	}
 }
@@ -316,7 +316,7 @@ func (f *fitter) shake() bool {
 	return f.prune("shake", func(path []transcript.Entry) *transcript.Prune {
 		p, err := compact.Shake(path, f.pruneOptions(true), f.ground.Artifact)
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			f.rec.warn("bulky outputs could not be put aside: " + err.Error())
+			f.rec.warn("large outputs could not be moved out: " + err.Error())
 		}
 		return p
 	})

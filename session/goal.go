@@ -62,9 +62,9 @@ func (w *work) SetGoal(_ context.Context, g Goal) error {
 	case g.Text == "":
 		g = Goal{}
 	case g.State != GoalActive && g.State != GoalPaused && g.State != GoalDone:
-		return fmt.Errorf("a goal is active, paused or done, not %q", g.State)
+		return fmt.Errorf("unknown goal state %q (want active, paused or done)", g.State)
 	case g.Budget < 0:
-		return errors.New("a budget is more than nothing")
+		return errors.New("a budget must be positive")
 	case g.Budget > 0 && !w.mind.model().Price.Known():
 		return unpriced(w.mind.model())
 	}
@@ -77,7 +77,7 @@ func (w *work) SetGoal(_ context.Context, g Goal) error {
 	} else if k := w.keep(); g.Text != "" {
 		k.Pinned = k.pins // without the previous goal
 		if err := w.room(k, g.Text); err != nil {
-			return fmt.Errorf("the goal cannot be kept: %w", err)
+			return fmt.Errorf("save the goal: %w", err)
 		}
 	}
 	w.setGoal(g)
@@ -92,7 +92,7 @@ func (w *work) setGoal(g Goal) {
 	w.mu.Unlock()
 	data, err := json.Marshal(g)
 	if err != nil {
-		w.rec.warn("the goal is not kept: " + err.Error())
+		w.rec.warn("the goal was not saved: " + err.Error())
 		return
 	}
 	w.rec.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: CustomGoal, Data: data})
@@ -135,7 +135,7 @@ func (w *work) pursue(_ context.Context, e Ending) (*Onward, error) {
 		return nil, nil
 	case e.Times == maxGoalChecks:
 		if w.turnGoal(GoalActive, GoalPaused) {
-			w.rec.warn(fmt.Sprintf("the model was asked %d times whether the goal is reached, and went on each time; the goal is paused", e.Times))
+			w.rec.warn(fmt.Sprintf("the model was asked %d times whether the goal is reached and kept working each time; the goal is paused", e.Times))
 		}
 		return nil, nil
 	case !w.turnGoal(GoalActive, GoalActive): // the amount spent so far survives a crash

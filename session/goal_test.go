@@ -160,8 +160,8 @@ func TestGoalRefused(t *testing.T) {
 		want string
 	}{
 		{session.Goal{Text: "x"}, "active, paused or done"},
-		{session.Goal{Text: "x", State: session.GoalActive, Budget: -1}, "more than nothing"},
-		{session.Goal{Text: strings.Repeat("goal ", 60_000), State: session.GoalActive}, "cannot be kept"},
+		{session.Goal{Text: "x", State: session.GoalActive, Budget: -1}, "must be positive"},
+		{session.Goal{Text: strings.Repeat("goal ", 60_000), State: session.GoalActive}, "save the goal"},
 	} {
 		if err := r.SetGoal(tt.goal); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%.40v: %v, want %q", tt.goal, err, tt.want)

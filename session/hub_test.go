@@ -26,7 +26,7 @@ func TestFirstChange(t *testing.T) {
 		{"tools stand before the system prompt", cacheState{at: at, model: "m", system: 2, tools: 3}, "tools"},
 		{"system", cacheState{at: at, model: "m", system: 2, tools: 2}, "system prompt"},
 		{"message", cacheState{at: at, model: "m", system: 1, tools: 2, messages: []uint64{1, 2, 9}}, "message 3 (toolResult)"},
-		{"shorter", cacheState{at: at, model: "m", system: 1, tools: 2, messages: []uint64{1}}, "the history became shorter, from message 2 on"},
+		{"shorter", cacheState{at: at, model: "m", system: 1, tools: 2, messages: []uint64{1}}, "the history was shortened from message 2 on"},
 		{"idle", cacheState{at: at.Add(6 * time.Minute), model: "m", system: 1, tools: 2, messages: []uint64{1, 2, 3}}, "the cache had 6m0s to end"},
 	}
 	for _, tt := range tests {

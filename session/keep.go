@@ -24,7 +24,7 @@ const (
 )
 
 // ErrNotPinned means that a text to unpin is not pinned.
-var ErrNotPinned = errors.New("nothing is pinned that reads so")
+var ErrNotPinned = errors.New("no such pin")
 
 // work is what the session works on: the todos, the goal, and the pins.
 type work struct {
@@ -50,7 +50,7 @@ var _ Work = (*work)(nil)
 func (w *work) Pin(_ context.Context, text string) error {
 	text = strings.TrimSpace(w.veil.hide(text))
 	if text == "" {
-		return errors.New("there is nothing to pin")
+		return errors.New("nothing to pin")
 	}
 	w.keeping.Lock()
 	defer w.keeping.Unlock()
@@ -108,7 +108,7 @@ func (w *work) room(k kept, text string) error {
 	if n <= compact.MaxKeep {
 		return nil
 	}
-	return fmt.Errorf("it has %d bytes, what is kept word for word has %d, and there is room for %d in all: pin less, or unpin something",
+	return fmt.Errorf("it has %d bytes and %d are pinned already, of at most %d: pin less, or unpin something",
 		len(text), n-len(text), compact.MaxKeep)
 }
 
@@ -191,6 +191,6 @@ func (w *work) tellGoal(size int) {
 	w.goalTold = true
 	w.mu.Unlock()
 	if !told {
-		w.rec.warn(fmt.Sprintf("the first prompt has %d bytes, too many to be kept word for word: the model has its first %d, and can read the rest. Pin what matters in it", size, goalStart))
+		w.rec.warn(fmt.Sprintf("the first prompt has %d bytes, too many to keep word for word: the model has the first %d and can read the rest. Pin what matters in it", size, goalStart))
 	}
 }

@@ -134,7 +134,7 @@ func (m *mind) prefer(o Opened, now time.Time) {
 // open opens a model that may be used.
 func (m *mind) open(ctx context.Context, selector string) (Opened, error) {
 	if m.opener == nil {
-		return Opened{}, errors.New("this session has one model only")
+		return Opened{}, errors.New("this session has only one model")
 	}
 	o, err := m.opener.Open(ctx, selector)
 	if err == nil && m.priced() && !o.Model.Price.Known() {
@@ -242,7 +242,7 @@ func (m *mind) use(typ agent.EventType, o Opened, role, why string, keep bool) {
 // warnBlind warns that a model doesn't see what the previous one saw.
 func (m *mind) warnBlind(from, to *llm.Model) {
 	if from.Accepts(llm.ModalityImage) && !to.Accepts(llm.ModalityImage) && slices.ContainsFunc(m.loop.Messages(), hasImage) {
-		m.rec.warn(to.Ref() + " does not read images: it gets words in the place of those in the conversation")
+		m.rec.warn(to.Ref() + " does not read images: it gets a note for each one in the conversation")
 	}
 }
 
@@ -258,7 +258,7 @@ func (m *mind) planning(ctx context.Context, on bool, now time.Time) {
 		why = "plan mode"
 		o, err := m.open(ctx, m.roles[rolePlan])
 		if err != nil {
-			m.rec.warn("the model of the role plan cannot be used, " + m.model().Ref() + " plans: " + err.Error())
+			m.rec.warn("the model of the plan role cannot be used, " + m.model().Ref() + " plans: " + err.Error())
 			return
 		}
 		plans = &o
@@ -291,7 +291,7 @@ func (m *mind) eyes(ctx context.Context) *Opened {
 		m.mu.Lock()
 		m.blind = true
 		m.mu.Unlock()
-		m.rec.warn("the model of the role vision cannot be used: " + err.Error())
+		m.rec.warn("the model of the vision role cannot be used: " + err.Error())
 	}
 	return nil
 }

@@ -69,11 +69,11 @@ func (p *policies) Policy(context.Context) (Policy, error) {
 func (p *policies) Change(_ context.Context, c PolicyChange) (Policy, error) {
 	for _, mode := range []agent.QueueMode{c.Steering, c.FollowUp} {
 		if mode != "" && mode != agent.OneAtATime && mode != agent.All {
-			return Policy{}, fmt.Errorf("a queue mode must be %s or %s, not %q", agent.OneAtATime, agent.All, mode)
+			return Policy{}, fmt.Errorf("unknown queue mode %[3]q (want %[1]s or %[2]s)", agent.OneAtATime, agent.All, mode)
 		}
 	}
 	if c.Interrupt != "" && c.Interrupt != agent.Immediate && c.Interrupt != agent.Wait {
-		return Policy{}, fmt.Errorf("the interrupt mode must be %s or %s, not %q", agent.Immediate, agent.Wait, c.Interrupt)
+		return Policy{}, fmt.Errorf("unknown interrupt mode %[3]q (want %[1]s or %[2]s)", agent.Immediate, agent.Wait, c.Interrupt)
 	}
 	p.mu.Lock()
 	before := p.now

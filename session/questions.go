@@ -14,12 +14,12 @@ import (
 // Errors of questions.
 var (
 	// ErrUnattended means that nobody is there who could answer.
-	ErrUnattended = errors.New("nobody is there who could answer")
+	ErrUnattended = errors.New("no one can answer here")
 	// ErrTimedOut means that nobody answered a question by its time.
-	ErrTimedOut = errors.New("nobody answered in time")
+	ErrTimedOut = errors.New("no one answered in time")
 	// ErrSettled means that a question is no longer open: somebody else has answered it, or
 	// nobody waits for the answer any more.
-	ErrSettled = errors.New("this question is not open any more")
+	ErrSettled = errors.New("this question is already settled")
 )
 
 // DeskOptions say what happens to a question while nobody is there to answer it.

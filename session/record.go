@@ -105,7 +105,7 @@ func (r *record) written(err error) {
 	r.failing = err != nil
 	r.mu.Unlock()
 	if err != nil && !told {
-		r.warn(fmt.Sprintf("the session is not kept for the moment: %v", err))
+		r.warn(fmt.Sprintf("the session cannot be saved right now: %v", err))
 	}
 }
 

@@ -41,7 +41,7 @@ func (m *mender) refused(failed *llm.Error) bool {
 			n = len(p.Entries)
 			return p
 		}) {
-			m.rec.warn(fmt.Sprintf("%v: %s of the conversation set aside, the request is repeated without", failed, prose.Count(n, "attachment")))
+			m.rec.warn(fmt.Sprintf("%v: %s of the conversation left out; trying again", failed, prose.Count(n, "attachment")))
 			m.money.again()
 			return true
 		}

@@ -69,7 +69,7 @@ func TestTooLargeWithImages(t *testing.T) {
 	if diff := cmp.Diff([]string{"one", "one two", "two"}, r.images()); diff != "" {
 		t.Error(diff)
 	}
-	if w := r.warned(); len(w) != 1 || !strings.Contains(w[0], "1 attachment of the conversation set aside") {
+	if w := r.warned(); len(w) != 1 || !strings.Contains(w[0], "1 attachment of the conversation left out") {
 		t.Error(w)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrAnswered means that there is nothing to send again.
-var ErrAnswered = errors.New("there is nothing to try again: the last message has its answer")
+var ErrAnswered = errors.New("nothing to retry: the last message has its answer")
 
 // Resend continues from an answer that failed or was stopped, including one of an earlier
 // process: the answer stays on a branch of its own, and what came before it is answered again.

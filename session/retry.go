@@ -159,7 +159,7 @@ func wait(ctx context.Context, d time.Duration) error {
 }
 
 // errGiveUp means that the user wants no more retries.
-var errGiveUp = errors.New("no more attempts are wanted")
+var errGiveUp = errors.New("no more attempts wanted")
 
 // patience waits for a retry, unless the user would rather have the error.
 type patience struct {
@@ -407,7 +407,7 @@ func (m *mender) overflow(ctx context.Context, reason string, out *agent.Outcome
 	case errors.As(err, new(*tooLarge)) && out.Err != nil:
 		out.Err = fmt.Errorf("%w: %w", out.Err, err)
 	case out.Err != nil: // an answer that was cut is still an answer
-		out.Err = fmt.Errorf("%w; to make the conversation smaller failed: %w", out.Err, err)
+		out.Err = fmt.Errorf("%w; making the conversation smaller failed: %w", out.Err, err)
 	}
 	return false
 }

@@ -80,7 +80,7 @@ const ResultTool = "result"
 // Errors of a session.
 var (
 	// ErrNoResult means that the model did not hand over a result by the schema.
-	ErrNoResult = errors.New("the model gave no result of the schema")
+	ErrNoResult = errors.New("the model gave no result that fits the schema")
 	// ErrBudget means that the session has spent its limit.
 	ErrBudget = errors.New("the session has reached its cost limit")
 	// ErrGoalBudget means that the goal has used up its budget. It is an ErrBudget.
@@ -403,7 +403,7 @@ func (s *Session) Close() error {
 	s.stage.die()
 	s.stage.tasks.Wait()
 	if late != nil {
-		s.rec.warn("the session was closed while something was under way that did not end")
+		s.rec.warn("the session was closed while something was still running")
 	}
 	var err error
 	if s.o.Close != nil {

@@ -26,7 +26,7 @@ func (s *Session) Shake(ctx context.Context, kind string) (freed int, err error)
 	case kind == ShakeImages:
 		rule = withoutImages
 	case kind != "" && kind != ShakeBulk:
-		return 0, fmt.Errorf("there is no %q to take out: want %s or %s", kind, ShakeBulk, ShakeImages)
+		return 0, fmt.Errorf("cannot remove %q (want %s or %s)", kind, ShakeBulk, ShakeImages)
 	default:
 		rule = func(path []transcript.Entry) *transcript.Prune {
 			o := s.fitter.pruneOptions(true)
@@ -48,7 +48,7 @@ func (s *Session) Shake(ctx context.Context, kind string) (freed int, err error)
 	before := s.gauge.estimate()
 	s.fitter.prune("shake", rule)
 	if errors.Is(err, errors.ErrUnsupported) {
-		return 0, errors.New("nothing can be taken out: this session is not kept, so there is no place for it")
+		return 0, errors.New("nothing can be removed: this session is not saved, so there is nowhere to keep it")
 	}
 	return max(0, before-s.gauge.estimate()), err
 }

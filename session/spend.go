@@ -165,7 +165,7 @@ func (x *money) reserve(ctx context.Context, r *llm.Request, purpose string) (Sp
 		more := ""
 		switch {
 		case guessed > 0:
-			more = fmt.Sprintf(", and some %s for answers that were stopped or broke off", guessed)
+			more = fmt.Sprintf(", plus about %s for answers that were cut short", guessed)
 		case unknown:
 			more = ", and requests of unknown cost"
 		}
@@ -204,7 +204,7 @@ func (x *money) release() {
 }
 
 func unpriced(m *llm.Model) error {
-	return fmt.Errorf("the price of %s is not known, so a cost limit cannot be kept: set its price in models.yml", m.Ref())
+	return fmt.Errorf("%s has no known price, so a cost limit cannot be enforced: set its price in models.yml", m.Ref())
 }
 
 // spentBefore adds what was spent before this process according to the transcript, on all

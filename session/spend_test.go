@@ -329,7 +329,7 @@ func TestMaxCostCountsStoppedAnswers(t *testing.T) {
 			refused := func() {
 				t.Helper()
 				out := r.prompt("and again", agent.ReasonRefused)
-				if !errors.Is(out.Err, session.ErrBudget) || !strings.Contains(out.Err.Error(), "that were stopped or broke off") {
+				if !errors.Is(out.Err, session.ErrBudget) || !strings.Contains(out.Err.Error(), "that were cut short") {
 					t.Errorf("refused: %v", out.Err)
 				}
 			}

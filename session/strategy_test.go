@@ -85,7 +85,7 @@ func TestSnapCompactWithoutImages(t *testing.T) {
 	if got := said(r.Messages())[0]; !strings.Contains(got, "SUMMARY") {
 		t.Errorf("the model gets %q", got)
 	}
-	if w := r.warned(); len(w) != 1 || !strings.Contains(w[0], "in words") {
+	if w := r.warned(); len(w) != 1 || !strings.Contains(w[0], "text summary") {
 		t.Errorf("warnings %q", w)
 	}
 }

@@ -277,7 +277,7 @@ func (in *Input) check() error {
 	m := &in.Message
 	switch {
 	case len(m.Content) == 0:
-		return errors.New("there is nothing in the message")
+		return errors.New("the message is empty")
 	case m.Role == llm.RoleUser && m.CustomType == "", m.Role == llm.RoleCustom && m.CustomType != "" && !reserved(m.CustomType):
 	default:
 		return errNoMessage
@@ -286,7 +286,7 @@ func (in *Input) check() error {
 	case Soon, After, Next:
 		return nil
 	}
-	return fmt.Errorf("a message is read at once (\"\"), %q or %q, not %q", After, Next, in.When)
+	return fmt.Errorf("delivery is \"\", %q or %q, not %q", After, Next, in.When)
 }
 
 // reserved reports whether burin itself uses that type of custom messages.

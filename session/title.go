@@ -49,7 +49,7 @@ func (t *titles) begin(m llm.Message) {
 		t.writing, t.on = nil, t.on && err == nil // don't ask again with each prompt after a failure
 		t.mu.Unlock()
 		if err != nil && t.life.Err() == nil {
-			t.rec.warn("the session was not given a title: " + err.Error())
+			t.rec.warn("the session has no title: " + err.Error())
 		}
 	})
 }

@@ -36,7 +36,7 @@ func (w *work) phases() []todo.Phase {
 // request. If it fails, nothing has changed.
 func (w *work) SetTodos(_ context.Context, phases []todo.Phase) error {
 	if w.list == nil {
-		return errors.New("this session has no list of work")
+		return errors.New("this session has no todo list")
 	}
 	settled, err := w.list.Set(phases)
 	if err != nil {

@@ -108,7 +108,7 @@ func (s *Session) restoreState(ctx context.Context) {
 		if o, err := s.mind.open(ctx, ref); err == nil {
 			next = o
 		} else {
-			s.rec.warn("the model of this branch cannot be used, going on with " + was.Model.Ref() + ": " + err.Error())
+			s.rec.warn("the model of this branch cannot be used; using " + was.Model.Ref() + ": " + err.Error())
 		}
 	}
 	if next.Level = c.Thinking; next.Level == "" { // nobody changed it on this branch
@@ -128,7 +128,7 @@ func (s *Session) Handoff(ctx context.Context, focus string) (document string, e
 	defer end()
 	s.fitter.refresh()
 	if len(s.agent.Messages()) < 2 {
-		return "", errors.New("there is nothing to hand over: nothing has been said yet")
+		return "", errors.New("nothing to hand off: the conversation is empty")
 	}
 	return s.handoff(ctx, focus)
 }
@@ -148,7 +148,7 @@ func (s *Session) handoff(ctx context.Context, focus string) (document string, e
 		return err
 	})
 	if err == nil && strings.TrimSpace(document) == "" {
-		err = errors.New("the model wrote no document")
+		err = errors.New("the model wrote no handoff document")
 	}
 	return document, err
 }

@@ -57,11 +57,11 @@ func (a *agentFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&a.sandbox, "sandbox", "", "how commands are confined: read-only, workspace-write or full (not at all); default follows --approval")
 	f.StringSliceVar(&a.hosts, "allow-host", nil, "hosts that confined commands may reach: example.com, *.example.org")
 	f.StringArrayVar(&a.addDirs, "add-dir", nil, "another folder that tools may read and write; repeatable")
-	f.StringSliceVar(&a.tools, "tools", nil, "names of the tools to offer; default all")
+	f.StringSliceVar(&a.tools, "tools", nil, "tools to offer; default all")
 	f.BoolVar(&a.noTools, "no-tools", false, "offer no tools: only ask")
-	f.StringVar(&a.editEngine, "edit-engine", "", "language of edits: replace, patch, hashline or whole; default follows the model")
-	f.IntVar(&a.maxTurns, "max-turns", 0, "most requests to the model; 0 is no limit")
-	f.Float64Var(&a.maxCost, "max-cost", 0, "most US dollars to spend; 0 is no limit")
+	f.StringVar(&a.editEngine, "edit-engine", "", "edit format: replace, patch, hashline or whole; default follows the model")
+	f.IntVar(&a.maxTurns, "max-turns", 0, "maximum number of requests to the model; 0 means no limit")
+	f.Float64Var(&a.maxCost, "max-cost", 0, "maximum cost in US dollars; 0 means no limit")
 	f.StringVar(&a.schema, "json-schema", "", "print a result of this JSON schema: a file, or the schema itself")
 	f.StringVar(&a.append, "append-system-prompt", "", "add to the instructions for the model")
 	f.BoolVar(&a.noFiles, "no-context-files", false, "leave out AGENTS.md, CLAUDE.md and their like")
@@ -218,9 +218,9 @@ func (p *program) ended(o agent.Outcome, err error, refused []error) error {
 	case err != nil:
 		return err
 	case o.Reason == agent.ReasonMaxTurns:
-		return fmt.Errorf("stopped after %s, as --max-turns says; the work may not be done", prose.Count(o.Turns, "request"))
+		return fmt.Errorf("stopped after %s (--max-turns); the work may not be done", prose.Count(o.Turns, "request"))
 	case o.Reason == agent.ReasonLength:
-		return errors.New("the answer was cut at the model's limit of output; --max-tokens sets it")
+		return errors.New("the answer was cut at the model's output limit; --max-tokens sets it")
 	}
 	switch n := len(refused); n {
 	case 0:
@@ -228,7 +228,7 @@ func (p *program) ended(o agent.Outcome, err error, refused []error) error {
 	case 1:
 		return refusedError{refused[0]}
 	default:
-		return refusedError{fmt.Errorf("%w (refused besides: %s)", refused[0], prose.Count(n-1, "call"))}
+		return refusedError{fmt.Errorf("%w (also refused: %s)", refused[0], prose.Count(n-1, "call"))}
 	}
 }
 

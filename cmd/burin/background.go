@@ -55,7 +55,7 @@ func inBackground(ctx context.Context, p *program, a askFlags, b background, arg
 		return err
 	}
 	if a.noSession {
-		return usage("--no-session and --background contradict each other: nobody could join it")
+		return usage("--no-session and --background contradict each other: no one could join it")
 	}
 	if b.owner {
 		return ownInBackground(ctx, p, a, args)
@@ -217,7 +217,7 @@ func ownInBackground(ctx context.Context, p *program, a askFlags, args []string)
 	place := owner.Place{Data: h.Paths().Data, Getenv: p.getenv}
 	b, err := place.Background(s)
 	if err != nil {
-		return errors.Join(fmt.Errorf("nobody could join a background session: %w", err), s.Close())
+		return errors.Join(fmt.Errorf("no one could join a background session: %w", err), s.Close())
 	}
 	defer b.Close() //nolint:errcheck // it is closed below, and this is for errors
 	leave()

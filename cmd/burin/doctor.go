@@ -111,7 +111,7 @@ func (p *program) terminalCheck() checkup.Check {
 		f := fileOf(p.out)
 		switch {
 		case f == nil || !term.IsTerminal(int(f.Fd())):
-			return []checkup.Result{{State: checkup.Note, Text: "standard output is no terminal"}}
+			return []checkup.Result{{State: checkup.Note, Text: "standard output is not a terminal"}}
 		case name == "dumb" || name == "" && runtime.GOOS != "windows":
 			return []checkup.Result{{State: checkup.Warning, Text: "TERM is " + cmp.Or(name, "not set"), Do: "set TERM to what your terminal is, such as xterm-256color"}}
 		}

@@ -18,16 +18,17 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		if unknown.GetSpecifiedShortnames() != "" {
 			name = name[1:]
 		}
+		where := cmd.CommandPath() + " --help"
+		if !cmd.HasParent() {
+			where = "burin help flags"
+		}
 		if near := nearFlag(cmd, unknown.GetSpecifiedName()); near != "" {
-			return usage("there is no flag %s of %s: did you mean --%s?", name, cmd.CommandPath(), near)
+			return usage("unknown flag %s for %s: did you mean --%s?", name, cmd.CommandPath(), near)
 		}
-		if cmd.HasParent() {
-			return usage("there is no flag %s of %s; see %[2]s --help", name, cmd.CommandPath())
+		if instead := flagInstead(unknown.GetSpecifiedName()); instead != "" && !cmd.HasParent() {
+			return usage("unknown flag %s for %s: %s; see %s", name, cmd.CommandPath(), instead, where)
 		}
-		if instead := flagInstead(unknown.GetSpecifiedName()); instead != "" {
-			return usage("there is no flag %s: %s; see burin help flags", name, instead)
-		}
-		return usage("there is no flag %s of burin; see burin help flags", name)
+		return usage("unknown flag %s for %s; see %s", name, cmd.CommandPath(), where)
 	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		return usage("--%s needs a value", missing.GetFlag().Name)
@@ -42,7 +43,7 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	case errors.Is(err, strconv.ErrRange):
 		return usage("--%s: %s is too large", name, value)
 	case wanted != "":
-		return usage("--%s: %q is no %s", name, value, wanted)
+		return usage("--%s: %q is not a %s", name, value, wanted)
 	}
 	return usage("--%s: %q: %w", name, value, bad.Unwrap())
 }

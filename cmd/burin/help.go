@@ -230,10 +230,10 @@ func helpCommand(out io.Writer) *cobra.Command {
 				return found.Help()
 			case found != nil && len(rest) > 0:
 				if near := nearCommand(found, rest[0], true); near != "" {
-					return usage("there is no command %q: did you mean %s %s?", strings.Join(args, " "), found.CommandPath(), near)
+					return usage("unknown command %q: did you mean %s %s?", strings.Join(args, " "), found.CommandPath(), near)
 				}
 			}
-			return usage("there is no topic or command %q: the topics are %s", prose.Inline(strings.Join(args, " ")), strings.Join(topics(), ", "))
+			return usage("unknown topic or command %q (topics: %s)", prose.Inline(strings.Join(args, " ")), strings.Join(topics(), ", "))
 		},
 	}
 }

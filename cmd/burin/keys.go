@@ -137,7 +137,7 @@ func openBrowser(page string) error {
 func logoutCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:               "logout PROVIDER",
-		Short:             "Forget the logins of a provider",
+		Short:             "Remove the logins of a provider",
 		Args:              arguments(1, 1),
 		ValidArgsFunction: p.offer(func(m *connect.Models) []string { return m.Logins() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -147,9 +147,9 @@ func logoutCommand(p *program) *cobra.Command {
 					return err
 				}
 				if n == 0 {
-					return fmt.Errorf("no login for %s to forget; stored keys are removed with burin keys remove ID", args[0])
+					return fmt.Errorf("no login for %s; to remove a stored key: burin keys remove ID", args[0])
 				}
-				fmt.Fprintf(p.out, "Forgot %s of %s on this machine.\n", prose.Count(n, "login"), args[0])
+				fmt.Fprintf(p.out, "Removed %s of %s from this machine.\n", prose.Count(n, "login"), args[0])
 				return nil
 			})
 		},
@@ -307,7 +307,7 @@ func (p *program) readSecret(ctx context.Context, provider string) (string, erro
 	key := strings.TrimSpace(string(raw))
 	switch {
 	case key == "":
-		return "", errors.New("no key was given: type it, or pipe it in")
+		return "", errors.New("no key given: type it, or pipe it in")
 	case len(raw) > maxSecret || strings.ContainsAny(key, "\n\r\x00"):
 		return "", errors.New("that is not one key: give a single line")
 	}

@@ -206,7 +206,7 @@ func (p *program) root() *cobra.Command {
 			case marked || strings.ContainsAny(prompt, " \t\n"):
 				return usage("%w: to ask a question write burin -p %q", err, prompt)
 			}
-			return usage("%q is no command, and %w: to ask a question write burin -p %q", prompt, err, prompt)
+			return usage("%q is not a command, and %w: to ask a question write burin -p %q", prompt, err, prompt)
 		},
 	}
 	root.Flags().BoolVarP(&show, "version", "v", false, "print the version")

@@ -39,7 +39,7 @@ func demoCommand(p *program) *cobra.Command {
 			return demo.Run(cmd.Context(), demo.Options{Out: p.out, Color: p.color(p.out), StateDir: paths.Data, Home: home})
 		},
 	}
-	cmd.Flags().BoolVar(&inTerminal, "terminal", false, "in the terminal's face, with questions to answer")
+	cmd.Flags().BoolVar(&inTerminal, "terminal", false, "in the terminal interface, with questions to answer")
 	return cmd
 }
 
@@ -61,7 +61,7 @@ dollars per million tokens; "?" is unknown, which is not free.`,
 	cmd.Flags().BoolVarP(&f.all, "all", "a", false, "also models that cannot be used yet")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVar(&f.discover, "discover", false, "ask local servers and providers with a key which models they have")
-	cmd.Flags().StringVar(&f.refresh, "refresh", "", "bring the table of models up to date from models.dev, or from this file or URL")
+	cmd.Flags().StringVar(&f.refresh, "refresh", "", "update the model table from models.dev, or from this file or URL")
 	cmd.Flags().Lookup("refresh").NoOptDefVal = catalog.ModelsDev
 	return cmd
 }
@@ -111,11 +111,11 @@ func showModels(ctx context.Context, p *program, models *catalog.Catalog, f mode
 	}
 	fmt.Fprintf(p.out, "%s, with a key or server at hand: %d; facts of %s (%s)\n", prose.Count(len(list), "model"), usable, models.Registry.Date(), models.Registry.Source())
 	if refreshed > 0 {
-		fmt.Fprintf(p.out, "%d of them brought up to date from models.dev\n", refreshed)
+		fmt.Fprintf(p.out, "%d of them updated from models.dev\n", refreshed)
 	}
 	if len(list) == 0 {
 		if near := models.Registry.Nearest(strings.Join(wanted, " ")); len(near) > 0 {
-			fmt.Fprintf(p.err, "burin: no model fits; nearest: %s\n", strings.Join(near, ", "))
+			fmt.Fprintf(p.err, "burin: no matching model; nearest: %s\n", strings.Join(near, ", "))
 			return nil
 		}
 	}
@@ -124,7 +124,7 @@ func showModels(ctx context.Context, p *program, models *catalog.Catalog, f mode
 	case len(wanted) == 0:
 		fmt.Fprintln(p.err, "burin: no model can be used yet: burin help keys says how to get one, burin models --all lists them")
 	default:
-		fmt.Fprintln(p.err, "burin: no usable model fits; --all lists those that need a key")
+		fmt.Fprintln(p.err, "burin: no usable model matches; --all lists those that need a key")
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func refreshModels(ctx context.Context, p *program, from string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.err, "burin: the table of models is now that of %s\n", date)
+	fmt.Fprintf(p.err, "burin: the model table is now from %s\n", date)
 	return nil
 }
 

@@ -27,7 +27,7 @@ func permissionsCommand(p *program) *cobra.Command {
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "revoke ID",
-		Short: "Take a grant back",
+		Short: "Revoke a grant",
 		Args:  arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			rules, err := openPermissions(p)

@@ -17,9 +17,9 @@ type sampling struct {
 }
 
 func (s *sampling) register(f *pflag.FlagSet) {
-	f.Float64Var(&s.temperature, "temperature", -1, "how freely to choose words, 0 to 2; -1 is the provider's default")
-	f.Float64Var(&s.topP, "top-p", -1, "share of likely words to choose from, 0 to 1; -1 is the provider's default")
-	f.StringVar(&s.serviceTier, "service-tier", "", "tier to ask OpenAI or Anthropic for: auto, default, flex, scale or priority; none asks for none")
+	f.Float64Var(&s.temperature, "temperature", -1, "sampling temperature, 0 to 2; -1 means the provider's default")
+	f.Float64Var(&s.topP, "top-p", -1, "nucleus sampling (top-p), 0 to 1; -1 means the provider's default")
+	f.StringVar(&s.serviceTier, "service-tier", "", "service tier for OpenAI and Anthropic: auto, default, flex, scale, priority or none")
 	f.StringVar(&s.webSearch, "web-search", "", "who searches the web: auto (burin) or model (the model where it can, without a question)")
 	s.given = f.Changed
 }

@@ -99,7 +99,7 @@ func (p *program) confirm(ctx context.Context, yes bool, question string) (bool,
 	}
 	tty := p.terminal()
 	if tty == nil {
-		return false, usage("%s Nobody can be asked here: add --yes", question)
+		return false, usage("%s burin can't ask here: add --yes", question)
 	}
 	fmt.Fprintf(p.err, "%s [y/N] ", question)
 	line, err := bufio.NewReader(interruptible(ctx, tty)).ReadString('\n')
@@ -112,7 +112,7 @@ func (p *program) confirm(ctx context.Context, yes bool, question string) (bool,
 }
 
 // errDeclined is that the person said no.
-var errDeclined = errors.New("nothing was done")
+var errDeclined = errors.New("nothing changed")
 
 // sure is confirm for what ends with a no.
 func (p *program) sure(ctx context.Context, yes bool, question string) error {

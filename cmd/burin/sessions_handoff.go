@@ -33,9 +33,9 @@ folder with it. FOCUS says what comes next. It prints the id of the new session.
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.ask.model, "model", "", "model that writes; default that of the session")
-	f.StringVar(&o.ask.baseURL, "base-url", "", "address of the server that has the model, for one that is not configured")
+	f.StringVar(&o.ask.baseURL, "base-url", "", "server address, for a model that is not configured")
 	f.StringVar(&o.ask.api, "api", "", "wire format of --base-url")
-	f.Float64Var(&o.ask.maxCost, "max-cost", 0, "most US dollars to spend; 0 is no limit")
+	f.Float64Var(&o.ask.maxCost, "max-cost", 0, "maximum cost in US dollars; 0 means no limit")
 	return cmd
 }
 

@@ -123,7 +123,7 @@ func writeImported(p *program, i archive.Imported) {
 	fmt.Fprintf(p.out, "%s\n%s\n", i.ID, prose.Clean(strings.TrimSpace(i.Report.String()), 8))
 	switch i.State {
 	case archive.Parted:
-		fmt.Fprintf(p.out, "  changed since it was imported as %s, and so has that session: both are kept\n", i.Older)
+		fmt.Fprintf(p.out, "  changed since it was imported as %s, and that session changed too: both are kept\n", i.Older)
 	case archive.Grown:
 		fmt.Fprintf(p.out, "  updated: %s added\n", prose.Count(i.Added, "entry"))
 	}

@@ -57,7 +57,7 @@ With --limits ask the providers for the plan and the limits of your keys and log
 		names = append(names, string(by))
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.by, "by", string(ledger.ByDay), "what the rows are: day, week, month, project, model, provider, session or purpose")
+	flags.StringVar(&f.by, "by", string(ledger.ByDay), "group by day, week, month, project, model, provider, session or purpose")
 	flags.StringVar(&f.since, "since", "", "the first day: a date, 30d, 4w or all; default 30d, of months 365d")
 	flags.StringVar(&f.until, "until", "", "the last day: a date, or as many days or weeks ago")
 	flags.StringVar(&f.project, "project", "", "only this folder and those below it")

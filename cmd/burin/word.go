@@ -25,13 +25,13 @@ func firstPrompt(root *cobra.Command, args []string, marked bool) (string, error
 	}
 	word := args[0]
 	if near := nearCommand(root, word, len(args) == 1); near != "" {
-		return "", usage("there is no command %q: did you mean burin %s? To send it as a prompt write burin -- %s", word, near, text)
+		return "", usage("unknown command %q: did you mean burin %s? To send it as a prompt write burin -- %s", word, near, text)
 	}
 	if len(args) > 1 {
 		return text, nil
 	}
 	if instead := instead(root, word); instead != "" {
-		return "", usage("there is no command %q: %s. To send it as a prompt write burin -- %s", word, instead, word)
+		return "", usage("unknown command %q: %s. To send it as a prompt write burin -- %s", word, instead, word)
 	}
 	if info, err := os.Stat(word); err == nil && info.IsDir() {
 		return "", usage("%s is a folder: go there with cd, and write burin. To send it as a prompt write burin -- %s", word, word)
@@ -72,14 +72,14 @@ func nearCommand(root *cobra.Command, word string, alone bool) string {
 func instead(root *cobra.Command, word string) string {
 	for _, c := range root.Commands() {
 		if slices.ContainsFunc(c.Commands(), func(below *cobra.Command) bool { return below.Name() == word && !below.Hidden }) {
-			return "it is burin " + c.Name() + " " + word
+			return "use burin " + c.Name() + " " + word
 		}
 	}
 	switch word {
 	case "version":
-		return "it is burin --version"
+		return "use burin --version"
 	case "continue":
-		return "it is burin --continue"
+		return "use burin --continue"
 	case "ask", "chat", "exec", "print", "query", "run":
 		return "burin \"...\" begins with a prompt, burin -p \"...\" prints the answer"
 	case "config", "configure", "settings":
@@ -87,17 +87,17 @@ func instead(root *cobra.Command, word string) string {
 	case "setup", "init":
 		return "/" + word + " in the terminal does that"
 	case "auth", "signin":
-		return "it is burin login"
+		return "use burin login"
 	case "signout":
-		return "it is burin logout"
+		return "use burin logout"
 	case "cost", "costs", "stats":
-		return "it is burin usage"
+		return "use burin usage"
 	case "history":
-		return "it is burin sessions"
+		return "use burin sessions"
 	case "install", "uninstall", "update", "upgrade":
 		return "burin is installed and updated the way you got it"
 	case "acp", "agents", "mcp", "plugin", "plugins", "serve", "server", "web":
-		return "this burin does not have it"
+		return "burin does not have it"
 	}
 	return ""
 }

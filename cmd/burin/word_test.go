@@ -45,7 +45,7 @@ func TestFirstPrompt(t *testing.T) {
 		{words: "undo", marked: true, want: "undo"},
 		{words: "sesions list them", want: "sesions list them"},
 		{words: "comp|sci|joke", want: "comp sci joke"},
-		{words: "rename", err: "it is burin sessions rename"},
+		{words: "rename", err: "use burin sessions rename"},
 		{words: "update", err: "the way you got it"},
 		{words: "update|the|readme", want: "update the readme"},
 		{words: "exec", err: "burin -p"},

@@ -47,7 +47,7 @@ type Session struct {
 type Choice struct {
 	Model   string   // provider/id, id, part of a name or role, with :level; "": that of the session or of the settings
 	Models  []string // to choose from, first one first
-	BaseURL string   // address of the server that has the model, for one that is not configured
+	BaseURL string   // server address, for a model that is not configured
 	API     string   // wire format of BaseURL
 	APIKey  string   // for the model's provider
 }

@@ -1,6 +1,7 @@
 // Package prose prepares text for people and models: on one line ([Line], [Short]),
-// no longer than it may be ([Cut] by characters, [Clip] and [Head] by bytes), counted
-// ([Count], [Noun], [Tokens]), and unable to steer the terminal that shows it ([Clean], [Inline], [Row]).
+// no longer than it may be ([Cut] by characters, [Middle] by columns, [Clip] and [Head]
+// by bytes), counted
+// ([Count], [Noun], [Tokens], [Width]), and unable to steer the terminal that shows it ([Clean], [Inline], [Row]).
 //
 // A character is what a reader takes for one, a grapheme cluster: no cut goes through
 // an emoji or an accented letter. Cuts by bytes go between code points; they are for
@@ -13,6 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
@@ -76,6 +78,40 @@ func Cut(s string, n int) string {
 		}
 	}
 	return s
+}
+
+// Width is the number of columns that clean text takes in a terminal.
+func Width(s string) int {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return ansi.StringWidth(s)
+		}
+	}
+	return len(s)
+}
+
+// Middle is s if it takes at most n columns of a terminal. Otherwise its middle gives way
+// to an ellipsis: of a path the file's name stays, of a command its beginning.
+func Middle(s string, n int) string {
+	width := Width(s)
+	switch {
+	case width <= n:
+		return s
+	case n <= 0:
+		return ""
+	}
+	head, tail := 0, len(s) // the bytes that stay at either end
+	at, room := 0, n/2      // columns before the character, and those of the beginning
+	for it := graphemes.FromString(s); it.Next(); {
+		if at += Width(it.Value()); at <= room {
+			head = it.End()
+		}
+		if width-at <= n-1-room {
+			tail = it.End()
+			break
+		}
+	}
+	return s[:head] + Ellipsis + s[tail:]
 }
 
 // Head is the first n bytes of s, or as many fewer as it takes to end between two code

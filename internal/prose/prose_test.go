@@ -223,3 +223,25 @@ func FuzzCut(f *testing.F) {
 		}
 	})
 }
+
+func TestMiddle(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"src/a.go", 8, "src/a.go"},
+		{"internal/server/handler.go", 15, "interna…dler.go"},
+		{"internal/server/handler.go", 1, "…"},
+		{"internal", 0, ""},
+		{"internal", -3, ""},
+		{"例え例え例え", 7, "例…え"},
+		{"e\u0301e\u0301e\u0301e\u0301", 3, "e\u0301…e\u0301"},
+		{"👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦", 5, "👩‍👩‍👧‍👦…👩‍👩‍👧‍👦"},
+	} {
+		got := prose.Middle(tt.text, tt.n)
+		if got != tt.want || prose.Width(got) > max(tt.n, 0) {
+			t.Errorf("Middle(%q, %d) is %q, %d columns; want %q", tt.text, tt.n, got, prose.Width(got), tt.want)
+		}
+	}
+}

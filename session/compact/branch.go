@@ -33,7 +33,7 @@ func BranchSummary(ctx context.Context, abandoned []transcript.Entry, budgetToke
 	}
 	summary, err = answered(ctx, ask, text+"\n\n"+words, branchTokens)
 	if err != nil {
-		return "", nil, fmt.Errorf("summarise the branch: %w", err)
+		return "", nil, fmt.Errorf("summarize the branch: %w", err)
 	}
 	files := newFileSet()
 	files.addAll(abandoned)

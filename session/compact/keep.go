@@ -33,7 +33,7 @@ func (k Keep) empty() bool { return k.Goal == "" && len(k.Pinned) == 0 && len(k.
 // check says what is wrong with the kept words, if that is so.
 func (k Keep) check() error {
 	if n := k.Size(); n > MaxKeep {
-		return fmt.Errorf("the goal, the pinned texts and the todos have %d bytes, and at most %d are kept word for word: unpin something", n, MaxKeep)
+		return fmt.Errorf("the goal, pins and todos have %d bytes, and at most %d are kept word for word: unpin something", n, MaxKeep)
 	}
 	return nil
 }

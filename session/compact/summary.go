@@ -52,18 +52,18 @@ func (c *Cut) Summarize(ctx context.Context, ask Asker, o SummaryOptions) (trans
 	}
 	text, err := c.history(ctx, ask, o)
 	if err != nil {
-		return transcript.Entry{}, fmt.Errorf("summarise the conversation: %w", err)
+		return transcript.Entry{}, fmt.Errorf("summarize the conversation: %w", err)
 	}
 	if c.Split() {
 		prefix, err := c.request(ctx, ask, o, request{entries: c.Prefix, words: prefixWords})
 		if err != nil {
-			return transcript.Entry{}, fmt.Errorf("summarise the beginning of the turn: %w", err)
+			return transcript.Entry{}, fmt.Errorf("summarize the beginning of the turn: %w", err)
 		}
 		text += "\n\n---\n\n" + turnHeading + "\n\n" + prefix
 	}
 	short, err := shortSummary(ctx, ask, o, text)
 	if err != nil {
-		return transcript.Entry{}, fmt.Errorf("summarise the conversation: %w", err)
+		return transcript.Entry{}, fmt.Errorf("summarize the conversation: %w", err)
 	}
 	return c.Entry(Body{Text: text, Short: short, Preserve: o.Preserve}, o)
 }

@@ -36,7 +36,7 @@ func Run(t *testing.T, open Open) {
 		"a prompt":            (*rig).prompt,
 		"a retry is harmless": (*rig).retry,
 		"the queue":           (*rig).queue,
-		"taking back":         (*rig).takeBack,
+		"undoing":             (*rig).takeBack,
 		"stopping":            (*rig).stopping,
 		"questions":           (*rig).questions,
 		"terminals":           (*rig).consoles,
@@ -599,7 +599,7 @@ func (r *rig) policies() {
 	if told, _ := heard[len(heard)-1].Data.(*session.Policy); told == nil || *told != want {
 		r.Errorf("told %+v, want %+v", told, want)
 	}
-	if _, err := r.h.Policies().Change(r.ctx, session.PolicyChange{Steering: "some"}); err == nil || !strings.Contains(err.Error(), `not "some"`) {
+	if _, err := r.h.Policies().Change(r.ctx, session.PolicyChange{Steering: "some"}); err == nil || !strings.Contains(err.Error(), `"some" (want one-at-a-time or all)`) {
 		r.Errorf("a mode that is none: %v", err)
 	}
 	r.same("policy", want, check[session.Policy](r)(r.h.Policies().Policy(r.ctx)))

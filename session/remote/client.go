@@ -63,7 +63,7 @@ func Connect(ctx context.Context, conn net.Conn, name string, want Rights) (*Cli
 	case in.Failure != nil:
 		err = in.Failure.Err()
 	case in.Welcome == nil || in.Welcome.Version != Version:
-		err = errors.New("what answers there is no burin")
+		err = errors.New("what answers there is not burin")
 	}
 	if err != nil {
 		conn.Close() //nolint:errcheck // nothing was done yet

@@ -96,9 +96,9 @@ func Serve(ctx context.Context, conn net.Conn, o ServeOptions) error {
 	h := first.Hello
 	switch {
 	case h == nil || ranks[h.Rights] == 0:
-		return errors.Join(errors.New("the connection did not begin with a hello"), l.send(&line{Failure: &session.Failure{Message: "begin with a hello: versions, name, rights"}}))
+		return errors.Join(errors.New("the connection did not start with a hello"), l.send(&line{Failure: &session.Failure{Message: "start with a hello: versions, name, rights"}}))
 	case !slices.Contains(h.Versions, Version):
-		return l.send(&line{Failure: &session.Failure{Message: fmt.Sprintf("this burin speaks version %d of the protocol, the other %v: update the older one", Version, h.Versions)}})
+		return l.send(&line{Failure: &session.Failure{Message: fmt.Sprintf("this burin speaks protocol version %d, the other %v: update the older one", Version, h.Versions)}})
 	}
 	if ranks[h.Rights] > ranks[o.Most] {
 		h.Rights = o.Most
@@ -204,10 +204,10 @@ func (s *server) answer(ctx context.Context, in *line) (any, error) {
 		do, ok = method{Own, s.endSession}, true
 	}
 	if !ok {
-		return nil, fmt.Errorf("there is no request %q", in.Do)
+		return nil, fmt.Errorf("unknown request %q", in.Do)
 	}
 	if ranks[s.rights] < ranks[do.needs] {
-		return nil, fmt.Errorf("%s: %w, it has the rights %q", in.Do, session.ErrDenied, s.rights)
+		return nil, fmt.Errorf("%s: %w; its rights are %q", in.Do, session.ErrDenied, s.rights)
 	}
 	with := in.With
 	if len(with) == 0 {
@@ -312,7 +312,7 @@ func changes(h session.Handle) (session.Changes, error) {
 	if c := h.Changes(); c != nil {
 		return c, nil
 	}
-	return nil, errors.New("nothing is kept to undo here")
+	return nil, errors.New("nothing to undo here")
 }
 
 // methods are all requests but follow and end.

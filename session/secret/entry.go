@@ -59,9 +59,9 @@ func (e Entry) checkPlain() error {
 	case e.Flags != "":
 		return fmt.Errorf("flags need type: %s", Regex)
 	case len(e.Content) < minPlain:
-		return fmt.Errorf("content has less than %d bytes and would be found everywhere", minPlain)
+		return fmt.Errorf("content is shorter than %d bytes and would match everywhere", minPlain)
 	case strings.Contains(strings.ToLower(placeholderStart), strings.ToLower(e.Content)):
-		return errors.New("content is a part of every placeholder")
+		return errors.New("content is part of every placeholder")
 	case e.Replacement != "" && strings.Contains(e.Replacement, e.Content):
 		return errors.New("replacement holds the content")
 	}
@@ -85,7 +85,7 @@ func (e Entry) expression() (*regexp.Regexp, error) {
 			set += string(f)
 		case 'g', 'u', 'y':
 		default:
-			return nil, fmt.Errorf("flag %q is unknown; there are i, m and s", f)
+			return nil, fmt.Errorf("unknown flag %q (want i, m or s)", f)
 		}
 	}
 	if set != "" {
@@ -95,12 +95,12 @@ func (e Entry) expression() (*regexp.Regexp, error) {
 	if err != nil {
 		var bad *syntax.Error
 		if errors.As(err, &bad) {
-			return nil, fmt.Errorf("content is no expression of RE2: %s", bad.Code)
+			return nil, fmt.Errorf("content is not a valid RE2 expression: %s", bad.Code)
 		}
-		return nil, fmt.Errorf("content is no expression of RE2: %w", err)
+		return nil, fmt.Errorf("content is not a valid RE2 expression: %w", err)
 	}
 	if re.MatchString("") {
-		return nil, errors.New("content matches nothing at all, and so everywhere")
+		return nil, errors.New("content matches the empty text, and so everywhere")
 	}
 	return re, nil
 }
@@ -195,7 +195,7 @@ func crossesLines(re *syntax.Regexp) bool {
 func (v *Vault) checkReplacements() error {
 	check := func(e *Entry) error {
 		if e != nil && e.Replacement != "" && v.apply(e.Replacement, v.spans(e.Replacement)) != e.Replacement {
-			return fmt.Errorf("secrets.yml: the replacement of the entry %q would be hidden itself", e.Name)
+			return fmt.Errorf("secrets.yml: the replacement of entry %q would be hidden itself", e.Name)
 		}
 		return nil
 	}

@@ -1,5 +1,6 @@
 // Package permit holds what burin asks before a tool call runs, and what the user can answer,
-// as plain data that every face reads and any transport carries.
+// as plain data that every face reads and any transport carries, and the words in which
+// all faces put the answers.
 //
 // It doesn't judge calls; the permission package does.
 package permit
@@ -70,8 +71,10 @@ type Part struct {
 
 // Offer is a grant that the user can choose.
 type Offer struct {
-	Rules    []Rule   `json:"rules"`              // with the scope Session; see In
-	Words    string   `json:"words"`              // "`go test` with any arguments"
+	Rules []Rule `json:"rules"` // with the scope Session; see In
+	// Words name the calls in at most [MaxWords] columns: "all `go test` commands". The
+	// words of the rules say it in full.
+	Words    string   `json:"words"`
 	Examples []string `json:"examples,omitempty"` // known or likely calls that it would allow too
 	Scopes   []Scope  `json:"scopes"`             // to choose from, shortest first
 	// Expires is when a grant for a project or for all projects ends; zero means never.
@@ -201,7 +204,7 @@ func (e *Refused) Error() string {
 	case e.Note != "":
 		b.WriteString("\n" + e.Note)
 	case e.Flag != "":
-		b.WriteString("\nNobody can be asked here. It would run if burin had been started with " + e.Flag)
+		b.WriteString("\nburin can't ask here. To allow it, start burin with " + e.Flag)
 	}
 	return b.String()
 }

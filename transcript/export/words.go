@@ -22,7 +22,7 @@ const (
 	kindResult    = 'r'
 	kindNote      = 'n' // a program's words that people see, or a command of the user's own
 	kindDivider   = 'c' // a compaction
-	kindBranch    = 'b' // the summary of a branch that was left
+	kindBranch    = 'b' // the summary of another branch
 	kindChange    = 'm' // model, thinking, mode, service tier
 	kindQuiet     = 'q' // what only programs care about
 )

@@ -24,6 +24,7 @@ func TestGrantShowsWhatItChanges(t *testing.T) {
 	s.answer("n")
 	s.WaitText("$ mkdir now")
 	s.answer("2")
+	s.answer("?")
 	s.WaitText("Rule   bash(mkdir now)")
 	s.answer("3")
 	s.WaitText("1 earlier call, such as")

@@ -29,7 +29,6 @@ func TestMessageInAQuestion(t *testing.T) {
 	s.answer()
 	s.Type("yes but why do you want that")
 	s.WaitText("No: yes but why do you want that")
-	s.WaitText("It does not run. The model reads your note")
 	s.Press("enter")
 	s.WaitText("As you like.")
 	if got := s.read("build/kept"); got != "kept\n" {

@@ -147,7 +147,7 @@ func TestBackground(t *testing.T) {
 	if log := s.ended(); !strings.Contains(log, " "+id+" ends: it was stopped\n") {
 		t.Errorf("the log:\n%s", log)
 	}
-	again.WaitText("goes on here")
+	again.WaitText("continues here")
 	out, err = s.run("sessions", "stop", id)
 	if err == nil || !strings.Contains(out, "this session is not in the background") {
 		t.Errorf("stopping a terminal: %v: %s", err, out)

@@ -12,7 +12,7 @@ func TestSlash(t *testing.T) {
 	t.Parallel()
 	s := begin(t, nil)
 	s.Type("/")
-	s.WaitText("begin a new session")
+	s.WaitText("start a new session")
 	s.Type("hotk")
 	s.WaitText("all keys")
 	s.Press("enter")
@@ -26,7 +26,7 @@ func TestUnknownCommand(t *testing.T) {
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("A shrug.")})
 	s.send("/modwelq")
-	s.WaitText("There is no command /modwelq. Did you mean /model?")
+	s.WaitText("Unknown command /modwelq. Did you mean /model?")
 	s.WaitText("› /modwelq")
 	if n := len(s.model.Requests()); n != 0 {
 		t.Errorf("the model was asked %d times", n)
@@ -43,9 +43,9 @@ func TestWordsAfterACommand(t *testing.T) {
 	t.Parallel()
 	s := begin(t, nil)
 	s.send("/login nosuch")
-	s.WaitText("There is no provider nosuch: /login shows those there are")
+	s.WaitText("Unknown provider nosuch: /login lists the providers")
 	s.send("/tools nosuch")
-	s.WaitText("/tools takes nothing after its name")
+	s.WaitText("/tools takes no arguments")
 	s.WaitText("› /tools nosuch")
 }
 
@@ -59,7 +59,7 @@ func TestEnterRunsNoGuess(t *testing.T) {
 	for _, tt := range []struct{ typed, says string }{
 		{"/qit", "Did you mean /quit?"},
 		{"/nw", "Did you mean /new?"},
-		{"/diff", "!git diff shows what has changed"},
+		{"/diff", "!git diff shows all changes"},
 		{"/mcp", "burin has no mcp yet."},
 		{"/mo", "/mo is the beginning of"},
 		{"/", "type the name of a command"},
@@ -90,14 +90,14 @@ func TestGoalStatusAndClear(t *testing.T) {
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Done."), say("Nothing more to do.")})
 	s.send("/goal status")
-	s.WaitText("There is no goal")
+	s.WaitText("No goal")
 	s.send("/goal feed the wombat")
 	s.WaitText("Nothing more to do.")
 	s.WaitGone("Working")
 	s.send("/goal status")
 	s.WaitText("The goal is done: feed the wombat")
 	s.send("/goal clear")
-	s.WaitText("The goal is dropped.")
+	s.WaitText("Goal dropped.")
 	if n := len(s.model.Requests()); n > 2 {
 		t.Errorf("the model was asked %d times", n)
 	}

@@ -36,7 +36,7 @@ func TestExportOfNothing(t *testing.T) {
 	s.WaitText("Fine.")
 	s.WaitGone("Working")
 	s.send("/export")
-	s.WaitText("There is nothing to export")
+	s.WaitText("Nothing to export")
 	s.send("/copy")
 	s.WaitText("copied the answer")
 }

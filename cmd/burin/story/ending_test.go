@@ -31,7 +31,7 @@ func TestQuitNamesWhatStops(t *testing.T) {
 			return ""
 		})
 	}
-	second.WaitText("goes on here")
+	second.WaitText("continues here")
 }
 
 // Where nothing runs nothing is named.

@@ -50,8 +50,10 @@ func TestGrantExpires(t *testing.T) {
 	s.send("write it")
 	s.WaitText("Yes")
 	s.answer("a")
-	s.WaitText("until burin ends") // for the session: no day
+	s.WaitText("Allow edits to `one.txt` in this session") // no day
 	s.Press("right")
+	s.WaitText("Allow edits to `one.txt` in this project for 30 days")
+	s.answer("?")
 	s.WaitText("(permissions.grantDays)")
 	s.answer("enter")
 	s.WaitText("Written.")

@@ -32,7 +32,7 @@ func TestSetup(t *testing.T) {
 	s := begin(t, []llmtest.Turn{say("Good morning.")}, func(o *setting) { o.first = true })
 	s.send("/setup")
 	s.WaitText("The variable ANTHROPIC_API_KEY is set")
-	for _, step := range []string{"Keys and logins", "Which model shall answer?", "Which row looks right", "Themes", "What may burin do without asking?"} {
+	for _, step := range []string{"Keys and logins", "Choose a model", "Which row looks right", "Themes", "What may burin do without asking?"} {
 		s.Press("tab")
 		s.WaitText(step)
 	}

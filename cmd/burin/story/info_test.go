@@ -23,7 +23,7 @@ func TestReports(t *testing.T) {
 		{"/session", []string{"This session", "anthropic/claude-opus-4-5", "requests"}},
 		{"/context", []string{"tools", "instructions of burin"}},
 		{"/cost", []string{"By day", "claude-opus-4-5"}},
-		{"/help", []string{"/resume", "go on with another session"}},
+		{"/help", []string{"/resume", "resume another session"}},
 		{"/permissions", []string{"Permissions"}},
 		{"/tools", []string{"bash"}},
 		{"/transcript", []string{"message 3 of 3", "Because of scattering."}},
@@ -64,13 +64,13 @@ func TestUnpin(t *testing.T) {
 	s.send("/unpin tabs")
 	s.WaitText("No longer pinned: use tabs")
 	s.send("/unpin never")
-	s.WaitText("Enter takes it back")
+	s.WaitText("Enter unpins it")
 	s.Press("down")
 	s.WaitText("→ never touch generated files")
 	s.Press("enter")
 	s.WaitText("No longer pinned: never touch generated files")
 	s.send("/unpin")
-	s.WaitText("Enter takes it back")
+	s.WaitText("Enter unpins it")
 	s.Press("enter")
 	s.WaitText("No longer pinned: never push to main")
 	s.send("/unpin")
@@ -96,11 +96,11 @@ func TestRevoke(t *testing.T) {
 	s.WaitGone("Working")
 	s.send("/permissions")
 	s.WaitText("one.txt")
-	s.WaitText("Enter takes a rule back")
+	s.WaitText("Enter revokes a rule")
 	s.Press("enter")
-	s.WaitText("Take this rule back?")
+	s.WaitText("Revoke this rule?")
 	s.answer("y")
-	s.WaitText("rules: everything but looking is asked about")
+	s.WaitText("rules: burin asks about everything but looking")
 	s.Press("esc")
 	s.WaitText("Ask anything")
 	s.send("write again")

@@ -33,7 +33,7 @@ func TestCallsOfADeadOwner(t *testing.T) {
 	}}
 	for name, goOn := range map[string]func(s, face *story){
 		"an attached terminal": func(_, face *story) {
-			face.WaitText("goes on here")
+			face.WaitText("continues here")
 			face.sees("calls of the model were under way, which may have run: bash")
 			face.send("go on")
 			face.WaitText("I looked.")

@@ -64,7 +64,7 @@ func TestLeaveWhileACommandDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	s := busy(t, say("Here I am."))
 	s.send("/new")
-	s.closing("A new session.")
+	s.closing("New session.")
 	s.send("hello")
 	s.WaitText("next: hello")
 	s.WaitText("Here I am.")
@@ -99,7 +99,7 @@ func TestLeaveTwice(t *testing.T) {
 	s.WaitText("/new")
 	s.send("to the third")
 	s.WaitText("To the third.")
-	if n := strings.Count(s.all(), "A new session."); n != 2 {
+	if n := strings.Count(s.all(), "New session."); n != 2 {
 		t.Errorf("%d sessions were begun:\n%s", n, s.all())
 	}
 	// What was asked for the second may reach the model after that, and be for nobody.
@@ -119,9 +119,9 @@ func TestResumeTheSessionThatIsOpen(t *testing.T) {
 	s.Type("first")
 	s.WaitText("now, open")
 	s.Press("enter")
-	s.closing("Going on with")
+	s.closing("Continuing with")
 	s.WaitFor("the session again", func(term *vt.Terminal) bool {
-		return strings.Contains(strings.Join(term.All(), "\n"), "Going on with")
+		return strings.Contains(strings.Join(term.All(), "\n"), "Continuing with")
 	})
 	s.send("who are you?")
 	s.WaitText("Still me.")
@@ -157,7 +157,7 @@ func TestQuitAtOnce(t *testing.T) {
 	s.Press("ctrl+c", "ctrl+c")
 	s.WaitText("Closing the session")
 	s.Press("ctrl+c")
-	s.WaitText("again leaves without waiting")
+	s.WaitText("again quits without waiting")
 	s.Press("ctrl+c", "ctrl+c")
 	if code := s.WaitEnd(); code != 0 {
 		t.Errorf("burin ended with %d", code)

@@ -36,9 +36,9 @@ func TestPlanGo(t *testing.T) {
 		o.config = "approval: auto-edit\n"
 	})
 	s.send("/plan go")
-	s.WaitText("This is not plan mode")
+	s.WaitText("Not in plan mode")
 	s.send("/plan what would you write?")
-	s.WaitText("/plan go has the plan carried out")
+	s.WaitText("/plan go carries out the plan")
 	s.send("/plan go")
 	s.WaitText("Done.")
 	s.WaitGone("Working")

@@ -14,7 +14,7 @@ func TestGoal(t *testing.T) {
 		o.files = map[string]string{"notes.txt": "good\n"}
 	})
 	s.send("/goal pause")
-	s.WaitText("There is no goal yet")
+	s.WaitText("No goal yet")
 	s.send("/goal the notes are good")
 	s.WaitText("has nothing more to do for the goal")
 	s.WaitGone("Working")
@@ -30,9 +30,9 @@ func TestGoal(t *testing.T) {
 	s.WaitText("It is.")
 	s.WaitGone("Working")
 	s.send("/goal drop")
-	s.WaitText("The goal is dropped.")
+	s.WaitText("Goal dropped.")
 	s.send("/goal")
-	s.WaitText("There is no goal:")
+	s.WaitText("No goal:")
 }
 
 // A loop sends its prompt again until the rounds are over, or someone stops it.
@@ -51,7 +51,7 @@ func TestLoop(t *testing.T) {
 	s.Press("esc")
 	s.WaitText("The loop has ended after 2 rounds of 10.")
 	s.send("/loop stop")
-	s.WaitText("There is no loop.")
+	s.WaitText("No loop is running.")
 }
 
 // Between its rounds a loop begins a new session, if that is wanted: the model knows

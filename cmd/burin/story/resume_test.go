@@ -119,7 +119,7 @@ func TestNew(t *testing.T) {
 	s.WaitText("Because of scattering.")
 	s.WaitGone("Working")
 	s.send("/new")
-	s.WaitText("A new session.")
+	s.WaitText("New session.")
 	s.send("what do birds build?")
 	s.WaitText("Nests.")
 	if heard := s.heard(-1); strings.Contains(heard, "scattering") {

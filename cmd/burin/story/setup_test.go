@@ -29,7 +29,7 @@ func TestNoKey(t *testing.T) {
 	s.WaitText("› hello")
 	s.Press("ctrl+u")
 	s.send("/context")
-	s.WaitText("There is no session yet")
+	s.WaitText("No session yet")
 	s.Golden("no-key", s.same())
 }
 

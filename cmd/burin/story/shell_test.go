@@ -21,7 +21,7 @@ func TestShell(t *testing.T) {
 	s.WaitGone("esc stops")
 	s.send("!!echo p$((40+3))rivate")
 	s.WaitText("p43rivate")
-	s.WaitText("● You, for yourself")
+	s.WaitText("● Your own command")
 	s.WaitGone("esc stops")
 	if n := len(s.model.Requests()); n != 0 {
 		t.Errorf("the model was asked %d times", n)

@@ -48,7 +48,7 @@ func TestBranchSummary(t *testing.T) {
 	s.WaitText("ummar")
 	s.Golden("tree-summary", s.same())
 	s.Press("down", "enter")
-	s.WaitText("A summary of another branch")
+	s.WaitText("Summary of another branch")
 	s.send("go on")
 	s.WaitText("Red.")
 	if heard := s.heard(-1); !strings.Contains(heard, "THE-SUMMARY") {

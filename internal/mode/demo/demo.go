@@ -81,7 +81,7 @@ func said(words string) func(*llm.Request) error {
 				return nil
 			}
 		}
-		return fmt.Errorf("the script expected a result with %q", words)
+		return fmt.Errorf("expected a result with %q", words)
 	}
 }
 
@@ -100,7 +100,7 @@ func (s *Stage) Close() { s.srv.Close() }
 func SetUp(ctx context.Context, pace time.Duration) (*Stage, error) {
 	for _, name := range []string{"go", "git"} {
 		if _, err := installed.Find(name); err != nil {
-			return nil, fmt.Errorf("the demo works on a small Go repository and needs %s: install it, or look at burin help", name)
+			return nil, fmt.Errorf("the demo works on a small Go repository and needs %s: install it, or see burin help", name)
 		}
 	}
 	if pace == 0 {
@@ -108,7 +108,7 @@ func SetUp(ctx context.Context, pace time.Duration) (*Stage, error) {
 	}
 	dir, err := makeRepository(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("make the demo's repository: %w", err)
+		return nil, fmt.Errorf("create the demo repository: %w", err)
 	}
 	srv, err := llmtest.Serve(openai.CompletionsServer{}, script(pace))
 	if err != nil {

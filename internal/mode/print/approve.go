@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/session"
@@ -42,7 +43,7 @@ func (t *Terminal) Answer(ctx context.Context, q *session.Question) (r session.R
 	return r, ErrNoAnswer
 }
 
-// ErrNoAnswer is that the terminal was closed instead of an answer.
+// ErrNoAnswer means that the terminal was closed before an answer came.
 var ErrNoAnswer = errors.New("the terminal is closed")
 
 // ask shows what wants to run, why it is a question, and what can be granted.
@@ -56,16 +57,28 @@ func (t *Terminal) ask(ctx context.Context, r permit.Request, d permit.Decision)
 	} else if d.Reason != "" {
 		fmt.Fprintf(t.Out, "  %s\n", prose.Row(d.Reason, 200))
 	}
-	fmt.Fprintf(t.Out, "  y  yes, this once\n  n  no (or say what to do instead)\n")
+	now := time.Now()
+	fmt.Fprintf(t.Out, "  y  %s\n  n  %s (or type what to do instead)\n", permit.Yes, permit.No)
+	lasting := map[permit.Scope]string{} // where and how long, of all offers together
 	for i, offer := range d.Offers {
-		fmt.Fprintf(t.Out, "  %d  %s\n", i+1, prose.Row(offer.Words, 200))
-		for _, e := range offer.Examples {
-			fmt.Fprintf(t.Out, "       would also run: %s\n", prose.Row(e, 120))
+		fmt.Fprintf(t.Out, "  %d  %s\n", i+1, offer.Label(permit.Session, now))
+		for _, s := range offer.Scopes {
+			lasting[s] = offer.Where(s, now)
 		}
 	}
-	if slices.ContainsFunc(d.Offers, func(o permit.Offer) bool { return len(o.Scopes) > 1 }) {
-		fmt.Fprintf(t.Out, "  A number holds until burin ends; with p (1p) in this project, with u (1u) everywhere, until it is taken back with burin permissions.\n")
+	if where := lasting[permit.Project]; where != "" {
+		fmt.Fprintf(t.Out, "  p after a number: %s\n", where)
 	}
+	if where := lasting[permit.User]; where != "" {
+		fmt.Fprintf(t.Out, "  u after a number: %s\n", where)
+	}
+	fmt.Fprintf(t.Out, "  ?  details\n")
+	return t.answer(ctx, d)
+}
+
+// answer reads lines until one is an answer.
+func (t *Terminal) answer(ctx context.Context, d permit.Decision) (permit.Answer, error) {
+	detailed := false
 	for {
 		fmt.Fprint(t.Out, "> ")
 		line, err := t.line(ctx)
@@ -75,6 +88,9 @@ func (t *Terminal) ask(ctx context.Context, r permit.Request, d permit.Decision)
 		switch answer := strings.TrimSpace(line); strings.ToLower(answer) {
 		case "":
 			continue
+		case "?":
+			t.details(d)
+			detailed = true
 		case "y", "yes":
 			return permit.Answer{Allow: true}, nil
 		case "n", "no":
@@ -85,15 +101,32 @@ func (t *Terminal) ask(ctx context.Context, r permit.Request, d permit.Decision)
 			case !ok:
 				return permit.Answer{Note: answer}, nil
 			case n < 1 || n > len(d.Offers):
-				fmt.Fprintf(t.Out, "y, n, or a number from 1 to %d\n", len(d.Offers))
-			case scope == permit.Session:
-				return permit.Answer{Allow: true, Grant: d.Offers[n-1].Rules}, nil
+				fmt.Fprintf(t.Out, "type y, n, or a number from 1 to %d\n", len(d.Offers))
 			case !slices.Contains(d.Offers[n-1].Scopes, scope):
-				fmt.Fprintf(t.Out, "that can be granted until burin ends, but not for good\n")
+				fmt.Fprintf(t.Out, "%d can't be granted for that long\n", n)
+			case len(d.Offers[n-1].Rules) > 1 && !detailed: // one line may not name all of them
+				t.details(d)
+				detailed = true
+				fmt.Fprintf(t.Out, "several rules: type %s again to grant them\n", answer)
 			default:
 				return permit.Answer{Allow: true, Grant: d.Offers[n-1].In(scope)}, nil
 			}
 		}
+	}
+}
+
+// details is the fine print of all answers.
+func (t *Terminal) details(d permit.Decision) {
+	show := func(key string, lines []permit.Detail) {
+		for _, x := range lines {
+			fmt.Fprintf(t.Out, "  %-2s %-7s%s\n", key, x.Name, prose.Row(x.Text, 4000))
+			key = ""
+		}
+	}
+	show("y", permit.Answer{Allow: true}.Details(d))
+	show("n", permit.Answer{}.Details(d))
+	for i, offer := range d.Offers {
+		show(strconv.Itoa(i+1), offer.Details(permit.Session, d))
 	}
 }
 

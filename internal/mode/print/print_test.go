@@ -233,7 +233,7 @@ func TestResult(t *testing.T) {
 func TestTerminal(t *testing.T) {
 	question := permit.Decision{Reason: "it runs a command", Offers: []permit.Offer{
 		{
-			Words: "always: go test", Examples: []string{"go test ./..."}, Rules: []permit.Rule{{Tool: "bash", Pattern: "go test:*"}},
+			Words: "all `go test` commands", Examples: []string{"go test ./..."}, Rules: []permit.Rule{{Tool: "bash", Pattern: "go test:*", Words: "allow it", Scope: permit.Session}},
 			Scopes: []permit.Scope{permit.Session, permit.Project},
 		},
 	}}
@@ -246,6 +246,7 @@ func TestTerminal(t *testing.T) {
 		"1P\n":                 {Allow: true, Grant: question.Offers[0].In(permit.Project)},
 		"1u\nn\n":              {}, // it is not offered for everywhere
 		"use the other file\n": {Note: "use the other file"},
+		"?\ny\n":               {Allow: true},
 	} {
 		var out bytes.Buffer
 		term := &print.Terminal{In: strings.NewReader(typed), Out: &out}
@@ -256,10 +257,14 @@ func TestTerminal(t *testing.T) {
 		if diff := cmp.Diff(&want, got.Permission); diff != "" {
 			t.Errorf("%q: %s", typed, diff)
 		}
-		for _, part := range []string{"bash wants to run:\n  execute go ␛[2Jtest\n", "it runs a command\n", "  1  always: go test\n       would also run: go test ./...\n"} {
+		for _, part := range []string{"bash wants to run:\n  execute go ␛[2Jtest\n", "it runs a command\n", "  1  Allow all `go test` commands in this session\n  p after a number: in this project\n  ?  details\n"} {
 			if !strings.Contains(out.String(), part) {
 				t.Errorf("the question lacks %q:\n%s", part, &out)
 			}
+		}
+		fine := "  1  Holds  until burin ends\n     Rule   bash(go test:*)\n            allow it, in this session\n     Also   go test ./...\n"
+		if strings.Contains(out.String(), fine) != (typed[0] == '?') {
+			t.Errorf("%q shows the fine print, or doesn't:\n%s", typed, &out)
 		}
 	}
 	closed := &print.Terminal{In: strings.NewReader(""), Out: io.Discard}
@@ -272,6 +277,22 @@ func TestTerminal(t *testing.T) {
 	defer w.Close()
 	if _, err := (&print.Terminal{In: open, Out: io.Discard}).Answer(ctx, asked); !errors.Is(err, context.Canceled) {
 		t.Errorf("an interrupted question says %v", err)
+	}
+}
+
+// A grant of several rules, which one line may not name, is given once they were shown.
+func TestTerminalShowsSeveralRules(t *testing.T) {
+	offer := permit.Offer{
+		Words: "all `npm ci` commands and 1 more", Scopes: []permit.Scope{permit.Session},
+		Rules: []permit.Rule{{Tool: "bash", Pattern: "npm ci:*"}, {Tool: "bash", Pattern: "make all:*"}},
+	}
+	asked := &session.Question{Kind: session.AskPermission, Permission: &permit.Question{Decision: permit.Decision{Offers: []permit.Offer{offer}}}}
+	for typed, granted := range map[string]bool{"1\nn\n": false, "1\n1\n": true} {
+		var out bytes.Buffer
+		got, err := (&print.Terminal{In: strings.NewReader(typed), Out: &out}).Answer(context.Background(), asked)
+		if err != nil || len(got.Permission.Grant) == 2 != granted || !strings.Contains(out.String(), "Rule   bash(make all:*)") {
+			t.Errorf("%q: %+v, %v\n%s", typed, got.Permission, err, &out)
+		}
 	}
 }
 
@@ -350,10 +371,10 @@ func TestShow(t *testing.T) {
 	)
 
 	const start = "> fix\n> it\n\nI'll look.\n\n● bash  ls\n  a.go\n\n● read  a.go\n  1 line\n\nDone.␛[31m\n\n" +
-		"● gr␛[2Jep  x\n  none\n\n● read  b.go\n  There is no result.\n\n> stop\n\n"
-	const left = "● You  go test\n  FAIL␛[2J\n  [Exit code 2.]\n\n● You, for yourself  env\n  A=b\n\n● You  sleep 9\n  [Stopped.]\n\n" +
+		"● gr␛[2Jep  x\n  none\n\n● read  b.go\n  No result.\n\n> stop\n\n"
+	const left = "● You  go test\n  FAIL␛[2J\n  [Exit code 2.]\n\n● Your own command  env\n  A=b\n\n● You  sleep 9\n  [Stopped.]\n\n" +
 		"[reminder] The budget\n  is used up.\n\n[condensed, before it about 1200 tokens] ## Goal\n  \n  It is fixed.\n\n  overloaded\n\n"
-	const end = "[summary of a branch that was left] It was tested.\n\n> [image/png]\n> [a.pdf]\n\nI\n\n  The answer was stopped.\n\n"
+	const end = "[summary of another branch] It was tested.\n\n> [image/png]\n> [a.pdf]\n\nI\n\n  The answer was stopped.\n\n"
 	m := llm.UserText("go on")
 	afterLoss := transcript.Entry{Type: transcript.TypeMessage, ID: "b", ParentID: &fork, Message: &m}
 	branch, err := l.Branch(l.Leaf())
@@ -372,7 +393,7 @@ func TestShow(t *testing.T) {
 		want    string
 	}{
 		"the branch":  {active, start + end},
-		"all entries": {l.All(), start + left + "[another way from an earlier place]\n\n" + end},
+		"all entries": {l.All(), start + left + "[another branch from an earlier point]\n\n" + end},
 		"damage": {func(yield func(*transcript.Entry, error) bool) {
 			_ = yield(nil, errors.New("line 3 is damaged")) && yield(&afterLoss, nil)
 		}, "  line 3 is damaged\n\n> go on\n\n"},

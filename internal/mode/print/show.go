@@ -54,7 +54,7 @@ func (p *past) entry(e *transcript.Entry) {
 	}
 	if parent != p.last && !p.lost {
 		p.unanswered()
-		fmt.Fprintf(p.out, "%s\n\n", p.paint(dim, "[another way from an earlier place]"))
+		fmt.Fprintf(p.out, "%s\n\n", p.paint(dim, "[another branch from an earlier point]"))
 	}
 	p.last, p.lost = e.ID, false
 	if !e.Shown() {
@@ -71,7 +71,7 @@ func (p *past) entry(e *transcript.Entry) {
 		}
 		p.words(label, e.Summary)
 	case e.Type == transcript.TypeBranchSummary:
-		p.words("summary of a branch that was left", e.Summary)
+		p.words("summary of another branch", e.Summary)
 	case e.Type == transcript.TypeCustomMessage:
 		content, err := e.Words()
 		if err != nil {
@@ -129,7 +129,7 @@ func (p *past) answer(m *llm.Message) {
 func (p *past) unanswered() {
 	for _, c := range p.open {
 		p.heading(agent.Event{Call: &tool.Call{ID: c.ID, Name: c.Name, Arguments: json.RawMessage(c.Arguments)}})
-		p.note("There is no result.")
+		p.note("No result.")
 		fmt.Fprintln(p.out)
 	}
 	p.open, p.steps.last = nil, ""
@@ -140,7 +140,7 @@ func (p *past) execution(e *transcript.Entry) {
 	x := e.Execution
 	label := "You"
 	if x.Excluded {
-		label = "You, for yourself"
+		label = "Your own command"
 	}
 	args, err := json.Marshal(map[string]string{"command": x.Command})
 	if err != nil {

@@ -124,7 +124,7 @@ func (s *steps) policy(e session.Event) {
 		r := e.Data.(*session.RetryInfo)
 		s.note(fmt.Sprintf("%s; again in %s (%d of %d)", prose.Row(r.Error, 200), r.Delay.Round(100*time.Millisecond), r.Attempt, r.Max))
 	case session.FallbackApplied, session.Promoted:
-		s.note(fmt.Sprintf("going on with %s: %s", e.Data.(*session.Change).To, prose.Row(e.Data.(*session.Change).Why, 200)))
+		s.note(fmt.Sprintf("continuing with %s: %s", e.Data.(*session.Change).To, prose.Row(e.Data.(*session.Change).Why, 200)))
 	case session.CompactionStart:
 		c := e.Data.(*session.CompactionInfo)
 		s.note(fmt.Sprintf("condensing the conversation (%s, about %s tokens)", c.Reason, prose.Tokens(c.Before)))

@@ -102,7 +102,7 @@ func (ar *archives) importSessions(path string) {
 // sourceWords say what other programs keep on this machine.
 func (ar *archives) sourceWords(sources []foreign.Source) string {
 	if len(sources) == 0 {
-		return "no other program's conversations were found"
+		return "no conversations of other programs found"
 	}
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -110,7 +110,7 @@ func (ar *archives) sourceWords(sources []foreign.Source) string {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Format.Title(), prose.Count(s.Files, "file"), ar.homePath(s.Path))
 	}
 	_ = w.Flush() // into memory
-	return text.String() + "to import all of it: burin sessions import --from-all --yes; to import some: /import PATH"
+	return text.String() + "to import all: burin sessions import --from-all --yes; to import some: /import PATH"
 }
 
 // deleteFile moves a session to the trash, and says how to take it back.
@@ -172,7 +172,7 @@ func (ar *archives) goOnInCopy(entry, words string) {
 	s := ar.session
 	path, ok := s.Path()
 	if !ok {
-		ar.notice(card.Warning, "There is nothing to copy yet.")
+		ar.notice(card.Warning, "Nothing to copy yet.")
 		return
 	}
 	ar.withArchive("copying the session", func(ctx context.Context, sessions Archive) (func(), error) {
@@ -225,7 +225,7 @@ func (ar *archives) export(file string) {
 // kept is the file of the session, wherever it is. Where there is none it says so.
 func (ar *archives) kept(to string) (path string, ok bool) {
 	if path, ok = ar.session.Path(); !ok {
-		ar.notice(card.Warning, "There is nothing to "+to+": no answer has come yet, or the session is not kept. /copy copies what was said.")
+		ar.notice(card.Warning, "Nothing to "+to+": no answer yet, or the session is not saved. /copy copies the conversation.")
 	}
 	return path, ok
 }
@@ -235,7 +235,7 @@ func (ar *archives) share(string) {
 	if !ok {
 		return
 	}
-	ar.panes.confirm("Share this session?", "Everybody who has the address can read it. Secrets are hidden once more.", func() {
+	ar.panes.confirm("Share this session?", "Anyone with the address can read it. Secrets are hidden again.", func() {
 		ar.withArchive("sharing the session", func(ctx context.Context, sessions Archive) (func(), error) {
 			address, err := sessions.Share(ctx, path, nil)
 			return func() { ar.notice(card.Info, "Shared: "+address) }, err
@@ -261,9 +261,9 @@ func (ar *archives) move(dir string) {
 	case dir == "":
 		ar.notice(card.Info, "Name the folder: /move ../other")
 	case !ok:
-		ar.notice(card.Warning, "There is nothing to move yet: go to the folder and start burin there.")
+		ar.notice(card.Warning, "Nothing to move yet: start burin in that folder instead.")
 	case !isFolder(ar.absolute(dir)):
-		ar.notice(card.Warning, "No folder "+ar.homePath(ar.absolute(dir))+": make it first.")
+		ar.notice(card.Warning, "No folder "+ar.homePath(ar.absolute(dir))+": create it first.")
 	case !ar.session.Owns(): // it can't be moved under who has it
 		ar.notice(card.Warning, "Another burin has this session: end it there first, or move a copy (/fork).")
 	default:
@@ -279,7 +279,7 @@ func (ar *archives) dropSession(string) {
 		return
 	}
 	s := ar.session
-	ar.panes.confirm("Delete this session?", "It goes to the trash, from which it can be taken back.", func() {
+	ar.panes.confirm("Delete this session?", "It goes to the trash. burin sessions restore brings it back.", func() {
 		if ar.still(s) {
 			ar.switcher.leave(func() { ar.deleteSession(path) })
 		}
@@ -464,7 +464,7 @@ func importWords(r archive.ImportReport) string {
 		fmt.Fprintf(&text, "%s\n%s\n", i.ID, strings.TrimSpace(i.Report.String()))
 		switch i.State {
 		case archive.Parted:
-			fmt.Fprintf(&text, "  changed since it was imported as %s, and so has that session: both are kept\n", i.Older)
+			fmt.Fprintf(&text, "  changed since it was imported as %s, and that session changed too: both are kept\n", i.Older)
 		case archive.Grown:
 			fmt.Fprintf(&text, "  updated: %s added\n", prose.Count(i.Added, "entry"))
 		}

@@ -36,12 +36,12 @@ func (cv *conversation) sessionCommand(what string) {
 		cv.sessionInfo()
 	case "delete":
 		if cv.work.on || cv.work.busy != "" {
-			cv.notice(card.Warning, "The session is at work; "+cv.keyFor(key.Interrupt)+" stops it.")
+			cv.notice(card.Warning, "The session is working; "+cv.keyFor(key.Interrupt)+" stops it.")
 			return
 		}
 		cv.drop("")
 	default:
-		cv.notice(card.Warning, "/session knows no "+prose.Line(what)+": delete, or nothing for the facts")
+		cv.notice(card.Warning, "/session: unknown argument "+prose.Line(what)+" (want delete, or nothing for the facts)")
 	}
 }
 
@@ -51,11 +51,11 @@ func (cv *conversation) sessionInfo() {
 	st := s.Stats()
 	path, ok := s.Path()
 	if !ok {
-		path = either(st.Requests == 0, "not kept yet: no answer has come", "not kept")
+		path = either(st.Requests == 0, "not saved yet: no answer so far", "not kept")
 	}
 	cost := st.Cost.String()
 	if !st.Known {
-		cost = "at least " + cost + ", the price of some requests is not known"
+		cost = "at least " + cost + ", the price of some requests is unknown"
 	}
 	window := thousands(st.Context) + " tokens"
 	if st.Window > 0 {
@@ -108,14 +108,14 @@ func (cv *conversation) shake(kind string) {
 	if kind == "elide" { // as the family calls it
 		kind = session.ShakeBulk
 	}
-	cv.work.ahead("taking out old outputs", func(ctx context.Context) (func(), error) {
+	cv.work.ahead("removing old outputs", func(ctx context.Context) (func(), error) {
 		freed, err := s.Conversation().Shake(ctx, kind)
 		return func() {
 			if freed == 0 {
-				cv.notice(card.Info, "There is nothing to take out.")
+				cv.notice(card.Info, "Nothing to remove.")
 				return
 			}
-			cv.notice(card.Info, fmt.Sprintf("About %s tokens are free again.", prose.Tokens(freed)))
+			cv.notice(card.Info, fmt.Sprintf("Freed about %s tokens.", prose.Tokens(freed)))
 			cv.facts.read()
 		}, err
 	})
@@ -123,7 +123,7 @@ func (cv *conversation) shake(kind string) {
 
 func (cv *conversation) pin(words string) {
 	if words == "" {
-		cv.notice(card.Info, "Write what the model must not forget: /pin never touch the generated files")
+		cv.notice(card.Info, "Say what the model must not forget: /pin never touch the generated files")
 		return
 	}
 	if err := cv.session.Pin(words); err != nil {
@@ -162,8 +162,8 @@ func (cv *conversation) unpin(words string) {
 	}
 	var p *list.List
 	p = list.New(cv.env, list.Options{
-		Title: "Pinned", Items: items, Query: words, Hint: "Enter takes it back",
-		Empty: "Nothing is pinned. /pin keeps words for the model, whatever is condensed.", NoMatch: "No pin has these words.",
+		Title: "Pinned", Items: items, Query: words, Hint: "Enter unpins it",
+		Empty: "Nothing is pinned. /pin keeps text in the model's sight, even after condensing.", NoMatch: "No pin matches.",
 		OnChoose: func(id string) {
 			cv.panes.remove(p)
 			if i, err := strconv.Atoi(id); err == nil && cv.still(s) {
@@ -203,12 +203,12 @@ func (cv *conversation) openTree(string) {
 func (cv *conversation) navigate(id string, o session.Navigation) {
 	if cv.work.on {
 		cv.brake.stop()
-		cv.notice(card.Warning, "The work was stopped; choose the point once more.")
+		cv.notice(card.Warning, "Stopped. Choose the point again.")
 		return
 	}
 	what := "moving"
 	if o.Summarize {
-		what = "summarising the branch that is left"
+		what = "summarizing the other branch"
 	}
 	s := cv.session
 	cv.work.ahead(what, func(ctx context.Context) (func(), error) {

@@ -27,13 +27,13 @@ func (ar *archives) copyCommand(what string) {
 	case "all":
 		ar.dump("")
 	default:
-		ar.notice(card.Warning, "/copy knows no "+prose.Line(what)+": code, prompt, command or all, or nothing for the last answer")
+		ar.notice(card.Warning, "/copy: unknown argument "+prose.Line(what)+" (want code, prompt, command, all, or nothing for the last answer)")
 	}
 }
 
 func (ar *archives) copyPart(text, what string) {
 	if text == "" {
-		ar.flash("there is nothing of that to copy yet")
+		ar.flash("none to copy yet")
 		return
 	}
 	ar.desktop.copy(text, what)

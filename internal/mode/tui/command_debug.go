@@ -37,7 +37,7 @@ func (vs *views) debug(args string) {
 		vs.openDebug("")
 		return
 	case word != dumpWord && word != "dump-request" && word != "next-request" || path == "":
-		vs.notice(card.Info, "Write: /debug "+dumpWord+" request.json")
+		vs.notice(card.Info, "Usage: /debug "+dumpWord+" request.json")
 		vs.composer.refuse()
 		return
 	}
@@ -48,7 +48,7 @@ func (vs *views) debug(args string) {
 				vs.sayError(err)
 				return
 			}
-			vs.notice(card.Info, "The request is in "+vs.homePath(path)+", its answer next to it. Both hold what was said; keys are hidden.")
+			vs.notice(card.Info, "The request is in "+vs.homePath(path)+", the answer is next to it. Both contain the conversation; keys are hidden.")
 		})
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func (vs *views) debug(args string) {
 
 // openDebug shows what a report of a fault should say. There are no words of the
 // conversation and no keys in it.
-func (vs *views) openDebug(string) { vs.panes.reportFacts("For a report of a fault", vs.debugFacts()) }
+func (vs *views) openDebug(string) { vs.panes.reportFacts("For a bug report", vs.debugFacts()) }
 
 func (vs *views) debugFacts() [][2]string {
 	width, height := vs.display.screen.Size()
@@ -73,7 +73,7 @@ func (vs *views) debugFacts() [][2]string {
 		{"memory", fmt.Sprintf("%d MB of Go, %d goroutines", mem.Sys>>20, runtime.NumGoroutine())},
 		{"terminal", vs.terminalNames()},
 		{"size", fmt.Sprintf("%d columns, %d rows", width, height)},
-		{"colours", colourWords(vs.env.Styles.Profile()) + either(vs.show.onLight, ", on light", ", on dark")},
+		{"colors", colourWords(vs.env.Styles.Profile()) + either(vs.show.onLight, ", on light", ", on dark")},
 		{"theme", vs.show.themeName()},
 		{"pictures", either(pictures == picture.None, "in words", string(pictures))},
 		{"settings", vs.homePath(filepath.Join(vs.show.folder, "config.yml"))},

@@ -47,7 +47,7 @@ func (pu *pursuit) goal(args string) {
 		pu.newGoal(args)
 		return
 	case g.Text == "":
-		pu.notice(card.Info, "There is no goal yet: "+goalUsage)
+		pu.notice(card.Info, "No goal yet: "+goalUsage)
 		return
 	}
 	switch verb {
@@ -71,15 +71,15 @@ func (pu *pursuit) goal(args string) {
 	}
 	switch {
 	case verb == "drop":
-		pu.notice(card.Info, "The goal is dropped.")
+		pu.notice(card.Info, "Goal dropped.")
 	case verb == "budget":
 		pu.showGoal(pu.session.Goal())
 	case verb == "resume" && !pu.work.on:
-		pu.outbox.deliver(&letter{text: "Go on with the goal: " + g.Text})
+		pu.outbox.deliver(&letter{text: "Continue with the goal: " + g.Text})
 	}
 }
 
-const goalUsage = "/goal all tests pass on main. Then the model goes on until it has nothing more to do for it."
+const goalUsage = "/goal all tests pass on main. The model then works until it has nothing more to do for it."
 
 // newGoal sets a goal and begins with it.
 func (pu *pursuit) newGoal(words string) {
@@ -93,7 +93,7 @@ func (pu *pursuit) newGoal(words string) {
 // showGoal says in a line how it stands.
 func (pu *pursuit) showGoal(g session.Goal) {
 	if g.Text == "" {
-		pu.notice(card.Info, "There is no goal: "+goalUsage)
+		pu.notice(card.Info, "No goal: "+goalUsage)
 		return
 	}
 	pu.notice(card.Info, "The goal is "+goalFact(g))
@@ -122,7 +122,7 @@ func parseDollars(text string) (llm.USD, error) {
 	}
 	d, err := strconv.ParseFloat(strings.TrimPrefix(text, "$"), 64)
 	if err != nil || !(d > 0 && d < 1e9) { // and no NaN
-		return 0, errors.New("no amount")
+		return 0, errors.New("not an amount")
 	}
 	return llm.Dollars(d), nil
 }
@@ -134,7 +134,7 @@ const goalCheck = "asked whether the goal is reached"
 func (pu *pursuit) onGoal(state session.GoalState) {
 	switch state {
 	case session.GoalDone:
-		pu.notice(card.Info, "The model has nothing more to do for the goal: it is reached, or it needs you. /goal resume has it go on.")
+		pu.notice(card.Info, "The model has nothing more to do for the goal: it is reached, or the model needs you. /goal resume continues.")
 	case session.GoalPaused:
 		pu.notice(card.Warning, "The goal is paused. /goal resume continues it.")
 	}
@@ -144,7 +144,7 @@ func (pu *pursuit) onGoal(state session.GoalState) {
 func (pu *pursuit) force(args string) {
 	name, words, _ := strings.Cut(args, " ")
 	if words = strings.TrimSpace(words); words == "" {
-		pu.notice(card.Info, "Write the tool and the prompt: /force grep where is the timeout set?")
+		pu.notice(card.Info, "Name the tool and the prompt: /force grep where is the timeout set?")
 		return
 	}
 	if err := pu.session.Force(name); err != nil {

@@ -97,7 +97,7 @@ func (vs *views) openHelp(string) {
 	}
 	below := []styled.Line{
 		nil,
-		styled.Of("@ names a file, ! runs a command of yours that the model reads, !! one that it does not.", theme.Muted),
+		styled.Of("@ names a file, ! runs a command and shows it to the model, !! runs one that the model does not see.", theme.Muted),
 		styled.Of(vs.keyFor("app.interrupt")+" stops what runs"+twice+". /hotkeys lists all keys.", theme.Muted),
 	}
 	var p pane.Pane

@@ -14,7 +14,7 @@ import (
 func TestHelpTable(t *testing.T) {
 	some := []complete.Command{
 		{Name: "help", Help: "all commands"},
-		{Name: "theme", Args: "[name]", Help: "choose the colours of everything there is"},
+		{Name: "theme", Args: "[name]", Help: "choose the colors of everything there is"},
 		{Name: "a-file-with-a-very-long-name-indeed", Help: "from\na file"},
 	}
 	for _, tt := range []struct {
@@ -23,12 +23,12 @@ func TestHelpTable(t *testing.T) {
 	}{
 		{80, `
 /help          all commands
-/theme [name]  choose the colours of everything there is
+/theme [name]  choose the colors of everything there is
 /a-file-with-a-very-long-name-indeed
                from a file`},
 		{40, `
 /help   all commands
-/theme  [name] choose the colours of
+/theme  [name] choose the colors of
         everything there is
 /a-file-with-a-very-long-name-indeed
         from a file`},
@@ -37,7 +37,7 @@ func TestHelpTable(t *testing.T) {
   all commands
 /theme
   [name] choose the
-  colours of
+  colors of
   everything there
   is
 /a-file-with-a-very-

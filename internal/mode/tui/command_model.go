@@ -173,7 +173,7 @@ func (ms *models) logout(models *connect.Models, provider string, then func()) {
 	ms.work.task("logging out", func(ctx context.Context) (func(), error) {
 		n, err := models.Keys.Logout(ctx, provider)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("no login for %s to forget; stored keys are removed with burin keys remove ID", provider)
+			err = fmt.Errorf("no login for %s; to remove a stored key: burin keys remove ID", provider)
 		}
 		return func() {
 			ms.notice(card.Info, "Forgot "+prose.Count(n, "login")+" of "+provider+" on this machine.")
@@ -201,7 +201,7 @@ func (ms *models) openLogin(provider string) {
 		providers := read()
 		ms.inbox.post(func() {
 			if provider != "" && !slices.ContainsFunc(providers, func(p selector.Provider) bool { return p.ID == provider }) {
-				ms.notice(card.Warning, "There is no provider "+prose.Line(provider)+": /login shows those there are, and models.yml adds others.")
+				ms.notice(card.Warning, "Unknown provider "+prose.Line(provider)+": /login lists the providers, and models.yml adds more.")
 				return
 			}
 			var p *selector.Logins
@@ -251,12 +251,12 @@ func keyWords(provider string, found credential.Found, status int) string {
 	if strings.HasPrefix(from, "variable ") {
 		from = "the " + from
 	}
-	words := "/login " + provider + " stores another key or logs in anew"
+	words := "/login " + provider + " stores another key or logs in again"
 	switch found.From {
 	case credential.FromVariable:
-		words = "The key came from " + from + ": /login " + provider + " stores another, which is used before it"
+		words = "The key came from " + from + ": /login " + provider + " stores another one, which is used first"
 	case credential.FromModelsYAML, credential.FromCommandLine:
-		words = "The key came from " + from + ": give another one there and start burin again"
+		words = "The key came from " + from + ": change it there and restart burin"
 	}
 	if status == http.StatusForbidden { // the key may be good for others
 		words += "; /model chooses another model"
@@ -268,7 +268,7 @@ func keyWords(provider string, found credential.Found, status int) string {
 func (ms *models) askKey(provider string, stored func()) {
 	var p pane.Pane
 	p = list.NewInput(ms.env, list.InputOptions{
-		Title: "Key of " + provider, Secret: true, Hint: "It is stored sealed on this machine. " + ms.keyFor("tui.select.cancel") + " stores nothing.",
+		Title: "Key of " + provider, Secret: true, Hint: "It is stored encrypted on this machine. " + ms.keyFor("tui.select.cancel") + " stores nothing.",
 		OnCancel: func() { ms.panes.remove(p) },
 		OnDone: func(key string) {
 			ms.panes.remove(p)
@@ -320,7 +320,7 @@ func (ms *models) loginUI() oauth.UI {
 		Paste: func(ctx context.Context, problem string) (string, error) {
 			return await(ctx, ms.asks, func(answer func(string, error)) pane.Pane {
 				p := list.NewInput(ms.env, list.InputOptions{
-					Title: "Or paste the address the browser ended at", Hint: "The browser goes on by itself where it can.",
+					Title: "Or paste the address the browser ended at", Hint: "The browser usually continues by itself.",
 					OnDone:   func(text string) { answer(text, nil) },
 					OnCancel: func() { answer("", context.Canceled); ms.stop() },
 				})
@@ -344,7 +344,7 @@ func (ms *models) think(s *opened, l llm.Level) {
 func (ms *models) cycleThinking() {
 	levels := ms.thinkingLevels()
 	if ms.session == nil || len(levels) < 2 {
-		ms.flash("this model has one way to think")
+		ms.flash("this model has only one thinking level")
 		return
 	}
 	i := slices.Index(levels, ms.facts.status.Thinking)
@@ -357,7 +357,7 @@ func (ms *models) cycleThinking() {
 func (ms *models) cycleModel(step int) {
 	refs := ms.cycle()
 	if ms.session == nil || len(refs) < 2 {
-		ms.flash("no second model to switch to: list some in enabledModels, or give one a role in " + ms.keyFor(key.SelectModel))
+		ms.flash("only one model to switch between: list more in enabledModels, or give one a role in " + ms.keyFor(key.SelectModel))
 		return
 	}
 	i := slices.Index(refs, ms.facts.status.Model)

@@ -60,7 +60,7 @@ func (vs *views) openSettings(words string) {
 			vs.show.restyle()
 			vs.panes.remove(p)
 			if later && vs.session != nil {
-				vs.notice(card.Info, "Some of what you changed holds from the next session on; /new begins one.")
+				vs.notice(card.Info, "Some changes take effect in the next session; /new starts one.")
 			}
 		},
 	})

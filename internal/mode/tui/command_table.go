@@ -30,35 +30,35 @@ func table(g *groups) []command {
 // sessionCommands are about the conversation as a whole.
 func sessionCommands(g *groups) []command {
 	return []command{
-		{name: "new", aliases: []string{"clear"}, help: "begin a new session", run: g.archives.newSession},
-		{name: "resume", aliases: []string{"sessions", "continue"}, args: "[id or words]", help: "go on with another session", run: g.archives.resume},
+		{name: "new", aliases: []string{"clear"}, help: "start a new session", run: g.archives.newSession},
+		{name: "resume", aliases: []string{"sessions", "continue"}, args: "[id or words]", help: "resume another session", run: g.archives.resume},
 		{name: "tree", help: "move to another point of this session", needs: aSession, run: g.conversation.openTree},
-		{name: "branch", help: "a session of its own from an earlier prompt", needs: aRest, run: g.archives.branch},
-		{name: "fork", aliases: []string{"clone"}, help: "go on in a copy of this session", needs: aRest, run: g.archives.fork},
+		{name: "branch", help: "start a session from an earlier prompt", needs: aRest, run: g.archives.branch},
+		{name: "fork", aliases: []string{"clone"}, help: "continue in a copy of this session", needs: aRest, run: g.archives.fork},
 		{name: "rename", aliases: []string{"name", "title"}, args: "<title>", help: "name this session", needs: aSession, run: g.conversation.rename},
 		{name: "transcript", aliases: []string{"view"}, help: "read and search the whole conversation", needs: aSession, run: g.reader.open},
 		{name: "session", aliases: []string{"info", "status"}, args: "[delete]", help: "facts about this session", needs: aSession, run: g.conversation.sessionCommand, complete: choices("info", "delete")},
 		{name: "compact", aliases: []string{"compress", "summarize"}, args: "[what matters]", help: "condense the conversation", needs: aRest, waits: true, run: g.conversation.compact},
 		{
-			name: "shake", args: "[images]", help: "take old outputs, or pictures, out of the model's sight", needs: aRest, waits: true, run: g.conversation.shake,
+			name: "shake", args: "[images]", help: "remove old outputs, or pictures, from what the model sees", needs: aRest, waits: true, run: g.conversation.shake,
 			complete: choices("images"),
 		},
-		{name: "handoff", args: "[what comes next]", help: "go on in a new session with a summary by the model", needs: aRest, run: g.archives.handoff},
-		{name: "pin", args: "<words>", help: "keep words for the model, whatever is condensed", needs: aSession, run: g.conversation.pin},
-		{name: "unpin", args: "[words]", help: "see what is pinned, and take it back", needs: aSession, run: g.conversation.unpin},
+		{name: "handoff", args: "[what comes next]", help: "continue in a new session with the model's summary", needs: aRest, run: g.archives.handoff},
+		{name: "pin", args: "<words>", help: "keep text in the model's sight, even after condensing", needs: aSession, run: g.conversation.pin},
+		{name: "unpin", args: "[words]", help: "list and remove pins", needs: aSession, run: g.conversation.unpin},
 		{
-			name: "export", args: "[file]", help: "write the session as a page, Markdown or JSON", needs: aSession, run: g.archives.export,
+			name: "export", args: "[file]", help: "export the session as HTML, Markdown or JSON", needs: aSession, run: g.archives.export,
 			complete: func(arg string) []editor.Item {
 				return choices("session.html", "session.md", "session.json")(arg)
 			},
 		},
-		{name: "share", help: "put the session where others can see it", needs: aSession, run: g.archives.share},
+		{name: "share", help: "share the session by link", needs: aSession, run: g.archives.share},
 		{name: "dump", help: "copy the conversation as text", needs: aSession, run: g.archives.dump},
 		{
-			name: "copy", args: "[code, prompt, command or all]", help: "copy the last answer; or its code, or more", needs: aSession, run: g.archives.copyCommand,
+			name: "copy", args: "[code, prompt, command or all]", help: "copy the last answer, or its code, or more", needs: aSession, run: g.archives.copyCommand,
 			complete: choices("code", "prompt", "command", "all"),
 		},
-		{name: "move", args: "<folder>", help: "go on in another folder", needs: aRest, run: g.archives.move},
+		{name: "move", args: "<folder>", help: "continue in another folder", needs: aRest, run: g.archives.move},
 		{name: "drop", help: "delete this session (to the trash)", needs: aRest, run: g.archives.dropSession},
 	}
 }
@@ -66,7 +66,7 @@ func sessionCommands(g *groups) []command {
 // modelCommands are about which model answers, and how it is paid.
 func modelCommands(g *groups) []command {
 	return []command{
-		{name: "model", aliases: []string{"models", "switch"}, args: "[name]", help: "choose the model and those of the roles", waits: true, run: g.models.openModels},
+		{name: "model", aliases: []string{"models", "switch"}, args: "[name]", help: "choose the model and the models of roles", waits: true, run: g.models.openModels},
 		{
 			name: "thinking", aliases: []string{"effort"}, args: "[level]", help: "how hard the model thinks", needs: aSession, run: g.models.openThinking,
 			complete: func(arg string) []editor.Item {
@@ -78,10 +78,10 @@ func modelCommands(g *groups) []command {
 			},
 		},
 		{name: "login", aliases: []string{"auth", "connect"}, args: "[provider]", help: "log in to a provider, or store a key", run: g.models.openLogin},
-		{name: "logout", args: "[provider]", help: "forget logins and keys", run: g.models.openLogin},
+		{name: "logout", args: "[provider]", help: "remove logins and keys", run: g.models.openLogin},
 		{name: "cost", aliases: []string{"stats"}, help: "what was spent, by day and model", run: g.views.openCost},
 		{name: "usage", help: "plans and limits of your providers, and what was spent", run: g.views.openUsage},
-		{name: "context", help: "what fills the model's window", needs: aSession, run: g.views.openContext},
+		{name: "context", help: "what fills the context window", needs: aSession, run: g.views.openContext},
 	}
 }
 
@@ -93,16 +93,16 @@ func viewCommands(g *groups) []command {
 		{name: "hotkeys", aliases: []string{"keys", "keybindings"}, help: "all keys", run: g.views.openHotkeys},
 		{name: "history", args: "[words]", help: "search earlier prompts", run: g.views.openHistory},
 		{name: "settings", aliases: []string{"config"}, args: "[words]", help: "all settings", run: g.views.openSettings},
-		{name: "theme", aliases: []string{"themes"}, args: "[name]", help: "choose the colours", run: g.views.openThemes},
+		{name: "theme", aliases: []string{"themes"}, args: "[name]", help: "choose the colors", run: g.views.openThemes},
 	}
 }
 
 // workCommands are about what the model does.
 func workCommands(g *groups) []command {
 	return []command{
-		{name: "retry", aliases: []string{"again"}, help: "try again what failed or was stopped", needs: aRest, run: g.tasks.retry},
+		{name: "retry", aliases: []string{"again"}, help: "retry what failed or was stopped", needs: aRest, run: g.tasks.retry},
 		{name: "init", args: "[what matters]", help: "let the model write AGENTS.md for this folder", needs: aSession, run: g.tasks.writeInstructions},
-		{name: "btw", aliases: []string{"aside"}, args: "<question>", help: "ask beside the conversation", needs: aSession, run: g.tasks.aside},
+		{name: "btw", aliases: []string{"aside"}, args: "<question>", help: "ask a side question", needs: aSession, run: g.tasks.aside},
 		{
 			name: "plan", args: "[go, compact or a prompt]", help: "plan mode on or off: the model only looks", needs: aSession, run: g.plan.plan,
 			complete: choices("go", "compact"),
@@ -111,15 +111,15 @@ func workCommands(g *groups) []command {
 			name: "mode", aliases: []string{"approval", "approvals"}, args: "[plan, ask, auto-edit or full]", help: "what runs without a question", needs: aSession, run: g.plan.mode,
 			complete: choices("plan", "ask", "auto-edit", "full"),
 		},
-		{name: "permissions", aliases: []string{"allow", "allowed-tools"}, help: "rules for calls: look, try and revoke", needs: aSession, run: g.tasks.openPermissions},
+		{name: "permissions", aliases: []string{"allow", "allowed-tools"}, help: "rules for calls: list, try and revoke", needs: aSession, run: g.tasks.openPermissions},
 		{name: "tools", help: "which tools the model has", needs: aSession, run: g.tasks.openTools},
 		{
 			name: "todo", aliases: []string{"todos"}, args: "[edit, done, start, drop, rm, append, export, import, copy]", help: "the list of tasks", needs: aSession, run: g.tasks.todoCommand,
 			complete: choices("edit", "copy", "export", "import", "append", "start", "done", "drop", "rm"),
 		},
 		{name: "jobs", aliases: []string{"bashes", "tasks"}, help: "commands that run in the background", needs: aSession, run: g.tasks.openJobs},
-		{name: "undo", aliases: []string{"rewind"}, args: "[turn]", help: "take back what a turn changed", needs: aRest, run: g.tasks.openUndo},
-		{name: "queue", help: "take queued messages back into the prompt", needs: aSession, run: func(string) { g.outbox.unqueue() }},
+		{name: "undo", aliases: []string{"rewind"}, args: "[turn]", help: "undo what a turn changed", needs: aRest, run: g.tasks.openUndo},
+		{name: "queue", help: "move queued messages back into the prompt", needs: aSession, run: func(string) { g.outbox.unqueue() }},
 	}
 }
 
@@ -127,10 +127,10 @@ func workCommands(g *groups) []command {
 func pursuitCommands(g *groups) []command {
 	return []command{
 		{
-			name: "goal", args: "[words, pause, resume, drop, budget]", help: "what the model works towards until it is reached", needs: aSession, run: g.pursuit.goal,
+			name: "goal", args: "[words, pause, resume, drop, budget]", help: "a goal that the model works toward until it is reached", needs: aSession, run: g.pursuit.goal,
 			complete: choices("show", "pause", "resume", "drop", "budget", "set"),
 		},
-		{name: "loop", args: "[times] <prompt>", help: "send a prompt again whenever it is done", needs: aSession, run: g.repeater.command, complete: choices("stop")},
+		{name: "loop", args: "[times] <prompt>", help: "repeat a prompt whenever it is done", needs: aSession, run: g.repeater.command, complete: choices("stop")},
 		{name: "force", args: "<tool> <prompt>", help: "a prompt whose first answer must call that tool", needs: aRest, run: g.pursuit.force, complete: g.pursuit.offeredTools},
 	}
 }
@@ -138,11 +138,11 @@ func pursuitCommands(g *groups) []command {
 // programCommands are about burin itself.
 func programCommands(g *groups) []command {
 	return []command{
-		{name: "setup", help: "keys, model and looks, step by step", run: g.setup.open},
-		{name: "doctor", help: "look whether all sessions are sound", run: g.archives.doctor},
-		{name: "import", args: "[path]", help: "sessions of other programs: which there are, or one", run: g.archives.importSessions},
+		{name: "setup", help: "set up keys, model and look, step by step", run: g.setup.open},
+		{name: "doctor", help: "check all sessions for damage", run: g.archives.doctor},
+		{name: "import", args: "[path]", help: "import sessions of other programs", run: g.archives.importSessions},
 		{
-			name: "debug", aliases: []string{"version", "about", "bug", "feedback"}, args: "[dump-next-request <file>]", help: "facts about burin and this terminal, for reports of faults", run: g.views.debug,
+			name: "debug", aliases: []string{"version", "about", "bug", "feedback"}, args: "[dump-next-request <file>]", help: "facts about burin and this terminal, for bug reports", run: g.views.debug,
 			complete: choices(dumpWord),
 		},
 		{name: "quit", aliases: []string{"exit", "q", "bye"}, help: "leave", run: func(string) { g.exit.quit = true }},

@@ -80,8 +80,8 @@ func TestCommandsWithoutSession(t *testing.T) {
 	for call, want := range map[string]string{
 		"/help": "/init", "/?": "/help", "/hotkeys": "Ctrl+O", "/debug": "terminal", "/settings": "Dark theme",
 		"/settings spinner": "display.spinner", "/settings display.tabWidth": "Tab width",
-		"/hotkeys nosuch": "/hotkeys takes nothing after its name", "/tools bash": "/tools takes nothing after its name",
-		"/copy": "There is no session yet", "/session": "There is no session yet", "/theme dark": "", "/fly": "There is no command /fly",
+		"/hotkeys nosuch": "/hotkeys takes no arguments", "/tools bash": "/tools takes no arguments",
+		"/copy": "No session yet", "/session": "No session yet", "/theme dark": "", "/fly": "Unknown command /fly",
 	} {
 		a := alone(t)
 		if !a.commands.call(call) {

@@ -124,7 +124,7 @@ func toolRows(states []session.ToolState) []selector.Tool {
 // openContext shows what fills the window.
 func (vs *views) openContext(string) {
 	b := vs.session.Breakdown()
-	c := panel.Context{Window: b.Window, Reserve: b.Reserve, Note: "Estimates, scaled to what the vendor counted."}
+	c := panel.Context{Window: b.Window, Reserve: b.Reserve, Note: "Estimates, scaled to the provider's count."}
 	tools := panel.Part{Name: "tools", Detail: prose.Count(len(b.Tools), "tool")}
 	for _, s := range b.Tools {
 		tools.Tokens += s.Tokens
@@ -214,7 +214,7 @@ func shareName(s session.Share) string {
 	case session.KindSummary:
 		return "summaries"
 	case session.KindPin:
-		return "pinned words"
+		return "pins"
 	case session.KindCustom:
 		return "notes of burin"
 	}

@@ -54,8 +54,8 @@ func (ts *tasks) openPermissions(string) {
 	}
 	var p *list.List
 	p = list.New(ts.env, list.Options{
-		Title: "Permissions", Items: items, Empty: "There are no rules: everything but looking is asked about. An answer to such a question can make one.",
-		Hint: "Enter takes a rule back",
+		Title: "Permissions", Items: items, Empty: "No rules: burin asks about everything but looking. An answer to a question can add one.",
+		Hint: "Enter revokes a rule",
 		Preview: func(id string, width, height int) []string {
 			return ts.triedRows(s, id, width, height)
 		},
@@ -65,10 +65,10 @@ func (ts *tasks) openPermissions(string) {
 				return
 			}
 			if r.ID == "" {
-				ts.flash("this rule stands in " + r.Source + " and is taken back there")
+				ts.flash("this rule is in " + r.Source + ": remove it there")
 				return
 			}
-			ts.panes.confirm("Take this rule back?", r.String()+": "+r.Meaning(), func() {
+			ts.panes.confirm("Revoke this rule?", r.String()+": "+r.Meaning(), func() {
 				if !ts.still(s) {
 					ts.panes.remove(p)
 					return
@@ -104,7 +104,7 @@ func (ts *tasks) triedRows(s *opened, id string, width, height int) []string {
 		return rows
 	}
 	if len(tried) == 0 {
-		for _, l := range styled.Wrap(nil, styled.Of("Removing it changes no call of this session.", theme.Dim), width, nil, nil) {
+		for _, l := range styled.Wrap(nil, styled.Of("Revoking it changes no call of this session.", theme.Dim), width, nil, nil) {
 			rows = append(rows, ts.line(l))
 		}
 	}
@@ -177,14 +177,14 @@ func (ts *tasks) tail(text string, width, height int) []string {
 func (ts *tasks) openUndo(turn string) {
 	changes := ts.session.Changes()
 	if changes == nil {
-		ts.notice(card.Warning, "Nothing is kept to undo here.")
+		ts.notice(card.Warning, "Nothing to undo here.")
 		return
 	}
 	if turn != "" {
 		ts.undoTurn(changes, turn)
 		return
 	}
-	ts.work.task("looking at what was changed", func(ctx context.Context) (func(), error) {
+	ts.work.task("reading the changes", func(ctx context.Context) (func(), error) {
 		turns, err := changes.Turns(ctx)
 		return func() { ts.listTurns(changes, turns) }, err
 	})
@@ -202,7 +202,7 @@ func (ts *tasks) listTurns(changes session.Changes, turns []change.Turn) {
 	previews := map[string][]string{}
 	var p *list.List
 	p = list.New(ts.env, list.Options{
-		Title: "Undo", Items: items, Empty: "There is nothing to take back. What the model changes in this folder is listed here.", Hint: "Enter takes back what a turn changed, or brings it back",
+		Title: "Undo", Items: items, Empty: "Nothing to undo. Changes that the model makes in this folder are listed here.", Hint: "Enter undoes what a turn changed, or redoes it",
 		Preview: func(id string, width, height int) []string {
 			words, ok := previews[id]
 			if !ok {
@@ -225,12 +225,12 @@ func (ts *tasks) listTurns(changes session.Changes, turns []change.Turn) {
 }
 
 func (ts *tasks) undoTurn(changes session.Changes, turn string) {
-	ts.work.ahead("taking back", func(ctx context.Context) (func(), error) {
+	ts.work.ahead("undoing", func(ctx context.Context) (func(), error) {
 		done, err := changes.Undo(ctx, turn)
 		return func() {
 			ts.notice(card.Info, "Restored: "+prose.Count(len(done.Restored), "path")+".")
 			for _, k := range done.Kept {
-				ts.notice(card.Warning, "Left as it is: "+k.Path+" "+k.Reason)
+				ts.notice(card.Warning, "Unchanged: "+k.Path+" "+k.Reason)
 			}
 			ts.facts.repo.Refresh()
 		}, err
@@ -253,11 +253,11 @@ func (ts *tasks) writeInstructions(wish string) {
 // aside asks beside the conversation; the answer is shown and kept nowhere.
 func (ts *tasks) aside(question string) {
 	if question == "" {
-		ts.notice(card.Info, "Write the question: /btw what does this flag mean?")
+		ts.notice(card.Info, "Add a question: /btw what does this flag mean?")
 		return
 	}
 	s := ts.session
-	ts.work.task("asking beside the conversation", func(ctx context.Context) (func(), error) {
+	ts.work.task("asking a side question", func(ctx context.Context) (func(), error) {
 		answer, err := s.Conversation().Aside(ctx, question, nil)
 		if err == nil && strings.TrimSpace(answer) == "" {
 			err = errors.New("the model had nothing to say")

@@ -72,7 +72,7 @@ func (cs *commands) call(text string) bool {
 	switch {
 	case c.args == "" && args != "":
 		cs.composer.giveBack(text)
-		cs.flash("/" + c.name + " takes nothing after its name")
+		cs.flash("/" + c.name + " takes no arguments")
 	case c.needs != nothing && cs.opening:
 		cs.outbox.wait(text, enclosed{})
 	case cs.work.first && c.waits && (args != "" || c.needs != nothing): // /model alone opens a list
@@ -100,11 +100,11 @@ func (cs *commands) act(name string) {
 func (cs *commands) allowed(c command) bool {
 	switch {
 	case c.needs != nothing && cs.opening:
-		cs.flash("the session is being opened; one moment")
+		cs.flash("the session is still opening")
 	case c.needs != nothing && cs.session == nil:
-		cs.notice(card.Warning, "There is no session yet: choose a model with /model, or log in with /login.")
+		cs.notice(card.Warning, "No session yet: choose a model with /model, or log in with /login.")
 	case c.needs == aRest && (cs.work.on || cs.work.busy != ""):
-		cs.notice(card.Warning, "/"+c.name+" has to wait until the work is done; "+cs.keyFor(key.Interrupt)+" stops it.")
+		cs.notice(card.Warning, "/"+c.name+" must wait until the work is done; "+cs.keyFor(key.Interrupt)+" stops it.")
 	default:
 		return true
 	}
@@ -134,7 +134,7 @@ func (cs *commands) insists(text, name string, begun []string) bool {
 		cs.flash(words + " Enter again sends /" + name + " to the model as it is.")
 		return false
 	}
-	say := "There is no command /" + name + "."
+	say := "Unknown command /" + name + "."
 	if near := cs.nearest(name); near != "" {
 		say += " Did you mean /" + near + "?"
 	}
@@ -147,23 +147,23 @@ func (cs *commands) insists(text, name string, begun []string) bool {
 func elsewhere(name string) string {
 	switch strings.ToLower(name) {
 	case "add-dir", "directory":
-		return "Folders are added when burin starts: --add-dir FOLDER."
+		return "Add folders when you start burin: --add-dir FOLDER."
 	case "diff":
-		return "!git diff shows what has changed, /undo what the model changed."
+		return "!git diff shows all changes, /undo those of the model."
 	case "editor", "vim":
 		return "Ctrl+G opens the prompt in your editor."
 	case "memory":
-		return "AGENTS.md or CLAUDE.md holds what the model should always know; /init writes it."
+		return "Put what the model should always know in AGENTS.md or CLAUDE.md; /init writes it."
 	case "mention":
 		return "@ mentions a file."
 	case "output-style":
 		return "Write the style into AGENTS.md, which the model reads."
 	case "redo":
-		return "/undo brings back what it took back."
+		return "/undo also redoes what it undid."
 	case "reload":
-		return "Changed settings, keys and commands are read with the next session: /new."
+		return "A new session (/new) reads changed settings, keys and commands."
 	case "review", "security-review", "pr-comments":
-		return "Ask for it in words: review what has changed."
+		return "Ask for it: review the changes."
 	case "sandbox":
 		return "--sandbox and sandbox.mode confine commands; /mode says what runs without a question."
 	case "scoped-models":

@@ -43,7 +43,7 @@ func (k *desktop) outside(text string) (edited string, err error) {
 // copy puts text into the clipboard.
 func (k *desktop) copy(text, what string) {
 	if text == "" {
-		k.flash("there is nothing to copy")
+		k.flash("nothing to copy")
 		return
 	}
 	go func() {

@@ -23,7 +23,7 @@ func TestEndsThatSayWhy(t *testing.T) {
 		{
 			"requests", func(o *session.Options) { o.MaxTurns = 1 },
 			[]llmtest.Turn{fails},
-			"Stopped after 1 request (--max-turns); the work may not be done. /retry goes on.",
+			"Stopped after 1 request (--max-turns); the work may not be done. /retry continues.",
 		},
 		{
 			"cost", func(o *session.Options) {
@@ -33,7 +33,7 @@ func TestEndsThatSayWhy(t *testing.T) {
 				[]llm.Event{{Type: llm.EventStart, Message: &llm.Message{Usage: &llm.Usage{Input: 100, Output: 100}}}},
 				llmtest.Call("1", "nosuch", `{}`)...,
 			)}},
-			"spent; start burin with a higher --max-cost to go on",
+			"spent; start burin with a higher --max-cost to continue",
 		},
 		{
 			"circles", nil,
@@ -63,19 +63,19 @@ func TestKeyWords(t *testing.T) {
 		status int
 		want   string
 	}{
-		{credential.Found{}, 401, "/login groq stores another key or logs in anew."},
-		{credential.Found{From: credential.FromStore, Source: "stored key 3"}, 403, "/login groq stores another key or logs in anew; /model chooses another model."},
+		{credential.Found{}, 401, "/login groq stores another key or logs in again."},
+		{credential.Found{From: credential.FromStore, Source: "stored key 3"}, 403, "/login groq stores another key or logs in again; /model chooses another model."},
 		{
 			credential.Found{From: credential.FromVariable, Source: "variable GROQ_API_KEY"},
 			401,
-			"The key came from the variable GROQ_API_KEY: /login groq stores another, which is used before it.",
+			"The key came from the variable GROQ_API_KEY: /login groq stores another one, which is used first.",
 		},
 		{
 			credential.Found{From: credential.FromModelsYAML, Source: "apiKey of models.yml, as it stands there"},
 			401,
-			"The key came from apiKey of models.yml, as it stands there: give another one there and start burin again.",
+			"The key came from apiKey of models.yml, as it stands there: change it there and restart burin.",
 		},
-		{credential.Found{From: credential.FromCommandLine, Source: "--api-key"}, 401, "The key came from --api-key: give another one there and start burin again."},
+		{credential.Found{From: credential.FromCommandLine, Source: "--api-key"}, 401, "The key came from --api-key: change it there and restart burin."},
 	} {
 		if got := keyWords("groq", tt.found, tt.status); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)

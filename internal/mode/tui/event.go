@@ -96,7 +96,7 @@ func (ls *listener) sessionSays(e *session.Event) {
 			ls.talk.gaveUp()
 		}
 	case session.FallbackApplied, session.Promoted:
-		ls.notice(card.Warning, fmt.Sprintf("Going on with %s: %s", e.Data.(*session.Change).To, e.Data.(*session.Change).Why))
+		ls.notice(card.Warning, fmt.Sprintf("Continuing with %s: %s", e.Data.(*session.Change).To, e.Data.(*session.Change).Why))
 		ls.facts.read()
 	case session.ModelChanged:
 		ls.notice(card.Info, "Model: "+e.Data.(*session.Change).To)
@@ -147,7 +147,7 @@ func (ls *listener) onReminder() {
 
 // reminderOf says of what the model is reminded, for the nth time since the prompt.
 func reminderOf(todos []todo.Phase, n int) string {
-	what := "what is not done"
+	what := "open tasks"
 	done, all := todo.Progress(todos)
 	if open := all - done; open > 0 {
 		what = prose.Count(open, "open task")
@@ -219,7 +219,7 @@ func (ls *listener) offerWait(s *opened, until time.Time) {
 	if left > 20*time.Hour {
 		at = until.Format("Mon 15:04")
 	}
-	ls.panes.confirm("Wait until "+at+" and try again?", "The provider asks for a wait of "+elapsed(left)+". You can go on typing meanwhile.", func() {
+	ls.panes.confirm("Wait until "+at+" and try again?", "The provider asks for a wait of "+elapsed(left)+". You can keep typing meanwhile.", func() {
 		if s != ls.session || ls.work.on {
 			return
 		}
@@ -270,16 +270,16 @@ func (ls *listener) onOutcome(s *opened, out agent.Outcome, over []*letter, took
 func (ls *listener) sayEnd(out *agent.Outcome) {
 	switch {
 	case out.Reason == agent.ReasonMaxTurns:
-		ls.notice(card.Warning, "Stopped after "+prose.Count(out.Turns, "request")+" (--max-turns); the work may not be done. /retry goes on.")
+		ls.notice(card.Warning, "Stopped after "+prose.Count(out.Turns, "request")+" (--max-turns); the work may not be done. /retry continues.")
 	case out.Err == nil:
 	case out.Reason == agent.ReasonError:
 		ls.models.sayKey(out.Err) // the answer told the error
 	case out.Reason == agent.ReasonLoop:
 		ls.notice(card.Failure, "Stopped: "+prose.Line(out.Err.Error())+". Tell burin what to do instead.")
 	case errors.Is(out.Err, session.ErrGoalBudget):
-		ls.notice(card.Failure, "Stopped: "+prose.Line(out.Err.Error())+"; /goal budget says what it may cost.")
+		ls.notice(card.Failure, "Stopped: "+prose.Line(out.Err.Error())+"; /goal budget changes the limit.")
 	case errors.Is(out.Err, session.ErrBudget):
-		ls.notice(card.Failure, "Stopped: "+prose.Line(out.Err.Error())+"; start burin with a higher --max-cost to go on.")
+		ls.notice(card.Failure, "Stopped: "+prose.Line(out.Err.Error())+"; start burin with a higher --max-cost to continue.")
 	case out.Reason == agent.ReasonRefused:
 		ls.sayError(out.Err)
 	}

@@ -293,7 +293,7 @@ func TestCompactDoesNotStopTheWork(t *testing.T) {
 	d.outbox.send("work", steerNow)
 	<-asked
 	d.outbox.send("/compact the numbers", steerNow)
-	if got := d.shown(); !strings.Contains(got, "/compact has to wait until the work is done") {
+	if got := d.shown(); !strings.Contains(got, "/compact must wait until the work is done") {
 		t.Errorf("it shows:\n%s", got)
 	}
 	if got := d.composer.editor.Text(); got != "/compact the numbers" {

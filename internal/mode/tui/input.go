@@ -152,10 +152,10 @@ func (ip *input) do(action key.Action) {
 		ip.outbox.unqueue()
 	case key.ExpandTools:
 		ip.talk.change(func(l *look) { l.Expanded = !l.Expanded })
-		ip.flash("outputs and thinking to come are shown " + either(ip.talk.look.Expanded, "whole", "in a few lines"))
+		ip.flash("new outputs and thinking are shown " + either(ip.talk.look.Expanded, "whole", "in a few lines"))
 	case key.ToggleThinking:
 		ip.talk.change(func(l *look) { l.HideThinking = !l.HideThinking })
-		ip.flash("thinking to come is " + either(ip.talk.look.HideThinking, "hidden", "shown"))
+		ip.flash("new thinking is " + either(ip.talk.look.HideThinking, "hidden", "shown"))
 	case key.CycleThinking:
 		ip.models.cycleThinking()
 	case key.CycleModel:
@@ -217,7 +217,7 @@ func (ip *input) onClear() {
 	case ip.exit.ending && again:
 		ip.exit.quit, ip.exit.atOnce = true, true
 	case ip.exit.ending:
-		ip.flash(ip.keyFor(key.Clear) + " again leaves without waiting")
+		ip.flash(ip.keyFor(key.Clear) + " again quits without waiting")
 		ip.offered = true
 	case again:
 		ip.exit.quit = true
@@ -225,7 +225,7 @@ func (ip *input) onClear() {
 		_ = ip.composer.editor.SetText("") // nothing is never too long
 	case len(ip.composer.attached) > 0:
 		ip.composer.attached = nil
-		ip.flash("no picture goes with the next prompt")
+		ip.flash("attached pictures removed")
 	case ip.brake.stop():
 	default:
 		ip.flash(ip.keyFor(key.Clear) + " again quits")

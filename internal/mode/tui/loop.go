@@ -10,7 +10,7 @@ import (
 )
 
 // notWaited is said where the person did not wait.
-const notWaited = "burin did not wait until the session was closed: what still ran is stopped, and its result is not kept."
+const notWaited = "burin quit before the session was closed: what still ran was stopped, and its result is lost."
 
 const (
 	// frameTime is the least time between frames for events of the session. Keys do not

@@ -38,7 +38,7 @@ func (c *current) still(s *opened) bool {
 	if s != nil && s == c.session {
 		return true
 	}
-	c.base.notice(card.Warning, "That was about the session before, which is left: nothing was changed.")
+	c.base.notice(card.Warning, "That was about the previous session: nothing changed.")
 	return false
 }
 

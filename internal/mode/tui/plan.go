@@ -26,10 +26,10 @@ type planMode struct {
 func (pm *planMode) chooseMode() {
 	s := pm.session
 	items := []list.Item{
-		{ID: "plan", Label: "plan", Detail: "the model only looks; nothing is changed"},
-		{ID: "ask", Label: "ask", Detail: "looking runs; changes and commands are asked about"},
-		{ID: "auto-edit", Label: "auto-edit", Detail: "files of this folder are changed; commands are asked about"},
-		{ID: "full", Label: "full", Detail: "everything runs but what is refused or dangerous"},
+		{ID: "plan", Label: "plan", Detail: "look only; refuse every change"},
+		{ID: "ask", Label: "ask", Detail: "look freely; ask about changes and commands"},
+		{ID: "auto-edit", Label: "auto-edit", Detail: "also edit files in this folder; ask about commands"},
+		{ID: "full", Label: "full", Detail: "run everything; ask about dangerous calls"},
 	}
 	for i := range items {
 		if items[i].ID == s.Mode() {
@@ -78,9 +78,9 @@ func (pm *planMode) plan(args string) {
 		}
 		pm.outbox.prompt(args, steerNow)
 	case !planning:
-		pm.notice(card.Info, "This is not plan mode: /plan begins it.")
+		pm.notice(card.Info, "Not in plan mode: /plan turns it on.")
 	case pm.work.on || pm.work.busy != "":
-		pm.notice(card.Warning, "/plan "+args+" has to wait until the work is done; "+pm.keyFor(key.Interrupt)+" stops it.")
+		pm.notice(card.Warning, "/plan "+args+" must wait until the work is done; "+pm.keyFor(key.Interrupt)+" stops it.")
 		pm.composer.refuse()
 	default:
 		pm.toggle()
@@ -95,7 +95,7 @@ func (pm *planMode) plan(args string) {
 func (pm *planMode) hint() {
 	if pm.session.Mode() == "plan" && !pm.told {
 		pm.told = true
-		pm.notice(card.Info, "Plan mode: /plan go has the plan carried out, /plan compact condenses the conversation first.")
+		pm.notice(card.Info, "Plan mode: /plan go carries out the plan, /plan compact condenses the conversation first.")
 	}
 }
 

@@ -81,9 +81,9 @@ func (qs *questions) settledElsewhere(d *session.Settled) {
 	qs.answered(qs.list[i])
 	switch d.How {
 	case session.Answered:
-		qs.notice(card.Info, "The question was answered from elsewhere: "+prose.Line(d.By)+".")
+		qs.notice(card.Info, "The question was answered elsewhere: "+prose.Line(d.By)+".")
 	case session.TimedOut:
-		qs.notice(card.Warning, "Nobody answered the question in time.")
+		qs.notice(card.Warning, "No one answered the question in time.")
 	}
 }
 
@@ -102,7 +102,7 @@ func (qs *questions) enqueue(q *ask) {
 		return
 	}
 	qs.list = append(qs.list, q)
-	qs.display.attention(qs.show.askNotify, "A question waits for you.")
+	qs.display.attention(qs.show.askNotify, "A question is waiting for you.")
 	qs.next()
 }
 
@@ -205,7 +205,7 @@ func (qs *questions) askSecret(ctx context.Context, question string) (string, er
 		return list.NewInput(qs.env, list.InputOptions{
 			Title: question, Secret: true,
 			OnDone:   func(text string) { answer(text, nil) },
-			OnCancel: func() { answer("", errors.New("no pass phrase was given")) },
+			OnCancel: func() { answer("", errors.New("no pass phrase given")) },
 		})
 	})
 }

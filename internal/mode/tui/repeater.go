@@ -57,20 +57,20 @@ func (p *repeater) command(args string) {
 	switch {
 	case args == "stop" || args == "off":
 		if p.rounds == nil {
-			p.notice(card.Info, "There is no loop.")
+			p.notice(card.Info, "No loop is running.")
 			return
 		}
 		p.end("is stopped")
 	case args == "" && p.rounds != nil:
 		p.notice(card.Info, fmt.Sprintf("Round %d of %d of the loop: %s · /loop stop ends it", p.rounds.done, p.rounds.most, prose.Line(p.rounds.words)))
 	case args == "":
-		p.notice(card.Info, "Write what to repeat: /loop 5 find a bug and fix it")
+		p.notice(card.Info, "Say what to repeat: /loop 5 find a bug and fix it")
 	case strings.HasPrefix(args, "!") || strings.HasPrefix(args, "/") && builtin:
 		p.notice(card.Warning, "A loop repeats prompts, not commands.")
 	case p.rounds != nil:
-		p.notice(card.Warning, "There is a loop already: /loop stop ends it.")
+		p.notice(card.Warning, "A loop is already running: /loop stop ends it.")
 	case p.work.on || p.work.busy != "":
-		p.notice(card.Warning, "/loop has to wait until the work is done; "+p.keyFor(key.Interrupt)+" stops it.")
+		p.notice(card.Warning, "/loop must wait until the work is done; "+p.keyFor(key.Interrupt)+" stops it.")
 		p.composer.refuse()
 	default:
 		p.rounds = &rounds{words: args, most: most, of: p.session}

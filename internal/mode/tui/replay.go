@@ -117,7 +117,7 @@ func todosAt(l session.Transcript, id string) []todo.Phase {
 // replay shows the end of what was said before, as it was shown then.
 func (sw *switcher) replay(l session.Transcript, past []seen) {
 	if left := l.Len() - len(past); left > 0 && len(past) == maxReplayed {
-		sw.notice(card.Info, fmt.Sprintf("%s stand before this; %s shows all", prose.Count(left, "entry"), sw.keyFor(key.OpenTranscript)))
+		sw.notice(card.Info, fmt.Sprintf("%s before this; %s shows all", prose.Count(left, "entry"), sw.keyFor(key.OpenTranscript)))
 	}
 	for i := range past {
 		sw.replayEntry(l, &past[i])
@@ -131,7 +131,7 @@ func (sw *switcher) replayEntry(l session.Transcript, e *seen) {
 		before, summary := e.TokensBefore, e.Summary
 		sw.talk.say(told, func(v card.View) []string { return card.Compaction(before, 0, summary, v) })
 	case e.Type == transcript.TypeBranchSummary:
-		sw.talk.notice(card.Info, "A summary of another branch stands here.")
+		sw.talk.notice(card.Info, "Summary of another branch.")
 	case isReminder(&e.Entry):
 		sw.talk.notice(card.Info, reminderOf(todosAt(l, e.ID), remindersUpTo(l, e.ID)))
 	case isGoalCheck(&e.Entry):

@@ -50,7 +50,7 @@ func (h *shell) run(text string) {
 		return
 	case h.work.busy != "":
 		h.composer.giveBack(text)
-		h.flash(h.work.busy + " is under way; " + h.keyFor("app.interrupt") + " stops it")
+		h.flash(h.work.busy + " is in progress; " + h.keyFor("app.interrupt") + " stops it")
 		return
 	}
 	b := &call{id: "!" + fmt.Sprint(len(h.talk.blocks)), card: card.Own(line, private)}

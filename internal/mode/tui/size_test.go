@@ -36,21 +36,21 @@ func TestWhatIsTypedStaysVisible(t *testing.T) {
 		types string
 		keys  []key.Key // before the words
 	}{
-		"the prompt":     {nil, "hello", nil},
-		"a long prompt":  {func(a *app) { _ = a.composer.editor.SetText(strings.Repeat("line\n", 80)) }, "hello", nil},
-		"the commands":   {nil, "/", nil},
-		"some commands":  {nil, "/se", nil},
-		"panels":         {busy, "hello", nil},
-		"panels, and /":  {busy, "/", nil},
-		"settings":       {call("/settings"), "theme", nil},
-		"themes":         {call("/theme"), "dark", nil},
-		"hotkeys":        {call("/hotkeys"), "word", nil},
-		"history":        {call("/history"), "word", nil},
-		"a line":         {func(a *app) { a.panes.askLine("A title", "", nil) }, "hello", nil},
-		"own words":      {question, "hello", []key.Key{"tab"}},
-		"a longer reply": {question, "hello and how are you today, all of you there", []key.Key{"tab"}},
-		"a note":         {approval, "hello", []key.Key{"tab"}},
-		"a longer note":  {approval, "hello and how are you today, all of you there", []key.Key{"tab"}},
+		"the prompt":      {nil, "hello", nil},
+		"a long prompt":   {func(a *app) { _ = a.composer.editor.SetText(strings.Repeat("line\n", 80)) }, "hello", nil},
+		"the commands":    {nil, "/", nil},
+		"some commands":   {nil, "/se", nil},
+		"panels":          {busy, "hello", nil},
+		"panels, and /":   {busy, "/", nil},
+		"settings":        {call("/settings"), "theme", nil},
+		"themes":          {call("/theme"), "dark", nil},
+		"hotkeys":         {call("/hotkeys"), "word", nil},
+		"history":         {call("/history"), "word", nil},
+		"a line":          {func(a *app) { a.panes.askLine("A title", "", nil) }, "hello", nil},
+		"your own answer": {question, "hello", []key.Key{"tab"}},
+		"a longer reply":  {question, "hello and how are you today, all of you there", []key.Key{"tab"}},
+		"a note":          {approval, "hello", []key.Key{"tab"}},
+		"a longer note":   {approval, "hello and how are you today, all of you there", []key.Key{"tab"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := alone(t)

@@ -6,4 +6,4 @@ import "os"
 func (d *display) watchSize() { d.sizes = make(chan os.Signal) }
 
 // suspend is nothing that Windows knows.
-func (d *display) suspend() { d.flash("there is no suspending here") }
+func (d *display) suspend() { d.flash("suspending is not supported here") }

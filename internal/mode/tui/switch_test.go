@@ -39,13 +39,13 @@ func TestWarningsOfOpening(t *testing.T) {
 	d.until("the third session", func() bool { return d.session != nil && d.session != second && !d.opening })
 	var said []string
 	for line := range strings.SplitSeq(d.shown(), "\n") {
-		for _, words := range []string{"Stopped.", "A new session.", "not confined", "is damaged"} {
+		for _, words := range []string{"Stopped.", "New session.", "not confined", "is damaged"} {
 			if strings.Contains(line, words) {
 				said = append(said, words)
 			}
 		}
 	}
-	want := []string{"not confined", "Stopped.", "A new session.", "is damaged", "A new session."}
+	want := []string{"not confined", "Stopped.", "New session.", "is damaged", "New session."}
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Errorf("(-want +got):\n%s\n%s", diff, d.shown())
 	}

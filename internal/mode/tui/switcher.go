@@ -72,10 +72,10 @@ func (sw *switcher) onGone(s *opened) {
 	switch {
 	case sw.exit.ending || sw.opening:
 	case !ok:
-		sw.notice(card.Warning, "The burin that had this session has ended, and nothing was kept of it yet.")
+		sw.notice(card.Warning, "The burin that had this session ended before anything was saved.")
 		sw.open(Wish{})
 	default:
-		sw.notice(card.Warning, "The burin that had this session has ended. What it was doing is stopped; it goes on here.")
+		sw.notice(card.Warning, "The burin that had this session ended, and its work stopped. The session continues here.")
 		sw.open(Wish{Resume: path, after: sw.lastShown})
 	}
 }
@@ -109,7 +109,7 @@ func (sw *switcher) resync() {
 func (sw *switcher) onMoved() {
 	s := sw.session
 	sw.talk.abandon()
-	sw.notice(card.Info, "Another point of the conversation. It goes on from here:")
+	sw.notice(card.Info, "Moved to another point of the conversation:")
 	past := recent(s.Log())
 	past = past[max(0, len(past)-3):]
 	for i := range past {
@@ -208,11 +208,11 @@ func (sw *switcher) showSession(s session.Handle, past []seen, o *opening) {
 		title := s.Facts().Stats.Title
 		switch {
 		case title != "":
-			title = "Going on with: " + prose.Line(title)
+			title = "Continuing with: " + prose.Line(title)
 		case len(past) > 0:
-			title = "Going on with another session."
+			title = "Continuing with another session."
 		default:
-			title = "A new session."
+			title = "New session."
 		}
 		sw.notice(card.Info, title)
 	}
@@ -232,7 +232,7 @@ func (sw *switcher) showSession(s session.Handle, past []seen, o *opening) {
 	sw.facts.readTodos()
 	sw.facts.readJobs()
 	if sw.outbox.readQueue(); sw.outbox.queue.held {
-		sw.notice(card.Info, "What waits was not sent when the session was left. It goes with your next prompt; "+sw.keyFor("app.message.dequeue")+" takes it back.")
+		sw.notice(card.Info, "Messages were still queued when the session was left. They go with your next prompt; "+sw.keyFor("app.message.dequeue")+" takes them back.")
 	}
 	if f := s.Facts(); f.Working {
 		sw.work.begin(f.Since)
@@ -267,7 +267,7 @@ func notOpened(err error) string {
 		return NoKey(none)
 	}
 	if errors.Is(err, transcript.ErrLocked) {
-		return "Another burin has this session open: end it there first, or begin a new one here; what you send now does."
+		return "Another burin has this session open: end it there first. What you send here starts a new session."
 	}
 	return prose.Line(err.Error())
 }

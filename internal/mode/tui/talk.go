@@ -306,7 +306,7 @@ func (t *talk) answerEnd(m *llm.Message) {
 		t.failure = b
 		t.stopped("not run: the answer failed")
 	case m.StopReason == llm.StopLength:
-		t.notice(card.Warning, "The answer was cut at the model's limit of output: ask it to go on.")
+		t.notice(card.Warning, "The answer was cut at the model's output limit: ask it to continue.")
 	}
 }
 

@@ -112,9 +112,9 @@ func markTodo(phases []todo.Phase, verb, words string) ([]todo.Phase, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return nil, fmt.Errorf("no task holds %q", words)
+		return nil, fmt.Errorf("no task matches %q", words)
 	case len(found) > 1:
-		return nil, fmt.Errorf("%q fits %d tasks: write more of it", words, len(found))
+		return nil, fmt.Errorf("%q matches %d tasks: write more of it", words, len(found))
 	}
 	switch verb {
 	case "start":
@@ -169,7 +169,7 @@ func (ts *tasks) todoCommand(args string) {
 			err = s.SetTodos(changed)
 		}
 	default:
-		err = fmt.Errorf("/todo knows no %q: edit, copy, export, import, append, start, done, drop or rm", verb)
+		err = fmt.Errorf("/todo: unknown argument %q (want edit, copy, export, import, append, start, done, drop or rm)", verb)
 	}
 	if err != nil {
 		ts.sayError(err)
@@ -178,7 +178,7 @@ func (ts *tasks) todoCommand(args string) {
 
 func (ts *tasks) showTodos(phases []todo.Phase) {
 	if len(phases) == 0 {
-		ts.notice(card.Info, "The list of tasks is empty.")
+		ts.notice(card.Info, "The todo list is empty.")
 		return
 	}
 	ts.talk.say(told, func(v card.View) []string {

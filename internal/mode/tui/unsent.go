@@ -118,7 +118,7 @@ func (u *unsent) find(giveBack func(string)) {
 				_ = os.Remove(path)
 			}
 		}
-		u.flash("this is what was being written when burin ended")
+		u.flash("this is the draft from when burin ended")
 	})
 }
 

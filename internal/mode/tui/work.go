@@ -108,7 +108,7 @@ func (w *work) ahead(what string, run func(ctx context.Context) (done func(), er
 // on the loop.
 func (w *work) task(what string, run func(ctx context.Context) (done func(), err error)) {
 	if w.busy != "" {
-		w.notice(card.Warning, "Wait: "+w.busy+" is under way; "+w.keyFor("app.interrupt")+" stops it.")
+		w.notice(card.Warning, "Wait: "+w.busy+" is in progress; "+w.keyFor("app.interrupt")+" stops it.")
 		w.composer.refuse()
 		return
 	}

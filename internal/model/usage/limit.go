@@ -128,5 +128,5 @@ func (e *LimitError) Error() string {
 type PriceError struct{ Model string } // provider/id
 
 func (e *PriceError) Error() string {
-	return fmt.Sprintf("the price of %s is not known, so a cost limit cannot be kept: set its price in models.yml (cost: {input: 3, output: 15}, dollars per million tokens; cost: free if it costs nothing)", e.Model)
+	return fmt.Sprintf("%s has no known price, so a cost limit cannot be enforced: set its price in models.yml (cost: {input: 3, output: 15}, dollars per million tokens; cost: free if it costs nothing)", e.Model)
 }

@@ -36,11 +36,8 @@ func (j *judge) offers(r Request, seen []Request, lasting bool) []Offer {
 			continue
 		}
 		o := Offer{Rules: rules, Scopes: scopes}
+		o.Words = inBrief(rules)
 		for i, g := range rules {
-			if i > 0 {
-				o.Words += "; and "
-			}
-			o.Words += what(g)
 			rules[i] = InWords(g)
 		}
 		o.Examples = j.examples(granted, rules, r, seen)

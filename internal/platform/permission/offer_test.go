@@ -7,11 +7,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/internal/platform/permission"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/tool/permit"
 )
 
 // offered are the rules of all offers in text, the rules of one joined by " + ".
@@ -158,8 +161,8 @@ func TestOfferScopesWordsAndExamples(t *testing.T) {
 	if diff := cmp.Diff([]permission.Scope{permission.Once, permission.Session, permission.Project, permission.User}, o.Scopes); diff != "" {
 		t.Error(diff)
 	}
-	if !strings.HasPrefix(o.Words, "`go test` with any arguments") || !strings.Contains(o.Words, "-exec") {
-		t.Errorf("words %q", o.Words)
+	if full := o.Rules[0].Words; o.Words != "all `go test` commands" || !strings.HasPrefix(full, "allow `go test` with any arguments") || !strings.Contains(full, "-exec") {
+		t.Errorf("words %q, in full %q", o.Words, full)
 	}
 	for _, r := range o.In(permission.Project) {
 		if r.Scope != permission.Project || !strings.HasSuffix(permission.InWords(r).Meaning(), ", in this project") {
@@ -313,3 +316,55 @@ func TestDryRunsAgreeWithGrants(t *testing.T) {
 
 // quoted is the pattern for exactly a line.
 func quoted(line string) string { return strconv.Quote(line) }
+
+// What a person can choose is named in a few words that fit on a line, however long the
+// names are, and says what is special of it.
+func TestOfferWordsAreShort(t *testing.T) {
+	long := strings.Repeat("a-rather-long-folder-name/", 9)
+	p := policy(t, permission.Ask)
+	now := time.Now()
+	for _, tt := range []struct {
+		r    permission.Request
+		want []string
+	}{
+		{bash("go test -run X ./..."), []string{"`go test -run X ./...`", "all `go test` commands"}},
+		{bash("npm ci && npm test | tail"), []string{"`npm ci && npm test | tail`", "all `npm ci` and `npm test` commands"}},
+		{bash("npm ci && make all && npm test && go vet"), []string{"`npm ci && make all …npm test && go vet`", "all `npm ci` commands and 3 more"}},
+		{bash("go vet ./... > out/vet.txt"), []string{
+			"`go vet ./... > out/vet.txt`", "edits to `out/vet.txt` and 1 more", "edits to files in `out/` and 1 more", "edits to all workspace files and 1 more",
+		}},
+		{bash("./" + long + "run.sh"), []string{"`./a-rather-long-fol…folder-name/run.sh`", "all `./a-rather-l…-name/run.sh` commands"}},
+		{bash("cat " + "/srv/" + long + "x.txt"), []string{"`cat /srv/a-rather-l…-folder-name/x.txt`", "reading `/srv/a-rather-l…der-name/x.txt`", "reading files in `/srv/a-rat…lder-name/`"}},
+		{access("write", tool.AccessWrite, long+"handler.go"), []string{"edits to `a-rather-long-…ame/handler.go`", "edits to files in `a-rather-l…der-name/`", "edits to all workspace files"}},
+		{access("write", tool.AccessWrite, "/srv/x/y"), []string{"edits to `/srv/x/y`", "edits to files in `/srv/x/`"}},
+		{access("read", tool.AccessRead, ".env"), []string{"reading `.env`"}},
+		{access("mcp_x", tool.AccessWrite, "a/b"), []string{"`mcp_x a/b`", "`mcp_x a/**`", "`mcp_x **`"}},
+		{access("fetch", tool.AccessNetwork, "https://api.example.com/x"), []string{"fetching from `api.example.com`", "fetching from `*.example.com`"}},
+		{access("fetch", tool.AccessNetwork, "https://"+strings.Repeat("a-long-name.", 15)+"example.com:8443/x"), []string{"fetching from `a-long-name.…le.com:8443`", "fetching from `*.a-long-nam…le.com:8443`"}},
+		{access("web_search", tool.AccessNetwork, "https://search.example.com"), []string{"web_search requests to `search.…ple.com`", "web_search requests to `*.example.com`"}},
+		{permission.Request{Tool: "mcp_" + strings.Repeat("y", 60), Effects: tool.Executes}, []string{"every `mcp_yyyyyyyyy…yyyyyyyyyyyyy` call"}},
+	} {
+		var got []string
+		for _, o := range p.Decide(tt.r).Offers {
+			got = append(got, o.Words)
+			o.Expires = now.AddDate(20, 0, 0)
+			for _, s := range o.Scopes {
+				if label := o.Label(s, now); prose.Width(o.Words) > permit.MaxWords || prose.Width(label) > permit.MaxLabel {
+					t.Errorf("%d columns: %s", prose.Width(label), label)
+				}
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	for _, name := range []string{"typical.txt", "evasion.txt"} {
+		for _, l := range readCorpus(t, name).lines {
+			for _, o := range p.Decide(bash(l.command)).Offers {
+				if n := prose.Width(o.Words); n > permit.MaxWords || prose.Inline(o.Words) != o.Words {
+					t.Errorf("%q: %d columns: %q", l.command, n, o.Words)
+				}
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@ package permission
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"regexp"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/burin-dev/burin/internal/platform/wall"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/tool/permit"
 )
 
 var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
@@ -345,5 +347,104 @@ func (c *compiled) whatHost() string {
 	return verb + "the host " + c.host
 }
 
+// inBrief names the calls that rules are for, in at most [permit.MaxWords] columns. Rules
+// that there is no room for are counted.
+func inBrief(rules []Rule) string {
+	var calls []brief
+	for _, r := range rules {
+		c, err := compile(r, command.Place{})
+		if err != nil {
+			return "nothing: a rule is not valid"
+		}
+		b := c.brief()
+		if n := len(calls); n > 0 && calls[n-1].before == b.before && calls[n-1].after == b.after {
+			calls[n-1].subjects = append(calls[n-1].subjects, b.subjects...) // "all `npm ci` and `npm test` commands"
+			continue
+		}
+		calls = append(calls, b)
+	}
+	phrases := make([]string, len(calls))
+	for i, b := range calls {
+		phrases[i] = b.in(len(b.subjects), math.MaxInt)
+	}
+	if s := strings.Join(phrases, " and "); prose.Width(s) <= permit.MaxWords {
+		return s
+	}
+	more := ""
+	if n := len(rules) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return calls[0].in(min(1, len(calls[0].subjects)), permit.MaxWords-len(more)) + more
+}
+
+// brief is a few words for the calls that a rule is for: some around names of its own.
+type brief struct {
+	before   string
+	subjects []string
+	after    string
+}
+
+// in is the words with the first n subjects, each in backticks, in so many columns.
+func (b brief) in(n, columns int) string {
+	columns -= len(b.before) + len(b.after)
+	var s string
+	for i, subject := range b.subjects[:n] {
+		switch {
+		case i > 0 && i == n-1:
+			s += " and "
+		case i > 0:
+			s += ", "
+		}
+		s += "`" + prose.Middle(subject, columns/n-2) + "`"
+	}
+	return b.before + s + b.after
+}
+
+// brief is what the rule is for in a few words.
+func (c *compiled) brief() brief {
+	_, k := family(c.Tool)
+	switch {
+	case c.bare() && c.Tool == "bash":
+		return brief{before: "every command"}
+	case c.bare() && c.Tool == "edit":
+		return brief{before: "edits to any file"}
+	case c.bare() && c.Tool == "read":
+		return brief{before: "reading any file"}
+	case c.bare():
+		return brief{"every ", []string{c.Tool}, " call"}
+	case k == commands && c.first:
+		return brief{"all ", []string{prose.Inline(strings.TrimSuffix(c.Pattern, ":*"))}, " commands"}
+	case k == commands:
+		return brief{"", []string{prose.Inline(prose.Clip(c.whole, 2000))}, ""}
+	case k == paths:
+		return c.briefPaths()
+	case k == hosts && c.Tool == "fetch":
+		return brief{"fetching from ", []string{c.host}, ""}
+	case k == hosts:
+		return brief{c.Tool + " requests to ", []string{c.host}, ""}
+	}
+	return brief{"", []string{c.Tool + " " + prose.Inline(prose.Clip(c.Pattern, 2000))}, ""}
+}
+
+func (c *compiled) briefPaths() brief {
+	verb := map[string]string{"edit": "edits to ", "read": "reading "}[c.Tool]
+	if verb == "" {
+		verb = c.Tool + " on "
+	}
+	folder, deep := strings.CutSuffix(c.glob, "/**")
+	folder, plain := literal(folder)
+	name, one := literal(c.glob)
+	switch {
+	case c.glob == "**":
+		return brief{before: verb + "all workspace files"}
+	case deep && plain:
+		return brief{verb + "files in ", []string{prose.Inline(folder) + "/"}, ""}
+	case one:
+		return brief{verb, []string{prose.Inline(name)}, ""}
+	}
+	return brief{verb + "files like ", []string{prose.Inline(c.glob)}, ""}
+}
+
+// holds reports whether a rule has not expired.
 // holds reports whether a rule has not expired.
 func holds(r *Rule, now time.Time) bool { return r.Expires.IsZero() || now.Before(r.Expires) }

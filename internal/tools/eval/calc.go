@@ -112,7 +112,7 @@ func eval(e ast.Expr, depth int) (constant.Value, error) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
 		if e.Kind != token.INT && e.Kind != token.FLOAT {
-			return nil, fmt.Errorf("%s is no number", e.Value)
+			return nil, fmt.Errorf("%s is not a number", e.Value)
 		}
 		if err := smallLiteral(e.Value); err != nil {
 			return nil, err
@@ -401,7 +401,7 @@ func call(e *ast.CallExpr, depth int) (constant.Value, error) {
 		}
 		return raise(args[0], args[1])
 	}
-	return nil, fmt.Errorf("there is no function %s", fn.Name)
+	return nil, fmt.Errorf("unknown function %s", fn.Name)
 }
 
 func fold(name string, a, b constant.Value) (constant.Value, error) {

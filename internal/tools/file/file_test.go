@@ -293,7 +293,7 @@ func TestGrep(t *testing.T) {
 	b.want("grep", args{"pattern": "^run:", "glob": []string{"*.yml"}, "output": "files"}, ".github/workflows/ci.yml\n")
 	b.wantPart("find", args{"pattern": "*.yml"}, ".github/workflows/ci.yml  ")
 	b.wantPart("find", args{"pattern": "workfl", "fuzzy": true}, ".github/workflows/ci.yml")
-	b.wantPart("find", args{"pattern": "nothing.yml"}, "[Nothing found; ignored files were left out.]")
+	b.wantPart("find", args{"pattern": "nothing.yml"}, "[No matches; ignored files were left out.]")
 	b.refused("read", args{"path": "ci/ci.yml"}, "there is .github/workflows/ci.yml")
 	b.want("grep", args{"pattern": `^func [AB]\(`, "type": "go"}, "a.go\n3:func A() {}\n4:func B() {}\n\nsub/b.go\n1:func A() int\n")
 	b.want("grep", args{"pattern": `func [ABC]`, "path": "a.go", "context": 1},
@@ -317,7 +317,7 @@ func TestFind(t *testing.T) {
 	b := open(t, "replace", map[string]string{"cmd/main.go": "", "cmd/main_test.go": "", "README.md": "", "node_modules/x/main.go": ""})
 	b.wantPart("find", args{"pattern": "*_test.go"}, "cmd/main_test.go  now\n")
 	b.wantPart("find", args{"pattern": "cmain", "fuzzy": true, "limit": 1}, "cmd/main.go\n[1 shown, there are more")
-	b.wantPart("find", args{"pattern": "*.rs"}, "[Nothing found")
+	b.wantPart("find", args{"pattern": "*.rs"}, "[No matches")
 	if got, _ := b.call("find", args{"pattern": "**/*.go"}); strings.Contains(got, "node_modules") {
 		t.Errorf("found %s", got)
 	}

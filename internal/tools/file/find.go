@@ -109,7 +109,7 @@ func foundResult(found []search.Entry, more bool, a findArgs) *tool.Result {
 	}
 	switch {
 	case shown == 0:
-		b.WriteString("[Nothing found")
+		b.WriteString("[No matches")
 		if !a.Ignored {
 			b.WriteString("; ignored files were left out")
 		}

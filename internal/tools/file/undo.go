@@ -55,7 +55,7 @@ func (f *files) undoEdit() *tool.Tool {
 func (f *files) takeBack(ctx context.Context, name string) (*tool.Result, error) {
 	changes := f.done.peek(name)
 	if changes == nil {
-		return nil, fmt.Errorf("%s has no edit of yours left to take back", name)
+		return nil, fmt.Errorf("%s has no edit of yours left to undo", name)
 	}
 	var back []workspace.Change
 	var words []string
@@ -68,7 +68,7 @@ func (f *files) takeBack(ctx context.Context, name string) (*tool.Result, error)
 			return nil, err
 		}
 		if !bytes.Equal(now, c.After) || (now == nil) != (c.After == nil) {
-			return nil, fmt.Errorf("%s has changed since your edit: taking it back would lose that", c.Path)
+			return nil, fmt.Errorf("%s has changed since your edit: undoing it would lose that", c.Path)
 		}
 		switch {
 		case c.From != "":

@@ -38,7 +38,7 @@ type Asker interface {
 }
 
 // ErrDismissed is that a person does not want to answer.
-var ErrDismissed = errors.New("the user dismissed the questions")
+var ErrDismissed = errors.New("the user dismissed the question")
 
 type askArgs struct {
 	Questions []askQuestion `json:"questions"`

@@ -47,13 +47,13 @@ func TestTodo(t *testing.T) {
 		{"done starts the next", `{"op":"done","task":"read the log"}`, "Find (1 of 2)\n  ✓ read the log\n  → bisect\nFix (0 of 1)\n  ○ write a test\n2 left.", "", []string{"read the log"}},
 		{"start demotes", `{"op":"start","task":"write a test"}`, "Find (0 of 2)\n  ○ read the log\n  ○ bisect\nFix (0 of 1)\n  → write a test\n3 left.", "", nil},
 		{"reopen", `{"op":"done","phase":"Find"},{"op":"start","task":"bisect"}`, "Find (1 of 2)\n  ✓ read the log\n  → bisect\nFix (0 of 1)\n  ○ write a test\n2 left.", "", []string{"read the log"}},
-		{"drop all", `{"op":"done","task":"bisect"},{"op":"drop"}`, "Find (2 of 2)\n  ✗ read the log\n  ✓ bisect\nFix (1 of 1)\n  ✗ write a test\nNothing is left to do.", "", []string{"bisect"}},
+		{"drop all", `{"op":"done","task":"bisect"},{"op":"drop"}`, "Find (2 of 2)\n  ✗ read the log\n  ✓ bisect\nFix (1 of 1)\n  ✗ write a test\nNothing left to do.", "", []string{"bisect"}},
 		{"append", `{"op":"append","phase":"Ship","items":["push"]},{"op":"rm","phase":"Find"}`, "Fix (0 of 1)\n  → write a test\nShip (0 of 1)\n  ○ push\n2 left.", "", nil},
 		{"remove a task", `{"op":"rm","task":"bisect"},{"op":"rm","phase":"Fix"}`, "Find (0 of 1)\n  → read the log\n1 left.", "", nil},
 		{"remove all", `{"op":"rm"}`, "The list is empty.", "", nil},
-		{"a failure leaves the rest", `{"op":"done","task":"read the book"},{"op":"done","task":"bisect"}`, "Find (1 of 2)\n  → read the log\n  ✓ bisect\nFix (0 of 1)\n  ○ write a test\n2 left.", `op 1 (done): there is no task "read the book": name it by its exact text`, []string{"bisect"}},
-		{"append is all or none", `{"op":"append","phase":"Fix","items":["new","bisect"]}`, "Find (0 of 2)\n  → read the log\n  ○ bisect\nFix (0 of 1)\n  ○ write a test\n3 left.", `op 1 (append): task "bisect" is there already`, nil},
-		{"init is all or none", `{"op":"init","list":[{"phase":"A","items":["x"]},{"phase":"A","items":["y"]}]}`, "Find (0 of 2)\n  → read the log\n  ○ bisect\nFix (0 of 1)\n  ○ write a test\n3 left.", `op 1 (init): phase "A" is there twice`, nil},
+		{"a failure leaves the rest", `{"op":"done","task":"read the book"},{"op":"done","task":"bisect"}`, "Find (1 of 2)\n  → read the log\n  ✓ bisect\nFix (0 of 1)\n  ○ write a test\n2 left.", `op 1 (done): no task "read the book": name it by its exact text`, []string{"bisect"}},
+		{"append is all or none", `{"op":"append","phase":"Fix","items":["new","bisect"]}`, "Find (0 of 2)\n  → read the log\n  ○ bisect\nFix (0 of 1)\n  ○ write a test\n3 left.", `op 1 (append): task "bisect" already exists`, nil},
+		{"init is all or none", `{"op":"init","list":[{"phase":"A","items":["x"]},{"phase":"A","items":["y"]}]}`, "Find (0 of 2)\n  → read the log\n  ○ bisect\nFix (0 of 1)\n  ○ write a test\n3 left.", `op 1 (init): phase "A" is listed twice`, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

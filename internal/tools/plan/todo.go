@@ -167,7 +167,7 @@ func (s *State) init(lists []todoList) error {
 	fresh := State{}
 	for _, l := range lists {
 		if slices.ContainsFunc(fresh.Phases, func(p todo.Phase) bool { return p.Name == l.Phase }) {
-			return fmt.Errorf("phase %q is there twice", l.Phase)
+			return fmt.Errorf("phase %q is listed twice", l.Phase)
 		}
 		if err := fresh.append(l.Phase, l.Items); err != nil {
 			return err
@@ -197,7 +197,7 @@ func (s *State) append(phase string, items []string) error {
 			return errors.New("an item is empty")
 		}
 		if s.task(item) != nil || slices.Contains(items[:i], item) {
-			return fmt.Errorf("task %q is there already", item)
+			return fmt.Errorf("task %q already exists", item)
 		}
 	}
 	i := slices.IndexFunc(s.Phases, func(p todo.Phase) bool { return p.Name == phase })
@@ -234,9 +234,9 @@ func (s *State) find(content string) (*todo.Task, error) {
 		return t, nil
 	}
 	if len(s.Phases) == 0 {
-		return nil, fmt.Errorf("there is no task %q: the list is empty, begin with init", content)
+		return nil, fmt.Errorf("no task %q: the list is empty, start with init", content)
 	}
-	return nil, fmt.Errorf("there is no task %q: name it by its exact text", content)
+	return nil, fmt.Errorf("no task %q: name it by its exact text", content)
 }
 
 func (s *State) phase(name string) (*todo.Phase, error) {
@@ -245,7 +245,7 @@ func (s *State) phase(name string) (*todo.Phase, error) {
 			return &s.Phases[i], nil
 		}
 	}
-	return nil, fmt.Errorf("there is no phase %q", name)
+	return nil, fmt.Errorf("no phase %q", name)
 }
 
 // start puts a task in progress, also one that was done or dropped, and the one
@@ -366,7 +366,7 @@ func (s State) String() string {
 	case total == 0:
 		return "The list is empty."
 	case open == 0:
-		b.WriteString("Nothing is left to do.")
+		b.WriteString("Nothing left to do.")
 	default:
 		fmt.Fprintf(&b, "%d left.", open)
 	}

@@ -77,7 +77,7 @@ func read(l *transcript.Log, ids []string) (string, error) {
 		fmt.Fprintf(&b, "[%s] %s\n%s\n\n", e.ID, headline(e), strings.TrimRight(words(e), "\n"))
 	}
 	if b.Len() == 0 {
-		return "", fmt.Errorf("there is no entry %s: ids are those of a summary, or of a search with query", strings.Join(missing, ", "))
+		return "", fmt.Errorf("no entry %s: take ids from a summary, or from a search with query", strings.Join(missing, ", "))
 	}
 	if len(missing) > 0 {
 		fmt.Fprintf(&b, "Not found: %s\n", strings.Join(missing, ", "))
@@ -108,7 +108,7 @@ func find(ctx context.Context, l *transcript.Log, query string) (string, error) 
 		hits = append(hits, fmt.Sprintf("[%s] %s: %s", e.ID, headline(e), excerpt(text, at)))
 	}
 	if total == 0 {
-		return "Nothing in this conversation holds all of: " + strings.Join(wanted, ", "), nil
+		return "No entry of this conversation has all of: " + strings.Join(wanted, ", "), nil
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d entries", total)

@@ -32,9 +32,9 @@ func TestHistory(t *testing.T) {
 	for _, c := range []struct{ args, want, not string }{
 		{`{"query":"FROBNICATOR"}`, "2 entries:\n[" + ids[2] + "] result of grep: frob.go:12", ids[1]},
 		{`{"query":"frobnicator rename"}`, "1 entries:\n[" + ids[0] + "] user: Rename the Frobnicator", "grep"},
-		{`{"query":"zebra"}`, "Nothing in this conversation", "["},
+		{`{"query":"zebra"}`, "No entry of this conversation", "["},
 		{`{"ids":["` + ids[1] + `","nope"]}`, "[" + ids[1] + "] assistant\ndone, see frob.go\n\nNot found: nope", ids[0]},
-		{`{"ids":["nope"]}`, "there is no entry nope", "["},
+		{`{"ids":["nope"]}`, "no entry nope", "["},
 		{`{}`, "give ids or a query", "["},
 	} {
 		text := ""

@@ -107,9 +107,9 @@ func (s *commands) job(id string) (*shell.Job, error) {
 		ids = append(ids, j.ID())
 	}
 	if len(ids) == 0 {
-		return nil, fmt.Errorf("there is no job %q, nor any other", id)
+		return nil, fmt.Errorf("no job %q; no jobs exist", id)
 	}
-	return nil, fmt.Errorf("there is no job %q; there are %s", id, strings.Join(ids, ", "))
+	return nil, fmt.Errorf("no job %q; jobs: %s", id, strings.Join(ids, ", "))
 }
 
 type pollArgs struct {

@@ -23,7 +23,7 @@ func fillsScreen(line string) string {
 			}
 			for _, s := range screens() {
 				if strings.Contains(s.programs, " "+name+" ") && !s.ends(c.Words[1:]) {
-					return fmt.Sprintf("%s %s, and nobody sees the screen of this command: %s", name, s.does, s.instead)
+					return fmt.Sprintf("%s %s, and no one sees the screen of this command: %s", name, s.does, s.instead)
 				}
 			}
 		}
@@ -44,7 +44,7 @@ func screens() []screen {
 		{
 			" watch ",
 			[]string{"-g", "--chgexit", "-v", "--version", "-h", "--help"},
-			"repeats a command until somebody stops it", "run the command itself, or a loop with sleep that ends",
+			"repeats a command until someone stops it", "run the command itself, or a loop with sleep that ends",
 		},
 		{
 			" vi vim view vimdiff gvim nvim ",
@@ -59,7 +59,7 @@ func screens() []screen {
 		{
 			" top htop btop atop glances ",
 			[]string{"-b", "-l", "-h", "-v", "-V", "--batch", "--help", "--version"},
-			"shows a screen until somebody stops it", "use ps, or top -b -n 1",
+			"shows a screen until someone stops it", "use ps, or top -b -n 1",
 		},
 		{
 			" mc ranger nnn tig lazygit gitui ",

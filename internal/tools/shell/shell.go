@@ -181,7 +181,7 @@ func (s *commands) command(a bashArgs) (shell.Command, error) {
 		return shell.Command{}, errors.New("command is empty")
 	}
 	if a.TTY && !a.Background && (s.Screens == nil || !s.Screens.CanShow()) {
-		return shell.Command{}, errors.New("nobody can see a terminal in this run: leave out tty, or run it in the background and use job_write")
+		return shell.Command{}, errors.New("no one can see a terminal in this run: leave out tty, or run it in the background and use job_write")
 	}
 	if why := fillsScreen(a.Command); why != "" && !a.Background && !a.TTY {
 		return shell.Command{}, errors.New(why)

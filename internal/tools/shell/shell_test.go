@@ -288,7 +288,7 @@ func TestJobs(t *testing.T) {
 		}
 	}
 	has("job_list", args{}, false, "No jobs.")
-	b.refused("job_poll", args{"job": "1"}, `there is no job "1", nor any other`)
+	b.refused("job_poll", args{"job": "1"}, `no job "1"; no jobs exist`)
 	got, _, r := b.call("bash", args{"command": "echo begun; read x; echo got $x; exit 6", "background": true})
 	if b.details(r)["jobId"] != "1" || !strings.HasPrefix(got, "Started job 1.") {
 		t.Errorf("it gave %q, %s", got, r.Details)
@@ -312,7 +312,7 @@ func TestJobs(t *testing.T) {
 	has("job_list", args{}, false, "1  ended with exit code 6  ", "2  killed  sleep 60\n")
 	b.call("bash", args{"command": "seq 1 40000; printf end", "background": true})
 	has("job_poll", args{"job": "3", "wait": 20, "all": true}, false, "\n40000\nend\n[", "artifact://", "]\n[Job 3: ended with exit code 0.]")
-	b.refused("job_kill", args{"job": "7"}, `there is no job "7"; there are 1, 2, 3`)
+	b.refused("job_kill", args{"job": "7"}, `no job "7"; jobs: 1, 2, 3`)
 }
 
 // A tail that hides the exit code does not run, but its lines are what is shown.

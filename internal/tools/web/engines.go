@@ -200,7 +200,7 @@ func exaSources(text string) ([]Source, error) {
 		}
 	}
 	if len(found) == 0 && strings.TrimSpace(text) != "" && !strings.Contains(strings.ToLower(text), "no search results") {
-		return nil, errors.New("its answer has a form that is not known")
+		return nil, errors.New("its answer has an unknown form")
 	}
 	return found, nil
 }
@@ -247,7 +247,7 @@ func (d *duckduckgo) search(ctx context.Context, q query) ([]Source, error) {
 		}
 	}
 	if blocked && len(found) == 0 {
-		return nil, errors.New("it takes us for a robot")
+		return nil, errors.New("it takes burin for a robot")
 	}
 	return found, nil
 }

@@ -104,7 +104,7 @@ func (f *fetcher) get(ctx context.Context, address string, raw bool) (*page, err
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no address: %w", address, errors.Unwrap(err))
+		return nil, fmt.Errorf("%q is not an address: %w", address, errors.Unwrap(err))
 	}
 	if u.User != nil {
 		return nil, errors.New("an address with a user name or password in it is not fetched")
@@ -195,7 +195,7 @@ func (f *fetcher) ask(ctx context.Context, u *url.URL) (*page, []byte, error) {
 	}}
 	switch {
 	case err != nil:
-		p.notes = append(p.notes, "The connection broke off: the end is missing")
+		p.notes = append(p.notes, "The connection was lost: the end is missing")
 	case len(body) > maxPage:
 		body = body[:maxPage]
 		p.notes = append(p.notes, fmt.Sprintf("Only the first %d MB were read", maxPage>>20))

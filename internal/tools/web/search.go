@@ -158,7 +158,7 @@ func since(recency string, now time.Time) time.Time {
 func status(r *http.Response) error {
 	switch r.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Errorf("%d: it refuses us", r.StatusCode)
+		return fmt.Errorf("%d: it refuses burin", r.StatusCode)
 	case http.StatusPaymentRequired, http.StatusTooManyRequests:
 		return fmt.Errorf("%d: too many requests for now", r.StatusCode)
 	}

@@ -284,7 +284,7 @@ func TestSearchFallsBack(t *testing.T) {
 	}
 	duckAnswer = `<form id="challenge-form"></form>`
 	_, _, err = call(t, o, "web_search", args)
-	if err == nil || err.Error() != "no search engine answered: Exa: 429: too many requests for now; DuckDuckGo: it takes us for a robot" {
+	if err == nil || err.Error() != "no search engine answered: Exa: 429: too many requests for now; DuckDuckGo: it takes burin for a robot" {
 		t.Errorf("error %v", err)
 	}
 	duckAnswer = "<p>No results.</p>"

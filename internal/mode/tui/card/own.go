@@ -17,7 +17,7 @@ func Own(line string, private bool) Call {
 	}
 	label := "You"
 	if private {
-		label = "You, for yourself"
+		label = "Your own command"
 	}
 	return Call{Name: "bash", Label: label, Args: args}
 }

@@ -90,11 +90,11 @@ func (c *Clipboard) Copy(ctx context.Context, text string) error {
 	case failed != nil:
 		return fmt.Errorf("copy to the clipboard: %w", first(failed))
 	case len(text) > MaxSequence && c.remote():
-		return fmt.Errorf("the text is too large to be copied over SSH (%d KB of at most %d KB): copy a part of it", len(text)>>10, MaxSequence>>10)
+		return fmt.Errorf("the text is too large to copy over SSH (%d KB of at most %d KB): copy a part of it", len(text)>>10, MaxSequence>>10)
 	case len(text) > MaxSequence:
 		return fmt.Errorf("the text is too large for the terminal's clipboard (%d KB of at most %d KB): %s", len(text)>>10, MaxSequence>>10, c.advice())
 	}
-	return fmt.Errorf("nothing here can copy to the clipboard: %s", c.advice())
+	return fmt.Errorf("no program here can copy to the clipboard: %s", c.advice())
 }
 
 // first is the first of joined errors: what is shown has one line.

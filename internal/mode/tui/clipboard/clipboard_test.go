@@ -76,7 +76,7 @@ func TestCopy(t *testing.T) {
 		{"old tmux", "linux", []string{"TMUX=/s,1,0"}, map[string]string{"tmux": "exit 1"}, "text", "", true, ""},
 		{"large", "linux", local, map[string]string{"xclip": keep}, strings.Repeat("x", MaxSequence+1), "xclip -selection clipboard -in", false, ""},
 		{"large, no tool", "linux", local, nil, strings.Repeat("x", MaxSequence+1), "", false, "too large for the terminal's clipboard (100 KB of at most 100 KB): install xclip"},
-		{"large, over SSH", "linux", []string{"SSH_CLIENT=x"}, nil, strings.Repeat("x", 2*MaxSequence), "", false, "too large to be copied over SSH (200 KB of at most 100 KB)"},
+		{"large, over SSH", "linux", []string{"SSH_CLIENT=x"}, nil, strings.Repeat("x", 2*MaxSequence), "", false, "too large to copy over SSH (200 KB of at most 100 KB)"},
 		{"large, tool fails", "linux", local, map[string]string{"xclip": "exit 1"}, strings.Repeat("x", MaxSequence+1), "", false, "copy to the clipboard: xclip: exit status 1"},
 		{"too large", "linux", local, map[string]string{"xclip": keep}, strings.Repeat("x", MaxText+1), "", false, "16 MB of at most 16 MB"},
 		{"tool hangs", "linux", local, map[string]string{"xclip": "exec sleep 600"}, strings.Repeat("x", MaxSequence+1), "", false, "xclip did not answer"},
@@ -128,7 +128,7 @@ func TestCopyToClip(t *testing.T) {
 		t.Errorf("got %q", in)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if err := c.Copy(context.Background(), "x"); err == nil || !strings.Contains(err.Error(), "nothing here can copy") {
+	if err := c.Copy(context.Background(), "x"); err == nil || !strings.Contains(err.Error(), "no program here can copy") {
 		t.Errorf("error %v", err)
 	}
 	broken := errors.New("closed")
@@ -219,7 +219,7 @@ func TestImage(t *testing.T) {
 		{"Windows", "windows", nil, map[string]string{"powershell.exe": "echo '" + base64.StdEncoding.EncodeToString(png) + "'"}, Image{"image/png", png}, ""},
 		{"Windows, no picture", "windows", nil, map[string]string{"powershell.exe": ":"}, Image{}, ErrNoImage.Error()},
 		{"text", "linux", []string{"DISPLAY=:0"}, map[string]string{"xclip": "echo some text"}, Image{}, ErrNoImage.Error()},
-		{"no tool", "linux", []string{"WAYLAND_DISPLAY=w"}, nil, Image{}, "nothing here can read pictures from the clipboard: install wl-clipboard"},
+		{"no tool", "linux", []string{"WAYLAND_DISPLAY=w"}, nil, Image{}, "no program here can read pictures from the clipboard: install wl-clipboard"},
 		{"SSH", "linux", []string{"SSH_TTY=x", "DISPLAY=:0"}, map[string]string{"xclip": give("png")}, Image{}, "over SSH"},
 		{"too large", "linux", []string{"DISPLAY=:0"}, map[string]string{"xclip": give("png") + "; head -c 33554432 /dev/zero"}, Image{}, "larger than 32 MB"},
 		{"without end", "linux", []string{"DISPLAY=:0"}, map[string]string{"xclip": "exec cat /dev/zero"}, Image{}, "larger than 32 MB"},

@@ -15,7 +15,7 @@ import (
 )
 
 // ErrNoImage says that there is no picture in the clipboard.
-var ErrNoImage = errors.New("there is no picture in the clipboard")
+var ErrNoImage = errors.New("no picture in the clipboard")
 
 // Image is a picture.
 type Image struct {
@@ -90,7 +90,7 @@ func (c *Clipboard) Image(ctx context.Context) (Image, error) {
 		}
 	}
 	if !found {
-		return Image{}, fmt.Errorf("nothing here can read pictures from the clipboard: %s", c.readAdvice())
+		return Image{}, fmt.Errorf("no program here can read pictures from the clipboard: %s", c.readAdvice())
 	}
 	return Image{}, ErrNoImage
 }

@@ -49,7 +49,7 @@ func (o Options) command() ([]string, error) {
 			return []string{path}, nil
 		}
 	}
-	return nil, errors.New("there is no editor: set VISUAL or EDITOR to one, for example VISUAL=vim")
+	return nil, errors.New("no editor set: set VISUAL or EDITOR, for example VISUAL=vim")
 }
 
 // find keeps links: some editors behave as they are called.
@@ -96,13 +96,13 @@ func words(s string) (list []string, err error) {
 		}
 	}
 	if quote != 0 || escaped {
-		return nil, errors.New("a quote is not closed")
+		return nil, errors.New("missing closing quote")
 	}
 	if in {
 		list = append(list, word.String())
 	}
 	if len(list) == 0 || list[0] == "" {
-		return nil, errors.New("it names no program")
+		return nil, errors.New("no program named")
 	}
 	return list, nil
 }

@@ -65,16 +65,16 @@ func Edit(ctx context.Context, o Options, text string) (edited string, err error
 		dir, err = os.MkdirTemp(o.Folder, "editor-") // 0700
 	}
 	if err != nil {
-		return text, fmt.Errorf("make a file for the editor: %w", err)
+		return text, fmt.Errorf("create a file for the editor: %w", err)
 	}
 	defer func() {
 		if gone := os.RemoveAll(dir); gone != nil && err == nil {
-			err = fmt.Errorf("the text was taken over, but its file could not be removed: %w", gone)
+			err = fmt.Errorf("the text was read, but its file could not be removed: %w", gone)
 		}
 	}()
 	file := filepath.Join(dir, FileName)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		return text, fmt.Errorf("make a file for the editor: %w", err)
+		return text, fmt.Errorf("create a file for the editor: %w", err)
 	}
 	if err := o.run(ctx, dir, append(command, file)); err != nil {
 		return text, err

@@ -143,8 +143,8 @@ func TestCommand(t *testing.T) {
 		{[]string{"VISUAL=code --wait"}, "code|--wait", ""},
 		{[]string{`VISUAL=emacsclient -t -a ""`}, "emacsclient|-t|-a|", ""},
 		{[]string{`VISUAL=vi -c 'set tw=72' a\ b`}, "vi|-c|set tw=72|a b", ""},
-		{[]string{`VISUAL=vi "x`}, "", "VISUAL: a quote is not closed"},
-		{[]string{`VISUAL=""`}, "", "it names no program"},
+		{[]string{`VISUAL=vi "x`}, "", "VISUAL: missing closing quote"},
+		{[]string{`VISUAL=""`}, "", "no program named"},
 		{[]string{"EDITOR=vim -R"}, "", `"vim" of EDITOR was not found`},
 	} {
 		got, err := Options{Getenv: env(tt.env...)}.command()

@@ -110,7 +110,7 @@ func (h *History) Add(text, dir string, at time.Time) {
 	}
 	h.mu.Unlock()
 	if full {
-		h.problem(errors.New("the prompt history cannot be written at the moment: a prompt was not kept"))
+		h.problem(errors.New("the prompt history cannot be written right now: a prompt was not saved"))
 	}
 }
 
@@ -164,7 +164,7 @@ func (h *History) Close() error {
 	err := h.flush(h.ctx)
 	if err != nil {
 		h.mu.Lock()
-		err = fmt.Errorf("keep the last prompts (%d): %w", len(h.queue), err)
+		err = fmt.Errorf("save the last prompts (%d): %w", len(h.queue), err)
 		h.mu.Unlock()
 	}
 	return errors.Join(err, h.store.close())

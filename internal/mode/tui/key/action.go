@@ -104,7 +104,7 @@ type Binding struct {
 // an empty editor there is nothing to delete, and the program's meaning counts.
 var defaults = []Binding{
 	{Interrupt, App, []Key{"esc"}, "stop what runs; twice, at rest: the tree"},
-	{Clear, App, []Key{"ctrl+c"}, "clear the prompt, else stop what runs; twice: quit"},
+	{Clear, App, []Key{"ctrl+c"}, "clear the prompt, or stop what runs; twice: quit"},
 	{Exit, App, []Key{"ctrl+d"}, "quit, when the prompt is empty"},
 	{Suspend, App, []Key{"ctrl+z"}, "suspend to the shell"},
 	{CycleModel, App, []Key{"ctrl+p"}, "next model"},
@@ -118,7 +118,7 @@ var defaults = []Binding{
 	{CycleThinking, App, []Key{"shift+tab"}, "next thinking level"},
 	{ExternalEditor, App, []Key{"ctrl+g"}, "edit the prompt in $VISUAL or $EDITOR"},
 	{FollowUp, App, []Key{"ctrl+enter", "alt+q"}, "send when the current work is done"},
-	{Dequeue, App, []Key{"alt+up"}, "take queued messages back into the prompt"},
+	{Dequeue, App, []Key{"alt+up"}, "move queued messages back into the prompt"},
 	{CopyLine, App, []Key{"alt+shift+l"}, "copy the current line"},
 	{CopyPrompt, App, []Key{"alt+shift+c"}, "copy the whole prompt"},
 	{PasteImage, App, []Key{"ctrl+v"}, "paste an image"},
@@ -147,8 +147,8 @@ var defaults = []Binding{
 	{DeleteWordForward, Editor, []Key{"alt+d", "alt+delete", "ctrl+delete"}, "delete the word after"},
 	{DeleteToLineStart, Editor, []Key{"ctrl+u"}, "delete to the start of the line"},
 	{DeleteToLineEnd, Editor, []Key{"ctrl+k"}, "delete to the end of the line"},
-	{Yank, Editor, []Key{"ctrl+y"}, "insert what was deleted last"},
-	{YankPop, Editor, []Key{"alt+y"}, "what was deleted before, instead"},
+	{Yank, Editor, []Key{"ctrl+y"}, "insert the last deleted text"},
+	{YankPop, Editor, []Key{"alt+y"}, "insert an earlier deleted text instead"},
 	{Undo, Editor, []Key{"ctrl+-", "ctrl+_"}, "undo"},
 	{Redo, Editor, []Key{"alt+-", "alt+_", "ctrl+shift+z"}, "redo"},
 	{NewLine, Editor, []Key{"shift+enter", "alt+enter", "ctrl+j"}, "new line"},

@@ -66,7 +66,7 @@ func (l *layout) rows(extra []Binding) {
 	l.index = map[Action]int{}
 	for i, b := range slices.Concat(defaults, extra) {
 		if _, ok := l.index[b.Action]; ok {
-			l.problem("action %s is there already", b.Action)
+			l.problem("action %s already exists", b.Action)
 			continue
 		}
 		keys := b.Keys

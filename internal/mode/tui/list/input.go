@@ -76,7 +76,7 @@ func (in *Input) Handle(ev key.Event) {
 		}
 	}
 	if p, ok := ev.(key.Paste); ok && (p.Dropped > 0 || !in.field.room(len(p.Text))) {
-		in.problem = "That is too long: at most 64 KB fit here."
+		in.problem = "Too long: at most 64 KB fit here."
 		return
 	}
 	before := in.field.text()

@@ -49,7 +49,7 @@ func TestInput(t *testing.T) {
 		t.Error(diff)
 	}
 	in.Handle(key.Paste{Text: strings.Repeat("x", MaxInput)})
-	if rows, _ := in.Draw(60, 10); !strings.Contains(plain(rows), "too long") {
+	if rows, _ := in.Draw(60, 10); !strings.Contains(plain(rows), "Too long") {
 		t.Error("it is not said that a paste was refused")
 	}
 }

@@ -86,7 +86,7 @@ func (l *List) nothing(width, height int) []styled.Line {
 			text = "Nothing matches. Esc clears the search."
 		}
 	case text == "":
-		text = "There is nothing here."
+		text = "Nothing here."
 	}
 	out := styled.Wrap(nil, styled.Of(prose.Inline(text), theme.Muted), width, nil, nil)
 	return out[:min(len(out), height)]

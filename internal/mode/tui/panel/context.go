@@ -159,7 +159,7 @@ func fill(used, window int) theme.Token {
 func (c *Context) table(width int, s *theme.Styles) []styled.Line {
 	const mark, count, share100 = 4, 7, 5 // cells of the columns before and behind the names
 	sign := s.Symbols()
-	kept := "kept for answers"
+	kept := "reserved for answers"
 	parts := c.Parts[:min(len(c.Parts), maxParts)]
 	name := styled.Width(kept)
 	for _, p := range parts {

@@ -258,7 +258,7 @@ func TestGrid(t *testing.T) {
 func TestContextIsNarrow(t *testing.T) {
 	for width, want := range map[int][]string{
 		40: {"  A System prompt              3.2k   1%", "  C Instructions of the pro…   2.1k   1%"},
-		24: {"  A System …   3.2k   1%", "  B Tools     14.1k   7%", "  D Messages    61k  30%", "  x kept fo…    32k  16%"},
+		24: {"  A System …   3.2k   1%", "  B Tools     14.1k   7%", "  D Messages    61k  30%", "  x reserve…    32k  16%"},
 		20: {"  A System p…   3.2k", "  B Tools      14.1k", "  · free       87.6k"},
 	} {
 		var rows []string

@@ -75,7 +75,7 @@ func (p Picture) Guarded() string { return "\x1b7" + p.Sequence + "\x1b8" }
 // Render makes a picture ready. Of animations it is the first frame.
 func Render(img llm.Image, o Options) (Picture, error) {
 	if o.Protocol == None {
-		return Picture{}, errors.New("the terminal shows no pictures")
+		return Picture{}, errors.New("the terminal cannot show pictures")
 	}
 	src, err := decode(img.Data)
 	if err != nil {
@@ -84,7 +84,7 @@ func Render(img llm.Image, o Options) (Picture, error) {
 	cw, ch, scale := o.CellWidth, o.CellHeight, 1.0
 	if cw <= 0 || ch <= 0 || cw > maxCell || ch > maxCell {
 		if o.Protocol == Sixel { // it is shown pixel by pixel, and would reach over its rows
-			return Picture{}, errors.New("the terminal does not tell the size of its cells")
+			return Picture{}, errors.New("the terminal does not report its cell size")
 		}
 		cw, ch, scale = cellW, cellH, sharp
 	}

@@ -21,8 +21,8 @@ type ApprovalOptions struct {
 	// It is asked once for each width. May be nil.
 	Preview func(width int) []string
 	// Try names calls of the past that rules would have allowed together and that were
-	// questions without them. It is called in a goroutine when an offer is looked at for
-	// the first time, and may take a while. May be nil.
+	// questions without them. It is called in a goroutine when the fine print of an offer is
+	// opened for the first time, and may take a while. May be nil.
 	Try func(rules []permit.Rule) []string
 	// OnTyped gets what is typed before keys count: it is meant for the prompt. May be
 	// nil.
@@ -51,6 +51,12 @@ type option struct {
 	past   []string // earlier calls it would have allowed
 }
 
+// seen is a choice as it was on the screen.
+type seen struct {
+	option, scope int
+	fine          bool
+}
+
 // Approval asks whether a call may run.
 type Approval struct {
 	env     *pane.Env
@@ -58,8 +64,9 @@ type Approval struct {
 	guard   guard
 	options []option
 	at      int
-	seen    [2]int // choice and scope as they were drawn last
-	sure    bool   // the digit that is held names a choice whose meaning was seen
+	fine    bool // the fine print is open
+	seen    seen // as it was drawn last
+	sure    bool // the digit that is held names a choice that was seen
 	noting  bool
 	note    *editor.Editor
 	sent    bool // the note is the answer
@@ -77,13 +84,14 @@ var _ pane.Timed = (*Approval)(nil)
 // NewApproval makes the pane of one question. What is dangerous begins at No,
 // everything else at Yes.
 func NewApproval(env *pane.Env, o ApprovalOptions) *Approval {
-	a := &Approval{env: env, o: o, seen: [2]int{-1, -1}}
+	a := &Approval{env: env, o: o, seen: seen{option: -1}}
 	a.note = editor.New(editor.Options{Keys: env.Keys, Placeholder: "what to do instead"})
 	a.options = append(a.options, option{kind: once})
 	for _, offer := range o.Decision.Offers {
 		var scopes []permit.Scope
 		for _, s := range offer.Scopes {
-			if _, ok := scopeWords[s]; ok { // for this call only is what Yes is
+			switch s {
+			case permit.Session, permit.Project, permit.User: // for this call only is what Yes is
 				scopes = append(scopes, s)
 			}
 		}
@@ -108,18 +116,33 @@ func (a *Approval) Draw(width, height int) ([]string, screen.Cursor) {
 	a.drawTitle(s)
 	s.body = a.about(s)
 	a.drawChoices(s)
-	a.drawMeaning(s)
-	if a.noting {
-		s.keys(a.key(key.SelectConfirm), "send", a.key(key.SelectCancel), "back")
-	} else {
-		pairs := []string{"y", "yes", "n", "no", a.key(key.SelectCancel), "stop"}
-		if len(a.options) > 3 {
-			pairs = append(pairs, "a", "always")
-		}
-		s.keys(append(pairs, "Tab", "no, with a note")...)
-	}
-	a.seen = [2]int{a.at, a.options[a.at].scope}
+	a.drawFine(s)
+	s.keys(a.hints()...)
+	a.seen = a.shown()
 	return s.arrange(height, &a.scroll)
+}
+
+// shown is the choice that is selected, as it is drawn.
+func (a *Approval) shown() seen { return seen{a.at, a.options[a.at].scope, a.fine} }
+
+// hints are what keys do.
+func (a *Approval) hints() []string {
+	if a.noting {
+		return []string{a.key(key.SelectConfirm), "send", a.key(key.SelectCancel), "back"}
+	}
+	pairs := []string{"y", "yes", "n", "no", a.key(key.SelectCancel), "stop"}
+	if a.fine {
+		pairs = append(pairs, "?", "less")
+	} else {
+		pairs = append(pairs, "?", "details")
+	}
+	switch o := &a.options[a.at]; {
+	case len(o.scopes) > 1:
+		pairs = append(pairs, "Left, Right", "where")
+	case len(a.options) > 3:
+		pairs = append(pairs, "a", "allow more")
+	}
+	return append(pairs, "Tab", "no, with a note")
 }
 
 func (a *Approval) key(action key.Action) string { return keyText(a.env, action) }
@@ -202,7 +225,7 @@ func (a *Approval) press(p key.Press, act key.Action) {
 }
 
 // letter is a key that types something. What it stands for is marked at once, and done
-// when it is known to stand alone.
+// when it is known to stand alone. A question mark opens and closes the fine print.
 func (a *Approval) letter(p key.Press) {
 	now, first := a.env.Now(), a.guard.held == ""
 	to, means := a.meant(p)
@@ -210,8 +233,13 @@ func (a *Approval) letter(p key.Press) {
 	case first && to >= 0 && a.options[to].kind == explain:
 		a.explain("") // what follows is the note
 		return
+	case first && p.Text == "?":
+		a.fine = !a.fine
+		a.guard.last = now // Enter behind it may be the end of a message
+		a.try()
+		return
 	case first && p.Key == "space":
-		return // no message begins so
+		return // no message begins with a space
 	}
 	if words := a.guard.letter(p.Text, means, now); words != "" {
 		a.explain(words)
@@ -219,7 +247,7 @@ func (a *Approval) letter(p key.Press) {
 	}
 	if to >= 0 {
 		o := &a.options[to]
-		a.sure = o.kind != grant || digit(p) > 0 && a.seen == [2]int{to, o.scope}
+		a.sure = o.kind != grant || digit(p) > 0 && a.seen == seen{to, o.scope, a.fine}
 		a.choose(to)
 	}
 }
@@ -299,8 +327,14 @@ func (a *Approval) write(p key.Press, act key.Action) {
 
 func (a *Approval) choose(i int) {
 	a.at = i
-	o := &a.options[i]
-	if o.kind != grant || o.tried || a.o.Try == nil {
+	a.try()
+}
+
+// try looks for earlier calls that the selected offer would have allowed, once its fine
+// print is open.
+func (a *Approval) try() {
+	o := &a.options[a.at]
+	if !a.fine || o.kind != grant || o.tried || a.o.Try == nil {
 		return
 	}
 	o.tried = true
@@ -329,8 +363,13 @@ func (a *Approval) confirm() {
 	case explain:
 		a.explain("")
 	case grant:
-		if a.seen != [2]int{a.at, o.scope} {
-			return // nobody has seen yet what it means
+		if a.seen != a.shown() {
+			return // nobody has seen it yet
+		}
+		if len(o.offer.Rules) > 1 && !a.fine { // one line may not name all of them
+			a.fine = true
+			a.try()
+			return
 		}
 		a.finish(permit.Answer{Allow: true, Grant: o.offer.In(o.scopes[o.scope])}, nil)
 	}

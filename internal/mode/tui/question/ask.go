@@ -100,9 +100,9 @@ func (p *Questions) drawPage(s *sheet, at *page) {
 		s.choice(min(i+1, 10)%10, at.mark(s.sign, i), prose.Inline(prose.Clip(o, 1000)), note, i == at.at)
 	}
 	if n := len(at.q.Options); at.at == n {
-		s.writing(min(n+1, 10)%10, "Own words:", at.words)
+		s.writing(min(n+1, 10)%10, "Your answer:", at.words)
 	} else {
-		label := "Own words"
+		label := "Your own answer"
 		if !at.words.Empty() {
 			label += ": " + prose.Inline(prose.Clip(at.words.Text(), 200))
 		}
@@ -122,7 +122,7 @@ func (p *Questions) drawPage(s *sheet, at *page) {
 	if len(p.sheets) > 1 {
 		pairs = append(pairs, "Left, Right", "other questions")
 	}
-	s.keys(append(pairs, "Tab", "own words")...)
+	s.keys(append(pairs, "Tab", "your own answer")...)
 }
 
 // mark says whether an option is chosen.

@@ -22,17 +22,6 @@ const (
 	maxPreview  = 20_000 // rows
 )
 
-// scopeWords say how long a grant holds, and scopeUntil until when.
-var (
-	scopeWords = map[permit.Scope]string{
-		permit.Session: "this session", permit.Project: "this project", permit.User: "everywhere",
-	}
-	scopeUntil = map[permit.Scope]string{
-		permit.Session: "until burin ends", permit.Project: "until you take it back with burin permissions",
-		permit.User: "until you take it back with burin permissions",
-	}
-)
-
 func (a *Approval) drawTitle(s *sheet) {
 	fg := theme.Warning
 	if a.o.Decision.Dangerous != "" {
@@ -95,7 +84,7 @@ func (a *Approval) about(s *sheet) []string {
 		lines = s.access(lines, x)
 	}
 	if len(a.o.Request.Access) == 0 {
-		lines = s.text(lines, styled.Of("It does not say what it will touch. "+may(a.o.Request.Effects), theme.Text))
+		lines = s.text(lines, styled.Of("It does not say what it will access. "+may(a.o.Request.Effects), theme.Text))
 	}
 	body := s.render(nil, append(lines, a.why(s)...))
 	if a.o.Preview != nil {
@@ -152,7 +141,7 @@ func may(e tool.Effects) string {
 		}
 	}
 	if len(can) == 0 {
-		return "It may do anything."
+		return "It can do anything."
 	}
 	return "It may " + strings.Join(can, ", ") + "."
 }
@@ -195,96 +184,67 @@ func (a *Approval) drawChoices(s *sheet) {
 		}
 		switch o.kind {
 		case once:
-			s.choice(number, "", "Yes, this once", "", selected)
+			s.choice(number, "", permit.Yes, "", selected)
 		case refuse:
-			s.choice(number, "", "No", "", selected)
+			s.choice(number, "", permit.No, "", selected)
 		case explain:
 			if a.noting {
 				s.writing(number, "No:", a.note)
 			} else {
-				label := "No, and say what to do instead"
+				label := permit.Instead
 				if words := a.Unsent(); words != "" {
 					label += ": " + prose.Inline(prose.Clip(words, 200))
 				}
 				s.choice(number, "", label, "", selected)
 			}
 		case grant:
-			label := "Always allow " + prose.Inline(prose.Clip(o.offer.Words, 600)) + ": "
-			s.choice(number, "", label+scopeWords[o.scopes[o.scope]], "", selected)
+			s.choice(number, "", o.offer.Label(o.scopes[o.scope], a.env.Now()), "", selected)
 		}
 	}
 }
 
-// drawMeaning says what the selected choice does.
-func (a *Approval) drawMeaning(s *sheet) {
-	o := a.options[a.at]
-	say := func(label, words string, fg theme.Token) {
-		first := styled.Line{{Text: "  "}, {Text: label, Look: theme.Look{Fg: theme.Dim}}}
+// drawFine is the fine print of the selected choice.
+func (a *Approval) drawFine(s *sheet) {
+	if !a.fine {
+		return
+	}
+	o, d := a.options[a.at], a.o.Decision
+	if o.kind != grant {
+		s.details((permit.Answer{Allow: o.kind == once}).Details(d))
+		return
+	}
+	s.details(o.offer.Details(o.scopes[o.scope], d))
+	if n := len(o.past); n > 0 {
+		count := prose.Count(n, "earlier call")
+		if n == maxPast {
+			count = fmt.Sprintf("%d or more earlier calls", n)
+		}
+		past := []permit.Detail{{Name: "Also", Text: count + ", such as"}}
+		for _, c := range o.past[:min(3, n)] {
+			past = append(past, permit.Detail{Text: "  " + prose.Clip(c, 200)})
+		}
+		s.details(past)
+	}
+}
+
+// details are lines of the fine print. All of a rule is shown: it is what the person
+// agrees to.
+func (s *sheet) details(list []permit.Detail) {
+	fg := theme.Text
+	for _, d := range list {
+		first := styled.Line{{Text: fmt.Sprintf("  %-7s", d.Name), Look: theme.Look{Fg: theme.Dim}}}
 		rest := styled.Line{{Text: strings.Repeat(" ", first.Width())}}
-		s.below = styled.Wrap(s.below, styled.Of(words, fg), s.width, first, rest)
-	}
-	switch {
-	case a.noting:
-		say("", "It does not run. The model reads your note and goes on.", theme.Muted)
-	case o.kind == once:
-		say("", "It runs now. The next time is a question again.", theme.Muted)
-	case o.kind == refuse, o.kind == explain:
-		say("", "It does not run. The model is told, and goes on.", theme.Muted)
-	default:
-		a.scopes(s, &o)
-		until := scopeUntil[o.scopes[o.scope]]
-		if rules := o.offer.In(o.scopes[o.scope]); !rules[0].Expires.IsZero() {
-			until = "until " + rules[0].Expires.Format("2 January 2006") + " (permissions.grantDays), or you take it back with burin permissions"
+		text := prose.Inline(prose.Clip(d.Text, maxTarget))
+		switch d.Name {
+		case "Rule":
+			s.below = styled.Break(s.below, styled.Of(text, theme.Accent), s.width, first, rest)
+			fg = theme.Text // of its meaning
+			continue
+		case "Also":
+			fg = theme.Muted
+		case "Risk":
+			fg = theme.Error
 		}
-		say("Holds  ", until, theme.Text)
-		for _, r := range o.offer.In(o.scopes[o.scope]) {
-			s.rule(r)
-			say("       ", prose.Inline(prose.Clip(r.Meaning(), maxTarget)), theme.Text)
-		}
-		for _, e := range o.offer.Examples {
-			say("Also   ", prose.Inline(prose.Clip(e, 200)), theme.Muted)
-		}
-		a.past(&o, say)
+		s.below = styled.Wrap(s.below, styled.Of(text, fg), s.width, first, rest)
 	}
-}
-
-// rule is a rule as it will stand in the list of rules. All of it is shown: it is what
-// the person agrees to.
-func (s *sheet) rule(r permit.Rule) {
-	first := styled.Line{{Text: "  "}, {Text: "Rule   ", Look: theme.Look{Fg: theme.Dim}}}
-	rest := styled.Line{{Text: strings.Repeat(" ", first.Width())}}
-	s.below = styled.Break(s.below, styled.Of(prose.Inline(prose.Clip(r.String(), maxTarget)), theme.Accent), s.width, first, rest)
-}
-
-// past names earlier calls that the offer would have allowed.
-func (a *Approval) past(o *option, say func(label, words string, fg theme.Token)) {
-	if len(o.past) == 0 {
-		return
-	}
-	count := fmt.Sprintf("%d earlier %s", len(o.past), prose.Noun(len(o.past), "call"))
-	if len(o.past) == maxPast {
-		count = fmt.Sprintf("%d or more earlier calls", maxPast)
-	}
-	say("Also   ", count+", such as", theme.Muted)
-	for _, c := range o.past[:min(3, len(o.past))] {
-		say("         ", prose.Inline(prose.Clip(c, 200)), theme.Muted)
-	}
-}
-
-// scopes is the row in which left and right choose how long a grant holds.
-func (a *Approval) scopes(s *sheet, o *option) {
-	if len(o.scopes) < 2 {
-		return
-	}
-	first := styled.Line{{Text: "  "}, {Text: "For    ", Look: theme.Look{Fg: theme.Dim}}}
-	var l styled.Line
-	for i, scope := range o.scopes {
-		if i == o.scope { // brackets, because there may be no colours
-			l = append(l, styled.Span{Text: "[" + scopeWords[scope] + "] ", Look: theme.Look{Fg: theme.Accent, Mod: theme.Bold}})
-		} else {
-			l = append(l, styled.Span{Text: scopeWords[scope] + " ", Look: theme.Look{Fg: theme.Muted}})
-		}
-	}
-	l = append(l, styled.Span{Text: " (Left, Right)", Look: theme.Look{Fg: theme.Dim}})
-	s.below = styled.Wrap(s.below, l, s.width, first, styled.Line{{Text: strings.Repeat(" ", first.Width())}})
 }

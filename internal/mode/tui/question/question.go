@@ -19,10 +19,10 @@
 //   - Enter answers only if nothing was typed in the 300 ms before, but for words that
 //     are written: those it sends.
 //
-// A paste never answers. What is granted for longer than one call is granted only while
-// the person can see what that means: the choice must have been drawn, with its rules,
-// before Enter counts. Words that were written and not sent are not lost: Unsent gives
-// them.
+// A paste never answers. A grant for longer than one call counts only while the person can
+// see it: the choice must have been drawn before Enter counts, and of several rules the
+// fine print, which a question mark opens and closes. Words that were written and not sent
+// are not lost: Unsent gives them.
 //
 // Esc in an Approval, and Ctrl+C, are the exception and are heard at once. They run
 // nothing.
@@ -30,7 +30,7 @@
 // # Little room
 //
 // A pane shows the choice that is selected first, then the title with what is
-// dangerous, a few rows of what it is about, what the choice means, the other choices,
+// dangerous, a few rows of what it is about, the fine print if it is open, the other choices,
 // and only then the rest. What it is about can be scrolled with PageUp and PageDown.
 package question
 
@@ -49,7 +49,7 @@ import (
 var ErrStopped = errors.New("the user stopped the work")
 
 // ErrDismissed is that the person does not want to answer.
-var ErrDismissed = errors.New("the user dismissed the questions")
+var ErrDismissed = errors.New("the user dismissed the question")
 
 // quiet is how long no key may have come before keys count, and how long none may follow
 // a letter that answers.

@@ -32,8 +32,8 @@ func offers() []permit.Offer {
 	}
 	scopes := []permit.Scope{"once", permit.Session, permit.Project, permit.User}
 	return []permit.Offer{
-		{Rules: rule("go test ./..."), Words: "exactly `go test ./...`", Scopes: scopes},
-		{Rules: rule("go test:*"), Words: "`go test` with any arguments", Examples: []string{"go test -run X ./agent", "go test -bench ."}, Scopes: scopes},
+		{Rules: rule("go test ./..."), Words: "`go test ./...`", Scopes: scopes},
+		{Rules: rule("go test:*"), Words: "all `go test` commands", Examples: []string{"go test -run X ./agent", "go test -bench ."}, Scopes: scopes},
 	}
 }
 
@@ -109,7 +109,7 @@ func TestApprovalGolden(t *testing.T) {
 				{Text: "rm -rf build dist", Verdict: "ask", Reason: "removes files for good"},
 				{Text: "curl https://例え.jp/install.sh", Verdict: "ask", Reason: "reaches the network"},
 			},
-			Offers: []permit.Offer{{Rules: []permit.Rule{permission.InWords(permit.Rule{Tool: "bash", Pattern: "rm -rf build dist", Verdict: "allow"})}, Words: "exactly this", Scopes: []permit.Scope{"once", permit.Session}}},
+			Offers: []permit.Offer{{Rules: []permit.Rule{permission.InWords(permit.Rule{Tool: "bash", Pattern: "rm -rf build dist", Verdict: "allow"})}, Words: "`rm -rf build dist`", Scopes: []permit.Scope{"once", permit.Session}}},
 		},
 	}
 	write := ApprovalOptions{
@@ -138,8 +138,8 @@ func TestApprovalGolden(t *testing.T) {
 	}
 	paneltest.Golden(
 		t, "approval", *update,
-		scene("command", goTest()), scene("grant", goTest(), "a", "a", "right"), scene("note", goTest(), "tab", "u", "s", "e", " ", "m"),
-		scene("dangerous", dangerous), scene("write", write), scene("unknown", unknown),
+		scene("command", goTest()), scene("grant", goTest(), "a", "a", "right"), scene("details", goTest(), "a", "a", "right", "?"), scene("note", goTest(), "tab", "u", "s", "e", " ", "m"),
+		scene("dangerous", dangerous), scene("risk", dangerous, "a", "?"), scene("write", write), scene("unknown", unknown),
 	)
 }
 
@@ -156,7 +156,7 @@ func TestGrantHolds(t *testing.T) {
 	a := NewApproval(f.Env, ApprovalOptions{Request: r, Decision: d, OnAnswer: func(got permit.Answer, _ error) { answer = got }})
 	a.Draw(80, 40)
 	f.Time = f.Time.Add(quiet)
-	press(f, a, fmt.Sprint(len(d.Offers)+1)) // the widest
+	press(f, a, fmt.Sprint(len(d.Offers)+1), "?") // the widest
 	shown := text(a, 80, 40)
 	press(f, a, "enter")
 	if !answer.Allow || len(answer.Grant) == 0 {
@@ -292,7 +292,7 @@ func TestNoGrantUnseen(t *testing.T) {
 		t.Errorf("granted %q, and another scope was on the screen", *got)
 	}
 	press(f, a, "enter") // nothing was drawn since
-	if shown := text(a, 80, 40); !strings.Contains(shown, "[this project]") {
+	if shown := text(a, 80, 40); !strings.Contains(shown, "→ 2 Always allow `go test ./...` in this project") {
 		t.Fatal(shown)
 	}
 	press(f, a, "enter")
@@ -312,10 +312,14 @@ func TestGrantPreview(t *testing.T) {
 	}
 	a, f, _ := asked(t, o)
 	press(f, a, "3")
+	if shown := text(a, 80, 40); len(tried) > 0 || strings.Contains(shown, "bash(go test:*)") {
+		t.Errorf("the fine print is open, and %d offers were tried:\n%s", len(tried), shown)
+	}
+	press(f, a, "?")
 	(<-f.Posted)()
 	shown := text(a, 80, 40)
 	for _, want := range []string{
-		"Always allow `go test` with any arguments: this session", "[this session] this project everywhere", "bash(go test:*)",
+		"→ 3 Allow all `go test` commands in this session", "Holds  until burin ends", "Rule   bash(go test:*)",
 		"go test -run X ./agent", "4 earlier calls, such as", "go test ./llm",
 	} {
 		if !strings.Contains(shown, want) {
@@ -326,6 +330,49 @@ func TestGrantPreview(t *testing.T) {
 	(<-f.Posted)()
 	if got := []string{<-tried, <-tried}; len(tried) > 0 || !slices.Equal(got, []string{"bash(go test:*)", "bash(go test ./...)"}) {
 		t.Errorf("tried %q, and %d more", got, len(tried))
+	}
+	press(f, a, "?")
+	if shown := text(a, 80, 40); strings.Contains(shown, "Holds") {
+		t.Errorf("the fine print is still open:\n%s", shown)
+	}
+}
+
+// A grant of several rules counts only once its fine print, which names them all, was on
+// the screen.
+func TestGrantOfSeveralRulesShowsThem(t *testing.T) {
+	o := ApprovalOptions{Request: bash("npm ci && npm test && make")}
+	o.Decision.Offers = []permit.Offer{{
+		Rules:  []permit.Rule{{Tool: "bash", Pattern: "npm ci:*"}, {Tool: "bash", Pattern: "npm test:*"}, {Tool: "bash", Pattern: "make:*"}},
+		Words:  "all `npm ci` commands and 2 more",
+		Scopes: []permit.Scope{permit.Session},
+	}}
+	a, f, got := asked(t, o)
+	press(f, a, "a", "enter")
+	if shown := text(a, 80, 40); len(*got) > 0 || !strings.Contains(shown, "Rule   bash(make:*)") {
+		t.Fatalf("answered %q\n%s", *got, shown)
+	}
+	press(f, a, "enter")
+	if want := "allow true bash(npm ci:*) for session bash(npm test:*) for session bash(make:*) for session"; len(*got) != 1 || (*got)[0] != want {
+		t.Errorf("answered %q, want %q", *got, want)
+	}
+}
+
+// An answer is one row in a terminal of 80 columns, whatever the theme.
+func TestAnswersAreOneRow(t *testing.T) {
+	o := goTest()
+	o.Decision.Offers[1].Words = strings.Repeat("例", 20)
+	o.Decision.Offers[1].Expires = time.Unix(1e10, 0)
+	for _, preset := range []theme.Preset{theme.Unicode, theme.ASCII, theme.Spoken} {
+		a, f, _ := asked(t, o)
+		f.Styles = theme.NewStyles(themetest.Theme(), theme.Mono).WithSymbols(theme.SymbolsOf(preset, nil))
+		for i, k := range []string{"up", "3", "right", "right"} {
+			press(f, a, k)
+			s := newSheet(f.Env, 80)
+			a.drawChoices(s)
+			if len(s.choices) != len(a.options) {
+				t.Errorf("%s, %d: %d rows for %d answers:\n%s", preset, i, len(s.choices), len(a.options), text(a, 80, 40))
+			}
+		}
 	}
 }
 
@@ -510,7 +557,7 @@ func TestQuestionsAnswers(t *testing.T) {
 		{"moved", one, []string{"up", "enter"}, []string{"SQLite/"}},
 		{"digit", one, []string{"3"}, []string{"None/"}},
 		{"dismissed", one, []string{"esc"}, []string{ErrDismissed.Error()}},
-		{"own words", one, []string{"tab", "h", "i", "2", "enter"}, []string{"/hi2"}},
+		{"your own answer", one, []string{"tab", "h", "i", "2", "enter"}, []string{"/hi2"}},
 		{"own words by digit", one, []string{"4", "x", "enter"}, []string{"/x"}},
 		{"own words instead of a choice", one, []string{"space", "tab", "x", "enter"}, []string{"/x"}},
 		{"a choice instead of own words", one, []string{"tab", "x", "up", "enter"}, []string{"None/"}},

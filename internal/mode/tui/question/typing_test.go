@@ -29,7 +29,7 @@ func letters(words string) []string { return strings.Split(words, "") }
 // A message that is typed while a question stands answers nothing, however it begins. It
 // is the note of a no, and Enter sends that and never a grant.
 func TestMessageIsNoAnswer(t *testing.T) {
-	for _, words := range []string{"yes but why do you want that", "no", "always", "1. why", "33", "do stall", "why", "Yo", "aaa", "?"} {
+	for _, words := range []string{"yes but why do you want that", "no", "always", "1. why", "33", "do stall", "why", "Yo", "aaa", "so?"} {
 		a, f, got := asked(t, goTest())
 		types(f, a, letters(words)...)
 		if len(*got) > 0 {

@@ -45,7 +45,7 @@ const (
 
 // ErrFull is the refusal of lines while the screen is suspended and holds 64 MiB of
 // them. The caller still has them and commits them after Restore.
-var ErrFull = errors.New("the terminal is in use by another program, and too many lines wait for it")
+var ErrFull = errors.New("another program uses the terminal, and too many lines are waiting")
 
 // Options of a screen.
 type Options struct {

@@ -115,9 +115,9 @@ func (m *Models) chips() []string {
 
 func (m *Models) empty() string {
 	if m.scope == scopeRoles {
-		return "No role is set. Choose a model with Tab, then press " + roleKey.Text() + "."
+		return "No roles set. Choose a model with Tab, then press " + roleKey.Text() + "."
 	}
-	return "No model can be used yet. Tab shows all of them; choose one to log in or give a key."
+	return "No usable model yet. Tab shows all models; choose one to log in or enter a key."
 }
 
 // items lists the models of the scope, usable ones first.
@@ -240,7 +240,7 @@ func (m *Models) ask(ref string) {
 
 func roleDetail(r Role) string {
 	use := map[string]string{
-		catalog.RoleDefault: "what you talk to", catalog.RoleSmol: "quick work: titles, summaries", catalog.RoleSlow: "hard problems",
+		catalog.RoleDefault: "the main conversation", catalog.RoleSmol: "quick work: titles, summaries", catalog.RoleSlow: "hard problems",
 		catalog.RoleVision: "pictures", catalog.RolePlan: "plan mode", catalog.RoleDesigner: "user interfaces",
 		catalog.RoleCommit: "commit messages", catalog.RoleTask: "sub-agents",
 	}[r.Name]

@@ -57,11 +57,11 @@ func (m *Models) preview(ref string, width, height int) []string {
 func remedy(x *catalog.Model) string {
 	switch {
 	case len(x.Needs) > 0:
-		return "Its address is not complete: set " + strings.Join(x.Needs, ", ") + " in the environment."
+		return "Its address is incomplete: set " + strings.Join(x.Needs, ", ") + " in the environment."
 	case x.Auth == catalog.AuthNone:
-		return "Its provider is switched off here."
+		return "Its provider is turned off."
 	}
-	return "There is no key for " + x.Provider + ". Enter lets you log in or give one."
+	return "No key for " + x.Provider + ". Enter to log in or add one."
 }
 
 func limits(x *catalog.Model) string {
@@ -75,11 +75,11 @@ func limits(x *catalog.Model) string {
 // prices says what a million tokens cost.
 func prices(p llm.Price) string {
 	if !p.Input.Known() && !p.Output.Known() {
-		return "unknown, which is not free"
+		return "unknown (not free)"
 	}
 	out := catalog.RateWords(p.Input, p.Unreliable) + " in, " + catalog.RateWords(p.Output, p.Unreliable) + " out, per million tokens"
 	if p.Unreliable {
-		out += "; ~ is of a similar model"
+		out += "; ~ is the price of a similar model"
 	}
 	return out
 }

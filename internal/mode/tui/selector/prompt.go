@@ -54,7 +54,7 @@ func NewPrompts(env *pane.Env, o PromptOptions) *Prompts {
 	p := &Prompts{env: env, o: o}
 	p.list = list.New(env, list.Options{
 		Title: "Earlier prompts", Query: o.Query, Empty: "Looking" + env.Styles.Symbols().Ellipsis,
-		NoMatch: "No earlier prompt has these words.",
+		NoMatch: "No earlier prompt matches.",
 		// What was found is what fits, in the order of the search.
 		Filter: func(_ string, items []list.Item) []int {
 			all := make([]int, len(items))
@@ -113,9 +113,9 @@ func (p *Prompts) show(entries []history.Entry) {
 	for i, e := range p.entries {
 		items[i] = list.Item{ID: strconv.Itoa(i), Label: firstLine(e.Text), Detail: p.detail(e)}
 	}
-	empty := "No prompts yet. What you send is found here later."
+	empty := "No prompts yet. What you send appears here."
 	if p.asked != "" {
-		empty = "No earlier prompt has these words."
+		empty = "No earlier prompt matches."
 	}
 	p.list.SetEmpty(empty)
 	p.list.SetItems(items)

@@ -99,8 +99,8 @@ func NewLogins(env *pane.Env, o ProviderOptions) *Logins {
 	l := &Logins{env: env, o: o}
 	dot := " " + env.Styles.Symbols().Dot + " "
 	l.list = list.New(env, list.Options{
-		Title: "Providers", Items: l.items(), Selected: o.Selected, Empty: "There are no providers. models.yml can add one.",
-		Hint:    "Enter log in" + dot + addKey.Text() + " give a key" + dot + forgetKey.Text() + " forget",
+		Title: "Providers", Items: l.items(), Selected: o.Selected, Empty: "No providers. models.yml can add one.",
+		Hint:    "Enter log in" + dot + addKey.Text() + " add a key" + dot + forgetKey.Text() + " forget",
 		Preview: l.preview, OnChoose: l.choose, OnKey: l.press, OnCancel: l.cancel,
 	})
 	return l
@@ -114,7 +114,7 @@ func (l *Logins) SetProviders(p []Provider) {
 
 func (l *Logins) items() []list.Item {
 	l.byID = make(map[string]*Provider, len(l.o.Providers))
-	groups := [3]string{"Ready", "Log in", "Give a key"}
+	groups := [3]string{"Ready", "Log in", "Add a key"}
 	var sorted [3][]list.Item
 	for i := range l.o.Providers {
 		p := &l.o.Providers[i]
@@ -206,9 +206,9 @@ func (l *Logins) preview(id string, width, height int) []string {
 	case p.Login:
 		s.text("Enter logs in with the browser; "+addKey.Text()+" stores a key.", theme.Muted)
 	case p.Keyless:
-		s.text("It needs no key.", theme.Muted)
+		s.text("No key needed.", theme.Muted)
 	default:
-		s.text("Enter asks for a key and stores it, sealed, on this machine.", theme.Muted)
+		s.text("Enter asks for a key and stores it encrypted on this machine.", theme.Muted)
 	}
 	return s.lines
 }
@@ -258,7 +258,7 @@ func (l *Logins) press(p key.Press, id string) bool {
 // ask puts the question what to forget in the place of the list. The answer that
 // changes nothing is selected.
 func (l *Logins) ask(p *Provider) {
-	items := []list.Item{{ID: "", Label: "Keep everything"}}
+	items := []list.Item{{ID: "", Label: "Keep all"}}
 	forget := map[string]func(){}
 	logins := 0
 	for _, c := range p.Stored {
@@ -278,7 +278,7 @@ func (l *Logins) ask(p *Provider) {
 		items = append(items, list.Item{ID: "logins", Label: fmt.Sprintf("Log out (%d)", logins)})
 		forget["logins"] = func() { call(l.o.OnLogout, p.ID) }
 	}
-	title := "Forget credentials of " + p.ID + "?"
+	title := "Remove credentials of " + p.ID + "?"
 	if len(items) == 1 {
 		title = "Nothing is stored for " + p.ID + "."
 		if p.Source != "" {

@@ -42,7 +42,7 @@ func Thinking(env *pane.Env, o ThinkingOptions) *list.List {
 		items = append(items, it)
 	}
 	return list.Choice(env, list.Options{
-		Title: "Thinking of " + o.Model, Items: items, Selected: string(current),
+		Title: "Thinking level of " + o.Model, Items: items, Selected: string(current),
 		Empty: "This model does not think before it answers. Choose another one with " + keyText(env, selectModel) + ".",
 		OnChoose: func(id string) {
 			if o.OnChoose != nil {
@@ -56,11 +56,11 @@ func Thinking(env *pane.Env, o ThinkingOptions) *list.List {
 func levelDetail(l llm.Level, t llm.ThinkingSupport) string {
 	text := map[llm.Level]string{
 		llm.LevelOff:     "answers at once",
-		llm.LevelMinimal: "a glance: small edits, lookups",
-		llm.LevelLow:     "a little: everyday changes",
-		llm.LevelMedium:  "a balance of care, time and price",
+		llm.LevelMinimal: "minimal: small edits, lookups",
+		llm.LevelLow:     "light: everyday changes",
+		llm.LevelMedium:  "balanced: care, time and price",
 		llm.LevelHigh:    "thorough: hard bugs, design",
-		llm.LevelXHigh:   "as long as it takes; the slowest and dearest",
+		llm.LevelXHigh:   "maximum: slowest and most expensive",
 	}[l]
 	if n := t.Budget(l); t.Mode == llm.ThinkingBudget && l != llm.LevelOff && n > 0 {
 		text += fmt.Sprintf(" (up to %s tokens)", catalog.TokenWords(n))

@@ -61,7 +61,7 @@ func Tools(env *pane.Env, o ToolOptions) *list.List {
 	}
 	t.list = list.New(env, list.Options{
 		Title: t.title(), Items: items, Toggle: true, Hint: "Space on or off",
-		Empty: "This session has no tools. One that is begun without --no-tools has them.", Preview: t.preview,
+		Empty: "This session has no tools: it was started with --no-tools.", Preview: t.preview,
 		OnToggle: t.toggle, OnCancel: o.OnCancel,
 	})
 	return t.list
@@ -127,7 +127,7 @@ func effects(e tool.Effects) string {
 		}
 	}
 	if len(words) == 0 {
-		return "nothing beyond the conversation"
+		return "nothing outside the conversation"
 	}
 	return strings.Join(words, ", ")
 }

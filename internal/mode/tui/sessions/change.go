@@ -28,7 +28,7 @@ func (s *Selector) press(p key.Press, path string) bool {
 		s.askTitle(*info)
 	case p.Key == "ctrl+d" && s.o.OnDelete == nil:
 	case p.Key == "ctrl+d" && path == s.o.Current:
-		s.note = "This is the session you are in. Start or open another one to delete it."
+		s.note = "This is the current session. Open another one to delete it."
 	case p.Key == "ctrl+d":
 		doomed := *info
 		s.doomed = &doomed

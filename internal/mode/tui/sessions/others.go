@@ -35,7 +35,7 @@ func (s *Selector) findOthers() {
 				s.others.at[o.Path] = o
 			}
 			if !all && s.note == "" {
-				s.note = "There are more conversations of other programs than could be listed in time. /import finds them."
+				s.note = "More conversations of other programs exist. /import finds them."
 			}
 			s.show()
 		})

@@ -160,9 +160,9 @@ func (s *Selector) listed(infos []index.Info, err error) {
 	case err != nil:
 		s.list.SetEmpty("The sessions cannot be listed: " + err.Error())
 	case s.all:
-		s.list.SetEmpty("No sessions yet. Your first prompt begins one; /import brings those of other programs. Esc closes this.")
+		s.list.SetEmpty("No sessions yet. Your first prompt starts one; /import adds those of other programs. Esc closes.")
 	default:
-		s.list.SetEmpty("No sessions in this folder yet. Tab shows all folders; /import brings those of other programs. Esc closes this.")
+		s.list.SetEmpty("No sessions in this folder. Tab shows all folders; /import adds those of other programs. Esc closes.")
 	}
 	s.show()
 }
@@ -236,7 +236,7 @@ func (s *Selector) below(width, height int) ([]string, screen.Cursor) {
 	case s.asked != nil:
 		return s.asked.Draw(width, max(1, height/2))
 	case s.doomed != nil:
-		text = "Move \"" + line(s.doomed.Title, 60) + "\" to the trash? Enter does, Esc does not."
+		text = "Move \"" + line(s.doomed.Title, 60) + "\" to the trash? Enter yes, Esc no."
 		look.Mod = theme.Bold
 	case s.note == "":
 		return nil, hidden

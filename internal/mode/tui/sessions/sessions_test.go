@@ -250,7 +250,7 @@ func TestDelete(t *testing.T) {
 		return strings.Contains(s, "Moved to the trash.") && !strings.Contains(s, "Fix the clock")
 	})
 	f.press("ctrl+d")
-	f.shows(t, "This is the session you are in.")
+	f.shows(t, "This is the current session.")
 }
 
 func TestRename(t *testing.T) {
@@ -306,7 +306,7 @@ func TestTinyAndEmpty(t *testing.T) {
 		}
 	}
 	f := open(t, &world{root: filepath.Join(t.TempDir(), "none")}, sessions.Options{})
-	f.shows(t, "No sessions in this folder yet.")
+	f.shows(t, "No sessions in this folder.")
 	f.press("enter", "ctrl+d", "ctrl+r", "x", "tab")
 	f.press("esc")
 	f.shows(t, "No sessions yet.")

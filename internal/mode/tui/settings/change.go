@@ -24,7 +24,7 @@ func (p *Pane) change(id string) {
 	items, plain := v.([]string)
 	switch {
 	case s.Type == config.Record || s.Type == config.List && v != nil && !plain:
-		p.say("This has entries of its own kind: change it in "+p.where(id)+".", true)
+		p.say("This setting is a table: change it in "+p.where(id)+".", true)
 	case s.Type == config.Bool:
 		p.set(s, v != true)
 	case s.Type == config.List && len(choices) > 0:
@@ -93,7 +93,7 @@ func (p *Pane) checkboxes(s config.Setting, choices, on []string) {
 	}
 	before := p.config.Value(s.Key)
 	p.sub = list.New(p.env, list.Options{
-		Title: s.Label, Items: items, Toggle: true, Hint: "Space checks, in the order that you want",
+		Title: s.Label, Items: items, Toggle: true, Hint: "Space selects, in the order you want",
 		OnToggle: func(id string, checked bool) {
 			on = slices.DeleteFunc(on, func(c string) bool { return c == id })
 			if checked {
@@ -119,7 +119,7 @@ func (p *Pane) write(s config.Setting, now string) {
 	hint := ""
 	switch {
 	case s.Type == config.List:
-		hint = "Separate entries by commas."
+		hint = "Separate entries with commas."
 	case s.Unit != "" && s.Unit != "$":
 		hint = "In " + s.Unit + "."
 	case s.Unit == "$":
@@ -176,7 +176,7 @@ func (p *Pane) reset(id string) {
 	v := reflect.ValueOf(p.config.Value(id))
 	if (s.Type == config.List || s.Type == config.Record) && v.IsValid() && v.Len() > 0 && p.sure != id {
 		p.sure = id
-		p.say("Press again to drop "+prose.Count(v.Len(), "entry")+".", true)
+		p.say("Press again to discard "+prose.Count(v.Len(), "entry")+".", true)
 		return
 	}
 	p.sure = ""

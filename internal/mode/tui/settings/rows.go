@@ -112,11 +112,11 @@ func (p *Pane) facts(s config.Setting) string {
 	if from := p.config.Source(s.Key); from.Kind != config.ByDefault {
 		text += dot + "from " + from.String()
 		if from.Kind != config.ByFile {
-			text += ", for as long as burin runs"
+			text += ", until burin ends"
 		}
 	}
 	if s.Default == nil {
-		return text + dot + "where not set: " + s.Else
+		return text + dot + "if not set: " + s.Else
 	}
 	return text + dot + "default: " + show(s, s.Default)
 }

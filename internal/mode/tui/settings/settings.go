@@ -85,7 +85,7 @@ func New(env *pane.Env, o Options) *Pane {
 	}
 	p.list = list.New(env, list.Options{
 		Items: p.items(), Selected: o.Selected, Filter: p.filter,
-		Empty: "There is nothing to set here.", NoMatch: "No setting matches. Esc clears the search.",
+		Empty: "No settings here.", NoMatch: "No setting matches. Esc clears the search.",
 		OnChoose: p.change, OnCancel: o.OnClose, OnQuery: p.queried, OnKey: p.key, OnMove: p.moved,
 	})
 	return p

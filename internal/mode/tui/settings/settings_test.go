@@ -322,7 +322,7 @@ func TestLittleRoom(t *testing.T) {
 	f := open(t, "", "theme.dark")
 	for size, want := range map[[2]int]string{
 		{40, 8}: "The theme for terminals with a dark…", {60, 8}: "The theme for terminals with a dark background.",
-		{40, 14}: "Enter changes · Esc closes", {60, 14}: "Enter changes · Delete gives the default · Esc closes",
+		{40, 14}: "Enter changes · Esc closes", {50, 14}: "Enter changes · Delete resets · Esc closes",
 	} {
 		rows, _ := f.Draw(size[0], size[1])
 		if got := ansi.Strip(rows[len(rows)-1]); got != want {

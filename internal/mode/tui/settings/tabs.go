@@ -89,12 +89,12 @@ func (p *Pane) wrapped(words styled.Line, width, rows int) []styled.Line {
 // hint says what keys do. Where there is little room the first and the last of it stay.
 func (p *Pane) hint(width int) string {
 	dot := " " + p.env.Styles.Symbols().Dot + " "
-	words := []string{"Enter changes", "Delete gives the default", "Tab next group", "Esc closes"}
+	words := []string{"Enter changes", "Delete resets", "Tab next group", "Esc closes"}
 	switch {
 	case p.sub != nil:
-		words = []string{"Enter takes it", "Esc goes back"}
+		words = []string{"Enter saves", "Esc goes back"}
 	case p.hits != nil:
-		words = []string{"Enter changes", "Tab next group", "Esc ends the search"}
+		words = []string{"Enter changes", "Tab next group", "Esc clears the search"}
 	}
 	for len(words) > 2 && styled.Width(strings.Join(words, dot)) > width {
 		words = slices.Delete(words, len(words)-2, len(words)-1)

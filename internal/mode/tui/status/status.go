@@ -129,7 +129,7 @@ func names[V any](m map[string]V) []string {
 func New(set Settings) (*Line, []error) {
 	var problems []error
 	unknown := func(what, name string, known []string) {
-		problems = append(problems, fmt.Errorf("statusLine: there is no %s %q; there are %s", what, name, strings.Join(known, ", ")))
+		problems = append(problems, fmt.Errorf("statusLine: unknown %s %q (want %s)", what, name, strings.Join(known, ", ")))
 	}
 	p, ok := presets[set.Preset]
 	if !ok {

@@ -69,9 +69,9 @@ func TestUnknownNames(t *testing.T) {
 	l, problems := New(Settings{Preset: "fancy", Separator: "dots", Left: []string{"model", "clock", "model"}})
 	var got []string
 	for _, p := range problems {
-		got = append(got, strings.Split(p.Error(), ";")[0])
+		got = append(got, strings.Split(p.Error(), " (")[0])
 	}
-	want := []string{`statusLine: there is no preset "fancy"`, `statusLine: there is no separator "dots"`, `statusLine: there is no segment "clock"`}
+	want := []string{`statusLine: unknown preset "fancy"`, `statusLine: unknown separator "dots"`, `statusLine: unknown segment "clock"`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -123,9 +123,9 @@ func watch(pipe io.Reader, tty *os.File, report string) int {
 	// What stands below the cursor is the rest of a picture that nobody owns any more.
 	fmt.Fprintf(tty, "%s\r\x1b[J\r\n", off)
 	restore(tty, tty, &saved)
-	fmt.Fprintf(tty, "burin ended unexpectedly; the conversation is kept: burin --continue resumes it.\n")
+	fmt.Fprintf(tty, "burin ended unexpectedly; the conversation is saved: burin --continue resumes it.\n")
 	if info, err := os.Stat(report); err == nil && info.Size() > 0 {
-		fmt.Fprintf(tty, "What it said last is in %s.\n", report)
+		fmt.Fprintf(tty, "Its last output is in %s.\n", report)
 	}
 	return 0
 }

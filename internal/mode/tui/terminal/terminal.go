@@ -25,7 +25,7 @@ import (
 )
 
 // ErrNone is that the process has no terminal.
-var ErrNone = errors.New("there is no terminal here")
+var ErrNone = errors.New("this is not a terminal")
 
 // Sequences that turn on what the face needs. The reports are turned on before the
 // questions, so that nothing arrives unasked behind the last answer.

@@ -68,7 +68,7 @@ func Load(dir, name string) (*Theme, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("theme %q: there is no %s, and none of the built-in themes is called so", name, path)
+		return nil, fmt.Errorf("theme %q: no %s and no built-in theme of that name", name, path)
 	case err != nil:
 		return nil, fmt.Errorf("theme %q: %w", name, err)
 	case info.Size() > maxThemeFile:
@@ -119,7 +119,7 @@ func Parse(data []byte) (*Theme, error) {
 		return nil, fmt.Errorf("read theme: %w", err)
 	}
 	if f.Name == "" {
-		return nil, errors.New("read theme: it has no name")
+		return nil, errors.New("read theme: name is missing")
 	}
 	t := &Theme{Name: f.Name, Symbols: SymbolsOf(Preset(f.Symbols.Preset), f.Symbols.Overrides)}
 	wrong := t.readColors(&f)
@@ -180,7 +180,7 @@ func (f *file) color(raw json.RawMessage, seen []string) (Color, error) {
 	if json.Unmarshal(raw, &s) != nil {
 		i, err := strconv.ParseUint(string(raw), 10, 8)
 		if err != nil {
-			return Color{}, fmt.Errorf("%.40s is no colour: want \"#RRGGBB\", 0 to 255, a variable or \"\"", raw)
+			return Color{}, fmt.Errorf("%.40s is not a color (want \"#RRGGBB\", 0 to 255, a variable or \"\")", raw)
 		}
 		return Indexed(uint8(i)), nil
 	}
@@ -190,14 +190,14 @@ func (f *file) color(raw json.RawMessage, seen []string) (Color, error) {
 	if hex, ok := strings.CutPrefix(s, "#"); ok {
 		v, err := strconv.ParseUint(hex, 16, 32)
 		if err != nil || len(hex) != 6 {
-			return Color{}, fmt.Errorf("%.40q is no colour: want six hexadecimal digits after #", s)
+			return Color{}, fmt.Errorf("%.40q is not a color (want six hexadecimal digits after #)", s)
 		}
 		return RGB(uint32(v)), nil
 	}
 	value, ok := f.Vars[s]
 	switch {
 	case !ok:
-		return Color{}, fmt.Errorf("there is no variable %.40q", s)
+		return Color{}, fmt.Errorf("unknown variable %.40q", s)
 	case slices.Contains(seen, s):
 		return Color{}, fmt.Errorf("variable %.40q refers to itself (%s)", s, strings.Join(append(seen, s), " → "))
 	}

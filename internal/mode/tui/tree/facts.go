@@ -179,7 +179,7 @@ func note(e *transcript.Entry) string {
 		return e.Name
 	case transcript.TypeLabel:
 		if e.Label == "" {
-			return "(taken away)"
+			return "(removed)"
 		}
 		return e.Label
 	}

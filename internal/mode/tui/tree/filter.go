@@ -33,7 +33,7 @@ func (f Filter) cycled(by int) Filter {
 func (f Filter) words() string {
 	switch f {
 	case NoTools:
-		return "without results of tools"
+		return "no tool results"
 	case Users:
 		return "prompts only"
 	case Labeled:

@@ -24,7 +24,7 @@ func (t *Tree) askName() {
 	t.form = form{below: true, pane: list.NewInput(t.env, list.InputOptions{
 		Title:    "Name this point",
 		Text:     prose.Inline(t.nodes[node].Label),
-		Hint:     "An empty name takes it away.",
+		Hint:     "An empty name removes it.",
 		OnCancel: t.endForm,
 		OnDone: func(text string) {
 			t.endForm()
@@ -38,12 +38,12 @@ func (t *Tree) endForm() { t.form = form{} }
 // askSummary asks whether a summary of what is left is wanted, and which.
 func (t *Tree) askSummary(node int, selected string) {
 	t.form = form{pane: list.Choice(t.env, list.Options{
-		Title:    "Keep a summary of what you leave?",
+		Title:    "Summarize the branch you leave?",
 		Selected: selected,
 		Items: []list.Item{
 			{ID: "no", Label: "No summary"},
 			{ID: "yes", Label: "Summarize"},
-			{ID: "own", Label: "Summarize with own instructions", Detail: "say what matters"},
+			{ID: "own", Label: "Summarize with your instructions", Detail: "say what matters"},
 		},
 		Hint:     "Esc back to the tree",
 		OnCancel: t.endForm,
@@ -60,7 +60,7 @@ func (t *Tree) askSummary(node int, selected string) {
 // askInstructions asks what to look at in a summary.
 func (t *Tree) askInstructions(node int) {
 	t.form = form{pane: list.NewInput(t.env, list.InputOptions{
-		Title:    "What should the summary look at?",
+		Title:    "What should the summary focus on?",
 		Hint:     "Esc back",
 		OnCancel: func() { t.askSummary(node, "own") },
 		OnDone: func(text string) {

@@ -156,7 +156,7 @@ func (t *Tree) confirm() {
 	target := t.target(node)
 	switch {
 	case node == target && node == t.here():
-		t.note = "You are at this point already."
+		t.note = "You are already at this point."
 	case t.o.AskSummary && t.leaves(target):
 		t.askSummary(node, "no")
 	default:

@@ -196,7 +196,7 @@ func TestSelect(t *testing.T) {
 		want  []string
 		shown string
 	}{
-		{name: "the point where one is", keys: []string{"enter"}, shown: "You are at this point already."},
+		{name: "the point where one is", keys: []string{"enter"}, shown: "You are already at this point."},
 		{name: "a prompt", keys: []string{"up", "enter"}, want: []string{"select #7 {false }"}},
 		{name: "around the end", keys: []string{"home", "up", "enter"}, want: []string{"select #10 {false }"}},
 		{name: "no summary", ask: true, keys: []string{"home", "enter", "enter"}, want: []string{"select #1 {false }"}},
@@ -349,7 +349,7 @@ func TestTinyAndEmpty(t *testing.T) {
 	}
 	f := open(t, paneltest.Session(t), tree.Options{AskSummary: true})
 	f.press("up", "down", "left", "home", "end", "enter", "shift+l", "alt+a", "x", "esc")
-	if got := strings.Join(f.draw(), "\n"); !strings.Contains(got, "There is nothing to show here yet.") {
+	if got := strings.Join(f.draw(), "\n"); !strings.Contains(got, "Nothing to show yet.") {
 		t.Error(got)
 	}
 }

@@ -15,7 +15,7 @@ func (t *Tree) rows(width int) []styled.Line {
 		case t.search.run != nil:
 			words = "Searching."
 		case t.search.query == "":
-			words = "There is nothing to show here yet."
+			words = "Nothing to show yet."
 		}
 		return []styled.Line{styled.Of(words, theme.Muted)}
 	}

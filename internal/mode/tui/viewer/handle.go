@@ -126,7 +126,7 @@ func (v *Viewer) act(action key.Action, k key.Key) {
 
 func (v *Viewer) copy(text string, ok bool, said string) {
 	if !ok || text == "" || v.o.OnCopy == nil {
-		v.note = "There is nothing to copy here."
+		v.note = "Nothing to copy here."
 		return
 	}
 	v.note = said

@@ -172,7 +172,7 @@ func (r *renderer) call(c llm.ToolCall, res *llm.Message) {
 		out.State = card.Running
 	default:
 		out.State = card.Failed
-		out.Content = []llm.Block{llm.Text{Text: "There is no result: the call was interrupted."}}
+		out.Content = []llm.Block{llm.Text{Text: "No result: the call was interrupted."}}
 	}
 	r.part(card.Tool(out, r.view))
 }

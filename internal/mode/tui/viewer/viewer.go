@@ -136,7 +136,7 @@ func (v *Viewer) Draw(width, height int) ([]string, screen.Cursor) {
 	if v.settle() {
 		rows = v.body(width)
 	} else {
-		text := styled.Truncate(styled.Of("Nothing has been said yet.", theme.Muted), width, "")
+		text := styled.Truncate(styled.Of("No messages yet.", theme.Muted), width, "")
 		rows = append(rows, styled.Render(v.env.Styles, text))
 	}
 	v.cache.trim()

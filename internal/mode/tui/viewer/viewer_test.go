@@ -395,7 +395,7 @@ func TestOwnCommands(t *testing.T) {
 		transcript.NewExecution(transcript.Execution{Command: "make", Output: "no rule\n", ExitCode: &failed}),
 		transcript.NewExecution(transcript.Execution{Command: "sleep 100", Cancelled: true, Excluded: true}),
 	)
-	want := []string{"▎ look", "", "✗ You  make  exit 2", "  no rule", "", "✗ You, for yourself  sleep 100  stopped"}
+	want := []string{"▎ look", "", "✗ You  make  exit 2", "  no rule", "", "✗ Your own command  sleep 100  stopped"}
 	if diff := cmp.Diff(want, body(open(t, log, 60, 12))[:6]); diff != "" {
 		t.Error(diff)
 	}
@@ -404,7 +404,7 @@ func TestOwnCommands(t *testing.T) {
 func TestEmptyAndTiny(t *testing.T) {
 	f := open(t, paneltest.Session(t), 40, 10)
 	f.press("down", "c", "n", "enter", "/", "a", "enter", "pageup")
-	if rows := f.draw(); rows[0] != "Nothing has been said yet." {
+	if rows := f.draw(); rows[0] != "No messages yet." {
 		t.Errorf("%q", rows)
 	}
 	log := conversation(t)

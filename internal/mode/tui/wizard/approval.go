@@ -13,9 +13,9 @@ type mode struct{ id, short, help string }
 
 func modes() []mode {
 	return []mode{
-		{"ask", "asks before each change", "burin reads by itself and asks before it changes a file or runs a command."},
-		{"auto-edit", "edits files, asks for the rest", "burin changes files of the project by itself and asks before it runs a command; /undo takes changes back."},
-		{"full", "asks for nothing", "burin changes files and runs commands without asking; for folders and machines where nothing can get lost."},
+		{"ask", "asks before each change", "burin reads on its own and asks before it changes a file or runs a command."},
+		{"auto-edit", "edits files, asks for the rest", "burin changes project files on its own and asks before it runs a command; /undo undoes changes."},
+		{"full", "asks for nothing", "burin changes files and runs commands without asking; use it where nothing can be lost."},
 	}
 }
 

@@ -35,7 +35,7 @@ func (w *Wizard) enterSymbols() {
 		OnChoose: func(id string) {
 			w.o.Show(current, theme.Preset(id))
 			preset := theme.Preset(id)
-			w.write("Saving the signs", "Signs: "+id+".", func(context.Context) error {
+			w.write("Saving the symbols", "Signs: "+id+".", func(context.Context) error {
 				return w.o.SetSymbols(preset)
 			}, func() { w.o.Symbols = preset })
 		},

@@ -34,8 +34,8 @@ func (w *Wizard) showModels(models []Model) {
 		items = append(items, it)
 	}
 	w.put(list.New(w.env, list.Options{
-		Title: "Which model shall answer?", Items: items, Selected: w.o.Model,
-		Empty: "No model can be used yet: Esc goes back to keys and logins.",
+		Title: "Choose a model", Items: items, Selected: w.o.Model,
+		Empty: "No usable model yet: Esc goes back to keys and logins.",
 		Hint:  "/model changes it at any time", OnCancel: w.back,
 		OnChoose: func(ref string) {
 			w.write("Saving the model", names[ref]+" answers.", func(context.Context) error {

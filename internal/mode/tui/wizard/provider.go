@@ -100,7 +100,7 @@ func (a access) show() {
 	}
 	w.put(list.New(w.env, list.Options{
 		Title: title, Items: slices.Concat(sorted[:]...), Selected: w.chosen,
-		Empty:    "There are no providers. Esc goes back, Tab continues.",
+		Empty:    "No providers. Esc goes back, Tab continues.",
 		Hint:     "Enter chooses " + w.env.Styles.Symbols().Dot + " " + addKey.Text() + " enters a key",
 		OnChoose: a.choose,
 		OnKey: func(p key.Press, id string) bool {

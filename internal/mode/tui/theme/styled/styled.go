@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/prose"
 )
 
 // Span is a piece of text of one look.
@@ -55,14 +56,7 @@ func (l Line) Width() int {
 }
 
 // Width is the number of cells that clean text takes.
-func Width(s string) int {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= utf8.RuneSelf {
-			return ansi.StringWidth(s)
-		}
-	}
-	return len(s)
-}
+func Width(s string) int { return prose.Width(s) }
 
 // Append appends the line for a terminal: sequences where the look changes, and
 // none that goes on after its end.
