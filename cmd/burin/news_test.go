@@ -15,9 +15,9 @@ import (
 
 // A burin in the terminal asks once a day for a newer release, where it may.
 func TestUpdateHint(t *testing.T) {
-	const hint = "burin v0.2.0 is available: burin update"
+	const hint = "burin v0.2.0 is available: see https://github.com/burin-dev/burin/releases"
 	m := newMirror(t, httptest.NewServer, publish(t, "v0.2.0", nil))
-	i := install(t, buildRelease(t, "v0.1.0", true), m)
+	i := install(t, buildRelease(t, "v0.1.0", false), m)
 	noted := i.home + "/home/update-check"
 	leave := func(r *robot.Robot) string {
 		t.Helper()
@@ -78,5 +78,10 @@ func TestUpdateHint(t *testing.T) {
 	r = i.terminal()
 	r.WaitText(hint)
 	leave(r)
+	asked(2)
+
+	// This one knows no key.
+	i.refuses("this burin was built without a public key, so it can't check releases", "update")
+	i.refuses("no former burin at "+i.program()+".old", "update", "--back")
 	asked(2)
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -42,8 +43,8 @@ func signingKey(t *testing.T, of byte) minisign.PrivateKey {
 	return key
 }
 
-// buildRelease builds burin as a release of a version. With a key it knows that of
-// signingKey.
+// buildRelease builds burin as a release of a version, with or without the key of these
+// tests.
 func buildRelease(t *testing.T, version string, keyed bool) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -539,20 +540,15 @@ func TestUpdate(t *testing.T) {
 			cmd := i.command("update")
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 			out, err := cmd.CombinedOutput()
+			if errors.Is(err, os.ErrPermission) {
+				t.Skip("temporary files are out of the reach of others: ", err)
+			}
 			if code := exitCode(t, err); code != 1 || !strings.Contains(string(out), "can't write to "+i.dir+": run sudo burin update") {
 				t.Errorf("%d %s", code, out)
 			}
 			return
 		}
 		i.refuses("can't write to "+i.dir+": run sudo burin update", "update")
-	})
-
-	t.Run("without a public key", func(t *testing.T) {
-		m := newMirror(t, httptest.NewServer, second)
-		i := install(t, buildRelease(t, "v0.1.0", false), m)
-		i.refuses("this burin was built without a public key, so it can't check releases", "update")
-		i.refuses("no former burin at "+i.program()+".old", "update", "--back")
-		i.says("see https://github.com/burin-dev/burin/releases", "update", "--check")
 	})
 
 	t.Run("running session", func(t *testing.T) {

@@ -30,10 +30,10 @@ var databases = []struct {
 	folder, name, update string
 	query                []string
 }{
-	{"/var/lib/dpkg", "dpkg", "sudo apt install ./NEW.deb with the package from " + Page, []string{"dpkg-query", "--search"}},
-	{"/var/lib/rpm", "rpm", "sudo rpm --upgrade NEW.rpm with the package from " + Page, []string{"rpm", "--query", "--file"}},
-	{"/usr/lib/sysimage/rpm", "rpm", "sudo rpm --upgrade NEW.rpm with the package from " + Page, []string{"rpm", "--query", "--file"}},
-	{"/lib/apk/db", "apk", "sudo apk add --allow-untrusted NEW.apk with the package from " + Page, []string{"apk", "info", "--who-owns"}},
+	{"/var/lib/dpkg", "dpkg", "sudo apt install ./FILE.deb, with FILE.deb from " + Page, []string{"dpkg-query", "--search"}},
+	{"/var/lib/rpm", "rpm", "sudo rpm --upgrade FILE.rpm, with FILE.rpm from " + Page, []string{"rpm", "--query", "--file"}},
+	{"/usr/lib/sysimage/rpm", "rpm", "sudo rpm --upgrade FILE.rpm, with FILE.rpm from " + Page, []string{"rpm", "--query", "--file"}},
+	{"/lib/apk/db", "apk", "sudo apk add --allow-untrusted FILE.apk, with FILE.apk from " + Page, []string{"apk", "info", "--who-owns"}},
 	{"/var/lib/pacman/local", "pacman", "sudo pacman -Syu burin", []string{"pacman", "--query", "--owns"}},
 }
 

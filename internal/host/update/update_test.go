@@ -13,8 +13,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/burin-dev/burin/internal/host/update/minisign"
 )
 
 func TestReleased(t *testing.T) {
@@ -30,6 +33,24 @@ func TestReleased(t *testing.T) {
 	for version, want := range map[string]bool{"v0.10.0": true, "v0.9.0": false, "v0.8.9": false, "v0.9.0-rc.1": false, "v1.0.0-rc.1": true} {
 		if got := u.Newer(version); got != want {
 			t.Errorf("%s is newer than v0.9.0: %v", version, got)
+		}
+	}
+}
+
+// What to run is named, where that is anything.
+func TestHow(t *testing.T) {
+	key, err := minisign.ParseSeed("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, own := []minisign.PublicKey{key.Public()}, filepath.Join(t.TempDir(), "burin")
+	for want, u := range map[string]*Updater{
+		"burin update":       {version: "v0.1.0", keys: keys, exe: own},
+		"see " + Page:        {version: "v0.1.0", exe: own},
+		"brew upgrade burin": {version: "v0.1.0", keys: keys, exe: filepath.FromSlash("/x/Cellar/burin/1/bin/burin")},
+	} {
+		if got := u.How(t.Context()); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
@@ -65,7 +86,7 @@ func TestManagers(t *testing.T) {
 	if m := (&Updater{module: true}).manager(t.Context()); m.name != "go install" {
 		t.Errorf("what go install has built belongs to %+v", m)
 	}
-	if _, err := os.Stat("/var/lib/dpkg/info/dpkg.list"); err == nil {
+	if _, err := os.Stat("/var/lib/dpkg/info/dpkg.list"); err == nil && runtime.GOOS == "linux" {
 		if m := managerOf(t.Context(), "/usr/bin/dpkg-query"); m.name != "dpkg" {
 			t.Errorf("a program of Debian's belongs to %+v", m)
 		}
