@@ -57,7 +57,7 @@ func TestFirstHourFromClaudeCode(t *testing.T) {
 	s.wants(-1, true, "from my shell", "Review the parser with care.")
 	s.hinted("# always use tabs", "AGENTS.md holds what the model should remember")
 	s.hinted("/memory", "AGENTS.md or CLAUDE.md holds what the model should always know")
-	s.hinted("/mcp", "burin has nothing for that yet")
+	s.hinted("/mcp", "burin has no MCP servers yet.")
 
 	// Shift+Tab is not the modes: it says where these are.
 	s.Press("shift+tab")

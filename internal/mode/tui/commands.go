@@ -174,8 +174,10 @@ func elsewhere(name string) string {
 		return "Shift+Enter, Alt+Enter or Ctrl+J begins a new line; burin doctor checks the terminal."
 	case "agents", "hooks", "plugins", "skills":
 		return "burin has no " + strings.ToLower(name) + " yet."
-	case "ide", "mcp", "plugin":
-		return "burin has nothing for that yet."
+	case "mcp":
+		return "burin has no MCP servers yet."
+	case "plugin":
+		return "burin has no plugins yet."
 	}
 	return ""
 }

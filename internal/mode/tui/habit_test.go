@@ -96,7 +96,7 @@ func TestHashIsNoMemory(t *testing.T) {
 func TestCommandsOfOtherPrograms(t *testing.T) {
 	a := alone(t)
 	for _, name := range strings.Fields(`add-dir agents allowed-tools bashes bug changelog clear clone compact config context copy cost debug
-		export fork help hooks hotkeys ide init login logout mcp memory model name new output-style permissions plugin pr-comments quit
+		export fork help hooks hotkeys init login logout mcp memory model name new output-style permissions plugin pr-comments quit
 		release-notes reload resume review rewind scoped-models security-review session settings share skills stats status statusline tasks
 		terminal-setup theme todos tree usage vim`) {
 		if _, ok := a.commands.known(name); !ok && elsewhere(name) == "" {
