@@ -154,7 +154,6 @@ func (l *live) retry(ctx context.Context, _ string) (string, error) {
 // answered waits for an answer that a command has begun.
 func (l *live) answered(s *sent, id string) (any, error) {
 	l.prompts.alias(s, id)
-	defer l.prompts.end(&sent{id: id})
 	l.catchUp() // it may have ended before it was known
 	return l.wait(s, id)
 }

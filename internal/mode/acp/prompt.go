@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/burin-dev/burin/agent"
@@ -33,11 +34,17 @@ type prompts struct {
 // sent is a prompt that was not answered yet.
 type sent struct {
 	id        string
+	submitted bool // it has to be settled; under the mu of prompts
+	answered  bool // the client has the answer; under the mu of prompts
 	settled   chan struct{}
 	over      sync.Once
 	cancelled chan struct{} // closed when the client cancels it
 	cancel    sync.Once
 }
+
+// cancelWait is how long a canceled prompt waits for what it has begun to end, before it
+// is answered all the same.
+const cancelWait = 50 * time.Millisecond
 
 // keptPrompts is how many prompts of before are known as this client's own.
 const keptPrompts = 100
@@ -57,14 +64,34 @@ func (p *prompts) begin() *sent {
 func (p *prompts) alias(s *sent, id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.all[id] = s
+	p.all[id], s.submitted = s, true
 }
 
-// end forgets a prompt that was answered.
+// submitting notes that a prompt is on its way to the session, or is not after all.
+func (p *prompts) submitting(s *sent, yes bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.submitted = yes
+}
+
+// end forgets a prompt that was answered, when nothing more happens for it.
 func (p *prompts) end(s *sent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.all, s.id)
+	s.answered = true
+	if s.submitted && !s.isSettled() {
+		return
+	}
+	p.forget(s)
+}
+
+// forget forgets a prompt; mu is held.
+func (p *prompts) forget(s *sent) {
+	for id, o := range p.all {
+		if o == s {
+			delete(p.all, id)
+		}
+	}
 	if p.before = append(p.before, s.id); len(p.before) > keptPrompts {
 		p.before = p.before[1:]
 	}
@@ -101,8 +128,24 @@ func (p *prompts) settle(ids ...string) {
 	for _, id := range ids {
 		if s := p.all[id]; s != nil {
 			s.over.Do(func() { close(s.settled) })
+			if s.answered {
+				p.forget(s)
+			}
 		}
 	}
+}
+
+// winding are the prompts that were answered, as the client canceled them, and for which
+// something is still ending.
+func (p *prompts) winding() (all []*sent) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.all {
+		if s.answered {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 func (p *prompts) settleAll() { p.settle(p.open()...) }
@@ -117,6 +160,15 @@ func (p *prompts) cancelAll() {
 }
 
 func (s *sent) stop() { s.cancel.Do(func() { close(s.cancelled) }) }
+
+func (s *sent) isSettled() bool {
+	select {
+	case <-s.settled:
+		return true
+	default:
+		return false
+	}
+}
 
 func (s *sent) stopped() bool {
 	select {
@@ -155,11 +207,19 @@ func (a *face) prompt(params json.RawMessage) (proto.Work, error) {
 
 // send submits a prompt and waits for the end of what is done for it.
 func (l *live) send(s *sent, m llm.Message) (any, error) {
+	for _, before := range l.prompts.winding() { // what is submitted while an abort ends is held
+		select {
+		case <-before.settled:
+		case <-s.cancelled:
+		}
+	}
 	if s.stopped() {
 		return proto.PromptResponse{StopReason: proto.StopCancelled}, nil
 	}
+	l.prompts.submitting(s, true)
 	_, err := l.handle.Conversation().Submit(l.ctx, session.Input{ID: s.id, Message: m})
 	if err != nil {
+		l.prompts.submitting(s, false)
 		return nil, keyless(err)
 	}
 	return l.wait(s, s.id)
@@ -170,8 +230,13 @@ func (l *live) wait(s *sent, id string) (any, error) {
 	select {
 	case <-s.settled:
 	case <-s.cancelled:
-		l.abort(id)
-		<-s.settled // an abort ends at once, or the session does
+		go l.abort(id)
+		late := time.NewTimer(cancelWait)
+		defer late.Stop()
+		select {
+		case <-s.settled:
+		case <-late.C: // a program is still being ended
+		}
 	}
 	if s.stopped() {
 		return proto.PromptResponse{StopReason: proto.StopCancelled}, nil
