@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,6 +38,8 @@ type editorRig struct {
 	stderr *bytes.Buffer // for reading when the program has ended
 	ended  chan error
 	close  func() // ends the editor's side
+
+	wrong atomic.Bool // what the editor says is wrong on purpose
 
 	// What the program asks the editor. Nil: the method is not there.
 	asked func(method string, params json.RawMessage) (any, error)
@@ -165,7 +168,11 @@ func (r *editorRig) serve(cmd *exec.Cmd) {
 			}
 		}
 	}()
-	r.conn = proto.New(&tap{w: stdin, line: func(line []byte) { r.check.Line("client", line) }}, r.take)
+	r.conn = proto.New(&tap{w: stdin, line: func(line []byte) {
+		if !r.wrong.Load() {
+			r.check.Line("client", line)
+		}
+	}}, r.take)
 	go func() { _ = r.conn.Serve(context.Background(), checked, func() {}) }()
 	r.t.Cleanup(func() {
 		r.close()

@@ -149,7 +149,11 @@ func (c *Checker) one(l line) error {
 	case m.Result == nil:
 		return fmt.Errorf("an answer without a result")
 	}
-	return c.params(from, c.asked[to+string(*m.ID)], "Response", m.Result)
+	method := c.asked[to+string(*m.ID)]
+	if method == "" {
+		return nil // the question was not to be checked
+	}
+	return c.params(from, method, "Response", m.Result)
 }
 
 // params checks what the side that has a method gets or gives.
