@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/archive"
@@ -36,16 +37,16 @@ func acpCommand(p *program) *cobra.Command {
 		Short: "Serve an editor that speaks the Agent Client Protocol",
 		Long: `Serve an editor that speaks the Agent Client Protocol, on standard input and output:
 Zed, JetBrains, Neovim, Emacs. The editor starts it; docs/editors.md says how to set it up.
-Flags hold for all sessions of the editor.
+Flags hold for all sessions of the editor; burin help flags lists more of them.
 
   burin acp --approval auto-edit`,
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.serveEditor(cmd.Context(), a, args) },
 	}
 	a.register(cmd.Flags())
-	for _, flag := range []string{"print", "mode", "steps", "json-schema", "continue", "resume", "session"} {
-		_ = cmd.Flags().MarkHidden(flag) // it is there
-	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { // those that matter here; burin help flags has all
+		f.Hidden = !slices.Contains([]string{"approval", "allow", "deny", "sandbox", "add-dir", "model", "thinking", "max-cost"}, f.Name)
+	})
 	return cmd
 }
 
