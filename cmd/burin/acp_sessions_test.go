@@ -93,7 +93,7 @@ func TestEditorSessions(t *testing.T) {
 	clear()
 	r.call(proto.MethodSessionResume, object{"sessionId": id, "cwd": r.dir}, nil)
 	r.until("the commands", func() bool {
-		return slices.ContainsFunc(r.updates, func(u update) bool { return u.Update.Kind == "available_commands_update" })
+		return slices.ContainsFunc(r.updates, func(u editorUpdate) bool { return u.Update.Kind == "available_commands_update" })
 	})
 	if got := r.text("agent_message_chunk"); got != "" {
 		t.Errorf("a session that was resumed said %q", got)
@@ -115,7 +115,7 @@ func TestEditorSessions(t *testing.T) {
 		t.Errorf("the title is %q", titled.Title)
 	}
 	r.until("the title", func() bool {
-		return slices.ContainsFunc(r.updates, func(u update) bool { return u.Update.Kind == "session_info_update" && u.Update.Title == "The copy" })
+		return slices.ContainsFunc(r.updates, func(u editorUpdate) bool { return u.Update.Kind == "session_info_update" && u.Update.Title == "The copy" })
 	})
 	r.call(proto.MethodSessionDelete, object{"sessionId": id}, nil)
 	r.call(proto.MethodSessionList, object{}, &list)
@@ -133,9 +133,9 @@ func TestEditorListPages(t *testing.T) {
 	r := openEditor(t, nil, nil)
 	for i := range 120 {
 		id := fmt.Sprintf("0199%04d", i)
-		writeFile(t, filepath.Join(r.home, "burin", "sessions", "p", "2026-01-01T00-00-00_"+id+".jsonl"), fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":"2026-01-01T00:00:00.000Z","cwd":%q}
+		writeFile(t, filepath.Join(r.home, "burin", "sessions", "p", "2026-01-01T00-00-00_"+id+".jsonl"), fmt.Appendf(nil, `{"type":"session","version":3,"id":%q,"timestamp":"2026-01-01T00:00:00.000Z","cwd":%q}
 {"type":"message","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"hi","timestamp":1}}
-`, id, r.dir))
+`, id, r.dir), 0o644)
 	}
 	r.hello(object{})
 	seen, cursor, pages := map[string]bool{}, "", 0
@@ -240,7 +240,7 @@ func TestEditorContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, filepath.Join(r.dir, "dot.png"), string(data))
+	writeFile(t, filepath.Join(r.dir, "dot.png"), data, 0o644)
 	var is proto.PromptResponse
 	r.call(proto.MethodSessionPrompt, object{"sessionId": id, "prompt": []any{
 		object{"type": "text", "text": "look"},
@@ -378,7 +378,7 @@ func TestEditorOptions(t *testing.T) {
 	})
 	r.call(proto.MethodSessionSetMode, object{"sessionId": id, "modeId": "plan"}, nil)
 	r.until("the mode", func() bool {
-		return slices.ContainsFunc(r.updates, func(u update) bool { return u.Update.Kind == "current_mode_update" && u.Update.Mode == "plan" })
+		return slices.ContainsFunc(r.updates, func(u editorUpdate) bool { return u.Update.Kind == "current_mode_update" && u.Update.Mode == "plan" })
 	})
 	var options proto.ConfigOptions
 	r.call(proto.MethodSessionSetOption, object{"sessionId": id, "configId": "mode", "value": "full"}, &options)
@@ -488,8 +488,8 @@ func TestEditorTwoFolders(t *testing.T) {
 		{Parts: []llmtest.Part{{Call: "read", ID: "c2", Args: `{"path":"x"}`}}}, say("two"),
 	})
 	second := filepath.Join(r.home, "second")
-	writeFile(t, filepath.Join(second, "AGENTS.md"), "SECOND RULES")
-	writeFile(t, filepath.Join(second, "x"), "of two")
+	writeFile(t, filepath.Join(second, "AGENTS.md"), []byte("SECOND RULES"), 0o644)
+	writeFile(t, filepath.Join(second, "x"), []byte("of two"), 0o644)
 	r.hello(object{})
 	one := r.begin()
 	var is proto.SessionResponse

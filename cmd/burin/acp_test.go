@@ -45,14 +45,14 @@ type editorRig struct {
 	asked func(method string, params json.RawMessage) (any, error)
 
 	mu      sync.Mutex
-	updates []update
+	updates []editorUpdate
 	raw     []json.RawMessage // raw events
 	frames  []string
 	changed chan struct{}
 }
 
-// update is a session/update.
-type update struct {
+// editorUpdate is a session/update.
+type editorUpdate struct {
 	SessionID string `json:"sessionId"`
 	Update    struct {
 		Kind     string          `json:"sessionUpdate"`
@@ -97,18 +97,8 @@ func (t *tap) Write(b []byte) (int, error) {
 func scriptedHome(t *testing.T, home, url string) {
 	t.Helper()
 	models := fmt.Sprintf("providers:\n  script:\n    baseUrl: %s\n    api: anthropic-messages\n    auth: none\n    models:\n      - {id: one, name: One, contextWindow: 200000, input: [text, image, document]}\n      - {id: two, name: Two, contextWindow: 100000}\n", url)
-	writeFile(t, filepath.Join(home, "burin", "models.yml"), models)
-	writeFile(t, filepath.Join(home, "burin", "config.yml"), "modelRoles:\n  default: script/one\n")
-}
-
-func writeFile(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, filepath.Join(home, "burin", "models.yml"), []byte(models), 0o644)
+	writeFile(t, filepath.Join(home, "burin", "config.yml"), []byte("modelRoles:\n  default: script/one\n"), 0o644)
 }
 
 // openEditor starts the program. Files are those of the project.
@@ -126,7 +116,7 @@ func openEditor(t *testing.T, files map[string]string, turns []llmtest.Turn, arg
 		t.Fatal(err)
 	}
 	for name, text := range files {
-		writeFile(t, filepath.Join(r.dir, name), text)
+		writeFile(t, filepath.Join(r.dir, name), []byte(text), 0o644)
 	}
 	r.serve(cmd)
 	return r
@@ -189,7 +179,7 @@ func (r *editorRig) take(method string, params json.RawMessage, isRequest bool) 
 	r.mu.Lock()
 	switch method {
 	case proto.MethodSessionUpdate:
-		var u update
+		var u editorUpdate
 		if err := json.Unmarshal(params, &u); err != nil {
 			r.t.Errorf("%v: %s", err, params)
 		}
@@ -301,7 +291,7 @@ func (r *editorRig) text(kind string) string {
 }
 
 // calls are the updates of tool calls.
-func (r *editorRig) calls() (all []update) {
+func (r *editorRig) calls() (all []editorUpdate) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, u := range r.updates {
@@ -457,7 +447,7 @@ func TestEditorCancel(t *testing.T) {
 	}
 	took := cancelled(func() {
 		r.until("the command", func() bool {
-			return slices.ContainsFunc(r.updates, func(u update) bool { return u.Update.Call == "c1" && u.Update.Status == "in_progress" })
+			return slices.ContainsFunc(r.updates, func(u editorUpdate) bool { return u.Update.Call == "c1" && u.Update.Status == "in_progress" })
 		})
 	})
 	if most := machine.Allow(100 * time.Millisecond); took > most {
