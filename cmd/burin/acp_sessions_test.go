@@ -16,6 +16,8 @@ import (
 	"time"
 
 	proto "github.com/burin-dev/burin/internal/acp"
+	"github.com/burin-dev/burin/internal/acp/acptest"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -584,5 +586,104 @@ func TestEditorEvents(t *testing.T) {
 	}
 	if same < 10 {
 		t.Errorf("%d events are the same, of %d and %d", same, len(r.raw), len(watched))
+	}
+}
+
+// second is another editor, in a process of its own, at the same sessions.
+func (r *editorRig) second() *editorRig {
+	r.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	other := &editorRig{t: r.t, check: acptest.New(r.t), server: r.server, home: r.home, dir: r.dir, env: r.env, changed: make(chan struct{}), ended: make(chan error, 1)}
+	cmd := exec.Command(self)
+	cmd.Args, cmd.Env, cmd.Dir = []string{"burin", "acp"}, r.env, r.home
+	other.serve(cmd)
+	return other
+}
+
+// Two editors have one session: both see all, the first answer to a question counts and the
+// other is told, and a prompt while the model works steers it.
+func TestEditorsShareSession(t *testing.T) {
+	steered := make(chan bool)
+	r := openEditor(t, nil, []llmtest.Turn{
+		say("hello"),
+		{Parts: []llmtest.Part{{Call: "bash", ID: "c1", Args: `{"command":"touch x"}`}}},
+		{Reply: func(*llm.Request) []llm.Event {
+			<-steered
+			return llmtest.Call("c2", "calc", `{"expression":"1+1"}`)
+		}},
+		say("done, and noted"),
+	})
+	r.asked = func(string, json.RawMessage) (any, error) { return nil, nil } // it never answers
+	r.hello(object{})
+	id := r.begin()
+	r.say(id, "hello")
+	other := r.second()
+	answered := make(chan bool, 1)
+	other.asked = func(_ string, params json.RawMessage) (any, error) {
+		answered <- true
+		return choose(t, params, proto.AllowOnce), nil
+	}
+	other.hello(object{})
+	other.call(proto.MethodSessionLoad, object{"sessionId": id, "cwd": r.dir, "mcpServers": []any{}}, nil)
+	if got := other.text("user_message_chunk") + "|" + other.text("agent_message_chunk"); got != "hello|hello" {
+		t.Errorf("the second editor loads %q", got)
+	}
+	stops := make(chan string, 2)
+	prompt := func(r *editorRig, text string) {
+		var is proto.PromptResponse
+		if err := r.try(proto.MethodSessionPrompt, object{"sessionId": id, "prompt": []any{proto.Text(text)}}, &is); err != nil {
+			t.Error(err)
+		}
+		stops <- is.StopReason
+	}
+	go prompt(r, "touch it")
+	<-answered
+	r.until("the end of the question", func() bool {
+		return slices.ContainsFunc(r.frames, func(f string) bool { return strings.Contains(f, proto.MethodCancelRequest) })
+	})
+	other.until("the words of the first editor", func() bool {
+		return slices.ContainsFunc(other.updates, func(u editorUpdate) bool {
+			return u.Update.Kind == "user_message_chunk" && strings.Contains(string(u.Update.Content), "touch it")
+		})
+	})
+	r.until("the command's end", func() bool {
+		return slices.ContainsFunc(r.updates, func(u editorUpdate) bool { return u.Update.Call == "c1" && u.Update.Status == "completed" })
+	})
+	go prompt(other, "and note this")
+	waits := func() bool { // the steering message is on the disk before the model goes on
+		found, _ := filepath.Glob(filepath.Join(r.home, "burin", "sessions", "*", "*.jsonl"))
+		for _, f := range found {
+			if b, err := os.ReadFile(f); err == nil && strings.Contains(string(b), "and note this") {
+				return true
+			}
+		}
+		return false
+	}
+	for late := time.After(20 * time.Second); !waits(); {
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-late:
+			t.Fatal("the second prompt does not arrive")
+		}
+	}
+	close(steered)
+	for range 2 {
+		if stop := <-stops; stop != proto.StopEndTurn {
+			t.Errorf("a prompt ended for %s", stop)
+		}
+	}
+	if !strings.Contains(r.last(), "and note this") {
+		t.Error("the model did not read what was said while it worked")
+	}
+	for _, e := range []*editorRig{r, other} {
+		if !strings.HasSuffix(e.text("agent_message_chunk"), "done, and noted") {
+			t.Errorf("an editor hears %q", e.text("agent_message_chunk"))
+		}
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "x")); err != nil {
+		t.Error(err)
 	}
 }
