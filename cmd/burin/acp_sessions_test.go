@@ -117,7 +117,9 @@ func TestEditorSessions(t *testing.T) {
 		t.Errorf("the title is %q", titled.Title)
 	}
 	r.until("the title", func() bool {
-		return slices.ContainsFunc(r.updates, func(u editorUpdate) bool { return u.Update.Kind == "session_info_update" && u.Update.Title == "The copy" })
+		return slices.ContainsFunc(r.updates, func(u editorUpdate) bool {
+			return u.Update.Kind == "session_info_update" && u.Update.Title == "The copy"
+		})
 	})
 	r.call(proto.MethodSessionDelete, object{"sessionId": id}, nil)
 	r.call(proto.MethodSessionList, object{}, &list)
@@ -486,8 +488,10 @@ func TestEditorPermission(t *testing.T) {
 // Two folders have two sessions: instructions and files are those of each.
 func TestEditorTwoFolders(t *testing.T) {
 	r := openEditor(t, map[string]string{"AGENTS.md": "FIRST RULES", "x": "of one"}, []llmtest.Turn{
-		{Parts: []llmtest.Part{{Call: "read", ID: "c1", Args: `{"path":"x"}`}}}, say("one"),
-		{Parts: []llmtest.Part{{Call: "read", ID: "c2", Args: `{"path":"x"}`}}}, say("two"),
+		{Parts: []llmtest.Part{{Call: "read", ID: "c1", Args: `{"path":"x"}`}}},
+		say("one"),
+		{Parts: []llmtest.Part{{Call: "read", ID: "c2", Args: `{"path":"x"}`}}},
+		say("two"),
 	})
 	second := filepath.Join(r.home, "second")
 	writeFile(t, filepath.Join(second, "AGENTS.md"), []byte("SECOND RULES"), 0o644)
