@@ -66,6 +66,8 @@ var layers = map[string][]string{
 	"internal/host/owner":     {"session/...", "transcript", "internal/platform/ipc"},
 	"internal/mode":           {"internal/host", "internal/host/...", "internal/installed", "internal/markdown/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
 	"internal/mode/tui":       {"internal/host", "internal/host/...", "internal/markdown/...", "internal/installed", "internal/platform/git", "internal/platform/smallfile", "internal/platform/sqlfile", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
+	"internal/acp":            {},
+	"internal/mode/acp":       {"internal/acp", "internal/host", "internal/host/...", "internal/model/...", "internal/customize/...", "internal/platform/workspace", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
 	"internal/mode/demo":      {"internal/bench", "internal/installed", "internal/mode/print", "internal/model/...", "internal/customize/...", "llm/..."},
 	"internal/bench":          {"session/...", "agent", "transcript/...", "tool/...", "llm", "internal/tools/...", "internal/platform/...", "internal/customize/prompt", "internal/installed"},
 	"":                        {"internal/host", "internal/bench", "internal/customize/config", "internal/platform/workspace", "session/...", "agent", "transcript/...", "tool/...", "llm"},

@@ -39,7 +39,7 @@ type askFlags struct {
 
 func (a *askFlags) register(f *pflag.FlagSet) {
 	f.BoolVarP(&a.print, "print", "p", false, "ask, print the answer and exit; @path attaches a file")
-	f.StringVar(&a.mode, "mode", "text", "output of -p: text, or json (one event a line)")
+	f.StringVar(&a.mode, "mode", "text", "output of -p: text, or json (one event a line); acp serves an editor")
 	f.StringVar(&a.model, "model", "", "model: provider/id, id, part of a name, or role; :level sets the thinking level")
 	f.StringSliceVar(&a.models, "models", nil, "models to choose from, first one first; patterns as in enabledModels")
 	f.StringVar(&a.thinking, "thinking", "", "thinking level: off, minimal, low, medium, high or xhigh")
@@ -112,12 +112,17 @@ func (p *program) host(a *askFlags) (*host.Host, error) {
 
 // hostFor is host for a face that shows by itself what a person should know.
 func (p *program) hostFor(a *askFlags, warn func(string)) (*host.Host, error) {
+	return p.hostIn(a, "", warn)
+}
+
+// hostIn is hostFor in a folder; "" is the working directory.
+func (p *program) hostIn(a *askFlags, dir string, warn func(string)) (*host.Host, error) {
 	paths, err := config.FindPaths(p.getenv)
 	if err != nil {
 		return nil, err
 	}
 	return host.New(host.Options{
-		Paths: paths, Getenv: p.getenv, Roles: a.roles(), Tuning: a.tuning(), Version: version(), Keys: p.sessionKeys,
+		Paths: paths, Dir: dir, Getenv: p.getenv, Roles: a.roles(), Tuning: a.tuning(), Version: version(), Keys: p.sessionKeys,
 		Warn: warn,
 	})
 }

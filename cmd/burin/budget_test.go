@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"net"
@@ -22,6 +23,7 @@ import (
 const (
 	versionBudget = 8 * time.Millisecond
 	requestBudget = 35 * time.Millisecond
+	editorBudget  = 30 * time.Millisecond
 	sizeBudget    = 36 << 20 // bytes of the linux/amd64 binary; the house allows 45 MB in the end
 	budgetRuns    = 20       // the median of as many counts
 )
@@ -69,6 +71,41 @@ func TestBudgetVersion(t *testing.T) {
 		memory = append(memory, peakMemory(cmd.ProcessState))
 	}
 	within(t, "burin --version", took, memory, machine.Allow(versionBudget))
+}
+
+// An editor: from the start of the process to the answer to initialize.
+func TestBudgetEditor(t *testing.T) {
+	bin, machine := release(t), pacetest.New(t)
+	var took []time.Duration
+	var memory []int64
+	for range budgetRuns {
+		machine.Look()
+		cmd := command(t, "acp")
+		cmd.Path = bin
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
+		if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		took = append(took, time.Since(began))
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		memory = append(memory, peakMemory(cmd.ProcessState))
+	}
+	within(t, "burin acp, initialize", took, memory, machine.Allow(editorBudget))
 }
 
 // The first request of a prompt: from the start of the process to the arrival

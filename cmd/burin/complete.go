@@ -59,7 +59,7 @@ func completeAsk(p *program, root *cobra.Command) {
 		levels = append(levels, string(l))
 	}
 	for flag, complete := range map[string]cobra.CompletionFunc{
-		"mode": values("text", "json"), "thinking": values(levels...), "api": values(host.APIs()...),
+		"mode": values("text", "json", modeACP), "thinking": values(levels...), "api": values(host.APIs()...),
 		"service-tier": values(catalog.ServiceTiers()...), "web-search": values("auto", "model"),
 		"model": models, "smol": models, "slow": models, "plan": models,
 	} {

@@ -177,6 +177,9 @@ func (p *program) root() *cobra.Command {
 			if back.on && ask.print {
 				return usage("--background and -p contradict each other: -p waits for the answer")
 			}
+			if ask.mode == modeACP {
+				return p.serveEditor(cmd.Context(), ask, args)
+			}
 			if ask.print {
 				return p.ask(cmd.Context(), ask, args)
 			}
@@ -221,7 +224,7 @@ func (p *program) root() *cobra.Command {
 	back.register(root.Flags())
 	completeAsk(p, root)
 	setHelp(root, p.out)
-	root.AddCommand(demoCommand(p), resumeCommand(p), attachCommand(p), sessionsCommand(p), undoCommand(p), permissionsCommand(p), usageCommand(p), modelsCommand(p), loginCommand(p), logoutCommand(p), keysCommand(p), completionCommand(p), doctorCommand(p), updateCommand(p), manCommand(p))
+	root.AddCommand(demoCommand(p), resumeCommand(p), attachCommand(p), acpCommand(p), sessionsCommand(p), undoCommand(p), permissionsCommand(p), usageCommand(p), modelsCommand(p), loginCommand(p), logoutCommand(p), keysCommand(p), completionCommand(p), doctorCommand(p), updateCommand(p), manCommand(p))
 	return root
 }
 

@@ -54,6 +54,10 @@ type Session struct {
 	ExtraTools []*tool.Tool
 	EditEngine string // replace, patch, hashline or whole; empty follows Model
 
+	// Documents are the open documents of the face, such as an editor, with what is not saved
+	// yet; nil: there are none. They win over the disk for the tools that read and change files.
+	Documents workspace.Buffers
+
 	NoSession bool // keep no session file
 	// SessionDir is where new sessions are kept; empty: sessions/ of StateDir.
 	SessionDir string
@@ -238,7 +242,7 @@ func (b *seat) open() (err error) {
 		return err
 	}
 	b.restoreMode()
-	wo := workspace.Options{ReadOnly: b.Approval == string(permission.Plan), Session: b.log.ID(), Own: b.ownFiles()}
+	wo := workspace.Options{ReadOnly: b.Approval == string(permission.Plan), Session: b.log.ID(), Own: b.ownFiles(), Buffers: b.Documents}
 	for _, d := range b.AddDirs {
 		wo.Extra = append(wo.Extra, workspace.Extra{Dir: d, Writable: true})
 	}

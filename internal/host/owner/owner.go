@@ -30,6 +30,9 @@ var ErrNobody = errors.New("nobody has this session open")
 type Place struct {
 	Data   string // burin's data folder
 	Getenv func(string) string
+	// Blind says that the face of this process answers questions, for which it attends its
+	// sessions' desks itself, but cannot show the terminals of programs.
+	Blind bool
 }
 
 // address is that of the session in a file.
@@ -92,7 +95,7 @@ func (p Place) Join(ctx context.Context, path, name string, answers bool, open f
 		if err != nil {
 			return nil, err
 		}
-		return s.Handle(name, answers), nil
+		return s.Handle(name, answers && !p.Blind), nil
 	}
 	rights := remote.Own
 	if !answers {
@@ -111,9 +114,9 @@ func (p Place) Join(ctx context.Context, path, name string, answers bool, open f
 		conn, l, err := ipc.Join(ctx, address, tryLock)
 		switch {
 		case s != nil && l != nil:
-			return serve(s, l, s.Handle(name, answers)), nil
+			return serve(s, l, s.Handle(name, answers && !p.Blind)), nil
 		case s != nil: // it can't listen: the session is there all the same
-			return s.Handle(name, answers), nil
+			return s.Handle(name, answers && !p.Blind), nil
 		case errors.Is(err, ipc.ErrSilent):
 			return nil, fmt.Errorf("%w, and does not answer: end it there first", transcript.ErrLocked)
 		case err != nil:
@@ -132,6 +135,7 @@ func (p Place) Join(ctx context.Context, path, name string, answers bool, open f
 // fails, nobody can attach.
 func (p Place) Listen(s *session.Session, name string, answers bool) session.Handle {
 	path := s.Facts().Path
+	answers = answers && !p.Blind
 	if path == "" {
 		return s.Handle(name, answers)
 	}

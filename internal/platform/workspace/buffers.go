@@ -35,14 +35,20 @@ type buffersKey struct{}
 // WithBuffers gives a context, as that of a prompt, the documents of the face that
 // submitted it. Nil takes away those of an outer one.
 func WithBuffers(ctx context.Context, b Buffers) context.Context {
-	return context.WithValue(ctx, buffersKey{}, b)
+	return context.WithValue(ctx, buffersKey{}, ofFace{b})
 }
+
+// ofFace are the documents that a context names; nil: it wants none.
+type ofFace struct{ Buffers }
 
 // For is the workspace as a call with this context sees it: with the open documents of
 // its face, if there are any. It lives as long as the context; it is not closed. What
 // the model has seen counts in all of them.
 func (w *Workspace) For(ctx context.Context) *Workspace {
-	b, _ := ctx.Value(buffersKey{}).(Buffers)
+	b := w.buffers
+	if of, ok := ctx.Value(buffersKey{}).(ofFace); ok {
+		b = of.Buffers
+	}
 	if b == nil {
 		return w
 	}

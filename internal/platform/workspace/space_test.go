@@ -197,6 +197,17 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
+// The documents of the face that opened the session count where a prompt names no others.
+func TestBuffersOfTheSession(t *testing.T) {
+	w, _ := open(t, workspace.Options{Buffers: &documents{open: map[string]string{"a": "open"}}}, map[string]string{"a": "saved"})
+	other := workspace.WithBuffers(t.Context(), &documents{open: map[string]string{"a": "other"}})
+	for want, ctx := range map[string]context.Context{"open": t.Context(), "other": other, "saved": workspace.WithBuffers(other, nil)} {
+		if data, err := w.For(ctx).Files().ReadFile("a"); err != nil || string(data) != want {
+			t.Errorf("a holds %q, %v; want %q", data, err, want)
+		}
+	}
+}
+
 // Two faces have a file open, with different texts; a third has not.
 func TestBuffersOfTwoFaces(t *testing.T) {
 	w, dir := open(t, workspace.Options{StateDir: t.TempDir()}, map[string]string{"d/a": "saved", "b": "b"})

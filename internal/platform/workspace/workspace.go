@@ -4,8 +4,9 @@
 // [Open] opens a directory. [New] takes any [Files]: [NewMemory], [NewOverlay], or an
 // implementation of somebody else's. Only a workspace of Open has a directory in which
 // commands can run ([Workspace.Dir]), and a journal. The open documents of an editor are
-// no workspace of their own: they belong to a prompt, and so to a context
-// ([WithBuffers]); [Workspace.For] is the workspace as that prompt sees it.
+// no workspace of their own: they belong to the session that the editor opened
+// ([Options]) or to a prompt, and so to a context ([WithBuffers]); [Workspace.For] is the
+// workspace as that prompt sees it.
 //
 // [Workspace.Files] is a rooted file system. Names are relative to the root, and
 // nothing leads out of it: not "..", not an absolute path, not a symbolic link,
@@ -47,6 +48,9 @@ type Options struct {
 	// the session is kept in. They need not exist. No tool reads or writes them, and they
 	// are in no turn.
 	Own []string
+	// Buffers are the open documents of the face that owns the session, for calls whose
+	// context names no others; nil: there are none.
+	Buffers Buffers
 }
 
 // Extra is an additional folder.
@@ -69,6 +73,7 @@ type core struct {
 	home    string
 	seen    *memory
 	journal *undo.Journal // nil: no undo
+	buffers Buffers       // see Options
 
 	committing sync.RWMutex // held for reading by commits: none is caught half way by SetReadOnly
 	locked     atomic.Bool  // nothing may be written, for now
@@ -87,7 +92,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{&core{dir: abs, disk: files, seen: newMemory()}, files}
+	w := &Workspace{&core{dir: abs, disk: files, seen: newMemory(), buffers: o.Buffers}, files}
 	w.locked.Store(o.ReadOnly)
 	w.home, _ = os.UserHomeDir() // without one "~" is an ordinary name
 	if o.StateDir != "" {

@@ -1,0 +1,523 @@
+package acp
+
+import "encoding/json"
+
+// Methods.
+const (
+	MethodInitialize        = "initialize"
+	MethodAuthenticate      = "authenticate"
+	MethodSessionNew        = "session/new"
+	MethodSessionLoad       = "session/load"
+	MethodSessionResume     = "session/resume"
+	MethodSessionList       = "session/list"
+	MethodSessionFork       = "session/fork"
+	MethodSessionClose      = "session/close"
+	MethodSessionDelete     = "session/delete"
+	MethodSessionStatus     = "session/status"
+	MethodSessionSetTitle   = "session/set_title"
+	MethodSessionPrompt     = "session/prompt"
+	MethodSessionCancel     = "session/cancel"
+	MethodSessionSetMode    = "session/set_mode"
+	MethodSessionSetModel   = "session/set_model" // of earlier drafts; clients still call it
+	MethodSessionSetOption  = "session/set_config_option"
+	MethodSessionUpdate     = "session/update"
+	MethodRequestPermission = "session/request_permission"
+	MethodReadTextFile      = "fs/read_text_file"
+	MethodWriteTextFile     = "fs/write_text_file"
+	MethodElicitation       = "elicitation/create"
+	MethodCancelRequest     = "$/cancel_request"
+)
+
+// CancelRequest says that nobody waits for the answer to a request any more.
+type CancelRequest struct {
+	RequestID json.RawMessage `json:"requestId"`
+}
+
+// Empty is a result, or a capability, that says all it says by being there.
+type Empty struct{}
+
+// Implementation names a client or an agent.
+type Implementation struct {
+	Name    string `json:"name"`
+	Title   string `json:"title,omitempty"`
+	Version string `json:"version"`
+}
+
+// InitializeRequest is what a client says of itself.
+type InitializeRequest struct {
+	ProtocolVersion    *int               `json:"protocolVersion"`
+	ClientCapabilities ClientCapabilities `json:"clientCapabilities"`
+	ClientInfo         *Implementation    `json:"clientInfo"`
+}
+
+// ClientCapabilities are what a client can do.
+type ClientCapabilities struct {
+	FS struct {
+		ReadTextFile  bool `json:"readTextFile"`
+		WriteTextFile bool `json:"writeTextFile"`
+	} `json:"fs"`
+	Terminal bool `json:"terminal"`
+	Session  *struct {
+		Compaction *json.RawMessage `json:"compaction"`
+		Notices    *json.RawMessage `json:"notices"`
+	} `json:"session"`
+	Auth struct {
+		Terminal bool `json:"terminal"`
+	} `json:"auth"`
+	Elicitation *struct {
+		Form *Empty `json:"form"`
+	} `json:"elicitation"`
+	Meta map[string]json.RawMessage `json:"_meta"`
+}
+
+// InitializeResponse is what an agent says of itself.
+type InitializeResponse struct {
+	ProtocolVersion   int               `json:"protocolVersion"`
+	AgentCapabilities AgentCapabilities `json:"agentCapabilities"`
+	AuthMethods       []AuthMethod      `json:"authMethods"`
+	AgentInfo         Implementation    `json:"agentInfo"`
+}
+
+// AgentCapabilities are what an agent can do.
+type AgentCapabilities struct {
+	LoadSession         bool                `json:"loadSession"`
+	PromptCapabilities  PromptCapabilities  `json:"promptCapabilities"`
+	MCPCapabilities     MCPCapabilities     `json:"mcpCapabilities"`
+	SessionCapabilities SessionCapabilities `json:"sessionCapabilities"`
+	Meta                map[string]any      `json:"_meta,omitempty"`
+}
+
+// PromptCapabilities are what a prompt may hold beside text and links.
+type PromptCapabilities struct {
+	Image           bool `json:"image"`
+	Audio           bool `json:"audio"`
+	EmbeddedContext bool `json:"embeddedContext"`
+}
+
+// MCPCapabilities are the transports of MCP servers that an agent connects to.
+type MCPCapabilities struct {
+	HTTP bool `json:"http"`
+	SSE  bool `json:"sse"`
+}
+
+// SessionCapabilities are the methods of sessions that an agent has beside new and prompt.
+type SessionCapabilities struct {
+	List                  *Empty `json:"list,omitempty"`
+	Delete                *Empty `json:"delete,omitempty"`
+	AdditionalDirectories *Empty `json:"additionalDirectories,omitempty"`
+	Fork                  *Empty `json:"fork,omitempty"`
+	Status                *Empty `json:"status,omitempty"`
+	Title                 *Empty `json:"title,omitempty"`
+	Resume                *Empty `json:"resume,omitempty"`
+	Close                 *Empty `json:"close,omitempty"`
+}
+
+// AuthMethod is a way to authenticate. Type "terminal" is for clients that can start the
+// agent in a terminal; "" is the agent's own.
+type AuthMethod struct {
+	Type        string            `json:"type,omitempty"`
+	ID          string            `json:"id"`
+	Name        string            `json:"name"`
+	Description string            `json:"description,omitempty"`
+	Args        []string          `json:"args,omitempty"`
+	Env         map[string]string `json:"env,omitempty"`
+}
+
+// AuthenticateRequest names a method of authentication.
+type AuthenticateRequest struct {
+	MethodID string `json:"methodId"`
+}
+
+// SessionRequest has what requests about sessions have, each its part.
+type SessionRequest struct {
+	SessionID             string            `json:"sessionId"`
+	CWD                   string            `json:"cwd"`
+	AdditionalDirectories []string          `json:"additionalDirectories"`
+	MCPServers            []json.RawMessage `json:"mcpServers"`
+}
+
+// SessionResponse describes a session that was opened.
+type SessionResponse struct {
+	SessionID     string         `json:"sessionId,omitempty"`
+	Modes         *Modes         `json:"modes,omitempty"`
+	Models        *Models        `json:"models,omitempty"` // of earlier drafts
+	ConfigOptions []ConfigOption `json:"configOptions,omitempty"`
+}
+
+// Modes are the modes of a session.
+type Modes struct {
+	CurrentModeID  string `json:"currentModeId"`
+	AvailableModes []Mode `json:"availableModes"`
+}
+
+// Mode is one of them.
+type Mode struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// Models are the models of a session.
+type Models struct {
+	CurrentModelID  string  `json:"currentModelId"`
+	AvailableModels []Model `json:"availableModels"`
+}
+
+// Model is one of them.
+type Model struct {
+	ModelID string `json:"modelId"`
+	Name    string `json:"name"`
+}
+
+// ConfigOption is something about a session that a person chooses.
+type ConfigOption struct {
+	Type         string         `json:"type"` // "select"
+	ID           string         `json:"id"`
+	Name         string         `json:"name"`
+	Description  string         `json:"description,omitempty"`
+	Category     string         `json:"category,omitempty"`
+	CurrentValue string         `json:"currentValue"`
+	Options      []ConfigChoice `json:"options"`
+}
+
+// ConfigChoice is one value of an option.
+type ConfigChoice struct {
+	Value       string `json:"value"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// ConfigOptions is the answer to a change of one.
+type ConfigOptions struct {
+	ConfigOptions []ConfigOption `json:"configOptions"`
+}
+
+// SetModeRequest sets the mode.
+type SetModeRequest struct {
+	SessionID string `json:"sessionId"`
+	ModeID    string `json:"modeId"`
+}
+
+// SetModelRequest sets the model.
+type SetModelRequest struct {
+	SessionID string `json:"sessionId"`
+	ModelID   string `json:"modelId"`
+}
+
+// SetOptionRequest sets an option.
+type SetOptionRequest struct {
+	SessionID string `json:"sessionId"`
+	ConfigID  string `json:"configId"`
+	Value     any    `json:"value"`
+}
+
+// SetTitleRequest names a session.
+type SetTitleRequest struct {
+	SessionID string `json:"sessionId"`
+	Title     string `json:"title"`
+}
+
+// SetTitleResponse has the title as it is then.
+type SetTitleResponse struct {
+	Title string `json:"title"`
+}
+
+// StatusResponse says whether a session is open.
+type StatusResponse struct {
+	Status string `json:"status"` // open or saved
+}
+
+// ListRequest asks for sessions.
+type ListRequest struct {
+	CWD    string `json:"cwd"`
+	Cursor string `json:"cursor"`
+}
+
+// ListResponse is a page of sessions.
+type ListResponse struct {
+	Sessions   []SessionInfo `json:"sessions"`
+	NextCursor string        `json:"nextCursor,omitempty"`
+}
+
+// SessionInfo is one of them.
+type SessionInfo struct {
+	SessionID string `json:"sessionId"`
+	CWD       string `json:"cwd"`
+	Title     string `json:"title,omitempty"`
+	UpdatedAt string `json:"updatedAt,omitempty"`
+}
+
+// PromptRequest is a prompt.
+type PromptRequest struct {
+	SessionID string         `json:"sessionId"`
+	Prompt    []ContentBlock `json:"prompt"`
+}
+
+// PromptResponse is the end of what was done for it.
+type PromptResponse struct {
+	StopReason string `json:"stopReason"`
+}
+
+// Why a prompt has ended.
+const (
+	StopEndTurn   = "end_turn"
+	StopMaxTokens = "max_tokens"
+	StopMaxTurns  = "max_turn_requests"
+	StopRefusal   = "refusal"
+	StopCancelled = "cancelled"
+)
+
+// ContentBlock is a piece of content: text, image, audio, resource_link or resource.
+type ContentBlock struct {
+	Type     string    `json:"type"`
+	Text     string    `json:"text,omitempty"`
+	Data     string    `json:"data,omitempty"` // base64
+	MimeType string    `json:"mimeType,omitempty"`
+	URI      string    `json:"uri,omitempty"`
+	Name     string    `json:"name,omitempty"`
+	Resource *Resource `json:"resource,omitempty"`
+}
+
+// TextBlock is a piece of text. It is never without "text", as the schema wants it.
+type TextBlock struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// Text makes a piece of text.
+func Text(s string) TextBlock { return TextBlock{"text", s} }
+
+// Resource is an embedded resource.
+type Resource struct {
+	URI      string  `json:"uri"`
+	MimeType string  `json:"mimeType,omitempty"`
+	Text     *string `json:"text,omitempty"`
+	Blob     *string `json:"blob,omitempty"` // base64
+}
+
+// Update is what a session tells. Its Update is one of the types below.
+type Update struct {
+	SessionID string `json:"sessionId"`
+	Update    any    `json:"update"`
+}
+
+// Chunk is a piece of a message: user_message_chunk, agent_message_chunk or
+// agent_thought_chunk.
+type Chunk struct {
+	Kind      string `json:"sessionUpdate"`
+	Content   any    `json:"content"`
+	MessageID string `json:"messageId,omitempty"`
+}
+
+// ToolCall is a tool_call or a tool_call_update, in which what is missing stays.
+type ToolCall struct {
+	Kind       string         `json:"sessionUpdate,omitempty"`
+	ToolCallID string         `json:"toolCallId"`
+	Title      string         `json:"title,omitempty"`
+	Name       string         `json:"name,omitempty"`
+	ToolKind   string         `json:"kind,omitempty"`
+	Status     string         `json:"status,omitempty"`
+	Content    []any          `json:"content,omitempty"` // of ToolContent and Diff
+	Locations  []ToolLocation `json:"locations,omitempty"`
+	RawInput   any            `json:"rawInput,omitempty"`
+	RawOutput  any            `json:"rawOutput,omitempty"`
+}
+
+// States of tool calls.
+const (
+	ToolPending   = "pending"
+	ToolRunning   = "in_progress"
+	ToolCompleted = "completed"
+	ToolFailed    = "failed"
+)
+
+// ToolContent is what a call produced.
+type ToolContent struct {
+	Type    string `json:"type"` // "content"
+	Content any    `json:"content"`
+}
+
+// Diff is a change of a file.
+type Diff struct {
+	Type    string  `json:"type"` // "diff"
+	Path    string  `json:"path"`
+	OldText *string `json:"oldText,omitempty"` // nil: the file is new
+	NewText string  `json:"newText"`
+}
+
+// ToolLocation is a place that a call works at.
+type ToolLocation struct {
+	Path string `json:"path"`
+	Line int    `json:"line,omitempty"`
+}
+
+// Plan is the list of work.
+type Plan struct {
+	Kind    string      `json:"sessionUpdate"` // "plan"
+	Entries []PlanEntry `json:"entries"`
+}
+
+// PlanEntry is one task of it.
+type PlanEntry struct {
+	Content  string `json:"content"`
+	Priority string `json:"priority"`
+	Status   string `json:"status"`
+}
+
+// Commands are the slash commands that there are.
+type Commands struct {
+	Kind              string    `json:"sessionUpdate"` // "available_commands_update"
+	AvailableCommands []Command `json:"availableCommands"`
+}
+
+// Command is one of them.
+type Command struct {
+	Name        string        `json:"name"`
+	Description string        `json:"description"`
+	Input       *CommandInput `json:"input,omitempty"`
+}
+
+// CommandInput says what may stand behind a command.
+type CommandInput struct {
+	Hint string `json:"hint"`
+}
+
+// CurrentMode tells of another mode.
+type CurrentMode struct {
+	Kind          string `json:"sessionUpdate"` // "current_mode_update"
+	CurrentModeID string `json:"currentModeId"`
+}
+
+// ConfigUpdate tells of other options.
+type ConfigUpdate struct {
+	Kind          string         `json:"sessionUpdate"` // "config_option_update"
+	ConfigOptions []ConfigOption `json:"configOptions"`
+}
+
+// InfoUpdate tells of another title.
+type InfoUpdate struct {
+	Kind      string `json:"sessionUpdate"` // "session_info_update"
+	Title     string `json:"title,omitempty"`
+	UpdatedAt string `json:"updatedAt,omitempty"`
+}
+
+// UsageUpdate tells how full the context is, and what the session has cost.
+type UsageUpdate struct {
+	Kind string `json:"sessionUpdate"` // "usage_update"
+	Used int    `json:"used"`
+	Size int    `json:"size"`
+	Cost *Cost  `json:"cost,omitempty"`
+}
+
+// Cost is an amount of money.
+type Cost struct {
+	Amount   float64 `json:"amount"`
+	Currency string  `json:"currency"`
+}
+
+// Notice is what a person should know.
+type Notice struct {
+	Kind     string `json:"sessionUpdate"` // "notice"
+	Severity string `json:"severity"`      // info, warning or error
+	Title    string `json:"title"`
+}
+
+// Compaction tells of a compaction.
+type Compaction struct {
+	Kind         string `json:"sessionUpdate"` // "compaction_update"
+	CompactionID string `json:"compactionId"`
+	Status       string `json:"status"` // in_progress, completed, failed or cancelled
+	Summary      []any  `json:"summary,omitempty"`
+	Error        string `json:"error,omitempty"`
+}
+
+// PermissionRequest asks whether a call may run.
+type PermissionRequest struct {
+	SessionID string             `json:"sessionId"`
+	ToolCall  ToolCall           `json:"toolCall"`
+	Options   []PermissionOption `json:"options"`
+}
+
+// PermissionOption is an answer that a person can choose.
+type PermissionOption struct {
+	OptionID string `json:"optionId"`
+	Name     string `json:"name"`
+	Kind     string `json:"kind"`
+}
+
+// Kinds of answers.
+const (
+	AllowOnce    = "allow_once"
+	AllowAlways  = "allow_always"
+	RejectOnce   = "reject_once"
+	RejectAlways = "reject_always"
+)
+
+// PermissionResponse is what the person chose.
+type PermissionResponse struct {
+	Outcome struct {
+		Outcome  string `json:"outcome"` // selected or cancelled
+		OptionID string `json:"optionId"`
+	} `json:"outcome"`
+}
+
+// ElicitationRequest asks a person to fill in a form.
+type ElicitationRequest struct {
+	Mode            string `json:"mode"` // "form"
+	SessionID       string `json:"sessionId"`
+	ToolCallID      string `json:"toolCallId,omitempty"`
+	Message         string `json:"message"`
+	RequestedSchema Form   `json:"requestedSchema"`
+}
+
+// Form is the schema of a form.
+type Form struct {
+	Type       string           `json:"type"` // "object"
+	Properties map[string]Field `json:"properties"`
+	Required   []string         `json:"required,omitempty"`
+}
+
+// Field is one field of it.
+type Field struct {
+	Type        string      `json:"type"` // string, boolean or array
+	Title       string      `json:"title,omitempty"`
+	Description string      `json:"description,omitempty"`
+	OneOf       []FieldEnum `json:"oneOf,omitempty"`
+	Items       *FieldItems `json:"items,omitempty"`
+	Default     any         `json:"default,omitempty"`
+}
+
+// FieldEnum is a value that can be chosen.
+type FieldEnum struct {
+	Const string `json:"const"`
+	Title string `json:"title"`
+}
+
+// FieldItems are the values of which several can be chosen.
+type FieldItems struct {
+	AnyOf []FieldEnum `json:"anyOf"`
+}
+
+// ElicitationResponse is what the person did.
+type ElicitationResponse struct {
+	Action  string                     `json:"action"` // accept, decline or cancel
+	Content map[string]json.RawMessage `json:"content"`
+}
+
+// ReadTextFileRequest asks for a file as the client has it.
+type ReadTextFileRequest struct {
+	SessionID string `json:"sessionId"`
+	Path      string `json:"path"`
+}
+
+// ReadTextFileResponse is its text.
+type ReadTextFileResponse struct {
+	Content string `json:"content"`
+}
+
+// WriteTextFileRequest has a client write a file.
+type WriteTextFileRequest struct {
+	SessionID string `json:"sessionId"`
+	Path      string `json:"path"`
+	Content   string `json:"content"`
+}
