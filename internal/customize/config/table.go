@@ -29,6 +29,7 @@ var table = []Setting{
 	{Key: "display.spinner", Type: Bool, Group: Appearance, Label: "Spinner", Default: true, Help: "Moves a sign while the model works."},
 	{Key: "display.tabWidth", Type: Number, Group: Appearance, Label: "Tab width", Default: 3, Min: at(1), Max: at(16), Unit: "columns", Help: "How wide a tab is in shown files and outputs."},
 	{Key: "tui.hyperlinks", Type: Enum, Group: Appearance, Label: "Links", Default: "auto", Choices: []string{"off", "auto", "always"}, Help: "Makes addresses and files clickable where the terminal can."},
+	{Key: "tui.mouse", Type: Enum, Group: Appearance, Label: "Mouse", Default: "fullscreen", Choices: []string{"off", "fullscreen", "always"}, Help: "Click and wheel: in full-screen views, or always also in lists and questions. Hold Shift to select text there."},
 	{Key: "terminal.showImages", Type: Bool, Group: Appearance, Label: "Images", Default: true, Help: "Shows images where the terminal can."},
 	{Key: "tui.maxInlineImageColumns", Type: Number, Group: Appearance, Label: "Image width", Default: 100, Min: at(0), Unit: "columns", When: "terminal.showImages", Help: "The widest an image is shown; 0 is as wide as the terminal."},
 	{Key: "tui.maxInlineImageRows", Type: Number, Group: Appearance, Label: "Image height", Default: 20, Min: at(0), Unit: "rows", When: "terminal.showImages", Help: "The highest an image is shown; 0 is as high as the terminal."},
