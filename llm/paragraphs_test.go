@@ -12,7 +12,9 @@ func TestParagraphs(t *testing.T) {
 	call := ToolCall{ID: "1", Name: "read"}
 	blocks := []Block{
 		Thinking{Text: "hm"},
-		Text{Text: "one ", Citations: []Citation{a, a}}, Text{Text: "two", Citations: []Citation{b, a}}, Text{Text: "."},
+		Text{Text: "one ", Citations: []Citation{a, a}},
+		Text{Text: "two", Citations: []Citation{b, a}},
+		Text{Text: "."},
 		call,
 		Text{Text: "end"},
 	}
