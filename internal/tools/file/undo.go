@@ -58,7 +58,7 @@ func (f *files) takeBack(ctx context.Context, name string) (*tool.Result, error)
 		return nil, fmt.Errorf("%s has no edit of yours left to take back", name)
 	}
 	if last.spliced {
-		return f.takeBackSplice(ctx, last.changes[0], last.at)
+		return last.putBack(ctx, f)
 	}
 	changes := last.changes
 	var back []workspace.Change
@@ -97,9 +97,10 @@ func (f *files) takeBack(ctx context.Context, name string) (*tool.Result, error)
 	return tool.Text(strings.Join(words, "\n")).WithDetails(d), nil
 }
 
-// takeBackSplice puts the old text of one place back into a file that is too large to be held.
-func (f *files) takeBackSplice(ctx context.Context, c workspace.Change, at int64) (*tool.Result, error) {
-	err := f.Workspace.Splice(ctx, c.Path, at, c.After, c.Before)
+// putBack puts the old text of one place back into a file that is too large to be held.
+func (m made) putBack(ctx context.Context, f *files) (*tool.Result, error) {
+	c := m.changes[0]
+	err := f.Workspace.Splice(ctx, c.Path, m.at, c.After, c.Before)
 	var stale *workspace.StaleError
 	if errors.As(err, &stale) {
 		return nil, fmt.Errorf("%s has changed since your edit: taking it back would lose that", c.Path)
