@@ -2,7 +2,9 @@ package llm
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -188,23 +190,40 @@ func addSources(all, more []Citation) []Citation {
 // Paragraphs returns blocks for display: neighboring texts become one, with each source once.
 func Paragraphs(blocks []Block) []Block {
 	var out []Block
-	for _, b := range blocks {
-		t, ok := b.(Text)
-		if !ok {
-			out = append(out, b)
-			continue
-		}
-		t.Citations = addSources(nil, t.Citations)
-		if n := len(out); n > 0 {
-			if before, is := out[n-1].(Text); is {
-				before.Text, before.Citations = before.Text+t.Text, addSources(before.Citations, t.Citations)
-				out[n-1] = before
-				continue
-			}
-		}
-		out = append(out, t)
+	for _, b := range AllParagraphs(blocks) {
+		out = append(out, b)
 	}
 	return out
+}
+
+// AllParagraphs iterates over the blocks of [Paragraphs], each with the index of the first
+// block that it is made of.
+func AllParagraphs(blocks []Block) iter.Seq2[int, Block] {
+	return func(yield func(int, Block) bool) {
+		for i := 0; i < len(blocks); {
+			first, one := i, blocks[i]
+			i++
+			if t, ok := one.(Text); ok {
+				var more strings.Builder
+				t.Citations = addSources(nil, t.Citations)
+				for ; i < len(blocks); i++ {
+					next, ok := blocks[i].(Text)
+					if !ok {
+						break
+					}
+					more.WriteString(next.Text)
+					t.Citations = addSources(t.Citations, next.Citations)
+				}
+				if more.Len() > 0 {
+					t.Text += more.String()
+				}
+				one = t
+			}
+			if !yield(first, one) {
+				return
+			}
+		}
+	}
 }
 
 // ToolCalls returns the calls of the message in order, including defective ones.

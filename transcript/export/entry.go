@@ -110,7 +110,7 @@ func (h entries) execution(i int, x *transcript.Execution) {
 func (h entries) answer(i int, m *llm.Message, results map[int][]int) {
 	h.open("article", "msg bot", i)
 	h.by(i, "Assistant")
-	for k, b := range m.Content {
+	for k, b := range llm.AllParagraphs(m.Content) {
 		if c, ok := b.(llm.ToolCall); ok {
 			h.call(k, c, results[k])
 			continue

@@ -37,6 +37,49 @@ func TestMarkdown(t *testing.T) { golden(t, "branched.md", markdownOf(t, branche
 
 func TestJSON(t *testing.T) { golden(t, "branched.json", jsonOf(t, branched())) }
 
+// Vendors split a paragraph where they cite. It is one paragraph for people, with its sources
+// below it once, and results stay with their calls. What a person sends in parts stays in parts.
+func TestCitedParagraphIsOne(t *testing.T) {
+	cite := llm.Citation{URL: "https://example.com/paris", Title: "On Paris"}
+	read := tool("c1", "read", `{"path":"notes.txt"}`)
+	s := &script{}
+	s.say(llm.Message{Role: llm.RoleUser, Content: []llm.Block{llm.Text{Text: "What is the capital?"}, llm.Text{Text: "Of France."}}})
+	s.answer(nil,
+		llm.Text{Text: "The capital is "}, llm.Text{Text: "**Paris**", Citations: []llm.Citation{cite}}, llm.Text{Text: ", a city of "},
+		llm.Text{Text: "two million", Citations: []llm.Citation{cite, {URL: "https://example.com/people", Title: "On people"}}}, llm.Text{Text: ".\n\nI look into "}, llm.Text{Text: "the notes."}, read)
+	s.result(read, "the text of the notes", false, "")
+	p := Page{Header: transcript.Header{Type: "session", Version: 3, ID: "1", Timestamp: "2026-03-09T14:02:00.000Z"}, Entries: s.entries}
+
+	var b bytes.Buffer
+	if err := HTML(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	html, md := b.String(), markdownOf(t, p)
+	for _, want := range []struct{ in, text string }{
+		{html, "<p>The capital is <strong>Paris</strong>, a city of two million.</p>"},
+		{html, "<p>I look into the notes.</p>"},
+		{html, "<p>What is the capital?</p>"},
+		{md, "\nThe capital is **Paris**, a city of two million.\n\nI look into the notes.\n"},
+		{md, "\nWhat is the capital?\n\nOf France.\n"},
+	} {
+		if !strings.Contains(want.in, want.text) {
+			t.Errorf("no %q in\n%s", want.text, want.in)
+		}
+	}
+	for name, doc := range map[string]string{"html": html, "markdown": md} {
+		call, result, source := strings.Index(doc, "notes.txt</code>"), strings.Index(doc, "the text of the notes"), strings.Index(doc, "On Paris")
+		if call < 0 || result < call || source < 0 || source > call {
+			t.Errorf("%s: the source at %d, the call at %d, its result at %d", name, source, call, result)
+		}
+		if strings.Count(doc, "On Paris") != 1 || strings.Count(doc, "On people") != 1 {
+			t.Errorf("%s: sources are not there once:\n%s", name, doc)
+		}
+	}
+	if line := excerpt(&s.entries[1]); line != "The capital is **Paris**, a city of two million." && !strings.HasPrefix(line, "The capital is **Paris**, a city") {
+		t.Errorf("in the tree it is %q", line)
+	}
+}
+
 // What the session says keeps its place: no heading, HTML, picture or fence of it
 // changes the document around it.
 func TestMarkdownContainsText(t *testing.T) {

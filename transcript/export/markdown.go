@@ -145,7 +145,7 @@ func (d *document) message(i int, results map[int][]int) {
 }
 
 func (d *document) answer(m *llm.Message, results map[int][]int) {
-	for k, b := range m.Content {
+	for k, b := range llm.AllParagraphs(m.Content) {
 		c, ok := b.(llm.ToolCall)
 		if !ok {
 			d.blocks([]llm.Block{b})

@@ -111,7 +111,11 @@ func executionWords(x *transcript.Execution) string {
 }
 
 func messageWords(m *llm.Message) string {
-	words := blockWords(m.Content)
+	blocks := m.Content
+	if m.Role == llm.RoleAssistant {
+		blocks = llm.Paragraphs(blocks)
+	}
+	words := blockWords(blocks)
 	if m.Role == llm.RoleToolResult {
 		return m.ToolName + ": " + words
 	}

@@ -1,6 +1,7 @@
 package story_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,17 +52,13 @@ func (x *tmux) until(what string, ok func() bool) {
 	x.t.Fatalf("still waiting for %s:\n%s", what, x.all())
 }
 
-// burin in tmux: an answer longer than the screen is in its scrollback, once and in
-// order, and what tmux does with the keyboard and the size is understood.
-func TestTmux(t *testing.T) {
-	t.Parallel()
+// inTmux starts burin in tmux, 80 by 24.
+func inTmux(t *testing.T, turns []llmtest.Turn, with ...func(*setting)) *tmux {
+	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed")
 	}
-	text := strings.ReplaceAll(words(300), "0 ", "0\n\n")
-	model, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: []llmtest.Turn{
-		{Parts: []llmtest.Part{{Text: text}}, Pace: time.Millisecond}, say("Once more."),
-	}})
+	model, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: turns})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +68,10 @@ func TestTmux(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	home := filepath.Join(dir, "home")
-	settle := setting{home: home}
+	settle := setting{home: filepath.Join(dir, "home")}
+	for _, f := range with {
+		f(&settle)
+	}
 	settle.prepare(t, model)
 	x := &tmux{t: t, socket: filepath.Join(dir, "s")}
 	args := []string{"new-session", "-d", "-x", "80", "-y", "24", "-c", settle.dir}
@@ -83,6 +82,15 @@ func TestTmux(t *testing.T) {
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", x.socket, "kill-server").Run() })
 	x.run("set-option", "-g", "remain-on-exit", "on")
 	x.wait("claude-opus-4-5")
+	return x
+}
+
+// burin in tmux: an answer longer than the screen is in its scrollback, once and in
+// order, and what tmux does with the keyboard and the size is understood.
+func TestTmux(t *testing.T) {
+	t.Parallel()
+	text := strings.ReplaceAll(words(300), "0 ", "0\n\n")
+	x := inTmux(t, []llmtest.Turn{{Parts: []llmtest.Part{{Text: text}}, Pace: time.Millisecond}, say("Once more.")})
 	x.run("send-keys", "count", "Enter")
 	x.wait("word50")
 	x.run("resize-window", "-x", "100", "-y", "30")
@@ -101,4 +109,35 @@ func TestTmux(t *testing.T) {
 	x.wait("Once more.")
 	x.run("send-keys", "C-d")
 	x.until("the end of burin", func() bool { return strings.TrimSpace(x.run("display-message", "-p", "#{pane_dead}")) == "1" })
+}
+
+// A list in tmux is clicked on below a conversation: tmux says where its cursor is.
+func TestMouseInTmux(t *testing.T) {
+	t.Parallel()
+	x := inTmux(t, []llmtest.Turn{say("An answer.\n\nOf two parts.")}, withMouse)
+	x.run("send-keys", "hello", "Enter")
+	x.wait("Of two parts.")
+	mouse := func() bool {
+		return strings.TrimSpace(x.run("display-message", "-p", "#{mouse_standard_flag}#{mouse_sgr_flag}")) == "11"
+	}
+	if mouse() {
+		t.Error("the prompt takes the mouse")
+	}
+	x.run("send-keys", "/theme", "Enter")
+	x.wait("Themes")
+	x.until("the mouse to be asked for", mouse)
+	click := func(text string) {
+		t.Helper()
+		for y, line := range strings.Split(x.run("capture-pane", "-p"), "\n") {
+			if strings.Contains(line, text) {
+				x.run("send-keys", "-l", fmt.Sprintf("\x1b[<0;6;%dM\x1b[<0;6;%dm", y+1, y+1))
+				return
+			}
+		}
+		t.Fatalf("no %q to click on", text)
+	}
+	click("dusk")
+	x.wait("→   dusk")
+	click("dusk")
+	x.until("the end of the list", func() bool { return !strings.Contains(x.run("capture-pane", "-p"), "Themes") && !mouse() })
 }

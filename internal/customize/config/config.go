@@ -168,6 +168,7 @@ type Config struct {
 		MaxInlineImageColumns *int   `yaml:"maxInlineImageColumns"` // 0 is no limit but the terminal's
 		MaxInlineImageRows    *int   `yaml:"maxInlineImageRows"`
 		Hyperlinks            string `yaml:"hyperlinks"` // off, auto, always
+		Mouse                 string `yaml:"mouse"`      // off, fullscreen, always
 	} `yaml:"tui"`
 	Display struct {
 		TabWidth *int  `yaml:"tabWidth"`

@@ -25,6 +25,7 @@ type preferences struct {
 	spinner       bool
 	quiet         bool // no greeting
 	hyperlinks    string
+	mouse         string
 	doubleEscape  string // tree, branch or none
 	notify        notify.Mode
 	askNotify     notify.Mode
@@ -68,7 +69,7 @@ func preferencesOf(c *config.Config) preferences {
 	return preferences{
 		dark: c.Text("theme.dark"), light: c.Text("theme.light"), symbols: c.Text("symbolPreset"), colorBlind: c.Bool("colorBlindMode"),
 		screenReader: c.Bool("screenReader"), spinner: c.Bool("display.spinner"), quiet: c.Bool("startup.quiet"),
-		hyperlinks: c.Text("tui.hyperlinks"), doubleEscape: c.Text("doubleEscapeAction"),
+		hyperlinks: c.Text("tui.hyperlinks"), mouse: c.Text("tui.mouse"), doubleEscape: c.Text("doubleEscapeAction"),
 		notify: notify.Mode(c.Text("completion.notify")), askNotify: notify.Mode(c.Text("ask.notify")),
 		notifyAfter: time.Duration(c.Int("completion.afterSeconds")) * time.Second, loopMode: c.Text("loop.mode"),
 		tab:       c.Int("display.tabWidth"),

@@ -28,6 +28,7 @@ func (s *sheet) Stop()                               {}
 func (s *sheet) Guard(string) error                  { return nil }
 func (s *sheet) Reply(key.Reply) bool                { return false }
 func (s *sheet) Alternate(bool)                      {}
+func (s *sheet) Mouse(bool)                          {}
 func (s *sheet) Size() (width, height int)           { return 100, 40 }
 func (s *sheet) SetReadDeadline(time.Time) error     { return nil }
 func (s *sheet) Hurry()                              {}

@@ -24,6 +24,7 @@ type display struct {
 	resized  time.Time      // the last such change
 	ready    bool           // it has answered
 	full     bool           // the alternate screen is shown
+	above    int            // rows of the live part above the pane
 	focus    notify.Focus
 }
 

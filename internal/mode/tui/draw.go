@@ -24,6 +24,7 @@ func (a *app) compose(width, height int, now time.Time) ([]string, screen.Cursor
 	var below []string
 	var cursor screen.Cursor
 	if top := a.panes.top(); top != nil {
+		a.display.above = len(rows)
 		below, cursor = top.Draw(width, max(height-least, 1))
 		below = append(below, a.facts.statusRows(width, height, now)...)
 	} else {

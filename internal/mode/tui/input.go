@@ -28,6 +28,7 @@ type input struct {
 	models   *models
 	plan     *planMode
 	greeter  *greeter
+	pointer  *pointer
 
 	lastEsc  time.Time
 	lastStop time.Time
@@ -41,12 +42,17 @@ const twice = 500 * time.Millisecond
 func (ip *input) onKey(ev key.Event) {
 	switch ev := ev.(type) {
 	case key.Press:
+		if ip.pointer.mistaken(ev.Key) {
+			return
+		}
 		ip.redraw()
 		ip.hint.clear()
 		ip.onPress(ev)
 	case key.Paste:
 		ip.redraw()
 		ip.onPaste(ev)
+	case key.Click:
+		ip.pointer.click(ev)
 	case key.Resize:
 		ip.display.resize()
 	case key.Focus:
@@ -265,6 +271,8 @@ func (h *hint) expire(now time.Time) {
 // onReply takes what the terminal says of itself.
 func (ip *input) onReply(r key.Reply) {
 	switch r.Kind {
+	case key.ReplyCursor:
+		ip.pointer.cursor(r)
 	case key.ReplyColor:
 		if len(r.Values) == 4 && r.Values[0] == 11 {
 			ip.show.background(theme.RGB(uint32(r.Values[1]<<16 | r.Values[2]<<8 | r.Values[3])))

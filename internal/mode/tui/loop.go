@@ -196,6 +196,7 @@ func (a *app) draw() {
 	a.dirty, a.urgent, a.drawn = false, false, now
 	width, height := a.display.screen.Size()
 	a.talk.look.Width = width
+	a.display.term.Mouse(a.wantsMouse())
 	if a.display.full {
 		if top := a.panes.top(); top != nil {
 			rows, cursor := top.Draw(width, height)

@@ -20,6 +20,7 @@ type terminalOf interface {
 	Guard(report string) error
 	Reply(key.Reply) (last bool)
 	Alternate(on bool)
+	Mouse(on bool)
 	Size() (width, height int)
 	SetReadDeadline(time.Time) error
 	Hurry()

@@ -46,7 +46,11 @@ func (f *folder) stateLike(name string, like State) (State, error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return f.stateOf(name)
 	}
-	return State{Kind: "file", Mode: info.Mode().Perm(), Hash: identity(info), Lost: like.Lost}, nil
+	s := State{Kind: "file", Mode: info.Mode().Perm(), Hash: identity(info), Lost: like.Lost}
+	if like.Sum != "" {
+		s.Sum, err = f.sum(name)
+	}
+	return s, err
 }
 
 // state is the state of a path. keep gets its contents, within the limits.

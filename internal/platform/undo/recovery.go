@@ -29,7 +29,12 @@ func (r recovery) resolve(l line) ([]Change, error) {
 			continue
 		}
 		dirs[path.Dir(c.Path)] = true
-		now, err := r.folder.stateOf(c.Path)
+		now, err := State{}, error(nil)
+		if len(c.Splices) > 0 {
+			now, err = r.folder.stateLike(c.Path, c.Before)
+		} else {
+			now, err = r.folder.stateOf(c.Path)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +51,7 @@ func (r recovery) resolve(l line) ([]Change, error) {
 		if now.same(c.Before) {
 			continue
 		}
-		if r.onTheWay(l, c, now) {
+		if now.same(c.After) || r.onTheWay(l, c, now) {
 			c.After = now
 		}
 		if !c.After.same(c.Before) {

@@ -56,7 +56,7 @@ func (j *Journal) undoing(id string) (*undoing, error) {
 	}
 	u.git = gitUndoing{u.direction, j.folder}
 	for _, c := range t.Changes {
-		if from, _ := u.ends(c); from.Kind == "file" && from.Lost != "" {
+		if from, _ := u.ends(c); from.Kind == "file" && from.Lost != "" && from.Sum == "" {
 			u.moved[from.Hash] = c.Path
 		}
 	}
@@ -111,7 +111,7 @@ func (u *undoing) preview(ctx context.Context) []change.Planned {
 		if to.Kind == "" {
 			p.Action = change.Delete
 		}
-		if reason := u.lost(to); reason != "" && from.Hash != to.Hash {
+		if reason := u.lost(to); reason != "" && from.Hash != to.Hash && len(c.Splices) == 0 {
 			p.Action, p.Reason = change.Keep, reason
 		}
 		all = append(all, p)
@@ -190,7 +190,7 @@ func (u *undoing) plan(ctx context.Context) []Change {
 			u.keep(c.Path, link+" is a link now")
 		case now.same(from):
 			folders[c.Path] = to.Kind == "dir"
-			if reason := cmp.Or(u.remains(from, to), u.takenOut(from, to)); reason != "" {
+			if reason := cmp.Or(u.remains(from, to), u.takenOut(c)); reason != "" {
 				u.keep(c.Path, reason)
 				continue
 			}
@@ -232,12 +232,22 @@ func (u *undoing) runGit(ctx context.Context, changes []Change) {
 
 // takenOut says why a state cannot be made again whose contents were taken out; empty:
 // they were not, or are there again.
-func (u *undoing) takenOut(from, to State) string {
-	if to.Kind != "file" || to.Lost != "" || from.Kind == "file" && from.Hash == to.Hash || !u.gone[to.Hash] {
+func (u *undoing) takenOut(c Change) string {
+	from, to := u.ends(c)
+	if len(c.Splices) == 0 && (to.Kind != "file" || to.Lost != "" || from.Kind == "file" && from.Hash == to.Hash) {
 		return ""
 	}
-	if _, err := u.folder.store.Get(to.Hash); err != nil {
-		return "cannot be restored: " + err.Error()
+	wanted := []string{to.Hash}
+	for _, s := range c.Splices {
+		wanted = append(wanted, s.Old, s.New)
+	}
+	for _, hash := range wanted {
+		if !u.gone[hash] {
+			continue
+		}
+		if _, err := u.folder.store.Get(hash); err != nil {
+			return "cannot be restored: " + err.Error()
+		}
 	}
 	return ""
 }
@@ -253,7 +263,7 @@ func (u *undoing) lost(to State) string {
 // remains says that a file must not go because it is what is left of one whose
 // contents were not kept; empty: it may.
 func (u *undoing) remains(from, to State) string {
-	if from.Kind != "file" || from.Lost == "" || from.Hash == to.Hash {
+	if from.Kind != "file" || from.Lost == "" || from.Hash == to.Hash || from.Sum != "" {
 		return ""
 	}
 	for _, c := range u.turn.Changes {
@@ -286,7 +296,13 @@ func (u *undoing) run(todo []Change) {
 			u.keep(c.Path, link+" is a link now")
 			continue
 		}
-		if err := u.folder.restore(c.Path, from, to, aside); err != nil {
+		var err error
+		if len(c.Splices) > 0 {
+			err = u.folder.splice(c, u.direction)
+		} else {
+			err = u.folder.restore(c.Path, from, to, aside)
+		}
+		if err != nil {
 			u.keep(c.Path, err.Error())
 			continue
 		}
@@ -317,7 +333,7 @@ func (u *undoing) setAside(todo []Change) map[string]string {
 	}
 	for _, c := range todo {
 		from, to := u.ends(c)
-		if from.Kind != "file" || from.Lost == "" || from.Hash == to.Hash || !wanted[from.Hash] {
+		if from.Kind != "file" || from.Lost == "" || from.Hash == to.Hash || from.Sum != "" || !wanted[from.Hash] {
 			continue
 		}
 		temp := asidePrefix + newKey()

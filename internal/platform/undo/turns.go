@@ -16,6 +16,17 @@ type Change struct {
 	Path   string `json:"path"` // relative, with slashes; below ".git" what it is to git
 	Before State  `json:"before"`
 	After  State  `json:"after"`
+	// Splices lead from Before to After, in their order, where neither was kept.
+	Splices []Splice `json:"splices,omitempty"`
+}
+
+// contents are the hashes of what is kept for a change.
+func (c *Change) contents() []string {
+	all := []string{c.Before.Hash, c.After.Hash}
+	for _, s := range c.Splices {
+		all = append(all, s.Old, s.New)
+	}
+	return all
 }
 
 // direction is which way a change is gone over.
@@ -71,11 +82,15 @@ func (t *Turn) add(c Change) {
 		t.Changes = slices.Insert(t.Changes, i, c)
 		return
 	}
-	if was := t.Changes[i]; !c.Before.same(was.After) && !c.Before.same(was.Before) {
+	splices := c.Splices
+	switch was := t.Changes[i]; {
+	case c.Before.same(was.After):
+		splices = joined(was.Splices, c.Splices)
+	case !c.Before.same(was.Before):
 		t.over[c.Path] = true
 		t.Changes[i].Before = c.Before
 	}
-	t.Changes[i].After = c.After
+	t.Changes[i].After, t.Changes[i].Splices = c.After, splices
 }
 
 // decide notes what became of the paths of a turn by an undo.
@@ -300,9 +315,9 @@ func (ts *turns) within(now time.Time, most int64, sizes map[string]int64, live 
 	for _, t := range newestFirst {
 		own := map[string]bool{}
 		for _, c := range t.Changes {
-			for _, s := range []State{c.Before, c.After} {
-				if size, ok := sizes[s.Hash]; ok && !live[s.Hash] && !own[s.Hash] {
-					own[s.Hash] = true
+			for _, hash := range c.contents() {
+				if size, ok := sizes[hash]; ok && !live[hash] && !own[hash] {
+					own[hash] = true
 					total += size
 				}
 			}

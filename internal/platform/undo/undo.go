@@ -41,12 +41,16 @@ type State struct {
 	Hash string      `json:"hash,omitempty"` // of a file's contents; of a ref, the object
 	Link string      `json:"link,omitempty"` // where a link leads; of an index, what is in it
 	Lost string      `json:"lost,omitempty"` // why the contents were not kept
+	Sum  string      `json:"sum,omitempty"`  // of a file that was not kept, if it was read: the hash of its contents
 }
 
 // same reports whether two states are the same for a person.
 func (s State) same(t State) bool {
 	if s.Kind != t.Kind || s.Link != t.Link {
 		return false
+	}
+	if s.Sum != "" && t.Sum != "" { // which tells more than when it was written
+		return s.Mode.Perm() == t.Mode.Perm() && s.Sum == t.Sum
 	}
 	// The bytes of an index also hold times, which every look at it changes.
 	return s.Kind == "link" || s.Kind == kindIndex || s.Mode.Perm() == t.Mode.Perm() && s.Hash == t.Hash

@@ -283,8 +283,8 @@ func (b *batch) rollBack() error {
 }
 
 // Splice puts after in the place of before, which stands at an offset of a file of any size.
-// A file that does not hold it is a *StaleError. It is recorded in the turn that is open; of a
-// file of more than [MaxFile] the journal keeps no copy, so that Undo cannot bring it back.
+// A file that does not hold it is a *StaleError. It is recorded in the turn that is open; the
+// journal keeps the two texts, not the file, and an undo puts the old one back.
 func (w *Workspace) Splice(ctx context.Context, name string, at int64, before, after []byte) error {
 	disk := diskOf(w.files)
 	if disk == nil {
@@ -297,14 +297,38 @@ func (w *Workspace) Splice(ctx context.Context, name string, at int64, before, a
 	if err != nil {
 		return err
 	}
-	_, err = w.Watch(ctx, func() error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	splice := func() error {
 		w.committing.RLock()
 		defer w.committing.RUnlock()
 		return rootfile.Splice(f.Root, rel, at, before, after)
-	})
+	}
+	if w.journal == nil || f != disk.main { // additional folders have no journal
+		err = splice()
+	} else {
+		err = w.recorded(filepath.ToSlash(rel), at, before, after, splice)
+	}
 	w.seen.forget(name)
 	if errors.Is(err, rootfile.ErrMoved) {
 		return &StaleError{Path: name}
 	}
 	return err
+}
+
+// recorded makes a splice of a file of the main folder, of which the journal knows before.
+func (w *Workspace) recorded(path string, at int64, before, after []byte, splice func() error) error {
+	intent, err := w.journal.Intend()
+	if err != nil {
+		return err
+	}
+	c, err := w.journal.PlanSplice(path, at, before, after)
+	if err == nil {
+		err = intent.Announce([]undo.Change{c})
+	}
+	if err == nil {
+		err = splice()
+	}
+	return errors.Join(err, intent.Settle())
 }

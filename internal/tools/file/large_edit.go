@@ -74,11 +74,12 @@ func (l *largeEdit) apply(ctx context.Context, args json.RawMessage) (*tool.Resu
 	if err := f.Workspace.Splice(ctx, name, at, old, fresh); err != nil {
 		return nil, err
 	}
+	f.done.add(made{changes: []workspace.Change{{Path: name, Before: old, After: fresh}}, spliced: true, at: at})
 	if f.saved.Cache != nil {
 		f.invalidate(name)
 	}
 	diff, added, removed := edit.Diff(name, old, fresh)
-	words := fmt.Sprintf("Edited %s at line %d\n+%d -%d lines\nNote: undo and undo_edit don't take back changes of files larger than %d MB.", name, line, added, removed, workspace.MaxFile>>20)
+	words := fmt.Sprintf("Edited %s at line %d\n+%d -%d lines", name, line, added, removed)
 	return tool.Text(words).WithDetails(changeDetails{Paths: []string{name}, Diff: diff, Added: added, Removed: removed}), nil
 }
 

@@ -51,12 +51,15 @@ func TestReadLarge(t *testing.T) {
 		return args{"path": "big.log", "edits": []args{{"old": old, "new": fresh}}}
 	}
 	runtime.ReadMemStats(&before)
-	b.wantPart("edit", edits("0777777 a line", "0777777 one line\nmore of it:"), "Edited big.log at line 777777", "undo and undo_edit don't take back")
+	b.wantPart("edit", edits("0777777 a line", "0777777 one line\nmore of it:"), "Edited big.log at line 777777\n+2 -1 lines")
 	runtime.ReadMemStats(&after)
 	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 16 {
 		t.Errorf("the edit took %d MB", n)
 	}
 	b.wantPart("read", args{"path": "big.log:777777-777778"}, "777777|0777777 one line\n777778|more of it: of a log", "777779|0777778 a line")
+	b.wantPart("edit", edits("0999999 a line", "0999999 the last line"), "Edited big.log at line 1000000")
+	b.wantPart("undo_edit", args{"path": "big.log"}, "Restored big.log")
+	b.refused("edit", edits("0999999 the last line", "x"), "the exact text is not in the file")
 	b.refused("edit", edits("a line of a log", "x"), "more than once, at lines 1 and 2")
 	b.refused("edit", edits("a line of a lag", "x"), "the exact text is not in the file")
 	b.refused("edit", args{"path": "big.log", "edits": []args{{"old": "a", "new": "b", "all": true}}}, "one place is changed at a time, by its exact text of at most 1 MB")
@@ -67,4 +70,16 @@ func TestReadLarge(t *testing.T) {
 		t.Errorf("files were left: %v, %v", left, err)
 	}
 	b.wantPart("grep", args{"pattern": "^0999999", "path": "big.log"}, "1000000:0999999 a line")
+
+	// Whoever changed the place since keeps it.
+	b.wantPart("edit", edits("0000001 a line", "0000001 THE line"), "Edited big.log at line 1")
+	f, err = os.OpenFile(filepath.Join(b.dir, "big.log"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("mine"), 0); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	b.refused("undo_edit", args{"path": "big.log"}, "has changed since your edit")
 }

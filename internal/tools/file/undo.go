@@ -30,7 +30,7 @@ func (f *files) undoEdit() *tool.Tool {
 				return f.access(tool.AccessWrite, a.Path)
 			}
 			all := f.access(tool.AccessWrite, a.Path)
-			for _, c := range f.done.peek(name) { // an edit of several files is taken back as one
+			for _, c := range f.done.peek(name).changes { // an edit of several files is taken back as one
 				if c.Path != name {
 					all = append(all, tool.Access{Kind: tool.AccessWrite, Target: c.Path})
 				}
@@ -53,10 +53,14 @@ func (f *files) undoEdit() *tool.Tool {
 // takeBack reverses the last change that touched name, in all files of that
 // change. It refuses if someone changed one of them since.
 func (f *files) takeBack(ctx context.Context, name string) (*tool.Result, error) {
-	changes := f.done.peek(name)
-	if changes == nil {
+	last := f.done.peek(name)
+	if last.changes == nil {
 		return nil, fmt.Errorf("%s has no edit of yours left to undo", name)
 	}
+	if last.spliced {
+		return last.putBack(ctx, f)
+	}
+	changes := last.changes
 	var back []workspace.Change
 	var words []string
 	for _, c := range changes {
@@ -93,6 +97,21 @@ func (f *files) takeBack(ctx context.Context, name string) (*tool.Result, error)
 	return tool.Text(strings.Join(words, "\n")).WithDetails(d), nil
 }
 
+// putBack puts the old text of one place back into a file that is too large to be held.
+func (m made) putBack(ctx context.Context, f *files) (*tool.Result, error) {
+	c := m.changes[0]
+	err := f.Workspace.Splice(ctx, c.Path, m.at, c.After, c.Before)
+	var stale *workspace.StaleError
+	if errors.As(err, &stale) {
+		return nil, fmt.Errorf("%s has changed since your edit: taking it back would lose that", c.Path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.done.drop(c.Path)
+	return tool.Text("Restored " + c.Path).WithDetails(changeDetails{Paths: []string{c.Path}}), nil
+}
+
 // What undo_edit remembers at most; the oldest changes go first. Whole turns can
 // be undone much longer, by the journal of the workspace.
 const (
@@ -103,8 +122,16 @@ const (
 // history is what the tools changed, newest last.
 type history struct {
 	mu    sync.Mutex
-	done  [][]workspace.Change
+	done  []made
 	bytes int
+}
+
+// made is what one call changed. spliced says that it is one place, at an offset of a file that
+// is too large to be held: the change has the texts of that place only.
+type made struct {
+	changes []workspace.Change
+	spliced bool
+	at      int64
 }
 
 func weight(changes []workspace.Change) (n int) {
@@ -114,13 +141,13 @@ func weight(changes []workspace.Change) (n int) {
 	return n
 }
 
-func (h *history) add(changes []workspace.Change) {
+func (h *history) add(m made) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.done = append(h.done, changes)
-	h.bytes += weight(changes)
+	h.done = append(h.done, m)
+	h.bytes += weight(m.changes)
 	for len(h.done) > maxChanges || h.bytes > maxChangeBytes && len(h.done) > 0 {
-		h.bytes -= weight(h.done[0])
+		h.bytes -= weight(h.done[0].changes)
 		h.done = h.done[1:]
 	}
 }
@@ -128,7 +155,7 @@ func (h *history) add(changes []workspace.Change) {
 // last is the index of the newest change of name, or -1.
 func (h *history) last(name string) int {
 	for i := len(h.done) - 1; i >= 0; i-- {
-		for _, c := range h.done[i] {
+		for _, c := range h.done[i].changes {
 			if c.Path == name || c.From == name {
 				return i
 			}
@@ -137,20 +164,20 @@ func (h *history) last(name string) int {
 	return -1
 }
 
-func (h *history) peek(name string) []workspace.Change {
+func (h *history) peek(name string) made {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if i := h.last(name); i >= 0 {
 		return h.done[i]
 	}
-	return nil
+	return made{}
 }
 
 func (h *history) drop(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if i := h.last(name); i >= 0 {
-		h.bytes -= weight(h.done[i])
+		h.bytes -= weight(h.done[i].changes)
 		h.done = append(h.done[:i], h.done[i+1:]...)
 	}
 }

@@ -224,7 +224,7 @@ func (f *files) commit(ctx context.Context, changes []workspace.Change) error {
 	if err := f.Workspace.Commit(ctx, changes); err != nil {
 		return err
 	}
-	f.done.add(changes)
+	f.done.add(made{changes: changes})
 	if f.saved.Cache != nil {
 		for _, c := range changes {
 			f.invalidate(c.Path)

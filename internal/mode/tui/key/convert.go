@@ -28,6 +28,11 @@ func (d *decoder) event(seq []byte, emit func(Event)) {
 			emit(Press{Key: typed(text, modAlt)})
 		}
 		return
+	case isMouse(seq):
+		if ev, ok := mouse(seq); ok {
+			emit(ev)
+		}
+		return
 	}
 	_, ev := d.uv.Decode(bytes.Clone(seq)) // the decoder's events share its bytes
 	if many, ok := ev.(uv.MultiEvent); ok {
@@ -62,6 +67,10 @@ func convert(ev uv.Event, seq []byte, emit func(Event)) {
 		case uv.MouseWheelDown:
 			emit(Press{Key: compose(mods(ev.Mod), "wheeldown")})
 		}
+	case uv.MouseClickEvent:
+		if ev.Button == uv.MouseLeft && ev.Mod == 0 && ev.X >= 0 && ev.Y >= 0 {
+			emit(Click{X: ev.X, Y: ev.Y})
+		}
 	case uv.WindowSizeEvent:
 		if ev.Width > 0 && ev.Height > 0 {
 			emit(Resize{Width: ev.Width, Height: ev.Height})
@@ -70,7 +79,7 @@ func convert(ev uv.Event, seq []byte, emit func(Event)) {
 		emit(Focus{In: true})
 	case uv.BlurEvent:
 		emit(Focus{})
-	case uv.KeyReleaseEvent, uv.MouseClickEvent, uv.MouseReleaseEvent, uv.MouseMotionEvent, uv.UnknownEvent:
+	case uv.KeyReleaseEvent, uv.MouseReleaseEvent, uv.MouseMotionEvent, uv.UnknownEvent:
 	default:
 		if r, ok := reply(ev, seq); ok {
 			emit(r)

@@ -168,8 +168,24 @@ var decodeTests = []struct {
 	{"clipboard", "\x1b]52;c;aGk=\x07", []Event{Reply{Kind: ReplyClipboard, Text: "hi"}}},
 	{"unknown", "\x1b[?99;1z", []Event{Reply{Kind: ReplyOther, Text: "\x1b[?99;1z"}}},
 	{"wheel", "\x1b[<64;10;5M", press1("wheelup")},
-	{"click", "\x1b[<0;10;5M", nil},
-	{"old mouse report", "\x1b[M !!x", type1("x", "x")},
+	{"wheel with a key held", "\x1b[<85;1;1M", press1("ctrl+shift+wheeldown")},
+	{"wheel sideways", "\x1b[<66;1;1M", nil},
+	{"click", "\x1b[<0;10;5M", []Event{Click{X: 9, Y: 4}}},
+	{"click and release", "\x1b[<0;1;1M\x1b[<0;1;1m", []Event{Click{}}},
+	{"click in a column beyond 223", "\x1b[<0;300;5M", []Event{Click{X: 299, Y: 4}}},
+	{"click of another button", "\x1b[<2;10;5M", nil},
+	{"click with shift", "\x1b[<4;10;5M", nil},
+	{"drag", "\x1b[<32;10;5M", nil},
+	{"click without a cell", "\x1b[<0;0;5M", nil},
+	{"click without a column", "\x1b[<0;;5M", nil},
+	{"click of one number", "\x1b[<0M\x1b[<MA", type1("shift+a", "A")},
+	{"click of four numbers", "\x1b[<0;1;2;3M", nil},
+	{"click with parts", "\x1b[<0:1;1;2M", nil},
+	{"click far away", "\x1b[<0;99999999999999999999;1M", nil},
+	{"click cut by a click", "\x1b[<0;1\x1b[<0;3;3M", []Event{Click{X: 2, Y: 2}}},
+	{"click cut by a key", "\x1b[<0;1\x03", press1("ctrl+c")},
+	{"old click", "\x1b[M !!", []Event{Click{}}},
+	{"old mouse release", "\x1b[M#!!x", type1("x", "x")},
 
 	// What must not become text.
 	{"broken sequence and a key", "\x1b[1;\x03", press1("ctrl+c")},
@@ -302,6 +318,10 @@ func FuzzDecode(f *testing.F) {
 				}
 				if k, err := Parse(string(ev.Key)); err == nil && k != ev.Key && utf8.RuneCountInString(ev.Text) < 2 {
 					t.Errorf("%q: key %q is %q when parsed", in, ev.Key, k)
+				}
+			case Click:
+				if ev.X < 0 || ev.Y < 0 || ev.X >= maxCell || ev.Y >= maxCell {
+					t.Errorf("%q: click at %v", in, ev)
 				}
 			case Paste:
 				if firstDirty(ev.Text) != len(ev.Text) || !utf8.ValidString(ev.Text) {

@@ -1,7 +1,7 @@
 package key
 
 // An Event is one thing that came from the terminal: [Press], [Paste],
-// [Resize], [Focus] or [Reply].
+// [Click], [Resize], [Focus] or [Reply].
 type Event interface{ event() }
 
 // A Press is a key that went down or repeats. Releases, locks and modifiers
@@ -22,6 +22,15 @@ type Paste struct {
 	// the paste says so.
 	Dropped int
 }
+
+// A Click is the left button of a mouse going down, alone, on a cell: column X of row Y,
+// from 0. The terminal says where on its screen; what hands a click on to a pane counts from
+// the pane's first cell ([Click.In]). Releases, drags and other buttons are not delivered,
+// and the wheel is a key.
+type Click struct{ X, Y int }
+
+// In is the click as a part sees it that begins so many rows further down.
+func (c Click) In(rows int) Click { return Click{X: c.X, Y: c.Y - rows} }
 
 // A Resize is the new size of the terminal in cells, as terminals report it in
 // their stream. Most tell a changed size by a signal instead.
@@ -63,6 +72,7 @@ const (
 
 func (Press) event()  {}
 func (Paste) event()  {}
+func (Click) event()  {}
 func (Resize) event() {}
 func (Focus) event()  {}
 func (Reply) event()  {}

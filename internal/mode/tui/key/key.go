@@ -2,7 +2,7 @@
 //
 // A [Reader] owns the bytes of one terminal: it cuts them into sequences,
 // whatever the borders of its reads are, and delivers an [Event] for each: a
-// [Press], a [Paste], a [Resize], a [Focus] or a [Reply] to a query. [Bindings]
+// [Press], a [Paste], a [Click], a [Resize], a [Focus] or a [Reply] to a query. [Bindings]
 // say which [Action] a [Key] means in a [Context]; users change them by a file.
 //
 // The package promises that no byte of a control sequence ever becomes text,

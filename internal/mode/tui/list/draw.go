@@ -88,6 +88,7 @@ func (l *List) Draw(width, height int) ([]string, screen.Cursor) {
 	p := l.plan(width, height)
 	l.page = p.body
 	out := make([]string, 0, height)
+	l.seen = seen{rows: l.seen.rows[:0]}
 	cursor := screen.Cursor{Hidden: true}
 	if p.title {
 		out = append(out, l.titleRow(width))
@@ -131,6 +132,7 @@ func (l *List) titleRow(width int) string {
 		}
 		row = append(row, styled.Span{Text: text, Look: look})
 	}
+	l.seen.title = row
 	return l.cols.line(l.withCount(row, width), width)
 }
 
@@ -167,6 +169,8 @@ func (l *List) body(out []string, p plan, width int) []string {
 	if p.side > 0 {
 		listWidth = width - p.side - 3
 	}
+	l.seen.width = listWidth
+	l.seen.skip(len(out))
 	rows := l.rows(listWidth, p.body)
 	var side []string
 	if p.side > 0 {

@@ -14,6 +14,19 @@ func (l *List) Handle(ev key.Event) {
 		l.press(ev)
 	case key.Paste:
 		l.edit(ev)
+	case key.Click:
+		switch chip, it := l.seen.at(ev); {
+		case chip >= 0:
+			l.chip(chip)
+		case it == nil:
+		case it.ID == l.Selected():
+			l.choose()
+		default:
+			told := l.told
+			if l.SetSelected(it.ID) {
+				l.told = told // the owner is told by moved
+			}
+		}
 	}
 	l.moved()
 }

@@ -11,9 +11,11 @@
 // it, so that Enter means what was typed before. Text of items is data: it is made
 // harmless when it is drawn.
 //
+// A click selects a row, and chooses the one that is selected.
+//
 // Files: list.go is what is told and asked, handle.go the keys, match.go how a text
-// fits words, search.go how many are searched, draw.go and row.go the looks, field.go
-// the line that is written in.
+// fits words, search.go how many are searched, draw.go and row.go the looks, seen.go what
+// can be clicked on, field.go the line that is written in.
 package list
 
 import (
@@ -91,6 +93,7 @@ type List struct {
 	top   int     // the first that is drawn
 	page  int     // rows of items in the last frame
 	told  string  // the selected ID that the owner knows of
+	seen  seen    // what can be clicked on
 
 	cols columns
 	find finder

@@ -21,9 +21,11 @@ func (l *List) rows(width, height int) []styled.Line {
 	for i := l.top; i < l.Len() && len(out) < height; i++ {
 		if l.headed(i, l.top) && (height > 1 || i != l.at) {
 			out = append(out, styled.Line{{Text: prose.Inline(l.item(i).Group), Look: theme.Look{Fg: theme.Muted, Mod: theme.Bold}}})
+			l.seen.skip(1)
 		}
 		if len(out) < height { // else the heading says what comes
 			out = append(out, l.cols.row(l.item(i), i == l.at, l.shown != nil, width, w))
+			l.seen.rows = append(l.seen.rows, l.item(i))
 		}
 	}
 	return out

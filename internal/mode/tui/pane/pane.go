@@ -35,8 +35,9 @@ type Pane interface {
 	// Draw gives the rows, at most height of them, none wider than width, and where
 	// the cursor stands in them. It costs what is shown, not what there is.
 	Draw(width, height int) ([]string, screen.Cursor)
-	// Handle does what an event means here. Every event of the keyboard comes here;
-	// what means nothing is dropped.
+	// Handle does what an event means here. Every event of the keyboard comes here, and a
+	// click, which counts from the first cell of what was drawn last; what means nothing is
+	// dropped.
 	Handle(ev key.Event)
 }
 

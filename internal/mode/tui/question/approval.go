@@ -172,6 +172,10 @@ func (a *Approval) Handle(ev key.Event) {
 			a.explain(a.guard.letter("", false, now))
 			a.note.Handle(ev)
 		}
+	case key.Click:
+		if a.guard.ready(now) {
+			a.click(a.scroll.choice(ev.Y))
+		}
 	case key.Press:
 		act := action(a.env, ev.Key)
 		switch {
@@ -189,6 +193,16 @@ func (a *Approval) Handle(ev key.Event) {
 	}
 }
 
+// click selects a choice and does no more: a click that was meant for something else must not
+// let a call run.
+func (a *Approval) click(to int) {
+	if to < 0 || a.noting && to == a.at {
+		return
+	}
+	a.guard.held, a.noting = "", false
+	a.choose(to)
+}
+
 // press is a key while a choice is looked for.
 func (a *Approval) press(p key.Press, act key.Action) {
 	if act == key.SelectConfirm {
@@ -203,6 +217,7 @@ func (a *Approval) press(p key.Press, act key.Action) {
 	}
 	a.guard.held = "" // the person looks on
 	switch {
+	case a.scroll.wheel(p.Key):
 	case act == key.SelectUp:
 		a.choose(step(a.at, -1, len(a.options)))
 	case act == key.SelectDown:

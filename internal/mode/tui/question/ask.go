@@ -39,6 +39,9 @@ type Questions struct {
 	scroll place
 	done   bool
 	sent   bool
+	// clicked is what the last click selected, if nothing came since; -1: nothing. Only a
+	// second click on it answers, whatever was selected to begin with.
+	clicked int
 }
 
 // page is one question and what was answered so far.
@@ -54,7 +57,7 @@ var _ pane.Timed = (*Questions)(nil)
 // NewQuestions makes the pane. Each question begins at the option the model would
 // choose.
 func NewQuestions(env *pane.Env, o QuestionsOptions) *Questions {
-	p := &Questions{env: env, o: o}
+	p := &Questions{env: env, o: o, clicked: -1}
 	for _, q := range o.Questions {
 		one := page{q: q, words: editor.New(editor.Options{Keys: env.Keys, Placeholder: "write your own answer"})}
 		if q.Recommended > 0 && q.Recommended < len(q.Options) {
@@ -170,11 +173,16 @@ func (g *page) reply() session.Chosen {
 
 // Handle is [pane.Pane]'s.
 func (p *Questions) Handle(ev key.Event) {
+	if click, ok := ev.(key.Click); ok {
+		p.click(p.scroll.choice(click.Y))
+		return
+	}
 	press, ok := ev.(key.Press)
 	if p.done || !ok && !typing(ev) {
 		return
 	}
 	now := p.env.Now()
+	p.clicked = -1
 	if !p.guard.ready(now) {
 		astray(ev, p.o.OnTyped)
 		return
@@ -193,6 +201,31 @@ func (p *Questions) Handle(ev key.Event) {
 		p.guard.last = now
 	default:
 		p.onPage(press, act)
+	}
+}
+
+// click selects a choice, and chooses or takes back one of several. The second click on the
+// same one answers as Enter does.
+func (p *Questions) click(to int) {
+	now := p.env.Now()
+	if p.done || !p.guard.ready(now) || to < 0 {
+		return
+	}
+	again := p.clicked == to
+	p.guard.held, p.clicked = "", to
+	if p.at == len(p.sheets) {
+		if p.review = to; again && p.guard.calm(now) {
+			p.confirmReview()
+		}
+		return
+	}
+	g := &p.sheets[p.at]
+	own := len(g.q.Options)
+	switch g.at = to; {
+	case g.q.Multi && to < own:
+		g.toggle(to)
+	case again && p.guard.calm(now):
+		p.answer(g)
 	}
 }
 
@@ -267,6 +300,7 @@ func (p *Questions) onPage(ev key.Press, act key.Action) {
 	}
 	p.guard.held = ""
 	switch {
+	case p.scroll.wheel(ev.Key):
 	case act == key.SelectUp:
 		g.at = step(g.at, -1, n)
 	case act == key.SelectDown:
@@ -364,7 +398,7 @@ func (p *Questions) turn(by int) {
 		last = 0 // a single question has no review
 	}
 	p.at = min(max(0, p.at+by), last)
-	p.scroll, p.review = place{}, len(p.sheets)
+	p.scroll, p.review, p.clicked = place{}, len(p.sheets), -1
 }
 
 func (p *Questions) onReview(ev key.Press, act key.Action) {
@@ -374,11 +408,8 @@ func (p *Questions) onReview(ev key.Press, act key.Action) {
 	case act == key.SelectDown:
 		p.review = step(p.review, 1, len(p.sheets)+1)
 	case act == key.SelectConfirm && !p.guard.calm(p.env.Now()):
-	case act == key.SelectConfirm && p.review == len(p.sheets):
-		p.send()
 	case act == key.SelectConfirm:
-		p.at, p.scroll = p.review, place{}
-		p.review = len(p.sheets)
+		p.confirmReview()
 	case ev.Key == "left":
 		p.turn(-1)
 	default:
@@ -386,6 +417,16 @@ func (p *Questions) onReview(ev key.Press, act key.Action) {
 			p.at, p.scroll = d-1, place{}
 		}
 	}
+}
+
+// confirmReview sends the answers, or goes back to the selected one.
+func (p *Questions) confirmReview() {
+	if p.review == len(p.sheets) {
+		p.send()
+		return
+	}
+	p.at, p.scroll = p.review, place{}
+	p.review = len(p.sheets)
 }
 
 func (p *Questions) send() {

@@ -78,6 +78,10 @@ func (s *sheet) paragraphs(text string) []styled.Line {
 // Handle is [pane.Pane]'s.
 func (c *Confirm) Handle(ev key.Event) {
 	now := c.env.Now()
+	if click, ok := ev.(key.Click); ok {
+		c.click(click, now)
+		return
+	}
 	p, ok := ev.(key.Press)
 	if c.done || !ok && !typing(ev) {
 		return
@@ -99,6 +103,7 @@ func (c *Confirm) Handle(ev key.Event) {
 	}
 	c.guard.held = ""
 	switch {
+	case c.scroll.wheel(p.Key):
 	case act == key.SelectUp, act == key.SelectDown, p.Key == "left", p.Key == "right", p.Key == "tab":
 		c.yes = !c.yes
 	case act == key.SelectPageUp:
@@ -107,6 +112,13 @@ func (c *Confirm) Handle(ev key.Event) {
 		c.scroll.turn(1)
 	case act == key.SelectCancel:
 		c.finish(false)
+	}
+}
+
+// click selects an answer and does no more: Enter answers.
+func (c *Confirm) click(at key.Click, now time.Time) {
+	if to := c.scroll.choice(at.Y); !c.done && c.guard.ready(now) && to >= 0 {
+		c.guard.held, c.yes = "", to == 0
 	}
 }
 

@@ -31,7 +31,9 @@ type sheet struct {
 	title    []styled.Line
 	body     []string // can be scrolled
 	choices  []styled.Line
-	from, to int // the rows of choices that are selected
+	owner    []int // which choice each of these rows is of
+	count    int   // of choices
+	from, to int   // the rows of choices that are selected
 	below    []styled.Line
 	hint     styled.Line
 	cursor   screen.Cursor // in choices
@@ -41,11 +43,40 @@ func newSheet(env *pane.Env, width int) *sheet {
 	return &sheet{env: env, width: max(width, 1), sign: env.Styles.Symbols(), cursor: screen.Cursor{Hidden: true}}
 }
 
-// place is how far the body of a pane is scrolled, and by how much a key scrolls it.
-type place struct{ at, page int }
+// place is how far the body of a pane is scrolled, by how much a key scrolls it, and where
+// the choices stand.
+type place struct {
+	at, page int
+	first    int   // the row of the first choice
+	choices  []int // the choice in each row from there on; -1 for none
+}
 
 // turn scrolls by pages.
 func (p *place) turn(by int) { p.at += by * max(p.page, 1) }
+
+// wheelRows is how far one click of a mouse's wheel scrolls.
+const wheelRows = 3
+
+// wheel scrolls by the wheel of a mouse; false for other keys.
+func (p *place) wheel(k key.Key) bool {
+	switch k {
+	case "wheelup":
+		p.at -= wheelRows
+	case "wheeldown":
+		p.at += wheelRows
+	default:
+		return false
+	}
+	return true
+}
+
+// choice is what stands in a row that was drawn; -1 if it is no choice.
+func (p *place) choice(row int) int {
+	if row -= p.first; row < 0 || row >= len(p.choices) {
+		return -1
+	}
+	return p.choices[row]
+}
 
 // heading is the row a pane begins with: a title on a line across, where lines are drawn.
 func (s *sheet) heading(title, more string, fg theme.Token) {
@@ -94,6 +125,15 @@ func (s *sheet) choice(number int, mark, label string, note string, selected boo
 	if selected {
 		s.to = len(s.choices)
 	}
+	s.own()
+}
+
+// own says that the rows which were added are those of the next choice.
+func (s *sheet) own() {
+	for len(s.owner) < len(s.choices) {
+		s.owner = append(s.owner, s.count)
+	}
+	s.count++
 }
 
 // pointer stands before a choice.
@@ -132,6 +172,7 @@ func (s *sheet) writing(number int, label string, e *editor.Editor) {
 		s.choices = append(s.choices, append(l[:len(l):len(l)], styled.Span{Text: r, Look: look}))
 	}
 	s.to = len(s.choices)
+	s.own()
 }
 
 // keys is the last row: what keys do, as pairs of a key and words.
@@ -189,7 +230,9 @@ func (s *sheet) arrange(height int, scroll *place) ([]string, screen.Cursor) {
 	if s.cursor.Y < start || s.cursor.Y >= start+chosen {
 		cursor = screen.Cursor{Hidden: true}
 	}
-	add(s.window(start, start+chosen))
+	rows, owner := s.window(start, start+chosen)
+	scroll.first, scroll.choices = len(out), owner
+	add(rows)
 	add(make([]styled.Line, air[1]))
 	if below < len(s.below) && below > 0 {
 		s.below = append(s.below[:below-1:below-1], s.more(len(s.below)-below+1))
@@ -201,18 +244,18 @@ func (s *sheet) arrange(height int, scroll *place) ([]string, screen.Cursor) {
 	return out, cursor
 }
 
-// window are rows of the choices. What is cut says so, in a row that is not of the
-// selected one.
-func (s *sheet) window(start, end int) []styled.Line {
-	rows := slices.Clone(s.choices[start:end])
+// window are rows of the choices, and which choice each is of. What is cut says so, in a row
+// that is not of the selected one.
+func (s *sheet) window(start, end int) (rows []styled.Line, owner []int) {
+	rows, owner = slices.Clone(s.choices[start:end]), slices.Clone(s.owner[start:end])
 	cut := styled.Of("  "+s.sign.Ellipsis, theme.Dim)
 	if start > 0 && start < s.from {
-		rows[0] = cut
+		rows[0], owner[0] = cut, -1
 	}
 	if end < len(s.choices) && end > s.to {
-		rows[len(rows)-1] = cut
+		rows[len(rows)-1], owner[len(rows)-1] = cut, -1
 	}
-	return rows
+	return rows, owner
 }
 
 // scrolled adds n rows of the body, from where it is scrolled to. A page is a row less

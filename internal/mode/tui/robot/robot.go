@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
@@ -212,6 +213,55 @@ func (r *Robot) Press(keys ...string) {
 		}
 		r.Send(p)
 	}
+}
+
+// Click clicks with the left button on the first cell of text, wherever the screen shows it. A
+// terminal tells a program of it only if it asked for that; so it must have.
+func (r *Robot) Click(text string) {
+	r.t.Helper()
+	x, y := -1, -1
+	r.Look(func(t *vt.Terminal) {
+		for i, line := range t.Lines() {
+			if before, _, found := strings.Cut(line, text); found && y < 0 {
+				x, y = ansi.StringWidth(before), i
+			}
+		}
+	})
+	if y < 0 {
+		r.t.Fatalf("there is no %q to click on", text)
+	}
+	r.mouse(0, x, y)
+}
+
+// Wheel turns the wheel of the mouse by so many clicks down, or up where less than 0.
+func (r *Robot) Wheel(down int) {
+	r.t.Helper()
+	button := 65
+	if down < 0 {
+		button, down = 64, -down
+	}
+	for range down {
+		r.mouse(button, 0, 0)
+	}
+}
+
+// HasMouse reports whether the program asked for the mouse.
+func (r *Robot) HasMouse() (on bool) {
+	r.Look(func(t *vt.Terminal) { on = t.Mode(1000) && t.Mode(1006) })
+	return on
+}
+
+// mouse presses a button on a cell and lets it go.
+func (r *Robot) mouse(button, x, y int) {
+	r.t.Helper()
+	if !r.HasMouse() {
+		r.t.Fatal("the program did not ask for the mouse")
+	}
+	p := fmt.Appendf(nil, "\x1b[<%d;%d;%dM", button, x+1, y+1)
+	if button == 0 {
+		p = fmt.Appendf(p, "\x1b[<0;%d;%dm", x+1, y+1)
+	}
+	r.Send(p)
 }
 
 // Type types text, character by character; a line end is the enter key.

@@ -151,7 +151,9 @@ func (s *Screen) enterAgain() {
 
 // fit cuts the live part to the height of the terminal.
 func (s *Screen) fit(live []string, c Cursor) ([]string, Cursor) {
-	if over := len(live) - s.height; over > 0 {
+	over := len(live) - s.height
+	s.over = max(over, 0)
+	if over > 0 {
 		live = live[over:]
 		if s.height > 1 { // the line that tells takes the place of one more
 			live = live[1:]

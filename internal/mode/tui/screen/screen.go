@@ -115,6 +115,7 @@ type Screen struct {
 	pending      []string // committed, not yet written
 	pendingBytes int
 	live         []string // as given to Draw
+	over         int      // first rows of it that were not drawn last, for there was no room
 	cursor       Cursor
 	target       []string // memory of paint
 	buf          []byte
@@ -208,6 +209,13 @@ func (s *Screen) Draw(live []string, c Cursor) error {
 	s.live = append(s.live[:0], live...)
 	s.cursor = c
 	return s.Flush()
+}
+
+// CursorRow is the row of the live part, as it was given to Draw, in which the terminal's
+// cursor is now; false where the terminal may have moved rows since. Who asks the terminal
+// where its cursor is knows then where all rows are.
+func (s *Screen) CursorRow() (int, bool) {
+	return s.inline.y + s.over, !s.onFull && !s.suspended && !s.inline.stale
 }
 
 // Flush writes what was committed and draws what has to be drawn. It writes nothing

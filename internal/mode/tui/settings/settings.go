@@ -70,6 +70,7 @@ type Pane struct {
 	sure    string // key whose list goes with one more Delete
 	wiped   bool   // the last key was a Backspace in the search
 
+	head   int // rows above the list
 	width  int // the rows were made for
 	styles *theme.Styles
 }
@@ -103,10 +104,16 @@ func (p *Pane) Refresh() {
 // Handle is [pane.Pane]'s.
 func (p *Pane) Handle(ev key.Event) {
 	var a key.Action
-	switch ev := ev.(type) {
+	switch given := ev.(type) {
 	case key.Press:
-		a, _ = p.env.Keys.Lookup(key.Editor, ev.Key)
+		a, _ = p.env.Keys.Lookup(key.Editor, given.Key)
 	case key.Paste:
+	case key.Click:
+		if p.sub == nil && p.head > 0 && given.Y == 0 {
+			p.clickTab(given.X)
+			return
+		}
+		ev = given.In(p.head)
 	default:
 		return
 	}
@@ -136,6 +143,7 @@ func (p *Pane) Draw(width, height int) ([]string, screen.Cursor) {
 		p.list.SetItems(p.items())
 	}
 	head, foot := p.frame(width, height)
+	p.head = len(head)
 	body := height - len(head) - len(foot)
 	var rows []string
 	var cursor screen.Cursor
@@ -180,18 +188,35 @@ func (p *Pane) key(k key.Press, id string) bool {
 
 // turn goes to another group; in a search, to the next one with a hit.
 func (p *Pane) turn(by int) {
-	groups := config.Groups()
-	for range groups {
-		p.tab = (p.tab + by + len(groups)) % len(groups)
-		if p.hits == nil {
-			p.list.SetItems(p.items())
-			p.list.SetSelected(p.first())
+	groups := len(config.Groups())
+	for i := 1; i <= groups; i++ {
+		if p.open((p.tab + i*by + i*groups) % groups) {
 			return
 		}
-		if p.hits[p.tab] > 0 {
-			p.list.SetSelected(p.firstHit(p.tab))
-			return
-		}
+	}
+}
+
+// open goes to a group; false where a search found nothing in it.
+func (p *Pane) open(group int) bool {
+	switch {
+	case p.hits == nil:
+		p.tab = group
+		p.list.SetItems(p.items())
+		p.list.SetSelected(p.first())
+	case p.hits[group] > 0:
+		p.tab = group
+		p.list.SetSelected(p.firstHit(group))
+	default:
+		return false
+	}
+	return true
+}
+
+// clickTab goes to the group in a column of the first row.
+func (p *Pane) clickTab(x int) {
+	line, first := p.tabs(p.width)
+	if i := line.At(x); i >= 0 {
+		p.open(first + i)
 	}
 }
 

@@ -24,7 +24,8 @@ func (p *Pane) frame(width, height int) (head, foot []string) {
 		return nil, nil
 	}
 	if height >= fewRows {
-		head = append(head, p.line(p.tabs(width), width))
+		tabs, _ := p.tabs(width)
+		head = append(head, p.line(tabs, width))
 	}
 	rows := 1
 	if height >= fullRows {
@@ -103,8 +104,9 @@ func (p *Pane) hint(width int) string {
 }
 
 // tabs are the groups, as many as there is room for around the present one. In a search
-// they count what was found.
-func (p *Pane) tabs(width int) styled.Line {
+// they count what was found. The spans stand for the groups from first on, what says that there
+// are more for the next one.
+func (p *Pane) tabs(width int) (line styled.Line, first int) {
 	groups := config.Groups()
 	cells := make([]styled.Span, len(groups))
 	for i, g := range groups {
@@ -125,7 +127,7 @@ func (p *Pane) tabs(width int) styled.Line {
 	more := p.env.Styles.Symbols().Ellipsis
 	room := width - 2*styled.Width(more)
 	if all := styled.Line(cells).Width(); all <= width {
-		return cells
+		return cells, 0
 	}
 	for from > 0 || to < len(cells) {
 		switch {
@@ -140,13 +142,14 @@ func (p *Pane) tabs(width int) styled.Line {
 		}
 		break
 	}
-	var line styled.Line
+	first = from
 	if from > 0 {
+		first--
 		line = append(line, styled.Span{Text: more, Look: theme.Look{Fg: theme.Dim}})
 	}
 	line = append(line, cells[from:to]...)
 	if to < len(cells) {
 		line = append(line, styled.Span{Text: more, Look: theme.Look{Fg: theme.Dim}})
 	}
-	return line
+	return line, first
 }

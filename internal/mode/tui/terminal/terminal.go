@@ -45,6 +45,8 @@ const (
 	kittyOn, kittyOff   = "\x1b[>1u", "\x1b[<u"
 	modifyOn, modifyOff = "\x1b[>4;2m", "\x1b[>4;0m"
 	altOff              = "\x1b[?1049l"
+	// Buttons and the wheel, with positions beyond column 223.
+	mouseOn, mouseOff = "\x1b[?1000h\x1b[?1006h", "\x1b[?1006l\x1b[?1000l"
 )
 
 // Terminal is the terminal of the process. Its methods are for one goroutine, but for
@@ -57,6 +59,7 @@ type Terminal struct {
 	keyboard string // what turns the keyboard's protocol on, "" while it is not known
 	off      string // and off
 	alt      bool
+	mouse    bool // wanted; it is off while the terminal is stopped
 
 	mu      sync.Mutex
 	started bool
@@ -87,6 +90,9 @@ func (t *Terminal) Start() error {
 	t.ahead.Store(int64(waiting(t.in)))
 	t.started = true
 	on := turnOn + t.keyboard
+	if t.mouse {
+		on += mouseOn
+	}
 	if t.keyboard == "" {
 		on += questions
 	}
@@ -135,6 +141,9 @@ func (t *Terminal) sequencesOff() string {
 	if t.alt {
 		b.WriteString(altOff)
 		b.WriteString(t.off) // each screen has protocols of its own
+	}
+	if t.mouse {
+		b.WriteString(mouseOff)
 	}
 	b.WriteString(turnOff)
 	return b.String()
@@ -213,6 +222,28 @@ func (t *Terminal) Alternate(on bool) {
 	} else {
 		_, _ = t.out.WriteString(t.off)
 	}
+	t.tellGuard()
+}
+
+// Mouse asks for clicks and the wheel, or leaves them to the terminal, which then selects
+// text and scrolls by them. What was asked for holds across Stop and Start, and never while
+// the terminal is stopped.
+func (t *Terminal) Mouse(on bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mouse == on {
+		return
+	}
+	t.mouse = on
+	if !t.started {
+		return
+	}
+	if on {
+		t.tellGuard() // first: it turns off what may be on
+		_, _ = t.out.WriteString(mouseOn)
+		return
+	}
+	_, _ = t.out.WriteString(mouseOff)
 	t.tellGuard()
 }
 

@@ -25,6 +25,21 @@ func (t *Tree) Handle(ev key.Event) {
 		t.press(ev)
 	case key.Paste:
 		t.typed(prose.Inline(ev.Text))
+	case key.Click:
+		t.click(ev.In(t.head).Y)
+	}
+}
+
+// click selects the entry in a row that was drawn, and goes there if it was selected.
+func (t *Tree) click(row int) {
+	if row < 0 || row >= len(t.drawn) {
+		return
+	}
+	t.note = ""
+	if at := t.drawn[row]; at == t.cur {
+		t.confirm()
+	} else {
+		t.cur = at
 	}
 }
 

@@ -66,7 +66,9 @@ type Tree struct {
 	search search
 	form   form // what is asked instead of the tree, or below it
 	note   string
-	window int // rows of the tree that were drawn last
+	window int   // rows of the tree that were drawn last
+	drawn  []int // which rows of the layout they are
+	head   int   // rows above them
 	closed bool
 }
 
@@ -136,6 +138,7 @@ func (t *Tree) here() int {
 // is nearest to it.
 func (t *Tree) arrange(node int) {
 	t.layout = arrange(t.nodes, t.active, t.keeps())
+	t.drawn = t.drawn[:0] // they stand for other rows now
 	t.cur = t.near(node)
 	t.settle()
 }
@@ -179,6 +182,7 @@ func (t *Tree) Draw(width, height int) ([]string, screen.Cursor) {
 	if extra >= 2 {
 		lines = append(lines, t.query())
 	}
+	t.head = len(lines)
 	lines = append(lines, t.rows(width)...)
 	if asked != nil {
 		cursor.Y += len(lines)

@@ -9,6 +9,7 @@ import (
 // rows are the rows of the window, the selected one in its middle as far as there
 // are rows.
 func (t *Tree) rows(width int) []styled.Line {
+	t.drawn = t.drawn[:0]
 	if len(t.layout.rows) == 0 {
 		words := "Nothing matches."
 		switch {
@@ -27,6 +28,7 @@ func (t *Tree) rows(width int) []styled.Line {
 	var lines []styled.Line
 	for r := first; len(lines) < t.window; {
 		lines = append(lines, t.row(r, width))
+		t.drawn = append(t.drawn, r)
 		next, n := t.step(r, 1)
 		if n == 0 {
 			break

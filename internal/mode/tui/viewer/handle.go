@@ -26,6 +26,8 @@ func (v *Viewer) Handle(ev key.Event) {
 		if v.search.editing {
 			v.write(prose.Inline(ev.Text))
 		}
+	case key.Click:
+		v.click(ev.Y)
 	}
 	v.cache.trim()
 }
@@ -56,6 +58,30 @@ func (v *Viewer) press(p key.Press) {
 	if !v.scroll(action, p.Key) {
 		v.act(action, p.Key)
 	}
+}
+
+// click makes a row of the screen the current one, and does what Enter does where it was that
+// already. The screen stays as it is, so that a second click meets the same row.
+func (v *Viewer) click(row int) {
+	if v.search.editing {
+		v.search.editing = false
+		if v.search.query == "" {
+			v.forget()
+		}
+	}
+	if row < 0 || row >= v.height || !v.settle() {
+		return
+	}
+	top := v.top()
+	at, n := v.walk(top, row)
+	if n < row { // below the end
+		return
+	}
+	v.note, v.search.landed = "", true
+	if at == v.cur {
+		v.turn(at.item)
+	}
+	v.cur, v.hold = at, &top
 }
 
 // wheel is how many rows one click of a mouse's wheel moves.

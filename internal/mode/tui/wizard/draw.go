@@ -35,6 +35,7 @@ func (w *Wizard) Draw(width, height int) ([]string, screen.Cursor) {
 		cursor.Hidden = true
 	}
 	cursor.Y += len(head)
+	w.head = len(head)
 	if w.task != nil && !w.task.open {
 		cursor.Hidden = true
 	}

@@ -17,6 +17,7 @@ type page struct {
 	onEnter  func()
 	onCancel func()
 	below    pane.Pane // has the keys, and stands below the text; may be nil
+	above    int       // rows of the text that were drawn last
 }
 
 // paragraph is a text of one look, behind a mark.
@@ -38,7 +39,8 @@ func (p *page) Draw(width, height int) ([]string, screen.Cursor) {
 	room := max(0, height-len(below))
 	p.top = max(0, min(p.top, len(rows)-room))
 	rows = rows[p.top:min(len(rows), p.top+room)]
-	cursor.Y += len(rows)
+	p.above = len(rows)
+	cursor.Y += p.above
 	return append(rows, below...), cursor
 }
 
@@ -63,6 +65,14 @@ func (p *page) rows(width int) []string {
 // Handle is [pane.Pane]'s.
 func (p *page) Handle(ev key.Event) {
 	if press, ok := ev.(key.Press); ok {
+		if p.below == nil {
+			switch press.Key {
+			case "wheelup":
+				p.top--
+			case "wheeldown":
+				p.top++
+			}
+		}
 		switch a, _ := p.env.Keys.Lookup(key.Select, press.Key); a {
 		case key.SelectUp, key.SelectPageUp:
 			p.top--
@@ -81,6 +91,9 @@ func (p *page) Handle(ev key.Event) {
 				return
 			}
 		}
+	}
+	if c, ok := ev.(key.Click); ok {
+		ev = c.In(p.above)
 	}
 	if p.below != nil {
 		p.below.Handle(ev)

@@ -96,6 +96,7 @@ type quick struct {
 	touched bool      // the person has moved in it
 	opened  time.Time // or when the last letter was passed on
 	typing  bool      // letters were passed on
+	above   int       // rows above the list
 }
 
 // show shows the screen as far as things are known.
@@ -225,7 +226,8 @@ func (q *quick) Draw(width, height int) ([]string, screen.Cursor) {
 		rows, foot = nil, nil
 	}
 	body, cursor := q.list.Draw(width, max(1, height-len(rows)-len(foot)))
-	cursor.Y += len(rows)
+	q.above = len(rows)
+	cursor.Y += q.above
 	return slices.Concat(rows, body, foot), cursor
 }
 
@@ -235,6 +237,9 @@ func (q *quick) Handle(ev key.Event) {
 	if paste, ok := ev.(key.Paste); ok {
 		q.search(paste)
 		return
+	}
+	if c, ok := ev.(key.Click); ok {
+		ev = c.In(q.above)
 	}
 	q.list.Handle(ev)
 }

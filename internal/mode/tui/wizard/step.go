@@ -137,6 +137,9 @@ func (w *Wizard) finish() {
 // Handle is [pane.Pane]'s.
 func (w *Wizard) Handle(ev key.Event) {
 	p, pressed := ev.(key.Press)
+	if c, ok := ev.(key.Click); ok {
+		ev = c.In(w.head)
+	}
 	if w.quick.hasty(ev) {
 		return
 	}

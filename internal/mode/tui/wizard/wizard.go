@@ -116,6 +116,7 @@ type Wizard struct {
 
 	step   step
 	body   pane.Pane // of the step; nil while it waits for what it shows
+	head   int       // rows above it
 	jumped bool      // by Ctrl+C
 	ended  bool
 

@@ -46,6 +46,17 @@ func (l Line) Text() string {
 	return b.String()
 }
 
+// At is the span in column x of l; -1 where there is none.
+func (l Line) At(x int) int {
+	end := 0
+	for i, s := range l {
+		if end += Width(s.Text); x < end {
+			return i
+		}
+	}
+	return -1
+}
+
 // Width is the number of cells that l takes.
 func (l Line) Width() int {
 	n := 0
