@@ -40,10 +40,7 @@ cost with an unknown part, and "~" a cost computed from the price of a similar m
   burin usage --by model --since 7d    a week, the dearest model first
   burin usage --project . --by month   this folder and those below it
   burin usage --since all --csv costs.csv
-
-With --limits ask the providers for the plan and the limits of your keys and logins instead.
-
-  burin usage --limits`,
+  burin usage --limits                 plans of your providers and what is left`,
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.limits {
