@@ -38,13 +38,14 @@
 //
 //	go func() {
 //		for e := range s.Events(ctx) {
-//			if e.Type == agent.MessageUpdate {
-//				fmt.Print(e.Stream.Delta)
+//			if e.Type == agent.MessageEnd && e.Message.Role == llm.RoleAssistant {
+//				fmt.Println(e.Message.Text())
 //			}
 //		}
 //	}()
 //
-// docs/events.md lists them all. A slow reader delays nobody: it is told what it missed.
+// agent.MessageUpdate has the pieces of an answer while it is written; who is slow doesn't get
+// them once the answer is whole. docs/events.md lists all events. A slow reader delays nobody: it is told what it missed.
 //
 // # Tools
 //
