@@ -253,7 +253,7 @@ func TestExpand(t *testing.T) {
 	r = start(t, formats()[0], func(_ *rig, o *session.Options) {
 		o.Expand = func(_ context.Context, text string) (string, error) {
 			if strings.Contains(text, "/bad") {
-				return "", errors.New("there is no command bad")
+				return "", errors.New("unknown command bad")
 			}
 			return strings.ReplaceAll(text, "/fix", "Fix it."), nil
 		}
@@ -261,7 +261,7 @@ func TestExpand(t *testing.T) {
 			return tool.Text("ok"), errors.Join(r.Steer(llm.UserText("/fix now")), r.FollowUp(llm.UserText("/fix then")))
 		})}
 	}, calls(`c1 wait {"path":"x"}`), say("one"), say("two"))
-	if out := r.prompt("/bad", agent.ReasonError); out.Err == nil || !strings.Contains(out.Err.Error(), "no command bad") {
+	if out := r.prompt("/bad", agent.ReasonError); out.Err == nil || !strings.Contains(out.Err.Error(), "unknown command bad") {
 		t.Errorf("ended with %v", out.Err)
 	}
 	if err := errors.Join(r.Steer(llm.UserText("/bad"))); err == nil {

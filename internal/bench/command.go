@@ -94,7 +94,7 @@ func (b *seat) job(id string) (*shell.Job, error) {
 	if j, ok := b.shells.Job(id); ok {
 		return j, nil
 	}
-	return nil, fmt.Errorf("there is no job %q any more", id)
+	return nil, fmt.Errorf("job %q has ended", id)
 }
 
 // lastLine is the last line of a text that says something, cut for a list.

@@ -61,7 +61,7 @@ func (t tasks) Set(phases []todo.Phase) ([]todo.Phase, error) {
 			case strings.TrimSpace(t.Content) == "":
 				return nil, fmt.Errorf("a task of %q is empty", p.Name)
 			case seen[t.Content]:
-				return nil, fmt.Errorf("the task %q is there twice", t.Content)
+				return nil, fmt.Errorf("task %q is listed twice", t.Content)
 			case !slices.Contains(known, t.Status):
 				return nil, fmt.Errorf("the task %q is %q: want pending, in_progress, completed or abandoned", t.Content, t.Status)
 			}

@@ -425,12 +425,12 @@ func (r *rig) errors() {
 	r.start(func(o *session.Options) {
 		o.Expand = func(_ context.Context, text string) (string, error) {
 			if text == "/bad" {
-				return "", errors.New("there is no command bad")
+				return "", errors.New("unknown command bad")
 			}
 			return text, nil
 		}
 	}, say("fine"), llmtest.Turn{Fault: llmtest.Fault{Error: &llm.Error{Kind: llm.ErrAuth, Status: 401, Message: "no"}}})
-	if _, err := r.h.Conversation().Submit(r.ctx, session.Input{Message: llm.UserText("/bad")}); err == nil || !strings.Contains(err.Error(), "no command bad") {
+	if _, err := r.h.Conversation().Submit(r.ctx, session.Input{Message: llm.UserText("/bad")}); err == nil || !strings.Contains(err.Error(), "unknown command bad") {
 		r.Errorf("a command that is not there: %v", err)
 	}
 	r.wait(r.submit("hi", session.Soon).ID, agent.ReasonDone)

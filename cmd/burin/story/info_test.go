@@ -90,7 +90,7 @@ func TestRevoke(t *testing.T) {
 	s.send("write")
 	s.WaitText("Yes")
 	s.answer("a")
-	s.WaitText("→ 2 Always")
+	s.WaitText("→ 2 Allow")
 	s.answer("enter")
 	s.WaitText("The first.")
 	s.WaitGone("Working")

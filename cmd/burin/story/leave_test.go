@@ -162,6 +162,6 @@ func TestQuitAtOnce(t *testing.T) {
 	if code := s.WaitEnd(); code != 0 {
 		t.Errorf("burin ended with %d", code)
 	}
-	s.sees("did not wait")
+	s.sees("burin quit before")
 	s.restored()
 }

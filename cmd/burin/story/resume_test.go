@@ -148,7 +148,7 @@ func TestRenameAndDrop(t *testing.T) {
 		t.Errorf("there are still %v", left)
 	}
 	s.send("/session") // there is a new one
-	s.WaitText("not kept yet")
+	s.WaitText("not saved yet")
 }
 
 // /handoff has the model write what a new session has to know.
