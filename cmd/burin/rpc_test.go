@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,6 +25,7 @@ type brain struct {
 
 	mu     sync.Mutex
 	gates  chan chan struct{} // answers that wait
+	script []string           // answers that come before all others
 	failed map[string]int     // how often a request failed
 	over   chan struct{}      // closed at the end
 }
@@ -59,6 +61,9 @@ func (b *brain) free() { close(<-b.gates) }
 // (the model's own question), "fail", "fail once", "hold" (never ends), "gate …"
 // (begins, and goes on when it is freed).
 func (b *brain) reply(r *llm.Request) []llm.Event {
+	if events, ok := b.scripted(); ok {
+		return events
+	}
 	used := llm.Usage{Input: 100, Output: 20}
 	last := r.Messages[len(r.Messages)-1]
 	text := strings.TrimSpace(last.Text())
@@ -169,9 +174,7 @@ func TestPiClient(t *testing.T) {
 			b.free()
 			return
 		}
-		for _, raw := range b.srv.Raw() { // all that the model was sent
-			_, _ = w.Write(append(raw.Body, '\n'))
-		}
+		_, _ = io.WriteString(w, b.sent())
 	}))
 	t.Cleanup(controls.Close)
 	script, err := filepath.Abs("testdata/rpc")

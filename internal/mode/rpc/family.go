@@ -32,7 +32,7 @@ func (w *familyWriter) event(e *session.Event) {
 	if w.ended != nil {
 		end := w.ended
 		w.ended = nil
-		w.put(map[string]any{"type": agent.AgentEnd, "messages": messagesOf(end.Messages), "willRetry": repeats(e)})
+		w.put(agentEndJSON{agent.AgentEnd, messagesOf(end.Messages), repeats(e)})
 	}
 	switch e.Type {
 	case agent.MessageUpdate:
@@ -58,7 +58,7 @@ func (w *familyWriter) event(e *session.Event) {
 	case session.CompactionStart, session.CompactionEnd:
 		w.compaction(e)
 	case session.ThinkingChanged:
-		w.put(map[string]any{"type": "thinking_level_changed", "level": e.Text})
+		w.put(thinkingJSON{"thinking_level_changed", e.Text})
 	case session.CommandOutput:
 		// bash_execution_update has it, for the client that began the command.
 	default:
@@ -100,6 +100,17 @@ func (w *familyWriter) put(v any) { w.out.put(encode(v)) }
 
 type typeJSON struct {
 	Type agent.EventType `json:"type"`
+}
+
+type agentEndJSON struct {
+	Type      agent.EventType   `json:"type"`
+	Messages  []json.RawMessage `json:"messages"`
+	WillRetry bool              `json:"willRetry"`
+}
+
+type thinkingJSON struct {
+	Type  string `json:"type"`
+	Level string `json:"level"`
 }
 
 type messageJSON struct {
