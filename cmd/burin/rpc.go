@@ -85,6 +85,9 @@ func (p *program) serve(ctx context.Context, a askFlags, args []string) error {
 	if !o.Events {
 		return err
 	}
+	if errors.Is(err, rpc.ErrRefused) {
+		return refusedError{err}
+	}
 	if err == nil {
 		err = outcome.Err
 	}

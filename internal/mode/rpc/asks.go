@@ -47,6 +47,7 @@ type asks struct {
 	open  []*asked
 	heard bool // the client has answered one
 	over  bool // nobody is there who could answer
+	gone  int  // calls that were refused for that
 }
 
 // asked is a question that the client has before it.
@@ -79,7 +80,7 @@ func (a *asks) ask(q *session.Question) {
 		return // of a newer burin: another face may know it
 	}
 	if a.over {
-		a.reply(k, dismissal(q))
+		a.dismiss(k)
 		return
 	}
 	a.open = append(a.open, k)
@@ -350,7 +351,22 @@ func (a *asks) close() {
 	defer a.mu.Unlock()
 	a.over = true
 	for _, k := range a.open {
-		a.reply(k, dismissal(k.Question))
+		a.dismiss(k)
 	}
 	a.open = nil
+}
+
+// dismiss answers for somebody who isn't there. The caller holds mu.
+func (a *asks) dismiss(k *asked) {
+	if k.Kind == session.AskPermission {
+		a.gone++
+	}
+	a.reply(k, dismissal(k.Question))
+}
+
+// refused is how many calls were refused because nobody was there any more.
+func (a *asks) refused() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.gone
 }

@@ -17,6 +17,7 @@ type job struct {
 	head
 	raw []byte
 	*command
+	ctx context.Context // ends where the client stops it; nil: with the face
 }
 
 // call is a command that is being done.
@@ -67,7 +68,7 @@ func (f *face) take(line []byte) {
 		f.refuse(nil, h.Type, errors.New("the id must be a string or a number"))
 		return
 	}
-	j := &job{h, line, c}
+	j := &job{head: h, raw: line, command: c}
 	f.room.take(len(line))
 	switch c.order {
 	case beside, endless:
@@ -101,9 +102,21 @@ func (f *face) aside(j *job) {
 		f.doing.begin()
 		done = f.doing.end
 	}
+	// What stops it may be the next line, before it has begun.
+	var stop context.CancelFunc
+	j.ctx, stop = context.WithCancel(f.ctx)
+	f.mu.Lock()
+	f.calls[j] = stop
+	f.mu.Unlock()
 	go func() {
 		defer func() { <-f.beside }()
 		defer done()
+		defer func() {
+			stop()
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			delete(f.calls, j)
+		}()
 		f.do(j)
 	}()
 }
@@ -137,18 +150,8 @@ func (f *face) work() {
 func (f *face) do(j *job) {
 	defer f.room.free(len(j.raw))
 	ctx := f.ctx
-	if key := string(j.ID); key != "" && (j.order == beside || j.order == endless) {
-		var stop context.CancelFunc
-		ctx, stop = context.WithCancel(ctx)
-		defer stop()
-		f.mu.Lock()
-		f.calls[key] = stop
-		f.mu.Unlock()
-		defer func() {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			delete(f.calls, key)
-		}()
+	if j.ctx != nil {
+		ctx = j.ctx
 	}
 	s, err := f.seated(ctx)
 	if err != nil {
@@ -201,7 +204,7 @@ func (f *face) submit(ctx context.Context, s *seat, in session.Input) (session.R
 // submitFirst submits the prompt that the face was started with.
 func (f *face) submitFirst() {
 	f.posted.begin()
-	f.enqueue(&job{head{Type: "prompt"}, nil, &command{order: posted, run: func(ctx context.Context, c *call) (any, error) {
+	f.enqueue(&job{head: head{Type: "prompt"}, command: &command{order: posted, run: func(ctx context.Context, c *call) (any, error) {
 		if _, err := f.submit(ctx, c.s, session.Input{Message: f.o.Prompt}); err != nil {
 			return nil, err
 		}
@@ -209,9 +212,24 @@ func (f *face) submitFirst() {
 	}}})
 }
 
+// stop stops requests of this client that run beside the others. It reports whether there
+// are any.
+func (f *face) stop(match func(*job) bool) (any bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for j, stop := range f.calls {
+		if match(j) {
+			stop()
+			any = true
+		}
+	}
+	return any
+}
+
 // abort stops what is under way, messages that were sent before but are not taken in yet
 // included, and waits until nothing runs.
 func (f *face) abort(ctx context.Context, h session.Handle) error {
+	f.stop(func(j *job) bool { return j.Type == "compact" || j.Type == ownPrefix+"compact" })
 	if err := h.Conversation().Abort(ctx); err != nil {
 		return err
 	}

@@ -47,13 +47,9 @@ func ownCommands() []command {
 			With head `json:"with"`
 		},
 		) (any, error) {
-			c.f.mu.Lock()
-			stop := c.f.calls[string(p.With.ID)]
-			c.f.mu.Unlock()
-			if stop == nil {
+			if !c.f.stop(func(j *job) bool { return j != c.job && len(j.ID) > 0 && string(j.ID) == string(p.With.ID) }) {
 				return nil, errors.New("no such request is under way")
 			}
-			stop()
 			return nil, nil
 		}),
 		on(ownPrefix+"custom_message", "Conversation.Submit", posted, custom),

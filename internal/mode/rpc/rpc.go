@@ -94,10 +94,13 @@ func Run(ctx context.Context, o Options) (agent.Outcome, error) {
 		o: o, ctx: ctx, end: stop, ready: make(chan struct{}),
 		out:  newOutput(o.Out, func(err error) { stop(errUnread) }),
 		lane: make(chan *job, maxQueued), post: make(chan *job, maxQueued),
-		known: commands(), room: newRoom(maxPending), beside: make(chan struct{}, maxBeside), doing: newTally(), posted: newTally(), calls: map[string]context.CancelFunc{},
+		known: commands(), room: newRoom(maxPending), beside: make(chan struct{}, maxBeside), doing: newTally(), posted: newTally(), calls: map[*job]context.CancelFunc{},
 	}
 	return f.run()
 }
+
+// ErrRefused means that a call was refused because the input had ended.
+var ErrRefused = errors.New("a call was refused: nobody could be asked, as standard input had ended; --approval and --allow say what runs without a question")
 
 // errUnread means that nobody reads the output any more.
 var errUnread = errors.New("nobody reads the output")
@@ -124,9 +127,9 @@ type face struct {
 
 	mu    sync.Mutex
 	here  *seat
-	left  []session.Handle // sessions that others use, and that end with this process
-	calls map[string]context.CancelFunc
-	mine  []string // ids of messages that were submitted here, newest last
+	left  []session.Handle            // sessions that others use, and that end with this process
+	calls map[*job]context.CancelFunc // commands that run beside the others
+	mine  []string                    // ids of messages that were submitted here, newest last
 }
 
 func (f *face) run() (agent.Outcome, error) {
@@ -207,6 +210,8 @@ func (f *face) leave() (out agent.Outcome, err error) {
 	}
 	switch {
 	case err != nil:
+	case s.asks.refused() > 0 && out.Err == nil:
+		err = ErrRefused
 	case errors.Is(failed, context.Canceled), errors.Is(failed, errUnread):
 	default:
 		err = failed

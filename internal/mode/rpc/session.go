@@ -46,7 +46,10 @@ func shellCommands() []command {
 			defer c.s.commands.Add(-1)
 			r, err := c.s.h.Conversation().Run(ctx, p.Command, p.Private, pieces.add)
 			pieces.close()
-			if err != nil {
+			switch {
+			case err != nil && ctx.Err() != nil:
+				return bashResultJSON{Cancelled: true}, nil
+			case err != nil:
 				return nil, err
 			}
 			out := bashResultJSON{Output: r.Output, Cancelled: r.Cancelled, Truncated: r.Truncated, Full: r.Artifact}
@@ -56,6 +59,7 @@ func shellCommands() []command {
 			return out, nil
 		}),
 		of("abort_bash", "Conversation.AbortCommand", beside, func(ctx context.Context, c *call) (any, error) {
+			c.f.stop(func(j *job) bool { return j.Type == "bash" || j.Type == ownPrefix+"run" }) // also one that has not begun
 			return nil, c.s.h.Conversation().AbortCommand(ctx)
 		}),
 	}
