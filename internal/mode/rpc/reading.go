@@ -218,7 +218,7 @@ type nodeJSON struct {
 
 // maxDepth is how deep a tree may be to be written as one: JSON that is nested deeper can't
 // be read by most programs.
-const maxDepth = 3000
+const maxDepth = 20_000
 
 func tree(log session.Transcript) (any, error) {
 	nodes, leaf := log.Nodes(), log.Leaf()

@@ -181,9 +181,12 @@ func (f *face) open() {
 func (f *face) leave() (out agent.Outcome, err error) {
 	s := f.seat()
 	if s == nil {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return out, f.failed
+		select {
+		case <-f.ready:
+			return out, f.failed
+		default: // it is still being opened
+			return out, context.Cause(f.ctx)
+		}
 	}
 	if f.o.Events {
 		s.asks.close()
