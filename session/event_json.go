@@ -16,6 +16,12 @@ import (
 // previous version could misread an event.
 const EventVersion = 1
 
+// EventHead is the first line of a stream of events: it names the version of the events. It
+// is not an event, and has no number.
+func EventHead() []byte {
+	return fmt.Appendf(nil, `{"type":"burin","version":%d}`, EventVersion)
+}
+
 // shape describes how events of one type are written and read. [Event.MarshalJSON],
 // [Event.UnmarshalJSON] and docs/events.md are based on its table.
 type shape struct {

@@ -252,8 +252,9 @@ func TestEventsDocumented(t *testing.T) {
 }
 
 const eventHead = "# Events\n\n" +
-	"With `--mode json`, burin prints what happens in a session, one JSON object a line. Every program that follows a session gets the same events. Ignore types and fields that you don't know.\n\n" +
-	"```text\n" + `{"type":"turn_start","seq":5}
+	"With `--mode json`, burin prints what happens in a session, one JSON object a line. Every program that follows a session gets the same events. The first line, which is not an event, names their version. Ignore types and fields that you don't know.\n\n" +
+	"```text\n" + `{"type":"burin","version":%d}
+{"type":"turn_start","seq":5}
 {"type":"message_update","seq":7,"assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"Fixed."}}` + "\n```\n\n" +
 	"All events have `type`. Where they apply, they also have:\n\n" +
 	"| field | what it is |\n|---|---|\n" +
@@ -266,7 +267,7 @@ const eventHead = "# Events\n\n" +
 
 func eventPage() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, eventHead, session.EventVersion)
+	fmt.Fprintf(&b, eventHead, session.EventVersion, session.EventVersion)
 	for _, s := range session.Shapes() {
 		b.WriteString("\n## " + string(s.Type) + "\n\n" + s.About + "\n")
 		if s.Payload != nil {

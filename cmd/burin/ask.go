@@ -19,27 +19,29 @@ import (
 
 // askFlags are the flags of a prompt.
 type askFlags struct {
-	print     bool
-	mode      string
-	model     string
-	models    []string
-	thinking  string
-	baseURL   string
-	api       string
-	apiKey    string
-	system    string
-	maxTokens int
-	smol      string
-	slow      string
-	plan      string
-	offline   bool // burin asks no server of its own accord
+	print       bool
+	mode        string
+	inputFormat string
+	model       string
+	models      []string
+	thinking    string
+	baseURL     string
+	api         string
+	apiKey      string
+	system      string
+	maxTokens   int
+	smol        string
+	slow        string
+	plan        string
+	offline     bool // burin asks no server of its own accord
 	sampling
 	agentFlags
 }
 
 func (a *askFlags) register(f *pflag.FlagSet) {
 	f.BoolVarP(&a.print, "print", "p", false, "ask, print the answer and exit; @path attaches a file")
-	f.StringVar(&a.mode, "mode", "text", "output of -p: text, or json (one event a line); acp serves an editor")
+	f.StringVar(&a.mode, "mode", "text", "text; json: one event a line; rpc, rpc-ui: commands of a program on standard input; acp: an editor")
+	f.StringVar(&a.inputFormat, "input-format", "text", "with --mode json: text, or json (commands, one a line)")
 	f.StringVar(&a.model, "model", "", "model: provider/id, id, part of a name, or role; :level sets the thinking level")
 	f.StringSliceVar(&a.models, "models", nil, "models to choose from, first one first; patterns as in enabledModels")
 	f.StringVar(&a.thinking, "thinking", "", "thinking level: off, minimal, low, medium, high or xhigh")

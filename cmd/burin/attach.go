@@ -115,6 +115,9 @@ func watch(ctx context.Context, p *program, a askFlags) error {
 	defer s.Close() //nolint:errcheck // it only leaves
 	feed, out := s.Events(session.Cursor{}), json.NewEncoder(p.out)
 	out.SetEscapeHTML(false)
+	if _, err := fmt.Fprintf(p.out, "%s\n", session.EventHead()); err != nil {
+		return err
+	}
 	for {
 		e, err := feed.Next(ctx)
 		switch {

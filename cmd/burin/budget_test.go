@@ -179,6 +179,48 @@ func TestBudgetRequest(t *testing.T) {
 	}
 }
 
+// answerBudget is what the first answer to a program may take.
+const answerBudget = 30 * time.Millisecond
+
+// The first answered command of a program: from the start of the process.
+func TestBudgetRPC(t *testing.T) {
+	bin, machine := release(t), pacetest.New(t)
+	first := command(t)
+	var took []time.Duration
+	var memory []int64
+	for range budgetRuns {
+		machine.Look()
+		cmd := exec.Command(bin, "--mode", "rpc", "--model", "openai/gpt-5.1")
+		cmd.Env, cmd.Dir = append(first.Env, "OPENAI_API_KEY=sk-x"), first.Dir
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.Write([]byte(`{"id":"1","type":"get_state"}` + "\n")); err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(out).ReadString('\n')
+		took = append(took, time.Since(began))
+		if err != nil || !strings.Contains(line, `"sessionId":`) {
+			t.Fatalf("%v: %s", err, line)
+		}
+		_ = in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		memory = append(memory, peakMemory(cmd.ProcessState))
+	}
+	within(t, "first answer of --mode rpc", took, memory, machine.Allow(answerBudget))
+}
+
 const (
 	settings = `modelRoles: {smol: openai/gpt-5-mini}
 modelProviderOrder: [anthropic, openai, google]

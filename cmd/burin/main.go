@@ -27,6 +27,7 @@ import (
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/host/sessionkey"
 	"github.com/burin-dev/burin/internal/host/words"
+	"github.com/burin-dev/burin/internal/mode/print"
 	"github.com/burin-dev/burin/internal/mode/tui"
 	"github.com/burin-dev/burin/internal/mode/tui/terminal"
 	"github.com/burin-dev/burin/internal/prose"
@@ -174,13 +175,21 @@ func (p *program) root() *cobra.Command {
 				fmt.Fprintf(p.out, "burin %s\n", version())
 				return nil
 			}
-			if back.on && ask.print {
+			if err := ask.checkMode(args); err != nil {
+				return err
+			}
+			if back.on && (ask.print || ask.serves()) {
+				if ask.serves() {
+					return usage("--background and --mode %s contradict each other: a client is there", ask.mode)
+				}
 				return usage("--background and -p contradict each other: -p waits for the answer")
 			}
-			if ask.mode == modeACP {
+			switch {
+			case ask.mode == modeACP:
 				return p.serveEditor(cmd.Context(), ask, args)
-			}
-			if ask.print {
+			case ask.serves():
+				return p.serve(cmd.Context(), ask, args)
+			case ask.print, ask.mode == string(print.JSON):
 				return p.ask(cmd.Context(), ask, args)
 			}
 			for _, flag := range []string{"mode", "steps", "json-schema"} {

@@ -31,7 +31,7 @@ import (
 func (b *seat) openLog() error {
 	if b.StateDir == "" || b.NoSession {
 		var err error
-		b.log, err = transcript.Create(new(transcript.Memory), transcript.Header{CWD: b.dir}, transcript.Options{Now: b.Now, Pictures: b.pictures()})
+		b.log, err = transcript.Create(new(transcript.Memory), transcript.Header{CWD: b.dir, ParentSession: b.Parent}, transcript.Options{Now: b.Now, Pictures: b.pictures()})
 		return err
 	}
 	o := transcript.Options{Now: b.Now, Blobs: transcript.NewBlobs(filepath.Join(b.StateDir, "blobs")), Pictures: b.pictures()}
@@ -67,7 +67,7 @@ func (b *seat) ownFiles() []string {
 
 // begin makes a new session.
 func (b *seat) begin(name, id string, o transcript.Options) error {
-	log, err := place.Create(context.Background(), name, b.Keys, b.Seal, transcript.Header{ID: id, CWD: b.dir}, o)
+	log, err := place.Create(context.Background(), name, b.Keys, b.Seal, transcript.Header{ID: id, CWD: b.dir, ParentSession: b.Parent}, o)
 	if err != nil {
 		return err
 	}

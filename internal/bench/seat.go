@@ -62,6 +62,7 @@ type Session struct {
 	// SessionDir is where new sessions are kept; empty: sessions/ of StateDir.
 	SessionDir string
 	Resume     string // the file of a session to go on with
+	Parent     string // of a new one: the session that it comes from, by id or by path
 	KeepPlan   bool   // a session that was left in plan mode goes on in it, whatever Approval says
 	// Seal encrypts a new session. Keys gives the keys of encrypted ones; nil: they
 	// are refused.

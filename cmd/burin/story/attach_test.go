@@ -108,7 +108,10 @@ func TestOneSessionManyFaces(t *testing.T) {
 		t.Errorf("it ended with %v: %s", err, &problems)
 	}
 	last, kinds := uint64(0), map[string]bool{}
-	for _, e := range all {
+	if len(all) == 0 || all[0].Type != "burin" {
+		t.Fatalf("the first line does not name the version: %v", all)
+	}
+	for _, e := range all[1:] {
 		if e.Seq <= last {
 			t.Errorf("event %d after %d", e.Seq, last)
 		}

@@ -60,7 +60,7 @@ func TestScriptJoins(t *testing.T) {
 			types = append(types, typ)
 		}
 	}
-	if got := strings.Join(types, " "); !strings.HasPrefix(got, "agent_start turn_start message_start message_end") || !strings.HasSuffix(got, "agent_settled") || !bytes.Contains(events, []byte("As events.")) {
+	if got := strings.Join(types, " "); !strings.HasPrefix(got, "burin agent_start turn_start message_start message_end") || !strings.HasSuffix(got, "agent_settled") || !bytes.Contains(events, []byte("As events.")) {
 		t.Errorf("events: %s\n%s", got, events)
 	}
 }

@@ -164,16 +164,32 @@ func serve(s *session.Session, l *ipc.Listener, h session.Handle) session.Handle
 // owned is the handle of the owner's own face.
 type owned struct {
 	session.Handle
-	later chan *server // gives the server, if there is one
-	once  sync.Once
-	err   error
+	later  chan *server // gives the server, if there is one
+	arrive sync.Once
+	server *server
+	once   sync.Once
+	err    error
+}
+
+// served is the server; nil: nobody can attach.
+func (o *owned) served() *server {
+	o.arrive.Do(func() { o.server = <-o.later })
+	return o.server
+}
+
+// Faces is how many others are attached to the session now.
+func (o *owned) Faces() int {
+	if sv := o.served(); sv != nil {
+		return int(sv.faces.Load())
+	}
+	return 0
 }
 
 // Close ends the session. Nobody can attach any more before its lock is given back; who is
 // attached hears that it has ended.
 func (o *owned) Close() error {
 	o.once.Do(func() {
-		sv := <-o.later
+		sv := o.served()
 		if sv == nil {
 			o.err = o.Handle.Close()
 			return

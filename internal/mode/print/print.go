@@ -77,6 +77,7 @@ type Printer struct {
 	err    error           // the first failure of Out; nothing is written after it
 	stop   context.CancelFunc
 	waited time.Duration // to repeat requests, until Warn was told
+	head   sync.Once     // of JSON: the first line has been written
 
 	mu    sync.Mutex
 	desk  session.Questions             // where answers go
@@ -406,6 +407,7 @@ func (p *Printer) line(e session.Event) {
 	if p.err != nil {
 		return
 	}
+	p.head.Do(func() { p.write(string(session.EventHead()) + "\n") })
 	enc := json.NewEncoder(p.buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(e); err != nil {

@@ -156,7 +156,7 @@ func TestJSON(t *testing.T) {
 		got = append(got, strings.TrimSpace(s))
 	}
 	want := []string{
-		"agent_start", "turn_start", "message_start user hi", "message_end user hi", "message_start assistant",
+		"burin", "agent_start", "turn_start", "message_start user hi", "message_end user hi", "message_start assistant",
 		"message_update text_start", "message_update text_delta hello", "message_update text_end hello",
 		"message_update toolcall_start shout", `message_update toolcall_end shout{"query":"<a>"}`, "message_end assistant hello",
 		"cache_report",

@@ -1,0 +1,281 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
+)
+
+// job is a command that was read.
+type job struct {
+	head
+	raw []byte
+	*command
+	ctx context.Context // ends where the client stops it; nil: with the face
+}
+
+// call is a command that is being done.
+type call struct {
+	*job
+	f *face
+	s *seat
+}
+
+// read reads lines until there are no more.
+func (f *face) read() {
+	defer f.room.close()
+	in := newLines(f.o.In, MaxLine)
+	for f.ctx.Err() == nil {
+		line, long, err := in.next()
+		switch {
+		case err != nil:
+			return
+		case long:
+			f.refuse(idOf(line), "parse", fmt.Errorf("the line is longer than %d MB", MaxLine>>20))
+		case len(strings.TrimSpace(string(line[:min(len(line), 64)]))) > 0 || len(line) > 64:
+			f.take(line)
+		}
+	}
+}
+
+// take begins with what a line wants.
+func (f *face) take(line []byte) {
+	var h head
+	if err := json.Unmarshal(line, &h); err != nil {
+		f.refuse(idOf(line), "parse", fmt.Errorf("the line is no command: %w", err))
+		return
+	}
+	id := h.ID
+	h.ID = sound(id)
+	c := f.known[h.Type]
+	switch {
+	case h.Type == "":
+		f.refuse(h.ID, "parse", errors.New(`the command has no "type"`))
+		return
+	case h.Type == "extension_ui_response":
+		f.answer(line)
+		return
+	case c == nil:
+		f.refuse(h.ID, h.Type, fmt.Errorf("unknown command: %s", prose.Row(h.Type, 100)))
+		return
+	case len(id) > 0 && h.ID == nil && string(id) != "null":
+		f.refuse(nil, h.Type, errors.New("the id must be a string or a number"))
+		return
+	}
+	j := &job{head: h, raw: line, command: c}
+	f.room.take(len(line))
+	switch c.order {
+	case beside, endless:
+		f.aside(j)
+	case posted:
+		f.posted.begin()
+		f.enqueue(j)
+	default:
+		f.enqueue(j)
+	}
+}
+
+func (f *face) enqueue(j *job) {
+	select {
+	case f.lane <- j:
+	case <-f.ctx.Done():
+	}
+}
+
+// aside does a command beside the others.
+func (f *face) aside(j *job) {
+	select {
+	case f.beside <- struct{}{}:
+	default:
+		f.room.free(len(j.raw))
+		f.refuse(j.ID, j.Type, fmt.Errorf("%d commands run already", maxBeside))
+		return
+	}
+	done := func() {}
+	if j.order == beside {
+		f.doing.begin()
+		done = f.doing.end
+	}
+	// What stops it may be the next line, before it has begun.
+	var stop context.CancelFunc
+	j.ctx, stop = context.WithCancel(f.ctx)
+	f.mu.Lock()
+	f.calls[j] = stop
+	f.mu.Unlock()
+	go func() {
+		defer func() { <-f.beside }()
+		defer done()
+		defer func() {
+			stop()
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			delete(f.calls, j)
+		}()
+		f.do(j)
+	}()
+}
+
+// work does commands in their order, until there are no more. Messages are handed in by a
+// goroutine of their own: what they attach may take its time.
+func (f *face) work() {
+	handed := make(chan struct{})
+	go func() {
+		defer close(handed)
+		for j := range f.post {
+			f.do(j)
+			f.posted.end()
+		}
+	}()
+	for j := range f.lane {
+		switch j.order {
+		case posted:
+			f.post <- j
+			continue
+		case moving:
+			f.posted.wait(f.ctx)
+		}
+		f.do(j)
+	}
+	close(f.post)
+	<-handed
+}
+
+// do does a command and answers it.
+func (f *face) do(j *job) {
+	defer f.room.free(len(j.raw))
+	ctx := f.ctx
+	if j.ctx != nil {
+		ctx = j.ctx
+	}
+	s, err := f.seated(ctx)
+	if err != nil {
+		f.refuse(j.ID, j.Type, err)
+		return
+	}
+	c := &call{j, f, s}
+	if j.order == posted {
+		f.gate.Lock()
+		defer f.gate.Unlock()
+	}
+	data, err := j.run(ctx, c)
+	switch {
+	case errors.Is(err, errAnswered):
+	case err != nil:
+		f.refuse(j.ID, j.Type, err)
+	default:
+		f.out.object(response{ID: j.ID, Type: "response", Command: j.Type, Success: true, Data: data})
+	}
+}
+
+// errAnswered is of a command that has answered already.
+var errAnswered = errors.New("answered")
+
+func (f *face) refuse(id json.RawMessage, command string, err error) {
+	f.out.object(response{ID: id, Type: "response", Command: prose.Row(command, 100), Error: prose.Line(err.Error())})
+}
+
+// answer passes on what a person has answered.
+func (f *face) answer(line []byte) {
+	if s := f.seat(); s != nil {
+		s.asks.answer(line)
+	}
+}
+
+// submit hands a message in. The caller holds the gate.
+func (f *face) submit(ctx context.Context, s *seat, in session.Input) (session.Receipt, error) {
+	r, err := s.h.Conversation().Submit(ctx, in)
+	if err == nil && in.When != session.Next {
+		f.mu.Lock()
+		f.mine = append(f.mine, r.ID)
+		if n := len(f.mine); n > 64 { // of older ones the session knows nothing either
+			f.mine = append([]string(nil), f.mine[n-64:]...)
+		}
+		f.mu.Unlock()
+	}
+	return r, err
+}
+
+// submitFirst submits the prompt that the face was started with.
+func (f *face) submitFirst() {
+	f.posted.begin()
+	f.enqueue(&job{head: head{Type: "prompt"}, command: &command{order: posted, run: func(ctx context.Context, c *call) (any, error) {
+		if _, err := f.submit(ctx, c.s, session.Input{Message: f.o.Prompt}); err != nil {
+			return nil, err
+		}
+		return nil, errAnswered
+	}}})
+}
+
+// stop stops requests of this client that run beside the others. It reports whether there
+// are any.
+func (f *face) stop(match func(*job) bool) (any bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for j, stop := range f.calls {
+		if match(j) {
+			stop()
+			any = true
+		}
+	}
+	return any
+}
+
+// abort stops what is under way, messages that were sent before but are not taken in yet
+// included, and waits until nothing runs.
+func (f *face) abort(ctx context.Context, h session.Handle) error {
+	f.stop(func(j *job) bool { return j.Type == "compact" || j.Type == ownPrefix+"compact" })
+	if err := h.Conversation().Abort(ctx); err != nil {
+		return err
+	}
+	f.posted.wait(ctx)
+	return f.halt(ctx, h)
+}
+
+// halt stops what is under way and waits until nothing runs.
+func (f *face) halt(ctx context.Context, h session.Handle) error {
+	feed := h.Events(session.Cursor{})
+	if err := h.Conversation().Abort(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, idleTime)
+	defer cancel()
+	for h.Facts().Working {
+		f.pause(feed)
+		if ctx.Err() != nil {
+			return errors.New("what runs does not stop")
+		}
+	}
+	return nil
+}
+
+// userMessage is a message of a person, with pictures.
+func userMessage(text string, images []json.RawMessage) (llm.Message, error) {
+	m := llm.Message{Role: llm.RoleUser}
+	if text != "" || len(images) == 0 {
+		m.Content = append(m.Content, llm.Text{Text: text})
+	}
+	if len(images) == 0 {
+		return m, nil
+	}
+	var with llm.Message
+	raw, err := json.Marshal(map[string]any{"role": llm.RoleUser, "content": images})
+	if err == nil {
+		err = json.Unmarshal(raw, &with)
+	}
+	if err != nil {
+		return m, fmt.Errorf("images: %w", err)
+	}
+	for i, b := range with.Content {
+		if p, ok := b.(llm.Image); !ok || len(p.Data) == 0 && p.URL == "" {
+			return m, fmt.Errorf(`images: number %d is no {"type":"image","data":…,"mimeType":…}`, i+1)
+		}
+	}
+	m.Content = append(m.Content, with.Content...)
+	return m, nil
+}

@@ -1,0 +1,165 @@
+package rpc
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+)
+
+// maxHead is how much of a line that is too long is kept, to find its id.
+const maxHead = 4 << 10
+
+// lines reads lines that end with LF alone: what else Unicode calls a line end may stand in
+// a string of JSON.
+type lines struct {
+	r    *bufio.Reader
+	most int
+}
+
+func newLines(r io.Reader, most int) *lines { return &lines{bufio.NewReaderSize(r, 64<<10), most} }
+
+// next gives the next line without its end. Of one that is too long it gives the beginning,
+// and reads over the rest.
+func (l *lines) next() (line []byte, long bool, err error) {
+	for {
+		part, err := l.r.ReadSlice('\n')
+		if !long {
+			line = append(line, part...)
+		}
+		if !long && len(bytes.TrimRight(line, "\r\n")) > l.most {
+			long = true
+			line = append([]byte(nil), line[:min(maxHead, len(line))]...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)):
+			return nil, false, err
+		}
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		return bytes.TrimSuffix(line, []byte("\r")), long, nil
+	}
+}
+
+// head is what all commands have.
+type head struct {
+	ID   json.RawMessage `json:"id"`
+	Type string          `json:"type"`
+}
+
+// idOf finds the id in a line that may be no JSON, as far as it can be read.
+func idOf(line []byte) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(line))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil
+		}
+		if key == "id" {
+			return sound(value)
+		}
+	}
+	return nil
+}
+
+// sound is an id that can be sent back: a string or a number of reasonable size.
+func sound(id json.RawMessage) json.RawMessage {
+	if len(id) == 0 || len(id) > maxHead || id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9') {
+		return nil
+	}
+	return id
+}
+
+// room holds lines that were read and are not done: their bytes are counted.
+type room struct {
+	mu    sync.Mutex
+	freed sync.Cond
+	most  int
+	used  int
+	over  bool
+}
+
+func newRoom(most int) *room {
+	r := &room{most: most}
+	r.freed.L = &r.mu
+	return r
+}
+
+// take waits until there is room for n bytes; there always is for one line.
+func (r *room) take(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.used > 0 && r.used+n > r.most && !r.over {
+		r.freed.Wait()
+	}
+	r.used += n
+}
+
+func (r *room) free(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.used -= n
+	r.freed.Broadcast()
+}
+
+// close lets nobody wait any more.
+func (r *room) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	r.freed.Broadcast()
+}
+
+// tally counts what was begun and has ended.
+type tally struct {
+	mu          sync.Mutex
+	begun, over int
+	changed     chan struct{}
+}
+
+func newTally() *tally { return &tally{changed: make(chan struct{})} }
+
+func (t *tally) begin() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.begun++
+}
+
+func (t *tally) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over++
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// wait waits until as many have ended as have begun until now, or for the end of ctx.
+func (t *tally) wait(ctx context.Context) {
+	t.mu.Lock()
+	upTo := t.begun
+	t.mu.Unlock()
+	for {
+		t.mu.Lock()
+		over, changed := t.over >= upTo, t.changed
+		t.mu.Unlock()
+		if over {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
