@@ -107,6 +107,10 @@ func TestLeftOut(t *testing.T) {
 		}
 		return what.FindAllString(string(out), -1)
 	}
+	ownFlags := says(regexp.MustCompile(`--[a-z][a-z-]*`), "help", "flags")
+	for _, mode := range says(regexp.MustCompile(`(?m)^[a-z]+`), "__complete", "--mode", "") {
+		ownFlags = append(ownFlags, "--mode "+mode)
+	}
 	for _, tt := range []struct {
 		kind         string
 		ours, listed []string
@@ -115,7 +119,7 @@ func TestLeftOut(t *testing.T) {
 		{"tool", offered(t), slices.Concat(page["Tools under another name"], page["Tools"]), 15},
 		{"command", slashCommands(t), page["Commands of the terminal"], 50},
 		{"subcommand", says(regexp.MustCompile(`(?m)^[a-z]+`), "__complete", ""), subcommands, 10},
-		{"flag", says(regexp.MustCompile(`--[a-z][a-z-]*`), "help", "flags"), flags, 30},
+		{"flag", ownFlags, flags, 30},
 		{"setting", settings, page["Settings"], 80},
 	} {
 		if len(theirs[tt.kind]) == 0 || len(tt.listed) == 0 || len(tt.ours) < tt.least {
