@@ -103,7 +103,7 @@ func (m made) putBack(ctx context.Context, f *files) (*tool.Result, error) {
 	err := f.Workspace.Splice(ctx, c.Path, m.at, c.After, c.Before)
 	var stale *workspace.StaleError
 	if errors.As(err, &stale) {
-		return nil, fmt.Errorf("%s has changed since your edit: taking it back would lose that", c.Path)
+		return nil, fmt.Errorf("%s has changed since your edit: undoing it would lose that", c.Path)
 	}
 	if err != nil {
 		return nil, err

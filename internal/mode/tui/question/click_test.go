@@ -33,7 +33,7 @@ func TestApprovalClicks(t *testing.T) {
 	}
 	a, f, got := asked(t, goTest())
 	pause(f, a, time.Second)
-	for _, text := range []string{"Yes", "Yes", "Always", "Always", "No", "No", "say what", "say what", "Yes"} {
+	for _, text := range []string{"Yes", "Yes", "2 Allow", "2 Allow", "No", "No", "say what", "say what", "Yes"} {
 		click(t, a, text)
 		pause(f, a, time.Second)
 	}
