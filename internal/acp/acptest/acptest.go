@@ -71,6 +71,23 @@ func load(t testing.TB) *document {
 	return d
 }
 
+// needed are the definitions that one refers to: to read all of them for each takes seconds.
+func (d *document) needed(name string) map[string]json.RawMessage {
+	all := map[string]json.RawMessage{}
+	for open := []string{name}; len(open) > 0; {
+		name, open = open[0], open[1:]
+		if all[name] != nil {
+			continue
+		}
+		all[name] = d.raw[name]
+		for _, ref := range strings.Split(string(d.raw[name]), `"#/$defs/`)[1:] {
+			to, _, _ := strings.Cut(ref, `"`)
+			open = append(open, to)
+		}
+	}
+	return all
+}
+
 // Checker checks the messages of a connection, in both directions, when the test ends: to
 // read the schema takes longer than some tests allow. It is safe for concurrent use.
 type Checker struct {
@@ -175,7 +192,7 @@ func (c *Checker) params(side, method, suffix string, value json.RawMessage) err
 func (c *Checker) against(name string, value json.RawMessage) error {
 	r := c.resolved[name]
 	if r == nil {
-		text, err := json.Marshal(map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema", "$ref": "#/$defs/" + name, "$defs": c.doc.raw})
+		text, err := json.Marshal(map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema", "$ref": "#/$defs/" + name, "$defs": c.doc.needed(name)})
 		if err != nil {
 			return err
 		}
