@@ -44,7 +44,7 @@ func TestRPCQuestions(t *testing.T) {
 	if q["timeout"] != 300_000.0 || !strings.Contains(q["title"].(string), "touch one") {
 		t.Errorf("the question is %v", q)
 	}
-	answer(map[string]any{"id": "nothing"}, "value", "Yes, once") // nobody asked that
+	answer(map[string]any{"id": "nothing"}, "value", "Yes, this once") // nobody asked that
 	answer(q, "value", "No")
 	d.event("agent_settled")
 	if made("one") {
@@ -58,7 +58,7 @@ func TestRPCQuestions(t *testing.T) {
 	}
 	always := ""
 	for _, o := range q["options"].([]any) {
-		if s := o.(string); strings.HasPrefix(s, "Always, this session:") {
+		if s := o.(string); strings.HasSuffix(s, " in this session") {
 			always = s
 		}
 	}
@@ -134,7 +134,7 @@ func TestRPCSharedSession(t *testing.T) {
 	if q["timeout"] != nil {
 		t.Errorf("rpc-ui has a timeout: %v", q)
 	}
-	first.send(fmt.Sprintf(`{"type":"extension_ui_response","id":%q,"value":"Yes, once"}`, q["id"]))
+	first.send(fmt.Sprintf(`{"type":"extension_ui_response","id":%q,"value":"Yes, this once"}`, q["id"]))
 	one, two := raw(first), raw(second)
 	if strings.Join(one, "\n") != strings.Join(two, "\n") {
 		t.Errorf("the clients were sent different events:\n%s\n\n%s", strings.Join(one, "\n"), strings.Join(two, "\n"))

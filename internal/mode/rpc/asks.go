@@ -53,7 +53,8 @@ type asks struct {
 // asked is a question that the client has before it.
 type asked struct {
 	*session.Question
-	request string // id of the request that waits for an answer
+	request string   // id of the request that waits for an answer
+	options []option // of a question of permission
 	chosen  []session.Chosen
 	own     bool // own words are asked for
 	late    *time.Timer
@@ -71,6 +72,9 @@ func (a *asks) ask(q *session.Question) {
 		return
 	}
 	k := &asked{Question: q, request: q.ID}
+	if q.Permission != nil {
+		k.options = permissionOptions(q)
+	}
 	if len(q.Choices) > 0 {
 		k.own = len(q.Choices[0].Options) == 0
 	}
@@ -99,7 +103,7 @@ func (a *asks) put(k *asked) {
 	switch k.Kind {
 	case session.AskPermission:
 		r.Method = "select"
-		for _, o := range permissionOptions(k.Question) {
+		for _, o := range k.options {
 			r.Options = append(r.Options, o.label)
 		}
 	case session.AskConfirm:
@@ -170,24 +174,18 @@ type option struct {
 	permit.Answer
 }
 
-const (
-	yes = "Yes, once"
-	no  = "No"
-)
-
 // permissionOptions are the answers that can be chosen: once, each grant that is offered,
 // and no.
 func permissionOptions(q *session.Question) []option {
-	all := []option{{yes, permit.Answer{Allow: true}}}
+	all, now := []option{{permit.Yes, permit.Answer{Allow: true}}}, time.Now()
 	for _, offer := range q.Permission.Decision.Offers {
 		for _, scope := range offer.Scopes {
-			where := map[permit.Scope]string{permit.Session: "this session", permit.Project: "this project", permit.User: "everywhere"}[scope]
-			if where != "" { // for this call only is what yes is
-				all = append(all, option{"Always, " + where + ": " + prose.Row(offer.Words, 200), permit.Answer{Allow: true, Grant: offer.In(scope)}})
+			if scope != permit.Once { // that is what yes is
+				all = append(all, option{offer.Label(scope, now), permit.Answer{Allow: true, Grant: offer.In(scope)}})
 			}
 		}
 	}
-	return append(all, option{no, permit.Answer{}})
+	return append(all, option{permit.No, permit.Answer{}})
 }
 
 // dismissal is the answer of somebody who does not want to answer.
@@ -257,7 +255,7 @@ func (k *asked) take(r *responseJSON) (reply session.Reply, more bool) {
 	case session.AskText, session.AskSecret:
 		return session.Reply{Text: value}, false
 	case session.AskPermission:
-		for _, o := range permissionOptions(k.Question) {
+		for _, o := range k.options {
 			if o.label == value {
 				return session.Reply{Permission: &o.Answer}, false
 			}
