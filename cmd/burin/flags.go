@@ -26,7 +26,7 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 			return usage("unknown flag %s for %s: did you mean --%s?", name, cmd.CommandPath(), near)
 		}
 		if instead := flagInstead(unknown.GetSpecifiedName()); instead != "" && !cmd.HasParent() {
-			return usage("unknown flag %s for %s: %s; see %s", name, cmd.CommandPath(), instead, where)
+			return usage("unknown flag %s: %s; see %s", name, instead, where)
 		}
 		return usage("unknown flag %s for %s; see %s", name, cmd.CommandPath(), where)
 	}
@@ -38,12 +38,12 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		return usageError{Err: err}
 	}
 	name, value := bad.GetFlag().Name, bad.GetValue()
-	wanted := map[string]string{"int": "whole number", "float64": "number", "bool": "true or false"}[bad.GetFlag().Value.Type()]
+	wanted := map[string]string{"int": "a whole number", "float64": "a number", "bool": "true or false"}[bad.GetFlag().Value.Type()]
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return usage("--%s: %s is too large", name, value)
 	case wanted != "":
-		return usage("--%s: %q is not a %s", name, value, wanted)
+		return usage("--%s: %q is not %s", name, value, wanted)
 	}
 	return usage("--%s: %q: %w", name, value, bad.Unwrap())
 }

@@ -56,7 +56,7 @@ func TestFirstHourFromClaudeCode(t *testing.T) {
 	s.asks("/rev the parser", "▎ Review the parser with care.")
 	s.wants(-1, true, "from my shell", "Review the parser with care.")
 	s.hinted("# always use tabs", "AGENTS.md holds what the model should remember")
-	s.hinted("/memory", "AGENTS.md or CLAUDE.md holds what the model should always know")
+	s.hinted("/memory", "Put what the model should always know in AGENTS.md or CLAUDE.md")
 	s.hinted("/mcp", "burin has no MCP servers yet.")
 
 	// Shift+Tab is not the modes: it says where these are.
@@ -103,7 +103,7 @@ func TestFirstHourFromClaudeCode(t *testing.T) {
 	s.send("/model opus")
 	s.WaitText("│ claude-opus-")
 	s.send("/clear")
-	s.WaitText("· A new session.")
+	s.WaitText("· New session.")
 	s.asks("hello", "Understood.")
 	s.wants(-1, true, "Answer in short sentences.") // what was imported
 	s.sees("auto-edit │")                           // what was chosen holds on

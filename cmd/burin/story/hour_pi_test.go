@@ -58,9 +58,9 @@ func TestFirstHourFromPi(t *testing.T) {
 		t.Errorf("the model thinks %q", level)
 	}
 	s.Press("ctrl+o")
-	s.WaitText("outputs and thinking to come are shown whole")
+	s.WaitText("new outputs and thinking are shown whole")
 	s.Press("ctrl+p")
-	s.WaitText("no second model to switch to: list some in enabledModels")
+	s.WaitText("only one model to switch between: list more in enabledModels")
 
 	// Commands.
 	s.looks("/tree", "Session tree")
@@ -79,7 +79,7 @@ func TestFirstHourFromPi(t *testing.T) {
 	s.answer("n")
 	s.WaitText("Ask anything")
 	s.send("/fork")
-	s.WaitText("Going on with: bees")
+	s.WaitText("Continuing with: bees")
 	s.WaitText("│ low") // the copy thinks as its original
 	s.hinted("/scoped-models", "enabledModels in /settings")
 	s.send("/resume")
