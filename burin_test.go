@@ -340,7 +340,7 @@ func TestBudget(t *testing.T) {
 		t.Errorf("it ended with %s, %v after %d requests", out.Reason, out.Err, len(srv.Requests()))
 	}
 	o.Model = &llm.Model{ID: "m", Provider: "p", API: llm.APIAnthropic}
-	if _, err := burin.New(context.Background(), o); err == nil || !strings.Contains(err.Error(), "price of p/m is not known") {
+	if _, err := burin.New(context.Background(), o); err == nil || !strings.Contains(err.Error(), "p/m has no known price") {
 		t.Errorf("a limit without a price: %v", err)
 	}
 }

@@ -61,12 +61,12 @@ export type Event =
   | OwnerChangedEvent
   | EventsLostEvent;
 
-/** A run begins. */
+/** A run starts. */
 export interface AgentStartEvent extends EventHead {
   type: "agent_start";
 }
 
-/** A run has ended. What a policy does after it (a retry, a reminder) is another run of the same turn. */
+/** A run ended. If a policy continues (a retry, a reminder), that is another run of the same turn. */
 export interface AgentEndEvent extends EventHead {
   type: "agent_end";
   messages: Message[];
@@ -77,7 +77,7 @@ export interface AgentEndEvent extends EventHead {
   usage?: Usage;
 }
 
-/** Nothing more happens for these messages. It comes once for each message that was submitted. */
+/** These messages are done. Every submitted message gets exactly one. */
 export interface AgentSettledEvent extends EventHead {
   type: "agent_settled";
   ids: string[];
@@ -86,37 +86,37 @@ export interface AgentSettledEvent extends EventHead {
   resumeAt?: string;
 }
 
-/** A request begins. */
+/** A request to the model starts. */
 export interface TurnStartEvent extends EventHead {
   type: "turn_start";
 }
 
-/** An answer and the results of its calls are there. */
+/** An answer and the results of its calls are complete. */
 export interface TurnEndEvent extends EventHead {
   type: "turn_end";
   message?: Message;
   toolResults: Message[];
 }
 
-/** A message begins. */
+/** A message starts. */
 export interface MessageStartEvent extends EventHead {
   type: "message_start";
   message?: Message;
 }
 
-/** A piece of an answer. Readers that are slow do not get all of them; message_end says everything. */
+/** A piece of an answer. Slow readers miss some; message_end has the whole message. */
 export interface MessageUpdateEvent extends EventHead {
   type: "message_update";
   assistantMessageEvent: Stream;
 }
 
-/** A message is whole, and in the transcript as entryId. */
+/** A message is complete, and in the transcript as entryId. */
 export interface MessageEndEvent extends EventHead {
   type: "message_end";
   message?: Message;
 }
 
-/** A call begins. */
+/** A tool call starts. */
 export interface ToolExecutionStartEvent extends EventHead {
   type: "tool_execution_start";
   toolCallId: string;
@@ -125,7 +125,7 @@ export interface ToolExecutionStartEvent extends EventHead {
   args: unknown;
 }
 
-/** What a call has so far. */
+/** The result of a call so far. */
 export interface ToolExecutionUpdateEvent extends EventHead {
   type: "tool_execution_update";
   toolCallId: string;
@@ -135,7 +135,7 @@ export interface ToolExecutionUpdateEvent extends EventHead {
   partialResult?: Result;
 }
 
-/** A call has ended. */
+/** A call ended. */
 export interface ToolExecutionEndEvent extends EventHead {
   type: "tool_execution_end";
   toolCallId: string;
@@ -147,13 +147,13 @@ export interface ToolExecutionEndEvent extends EventHead {
   elapsedMs: number;
 }
 
-/** A person is asked. Whoever may answer does so by the id. */
+/** burin asks the user. A face that may answer does so with the id. */
 export interface QuestionAskedEvent extends EventHead {
   type: "question_asked";
   question?: Question;
 }
 
-/** A question is not open any more. */
+/** A question is settled: answered, canceled or timed out. */
 export interface QuestionSettledEvent extends EventHead {
   type: "question_settled";
   id: string;
@@ -162,7 +162,7 @@ export interface QuestionSettledEvent extends EventHead {
   reply?: Reply;
 }
 
-/** What waits to be read by the model has changed. */
+/** The queue of messages for the model changed. */
 export interface QueueChangedEvent extends EventHead {
   type: "queue_changed";
   steering?: Waiting[];
@@ -170,7 +170,7 @@ export interface QueueChangedEvent extends EventHead {
   held?: boolean;
 }
 
-/** A request failed and will be repeated. */
+/** A request failed and will be retried. */
 export interface AutoRetryStartEvent extends EventHead {
   type: "auto_retry_start";
   attempt: number;
@@ -179,7 +179,7 @@ export interface AutoRetryStartEvent extends EventHead {
   errorMessage?: string;
 }
 
-/** Repeating has ended. */
+/** Retrying ended. */
 export interface AutoRetryEndEvent extends EventHead {
   type: "auto_retry_end";
   success: boolean;
@@ -187,19 +187,19 @@ export interface AutoRetryEndEvent extends EventHead {
   finalError?: string;
 }
 
-/** Another model takes over, as the one before keeps failing. */
+/** Another model takes over because the first one keeps failing. */
 export interface RetryFallbackAppliedEvent extends EventHead {
   type: "retry_fallback_applied";
   change?: Change;
 }
 
-/** A larger model takes over, as the conversation has outgrown the one before. */
+/** A larger model takes over because the conversation has outgrown the first one. */
 export interface ContextPromotionEvent extends EventHead {
   type: "context_promotion";
   change?: Change;
 }
 
-/** The conversation is being condensed. */
+/** Compaction starts. */
 export interface AutoCompactionStartEvent extends EventHead {
   type: "auto_compaction_start";
   reason: string;
@@ -211,7 +211,7 @@ export interface AutoCompactionStartEvent extends EventHead {
   errorMessage?: string;
 }
 
-/** Condensing has ended; entryId is its entry. */
+/** Compaction ended; entryId is its entry. */
 export interface AutoCompactionEndEvent extends EventHead {
   type: "auto_compaction_end";
   reason: string;
@@ -223,7 +223,7 @@ export interface AutoCompactionEndEvent extends EventHead {
   errorMessage?: string;
 }
 
-/** Outputs were shortened. */
+/** Old outputs were shortened. */
 export interface ContextPrunedEvent extends EventHead {
   type: "context_pruned";
   reason: string;
@@ -235,29 +235,29 @@ export interface ContextPrunedEvent extends EventHead {
   errorMessage?: string;
 }
 
-/** How much of a request the vendor had in its cache. */
+/** How much of a request was in the provider's cache. */
 export interface CacheReportEvent extends EventHead {
   type: "cache_report";
   cache?: CacheInfo;
 }
 
-/** A person chose another model. */
+/** The user chose another model. */
 export interface ModelChangedEvent extends EventHead {
   type: "model_changed";
   change?: Change;
 }
 
-/** How hard the model thinks; text is the level. */
+/** The thinking level changed; text is the level. */
 export interface ThinkingChangedEvent extends EventHead {
   type: "thinking_changed";
 }
 
-/** The mode of permission; text is its name. */
+/** The approval mode changed; text is its name. */
 export interface ModeChangedEvent extends EventHead {
   type: "mode_changed";
 }
 
-/** What the session does by itself, and how it takes in messages. */
+/** The session's policies changed: automatic retry and compaction, and how it takes messages. */
 export interface PolicyChangedEvent extends EventHead {
   type: "policy_changed";
   autoRetry: boolean;
@@ -267,28 +267,28 @@ export interface PolicyChangedEvent extends EventHead {
   interrupt: string;
 }
 
-/** Which tools are offered; text has their names. */
+/** The offered tools changed; text has their names. */
 export interface ToolsChangedEvent extends EventHead {
   type: "tools_changed";
 }
 
-/** What the session works towards; text is the state, missing where there is no goal. */
+/** The goal changed; text is its state, and is missing if there is no goal. */
 export interface GoalChangedEvent extends EventHead {
   type: "goal_changed";
   goal?: Goal;
 }
 
-/** What is kept word for word. */
+/** The pins changed. */
 export interface PinsChangedEvent extends EventHead {
   type: "pins_changed";
 }
 
-/** A person changed the list of work. */
+/** The user changed the todos. */
 export interface TodosChangedEvent extends EventHead {
   type: "todos_changed";
 }
 
-/** A program of a call has a terminal, for a person to see and to type into. */
+/** A program that a call started has a terminal, where the user can watch and type. */
 export interface ConsoleOpenedEvent extends EventHead {
   type: "console_opened";
   id: string;
@@ -296,7 +296,7 @@ export interface ConsoleOpenedEvent extends EventHead {
   command: string;
 }
 
-/** It has ended. */
+/** That program ended. */
 export interface ConsoleClosedEvent extends EventHead {
   type: "console_closed";
   id: string;
@@ -304,47 +304,47 @@ export interface ConsoleClosedEvent extends EventHead {
   command: string;
 }
 
-/** A command in the background has started or ended. */
+/** A background command started or ended. */
 export interface JobsChangedEvent extends EventHead {
   type: "jobs_changed";
 }
 
-/** The session's name is text. */
+/** The session's title changed; text is the title. */
 export interface TitleChangedEvent extends EventHead {
   type: "title_changed";
 }
 
-/** The entry entryId is called text; missing takes the name away. */
+/** The label of the entry entryId changed; text is the label, and is missing if it was removed. */
 export interface LabelChangedEvent extends EventHead {
   type: "label_changed";
 }
 
-/** The conversation goes on behind the entry entryId; text are words to edit and send again. */
+/** The conversation continues after the entry entryId; text is a prompt to edit and send again. */
 export interface SessionTreeEvent extends EventHead {
   type: "session_tree";
 }
 
-/** A person's own command, text, begins. */
+/** A command of the user's own starts; text is the command. */
 export interface CommandStartEvent extends EventHead {
   type: "command_start";
 }
 
-/** A piece of what it writes. */
+/** A piece of its output. */
 export interface CommandOutputEvent extends EventHead {
   type: "command_output";
 }
 
-/** It has ended; entryId is its entry, missing where it did not run. */
+/** It ended; entryId is its entry, and is missing if it didn't run. */
 export interface CommandEndEvent extends EventHead {
   type: "command_end";
 }
 
-/** What a person should know. */
+/** Something the user should know. */
 export interface WarningEvent extends EventHead {
   type: "warning";
 }
 
-/** The first event of an epoch: who was there before goes on from these entries. */
+/** The first event of an epoch: readers from before continue from these entries. */
 export interface OwnerChangedEvent extends EventHead {
   type: "owner_changed";
   epoch: string;
@@ -352,7 +352,7 @@ export interface OwnerChangedEvent extends EventHead {
   entries: number;
 }
 
-/** This reader was too slow, or its cursor is of another epoch: read the transcript instead. It has no number. */
+/** This reader was too slow, or its cursor is from another epoch: read the transcript instead. It has no seq. */
 export interface EventsLostEvent extends EventHead {
   type: "events_lost";
   events?: number;

@@ -48,7 +48,7 @@ func (f *face) read() {
 func (f *face) take(line []byte) {
 	var h head
 	if err := json.Unmarshal(line, &h); err != nil {
-		f.refuse(idOf(line), "parse", fmt.Errorf("the line is no command: %w", err))
+		f.refuse(idOf(line), "parse", fmt.Errorf("the line is not a command: %w", err))
 		return
 	}
 	id := h.ID
