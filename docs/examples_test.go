@@ -87,11 +87,10 @@ func steps(page string) []step {
 
 // answers is a model whose turns are added while it runs.
 type answers struct {
-	mu       sync.Mutex
-	next     []string
-	received [][]byte // since the last block
-	server   *llmtest.Server
-	seen     int
+	mu     sync.Mutex
+	next   []string
+	server *llmtest.Server
+	seen   int
 }
 
 func (a *answers) reply(*llm.Request) []llm.Event {

@@ -122,17 +122,6 @@ func (c *client) send(lines ...string) {
 	}
 }
 
-// until gives the first line that holds a text.
-func (c *client) until(text string) string {
-	for c.out.Scan() {
-		if strings.Contains(c.out.Text(), text) {
-			return c.out.Text()
-		}
-	}
-	c.Errorf("the output ended before %s: %v", text, c.out.Err())
-	return ""
-}
-
 func (c *client) end() {
 	c.in.Close() //nolint:errcheck // a pipe in memory
 	for c.out.Scan() {
