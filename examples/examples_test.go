@@ -63,15 +63,18 @@ func TestExamples(t *testing.T) {
 		"stream": {[]llmtest.Turn{call("ls", "{}"), say("Nothing at all.")}, "[ls]\nNothing at all.\n", []string{"What is in this folder?"}},
 		"tools": {
 			[]llmtest.Turn{call("order_state", `{"number":16}`), call("order_state", `{"number":17}`), say("A pigeon has it.")},
-			"A pigeon has it.\n", []string{"the order's number", "there is no order 16", `{\"shipped\":true,\"carrier\":\"pigeon\"}`},
+			"A pigeon has it.\n",
+			[]string{"the order's number", "there is no order 16", `{\"shipped\":true,\"carrier\":\"pigeon\"}`},
 		},
 		"permission": {
 			[]llmtest.Turn{call("bash", `{"command":"mkdir photos"}`), call("bash", `{"command":"rm -rf nothing"}`), say("There is a folder.")},
-			"may it run? mkdir photos\nmay it run? rm -rf nothing\nThere is a folder.\n", []string{"mkdir photos", "only folders are made here"},
+			"may it run? mkdir photos\nmay it run? rm -rf nothing\nThere is a folder.\n",
+			[]string{"mkdir photos", "only folders are made here"},
 		},
 		"result": {
 			[]llmtest.Turn{say("I see."), call("result", `{"version":"2"}`), call("result", `{"version":"2","breaking":true,"changes":["-x is gone","-y"]}`)},
-			"version 2, breaking: true, 2 changes\n", []string{`breaking`},
+			"version 2, breaking: true, 2 changes\n",
+			[]string{`breaking`},
 		},
 		"budget": {
 			[]llmtest.Turn{call("ls", "{}"), call("ls", `{"path":"."}`)},
@@ -79,7 +82,8 @@ func TestExamples(t *testing.T) {
 		},
 		"steer": {
 			[]llmtest.Turn{call("bash", `{"command":"sleep 60"}`), say("Only Go files, then.")},
-			"Only Go files, then.\n", []string{"The build is red.", "Look around.", "Only look at Go files."},
+			"Only Go files, then.\n",
+			[]string{"The build is red.", "Look around.", "Only look at Go files."},
 		},
 		"memory":   {nil, "greeting.txt: good morning\n", nil},
 		"provider": {nil, "You said: Pieces of eight!\n", nil},
