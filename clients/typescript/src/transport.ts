@@ -142,7 +142,7 @@ export class Process extends Lines implements Transport {
         return;
       }
       case "burin/chunk":
-        this.waiting.get(id)?.piece?.(String(line.text));
+        this.waiting.get(id)?.piece?.(String(line.chunk));
         return;
       case "burin/event":
         this.listener?.(line.event as Event);
