@@ -30,7 +30,7 @@ func (a *askFlags) checkMode(args []string) error {
 	switch a.mode {
 	case string(print.Text), string(print.JSON), modeRPC, modeRPCUI:
 	default:
-		return usage("--mode: unknown mode %q (want text, json, rpc or rpc-ui)", a.mode)
+		return usage("--mode: unknown mode %q (want text, json, rpc, rpc-ui or acp)", a.mode)
 	}
 	if a.inputFormat != "text" && a.inputFormat != string(print.JSON) {
 		return usage("--input-format: must be text or json, not %q", a.inputFormat)
