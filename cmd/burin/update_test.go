@@ -247,9 +247,13 @@ func (m *mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Name string `json:"name"`
 		URL  string `json:"browser_download_url"`
 	}
+	base := "http://" + r.Host
+	if r.TLS != nil {
+		base = "https://" + r.Host
+	}
 	var assets []asset
 	for name := range p.files {
-		assets = append(assets, asset{name, m.URL + "/files/" + p.version + "/" + name})
+		assets = append(assets, asset{name, base + "/files/" + p.version + "/" + name})
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"tag_name": p.version, "assets": assets})
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"sync"
+	"time"
 )
 
 // output writes lines. Any goroutine may.
@@ -47,6 +48,24 @@ func (o *output) flush() {
 	defer o.mu.Unlock()
 	if o.err == nil {
 		o.fail(o.w.Flush())
+	}
+}
+
+// close lets nobody write any more. It waits for who is writing, but not for a client that
+// does not read.
+func (o *output) close() {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.err == nil {
+			o.err = io.ErrClosedPipe
+		}
+	}()
+	select {
+	case <-closed:
+	case <-time.After(farewell):
 	}
 }
 

@@ -133,6 +133,7 @@ type face struct {
 }
 
 func (f *face) run() (agent.Outcome, error) {
+	defer f.out.close()
 	if f.o.Events {
 		f.out.send(session.EventHead())
 	}
