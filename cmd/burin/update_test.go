@@ -467,7 +467,8 @@ func TestUpdate(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMirror(t, httptest.NewServer, tt.release(t))
 			ended := install(t, one, m).refuses(tt.words, "update")
-			if memory := peakMemory(ended); memory > 200<<20 {
+			// What a program took counts from before it was one: no less than this test has.
+			if memory := peakMemory(ended); memory > max(200<<20, ownPeakMemory(t)) {
 				t.Errorf("it took %d MB of memory", memory>>20)
 			}
 			if _, err := os.Stat("/tmp/outside"); err == nil {
@@ -505,7 +506,9 @@ func TestUpdate(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMirror(t, httptest.NewServer, second)
+			m.mu.Lock()
 			m.raw = tt.raw
+			m.mu.Unlock()
 			install(t, one, m).refuses(tt.words, "update")
 		})
 	}

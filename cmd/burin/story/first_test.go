@@ -145,7 +145,9 @@ func TestModelOfSettingsWithoutKey(t *testing.T) {
 			o.config = "modelRoles: {default: anthropic/claude-opus-4-5}\n"
 		}
 		if resumed { // it is shown all the same
-			s := begin(t, []llmtest.Turn{say("An old answer.")})
+			// Not over a socket: who owned the session there would still have a key.
+			s := begin(t, []llmtest.Turn{say("An old answer.")}, func(o *setting) { o.quiet = true })
+			s.WaitText("% context")
 			s.send("an old question")
 			s.WaitText("An old answer.")
 			s.leave()

@@ -48,9 +48,11 @@ func TestLimitsOfAnswers(t *testing.T) {
 	t.Cleanup(model.Close)
 	front := behind(t, model, "")
 	s := beginWith(t, &llmtest.Server{}, func(o *setting) {
-		o.noKey, o.home = true, t.TempDir()+"/home"
+		// Not over a socket: what answers say is known where they came.
+		o.noKey, o.home, o.quiet = true, t.TempDir()+"/home", true
 		write(t, o.home+"/models.yml", "providers: {anthropic: {baseUrl: '"+front.URL+"', apiKey: k, api: anthropic-messages}}\n")
 	})
+	s.WaitText("% context")
 	s.send("/usage")
 	s.WaitText("Your providers tell no limits, or none yet.")
 	s.Press("esc")
