@@ -328,3 +328,13 @@ func pictured(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("request %d of %s has images of %v, want %v", n, args[0], sizes, args[2:])
 	}
 }
+
+func writeFile(t *testing.T, path string, content []byte, mode os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, mode); err != nil {
+		t.Fatal(err)
+	}
+}

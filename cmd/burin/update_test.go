@@ -72,16 +72,6 @@ func buildRelease(t *testing.T, version string, keyed bool) string {
 	return to
 }
 
-func writeFile(t *testing.T, path string, content []byte, mode os.FileMode) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, content, mode); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // published are the files of a release.
 type published struct {
 	version string
