@@ -81,7 +81,7 @@ func isPlain(raw []byte) bool {
 		if i < 0 {
 			return true
 		}
-		rest = rest[i+len(`"exclusiveMinimum"`)-1:] // Maximum is as long
+		rest = rest[min(i+len(`"exclusiveMinimum"`)-1, len(rest)):] // Maximum is as long; what is cut is no schema
 		if c := valueStart(bytes.TrimPrefix(rest, []byte(`"`))); c == 't' || c == 'f' {
 			return false
 		}
