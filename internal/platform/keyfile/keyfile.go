@@ -58,24 +58,8 @@ func Make(path string) ([]byte, error) {
 	}
 	key = make([]byte, Size)
 	_, _ = rand.Read(key) // never fails
-	return key, write(path, key)
+	return key, smallfile.Replace(path, key)
 }
 
 // missing reports whether there is no key.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrShort) }
-
-// write puts a key in its place, for sure: what is encrypted with it is worth nothing without.
-func write(path string, key []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(key)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
-}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/platform/filelock"
+	"github.com/burin-dev/burin/internal/platform/smallfile"
 )
 
 // store is the file of lasting grants: JSON, indented, readable by the user
@@ -166,34 +167,8 @@ func (s *store) change(f func([]keptRule) ([]keptRule, error)) error {
 	if len(data) > maxStore {
 		return fmt.Errorf("keep a grant: %s would be larger than 4 MB: revoke some", s.path)
 	}
-	return replaceFile(s.path, append(data, '\n'))
-}
-
-// replaceFile writes a file so that it is the old or the new one at any time. A
-// link stays a link.
-func replaceFile(path string, data []byte) (err error) {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".permissions-*") // 0600
-	if err != nil {
+	if err := smallfile.Replace(s.path, append(data, '\n')); err != nil {
 		return fmt.Errorf("keep a grant: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-			err = fmt.Errorf("keep a grant: %w", err)
-		}
-	}()
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
+	return nil
 }

@@ -1,13 +1,15 @@
-// Package smallfile reads files that are small by nature, such as settings, keys and
-// notes, as a whole. A file that is too large for what it is supposed to be is refused
+// Package smallfile reads and replaces files that are small by nature, such as settings, keys
+// and notes, as a whole. A file that is too large for what it is supposed to be is refused
 // by its size, before any of it is read: anybody can make a file of a gigabyte that
 // takes no room on the disk, and a repository can bring one.
 package smallfile
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // How large files of some kind may be, in bytes.
@@ -53,4 +55,24 @@ func Given(path string, limit int64) ([]byte, error) {
 
 func tooLarge(path string, limit int64) error {
 	return fmt.Errorf("%s is larger than %d KB, the limit for such files: shorten it or move it away", path, limit>>10)
+}
+
+// Replace gives the file at path a new content, so that it is the old or the new one at any
+// time, and can be read by its owner only. Its folder must exist. A link stays a link.
+func Replace(path string, data []byte) error {
+	if file, err := filepath.EvalSymlinks(path); err == nil {
+		path = file
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
 }
