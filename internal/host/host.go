@@ -19,6 +19,7 @@ import (
 	"github.com/burin-dev/burin/internal/bench"
 	files "github.com/burin-dev/burin/internal/customize/command"
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/customize/source"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/model/connect"
@@ -252,14 +253,23 @@ func (h *Host) Resume(ctx context.Context, p Past) (string, error) {
 
 // findCommands looks for the commands that are files.
 func (h *Host) findCommands() *files.Set {
-	home, _ := os.UserHomeDir() // without one the user has none
-	set, warnings := files.Discover(files.Options{
-		Dir: h.o.Dir, Root: repository(h.o.Dir), ConfigDir: h.o.Paths.Config, UserHome: home, Getenv: h.o.Getenv,
-	})
+	set, warnings := files.Discover(h.sources())
 	for _, w := range warnings {
 		h.o.Warn(w)
 	}
 	return set
+}
+
+// sources says where files of programs are looked for.
+func (h *Host) sources() source.Options {
+	home, _ := os.UserHomeDir() // without one the user has none
+	o := source.Options{
+		Dir: h.o.Dir, Root: repository(h.o.Dir), ConfigDir: h.o.Paths.Config, UserHome: home, Getenv: h.o.Getenv,
+	}
+	if settings, err := h.Settings(); err == nil { // who opens a session says what is wrong with them
+		o.Off = settings.DisabledSources
+	}
+	return o
 }
 
 // usagef is a mistake in how the program was called.

@@ -16,28 +16,27 @@
 //     refused with one line that says so.
 //   - Arguments are put in once: what a person writes is never expanded again.
 //
-// Where two commands have one name, the first of this order wins; the others are listed
-// by [Set.Shadowed]: burin, the pi family, Claude Code, Codex, Gemini, opencode, Cursor;
-// in each those of the project before the user's, those of the nearest folder first, and
-// commands before prompts. The forerunners put some users' before projects'; one rule is
-// easier to remember, and what is nearer is meant.
+// Where two commands have one name, the first in the order of package source wins, and
+// commands before prompts; the others are listed by [Set.Shadowed]. The forerunners put
+// some users' before projects'; one rule is easier to remember, and what is nearer is meant.
 package command
 
 import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/customize/source"
 )
 
 // Limits. What lies beyond is left out, and a warning says so.
 const (
-	MaxFile     = 256 << 10 // bytes of a file
-	MaxCommands = 1000      // files that are looked at
-	MaxExpanded = 1 << 20   // bytes of a prompt
-	maxHead     = 16 << 10  // bytes that are read of each file to list it
-	maxDepth    = 4         // folders in folders
-	maxName     = 100       // bytes
-	maxWarnings = 50
+	MaxFile     = source.MaxFile // bytes of a file
+	MaxCommands = 1000           // files that are looked at
+	MaxExpanded = 1 << 20        // bytes of a prompt
+	maxHead     = 16 << 10       // bytes that are read of each file to list it
+	maxDepth    = 4              // folders in folders
+	maxName     = 100            // bytes
 )
 
 // Command is a command that is a file.
@@ -56,9 +55,9 @@ type Command struct {
 	// ShadowedBy is the path of the command of the same name that is used instead.
 	ShadowedBy string
 
-	root, file string // where it is read again: the folder of commands, and the name in it
-	link       string // the repository that the folder must not lead out of; "" is none
-	kind       kind
+	place source.Place // the folder of commands it is read from again
+	file  string       // its name there
+	kind  kind
 }
 
 // kind is the form of a file.
@@ -70,14 +69,7 @@ const (
 )
 
 // Options say where commands are looked for.
-type Options struct {
-	Dir       string // the working directory
-	Root      string // of the repository: folders from Dir up to it count; "" is Dir alone
-	ConfigDir string // burin's own; "" is none
-	UserHome  string // "" is none
-	// Getenv finds the folders that other programs were told; nil is none.
-	Getenv func(string) string
-}
+type Options = source.Options
 
 // Set holds the commands that were found.
 type Set struct {

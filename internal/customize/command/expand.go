@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/burin-dev/burin/internal/customize/source"
 )
 
 // Expand gives the prompt that a text means. What begins with "/" and the name of a
@@ -21,7 +23,7 @@ func (s *Set) Expand(text string) (expanded string, used *Command, err error) {
 	}
 	body, err := c.body()
 	if err != nil {
-		return text, nil, fmt.Errorf("read the command /%s: %s: %s", c.Name, c.Path, reason(err))
+		return text, nil, fmt.Errorf("read the command /%s: %s: %s", c.Name, c.Path, source.Reason(err))
 	}
 	expanded, ok = fill(body, args)
 	switch {
@@ -48,12 +50,12 @@ func call(text string) (name, args string, ok bool) {
 
 // body reads the text of the command, as the file is now.
 func (c *Command) body() (string, error) {
-	r, err := openFolder(c.root, c.link)
+	r, err := c.place.Open()
 	if err != nil {
 		return "", err
 	}
 	defer r.Close()
-	text, err := read(r, c.file, MaxFile)
+	text, err := source.Read(r, c.file, MaxFile)
 	if err != nil {
 		return "", err
 	}

@@ -44,6 +44,8 @@ type Config struct {
 	EnabledModels catalog.ScopedList `yaml:"enabledModels"`
 	// DisabledProviders are never used.
 	DisabledProviders catalog.ScopedList `yaml:"disabledProviders"`
+	// DisabledSources are programs whose files are not read: ids of package source.
+	DisabledSources []string `yaml:"disabledSources"`
 	// ModelProviderOrder says whose variant of a model is preferred.
 	ModelProviderOrder []string `yaml:"modelProviderOrder"`
 	// DefaultThinkingLevel is used where neither flag nor selector says one.

@@ -1,6 +1,9 @@
 package config
 
-import "github.com/burin-dev/burin/internal/model/catalog"
+import (
+	"github.com/burin-dev/burin/internal/customize/source"
+	"github.com/burin-dev/burin/internal/model/catalog"
+)
 
 // segments are the segments of the status line. pi is the name of burin in older files.
 var segments = []string{
@@ -123,5 +126,6 @@ var table = []Setting{
 
 	{Key: "providers.webSearch", Type: Enum, Group: Providers, Label: "Web search", Default: "auto", Choices: []string{"auto", "model"}, Help: "Who searches the web: auto is burin's web_search; model is the model itself where it can, without asking."},
 	{Key: "disabledProviders", Type: List, Group: Providers, Label: "Disabled providers", Else: "none", Help: "Providers that are never used."},
+	{Key: "disabledSources", Type: List, Group: Providers, Label: "Disabled sources", Else: "none", Choices: source.IDs(), Help: "Programs whose commands, skills and rules are not read."},
 	{Key: "oauth", Type: Record, Group: Providers, Label: "Your own logins", Else: "none", Help: "Logins of providers that gave you an OAuth client."},
 }

@@ -1,0 +1,154 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+)
+
+// MaxFile is how many bytes a file may have.
+const MaxFile = 256 << 10
+
+// maxEntries is how many names of a folder are looked at.
+const maxEntries = 10_000
+
+// Errors of files.
+var (
+	ErrTooLarge = fmt.Errorf("it is larger than %d KB", MaxFile>>10)
+	ErrNotText  = errors.New("it is not a text file")
+)
+
+// Open opens a place that is a folder. That of a project must not lead out of the
+// repository; one of the user's may be a link to wherever the user keeps such files.
+func (p Place) Open() (*os.Root, error) { return p.open(p.Path) }
+
+func (p Place) open(dir string) (*os.Root, error) {
+	if p.Repository == "" {
+		return os.OpenRoot(dir)
+	}
+	outer, err := os.OpenRoot(p.Repository)
+	if err != nil {
+		return nil, err
+	}
+	defer outer.Close()
+	rel, err := filepath.Rel(p.Repository, dir)
+	if err != nil {
+		return nil, err
+	}
+	return outer.OpenRoot(rel)
+}
+
+// ReadFile reads a place that is a file, as [Read] does.
+func (p Place) ReadFile() (string, error) {
+	r, err := p.open(filepath.Dir(p.Path))
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	return Read(r, filepath.Base(p.Path), MaxFile)
+}
+
+// Read reads at most limit bytes of a file that is a text and not larger than [MaxFile]. A
+// character that the limit cuts is left out; what is not UTF-8 becomes U+FFFD.
+func Read(r *os.Root, name string, limit int64) (string, error) {
+	info, err := r.Stat(name) // before it is opened: a pipe would wait
+	switch {
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", ErrNotText
+	case info.Size() > MaxFile:
+		return "", ErrTooLarge
+	}
+	file, err := r.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	b, err := io.ReadAll(io.LimitReader(file, limit))
+	if err != nil {
+		return "", err
+	}
+	text := string(b)
+	if strings.IndexByte(text, 0) >= 0 {
+		return "", ErrNotText
+	}
+	if int64(len(text)) == limit {
+		for i := 0; i < utf8.UTFMax && len(text) > 0; i++ {
+			if last, _ := utf8.DecodeLastRuneInString(text); last != utf8.RuneError {
+				break
+			}
+			text = text[:len(text)-1]
+		}
+	}
+	return strings.ToValidUTF8(strings.TrimPrefix(text, "\uFEFF"), "\uFFFD"), nil
+}
+
+// List gives what a folder has, by name. Of a very large one it gives a part.
+func List(r *os.Root, at string) ([]fs.DirEntry, error) {
+	d, err := r.Open(at)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	entries, err := d.ReadDir(maxEntries)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
+}
+
+// Missing reports that there is nothing to read at a place, which is no mistake: nothing
+// at all, or something of another kind that is no concern of ours.
+func Missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) ||
+		strings.HasSuffix(err.Error(), "not a directory") // os.Root's own
+}
+
+// Reason says in a few words why a file was refused, without repeating its path.
+func Reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "it cannot be read; check its permissions"
+	case strings.Contains(err.Error(), "escapes"): // os.Root has no error of its own for it
+		return "it is a link that leads out of its folder; put the file itself there"
+	case errors.Is(err, fs.ErrNotExist):
+		return "it is a link to nothing"
+	}
+	return err.Error()
+}
+
+// maxWarnings is how many warnings are kept.
+const maxWarnings = 50
+
+// Warnings collects what a person should know about files that were left out, a line each,
+// and at most 50.
+type Warnings struct {
+	About string // "commands", for the last line
+	lines []string
+}
+
+// Add adds a line.
+func (w *Warnings) Add(format string, args ...any) {
+	switch {
+	case len(w.lines) < maxWarnings-1:
+		w.lines = append(w.lines, fmt.Sprintf(format, args...))
+	case len(w.lines) < maxWarnings:
+		w.lines = append(w.lines, fmt.Sprintf("there are more problems with %s, which are not listed", w.About))
+	}
+}
+
+// Lines are the warnings so far.
+func (w *Warnings) Lines() []string { return w.lines }
