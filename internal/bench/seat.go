@@ -40,6 +40,10 @@ type Session struct {
 
 	System string // replaces burin's own words
 	Append string // added to the system prompt
+	// Parts are added to the system prompt below the instructions, such as the list of skills.
+	Parts []session.Part
+	// URLs reads addresses by scheme for the tools that read files: "skill" for skill://name.
+	URLs map[string]func(ctx context.Context, url string) (string, error)
 
 	Approval string // plan, ask, auto-edit or full; empty is ask
 	// Desk is where questions wait for people; nil: what would be a question is refused
@@ -339,6 +343,10 @@ func (b *seat) system(tools []*tool.Tool, shellName, confined string, m moment) 
 		for _, w := range warnings {
 			b.Warn(w)
 		}
+	}
+	for _, p := range b.Session.Parts {
+		b.parts = append(b.parts, p)
+		o.Sections = append(o.Sections, p.Text)
 	}
 	return prompt.System(facts, o), nil
 }

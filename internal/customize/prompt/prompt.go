@@ -31,6 +31,8 @@ type Options struct {
 	System string // replaces our own words
 	Append string // added at the end
 	Files  []File // instruction files, general ones first
+	// Sections stand below the instructions, as they are.
+	Sections []string
 }
 
 // System writes the system prompt. Equal arguments give equal bytes.
@@ -60,6 +62,9 @@ func System(f Facts, o Options) string {
 		for _, file := range o.Files {
 			fmt.Fprintf(&b, "\n<instructions from=%q>\n%s\n</instructions>\n", file.Name, strings.TrimSpace(file.Text))
 		}
+	}
+	for _, s := range o.Sections {
+		b.WriteString("\n" + strings.TrimSpace(s) + "\n")
 	}
 	if o.Append != "" {
 		b.WriteString("\n" + strings.TrimSpace(o.Append) + "\n")
