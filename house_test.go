@@ -89,7 +89,7 @@ var layers = map[string][]string{
 	"internal/platform":       {"tool/...", "llm", "internal/installed"},
 	"internal/model":          {"llm/...", "internal/platform/filelock", "internal/platform/smallfile", "internal/platform/sqlfile"},
 	"internal/model/connect":  {"internal/model/...", "llm/..."},
-	"internal/customize":      {"internal/model/catalog", "internal/model/credential/oauth", "internal/platform/smallfile", "llm"},
+	"internal/customize":      {"internal/model/catalog", "internal/model/credential/oauth", "internal/platform/filelock", "internal/platform/smallfile", "llm"},
 	"llm":                     {},
 	"llm/wire":                {"llm"},
 	"llm/schema":              {},

@@ -27,6 +27,7 @@ import (
 //   - a console block is run line by line in a copy of testdata/project, and what the
 //     commands print must match what the page shows ("…" is any text);
 //   - a yaml block that begins with "# ~/.burin/NAME" is written to that file;
+//   - a json block behind a comment "file: NAME" is written to that file of the configuration;
 //   - a comment "model" says what the model answers next, one turn a line ("call TOOL {…}"
 //     is a tool call, "error STATUS" a failure); a model without a script says "Done.";
 //   - a comment "exit: N" is the exit code of the next block, zero if there is none;
@@ -75,7 +76,7 @@ func build(t *testing.T) string {
 // step is a fenced block, or a comment for the test: its kind and its text.
 type step struct{ kind, text string }
 
-var piece = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$|^<!-- (model|exit:|received:|not received:)\\s(.*?)\\s*-->$")
+var piece = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$|^<!-- (model|exit:|file:|received:|not received:)\\s(.*?)\\s*-->$")
 
 func steps(page string) []step {
 	var out []step
@@ -135,6 +136,7 @@ type guide struct {
 	home, project string
 	env           []string
 	exports       string
+	file          string // that the next json block is
 	exit          int
 	ran           int
 	model         *answers
@@ -204,17 +206,30 @@ func (g *guide) do(s step) {
 		if !ok {
 			g.Fatalf("the example does not say which file it is:\n%s", s.text)
 		}
-		path := filepath.Join(g.home, ".burin", name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			g.Fatal(err)
+		g.write(name, strings.ReplaceAll(s.text, "http://127.0.0.1:8000", g.model.server.URL))
+	case "file":
+		g.file = s.text
+	case "json":
+		if g.file == "" {
+			g.Fatalf("the example does not say which file it is:\n%s", s.text)
 		}
-		text := strings.ReplaceAll(s.text, "http://127.0.0.1:8000", g.model.server.URL)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			g.Fatal(err)
-		}
+		g.write(g.file, s.text)
+		g.file = ""
 	case "text": // what a terminal shows
 	default:
-		g.Errorf("a block of kind %q is not run: use console, yaml or text", s.kind)
+		g.Errorf("a block of kind %q is not run: use console, yaml, json or text", s.kind)
+	}
+}
+
+// write writes a file of the configuration.
+func (g *guide) write(name, text string) {
+	g.Helper()
+	path := filepath.Join(g.home, ".burin", name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		g.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		g.Fatal(err)
 	}
 }
 

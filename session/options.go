@@ -69,6 +69,10 @@ type Options struct {
 	// Expand replaces templates and file commands in user messages. An error keeps the message
 	// from being sent.
 	Expand func(ctx context.Context, text string) (string, error)
+	// Brief gives what the model should know with a user message, such as what hooks say about
+	// it: a custom message of type "hooks" in front of it. An error keeps the message from being
+	// accepted.
+	Brief func(ctx context.Context, text string) (note string, err error)
 	// BeforeRequest may change the tools and messages of a request of the conversation after
 	// its model is chosen. It reports whether it added text to messages, which is then
 	// searched for secrets; nil changes nothing.

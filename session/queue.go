@@ -54,9 +54,38 @@ func (p *post) queued() (less bool) {
 	return less
 }
 
+// customBrief is the type of the note that goes with a user message.
+const customBrief = "hooks"
+
+// accept makes of a user message what the model reads: it expands it, and puts the note that
+// goes with it in front.
+func (s *Session) accept(ctx context.Context, m llm.Message) (llm.Message, error) {
+	if m.Role != llm.RoleUser {
+		return m, nil
+	}
+	note := ""
+	if s.o.Brief != nil {
+		var err error
+		if note, err = s.o.Brief(ctx, m.Text()); err != nil {
+			return m, s.veil.err(err)
+		}
+	}
+	m, err := expand(ctx, s.o.Expand, m)
+	if err != nil {
+		err = s.veil.err(err)
+	}
+	if err == nil && note != "" {
+		s.rec.note(s.veil.message(llm.Message{
+			Role: llm.RoleCustom, CustomType: customBrief, Content: []llm.Block{llm.Text{Text: note}}, Time: s.o.Now(),
+		}))
+		s.outdated()
+	}
+	return m, err
+}
+
 // expand replaces templates and file commands in the texts of a user message.
-func (s *Session) expand(ctx context.Context, m llm.Message) (llm.Message, error) {
-	if s.o.Expand == nil || m.Role != llm.RoleUser {
+func expand(ctx context.Context, with func(context.Context, string) (string, error), m llm.Message) (llm.Message, error) {
+	if with == nil {
 		return m, nil
 	}
 	m.Content = slices.Clone(m.Content)
@@ -65,9 +94,9 @@ func (s *Session) expand(ctx context.Context, m llm.Message) (llm.Message, error
 		if !ok {
 			continue
 		}
-		text, err := s.o.Expand(ctx, t.Text)
+		text, err := with(ctx, t.Text)
 		if err != nil {
-			return m, s.veil.err(err)
+			return m, err
 		}
 		t.Text = text
 		m.Content[i] = t

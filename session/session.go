@@ -251,7 +251,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (out agent.Outcome)
 	defer s.tools.force("")
 	typed := s.veil.message(m)
 	defer func() { s.post.hold(out.Reason == agent.ReasonAborted) }()
-	m, err = s.expand(ctx, s.mind.attach(ctx, m))
+	m, err = s.accept(ctx, s.mind.attach(ctx, m))
 	switch {
 	case ctx.Err() != nil:
 		return unsent()
@@ -292,7 +292,7 @@ func (s *Session) preface() (messages []llm.Message) {
 // early reports whether a custom message of that type may come before the first user message.
 func early(customType string) bool {
 	switch customType {
-	case customPin, customUnpin, customMode, CustomTodoEdit, string(transcript.RoleExecution):
+	case customPin, customUnpin, customMode, customBrief, CustomTodoEdit, string(transcript.RoleExecution):
 		return true
 	}
 	return false

@@ -228,7 +228,7 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 	defer done()
 	in.Message.Time = s.post.stamp(s.timed(in.Message).Time)
 	in.Message = s.mind.attach(ctx, in.Message)
-	m, err := s.expand(ctx, in.Message)
+	m, err := s.accept(ctx, in.Message)
 	switch {
 	case ctx.Err() != nil:
 		return Receipt{}, ErrUnsent

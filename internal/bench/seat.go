@@ -90,6 +90,8 @@ type Session struct {
 
 	// Chains are where hooks, rules and extensions take part in the conversation.
 	Chains session.Chains
+	// Hooks run programs at certain moments; nil: there are none.
+	Hooks Hooks
 
 	// Steering and FollowUp say how many messages that wait are given to the model at once
 	// (one-at-a-time, all), Interrupt whether steering stops what runs (immediate, wait).
@@ -104,6 +106,8 @@ type Session struct {
 	MaxCost  llm.USD // of the session
 	// Expand puts what a person's text stands for in its place; see session.Options.
 	Expand func(ctx context.Context, text string) (string, error)
+	// Brief gives what the model should know with it; see session.Options.
+	Brief  func(ctx context.Context, text string) (string, error)
 	Emit   func(session.Event)
 	Warn   func(string) // what a person should know, a line each
 	Closed func() error // is called when the session has been closed, last
@@ -187,6 +191,7 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	beginHooks(b)
 	moment := facts()
 	system, err := b.system(tools, shellName, confined, moment)
 	if err != nil {
@@ -208,7 +213,7 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 		Secrets: b.vault, Meter: b.Meter, Roles: b.Roles, KeepModel: b.KeepModel, Fallbacks: b.Fallbacks, Titles: b.Titles, Reminders: b.Reminders,
 		Retry: b.Retry, Compaction: b.Compaction, NoPromote: b.NoPromote,
 		BeforeRequest: beforeRequest(b.WebSearch, b.policy),
-		Desk:          b.Desk, Expand: b.Expand, Summariser: b.summariser(),
+		Desk:          b.Desk, Expand: b.Expand, Brief: b.Brief, Summariser: b.summariser(),
 		MaxTurns: b.MaxTurns, MaxCost: b.MaxCost,
 		Steering: b.Steering, FollowUp: b.FollowUp, Interrupt: b.Interrupt,
 		Emit: b.emit(ctx), Warn: b.Session.Warn, Close: b.end, Now: b.Now,
@@ -306,7 +311,7 @@ func (g ground) Authorize(ctx context.Context, t *tool.Tool, c tool.Call) error 
 	if err != nil {
 		return err
 	}
-	err = b.policy.Authorize(ctx, permission.Request{Tool: t.Name, Effects: t.Effects, Access: access, Call: c.ID}, b.approver())
+	err = authorize(ctx, b, permission.Request{Tool: t.Name, Effects: t.Effects, Access: access, Call: c.ID})
 	if err == nil && t.Effects.Has(tool.Executes) {
 		err = b.followRules()
 	}

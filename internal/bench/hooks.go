@@ -1,0 +1,91 @@
+package bench
+
+import (
+	"context"
+	"errors"
+
+	"github.com/burin-dev/burin/internal/platform/permission"
+	"github.com/burin-dev/burin/internal/platform/shell"
+	"github.com/burin-dev/burin/tool/permit"
+)
+
+// Program is a command that runs beside the conversation, such as a hook.
+type Program = shell.Aside
+
+// Ended is how one ended.
+type Ended = shell.AsideOutcome
+
+// Hooks are programs of people and projects that run at certain moments of a session.
+type Hooks interface {
+	// Begin is called before the session begins, with what runs programs; nil: none can run.
+	Begin(run func(context.Context, Program) (Ended, error))
+	// Asks says why a person must be asked about a call that rules or the mode would let run;
+	// "" is that nobody must.
+	Asks(call string) string
+	// Answer may answer a question of permission in place of a person; ok is false where
+	// nothing answers.
+	Answer(ctx context.Context, q permit.Question) (a permit.Answer, ok bool)
+	// End is called when the session has ended and programs can still run.
+	End()
+}
+
+// beginHooks lets hooks run programs in this session's shells, under its sandbox.
+func beginHooks(b *seat) {
+	if b.Hooks == nil {
+		return
+	}
+	if b.shells == nil {
+		b.Hooks.Begin(nil)
+	} else {
+		b.Hooks.Begin(b.shells.Aside)
+	}
+	b.onClose(func() error { b.Hooks.End(); return nil })
+}
+
+// authorize judges a call. Hooks have their say about what would be asked, and about what
+// would run; what is refused stays refused.
+func authorize(ctx context.Context, b *seat, r permission.Request) error {
+	asker := b.approver()
+	if b.Hooks == nil {
+		return b.policy.Authorize(ctx, r, asker)
+	}
+	first := hookAsker{b.Hooks, asker}
+	if err := b.policy.Authorize(ctx, r, first); err != nil {
+		return err
+	}
+	why := b.Hooks.Asks(r.Call)
+	if why == "" {
+		return nil
+	}
+	d := b.policy.Decide(r)
+	if d.Verdict != permission.Allow { // a person has allowed it just now
+		return nil
+	}
+	d.Verdict, d.Reason, d.Rule = permission.Question, why, nil
+	answer, err := first.Ask(ctx, r, d)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return &permission.Refused{Request: r, Decision: d, Note: "The question could not be asked: " + err.Error()}
+	case !answer.Allow:
+		return &permission.Refused{Request: r, Decision: d, Note: answer.Note}
+	}
+	return nil
+}
+
+// hookAsker asks hooks before it asks a person.
+type hookAsker struct {
+	hooks  Hooks
+	person permission.Asker // nil: nobody can be asked
+}
+
+func (h hookAsker) Ask(ctx context.Context, r permission.Request, d permission.Decision) (permission.Answer, error) {
+	if a, ok := h.hooks.Answer(ctx, permit.Question{Request: r, Decision: d}); ok {
+		return a, nil
+	}
+	if h.person == nil {
+		return permission.Answer{}, errors.New("nobody is there to answer it")
+	}
+	return h.person.Ask(ctx, r, d)
+}

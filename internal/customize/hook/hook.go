@@ -1,0 +1,403 @@
+// Package hook reads hooks: programs of a person or a project that run at certain moments
+// of a session. The format is that of Claude Code's settings, which Codex shares.
+//
+//	{"hooks": {"PreToolUse": [
+//	  {"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "./check.sh", "timeout": 10}]}
+//	]}}
+//
+// [Discover] reads the files and gives a [Set], [Set.For] the hooks of a moment. [Input]
+// writes what a hook is told, and [Hook.Read] understands what it says. Nothing is run here.
+package hook
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/burin-dev/burin/internal/customize/source"
+	"github.com/burin-dev/burin/internal/customize/trust"
+	"github.com/burin-dev/burin/internal/prose"
+)
+
+// Limits. What lies beyond is left out, and a warning says so.
+const (
+	MaxHooks       = 200 // of all files
+	DefaultTimeout = time.Minute
+	MaxTimeout     = 10 * time.Minute
+)
+
+// Event is a moment of a session.
+type Event string
+
+// The events.
+const (
+	SessionStart       Event = "SessionStart"       // before the first prompt
+	SessionEnd         Event = "SessionEnd"         // when the session closes
+	UserPromptSubmit   Event = "UserPromptSubmit"   // a prompt was sent
+	PreToolUse         Event = "PreToolUse"         // before a call is judged
+	PermissionRequest  Event = "PermissionRequest"  // before a person is asked about a call
+	PostToolUse        Event = "PostToolUse"        // a call has worked
+	PostToolUseFailure Event = "PostToolUseFailure" // a call has failed
+	Stop               Event = "Stop"               // the model is done
+	StopFailure        Event = "StopFailure"        // a prompt ended with an error
+	PreCompact         Event = "PreCompact"         // a conversation is about to be compacted
+	PostCompact        Event = "PostCompact"        // it was
+	Notification       Event = "Notification"       // burin waits for the person
+)
+
+// Events are all events that burin has, in the order in which a session meets them.
+func Events() []Event {
+	return []Event{
+		SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, PostToolUseFailure,
+		Notification, PreCompact, PostCompact, Stop, StopFailure, SessionEnd,
+	}
+}
+
+// elsewhere are events of other programs for which burin has no moment: such hooks never
+// run, and are no mistake.
+func elsewhere() []string {
+	return []string{
+		"SubagentStart", "SubagentStop", "Setup", "TeammateIdle", "TaskCreated", "TaskCompleted", "ConfigChange", "CwdChanged", "FileChanged",
+		"InstructionsLoaded", "WorktreeCreate", "WorktreeRemove", "Elicitation", "ElicitationResult", "PermissionDenied", "PostToolBatch",
+		"UserPromptExpansion", "Interrupt",
+	}
+}
+
+// Hook is one program and when it runs.
+type Hook struct {
+	Event   Event
+	Matcher string            // as written: "" is always
+	Command string            // a shell command; "" if URL is given
+	URL     string            // where the input is posted
+	Headers map[string]string // of the request; $NAME and ${NAME} stand for variables of AllowedEnv
+	// AllowedEnv names the variables that Headers may use.
+	AllowedEnv []string
+	Timeout    time.Duration
+	Async      bool // nobody waits for it, and what it says has no effect
+	Path       string
+	Owner      string // whose it is, for people
+
+	match *regexp.Regexp // nil: always
+}
+
+// String is one line for people.
+func (h *Hook) String() string {
+	when := string(h.Event)
+	if h.Matcher != "" {
+		when += " " + h.Matcher
+	}
+	what := h.Command
+	if h.URL != "" {
+		what = "POST " + h.URL
+	}
+	return when + ": " + prose.Short(what, 200)
+}
+
+// File is a file with hooks.
+type File struct {
+	Path  string
+	Owner string // "Claude Code, project"
+	Hooks []Hook
+	// Own is true of burin's own file of the user: it runs without being asked about.
+	Own bool
+	// Item is what trust is asked for, Project the folder for which it holds.
+	Item    trust.Item
+	Project string
+}
+
+// Set holds the hooks that were found.
+type Set struct{ Files []File }
+
+// Discover reads the files of hooks. Warnings say in a line each, with file and line, what
+// was left out.
+func Discover(o source.Options) (*Set, []string) {
+	set := &Set{}
+	w := source.Warnings{About: "hooks"}
+	n := 0
+	for _, p := range source.Places(o, source.Hooks) {
+		text, err := p.ReadFile()
+		if err != nil {
+			if !source.Missing(err) {
+				w.Add("%s: left out: %s", p.Path, source.Reason(err))
+			}
+			continue
+		}
+		hooks, problems := parse(p, text)
+		for _, problem := range problems {
+			w.Add("%s:%s", p.Path, problem)
+		}
+		if n += len(hooks); n > MaxHooks {
+			w.Add("%s: left out: there are more than %d hooks", p.Path, MaxHooks)
+			break
+		}
+		if len(hooks) > 0 {
+			set.Files = append(set.Files, file(p, o, text, hooks))
+		}
+	}
+	return set, w.Lines()
+}
+
+func file(p source.Place, o source.Options, text string, hooks []Hook) File {
+	f := File{Path: p.Path, Owner: p.Owner(), Hooks: hooks, Own: p.Repository == "" && p.Source.ID == "burin", Project: p.Repository}
+	name := p.Path
+	if f.Project == "" { // the user's, of another program
+		f.Project = o.UserHome
+	}
+	if rel, err := filepath.Rel(f.Project, p.Path); err == nil && filepath.IsLocal(rel) {
+		name = filepath.ToSlash(rel)
+	}
+	lines := make([]string, len(hooks))
+	for i := range hooks {
+		lines[i] = hooks[i].String()
+	}
+	// The sum is that of what runs: other settings of the file may change.
+	f.Item = trust.Item{Name: name, What: strings.Join(lines, "\n"), Sum: trust.Sum([]byte(sumOf(hooks)))}
+	return f
+}
+
+// sumOf is a text that differs where anything about hooks differs.
+func sumOf(hooks []Hook) string {
+	var b strings.Builder
+	for i := range hooks {
+		h := &hooks[i]
+		headers, _ := json.Marshal(h.Headers) // of texts: it cannot fail
+		fmt.Fprintf(&b, "%q %q %q %q %s %q %v %v\n", h.Event, h.Matcher, h.Command, h.URL, headers, h.AllowedEnv, h.Timeout, h.Async)
+	}
+	return b.String()
+}
+
+// fileJSON is what is read of a file; other programs keep much more in it.
+type fileJSON struct {
+	Disabled bool                       `json:"disableAllHooks"`
+	Hooks    map[string]json.RawMessage `json:"hooks"`
+}
+
+type groupJSON struct {
+	Matcher *string           `json:"matcher"`
+	Hooks   []json.RawMessage `json:"hooks"`
+}
+
+type hookJSON struct {
+	Type       string            `json:"type"`
+	Command    string            `json:"command"`
+	URL        string            `json:"url"`
+	Headers    map[string]string `json:"headers"`
+	AllowedEnv []string          `json:"allowedEnvVars"`
+	Timeout    float64           `json:"timeout"` // seconds
+	Async      bool              `json:"async"`
+}
+
+// parse reads a file. Problems begin with a line: "12: what is wrong".
+func parse(p source.Place, text string) (hooks []Hook, problems []string) {
+	at := func(line int, format string, args ...any) {
+		problems = append(problems, fmt.Sprintf("%d: %s", line, fmt.Sprintf(format, args...)))
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	var f fileJSON
+	if err := json.Unmarshal([]byte(text), &f); err != nil {
+		line := 1
+		var syntax *json.SyntaxError
+		var kind *json.UnmarshalTypeError
+		switch {
+		case errors.As(err, &syntax):
+			line = lineAt(text, syntax.Offset)
+		case errors.As(err, &kind):
+			line = lineAt(text, kind.Offset)
+		}
+		at(line, "hooks are left out: %s", prose.Line(err.Error()))
+		return nil, problems
+	}
+	if f.Disabled {
+		return nil, nil
+	}
+	for _, name := range order(text, f.Hooks) {
+		begin := keyAt(text, name)
+		line := lineAt(text, int64(begin))
+		event := Event(name)
+		if !slices.Contains(Events(), event) {
+			if !slices.Contains(elsewhere(), name) {
+				at(line, "%q is no event of hooks", prose.Short(name, 40))
+			}
+			continue
+		}
+		var groups []json.RawMessage
+		if err := json.Unmarshal(f.Hooks[name], &groups); err != nil {
+			at(line, "%s: a list of {matcher, hooks} is wanted", name)
+			continue
+		}
+		for _, raw := range groups {
+			group := find(text, begin, raw)
+			begin = group + len(raw)
+			line := lineAt(text, int64(group))
+			var g groupJSON
+			if err := json.Unmarshal(raw, &g); err != nil || len(g.Hooks) == 0 {
+				at(line, "%s: {matcher, hooks} with a list of hooks is wanted", name)
+				continue
+			}
+			base := Hook{Event: event, Path: p.Path, Owner: p.Owner()}
+			if g.Matcher != nil && *g.Matcher != "*" {
+				base.Matcher = *g.Matcher
+			}
+			var err error
+			if base.match, err = matcher(base.Matcher); err != nil {
+				at(line, "%s: the matcher %q is no regular expression: %v", name, prose.Short(base.Matcher, 40), err)
+				continue
+			}
+			for _, one := range g.Hooks {
+				from := find(text, group, one)
+				group = from + len(one)
+				h, problem := base.with(one)
+				if problem != "" {
+					at(lineAt(text, int64(from)), "%s: %s", name, problem)
+					continue
+				}
+				hooks = append(hooks, h)
+			}
+		}
+	}
+	return hooks, problems
+}
+
+// with is the hook that raw describes, or what is wrong with it.
+func (h Hook) with(raw json.RawMessage) (Hook, string) {
+	var j hookJSON
+	if err := json.Unmarshal(raw, &j); err != nil {
+		return h, "a hook {type, command} is wanted"
+	}
+	h.Command, h.URL, h.Headers, h.AllowedEnv, h.Async = strings.TrimSpace(j.Command), j.URL, j.Headers, j.AllowedEnv, j.Async
+	switch j.Type {
+	case "command":
+		if h.Command == "" {
+			return h, "the command is empty"
+		}
+		h.URL, h.Headers = "", nil
+	case "http":
+		if !strings.HasPrefix(h.URL, "https://") && !strings.HasPrefix(h.URL, "http://") {
+			return h, fmt.Sprintf("%q is not the address of a server", prose.Short(h.URL, 60))
+		}
+		h.Command = ""
+	case "prompt", "agent":
+		return h, "hooks that ask a model are not run: write a command"
+	default:
+		return h, fmt.Sprintf("type: %q must be command or http", prose.Short(j.Type, 40))
+	}
+	switch {
+	case j.Timeout < 0 || j.Timeout > MaxTimeout.Seconds():
+		return h, fmt.Sprintf("timeout: %v must be 0 to %v seconds", j.Timeout, MaxTimeout.Seconds())
+	case j.Timeout == 0:
+		h.Timeout = DefaultTimeout
+	default:
+		h.Timeout = time.Duration(j.Timeout * float64(time.Second))
+	}
+	return h, ""
+}
+
+// matcher compiles a matcher, which must match all of a name; nil matches everything.
+func matcher(text string) (*regexp.Regexp, error) {
+	if text == "" {
+		return nil, nil
+	}
+	return regexp.Compile(`^(?:` + text + `)$`)
+}
+
+// order gives the keys of an object in the order in which they are written.
+func order(text string, of map[string]json.RawMessage) []string {
+	keys := make([]string, 0, len(of))
+	for k := range of {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		return cmp.Or(keyAt(text, a)-keyAt(text, b), strings.Compare(a, b))
+	})
+	return keys
+}
+
+// keyAt is where the hooks of an event begin, for messages and their order.
+func keyAt(text, name string) int {
+	from := max(0, strings.Index(text, `"hooks"`))
+	return max(from, from+strings.Index(text[from:], `"`+name+`"`))
+}
+
+// find is where a part of a text begins, at or behind from.
+func find(text string, from int, part json.RawMessage) int {
+	from = min(from, len(text))
+	return max(from, from+strings.Index(text[from:], string(part)))
+}
+
+// lineAt is the line of an offset.
+func lineAt(text string, offset int64) int {
+	offset = max(0, min(offset, int64(len(text))))
+	return 1 + strings.Count(text[:offset], "\n")
+}
+
+// For gives the hooks of an event whose matcher matches one of the names of its subject,
+// of files that may run. A command that several files have runs once.
+func (s *Set) For(event Event, may func(*File) bool, names ...string) []*Hook {
+	if s == nil {
+		return nil
+	}
+	var all []*Hook
+	seen := map[string]bool{}
+	for i := range s.Files {
+		f := &s.Files[i]
+		if !slices.ContainsFunc(f.Hooks, func(h Hook) bool { return h.Event == event }) || !may(f) {
+			continue
+		}
+		for j := range f.Hooks {
+			h := &f.Hooks[j]
+			if h.Event != event || h.match != nil && !slices.ContainsFunc(names, h.match.MatchString) {
+				continue
+			}
+			if key := h.Command + "\x00" + h.URL; !seen[key] {
+				seen[key] = true
+				all = append(all, h)
+			}
+		}
+	}
+	return all
+}
+
+// Has reports whether some file has hooks of one of the events.
+func (s *Set) Has(events ...Event) bool {
+	return slices.ContainsFunc(s.Files, func(f File) bool {
+		return slices.ContainsFunc(f.Hooks, func(h Hook) bool { return slices.Contains(events, h.Event) })
+	})
+}
+
+// Expand puts variables into a header's value: those that the hook may use, nothing for
+// others.
+func (h *Hook) Expand(value string, getenv func(string) string) string {
+	return expandVariable().ReplaceAllStringFunc(value, func(v string) string {
+		name := strings.Trim(v, "${}")
+		if !slices.Contains(h.AllowedEnv, name) {
+			return ""
+		}
+		return getenv(name)
+	})
+}
+
+func expandVariable() *regexp.Regexp {
+	return regexp.MustCompile(`\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za-z0-9_]*\})`)
+}
+
+// decode reads one JSON value and nothing behind it.
+func decode(text string, v any) error {
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more behind the object")
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package hook_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/burin-dev/burin/internal/customize/hook"
+	"github.com/burin-dev/burin/internal/customize/source"
+)
+
+// discover finds the hooks of files below a folder: home/ and repo/.
+func discover(t testing.TB, files map[string]string) (*hook.Set, []string, string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	home, repo := filepath.Join(dir, "home"), filepath.Join(dir, "repo")
+	if err := os.MkdirAll(repo, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	set, warnings := hook.Discover(source.Options{Dir: repo, Root: repo, ConfigDir: filepath.Join(home, ".burin"), UserHome: home})
+	for i := range warnings {
+		warnings[i] = strings.ReplaceAll(warnings[i], dir+string(filepath.Separator), "")
+	}
+	return set, warnings, dir
+}
+
+func TestDiscover(t *testing.T) {
+	set, warnings, _ := discover(t, map[string]string{
+		"home/.burin/hooks.json": `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "own"}]}]}}`,
+		"repo/.claude/settings.json": `{"model": "opus", "hooks": {
+  "PreToolUse": [{"matcher": "Edit|Write", "hooks": [
+    {"type": "command", "command": " gofmt ", "timeout": 5},
+    {"type": "prompt", "prompt": "Is it good?"},
+    {"type": "command"},
+    {"type": "http", "url": "https://hooks.example/x", "headers": {"Authorization": "Bearer $KEY ${OTHER}"}, "allowedEnvVars": ["KEY"]},
+    {"type": "command", "command": "x", "timeout": 6000}
+  ]}, {"matcher": "(", "hooks": [{"type": "command", "command": "x"}]}, {"matcher": "*", "hooks": []}],
+  "PreTolUse": [],
+  "TeammateIdle": [{"hooks": [{"type": "command", "command": "x"}]}],
+  "Stop": {}
+}}`,
+		"home/.claude/settings.json": `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "own"}, {"type": "command", "command": "theirs"}]}]}}`,
+		"home/.codex/hooks.json":     `{"hooks": {"Stop": [}}`,
+		"repo/.codex/hooks.json":     `{"disableAllHooks": true, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "off"}]}]}}`,
+	})
+	want := []string{
+		`repo/.claude/settings.json:4: PreToolUse: hooks that ask a model are not run: write a command`,
+		`repo/.claude/settings.json:5: PreToolUse: the command is empty`,
+		`repo/.claude/settings.json:7: PreToolUse: timeout: 6000 must be 0 to 600 seconds`,
+		"repo/.claude/settings.json:8: PreToolUse: the matcher \"(\" is no regular expression: error parsing regexp: missing closing ): `^(?:()$`",
+		`repo/.claude/settings.json:8: PreToolUse: {matcher, hooks} with a list of hooks is wanted`,
+		`repo/.claude/settings.json:9: "PreTolUse" is no event of hooks`,
+		`repo/.claude/settings.json:11: Stop: a list of {matcher, hooks} is wanted`,
+		`home/.codex/hooks.json:1: hooks are left out: invalid character '}' looking for beginning of value`,
+	}
+	for i := range warnings {
+		warnings[i] = filepath.ToSlash(warnings[i])
+	}
+	if diff := cmp.Diff(want, warnings); diff != "" {
+		t.Error(diff)
+	}
+	all := func(*hook.File) bool { return true }
+	names := func(hooks []*hook.Hook) (out []string) {
+		for _, h := range hooks {
+			out = append(out, h.Owner+" "+h.String())
+		}
+		return out
+	}
+	if diff := cmp.Diff([]string{"burin, user Stop: own", "Claude Code, user Stop: theirs"}, names(set.For(hook.Stop, all))); diff != "" {
+		t.Error(diff)
+	}
+	own := func(f *hook.File) bool { return f.Own }
+	if diff := cmp.Diff([]string{"burin, user Stop: own"}, names(set.For(hook.Stop, own))); diff != "" {
+		t.Error(diff)
+	}
+	before := set.For(hook.PreToolUse, all, hook.ToolNames("write")...)
+	if diff := cmp.Diff([]string{"Claude Code, project PreToolUse Edit|Write: gofmt", "Claude Code, project PreToolUse Edit|Write: POST https://hooks.example/x"}, names(before)); diff != "" {
+		t.Error(diff)
+	}
+	if got := before[1].Expand("Bearer $KEY ${OTHER}!", func(name string) string { return "v-" + name }); got != "Bearer v-KEY !" {
+		t.Errorf("header %q", got)
+	}
+	if got := set.For(hook.PreToolUse, all, hook.ToolNames("bash")...); got != nil {
+		t.Errorf("bash is matched by %v", names(got))
+	}
+	if f := set.Files[1]; f.Item.Name != ".claude/settings.json" || !strings.HasSuffix(f.Project, "repo") || f.Own {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Trust is for what runs: the sum follows it and nothing else of the file.
+func TestSum(t *testing.T) {
+	sum := func(text string) string {
+		set, _, _ := discover(t, map[string]string{"repo/.claude/settings.json": text})
+		return set.Files[0].Item.Sum
+	}
+	first := sum(`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "a"}]}]}}`)
+	if first != sum(`{"model": "x", "hooks": {"Stop": [{"matcher": "", "hooks": [{"command": "a", "type": "command"}]}]}}`) {
+		t.Error("another model changes the sum")
+	}
+	for _, other := range []string{
+		`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "b"}]}]}}`,
+		`{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "a"}]}]}}`,
+		`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "a", "async": true}]}]}}`,
+		`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "a"}, {"type": "command", "command": "a"}]}]}}`,
+	} {
+		if first == sum(other) {
+			t.Errorf("%s has the same sum", other)
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	set, _, _ := discover(t, map[string]string{"home/.burin/hooks.json": `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "x"}]}], "UserPromptSubmit": [{"hooks": [{"type": "command", "command": "x"}]}]}}`})
+	all := func(*hook.File) bool { return true }
+	call, prompt := set.For(hook.PreToolUse, all, "Bash")[0], set.For(hook.UserPromptSubmit, all)[0]
+	failed := func(why string) []string { return []string{"the hook PreToolUse: x failed: " + why} }
+	for _, tt := range []struct {
+		h              *hook.Hook
+		exit           int
+		stdout, stderr string
+		want           hook.Outcome
+	}{
+		{call, 0, "", "", hook.Outcome{}},
+		{call, 0, "all is well", "", hook.Outcome{}},
+		{prompt, 0, "know this\n", "", hook.Outcome{Context: []string{"know this"}}},
+		{call, 2, `{"decision": "approve"}`, "no\n", hook.Outcome{Decision: hook.Deny, Reason: "no"}},
+		{call, 2, "", "", hook.Outcome{Decision: hook.Deny, Reason: "a hook has blocked it: PreToolUse: x"}},
+		{call, 1, "", "a\x1b[31m\nb", hook.Outcome{Told: failed("exit code 1: a␛[31m b")}},
+		{call, 0, `{"decision": "block"`, "", hook.Outcome{Told: failed("its output is not what hooks write: unexpected EOF")}},
+		{call, 0, `{} {}`, "", hook.Outcome{Told: failed("its output is not what hooks write: there is more behind the object")}},
+		{call, 0, `{"decision": "block", "reason": "old style"}`, "", hook.Outcome{Decision: hook.Deny, Reason: "old style"}},
+		{call, 0, `{"decision": "approve"}`, "", hook.Outcome{Decision: hook.Allow}},
+		{call, 0, `{"hookSpecificOutput": {"permissionDecision": "ask", "permissionDecisionReason": "look", "additionalContext": "c"}}`, "", hook.Outcome{Decision: hook.Ask, Reason: "look", Context: []string{"c"}}},
+		{call, 0, `{"hookSpecificOutput": {"permissionDecision": "perhaps"}}`, "", hook.Outcome{}},
+		{call, 0, `{"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "m"}}}`, "", hook.Outcome{Decision: hook.Deny, Reason: "m"}},
+		{call, 0, `{"continue": false, "stopReason": "enough", "systemMessage": "hello"}`, "", hook.Outcome{End: true, EndReason: "enough", Told: []string{"hello"}}},
+	} {
+		if diff := cmp.Diff(tt.want, tt.h.Read(tt.exit, tt.stdout, tt.stderr)); diff != "" {
+			t.Errorf("%d %q %q: %s", tt.exit, tt.stdout, tt.stderr, diff)
+		}
+	}
+	long := call.Read(2, "", strings.Repeat("ä", hook.MaxContext))
+	if len(long.Reason) > hook.MaxContext {
+		t.Errorf("%d bytes of a reason", len(long.Reason))
+	}
+	o := call.Read(0, `{"hookSpecificOutput": {"updatedToolOutput": "text", "updatedInput": {"a": 1}}}`, "")
+	if o.Output == nil || *o.Output != "text" || string(o.Input["a"]) != "1" {
+		t.Errorf("%+v", o)
+	}
+	strict := hook.Merge([]hook.Outcome{{Decision: hook.Allow}, {Decision: hook.Deny, Reason: "a"}, {Decision: hook.Ask, Reason: "b", Context: []string{"c"}}})
+	if strict.Decision != hook.Deny || strict.Reason != "a" || len(strict.Context) != 1 {
+		t.Errorf("%+v", strict)
+	}
+}
+
+// A hook that writes back what it was told changes nothing; what it changes comes back
+// under burin's names.
+func TestRewritten(t *testing.T) {
+	args := json.RawMessage(`{"path":"a.txt","content":"x"}`)
+	told := func(change func(map[string]any)) map[string]json.RawMessage {
+		var all struct {
+			Input map[string]any `json:"tool_input"`
+		}
+		text := hook.Input(hook.Moment{}, hook.PreToolUse, hook.ToolFields("write", "1", "/repo", args))
+		if err := json.Unmarshal(text, &all); err != nil {
+			t.Fatal(err)
+		}
+		change(all.Input)
+		back, err := json.Marshal(all.Input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var raw map[string]json.RawMessage
+		if err := json.Unmarshal(back, &raw); err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	for name, tt := range map[string]struct {
+		change func(map[string]any)
+		want   string
+	}{
+		"nothing":         {func(map[string]any) {}, string(args)},
+		"content":         {func(m map[string]any) { m["content"] = "y" }, `{"content":"y","path":"a.txt"}`},
+		"their name":      {func(m map[string]any) { m["file_path"] = "/repo/b.txt" }, `{"content":"x","path":"/repo/b.txt"}`},
+		"taken out":       {func(m map[string]any) { delete(m, "content") }, `{"path":"a.txt"}`},
+		"their name gone": {func(m map[string]any) { delete(m, "file_path") }, string(args)},
+	} {
+		got, err := hook.Rewritten("write", "/repo", args, told(tt.change))
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+}
+
+func FuzzDiscover(f *testing.F) {
+	for _, s := range []string{`{"hooks": {"Stop": [{"matcher": "a", "hooks": [{"type": "command", "command": "x"}]}]}}`, `{"hooks": {"Stop": [[]]}}`, `{"hooks": 1}`, ""} {
+		f.Add(s, s)
+	}
+	f.Fuzz(func(t *testing.T, text, said string) {
+		set, _, _ := discover(t, map[string]string{"repo/.claude/settings.json": text})
+		for _, e := range hook.Events() {
+			for _, h := range set.For(e, func(*hook.File) bool { return true }, said) {
+				h.Read(0, said, said)
+				h.Expand(said, func(string) string { return "" })
+			}
+		}
+	})
+}

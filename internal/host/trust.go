@@ -1,0 +1,207 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/customize/hook"
+	"github.com/burin-dev/burin/internal/customize/trust"
+	"github.com/burin-dev/burin/internal/host/hooks"
+	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/session"
+)
+
+// Wanted is something that runs if the person trusts it.
+type Wanted struct {
+	trust.Item
+	Owner   string      `json:"owner"` // whose it is: "Claude Code, project"
+	Path    string      `json:"path"`
+	Project string      `json:"project"` // the folder for which trust holds
+	State   trust.State `json:"state"`
+}
+
+// where is the file, as people write it.
+func (w *Wanted) where() string {
+	if home, err := os.UserHomeDir(); err == nil && home == w.Project && !filepath.IsAbs(w.Name) {
+		return "~/" + w.Name
+	}
+	return w.Name
+}
+
+func (h *Host) trustList() *trust.List {
+	return trust.Open(filepath.Join(h.o.Paths.Data, "trust.json"))
+}
+
+// Wanted lists what this folder and the setups of other programs would run, with what the
+// person has decided about it.
+func (h *Host) Wanted() ([]Wanted, error) {
+	found, warnings := hook.Discover(h.sources())
+	for _, w := range warnings {
+		h.o.Warn(w)
+	}
+	return h.wanted(found)
+}
+
+func (h *Host) wanted(found *hook.Set) ([]Wanted, error) {
+	list := h.trustList()
+	var all []Wanted
+	for i := range found.Files {
+		f := &found.Files[i]
+		if f.Own {
+			continue
+		}
+		states, err := list.States(f.Project, []trust.Item{f.Item})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Wanted{f.Item, f.Owner, f.Path, f.Project, states[0]})
+	}
+	return all, nil
+}
+
+// Decide remembers what the person has decided about such things.
+func (h *Host) Decide(state trust.State, all []Wanted) error {
+	list := h.trustList()
+	for _, w := range all {
+		if err := list.Decide(w.Project, state, []trust.Item{w.Item}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hooked is what a session knows of files with hooks.
+type hooked struct {
+	mu      sync.Mutex
+	trusted map[string]bool // by path
+}
+
+func (k *hooked) may(f *hook.File) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return f.Own || k.trusted[f.Path]
+}
+
+func (k *hooked) trust(path string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.trusted[path] = true
+}
+
+// addHooks lets hooks take part in a session. begin is called when the session is open.
+func (h *Host) addHooks(o *Session, settings *config.Config) (begin func(*session.Session)) {
+	nothing := func(*session.Session) {}
+	if settings.Hooks.Enabled != nil && !*settings.Hooks.Enabled || o.Ground.Files != nil {
+		return nothing
+	}
+	found, warnings := hook.Discover(h.sources())
+	for _, w := range warnings {
+		o.Warn(w)
+	}
+	if len(found.Files) == 0 {
+		return nothing
+	}
+	wanted, err := h.wanted(found)
+	if err != nil {
+		o.Warn("no hook of this folder runs: " + err.Error())
+	}
+	known := &hooked{trusted: map[string]bool{}}
+	var open []Wanted
+	for _, w := range wanted {
+		switch w.State {
+		case trust.Trusted:
+			known.trust(w.Path)
+		case trust.Unknown, trust.Changed:
+			open = append(open, w)
+		case trust.Refused:
+		}
+	}
+	transport := o.Ground.HTTP
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	e := hooks.New(hooks.Options{
+		Set: found, May: known.may, Dir: o.Ground.Dir, HTTP: transport, Getenv: h.o.Getenv, Warn: o.Warn,
+		Unconfined: settings.Hooks.Confined != nil && !*settings.Hooks.Confined, Resumed: o.Resume != "",
+	})
+	own := e.Chains()
+	o.Chains.Calls = append(o.Chains.Calls, own.Calls...)
+	o.Chains.Continue = append(o.Chains.Continue, own.Continue...)
+	o.Hooks = e
+	if emit := o.Emit; emit != nil {
+		o.Emit = func(ev session.Event) { e.Watch(ev); emit(ev) }
+	} else {
+		o.Emit = e.Watch
+	}
+	o.Brief = e.Prompt
+	return func(s *session.Session) {
+		e.Bind(s)
+		h.askTrust(e, known, o, open)
+	}
+}
+
+// askTrust asks about hooks that nobody has decided about, and lets those that are trusted
+// take part from then on. Where nobody can be asked, the person is told.
+func (h *Host) askTrust(e *hooks.Engine, known *hooked, o *Session, open []Wanted) {
+	if len(open) == 0 {
+		return
+	}
+	if o.Desk == nil || !o.Desk.CanAsk() {
+		for _, w := range open {
+			o.Warn(fmt.Sprintf("%s: its hooks do not run before you trust them: burin trust shows them", w.where()))
+		}
+		return
+	}
+	e.Go(func(ctx context.Context) {
+		const yes, later, never = "Trust them", "Not now", "Never run these"
+		reply, err := o.Desk.Ask(ctx, session.Question{Kind: session.AskChoice, Choices: []session.Choice{{
+			ID: "trust", Text: inWords(open), Options: []string{yes, later, never}, Recommended: -1,
+		}}})
+		if err != nil || len(reply.Choices) == 0 {
+			return // it is asked again the next time
+		}
+		state := trust.Unknown
+		switch strings.Join(reply.Choices[0].Selected, "") {
+		case yes:
+			state = trust.Trusted
+		case never:
+			state = trust.Refused
+		default:
+			return
+		}
+		if err := h.Decide(state, open); err != nil {
+			o.Warn(err.Error())
+			return
+		}
+		if state != trust.Trusted {
+			return
+		}
+		for _, w := range open {
+			known.trust(w.Path)
+		}
+		e.Start()
+	})
+}
+
+// inWords says what would run, for a question.
+func inWords(all []Wanted) string {
+	var b strings.Builder
+	b.WriteString("These hooks want to run by themselves, with the rights of commands:\n\n")
+	for _, w := range all {
+		changed := ""
+		if w.State == trust.Changed {
+			changed = " (changed since you trusted it)"
+		}
+		fmt.Fprintf(&b, "%s (%s)%s\n", w.where(), w.Owner, changed)
+		for line := range strings.SplitSeq(w.What, "\n") {
+			fmt.Fprintf(&b, "  %s\n", prose.Inline(line))
+		}
+	}
+	return b.String() + "\nburin trust changes the answer later."
+}
