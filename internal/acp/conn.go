@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -11,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/burin-dev/burin/internal/jsontext"
 )
 
 // ErrClosed means that the connection has ended.
@@ -92,14 +93,14 @@ func (c *Conn) end() {
 }
 
 func (c *Conn) read(ctx context.Context, r io.Reader, tasks *sync.WaitGroup) error {
-	lines := &lines{r: bufio.NewReaderSize(r, 64<<10)}
+	lines := jsontext.NewLines(r, MaxLine, 0)
 	for {
 		if err := c.out.room(ctx, maxBacklog); err != nil {
 			return err
 		}
-		line, err := lines.next()
+		line, err := lines.Next()
 		switch {
-		case errors.Is(err, errTooLong):
+		case errors.Is(err, jsontext.ErrTooLong):
 			c.fail(nil, Errorf(CodeInvalidRequest, "a message is at most %d MB long", MaxLine>>20))
 			continue
 		case err != nil:

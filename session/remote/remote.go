@@ -36,6 +36,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/burin-dev/burin/internal/jsontext"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -100,7 +101,7 @@ type line struct {
 // link is a connection of lines. Any goroutine may send.
 type link struct {
 	conn net.Conn
-	in   *bufio.Reader
+	in   *jsontext.Lines
 
 	mu    sync.Mutex
 	out   *bufio.Writer
@@ -111,7 +112,7 @@ type link struct {
 }
 
 func newLink(conn net.Conn) *link {
-	l := &link{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), out: bufio.NewWriterSize(conn, 64<<10)}
+	l := &link{conn: conn, in: jsontext.NewLines(conn, MaxLine, 0), out: bufio.NewWriterSize(conn, 64<<10)}
 	l.enc = json.NewEncoder(l.out)
 	l.enc.SetEscapeHTML(false)
 	return l
@@ -122,7 +123,10 @@ var errTooLong = fmt.Errorf("a line of more than %d MB", MaxLine>>20)
 
 // receive reads the next line.
 func (l *link) receive() (*line, error) {
-	raw, err := l.read()
+	raw, err := l.in.Next()
+	if errors.Is(err, jsontext.ErrTooLong) {
+		return nil, errTooLong
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -131,22 +135,6 @@ func (l *link) receive() (*line, error) {
 		return nil, fmt.Errorf("read a line of the connection: %w", err)
 	}
 	return in, nil
-}
-
-func (l *link) read() ([]byte, error) {
-	part, err := l.in.ReadSlice('\n')
-	if err == nil {
-		return part, nil
-	}
-	whole := append([]byte(nil), part...)
-	for errors.Is(err, bufio.ErrBufferFull) {
-		if len(whole) > MaxLine {
-			return nil, errTooLong
-		}
-		part, err = l.in.ReadSlice('\n')
-		whole = append(whole, part...)
-	}
-	return whole, err
 }
 
 // send writes a line. An error ends the connection: a part of it may have been written.

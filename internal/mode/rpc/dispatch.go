@@ -1,12 +1,14 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/jsontext"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -30,14 +32,14 @@ type call struct {
 // read reads lines until there are no more.
 func (f *face) read() {
 	defer f.room.close()
-	in := newLines(f.o.In, MaxLine)
+	in := jsontext.NewLines(f.o.In, MaxLine, maxHead)
 	for f.ctx.Err() == nil {
-		line, long, err := in.next()
+		line, err := in.Next()
 		switch {
+		case errors.Is(err, jsontext.ErrTooLong):
+			f.refuse(idOf(line), "parse", fmt.Errorf("the line is longer than %d MB", MaxLine>>20))
 		case err != nil:
 			return
-		case long:
-			f.refuse(idOf(line), "parse", fmt.Errorf("the line is longer than %d MB", MaxLine>>20))
 		case len(strings.TrimSpace(string(line[:min(len(line), 64)]))) > 0 || len(line) > 64:
 			f.take(line)
 		}
@@ -68,7 +70,7 @@ func (f *face) take(line []byte) {
 		f.refuse(nil, h.Type, errors.New("the id must be a string or a number"))
 		return
 	}
-	j := &job{head: h, raw: line, command: c}
+	j := &job{head: h, raw: bytes.Clone(line), command: c}
 	f.room.take(len(line))
 	switch c.order {
 	case beside, endless:

@@ -1,49 +1,14 @@
 package rpc
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"sync"
 )
 
 // maxHead is how much of a line that is too long is kept, to find its id.
 const maxHead = 4 << 10
-
-// lines reads lines that end with LF alone: what else Unicode calls a line end may stand in
-// a string of JSON.
-type lines struct {
-	r    *bufio.Reader
-	most int
-}
-
-func newLines(r io.Reader, most int) *lines { return &lines{bufio.NewReaderSize(r, 64<<10), most} }
-
-// next gives the next line without its end. Of one that is too long it gives the beginning,
-// and reads over the rest.
-func (l *lines) next() (line []byte, long bool, err error) {
-	for {
-		part, err := l.r.ReadSlice('\n')
-		if !long {
-			line = append(line, part...)
-		}
-		if !long && len(bytes.TrimRight(line, "\r\n")) > l.most {
-			long = true
-			line = append([]byte(nil), line[:min(maxHead, len(line))]...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)):
-			return nil, false, err
-		}
-		line = bytes.TrimSuffix(line, []byte("\n"))
-		return bytes.TrimSuffix(line, []byte("\r")), long, nil
-	}
-}
 
 // head is what all commands have.
 type head struct {
