@@ -19,38 +19,38 @@ func (s *Session) timed(m llm.Message) llm.Message {
 
 // tellQueue emits that the queues have changed. It doesn't wait, because whoever gets an event
 // may steer in response.
-func (p *post) tellQueue() {
-	_, end, err := p.beside(p.life)
+func (b *inbox) tellQueue() {
+	_, end, err := b.beside(b.life)
 	if err != nil {
 		return
 	}
 	go func() {
 		defer end()
-		p.queued()
-		p.sayQueue()
+		b.queued()
+		b.sayQueue()
 	}()
 }
 
 // taken emits a change if the loop has taken messages from the queues.
-func (p *post) taken() {
-	if p.queued() {
-		p.sayQueue()
+func (b *inbox) taken() {
+	if b.queued() {
+		b.sayQueue()
 	}
 }
 
-func (p *post) sayQueue() {
-	waits, _ := p.queueState()
-	p.rec.emit(Event{Event: agent.Event{Type: QueueChanged}, Data: &waits})
+func (b *inbox) sayQueue() {
+	waits, _ := b.queueState()
+	b.rec.emit(Event{Event: agent.Event{Type: QueueChanged}, Data: &waits})
 }
 
 // queued counts queued messages, and reports whether there are fewer than before.
-func (p *post) queued() (less bool) {
-	steering, followUps := p.loop.Queued()
+func (b *inbox) queued() (less bool) {
+	steering, followUps := b.loop.Queued()
 	n := len(steering) + len(followUps)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	less = n < p.told
-	p.told = n
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	less = n < b.told
+	b.told = n
 	return less
 }
 
@@ -67,7 +67,7 @@ func (s *Session) expand(ctx context.Context, m llm.Message) (llm.Message, error
 		}
 		text, err := s.o.Expand(ctx, t.Text)
 		if err != nil {
-			return m, s.veil.err(err)
+			return m, s.redactor.err(err)
 		}
 		t.Text = text
 		m.Content[i] = t
