@@ -44,14 +44,15 @@
 //		}
 //	}()
 //
-// agent.MessageUpdate has the pieces of an answer while it is written; who is slow doesn't get
-// them once the answer is whole. docs/events.md lists all events. A slow reader delays nobody: it is told what it missed.
+// agent.MessageUpdate has the pieces of an answer while it is being written; a slow reader
+// doesn't get them once the answer is complete. It delays nobody, and learns what it missed.
+// docs/events.md lists all events.
 //
 // # Tools
 //
 // [tool.Func] makes a tool from a Go function whose argument is a struct; [tool.New] offers
-// more control. Options.ExtraTools offers tools in addition to burin's own, of which Tools and
-// NoTools select. Permission judges calls by what a tool may do (tool.Reads, tool.Network, …).
+// more control. Options.ExtraTools adds tools to burin's own; Options.Tools and NoTools choose
+// among those. Permission judges calls by what a tool may do (tool.Reads, tool.Network, …).
 //
 // # Permission and questions
 //

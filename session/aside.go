@@ -18,7 +18,7 @@ const asideWords = "A short question of the user's beside the work; it is not pa
 // the answer as they come, one at a time. The answer ends with ctx. Aside retries after a
 // temporary failure only while nothing was shown.
 func (s *Session) Aside(ctx context.Context, question string, delta func(string)) (answer string, err error) {
-	question = strings.TrimSpace(s.veil.hide(question))
+	question = strings.TrimSpace(s.redactor.hide(question))
 	if question == "" {
 		return "", errors.New("there is no question")
 	}
@@ -27,7 +27,7 @@ func (s *Session) Aside(ctx context.Context, question string, delta func(string)
 		return "", err
 	}
 	defer end()
-	r, client := s.mind.now()
+	r, client := s.modelState.now()
 	r.Tools, r.ToolChoice = s.tools.definitions(), llm.ToolChoice{Mode: llm.ToolNone}
 	r.Messages = append(s.agent.Messages(), llm.Message{
 		Role: llm.RoleCustom, CustomType: "aside", Time: s.o.Now(), Content: []llm.Block{llm.Text{Text: asideWords + question}},
@@ -52,5 +52,5 @@ func (s *Session) Aside(ctx context.Context, question string, delta func(string)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return answer, s.veil.err(err)
+	return answer, s.redactor.err(err)
 }

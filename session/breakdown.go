@@ -68,8 +68,8 @@ const mostBig = 10
 // the user asks.
 func (s *Session) Breakdown() Breakdown {
 	messages, tools := s.agent.Messages(), s.tools.offered()
-	b := Breakdown{Window: s.mind.window(), Total: s.gauge.tokens(messages)}
-	system := s.mind.system()
+	b := Breakdown{Window: s.modelState.window(), Total: s.tokenCounter.tokens(messages)}
+	system := s.modelState.system()
 	if t := s.o.Compaction.Threshold(b.Window); t > 0 {
 		b.Reserve = b.Window - t
 	}

@@ -11,10 +11,10 @@ import (
 
 // answers is the chain of answer watchers.
 type answers struct {
-	links []AnswerWatcher
-	veil  veil
-	warn  func(string)
-	now   func() time.Time
+	links    []AnswerWatcher
+	redactor redactor
+	warn     func(string)
+	now      func() time.Time
 
 	stopped []int // answers that each link has stopped for the prompt; only the loop's goroutine uses it
 }
@@ -137,7 +137,7 @@ func (w *watched) end(e llm.Event, link int, stop *Stop) llm.Event {
 	}
 	x.stopped[link]++
 	why := &stoppedAnswer{
-		name: l.Name, why: x.veil.hide(stop.Why), note: x.veil.hide(stop.Note), times: x.stopped[link], most: x.most(l),
+		name: l.Name, why: x.redactor.hide(stop.Why), note: x.redactor.hide(stop.Note), times: x.stopped[link], most: x.most(l),
 	}
 	m.StopReason = llm.StopError
 	m.Error = &llm.Error{Kind: llm.ErrAborted, Message: why.Error(), Provider: m.Provider, Err: why}

@@ -14,7 +14,7 @@ import (
 // permission) and of its result back.
 type calls struct {
 	links    []CallInterceptor
-	veil     veil
+	redactor redactor
 	ground   Ground
 	programs *programs
 	warn     func(string)
@@ -32,27 +32,27 @@ func (x *calls) before(ctx context.Context, t *tool.Tool, c *tool.Call) (*tool.R
 		}
 		r, err := x.ask(ctx, l, t, c)
 		if err != nil {
-			return nil, x.veil.err(err)
+			return nil, x.redactor.err(err)
 		}
 		if r != nil {
-			return x.veil.result(r), nil
+			return x.redactor.result(r), nil
 		}
 	}
 	if len(x.links) > 0 && !bytes.Equal(written, c.Arguments) {
 		args, err := t.Validate(llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: string(c.Arguments)})
 		if err != nil {
-			return nil, x.veil.err(err)
+			return nil, x.redactor.err(err)
 		}
 		c.Arguments = args
 		x.note(c.ID, args)
 	}
-	args, err := x.veil.arguments(t, c.Arguments)
+	args, err := x.redactor.arguments(t, c.Arguments)
 	if err != nil {
 		return nil, err
 	}
 	c.Arguments = args
 	if err := x.ground.Authorize(ctx, t, *c); err != nil {
-		return nil, x.veil.err(err)
+		return nil, x.redactor.err(err)
 	}
 	x.programs.began(t, c.ID, c.Arguments)
 	return nil, nil
@@ -78,7 +78,7 @@ func (x *calls) ask(ctx context.Context, l CallInterceptor, t *tool.Tool, c *too
 
 // after implements AfterTool of the loop.
 func (x *calls) after(ctx context.Context, t *tool.Tool, c tool.Call, r *tool.Result) *tool.Result {
-	r = x.veil.result(r)
+	r = x.redactor.result(r)
 	if len(x.links) == 0 {
 		return r
 	}
@@ -99,7 +99,7 @@ func (x *calls) after(ctx context.Context, t *tool.Tool, c tool.Call, r *tool.Re
 			x.warn(err.Error())
 		case changed != nil:
 			changed.Final = changed.Final || r.Final
-			r = x.veil.result(changed)
+			r = x.redactor.result(changed)
 		}
 	}
 	return r
@@ -112,7 +112,7 @@ func (x *calls) note(id string, args json.RawMessage) {
 	if x.rewritten == nil {
 		x.rewritten = map[string]json.RawMessage{}
 	}
-	x.rewritten[id] = x.veil.raw(args)
+	x.rewritten[id] = x.redactor.raw(args)
 }
 
 // shown returns the arguments of a call for users and links.

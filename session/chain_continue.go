@@ -70,7 +70,7 @@ func (s *Session) finish(ctx context.Context, out agent.Outcome) agent.Outcome {
 		s.tools.force(onward.Tool)
 		out = join(out, s.attempts.run(ctx, s.agent.Continue, onward.Message))
 	}
-	s.mind.lookAway(s.o.Now())
+	s.modelState.lookAway(s.o.Now())
 	s.work.endGoal(out)
 	if s.tools.has(ResultTool) && out.Reason == agent.ReasonDone && !handedOver(out.Messages) {
 		out.Reason, out.Err = agent.ReasonError, ErrNoResult
@@ -105,7 +105,7 @@ func (x *onwards) next(ctx context.Context, out agent.Outcome) (*Onward, error) 
 		l.times++
 		l.from = len(out.Messages)
 		given := *onward
-		given.Message = x.rec.veil.message(given.Message)
+		given.Message = x.rec.redactor.message(given.Message)
 		m := &given.Message
 		if m.Role == "" {
 			m.Role = llm.RoleCustom

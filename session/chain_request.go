@@ -10,9 +10,9 @@ import (
 
 // requests is the chain of request interceptors.
 type requests struct {
-	links []RequestInterceptor
-	veil  veil
-	seed  maphash.Seed
+	links    []RequestInterceptor
+	redactor redactor
+	seed     maphash.Seed
 }
 
 // touched names the interceptors that changed each part of a request.
@@ -26,7 +26,7 @@ func (x *requests) change(ctx context.Context, purpose string, r *llm.Request) (
 	model, before := r.Model, x.hash(r)
 	for _, l := range x.links {
 		if err := guarded("interceptor", l.Name, func() error { return l.Change(ctx, purpose, r) }); err != nil {
-			return t, x.veil.err(err)
+			return t, x.redactor.err(err)
 		}
 		r.Model = model
 		after := x.hash(r)
@@ -37,7 +37,7 @@ func (x *requests) change(ctx context.Context, purpose string, r *llm.Request) (
 		}
 		before = after
 	}
-	r.System, r.Messages = x.veil.hide(r.System), x.veil.messages(r.Messages)
+	r.System, r.Messages = x.redactor.hide(r.System), x.redactor.messages(r.Messages)
 	return t, nil
 }
 

@@ -54,11 +54,11 @@ func (s *Session) Run(ctx context.Context, command string, private bool, output 
 		return CommandResult{}, err
 	}
 	defer end()
-	s.fitter.refresh()
-	s.openTurn("!" + s.veil.hide(command))
+	s.compactor.refresh()
+	s.openTurn("!" + s.redactor.hide(command))
 	r, err := s.runCommand(alone, command, private, true, output)
 	if err == nil && !private {
-		if !s.fitter.adopt(r.EntryID) {
+		if !s.compactor.adopt(r.EntryID) {
 			s.outdated()
 		}
 	}
@@ -82,13 +82,13 @@ func (s *Session) runBeside(ctx context.Context, command string, private bool, o
 // runCommand runs a command and records it in the transcript.
 func (s *Session) runCommand(ctx context.Context, command string, private, journal bool, output func(string)) (CommandResult, error) {
 	show := func(chunk string) {
-		chunk = s.veil.hide(chunk)
+		chunk = s.redactor.hide(chunk)
 		if output != nil {
 			output(chunk)
 		}
 		s.rec.emit(Event{Event: agent.Event{Type: CommandOutput}, Text: chunk})
 	}
-	shown := s.veil.hide(command)
+	shown := s.redactor.hide(command)
 	s.rec.emit(Event{Event: agent.Event{Type: CommandStart}, Text: shown})
 	began := s.o.Now()
 	ctx, end := s.own.begin(ctx)
@@ -105,9 +105,9 @@ func (s *Session) runCommand(ctx context.Context, command string, private, journ
 		if ctx.Err() != nil {
 			return r, ErrNotBegun // the shell only reports that its context has ended
 		}
-		return r, s.veil.err(err)
+		return r, s.redactor.err(err)
 	}
-	r.Output = s.veil.hide(r.Output)
+	r.Output = s.redactor.hide(r.Output)
 	x := transcript.Execution{
 		Command: shown, Output: r.Output, Cancelled: r.Cancelled, Truncated: r.Truncated, Full: r.Artifact,
 		Excluded: private, Timestamp: began.UnixMilli(),
@@ -164,9 +164,9 @@ func (s *Session) openTurn(label string) {
 // outdated notes that the transcript has something that the loop doesn't have yet; the next
 // request will include it.
 func (s *Session) outdated() {
-	s.fitter.outdate()
+	s.compactor.outdate()
 	if _, end, err := s.stage.begin(context.Background()); err == nil {
-		s.fitter.refresh()
+		s.compactor.refresh()
 		end()
 	}
 }

@@ -55,7 +55,7 @@ func (s *Session) stops() string {
 		names = append(names, prose.Short(p.line, 100))
 	}
 	s.programs.mu.Unlock()
-	jobs, _ := background{s.o.Jobs, s.veil.hide}.List(context.Background()) // if jobs can't be listed, they are left out
+	jobs, _ := background{s.o.Jobs, s.redactor.hide}.List(context.Background()) // if jobs can't be listed, they are left out
 	for _, j := range jobs {
 		if j.Running {
 			names = append(names, prose.Short(j.Command, 100)+" (job "+j.ID+")")
@@ -64,5 +64,5 @@ func (s *Session) stops() string {
 	if len(names) == 0 {
 		return ""
 	}
-	return s.veil.hide("stopped with the session: " + strings.Join(names, ", "))
+	return s.redactor.hide("stopped with the session: " + strings.Join(names, ", "))
 }

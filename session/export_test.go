@@ -6,7 +6,7 @@ import (
 )
 
 // Recounted is the size of the next request, with every message looked at anew.
-func Recounted(s *Session) int { return s.gauge.tokens(s.agent.Messages()) }
+func Recounted(s *Session) int { return s.tokenCounter.tokens(s.agent.Messages()) }
 
 // Fingerprinted reports whether the messages of the last request are known by what
 // they say, as far as the conversation has only grown since.

@@ -57,7 +57,7 @@ func (w *work) current() Goal {
 // up while the text stays the same. A goal without text removes it. A goal that was active
 // when its session was closed is paused when the session is opened again.
 func (w *work) SetGoal(_ context.Context, g Goal) error {
-	g.Text = strings.TrimSpace(w.veil.hide(g.Text))
+	g.Text = strings.TrimSpace(w.redactor.hide(g.Text))
 	switch {
 	case g.Text == "":
 		g = Goal{}
@@ -65,8 +65,8 @@ func (w *work) SetGoal(_ context.Context, g Goal) error {
 		return fmt.Errorf("unknown goal state %q (want active, paused or done)", g.State)
 	case g.Budget < 0:
 		return errors.New("a budget must be positive")
-	case g.Budget > 0 && !w.mind.model().Price.Known():
-		return unpriced(w.mind.model())
+	case g.Budget > 0 && !w.modelState.model().Price.Known():
+		return unpriced(w.modelState.model())
 	}
 	w.keeping.Lock()
 	defer w.keeping.Unlock()

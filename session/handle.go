@@ -223,7 +223,7 @@ func (h *handle) Policies() Policies         { return h.s.policies }
 func (h *handle) Tree() Tree                 { return (*tree)(h) }
 func (h *handle) Tools() Tools               { return h.s.tools }
 func (h *handle) Work() Work                 { return h.s.work }
-func (h *handle) Jobs() Jobs                 { return background{h.s.o.Jobs, h.s.veil.hide} }
+func (h *handle) Jobs() Jobs                 { return background{h.s.o.Jobs, h.s.redactor.hide} }
 func (h *handle) Questions() Questions       { return (*questions)(h) }
 func (h *handle) Consoles() Consoles         { return h.s.desk.Screens }
 func (h *handle) Permissions() Permissions   { return h.s.o.Permissions }
@@ -240,7 +240,7 @@ func (h *handle) Close() error {
 
 // Facts returns the current figures.
 func (s *Session) Facts() Facts {
-	f := Facts{ID: s.log.ID(), Leaf: s.log.Leaf(), Model: s.mind.model(), Mode: s.modes.current(), Stats: s.Stats()}
+	f := Facts{ID: s.log.ID(), Leaf: s.log.Leaf(), Model: s.modelState.model(), Mode: s.modes.current(), Stats: s.Stats()}
 	f.Path, f.Kept = s.Path()
 	f.Sealed = s.o.Sealed
 	f.Working, f.Since = s.stage.working()
@@ -307,10 +307,10 @@ func (c *conversation) SetTitle(_ context.Context, title string) error {
 func (c *conversation) Breakdown(context.Context) (Breakdown, error) { return c.s.Breakdown(), nil }
 
 func (q *queue) Waiting(context.Context) (Queued, error) {
-	waits, _ := q.s.post.queueState()
+	waits, _ := q.s.inbox.queueState()
 	return waits, nil
 }
-func (q *queue) TakeBack(context.Context) ([]Input, error) { return q.s.post.takeBack(), nil }
+func (q *queue) TakeBack(context.Context) ([]Input, error) { return q.s.inbox.takeBack(), nil }
 
 func (q *queue) Release(context.Context) error {
 	q.s.releaseQueue()
@@ -318,11 +318,11 @@ func (q *queue) Release(context.Context) error {
 }
 
 func (m *models) SetModel(ctx context.Context, selector string) error {
-	return m.s.mind.choose(ctx, selector)
+	return m.s.modelState.choose(ctx, selector)
 }
 
 func (m *models) SetThinking(_ context.Context, level llm.Level) error {
-	m.s.mind.think(level, true)
+	m.s.modelState.think(level, true)
 	return nil
 }
 func (m *models) SetMode(_ context.Context, mode string) error { return m.s.modes.set(mode) }

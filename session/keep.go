@@ -28,12 +28,12 @@ var ErrNotPinned = errors.New("no such pin")
 
 // work is what the session works on: the todos, the goal, and the pins.
 type work struct {
-	rec      *record
-	veil     veil
-	list     Tasks // nil if there is none
-	mind     *mind
-	total    func() llm.USD // returns what the session has spent
-	outdated func()         // notes that the transcript has something that the loop doesn't have
+	rec        *record
+	redactor   redactor
+	list       Tasks // nil if there is none
+	modelState *modelState
+	total      func() llm.USD // returns what the session has spent
+	outdated   func()         // notes that the transcript has something that the loop doesn't have
 
 	keeping sync.Mutex // held while pins or the goal change
 
@@ -48,7 +48,7 @@ var _ Work = (*work)(nil)
 // Pin keeps a text for the model word for word across compactions. Pinning it again changes
 // nothing. Pins, goal and open todos may have 256 KB in all; Pin refuses more.
 func (w *work) Pin(_ context.Context, text string) error {
-	text = strings.TrimSpace(w.veil.hide(text))
+	text = strings.TrimSpace(w.redactor.hide(text))
 	if text == "" {
 		return errors.New("nothing to pin")
 	}
@@ -102,7 +102,7 @@ type kept struct {
 
 // room returns an error if a text is too large to be kept in addition.
 func (w *work) room(k kept, text string) error {
-	k.fitGoal(w.mind.window())
+	k.fitGoal(w.modelState.window())
 	k.pin(text)
 	n := k.Size()
 	if n <= compact.MaxKeep {

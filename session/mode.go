@@ -22,13 +22,13 @@ const modePlan = "plan"
 
 // modes is the approval mode: plan, ask, auto-edit or full; "" if the session has none.
 type modes struct {
-	ground Ground
-	rec    *record
-	mind   *mind
-	life   context.Context
-	first  string // as the system prompt describes it
-	shut   func() bool
-	now    func() time.Time
+	ground     Ground
+	rec        *record
+	modelState *modelState
+	life       context.Context
+	first      string // as the system prompt describes it
+	shut       func() bool
+	now        func() time.Time
 
 	changing sync.Mutex // held while the mode changes
 
@@ -68,7 +68,7 @@ func (x *modes) set(mode string) error {
 	x.mu.Unlock()
 	x.rec.append(transcript.Entry{Type: transcript.TypeMode, Mode: mode})
 	x.rec.emit(Event{Event: agent.Event{Type: ModeChanged}, Text: mode})
-	x.mind.planning(x.life, mode == modePlan, x.now())
+	x.modelState.planning(x.life, mode == modePlan, x.now())
 	return nil
 }
 
@@ -91,7 +91,7 @@ func (x *modes) notice(messages []llm.Message) (notice llm.Message, ok bool) {
 	}
 	return llm.Message{
 		Role: llm.RoleCustom, CustomType: customMode, Time: x.now(), Details: details,
-		Content: []llm.Block{llm.Text{Text: fmt.Sprintf("<mode>\n%s\n</mode>", x.rec.veil.hide(words))}},
+		Content: []llm.Block{llm.Text{Text: fmt.Sprintf("<mode>\n%s\n</mode>", x.rec.redactor.hide(words))}},
 	}, true
 }
 

@@ -19,38 +19,38 @@ func (s *Session) timed(m llm.Message) llm.Message {
 
 // tellQueue emits that the queues have changed. It doesn't wait, because whoever gets an event
 // may steer in response.
-func (p *post) tellQueue() {
-	_, end, err := p.beside(p.life)
+func (b *inbox) tellQueue() {
+	_, end, err := b.beside(b.life)
 	if err != nil {
 		return
 	}
 	go func() {
 		defer end()
-		p.queued()
-		p.sayQueue()
+		b.queued()
+		b.sayQueue()
 	}()
 }
 
 // taken emits a change if the loop has taken messages from the queues.
-func (p *post) taken() {
-	if p.queued() {
-		p.sayQueue()
+func (b *inbox) taken() {
+	if b.queued() {
+		b.sayQueue()
 	}
 }
 
-func (p *post) sayQueue() {
-	waits, _ := p.queueState()
-	p.rec.emit(Event{Event: agent.Event{Type: QueueChanged}, Data: &waits})
+func (b *inbox) sayQueue() {
+	waits, _ := b.queueState()
+	b.rec.emit(Event{Event: agent.Event{Type: QueueChanged}, Data: &waits})
 }
 
 // queued counts queued messages, and reports whether there are fewer than before.
-func (p *post) queued() (less bool) {
-	steering, followUps := p.loop.Queued()
+func (b *inbox) queued() (less bool) {
+	steering, followUps := b.loop.Queued()
 	n := len(steering) + len(followUps)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	less = n < p.told
-	p.told = n
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	less = n < b.told
+	b.told = n
 	return less
 }
 
@@ -67,15 +67,15 @@ func (s *Session) accept(ctx context.Context, m llm.Message) (llm.Message, error
 	if s.o.Brief != nil {
 		var err error
 		if note, err = s.o.Brief(ctx, m.Text()); err != nil {
-			return m, s.veil.err(err)
+			return m, s.redactor.err(err)
 		}
 	}
 	m, err := expand(ctx, s.o.Expand, m)
 	if err != nil {
-		err = s.veil.err(err)
+		err = s.redactor.err(err)
 	}
 	if err == nil && note != "" {
-		s.rec.note(s.veil.message(llm.Message{
+		s.rec.note(s.redactor.message(llm.Message{
 			Role: llm.RoleCustom, CustomType: customBrief, Content: []llm.Block{llm.Text{Text: note}}, Time: s.o.Now(),
 		}))
 		s.outdated()

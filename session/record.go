@@ -14,10 +14,10 @@ import (
 
 // record writes a session down: the transcript, the events, and lines for the user.
 type record struct {
-	log  *transcript.Log
-	hub  *hub
-	veil veil
-	tell func(string) // tells the user
+	log      *transcript.Log
+	hub      *hub
+	redactor redactor
+	tell     func(string) // tells the user
 
 	writing sync.Mutex // held while the transcript changes
 
@@ -125,14 +125,14 @@ func (r *record) emit(e Event) { r.hub.emit(e) }
 
 // warn tells the user something, also as an event.
 func (r *record) warn(text string) {
-	text = r.veil.hide(text)
+	text = r.redactor.hide(text)
 	r.tell(text)
 	r.emit(Event{Event: agent.Event{Type: Warning}, Text: text})
 }
 
 // setTitle names the session.
 func (r *record) setTitle(title string) {
-	title = strings.Join(strings.Fields(r.veil.hide(title)), " ")
+	title = strings.Join(strings.Fields(r.redactor.hide(title)), " ")
 	if title == "" || title == r.log.Title() {
 		return
 	}
@@ -145,7 +145,7 @@ func (r *record) setLabel(id, label string) error {
 	if _, err := r.log.Entry(id); err != nil {
 		return err
 	}
-	label = strings.Join(strings.Fields(r.veil.hide(label)), " ")
+	label = strings.Join(strings.Fields(r.redactor.hide(label)), " ")
 	r.append(transcript.Entry{Type: transcript.TypeLabel, TargetID: id, Label: label})
 	r.emit(Event{Event: agent.Event{Type: LabelChanged}, EntryID: id, Text: label})
 	return nil

@@ -36,7 +36,7 @@ func (m *mender) refused(failed *llm.Error) bool {
 	undo := m.dropFailed()
 	for _, rule := range rules {
 		n := 0
-		if m.fitter.prune("refused", func(path []transcript.Entry) *transcript.Prune {
+		if m.compactor.prune("refused", func(path []transcript.Entry) *transcript.Prune {
 			p := rule(path)
 			n = len(p.Entries)
 			return p

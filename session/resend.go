@@ -31,7 +31,7 @@ func (s *Session) Resend(ctx context.Context) agent.Outcome {
 
 // answerAgain is Resend while nothing else is running.
 func (s *Session) answerAgain(ctx context.Context) agent.Outcome {
-	s.fitter.refresh()
+	s.compactor.refresh()
 	asked, failed, ok := unanswered(s.agent.Messages())
 	if !ok {
 		return agent.Outcome{Reason: agent.ReasonError, Err: ErrAnswered}
@@ -44,7 +44,7 @@ func (s *Session) answerAgain(ctx context.Context) agent.Outcome {
 			return agent.Outcome{Reason: agent.ReasonError, Err: ErrAnswered}
 		}
 		s.rec.branchOff(e.ID)
-		s.fitter.reload()
+		s.compactor.reload()
 	}
 	s.openTurn(asked)
 	return s.finish(ctx, s.attempts.run(ctx, s.agent.Run))
@@ -75,17 +75,17 @@ func unanswered(messages []llm.Message) (asked string, failed, ok bool) {
 
 // resubmit is Resend in the background.
 func (s *Session) resubmit() (Receipt, error) {
-	s.post.accepting.Lock()
-	defer s.post.accepting.Unlock()
+	s.inbox.accepting.Lock()
+	defer s.inbox.accepting.Unlock()
 	ctx, end, err := s.stage.wake(s.stage.life)
 	if err != nil {
 		return Receipt{}, err
 	}
 	id := rand.Text()[:16]
-	s.post.open(id)
-	s.post.mu.Lock()
-	s.post.held, s.post.now = false, id
-	s.post.mu.Unlock()
+	s.inbox.open(id)
+	s.inbox.mu.Lock()
+	s.inbox.held, s.inbox.now = false, id
+	s.inbox.mu.Unlock()
 	s.stage.tasks.Go(func() { s.settleRun(s.answerAgain(ctx), end) })
 	return Receipt{ID: id, Started: true}, nil
 }

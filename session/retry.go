@@ -192,14 +192,14 @@ func (p *patience) end() {
 
 // attempts runs the loop, and runs it again as long as something can be done about a failure.
 type attempts struct {
-	loop      *agent.Agent
-	mind      *mind
-	money     *money
-	fitter    *fitter
-	rec       *record
-	policies  *policies
-	fallbacks fallbacks
-	now       func() time.Time
+	loop       *agent.Agent
+	modelState *modelState
+	money      *money
+	compactor  *compactor
+	rec        *record
+	policies   *policies
+	fallbacks  fallbacks
+	now        func() time.Time
 
 	patience patience
 	mender   *mender // of the run; only the loop's goroutine uses it
@@ -209,7 +209,7 @@ type attempts struct {
 func (a *attempts) run(ctx context.Context, run func(context.Context, ...llm.Message) agent.Outcome, messages ...llm.Message) agent.Outcome {
 	m := &mender{attempts: a}
 	a.mender = m
-	a.mind.follow(a.now(), "it can be asked again")
+	a.modelState.follow(a.now(), "it can be asked again")
 	out := run(ctx, messages...)
 	a.money.release()
 	for m.mend(ctx, &out) {
@@ -219,7 +219,7 @@ func (a *attempts) run(ctx context.Context, run func(context.Context, ...llm.Mes
 		out = join(withoutFailed(out), next)
 	}
 	m.end(out.Err)
-	out.Err = a.rec.veil.err(out.Err)
+	out.Err = a.rec.redactor.err(out.Err)
 	return out
 }
 
@@ -262,7 +262,7 @@ func (m *mender) end(err error) {
 	}
 	info := RetryInfo{Attempt: m.attempt + m.stops}
 	if err != nil {
-		info.Error = m.rec.veil.hide(err.Error())
+		info.Error = m.rec.redactor.hide(err.Error())
 	}
 	m.tell(RetryEnd, info)
 	m.attempt, m.stops = 0, 0
@@ -332,7 +332,7 @@ func (m *mender) mend(ctx context.Context, out *agent.Outcome) bool {
 	}
 	m.attempt++
 	m.tell(RetryStart, RetryInfo{
-		Attempt: m.attempt, Max: retry.Max, Delay: d, DelayMS: d.Milliseconds(), Error: m.rec.veil.hide(failed.Error()),
+		Attempt: m.attempt, Max: retry.Max, Delay: d, DelayMS: d.Milliseconds(), Error: m.rec.redactor.hide(failed.Error()),
 	})
 	switch err := m.patience.wait(ctx, d); {
 	case errors.Is(err, errGiveUp):
@@ -357,15 +357,15 @@ func (m *mender) fallback(ctx context.Context, failed *llm.Error) bool {
 	case llm.ErrInvalidRequest, llm.ErrContentFilter, llm.ErrAnswerLimit, llm.ErrAborted:
 		return false // another model would do no better, or should not be asked
 	}
-	ref, role := m.mind.acting()
+	ref, role := m.modelState.acting()
 	if m.failing != ref {
 		m.failing, m.left = ref, m.attempts.fallbacks.of(role, ref)
 	}
-	current := m.mind.model().Ref()
+	current := m.modelState.model().Ref()
 	for len(m.left) > 0 && ctx.Err() == nil {
 		selector := m.left[0]
 		m.left = m.left[1:]
-		o, err := m.mind.open(ctx, selector)
+		o, err := m.modelState.open(ctx, selector)
 		if err != nil {
 			m.rec.warn(fmt.Sprintf("the fallback model %s cannot be used: %v", selector, err))
 			continue
@@ -378,7 +378,7 @@ func (m *mender) fallback(ctx context.Context, failed *llm.Error) bool {
 		if !m.policies.retry.Stay {
 			until = m.now().Add(cmp.Or(vendorWait(failed, m.now()), cooldown))
 		}
-		m.mind.replace(FallbackApplied, o, until, m.rec.veil.hide(failed.Error()))
+		m.modelState.replace(FallbackApplied, o, until, m.rec.redactor.hide(failed.Error()))
 		m.dropFailed()
 		return true
 	}
@@ -387,7 +387,7 @@ func (m *mender) fallback(ctx context.Context, failed *llm.Error) bool {
 
 // overflow continues with a larger model, or with a shorter conversation.
 func (m *mender) overflow(ctx context.Context, reason string, out *agent.Outcome) bool {
-	if m.mind.promote(ctx, reason) {
+	if m.modelState.promote(ctx, reason) {
 		m.dropFailed()
 		return true
 	}
@@ -396,7 +396,7 @@ func (m *mender) overflow(ctx context.Context, reason string, out *agent.Outcome
 	}
 	m.shrunk = true
 	undo := m.dropFailed()
-	err := m.fitter.compact(ctx, reason, "")
+	err := m.compactor.compact(ctx, reason, "")
 	if err == nil {
 		return true
 	}
@@ -419,7 +419,7 @@ func (m *mender) incomplete(ctx context.Context, out *agent.Outcome) bool {
 	if n == 0 || out.Messages[n-1].Usage == nil {
 		return false
 	}
-	window := m.mind.window()
+	window := m.modelState.window()
 	u := out.Messages[n-1].Usage
 	if total := u.Input + u.CacheRead + u.CacheWrite + u.Output; window == 0 || total < window*95/100 {
 		return false

@@ -5,7 +5,7 @@
 // # The path of a prompt
 //
 // [Session.Prompt] hides secrets in the text, opens a turn of the undo journal and runs the
-// loop. Before each request the conversation is made to fit the model (fit.go) and the limits
+// loop. Before each request the conversation is made to fit the model (compactor.go) and the limits
 // are checked (spend.go). After it, what was said is appended to the transcript and emitted as
 // an event. A failed request is retried, sent to another model, or made smaller, depending on
 // its error (retry.go). When the model stops by itself, a chain decides whether it continues
@@ -46,31 +46,31 @@ import (
 // second one is refused, except that Compact stops what is running and takes its place. All
 // methods are safe for concurrent use.
 type Session struct {
-	o     Options
-	agent *agent.Agent
-	log   *transcript.Log
-	hub   *hub
-	desk  *Desk
-	veil  veil
+	o        Options
+	agent    *agent.Agent
+	log      *transcript.Log
+	hub      *hub
+	desk     *Desk
+	redactor redactor
 
-	rec      *record     // writes it down and emits events
-	stage    *stage      // runs one thing at a time
-	mind     *mind       // the model
-	tools    *ToolSet    // what the model can call
-	gauge    *gauge      // how large the conversation is
-	money    *money      // what it costs
-	cache    *cacheWatch // what is in providers' caches
-	work     *work       // todos, goal, pins
-	modes    *modes      // the approval mode
-	calls    *calls      // their path to tools
-	answers  *answers    // answer watchers
-	fitter   *fitter     // what the model gets of it
-	attempts *attempts   // handles failures
-	post     *post       // the queue
-	policies *policies   // automatic behavior
-	titles   *titles     // names it
-	programs programs    // running programs, by name
-	own      commands    // of the user, that are running
+	rec          *record       // writes it down and emits events
+	stage        *stage        // runs one thing at a time
+	modelState   *modelState   // the model
+	tools        *ToolSet      // what the model can call
+	tokenCounter *tokenCounter // how large the conversation is
+	money        *money        // what it costs
+	cache        *cacheWatch   // what is in providers' caches
+	work         *work         // todos, goal, pins
+	modes        *modes        // the approval mode
+	calls        *calls        // their path to tools
+	answers      *answers      // answer watchers
+	compactor    *compactor    // what the model gets of it
+	attempts     *attempts     // handles failures
+	inbox        *inbox        // the queue
+	policies     *policies     // automatic behavior
+	titles       *titles       // names it
+	programs     programs      // running programs, by name
+	own          commands      // of the user, that are running
 }
 
 // ResultTool is the name of the tool with which the model hands over a result by a schema. A
@@ -126,7 +126,7 @@ func New(o Options) (*Session, error) {
 	if o.Ground == nil {
 		o.Ground = Bare{}
 	}
-	s := &Session{o: o, log: o.Log, hub: newHub(o.Emit), desk: o.Desk, veil: veil{o.Secrets}}
+	s := &Session{o: o, log: o.Log, hub: newHub(o.Emit), desk: o.Desk, redactor: redactor{o.Secrets}}
 	past, err := o.Log.Context(o.Log.Leaf())
 	if err != nil {
 		return nil, err
@@ -137,21 +137,21 @@ func New(o Options) (*Session, error) {
 		}
 	}
 	s.assemble(past)
-	for _, text := range s.fitter.damage.harm(past) {
+	for _, text := range s.compactor.damage.harm(past) {
 		o.Warn(text) // not an event: nobody can receive one yet
 	}
 	if o.MaxCost > 0 {
 		s.money.spentBefore()
 	}
 	s.work.restoreGoal()
-	s.post.restoreQueue()
+	s.inbox.restoreQueue()
 	s.desk.bind(s.hub.emit)
 	s.hub.begin(Owner{Entries: o.Log.Len(), LastEntry: lastEntry(o.Log)})
 	if o.Mode == modePlan && !o.KeepModel {
-		s.mind.planning(s.stage.life, true, o.Now())
+		s.modelState.planning(s.stage.life, true, o.Now())
 	}
-	s.gauge.recall(o.Log)
-	s.gauge.context() // so that a face that asks for figures doesn't have to wait
+	s.tokenCounter.recall(o.Log)
+	s.tokenCounter.context() // so that a face that asks for figures doesn't have to wait
 	if o.Jobs != nil {
 		o.Jobs.Watch(func() { s.hub.emit(Event{Event: agent.Event{Type: JobsChanged}}) })
 	}
@@ -163,58 +163,58 @@ func (s *Session) assemble(past *transcript.Context) {
 	o := &s.o
 	seed := maphash.MakeSeed()
 	r := o.Request
-	if r.System = s.veil.hide(r.System); r.Cache.Key == "" {
+	if r.System = s.redactor.hide(r.System); r.Cache.Key == "" {
 		r.Cache.Key = o.Log.ID()
 	}
-	s.rec = &record{log: o.Log, hub: s.hub, veil: s.veil, tell: o.Warn}
+	s.rec = &record{log: o.Log, hub: s.hub, redactor: s.redactor, tell: o.Warn}
 	s.policies = newPolicies(o, s.rec)
 	s.tools = newToolSet(o.Tools, o.MoreTools)
-	s.mind = &mind{
+	s.modelState = &modelState{
 		opener: o.Models, roles: o.Roles, noPromote: o.NoPromote, ground: o.Ground, tools: s.tools, rec: s.rec,
 		request: r, client: o.Client, bare: past.Models[roleDefault] != r.Model.Ref(),
 		person: Opened{Model: r.Model, Client: o.Client, Level: r.Thinking.Level},
 	}
-	s.mind.current.Store(r.Model)
-	s.calls = &calls{links: o.Chains.Calls, veil: s.veil, ground: o.Ground, programs: &s.programs, warn: s.rec.warn}
-	s.answers = &answers{links: o.Chains.Answers, veil: s.veil, warn: s.rec.warn, now: o.Now}
-	s.gauge = &gauge{mind: s.mind, tools: s.tools}
+	s.modelState.current.Store(r.Model)
+	s.calls = &calls{links: o.Chains.Calls, redactor: s.redactor, ground: o.Ground, programs: &s.programs, warn: s.rec.warn}
+	s.answers = &answers{links: o.Chains.Answers, redactor: s.redactor, warn: s.rec.warn, now: o.Now}
+	s.tokenCounter = &tokenCounter{modelState: s.modelState, tools: s.tools}
 	s.money = &money{
-		most: o.MaxCost, meter: o.Meter, log: o.Log, mind: s.mind, gauge: s.gauge, veil: s.veil, warn: s.rec.warn, now: o.Now, policies: s.policies,
-		requests: &requests{links: o.Chains.Requests, veil: s.veil, seed: seed}, answers: s.answers, fallbacks: o.Fallbacks,
+		most: o.MaxCost, meter: o.Meter, log: o.Log, modelState: s.modelState, tokenCounter: s.tokenCounter, redactor: s.redactor, warn: s.rec.warn, now: o.Now, policies: s.policies,
+		requests: &requests{links: o.Chains.Requests, redactor: s.redactor, seed: seed}, answers: s.answers, fallbacks: o.Fallbacks,
 		before: o.BeforeRequest,
 		// Turns of the undo journal continue counting. Commands and repeated answers count
 		// too, so numbers can occur twice; the journal distinguishes them.
 		turn: o.Log.Count(llm.RoleUser), process: rand.Text()[:8],
 	}
-	s.work = &work{rec: s.rec, veil: s.veil, list: o.Tasks, mind: s.mind, total: s.money.total, outdated: s.outdated}
+	s.work = &work{rec: s.rec, redactor: s.redactor, list: o.Tasks, modelState: s.modelState, total: s.money.total, outdated: s.outdated}
 	s.money.overGoal = s.work.overGoal
-	s.mind.priced = func() bool { return o.MaxCost > 0 || s.work.budgeted() }
-	s.mind.changed = s.gauge.reset
+	s.modelState.priced = func() bool { return o.MaxCost > 0 || s.work.budgeted() }
+	s.modelState.changed = s.tokenCounter.reset
 	life, die := context.WithCancel(context.Background())
 	s.stage = &stage{now: o.Now, ending: s.rec.sync, life: life, die: die}
-	s.modes = &modes{ground: o.Ground, rec: s.rec, mind: s.mind, life: life, first: o.Mode, mode: o.Mode, shut: s.stage.shut, now: o.Now}
+	s.modes = &modes{ground: o.Ground, rec: s.rec, modelState: s.modelState, life: life, first: o.Mode, mode: o.Mode, shut: s.stage.shut, now: o.Now}
 	s.cache = &cacheWatch{seed: seed, now: o.Now, rec: s.rec, change: len(o.Chains.Requests) > 0}
-	s.fitter = &fitter{
-		policies: s.policies, summariser: o.Summariser, ground: o.Ground, veil: s.veil, rec: s.rec, mind: s.mind, gauge: s.gauge,
+	s.compactor = &compactor{
+		policies: s.policies, summariser: o.Summariser, ground: o.Ground, redactor: s.redactor, rec: s.rec, modelState: s.modelState, tokenCounter: s.tokenCounter,
 		ask: s.money.asker(ForCompaction), work: s.work, modes: s.modes, damage: &damage{log: o.Log}, cacheIdle: s.cache.idle, now: o.Now,
 		again: len(past.Messages) > 0,
 	}
-	s.fitter.handoff = s.handoff
+	s.compactor.handoff = s.handoff
 	s.titles = &titles{on: o.Titles, rec: s.rec, money: s.money, life: life, tasks: &s.stage.tasks}
-	s.stage.idle, s.stage.rested = s.fitter.idle, s.fitter.rested
+	s.stage.idle, s.stage.rested = s.compactor.idle, s.compactor.rested
 	s.attempts = &attempts{
-		mind: s.mind, money: s.money, fitter: s.fitter, rec: s.rec, policies: s.policies, fallbacks: o.Fallbacks, now: o.Now,
+		modelState: s.modelState, money: s.money, compactor: s.compactor, rec: s.rec, policies: s.policies, fallbacks: o.Fallbacks, now: o.Now,
 	}
-	s.post = &post{rec: s.rec, beside: s.stage.beside, life: life}
+	s.inbox = &inbox{rec: s.rec, beside: s.stage.beside, life: life}
 	s.stage.ended = func() {
-		if len(s.post.waiting()) > 0 {
+		if len(s.inbox.waiting()) > 0 {
 			go s.pump()
 		}
 	}
 	s.agent = agent.New(agent.Options{
 		Client: s.money, Request: r, Tools: o.Tools, MaxTurns: o.MaxTurns, Messages: past.Messages,
 		Steering: o.Steering, FollowUp: o.FollowUp, Interrupt: o.Interrupt,
-		Emit: s.loopEvent, Prepare: s.fitter.prepare,
+		Emit: s.loopEvent, Prepare: s.compactor.prepare,
 		BeforeRequest: func(ctx context.Context, r *llm.Request) error {
 			if name := s.tools.choice(); name != "" {
 				r.ToolChoice = llm.ToolChoice{Mode: llm.ToolNamed, Name: name}
@@ -227,7 +227,7 @@ func (s *Session) assemble(past *transcript.Context) {
 		},
 		BeforeTool: s.calls.before, AfterTool: s.calls.after,
 	})
-	s.mind.loop, s.gauge.loop, s.cache.loop, s.fitter.loop, s.attempts.loop, s.post.loop = s.agent, s.agent, s.agent, s.agent, s.agent, s.agent
+	s.modelState.loop, s.tokenCounter.loop, s.cache.loop, s.compactor.loop, s.attempts.loop, s.inbox.loop = s.agent, s.agent, s.agent, s.agent, s.agent, s.agent
 	s.policies.loop = s.agent
 	s.tools.use = func(offered []*tool.Tool) { s.agent.Update(func(o *agent.Options) { o.Tools = offered }) }
 	s.tools.tell = func(names string) { s.hub.emit(Event{Event: agent.Event{Type: ToolsChanged}, Text: names}) }
@@ -239,7 +239,7 @@ func (s *Session) Abort() { s.stage.abort() }
 // Prompt sends a user message and runs until the model is done. Steering messages that were
 // sent before it, while nothing ran, come first.
 func (s *Session) Prompt(ctx context.Context, m llm.Message) (out agent.Outcome) {
-	m.Time = s.post.stamp(s.timed(m).Time)
+	m.Time = s.inbox.stamp(s.timed(m).Time)
 	ctx, end, err := s.stage.wake(ctx)
 	switch {
 	case errors.Is(err, ErrNotBegun):
@@ -249,9 +249,9 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (out agent.Outcome)
 	}
 	defer end()
 	defer s.tools.force("")
-	typed := s.veil.message(m)
-	defer func() { s.post.hold(out.Reason == agent.ReasonAborted) }()
-	m, err = s.accept(ctx, s.mind.attach(ctx, m))
+	typed := s.redactor.message(m)
+	defer func() { s.inbox.hold(out.Reason == agent.ReasonAborted) }()
+	m, err = s.accept(ctx, s.modelState.attach(ctx, m))
 	switch {
 	case ctx.Err() != nil:
 		return unsent()
@@ -260,8 +260,8 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (out agent.Outcome)
 	}
 	s.openTurn(typed.Text())
 	s.titles.begin(typed)
-	s.fitter.refresh()
-	out = s.finish(ctx, s.attempts.run(ctx, s.agent.Run, append(s.preface(), s.veil.message(m))...))
+	s.compactor.refresh()
+	out = s.finish(ctx, s.attempts.run(ctx, s.agent.Run, append(s.preface(), s.redactor.message(m))...))
 	return out
 }
 
@@ -272,7 +272,7 @@ func unsent() agent.Outcome {
 // preface returns what goes before the first prompt of a branch. It also records what applies
 // to the branch.
 func (s *Session) preface() (messages []llm.Message) {
-	if model, ok := s.mind.unnamed(); ok {
+	if model, ok := s.modelState.unnamed(); ok {
 		s.rec.append(transcript.Entry{Type: transcript.TypeModel, Model: model})
 	}
 	if !slices.ContainsFunc(s.agent.Messages(), func(m llm.Message) bool { return !early(m.CustomType) }) {
@@ -280,7 +280,7 @@ func (s *Session) preface() (messages []llm.Message) {
 			s.rec.append(transcript.Entry{Type: transcript.TypeMode, Mode: mode})
 		}
 		for _, p := range s.o.Preface {
-			messages = append(messages, s.veil.message(p))
+			messages = append(messages, s.redactor.message(p))
 		}
 	}
 	if notice, ok := s.modes.notice(s.agent.Messages()); ok {
@@ -367,9 +367,9 @@ type Stats struct {
 
 // Stats returns the current figures. It costs the same in a long conversation.
 func (s *Session) Stats() Stats {
-	model, level := s.mind.chosen()
+	model, level := s.modelState.chosen()
 	stats := Stats{
-		Model: model.Ref(), Thinking: level, Title: s.log.Title(), Entries: s.log.Len(), Context: s.gauge.context(), Window: model.ContextWindow,
+		Model: model.Ref(), Thinking: level, Title: s.log.Title(), Entries: s.log.Len(), Context: s.tokenCounter.context(), Window: model.ContextWindow,
 	}
 	s.money.fill(&stats)
 	return stats
@@ -397,7 +397,7 @@ func (s *Session) Close() error {
 	}
 	s.desk.end()
 	late := s.stage.stop(ctx)
-	if _, held := s.post.queueState(); !held && late == nil {
+	if _, held := s.inbox.queueState(); !held && late == nil {
 		s.titles.wait()
 	}
 	s.stage.die()
@@ -418,13 +418,13 @@ func (s *Session) loopEvent(e agent.Event) {
 	out := Event{Event: e}
 	switch e.Type {
 	case agent.AgentStart:
-		out.Turn = s.post.running()
+		out.Turn = s.inbox.running()
 	case agent.MessageEnd:
 		messages := s.agent.Messages()
 		out.EntryID = s.rec.message(e.Message, e.Message.Role == llm.RoleAssistant && paused(messages[:len(messages)-1]))
-		out.Turn = s.post.wasRead(e.Message)
-		s.gauge.measured(e.Message)
-		s.fitter.noteCalls(e.Message)
+		out.Turn = s.inbox.wasRead(e.Message)
+		s.tokenCounter.measured(e.Message)
+		s.compactor.noteCalls(e.Message)
 		if e.Message.Role == llm.RoleAssistant {
 			s.rec.answer = out.EntryID
 			if e.Message.Error == nil {
@@ -432,13 +432,13 @@ func (s *Session) loopEvent(e agent.Event) {
 			}
 		}
 	case agent.AgentEnd:
-		ended := s.veil.outcome(*e.Outcome)
-		out.Outcome, out.Turn = &ended, s.post.running()
+		ended := s.redactor.outcome(*e.Outcome)
+		out.Outcome, out.Turn = &ended, s.inbox.running()
 	case agent.TurnStart:
 		s.calls.forget()
-		s.post.taken()
+		s.inbox.taken()
 	case agent.ToolUpdate:
-		out.Call, out.Result = s.calls.event(e.Call), s.veil.result(e.Result)
+		out.Call, out.Result = s.calls.event(e.Call), s.redactor.result(e.Result)
 	case agent.ToolEnd:
 		s.programs.end(e.Call.ID)
 		out.Call = s.calls.event(e.Call)

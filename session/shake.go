@@ -29,7 +29,7 @@ func (s *Session) Shake(ctx context.Context, kind string) (freed int, err error)
 		return 0, fmt.Errorf("cannot remove %q (want %s or %s)", kind, ShakeBulk, ShakeImages)
 	default:
 		rule = func(path []transcript.Entry) *transcript.Prune {
-			o := s.fitter.pruneOptions(true)
+			o := s.compactor.pruneOptions(true)
 			o.Protect, o.MinSavings = -1, -1
 			p, failed := compact.Shake(path, o, s.o.Ground.Artifact)
 			err = failed
@@ -41,16 +41,16 @@ func (s *Session) Shake(ctx context.Context, kind string) (freed int, err error)
 		return 0, busy
 	}
 	defer end()
-	s.fitter.refresh()
+	s.compactor.refresh()
 	if kind == ShakeImages && !slices.ContainsFunc(s.agent.Messages(), hasImage) {
 		return 0, nil
 	}
-	before := s.gauge.estimate()
-	s.fitter.prune("shake", rule)
+	before := s.tokenCounter.estimate()
+	s.compactor.prune("shake", rule)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return 0, errors.New("nothing can be removed: this session is not saved, so there is nowhere to keep it")
 	}
-	return max(0, before-s.gauge.estimate()), err
+	return max(0, before-s.tokenCounter.estimate()), err
 }
 
 // withoutImages removes all images from what the model gets.
@@ -68,7 +68,7 @@ func hasImage(m llm.Message) bool {
 // Compact replaces the conversation with a summary, except for the newest part. It first stops
 // what is running, unless there is nothing to summarize.
 func (s *Session) Compact(ctx context.Context, instructions string) error {
-	if _, err := s.fitter.planned(); err != nil {
+	if _, err := s.compactor.planned(); err != nil {
 		return err
 	}
 	if err := s.stage.stop(ctx); err != nil {
@@ -79,5 +79,5 @@ func (s *Session) Compact(ctx context.Context, instructions string) error {
 		return err
 	}
 	defer end()
-	return s.fitter.compact(ctx, "manual", instructions)
+	return s.compactor.compact(ctx, "manual", instructions)
 }

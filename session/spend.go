@@ -59,20 +59,20 @@ type Spending interface {
 
 // money keeps the account of a session, and its limits.
 type money struct {
-	most     llm.USD // limit of the session; 0 is no limit
-	meter    Meter   // nil if there is none
-	log      *transcript.Log
-	process  string // distinguishes turns with the same number in the ledger
-	overGoal func() error
-	mind     *mind
-	gauge    *gauge
-	veil     veil
-	warn     func(string)
-	now      func() time.Time
-	policies *policies
-	requests *requests
-	before   func(context.Context, *llm.Request) bool // Options.BeforeRequest
-	answers  *answers
+	most         llm.USD // limit of the session; 0 is no limit
+	meter        Meter   // nil if there is none
+	log          *transcript.Log
+	process      string // distinguishes turns with the same number in the ledger
+	overGoal     func() error
+	modelState   *modelState
+	tokenCounter *tokenCounter
+	redactor     redactor
+	warn         func(string)
+	now          func() time.Time
+	policies     *policies
+	requests     *requests
+	before       func(context.Context, *llm.Request) bool // Options.BeforeRequest
+	answers      *answers
 
 	fallbacks fallbacks
 
@@ -123,10 +123,10 @@ func (x *money) again() {
 // begin sends a request of the loop to the current model, and reserves its money.
 func (x *money) begin(ctx context.Context, r *llm.Request) (touched, error) {
 	// Model and client must be read together: either may have changed meanwhile.
-	request, client := x.mind.now()
+	request, client := x.modelState.now()
 	r.Model, r.Thinking.Level = request.Model, request.Thinking.Level
 	if x.before != nil && x.before(ctx, r) {
-		r.Messages = x.veil.messages(r.Messages)
+		r.Messages = x.redactor.messages(r.Messages)
 	}
 	x.mu.Lock()
 	purpose := ForTurn
@@ -177,7 +177,7 @@ func (x *money) reserve(ctx context.Context, r *llm.Request, purpose string) (Sp
 	}
 	return x.meter.Reserve(ctx, Planned{
 		Session: x.log.ID(), Turn: turnID(turn) + "-" + x.process, Purpose: purpose, Model: r.Model,
-		PromptTokens: x.gauge.prompt(r), MaxTokens: r.MaxTokens, Tell: x.warn,
+		PromptTokens: x.tokenCounter.prompt(r), MaxTokens: r.MaxTokens, Tell: x.warn,
 	})
 }
 
@@ -242,8 +242,8 @@ func (x *money) spentBefore() {
 // guessBefore estimates the cost of answers that broke off. The size of their prompts follows
 // from the answers before them.
 func (x *money) guessBefore(nodes []transcript.Node, cut []int) {
-	tokenizer := x.gauge.tokenizer()
-	system := tokenizer.Text(x.mind.system())
+	tokenizer := x.tokenCounter.tokenizer()
+	system := tokenizer.Text(x.modelState.system())
 	sizes := make([]int, len(nodes)) // tokens of the conversation up to each entry
 	index := make(map[string]int, len(nodes))
 	before := func(i int) int {
@@ -267,7 +267,7 @@ func (x *money) guessBefore(nodes []transcript.Node, cut []int) {
 		case e.Message != nil:
 			m := e.Message
 			if len(cut) > 0 && cut[0] == i {
-				x.guessed += guess(x.mind.model(), m, sizes[i])
+				x.guessed += guess(x.modelState.model(), m, sizes[i])
 				cut = cut[1:]
 			}
 			if m.Usage != nil && m.Usage.Prompt() > 0 {
@@ -319,7 +319,7 @@ func (c *counted) Next() (llm.Event, bool) {
 	case !ok:
 		c.settle(nil)
 	case e.Type.Terminal():
-		*e.Message = c.money.veil.message(*e.Message)
+		*e.Message = c.money.redactor.message(*e.Message)
 		if u := e.Message.Usage; u != nil && u.Cost == nil {
 			cost := c.model.Price.Cost(*u)
 			cost.Unknown = cost.Unknown || brokenOff(e.Message)
@@ -330,7 +330,7 @@ func (c *counted) Next() (llm.Event, bool) {
 		c.first = c.money.now().Sub(c.began)
 	}
 	if ok && !e.Type.Terminal() && e.Block != nil {
-		e.Block = c.money.veil.block(e.Block)
+		e.Block = c.money.redactor.block(e.Block)
 	}
 	return e, ok
 }
@@ -363,7 +363,7 @@ func (x *money) account(m *llm.Message, model *llm.Model, asked []llm.Message) {
 	}
 	if unsettled(m) {
 		x.unknown = true
-		x.guessed += guess(model, m, x.gauge.tokens(asked))
+		x.guessed += guess(model, m, x.tokenCounter.tokens(asked))
 	}
 	if m == nil || m.Usage == nil {
 		return
@@ -452,7 +452,7 @@ func (x *money) ask(ctx context.Context, purpose string, client llm.Client, r *l
 // asker sends requests of package compact to a model for small tasks.
 func (x *money) asker(purpose string) compact.Asker {
 	return func(ctx context.Context, system, prompt string, maxTokens int) (string, error) {
-		prompt = x.veil.hide(prompt)
+		prompt = x.redactor.hide(prompt)
 		size := textTokens(system) + textTokens(prompt) + maxTokens
 		return x.delegate(ctx, purpose, size, func(r *llm.Request) {
 			r.System, r.MaxTokens, r.Messages = system, maxTokens, []llm.Message{llm.UserText(prompt)}
@@ -464,18 +464,18 @@ func (x *money) asker(purpose string) compact.Asker {
 // then its fallbacks, then the session's own and its fallbacks. It reports the failure of each
 // but the last.
 func (x *money) delegate(ctx context.Context, purpose string, size int, write func(*llm.Request)) (string, error) {
-	own, client := x.mind.now()
+	own, client := x.modelState.now()
 	first := Opened{Model: own.Model, Client: client, Level: own.Thinking.Level}
 	var selectors []string
-	if s := x.mind.roles[roleSmol]; s != "" {
+	if s := x.modelState.roles[roleSmol]; s != "" {
 		selectors = append([]string{s}, x.fallbacks.of(roleSmol, "")...)
 	}
-	selectors = append(append(selectors, ""), x.fallbacks.of(x.mind.role(), own.Model.Ref())...)
+	selectors = append(append(selectors, ""), x.fallbacks.of(x.modelState.role(), own.Model.Ref())...)
 	var failure error
 	for i, selector := range selectors {
 		o, err := first, error(nil)
 		if selector != "" {
-			o, err = x.mind.open(ctx, selector)
+			o, err = x.modelState.open(ctx, selector)
 		}
 		if err == nil {
 			if w := o.Model.ContextWindow; selector != "" && w > 0 && size > w*9/10 {

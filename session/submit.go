@@ -99,8 +99,8 @@ func retyped(m llm.Message, typed []string) llm.Message {
 	return m
 }
 
-// post is the queue of messages.
-type post struct {
+// inbox is the queue of messages.
+type inbox struct {
 	loop   *agent.Agent // has the messages in its queues
 	rec    *record
 	beside func(context.Context) (context.Context, func(), error)
@@ -122,49 +122,49 @@ type post struct {
 type turn struct {
 	done chan struct{} // closed when everything is done, and everybody was told
 	out  agent.Outcome // valid after that
-	over bool          // guarded by the post's mu: it has ended
+	over bool          // guarded by inbox.mu: it has ended
 }
 
 // maxSettled is how many past outcomes are kept for late callers of Wait.
 const maxSettled = 64
 
 // open registers a message to wait for.
-func (p *post) open(id string) *turn {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (b *inbox) open(id string) *turn {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	t := &turn{done: make(chan struct{})}
-	if p.turns == nil {
-		p.turns = map[string]*turn{}
+	if b.turns == nil {
+		b.turns = map[string]*turn{}
 	}
-	p.turns[id] = t
+	b.turns[id] = t
 	return t
 }
 
-func (p *post) turn(id string) *turn {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.turns[id]
+func (b *inbox) turn(id string) *turn {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.turns[id]
 }
 
 // running returns the id of the running turn; "" if there is none.
-func (p *post) running() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.now
+func (b *inbox) running() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.now
 }
 
 // hold sets whether queued messages start by themselves.
-func (p *post) hold(yes bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.held = yes
+func (b *inbox) hold(yes bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held = yes
 }
 
 // settle ends the turns of ids. It returns those that were open; tell informs those who wait
 // for them, which must be the last step.
-func (p *post) settle(out agent.Outcome, ids ...string) (ended []string, tell func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (b *inbox) settle(out agent.Outcome, ids ...string) (ended []string, tell func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	var over []*turn
 	tell = func() {
 		for _, t := range over {
@@ -172,7 +172,7 @@ func (p *post) settle(out agent.Outcome, ids ...string) (ended []string, tell fu
 		}
 	}
 	for _, id := range ids {
-		t := p.turns[id]
+		t := b.turns[id]
 		if t == nil {
 			continue
 		}
@@ -181,20 +181,20 @@ func (p *post) settle(out agent.Outcome, ids ...string) (ended []string, tell fu
 		}
 		t.over, t.out = true, out
 		over, ended = append(over, t), append(ended, id)
-		if p.settled = append(p.settled, id); len(p.settled) > maxSettled {
-			delete(p.turns, p.settled[0])
-			p.settled = slices.Delete(p.settled, 0, 1)
+		if b.settled = append(b.settled, id); len(b.settled) > maxSettled {
+			delete(b.turns, b.settled[0])
+			b.settled = slices.Delete(b.settled, 0, 1)
 		}
 	}
-	p.all = slices.DeleteFunc(p.all, func(s *submitted) bool { return slices.Contains(ids, s.id) })
+	b.all = slices.DeleteFunc(b.all, func(s *submitted) bool { return slices.Contains(ids, s.id) })
 	return ended, tell
 }
 
 // waiting returns the messages that no run has read.
-func (p *post) waiting() (all []*submitted) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.all {
+func (b *inbox) waiting() (all []*submitted) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.all {
 		if !s.read {
 			all = append(all, s)
 		}
@@ -211,14 +211,14 @@ func (s *Session) Submit(ctx context.Context, in Input) (Receipt, error) {
 }
 
 func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, error) {
-	s.post.accepting.Lock()
-	defer s.post.accepting.Unlock()
+	s.inbox.accepting.Lock()
+	defer s.inbox.accepting.Unlock()
 	if err := in.check(); err != nil {
 		return Receipt{}, err
 	}
 	if in.ID == "" {
 		in.ID = rand.Text()[:16]
-	} else if s.post.turn(in.ID) != nil {
+	} else if s.inbox.turn(in.ID) != nil {
 		return Receipt{ID: in.ID, Again: true}, nil
 	}
 	ctx, done, err := s.stage.beside(ctx)
@@ -226,8 +226,8 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 		return Receipt{}, err
 	}
 	defer done()
-	in.Message.Time = s.post.stamp(s.timed(in.Message).Time)
-	in.Message = s.mind.attach(ctx, in.Message)
+	in.Message.Time = s.inbox.stamp(s.timed(in.Message).Time)
+	in.Message = s.modelState.attach(ctx, in.Message)
 	m, err := s.accept(ctx, in.Message)
 	switch {
 	case ctx.Err() != nil:
@@ -236,11 +236,11 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 		return Receipt{}, err
 	}
 	if in.When == Next {
-		id := s.rec.note(s.veil.message(m))
+		id := s.rec.note(s.redactor.message(m))
 		s.outdated()
 		return Receipt{ID: id}, nil
 	}
-	q := &submitted{id: in.ID, by: by, when: in.When, typed: s.veil.message(in.Message), m: s.veil.message(m)}
+	q := &submitted{id: in.ID, by: by, when: in.When, typed: s.redactor.message(in.Message), m: s.redactor.message(m)}
 	if q.m.Time != in.Message.Time {
 		q.m.Time = in.Message.Time
 	}
@@ -249,8 +249,8 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 	if err != nil && !busy {
 		return Receipt{}, err
 	}
-	s.post.open(q.id)
-	s.post.keepQueue(q)
+	s.inbox.open(q.id)
+	s.inbox.keepQueue(q)
 	if !busy {
 		s.serve(inner, end, q)
 		return Receipt{ID: q.id, Started: true}, nil
@@ -260,12 +260,12 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 		put = s.agent.FollowUp
 	}
 	if err := put(q.m); err != nil {
-		_, tell := s.post.settle(agent.Outcome{Reason: agent.ReasonError, Err: err}, q.id)
+		_, tell := s.inbox.settle(agent.Outcome{Reason: agent.ReasonError, Err: err}, q.id)
 		tell()
-		s.post.keepQueue(nil)
+		s.inbox.keepQueue(nil)
 		return Receipt{}, err
 	}
-	s.post.tellQueue()
+	s.inbox.tellQueue()
 	s.pump() // the current operation may have ended before the message was in the queue
 	return Receipt{ID: q.id}, nil
 }
@@ -295,60 +295,60 @@ func reserved(customType string) bool {
 }
 
 // stamp gives each message a unique time, in whole milliseconds as files store them.
-func (p *post) stamp(t time.Time) time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (b *inbox) stamp(t time.Time) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	t = t.Truncate(time.Millisecond)
-	if !t.After(p.last) {
-		t = p.last.Add(time.Millisecond)
+	if !t.After(b.last) {
+		t = b.last.Add(time.Millisecond)
 	}
-	p.last = t
+	b.last = t
 	return t
 }
 
 // keepQueue records the queue, with the new message if it is not nil.
-func (p *post) keepQueue(q *submitted) {
+func (b *inbox) keepQueue(q *submitted) {
 	e := queueEntry{Waiting: []string{}}
 	var stowed error
-	p.mu.Lock()
+	b.mu.Lock()
 	if q != nil {
 		e.ID, e.When, e.By, e.Typed = q.id, q.when, q.by, q.words()
 		var err error
-		if e.Message, err = transcript.Stow(p.rec.log, &q.m); err != nil {
+		if e.Message, err = transcript.Stow(b.rec.log, &q.m); err != nil {
 			stowed = err
 		}
-		p.all = append(p.all, q)
+		b.all = append(b.all, q)
 	}
-	for _, o := range p.all {
+	for _, o := range b.all {
 		if !o.read {
 			e.Waiting = append(e.Waiting, o.id)
 		}
 	}
-	p.mu.Unlock()
+	b.mu.Unlock()
 	if stowed != nil {
-		p.rec.written(stowed)
+		b.rec.written(stowed)
 	}
 	data, err := json.Marshal(e)
 	if err != nil {
-		p.rec.warn("queued messages are not saved: " + err.Error())
+		b.rec.warn("queued messages are not saved: " + err.Error())
 		return
 	}
-	p.rec.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: CustomQueue, Data: data})
+	b.rec.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: CustomQueue, Data: data})
 }
 
 // Announce writes the file of a session in which nothing was said yet, so that others find it.
 // If nothing is ever said, the file is removed with the session.
 func (s *Session) Announce() {
 	if s.log.Len() == 0 {
-		s.post.keepQueue(nil)
+		s.inbox.keepQueue(nil)
 	}
 }
 
 // serve lets the model work on a message, in the background.
 func (s *Session) serve(ctx context.Context, end func(), q *submitted) {
-	s.post.mu.Lock()
-	s.post.held, s.post.now, q.read = false, q.id, true
-	s.post.mu.Unlock()
+	s.inbox.mu.Lock()
+	s.inbox.held, s.inbox.now, q.read = false, q.id, true
+	s.inbox.mu.Unlock()
 	s.stage.tasks.Go(func() {
 		defer s.tools.force("")
 		if ctx.Err() != nil {
@@ -359,7 +359,7 @@ func (s *Session) serve(ctx context.Context, end func(), q *submitted) {
 		if q.typed.Role == llm.RoleUser {
 			s.titles.begin(q.typed)
 		}
-		s.fitter.refresh()
+		s.compactor.refresh()
 		out := s.finish(ctx, s.attempts.run(ctx, s.agent.Run, append(s.preface(), q.m)...))
 		s.settleRun(out, end)
 	})
@@ -367,22 +367,22 @@ func (s *Session) serve(ctx context.Context, end func(), q *submitted) {
 
 // settleRun ends a submitted run: its messages are settled, and queued ones start.
 func (s *Session) settleRun(out agent.Outcome, end func()) {
-	out = s.veil.outcome(out)
-	s.post.mu.Lock()
+	out = s.redactor.outcome(out)
+	s.inbox.mu.Lock()
 	var ids []string
-	for _, q := range s.post.all {
+	for _, q := range s.inbox.all {
 		if q.read {
 			ids = append(ids, q.id)
 		}
 	}
-	if s.post.now != "" && !slices.Contains(ids, s.post.now) {
-		ids = append(ids, s.post.now) // of a run without a message of its own
+	if s.inbox.now != "" && !slices.Contains(ids, s.inbox.now) {
+		ids = append(ids, s.inbox.now) // of a run without a message of its own
 	}
-	s.post.now = ""
-	s.post.held = out.Reason == agent.ReasonAborted
-	s.post.mu.Unlock()
+	s.inbox.now = ""
+	s.inbox.held = out.Reason == agent.ReasonAborted
+	s.inbox.mu.Unlock()
 	end()
-	ended, tell := s.post.settle(out, ids...)
+	ended, tell := s.inbox.settle(out, ids...)
 	if len(ended) > 0 {
 		told := &SettledTurn{IDs: ended, Reason: out.Reason}
 		if out.Err != nil {
@@ -397,14 +397,14 @@ func (s *Session) settleRun(out agent.Outcome, end func()) {
 
 // pump starts with the first queued message, if nothing is running.
 func (s *Session) pump() {
-	if _, held := s.post.queueState(); held || len(s.post.waiting()) == 0 || s.stage.life.Err() != nil {
+	if _, held := s.inbox.queueState(); held || len(s.inbox.waiting()) == 0 || s.stage.life.Err() != nil {
 		return
 	}
 	ctx, end, err := s.stage.begin(s.stage.life)
 	if err != nil {
 		return // the current operation pumps when it ends
 	}
-	q := s.post.takeFirst()
+	q := s.inbox.takeFirst()
 	if q == nil {
 		end()
 		return
@@ -414,26 +414,26 @@ func (s *Session) pump() {
 
 // takeFirst takes the first queued message out of the loop's queues; the others become its
 // follow-ups, except steering messages.
-func (p *post) takeFirst() *submitted {
-	steering, followUps := p.loop.ClearQueues()
+func (b *inbox) takeFirst() *submitted {
+	steering, followUps := b.loop.ClearQueues()
 	all := append(steering, followUps...)
 	var first *submitted
 	for i := range all {
-		q := p.find(&all[i])
+		q := b.find(&all[i])
 		if first == nil && q != nil {
 			first = q
 			continue
 		}
-		_ = p.loop.FollowUp(all[i]) // there was room for it before
+		_ = b.loop.FollowUp(all[i]) // there was room for it before
 	}
 	return first
 }
 
 // find returns the submitted message from which m was made.
-func (p *post) find(m *llm.Message) *submitted {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, q := range p.all {
+func (b *inbox) find(m *llm.Message) *submitted {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, q := range b.all {
 		if q.m.Time.Equal(m.Time) {
 			return q
 		}
@@ -442,30 +442,30 @@ func (p *post) find(m *llm.Message) *submitted {
 }
 
 // wasRead notes that the loop has read a message. It returns the id if it was submitted.
-func (p *post) wasRead(m *llm.Message) (id string) {
+func (b *inbox) wasRead(m *llm.Message) (id string) {
 	if m.Role != llm.RoleUser && m.Role != llm.RoleCustom {
 		return ""
 	}
-	q := p.find(m)
+	q := b.find(m)
 	if q == nil || q.m.CustomType != m.CustomType { // a note of burin's may have the same time
 		return ""
 	}
-	p.mu.Lock()
+	b.mu.Lock()
 	q.read = true
-	p.mu.Unlock()
+	b.mu.Unlock()
 	return q.id
 }
 
 // queueState returns the queue, for faces.
-func (p *post) queueState() (Queued, bool) {
-	steering, followUps := p.loop.Queued()
-	p.mu.Lock()
-	held := p.held
-	made := make(map[int64]*submitted, len(p.all)) // each message has a unique time
-	for _, q := range p.all {
+func (b *inbox) queueState() (Queued, bool) {
+	steering, followUps := b.loop.Queued()
+	b.mu.Lock()
+	held := b.held
+	made := make(map[int64]*submitted, len(b.all)) // each message has a unique time
+	for _, q := range b.all {
 		made[q.m.Time.UnixMilli()] = q
 	}
-	p.mu.Unlock()
+	b.mu.Unlock()
 	out := Queued{Held: held && len(steering)+len(followUps) > 0}
 	for i := range steering {
 		out.Steering = append(out.Steering, waitingOf(&steering[i], made[steering[i].Time.UnixMilli()]))
@@ -493,8 +493,8 @@ func waitingOf(m *llm.Message, q *submitted) Waiting {
 }
 
 // takeBack removes and returns the queued messages, as the user wrote them.
-func (p *post) takeBack() []Input {
-	steering, followUps := p.loop.ClearQueues()
+func (b *inbox) takeBack() []Input {
+	steering, followUps := b.loop.ClearQueues()
 	var out []Input
 	var ids []string
 	for i, m := range append(steering, followUps...) {
@@ -502,7 +502,7 @@ func (p *post) takeBack() []Input {
 		if i >= len(steering) {
 			in.When = After
 		}
-		if q := p.find(&m); q != nil {
+		if q := b.find(&m); q != nil {
 			in.ID, in.Message = q.id, q.typed
 			ids = append(ids, q.id)
 		}
@@ -511,29 +511,29 @@ func (p *post) takeBack() []Input {
 	if len(out) == 0 {
 		return nil
 	}
-	ended, tell := p.settle(agent.Outcome{Reason: agent.ReasonAborted, Err: ErrUnsent}, ids...)
+	ended, tell := b.settle(agent.Outcome{Reason: agent.ReasonAborted, Err: ErrUnsent}, ids...)
 	defer tell()
-	p.keepQueue(nil)
-	p.tellQueue()
+	b.keepQueue(nil)
+	b.tellQueue()
 	if len(ended) > 0 {
-		p.rec.emit(Event{Event: agent.Event{Type: AgentSettled}, Turn: ended[0], Data: &SettledTurn{IDs: ended, Reason: agent.ReasonAborted, Error: ErrUnsent.Error()}})
+		b.rec.emit(Event{Event: agent.Event{Type: AgentSettled}, Turn: ended[0], Data: &SettledTurn{IDs: ended, Reason: agent.ReasonAborted, Error: ErrUnsent.Error()}})
 	}
 	return out
 }
 
 // releaseQueue lets held messages start.
 func (s *Session) releaseQueue() {
-	s.post.mu.Lock()
-	s.post.held = false
-	s.post.mu.Unlock()
-	s.post.tellQueue()
+	s.inbox.mu.Lock()
+	s.inbox.held = false
+	s.inbox.mu.Unlock()
+	s.inbox.tellQueue()
 	s.pump()
 }
 
 // Wait waits until everything for a submitted message is done, or until ctx ends, which stops
 // nothing. It knows the last 64 finished messages.
 func (s *Session) Wait(ctx context.Context, id string) (agent.Outcome, error) {
-	t := s.post.turn(id)
+	t := s.inbox.turn(id)
 	if t == nil {
 		return agent.Outcome{}, missing("submitted message", id)
 	}
@@ -547,9 +547,9 @@ func (s *Session) Wait(ctx context.Context, id string) (agent.Outcome, error) {
 
 // restoreQueue restores the queue of a resumed session. Opening a session must not spend
 // money, so nothing starts by itself.
-func (p *post) restoreQueue() {
+func (b *inbox) restoreQueue() {
 	isQueue := func(n transcript.Node) bool { return n.Type == transcript.TypeCustom && n.Name == CustomQueue }
-	nodes := p.rec.log.Nodes()
+	nodes := b.rec.log.Nodes()
 	last := len(nodes) - 1
 	for last >= 0 && !isQueue(nodes[last]) {
 		last--
@@ -558,7 +558,7 @@ func (p *post) restoreQueue() {
 		return
 	}
 	read := func(i int) (e queueEntry, ok bool) {
-		entry, err := p.rec.log.Entry(nodes[i].ID)
+		entry, err := b.rec.log.Entry(nodes[i].ID)
 		return e, err == nil && json.Unmarshal(entry.Data, &e) == nil
 	}
 	state, ok := read(last)
@@ -576,35 +576,35 @@ func (p *post) restoreQueue() {
 			}
 		}
 		if e.Message != nil && slices.Contains(state.Waiting, e.ID) && found[e.ID] == nil {
-			transcript.Unstow(p.rec.log, e.Message)
+			transcript.Unstow(b.rec.log, e.Message)
 			found[e.ID] = &submitted{id: e.ID, by: e.By, when: e.When, typed: retyped(*e.Message, e.Typed), m: *e.Message}
 		}
 	}
-	p.forgetRead(nodes, last, found)
+	b.forgetRead(nodes, last, found)
 	for _, id := range state.Waiting {
 		q := found[id]
 		if q == nil {
 			continue
 		}
-		p.open(id)
-		p.all = append(p.all, q)
-		p.held = true
-		p.last = q.m.Time
-		put := p.loop.Steer
+		b.open(id)
+		b.all = append(b.all, q)
+		b.held = true
+		b.last = q.m.Time
+		put := b.loop.Steer
 		if q.when == After {
-			put = p.loop.FollowUp
+			put = b.loop.FollowUp
 		}
 		_ = put(q.m) // there is room at the start
 	}
 }
 
 // forgetRead removes what the model has read since the entry at from.
-func (p *post) forgetRead(nodes []transcript.Node, from int, waiting map[string]*submitted) {
+func (b *inbox) forgetRead(nodes []transcript.Node, from int, waiting map[string]*submitted) {
 	for i := from + 1; i < len(nodes) && len(waiting) > 0; i++ {
 		if n := &nodes[i]; n.Role != llm.RoleUser && n.Type != transcript.TypeMessage && n.Type != transcript.TypeCustomMessage {
 			continue
 		}
-		e, err := p.rec.log.Entry(nodes[i].ID)
+		e, err := b.rec.log.Entry(nodes[i].ID)
 		if err != nil || e.Message == nil {
 			continue
 		}

@@ -61,9 +61,9 @@ func (w *work) SetTodos(_ context.Context, phases []todo.Phase) error {
 func (w *work) hide(phases []todo.Phase) []todo.Phase {
 	out := make([]todo.Phase, 0, len(phases))
 	for _, p := range phases {
-		q := todo.Phase{Name: w.veil.hide(p.Name), Tasks: make([]todo.Task, 0, len(p.Tasks))}
+		q := todo.Phase{Name: w.redactor.hide(p.Name), Tasks: make([]todo.Task, 0, len(p.Tasks))}
 		for _, t := range p.Tasks {
-			q.Tasks = append(q.Tasks, todo.Task{Content: w.veil.hide(t.Content), Status: t.Status})
+			q.Tasks = append(q.Tasks, todo.Task{Content: w.redactor.hide(t.Content), Status: t.Status})
 		}
 		out = append(out, q)
 	}

@@ -55,7 +55,7 @@ func (s *Session) Navigate(ctx context.Context, id string, o Navigation) (edit s
 		}
 		s.rec.append(*summary)
 	}
-	s.fitter.reload()
+	s.compactor.reload()
 	s.restoreState(ctx)
 	s.work.restoreGoal()
 	s.rec.emit(Event{Event: agent.Event{Type: TreeMoved}, EntryID: s.log.Leaf(), Text: edit})
@@ -84,7 +84,7 @@ func (s *Session) summarizeLeft(ctx context.Context, target string, o Navigation
 	if err != nil {
 		return nil, err
 	}
-	window := s.mind.window()
+	window := s.modelState.window()
 	budget := window - min(s.o.Compaction.BranchReserveTokens, window/2)
 	summary, details, err := compact.BranchSummary(ctx, left, budget, s.money.asker(ForBranch), o.Instructions)
 	if errors.Is(err, compact.ErrNothing) {
@@ -102,10 +102,10 @@ func (s *Session) restoreState(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	was := s.mind.preferred()
+	was := s.modelState.preferred()
 	next := was
 	if ref := c.Models[roleDefault]; ref != "" && ref != was.Model.Ref() && s.o.Models != nil {
-		if o, err := s.mind.open(ctx, ref); err == nil {
+		if o, err := s.modelState.open(ctx, ref); err == nil {
 			next = o
 		} else {
 			s.rec.warn("the model of this branch cannot be used; using " + was.Model.Ref() + ": " + err.Error())
@@ -115,7 +115,7 @@ func (s *Session) restoreState(ctx context.Context) {
 		next.Level = s.o.Request.Thinking.Level
 	}
 	if next.Model.Ref() != was.Model.Ref() || next.Level != was.Level {
-		s.mind.prefer(next, s.o.Now())
+		s.modelState.prefer(next, s.o.Now())
 	}
 }
 
@@ -126,7 +126,7 @@ func (s *Session) Handoff(ctx context.Context, focus string) (document string, e
 		return "", err
 	}
 	defer end()
-	s.fitter.refresh()
+	s.compactor.refresh()
 	if len(s.agent.Messages()) < 2 {
 		return "", errors.New("nothing to hand off: the conversation is empty")
 	}
@@ -136,12 +136,12 @@ func (s *Session) Handoff(ctx context.Context, focus string) (document string, e
 // handoff asks for the document. As a compaction strategy it stays in the session, so that its
 // faces, queue and undo stay too; the pi family starts a new file.
 func (s *Session) handoff(ctx context.Context, focus string) (document string, err error) {
-	r, client := s.mind.now()
+	r, client := s.modelState.now()
 	// The same prefix as the conversation's: it is in the provider's cache.
 	r.Tools, r.ToolChoice = s.tools.definitions(), llm.ToolChoice{Mode: llm.ToolNone}
 	r.Messages = append(s.agent.Messages(), llm.Message{
 		Role: llm.RoleCustom, CustomType: "handoff", Time: s.o.Now(),
-		Content: []llm.Block{llm.Text{Text: compact.HandoffPrompt(s.veil.hide(focus))}},
+		Content: []llm.Block{llm.Text{Text: compact.HandoffPrompt(s.redactor.hide(focus))}},
 	})
 	err = s.o.Retry.repeat(ctx, s.o.Now, false, func() (err error) {
 		document, err = s.money.ask(ctx, ForHandoff, client, &r)

@@ -14,7 +14,7 @@ import (
 	"github.com/burin-dev/burin/tool"
 )
 
-// Artifacts are complete outputs of which the conversation shows a part. They are files named
+// Artifacts are complete outputs that the conversation shows only in part. They are files named
 // <id>.<kind>.log in one folder, with ids counting from 0. The first one creates the folder.
 // Artifacts are safe for concurrent use.
 type Artifacts struct {

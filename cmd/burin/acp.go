@@ -170,12 +170,5 @@ func (e *editor) open(ctx context.Context, w acp.Wish) (session.Handle, error) {
 		return h.Open(ctx, o)
 	}
 	place := owner.Place{Data: h.Paths().Data, Getenv: e.program.getenv, Blind: true}
-	if w.Resume != "" {
-		return place.Join(ctx, w.Resume, "editor", true, begin)
-	}
-	s, err := begin()
-	if err != nil {
-		return nil, err
-	}
-	return place.Listen(s, "editor", true), nil
+	return place.Open(ctx, w.Resume, "editor", true, begin)
 }

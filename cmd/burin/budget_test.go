@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -24,8 +25,9 @@ const (
 	versionBudget = 8 * time.Millisecond
 	requestBudget = 35 * time.Millisecond
 	editorBudget  = 30 * time.Millisecond
-	sizeBudget    = 36 << 20 // bytes of the linux/amd64 binary; the house allows 45 MB in the end
-	budgetRuns    = 20       // the median of as many counts
+	answerBudget  = 30 * time.Millisecond // of the first answer in RPC mode
+	sizeBudget    = 36 << 20              // bytes of the linux/amd64 binary; the house allows 45 MB in the end
+	budgetRuns    = 20                    // the median of as many counts
 )
 
 // release builds burin as it is released. Budgets are checked on request only:
@@ -75,13 +77,23 @@ func TestBudgetVersion(t *testing.T) {
 
 // An editor: from the start of the process to the answer to initialize.
 func TestBudgetEditor(t *testing.T) {
-	bin, machine := release(t), pacetest.New(t)
+	bin := release(t)
+	firstAnswer(t, "burin acp, initialize", editorBudget, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`, `"protocolVersion":1`, func() *exec.Cmd {
+		cmd := command(t, "acp")
+		cmd.Path = bin
+		return cmd
+	})
+}
+
+// firstAnswer measures programs that answer lines, from their start to the first answer.
+func firstAnswer(t *testing.T, what string, budget time.Duration, line, answer string, start func() *exec.Cmd) {
+	t.Helper()
+	machine := pacetest.New(t)
 	var took []time.Duration
 	var memory []int64
 	for range budgetRuns {
 		machine.Look()
-		cmd := command(t, "acp")
-		cmd.Path = bin
+		cmd := start()
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -94,18 +106,21 @@ func TestBudgetEditor(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
-		if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		if _, err := io.WriteString(in, line+"\n"); err != nil {
 			t.Fatal(err)
 		}
+		got, err := bufio.NewReader(out).ReadString('\n')
 		took = append(took, time.Since(began))
-		in.Close()
+		if err != nil || !strings.Contains(got, answer) {
+			t.Fatalf("%v: %s", err, got)
+		}
+		in.Close() //nolint:errcheck // the program may have ended
 		if err := cmd.Wait(); err != nil {
 			t.Fatal(err)
 		}
 		memory = append(memory, peakMemory(cmd.ProcessState))
 	}
-	within(t, "burin acp, initialize", took, memory, machine.Allow(editorBudget))
+	within(t, what, took, memory, machine.Allow(budget))
 }
 
 // The first request of a prompt: from the start of the process to the arrival
@@ -179,46 +194,14 @@ func TestBudgetRequest(t *testing.T) {
 	}
 }
 
-// answerBudget is what the first answer to a program may take.
-const answerBudget = 30 * time.Millisecond
-
 // The first answered command of a program: from the start of the process.
 func TestBudgetRPC(t *testing.T) {
-	bin, machine := release(t), pacetest.New(t)
-	first := command(t)
-	var took []time.Duration
-	var memory []int64
-	for range budgetRuns {
-		machine.Look()
+	bin, first := release(t), command(t)
+	firstAnswer(t, "first answer of --mode rpc", answerBudget, `{"id":"1","type":"get_state"}`, `"sessionId":`, func() *exec.Cmd {
 		cmd := exec.Command(bin, "--mode", "rpc", "--model", "openai/gpt-5.1")
 		cmd.Env, cmd.Dir = append(first.Env, "OPENAI_API_KEY=sk-x"), first.Dir
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := in.Write([]byte(`{"id":"1","type":"get_state"}` + "\n")); err != nil {
-			t.Fatal(err)
-		}
-		line, err := bufio.NewReader(out).ReadString('\n')
-		took = append(took, time.Since(began))
-		if err != nil || !strings.Contains(line, `"sessionId":`) {
-			t.Fatalf("%v: %s", err, line)
-		}
-		_ = in.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Fatal(err)
-		}
-		memory = append(memory, peakMemory(cmd.ProcessState))
-	}
-	within(t, "first answer of --mode rpc", took, memory, machine.Allow(answerBudget))
+		return cmd
+	})
 }
 
 const (

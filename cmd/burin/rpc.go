@@ -129,14 +129,7 @@ func (d *rpcDesk) open(ctx context.Context, w rpc.Wish) (session.Handle, error) 
 		o.Desk.Attend() // the client, for as long as the session lives
 		return d.Open(ctx, o)
 	}
-	if resume == "" {
-		s, err := begin()
-		if err != nil {
-			return nil, err
-		}
-		return at.Listen(s, "rpc", true), nil
-	}
-	h, err := at.Join(ctx, resume, "rpc", true, begin)
+	h, err := at.Open(ctx, resume, "rpc", true, begin)
 	if err != nil {
 		return nil, err
 	}

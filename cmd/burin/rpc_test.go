@@ -159,14 +159,7 @@ compaction: {keepRecentTokens: 200}
 
 // The pi family's own client runs every one of its methods.
 func TestPiClient(t *testing.T) {
-	npm := os.Getenv("BURIN_NPM")
-	if npm == "" {
-		t.Skip("BURIN_NPM names no folder in which testdata/npm is installed")
-	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("there is no node")
-	}
+	npm := npmFolder(t)
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
 	controls := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -183,8 +176,9 @@ func TestPiClient(t *testing.T) {
 	}
 	cmd.Env = append(cmd.Env, "BURIN_NPM="+npm, "BURIN_BIN="+cmd.Path, "BURIN_CLI="+filepath.Join(script, "cli.js"),
 		"BURIN_FREE="+controls.URL+"/free", "BURIN_ASKED="+controls.URL+"/asked")
-	cmd.Path, cmd.Args = node, []string{node, filepath.Join(script, "client.mjs")}
-	out, err := cmd.CombinedOutput()
+	node := exec.Command("node", filepath.Join(script, "client.mjs"))
+	node.Env, node.Dir = cmd.Env, cmd.Dir
+	out, err := node.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {
 		t.Fatal(err)

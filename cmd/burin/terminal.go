@@ -169,14 +169,7 @@ func (h *desk) opened(ctx context.Context, w tui.Wish) (session.Handle, error) {
 	if a.attach && first {
 		return h.program.attached(ctx, h.Paths(), resume, "terminal", remote.Own)
 	}
-	if resume == "" {
-		s, err := h.begin(ctx, a, w, "")
-		if err != nil {
-			return nil, err
-		}
-		return place.Listen(s, "terminal", true), nil
-	}
-	return place.Join(ctx, resume, "terminal", true, func() (*session.Session, error) { return h.begin(ctx, a, w, resume) })
+	return place.Open(ctx, resume, "terminal", true, func() (*session.Session, error) { return h.begin(ctx, a, w, resume) })
 }
 
 // begin opens a session in this process.

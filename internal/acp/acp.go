@@ -1,14 +1,14 @@
-// Package acp speaks the Agent Client Protocol, version 1: JSON-RPC 2.0, a message a line,
-// in both directions at once. It knows the protocol and nothing of burin: a [Conn] carries
-// messages, and the types beside it are those of the published schema that burin uses.
+// Package acp implements the Agent Client Protocol, version 1: JSON-RPC 2.0, one message per
+// line, in both directions at once. It knows nothing about burin: a [Conn] carries messages,
+// and the types are the part of the published schema that burin uses.
 //
 // # Promises of a connection
 //
-// Reading goes on while requests are answered and while the other side does not read: what
-// is written waits in a queue. The queue is bounded. [Conn.Notify] waits while it is full,
-// so that whoever sends much feels it; answers and requests are always taken, and the
-// connection reads nothing more while far too much waits. A line has a limit, requests in
-// progress have one, and each says so.
+// A connection keeps reading while requests are being answered and while the other side does
+// not read: outgoing messages go through a queue. While more than 1 MB is queued,
+// [Conn.Notify] blocks, which slows down whoever sends too much. Responses and requests are
+// always queued, but above 32 MB the connection stops reading. Lines that are too long and
+// requests beyond the limit get an error.
 package acp
 
 import (
@@ -21,25 +21,25 @@ const Version = 1
 
 // Limits of a connection.
 const (
-	MaxLine     = 64 << 20 // bytes of a message; a longer one is refused and passed over
-	maxRequests = 256      // requests of the other side in progress; more are refused
-	maxQueue    = 1 << 20  // bytes that wait to be written before Notify waits
-	maxBacklog  = 32 << 20 // bytes that wait to be written before reading pauses
+	MaxLine     = 64 << 20 // bytes of a message; a longer one is refused and skipped
+	maxRequests = 256      // incoming requests in progress; more are refused
+	maxQueue    = 1 << 20  // queued bytes above which Notify blocks
+	maxBacklog  = 32 << 20 // queued bytes above which reading pauses
 )
 
-// Codes of errors.
+// Error codes.
 const (
 	CodeParse          = -32700 // not JSON
-	CodeInvalidRequest = -32600 // not a message
+	CodeInvalidRequest = -32600 // not a JSON-RPC message
 	CodeMethodNotFound = -32601
 	CodeInvalidParams  = -32602
 	CodeInternal       = -32603
-	CodeCancelled      = -32800 // the request was canceled by who made it
+	CodeCancelled      = -32800 // its sender canceled the request
 	CodeAuthRequired   = -32000
 	CodeNotFound       = -32002 // no such session or resource
 )
 
-// Error is an error of the protocol.
+// Error is a JSON-RPC error.
 type Error struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -48,15 +48,15 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Errorf makes an error of the protocol.
+// Errorf returns an [Error] with a formatted message.
 func Errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Invalid is an error of parameters.
+// Invalid returns an [Error] about invalid parameters.
 func Invalid(format string, args ...any) *Error { return Errorf(CodeInvalidParams, format, args...) }
 
-// message is any message, as it is read.
+// message is any incoming message.
 type message struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -66,7 +66,7 @@ type message struct {
 	Error   *Error          `json:"error"`
 }
 
-// Messages as they are written.
+// Outgoing messages.
 type (
 	request struct {
 		Version string `json:"jsonrpc"`

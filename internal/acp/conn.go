@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -11,25 +10,27 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/burin-dev/burin/internal/jsontext"
 )
 
-// ErrClosed means that the connection has ended.
+// ErrClosed means that the connection is closed.
 var ErrClosed = errors.New("the connection has ended")
 
-// Work is the rest of a request. Its context ends when the other side cancels the request,
-// and when the connection ends.
+// Work is the part of a request that may take time. Its context ends when the other side
+// cancels the request and when the connection ends.
 type Work func(ctx context.Context) (result any, err error)
 
-// Then is a result after which something happens, when it waits to be written: what is
-// sent then comes behind it.
+// Then is a result with something to do once it is queued: what Do sends arrives after the
+// result.
 type Then struct {
 	Result any
 	Do     func()
 }
 
-// Handler takes a request or a notification. It is called while the connection reads, in
-// the order in which messages come, and must not wait: what takes time is in the work that
-// it gives, which runs in a goroutine of its own. A notification has no work.
+// Handler handles a request or a notification. The reading goroutine calls it in the order
+// of arrival, so it must not block: it returns what takes time as work, which runs in its own
+// goroutine. A notification has no work.
 type Handler func(method string, params json.RawMessage, isRequest bool) (Work, error)
 
 // Conn is a connection. It is safe for concurrent use.
@@ -39,21 +40,21 @@ type Conn struct {
 
 	mu      sync.Mutex
 	next    uint64
-	waiting map[uint64]chan *message      // our requests, by id
-	running map[string]context.CancelFunc // theirs, by the text of the id
+	waiting map[uint64]chan *message      // outgoing requests, by id
+	running map[string]context.CancelFunc // incoming requests, by the id as it is written
 	ended   bool
 }
 
-// New is a connection that writes to w. It begins with [Conn.Serve].
+// New returns a connection that writes to w. [Conn.Serve] starts it.
 func New(w io.Writer, h Handler) *Conn {
 	return &Conn{out: newOutbox(w), handle: h, waiting: map[uint64]chan *message{}, running: map[string]context.CancelFunc{}}
 }
 
-// farewell is how long what waits has to be written when the connection ends.
+// farewell is how long writing the queue may take when the connection ends.
 const farewell = 2 * time.Second
 
-// Serve reads until r ends, ctx does, or nothing can be written any more. Then it ends the
-// requests that are in progress, calls ending, and writes what is left.
+// Serve reads until r or ctx ends or a write fails. Then it cancels the requests in progress,
+// calls ending, and writes what is still queued.
 func (c *Conn) Serve(ctx context.Context, r io.Reader, ending func()) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -80,7 +81,7 @@ func (c *Conn) Serve(ctx context.Context, r io.Reader, ending func()) error {
 	return err
 }
 
-// end refuses further requests, and ends ours.
+// end refuses further calls and fails those that wait for an answer.
 func (c *Conn) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,14 +93,14 @@ func (c *Conn) end() {
 }
 
 func (c *Conn) read(ctx context.Context, r io.Reader, tasks *sync.WaitGroup) error {
-	lines := &lines{r: bufio.NewReaderSize(r, 64<<10)}
+	lines := jsontext.NewLines(r, MaxLine, 0)
 	for {
 		if err := c.out.room(ctx, maxBacklog); err != nil {
 			return err
 		}
-		line, err := lines.next()
+		line, err := lines.Next()
 		switch {
-		case errors.Is(err, errTooLong):
+		case errors.Is(err, jsontext.ErrTooLong):
 			c.fail(nil, Errorf(CodeInvalidRequest, "a message is at most %d MB long", MaxLine>>20))
 			continue
 		case err != nil:
@@ -111,7 +112,7 @@ func (c *Conn) read(ctx context.Context, r io.Reader, tasks *sync.WaitGroup) err
 	}
 }
 
-// take takes a message.
+// take handles one message.
 func (c *Conn) take(ctx context.Context, line []byte, tasks *sync.WaitGroup) {
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil {
@@ -139,7 +140,7 @@ func (c *Conn) take(ctx context.Context, line []byte, tasks *sync.WaitGroup) {
 	}
 }
 
-// validID gives the id as it is written; nil if there is none.
+// validID returns the id as it is written, nil if there is none, and whether it is valid.
 func validID(id json.RawMessage) (json.RawMessage, bool) {
 	switch {
 	case len(id) == 0:
@@ -151,8 +152,8 @@ func validID(id json.RawMessage) (json.RawMessage, bool) {
 	return id, err == nil
 }
 
-// answered passes an answer on to who waits for it. One that nobody waits for, as after a
-// cancel, is dropped.
+// answered passes a response to the call that waits for it. It drops one that no call waits
+// for, as after a cancel.
 func (c *Conn) answered(m *message) {
 	id, err := strconv.ParseUint(string(m.ID), 10, 64)
 	if err != nil {
@@ -181,10 +182,10 @@ func (c *Conn) notified(method string, params json.RawMessage) {
 		}
 		return
 	}
-	_, _ = c.handle(method, params, false) // nobody can be told
+	_, _ = c.handle(method, params, false) // a notification has no response to put an error in
 }
 
-// asked begins with a request of the other side.
+// asked starts an incoming request.
 func (c *Conn) asked(ctx context.Context, id json.RawMessage, method string, params json.RawMessage, tasks *sync.WaitGroup) {
 	key := string(id)
 	ctx, cancel := context.WithCancel(ctx)
@@ -250,10 +251,10 @@ func (c *Conn) fail(id json.RawMessage, e *Error) {
 	c.write(failure{"2.0", id, e})
 }
 
-// write queues a message, however many wait.
+// write queues a message, whatever the length of the queue.
 func (c *Conn) write(m any) {
 	line, err := json.Marshal(m)
-	if err != nil { // a result that has no JSON
+	if err != nil { // the result cannot be encoded
 		if r, ok := m.(response); ok {
 			c.fail(r.ID, Errorf(CodeInternal, "the answer cannot be written: %v", err))
 		}
@@ -262,7 +263,7 @@ func (c *Conn) write(m any) {
 	c.out.put(line)
 }
 
-// Notify sends a notification. It waits while the other side is slow to read.
+// Notify sends a notification. It blocks while the other side is slow to read.
 func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	line, err := json.Marshal(notification{"2.0", method, params})
 	if err != nil {
@@ -275,8 +276,8 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	return nil
 }
 
-// Call sends a request and waits for the answer, or for the end of ctx: then the other side
-// is told that nobody waits any more. The error of the other side is an [*Error].
+// Call sends a request and waits for the response. When ctx ends first, it cancels the
+// request on the other side. An error response is an [*Error].
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
 	answer := make(chan *message, 1)
 	c.mu.Lock()
@@ -317,7 +318,7 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 	}
 }
 
-// forget stops waiting for an answer, and reports whether there was none yet.
+// forget stops waiting for a response and reports whether none had arrived.
 func (c *Conn) forget(id uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

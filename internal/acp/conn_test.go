@@ -65,7 +65,7 @@ func TestMalformedLines(t *testing.T) {
 	}
 }
 
-// A line that is too long is passed over without being kept, and said so.
+// A line that is too long is refused and skipped, and not held in memory.
 func TestLongLine(t *testing.T) {
 	long := io.MultiReader(strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"echo","params":"`), io.LimitReader(zeros{}, acp.MaxLine+10), strings.NewReader("\"}\n"+`{"jsonrpc":"2.0","id":2,"method":"echo","params":"alive"}`+"\n"))
 	got := strings.Join(answers(t, long, echo), "\n")
@@ -106,7 +106,7 @@ func wire(t *testing.T, one, two acp.Handler) (a, b *acp.Conn) {
 	return a, b
 }
 
-// Both sides ask at once, also while they are asked.
+// Both sides send requests at the same time, also from within requests.
 func TestBothDirections(t *testing.T) {
 	var a, b *acp.Conn
 	ready := make(chan bool)
@@ -139,7 +139,7 @@ func TestBothDirections(t *testing.T) {
 	all.Wait()
 }
 
-// Who asks and gives up tells the other side, whose work then ends.
+// Giving up on a call cancels the work on the other side.
 func TestCancelRequest(t *testing.T) {
 	began, ended := make(chan bool), make(chan error, 1)
 	a, _ := wire(t, echo, func(string, json.RawMessage, bool) (acp.Work, error) {
@@ -183,7 +183,7 @@ func TestCancelRequest(t *testing.T) {
 	}
 }
 
-// A side that does not read keeps nobody from reading, and what waits for it is bounded.
+// A peer that does not read blocks no reader, and its queue is bounded.
 func TestSlowReader(t *testing.T) {
 	in, out := io.Pipe()        // what the connection reads
 	stuck, release := io.Pipe() // what it writes, which nobody reads at first
@@ -240,7 +240,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// More requests than anybody needs are refused, and none is lost.
+// Requests beyond the limit are refused, and none is lost.
 func TestManyRequests(t *testing.T) {
 	var in strings.Builder
 	for i := range 1000 {
@@ -263,7 +263,7 @@ func TestManyRequests(t *testing.T) {
 	}
 }
 
-// A call on a connection that has ended fails at once.
+// A call on a closed connection fails at once.
 func TestClosed(t *testing.T) {
 	var out bytes.Buffer
 	c := acp.New(&out, echo)
@@ -291,7 +291,7 @@ func (n never) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// Whatever comes in, each line gets at most one answer, and each answer is a message.
+// Whatever comes in, each line gets at most one response, and each response is a valid message.
 func FuzzConn(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"echo","params":{}}`, "junk\n\n{}", `{"jsonrpc":"2.0","id":null,"method":"echo"}`, "[1,2]\n{\"id\":\"\\ud800\"}",

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// outbox is what waits to be written. One goroutine writes it, so that nobody else waits
-// for the other side.
+// outbox is the queue of outgoing lines. One goroutine writes it, so no other one blocks on
+// the other side.
 type outbox struct {
 	w      io.Writer
-	broken chan struct{} // closed when nothing can be written any more, for err
-	done   chan struct{} // closed when run has ended
+	broken chan struct{} // closed when a write has failed, with err
+	done   chan struct{} // closed when run returns
 	err    error
 
 	mu      sync.Mutex
 	queue   []byte
-	writing int           // bytes that are being written
-	changed chan struct{} // closed when there is more room
-	filled  chan struct{} // has room for one: there is something to write
+	writing int           // bytes being written
+	changed chan struct{} // closed when a write has made room, then replaced
+	filled  chan struct{} // holds one signal: there is something to write, or closing is set
 	closing bool
 }
 
@@ -38,7 +38,7 @@ func (o *outbox) put(line []byte) {
 	o.wake()
 }
 
-// wake has the queue looked at; mu is held.
+// wake has run look at the queue. The caller holds mu.
 func (o *outbox) wake() {
 	select {
 	case o.filled <- struct{}{}:
@@ -46,7 +46,7 @@ func (o *outbox) wake() {
 	}
 }
 
-// room waits until less than limit bytes wait.
+// room blocks until fewer than limit bytes are queued.
 func (o *outbox) room(ctx context.Context, limit int) error {
 	for {
 		o.mu.Lock()
@@ -66,7 +66,7 @@ func (o *outbox) room(ctx context.Context, limit int) error {
 	}
 }
 
-// run writes until close, or until writing fails.
+// run writes until close is called or a write fails.
 func (o *outbox) run() {
 	defer close(o.done)
 	for range o.filled {
@@ -99,7 +99,7 @@ func (o *outbox) run() {
 	}
 }
 
-// close waits until all is written, at most for d.
+// close waits until the queue is written, for at most d.
 func (o *outbox) close(d time.Duration) {
 	o.mu.Lock()
 	o.closing = true

@@ -18,7 +18,7 @@ const (
 	MethodSessionPrompt     = "session/prompt"
 	MethodSessionCancel     = "session/cancel"
 	MethodSessionSetMode    = "session/set_mode"
-	MethodSessionSetModel   = "session/set_model" // of earlier drafts; clients still call it
+	MethodSessionSetModel   = "session/set_model" // from earlier drafts; clients still call it
 	MethodSessionSetOption  = "session/set_config_option"
 	MethodSessionUpdate     = "session/update"
 	MethodRequestPermission = "session/request_permission"
@@ -28,12 +28,12 @@ const (
 	MethodCancelRequest     = "$/cancel_request"
 )
 
-// CancelRequest says that nobody waits for the answer to a request any more.
+// CancelRequest cancels a request.
 type CancelRequest struct {
 	RequestID json.RawMessage `json:"requestId"`
 }
 
-// Empty is a result, or a capability, that says all it says by being there.
+// Empty is a result without fields, or a capability whose presence is all there is to say.
 type Empty struct{}
 
 // Implementation names a client or an agent.
@@ -43,7 +43,7 @@ type Implementation struct {
 	Version string `json:"version"`
 }
 
-// InitializeRequest is what a client says of itself.
+// InitializeRequest describes a client.
 type InitializeRequest struct {
 	ProtocolVersion    *int               `json:"protocolVersion"`
 	ClientCapabilities ClientCapabilities `json:"clientCapabilities"`
@@ -70,7 +70,7 @@ type ClientCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta"`
 }
 
-// InitializeResponse is what an agent says of itself.
+// InitializeResponse describes an agent.
 type InitializeResponse struct {
 	ProtocolVersion   int               `json:"protocolVersion"`
 	AgentCapabilities AgentCapabilities `json:"agentCapabilities"`
@@ -87,7 +87,7 @@ type AgentCapabilities struct {
 	Meta                map[string]any      `json:"_meta,omitempty"`
 }
 
-// PromptCapabilities are what a prompt may hold beside text and links.
+// PromptCapabilities are what a prompt may contain besides text and links.
 type PromptCapabilities struct {
 	Image           bool `json:"image"`
 	Audio           bool `json:"audio"`
@@ -100,7 +100,7 @@ type MCPCapabilities struct {
 	SSE  bool `json:"sse"`
 }
 
-// SessionCapabilities are the methods of sessions that an agent has beside new and prompt.
+// SessionCapabilities are the session methods that an agent has besides new and prompt.
 type SessionCapabilities struct {
 	List                  *Empty `json:"list,omitempty"`
 	Delete                *Empty `json:"delete,omitempty"`
@@ -113,7 +113,7 @@ type SessionCapabilities struct {
 }
 
 // AuthMethod is a way to authenticate. Type "terminal" is for clients that can start the
-// agent in a terminal; "" is the agent's own.
+// agent in a terminal; with "" the agent itself authenticates.
 type AuthMethod struct {
 	Type        string            `json:"type,omitempty"`
 	ID          string            `json:"id"`
@@ -123,12 +123,12 @@ type AuthMethod struct {
 	Env         map[string]string `json:"env,omitempty"`
 }
 
-// AuthenticateRequest names a method of authentication.
+// AuthenticateRequest chooses an [AuthMethod].
 type AuthenticateRequest struct {
 	MethodID string `json:"methodId"`
 }
 
-// SessionRequest has what requests about sessions have, each its part.
+// SessionRequest has the fields of all requests about sessions; each method uses some of them.
 type SessionRequest struct {
 	SessionID             string            `json:"sessionId"`
 	CWD                   string            `json:"cwd"`
@@ -136,11 +136,11 @@ type SessionRequest struct {
 	MCPServers            []json.RawMessage `json:"mcpServers"`
 }
 
-// SessionResponse describes a session that was opened.
+// SessionResponse describes an opened session.
 type SessionResponse struct {
 	SessionID     string         `json:"sessionId,omitempty"`
 	Modes         *Modes         `json:"modes,omitempty"`
-	Models        *Models        `json:"models,omitempty"` // of earlier drafts
+	Models        *Models        `json:"models,omitempty"` // from earlier drafts
 	ConfigOptions []ConfigOption `json:"configOptions,omitempty"`
 }
 
@@ -150,7 +150,7 @@ type Modes struct {
 	AvailableModes []Mode `json:"availableModes"`
 }
 
-// Mode is one of them.
+// Mode is one of the [Modes].
 type Mode struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
@@ -163,13 +163,13 @@ type Models struct {
 	AvailableModels []Model `json:"availableModels"`
 }
 
-// Model is one of them.
+// Model is one of the [Models].
 type Model struct {
 	ModelID string `json:"modelId"`
 	Name    string `json:"name"`
 }
 
-// ConfigOption is something about a session that a person chooses.
+// ConfigOption is a setting of a session.
 type ConfigOption struct {
 	Type         string         `json:"type"` // "select"
 	ID           string         `json:"id"`
@@ -180,31 +180,31 @@ type ConfigOption struct {
 	Options      []ConfigChoice `json:"options"`
 }
 
-// ConfigChoice is one value of an option.
+// ConfigChoice is one value of a [ConfigOption].
 type ConfigChoice struct {
 	Value       string `json:"value"`
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 }
 
-// ConfigOptions is the answer to a change of one.
+// ConfigOptions answers a [SetOptionRequest] with all options.
 type ConfigOptions struct {
 	ConfigOptions []ConfigOption `json:"configOptions"`
 }
 
-// SetModeRequest sets the mode.
+// SetModeRequest sets the mode of a session.
 type SetModeRequest struct {
 	SessionID string `json:"sessionId"`
 	ModeID    string `json:"modeId"`
 }
 
-// SetModelRequest sets the model.
+// SetModelRequest sets the model of a session.
 type SetModelRequest struct {
 	SessionID string `json:"sessionId"`
 	ModelID   string `json:"modelId"`
 }
 
-// SetOptionRequest sets an option.
+// SetOptionRequest sets a [ConfigOption].
 type SetOptionRequest struct {
 	SessionID string `json:"sessionId"`
 	ConfigID  string `json:"configId"`
@@ -217,7 +217,7 @@ type SetTitleRequest struct {
 	Title     string `json:"title"`
 }
 
-// SetTitleResponse has the title as it is then.
+// SetTitleResponse has the new title.
 type SetTitleResponse struct {
 	Title string `json:"title"`
 }
@@ -239,7 +239,7 @@ type ListResponse struct {
 	NextCursor string        `json:"nextCursor,omitempty"`
 }
 
-// SessionInfo is one of them.
+// SessionInfo is a session in a list.
 type SessionInfo struct {
 	SessionID string `json:"sessionId"`
 	CWD       string `json:"cwd"`
@@ -253,12 +253,12 @@ type PromptRequest struct {
 	Prompt    []ContentBlock `json:"prompt"`
 }
 
-// PromptResponse is the end of what was done for it.
+// PromptResponse answers a prompt when all work on it has ended.
 type PromptResponse struct {
 	StopReason string `json:"stopReason"`
 }
 
-// Why a prompt has ended.
+// Stop reasons.
 const (
 	StopEndTurn   = "end_turn"
 	StopMaxTokens = "max_tokens"
@@ -278,13 +278,13 @@ type ContentBlock struct {
 	Resource *Resource `json:"resource,omitempty"`
 }
 
-// TextBlock is a piece of text. It is never without "text", as the schema wants it.
+// TextBlock is a [ContentBlock] of text. The schema requires "text", even an empty one.
 type TextBlock struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 }
 
-// Text makes a piece of text.
+// Text returns a block of text.
 func Text(s string) TextBlock { return TextBlock{"text", s} }
 
 // Resource is an embedded resource.
@@ -295,7 +295,7 @@ type Resource struct {
 	Blob     *string `json:"blob,omitempty"` // base64
 }
 
-// Update is what a session tells. Its Update is one of the types below.
+// Update is a session/update notification. Its Update is one of the types below.
 type Update struct {
 	SessionID string `json:"sessionId"`
 	Update    any    `json:"update"`
@@ -309,7 +309,7 @@ type Chunk struct {
 	MessageID string `json:"messageId,omitempty"`
 }
 
-// ToolCall is a tool_call or a tool_call_update, in which what is missing stays.
+// ToolCall is a tool_call or a tool_call_update; an update leaves missing fields as they are.
 type ToolCall struct {
 	Kind       string         `json:"sessionUpdate,omitempty"`
 	ToolCallID string         `json:"toolCallId"`
@@ -317,13 +317,13 @@ type ToolCall struct {
 	Name       string         `json:"name,omitempty"`
 	ToolKind   string         `json:"kind,omitempty"`
 	Status     string         `json:"status,omitempty"`
-	Content    []any          `json:"content,omitempty"` // of ToolContent and Diff
+	Content    []any          `json:"content,omitempty"` // each a ToolContent or Diff
 	Locations  []ToolLocation `json:"locations,omitempty"`
 	RawInput   any            `json:"rawInput,omitempty"`
 	RawOutput  any            `json:"rawOutput,omitempty"`
 }
 
-// States of tool calls.
+// Statuses of tool calls.
 const (
 	ToolPending   = "pending"
 	ToolRunning   = "in_progress"
@@ -331,13 +331,13 @@ const (
 	ToolFailed    = "failed"
 )
 
-// ToolContent is what a call produced.
+// ToolContent is output of a call.
 type ToolContent struct {
 	Type    string `json:"type"` // "content"
 	Content any    `json:"content"`
 }
 
-// Diff is a change of a file.
+// Diff is a change to a file.
 type Diff struct {
 	Type    string  `json:"type"` // "diff"
 	Path    string  `json:"path"`
@@ -345,63 +345,63 @@ type Diff struct {
 	NewText string  `json:"newText"`
 }
 
-// ToolLocation is a place that a call works at.
+// ToolLocation is a place in a file that a call works on.
 type ToolLocation struct {
 	Path string `json:"path"`
 	Line int    `json:"line,omitempty"`
 }
 
-// Plan is the list of work.
+// Plan is the list of tasks.
 type Plan struct {
 	Kind    string      `json:"sessionUpdate"` // "plan"
 	Entries []PlanEntry `json:"entries"`
 }
 
-// PlanEntry is one task of it.
+// PlanEntry is a task of a [Plan].
 type PlanEntry struct {
 	Content  string `json:"content"`
 	Priority string `json:"priority"`
 	Status   string `json:"status"`
 }
 
-// Commands are the slash commands that there are.
+// Commands are the available slash commands.
 type Commands struct {
 	Kind              string    `json:"sessionUpdate"` // "available_commands_update"
 	AvailableCommands []Command `json:"availableCommands"`
 }
 
-// Command is one of them.
+// Command is a slash command.
 type Command struct {
 	Name        string        `json:"name"`
 	Description string        `json:"description"`
 	Input       *CommandInput `json:"input,omitempty"`
 }
 
-// CommandInput says what may stand behind a command.
+// CommandInput describes the argument of a [Command].
 type CommandInput struct {
 	Hint string `json:"hint"`
 }
 
-// CurrentMode tells of another mode.
+// CurrentMode reports a change of mode.
 type CurrentMode struct {
 	Kind          string `json:"sessionUpdate"` // "current_mode_update"
 	CurrentModeID string `json:"currentModeId"`
 }
 
-// ConfigUpdate tells of other options.
+// ConfigUpdate reports a change of options.
 type ConfigUpdate struct {
 	Kind          string         `json:"sessionUpdate"` // "config_option_update"
 	ConfigOptions []ConfigOption `json:"configOptions"`
 }
 
-// InfoUpdate tells of another title.
+// InfoUpdate reports a change of title.
 type InfoUpdate struct {
 	Kind      string `json:"sessionUpdate"` // "session_info_update"
 	Title     string `json:"title,omitempty"`
 	UpdatedAt string `json:"updatedAt,omitempty"`
 }
 
-// UsageUpdate tells how full the context is, and what the session has cost.
+// UsageUpdate reports how full the context is and what the session has cost.
 type UsageUpdate struct {
 	Kind string `json:"sessionUpdate"` // "usage_update"
 	Used int    `json:"used"`
@@ -415,14 +415,14 @@ type Cost struct {
 	Currency string  `json:"currency"`
 }
 
-// Notice is what a person should know.
+// Notice is a message for the person.
 type Notice struct {
 	Kind     string `json:"sessionUpdate"` // "notice"
 	Severity string `json:"severity"`      // info, warning or error
 	Title    string `json:"title"`
 }
 
-// Compaction tells of a compaction.
+// Compaction reports the progress of a compaction.
 type Compaction struct {
 	Kind         string `json:"sessionUpdate"` // "compaction_update"
 	CompactionID string `json:"compactionId"`
@@ -438,14 +438,14 @@ type PermissionRequest struct {
 	Options   []PermissionOption `json:"options"`
 }
 
-// PermissionOption is an answer that a person can choose.
+// PermissionOption is an answer to a [PermissionRequest].
 type PermissionOption struct {
 	OptionID string `json:"optionId"`
 	Name     string `json:"name"`
 	Kind     string `json:"kind"`
 }
 
-// Kinds of answers.
+// Kinds of a [PermissionOption].
 const (
 	AllowOnce    = "allow_once"
 	AllowAlways  = "allow_always"
@@ -477,7 +477,7 @@ type Form struct {
 	Required   []string         `json:"required,omitempty"`
 }
 
-// Field is one field of it.
+// Field is a field of a [Form].
 type Field struct {
 	Type        string      `json:"type"` // string, boolean or array
 	Title       string      `json:"title,omitempty"`
@@ -487,13 +487,13 @@ type Field struct {
 	Default     any         `json:"default,omitempty"`
 }
 
-// FieldEnum is a value that can be chosen.
+// FieldEnum is a value to choose.
 type FieldEnum struct {
 	Const string `json:"const"`
 	Title string `json:"title"`
 }
 
-// FieldItems are the values of which several can be chosen.
+// FieldItems are the values of a field with several choices.
 type FieldItems struct {
 	AnyOf []FieldEnum `json:"anyOf"`
 }
@@ -504,18 +504,18 @@ type ElicitationResponse struct {
 	Content map[string]json.RawMessage `json:"content"`
 }
 
-// ReadTextFileRequest asks for a file as the client has it.
+// ReadTextFileRequest asks for the text of a file as the client has it, saved or not.
 type ReadTextFileRequest struct {
 	SessionID string `json:"sessionId"`
 	Path      string `json:"path"`
 }
 
-// ReadTextFileResponse is its text.
+// ReadTextFileResponse has the text of a file.
 type ReadTextFileResponse struct {
 	Content string `json:"content"`
 }
 
-// WriteTextFileRequest has a client write a file.
+// WriteTextFileRequest asks the client to write a file.
 type WriteTextFileRequest struct {
 	SessionID string `json:"sessionId"`
 	Path      string `json:"path"`

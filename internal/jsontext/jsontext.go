@@ -1,10 +1,10 @@
-// Package jsontext reads JSON text without decoding all of it. It is for paths on which
-// nearly all there is to read is text: streamed answers and the records of sessions.
-// [Reader] goes over values, [Unquote] reads a string.
+// Package jsontext reads JSON text without decoding all of it, for paths where nearly all of
+// it is text: streamed answers and the records of sessions. [Reader] walks over values,
+// [Unquote] decodes a string, [Lines] reads the lines of a protocol.
 //
-// Of a string it takes what encoding/json takes, with the same meaning, or refuses: halves of surrogate
-// pairs and bytes that are not UTF-8, of which encoding/json makes U+FFFD, are refused, so
-// that a caller falls back to it.
+// A string is decoded as encoding/json decodes it, or refused: encoding/json replaces half
+// surrogate pairs and bytes that are not UTF-8 with U+FFFD, so these are refused and the
+// caller falls back to it.
 package jsontext
 
 import (

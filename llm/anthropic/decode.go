@@ -219,7 +219,7 @@ func (d *decoder) close(index int, b *llm.Builder) {
 	b.CloseBlock(o.at)
 }
 
-// complete reports what waits for the end of a block.
+// complete reports what the end of a block completes.
 func (o *openBlock) complete(b *llm.Builder) {
 	switch {
 	case o.at < 0:

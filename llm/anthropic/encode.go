@@ -18,7 +18,7 @@ const (
 	// a figure, and every model since 2024 takes this one.
 	defaultMaxTokens = 8192
 	minBudget        = 1024 // tokens; the API refuses less
-	minAnswer        = 500  // tokens left for the answer beside the budget
+	minAnswer        = 500  // tokens left for the answer after the thinking budget
 )
 
 // encode turns a request into its body for this host, and says which beta
@@ -104,7 +104,7 @@ func think(out *request, r *llm.Request) bool {
 		return false
 	}
 	if level == llm.LevelOff {
-		// Said, not just left out: several hosts and models reason unless told.
+		// Sent, not just left out: several hosts and models reason by default.
 		out.Thinking = &thinking{Type: "disabled"}
 		return false
 	}

@@ -86,9 +86,9 @@ func RegionOf(host string) string {
 	return ""
 }
 
-// Authorize makes req, whose body is given beside it, acceptable to service
+// Authorize makes req, whose body is passed separately, acceptable to service
 // ("bedrock"). In this order: a request that has an Authorization header is left
-// as it is; AWS_BEDROCK_SKIP_AUTH=1 signs with keys that are none, for a gateway
+// as it is; AWS_BEDROCK_SKIP_AUTH=1 signs with dummy keys, for a gateway
 // that does the rest; AWS_BEARER_TOKEN_BEDROCK is sent as a bearer token; else
 // the request is signed with the credentials found. Skipping comes before the
 // token so that a gateway never sees the real one by accident.

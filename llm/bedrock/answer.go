@@ -54,9 +54,9 @@ func (e *wholeEncoder) Encode(ev llm.Event) error {
 	return err
 }
 
-// answered is a block of the model's answer. Converse knows no arguments that
-// are not an object: those of a broken call are left out, as its stop reason
-// tells of it.
+// answered encodes a block of the model's answer. Converse accepts only objects
+// as arguments, so those of a broken call are left out; the stop reason reports
+// the call.
 func answered(b llm.Block) (block, bool) {
 	switch b := b.(type) {
 	case llm.Text:

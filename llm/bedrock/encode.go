@@ -112,7 +112,7 @@ func (e *encoder) system() []block {
 	return blocks
 }
 
-// emptySchema is the schema of tools of which nothing is known.
+// emptySchema is the schema of tools without one.
 const emptySchema = `{"type":"object","properties":{}}`
 
 // tools is the tool configuration, nil if there is nothing to configure.

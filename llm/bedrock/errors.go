@@ -77,8 +77,8 @@ func exceptionError(f wire.Frame) *llm.Error {
 	return e
 }
 
-// exceptionOf is the type, status and message in which the server tells of an
-// error, so that a client sorts it back into the same kind.
+// exceptionOf returns the type, status and message with which the server reports
+// an error, so that a client sorts it into the same kind again.
 func exceptionOf(e *llm.Error) (name string, status int, message string) {
 	message = e.Message
 	switch e.Kind {

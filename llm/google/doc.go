@@ -33,7 +33,7 @@
 // Calls arrive whole: one start, one delta, one end. STOP may come with, before
 // or after them, on every chunk or on the last, and usage after it; so an answer
 // is complete when the connection ends, provided a finish reason was seen, and a
-// connection that breaks after it does no harm. What an answer holds beside
+// connection that breaks after it does no harm. What an answer contains besides
 // text, thoughts and calls (images, executed code, server tools) is kept as
 // [llm.Opaque], the whole part as it came.
 //

@@ -317,7 +317,7 @@ func chatReasoningOf(m *chatMessage) []llm.Block {
 		return append([]llm.Block{llm.Thinking{Text: text, Signature: string(chatJSON(others)), Redacted: text == ""}}, blocks...)
 	}
 	if len(blocks) == 1 {
-		// A client may return the text beside the record instead of in it.
+		// A client may return the text next to the record instead of in it.
 		if b := blocks[0].(llm.Thinking); b.Text == "" && !b.Redacted {
 			b.Text, text = text, ""
 			blocks[0] = b

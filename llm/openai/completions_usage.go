@@ -19,11 +19,11 @@ func chatCount(b *llm.Builder, u *chatUsage) {
 	}
 	output := u.CompletionTokens
 	if reasoning > 0 && u.TotalTokens == u.PromptTokens+output+reasoning {
-		output += reasoning // xAI counts it beside the completion, not in it
+		output += reasoning // xAI counts it separately from the completion
 	}
 	out := b.Usage()
 	out.Input = u.PromptTokens
-	if read+write <= u.PromptTokens { // else a proxy counts them beside the prompt
+	if read+write <= u.PromptTokens { // else a proxy counts them separately from the prompt
 		out.Input -= read + write
 	}
 	out.Output = output

@@ -69,8 +69,8 @@ func spoilLeak(block int, b *llm.Builder) {
 // arguments of a call as JSON or any other text. at is the offset in bytes from
 // which on s cannot be trusted; what stands before it is the model's real work.
 //
-// It is made to be right when it says found: the routing marker alone, even in a
-// file about the format, is none. A text without the marker costs one search.
+// It avoids false positives: the routing marker alone, as in a file about the
+// format, is not a leak. A text without the marker costs one search.
 func DetectLeak(s string) (at int, found bool) {
 	for from := 0; ; {
 		i := strings.Index(s[from:], harmonyMarker)

@@ -11,8 +11,8 @@ import (
 
 // What the server half makes of the blocks of an answer.
 
-// item is the whole item of a block; nil for one that has no place here. w gives
-// its id if it has been told already.
+// item encodes a block as a complete item; nil if the format has none for it. w
+// has its id if it was sent already.
 func (e *respEncoder) item(i int, b llm.Block, w *respWriting) any {
 	made := func(prefix string) string {
 		if w.id == "" {

@@ -299,7 +299,7 @@ func (d *respDecoder) finishCall(it *respOpen, item *respItem, args string, b *l
 	}
 	b.Name(it.block, "", item.Name)
 	if it.kind == respKindCustom && item.Input == "" && !it.empty {
-		respCloseInput(it, b) // only deltas told the input
+		respCloseInput(it, b) // only deltas had the input
 	} else if args != "" {
 		b.SetArguments(it.block, args)
 	}

@@ -105,7 +105,7 @@ func (d *respDecoder) text(it *respOpen, part int, delta string, b *llm.Builder)
 	}
 }
 
-// wholeText adds what the deltas of a part have not told.
+// wholeText adds the text of a part that its deltas did not have.
 func (d *respDecoder) wholeText(it *respOpen, part int, text string, b *llm.Builder) {
 	if text != "" {
 		respComplete(d.textBlock(it, part, b).block, text, b)

@@ -269,7 +269,7 @@ func (e *respEncoder) delta(ev llm.Event) error {
 		return e.emitDelta("response.reasoning_summary_text.delta", w, "summary_index", ev.Delta)
 	}
 	if w.custom {
-		return nil // pieces of JSON are no pieces of its input, which is told at the end
+		return nil // pieces of JSON are not pieces of its input, which comes at the end
 	}
 	return e.emitDelta("response.function_call_arguments.delta", w, "", ev.Delta)
 }

@@ -24,10 +24,10 @@ import (
 //   - $ref is replaced by what it names; where a type holds itself, the inner one
 //     becomes an object without further description.
 //   - A list of types, oneOf, const and a null among the types become anyOf, enum
-//     and nullable. Vertex allows nothing beside anyOf, so what stands beside it
-//     moves into its members. allOf is merged.
-//   - An enum may hold only non-empty strings; other values are told in words, as
-//     are formats other than the documented ones, multipleOf, exclusive bounds of
+//     and nullable. Vertex allows no other keyword next to anyOf, so the others
+//     move into its members. allOf is merged.
+//   - An enum may hold only non-empty strings. Other values move into the description,
+//     as do formats other than the documented ones, multipleOf, exclusive bounds of
 //     numbers, patterns that are not RE2, and defaults.
 //   - A list needs items and a value needs a type: a missing one is inferred, or
 //     becomes any of the simple types.
@@ -309,7 +309,7 @@ func (c *googleConverter) convert(v any) *googleSchema {
 	return s
 }
 
-// alternatives returns anyOf: each variant together with what stands beside it.
+// alternatives returns anyOf with the keywords next to it merged into each variant.
 func (c *googleConverter) alternatives(beside map[string]any, variants []any) *googleSchema {
 	description, _ := beside["description"].(string)
 	nullable := beside["nullable"] == true

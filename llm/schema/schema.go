@@ -8,8 +8,8 @@
 // [Strict] makes a schema one that OpenAI enforces while the model writes (its
 // "strict mode" for functions and structured outputs). Where that forces an
 // optional property to be present, the model answers null for "not given";
-// [DropNulls] takes those nulls out again. It is applied by whoever checks a
-// call against its schema, not by a codec: a codec streams the arguments as the
+// [DropNulls] removes those nulls. The code that checks a call against its
+// schema applies it, not a codec: a codec streams the arguments as the
 // model writes them, and what it reports at the end is what it streamed.
 //
 // All functions are pure, keep the order in which properties were written (a

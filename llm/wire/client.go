@@ -17,7 +17,7 @@ import (
 
 // ClientOptions shape the HTTP client that endpoints share.
 type ClientOptions struct {
-	// ExtraCA are certificates to trust beside the system's: a file's path or PEM
+	// ExtraCA are certificates to trust besides the system's: a file's path or PEM
 	// text, in which "\n" may stand for a line end.
 	ExtraCA string
 	// ClientCert and ClientKey identify this client: paths or PEM text, both or none.

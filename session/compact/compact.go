@@ -17,8 +17,8 @@
 // Since it also makes the provider's prompt cache void from the first changed place
 // on, the first two are held against what that costs; see [Cache].
 //
-// What is said in the conversation is data for whoever summarizes it. It is quoted
-// so that no text in it can end the quotation or look like a part of the request.
+// The conversation is data for the model that summarizes it. It is quoted so that no
+// text in it can end the quotation or look like part of the request.
 package compact
 
 import (

@@ -41,7 +41,7 @@ func dropped(path []transcript.Entry, tool string) string {
 	return b.String()
 }
 
-// describe says what an entry is, of which tool, and how large.
+// describe returns the kind of an entry, its tool and its size.
 func describe(e *transcript.Entry) string {
 	var whole shortened
 	size := whole.tokens(e)

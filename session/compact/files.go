@@ -220,8 +220,8 @@ func (f fileSet) list() string {
 	return b.String()
 }
 
-// heading writes the folder of the next name, below the folders in open of which it
-// is a part.
+// heading writes the folder of the next name, relative to the open folders that contain
+// it.
 func heading(b *strings.Builder, open []string, dir string) []string {
 	if len(open) > 0 && open[len(open)-1] == dir || len(open) == 0 && dir == "." {
 		return open

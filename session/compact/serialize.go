@@ -26,7 +26,7 @@ var (
 	boundValue    = bound{350, 150}      // of an argument
 	boundCall     = bound{1_600, 400}    // of a call
 	boundCalls    = bound{16_000, 4_000} // of all calls of an answer
-	boundContext  = bound{6_000, 2_000}  // of a line of context, of which there are at most maxContext
+	boundContext  = bound{6_000, 2_000}  // of each of at most maxContext lines of context
 )
 
 const maxContext = 20

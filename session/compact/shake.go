@@ -138,7 +138,7 @@ type piece struct {
 }
 
 // bulkyBlocks finds fenced blocks, and blocks between a line <tag> and a line </tag>,
-// with their borders. A block that is not closed is none.
+// with their borders. An unclosed block does not count.
 func bulkyBlocks(s string) []piece {
 	var found []piece
 	var end func(line string) bool // of the block that is open

@@ -40,12 +40,11 @@ const (
 	turnHeading   = "**Turn Context (split turn):**"
 )
 
-// Summarize asks for the summary and gives a compaction to append to the path that
-// was planned; id, parent and time are left to whoever appends it. A split turn
-// costs two requests for the summary, otherwise it is one; the short summary is one
-// more, and where that fails it is the beginning of the long one. The error is that
-// of ask or of ctx, that the summary was empty, or that the kept words have more than
-// MaxKeep bytes: then nothing was asked.
+// Summarize asks for the summary and returns a compaction to append to the planned path;
+// the caller sets id, parent and time. The summary takes one request, or two for a split
+// turn. The short summary takes one more; if that fails, the beginning of the long one
+// serves. The error is that of ask or ctx, that the summary was empty, or that the kept
+// text has more than MaxKeep bytes: then nothing was asked.
 func (c *Cut) Summarize(ctx context.Context, ask Asker, o SummaryOptions) (transcript.Entry, error) {
 	if err := o.Keep.check(); err != nil {
 		return transcript.Entry{}, err
@@ -195,7 +194,7 @@ func (o SummaryOptions) windowTokens() int {
 	return defaultWindow
 }
 
-// room is how many estimated tokens a prompt may have beside an answer of that size.
+// room returns how many estimated tokens a prompt may have, given the size of the answer.
 // A twentieth of the window stays free for what an estimate cannot know.
 func (o SummaryOptions) room(answer int, ratio float64) int {
 	left := o.windowTokens()*19/20 - answer

@@ -21,7 +21,7 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// Client is a session that lives in another process.
+// Client is the handle of a session in another process.
 type Client struct {
 	*link
 	welcome welcome
@@ -31,21 +31,21 @@ type Client struct {
 	now   session.Facts
 	next  uint64
 	calls map[uint64]*call
-	gone  error         // why the connection has ended
-	over  chan struct{} // closed then
+	gone  error         // why the connection ended
+	over  chan struct{} // closed when it has ended
 }
 
 var _ session.Handle = (*Client)(nil)
 
-// call is a request that is not answered yet.
+// call is a pending request.
 type call struct {
 	chunk func(string)
 	event func(session.Event)
-	done  chan *line // has room for one
+	done  chan *line // buffered, for the response
 }
 
-// Connect says hello on a connection and gives the session at its other end. The name
-// tells other faces who this is. It may have got fewer rights than it wanted: see
+// Connect says hello on a connection and returns a handle of the session at the other end. The
+// name tells other faces who this is. The client may get fewer rights than it wants: see
 // [Client.Rights].
 func Connect(ctx context.Context, conn net.Conn, name string, want Rights) (*Client, error) {
 	c := &Client{link: newLink(conn), calls: map[uint64]*call{}, over: make(chan struct{})}
@@ -63,10 +63,10 @@ func Connect(ctx context.Context, conn net.Conn, name string, want Rights) (*Cli
 	case in.Failure != nil:
 		err = in.Failure.Err()
 	case in.Welcome == nil || in.Welcome.Version != Version:
-		err = errors.New("what answers there is not burin")
+		err = errors.New("the program that answered is not burin")
 	}
 	if err != nil {
-		conn.Close() //nolint:errcheck // nothing was done yet
+		conn.Close() //nolint:errcheck // nothing was sent but the hello
 		return nil, err
 	}
 	c.welcome, c.now = *in.Welcome, in.Welcome.Facts
@@ -75,7 +75,7 @@ func Connect(ctx context.Context, conn net.Conn, name string, want Rights) (*Cli
 	return c, nil
 }
 
-// Rights are what the connection may do.
+// Rights returns the rights that the owner granted.
 func (c *Client) Rights() Rights { return c.welcome.Rights }
 
 // listen reads what the owner sends, until the connection ends.
@@ -110,7 +110,7 @@ func (c *Client) take(in *line) {
 	case in.Event != nil && k.event != nil:
 		var e session.Event
 		if json.Unmarshal(in.Event, &e) != nil {
-			return // of a newer owner
+			return // unknown, from a newer owner
 		}
 		c.copy.hear(&e)
 		k.event(e)
@@ -143,12 +143,12 @@ func (c *Client) begin(do string, with any, k *call) (id uint64, err error) {
 	return id, nil
 }
 
-// stop says that a request is not wanted any more.
+// stop cancels a request.
 func (c *Client) stop(id uint64) {
-	_ = c.send(&line{ID: id, Stop: true}) // who is gone does nothing more
+	_ = c.send(&line{ID: id, Stop: true}) // an owner that is gone does nothing more anyway
 }
 
-// ask sends a request and waits for its answer, which it reads into is.
+// ask sends a request, waits for the response and decodes it into is.
 func (c *Client) ask(ctx context.Context, do string, with, is any, chunk func(string)) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (c *Client) ask(ctx context.Context, do string, with, is any, chunk func(st
 		if chunk == nil {
 			return context.Cause(ctx)
 		}
-		// What was stopped says how far it came, or that it came too late.
+		// A canceled request says how far it got, or that it had finished.
 		late := time.NewTimer(stopTime)
 		defer late.Stop()
 		select {
@@ -186,7 +186,7 @@ func (c *Client) ask(ctx context.Context, do string, with, is any, chunk func(st
 	}
 }
 
-// stopTime is how long a request that was stopped may take to say how it ended.
+// stopTime is how long a canceled request may take to respond.
 const stopTime = 5 * time.Second
 
 func (c *Client) answered(in *line, is any) error {
@@ -199,13 +199,13 @@ func (c *Client) answered(in *line, is any) error {
 	return json.Unmarshal(in.Is, is)
 }
 
-// get is ask for what takes no pieces.
+// get is ask for a request without partial output.
 func get[R any](ctx context.Context, c *Client, do string, with any) (is R, err error) {
 	err = c.ask(ctx, do, with, &is, nil)
 	return is, err
 }
 
-// do is ask for what gives nothing.
+// do is ask for a request without a result.
 func (c *Client) do(ctx context.Context, do string, with any) error {
 	return c.ask(ctx, do, with, nil, nil)
 }
@@ -253,8 +253,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// End has the session end, and waits until it has or ctx ends. It is an error where the
-// owner is a face of its own.
+// End asks the owner to end the session and waits until it has. It is an error if the owner has
+// a face of its own.
 func (c *Client) End(ctx context.Context) error {
 	if err := c.do(ctx, "end", nil); err != nil {
 		return err
@@ -282,8 +282,8 @@ type (
 	undo         struct{ c *Client }
 )
 
-// Submit says also of a message that is not wanted any more whether the owner has taken it:
-// who takes it back would have it twice.
+// Submit waits for the response even when ctx ends, to learn whether the owner has accepted the
+// message: a caller that puts it back into its prompt would otherwise have it twice.
 func (r conversation) Submit(ctx context.Context, in session.Input) (is session.Receipt, err error) {
 	err = r.c.ask(ctx, "submit", in, &is, func(string) {})
 	return is, err
@@ -419,7 +419,7 @@ func (r consoles) List(ctx context.Context) ([]session.Console, error) {
 func (r consoles) Follow(ctx context.Context, id string, output func([]byte) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var failed error // of output, which is called in one goroutine, before ask returns
+	var failed error // from output, which one goroutine calls before ask returns
 	err := r.c.ask(ctx, "console_follow", idJSON{id}, nil, func(chunk string) {
 		b, err := base64.StdEncoding.DecodeString(chunk)
 		if err == nil && failed == nil {
@@ -492,8 +492,8 @@ func (r undo) Undo(ctx context.Context, turn string) (*change.Undone, error) {
 	return get[*change.Undone](ctx, r.c, "undo", idJSON{turn})
 }
 
-// What waits for a reader here: beyond maxHeard events pieces of answers are dropped, beyond
-// maxKept all. The reader is told.
+// Limits of the events queued for a reader. Above maxHeard the feed drops pieces of answers,
+// above maxKept everything, and the reader learns how many.
 const (
 	maxHeard = 1024
 	maxKept  = 8 * maxHeard
@@ -521,7 +521,7 @@ func (c *Client) Events(from session.Cursor) session.Feed {
 	return f
 }
 
-// cursor is where the session is now.
+// cursor returns the current position of the session's events.
 func (c *Client) cursor() session.Cursor {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
 	defer cancel()
@@ -532,15 +532,15 @@ func (c *Client) cursor() session.Cursor {
 	return now
 }
 
-// feed is a Feed of events that come over a connection. Who puts events there never waits.
+// feed is a Feed of events from a connection. Adding events never blocks.
 type feed struct {
-	at   session.Cursor // the reader alone uses it
-	wake chan struct{}  // has room for one
+	at   session.Cursor // used by the reader only
+	wake chan struct{}  // holds one signal
 
 	mu     sync.Mutex
 	events []session.Event
-	lost   uint64 // before events
-	over   error  // why no more come
+	lost   uint64 // number of events dropped before events
+	over   error  // why there will be no more
 }
 
 func (f *feed) Cursor() session.Cursor { return f.at }
@@ -581,7 +581,7 @@ func (f *feed) rouse() {
 	}
 }
 
-// take returns the next event; ok is false where there is none yet.
+// take returns the next event; ok is false if there is none yet.
 func (f *feed) take() (e session.Event, ok bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -621,7 +621,7 @@ func (f *feed) Next(ctx context.Context) (session.Event, error) {
 	}
 }
 
-// Rest implements [session.Feed]. Events come in bundles as it is.
+// Rest implements [session.Feed]. Events arrive in batches anyway.
 func (f *feed) Rest(ctx context.Context, d time.Duration) {
 	f.mu.Lock()
 	busy := f.over != nil || slices.ContainsFunc(f.events, func(e session.Event) bool { return !piece(&e) })
@@ -650,24 +650,24 @@ func (f *feed) Rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// fetchTime is how long an entry may take to come.
+// fetchTime is how long a request for part of the transcript may take.
 const fetchTime = 5 * time.Second
 
-// maxEntries are how many entries are kept here.
+// maxEntries is the number of cached entries.
 const maxEntries = 256
 
-// replica is the transcript as far as it was asked for.
+// replica is a copy of those parts of the transcript that were asked for.
 type replica struct {
 	c *Client
 
 	naming sync.Mutex
-	labels map[string]string // that have changed since their nodes were fetched
+	labels map[string]string // changed since their nodes were fetched
 
 	mu      sync.Mutex
 	nodes   []transcript.Node
-	at      map[string]int // of nodes, by id
+	at      map[string]int // indexes of nodes, by id
 	entries map[string]*transcript.Entry
-	order   []string // of entries, oldest first
+	order   []string // ids of entries, oldest first
 }
 
 func (r *replica) Header() transcript.Header { return r.c.welcome.Header }
@@ -685,7 +685,7 @@ func (r *replica) Label(id string) string {
 	return ""
 }
 
-// rename gives nodes the names that they have got since. The caller holds mu.
+// rename applies the labels that have changed since. The caller holds mu.
 func (r *replica) rename() {
 	r.naming.Lock()
 	defer r.naming.Unlock()
@@ -697,8 +697,8 @@ func (r *replica) rename() {
 	}
 }
 
-// Nodes fetches what has come since it was asked before. What can't be fetched is not
-// there yet.
+// Nodes fetches the nodes that are new since the last call. Those that it can't fetch are
+// missing.
 func (r *replica) Nodes() []transcript.Node {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -706,7 +706,7 @@ func (r *replica) Nodes() []transcript.Node {
 	return append([]transcript.Node(nil), r.nodes...)
 }
 
-// grow fetches nodes, page by page. The caller holds mu.
+// grow fetches new nodes, page by page. The caller holds mu.
 func (r *replica) grow() {
 	defer r.rename()
 	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
@@ -726,8 +726,8 @@ func (r *replica) grow() {
 	}
 }
 
-// hear takes what an event says of nodes that are here already. It is called where answers
-// are read, and waits for none.
+// hear records what an event says about nodes that are cached. The goroutine that reads
+// responses calls it, so it must not wait for one.
 func (r *replica) hear(e *session.Event) {
 	if e.Type != session.LabelChanged {
 		return

@@ -1,27 +1,27 @@
-// Package remote carries a session to another process: [Serve] answers on a connection for
-// the process that owns the session, [Connect] gives the other side a [session.Handle].
+// Package remote carries a session to another process: [Serve] serves it on a connection in the
+// process that owns it, and [Connect] returns a [session.Handle] on the other side.
 //
 // # The protocol
 //
-// Both sides send lines of JSON, of at most [MaxLine] bytes; a longer one, or one that is
-// no JSON, ends the connection. The first line of the client is a hello with the versions
-// it speaks and the rights it wants; the answer is a welcome with the version and the
-// rights it got, or a failure. After that:
+// Both sides send lines of JSON of at most [MaxLine] bytes; a longer line or invalid JSON ends
+// the connection. The client's first line is a hello with the versions it speaks and the rights
+// it wants. The owner answers with a welcome, which has the version and the granted rights, or
+// with a failure. After that:
 //
 //	client  {"id":1,"do":"submit","with":{…}}   a request; ids count up
-//	        {"id":1,"stop":true}                the request is not wanted any more
-//	owner   {"id":1,"is":{…}}                   its answer
-//	        {"id":1,"failure":{…}}              it failed, see session.Failure
-//	        {"id":1,"chunk":"…"}                a piece of an answer that comes in pieces
-//	        {"id":1,"event":{…}}                of the request "follow": an event, see docs/events.md
-//	        {"facts":{…}}                       the figures of the session, before what comes next says that they changed
+//	        {"id":1,"stop":true}                cancels the request
+//	owner   {"id":1,"is":{…}}                   the response
+//	        {"id":1,"failure":{…}}              the request failed, see session.Failure
+//	        {"id":1,"chunk":"…"}                a piece of output, before the response
+//	        {"id":1,"event":{…}}                an event of the request "follow", see docs/events.md
+//	        {"facts":{…}}                       the session's facts, sent before an event or response that may depend on them
 //
-// Requests are answered as they are done, not in order. A client that does not read holds
-// up nobody but itself: its events stay with the session, which drops pieces of answers and
-// says so, and after [writeTime] it is cut off.
+// Responses come as requests finish, not in order. A client that does not read delays only
+// itself: its events stay in the session's feed, which drops pieces of answers and says so, and
+// after [writeTime] the owner cuts the connection.
 //
-// No file and no key of the session crosses the connection; entries come when they are
-// asked for, in the clear that the owner shows to its own face.
+// No file and no key of the session crosses the connection. Entries are sent on request,
+// decrypted as the owner shows them to its own face.
 package remote
 
 import (
@@ -36,6 +36,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/burin-dev/burin/internal/jsontext"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -46,10 +47,10 @@ const Version = 1
 // Limits.
 const (
 	MaxLine     = 64 << 20         // bytes of a line
-	maxRequests = 64               // of a connection at a time; more wait to be read
-	pageNodes   = 2000             // nodes of an answer
-	writeTime   = 30 * time.Second // that a line may take to be written
-	helloTime   = 5 * time.Second  // that a hello may take
+	maxRequests = 64               // of a connection at a time; more stay unread
+	pageNodes   = 2000             // nodes in a response
+	writeTime   = 30 * time.Second // for writing a line
+	helloTime   = 5 * time.Second  // for the hello to arrive
 )
 
 // Rights are what a connection may do. Each includes those before it.
@@ -57,9 +58,9 @@ type Rights string
 
 const (
 	Watch  Rights = "watch"  // see everything
-	Steer  Rights = "steer"  // submit, stop, ask beside, take back what waits
-	Answer Rights = "answer" // answer questions, which is to allow calls
-	Own    Rights = "own"    // all that the owner's own face may: rules, modes, models, commands, undo
+	Steer  Rights = "steer"  // submit, stop, ask aside, take back queued messages
+	Answer Rights = "answer" // answer questions, and so allow calls
+	Own    Rights = "own"    // everything the owner's face may do: rules, modes, models, commands, undo
 )
 
 var ranks = map[Rights]int{Watch: 1, Steer: 2, Answer: 3, Own: 4}
@@ -71,18 +72,18 @@ type hello struct {
 	Rights   Rights `json:"rights"`
 }
 
-// welcome answers it.
+// welcome answers a hello.
 type welcome struct {
 	Version     int               `json:"version"`
 	Rights      Rights            `json:"rights"`
 	Header      transcript.Header `json:"header"`
 	Facts       session.Facts     `json:"facts"`
 	Cursor      session.Cursor    `json:"cursor"`
-	Permissions bool              `json:"permissions"` // there are rules
-	Changes     bool              `json:"changes"`     // something can be undone
+	Permissions bool              `json:"permissions"` // the session has rules
+	Changes     bool              `json:"changes"`     // the session has an undo journal
 }
 
-// line is what either side sends.
+// line is a line of either side.
 type line struct {
 	Hello   *hello           `json:"hello,omitempty"`
 	Welcome *welcome         `json:"welcome,omitempty"`
@@ -97,32 +98,35 @@ type line struct {
 	Facts   *session.Facts   `json:"facts,omitempty"`
 }
 
-// link is a connection of lines. Any goroutine may send.
+// link is a connection. Any goroutine may send.
 type link struct {
 	conn net.Conn
-	in   *bufio.Reader
+	in   *jsontext.Lines
 
 	mu    sync.Mutex
 	out   *bufio.Writer
 	enc   *json.Encoder
-	facts session.Facts // as the other side knows them
-	told  bool          // it knows any
-	head  []byte        // of writeEvent
+	facts session.Facts // those that the other side has
+	told  bool          // facts are set
+	head  []byte        // a buffer of writeEvent
 }
 
 func newLink(conn net.Conn) *link {
-	l := &link{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), out: bufio.NewWriterSize(conn, 64<<10)}
+	l := &link{conn: conn, in: jsontext.NewLines(conn, MaxLine, 0), out: bufio.NewWriterSize(conn, 64<<10)}
 	l.enc = json.NewEncoder(l.out)
 	l.enc.SetEscapeHTML(false)
 	return l
 }
 
-// errTooLong is a line of more than MaxLine bytes.
+// errTooLong reports a line of more than MaxLine bytes.
 var errTooLong = fmt.Errorf("a line of more than %d MB", MaxLine>>20)
 
 // receive reads the next line.
 func (l *link) receive() (*line, error) {
-	raw, err := l.read()
+	raw, err := l.in.Next()
+	if errors.Is(err, jsontext.ErrTooLong) {
+		return nil, errTooLong
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -133,23 +137,7 @@ func (l *link) receive() (*line, error) {
 	return in, nil
 }
 
-func (l *link) read() ([]byte, error) {
-	part, err := l.in.ReadSlice('\n')
-	if err == nil {
-		return part, nil
-	}
-	whole := append([]byte(nil), part...)
-	for errors.Is(err, bufio.ErrBufferFull) {
-		if len(whole) > MaxLine {
-			return nil, errTooLong
-		}
-		part, err = l.in.ReadSlice('\n')
-		whole = append(whole, part...)
-	}
-	return whole, err
-}
-
-// send writes a line. An error ends the connection: a part of it may have been written.
+// send writes a line. An error ends the connection, because part of the line may be written.
 func (l *link) send(out *line) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,19 +147,20 @@ func (l *link) send(out *line) error {
 	return l.flush()
 }
 
-// write puts a line into the buffer. The caller holds mu, and flushes.
+// write adds a line to the buffer. The caller holds mu and flushes.
 func (l *link) write(out *line) error {
 	if err := l.conn.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return err
 	}
 	err := l.enc.Encode(out)
 	if err != nil {
-		l.conn.Close() //nolint:errcheck // it is of no use any more
+		l.conn.Close() //nolint:errcheck // the connection is broken
 	}
 	return err
 }
 
-// writeEvent is write of a line with an event, which is most of what is sent.
+// writeEvent adds a line with an event to the buffer. Most lines are events, so it does not
+// allocate.
 func (l *link) writeEvent(id uint64, raw []byte) error {
 	head := append(l.head[:0], `{"id":`...)
 	head = strconv.AppendUint(head, id, 10)
@@ -181,14 +170,14 @@ func (l *link) writeEvent(id uint64, raw []byte) error {
 
 var endOfLine = []byte("}\n")
 
-// put puts what is written already into the buffer. The caller holds mu, and flushes.
+// put adds encoded text to the buffer. The caller holds mu and flushes.
 func (l *link) put(parts ...[]byte) error {
 	n := 0
 	for _, p := range parts {
 		n += len(p)
 	}
 	var err error
-	if n > l.out.Available() || l.out.Buffered() == 0 { // what is in the buffer has a time limit already
+	if n > l.out.Available() || l.out.Buffered() == 0 { // buffered text has a deadline already
 		err = l.conn.SetWriteDeadline(time.Now().Add(writeTime))
 	}
 	for _, p := range parts {
@@ -197,7 +186,7 @@ func (l *link) put(parts ...[]byte) error {
 		}
 	}
 	if err != nil {
-		l.conn.Close() //nolint:errcheck // it is of no use any more
+		l.conn.Close() //nolint:errcheck // the connection is broken
 	}
 	return err
 }
@@ -205,12 +194,12 @@ func (l *link) put(parts ...[]byte) error {
 func (l *link) flush() error {
 	err := l.out.Flush()
 	if err != nil {
-		l.conn.Close() //nolint:errcheck // it is of no use any more
+		l.conn.Close() //nolint:errcheck // the connection is broken
 	}
 	return err
 }
 
-// tellFacts sends the figures if the other side has others. The caller holds mu, and
+// tellFacts adds the facts to the buffer if the other side has others. The caller holds mu and
 // flushes.
 func (l *link) tellFacts(now session.Facts, cache *Cache) error {
 	if l.told && same(&l.facts, &now) {
@@ -224,7 +213,8 @@ func (l *link) tellFacts(now session.Facts, cache *Cache) error {
 	return l.put(raw)
 }
 
-// same reports whether two figures are one. Models are changed as a whole.
+// same reports whether two facts are equal. It compares models by pointer: a change replaces the
+// whole model.
 func same(a, b *session.Facts) bool {
 	x, y := *a, *b
 	cost := func(f *session.Facts) any {
@@ -240,7 +230,7 @@ func same(a, b *session.Facts) bool {
 	return x == y
 }
 
-// ended says how a connection came to its end: nil where either side has closed it.
+// ended returns why a connection ended; nil: either side closed it.
 func ended(err error) error {
 	var op *net.OpError
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.As(err, &op) {
@@ -249,7 +239,7 @@ func ended(err error) error {
 	return err
 }
 
-// What requests have and answers are, where it is no type of package session.
+// Parameters and results that are not types of package session.
 type (
 	idJSON struct {
 		ID string `json:"id"`

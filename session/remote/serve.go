@@ -19,22 +19,22 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// ServeOptions say for whom a session is served.
+// ServeOptions configure [Serve].
 type ServeOptions struct {
-	// Open returns the handle of a face of that name; it answers questions where answers
-	// says so. Its Close is called when the connection ends.
+	// Open returns the handle of a face with that name. It answers questions if answers is
+	// set. Serve closes it when the connection ends.
 	Open func(name string, answers bool) session.Handle
-	// Most are the rights that a connection gets at most.
+	// Most limits the rights of a connection.
 	Most Rights
-	// End has the session end soon, and does not wait for it; nil: it can't be ended from
-	// elsewhere. It needs the right to own.
+	// End asks the session to end and does not wait; nil: clients can't end it. It requires
+	// the right Own.
 	End func()
-	// Cache is shared by all connections of a session; nil: there is one only.
+	// Cache is shared by all connections of a session; nil: there is only one.
 	Cache *Cache
 }
 
-// Cache holds the newest events of a session as they are sent, and its figures, so that
-// what goes to many is written once.
+// Cache holds the newest events of a session and its facts as they are sent, so that they are
+// encoded once for all connections.
 type Cache struct {
 	mu   sync.Mutex
 	last [256]struct {
@@ -42,10 +42,10 @@ type Cache struct {
 		raw []byte
 	}
 	facts session.Facts
-	line  []byte // of facts; nil: there are none yet
+	line  []byte // encodes facts; nil: none yet
 }
 
-// tell writes the line of figures.
+// tell encodes the line with the facts.
 func (c *Cache) tell(now *session.Facts) ([]byte, error) {
 	if c != nil {
 		c.mu.Lock()
@@ -61,7 +61,7 @@ func (c *Cache) tell(now *session.Facts) ([]byte, error) {
 	return raw, err
 }
 
-// event writes an event.
+// event encodes an event.
 func (c *Cache) event(e *session.Event) ([]byte, error) {
 	if c == nil || e.Seq == 0 {
 		return e.MarshalJSON()
@@ -79,10 +79,10 @@ func (c *Cache) event(e *session.Event) ([]byte, error) {
 	return raw, err
 }
 
-// maxCached is how large an event may be to be kept, in bytes.
+// maxCached is the size of the largest event that is cached, in bytes.
 const maxCached = 64 << 10
 
-// Serve answers on a connection until it ends, or ctx does. It closes it.
+// Serve serves a connection until it or ctx ends, and closes it.
 func Serve(ctx context.Context, conn net.Conn, o ServeOptions) error {
 	l := newLink(conn)
 	defer conn.Close() //nolint:errcheck // nothing is written any more
@@ -124,7 +124,7 @@ type server struct {
 	rights Rights
 	ctx    context.Context
 
-	room  chan struct{} // holds as many as requests are under way
+	room  chan struct{} // one element for each running request
 	doing sync.WaitGroup
 	mu    sync.Mutex
 	stops map[uint64]context.CancelFunc
@@ -152,7 +152,7 @@ func (s *server) run() error {
 	return ended(err)
 }
 
-// take begins with a request, or ends one.
+// take starts or cancels a request.
 func (s *server) take(in *line) {
 	if in.Stop {
 		s.mu.Lock()
@@ -176,7 +176,7 @@ func (s *server) take(in *line) {
 		stop()
 		<-s.room
 		if s.ctx.Err() != nil {
-			return // the owner ends: that the connection does says it
+			return // the connection ends, and that is the response
 		}
 		out := &line{ID: in.ID, Failure: session.FailureOf(err)}
 		if err == nil {
@@ -194,7 +194,7 @@ func (s *server) take(in *line) {
 	})
 }
 
-// answer does what a request wants.
+// answer carries out a request.
 func (s *server) answer(ctx context.Context, in *line) (any, error) {
 	do, ok := methods[in.Do]
 	switch in.Do {
@@ -226,14 +226,14 @@ func (s *server) endSession(context.Context, session.Handle, json.RawMessage, fu
 	return nil, nil
 }
 
-// follow sends events until it is stopped, or the session ends.
+// follow sends events until the client cancels it or the session ends.
 func (s *server) follow(ctx context.Context, in *line) error {
 	var from session.Cursor
 	if err := json.Unmarshal(in.With, &from); err != nil {
 		return err
 	}
 	feed := s.h.Events(from)
-	past, cancel := context.WithCancel(ctx) // with it, Next does not wait
+	past, cancel := context.WithCancel(ctx) // canceled: with it, Next does not block
 	cancel()
 	wait := ctx
 	for {
@@ -244,7 +244,7 @@ func (s *server) follow(ctx context.Context, in *line) error {
 				return err
 			}
 			wait = past
-		case wait == past && ctx.Err() == nil && errors.Is(err, context.Canceled): // that was all for now
+		case wait == past && ctx.Err() == nil && errors.Is(err, context.Canceled): // no more events for now
 			s.link.mu.Lock()
 			err := s.flush()
 			s.link.mu.Unlock()
@@ -260,7 +260,7 @@ func (s *server) follow(ctx context.Context, in *line) error {
 	}
 }
 
-// pass puts an event into the buffer, behind figures that it may tell of.
+// pass adds an event to the buffer, after the facts that it may depend on.
 func (s *server) pass(id uint64, e *session.Event) error {
 	raw, err := s.cache.event(e)
 	if err != nil {
@@ -276,13 +276,13 @@ func (s *server) pass(id uint64, e *session.Event) error {
 	return s.writeEvent(id, raw)
 }
 
-// method is what one request does.
+// method handles one type of request.
 type method struct {
 	needs Rights
 	run   func(ctx context.Context, h session.Handle, with json.RawMessage, chunk func(string)) (any, error)
 }
 
-// on makes a method of a function that takes what a request has as a P.
+// on makes a method from a function that takes the parameters as a P.
 func on[P any](needs Rights, f func(ctx context.Context, h session.Handle, p P, chunk func(string)) (any, error)) method {
 	return method{needs, func(ctx context.Context, h session.Handle, with json.RawMessage, chunk func(string)) (any, error) {
 		var p P
@@ -293,7 +293,7 @@ func on[P any](needs Rights, f func(ctx context.Context, h session.Handle, p P, 
 	}}
 }
 
-// of makes a method of one that takes nothing.
+// of makes a method without parameters.
 func of[R any](needs Rights, f func(h session.Handle) func(context.Context) (R, error)) method {
 	return method{needs, func(ctx context.Context, h session.Handle, _ json.RawMessage, _ func(string)) (any, error) {
 		return f(h)(ctx)
@@ -315,7 +315,7 @@ func changes(h session.Handle) (session.Changes, error) {
 	return nil, errors.New("nothing to undo here")
 }
 
-// methods are all requests but follow and end.
+// methods are all requests except follow and end.
 var methods = map[string]method{
 	"submit": on(Steer, func(ctx context.Context, h session.Handle, in session.Input, _ func(string)) (any, error) {
 		return h.Conversation().Submit(ctx, in)
@@ -421,7 +421,7 @@ var methods = map[string]method{
 	}),
 
 	"consoles": of(Watch, func(h session.Handle) func(context.Context) ([]session.Console, error) { return h.Consoles().List }),
-	// What a program shows may hold secrets, which nothing else here does.
+	// What a program shows may contain secrets; nothing else here does.
 	"console_follow": on(Own, func(ctx context.Context, h session.Handle, p idJSON, chunk func(string)) (any, error) {
 		return nil, h.Consoles().Follow(ctx, p.ID, func(b []byte) error {
 			chunk(base64.StdEncoding.EncodeToString(b))

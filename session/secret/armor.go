@@ -94,7 +94,7 @@ func armorBehind(s string, at int, out []span) []span {
 	return out
 }
 
-// armorBefore takes the lines before an END of which the BEGIN is not in the text.
+// armorBefore takes the lines before an END whose BEGIN is not in the text.
 func armorBefore(s string, at int, out []span) []span {
 	frame, diff := ruleFrame(s, at)
 	i := strings.LastIndexByte(s[max(0, at-maxRule):at], '\n')

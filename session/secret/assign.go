@@ -91,7 +91,7 @@ func skipSpaces(s string, i int) int {
 	return i
 }
 
-// bareEnd is what ends a value without quotes, beside spaces.
+// bareEnd has the characters that end an unquoted value, besides spaces.
 var bareEnd = newClass("\"'`,;<>\\")
 
 // valueEnd is where the value that begins at i ends. A value longer than

@@ -141,10 +141,9 @@ func (v *Vault) learnKey(text string) bool {
 // maxLearn is how much of a text [Vault.Learn] looks at, in bytes.
 const maxLearn = 4 << 20
 
-// Learn takes notice of the secrets in a text of which perhaps only a part will be
-// shown, such as a file from which a range of lines is read: what gives them away may
-// not be in that part. Of armors that are public it learns that they are. Of a text of
-// more than 4 MiB it looks at the beginning.
+// Learn remembers the secrets in a text when only a part of it may be shown, such as a
+// range of lines of a file: what identifies them may be outside that part. It also
+// remembers which armored blocks are public. It reads the first 4 MiB of a text.
 func (v *Vault) Learn(text string) {
 	text = text[:min(len(text), maxLearn)]
 	spans := v.spans(text)

@@ -14,8 +14,8 @@ type detector struct {
 	all     finders // instead of find
 }
 
-// detectors are the kinds beside [shapes]. No finder looks past the end of the
-// line its anchor stands in, except those of private keys and that of AWS secrets;
+// detectors are the kinds besides [shapes]. No finder looks past the end of the
+// line that has its anchor, except those of private keys and that of AWS secrets;
 // [Vault.Writer] knows of both.
 var detectors = []detector{
 	{kind: keyKind, anchors: []string{"PRIVATE KEY"}, all: findKeys},
@@ -336,8 +336,8 @@ func findTerraform(s string, at int) (int, int) {
 	return lo, end
 }
 
-// findURL takes the password of user:password@host. What everybody's local
-// database has for a password is none.
+// findURL takes the password of user:password@host. The usual passwords of local
+// databases do not count.
 func findURL(s string, at int) (int, int) {
 	sep := strings.Index(s[at:], "://") + at
 	if sep == 0 || !schemes[s[sep-1]] {

@@ -47,11 +47,11 @@ func jsonTokens(s string) iter.Seq[jsonToken] {
 	}
 }
 
-// HideJSON is Hide for a JSON text: its strings are hidden as what they mean, each by
-// itself, and a number that is a secret becomes a string, so that what comes out is JSON
-// of the same shape. The names of fields are strings like others: whoever needs some of
-// them as they are has to look. A text that is not JSON is hidden as it is written. b
-// itself is given when it holds no secret; it is not changed.
+// HideJSON is Hide for JSON text. It hides secrets in the decoded value of each string, and
+// a number that is a secret becomes a string, so the result is JSON of the same shape.
+// Field names are strings like others: a caller that depends on some has to check them.
+// Text that is not JSON is hidden as it is written. If b has no secret, b itself is
+// returned; it is never changed.
 func (v *Vault) HideJSON(b []byte) []byte {
 	if !json.Valid(b) {
 		return v.HideBytes(b)
@@ -132,9 +132,8 @@ func (v *Vault) lookAround(s string) (pieces []span, some bool) {
 	return nil, strings.IndexByte(s, '\\') >= 0
 }
 
-// tokenSpans are the secrets of a token, within what it means. The pieces that the text
-// around it gave away need not be among them otherwise: only so many values are known
-// wherever they stand.
+// tokenSpans returns the secrets in the decoded value of a token. It adds the pieces that the
+// surrounding text identified, because only a limited number of values is known everywhere.
 func (v *Vault) tokenSpans(s string, tok jsonToken, text string, pieces []span) []span {
 	out := v.spans(text)
 	alone := len(out)

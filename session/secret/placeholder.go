@@ -16,8 +16,8 @@ import (
 // placeholder even where text follows without a gap.
 //
 // The first seven characters of the tag name the value, the last three prove
-// that whoever wrote the placeholder has the key. Without the proof a program
-// could print a secret in the shape of a placeholder, and it would pass.
+// that the placeholder was made with the key. Without the proof, a program could
+// print a secret in the shape of a placeholder, and it would pass.
 const (
 	placeholderStart = "SECRET."
 	tagAlphabet      = "bcdfghjkmnpqrstvwxyz23456789"

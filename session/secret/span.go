@@ -79,8 +79,8 @@ func join(a *span, b span) {
 	}
 }
 
-// appendOutside adds the parts of sp that no barrier covers. A detector's finding
-// that holds a placeholder is none: what was secret in it is hidden already.
+// appendOutside adds the parts of sp that no barrier covers. A finding that contains a
+// placeholder does not count: the secret in it is hidden already.
 func appendOutside(out []span, sp span, barriers []span) []span {
 	at, _ := slices.BinarySearchFunc(barriers, sp.lo, func(b span, lo int) int {
 		if b.hi <= lo {

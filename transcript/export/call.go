@@ -33,7 +33,7 @@ func (h entries) opens(r int) bool {
 	return false
 }
 
-// diffOf is the diff that a tool reported beside its answer.
+// diffOf returns the diff that a tool reported besides its output.
 func diffOf(m *llm.Message) string {
 	if len(m.Details) == 0 {
 		return ""

@@ -29,7 +29,7 @@ type Page struct {
 	// entry. An id that no entry has is an error.
 	Leaf  string
 	Title string // "" is the header's, or a later name of the session
-	// System and Tools are what the model gets beside the messages; shown folded.
+	// System and Tools are what the model gets besides the messages; shown folded.
 	System    string
 	Tools     []llm.Tool
 	Generated time.Time // zero: not shown

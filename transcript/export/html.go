@@ -131,7 +131,7 @@ const helpDialog = `<dialog id="keys" aria-labelledby="keys-title"><h2 id="keys-
 	`<dt><kbd>?</kbd></dt><dd>these keys</dd></dl><form method="dialog"><button>Close</button></form></dialog>` +
 	`<dialog id="zoom" aria-label="Picture"><form method="dialog"><button aria-label="Close">×</button></form></dialog>`
 
-// others are the entries beside the active branch, where the script finds them.
+// others writes the entries outside the active branch, where the script finds them.
 func (h *page) others() {
 	h.put(`<template id="rest">`)
 	for i := range h.nodes {

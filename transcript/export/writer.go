@@ -49,7 +49,7 @@ func (w *writer) time(at time.Time, layout string) {
 	w.put("</time>")
 }
 
-// limited appends text of which no more than maxText is shown.
+// limited appends at most maxText bytes of a text.
 func (w *writer) limited(s string) {
 	shown := prose.Head(s, maxText)
 	w.text(shown)

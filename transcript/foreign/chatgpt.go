@@ -9,8 +9,8 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-// gptConversation is a conversation of a ChatGPT export: a tree of nodes of which
-// the first has no message.
+// gptConversation is a conversation of a ChatGPT export: a tree of nodes whose root has
+// no message.
 type gptConversation struct {
 	ID             string             `json:"id"`
 	ConversationID string             `json:"conversation_id"`

@@ -25,7 +25,7 @@ const (
 	maxFiles        = 200_000   // files of an export whose names are kept
 )
 
-// export is a data export: its conversations and the files beside them.
+// export is a data export: its conversations and the files that come with them.
 type export struct {
 	label string
 	files fs.FS
@@ -276,8 +276,8 @@ func eachOf[T any, P conversation[T]](ctx context.Context, r io.Reader, each fun
 	return nil
 }
 
-// decodeNext reads a conversation. wrong is that the value is none; err is that
-// nothing can be read from there on.
+// decodeNext reads a conversation. wrong means that the value is not one, err that
+// nothing more can be read.
 func decodeNext[T any, P conversation[T]](dec *json.Decoder) (v P, wrong, err error) {
 	v = P(new(T))
 	err = dec.Decode(&v)

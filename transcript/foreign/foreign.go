@@ -155,7 +155,7 @@ type Report struct {
 	Messages  int // 0: there is nothing to keep
 	ToolCalls int
 	Images    int
-	Branches  int // ends of branches beside the active one
+	Branches  int // ends of branches besides the active one
 	Lossy     []Loss
 }
 

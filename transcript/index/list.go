@@ -26,7 +26,7 @@ const window = 4 << 10
 // ListOptions say which sessions are listed.
 type ListOptions struct {
 	CWD   string // of this working directory; "" is of all
-	Limit int    // at most so many; 0 is all
+	Limit int    // maximum number of sessions; 0: all
 }
 
 // recorded is a working directory as records keep it, whose text is UTF-8.
@@ -222,8 +222,8 @@ func (info *Info) look(head, tail []byte) (_ Info, ok bool) {
 	return s.end()
 }
 
-// isSealed reports whether a file that begins so is an encrypted session: one of its
-// first records says so, the very first of which may be torn.
+// isSealed reports whether head begins an encrypted session: one of the first records
+// says so, and the very first may be torn.
 func isSealed(head []byte) bool {
 	for range 4 {
 		if bytes.HasPrefix(head, []byte(`{"type":"sealed"`)) {
@@ -268,8 +268,7 @@ func (s *summary) line(line []byte, broken bool) {
 	s.take(&r)
 }
 
-// name takes a line of which only the session's name matters, and whether it looks
-// whole.
+// name reads the session's name from a line and checks whether the line looks complete.
 func (s *summary) name(line []byte, broken bool) {
 	line = bytes.TrimSpace(line)
 	if n := len(line); n > 0 && !broken && (line[0] != '{' || line[n-1] != '}') && !transcript.CutOff(line) {

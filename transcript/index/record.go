@@ -138,8 +138,8 @@ func timeOf(stamp string) time.Time {
 	return t
 }
 
-// whole makes JSON text that breaks off into a whole: what was begun is ended, and a
-// value of which nothing is known is null.
+// whole completes truncated JSON: it closes what is open and makes a missing value
+// null.
 func whole(text []byte) []byte {
 	type level struct {
 		end   byte

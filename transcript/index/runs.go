@@ -52,8 +52,8 @@ func broken(text string) string {
 	return b.String()
 }
 
-// firstRun is where the first character of such a script stands; -1 if there is none.
-// All of them have three bytes or more, the first of which is from 0xe0 on.
+// firstRun returns the index of the first character of such a script; -1 if there is none.
+// All of them have three bytes or more, and the first byte is at least 0xe0.
 func firstRun(text string) int {
 	for i := 0; i < len(text); i++ {
 		if text[i] < 0xe0 {

@@ -27,7 +27,7 @@ type Hit struct {
 // SearchOptions say where is searched.
 type SearchOptions struct {
 	CWD   string // of this working directory; "" is everywhere
-	Limit int    // at most so many hits; 0 is 50, and at most 1,000
+	Limit int    // maximum number of hits, up to 1,000; 0: 50
 	// PerSession is how many hits of one session are given at most; 0 is 3.
 	PerSession int
 }
@@ -96,9 +96,9 @@ func order(ctx context.Context, db *sql.DB, match string) (by, score string, err
 	return "words.rank", "words.rank", err
 }
 
-// search finds hits in two steps, because a session may have many thousands of matches
-// before those of the next one: which entries, of which little is read, and then what is
-// shown of them.
+// search finds hits in two steps, because one session may have many thousands of matches
+// ahead of the next one: first the matching entries, reading little of each, then the
+// excerpts to show.
 func search(ctx context.Context, db *sql.DB, match string, o SearchOptions) ([]Hit, error) {
 	ids, scores, err := matches(ctx, db, match, o)
 	if err != nil || len(ids) == 0 {

@@ -20,9 +20,9 @@ var (
 	errCopy = errors.New("the copy could not be read back as it was written: nothing was changed")
 )
 
-// Seal encrypts the session file at path and gives where its original is in the
-// trash, in the clear, with its artifacts and what else lay beside it. Pieces that
-// lie in blobs come into its records. It fails with [transcript.ErrLocked] while
+// Seal encrypts the session file at path and returns where its unencrypted original is
+// in the trash, with its artifacts and other companion files. Contents in blobs move
+// into its records. It fails with [transcript.ErrLocked] while
 // another process writes the session.
 func Seal(path string, keys Keys, blobs *transcript.Blobs, trash string) (trashed string, err error) {
 	raw, err := open(path)
@@ -81,8 +81,8 @@ func open(path string) (*transcript.FileStore, error) {
 	return transcript.OpenFile(path)
 }
 
-// convert writes what in holds, which is what raw is in the clear, into a file beside
-// it, reads that back and exchanges the two. raw is closed.
+// convert writes the records of in, the decrypted raw, into a file next to it, reads them
+// back and exchanges the two files. It closes raw.
 func convert(path string, raw *transcript.FileStore, in transcript.Store, wrap func(transcript.Store) (transcript.Store, error), trash string, change func([]byte) ([]byte, error)) (trashed string, err error) {
 	temp := path + ".converted"
 	done := false

@@ -178,8 +178,8 @@ type begun struct {
 
 var _ transcript.Store = (*begun)(nil)
 
-// unbegun opens a session of which only the name is there, because a crash or a full
-// disk came before its first record.
+// unbegun opens a session that has only a name, because of a crash or a full disk before
+// its first record.
 func unbegun(ctx context.Context, db *sql.DB, session string) (*sqlstore.Store, error) {
 	store, err := sqlstore.Open(ctx, db, session)
 	if err != nil {

@@ -7,12 +7,12 @@
 //
 // # What is promised
 //
-//   - What is encrypted is only opened with a key that [Keys] gives, which is asked
-//     once for each opening and not at all for what is in the clear.
-//   - Of an encrypted session, and of one in a database, nothing is written beside it:
-//     pictures and large texts stay in its records.
-//   - [Seal] and [Unseal] put a copy in the place of a session only after it was read
-//     back and is the same, record by record. What was there is in the trash then.
+//   - An encrypted session is only opened with a key from [Keys], which is called once
+//     for each opening, and not at all for an unencrypted session.
+//   - Nothing is written next to an encrypted session or one in a database: images and
+//     large texts stay in its records.
+//   - [Seal] and [Unseal] replace a session only after reading back the copy and comparing
+//     it record by record. The original is then in the trash.
 package place
 
 import (

@@ -154,7 +154,7 @@ func parseHeader(record []byte) (*header, error) {
 	return &h, nil
 }
 
-// maxHeader is the most bytes of a header; a longer record is none.
+// maxHeader is the size of the largest header, in bytes; a longer record is not one.
 const maxHeader = 4096
 
 // master is what sessions' keys are derived from. Finding it costs what the

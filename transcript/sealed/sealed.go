@@ -141,9 +141,9 @@ func (s *store) start(m *master) {
 // errEnough ends a walk.
 var errEnough = errors.New("enough")
 
-// headers returns the header and its copy, as far as they can be read, from among
-// the first records. There is none if the session is empty, but for what crashes
-// within the first Append have left; otherwise to find none is an error.
+// headers returns the header and its copy from the first records, as far as they can be
+// read. An empty session, or one with only the remains of a crash within the first
+// Append, has none; in any other session a missing header is an error.
 func headers(s transcript.Store) (found []*header, err error) {
 	whole, plain := 0, false
 	var refused error
@@ -374,8 +374,8 @@ func (s *store) Replace(records iter.Seq[[]byte]) error {
 // Close implements [transcript.Store].
 func (s *store) Close() error { return s.below.Close() }
 
-// Sealed reports whether the file at path is a sealed session. It reads its
-// beginning only; a file that cannot be read is none.
+// Sealed reports whether the file at path is a sealed session. It reads only the
+// beginning; an unreadable file is not one.
 func Sealed(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

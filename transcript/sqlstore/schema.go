@@ -47,7 +47,7 @@ var (
 var (
 	// ErrDamaged means that a database is damaged.
 	ErrDamaged = errors.New("the database is damaged")
-	// ErrNoDatabase means that a file is none.
+	// ErrNoDatabase means that a file is not a database.
 	ErrNoDatabase = errors.New("not a database")
 )
 

@@ -1,9 +1,9 @@
 // Package sqlstore keeps the records of sessions in an SQLite database, any number
 // of sessions in one: for servers, and for programs that have a database anyway.
 //
-// [Create] starts a session and [Open] continues with one; both give a
-// [transcript.Store] that writes. [View] gives one that only reads, beside a
-// writer. [List] shows what is there; [Delete] moves a session to the trash,
+// [Create] starts a session and [Open] continues one; both return a
+// [transcript.Store] that writes. [View] returns one that only reads, even while
+// another process writes. [List] lists the sessions; [Delete] moves a session to the trash,
 // [Restore] takes it back, and [Purge] empties the trash.
 //
 // # The database

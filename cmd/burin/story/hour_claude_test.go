@@ -34,16 +34,7 @@ func TestFirstHourFromClaudeCode(t *testing.T) {
 	s.asks("/init", "AGENTS.md is written.")
 	s.wants(-1, true, "Write AGENTS.md", "Indent with tabs.") // CLAUDE.md of the project is read as it is
 	s.wants(-1, false, "Answer in short sentences.")
-	s.send("/setup")
-	s.WaitText("Claude Code  Your instructions for all projects.")
-	s.Press("enter")
-	s.WaitText("Choose what to import")
-	s.Press("enter")
-	s.WaitText("Keys and logins")
-	s.Press("ctrl+c")
-	s.WaitText("Enter starts")
-	s.Press("enter")
-	s.WaitText("Ask anything")
+	s.imports("Claude Code  Your instructions for all projects.")
 
 	// What is typed without thinking: a file, a command of one's own, memory.
 	s.Type("what is @gre")
@@ -65,17 +56,8 @@ func TestFirstHourFromClaudeCode(t *testing.T) {
 	s.send("/mode auto-edit")
 	s.WaitText("auto-edit │")
 	s.asks("fix the greeting", "It is done.")
-	if got := s.read("greet.go"); !strings.Contains(got, `"Hello, "`) {
-		t.Errorf("greet.go is\n%s", got)
-	}
-	s.send("/rewind")
-	s.WaitText("fix the greeting")
-	s.WaitText("restore greet.go")
-	s.Press("enter")
-	s.WaitText("Restored: 1 path.")
-	if got := s.read("greet.go"); got != greeting {
-		t.Errorf("greet.go is\n%s", got)
-	}
+	s.fixed()
+	s.undoes("/rewind")
 	s.Press("esc", "esc")
 	s.WaitText("Session tree")
 	s.Press("esc")
@@ -112,10 +94,7 @@ func TestFirstHourFromClaudeCode(t *testing.T) {
 	}
 	s.send("/resume")
 	s.WaitText("Claude Code, now")
-	s.Type("sky blue")
-	s.WaitText("→ + why is the sky blue?")
-	s.Press("enter")
-	s.WaitText("Because of scattering.")
+	s.finds("sky blue", "+ why is the sky blue?", "Because of scattering.")
 	s.WaitText("Ask anything")
 	s.asks("and red?", "As twilight.")
 	s.wants(-1, true, "why is the sky blue?", "Because of scattering.")
@@ -126,19 +105,14 @@ func TestFirstHourFromClaudeCode(t *testing.T) {
 	s.WaitEnd()
 
 	// The command line.
-	if out := h.prints(0, "-p", "and red?", "-c"); !strings.Contains(out, "As twilight.") {
-		t.Errorf("it says:\n%s", out)
-	}
+	h.says(0, "As twilight.", "-p", "and red?", "-c")
 	s.wants(-1, true, "why is the sky blue?")
 	h.says(2, "--dangerously-skip-permissions: write --approval full", "--dangerously-skip-permissions", "-p", "hi")
 	h.says(2, "--permission-mode: write --approval plan, ask, auto-edit or full", "--permission-mode", "plan")
 	h.says(2, "--output-format: write --mode json", "-p", "hi", "--output-format", "json")
 	s = h.burin("--resume")
 	s.WaitText("Resume a session")
-	s.Type("sky blue")
-	s.WaitText("→ why is the sky blue?")
-	s.Press("enter")
-	s.WaitText("As twilight.")
+	s.finds("sky blue", "why is the sky blue?", "As twilight.")
 	s.leave()
 
 	// Shift+Tab can be the modes.

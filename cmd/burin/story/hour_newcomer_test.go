@@ -69,16 +69,8 @@ func TestFirstHourOfANewcomer(t *testing.T) {
 	s.answer("y")
 	s.WaitText("+1 −1")
 	s.WaitGone("Working")
-	if got := s.read("greet.go"); !strings.Contains(got, `"Hello, "`) {
-		t.Errorf("greet.go is\n%s", got)
-	}
-	s.send("/undo")
-	s.WaitText("restore greet.go")
-	s.Press("enter")
-	s.WaitText("Restored: 1 path.")
-	if got := s.read("greet.go"); got != greeting {
-		t.Errorf("greet.go is\n%s", got)
-	}
+	s.fixed()
+	s.undoes("/undo")
 	s.looks("/help", "/resume")
 
 	// A log of 2,000 lines.
@@ -121,10 +113,7 @@ func TestFirstHourOfANewcomer(t *testing.T) {
 	s.WaitText("Ask anything")
 	s.send("/resume")
 	s.WaitText("what does this package do?")
-	s.Type("this package")
-	s.WaitText("→ what does this package do?")
-	s.Press("enter")
-	s.WaitText("The last line is an error.")
+	s.finds("this package", "what does this package do?", "The last line is an error.")
 	s.WaitText("Ask anything")
 	s.asks("what did you do?", "You took back the fix.")
 	s.wants(-1, true, "what does this package do?", "fix the typo", "hello")

@@ -84,33 +84,18 @@ func TestFirstHourFromPi(t *testing.T) {
 	s.hinted("/scoped-models", "enabledModels in /settings")
 	s.send("/resume")
 	s.WaitText("how do bees dance?")
-	s.Type("how do bees")
-	s.WaitText("→ + how do bees dance?")
-	s.Press("enter")
-	s.WaitText("In figures of eight.")
+	s.finds("how do bees", "+ how do bees dance?", "In figures of eight.")
 	s.WaitText("│ claude-opus-4-5")
 	s.WaitText("Ask anything")
 	s.asks("and wasps?", "Not so well.")
 	s.wants(-1, true, "how do bees dance?", "In figures of eight.")
 
 	// What else pi has: servers of one's own, and instructions.
-	s.send("/setup")
-	s.WaitText("pi  A file of models and servers.")
-	s.WaitText("pi  Settings, which are not taken over")
-	s.Press("enter")
-	s.WaitText("Choose what to import")
-	s.Press("enter")
-	s.WaitText("Keys and logins")
-	s.Press("ctrl+c")
-	s.WaitText("Enter starts")
-	s.Press("enter")
-	s.WaitText("Ask anything")
+	s.imports("pi  A file of models and servers.", "pi  Settings, which are not taken over")
 	s.leave()
 
 	// The command line.
-	if out := h.prints(0, "--continue", "-p", "and wasps?"); !strings.Contains(out, "Not so well.") {
-		t.Errorf("it says:\n%s", out)
-	}
+	h.says(0, "Not so well.", "--continue", "-p", "and wasps?")
 	s.wants(-1, true, "how do bees dance?")
 	h.says(0, "Understood.", "-p", "@greet.go", "what is this?", "--model", "acme-1")
 	s.wants(-1, true, "Package greet says hello.", "Be brief.")

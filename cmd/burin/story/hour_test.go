@@ -105,8 +105,8 @@ func (h *hour) burin(args ...string) *story {
 	return s
 }
 
-// prints runs it where there is no terminal. It gives all that was written.
-func (h *hour) prints(code int, args ...string) string {
+// says runs it where there is no terminal, and wants words of what is written.
+func (h *hour) says(code int, words string, args ...string) {
 	h.t.Helper()
 	cmd := exec.Command(program(h.t), args...)
 	cmd.Dir, cmd.Env = h.home.dir, append(os.Environ(), h.home.Env...)
@@ -116,13 +116,7 @@ func (h *hour) prints(code int, args ...string) string {
 	} else if got := cmd.ProcessState.ExitCode(); got != code {
 		h.t.Errorf("burin %s: exit code %d, want %d (%v)\n%s", strings.Join(args, " "), got, code, end, out)
 	}
-	return string(out)
-}
-
-// says runs it where there is no terminal, and wants words of what is written.
-func (h *hour) says(code int, words string, args ...string) {
-	h.t.Helper()
-	if out := h.prints(code, args...); !strings.Contains(out, words) {
+	if !strings.Contains(string(out), words) {
 		h.t.Errorf("burin %s says, without %q:\n%s", strings.Join(args, " "), words, out)
 	}
 }
@@ -163,4 +157,50 @@ func (s *story) wants(n int, read bool, words ...string) {
 			s.t.Errorf("the model read %q: %v, want %v. It read:\n%s", w, !read, read, s.heard(n))
 		}
 	}
+}
+
+// fixed checks that the typo in greet.go is corrected.
+func (s *story) fixed() {
+	s.t.Helper()
+	if got := s.read("greet.go"); !strings.Contains(got, `"Hello, "`) {
+		s.t.Errorf("greet.go is\n%s", got)
+	}
+}
+
+// undoes undoes the correction of greet.go, which the command offers.
+func (s *story) undoes(command string) {
+	s.t.Helper()
+	s.send(command)
+	s.WaitText("restore greet.go")
+	s.Press("enter")
+	s.WaitText("Restored: 1 path.")
+	if got := s.read("greet.go"); got != greeting {
+		s.t.Errorf("greet.go is\n%s", got)
+	}
+}
+
+// imports lets /setup import what it offers.
+func (s *story) imports(offers ...string) {
+	s.t.Helper()
+	s.send("/setup")
+	for _, offer := range offers {
+		s.WaitText(offer)
+	}
+	s.Press("enter")
+	s.WaitText("Choose what to import")
+	s.Press("enter")
+	s.WaitText("Ready to use; Enter continues") // the setup counts as done only with a key
+	s.Press("ctrl+c")
+	s.WaitText("Enter starts")
+	s.Press("enter")
+	s.WaitText("Ask anything")
+}
+
+// finds resumes a session in the list that is shown, by words of its title.
+func (s *story) finds(words, title, shows string) {
+	s.t.Helper()
+	s.Type(words)
+	s.WaitText("→ " + title)
+	s.Press("enter")
+	s.WaitText(shows)
 }

@@ -85,6 +85,20 @@ func connect(ctx context.Context, conn net.Conn, name string, want remote.Rights
 	return c, nil
 }
 
+// Open gives the handle of a face in a session: of a new one, or of the one in the file
+// resume if that is not "". begin opens it in this process. Others can attach to it then;
+// if another process owns the file, the handle is a client of that one, see [Place.Join].
+func (p Place) Open(ctx context.Context, resume, name string, answers bool, begin func() (*session.Session, error)) (session.Handle, error) {
+	if resume != "" {
+		return p.Join(ctx, resume, name, answers, begin)
+	}
+	s, err := begin()
+	if err != nil {
+		return nil, err
+	}
+	return p.Listen(s, name, answers), nil
+}
+
 // Join continues the session in a file: with open, if no other process has it, else as
 // a client of that one. Who finds neither an owner nor the lock tries for 2 s. A face that
 // does not answer questions has no right to as a client either.

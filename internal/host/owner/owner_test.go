@@ -225,6 +225,39 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// Open begins a session, or joins the owner of the one that it resumes.
+func TestOpen(t *testing.T) {
+	d := atDesk(t)
+	began := errors.New("began")
+	fail := func() (*session.Session, error) { return nil, began }
+	if _, err := d.Open(t.Context(), "", "x", true, fail); !errors.Is(err, began) {
+		t.Errorf("a new session: %v", err)
+	}
+	if _, err := d.Open(t.Context(), d.path, "x", true, fail); !errors.Is(err, began) {
+		t.Errorf("a session that nobody owns: %v", err)
+	}
+	first := d.other("terminal")
+	h, err := d.Open(t.Context(), d.path, "x", true, fail)
+	if err != nil || h.Owns() {
+		t.Fatalf("a session that another process owns: %v", err)
+	}
+	if err := errors.Join(h.Close(), first.cmd.Process.Kill()); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.cmd.Wait() // it was killed
+	h, err = d.Open(t.Context(), "", "x", true, func() (*session.Session, error) { return open(d.path, nil) })
+	if err != nil || !h.Owns() {
+		t.Fatalf("a new session: %v", err)
+	}
+	defer h.Close()
+	if h.(interface{ Faces() int }).Faces() != 0 { // it waits until the owner listens
+		t.Error("somebody is attached")
+	}
+	if _, err := d.Address(t.Context(), d.path); errors.Is(err, owner.ErrNobody) { // this process itself is refused
+		t.Error("nobody can attach to it")
+	}
+}
+
 // A face that answers nothing gets no right to.
 func TestJoinWithoutAnswers(t *testing.T) {
 	d := atDesk(t)

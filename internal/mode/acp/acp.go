@@ -1,10 +1,10 @@
-// Package acp is the face for editors: it speaks the Agent Client Protocol on standard
-// input and output, and holds a session for each one that the editor opens.
+// Package acp is the face for editors: it speaks the Agent Client Protocol on standard input
+// and output and keeps the sessions that the editor opens.
 //
-// The face knows the connection and the sessions. A live session has parts: the teller says
-// what its events mean in the protocol, the asker puts its questions to the editor's person,
-// documents are the editor's open files. A session is only reached through its handle, so
-// that a terminal can be attached to it at the same time.
+// The face holds the connection and the open sessions. An open session has parts: the teller
+// translates its events into updates, the asker puts its questions to the person at the
+// editor, and documents are the files as the editor has them. The face uses a session only
+// through its handle, so a terminal can be attached at the same time.
 package acp
 
 import (
@@ -28,23 +28,23 @@ type Options struct {
 	Out     io.Writer
 	Dir     string // where burin was started
 	Version string
-	Log     func(line string) // what nobody at the editor can be told
-	// Open opens a session. Its handle answers questions.
+	Log     func(line string) // for messages that the editor cannot show
+	// Open opens a session with a handle that answers questions.
 	Open func(ctx context.Context, w Wish) (session.Handle, error)
 	// Folder is the program around the sessions of a folder.
 	Folder func(dir string) (Folder, error)
-	// Login is the environment in which this program, started again in a terminal, lets a
-	// person log in.
+	// Login is the environment with which this program, started in a terminal, lets a person
+	// log in.
 	Login map[string]string
 }
 
 // Wish says which session to open.
 type Wish struct {
-	Dir       string   // absolute, without links
-	AddDirs   []string // more folders that tools may use
-	Resume    string   // the file of a session to go on with; "" is a new one
+	Dir       string   // absolute, symbolic links resolved
+	AddDirs   []string // further folders that tools may use
+	Resume    string   // the session file to resume; "": a new session
 	Documents Documents
-	Warn      func(string) // what a person should know; any goroutine may call it
+	Warn      func(string) // warns the person; any goroutine may call it
 }
 
 // Documents are the open documents of the editor. See workspace.Buffers.
@@ -56,15 +56,15 @@ type Documents interface {
 
 // Folder is the program around the sessions of a folder.
 type Folder interface {
-	// Models are the models and the keys to them, opened at the first call.
+	// Models returns the models and their keys; the first call opens them.
 	Models() (*connect.Models, error)
-	// FileCommands are the commands that are files.
+	// FileCommands returns the commands defined in files.
 	FileCommands() *files.Set
-	// Archive is what is done with sessions as a whole.
+	// Archive returns the operations on whole sessions.
 	Archive() (Archive, error)
 }
 
-// Archive is what the face does with sessions as a whole.
+// Archive has the operations on whole sessions that the face needs.
 type Archive interface {
 	List(ctx context.Context, dir string, limit int) ([]index.Info, error)
 	Find(ctx context.Context, which string) (string, error)
@@ -72,7 +72,7 @@ type Archive interface {
 	Delete(ctx context.Context, which string, forGood func(index.Info) error) (archive.Deleted, error)
 }
 
-// Run serves an editor until its input ends, or ctx does. Then all sessions are closed.
+// Run serves an editor until its input or ctx ends. Then it closes all sessions.
 func Run(ctx context.Context, o Options) error {
 	life, stop := context.WithCancel(ctx)
 	defer stop()
@@ -83,7 +83,7 @@ func Run(ctx context.Context, o Options) error {
 		a.closeAll()
 	})
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return nil // it was told to end, and has
+		return nil // ctx ended it, as intended
 	}
 	return err
 }
@@ -96,18 +96,18 @@ type face struct {
 	methods map[string]*method
 
 	mu       sync.Mutex
-	client   *proto.InitializeRequest // nil: initialize has not come yet
+	client   *proto.InitializeRequest // nil before initialize
 	sessions map[string]*live
 }
 
-// greeted is what the client said of itself; nil: nothing yet.
+// greeted returns what the client sent with initialize; nil before that.
 func (a *face) greeted() *proto.InitializeRequest {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.client
 }
 
-// session is an open session.
+// session returns an open session.
 func (a *face) session(id string) (*live, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -117,7 +117,7 @@ func (a *face) session(id string) (*live, error) {
 	return nil, proto.Errorf(proto.CodeNotFound, "session %q is not open: load or resume it first", id)
 }
 
-// forget takes a session out of those that are open.
+// forget removes a session from the open ones and returns it; nil: it was not open.
 func (a *face) forget(id string) *live {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -126,7 +126,7 @@ func (a *face) forget(id string) *live {
 	return l
 }
 
-// closeAll closes all sessions, at the same time.
+// closeAll closes all sessions concurrently.
 func (a *face) closeAll() {
 	a.mu.Lock()
 	open := a.sessions
@@ -145,7 +145,8 @@ func (a *face) close(l *live) {
 	}
 }
 
-// folder checks a working directory, and gives it without links with the program around it.
+// folder checks a working directory. It returns it with symbolic links resolved, and the
+// program around its sessions.
 func (a *face) folder(cwd string) (dir string, f Folder, err error) {
 	if !filepath.IsAbs(cwd) {
 		return "", nil, proto.Invalid("cwd must be an absolute path, not %q", cwd)

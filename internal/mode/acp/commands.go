@@ -13,33 +13,33 @@ import (
 	"github.com/burin-dev/burin/session"
 )
 
-// slashCommand is a command of burin's own that makes sense without a terminal. It gives
-// Markdown for the person.
+// slashCommand is one of burin's own commands that makes sense without a terminal. run
+// returns Markdown for the person.
 type slashCommand struct {
 	name, hint, help string
 	run              func(l *live, ctx context.Context, arg string) (string, error)
-	// answers says that the model answers: run gives the message to wait for.
+	// answers says that the model answers: run returns the id of the message to wait for.
 	answers bool
 }
 
 func slashCommands() []slashCommand {
 	return []slashCommand{
 		{name: "compact", hint: "what matters", help: "Condense the conversation", run: (*live).compact},
-		{name: "undo", hint: "turn", help: "Take back what the last turn changed", run: (*live).undo},
+		{name: "undo", hint: "turn", help: "Undo what the last turn changed", run: (*live).undo},
 		{name: "retry", help: "Try again what failed or was stopped", run: (*live).retry, answers: true},
-		{name: "btw", hint: "question", help: "Ask beside the conversation", run: (*live).aside},
+		{name: "btw", hint: "question", help: "Ask a question outside the conversation", run: (*live).aside},
 		{name: "model", hint: "name", help: "Show or choose the model", run: (*live).modelCommand},
 		{name: "thinking", hint: "level", help: "Show or choose how hard the model thinks", run: (*live).thinkingCommand},
 		{name: "mode", hint: "plan, ask, auto-edit or full", help: "Show or choose what runs without a question", run: (*live).modeCommand},
 		{name: "rename", hint: "title", help: "Name this session", run: (*live).rename},
 		{name: "context", help: "Show what fills the model's window", run: (*live).context},
 		{name: "cost", help: "Show what this session has cost", run: (*live).cost},
-		{name: "shake", hint: "images", help: "Take old outputs, or pictures, out of the model's sight", run: (*live).shake},
-		{name: "pin", hint: "words", help: "Keep words for the model, whatever is condensed", run: (*live).pin},
+		{name: "shake", hint: "images", help: "Hide old outputs or images from the model", run: (*live).shake},
+		{name: "pin", hint: "text", help: "Keep a text in front of the model, whatever is condensed", run: (*live).pin},
 	}
 }
 
-// commands tells which commands there are: burin's own first, then those that are files.
+// commands lists the available commands: burin's own first, then those defined in files.
 func (l *live) commands() proto.Commands {
 	u := proto.Commands{Kind: "available_commands_update"}
 	add := func(name, help, hint string) {
@@ -62,7 +62,7 @@ func (l *live) commands() proto.Commands {
 	return u
 }
 
-// slash finds the command of burin's own that a prompt calls.
+// slash finds the command that a prompt calls, if it is one of burin's own.
 func (l *live) slash(m llm.Message) (c slashCommand, arg string, ok bool) {
 	text, isText := m.Content[0].(llm.Text)
 	if !isText || len(m.Content) > 1 || !strings.HasPrefix(text.Text, "/") {
@@ -77,7 +77,7 @@ func (l *live) slash(m llm.Message) (c slashCommand, arg string, ok bool) {
 	return c, "", false
 }
 
-// carryOut carries out a command.
+// carryOut runs a command until it ends or the client cancels the prompt.
 func (l *live) carryOut(s *sent, c slashCommand, arg string) (any, error) {
 	ctx, stop := context.WithCancel(l.ctx)
 	defer stop()
@@ -151,16 +151,16 @@ func (l *live) retry(ctx context.Context, _ string) (string, error) {
 	return r.ID, err
 }
 
-// answered waits for an answer that a command has begun.
+// answered waits for the answer to a message that a command has submitted.
 func (l *live) answered(s *sent, id string) (any, error) {
 	l.prompts.alias(s, id)
-	l.catchUp() // it may have ended before it was known
+	l.catchUp() // it may have ended before the alias was there
 	return l.wait(s, id)
 }
 
 func (l *live) aside(ctx context.Context, question string) (string, error) {
 	if question == "" {
-		return "", errors.New("what is the question?")
+		return "", errors.New("needs a question, such as /btw what does this function do?")
 	}
 	return l.handle.Conversation().Aside(ctx, question, func(string) {})
 }
@@ -198,7 +198,7 @@ func (l *live) modeCommand(ctx context.Context, mode string) (string, error) {
 
 func (l *live) rename(ctx context.Context, title string) (string, error) {
 	if title == "" {
-		return "", errors.New("write the title behind it")
+		return "", errors.New("needs a title, such as /rename fix the parser")
 	}
 	if err := l.handle.Conversation().SetTitle(ctx, title); err != nil {
 		return "", err
@@ -245,7 +245,7 @@ func (l *live) pin(ctx context.Context, text string) (string, error) {
 	return "Pinned.", nil
 }
 
-// breakdown is what fills the window, as a list.
+// breakdown lists what fills the context window.
 func breakdown(b session.Breakdown) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s tokens", prose.Tokens(b.Total))

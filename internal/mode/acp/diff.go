@@ -9,19 +9,19 @@ import (
 	proto "github.com/burin-dev/burin/internal/acp"
 )
 
-// changed are the details of calls that change files.
+// changed is what the details of a call say about the files that it changed.
 type changed struct {
 	Paths []string `json:"paths"`
 	Diff  string   `json:"diff"` // unified
 }
 
-// place is a changed place of a file.
+// place is a changed part of a file.
 type place struct {
 	proto.Diff
-	line int // of the file as it is now
+	line int // in the file after the change
 }
 
-// diffs are the changed places: the lines as they were and as they are.
+// diffs returns the changed parts: the lines before and after.
 func (t *teller) diffs(c *changed) []place {
 	var h hunks
 	for line := range strings.Lines(c.Diff) {
@@ -45,7 +45,7 @@ type hunks struct {
 	fresh    bool // the file is new
 	at       int
 	old, now strings.Builder
-	left     [2]int // lines that the hunk still has, of before and after
+	left     [2]int // lines left in the hunk, before and after
 }
 
 func (h *hunks) line(line string) {
@@ -68,7 +68,7 @@ func (h *hunks) line(line string) {
 		h.left[0]--
 		h.left[1]--
 	case '\\': // no newline at the end
-	default: // the diff is cut
+	default: // the diff was truncated
 		h.left = [2]int{}
 	}
 	h.left[0], h.left[1] = max(0, h.left[0]), max(0, h.left[1])
@@ -92,7 +92,7 @@ func (h *hunks) head(line string) {
 	}
 }
 
-// span reads one side of the head of a hunk: 12,3 or 12.
+// span reads one range of a hunk header: 12,3 or 12.
 func span(s string) (from, n int) {
 	n = 1
 	at, count, long := strings.Cut(s, ",")
@@ -103,7 +103,7 @@ func span(s string) (from, n int) {
 	return from, max(0, n)
 }
 
-// side is the path of one side.
+// side reads the path in a --- or +++ line.
 func side(s string) string {
 	s = strings.TrimRight(s, "\n\t")
 	if strings.HasPrefix(s, `"`) {
@@ -118,7 +118,7 @@ func side(s string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(s, "a/"), "b/")
 }
 
-// flush ends a place.
+// flush ends a changed part.
 func (h *hunks) flush() {
 	if h.path != "" && h.old.Len()+h.now.Len() > 0 && len(h.all) < maxDiffs {
 		p := place{proto.Diff{Type: "diff", Path: h.path, NewText: h.now.String()}, h.at}

@@ -16,30 +16,30 @@ import (
 )
 
 const (
-	// documentWait is how long the editor may take for a file.
+	// documentWait is how long the editor may take to read or write a file.
 	documentWait = 10 * time.Second
-	// maxDocument is how large a file may be that the editor is asked about. What is larger
-	// is no document that somebody types in.
+	// maxDocument is the largest file that burin asks the editor about. Nobody edits a larger
+	// one by hand.
 	maxDocument = 4 << 20
 )
 
-// documents are the files as the editor has them, with what is not saved yet. The protocol
-// does not say which are open: the editor is asked about each file that a tool reads, and
-// what it has counts where it differs from the disk. Searches know of the files that were
-// seen to differ.
+// documents are the files as the editor has them, unsaved changes included. The protocol does
+// not say which files are open, so burin asks the editor about each file that a tool reads,
+// and uses the editor's text where it differs from the disk. Searches see the text of files
+// that differed when they were last read.
 type documents struct {
 	conn  *proto.Conn
 	dir   string // as the client names it
 	write bool
 
 	mu      sync.Mutex
-	session string          // "": it is not open yet
-	unsaved map[string]bool // files that differed from the disk when they were read last
+	session string          // "" while it is being opened
+	unsaved map[string]bool // files that differed from the disk when last read
 }
 
 var _ workspace.Buffers = (*documents)(nil)
 
-// newDocuments are nil where the client has no files to read.
+// newDocuments returns nil where the client does not offer to read files.
 func newDocuments(c *proto.Conn, client *proto.InitializeRequest, dir string) *documents {
 	fs := client.ClientCapabilities.FS
 	if !fs.ReadTextFile {
@@ -48,7 +48,7 @@ func newDocuments(c *proto.Conn, client *proto.InitializeRequest, dir string) *d
 	return &documents{conn: c, dir: dir, write: fs.WriteTextFile, unsaved: map[string]bool{}}
 }
 
-// of says whose documents they are.
+// of sets the session whose documents they are.
 func (d *documents) of(session string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,18 +88,18 @@ func (d *documents) Read(ctx context.Context, name string) ([]byte, bool, error)
 	var refused *proto.Error
 	switch {
 	case errors.As(err, &refused), errors.Is(err, proto.ErrClosed):
-		return nil, false, nil // it is not there for the editor, or no text
+		return nil, false, nil // the editor cannot find it or read it as text
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, false, errors.New("the editor does not answer what it has of " + name)
+		return nil, false, errors.New("the editor did not answer in time when asked for " + name)
 	case err != nil:
 		return nil, false, err
 	}
 	text := []byte(r.Content)
 	if saved != nil && bytes.Contains(saved, []byte("\r\n")) && !bytes.Contains(text, []byte("\r\n")) {
-		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")) // editors keep line endings apart from the text
+		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")) // some editors return LF whatever the file has
 	}
 	same := saved != nil && bytes.Equal(bytes.TrimPrefix(saved, byteOrderMark()), bytes.TrimPrefix(text, byteOrderMark()))
-	same = same || saved == nil && len(text) == 0 // to some editors a file that is not there is empty
+	same = same || saved == nil && len(text) == 0 // some editors return a missing file as empty
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if same {
@@ -112,8 +112,8 @@ func (d *documents) Read(ctx context.Context, name string) ([]byte, bool, error)
 
 func byteOrderMark() []byte { return []byte("\uFEFF") }
 
-// readSaved reads what is on the disk; nil is no file. What is no ordinary file of a
-// document's size is an error.
+// readSaved reads the file on disk; nil: there is none. Anything but a regular file of at most
+// maxDocument bytes is an error.
 func readSaved(at string) ([]byte, error) {
 	info, err := os.Stat(at)
 	switch {
@@ -158,7 +158,7 @@ func (d *documents) Write(ctx context.Context, name string, before, after []byte
 	case errors.As(err, &refused) && !unsaved, errors.Is(err, proto.ErrClosed):
 		return false, nil // the workspace writes it
 	case errors.Is(err, context.DeadlineExceeded):
-		return false, errors.New("the editor does not answer whether it wrote " + name)
+		return false, errors.New("the editor did not answer in time whether it wrote " + name)
 	}
 	return false, err
 }

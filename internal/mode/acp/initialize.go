@@ -10,7 +10,7 @@ import (
 	"github.com/burin-dev/burin/internal/model/credential"
 )
 
-// EventMethod is the notification with a raw event, for clients that ask for it.
+// EventMethod is the notification that carries a raw event to clients that ask for them.
 const EventMethod = "_burin/event"
 
 // Ways to authenticate.
@@ -19,13 +19,13 @@ const (
 	authLogin = "burin-login"
 )
 
-// burinMeta is what a client says under "burin" of its capabilities' _meta.
+// burinMeta is what a client says in its capabilities under "_meta"."burin".
 type burinMeta struct {
 	Events bool `json:"events"`
 }
 
-// initialize agrees on a version: a client of a newer one is offered ours, and decides
-// whether it speaks that.
+// initialize agrees on a version: a client with a newer one is offered burin's and decides
+// whether it can speak that.
 func (a *face) initialize(params json.RawMessage) (proto.Work, error) {
 	p, err := read[proto.InitializeRequest](params)
 	if err != nil {
@@ -48,7 +48,7 @@ func (a *face) initialize(params json.RawMessage) (proto.Work, error) {
 	}, nil
 }
 
-// capabilities are what the list of methods says, and what a prompt may hold.
+// capabilities come from the list of methods, besides what a prompt may contain.
 func capabilities() proto.AgentCapabilities {
 	c := proto.AgentCapabilities{
 		PromptCapabilities: proto.PromptCapabilities{Image: true, EmbeddedContext: true},
@@ -63,12 +63,12 @@ func capabilities() proto.AgentCapabilities {
 	return c
 }
 
-// authMethods are the ways to get a key: where the client can start burin in a terminal, to
-// log in there; else to set one, and to have it looked for.
+// authMethods are the ways to get a key: set one and let burin look again, or, if the client
+// can start burin in a terminal, log in there.
 func (a *face) authMethods(p *proto.InitializeRequest) []proto.AuthMethod {
 	all := []proto.AuthMethod{{
 		ID: authKey, Name: "Use an API key or a login",
-		Description: "Set a variable such as ANTHROPIC_API_KEY, or write burin login PROVIDER or burin keys add PROVIDER in a terminal, and try again.",
+		Description: "Set a variable such as ANTHROPIC_API_KEY, or run burin login PROVIDER or burin keys add PROVIDER in a terminal, and try again.",
 	}}
 	if p.ClientCapabilities.Auth.Terminal {
 		all = append(all, proto.AuthMethod{
@@ -78,14 +78,14 @@ func (a *face) authMethods(p *proto.InitializeRequest) []proto.AuthMethod {
 	return all
 }
 
-// authenticate looks whether there is a key now.
+// authenticate looks for a key again.
 func (a *face) authenticate(params json.RawMessage) (proto.Work, error) {
 	p, err := read[proto.AuthenticateRequest](params)
 	if err != nil {
 		return nil, err
 	}
 	if p.MethodID != authKey {
-		return nil, proto.Invalid("no way to authenticate is called %q", p.MethodID)
+		return nil, proto.Invalid("unknown authentication method %q: use %q", p.MethodID, authKey)
 	}
 	return func(ctx context.Context) (any, error) {
 		f, err := a.o.Folder(a.o.Dir)
@@ -103,7 +103,7 @@ func (a *face) authenticate(params json.RawMessage) (proto.Work, error) {
 	}, nil
 }
 
-// keyless makes the error of a session without a key one that clients know.
+// keyless turns a missing key into the error code that clients know.
 func keyless(err error) error {
 	if none, ok := errors.AsType[*credential.NotFoundError](err); ok {
 		return proto.Errorf(proto.CodeAuthRequired, "%s", none)

@@ -13,7 +13,7 @@ import (
 // live is an open session.
 type live struct {
 	id      string
-	dir     string // as the client names it
+	dir     string // as the client wrote it
 	conn    *proto.Conn
 	client  *proto.InitializeRequest
 	folder  Folder
@@ -30,20 +30,19 @@ type live struct {
 	all  sync.WaitGroup
 }
 
-// start begins to tell the client what happens. What a client needs to know at first is told
-// before; again says that it had no conversation sent.
+// start begins to send updates to the client.
 func (l *live) start() {
 	l.all.Go(func() { l.notices.run(l.ctx) })
 	l.all.Go(l.follow)
 }
 
-// close ends the session, where it is this process's own, and leaves it else.
+// close ends the session if this process owns it, and else leaves it.
 func (l *live) close() error {
 	l.prompts.cancelAll()
 	ctx, stop := context.WithTimeout(context.Background(), closeWait)
 	defer stop()
 	if l.handle.Owns() {
-		_ = l.handle.Conversation().Abort(ctx) // Close ends it all the same
+		_ = l.handle.Conversation().Abort(ctx) // Close ends the turn if this fails
 	}
 	err := l.handle.Close()
 	l.stop()
@@ -62,8 +61,8 @@ func (l *live) tell(updates ...any) error {
 	return nil
 }
 
-// follow tells the client what happens, until the session ends. Where the client is slow to
-// read it is behind, and then misses pieces of answers, but no message: see [session.Feed].
+// follow sends what happens to the client until the session ends. A client that reads slowly
+// misses pieces of answers but no whole message: see [session.Feed].
 func (l *live) follow() {
 	if err := l.tell(l.commands(), l.options()); err != nil {
 		return
@@ -84,7 +83,7 @@ func (l *live) follow() {
 	}
 }
 
-// ended has prompts answered where the session has ended without this face.
+// ended answers the open prompts when the session has ended without this face.
 func (l *live) ended(err error) {
 	if l.ctx.Err() == nil && !errors.Is(err, session.ErrClosed) {
 		l.notices.add("error", "The burin that had this session open has ended: load the session again.")
@@ -99,7 +98,7 @@ type event struct {
 	Event     *session.Event `json:"event"`
 }
 
-// happened tells of one event.
+// happened sends what the client has to know about one event.
 func (l *live) happened(e *session.Event) error {
 	if l.events {
 		if err := l.conn.Notify(l.ctx, EventMethod, event{l.id, l.feed.Cursor().Epoch, e}); err != nil {
@@ -132,7 +131,7 @@ func (l *live) happened(e *session.Event) error {
 	return nil
 }
 
-// catchUp looks for the ends of prompts that may have been missed.
+// catchUp settles prompts that ended while events were lost.
 func (l *live) catchUp() {
 	for _, id := range l.prompts.open() {
 		l.all.Go(func() {
@@ -143,7 +142,7 @@ func (l *live) catchUp() {
 	}
 }
 
-// askOpen puts the questions that waited before.
+// askOpen asks the questions that were open before the client came.
 func (l *live) askOpen() {
 	open, err := l.handle.Questions().Open(l.ctx)
 	if err != nil {
@@ -154,7 +153,7 @@ func (l *live) askOpen() {
 	}
 }
 
-// ask puts a question, beside what goes on.
+// ask asks a question without waiting for the answer.
 func (l *live) ask(q *session.Question) {
 	ctx, done := l.asker.begin(l.ctx, q.ID)
 	if ctx == nil {
@@ -164,14 +163,14 @@ func (l *live) ask(q *session.Question) {
 		defer done()
 		reply, ok := l.asker.ask(ctx, q)
 		if ctx.Err() != nil || !ok {
-			return // somebody else has answered, or nobody waits any more
+			return // answered elsewhere, or withdrawn
 		}
 		_ = l.handle.Questions().Answer(ctx, q.ID, reply) // the first answer counts
 	})
 }
 
-// notices are what a person should know, from any goroutine. One that is slow to be read
-// keeps nobody waiting.
+// notices are messages for the person. Any goroutine may add one, and none blocks on a client
+// that reads slowly.
 type notices struct {
 	queue chan proto.Notice
 	send  func(proto.Notice)
@@ -181,7 +180,7 @@ func newNotices(send func(proto.Notice)) *notices {
 	return &notices{make(chan proto.Notice, 100), send}
 }
 
-// add adds one. Beyond 100 that wait, further ones are dropped.
+// add queues a notice. It drops it if 100 are queued already.
 func (n *notices) add(severity, text string) {
 	if text == "" {
 		return
@@ -203,7 +202,7 @@ func (n *notices) run(ctx context.Context) {
 	}
 }
 
-// stopOf is why a prompt has ended, as the protocol has it.
+// stopOf is the stop reason of the protocol for a reason.
 func stopOf(r agent.Reason) string {
 	switch r {
 	case agent.ReasonLength:

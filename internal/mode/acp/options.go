@@ -19,21 +19,21 @@ const (
 	optionThinking = "thinking"
 )
 
-// maxModels is how many models are offered; with keys of gateways there are thousands. The
-// others are reached by name, with /model.
+// maxModels is how many models are listed; gateways have thousands. /model reaches the others
+// by name.
 const maxModels = 300
 
-// modes are those of permission.
+// modes are the permission modes.
 func modes() []proto.Mode {
 	return []proto.Mode{
-		{ID: "plan", Name: "Plan", Description: "Only look, change nothing"},
-		{ID: "ask", Name: "Ask", Description: "Ask before files change and commands run"},
-		{ID: "auto-edit", Name: "Auto-edit", Description: "Change files of the workspace without asking; ask before commands"},
+		{ID: "plan", Name: "Plan", Description: "Read only; change nothing"},
+		{ID: "ask", Name: "Ask", Description: "Ask before changing files and running commands"},
+		{ID: "auto-edit", Name: "Auto-edit", Description: "Change files in the workspace without asking; ask before running commands"},
 		{ID: "full", Name: "Full", Description: "Run everything without asking"},
 	}
 }
 
-// models are those that can be used, the current one always.
+// models returns the available models, and always the current one.
 func (l *live) models() []proto.Model {
 	current := l.handle.Facts().Stats.Model
 	all := []proto.Model{}
@@ -58,7 +58,7 @@ func (l *live) models() []proto.Model {
 	return all
 }
 
-// levels say how hard the model can think.
+// levels returns the thinking levels of the model.
 func (l *live) levels() []llm.Level {
 	m := l.handle.Facts().Model
 	if m == nil {
@@ -73,10 +73,10 @@ func (l *live) levels() []llm.Level {
 	return all
 }
 
-// configOptions are the options as they are now.
+// configOptions returns the options with their current values.
 func (l *live) configOptions(models []proto.Model) []proto.ConfigOption {
 	f := l.handle.Facts()
-	mode := proto.ConfigOption{Type: "select", ID: optionMode, Name: "Mode", Description: "What runs without a question", Category: "mode", CurrentValue: f.Mode}
+	mode := proto.ConfigOption{Type: "select", ID: optionMode, Name: "Mode", Description: "What runs without asking", Category: "mode", CurrentValue: f.Mode}
 	for _, m := range modes() {
 		mode.Options = append(mode.Options, proto.ConfigChoice{Value: m.ID, Name: m.Name, Description: m.Description})
 	}
@@ -99,12 +99,12 @@ func (l *live) configOptions(models []proto.Model) []proto.ConfigOption {
 	return all
 }
 
-// options tells of the options.
+// options is the update with all options.
 func (l *live) options() proto.ConfigUpdate {
 	return proto.ConfigUpdate{Kind: "config_option_update", ConfigOptions: l.configOptions(l.models())}
 }
 
-// described is what a client learns of a session that was opened.
+// described describes an opened session for the client.
 func (l *live) described() proto.SessionResponse {
 	f, models := l.handle.Facts(), l.models()
 	return proto.SessionResponse{

@@ -24,34 +24,34 @@ import (
 	"github.com/burin-dev/burin/session"
 )
 
-// prompts are what this client has submitted.
+// prompts are the prompts that this client has submitted.
 type prompts struct {
 	mu     sync.Mutex
 	all    map[string]*sent
-	before []string // ids of prompts that are over, the newest last
+	before []string // ids of finished prompts, newest last
 }
 
-// sent is a prompt that was not answered yet.
+// sent is a prompt that is not answered or not settled yet.
 type sent struct {
 	id        string
-	submitted bool // it has to be settled; under the mu of prompts
-	answered  bool // the client has the answer; under the mu of prompts
+	submitted bool // the session has it and will settle it; guarded by prompts.mu
+	answered  bool // the client has its answer; guarded by prompts.mu
 	settled   chan struct{}
 	over      sync.Once
 	cancelled chan struct{} // closed when the client cancels it
 	cancel    sync.Once
 }
 
-// cancelWait is how long a canceled prompt waits for what it has begun to end, before it
-// is answered all the same.
+// cancelWait is how long a canceled prompt waits for its work to end before it is answered
+// anyway.
 const cancelWait = 50 * time.Millisecond
 
-// keptPrompts is how many prompts of before are known as this client's own.
+// keptPrompts is how many finished prompts are still known as this client's own.
 const keptPrompts = 100
 
 func newPrompts() *prompts { return &prompts{all: map[string]*sent{}} }
 
-// begin notes a prompt.
+// begin adds a prompt.
 func (p *prompts) begin() *sent {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,21 +60,21 @@ func (p *prompts) begin() *sent {
 	return s
 }
 
-// alias has a prompt wait for another message, too.
+// alias makes a prompt wait for another message as well.
 func (p *prompts) alias(s *sent, id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all[id], s.submitted = s, true
 }
 
-// submitting notes that a prompt is on its way to the session, or is not after all.
+// submitting records whether a prompt is being submitted; not after a failed attempt.
 func (p *prompts) submitting(s *sent, yes bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.submitted = yes
 }
 
-// end forgets a prompt that was answered, when nothing more happens for it.
+// end forgets an answered prompt, at once or as soon as it is settled.
 func (p *prompts) end(s *sent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,7 +85,7 @@ func (p *prompts) end(s *sent) {
 	p.forget(s)
 }
 
-// forget forgets a prompt; mu is held.
+// forget moves a prompt to the finished ones. The caller holds mu.
 func (p *prompts) forget(s *sent) {
 	for id, o := range p.all {
 		if o == s {
@@ -97,7 +97,7 @@ func (p *prompts) forget(s *sent) {
 	}
 }
 
-// own reports whether a message is a prompt of this client.
+// own reports whether this client sent the message.
 func (p *prompts) own(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +121,7 @@ func (p *prompts) open() (ids []string) {
 	return ids
 }
 
-// settle says that nothing more happens for prompts, and that all of it was told.
+// settle marks prompts as done: nothing more happens for them, and all updates were sent.
 func (p *prompts) settle(ids ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,8 +135,8 @@ func (p *prompts) settle(ids ...string) {
 	}
 }
 
-// winding are the prompts that were answered, as the client canceled them, and for which
-// something is still ending.
+// winding returns the canceled prompts that were answered and whose work is still winding
+// down.
 func (p *prompts) winding() (all []*sent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,8 +179,8 @@ func (s *sent) stopped() bool {
 	}
 }
 
-// prompt takes a prompt. It is known before the next message is read, so that a cancel that
-// follows at once finds it.
+// prompt handles a prompt. It is registered before the next message is read, so a cancel right
+// behind it finds it.
 func (a *face) prompt(params json.RawMessage) (proto.Work, error) {
 	p, err := read[proto.PromptRequest](params)
 	if err != nil {
@@ -205,9 +205,9 @@ func (a *face) prompt(params json.RawMessage) (proto.Work, error) {
 	}, nil
 }
 
-// send submits a prompt and waits for the end of what is done for it.
+// send submits a prompt and waits until it is done.
 func (l *live) send(s *sent, m llm.Message) (any, error) {
-	for _, before := range l.prompts.winding() { // what is submitted while an abort ends is held
+	for _, before := range l.prompts.winding() { // a message that is submitted during an abort would be held
 		select {
 		case <-before.settled:
 		case <-s.cancelled:
@@ -225,7 +225,7 @@ func (l *live) send(s *sent, m llm.Message) (any, error) {
 	return l.wait(s, s.id)
 }
 
-// wait waits for the end of what is done for a message.
+// wait waits until a message is done.
 func (l *live) wait(s *sent, id string) (any, error) {
 	select {
 	case <-s.settled:
@@ -266,8 +266,8 @@ func (l *live) wait(s *sent, id string) (any, error) {
 	return proto.PromptResponse{StopReason: stopOf(out.Reason)}, nil
 }
 
-// abort stops what is under way. A prompt of this client that still waits is taken back,
-// unless messages of other faces wait with it.
+// abort stops the running turn. A prompt that is still queued is taken back, unless messages of
+// other faces are queued with it.
 func (l *live) abort(id string) {
 	_ = l.handle.Conversation().Abort(l.ctx)
 	queue, err := l.handle.Queue().Waiting(l.ctx)
@@ -287,7 +287,7 @@ func (l *live) abort(id string) {
 	}
 }
 
-// cancel stops what is under way in a session.
+// cancel stops the running turn of a session.
 func (a *face) cancel(params json.RawMessage) (proto.Work, error) {
 	p, err := read[proto.SessionRequest](params)
 	if err != nil {
@@ -297,14 +297,14 @@ func (a *face) cancel(params json.RawMessage) (proto.Work, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(l.prompts.open()) == 0 { // what another face has begun
+	if len(l.prompts.open()) == 0 { // another face began the turn
 		go func() { _ = l.handle.Conversation().Abort(l.ctx) }()
 	}
 	l.prompts.cancelAll()
 	return nil, nil
 }
 
-// message makes a message of a prompt.
+// message turns a prompt into a message.
 func message(prompt []proto.ContentBlock, dir string) (llm.Message, error) {
 	m := llm.Message{Role: llm.RoleUser}
 	for i, b := range prompt {
@@ -322,7 +322,7 @@ func message(prompt []proto.ContentBlock, dir string) (llm.Message, error) {
 	return m, nil
 }
 
-// content is a piece of a prompt; nil is an empty one.
+// content turns a block of a prompt into one of a message; nil: it is empty.
 func content(b *proto.ContentBlock, dir string) (llm.Block, error) {
 	switch b.Type {
 	case "text":
@@ -336,7 +336,7 @@ func content(b *proto.ContentBlock, dir string) (llm.Block, error) {
 			return nil, err
 		}
 		if !strings.HasPrefix(b.MimeType, "image/") {
-			return nil, fmt.Errorf("%q is no type of an image", b.MimeType)
+			return nil, fmt.Errorf("%q is not an image type", b.MimeType)
 		}
 		return llm.Image{MIME: b.MimeType, Data: data}, nil
 	case "audio":
@@ -349,7 +349,7 @@ func content(b *proto.ContentBlock, dir string) (llm.Block, error) {
 		}
 		return resource(b.Resource, dir)
 	}
-	return nil, fmt.Errorf("there is no content of the type %q", b.Type)
+	return nil, fmt.Errorf("unknown content type %q", b.Type)
 }
 
 // decode reads base64.
@@ -389,7 +389,7 @@ func link(b *proto.ContentBlock, dir string) (llm.Block, error) {
 	return llm.Text{Text: "@" + name}, nil
 }
 
-// resource is the content of a file that comes with the prompt.
+// resource turns an embedded file into a block.
 func resource(r *proto.Resource, dir string) (llm.Block, error) {
 	name := r.URI
 	if at := filePath(r.URI); at != "" {
@@ -424,7 +424,7 @@ func fileText(name, text string) llm.Text {
 	return llm.Text{Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", name, strings.TrimRight(text, "\n"))}
 }
 
-// filePath is the path that a URI names; "" is no file.
+// filePath returns the path in a file URI; "": the URI names no local file.
 func filePath(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
@@ -437,7 +437,7 @@ func filePath(uri string) string {
 	return filepath.FromSlash(at)
 }
 
-// relative is a path as the model reads it.
+// relative returns a path as the model sees it: relative to dir if it is inside.
 func relative(dir, at string) string {
 	if rel, err := filepath.Rel(dir, at); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)

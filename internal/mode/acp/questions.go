@@ -29,8 +29,8 @@ type asker struct {
 	asked map[string]context.CancelFunc // questions that are open, by id
 }
 
-// begin gives the context in which a question is asked, which ends when it is settled; nil
-// where it is asked already.
+// begin returns the context for asking a question, which ends when the question is settled.
+// It is nil if the question is being asked already.
 func (a *asker) begin(ctx context.Context, id string) (context.Context, func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -42,7 +42,7 @@ func (a *asker) begin(ctx context.Context, id string) (context.Context, func()) 
 	return ctx, stop
 }
 
-// settled ends the asking of a question: the client is told that nobody waits any more.
+// settled withdraws a question that has been answered elsewhere.
 func (a *asker) settled(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -52,7 +52,7 @@ func (a *asker) settled(id string) {
 	}
 }
 
-// ask puts a question. ok is false where nobody has decided.
+// ask asks a question. ok is false if the question was withdrawn or the connection ended.
 func (a *asker) ask(ctx context.Context, q *session.Question) (r session.Reply, ok bool) {
 	var err error
 	switch {
@@ -85,13 +85,13 @@ func (a *asker) hasForms() bool {
 	return e != nil && e.Form != nil
 }
 
-// answerable is an answer with the option that stands for it.
+// answerable is an option with the reply that it stands for.
 type answerable struct {
 	proto.PermissionOption
 	reply session.Reply
 }
 
-// pick has the person choose among options.
+// pick lets the person choose an option.
 func (a *asker) pick(ctx context.Context, call proto.ToolCall, options []answerable) (session.Reply, error) {
 	q := proto.PermissionRequest{SessionID: a.session, ToolCall: call}
 	for i := range options {
@@ -107,12 +107,12 @@ func (a *asker) pick(ctx context.Context, call proto.ToolCall, options []answera
 	}
 	i := slices.IndexFunc(options, func(o answerable) bool { return o.OptionID == r.Outcome.OptionID })
 	if i < 0 {
-		return session.Reply{}, fmt.Errorf("it chose %q, which was no option", r.Outcome.OptionID)
+		return session.Reply{}, fmt.Errorf("it answered with the unknown option %q", r.Outcome.OptionID)
 	}
 	return options[i].reply, nil
 }
 
-// maxGrants is how many grants are offered: the narrowest ones.
+// maxGrants is how many grants are offered; the narrowest come first.
 const maxGrants = 3
 
 // permission asks whether a call may run.
@@ -148,7 +148,7 @@ func scopeWords(s permit.Scope) string {
 	return " in this session"
 }
 
-// call is the call that a question is about.
+// call describes the call that a question is about.
 func (a *asker) call(q *session.Question, r *permit.Request, d *permit.Decision) proto.ToolCall {
 	c := proto.ToolCall{ToolCallID: cmp.Or(q.CallID, q.ID), Title: r.String(), ToolKind: kindOf(r.Tool), Status: proto.ToolPending}
 	for _, access := range r.Access {
@@ -165,7 +165,7 @@ func (a *asker) call(q *session.Question, r *permit.Request, d *permit.Decision)
 	return c
 }
 
-// form has the person fill in a form. ok is false where they did not want to.
+// form lets the person fill in a form. ok is false if they declined.
 func (a *asker) form(ctx context.Context, q *session.Question, message string, f proto.Form) (values map[string]json.RawMessage, ok bool, err error) {
 	f.Type = "object"
 	var r proto.ElicitationResponse
@@ -199,7 +199,7 @@ func (a *asker) confirm(ctx context.Context, q *session.Question) (session.Reply
 	})
 }
 
-// plain is a question that is about no call.
+// plain describes a question that is not about a call.
 func (a *asker) plain(q *session.Question, title, text string) proto.ToolCall {
 	c := proto.ToolCall{ToolCallID: cmp.Or(q.CallID, q.ID), Title: cmp.Or(title, "A question"), ToolKind: "other", Status: proto.ToolPending}
 	if text != "" {
@@ -208,7 +208,7 @@ func (a *asker) plain(q *session.Question, title, text string) proto.ToolCall {
 	return c
 }
 
-// choices asks the model's own questions: in a form, or else one after the other.
+// choices asks the model's questions in a form, or one after the other if the client has none.
 func (a *asker) choices(ctx context.Context, q *session.Question) (session.Reply, error) {
 	if a.hasForms() {
 		return a.choiceForm(ctx, q)
@@ -223,7 +223,7 @@ func (a *asker) choices(ctx context.Context, q *session.Question) (session.Reply
 		if len(options) == 0 {
 			return r, errors.ErrUnsupported
 		}
-		options = append(options, answerable{proto.PermissionOption{Name: "Do not answer", Kind: proto.RejectOnce}, session.Reply{Dismissed: true}})
+		options = append(options, answerable{proto.PermissionOption{Name: "Skip", Kind: proto.RejectOnce}, session.Reply{Dismissed: true}})
 		one, err := a.pick(ctx, a.plain(q, c.Text, ""), options)
 		if err != nil || one.Dismissed {
 			return one, err
@@ -233,8 +233,8 @@ func (a *asker) choices(ctx context.Context, q *session.Question) (session.Reply
 	return r, nil
 }
 
-// choiceForm asks all of them in one form: for each a field with its options, and one for
-// other words.
+// choiceForm asks all questions in one form. Each has a field with its options and one for a
+// free answer.
 func (a *asker) choiceForm(ctx context.Context, q *session.Question) (session.Reply, error) {
 	f := proto.Form{Properties: map[string]proto.Field{}}
 	var message []string
@@ -258,7 +258,7 @@ func (a *asker) choiceForm(ctx context.Context, q *session.Question) (session.Re
 		if len(values) > 0 {
 			f.Properties[key(i)] = field
 		}
-		f.Properties[key(i)+"_other"] = proto.Field{Type: "string", Title: "Other", Description: "In place of these"}
+		f.Properties[key(i)+"_other"] = proto.Field{Type: "string", Title: "Other", Description: "Your own answer instead"}
 	}
 	values, ok, err := a.form(ctx, q, strings.Join(message, "\n"), f)
 	if !ok {
@@ -268,7 +268,7 @@ func (a *asker) choiceForm(ctx context.Context, q *session.Question) (session.Re
 	for i, c := range q.Choices {
 		var chosen session.Chosen
 		if raw := values[key(i)]; c.Multi {
-			_ = json.Unmarshal(raw, &chosen.Selected) // nothing is chosen
+			_ = json.Unmarshal(raw, &chosen.Selected) // on failure nothing is chosen
 		} else if one := ""; json.Unmarshal(raw, &one) == nil && one != "" {
 			chosen.Selected = []string{one}
 		}

@@ -12,12 +12,12 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// replay sends the conversation to its tip. What happens meanwhile comes after it: events
-// are read from where the transcript was.
+// replay sends the conversation so far. The feed starts where the transcript ends, so what
+// happens meanwhile follows.
 func (l *live) replay(ctx context.Context) error {
 	log := l.handle.Transcript()
 	nodes := log.Nodes()
-	for range 3 { // nothing may be written between a look at the transcript and one at the events
+	for range 3 { // until nothing was written between reading the transcript and the position of the events
 		l.feed = l.handle.Events(session.Cursor{})
 		again := log.Nodes()
 		same := len(again) == len(nodes)
@@ -51,7 +51,7 @@ func (l *live) replay(ctx context.Context) error {
 	return l.tell(l.teller.usage()...)
 }
 
-// entry is an entry of the transcript.
+// entry translates an entry of the transcript.
 func (t *teller) entry(e *transcript.Entry) []any {
 	switch {
 	case e.Execution != nil:
@@ -61,7 +61,7 @@ func (t *teller) entry(e *transcript.Entry) []any {
 			proto.ToolCall{Kind: "tool_call", ToolCallID: id, Title: x.Command, ToolKind: "execute", Status: proto.ToolCompleted, Content: []any{fenced(tail(x.Output))}},
 		}
 	case e.Type == transcript.TypeCompaction, e.Type == transcript.TypeBranchSummary:
-		return nil // the client has what was condensed
+		return nil // the client gets the entries that it condensed
 	case e.Type == transcript.TypeCustomMessage:
 		words, err := e.Words()
 		if err != nil {

@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// closeWait is how long a session that is closed may take to stop what is under way.
+	// closeWait is how long a closing session may take to stop its turn.
 	closeWait = 5 * time.Second
-	// listPage is how many sessions are listed at once.
+	// listPage is the number of sessions on a page of session/list.
 	listPage = 50
 )
 
-// newSession begins a session.
+// newSession starts a session.
 func (a *face) newSession(params json.RawMessage) (proto.Work, error) {
 	p, err := read[proto.SessionRequest](params)
 	if err != nil {
@@ -41,19 +41,19 @@ func (a *face) newSession(params json.RawMessage) (proto.Work, error) {
 	}, nil
 }
 
-// loadSession opens a session and sends its conversation.
+// loadSession opens an existing session and sends its conversation.
 func (a *face) loadSession(params json.RawMessage) (proto.Work, error) {
-	return a.goOn(params, func(ctx context.Context, l *live) error { return l.replay(ctx) })
+	return a.reopen(params, func(ctx context.Context, l *live) error { return l.replay(ctx) })
 }
 
-// resumeSession opens a session.
+// resumeSession opens an existing session without sending its conversation.
 func (a *face) resumeSession(params json.RawMessage) (proto.Work, error) {
-	return a.goOn(params, func(context.Context, *live) error { return nil })
+	return a.reopen(params, func(context.Context, *live) error { return nil })
 }
 
-// goOn opens a session of before. One that is open here is closed first: whoever loads it
-// has lost sight of it.
-func (a *face) goOn(params json.RawMessage, ready func(context.Context, *live) error) (proto.Work, error) {
+// reopen opens an existing session. If it is open here, it is closed first: a client that loads
+// it has lost track of it.
+func (a *face) reopen(params json.RawMessage, ready func(context.Context, *live) error) (proto.Work, error) {
 	p, err := read[proto.SessionRequest](params)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (a *face) goOn(params json.RawMessage, ready func(context.Context, *live) e
 	}, nil
 }
 
-// find is the file of a session. Only whole ids are taken: a client has them from us.
+// find returns the file of a session. The id must be complete: the client got it from burin.
 func (a *face) find(ctx context.Context, p *proto.SessionRequest) (string, error) {
 	if p.SessionID == "" || strings.ContainsAny(p.SessionID, `/\.`) {
 		return "", unknown(p.SessionID)
@@ -103,7 +103,7 @@ func unknown(id string) error {
 	return proto.Errorf(proto.CodeNotFound, "session %q not found", id)
 }
 
-// open opens a session and takes it among those that are open.
+// open opens a session, from file unless that is "", and adds it to the open ones.
 func (a *face) open(p *proto.SessionRequest, file string) (*live, error) {
 	dir, f, err := a.folder(p.CWD)
 	if err != nil {
@@ -120,7 +120,7 @@ func (a *face) open(p *proto.SessionRequest, file string) (*live, error) {
 	l.notices = newNotices(l.show(a.o.Log))
 	var meta burinMeta
 	if raw := client.ClientCapabilities.Meta["burin"]; raw != nil {
-		_ = json.Unmarshal(raw, &meta) // what cannot be read is not asked for
+		_ = json.Unmarshal(raw, &meta) // an unreadable wish is none
 	}
 	l.events = meta.Events
 	wish := Wish{Dir: dir, AddDirs: p.AdditionalDirectories, Resume: file, Warn: func(line string) { l.notices.add("warning", words.Line(line)) }}
@@ -145,7 +145,7 @@ func (a *face) open(p *proto.SessionRequest, file string) (*live, error) {
 	l.asker = &asker{conn: a.conn, session: l.id, client: client, teller: l.teller, notice: l.notices.add, asked: map[string]context.CancelFunc{}}
 	l.feed = h.Events(session.Cursor{})
 	if n := len(p.MCPServers); n > 0 {
-		l.notices.add("warning", fmt.Sprintf("burin does not start MCP servers yet: the %d of this editor are left out.", n))
+		l.notices.add("warning", fmt.Sprintf("burin does not support MCP servers yet: ignoring the %d that this editor has configured.", n))
 	}
 	a.mu.Lock()
 	taken := a.sessions[l.id] != nil || a.life.Err() != nil
@@ -160,8 +160,8 @@ func (a *face) open(p *proto.SessionRequest, file string) (*live, error) {
 	return l, nil
 }
 
-// show says how a notice reaches the person: as one, where the client shows them, else on
-// standard error.
+// show returns how a notice reaches the person: as an update if the client shows notices, else
+// on standard error.
 func (l *live) show(log func(string)) func(proto.Notice) {
 	if s := l.client.ClientCapabilities.Session; s != nil && s.Notices != nil {
 		return func(n proto.Notice) { _ = l.tell(n) }
@@ -236,7 +236,7 @@ func (a *face) deleteSession(params json.RawMessage) (proto.Work, error) {
 		file, err := a.find(ctx, p)
 		if err != nil {
 			if l != nil {
-				return proto.Empty{}, nil // nothing was said in it, so that nothing is kept
+				return proto.Empty{}, nil // an empty session has no file
 			}
 			return nil, err
 		}
@@ -251,7 +251,7 @@ func (a *face) deleteSession(params json.RawMessage) (proto.Work, error) {
 	}, nil
 }
 
-// archive is what is done with sessions of all folders.
+// archive has the operations on sessions of all folders.
 func (a *face) archive() (Archive, error) {
 	f, err := a.o.Folder(a.o.Dir)
 	if err != nil {
@@ -260,8 +260,8 @@ func (a *face) archive() (Archive, error) {
 	return f.Archive()
 }
 
-// listSessions lists sessions. A cursor is the time of the last one that was listed, and
-// its id.
+// listSessions lists sessions. A cursor is the time and the id of the last session on the page
+// before.
 func (a *face) listSessions(params json.RawMessage) (proto.Work, error) {
 	p := &proto.ListRequest{}
 	if len(params) > 0 && string(params) != "null" {
@@ -294,7 +294,7 @@ func (a *face) listSessions(params json.RawMessage) (proto.Work, error) {
 		}
 		if p.Cursor != "" {
 			i := slices.IndexFunc(list, func(s info) bool { return s.ID == after })
-			if i < 0 { // it has gone, or was used meanwhile
+			if i < 0 { // it was deleted or changed meanwhile
 				i = slices.IndexFunc(list, func(s info) bool { return s.Modified.UnixMilli() < before }) - 1
 			}
 			if i < -1 {

@@ -24,29 +24,29 @@ const (
 // maxPicture is the largest picture that is sent to the client.
 const maxPicture = 4 << 20
 
-// teller says what the events of a session mean in the protocol. It belongs to the
-// goroutine that follows the session.
+// teller translates the events of a session into updates. Only the goroutine that follows the
+// session uses it.
 type teller struct {
 	handle session.Handle
 	places places
 	client *proto.InitializeRequest
-	own    func(id string) bool // reports whether a message is a prompt of this client
+	own    func(id string) bool // reports whether this client sent a message
 
 	tellings map[agent.EventType]telling
 
-	seq      uint64 // of the event before
+	seq      uint64 // of the previous event
 	answer   *answer
 	calls    map[string]*call
 	replayed map[string]bool // entries that were sent when the session was loaded
-	command  *command        // a person's own that runs
+	command  *command        // the person's own command that is running
 	now      func() time.Time
 }
 
-// answer is what was sent of a message that is on its way.
+// answer is what was sent of a message that is being written.
 type answer struct {
 	id   string
 	sent map[int]*strings.Builder // by block
-	gap  bool                     // pieces are missing: the whole message says what they said
+	gap  bool                     // pieces are missing; the whole message fills them in
 }
 
 // command is a person's own command.
@@ -58,11 +58,12 @@ func newTeller(h session.Handle, dir string, client *proto.InitializeRequest, ow
 	return &teller{handle: h, tellings: tellings(), places: places{dir}, client: client, own: own, calls: map[string]*call{}, replayed: map[string]bool{}, now: time.Now}
 }
 
-// telling is how an event is told; nil: it is not.
+// telling translates one type of event; nil: it has no update.
 type telling func(t *teller, ctx context.Context, e *session.Event) []any
 
-// tellings has all types of events. What the protocol has no words for is nil: questions,
-// options and the ends of prompts are requests and answers, which [live.happened] sees to.
+// tellings has all types of events, so that a new one is not forgotten. Nil are those without
+// an update; questions, options and the ends of prompts are requests and responses, which
+// [live.happened] sends.
 func tellings() map[agent.EventType]telling {
 	return map[agent.EventType]telling{
 		agent.AgentStart: nil, agent.AgentEnd: nil, agent.TurnStart: nil, agent.TurnEnd: nil,
@@ -86,7 +87,7 @@ func tellings() map[agent.EventType]telling {
 	}
 }
 
-// translate gives the updates of an event.
+// translate returns the updates for an event.
 func (t *teller) translate(ctx context.Context, e *session.Event) []any {
 	if e.Seq != 0 {
 		if t.answer != nil && t.seq != 0 && e.Seq != t.seq+1 {
@@ -111,7 +112,7 @@ func newAnswer(seq uint64) *answer {
 	return &answer{id: "live-" + strconv.FormatUint(seq, 10), sent: map[int]*strings.Builder{}}
 }
 
-// piece notes a piece of an answer, and reports whether it is to be sent.
+// piece records a piece of an answer and reports whether to send it.
 func (a *answer) piece(block int, text string) bool {
 	if a.gap || text == "" {
 		return false
@@ -125,7 +126,7 @@ func (a *answer) piece(block int, text string) bool {
 	return true
 }
 
-// rest is what was not sent of a block.
+// rest returns the part of a block that was not sent yet.
 func (a *answer) rest(block int, whole string) string {
 	b := a.sent[block]
 	if b == nil {
@@ -137,11 +138,11 @@ func (a *answer) rest(block int, whole string) string {
 	if a.gap {
 		return whole[min(b.Len(), len(whole)):]
 	}
-	return "" // secrets are hidden in pieces and in the whole each in their way
+	return "" // secrets are hidden differently in pieces and in the whole
 }
 
 func (t *teller) messageUpdate(_ context.Context, e *session.Event) []any {
-	if t.answer == nil { // it began before this face came
+	if t.answer == nil { // the answer began before the feed
 		t.answer = newAnswer(e.Seq)
 		t.answer.gap = true
 	}
@@ -186,7 +187,7 @@ func (t *teller) messageEnd(_ context.Context, e *session.Event) []any {
 		return append(t.said(m, a), t.usage()...)
 	case llm.RoleUser:
 		if t.own(e.Turn) {
-			return nil // the client shows what it sent
+			return nil // the client shows its own prompts
 		}
 		return blocks(chunkUser, m.Content, e.EntryID)
 	case llm.RoleCustom:
@@ -197,7 +198,7 @@ func (t *teller) messageEnd(_ context.Context, e *session.Event) []any {
 	return nil
 }
 
-// said is what was not sent of an answer.
+// said returns what was not sent of an answer yet.
 func (t *teller) said(m *llm.Message, a *answer) (all []any) {
 	for i, b := range m.Content {
 		switch b := b.(type) {
@@ -218,7 +219,7 @@ func (t *teller) said(m *llm.Message, a *answer) (all []any) {
 	return all
 }
 
-// blocks are pieces of content as chunks.
+// blocks turns content into chunks.
 func blocks(kind string, content []llm.Block, id string) (all []any) {
 	for _, b := range content {
 		if c := block(b); c != nil {
@@ -228,7 +229,7 @@ func blocks(kind string, content []llm.Block, id string) (all []any) {
 	return all
 }
 
-// block is a piece of content; nil is one that the protocol has no form for.
+// block turns a block into one of the protocol; nil: the protocol has none for it.
 func block(b llm.Block) any {
 	switch b := b.(type) {
 	case llm.Text:
@@ -246,7 +247,7 @@ func block(b llm.Block) any {
 	return nil
 }
 
-// usage tells how full the context is, where the size of the window is known.
+// usage reports how full the context is, if the size of the window is known.
 func (t *teller) usage() []any {
 	s := t.handle.Facts().Stats
 	if s.Window <= 0 {
@@ -259,7 +260,7 @@ func (t *teller) usage() []any {
 	return []any{u}
 }
 
-// plan tells of the list of work, if there is one.
+// plan sends the list of tasks, if there is one.
 func (t *teller) plan(ctx context.Context) []any {
 	phases, err := t.handle.Work().Todos(ctx)
 	if err != nil {
@@ -279,7 +280,7 @@ func planOf(phases []todo.Phase) []any {
 			case todo.Completed:
 				e.Status = "completed"
 			case todo.Abandoned:
-				continue // the protocol knows no task that was given up
+				continue // the protocol has no status for an abandoned task
 			}
 			entries = append(entries, e)
 		}
@@ -290,7 +291,7 @@ func planOf(phases []todo.Phase) []any {
 	return []any{proto.Plan{Kind: "plan", Entries: entries}}
 }
 
-// settled fails the calls that never ran, as of an answer that was stopped.
+// settled marks calls that never ran as failed, such as those of a stopped answer.
 func (t *teller) settled(context.Context, *session.Event) (all []any) {
 	for id := range t.calls {
 		all = append(all, proto.ToolCall{Kind: "tool_call_update", ToolCallID: id, Status: proto.ToolFailed})
@@ -301,7 +302,7 @@ func (t *teller) settled(context.Context, *session.Event) (all []any) {
 
 func (t *teller) retryStart(_ context.Context, e *session.Event) []any {
 	if r, ok := e.Data.(*session.RetryInfo); ok {
-		return t.notice("info", "The request failed and is repeated: "+r.Error)
+		return t.notice("info", "The request failed; retrying: "+r.Error)
 	}
 	return nil
 }
@@ -313,7 +314,8 @@ func (t *teller) otherModel(_ context.Context, e *session.Event) []any {
 	return nil
 }
 
-// warning tells of one of another process; those of this one come by themselves.
+// warning passes on a warning from the owner of the session. In the owner itself, Wish.Warn
+// does.
 func (t *teller) warning(_ context.Context, e *session.Event) []any {
 	if t.handle.Owns() {
 		return nil

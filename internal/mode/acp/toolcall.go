@@ -16,22 +16,22 @@ import (
 	"github.com/burin-dev/burin/tool"
 )
 
-// Limits of what is sent of a call. The transcript has all of it.
+// Limits on what is sent about a call. The transcript has everything.
 const (
 	maxOutput  = 32 << 10 // bytes of output
-	maxPartial = 8 << 10  // bytes of output while the call runs: its end
+	maxPartial = 8 << 10  // bytes of output while the call runs: the end of it
 	maxRaw     = 16 << 10 // bytes of arguments or details
 	maxTitle   = 200      // characters
-	maxDiffs   = 100      // changed places of one call
+	maxDiffs   = 100      // changed parts of one call
 )
 
-// call is a call that was told of and has not ended.
+// call is a call that was announced and has not ended.
 type call struct {
 	name      string
-	arguments bool // they were told
+	arguments bool // they were sent
 }
 
-// places makes absolute paths of names, as the client has them.
+// places turns names into absolute paths as the client knows them.
 type places struct{ dir string }
 
 func (p places) path(name string) string {
@@ -42,7 +42,7 @@ func (p places) path(name string) string {
 	return filepath.Join(p.dir, name)
 }
 
-// announce tells of a call: at first, and again when its arguments are known.
+// announce sends a call when it begins and again when its arguments are known.
 func (t *teller) announce(id, name, label, arguments string) []any {
 	c := t.calls[id]
 	u := proto.ToolCall{Kind: "tool_call_update", ToolCallID: id}
@@ -62,7 +62,7 @@ func (t *teller) announce(id, name, label, arguments string) []any {
 	return []any{u}
 }
 
-// describe says what a call is about, by its arguments.
+// describe fills in what the arguments say: title, input, location.
 func (t *teller) describe(u *proto.ToolCall, name, arguments string) {
 	var args map[string]any
 	if json.Unmarshal([]byte(arguments), &args) != nil {
@@ -75,7 +75,7 @@ func (t *teller) describe(u *proto.ToolCall, name, arguments string) {
 	}
 }
 
-// lineOf is the end of a path that names lines: :10-40.
+// lineOf matches the line numbers at the end of a path: ":10-40".
 var lineOf = regexp.MustCompile(`:(\d+)(?:[-+]\d*)?$`)
 
 func (t *teller) location(at string) proto.ToolLocation {
@@ -95,7 +95,7 @@ func isFileTool(name string) bool {
 	return false
 }
 
-// kindOf is what kind of tool one is.
+// kindOf returns the protocol's kind of a tool.
 func kindOf(name string) string {
 	switch name {
 	case "read", "ls":
@@ -114,7 +114,7 @@ func kindOf(name string) string {
 	return "other"
 }
 
-// labelOf is the name of a tool for people.
+// labelOf returns the name of a tool for people.
 func labelOf(name string) string {
 	words := strings.ReplaceAll(name, "_", " ")
 	if words == "" {
@@ -123,7 +123,7 @@ func labelOf(name string) string {
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-// titleOf is a call on one line.
+// titleOf describes a call in one line.
 func titleOf(name string, args map[string]any) string {
 	text := func(key string) string { s, _ := args[key].(string); return s }
 	title := labelOf(name)
@@ -143,7 +143,7 @@ func titleOf(name string, args map[string]any) string {
 	return cmp.Or(prose.Short(prose.Line(title), maxTitle), labelOf(name))
 }
 
-// shortened are arguments whose long texts are cut, where they are long.
+// shortened returns the arguments, with long texts cut if they are more than maxRaw bytes.
 func shortened(args map[string]any, whole string) any {
 	if len(whole) <= maxRaw {
 		return json.RawMessage(whole)
@@ -200,7 +200,7 @@ func (t *teller) toolEnd(ctx context.Context, e *session.Event) []any {
 	return all
 }
 
-// result is the end of a call.
+// result is the update with the result of a call.
 func (t *teller) result(id, name string, r *tool.Result) proto.ToolCall {
 	u := proto.ToolCall{Kind: "tool_call_update", ToolCallID: id, Status: proto.ToolCompleted}
 	if r == nil {
@@ -249,7 +249,7 @@ func (t *teller) result(id, name string, r *tool.Result) proto.ToolCall {
 	return u
 }
 
-// fenced is output as it is: clients show text as Markdown.
+// fenced puts output into a code block, because clients render text as Markdown.
 func fenced(text string) proto.ToolContent {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -258,7 +258,7 @@ func fenced(text string) proto.ToolContent {
 	return proto.ToolContent{Type: "content", Content: proto.Text(fence + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence)}
 }
 
-// tail is the end of a long text.
+// tail returns the end of a long text.
 func tail(text string) string {
 	if len(text) <= maxPartial {
 		return text

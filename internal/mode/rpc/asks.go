@@ -16,10 +16,10 @@ import (
 	"github.com/burin-dev/burin/tool/permit"
 )
 
-// uiRequest is the type of what a person is asked or shown by way of the client.
+// uiRequest is the type of requests that ask or show a person something through the client.
 const uiRequest = "extension_ui_request"
 
-// uiJSON is such a request.
+// uiJSON is a request of that type.
 type uiJSON struct {
 	Type        string            `json:"type"`
 	ID          string            `json:"id"`
@@ -36,27 +36,27 @@ type uiJSON struct {
 
 func newID() string { return rand.Text()[:16] }
 
-// asks puts the questions of a session to the client, and its answers to the session.
+// asks passes the questions of a session to the client and its answers to the session.
 type asks struct {
 	out      *output
 	to       session.Questions
-	show     bool // requests are written; else the client has the events
+	show     bool // write requests; if not, the client sees the questions as events
 	patience time.Duration
 
 	mu    sync.Mutex
 	open  []*asked
-	heard bool // the client has answered one
-	over  bool // nobody is there who could answer
-	gone  int  // calls that were refused for that
+	heard bool // the client has answered a question
+	over  bool // the input has ended, so nobody can answer
+	gone  int  // calls refused for that reason
 }
 
-// asked is a question that the client has before it.
+// asked is a question that is open at the client.
 type asked struct {
 	*session.Question
-	request string   // id of the request that waits for an answer
-	options []option // of a question of permission
+	request string   // id of the current request
+	options []option // of a permission question
 	chosen  []session.Chosen
-	own     bool // own words are asked for
+	own     bool // asking for a free answer
 	late    *time.Timer
 }
 
@@ -64,7 +64,7 @@ func newAsks(out *output, to session.Questions, show bool, patience time.Duratio
 	return &asks{out: out, to: to, show: show, patience: patience}
 }
 
-// ask puts a question, once.
+// ask asks a question, once.
 func (a *asks) ask(q *session.Question) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,7 +81,7 @@ func (a *asks) ask(q *session.Question) {
 	switch q.Kind {
 	case session.AskPermission, session.AskChoice, session.AskConfirm, session.AskText, session.AskSecret:
 	default:
-		return // of a newer burin: another face may know it
+		return // unknown here, from a newer burin: another face may be able to ask it
 	}
 	if a.over {
 		a.dismiss(k)
@@ -94,7 +94,7 @@ func (a *asks) ask(q *session.Question) {
 	a.put(k)
 }
 
-// put writes the request for what is to be answered next. The caller holds mu.
+// put writes the request for the next part of a question. The caller holds mu.
 func (a *asks) put(k *asked) {
 	if !a.show {
 		return
@@ -135,10 +135,10 @@ func (a *asks) put(k *asked) {
 	a.out.object(r)
 }
 
-// ownWords is the option that stands for words of the person's own.
+// ownWords is the option for a free answer.
 const ownWords = "Other: type your own answer"
 
-// choices are the options of a question, the recommended one first.
+// choices returns the options of a question, the recommended one first.
 func choices(c *session.Choice) []string {
 	options := slices.Clone(c.Options)
 	if at := c.Recommended; at > 0 && at < len(options) {
@@ -168,19 +168,18 @@ func title(q *session.Question) string {
 	return text
 }
 
-// option is a short answer to a question of permission.
+// option is an answer to a permission question.
 type option struct {
 	label string
 	permit.Answer
 }
 
-// permissionOptions are the answers that can be chosen: once, each grant that is offered,
-// and no.
+// permissionOptions are the possible answers: yes, each grant on offer, and no.
 func permissionOptions(q *session.Question) []option {
 	all, now := []option{{permit.Yes, permit.Answer{Allow: true}}}, time.Now()
 	for _, offer := range q.Permission.Decision.Offers {
 		for _, scope := range offer.Scopes {
-			if scope != permit.Once { // that is what yes is
+			if scope != permit.Once { // that is yes
 				all = append(all, option{offer.Label(scope, now), permit.Answer{Allow: true, Grant: offer.In(scope)}})
 			}
 		}
@@ -188,7 +187,7 @@ func permissionOptions(q *session.Question) []option {
 	return append(all, option{permit.No, permit.Answer{}})
 }
 
-// dismissal is the answer of somebody who does not want to answer.
+// dismissal is the reply for a question that nobody answers.
 func dismissal(q *session.Question) session.Reply {
 	if q.Kind == session.AskPermission {
 		return session.Reply{Permission: &permit.Answer{}}
@@ -196,7 +195,7 @@ func dismissal(q *session.Question) session.Reply {
 	return session.Reply{Dismissed: true}
 }
 
-// responseJSON is what a client answers.
+// responseJSON is a client's answer.
 type responseJSON struct {
 	ID        string  `json:"id"`
 	Value     *string `json:"value"`
@@ -204,7 +203,7 @@ type responseJSON struct {
 	Cancelled bool    `json:"cancelled"`
 }
 
-// answer takes the answer to a request. One that nobody waits for is ignored.
+// answer handles the answer to a request, and ignores one to an unknown request.
 func (a *asks) answer(line []byte) {
 	var r responseJSON
 	if json.Unmarshal(line, &r) != nil {
@@ -229,7 +228,7 @@ func (a *asks) answer(line []byte) {
 	a.reply(k, reply)
 }
 
-// calm lets a question wait for as long as it takes.
+// calm removes the time limit of a question.
 func (k *asked) calm() {
 	if k.late != nil {
 		k.late.Stop()
@@ -237,7 +236,7 @@ func (k *asked) calm() {
 	}
 }
 
-// take reads an answer; more says that there is more to ask.
+// take reads an answer. more means that the question has further parts to ask.
 func (k *asked) take(r *responseJSON) (reply session.Reply, more bool) {
 	value := ""
 	switch {
@@ -281,8 +280,8 @@ func (k *asked) take(r *responseJSON) (reply session.Reply, more bool) {
 	return session.Reply{Choices: k.chosen}, false
 }
 
-// chosenOf reads the answer to one question of the model: options, by name or, of several, by
-// number, or else words.
+// chosenOf reads the answer to one of the model's questions: an option, the numbers of several,
+// or else a free answer.
 func chosenOf(c *session.Choice, value string, own bool) session.Chosen {
 	switch {
 	case own:
@@ -305,13 +304,13 @@ func chosenOf(c *session.Choice, value string, own bool) session.Chosen {
 	return r
 }
 
-// reply answers a question. Whoever was quicker has answered it; nobody waits for it here.
+// reply answers a question. If another face was quicker, its answer counts.
 func (a *asks) reply(k *asked, r session.Reply) {
 	k.calm()
 	go func() { _ = a.to.Answer(context.Background(), k.Question.ID, r) }()
 }
 
-// giveUp answers a question that the client has not.
+// giveUp dismisses a question that the client did not answer in time.
 func (a *asks) giveUp(k *asked) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -321,7 +320,7 @@ func (a *asks) giveUp(k *asked) {
 	}
 }
 
-// settled takes away a question that is not open any more.
+// settled removes a question that has been answered or withdrawn.
 func (a *asks) settled(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -333,7 +332,7 @@ func (a *asks) settled(id string) {
 	})
 }
 
-// leave forgets the questions, which others may answer.
+// leave forgets the questions: other faces may answer them.
 func (a *asks) leave() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -343,7 +342,7 @@ func (a *asks) leave() {
 	a.open, a.over = nil, false
 }
 
-// close dismisses the questions that are open and those to come: nobody can answer any more.
+// close dismisses all open and future questions, because nobody can answer any more.
 func (a *asks) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -354,7 +353,7 @@ func (a *asks) close() {
 	a.open = nil
 }
 
-// dismiss answers for somebody who isn't there. The caller holds mu.
+// dismiss dismisses a question. The caller holds mu.
 func (a *asks) dismiss(k *asked) {
 	if k.Kind == session.AskPermission {
 		a.gone++
@@ -362,7 +361,7 @@ func (a *asks) dismiss(k *asked) {
 	a.reply(k, dismissal(k.Question))
 }
 
-// refused is how many calls were refused because nobody was there any more.
+// refused returns how many calls were refused because nobody could answer.
 func (a *asks) refused() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

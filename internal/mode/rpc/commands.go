@@ -9,26 +9,26 @@ import (
 	"github.com/burin-dev/burin/session/remote"
 )
 
-// order says when a command is done.
+// order says when a command runs.
 type order uint8
 
 const (
-	inOrder order = iota // when those before it are done
-	posted               // the same, among messages: those behind it don't wait for it
-	moving               // when all before it are done, messages included
+	inOrder order = iota // after the commands before it
+	posted               // after the messages before it; later commands don't wait for it
+	moving               // after all commands and messages before it
 	beside               // at once
-	endless              // at once, and until the client stops it or goes
+	endless              // at once, until the client stops it or leaves
 )
 
-// command is what one type of line does.
+// command handles one type of line.
 type command struct {
 	name string
-	does string // the method of the handle, or of the host, that it leads to
+	does string // the method of the handle or the host that it calls
 	order
 	run func(ctx context.Context, c *call) (any, error)
 }
 
-// on makes a command of a function that takes the fields of its line as a P.
+// on makes a command from a function that takes the fields of the line as a P.
 func on[P any](name, does string, o order, f func(ctx context.Context, c *call, p P) (any, error)) command {
 	return command{name, does, o, func(ctx context.Context, c *call) (any, error) {
 		var p P
@@ -39,12 +39,12 @@ func on[P any](name, does string, o order, f func(ctx context.Context, c *call, 
 	}}
 }
 
-// of makes a command that has no fields of its own.
+// of makes a command without fields.
 func of(name, does string, o order, f func(ctx context.Context, c *call) (any, error)) command {
 	return command{name, does, o, f}
 }
 
-// table has all commands, in the order of docs/machine-faces.md, which is made of it.
+// table has all commands in the order of docs/machine-faces.md, which is made from it.
 func table() []command {
 	return slices.Concat(prompting(), stateCommands(), modelCommands(), policyCommands(), shellCommands(), sessionCommands(), ownCommands())
 }
@@ -52,8 +52,8 @@ func table() []command {
 // ownPrefix begins the commands that are burin's own.
 const ownPrefix = "burin/"
 
-// ownOrder is when methods of a handle are done that take long, or that hand in messages;
-// all others are done in their order.
+// ownOrder has the order of handle methods that take long or submit messages. All others run
+// in order.
 var ownOrder = map[string]order{
 	"submit": posted, "resend": posted,
 	"abort": beside, "abort_retry": beside, "abort_command": beside, "aside": beside, "run": beside, "compact": beside, "shake": beside,
@@ -61,7 +61,7 @@ var ownOrder = map[string]order{
 	"wait": endless, "console_follow": endless,
 }
 
-// commands are all commands by their types, with those of the handle's methods.
+// commands are all commands by type, including one for each method of a handle.
 func commands() map[string]*command {
 	all := map[string]*command{}
 	for _, name := range remote.Methods() {
@@ -78,7 +78,7 @@ type withJSON struct {
 	With json.RawMessage `json:"with"`
 }
 
-// method is the command for a method of the handle.
+// method makes the command for a method of the handle.
 func method(name string) command {
 	return on(ownPrefix+name, name, ownOrder[name], func(ctx context.Context, c *call, p withJSON) (any, error) {
 		pieces := newSpool(func(piece string) { c.f.out.object(chunkJSON{"burin/chunk", c.ID, piece}) })

@@ -1,50 +1,52 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/jsontext"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 )
 
-// job is a command that was read.
+// job is a pending command.
 type job struct {
 	head
 	raw []byte
 	*command
-	ctx context.Context // ends where the client stops it; nil: with the face
+	ctx context.Context // ends when the client stops the command; nil: with the face
 }
 
-// call is a command that is being done.
+// call is a running command.
 type call struct {
 	*job
 	f *face
 	s *seat
 }
 
-// read reads lines until there are no more.
+// read reads commands until the input ends.
 func (f *face) read() {
 	defer f.room.close()
-	in := newLines(f.o.In, MaxLine)
+	in := jsontext.NewLines(f.o.In, MaxLine, maxHead)
 	for f.ctx.Err() == nil {
-		line, long, err := in.next()
+		line, err := in.Next()
 		switch {
+		case errors.Is(err, jsontext.ErrTooLong):
+			f.refuse(idOf(line), "parse", fmt.Errorf("the line is longer than %d MB", MaxLine>>20))
 		case err != nil:
 			return
-		case long:
-			f.refuse(idOf(line), "parse", fmt.Errorf("the line is longer than %d MB", MaxLine>>20))
 		case len(strings.TrimSpace(string(line[:min(len(line), 64)]))) > 0 || len(line) > 64:
 			f.take(line)
 		}
 	}
 }
 
-// take begins with what a line wants.
+// take starts the command in a line.
 func (f *face) take(line []byte) {
 	var h head
 	if err := json.Unmarshal(line, &h); err != nil {
@@ -68,7 +70,7 @@ func (f *face) take(line []byte) {
 		f.refuse(nil, h.Type, errors.New("the id must be a string or a number"))
 		return
 	}
-	j := &job{head: h, raw: line, command: c}
+	j := &job{head: h, raw: bytes.Clone(line), command: c}
 	f.room.take(len(line))
 	switch c.order {
 	case beside, endless:
@@ -88,13 +90,13 @@ func (f *face) enqueue(j *job) {
 	}
 }
 
-// aside does a command beside the others.
+// aside runs a command concurrently.
 func (f *face) aside(j *job) {
 	select {
 	case f.beside <- struct{}{}:
 	default:
 		f.room.free(len(j.raw))
-		f.refuse(j.ID, j.Type, fmt.Errorf("%d commands run already", maxBeside))
+		f.refuse(j.ID, j.Type, fmt.Errorf("%d commands are running already: wait for one of them", maxBeside))
 		return
 	}
 	done := func() {}
@@ -102,7 +104,7 @@ func (f *face) aside(j *job) {
 		f.doing.begin()
 		done = f.doing.end
 	}
-	// What stops it may be the next line, before it has begun.
+	// The next line may stop it, before it has begun.
 	var stop context.CancelFunc
 	j.ctx, stop = context.WithCancel(f.ctx)
 	f.mu.Lock()
@@ -121,8 +123,8 @@ func (f *face) aside(j *job) {
 	}()
 }
 
-// work does commands in their order, until there are no more. Messages are handed in by a
-// goroutine of their own: what they attach may take its time.
+// work runs commands in order until there are no more. A goroutine of its own submits messages,
+// because their attachments may take time.
 func (f *face) work() {
 	handed := make(chan struct{})
 	go func() {
@@ -146,7 +148,7 @@ func (f *face) work() {
 	<-handed
 }
 
-// do does a command and answers it.
+// do runs a command and answers it.
 func (f *face) do(j *job) {
 	defer f.room.free(len(j.raw))
 	ctx := f.ctx
@@ -173,27 +175,27 @@ func (f *face) do(j *job) {
 	}
 }
 
-// errAnswered is of a command that has answered already.
+// errAnswered is returned by a command that has sent its own response.
 var errAnswered = errors.New("answered")
 
 func (f *face) refuse(id json.RawMessage, command string, err error) {
 	f.out.object(response{ID: id, Type: "response", Command: prose.Row(command, 100), Error: prose.Line(err.Error())})
 }
 
-// answer passes on what a person has answered.
+// answer passes on the person's answer to a question.
 func (f *face) answer(line []byte) {
 	if s := f.seat(); s != nil {
 		s.asks.answer(line)
 	}
 }
 
-// submit hands a message in. The caller holds the gate.
+// submit submits a message. The caller holds the gate.
 func (f *face) submit(ctx context.Context, s *seat, in session.Input) (session.Receipt, error) {
 	r, err := s.h.Conversation().Submit(ctx, in)
 	if err == nil && in.When != session.Next {
 		f.mu.Lock()
 		f.mine = append(f.mine, r.ID)
-		if n := len(f.mine); n > 64 { // of older ones the session knows nothing either
+		if n := len(f.mine); n > 64 { // the session has forgotten older ones, too
 			f.mine = append([]string(nil), f.mine[n-64:]...)
 		}
 		f.mu.Unlock()
@@ -212,8 +214,7 @@ func (f *face) submitFirst() {
 	}}})
 }
 
-// stop stops requests of this client that run beside the others. It reports whether there
-// are any.
+// stop cancels the concurrent commands that match, and reports whether there are any.
 func (f *face) stop(match func(*job) bool) (any bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -226,8 +227,8 @@ func (f *face) stop(match func(*job) bool) (any bool) {
 	return any
 }
 
-// abort stops what is under way, messages that were sent before but are not taken in yet
-// included, and waits until nothing runs.
+// abort stops the running turn and the messages that were sent before, submitted or not, and
+// waits until nothing runs.
 func (f *face) abort(ctx context.Context, h session.Handle) error {
 	f.stop(func(j *job) bool { return j.Type == "compact" || j.Type == ownPrefix+"compact" })
 	if err := h.Conversation().Abort(ctx); err != nil {
@@ -237,7 +238,7 @@ func (f *face) abort(ctx context.Context, h session.Handle) error {
 	return f.halt(ctx, h)
 }
 
-// halt stops what is under way and waits until nothing runs.
+// halt stops the running turn and waits until nothing runs.
 func (f *face) halt(ctx context.Context, h session.Handle) error {
 	feed := h.Events(session.Cursor{})
 	if err := h.Conversation().Abort(ctx); err != nil {
@@ -248,13 +249,13 @@ func (f *face) halt(ctx context.Context, h session.Handle) error {
 	for h.Facts().Working {
 		f.pause(feed)
 		if ctx.Err() != nil {
-			return errors.New("what runs does not stop")
+			return errors.New("the running turn did not stop in time")
 		}
 	}
 	return nil
 }
 
-// userMessage is a message of a person, with pictures.
+// userMessage makes a message of a person, with images.
 func userMessage(text string, images []json.RawMessage) (llm.Message, error) {
 	m := llm.Message{Role: llm.RoleUser}
 	if text != "" || len(images) == 0 {
@@ -273,7 +274,7 @@ func userMessage(text string, images []json.RawMessage) (llm.Message, error) {
 	}
 	for i, b := range with.Content {
 		if p, ok := b.(llm.Image); !ok || len(p.Data) == 0 && p.URL == "" {
-			return m, fmt.Errorf(`images: number %d is no {"type":"image","data":…,"mimeType":…}`, i+1)
+			return m, fmt.Errorf(`images: number %d is not {"type":"image","data":…,"mimeType":…}`, i+1)
 		}
 	}
 	m.Content = append(m.Content, with.Content...)

@@ -11,21 +11,21 @@ import (
 	"github.com/burin-dev/burin/session"
 )
 
-// familyWriter writes events in the shapes of the pi family. Where its programs call one
-// event by two names, both are written. Events that the family does not have go out as
-// docs/events.md has them: its clients pass over types they don't know.
+// familyWriter writes events in the shapes of the pi family. If its programs have two names for
+// an event, it writes both. Events unknown to the family have the shape of docs/events.md; its
+// clients skip types they don't know.
 type familyWriter struct {
 	h   session.Handle
 	out *output
 	ctx context.Context
 
-	ended *session.Event // an end of a run, until what follows says whether it is repeated
+	ended *session.Event // the end of a run, held until the next event says whether it is retried
 	ran   bool           // a run has begun since agent_settled
-	told  []told         // of the answer that comes: how much of each block was written
-	line  []byte         // of a piece, used again
+	told  []told         // how much of each block of the current answer was written
+	line  []byte         // a reused buffer
 }
 
-// unused is what a piece says of the usage, which vendors tell at the end.
+// unused is the usage in a piece; the real one is known at the end.
 const unused = `"usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}`
 
 func (w *familyWriter) event(e *session.Event) {
@@ -60,16 +60,16 @@ func (w *familyWriter) event(e *session.Event) {
 	case session.ThinkingChanged:
 		w.put(thinkingJSON{"thinking_level_changed", e.Text})
 	case session.CommandOutput:
-		// bash_execution_update has it, for the client that began the command.
+		// The client that ran the command gets bash_execution_update.
 	default:
 		w.other(e)
 	}
 }
 
-// other writes an event that is told as it is, or by more than one line.
+// other writes an event that keeps its shape or needs other lines.
 func (w *familyWriter) other(e *session.Event) {
 	switch e.Type {
-	case session.QuestionAsked, session.QuestionSettled: // requests of the extension UI
+	case session.QuestionAsked, session.QuestionSettled: // sent as extension UI requests
 		return
 	case session.QueueChanged:
 		q, _ := e.Data.(*session.Queued)
@@ -151,7 +151,7 @@ func textsOf(all []session.Waiting) []string {
 	return out
 }
 
-// repeats reports whether what follows the end of a run is another attempt at it.
+// repeats reports whether the event after the end of a run begins another attempt.
 func repeats(next *session.Event) bool {
 	if next.Type == session.CompactionStart {
 		c, _ := next.Data.(*session.CompactionInfo)
@@ -160,11 +160,11 @@ func repeats(next *session.Event) bool {
 	return next.Type == session.RetryStart || next.Type == session.FallbackApplied || next.Type == session.Promoted
 }
 
-// settled tells that nothing goes on, where that is so: burin says for each message that it
-// is done, the family only when all of them are.
+// settled writes agent_settled once nothing is running or queued: burin settles each message,
+// the family only all of them together.
 func (w *familyWriter) settled(e *session.Event) {
 	t, _ := e.Data.(*session.SettledTurn)
-	if t == nil || !w.ran && t.Reason == agent.ReasonAborted { // it was taken back from the queue
+	if t == nil || !w.ran && t.Reason == agent.ReasonAborted { // the message was taken back from the queue
 		return
 	}
 	if w.h.Facts().Working {
@@ -177,14 +177,14 @@ func (w *familyWriter) settled(e *session.Event) {
 	w.put(typeJSON{e.Type})
 }
 
-// told is how much of a block was written.
+// told is what was written of a block.
 type told struct {
 	begun, ended bool
 	bytes        int // of its deltas
 }
 
-// complete writes the pieces of an answer that the feed has dropped, as it was whole before
-// they were read: clients may show nothing else.
+// complete writes the pieces of a finished answer that the feed has dropped: some clients show
+// nothing but pieces.
 func (w *familyWriter) complete(m *llm.Message) {
 	if m == nil || m.Role != llm.RoleAssistant {
 		return
@@ -215,7 +215,7 @@ func (w *familyWriter) complete(m *llm.Message) {
 	}
 }
 
-// block is what was told of a block.
+// block returns what was written of a block.
 func (w *familyWriter) block(i int) *told {
 	for len(w.told) <= i {
 		w.told = append(w.told, told{})
@@ -223,7 +223,7 @@ func (w *familyWriter) block(i int) *told {
 	return &w.told[i]
 }
 
-// note remembers what a piece tells.
+// note records what a piece contained.
 func (w *familyWriter) note(e *llm.Event) {
 	t := w.block(e.Index)
 	switch e.Type {
@@ -235,7 +235,7 @@ func (w *familyWriter) note(e *llm.Event) {
 	t.bytes += len(e.Delta)
 }
 
-// piece writes a piece of an answer, which is most of what is written.
+// piece writes a piece of an answer. Most lines are pieces, so it avoids allocations.
 func (w *familyWriter) piece(e *llm.Event) {
 	switch e.Type {
 	case llm.EventTextDelta, llm.EventThinkingDelta, llm.EventToolCallDelta:
@@ -262,14 +262,14 @@ func (w *familyWriter) piece(e *llm.Event) {
 		w.open(e)
 		w.field("toolCall", blockOf(e.Block))
 	default:
-		return // what only its vendor understands
+		return // only the provider understands it
 	}
 	w.line = append(w.line, "}}"...)
 	w.out.put(w.line)
 	w.note(e)
 }
 
-// open begins the line of a piece.
+// open starts the line of a piece.
 func (w *familyWriter) open(e *llm.Event) {
 	w.line = append(w.line[:0], `{"type":"message_update",`+unused+`,"assistantMessageEvent":{"type":"`...)
 	w.line = append(w.line, e.Type...)
@@ -282,7 +282,7 @@ func (w *familyWriter) field(name string, value any) {
 	w.line = append(w.line, encode(value)...)
 }
 
-// blockOf is a block as it stands in a message.
+// blockOf encodes a block as it is in a message.
 func blockOf(b llm.Block) json.RawMessage {
 	var m struct {
 		Content []json.RawMessage `json:"content"`
@@ -303,7 +303,7 @@ type compactionEventJSON struct {
 	Error     string          `json:"errorMessage,omitempty"`
 }
 
-// compaction writes the beginning or the end of one, by both of its names.
+// compaction writes the start or end of a compaction under both of its names.
 func (w *familyWriter) compaction(e *session.Event) {
 	c, _ := e.Data.(*session.CompactionInfo)
 	if c == nil {

@@ -1,57 +1,22 @@
 package rpc
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"sync"
 )
 
-// maxHead is how much of a line that is too long is kept, to find its id.
+// maxHead is how much of a line that is too long is kept to find its id.
 const maxHead = 4 << 10
 
-// lines reads lines that end with LF alone: what else Unicode calls a line end may stand in
-// a string of JSON.
-type lines struct {
-	r    *bufio.Reader
-	most int
-}
-
-func newLines(r io.Reader, most int) *lines { return &lines{bufio.NewReaderSize(r, 64<<10), most} }
-
-// next gives the next line without its end. Of one that is too long it gives the beginning,
-// and reads over the rest.
-func (l *lines) next() (line []byte, long bool, err error) {
-	for {
-		part, err := l.r.ReadSlice('\n')
-		if !long {
-			line = append(line, part...)
-		}
-		if !long && len(bytes.TrimRight(line, "\r\n")) > l.most {
-			long = true
-			line = append([]byte(nil), line[:min(maxHead, len(line))]...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)):
-			return nil, false, err
-		}
-		line = bytes.TrimSuffix(line, []byte("\n"))
-		return bytes.TrimSuffix(line, []byte("\r")), long, nil
-	}
-}
-
-// head is what all commands have.
+// head has the fields of every command.
 type head struct {
 	ID   json.RawMessage `json:"id"`
 	Type string          `json:"type"`
 }
 
-// idOf finds the id in a line that may be no JSON, as far as it can be read.
+// idOf returns the id in a line that may be invalid or truncated JSON, if it can be read.
 func idOf(line []byte) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(line))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -73,7 +38,7 @@ func idOf(line []byte) json.RawMessage {
 	return nil
 }
 
-// sound is an id that can be sent back: a string or a number of reasonable size.
+// sound returns an id that can be sent back, a string or a number of reasonable size; else nil.
 func sound(id json.RawMessage) json.RawMessage {
 	if len(id) == 0 || len(id) > maxHead || id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9') {
 		return nil
@@ -81,7 +46,7 @@ func sound(id json.RawMessage) json.RawMessage {
 	return id
 }
 
-// room holds lines that were read and are not done: their bytes are counted.
+// room limits the bytes of pending commands.
 type room struct {
 	mu    sync.Mutex
 	freed sync.Cond
@@ -96,7 +61,7 @@ func newRoom(most int) *room {
 	return r
 }
 
-// take waits until there is room for n bytes; there always is for one line.
+// take blocks until there is room for n bytes. One line always fits.
 func (r *room) take(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,7 +78,7 @@ func (r *room) free(n int) {
 	r.freed.Broadcast()
 }
 
-// close lets nobody wait any more.
+// close unblocks take for good.
 func (r *room) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +86,7 @@ func (r *room) close() {
 	r.freed.Broadcast()
 }
 
-// tally counts what was begun and has ended.
+// tally counts what has begun and ended.
 type tally struct {
 	mu          sync.Mutex
 	begun, over int
@@ -144,7 +109,7 @@ func (t *tally) end() {
 	t.changed = make(chan struct{})
 }
 
-// wait waits until as many have ended as have begun until now, or for the end of ctx.
+// wait waits until as many have ended as had begun when it was called, or until ctx ends.
 func (t *tally) wait(ctx context.Context) {
 	t.mu.Lock()
 	upTo := t.begun

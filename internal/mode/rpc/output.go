@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// output writes lines. Any goroutine may.
+// output writes lines. Any goroutine may use it.
 type output struct {
 	mu     sync.Mutex
 	w      *bufio.Writer
-	failed func(error) // is told of the first failure; nothing is written after it
+	failed func(error) // called with the first error; nothing is written after it
 	err    error
 }
 
@@ -51,8 +51,8 @@ func (o *output) flush() {
 	}
 }
 
-// close lets nobody write any more. It waits for who is writing, but not for a client that
-// does not read.
+// close stops all writing. It waits for a write in progress, but not for a client that does not
+// read.
 func (o *output) close() {
 	closed := make(chan struct{})
 	go func() {
@@ -69,7 +69,7 @@ func (o *output) close() {
 	}
 }
 
-// fail notes a failure. The caller holds mu.
+// fail records an error. The caller holds mu.
 func (o *output) fail(err error) {
 	if err != nil {
 		o.err = err
@@ -80,7 +80,7 @@ func (o *output) fail(err error) {
 // object writes v at once.
 func (o *output) object(v any) { o.send(encode(v)) }
 
-// encode writes v as one line of JSON, in which <, > and & stand as they are.
+// encode encodes v as one line of JSON and does not escape <, > and &.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -101,18 +101,18 @@ type response struct {
 	Error   string          `json:"error,omitempty"`
 }
 
-// spool passes on pieces of output without ever holding up who writes them: what a client
-// does not read in time is left out.
+// spool passes on pieces of output without ever blocking the writer. It drops what the client
+// does not read in time.
 type spool struct {
 	mu    sync.Mutex
 	buf   []string
 	size  int
 	over  bool
-	wake  chan struct{} // has room for one
+	wake  chan struct{} // holds one signal
 	ended chan struct{}
 }
 
-// newSpool starts to give pieces to write, one at a time.
+// newSpool starts a goroutine that passes pieces to write, one at a time.
 func newSpool(write func(string)) *spool {
 	s := &spool{wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	go func() {
@@ -142,7 +142,7 @@ func (s *spool) add(piece string) {
 	}
 }
 
-// close waits until all was written.
+// close waits until everything is written.
 func (s *spool) close() {
 	s.mu.Lock()
 	s.over = true
@@ -151,7 +151,7 @@ func (s *spool) close() {
 	<-s.ended
 }
 
-// rouse wakes who writes. The caller holds mu.
+// rouse wakes the goroutine that writes. The caller holds mu.
 func (s *spool) rouse() {
 	select {
 	case s.wake <- struct{}{}:

@@ -10,7 +10,7 @@ import (
 	"github.com/burin-dev/burin/session"
 )
 
-// eventJSON carries an event as docs/events.md has it.
+// eventJSON carries an event as docs/events.md describes it.
 type eventJSON struct {
 	Type  string          `json:"type"`
 	ID    json.RawMessage `json:"id,omitempty"`
@@ -18,7 +18,7 @@ type eventJSON struct {
 	Event json.RawMessage `json:"event"`
 }
 
-// endJSON says that no more events come for a request.
+// endJSON ends the events of a request.
 type endJSON struct {
 	Type  string          `json:"type"`
 	ID    json.RawMessage `json:"id,omitempty"`
@@ -48,7 +48,7 @@ func ownCommands() []command {
 		},
 		) (any, error) {
 			if !c.f.stop(func(j *job) bool { return j != c.job && len(j.ID) > 0 && string(j.ID) == string(p.With.ID) }) {
-				return nil, errors.New("no such request is under way")
+				return nil, errors.New("no such request is running")
 			}
 			return nil, nil
 		}),
@@ -87,8 +87,8 @@ func follow(ctx context.Context, c *call, p followJSON) (any, error) {
 	}
 }
 
-// custom hands in a message of a program, by the rules of the family: while the model works
-// it is steered or follows, else it begins a turn or waits for one.
+// custom submits a message of a program by the family's rules: while the model works, it steers
+// or follows up; otherwise it starts a turn or waits for the next one.
 func custom(ctx context.Context, c *call, p customJSON) (any, error) {
 	raw, err := json.Marshal(struct {
 		Role    llm.Role        `json:"role"`

@@ -54,7 +54,7 @@ func prompting() []command {
 			if err != nil {
 				return nil, err
 			}
-			c.f.gate.Unlock() // what is stopped says so first
+			c.f.gate.Unlock() // the events of the stopped turn come first
 			err = c.f.halt(ctx, c.s.h)
 			c.f.gate.Lock()
 			if err != nil {

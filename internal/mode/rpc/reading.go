@@ -13,7 +13,7 @@ import (
 
 func trimmed(s string) string { return strings.TrimSpace(s) }
 
-// scopeOf is whose a command file is, as the family calls it.
+// scopeOf returns the family's name for the scope of a command file.
 func scopeOf(source string) string {
 	if strings.Contains(source, "project") {
 		return "project"
@@ -21,7 +21,7 @@ func scopeOf(source string) string {
 	return "user"
 }
 
-// branch are the entries from the root to leaf, by index.
+// branch returns the indexes of the entries from the root to leaf.
 func branch(nodes []transcript.Node, leaf string) []int {
 	at := slices.IndexFunc(nodes, func(n transcript.Node) bool { return n.ID == leaf })
 	var path []int
@@ -32,8 +32,8 @@ func branch(nodes []transcript.Node, leaf string) []int {
 	return path
 }
 
-// current are the entries of a branch that the conversation consists of now: those behind
-// the last compaction, and what that kept. condensed is its entry; nil: there is none.
+// current returns the entries that make up the conversation: those after the last compaction
+// and those that it kept. condensed is the entry of the compaction, nil if there is none.
 func current(log session.Transcript) (nodes []transcript.Node, path []int, condensed *transcript.Entry, err error) {
 	nodes = log.Nodes()
 	path = branch(nodes, log.Leaf())
@@ -79,7 +79,7 @@ func countMessages(log session.Transcript) (n int) {
 	return n
 }
 
-// conversation are the messages that the model works with, as the family writes them.
+// conversation returns the messages that the model sees, in the family's format.
 func conversation(log session.Transcript) ([]json.RawMessage, error) {
 	nodes, path, condensed, err := current(log)
 	if err != nil {
@@ -102,7 +102,7 @@ func conversation(log session.Transcript) ([]json.RawMessage, error) {
 	return all, nil
 }
 
-// messageOf is what an entry says, as a message.
+// messageOf returns an entry as a message.
 func messageOf(e *transcript.Entry) json.RawMessage {
 	at := e.Time().UnixMilli()
 	switch {
@@ -128,7 +128,7 @@ func messageOf(e *transcript.Entry) json.RawMessage {
 	return message(e.Message)
 }
 
-// message is a message as the family writes it: an answer always says what it used.
+// message encodes a message in the family's format, where an answer always has a usage.
 func message(m *llm.Message) json.RawMessage {
 	if m == nil {
 		return json.RawMessage("null")
@@ -165,7 +165,7 @@ func messagesOf(all []llm.Message) []json.RawMessage {
 	return out
 }
 
-// entryRecord is an entry as session files of version 3 have it, with all that is large in it.
+// entryRecord encodes an entry as in session files of version 3, with its large contents inline.
 func entryRecord(e *transcript.Entry) json.RawMessage {
 	type plain transcript.Entry
 	if e.Type != transcript.TypeMessage {
@@ -177,7 +177,7 @@ func entryRecord(e *transcript.Entry) json.RawMessage {
 	}{(*plain)(e), messageOf(e)})
 }
 
-// entries are all entries, in the order in which they were written, or those behind one.
+// entries returns all entries in the order in which they were written, or those after one.
 func entries(log session.Transcript, since *string) (any, error) {
 	nodes, leaf := log.Nodes(), log.Leaf()
 	if since != nil {
@@ -208,7 +208,7 @@ func orNull(id string) *string {
 	return &id
 }
 
-// nodeJSON is an entry with those that follow it.
+// nodeJSON is an entry with its children.
 type nodeJSON struct {
 	Entry    json.RawMessage `json:"entry"`
 	Children []*nodeJSON     `json:"children"`
@@ -216,8 +216,7 @@ type nodeJSON struct {
 	Labeled  string          `json:"labelTimestamp,omitempty"`
 }
 
-// maxDepth is how deep a tree may be to be written as one: JSON that is nested deeper can't
-// be read by most programs.
+// maxDepth is how deep a tree may be: most programs can't read JSON that is nested deeper.
 const maxDepth = 20_000
 
 func tree(log session.Transcript) (any, error) {
@@ -255,7 +254,7 @@ func tree(log session.Transcript) (any, error) {
 	}{roots, orNull(leaf)}, nil
 }
 
-// lastText is the text of the last answer; nil: there is none.
+// lastText returns the text of the last answer; nil: there is none.
 func lastText(log session.Transcript) (*string, error) {
 	nodes := log.Nodes()
 	for _, i := range slices.Backward(branch(nodes, log.Leaf())) {
@@ -305,7 +304,7 @@ type statsJSON struct {
 	Known      bool         `json:"burin/costKnown"` // every request had a known price
 }
 
-// stats counts what a session has.
+// stats counts messages, calls and tokens of a session.
 func stats(h session.Handle) (any, error) {
 	f, log := h.Facts(), h.Transcript()
 	u := f.Stats.Usage
@@ -338,7 +337,7 @@ func stats(h session.Handle) (any, error) {
 	return out, nil
 }
 
-// compactionJSON is what a compaction led to.
+// compactionJSON is the result of a compaction.
 type compactionJSON struct {
 	Summary   string          `json:"summary"`
 	FirstKept string          `json:"firstKeptEntryId"`
@@ -347,7 +346,7 @@ type compactionJSON struct {
 	Details   json.RawMessage `json:"details,omitempty"`
 }
 
-// condensed is the last compaction of the conversation; nil: there is none.
+// condensed returns the last compaction of the conversation; nil: there is none.
 func condensed(h session.Handle) *compactionJSON {
 	_, _, e, err := current(h.Transcript())
 	if err != nil || e == nil {

@@ -1,14 +1,14 @@
 // Package rpc is the face for programs: commands come in as lines of JSON, responses and
 // events go out as lines of JSON.
 //
-// The commands are those of the pi family's RPC mode, and "burin/…" for everything else that
-// a handle offers. The table in commands.go has all of them. Events go out in the family's
-// shapes or, for the JSON mode with input, as docs/events.md has them.
+// The commands are those of the pi family's RPC mode, plus "burin/…" for everything else that a
+// session handle offers; the table in commands.go lists them. Events have the family's shapes
+// or, in JSON mode with input, those of docs/events.md.
 //
-// One goroutine reads, one runs the commands that change something, in the order in which
-// they came, and one hands in messages. Commands that take long run beside them. Events are
-// read from the session's feed, so a client that stops reading holds up nobody: the feed
-// drops pieces, and reading stops when too much waits to be done.
+// One goroutine reads lines, one runs the commands that change something, in order of arrival,
+// and one submits messages. Slow commands run in their own goroutines. Events come from the
+// session's feed, so a client that stops reading delays nobody: the feed drops pieces, and
+// burin reads no more commands while too many are pending.
 package rpc
 
 import (
@@ -28,23 +28,23 @@ import (
 
 // Wish says which session to open.
 type Wish struct {
-	First  bool   // the one that the flags describe
-	Resume string // the file of a session to continue; "" is a new one
-	Parent string // of a new one: the session that it comes from
+	First  bool   // the session that the flags describe
+	Resume string // the session file to resume; "": a new session
+	Parent string // the session that a new one was branched from
 }
 
-// Host is the program around the face, as far as commands need it. Its methods may be called
-// from any goroutine, and take their time.
+// Host is what commands need from the program around the face. Any goroutine may call its
+// methods, which may block.
 type Host interface {
-	// Models are the models and the keys to them, opened at the first call.
+	// Models returns the models and their keys; the first call opens them.
 	Models() (*connect.Models, error)
-	// FileCommands are the commands that are files.
+	// FileCommands returns the commands defined in files.
 	FileCommands() *files.Set
-	// Archive is what is done with sessions as a whole.
+	// Archive returns the operations on whole sessions.
 	Archive() (Archive, error)
 }
 
-// Archive is what the face does with sessions as a whole.
+// Archive has the operations on whole sessions that the face needs.
 type Archive interface {
 	// Branch copies a session up to an entry.
 	Branch(ctx context.Context, which, entry string) (archive.Created, error)
@@ -55,38 +55,38 @@ var _ Archive = (*archive.Archive)(nil)
 
 // Options of a face. In, Out, Open and Host are required.
 type Options struct {
-	In   io.Reader // lines; its reads need not end with the face
+	In   io.Reader // lines; a read may outlive the face
 	Out  io.Writer
 	Open func(ctx context.Context, w Wish) (session.Handle, error)
 	Host Host
-	// Scope are patterns of the models that cycle_model goes through; nil: all usable ones.
+	// Scope has patterns for the models that cycle_model switches between; nil: all available.
 	Scope []string
-	// Events writes events as docs/events.md has them, and stays after the end of In until
-	// all work has settled. Without it, events have the family's shapes, and the end of In
-	// ends the face.
+	// Events writes events as docs/events.md describes them, and keeps the face running after
+	// the end of In until all work has settled. Without it, events have the family's shapes,
+	// and the face ends with In.
 	Events bool
-	// Prompt is submitted first; without content it is none.
+	// Prompt is submitted first, unless it has no content.
 	Prompt llm.Message
-	// Patience is how long a question waits for a client that has not answered any yet; 0:
-	// for as long as it takes.
+	// Patience is how long a question waits for a client that has not answered any so far; 0:
+	// without limit.
 	Patience time.Duration
 }
 
 // Limits.
 const (
 	MaxLine     = 64 << 20  // bytes of a line
-	maxPending  = 128 << 20 // bytes of lines that were read and are not done
-	maxQueued   = 256       // commands that wait for those before them
-	maxBeside   = 64        // commands that run beside the others
-	maxSpooled  = 1 << 20   // bytes of output that a slow client has not read
+	maxPending  = 128 << 20 // bytes of pending commands
+	maxQueued   = 256       // commands that wait for earlier ones
+	maxBeside   = 64        // commands that run concurrently
+	maxSpooled  = 1 << 20   // bytes of command output that the client has not read
 	idleTime    = 10 * time.Second
-	farewell    = time.Second // that the last lines may take to be read
+	farewell    = time.Second // for the client to read the last lines
 	recheckTime = 100 * time.Millisecond
 )
 
-// Run serves the client until its input ends, ctx does, or nobody reads the output. The
-// outcome is that of the last message that was submitted here and has settled. The error is
-// why the session could not be opened or continued.
+// Run serves the client until its input or ctx ends or nobody reads the output. The outcome is
+// that of the last message submitted here. The error says why the session could not be opened
+// or continued.
 func Run(ctx context.Context, o Options) (agent.Outcome, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -105,31 +105,31 @@ var ErrRefused = errors.New("a call was refused: nobody could be asked, as stand
 // errUnread means that nobody reads the output any more.
 var errUnread = errors.New("nobody reads the output")
 
-// face is one client. What is done for it ends with ctx.
+// face serves one client. Everything that it started ends with ctx.
 type face struct {
 	o      Options
 	ctx    context.Context
 	end    context.CancelCauseFunc
 	out    *output
-	gate   sync.Mutex // held while a message is handed in and acknowledged: its events come behind that
-	lane   chan *job  // commands in their order
-	post   chan *job  // messages in their order
+	gate   sync.Mutex // held while a message is submitted and acknowledged, so its events come after the response
+	lane   chan *job  // commands, in order
+	post   chan *job  // messages, in order
 	room   *room
-	beside chan struct{} // has as many as run beside the others
-	doing  *tally        // commands that do, but for those that have no end of their own
-	posted *tally        // messages that were read
-	moving sync.Mutex    // held while the face goes to another session
+	beside chan struct{} // one element for each concurrent command
+	doing  *tally        // concurrent commands that end by themselves
+	posted *tally        // messages
+	moving sync.Mutex    // held while the face switches sessions
 
 	known map[string]*command // by type
 
 	ready  chan struct{} // closed when the first session is open, or could not be opened
-	failed error         // why it could not be; good then
+	failed error         // why it could not be opened; valid once ready is closed
 
 	mu    sync.Mutex
 	here  *seat
-	left  []session.Handle            // sessions that others use, and that end with this process
-	calls map[*job]context.CancelFunc // commands that run beside the others
-	mine  []string                    // ids of messages that were submitted here, newest last
+	left  []session.Handle            // sessions that were left while others used them; they end with this process
+	calls map[*job]context.CancelFunc // concurrent commands
+	mine  []string                    // ids of messages submitted here, newest last
 }
 
 func (f *face) run() (agent.Outcome, error) {
@@ -177,8 +177,8 @@ func (f *face) open() {
 	close(f.ready)
 }
 
-// leave ends the face: what waits is settled where that is wanted, sessions are closed, and
-// the last lines are written.
+// leave ends the face. With Events it lets all work settle first; then it closes the sessions
+// and writes the last lines.
 func (f *face) leave() (out agent.Outcome, err error) {
 	s := f.seat()
 	if s == nil {
@@ -223,8 +223,7 @@ func (f *face) leave() (out agent.Outcome, err error) {
 	return out, err
 }
 
-// closeTime is how long the end may take: as long as a session takes for it at most, and
-// the client to read the last lines.
+// closeTime limits how long closing the sessions and writing the last lines may take.
 const closeTime = 8 * time.Second
 
 // close closes all sessions.
@@ -240,17 +239,17 @@ func (f *face) close(s *seat) error {
 	return err
 }
 
-// settle waits until nothing goes on that was begun.
+// settle waits until all work is done.
 func (f *face) settle(s *seat) {
 	feed := s.h.Events(session.Cursor{})
-	for f.ctx.Err() == nil && f.goesOn(s.h) {
+	for f.ctx.Err() == nil && f.busy(s.h) {
 		f.pause(feed)
 	}
 	f.caughtUp(s)
 }
 
-// goesOn reports whether something is under way, or will be by itself.
-func (f *face) goesOn(h session.Handle) bool {
+// busy reports whether something is running or queued to run.
+func (f *face) busy(h session.Handle) bool {
 	if h.Facts().Working {
 		return true
 	}
@@ -258,14 +257,14 @@ func (f *face) goesOn(h session.Handle) bool {
 	return err == nil && !q.Held && len(q.Steering)+len(q.FollowUps) > 0
 }
 
-// pause waits for an event, or a moment: not all that ends is told by one.
+// pause waits for an event, or a moment: not every end has an event.
 func (f *face) pause(feed session.Feed) {
 	ctx, cancel := context.WithTimeout(f.ctx, recheckTime)
 	defer cancel()
-	_, _ = feed.Next(ctx) // what it is does not matter
+	_, _ = feed.Next(ctx) // any event will do
 }
 
-// caughtUp waits until the client has been sent what has happened.
+// caughtUp waits until the client has been sent everything so far.
 func (f *face) caughtUp(s *seat) {
 	upTo := s.h.Events(session.Cursor{}).Cursor().Seq
 	for f.ctx.Err() == nil {
@@ -279,12 +278,12 @@ func (f *face) caughtUp(s *seat) {
 			return
 		case <-f.ctx.Done():
 		case <-time.After(farewell):
-			return // it reads no more
+			return // the client has stopped reading
 		}
 	}
 }
 
-// outcome is that of the last message that was submitted here.
+// outcome returns the outcome of the last message submitted here.
 func (f *face) outcome(s *seat) (out agent.Outcome) {
 	f.mu.Lock()
 	mine := f.mine
@@ -295,7 +294,7 @@ func (f *face) outcome(s *seat) (out agent.Outcome) {
 	ctx, cancel := context.WithTimeout(f.ctx, farewell)
 	defer cancel()
 	out, err := s.h.Conversation().Wait(ctx, mine[len(mine)-1])
-	if err != nil { // it is held, and waits for a person
+	if err != nil { // the message is held in the queue
 		return agent.Outcome{Reason: agent.ReasonAborted, Err: session.ErrUnsent}
 	}
 	return out

@@ -25,26 +25,20 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-func TestLines(t *testing.T) {
-	long := strings.Repeat("x", 300)
-	in := newLines(strings.NewReader("one\r\ntwo\u2028still two\n\n"+long+"\n{\"id\":\"1\",\"x\":\""+strings.Repeat("y", 100_000)+"\"}\nlast"), 200)
-	var got []string
-	for {
-		line, long, err := in.next()
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				t.Error(err)
-			}
-			break
+// A line that is too long is refused with the id in its beginning, and the next one is
+// carried out.
+func TestLongLine(t *testing.T) {
+	c := newClient(t, live(t, hello), Options{})
+	go c.send(`{"id":"long","type":"get_state","x":"`+strings.Repeat("y", MaxLine)+`"}`, `{"id":"short","type":"get_state"}`)
+	for _, want := range []string{
+		`{"id":"long","type":"response","command":"parse","success":false,"error":"the line is longer than 64 MB"}`,
+		`{"id":"short","type":"response","command":"get_state","success":true`,
+	} {
+		if !c.out.Scan() || !strings.HasPrefix(c.out.Text(), want) {
+			t.Errorf("got %.200s, want %s", c.out.Text(), want)
 		}
-		if long {
-			line = append([]byte("long "), idOf(line)...)
-		}
-		got = append(got, string(line))
 	}
-	if want := []string{"one", "two\u2028still two", "", "long ", `long "1"`, "last"}; !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
-	}
+	c.end()
 }
 
 func TestIDOf(t *testing.T) {

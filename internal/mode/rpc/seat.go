@@ -12,24 +12,23 @@ import (
 	"github.com/burin-dev/burin/session"
 )
 
-// seat is the face in one session.
+// seat is the face's place in one session.
 type seat struct {
 	h    session.Handle
 	asks *asks
-	stop context.CancelFunc // of following
-	done chan struct{}      // closed when nothing is read from the session any more
+	stop context.CancelFunc // stops following
+	done chan struct{}      // closed when the session is no longer followed
 
 	condensing atomic.Bool
-	running    atomic.Bool  // the model works
-	commands   atomic.Int32 // a person's own that run
+	running    atomic.Bool  // the model is working
+	commands   atomic.Int32 // the person's own commands that are running
 
 	mu   sync.Mutex
-	seq  uint64 // of the event that was written last
-	more chan struct{}
+	seq  uint64        // of the last event written
+	more chan struct{} // closed with the next event, then replaced
 }
 
-// read gives the number of the event that was written last, and what is closed with the
-// next one.
+// read returns the number of the last event written and a channel that the next one closes.
 func (s *seat) read() (seq uint64, more <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +45,7 @@ func (s *seat) wrote(seq uint64) {
 	}
 }
 
-// sit takes a session as the one of this face, and begins to follow it.
+// sit makes a session the face's current one and starts to follow it.
 func (f *face) sit(h session.Handle) *seat {
 	ctx, stop := context.WithCancel(f.ctx)
 	s := &seat{h: h, stop: stop, done: make(chan struct{}), more: make(chan struct{})}
@@ -68,12 +67,12 @@ func (f *face) sit(h session.Handle) *seat {
 	return s
 }
 
-// streams reports whether the model works, and not only a command of a person's own.
+// streams reports whether the model is working, and not only the person's own command.
 func (s *seat) streams() bool {
 	return s.h.Facts().Working && !s.condensing.Load() && (s.running.Load() || s.commands.Load() <= 0)
 }
 
-// seat is where the face is now; nil: it is nowhere.
+// seat returns the current seat; nil: no session is open.
 func (f *face) seat() *seat {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,11 +92,11 @@ func (f *face) seated(ctx context.Context) (*seat, error) {
 	return nil, f.failed
 }
 
-// shared is a handle that knows how many others are attached to its session.
+// shared is a handle that knows how many other faces are attached to its session.
 type shared interface{ Faces() int }
 
-// move goes to another session. The one that is left ends, unless others are attached to it:
-// then it ends with this process.
+// move switches to another session. The previous one is closed, unless others are attached to
+// it: then it ends with this process.
 func (f *face) move(ctx context.Context, from *seat, w Wish) error {
 	f.moving.Lock()
 	defer f.moving.Unlock()
@@ -131,7 +130,7 @@ func (f *face) move(ctx context.Context, from *seat, w Wish) error {
 	return err
 }
 
-// kept takes back the session in a file that was left while others were attached to it.
+// kept returns to a session that was left while others were attached to it; nil: there is none.
 func (f *face) kept(path string) session.Handle {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,10 +143,10 @@ func (f *face) kept(path string) session.Handle {
 	return nil
 }
 
-// follow writes what happens in a session until it is left or ends.
+// follow writes the events of a session until the face leaves it or it ends.
 func (f *face) follow(ctx context.Context, s *seat, feed session.Feed) {
 	w := f.writer(s)
-	past, cancel := context.WithCancel(ctx) // with it, Next does not wait
+	past, cancel := context.WithCancel(ctx) // canceled: with it, Next does not block
 	cancel()
 	wait := ctx
 	for {
@@ -160,7 +159,7 @@ func (f *face) follow(ctx context.Context, s *seat, feed session.Feed) {
 			f.gate.Unlock()
 			s.wrote(e.Seq)
 			wait = past
-		case wait == past && ctx.Err() == nil && errors.Is(err, context.Canceled): // that was all for now
+		case wait == past && ctx.Err() == nil && errors.Is(err, context.Canceled): // no more events for now
 			f.out.flush()
 			wait = ctx
 		case errors.Is(err, session.ErrOwnerGone), errors.Is(err, session.ErrClosed) && !s.h.Owns() && ctx.Err() == nil:
@@ -188,11 +187,11 @@ func (f *face) rejoin(s *seat) {
 		return
 	}
 	s.asks.leave()
-	_ = s.h.Close() // its owner has gone
+	_ = s.h.Close() // its owner is gone
 	f.sit(h)
 }
 
-// hear notes what commands and questions need to know of an event.
+// hear updates the state that commands and questions depend on.
 func (f *face) hear(s *seat, e *session.Event) {
 	switch e.Type {
 	case session.CompactionStart:
@@ -216,7 +215,7 @@ func (f *face) hear(s *seat, e *session.Event) {
 	}
 }
 
-// eventWriter writes events for the client.
+// eventWriter writes events to the client.
 type eventWriter interface{ event(*session.Event) }
 
 func (f *face) writer(s *seat) eventWriter {
@@ -226,7 +225,7 @@ func (f *face) writer(s *seat) eventWriter {
 	return &familyWriter{h: s.h, out: f.out, ctx: f.ctx}
 }
 
-// rawWriter writes events as docs/events.md has them.
+// rawWriter writes events as docs/events.md describes them.
 type rawWriter struct{ out *output }
 
 func (w rawWriter) event(e *session.Event) {

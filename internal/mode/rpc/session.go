@@ -42,7 +42,7 @@ func shellCommands() []command {
 				}
 				c.f.out.object(u)
 			})
-			c.s.commands.Add(1) // also before its event has been read
+			c.s.commands.Add(1) // before its event is read
 			defer c.s.commands.Add(-1)
 			r, err := c.s.h.Conversation().Run(ctx, p.Command, p.Private, pieces.add)
 			pieces.close()
@@ -59,7 +59,7 @@ func shellCommands() []command {
 			return out, nil
 		}),
 		of("abort_bash", "Conversation.AbortCommand", beside, func(ctx context.Context, c *call) (any, error) {
-			c.f.stop(func(j *job) bool { return j.Type == "bash" || j.Type == ownPrefix+"run" }) // also one that has not begun
+			c.f.stop(func(j *job) bool { return j.Type == "bash" || j.Type == ownPrefix+"run" }) // including one that has not begun
 			return nil, c.s.h.Conversation().AbortCommand(ctx)
 		}),
 	}
@@ -74,10 +74,10 @@ type cancelledJSON struct {
 	Cancelled bool    `json:"cancelled"`
 }
 
-// errUnkept means that a session has no file to copy or export yet.
+// errUnkept means that a session has no file to copy or export.
 var errUnkept = errors.New("the session has no file: no answer has come yet, or it is not kept")
 
-// kept is the file of a session in which something was answered.
+// kept returns the file of a session, once it has an answer.
 func kept(h session.Handle) (string, error) {
 	f := h.Facts()
 	if f.Path == "" || !f.Kept {
@@ -93,7 +93,7 @@ func sameFile(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// copyTo goes to a copy of the session up to an entry.
+// copyTo switches to a copy of the session up to an entry.
 func (c *call) copyTo(ctx context.Context, entry string) error {
 	path, err := kept(c.s.h)
 	if err != nil {
@@ -110,18 +110,18 @@ func (c *call) copyTo(ctx context.Context, entry string) error {
 	return c.f.move(ctx, c.s, Wish{Resume: made.File})
 }
 
-// fork goes to a copy of the session that ends before a message of a person, and gives its
-// words.
+// fork switches to a copy of the session that ends before a message of the person, and returns
+// the text of that message.
 func fork(ctx context.Context, c *call, p entryJSON) (any, error) {
 	e, err := c.s.h.Transcript().Entry(p.Entry)
 	if err != nil || p.Entry == "" {
 		return nil, fmt.Errorf("the session has no entry %q", p.Entry)
 	}
 	if e.Type != transcript.TypeMessage || e.Message == nil || e.Message.Role != llm.RoleUser {
-		return nil, fmt.Errorf("entry %s is no message of a person: get_fork_messages lists them", p.Entry)
+		return nil, fmt.Errorf("entry %s is not a message of a person: get_fork_messages lists them", p.Entry)
 	}
 	text := e.Message.Text()
-	if e.ParentID == nil { // before the first message there is nothing to copy
+	if e.ParentID == nil { // nothing to copy before the first message
 		err = c.f.move(ctx, c.s, Wish{Parent: c.s.h.Facts().ID})
 	} else if err = c.copyTo(ctx, *e.ParentID); errors.Is(err, transcript.ErrEmpty) {
 		err = c.f.move(ctx, c.s, Wish{Parent: c.s.h.Facts().ID})

@@ -14,7 +14,7 @@ import (
 	"github.com/burin-dev/burin/session"
 )
 
-// stateJSON is get_state's answer, with the names of all of the family.
+// stateJSON is the answer to get_state. It has the field names of all programs of the family.
 type stateJSON struct {
 	Model          *modelJSON          `json:"model,omitempty"`
 	Thinking       llm.Level           `json:"thinkingLevel"`
@@ -68,7 +68,7 @@ func stateCommands() []command {
 	}
 }
 
-// modelJSON is a model as the family writes it. Prices that are not known are 0.
+// modelJSON is a model in the family's format. Unknown prices are 0.
 type modelJSON struct {
 	ID        string   `json:"id"`
 	Name      string   `json:"name"`
@@ -87,12 +87,12 @@ type modelJSON struct {
 	} `json:"cost"`
 }
 
-// model is a model for clients; nil where there is none.
+// model returns a model for clients; nil: there is none.
 func (f *face) model(m *llm.Model) *modelJSON {
 	if m == nil {
 		return nil
 	}
-	if models, err := f.o.Host.Models(); err == nil { // the address is all that it adds
+	if models, err := f.o.Host.Models(); err == nil { // only for the base URL
 		if known, ok := models.Catalog.Registry.Lookup(m.Provider, m.ID); ok {
 			return modelOf(m, known.BaseURL)
 		}
@@ -106,7 +106,7 @@ func modelOf(m *llm.Model, baseURL string) *modelJSON {
 		Reasoning: m.Thinking.Mode != llm.ThinkingNone, Input: []string{}, Window: m.ContextWindow, MaxTokens: m.MaxOutput,
 	}
 	for _, in := range m.Input {
-		if in == llm.ModalityText || in == llm.ModalityImage { // the family knows no others
+		if in == llm.ModalityText || in == llm.ModalityImage { // the family has no others
 			j.Input = append(j.Input, string(in))
 		}
 	}
@@ -115,8 +115,8 @@ func modelOf(m *llm.Model, baseURL string) *modelJSON {
 	return j
 }
 
-// thinking is how hard the model thinks. Where that is left to the vendor, it is what the
-// family calls so: medium, or off for a model that does not think.
+// thinking returns the thinking level. If the provider decides, it is what the family shows
+// then: medium, or off for a model that does not think.
 func thinking(f *session.Facts) llm.Level {
 	l := f.Stats.Thinking
 	if f.Model != nil && l == llm.LevelDefault {
@@ -125,7 +125,7 @@ func thinking(f *session.Facts) llm.Level {
 	return cmp.Or(l, llm.LevelMedium)
 }
 
-// levels are those that a model knows, the least first.
+// levels returns the thinking levels of a model, lowest first.
 func levels(m *llm.Model) []llm.Level {
 	if m == nil || m.Thinking.Mode == llm.ThinkingNone {
 		return []llm.Level{llm.LevelOff}
@@ -133,7 +133,7 @@ func levels(m *llm.Model) []llm.Level {
 	return slices.DeleteFunc(llm.Levels(), func(l llm.Level) bool { return m.Thinking.Clamp(l) != l })
 }
 
-// usable are the models that can be used as things are.
+// usable returns the available models.
 func (f *face) usable() ([]*catalog.Model, error) {
 	models, err := f.o.Host.Models()
 	if err != nil {
@@ -143,7 +143,7 @@ func (f *face) usable() ([]*catalog.Model, error) {
 	return slices.DeleteFunc(slices.Clone(known.All()), func(m *catalog.Model) bool { return !known.Available(m) }), nil
 }
 
-// round are the models that cycle_model goes through.
+// round returns the models that cycle_model switches between.
 func (f *face) round() (all []*catalog.Model, scoped bool, err error) {
 	if len(f.o.Scope) == 0 {
 		all, err = f.usable()
@@ -180,7 +180,7 @@ func modelCommands() []command {
 			}
 			if err := c.s.h.Models().SetModel(ctx, ref); err != nil {
 				if errors.As(err, new(*catalog.NotFoundError)) {
-					err = fmt.Errorf("model not found: %s", ref) // what is nearest to it is for people
+					err = fmt.Errorf("model not found: %s", ref) // suggestions are for people
 				}
 				return nil, err
 			}
@@ -215,7 +215,7 @@ func modelCommands() []command {
 			return map[string]any{"models": out}, nil
 		}),
 		on("set_thinking_level", "Models.SetThinking", inOrder, func(ctx context.Context, c *call, p levelJSON) (any, error) {
-			if p.Level == "max" { // a vendor's word for what is the hardest here
+			if p.Level == "max" { // some clients' name for the highest level
 				p.Level = llm.LevelXHigh
 			}
 			level, err := llm.ParseLevel(string(p.Level))
@@ -253,7 +253,7 @@ type enabledJSON struct {
 
 func (c *call) change(ctx context.Context, given bool, change session.PolicyChange) (any, error) {
 	if !given {
-		return nil, fmt.Errorf("%s says nothing to change", c.Type)
+		return nil, fmt.Errorf("%s has no value to set", c.Type)
 	}
 	_, err := c.s.h.Policies().Change(ctx, change)
 	return nil, err

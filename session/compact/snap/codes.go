@@ -222,9 +222,9 @@ func cells(codes []byte) int {
 
 func toggle(c byte) bool { return c == codeDimOn || c == codeDimOff }
 
-// elide appends codes to dst; of more than limit cells only the beginning and the end,
-// of which ratio of the limit is the beginning. It gives how many cells it left out.
-// A grey span that ends or begins in what is left out does so there too.
+// elide appends codes to dst. If they have more than limit cells, it appends only the
+// beginning, which gets ratio of the limit, and the end, and returns how many cells it
+// left out. A grey span that ends or begins in the gap does so there.
 func elide(dst, codes []byte, limit int, ratio float64) ([]byte, int) {
 	n := cells(codes)
 	if limit < 0 || n <= limit {

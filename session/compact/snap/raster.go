@@ -88,8 +88,7 @@ func inksOf(cells []cell) inks {
 	return k
 }
 
-// png prints so many rows of cells. The picture is as high as they are, and at
-// least as one.
+// png prints rows of cells as a picture of that height, at least one row.
 func (p *press) png(cells []cell, rows int) ([]byte, error) {
 	rows = max(rows, 1)
 	k := inksOf(cells)
@@ -103,7 +102,7 @@ func (p *press) png(cells []cell, rows int) ([]byte, error) {
 		}
 		for y := range p.s.CellH {
 			at := (r*p.s.CellH + y) * stride
-			if y > p.high { // padding, of which the first row was printed
+			if y > p.high { // padding, whose first row was printed
 				copy(p.pixels[at:at+stride], p.pixels[at-stride:])
 				continue
 			}

@@ -87,8 +87,8 @@ var lines = []struct {
 }
 
 // ShapeFor returns the shape of that name, sized and priced for the model. "" and
-// "auto" choose by the model's id, or by its wire format where the line of models
-// is not known; a model that is nil is like one of which nothing is known.
+// "auto" choose by the model's id, or by its wire format if the model family is
+// unknown. A nil model counts as unknown.
 func ShapeFor(model *llm.Model, name string) (Shape, error) {
 	var id string
 	var api llm.API

@@ -6,7 +6,7 @@
 // [Compact] does both for a cut of package compact and gives the entry to append. Its
 // summary says how the frames are to be read; the frames are in the entry's preserved
 // data, where [Images] finds them each time the context is rebuilt. A later compaction
-// carries them on, as far as the provider takes so many pictures: then the oldest fade,
+// keeps them until there are more than the provider accepts: then the oldest fade,
 // except for the very first.
 //
 // What was said is data. Nothing in it can become a line end, a grey span or the role
@@ -63,10 +63,10 @@ func budget(provider string, wanted int) int {
 	return n
 }
 
-// Compact prints what a cut takes off and gives the compaction to append; see
-// [compact.Cut.Entry] for what is left to whoever appends it. The errors are
-// [ErrNoImages], [ErrScript], [compact.ErrNothing], that of ctx, or that an option is
-// not sound. Frames of an earlier compaction that are damaged are left out, and the
+// Compact prints what a cut removes and returns the compaction to append; see
+// [compact.Cut.Entry] for the fields that the caller sets. The errors are
+// [ErrNoImages], [ErrScript], [compact.ErrNothing], that of ctx, or an invalid option.
+// Frames of an earlier compaction that are damaged are left out, and the
 // summary says how much is missing.
 func Compact(ctx context.Context, c *compact.Cut, model *llm.Model, o Options) (transcript.Entry, error) {
 	if model == nil || !model.Accepts(llm.ModalityImage) {
@@ -186,8 +186,8 @@ func grow(ctx context.Context, old Archive, codes []byte, s Shape, limit int) (A
 	return a, nil
 }
 
-// preserve puts the archive beside what else is to be kept. The state of a provider's
-// own compaction is no longer true, and left out.
+// preserve adds the archive to the other preserved data. It leaves out the state of a
+// provider's own compaction, which is no longer valid.
 func preserve(others json.RawMessage, a Archive) (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	if len(others) > 0 {

@@ -41,7 +41,7 @@ func (p *pager) readWord() {
 	p.small = small[string(word[:n])]
 }
 
-// edge reports whether a word of prose may end or begin beside the code at i.
+// edge reports whether a word of prose may end or begin next to the code at i.
 func (p *pager) edge(i int) bool {
 	if i < 0 || i >= len(p.codes) {
 		return true

@@ -112,8 +112,8 @@ func replacement(c byte, attr bool) string {
 	return ""
 }
 
-// picture is the visible sign of a control character, or 0 if c is none or has a
-// use in text.
+// picture returns the visible sign of a control character; 0 if c is not one or is
+// common in text.
 func picture(c byte) rune {
 	switch {
 	case c == '\n', c == '\t', c == '\r':

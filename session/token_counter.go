@@ -10,13 +10,13 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// gauge knows the size of the conversation, in tokens: what the provider counted, plus an
+// tokenCounter knows the size of the conversation, in tokens: what the provider counted, plus an
 // estimate of what was added since. Figures are needed for each message, so they must not cost
 // more in a long conversation.
-type gauge struct {
-	loop  *agent.Agent
-	mind  *mind
-	tools *ToolSet
+type tokenCounter struct {
+	loop       *agent.Agent
+	modelState *modelState
+	tools      *ToolSet
 
 	mu      sync.Mutex
 	known   measure
@@ -37,14 +37,14 @@ type tally struct {
 }
 
 // measured records what the provider counted for an answer.
-func (g *gauge) measured(m *llm.Message) {
+func (k *tokenCounter) measured(m *llm.Message) {
 	if !measures(m) {
 		return
 	}
-	n := len(g.loop.Messages())
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.known = measure{n, m.Usage.Context()}
+	n := len(k.loop.Messages())
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.known = measure{n, m.Usage.Context()}
 }
 
 // measures reports whether a provider has counted a message and everything before it.
@@ -55,7 +55,7 @@ func measures(m *llm.Message) bool {
 // recall restores the model's last count in a conversation that was read from its transcript,
 // unless the conversation was shortened since: for a resumed session, an estimate alone is too
 // rough.
-func (g *gauge) recall(log *transcript.Log) {
+func (k *tokenCounter) recall(log *transcript.Log) {
 	smaller := func(e *transcript.Entry) bool {
 		return e.Type == transcript.TypeCompaction || e.CustomType == transcript.CustomPrune
 	}
@@ -64,17 +64,17 @@ func (g *gauge) recall(log *transcript.Log) {
 			return n.Role == llm.RoleAssistant || n.Type == transcript.TypeCompaction || n.Type == transcript.TypeCustom
 		},
 		func(e *transcript.Entry) bool { return smaller(e) || e.Message != nil && measures(e.Message) })
-	model := g.mind.model()
+	model := k.modelState.model()
 	if e == nil || smaller(e) || e.Message.Provider != model.Provider || e.Message.Model != model.ID {
 		return
 	}
-	messages := g.loop.Messages()
+	messages := k.loop.Messages()
 	for i := range slices.Backward(messages) {
 		if m := &messages[i]; measures(m) {
 			if m.Usage.Context() == e.Message.Usage.Context() {
-				g.mu.Lock()
-				g.known = measure{i + 1, m.Usage.Context()}
-				g.mu.Unlock()
+				k.mu.Lock()
+				k.known = measure{i + 1, m.Usage.Context()}
+				k.mu.Unlock()
 			}
 			return
 		}
@@ -83,39 +83,39 @@ func (g *gauge) recall(log *transcript.Log) {
 
 // reset forgets what the provider counted, because it applies to another model or
 // conversation.
-func (g *gauge) reset() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.known, g.stuck = measure{}, 0
+func (k *tokenCounter) reset() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.known, k.stuck = measure{}, 0
 }
 
 // vendor returns what the provider last counted; 0 means unknown.
-func (g *gauge) vendor() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.known.tokens
+func (k *tokenCounter) vendor() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.known.tokens
 }
 
 // couldNot notes the size at which the conversation could not be compacted.
-func (g *gauge) couldNot(size int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.stuck = size
+func (k *tokenCounter) couldNot(size int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.stuck = size
 }
 
 // hopeless reports whether compacting a conversation of that size failed a moment ago.
-func (g *gauge) hopeless(size, window int) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.stuck > 0 && size < g.stuck+window/10
+func (k *tokenCounter) hopeless(size, window int) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.stuck > 0 && size < k.stuck+window/10
 }
 
 // tokens returns the size of a request with these messages.
-func (g *gauge) tokens(messages []llm.Message) int {
-	tokenizer := g.tokenizer()
-	g.mu.Lock()
-	n, from := g.anchor(tokenizer, len(messages))
-	g.mu.Unlock()
+func (k *tokenCounter) tokens(messages []llm.Message) int {
+	tokenizer := k.tokenizer()
+	k.mu.Lock()
+	n, from := k.anchor(tokenizer, len(messages))
+	k.mu.Unlock()
 	for i := range messages[from:] {
 		n += tokenizer.Tokens(&messages[from+i])
 	}
@@ -123,13 +123,13 @@ func (g *gauge) tokens(messages []llm.Message) int {
 }
 
 // context returns the tokens of the conversation. It looks at each message once.
-func (g *gauge) context() int {
-	tokenizer := g.tokenizer()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	messages, replaced := g.loop.Grown()
-	n, from := g.anchor(tokenizer, len(messages))
-	c := &g.counted
+func (k *tokenCounter) context() int {
+	tokenizer := k.tokenizer()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	messages, replaced := k.loop.Grown()
+	n, from := k.anchor(tokenizer, len(messages))
+	c := &k.counted
 	if c.tokenizer != tokenizer || c.replaced != replaced || c.from != from || c.to > len(messages) {
 		*c = tally{tokenizer: tokenizer, replaced: replaced, from: from, to: from}
 	}
@@ -140,30 +140,32 @@ func (g *gauge) context() int {
 }
 
 // tokenizer returns the tokenizer of the model.
-func (g *gauge) tokenizer() compact.Tokenizer { return compact.TokenizerOf(g.mind.model().ID) }
+func (k *tokenCounter) tokenizer() compact.Tokenizer {
+	return compact.TokenizerOf(k.modelState.model().ID)
+}
 
 // anchor returns the known size of a request with that many messages, and the first message to
 // estimate. The caller holds mu.
-func (g *gauge) anchor(tokenizer compact.Tokenizer, messages int) (tokens, from int) {
-	if from = g.known.messages; from > 0 && from <= messages {
-		return g.known.tokens, from
+func (k *tokenCounter) anchor(tokenizer compact.Tokenizer, messages int) (tokens, from int) {
+	if from = k.known.messages; from > 0 && from <= messages {
+		return k.known.tokens, from
 	}
-	tokens = tokenizer.Text(g.mind.system())
-	for _, t := range g.tools.offered() {
+	tokens = tokenizer.Text(k.modelState.system())
+	for _, t := range k.tools.offered() {
 		tokens += tokenizer.Text(t.Description) + tokenizer.Text(string(t.Parameters))
 	}
 	return tokens, 0
 }
 
 // prompt estimates a complete request.
-func (g *gauge) prompt(r *llm.Request) int {
-	g.mu.Lock()
-	known := g.known.messages
-	g.mu.Unlock()
+func (k *tokenCounter) prompt(r *llm.Request) int {
+	k.mu.Lock()
+	known := k.known.messages
+	k.mu.Unlock()
 	if known > 0 && known <= len(r.Messages) {
-		return g.tokens(r.Messages)
+		return k.tokens(r.Messages)
 	}
-	tokenizer := g.tokenizer()
+	tokenizer := k.tokenizer()
 	n := tokenizer.Text(r.System)
 	for i := range r.Tools {
 		n += tokenizer.Text(r.Tools[i].Description) + tokenizer.Text(string(r.Tools[i].Schema))
@@ -176,8 +178,8 @@ func (g *gauge) prompt(r *llm.Request) int {
 
 // estimate returns the size of the conversation, with every message estimated: the provider's
 // count says nothing about a conversation that was changed.
-func (g *gauge) estimate() (n int) {
-	messages := g.loop.Messages()
+func (k *tokenCounter) estimate() (n int) {
+	messages := k.loop.Messages()
 	for i := range messages {
 		n += compact.Tokens(&messages[i])
 	}

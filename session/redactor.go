@@ -10,50 +10,50 @@ import (
 	"github.com/burin-dev/burin/tool"
 )
 
-// veil hides secrets in what leaves the session, and puts values in place of the model's
+// redactor hides secrets in what leaves the session, and puts values in place of the model's
 // placeholders. Without a vault it changes nothing.
-type veil struct{ vault *secret.Vault }
+type redactor struct{ vault *secret.Vault }
 
-func (v veil) hide(text string) string {
-	if v.vault == nil {
+func (x redactor) hide(text string) string {
+	if x.vault == nil {
 		return text
 	}
-	return v.vault.Hide(text)
+	return x.vault.Hide(text)
 }
 
-func (v veil) message(m llm.Message) llm.Message {
-	if v.vault == nil {
+func (x redactor) message(m llm.Message) llm.Message {
+	if x.vault == nil {
 		return m
 	}
-	return v.vault.HideMessages([]llm.Message{m})[0]
+	return x.vault.HideMessages([]llm.Message{m})[0]
 }
 
-func (v veil) messages(all []llm.Message) []llm.Message {
-	if v.vault == nil {
+func (x redactor) messages(all []llm.Message) []llm.Message {
+	if x.vault == nil {
 		return all
 	}
-	return v.vault.HideMessages(all)
+	return x.vault.HideMessages(all)
 }
 
 // block hides secrets in one piece of an answer.
-func (v veil) block(b llm.Block) llm.Block {
-	if v.vault == nil || b == nil {
+func (x redactor) block(b llm.Block) llm.Block {
+	if x.vault == nil || b == nil {
 		return b
 	}
-	return v.message(llm.Message{Role: llm.RoleAssistant, Content: []llm.Block{b}}).Content[0]
+	return x.message(llm.Message{Role: llm.RoleAssistant, Content: []llm.Block{b}}).Content[0]
 }
 
 // raw hides secrets in JSON.
-func (v veil) raw(data json.RawMessage) json.RawMessage {
-	if v.vault == nil {
+func (x redactor) raw(data json.RawMessage) json.RawMessage {
+	if x.vault == nil {
 		return data
 	}
-	return v.vault.HideJSON(data)
+	return x.vault.HideJSON(data)
 }
 
 // result hides secrets in a tool's result. Details that are not JSON are left out, because no
 // event or transcript could hold them.
-func (v veil) result(r *tool.Result) *tool.Result {
+func (x redactor) result(r *tool.Result) *tool.Result {
 	if r == nil {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (v veil) result(r *tool.Result) *tool.Result {
 	if !json.Valid(out.Details) {
 		out.Details = nil
 	}
-	m := v.message(llm.Message{Role: llm.RoleToolResult, Content: out.Content, Details: out.Details})
+	m := x.message(llm.Message{Role: llm.RoleToolResult, Content: out.Content, Details: out.Details})
 	out.Content, out.Details = m.Content, m.Details
 	return &out
 }
@@ -69,13 +69,13 @@ func (v veil) result(r *tool.Result) *tool.Result {
 // arguments replaces the model's placeholders with values, for tools that work on the
 // workspace, including commands. Tools that only use the network keep the placeholders. A
 // placeholder whose value is no longer known must not get into a file: that is an error.
-func (v veil) arguments(t *tool.Tool, args json.RawMessage) (json.RawMessage, error) {
-	if v.vault == nil || t == nil || t.Effects.Has(tool.Network) && !t.Effects.Has(tool.Executes) {
+func (x redactor) arguments(t *tool.Tool, args json.RawMessage) (json.RawMessage, error) {
+	if x.vault == nil || t == nil || t.Effects.Has(tool.Network) && !t.Effects.Has(tool.Executes) {
 		return args, nil
 	}
-	restored := v.vault.RestoreArgs(string(args))
+	restored := x.vault.RestoreArgs(string(args))
 	if t.Effects&(tool.Writes|tool.Executes) != 0 {
-		if lost := v.vault.Lost(restored); lost != "" {
+		if lost := x.vault.Lost(restored); lost != "" {
 			return nil, fmt.Errorf("nothing was run: %s stands for a secret that burin does not know any more. Read the place where it is kept, and use what stands there then", lost)
 		}
 	}
@@ -92,18 +92,18 @@ type hidden struct {
 func (h *hidden) Error() string { return h.text }
 func (h *hidden) Unwrap() error { return h.err }
 
-func (v veil) err(err error) error {
+func (x redactor) err(err error) error {
 	if err == nil {
 		return nil
 	}
 	text := err.Error()
-	if safe := v.hide(text); safe != text {
+	if safe := x.hide(text); safe != text {
 		return &hidden{safe, err}
 	}
 	return err
 }
 
-func (v veil) outcome(o agent.Outcome) agent.Outcome {
-	o.Err = v.err(o.Err)
+func (x redactor) outcome(o agent.Outcome) agent.Outcome {
+	o.Err = x.err(o.Err)
 	return o
 }

@@ -21,8 +21,8 @@ const (
 	roleVision  = "vision"
 )
 
-// mind is the model that answers, and how it is asked.
-type mind struct {
+// modelState is the current model and how it is asked, and the models that replace it for a time.
+type modelState struct {
 	opener    Opener            // nil if there is only one model
 	roles     map[string]string // selectors
 	noPromote bool
@@ -53,7 +53,7 @@ type stand struct {
 }
 
 // now returns what the next request uses.
-func (m *mind) now() (llm.Request, llm.Client) {
+func (m *modelState) now() (llm.Request, llm.Client) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.request
@@ -61,18 +61,18 @@ func (m *mind) now() (llm.Request, llm.Client) {
 	return r, m.client
 }
 
-func (m *mind) model() *llm.Model { return m.current.Load() }
+func (m *modelState) model() *llm.Model { return m.current.Load() }
 
-func (m *mind) window() int { return m.model().ContextWindow }
+func (m *modelState) window() int { return m.model().ContextWindow }
 
-func (m *mind) system() string {
+func (m *modelState) system() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.request.System
 }
 
 // chosen returns the model and its thinking level.
-func (m *mind) chosen() (*llm.Model, llm.Level) {
+func (m *modelState) chosen() (*llm.Model, llm.Level) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.current.Load(), m.request.Thinking.Level
@@ -80,7 +80,7 @@ func (m *mind) chosen() (*llm.Model, llm.Level) {
 
 // unnamed returns the model if the branch does not say yet that it is used, and notes that it
 // does.
-func (m *mind) unnamed() (ref string, ok bool) {
+func (m *modelState) unnamed() (ref string, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	ok, m.bare = m.bare, false
@@ -88,7 +88,7 @@ func (m *mind) unnamed() (ref string, ok bool) {
 }
 
 // choose switches to another model from the next request on.
-func (m *mind) choose(ctx context.Context, selector string) error {
+func (m *modelState) choose(ctx context.Context, selector string) error {
 	o, err := m.open(ctx, selector)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (m *mind) choose(ctx context.Context, selector string) error {
 }
 
 // adopt switches to the model that the user has chosen, whichever answered before.
-func (m *mind) adopt(o Opened) {
+func (m *modelState) adopt(o Opened) {
 	m.mu.Lock()
 	if o.Level == "" {
 		o.Level = m.person.Level
@@ -114,7 +114,7 @@ func (m *mind) adopt(o Opened) {
 }
 
 // preferred returns the user's model.
-func (m *mind) preferred() Opened {
+func (m *modelState) preferred() Opened {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.person
@@ -122,7 +122,7 @@ func (m *mind) preferred() Opened {
 
 // prefer is adopt for the model of a branch to which the user moves. Other roles stay in
 // effect.
-func (m *mind) prefer(o Opened, now time.Time) {
+func (m *modelState) prefer(o Opened, now time.Time) {
 	m.mu.Lock()
 	m.person, m.stands = o, nil
 	m.mu.Unlock()
@@ -132,7 +132,7 @@ func (m *mind) prefer(o Opened, now time.Time) {
 }
 
 // open opens a model that may be used.
-func (m *mind) open(ctx context.Context, selector string) (Opened, error) {
+func (m *modelState) open(ctx context.Context, selector string) (Opened, error) {
 	if m.opener == nil {
 		return Opened{}, errors.New("this session has only one model")
 	}
@@ -144,7 +144,7 @@ func (m *mind) open(ctx context.Context, selector string) (Opened, error) {
 }
 
 // wanted returns the model that should answer, and its role. The caller holds mu.
-func (m *mind) wanted() (Opened, string) {
+func (m *modelState) wanted() (Opened, string) {
 	o, role := m.person, roleDefault
 	for _, p := range []struct {
 		*Opened
@@ -162,20 +162,20 @@ func (m *mind) wanted() (Opened, string) {
 }
 
 // acting returns the model that should answer, and its role.
-func (m *mind) acting() (ref, role string) {
+func (m *modelState) acting() (ref, role string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	o, role := m.wanted()
 	return o.Model.Ref(), role
 }
 
-func (m *mind) role() string {
+func (m *modelState) role() string {
 	_, role := m.acting()
 	return role
 }
 
 // follow switches to the model that should answer, or to its replacement.
-func (m *mind) follow(now time.Time, why string) {
+func (m *modelState) follow(now time.Time, why string) {
 	m.mu.Lock()
 	o, role := m.wanted()
 	if s := m.stands[o.Model.Ref()]; s != nil {
@@ -197,7 +197,7 @@ func (m *mind) follow(now time.Time, why string) {
 
 // replace switches to a model that replaces the one that should answer. A zero until means as
 // long as the session is open.
-func (m *mind) replace(typ agent.EventType, o Opened, until time.Time, why string) {
+func (m *modelState) replace(typ agent.EventType, o Opened, until time.Time, why string) {
 	m.mu.Lock()
 	of, role := m.wanted()
 	if m.stands == nil {
@@ -215,7 +215,7 @@ func (m *mind) replace(typ agent.EventType, o Opened, until time.Time, why strin
 
 // use changes the model. The transcript keeps a change by the user; one that works around a
 // failure, or is for a task, lasts only for this process.
-func (m *mind) use(typ agent.EventType, o Opened, role, why string, keep bool) {
+func (m *modelState) use(typ agent.EventType, o Opened, role, why string, keep bool) {
 	m.mu.Lock()
 	from := m.current.Swap(o.Model)
 	m.client = o.Client
@@ -240,7 +240,7 @@ func (m *mind) use(typ agent.EventType, o Opened, role, why string, keep bool) {
 }
 
 // warnBlind warns that a model doesn't see what the previous one saw.
-func (m *mind) warnBlind(from, to *llm.Model) {
+func (m *modelState) warnBlind(from, to *llm.Model) {
 	if from.Accepts(llm.ModalityImage) && !to.Accepts(llm.ModalityImage) && slices.ContainsFunc(m.loop.Messages(), hasImage) {
 		m.rec.warn(to.Ref() + " does not read images: it gets a note for each one in the conversation")
 	}
@@ -248,7 +248,7 @@ func (m *mind) warnBlind(from, to *llm.Model) {
 
 // planning switches to the model of the role plan, or back. A model that the user chooses
 // meanwhile stays.
-func (m *mind) planning(ctx context.Context, on bool, now time.Time) {
+func (m *modelState) planning(ctx context.Context, on bool, now time.Time) {
 	if on && m.roles[rolePlan] == "" {
 		return
 	}
@@ -273,7 +273,7 @@ func (m *mind) planning(ctx context.Context, on bool, now time.Time) {
 }
 
 // eyes returns a model of the role vision that sees; nil if there is none.
-func (m *mind) eyes(ctx context.Context) *Opened {
+func (m *modelState) eyes(ctx context.Context) *Opened {
 	m.mu.Lock()
 	useless := m.blind || m.roles[roleVision] == ""
 	m.mu.Unlock()
@@ -298,7 +298,7 @@ func (m *mind) eyes(ctx context.Context) *Opened {
 
 // look switches to the model of the role vision if there are images since the last finished
 // prompt that the model can't see.
-func (m *mind) look(ctx context.Context, now time.Time) {
+func (m *modelState) look(ctx context.Context, now time.Time) {
 	if m.roles[roleVision] == "" || m.model().Accepts(llm.ModalityImage) || !pictured(m.loop.Messages()) {
 		return
 	}
@@ -313,7 +313,7 @@ func (m *mind) look(ctx context.Context, now time.Time) {
 }
 
 // lookAway undoes look at the end of a prompt.
-func (m *mind) lookAway(now time.Time) {
+func (m *modelState) lookAway(now time.Time) {
 	m.mu.Lock()
 	had := m.sees != nil
 	m.sees = nil
@@ -339,7 +339,7 @@ func pictured(messages []llm.Message) bool {
 
 // attach makes attachments fit the model, and tells the user what had to be changed. Messages
 // keep the changed form.
-func (m *mind) attach(ctx context.Context, message llm.Message) llm.Message {
+func (m *modelState) attach(ctx context.Context, message llm.Message) llm.Message {
 	if !slices.ContainsFunc(message.Content, isMedia) {
 		return message
 	}
@@ -358,7 +358,7 @@ func (m *mind) attach(ctx context.Context, message llm.Message) llm.Message {
 }
 
 // promote switches to a larger model, if there is one.
-func (m *mind) promote(ctx context.Context, reason string) bool {
+func (m *modelState) promote(ctx context.Context, reason string) bool {
 	current := m.model()
 	target := current.PromotionTarget
 	if m.noPromote || m.opener == nil {
@@ -383,7 +383,7 @@ func (m *mind) promote(ctx context.Context, reason string) bool {
 
 // think sets the thinking level from the next request on. With keep, which is for changes by
 // the user, the transcript records it.
-func (m *mind) think(level llm.Level, keep bool) {
+func (m *modelState) think(level llm.Level, keep bool) {
 	m.mu.Lock()
 	m.request.Thinking.Level = level
 	acting := &m.person
