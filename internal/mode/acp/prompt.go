@@ -19,6 +19,7 @@ import (
 	"github.com/burin-dev/burin/agent"
 	proto "github.com/burin-dev/burin/internal/acp"
 	"github.com/burin-dev/burin/internal/host"
+	"github.com/burin-dev/burin/internal/host/slash"
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -198,7 +199,7 @@ func (a *face) prompt(params json.RawMessage) (proto.Work, error) {
 	return func(ctx context.Context) (any, error) {
 		defer l.prompts.end(s)
 		defer context.AfterFunc(ctx, s.stop)() // the request itself is canceled
-		if c, arg, ok := l.slash(m); ok {
+		if c, arg, ok := slash.Find(m); ok {
 			return l.carryOut(s, c, arg)
 		}
 		return l.send(s, m)

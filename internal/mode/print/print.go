@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/host/slash"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -99,7 +100,12 @@ func (p *Printer) Run(ctx context.Context, h session.Handle, m llm.Message) (age
 	p.mu.Lock()
 	p.desk = h.Questions()
 	p.mu.Unlock()
-	return p.Print(ctx, func(ctx context.Context) agent.Outcome { return converse(ctx, h.Conversation(), m) })
+	return p.Print(ctx, func(ctx context.Context) agent.Outcome {
+		if c, arg, ok := slash.Find(m); ok {
+			return p.command(ctx, h, c, arg)
+		}
+		return converse(ctx, h.Conversation(), m)
+	})
 }
 
 // Join is Run for a session that others use, too, and whose events do not go to p: it
@@ -109,7 +115,12 @@ func (p *Printer) Join(ctx context.Context, h session.Handle, m llm.Message) (ag
 	p.mu.Lock()
 	p.desk = h.Questions()
 	p.mu.Unlock()
-	return p.Print(ctx, func(ctx context.Context) agent.Outcome { return p.share(ctx, h, m) })
+	return p.Print(ctx, func(ctx context.Context) agent.Outcome {
+		if c, arg, ok := slash.Find(m); ok {
+			return p.command(ctx, h, c, arg)
+		}
+		return p.share(ctx, h, m)
+	})
 }
 
 func (p *Printer) share(ctx context.Context, h session.Handle, m llm.Message) agent.Outcome {
@@ -187,7 +198,13 @@ func converse(ctx context.Context, c session.Conversation, m llm.Message) agent.
 	if err != nil {
 		return failed(err)
 	}
-	out, err := c.Wait(ctx, r.ID)
+	return outcome(ctx, c, r.ID)
+}
+
+// outcome waits for what comes of a message. The end of ctx stops it.
+func outcome(ctx context.Context, c session.Conversation, id string) agent.Outcome {
+	failed := func(err error) agent.Outcome { return agent.Outcome{Reason: agent.ReasonError, Err: err} }
+	out, err := c.Wait(ctx, id)
 	if err == nil {
 		return out
 	}
@@ -198,10 +215,32 @@ func converse(ctx context.Context, c session.Conversation, m llm.Message) agent.
 	if err := c.Abort(ctx); err != nil {
 		return failed(err)
 	}
-	if out, err = c.Wait(ctx, r.ID); err != nil {
+	if out, err = c.Wait(ctx, id); err != nil {
 		return failed(err)
 	}
 	return out
+}
+
+// command runs one of burin's own commands. What it has to say is the answer; beside JSON it
+// goes to the person.
+func (p *Printer) command(ctx context.Context, h session.Handle, c slash.Command, arg string) agent.Outcome {
+	text, err := c.Run(ctx, h, arg)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return agent.Outcome{Reason: agent.ReasonAborted, Err: &llm.Error{Kind: llm.ErrAborted, Message: ctx.Err().Error(), Err: ctx.Err()}}
+	case err != nil:
+		return agent.Outcome{Reason: agent.ReasonError, Err: fmt.Errorf("/%s: %w", c.Name, err)}
+	case c.Answers:
+		return outcome(ctx, h.Conversation(), text)
+	case p.o.Mode == Text && p.o.Live:
+		p.text(text)
+		p.endLine()
+	case p.o.Mode == Text:
+		p.held.WriteString(text)
+	case p.o.Warn != nil:
+		p.o.Warn(text)
+	}
+	return agent.Outcome{Reason: agent.ReasonDone}
 }
 
 // question asks the person, until the question is settled.
