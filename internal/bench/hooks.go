@@ -31,6 +31,9 @@ type Hooks interface {
 
 // beginHooks lets hooks run programs in this session's shells, under its sandbox.
 func beginHooks(b *seat) {
+	if b.Programs != nil && b.shells != nil {
+		b.Programs(b.shells.Aside)
+	}
 	if b.Hooks == nil {
 		return
 	}

@@ -90,6 +90,9 @@ type Session struct {
 
 	// Chains are where hooks, rules and extensions take part in the conversation.
 	Chains session.Chains
+	// Programs is given what runs programs beside the conversation, before it begins; nil:
+	// nobody is. Where no command can run it is not called.
+	Programs func(run func(context.Context, Program) (Ended, error))
 	// Hooks run programs at certain moments; nil: there are none.
 	Hooks Hooks
 

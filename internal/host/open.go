@@ -215,7 +215,8 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	o.SessionDir = cmp.Or(o.SessionDir, archive.Root(settings, paths))
 	o.Seal = o.Seal || settings.Sessions.Encrypt
 	if o.Expand == nil {
-		o.Expand = h.expand
+		e := &expander{host: h, desk: o.Desk}
+		o.Expand, o.Programs = e.expand, e.begin
 	}
 	return nil
 }

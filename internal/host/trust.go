@@ -45,7 +45,30 @@ func (h *Host) Wanted() ([]Wanted, error) {
 	for _, w := range warnings {
 		h.o.Warn(w)
 	}
-	return h.wanted(found)
+	all, err := h.wanted(found)
+	if err != nil {
+		return nil, err
+	}
+	list := h.trustList()
+	for _, c := range h.commands().List() {
+		if c.Repository() == "" {
+			continue
+		}
+		w, err := wantedBy(&c)
+		if err != nil {
+			h.o.Warn(c.Path + ": " + err.Error())
+		}
+		if err != nil || w == nil {
+			continue
+		}
+		states, err := list.States(w.Project, []trust.Item{w.Item})
+		if err != nil {
+			return nil, err
+		}
+		w.State = states[0]
+		all = append(all, *w)
+	}
+	return all, nil
 }
 
 func (h *Host) wanted(found *hook.Set) ([]Wanted, error) {
@@ -159,40 +182,44 @@ func (h *Host) askTrust(e *hooks.Engine, known *hooked, o *Session, open []Wante
 		return
 	}
 	e.Go(func(ctx context.Context) {
-		const yes, later, never = "Trust them", "Not now", "Never run these"
-		reply, err := o.Desk.Ask(ctx, session.Question{Kind: session.AskChoice, Choices: []session.Choice{{
-			ID: "trust", Text: inWords(open), Options: []string{yes, later, never}, Recommended: -1,
-		}}})
-		if err != nil || len(reply.Choices) == 0 {
+		state, err := askOf(ctx, o.Desk, "These hooks want to run by themselves, with the rights of commands:", open)
+		if err != nil || state == trust.Unknown {
 			return // it is asked again the next time
 		}
-		state := trust.Unknown
-		switch strings.Join(reply.Choices[0].Selected, "") {
-		case yes:
-			state = trust.Trusted
-		case never:
-			state = trust.Refused
-		default:
-			return
+		if state == trust.Trusted { // first: the person may send a prompt at once
+			for _, w := range open {
+				known.trust(w.Path)
+			}
+			e.Start()
 		}
 		if err := h.Decide(state, open); err != nil {
 			o.Warn(err.Error())
-			return
 		}
-		if state != trust.Trusted {
-			return
-		}
-		for _, w := range open {
-			known.trust(w.Path)
-		}
-		e.Start()
 	})
 }
 
+// askOf asks whether things may run. Unknown is that the person has not decided.
+func askOf(ctx context.Context, desk *session.Desk, intro string, all []Wanted) (trust.State, error) {
+	const yes, later, never = "Trust it", "Not now", "Never run this"
+	reply, err := desk.Ask(ctx, session.Question{Kind: session.AskChoice, Choices: []session.Choice{{
+		ID: "trust", Text: inWords(intro, all), Options: []string{yes, later, never}, Recommended: -1,
+	}}})
+	if err != nil || len(reply.Choices) == 0 {
+		return trust.Unknown, err
+	}
+	switch strings.Join(reply.Choices[0].Selected, "") {
+	case yes:
+		return trust.Trusted, nil
+	case never:
+		return trust.Refused, nil
+	}
+	return trust.Unknown, nil
+}
+
 // inWords says what would run, for a question.
-func inWords(all []Wanted) string {
+func inWords(intro string, all []Wanted) string {
 	var b strings.Builder
-	b.WriteString("These hooks want to run by themselves, with the rights of commands:\n\n")
+	b.WriteString(intro + "\n\n")
 	for _, w := range all {
 		changed := ""
 		if w.State == trust.Changed {

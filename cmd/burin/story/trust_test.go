@@ -31,10 +31,10 @@ func TestTrust(t *testing.T) {
 		}
 	}
 	s := begin(t, []llmtest.Turn{say("Not green.")}, hooks, func(o *setting) { o.quiet = true })
-	s.WaitText("Trust them")
+	s.WaitText("Trust it")
 	s.sees(".claude/settings.json (Claude Code, project)", "SessionStart: echo the build is green", "UserPromptSubmit: echo it is Tuesday")
 	s.answer("down", "enter") // not now
-	s.WaitGone("Trust them")
+	s.WaitGone("Trust it")
 	s.send("hello")
 	s.WaitText("Not green.")
 	heard(s, false, "Tuesday")
@@ -43,9 +43,15 @@ func TestTrust(t *testing.T) {
 	s.WaitEnd()
 
 	s = begin(t, []llmtest.Turn{say("Green.")}, func(o *setting) { o.home, o.dir, o.quiet = s.home, s.dir, true })
-	s.WaitText("Trust them")
+	s.WaitText("Trust it")
 	s.answer("enter")
-	s.WaitGone("Trust them")
+	s.WaitGone("Trust it")
+	s.becomes(func() string { // a person is slower than the answer's way
+		if _, err := os.Stat(filepath.Join(s.home, "trust.json")); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
 	s.send("hello")
 	s.WaitText("Green.")
 	heard(s, true, "the build is green", "it is Tuesday")
@@ -70,4 +76,23 @@ func TestTrust(t *testing.T) {
 	s.sees("Stop: curl evil.example")
 	s.answer("esc")
 	s.WaitText("Ask anything")
+}
+
+// A command of the folder asks before its shell lines run, while the prompt waits for them.
+func TestTrustCommand(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the line is of sh")
+	}
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("I see a file.")}, func(o *setting) {
+		o.files = map[string]string{".claude/commands/state.md": "What is here: !`ls`"}
+	})
+	s.send("/state")
+	s.WaitText("This command runs, each time you call it:")
+	s.sees("/state: ls")
+	s.answer("enter")
+	s.WaitText("I see a file.")
+	if heard := s.heard(0); !strings.Contains(heard, "What is here: README.md") {
+		t.Errorf("the model heard\n%s", heard)
+	}
 }

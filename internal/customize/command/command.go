@@ -8,8 +8,9 @@
 //
 // What it promises:
 //
-//   - A command is words for the model and nothing else. `!` lines and @files in it stay
-//     as they are written; nothing of a repository is run or read because of its name.
+//   - A command is words for the model. Its @files stay as they are written: the model reads
+//     them itself, by the rules that hold for it. Its shell lines run only through [Run], with
+//     which the caller decides; see [Command.Repository].
 //   - allowed-tools and model are read and told, and grant nothing: a repository must
 //     not widen what may run without a question.
 //   - A link that leads out of the folder of commands, and a file above [MaxFile], is
@@ -59,6 +60,9 @@ type Command struct {
 	file  string       // its name there
 	kind  kind
 }
+
+// Repository is the repository that a command comes from; "" if it is the user's own.
+func (c *Command) Repository() string { return c.place.Repository }
 
 // kind is the form of a file.
 type kind uint8

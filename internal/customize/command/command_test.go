@@ -208,7 +208,7 @@ func TestExpandReadsTheFileThen(t *testing.T) {
 		{"fix", "fix", ""},
 		{"", "", ""},
 	} {
-		got, used, err := set.Expand(tt.text)
+		got, used, err := set.Expand(t.Context(), tt.text, nil)
 		name := ""
 		if used != nil {
 			name = used.Name
@@ -218,7 +218,7 @@ func TestExpandReadsTheFileThen(t *testing.T) {
 		}
 	}
 	write(t, dir, map[string]string{".claude/commands/fix.md": "Changed: $ARGUMENTS"})
-	if got, _, err := set.Expand("/fix a  b"); got != "Changed: a  b" || err != nil {
+	if got, _, err := set.Expand(t.Context(), "/fix a  b", nil); got != "Changed: a  b" || err != nil {
 		t.Errorf("a changed file: %q, %v", got, err)
 	}
 	file := filepath.Join(dir, ".claude", "commands", "fix.md")
@@ -228,10 +228,10 @@ func TestExpandReadsTheFileThen(t *testing.T) {
 	if err := os.Symlink("../../../../etc/passwd", file); err != nil {
 		t.Skip(err)
 	}
-	if got, used, err := set.Expand("/fix a"); got != "/fix a" || used != nil || err == nil || strings.Count(err.Error(), file) != 1 {
+	if got, used, err := set.Expand(t.Context(), "/fix a", nil); got != "/fix a" || used != nil || err == nil || strings.Count(err.Error(), file) != 1 {
 		t.Errorf("a file that became a link: %q, %v, %v", got, used, err)
 	}
-	if _, _, err := set.Expand("/empty"); err == nil || !strings.Contains(err.Error(), "is empty") {
+	if _, _, err := set.Expand(t.Context(), "/empty", nil); err == nil || !strings.Contains(err.Error(), "is empty") {
 		t.Errorf("an empty command: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,10 +10,14 @@ import (
 	"github.com/burin-dev/burin/internal/customize/source"
 )
 
+// Run runs a shell line of a command and gives what stands for it in the prompt.
+type Run func(ctx context.Context, c *Command, line string) (output string, err error)
+
 // Expand gives the prompt that a text means. What begins with "/" and the name of a
 // command becomes the command's text with the arguments in it, and used says which it
-// was; everything else comes back as it is. With an error the text comes back too.
-func (s *Set) Expand(text string) (expanded string, used *Command, err error) {
+// was; everything else comes back as it is. With an error the text comes back too. run runs
+// the shell lines of the command; nil leaves them as they are written.
+func (s *Set) Expand(ctx context.Context, text string, run Run) (expanded string, used *Command, err error) {
 	name, args, ok := call(text)
 	if !ok {
 		return text, nil, nil
@@ -25,8 +30,15 @@ func (s *Set) Expand(text string) (expanded string, used *Command, err error) {
 	if err != nil {
 		return text, nil, fmt.Errorf("read the command /%s: %s: %s", c.Name, c.Path, source.Reason(err))
 	}
-	expanded, ok = fill(body, args)
+	expanded, ok, err = fill(body, args, func(line string) (string, error) {
+		if run == nil {
+			return "!`" + line + "`", nil
+		}
+		return run(ctx, &c, line)
+	})
 	switch {
+	case err != nil:
+		return text, nil, fmt.Errorf("expand the command /%s: %w", c.Name, err)
 	case !ok:
 		return text, nil, fmt.Errorf("expand the command /%s: it becomes longer than %d KB; give it less text", c.Name, MaxExpanded>>10)
 	case strings.TrimSpace(expanded) == "":
@@ -116,9 +128,72 @@ type filler struct {
 //
 // "$10" and "$1.50" stay: in prompts they are money. Arguments that have no place in the text stand
 // below it, because words that silently get lost are worse than words in a wrong place.
-// ok is false for what becomes too long.
-func fill(body, args string) (text string, ok bool) {
+//
+// !`a line` runs with its arguments in it, and what shell gives for it is not looked into
+// again. ok is false for what becomes too long.
+func fill(body, args string, shell func(line string) (string, error)) (text string, ok bool, err error) {
 	f := &filler{args: args, words: Words(args)}
+	for body != "" {
+		before, line, after := shellLine(body)
+		if !f.add(before) {
+			return "", false, nil
+		}
+		if body = after; line == "" {
+			continue
+		}
+		inner := &filler{args: f.args, words: f.words}
+		if !inner.add(line) {
+			return "", false, nil
+		}
+		f.used = f.used || inner.used
+		output, err := shell(inner.out.String())
+		if err != nil {
+			return "", false, err
+		}
+		f.out.WriteString(output)
+	}
+	if !f.used && args != "" {
+		f.out.WriteString("\n\n" + args)
+	}
+	return f.out.String(), f.out.Len() <= MaxExpanded, nil
+}
+
+// shellLine finds the first !`line` of a text, which stands at its beginning, behind a blank
+// or at the beginning of a line.
+func shellLine(body string) (before, line, after string) {
+	for at := 0; ; {
+		i := strings.Index(body[at:], "!`")
+		if i < 0 {
+			return body, "", ""
+		}
+		i += at
+		line, rest, ok := strings.Cut(body[i+2:], "`")
+		if ok && strings.TrimSpace(line) != "" && !strings.Contains(line, "\n") && (i == 0 || unicode.IsSpace(rune(body[i-1]))) {
+			return body[:i], line, rest
+		}
+		at = i + 2
+	}
+}
+
+// Lines are the shell lines of a command, as they are written.
+func (c *Command) Lines() ([]string, error) {
+	body, err := c.body()
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for body != "" {
+		_, line, after := shellLine(body)
+		if line != "" {
+			lines = append(lines, line)
+		}
+		body = after
+	}
+	return lines, nil
+}
+
+// add puts arguments into a part of the text; false: it becomes too long.
+func (f *filler) add(body string) bool {
 	for body != "" {
 		at := strings.IndexAny(body, "${")
 		if at < 0 {
@@ -133,14 +208,11 @@ func fill(body, args string) (text string, ok bool) {
 		f.out.WriteString(value)
 		body = body[n:]
 		if f.out.Len() > MaxExpanded {
-			return "", false
+			return false
 		}
 	}
 	f.out.WriteString(body)
-	if !f.used && args != "" {
-		f.out.WriteString("\n\n" + args)
-	}
-	return f.out.String(), f.out.Len() <= MaxExpanded
+	return f.out.Len() <= MaxExpanded
 }
 
 // place reads a placeholder at the beginning of s; n is its length, 0 for none.

@@ -51,15 +51,22 @@ func TestFill(t *testing.T) {
 		{"$1", "$2 {{args}}", "$2"}, // what a person wrote is not expanded
 		{"$1 $2", "$2 $1", "$2 $1"},
 		{"a { b } {", "", "a { b } {"},
+		{"Changes:\n!`git diff $1`\nand !`date`.", "a b", "Changes:\n<git diff a>\nand <date>."},
+		{"!`echo $1 $ARGUMENTS`", "$2 `x`", "<echo $2 $2 `x`>"},
+		{"wow!`no` !`` !` ` !`a\nb` !`open", "", "wow!`no` !`` !` ` !`a\nb` !`open"},
+		{"!`$1`", "", "<>"},
 	} {
-		if got, ok := fill(tt.body, tt.args); got != tt.want || !ok {
+		if got, ok, err := fill(tt.body, tt.args, shown); got != tt.want || !ok || err != nil {
 			t.Errorf("fill(%q, %q) = %q, %v; want %q", tt.body, tt.args, got, ok, tt.want)
 		}
 	}
-	if _, ok := fill(strings.Repeat("$ARGUMENTS", 1000), strings.Repeat("x", 10_000)); ok {
+	if _, ok, _ := fill(strings.Repeat("$ARGUMENTS", 1000), strings.Repeat("x", 10_000), shown); ok {
 		t.Error("10 MB were made of a command")
 	}
 }
+
+// shown stands for a shell that shows what it was to run.
+func shown(line string) (string, error) { return "<" + line + ">", nil }
 
 func TestParse(t *testing.T) {
 	for _, tt := range []struct {
@@ -118,11 +125,14 @@ func FuzzFill(f *testing.F) {
 	f.Add("$1 $@ ${@:2:1} {{args}} ${1:-x}", "a 'b c'")
 	f.Add("${@:-1:0} ${+1} ${00}", "\"")
 	f.Fuzz(func(t *testing.T, body, args string) {
-		text, ok := fill(body, args)
+		text, ok, err := fill(body, args, shown)
+		if err != nil {
+			t.Error(err)
+		}
 		if ok && len(text) > MaxExpanded || !ok && text != "" {
 			t.Errorf("%d bytes, %v", len(text), ok)
 		}
-		if !strings.ContainsAny(body, "${") && args == "" && text != body && len(body) <= MaxExpanded {
+		if !strings.ContainsAny(body, "${`") && args == "" && text != body && len(body) <= MaxExpanded {
 			t.Errorf("%q became %q", body, text)
 		}
 		if strings.Join(Words(args), "") != "" && strings.TrimSpace(args) == "" {
@@ -134,11 +144,13 @@ func FuzzFill(f *testing.F) {
 // No text of the largest size costs more than a moment.
 func TestLargestFiles(t *testing.T) {
 	start := time.Now()
-	for _, s := range []string{"${", "{{", "$1", "${@", "$", "{", "'", "\"", "---\n", "a:\n b\n", "- a\n", "a = \"\"\"\n", "a=\"\\\n", "\\u12"} {
+	for _, s := range []string{"${", "{{", "$1", "!`", " !`", "${@", "$", "{", "'", "\"", "---\n", "a:\n b\n", "- a\n", "a = \"\"\"\n", "a=\"\\\n", "\\u12"} {
 		text := strings.Repeat(s, MaxFile/len(s))
 		parse("---\na:\n"+text+"\n---\n"+text, markdown)
 		parse(text, toml)
-		fill(text, strings.Repeat("x ", 1000))
+		if _, _, err := fill(text, strings.Repeat("x ", 1000), shown); err != nil {
+			t.Error(err)
+		}
 		Words(text)
 	}
 	if d := time.Since(start); d > 20*time.Second { // a second where nothing else runs
