@@ -26,7 +26,8 @@
 // The areas are rules (what may run and which files it may touch), sandbox (what a
 // confined command reaches), programs (what burin starts for itself), secrets
 // (what must not reach the model or a file), streams (what a server can do), files
-// (what a file that is opened can do) and money (limits on spending). Each has a
+// (what a file that is opened can do), project (what hooks, settings, commands and
+// instructions of a project can do that nobody trusts) and money (limits on spending). Each has a
 // table of attacks. Rules, sandbox, secrets and streams have generators besides, which
 // combine ways to hide with ways to act. The sandbox of Linux is attacked, so the suite
 // is for Linux.
