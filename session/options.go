@@ -28,6 +28,9 @@ type Options struct {
 	// with the session. nil keeps the conversation in memory.
 	Log  *transcript.Log
 	Path string // of the session file; "" if there is none
+	// Window is the size of the window in tokens, where the model doesn't know it before it has
+	// answered; nil or 0 is that of the model.
+	Window func() int
 	// Sealed says that the file is encrypted, so that faces store nothing in plain text.
 	Sealed bool
 	Mode   string // initial approval mode, as the system prompt describes it

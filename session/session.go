@@ -26,6 +26,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -370,6 +371,9 @@ func (s *Session) Stats() Stats {
 	model, level := s.modelState.chosen()
 	stats := Stats{
 		Model: model.Ref(), Thinking: level, Title: s.log.Title(), Entries: s.log.Len(), Context: s.tokenCounter.context(), Window: model.ContextWindow,
+	}
+	if s.o.Window != nil {
+		stats.Window = cmp.Or(s.o.Window(), stats.Window)
 	}
 	s.money.fill(&stats)
 	return stats

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/archive"
@@ -33,7 +34,8 @@ type askFlags struct {
 	smol        string
 	slow        string
 	plan        string
-	offline     bool // burin asks no server of its own accord
+	offline     bool            // burin asks no server of its own accord
+	external    *bench.External // another agent that answers in place of a model; nil: none
 	sampling
 	agentFlags
 }
@@ -96,8 +98,10 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 		return err
 	}
 	defer p.closeHost(ctx, h)
-	if _, err := h.Models(); err != nil {
-		return err
+	if a.external == nil {
+		if _, err := h.Models(); err != nil {
+			return err
+		}
 	}
 	o := a.wish()
 	if o.Resume, err = p.resumes(ctx, h, a.agentFlags, nil); err != nil {
@@ -167,7 +171,7 @@ func (a *askFlags) wish() host.Session {
 	level, _ := a.level() // it was checked
 	o := host.Session{Choice: host.Choice{Model: a.model, Models: a.models, BaseURL: a.baseURL, API: a.api, APIKey: a.apiKey}}
 	o.System, o.MaxTokens, o.Thinking.Level = a.system, a.maxTokens, level
-	o.WebSearch = a.webSearch
+	o.WebSearch, o.External = a.webSearch, a.external
 	a.agentFlags.apply(&o)
 	return o
 }

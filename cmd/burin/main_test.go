@@ -34,7 +34,7 @@ import (
 
 func TestMain(m *testing.M) {
 	burin.Main() // commands have guards, which are this program again
-	testscript.Main(m, map[string]func(){"burin": main})
+	testscript.Main(m, map[string]func(){"burin": main, "agent": scriptedAgent})
 }
 
 // typeScriptClient is the client for JavaScript. It is there once it was built.
@@ -61,6 +61,11 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			env.Setenv("CLIENT", client)
+			agent, err := exec.LookPath("agent")
+			if err != nil {
+				return err
+			}
+			env.Setenv("AGENT", agent)
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("BURIN_HOME", env.WorkDir+"/home")
 			// Neither a keyring nor a server of the machine may decide a test.

@@ -24,6 +24,11 @@ const (
 	MethodRequestPermission = "session/request_permission"
 	MethodReadTextFile      = "fs/read_text_file"
 	MethodWriteTextFile     = "fs/write_text_file"
+	MethodTerminalCreate    = "terminal/create"
+	MethodTerminalOutput    = "terminal/output"
+	MethodTerminalWait      = "terminal/wait_for_exit"
+	MethodTerminalKill      = "terminal/kill"
+	MethodTerminalRelease   = "terminal/release"
 	MethodElicitation       = "elicitation/create"
 	MethodCancelRequest     = "$/cancel_request"
 )
@@ -520,4 +525,104 @@ type WriteTextFileRequest struct {
 	SessionID string `json:"sessionId"`
 	Path      string `json:"path"`
 	Content   string `json:"content"`
+}
+
+// OpenRequest is a [SessionRequest] as a client writes it.
+type OpenRequest struct {
+	SessionID             string            `json:"sessionId,omitempty"` // of load and resume
+	CWD                   string            `json:"cwd"`
+	AdditionalDirectories []string          `json:"additionalDirectories,omitempty"`
+	MCPServers            []json.RawMessage `json:"mcpServers"`
+}
+
+// SessionID is all that a cancel and a close say.
+type SessionID struct {
+	SessionID string `json:"sessionId"`
+}
+
+// Received is an [Update] as a client reads it: the fields of all kinds. A field that was not
+// there is nil or empty.
+type Received struct {
+	SessionID string `json:"sessionId"`
+	Update    struct {
+		Kind string `json:"sessionUpdate"`
+		ReceivedCall
+		Entries           []PlanEntry `json:"entries"`
+		AvailableCommands []Command   `json:"availableCommands"`
+		Used              int         `json:"used"`
+		Size              int         `json:"size"`
+		Cost              *Cost       `json:"cost"`
+	} `json:"update"`
+}
+
+// ReceivedCall is a [ToolCall] as a client reads it. Content is one [ContentBlock] in a piece
+// of a message, and a list of [ReceivedContent] in a call.
+type ReceivedCall struct {
+	ToolCallID string          `json:"toolCallId"`
+	Title      *string         `json:"title"`
+	ToolKind   string          `json:"kind"`
+	Status     string          `json:"status"`
+	Content    json.RawMessage `json:"content"`
+	Locations  []ToolLocation  `json:"locations"`
+	RawInput   json.RawMessage `json:"rawInput"`
+	RawOutput  json.RawMessage `json:"rawOutput"`
+}
+
+// ReceivedContent is what a call produced: content, a diff, or the output of a terminal.
+type ReceivedContent struct {
+	Type       string       `json:"type"`
+	Content    ContentBlock `json:"content"`
+	Path       string       `json:"path"`
+	OldText    *string      `json:"oldText"`
+	NewText    string       `json:"newText"`
+	TerminalID string       `json:"terminalId"`
+}
+
+// ReceivedPermission is a [PermissionRequest] as a client reads it.
+type ReceivedPermission struct {
+	SessionID string             `json:"sessionId"`
+	ToolCall  ReceivedCall       `json:"toolCall"`
+	Options   []PermissionOption `json:"options"`
+}
+
+// ReadLinesRequest is a [ReadTextFileRequest] with the lines that are wanted.
+type ReadLinesRequest struct {
+	ReadTextFileRequest
+	Line  *int `json:"line"` // the first, from 1
+	Limit *int `json:"limit"`
+}
+
+// TerminalRequest starts a command in a terminal of the client.
+type TerminalRequest struct {
+	SessionID       string        `json:"sessionId"`
+	Command         string        `json:"command"`
+	Args            []string      `json:"args"`
+	Env             []EnvVariable `json:"env"`
+	CWD             string        `json:"cwd"`
+	OutputByteLimit *int          `json:"outputByteLimit"`
+}
+
+// EnvVariable is a variable of the environment.
+type EnvVariable struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// TerminalID names a terminal.
+type TerminalID struct {
+	SessionID  string `json:"sessionId,omitempty"`
+	TerminalID string `json:"terminalId"`
+}
+
+// TerminalOutput is what a terminal has shown.
+type TerminalOutput struct {
+	Output     string        `json:"output"`
+	Truncated  bool          `json:"truncated"`
+	ExitStatus *TerminalExit `json:"exitStatus,omitempty"`
+}
+
+// TerminalExit is how a command ended.
+type TerminalExit struct {
+	ExitCode *int    `json:"exitCode"`
+	Signal   *string `json:"signal"`
 }

@@ -31,8 +31,9 @@ import (
 
 // Session says what is one session's own.
 type Session struct {
-	Client    llm.Client // required
-	Model     *llm.Model // required
+	Client    llm.Client // required, with Model, unless External is set
+	Model     *llm.Model
+	External  *External // another agent that answers in place of a model; nil: none
 	Thinking  llm.Thought
 	MaxTokens int
 	Cache     llm.CacheHint
@@ -118,7 +119,7 @@ type Session struct {
 
 // Start puts a session on the bench. Close ends it, and leaves the bench to others.
 func (b *Bench) Start(ctx context.Context, o Session) (*session.Session, error) {
-	if o.Client == nil || o.Model == nil {
+	if o.External == nil && (o.Client == nil || o.Model == nil) {
 		return nil, errors.New("a session needs a model and a client for it")
 	}
 	if o.Warn == nil {
@@ -156,6 +157,7 @@ type seat struct {
 	engine    edit.Engine
 	files     *file.Kit
 	shells    *shell.Shells // nil: commands cannot run
+	guest     *guest        // nil: a model answers
 	box       boxed
 	journaled bool           // what turns change can be undone
 	spare     []*tool.Tool   // that are not offered
@@ -189,6 +191,9 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 	if err := b.open(); err != nil {
 		return nil, err
 	}
+	if b.External != nil {
+		return (&guest{seat: b}).build(ctx)
+	}
 	facts := b.startFacts(ctx) // git runs while the rest is put together
 	tools, shellName, confined, err := b.tools()
 	if err != nil {
@@ -201,6 +206,13 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 		return nil, err
 	}
 	note := prompt.Note(prompt.Moment{Now: b.Now(), Git: moment.String()})
+	o := options(ctx, b, system, tools)
+	o.Preface = []llm.Message{{Role: llm.RoleCustom, CustomType: "context", Content: []llm.Block{llm.Text{Text: note}}, Time: b.Now()}}
+	return session.New(o)
+}
+
+// options are those of a session.
+func options(ctx context.Context, b *seat, system string, tools []*tool.Tool) session.Options {
 	ours := session.Options{
 		Client: b.Client,
 		Request: llm.Request{
@@ -208,8 +220,7 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 			Cache: b.Cache,
 		},
 		Tools: tools, MoreTools: b.spare, Parts: b.parts,
-		Preface: []llm.Message{{Role: llm.RoleCustom, CustomType: "context", Content: []llm.Block{llm.Text{Text: note}}, Time: b.Now()}},
-		Log:     b.log, Path: b.path, Sealed: b.sealed,
+		Log: b.log, Path: b.path, Sealed: b.sealed,
 		Mode:   b.Approval,
 		Ground: ground{b}, Tasks: tasks{b}, Models: b.Models,
 		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Chains: b.Chains,
@@ -224,7 +235,7 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 	if b.shells != nil {
 		ours.Jobs = jobs{b}
 	}
-	return session.New(ours)
+	return ours
 }
 
 // emit passes events on. When the model begins its first answer, the journal looks
@@ -242,6 +253,9 @@ func (b *seat) emit(ctx context.Context) func(session.Event) {
 		if !looked && e.Type == agent.MessageStart && e.Message.Role == llm.RoleAssistant {
 			looked = true
 			looking.Go(func() { _ = b.ws.Prepare(ctx) }) // the first command finds out what is wrong
+		}
+		if b.guest != nil && e.Type == agent.AgentEnd {
+			b.guest.agent.Interrupt() // nobody reads on
 		}
 		if b.Emit != nil {
 			b.Emit(e)

@@ -124,6 +124,9 @@ func imageLimits(m *llm.Model) document.ImageLimits {
 // size of pictures follow the model.
 func (g ground) Adapt(m *llm.Model) []*tool.Tool {
 	b := g.seat
+	if b.guest != nil {
+		return nil
+	}
 	engine := b.engine
 	if b.EditEngine == "" {
 		engine = edit.ForModel(m.ID)

@@ -237,7 +237,7 @@ func (h *Host) readyKeys(ctx context.Context, o *Session) error {
 // findModel chooses the model of a session, and how it is asked, as far as that is not
 // given.
 func (h *Host) findModel(ctx context.Context, o *Session, settings *config.Config) error {
-	if o.Client != nil && o.Model != nil {
+	if o.External != nil || o.Client != nil && o.Model != nil {
 		return nil
 	}
 	models, err := h.Models()
