@@ -49,11 +49,11 @@ before COMMAND; burin help flags lists more. docs/acp-run.md says what burin can
 			if len(foreign) > 0 {
 				return usage("%s is for models: an agent has its own model, instructions and tools", strings.Join(foreign, ", "))
 			}
-			if err := a.checkMode(nil); err != nil {
-				return err
-			}
 			if a.mode == modeACP {
 				return usage("--mode acp serves an editor: let it start the agent itself")
+			}
+			if err := a.checkMode(nil); err != nil {
+				return err
 			}
 			for _, v := range env {
 				if variable, _, _ := strings.Cut(v, "="); variable == "" {

@@ -138,6 +138,9 @@ func (g *guest) find(ctx context.Context) (*exec.Cmd, error) {
 		if err == nil {
 			_, err = os.Stat(abs)
 		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("start the agent: %s does not exist", name)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("start the agent: %w", err)
 		}

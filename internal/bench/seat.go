@@ -14,6 +14,7 @@ import (
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/customize/prompt"
+	"github.com/burin-dev/burin/internal/external"
 	"github.com/burin-dev/burin/internal/platform/autorun"
 	"github.com/burin-dev/burin/internal/platform/edit"
 	"github.com/burin-dev/burin/internal/platform/permission"
@@ -324,6 +325,9 @@ func (b *Bench) policy(mode permission.Mode) (*permission.Policy, error) {
 // Authorize implements [session.Ground].
 func (g ground) Authorize(ctx context.Context, t *tool.Tool, c tool.Call) error {
 	b := g.seat
+	if b.guest != nil && external.Watched(c.Arguments) {
+		return nil // it runs already
+	}
 	access, err := t.Accesses(c.Arguments)
 	if err != nil {
 		return err

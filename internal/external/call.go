@@ -273,6 +273,12 @@ func touched(name string, a arguments) (all []tool.Access) {
 	return all
 }
 
+// Watched reports whether a call of the agent's runs whatever anybody decides, by its arguments.
+func Watched(raw json.RawMessage) bool {
+	var args arguments
+	return json.Unmarshal(raw, &args) == nil && args.Watched
+}
+
 // makeTools makes burin's tools for the calls of an agent.
 func (a *Agent) makeTools() map[string]*tool.Tool {
 	all := map[string]*tool.Tool{}
