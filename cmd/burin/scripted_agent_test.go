@@ -68,7 +68,7 @@ type agentStep struct {
 	Then, Else  []agentStep    // after an answer
 	NoOnce      bool           // offers no answer for one time
 	Read        string
-	Write, Text string // a file and what it gets
+	Write, Text string // a file and what it gets: Text, or what was read
 	Here        bool   // writes the file by itself
 	Run         string // a command in a terminal of burin's
 	CWD         string
@@ -230,6 +230,9 @@ func (a *agentActor) perform(ctx context.Context, session string, steps []agentS
 			var r proto.ReadTextFileResponse
 			err := a.conn.Call(context.Background(), proto.MethodReadTextFile, map[string]any{"sessionId": session, "path": s.Read}, &r)
 			a.note("read %s: %q %v", filepath.Base(s.Read), r.Content, err)
+			if s.Write != "" {
+				_ = a.conn.Call(context.Background(), proto.MethodWriteTextFile, map[string]any{"sessionId": session, "path": s.Write, "content": r.Content}, nil)
+			}
 		case s.Write != "" && s.Here:
 			a.note("wrote %s by itself: %v", filepath.Base(s.Write), os.WriteFile(s.Write, []byte(s.Text), 0o644))
 		case s.Write != "":
