@@ -18,6 +18,8 @@ const (
 	APIGoogle         API = "google-generative-ai"
 	APIVertex         API = "google-vertex"
 	APIBedrock        API = "bedrock-converse-stream"
+	// APIAgent is another agent in the place of a model, over the Agent Client Protocol.
+	APIAgent API = "acp"
 )
 
 // Family returns the wire format that related APIs share; history passes unchanged between

@@ -23,6 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/burin-dev/burin"
+	"github.com/burin-dev/burin/internal/external/agenttest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/bedrock"
@@ -34,7 +35,7 @@ import (
 
 func TestMain(m *testing.M) {
 	burin.Main() // commands have guards, which are this program again
-	testscript.Main(m, map[string]func(){"burin": main, "agent": scriptedAgent})
+	testscript.Main(m, map[string]func(){"burin": main, "agent": agenttest.Main})
 }
 
 // typeScriptClient is the client for JavaScript. It is there once it was built.

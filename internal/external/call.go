@@ -293,7 +293,7 @@ func (a *Agent) makeTools() map[string]*tool.Tool {
 		{toolAny, "Agent", tool.Executes},
 	} {
 		all[t.name] = &tool.Tool{
-			Name: t.name, Label: t.label, Description: "A call of the agent " + a.o.Name + ".", Effects: t.effects,
+			Name: t.name, Label: t.label, Effects: t.effects,
 			Parameters: json.RawMessage(`{"type":"object"}`),
 			Access: func(raw json.RawMessage) ([]tool.Access, error) {
 				var args arguments

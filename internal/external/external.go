@@ -25,6 +25,7 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -39,11 +40,8 @@ import (
 	"github.com/burin-dev/burin/tool/todo"
 )
 
-// API and Provider are those of an agent's answers.
-const (
-	API      llm.API = "acp"
-	Provider         = "acp"
-)
+// Provider is that of an agent's answers.
+const Provider = "acp"
 
 // Limits of what an agent can make burin keep.
 const (
@@ -57,7 +55,7 @@ const (
 
 const (
 	startTime  = 2 * time.Minute        // for an agent to start: npx may have to download it
-	cancelTime = 5 * time.Second        // for an agent to end a canceled prompt before it is stopped
+	cancelTime = 5 * time.Second        // see Options.Patience
 	askTime    = 150 * time.Millisecond // in which an agent asks about a call that it has announced
 )
 
@@ -113,8 +111,11 @@ type Options struct {
 	Past    Past
 	// Most is the cost limit of the session and Spent what it had cost before; 0 is no limit.
 	Most, Spent llm.USD
-	Warn        func(string)       // what a person should know, a line each
-	Titled      func(title string) // is told the title that the agent gives the session
+	// Patience is how long an agent may take to end a canceled prompt before it is stopped; 0 is
+	// five seconds.
+	Patience time.Duration
+	Warn     func(string)       // what a person should know, a line each
+	Titled   func(title string) // is told the title that the agent gives the session
 }
 
 // Past is where the agent left a session that is gone on with.
@@ -160,7 +161,7 @@ func New(o Options) *Agent {
 func Model(name string) *llm.Model {
 	free := llm.PerMillion(0)
 	return &llm.Model{
-		ID: name, Provider: Provider, Name: name, API: API,
+		ID: name, Provider: Provider, Name: name, API: llm.APIAgent,
 		Input: []llm.Modality{llm.ModalityText, llm.ModalityImage},
 		Price: llm.Price{Input: free, Output: free, CacheRead: free, CacheWrite: free},
 	}
@@ -262,7 +263,7 @@ func (a *Agent) interrupt() {
 	l, session := t.link, a.session
 	go func() {
 		l.terminals.kill()
-		ctx, stop := context.WithTimeout(context.Background(), cancelTime)
+		ctx, stop := context.WithTimeout(context.Background(), cmp.Or(a.o.Patience, cancelTime))
 		defer stop()
 		_ = l.conn.Notify(ctx, acp.MethodSessionCancel, acp.SessionID{SessionID: session})
 		if a.wait(ctx, func() bool { return t.over }) != nil {

@@ -61,7 +61,7 @@ func blocks(messages []llm.Message, can acp.PromptCapabilities) (all []acp.Conte
 		for _, b := range m.Content {
 			switch b := b.(type) {
 			case llm.Text:
-				text(b.Text)
+				text(unescaped(m.Role, b.Text))
 			case llm.Image:
 				if !can.Image || len(b.Data) == 0 {
 					text("[An image was attached here. This agent does not read images.]")
@@ -82,6 +82,15 @@ func blocks(messages []llm.Message, can acp.PromptCapabilities) (all []acp.Conte
 		return nil, failure("the prompt has %d MB, and an agent gets %d MB at most", size>>20, maxPrompt>>20)
 	}
 	return all, nil
+}
+
+// unescaped is what the user has typed for the agent: //name is its command /name, for names that
+// burin has, too.
+func unescaped(role llm.Role, text string) string {
+	if role == llm.RoleUser && strings.HasPrefix(text, "//") && len(text) > 2 && !strings.ContainsRune(" /\t\n", rune(text[2])) {
+		return text[1:]
+	}
+	return text
 }
 
 // quote is a conversation as text, for an agent that does not know it: its end, as much as fits.

@@ -15,7 +15,7 @@ import (
 
 // Stream implements [llm.Client]: it is what the agent says until it makes a call, or ends.
 func (a *Agent) Stream(ctx context.Context, r *llm.Request) llm.Stream {
-	head := llm.Message{API: API, Provider: Provider, Model: a.o.Name, Time: time.Now()}
+	head := llm.Message{API: llm.APIAgent, Provider: Provider, Model: a.o.Name, Time: time.Now()}
 	if r.Model != nil {
 		head.Model = r.Model.ID
 	}

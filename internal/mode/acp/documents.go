@@ -39,10 +39,12 @@ type documents struct {
 
 var _ workspace.Buffers = (*documents)(nil)
 
-// newDocuments returns nil where the client does not offer to read files.
+// newDocuments returns nil where the client does not offer to read files, or is another burin
+// (acp-run): its files are those on the disk, and it could not write one while this burin
+// holds the undo journal that both have.
 func newDocuments(c *proto.Conn, client *proto.InitializeRequest, dir string) *documents {
 	fs := client.ClientCapabilities.FS
-	if !fs.ReadTextFile {
+	if !fs.ReadTextFile || client.ClientInfo != nil && client.ClientInfo.Name == "burin" {
 		return nil
 	}
 	return &documents{conn: c, dir: dir, write: fs.WriteTextFile, unsaved: map[string]bool{}}

@@ -10,6 +10,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/complete"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/llm"
 )
 
 // commands is what begins with "/": the face's own commands, and those that are files.
@@ -65,6 +66,9 @@ func (cs *commands) call(text string) bool {
 			c, ok = cs.known(begun[0])
 		}
 		if !ok {
+			if len(begun) == 0 && cs.session != nil && cs.session.Facts().Model.API == llm.APIAgent {
+				return false // it may be one of the agent's
+			}
 			return !cs.insists(text, name, begun)
 		}
 	}

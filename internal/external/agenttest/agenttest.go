@@ -1,4 +1,6 @@
-package main
+// Package agenttest is an agent for tests, a process of its own that speaks the Agent Client
+// Protocol: it does what a file says, and writes to another one what it was told.
+package agenttest
 
 import (
 	"context"
@@ -13,27 +15,28 @@ import (
 	proto "github.com/burin-dev/burin/internal/acp"
 )
 
-// scriptedAgent is another agent: it does what a file says, and writes to another one what it
-// was told. Usage: agent SCRIPT LOG.
-func scriptedAgent() {
-	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: agent SCRIPT LOG")
-		os.Exit(2)
-	}
-	data, err := os.ReadFile(os.Args[1])
-	if err != nil {
+// Main is the main function of the agent, which is called with the names of the two files.
+func Main() {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	log, err := os.OpenFile(os.Args[2], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
+}
+
+func run(args []string) error {
+	if len(args) < 2 {
+		return errors.New("usage: agent SCRIPT LOG")
 	}
-	a := &agentActor{log: log, changed: make(chan struct{})}
+	data, err := os.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	a := &actor{}
 	if err := json.Unmarshal(data, &a.script); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
+		return err
+	}
+	if a.log, err = os.OpenFile(args[1], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); err != nil {
+		return err
 	}
 	fmt.Fprint(os.Stdout, a.script.Greeting)
 	fmt.Fprint(os.Stderr, a.script.Complaint)
@@ -45,10 +48,11 @@ func scriptedAgent() {
 	if a.script.Stays {
 		select {}
 	}
+	return nil
 }
 
-// agentScript is what a scripted agent does.
-type agentScriptFile struct {
+// Script is what an agent does.
+type Script struct {
 	Greeting  string           // on standard output before anything else
 	Complaint string           // on standard error
 	Exit      int              // ends at once
@@ -57,15 +61,15 @@ type agentScriptFile struct {
 	Auth      string           // refuses sessions until a person has logged in
 	Loaded    []map[string]any // updates that a load sends
 	Forgets   bool             // it knows no session when it is to load one
-	Turns     [][]agentStep    // of prompts, in order; the last one is for all further ones
+	Turns     [][]Step         // of prompts, in order; the last one is for all further ones
 }
 
-// agentStep is one thing that it does.
-type agentStep struct {
+// Step is one thing that it does.
+type Step struct {
 	Say, Think  string
 	Update      map[string]any // any update
 	Ask         map[string]any // asks whether a call may run
-	Then, Else  []agentStep    // after an answer
+	Then, Else  []Step         // after an answer
 	NoOnce      bool           // offers no answer for one time
 	Read        string
 	Write, Text string // a file and what it gets: Text, or what was read
@@ -79,11 +83,11 @@ type agentStep struct {
 	Deaf        bool // and longer
 	Fail        string
 	Stop        string
-	Beside      []agentStep // while the next steps run
+	Beside      []Step // while the next steps run
 }
 
-type agentActor struct {
-	script agentScriptFile
+type actor struct {
+	script Script
 	conn   *proto.Conn
 
 	mu       sync.Mutex
@@ -91,17 +95,16 @@ type agentActor struct {
 	prompts  int
 	sessions int
 	cancel   context.CancelFunc
-	changed  chan struct{}
 	beside   sync.WaitGroup
 }
 
-func (a *agentActor) note(format string, args ...any) {
+func (a *actor) note(format string, args ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	fmt.Fprintf(a.log, format+"\n", args...)
 }
 
-func (a *agentActor) take(method string, params json.RawMessage, isRequest bool) (proto.Work, error) {
+func (a *actor) take(method string, params json.RawMessage, isRequest bool) (proto.Work, error) {
 	var p struct {
 		SessionID string
 		CWD       string
@@ -182,7 +185,7 @@ func (a *agentActor) take(method string, params json.RawMessage, isRequest bool)
 }
 
 // perform does the steps of a prompt.
-func (a *agentActor) perform(ctx context.Context, session string, steps []agentStep) (stop string, err error) {
+func (a *actor) perform(ctx context.Context, session string, steps []Step) (stop string, err error) {
 	tell := func(u map[string]any) {
 		_ = a.conn.Notify(context.Background(), proto.MethodSessionUpdate, map[string]any{"sessionId": session, "update": u})
 	}
@@ -263,7 +266,7 @@ func (a *agentActor) perform(ctx context.Context, session string, steps []agentS
 }
 
 // terminal runs a command in a terminal of burin's.
-func (a *agentActor) terminal(session string, s agentStep) {
+func (a *actor) terminal(session string, s Step) {
 	ctx := context.Background()
 	var made proto.TerminalID
 	create := map[string]any{"sessionId": session, "command": s.Run}
