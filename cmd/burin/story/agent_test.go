@@ -73,3 +73,41 @@ func TestAgentAbort(t *testing.T) {
 		t.Errorf("the model read:\n%s", heard)
 	}
 }
+
+// A session with an agent is gone on with, and another branch of it is another session for the
+// agent. What burin does not know as a command is the agent's.
+func TestAgentBranch(t *testing.T) {
+	t.Parallel()
+	turns := []llmtest.Turn{say("Blue, by scattering."), say("Four."), say("Red, by scattering."), say("At dusk.")}
+	s := begin(t, turns, guest(t))
+	s.WaitText("Ask anything")
+	s.send("why is the sky blue?")
+	s.WaitText("Blue, by scattering.")
+	s.WaitGone("Working")
+	s.send("two and two?")
+	s.WaitText("Four.")
+	s.WaitGone("Working")
+	if heard := s.heard(-1); !strings.Contains(heard, "Blue, by scattering.") {
+		t.Errorf("the model behind the agent read:\n%s", heard)
+	}
+	s.Press("esc", "esc")
+	s.WaitText("Session tree")
+	s.Press("up", "up", "up", "enter")
+	s.WaitText("› why is the sky blue?")
+	s.Press("backspace", "backspace", "backspace", "backspace", "backspace")
+	s.Type("red?\n")
+	s.WaitText("Red, by scattering.")
+	s.WaitGone("Working")
+	if heard := s.heard(-1); !strings.Contains(heard, "why is the sky red?") || strings.Contains(heard, "blue") || strings.Contains(heard, "Four") {
+		t.Errorf("the model behind the agent read:\n%s", heard)
+	}
+	s.leave()
+	s = begin(t, turns[3:], func(o *setting) { o.home, o.dir = s.home, s.dir }, guest(t, "--continue"))
+	s.WaitText("Red, by scattering.")
+	s.send("/when is that")
+	s.WaitText("At dusk.")
+	s.sees("why is the sky red?")
+	if heard := s.heard(-1); !strings.Contains(heard, "sky red?") || !strings.Contains(heard, "/when is that") || strings.Contains(heard, "began elsewhere") {
+		t.Errorf("the model behind the agent read:\n%s", heard)
+	}
+}

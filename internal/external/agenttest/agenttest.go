@@ -73,7 +73,7 @@ type Step struct {
 	NoOnce      bool           // offers no answer for one time
 	Read        string
 	Write, Text string // a file and what it gets: Text, or what was read
-	Here        bool   // writes the file by itself
+	Here        bool   // reads or writes the file by itself
 	Run         string // a command in a terminal of burin's
 	CWD         string
 	Raw         string // on standard output
@@ -229,6 +229,9 @@ func (a *actor) perform(ctx context.Context, session string, steps []Step) (stop
 			if stop, err := a.perform(ctx, session, next); stop != "end_turn" || err != nil {
 				return stop, err
 			}
+		case s.Read != "" && s.Here:
+			data, err := os.ReadFile(s.Read)
+			a.note("read %s by itself: %q %v", filepath.Base(s.Read), data, err)
 		case s.Read != "":
 			var r proto.ReadTextFileResponse
 			err := a.conn.Call(context.Background(), proto.MethodReadTextFile, map[string]any{"sessionId": session, "path": s.Read}, &r)
