@@ -230,8 +230,25 @@ func (g *guest) title(title string) {
 
 var _ external.Ground = (*guest)(nil)
 
-// Judge implements [external.Ground].
+// Judge implements [external.Ground]. Hooks see these calls as they see those of the loop; they
+// can't change them, as the agent makes them.
 func (g *guest) Judge(ctx context.Context, t *tool.Tool, c tool.Call) error {
+	for _, link := range g.seat.Chains.Calls {
+		if link.Before == nil {
+			continue
+		}
+		own := c
+		own.Arguments = slices.Clone(c.Arguments)
+		r, err := link.Before(ctx, t, &own)
+		switch {
+		case err != nil:
+			return err
+		case r != nil:
+			return fmt.Errorf("%s answers in place of this call", link.Name)
+		case string(own.Arguments) != string(c.Arguments):
+			return fmt.Errorf("%s has changed this call, and an agent makes its calls as they are", link.Name)
+		}
+	}
 	return ground{g.seat}.Authorize(ctx, t, c)
 }
 

@@ -321,6 +321,19 @@ func (a *Agent) Tools() []*tool.Tool {
 // errOver is that the agent has finished without a word about a call.
 var errOver = errors.New("the agent has ended its work without a word about what became of this call")
 
+// errChanged is that a hook, or the agent itself, has made another call of one.
+var errChanged = errors.New("refused: this call is not the one that was judged, a hook or the agent has changed it")
+
+// same reports whether a call that was judged touches what the agent's does; mu is held.
+func (c *call) same(tc tool.Call, nameOf func(string) string) bool {
+	var judged arguments
+	if json.Unmarshal(tc.Arguments, &judged) != nil {
+		return false
+	}
+	name, args := c.describe(nameOf)
+	return tc.Name == name && slices.Equal(touched(name, judged), touched(name, args))
+}
+
 // run is a call that the loop has allowed: it tells the agent, and waits until the agent is
 // done with it.
 func (a *Agent) run(ctx context.Context, tc tool.Call) (*tool.Result, error) {
@@ -335,7 +348,17 @@ func (a *Agent) run(ctx context.Context, tc tool.Call) (*tool.Result, error) {
 		a.mu.Unlock()
 		return nil, errOver
 	}
-	c.decide(allowed)
+	watched := Watched(tc.Arguments) // nobody has judged it: if the agent asks by now, judgeWaiting does
+	if !watched && !c.same(tc, a.o.Ground.Name) {
+		c.refusal = errChanged
+		c.decide(refused)
+		a.wake()
+		a.mu.Unlock()
+		return nil, errChanged
+	}
+	if !watched {
+		c.decide(allowed)
+	}
 	a.wake()
 	a.mu.Unlock()
 	var shown string
@@ -386,6 +409,9 @@ func (a *Agent) judgeWaiting(ctx context.Context) {
 			c.judging = false
 			a.judging--
 			switch {
+			case err == nil && !c.same(tc, a.o.Ground.Name):
+				c.refusal = errChanged
+				c.decide(refused)
 			case err == nil:
 				c.decide(allowed)
 			case ctx.Err() != nil: // whoever has ended it says what becomes of the call

@@ -298,3 +298,56 @@ func TestFlood(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// A call that was judged as another one than the agent's, as a hook may have it, is refused.
+func TestChangedCall(t *testing.T) {
+	ask := map[string]any{"toolCallId": "c", "kind": "execute", "rawInput": map[string]any{"command": "rm -r all"}}
+	r := newRig(t, agenttest.Script{Turns: [][]agenttest.Step{{{Ask: ask, Else: []agenttest.Step{{Say: "Not then."}}}}}})
+	m := r.ask(t.Context(), "go", nil)
+	c := m.ToolCalls()[0]
+	c.Arguments = strings.Replace(c.Arguments, "rm -r all", "true", 1)
+	if res := r.call(t.Context(), c); !res.IsError {
+		t.Errorf("%+v", res)
+	}
+	if m = r.ask(t.Context(), "", nil); m.Text() != "Not then." || !strings.Contains(r.told(), "answer c: selected no") {
+		t.Errorf("%q, told\n%s", m.Text(), r.told())
+	}
+}
+
+// A call that was announced as running, and asked about after that, is judged: that the loop
+// has let it pass means nothing.
+func TestAskedLate(t *testing.T) {
+	ask := map[string]any{"toolCallId": "c", "kind": "execute", "rawInput": map[string]any{"command": "make"}}
+	r := newRig(t, agenttest.Script{Turns: [][]agenttest.Step{{
+		{Update: map[string]any{"sessionUpdate": "tool_call", "toolCallId": "c", "kind": "execute", "status": "in_progress", "rawInput": ask["rawInput"]}},
+		{Read: "shown"},
+		{Beside: []agenttest.Step{{Ask: ask, Else: []agenttest.Step{{Update: map[string]any{"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "failed"}}}}}},
+		{Read: "asked"},
+	}}})
+	shown, asked := make(chan struct{}), make(chan struct{})
+	r.ground.judge = func(_ context.Context, c tool.Call) error {
+		switch {
+		case strings.Contains(string(c.Arguments), "shown"):
+			<-shown
+		case strings.Contains(string(c.Arguments), "asked"):
+			close(asked)
+		default:
+			return errors.New("a rule refuses it")
+		}
+		return nil
+	}
+	m := r.ask(t.Context(), "go", nil)
+	c := m.ToolCalls()[0]
+	if !external.Watched(json.RawMessage(c.Arguments)) {
+		t.Fatalf("%+v", c)
+	}
+	close(shown)
+	<-asked
+	if res := r.call(t.Context(), c); !res.IsError {
+		t.Errorf("%+v", res)
+	}
+	r.ask(t.Context(), "", nil)
+	if !strings.Contains(r.told(), "answer c: selected no") {
+		t.Errorf("told\n%s", r.told())
+	}
+}
