@@ -167,6 +167,9 @@ func (s *Session) assemble(past *transcript.Context) {
 		r.Cache.Key = o.Log.ID()
 	}
 	s.rec = &record{log: o.Log, hub: s.hub, redactor: s.redactor, tell: o.Warn}
+	if o.Chains.Rules != nil {
+		o.Chains.Rules.rec.Store(s.rec)
+	}
 	s.policies = newPolicies(o, s.rec)
 	s.tools = newToolSet(o.Tools, o.MoreTools)
 	s.modelState = &modelState{
