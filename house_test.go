@@ -69,7 +69,7 @@ var layers = map[string][]string{
 	"internal/acp":            {},
 	"internal/mode/acp":       {"internal/acp", "internal/host", "internal/host/...", "internal/model/...", "internal/customize/...", "internal/platform/workspace", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
 	"internal/mode/demo":      {"internal/bench", "internal/installed", "internal/mode/print", "internal/model/...", "internal/customize/...", "llm/..."},
-	"internal/bench":          {"session/...", "agent", "transcript/...", "tool/...", "llm", "internal/tools/...", "internal/platform/...", "internal/customize/prompt", "internal/installed"},
+	"internal/bench":          {"session/...", "agent", "transcript/...", "tool/...", "llm", "internal/tools/...", "internal/platform/...", "internal/customize/prompt", "internal/customize/rule", "internal/installed"},
 	"":                        {"internal/host", "internal/bench", "internal/customize/config", "internal/platform/workspace", "session/...", "agent", "transcript/...", "tool/...", "llm"},
 	"examples":                {"", "session", "agent", "transcript", "tool", "llm"},
 	"session":                 {"session/...", "agent", "transcript", "tool/...", "llm"},

@@ -95,6 +95,8 @@ type Session struct {
 	Programs func(run func(context.Context, Program) (Ended, error))
 	// Hooks run programs at certain moments; nil: there are none.
 	Hooks Hooks
+	// Guidance has the rules for the model.
+	Guidance Guidance
 
 	// Steering and FollowUp say how many messages that wait are given to the model at once
 	// (one-at-a-time, all), Interrupt whether steering stops what runs (immediate, wait).
@@ -200,6 +202,7 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	newGuide(b)
 	note := prompt.Note(prompt.Moment{Now: b.Now(), Git: moment.String()})
 	ours := session.Options{
 		Client: b.Client,
@@ -352,6 +355,7 @@ func (b *seat) system(tools []*tool.Tool, shellName, confined string, m moment) 
 			b.Warn(w)
 		}
 	}
+	b.Session.Parts = append(b.Session.Parts[:len(b.Session.Parts):len(b.Session.Parts)], ruleParts(b)...)
 	for _, p := range b.Session.Parts {
 		b.parts = append(b.parts, p)
 		o.Sections = append(o.Sections, p.Text)
