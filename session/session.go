@@ -289,6 +289,12 @@ func (s *Session) preface() (messages []llm.Message) {
 	if notice, ok := s.modes.notice(s.agent.Messages()); ok {
 		messages = append(messages, notice)
 	}
+	if s.o.News != nil {
+		for _, m := range s.o.News() {
+			m.Time = s.o.Now()
+			messages = append(messages, s.redactor.message(m))
+		}
+	}
 	return messages
 }
 

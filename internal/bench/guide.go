@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/burin-dev/burin/internal/customize/prompt"
 	"github.com/burin-dev/burin/internal/customize/rule"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
@@ -33,26 +34,41 @@ const (
 	maxJoined = 32 << 10
 )
 
-// guide gives the model rules when they matter: those about files with the first call that
-// touches one, stream rules when the model writes what they are about.
+// guide gives the model rules and instructions when they matter: those about files and folders
+// with the first call that touches one, stream rules when the model writes what they are about,
+// and instruction files that have changed before the next prompt.
 type guide struct {
 	Guidance
-	dir     string
+	dir        string
+	repository string
+	discover   func() []prompt.File // the instruction files as they are now
+	system     []prompt.File        // those in the system prompt
+
 	monitor *rule.Monitor // nil: there are no stream rules
 	log     *session.RuleLog
 
 	mu      sync.Mutex
 	there   presence
-	joined  int                     // bytes since the last request
-	pending map[string][]*rule.Rule // stream rules that did not interrupt, by the call they are about; "" is text
+	joined  int                      // bytes since the last request
+	pending map[string][]*rule.Rule  // stream rules that did not interrupt, by the call they are about; "" is text
+	folders map[string][]prompt.File // instruction files of folders, by path
+	told    map[string]string        // what news has told, by name of the file
 }
 
-// newGuide joins the rules of a session to its chains.
-func newGuide(b *seat) {
-	if b.Guidance.Rules == nil || b.dir == "" || b.NoFiles {
-		return
+// newGuide joins the rules of a session to its chains, and instruction files that matter only
+// in some folder or change while it lives. news gives those that have changed.
+func newGuide(b *seat, repository string) (news func() []llm.Message) {
+	if b.dir == "" || b.NoFiles {
+		return nil
 	}
-	g := &guide{Guidance: b.Guidance, dir: b.dir, log: new(session.RuleLog), pending: map[string][]*rule.Rule{}}
+	if rel, err := filepath.Rel(repository, b.dir); repository == "" || err != nil || !filepath.IsLocal(rel) {
+		repository = b.dir
+	}
+	g := &guide{
+		Guidance: b.Guidance, dir: b.dir, repository: repository, log: new(session.RuleLog), pending: map[string][]*rule.Rule{},
+		system: b.instructions, told: map[string]string{}, folders: map[string][]prompt.File{},
+		discover: func() []prompt.File { files, _ := discover(b, repository); return files },
+	}
 	g.monitor = rule.NewMonitor(g.Rules, rule.StreamOptions{Interrupt: g.Interrupt, Gap: g.Gap, Workspace: b.dir, Warn: b.Warn})
 	if g.monitor != nil {
 		past, err := b.log.Select(b.log.Leaf(), func(n transcript.Node) bool { return n.Type == transcript.TypeTTSR })
@@ -70,6 +86,16 @@ func newGuide(b *seat) {
 		session.AnswerWatcher{Name: ruleLink, Max: maxStops, Watch: g.watch})
 	c.Calls = append(c.Calls[:len(c.Calls):len(c.Calls)], session.CallInterceptor{Name: ruleLink, After: g.after})
 	c.Continue = append(c.Continue[:len(c.Continue):len(c.Continue)], session.Continuation{Name: ruleLink, Ask: g.remind})
+	return g.news
+}
+
+// discover finds the instruction files of the system prompt.
+func discover(b *seat, repository string) (files []prompt.File, warnings []string) {
+	var user []string
+	if b.ConfigDir != "" {
+		user = append(user, b.ConfigDir)
+	}
+	return prompt.Discover(b.dir, repository, user)
 }
 
 // ruleParts are the parts of the system prompt about rules.
@@ -144,8 +170,20 @@ func (g *guide) after(_ context.Context, t *tool.Tool, c tool.Call, r *tool.Resu
 	files := g.files(t, c)
 	g.mu.Lock()
 	var joining []*rule.Rule
+	var nested []string
 	var more []string
 	for _, f := range files {
+		for _, file := range g.nested(f) {
+			if g.there.has(file.Marker()) {
+				continue
+			}
+			g.there.add(file.Marker())
+			if g.joined += len(file.Text); g.joined > maxJoined {
+				more = append(more, file.Name)
+				continue
+			}
+			nested = append(nested, file.Block())
+		}
 		for _, r := range g.Rules.For(f, g.dir) {
 			if g.there.has(r.Marker()) {
 				continue
@@ -159,11 +197,14 @@ func (g *guide) after(_ context.Context, t *tool.Tool, c tool.Call, r *tool.Resu
 		}
 	}
 	g.mu.Unlock()
+	if len(nested) > 0 {
+		text.WriteString(folderHead + strings.Join(nested, "\n") + "\n")
+	}
 	if len(joining) > 0 {
 		text.WriteString(joinHead + rule.Texts(joining))
 	}
 	if len(more) > 0 {
-		fmt.Fprintf(&text, "\n[Read these rules too before you go on: %s]\n", strings.Join(more, ", "))
+		fmt.Fprintf(&text, "\n[Read these too before you go on: %s]\n", strings.Join(more, ", "))
 	}
 	if text.Len() == 0 {
 		return nil, nil
@@ -175,6 +216,86 @@ func (g *guide) after(_ context.Context, t *tool.Tool, c tool.Call, r *tool.Resu
 
 // joinHead begins what joins a result.
 const joinHead = "[These rules of the user and the repository are about files that this call touched. Follow them from now on.]\n\n"
+
+// folderHead begins instructions of folders that join a result.
+const folderHead = "[These instructions of the repository are about the folders of files that this call touched. Follow them there from now on.]\n\n"
+
+// nested are the instruction files of folders on the way to a file that the system prompt does
+// not have.
+func (g *guide) nested(file string) (all []prompt.File) {
+	rel, err := filepath.Rel(g.repository, filepath.Dir(file))
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil
+	}
+	at := g.repository
+	for part := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
+		at = filepath.Join(at, part)
+		if below, err := filepath.Rel(at, g.dir); err == nil && filepath.IsLocal(below) {
+			continue // the system prompt has it
+		}
+		files, known := g.folders[at]
+		if !known {
+			folder, _ := filepath.Rel(g.repository, at)
+			files, _ = prompt.InFolder(g.repository, folder)
+			g.folders[at] = files
+		}
+		all = append(all, files...)
+	}
+	return all
+}
+
+// newsType is the custom type of messages about instruction files that have changed.
+const newsType = "instructions"
+
+// news tells, before a prompt, what of the instruction files has changed since the session
+// began. The system prompt stays as it is, so that the provider's cache holds.
+func (g *guide) news() []llm.Message {
+	now := g.discover()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	clear(g.folders)
+	var changed, gone []string
+	current := map[string]bool{}
+	for _, f := range now {
+		current[f.Name] = true
+		before, told := g.told[f.Name]
+		if !told {
+			before = textOf(g.system, f.Name)
+		}
+		if f.Text == before && (!told || g.there.has(f.Marker()) || f.Text == textOf(g.system, f.Name)) {
+			continue
+		}
+		g.told[f.Name] = f.Text
+		g.there.add(f.Marker())
+		changed = append(changed, f.Block())
+	}
+	for _, f := range g.system {
+		if text, told := g.told[f.Name]; !current[f.Name] && (!told || text != "") {
+			g.told[f.Name] = ""
+			gone = append(gone, f.Name)
+		}
+	}
+	if len(changed)+len(gone) == 0 {
+		return nil
+	}
+	text := ""
+	if len(changed) > 0 {
+		text = "[Instruction files have changed since this session began. What follows holds now.]\n\n" + strings.Join(changed, "\n") + "\n"
+	}
+	if len(gone) > 0 {
+		text += "[These instruction files are gone; what they said no longer holds: " + strings.Join(gone, ", ") + "]"
+	}
+	return []llm.Message{{Role: llm.RoleCustom, CustomType: newsType, Content: []llm.Block{llm.Text{Text: text}}}}
+}
+
+func textOf(files []prompt.File, name string) string {
+	for _, f := range files {
+		if f.Name == name {
+			return f.Text
+		}
+	}
+	return ""
+}
 
 // reminder is what the model reads about stream rules that did not interrupt it.
 func reminder(rules []*rule.Rule) string {
@@ -292,7 +413,10 @@ func (p *presence) update(messages []llm.Message) {
 // markers are the first lines of what was added to a result. What a tool itself says is the
 // first block, and is not looked at: a file could claim anything.
 func markers(m *llm.Message) (all []string) {
-	if m.Role != llm.RoleToolResult || len(m.Content) < 2 {
+	switch {
+	case m.Role == llm.RoleToolResult && len(m.Content) > 1:
+	case m.Role == llm.RoleCustom && m.CustomType == newsType && len(m.Content) > 0:
+	default:
 		return nil
 	}
 	t, ok := m.Content[len(m.Content)-1].(llm.Text)
@@ -300,7 +424,7 @@ func markers(m *llm.Message) (all []string) {
 		return nil
 	}
 	for line := range strings.Lines(t.Text) {
-		if strings.HasPrefix(line, "<rule name=") {
+		if strings.HasPrefix(line, "<rule name=") || strings.HasPrefix(line, "<instructions from=") {
 			all = append(all, strings.TrimSuffix(line, "\n"))
 		}
 	}

@@ -162,9 +162,11 @@ type seat struct {
 	journaled bool           // what turns change can be undone
 	spare     []*tool.Tool   // that are not offered
 	parts     []session.Part // of the system prompt
-	onJobs    func()         // told of jobs; nil: nobody listens yet; under mu
-	mu        sync.Mutex     // of todo, of onJobs and of calls of Refused
-	closers   []func() error
+	// instructions are the instruction files in the system prompt.
+	instructions []prompt.File
+	onJobs       func()     // told of jobs; nil: nobody listens yet; under mu
+	mu           sync.Mutex // of todo, of onJobs and of calls of Refused
+	closers      []func() error
 }
 
 func (b *seat) onClose(f func() error) { b.closers = append(b.closers, f) }
@@ -202,7 +204,7 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	newGuide(b)
+	news := newGuide(b, moment.repository)
 	note := prompt.Note(prompt.Moment{Now: b.Now(), Git: moment.String()})
 	ours := session.Options{
 		Client: b.Client,
@@ -212,6 +214,7 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 		},
 		Tools: tools, MoreTools: b.spare, Parts: b.parts,
 		Preface: []llm.Message{{Role: llm.RoleCustom, CustomType: "context", Content: []llm.Block{llm.Text{Text: note}}, Time: b.Now()}},
+		News:    news,
 		Log:     b.log, Path: b.path, Sealed: b.sealed,
 		Mode:   b.Approval,
 		Ground: ground{b}, Tasks: tasks{b}, Models: b.Models,
@@ -342,12 +345,9 @@ func (b *seat) system(tools []*tool.Tool, shellName, confined string, m moment) 
 	facts.Overview = overview
 	o := prompt.Options{System: b.System, Append: b.Append}
 	if !b.NoFiles && b.dir != "" {
-		var user []string
-		if b.ConfigDir != "" {
-			user = append(user, b.ConfigDir)
-		}
 		var warnings []string
-		o.Files, warnings = prompt.Discover(b.dir, m.repository, user)
+		b.instructions, warnings = discover(b, m.repository)
+		o.Files = b.instructions
 		for _, f := range o.Files {
 			b.parts = append(b.parts, session.Part{Name: f.Name, Text: f.Text})
 		}

@@ -31,7 +31,7 @@ func alone(t *testing.T, set ...func(*Options)) *app {
 
 type nobody struct{ Host }
 
-func (nobody) FileCommands() *files.Set         { return &files.Set{} }
+func (nobody) FileCommands() *files.Set { return &files.Set{} }
 func (nobody) Rules() (*rule.Set, []string, error) {
 	return nil, nil, nil
 }
