@@ -40,13 +40,15 @@ func parse(r *Rule, id, text string, warn warner) bool {
 	return !h.off
 }
 
+// joined makes one word of keys that are written in several ways.
+var joined = strings.NewReplacer("-", "", "_", "")
+
 // readHead reads the keys of a head. Upper and lower case, "-" and "_" are one: ttsr_trigger
 // is ttsrTrigger.
 func readHead(top string, warn warner) head {
 	h := head{lines: map[string]int{}}
-	plain := strings.NewReplacer("-", "", "_", "")
 	for _, e := range front.Entries(top) {
-		key, line := plain.Replace(strings.ToLower(e.Key)), e.Line+1 // after the line of "---"
+		key, line := joined.Replace(strings.ToLower(e.Key)), e.Line+1 // after the line of "---"
 		h.lines[key] = line
 		switch key {
 		case "description":
@@ -172,9 +174,11 @@ func (h *head) stream(r *Rule, warn warner) bool {
 			warn(line, "a pattern may have %d bytes; this one is left out", maxCondition)
 			continue
 		}
-		if _, err := compile(c); err != nil {
-			warn(line, "the pattern %s is not valid: %v", c, err)
-			continue
+		if !r.Builtin { // tests have tried those
+			if _, err := compile(c); err != nil {
+				warn(line, "the pattern %s is not valid: %v", c, err)
+				continue
+			}
 		}
 		r.conditions = append(r.conditions, c)
 	}
