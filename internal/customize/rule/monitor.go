@@ -22,6 +22,8 @@ const (
 	behind = 32      // bytes before that for what looks back
 	keep   = 2*reach + behind
 	blind  = 1 << 10 // bytes that a pattern without a literal sees
+
+	maxSlow = 5 // patterns that take too long before all are off: an answer must not wait for a repository's
 )
 
 // StreamOptions are the settings of stream rules.
@@ -46,6 +48,7 @@ type Monitor struct {
 	compiled sync.Once
 	finds    *automaton
 	without  []int32 // patterns without a literal
+	slow     int     // patterns that took too long
 
 	mu      sync.Mutex
 	answers int
@@ -413,6 +416,13 @@ func (l *lane) match(p *pattern, from int, final bool) (text string, found, cert
 	m, err := p.re.FindRunesMatchStartingAt(l.runes, min(start, len(l.runes)))
 	if err != nil {
 		p.off = true
+		if l.m.slow++; l.m.slow == maxSlow {
+			for i := range l.m.patterns {
+				l.m.patterns[i].off = true
+			}
+			l.m.o.Warn(fmt.Sprintf("stream rules are off for this session: %d patterns took longer than %s each, the last one that of the rule %s", maxSlow, matchTime, p.rule.Name))
+			return "", false, false
+		}
 		l.m.o.Warn(fmt.Sprintf("the rule %s is off for this session: its pattern %s took longer than %s", p.rule.Name, prose.Cut(p.source, 60), matchTime))
 		return "", false, false
 	}

@@ -242,6 +242,18 @@ func TestSlowPattern(t *testing.T) {
 	})
 	var warned []string
 	m := NewMonitor(s, StreamOptions{Warn: func(s string) { warned = append(warned, s) }})
+	evil := map[string]string{}
+	for i := range 50 {
+		evil[fmt.Sprintf(".burin/rules/e%d.md", i)] = fmt.Sprintf("---\ncondition: '(x+x+)+%d'\n---\nA.", i)
+	}
+	t.Run("many", func(t *testing.T) {
+		s, _ := set(t, evil)
+		var warned []string
+		m := NewMonitor(s, StreamOptions{Warn: func(s string) { warned = append(warned, s) }})
+		if h, _ := hit(m, saying(strings.Repeat("x", 200), 50)); h != nil || len(warned) != maxSlow || !strings.Contains(warned[maxSlow-1], "stream rules are off") {
+			t.Errorf("%v, %q", rules(h), warned)
+		}
+	})
 	at := time.Now()
 	h, _ := hit(m, saying(strings.Repeat("x", 200)+"zz", 50))
 	if !slices.Equal(rules(h), []string{"fast"}) || len(warned) != 1 || !strings.Contains(warned[0], "the rule slow is off") {
