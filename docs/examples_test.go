@@ -28,6 +28,8 @@ import (
 //     commands print must match what the page shows ("…" is any text);
 //   - a yaml block that begins with "# ~/.burin/NAME" is written to that file;
 //   - a json block behind a comment "file: NAME" is written to that file of the configuration;
+//   - a markdown block that begins with a comment that names a file is written, without the
+//     comment, to that file of the project;
 //   - a comment "model" says what the model answers next, one turn a line ("call TOOL {…}"
 //     is a tool call, "error STATUS" a failure); a model without a script says "Done.";
 //   - a comment "exit: N" is the exit code of the next block, zero if there is none;
@@ -42,7 +44,7 @@ func TestGuides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages = append(pages, "tutorial.md")
+	pages = append(pages, "tutorial.md", "rules.md")
 	for _, page := range pages {
 		t.Run(strings.TrimSuffix(filepath.Base(page), ".md"), func(t *testing.T) {
 			g := newGuide(t, bin)
@@ -215,9 +217,23 @@ func (g *guide) do(s step) {
 		}
 		g.write(g.file, s.text)
 		g.file = ""
+	case "markdown":
+		first, text, _ := strings.Cut(s.text, "\n")
+		name, ok := strings.CutPrefix(first, "<!-- ")
+		name, closed := strings.CutSuffix(name, " -->")
+		if !ok || !closed || !filepath.IsLocal(name) {
+			g.Fatalf("the example does not say which file it is:\n%s", s.text)
+		}
+		path := filepath.Join(g.project, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			g.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			g.Fatal(err)
+		}
 	case "text": // what a terminal shows
 	default:
-		g.Errorf("a block of kind %q is not run: use console, yaml, json or text", s.kind)
+		g.Errorf("a block of kind %q is not run: use console, yaml, json, markdown or text", s.kind)
 	}
 }
 

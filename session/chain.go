@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
@@ -31,6 +32,9 @@ type Chains struct {
 	Requests []RequestInterceptor
 	// Answers see the answers of the conversation as they stream.
 	Answers []AnswerWatcher
+	// Rules is for links that give the model rules because of what it wrote; nil: there are
+	// none.
+	Rules *RuleLog
 }
 
 // Continuation may make a model continue that has stopped by itself. It is not called when a
@@ -114,6 +118,30 @@ const MaxStops = 2
 type Stop struct {
 	Why  string // for the user, on one line
 	Note string // what the model reads before it answers again; "" is nothing
+	// Keep leaves the partial answer in the conversation, before the note, which must not be
+	// empty then. Its calls do not run.
+	Keep bool
+	// Rules are the rules that stopped it. The transcript records their names, so that the next
+	// owner of the session knows them too, and [RulesTriggered] tells faces.
+	Rules []Rule
+}
+
+// Rule names a rule of the user's or the repository's.
+type Rule struct {
+	Name string `json:"name"`
+	Path string `json:"path,omitempty"` // of its file; "" for one of burin's own
+}
+
+// RuleLog records which rules the model reads because of what it wrote, where that does not
+// stop its answer; [Stop] has those that do. The zero value is for the [Chains] of one session.
+type RuleLog struct{ rec atomic.Pointer[record] }
+
+// Triggered records rules in the transcript, and tells faces. It does nothing before the
+// session is open.
+func (l *RuleLog) Triggered(rules []Rule) {
+	if rec := l.rec.Load(); rec != nil {
+		rec.triggered(rules, false)
+	}
 }
 
 // failedLink is the error of a link.

@@ -28,6 +28,8 @@ var errStop = errors.New("the answer was stopped")
 // stoppedAnswer is the error of an answer that a watcher stopped.
 type stoppedAnswer struct {
 	name, why, note string
+	keep            bool
+	rules           []Rule
 	times, most     int
 }
 
@@ -137,7 +139,8 @@ func (w *watched) end(e llm.Event, link int, stop *Stop) llm.Event {
 	}
 	x.stopped[link]++
 	why := &stoppedAnswer{
-		name: l.Name, why: x.redactor.hide(stop.Why), note: x.redactor.hide(stop.Note), times: x.stopped[link], most: x.most(l),
+		name: l.Name, why: x.redactor.hide(stop.Why), note: x.redactor.hide(stop.Note), keep: stop.Keep && stop.Note != "", rules: stop.Rules,
+		times: x.stopped[link], most: x.most(l),
 	}
 	m.StopReason = llm.StopError
 	m.Error = &llm.Error{Kind: llm.ErrAborted, Message: why.Error(), Provider: m.Provider, Err: why}

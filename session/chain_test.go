@@ -487,3 +487,38 @@ func TestWatcherAndAbort(t *testing.T) {
 		t.Errorf("%d requests", n)
 	}
 }
+
+// A stop may leave what was said in the conversation, and names its rules in the transcript
+// and in an event.
+func TestWatcherKeepsAnswer(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format) {
+		rules := []session.Rule{{Name: "no-sudo", Path: "/r/no-sudo.md"}}
+		r := start(t, f, func(_ *rig, o *session.Options) {
+			o.Chains.Answers = []session.AnswerWatcher{{Name: "rule", Watch: func(ctx context.Context, q *llm.Request) func(llm.Event) *session.Stop {
+				stop := stopAt("sudo", "Do not use sudo.")(ctx, q)
+				return func(e llm.Event) *session.Stop {
+					s := stop(e)
+					if s != nil {
+						s.Keep, s.Rules = true, rules
+					}
+					return s
+				}
+			}}}
+		}, say("I use sudo now."), say("done"))
+		r.prompt("go", agent.ReasonDone)
+		got := said(r.Messages())
+		if len(got) != 4 || !strings.HasPrefix(got[1], "assistant: I use sudo") || got[2] != "custom: Do not use sudo." || got[3] != "assistant: done" {
+			t.Errorf("%q", got)
+		}
+		past, err := r.Log().Context(r.Log().Leaf())
+		if err != nil || !slices.Equal(past.Rules, []string{"no-sudo"}) {
+			t.Errorf("the transcript knows %q, %v", past.Rules, err)
+		}
+		for _, q := range r.srv.Requests() {
+			lawful(t, q)
+		}
+		r.clean()
+		r.resume()
+		r.consistent()
+	})
+}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/burin-dev/burin/agent"
@@ -38,6 +39,7 @@ const (
 	CommandStart    agent.EventType = "command_start"          // Text: the user's own command
 	CommandOutput   agent.EventType = "command_output"         // Text: a piece of its output
 	CommandEnd      agent.EventType = "command_end"            // Text: the command; EntryID
+	RulesTriggered  agent.EventType = "ttsr_triggered"         // *Triggered
 	Warning         agent.EventType = "warning"                // Text: something that the user should know
 
 	QuestionAsked   agent.EventType = "question_asked"   // *Question
@@ -82,6 +84,21 @@ type CompactionInfo struct {
 	Summary string `json:"summary,omitempty"` // the start of it
 	Aborted bool   `json:"aborted,omitempty"`
 	Error   string `json:"errorMessage,omitempty"`
+}
+
+// Triggered says that rules apply to what the model has just written.
+type Triggered struct {
+	Rules   []Rule `json:"rules"`
+	Stopped bool   `json:"stopped,omitempty"` // the answer was stopped, and the model answers again
+}
+
+// Names returns the names of the rules, for people.
+func (t *Triggered) Names() string {
+	var names []string
+	for _, r := range t.Rules {
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Change says that one model replaced another.

@@ -107,6 +107,7 @@ var shapes = []shape{
 		func(e *Event, p retryEndJSON) {
 			e.Data = &RetryInfo{Success: p.Success, Attempt: p.Attempt, Error: p.Error}
 		}),
+	data[Triggered](RulesTriggered, "Stream rules apply to what the model wrote: it reads them, and answers again if its answer was stopped."),
 	of(FallbackApplied, "Another model takes over because the first one keeps failing.", writeChange, readChange),
 	of(Promoted, "A larger model takes over because the conversation has outgrown the first one.", writeChange, readChange),
 	data[CompactionInfo](CompactionStart, "Compaction starts."),

@@ -273,6 +273,9 @@ func TestEventJSON(t *testing.T) {
 			e.EntryID = "ab12"
 			e.Data = &session.CompactionInfo{Reason: "overflow", Action: "context-full", Before: 9, After: 3, Summary: "s", Aborted: true, Error: "stopped"}
 		}), `{"type":"auto_compaction_end","seq":7,"entryId":"ab12","reason":"overflow","action":"context-full","tokensBefore":9,"tokensAfter":3,"summary":"s","aborted":true,"errorMessage":"stopped"}`},
+		{with(session.RulesTriggered, func(e *session.Event) {
+			e.Data = &session.Triggered{Rules: []session.Rule{{Name: "a", Path: "/a.md"}, {Name: "b"}}, Stopped: true}
+		}), `{"type":"ttsr_triggered","seq":7,"rules":[{"name":"a","path":"/a.md"},{"name":"b"}],"stopped":true}`},
 		{with(session.Pruned, func(e *session.Event) { e.Data = &session.CompactionInfo{Reason: "old", Action: "prune"} }), `{"type":"context_pruned","seq":7,"reason":"old","action":"prune"}`},
 		{with(session.ThinkingChanged, func(e *session.Event) { e.Text = "high" }), `{"type":"thinking_changed","seq":7,"text":"high"}`},
 		{with(session.TitleChanged, func(e *session.Event) { e.Text = "<a> & b" }), `{"type":"title_changed","seq":7,"text":"<a> & b"}`},

@@ -155,6 +155,8 @@ func some(t *rapid.T, typ agent.EventType) session.Event {
 		e.Data = &session.RetryInfo{Attempt: number.Draw(t, "attempt"), Error: text.Draw(t, "error"), Success: rapid.Bool().Draw(t, "success")}
 	case session.FallbackApplied, session.Promoted, session.ModelChanged:
 		e.Data = &session.Change{From: text.Draw(t, "from"), To: text.Draw(t, "to"), Role: "r", Why: text.Draw(t, "why")}
+	case session.RulesTriggered:
+		e.Data = &session.Triggered{Rules: []session.Rule{{Name: text.Draw(t, "rule"), Path: text.Draw(t, "path")}}, Stopped: rapid.Bool().Draw(t, "stopped")}
 	case session.CompactionStart, session.CompactionEnd, session.Pruned:
 		e.Data = &session.CompactionInfo{Reason: "manual", Before: number.Draw(t, "before"), After: 3, Summary: text.Draw(t, "summary"), Aborted: rapid.Bool().Draw(t, "aborted"), Error: "e"}
 	case session.CacheReport:

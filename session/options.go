@@ -20,6 +20,8 @@ type Options struct {
 	// MoreTools are only offered after SetTools.
 	MoreTools []*tool.Tool
 	Preface   []llm.Message // goes before the first prompt
+	// News is asked before each prompt for what goes before it; nil is nothing.
+	News func() []llm.Message
 	// Parts are the named pieces of the system prompt: instruction files. The rest of it is
 	// burin's own.
 	Parts []Part

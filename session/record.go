@@ -130,6 +130,19 @@ func (r *record) warn(text string) {
 	r.emit(Event{Event: agent.Event{Type: Warning}, Text: text})
 }
 
+// triggered records that rules have reached the model because of what it wrote.
+func (r *record) triggered(rules []Rule, stopped bool) {
+	if len(rules) == 0 {
+		return
+	}
+	e := transcript.Entry{Type: transcript.TypeTTSR}
+	for _, rule := range rules {
+		e.InjectedRules = append(e.InjectedRules, rule.Name)
+	}
+	r.append(e)
+	r.emit(Event{Event: agent.Event{Type: RulesTriggered}, Data: &Triggered{Rules: rules, Stopped: stopped}})
+}
+
 // setTitle names the session.
 func (r *record) setTitle(title string) {
 	title = strings.Join(strings.Fields(r.redactor.hide(title)), " ")

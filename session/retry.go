@@ -278,8 +278,11 @@ func (m *mender) take() []llm.Message {
 // again continues after an answer that a watcher stopped.
 func (m *mender) again(why *stoppedAnswer) bool {
 	m.stops++
+	if !why.keep {
+		m.dropFailed()
+	}
+	m.rec.triggered(why.rules, true)
 	m.tell(RetryStart, RetryInfo{Attempt: why.times, Max: why.most, Error: why.Error()})
-	m.dropFailed()
 	m.notes = why.message(m.now())
 	m.money.again()
 	return true

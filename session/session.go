@@ -168,6 +168,9 @@ func (s *Session) assemble(past *transcript.Context) {
 		r.Cache.Key = o.Log.ID()
 	}
 	s.rec = &record{log: o.Log, hub: s.hub, redactor: s.redactor, tell: o.Warn}
+	if o.Chains.Rules != nil {
+		o.Chains.Rules.rec.Store(s.rec)
+	}
 	s.policies = newPolicies(o, s.rec)
 	s.tools = newToolSet(o.Tools, o.MoreTools)
 	s.modelState = &modelState{
@@ -286,6 +289,12 @@ func (s *Session) preface() (messages []llm.Message) {
 	}
 	if notice, ok := s.modes.notice(s.agent.Messages()); ok {
 		messages = append(messages, notice)
+	}
+	if s.o.News != nil {
+		for _, m := range s.o.News() {
+			m.Time = s.o.Now()
+			messages = append(messages, s.redactor.message(m))
+		}
 	}
 	return messages
 }

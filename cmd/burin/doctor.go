@@ -24,8 +24,8 @@ func doctorCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this installation and say what to do",
-		Long: `Check settings, keys, the model, clock, proxy, terminal, sandbox, git, disk, locks and
-sessions, and say what to do about what is wrong. Nothing is changed. The exit code is 1 if
+		Long: `Check settings, keys, the model, clock, proxy, terminal, sandbox, git, disk, locks,
+sessions and rules, and say what to do about what is wrong. Nothing is changed. The exit code is 1 if
 burin can't work as it is. No output has a key in it.
 
   burin doctor
@@ -89,7 +89,7 @@ func (p *program) checks(ctx context.Context, online bool) ([]checkup.Check, err
 		}
 	}
 	return append(checks, checkup.Clock(p.getenv, server, time.Now), checkup.Proxy(p.getenv), p.terminalCheck(), checkup.Sandbox(), checkup.Git(),
-		checkup.Folder(h.Paths().Data), checkup.Locks(h.Paths().Data), checkup.Sessions(h)), nil
+		checkup.Folder(h.Paths().Data), checkup.Locks(h.Paths().Data), checkup.Sessions(h), checkup.Rules(h)), nil
 }
 
 // serverOf is the address of the model that would answer; "" if there is none.

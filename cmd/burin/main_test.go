@@ -86,6 +86,7 @@ func TestScripts(t *testing.T) {
 			"serve":    serveFile,
 			"asked":    asked,
 			"requests": requests,
+			"count":    count,
 			"fails":    fails,
 			"expand":   expand,
 			"draw":     drawImage,
@@ -249,6 +250,22 @@ func requests(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if n := len(server(ts, args[0]).Raw()); strconv.Itoa(n) != args[1] {
 		ts.Fatalf("%s was asked %d times, want %s", args[0], n, args[1])
+	}
+}
+
+// count checks how often a text stands in a request: count NAME N TIMES TEXT.
+func count(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: count NAME N TIMES TEXT")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	raw := server(ts, args[0]).Raw()
+	if n > len(raw) {
+		ts.Fatalf("%s was asked %d times", args[0], len(raw))
+	}
+	if got := strings.Count(string(raw[n-1].Body), args[3]); strconv.Itoa(got) != args[2] {
+		ts.Fatalf("request %d holds %q %d times, want %s\n%s", n, args[3], got, args[2], raw[n-1].Body)
 	}
 }
 

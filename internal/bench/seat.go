@@ -97,6 +97,8 @@ type Session struct {
 	Programs func(run func(context.Context, Program) (Ended, error))
 	// Hooks run programs at certain moments; nil: there are none.
 	Hooks Hooks
+	// Guidance has the rules for the model.
+	Guidance Guidance
 
 	// Steering and FollowUp say how many messages that wait are given to the model at once
 	// (one-at-a-time, all), Interrupt whether steering stops what runs (immediate, wait).
@@ -163,9 +165,11 @@ type seat struct {
 	journaled bool           // what turns change can be undone
 	spare     []*tool.Tool   // that are not offered
 	parts     []session.Part // of the system prompt
-	onJobs    func()         // told of jobs; nil: nobody listens yet; under mu
-	mu        sync.Mutex     // of todo, of onJobs and of calls of Refused
-	closers   []func() error
+	// instructions are the instruction files in the system prompt.
+	instructions []prompt.File
+	onJobs       func()     // told of jobs; nil: nobody listens yet; under mu
+	mu           sync.Mutex // of todo, of onJobs and of calls of Refused
+	closers      []func() error
 }
 
 func (b *seat) onClose(f func() error) { b.closers = append(b.closers, f) }
@@ -206,9 +210,11 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	news := newGuide(b, moment.repository)
 	note := prompt.Note(prompt.Moment{Now: b.Now(), Git: moment.String()})
 	o := options(ctx, b, system, tools)
 	o.Preface = []llm.Message{{Role: llm.RoleCustom, CustomType: "context", Content: []llm.Block{llm.Text{Text: note}}, Time: b.Now()}}
+	o.News = news
 	return session.New(o)
 }
 
@@ -357,12 +363,9 @@ func (b *seat) system(tools []*tool.Tool, shellName, confined string, m moment) 
 	facts.Overview = overview
 	o := prompt.Options{System: b.System, Append: b.Append}
 	if !b.NoFiles && b.dir != "" {
-		var user []string
-		if b.ConfigDir != "" {
-			user = append(user, b.ConfigDir)
-		}
 		var warnings []string
-		o.Files, warnings = prompt.Discover(b.dir, m.repository, user)
+		b.instructions, warnings = discover(b, m.repository)
+		o.Files = b.instructions
 		for _, f := range o.Files {
 			b.parts = append(b.parts, session.Part{Name: f.Name, Text: f.Text})
 		}
@@ -370,6 +373,7 @@ func (b *seat) system(tools []*tool.Tool, shellName, confined string, m moment) 
 			b.Warn(w)
 		}
 	}
+	b.Session.Parts = append(b.Session.Parts[:len(b.Session.Parts):len(b.Session.Parts)], ruleParts(b)...)
 	for _, p := range b.Session.Parts {
 		b.parts = append(b.parts, p)
 		o.Sections = append(o.Sections, p.Text)

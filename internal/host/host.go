@@ -261,10 +261,13 @@ func (h *Host) findCommands() *files.Set {
 }
 
 // sources says where files of programs are looked for.
-func (h *Host) sources() source.Options {
+func (h *Host) sources() source.Options { return h.sourcesAt(h.o.Dir) }
+
+// sourcesAt is sources for another folder than the host's.
+func (h *Host) sourcesAt(dir string) source.Options {
 	home, _ := os.UserHomeDir() // without one the user has none
 	o := source.Options{
-		Dir: h.o.Dir, Root: repository(h.o.Dir), ConfigDir: h.o.Paths.Config, UserHome: home, Getenv: h.o.Getenv,
+		Dir: dir, Root: repository(dir), ConfigDir: h.o.Paths.Config, UserHome: home, Getenv: h.o.Getenv,
 	}
 	if settings, err := h.Settings(); err == nil { // who opens a session says what is wrong with them
 		o.Off = settings.DisabledSources

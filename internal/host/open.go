@@ -218,6 +218,7 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 		e := &expander{host: h, desk: o.Desk}
 		o.Expand, o.Programs = e.expand, e.begin
 	}
+	h.rules(o, settings)
 	return nil
 }
 

@@ -23,6 +23,7 @@ type play struct {
 }
 
 func (p *play) run(stream bool) {
+	defer func() { p.srv.wrote(p.n, p.w.sent) }()
 	fault := &p.turn.Fault
 	for name, values := range fault.Header {
 		p.w.Header()[http.CanonicalHeaderKey(name)] = values

@@ -29,6 +29,7 @@ type Server struct {
 	mu       sync.Mutex
 	requests []*llm.Request
 	raw      []Raw
+	sent     map[int]int // bytes of the body, by turn
 	errs     []error
 
 	quit  chan struct{} // closed by Close; ends stalls and pauses
@@ -109,6 +110,24 @@ func (s *Server) Raw() []Raw {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.raw)
+}
+
+// Sent is how many bytes of its body the answer of a turn had when it ended, counted from 0. ok
+// is false while it goes on.
+func (s *Server) Sent(turn int) (bytes int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bytes, ok = s.sent[turn]
+	return bytes, ok
+}
+
+func (s *Server) wrote(turn, bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sent == nil {
+		s.sent = map[int]int{}
+	}
+	s.sent[turn] = bytes
 }
 
 // Err is what was wrong with the requests so far: those that no format takes or

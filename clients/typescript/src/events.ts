@@ -34,6 +34,7 @@ export type Event =
   | QueueChangedEvent
   | AutoRetryStartEvent
   | AutoRetryEndEvent
+  | TtsrTriggeredEvent
   | RetryFallbackAppliedEvent
   | ContextPromotionEvent
   | AutoCompactionStartEvent
@@ -185,6 +186,13 @@ export interface AutoRetryEndEvent extends EventHead {
   success: boolean;
   attempt: number;
   finalError?: string;
+}
+
+/** Stream rules apply to what the model wrote: it reads them, and answers again if its answer was stopped. */
+export interface TtsrTriggeredEvent extends EventHead {
+  type: "ttsr_triggered";
+  rules: Rule[];
+  stopped?: boolean;
 }
 
 /** Another model takes over because the first one keeps failing. */
@@ -406,6 +414,11 @@ export interface Waiting {
   text: string;
   attached?: number;
   by?: string;
+}
+
+export interface Rule {
+  name: string;
+  path?: string;
 }
 
 export interface Change {

@@ -25,6 +25,7 @@ func TestReports(t *testing.T) {
 		{"/cost", []string{"By day", "claude-opus-4-5"}},
 		{"/help", []string{"/resume", "resume another session"}},
 		{"/permissions", []string{"Permissions"}},
+		{"/rules", []string{"17 rules: 17 stream", "burin, built in"}},
 		{"/tools", []string{"bash"}},
 		{"/transcript", []string{"message 3 of 3", "Because of scattering."}},
 	} {

@@ -109,6 +109,16 @@ type Config struct {
 	} `yaml:"searxng"`
 	// Compaction makes long conversations fit; what is not set has the default.
 	Compaction Compaction `yaml:"compaction"`
+	// TTSR is about rules, and about those that watch answers.
+	TTSR struct {
+		Enabled       *bool    `yaml:"enabled"`
+		ContextMode   string   `yaml:"contextMode"`   // discard, keep
+		InterruptMode string   `yaml:"interruptMode"` // always, prose-only, tool-only, never
+		RepeatMode    string   `yaml:"repeatMode"`    // once, after-gap
+		RepeatGap     *int     `yaml:"repeatGap"`
+		BuiltinRules  *bool    `yaml:"builtinRules"`
+		DisabledRules []string `yaml:"disabledRules"`
+	} `yaml:"ttsr"`
 	// BranchSummary is left behind when one moves to another branch.
 	BranchSummary struct {
 		Enabled       bool `yaml:"enabled"`

@@ -95,6 +95,13 @@ var table = []Setting{
 	{Key: "compaction.idleEnabled", Type: Bool, Group: Context, Label: "Compact while idle", Default: false, When: "compaction.enabled", Help: "Also compacts while nothing happens."},
 	{Key: "compaction.idleThresholdTokens", Type: Number, Group: Context, Label: "Idle: size", Default: 200000, Min: at(1), Unit: "tokens", When: "compaction.idleEnabled", Help: "The size at which an idle conversation is compacted."},
 	{Key: "compaction.idleTimeoutSeconds", Type: Number, Group: Context, Label: "Idle: wait", Default: 300, Min: at(1), Unit: "seconds", When: "compaction.idleEnabled", Help: "How long a session must be idle first."},
+	{Key: "ttsr.enabled", Type: Bool, Group: Context, Label: "Stream rules", Default: true, Help: "Lets rules with a condition watch what the model writes."},
+	{Key: "ttsr.interruptMode", Type: Enum, Group: Context, Label: "Stream rules: interrupt", Default: "always", Choices: []string{"always", "prose-only", "tool-only", "never"}, When: "ttsr.enabled", Help: "Where stream rules may stop an answer; otherwise the model reads them afterwards. A rule's own interruptMode wins."},
+	{Key: "ttsr.contextMode", Type: Enum, Group: Context, Label: "Stream rules: stopped answers", Default: "discard", Choices: []string{"discard", "keep"}, When: "ttsr.enabled", Help: "Whether the model still sees an answer that a rule has stopped."},
+	{Key: "ttsr.repeatMode", Type: Enum, Group: Context, Label: "Stream rules: repeat", Default: "once", Choices: []string{"once", "after-gap"}, When: "ttsr.enabled", Help: "Whether a stream rule comes once per session, or again after some answers."},
+	{Key: "ttsr.repeatGap", Type: Number, Group: Context, Label: "Stream rules: gap", Default: 10, Min: at(1), Unit: "answers", When: "ttsr.repeatMode=after-gap", Help: "The number of answers after which a stream rule may come again."},
+	{Key: "ttsr.builtinRules", Type: Bool, Group: Context, Label: "Built-in rules", Default: true, When: "ttsr.enabled", Help: "Uses burin's own stream rules for Rust and TypeScript. They never stop an answer."},
+	{Key: "ttsr.disabledRules", Type: List, Group: Context, Label: "Disabled rules", Else: "none", Help: "Names of rules that are off, of whichever kind."},
 	{Key: "branchSummary.enabled", Type: Bool, Group: Context, Label: "Branch summaries", Default: false, Help: "Offers to summarize a branch when you leave it in the tree."},
 	{Key: "branchSummary.reserveTokens", Type: Number, Group: Context, Label: "Branch summaries: reserve", Default: 16384, Min: at(1), Unit: "tokens", When: "branchSummary.enabled", Help: "Tokens kept free when a branch is summarized."},
 

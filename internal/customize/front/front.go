@@ -9,8 +9,11 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 )
 
+// escapes are those of YAML's double quotes that a pattern or a path needs.
+var escapes = strings.NewReplacer(`\\`, `\`, `\"`, `"`)
+
 // maxLine is how many characters of a value or an item are kept.
-const maxLine = 300
+const maxLine = 1000
 
 // Split divides a file into its head, between two lines of "---", and the rest. A head
 // that has no end is text.
@@ -42,9 +45,11 @@ func Split(text string) (head, body string) {
 // are full of what YAML refuses ("argument-hint: [a] [b]", "description: do: this"),
 // and a file of others must not be able to use anchors or types.
 type Entry struct {
-	Key   string
-	Raw   string   // what follows the colon, quotes taken off
-	Items []string // lines "- item" below it
+	Key    string
+	Raw    string   // what follows the colon, quotes taken off
+	Items  []string // lines "- item" below it
+	Line   int      // of the key in the head, from 1
+	Quoted bool     // Raw had quotes
 }
 
 // Text is the value as one text.
@@ -99,7 +104,9 @@ func (e Entry) List() []string {
 // Entries reads the keys of a head that stand at the beginning of a line.
 func Entries(head string) []Entry {
 	var out []Entry
+	n := 0
 	for l := range strings.Lines(head) {
+		n++
 		l = strings.TrimRight(l, " \t\n")
 		trimmed := strings.TrimLeft(l, " \t")
 		switch {
@@ -124,19 +131,29 @@ func Entries(head string) []Entry {
 			case "|", ">", "|-", ">-", "|+", ">+":
 				value = ""
 			}
-			out = append(out, Entry{Key: key, Raw: value})
+			out = append(out, Entry{Key: key, Raw: value, Line: n})
 		}
 	}
 	for i := range out {
-		out[i].Raw = unquote(out[i].Raw)
+		text := unquote(out[i].Raw)
+		out[i].Quoted = text != out[i].Raw
+		out[i].Raw = text
 	}
 	return out
 }
 
-// unquote takes one pair of quotes off.
+// unquote takes one pair of quotes off, and undoes what YAML wants for a quote or a
+// backslash in them. Other escapes stay: "\bword" is a pattern, not a backspace.
 func unquote(s string) string {
-	if n := len(s); n >= 2 && (s[0] == '"' || s[0] == '\'') && s[n-1] == s[0] {
-		return s[1 : n-1]
+	n := len(s)
+	if n < 2 || s[n-1] != s[0] {
+		return s
+	}
+	switch s[0] {
+	case '\'':
+		return strings.ReplaceAll(s[1:n-1], "''", "'")
+	case '"':
+		return escapes.Replace(s[1 : n-1])
 	}
 	return s
 }

@@ -19,12 +19,20 @@ type File struct {
 	Text string
 }
 
+// Block is the file as the model reads it.
+func (f File) Block() string {
+	return f.Marker() + "\n" + strings.TrimSpace(f.Text) + "\n</instructions>"
+}
+
+// Marker is the line that begins it.
+func (f File) Marker() string { return fmt.Sprintf("<instructions from=%q>", f.Name) }
+
 // names are the files that are looked for in a folder. Of one folder the first that
 // exists is taken: the others say the same for other programs.
 func names() []string {
 	return []string{
 		"AGENTS.md", "AGENT.md", "CLAUDE.md", "GEMINI.md", ".burin/AGENTS.md", ".claude/CLAUDE.md",
-		".github/copilot-instructions.md", ".cursorrules", ".windsurfrules", ".clinerules", "CONVENTIONS.md",
+		".github/copilot-instructions.md", ".cursorrules", ".windsurfrules", "CONVENTIONS.md",
 	}
 }
 
@@ -35,11 +43,11 @@ const (
 )
 
 // Discover gives the instruction files for dir: the user's own from the folders
-// in user, then from the root of the repository down to dir. Warnings name what
-// was cut or could not be read. A link that leads out of the repository is not
-// followed.
+// in user, then from the root of the repository down to dir. A file that another one
+// imports follows it. Warnings name what was cut or could not be read. A link that leads
+// out of the repository is not followed.
 func Discover(dir, repository string, user []string) (files []File, warnings []string) {
-	d := &discoverer{left: MaxAll, seen: map[string]bool{}}
+	d := newDiscoverer()
 	for _, folder := range user {
 		d.folder(folder, ".", folder, []string{"AGENTS.md", "CLAUDE.md"})
 	}
@@ -61,11 +69,24 @@ func Discover(dir, repository string, user []string) (files []File, warnings []s
 	return d.files, d.warnings
 }
 
+// InFolder gives the instruction file of one folder below the repository, with what it
+// imports.
+func InFolder(repository, folder string) (files []File, warnings []string) {
+	d := newDiscoverer()
+	d.folder(repository, filepath.ToSlash(folder), "", names())
+	return d.files, d.warnings
+}
+
 type discoverer struct {
 	files    []File
 	warnings []string
 	left     int
 	seen     map[string]bool // texts, so that a link or copy counts once
+	imported map[string]bool // by their full names
+}
+
+func newDiscoverer() *discoverer {
+	return &discoverer{left: MaxAll, seen: map[string]bool{}, imported: map[string]bool{}}
 }
 
 // folder takes the first of the names in the folder at, below root.
@@ -90,6 +111,10 @@ func (d *discoverer) folder(root, at, shown string, names []string) {
 			continue
 		}
 		d.add(full, text)
+		if strings.HasSuffix(p, ".md") {
+			d.imported[full] = true
+			d.imports(r, shown, p, text, 1)
+		}
 		return
 	}
 }

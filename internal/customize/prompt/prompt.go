@@ -60,7 +60,7 @@ func System(f Facts, o Options) string {
 	if len(o.Files) > 0 {
 		b.WriteString("\n# Instructions\n\nFrom files of the user and the repository; where they differ, the later one holds. They never widen what is permitted.\n")
 		for _, file := range o.Files {
-			fmt.Fprintf(&b, "\n<instructions from=%q>\n%s\n</instructions>\n", file.Name, strings.TrimSpace(file.Text))
+			b.WriteString("\n" + file.Block() + "\n")
 		}
 	}
 	for _, s := range o.Sections {

@@ -55,6 +55,8 @@ type Place struct {
 	// Repository is the folder that a place of a project must not lead out of; "" is a place
 	// of the user's.
 	Repository string
+	// Base is the folder of the project that the place belongs to; "" is a place of the user's.
+	Base string
 }
 
 // Owner says whose a place is, for people: "Claude Code, project".
@@ -73,6 +75,13 @@ func family(id, name, folder, variable string) Source {
 		project: map[Kind][]string{Commands: in("commands", "prompts"), Skills: in("skills"), Rules: in("rules")},
 		user:    map[Kind][]string{Commands: {"commands", "prompts"}, Skills: {"skills"}, Rules: {"rules"}},
 	}
+}
+
+// withRules adds the file of rules that always hold, which oh-my-pi has beside the folder.
+func withRules(s Source) Source {
+	s.project[Rules] = append(s.project[Rules], below(s.project[Rules][0], "../RULES.md")...)
+	s.user[Rules] = append(s.user[Rules], "RULES.md")
+	return s
 }
 
 func below(folder string, names ...string) []string {
@@ -94,7 +103,7 @@ func All() []Source {
 			},
 			user: map[Kind][]string{Commands: {"commands", "prompts"}, Skills: {"skills"}, Rules: {"rules"}, Hooks: {"hooks.json"}},
 		},
-		family("oh-my-pi", "oh-my-pi", ".omp", ""),
+		withRules(family("oh-my-pi", "oh-my-pi", ".omp", "")),
 		family("pi", "pi", ".pi", "PI_CODING_AGENT_DIR"),
 		family("arcane", "arcane", ".arcane", ""),
 		family("gajae", "gajae", ".gjc", "GJC_CODING_AGENT_DIR"),
@@ -113,7 +122,7 @@ func All() []Source {
 		},
 		{
 			ID: "agents", Name: ".agents", home: ".agents",
-			project: map[Kind][]string{Commands: {".agents/commands"}, Skills: {".agents/skills"}, Rules: {".agents/rules"}},
+			project: map[Kind][]string{Commands: {".agents/commands"}, Skills: {".agents/skills"}, Rules: {".agents/rules", ".agent/rules"}},
 			user:    map[Kind][]string{Commands: {"commands"}, Skills: {"skills"}, Rules: {"rules"}},
 		},
 		{
@@ -140,13 +149,13 @@ func All() []Source {
 		},
 		{
 			ID: "cline", Name: "Cline", home: ".cline",
-			project: map[Kind][]string{Commands: {".clinerules/workflows"}, Skills: {".cline/skills"}, Rules: {".clinerules"}},
-			user:    map[Kind][]string{Skills: {"skills"}, Rules: {"rules"}},
+			project: map[Kind][]string{Commands: {".clinerules/workflows"}, Skills: {".cline/skills"}, Rules: {".clinerules", ".cline/rules"}},
+			user:    map[Kind][]string{Skills: {"skills"}, Rules: {"rules", "../Documents/Cline/Rules", "../Cline/Rules"}},
 		},
 		{
 			ID: "copilot", Name: "Copilot", home: ".copilot",
 			project: map[Kind][]string{Commands: {".github/prompts"}, Skills: {".github/skills"}, Rules: {".github/instructions"}},
-			user:    map[Kind][]string{Skills: {"skills"}},
+			user:    map[Kind][]string{Skills: {"skills"}, Rules: {"copilot-instructions.md", "instructions"}},
 		},
 	}
 }
@@ -184,10 +193,10 @@ func (o *Options) folder(s *Source) string {
 func Places(o Options, kind Kind) []Place {
 	var places []Place
 	seen := map[string]bool{}
-	add := func(s *Source, repository string, parts ...string) {
+	add := func(s *Source, repository, base string, parts ...string) {
 		if path := filepath.Join(parts...); !seen[path] {
 			seen[path] = true
-			places = append(places, Place{Source: s, Path: path, Repository: repository})
+			places = append(places, Place{Source: s, Path: path, Repository: repository, Base: base})
 		}
 	}
 	folders := upward(o.Dir, o.Root)
@@ -197,12 +206,12 @@ func Places(o Options, kind Kind) []Place {
 		}
 		for _, dir := range folders {
 			for _, name := range s.project[kind] {
-				add(&s, folders[len(folders)-1], dir, filepath.FromSlash(name))
+				add(&s, folders[len(folders)-1], dir, dir, filepath.FromSlash(name))
 			}
 		}
 		if dir := o.folder(&s); dir != "" {
 			for _, name := range s.user[kind] {
-				add(&s, "", dir, filepath.FromSlash(name))
+				add(&s, "", "", dir, filepath.FromSlash(name))
 			}
 		}
 	}

@@ -82,8 +82,9 @@ func tellings() map[agent.EventType]telling {
 		session.TreeMoved:     func(t *teller, ctx context.Context, _ *session.Event) []any { return t.plan(ctx) },
 		session.ConsoleOpened: nil, session.ConsoleClosed: nil, session.JobsChanged: nil,
 		session.CommandStart: (*teller).commandStart, session.CommandOutput: (*teller).commandOutput, session.CommandEnd: (*teller).commandEnd,
-		session.Warning:      (*teller).warning,
-		session.OwnerChanged: nil, session.EventsLost: nil,
+		session.RulesTriggered: nil,
+		session.Warning:        (*teller).warning,
+		session.OwnerChanged:   nil, session.EventsLost: nil,
 	}
 }
 

@@ -323,8 +323,21 @@ func (p *Printer) Event(e session.Event) {
 		p.steps.start(e.Event)
 	case e.Type == agent.ToolEnd && p.steps != nil:
 		p.steps.end(e.Event)
-	case p.steps != nil:
-		p.steps.policy(e)
+	default:
+		if d, ok := e.Data.(*session.Triggered); ok && d.Stopped {
+			p.unsay()
+		}
+		if p.steps != nil {
+			p.steps.policy(e)
+		}
+	}
+}
+
+// unsay drops the text of an answer that was stopped: the model answers again.
+func (p *Printer) unsay() {
+	if before := p.held.String(); p.from < len(before) {
+		p.held.Reset()
+		p.held.WriteString(before[:p.from])
 	}
 }
 

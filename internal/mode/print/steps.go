@@ -122,7 +122,15 @@ func (s *steps) policy(e session.Event) {
 	switch e.Type {
 	case session.RetryStart:
 		r := e.Data.(*session.RetryInfo)
+		if r.Delay == 0 {
+			s.note(fmt.Sprintf("%s; asking again (%d of %d)", prose.Row(r.Error, 200), r.Attempt, r.Max))
+			break
+		}
 		s.note(fmt.Sprintf("%s; again in %s (%d of %d)", prose.Row(r.Error, 200), r.Delay.Round(100*time.Millisecond), r.Attempt, r.Max))
+	case session.RulesTriggered:
+		if d := e.Data.(*session.Triggered); !d.Stopped {
+			s.note("rule for the model: " + prose.Row(d.Names(), 200))
+		}
 	case session.FallbackApplied, session.Promoted:
 		s.note(fmt.Sprintf("continuing with %s: %s", e.Data.(*session.Change).To, prose.Row(e.Data.(*session.Change).Why, 200)))
 	case session.CompactionStart:

@@ -112,6 +112,7 @@ func workCommands(g *groups) []command {
 			complete: choices("plan", "ask", "auto-edit", "full"),
 		},
 		{name: "permissions", aliases: []string{"allow", "allowed-tools"}, help: "rules for calls: list, try and revoke", needs: aSession, run: g.tasks.openPermissions},
+		{name: "rules", help: "instructions that the model gets when they matter", run: g.views.openRules},
 		{name: "tools", help: "which tools the model has", needs: aSession, run: g.tasks.openTools},
 		{
 			name: "todo", aliases: []string{"todos"}, args: "[edit, done, start, drop, rm, append, export, import, copy]", help: "the list of tasks", needs: aSession, run: g.tasks.todoCommand,

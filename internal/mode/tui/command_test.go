@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/customize/rule"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/model/connect"
@@ -30,7 +31,10 @@ func alone(t *testing.T, set ...func(*Options)) *app {
 
 type nobody struct{ Host }
 
-func (nobody) FileCommands() *files.Set         { return &files.Set{} }
+func (nobody) FileCommands() *files.Set { return &files.Set{} }
+func (nobody) Rules() (*rule.Set, []string, error) {
+	return nil, nil, nil
+}
 func (nobody) Models() (*connect.Models, error) { return nil, errors.New("no models here") }
 func (nobody) Reload()                          {}
 

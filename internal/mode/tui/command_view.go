@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/customize/rule"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/panel"
@@ -42,6 +43,7 @@ type viewHost interface {
 	Models() (*connect.Models, error)
 	Dump(path string, done func(error)) error
 	Ledger() (*usage.Ledger, error)
+	Rules() (set *rule.Set, warnings []string, err error)
 }
 
 func (vs *views) openHotkeys(string) {
@@ -143,6 +145,33 @@ func (vs *views) openContext(string) {
 	var p pane.Pane
 	p = panel.NewContext(vs.env, c, func() { vs.panes.remove(p) })
 	vs.panes.push(p)
+}
+
+// openRules lists the rules for the model, by where they come from.
+func (vs *views) openRules(string) {
+	vs.work.task("looking for rules", func(context.Context) (func(), error) {
+		set, warnings, err := vs.host.Rules()
+		if err != nil {
+			return nil, err
+		}
+		var b strings.Builder
+		b.WriteString(set.Count() + "\n")
+		for _, g := range set.Groups() {
+			b.WriteString("\n" + g.Source + "\n")
+			for _, r := range g.Rules {
+				b.WriteString("  " + r + "\n")
+			}
+		}
+		if len(warnings) > 0 {
+			b.WriteString("\nProblems\n")
+		}
+		for _, w := range warnings {
+			b.WriteString("  " + prose.Inline(w) + "\n")
+		}
+		return func() {
+			vs.panes.reportLines("Rules", func(int, *theme.Styles) []styled.Line { return textLines(b.String()) })
+		}, nil
+	})
 }
 
 // openCost shows what was spent.

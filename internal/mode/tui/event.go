@@ -103,6 +103,13 @@ func (ls *listener) sessionSays(e *session.Event) {
 		ls.facts.read()
 	case session.ThinkingChanged, session.TitleChanged, session.ModeChanged, session.ToolsChanged:
 		ls.facts.read()
+	case session.RulesTriggered:
+		d := e.Data.(*session.Triggered)
+		words := "Rule for the model: "
+		if d.Stopped {
+			words = "Answer stopped by rule: "
+		}
+		ls.notice(card.Info, words+d.Names())
 	case session.CompactionStart, session.CompactionEnd:
 		ls.onCompaction(e)
 	case session.TreeMoved:

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/customize/rule"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/internal/model/usage"
@@ -28,6 +29,9 @@ type Host interface {
 	Ledger() (*usage.Ledger, error)
 	// FileCommands are the commands that are files.
 	FileCommands() *files.Set
+	// Rules finds the rules for the model in the folder as they are now. Warnings say what was
+	// left out.
+	Rules() (set *rule.Set, warnings []string, err error)
 	// Crumb notes that the session is the one of this terminal.
 	Crumb(path string)
 }
