@@ -43,6 +43,7 @@ func Split(text string) (head, body string) {
 // and a file of others must not be able to use anchors or types.
 type Entry struct {
 	Key   string
+	Line  int      // of the head, from 1
 	Raw   string   // what follows the colon, quotes taken off
 	Items []string // lines "- item" below it
 }
@@ -99,7 +100,9 @@ func (e Entry) List() []string {
 // Entries reads the keys of a head that stand at the beginning of a line.
 func Entries(head string) []Entry {
 	var out []Entry
+	n := 0
 	for l := range strings.Lines(head) {
+		n++
 		l = strings.TrimRight(l, " \t\n")
 		trimmed := strings.TrimLeft(l, " \t")
 		switch {
@@ -124,7 +127,7 @@ func Entries(head string) []Entry {
 			case "|", ">", "|-", ">-", "|+", ">+":
 				value = ""
 			}
-			out = append(out, Entry{Key: key, Raw: value})
+			out = append(out, Entry{Key: key, Line: n, Raw: value})
 		}
 	}
 	for i := range out {

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/model/connect"
@@ -31,6 +32,7 @@ func alone(t *testing.T, set ...func(*Options)) *app {
 type nobody struct{ Host }
 
 func (nobody) FileCommands() *files.Set         { return &files.Set{} }
+func (nobody) Skills() *skill.Set               { return &skill.Set{} }
 func (nobody) Models() (*connect.Models, error) { return nil, errors.New("no models here") }
 func (nobody) Reload()                          {}
 

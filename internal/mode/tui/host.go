@@ -4,6 +4,7 @@ import (
 	"context"
 
 	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/internal/model/usage"
@@ -28,6 +29,8 @@ type Host interface {
 	Ledger() (*usage.Ledger, error)
 	// FileCommands are the commands that are files.
 	FileCommands() *files.Set
+	// Skills are the skills of the folder.
+	Skills() *skill.Set
 	// Crumb notes that the session is the one of this terminal.
 	Crumb(path string)
 }
