@@ -29,7 +29,7 @@ type Host interface {
 	Ledger() (*usage.Ledger, error)
 	// FileCommands are the commands that are files.
 	FileCommands() *files.Set
-	// Skills are the skills of the folder.
+	// Skills returns the skills of the folder.
 	Skills() *skill.Set
 	// Crumb notes that the session is the one of this terminal.
 	Crumb(path string)
