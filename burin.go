@@ -171,6 +171,9 @@ type Options struct {
 	System  string // replaces burin's system prompt
 	Append  string // added to the system prompt
 	NoFiles bool   // leave out AGENTS.md and similar files
+	// NoSkills leaves out the skills of the project, the user and burin. With Alone there are
+	// none.
+	NoSkills bool
 
 	Approval       string   // plan, ask, auto-edit or full; empty is ask
 	Allow          []string // rules such as bash(go test:*), in addition to those of the settings
@@ -327,7 +330,7 @@ func open(ctx context.Context, o Options) (*session.Session, error) {
 	}
 	so := o.session()
 	so.Closed = func() error { return h.Close(context.Background()) }
-	s, err := h.Open(ctx, host.Session{Session: so, Ground: o.ground(), Choice: host.Choice{Model: o.Select}})
+	s, err := h.Open(ctx, host.Session{Session: so, Ground: o.ground(), Choice: host.Choice{Model: o.Select}, NoSkills: o.NoSkills})
 	if err != nil {
 		return nil, errors.Join(err, h.Close(ctx))
 	}

@@ -154,3 +154,21 @@ func TestWorkspaceWithoutDirectory(t *testing.T) {
 		t.Errorf("the search found nothing: %s", got)
 	}
 }
+
+// A session knows the skills that are found, unless it is told not to.
+func TestNoSkills(t *testing.T) {
+	srv := user(t, llmtest.Script{Turns: []llmtest.Turn{{Parts: []llmtest.Part{{Text: "Yes."}}}, {Parts: []llmtest.Part{{Text: "Yes."}}}}}, "")
+	for i, none := range []bool{false, true} {
+		s, err := burin.New(t.Context(), burin.Options{NoSkills: none, NoSession: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Prompt(t.Context(), llm.UserText("hello"))
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if told := strings.Contains(srv.Requests()[i].System, "\n- ralplan: "); told == none {
+			t.Errorf("NoSkills %v: told %v", none, told)
+		}
+	}
+}

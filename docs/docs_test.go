@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/customize/source"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
@@ -88,6 +89,28 @@ func TestModelExamples(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The table of skills.md is that of package source, in the order in which skills win.
+func TestSkillFolders(t *testing.T) {
+	const project, home = "/project", "/home"
+	folders := map[string][2][]string{}
+	for _, p := range source.Places(source.Options{Dir: project, ConfigDir: home + "/.burin", UserHome: home}, source.Skills) {
+		of := folders[p.Source.ID]
+		if rel, ok := strings.CutPrefix(filepath.ToSlash(p.Path), home+"/"); ok {
+			of[1] = append(of[1], "`~/"+rel+"`")
+		} else {
+			of[0] = append(of[0], "`"+strings.TrimPrefix(filepath.ToSlash(p.Path), project+"/")+"`")
+		}
+		folders[p.Source.ID] = of
+	}
+	var want strings.Builder
+	for _, id := range source.IDs() {
+		want.WriteString("| `" + id + "` | " + strings.Join(folders[id][0], ", ") + " | " + strings.Join(folders[id][1], ", ") + " |\n")
+	}
+	if !strings.Contains(read(t, "skills.md"), want.String()) {
+		t.Errorf("skills.md does not have the table:\n%s", want.String())
 	}
 }
 

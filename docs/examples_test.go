@@ -44,7 +44,7 @@ func TestGuides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages = append(pages, "tutorial.md", "rules.md")
+	pages = append(pages, "tutorial.md", "rules.md", "skills.md")
 	for _, page := range pages {
 		t.Run(strings.TrimSuffix(filepath.Base(page), ".md"), func(t *testing.T) {
 			g := newGuide(t, bin)
@@ -264,6 +264,10 @@ func (g *guide) console(text string) {
 		for strings.HasSuffix(command, `\`) { // continued on the next line
 			more, rest, _ := strings.Cut(want, "\n")
 			command, want = command+"\n"+more, rest
+		}
+		for strings.HasPrefix(want, ">") { // the shell asks for the rest of a text
+			more, rest, _ := strings.Cut(want[1:], "\n")
+			command, want = command+"\n"+strings.TrimPrefix(more, " "), rest
 		}
 		if strings.HasPrefix(command, "export ") {
 			g.exports += command + "\n"

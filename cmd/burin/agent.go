@@ -44,6 +44,8 @@ type agentFlags struct {
 	schema     string
 	append     string
 	noFiles    bool
+	skills     []string
+	noSkills   bool
 	noSession  bool
 	noSecrets  bool
 	resumption
@@ -65,6 +67,8 @@ func (a *agentFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&a.schema, "json-schema", "", "print a result of this JSON schema: a file, or the schema itself")
 	f.StringVar(&a.append, "append-system-prompt", "", "add to the instructions for the model")
 	f.BoolVar(&a.noFiles, "no-context-files", false, "leave out AGENTS.md, CLAUDE.md and their like")
+	f.StringSliceVar(&a.skills, "skills", nil, "the only skills to use, by name: review-*, pdf")
+	f.BoolVar(&a.noSkills, "no-skills", false, "use no skills")
 	f.BoolVar(&a.noSession, "no-session", false, "keep no session file")
 	f.BoolVar(&a.noSecrets, "no-secrets", false, "do not hide tokens and passwords from the model and the session file")
 	a.resumption.register(f)
@@ -105,6 +109,8 @@ func (a *agentFlags) check() error {
 		return usage("--max-cost: %v is not an amount", a.maxCost)
 	case a.noTools && len(a.tools) > 0:
 		return usage("--no-tools and --tools contradict each other")
+	case a.noSkills && len(a.skills) > 0:
+		return usage("--no-skills and --skills contradict each other")
 	}
 	return nil
 }
@@ -175,6 +181,7 @@ func (a *agentFlags) apply(o *host.Session) {
 	g.AddDirs, g.Allow, g.Deny, g.Hosts = a.addDirs, a.allow, a.deny, a.hosts
 	o.Tools, o.NoTools, o.Append = a.tools, a.noTools, a.append
 	g.NoFiles, g.NoSecrets = a.noFiles || a.noTools, a.noSecrets
+	o.Skills, o.NoSkills = a.skills, a.noSkills
 	o.NoSession, o.Seal = a.noSession, a.seal
 	o.MaxTurns, o.MaxCost = a.maxTurns, llm.Dollars(a.maxCost)
 	if a.session != "" && archive.IsDir(a.session) {

@@ -142,6 +142,11 @@ func TestBudgetRequest(t *testing.T) {
 	go func() { _ = srv.Serve(l) }()
 	url := "http://" + l.Addr().String() + "/v1"
 	files := map[string]string{"config.yml": settings, "models.yml": fmt.Sprintf(models, url)}
+	skills := map[string]string{}
+	for i := range 200 {
+		name := fmt.Sprintf("skill-%d", i)
+		skills["skills/"+name+"/SKILL.md"] = "---\nname: " + name + "\ndescription: Does one thing, when a task is about it.\n---\n" + strings.Repeat("Do it.\n", 500)
+	}
 
 	for _, tt := range []struct {
 		name  string
@@ -154,6 +159,7 @@ func TestBudgetRequest(t *testing.T) {
 		{name: "stored key", args: []string{"--model", "openai/gpt-5.1", "--base-url", url}, key: "sk-stored"},
 		{name: "config.yml and models.yml", args: []string{"--model", "box/m"}, env: "BOX_KEY=sk-x", files: files},
 		{name: "the default model", env: "OPENAI_API_KEY=sk-x", files: files},
+		{name: "two hundred skills", args: []string{"--model", "openai/gpt-5.1", "--base-url", url}, env: "OPENAI_API_KEY=sk-x", files: skills},
 		{name: "part of a name, and a stored key", args: []string{"--model", "gpt-5.1"}, key: "sk-stored", files: files},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -163,6 +169,9 @@ func TestBudgetRequest(t *testing.T) {
 				t.Fatal(err)
 			}
 			for name, text := range tt.files {
+				if err := os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700); err != nil {
+					t.Fatal(err)
+				}
 				if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}

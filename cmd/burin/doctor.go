@@ -24,8 +24,8 @@ func doctorCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this installation and say what to do",
-		Long: `Check settings, keys, the model, clock, proxy, terminal, sandbox, git, disk, locks,
-sessions and rules, and say what to do about what is wrong. Nothing is changed. The exit code is 1 if
+		Long: `Check settings, skills, rules, keys, the model, clock, proxy, terminal, sandbox, git, disk,
+locks and sessions, and say what to do about what is wrong. Nothing is changed. The exit code is 1 if
 burin can't work as it is. No output has a key in it.
 
   burin doctor
@@ -79,7 +79,7 @@ func (p *program) checks(ctx context.Context, online bool) ([]checkup.Check, err
 		return nil, err
 	}
 	models, merr := h.OpenModels()
-	checks := []checkup.Check{checkup.Settings(h, merr)}
+	checks := []checkup.Check{checkup.Settings(h, merr), checkup.Skills(h)}
 	server := ""
 	if models != nil {
 		checks = append(checks, checkup.Keys(models), checkup.Model(models))

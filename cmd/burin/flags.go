@@ -100,7 +100,9 @@ func flagInstead(name string) string {
 		return "go to the folder with cd first"
 	case "image":
 		return "write @FILE in the prompt"
-	case "mcp-config", "extension", "skill", "plugin-dir", "agents":
+	case "skill":
+		return "name the folder in skills.customDirectories of config.yml"
+	case "mcp-config", "extension", "plugin-dir", "agents":
 		return "burin does not have it yet"
 	}
 	return ""

@@ -46,6 +46,8 @@ type Session struct {
 	Parts []session.Part
 	// URLs reads addresses by scheme for the tools that read files: "skill" for skill://name.
 	URLs map[string]func(ctx context.Context, url string) (string, error)
+	// Trees are the files behind such addresses, for the tools that list and search.
+	Trees map[string]Tree
 
 	Approval string // plan, ask, auto-edit or full; empty is ask
 	// Desk is where questions wait for people; nil: what would be a question is refused
@@ -119,6 +121,9 @@ type Session struct {
 	Warn   func(string) // what a person should know, a line each
 	Closed func() error // is called when the session has been closed, last
 }
+
+// Tree is the files behind the addresses of a scheme.
+type Tree = file.Tree
 
 // Start puts a session on the bench. Close ends it, and leaves the bench to others.
 func (b *Bench) Start(ctx context.Context, o Session) (*session.Session, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/bench"
 	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/customize/trust"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/session"
@@ -36,7 +37,8 @@ const (
 	lineOutput = 30 << 10
 )
 
-// expander makes prompts of texts that begin with the name of a command that is a file.
+// expander makes prompts of texts that call a skill, or begin with the name of a command that is
+// a file.
 type expander struct {
 	host *Host
 	desk *session.Desk
@@ -56,7 +58,14 @@ func (e *expander) expand(ctx context.Context, text string) (string, error) {
 	if len(text) == 0 || text[0] != '/' {
 		return text, nil
 	}
-	expanded, _, err := e.host.commands().Expand(ctx, text, e.line)
+	prompt, called, skillErr := e.host.Skills().Expand(text)
+	if called && !errors.As(skillErr, new(*skill.UnknownError)) {
+		return prompt, skillErr
+	}
+	expanded, used, err := e.host.commands().Expand(ctx, text, e.line)
+	if used == nil && err == nil {
+		err = skillErr
+	}
 	return expanded, err
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/burin-dev/burin/internal/bench"
 	files "github.com/burin-dev/burin/internal/customize/command"
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/customize/source"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/model/catalog"
@@ -49,6 +50,7 @@ type Host struct {
 	dump     *connect.Dump
 	commands func() *files.Set
 	settings atomic.Pointer[config.Config] // as they were last
+	skills   atomic.Pointer[skill.Set]     // the same
 
 	mu      sync.Mutex
 	models  *connect.Models   // nil: they are not open

@@ -35,7 +35,11 @@ import (
 type Session struct {
 	bench.Session
 	Ground bench.Options // what the session stands on
-	Choice Choice        // which model, where Client and Model are not given
+	// Skills are patterns of the only skills to use, in place of those of the settings; NoSkills
+	// leaves all out.
+	Skills   []string
+	NoSkills bool
+	Choice   Choice // which model, where Client and Model are not given
 	// Note is told which model was found, where nobody has named it; nil: Warn is.
 	Note func(string)
 	// Keyless is told that there is no key for the model, and the session is opened all the
@@ -75,6 +79,7 @@ func (h *Host) Open(ctx context.Context, o Session) (*session.Session, error) {
 	if o.Note == nil {
 		o.Note = o.Warn
 	}
+	giveSkills := h.lookForSkills(&o) // while the model and its key are found
 	if err := h.findModel(ctx, &o, settings); err != nil {
 		return nil, err
 	}
@@ -91,6 +96,7 @@ func (h *Host) Open(ctx context.Context, o Session) (*session.Session, error) {
 	if err := h.readyKeys(ctx, &o); err != nil {
 		return nil, err
 	}
+	giveSkills()
 	begin := h.addHooks(&o, settings)
 	b, leave, err := h.bench(o.Ground)
 	if err != nil {

@@ -46,6 +46,15 @@ type Config struct {
 	DisabledProviders catalog.ScopedList `yaml:"disabledProviders"`
 	// DisabledSources are programs whose files are not read: ids of package source.
 	DisabledSources []string `yaml:"disabledSources"`
+	// Skills says which skills there are, and who may call them.
+	Skills struct {
+		Enabled             *bool    `yaml:"enabled"`
+		EnableSkillCommands *bool    `yaml:"enableSkillCommands"`
+		Bundled             *bool    `yaml:"bundled"`
+		CustomDirectories   []string `yaml:"customDirectories"`
+		IgnoredSkills       []string `yaml:"ignoredSkills"`
+		IncludeSkills       []string `yaml:"includeSkills"`
+	} `yaml:"skills"`
 	// ModelProviderOrder says whose variant of a model is preferred.
 	ModelProviderOrder []string `yaml:"modelProviderOrder"`
 	// DefaultThinkingLevel is used where neither flag nor selector says one.

@@ -104,6 +104,12 @@ var table = []Setting{
 	{Key: "ttsr.disabledRules", Type: List, Group: Context, Label: "Disabled rules", Else: "none", Help: "Names of rules that are off, of whichever kind."},
 	{Key: "branchSummary.enabled", Type: Bool, Group: Context, Label: "Branch summaries", Default: false, Help: "Offers to summarize a branch when you leave it in the tree."},
 	{Key: "branchSummary.reserveTokens", Type: Number, Group: Context, Label: "Branch summaries: reserve", Default: 16384, Min: at(1), Unit: "tokens", When: "branchSummary.enabled", Help: "Tokens kept free when a branch is summarized."},
+	{Key: "skills.enabled", Type: Bool, Group: Context, Label: "Skills", Default: true, Help: "Looks for skills, and tells the model which there are."},
+	{Key: "skills.enableSkillCommands", Type: Bool, Group: Context, Label: "Skill commands", Default: true, When: "skills.enabled", Help: "Makes /skill:NAME a command."},
+	{Key: "skills.bundled", Type: Bool, Group: Context, Label: "Bundled skills", Default: true, When: "skills.enabled", Help: "Includes the skills that come with burin: deep-interview, ralplan and ultragoal."},
+	{Key: "skills.customDirectories", Type: List, Group: Context, Label: "Skill folders", Else: "none", When: "skills.enabled", Help: "More folders to look for skills in, with all folders below them; a relative path is in your home folder."},
+	{Key: "skills.ignoredSkills", Type: List, Group: Context, Label: "Ignored skills", Else: "none", When: "skills.enabled", Help: "Names of skills to leave out; * stands for any letters."},
+	{Key: "skills.includeSkills", Type: List, Group: Context, Label: "Only these skills", Else: "all", When: "skills.enabled", Help: "Names of the only skills to use; * stands for any letters."},
 
 	{Key: "edit.mode", Type: Enum, Group: Tools, Label: "Edit format", Else: "the model's", Choices: []string{"replace", "patch", "hashline", "whole"}, Help: "The format in which the model writes edits."},
 	{Key: "todo.reminders", Type: Bool, Group: Tools, Label: "Todo reminders", Default: true, Help: "Reminds the model of open todos when it stops in the middle of its own work."},

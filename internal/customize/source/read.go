@@ -57,8 +57,11 @@ func (p Place) ReadFile() (string, error) {
 
 // Read reads at most limit bytes of a file that is a text and not larger than [MaxFile]. A
 // character that the limit cuts is left out; what is not UTF-8 becomes U+FFFD.
-func Read(r *os.Root, name string, limit int64) (string, error) {
-	info, err := r.Stat(name) // before it is opened: a pipe would wait
+func Read(r *os.Root, name string, limit int64) (string, error) { return ReadFS(r.FS(), name, limit) }
+
+// ReadFS is Read for any file system.
+func ReadFS(files fs.FS, name string, limit int64) (string, error) {
+	info, err := fs.Stat(files, name) // before it is opened: a pipe would wait
 	switch {
 	case err != nil:
 		return "", err
@@ -67,16 +70,17 @@ func Read(r *os.Root, name string, limit int64) (string, error) {
 	case info.Size() > MaxFile:
 		return "", ErrTooLarge
 	}
-	file, err := r.Open(name)
+	file, err := files.Open(name)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	b, err := io.ReadAll(io.LimitReader(file, limit))
-	if err != nil {
+	b := make([]byte, min(info.Size(), limit)) // what is added meanwhile is not read
+	n, err := io.ReadFull(file, b)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return "", err
 	}
-	text := string(b)
+	text := string(b[:n])
 	if strings.IndexByte(text, 0) >= 0 {
 		return "", ErrNotText
 	}

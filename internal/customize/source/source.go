@@ -133,9 +133,9 @@ func All() []Source {
 		{
 			ID: "opencode", Name: "opencode", home: ".config/opencode", // XDG_CONFIG_HOME wins
 			project: map[Kind][]string{
-				Commands: {".opencode/command", ".opencode/commands"}, Skills: {".opencode/skill", ".opencode/skills"},
+				Commands: {".opencode/command", ".opencode/commands"}, Skills: {".opencode/skills", ".opencode/skill"},
 			},
-			user: map[Kind][]string{Commands: {"command", "commands"}, Skills: {"skill", "skills"}},
+			user: map[Kind][]string{Commands: {"command", "commands"}, Skills: {"skills", "skill"}},
 		},
 		{
 			ID: "cursor", Name: "Cursor", home: ".cursor",
@@ -149,7 +149,7 @@ func All() []Source {
 		},
 		{
 			ID: "cline", Name: "Cline", home: ".cline",
-			project: map[Kind][]string{Commands: {".clinerules/workflows"}, Skills: {".cline/skills"}, Rules: {".clinerules", ".cline/rules"}},
+			project: map[Kind][]string{Commands: {".clinerules/workflows"}, Skills: {".cline/skills", ".clinerules/skills"}, Rules: {".clinerules", ".cline/rules"}},
 			user:    map[Kind][]string{Skills: {"skills"}, Rules: {"rules", "../Documents/Cline/Rules", "../Cline/Rules"}},
 		},
 		{

@@ -124,7 +124,12 @@ func Root(c *config.Config, paths config.Paths) string {
 	if c.SessionDir == "" {
 		return filepath.Join(paths.Data, "sessions")
 	}
-	dir := expandHome(c.SessionDir)
+	return HomePath(c.SessionDir)
+}
+
+// HomePath is a path of the settings: with "~" for the home folder, where a relative one is too.
+func HomePath(path string) string {
+	dir := expandHome(path)
 	if home, err := os.UserHomeDir(); err == nil && !filepath.IsAbs(dir) {
 		dir = filepath.Join(home, dir)
 	}

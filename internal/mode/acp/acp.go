@@ -16,6 +16,7 @@ import (
 
 	proto "github.com/burin-dev/burin/internal/acp"
 	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/session"
@@ -60,6 +61,8 @@ type Folder interface {
 	Models() (*connect.Models, error)
 	// FileCommands returns the commands defined in files.
 	FileCommands() *files.Set
+	// Skills returns the skills of the folder.
+	Skills() *skill.Set
 	// Archive returns the operations on whole sessions.
 	Archive() (Archive, error)
 }

@@ -8,7 +8,7 @@ import (
 	said "github.com/burin-dev/burin/internal/host/words"
 )
 
-// commands lists the available commands: burin's own first, then those defined in files.
+// commands lists the available commands: burin's own first, then those defined in files, then skills.
 func (l *live) commands() proto.Commands {
 	u := proto.Commands{Kind: "available_commands_update"}
 	add := func(name, help, hint string) {
@@ -27,6 +27,9 @@ func (l *live) commands() proto.Commands {
 		if !taken[c.Name] {
 			add(c.Name, c.Description, c.Hint)
 		}
+	}
+	for _, k := range l.folder.Skills().Callable() {
+		add("skill:"+k.Name, k.Description, "what to do")
 	}
 	return u
 }

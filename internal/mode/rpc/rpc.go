@@ -20,6 +20,7 @@ import (
 
 	"github.com/burin-dev/burin/agent"
 	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/llm"
@@ -40,6 +41,8 @@ type Host interface {
 	Models() (*connect.Models, error)
 	// FileCommands returns the commands defined in files.
 	FileCommands() *files.Set
+	// Skills returns the skills of the folder.
+	Skills() *skill.Set
 	// Archive returns the operations on whole sessions.
 	Archive() (Archive, error)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/burin-dev/burin/agent"
 	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
@@ -57,6 +58,7 @@ type nothing struct{}
 
 func (nothing) Models() (*connect.Models, error) { return nil, errors.New("no models") }
 func (nothing) FileCommands() *files.Set         { return &files.Set{} }
+func (nothing) Skills() *skill.Set               { return &skill.Set{} }
 func (nothing) Archive() (Archive, error)        { return nil, errors.New("no archive") }
 
 // live is a session in memory over a model that says one thing.

@@ -223,10 +223,13 @@ func sessionCommands() []command {
 			path, err := filepath.Abs(done.File)
 			return map[string]any{"path": path}, err
 		}),
-		of("get_commands", "the host's FileCommands", inOrder, func(_ context.Context, c *call) (any, error) {
+		of("get_commands", "the host's FileCommands and Skills", inOrder, func(_ context.Context, c *call) (any, error) {
 			all := []commandJSON{}
 			for _, f := range c.f.o.Host.FileCommands().List() {
 				all = append(all, commandJSON{f.Name, f.Description, "prompt", sourceJSON{f.Path, f.Source, scopeOf(f.Source), "top-level"}})
+			}
+			for _, k := range c.f.o.Host.Skills().Callable() {
+				all = append(all, commandJSON{"skill:" + k.Name, k.Description, "skill", sourceJSON{k.Path, k.Source, scopeOf(k.Source), "top-level"}})
 			}
 			return map[string]any{"commands": all}, nil
 		}),

@@ -37,7 +37,7 @@ func newApp(o Options) *app {
 	}}
 	*sw = switcher{
 		base: b, current: cur, exit: end, show: show, facts: facts, composer: composer, work: work, outbox: outbox, asks: asks, shell: shell, repeater: repeater,
-		opens: o.Open, reload: func() { o.Host.Reload() }, prepare: func() { cmds.fileCommands() },
+		opens: o.Open, reload: func() { o.Host.Reload() }, prepare: func() { cmds.prepare() },
 	}
 
 	// What is called.

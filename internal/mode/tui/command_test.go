@@ -13,6 +13,7 @@ import (
 
 	files "github.com/burin-dev/burin/internal/customize/command"
 	"github.com/burin-dev/burin/internal/customize/rule"
+	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/model/connect"
@@ -35,6 +36,7 @@ func (nobody) FileCommands() *files.Set { return &files.Set{} }
 func (nobody) Rules() (*rule.Set, []string, error) {
 	return nil, nil, nil
 }
+func (nobody) Skills() *skill.Set               { return &skill.Set{} }
 func (nobody) Models() (*connect.Models, error) { return nil, errors.New("no models here") }
 func (nobody) Reload()                          {}
 

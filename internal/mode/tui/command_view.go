@@ -7,6 +7,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/customize/rule"
+	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/panel"
@@ -44,12 +45,58 @@ type viewHost interface {
 	Dump(path string, done func(error)) error
 	Ledger() (*usage.Ledger, error)
 	Rules() (set *rule.Set, warnings []string, err error)
+	Skills() *skill.Set
 }
 
 func (vs *views) openHotkeys(string) {
 	var p pane.Pane
 	p = selector.Hotkeys(vs.env, func() { vs.panes.remove(p) })
 	vs.panes.push(p)
+}
+
+// openSkills lists the skills: where each is from, and what is wrong with some.
+func (vs *views) openSkills(string) {
+	go func() {
+		set := vs.host.Skills()
+		vs.inbox.post(func() {
+			vs.panes.reportLines("Skills", func(width int, _ *theme.Styles) []styled.Line { return skillLines(set, width) })
+		})
+	}()
+}
+
+func skillLines(set *skill.Set, width int) []styled.Line {
+	var out []styled.Line
+	indent := styled.Line{{Text: "  "}}
+	add := func(text string, color theme.Token) {
+		out = styled.Wrap(out, styled.Of(prose.Inline(text), color), width, indent, indent)
+	}
+	for _, k := range set.List() {
+		name := styled.Of(prose.Inline(k.Name), theme.Accent)
+		note := ""
+		switch {
+		case k.Unlisted && k.Uncallable:
+			note = ", switched off by its author"
+		case k.Unlisted:
+			note = ", only for you: /skill:" + k.Name
+		case k.Uncallable:
+			note = ", only for the model"
+		}
+		out = styled.Wrap(out, append(name, styled.Span{Text: "  " + k.Source + note, Look: theme.Look{Fg: theme.Muted}}), width, nil, indent)
+		add(k.Description, theme.Text)
+		if !k.Bundled() {
+			add(k.Path, theme.Muted)
+		}
+	}
+	if out == nil {
+		out = append(out, styled.Of("No skills found.", theme.Muted))
+	}
+	for _, k := range set.Shadowed() {
+		add(k.Path+": not used, "+k.ShadowedBy+" has the same name", theme.Muted)
+	}
+	for _, w := range set.Warnings() {
+		add(w, theme.Warning)
+	}
+	return out
 }
 
 // openHistory shows earlier prompts.

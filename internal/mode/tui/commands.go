@@ -5,11 +5,13 @@ import (
 	"strings"
 
 	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/fuzzy"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/complete"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -21,7 +23,10 @@ type commands struct {
 	work     *work
 	outbox   *outbox
 	shell    *shell
-	host     interface{ FileCommands() *files.Set }
+	host     interface {
+		FileCommands() *files.Set
+		Skills() *skill.Set
+	}
 
 	table     []command
 	offers    []complete.Command // all of them, for completion
@@ -178,7 +183,7 @@ func elsewhere(name string) string {
 		return "Shift+Enter, Alt+Enter or Ctrl+J begins a new line; burin doctor checks the terminal."
 	case "hooks", "trust":
 		return "burin trust, in a shell, lists the hooks of this folder and decides about them."
-	case "agents", "plugins", "skills":
+	case "agents", "plugins":
 		return "burin has no " + strings.ToLower(name) + " yet."
 	case "mcp":
 		return "burin has no MCP servers yet."
@@ -273,22 +278,39 @@ func (cs *commands) offer() []complete.Command {
 // expands reports whether a file is the command of that name. While the files are looked
 // for, which takes a moment once, it waits.
 func (cs *commands) expands(name string) bool {
-	_, ok := cs.host.FileCommands().Lookup(name)
-	return ok
+	if _, ok := cs.host.FileCommands().Lookup(name); ok {
+		return true
+	}
+	called, ok := strings.CutPrefix(name, "skill:")
+	return ok && called != "" && cs.host.Skills().Callable() != nil // who sends it hears of a wrong name
 }
 
-// fileCommands are the commands that are files, once they were looked for; the first
-// call begins to.
+// prepare looks for the commands that are files and the skills of a session that has begun.
+func (cs *commands) prepare() {
+	cs.lookedFor = false
+	cs.fileCommands()
+}
+
+// fileCommands are the commands that are files, and skills, once they were looked for; the
+// first call begins to.
 func (cs *commands) fileCommands() []complete.Command {
 	if !cs.lookedFor {
 		cs.lookedFor = true
 		go func() {
-			set := cs.host.FileCommands()
+			set, skills := cs.host.FileCommands(), cs.host.Skills()
 			cs.inbox.post(func() {
+				cs.fromFiles = nil
 				for _, c := range set.List() {
 					cs.fromFiles = append(cs.fromFiles, complete.Command{Name: c.Name, Help: c.Description + " (" + c.Source + ")", Args: c.Hint})
 				}
+				for _, k := range skills.Callable() {
+					cs.fromFiles = append(cs.fromFiles, complete.Command{Name: "skill:" + k.Name, Help: prose.Short(k.Description, 100) + " (" + k.Source + ")", Args: "[what to do]"})
+				}
 				cs.offers = nil
+				if strings.HasPrefix(cs.composer.editor.Text(), "/") { // somebody is choosing one
+					editor.Refresh(cs.composer.editor)
+					cs.redraw()
+				}
 			})
 		}()
 	}

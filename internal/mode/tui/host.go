@@ -5,6 +5,7 @@ import (
 
 	files "github.com/burin-dev/burin/internal/customize/command"
 	"github.com/burin-dev/burin/internal/customize/rule"
+	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/internal/model/usage"
@@ -32,6 +33,8 @@ type Host interface {
 	// Rules finds the rules for the model in the folder as they are now. Warnings say what was
 	// left out.
 	Rules() (set *rule.Set, warnings []string, err error)
+	// Skills returns the skills of the folder.
+	Skills() *skill.Set
 	// Crumb notes that the session is the one of this terminal.
 	Crumb(path string)
 }

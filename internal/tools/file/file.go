@@ -33,6 +33,8 @@ type Options struct {
 	// "skill" for skill://name. The text is shown like a file that cannot be
 	// edited. artifact:// is known without it.
 	URLs map[string]func(ctx context.Context, url string) (string, error)
+	// Trees are the files behind addresses, by scheme, for the tools that list and search.
+	Trees map[string]Tree
 	// Withheld gives, for a search of a folder, the test for files that it must not show:
 	// those that permission would refuse or ask about. nil, or a test that is nil, is
 	// none.

@@ -6,9 +6,12 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"image"
 	"image/png"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -654,5 +657,82 @@ func TestWholeEditOfUnreadFile(t *testing.T) {
 	}
 	if _, err := b.call("edit", map[string]any{"path": "new.txt", "content": "new\n"}); err != nil {
 		t.Errorf("a new file: %v", err)
+	}
+}
+
+// skills is a tree of two skills: one in the workspace, one elsewhere.
+type skills struct{ inside, outside string }
+
+func (s skills) Path(address string) string {
+	rest, ok := strings.CutPrefix(address, "skill://in")
+	if !ok {
+		return filepath.Join(s.outside, strings.TrimPrefix(address, "skill://out"))
+	}
+	return filepath.Join(s.inside, rest)
+}
+
+func (s skills) Open(address string, use func(fs.FS, string) error) error {
+	rest, ok := strings.CutPrefix(address, "skill://out")
+	if !ok {
+		return errors.New("no such skill")
+	}
+	r, err := os.OpenRoot(s.outside)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return use(r.FS(), path.Join(".", rest))
+}
+
+// Addresses are searched and listed like folders. What lies in the workspace is judged and
+// searched as its files are; elsewhere only the files of the address can be seen.
+func TestTrees(t *testing.T) {
+	outside := t.TempDir()
+	tree := skills{outside: outside}
+	b := openWith(t, "replace", map[string]string{"skills/in/SKILL.md": "needle inside\n", "skills/in/.env": "needle=1\n"}, file.Options{
+		Trees: map[string]file.Tree{"skill": &tree},
+		Withheld: func(folder string) func(string) bool {
+			return func(name string) bool { return folder == "skills/in" && strings.HasSuffix(name, ".env") }
+		},
+	})
+	tree.inside = filepath.Join(b.dir, "skills", "in")
+	for name, text := range map[string]string{"SKILL.md": "needle outside\n", "docs/more.md": "a needle\n", "docs/.env": "needle=2\n"} {
+		path := filepath.Join(outside, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const left = "[1 file left out that rules refuse or that usually hold secrets: search one by its own path to ask for it.]"
+	b.want("grep", args{"pattern": "needle", "path": "skill://out"}, "SKILL.md\n1:needle outside\n\ndocs/more.md\n1:a needle\n"+left)
+	b.want("grep", args{"pattern": "needle", "path": "skill://out/docs"}, "docs/more.md\n1:a needle\n"+left)
+	b.want("grep", args{"pattern": "needle", "path": "skill://in"}, "skills/in/SKILL.md\n1:needle inside\n"+left)
+	b.want("find", args{"pattern": "**/*.md", "path": "skill://out/docs"}, "docs/more.md  now\n")
+	b.want("ls", args{"path": "skill://out/docs/more.md"}, "more.md  9 B  now")
+	for path, want := range map[string]string{
+		"skill://none": "no such skill", "rule://x": "no folders are known by rule:// addresses", "skill://out/../x": "",
+	} {
+		for _, tool := range []string{"grep", "find"} {
+			b.refused(tool, args{"path": path, "pattern": "x"}, want)
+		}
+		b.refused("ls", args{"path": path}, want)
+	}
+	b.refused("read", args{"path": "skill://out/docs/.env"}, "usually holds keys or passwords")
+	b.refused("read", args{"path": "skil://out"}, "knows no skil:// addresses")
+	for _, address := range []string{"skill://out/SKILL.md", "nosuch://a/b"} {
+		b.refused("write", args{"path": address, "content": "x"}, "takes paths of files")
+		b.refused("edit", args{"path": address, "edits": []any{args{"old": "needle", "new": "x"}}}, "takes paths of files")
+	}
+	for name, want := range map[string]string{"skill://in/": "skills/in", "skill://in/docs:3-4": "skills/in/docs", "skill://out/docs": "", "nosuch://x": ""} {
+		access, err := b.tools["read"].Accesses([]byte(`{"path":"` + name + `"}`))
+		got := ""
+		if len(access) > 0 {
+			got = access[0].Target
+		}
+		if got != want || err != nil {
+			t.Errorf("%s: %v, %v; want %s", name, access, err, want)
+		}
 	}
 }

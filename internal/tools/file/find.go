@@ -37,13 +37,19 @@ type findDetails struct {
 func (f *files) find() *tool.Tool {
 	return tool.New(tool.Definition[findArgs]{
 		Name: "find", Label: "Find", Description: findDescription, Effects: tool.Reads,
-		Access: func(a findArgs) []tool.Access { return f.access(tool.AccessRead, orRoot(a.Path)) },
+		Access: func(a findArgs) []tool.Access { return reads(f, a.Path) },
 		Run:    f.runFind,
 	})
 }
 
 func (f *files) runFind(ctx context.Context, _ tool.Call, a findArgs) (*tool.Result, error) {
-	f = f.in(ctx)
+	return at(ctx, f, a.Path, func(f *files, path string) (*tool.Result, error) {
+		a.Path = path
+		return findIn(ctx, f, a)
+	})
+}
+
+func findIn(ctx context.Context, f *files, a findArgs) (*tool.Result, error) {
 	filter, err := f.filter(ctx, a.Path, a.Ignored)
 	if err != nil {
 		return nil, err

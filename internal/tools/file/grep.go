@@ -53,13 +53,19 @@ func (f *files) grep() *tool.Tool {
 		Adjust: func(s *tool.Schema) {
 			tool.Property(s, "output").Enum = []any{"lines", "files", "count"}
 		},
-		Access: func(a grepArgs) []tool.Access { return f.access(tool.AccessRead, orRoot(a.Path)) },
+		Access: func(a grepArgs) []tool.Access { return reads(f, a.Path) },
 		Run:    f.runGrep,
 	})
 }
 
 func (f *files) runGrep(ctx context.Context, _ tool.Call, a grepArgs) (*tool.Result, error) {
-	f = f.in(ctx)
+	return at(ctx, f, a.Path, func(f *files, path string) (*tool.Result, error) {
+		a.Path = path
+		return grepIn(ctx, f, a)
+	})
+}
+
+func grepIn(ctx context.Context, f *files, a grepArgs) (*tool.Result, error) {
 	filter, err := f.filter(ctx, a.Path, a.Ignored)
 	if err != nil {
 		return nil, err

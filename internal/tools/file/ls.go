@@ -25,23 +25,28 @@ type lsArgs struct {
 func (f *files) ls() *tool.Tool {
 	return tool.New(tool.Definition[lsArgs]{
 		Name: "ls", Label: "List", Description: lsDescription, Effects: tool.Reads,
-		Access: func(a lsArgs) []tool.Access { return f.access(tool.AccessRead, orRoot(a.Path)) },
+		Access: func(a lsArgs) []tool.Access { return reads(f, a.Path) },
 		Run: func(ctx context.Context, _ tool.Call, a lsArgs) (*tool.Result, error) {
-			f := f.in(ctx)
-			name, err := f.Workspace.Resolve(orRoot(a.Path))
-			if err != nil {
-				return nil, err
-			}
-			info, err := f.fs.Stat(name)
-			if err != nil {
-				return nil, f.missing(ctx, a.Path, err)
-			}
-			if !info.IsDir() {
-				return tool.Text(entryLine(info, info.Name(), time.Now())), nil
-			}
-			return f.list(ctx, name, min(max(a.Depth, 1), 5))
+			return at(ctx, f, a.Path, func(f *files, path string) (*tool.Result, error) {
+				return listPath(ctx, f, path, a.Depth)
+			})
 		},
 	})
+}
+
+func listPath(ctx context.Context, f *files, path string, depth int) (*tool.Result, error) {
+	name, err := f.Workspace.Resolve(orRoot(path))
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.fs.Stat(name)
+	if err != nil {
+		return nil, f.missing(ctx, path, err)
+	}
+	if !info.IsDir() {
+		return tool.Text(entryLine(info, info.Name(), time.Now())), nil
+	}
+	return f.list(ctx, name, min(max(depth, 1), 5))
 }
 
 // What a listing shows at most.

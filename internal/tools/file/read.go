@@ -39,7 +39,8 @@ func (f *files) read() *tool.Tool {
 		Name: "read", Label: "Read", Description: readDescription, Strict: true, Effects: tool.Reads,
 		Access: func(a readArgs) []tool.Access {
 			if _, _, ok := splitURL(a.Path); ok {
-				return nil
+				address, _, _ := splitSelector(a.Path) // the call fails with what is wrong
+				return reads(f, address)
 			}
 			p, _, err := f.locate(orRoot(strings.TrimPrefix(a.Path, "file://")))
 			if err != nil {
@@ -313,9 +314,15 @@ func (f *files) readURL(ctx context.Context, scheme, url string) (*tool.Result, 
 	if !ok {
 		return nil, fmt.Errorf("%s: read knows no %s:// addresses%s", url, scheme, webHint(scheme))
 	}
+	if err := refusesSecret(f, scheme, base); err != nil {
+		return nil, err
+	}
 	text, err := open(ctx, base)
 	if err != nil {
 		return nil, err
+	}
+	if sel.spans == nil {
+		sel.raw = true // nothing is edited by line there
 	}
 	return f.text(base, scheme, text, sel), nil
 }

@@ -86,6 +86,9 @@ func (e *Editor) Completed(generation uint64, c Completion) bool {
 	return true
 }
 
+// Refresh asks an editor's completer once more, because it knows more than when it was asked.
+func Refresh(e *Editor) { e.ask(false) }
+
 // ask asks the completer, after a change or because a person wants it.
 func (e *Editor) ask(asked bool) bool {
 	e.popup.generation++

@@ -1,0 +1,79 @@
+package file
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/burin-dev/burin/internal/platform/private"
+	"github.com/burin-dev/burin/internal/platform/workspace"
+	"github.com/burin-dev/burin/tool"
+)
+
+// Tree is the files behind the addresses of a scheme, such as skill://name/path.
+type Tree interface {
+	// Path is the file or folder on disk that an address stands for; "" is none. With a slash
+	// at its end the address means a folder.
+	Path(address string) string
+	// Open gives the files to use, and the name in them of what the address stands for.
+	Open(address string, use func(files fs.FS, name string) error) error
+}
+
+// reads is the access of a call that reads a path or an address. Behind an address is either
+// a file of the workspace, for which its rules hold, or something that was made to be read.
+func reads(f *files, written string) []tool.Access {
+	scheme, _, ok := splitURL(written)
+	if !ok {
+		return f.access(tool.AccessRead, orRoot(written))
+	}
+	if tree := f.Trees[scheme]; tree != nil {
+		if at := tree.Path(strings.TrimRight(written, "/")); inside(f, at) {
+			return f.access(tool.AccessRead, at)
+		}
+	}
+	return nil
+}
+
+func inside(f *files, real string) bool {
+	if real == "" {
+		return false
+	}
+	_, err := f.Workspace.Resolve(real)
+	return err == nil
+}
+
+// at gives the files in which a search looks for a path or an address, and its path there.
+func at(ctx context.Context, f *files, written string, use func(f *files, path string) (*tool.Result, error)) (r *tool.Result, err error) {
+	f = f.in(ctx)
+	scheme, _, ok := splitURL(written)
+	if !ok {
+		return use(f, written)
+	}
+	tree := f.Trees[scheme]
+	if tree == nil {
+		return nil, fmt.Errorf("%s: no folders are known by %s:// addresses%s", written, scheme, webHint(scheme))
+	}
+	if real := tree.Path(strings.TrimRight(written, "/") + "/"); inside(f, real) {
+		return use(f, real)
+	}
+	err = tree.Open(written, func(below fs.FS, name string) (err error) {
+		seen := *f
+		seen.Workspace = workspace.New(workspace.NewOverlay(below))
+		seen.fs, seen.Cache = seen.Workspace.Files(), nil
+		seen.Withheld = func(string) func(string) bool { return private.Named }
+		r, err = use(&seen, name)
+		return err
+	})
+	return r, err
+}
+
+// refusesSecret is the error for an address of a file that usually holds keys or passwords:
+// nobody was asked about it.
+func refusesSecret(f *files, scheme, address string) error {
+	if f.Trees[scheme] != nil && private.Named(path.Base(address)) {
+		return fmt.Errorf("%s usually holds keys or passwords: let the user show what is needed of it", address)
+	}
+	return nil
+}
