@@ -119,7 +119,7 @@ func TestDiscover(t *testing.T) {
 		t.Errorf("warnings: %q", set.Warnings())
 	}
 	want := []string{
-		"cl | Cline, project | Cline''s | repo/.clinerules/skills/cl/SKILL.md",
+		"cl | Cline, project | Cline's | repo/.clinerules/skills/cl/SKILL.md",
 		"co | Copilot, user | Copilot's. | home/.copilot/skills/co/SKILL.md",
 		"cur | Cursor, user | Cursor's. | home/.cursor/skills/cur/SKILL.md",
 		"cx | Codex, user | First line. a point | home/.codex/skills/cx/SKILL.md",
