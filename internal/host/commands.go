@@ -78,7 +78,7 @@ func (e *expander) line(ctx context.Context, c *files.Command, line string) (str
 		return "", errors.New("its shell lines cannot run in this session")
 	}
 	if c.Repository() != "" {
-		if err := e.host.mayRun(ctx, e.desk, c); err != nil {
+		if err := mayRun(ctx, e.host, e.desk, c); err != nil {
 			return "", err
 		}
 	}
@@ -123,7 +123,7 @@ func wantedBy(c *files.Command) (*Wanted, error) {
 
 // mayRun decides whether the shell lines of a command run: as the person has said, or says
 // now.
-func (h *Host) mayRun(ctx context.Context, desk *session.Desk, c *files.Command) error {
+func mayRun(ctx context.Context, h *Host, desk *session.Desk, c *files.Command) error {
 	w, err := wantedBy(c)
 	if err != nil || w == nil {
 		return err

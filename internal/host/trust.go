@@ -45,7 +45,7 @@ func (h *Host) Wanted() ([]Wanted, error) {
 	for _, w := range warnings {
 		h.o.Warn(w)
 	}
-	all, err := h.wanted(found)
+	all, err := wantedHooks(h, found)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (h *Host) Wanted() ([]Wanted, error) {
 	return all, nil
 }
 
-func (h *Host) wanted(found *hook.Set) ([]Wanted, error) {
+func wantedHooks(h *Host, found *hook.Set) ([]Wanted, error) {
 	list := h.trustList()
 	var all []Wanted
 	for i := range found.Files {
@@ -118,7 +118,7 @@ func (k *hooked) trust(path string) {
 }
 
 // addHooks lets hooks take part in a session. begin is called when the session is open.
-func (h *Host) addHooks(o *Session, settings *config.Config) (begin func(*session.Session)) {
+func addHooks(h *Host, o *Session, settings *config.Config) (begin func(*session.Session)) {
 	nothing := func(*session.Session) {}
 	if settings.Hooks.Enabled != nil && !*settings.Hooks.Enabled || o.Ground.Files != nil {
 		return nothing
@@ -130,7 +130,7 @@ func (h *Host) addHooks(o *Session, settings *config.Config) (begin func(*sessio
 	if len(found.Files) == 0 {
 		return nothing
 	}
-	wanted, err := h.wanted(found)
+	wanted, err := wantedHooks(h, found)
 	if err != nil {
 		o.Warn("no hook of this folder runs: " + err.Error())
 	}
@@ -165,13 +165,13 @@ func (h *Host) addHooks(o *Session, settings *config.Config) (begin func(*sessio
 	o.Brief = e.Prompt
 	return func(s *session.Session) {
 		e.Bind(s)
-		h.askTrust(e, known, o, open)
+		askTrust(h, e, known, o, open)
 	}
 }
 
 // askTrust asks about hooks that nobody has decided about, and lets those that are trusted
 // take part from then on. Where nobody can be asked, the person is told.
-func (h *Host) askTrust(e *hooks.Engine, known *hooked, o *Session, open []Wanted) {
+func askTrust(h *Host, e *hooks.Engine, known *hooked, o *Session, open []Wanted) {
 	if len(open) == 0 {
 		return
 	}
