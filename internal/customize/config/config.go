@@ -30,7 +30,10 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-const name = "config.yml"
+const (
+	name   = "config.yml"
+	folder = ".burin" // of a project
+)
 
 var bom = []byte("\ufeff") // some editors put it in front
 
@@ -215,8 +218,11 @@ type Config struct {
 	// SetupVersion is the newest first-run wizard that was gone through.
 	SetupVersion int `yaml:"setupVersion"`
 
-	file *file
-	held map[string]held
+	file     *file             // the user's
+	held     map[string]held   // over the files
+	places   map[string]Source // of values that are not of the user's file
+	parts    []part            // the files it was read from; nil: the user's alone
+	warnings []string
 }
 
 // Compaction is the settings of that name. nil is the default.
@@ -234,16 +240,22 @@ type Compaction struct {
 	IdleTimeoutSeconds  *int   `yaml:"idleTimeoutSeconds"`
 }
 
-// Load reads config.yml in dir.
-func Load(dir string) (*Config, error) { return Reload(dir, nil) }
+// File is where config.yml of a folder is.
+func File(dir string) string { return filepath.Join(dir, name) }
 
-// Reload is Load. It gives last, as Load gave it, where the file has not changed since;
+// Load reads config.yml in dir.
+func Load(dir string) (*Config, error) { return load(dir, nil) }
+
+// load is Load. It gives last, as it gave it, where the file has not changed since;
 // nil was never loaded.
-func Reload(dir string, last *Config) (*Config, error) {
-	path := filepath.Join(dir, name)
+func load(dir string, last *Config) (*Config, error) {
+	path := File(dir)
 	data, err := smallfile.Read(path, smallfile.Settings)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if last != nil && last.file == nil && last.parts == nil {
+			return last, nil
+		}
 		return &Config{}, nil
 	case err != nil:
 		return nil, fmt.Errorf("read the settings: %w", err)
@@ -261,7 +273,7 @@ func plain(data []byte) []byte {
 
 func parse(path string, data []byte) (*Config, error) {
 	data = plain(data)
-	c := &Config{file: &file{data: data}}
+	c := &Config{file: &file{path: path, data: data}}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return c, nil
 	}
@@ -269,6 +281,9 @@ func parse(path string, data []byte) (*Config, error) {
 		return nil, fmt.Errorf("%s:%w", path, err)
 	}
 	if err := yaml.UnmarshalWithOptions(data, c, yaml.Strict()); err != nil {
+		if text := misplaced(data, err); text != "" {
+			return nil, fmt.Errorf("%s:%s", path, text)
+		}
 		return nil, fmt.Errorf("%s:%s", path, OneLine(err))
 	}
 	if c.DefaultThinkingLevel != "" {
