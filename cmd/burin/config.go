@@ -35,7 +35,7 @@ refused if it would make the file invalid.
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(configGet(p), configSet(p), configUnset(p), configList(p), configEdit(p), configPath(p))
+	cmd.AddCommand(configGet(p), configSet(p), configUnset(p), configList(p), configEdit(p), configPath(p), configSchema(p))
 	return cmd
 }
 
@@ -287,6 +287,28 @@ func configPath(p *program) *cobra.Command {
 	}
 	where.register(cmd)
 	return cmd
+}
+
+func configSchema(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON schema of config.yml",
+		Long: `Print the JSON schema of config.yml. Editors that know YAML schemas complete and check
+settings with it:
+
+  burin config schema > ~/.burin/config.schema.json
+
+and "# yaml-language-server: $schema=config.schema.json" as the first line of config.yml.`,
+		Args: arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			text, err := config.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = p.out.Write(text)
+			return err
+		},
+	}
 }
 
 // held are the settings that flags set.

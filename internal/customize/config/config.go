@@ -296,6 +296,9 @@ func parse(path string, data []byte) (*Config, error) {
 			return nil, fmt.Errorf("%s:%s %w", path, place(data, "$."+s.Key), err)
 		}
 	}
+	if text := c.file.fraction(); text != "" {
+		return nil, fmt.Errorf("%s:%s", path, text)
+	}
 	for id, p := range c.OAuth {
 		p.ID = id
 		if err := p.Validate(); err != nil {

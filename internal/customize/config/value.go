@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -346,6 +347,48 @@ func keyLines(lines map[string]int, prefix string, n ast.Node) {
 		lines[key] = at.Position.Line
 		keyLines(lines, key+".", v.Value)
 	}
+}
+
+var fraction = regexp.MustCompile(`[:\s]-?\d*\.\d`)
+
+// fraction says which whole number has a fraction, which the decoder would cut off: as
+// "line:column: what"; "" if none has.
+func (f *file) fraction() string {
+	if !fraction.Match(f.data) { // nearly always
+		return ""
+	}
+	tree, err := parser.ParseBytes(f.data, 0)
+	if err != nil || len(tree.Docs) == 0 {
+		return ""
+	}
+	for i := range table {
+		s := &table[i]
+		if s.Type != Number || s.Fraction {
+			continue
+		}
+		if n, ok := nodeAt(tree.Docs[0].Body, strings.Split(s.Key, ".")).(*ast.FloatNode); ok {
+			at := n.GetToken()
+			return fmt.Sprintf("%d:%d: %s is not a whole number", at.Position.Line, at.Position.Column, at.Value)
+		}
+	}
+	return ""
+}
+
+// nodeAt is the value at a path; nil if there is none.
+func nodeAt(n ast.Node, path []string) ast.Node {
+	if len(path) == 0 {
+		return n
+	}
+	m, ok := n.(*ast.MappingNode)
+	if !ok {
+		return nil
+	}
+	for _, v := range m.Values {
+		if v.Key.GetToken().Value == path[0] {
+			return nodeAt(v.Value, path[1:])
+		}
+	}
+	return nil
 }
 
 // flatTheme says that the file names one theme for all terminals.
