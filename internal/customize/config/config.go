@@ -273,7 +273,8 @@ func plain(data []byte) []byte {
 
 func parse(path string, data []byte) (*Config, error) {
 	data = plain(data)
-	c := &Config{file: &file{path: path, data: data}}
+	text := &file{path: path, data: data}
+	c := &Config{file: text}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return c, nil
 	}
@@ -281,11 +282,12 @@ func parse(path string, data []byte) (*Config, error) {
 		return nil, fmt.Errorf("%s:%w", path, err)
 	}
 	if err := yaml.UnmarshalWithOptions(data, c, yaml.Strict()); err != nil {
-		if text := misplaced(data, err); text != "" {
-			return nil, fmt.Errorf("%s:%s", path, text)
+		if wrong := misplaced(data, err); wrong != "" {
+			return nil, fmt.Errorf("%s:%s", path, wrong)
 		}
 		return nil, fmt.Errorf("%s:%s", path, OneLine(err))
 	}
+	c.file = text // which decoding nothing but comments has cleared
 	if c.DefaultThinkingLevel != "" {
 		if _, err := llm.ParseLevel(string(c.DefaultThinkingLevel)); err != nil {
 			return nil, fmt.Errorf("%s:%s %w", path, place(data, "$.defaultThinkingLevel"), err)
@@ -296,8 +298,8 @@ func parse(path string, data []byte) (*Config, error) {
 			return nil, fmt.Errorf("%s:%s %w", path, place(data, "$."+s.Key), err)
 		}
 	}
-	if text := c.file.fraction(); text != "" {
-		return nil, fmt.Errorf("%s:%s", path, text)
+	if wrong := text.fraction(); wrong != "" {
+		return nil, fmt.Errorf("%s:%s", path, wrong)
 	}
 	for id, p := range c.OAuth {
 		p.ID = id

@@ -298,6 +298,9 @@ func TestReload(t *testing.T) {
 	}
 	again(true)
 	project := l.Project.File(config.File(l.Folder))
+	put(t, l.Overlays[0], "# nothing yet\n")
+	again(false)
+	again(true)
 	for path, text := range map[string]string{config.File(l.Folder): "autoResume: false\n", project: "edit: {mode: whole}\n", l.Overlays[0]: "loop: {mode: compact}\n"} {
 		put(t, path, text)
 		again(false)
