@@ -382,13 +382,10 @@ func jsonSetting(e config.Entry) settingJSON {
 	return settingJSON{Key: e.Key, Value: e.Plain(), Default: e.Setting.Default, Source: sourceJSON{Kind: from.Kind.String(), File: from.File, Line: from.Line, Name: from.Name}}
 }
 
-// plainValue is a value as burin config set takes it; of a mapping each entry has a line.
+// plainValue is a value as burin config set takes it, or as JSON; "" if there is none.
 func plainValue(e config.Entry) string {
-	switch v := e.Value.(type) {
-	case nil:
-		return ""
-	case string, bool, int, float64, []string:
-		return e.Setting.Format(v)
+	if e.Setting.Type != config.Record || e.Value == nil {
+		return e.Text()
 	}
 	b, err := json.MarshalIndent(e.Plain(), "", "  ")
 	if err != nil {
@@ -405,15 +402,7 @@ func shortValue(e config.Entry) string {
 	if list, ok := e.Value.([]string); ok && len(list) == 0 {
 		return "(none)"
 	}
-	switch e.Value.(type) {
-	case string, bool, int, float64, []string:
-		return e.Setting.Format(e.Value)
-	}
-	b, err := json.Marshal(e.Plain())
-	if err != nil {
-		return ""
-	}
-	return string(b)
+	return e.Text()
 }
 
 // completeSetting completes keys, and the values of settings with fixed ones.

@@ -140,7 +140,7 @@ func (h *Host) findLayers() config.Layers {
 
 func (h *Host) project() config.Project {
 	home, _ := os.UserHomeDir() // without one there is nothing to tell apart
-	return config.Project{Dir: h.o.Dir, Root: repository(h.o.Dir), Home: home}
+	return config.Project{Dir: h.o.Dir, Root: repository(h.o.Dir), Home: home, Trusted: h.trustsSettings}
 }
 
 // ProjectSettings is the settings file of the project in the folder, there or not; "" where

@@ -398,3 +398,24 @@ func TestWritableSetting(t *testing.T) {
 		}
 	}
 }
+
+// A hook writes outside of the workspace where hooks are not confined.
+func TestConfinedHooksSetting(t *testing.T) {
+	t.Parallel()
+	for _, confined := range []bool{true, false} {
+		var outside string
+		s := begin(t, []llmtest.Turn{call("read", `{"path":"README.md"}`), say("The end.")}, func(o *setting) {
+			o.home = filepath.Join(t.TempDir(), "home")
+			outside = filepath.Join(filepath.Dir(o.home), "outside")
+			write(t, filepath.Join(outside, "keep"), "")
+			write(t, filepath.Join(o.home, "hooks.json"), `{"hooks": {"PreToolUse": [{"matcher": "Read", "hooks": [{"type": "command", "command": "touch ran; touch ../outside/file; exit 0"}]}]}}`)
+			o.config = fmt.Sprintf("hooks: {confined: %v}\n", confined)
+		})
+		hello(s)
+		s.read("ran")
+		_, err := os.Stat(filepath.Join(outside, "file"))
+		if got := err != nil; got != confined {
+			t.Errorf("confined %v: kept inside %v\n%s", confined, got, s.all())
+		}
+	}
+}

@@ -42,6 +42,7 @@ type part struct {
 	path    string
 	config  *Config // nil: there is none, or it is unusable
 	trusted bool    // of the project's
+	decided bool    // whether it is trusted
 	problem string  // why the project's is unusable
 }
 

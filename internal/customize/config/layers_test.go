@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -139,7 +140,7 @@ func TestProjectReach(t *testing.T) {
 		{"permissions: {grantDays: 7}\n", "permissions: {grantDays: 30}\n", "permissions.grantDays", 7, "ignored permissions.grantDays"},
 		{"", "permissions: {grantDays: 30}\n", "permissions.grantDays", 30, ""},
 		{"permissions: {deny: [a]}\n", "permissions: {deny: [b]}\n", "permissions.deny", []string{"a", "b"}, ""},
-		{"permissions: {allow: [a]}\n", "permissions: {allow: [b]}\n", "permissions.allow", []string{"a"}, "ignored permissions.allow: this project is not trusted"},
+		{"permissions: {allow: [a]}\n", "permissions: {allow: [b]}\n", "permissions.allow", []string{"a"}, "ignored permissions.allow: burin trust lets you trust it; or write it into "},
 		{"disabledProviders: [a]\n", "disabledProviders: []\n", "disabledProviders", []string{"a"}, ""},
 		{"", "shellPath: /tmp/x\n", "shellPath", nil, "ignored shellPath"},
 		{"", "setupVersion: 9\n", "setupVersion", 0, "a project can't set it"},
@@ -164,12 +165,16 @@ func TestProjectReach(t *testing.T) {
 func TestTrustedProject(t *testing.T) {
 	l := layers(t, "permissions: {allow: [a]}\n", "shellPath: /bin/sh\nmodelRoles: {smol: x/y}\npermissions: {allow: [b]}\napproval: full\nscreenReader: true\n")
 	var trusted string
-	l.Project.Trusted = func(_ string, data []byte) bool { return string(data) == trusted }
+	l.Project.Trusted = func(_ string, data []byte) (bool, bool) { return string(data) == trusted, string(data) == trusted }
 	c := loaded(t, l)
 	if len(c.Warnings()) != 3 || c.ShellPath != "" {
 		t.Errorf("%q, %q", c.Warnings(), c.ShellPath)
 	}
 	file := l.Project.File(config.File(l.Folder))
+	at, text, reaching := c.Reaching()
+	if want := []string{`modelRoles: {"smol":"x/y"}`, "shellPath: /bin/sh", "permissions.allow: b"}; at != file || !bytes.Contains(text, []byte("screenReader")) || !slices.Equal(reaching, want) {
+		t.Errorf("%s needs trust for %q", at, reaching)
+	}
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -181,6 +186,11 @@ func TestTrustedProject(t *testing.T) {
 	if c.Value("approval") != "ask" || c.Bool("screenReader") || len(c.Warnings()) != 2 {
 		t.Errorf("trust loosens more than it should: %q", c.Warnings())
 	}
+	l.Project.Trusted = func(string, []byte) (bool, bool) { return false, true } // refused
+	if c, err = l.Load(c); err != nil || c.ShellPath != "" || len(c.Warnings()) != 2 {
+		t.Errorf("%q, %q, %v", c.Warnings(), c.ShellPath, err)
+	}
+	l.Project.Trusted = func(_ string, data []byte) (bool, bool) { return string(data) == trusted, string(data) == trusted }
 	put(t, file, trusted+"sandbox: {hosts: [evil.example]}\n")
 	if c, err = l.Load(c); err != nil || c.ShellPath != "" || len(c.Sandbox.Hosts) > 0 {
 		t.Errorf("a file that has changed is trusted: %v", err)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,8 +31,9 @@ type Project struct {
 	Dir  string // where burin works, without symbolic links; "" has no project
 	Root string // of the repository; "" is Dir
 	Home string // the user's, whose .burin is not a project's; "" is not known
-	// Trusted reports whether the user trusts what a file holds; nil: nothing is trusted.
-	Trusted func(file string, data []byte) bool
+	// Trusted reports whether the user trusts what a file holds, and whether they have decided
+	// about it; nil: nobody has.
+	Trusted func(file string, data []byte) (trusted, decided bool)
 }
 
 // File is the file that the project has or, where it has none, would have; "" where that is
@@ -105,9 +107,11 @@ func (p Project) read(path string, before *part) part {
 		out.problem = fmt.Sprintf("%s: settings ignored: %s", path, source.Reason(err))
 		return out
 	}
-	data := []byte(text)
-	out.trusted = p.Trusted != nil && p.Trusted(path, data)
-	if before != nil && before.config != nil && string(before.config.file.data) == string(plain(data)) {
+	data := plain([]byte(text))
+	if p.Trusted != nil {
+		out.trusted, out.decided = p.Trusted(path, data)
+	}
+	if before != nil && before.config != nil && bytes.Equal(before.config.file.data, data) {
 		out.config = before.config
 		return out
 	}
@@ -128,6 +132,7 @@ func (c *Config) takeProject(p part, userFolder string) {
 		switch {
 		case s.Project == Free, s.Project == IfTrusted && p.trusted:
 			c.take(p, s)
+		case s.Project == IfTrusted && p.decided: // not to be trusted: nothing to tell
 		case s.Project == IfTrusted:
 			untrusted = append(untrusted, s.Key)
 		case s.Project == Stricter && s.stricter(c.Value(s.Key), p.config.Value(s.Key)):
@@ -142,7 +147,7 @@ func (c *Config) takeProject(p part, userFolder string) {
 		keys []string
 		why  string
 	}{
-		{untrusted, "this project is not trusted; to use %s, write %s into " + File(userFolder)},
+		{untrusted, "burin trust lets you trust %s; or write %s into " + File(userFolder)},
 		{looser, "a project can only make %s stricter; " + File(userFolder) + " and flags can loosen %s"},
 		{never, "a project can't set %s; write %s into " + File(userFolder)},
 	} {
@@ -154,6 +159,27 @@ func (c *Config) takeProject(p part, userFolder string) {
 			c.warnings = append(c.warnings, fmt.Sprintf("%s: ignored %s: "+w.why, p.path, listed(w.keys), it, it))
 		}
 	}
+}
+
+// Reaching is what the project's file needs trust for: the file, its text, and each setting with
+// its value. It is nothing where there is none.
+func (c *Config) Reaching() (file string, text []byte, settings []string) {
+	for _, p := range c.parts {
+		if p.kind != ByProject || p.config == nil {
+			continue
+		}
+		for i := range table {
+			s := &table[i]
+			if s.Project == IfTrusted && p.config.has(s.Key) {
+				e := Entry{Key: s.Key, Setting: *s, Value: p.config.Value(s.Key)}
+				settings = append(settings, s.Key+": "+e.Text())
+			}
+		}
+		if len(settings) > 0 {
+			return p.path, p.config.file.data, settings
+		}
+	}
+	return "", nil, nil
 }
 
 func listed(keys []string) string {

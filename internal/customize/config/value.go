@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -108,6 +109,22 @@ func (e Entry) Plain() any {
 		return nil
 	}
 	return plain
+}
+
+// Text is the value on one line: as [Setting.Read] takes it, or as JSON where it can't be typed;
+// "" for nothing.
+func (e Entry) Text() string {
+	switch v := e.Value.(type) {
+	case nil:
+		return ""
+	case bool, int, float64, string, []string:
+		return e.Setting.Format(v)
+	}
+	text, err := json.Marshal(e.Plain())
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // Named is the setting of a key. An entry of a mapping has a setting of its own:
