@@ -152,8 +152,8 @@ func TestNoContentSetting(t *testing.T) {
 // The model is told what the sandbox lets commands do.
 func TestSandboxSettings(t *testing.T) {
 	for config, want := range map[string]string{
-		"sandbox: {mode: read-only}":                                "read files but not change any, and have no network.",
-		"sandbox: {mode: workspace-write}":                          "write in the workspace, temporary folders and build caches only, and have no network.",
+		"sandbox: {mode: read-only}":                                 "read files but not change any, and have no network.",
+		"sandbox: {mode: workspace-write}":                           "write in the workspace, temporary folders and build caches only, and have no network.",
 		"sandbox: {mode: workspace-write, hosts: [api.example.com]}": "have no network but for api.example.com.",
 	} {
 		c := configure(t, config+"\n", says("One.", 100))

@@ -107,8 +107,10 @@ func TestSettingEffects(t *testing.T) {
 		{key: "autocompleteMaxVisible", one: "autocompleteMaxVisible: 3", other: "autocompleteMaxVisible: 9", act: func(s *story) { s.Type("/"); s.WaitText("→"); s.still() }},
 		{
 			key: "display.spinner", one: "display: {spinner: false}", other: "display: {spinner: true}", ofOne: "still", ofOther: "turns",
-			turns: func() []llmtest.Turn { return []llmtest.Turn{{Parts: []llmtest.Part{{Text: "x"}}, Fault: llmtest.Fault{StallAfterEvents: 4}}} },
-			act:   func(s *story) { s.send("hello"); s.WaitText("Working") },
+			turns: func() []llmtest.Turn {
+				return []llmtest.Turn{{Parts: []llmtest.Part{{Text: "x"}}, Fault: llmtest.Fault{StallAfterEvents: 4}}}
+			},
+			act: func(s *story) { s.send("hello"); s.WaitText("Working") },
 			see: func(s *story) string { // within a second, which is many of its turns
 				sign := func() string {
 					at := strings.IndexAny(s.Text(), "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
