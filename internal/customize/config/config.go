@@ -98,10 +98,21 @@ type Config struct {
 		Hosts    []string `yaml:"hosts"`    // that commands may reach
 		Writable []string `yaml:"writable"` // more folders that they may write
 	} `yaml:"sandbox"`
-	// Edit chooses the language of edits: replace, patch, hashline or whole.
+	// Edit chooses the language of edits: replace, patch, hashline or whole; of some models by
+	// a part of their ids.
 	Edit struct {
-		Mode string `yaml:"mode"`
+		Mode          string            `yaml:"mode"`
+		ModelVariants map[string]string `yaml:"modelVariants"`
 	} `yaml:"edit"`
+	// Bash and what follows are switches of tools.
+	Bash      Switch `yaml:"bash"`
+	Fetch     Switch `yaml:"fetch"`
+	Find      Switch `yaml:"find"`
+	Search    Switch `yaml:"search"`
+	WebSearch Switch `yaml:"web_search"`
+	Tools     struct {
+		MaxTimeout *int `yaml:"maxTimeout"` // seconds that a command may run; 0 is burin's own limit
+	} `yaml:"tools"`
 	// ShellPath is the shell that runs commands, or "builtin".
 	ShellPath string `yaml:"shellPath"`
 	// UserShellPath is the shell that runs a person's own commands.
@@ -127,6 +138,7 @@ type Config struct {
 		MaxRetries     *int                `yaml:"maxRetries"`
 		BaseDelayMS    *int                `yaml:"baseDelayMs"`
 		MaxDelayMS     *int                `yaml:"maxDelayMs"`
+		ModelFallback  *bool               `yaml:"modelFallback"`
 		FallbackChains map[string][]string `yaml:"fallbackChains"`       // role or model → selectors
 		FallbackRevert string              `yaml:"fallbackRevertPolicy"` // cooldown-expiry, never
 	} `yaml:"retry"`
@@ -146,6 +158,7 @@ type Config struct {
 	SessionDir string `yaml:"sessionDir"`
 	// Todo is about the model's list of work.
 	Todo struct {
+		Enabled      *bool `yaml:"enabled"`
 		Reminders    *bool `yaml:"reminders"`
 		RemindersMax *int  `yaml:"remindersMax"` // for one prompt
 	} `yaml:"todo"`
@@ -225,6 +238,11 @@ type Config struct {
 	warnings []string
 }
 
+// Switch is something that can be switched off. nil is on.
+type Switch struct {
+	Enabled *bool `yaml:"enabled"`
+}
+
 // Compaction is the settings of that name. nil is the default.
 type Compaction struct {
 	Enabled             *bool  `yaml:"enabled"`
@@ -296,6 +314,11 @@ func parse(path string, data []byte) (*Config, error) {
 	for _, s := range Settings() {
 		if err := s.Check(c.Value(s.Key)); err != nil {
 			return nil, fmt.Errorf("%s:%s %w", path, place(data, "$."+s.Key), err)
+		}
+	}
+	for part, mode := range c.Edit.ModelVariants {
+		if s, _ := Find("edit.mode"); s.Check(mode) != nil {
+			return nil, fmt.Errorf("%s:%s edit.modelVariants: %s: %w", path, place(data, "$.edit.modelVariants.'"+part+"'"), part, s.Check(mode))
 		}
 	}
 	if wrong := text.fraction(); wrong != "" {

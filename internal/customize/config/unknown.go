@@ -44,10 +44,18 @@ func keys() []string {
 	return all
 }
 
+// renamed are settings of related programs that have another name here.
+var renamed = map[string]string{
+	"queueMode": "steeringMode", "tools.approvalMode": "approval", "tools.approval": "permissions.allow", "todo.reminders.max": "todo.remindersMax",
+}
+
 // near is the key that name is likely a slip of: one that is a few letters away, else the
 // only one that begins with it or has the same last part. "" means that none is close.
 func near(name string, all []string) string {
 	const most = 3
+	if now := renamed[name]; now != "" {
+		return now
+	}
 	name = strings.ToLower(name)
 	best, least := "", most+1
 	var same []string
