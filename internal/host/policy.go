@@ -77,8 +77,11 @@ func switchedOff(c *config.Config) (names []string) {
 		tools []string
 	}{
 		{"bash.enabled", []string{"bash", "job_list", "job_poll", "job_write", "job_kill"}},
-		{"find.enabled", []string{"find"}}, {"search.enabled", []string{"grep"}}, {"fetch.enabled", []string{"fetch"}},
-		{"web_search.enabled", []string{"web_search"}}, {"todo.enabled", []string{"todo"}},
+		{"find.enabled", []string{"find"}},
+		{"search.enabled", []string{"grep"}},
+		{"fetch.enabled", []string{"fetch"}},
+		{"web_search.enabled", []string{"web_search"}},
+		{"todo.enabled", []string{"todo"}},
 	} {
 		if !c.Bool(s.key) {
 			names = append(names, s.tools...)
