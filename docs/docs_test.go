@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -114,13 +115,13 @@ func TestSkillFolders(t *testing.T) {
 	}
 }
 
-// Settings that agent.md, sessions.md and the others show load, too; a list is a secrets.yml.
-func TestConfigExamples(t *testing.T) {
+// yamlExamples are those of all pages but models.md.
+func yamlExamples(t *testing.T) (all []string) {
+	t.Helper()
 	pages, err := filepath.Glob("*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []string
 	for _, page := range pages {
 		if page != "models.md" {
 			for _, m := range fence.FindAllStringSubmatch(read(t, page), -1) {
@@ -131,7 +132,18 @@ func TestConfigExamples(t *testing.T) {
 	if len(all) < 6 {
 		t.Fatalf("only %d examples were found", len(all))
 	}
-	for _, text := range all {
+	return all
+}
+
+// settingExamples are those that are a config.yml: a list is a secrets.yml.
+func settingExamples(t *testing.T) []string {
+	t.Helper()
+	return slices.DeleteFunc(yamlExamples(t), func(text string) bool { return strings.HasPrefix(text, "- ") })
+}
+
+// Settings that agent.md, sessions.md and the others show load, too; a list is a secrets.yml.
+func TestConfigExamples(t *testing.T) {
+	for _, text := range yamlExamples(t) {
 		if strings.HasPrefix(text, "- ") {
 			entries, err := archive.LoadSecrets(write(t, "secrets.yml", text))
 			if err != nil || len(entries) != strings.Count("\n"+text, "\n- ") {

@@ -127,9 +127,13 @@ func (p *program) hostIn(a *askFlags, dir string, warn func(string)) (*host.Host
 	if err != nil {
 		return nil, err
 	}
+	overlays, err := overlayFiles(p)
+	if err != nil {
+		return nil, err
+	}
 	return host.New(host.Options{
 		Paths: paths, Dir: dir, Getenv: p.getenv, Roles: a.roles(), Tuning: a.tuning(), Version: version(), Keys: p.sessionKeys,
-		Warn: warn,
+		Overlays: overlays, Flags: a.held(), Warn: warn,
 	})
 }
 

@@ -36,7 +36,7 @@ func page(root *cobra.Command, name string) (text string, ok bool) {
 		return "", false
 	}
 	if name == "flags" {
-		return "flags: all flags of burin\n\n" + flagTable(root.LocalNonPersistentFlags()), true
+		return "flags: all flags of burin\n\n" + flagTable(root.LocalFlags()), true
 	}
 	b, err := helpPages.ReadFile("help/" + name + ".txt")
 	if err != nil {

@@ -55,6 +55,7 @@ type program struct {
 	in       *os.File
 	out, err io.Writer
 	getenv   func(string) string
+	overlays []string         // files of --config
 	sealing  *sessionkey.Keys // of encrypted sessions; nil: nobody has asked for one
 }
 
@@ -229,11 +230,12 @@ func (p *program) root() *cobra.Command {
 		}
 		return wrongFlag(cmd, err)
 	})
+	root.PersistentFlags().StringArrayVar(&p.overlays, "config", nil, "a file of settings over config.yml, for this run; repeatable, later ones win")
 	ask.register(root.Flags())
 	back.register(root.Flags())
 	completeAsk(p, root)
 	setHelp(root, p.out)
-	root.AddCommand(demoCommand(p), resumeCommand(p), attachCommand(p), acpCommand(p), acpRunCommand(p), sessionsCommand(p), undoCommand(p), permissionsCommand(p), trustCommand(p), usageCommand(p), modelsCommand(p), loginCommand(p), logoutCommand(p), keysCommand(p), completionCommand(p), doctorCommand(p), updateCommand(p), manCommand(p))
+	root.AddCommand(demoCommand(p), resumeCommand(p), attachCommand(p), acpCommand(p), acpRunCommand(p), sessionsCommand(p), undoCommand(p), permissionsCommand(p), trustCommand(p), configCommand(p), usageCommand(p), modelsCommand(p), loginCommand(p), logoutCommand(p), keysCommand(p), completionCommand(p), doctorCommand(p), updateCommand(p), manCommand(p))
 	return root
 }
 

@@ -40,7 +40,7 @@ func manPages(root *cobra.Command) map[string]string {
 		text := helpOf(cmd)
 		if cmd == root {
 			_, text, _ = strings.Cut(text, "\n")
-			text += "\n# Flags\n" + flagTable(root.LocalNonPersistentFlags())
+			text += "\n# Flags\n" + flagTable(root.LocalFlags())
 		}
 		pages[name+".1"] = roff(name, 1, strings.ToLower(short[:1])+short[1:], text)
 		for _, c := range cmd.Commands() {

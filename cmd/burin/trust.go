@@ -17,9 +17,10 @@ func trustCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [FILE...]",
 		Short: "List what this folder would run, and trust it or not",
-		Long: `List the hooks that this folder and the setups of other programs would run, and what
-you have decided about them. Nothing of it runs before you trust it. What you trust is its
-content: when that changes, burin asks again.
+		Long: `List the hooks that this folder and the setups of other programs would run, and settings
+of the project that run something, reach out or loosen rules, with what you have decided about
+them. Nothing of it takes effect before you trust it. What you trust is its content: when that
+changes, it needs your trust again.
 
   burin trust
   burin trust --allow .claude/settings.json
@@ -118,8 +119,8 @@ func stateWords(s trust.State) string {
 	case trust.Refused:
 		return "refused"
 	case trust.Changed:
-		return "changed since you trusted it, does not run"
+		return "changed since you trusted it, no effect"
 	case trust.Unknown:
 	}
-	return "not decided, does not run"
+	return "not decided, no effect"
 }

@@ -82,8 +82,8 @@ func instead(root *cobra.Command, word string) string {
 		return "use burin --continue"
 	case "ask", "chat", "exec", "print", "query", "run":
 		return "burin \"...\" begins with a prompt, burin -p \"...\" prints the answer"
-	case "config", "configure", "settings":
-		return "/settings in the terminal changes settings"
+	case "configure", "settings":
+		return "use burin config, or /settings in the terminal"
 	case "setup", "init":
 		return "/" + word + " in the terminal does that"
 	case "auth", "signin":

@@ -57,10 +57,16 @@ type Session struct {
 
 	Tools   []string // names of the tools to offer; empty is all
 	NoTools bool     // offer none
+	Without []string // names of tools not to offer, unless Tools names them; a person may add them
+	// MaxTimeout is how many seconds a command may run at most; 0 is an hour.
+	MaxTimeout int
 	// ExtraTools are offered besides those that Tools and NoTools choose; one with the name
 	// of a tool of burin's takes its place.
 	ExtraTools []*tool.Tool
 	EditEngine string // replace, patch, hashline or whole; empty follows Model
+	// EditVariants are engines of models, by a part of the model's id; the longest part wins, and
+	// EditEngine over all.
+	EditVariants map[string]string
 
 	// Documents are the open documents of the face, such as an editor, with what is not saved
 	// yet; nil: there are none. They win over the disk for the tools that read and change files.

@@ -94,7 +94,7 @@ func (b *seat) shellTools() (tools []*tool.Tool, shellName, confined string, err
 		return nil, "", "", err
 	}
 	b.onClose(b.shells.Close)
-	tools = shelltools.New(shelltools.Options{Workspace: b.ws, Shells: b.shells, Cache: b.cache, Autorun: b.autorun, Screens: screens{b.Desk.Screens}})
+	tools = shelltools.New(shelltools.Options{Workspace: b.ws, Shells: b.shells, Cache: b.cache, Autorun: b.autorun, MaxTimeout: b.MaxTimeout, Screens: screens{b.Desk.Screens}})
 	return tools, b.shells.Name(), confined, nil
 }
 
@@ -129,7 +129,7 @@ func (g ground) Adapt(m *llm.Model) []*tool.Tool {
 	}
 	engine := b.engine
 	if b.EditEngine == "" {
-		engine = edit.ForModel(m.ID)
+		engine = engineFor(b.EditVariants, m.ID)
 	}
 	return slices.DeleteFunc(b.files.For(engine, imageLimits(m)), func(t *tool.Tool) bool {
 		return slices.ContainsFunc(b.ExtraTools, func(own *tool.Tool) bool { return own.Name == t.Name })
@@ -139,7 +139,7 @@ func (g ground) Adapt(m *llm.Model) []*tool.Tool {
 // chooseEngine gives the engine of edits: the one asked for, else the model's.
 func (b *seat) chooseEngine() (edit.Engine, error) {
 	if b.EditEngine == "" {
-		return edit.ForModel(b.Model.ID), nil
+		return engineFor(b.EditVariants, b.Model.ID), nil
 	}
 	engines := edit.Engines()
 	e, ok := engines[b.EditEngine]
@@ -149,13 +149,34 @@ func (b *seat) chooseEngine() (edit.Engine, error) {
 	return e, nil
 }
 
+// engineFor is the engine of a model: that of the settings, else the one it was trained for.
+func engineFor(variants map[string]string, id string) edit.Engine {
+	var best string
+	for part := range variants {
+		if strings.Contains(id, part) && len(part) > len(best) {
+			best = part
+		}
+	}
+	if e, ok := edit.Engines()[variants[best]]; ok {
+		return e
+	}
+	return edit.ForModel(id)
+}
+
 // selected are the tools to offer, in their order, and those that a person may add.
 func (b *seat) selected(all []*tool.Tool) (offered, spare []*tool.Tool, err error) {
 	if b.NoTools {
 		return nil, all, nil
 	}
 	if len(b.Tools) == 0 {
-		return all, nil, nil
+		for _, t := range all {
+			if slices.Contains(b.Without, t.Name) {
+				spare = append(spare, t)
+			} else {
+				offered = append(offered, t)
+			}
+		}
+		return offered, spare, nil
 	}
 	var names []string
 	for _, t := range all {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,12 +32,16 @@ import (
 
 // Options of a host. Paths is required.
 type Options struct {
-	Paths   config.Paths
-	Dir     string              // where burin works, without symbolic links; "" is the working directory
-	Getenv  func(string) string // nil is os.Getenv
-	Roles   map[string]string   // models of roles, over those of the settings
-	Tuning  catalog.Tuning      // how models are asked, over models.yml and the settings
-	Version string              // of burin, for exported pages
+	Paths  config.Paths
+	Dir    string              // where burin works, without symbolic links; "" is the working directory
+	Getenv func(string) string // nil is os.Getenv
+	Roles  map[string]string   // models of roles, over those of the settings
+	Tuning catalog.Tuning      // how models are asked, over models.yml and the settings
+	// Overlays are files of settings over those of the user and the project, as
+	// config.OverlayPath gives them.
+	Overlays []string
+	Flags    []config.Flag // shown where settings are shown; they do nothing by themselves
+	Version  string        // of burin, for exported pages
 	// Keys asks for the keys of encrypted sessions; nil: they are refused.
 	Keys func(context.Context) place.Keys
 	// Warn is told what a person should know of settings, models and the account, a line
@@ -49,6 +54,7 @@ type Host struct {
 	o        Options
 	dump     *connect.Dump
 	commands func() *files.Set
+	layers   func() config.Layers
 	settings atomic.Pointer[config.Config] // as they were last
 	skills   atomic.Pointer[skill.Set]     // the same
 
@@ -79,6 +85,7 @@ func New(o Options) (*Host, error) {
 	}
 	h := &Host{o: o, dump: new(connect.Dump), benches: map[string]*shared{}}
 	h.commands = sync.OnceValue(h.findCommands)
+	h.layers = sync.OnceValue(h.findLayers)
 	return h, nil
 }
 
@@ -112,14 +119,35 @@ func (h *Host) Dir() string { return h.o.Dir }
 // Paths are where burin's own files lie.
 func (h *Host) Paths() config.Paths { return h.o.Paths }
 
-// Settings are those of the user, as the files have them now. They are not to be changed.
+// Settings are those that apply here, as the files have them now. They are not to be changed.
 func (h *Host) Settings() (*config.Config, error) {
-	c, err := config.Reload(h.o.Paths.Config, h.settings.Load())
-	if err == nil {
-		h.settings.Store(c)
+	last := h.settings.Load()
+	c, err := h.layers().Load(last)
+	if err != nil || c == last || !h.settings.CompareAndSwap(last, c) {
+		return c, err
 	}
-	return c, err
+	for _, w := range c.Warnings() {
+		if last == nil || !slices.Contains(last.Warnings(), w) {
+			h.o.Warn(w)
+		}
+	}
+	return c, nil
 }
+
+func (h *Host) findLayers() config.Layers {
+	return config.Layers{
+		Folder: h.o.Paths.Config, Project: h.project(), Overlays: h.o.Overlays, Getenv: h.o.Getenv, Flags: h.o.Flags,
+	}
+}
+
+func (h *Host) project() config.Project {
+	home, _ := os.UserHomeDir() // without one there is nothing to tell apart
+	return config.Project{Dir: h.o.Dir, Root: repository(h.o.Dir), Home: home, Trusted: h.trustsSettings}
+}
+
+// ProjectSettings is the settings file of the project in the folder, there or not; "" where
+// that would be the user's own.
+func (h *Host) ProjectSettings() string { return h.project().File(config.File(h.o.Paths.Config)) }
 
 // Models are the models and the keys to them, opened at the first call. The caller leaves
 // them open.

@@ -197,6 +197,9 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	}
 	o.Approval = cmp.Or(o.Approval, settings.Approval)
 	o.EditEngine = cmp.Or(o.EditEngine, settings.Edit.Mode)
+	o.EditVariants = settings.Edit.ModelVariants
+	o.Without = append(o.Without, switchedOff(settings)...)
+	o.MaxTimeout = cmp.Or(o.MaxTimeout, settings.Int("tools.maxTimeout"))
 	o.Steering = cmp.Or(o.Steering, agent.QueueMode(settings.Text("steeringMode")))
 	o.FollowUp = cmp.Or(o.FollowUp, agent.QueueMode(settings.Text("followUpMode")))
 	o.Interrupt = cmp.Or(o.Interrupt, agent.InterruptMode(settings.Text("interruptMode")))
@@ -332,7 +335,7 @@ func (h *Host) assign(o *Session, models *connect.Models, settings *config.Confi
 	}
 	maps.Copy(roles, o.Roles)
 	o.Roles = roles
-	if o.Fallbacks != nil || len(settings.Retry.FallbackChains) == 0 {
+	if o.Fallbacks != nil || len(settings.Retry.FallbackChains) == 0 || !settings.Bool("retry.modelFallback") {
 		return
 	}
 	// A chain is that of a role, and so of the model that has the role, or of a model. Where

@@ -70,6 +70,26 @@ func remindersOf(c *config.Config) int {
 	return n
 }
 
+// switchedOff are the names of the tools that the settings switch off.
+func switchedOff(c *config.Config) (names []string) {
+	for _, s := range []struct {
+		key   string
+		tools []string
+	}{
+		{"bash.enabled", []string{"bash", "job_list", "job_poll", "job_write", "job_kill"}},
+		{"find.enabled", []string{"find"}},
+		{"search.enabled", []string{"grep"}},
+		{"fetch.enabled", []string{"fetch"}},
+		{"web_search.enabled", []string{"web_search"}},
+		{"todo.enabled", []string{"todo"}},
+	} {
+		if !c.Bool(s.key) {
+			names = append(names, s.tools...)
+		}
+	}
+	return names
+}
+
 func set[T any](to *T, v *T) {
 	if v != nil {
 		*to = *v

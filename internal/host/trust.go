@@ -68,7 +68,38 @@ func (h *Host) Wanted() ([]Wanted, error) {
 		w.State = states[0]
 		all = append(all, *w)
 	}
-	return all, nil
+	settings, err := h.Settings()
+	if err != nil {
+		return nil, err
+	}
+	file, text, reaching := settings.Reaching()
+	if file == "" {
+		return all, nil
+	}
+	project, item := settingsItem(file, text)
+	item.What = strings.Join(reaching, "\n")
+	states, err := list.States(project, []trust.Item{item})
+	if err != nil {
+		return nil, err
+	}
+	return append(all, Wanted{item, "settings of the project", file, project, states[0]}), nil
+}
+
+// settingsItem is the settings file of a project as something to be trusted.
+func settingsItem(file string, text []byte) (project string, item trust.Item) {
+	folder := filepath.Dir(file)
+	name := filepath.Join(filepath.Base(folder), filepath.Base(file))
+	return filepath.Dir(folder), trust.Item{Name: filepath.ToSlash(name), Sum: trust.Sum(text)}
+}
+
+// trustsSettings says what the person has decided about the settings of a project.
+func (h *Host) trustsSettings(file string, text []byte) (trusted, decided bool) {
+	project, item := settingsItem(file, text)
+	states, err := h.trustList().States(project, []trust.Item{item})
+	if err != nil { // who asks about hooks is told why
+		return false, false
+	}
+	return states[0] == trust.Trusted, states[0] == trust.Trusted || states[0] == trust.Refused
 }
 
 func wantedHooks(h *Host, found *hook.Set) ([]Wanted, error) {

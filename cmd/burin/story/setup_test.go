@@ -40,7 +40,7 @@ func TestBadConfig(t *testing.T) {
 	if code := s.WaitEnd(); code == 0 {
 		t.Error("burin ended as if nothing was wrong")
 	}
-	if said := strings.ReplaceAll(s.all(), "\n", ""); !strings.Contains(said, `config.yml:2:11: "sometimes" must be plan, ask, auto-edit or full`) {
+	if said := strings.ReplaceAll(s.all(), "\n", ""); !strings.Contains(said, `config.yml:3:11: "sometimes" must be plan, ask, auto-edit or full`) {
 		t.Errorf("it said %q", said)
 	}
 }

@@ -180,7 +180,7 @@ func (o *setting) prepare(t *testing.T, model *llmtest.Server) {
 		o.dir = filepath.Join(user, "project")
 	}
 	if !o.first {
-		write(t, filepath.Join(o.home, "config.yml"), "startup: {setupWizard: false}\n"+o.config)
+		write(t, filepath.Join(o.home, "config.yml"), "startup:\n  setupWizard: false\n"+o.config)
 	}
 	key := ""
 	if !o.noKey {

@@ -30,7 +30,10 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
-const name = "config.yml"
+const (
+	name   = "config.yml"
+	folder = ".burin" // of a project
+)
 
 var bom = []byte("\ufeff") // some editors put it in front
 
@@ -104,10 +107,21 @@ type Config struct {
 		Hosts    []string `yaml:"hosts"`    // that commands may reach
 		Writable []string `yaml:"writable"` // more folders that they may write
 	} `yaml:"sandbox"`
-	// Edit chooses the language of edits: replace, patch, hashline or whole.
+	// Edit chooses the language of edits: replace, patch, hashline or whole; of some models by
+	// a part of their ids.
 	Edit struct {
-		Mode string `yaml:"mode"`
+		Mode          string            `yaml:"mode"`
+		ModelVariants map[string]string `yaml:"modelVariants"`
 	} `yaml:"edit"`
+	// Bash and what follows are switches of tools.
+	Bash      Switch `yaml:"bash"`
+	Fetch     Switch `yaml:"fetch"`
+	Find      Switch `yaml:"find"`
+	Search    Switch `yaml:"search"`
+	WebSearch Switch `yaml:"web_search"`
+	Tools     struct {
+		MaxTimeout *int `yaml:"maxTimeout"` // seconds that a command may run; 0 is burin's own limit
+	} `yaml:"tools"`
 	// ShellPath is the shell that runs commands, or "builtin".
 	ShellPath string `yaml:"shellPath"`
 	// UserShellPath is the shell that runs a person's own commands.
@@ -143,6 +157,7 @@ type Config struct {
 		MaxRetries     *int                `yaml:"maxRetries"`
 		BaseDelayMS    *int                `yaml:"baseDelayMs"`
 		MaxDelayMS     *int                `yaml:"maxDelayMs"`
+		ModelFallback  *bool               `yaml:"modelFallback"`
 		FallbackChains map[string][]string `yaml:"fallbackChains"`       // role or model → selectors
 		FallbackRevert string              `yaml:"fallbackRevertPolicy"` // cooldown-expiry, never
 	} `yaml:"retry"`
@@ -162,6 +177,7 @@ type Config struct {
 	SessionDir string `yaml:"sessionDir"`
 	// Todo is about the model's list of work.
 	Todo struct {
+		Enabled      *bool `yaml:"enabled"`
 		Reminders    *bool `yaml:"reminders"`
 		RemindersMax *int  `yaml:"remindersMax"` // for one prompt
 	} `yaml:"todo"`
@@ -234,8 +250,16 @@ type Config struct {
 	// SetupVersion is the newest first-run wizard that was gone through.
 	SetupVersion int `yaml:"setupVersion"`
 
-	file *file
-	held map[string]held
+	file     *file             // the user's
+	held     map[string]held   // over the files
+	places   map[string]Source // of values that are not of the user's file
+	parts    []part            // the files it was read from; nil: the user's alone
+	warnings []string
+}
+
+// Switch is something that can be switched off. nil is on.
+type Switch struct {
+	Enabled *bool `yaml:"enabled"`
 }
 
 // Compaction is the settings of that name. nil is the default.
@@ -253,16 +277,22 @@ type Compaction struct {
 	IdleTimeoutSeconds  *int   `yaml:"idleTimeoutSeconds"`
 }
 
-// Load reads config.yml in dir.
-func Load(dir string) (*Config, error) { return Reload(dir, nil) }
+// File is where config.yml of a folder is.
+func File(dir string) string { return filepath.Join(dir, name) }
 
-// Reload is Load. It gives last, as Load gave it, where the file has not changed since;
+// Load reads config.yml in dir.
+func Load(dir string) (*Config, error) { return load(dir, nil) }
+
+// load is Load. It gives last, as it gave it, where the file has not changed since;
 // nil was never loaded.
-func Reload(dir string, last *Config) (*Config, error) {
-	path := filepath.Join(dir, name)
+func load(dir string, last *Config) (*Config, error) {
+	path := File(dir)
 	data, err := smallfile.Read(path, smallfile.Settings)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if last != nil && last.file == nil && last.parts == nil {
+			return last, nil
+		}
 		return &Config{}, nil
 	case err != nil:
 		return nil, fmt.Errorf("read the settings: %w", err)
@@ -280,7 +310,8 @@ func plain(data []byte) []byte {
 
 func parse(path string, data []byte) (*Config, error) {
 	data = plain(data)
-	c := &Config{file: &file{data: data}}
+	text := &file{path: path, data: data}
+	c := &Config{file: text}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return c, nil
 	}
@@ -288,8 +319,12 @@ func parse(path string, data []byte) (*Config, error) {
 		return nil, fmt.Errorf("%s:%w", path, err)
 	}
 	if err := yaml.UnmarshalWithOptions(data, c, yaml.Strict()); err != nil {
+		if wrong := misplaced(data, err); wrong != "" {
+			return nil, fmt.Errorf("%s:%s", path, wrong)
+		}
 		return nil, fmt.Errorf("%s:%s", path, OneLine(err))
 	}
+	c.file = text // which decoding nothing but comments has cleared
 	if c.DefaultThinkingLevel != "" {
 		if _, err := llm.ParseLevel(string(c.DefaultThinkingLevel)); err != nil {
 			return nil, fmt.Errorf("%s:%s %w", path, place(data, "$.defaultThinkingLevel"), err)
@@ -299,6 +334,14 @@ func parse(path string, data []byte) (*Config, error) {
 		if err := s.Check(c.Value(s.Key)); err != nil {
 			return nil, fmt.Errorf("%s:%s %w", path, place(data, "$."+s.Key), err)
 		}
+	}
+	for part, mode := range c.Edit.ModelVariants {
+		if s, _ := Find("edit.mode"); s.Check(mode) != nil {
+			return nil, fmt.Errorf("%s:%s edit.modelVariants: %s: %w", path, place(data, "$.edit.modelVariants.'"+part+"'"), part, s.Check(mode))
+		}
+	}
+	if wrong := text.fraction(); wrong != "" {
+		return nil, fmt.Errorf("%s:%s", path, wrong)
 	}
 	for id, p := range c.OAuth {
 		p.ID = id

@@ -101,17 +101,17 @@ stream: {idleTimeoutMs: -1}
 
 func TestLoadErrors(t *testing.T) {
 	for in, want := range map[string]string{
-		"modelRole: {}\n":                     `config.yml:1:1: unknown field "modelRole"`,
+		"modelRole: {}\n":                     `config.yml:1:1: unknown setting "modelRole" (did you mean "modelRoles"?)`,
 		"a: [\n":                              "config.yml:",
 		"modelRoles: []\n":                    "config.yml:1:13: ",
 		"defaultThinkingLevel: huge\n":        `config.yml:1:23: unknown thinking level "huge" (want off, minimal, low, medium, high or xhigh)`,
 		"enabledModels:\n- path: x\n":         "config.yml:",
 		"\nstream:\n  idleTimeoutMs: soon\n":  "config.yml:3:18: ",
-		"stream: {idleTimeoutMs: 1, more: 2}": `unknown field "more"`,
+		"stream: {idleTimeoutMs: 1, more: 2}": `unknown setting "stream.more"`,
 		"oauth: {acme: {authUrl: nonsense}}":  "config.yml:1:",
 		"# c\r\n# d\r\napproval: yes\r\n":     "config.yml:3:11: ",
 		"theme: [a]\n":                        "config.yml:1:",
-		"theme: {drak: a}\n":                  `unknown field "drak"`,
+		"theme: {drak: a}\n":                  `unknown setting "theme.drak" (did you mean "theme.dark"?)`,
 		"symbolPreset: emoji\n":               `config.yml:1:15: "emoji" must be unicode, nerd or ascii`,
 		"display:\n  tabWidth: 0\n":           "config.yml:2:13: 0 is less than 1",
 		"autocompleteMaxVisible: 50":          "config.yml:1:25: 50 is more than 20",

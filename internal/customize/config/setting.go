@@ -64,6 +64,10 @@ type Setting struct {
 	When string
 	// Own is for what the program writes down for itself; people need not see it.
 	Own bool
+	// Project is what the file of a project may do with it.
+	Project Reach
+	Strict  bool // of a Bool that is Stricter: the strict value
+	Adds    bool // of a List: entries of stronger places come to those of weaker ones
 }
 
 // Check says what is wrong with a value in a few words.

@@ -86,7 +86,7 @@ func keyPath(key string) ([]string, error) {
 			return append(strings.Split(table[i].Key, "."), entry), nil
 		}
 	}
-	return nil, fmt.Errorf("unknown setting %q", key)
+	return nil, unknown(key)
 }
 
 // fits says what is wrong with a value that shall be written.

@@ -91,7 +91,7 @@ func TestSetRefuses(t *testing.T) {
 		want      string
 	}{
 		{"a: [\n", "approval", "plan", "config.yml:1:4: "},
-		{"approvall: plan\n", "approval", "plan", `unknown field "approvall": nothing was changed`},
+		{"approvall: plan\n", "approval", "plan", `unknown setting "approvall" (did you mean "approval"?): nothing was changed`},
 		{"approval: ask\n", "approval", "everything", `approval: "everything" must be plan`},
 		{"approval: ask\n", "approval", true, "approval: one of plan, ask, auto-edit, full is wanted"},
 		{"", "approvall", "x", `unknown setting "approvall"`},

@@ -49,7 +49,7 @@ type appearance struct {
 	preferences
 	config *config.Config
 	folder string // of the settings
-	models interface{ Reload() }
+	host   Host
 	line   *status.Line // the status line as it was set up
 
 	onLight    bool // the terminal is light
@@ -60,7 +60,7 @@ type appearance struct {
 }
 
 func newAppearance(b *base, o *Options) *appearance {
-	s := &appearance{base: b, preferences: preferencesOf(o.Settings), config: o.Settings, folder: o.Paths.Config, models: o.Host}
+	s := &appearance{base: b, preferences: preferencesOf(o.Settings), config: o.Settings, folder: o.Paths.Config, host: o.Host}
 	b.env.Links = s.links()
 	return s
 }
@@ -93,9 +93,9 @@ func (s *appearance) readLine() {
 	s.line = line
 }
 
-// apply takes over what config.yml says now.
+// apply takes over what the settings say now.
 func (s *appearance) apply() {
-	c, err := config.Load(s.folder)
+	c, err := s.host.Settings()
 	if err != nil {
 		s.sayError(err)
 		return
@@ -224,7 +224,7 @@ func (s *appearance) takeUp(name string) (later bool) {
 	case config.Appearance:
 		return false
 	case config.Model, config.Providers:
-		s.models.Reload()
+		s.host.Reload()
 		return name != "cycleOrder" && name != "modelRoles"
 	case config.Interaction:
 		return name == "steeringMode" || name == "followUpMode" || name == "interruptMode"
@@ -254,7 +254,7 @@ func (s *appearance) setRole(role, ref string) error {
 		err = config.Set(s.folder, "modelRoles."+role, ref)
 	}
 	if err == nil {
-		s.models.Reload()
+		s.host.Reload()
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/customize/rule"
 	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/host/archive"
@@ -24,13 +25,18 @@ import (
 // alone is a face with a program around it that has nothing.
 func alone(t *testing.T, set ...func(*Options)) *app {
 	a, _ := face(t, append([]func(*Options){func(o *Options) {
-		o.Host = nobody{}
+		o.Host = nobody{folder: o.Paths.Config}
 		o.Open = func(context.Context, Wish) (session.Handle, error) { return nil, errors.New("no sessions here") }
 	}}, set...)...)
 	return a
 }
 
-type nobody struct{ Host }
+type nobody struct {
+	Host
+	folder string // of the settings
+}
+
+func (n nobody) Settings() (*config.Config, error) { return config.Load(n.folder) }
 
 func (nobody) FileCommands() *files.Set { return &files.Set{} }
 func (nobody) Rules() (*rule.Set, []string, error) {

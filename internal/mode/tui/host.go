@@ -4,6 +4,7 @@ import (
 	"context"
 
 	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/customize/rule"
 	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/host/archive"
@@ -16,6 +17,8 @@ import (
 // Host is the program around the face, as far as its commands need it. Its methods may
 // be called from any goroutine, and take their time.
 type Host interface {
+	// Settings are those that apply here, as the files have them now.
+	Settings() (*config.Config, error)
 	// Archive is what is done with sessions as a whole, by the settings as they are now.
 	// warn is told what a person should know, from any goroutine.
 	Archive(warn func(string)) (Archive, error)

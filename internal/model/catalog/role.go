@@ -32,6 +32,16 @@ var roleVariables = map[string][]string{
 	RolePlan:    {"BURIN_PLAN_MODEL", "PI_PLAN_MODEL"},
 }
 
+// RoleVariable is what the environment sets a role to, and the variable that does; "" if none.
+func RoleVariable(role string, getenv func(string) string) (selector, name string) {
+	for _, name := range roleVariables[role] {
+		if s := strings.TrimSpace(getenv(name)); s != "" {
+			return s, name
+		}
+	}
+	return "", ""
+}
+
 // RoleSelector is what a role is set to, and where: the command line, then the
 // environment, the settings, and modelBindings of models.yml last, because the
 // settings are what a person changes and the bindings come with a provider.
@@ -39,10 +49,8 @@ func (r *Resolver) RoleSelector(role string) (selector, from string) {
 	if s := r.roleFlags[role]; s != "" {
 		return s, "the command line"
 	}
-	for _, name := range roleVariables[role] {
-		if s := strings.TrimSpace(r.sources.getenv(name)); s != "" {
-			return s, name
-		}
+	if s, name := RoleVariable(role, r.sources.getenv); s != "" {
+		return s, name
 	}
 	if s := r.roles[role]; s != "" {
 		return s, "modelRoles"

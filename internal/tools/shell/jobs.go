@@ -51,7 +51,7 @@ func (s *commands) start(ctx context.Context, c shell.Command, timeout int) (*to
 	}
 	words := fmt.Sprintf("Started job %s. See its output with job_poll, end it with job_kill.%s", j.ID(), notice)
 	d := bashDetails{Job: j.ID(), Timeout: c.Timeout.Seconds()}
-	if l := limited("timeout", timeout, maxTimeout); l != "" {
+	if l := limited("timeout", timeout, s.most()); l != "" {
 		words += "\n" + l
 		d.Requested = timeout
 	}

@@ -38,6 +38,8 @@ type Options struct {
 	Shells    *shell.Shells
 	Cache     *search.Cache // told when commands may have changed files; nil is none
 	Autorun   Autorun       // nil is none
+	// MaxTimeout is how many seconds a command may run at most; 0 is an hour.
+	MaxTimeout int
 	// Screens show the terminal of a command in the foreground; nil: nobody can. Jobs may have
 	// one without: job_write talks to them.
 	Screens Screens
@@ -175,6 +177,14 @@ func limited(name string, asked, most int) string {
 	return fmt.Sprintf("[%s limited to %d seconds, the maximum.]", name, most)
 }
 
+// most is how many seconds a command may run at most.
+func (s *commands) most() int {
+	if s.MaxTimeout > 0 {
+		return min(s.MaxTimeout, maxTimeout)
+	}
+	return maxTimeout
+}
+
 // command checks the arguments.
 func (s *commands) command(a bashArgs) (shell.Command, error) {
 	if strings.TrimSpace(a.Command) == "" {
@@ -192,9 +202,12 @@ func (s *commands) command(a bashArgs) (shell.Command, error) {
 		}
 	}
 	if a.Timeout < 0 {
-		return shell.Command{}, fmt.Errorf("timeout is %d: want 1 to 3600 seconds", a.Timeout)
+		return shell.Command{}, fmt.Errorf("timeout is %d: want 1 to %d seconds", a.Timeout, s.most())
 	}
-	c := shell.Command{Line: a.Command, Env: a.Env, Timeout: time.Duration(min(a.Timeout, maxTimeout)) * time.Second, TTY: a.TTY}
+	if a.Timeout == 0 && !a.Background && s.most() < int(shell.DefaultTimeout/time.Second) {
+		a.Timeout = s.most()
+	}
+	c := shell.Command{Line: a.Command, Env: a.Env, Timeout: time.Duration(min(a.Timeout, s.most())) * time.Second, TTY: a.TTY}
 	if a.CWD == "" {
 		return c, nil
 	}
@@ -317,7 +330,7 @@ func (s *commands) report(c shell.Command, a bashArgs, out *shell.Outcome, chang
 	default:
 		failed = false
 	}
-	if l := limited("timeout", a.Timeout, maxTimeout); l != "" {
+	if l := limited("timeout", a.Timeout, s.most()); l != "" {
 		line("%s", l)
 	}
 	if out.Denied != "" {
@@ -333,7 +346,7 @@ func (s *commands) report(c shell.Command, a bashArgs, out *shell.Outcome, chang
 		WallTimeMS: out.Elapsed.Milliseconds(), TimedOut: out.TimedOut, Cancelled: out.Cancelled,
 		Timeout: out.Timeout.Seconds(), Dir: out.Dir, Changed: changed, Output: &out.Output,
 	}
-	if a.Timeout > maxTimeout {
+	if a.Timeout > s.most() {
 		d.Requested = a.Timeout
 	}
 	if out.ExitCode >= 0 {

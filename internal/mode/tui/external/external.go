@@ -77,9 +77,19 @@ func Edit(ctx context.Context, o Options, text string) (edited string, err error
 		return text, fmt.Errorf("create a file for the editor: %w", err)
 	}
 	if err := o.run(ctx, dir, append(command, file)); err != nil {
-		return text, err
+		return text, fmt.Errorf("%w: your text is unchanged", err)
 	}
 	return read(file, text)
+}
+
+// Open opens a file of the person's in the editor, and returns when the editor has ended. The
+// editor starts in the file's folder.
+func Open(ctx context.Context, o Options, file string) error {
+	command, err := o.command()
+	if err != nil {
+		return err
+	}
+	return o.run(ctx, filepath.Dir(file), append(command, file))
 }
 
 // read takes the text over; one that has not changed is exactly as it was.
@@ -139,10 +149,10 @@ func (o Options) run(ctx context.Context, dir string, command []string) (err err
 	}
 	err = cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return fmt.Errorf("the editor %s ended with an error (%v): your text is unchanged", filepath.Base(command[0]), exit)
+		return fmt.Errorf("the editor %s ended with an error (%v)", filepath.Base(command[0]), exit)
 	}
 	if err != nil {
-		return fmt.Errorf("start the editor: %w: your text is unchanged", err)
+		return fmt.Errorf("start the editor: %w", err)
 	}
 	return nil
 }

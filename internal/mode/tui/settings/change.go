@@ -16,7 +16,7 @@ func (p *Pane) change(id string) {
 		return
 	}
 	s := e.Setting
-	v := p.config.Value(id)
+	v := p.config.User(id) // what changes is the user's file, whatever overrides it here
 	choices := s.Choices
 	if len(choices) == 0 {
 		choices = p.o.Choices[id]
@@ -39,7 +39,7 @@ func (p *Pane) change(id string) {
 }
 
 func (p *Pane) where(id string) string {
-	if from := p.config.Source(id); from.Kind == config.ByFile {
+	if from := p.config.Source(id); from.File != "" {
 		return from.String()
 	}
 	return "config.yml"
@@ -61,7 +61,7 @@ func (p *Pane) choose(s config.Setting, choices []string, now string) {
 	if len(s.Choices) > 0 { // a few
 		open = list.Choice
 	}
-	before := p.config.Value(s.Key)
+	before := p.config.Value(s.Key) // which is seen
 	p.sub = open(p.env, list.Options{
 		Title: s.Label, Items: items, Selected: now,
 		OnMove: func(id string) { p.preview(s.Key, id) },
@@ -154,8 +154,8 @@ func (p *Pane) set(s config.Setting, v any) bool {
 		return false
 	}
 	p.Refresh()
-	if from := p.config.Source(s.Key); from.Kind > config.ByFile {
-		p.say("Written. "+from.String()+" wins until burin ends.", false)
+	if from := p.config.Source(s.Key); from.Until() != "" {
+		p.say("Saved. "+from.String()+" overrides it "+from.Until()+".", false)
 	}
 	return true
 }
@@ -173,7 +173,7 @@ func (p *Pane) reset(id string) {
 		p.say("This is the default.", false)
 		return
 	}
-	v := reflect.ValueOf(p.config.Value(id))
+	v := reflect.ValueOf(p.config.User(id))
 	if (s.Type == config.List || s.Type == config.Record) && v.IsValid() && v.Len() > 0 && p.sure != id {
 		p.sure = id
 		p.say("Press again to discard "+prose.Count(v.Len(), "entry")+".", true)
@@ -190,7 +190,7 @@ func (p *Pane) reset(id string) {
 		p.say(s.Label+": back to the default.", false)
 	case config.ByFile:
 	default:
-		p.say("Reset. "+from.String()+" wins until burin ends.", false)
+		p.say("Reset. "+from.String()+" overrides it "+from.Until()+".", false)
 	}
 }
 

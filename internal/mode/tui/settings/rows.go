@@ -111,8 +111,8 @@ func (p *Pane) facts(s config.Setting) string {
 	text := s.Key
 	if from := p.config.Source(s.Key); from.Kind != config.ByDefault {
 		text += dot + "from " + from.String()
-		if from.Kind != config.ByFile {
-			text += ", until burin ends"
+		if until := from.Until(); until != "" {
+			text += ", " + until
 		}
 	}
 	if s.Default == nil {

@@ -30,6 +30,7 @@ type face struct {
 	t        testing.TB
 	dir      string
 	held     map[string]any
+	project  string // its folder
 	refuse   error
 	opened   []string
 	previews []string
@@ -70,7 +71,7 @@ func (f *face) start(selected string) {
 }
 
 func (f *face) config() *config.Config {
-	c, err := config.Load(f.dir)
+	c, err := config.Layers{Folder: f.dir, Project: config.Project{Dir: f.project}}.Load(nil)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -266,14 +267,43 @@ func TestSources(t *testing.T) {
 	if s := f.screen(); !strings.Contains(s, "full") || !strings.Contains(s, "--approval") {
 		t.Errorf("the flag is not shown:\n%s", s)
 	}
-	f.press("enter", "up", "up", "enter")
-	if s := f.screen(); !strings.Contains(s, "--approval wins") || !strings.Contains(f.text(), "approval: ask") {
+	f.press("enter", "down", "enter")
+	if s := f.screen(); !strings.Contains(s, "Saved. --approval overrides it until burin ends.") || !strings.Contains(f.text(), "approval: ask") {
 		t.Errorf("%s\n%s", f.text(), s)
 	}
 	f.press("esc")
 	f = open(t, "autoResume: true\n", "autoResume")
 	if s := f.screen(); !strings.Contains(s, "config.yml:1") {
 		t.Errorf("the line is not shown:\n%s", s)
+	}
+}
+
+// What a project sets is shown as such; what a person changes is their own.
+func TestProjectOverrides(t *testing.T) {
+	f := open(t, "disabledSources: [pi]\n", "hideThinkingBlock")
+	f.project = t.TempDir()
+	if err := os.MkdirAll(filepath.Join(f.project, ".burin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := "# ours\nhideThinkingBlock: true\ndisabledSources: [claude]\n"
+	if err := os.WriteFile(filepath.Join(f.project, ".burin", "config.yml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.Refresh()
+	if s := f.screen(); !strings.Contains(s, "from .burin/config.yml:2, in this project") {
+		t.Errorf("the project is not named:\n%s", s)
+	}
+	f.press("enter") // off without the project
+	if s := f.screen(); !strings.Contains(f.text(), "hideThinkingBlock: true") || !strings.Contains(s, "Saved. .burin/config.yml:2 overrides it in this project.") {
+		t.Errorf("%s\n%s", f.text(), s)
+	}
+	f.start("disabledSources")
+	if s := f.screen(); !strings.Contains(s, "pi, claude") {
+		t.Errorf("the lists do not add up:\n%s", s)
+	}
+	f.press("enter", "enter")
+	if s := f.text(); !strings.Contains(s, "disabledSources: [pi]\n") {
+		t.Errorf("the project's entries are among the person's:\n%s", s)
 	}
 }
 

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/llm/anthropic"
+	"github.com/burin-dev/burin/llm/llmtest"
+)
+
+// configured is a home with settings and a scripted model; burin runs in it.
+type configured struct {
+	t     *testing.T
+	dir   string
+	model *llmtest.Server
+}
+
+func configure(t *testing.T, config string, turns ...llmtest.Turn) *configured {
+	t.Helper()
+	model, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: turns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(model.Close)
+	c := &configured{t: t, dir: t.TempDir(), model: model}
+	c.put("burin/models.yml", fmt.Sprintf("providers: {box: {baseUrl: '%s', api: anthropic-messages, auth: none, models: [{id: m, contextWindow: 100000, cost: free}]}}\n", model.URL))
+	c.put("burin/config.yml", "modelRoles: {default: box/m}\n"+config)
+	return c
+}
+
+func (c *configured) put(name, text string) {
+	c.t.Helper()
+	path := filepath.Join(c.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// burin runs and gives what was printed.
+func (c *configured) burin(args ...string) string {
+	c.t.Helper()
+	cmd := command(c.t, args...)
+	cmd.Dir = filepath.Join(c.dir, "work")
+	if err := os.MkdirAll(cmd.Dir, 0o700); err != nil {
+		c.t.Fatal(err)
+	}
+	cmd.Env = append(cmd.Env, "HOME="+c.dir, "BURIN_HOME="+filepath.Join(c.dir, "burin"))
+	out, _ := cmd.CombinedOutput() // whether it fails is what the tests look at
+	return string(out)
+}
+
+func says(text string, used int) llmtest.Turn {
+	return llmtest.Turn{Parts: []llmtest.Part{{Text: text}}, Events: llmtest.Stop(llm.StopEnd, llm.Usage{Input: used, Output: 20})}
+}
+
+func calls(tool, args string, used int) llmtest.Turn {
+	return llmtest.Turn{Parts: []llmtest.Part{{Call: tool, Args: args}}, Events: llmtest.Stop(llm.StopToolUse, llm.Usage{Input: used, Output: 20})}
+}
+
+// web_search asks the server of searxng.endpoint.
+func TestSearXNGSetting(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"results":[{"title":"Found %s","url":"https://found.example/","content":"here"}]}`, r.URL.Query().Get("q"))
+	}))
+	t.Cleanup(srv.Close)
+	for endpoint, found := range map[string]bool{srv.URL: true, "http://127.0.0.1:1": false} {
+		c := configure(t, "approval: full\nsearxng: {endpoint: '"+endpoint+"'}\n", calls("web_search", `{"query":"herons"}`, 100), says("Done.", 100))
+		out := c.burin("-p", "search")
+		if got := strings.Contains(string(c.model.Raw()[1].Body), "Found herons"); got != found {
+			t.Errorf("%s: found is %v\n%s", endpoint, got, out)
+		}
+	}
+}
+
+// compaction.remoteEndpoint writes the summaries instead of a model.
+func TestSummaryServerSetting(t *testing.T) {
+	var asked atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		fmt.Fprint(w, `{"summary":"REMOTE SUMMARY"}`)
+	}))
+	t.Cleanup(srv.Close)
+	for _, remote := range []bool{true, false} {
+		asked.Store(0)
+		config := "contextPromotion: {enabled: false}\ncompaction: {keepRecentTokens: 1, thresholdTokens: 9000"
+		if remote {
+			config += ", remoteEndpoint: '" + srv.URL + "'"
+		}
+		c := configure(t, config+"}\n", says("One.", 12_000), says("MODEL SUMMARY", 100), says("short", 100), says("Two.", 100))
+		c.burin("-p", strings.Repeat("remember this ", 1000))
+		out := c.burin("-p", "go on", "--continue")
+		all := c.model.Raw()
+		if got := strings.Contains(string(all[len(all)-1].Body), "REMOTE SUMMARY"); got != remote || (asked.Load() > 0) != remote {
+			t.Errorf("with a server %v: its summary is there %v, it was asked %d times\n%s", remote, got, asked.Load(), out)
+		}
+	}
+}
+
+// A read of what was written since is shortened, unless compaction.supersedeReads is off.
+func TestSupersedeReadsSetting(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		c := configure(t, fmt.Sprintf("approval: full\ncompaction: {supersedeReads: %v}\n", on),
+			calls("read", `{"path":"a.txt"}`, 4000), calls("write", `{"path":"a.txt","content":"short"}`, 14_000), says("Done.", 100))
+		c.put("work/a.txt", strings.Repeat("a line of the file\n", 1500))
+		out := c.burin("-p", "shorten it")
+		all := c.model.Raw()
+		if n := strings.Count(string(all[len(all)-1].Body), "a line of the file"); (n == 0) != on {
+			t.Errorf("supersedeReads %v: the model reads %d lines of the file\n%s", on, n, out)
+		}
+	}
+}
+
+// An answer that only shows signs of life ends after stream.noContentTimeoutMs.
+func TestNoContentSetting(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for end := time.After(1500 * time.Millisecond); ; {
+			select {
+			case <-r.Context().Done():
+				return
+			case <-end: // it has something to say after all
+				fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"At last.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+				return
+			case <-tick.C:
+				fmt.Fprint(w, ": ping\n\n")
+				w.(http.Flusher).Flush()
+			}
+		}
+	}))
+	t.Cleanup(srv.Close)
+	for ms, want := range map[int]string{300: "signs of life", 60_000: "At last."} {
+		c := configure(t, fmt.Sprintf("stream: {noContentTimeoutMs: %d}\nretry: {enabled: false}\n", ms))
+		if out := c.burin("-p", "hello", "--model", "local/x", "--api", "openai-completions", "--base-url", srv.URL+"/v1"); !strings.Contains(out, want) {
+			t.Errorf("%d ms: %s", ms, out)
+		}
+	}
+}
+
+// The model is told what the sandbox lets commands do.
+func TestSandboxSettings(t *testing.T) {
+	for config, want := range map[string]string{
+		"sandbox: {mode: read-only}":                                 "read files but not change any, and have no network.",
+		"sandbox: {mode: workspace-write}":                           "write in the workspace, temporary folders and build caches only, and have no network.",
+		"sandbox: {mode: workspace-write, hosts: [api.example.com]}": "have no network but for api.example.com.",
+	} {
+		c := configure(t, config+"\n", says("One.", 100))
+		out := c.burin("-p", "hello")
+		if strings.Contains(out, "sandbox") {
+			t.Skip("no sandbox here: ", out)
+		}
+		if body := string(c.model.Raw()[0].Body); !strings.Contains(body, want) {
+			t.Errorf("%s: the model does not read %q\n%s", config, want, out)
+		}
+	}
+}
+
+// A login of one's own is begun where its provider says.
+func TestOAuthSetting(t *testing.T) {
+	var asked atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		http.Error(w, "no", http.StatusTeapot)
+	}))
+	t.Cleanup(srv.Close)
+	for _, own := range []bool{true, false} {
+		asked.Store(0)
+		config := ""
+		if own {
+			config = "oauth: {box: {tokenUrl: '" + srv.URL + "/token', deviceUrl: '" + srv.URL + "/device', clientId: x}}\n"
+		}
+		c := configure(t, config)
+		if out := c.burin("login", "box", "--device"); (asked.Load() > 0) != own {
+			t.Errorf("own login %v: the provider was asked %d times\n%s", own, asked.Load(), out)
+		}
+	}
+}
