@@ -287,9 +287,12 @@ func (a *Agent) makeTools() map[string]*tool.Tool {
 		effects     tool.Effects
 	}{
 		{toolRun, "Run", tool.Reads | tool.Writes | tool.Executes | tool.Network},
-		{toolEdit, "Edit", tool.Writes}, {toolWrite, "Write", tool.Writes},
-		{toolRead, "Read", tool.Reads}, {toolGrep, "Search", tool.Reads},
-		{toolFetch, "Fetch", tool.Network}, {toolTodo, "Todo", 0},
+		{toolEdit, "Edit", tool.Writes},
+		{toolWrite, "Write", tool.Writes},
+		{toolRead, "Read", tool.Reads},
+		{toolGrep, "Search", tool.Reads},
+		{toolFetch, "Fetch", tool.Network},
+		{toolTodo, "Todo", 0},
 		{toolAny, "Agent", tool.Executes},
 	} {
 		all[t.name] = &tool.Tool{

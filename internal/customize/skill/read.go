@@ -92,7 +92,7 @@ func (s *Set) split(address string) (Skill, string, error) {
 		inside = "."
 	}
 	if !fs.ValidPath(inside) {
-		return Skill{}, "", fmt.Errorf("%s: write a path in the skill's folder, without ..", address)
+		return Skill{}, "", fmt.Errorf("%s: write a path without .. in the skill's folder", address)
 	}
 	return k, inside, nil
 }

@@ -118,8 +118,10 @@ func (a *actor) take(method string, params json.RawMessage, isRequest bool) (pro
 			if caps == nil {
 				caps = json.RawMessage(`{}`)
 			}
-			return map[string]any{"protocolVersion": 1, "agentCapabilities": caps, "agentInfo": map[string]any{"name": "scripted", "version": "1"},
-				"authMethods": []any{map[string]any{"id": "web", "name": "Log in on the web", "description": "write scripted login"}}}, nil
+			return map[string]any{
+				"protocolVersion": 1, "agentCapabilities": caps, "agentInfo": map[string]any{"name": "scripted", "version": "1"},
+				"authMethods": []any{map[string]any{"id": "web", "name": "Log in on the web", "description": "write scripted login"}},
+			}, nil
 		}, nil
 	case proto.MethodSessionNew, proto.MethodSessionLoad, proto.MethodSessionResume:
 		if a.script.Auth != "" {
