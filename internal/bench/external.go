@@ -62,6 +62,7 @@ func (g *guest) build(ctx context.Context) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	beginHooks(g.seat)
 	o := options(ctx, g.seat, "", tools)
 	o.BeforeRequest, o.Window = nil, g.agent.Window
 	s, err := session.New(o)
