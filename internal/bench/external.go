@@ -244,6 +244,11 @@ func (g *guest) Judge(ctx context.Context, t *tool.Tool, c tool.Call) error {
 		switch {
 		case err != nil:
 			return err
+		case r != nil && r.IsError && len(r.Content) == 1:
+			if t, ok := r.Content[0].(llm.Text); ok {
+				return errors.New(t.Text)
+			}
+			fallthrough
 		case r != nil:
 			return fmt.Errorf("%s answers in place of this call", link.Name)
 		case string(own.Arguments) != string(c.Arguments):
