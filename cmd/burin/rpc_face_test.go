@@ -273,3 +273,22 @@ func TestRPCOrder(t *testing.T) {
 	}
 	d.end(exitDone)
 }
+
+// With a schema the model hands over a result of it; one that does not fit goes back to it.
+func TestRPCResult(t *testing.T) {
+	b := newBrain(t)
+	d := drive(t, machine(t, b, rpcConfig), "--mode", "rpc", "--json-schema", `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
+	handed := func(message string) (failed bool) {
+		t.Helper()
+		d.send(fmt.Sprintf(`{"type":"prompt","message":%q}`, message))
+		v := d.until("a result", func(v map[string]any) bool { return v["type"] == "tool_execution_end" && v["toolName"] == "result" })
+		d.event("agent_settled")
+		return v["isError"] == true
+	}
+	if handed(`result {"n":1}`) {
+		t.Error("a result by the schema is refused")
+	}
+	if !handed(`result {"n":"one"}`) || !strings.Contains(b.sent(), "integer") {
+		t.Error("a result that does not fit was taken, or the model not told what is wrong")
+	}
+}
