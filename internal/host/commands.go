@@ -128,7 +128,7 @@ func mayRun(ctx context.Context, h *Host, desk *session.Desk, c *files.Command) 
 	if err != nil || w == nil {
 		return err
 	}
-	states, err := h.trustList().States(w.Project, []trust.Item{w.Item})
+	states, err := trustList(h).States(w.Project, []trust.Item{w.Item})
 	if err != nil {
 		return err
 	}

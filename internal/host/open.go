@@ -93,7 +93,7 @@ func (h *Host) Open(ctx context.Context, o Session) (*session.Session, error) {
 		}
 		o.Meter = &meter{ledger: account, project: o.Ground.Dir, resumed: o.Resume != "", limits: limitsOf(settings)}
 	}
-	if err := h.readyKeys(ctx, &o); err != nil {
+	if err := readyKeys(ctx, h, &o); err != nil {
 		return nil, err
 	}
 	giveSkills()
@@ -233,7 +233,7 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 
 // readyKeys gives the keys of a session that is about to begin, and asks for that of a
 // new one before anything else is on the screen.
-func (h *Host) readyKeys(ctx context.Context, o *Session) error {
+func readyKeys(ctx context.Context, h *Host, o *Session) error {
 	if o.Keys == nil {
 		o.Keys = h.o.Keys(ctx)
 	}
@@ -293,7 +293,7 @@ func (h *Host) findModel(ctx context.Context, o *Session, settings *config.Confi
 	}
 	if o.Models == nil {
 		o.Models = others
-		h.assign(o, models, settings)
+		assign(h, o, models, settings)
 	}
 	if own != nil {
 		if err := keyFor(ctx, models, own, o); err != nil {
@@ -324,7 +324,7 @@ func keyFor(ctx context.Context, models *connect.Models, m *catalog.Model, o *Se
 }
 
 // assign says which models have which roles, and which go on for others.
-func (h *Host) assign(o *Session, models *connect.Models, settings *config.Config) {
+func assign(h *Host, o *Session, models *connect.Models, settings *config.Config) {
 	resolver := models.Catalog.Resolver
 	o.KeepModel = o.KeepModel || o.Choice.given() && h.o.Roles[catalog.RolePlan] == ""
 	roles := map[string]string{}
@@ -414,7 +414,7 @@ func (o opener) Larger(m *llm.Model) string {
 // another is asked for.
 func (h *Host) choose(ctx context.Context, models *connect.Models, o *Session) (catalog.Choice, error) {
 	if o.Resume != "" && !o.Choice.given() {
-		if ref, level := h.modelOf(ctx, o.Resume); ref != "" {
+		if ref, level := modelOf(ctx, h, o.Resume); ref != "" {
 			choice, err := models.Choose(ctx, catalog.Wish{Selector: ref})
 			if err == nil {
 				if level != llm.LevelDefault {
@@ -445,7 +445,7 @@ func (h *Host) choose(ctx context.Context, models *connect.Models, o *Session) (
 
 // modelOf is the model that a session used last, and how hard that was told to think; ""
 // for what it does not say.
-func (h *Host) modelOf(ctx context.Context, path string) (string, llm.Level) {
+func modelOf(ctx context.Context, h *Host, path string) (string, llm.Level) {
 	l, _, err := place.Read(ctx, path, h.o.Keys(ctx), transcript.Options{})
 	if err != nil {
 		return "", "" // who opens it says why

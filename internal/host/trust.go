@@ -34,7 +34,7 @@ func (w *Wanted) where() string {
 	return w.Name
 }
 
-func (h *Host) trustList() *trust.List {
+func trustList(h *Host) *trust.List {
 	return trust.Open(filepath.Join(h.o.Paths.Data, "trust.json"))
 }
 
@@ -49,7 +49,7 @@ func (h *Host) Wanted() ([]Wanted, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := h.trustList()
+	list := trustList(h)
 	for _, c := range h.commands().List() {
 		if c.Repository() == "" {
 			continue
@@ -95,7 +95,7 @@ func settingsItem(file string, text []byte) (project string, item trust.Item) {
 // trustsSettings says what the person has decided about the settings of a project.
 func (h *Host) trustsSettings(file string, text []byte) (trusted, decided bool) {
 	project, item := settingsItem(file, text)
-	states, err := h.trustList().States(project, []trust.Item{item})
+	states, err := trustList(h).States(project, []trust.Item{item})
 	if err != nil { // who asks about hooks is told why
 		return false, false
 	}
@@ -103,7 +103,7 @@ func (h *Host) trustsSettings(file string, text []byte) (trusted, decided bool) 
 }
 
 func wantedHooks(h *Host, found *hook.Set) ([]Wanted, error) {
-	list := h.trustList()
+	list := trustList(h)
 	var all []Wanted
 	for i := range found.Files {
 		f := &found.Files[i]
@@ -121,7 +121,7 @@ func wantedHooks(h *Host, found *hook.Set) ([]Wanted, error) {
 
 // Decide remembers what the person has decided about such things.
 func (h *Host) Decide(state trust.State, all []Wanted) error {
-	list := h.trustList()
+	list := trustList(h)
 	for _, w := range all {
 		if err := list.Decide(w.Project, state, []trust.Item{w.Item}); err != nil {
 			return err
