@@ -232,6 +232,7 @@ func TestQueueSettings(t *testing.T) {
 				s.WaitText("› " + word)
 				s.Press(tt.press)
 				s.WaitText("Ask anything")
+				s.WaitText(word) // in the queue, as its owner tells
 			}
 			g.open()
 			s.WaitText("Heard.")

@@ -32,6 +32,7 @@ var notOverSocket = map[string]string{
 	"TestDropInDatabase":               isOpen,
 	"TestExportOfNothing":              "nobody can join what has no file",
 	"TestSealedSession":                "the pass phrase is asked for by the owner, which has no terminal",
+	"TestAutoResumeSetting":            "a session in the background is a new one unless it is named",
 	"TestHistoryIsPrivate/no_session":  "nobody can join what has no file",
 }
 
