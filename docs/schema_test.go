@@ -13,7 +13,7 @@ import (
 	"github.com/burin-dev/burin/internal/customize/config"
 )
 
-var update = flag.Bool("update", false, "write generated files anew")
+var update = flag.Bool("update", false, "rewrite generated files")
 
 // config.schema.json is what burin config schema prints, takes the settings of all pages, and
 // refuses what burin refuses.

@@ -96,7 +96,7 @@ func (g *guest) invite() error {
 	return nil
 }
 
-// past is where the agent left the session that is gone on with, and what the session
+// past is where the agent left the session that is resumed, and what the session
 // has cost.
 func (g *guest) past() (past external.Past, spent llm.USD) {
 	b := g.seat

@@ -118,7 +118,7 @@ type Options struct {
 	Titled   func(title string) // is told the title that the agent gives the session
 }
 
-// Past is where the agent left a session that is gone on with.
+// Past is where the agent left a session that is resumed.
 type Past struct {
 	Session string    // the agent's id of it; "": the agent does not know the conversation
 	Last    time.Time // when its last answer began

@@ -74,7 +74,7 @@ func TestAgentAbort(t *testing.T) {
 	}
 }
 
-// A session with an agent is gone on with, and another branch of it is another session for the
+// A session with an agent is resumed, and another branch of it is another session for the
 // agent. What burin does not know as a command is the agent's.
 func TestAgentBranch(t *testing.T) {
 	t.Parallel()

@@ -294,7 +294,7 @@ func TestVariableErrors(t *testing.T) {
 	}
 }
 
-// Settings are not read anew while no file has changed; whichever changes is taken up.
+// Settings are reloaded only when a file has changed, whichever it is.
 func TestReload(t *testing.T) {
 	l := layers(t, "autoResume: true\n", "edit: {mode: patch}\n", "loop: {mode: reset}\n")
 	c := loaded(t, l)

@@ -116,7 +116,7 @@ func Entries(head string) []Entry {
 			if len(last.Items) < 100 {
 				last.Items = append(last.Items, prose.Cut(unquote(strings.TrimSpace(trimmed[2:])), maxLine))
 			}
-		case len(trimmed) < len(l): // goes on with the line before
+		case len(trimmed) < len(l): // continues the previous line
 			if last := len(out) - 1; last >= 0 && len(out[last].Raw) < 10*maxLine {
 				last := &out[last]
 				last.Raw = strings.TrimSpace(last.Raw + " " + trimmed)

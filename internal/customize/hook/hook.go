@@ -226,7 +226,7 @@ func parse(p source.Place, text string) (hooks []Hook, problems []string) {
 		event := Event(name)
 		if !slices.Contains(Events(), event) {
 			if !slices.Contains(elsewhere(), name) {
-				at(line, "%q is no event of hooks", prose.Short(name, 40))
+				at(line, "unknown event %q", prose.Short(name, 40))
 			}
 			continue
 		}
@@ -365,13 +365,6 @@ func (s *Set) For(event Event, may func(*File) bool, names ...string) []*Hook {
 		}
 	}
 	return all
-}
-
-// Has reports whether some file has hooks of one of the events.
-func (s *Set) Has(events ...Event) bool {
-	return slices.ContainsFunc(s.Files, func(f File) bool {
-		return slices.ContainsFunc(f.Hooks, func(h Hook) bool { return slices.Contains(events, h.Event) })
-	})
 }
 
 // Expand puts variables into a header's value: those that the hook may use, nothing for

@@ -62,7 +62,7 @@ func TestDiscover(t *testing.T) {
 		`repo/.claude/settings.json:7: PreToolUse: timeout: 6000 must be 0 to 600 seconds`,
 		"repo/.claude/settings.json:8: PreToolUse: the matcher \"(\" is no regular expression: error parsing regexp: missing closing ): `^(?:()$`",
 		`repo/.claude/settings.json:8: PreToolUse: {matcher, hooks} with a list of hooks is wanted`,
-		`repo/.claude/settings.json:9: "PreTolUse" is no event of hooks`,
+		`repo/.claude/settings.json:9: unknown event "PreTolUse"`,
 		`repo/.claude/settings.json:11: Stop: a list of {matcher, hooks} is wanted`,
 		`home/.codex/hooks.json:1: hooks are left out: invalid character '}' looking for beginning of value`,
 	}

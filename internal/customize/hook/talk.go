@@ -152,9 +152,9 @@ const (
 type Outcome struct {
 	Decision Decision // Deny also means: block what is about to happen, or go on instead of stopping
 	Reason   string   // of the decision
-	// Input are the arguments that a call shall have; nil: as they are.
+	// Input replaces the arguments of a call; nil leaves them unchanged.
 	Input map[string]json.RawMessage
-	// Context is what the model shall know.
+	// Context is added for the model.
 	Context []string
 	// Output replaces the result of a call; nil: it stays.
 	Output *string

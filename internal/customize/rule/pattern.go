@@ -60,7 +60,7 @@ func onOneLine(source string) bool {
 	return true
 }
 
-// literals returns texts of which each match of a pattern contains at least one, in lower
+// literals returns texts; each match of a pattern contains at least one of them, in lower
 // case; nil if it finds none. They only have to be right, not complete: where they appear, the
 // pattern itself is tried.
 func literals(source string) []string {
