@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -81,7 +82,7 @@ func (p *program) serveEditor(ctx context.Context, a askFlags, args []string) er
 	defer e.close(ctx)
 	return acp.Run(ctx, acp.Options{
 		In: p.in, Out: p.out, Dir: dir, Version: version(), Log: func(line string) { p.warn(words.Line(line)) },
-		Open: e.open, Folder: e.folder, Login: map[string]string{acpLogin: "1"},
+		Open: e.open, Join: e.join, Folder: e.folder, Login: map[string]string{acpLogin: "1"},
 	})
 }
 
@@ -169,6 +170,26 @@ func (e *editor) open(ctx context.Context, w acp.Wish) (session.Handle, error) {
 		o.Desk.Attend() // the editor
 		return h.Open(ctx, o)
 	}
-	place := owner.Place{Data: h.Paths().Data, Getenv: e.program.getenv, Blind: true}
-	return place.Open(ctx, w.Resume, "editor", true, begin)
+	return e.place(h, !w.Terminals || e.ask.noSession).Open(ctx, w.Resume, "editor", true, begin)
+}
+
+func (e *editor) place(h *host.Host, blind bool) owner.Place {
+	return owner.Place{Data: h.Paths().Data, Getenv: e.program.getenv, Blind: blind}
+}
+
+// join returns how burin joins a terminal to a program of a session in dir.
+func (e *editor) join(dir string, s session.Handle, id string) ([]string, error) {
+	h, err := e.host(dir)
+	if err != nil {
+		return nil, err
+	}
+	address, err := e.place(h, true).Where(s.Facts().Path)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find burin's executable: %w", err)
+	}
+	return []string{self, consoleName, address, id}, nil
 }

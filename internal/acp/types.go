@@ -342,6 +342,12 @@ type ToolContent struct {
 	Content any    `json:"content"`
 }
 
+// Terminal is what a terminal of the client shows.
+type Terminal struct {
+	Type       string `json:"type"` // "terminal"
+	TerminalID string `json:"terminalId"`
+}
+
 // Diff is a change to a file.
 type Diff struct {
 	Type    string  `json:"type"` // "diff"
@@ -599,7 +605,7 @@ type TerminalRequest struct {
 	Args            []string      `json:"args"`
 	Env             []EnvVariable `json:"env"`
 	CWD             string        `json:"cwd"`
-	OutputByteLimit *int          `json:"outputByteLimit"`
+	OutputByteLimit *int          `json:"outputByteLimit,omitempty"`
 }
 
 // EnvVariable is a variable of the environment.

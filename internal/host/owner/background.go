@@ -25,7 +25,7 @@ type Background struct {
 // Background lets other processes attach to a session that this one has opened, and that
 // nobody would find otherwise: it is an error if it can't listen.
 func (p Place) Background(s *session.Session) (*Background, error) {
-	address, err := p.address(s.Facts().Path)
+	address, err := p.Where(s.Facts().Path)
 	if err != nil {
 		return nil, err
 	}

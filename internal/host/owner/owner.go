@@ -35,8 +35,9 @@ type Place struct {
 	Blind bool
 }
 
-// address is that of the session in a file.
-func (p Place) address(path string) (string, error) {
+// Where is the address at which the owner of the session in a file listens, if there is one:
+// the path of a socket, or the name of a pipe.
+func (p Place) Where(path string) (string, error) {
 	path = strings.TrimSuffix(path, ".draft") // of a session that no model has answered yet
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -49,24 +50,30 @@ func (p Place) address(path string) (string, error) {
 	return ipc.Address(path, p.Data, p.Getenv)
 }
 
-// Address is where the owner of the session in a file listens: the path of a socket, or the
-// name of a pipe. The error is [ErrNobody] where there is none.
+// Address is [Place.Where] of a session that has an owner. The error is [ErrNobody] where there
+// is none.
 func (p Place) Address(ctx context.Context, path string) (string, error) {
 	h, err := p.Attach(ctx, path, "address", remote.Watch)
 	if err != nil {
 		return "", err
 	}
 	_ = h.Close() // it only leaves
-	return p.address(path)
+	return p.Where(path)
 }
 
 // Attach connects to the owner of the session in a file. The error is [ErrNobody] where
 // there is none.
 func (p Place) Attach(ctx context.Context, path, name string, want remote.Rights) (session.Handle, error) {
-	address, err := p.address(path)
+	address, err := p.Where(path)
 	if err != nil {
 		return nil, err
 	}
+	return Dial(ctx, address, name, want)
+}
+
+// Dial connects to the owner of a session by the address where it listens; see
+// [Place.Where]. The error is [ErrNobody] where there is none.
+func Dial(ctx context.Context, address, name string, want remote.Rights) (session.Handle, error) {
 	conn, err := ipc.Dial(ctx, address)
 	if errors.Is(err, ipc.ErrAbsent) {
 		return nil, ErrNobody
@@ -103,7 +110,7 @@ func (p Place) Open(ctx context.Context, resume, name string, answers bool, begi
 // a client of that one. Who finds neither an owner nor the lock tries for 2 s. A face that
 // does not answer questions has no right to as a client either.
 func (p Place) Join(ctx context.Context, path, name string, answers bool, open func() (*session.Session, error)) (session.Handle, error) {
-	address, err := p.address(path)
+	address, err := p.Where(path)
 	if err != nil { // then nobody can attach either
 		s, err := open()
 		if err != nil {
@@ -157,7 +164,7 @@ func (p Place) Listen(s *session.Session, name string, answers bool) session.Han
 	h := &owned{Handle: s.Handle(name, answers), later: later}
 	go func() {
 		defer close(later)
-		address, err := p.address(path)
+		address, err := p.Where(path)
 		if err != nil {
 			return
 		}

@@ -34,6 +34,9 @@ type Options struct {
 	Open func(ctx context.Context, w Wish) (session.Handle, error)
 	// Folder is the program around the sessions of a folder.
 	Folder func(dir string) (Folder, error)
+	// Join returns the program and arguments that join a terminal to the console id of a
+	// session in dir.
+	Join func(dir string, h session.Handle, id string) ([]string, error)
 	// Login is the environment with which this program, started in a terminal, lets a person
 	// log in.
 	Login map[string]string
@@ -46,6 +49,8 @@ type Wish struct {
 	Resume    string   // the session file to resume; "": a new session
 	Documents Documents
 	Warn      func(string) // warns the person; any goroutine may call it
+	// Terminals says that the editor can show the terminals of programs.
+	Terminals bool
 }
 
 // Documents are the open documents of the editor. See workspace.Buffers.

@@ -22,6 +22,7 @@ type live struct {
 	teller  *teller
 	asker   *asker
 	prompts *prompts
+	screens *terminals // nil: the client has no terminals
 	notices *notices
 	events  bool // the client wants raw events
 
@@ -68,6 +69,7 @@ func (l *live) follow() {
 		return
 	}
 	l.askOpen()
+	l.showOpen()
 	if l.tell(l.teller.plan(l.ctx)...) != nil {
 		return
 	}
@@ -116,6 +118,14 @@ func (l *live) happened(e *session.Event) error {
 	case session.QuestionSettled:
 		if s, ok := e.Data.(*session.Settled); ok {
 			l.asker.settled(s.ID)
+		}
+	case session.ConsoleOpened:
+		if c, ok := e.Data.(*session.Console); ok {
+			l.showProgram(c)
+		}
+	case session.ConsoleClosed:
+		if c, ok := e.Data.(*session.Console); ok && l.screens != nil {
+			l.screens.ended(c.ID)
 		}
 	case session.ModelChanged, session.FallbackApplied, session.Promoted, session.ThinkingChanged, session.ModeChanged:
 		if err := l.tell(l.options()); err != nil {
@@ -167,6 +177,27 @@ func (l *live) ask(q *session.Question) {
 		}
 		_ = l.handle.Questions().Answer(ctx, q.ID, reply) // the first answer counts
 	})
+}
+
+// showOpen shows the programs that were running before the client came.
+func (l *live) showOpen() {
+	if l.screens == nil {
+		return
+	}
+	open, err := l.handle.Consoles().List(l.ctx)
+	if err != nil {
+		return
+	}
+	for i := range open {
+		l.showProgram(&open[i])
+	}
+}
+
+// showProgram shows a program that needs a person, without waiting for its end.
+func (l *live) showProgram(c *session.Console) {
+	if l.screens != nil && l.screens.add(c.ID) {
+		l.all.Go(func() { l.screens.show(l.ctx, c) })
+	}
 }
 
 // notices are messages for the person. Any goroutine may add one, and none blocks on a client

@@ -124,6 +124,7 @@ func (a *face) open(p *proto.SessionRequest, file string) (*live, error) {
 	}
 	l.events = meta.Events
 	wish := Wish{Dir: dir, AddDirs: p.AdditionalDirectories, Resume: file, Warn: func(line string) { l.notices.add("warning", words.Line(line)) }}
+	wish.Terminals = client.ClientCapabilities.Terminal
 	docs := newDocuments(a.conn, client, l.dir)
 	if docs != nil {
 		wish.Documents = docs
@@ -144,6 +145,12 @@ func (a *face) open(p *proto.SessionRequest, file string) (*live, error) {
 	l.teller = newTeller(h, l.dir, client, l.prompts.own)
 	l.asker = &asker{conn: a.conn, session: l.id, client: client, teller: l.teller, notice: l.notices.add, asked: map[string]context.CancelFunc{}}
 	l.feed = h.Events(session.Cursor{})
+	if wish.Terminals {
+		l.screens = &terminals{
+			conn: a.conn, session: l.id, dir: l.dir, programs: h.Consoles(), update: l.tell, notice: l.notices.add, open: map[string]bool{},
+			command: func(id string) ([]string, error) { return a.o.Join(dir, h, id) },
+		}
+	}
 	if n := len(p.MCPServers); n > 0 {
 		l.notices.add("warning", fmt.Sprintf("burin does not support MCP servers yet: ignoring the %d that this editor has configured.", n))
 	}

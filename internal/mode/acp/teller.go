@@ -80,7 +80,7 @@ func tellings() map[agent.EventType]telling {
 		session.TitleChanged:  (*teller).titleChanged,
 		session.LabelChanged:  nil,
 		session.TreeMoved:     func(t *teller, ctx context.Context, _ *session.Event) []any { return t.plan(ctx) },
-		session.ConsoleOpened: nil, session.ConsoleClosed: nil, session.JobsChanged: nil,
+		session.ConsoleOpened: (*teller).consoleOpened, session.ConsoleClosed: nil, session.JobsChanged: nil,
 		session.CommandStart: (*teller).commandStart, session.CommandOutput: (*teller).commandOutput, session.CommandEnd: (*teller).commandEnd,
 		session.RulesTriggered: nil,
 		session.Warning:        (*teller).warning,
@@ -360,6 +360,14 @@ func (t *teller) modeChanged(_ context.Context, e *session.Event) []any {
 
 func (t *teller) titleChanged(_ context.Context, e *session.Event) []any {
 	return []any{proto.InfoUpdate{Kind: "session_info_update", Title: e.Text, UpdatedAt: t.now().UTC().Format(time.RFC3339)}}
+}
+
+// consoleOpened sends nothing: see [terminals]. What the program writes is not sent as text then.
+func (t *teller) consoleOpened(_ context.Context, e *session.Event) []any {
+	if p, ok := e.Data.(*session.Console); ok && t.client.ClientCapabilities.Terminal && t.calls[p.CallID] != nil {
+		t.calls[p.CallID].terminal = true
+	}
+	return nil
 }
 
 func (t *teller) commandStart(_ context.Context, e *session.Event) []any {

@@ -29,6 +29,7 @@ const (
 type call struct {
 	name      string
 	arguments bool // they were sent
+	terminal  bool // the client shows its output in a terminal
 }
 
 // places turns names into absolute paths as the client knows them.
@@ -181,7 +182,7 @@ func (t *teller) toolUpdate(_ context.Context, e *session.Event) []any {
 			text.WriteString(b.Text)
 		}
 	}
-	if text.Len() == 0 {
+	if text.Len() == 0 || t.calls[e.Call.ID].terminal {
 		return all
 	}
 	return append(all, proto.ToolCall{Kind: "tool_call_update", ToolCallID: e.Call.ID, Content: []any{fenced(tail(text.String()))}})
