@@ -4,10 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -122,5 +124,27 @@ func TestManPages(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 			t.Errorf("%s: %v %s", name, err, out)
 		}
+	}
+}
+
+// Homebrew installs each man page by its name.
+func TestManPagesOfHomebrew(t *testing.T) {
+	t.Parallel()
+	release, err := os.ReadFile("../../.goreleaser.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed, want []string
+	for line := range strings.Lines(string(release)) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "- man/"); ok {
+			listed = append(listed, name)
+		}
+	}
+	for name := range manPages((&program{getenv: os.Getenv}).root()) {
+		want = append(want, name)
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, listed); diff != "" {
+		t.Errorf("manpages in .goreleaser.yaml (-want +listed):\n%s", diff)
 	}
 }
