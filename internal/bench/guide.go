@@ -338,6 +338,9 @@ func (g *guide) files(t *tool.Tool, c tool.Call) (files []string) {
 		if a.Target == "" || a.Kind != tool.AccessRead && a.Kind != tool.AccessWrite {
 			continue
 		}
+		if strings.Contains(a.Target, "://") {
+			continue // rules and instructions are about files of the workspace
+		}
 		path := filepath.FromSlash(a.Target)
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(g.dir, path)

@@ -48,6 +48,9 @@ type Session struct {
 	URLs map[string]func(ctx context.Context, url string) (string, error)
 	// Trees are the files behind such addresses, for the tools that list and search.
 	Trees map[string]Tree
+	// Mounts are further folders behind addresses, beside that of local://, whose files all
+	// tools read and write. They are not in the undo journal.
+	Mounts []workspace.Mount
 
 	Approval string // plan, ask, auto-edit or full; empty is ask
 	// Desk is where questions wait for people; nil: what would be a question is refused
@@ -287,7 +290,7 @@ func (b *seat) open() (err error) {
 		return err
 	}
 	b.restoreMode()
-	wo := workspace.Options{ReadOnly: b.Approval == string(permission.Plan), Session: b.log.ID(), Own: b.ownFiles(), Buffers: b.Documents}
+	wo := workspace.Options{ReadOnly: b.Approval == string(permission.Plan), Session: b.log.ID(), Own: b.ownFiles(), Buffers: b.Documents, Mounts: mounts(b)}
 	for _, d := range b.AddDirs {
 		wo.Extra = append(wo.Extra, workspace.Extra{Dir: d, Writable: true})
 	}
@@ -335,7 +338,7 @@ func (b *Bench) policy(mode permission.Mode) (*permission.Policy, error) {
 	}
 	return permission.Open(permission.Options{
 		Mode: mode, Project: b.dir, File: b.PermissionFile, Rules: rules, Now: b.Now,
-		Extra: b.AddDirs, Home: b.UserHome, Shell: b.Shell, Private: b.private, Lasts: b.GrantsLast,
+		Extra: b.AddDirs, Scratch: []string{Scratch}, Home: b.UserHome, Shell: b.Shell, Private: b.private, Lasts: b.GrantsLast,
 	})
 }
 

@@ -152,7 +152,7 @@ func scopeWords(s permit.Scope) string {
 func (a *asker) call(q *session.Question, r *permit.Request, d *permit.Decision) proto.ToolCall {
 	c := proto.ToolCall{ToolCallID: cmp.Or(q.CallID, q.ID), Title: r.String(), ToolKind: kindOf(r.Tool), Status: proto.ToolPending}
 	for _, access := range r.Access {
-		if (access.Kind == tool.AccessRead || access.Kind == tool.AccessWrite) && access.Target != "" {
+		if (access.Kind == tool.AccessRead || access.Kind == tool.AccessWrite) && access.Target != "" && !addressed(access.Target) {
 			c.Locations = append(c.Locations, proto.ToolLocation{Path: a.teller.places.path(access.Target)})
 		}
 		if access.Kind == tool.AccessExecute && access.Target != "" {

@@ -71,7 +71,7 @@ func (t *teller) describe(u *proto.ToolCall, name, arguments string) {
 	}
 	u.Title = titleOf(name, args)
 	u.RawInput = shortened(args, arguments)
-	if at, _ := args["path"].(string); at != "" && isFileTool(name) {
+	if at, _ := args["path"].(string); at != "" && isFileTool(name) && !addressed(at) {
 		u.Locations = []proto.ToolLocation{t.location(at)}
 	}
 }
@@ -87,6 +87,9 @@ func (t *teller) location(at string) proto.ToolLocation {
 	}
 	return proto.ToolLocation{Path: t.places.path(at), Line: line}
 }
+
+// addressed reports whether a path is an address, such as local://plan.md.
+func addressed(at string) bool { return strings.Contains(at, "://") }
 
 func isFileTool(name string) bool {
 	switch name {
@@ -216,6 +219,9 @@ func (t *teller) result(id, name string, r *tool.Result) proto.ToolCall {
 	var c changed
 	if kindOf(name) == "edit" && json.Unmarshal(r.Details, &c) == nil && len(c.Paths) > 0 {
 		for _, p := range c.Paths {
+			if addressed(p) {
+				return u // the editor has no such file
+			}
 			u.Locations = append(u.Locations, proto.ToolLocation{Path: t.places.path(p)})
 		}
 		for _, d := range t.diffs(&c) {

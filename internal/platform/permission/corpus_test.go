@@ -84,7 +84,7 @@ func TestCorpus(t *testing.T) {
 // policy is one of a workspace that does not exist.
 func policy(t testing.TB, m permission.Mode, rules ...permission.Rule) *permission.Policy {
 	t.Helper()
-	p, err := permission.Open(permission.Options{Mode: m, Project: "/src/project", Home: "/home/me", Rules: rules})
+	p, err := permission.Open(permission.Options{Mode: m, Project: "/src/project", Home: "/home/me", Scratch: []string{"local://"}, Rules: rules})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -190,6 +190,10 @@ func (j *judge) access(name string, a tool.Access) finding {
 		j.untargeted(&f, name, a.Kind)
 		return f
 	}
+	if addressed(a.Target) {
+		j.address(&f, name, a.Kind, a.Target)
+		return f
+	}
 	j.file(&f, name, a.Kind, j.at.File(a.Target))
 	return f
 }

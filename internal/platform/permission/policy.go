@@ -25,6 +25,9 @@ type Options struct {
 	Now     func() time.Time
 	// Extra are further folders that belong to the workspace, absolute.
 	Extra []string
+	// Scratch are the addresses, such as local://, behind which a session keeps what is its
+	// own: in every mode it may read and write there without a question.
+	Scratch []string
 	// Home is what "~" stands for; empty is the user's home folder.
 	Home string
 	// Private are the secret places; nil finds those of the home folder.
@@ -115,7 +118,7 @@ func contains(folder, path string) bool {
 
 // settle finds out where the workspace and the home folder are.
 func (p *Policy) settle(o Options) error {
-	p.at = command.Place{Root: o.Project, Extra: slices.Clone(o.Extra), Home: o.Home, Shell: o.Shell, Exported: exported}
+	p.at = command.Place{Root: o.Project, Extra: slices.Clone(o.Extra), Scratch: o.Scratch, Home: o.Home, Shell: o.Shell, Exported: exported}
 	if p.at.Home == "" {
 		p.at.Home, _ = os.UserHomeDir() // without one, "~" is simply not known
 	}

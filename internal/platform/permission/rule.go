@@ -323,6 +323,8 @@ func (c *compiled) whatPaths() string {
 	switch {
 	case c.glob == "**":
 		s += "all files of the workspace"
+	case deep && plain && addressed(c.glob):
+		s += "all files of " + strings.TrimSuffix(c.glob, "**")
 	case deep && plain:
 		s += "all files below " + folder
 	case one:

@@ -32,7 +32,7 @@ func (p *Policy) Walls() []wall.Wall {
 
 // isWall reports whether a rule refuses files to everybody.
 func (c *compiled) isWall() bool {
-	return order(c.Verdict) == 0 && c.glob != "" && (c.is("read") || c.is("edit"))
+	return order(c.Verdict) == 0 && c.glob != "" && !addressed(c.glob) && (c.is("read") || c.is("edit"))
 }
 
 // linked are a pattern and, if the folders that it names lead elsewhere by links,

@@ -95,6 +95,9 @@ func (v *buffered) document(op, name string) (real string, data []byte, open boo
 	case !below.Mode().IsRegular():
 		return name, nil, false, below, nil
 	}
+	if v.addressed(name) {
+		return name, nil, false, below, nil
+	}
 	real = v.follow(name)
 	if o, ok := v.Files.(interface{ IsOwn(name string) bool }); ok && o.IsOwn(real) {
 		return real, nil, false, below, failed(op, name, fs.ErrPermission)
@@ -104,6 +107,16 @@ func (v *buffered) document(op, name string) (real string, data []byte, open boo
 		err = tooLarge(name)
 	}
 	return real, data, open, below, err
+}
+
+// addressed reports whether a name is an address, which no face has a document of.
+func (v *buffered) addressed(name string) bool {
+	d := v.disk()
+	if d == nil {
+		return false
+	}
+	m, _ := d.mounted(name)
+	return m != nil
 }
 
 func (v *buffered) follow(name string) string {
@@ -238,6 +251,9 @@ func (v *buffered) Replace(name string, before, after []byte, perm fs.FileMode) 
 		}
 	} else if before == nil || !bytes.Equal(data, before) {
 		return &StaleError{Path: name}
+	}
+	if v.addressed(name) {
+		return v.Files.Replace(name, before, after, perm)
 	}
 	done, err := v.buffers.Write(v.ctx, real, before, after)
 	switch {

@@ -17,8 +17,8 @@ import (
 )
 
 // Files is a rooted file system that can be written. Names are slash-separated
-// and relative to the root ("." is the root), or absolute within one of the
-// additional folders of a [Workspace]. Links are followed, absolute ones too, if
+// and relative to the root ("." is the root), absolute within one of the
+// additional folders of a [Workspace], or addresses of a [Mount]. Links are followed, absolute ones too, if
 // they stay inside; no name, link or race leads out of it.
 // Reading never blocks on a pipe or a device. Errors are *fs.PathError. It is
 // safe for concurrent use.
@@ -54,6 +54,7 @@ type folder struct {
 	*os.Root
 	dir      string // absolute, without links
 	writable bool
+	always   bool     // also while the workspace is open for reading only
 	own      []string // what is burin's own in it, slash-separated
 }
 
@@ -84,6 +85,7 @@ func (f *folder) refuseOwn(op, rel string) error {
 type rooted struct {
 	main   *folder
 	extra  []*folder
+	mounts []*mount
 	locked atomic.Bool // nothing may be written, for now
 
 	replacing sync.Mutex // held by Replace: of two, the second sees what the first wrote
@@ -111,6 +113,9 @@ func openRoots(dir string, o Options) (*rooted, error) {
 		}
 		r.extra = append(r.extra, f)
 	}
+	for _, m := range o.Mounts {
+		r.mounts = append(r.mounts, &mount{Mount: m})
+	}
 	return r, nil
 }
 
@@ -134,6 +139,9 @@ func (r *rooted) close() error {
 	for _, f := range r.extra {
 		err = errors.Join(err, f.Close())
 	}
+	for _, m := range r.mounts {
+		err = errors.Join(err, m.close())
+	}
 	return err
 }
 
@@ -145,6 +153,13 @@ func (r *rooted) Dir() string { return r.main.dir }
 func (r *rooted) find(op, name string) (*folder, string, error) {
 	if len(name) > maxName { // each folder of it would cost
 		return nil, "", &fs.PathError{Op: op, Path: name[:40] + "…", Err: errors.New("the name is too long")}
+	}
+	if m, rel := r.mounted(name); m != nil {
+		if !fs.ValidPath(rel) {
+			return nil, "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+		}
+		f, err := m.open()
+		return f, filepath.FromSlash(rel), err
 	}
 	if !path.IsAbs(name) && !filepath.IsAbs(name) {
 		if !fs.ValidPath(name) {
@@ -174,7 +189,7 @@ func inside(dir, path string) (string, bool) {
 // the folders above it are without.
 func (r *rooted) writable(op, name string) (*folder, string, error) {
 	f, rel, err := r.find(op, name)
-	if err == nil && (!f.writable || r.locked.Load()) {
+	if err == nil && (!f.writable || r.locked.Load() && !f.always) {
 		return nil, "", &fs.PathError{Op: op, Path: name, Err: errReadOnly}
 	}
 	if err == nil {
@@ -500,7 +515,7 @@ func (e *OutsideError) Error() string {
 
 // Resolve gives the name of what a model or person wrote as a path: relative,
 // absolute inside the root or an additional folder, with "~" for the home folder.
-// What lies outside is an *OutsideError. The file need not exist; of a path that
+// An address of a [Mount] is a name. What lies outside is an *OutsideError. The file need not exist; of a path that
 // does not, one that differs only in how its letters are composed is taken.
 func (w *Workspace) Resolve(written string) (string, error) {
 	if written == "" || strings.ContainsRune(written, 0) {
@@ -508,6 +523,9 @@ func (w *Workspace) Resolve(written string) (string, error) {
 	}
 	if w.disk == nil {
 		return w.virtual(written)
+	}
+	if name, ok, err := w.address(written); ok {
+		return name, err
 	}
 	p := filepath.FromSlash(written)
 	if rest, ok := strings.CutPrefix(p, "~"); ok && w.home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
@@ -519,6 +537,9 @@ func (w *Workspace) Resolve(written string) (string, error) {
 	name, err := w.name(filepath.Clean(p), written)
 	if err != nil {
 		return "", err
+	}
+	if at, ok, err := w.address(name); ok { // a detour, such as ./local:/a
+		return at, err
 	}
 	return w.asSpelled(name), nil
 }
@@ -566,6 +587,13 @@ func (w *Workspace) Real(name string) string {
 	}
 	if l, ok := w.files.(interface{ Differs(name string) bool }); ok && l.Differs(name) {
 		return ""
+	}
+	if m, rel := w.disk.mounted(name); m != nil {
+		dir, err := m.Dir()
+		if err != nil {
+			return ""
+		}
+		return filepath.Join(dir, filepath.FromSlash(rel))
 	}
 	if path.IsAbs(name) || filepath.IsAbs(name) {
 		return filepath.FromSlash(name)

@@ -11,7 +11,7 @@
 // [Workspace.Files] is a rooted file system. Names are relative to the root, and
 // nothing leads out of it: not "..", not an absolute path, not a symbolic link,
 // also not one that is put there meanwhile. Additional folders have absolute
-// names. [Workspace.Resolve] makes a name of what a model or a person wrote.
+// names, and what lies in a [Mount] has addresses. [Workspace.Resolve] makes a name of what a model or a person wrote.
 //
 // The workspace remembers what the model has seen of a file ([Workspace.Read],
 // [Workspace.Changed]) and makes changes all or none ([Workspace.Commit]), each
@@ -41,6 +41,7 @@ import (
 // Options of a workspace.
 type Options struct {
 	Extra    []Extra // additional folders that tools may use
+	Mounts   []Mount // folders behind addresses
 	ReadOnly bool    // every write fails with fs.ErrPermission, until SetReadOnly
 	StateDir string  // where undo journals live, outside the workspace; empty: no undo
 	Session  string  // whose turns an Undo by plain id means; empty: of this Workspace only

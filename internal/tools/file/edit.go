@@ -38,7 +38,7 @@ func (f *files) applyEdit(ctx context.Context, args json.RawMessage) (*tool.Resu
 		return nil, err
 	}
 	for _, p := range paths {
-		if err := noAddress("edit", p); err != nil {
+		if err := writable(f, "edit", p); err != nil {
 			return nil, err
 		}
 	}

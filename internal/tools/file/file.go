@@ -75,9 +75,11 @@ func (k *Kit) For(engine edit.Engine, images document.ImageLimits) []*tool.Tool 
 // files are the tools' common ground.
 type files struct {
 	Options
-	fs    workspace.Files
-	done  *history
-	saved *files // without the open documents of a face: what permission has judged
+	fs   workspace.Files
+	done *history
+	// prefix goes before the paths that searches show: the address of what they look through.
+	prefix string
+	saved  *files // without the open documents of a face: what permission has judged
 }
 
 // in are the files as a call sees them: with the open documents of the face that
@@ -119,6 +121,9 @@ func orRoot(path string) string {
 func (f *files) missing(ctx context.Context, path string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	if f.prefix != "" || f.Workspace.Mounted(path) {
+		return fmt.Errorf("%s does not exist", strings.TrimSuffix(f.prefix+path, "."))
 	}
 	query := path[strings.LastIndexByte(path, '/')+1:]
 	near, ferr := search.Find(ctx, f.fs, search.FindOptions{Query: query, Limit: 3, Dirs: true, Filter: search.Filter{Hidden: true, Cache: f.Cache}})

@@ -42,6 +42,11 @@ func open(t *testing.T, engine string, files map[string]string) *bench {
 
 func openWith(t *testing.T, engine string, files map[string]string, o file.Options) *bench {
 	t.Helper()
+	return openIn(t, engine, files, o, workspace.Options{StateDir: t.TempDir()})
+}
+
+func openIn(t *testing.T, engine string, files map[string]string, o file.Options, wo workspace.Options) *bench {
+	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +55,7 @@ func openWith(t *testing.T, engine string, files map[string]string, o file.Optio
 	for name, text := range files {
 		b.put(name, text)
 	}
-	if b.ws, err = workspace.Open(dir, workspace.Options{StateDir: t.TempDir()}); err != nil {
+	if b.ws, err = workspace.Open(dir, wo); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.ws.Close() })
@@ -712,7 +717,7 @@ func TestTrees(t *testing.T) {
 	b.want("find", args{"pattern": "**/*.md", "path": "skill://out/docs"}, "docs/more.md  now\n")
 	b.want("ls", args{"path": "skill://out/docs/more.md"}, "more.md  9 B  now")
 	for path, want := range map[string]string{
-		"skill://none": "no such skill", "rule://x": "no folders are known by rule:// addresses", "skill://out/../x": "",
+		"skill://none": "no such skill", "rule://x": "unknown scheme rule://", "skill://out/../x": "",
 	} {
 		for _, tool := range []string{"grep", "find"} {
 			b.refused(tool, args{"path": path, "pattern": "x"}, want)
@@ -720,10 +725,10 @@ func TestTrees(t *testing.T) {
 		b.refused("ls", args{"path": path}, want)
 	}
 	b.refused("read", args{"path": "skill://out/docs/.env"}, "usually holds keys or passwords")
-	b.refused("read", args{"path": "skil://out"}, "knows no skil:// addresses")
+	b.refused("read", args{"path": "skil://out"}, "unknown scheme skil://")
 	for _, address := range []string{"skill://out/SKILL.md", "nosuch://a/b"} {
-		b.refused("write", args{"path": address, "content": "x"}, "takes paths of files")
-		b.refused("edit", args{"path": address, "edits": []any{args{"old": "needle", "new": "x"}}}, "takes paths of files")
+		b.refused("write", args{"path": address, "content": "x"}, "cannot be written; besides paths write takes no addresses")
+		b.refused("edit", args{"path": address, "edits": []any{args{"old": "needle", "new": "x"}}}, "cannot be written")
 	}
 	for name, want := range map[string]string{"skill://in/": "skills/in", "skill://in/docs:3-4": "skills/in/docs", "skill://out/docs": "", "nosuch://x": ""} {
 		access, err := b.tools["read"].Accesses([]byte(`{"path":"` + name + `"}`))

@@ -74,6 +74,9 @@ func findIn(ctx context.Context, f *files, a findArgs) (*tool.Result, error) {
 	} else if found, more, err = search.Glob(ctx, f.fs, search.GlobOptions{Filter: filter, Pattern: a.Pattern, Dirs: a.Folders, Limit: limit}); err != nil {
 		return nil, err
 	}
+	for i := range found {
+		found[i].Path = f.prefix + found[i].Path
+	}
 	return foundResult(found, more, a), nil
 }
 

@@ -93,7 +93,7 @@ func grepIn(ctx context.Context, f *files, a grepArgs) (*tool.Result, error) {
 	if a.Output == "files" || a.Output == "count" {
 		o.Mode = search.GrepMode(a.Output)
 	}
-	w := &grepWriter{mode: o.Mode, context: around > 0, learn: f.learnFile}
+	w := &grepWriter{prefix: f.prefix, mode: o.Mode, context: around > 0, learn: f.learnFile}
 	sum, err := search.Grep(ctx, f.fs, o, w.match)
 	if err != nil {
 		return nil, err
@@ -105,6 +105,7 @@ func grepIn(ctx context.Context, f *files, a grepArgs) (*tool.Result, error) {
 
 // grepWriter writes matches grouped by file.
 type grepWriter struct {
+	prefix  string // of the paths
 	text    strings.Builder
 	mode    search.GrepMode
 	context bool
@@ -160,10 +161,10 @@ func (w *grepWriter) match(m search.Match) bool {
 	w.cut = w.cut || m.Cut
 	switch w.mode {
 	case search.GrepFiles:
-		w.text.WriteString(m.Path + "\n")
+		w.text.WriteString(w.prefix + m.Path + "\n")
 		return true
 	case search.GrepCount:
-		fmt.Fprintf(&w.text, "%s: %d\n", m.Path, m.Count)
+		fmt.Fprintf(&w.text, "%s: %d\n", w.prefix+m.Path, m.Count)
 		return true
 	}
 	if w.learned != m.Path && (encoded(m.Text) || slices.ContainsFunc(m.Before, encoded) || slices.ContainsFunc(m.After, encoded)) {
@@ -175,7 +176,7 @@ func (w *grepWriter) match(m search.Match) bool {
 			w.text.WriteByte('\n')
 		}
 		w.path, w.last = m.Path, 0
-		w.text.WriteString(m.Path + "\n")
+		w.text.WriteString(w.prefix + m.Path + "\n")
 	} else if w.context && m.Line-len(m.Before) > w.last+1 {
 		w.text.WriteString("…\n")
 	}

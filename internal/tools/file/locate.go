@@ -22,7 +22,7 @@ type place struct {
 // splitURL tells an address from a path.
 func splitURL(s string) (scheme, rest string, ok bool) {
 	scheme, rest, ok = strings.Cut(s, "://")
-	if !ok || len(scheme) < 2 || scheme == "file" || strings.ContainsAny(scheme, "/\\.:") {
+	if !ok || len(scheme) < 2 || scheme == "file" || strings.ContainsAny(scheme, "/\\:") {
 		return "", "", false
 	}
 	return scheme, rest, true
@@ -113,6 +113,9 @@ const searchTime = 5 * time.Second
 // exist. ok is false if the path exists, or if there is none or more than one;
 // hidden and ignored files do not count.
 func (f *files) only(ctx context.Context, written string) (found string, ok bool) {
+	if f.Workspace.Mounted(written) {
+		return "", false
+	}
 	name, err := f.Workspace.Resolve(written)
 	if err != nil || !filepath.IsLocal(filepath.FromSlash(name)) || name == "." || strings.ContainsAny(name, `*?[]{}!\`) || f.exists(written) {
 		return "", false

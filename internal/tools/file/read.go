@@ -38,7 +38,7 @@ func (f *files) read() *tool.Tool {
 	return tool.New(tool.Definition[readArgs]{
 		Name: "read", Label: "Read", Description: readDescription, Strict: true, Effects: tool.Reads,
 		Access: func(a readArgs) []tool.Access {
-			if _, _, ok := splitURL(a.Path); ok {
+			if _, _, ok := splitURL(a.Path); ok && !f.Workspace.Mounted(a.Path) {
 				address, _, _ := splitSelector(a.Path) // the call fails with what is wrong
 				return reads(f, address)
 			}
@@ -58,7 +58,7 @@ func (f *files) read() *tool.Tool {
 }
 
 func (f *files) readPath(ctx context.Context, written string) (*tool.Result, error) {
-	if scheme, _, ok := splitURL(written); ok {
+	if scheme, _, ok := splitURL(written); ok && !f.Workspace.Mounted(written) {
 		return f.readURL(ctx, scheme, written)
 	}
 	p, sel, err := f.locate(strings.TrimPrefix(written, "file://"))
@@ -312,7 +312,7 @@ func (f *files) readURL(ctx context.Context, scheme, url string) (*tool.Result, 
 	}
 	open, ok := f.URLs[scheme]
 	if !ok {
-		return nil, fmt.Errorf("%s: read knows no %s:// addresses%s", url, scheme, webHint(scheme))
+		return nil, unknown(url, scheme)
 	}
 	if err := refusesSecret(f, scheme, base); err != nil {
 		return nil, err
@@ -325,6 +325,11 @@ func (f *files) readURL(ctx context.Context, scheme, url string) (*tool.Result, 
 		sel.raw = true // nothing is edited by line there
 	}
 	return f.text(base, scheme, text, sel), nil
+}
+
+// unknown is the error for an address that nothing is known of.
+func unknown(url, scheme string) error {
+	return fmt.Errorf("%s: unknown scheme %s://%s", url, scheme, webHint(scheme))
 }
 
 func webHint(scheme string) string {

@@ -25,7 +25,7 @@ type Tree interface {
 // a file of the workspace, for which its rules hold, or something that was made to be read.
 func reads(f *files, written string) []tool.Access {
 	scheme, _, ok := splitURL(written)
-	if !ok {
+	if !ok || f.Workspace.Mounted(written) {
 		return f.access(tool.AccessRead, orRoot(written))
 	}
 	if tree := f.Trees[scheme]; tree != nil {
@@ -51,22 +51,48 @@ func at(ctx context.Context, f *files, written string, use func(f *files, path s
 	if !ok {
 		return use(f, written)
 	}
+	if f.Workspace.Mounted(written) {
+		return mounted(f, written, use)
+	}
 	tree := f.Trees[scheme]
+	if tree == nil && f.URLs[scheme] == nil && scheme != "artifact" {
+		return nil, unknown(written, scheme)
+	}
 	if tree == nil {
-		return nil, fmt.Errorf("%s: no folders are known by %s:// addresses%s", written, scheme, webHint(scheme))
+		return nil, fmt.Errorf("%s: %s:// has no folders to list or search; use read", written, scheme)
 	}
 	if real := tree.Path(strings.TrimRight(written, "/") + "/"); inside(f, real) {
 		return use(f, real)
 	}
 	err = tree.Open(written, func(below fs.FS, name string) (err error) {
-		seen := *f
-		seen.Workspace = workspace.New(workspace.NewOverlay(below))
-		seen.fs, seen.Cache = seen.Workspace.Files(), nil
-		seen.Withheld = func(string) func(string) bool { return private.Named }
-		r, err = use(&seen, name)
+		r, err = use(among(f, below), name)
 		return err
 	})
 	return r, err
+}
+
+// among are the tools' files where there are no others than these.
+func among(f *files, below fs.FS) *files {
+	seen := *f
+	seen.Workspace = workspace.New(workspace.NewOverlay(below))
+	seen.fs, seen.Cache = seen.Workspace.Files(), nil
+	seen.Withheld = func(string) func(string) bool { return private.Named }
+	return &seen
+}
+
+// mounted is at for the address of a mount.
+func mounted(f *files, written string, use func(f *files, path string) (*tool.Result, error)) (*tool.Result, error) {
+	name, err := f.Workspace.Resolve(written)
+	if err != nil {
+		return nil, err
+	}
+	below, rel, err := f.Workspace.Below(name)
+	if err != nil {
+		return nil, err
+	}
+	seen := among(f, below)
+	seen.prefix = strings.TrimSuffix(name, strings.TrimPrefix(rel, "."))
+	return use(seen, rel)
 }
 
 // refusesSecret is the error for an address of a file that usually holds keys or passwords:

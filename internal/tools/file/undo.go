@@ -41,6 +41,9 @@ func (f *files) undoEdit() *tool.Tool {
 			return all
 		},
 		Run: func(ctx context.Context, _ tool.Call, a undoArgs) (*tool.Result, error) {
+			if err := writable(f, "undo_edit", a.Path); err != nil {
+				return nil, err
+			}
 			name, err := f.Workspace.Resolve(a.Path)
 			if err != nil {
 				return nil, err

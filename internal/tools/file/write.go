@@ -47,7 +47,7 @@ func (f *files) write() *tool.Tool {
 		},
 		Run: func(ctx context.Context, _ tool.Call, a writeArgs) (*tool.Result, error) {
 			f := f.in(ctx)
-			if err := noAddress("write", a.Path); err != nil {
+			if err := writable(f, "write", a.Path); err != nil {
 				return nil, err
 			}
 			p, sel, err := f.locate(a.Path)
@@ -72,17 +72,21 @@ func (f *files) write() *tool.Tool {
 	})
 }
 
-// noAddress refuses a path that is an address: as a path it would name folders called https:
-// and the like.
-func noAddress(tool, written string) error {
+// writable refuses an address that can't be written: as a path it would name folders called
+// https: and the like.
+func writable(f *files, tool, written string) error {
 	scheme, _, ok := splitURL(written)
-	if scheme == "" && strings.HasPrefix(written, "file://") {
+	switch {
+	case strings.HasPrefix(written, "file://"):
 		return fmt.Errorf("%s: %s takes paths: leave out file://", written, tool)
+	case !ok || f.Workspace.Mounted(written):
+		return nil
 	}
-	if ok {
-		return fmt.Errorf("%s: %s takes paths of files, and %s:// is an address", written, tool, scheme)
+	can := "no addresses"
+	if known := f.Workspace.Mounts(); len(known) > 0 {
+		can = strings.Join(known, ", ")
 	}
-	return nil
+	return fmt.Errorf("%s: %s:// cannot be written; besides paths %s takes %s", written, scheme, tool, can)
 }
 
 // seen refuses to replace a file that the model has not seen as it is now.

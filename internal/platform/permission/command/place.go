@@ -14,7 +14,9 @@ import (
 type Place struct {
 	Root  string   // the workspace, absolute and without links; empty: names are judged by their text alone
 	Extra []string // further folders that belong to it, absolute
-	Home  string   // what ~ stands for; empty: not known
+	// Scratch are addresses, such as local://, of files that are the session's own.
+	Scratch []string
+	Home    string // what ~ stands for; empty: not known
 	// Private are the places of keys and passwords; nil: only names tell.
 	Private *private.Places
 	Dir     string // where the shell is: relative to Root, or absolute; empty is Root
