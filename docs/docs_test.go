@@ -204,7 +204,7 @@ func keys(t reflect.Type, prefix string, nested bool) []string {
 		switch {
 		case name == "" || name == "-":
 		case nested && f.Type.Kind() == reflect.Struct:
-			out = append(out, keys(f.Type, name+".", nested)...)
+			out = append(out, keys(f.Type, prefix+name+".", nested)...)
 		default:
 			out = append(out, prefix+name)
 		}

@@ -63,6 +63,11 @@ type Session struct {
 	Without []string // names of tools not to offer, unless Tools names them; a person may add them
 	// MaxTimeout is how many seconds a command may run at most; 0 is an hour.
 	MaxTimeout int
+	// NoBackground offers no background jobs, MaxJobs is how many may run at a time; 0 is 100.
+	NoBackground bool
+	MaxJobs      int
+	// AutoBackground is how long a command runs before it becomes a job; 0: it never does.
+	AutoBackground time.Duration
 	// ExtraTools are offered besides those that Tools and NoTools choose; one with the name
 	// of a tool of burin's takes its place.
 	ExtraTools []*tool.Tool

@@ -86,7 +86,7 @@ func (b *seat) shellTools() (tools []*tool.Tool, shellName, confined string, err
 	if err != nil {
 		return nil, "", "", err
 	}
-	so := shell.Options{Dir: b.dir, Shell: b.Shell, Own: cmp.Or(b.UserShell, b.Shell, shell.Person(b.variable("SHELL"))), Artifacts: b.kept, Snapshot: true, Changed: func() { b.jobsChanged() }, Named: b.learnFiles()}
+	so := shell.Options{Dir: b.dir, Shell: b.Shell, Own: cmp.Or(b.UserShell, b.Shell, shell.Person(b.variable("SHELL"))), Artifacts: b.kept, Snapshot: true, MaxJobs: b.MaxJobs, Changed: func() { b.jobsChanged() }, Named: b.learnFiles()}
 	if box != nil {
 		so.Sandbox = box
 	}
@@ -94,7 +94,10 @@ func (b *seat) shellTools() (tools []*tool.Tool, shellName, confined string, err
 		return nil, "", "", err
 	}
 	b.onClose(b.shells.Close)
-	tools = shelltools.New(shelltools.Options{Workspace: b.ws, Shells: b.shells, Cache: b.cache, Autorun: b.autorun, MaxTimeout: b.MaxTimeout, Screens: screens{b.Desk.Screens}})
+	tools = shelltools.New(shelltools.Options{
+		Workspace: b.ws, Shells: b.shells, Cache: b.cache, Autorun: b.autorun, MaxTimeout: b.MaxTimeout,
+		AutoBackground: b.AutoBackground, NoBackground: b.NoBackground, Screens: screens{b.Desk.Screens},
+	})
 	return tools, b.shells.Name(), confined, nil
 }
 

@@ -200,6 +200,11 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	o.EditVariants = settings.Edit.ModelVariants
 	o.Without = append(o.Without, switchedOff(settings)...)
 	o.MaxTimeout = cmp.Or(o.MaxTimeout, settings.Int("tools.maxTimeout"))
+	o.NoBackground = o.NoBackground || !settings.Bool("async.enabled")
+	o.MaxJobs = cmp.Or(o.MaxJobs, settings.Int("async.maxJobs"))
+	if settings.Bool("bash.autoBackground.enabled") {
+		o.AutoBackground = cmp.Or(o.AutoBackground, time.Duration(settings.Int("bash.autoBackground.thresholdMs"))*time.Millisecond)
+	}
 	o.Steering = cmp.Or(o.Steering, agent.QueueMode(settings.Text("steeringMode")))
 	o.FollowUp = cmp.Or(o.FollowUp, agent.QueueMode(settings.Text("followUpMode")))
 	o.Interrupt = cmp.Or(o.Interrupt, agent.InterruptMode(settings.Text("interruptMode")))

@@ -114,7 +114,18 @@ type Config struct {
 		ModelVariants map[string]string `yaml:"modelVariants"`
 	} `yaml:"edit"`
 	// Bash and what follows are switches of tools.
-	Bash      Switch `yaml:"bash"`
+	Bash struct {
+		Enabled        *bool `yaml:"enabled"`
+		AutoBackground struct {
+			Enabled     bool `yaml:"enabled"`
+			ThresholdMS *int `yaml:"thresholdMs"` // after which a command becomes a job
+		} `yaml:"autoBackground"`
+	} `yaml:"bash"`
+	// Async is about commands in the background.
+	Async struct {
+		Enabled *bool `yaml:"enabled"`
+		MaxJobs *int  `yaml:"maxJobs"` // at a time
+	} `yaml:"async"`
 	Fetch     Switch `yaml:"fetch"`
 	Find      Switch `yaml:"find"`
 	Search    Switch `yaml:"search"`

@@ -29,7 +29,10 @@ type Job struct {
 	command Command
 	started time.Time
 	out     *capture
-	task    *apart
+	task    task
+	in      *os.File      // the writing end of its input; nil: it takes none
+	box     Sandbox       // nil: none
+	left    func()        // ends what outlives the task; nil: nothing does
 	stop    chan struct{} // closed by Kill
 	stopped sync.Once
 	done    chan struct{}
@@ -55,24 +58,28 @@ func (s *Shells) Start(c Command) (*Job, error) {
 	s.named(c)
 	out := s.capture(nil)
 	out.news = newNews()
-	j := &Job{
-		command: c, out: out, started: time.Now(), patient: inputTime,
-		stop: make(chan struct{}), done: make(chan struct{}),
-	}
-	j.task, err = s.apart(context.Background(), r, out, apartOptions{tty: c.TTY, input: true})
+	apart, err := s.apart(context.Background(), r, out, apartOptions{tty: c.TTY, input: true})
 	if err != nil {
 		out.close()
 		s.addJob(nil)
 		s.wg.Done()
 		return nil, err
 	}
+	j := &Job{command: c, out: out, task: apart, in: apart.in, box: apart.box, started: time.Now()}
+	s.goOn(j)
+	return j, nil
+}
+
+// goOn makes j one of the jobs. The caller has reserved its room, and has counted it among what Close
+// waits for.
+func (s *Shells) goOn(j *Job) {
+	j.stop, j.done, j.patient = make(chan struct{}), make(chan struct{}), inputTime
 	s.addJob(j)
 	s.changed()
 	go func() {
 		defer s.wg.Done()
 		s.follow(j)
 	}()
-	return j, nil
 }
 
 // reserveJob makes room for one more job, or says why there is none. addJob takes
@@ -86,12 +93,12 @@ func (s *Shells) reserveJob() error {
 			running = append(running, j.id+" ("+j.label()+")")
 		}
 	}
-	if n := len(running) + s.reserved; n >= s.o.MaxJobs {
+	if len(running)+s.reserved >= s.o.MaxJobs {
 		const shown = 10
 		if more := len(running) - shown; more > 0 {
 			running = append(running[:shown], fmt.Sprintf("and %d more", more))
 		}
-		return fmt.Errorf("%d background jobs run already, and no more may: kill one of %s first", n, strings.Join(running, ", "))
+		return fmt.Errorf("%s at a time is the maximum: kill %s first", prose.Count(s.o.MaxJobs, "background job"), strings.Join(running, " or "))
 	}
 	s.reserved++
 	return nil
@@ -130,10 +137,13 @@ func (s *Shells) follow(j *Job) {
 	if j.command.Timeout != 0 {
 		o.Timeout = clamp(j.command.Timeout)
 	}
-	s.supervise(j.stop, j.task, o)
+	s.supervise(j.stop, j.task, o, j.started)
 	o.Elapsed = time.Since(j.started)
 	o.Dir = s.current().dir
-	conclude(o, j.task.result(), j.out, j.task.box)
+	conclude(o, j.task.result(), j.out, j.box)
+	if j.left != nil {
+		j.left()
+	}
 	if j.command.Ended != nil {
 		j.command.Ended()
 	}
@@ -205,7 +215,7 @@ func (j *Job) Unread() tool.Output { return j.out.news.take(j.Outcome() != nil) 
 func (j *Job) Write(b []byte) error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
-	in := j.task.in
+	in := j.in
 	if in == nil {
 		return fmt.Errorf("job %s takes no input", j.id)
 	}

@@ -111,7 +111,7 @@ func TestJobsAreLimited(t *testing.T) {
 	a := startJob(t, s, shell.Command{Line: "cat", Label: "first"})
 	startJob(t, s, shell.Command{Line: "cat -\ncat a-very-long-line-that-nobody-wants-to-see"})
 	_, err := s.Start(shell.Command{Line: "cat"})
-	if err == nil || !strings.Contains(err.Error(), "1 (first), 2 (cat - …)") {
+	if err == nil || !strings.Contains(err.Error(), "2 background jobs at a time is the maximum: kill 1 (first) or 2 (cat - …) first") {
 		t.Errorf("a third job: %v", err)
 	}
 	a.Kill()

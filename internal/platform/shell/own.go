@@ -48,7 +48,7 @@ func (s *Shells) Own(ctx context.Context, line string, onOutput func(string)) (*
 	out := s.capture(onOutput)
 	o := &Outcome{}
 	t := p.begin(r, out)
-	s.supervise(ctx.Done(), t, o)
+	s.supervise(ctx.Done(), t, o, start)
 	o.Elapsed = time.Since(start)
 	if left := t.result(); !left.ended && !o.Cancelled {
 		s.bringBack(left.state.dir)

@@ -10,6 +10,7 @@ import (
 const (
 	noteEnded  = "The shell ended with this command; a new one takes its place in %s, " + asBefore
 	noteKilled = "The shell was killed with all it had started; a new one takes its place in %s, " + asBefore
+	noteLeft   = "The shell went to the background with this command; a new one takes its place in %s, " + asBefore
 	asBefore   = "with the exported variables from before this command. " + goneWithIt
 	noteDied   = "The shell had ended since the last command; this one ran in a new shell with the same folder and exported variables. " + goneWithIt
 	notePolicy = "The sandbox has changed; this command ran in a new shell with the same folder and exported variables. " + goneWithIt

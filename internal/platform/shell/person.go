@@ -105,7 +105,7 @@ func (s *Shells) visit(ctx context.Context, r request, onOutput func(string)) (*
 		return nil, fmt.Errorf("start the shell %s: %w", s.person.path, err)
 	}
 	o := &Outcome{}
-	s.supervise(ctx.Done(), v, o)
+	s.supervise(ctx.Done(), v, o, began)
 	o.Elapsed = time.Since(began)
 	v.settle()
 	if !v.res.ended && !o.Cancelled {

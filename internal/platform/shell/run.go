@@ -43,7 +43,8 @@ type result struct {
 // 50 ms), cleaned of control sequences; what comes faster than 32 KB in that time
 // is cut, and says so. onOutput may be nil; it is never called twice at a time nor
 // after Run returned. An error means that the command did not start; time-outs and
-// cancellation are outcomes.
+// cancellation are outcomes. A command that takes longer than c.Detach goes on as a job,
+// which the outcome names.
 func (s *Shells) Run(ctx context.Context, c Command, onOutput func(string)) (*Outcome, error) {
 	r, err := s.check(c)
 	if err != nil {
@@ -63,18 +64,18 @@ func (s *Shells) Run(ctx context.Context, c Command, onOutput func(string)) (*Ou
 		}
 	}
 	if taken {
-		return s.runHere(ctx, r, timeout, onOutput)
+		return s.runHere(ctx, r, c, onOutput)
 	}
 	if c.Show != nil && c.Timeout == 0 {
 		timeout = MaxTimeout // a person takes their time
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	return s.runApart(ctx, r, apartOptions{tty: c.TTY, show: c.Show, stop: cancel}, timeout, onOutput)
+	return s.runApart(ctx, r, c, apartOptions{tty: c.TTY, show: c.Show, stop: cancel}, timeout, onOutput)
 }
 
-// runHere runs r in the persistent shell, which the caller has taken.
-func (s *Shells) runHere(ctx context.Context, r request, timeout time.Duration, onOutput func(string)) (*Outcome, error) {
+// runHere runs r, the request of c, in the persistent shell, which the caller has taken.
+func (s *Shells) runHere(ctx context.Context, r request, c Command, onOutput func(string)) (*Outcome, error) {
 	p, err := s.ready(ctx)
 	if err != nil {
 		s.release()
@@ -86,16 +87,20 @@ func (s *Shells) runHere(ctx context.Context, r request, timeout time.Duration, 
 	}
 	box := s.confined.box // of this command, whatever is set meanwhile
 	out := s.capture(onOutput)
-	o := &Outcome{Timeout: timeout}
+	o := &Outcome{Timeout: clamp(c.Timeout)}
+	after := s.patience(c, out)
 	start := time.Now()
 	t := p.begin(r, out)
-	s.supervise(ctx.Done(), t, o)
+	if s.lasts(ctx.Done(), t, after) {
+		return s.detachShell(p, &Job{command: c, out: out, task: t, box: box, started: start}), nil
+	}
+	s.supervise(ctx.Done(), t, o, start)
 	if t.result().unrun && !o.TimedOut && !o.Cancelled {
 		// What an earlier command left behind has ended the shell as it read this one.
 		if next, err := s.ready(ctx); err == nil {
 			box = s.confined.box
 			p, t = next, next.begin(r, out)
-			s.supervise(ctx.Done(), t, o)
+			s.supervise(ctx.Done(), t, o, start)
 		}
 	}
 	o.Elapsed = time.Since(start)
@@ -104,32 +109,39 @@ func (s *Shells) runHere(ctx context.Context, r request, timeout time.Duration, 
 	return o, nil
 }
 
-// runApart runs r in a shell of its own.
-func (s *Shells) runApart(ctx context.Context, r request, apart apartOptions, timeout time.Duration, onOutput func(string)) (*Outcome, error) {
+// runApart runs r, the request of c, in a shell of its own.
+func (s *Shells) runApart(ctx context.Context, r request, c Command, apart apartOptions, timeout time.Duration, onOutput func(string)) (*Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	out := s.capture(onOutput)
+	after := s.patience(c, out)
 	start := time.Now()
 	t, err := s.apart(ctx, r, out, apart)
 	if err != nil {
+		if after > 0 {
+			s.addJob(nil)
+		}
 		out.close()
 		return nil, err
 	}
+	if s.lasts(ctx.Done(), t, after) {
+		return s.detach(&Job{command: c, out: out, task: t, box: t.box, started: start}), nil
+	}
 	o := &Outcome{Timeout: timeout}
-	s.supervise(ctx.Done(), t, o)
+	s.supervise(ctx.Done(), t, o, start)
 	o.Elapsed = time.Since(start)
 	o.Dir = s.current().dir
 	conclude(o, t.result(), out, t.box)
 	return o, nil
 }
 
-// supervise waits until t has ended, and ends it when stop is closed, its time is
-// up or the shells are closed.
-func (s *Shells) supervise(stop <-chan struct{}, t task, o *Outcome) {
+// supervise waits until t has ended, which began at start, and ends it when stop is closed,
+// its time is up or the shells are closed.
+func (s *Shells) supervise(stop <-chan struct{}, t task, o *Outcome, start time.Time) {
 	var expired <-chan time.Time
 	if o.Timeout > 0 {
-		timer := time.NewTimer(o.Timeout)
+		timer := time.NewTimer(o.Timeout - time.Since(start))
 		defer timer.Stop()
 		expired = timer.C
 	}

@@ -12,6 +12,9 @@
 // command finds a new one in the same folder and with the same exported variables
 // as before; the rest is gone, and Outcome.Note says so.
 //
+// A command that lasts longer than Command.Detach takes the persistent shell along: it goes on as a
+// [Job], the next command finds a new shell as above, and the old one ends with the job.
+//
 // A command has a shell of its own while the persistent one is busy, if it wants
 // a terminal, and if it is a [Job]. Such a shell begins with a copy of the folder
 // and the exported variables; what the command changes in it does not last, and
@@ -96,9 +99,12 @@ type Command struct {
 	// Show is given the terminal of a command in the foreground before the command begins, for
 	// a person to see and to type into. It returns what takes all that the command writes, as
 	// it is, and is closed at its end. Without it nobody sees the terminal.
-	Show  func(t *Terminal) io.WriteCloser
-	Label string // of a job: a few words for people
-	Ended func() // of a job: is called when it has ended, just before Done says so
+	Show func(t *Terminal) io.WriteCloser
+	// Detach is how long a command in the foreground may take before it goes on as a job; 0 is for
+	// ever. As a job its time is limited only if Timeout is set. On a terminal it stays.
+	Detach time.Duration
+	Label  string // of a job: a few words for people
+	Ended  func() // of a job: is called when it has ended, just before Done says so
 }
 
 // Outcome is how a command ended.
@@ -112,6 +118,7 @@ type Outcome struct {
 	Dir       string // where the shell is now
 	Elapsed   time.Duration
 	Timeout   time.Duration // that applied; 0 is none
+	Job       *Job          // as which the command goes on; nil: it has ended. Output is what there was so far
 }
 
 // Shells are the shells and jobs of one session. They are safe for concurrent use.

@@ -33,10 +33,9 @@ var (
 func (s *commands) start(ctx context.Context, c shell.Command, timeout int) (*tool.Result, error) {
 	notice := ""
 	s.before()
-	end, err := s.Workspace.WatchJob(ctx)
+	end, err := s.watchJob(ctx)
 	if err != nil {
 		notice = fmt.Sprintf(" Files it changes are not covered by undo: %v.", err)
-		end = func(context.Context) ([]string, error) { return nil, nil }
 	}
 	c.Ended = func() {
 		// The job has ended, whatever the call that started it has come to. Where the
@@ -56,6 +55,17 @@ func (s *commands) start(ctx context.Context, c shell.Command, timeout int) (*to
 		d.Requested = timeout
 	}
 	return tool.Text(words).WithDetails(d), nil
+}
+
+// noEnd is the end of a watch that did not begin.
+func noEnd(context.Context) ([]string, error) { return nil, nil }
+
+// watchJob watches what a job changes until end is called, which is never nil.
+func (s *commands) watchJob(ctx context.Context) (end func(context.Context) ([]string, error), err error) {
+	if end, err = s.Workspace.WatchJob(ctx); err != nil {
+		return noEnd, err
+	}
+	return end, nil
 }
 
 type none struct{}

@@ -32,6 +32,9 @@ import (
 //go:embed bash.md
 var bashDescription string
 
+// aboutBackground is the line of bashDescription about jobs.
+const aboutBackground = "- Servers, watchers and long builds: `background`, then job_poll.\n"
+
 // Options of the tools.
 type Options struct {
 	Workspace *workspace.Workspace
@@ -40,6 +43,11 @@ type Options struct {
 	Autorun   Autorun       // nil is none
 	// MaxTimeout is how many seconds a command may run at most; 0 is an hour.
 	MaxTimeout int
+	// AutoBackground is how long a command runs in the foreground before it goes on as a job; 0 is
+	// until its end.
+	AutoBackground time.Duration
+	// NoBackground leaves out jobs, and the tools for them.
+	NoBackground bool
 	// Screens show the terminal of a command in the foreground; nil: nobody can. Jobs may have
 	// one without: job_write talks to them.
 	Screens Screens
@@ -67,6 +75,10 @@ func New(o Options) []*tool.Tool {
 		return nil
 	}
 	s := &commands{Options: o}
+	if o.NoBackground {
+		s.AutoBackground = 0
+		return []*tool.Tool{s.bash()}
+	}
 	return []*tool.Tool{s.bash(), s.jobList(), s.jobPoll(), s.jobWrite(), s.jobKill()}
 }
 
@@ -100,17 +112,25 @@ type bashDetails struct {
 	Output     *tool.Output `json:"output,omitempty"`
 }
 
-// needsCommand refuses an empty command before anybody is asked whether it may run.
-func needsCommand(schema *tool.Schema) {
+// adjust leaves out what is switched off, and refuses an empty command before anybody is asked
+// whether it may run.
+func (s *commands) adjust(schema *tool.Schema) {
+	if s.NoBackground {
+		delete(schema.Properties, "background")
+	}
 	one := 1
 	line := tool.Property(schema, "command")
 	line.MinLength, line.Pattern = &one, `\S`
 }
 
 func (s *commands) bash() *tool.Tool {
+	description := bashDescription
+	if s.NoBackground {
+		description = strings.Replace(description, aboutBackground, "", 1)
+	}
 	return tool.New(tool.Definition[bashArgs]{
-		Name: "bash", Label: "Run", Description: bashDescription, Effects: tool.Reads | tool.Writes | tool.Executes | tool.Network,
-		Adjust: needsCommand,
+		Name: "bash", Label: "Run", Description: description, Effects: tool.Reads | tool.Writes | tool.Executes | tool.Network,
+		Adjust: s.adjust,
 		Access: func(a bashArgs) []tool.Access {
 			a = a.mended()
 			return []tool.Access{{Kind: tool.AccessExecute, Target: withEnv(a), Dir: s.accessDir(a.CWD)}}
@@ -190,8 +210,11 @@ func (s *commands) command(a bashArgs) (shell.Command, error) {
 	if strings.TrimSpace(a.Command) == "" {
 		return shell.Command{}, errors.New("command is empty")
 	}
+	if a.Background && s.NoBackground {
+		return shell.Command{}, errors.New("background jobs are off: run the command without background")
+	}
 	if a.TTY && !a.Background && (s.Screens == nil || !s.Screens.CanShow()) {
-		return shell.Command{}, errors.New("no one can see a terminal in this run: leave out tty, or run it in the background and use job_write")
+		return shell.Command{}, errors.New("no one can see a terminal in this run: leave out tty" + s.orJob(", or run it in the background and use job_write"))
 	}
 	if why := fillsScreen(a.Command); why != "" && !a.Background && !a.TTY {
 		return shell.Command{}, errors.New(why)
@@ -250,8 +273,19 @@ func (s *commands) runBash(ctx context.Context, call tool.Call, a bashArgs) (*to
 	}
 	var out *shell.Outcome
 	var changed []string
+	var lost error // why undo doesn't cover what the command does as a job
+	c.Detach = s.AutoBackground
+	watched, end := make(chan struct{}), noEnd
+	c.Ended = func() { // as a job
+		<-watched
+		_, _ = end(context.Background())
+		s.invalidate()
+	}
 	run := func() (err error) {
-		out, err = s.Shells.Run(ctx, c, update)
+		if out, err = s.Shells.Run(ctx, c, update); out != nil && out.Job != nil {
+			end, lost = s.watchJob(ctx)
+		}
+		close(watched)
 		return err
 	}
 	if len(a.Env) == 0 && permission.ReadOnly(a.Command) {
@@ -272,7 +306,7 @@ func (s *commands) runBash(ctx context.Context, call tool.Call, a bashArgs) (*to
 	if notice := s.Workspace.UndoNotice(); notice != "" && s.noticed.CompareAndSwap(false, true) {
 		r.Content = append(r.Content, tool.Text("["+notice+"]").Content...)
 	}
-	if err != nil { // the command ran, the journal could not follow
+	if err = errors.Join(err, lost); err != nil { // the command ran, the journal could not follow
 		r.Content = append(r.Content, tool.Text(fmt.Sprintf("[This command cannot be undone: %v.]", err)).Content...)
 	}
 	return r, nil
@@ -302,6 +336,9 @@ func (s *commands) invalidate() {
 // report puts an outcome in words.
 func (s *commands) report(c shell.Command, a bashArgs, out *shell.Outcome, changed []string) *tool.Result {
 	var b strings.Builder
+	if out.Job != nil {
+		a.cut = tail{} // the end is still to come
+	}
 	text, notice := a.cut.apply(out)
 	b.WriteString(text)
 	if strings.TrimSpace(text) == "" {
@@ -319,8 +356,11 @@ func (s *commands) report(c shell.Command, a bashArgs, out *shell.Outcome, chang
 	}
 	failed := true
 	switch {
+	case out.Job != nil:
+		failed = false
+		line("[Still running after %s: it is job %s now. See its output with job_poll, end it with job_kill.]", out.Elapsed.Round(100*time.Millisecond), out.Job.ID())
 	case out.TimedOut:
-		line("[Stopped after %s, its time limit. For long work set timeout, or run it in the background.]", out.Timeout)
+		line("[Stopped after %s, its time limit. For long work set timeout%s.]", out.Timeout, s.orJob(", or run it in the background"))
 	case out.Cancelled:
 		line("[Cancelled.]")
 	case out.ExitCode < 0:
@@ -352,9 +392,20 @@ func (s *commands) report(c shell.Command, a bashArgs, out *shell.Outcome, chang
 	if out.ExitCode >= 0 {
 		d.ExitCode = &out.ExitCode
 	}
+	if out.Job != nil {
+		d.Job = out.Job.ID()
+	}
 	r := tool.Text(b.String())
 	r.IsError = failed
 	return r.WithDetails(d)
+}
+
+// orJob is advice to use a job, where there are jobs.
+func (s *commands) orJob(advice string) string {
+	if s.NoBackground {
+		return ""
+	}
+	return advice
 }
 
 func (s *commands) shortDir(dir string) string {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,7 +39,7 @@ type bench struct {
 	tools     map[string]*tool.Tool
 }
 
-func open(t *testing.T) *bench {
+func open(t *testing.T, options ...func(*shell.Options)) *bench {
 	t.Helper()
 	ws, err := workspace.Open(t.TempDir(), workspace.Options{StateDir: t.TempDir()})
 	if err != nil {
@@ -51,7 +52,11 @@ func open(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { shells.Close() }) // before the workspace
-	for _, one := range shell.New(shell.Options{Workspace: ws, Shells: shells}) {
+	o := shell.Options{Workspace: ws, Shells: shells}
+	for _, set := range options {
+		set(&o)
+	}
+	for _, one := range shell.New(o) {
 		b.tools[one.Name] = one
 	}
 	return b
@@ -221,6 +226,43 @@ func TestDetailsAndUndo(t *testing.T) {
 		t.Fatalf("undo gave %+v, %v", done, err)
 	}
 	b.want(args{"command": "ls && cat old"}, "old\nbefore\n", false)
+}
+
+// A slow command becomes a job, and an undo of the turn covers all that it changes.
+func TestAutoBackground(t *testing.T) {
+	b := open(t, func(o *shell.Options) { o.AutoBackground = 300 * time.Millisecond })
+	b.want(args{"command": "echo before > old; echo before > later"}, "(no output)", false)
+	if err := b.ws.BeginTurn("t1", "change"); err != nil {
+		t.Fatal(err)
+	}
+	got, failed, r := b.call("bash", args{"command": "echo after > old; echo begun; until test -e go; do sleep 0.05; done; echo after > later; seq 1 30 | tail -2"})
+	if failed || !strings.HasPrefix(got, "begun\n[Still running after ") || !strings.Contains(got, "it is job 1 now. See its output with job_poll, end it with job_kill.]\n[The shell went to the background") {
+		t.Errorf("it gave %q, failed %v", got, failed)
+	}
+	if d := b.details(r); d["jobId"] != "1" || d["exitCode"] != nil || d["timedOut"] != nil || !slices.Equal(d["changed"].([]any), []any{"old"}) {
+		t.Errorf("details are %s", r.Details)
+	}
+	b.want(args{"command": "touch go"}, "(no output)", false)
+	if got, failed, _ := b.call("job_poll", args{"job": "1", "wait": 20}); failed || got[strings.Index(got, "\n29")+1:] != "29\n30\n[Job 1: ended with exit code 0.]" {
+		t.Errorf("the job gave %q", got)
+	}
+	if done, err := b.ws.Undo(t.Context(), "t1"); err != nil || len(done.Kept) > 0 {
+		t.Fatalf("undo gave %+v, %v", done, err)
+	}
+	b.want(args{"command": "cat old later; ls"}, "before\nbefore\nlater\nold\n", false)
+}
+
+func TestNoBackground(t *testing.T) {
+	b := open(t, func(o *shell.Options) { o.NoBackground, o.AutoBackground = true, time.Millisecond })
+	if len(b.tools) != 1 || strings.Contains(b.tools["bash"].Description, "job_poll") {
+		t.Errorf("%d tools, bash: %s", len(b.tools), b.tools["bash"].Description)
+	}
+	b.refused("bash", args{"command": "ls", "background": true}, "background jobs are off")
+	b.want(args{"command": "sleep 0.1; echo a"}, "a\n", false)
+	if got, _, _ := b.call("bash", args{"command": "sleep 60", "timeout": 1}); !strings.Contains(got, "For long work set timeout.]") {
+		t.Errorf("it gave %q", got)
+	}
+	b.refused("bash", args{"command": "cat", "tty": true}, "in this run: leave out tty")
 }
 
 func TestLongOutput(t *testing.T) {
