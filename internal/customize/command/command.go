@@ -17,6 +17,8 @@
 //     refused with one line that says so.
 //   - Arguments are put in once: what a person writes is never expanded again.
 //
+// Commands that are part of burin come last, so that a file can take the place of each.
+//
 // Where two commands have one name, the first in the order of package source wins, and
 // commands before prompts; the others are listed by [Set.Shadowed]. The forerunners put
 // some users' before projects'; one rule is easier to remember, and what is nearer is meant.
@@ -56,6 +58,7 @@ type Command struct {
 	// ShadowedBy is the path of the command of the same name that is used instead.
 	ShadowedBy string
 
+	text  string       // of a command that is part of burin
 	place source.Place // the folder of commands it is read from again
 	file  string       // its name there
 	kind  kind

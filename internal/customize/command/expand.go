@@ -62,6 +62,9 @@ func call(text string) (name, args string, ok bool) {
 
 // body reads the text of the command, as the file is now.
 func (c *Command) body() (string, error) {
+	if c.text != "" {
+		return strings.TrimSpace(parse(c.text, c.kind).body), nil
+	}
 	r, err := c.place.Open()
 	if err != nil {
 		return "", err

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"embed"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -62,7 +64,27 @@ func Discover(o Options) (*Set, []string) {
 		}
 		f.folder(p)
 	}
+	f.bundled()
 	return newSet(f.found), f.warnings.Lines()
+}
+
+//go:embed bundled/*.md
+var bundled embed.FS
+
+// bundled adds the commands that are part of burin.
+func (f *finder) bundled() {
+	names, _ := fs.Glob(bundled, "bundled/*.md") // the pattern is right
+	for _, name := range names {
+		text, err := bundled.ReadFile(name)
+		if err != nil {
+			continue // it was listed
+		}
+		d := parse(string(text), markdown)
+		f.found = append(f.found, Command{
+			Name: strings.TrimSuffix(path.Base(name), ".md"), Path: "part of burin", Source: "burin",
+			Description: d.description, Hint: d.hint, text: string(text),
+		})
+	}
 }
 
 // folder adds the commands of a folder.

@@ -102,7 +102,6 @@ func viewCommands(g *groups) []command {
 func workCommands(g *groups) []command {
 	return []command{
 		{name: "retry", aliases: []string{"again"}, help: "retry what failed or was stopped", needs: aRest, run: g.tasks.retry},
-		{name: "init", args: "[what matters]", help: "let the model write AGENTS.md for this folder", needs: aSession, run: g.tasks.writeInstructions},
 		{name: "btw", aliases: []string{"aside"}, args: "<question>", help: "ask a side question", needs: aSession, run: g.tasks.aside},
 		{
 			name: "plan", args: "[go, compact or a prompt]", help: "plan mode on or off: the model only looks", needs: aSession, run: g.plan.plan,

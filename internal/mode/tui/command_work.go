@@ -19,15 +19,6 @@ import (
 	"github.com/burin-dev/burin/tool/permit"
 )
 
-// initWords ask for the file of instructions that agents read.
-const initWords = `Write AGENTS.md in the root of this repository: what someone who never saw it must know to work in it.
-
-Look first: the build files, scripts and CI, the layout, some code and its tests. Where AGENTS.md, CLAUDE.md, .cursorrules or the like are there, keep what is still true and fix what is not.
-
-It says, as far as there is something to say: what this is, in a sentence or two; the exact commands to build, test, check and run it, one test alone included; where things are; rules that the code follows and that are easily broken; what is generated or must not be touched.
-
-Write only what you have seen to be so. Leave out what every reader of the code knows anyway. A hundred lines are plenty.`
-
 // tasks are the commands about what the model does, and has done.
 type tasks struct {
 	*base
@@ -239,15 +230,6 @@ func (ts *tasks) undoTurn(changes session.Changes, turn string) {
 
 func (ts *tasks) retry(string) {
 	ts.work.resend()
-}
-
-// writeInstructions has the model write AGENTS.md.
-func (ts *tasks) writeInstructions(wish string) {
-	words := initWords
-	if wish != "" {
-		words += "\n\nIn particular: " + wish
-	}
-	ts.outbox.deliver(&letter{text: words}) // pictures wait for the prompt that is being written
 }
 
 // aside asks beside the conversation; the answer is shown and kept nowhere.
