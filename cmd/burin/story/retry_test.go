@@ -49,6 +49,18 @@ func TestStopRetry(t *testing.T) {
 	}
 }
 
+// A failure that may pass names the way to go on.
+func TestRetryByHand(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{overloaded(), say("Now it worked.")}, func(o *setting) {
+		o.config = "retry: {enabled: false}\n"
+	})
+	s.send("hello")
+	s.WaitText("/retry tries again.")
+	s.send("/retry")
+	s.WaitText("Now it worked.")
+}
+
 // A key that is refused is no riddle: it is said where it came from.
 func TestKeyRefused(t *testing.T) {
 	t.Parallel()

@@ -279,8 +279,11 @@ func (ls *listener) sayEnd(out *agent.Outcome) {
 	case out.Reason == agent.ReasonMaxTurns:
 		ls.notice(card.Warning, "Stopped after "+prose.Count(out.Turns, "request")+" (--max-turns); the work may not be done. /retry continues.")
 	case out.Err == nil:
-	case out.Reason == agent.ReasonError:
-		ls.models.sayKey(out.Err) // the answer told the error
+	case out.Reason == agent.ReasonError: // the answer told the error
+		ls.models.sayKey(out.Err)
+		if e := new(llm.Error); errors.As(out.Err, &e) && e.Retryable() && e.RetryAfter == 0 {
+			ls.notice(card.Info, "/retry tries again.")
+		}
 	case out.Reason == agent.ReasonLoop:
 		ls.notice(card.Failure, "Stopped: "+prose.Line(out.Err.Error())+". Tell burin what to do instead.")
 	case errors.Is(out.Err, session.ErrGoalBudget):
