@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -63,6 +64,13 @@ func slashCommands(t *testing.T) (names []string) {
 		for _, alias := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(m[2], -1) {
 			names = append(names, "/"+alias[1])
 		}
+	}
+	bundled, err := filepath.Glob("../internal/customize/command/bundled/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range bundled {
+		names = append(names, "/"+strings.TrimSuffix(filepath.Base(file), ".md"))
 	}
 	return names
 }

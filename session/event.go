@@ -40,6 +40,7 @@ const (
 	CommandOutput   agent.EventType = "command_output"         // Text: a piece of its output
 	CommandEnd      agent.EventType = "command_end"            // Text: the command; EntryID
 	RulesTriggered  agent.EventType = "ttsr_triggered"         // *Triggered
+	CostCounted     agent.EventType = "cost_counted"           // the figures of what came before a resume are there
 	Warning         agent.EventType = "warning"                // Text: something that the user should know
 
 	QuestionAsked   agent.EventType = "question_asked"   // *Question

@@ -136,6 +136,7 @@ var shapes = []shape{
 	plain(CommandStart, "A command of the user's own starts; text is the command."),
 	plain(CommandOutput, "A piece of its output."),
 	plain(CommandEnd, "It ended; entryId is its entry, and is missing if it didn't run."),
+	plain(CostCounted, "After a resume: requests, tokens and cost now include what came before."),
 	plain(Warning, "Something the user should know."),
 
 	data[Owner](OwnerChanged, "The first event of an epoch: readers from before continue from these entries."),

@@ -141,8 +141,9 @@ func New(o Options) (*Session, error) {
 	for _, text := range s.compactor.damage.harm(past) {
 		o.Warn(text) // not an event: nobody can receive one yet
 	}
-	if o.MaxCost > 0 {
-		s.money.spentBefore()
+	countLater := o.Log.Count(llm.RoleAssistant) > countedAtOnce && o.MaxCost == 0
+	if !countLater {
+		s.money.spentBefore(s.stage.life, o.Log.Len())
 	}
 	s.work.restoreGoal()
 	s.inbox.restoreQueue()
@@ -153,6 +154,14 @@ func New(o Options) (*Session, error) {
 	}
 	s.tokenCounter.recall(o.Log)
 	s.tokenCounter.context() // so that a face that asks for figures doesn't have to wait
+	if countLater {
+		entries := o.Log.Len()
+		s.stage.tasks.Go(func() {
+			if s.money.spentBefore(s.stage.life, entries); s.stage.life.Err() == nil {
+				s.hub.emit(Event{Event: agent.Event{Type: CostCounted}})
+			}
+		})
+	}
 	if o.Jobs != nil {
 		o.Jobs.Watch(func() { s.hub.emit(Event{Event: agent.Event{Type: JobsChanged}}) })
 	}
@@ -367,7 +376,7 @@ type Stats struct {
 	Thinking llm.Level `json:"thinking,omitempty"`
 	Title    string    `json:"title,omitempty"`
 	Entries  int       `json:"entries"`
-	Requests int       `json:"requests"`
+	Requests int       `json:"requests"` // including those before a resume, without titles and summaries
 	Usage    llm.Usage `json:"usage"`
 	Cost     llm.USD   `json:"cost"`
 	Known    bool      `json:"known"`            // every request had a known price; if false, Cost is incomplete
@@ -392,6 +401,11 @@ func (s *Session) Stats() Stats {
 func (s *Session) Path() (path string, ok bool) {
 	return s.o.Path, s.o.Path != "" && s.log.Answered()
 }
+
+// countedAtOnce is how many answers of a resumed session are counted before it begins. What more
+// cost is counted meanwhile, as opening a session of 100,000 answers must not wait for it; a limit
+// of cost waits.
+const countedAtOnce = 100
 
 // closeGrace is how long Close waits for what is running. It is longer than the loop waits for
 // tools that ignore their context; anything slower is abandoned.

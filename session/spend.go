@@ -208,40 +208,53 @@ func unpriced(m *llm.Model) error {
 }
 
 // spentBefore adds what was spent before this process according to the transcript, on all
-// branches. The transcript doesn't know the cost of titles and summaries.
-func (x *money) spentBefore() {
-	nodes := x.log.Nodes()
+// branches: by its first entries. The transcript doesn't know the cost of titles and summaries.
+// It ends early, and adds nothing, when ctx ends.
+func (x *money) spentBefore(ctx context.Context, entries int) {
+	nodes := x.log.Nodes()[:entries]
+	var spent, guessed llm.USD
+	var usage llm.Usage
+	var count int
+	var unknown bool
 	var cut []int // answers that broke off
 	for i, n := range nodes {
 		if n.Role != llm.RoleAssistant {
 			continue
 		}
+		if ctx.Err() != nil {
+			return
+		}
+		count++
 		e, err := x.log.Entry(n.ID)
 		if err != nil || e.Message == nil || uncharged(e.Message) {
 			continue
 		}
 		if unsettled(e.Message) {
-			x.unknown = true
+			unknown = true
 			// The transcript doesn't report whether a request found a connection.
 			if m := e.Message; brokenOff(m) && (m.Error.Kind != llm.ErrTransport || len(m.Content) > 0) {
 				cut = append(cut, i)
 			}
 		}
 		if u := e.Message.Usage; u != nil {
-			x.usage = x.usage.Add(*u)
+			usage = usage.Add(*u)
 			if u.Cost != nil {
-				x.spent += u.Cost.Total
+				spent += u.Cost.Total
 			}
 		}
 	}
-	if len(cut) > 0 {
-		x.guessBefore(nodes, cut)
+	if len(cut) > 0 && x.most > 0 {
+		guessed = x.guessBefore(nodes, cut)
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.spent, x.guessed, x.usage, x.count = x.spent+spent, x.guessed+guessed, x.usage.Add(usage), x.count+count
+	x.unknown = x.unknown || unknown
 }
 
 // guessBefore estimates the cost of answers that broke off. The size of their prompts follows
 // from the answers before them.
-func (x *money) guessBefore(nodes []transcript.Node, cut []int) {
+func (x *money) guessBefore(nodes []transcript.Node, cut []int) (guessed llm.USD) {
 	tokenizer := x.tokenCounter.tokenizer()
 	system := tokenizer.Text(x.modelState.system())
 	sizes := make([]int, len(nodes)) // tokens of the conversation up to each entry
@@ -267,7 +280,7 @@ func (x *money) guessBefore(nodes []transcript.Node, cut []int) {
 		case e.Message != nil:
 			m := e.Message
 			if len(cut) > 0 && cut[0] == i {
-				x.guessed += guess(x.modelState.model(), m, sizes[i])
+				guessed += guess(x.modelState.model(), m, sizes[i])
 				cut = cut[1:]
 			}
 			if m.Usage != nil && m.Usage.Prompt() > 0 {
@@ -276,6 +289,7 @@ func (x *money) guessBefore(nodes []transcript.Node, cut []int) {
 			sizes[i] += tokenizer.Tokens(m)
 		}
 	}
+	return guessed
 }
 
 type nothing struct{}

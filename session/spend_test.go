@@ -311,6 +311,33 @@ func TestMaxCost(t *testing.T) {
 	})
 }
 
+// What a session has cost is there again after a resume: at once, or of a long one a moment later.
+func TestCostAfterResume(t *testing.T) {
+	f := formats()[0]
+	for _, answers := range []int{3, 101} {
+		turn := say("fine")
+		turn.Events = llmtest.Stop(llm.StopEnd, llm.Usage{Input: 10, Output: 1000})
+		r := start(t, f, nil, slices.Repeat([]llmtest.Turn{turn}, answers)...)
+		for range answers {
+			r.prompt("hello", agent.ReasonDone)
+		}
+		cost, usage, _ := r.Spent()
+		r.resume()
+		if answers > 100 {
+			ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+			for feed := r.face().Events(session.Cursor{Seq: 1}); ; {
+				if e, err := feed.Next(ctx); err != nil || e.Type == session.CostCounted {
+					break
+				}
+			}
+			stop()
+		}
+		if again, used, known := r.Spent(); again != cost || used.Output != usage.Output || !known || cost == 0 || r.Facts().Stats.Requests != answers {
+			t.Errorf("%d answers: %v and %+v, now %v and %+v, %v, %d requests", answers, cost, usage, again, used, known, r.Facts().Stats.Requests)
+		}
+	}
+}
+
 // An answer that was stopped before its vendor said what it costs counts as what it
 // costs at least, also in the next process. Until then it is shown as unknown.
 func TestMaxCostCountsStoppedAnswers(t *testing.T) {

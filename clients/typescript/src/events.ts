@@ -58,6 +58,7 @@ export type Event =
   | CommandStartEvent
   | CommandOutputEvent
   | CommandEndEvent
+  | CostCountedEvent
   | WarningEvent
   | OwnerChangedEvent
   | EventsLostEvent;
@@ -345,6 +346,11 @@ export interface CommandOutputEvent extends EventHead {
 /** It ended; entryId is its entry, and is missing if it didn't run. */
 export interface CommandEndEvent extends EventHead {
   type: "command_end";
+}
+
+/** After a resume: requests, tokens and cost now include what came before. */
+export interface CostCountedEvent extends EventHead {
+  type: "cost_counted";
 }
 
 /** Something the user should know. */

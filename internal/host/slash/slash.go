@@ -165,8 +165,12 @@ func window(ctx context.Context, h session.Handle, _ string) (string, error) {
 
 func cost(_ context.Context, h session.Handle, _ string) (string, error) {
 	s := h.Facts().Stats
-	text := fmt.Sprintf("%s in %s: %s tokens in, %s out.", s.Cost, prose.Count(s.Requests, "request"), prose.Tokens(s.Usage.Input+s.Usage.CacheRead+s.Usage.CacheWrite), prose.Tokens(s.Usage.Output))
-	if !s.Known {
+	spent := s.Cost.String()
+	if !s.Known && s.Cost == 0 {
+		spent = "Unknown cost"
+	}
+	text := fmt.Sprintf("%s in %s: %s tokens in, %s out.", spent, prose.Count(s.Requests, "request"), prose.Tokens(s.Usage.Input+s.Usage.CacheRead+s.Usage.CacheWrite), prose.Tokens(s.Usage.Output))
+	if !s.Known && s.Cost > 0 {
 		text += " The price of some requests is unknown and left out."
 	}
 	return text, nil

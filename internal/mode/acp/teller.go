@@ -83,6 +83,7 @@ func tellings() map[agent.EventType]telling {
 		session.ConsoleOpened: (*teller).consoleOpened, session.ConsoleClosed: nil, session.JobsChanged: nil,
 		session.CommandStart: (*teller).commandStart, session.CommandOutput: (*teller).commandOutput, session.CommandEnd: (*teller).commandEnd,
 		session.RulesTriggered: nil,
+		session.CostCounted:    func(t *teller, _ context.Context, _ *session.Event) []any { return t.usage() },
 		session.Warning:        (*teller).warning,
 		session.OwnerChanged:   nil, session.EventsLost: nil,
 	}

@@ -54,7 +54,10 @@ func (cv *conversation) sessionInfo() {
 		path = either(st.Requests == 0, "not saved yet: no answer so far", "not kept")
 	}
 	cost := st.Cost.String()
-	if !st.Known {
+	switch {
+	case !st.Known && st.Cost == 0:
+		cost = "unknown"
+	case !st.Known:
 		cost = "at least " + cost + ", the price of some requests is unknown"
 	}
 	window := thousands(st.Context) + " tokens"

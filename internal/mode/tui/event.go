@@ -101,7 +101,7 @@ func (ls *listener) sessionSays(e *session.Event) {
 	case session.ModelChanged:
 		ls.notice(card.Info, "Model: "+e.Data.(*session.Change).To)
 		ls.facts.read()
-	case session.ThinkingChanged, session.TitleChanged, session.ModeChanged, session.ToolsChanged:
+	case session.ThinkingChanged, session.TitleChanged, session.ModeChanged, session.ToolsChanged, session.CostCounted:
 		ls.facts.read()
 	case session.RulesTriggered:
 		d := e.Data.(*session.Triggered)
