@@ -53,7 +53,7 @@ func NewKit(o Options) *Kit {
 	if o.Learn == nil {
 		o.Learn = func(string) {}
 	}
-	f := &files{Options: o, fs: o.Workspace.Files(), done: &history{}}
+	f := &files{Options: o, fs: o.Workspace.Files(), done: &history{}, regions: &regions{}}
 	f.saved = f
 	return &Kit{f}
 }
@@ -75,8 +75,9 @@ func (k *Kit) For(engine edit.Engine, images document.ImageLimits) []*tool.Tool 
 // files are the tools' common ground.
 type files struct {
 	Options
-	fs   workspace.Files
-	done *history
+	fs      workspace.Files
+	done    *history
+	regions *regions // conflicts that were read
 	// prefix goes before the paths that searches show: the address of what they look through.
 	prefix string
 	saved  *files // without the open documents of a face: what permission has judged

@@ -173,7 +173,7 @@ func TestReadText(t *testing.T) {
 		"empty":              "[Empty.]",
 		"odd:1-2":            "1|a file with a name like lines\n",
 		"utf16.txt":          "1|hi\n",
-		"merge.go:conflicts": "1. lines 2-6: HEAD against topic\n[1 conflict. Read the lines, then edit them to what they should be, without the marks.]",
+		"merge.go:conflicts": "conflict://1: merge.go:2-6, HEAD against topic\n[1 conflict. Read one by its address, then write what it should be to that address, without the marks; @ours, @theirs, @base or @both on a line of its own stands for a side.]",
 		"one.go":             "[one.go does not exist; this is lib/one.go.]\n1|package one\n",
 		"deep/x.go:1":        "[deep/x.go does not exist; this is src/deep/x.go.]\n1|package x\n",
 		"skill://go:1":       "1|the skill of skill://go\n",
@@ -727,7 +727,7 @@ func TestTrees(t *testing.T) {
 	b.refused("read", args{"path": "skill://out/docs/.env"}, "usually holds keys or passwords")
 	b.refused("read", args{"path": "skil://out"}, "unknown scheme skil://")
 	for _, address := range []string{"skill://out/SKILL.md", "nosuch://a/b"} {
-		b.refused("write", args{"path": address, "content": "x"}, "cannot be written; besides paths write takes no addresses")
+		b.refused("write", args{"path": address, "content": "x"}, "cannot be written; write takes paths and conflict://")
 		b.refused("edit", args{"path": address, "edits": []any{args{"old": "needle", "new": "x"}}}, "cannot be written")
 	}
 	for name, want := range map[string]string{"skill://in/": "skills/in", "skill://in/docs:3-4": "skills/in/docs", "skill://out/docs": "", "nosuch://x": ""} {

@@ -49,7 +49,7 @@ func TestMount(t *testing.T) {
 	b.refused("read", args{"path": "local://plan.md"}, "local://plan.md does not exist")
 	b.refused("grep", args{"path": "local://plan.md", "pattern": "x"}, "local://plan.md does not exist")
 	b.want("write", args{"path": "memory://user/x.md", "content": "y\n"}, "Created memory://user/x.md: 2 B, 1 line")
-	b.refused("write", args{"path": "memory://other/x.md", "content": "y\n"}, "cannot be written; besides paths write takes local://, memory://user/, gone://")
+	b.refused("write", args{"path": "memory://other/x.md", "content": "y\n"}, "cannot be written; write takes paths and local://, memory://user/, gone://, conflict://")
 	b.refused("write", args{"path": "gone://x.md", "content": "y\n"}, "gone:// is not available here")
 	b.refused("read", args{"path": "gone://x.md"}, "gone:// is not available here")
 	if names, err := os.ReadDir(b.dir); len(names) != 1 || err != nil {

@@ -38,6 +38,9 @@ func (f *files) read() *tool.Tool {
 	return tool.New(tool.Definition[readArgs]{
 		Name: "read", Label: "Read", Description: readDescription, Strict: true, Effects: tool.Reads,
 		Access: func(a readArgs) []tool.Access {
+			if isConflict(a.Path) {
+				return conflictAccess(f, tool.AccessRead, a.Path)
+			}
 			if _, _, ok := splitURL(a.Path); ok && !f.Workspace.Mounted(a.Path) {
 				address, _, _ := splitSelector(a.Path) // the call fails with what is wrong
 				return reads(f, address)
@@ -58,6 +61,9 @@ func (f *files) read() *tool.Tool {
 }
 
 func (f *files) readPath(ctx context.Context, written string) (*tool.Result, error) {
+	if isConflict(written) {
+		return readConflict(f, written)
+	}
 	if scheme, _, ok := splitURL(written); ok && !f.Workspace.Mounted(written) {
 		return f.readURL(ctx, scheme, written)
 	}
@@ -137,16 +143,19 @@ func (f *files) readFile(ctx context.Context, name string, info fs.FileInfo, sel
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		f.Learn(text)
+		found := f.regions.register(name, file.Data)
 		if sel.conflicts {
-			return conflicts(name, text), nil
+			return listConflicts(name, found), nil
 		}
-		if r := outlined(name, text, sel); r != nil {
-			return r, nil
+		r := outlined(name, text, sel)
+		switch {
+		case r != nil:
+		case f.Engine.Name() == "hashline" && !sel.raw:
+			r = f.tagged(name, file.Data, text, sel)
+		default:
+			r = f.text(name, string(kind), text, sel)
 		}
-		if f.Engine.Name() == "hashline" && !sel.raw {
-			return f.tagged(name, file.Data, text, sel), nil
-		}
-		return f.text(name, string(kind), text, sel), nil
+		return withConflicts(r, found), nil
 	}
 	text, err := document.Extract(ctx, kind, bytes.NewReader(file.Data), int64(len(file.Data)))
 	if err != nil {

@@ -55,7 +55,7 @@ func at(ctx context.Context, f *files, written string, use func(f *files, path s
 		return mounted(f, written, use)
 	}
 	tree := f.Trees[scheme]
-	if tree == nil && f.URLs[scheme] == nil && scheme != "artifact" {
+	if tree == nil && f.URLs[scheme] == nil && scheme != "artifact" && scheme != "conflict" {
 		return nil, unknown(written, scheme)
 	}
 	if tree == nil {

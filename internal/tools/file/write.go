@@ -39,6 +39,9 @@ func (f *files) write() *tool.Tool {
 	return tool.New(tool.Definition[writeArgs]{
 		Name: "write", Label: "Write", Description: writeDescription, Strict: true, Effects: tool.Writes,
 		Access: func(a writeArgs) []tool.Access {
+			if isConflict(a.Path) {
+				return conflictAccess(f, tool.AccessWrite, a.Path)
+			}
 			p, _, err := f.locate(a.Path)
 			if err != nil {
 				p.name = a.Path
@@ -47,6 +50,9 @@ func (f *files) write() *tool.Tool {
 		},
 		Run: func(ctx context.Context, _ tool.Call, a writeArgs) (*tool.Result, error) {
 			f := f.in(ctx)
+			if isConflict(a.Path) {
+				return writeConflict(ctx, f, a.Path, a.Content)
+			}
 			if err := writable(f, "write", a.Path); err != nil {
 				return nil, err
 			}
@@ -82,11 +88,15 @@ func writable(f *files, tool, written string) error {
 	case !ok || f.Workspace.Mounted(written):
 		return nil
 	}
-	can := "no addresses"
-	if known := f.Workspace.Mounts(); len(known) > 0 {
-		can = strings.Join(known, ", ")
+	known := f.Workspace.Mounts()
+	if tool == "write" {
+		known = append(known, conflictScheme)
 	}
-	return fmt.Errorf("%s: %s:// cannot be written; besides paths %s takes %s", written, scheme, tool, can)
+	can := "paths"
+	if len(known) > 0 {
+		can = "paths and " + strings.Join(known, ", ")
+	}
+	return fmt.Errorf("%s: %s:// cannot be written; %s takes %s", written, scheme, tool, can)
 }
 
 // seen refuses to replace a file that the model has not seen as it is now.
