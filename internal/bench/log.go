@@ -38,12 +38,16 @@ func (b *seat) openLog() error {
 	if b.Resume != "" {
 		return b.resume(o)
 	}
-	root := b.SessionDir
-	if root == "" {
-		root = filepath.Join(b.StateDir, "sessions")
-	}
-	path, id := transcript.NewPath(root, b.dir, b.Now())
+	path, id := transcript.NewPath(sessionRoot(b), b.dir, b.Now())
 	return b.begin(path, id, o)
+}
+
+// sessionRoot is the folder of the folders of sessions; "" if none are kept.
+func sessionRoot(b *seat) string {
+	if b.SessionDir == "" && b.StateDir != "" {
+		return filepath.Join(b.StateDir, "sessions")
+	}
+	return b.SessionDir
 }
 
 // ownFiles are absolute paths of what this session is kept in, and of the folder of

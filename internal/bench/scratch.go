@@ -1,7 +1,10 @@
 package bench
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -14,6 +17,18 @@ import (
 // Scratch is the address of the files that are a session's own: plans, notes, whatever is
 // not part of the project. They may be written in every mode.
 const Scratch = "local://"
+
+// addresses are what reads the addresses of a session, by scheme.
+func addresses(b *seat) map[string]func(context.Context, string) (string, error) {
+	all := map[string]func(context.Context, string) (string, error){"history": past{b}.read, "agent": noAgents}
+	maps.Copy(all, b.URLs)
+	return all
+}
+
+// noAgents is the error for the output of an agent.
+func noAgents(_ context.Context, address string) (string, error) {
+	return "", fmt.Errorf("%s: there are no agents yet", address)
+}
 
 // mounts are the folders behind addresses.
 func mounts(b *seat) []workspace.Mount {

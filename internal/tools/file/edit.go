@@ -24,7 +24,7 @@ func (f *files) edit() *tool.Tool {
 			if err != nil {
 				return nil, err
 			}
-			return f.access(tool.AccessWrite, paths...), nil
+			return writes(f, paths...), nil
 		},
 		Run: func(ctx context.Context, call tool.Call) (*tool.Result, error) {
 			return f.in(ctx).applyEdit(ctx, call.Arguments)

@@ -730,7 +730,7 @@ func TestTrees(t *testing.T) {
 		b.refused("write", args{"path": address, "content": "x"}, "cannot be written; write takes paths and conflict://")
 		b.refused("edit", args{"path": address, "edits": []any{args{"old": "needle", "new": "x"}}}, "cannot be written")
 	}
-	for name, want := range map[string]string{"skill://in/": "skills/in", "skill://in/docs:3-4": "skills/in/docs", "skill://out/docs": "", "nosuch://x": ""} {
+	for name, want := range map[string]string{"skill://in/": "skills/in", "skill://in/docs:3-4": "skills/in/docs", "skill://out/docs": "skill://out/docs", "nosuch://x": "nosuch://x"} {
 		access, err := b.tools["read"].Accesses([]byte(`{"path":"` + name + `"}`))
 		got := ""
 		if len(access) > 0 {

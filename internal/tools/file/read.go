@@ -319,14 +319,7 @@ func (f *files) readURL(ctx context.Context, scheme, url string) (*tool.Result, 
 	if scheme == "artifact" {
 		return f.artifact(strings.TrimPrefix(base, "artifact://"), sel)
 	}
-	open, ok := f.URLs[scheme]
-	if !ok {
-		return nil, unknown(url, scheme)
-	}
-	if err := refusesSecret(f, scheme, base); err != nil {
-		return nil, err
-	}
-	text, err := open(ctx, base)
+	text, err := behind(ctx, f, scheme, base)
 	if err != nil {
 		return nil, err
 	}
@@ -334,6 +327,22 @@ func (f *files) readURL(ctx context.Context, scheme, url string) (*tool.Result, 
 		sel.raw = true // nothing is edited by line there
 	}
 	return f.text(base, scheme, text, sel), nil
+}
+
+// behind is the text behind an address.
+func behind(ctx context.Context, f *files, scheme, address string) (string, error) {
+	if scheme == "artifact" {
+		text, _, err := output(f, strings.TrimPrefix(address, "artifact://"))
+		return text, err
+	}
+	open, ok := f.URLs[scheme]
+	if !ok {
+		return "", unknown(address, scheme)
+	}
+	if err := refusesSecret(f, scheme, address); err != nil {
+		return "", err
+	}
+	return open(ctx, address)
 }
 
 // unknown is the error for an address that nothing is known of.
@@ -349,26 +358,35 @@ func webHint(scheme string) string {
 }
 
 func (f *files) artifact(id string, sel selection) (*tool.Result, error) {
-	if f.Artifacts == nil {
-		return nil, errors.New("no output was kept: this run has no artifacts")
-	}
-	if strings.Trim(id, "0123456789") != "" || id == "" {
-		return nil, fmt.Errorf("artifact://%s: the id is a number", id)
-	}
-	r, err := f.Artifacts.Open(id)
+	text, whole, err := output(f, id)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, maxArtifact+1))
-	if err != nil {
-		return nil, fmt.Errorf("artifact://%s: %w", id, err)
-	}
-	res := f.text("artifact://"+id, "artifact", string(data[:min(len(data), maxArtifact)]), sel)
-	if len(data) > maxArtifact {
-		res.Content = append(res.Content, llm.Text{Text: fmt.Sprintf("[Only the first %s of %s can be read this way.]", size(maxArtifact), size(r.Size()))})
+	res := f.text("artifact://"+id, "artifact", text, sel)
+	if whole > maxArtifact {
+		res.Content = append(res.Content, llm.Text{Text: fmt.Sprintf("[Only the first %s of %s can be read this way.]", size(maxArtifact), size(whole))})
 	}
 	return res, nil
+}
+
+// output is the text of an artifact, as far as it can be read, and the size of the whole.
+func output(f *files, id string) (text string, whole int64, err error) {
+	if f.Artifacts == nil {
+		return "", 0, errors.New("no output was kept: this run has no artifacts")
+	}
+	if strings.Trim(id, "0123456789") != "" || id == "" {
+		return "", 0, fmt.Errorf("artifact://%s: the id is a number", id)
+	}
+	r, err := f.Artifacts.Open(id)
+	if err != nil {
+		return "", 0, err
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, maxArtifact))
+	if err != nil {
+		return "", 0, fmt.Errorf("artifact://%s: %w", id, err)
+	}
+	return string(data), r.Size(), nil
 }
 
 // maxArtifact is how much of an artifact can be paged through.

@@ -33,7 +33,7 @@ func reads(f *files, written string) []tool.Access {
 			return f.access(tool.AccessRead, at)
 		}
 	}
-	return nil
+	return []tool.Access{{Kind: tool.AccessRead, Target: written}}
 }
 
 func inside(f *files, real string) bool {
@@ -55,11 +55,8 @@ func at(ctx context.Context, f *files, written string, use func(f *files, path s
 		return mounted(f, written, use)
 	}
 	tree := f.Trees[scheme]
-	if tree == nil && f.URLs[scheme] == nil && scheme != "artifact" && scheme != "conflict" {
-		return nil, unknown(written, scheme)
-	}
 	if tree == nil {
-		return nil, fmt.Errorf("%s: %s:// has no folders to list or search; use read", written, scheme)
+		return single(ctx, f, scheme, written, use)
 	}
 	if real := tree.Path(strings.TrimRight(written, "/") + "/"); inside(f, real) {
 		return use(f, real)
@@ -69,6 +66,26 @@ func at(ctx context.Context, f *files, written string, use func(f *files, path s
 		return err
 	})
 	return r, err
+}
+
+// single is at for an address behind which is one text.
+func single(ctx context.Context, f *files, scheme, written string, use func(f *files, path string) (*tool.Result, error)) (*tool.Result, error) {
+	text, err := behind(ctx, f, scheme, written)
+	if err != nil {
+		return nil, err
+	}
+	name := strings.Trim(strings.TrimPrefix(written, scheme+"://"), "/")
+	if !fs.ValidPath(name) || name == "." {
+		name = "list"
+	}
+	below := workspace.NewMemory()
+	if err := below.WriteFile(name, []byte(text), 0o644); err != nil {
+		return nil, err
+	}
+	f.Learn(text)
+	seen := among(f, below)
+	seen.prefix, seen.Withheld = scheme+"://", nil
+	return use(seen, name)
 }
 
 // among are the tools' files where there are no others than these.

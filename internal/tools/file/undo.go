@@ -26,8 +26,8 @@ func (f *files) undoEdit() *tool.Tool {
 		Name: "undo_edit", Label: "Undo edit", Description: undoDescription, Strict: true, Effects: tool.Writes,
 		Access: func(a undoArgs) []tool.Access {
 			name, err := f.Workspace.Resolve(a.Path)
-			if err != nil {
-				return f.access(tool.AccessWrite, a.Path)
+			if err != nil || writable(f, "undo_edit", a.Path) != nil {
+				return writes(f, a.Path)
 			}
 			all := f.access(tool.AccessWrite, a.Path)
 			for _, c := range f.done.peek(name).changes { // an edit of several files is taken back as one

@@ -46,7 +46,7 @@ func (f *files) write() *tool.Tool {
 			if err != nil {
 				p.name = a.Path
 			}
-			return f.access(tool.AccessWrite, p.name)
+			return writes(f, p.name)
 		},
 		Run: func(ctx context.Context, _ tool.Call, a writeArgs) (*tool.Result, error) {
 			f := f.in(ctx)
@@ -97,6 +97,20 @@ func writable(f *files, tool, written string) error {
 		can = "paths and " + strings.Join(known, ", ")
 	}
 	return fmt.Errorf("%s: %s:// cannot be written; %s takes %s", written, scheme, tool, can)
+}
+
+// writes is the access of a call that writes paths and addresses. An address that cannot be
+// written is only named: the call fails with the reason, and nobody is asked about it.
+func writes(f *files, paths ...string) []tool.Access {
+	var all []tool.Access
+	for _, p := range paths {
+		if writable(f, "write", p) != nil {
+			all = append(all, tool.Access{Kind: tool.AccessRead, Target: p})
+		} else {
+			all = append(all, f.access(tool.AccessWrite, p)...)
+		}
+	}
+	return all
 }
 
 // seen refuses to replace a file that the model has not seen as it is now.
