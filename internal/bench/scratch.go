@@ -20,8 +20,15 @@ const Scratch = "local://"
 
 // addresses are what reads the addresses of a session, by scheme.
 func addresses(b *seat) map[string]func(context.Context, string) (string, error) {
-	all := map[string]func(context.Context, string) (string, error){"history": past{b}.read, "agent": noAgents}
+	all := map[string]func(context.Context, string) (string, error){"history": past{b}.read, "docs": manual{}.read, "agent": noAgents}
 	maps.Copy(all, b.URLs)
+	return all
+}
+
+// trees are the files behind the addresses of a session, by scheme.
+func trees(b *seat) map[string]Tree {
+	all := map[string]Tree{"docs": manual{}}
+	maps.Copy(all, b.Trees)
 	return all
 }
 

@@ -37,7 +37,7 @@ func (b *seat) tools() (tools []*tool.Tool, shellName, confined string, err erro
 	}
 	b.kept = b.artifacts()
 	artifacts := b.kept
-	b.files = file.NewKit(file.Options{Workspace: b.ws, Engine: b.engine, Artifacts: artifacts, Cache: b.cache, Images: imageLimits(b.Model), Learn: b.learn(), Withheld: b.policy.Withheld, URLs: addresses(b), Trees: b.Trees})
+	b.files = file.NewKit(file.Options{Workspace: b.ws, Engine: b.engine, Artifacts: artifacts, Cache: b.cache, Images: imageLimits(b.Model), Learn: b.learn(), Withheld: b.policy.Withheld, URLs: addresses(b), Trees: trees(b)})
 	tools = b.files.Tools()
 
 	if b.dir != "" {

@@ -711,10 +711,10 @@ func TestTrees(t *testing.T) {
 		}
 	}
 	const left = "[1 file left out that rules refuse or that usually hold secrets: search one by its own path to ask for it.]"
-	b.want("grep", args{"pattern": "needle", "path": "skill://out"}, "SKILL.md\n1:needle outside\n\ndocs/more.md\n1:a needle\n"+left)
-	b.want("grep", args{"pattern": "needle", "path": "skill://out/docs"}, "docs/more.md\n1:a needle\n"+left)
+	b.want("grep", args{"pattern": "needle", "path": "skill://out"}, "skill://out/SKILL.md\n1:needle outside\n\nskill://out/docs/more.md\n1:a needle\n"+left)
+	b.want("grep", args{"pattern": "needle", "path": "skill://out/docs"}, "skill://out/docs/more.md\n1:a needle\n"+left)
 	b.want("grep", args{"pattern": "needle", "path": "skill://in"}, "skills/in/SKILL.md\n1:needle inside\n"+left)
-	b.want("find", args{"pattern": "**/*.md", "path": "skill://out/docs"}, "docs/more.md  now\n")
+	b.want("find", args{"pattern": "**/*.md", "path": "skill://out/docs"}, "skill://out/docs/more.md  now\n")
 	b.want("ls", args{"path": "skill://out/docs/more.md"}, "more.md  9 B  now")
 	for path, want := range map[string]string{
 		"skill://none": "no such skill", "rule://x": "unknown scheme rule://", "skill://out/../x": "",

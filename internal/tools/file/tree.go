@@ -62,10 +62,24 @@ func at(ctx context.Context, f *files, written string, use func(f *files, path s
 		return use(f, real)
 	}
 	err = tree.Open(written, func(below fs.FS, name string) (err error) {
-		r, err = use(among(f, below), name)
+		seen := among(f, below)
+		seen.prefix = prefixOf(scheme, written, name)
+		r, err = use(seen, name)
 		return err
 	})
 	return r, err
+}
+
+// prefixOf is what makes addresses of the paths of a tree, in which an address is name.
+func prefixOf(scheme, written, name string) string {
+	at := strings.TrimRight(written, "/")
+	if at == scheme+":" {
+		return scheme + "://"
+	}
+	if before, ok := strings.CutSuffix(at, "/"+name); ok {
+		return before + "/"
+	}
+	return at + "/"
 }
 
 // single is at for an address behind which is one text.
