@@ -24,6 +24,7 @@ const (
 	ForTitle      = "title"
 	ForHandoff    = "handoff"
 	ForAside      = "aside"
+	ForMemory     = "memory"
 )
 
 // Meter applies limits that sessions share, and keeps the ledger. It is asked about every

@@ -110,7 +110,7 @@ var formats = map[string]wire.Server{
 }
 
 // startModel serves a scripted model: model NAME FORMAT TURN... sets $NAME to
-// its URL. A turn is text, "think:text", "cite:text|text", "call:name[:arguments]", "error:status[:code[:message]]",
+// its URL. A turn is text, "says:file", "think:text", "cite:text|text", "call:name[:arguments]", "error:status[:code[:message]]",
 // "later:seconds" (a rate limit that says when it ends), "used:tokens:text" (as the vendor
 // counts the prompt), "cut:bytes", "stall" or "stallhead".
 func startModel(ts *testscript.TestScript, neg bool, args []string) {
@@ -128,6 +128,8 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 		used := llm.Usage{Input: 100, Output: 20}
 		var cited []llm.Event
 		switch kind {
+		case "says":
+			turn.Parts[0].Text = ts.ReadFile(rest)
 		case "think":
 			turn.Parts = []llmtest.Part{{Thinking: rest}, {Text: "thought about it"}}
 		case "call":

@@ -101,8 +101,10 @@ type desk struct {
 	*host.Host
 	program *program
 	ask     askFlags
-	first   atomic.Bool                  // the session of the flags has been opened
-	tell    atomic.Pointer[func(string)] // tells the person; nil: no session has been opened yet
+	first   atomic.Bool // the session of the flags has been opened
+	// remembering is set once the memory is brought up to date, which it is once for a start.
+	remembering atomic.Bool
+	tell        atomic.Pointer[func(string)] // tells the person; nil: no session has been opened yet
 
 	// unkept is set once nothing that is typed shall be found on the disk later: with
 	// --no-session, and from the first encrypted session on.
@@ -135,6 +137,11 @@ func (h *desk) open(ctx context.Context, w tui.Wish) (session.Handle, error) {
 	var none *credential.NotFoundError
 	if errors.As(err, &none) {
 		h.first.Store(false) // the flags still say which session, once there is a key
+	}
+	if err == nil && h.ask.external == nil && !h.ask.attach && h.remembering.CompareAndSwap(false, true) {
+		if m, err := h.Memory(); err == nil { // the settings could be read a moment ago
+			m.UpdateInBackground(h.ask.wish().Choice, w.Note, w.Warn)
+		}
 	}
 	if err == nil && s.Facts().Sealed { // by another process, perhaps
 		h.unkept.Store(true)

@@ -50,7 +50,7 @@ type Session struct {
 	Trees map[string]Tree
 	// Mounts are further folders behind addresses, beside that of local://, whose files all
 	// tools read and write. They are not in the undo journal.
-	Mounts []workspace.Mount
+	Mounts []Mount
 
 	Approval string // plan, ask, auto-edit or full; empty is ask
 	// Desk is where questions wait for people; nil: what would be a question is refused
@@ -138,6 +138,9 @@ type Session struct {
 
 // Tree is the files behind the addresses of a scheme.
 type Tree = file.Tree
+
+// Mount is a folder behind addresses.
+type Mount = workspace.Mount
 
 // Start puts a session on the bench. Close ends it, and leaves the bench to others.
 func (b *Bench) Start(ctx context.Context, o Session) (*session.Session, error) {

@@ -58,6 +58,10 @@ type Host struct {
 	settings atomic.Pointer[config.Config] // as they were last
 	skills   atomic.Pointer[skill.Set]     // the same
 
+	life    context.Context // of what runs in the background
+	end     context.CancelFunc
+	running sync.WaitGroup
+
 	mu      sync.Mutex
 	models  *connect.Models   // nil: they are not open
 	old     []*connect.Models // that sessions may use
@@ -86,12 +90,15 @@ func New(o Options) (*Host, error) {
 	h := &Host{o: o, dump: new(connect.Dump), benches: map[string]*shared{}}
 	h.commands = sync.OnceValue(h.findCommands)
 	h.layers = sync.OnceValue(h.findLayers)
+	h.life, h.end = context.WithCancel(context.Background())
 	return h, nil
 }
 
 // Close closes what was opened. Sessions are closed before. Whoever is in a hurry, because
 // ctx has ended, does not wait until keys are renewed.
 func (h *Host) Close(ctx context.Context) error {
+	h.end()
+	h.running.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var err error
@@ -112,6 +119,9 @@ func (h *Host) Close(ctx context.Context) error {
 	h.old, h.models = nil, nil
 	return err
 }
+
+// background runs work while the person does something else. Close ends it.
+func (h *Host) background(work func(context.Context)) { h.running.Go(func() { work(h.life) }) }
 
 // Dir is where burin works, without symbolic links.
 func (h *Host) Dir() string { return h.o.Dir }

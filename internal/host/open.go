@@ -97,6 +97,7 @@ func (h *Host) Open(ctx context.Context, o Session) (*session.Session, error) {
 		return nil, err
 	}
 	giveSkills()
+	giveMemory(h, &o, settings)
 	begin := addHooks(h, &o, settings)
 	b, leave, err := h.bench(o.Ground)
 	if err != nil {

@@ -58,6 +58,16 @@ type Config struct {
 		IgnoredSkills       []string `yaml:"ignoredSkills"`
 		IncludeSkills       []string `yaml:"includeSkills"`
 	} `yaml:"skills"`
+	// Memory says where burin remembers what sessions teach, and Memories how.
+	Memory struct {
+		Backend string `yaml:"backend"` // off, local
+	} `yaml:"memory"`
+	Memories struct {
+		MaxRolloutAgeDays          *int `yaml:"maxRolloutAgeDays"`
+		MinRolloutIdleHours        *int `yaml:"minRolloutIdleHours"`
+		MaxRolloutsPerStartup      *int `yaml:"maxRolloutsPerStartup"`
+		SummaryInjectionTokenLimit *int `yaml:"summaryInjectionTokenLimit"`
+	} `yaml:"memories"`
 	// ModelProviderOrder says whose variant of a model is preferred.
 	ModelProviderOrder []string `yaml:"modelProviderOrder"`
 	// DefaultThinkingLevel is used where neither flag nor selector says one.

@@ -22,8 +22,11 @@ type Command struct {
 	Answers bool
 }
 
+// Memory does what a person writes behind /memory, and returns Markdown. The host has it.
+type Memory = func(ctx context.Context, arg string) (string, error)
+
 // Commands are all of them.
-func Commands() []Command {
+func Commands(memory Memory) []Command {
 	return []Command{
 		{Name: "compact", Hint: "what matters", Help: "Condense the conversation", Run: compact},
 		{Name: "undo", Hint: "turn", Help: "Undo what the last turn changed", Run: undo},
@@ -37,11 +40,12 @@ func Commands() []Command {
 		{Name: "cost", Help: "Show what this session has cost", Run: cost},
 		{Name: "shake", Hint: "images", Help: "Hide old outputs or images from the model", Run: shake},
 		{Name: "pin", Hint: "text", Help: "Keep a text in front of the model, whatever is condensed", Run: pin},
+		{Name: "memory", Hint: "view, add TEXT, update or clear", Help: "Show and change what burin remembers", Run: func(ctx context.Context, _ session.Handle, arg string) (string, error) { return memory(ctx, arg) }},
 	}
 }
 
 // Find finds the command that a prompt calls: its only text begins with "/" and the name.
-func Find(m llm.Message) (c Command, arg string, ok bool) {
+func Find(m llm.Message, memory Memory) (c Command, arg string, ok bool) {
 	if len(m.Content) != 1 {
 		return c, "", false
 	}
@@ -50,7 +54,7 @@ func Find(m llm.Message) (c Command, arg string, ok bool) {
 		return c, "", false
 	}
 	name, arg, _ := strings.Cut(strings.TrimSpace(text.Text[1:]), " ")
-	for _, c := range Commands() {
+	for _, c := range Commands(memory) {
 		if c.Name == name {
 			return c, strings.TrimSpace(arg), true
 		}

@@ -68,6 +68,8 @@ type Folder interface {
 	FileCommands() *files.Set
 	// Skills returns the skills of the folder.
 	Skills() *skill.Set
+	// MemoryCommand does what /memory asks for, and returns Markdown.
+	MemoryCommand(ctx context.Context, arg string) (string, error)
 	// Archive returns the operations on whole sessions.
 	Archive() (Archive, error)
 }

@@ -19,7 +19,7 @@ func (l *live) commands() proto.Commands {
 		u.AvailableCommands = append(u.AvailableCommands, c)
 	}
 	taken := map[string]bool{}
-	for _, c := range slash.Commands() {
+	for _, c := range slash.Commands(l.folder.MemoryCommand) {
 		taken[c.Name] = true
 		add(c.Name, c.Help, c.Hint)
 	}

@@ -92,6 +92,10 @@ func viewCommands(g *groups) []command {
 		{name: "changelog", aliases: []string{"whatsnew", "release-notes"}, help: "what changed in burin, newest first", run: g.views.openChangelog},
 		{name: "hotkeys", aliases: []string{"keys", "keybindings"}, help: "all keys", run: g.views.openHotkeys},
 		{name: "skills", help: "skills: where they are from, and what is wrong with some", run: g.views.openSkills},
+		{
+			name: "memory", args: "[add, update, clear, rebuild or path]", help: "what burin remembers of this project and of you", run: g.views.memory,
+			complete: choices("view", "add", "update", "clear", "rebuild", "path"),
+		},
 		{name: "history", args: "[words]", help: "search earlier prompts", run: g.views.openHistory},
 		{name: "settings", aliases: []string{"config"}, args: "[words]", help: "all settings", run: g.views.openSettings},
 		{name: "theme", aliases: []string{"themes"}, args: "[name]", help: "choose the colors", run: g.views.openThemes},

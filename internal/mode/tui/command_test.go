@@ -45,7 +45,11 @@ func (nobody) FileCommands() *files.Set {
 func (nobody) Rules() (*rule.Set, []string, error) {
 	return nil, nil, nil
 }
-func (nobody) Skills() *skill.Set               { return &skill.Set{} }
+func (nobody) Skills() *skill.Set { return &skill.Set{} }
+
+func (nobody) MemoryCommand(context.Context, string) (string, error) {
+	return "", errors.ErrUnsupported
+}
 func (nobody) Models() (*connect.Models, error) { return nil, errors.New("no models here") }
 func (nobody) Reload()                          {}
 

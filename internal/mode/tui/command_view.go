@@ -46,6 +46,7 @@ type viewHost interface {
 	Ledger() (*usage.Ledger, error)
 	Rules() (set *rule.Set, warnings []string, err error)
 	Skills() *skill.Set
+	MemoryCommand(ctx context.Context, arg string) (string, error)
 }
 
 func (vs *views) openHotkeys(string) {
@@ -219,6 +220,27 @@ func (vs *views) openRules(string) {
 			vs.panes.reportLines("Rules", func(int, *theme.Styles) []styled.Line { return textLines(b.String()) })
 		}, nil
 	})
+}
+
+// memory shows and changes what burin remembers.
+func (vs *views) memory(arg string) {
+	remember := func() {
+		vs.work.task("looking at the memory", func(ctx context.Context) (func(), error) {
+			text, err := vs.host.MemoryCommand(ctx, arg)
+			return func() {
+				if strings.Contains(text, "\n") {
+					vs.panes.reportText("Memory", text)
+				} else {
+					vs.notice(card.Info, text)
+				}
+			}, err
+		})
+	}
+	if word, _, _ := strings.Cut(arg, " "); word == "clear" || word == "reset" {
+		vs.panes.confirm("Clear the memory?", "What burin remembers is deleted, old versions too. Sessions stay.", remember)
+		return
+	}
+	remember()
 }
 
 // openCost shows what was spent.

@@ -38,6 +38,8 @@ type Host interface {
 	Rules() (set *rule.Set, warnings []string, err error)
 	// Skills returns the skills of the folder.
 	Skills() *skill.Set
+	// MemoryCommand does what /memory asks for, and returns Markdown.
+	MemoryCommand(ctx context.Context, arg string) (string, error)
 	// Crumb notes that the session is the one of this terminal.
 	Crumb(path string)
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/platform/document"
@@ -64,7 +65,7 @@ func (f *files) readPath(ctx context.Context, written string) (*tool.Result, err
 	if isConflict(written) {
 		return readConflict(f, written)
 	}
-	if scheme, _, ok := splitURL(written); ok && !f.Workspace.Mounted(written) {
+	if scheme, _, ok := splitURL(written); ok && (!f.Workspace.Mounted(written) || f.URLs[scheme] != nil && slices.Contains(f.Workspace.Mounts(), written+"/")) {
 		return f.readURL(ctx, scheme, written)
 	}
 	p, sel, err := f.locate(strings.TrimPrefix(written, "file://"))
