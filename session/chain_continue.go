@@ -58,7 +58,14 @@ func (x *onwards) add(c Continuation) {
 // prompt that must produce a result has done so.
 func (s *Session) finish(ctx context.Context, out agent.Outcome) agent.Outcome {
 	chain := s.onwards()
-	for out.Reason == agent.ReasonDone && !s.agent.Exhausted() && !handedOver(out.Messages) {
+	for out.Reason == agent.ReasonDone {
+		if order, ok := s.plans.next(ctx); ok { // like a prompt of its own
+			out = join(out, s.attempts.run(ctx, s.agent.Run, order))
+			continue
+		}
+		if s.agent.Exhausted() || handedOver(out.Messages) || reviewing(out.Messages) {
+			break
+		}
 		onward, err := chain.next(ctx, out)
 		if err != nil {
 			stopped(&out, err)
@@ -72,6 +79,9 @@ func (s *Session) finish(ctx context.Context, out agent.Outcome) agent.Outcome {
 	}
 	s.modelState.lookAway(s.o.Now())
 	s.work.endGoal(out)
+	if !reviewing(out.Messages) {
+		s.plans.end(out)
+	}
 	if s.tools.has(ResultTool) && out.Reason == agent.ReasonDone && !handedOver(out.Messages) {
 		out.Reason, out.Err = agent.ReasonError, ErrNoResult
 		if s.agent.Exhausted() {

@@ -30,6 +30,7 @@ const (
 	ModeChanged     agent.EventType = "mode_changed"           // Text: the mode
 	ToolsChanged    agent.EventType = "tools_changed"          // Text: the names of the offered tools
 	GoalChanged     agent.EventType = "goal_changed"           // *Goal; Text: its state, "" without a goal
+	PlanChanged     agent.EventType = "plan_changed"           // *Plan; Text: its state
 	PinsChanged     agent.EventType = "pins_changed"           // the pins changed
 	TodosChanged    agent.EventType = "todos_changed"          // the user changed the todos
 	QueueChanged    agent.EventType = "queue_changed"          // *Queued: what is queued now
@@ -210,6 +211,10 @@ type Question struct {
 
 	Permission *permit.Question `json:"permission,omitempty"`
 	Choices    []Choice         `json:"choices,omitempty"`
+	// Plan is what a choice is about if the model hands over a plan. Its options are those of
+	// [PlanOptions], and [KeepPlanning]; a free-form answer says what to change or adds to an
+	// approval; Reply.Text is the plan as the user has changed it.
+	Plan *Plan `json:"plan,omitempty"`
 	// Schema is the JSON schema of the object to answer with; nil if it is not an object.
 	Schema json.RawMessage `json:"schema,omitempty"`
 }

@@ -125,6 +125,9 @@ var shapes = []shape{
 	of(GoalChanged, "The goal changed; text is its state, and is missing if there is no goal.",
 		func(e *Event) goalJSON { g, _ := e.Data.(*Goal); return goalJSON{g} },
 		func(e *Event, p goalJSON) { e.Data = p.Goal }),
+	of(PlanChanged, "The model handed over a plan, or its state changed; text is its state: proposed, approved or done.",
+		func(e *Event) planJSON { p, _ := e.Data.(*Plan); return planJSON{p} },
+		func(e *Event, p planJSON) { e.Data = p.Plan }),
 	plain(PinsChanged, "The pins changed."),
 	plain(TodosChanged, "The user changed the todos."),
 	data[Console](ConsoleOpened, "A program that a call started has a terminal, where the user can watch and type."),
@@ -452,4 +455,8 @@ type cacheJSON struct {
 
 type goalJSON struct {
 	Goal *Goal `json:"goal,omitempty"`
+}
+
+type planJSON struct {
+	Plan *Plan `json:"plan,omitempty"`
 }

@@ -163,6 +163,8 @@ func some(t *rapid.T, typ agent.EventType) session.Event {
 		e.Data = &session.CacheInfo{Read: number.Draw(t, "read"), Missed: text.Draw(t, "missed")}
 	case session.GoalChanged:
 		e.Data = &session.Goal{Text: text.Draw(t, "goal"), State: session.GoalActive, Budget: llm.USD(number.Draw(t, "budget")), Spent: 7}
+	case session.PlanChanged:
+		e.Data = &session.Plan{Title: text.Draw(t, "title"), Text: text.Draw(t, "plan"), State: session.PlanProposed, Mode: "ask"}
 	case session.OwnerChanged:
 		e.Data = &session.Owner{Epoch: text.Draw(t, "epoch"), LastEntry: "ab", Entries: number.Draw(t, "entries")}
 	case session.EventsLost:

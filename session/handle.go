@@ -64,6 +64,10 @@ type Conversation interface {
 	Handoff(ctx context.Context, focus string) (document string, err error)
 	SetTitle(ctx context.Context, title string) error
 	Breakdown(ctx context.Context) (Breakdown, error)
+	// ApprovePlan has the plan carried out, see [Plan]: it leaves plan mode, names the session
+	// after the plan unless the user has named it, and starts a turn. While something runs the
+	// error is [ErrBusy].
+	ApprovePlan(ctx context.Context, a PlanApproval) (Receipt, error)
 }
 
 // Queue is what waits for the model to read it. Each change emits [QueueChanged].
@@ -105,12 +109,14 @@ type Tools interface {
 	Force(ctx context.Context, name string) error
 }
 
-// Work is what the session works on: the todos, the goal, and the pins.
+// Work is what the session works on: the todos, the goal, the plan, and the pins.
 type Work interface {
 	Todos(ctx context.Context) ([]todo.Phase, error)
 	SetTodos(ctx context.Context, phases []todo.Phase) error
 	Goal(ctx context.Context) (Goal, error)
 	SetGoal(ctx context.Context, g Goal) error
+	// Plan returns the last plan of this branch that the model has handed over.
+	Plan(ctx context.Context) (Plan, error)
 	// Pin keeps a text for the model across compactions. Unpin removes a text that Pins
 	// returns.
 	Pins(ctx context.Context) ([]string, error)
@@ -300,11 +306,15 @@ func (c *conversation) Handoff(ctx context.Context, focus string) (string, error
 }
 
 func (c *conversation) SetTitle(_ context.Context, title string) error {
-	c.s.rec.setTitle(title)
+	c.s.rec.setTitle(title, titleUser)
 	return nil
 }
 
 func (c *conversation) Breakdown(context.Context) (Breakdown, error) { return c.s.Breakdown(), nil }
+
+func (c *conversation) ApprovePlan(ctx context.Context, a PlanApproval) (Receipt, error) {
+	return approvePlan(ctx, c.s, a, c.name)
+}
 
 func (q *queue) Waiting(context.Context) (Queued, error) {
 	waits, _ := q.s.inbox.queueState()

@@ -89,6 +89,9 @@ func (w *work) keepTo(customType, text, words string) error {
 	return nil
 }
 
+// Plan returns the plan of this branch.
+func (w *work) Plan(context.Context) (Plan, error) { return w.keep().plan, nil }
+
 // Pins returns the pinned texts of this branch, oldest first.
 func (w *work) Pins(context.Context) ([]string, error) { return w.keep().pins, nil }
 
@@ -97,7 +100,8 @@ type kept struct {
 	compact.Keep
 	asked string // the entry of the first prompt
 	goal  Goal
-	pins  []string // Pinned without the goal
+	plan  Plan
+	pins  []string // Pinned without the goal and the plan
 }
 
 // room returns an error if a text is too large to be kept in addition.
@@ -127,7 +131,7 @@ func (w *work) keep() kept {
 		if first {
 			k.asked = n.ID
 		}
-		return first || n.Type == transcript.TypeCustom && (n.Name == customPin || n.Name == customUnpin || n.Name == CustomGoal || n.Name == "")
+		return first || n.Type == transcript.TypeCustom && (n.Name == customPin || n.Name == customUnpin || n.Name == CustomGoal || n.Name == CustomPlan || n.Name == "")
 	})
 	if err != nil {
 		return k
@@ -144,6 +148,12 @@ func (w *work) keep() kept {
 				k.Nothing = k.Nothing || g.Text != k.goal.Text // as below
 				k.goal = g
 			}
+		case e.CustomType == CustomPlan:
+			var p Plan
+			if json.Unmarshal(e.Data, &p) == nil {
+				k.Nothing = k.Nothing || p.Text != k.plan.Text || !p.open()
+				k.plan = p
+			}
 		case json.Unmarshal(e.Data, &text) != nil:
 		case e.CustomType == customPin:
 			k.pin(text)
@@ -154,6 +164,9 @@ func (w *work) keep() kept {
 	}
 	if k.pins = slices.Clone(k.Pinned); k.goal.Text != "" {
 		k.pin(k.goal.Text)
+	}
+	if k.plan.open() {
+		k.pin(keptPlan(k.plan, w.modelState.window()))
 	}
 	for _, p := range w.hide(w.phases()) {
 		p.Tasks = slices.DeleteFunc(p.Tasks, func(t todo.Task) bool { return !t.Status.Open() })

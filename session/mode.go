@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,14 +18,19 @@ import (
 // customMode is the custom type of the message that tells the model about an approval mode.
 const customMode = "mode"
 
-// modePlan is the mode in which the model may only read.
-const modePlan = "plan"
+// Approval modes that the session itself knows. In plan mode the model may only read.
+const (
+	modePlan     = "plan"
+	modeAsk      = "ask"
+	modeAutoEdit = "auto-edit"
+)
 
 // modes is the approval mode: plan, ask, auto-edit or full; "" if the session has none.
 type modes struct {
 	ground     Ground
 	rec        *record
 	modelState *modelState
+	tools      *ToolSet
 	life       context.Context
 	first      string // as the system prompt describes it
 	shut       func() bool
@@ -34,6 +40,7 @@ type modes struct {
 
 	mu    sync.Mutex
 	mode  string
+	after string // the mode that follows plan mode
 	words string // for the model; "" if the system prompt has them
 }
 
@@ -41,6 +48,13 @@ func (x *modes) current() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.mode
+}
+
+// before returns the mode that plan mode came after.
+func (x *modes) before() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return cmp.Or(x.after, modeAsk)
 }
 
 // set changes the approval mode, even while a prompt runs. It applies from the next call on,
@@ -64,10 +78,18 @@ func (x *modes) set(mode string) error {
 		return err
 	}
 	x.mu.Lock()
+	if mode == modePlan {
+		x.after = x.mode
+	}
 	x.mode, x.words = mode, words
 	x.mu.Unlock()
 	x.rec.append(transcript.Entry{Type: transcript.TypeMode, Mode: mode})
 	x.rec.emit(Event{Event: agent.Event{Type: ModeChanged}, Text: mode})
+	if mode == modePlan {
+		if err := x.tools.include(PlanTool); err != nil {
+			x.rec.warn("the model has no tool to hand over a plan: " + err.Error())
+		}
+	}
 	x.modelState.planning(x.life, mode == modePlan, x.now())
 	return nil
 }

@@ -36,6 +36,10 @@ type Options struct {
 	// Sealed says that the file is encrypted, so that faces store nothing in plain text.
 	Sealed bool
 	Mode   string // initial approval mode, as the system prompt describes it
+	// AfterPlan is the mode that follows if Mode is plan mode; "" is ask.
+	AfterPlan string
+	// Planner is where the model hands over plans; nil if it can't.
+	Planner *Planner
 
 	// What the session can use; nil if it can't.
 	Ground      Ground

@@ -143,14 +143,32 @@ func (r *record) triggered(rules []Rule, stopped bool) {
 	r.emit(Event{Event: agent.Event{Type: RulesTriggered}, Data: &Triggered{Rules: rules, Stopped: stopped}})
 }
 
+// Who has named a session.
+const (
+	titleUser = "user"
+	titleAuto = "auto"
+)
+
 // setTitle names the session.
-func (r *record) setTitle(title string) {
+func (r *record) setTitle(title, by string) {
 	title = strings.Join(strings.Fields(r.redactor.hide(title)), " ")
-	if title == "" || title == r.log.Title() {
+	if title == "" || title == r.log.Title() && (by == titleAuto || r.named()) {
 		return
 	}
-	r.append(transcript.Entry{Type: transcript.TypeInfo, Name: title})
+	r.append(transcript.Entry{Type: transcript.TypeInfo, Name: title, TitleSource: by})
 	r.emit(Event{Event: agent.Event{Type: TitleChanged}, Text: title})
+}
+
+// named reports whether the user has named the session.
+func (r *record) named() bool {
+	for _, n := range slices.Backward(r.log.Nodes()) {
+		if n.Type != transcript.TypeInfo {
+			continue
+		}
+		e, err := r.log.Entry(n.ID)
+		return err == nil && e.TitleSource == titleUser
+	}
+	return false
 }
 
 // setLabel names an entry in the tree; "" removes the name.

@@ -70,6 +70,7 @@ type Session struct {
 	inbox        *inbox        // the queue
 	policies     *policies     // automatic behavior
 	titles       *titles       // names it
+	plans        *plans        // what plan mode leads to
 	programs     programs      // running programs, by name
 	own          commands      // of the user, that are running
 }
@@ -146,6 +147,7 @@ func New(o Options) (*Session, error) {
 		s.money.spentBefore(s.stage.life, o.Log.Len())
 	}
 	s.work.restoreGoal()
+	s.plans.restore()
 	s.inbox.restoreQueue()
 	s.desk.bind(s.hub.emit)
 	s.hub.begin(Owner{Entries: o.Log.Len(), LastEntry: lastEntry(o.Log)})
@@ -205,7 +207,7 @@ func (s *Session) assemble(past *transcript.Context) {
 	s.modelState.changed = s.tokenCounter.reset
 	life, die := context.WithCancel(context.Background())
 	s.stage = &stage{now: o.Now, ending: s.rec.sync, life: life, die: die}
-	s.modes = &modes{ground: o.Ground, rec: s.rec, modelState: s.modelState, life: life, first: o.Mode, mode: o.Mode, shut: s.stage.shut, now: o.Now}
+	s.modes = &modes{ground: o.Ground, rec: s.rec, modelState: s.modelState, tools: s.tools, life: life, first: o.Mode, mode: o.Mode, after: o.AfterPlan, shut: s.stage.shut, now: o.Now}
 	s.cache = &cacheWatch{seed: seed, now: o.Now, rec: s.rec, change: len(o.Chains.Requests) > 0}
 	s.compactor = &compactor{
 		policies: s.policies, summariser: o.Summariser, ground: o.Ground, redactor: s.redactor, rec: s.rec, modelState: s.modelState, tokenCounter: s.tokenCounter,
@@ -214,6 +216,13 @@ func (s *Session) assemble(past *transcript.Context) {
 	}
 	s.compactor.handoff = s.handoff
 	s.titles = &titles{on: o.Titles, rec: s.rec, money: s.money, life: life, tasks: &s.stage.tasks}
+	s.plans = &plans{
+		rec: s.rec, desk: s.desk, modes: s.modes, ground: o.Ground, compact: s.compactor.compact, now: o.Now,
+		latest: func() Plan { return s.work.keep().plan },
+	}
+	if o.Planner != nil {
+		o.Planner.plans.Store(s.plans)
+	}
 	s.stage.idle, s.stage.rested = s.compactor.idle, s.compactor.rested
 	s.attempts = &attempts{
 		modelState: s.modelState, money: s.money, compactor: s.compactor, rec: s.rec, policies: s.policies, fallbacks: o.Fallbacks, now: o.Now,

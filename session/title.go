@@ -65,7 +65,7 @@ func (t *titles) write(text string) error {
 		return err
 	}
 	if title = transcript.TitleOf(title); title != "" && t.rec.log.Title() == "" {
-		t.rec.setTitle(title)
+		t.rec.setTitle(title, titleAuto)
 	}
 	return nil
 }

@@ -125,6 +125,23 @@ func unavailable(t *tool.Tool) *tool.Tool {
 	}
 }
 
+// include offers a tool of the set, if it is there and is not offered yet.
+func (s *ToolSet) include(name string) error {
+	s.mu.Lock()
+	i := index(s.all, name)
+	there := i >= 0 && !s.all[i].offered
+	s.mu.Unlock()
+	if !there {
+		return nil
+	}
+	return s.change(func(all []member) ([]member, error) {
+		if i := index(all, name); i >= 0 {
+			all[i].offered = true
+		}
+		return all, nil
+	})
+}
+
 // Offer offers exactly the tools with these names, from the next request on. The tool that
 // hands over a result by a schema is always offered.
 func (s *ToolSet) Offer(_ context.Context, names []string) error {

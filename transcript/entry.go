@@ -98,7 +98,8 @@ type Entry struct {
 	Task          string          `json:"task,omitempty"`
 	Tools         []string        `json:"tools,omitempty"`
 	OutputSchema  json.RawMessage `json:"outputSchema,omitempty"`
-	Name          string          `json:"name,omitempty"` // of "session_info"
+	Name          string          `json:"name,omitempty"`        // of "session_info"
+	TitleSource   string          `json:"titleSource,omitempty"` // of "session_info": who chose Name, "user" or "auto"
 
 	// Lost has what is missing from blobs; notes are in its place.
 	Lost []Lost `json:"-"`

@@ -199,7 +199,7 @@ func (g ground) SetMode(name string) (words string, err error) {
 	if b.shells == nil {
 		b.policy.SetMode(mode)
 		b.ws.SetReadOnly(mode == permission.Plan)
-		return fmt.Sprintf("The user has set the permission mode to %s. %s This replaces what was said of the mode before.", mode, modeWords(mode)), nil
+		return fmt.Sprintf("The user has set the permission mode to %s. %s This replaces what was said of the mode before.", mode, modeWords(b, mode)), nil
 	}
 	box, confined, err := b.confine(mode)
 	if err != nil {
@@ -211,12 +211,15 @@ func (g ground) SetMode(name string) (words string, err error) {
 	if confined == "" {
 		confined = "they are not confined."
 	}
-	return fmt.Sprintf("The user has set the permission mode to %s. %s Commands: %s This replaces what was said of the mode before.", mode, modeWords(mode), confined), nil
+	return fmt.Sprintf("The user has set the permission mode to %s. %s Commands: %s This replaces what was said of the mode before.", mode, modeWords(b, mode), confined), nil
 }
 
-func modeWords(mode permission.Mode) string {
+func modeWords(b *seat, mode permission.Mode) string {
 	switch mode {
 	case permission.Plan:
+		if b.handsOver {
+			return "You can look but not change anything; the outcome is a plan, which you hand over with exit_plan."
+		}
 		return "You can look but not change anything; the outcome is a plan."
 	case permission.Ask:
 		return "The user is asked before files change or commands run."
@@ -241,7 +244,7 @@ func (b *seat) restoreMode() {
 	e := b.log.Last(b.log.Leaf(),
 		func(n transcript.Node) bool { return n.Type == transcript.TypeMode },
 		func(*transcript.Entry) bool { return true })
-	if e != nil && e.Mode == string(permission.Plan) {
-		b.Approval = string(permission.Plan)
+	if e != nil && e.Mode == string(permission.Plan) && b.Approval != string(permission.Plan) {
+		b.afterPlan, b.Approval = b.Approval, string(permission.Plan)
 	}
 }

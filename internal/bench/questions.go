@@ -44,6 +44,14 @@ func (b *seat) questioner() plan.Asker {
 	return questioner{b}
 }
 
+// reviewer has a person review the model's plans; nil where the outcome is a result by a schema.
+func reviewer(b *seat) plan.Reviewer {
+	if b.Output != nil {
+		return nil
+	}
+	return &b.planner
+}
+
 type questioner struct{ seat *seat }
 
 func (q questioner) AskQuestions(ctx context.Context, call string, questions []plan.Question) ([]plan.Reply, error) {

@@ -177,6 +177,9 @@ type seat struct {
 	sealed    bool           // it is encrypted
 	kept      tool.Artifacts // nil: whole outputs are not kept
 	todo      plan.State     // under mu
+	planner   session.Planner
+	handsOver bool   // the model has the tool that hands over a plan
+	afterPlan string // the mode that follows plan mode, if the session starts in it
 	policy    *permission.Policy
 	autorun   *autorun.Watch
 	engine    edit.Engine
@@ -250,7 +253,7 @@ func options(ctx context.Context, b *seat, system string, tools []*tool.Tool) se
 		},
 		Tools: tools, MoreTools: b.spare, Parts: b.parts,
 		Log: b.log, Path: b.path, Sealed: b.sealed,
-		Mode:   b.Approval,
+		Mode: b.Approval, AfterPlan: b.afterPlan, Planner: &b.planner,
 		Ground: ground{b}, Tasks: tasks{b}, Models: b.Models,
 		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Chains: b.Chains,
 		Secrets: b.vault, Meter: b.Meter, Roles: b.Roles, KeepModel: b.KeepModel, Fallbacks: b.Fallbacks, Titles: b.Titles, Reminders: b.Reminders,
@@ -376,7 +379,7 @@ func (g ground) Authorize(ctx context.Context, t *tool.Tool, c tool.Call) error 
 func (b *seat) system(tools []*tool.Tool, shellName, confined string, m moment) (string, error) {
 	facts := prompt.Facts{
 		Dir: b.dir, Platform: runtime.GOOS + "/" + runtime.GOARCH, Shell: shellName,
-		Extra: b.AddDirs, Mode: b.Approval, Sandbox: confined,
+		Extra: b.AddDirs, Mode: b.Approval, Sandbox: confined, HandsOver: b.handsOver,
 	}
 	overview, err := b.ws.Overview(40)
 	if err != nil {

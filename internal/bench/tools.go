@@ -26,6 +26,7 @@ import (
 	shelltools "github.com/burin-dev/burin/internal/tools/shell"
 	"github.com/burin-dev/burin/internal/tools/web"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -48,13 +49,14 @@ func (b *seat) tools() (tools []*tool.Tool, shellName, confined string, err erro
 		tools = append(tools, own...)
 	}
 	b.todo = b.restoreTodos()
-	tools = append(tools, plan.New(plan.Options{Asker: b.questioner(), Current: b.todos, Changed: b.setTodos})...)
+	tools = append(tools, plan.New(plan.Options{Asker: b.questioner(), Reviewer: reviewer(b), Current: b.todos, Changed: b.setTodos})...)
 	tools = append(tools, web.New(web.Options{Transport: b.HTTP, SearXNG: b.SearXNG, Artifacts: artifacts})...)
 	tools = append(tools, eval.New()...)
 	tools = append(tools, reference.New(reference.Options{Log: b.log, Artifacts: artifacts})...)
 	if tools, b.spare, err = b.selected(tools); err != nil {
 		return nil, "", "", err
 	}
+	tools = keepPlanTool(b, tools)
 	for _, t := range b.ExtraTools {
 		if i := slices.IndexFunc(tools, func(own *tool.Tool) bool { return own.Name == t.Name }); i >= 0 {
 			tools[i] = t
@@ -77,6 +79,18 @@ func (b *seat) tools() (tools []*tool.Tool, shellName, confined string, err erro
 		b.shells.Warm()
 	}
 	return tools, shellName, confined, nil
+}
+
+// keepPlanTool offers the tool that hands over plans only from the first plan mode on, where
+// nobody is there who could turn it on.
+func keepPlanTool(b *seat, tools []*tool.Tool) []*tool.Tool {
+	i := slices.IndexFunc(tools, func(t *tool.Tool) bool { return t.Name == session.PlanTool })
+	b.handsOver = i >= 0
+	if i < 0 || b.Desk.CanAsk() || b.Approval == string(permission.Plan) {
+		return tools
+	}
+	b.spare = append(b.spare, tools[i])
+	return slices.Delete(tools, i, i+1)
 }
 
 // shellTools opens the shells of a session, and makes their tools.

@@ -523,6 +523,12 @@ func (r *rig) settings() {
 	r.same("todos", changed, check[[]todo.Phase](r)(r.h.Work().Todos(r.ctx)))
 	r.fine(r.h.Work().SetGoal(r.ctx, session.Goal{Text: "win", State: session.GoalPaused}))
 	r.same("goal", session.Goal{Text: "win", State: session.GoalPaused}, check[session.Goal](r)(r.h.Work().Goal(r.ctx)))
+	if p := check[session.Plan](r)(r.h.Work().Plan(r.ctx)); p.Text != "" {
+		r.Errorf("a plan that nobody made: %+v", p)
+	}
+	if _, err := r.h.Conversation().ApprovePlan(r.ctx, session.PlanApproval{}); err == nil {
+		r.Error("nothing was approved")
+	}
 	r.fine(r.h.Work().Pin(r.ctx, "keep this"))
 	r.same("pins", []string{"keep this"}, check[[]string](r)(r.h.Work().Pins(r.ctx)))
 	r.fine(r.h.Work().Unpin(r.ctx, "keep this"))

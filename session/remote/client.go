@@ -340,6 +340,10 @@ func (r conversation) Breakdown(ctx context.Context) (session.Breakdown, error) 
 	return get[session.Breakdown](ctx, r.c, "breakdown", nil)
 }
 
+func (r conversation) ApprovePlan(ctx context.Context, a session.PlanApproval) (session.Receipt, error) {
+	return get[session.Receipt](ctx, r.c, "approve_plan", a)
+}
+
 func (r queue) Waiting(ctx context.Context) (session.Queued, error) {
 	return get[session.Queued](ctx, r.c, "queue", nil)
 }
@@ -398,6 +402,10 @@ func (r work) SetTodos(ctx context.Context, list []todo.Phase) error {
 
 func (r work) Goal(ctx context.Context) (session.Goal, error) {
 	return get[session.Goal](ctx, r.c, "goal", nil)
+}
+
+func (r work) Plan(ctx context.Context) (session.Plan, error) {
+	return get[session.Plan](ctx, r.c, "plan", nil)
 }
 
 func (r work) SetGoal(ctx context.Context, g session.Goal) error { return r.c.do(ctx, "set_goal", g) }

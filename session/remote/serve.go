@@ -358,6 +358,10 @@ var methods = map[string]method{
 		return h.Conversation().Breakdown
 	}),
 
+	"approve_plan": on(Own, func(ctx context.Context, h session.Handle, a session.PlanApproval, _ func(string)) (any, error) {
+		return h.Conversation().ApprovePlan(ctx, a)
+	}),
+
 	"queue":     of(Watch, func(h session.Handle) func(context.Context) (session.Queued, error) { return h.Queue().Waiting }),
 	"take_back": of(Steer, func(h session.Handle) func(context.Context) ([]session.Input, error) { return h.Queue().TakeBack }),
 	"release": on(Steer, func(ctx context.Context, h session.Handle, _ struct{}, _ func(string)) (any, error) {
@@ -400,6 +404,7 @@ var methods = map[string]method{
 		return nil, h.Work().SetTodos(ctx, list)
 	}),
 	"goal": of(Watch, func(h session.Handle) func(context.Context) (session.Goal, error) { return h.Work().Goal }),
+	"plan": of(Watch, func(h session.Handle) func(context.Context) (session.Plan, error) { return h.Work().Plan }),
 	"set_goal": on(Own, func(ctx context.Context, h session.Handle, g session.Goal, _ func(string)) (any, error) {
 		return nil, h.Work().SetGoal(ctx, g)
 	}),

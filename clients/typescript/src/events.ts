@@ -47,6 +47,7 @@ export type Event =
   | PolicyChangedEvent
   | ToolsChangedEvent
   | GoalChangedEvent
+  | PlanChangedEvent
   | PinsChangedEvent
   | TodosChangedEvent
   | ConsoleOpenedEvent
@@ -287,6 +288,12 @@ export interface GoalChangedEvent extends EventHead {
   goal?: Goal;
 }
 
+/** The model handed over a plan, or its state changed; text is its state: proposed, approved or done. */
+export interface PlanChangedEvent extends EventHead {
+  type: "plan_changed";
+  plan?: Plan;
+}
+
 /** The pins changed. */
 export interface PinsChangedEvent extends EventHead {
   type: "pins_changed";
@@ -403,6 +410,7 @@ export interface Question {
   until?: string;
   permission?: PermissionQuestion;
   choices?: Choice[];
+  plan?: Plan;
   schema?: unknown;
 }
 
@@ -446,6 +454,14 @@ export interface Goal {
   state?: string;
   budget?: number;
   spent?: number;
+}
+
+export interface Plan {
+  title?: string;
+  text: string;
+  file?: string;
+  state?: string;
+  mode?: string;
 }
 
 export interface Facts {
@@ -530,6 +546,13 @@ export interface PolicyChange {
 export interface Navigation {
   summarize: boolean;
   instructions: string;
+}
+
+export interface PlanApproval {
+  mode?: string;
+  compact?: boolean;
+  text?: string;
+  note?: string;
 }
 
 export interface ToolState {

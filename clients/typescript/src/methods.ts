@@ -16,6 +16,8 @@ import type {
   PermissionRule,
   PermissionTried,
   Phase,
+  Plan,
+  PlanApproval,
   Policy,
   PolicyChange,
   Question,
@@ -47,6 +49,7 @@ export interface Methods {
   handoff: [Text, Text];
   set_title: [Text, null];
   breakdown: [None, Breakdown];
+  approve_plan: [PlanApproval, Receipt];
 
   queue: [None, Queued];
   take_back: [None, Input[] | null];
@@ -69,6 +72,7 @@ export interface Methods {
   set_todos: [Phase[], null];
   goal: [None, Goal];
   set_goal: [Goal, null];
+  plan: [None, Plan];
   pins: [None, string[] | null];
   pin: [Text, null];
   unpin: [Text, null];

@@ -38,7 +38,7 @@ func TestPlanGo(t *testing.T) {
 	s.send("/plan go")
 	s.WaitText("Not in plan mode")
 	s.send("/plan what would you write?")
-	s.WaitText("/plan go carries out the plan")
+	s.WaitText("/plan go carries it out")
 	s.send("/plan go")
 	s.WaitText("Done.")
 	s.WaitGone("Working")
@@ -49,6 +49,63 @@ func TestPlanGo(t *testing.T) {
 		t.Errorf("the model heard:\n%s", heard)
 	}
 	s.sees("auto-edit │")
+}
+
+const handsOver = `{"title":"fix-the parser","plan":"# Steps\n\n1. Read **parser.go**.\n2. Write one.txt."}`
+
+// The plan that the model hands over is reviewed where the prompt was: a comment goes to the
+// model, an approval begins the work in the mode that was chosen.
+func TestPlanReview(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{call("exit_plan", handsOver), call("exit_plan", handsOver), call("write", `{"path":"one.txt","content":"x"}`), say("Done.")})
+	s.send("/plan fix it")
+	s.WaitText("Plan: fix-the parser")
+	s.sees("Read parser.go.", "Approve and execute in ask mode", "Approve and execute in auto-edit mode", "Approve and compact the context first", "Keep planning", "Say what to change")
+	s.Golden("plan-review", s.same())
+	s.answer("tab")
+	s.Type("without two.txt\n")
+	s.WaitGone("Say what to change")
+	s.WaitText("Plan: fix-the parser")
+	if heard := s.heard(-1); !strings.Contains(heard, "not approve the plan yet. without two.txt") {
+		t.Errorf("the model heard:\n%s", heard)
+	}
+	s.answer("2")
+	s.WaitText("Done.")
+	s.WaitGone("Working")
+	s.sees("The plan is approved", "auto-edit │")
+	if heard := s.heard(2); !strings.Contains(heard, "The user approved this plan") || !strings.Contains(heard, "Write one.txt.") {
+		t.Errorf("the model heard:\n%s", heard)
+	}
+	if got := s.read("one.txt"); got != "x" {
+		t.Errorf("one.txt is %q", got)
+	}
+	s.send("/plan show")
+	s.WaitText("done")
+	s.sees("Read parser.go.")
+}
+
+// A plan is edited in the person's own editor, and what they wrote is carried out. Who answers
+// nothing can review it later.
+func TestPlanEdit(t *testing.T) {
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{call("exit_plan", handsOver), say("Done.")}, func(o *setting) {
+		o.config = "approval: plan\n"
+		o.Env = append(o.Env, "EDITOR=sed -i s/one.txt/three.txt/")
+	})
+	s.send("fix it")
+	s.WaitText("Plan: fix-the parser")
+	s.answer("esc")
+	s.WaitText("/plan review shows the plan")
+	s.send("/plan")
+	s.WaitText("Plan: fix-the parser")
+	s.answer("ctrl+g")
+	s.WaitText("three.txt")
+	s.answer("1")
+	s.WaitText("Done.")
+	if heard := s.heard(-1); !strings.Contains(heard, "2. Write three.txt.") {
+		t.Errorf("the model heard:\n%s", heard)
+	}
+	s.WaitText(" ask │")
 }
 
 // /undo takes back what a turn has written.

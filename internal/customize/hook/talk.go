@@ -58,7 +58,7 @@ func ToolNames(tool string) []string {
 	known := map[string][]string{
 		"bash": {"Bash", "shell"}, "read": {"Read"}, "write": {"Write"}, "edit": {"Edit", "MultiEdit", "apply_patch"},
 		"grep": {"Grep"}, "find": {"Glob"}, "ls": {"LS"}, "fetch": {"WebFetch"}, "web_search": {"WebSearch"},
-		"todo": {"TodoWrite"}, "ask": {"AskUserQuestion"}, "job_poll": {"BashOutput"}, "job_kill": {"KillShell"},
+		"todo": {"TodoWrite"}, "ask": {"AskUserQuestion"}, "exit_plan": {"ExitPlanMode"}, "job_poll": {"BashOutput"}, "job_kill": {"KillShell"},
 	}
 	if names := known[tool]; names != nil {
 		return append(slices.Clone(names), tool)

@@ -24,6 +24,8 @@ type Facts struct {
 	Overview string // the top of the tree
 	Mode     string // of permission: plan, ask, auto-edit, full
 	Sandbox  string // what commands may do, a sentence; empty: not confined
+	// HandsOver says that the model has the tool exit_plan.
+	HandsOver bool
 }
 
 // Options are what people set.
@@ -48,7 +50,7 @@ func System(f Facts, o Options) string {
 	for _, dir := range f.Extra {
 		fmt.Fprintf(&b, "Also: %s\n", dir)
 	}
-	if w := modeWords(f.Mode); w != "" {
+	if w := modeWords(f); w != "" {
 		fmt.Fprintf(&b, "Permission: %s\n", w)
 	}
 	if f.Sandbox != "" {
@@ -72,9 +74,12 @@ func System(f Facts, o Options) string {
 	return b.String()
 }
 
-func modeWords(mode string) string {
-	switch mode {
+func modeWords(f Facts) string {
+	switch f.Mode {
 	case "plan":
+		if f.HandsOver {
+			return "plan. You can look but not change anything; the outcome is a plan, which you hand over with exit_plan."
+		}
 		return "plan. You can look but not change anything; the outcome is a plan."
 	case "ask":
 		return "ask. The user is asked before files change or commands run."

@@ -18,8 +18,9 @@ type Command struct {
 	Name, Hint, Help string // Hint says what may follow the name
 	// Run returns Markdown for the person.
 	Run func(ctx context.Context, h session.Handle, arg string) (string, error)
-	// Answers says that the model answers: Run returns the id of the message to wait for.
-	Answers bool
+	// Answers reports whether the model answers: Run then returns the id of the message to wait
+	// for. nil is never.
+	Answers func(arg string) bool
 }
 
 // Memory does what a person writes behind /memory, and returns Markdown. The host has it.
@@ -30,11 +31,12 @@ func Commands(memory Memory) []Command {
 	return []Command{
 		{Name: "compact", Hint: "what matters", Help: "Condense the conversation", Run: compact},
 		{Name: "undo", Hint: "turn", Help: "Undo what the last turn changed", Run: undo},
-		{Name: "retry", Help: "Try again what failed or was stopped", Run: retry, Answers: true},
+		{Name: "retry", Help: "Try again what failed or was stopped", Run: retry, Answers: func(string) bool { return true }},
 		{Name: "btw", Hint: "question", Help: "Ask a question outside the conversation", Run: aside},
 		{Name: "model", Hint: "name", Help: "Show or choose the model", Run: model},
 		{Name: "thinking", Hint: "level", Help: "Show or choose how hard the model thinks", Run: thinking},
 		{Name: "mode", Hint: "plan, ask, auto-edit or full", Help: "Show or choose what runs without a question", Run: approval},
+		{Name: "plan", Hint: "go, compact or a prompt", Help: "Show the plan, have it carried out, or ask for one", Run: plan, Answers: func(arg string) bool { return arg != "" }},
 		{Name: "rename", Hint: "title", Help: "Name this session", Run: rename},
 		{Name: "context", Help: "Show what fills the model's window", Run: window},
 		{Name: "cost", Help: "Show what this session has cost", Run: cost},
@@ -147,6 +149,26 @@ func approval(ctx context.Context, h session.Handle, mode string) (string, error
 		}
 	}
 	return "The mode is " + h.Facts().Mode + ".", nil
+}
+
+// plan shows the plan, has it carried out, or has the model make one.
+func plan(ctx context.Context, h session.Handle, arg string) (string, error) {
+	switch arg {
+	case "":
+		p, err := h.Work().Plan(ctx)
+		if err != nil || p.Text == "" {
+			return "There is no plan yet: write what to plan after /plan.", err
+		}
+		return p.Heading() + "\n\n" + p.Text, nil
+	case "go", "compact":
+		r, err := h.Conversation().ApprovePlan(ctx, session.PlanApproval{Compact: arg == "compact"})
+		return r.ID, err
+	}
+	if err := h.Models().SetMode(ctx, "plan"); err != nil {
+		return "", err
+	}
+	r, err := h.Conversation().Submit(ctx, session.Input{Message: llm.UserText(arg)})
+	return r.ID, err
 }
 
 func rename(ctx context.Context, h session.Handle, title string) (string, error) {

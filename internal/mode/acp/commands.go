@@ -54,7 +54,7 @@ func (l *live) carryOut(s *sent, c slash.Command, arg string) (any, error) {
 		return proto.PromptResponse{StopReason: proto.StopCancelled}, nil
 	case err != nil:
 		text = "/" + c.Name + ": " + said.Error(err)
-	case c.Answers:
+	case c.Answers != nil && c.Answers(arg):
 		return l.answered(s, text)
 	}
 	if err := l.tell(chunk(chunkAgent, text, "")); err != nil {

@@ -58,6 +58,8 @@ func (a *asker) ask(ctx context.Context, q *session.Question) (r session.Reply, 
 	switch {
 	case q.Kind == session.AskPermission && q.Permission != nil:
 		r, err = a.permission(ctx, q)
+	case q.Kind == session.AskChoice && q.Plan != nil:
+		r, err = a.review(ctx, q)
 	case q.Kind == session.AskChoice:
 		r, err = a.choices(ctx, q)
 	case q.Kind == session.AskConfirm && q.Schema == nil:
@@ -206,6 +208,23 @@ func (a *asker) plain(q *session.Question, title, text string) proto.ToolCall {
 		c.Content = []any{proto.ToolContent{Type: "content", Content: proto.Text(text)}}
 	}
 	return c
+}
+
+// review shows a plan and asks how to go on.
+func (a *asker) review(ctx context.Context, q *session.Question) (session.Reply, error) {
+	var options []answerable
+	for _, c := range q.Choices {
+		for _, o := range c.Options {
+			kind := proto.AllowOnce
+			if o == session.KeepPlanning {
+				kind = proto.RejectOnce
+			}
+			options = append(options, answerable{proto.PermissionOption{Name: o, Kind: kind}, session.Reply{Choices: []session.Chosen{{Selected: []string{o}}}}})
+		}
+	}
+	call := a.plain(q, q.Title, q.Plan.Text)
+	call.ToolKind = "switch_mode"
+	return a.pick(ctx, call, options)
 }
 
 // choices asks the model's questions in a form, or one after the other if the client has none.

@@ -37,6 +37,9 @@ func (t *Terminal) Answer(ctx context.Context, q *session.Question) (r session.R
 		a, err := t.ask(ctx, q.Permission.Request, q.Permission.Decision)
 		return session.Reply{Permission: &a}, err
 	case session.AskChoice:
+		if q.Plan != nil {
+			fmt.Fprintf(t.Out, "\n%s\n\n%s\n", prose.Row(q.Title, 200), prose.Clean(q.Plan.Text, 4))
+		}
 		chosen, err := t.choose(ctx, q.Choices)
 		return session.Reply{Choices: chosen, Dismissed: chosen == nil}, err
 	}

@@ -72,6 +72,8 @@ type Printer struct {
 	buf    *bufio.Writer
 	steps  *steps
 	result string          // handed over
+	plan   string          // handed over in plan mode: the answer, unless the model goes on
+	rested bool            // a plan was the last thing that came
 	held   strings.Builder // text of the turn that may be the last
 	from   int             // where the message that comes begins in held
 	said   bool            // it has begun to say something
@@ -232,7 +234,7 @@ func (p *Printer) command(ctx context.Context, h session.Handle, c slash.Command
 		return agent.Outcome{Reason: agent.ReasonAborted, Err: &llm.Error{Kind: llm.ErrAborted, Message: ctx.Err().Error(), Err: ctx.Err()}}
 	case err != nil:
 		return agent.Outcome{Reason: agent.ReasonError, Err: fmt.Errorf("/%s: %w", c.Name, err)}
-	case c.Answers:
+	case c.Answers != nil && c.Answers(arg):
 		return outcome(ctx, h.Conversation(), text)
 	case p.o.Mode == Text && p.o.Live:
 		p.text(text)
@@ -302,6 +304,9 @@ func (p *Printer) Event(e session.Event) {
 	if e.Type == agent.ToolEnd && e.Call.Name == session.ResultTool && e.Result != nil && !e.Result.IsError {
 		p.result = compact(e.Call.Arguments)
 	}
+	if plan, ok := e.Data.(*session.Plan); ok && plan.State == session.PlanProposed {
+		p.plan = plan.Text
+	}
 	switch {
 	case e.Type == agent.MessageUpdate && e.Stream.Type == llm.EventOpaque:
 		p.apart = p.said
@@ -316,10 +321,16 @@ func (p *Printer) Event(e session.Event) {
 			p.held.WriteString(e.Stream.Delta)
 		}
 	case e.Type == agent.MessageStart && e.Message.Role == llm.RoleAssistant:
+		if p.rested {
+			p.held.Reset()
+			p.rested = false
+		}
 		p.from, p.said, p.apart = p.held.Len(), false, false
 	case e.Type == agent.MessageEnd && e.Message.Role == llm.RoleAssistant:
 		p.complete(e.Message)
 		p.messageEnd(e.Message)
+	case e.Type == agent.ToolEnd && e.Call.Name == session.PlanTool && e.Result != nil && !e.Result.IsError:
+		p.planned()
 	case e.Type == agent.ToolStart && p.steps != nil:
 		p.endLine()
 		p.steps.start(e.Event)
@@ -332,6 +343,19 @@ func (p *Printer) Event(e session.Event) {
 		if p.steps != nil {
 			p.steps.policy(e)
 		}
+	}
+}
+
+// planned makes a plan the answer. A person who was asked about it has seen it.
+func (p *Printer) planned() {
+	switch {
+	case !p.o.Live:
+		p.held.Reset()
+		p.held.WriteString(p.plan)
+		p.rested = true
+	case p.o.Asker == nil:
+		p.text(p.plan)
+		p.endLine()
 	}
 }
 

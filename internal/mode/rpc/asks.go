@@ -114,6 +114,9 @@ func (a *asks) put(k *asked) {
 	case session.AskChoice:
 		c := &k.Choices[len(k.chosen)]
 		r.Title = prose.Clean(c.Text, 4)
+		if k.Plan != nil {
+			r.Title, r.Message = title(k.Question), prose.Clean(k.Plan.Text, 4)
+		}
 		switch {
 		case k.own:
 			r.Method = "input"

@@ -30,7 +30,8 @@ func newApp(o Options) *app {
 	work.idle = outbox.sendWaiting
 	shell := &shell{base: b, current: cur, facts: facts, composer: composer, work: work, outbox: outbox, open: sw.open}
 	*br = brake{base: b, current: cur, work: work, outbox: outbox, shell: shell}
-	asks := &questions{base: b, current: cur, show: show, display: d, panes: panes, composer: composer, stop: br.stop}
+	review := &planReview{base: b, desktop: desktop, composer: composer}
+	asks := &questions{base: b, current: cur, show: show, display: d, panes: panes, composer: composer, stop: br.stop, review: review}
 	repeater := &repeater{base: b, current: cur, show: show, composer: composer, work: work, outbox: outbox, open: sw.open, isCommand: func(name string) bool {
 		_, ok := cmds.known(name)
 		return ok
@@ -63,7 +64,7 @@ func newApp(o Options) *app {
 	}
 	g.tasks = &tasks{base: b, current: cur, facts: facts, panes: panes, desktop: desktop, work: work, outbox: outbox}
 	g.pursuit = &pursuit{base: b, current: cur, composer: composer, work: work, outbox: outbox}
-	g.plan = &planMode{base: b, current: cur, facts: facts, panes: panes, composer: composer, work: work, outbox: outbox, compact: g.conversation.compact}
+	g.plan = &planMode{base: b, current: cur, facts: facts, panes: panes, composer: composer, work: work, outbox: outbox, review: review}
 	cmds.table = table(g)
 
 	// What comes in.

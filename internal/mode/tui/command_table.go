@@ -108,8 +108,8 @@ func workCommands(g *groups) []command {
 		{name: "retry", aliases: []string{"again"}, help: "retry what failed or was stopped", needs: aRest, run: g.tasks.retry},
 		{name: "btw", aliases: []string{"aside"}, args: "<question>", help: "ask a side question", needs: aSession, run: g.tasks.aside},
 		{
-			name: "plan", args: "[go, compact or a prompt]", help: "plan mode on or off: the model only looks", needs: aSession, run: g.plan.plan,
-			complete: choices("go", "compact"),
+			name: "plan", aliases: []string{"plan-review"}, args: "[review, show, go, compact, off or a prompt]", help: "plan mode: the model only looks, and hands over a plan", needs: aSession, run: g.plan.plan,
+			complete: choices("review", "show", "go", "compact", "off"),
 		},
 		{
 			name: "mode", aliases: []string{"approval", "approvals"}, args: "[plan, ask, auto-edit or full]", help: "what runs without a question", needs: aSession, run: g.plan.mode,

@@ -142,6 +142,8 @@ func (ls *listener) onMessage(m *llm.Message) {
 			ls.onReminder()
 		case session.CustomGoal:
 			ls.notice(card.Info, goalCheck)
+		case session.CustomPlanApproved:
+			ls.notice(card.Info, planOrder)
 		}
 	}
 }

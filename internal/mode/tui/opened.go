@@ -80,6 +80,7 @@ func (s *opened) Path() (path string, ok bool) {
 
 func (s *opened) Todos() []todo.Phase          { return asks(s, s.Work().Todos) }
 func (s *opened) Goal() session.Goal           { return asks(s, s.Work().Goal) }
+func (s *opened) Plan() session.Plan           { return asks(s, s.Work().Plan) }
 func (s *opened) Pins() []string               { return asks(s, s.Work().Pins) }
 func (s *opened) Background() []session.Job    { return asks(s, s.Jobs().List) }
 func (s *opened) Tooling() []session.ToolState { return asks(s, s.Tools().List) }

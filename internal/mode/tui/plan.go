@@ -1,10 +1,20 @@
 package tui
 
 import (
+	"context"
+	"errors"
+	"strings"
+
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/list"
+	"github.com/burin-dev/burin/internal/mode/tui/markdown"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
+	"github.com/burin-dev/burin/internal/mode/tui/question"
+	"github.com/burin-dev/burin/internal/mode/tui/theme"
+	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/compact"
 )
 
 // planMode is what runs without a question, and the way into plan mode and out of it.
@@ -16,7 +26,7 @@ type planMode struct {
 	composer *composer
 	work     *work
 	outbox   *outbox
-	compact  func(instructions string) // condenses the conversation
+	review   *planReview
 
 	before string // the mode that plan mode came after
 	told   bool   // how to go on from a plan
@@ -67,26 +77,102 @@ func (pm *planMode) setMode(mode string) {
 	pm.facts.read()
 }
 
-// plan turns plan mode on or off, has the plan carried out, or asks for one.
+// plan turns plan mode on or off, shows the plan, has it carried out, or asks for one.
 func (pm *planMode) plan(args string) {
-	switch planning := pm.session.Mode() == "plan"; {
-	case args == "":
+	planning := pm.session.Mode() == "plan"
+	switch args {
+	case "":
+		if planning && pm.session.Plan().State == session.PlanProposed {
+			pm.reviewPlan()
+			return
+		}
 		pm.toggle()
-	case args != "go" && args != "compact":
+	case "off":
+		if planning {
+			pm.toggle()
+		}
+	case "show", "review":
+		p := pm.session.Plan()
+		switch {
+		case p.Text == "":
+			pm.notice(card.Info, "No plan yet: /plan and a prompt ask for one.")
+		case args == "show":
+			pm.panes.report(p.Heading(), p.Text)
+		default:
+			pm.reviewPlan()
+		}
+	case "go", "compact":
+		pm.carryOut(planning, session.PlanApproval{Compact: args == "compact"})
+	default:
 		if !planning {
 			pm.toggle()
 		}
 		pm.outbox.prompt(args, steerNow)
+	}
+}
+
+// reviewPlan shows the plan that was handed over, and does what the person says.
+func (pm *planMode) reviewPlan() {
+	if pm.work.on || pm.work.busy != "" {
+		pm.busy("review")
+		return
+	}
+	s, plan := pm.session, pm.session.Plan()
+	q := plan.Question("")
+	var p pane.Pane
+	p = pm.review.pane(&q, func(r session.Reply) {
+		pm.panes.remove(p)
+		a, approved := plan.Approval(r)
+		switch {
+		case !pm.still(s):
+		case approved:
+			pm.carryOut(true, a)
+		case a.Note != "" || a.Text != "":
+			if s.Mode() != "plan" {
+				pm.toggle()
+			}
+			if a.Text != "" {
+				a.Note = strings.TrimSpace(a.Note + "\n\nI edited the plan. It is now:\n\n" + a.Text)
+			}
+			pm.outbox.prompt(a.Note, steerNow)
+		}
+	})
+	pm.panes.push(p)
+}
+
+func (pm *planMode) busy(args string) {
+	pm.notice(card.Warning, "/plan "+args+" must wait until the work is done; "+pm.keyFor(key.Interrupt)+" stops it.")
+	pm.composer.refuse()
+}
+
+// carryOut has the plan carried out: that which the model has handed over, else the one it has
+// only written.
+func (pm *planMode) carryOut(planning bool, a session.PlanApproval) {
+	args := "go"
+	if a.Compact {
+		args = "compact"
+	}
+	s := pm.session
+	switch {
+	case pm.work.on || pm.work.busy != "":
+		pm.busy(args)
+	case s.Plan().Text != "":
+		pm.work.task("approving the plan", func(ctx context.Context) (func(), error) {
+			_, err := s.Conversation().ApprovePlan(ctx, a)
+			return nil, err
+		})
 	case !planning:
 		pm.notice(card.Info, "Not in plan mode: /plan turns it on.")
-	case pm.work.on || pm.work.busy != "":
-		pm.notice(card.Warning, "/plan "+args+" must wait until the work is done; "+pm.keyFor(key.Interrupt)+" stops it.")
-		pm.composer.refuse()
+	case a.Compact:
+		pm.work.task("condensing the conversation", func(ctx context.Context) (func(), error) {
+			err := s.Conversation().Compact(ctx, "Pass on the newest plan whole, word for word: it is carried out next.")
+			if errors.Is(err, compact.ErrNothing) {
+				err = nil
+			}
+			return func() { pm.carryOut(true, session.PlanApproval{}) }, err
+		})
 	default:
 		pm.toggle()
-		if args == "compact" {
-			pm.compact("Pass on the newest plan whole, word for word: it is carried out next.")
-		}
 		pm.outbox.deliver(&letter{text: "Carry out the plan."})
 	}
 }
@@ -95,7 +181,7 @@ func (pm *planMode) plan(args string) {
 func (pm *planMode) hint() {
 	if pm.session.Mode() == "plan" && !pm.told {
 		pm.told = true
-		pm.notice(card.Info, "Plan mode: /plan go carries out the plan, /plan compact condenses the conversation first.")
+		pm.notice(card.Info, "Plan mode: /plan review shows the plan, /plan go carries it out, /plan compact condenses the conversation first.")
 	}
 }
 
@@ -128,4 +214,44 @@ func (pm *planMode) toggle() {
 		pm.before = "ask"
 	}
 	pm.setMode(pm.before)
+}
+
+// planOrder stands where the model was told to carry out the plan.
+const planOrder = "The plan is approved: the model carries it out."
+
+// planReview shows plans to review.
+type planReview struct {
+	*base
+	desktop  *desktop
+	composer *composer
+}
+
+// pane shows the plan of a question, which the person can change in their own editor.
+func (pr *planReview) pane(q *session.Question, reply func(session.Reply)) pane.Pane {
+	text := q.Plan.Text
+	var rows []string // as last drawn
+	var drawn int
+	var styles *theme.Styles
+	return question.NewQuestions(pr.env, question.QuestionsOptions{
+		Questions: q.Choices, Title: prose.Row(q.Title, 100), Own: "Say what to change", OnTyped: pr.composer.typedOn,
+		Body: func(width int) []string {
+			if rows == nil || drawn != width || styles != pr.env.Styles {
+				drawn, styles = width, pr.env.Styles
+				rows = markdown.Render(text, width, markdown.Options{Styles: styles, Links: pr.env.Links})
+			}
+			return rows
+		},
+		OnEdit: func() {
+			edited, err := pr.desktop.outside(text)
+			switch {
+			case err != nil:
+				pr.sayError(err)
+			case strings.TrimSpace(edited) != "":
+				text, rows = edited, nil
+			}
+		},
+		OnDone: func(chosen []session.Chosen, err error) {
+			reply(session.Reply{Choices: chosen, Text: text, Dismissed: err != nil})
+		},
+	})
 }

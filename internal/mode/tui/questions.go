@@ -34,6 +34,7 @@ type questions struct {
 	panes    *panes
 	composer *composer
 	stop     func() bool // stops what runs
+	review   *planReview
 	list     []*ask
 }
 
@@ -56,6 +57,10 @@ func (qs *questions) asked(q *session.Question) {
 	case session.AskPermission:
 		k.pane = func() pane.Pane { return qs.approvalPane(q, reply) }
 	case session.AskChoice:
+		if q.Plan != nil {
+			k.pane = func() pane.Pane { return qs.review.pane(q, reply) }
+			break
+		}
 		k.pane = func() pane.Pane { return qs.questionsPane(q, reply) }
 	case session.AskSecret, session.AskText:
 		k.pane = func() pane.Pane { return qs.linePane(q, reply) }

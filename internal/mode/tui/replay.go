@@ -68,7 +68,7 @@ func replayed(n transcript.Node) bool {
 // model, people see little.
 func shownAgain(e *transcript.Entry) bool {
 	switch {
-	case isReminder(e), isGoalCheck(e), e.Execution != nil:
+	case isReminder(e), isGoalCheck(e), isPlanOrder(e), e.Execution != nil:
 		return true
 	case e.Type == transcript.TypeCustomMessage:
 		return e.Display
@@ -84,6 +84,10 @@ func isReminder(e *transcript.Entry) bool {
 
 func isGoalCheck(e *transcript.Entry) bool {
 	return e.Message != nil && e.Message.CustomType == session.CustomGoal
+}
+
+func isPlanOrder(e *transcript.Entry) bool {
+	return e.Message != nil && e.Message.CustomType == session.CustomPlanApproved
 }
 
 // remindersUpTo counts the reminders since the last prompt, up to an entry.
@@ -136,6 +140,8 @@ func (sw *switcher) replayEntry(l session.Transcript, e *seen) {
 		sw.talk.notice(card.Info, reminderOf(todosAt(l, e.ID), remindersUpTo(l, e.ID)))
 	case isGoalCheck(&e.Entry):
 		sw.talk.notice(card.Info, goalCheck)
+	case isPlanOrder(&e.Entry):
+		sw.talk.notice(card.Info, planOrder)
 	case e.Type == transcript.TypeCustomMessage:
 		words, err := e.Words()
 		if err != nil {

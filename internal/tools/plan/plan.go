@@ -1,5 +1,6 @@
 // Package plan holds the tools a model plans with: todo, a list of work that the
-// user sees, and ask, which puts questions to the user.
+// user sees; ask, which puts questions to the user; and exit_plan, which hands over the plan that
+// plan mode leads to.
 package plan
 
 import "github.com/burin-dev/burin/tool"
@@ -7,7 +8,9 @@ import "github.com/burin-dev/burin/tool"
 // Options of the tools.
 type Options struct {
 	Asker Asker // who puts questions to a person; nil: ask is not offered
-	Todo  State // the list to begin with, of a session that goes on
+	// Reviewer is who has a person review plans; nil: exit_plan is not offered.
+	Reviewer Reviewer
+	Todo     State // the list to begin with, of a session that goes on
 	// Changed is told of each new state of the list; nil tells nobody.
 	Changed func(State)
 	// Current is asked for the list before each call of the model's, where someone
@@ -20,6 +23,9 @@ func New(o Options) []*tool.Tool {
 	tools := []*tool.Tool{newTodo(o.Todo, o.Current, o.Changed)}
 	if o.Asker != nil {
 		tools = append(tools, newAsk(o.Asker))
+	}
+	if o.Reviewer != nil {
+		tools = append(tools, newExit(o.Reviewer))
 	}
 	return tools
 }

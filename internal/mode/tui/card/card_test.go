@@ -107,6 +107,10 @@ var calls = map[string][]Call{
 			Name: "todo", Label: "Todo", State: Done, Details: json.RawMessage(`{"phases":[{"name":"Build","tasks":[{"content":"Read the specification of the whole thing, all pages of it","status":"completed"},{"content":"Write the parser","status":"in_progress"},{"content":"Write tests","status":"pending"},{"content":"Old idea","status":"abandoned"}]},{"name":"Ship","tasks":[{"content":"Release","status":"pending"}]}]}`),
 		},
 		{
+			Name: "exit_plan", Label: "Plan", State: Done, Args: json.RawMessage(`{"title":"Fix the parser","plan":"# Steps\n\n1. Read **parser.go**.\n2. Fix it."}`),
+			Content: text("The user approved the plan."),
+		},
+		{
 			Name: "ask", Label: "Ask", State: Done, Args: json.RawMessage(`{"questions":[{"id":"db","question":"Which database?","options":[{"label":"SQLite"},{"label":"Postgres"}]}]}`),
 			Details: json.RawMessage(`{"results":[{"id":"db","question":"Which database?","options":["SQLite","Postgres"],"multi":false,"selectedOptions":["SQLite"],"customInput":"with WAL"}]}`),
 		},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/mode/tui/markdown"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
 	"github.com/burin-dev/burin/internal/prose"
@@ -85,6 +86,18 @@ func (p *painter) task(t todo.Task) {
 	for _, line := range styled.Wrap(nil, styled.Line{{Text: prose.Inline(t.Content), Look: look}}, p.Width, first, rest) {
 		p.add(line)
 	}
+}
+
+// handedOver shows a plan that was handed over. While it waits for the person, the question shows it.
+func handedOver(p *painter, c *Call, args fields) {
+	p.title(c, words(read[string](args["title"]), theme.Text))
+	if p.failure(c) || c.State == Running {
+		return
+	}
+	rows := markdown.Render(read[string](args["plan"]), p.Width, markdown.Options{Styles: p.Styles, Links: p.Links})
+	shown := min(len(rows), p.limit(60))
+	p.lines = append(p.lines, rows[:shown]...)
+	p.more(len(rows) - shown)
 }
 
 // ask shows questions with what was chosen.

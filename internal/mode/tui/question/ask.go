@@ -1,6 +1,7 @@
 package question
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,7 +20,16 @@ import (
 // QuestionsOptions say what the model wants to know.
 type QuestionsOptions struct {
 	Questions []session.Choice
-	Until     time.Time // when the recommended options are taken; zero: never
+	// Title is the heading; "" is that of a question of the model's.
+	Title string
+	// Body draws what the only question is about, in place of its text; nil: its text says it.
+	Body func(width int) []string
+	// Own is the label of one's own words; "" is one for an answer.
+	Own string
+	// OnEdit lets the person change what Body draws in their own editor; nil: nothing can be
+	// changed.
+	OnEdit func()
+	Until  time.Time // when the recommended options are taken; zero: never
 	// OnTyped gets what is typed before keys count: it is meant for the prompt. May be
 	// nil.
 	OnTyped func(key.Event)
@@ -59,7 +69,7 @@ var _ pane.Timed = (*Questions)(nil)
 func NewQuestions(env *pane.Env, o QuestionsOptions) *Questions {
 	p := &Questions{env: env, o: o, clicked: -1}
 	for _, q := range o.Questions {
-		one := page{q: q, words: editor.New(editor.Options{Keys: env.Keys, Placeholder: "write your own answer"})}
+		one := page{q: q, words: editor.New(editor.Options{Keys: env.Keys, Placeholder: cmp.Or(strings.ToLower(o.Own), "write your own answer")})}
 		if q.Recommended > 0 && q.Recommended < len(q.Options) {
 			one.at = q.Recommended
 		}
@@ -89,12 +99,15 @@ func (p *Questions) drawPage(s *sheet, at *page) {
 	if len(p.sheets) > 1 {
 		more = fmt.Sprintf("%d of %d", p.at+1, len(p.sheets))
 	}
-	s.heading("A question for you", more, theme.Accent)
+	s.heading(cmp.Or(p.o.Title, "A question for you"), more, theme.Accent)
 	var text []styled.Line
 	for line := range strings.SplitSeq(strings.TrimSpace(prose.Clean(prose.Clip(at.q.Text, maxQuestion), 4)), "\n") {
 		text = s.text(text, styled.Line{{Text: line, Look: theme.Look{Fg: theme.Text, Mod: theme.Bold}}})
 	}
 	s.body = s.render(nil, text)
+	if p.o.Body != nil {
+		s.body = p.o.Body(s.width)
+	}
 	for i, o := range at.q.Options {
 		note := ""
 		if i == at.q.Recommended {
@@ -103,9 +116,9 @@ func (p *Questions) drawPage(s *sheet, at *page) {
 		s.choice(min(i+1, 10)%10, at.mark(s.sign, i), prose.Inline(prose.Clip(o, 1000)), note, i == at.at)
 	}
 	if n := len(at.q.Options); at.at == n {
-		s.writing(min(n+1, 10)%10, "Your answer:", at.words)
+		s.writing(min(n+1, 10)%10, cmp.Or(p.o.Own, "Your answer")+":", at.words)
 	} else {
-		label := "Your own answer"
+		label := cmp.Or(p.o.Own, "Your own answer")
 		if !at.words.Empty() {
 			label += ": " + prose.Inline(prose.Clip(at.words.Text(), 200))
 		}
@@ -125,7 +138,19 @@ func (p *Questions) drawPage(s *sheet, at *page) {
 	if len(p.sheets) > 1 {
 		pairs = append(pairs, "Left, Right", "other questions")
 	}
-	s.keys(append(pairs, "Tab", "your own answer")...)
+	pairs = append(pairs, "Tab", strings.ToLower(cmp.Or(p.o.Own, "your own answer")))
+	if p.o.OnEdit != nil {
+		pairs = append(pairs, p.editKey(), "edit")
+	}
+	s.keys(pairs...)
+}
+
+// editKey is the key that opens the person's own editor.
+func (p *Questions) editKey() string {
+	if keys := p.env.Keys.Keys(key.ExternalEditor); len(keys) > 0 {
+		return keys[0].Text()
+	}
+	return ""
 }
 
 // mark says whether an option is chosen.
@@ -192,6 +217,10 @@ func (p *Questions) Handle(ev key.Event) {
 		return
 	}
 	act := action(p.env, press.Key)
+	if app, _ := p.env.Keys.Lookup(key.App, press.Key); app == key.ExternalEditor && p.o.OnEdit != nil {
+		p.o.OnEdit()
+		return
+	}
 	switch {
 	case act == key.SelectCancel:
 		p.finish(nil, ErrDismissed)
