@@ -58,7 +58,7 @@ func (b *brain) hold() {
 func (b *brain) free() { close(<-b.gates) }
 
 // reply does what the last message says: "say WORDS", "call TOOL PATH", "run COMMAND", "ask"
-// (the model's own question), "fail", "fail once", "hold" (never ends), "gate …"
+// (the model's own question), "plan" (hands one over), "fail", "fail once", "hold" (never ends), "gate …"
 // (begins, and goes on when it is freed).
 func (b *brain) reply(r *llm.Request) []llm.Event {
 	if events, ok := b.scripted(); ok {
@@ -95,6 +95,8 @@ func (b *brain) reply(r *llm.Request) []llm.Event {
 		return done(llmtest.Call("call_bash", "bash", fmt.Sprintf(`{"command":%q}`, rest)), llm.StopToolUse)
 	case "ask":
 		return done(llmtest.Call("call_ask", "ask", `{"questions":[{"id":"color","question":"Which color?","options":[{"label":"red"},{"label":"blue"}],"recommended":1}]}`), llm.StopToolUse)
+	case "plan":
+		return done(llmtest.Call("call_plan", "exit_plan", `{"title":"all_of-it","plan":"1. Run touch made."}`), llm.StopToolUse)
 	case "result":
 		return done(llmtest.Call(fmt.Sprintf("call_result_%d", len(r.Messages)), "result", rest), llm.StopToolUse)
 	case "fail":

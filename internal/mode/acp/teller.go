@@ -75,7 +75,7 @@ func tellings() map[agent.EventType]telling {
 		session.FallbackApplied: (*teller).otherModel, session.Promoted: (*teller).otherModel,
 		session.CompactionStart: (*teller).compaction, session.CompactionEnd: (*teller).compaction, session.Pruned: nil, session.CacheReport: nil,
 		session.ModelChanged: nil, session.ThinkingChanged: nil, session.ModeChanged: (*teller).modeChanged,
-		session.PolicyChanged: nil, session.ToolsChanged: nil, session.GoalChanged: nil, session.PinsChanged: nil,
+		session.PolicyChanged: nil, session.ToolsChanged: nil, session.GoalChanged: nil, session.PlanChanged: nil, session.PinsChanged: nil,
 		session.TodosChanged:  func(t *teller, ctx context.Context, _ *session.Event) []any { return t.plan(ctx) },
 		session.TitleChanged:  (*teller).titleChanged,
 		session.LabelChanged:  nil,
