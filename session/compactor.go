@@ -32,6 +32,7 @@ type compactor struct {
 	handoff      func(ctx context.Context, focus string) (string, error)
 	work         *work
 	modes        *modes
+	wishes       *turnWishes
 	damage       *damage
 	cacheIdle    func() time.Duration
 	now          func() time.Time
@@ -69,6 +70,7 @@ const maxFiles = 10_000
 func (k *compactor) prepare(ctx context.Context) error {
 	if !paused(k.loop.Messages()) { // nothing may come between the parts of an answer
 		fresh := k.refresh()
+		k.wishes.prepare(ctx)
 		k.modelState.look(ctx, k.now())
 		if !fresh {
 			k.fit(ctx)

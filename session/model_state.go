@@ -41,6 +41,7 @@ type modelState struct {
 	bare    bool              // the branch does not say which model is used
 	person  Opened            // what the user chose
 	plans   *Opened           // of the role plan, during plan mode
+	turn    *Opened           // of a command, for its turn
 	sees    *Opened           // of the role vision, while a run has images for it
 	stands  map[string]*stand // what replaces a model, by its provider/id
 	blind   bool              // the model of the role vision turned out to be unusable
@@ -106,7 +107,7 @@ func (m *modelState) adopt(o Opened) {
 	if o.Level == "" {
 		o.Level = m.person.Level
 	}
-	m.person, m.plans, m.sees, m.stands = o, nil, nil, nil
+	m.person, m.plans, m.turn, m.sees, m.stands = o, nil, nil, nil, nil
 	m.mu.Unlock()
 	from := m.model()
 	m.use(ModelChanged, o, roleDefault, "chosen", true)
@@ -149,7 +150,7 @@ func (m *modelState) wanted() (Opened, string) {
 	for _, p := range []struct {
 		*Opened
 		role string
-	}{{m.plans, rolePlan}, {m.sees, roleVision}} {
+	}{{m.plans, rolePlan}, {m.turn, roleDefault}, {m.sees, roleVision}} {
 		if p.Opened == nil {
 			continue
 		}
@@ -272,6 +273,43 @@ func (m *modelState) planning(ctx context.Context, on bool, now time.Time) {
 	}
 }
 
+// command switches to the model and the thinking level of a turn; nil switches back. A model
+// that the user chooses meanwhile stays.
+func (m *modelState) command(ctx context.Context, t *Turn) {
+	now := time.Now()
+	if t == nil {
+		m.mu.Lock()
+		had := m.turn != nil
+		m.turn = nil
+		m.mu.Unlock()
+		if had {
+			m.follow(now, "the command is done")
+		}
+		return
+	}
+	if t.Model == "" && t.Thinking == "" {
+		return
+	}
+	m.mu.Lock()
+	o, _ := m.wanted()
+	m.mu.Unlock()
+	if t.Model != "" {
+		opened, err := m.open(ctx, t.Model)
+		if err != nil {
+			m.rec.warn("the model of the command cannot be used, " + o.Model.Ref() + " answers: " + err.Error())
+		} else {
+			o = opened
+		}
+	}
+	if t.Thinking != "" {
+		o.Level = t.Thinking
+	}
+	m.mu.Lock()
+	m.turn = &o
+	m.mu.Unlock()
+	m.follow(now, "the command wants it")
+}
+
 // eyes returns a model of the role vision that sees; nil if there is none.
 func (m *modelState) eyes(ctx context.Context) *Opened {
 	m.mu.Lock()
@@ -387,7 +425,7 @@ func (m *modelState) think(level llm.Level, keep bool) {
 	m.mu.Lock()
 	m.request.Thinking.Level = level
 	acting := &m.person
-	for _, o := range []*Opened{m.plans, m.sees} {
+	for _, o := range []*Opened{m.plans, m.turn, m.sees} {
 		if o != nil && o.Level != "" {
 			acting = o // its role sets its level, and the others don't follow
 		}

@@ -78,6 +78,9 @@ type Options struct {
 	// Expand replaces templates and file commands in user messages. An error keeps the message
 	// from being sent.
 	Expand func(ctx context.Context, text string) (string, error)
+	// Turn returns what is different while the model works on a user message, by its text before
+	// Expand; nil is nothing.
+	Turn func(ctx context.Context, text string) (*Turn, error)
 	// Brief gives what the model should know with a user message, such as what hooks say about
 	// it: a custom message of type "hooks" in front of it. An error keeps the message from being
 	// accepted.

@@ -58,21 +58,28 @@ func (b *inbox) queued() (less bool) {
 const customBrief = "hooks"
 
 // accept makes of a user message what the model reads: it expands it, and puts the note that
-// goes with it in front.
-func (s *Session) accept(ctx context.Context, m llm.Message) (llm.Message, error) {
+// goes with it in front. turn is what is different for it; nil is nothing.
+func (s *Session) accept(ctx context.Context, m llm.Message) (llm.Message, *Turn, error) {
 	if m.Role != llm.RoleUser {
-		return m, nil
+		return m, nil, nil
 	}
 	note := ""
 	if s.o.Brief != nil {
 		var err error
 		if note, err = s.o.Brief(ctx, m.Text()); err != nil {
-			return m, s.redactor.err(err)
+			return m, nil, s.redactor.err(err)
 		}
 	}
+	var turn *Turn
+	written := m.Text()
 	m, err := expand(ctx, s.o.Expand, m)
+	if err == nil && s.o.Turn != nil { // by now the user has said whether they trust it
+		turn, err = s.o.Turn(ctx, written)
+	}
 	if err != nil {
 		err = s.redactor.err(err)
+	} else if turn != nil {
+		m.Content = append(m.Content[:len(m.Content):len(m.Content)], enclose(ctx, s, turn.Files)...)
 	}
 	if err == nil && note != "" {
 		s.rec.note(s.redactor.message(llm.Message{
@@ -80,7 +87,7 @@ func (s *Session) accept(ctx context.Context, m llm.Message) (llm.Message, error
 		}))
 		s.outdated()
 	}
-	return m, err
+	return m, turn, err
 }
 
 // expand replaces templates and file commands in the texts of a user message.

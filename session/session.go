@@ -71,6 +71,7 @@ type Session struct {
 	policies     *policies     // automatic behavior
 	titles       *titles       // names it
 	plans        *plans        // what plan mode leads to
+	wishes       *turnWishes   // what is different for one prompt
 	programs     programs      // running programs, by name
 	own          commands      // of the user, that are running
 }
@@ -214,7 +215,8 @@ func (s *Session) assemble(past *transcript.Context) {
 		ask: s.money.asker(ForCompaction), work: s.work, modes: s.modes, damage: &damage{log: o.Log}, cacheIdle: s.cache.idle, now: o.Now,
 		again: len(past.Messages) > 0,
 	}
-	s.compactor.handoff = s.handoff
+	s.wishes = &turnWishes{modelState: s.modelState, tools: s.tools, rules: o.Permissions, warn: s.rec.warn}
+	s.compactor.handoff, s.compactor.wishes = s.handoff, s.wishes
 	s.titles = &titles{on: o.Titles, rec: s.rec, money: s.money, life: life, tasks: &s.stage.tasks}
 	s.plans = &plans{
 		rec: s.rec, desk: s.desk, modes: s.modes, ground: o.Ground, compact: s.compactor.compact, now: o.Now,
@@ -273,13 +275,15 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (out agent.Outcome)
 	defer s.tools.force("")
 	typed := s.redactor.message(m)
 	defer func() { s.inbox.hold(out.Reason == agent.ReasonAborted) }()
-	m, err = s.accept(ctx, s.modelState.attach(ctx, m))
+	m, turn, err := s.accept(ctx, s.modelState.attach(ctx, m))
 	switch {
 	case ctx.Err() != nil:
 		return unsent()
 	case err != nil:
 		return agent.Outcome{Reason: agent.ReasonError, Err: err}
 	}
+	s.wishes.read(turn)
+	defer s.wishes.end(context.WithoutCancel(ctx))
 	s.openTurn(typed.Text())
 	s.titles.begin(typed)
 	s.compactor.refresh()
@@ -458,7 +462,11 @@ func (s *Session) loopEvent(e agent.Event) {
 	case agent.MessageEnd:
 		messages := s.agent.Messages()
 		out.EntryID = s.rec.message(e.Message, e.Message.Role == llm.RoleAssistant && paused(messages[:len(messages)-1]))
-		out.Turn = s.inbox.wasRead(e.Message)
+		q := s.inbox.wasRead(e.Message)
+		if q != nil {
+			out.Turn = q.id
+			s.wishes.read(q.turn)
+		}
 		s.tokenCounter.measured(e.Message)
 		s.compactor.noteCalls(e.Message)
 		if e.Message.Role == llm.RoleAssistant {

@@ -55,6 +55,7 @@ type queueEntry struct {
 	Message *llm.Message `json:"message,omitempty"` // as the model reads it, with references for large pieces; nil means that messages were taken back
 	// Typed has the texts of Message as the user wrote them, if they were expanded.
 	Typed []string `json:"typed,omitempty"`
+	Turn  *Turn    `json:"turn,omitempty"`
 	// Waiting has the ids of the queued messages, including this one. Only the newest entry
 	// counts, so looking at that is enough.
 	Waiting []string `json:"waiting"`
@@ -67,6 +68,7 @@ type submitted struct {
 	typed  llm.Message // as the user wrote it
 	m      llm.Message // as the model reads it; its time identifies it in the loop's queues
 	read   bool        // it is part of a run
+	turn   *Turn       // what is different for it; nil is nothing
 }
 
 // words returns the texts as the user wrote them; nil if the model reads the same.
@@ -228,7 +230,7 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 	defer done()
 	in.Message.Time = s.inbox.stamp(s.timed(in.Message).Time)
 	in.Message = s.modelState.attach(ctx, in.Message)
-	m, err := s.accept(ctx, in.Message)
+	m, turn, err := s.accept(ctx, in.Message)
 	switch {
 	case ctx.Err() != nil:
 		return Receipt{}, ErrUnsent
@@ -240,7 +242,7 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 		s.outdated()
 		return Receipt{ID: id}, nil
 	}
-	q := &submitted{id: in.ID, by: by, when: in.When, typed: s.redactor.message(in.Message), m: s.redactor.message(m)}
+	q := &submitted{id: in.ID, by: by, when: in.When, typed: s.redactor.message(in.Message), m: s.redactor.message(m), turn: turn}
 	if q.m.Time != in.Message.Time {
 		q.m.Time = in.Message.Time
 	}
@@ -312,7 +314,7 @@ func (b *inbox) keepQueue(q *submitted) {
 	var stowed error
 	b.mu.Lock()
 	if q != nil {
-		e.ID, e.When, e.By, e.Typed = q.id, q.when, q.by, q.words()
+		e.ID, e.When, e.By, e.Typed, e.Turn = q.id, q.when, q.by, q.words(), q.turn
 		var err error
 		if e.Message, err = transcript.Stow(b.rec.log, &q.m); err != nil {
 			stowed = err
@@ -361,6 +363,7 @@ func (s *Session) serve(ctx context.Context, end func(), q *submitted) {
 		}
 		s.compactor.refresh()
 		out := s.finish(ctx, s.attempts.run(ctx, s.agent.Run, append(s.preface(), q.m)...))
+		s.wishes.end(context.WithoutCancel(ctx))
 		s.settleRun(out, end)
 	})
 }
@@ -441,19 +444,19 @@ func (b *inbox) find(m *llm.Message) *submitted {
 	return nil
 }
 
-// wasRead notes that the loop has read a message. It returns the id if it was submitted.
-func (b *inbox) wasRead(m *llm.Message) (id string) {
+// wasRead notes that the loop has read a message. It returns nil if it was not submitted.
+func (b *inbox) wasRead(m *llm.Message) *submitted {
 	if m.Role != llm.RoleUser && m.Role != llm.RoleCustom {
-		return ""
+		return nil
 	}
 	q := b.find(m)
 	if q == nil || q.m.CustomType != m.CustomType { // a note of burin's may have the same time
-		return ""
+		return nil
 	}
 	b.mu.Lock()
 	q.read = true
 	b.mu.Unlock()
-	return q.id
+	return q
 }
 
 // queueState returns the queue, for faces.
@@ -577,7 +580,7 @@ func (b *inbox) restoreQueue() {
 		}
 		if e.Message != nil && slices.Contains(state.Waiting, e.ID) && found[e.ID] == nil {
 			transcript.Unstow(b.rec.log, e.Message)
-			found[e.ID] = &submitted{id: e.ID, by: e.By, when: e.When, typed: retyped(*e.Message, e.Typed), m: *e.Message}
+			found[e.ID] = &submitted{id: e.ID, by: e.By, when: e.When, typed: retyped(*e.Message, e.Typed), m: *e.Message, turn: e.Turn}
 		}
 	}
 	b.forgetRead(nodes, last, found)

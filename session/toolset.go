@@ -38,6 +38,7 @@ type ToolSet struct {
 	mu     sync.Mutex
 	all    []member // in the order in which they are offered
 	forced string   // the tool that the next answer must call
+	only   []string // the only tools of the current turn; nil is all that are offered
 }
 
 // member is a tool of a set.
@@ -142,6 +143,37 @@ func (s *ToolSet) include(name string) error {
 	})
 }
 
+// limit offers only these tools of those that are offered, or all of them again.
+func (s *ToolSet) limit(names []string) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	s.mu.Lock()
+	before := s.requested()
+	was := s.only
+	s.only = names
+	now := s.requested()
+	if len(now) == 0 && len(names) > 0 {
+		s.only = was
+	}
+	s.mu.Unlock()
+	switch {
+	case len(now) == 0 && len(names) > 0:
+		return fmt.Errorf("none of %s is offered", strings.Join(names, ", "))
+	case !slices.Equal(before, now):
+		s.use(now)
+	}
+	return nil
+}
+
+// requested returns the tools of the next request. The caller holds mu.
+func (s *ToolSet) requested() []*tool.Tool {
+	on := tools(s.all)
+	if s.only == nil {
+		return on
+	}
+	return slices.DeleteFunc(on, func(t *tool.Tool) bool { return t.Name != ResultTool && !slices.Contains(s.only, t.Name) })
+}
+
 // Offer offers exactly the tools with these names, from the next request on. The tool that
 // hands over a result by a schema is always offered.
 func (s *ToolSet) Offer(_ context.Context, names []string) error {
@@ -191,7 +223,7 @@ func (s *ToolSet) change(f func(all []member) ([]member, error)) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	s.mu.Lock()
-	before := s.all
+	before, was := s.all, s.requested()
 	all, err := f(slices.Clone(before))
 	if err == nil {
 		_, err = tool.NewSet(tools(all)...)
@@ -199,11 +231,12 @@ func (s *ToolSet) change(f func(all []member) ([]member, error)) error {
 	if err == nil {
 		s.all = all
 	}
+	now := s.requested()
 	s.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	if was, now := tools(before), tools(all); !slices.Equal(was, now) {
+	if !slices.Equal(was, now) {
 		s.use(now)
 	}
 	if !slices.EqualFunc(shown(before), shown(all), sameForFaces) {
@@ -259,7 +292,7 @@ func (s *ToolSet) choice() string {
 func (s *ToolSet) offered() []*tool.Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return tools(s.all)
+	return s.requested()
 }
 
 // definitions returns the tools as requests have them.

@@ -129,6 +129,8 @@ type Session struct {
 	MaxCost  llm.USD // of the session
 	// Expand puts what a person's text stands for in its place; see session.Options.
 	Expand func(ctx context.Context, text string) (string, error)
+	// Turn says what is different for it; see session.Options.
+	Turn func(ctx context.Context, text string) (*session.Turn, error)
 	// Brief gives what the model should know with it; see session.Options.
 	Brief  func(ctx context.Context, text string) (string, error)
 	Emit   func(session.Event)
@@ -259,7 +261,7 @@ func options(ctx context.Context, b *seat, system string, tools []*tool.Tool) se
 		Secrets: b.vault, Meter: b.Meter, Roles: b.Roles, KeepModel: b.KeepModel, Fallbacks: b.Fallbacks, Titles: b.Titles, Reminders: b.Reminders,
 		Retry: b.Retry, Compaction: b.Compaction, NoPromote: b.NoPromote,
 		BeforeRequest: beforeRequest(b.WebSearch, b.policy),
-		Desk:          b.Desk, Expand: b.Expand, Brief: b.Brief, Summariser: b.summariser(),
+		Desk:          b.Desk, Expand: b.Expand, Turn: b.Turn, Brief: b.Brief, Summariser: b.summariser(),
 		MaxTurns: b.MaxTurns, MaxCost: b.MaxCost,
 		Steering: b.Steering, FollowUp: b.FollowUp, Interrupt: b.Interrupt,
 		Emit: b.emit(ctx), Warn: b.Session.Warn, Close: b.end, Now: b.Now,
@@ -367,7 +369,8 @@ func (g ground) Authorize(ctx context.Context, t *tool.Tool, c tool.Call) error 
 	if err == nil && t.Effects.Has(tool.Executes) {
 		err = b.followRules()
 	}
-	if refused := (*permission.Refused)(nil); b.Session.Refused != nil && errors.As(err, &refused) {
+	// Without an id it is a file of a command, and no call of the model's.
+	if refused := (*permission.Refused)(nil); b.Session.Refused != nil && c.ID != "" && errors.As(err, &refused) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.Session.Refused(refused)

@@ -12,9 +12,12 @@ import (
 
 	"github.com/burin-dev/burin/internal/bench"
 	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/customize/hook"
 	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/customize/trust"
+	"github.com/burin-dev/burin/internal/host/mention"
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 )
 
@@ -69,6 +72,87 @@ func (e *expander) expand(ctx context.Context, text string) (string, error) {
 	return expanded, err
 }
 
+// turn is what the head of a command that a text calls wants for its turn, with the files that
+// its author attaches. Of a repository's command, only what narrows counts before the person
+// trusts it.
+func (e *expander) turn(ctx context.Context, text string) (*session.Turn, error) {
+	if len(text) == 0 || text[0] != '/' {
+		return nil, nil
+	}
+	c, attached, ok := e.host.commands().Called(text)
+	if !ok {
+		return nil, nil
+	}
+	t := &session.Turn{}
+	for _, name := range c.Tools {
+		t.Tools = append(t.Tools, hook.OwnTool(name))
+	}
+	for _, f := range mention.Find(strings.Join(attached, "\n"), e.host.o.Dir) {
+		if f.Dir {
+			continue // the model looks into folders by itself
+		}
+		t.Files = append(t.Files, session.TurnFile{Name: f.Name, Read: func() (llm.Block, error) { return Attach(f.Path, f.Name) }})
+	}
+	if c.Repository() != "" && wants(&c) != "" {
+		if err := mayRun(ctx, e.host, e.desk, &c); err != nil {
+			e.host.o.Warn(fmt.Sprintf("/%s: %s is not used: %v", c.Name, wants(&c), err))
+			return t, nil
+		}
+	}
+	if c.Model != "" && !strings.EqualFold(c.Model, "inherit") && !e.unset(c.Model) {
+		t.Model = c.Model
+	}
+	if c.Thinking != "" {
+		level, err := llm.ParseLevel(c.Thinking)
+		if err != nil {
+			return nil, fmt.Errorf("%s: thinking: %w", c.Path, err)
+		}
+		t.Thinking = level
+	}
+	t.Allow = rulesOf(c.Allow)
+	return t, nil
+}
+
+// unset reports whether a model is that of a role that isn't set: the session's own model then
+// has it.
+func (e *expander) unset(selector string) bool {
+	models, err := e.host.Models()
+	return err == nil && models.Catalog.Resolver.Unset(selector)
+}
+
+// wants is what the head of a command changes that may cost more or run more, in words; "" if
+// nothing.
+func wants(c *files.Command) string {
+	var all []string
+	for _, x := range []struct{ key, value string }{{"model", c.Model}, {"thinking", c.Thinking}, {"allowed-tools", strings.Join(rulesOf(c.Allow), ", ")}} {
+		if x.value != "" {
+			all = append(all, x.key+": "+x.value)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// rulesOf are the rules that allow what a command of another program lets run without a
+// question. What only looks needs none.
+func rulesOf(allow []string) (rules []string) {
+	for _, a := range allow {
+		name, inside, some := strings.Cut(a, "(")
+		tool := hook.OwnTool(strings.TrimSpace(name))
+		switch tool {
+		case "read", "grep", "find", "ls":
+			continue
+		}
+		if !some {
+			rules = append(rules, tool)
+			continue
+		}
+		for part := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(inside), ")"), ",") {
+			rules = append(rules, tool+"("+strings.TrimSpace(part)+")")
+		}
+	}
+	return rules
+}
+
 // line runs a shell line of a command. Those of a repository need the person's trust.
 func (e *expander) line(ctx context.Context, c *files.Command, line string) (string, error) {
 	e.mu.Lock()
@@ -107,6 +191,9 @@ func (e *expander) line(ctx context.Context, c *files.Command, line string) (str
 // wantedBy is what a command of a repository would run; nil: nothing.
 func wantedBy(c *files.Command) (*Wanted, error) {
 	lines, err := c.Lines()
+	if head := wants(c); head != "" {
+		lines = append(lines, head)
+	}
 	if err != nil || len(lines) == 0 {
 		return nil, err
 	}
@@ -136,13 +223,13 @@ func mayRun(ctx context.Context, h *Host, desk *session.Desk, c *files.Command) 
 	case trust.Trusted:
 		return nil
 	case trust.Refused:
-		return fmt.Errorf("you have refused what it runs: burin trust --allow %s changes that", w.Name)
+		return fmt.Errorf("you have refused what it uses: burin trust --allow %s changes that", w.Name)
 	case trust.Unknown, trust.Changed:
 	}
 	if desk == nil || !desk.CanAsk() {
-		return fmt.Errorf("it runs commands, which you have not trusted: burin trust shows them, and burin trust --allow %s trusts them", w.Name)
+		return fmt.Errorf("it uses what you have not trusted: burin trust shows it, and burin trust --allow %s trusts it", w.Name)
 	}
-	state, err := askOf(ctx, desk, "This command runs, each time you call it:", []Wanted{*w})
+	state, err := askOf(ctx, desk, "This command uses, each time you call it:", []Wanted{*w})
 	if err != nil {
 		return err
 	}
@@ -152,7 +239,7 @@ func mayRun(ctx context.Context, h *Host, desk *session.Desk, c *files.Command) 
 		}
 	}
 	if state != trust.Trusted {
-		return errors.New("what it runs is not trusted")
+		return errors.New("what it uses is not trusted")
 	}
 	return nil
 }

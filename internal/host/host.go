@@ -297,7 +297,7 @@ func (h *Host) findCommands() *files.Set {
 	for _, w := range warnings {
 		h.o.Warn(w)
 	}
-	return set
+	return set.WithBundled()
 }
 
 // sources says where files of programs are looked for.

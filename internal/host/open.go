@@ -231,7 +231,7 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	o.Seal = o.Seal || settings.Sessions.Encrypt
 	if o.Expand == nil {
 		e := &expander{host: h, desk: o.Desk}
-		o.Expand, o.Programs = e.expand, e.begin
+		o.Expand, o.Turn, o.Programs = e.expand, e.turn, e.begin
 	}
 	h.rules(o, settings)
 	return nil

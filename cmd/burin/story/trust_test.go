@@ -88,7 +88,7 @@ func TestTrustCommand(t *testing.T) {
 		o.files = map[string]string{".claude/commands/state.md": "What is here: !`ls`"}
 	})
 	s.send("/state")
-	s.WaitText("This command runs, each time you call it:")
+	s.WaitText("This command uses, each time you call it:")
 	s.sees("/state: ls")
 	s.answer("enter")
 	s.WaitText("I see a file.")

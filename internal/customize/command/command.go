@@ -8,11 +8,11 @@
 //
 // What it promises:
 //
-//   - A command is words for the model. Its @files stay as they are written: the model reads
-//     them itself, by the rules that hold for it. Its shell lines run only through [Run], with
-//     which the caller decides; see [Command.Repository].
-//   - allowed-tools and model are read and told, and grant nothing: a repository must
-//     not widen what may run without a question.
+//   - A command is words for the model. Its @files stay as they are written; [Set.Called] names
+//     them for the caller, who attaches them by the rules that hold for the model. Its shell
+//     lines run only through [Run], with which the caller decides; see [Command.Repository].
+//   - model, thinking, tools and allowed-tools are read and told. The caller puts them to work,
+//     and decides whether a repository may: it must not widen what may run without a question.
 //   - A link that leads out of the folder of commands, and a file above [MaxFile], is
 //     refused with one line that says so.
 //   - Arguments are put in once: what a person writes is never expanded again.
@@ -51,17 +51,18 @@ type Command struct {
 	Description string
 	// Hint says which arguments it takes, as its author wrote it; may be empty.
 	Hint string
-	// Model and Tools are what the author wishes; see the package comment. A face may
-	// show them.
-	Model string
-	Tools []string
+	// Model, Thinking, Tools and Allow are what the author wants for the prompt's turn; see the
+	// package comment. Tools are the only ones to offer, Allow the calls that run without a
+	// question, by the names that the author's program has for them.
+	Model, Thinking string
+	Tools, Allow    []string
 	// ShadowedBy is the path of the command of the same name that is used instead.
 	ShadowedBy string
 
-	text  string       // of a command that is part of burin
 	place source.Place // the folder of commands it is read from again
 	file  string       // its name there
 	kind  kind
+	text  string // of one that is part of the program
 }
 
 // Repository is the repository that a command comes from; "" if it is the user's own.

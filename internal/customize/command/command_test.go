@@ -98,7 +98,7 @@ func TestDiscover(t *testing.T) {
 		t.Errorf("shadowed (-want +got):\n%s", diff)
 	}
 	c, ok := set.Lookup("Git:Commit")
-	if !ok || c.Hint != "[message] [scope]" || c.Model != "opus" || !cmp.Equal(c.Tools, []string{"Bash(git add:*, git commit:*)", "Read"}) {
+	if !ok || c.Hint != "[message] [scope]" || c.Model != "opus" || !cmp.Equal(c.Allow, []string{"Bash(git add:*, git commit:*)", "Read"}) {
 		t.Errorf("git:commit: %v %+v", ok, c)
 	}
 	if c, ok := set.Lookup("prompts:look"); !ok || c.Name != "look" {

@@ -47,6 +47,39 @@ func (s *Set) Expand(ctx context.Context, text string, run Run) (expanded string
 	return expanded, &c, nil
 }
 
+// Called finds the command that a text calls, and what its author attaches: the words of the
+// file that begin with "@", with the arguments in them. The arguments themselves are the
+// person's, and whoever takes their words attaches what they name.
+func (s *Set) Called(text string) (c Command, attached []string, ok bool) {
+	name, args, ok := call(text)
+	if ok {
+		c, ok = s.Lookup(name)
+	}
+	if !ok {
+		return Command{}, nil, false
+	}
+	body, err := c.body()
+	if err != nil {
+		return c, nil, true // Expand says why
+	}
+	for body != "" && len(attached) < maxAttached {
+		var before string
+		before, _, body = shellLine(body)
+		for _, word := range strings.Fields(before) {
+			if strings.Contains(word, "@") && len(attached) < maxAttached {
+				f := &filler{args: args, words: Words(args)}
+				if f.add(word) {
+					attached = append(attached, f.out.String())
+				}
+			}
+		}
+	}
+	return c, attached, true
+}
+
+// maxAttached is how many words of a command are looked at for files. Further ones stay words.
+const maxAttached = 64
+
 // call takes a text apart: the name after "/" and what follows it.
 func call(text string) (name, args string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "/")

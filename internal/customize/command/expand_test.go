@@ -79,7 +79,7 @@ func TestParse(t *testing.T) {
 		{name: "no end", text: "---\nname: n\nText", want: document{description: "name: n", body: "---\nname: n\nText"}},
 		{name: "rule", text: "---- \nText", want: document{description: "Text", body: "---- \nText"}},
 		{name: "empty head", text: "---\n---\nText", want: document{description: "Text", body: "Text"}},
-		{name: "folded", text: "---\ndescription: >-\n  one\n  two\nallowed-tools:\n  - Read\n  - 'Bash(ls:*)'\n---\nx", want: document{description: "one two", tools: []string{"Read", "Bash(ls:*)"}, body: "x"}},
+		{name: "folded", text: "---\ndescription: >-\n  one\n  two\nallowed-tools:\n  - Read\n  - 'Bash(ls:*)'\n---\nx", want: document{description: "one two", allow: []string{"Read", "Bash(ls:*)"}, body: "x"}},
 		{name: "flow", text: "---\ntools: [a, \"b\"]\nargument-hint: '<file>'\n# comment\nno colon here\n---\nx", want: document{tools: []string{"a", "b"}, hint: "<file>", description: "x", body: "x"}},
 		{name: "aliases are text", text: "---\ndescription: *a\n---\nx", want: document{description: "*a", body: "x"}},
 		{name: "long line", text: strings.Repeat("word ", 30), want: document{description: strings.TrimSpace(strings.Repeat("word ", 12)) + "...", body: strings.Repeat("word ", 30)}},

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"embed"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -64,27 +62,7 @@ func Discover(o Options) (*Set, []string) {
 		}
 		f.folder(p)
 	}
-	f.bundled()
 	return newSet(f.found), f.warnings.Lines()
-}
-
-//go:embed bundled/*.md
-var bundled embed.FS
-
-// bundled adds the commands that are part of burin.
-func (f *finder) bundled() {
-	names, _ := fs.Glob(bundled, "bundled/*.md") // the pattern is right
-	for _, name := range names {
-		text, err := bundled.ReadFile(name)
-		if err != nil {
-			continue // it was listed
-		}
-		d := parse(string(text), markdown)
-		f.found = append(f.found, Command{
-			Name: strings.TrimSuffix(path.Base(name), ".md"), Path: "part of burin", Source: "burin",
-			Description: d.description, Hint: d.hint, text: string(text),
-		})
-	}
 }
 
 // folder adds the commands of a folder.
@@ -149,8 +127,13 @@ func (f *finder) file(r *os.Root, how form, c Command, name string) {
 		f.warnings.Add("%s: left out: %q cannot be a command's name; use letters, digits and -_.:", c.Path, prose.Cut(c.Name, 40))
 		return
 	}
-	c.Description, c.Hint, c.Model, c.Tools = d.description, d.hint, d.model, d.tools
+	c.tell(d)
 	f.found = append(f.found, c)
+}
+
+// tell takes over what a file says of itself.
+func (c *Command) tell(d document) {
+	c.Description, c.Hint, c.Model, c.Thinking, c.Tools, c.Allow = d.description, d.hint, d.model, d.thinking, d.tools, d.allow
 }
 
 // validName keeps names that can be written after "/" and told apart from paths.

@@ -10,8 +10,8 @@ import (
 
 // document is what a file says.
 type document struct {
-	name, description, hint, model string
-	tools                          []string
+	name, description, hint, model, thinking string
+	tools, allow                             []string
 	body                           string
 }
 
@@ -55,8 +55,12 @@ func (d *document) set(e front.Entry) {
 		}
 	case "model":
 		d.model = line(e.Text())
-	case "allowed-tools", "allowed_tools", "allowedTools", "tools":
+	case "thinking", "effort", "reasoning_effort":
+		d.thinking = line(e.Text())
+	case "tools":
 		d.tools = e.List()
+	case "allowed-tools", "allowed_tools", "allowedTools":
+		d.allow = e.List()
 	}
 }
 

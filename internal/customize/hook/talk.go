@@ -55,15 +55,29 @@ func modeName(mode string) string {
 // of tools of Claude Code and Codex that do the same. The first of those is what hooks are
 // told.
 func ToolNames(tool string) []string {
-	known := map[string][]string{
+	if names := toolNames()[tool]; names != nil {
+		return append(names, tool)
+	}
+	return []string{tool}
+}
+
+// OwnTool is the tool of burin's that a name means: its own, or one of [ToolNames]. It is the
+// name itself, in lower case, if none is known.
+func OwnTool(name string) string {
+	for tool, names := range toolNames() {
+		if slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) }) {
+			return tool
+		}
+	}
+	return strings.ToLower(name)
+}
+
+func toolNames() map[string][]string {
+	return map[string][]string{
 		"bash": {"Bash", "shell"}, "read": {"Read"}, "write": {"Write"}, "edit": {"Edit", "MultiEdit", "apply_patch"},
 		"grep": {"Grep"}, "find": {"Glob"}, "ls": {"LS"}, "fetch": {"WebFetch"}, "web_search": {"WebSearch"},
 		"todo": {"TodoWrite"}, "ask": {"AskUserQuestion"}, "exit_plan": {"ExitPlanMode"}, "job_poll": {"BashOutput"}, "job_kill": {"KillShell"},
 	}
-	if names := known[tool]; names != nil {
-		return append(slices.Clone(names), tool)
-	}
-	return []string{tool}
 }
 
 // aliases are names of arguments that hooks of other programs look for, by burin's own.

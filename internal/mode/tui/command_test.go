@@ -40,7 +40,7 @@ func (n nobody) Settings() (*config.Config, error) { return config.Load(n.folder
 
 func (nobody) FileCommands() *files.Set {
 	set, _ := files.Discover(files.Options{}) // those that are part of burin
-	return set
+	return set.WithBundled()
 }
 func (nobody) Rules() (*rule.Set, []string, error) {
 	return nil, nil, nil

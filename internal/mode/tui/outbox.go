@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/host"
+	"github.com/burin-dev/burin/internal/host/mention"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
-	"github.com/burin-dev/burin/internal/mode/tui/complete"
 	"github.com/burin-dev/burin/internal/mode/tui/panel"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
@@ -151,7 +151,7 @@ func (o *outbox) write(l *letter) llm.Message {
 		return m
 	}
 	var names, problems []string
-	for _, f := range complete.Mentions(l.text, o.dir) {
+	for _, f := range mention.Find(l.text, o.dir) {
 		names = append(names, f.Name)
 		if f.Dir {
 			continue // the model looks into folders by itself

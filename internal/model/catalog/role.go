@@ -120,6 +120,16 @@ func (c Choice) with(l llm.Level) Choice {
 	return c
 }
 
+// Unset reports whether a selector stands for a role that isn't set.
+func (r *Resolver) Unset(selector string) bool {
+	role, _, ok := r.roleTarget(selector)
+	if !ok {
+		return false
+	}
+	set, _ := r.RoleSelector(role)
+	return set == ""
+}
+
 // roleTarget says whether a role's selector names another role.
 func (r *Resolver) roleTarget(selector string) (role string, level llm.Level, ok bool) {
 	if role, level, ok = roleAlias(selector); ok {

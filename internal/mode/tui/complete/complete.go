@@ -28,6 +28,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/burin-dev/burin/internal/host/mention"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
 )
 
@@ -110,22 +111,22 @@ func (c *Completer) Complete(q editor.Query) (editor.Completion, bool) {
 	if q.First && strings.HasPrefix(q.Line, "!") {
 		return c.shell(q)
 	}
-	w := lastWord(q.Line)
-	if strings.ContainsFunc(w.text, unprintable) {
+	w := mention.Last(q.Line)
+	if strings.ContainsFunc(w.Text, unprintable) {
 		return editor.Completion{}, true
 	}
-	if w.at {
+	if w.At {
 		return c.mention(q, w)
 	}
 	if q.First && strings.HasPrefix(q.Line, "/") {
 		if answer, ok := c.command(q); ok {
 			return answer, true
 		}
-		if w.start == 0 && !q.Asked {
+		if w.Start == 0 && !q.Asked {
 			return editor.Completion{}, true
 		}
 	}
-	if !q.Asked && !startsPath(w.text) {
+	if !q.Asked && !startsPath(w.Text) {
 		return editor.Completion{}, true
 	}
 	return c.path(q, w)

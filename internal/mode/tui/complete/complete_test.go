@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/burin-dev/burin/internal/host/mention"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 )
@@ -337,61 +338,13 @@ func TestNewerQuestionEndsOlder(t *testing.T) {
 	}
 }
 
-func TestMentions(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the names are those of Unix")
-	}
-	dir := tree(t, "ws/main.go", "ws/a b.txt", "ws/src/x.go", "ws/odd).", "outside.txt")
-	ws := filepath.Join(dir, "ws")
-	if err := os.Symlink("../outside.txt", filepath.Join(ws, "out")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("src/x.go", filepath.Join(ws, "in")); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("HOME", dir)
-	for _, tt := range []struct {
-		text string
-		want []string // as written, =, the path below dir; folders end with /
-	}{
-		{"fix @main.go", []string{"@main.go=ws/main.go"}},
-		{"(@main.go), `@src/x.go`: why?", []string{"@main.go=ws/main.go", "@src/x.go=ws/src/x.go"}},
-		{"in @src...\nand @./main.go!", []string{"@src=ws/src/", "@./main.go=ws/main.go"}},
-		{`"see @main.go" or "@in`, []string{"@main.go=ws/main.go", "@in=ws/in"}},
-		{`@"a b.txt", @"a b`, []string{`@"a b.txt"=ws/a b.txt`}},
-		{"@odd).", []string{"@odd).=ws/odd)."}},
-		{"@main.go @main.go", []string{"@main.go=ws/main.go"}},
-		{"mail me@main.go, @@main.go, @nothing @. @ @/ @..", nil},
-		{"@../outside.txt @out @src/../../outside.txt", nil},
-		{"@" + dir + "/outside.txt @~/outside.txt @" + dir + "/ws/src", []string{"@" + dir + "/outside.txt=outside.txt", "@" + dir + "/ws/src=ws/src/"}},
-		{"@/dev/null", nil},
-		{"ünï @main.go ü", []string{"@main.go=ws/main.go"}},
-		{strings.Repeat("@no ", 2*maxLookups) + "@main.go", nil}, // beyond what is looked for
-	} {
-		var got []string
-		for _, m := range Mentions(tt.text, ws) {
-			rel, err := filepath.Rel(dir, m.Path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if m.Dir {
-				rel += "/"
-			}
-			got = append(got, tt.text[m.Start:m.End]+"="+rel)
-		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%.60q: -want +got:\n%s", tt.text, diff)
-		}
-	}
-}
-
 func FuzzWords(f *testing.F) {
 	for _, s := range []string{`see @"a b" and @c`, `!cat "x\" 'y' | z`, "((\"@", "@", "\xff@\u3000x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		w := lastWord(line)
-		if w.start < 0 || w.start > w.end || w.end != len(line) || !strings.Contains(line[w.start:], w.text) {
+		w := mention.Last(line)
+		if w.Start < 0 || w.Start > w.End || w.End != len(line) || !strings.Contains(line[w.Start:], w.Text) {
 			t.Errorf("%q: %+v", line, w)
 		}
 		s := lastShellWord(line, 0)
@@ -401,11 +354,11 @@ func FuzzWords(f *testing.F) {
 		// What is written is read back.
 		if path, ok := quote(line); ok && path != "" && !strings.HasPrefix(line, "@") {
 			// A folder between quotes is left open.
-			if back := lastWord("@" + path + " "); back.text != "" && !strings.HasSuffix(line, "/") {
+			if back := mention.Last("@" + path + " "); back.Text != "" && !strings.HasSuffix(line, "/") {
 				t.Errorf("%q goes on after it ends: %+v", line, back)
 			}
-			if back := nextWord("@"+path, 0); back.text != line {
-				t.Errorf("%q is read as %q", path, back.text)
+			if back := mention.Next("@"+path, 0); back.Text != line {
+				t.Errorf("%q is read as %q", path, back.Text)
 			}
 		}
 		if !strings.ContainsFunc(line, unprintable) && line != "" {
@@ -413,7 +366,7 @@ func FuzzWords(f *testing.F) {
 				t.Errorf("%q is read as %q", shellQuote(line, 0), back.text)
 			}
 		}
-		for _, m := range Mentions(line, ".") {
+		for _, m := range mention.Find(line, ".") {
 			if m.Start < 0 || m.End > len(line) || line[m.Start] != '@' {
 				t.Errorf("%q: %+v", line, m)
 			}

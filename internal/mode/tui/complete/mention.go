@@ -8,28 +8,29 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/host/mention"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
 	"github.com/burin-dev/burin/internal/prose"
 )
 
 // mention completes what comes after "@". A word that begins with "@@" stands for
 // itself.
-func (c *Completer) mention(q editor.Query, w word) (editor.Completion, bool) {
-	if strings.HasPrefix(w.text, "@") {
+func (c *Completer) mention(q editor.Query, w mention.Word) (editor.Completion, bool) {
+	if strings.HasPrefix(w.Text, "@") {
 		return editor.Completion{}, true
 	}
 	dir, recent := c.dir(), slices.Clone(c.recent)
-	return c.later(q, w.start, func(ctx context.Context) []editor.Item {
+	return c.later(q, w.Start, func(ctx context.Context) []editor.Item {
 		var paths []string
-		if !startsPath(w.text) && !strings.HasPrefix(w.text, "/") && !filepath.IsAbs(w.text) && c.o.Files != nil {
-			paths, _ = c.o.Files.Find(ctx, w.text, maxItems) // what cannot be found is not proposed
-			paths = withRecent(paths, recent, w.text, dir)
+		if !startsPath(w.Text) && !strings.HasPrefix(w.Text, "/") && !filepath.IsAbs(w.Text) && c.o.Files != nil {
+			paths, _ = c.o.Files.Find(ctx, w.Text, maxItems) // what cannot be found is not proposed
+			paths = withRecent(paths, recent, w.Text, dir)
 		}
 		if len(paths) == 0 {
 			// What the ignore rules leave out, or lies outside: by its beginning.
-			paths = c.list(ctx, dir, w.text, false)
+			paths = c.list(ctx, dir, w.Text, false)
 		}
-		return pathItems(paths, "@", w.text, q.Asked)
+		return pathItems(paths, "@", w.Text, q.Asked)
 	})
 }
 

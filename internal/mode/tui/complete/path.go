@@ -10,14 +10,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/host/mention"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
 )
 
 // path completes a word that is the beginning of a path.
-func (c *Completer) path(q editor.Query, w word) (editor.Completion, bool) {
+func (c *Completer) path(q editor.Query, w mention.Word) (editor.Completion, bool) {
 	dir := c.dir()
-	return c.later(q, w.start, func(ctx context.Context) []editor.Item {
-		return pathItems(c.list(ctx, dir, w.text, true), "", w.text, q.Asked)
+	return c.later(q, w.Start, func(ctx context.Context) []editor.Item {
+		return pathItems(c.list(ctx, dir, w.Text, true), "", w.Text, q.Asked)
 	})
 }
 

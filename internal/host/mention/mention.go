@@ -1,4 +1,5 @@
-package complete
+// Package mention finds the files and folders that a prompt names with "@".
+package mention
 
 import (
 	"io/fs"
@@ -24,7 +25,7 @@ type Mention struct {
 	Dir        bool
 }
 
-// Mentions finds "@path" and `@"path with spaces"` in a prompt, for files and folders
+// Find finds "@path" and `@"path with spaces"` in a prompt, for files and folders
 // that exist below dir. Punctuation after a path is no part of it unless the file's
 // name has it. A word that begins with "@@" stands for itself, as on the command line;
 // what does not exist is text.
@@ -32,7 +33,7 @@ type Mention struct {
 // A relative path must stay below dir, links resolved. An absolute one, or one that
 // begins with "~/", may be anywhere: a person wrote it. Each path is given once, at
 // most 64 of them, and at most 256 are looked for.
-func Mentions(text, dir string) (found []Mention) {
+func Find(text, dir string) (found []Mention) {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil
@@ -42,13 +43,13 @@ func Mentions(text, dir string) (found []Mention) {
 	for line := range strings.Lines(text) {
 		at := 0
 		for strings.Contains(line[at:], "@") && len(found) < maxMentions && l.left > 0 {
-			w := nextWord(line, at)
-			at = w.end
-			if w.quoted && (!w.at || !w.closed) {
-				at = w.start + strings.IndexByte(line[w.start:], '"') + 1 // there may be some within
+			w := Next(line, at)
+			at = w.End
+			if w.Quoted && (!w.At || !w.Closed) {
+				at = w.Start + strings.IndexByte(line[w.Start:], '"') + 1 // there may be some within
 				continue
 			}
-			if !w.at {
+			if !w.At {
 				continue
 			}
 			if m, ok := l.find(w); ok && !l.seen[m.Path] {
@@ -70,18 +71,18 @@ type lookup struct {
 
 // find looks for the file that a word names: with its punctuation, then without the
 // last of it, and so on.
-func (l *lookup) find(w word) (Mention, bool) {
-	name, end := w.text, w.end
+func (l *lookup) find(w Word) (Mention, bool) {
+	name, end := w.Text, w.End
 	for range maxPunctuation {
 		if name == "" || name == "." || name == "/" || name[0] == '@' || l.left == 0 {
 			break
 		}
 		l.left--
 		if path, folder, ok := l.resolve(name); ok {
-			return Mention{Start: w.start, End: end, Name: name, Path: path, Dir: folder}, true
+			return Mention{Start: w.Start, End: end, Name: name, Path: path, Dir: folder}, true
 		}
 		last, n := utf8.DecodeLastRuneInString(name)
-		if w.quoted || !strings.ContainsRune(".,;:!?)]}>'\"`…”’", last) {
+		if w.Quoted || !strings.ContainsRune(".,;:!?)]}>'\"`…”’", last) {
 			break
 		}
 		name, end = name[:len(name)-n], end-n
