@@ -97,7 +97,7 @@ func (a *app) shown() string {
 // Every command that needs no session does something, and says nothing that is wrong.
 func TestCommandsWithoutSession(t *testing.T) {
 	for call, want := range map[string]string{
-		"/help": "/plan", "/?": "/help", "/hotkeys": "Ctrl+O", "/debug": "terminal", "/settings": "Dark theme",
+		"/help": "/history", "/?": "/help", "/hotkeys": "Ctrl+O", "/debug": "terminal", "/settings": "Dark theme",
 		"/settings spinner": "display.spinner", "/settings display.tabWidth": "Tab width",
 		"/hotkeys nosuch": "/hotkeys takes no arguments", "/tools bash": "/tools takes no arguments",
 		"/copy": "No session yet", "/session": "No session yet", "/theme dark": "", "/fly": "Unknown command /fly",
