@@ -170,7 +170,7 @@ func TestKeyExample(t *testing.T) {
 	if len(examples) != 1 {
 		t.Fatalf("terminal.md has %d examples of keys", len(examples))
 	}
-	overrides, problems := key.ParseOverrides([]byte(examples[0][1]))
+	overrides, problems := key.ParseOverrides("keybindings.json", []byte(examples[0][1]))
 	_, more := key.NewBindings(overrides)
 	if problems = append(problems, more...); len(problems) > 0 || len(overrides) == 0 {
 		t.Errorf("%q", problems)

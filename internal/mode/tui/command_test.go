@@ -174,7 +174,7 @@ func TestKeysDoSomething(t *testing.T) {
 
 func mustBindings(t *testing.T) *key.Bindings {
 	t.Helper()
-	b, problems := key.NewBindings(nil)
+	b, problems := key.NewBindings(key.Overrides{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

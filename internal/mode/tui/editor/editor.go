@@ -66,7 +66,7 @@ type Editor struct {
 // New is an empty editor.
 func New(o Options) *Editor {
 	if o.Keys == nil {
-		o.Keys, _ = key.NewBindings(nil)
+		o.Keys, _ = key.NewBindings(key.Overrides{})
 	}
 	e := &Editor{opts: o, doc: newDocument(), goal: -1, win: window{height: 1}}
 	e.lay = layout{width: 80, label: e.folds.label}

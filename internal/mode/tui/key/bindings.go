@@ -1,11 +1,17 @@
 package key
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+
+	"github.com/burin-dev/burin/internal/jsontext"
+	"github.com/burin-dev/burin/tool"
 )
 
 // slot is a key where it is pressed.
@@ -27,10 +33,10 @@ type Bindings struct {
 // a key that is not known is left out; where two actions want one key in one
 // context, the first in the table keeps it; a key that a user gives to an action
 // is taken from the action that had it by default.
-func NewBindings(overrides map[string][]string, extra ...Binding) (*Bindings, []error) {
-	l := layout{b: &Bindings{actions: map[slot]Action{}}, given: map[slot]Action{}}
+func NewBindings(overrides Overrides, extra ...Binding) (*Bindings, []error) {
+	l := layout{b: &Bindings{actions: map[slot]Action{}}, given: map[slot]Action{}, file: overrides.File}
 	l.rows(extra)
-	l.override(overrides)
+	l.override(overrides.Actions)
 	for i := range l.b.rows {
 		if l.user[i] {
 			l.assign(i)
@@ -54,11 +60,21 @@ type layout struct {
 	own      [][]Key // default keys by row
 	user     []bool  // rows whose keys a user chose
 	given    map[slot]Action
+	file     string
 	problems []error
 }
 
-func (l *layout) problem(format string, args ...any) {
-	l.problems = append(l.problems, fmt.Errorf("keybindings: "+format, args...))
+// problem adds what is wrong in a line of the user's file; 0 is not there.
+func (l *layout) problem(line int, format string, args ...any) {
+	l.problems = append(l.problems, problemAt(l.file, line, format, args...))
+}
+
+func problemAt(file string, line int, format string, args ...any) error {
+	where := "key bindings: "
+	if file != "" && line > 0 {
+		where = file + ":" + strconv.Itoa(line) + ": "
+	}
+	return fmt.Errorf("%s%w", where, fmt.Errorf(format, args...))
 }
 
 // rows lists the actions there are, with their default keys in canonical form.
@@ -66,28 +82,28 @@ func (l *layout) rows(extra []Binding) {
 	l.index = map[Action]int{}
 	for i, b := range slices.Concat(defaults, extra) {
 		if _, ok := l.index[b.Action]; ok {
-			l.problem("action %s already exists", b.Action)
+			l.problem(0, "action %s already exists", b.Action)
 			continue
 		}
 		keys := b.Keys
 		if i >= len(defaults) {
 			keys = nil
 			for _, k := range b.Keys {
-				keys = l.parse(keys, b.Action, string(k))
+				keys = l.parse(keys, b.Action, 0, string(k))
 			}
 		}
 		l.index[b.Action] = len(l.b.rows)
 		l.own = append(l.own, keys)
-		b.Keys = keys
+		b.Keys, b.Default = keys, keys
 		l.b.rows = append(l.b.rows, b)
 	}
 	l.user = make([]bool, len(l.b.rows))
 }
 
-func (l *layout) parse(keys []Key, a Action, s string) []Key {
+func (l *layout) parse(keys []Key, a Action, line int, s string) []Key {
 	k, err := Parse(s)
 	if err != nil {
-		l.problem("%s: %w", a, err)
+		l.problem(line, "%s: %w", a, err)
 		return keys
 	}
 	if slices.Contains(keys, k) {
@@ -96,8 +112,9 @@ func (l *layout) parse(keys []Key, a Action, s string) []Key {
 	return append(keys, k)
 }
 
-func (l *layout) override(overrides map[string][]string) {
+func (l *layout) override(overrides map[string]Override) {
 	for _, id := range slices.Sorted(maps.Keys(overrides)) {
+		o := overrides[id]
 		a := Action(id)
 		if renamed, ok := legacy[id]; ok {
 			if _, both := overrides[string(renamed)]; both {
@@ -110,18 +127,32 @@ func (l *layout) override(overrides map[string][]string) {
 			continue
 		}
 		if !ok {
-			l.problem("unknown action %q; /hotkeys lists the actions", id)
+			l.unknown(o.Line, id)
 			continue
 		}
 		var keys []Key
-		for _, s := range overrides[id] {
-			keys = l.parse(keys, a, s)
+		for _, s := range o.Keys {
+			keys = l.parse(keys, a, o.Line, s)
 		}
-		if len(keys) == 0 && len(overrides[id]) > 0 {
+		if len(keys) == 0 && len(o.Keys) > 0 {
 			continue // none of the keys is one: the action keeps its own
 		}
 		l.b.rows[i].Keys, l.user[i] = keys, true
+		l.b.rows[i].File, l.b.rows[i].Line = l.file, o.Line
 	}
+}
+
+// unknown says that an action doesn't exist, and which one may be meant.
+func (l *layout) unknown(line int, id string) {
+	var ids []string
+	for a := range l.index {
+		ids = append(ids, string(a))
+	}
+	if near, ok := tool.Nearest(id, ids); ok {
+		l.problem(line, "unknown action %q (did you mean %q?)", id, near)
+		return
+	}
+	l.problem(line, "unknown action %q; /hotkeys lists the actions", id)
 }
 
 // assign gives row i its keys, those that are free.
@@ -131,11 +162,11 @@ func (l *layout) assign(i int) {
 	for _, k := range row.Keys {
 		s := slot{row.Context, k}
 		if by, ok := l.given[slot{group(row.Context), k}]; ok && !l.user[i] && by != row.Action {
-			l.problem("%s is %s now and no longer %s", k, by, row.Action)
+			l.problem(l.lineOf(by), "%s is %s now and no longer %s", k, by, row.Action)
 			continue
 		}
 		if by, ok := l.b.actions[s]; ok {
-			l.problem("%s is bound to both %s and %s; %s keeps it", k, by, row.Action, by)
+			l.problem(row.Line, "%s is bound to both %s and %s; %s keeps it", k, by, row.Action, by)
 			continue
 		}
 		l.b.actions[s] = row.Action
@@ -147,6 +178,9 @@ func (l *layout) assign(i int) {
 	}
 	row.Keys = kept
 }
+
+// lineOf is where the user's file gives an action keys.
+func (l *layout) lineOf(a Action) int { return l.b.rows[l.index[a]].Line }
 
 // group joins the contexts that hear the same key presses.
 func group(c Context) Context {
@@ -205,27 +239,56 @@ func contextOrder(c Context) int {
 	return 4
 }
 
-// ParseOverrides reads a keybindings.json: an object of action ids, each with a
-// key or a list of keys; an empty list disables the action. Entries of another
-// form are left out and named in the problems, one line each.
-func ParseOverrides(data []byte) (map[string][]string, []error) {
-	var file map[string]json.RawMessage
-	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, []error{fmt.Errorf("keybindings: want an object of action ids with keys: %w", err)}
+// Overrides are what a keybindings.json says.
+type Overrides struct {
+	File    string // its path, for problems and help; "" is not known
+	Actions map[string]Override
+}
+
+// Override is the keys of one action; none disable it.
+type Override struct {
+	Keys []string
+	Line int // where it stands; 0 is not known
+}
+
+// ErrNotObject reports a keybindings.json of which nothing can be used.
+var ErrNotObject = errors.New("want an object of action ids with keys")
+
+// ParseOverrides reads the text of a keybindings.json: an object of action ids, each with a
+// key or a list of keys; an empty list disables the action. Entries of another form are left
+// out and named in the problems, one line each. A text that is no such object is an
+// [ErrNotObject].
+func ParseOverrides(file string, data []byte) (Overrides, []error) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	o := Overrides{File: file, Actions: map[string]Override{}}
+	line := func(at int) int { return 1 + bytes.Count(data[:min(at, len(data))], []byte("\n")) }
+	var entries map[string]json.RawMessage
+	if err := json.Unmarshal(data, &entries); err != nil {
+		at := 0
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			at = int(syntax.Offset)
+		}
+		return o, []error{problemAt(file, line(at), "%w: %w", ErrNotObject, err)}
 	}
-	overrides := map[string][]string{}
+	lines := map[string]int{}
+	r := jsontext.Reader{Text: data}
+	r.Object(func(id []byte) bool {
+		lines[string(id)] = line(r.At)
+		return r.Skip()
+	})
 	var problems []error
-	for _, id := range slices.Sorted(maps.Keys(file)) {
+	for _, id := range slices.Sorted(maps.Keys(entries)) {
 		var one string
 		var many []string
-		switch {
-		case json.Unmarshal(file[id], &many) == nil && many != nil:
-			overrides[id] = many
-		case json.Unmarshal(file[id], &one) == nil && one != "":
-			overrides[id] = []string{one}
+		switch at := lines[id]; {
+		case json.Unmarshal(entries[id], &many) == nil && many != nil:
+			o.Actions[id] = Override{Keys: many, Line: at}
+		case json.Unmarshal(entries[id], &one) == nil && one != "":
+			o.Actions[id] = Override{Keys: []string{one}, Line: at}
 		default:
-			problems = append(problems, fmt.Errorf("keybindings: %s: want a key or a list of keys", id))
+			problems = append(problems, problemAt(file, at, "%s: want a key or a list of keys", id))
 		}
 	}
-	return overrides, problems
+	return o, problems
 }

@@ -62,7 +62,7 @@ func TestKeyText(t *testing.T) {
 
 // The table itself: canonical keys, no conflict, words for each row.
 func TestDefaults(t *testing.T) {
-	_, problems := NewBindings(nil)
+	_, problems := NewBindings(Overrides{})
 	for _, p := range problems {
 		t.Error(p)
 	}
@@ -87,7 +87,7 @@ func TestDefaults(t *testing.T) {
 
 // What users of the pi family have in their fingers.
 func TestDocumentedDefaults(t *testing.T) {
-	b, _ := NewBindings(nil)
+	b, _ := NewBindings(Overrides{})
 	for chord, want := range map[string]Action{
 		"Ctrl+P": "app.model.cycleForward", "Shift+Ctrl+P": "app.model.cycleBackward",
 		"Alt+P": "app.model.selectTemporary", "Ctrl+L": "app.model.select", "Alt+Shift+P": "app.plan.toggle",
@@ -126,13 +126,15 @@ func TestOverrides(t *testing.T) {
 		{"disabled", `{"app.transcript.open": []}`, Editor, map[Key]Action{"alt+o": ""}, nil},
 		{"older name", `{"selectModel": "f2"}`, Editor, map[Key]Action{"f2": SelectModel}, nil},
 		{"newer name wins", `{"selectModel": "f2", "app.model.select": "f3"}`, Editor, map[Key]Action{"f3": SelectModel, "f2": ""}, nil},
-		{"unknown action", `{"app.fly": "f2"}`, Editor, map[Key]Action{"f2": ""}, []string{`unknown action "app.fly"`}},
+		{"unknown action", `{"app.fly": "f2"}`, Editor, map[Key]Action{"f2": ""}, []string{`keybindings.json:1: unknown action "app.fly"; /hotkeys lists`}},
+		{"misspelt action", "{\n\n\"app.modle.select\": \"f2\"}", Editor, map[Key]Action{"f2": ""}, []string{`keybindings.json:3: unknown action "app.modle.select" (did you mean "app.model.select"?)`}},
+		{"no JSON", "{\n\"app.model.select\" \"f2\"}", Editor, map[Key]Action{"f2": ""}, []string{`keybindings.json:2: want an object`}},
 		{"action of other programs", `{"app.stt.toggle": "ctrl+t", "toggleSTT": "ctrl+o"}`, Editor, map[Key]Action{"ctrl+t": ToggleThinking, "ctrl+o": ExpandTools}, nil},
 		{"unknown key keeps the default", `{"app.transcript.open": "Ctrl+Banana"}`, Editor, map[Key]Action{"alt+o": OpenTranscript}, []string{`app.transcript.open: unknown key "Ctrl+Banana"`}},
-		{"nested object", `{"keybindings": {"app.transcript.open": "f2"}}`, Editor, map[Key]Action{"f2": "", "alt+o": OpenTranscript}, []string{"keybindings: want a key or a list"}},
+		{"nested object", `{"keybindings": {"app.transcript.open": "f2"}}`, Editor, map[Key]Action{"f2": "", "alt+o": OpenTranscript}, []string{"keybindings.json:1: keybindings: want a key or a list"}},
 		{"not an object", `["f2"]`, Editor, map[Key]Action{"alt+o": OpenTranscript}, []string{"want an object"}},
-		{"two of the user's", `{"app.transcript.open": "f2", "app.plan.toggle": "f2"}`, Editor, map[Key]Action{"f2": TogglePlan}, []string{"f2 is bound to both app.plan.toggle and app.transcript.open; app.plan.toggle keeps it"}},
-		{"taken from another", `{"app.transcript.open": "ctrl+t"}`, Editor, map[Key]Action{"ctrl+t": OpenTranscript}, []string{"ctrl+t is app.transcript.open now and no longer app.thinking.toggle"}},
+		{"two of the user's", `{"app.transcript.open": "f2", "app.plan.toggle": "f2"}`, Editor, map[Key]Action{"f2": TogglePlan}, []string{"keybindings.json:1: f2 is bound to both app.plan.toggle and app.transcript.open; app.plan.toggle keeps it"}},
+		{"taken from another", `{"app.transcript.open": "ctrl+t"}`, Editor, map[Key]Action{"ctrl+t": OpenTranscript}, []string{"keybindings.json:1: ctrl+t is app.transcript.open now and no longer app.thinking.toggle"}},
 		{"taken from the editor", `{"app.transcript.open": "ctrl+k"}`, Editor, map[Key]Action{"ctrl+k": OpenTranscript}, []string{"ctrl+k is app.transcript.open now and no longer tui.editor.deleteToLineEnd"}},
 		{"what it had anyway takes nothing", `{"app.exit": "ctrl+d"}`, Editor, map[Key]Action{"ctrl+d": DeleteForward}, nil},
 		{"lists are apart", `{"tui.select.down": ["down", "ctrl+t"]}`, Editor, map[Key]Action{"ctrl+t": ToggleThinking}, nil},
@@ -140,7 +142,7 @@ func TestOverrides(t *testing.T) {
 		{"extension's key changed", `{"ext.speak": "f7"}`, Editor, map[Key]Action{"f7": "ext.speak", "ctrl+alt+s": ""}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			overrides, problems := ParseOverrides([]byte(tt.json))
+			overrides, problems := ParseOverrides("keybindings.json", []byte(tt.json))
 			b, more := NewBindings(overrides, speak)
 			problems = append(problems, more...)
 			for k, want := range tt.lookup {
@@ -161,7 +163,7 @@ func TestOverrides(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	b, _ := NewBindings(map[string][]string{string(OpenTranscript): {}, string(TogglePlan): {"ctrl+t"}})
+	b, _ := NewBindings(Overrides{Actions: map[string]Override{string(OpenTranscript): {}, string(TogglePlan): {Keys: []string{"ctrl+t"}}}})
 	rows := b.Help()
 	if !slices.IsSortedFunc(rows, func(a, b Binding) int {
 		return contextOrder(a.Context) - contextOrder(b.Context)

@@ -68,7 +68,7 @@ func TestParseErrors(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			for _, want := range append(tt.want, `"mine"`) {
+			for _, want := range tt.want {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%v: lacks %q", err, want)
 				}
@@ -110,6 +110,60 @@ func TestLoad(t *testing.T) {
 		if _, err := Load(dir, name); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", name)) {
 			t.Errorf("Load(%q): %v", name, err)
 		}
+	}
+}
+
+// What is wrong is said with its place, and with the name that was probably meant.
+func TestProblems(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "mine.json")
+	whole := string(themeJSON(t, func(c, v map[string]any) { c["accent"], v["blue"] = "blue", "#0000ff" }))
+	whole = strings.NewReplacer(",", ",\n", "{", "{\n").Replace(whole)
+	lineOf := func(text, part string) int {
+		before, _, ok := strings.Cut(text, part)
+		if !ok {
+			t.Fatalf("no %q in\n%s", part, text)
+		}
+		return 1 + strings.Count(before, "\n")
+	}
+	for name, tt := range map[string]struct {
+		old, changed string
+		want         string // %d is the line of changed
+	}{
+		"a token":      {`"accent":`, `"acent":`, `%d: unknown color "acent" (did you mean "accent"?)`},
+		"a variable":   {`"accent":"blue"`, `"accent":"bleu"`, `%d: colors.accent: unknown variable "bleu" (did you mean "blue"?)`},
+		"a missing":    {`"mdLink":`, `"zebra":`, "colors lacks mdLink"},
+		"no JSON":      {`"mdLink":`, `"mdLink"`, `%d: invalid character`},
+		"another kind": {`"vars":{`, `"vars":[], "x":{`, `%d: vars: unexpected array`},
+	} {
+		text := strings.Replace(whole, tt.old, tt.changed, 1)
+		if text == whole {
+			t.Fatalf("%s: nothing is changed in\n%s", name, whole)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := tt.want
+		if strings.Contains(want, "%d") {
+			want = fmt.Sprintf(path+":"+want, lineOf(text, tt.changed))
+		}
+		if _, err := Load(dir, "mine"); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+
+	// A name that nothing depends on is a doubt; one of a newer program is none.
+	text := strings.NewReplacer(`"statusLineCost":`, `"statusLineCosts":`, `"pythonMode":`, `"zebraMode":`).Replace(whole)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	th, err := Load(dir, "mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{fmt.Sprintf(`%s:%d: unknown color "statusLineCosts" (did you mean "statusLineCost"?)`, path, lineOf(text, `"statusLineCosts"`))}
+	if diff := cmp.Diff(want, th.Doubts); diff != "" {
+		t.Error(diff)
 	}
 }
 

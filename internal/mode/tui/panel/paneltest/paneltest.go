@@ -36,7 +36,7 @@ func New(t testing.TB) *Face { return Styled(t, themetest.Styles()) }
 // Styled makes a face with the default keys and these styles.
 func Styled(t testing.TB, s *theme.Styles) *Face {
 	t.Helper()
-	keys, problems := key.NewBindings(nil)
+	keys, problems := key.NewBindings(key.Overrides{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
