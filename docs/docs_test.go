@@ -3,6 +3,7 @@
 package docs_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -164,16 +165,41 @@ func TestConfigExamples(t *testing.T) {
 	}
 }
 
-// The example of keybindings.json is one that the terminal takes without a word.
-func TestKeyExample(t *testing.T) {
-	examples := regexp.MustCompile("(?ms)^```json\n(.*?)^```$").FindAllStringSubmatch(read(t, "terminal.md"), -1)
-	if len(examples) != 1 {
-		t.Fatalf("terminal.md has %d examples of keys", len(examples))
+// looks.md has a row for each token of themes and each action, as they are, and its example of
+// keybindings.json is one that the terminal takes without a word.
+func TestLooks(t *testing.T) {
+	page := read(t, "looks.md")
+	for _, token := range theme.Tokens() {
+		if !row(page, token.String()) {
+			t.Errorf("looks.md has no row for the token %s", token)
+		}
 	}
-	overrides, problems := key.ParseOverrides("keybindings.json", []byte(examples[0][1]))
+	bindings, _ := key.NewBindings(key.Overrides{})
+	for _, b := range bindings.Help() {
+		keys := "none"
+		for i, k := range b.Keys {
+			if i == 0 {
+				keys = "`" + k.Text() + "`"
+			} else {
+				keys += ", `" + k.Text() + "`"
+			}
+		}
+		if want := fmt.Sprintf("| `%s` | %s | %s |", b.Action, keys, b.Help); !strings.Contains(page, want) {
+			t.Errorf("looks.md lacks %s", want)
+		}
+	}
+	examples := regexp.MustCompile("(?ms)^```json\n(.*?)^```$").FindAllStringSubmatch(page, -1)
+	if len(examples) < 2 {
+		t.Fatalf("looks.md has %d examples", len(examples))
+	}
+	overrides, problems := key.ParseOverrides("keybindings.json", []byte(examples[1][1]))
 	_, more := key.NewBindings(overrides)
-	if problems = append(problems, more...); len(problems) > 0 || len(overrides) == 0 {
+	if problems = append(problems, more...); len(problems) > 0 || len(overrides.Actions) == 0 {
 		t.Errorf("%q", problems)
+	}
+	// The other one is the form of a theme, and lacks only tokens.
+	if _, err := theme.Parse([]byte(examples[0][1])); err == nil || strings.Count(err.Error(), ";") > 0 || !strings.Contains(err.Error(), "colors lacks") {
+		t.Error(err)
 	}
 }
 

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host"
+	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/llm"
@@ -91,4 +94,34 @@ func (p *program) offer(list func(*connect.Models) []string) cobra.CompletionFun
 // offerProviders completes the argument of commands that want a provider.
 func (p *program) offerProviders() cobra.CompletionFunc {
 	return p.offer(func(m *connect.Models) []string { return m.Catalog.Registry.Providers() })
+}
+
+// themeFolder is where the user's themes are.
+func themeFolder(p *program) (string, error) {
+	paths, err := config.FindPaths(p.getenv)
+	return filepath.Join(paths.Config, "themes"), err
+}
+
+// themeNames are the names of the themes.
+func themeNames(p *program) []string {
+	names := theme.Names()
+	if dir, err := themeFolder(p); err == nil {
+		names = append(names, theme.List(dir)...)
+	}
+	return names
+}
+
+// offerThemes completes the name of a theme.
+func offerThemes(p *program) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return fitting(typed, themeNames(p)), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// fitting are the words that begin with what is typed. What stands behind a tab describes one.
+func fitting(typed string, words []string) []string {
+	return slices.DeleteFunc(words, func(w string) bool { return !strings.HasPrefix(w, typed) })
 }

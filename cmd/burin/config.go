@@ -14,6 +14,7 @@ import (
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/mode/tui/external"
+	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/prose"
 )
 
@@ -35,7 +36,7 @@ refused if it would make the file invalid.
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(configGet(p), configSet(p), configUnset(p), configList(p), configEdit(p), configPath(p), configSchema(p))
+	cmd.AddCommand(configGet(p), configSet(p), configUnset(p), configList(p), configEdit(p), configPath(p), configSchema(p), configTheme(p))
 	return cmd
 }
 
@@ -306,6 +307,44 @@ and "# yaml-language-server: $schema=config.schema.json" as the first line of co
 				return err
 			}
 			_, err = p.out.Write(text)
+			return err
+		},
+	}
+}
+
+func configTheme(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "theme [NAME]",
+		Short: "Print a theme as a file, or check yours",
+		Long: `Print a theme, built-in or yours, as the file of a theme. Your own begins with one:
+
+  burin config theme dusk > ~/.burin/themes/mine.json
+
+The terminal shows what you change in it as soon as you save. What is wrong with a file
+is named with its line. Without a name, list the themes.`,
+		Args:              arguments(0, 1),
+		ValidArgsFunction: offerThemes(p),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := themeFolder(p)
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				for _, name := range themeNames(p) {
+					fmt.Fprintln(p.out, prose.Inline(name))
+				}
+				return nil
+			}
+			t, ok := theme.Builtin(args[0])
+			if !ok {
+				if t, err = theme.Load(dir, args[0]); err != nil {
+					return err
+				}
+				for _, d := range t.Doubts {
+					p.warn(d)
+				}
+			}
+			_, err = p.out.Write(t.File())
 			return err
 		},
 	}

@@ -2,6 +2,8 @@ package tui
 
 import (
 	"path/filepath"
+	"reflect"
+	"strings"
 	"time"
 
 	"github.com/burin-dev/burin/internal/customize/config"
@@ -55,8 +57,9 @@ type appearance struct {
 	onLight    bool // the terminal is light
 	cellWidth  int  // in pixels; 0 is not known
 	cellHeight int
-	attributes []int  // of the terminal
-	badTheme   string // the one that cannot be read, once that was said
+	attributes []int        // of the terminal
+	theme      *theme.Theme // that is drawn with, but for what is only looked at; nil: none yet
+	saidTheme  string       // the last that was said about the file of a theme
 }
 
 func newAppearance(b *base, o *Options) *appearance {
@@ -100,6 +103,11 @@ func (s *appearance) apply() {
 		s.sayError(err)
 		return
 	}
+	s.take(c)
+}
+
+// take takes settings over.
+func (s *appearance) take(c *config.Config) {
 	s.config = c
 	was := s.preferences
 	s.preferences = preferencesOf(c)
@@ -140,27 +148,48 @@ func (s *appearance) chooseStyles(b theme.Background) {
 	s.restyle()
 }
 
-// restyle makes the styles anew, and everything that is drawn with them.
+// restyle makes the styles anew, and everything that is drawn with them. Where the theme's
+// file cannot be used, what it looked like before stays.
 func (s *appearance) restyle() {
-	name, other := s.dark, theme.DefaultDark
-	if s.onLight {
-		name, other = s.light, theme.DefaultLight
+	t, words := s.find()
+	if words != s.saidTheme && words != "" { // it is drawn anew often, and said once
+		s.notice(card.Warning, prose.Line(words))
 	}
-	t, ok := theme.Builtin(name)
-	if !ok {
-		var err error
-		if t, err = theme.Load(s.themeDir(), name); err != nil {
-			t, _ = theme.Builtin(other)
-			if s.badTheme != name { // it is drawn anew often, and said once
-				s.notice(card.Warning, prose.Line(err.Error()))
-			}
-			s.badTheme = name
-		}
-	}
+	s.theme, s.saidTheme = t, words
 	if s.colorBlind {
 		t = t.ColorBlind()
 	}
 	s.useTheme(t)
+}
+
+// followTheme restyles if the theme's file is another than it was.
+func (s *appearance) followTheme() (changed bool) {
+	t, words := s.find()
+	if words == s.saidTheme && reflect.DeepEqual(t, s.theme) {
+		return false
+	}
+	s.restyle()
+	return words == ""
+}
+
+// find gives the theme to draw with, and what there is to say about its file.
+func (s *appearance) find() (t *theme.Theme, words string) {
+	name, other := s.dark, theme.DefaultDark
+	if s.onLight {
+		name, other = s.light, theme.DefaultLight
+	}
+	if t, ok := theme.Builtin(name); ok {
+		return t, ""
+	}
+	t, err := theme.Load(s.themeDir(), name)
+	switch {
+	case err == nil:
+		return t, strings.Join(t.Doubts, "; ")
+	case s.theme != nil && s.theme.Name == name:
+		return s.theme, err.Error() + "; the theme stays as it was"
+	}
+	t, _ = theme.Builtin(other)
+	return t, err.Error() + "; using the theme " + other
 }
 
 // useTheme draws with a theme from now on.
@@ -212,10 +241,15 @@ func (s *appearance) set(name string, value any) {
 	s.apply()
 }
 
-// takeUp takes over a setting that was changed. later reports that it holds from the next
-// session on: what belongs to the face is read anew, what a session was opened with stays.
+// takeUp takes over a setting that was changed here.
 func (s *appearance) takeUp(name string) (later bool) {
 	s.apply()
+	return s.spread(name)
+}
+
+// spread tells the program of a setting that was changed. later reports that it holds from the
+// next session on: what belongs to the face is read anew, what a session was opened with stays.
+func (s *appearance) spread(name string) (later bool) {
 	known, ok := config.Find(name)
 	if !ok {
 		return false
@@ -255,6 +289,7 @@ func (s *appearance) setRole(role, ref string) error {
 	}
 	if err == nil {
 		s.host.Reload()
+		s.inbox.post(s.apply)
 	}
 	return err
 }
@@ -266,8 +301,11 @@ func (s *appearance) themeName() string {
 	return s.dark
 }
 
-// write writes a setting beside the loop; what it changes is taken over when the
-// wizard has ended.
+// write writes a setting beside the loop, which takes it over.
 func (s *appearance) write(name string, value any) error {
-	return config.Set(s.folder, name, value)
+	err := config.Set(s.folder, name, value)
+	if err == nil {
+		s.inbox.post(s.apply)
+	}
+	return err
 }

@@ -68,6 +68,7 @@ func newApp(o Options) *app {
 	cmds.table = table(g)
 
 	// What comes in.
+	follower := &follower{base: b, current: cur, show: show, composer: composer, host: o.Host}
 	greeter := &greeter{base: b, show: show, display: d, version: o.Version}
 	listener := &listener{
 		base: b, current: cur, show: show, display: d, facts: facts, composer: composer, work: work, outbox: outbox, asks: asks, panes: panes, switcher: sw,
@@ -76,11 +77,11 @@ func newApp(o Options) *app {
 	input := &input{
 		base: b, exit: end, show: show, display: d, panes: panes, composer: composer, desktop: desktop, outbox: outbox, asks: asks,
 		reader: g.reader, brake: br, work: work, commands: cmds, models: g.models, plan: g.plan, greeter: greeter,
-		pointer: &pointer{base: b, display: d, panes: panes},
+		pointer: &pointer{base: b, display: d, panes: panes}, follower: follower,
 	}
 	return &app{
 		base: b, current: cur, exit: end, o: o, display: d, panes: panes, show: show, composer: composer, prompt: prompt, facts: facts,
 		work: work, outbox: outbox, asks: asks, shell: shell, brake: br, switcher: sw, commands: cmds, groups: g,
-		greeter: greeter, listener: listener, input: input,
+		greeter: greeter, listener: listener, input: input, follower: follower,
 	}
 }

@@ -14,12 +14,10 @@ func (vs *views) openSettings(words string) {
 	themes := append(theme.Names(), theme.List(vs.show.themeDir())...)
 	slices.Sort(themes)
 	themes = slices.Compact(themes)
-	before := vs.show.preferences
 	later := false // something was changed that this session does not take up
 	changed := func(name string, err error) error {
 		if err == nil {
 			later = vs.show.takeUp(name) || later
-			before = vs.show.preferences
 		}
 		return err
 	}
@@ -56,7 +54,7 @@ func (vs *views) openSettings(words string) {
 			vs.show.restyle()
 		},
 		OnClose: func() {
-			vs.show.preferences = before
+			vs.show.preferences = preferencesOf(vs.show.config) // a preview may have changed them
 			vs.show.restyle()
 			vs.panes.remove(p)
 			if later && vs.session != nil {

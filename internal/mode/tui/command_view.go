@@ -51,7 +51,7 @@ type viewHost interface {
 
 func (vs *views) openHotkeys(string) {
 	var p pane.Pane
-	p = selector.Hotkeys(vs.env, func() { vs.panes.remove(p) })
+	p = selector.Hotkeys(vs.env, keysFile(vs.show.folder), func() { vs.panes.remove(p) })
 	vs.panes.push(p)
 }
 

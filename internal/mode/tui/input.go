@@ -29,6 +29,7 @@ type input struct {
 	plan     *planMode
 	greeter  *greeter
 	pointer  *pointer
+	follower *follower
 
 	lastEsc  time.Time
 	lastStop time.Time
@@ -59,6 +60,7 @@ func (ip *input) onKey(ev key.Event) {
 		ip.display.focus = notify.Unfocused
 		if ev.In {
 			ip.display.focus = notify.Focused
+			ip.follower.focused()
 		}
 	case key.Reply:
 		ip.onReply(ev)

@@ -10,23 +10,31 @@ import (
 	"github.com/burin-dev/burin/internal/platform/smallfile"
 )
 
-// readBindings reads keybindings.json. What is wrong with it is said, one line each;
-// the rest of it holds.
-func readBindings(folder string) (*key.Bindings, []error) {
-	path := filepath.Join(folder, "keybindings.json")
-	data, err := smallfile.Read(path, smallfile.Settings)
-	if err != nil {
-		b, problems := key.NewBindings(nil)
-		if !errors.Is(err, fs.ErrNotExist) {
-			problems = append(problems, fmt.Errorf("read the key bindings: %w", err))
-		}
-		return b, problems
+// boundKeys are the key bindings as keybindings.json says.
+type boundKeys struct {
+	text     []byte
+	bindings *key.Bindings
+	problems []error // one line each; the rest of the file holds
+	unusable bool    // nothing of the file can be used
+}
+
+// keysFile is where a person changes what keys do.
+func keysFile(folder string) string { return filepath.Join(folder, "keybindings.json") }
+
+// readBindings reads keybindings.json.
+func readBindings(folder string) (k boundKeys) {
+	path := keysFile(folder)
+	var overrides key.Overrides
+	var err error
+	switch k.text, err = smallfile.Read(path, smallfile.Settings); {
+	case err == nil:
+		overrides, k.problems = key.ParseOverrides(path, k.text)
+		k.unusable = len(k.problems) == 1 && errors.Is(k.problems[0], key.ErrNotObject)
+	case !errors.Is(err, fs.ErrNotExist):
+		k.problems, k.unusable = []error{fmt.Errorf("read the key bindings: %w", err)}, true
 	}
-	overrides, problems := key.ParseOverrides(data)
-	b, more := key.NewBindings(overrides)
-	problems = append(problems, more...)
-	for i, p := range problems {
-		problems[i] = fmt.Errorf("keybindings.json: %w", p)
-	}
-	return b, problems
+	var more []error
+	k.bindings, more = key.NewBindings(overrides)
+	k.problems = append(k.problems, more...)
+	return k
 }

@@ -51,6 +51,7 @@ type app struct {
 	greeter  *greeter
 	listener *listener
 	input    *input
+	follower *follower
 
 	drawn time.Time // the last frame
 	rows  []string  // memory of draw
@@ -267,6 +268,7 @@ func (a *app) end() {
 		a.notice(card.Warning, notWaited)
 	}
 	a.facts.repo.Close()
+	a.follower.close()
 	a.composer.close()
 	if a.ctx.Err() != nil {
 		a.display.term.Hurry() // anew: closing the session took its time

@@ -31,8 +31,7 @@ type terminalOf interface {
 
 // start takes the terminal and makes what the first picture needs.
 func (a *app) start() error {
-	keys, problems := readBindings(a.show.folder)
-	a.env.Keys = keys
+	a.follower.start()
 	a.show.readLine()
 	a.talk.look.HideThinking = a.show.hideThinking
 	a.show.chooseStyles(theme.DetectBackground("", a.getenv("COLORFGBG")))
@@ -42,10 +41,7 @@ func (a *app) start() error {
 	a.facts.watch()
 	w, h := a.display.term.Size()
 	a.display.screen = screen.New(a.display.term, screen.Options{Width: w, Height: h, Sync: true, Reflow: screen.Reflows(a.getenv), Now: a.env.Now, Hidden: a.display.hidden})
-	a.composer.open(&a.o, keys, a.show.editorStyles(), a.commands.offered)
-	for _, p := range problems {
-		a.notice(card.Warning, p.Error())
-	}
+	a.composer.open(&a.o, a.env.Keys, a.show.editorStyles(), a.commands.offered)
 	a.display.watchSize()
 	return nil
 }
@@ -64,6 +60,7 @@ func (a *app) afterFirstPaint() {
 		a.switcher.open(Wish{})
 	}
 	a.facts.repo.Refresh()
+	a.follower.watch()
 	a.composer.history.Load()
 	go a.composer.unsent.find(a.composer.giveBack)
 	if a.o.News != nil {

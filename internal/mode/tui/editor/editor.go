@@ -73,6 +73,9 @@ func New(o Options) *Editor {
 	return e
 }
 
+// Rebind changes what keys mean to an editor.
+func Rebind(e *Editor, keys *key.Bindings) { e.opts.Keys = keys }
+
 // Text is the whole text, with folded pastes in full.
 func (e *Editor) Text() string {
 	return e.folds.expand(e.doc.slice(pos{}, e.doc.end()))

@@ -174,7 +174,7 @@ func TestTools(t *testing.T) {
 
 func TestHotkeys(t *testing.T) {
 	f := newFace(t, theme.NewStyles(themetest.Theme(), theme.NoStyle))
-	p := Hotkeys(f.Env, nil)
+	p := Hotkeys(f.Env, "keybindings.json", nil)
 	if got, want := p.Len(), len(f.Keys.Help()); got != want {
 		t.Errorf("%d actions are listed, there are %d", got, want)
 	}
@@ -188,7 +188,7 @@ func TestHotkeys(t *testing.T) {
 func TestHotkeysWhole(t *testing.T) {
 	f := newFace(t, theme.NewStyles(themetest.Theme(), theme.NoStyle))
 	for _, b := range f.Keys.Help() {
-		p := Hotkeys(f.Env, nil)
+		p := Hotkeys(f.Env, "keybindings.json", nil)
 		p.SetSelected(string(b.Action))
 		for _, width := range []int{40, 100} {
 			rows, _ := p.Draw(width, 24)

@@ -1,6 +1,8 @@
 package selector
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/mode/tui/key"
@@ -20,8 +22,9 @@ func keyText(env *pane.Env, a key.Action) string {
 }
 
 // Hotkeys is a pane that lists what keys do, those of the user and of extensions
-// included. Nothing can be changed there; it says how.
-func Hotkeys(env *pane.Env, onCancel func()) *list.List {
+// included, and where they come from. Nothing can be changed there; it says how: file is the
+// user's.
+func Hotkeys(env *pane.Env, file string, onCancel func()) *list.List {
 	help := env.Keys.Help()
 	about := make(map[string]key.Binding, len(help))
 	items := make([]list.Item, 0, len(help))
@@ -30,6 +33,9 @@ func Hotkeys(env *pane.Env, onCancel func()) *list.List {
 		it := list.Item{ID: string(b.Action), Label: texts(b.Keys), Detail: b.Help, Group: contextName(b.Context), Search: string(b.Action)}
 		if len(b.Keys) == 0 {
 			it.Label, it.Dim = "no key", true
+		}
+		if b.File != "" {
+			it.Mark = env.Styles.Symbols().Bullets[0] // as settings mark what a person has changed
 		}
 		items = append(items, it)
 	}
@@ -42,8 +48,12 @@ func Hotkeys(env *pane.Env, onCancel func()) *list.List {
 			s.fact("Keys", texts(b.Keys))
 			s.fact("Where", contextName(b.Context))
 			s.fact("Action", id)
+			if b.File != "" {
+				s.fact("From", fmt.Sprintf("%s:%d", b.File, b.Line))
+				s.fact("Default", cmp.Or(texts(b.Default), "no key"))
+			}
 			s.blank()
-			s.text("To change it, write \""+id+"\": [\"ctrl+x\"] into keybindings.json.", theme.Muted)
+			s.text("To change it, write \""+id+"\": [\"ctrl+x\"] into "+file+".", theme.Muted)
 			return s.lines
 		},
 	})

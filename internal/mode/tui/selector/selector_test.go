@@ -148,7 +148,7 @@ func panes(t testing.TB, f *paneltest.Face) map[string]pane.Pane {
 		"thinking":      Thinking(f.Env, ThinkingOptions{Model: "claude-opus-4-5", Support: models()[2].Thinking, Current: llm.LevelHigh}),
 		"themes":        Themes(f.Env, ThemeOptions{Current: "light", Dir: dir}),
 		"tools":         Tools(f.Env, ToolOptions{Tools: sampleTools()}),
-		"hotkeys":       Hotkeys(f.Env, nil),
+		"hotkeys":       Hotkeys(f.Env, "keybindings.json", nil),
 		"prompts":       prompts,
 		"providers":     logins,
 		"forget":        question,

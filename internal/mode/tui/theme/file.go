@@ -26,8 +26,8 @@ type Problem struct {
 	Text string
 }
 
-// maxTold is how many problems an error names; it counts the others.
-const maxTold = 3
+// An error names so many problems, and so many missing tokens; it counts the others.
+const maxTold, maxLacks = 3, 5
 
 // Error names the first problems in one line.
 func (p *Problems) Error() string {
@@ -110,7 +110,9 @@ func (f *file) unreadable(err error) {
 	f.wrong.List = []Problem{{Line: f.line(int(at)), Text: words}}
 }
 
-func (f *file) line(at int) int { return 1 + bytes.Count(f.text[:min(max(at, 0), len(f.text))], []byte("\n")) }
+func (f *file) line(at int) int {
+	return 1 + bytes.Count(f.text[:min(max(at, 0), len(f.text))], []byte("\n"))
+}
 
 // findLines notes where each member of the file and of its objects stands.
 func (f *file) findLines() {
@@ -179,6 +181,9 @@ func (f *file) readColors(t *Theme) {
 			lacks = append(lacks, token.String())
 		}
 	}
+	if more := len(lacks) - maxLacks; more > 0 {
+		lacks = append(lacks[:maxLacks], fmt.Sprintf("and %d more", more))
+	}
 	if len(lacks) > 0 {
 		f.problem("colors", "colors lacks %s", strings.Join(lacks, ", "))
 	}
@@ -228,4 +233,32 @@ func (f *file) color(raw json.RawMessage, seen []string) (Color, error) {
 		return Color{}, fmt.Errorf("variable %.40q refers to itself (%s)", s, strings.Join(append(seen, s), " → "))
 	}
 	return f.color(value, append(seen, s))
+}
+
+// File is the theme as a file that [Parse] reads, to begin one's own with. Colors that several
+// tokens have are variables, named after the first of them.
+func (t *Theme) File() []byte {
+	uses := map[Color]int{}
+	for _, token := range Tokens() {
+		uses[t.colors[token]]++
+	}
+	var vars, colors []string
+	names := map[Color]string{}
+	for _, token := range Tokens() {
+		c := t.colors[token]
+		value := strconv.Quote(c.Hex())
+		if c.kind == indexed {
+			value = strconv.Itoa(int(c.index))
+		}
+		if uses[c] > 1 && c.kind != terminalDefault {
+			if names[c] == "" {
+				names[c] = token.String()
+				vars = append(vars, fmt.Sprintf("    %q: %s", names[c], value))
+			}
+			value = strconv.Quote(names[c])
+		}
+		colors = append(colors, fmt.Sprintf("    %q: %s", token, value))
+	}
+	return fmt.Appendf(nil, "{\n  \"name\": %q,\n  \"vars\": {\n%s\n  },\n  \"colors\": {\n%s\n  }\n}\n",
+		t.Name, strings.Join(vars, ",\n"), strings.Join(colors, ",\n"))
 }

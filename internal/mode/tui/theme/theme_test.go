@@ -167,6 +167,27 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// A theme is written as a file that gives the same theme.
+func TestFile(t *testing.T) {
+	for _, name := range Names() {
+		want, _ := Builtin(name)
+		got, err := Parse(want.File())
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, want.File())
+		}
+		if got.colors != want.colors || got.Name != name || got.Light != want.Light {
+			t.Errorf("%s is not the same", name)
+		}
+	}
+	mixed, err := Parse(themeJSON(t, func(c, _ map[string]any) { c["accent"], c["text"], c["dim"] = 240, "", "#010203" }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Parse(mixed.File()); err != nil || got.colors != mixed.colors {
+		t.Errorf("%v\n%s", err, mixed.File())
+	}
+}
+
 // contrast is WCAG's contrast of two colours, 1 to 21.
 func contrast(a, b Color) float64 {
 	la, lb := a.Luminance(), b.Luminance()
