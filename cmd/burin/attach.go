@@ -22,8 +22,9 @@ func attachCommand(p *program) *cobra.Command {
 	var a askFlags
 	mode, address := "", false
 	cmd := &cobra.Command{
-		Use:   "attach [ID]",
-		Short: "Join a session that another burin has open",
+		Use:               "attach [ID]",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "Join a session that another burin has open",
 		Long: `Join a session that another burin has open, in a terminal of its own: both show the same,
 either can answer what is asked, and what is sent from here waits like what is sent there.
 When the other ends, the session continues here. Without an id it is the last one of this

@@ -260,8 +260,9 @@ func (l *lines) Write(p []byte) (int, error) {
 // sessionsStopCommand ends a session that is in the background.
 func sessionsStopCommand(p *program) *cobra.Command {
 	return &cobra.Command{
-		Use:   "stop ID",
-		Short: "End a background session",
+		Use:               "stop ID",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "End a background session",
 		Long: `End a session that burin --background started. Its work and its jobs stop; the session
 is kept, and --resume continues it.
 

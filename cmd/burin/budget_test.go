@@ -26,8 +26,11 @@ const (
 	requestBudget = 35 * time.Millisecond
 	editorBudget  = 30 * time.Millisecond
 	answerBudget  = 30 * time.Millisecond // of the first answer in RPC mode
-	sizeBudget    = 39 << 20              // bytes of the linux/amd64 binary; the house allows 45 MB in the end
-	budgetRuns    = 20                    // the median of as many counts
+	// completionBudget is of a key that a person waits for.
+	completionBudget = 50 * time.Millisecond
+
+	sizeBudget = 39 << 20 // bytes of the linux/amd64 binary; the house allows 45 MB in the end
+	budgetRuns = 20       // the median of as many counts
 )
 
 // release builds burin as it is released. Budgets are checked on request only:
@@ -200,6 +203,55 @@ func TestBudgetRequest(t *testing.T) {
 			}
 			within(t, "first request, "+tt.name, took, memory, machine.Allow(requestBudget))
 		})
+	}
+}
+
+// What a shell asks at each Tab, with 500 sessions and 200 skills. Nothing is written.
+func TestBudgetCompletion(t *testing.T) {
+	bin, machine, first := release(t), pacetest.New(t), command(t)
+	dir, err := filepath.EvalSymlinks(first.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := filepath.Join(first.Dir, "burin")
+	sessions := filepath.Join(home, "sessions", "--"+strings.ReplaceAll(strings.Trim(dir, "/"), "/", "-")+"--")
+	if err := os.MkdirAll(sessions, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 500 {
+		text := fmt.Sprintf(`{"type":"session","version":3,"id":"s%d","timestamp":"2026-01-02T03:04:05.678Z","cwd":%q,"title":"Session %d"}`, i, dir, i) + "\n" +
+			strings.Repeat(`{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-02T03:04:06Z","message":{"role":"user","content":"hello","timestamp":1}}`+"\n", 100)
+		if err := os.WriteFile(filepath.Join(sessions, fmt.Sprintf("2026-01-02T03-04-05-678Z_s%d.jsonl", i)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 200 {
+		skill := filepath.Join(home, "skills", fmt.Sprintf("skill-%d", i))
+		if err := os.MkdirAll(skill, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(skill, "SKILL.md"), fmt.Appendf(nil, "---\nname: skill-%d\ndescription: Does one thing.\n---\nDo it.\n", i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{
+		{"resume", ""}, {"config", "get", ""}, {"config", "set", "theme.dark", ""}, {"-p", "/"}, {"-p", "--model", "a"}, {"-p", "x", "@"},
+	} {
+		var took []time.Duration
+		var memory []int64
+		for range budgetRuns {
+			machine.Look()
+			cmd := exec.Command(bin, append([]string{"__complete"}, args...)...)
+			cmd.Env, cmd.Dir = first.Env, first.Dir
+			began := time.Now()
+			out, err := cmd.Output()
+			took = append(took, time.Since(began))
+			if err != nil || bytes.Count(out, []byte("\n")) < 2 {
+				t.Fatalf("%v %s", err, out)
+			}
+			memory = append(memory, peakMemory(cmd.ProcessState))
+		}
+		within(t, "completion of "+strings.Join(args, " "), took, memory, machine.Allow(completionBudget))
 	}
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +23,8 @@ func completionCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Write the completion script for bash, zsh, fish or powershell",
-		Long: `Write the script that lets a shell complete burin's commands, flags and models.
+		Long: `Write the script that lets a shell complete burin's commands and flags, and what is yours:
+models, sessions, settings, skills and commands of a prompt, files behind "@".
 
   bash        source <(burin completion bash)
   zsh         source <(burin completion zsh)
@@ -35,7 +38,7 @@ Put the line into the shell's start-up file to have it in every session.`,
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":
-				return root.GenBashCompletionV2(p.out, true)
+				return writeBash(p.out, root)
 			case "zsh":
 				return root.GenZshCompletion(p.out)
 			case "fish":
@@ -48,23 +51,55 @@ Put the line into the shell's start-up file to have it in every session.`,
 	}
 }
 
-// completeAsk offers values for the flags of a prompt.
+// bashWords stands in for what the package bash-completion has, which many machines lack: it finds
+// the words up to the cursor, with those put together again that bash takes apart at "=", ":"
+// and "@".
+const bashWords = `local line=${COMP_LINE:0:COMP_POINT} rest word i
+    words=() cword=-1
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        rest=${line#"${line%%[![:space:]]*}"} word=${COMP_WORDS[i]}
+        ((i == COMP_CWORD)) && word=$rest
+        if ((cword >= 0)) && [[ $rest == "$line" ]]; then
+            words[cword]+=$word
+        else
+            words[++cword]=$word
+        fi
+        line=${rest#"$word"}
+    done
+    cur=${words[cword]} prev=
+    ((cword > 0)) && prev=${words[cword-1]}
+    return 0`
+
+// writeBash writes cobra's script for bash so that it works without bash-completion, and with
+// words that begin with "@".
+func writeBash(out io.Writer, root *cobra.Command) error {
+	var script bytes.Buffer
+	if err := root.GenBashCompletionV2(&script, true); err != nil {
+		return err
+	}
+	_, err := strings.NewReplacer(
+		`_get_comp_words_by_ref "$@" cur prev words cword`, bashWords,
+		"_init_completion -n =:", "_init_completion -n =:@",
+	).WriteString(out, script.String())
+	return err
+}
+
+// completeAsk offers values for the flags of a prompt, and its commands and files.
 func completeAsk(p *program, root *cobra.Command) {
-	models := p.offer(func(m *connect.Models) []string {
-		var refs []string
-		for _, model := range m.Catalog.Registry.All() {
-			refs = append(refs, model.Ref())
-		}
-		return refs
-	})
+	models := p.offer(modelRefs)
 	var levels []string
 	for _, l := range llm.Levels() {
 		levels = append(levels, string(l))
 	}
+	root.ValidArgsFunction = offerPrompt(p)
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"mode": values("text", "json", modeACP), "thinking": values(levels...), "api": values(host.APIs()...),
 		"service-tier": values(catalog.ServiceTiers()...), "web-search": values("auto", "model"),
 		"model": models, "smol": models, "slow": models, "plan": models,
+		"approval": choices("approval"), "sandbox": choices("sandbox.mode"), "edit-engine": choices("edit.mode"),
+		"resume": func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return offerSessions(p)(cmd, nil, typed)
+		},
 	} {
 		if err := root.RegisterFlagCompletionFunc(flag, complete); err != nil {
 			panic(err) // a flag of that name is not registered: a mistake of this file
@@ -72,29 +107,47 @@ func completeAsk(p *program, root *cobra.Command) {
 	}
 }
 
+// choices offers what a setting may be.
+func choices(key string) cobra.CompletionFunc {
+	s, _ := config.Find(key)
+	return values(s.Choices...)
+}
+
 // values offers a fixed choice.
 func values(list ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// offer offers what list takes from the models, as far as it fits what is typed.
-// A shell shows nothing of an error, so a bad file means a shorter list.
+// offer offers what list takes from the models.
 func (p *program) offer(list func(*connect.Models) []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		models, _ := p.models()
-		if models == nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		defer models.Close()
-		fits := slices.DeleteFunc(list(models), func(s string) bool { return !strings.HasPrefix(s, typed) })
-		return fits, cobra.ShellCompDirectiveNoFileComp
+		return fitting(typed, fromModels(p, list)), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// offerProviders completes the argument of commands that want a provider.
-func (p *program) offerProviders() cobra.CompletionFunc {
-	return p.offer(func(m *connect.Models) []string { return m.Catalog.Registry.Providers() })
+// fromModels gives what list takes from the models. A shell shows nothing of an error, so a
+// bad file means a shorter list.
+func fromModels(p *program, list func(*connect.Models) []string) []string {
+	models, _ := p.models()
+	if models == nil {
+		return nil
+	}
+	defer models.Close()
+	return list(models)
 }
+
+// modelRefs are the names of all models.
+func modelRefs(m *connect.Models) (refs []string) {
+	for _, model := range m.Catalog.Registry.All() {
+		refs = append(refs, model.Ref())
+	}
+	return refs
+}
+
+func providerNames(m *connect.Models) []string { return m.Catalog.Registry.Providers() }
+
+// offerProviders completes the argument of commands that want a provider.
+func (p *program) offerProviders() cobra.CompletionFunc { return p.offer(providerNames) }
 
 // themeFolder is where the user's themes are.
 func themeFolder(p *program) (string, error) {

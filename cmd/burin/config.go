@@ -65,7 +65,7 @@ func configGet(p *program) *cobra.Command {
 		Use:               "get KEY",
 		Short:             "Print the value of a setting",
 		Args:              arguments(1, 1),
-		ValidArgsFunction: completeSetting,
+		ValidArgsFunction: offerSettings(p),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if _, err := config.Named(args[0]); err != nil {
 				return usageError{Err: err}
@@ -99,7 +99,7 @@ func configList(p *program) *cobra.Command {
 		Long: `List all settings, or those whose key contains WORD, with their values and where each
 value comes from: the default, a file and its line, a variable or a flag.`,
 		Args:              arguments(0, 1),
-		ValidArgsFunction: completeSetting,
+		ValidArgsFunction: offerSettings(p),
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, err := settingsHere(p)
 			if err != nil {
@@ -153,7 +153,7 @@ separated by commas. An entry of a mapping is a key of its own: modelRoles.smol.
 With --project the setting goes into .burin/config.yml, which everybody who works on the
 project can share. What such a file may set is limited: burin help config.`,
 		Args:              arguments(2, 2),
-		ValidArgsFunction: completeSetting,
+		ValidArgsFunction: offerSettings(p),
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := config.Named(args[0])
 			if err != nil {
@@ -179,7 +179,7 @@ func configUnset(p *program) *cobra.Command {
 		Use:               "unset KEY",
 		Short:             "Remove a setting from config.yml, so that its default applies",
 		Args:              arguments(1, 1),
-		ValidArgsFunction: completeSetting,
+		ValidArgsFunction: offerSettings(p),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if _, err := config.Named(args[0]); err != nil {
 				return usageError{Err: err}
@@ -442,29 +442,4 @@ func shortValue(e config.Entry) string {
 		return "(none)"
 	}
 	return e.Text()
-}
-
-// completeSetting completes keys, and the values of settings with fixed ones.
-func completeSetting(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	var out []string
-	switch {
-	case len(args) == 0:
-		for _, s := range config.Settings() {
-			if strings.HasPrefix(s.Key, typed) {
-				out = append(out, s.Key+"\t"+s.Label)
-			}
-		}
-	case len(args) == 1 && cmd.Name() == "set":
-		s, _ := config.Find(args[0])
-		choices := s.Choices
-		if s.Type == config.Bool {
-			choices = []string{"on", "off"}
-		}
-		for _, c := range choices {
-			if strings.HasPrefix(c, typed) {
-				out = append(out, c)
-			}
-		}
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
 }

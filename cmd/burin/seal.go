@@ -24,8 +24,9 @@ type sealOptions struct {
 func sessionsSealCommand(p *program) *cobra.Command {
 	var o sealOptions
 	cmd := o.command(&cobra.Command{
-		Use:   "seal [ID]",
-		Short: "Encrypt a session",
+		Use:               "seal [ID]",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "Encrypt a session",
 		Long: `Encrypt a session, or all with --all: its text, its pictures, its title. The key is kept in
 the system's keyring. Without a keyring, or with --passphrase, burin asks for a pass phrase;
 scripts set BURIN_SESSION_PASSPHRASE. If you lose the key, you lose the session.
@@ -42,8 +43,9 @@ The unencrypted session and its outputs go to the trash, where they can still be
 
 func sessionsUnsealCommand(p *program) *cobra.Command {
 	return &cobra.Command{
-		Use:   "unseal ID",
-		Short: "Decrypt a session",
+		Use:               "unseal ID",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "Decrypt a session",
 		Long: `Decrypt a session. The encrypted file goes to the
 trash.
 

@@ -131,8 +131,9 @@ type showOptions struct {
 func sessionsShowCommand(p *program) *cobra.Command {
 	var o showOptions
 	cmd := &cobra.Command{
-		Use:   "show ID",
-		Short: "Show a session: by its id or the beginning of it, or by its file",
+		Use:               "show ID",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "Show a session: by its id or the beginning of it, or by its file",
 		Long: `Show what was said and done in a session, on the branch that is active.
 
   burin sessions show 1f9d`,

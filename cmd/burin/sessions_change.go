@@ -12,8 +12,9 @@ import (
 
 func sessionsRenameCommand(p *program) *cobra.Command {
 	return &cobra.Command{
-		Use:   "rename ID TITLE",
-		Short: "Name a session",
+		Use:               "rename ID TITLE",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "Name a session",
 		Long: `Name a session, for lists and exports. Secrets in the name are hidden.
 
   burin sessions rename 1f9d "the flaky login test"`,
@@ -34,8 +35,9 @@ func renameSession(ctx context.Context, p *program, which, title string) error {
 
 func sessionsMoveCommand(p *program) *cobra.Command {
 	return &cobra.Command{
-		Use:   "move ID DIR",
-		Short: "Move a session to another folder",
+		Use:               "move ID DIR",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "Move a session to another folder",
 		Long: `Move a session to another folder, such as one that was renamed. Paths in the
 conversation don't change.
 

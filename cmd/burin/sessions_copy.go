@@ -12,8 +12,9 @@ import (
 
 func sessionsForkCommand(p *program) *cobra.Command {
 	return &cobra.Command{
-		Use:   "fork ID",
-		Short: "Copy a session into this folder",
+		Use:               "fork ID",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "Copy a session into this folder",
 		Long: `Copy a session, with all its branches and outputs, into this folder. It
 prints the id of the copy.
 
@@ -41,8 +42,9 @@ func forkSession(ctx context.Context, p *program, which string) error {
 
 func sessionsBranchCommand(p *program) *cobra.Command {
 	return &cobra.Command{
-		Use:   "branch ID ENTRY",
-		Short: "Copy a session up to an entry",
+		Use:               "branch ID ENTRY",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "Copy a session up to an entry",
 		Long: `Copy a session up to an entry, without its other branches, to continue from there. ENTRY
 is the entry's id or its beginning, as sessions show --json and sessions search print
 it. It prints the id of the copy, which belongs to the same folder.

@@ -19,8 +19,9 @@ type doctorOptions struct {
 func sessionsDoctorCommand(p *program) *cobra.Command {
 	var o doctorOptions
 	cmd := o.command(&cobra.Command{
-		Use:   "doctor [ID]",
-		Short: "Check sessions for damage, and repair it",
+		Use:               "doctor [ID]",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "Check sessions for damage, and repair it",
 		Long: `Check a session, or the sessions of this folder, for damage: unreadable lines, missing or
 damaged blobs (pictures, documents, long texts), drafts left by a crash, outputs without a
 session, copies; with --all also for unused blobs. --fix rewrites damaged files and keeps

@@ -22,8 +22,9 @@ type exportOptions struct {
 func sessionsExportCommand(p *program) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
-		Use:   "export ID",
-		Short: "Write a session as a page, a document or JSON",
+		Use:               "export ID",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "Write a session as a page, a document or JSON",
 		Long: `Write a session as a page that needs nothing else (html), as the active branch in
 Markdown (md), or whole as JSON (json). Secrets are hidden. An
 existing file is kept unless --force replaces it; a session is never replaced.
@@ -73,8 +74,9 @@ type shareOptions struct {
 func sessionsShareCommand(p *program) *cobra.Command {
 	var o shareOptions
 	cmd := &cobra.Command{
-		Use:   "share ID",
-		Short: "Share a session as a page",
+		Use:               "share ID",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "Share a session as a page",
 		Long: `Upload a session as a page and print its address. If burin's configuration folder has a
 program named share, it does the upload: burin passes it the page's file, and it prints
 the address. Otherwise burin makes a secret gist with gh; anyone with the address can

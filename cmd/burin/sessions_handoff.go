@@ -19,8 +19,9 @@ type handoffOptions struct {
 func sessionsHandoffCommand(p *program) *cobra.Command {
 	var o handoffOptions
 	cmd := &cobra.Command{
-		Use:   "handoff ID [FOCUS...]",
-		Short: "Summarize a session and start a new one from it",
+		Use:               "handoff ID [FOCUS...]",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "Summarize a session and start a new one from it",
 		Long: `Let the session's model write a summary of the work, and start a new session in the same
 folder with it. FOCUS says what comes next. It prints the id of the new session.
 

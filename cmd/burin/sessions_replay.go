@@ -23,8 +23,9 @@ type replayOptions struct {
 func sessionsReplayCommand(p *program) *cobra.Command {
 	var o replayOptions
 	cmd := &cobra.Command{
-		Use:   "replay ID",
-		Short: "Print what happened in a session again, without a model",
+		Use:               "replay ID",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "Print what happened in a session again, without a model",
 		Long: `Print what happened in a session, in order, abandoned branches included. burin sends
 nothing to a model and runs no tool. --mode json prints the events of burin -p --mode json,
 with each answer in one piece.

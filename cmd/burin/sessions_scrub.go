@@ -22,8 +22,9 @@ type scrubOptions struct {
 func sessionsScrubCommand(p *program) *cobra.Command {
 	var o scrubOptions
 	cmd := o.command(&cobra.Command{
-		Use:   "scrub [ID]",
-		Short: "Find and remove secrets in stored sessions",
+		Use:               "scrub [ID]",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "Find and remove secrets in stored sessions",
 		Long: `Find tokens, passwords and keys in sessions, in the outputs that belong to them, in what was
 kept of them when they were repaired, and in the undo journal of their folder. Without an
 id it looks at the sessions of this folder; with --all at those of all folders and of the

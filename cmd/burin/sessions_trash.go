@@ -24,8 +24,9 @@ type deleteOptions struct {
 func sessionsDeleteCommand(p *program) *cobra.Command {
 	var o deleteOptions
 	cmd := &cobra.Command{
-		Use:   "delete ID",
-		Short: "Move a session to the trash",
+		Use:               "delete ID",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "Move a session to the trash",
 		Long: `Move a session, with the outputs that belong to it, to the trash. --force deletes it for
 good, after a question. A session of a database stays in it, in a trash of its own.
 
@@ -72,8 +73,9 @@ func deletedWords(gone archive.Deleted) string {
 func sessionsRestoreCommand(p *program) *cobra.Command {
 	var which string
 	return &cobra.Command{
-		Use:   "restore [ID]",
-		Short: "Restore a session from the trash",
+		Use:               "restore [ID]",
+		ValidArgsFunction: offerTrash(p),
+		Short:             "Restore a session from the trash",
 		Long: `Restore a session from the trash. If the trash has it twice, name its file. Without an id, list what is there; with the file of a database, what is in the
 trash of that.
 

@@ -226,8 +226,9 @@ func (h *desk) hide(settings *config.Config) func(string) string {
 func resumeCommand(p *program) *cobra.Command {
 	var a askFlags
 	cmd := &cobra.Command{
-		Use:   "resume [ID]",
-		Short: "Choose a session to resume",
+		Use:               "resume [ID]",
+		ValidArgsFunction: offerSessions(p),
+		Short:             "Choose a session to resume",
 		Long: `Choose a session to resume in the terminal: from a list with search and preview, or
 by its id, the beginning of it, or its file.
 
