@@ -1,18 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/burin-dev/burin"
+	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/archive"
@@ -101,15 +106,19 @@ type desk struct {
 	*host.Host
 	program *program
 	ask     askFlags
-	first   atomic.Bool // the session of the flags has been opened
 	// remembering is set once the memory is brought up to date, which it is once for a start.
 	remembering atomic.Bool
+	first       atomic.Bool                  // the session of the flags has been opened
 	tell        atomic.Pointer[func(string)] // tells the person; nil: no session has been opened yet
+	runs        atomic.Pointer[runner]       // runs programs beside the session that was opened last; nil: nothing can
 
 	// unkept is set once nothing that is typed shall be found on the disk later: with
 	// --no-session, and from the first encrypted session on.
 	unkept atomic.Bool
 }
+
+// runner runs a program beside a session, in its sandbox.
+type runner func(context.Context, bench.Program) (bench.Ended, error)
 
 var _ tui.Host = (*desk)(nil)
 
@@ -120,6 +129,31 @@ func (h *desk) warn(line string) {
 		return
 	}
 	h.program.warn(line)
+}
+
+// lineLimit is how long the command of the status line may take.
+const lineLimit = 5 * time.Second
+
+// StatusLine implements [tui.Host].
+func (h *desk) StatusLine(ctx context.Context, command string, facts []byte) (string, error) {
+	run := h.runs.Load()
+	if run == nil {
+		return "", nil
+	}
+	ended, err := (*run)(ctx, bench.Program{Line: command, Input: facts, Timeout: lineLimit})
+	line := func(text string) string {
+		text, _, _ = strings.Cut(strings.TrimLeft(text, "\r\n"), "\n")
+		return strings.TrimSpace(ansi.Strip(text))
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case ended.TimedOut:
+		return "", fmt.Errorf("stopped after %v: make it faster", lineLimit)
+	case ended.ExitCode != 0:
+		return "", fmt.Errorf("exit code %d: %s", ended.ExitCode, cmp.Or(line(ended.Stderr), "no message"))
+	}
+	return line(ended.Stdout), nil
 }
 
 // Ledger implements [tui.Host].
@@ -161,6 +195,7 @@ func (h *desk) opened(ctx context.Context, w tui.Wish) (session.Handle, error) {
 			return nil, err
 		}
 	case !first:
+		h.runs.Store(nil) // those of the session before have gone with it
 		a.goOn, a.resume, a.session = false, "", ""
 	}
 	if w.Model != "" {
@@ -188,6 +223,10 @@ func (h *desk) begin(ctx context.Context, a askFlags, w tui.Wish, resume string)
 	}
 	o.Desk = session.NewDesk(session.DeskOptions{})
 	o.Desk.Attend() // the face that opens it
+	o.Programs = func(run func(context.Context, bench.Program) (bench.Ended, error)) {
+		r := runner(run)
+		h.runs.Store(&r)
+	}
 	keys := h.program.sessionKeys(ctx)
 	o.Keys = func(w place.Wanted) (sealed.Key, error) {
 		h.unkept.Store(true) // who asks for a key has an encrypted session before it

@@ -231,7 +231,13 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	o.Seal = o.Seal || settings.Sessions.Encrypt
 	if o.Expand == nil {
 		e := &expander{host: h, desk: o.Desk}
-		o.Expand, o.Turn, o.Programs = e.expand, e.turn, e.begin
+		given := o.Programs
+		o.Expand, o.Turn, o.Programs = e.expand, e.turn, func(run func(context.Context, bench.Program) (bench.Ended, error)) {
+			e.begin(run)
+			if given != nil {
+				given(run)
+			}
+		}
 	}
 	h.rules(o, settings)
 	return nil

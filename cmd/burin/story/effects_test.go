@@ -90,6 +90,7 @@ func TestSettingEffects(t *testing.T) {
 		{key: "statusLine.transparent", one: "statusLine: {transparent: true}", other: "statusLine: {transparent: false}", ofOther: "bg=#232323"},
 		{key: "statusLine.leftSegments", one: custom("left", "hostname"), other: custom("left", "path"), ofOther: "│ ~/project "},
 		{key: "statusLine.rightSegments", one: custom("right", "model"), other: custom("right", "path"), ofOne: "claude-opus-4-5│", ofOther: "~/project│\n   0-0: bg"},
+		{key: "statusLine.command", one: "statusLine: {command: echo first words}", other: "statusLine: {command: echo other words}", ofOne: "first words", ofOther: "other words", act: func(s *story) { s.WaitText("words") }},
 		{key: "theme.dark", one: "theme: {dark: dark}", other: "theme: {dark: nord}"},
 		{key: "theme.light", one: "theme: {light: light}", other: "theme: {light: dark}", with: func(o *setting) { o.Light = true }},
 		{key: "colorBlindMode", one: "colorBlindMode: true\napproval: full", other: "colorBlindMode: false\napproval: full", turns: changes, act: hello},

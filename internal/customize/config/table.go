@@ -9,7 +9,7 @@ import (
 var segments = []string{
 	"burin", "model", "thinking", "mode", "path", "git", "pr", "subagents", "jobs", "token_in", "token_out",
 	"token_total", "token_rate", "cost", "context_pct", "context_total", "time_spent", "time", "session", "hostname",
-	"cache_read", "cache_write", "cache_hit", "session_name", "usage", "pi",
+	"cache_read", "cache_write", "cache_hit", "session_name", "usage", "command", "pi",
 }
 
 var (
@@ -41,6 +41,7 @@ var table = []Setting{
 	{Key: "statusLine.transparent", Type: Bool, Group: Appearance, Project: Free, Label: "Transparent status line", Default: false, Help: "Draws the status line without a background."},
 	{Key: "statusLine.leftSegments", Type: List, Group: Appearance, Project: Free, Label: "Segments on the left", Else: "the default preset's", Choices: segments, When: "statusLine.preset=custom", Help: "The segments on the left of the status line, in order."},
 	{Key: "statusLine.rightSegments", Type: List, Group: Appearance, Project: Free, Label: "Segments on the right", Else: "the default preset's", Choices: segments, When: "statusLine.preset=custom", Help: "The segments on the right of the status line, in order."},
+	{Key: "statusLine.command", Type: String, Group: Appearance, Project: Never, Label: "Status line command", Else: "none", Help: "A command whose first line of output stands in the status line; it reads facts as JSON and runs in the sandbox."},
 
 	{Key: "modelRoles", Type: Record, Group: Model, Project: IfTrusted, Label: "Models by role", Else: "chosen by your keys", Help: "Which model has which role: default, smol, slow, plan and others."},
 	{Key: "cycleOrder", Type: List, Group: Model, Project: Free, Label: "Roles to cycle through", Default: []string{"smol", "default", "slow"}, Help: "The roles that the next-model key (Ctrl+P) cycles through."},

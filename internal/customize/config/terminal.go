@@ -48,4 +48,5 @@ type StatusLine struct {
 	LeftSegments  []string `yaml:"leftSegments"` // of the preset custom
 	RightSegments []string `yaml:"rightSegments"`
 	Transparent   bool     `yaml:"transparent"`
+	Command       string   `yaml:"command"` // its output is the segment command
 }

@@ -53,6 +53,7 @@ type appearance struct {
 	folder string // of the settings
 	host   Host
 	line   *status.Line // the status line as it was set up
+	taken  func()       // is called when other settings hold
 
 	onLight    bool // the terminal is light
 	cellWidth  int  // in pixels; 0 is not known
@@ -117,6 +118,7 @@ func (s *appearance) take(c *config.Config) {
 	}
 	s.readLine()
 	s.restyle()
+	s.taken()
 }
 
 // links reports whether the terminal is given hyperlinks. Those that do not know them

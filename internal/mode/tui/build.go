@@ -68,6 +68,8 @@ func newApp(o Options) *app {
 	cmds.table = table(g)
 
 	// What comes in.
+	line := &lineCommand{base: b, current: cur, facts: facts, show: show, host: o.Host, version: o.Version}
+	facts.told, show.taken = line.refresh, line.refresh
 	follower := &follower{base: b, current: cur, show: show, composer: composer, host: o.Host}
 	greeter := &greeter{base: b, show: show, display: d, version: o.Version}
 	listener := &listener{

@@ -27,6 +27,7 @@ type facts struct {
 	cache  *session.CacheInfo
 	todos  []todo.Phase
 	jobs   []session.Job
+	told   func() // is called when they have changed
 }
 
 func newFacts(b *base, now *current, show *appearance) *facts {
@@ -40,7 +41,7 @@ func newFacts(b *base, now *current, show *appearance) *facts {
 // watch begins to look at the repository.
 func (fs *facts) watch() {
 	fs.repo = status.NewRepo(fs.dir, func(g git.Status) {
-		fs.inbox.post(func() { fs.status.Git = g })
+		fs.inbox.post(func() { fs.status.Git = g; fs.told() })
 	})
 }
 
@@ -57,6 +58,7 @@ func (fs *facts) read() {
 		fs.readJobs()
 	}
 	fs.dirty = true
+	fs.told()
 }
 
 // readTodos reads the list of tasks.

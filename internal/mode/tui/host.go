@@ -40,6 +40,10 @@ type Host interface {
 	Skills() *skill.Set
 	// MemoryCommand does what /memory asks for, and returns Markdown.
 	MemoryCommand(ctx context.Context, arg string) (string, error)
+	// StatusLine runs the person's command for the status line, in the sandbox of the model's
+	// commands, and gives the first line of its output. Where no session of this process can
+	// run a command, that is "".
+	StatusLine(ctx context.Context, command string, facts []byte) (string, error)
 	// Crumb notes that the session is the one of this terminal.
 	Crumb(path string)
 }

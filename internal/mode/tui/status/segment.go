@@ -39,6 +39,7 @@ var segments = [...]segment{
 	{"subagents", func(p *pen, f *Facts) { p.number(f.Subagents, " agent", theme.StatusLineSubagents) }},
 	{"jobs", func(p *pen, f *Facts) { p.number(f.Jobs, " job", theme.StatusLineSubagents) }},
 	{"thinking", drawThinking},
+	{"command", func(p *pen, f *Facts) { p.foreign(f.Command, 80, theme.Muted) }},
 	{"git", drawGit},
 	{"path", drawPath},
 	{"cost", drawCost},

@@ -8,7 +8,7 @@
 // Where there is too little room, the path is shortened first (~/a/…/z, then z), then
 // git to its branch, with a star if something is changed. Then segments go, in this order: time, hostname, session, session_name, token_rate,
 // cache_write, cache_read, cache_hit, token_in, token_out, token_total, time_spent,
-// usage, pr, burin, context_total, subagents, jobs, thinking, git, path, cost, model,
+// usage, pr, burin, context_total, subagents, jobs, thinking, command, git, path, cost, model,
 // context_pct, mode. What is left last may be cut.
 //
 // Money is never told as less than it is: a cost that lacks a part says "≥" or "cost
@@ -43,6 +43,7 @@ type Facts struct {
 	Started   time.Time // of the session
 	Now       time.Time
 	Limits    []Limit // of subscriptions
+	Command   string  // what the user's own command says
 }
 
 // Limit is how much of an allowance is used.
@@ -78,16 +79,16 @@ type preset struct {
 // The default separator is a thin line that all fonts have; powerline's signs, which
 // need a patched font, are drawn where a user asks for them.
 var presets = map[string]preset{
-	"default": {"mode path git jobs subagents session_name", "cost context_pct model thinking", "pipe", false, false},
-	"minimal": {"mode path", "context_pct model", "none", false, false},
-	"compact": {"mode path git", "cost context_pct model", "slash", false, false},
+	"default": {"mode path git command jobs subagents session_name", "cost context_pct model thinking", "pipe", false, false},
+	"minimal": {"mode path command", "context_pct model", "none", false, false},
+	"compact": {"mode path git command", "cost context_pct model", "slash", false, false},
 	"full": {
-		"burin mode path git pr jobs subagents session_name",
+		"burin mode path git command pr jobs subagents session_name",
 		"token_in token_out cache_hit token_rate cost context_pct context_total time_spent usage model thinking time", "pipe", false, false,
 	},
-	"nerd":   {"burin mode path git pr jobs subagents session_name", "token_rate cost context_pct time_spent model thinking", "powerline-thin", true, false},
-	"ascii":  {"mode path git jobs subagents session_name", "cost context_pct model thinking", "ascii", false, true},
-	"custom": {"mode path git jobs subagents session_name", "cost context_pct model thinking", "pipe", false, false},
+	"nerd":   {"burin mode path git command pr jobs subagents session_name", "token_rate cost context_pct time_spent model thinking", "powerline-thin", true, false},
+	"ascii":  {"mode path git command jobs subagents session_name", "cost context_pct model thinking", "ascii", false, true},
+	"custom": {"mode path git command jobs subagents session_name", "cost context_pct model thinking", "pipe", false, false},
 }
 
 // separator stands between segments: at the left, and at the right.

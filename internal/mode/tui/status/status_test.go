@@ -31,7 +31,7 @@ func facts() *Facts {
 		},
 		Mode: "auto-edit", SessionID: "01hqk2v8x9", Hostname: "forge", Dir: "/home/ada/src/github.com/ada/engine/cmd", Home: "/home/ada",
 		Git: git.Status{Branch: "main", Ahead: 1, Behind: 2, Staged: 3, Modified: 4, Untracked: 5, Conflicts: 1, Known: true},
-		PR:  12, Subagents: 2, Jobs: 1, Rate: 71.6, Started: start, Now: start.Add(65 * time.Minute), Limits: []Limit{{"5h", 34}, {"week", 92}},
+		PR:  12, Subagents: 2, Jobs: 1, Rate: 71.6, Started: start, Now: start.Add(65 * time.Minute), Limits: []Limit{{"5h", 34}, {"week", 92}}, Command: "3 builds",
 	}
 }
 
@@ -83,7 +83,7 @@ func TestUnknownNames(t *testing.T) {
 // All segments that the configuration may name.
 func TestSegmentNames(t *testing.T) {
 	names := "pi model mode path git pr subagents token_in token_out token_total token_rate cost context_pct context_total time_spent time " +
-		"session hostname cache_read cache_write cache_hit session_name usage burin jobs thinking"
+		"session hostname cache_read cache_write cache_hit session_name usage burin jobs thinking command"
 	for _, name := range strings.Fields(names) {
 		l := line(t, Settings{Preset: "custom", Left: []string{name}, Right: []string{}})
 		if got := ansi.Strip(l.Render(facts(), themetest.Styles(), 200)); strings.TrimSpace(got) == "" {
