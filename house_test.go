@@ -61,7 +61,7 @@ func packages(t *testing.T) []pkg {
 var layers = map[string][]string{
 	"cmd":                     {"", "internal/installed", "internal/platform/smallfile", "internal/host/...", "internal/host", "internal/bench", "internal/mode/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm/..."},
 	"internal/host":           {"internal/bench", "internal/installed", "internal/platform/search", "internal/platform/smallfile", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
-	"internal/host/checkup":   {"internal/host", "internal/host/archive", "internal/installed", "internal/platform/filelock", "internal/platform/sandbox", "internal/model/...", "internal/customize/...", "llm", "llm/wire"},
+	"internal/host/checkup":   {"internal/host", "internal/host/archive", "internal/host/inventory", "internal/installed", "internal/platform/filelock", "internal/platform/sandbox", "internal/model/...", "internal/customize/...", "llm", "llm/wire"},
 	"internal/host/update":    {"internal/installed", "internal/platform/filelock", "llm/wire"},
 	"internal/host/owner":     {"session/...", "transcript", "internal/platform/ipc"},
 	"internal/mode":           {"internal/host", "internal/host/...", "internal/installed", "internal/markdown/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
@@ -71,7 +71,7 @@ var layers = map[string][]string{
 	"internal/mode/acp":       {"internal/acp", "internal/host", "internal/host/...", "internal/model/...", "internal/customize/...", "internal/platform/workspace", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
 	"internal/mode/demo":      {"internal/bench", "internal/installed", "internal/mode/print", "internal/model/...", "internal/customize/...", "llm/..."},
 	"docs":                    {},
-	"internal/bench":          {"docs", "session/...", "agent", "transcript/...", "tool/...", "llm", "internal/tools/...", "internal/platform/...", "internal/customize/prompt", "internal/customize/rule", "internal/installed", "internal/external"},
+	"internal/bench":          {"docs", "session/...", "agent", "transcript/...", "tool/...", "llm", "internal/tools/...", "internal/platform/...", "internal/customize/prompt", "internal/customize/rule", "internal/customize/source", "internal/installed", "internal/external"},
 	"":                        {"internal/host", "internal/bench", "internal/customize/config", "internal/platform/workspace", "session/...", "agent", "transcript/...", "tool/...", "llm"},
 	"examples":                {"", "session", "agent", "transcript", "tool", "llm"},
 	"session":                 {"session/...", "agent", "transcript", "tool/...", "llm"},

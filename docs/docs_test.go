@@ -3,6 +3,7 @@
 package docs_test
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -94,25 +95,53 @@ func TestModelExamples(t *testing.T) {
 	}
 }
 
-// The table of skills.md is that of package source, in the order in which skills win.
-func TestSkillFolders(t *testing.T) {
+// The table of sources.md is that of package source, in the order in which sources win.
+func TestSourceTable(t *testing.T) {
 	const project, home = "/project", "/home"
-	folders := map[string][2][]string{}
-	for _, p := range source.Places(source.Options{Dir: project, ConfigDir: home + "/.burin", UserHome: home}, source.Skills) {
-		of := folders[p.Source.ID]
-		if rel, ok := strings.CutPrefix(filepath.ToSlash(p.Path), home+"/"); ok {
-			of[1] = append(of[1], "`~/"+rel+"`")
-		} else {
-			of[0] = append(of[0], "`"+strings.TrimPrefix(filepath.ToSlash(p.Path), project+"/")+"`")
+	const begin, end = "<!-- sources: begin -->\n", "<!-- sources: end -->"
+	names := map[source.Kind]string{
+		source.Instructions: "instructions", source.Additions: "more instructions", source.Servers: "*MCP servers*", source.Agents: "*agents*",
+		source.Hosts: "*SSH hosts*", source.Extensions: "*extensions*", source.Settings: "*settings*",
+	}
+	var table strings.Builder
+	table.WriteString("| program | kind | in a project | yours |\n|---|---|---|---|\n")
+	for _, s := range source.All() {
+		for _, kind := range source.Kinds() {
+			var of [2][]string
+			for _, p := range source.Places(source.Options{Dir: project, ConfigDir: home + "/.burin", UserHome: home}, kind) {
+				switch path := filepath.ToSlash(p.Path); {
+				case p.Source.ID != s.ID:
+				case p.Repository != "":
+					of[0] = append(of[0], "`"+strings.TrimPrefix(path, project+"/")+"`")
+				default:
+					of[1] = append(of[1], "`~/"+strings.TrimPrefix(path, home+"/")+"`")
+				}
+			}
+			if of[0] == nil && of[1] == nil {
+				continue
+			}
+			table.WriteString("| " + s.Name + " (`" + s.ID + "`) | " + cmp.Or(names[kind], string(kind)) + " | " + strings.Join(of[0], ", ") + " | " + strings.Join(of[1], ", ") + " |\n")
 		}
-		folders[p.Source.ID] = of
 	}
-	var want strings.Builder
+	page := read(t, "sources.md")
+	before, rest, ok := strings.Cut(page, begin)
+	old, after, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatal("sources.md has no place for the table")
+	}
+	if *update {
+		if err := os.WriteFile("sources.md", []byte(before+begin+table.String()+end+after), 0o644); err != nil { //nolint:gosec // a page for everybody
+			t.Fatal(err)
+		}
+		return
+	}
+	if old != table.String() {
+		t.Error("sources.md is out of date: go test ./docs -run TestSourceTable -update")
+	}
 	for _, id := range source.IDs() {
-		want.WriteString("| `" + id + "` | " + strings.Join(folders[id][0], ", ") + " | " + strings.Join(folders[id][1], ", ") + " |\n")
-	}
-	if !strings.Contains(read(t, "skills.md"), want.String()) {
-		t.Errorf("skills.md does not have the table:\n%s", want.String())
+		if row := read(t, "configuration.md"); !strings.Contains(row, "`"+id+"`") {
+			t.Errorf("disabledSources in configuration.md lacks %s", id)
+		}
 	}
 }
 

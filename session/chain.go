@@ -32,6 +32,8 @@ type Chains struct {
 	Requests []RequestInterceptor
 	// Answers see the answers of the conversation as they stream.
 	Answers []AnswerWatcher
+	// Compactions are asked before the conversation is compacted.
+	Compactions []CompactionInterceptor
 	// Rules is for links that give the model rules because of what it wrote; nil: there are
 	// none.
 	Rules *RuleLog
@@ -96,6 +98,14 @@ type RequestInterceptor struct {
 	Name string
 	// Change sees a request for a purpose, such as [ForTurn].
 	Change func(ctx context.Context, purpose string, r *llm.Request) error
+}
+
+// CompactionInterceptor may prevent a compaction.
+type CompactionInterceptor struct {
+	Name string
+	// Before is called with the reason: manual, threshold, overflow or idle. An error prevents
+	// the compaction. A request that needs one to fit the model then fails at the provider.
+	Before func(ctx context.Context, reason string) error
 }
 
 // AnswerWatcher sees the events of answers as they stream, and may stop one. The partial

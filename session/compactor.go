@@ -35,6 +35,7 @@ type compactor struct {
 	wishes       *turnWishes
 	damage       *damage
 	cacheIdle    func() time.Duration
+	links        []CompactionInterceptor
 	now          func() time.Time
 
 	mu    sync.Mutex
@@ -242,6 +243,11 @@ func (k *compactor) compact(ctx context.Context, reason, instructions string) er
 	}
 	if err != nil {
 		return err
+	}
+	for _, l := range k.links {
+		if err := guarded("compaction", l.Name, func() error { return l.Before(ctx, reason) }); err != nil {
+			return err
+		}
 	}
 	cut, window, size := p.cut, p.window, p.size
 	info := CompactionInfo{Reason: reason, Action: string(k.policies.compaction().Strategy), Before: size}

@@ -213,7 +213,7 @@ func (s *Session) assemble(past *transcript.Context) {
 	s.compactor = &compactor{
 		policies: s.policies, summariser: o.Summariser, ground: o.Ground, redactor: s.redactor, rec: s.rec, modelState: s.modelState, tokenCounter: s.tokenCounter,
 		ask: s.money.asker(ForCompaction), work: s.work, modes: s.modes, damage: &damage{log: o.Log}, cacheIdle: s.cache.idle, now: o.Now,
-		again: len(past.Messages) > 0,
+		again: len(past.Messages) > 0, links: o.Chains.Compactions,
 	}
 	s.wishes = &turnWishes{modelState: s.modelState, tools: s.tools, rules: o.Permissions, warn: s.rec.warn}
 	s.compactor.handoff, s.compactor.wishes = s.handoff, s.wishes

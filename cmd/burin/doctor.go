@@ -8,12 +8,14 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/burin-dev/burin/internal/host/checkup"
+	"github.com/burin-dev/burin/internal/host/inventory"
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/internal/prose"
@@ -24,9 +26,10 @@ func doctorCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this installation and say what to do",
-		Long: `Check settings, skills, rules, keys, the model, clock, proxy, terminal, sandbox, git, disk,
-locks and sessions, and say what to do about what is wrong. Nothing is changed. The exit code is 1 if
-burin can't work as it is. No output has a key in it.
+		Long: `Check settings, keys, the model, clock, proxy, terminal, sandbox, git, disk, locks and
+sessions, and say what to do about what is wrong. List what burin takes from the setup of each
+program, and why it doesn't take the rest: instructions, rules, commands, skills, hooks. Nothing is
+changed or run. The exit code is 1 if burin can't work as it is. No output has a key in it.
 
   burin doctor
   burin doctor --online    also ask each provider the cheapest thing`,
@@ -44,12 +47,13 @@ type examined struct {
 	System   string           `json:"system"`
 	Problems int              `json:"problems"`
 	Results  []checkup.Result `json:"results"`
+	Sources  []inventory.Item `json:"sources"`
 }
 
 // doctor checks this installation. What it opens stays open: the process ends after it, and
 // closing would wait for what does not answer.
 func (p *program) doctor(ctx context.Context, online, asJSON bool) error {
-	checks, err := p.checks(ctx, online)
+	checks, setups, err := p.checks(ctx, online)
 	if err != nil {
 		return err
 	}
@@ -59,6 +63,9 @@ func (p *program) doctor(ctx context.Context, online, asJSON bool) error {
 	}
 	e := examined{Version: version(), System: runtime.GOOS + "/" + runtime.GOARCH, Problems: checkup.Problems(results), Results: results}
 	if asJSON {
+		if e.Sources, _, _ = setups(); e.Sources == nil { // the results have the error
+			e.Sources = []inventory.Item{}
+		}
 		enc := json.NewEncoder(p.out)
 		enc.SetEscapeHTML(false)
 		if err := enc.Encode(e); err != nil {
@@ -73,13 +80,22 @@ func (p *program) doctor(ctx context.Context, online, asJSON bool) error {
 	return nil
 }
 
-func (p *program) checks(ctx context.Context, online bool) ([]checkup.Check, error) {
-	h, err := p.host(nil)
+// checks are what is looked at; setups gives what was found of the setups of programs.
+func (p *program) checks(ctx context.Context, online bool) (checks []checkup.Check, setups takes, err error) {
+	h, err := p.hostFor(nil, func(string) {}) // the results say it
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	var taken sync.Once
+	var items []inventory.Item
+	var rest []string
+	var failed error
+	setups = func() ([]inventory.Item, []string, error) {
+		taken.Do(func() { items, rest, failed = inventory.Take(h) })
+		return items, rest, failed
 	}
 	models, merr := h.OpenModels()
-	checks := []checkup.Check{checkup.Settings(h, merr), checkup.Skills(h)}
+	checks = []checkup.Check{checkup.Settings(h, merr)}
 	server := ""
 	if models != nil {
 		checks = append(checks, checkup.Keys(models), checkup.Model(models))
@@ -88,9 +104,14 @@ func (p *program) checks(ctx context.Context, online bool) ([]checkup.Check, err
 			checks = append(checks, checkup.Online(models)...)
 		}
 	}
-	return append(checks, checkup.Clock(p.getenv, server, time.Now), checkup.Proxy(p.getenv), p.terminalCheck(), checkup.Sandbox(), checkup.Git(),
-		checkup.Folder(h.Paths().Data), checkup.Locks(h.Paths().Data), checkup.Sessions(h), checkup.Rules(h)), nil
+	checks = append(checks, checkup.Clock(p.getenv, server, time.Now), checkup.Proxy(p.getenv), p.terminalCheck(), checkup.Sandbox(), checkup.Git(),
+		checkup.Folder(h.Paths().Data), checkup.Locks(h.Paths().Data), checkup.Sessions(h),
+		checkup.Setups(setups))
+	return checks, setups, nil
 }
+
+// takes is what burin takes from the setups of programs, as inventory.Take gives it.
+type takes func() ([]inventory.Item, []string, error)
 
 // serverOf is the address of the model that would answer; "" if there is none.
 func (p *program) serverOf(models *connect.Models) string {

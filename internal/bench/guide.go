@@ -11,6 +11,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/customize/prompt"
 	"github.com/burin-dev/burin/internal/customize/rule"
+	"github.com/burin-dev/burin/internal/customize/source"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -39,10 +40,10 @@ const (
 // and instruction files that have changed before the next prompt.
 type guide struct {
 	Guidance
-	dir        string
-	repository string
-	discover   func() []prompt.File // the instruction files as they are now
-	system     []prompt.File        // those in the system prompt
+	dir      string
+	sources  source.Options
+	discover func() []prompt.File // the instruction files as they are now
+	system   []prompt.File        // those in the system prompt
 
 	monitor *rule.Monitor // nil: there are no stream rules
 	log     *session.RuleLog
@@ -61,13 +62,11 @@ func newGuide(b *seat, repository string) (news func() []llm.Message) {
 	if b.dir == "" || b.NoFiles {
 		return nil
 	}
-	if rel, err := filepath.Rel(repository, b.dir); repository == "" || err != nil || !filepath.IsLocal(rel) {
-		repository = b.dir
-	}
+	sources := sourcesOf(b, repository)
 	g := &guide{
-		Guidance: b.Guidance, dir: b.dir, repository: repository, log: new(session.RuleLog), pending: map[string][]*rule.Rule{},
+		Guidance: b.Guidance, dir: b.dir, sources: sources, log: new(session.RuleLog), pending: map[string][]*rule.Rule{},
 		system: b.instructions, told: map[string]string{}, folders: map[string][]prompt.File{},
-		discover: func() []prompt.File { files, _ := discover(b, repository); return files },
+		discover: func() []prompt.File { return prompt.Discover(sources).Files },
 	}
 	g.monitor = rule.NewMonitor(g.Rules, rule.StreamOptions{Interrupt: g.Interrupt, Gap: g.Gap, Workspace: b.dir, Warn: b.Warn})
 	if g.monitor != nil {
@@ -89,13 +88,17 @@ func newGuide(b *seat, repository string) (news func() []llm.Message) {
 	return g.news
 }
 
-// discover finds the instruction files of the system prompt.
-func discover(b *seat, repository string) (files []prompt.File, warnings []string) {
-	var user []string
-	if b.ConfigDir != "" {
-		user = append(user, b.ConfigDir)
+// sourcesOf says where the instruction files of a session are.
+func sourcesOf(b *seat, repository string) source.Options {
+	o := b.Sources
+	if o.ConfigDir == "" {
+		o.ConfigDir = b.ConfigDir
 	}
-	return prompt.Discover(b.dir, repository, user)
+	o.Dir, o.Root = b.dir, repository
+	if rel, err := filepath.Rel(repository, b.dir); repository == "" || err != nil || !filepath.IsLocal(rel) {
+		o.Root = b.dir
+	}
+	return o
 }
 
 // ruleParts are the parts of the system prompt about rules.
@@ -223,11 +226,11 @@ const folderHead = "[These instructions of the repository are about the folders 
 // nested are the instruction files of folders on the way to a file that the system prompt does
 // not have.
 func (g *guide) nested(file string) (all []prompt.File) {
-	rel, err := filepath.Rel(g.repository, filepath.Dir(file))
+	rel, err := filepath.Rel(g.sources.Root, filepath.Dir(file))
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil
 	}
-	at := g.repository
+	at := g.sources.Root
 	for part := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
 		at = filepath.Join(at, part)
 		if below, err := filepath.Rel(at, g.dir); err == nil && filepath.IsLocal(below) {
@@ -235,8 +238,7 @@ func (g *guide) nested(file string) (all []prompt.File) {
 		}
 		files, known := g.folders[at]
 		if !known {
-			folder, _ := filepath.Rel(g.repository, at)
-			files, _ = prompt.InFolder(g.repository, folder)
+			files = prompt.InFolder(g.sources, at)
 			g.folders[at] = files
 		}
 		all = append(all, files...)

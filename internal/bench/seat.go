@@ -14,6 +14,7 @@ import (
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/customize/prompt"
+	"github.com/burin-dev/burin/internal/customize/source"
 	"github.com/burin-dev/burin/internal/external"
 	"github.com/burin-dev/burin/internal/platform/autorun"
 	"github.com/burin-dev/burin/internal/platform/edit"
@@ -115,6 +116,8 @@ type Session struct {
 	Hooks Hooks
 	// Guidance has the rules for the model.
 	Guidance Guidance
+	// Sources say where instruction files are besides those of the workspace and of ConfigDir.
+	Sources source.Options
 
 	// Steering and FollowUp say how many messages that wait are given to the model at once
 	// (one-at-a-time, all), Interrupt whether steering stops what runs (immediate, wait).
@@ -391,13 +394,12 @@ func (b *seat) system(tools []*tool.Tool, shellName, confined string, m moment) 
 	facts.Overview = overview
 	o := prompt.Options{System: b.System, Append: b.Append}
 	if !b.NoFiles && b.dir != "" {
-		var warnings []string
-		b.instructions, warnings = discover(b, m.repository)
-		o.Files = b.instructions
+		found := prompt.Discover(sourcesOf(b, m.repository))
+		b.instructions, o.Files = found.Files, found.Files
 		for _, f := range o.Files {
 			b.parts = append(b.parts, session.Part{Name: f.Name, Text: f.Text})
 		}
-		for _, w := range warnings {
+		for _, w := range found.Warnings {
 			b.Warn(w)
 		}
 	}

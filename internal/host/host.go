@@ -293,15 +293,15 @@ func (h *Host) Resume(ctx context.Context, p Past) (string, error) {
 
 // findCommands looks for the commands that are files.
 func (h *Host) findCommands() *files.Set {
-	set, warnings := files.Discover(h.sources())
+	set, warnings := files.Discover(h.Sources())
 	for _, w := range warnings {
 		h.o.Warn(w)
 	}
 	return set.WithBundled()
 }
 
-// sources says where files of programs are looked for.
-func (h *Host) sources() source.Options { return h.sourcesAt(h.o.Dir) }
+// Sources says where files of programs are looked for.
+func (h *Host) Sources() source.Options { return h.sourcesAt(h.o.Dir) }
 
 // sourcesAt is sources for another folder than the host's.
 func (h *Host) sourcesAt(dir string) source.Options {

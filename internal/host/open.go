@@ -239,6 +239,7 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 			}
 		}
 	}
+	o.Sources = h.sourcesAt(g.Dir)
 	h.rules(o, settings)
 	return nil
 }

@@ -23,7 +23,7 @@ func (h *Host) findSkills(none bool, only []string) *skill.Set {
 	set := &skill.Set{}
 	if settings, err := h.Settings(); err == nil && !none && settings.Bool("skills.enabled") { // who opens a session says what is wrong with them
 		o := skill.Options{
-			Options: h.sources(), Ignored: settings.List("skills.ignoredSkills"), Included: settings.List("skills.includeSkills"),
+			Options: h.Sources(), Ignored: settings.List("skills.ignoredSkills"), Included: settings.List("skills.includeSkills"),
 			NoBundled: !settings.Bool("skills.bundled"), NoCommands: !settings.Bool("skills.enableSkillCommands"),
 		}
 		if len(only) > 0 {

@@ -41,10 +41,18 @@ func trustList(h *Host) *trust.List {
 // Wanted lists what this folder and the setups of other programs would run, with what the
 // person has decided about it.
 func (h *Host) Wanted() ([]Wanted, error) {
-	found, warnings := hook.Discover(h.sources())
+	found, warnings := hook.Discover(h.Sources())
 	for _, w := range warnings {
 		h.o.Warn(w)
 	}
+	return h.WantedOf(found)
+}
+
+// ProjectSettings is the owner of a project's settings that need trust.
+const ProjectSettings = "settings of the project"
+
+// WantedOf is Wanted for hooks that were found.
+func (h *Host) WantedOf(found *hook.Set) ([]Wanted, error) {
 	all, err := wantedHooks(h, found)
 	if err != nil {
 		return nil, err
@@ -82,7 +90,7 @@ func (h *Host) Wanted() ([]Wanted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(all, Wanted{item, "settings of the project", file, project, states[0]}), nil
+	return append(all, Wanted{item, ProjectSettings, file, project, states[0]}), nil
 }
 
 // settingsItem is the settings file of a project as something to be trusted.
@@ -154,7 +162,7 @@ func addHooks(h *Host, o *Session, settings *config.Config) (begin func(*session
 	if settings.Hooks.Enabled != nil && !*settings.Hooks.Enabled || o.Ground.Files != nil {
 		return nothing
 	}
-	found, warnings := hook.Discover(h.sources())
+	found, warnings := hook.Discover(h.Sources())
 	for _, w := range warnings {
 		o.Warn(w)
 	}
@@ -187,6 +195,7 @@ func addHooks(h *Host, o *Session, settings *config.Config) (begin func(*session
 	own := e.Chains()
 	o.Chains.Calls = append(o.Chains.Calls, own.Calls...)
 	o.Chains.Continue = append(o.Chains.Continue, own.Continue...)
+	o.Chains.Compactions = append(o.Chains.Compactions, own.Compactions...)
 	o.Hooks = e
 	if emit := o.Emit; emit != nil {
 		o.Emit = func(ev session.Event) { e.Watch(ev); emit(ev) }

@@ -107,7 +107,11 @@ func (c *Command) body() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return strings.TrimSpace(parse(text, c.kind).body), nil
+	d, line, err := parse(text, c.kind)
+	if err != nil {
+		return "", fmt.Errorf("%s:%d: %w", c.Path, line, err)
+	}
+	return strings.TrimSpace(d.body), nil
 }
 
 // Words splits arguments at spaces. '…' and "…" hold together what is in them; there

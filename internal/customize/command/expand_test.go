@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +74,7 @@ func TestParse(t *testing.T) {
 		name, text string
 		kind       kind
 		want       document
+		fails      string // "" is that it does not
 	}{
 		{name: "no head", text: "# Title\n\nText", want: document{description: "Title", body: "# Title\n\nText"}},
 		{name: "head", text: "---\r\nname: n\r\ndescription: \"d: e\"\r\n---\r\nText\r\n", want: document{name: "n", description: "d: e", body: "Text\n"}},
@@ -84,12 +86,20 @@ func TestParse(t *testing.T) {
 		{name: "aliases are text", text: "---\ndescription: *a\n---\nx", want: document{description: "*a", body: "x"}},
 		{name: "long line", text: strings.Repeat("word ", 30), want: document{description: strings.TrimSpace(strings.Repeat("word ", 12)) + "...", body: strings.Repeat("word ", 30)}},
 		{name: "toml", kind: toml, text: "# c\nn = 3\nprompt = '''\nRaw \\n {{args}}'''\ndescription = 'x'\n[table]\nprompt = \"no\"\n", want: document{description: "x", body: "Raw \\n {{args}}"}},
-		{name: "toml escapes", kind: toml, text: "prompt = \"a\\tb\\u00e9\\q \\uZZ\"", want: document{description: "a\tbé\\q \\uZZ", body: "a\tbé\\q \\uZZ"}},
+		{name: "toml escapes", kind: toml, text: "prompt = \"a\\tb\\u00e9\"", want: document{description: "a\tbé", body: "a\tbé"}},
 		{name: "toml goes on", kind: toml, text: "prompt = \"\"\"a\\\n   b\n\"\"\" # end\ndescription = \"d\"", want: document{description: "d", body: "ab\n"}},
-		{name: "toml without an end", kind: toml, text: "description = \"open\nprompt = \"\"\"to the end", want: document{description: "to the end", body: "to the end"}},
+		{name: "toml without an end", kind: toml, text: "description = \"x\"\nprompt = \"\"\"to the end", fails: `2: unexpected EOF; expected '"""'`},
+		{name: "toml without a prompt", kind: toml, text: "description = 'x'", fails: "1: it has no prompt"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, parse(tt.text, tt.kind), cmp.AllowUnexported(document{})); diff != "" {
+			got, line, err := parse(tt.text, tt.kind)
+			if err != nil {
+				if failed := fmt.Sprintf("%d: %v", line, err); failed != tt.fails {
+					t.Error(failed)
+				}
+				return
+			}
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(document{})); diff != "" {
 				t.Errorf("parse (-want +got):\n%s", diff)
 			}
 		})
@@ -105,7 +115,10 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		text = strings.ToValidUTF8(text, "\uFFFD") // as read gives it
 		for _, k := range []kind{markdown, toml} {
-			d := parse(text, k)
+			d, line, err := parse(text, k)
+			if err != nil && (line < 1 || line > 1+strings.Count(text, "\n")) {
+				t.Errorf("%d: %v of %q", line, err, text)
+			}
 			for _, s := range append([]string{d.name, d.description, d.hint, d.model}, d.tools...) {
 				if utf8.RuneCountInString(s) > maxLine+1 || strings.Contains(s, "\n") && len(d.tools) == 0 {
 					t.Errorf("%q of %q", s, text)
@@ -146,8 +159,9 @@ func TestLargestFiles(t *testing.T) {
 	start := time.Now()
 	for _, s := range []string{"${", "{{", "$1", "!`", " !`", "${@", "$", "{", "'", "\"", "---\n", "a:\n b\n", "- a\n", "a = \"\"\"\n", "a=\"\\\n", "\\u12"} {
 		text := strings.Repeat(s, MaxFile/len(s))
-		parse("---\na:\n"+text+"\n---\n"+text, markdown)
-		parse(text, toml)
+		for k, text := range map[kind]string{markdown: "---\na:\n" + text + "\n---\n" + text, toml: text} {
+			_, _, _ = parse(text, k)
+		}
 		if _, _, err := fill(text, strings.Repeat("x ", 1000), shown); err != nil {
 			t.Error(err)
 		}

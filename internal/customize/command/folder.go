@@ -28,7 +28,7 @@ func formOf(s *source.Source) form {
 		return form{flat: true, renames: true}
 	case "gemini":
 		return form{kind: toml}
-	case "copilot":
+	case "copilot", "vscode":
 		return form{suffix: ".prompt.md", flat: true}
 	}
 	return form{}
@@ -113,13 +113,21 @@ func (f *finder) file(r *os.Root, how form, c Command, name string) {
 		return
 	}
 	c.file, c.Path = name, filepath.Join(c.place.Path, filepath.FromSlash(name))
-	text, err := source.Read(r, name, maxHead)
+	most := int64(maxHead)
+	if c.kind == toml { // half of it is no TOML
+		most = MaxFile
+	}
+	text, err := source.Read(r, name, most)
 	if err != nil {
 		f.warnings.Add("%s: left out: %s", c.Path, source.Reason(err))
 		return
 	}
 	c.Name = strings.ReplaceAll(name[:len(name)-len(how.extension())], "/", ":")
-	d := parse(text, c.kind)
+	d, line, err := parse(text, c.kind)
+	if err != nil {
+		f.warnings.Add("%s:%d: left out: %v", c.Path, line, err)
+		return
+	}
 	if d.name != "" && how.renames {
 		c.Name = d.name
 	}

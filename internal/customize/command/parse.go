@@ -1,10 +1,12 @@
 package command
 
 import (
+	"errors"
 	"strings"
 	"unicode"
 
 	"github.com/burin-dev/burin/internal/customize/front"
+	"github.com/burin-dev/burin/internal/customize/source"
 	"github.com/burin-dev/burin/internal/prose"
 )
 
@@ -22,13 +24,18 @@ const (
 	maxLine        = 300
 )
 
-// parse reads a file. It never fails: what it does not understand is left out, because
-// the heads of other programs' files are written for other readers.
-func parse(text string, k kind) document {
-	var d document
+// parse reads a file. Of Markdown it leaves out what it does not understand, because the heads
+// of other programs' files are written for other readers. An error comes with its line.
+func parse(text string, k kind) (d document, l int, err error) {
 	if k == toml {
-		values := tomlStrings(text)
-		d.body, d.description = values["prompt"], line(values["description"])
+		var file struct{ Prompt, Description string }
+		if l, err := source.DecodeTOML(text, &file); err != nil {
+			return d, l, err
+		}
+		if strings.TrimSpace(file.Prompt) == "" {
+			return d, 1, errors.New("it has no prompt")
+		}
+		d.body, d.description = strings.TrimPrefix(file.Prompt, "\n"), line(file.Description)
 	} else {
 		head, body := front.Split(text)
 		d.body = body
@@ -39,7 +46,7 @@ func parse(text string, k kind) document {
 	if d.description == "" {
 		d.description = firstLine(d.body)
 	}
-	return d
+	return d, 0, nil
 }
 
 func (d *document) set(e front.Entry) {

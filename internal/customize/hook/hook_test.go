@@ -2,10 +2,13 @@ package hook_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -86,14 +89,14 @@ func TestDiscover(t *testing.T) {
 	if diff := cmp.Diff([]string{"burin, user Stop: own"}, names(set.For(hook.Stop, own))); diff != "" {
 		t.Error(diff)
 	}
-	before := set.For(hook.PreToolUse, all, hook.ToolNames("write")...)
+	before := set.For(hook.PreToolUse, all, "write")
 	if diff := cmp.Diff([]string{"Claude Code, project PreToolUse Edit|Write: gofmt", "Claude Code, project PreToolUse Edit|Write: POST https://hooks.example/x"}, names(before)); diff != "" {
 		t.Error(diff)
 	}
 	if got := before[1].Expand("Bearer $KEY ${OTHER}!", func(name string) string { return "v-" + name }); got != "Bearer v-KEY !" {
 		t.Errorf("header %q", got)
 	}
-	if got := set.For(hook.PreToolUse, all, hook.ToolNames("bash")...); got != nil {
+	if got := set.For(hook.PreToolUse, all, "bash"); got != nil {
 		t.Errorf("bash is matched by %v", names(got))
 	}
 	if f := set.Files[1]; f.Item.Name != ".claude/settings.json" || !strings.HasSuffix(f.Project, "repo") || f.Own {
@@ -126,7 +129,7 @@ func TestSum(t *testing.T) {
 func TestRead(t *testing.T) {
 	set, _, _ := discover(t, map[string]string{"home/.burin/hooks.json": `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "x"}]}], "UserPromptSubmit": [{"hooks": [{"type": "command", "command": "x"}]}]}}`})
 	all := func(*hook.File) bool { return true }
-	call, prompt := set.For(hook.PreToolUse, all, "Bash")[0], set.For(hook.UserPromptSubmit, all)[0]
+	call, prompt := set.For(hook.PreToolUse, all, "bash")[0], set.For(hook.UserPromptSubmit, all)[0]
 	failed := func(why string) []string { return []string{"the hook PreToolUse: x failed: " + why} }
 	for _, tt := range []struct {
 		h              *hook.Hook
@@ -171,11 +174,13 @@ func TestRead(t *testing.T) {
 // under burin's names.
 func TestRewritten(t *testing.T) {
 	args := json.RawMessage(`{"path":"a.txt","content":"x"}`)
+	set, _, _ := discover(t, map[string]string{"home/.burin/hooks.json": `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "x"}]}]}}`})
+	h := set.For(hook.PreToolUse, func(*hook.File) bool { return true }, "write")[0]
 	told := func(change func(map[string]any)) map[string]json.RawMessage {
 		var all struct {
 			Input map[string]any `json:"tool_input"`
 		}
-		text := hook.Input(hook.Moment{}, hook.PreToolUse, hook.ToolFields("write", "1", "/repo", args))
+		text := h.Input(hook.Moment{}, hook.PreToolUse, hook.ToolFields("write", "1", "/repo", args))
 		if err := json.Unmarshal(text, &all); err != nil {
 			t.Fatal(err)
 		}
@@ -200,21 +205,195 @@ func TestRewritten(t *testing.T) {
 		"taken out":       {func(m map[string]any) { delete(m, "content") }, `{"path":"a.txt"}`},
 		"their name gone": {func(m map[string]any) { delete(m, "file_path") }, string(args)},
 	} {
-		got, err := hook.Rewritten("write", "/repo", args, told(tt.change))
+		got, err := hook.Rewritten("write", "/repo", args, told(tt.change), false)
 		if err != nil || string(got) != tt.want {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
 	}
 }
 
+// Hooks of Codex's config.toml, of Gemini and of Cursor are those of burin's moments; what has
+// none is named with its line, and so are mistakes.
+func TestPrograms(t *testing.T) {
+	set, warnings, dir := discover(t, map[string]string{
+		"repo/.codex/config.toml": `model = "x"
+notify = ["notify-send"]
+
+[[hooks.PreToolUse]]
+matcher = "^(Bash|Edit)$"
+[[hooks.PreToolUse.hooks]]
+type = "command"
+command = "codex-check"
+timeout = 5
+
+[[hooks.SubagentStop]]
+[[hooks.SubagentStop.hooks]]
+type = "command"
+command = "never"
+
+[[hooks.PreToolUs]]
+[hooks.state."x"]
+trusted_hash = "y"
+`,
+		"home/.codex/config.toml": "a = 1\nb = [\n",
+		"repo/.gemini/settings.json": `{ // with comments
+  "hooksConfig": {"disabled": ["unwanted"]},
+  "hooks": {
+    "BeforeTool": [{"matcher": "write|replace", "hooks": [
+      {"name": "guard", "type": "command", "command": "gemini-guard", "timeout": 2500},
+      {"name": "unwanted", "type": "command", "command": "no"},
+      {"type": "command", "command": "x", "timeout": 700000},
+    ]}],
+    "AfterTool": [{"hooks": [{"type": "command", "command": "gemini-look"}]}],
+    "BeforeModel": [{"hooks": [{"type": "command", "command": "never"}]}],
+    "PreToolUse": []
+  }
+}`,
+		"home/.gemini/settings.json": `{"hooks": {"enabled": false, "BeforeTool": [{"hooks": [{"type": "command", "command": "off"}]}]}}`,
+		"repo/.cursor/hooks.json": `{"version": 1, "hooks": {
+  "beforeShellExecution": [{"command": "cursor-shell", "matcher": "curl|wget"}, {"command": "cursor-all", "failClosed": true}, {"type": "prompt", "prompt": "?"}],
+  "afterFileEdit": [{"command": "cursor-format", "timeout": 7}],
+  "stop": {"command": "x"},
+  "afterAgentThought": [{"command": "never"}]
+}}`,
+		"home/.cursor/hooks.json": `{"version": 1, "hooks": {"beforeSubmitPrompt": [{"command": "./cursor-prompt"}]}}`,
+	})
+	for i := range warnings {
+		warnings[i] = filepath.ToSlash(warnings[i])
+	}
+	if diff := cmp.Diff([]string{
+		`repo/.codex/config.toml:16: unknown event "PreToolUs"`,
+		"home/.codex/config.toml:2: hooks are left out: unexpected EOF; expected value",
+		`repo/.gemini/settings.json:7: BeforeTool: timeout: 700000 must be 0 to 600000 milliseconds`,
+		`repo/.gemini/settings.json:11: unknown event "PreToolUse"`,
+		`repo/.cursor/hooks.json:2: beforeShellExecution: hooks that ask a model are not run: write a command`,
+		`repo/.cursor/hooks.json:4: stop: a list of {command} is wanted`,
+	}, warnings); diff != "" {
+		t.Error(diff)
+	}
+	var unmapped []string
+	for _, u := range set.Unmapped {
+		unmapped = append(unmapped, fmt.Sprintf("%s:%d: %s", filepath.Base(u.Path), u.Line, u.Event))
+	}
+	if diff := cmp.Diff([]string{"config.toml:11: SubagentStop", "config.toml:2: notify", "settings.json:10: BeforeModel", "hooks.json:5: afterAgentThought"}, unmapped); diff != "" {
+		t.Error(diff)
+	}
+	all := func(*hook.File) bool { return true }
+	for _, tt := range []struct {
+		event hook.Event
+		tool  string
+		want  []string
+	}{
+		{hook.PreToolUse, "bash", []string{"codex-check", "cursor-shell", "cursor-all"}},
+		{hook.PreToolUse, "edit", []string{"codex-check", "gemini-guard"}},
+		{hook.PreToolUse, "write", []string{"gemini-guard"}},
+		{hook.PostToolUse, "write", []string{"gemini-look", "cursor-format"}},
+		{hook.PostToolUseFailure, "bash", []string{"gemini-look"}},
+		{hook.UserPromptSubmit, "", []string{"./cursor-prompt"}},
+	} {
+		var got []string
+		for _, h := range set.For(tt.event, all, tt.tool) {
+			got = append(got, h.Command)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s %s: %s", tt.event, tt.tool, diff)
+		}
+	}
+	before := set.For(hook.PreToolUse, all, "bash")
+	curl, ls := hook.ToolFields("bash", "1", "/repo", json.RawMessage(`{"command":"curl x"}`)), hook.ToolFields("bash", "1", "/repo", json.RawMessage(`{"command":"ls"}`))
+	if shell := before[1]; !shell.Wants(curl) || shell.Wants(ls) || shell.Dir != filepath.Join(dir, "repo") {
+		t.Errorf("%+v", shell)
+	}
+	if o := before[2].Read(1, "", ""); o.Decision != hook.Deny {
+		t.Errorf("a hook that must work has failed, and the call runs: %+v", o)
+	}
+	if h := set.For(hook.UserPromptSubmit, all)[0]; h.Dir != filepath.Join(dir, "home", ".cursor") {
+		t.Errorf("the user's hook runs in %s", h.Dir)
+	}
+	if h := set.For(hook.PreToolUse, all, "write")[0]; h.Timeout != 2500*time.Millisecond {
+		t.Errorf("timeout %v", h.Timeout)
+	}
+}
+
+// What hooks of other programs are told and answer is what they know from there. None of them
+// allows what a person would be asked about.
+func TestProgramsTalk(t *testing.T) {
+	set, _, _ := discover(t, map[string]string{
+		"repo/.gemini/settings.json": `{"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "g"}]}], "AfterTool": [{"hooks": [{"type": "command", "command": "g"}]}],
+			"AfterAgent": [{"hooks": [{"type": "command", "command": "g"}]}], "PreCompress": [{"hooks": [{"type": "command", "command": "g"}]}]}}`,
+		"repo/.cursor/hooks.json": `{"hooks": {"preToolUse": [{"command": "c"}], "afterShellExecution": [{"command": "c"}], "beforeReadFile": [{"command": "c"}],
+			"beforeSubmitPrompt": [{"command": "c"}], "stop": [{"command": "c"}], "postToolUse": [{"command": "c"}], "sessionStart": [{"command": "c"}]}}`,
+	})
+	call := hook.ToolFields("bash", "1", "/repo", json.RawMessage(`{"command":"ls"}`))
+	file := hook.ToolFields("read", "1", "/repo", json.RawMessage(`{"path":"a.txt"}`))
+	done := maps.Clone(call)
+	done["tool_response"] = map[string]any{"content": "out", "is_error": false}
+	text := "hidden"
+	denied := hook.Outcome{Decision: hook.Deny, Reason: "no"}
+	for _, tt := range []struct {
+		as     string
+		event  hook.Event
+		fields map[string]any
+		told   []string
+		said   string
+		want   hook.Outcome
+	}{
+		{"BeforeTool", hook.PreToolUse, call, []string{`"tool_name":"run_shell_command"`, `"hook_event_name":"BeforeTool"`, `"timestamp":`}, `{"decision": "deny", "reason": "no"}`, denied},
+		{"BeforeTool", hook.PreToolUse, call, nil, `{"decision": "allow", "hookSpecificOutput": {"tool_input": {"command": "pwd"}}}`, hook.Outcome{Input: map[string]json.RawMessage{"command": json.RawMessage(`"pwd"`)}, Partial: true}},
+		{"AfterTool", hook.PostToolUse, done, []string{`"llmContent":"out"`}, `{"decision": "deny", "reason": "hidden"}`, hook.Outcome{Output: &text, Reason: "hidden"}},
+		{"AfterTool", hook.PostToolUse, done, nil, `{"hookSpecificOutput": {"tool_output": "hidden", "additionalContext": "c"}}`, hook.Outcome{Output: &text, Context: []string{"c"}}},
+		{"AfterAgent", hook.Stop, map[string]any{"last_assistant_message": "bye"}, []string{`"prompt_response":"bye"`}, `{"decision": "block", "reason": "no"}`, denied},
+		{"PreCompress", hook.PreCompact, nil, nil, `{"decision": "block", "reason": "no", "continue": false}`, hook.Outcome{Reason: "no"}},
+		{"preToolUse", hook.PreToolUse, call, []string{`"tool_name":"Shell"`, `"conversation_id":"s"`, `"workspace_roots":["/repo"]`}, `{"permission": "deny", "agent_message": "no", "user_message": "u"}`, denied},
+		{"preToolUse", hook.PreToolUse, call, nil, `{"permission": "allow"}`, hook.Outcome{}},
+		{"preToolUse", hook.PreToolUse, call, nil, `{"permission": "ask", "user_message": "look", "updated_input": {"command": "pwd"}}`, hook.Outcome{Decision: hook.Ask, Reason: "look", Input: map[string]json.RawMessage{"command": json.RawMessage(`"pwd"`)}}},
+		{"afterShellExecution", hook.PostToolUse, done, []string{`"command":"ls"`, `"output":"out"`}, `{}`, hook.Outcome{}},
+		{"beforeReadFile", hook.PreToolUse, file, []string{`"file_path":"/repo/a.txt"`}, `{"permission": "deny", "user_message": "no"}`, denied},
+		{"postToolUse", hook.PostToolUse, done, []string{`"tool_output":"out"`}, `{"additional_context": "c"}`, hook.Outcome{Context: []string{"c"}}},
+		{"beforeSubmitPrompt", hook.UserPromptSubmit, map[string]any{"prompt": "p"}, []string{`"prompt":"p"`}, `{"continue": false, "user_message": "no"}`, denied},
+		{"stop", hook.Stop, map[string]any{"times": 2}, []string{`"loop_count":2`, `"status":"completed"`}, `{"followup_message": "no"}`, denied},
+		{"sessionStart", hook.SessionStart, map[string]any{"source": "startup"}, nil, `{"additional_context": "c", "env": {"A": "b"}}`, hook.Outcome{Context: []string{"c"}}},
+	} {
+		var h *hook.Hook
+		tool, _ := tt.fields["burin_tool"].(string)
+		for _, other := range set.For(tt.event, func(*hook.File) bool { return true }, tool) {
+			if other.As == tt.as || tt.as == "SessionStart" {
+				h = other
+			}
+		}
+		if h == nil {
+			t.Errorf("%s is no hook of %s", tt.as, tt.event)
+			continue
+		}
+		told := string(h.Input(hook.Moment{Session: "s", Dir: "/repo"}, tt.event, tt.fields))
+		for _, want := range tt.told {
+			if !strings.Contains(told, want) {
+				t.Errorf("%s is not told %s: %s", tt.as, want, told)
+			}
+		}
+		if diff := cmp.Diff(tt.want, h.Read(0, tt.said, "")); diff != "" {
+			t.Errorf("%s says %s: %s", tt.as, tt.said, diff)
+		}
+	}
+}
+
 func FuzzDiscover(f *testing.F) {
-	for _, s := range []string{`{"hooks": {"Stop": [{"matcher": "a", "hooks": [{"type": "command", "command": "x"}]}]}}`, `{"hooks": {"Stop": [[]]}}`, `{"hooks": 1}`, ""} {
+	for _, s := range []string{
+		`{"hooks": {"Stop": [{"matcher": "a", "hooks": [{"type": "command", "command": "x"}]}]}}`, `{"hooks": {"Stop": [[]]}}`, `{"hooks": 1}`, "",
+		"[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = 'command'\ncommand = 'x'", `{"hooks": {"stop": [{"command": "x"}], "BeforeTool": [{"hooks": [{"type": "command", "command": "x"}]}]}}`,
+		`{"command": "x", "permission": "deny", "hookSpecificOutput": {"tool_input": {}}}`,
+	} {
 		f.Add(s, s)
 	}
 	f.Fuzz(func(t *testing.T, text, said string) {
-		set, _, _ := discover(t, map[string]string{"repo/.claude/settings.json": text})
+		set, _, _ := discover(t, map[string]string{
+			"repo/.claude/settings.json": text, "repo/.codex/config.toml": text, "repo/.gemini/settings.json": text, "repo/.cursor/hooks.json": text,
+		})
+		fields := hook.ToolFields("bash", "1", "/repo", json.RawMessage(said))
 		for _, e := range hook.Events() {
-			for _, h := range set.For(e, func(*hook.File) bool { return true }, said) {
+			for _, h := range set.For(e, func(*hook.File) bool { return true }, "bash") {
+				h.Wants(fields)
+				h.Input(hook.Moment{}, e, fields)
 				h.Read(0, said, said)
 				h.Expand(said, func(string) string { return "" })
 			}

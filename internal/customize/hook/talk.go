@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/burin-dev/burin/internal/prose"
 )
@@ -21,18 +22,12 @@ type Moment struct {
 	Model      string
 }
 
-// Input is what a hook reads: the fields that Claude Code's hooks know, and those of the
-// event.
-func Input(m Moment, event Event, fields map[string]any) []byte {
-	all := map[string]any{
-		"session_id": m.Session, "transcript_path": m.Transcript, "cwd": m.Dir, "hook_event_name": string(event),
-		"permission_mode": modeName(m.Mode), "model": m.Model,
-	}
-	maps.Copy(all, fields)
+// encode writes what a hook is told.
+func encode(told map[string]any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)    // for scripts that look for text
-	if e.Encode(all) != nil { // a value that has no JSON
+	e.SetEscapeHTML(false)     // for scripts that look for text
+	if e.Encode(told) != nil { // a value that has no JSON
 		return []byte("{}\n")
 	}
 	return b.Bytes()
@@ -51,33 +46,17 @@ func modeName(mode string) string {
 	return mode
 }
 
-// ToolNames are the names by which matchers may mean a tool of burin's: its own, and those
-// of tools of Claude Code and Codex that do the same. The first of those is what hooks are
-// told.
-func ToolNames(tool string) []string {
-	if names := toolNames()[tool]; names != nil {
-		return append(names, tool)
-	}
-	return []string{tool}
-}
-
-// OwnTool is the tool of burin's that a name means: its own, or one of [ToolNames]. It is the
-// name itself, in lower case, if none is known.
+// OwnTool is the tool of burin's that a name means: its own, or what Claude Code, Codex, Gemini or
+// Cursor call a tool that does the same. It is the name itself, in lower case, if none is known.
 func OwnTool(name string) string {
-	for tool, names := range toolNames() {
-		if slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) }) {
-			return tool
+	for _, p := range []*program{programOf(""), gemini(), cursor()} {
+		for _, tool := range slices.Sorted(maps.Keys(p.tools)) {
+			if slices.ContainsFunc(p.tools[tool], func(n string) bool { return strings.EqualFold(n, name) }) {
+				return tool
+			}
 		}
 	}
 	return strings.ToLower(name)
-}
-
-func toolNames() map[string][]string {
-	return map[string][]string{
-		"bash": {"Bash", "shell"}, "read": {"Read"}, "write": {"Write"}, "edit": {"Edit", "MultiEdit", "apply_patch"},
-		"grep": {"Grep"}, "find": {"Glob"}, "ls": {"LS"}, "fetch": {"WebFetch"}, "web_search": {"WebSearch"},
-		"todo": {"TodoWrite"}, "ask": {"AskUserQuestion"}, "exit_plan": {"ExitPlanMode"}, "job_poll": {"BashOutput"}, "job_kill": {"KillShell"},
-	}
 }
 
 // aliases are names of arguments that hooks of other programs look for, by burin's own.
@@ -89,11 +68,14 @@ func aliases(tool string) map[string]string {
 	return nil
 }
 
+// ToolName is what Claude Code calls a tool of burin's.
+func ToolName(tool string) string { return programOf("").names(tool)[0] }
+
 // ToolFields are the fields about a call. Paths that hooks of other programs look for stand
 // beside burin's own arguments, from the root of the disk.
 func ToolFields(tool, call, dir string, args json.RawMessage) map[string]any {
 	return map[string]any{
-		"tool_name": ToolNames(tool)[0], "burin_tool": tool, "tool_use_id": call, "tool_input": toolInput(tool, dir, args),
+		"burin_tool": tool, "tool_use_id": call, "tool_input": toolInput(tool, dir, args),
 	}
 }
 
@@ -118,8 +100,8 @@ func toolInput(tool, dir string, args json.RawMessage) any {
 }
 
 // Rewritten are the arguments that a hook wants for a call: what differs from what it was
-// told is taken over, under burin's names.
-func Rewritten(tool, dir string, args json.RawMessage, wanted map[string]json.RawMessage) (json.RawMessage, error) {
+// told is taken over, under burin's names. partial says that what is not wanted stays.
+func Rewritten(tool, dir string, args json.RawMessage, wanted map[string]json.RawMessage, partial bool) (json.RawMessage, error) {
 	var now map[string]json.RawMessage
 	if err := json.Unmarshal(args, &now); err != nil {
 		return nil, err
@@ -140,7 +122,7 @@ func Rewritten(tool, dir string, args json.RawMessage, wanted map[string]json.Ra
 		now[key], changed = value, true
 	}
 	for key := range now {
-		if _, kept := wanted[key]; !kept && told[key] != nil && names[key] == "" {
+		if _, kept := wanted[key]; !kept && !partial && told[key] != nil && names[key] == "" {
 			delete(now, key) // it was taken out
 			changed = true
 		}
@@ -166,8 +148,10 @@ const (
 type Outcome struct {
 	Decision Decision // Deny also means: block what is about to happen, or go on instead of stopping
 	Reason   string   // of the decision
-	// Input replaces the arguments of a call; nil leaves them unchanged.
-	Input map[string]json.RawMessage
+	// Input replaces the arguments of a call, or those that it names if Partial; nil leaves
+	// them unchanged.
+	Input   map[string]json.RawMessage
+	Partial bool
 	// Context is added for the model.
 	Context []string
 	// Output replaces the result of a call; nil: it stays.
@@ -182,25 +166,37 @@ type Outcome struct {
 // MaxContext is how many bytes of a hook's words reach the model.
 const MaxContext = 10_000
 
-type outputJSON struct {
+// answer is the object that a hook writes, with the words of all programs.
+type answer struct {
 	Continue      *bool  `json:"continue"`
 	StopReason    string `json:"stopReason"`
 	SystemMessage string `json:"systemMessage"`
-	Decision      string `json:"decision"` // block, approve
+	Decision      string `json:"decision"` // block, approve; of Gemini allow, deny
 	Reason        string `json:"reason"`
 	Specific      struct {
 		Decision  string                     `json:"permissionDecision"`
 		Reason    string                     `json:"permissionDecisionReason"`
 		Input     map[string]json.RawMessage `json:"updatedInput"`
 		Context   string                     `json:"additionalContext"`
-		Output    *json.RawMessage           `json:"updatedToolOutput"`
-		MCPOutput *json.RawMessage           `json:"updatedMCPToolOutput"`
+		Output    json.RawMessage            `json:"updatedToolOutput"`
+		MCPOutput json.RawMessage            `json:"updatedMCPToolOutput"`
 		Permit    *struct {
 			Behavior string                     `json:"behavior"`
 			Input    map[string]json.RawMessage `json:"updatedInput"`
 			Message  string                     `json:"message"`
 		} `json:"decision"` // of PermissionRequest
+		ToolInput  map[string]json.RawMessage `json:"tool_input"`  // Gemini's
+		ToolOutput json.RawMessage            `json:"tool_output"` // the same
 	} `json:"hookSpecificOutput"`
+	// Cursor's.
+	Permission   string                     `json:"permission"`
+	UserMessage  string                     `json:"user_message"`
+	AgentMessage string                     `json:"agent_message"`
+	FollowUp     string                     `json:"followup_message"`
+	Context      string                     `json:"additional_context"`
+	UpdatedInput map[string]json.RawMessage `json:"updated_input"`
+
+	partial bool // Specific.Input has only what changes
 }
 
 // Read understands what a hook has said: its exit code, standard output and error. 0 is
@@ -210,7 +206,11 @@ func (h *Hook) Read(exit int, stdout, stderr string) Outcome {
 	switch exit {
 	case 0:
 	case 2:
-		return Outcome{Decision: Deny, Reason: cut(first(stderr, stdout, "a hook has blocked it: "+h.String()))}
+		reason := cut(first(stderr, stdout, "a hook has blocked it: "+h.String()))
+		if h.program.unit == time.Millisecond && h.Event == PostToolUse { // Gemini's replaces the result
+			return Outcome{Output: &reason}
+		}
+		return Outcome{Decision: Deny, Reason: reason}
 	default:
 		return h.failure(fmt.Sprintf("exit code %d: %s", exit, first(stderr, stdout, "it said nothing")))
 	}
@@ -221,11 +221,12 @@ func (h *Hook) Read(exit int, stdout, stderr string) Outcome {
 		}
 		return Outcome{}
 	}
-	var j outputJSON
+	var j answer
 	if err := decode(stdout, &j); err != nil {
 		return h.failure("its output is not what hooks write: " + prose.Line(err.Error()))
 	}
-	o := Outcome{Input: j.Specific.Input, Reason: cut(first(j.Specific.Reason, j.Reason, ""))}
+	h.program.hear(h, &j)
+	o := Outcome{Input: j.Specific.Input, Partial: j.partial && j.Specific.Input != nil, Reason: cut(first(j.Specific.Reason, j.Reason, ""))}
 	switch {
 	case j.Decision == "block":
 		o.Decision = Deny
@@ -250,13 +251,13 @@ func (h *Hook) Read(exit int, stdout, stderr string) Outcome {
 	if j.Specific.Context != "" {
 		o.Context = []string{cut(j.Specific.Context)}
 	}
-	for _, out := range []*json.RawMessage{j.Specific.Output, j.Specific.MCPOutput} {
+	for _, out := range []json.RawMessage{j.Specific.Output, j.Specific.MCPOutput} {
 		if out == nil {
 			continue
 		}
-		text := string(*out)
+		text := string(out)
 		var plain string
-		if json.Unmarshal(*out, &plain) == nil {
+		if json.Unmarshal(out, &plain) == nil {
 			text = plain
 		}
 		o.Output = &text
@@ -270,9 +271,14 @@ func (h *Hook) Read(exit int, stdout, stderr string) Outcome {
 	return o
 }
 
-// failure is the outcome of a hook that failed: the person is told, nothing is blocked.
+// failure is the outcome of a hook that failed: the person is told, and nothing is blocked
+// unless the hook wants that.
 func (h *Hook) failure(why string) Outcome {
-	return Outcome{Told: []string{"the hook " + prose.Inline(h.String()) + " failed: " + prose.Short(prose.Inline(why), 300)}}
+	o := Outcome{Told: []string{"the hook " + prose.Inline(h.String()) + " failed: " + prose.Short(prose.Inline(why), 300)}}
+	if h.FailClosed {
+		o.Decision, o.Reason = Deny, "a hook that must work failed: "+h.String()
+	}
+	return o
 }
 
 // TimedOut is the outcome of a hook that took too long.
@@ -303,7 +309,7 @@ func Merge(all []Outcome) Outcome {
 			o.Decision, o.Reason = one.Decision, one.Reason
 		}
 		if one.Input != nil {
-			o.Input = one.Input
+			o.Input, o.Partial = one.Input, one.Partial
 		}
 		if one.Output != nil {
 			o.Output = one.Output

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,11 +33,7 @@ func (d *discoverer) imports(r *os.Root, shown, from, text string, depth int) {
 			continue
 		case strings.HasPrefix(written, "~") || path.IsAbs(written) || !filepath.IsLocal(filepath.FromSlash(name)):
 			if likely && (strings.HasPrefix(written, "~/") || strings.HasPrefix(written, ".") || strings.HasSuffix(written, ".md")) {
-				folder := "the repository"
-				if shown != "" {
-					folder = "your configuration folder"
-				}
-				d.warn("%s: @%s is not imported: it is outside of %s", from, written, folder)
+				d.warn("%s: @%s is not imported: it is outside of %s", from, written, cmp.Or(shown, "the repository"))
 			}
 			continue
 		}
@@ -60,14 +57,14 @@ func (d *discoverer) imports(r *os.Root, shown, from, text string, depth int) {
 			return
 		}
 		d.imported[full] = true
-		d.add(full, imported)
+		d.add(File{Name: full, Text: imported, Path: filepath.Join(r.Name(), filepath.FromSlash(name))})
 		d.imports(r, shown, name, imported, depth+1)
 	}
 }
 
 func (d *discoverer) warn(format string, args ...any) {
-	if len(d.warnings) < 50 {
-		d.warnings = append(d.warnings, fmt.Sprintf(format, args...))
+	if len(d.Warnings) < 50 {
+		d.Warnings = append(d.Warnings, fmt.Sprintf(format, args...))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/internal/customize/prompt"
+	"github.com/burin-dev/burin/internal/customize/source"
 )
 
 // A file may import others, which follow it; code and people are no imports.
@@ -25,7 +26,8 @@ func TestImports(t *testing.T) {
 	for _, name := range []string{"code", "fenced", "indented"} {
 		write(t, filepath.Join(repo, "docs", name+".md"), name)
 	}
-	files, warnings := prompt.Discover(repo, repo, []string{user})
+	found := prompt.Discover(source.Options{Dir: repo, Root: repo, ConfigDir: user})
+	files, warnings := found.Files, found.Warnings
 	want := []string{
 		filepath.Join(user, "AGENTS.md"), filepath.Join(user, "style.md"),
 		"AGENTS.md", "docs/build.md", "docs/more/deep.md", "web/README.md",
@@ -51,7 +53,8 @@ func TestImportsAreBounded(t *testing.T) {
 	for i := 1; i <= 8; i++ {
 		write(t, filepath.Join(repo, fmt.Sprintf("d%d.md", i)), fmt.Sprintf("depth %d @d%d.md", i, i+1))
 	}
-	files, warnings := prompt.Discover(repo, repo, nil)
+	found := prompt.Discover(source.Options{Dir: repo, Root: repo})
+	files, warnings := found.Files, found.Warnings
 	for _, f := range files {
 		if strings.Contains(f.Text, "secret\n") || f.Text == "secret" {
 			t.Errorf("%s holds a file from outside", f.Name)
@@ -69,7 +72,8 @@ func TestImportsAreBounded(t *testing.T) {
 		fmt.Fprintf(&many, "@m%d.md\n", i)
 	}
 	write(t, filepath.Join(repo, "AGENTS.md"), many.String())
-	files, warnings = prompt.Discover(repo, repo, nil)
+	found = prompt.Discover(source.Options{Dir: repo, Root: repo})
+	files, warnings = found.Files, found.Warnings
 	if len(files) != prompt.MaxImports || len(warnings) != 1 {
 		t.Errorf("%d files, %q", len(files), warnings)
 	}
@@ -81,6 +85,6 @@ func FuzzImports(f *testing.F) {
 		repo := t.TempDir()
 		write(t, filepath.Join(repo, "AGENTS.md"), text)
 		write(t, filepath.Join(repo, "a.md"), text)
-		prompt.Discover(repo, repo, nil)
+		prompt.Discover(source.Options{Dir: repo, Root: repo})
 	})
 }

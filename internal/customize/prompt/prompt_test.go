@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/internal/customize/prompt"
+	"github.com/burin-dev/burin/internal/customize/source"
 )
 
 func write(t *testing.T, path, text string) {
@@ -39,15 +40,53 @@ func TestDiscover(t *testing.T) {
 	write(t, filepath.Join(repo, "web", "app", "GEMINI.md"), "app rules")
 	write(t, filepath.Join(repo, "api", "AGENTS.md"), "not on the way")
 	write(t, filepath.Join(filepath.Dir(repo), "AGENTS.md"), "above the repository")
-	files, warnings := prompt.Discover(filepath.Join(repo, "web", "app"), repo, []string{user, filepath.Join(user, "none")})
-	want := []prompt.File{
-		{Name: filepath.Join(user, "AGENTS.md"), Text: "mine"},
-		{Name: "AGENTS.md", Text: "root rules"},
-		{Name: "web/.github/copilot-instructions.md", Text: "web rules"},
-		{Name: "web/app/GEMINI.md", Text: "app rules"},
+	found := prompt.Discover(source.Options{Dir: filepath.Join(repo, "web", "app"), Root: repo, ConfigDir: user})
+	want := prompt.Found{
+		Files: []prompt.File{
+			{Name: filepath.Join(user, "AGENTS.md"), Text: "mine", Path: filepath.Join(user, "AGENTS.md"), Source: "burin, user"},
+			{Name: "AGENTS.md", Text: "root rules", Path: filepath.Join(repo, "AGENTS.md"), Source: "AGENTS.md, project"},
+			{Name: "web/.github/copilot-instructions.md", Text: "web rules", Path: filepath.Join(repo, "web", ".github", "copilot-instructions.md"), Source: "Copilot, project"},
+			{Name: "web/app/GEMINI.md", Text: "app rules", Path: filepath.Join(repo, "web", "app", "GEMINI.md"), Source: "Gemini, project"},
+		},
+		Shadowed: []prompt.File{{Name: "CLAUDE.md", Path: filepath.Join(repo, "CLAUDE.md"), Source: "Claude Code, project", ShadowedBy: "AGENTS.md"}},
 	}
-	if diff := cmp.Diff(want, files); diff != "" || len(warnings) > 0 {
-		t.Error(diff, warnings)
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Of the user's files the first of all programs counts; additions count besides, unless they say
+// the same. Settings of opencode and VS Code name more. A source that is off says nothing.
+func TestDiscoverPrograms(t *testing.T) {
+	home := t.TempDir()
+	repo := filepath.Join(home, "repo")
+	for name, text := range map[string]string{
+		".claude/CLAUDE.md": "mine, for Claude @style.md", ".claude/style.md": "my style", ".codex/AGENTS.md": "mine, for Codex",
+		"repo/AGENTS.md": "root", "repo/.github/copilot-instructions.md": "for Copilot", "repo/.cursorrules": "root", "repo/.windsurfrules": "for Windsurf",
+		"repo/CLAUDE.local.md": "here only", "repo/docs/a.md": "first guide", "repo/docs/deep/b.md": "second guide", "secret.md": "secret",
+		"repo/node_modules/x/docs/c.md": "no guide", "repo/house.md": "the house",
+		"repo/opencode.json":         "{\n  // more\n  \"instructions\": [\"docs/**/*.md\", \"../secret.md\", \"~/secret.md\", \"https://example.org/x.md\", \"none.md\"],\n}",
+		"repo/.vscode/settings.json": `{"github.copilot.chat.codeGeneration.instructions": [{"text": "no file"}, {"file": "house.md"}]}`,
+	} {
+		write(t, filepath.Join(home, filepath.FromSlash(name)), text)
+	}
+	o := source.Options{Dir: repo, Root: repo, UserHome: home, ConfigDir: filepath.Join(home, ".burin")}
+	mine := filepath.Join(home, ".claude", "CLAUDE.md")
+	found := prompt.Discover(o)
+	want := []string{
+		mine, filepath.Join(home, ".claude", "style.md"), "AGENTS.md", "CLAUDE.local.md", "docs/a.md", "docs/deep/b.md",
+		".windsurfrules", ".github/copilot-instructions.md", "house.md",
+	}
+	if diff := cmp.Diff(want, names(found.Files)); diff != "" {
+		t.Error(diff)
+	}
+	if s := found.Shadowed; len(s) != 1 || s[0].ShadowedBy != mine || len(found.Warnings) != 0 {
+		t.Errorf("shadowed %v, warnings %q", s, found.Warnings)
+	}
+	o.Off = []string{"claude", "agents-md", "opencode", "vscode", "windsurf"}
+	want = []string{filepath.Join(home, ".codex", "AGENTS.md"), ".cursorrules", ".github/copilot-instructions.md"}
+	if diff := cmp.Diff(want, names(prompt.Discover(o).Files)); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -62,7 +101,8 @@ func TestDiscoverDoesNotLeave(t *testing.T) {
 	if err := os.Symlink("rules.md", filepath.Join(repo, "CLAUDE.md")); err != nil {
 		t.Fatal(err)
 	}
-	files, warnings := prompt.Discover(repo, "", nil)
+	found := prompt.Discover(source.Options{Dir: repo})
+	files, warnings := found.Files, found.Warnings
 	for _, f := range files {
 		if strings.Contains(f.Text, "secret") {
 			t.Errorf("%s holds a file from outside", f.Name)
@@ -83,7 +123,8 @@ func TestDiscoverLimits(t *testing.T) {
 		dir = filepath.Join(dir, part)
 		write(t, filepath.Join(dir, "AGENTS.md"), strings.Repeat(part+"xy", prompt.MaxFile))
 	}
-	files, warnings := prompt.Discover(dir, repo, nil)
+	found := prompt.Discover(source.Options{Dir: dir, Root: repo})
+	files, warnings := found.Files, found.Warnings
 	total := 0
 	for _, f := range files {
 		total += len(f.Text)

@@ -71,7 +71,7 @@ func (f *finder) single(p source.Place) {
 // suffixes are the names of rules in the folders of a source.
 func suffixes(id string) []string {
 	switch id {
-	case "copilot":
+	case "copilot", "vscode":
 		return []string{".instructions.md"}
 	case "cursor", "burin", "oh-my-pi", "pi", "arcane", "gajae", "agents":
 		return []string{".mdc", ".md"}

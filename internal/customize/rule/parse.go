@@ -114,7 +114,7 @@ func (h *head) use(id string, r *Rule, warn warner) Use {
 		if use, ok := h.windsurf(r, warn); ok {
 			return use
 		}
-	case "copilot":
+	case "copilot", "vscode":
 		if slices.ContainsFunc(r.Globs, func(g string) bool { return g == "*" || g == "**" || g == "**/*" }) {
 			r.Globs = nil
 			return Always
@@ -131,7 +131,7 @@ func (h *head) use(id string, r *Rule, warn warner) Use {
 		return Manual
 	case id == "claude", id == "cline":
 		return Always // without paths
-	case id == "cursor", id == "copilot":
+	case id == "cursor", id == "copilot", id == "vscode":
 		return Manual
 	case !h.any:
 		// The forerunners leave out a rule without a head. Who writes one means it.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"unicode/utf8"
+
+	"github.com/BurntSushi/toml"
 )
 
 // MaxFile is how many bytes a file may have.
@@ -132,6 +134,18 @@ func Reason(err error) string {
 		return "it is a link to nothing"
 	}
 	return err.Error()
+}
+
+// DecodeTOML reads a file of TOML into v. An error comes with its line.
+func DecodeTOML(text string, v any) (line int, err error) {
+	var syntax toml.ParseError
+	switch err := toml.Unmarshal([]byte(text), v); {
+	case errors.As(err, &syntax):
+		return syntax.Position.Line, errors.New(syntax.Message)
+	case err != nil:
+		return 1, err
+	}
+	return 0, nil
 }
 
 // maxWarnings is how many warnings are kept.

@@ -11,19 +11,42 @@ package source
 import (
 	"cmp"
 	"path/filepath"
+	"runtime"
 	"slices"
 )
 
 // Kind is a kind of file that sources have.
 type Kind string
 
-// The kinds.
+// The kinds that burin uses.
 const (
-	Commands Kind = "commands" // prompts that are called by name
-	Skills   Kind = "skills"   // folders with a SKILL.md
-	Rules    Kind = "rules"    // instructions for some files, or for when they matter
-	Hooks    Kind = "hooks"    // programs that run at certain moments
+	// Instructions are what the model reads in every session. Of one folder the first file
+	// counts, since the others say the same for other programs.
+	Instructions Kind = "instructions"
+	// Additions are instructions that their programs read besides those.
+	Additions Kind = "additions"
+	Rules     Kind = "rules"    // instructions for some files, or for when they matter
+	Commands  Kind = "commands" // prompts that are called by name
+	Skills    Kind = "skills"   // folders with a SKILL.md
+	Hooks     Kind = "hooks"    // programs that run at certain moments
 )
+
+// The kinds that burin finds and does not use yet.
+const (
+	Servers    Kind = "MCP servers"
+	Agents     Kind = "agents"
+	Hosts      Kind = "SSH hosts"
+	Extensions Kind = "extensions"
+	Settings   Kind = "settings"
+)
+
+// Kinds are all kinds, those that burin uses first.
+func Kinds() []Kind {
+	return []Kind{Instructions, Additions, Rules, Commands, Skills, Hooks, Servers, Agents, Hosts, Extensions, Settings}
+}
+
+// Used reports whether burin uses files of the kind.
+func (k Kind) Used() bool { return slices.Index(Kinds(), k) < slices.Index(Kinds(), Servers) }
 
 // Source is a program that keeps such files, burin included.
 type Source struct {
@@ -33,8 +56,8 @@ type Source struct {
 	// home is where the user's files are: a folder below the user's home, or what the
 	// variable says.
 	home, variable string
-	project        map[Kind][]string // below a folder of the project
-	user           map[Kind][]string // below home
+	project        files // below a folder of the project
+	user           files // below home
 }
 
 // Options say where to look.
@@ -67,13 +90,22 @@ func (p Place) Owner() string {
 	return p.Source.Name + ", user"
 }
 
+// files are paths below a folder, by kind.
+type files map[Kind][]string
+
 // family is a source of the pi family, all of which lay out their folders in the same way.
 func family(id, name, folder, variable string) Source {
 	in := func(names ...string) []string { return below(folder, names...) }
 	return Source{
 		ID: id, Name: name, home: folder + "/agent", variable: variable,
-		project: map[Kind][]string{Commands: in("commands", "prompts"), Skills: in("skills"), Rules: in("rules")},
-		user:    map[Kind][]string{Commands: {"commands", "prompts"}, Skills: {"skills"}, Rules: {"rules"}},
+		project: files{
+			Instructions: in("AGENTS.md"), Commands: in("commands", "prompts"), Skills: in("skills"), Rules: in("rules"),
+			Servers: in("mcp.json"), Agents: in("agents"), Hosts: in("ssh.json"), Extensions: in("extensions"), Settings: in("config.yml", "settings.json"),
+		},
+		user: files{
+			Instructions: {"AGENTS.md"}, Commands: {"commands", "prompts"}, Skills: {"skills"}, Rules: {"rules"},
+			Servers: {"mcp.json"}, Agents: {"agents"}, Hosts: {"ssh.json"}, Extensions: {"extensions"}, Settings: {"config.yml", "settings.json"},
+		},
 	}
 }
 
@@ -98,10 +130,18 @@ func All() []Source {
 	return []Source{
 		{
 			ID: "burin", Name: "burin", home: ".burin", // Options.ConfigDir wins
-			project: map[Kind][]string{
-				Commands: {".burin/commands", ".burin/prompts"}, Skills: {".burin/skills"}, Rules: {".burin/rules"}, Hooks: {".burin/hooks.json"},
+			project: files{
+				Instructions: {".burin/AGENTS.md"}, Commands: {".burin/commands", ".burin/prompts"}, Skills: {".burin/skills"},
+				Rules: {".burin/rules"}, Hooks: {".burin/hooks.json"},
 			},
-			user: map[Kind][]string{Commands: {"commands", "prompts"}, Skills: {"skills"}, Rules: {"rules"}, Hooks: {"hooks.json"}},
+			user: files{
+				Instructions: {"AGENTS.md", "CLAUDE.md"}, Commands: {"commands", "prompts"}, Skills: {"skills"}, Rules: {"rules"}, Hooks: {"hooks.json"},
+			},
+		},
+		{
+			// Written for any program, which is why they win over those for one.
+			ID: "agents-md", Name: "AGENTS.md",
+			project: files{Instructions: {"AGENTS.override.md", "AGENTS.md", "AGENT.md", "CONVENTIONS.md"}, Servers: {"mcp.json", ".mcp.json"}, Hosts: {"ssh.json", ".ssh.json"}},
 		},
 		withRules(family("oh-my-pi", "oh-my-pi", ".omp", "")),
 		family("pi", "pi", ".pi", "PI_CODING_AGENT_DIR"),
@@ -109,53 +149,96 @@ func All() []Source {
 		family("gajae", "gajae", ".gjc", "GJC_CODING_AGENT_DIR"),
 		{
 			ID: "claude", Name: "Claude Code", home: ".claude", variable: "CLAUDE_CONFIG_DIR",
-			project: map[Kind][]string{
+			project: files{
+				Instructions: {"CLAUDE.md", ".claude/CLAUDE.md"}, Additions: {"CLAUDE.local.md"},
 				Commands: {".claude/commands"}, Skills: {".claude/skills"}, Rules: {".claude/rules"},
-				Hooks: {".claude/settings.json", ".claude/settings.local.json"},
+				Hooks:  {".claude/settings.json", ".claude/settings.local.json"},
+				Agents: {".claude/agents"}, Extensions: {".claude-plugin"}, Settings: {".claude/settings.json", ".claude/settings.local.json"},
 			},
-			user: map[Kind][]string{Commands: {"commands"}, Skills: {"skills"}, Rules: {"rules"}, Hooks: {"settings.json"}},
+			user: files{
+				Instructions: {"CLAUDE.md"}, Commands: {"commands"}, Skills: {"skills"}, Rules: {"rules"}, Hooks: {"settings.json"},
+				Servers: {"../.claude.json"}, Agents: {"agents"}, Extensions: {"plugins"}, Settings: {"settings.json"},
+			},
 		},
 		{
 			ID: "codex", Name: "Codex", home: ".codex", variable: "CODEX_HOME",
-			project: map[Kind][]string{Commands: {".codex/prompts"}, Skills: {".codex/skills"}, Hooks: {".codex/hooks.json"}},
-			user:    map[Kind][]string{Commands: {"prompts"}, Skills: {"skills"}, Hooks: {"hooks.json"}},
+			project: files{
+				Commands: {".codex/prompts"}, Skills: {".codex/skills"}, Hooks: {".codex/hooks.json", ".codex/config.toml"},
+				Servers: {".codex/config.toml"}, Agents: {".codex/agents"}, Settings: {".codex/config.toml"},
+			},
+			user: files{
+				Instructions: {"AGENTS.override.md", "AGENTS.md"}, Commands: {"prompts"}, Skills: {"skills"}, Hooks: {"hooks.json", "config.toml"},
+				Servers: {"config.toml"}, Agents: {"agents"}, Settings: {"config.toml"},
+			},
 		},
 		{
 			ID: "agents", Name: ".agents", home: ".agents",
-			project: map[Kind][]string{Commands: {".agents/commands"}, Skills: {".agents/skills"}, Rules: {".agents/rules", ".agent/rules"}},
-			user:    map[Kind][]string{Commands: {"commands"}, Skills: {"skills"}, Rules: {"rules"}},
+			project: files{Commands: {".agents/commands"}, Skills: {".agents/skills"}, Rules: {".agents/rules", ".agent/rules"}, Agents: {".agents/agents"}},
+			user:    files{Instructions: {"AGENTS.md"}, Commands: {"commands"}, Skills: {"skills"}, Rules: {"rules"}, Agents: {"agents"}},
 		},
 		{
 			ID: "gemini", Name: "Gemini", home: ".gemini",
-			project: map[Kind][]string{Commands: {".gemini/commands"}, Skills: {".gemini/skills"}},
-			user:    map[Kind][]string{Commands: {"commands"}, Skills: {"skills"}},
+			project: files{
+				Instructions: {"GEMINI.md", ".gemini/GEMINI.md"}, Commands: {".gemini/commands"}, Skills: {".gemini/skills"}, Hooks: {".gemini/settings.json"},
+				Servers: {".gemini/settings.json"}, Agents: {".gemini/agents"}, Extensions: {".gemini/extensions"}, Settings: {".gemini/settings.json"},
+			},
+			user: files{
+				Instructions: {"GEMINI.md"}, Commands: {"commands"}, Skills: {"skills"}, Hooks: {"settings.json"},
+				Servers: {"settings.json"}, Agents: {"agents"}, Extensions: {"extensions"}, Settings: {"settings.json"},
+			},
 		},
 		{
 			ID: "opencode", Name: "opencode", home: ".config/opencode", // XDG_CONFIG_HOME wins
-			project: map[Kind][]string{
+			project: files{
 				Commands: {".opencode/command", ".opencode/commands"}, Skills: {".opencode/skills", ".opencode/skill"},
+				Servers: {"opencode.json", "opencode.jsonc"}, Agents: {".opencode/agent", ".opencode/agents"},
+				Extensions: {".opencode/plugin", ".opencode/plugins"}, Settings: {"opencode.json", "opencode.jsonc"},
 			},
-			user: map[Kind][]string{Commands: {"command", "commands"}, Skills: {"skills", "skill"}},
+			user: files{
+				Instructions: {"AGENTS.md"}, Commands: {"command", "commands"}, Skills: {"skills", "skill"},
+				Servers: {"opencode.json", "opencode.jsonc"}, Agents: {"agent", "agents"}, Extensions: {"plugin", "plugins"}, Settings: {"opencode.json", "opencode.jsonc"},
+			},
 		},
 		{
 			ID: "cursor", Name: "Cursor", home: ".cursor",
-			project: map[Kind][]string{Commands: {".cursor/commands"}, Skills: {".cursor/skills"}, Rules: {".cursor/rules"}},
-			user:    map[Kind][]string{Commands: {"commands"}, Skills: {"skills"}, Rules: {"rules"}},
+			project: files{
+				Additions: {".cursorrules"}, Commands: {".cursor/commands"}, Skills: {".cursor/skills"}, Rules: {".cursor/rules"}, Hooks: {".cursor/hooks.json"},
+				Servers: {".cursor/mcp.json"}, Agents: {".cursor/agents"},
+			},
+			user: files{
+				Commands: {"commands"}, Skills: {"skills"}, Rules: {"rules"}, Hooks: {"hooks.json"}, Servers: {"mcp.json"}, Agents: {"agents"},
+			},
 		},
 		{
 			ID: "windsurf", Name: "Windsurf", home: ".codeium/windsurf",
-			project: map[Kind][]string{Commands: {".windsurf/workflows"}, Skills: {".windsurf/skills"}, Rules: {".windsurf/rules"}},
-			user:    map[Kind][]string{Commands: {"global_workflows"}, Skills: {"skills"}, Rules: {"memories/global_rules.md"}},
+			project: files{Additions: {".windsurfrules"}, Commands: {".windsurf/workflows"}, Skills: {".windsurf/skills"}, Rules: {".windsurf/rules"}},
+			user: files{
+				Commands: {"global_workflows"}, Skills: {"skills"}, Rules: {"memories/global_rules.md"}, Servers: {"mcp_config.json"},
+			},
 		},
 		{
 			ID: "cline", Name: "Cline", home: ".cline",
-			project: map[Kind][]string{Commands: {".clinerules/workflows"}, Skills: {".cline/skills", ".clinerules/skills"}, Rules: {".clinerules", ".cline/rules"}},
-			user:    map[Kind][]string{Skills: {"skills"}, Rules: {"rules", "../Documents/Cline/Rules", "../Cline/Rules"}},
+			project: files{Commands: {".clinerules/workflows"}, Skills: {".cline/skills", ".clinerules/skills"}, Rules: {".clinerules", ".cline/rules"}},
+			user: files{
+				Commands: {"../Documents/Cline/Workflows"}, Skills: {"skills"}, Rules: {"rules", "../Documents/Cline/Rules", "../Cline/Rules"},
+				Servers: {"data/settings/cline_mcp_settings.json"},
+			},
 		},
 		{
 			ID: "copilot", Name: "Copilot", home: ".copilot",
-			project: map[Kind][]string{Commands: {".github/prompts"}, Skills: {".github/skills"}, Rules: {".github/instructions"}},
-			user:    map[Kind][]string{Skills: {"skills"}, Rules: {"copilot-instructions.md", "instructions"}},
+			project: files{
+				Additions: {".github/copilot-instructions.md"}, Commands: {".github/prompts"}, Skills: {".github/skills"}, Rules: {".github/instructions"},
+				Agents: {".github/agents", ".github/chatmodes"},
+			},
+			user: files{
+				Skills: {"skills"}, Rules: {"copilot-instructions.md", "instructions"}, Servers: {"mcp-config.json"}, Agents: {"agents"},
+			},
+		},
+		{
+			// Folders of rules and prompts that its settings name join these; see settings.go.
+			ID: "vscode", Name: "VS Code", home: ".config/Code/User", // elsewhere on macOS and Windows
+			project: files{Servers: {".vscode/mcp.json"}, Settings: {".vscode/settings.json"}},
+			user:    files{Commands: {"prompts"}, Rules: {"prompts"}, Servers: {"mcp.json"}, Settings: {"settings.json"}},
 		},
 	}
 }
@@ -182,8 +265,12 @@ func (o *Options) folder(s *Source) string {
 		return getenv(s.variable)
 	case s.ID == "opencode" && filepath.IsAbs(dir):
 		return filepath.Join(dir, "opencode")
-	case o.UserHome == "":
+	case o.UserHome == "" || s.home == "":
 		return ""
+	case s.ID == "vscode" && runtime.GOOS == "darwin":
+		return filepath.Join(o.UserHome, "Library", "Application Support", "Code", "User")
+	case s.ID == "vscode" && runtime.GOOS == "windows":
+		return filepath.Join(o.UserHome, "AppData", "Roaming", "Code", "User")
 	}
 	return filepath.Join(o.UserHome, filepath.FromSlash(s.home))
 }
@@ -208,10 +295,16 @@ func Places(o Options, kind Kind) []Place {
 			for _, name := range s.project[kind] {
 				add(&s, folders[len(folders)-1], dir, dir, filepath.FromSlash(name))
 			}
+			for _, path := range named(&s, kind, folders[len(folders)-1], dir, o.UserHome) {
+				add(&s, folders[len(folders)-1], dir, path)
+			}
 		}
 		if dir := o.folder(&s); dir != "" {
 			for _, name := range s.user[kind] {
 				add(&s, "", "", dir, filepath.FromSlash(name))
+			}
+			for _, path := range named(&s, kind, "", dir, o.UserHome) {
+				add(&s, "", "", path)
 			}
 		}
 	}

@@ -35,7 +35,7 @@ type Result struct {
 }
 
 // Check looks at one thing. Run may be called from any goroutine and gives at least one
-// result, whose name is filled in.
+// result, whose name is filled in where it has none.
 type Check struct {
 	Name  string
 	Run   func(ctx context.Context) []Result
@@ -57,7 +57,10 @@ func Run(ctx context.Context, checks []Check) []Result {
 	var out []Result
 	for i, results := range all {
 		for _, r := range results {
-			r.Check, r.Text, r.Do = checks[i].Name, prose.Inline(prose.Line(r.Text)), prose.Inline(prose.Line(r.Do))
+			if r.Check == "" {
+				r.Check = checks[i].Name
+			}
+			r.Text, r.Do = prose.Inline(prose.Line(r.Text)), prose.Inline(prose.Line(r.Do))
 			out = append(out, r)
 		}
 	}

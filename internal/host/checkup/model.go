@@ -24,13 +24,18 @@ const onlineTime = 20 * time.Second
 // opening the models.
 func Settings(h *host.Host, models error) Check {
 	return Check{Name: "settings", Run: func(context.Context) []Result {
-		if _, err := h.Settings(); err != nil {
+		settings, err := h.Settings()
+		if err != nil {
 			return one(Problem, err.Error(), "correct the file; burin help config explains it")
 		}
 		if models != nil {
 			return one(Problem, models.Error(), "correct the file; burin help models explains it")
 		}
-		return one(OK, "config.yml and models.yml can be read", "")
+		out := one(OK, "config.yml and models.yml can be read", "")
+		for _, w := range settings.Warnings() {
+			out = append(out, Result{State: Warning, Text: w})
+		}
+		return out
 	}}
 }
 

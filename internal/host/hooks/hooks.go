@@ -118,7 +118,7 @@ func (e *Engine) Start() {
 	e.start = done
 	e.busy.Go(func() {
 		defer close(done)
-		o := e.each(e.life, all, map[string]any{"source": source})
+		o := e.each(e.life, hook.SessionStart, all, map[string]any{"source": source})
 		if before != nil {
 			<-before
 		}
@@ -135,15 +135,19 @@ func (e *Engine) fire(ctx context.Context, event hook.Event, fields map[string]a
 	if len(hooks) == 0 {
 		return hook.Outcome{}
 	}
-	return e.each(ctx, hooks, fields)
+	return e.each(ctx, event, hooks, fields)
 }
 
 // each runs hooks at the same time.
-func (e *Engine) each(ctx context.Context, hooks []*hook.Hook, fields map[string]any) hook.Outcome {
-	input := e.input(hooks[0].Event, fields)
+func (e *Engine) each(ctx context.Context, event hook.Event, hooks []*hook.Hook, fields map[string]any) hook.Outcome {
+	moment := e.moment()
 	outcomes := make([]hook.Outcome, len(hooks))
 	var all sync.WaitGroup
 	for i, h := range hooks {
+		if !h.Wants(fields) {
+			continue
+		}
+		input := h.Input(moment, event, fields)
 		if h.Async {
 			e.busy.Go(func() { e.tell(e.one(e.life, h, input)) })
 			continue
@@ -162,7 +166,8 @@ func (e *Engine) tell(o hook.Outcome) {
 	}
 }
 
-func (e *Engine) input(event hook.Event, fields map[string]any) []byte {
+// moment is what every hook is told.
+func (e *Engine) moment() hook.Moment {
 	e.mu.Lock()
 	facts := e.facts
 	e.mu.Unlock()
@@ -174,7 +179,7 @@ func (e *Engine) input(event hook.Event, fields map[string]any) []byte {
 			m.Model = f.Model.Ref()
 		}
 	}
-	return hook.Input(m, event, fields)
+	return m
 }
 
 // one runs one hook to its end.
@@ -190,7 +195,7 @@ func (e *Engine) one(ctx context.Context, h *hook.Hook, input []byte) hook.Outco
 	}
 	ended, err := run(ctx, bench.Program{
 		Line: h.Command, Input: input, Timeout: h.Timeout, Unconfined: e.o.Unconfined,
-		Env: []string{"CLAUDE_PROJECT_DIR=" + e.o.Dir, "BURIN_PROJECT_DIR=" + e.o.Dir},
+		Dir: h.Dir, Env: e.environ(),
 	})
 	switch {
 	case ctx.Err() != nil: // the person has stopped it, or the session ends
@@ -201,6 +206,14 @@ func (e *Engine) one(ctx context.Context, h *hook.Hook, input []byte) hook.Outco
 		return h.TimedOut()
 	}
 	return h.Read(ended.ExitCode, ended.Stdout, ended.Stderr)
+}
+
+// environ says to a hook, in the words of each program, where the project is.
+func (e *Engine) environ() (all []string) {
+	for _, program := range []string{"BURIN", "CLAUDE", "CURSOR", "GEMINI"} {
+		all = append(all, program+"_PROJECT_DIR="+e.o.Dir)
+	}
+	return all
 }
 
 // post sends the input to the server of a hook.
@@ -276,13 +289,34 @@ func (e *Engine) Chains() session.Chains {
 	return session.Chains{
 		Calls:    []session.CallInterceptor{{Name: "hooks", Before: e.before, After: e.after}},
 		Continue: []session.Continuation{{Name: "hooks", Ask: e.stopping}},
+
+		Compactions: []session.CompactionInterceptor{{Name: "hooks", Before: e.compacting}},
 	}
 }
 
+// compacting runs the hooks of a compaction, which may prevent it.
+func (e *Engine) compacting(ctx context.Context, reason string) error {
+	trigger := trigger(reason)
+	switch o := e.fire(ctx, hook.PreCompact, map[string]any{"trigger": trigger}, trigger); {
+	case o.Decision == hook.Deny:
+		return fmt.Errorf("a hook refused the compaction: %s", o.Reason)
+	case o.End:
+		return fmt.Errorf("a hook refused the compaction: %s", o.EndReason)
+	}
+	return ctx.Err()
+}
+
+// trigger is what hooks call the reason of a compaction.
+func trigger(reason string) string {
+	if reason == "manual" {
+		return reason
+	}
+	return "auto"
+}
+
 func (e *Engine) before(ctx context.Context, t *tool.Tool, c *tool.Call) (*tool.Result, error) {
-	names := hook.ToolNames(t.Name)
 	fields := hook.ToolFields(t.Name, c.ID, e.o.Dir, c.Arguments)
-	o := e.fire(ctx, hook.PreToolUse, fields, names...)
+	o := e.fire(ctx, hook.PreToolUse, fields, t.Name)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -293,7 +327,7 @@ func (e *Engine) before(ctx context.Context, t *tool.Tool, c *tool.Call) (*tool.
 		return tool.Failure("A hook of the user refused this call: " + o.Reason), nil
 	}
 	if o.Input != nil {
-		args, err := hook.Rewritten(t.Name, e.o.Dir, c.Arguments, o.Input)
+		args, err := hook.Rewritten(t.Name, e.o.Dir, c.Arguments, o.Input, o.Partial)
 		if err != nil {
 			return nil, err
 		}
@@ -319,12 +353,12 @@ func (e *Engine) after(ctx context.Context, t *tool.Tool, c tool.Call, r *tool.R
 		event = hook.PostToolUseFailure
 	}
 	var o hook.Outcome
-	if hooks := e.o.Set.For(event, e.o.May, hook.ToolNames(t.Name)...); len(hooks) > 0 {
+	if hooks := e.o.Set.For(event, e.o.May, t.Name); len(hooks) > 0 {
 		known.fields["tool_response"] = map[string]any{"content": textOf(r), "is_error": r.IsError, "details": r.Details}
 		if r.IsError {
 			known.fields["error"] = textOf(r)
 		}
-		o = e.each(ctx, hooks, known.fields)
+		o = e.each(ctx, event, hooks, known.fields)
 	}
 	words := append(known.context, o.Context...)
 	if o.Decision == hook.Deny {
@@ -367,7 +401,7 @@ func (e *Engine) stopping(ctx context.Context, end session.Ending) (*session.Onw
 			last = m.Text()
 		}
 	}
-	o := e.fire(ctx, hook.Stop, map[string]any{"stop_hook_active": end.Times > 0, "last_assistant_message": last})
+	o := e.fire(ctx, hook.Stop, map[string]any{"stop_hook_active": end.Times > 0, "times": end.Times, "last_assistant_message": last})
 	if o.Decision != hook.Deny || o.End {
 		return nil, nil
 	}
@@ -397,7 +431,7 @@ func (e *Engine) Answer(ctx context.Context, q permit.Question) (a permit.Answer
 	if c == nil {
 		return permit.Answer{}, false
 	}
-	o := e.fire(ctx, hook.PermissionRequest, c.fields, hook.ToolNames(q.Request.Tool)...)
+	o := e.fire(ctx, hook.PermissionRequest, c.fields, q.Request.Tool)
 	if o.Decision == hook.NoDecision {
 		o.Decision = c.decision
 	}
@@ -415,19 +449,15 @@ func (e *Engine) Watch(ev session.Event) {
 	later := func(event hook.Event, fields map[string]any, names ...string) {
 		hooks := e.o.Set.For(event, e.o.May, names...)
 		if len(hooks) > 0 && e.life.Err() == nil {
-			e.busy.Go(func() { e.each(e.life, hooks, fields) })
+			e.busy.Go(func() { e.each(e.life, event, hooks, fields) })
 		}
 	}
 	switch ev.Type {
-	case session.CompactionStart, session.CompactionEnd:
-		event, trigger := hook.PreCompact, "auto"
-		if ev.Type == session.CompactionEnd {
-			event = hook.PostCompact
+	case session.CompactionEnd:
+		if info, ok := ev.Data.(*session.CompactionInfo); ok {
+			trigger := trigger(info.Reason)
+			later(hook.PostCompact, map[string]any{"trigger": trigger}, trigger)
 		}
-		if info, ok := ev.Data.(*session.CompactionInfo); ok && info.Reason == "manual" {
-			trigger = "manual"
-		}
-		later(event, map[string]any{"trigger": trigger}, trigger)
 	case session.QuestionAsked:
 		q, ok := ev.Data.(*session.Question)
 		if !ok {
@@ -437,7 +467,7 @@ func (e *Engine) Watch(ev session.Event) {
 		if q.Kind == session.AskPermission {
 			kind, message = "permission_prompt", "burin asks whether a call may run"
 			if q.Permission != nil {
-				message = "burin asks whether " + hook.ToolNames(q.Permission.Request.Tool)[0] + " may run"
+				message = "burin asks whether " + hook.ToolName(q.Permission.Request.Tool) + " may run"
 			}
 		}
 		later(hook.Notification, map[string]any{"message": message, "notification_type": kind}, kind)

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ type Aside struct {
 	Line    string
 	Input   []byte
 	Env     []string      // NAME=value, added
+	Dir     string        // where it runs; "" is the folder of the session
 	Timeout time.Duration // required
 	// Unconfined runs it without the sandbox of the model's commands.
 	Unconfined bool
@@ -60,7 +62,7 @@ func (s *Shells) Aside(ctx context.Context, a Aside) (AsideOutcome, error) {
 		conf = s.confinement()
 	}
 	cmd, err := process.CommandContext(ctx, process.Options{
-		Dir: s.o.Dir, Env: slices.Concat(s.base, conf.env, a.Env), Sandbox: conf.policy,
+		Dir: cmp.Or(a.Dir, s.o.Dir), Env: slices.Concat(s.base, conf.env, a.Env), Sandbox: conf.policy,
 	}, s.path, s.kind.script(a.Line)...)
 	if err != nil {
 		return AsideOutcome{}, fmt.Errorf("start %s: %w", s.kind.describe(s.path), err)
