@@ -17,9 +17,9 @@ func trustCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [FILE...]",
 		Short: "List what this folder would run, and trust it or not",
-		Long: `List the hooks that this folder and the setups of other programs would run, and settings
-of the project that run something, reach out or loosen rules, with what you have decided about
-them. Nothing of it takes effect before you trust it. What you trust is its content: when that
+		Long: `List the hooks that this folder and the setups of other programs would run, the shell
+lines of its commands, and settings of the project that run something, reach out or loosen rules,
+with what you have decided about them. Nothing of it takes effect before you trust it. What you trust is its content: when that
 changes, it needs your trust again.
 
   burin trust

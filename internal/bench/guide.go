@@ -25,6 +25,10 @@ type Guidance struct {
 	Interrupt string    // where stream rules may interrupt; "" is always
 	Keep      bool      // a partial answer that is stopped stays in the conversation
 	Gap       int       // answers after which a stream rule may come again; 0 is never
+	// Reload gives the rules before a prompt if they are others than before; nil: they stay.
+	Reload func() *rule.Set
+	// InFolder gives the rules of a folder below the working directory; nil: there are none.
+	InFolder func(folder string) []rule.Rule
 }
 
 const (
@@ -43,17 +47,46 @@ type guide struct {
 	dir      string
 	sources  source.Options
 	discover func() []prompt.File // the instruction files as they are now
-	system   []prompt.File        // those in the system prompt
-
-	monitor *rule.Monitor // nil: there are no stream rules
-	log     *session.RuleLog
+	system   map[source.Kind][]words
+	stream   rule.StreamOptions
+	log      *session.RuleLog
 
 	mu      sync.Mutex
+	monitor *rule.Monitor // nil: there are no stream rules
 	there   presence
-	joined  int                      // bytes since the last request
-	pending map[string][]*rule.Rule  // stream rules that did not interrupt, by the call they are about; "" is text
-	folders map[string][]prompt.File // instruction files of folders, by path
-	told    map[string]string        // what news has told, by name of the file
+	joined  int                     // bytes since the last request
+	pending map[string][]*rule.Rule // stream rules that did not interrupt, by the call they are about; "" is text
+	folders map[string]*folder      // by path
+	told    map[string]string       // what news has told, by name
+}
+
+// folder is what holds in a folder below the working directory.
+type folder struct {
+	files []prompt.File
+	rules []rule.Rule
+}
+
+// words are what the model reads from the beginning: an instruction file or a rule.
+type words struct {
+	name, text, block string
+	marker            string // "": it is not looked for in the conversation
+}
+
+func fileWords(files []prompt.File) (all []words) {
+	for _, f := range files {
+		all = append(all, words{f.Name, f.Text, f.Block(), f.Marker()})
+	}
+	return all
+}
+
+func ruleWords(set *rule.Set) (all []words) {
+	for _, r := range set.Always() {
+		all = append(all, words{r.Name, r.Text, r.Block(), r.Marker()})
+	}
+	if list := set.Listed(); list != "" {
+		all = append(all, words{name: "the list of rules", text: list, block: list})
+	}
+	return all
 }
 
 // newGuide joins the rules of a session to its chains, and instruction files that matter only
@@ -65,10 +98,12 @@ func newGuide(b *seat, repository string) (news func() []llm.Message) {
 	sources := sourcesOf(b, repository)
 	g := &guide{
 		Guidance: b.Guidance, dir: b.dir, sources: sources, log: new(session.RuleLog), pending: map[string][]*rule.Rule{},
-		system: b.instructions, told: map[string]string{}, folders: map[string][]prompt.File{},
+		told: map[string]string{}, folders: map[string]*folder{},
+		system:   map[source.Kind][]words{source.Instructions: fileWords(b.instructions), source.Rules: ruleWords(b.Guidance.Rules)},
+		stream:   rule.StreamOptions{Interrupt: b.Guidance.Interrupt, Gap: b.Guidance.Gap, Workspace: b.dir, Warn: b.Warn},
 		discover: func() []prompt.File { return prompt.Discover(sources).Files },
 	}
-	g.monitor = rule.NewMonitor(g.Rules, rule.StreamOptions{Interrupt: g.Interrupt, Gap: g.Gap, Workspace: b.dir, Warn: b.Warn})
+	g.monitor = rule.NewMonitor(g.Rules, g.stream)
 	if g.monitor != nil {
 		past, err := b.log.Select(b.log.Leaf(), func(n transcript.Node) bool { return n.Type == transcript.TypeTTSR })
 		for i := range past {
@@ -132,10 +167,13 @@ func (g *guide) look(_ context.Context, r *llm.Request) func(llm.Event) *session
 
 // watch looks for the patterns of stream rules in an answer.
 func (g *guide) watch(context.Context, *llm.Request) func(llm.Event) *session.Stop {
-	if g.monitor == nil {
+	g.mu.Lock()
+	monitor := g.monitor
+	g.mu.Unlock()
+	if monitor == nil {
 		return nil
 	}
-	answer := g.monitor.Answer()
+	answer := monitor.Answer()
 	return func(e llm.Event) *session.Stop {
 		hit := answer.See(&e)
 		if hit == nil {
@@ -175,28 +213,37 @@ func (g *guide) after(_ context.Context, t *tool.Tool, c tool.Call, r *tool.Resu
 	var joining []*rule.Rule
 	var nested []string
 	var more []string
+	join := func(marker, text, address string) bool {
+		if g.there.has(marker) {
+			return false
+		}
+		g.there.add(marker)
+		if g.joined += len(text); g.joined > maxJoined {
+			more = append(more, address)
+			return false
+		}
+		return true
+	}
 	for _, f := range files {
-		for _, file := range g.nested(f) {
-			if g.there.has(file.Marker()) {
-				continue
+		below := g.nested(f)
+		for _, in := range below {
+			for _, file := range in.files {
+				if join(file.Marker(), file.Text, file.Name) {
+					nested = append(nested, file.Block())
+				}
 			}
-			g.there.add(file.Marker())
-			if g.joined += len(file.Text); g.joined > maxJoined {
-				more = append(more, file.Name)
-				continue
-			}
-			nested = append(nested, file.Block())
 		}
 		for _, r := range g.Rules.For(f, g.dir) {
-			if g.there.has(r.Marker()) {
-				continue
+			if join(r.Marker(), r.Text, "rule://"+r.Name) {
+				joining = append(joining, r)
 			}
-			g.there.add(r.Marker())
-			if g.joined += len(r.Text); g.joined > maxJoined {
-				more = append(more, "rule://"+r.Name)
-				continue
+		}
+		for _, in := range below {
+			for i := range in.rules {
+				if r := &in.rules[i]; r.About(f, g.dir) && join(r.Marker(), r.Text, r.Path) {
+					joining = append(joining, r)
+				}
 			}
-			joining = append(joining, r)
 		}
 	}
 	g.mu.Unlock()
@@ -223,9 +270,8 @@ const joinHead = "[These rules of the user and the repository are about files th
 // folderHead begins instructions of folders that join a result.
 const folderHead = "[These instructions of the repository are about the folders of files that this call touched. Follow them there from now on.]\n\n"
 
-// nested are the instruction files of folders on the way to a file that the system prompt does
-// not have.
-func (g *guide) nested(file string) (all []prompt.File) {
+// nested is what holds in the folders on the way to a file of which the system prompt has nothing.
+func (g *guide) nested(file string) (all []*folder) {
 	rel, err := filepath.Rel(g.sources.Root, filepath.Dir(file))
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil
@@ -236,12 +282,15 @@ func (g *guide) nested(file string) (all []prompt.File) {
 		if below, err := filepath.Rel(at, g.dir); err == nil && filepath.IsLocal(below) {
 			continue // the system prompt has it
 		}
-		files, known := g.folders[at]
-		if !known {
-			files = prompt.InFolder(g.sources, at)
-			g.folders[at] = files
+		in := g.folders[at]
+		if in == nil {
+			in = &folder{files: prompt.InFolder(g.sources, at)}
+			if g.InFolder != nil {
+				in.rules = g.InFolder(at)
+			}
+			g.folders[at] = in
 		}
-		all = append(all, files...)
+		all = append(all, in)
 	}
 	return all
 }
@@ -249,51 +298,71 @@ func (g *guide) nested(file string) (all []prompt.File) {
 // newsType is the custom type of messages about instruction files that have changed.
 const newsType = "instructions"
 
-// news tells, before a prompt, what of the instruction files has changed since the session
-// began. The system prompt stays as it is, so that the provider's cache holds.
+// news tells, before a prompt, what of the instruction files and rules has changed since the
+// session began. The system prompt stays as it is, so that the provider's cache holds.
 func (g *guide) news() []llm.Message {
-	now := g.discover()
+	files := fileWords(g.discover())
+	var set *rule.Set
+	if g.Reload != nil {
+		set = g.Reload()
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	clear(g.folders)
-	var changed, gone []string
-	current := map[string]bool{}
-	for _, f := range now {
-		current[f.Name] = true
-		before, told := g.told[f.Name]
-		if !told {
-			before = textOf(g.system, f.Name)
-		}
-		if f.Text == before && (!told || g.there.has(f.Marker()) || f.Text == textOf(g.system, f.Name)) {
-			continue
-		}
-		g.told[f.Name] = f.Text
-		g.there.add(f.Marker())
-		changed = append(changed, f.Block())
+	if set != nil {
+		g.Rules = set
+		monitor := rule.NewMonitor(set, g.stream)
+		monitor.After(g.monitor)
+		g.monitor = monitor
 	}
-	for _, f := range g.system {
-		if text, told := g.told[f.Name]; !current[f.Name] && (!told || text != "") {
-			g.told[f.Name] = ""
-			gone = append(gone, f.Name)
-		}
-	}
-	if len(changed)+len(gone) == 0 {
+	text := g.changes(source.Instructions, "Instruction files have changed since this session began.", "These instruction files are gone; what they said no longer holds", files) +
+		g.changes(source.Rules, "Rules have changed since this session began.", "These rules are gone and no longer hold", ruleWords(g.Rules))
+	if text == "" {
 		return nil
-	}
-	text := ""
-	if len(changed) > 0 {
-		text = "[Instruction files have changed since this session began. What follows holds now.]\n\n" + strings.Join(changed, "\n") + "\n"
-	}
-	if len(gone) > 0 {
-		text += "[These instruction files are gone; what they said no longer holds: " + strings.Join(gone, ", ") + "]"
 	}
 	return []llm.Message{{Role: llm.RoleCustom, CustomType: newsType, Content: []llm.Block{llm.Text{Text: text}}}}
 }
 
-func textOf(files []prompt.File, name string) string {
-	for _, f := range files {
-		if f.Name == name {
-			return f.Text
+// changes tells what differs from the system prompt and from what was told since.
+func (g *guide) changes(kind source.Kind, changedHead, goneHead string, now []words) (text string) {
+	var changed, gone []string
+	current := map[string]bool{}
+	for _, w := range now {
+		key := string(kind) + w.name
+		current[key] = true
+		before, told := g.told[key]
+		if !told {
+			before = textOf(g.system[kind], w.name)
+		}
+		if w.text == before && (!told || w.marker == "" || g.there.has(w.marker) || w.text == textOf(g.system[kind], w.name)) {
+			continue
+		}
+		g.told[key] = w.text
+		if w.marker != "" {
+			g.there.add(w.marker)
+		}
+		changed = append(changed, w.block)
+	}
+	for _, w := range g.system[kind] {
+		key := string(kind) + w.name
+		if text, told := g.told[key]; !current[key] && (!told || text != "") {
+			g.told[key] = ""
+			gone = append(gone, w.name)
+		}
+	}
+	if len(changed) > 0 {
+		text = "[" + changedHead + " What follows holds now.]\n\n" + strings.Join(changed, "\n") + "\n"
+	}
+	if len(gone) > 0 {
+		text += "[" + goneHead + ": " + strings.Join(gone, ", ") + "]"
+	}
+	return text
+}
+
+func textOf(all []words, name string) string {
+	for _, w := range all {
+		if w.name == name {
+			return w.text
 		}
 	}
 	return ""

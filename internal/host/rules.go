@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"maps"
+	"slices"
+	"sync"
 
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/config"
@@ -14,19 +16,62 @@ func (h *Host) rules(o *Session, settings *config.Config) {
 	if o.Guidance.Rules != nil || o.Ground.NoFiles || o.Ground.Files != nil {
 		return
 	}
-	set, warnings := rule.Discover(h.ruleOptions(o.Ground.Dir, settings))
-	for _, w := range warnings {
-		o.Warn(w)
-	}
+	live := &liveRules{o: h.ruleOptions(o.Ground.Dir, settings), warn: o.Warn}
+	live.stamp = rule.Stamp(live.o.Options) // before they are read: what changes meanwhile is read again
+	live.find()
 	o.Guidance = bench.Guidance{
-		Rules: set, Interrupt: settings.Text("ttsr.interruptMode"), Keep: settings.Text("ttsr.contextMode") == "keep",
+		Rules: live.set, Interrupt: settings.Text("ttsr.interruptMode"), Keep: settings.Text("ttsr.contextMode") == "keep",
+		Reload: live.reload, InFolder: func(folder string) []rule.Rule { return rule.InFolder(live.o, folder) },
 	}
 	if settings.Text("ttsr.repeatMode") == "after-gap" {
 		o.Guidance.Gap = settings.Int("ttsr.repeatGap")
 	}
-	urls := map[string]func(context.Context, string) (string, error){"rule": set.Read}
+	urls := map[string]func(context.Context, string) (string, error){"rule": live.read}
 	maps.Copy(urls, o.URLs)
 	o.URLs = urls
+}
+
+// liveRules are the rules of a session, as the files have them before each prompt.
+type liveRules struct {
+	o    rule.Options
+	warn func(string)
+
+	mu    sync.Mutex
+	stamp string // of the files
+	set   *rule.Set
+	told  []string // warnings
+}
+
+// find reads the rules, and warns of what it has not warned of before.
+func (l *liveRules) find() {
+	set, warnings := rule.Discover(l.o)
+	for _, w := range warnings {
+		if !slices.Contains(l.told, w) {
+			l.warn(w)
+		}
+	}
+	l.set, l.told = set, warnings
+}
+
+// reload gives the rules if a file has changed; nil: none has.
+func (l *liveRules) reload() *rule.Set {
+	stamp := rule.Stamp(l.o.Options)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if stamp == l.stamp {
+		return nil
+	}
+	l.stamp = stamp
+	l.find()
+	return l.set
+}
+
+// read gives a rule by its address.
+func (l *liveRules) read(ctx context.Context, url string) (string, error) {
+	l.mu.Lock()
+	set := l.set
+	l.mu.Unlock()
+	return set.Read(ctx, url)
 }
 
 func (h *Host) ruleOptions(dir string, settings *config.Config) rule.Options {

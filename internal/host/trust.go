@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	files "github.com/burin-dev/burin/internal/customize/command"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/customize/hook"
 	"github.com/burin-dev/burin/internal/customize/trust"
@@ -38,59 +39,63 @@ func trustList(h *Host) *trust.List {
 	return trust.Open(filepath.Join(h.o.Paths.Data, "trust.json"))
 }
 
-// Wanted lists what this folder and the setups of other programs would run, with what the
-// person has decided about it.
+// Wanted lists what this folder and the setups of other programs would run or loosen, with what
+// the person has decided about it.
 func (h *Host) Wanted() ([]Wanted, error) {
 	found, warnings := hook.Discover(h.Sources())
 	for _, w := range warnings {
 		h.o.Warn(w)
 	}
-	return h.WantedOf(found)
+	all, warnings, err := h.WantedOf(found, h.commands())
+	for _, w := range warnings {
+		h.o.Warn(w)
+	}
+	return all, err
 }
 
 // ProjectSettings is the owner of a project's settings that need trust.
 const ProjectSettings = "settings of the project"
 
-// WantedOf is Wanted for hooks that were found.
-func (h *Host) WantedOf(found *hook.Set) ([]Wanted, error) {
-	all, err := wantedHooks(h, found)
-	if err != nil {
-		return nil, err
+// WantedOf is Wanted for hooks and commands that were found.
+func (h *Host) WantedOf(found *hook.Set, commands *files.Set) (all []Wanted, warnings []string, err error) {
+	if all, err = wantedHooks(h, found); err != nil {
+		return nil, nil, err
 	}
-	list := trustList(h)
-	for _, c := range h.commands().List() {
+	for _, c := range commands.List() {
 		if c.Repository() == "" {
 			continue
 		}
 		w, err := wantedBy(&c)
 		if err != nil {
-			h.o.Warn(c.Path + ": " + err.Error())
+			warnings = append(warnings, c.Path+": "+err.Error())
 		}
-		if err != nil || w == nil {
-			continue
+		if w != nil {
+			all = append(all, *w)
 		}
-		states, err := list.States(w.Project, []trust.Item{w.Item})
-		if err != nil {
-			return nil, err
-		}
-		w.State = states[0]
-		all = append(all, *w)
 	}
 	settings, err := h.Settings()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	file, text, reaching := settings.Reaching()
-	if file == "" {
-		return all, nil
+	if file, text, reaching := settings.Reaching(); file != "" {
+		project, item := settingsItem(file, text)
+		item.What = strings.Join(reaching, "\n")
+		all = append(all, Wanted{Item: item, Owner: ProjectSettings, Path: file, Project: project})
 	}
-	project, item := settingsItem(file, text)
-	item.What = strings.Join(reaching, "\n")
-	states, err := list.States(project, []trust.Item{item})
-	if err != nil {
-		return nil, err
+	return all, warnings, h.decided(all)
+}
+
+// decided fills in what the person has decided.
+func (h *Host) decided(all []Wanted) error {
+	list := trustList(h)
+	for i := range all {
+		states, err := list.States(all[i].Project, []trust.Item{all[i].Item})
+		if err != nil {
+			return err
+		}
+		all[i].State = states[0]
 	}
-	return append(all, Wanted{item, ProjectSettings, file, project, states[0]}), nil
+	return nil
 }
 
 // settingsItem is the settings file of a project as something to be trusted.
@@ -110,21 +115,13 @@ func (h *Host) trustsSettings(file string, text []byte) (trusted, decided bool) 
 	return states[0] == trust.Trusted, states[0] == trust.Trusted || states[0] == trust.Refused
 }
 
-func wantedHooks(h *Host, found *hook.Set) ([]Wanted, error) {
-	list := trustList(h)
-	var all []Wanted
+func wantedHooks(h *Host, found *hook.Set) (all []Wanted, err error) {
 	for i := range found.Files {
-		f := &found.Files[i]
-		if f.Own {
-			continue
+		if f := &found.Files[i]; !f.Own {
+			all = append(all, Wanted{Item: f.Item, Owner: f.Owner, Path: f.Path, Project: f.Project})
 		}
-		states, err := list.States(f.Project, []trust.Item{f.Item})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, Wanted{f.Item, f.Owner, f.Path, f.Project, states[0]})
 	}
-	return all, nil
+	return all, h.decided(all)
 }
 
 // Decide remembers what the person has decided about such things.
@@ -156,86 +153,143 @@ func (k *hooked) trust(path string) {
 	k.trusted[path] = true
 }
 
-// addHooks lets hooks take part in a session. begin is called when the session is open.
+// addHooks lets hooks take part in a session. begin is called when the session is open: it asks
+// about what waits for trust.
 func addHooks(h *Host, o *Session, settings *config.Config) (begin func(*session.Session)) {
-	nothing := func(*session.Session) {}
-	if settings.Hooks.Enabled != nil && !*settings.Hooks.Enabled || o.Ground.Files != nil {
-		return nothing
+	if o.Ground.Files != nil { // nothing of this machine
+		return func(*session.Session) {}
+	}
+	t := &truster{host: h, o: o, found: &hook.Set{}, trusted: map[string]bool{}}
+	t.life, t.stop = context.WithCancel(context.Background())
+	closed := o.Closed
+	o.Closed = func() error {
+		t.stop()
+		t.asking.Wait()
+		if closed == nil {
+			return nil
+		}
+		return closed()
+	}
+	if settings.Hooks.Enabled != nil && !*settings.Hooks.Enabled {
+		return t.begin
 	}
 	found, warnings := hook.Discover(h.Sources())
 	for _, w := range warnings {
 		o.Warn(w)
 	}
 	if len(found.Files) == 0 {
-		return nothing
+		return t.begin
 	}
+	t.found = found
 	wanted, err := wantedHooks(h, found)
 	if err != nil {
 		o.Warn("no hook of this folder runs: " + err.Error())
 	}
-	known := &hooked{trusted: map[string]bool{}}
-	var open []Wanted
 	for _, w := range wanted {
-		switch w.State {
-		case trust.Trusted:
-			known.trust(w.Path)
-		case trust.Unknown, trust.Changed:
-			open = append(open, w)
-		case trust.Refused:
+		if w.State == trust.Trusted {
+			t.trust(w.Path)
 		}
 	}
 	transport := o.Ground.HTTP
 	if transport == nil {
 		transport = http.DefaultTransport
 	}
-	e := hooks.New(hooks.Options{
-		Set: found, May: known.may, Dir: o.Ground.Dir, HTTP: transport, Getenv: h.o.Getenv, Warn: o.Warn,
+	t.hooks = hooks.New(hooks.Options{
+		Set: found, May: t.may, Dir: o.Ground.Dir, HTTP: transport, Getenv: h.o.Getenv, Warn: o.Warn,
 		Unconfined: settings.Hooks.Confined != nil && !*settings.Hooks.Confined, Resumed: o.Resume != "",
 	})
-	own := e.Chains()
+	own := t.hooks.Chains()
 	o.Chains.Calls = append(o.Chains.Calls, own.Calls...)
 	o.Chains.Continue = append(o.Chains.Continue, own.Continue...)
 	o.Chains.Compactions = append(o.Chains.Compactions, own.Compactions...)
-	o.Hooks = e
+	o.Hooks = t.hooks
 	if emit := o.Emit; emit != nil {
-		o.Emit = func(ev session.Event) { e.Watch(ev); emit(ev) }
+		o.Emit = func(ev session.Event) { t.hooks.Watch(ev); emit(ev) }
 	} else {
-		o.Emit = e.Watch
+		o.Emit = t.hooks.Watch
 	}
-	o.Brief = e.Prompt
-	return func(s *session.Session) {
-		e.Bind(s)
-		askTrust(h, e, known, o, open)
+	o.Brief = t.hooks.Prompt
+	return t.begin
+}
+
+// truster knows which hooks of a session may run, and asks about what waits for trust.
+type truster struct {
+	host  *Host
+	o     *Session
+	found *hook.Set
+	hooks *hooks.Engine // nil: there are none
+
+	life   context.Context
+	stop   context.CancelFunc
+	asking sync.WaitGroup
+
+	mu      sync.Mutex
+	trusted map[string]bool // files of hooks, by path
+}
+
+func (t *truster) may(f *hook.File) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return f.Own || t.trusted[f.Path]
+}
+
+func (t *truster) trust(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.trusted[path] = true
+}
+
+// begin runs the hooks of the start, and asks beside the session. Where nobody can be asked, the
+// person is told of hooks; settings and commands have words of their own where they matter.
+func (t *truster) begin(s *session.Session) {
+	if t.hooks != nil {
+		t.hooks.Bind(s)
+	}
+	if t.o.Desk != nil && t.o.Desk.CanAsk() {
+		t.asking.Go(t.ask)
+		return
+	}
+	wanted, err := wantedHooks(t.host, t.found)
+	if err != nil {
+		return // it was told
+	}
+	for _, w := range undecided(wanted) {
+		t.o.Warn(fmt.Sprintf("%s: its hooks do not run before you trust them: burin trust shows them", w.where()))
 	}
 }
 
-// askTrust asks about hooks that nobody has decided about, and lets those that are trusted
-// take part from then on. Where nobody can be asked, the person is told.
-func askTrust(h *Host, e *hooks.Engine, known *hooked, o *Session, open []Wanted) {
-	if len(open) == 0 {
-		return
+// undecided are those that the person has not decided about as they are.
+func undecided(all []Wanted) (open []Wanted) {
+	for _, w := range all {
+		if w.State == trust.Unknown || w.State == trust.Changed {
+			open = append(open, w)
+		}
 	}
-	if o.Desk == nil || !o.Desk.CanAsk() {
+	return open
+}
+
+// ask asks once about everything that nobody has decided about. Hooks that are trusted take part
+// from then on.
+func (t *truster) ask() {
+	commands, _ := files.Discover(t.host.Sources()) // what is wrong with them is told when one is called
+	wanted, _, err := t.host.WantedOf(t.found, commands)
+	open := undecided(wanted)
+	if err != nil || len(open) == 0 {
+		return // who opened the session was told
+	}
+	state, err := askOf(t.life, t.o.Desk, "This waits for your trust. Hooks run by themselves, shell lines when you call their command, and settings count from the next session on.", open)
+	if err != nil || state == trust.Unknown {
+		return // it is asked again the next time
+	}
+	if state == trust.Trusted && t.hooks != nil { // first: the person may send a prompt at once
 		for _, w := range open {
-			o.Warn(fmt.Sprintf("%s: its hooks do not run before you trust them: burin trust shows them", w.where()))
+			t.trust(w.Path)
 		}
-		return
+		t.hooks.Start()
 	}
-	e.Go(func(ctx context.Context) {
-		state, err := askOf(ctx, o.Desk, "These hooks want to run by themselves, with the rights of commands:", open)
-		if err != nil || state == trust.Unknown {
-			return // it is asked again the next time
-		}
-		if state == trust.Trusted { // first: the person may send a prompt at once
-			for _, w := range open {
-				known.trust(w.Path)
-			}
-			e.Start()
-		}
-		if err := h.Decide(state, open); err != nil {
-			o.Warn(err.Error())
-		}
-	})
+	if err := t.host.Decide(state, open); err != nil {
+		t.o.Warn(err.Error())
+	}
 }
 
 // askOf asks whether things may run. Unknown is that the person has not decided.
@@ -258,8 +312,10 @@ func askOf(ctx context.Context, desk *session.Desk, intro string, all []Wanted) 
 
 // inWords says what would run, for a question.
 func inWords(intro string, all []Wanted) string {
+	const most = 30 // lines
 	var b strings.Builder
 	b.WriteString(intro + "\n\n")
+	lines := 0
 	for _, w := range all {
 		changed := ""
 		if w.State == trust.Changed {
@@ -267,8 +323,13 @@ func inWords(intro string, all []Wanted) string {
 		}
 		fmt.Fprintf(&b, "%s (%s)%s\n", w.where(), w.Owner, changed)
 		for line := range strings.SplitSeq(w.What, "\n") {
-			fmt.Fprintf(&b, "  %s\n", prose.Inline(line))
+			if lines++; lines <= most {
+				fmt.Fprintf(&b, "  %s\n", prose.Inline(line))
+			}
 		}
 	}
-	return b.String() + "\nburin trust changes the answer later."
+	if lines > most {
+		fmt.Fprintf(&b, "\n%d more lines are not shown here: burin trust shows all.", lines-most)
+	}
+	return b.String() + "\nburin trust decides about each of them, now or later."
 }

@@ -37,6 +37,46 @@ func TestInstructionsChange(t *testing.T) {
 	s.wants(3, true, "These instruction files are gone; what they said no longer holds: AGENTS.md")
 }
 
+// Rules that change while a session is open hold from the next prompt on: those that always apply
+// are told, stream rules watch, and addresses lead to what is there now.
+func TestRulesChange(t *testing.T) {
+	t.Parallel()
+	turns := []llmtest.Turn{
+		say("First."), say("Second."), say("I use forbidden things."), say("I use others."), call("read", `{"path":"rule://deploy"}`), say("Fifth."), say("Sixth."),
+	}
+	s := begin(t, turns, func(o *setting) {
+		o.files = map[string]string{".burin/rules/tone.md": "Be formal.\n", ".burin/rules/old.md": "Be quick.\n"}
+	})
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(s.dir, ".burin", "rules", name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.asks("one", "First.")
+	put("tone.md", "Be friendly, always.\n")
+	if err := os.Remove(filepath.Join(s.dir, ".burin", "rules", "old.md")); err != nil {
+		t.Fatal(err)
+	}
+	s.asks("two", "Second.")
+	put("no-forbidden.md", "---\ncondition: forbidden\n---\nUse what is allowed.\n")
+	put("deploy.md", "---\ndescription: How we deploy\n---\nOn Tuesdays.\n")
+	s.asks("three", "I use others.")
+	s.asks("four", "Fifth.")
+	s.asks("five", "Sixth.")
+	s.wants(0, true, "Be formal.", "Be quick.")
+	s.wants(1, true, "Rules have changed since this session began", "Be friendly, always.", "These rules are gone and no longer hold: old")
+	s.wants(2, true, "- deploy: How we deploy")
+	s.wants(3, true, "Use what is allowed.")
+	s.wants(5, true, "On Tuesdays.")
+	if s.request(0).System != s.request(6).System {
+		t.Error("the system prompt has changed")
+	}
+	if n := len(s.request(6).Messages) - len(s.request(5).Messages); n != 2 {
+		t.Errorf("%d messages came with the last prompt: something was told again", n)
+	}
+}
+
 // The terminal says which rule has stopped an answer, and shows the next answer.
 func TestStreamRuleInTerminal(t *testing.T) {
 	t.Parallel()

@@ -78,15 +78,61 @@ func TestTrust(t *testing.T) {
 	s.WaitText("Ask anything")
 }
 
-// A command of the folder asks before its shell lines run, while the prompt waits for them.
+// One question is about everything that a project wants to run or to loosen, hooks or not. The
+// answer holds for all of it.
+func TestTrustAll(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the lines are of sh")
+	}
+	t.Parallel()
+	s := begin(t, []llmtest.Turn{say("I see.")}, func(o *setting) {
+		o.quiet = true
+		o.files = map[string]string{
+			".claude/commands/state.md": "What is here: !`ls`",
+			".claude/commands/plain.md": "Just words.",
+			".burin/config.yml":         "permissions: {allow: [\"bash(make:*)\"]}\ntheme: {dark: dracula}\n",
+		}
+	})
+	s.WaitText("Trust it")
+	s.sees("This waits for your trust.", ".claude/commands/state.md (Claude Code, project)", "/state: ls", ".burin/config.yml (settings of the project)", "permissions.allow")
+	if text := s.Text(); strings.Contains(text, "plain.md") || strings.Contains(text, "theme.dark") {
+		t.Errorf("words and looks need no trust:\n%s", text)
+	}
+	s.answer("enter")
+	s.WaitGone("Trust it")
+	s.becomes(func() string {
+		text, err := os.ReadFile(filepath.Join(s.home, "trust.json"))
+		if err != nil || strings.Count(string(text), `"trusted"`) != 2 {
+			return "not remembered: " + string(text)
+		}
+		return ""
+	})
+	s.send("/state")
+	s.WaitText("I see.") // it is not asked again
+	s.WaitGone("Working")
+	s.Press("ctrl+d")
+	s.WaitEnd()
+
+	s = begin(t, []llmtest.Turn{call("bash", `{"command":"make --version"}`), say("Made.")}, func(o *setting) { o.home, o.dir, o.quiet = s.home, s.dir, true })
+	s.WaitText("Ask anything")
+	s.send("make it")
+	s.WaitText("Made.") // the project's rule holds now
+}
+
+// A command of the folder that is not trusted yet asks before its shell lines run, while the
+// prompt waits for them.
 func TestTrustCommand(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the line is of sh")
 	}
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("I see a file.")}, func(o *setting) {
+		o.quiet = true
 		o.files = map[string]string{".claude/commands/state.md": "What is here: !`ls`"}
 	})
+	s.WaitText("Trust it")
+	s.answer("down", "enter") // not now
+	s.WaitGone("Trust it")
 	s.send("/state")
 	s.WaitText("This command uses, each time you call it:")
 	s.sees("/state: ls")

@@ -2,7 +2,6 @@ package command
 
 import (
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"unicode"
@@ -67,38 +66,17 @@ func Discover(o Options) (*Set, []string) {
 
 // folder adds the commands of a folder.
 func (f *finder) folder(p source.Place) {
-	r, err := p.Open()
-	if err != nil {
-		if !source.Missing(err) {
-			f.warnings.Add("%s: left out: %s", p.Path, source.Reason(err))
-		}
-		return
-	}
-	defer r.Close()
 	how := formOf(p.Source)
-	f.walk(r, how, Command{place: p, kind: how.kind, Source: p.Owner()}, ".", 0)
-}
-
-func (f *finder) walk(r *os.Root, how form, base Command, at string, depth int) {
-	entries, err := source.List(r, at)
-	if err != nil {
-		f.warnings.Add("%s: left out: %s", filepath.Join(base.place.Path, at), source.Reason(err))
-		return
+	depth := maxDepth
+	if how.flat {
+		depth = 0
 	}
-	for _, e := range entries {
-		name := path.Join(at, e.Name())
-		switch {
-		case f.full:
-			return
-		case strings.HasPrefix(e.Name(), "."):
-		case e.IsDir(): // a link to a folder is none
-			if !how.flat && depth < maxDepth {
-				f.walk(r, how, base, name, depth+1)
-			}
-		case hasSuffixFold(name, how.extension()):
-			f.file(r, how, base, name)
+	p.Walk(&f.warnings, depth, nil, func(r *os.Root, name string) bool {
+		if hasSuffixFold(name, how.extension()) {
+			f.file(r, how, Command{place: p, kind: how.kind, Source: p.Owner()}, name)
 		}
-	}
+		return !f.full
+	})
 }
 
 func hasSuffixFold(name, suffix string) bool {

@@ -2,8 +2,8 @@ package rule
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,32 +25,92 @@ type finder struct {
 // line each what was left out, and why.
 func Discover(o Options) (*Set, []string) {
 	f := &finder{warnings: source.Warnings{About: "rules"}}
-	for _, p := range source.Places(o.Options, source.Rules) {
-		if f.full {
-			break
-		}
-		f.place(p)
-	}
+	f.places(source.Places(o.Options, source.Rules))
 	if !slices.Contains(o.Off, "burin") {
 		f.found = append(f.found, builtins()...)
 	}
 	return newSet(f.found, o), f.warnings.Lines()
 }
 
+// InFolder finds the rules of one folder below the working directory, which are about the files
+// below it: those that always apply there, and those for some of its files. Others need a session
+// that begins there.
+func InFolder(o Options, folder string) (rules []Rule) {
+	f := &finder{warnings: source.Warnings{About: "rules"}}
+	name, err := filepath.Rel(o.Root, folder)
+	if err != nil {
+		return nil
+	}
+	o.Dir = folder
+	f.places(slices.DeleteFunc(source.Places(o.Options, source.Rules), func(p source.Place) bool { return p.Base != folder }))
+	for _, r := range newSet(f.found, o).all {
+		if r.Off != "" || r.Use != Always && r.Use != Files {
+			continue
+		}
+		if r.Use == Always {
+			r.Use, r.Globs = Files, []string{"**"}
+		}
+		r.Name = filepath.ToSlash(name) + ": " + r.Name
+		rules = append(rules, r)
+	}
+	return rules
+}
+
+// Stamp is a text that differs where a file of rules was added, changed or taken away.
+func Stamp(o source.Options) string {
+	var b strings.Builder
+	note := func(name string, info fs.FileInfo) {
+		fmt.Fprintf(&b, "%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+	}
+	for _, p := range source.Places(o, source.Rules) {
+		if !p.Walk(&source.Warnings{}, maxDepth, nil, func(r *os.Root, name string) bool {
+			if info, err := r.Stat(name); err == nil {
+				note(p.Path+"/"+name, info)
+			}
+			return b.Len() < maxStamp
+		}) {
+			if info, err := os.Lstat(p.Path); err == nil {
+				note(p.Path, info)
+			}
+		}
+	}
+	return b.String()
+}
+
+// maxStamp is how long a stamp gets.
+const maxStamp = 1 << 20
+
+// places adds the rules of places.
+func (f *finder) places(all []source.Place) {
+	for _, p := range all {
+		if f.full {
+			return
+		}
+		f.place(p)
+	}
+}
+
 // place adds the rules of a folder, or of a file that is one rule.
 func (f *finder) place(p source.Place) {
-	r, err := p.Open()
-	if err == nil {
-		defer r.Close()
-		f.walk(r, p, ".", 0)
-		return
-	}
-	if strings.EqualFold(filepath.Ext(p.Path), ".md") || filepath.Base(p.Path) == ".clinerules" {
+	if strings.EqualFold(filepath.Ext(p.Path), ".md") {
 		f.single(p)
 		return
 	}
-	if !source.Missing(err) {
-		f.warnings.Add("%s: left out: %s", p.Path, source.Reason(err))
+	var skip func(string) bool
+	if p.Source.ID == "cline" {
+		skip = func(name string) bool { return slices.Contains([]string{"workflows", "hooks", "skills"}, name) }
+	}
+	found := p.Walk(&f.warnings, maxDepth, skip, func(r *os.Root, name string) bool {
+		for _, suffix := range suffixes(p.Source.ID) {
+			if len(filepath.Base(name)) > len(suffix) && strings.EqualFold(name[len(name)-len(suffix):], suffix) {
+				f.file(r, p, name, name[:len(name)-len(suffix)])
+				break
+			}
+		}
+		return !f.full
+	})
+	if !found && filepath.Base(p.Path) == ".clinerules" {
+		f.single(p)
 	}
 }
 
@@ -77,33 +137,6 @@ func suffixes(id string) []string {
 		return []string{".mdc", ".md"}
 	}
 	return []string{".md"}
-}
-
-func (f *finder) walk(r *os.Root, p source.Place, at string, depth int) {
-	entries, err := source.List(r, at)
-	if err != nil {
-		f.warnings.Add("%s: left out: %s", filepath.Join(p.Path, at), source.Reason(err))
-		return
-	}
-	for _, e := range entries {
-		name := path.Join(at, e.Name())
-		switch {
-		case f.full:
-			return
-		case strings.HasPrefix(e.Name(), "."):
-		case e.IsDir(): // a link to a folder is none
-			if depth < maxDepth && !(p.Source.ID == "cline" && depth == 0 && slices.Contains([]string{"workflows", "hooks", "skills"}, e.Name())) {
-				f.walk(r, p, name, depth+1)
-			}
-		default:
-			for _, suffix := range suffixes(p.Source.ID) {
-				if len(e.Name()) > len(suffix) && strings.EqualFold(name[len(name)-len(suffix):], suffix) {
-					f.file(r, p, name, name[:len(name)-len(suffix)])
-					break
-				}
-			}
-		}
-	}
 }
 
 // file adds the rule of a file in a folder.

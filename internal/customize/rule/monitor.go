@@ -3,6 +3,7 @@ package rule
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -102,6 +103,18 @@ func (m *Monitor) Came(names []string) {
 	for _, n := range names {
 		m.came[n] = m.answers
 	}
+}
+
+// After notes that the rules came that an earlier monitor of the session has seen come.
+func (m *Monitor) After(earlier *Monitor) {
+	if m == nil || earlier == nil {
+		return
+	}
+	earlier.mu.Lock()
+	defer earlier.mu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.answers, m.came = earlier.answers, maps.Clone(earlier.came)
 }
 
 // may reports whether a rule may come now.

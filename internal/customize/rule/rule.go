@@ -171,7 +171,7 @@ type Section struct{ Name, Text string }
 func (s *Set) Sections() (sections []Section, warnings []string) {
 	left := maxAlways
 	for _, r := range s.on(Always) {
-		text := r.block()
+		text := r.Block()
 		if len(text) > left {
 			warnings = append(warnings, fmt.Sprintf("%s: left out of the system prompt: the rules before it fill the %d KB there are for rules that always apply", r.where(), maxAlways>>10))
 			continue
@@ -182,14 +182,17 @@ func (s *Set) Sections() (sections []Section, warnings []string) {
 		}
 		sections = append(sections, Section{r.where(), text})
 	}
-	if list := s.listed(); list != "" {
+	if list := s.Listed(); list != "" {
 		sections = append(sections, Section{"list of rules", list})
 	}
 	return sections, warnings
 }
 
-// listed is the list of rules that the model reads itself.
-func (s *Set) listed() string {
+// Always are the rules that always hold.
+func (s *Set) Always() []*Rule { return s.on(Always) }
+
+// Listed is the list of rules that the model reads itself; "" if there are none.
+func (s *Set) Listed() string {
 	var b strings.Builder
 	n := 0
 	for i := range s.List() {
@@ -218,8 +221,8 @@ func (s *Set) listed() string {
 // where names a rule for people.
 func (r *Rule) where() string { return cmp.Or(r.Path, "burin's rule "+r.Name) }
 
-// block is a rule as the model reads it.
-func (r *Rule) block() string {
+// Block is the rule as the model reads it.
+func (r *Rule) Block() string {
 	return r.Marker() + "\n" + r.Text + "\n</rule>"
 }
 
@@ -230,7 +233,7 @@ func (r *Rule) Marker() string { return fmt.Sprintf("<rule name=%q>", r.Name) }
 // that the globs of the user's own rules start from.
 func (s *Set) For(file, workspace string) (rules []*Rule) {
 	for _, r := range s.on(Files) {
-		if r.about(file, workspace) {
+		if r.About(file, workspace) {
 			rules = append(rules, r)
 		}
 	}
@@ -241,14 +244,14 @@ func (s *Set) For(file, workspace string) (rules []*Rule) {
 func Texts(rules []*Rule) string {
 	var b strings.Builder
 	for _, r := range rules {
-		b.WriteString(r.block() + "\n")
+		b.WriteString(r.Block() + "\n")
 	}
 	return b.String()
 }
 
-// about reports whether a file is one of those that the globs name; without globs, every file
+// About reports whether a file is one of those that the globs name; without globs, every file
 // is.
-func (r *Rule) about(file, workspace string) bool {
+func (r *Rule) About(file, workspace string) bool {
 	return len(r.Globs) == 0 || matches(r.Globs, file, cmp.Or(r.base, workspace))
 }
 

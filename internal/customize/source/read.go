@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,6 +111,47 @@ func List(r *os.Root, at string) ([]fs.DirEntry, error) {
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, err
+}
+
+// Walk calls file for each file of a place that is a folder, by name and with slashes, and of its
+// sub-folders down to a depth. skip says which sub-folders to leave out; nil is none. What begins
+// with a dot and links to folders are left out. A false of file ends the walk. found is false
+// where there is no such folder; warnings get what cannot be read.
+func (p Place) Walk(w *Warnings, depth int, skip func(name string) bool, file func(r *os.Root, name string) bool) (found bool) {
+	if _, err := os.Lstat(p.Path); err != nil {
+		return false // most places are empty
+	}
+	r, err := p.Open()
+	if err != nil {
+		if !Missing(err) {
+			w.Add("%s: left out: %s", p.Path, Reason(err))
+		}
+		return false
+	}
+	defer r.Close()
+	var walk func(at string, depth int) bool
+	walk = func(at string, depth int) bool {
+		entries, err := List(r, at)
+		if err != nil {
+			w.Add("%s: left out: %s", filepath.Join(p.Path, at), Reason(err))
+			return true
+		}
+		for _, e := range entries {
+			name := path.Join(at, e.Name())
+			switch {
+			case strings.HasPrefix(e.Name(), "."):
+			case e.IsDir():
+				if depth > 0 && (skip == nil || !skip(name)) && !walk(name, depth-1) {
+					return false
+				}
+			case !file(r, name):
+				return false
+			}
+		}
+		return true
+	}
+	walk(".", depth)
+	return true
 }
 
 // Missing reports that there is nothing to read at a place, which is no mistake: nothing

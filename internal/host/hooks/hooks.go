@@ -481,9 +481,6 @@ func (e *Engine) Watch(ev session.Event) {
 	}
 }
 
-// Go runs something beside the session until it ends.
-func (e *Engine) Go(f func(ctx context.Context)) { e.busy.Go(func() { f(e.life) }) }
-
 // End implements [bench.Hooks]: the hooks of the end run, for at most ten seconds, and what
 // still runs is stopped.
 func (e *Engine) End() {

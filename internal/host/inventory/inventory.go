@@ -53,6 +53,7 @@ type taker struct {
 	host  *host.Host
 	o     source.Options
 	items []Item
+	found *command.Set
 }
 
 // Take lists everything, by source in the order in which sources win. warnings are about none of
@@ -180,6 +181,7 @@ func (t *taker) rules() (rest []string, err error) {
 
 func (t *taker) commands() (rest []string) {
 	set, warnings := command.Discover(t.o)
+	t.found = set
 	for _, c := range slices.Concat(set.List(), set.Shadowed()) {
 		t.one(source.Commands, c.Source, "/"+c.Name, c.Path, c.ShadowedBy)
 	}
@@ -202,7 +204,7 @@ func (t *taker) skills() (rest []string) {
 func (t *taker) runs() error {
 	found, warnings := hook.Discover(t.o)
 	t.faults(warnings, source.Hooks)
-	wanted, err := t.host.WantedOf(found)
+	wanted, _, err := t.host.WantedOf(found, t.found)
 	if err != nil {
 		return err
 	}
