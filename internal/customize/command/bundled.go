@@ -22,7 +22,11 @@ func (s *Set) WithBundled() *Set {
 			continue
 		}
 		c := Command{Name: strings.TrimSuffix(strings.TrimPrefix(name, "bundled/"), ".md"), Path: "part of burin", Source: "burin", text: string(text)}
-		c.tell(parse(c.text, markdown))
+		d, _, err := parse(c.text, markdown)
+		if err != nil {
+			continue
+		}
+		c.tell(d)
 		all = append(all, c)
 	}
 	out := newSet(all)

@@ -95,17 +95,16 @@ func call(text string) (name, args string, ok bool) {
 
 // body reads the text of the command, as the file is now.
 func (c *Command) body() (string, error) {
-	if c.text != "" {
-		return strings.TrimSpace(parse(c.text, c.kind).body), nil
-	}
-	r, err := c.place.Open()
-	if err != nil {
-		return "", err
-	}
-	defer r.Close()
-	text, err := source.Read(r, c.file, MaxFile)
-	if err != nil {
-		return "", err
+	text := c.text
+	if text == "" {
+		r, err := c.place.Open()
+		if err != nil {
+			return "", err
+		}
+		defer r.Close()
+		if text, err = source.Read(r, c.file, MaxFile); err != nil {
+			return "", err
+		}
 	}
 	d, line, err := parse(text, c.kind)
 	if err != nil {

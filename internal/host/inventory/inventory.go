@@ -237,7 +237,7 @@ func (t *taker) runs() error {
 		switch {
 		case w.State == trust.Trusted:
 		case at >= 0:
-			t.items[at].State, t.items[at].Why = Untrusted, "its shell lines: "+untrusted(w.State)
+			t.items[at].State, t.items[at].Why = Untrusted, "what it runs or sets: "+untrusted(w.State)
 		case w.Owner == host.ProjectSettings:
 			t.add(Item{Kind: source.Settings, Owner: "burin, project", Name: strings.ReplaceAll(w.What, "\n", ", "), Path: w.Path, State: Untrusted, Why: untrusted(w.State)})
 		}
