@@ -196,7 +196,7 @@ func TestSetupsWork(t *testing.T) {
 	for prompt, want := range map[string]string{
 		"/review the parser": "Review the parser for mistakes.", "/git:state": "guides", "/standup": "Say what was done", // Claude Code
 		"/explain main.go": "Explain main.go to a newcomer.", "/fix": "Find the failing test", // Codex, Cursor
-		"/test:unit Parse": "Write a unit test for Parse.", "/plan it": "Plan it without doing it.", // Gemini
+		"/test:unit Parse": "Write a unit test for Parse.", "/outline it": "Outline it without doing it.", // Gemini
 		"/release v2": "1. Tag v2.", "/ship": "Cline: ship the branch.", // Windsurf, Cline
 		"/changelog": "since the last tag", "/tidy": "VS Code: tidy", // Copilot, VS Code
 		"/lint web": "run the linter on web", "/hunt web": "hunt the bug in web", "/why now": "pi: why now?", // opencode, the pi family
