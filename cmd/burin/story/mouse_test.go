@@ -3,9 +3,12 @@ package story_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -267,4 +270,77 @@ func TestMouseAndPrograms(t *testing.T) {
 	if heard := s.heard(-1); !strings.Contains(heard, "hello, Ada") {
 		t.Errorf("the model read:\n%s", heard)
 	}
+}
+
+// underlined reports whether the mouse is shown to point at a text.
+func underlined(t *vt.Terminal, text string) bool {
+	for y, l := range t.Lines() {
+		if before, _, ok := strings.Cut(l, text); ok {
+			return t.Cell(ansi.StringWidth(before), y).Style.Attr&vt.Underline != 0
+		}
+	}
+	return false
+}
+
+// pointsAt waits until a text is underlined, and others are not.
+func (s *story) pointsAt(text string, others ...string) {
+	s.t.Helper()
+	s.WaitFor("the mouse at "+text, func(t *vt.Terminal) bool {
+		return underlined(t, text) && !slices.ContainsFunc(others, func(o string) bool { return underlined(t, o) })
+	})
+}
+
+// With tui.mouse at always, what is proposed is clicked on. What the mouse points at is underlined,
+// and Enter goes on to mean what is selected.
+func TestMouseInCompletions(t *testing.T) {
+	t.Parallel()
+	s := begin(t, nil, withMouse, func(o *setting) {
+		o.files = map[string]string{"alpha.go": "package a\n", "beta.go": "package b\n"}
+	})
+	if s.HasMouse() {
+		t.Error("the prompt takes the mouse from the terminal")
+	}
+	s.Type("/th")
+	s.WaitText("→ /thinking")
+	s.hasMouse(true)
+	s.Hover("/theme")
+	s.pointsAt("/theme", "/thinking")
+	s.Hover("/thinking")
+	s.pointsAt("/thinking", "/theme")
+	s.Hover("/theme")
+	s.pointsAt("/theme")
+	s.WaitText("→ /thinking") // which Enter would choose
+	s.Click("/theme")
+	s.WaitText("› /theme")
+	s.WaitGone("/thinking")
+	s.hasMouse(false)
+	s.Press("ctrl+u")
+	s.Type("see @a")
+	s.WaitText("alpha.go")
+	s.Wheel(1)
+	s.Wheel(-1)
+	s.Click("alpha.go")
+	s.WaitText("› see @alpha.go")
+}
+
+// In lists and settings, too, it is seen what a click would select; a key ends that.
+func TestMousePoints(t *testing.T) {
+	t.Parallel()
+	s := begin(t, nil, withMouse)
+	s.send("/theme")
+	s.WaitText("Themes")
+	s.hasMouse(true)
+	s.Hover("dusk")
+	s.pointsAt("dusk", "anvil")
+	s.Hover("anvil")
+	s.pointsAt("anvil", "dusk")
+	s.WaitText("→ ● dark")
+	s.Press("down")
+	s.WaitFor("no text underlined", func(t *vt.Terminal) bool { return !underlined(t, "anvil") })
+	s.Press("esc")
+	s.WaitText("Ask anything")
+	s.send("/settings")
+	s.WaitText("Color-blind mode")
+	s.Hover("Hide thinking")
+	s.pointsAt("Hide thinking", "Color-blind mode")
 }

@@ -118,7 +118,7 @@ func TestMouseInTmux(t *testing.T) {
 	x.run("send-keys", "hello", "Enter")
 	x.wait("Of two parts.")
 	mouse := func() bool {
-		return strings.TrimSpace(x.run("display-message", "-p", "#{mouse_standard_flag}#{mouse_sgr_flag}")) == "11"
+		return strings.TrimSpace(x.run("display-message", "-p", "#{mouse_all_flag}#{mouse_sgr_flag}")) == "11"
 	}
 	if mouse() {
 		t.Error("the prompt takes the mouse")
@@ -126,16 +126,22 @@ func TestMouseInTmux(t *testing.T) {
 	x.run("send-keys", "/theme", "Enter")
 	x.wait("Themes")
 	x.until("the mouse to be asked for", mouse)
-	click := func(text string) {
+	at := func(text, report string) {
 		t.Helper()
 		for y, line := range strings.Split(x.run("capture-pane", "-p"), "\n") {
 			if strings.Contains(line, text) {
-				x.run("send-keys", "-l", fmt.Sprintf("\x1b[<0;6;%dM\x1b[<0;6;%dm", y+1, y+1))
+				x.run("send-keys", "-l", fmt.Sprintf(report, y+1))
 				return
 			}
 		}
-		t.Fatalf("no %q to click on", text)
+		t.Fatalf("no %q to point at", text)
 	}
+	click := func(text string) {
+		t.Helper()
+		at(text, "\x1b[<0;6;%[1]dM\x1b[<0;6;%[1]dm")
+	}
+	at("ember", "\x1b[<35;6;%dM")
+	x.until("ember to be underlined", func() bool { return strings.Contains(x.run("capture-pane", "-p", "-e"), "\x1b[4m") })
 	click("dusk")
 	x.wait("→   dusk")
 	click("dusk")

@@ -31,7 +31,7 @@ var table = []Setting{
 	{Key: "hideThinkingBlock", Type: Bool, Group: Appearance, Project: Free, Label: "Hide thinking", Default: false, Help: "Hides the model's thinking."},
 	{Key: "display.spinner", Type: Bool, Group: Appearance, Project: Free, Label: "Spinner", Default: true, Help: "Shows a spinner while the model works."},
 	{Key: "display.tabWidth", Type: Number, Group: Appearance, Project: Free, Label: "Tab width", Default: 3, Min: at(1), Max: at(16), Unit: "columns", Help: "The width of a tab in files and output, 1 to 16."},
-	{Key: "tui.mouse", Type: Enum, Group: Appearance, Project: Free, Label: "Mouse", Default: "fullscreen", Choices: []string{"off", "fullscreen", "always"}, Help: "Click and wheel: in full-screen views, or always also in lists and questions. Hold Shift to select text there."},
+	{Key: "tui.mouse", Type: Enum, Group: Appearance, Project: Free, Label: "Mouse", Default: "fullscreen", Choices: []string{"off", "fullscreen", "always"}, Help: "Click and wheel: in full-screen views, or always also in lists, questions and completions. Hold Shift to select text there."},
 	{Key: "tui.hyperlinks", Type: Enum, Group: Appearance, Project: Free, Label: "Links", Default: "auto", Choices: []string{"off", "auto", "always"}, Help: "Makes addresses and files clickable: auto does so where the terminal supports it."},
 	{Key: "terminal.showImages", Type: Bool, Group: Appearance, Project: Free, Label: "Images", Default: true, Help: "Shows images where the terminal can."},
 	{Key: "tui.maxInlineImageColumns", Type: Number, Group: Appearance, Project: Free, Label: "Image width", Default: 100, Min: at(0), Unit: "columns", When: "terminal.showImages", Help: "The maximum width of an image; 0 is the width of the terminal."},

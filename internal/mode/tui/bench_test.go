@@ -9,6 +9,7 @@ import (
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/internal/mode/tui/terminal"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 )
@@ -28,7 +29,7 @@ func (s *sheet) Stop()                               {}
 func (s *sheet) Guard(string) error                  { return nil }
 func (s *sheet) Reply(key.Reply) bool                { return false }
 func (s *sheet) Alternate(bool)                      {}
-func (s *sheet) Mouse(bool)                          {}
+func (s *sheet) Mouse(terminal.Mouse)                {}
 func (s *sheet) Size() (width, height int)           { return 100, 40 }
 func (s *sheet) SetReadDeadline(time.Time) error     { return nil }
 func (s *sheet) Hurry()                              {}

@@ -79,7 +79,7 @@ func newApp(o Options) *app {
 	input := &input{
 		base: b, exit: end, show: show, display: d, panes: panes, composer: composer, desktop: desktop, outbox: outbox, asks: asks,
 		reader: g.reader, brake: br, work: work, commands: cmds, models: g.models, plan: g.plan, greeter: greeter,
-		pointer: &pointer{base: b, display: d, panes: panes}, follower: follower,
+		pointer: &pointer{base: b, display: d, panes: panes, prompt: prompt}, prompt: prompt, follower: follower,
 	}
 	return &app{
 		base: b, current: cur, exit: end, o: o, display: d, panes: panes, show: show, composer: composer, prompt: prompt, facts: facts,

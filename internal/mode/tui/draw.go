@@ -23,8 +23,8 @@ func (a *app) compose(width, height int, now time.Time) ([]string, screen.Cursor
 	rows = a.panels(rows, width, now)
 	var below []string
 	var cursor screen.Cursor
+	a.display.above = len(rows)
 	if top := a.panes.top(); top != nil {
-		a.display.above = len(rows)
 		below, cursor = top.Draw(width, max(height-least, 1))
 		below = append(below, a.facts.statusRows(width, height, now)...)
 	} else {

@@ -29,6 +29,7 @@ type input struct {
 	plan     *planMode
 	greeter  *greeter
 	pointer  *pointer
+	prompt   *prompt
 	follower *follower
 
 	lastEsc  time.Time
@@ -48,12 +49,15 @@ func (ip *input) onKey(ev key.Event) {
 		}
 		ip.redraw()
 		ip.hint.clear()
+		ip.pointer.leave()
 		ip.onPress(ev)
 	case key.Paste:
 		ip.redraw()
 		ip.onPaste(ev)
 	case key.Click:
 		ip.pointer.click(ev)
+	case key.Hover:
+		ip.pointer.hover(ev)
 	case key.Resize:
 		ip.display.resize()
 	case key.Focus:
@@ -82,6 +86,9 @@ func (ip *input) onPress(p key.Press) {
 			return
 		}
 		top.Handle(p)
+		return
+	}
+	if ip.prompt.wheel(p.Key) {
 		return
 	}
 	if ip.onSubmitKey(p) || ip.composer.editor.Handle(p) {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/mode/tui/editor"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/status"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
@@ -25,6 +27,64 @@ type prompt struct {
 	show     *appearance
 	facts    *facts
 	composer *composer
+
+	seen  proposals    // what was drawn last
+	hover *editor.Item // what the mouse points at; nil: nothing
+}
+
+// proposals are the rows of what is proposed, as a person sees them.
+type proposals struct {
+	top   int // the row of the first one, from the prompt's first
+	items []editor.Item
+}
+
+// at is the proposal in a row; nil: there is none.
+func (s *proposals) at(y int) *editor.Item {
+	if y < s.top || y >= s.top+len(s.items) {
+		return nil
+	}
+	return &s.items[y-s.top]
+}
+
+// proposes reports whether there is something to click on.
+func (v *prompt) proposes() bool {
+	_, open := v.composer.editor.Popup()
+	return open && !v.show.screenReader
+}
+
+// Handle takes a click: it chooses the proposal that was drawn there, as Tab does.
+func (v *prompt) Handle(ev key.Event) {
+	click, ok := ev.(key.Click)
+	p, open := v.composer.editor.Popup()
+	if !ok || !open {
+		return
+	}
+	it := v.seen.at(click.Y)
+	for i := range p.Items {
+		if &p.Items[i] == it { // they are those that were drawn
+			v.composer.editor.Select(i - p.Selected)
+			v.composer.editor.Accept()
+			v.composer.unsent.changed()
+			return
+		}
+	}
+}
+
+// Hover shows which proposal the mouse points at. Enter goes on to mean the selected one.
+func (v *prompt) Hover(h key.Hover) (changed bool) {
+	was := v.hover
+	v.hover = v.seen.at(h.Y)
+	return v.hover != was
+}
+
+// wheel moves among proposals, and is false where there are none.
+func (v *prompt) wheel(k key.Key) bool {
+	by := map[key.Key]int{"wheelup": -1, "wheeldown": 1}[k]
+	if by == 0 || !v.proposes() {
+		return false
+	}
+	v.composer.editor.Select(by)
+	return true
 }
 
 // rows are the prompt with its borders, what is proposed, and the status. What is
@@ -60,6 +120,7 @@ func (v *prompt) rows(width, height int, now time.Time) ([]string, screen.Cursor
 	if borders > 0 {
 		rows = append(rows, v.border(width, v.popupLabel(proposed)))
 	}
+	v.seen = proposals{top: len(rows)}
 	rows = append(rows, v.popupRows(width, proposed)...)
 	return append(rows, status...), cursor
 }
@@ -103,6 +164,7 @@ func (v *prompt) popupRows(width, most int) []string {
 		return []string{v.cut(styled.Of(words, theme.Text), width)}
 	}
 	from := min(max(0, p.Selected-most/2), len(p.Items)-most)
+	v.seen.items = p.Items[from : from+most]
 	labels := 0
 	for _, it := range p.Items[from : from+most] {
 		labels = max(labels, styled.Width(prose.Inline(it.Label)))
@@ -110,7 +172,8 @@ func (v *prompt) popupRows(width, most int) []string {
 	labels = min(labels, max(width/2, 8))
 	var rows []string
 	arrow := v.env.Styles.Symbols().Arrow + " "
-	for i, it := range p.Items[from : from+most] {
+	for i := range v.seen.items {
+		it := &v.seen.items[i]
 		label := theme.Look{Fg: theme.Text}
 		detail := theme.Look{Fg: theme.Muted}
 		mark := strings.Repeat(" ", styled.Width(arrow))
@@ -120,7 +183,10 @@ func (v *prompt) popupRows(width, most int) []string {
 		}
 		l := styled.Truncate(styled.Line{{Text: prose.Inline(it.Label), Look: label}}, labels, v.env.Styles.Symbols().Ellipsis)
 		row := append(styled.Line{{Text: mark, Look: label}}, styled.Pad(l, labels, label)...)
-		row = append(row, styled.Span{Text: "  " + prose.Inline(it.Detail), Look: detail})
+		row = append(row, styled.Span{Text: "  ", Look: detail}, styled.Span{Text: prose.Inline(it.Detail), Look: detail})
+		if it == v.hover {
+			row = styled.Pointed(row)
+		}
 		rows = append(rows, v.cut(row, width))
 	}
 	return rows

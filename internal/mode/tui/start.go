@@ -9,6 +9,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/screen"
+	"github.com/burin-dev/burin/internal/mode/tui/terminal"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 )
 
@@ -20,7 +21,7 @@ type terminalOf interface {
 	Guard(report string) error
 	Reply(key.Reply) (last bool)
 	Alternate(on bool)
-	Mouse(on bool)
+	Mouse(terminal.Mouse)
 	Size() (width, height int)
 	SetReadDeadline(time.Time) error
 	Hurry()

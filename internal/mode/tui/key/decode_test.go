@@ -175,6 +175,8 @@ var decodeTests = []struct {
 	{"click in a column beyond 223", "\x1b[<0;300;5M", []Event{Click{X: 299, Y: 4}}},
 	{"click of another button", "\x1b[<2;10;5M", nil},
 	{"click with shift", "\x1b[<4;10;5M", nil},
+	{"move", "\x1b[<35;10;5M\x1b[<39;1;1M", []Event{Hover{X: 9, Y: 4}, Hover{}}},
+	{"move with a button", "\x1b[<34;10;5M", nil},
 	{"drag", "\x1b[<32;10;5M", nil},
 	{"click without a cell", "\x1b[<0;0;5M", nil},
 	{"click without a column", "\x1b[<0;;5M", nil},

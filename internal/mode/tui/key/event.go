@@ -32,6 +32,12 @@ type Click struct{ X, Y int }
 // In is the click as a part sees it that begins so many rows further down.
 func (c Click) In(rows int) Click { return Click{X: c.X, Y: c.Y - rows} }
 
+// A Hover is the mouse moving to a cell without a button; cells are as those of a [Click].
+type Hover struct{ X, Y int }
+
+// In is the hover as a part sees it that begins so many rows further down.
+func (h Hover) In(rows int) Hover { return Hover{X: h.X, Y: h.Y - rows} }
+
 // A Resize is the new size of the terminal in cells, as terminals report it in
 // their stream. Most tell a changed size by a signal instead.
 type Resize struct{ Width, Height int }
@@ -73,6 +79,7 @@ const (
 func (Press) event()  {}
 func (Paste) event()  {}
 func (Click) event()  {}
+func (Hover) event()  {}
 func (Resize) event() {}
 func (Focus) event()  {}
 func (Reply) event()  {}

@@ -6,7 +6,8 @@ import "bytes"
 const (
 	mouseShift, mouseAlt, mouseCtrl = 4, 8, 16
 	mouseHeld                       = mouseShift | mouseAlt | mouseCtrl
-	mouseWheel                      = 64 // the wheel up; one more is down
+	mouseWheel                      = 64     // the wheel up; one more is down
+	mouseMoved                      = 32 + 3 // without a button
 )
 
 // maxCell is the last column or row a report may name; terminals are smaller.
@@ -45,6 +46,9 @@ func mouse(seq []byte) (Event, bool) {
 		return Press{Key: compose(mouseMods(button), "wheelup")}, true
 	case mouseWheel + 1:
 		return Press{Key: compose(mouseMods(button), "wheeldown")}, true
+	}
+	if button&^mouseHeld == mouseMoved {
+		return Hover{X: x, Y: y}, true
 	}
 	return Click{X: x, Y: y}, button == 0
 }

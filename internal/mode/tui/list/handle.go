@@ -31,6 +31,13 @@ func (l *List) Handle(ev key.Event) {
 	l.moved()
 }
 
+// Hover is [pane.Hovered]'s.
+func (l *List) Hover(h key.Hover) (changed bool) {
+	was := l.hover
+	_, l.hover = l.seen.at(key.Click(h))
+	return l.hover != was
+}
+
 // moved tells of a selection that is another than the owner knows of.
 func (l *List) moved() {
 	now := l.Selected()

@@ -94,12 +94,13 @@ type List struct {
 	page  int     // rows of items in the last frame
 	told  string  // the selected ID that the owner knows of
 	seen  seen    // what can be clicked on
+	hover *Item   // what the mouse points at
 
 	cols columns
 	find finder
 }
 
-var _ pane.Pane = (*List)(nil)
+var _ pane.Hovered = (*List)(nil)
 
 // New makes a list.
 func New(env *pane.Env, o Options) *List {

@@ -24,7 +24,11 @@ func (l *List) rows(width, height int) []styled.Line {
 			l.seen.skip(1)
 		}
 		if len(out) < height { // else the heading says what comes
-			out = append(out, l.cols.row(l.item(i), i == l.at, l.shown != nil, width, w))
+			row := l.cols.row(l.item(i), i == l.at, l.shown != nil, width, w)
+			if l.item(i) == l.hover {
+				row = styled.Pointed(row)
+			}
+			out = append(out, row)
 			l.seen.rows = append(l.seen.rows, l.item(i))
 		}
 	}

@@ -52,6 +52,14 @@ type Timed interface {
 	Tick()
 }
 
+// Hovered is a pane that shows what the mouse points at, without doing anything.
+type Hovered interface {
+	Pane
+	// Hover is told where the mouse is, from the first cell of what was drawn last. It
+	// reports whether that changed what is shown.
+	Hover(key.Hover) (changed bool)
+}
+
 // Full is a pane that wants the whole screen. It is shown on the alternate screen, and
 // the scrollback is as it was when it is gone.
 type Full interface {

@@ -219,7 +219,27 @@ func (r *Robot) Press(keys ...string) {
 // terminal tells a program of it only if it asked for that; so it must have.
 func (r *Robot) Click(text string) {
 	r.t.Helper()
-	x, y := -1, -1
+	x, y := r.find(text)
+	r.mouse(0, x, y)
+}
+
+// Hover moves the mouse to the first cell of text, as a terminal tells of it that was asked for
+// moves, too.
+func (r *Robot) Hover(text string) {
+	r.t.Helper()
+	moves := false
+	r.Look(func(t *vt.Terminal) { moves = t.Mode(1003) })
+	if !moves {
+		r.t.Fatal("the program did not ask for moves of the mouse")
+	}
+	x, y := r.find(text)
+	r.mouse(35, x, y)
+}
+
+// find is the first cell of text on the screen.
+func (r *Robot) find(text string) (x, y int) {
+	r.t.Helper()
+	x, y = -1, -1
 	r.Look(func(t *vt.Terminal) {
 		for i, line := range t.Lines() {
 			if before, _, found := strings.Cut(line, text); found && y < 0 {
@@ -230,7 +250,7 @@ func (r *Robot) Click(text string) {
 	if y < 0 {
 		r.t.Fatalf("there is no %q to click on", text)
 	}
-	r.mouse(0, x, y)
+	return x, y
 }
 
 // Wheel turns the wheel of the mouse by so many clicks down, or up where less than 0.

@@ -278,6 +278,14 @@ func (m *Models) Draw(width, height int) ([]string, screen.Cursor) {
 	return m.list.Draw(width, height)
 }
 
+// Hover is [pane.Hovered]'s.
+func (m *Models) Hover(h key.Hover) bool {
+	if m.role != nil {
+		return m.role.Hover(h)
+	}
+	return m.list.Hover(h)
+}
+
 // Handle is [pane.Pane]'s.
 func (m *Models) Handle(ev key.Event) {
 	if m.role != nil {

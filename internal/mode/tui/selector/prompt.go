@@ -199,6 +199,9 @@ func (p *Prompts) Draw(width, height int) ([]string, screen.Cursor) {
 	return p.list.Draw(width, height)
 }
 
+// Hover is [pane.Hovered]'s.
+func (p *Prompts) Hover(h key.Hover) bool { return p.list.Hover(h) }
+
 // Handle is [pane.Pane]'s.
 func (p *Prompts) Handle(ev key.Event) {
 	p.enter = false

@@ -309,6 +309,14 @@ func (l *Logins) Draw(width, height int) ([]string, screen.Cursor) {
 	return l.list.Draw(width, height)
 }
 
+// Hover is [pane.Hovered]'s.
+func (l *Logins) Hover(h key.Hover) bool {
+	if l.question != nil {
+		return l.question.Hover(h)
+	}
+	return l.list.Hover(h)
+}
+
 // Handle is [pane.Pane]'s.
 func (l *Logins) Handle(ev key.Event) {
 	if l.question != nil {

@@ -253,6 +253,11 @@ func (s *Selector) below(width, height int) ([]string, screen.Cursor) {
 	return out, hidden
 }
 
+// Hover is [pane.Hovered]'s.
+func (s *Selector) Hover(h key.Hover) bool {
+	return !s.closed && s.asked == nil && s.doomed == nil && s.list.Hover(h)
+}
+
 // Handle is [pane.Pane]'s.
 func (s *Selector) Handle(ev key.Event) {
 	if s.closed {

@@ -135,6 +135,14 @@ func (p *Pane) Handle(ev key.Event) {
 	}
 }
 
+// Hover is [pane.Hovered]'s.
+func (p *Pane) Hover(h key.Hover) bool {
+	if sub, ok := p.sub.(pane.Hovered); ok {
+		return sub.Hover(h.In(p.head))
+	}
+	return p.sub == nil && p.list.Hover(h.In(p.head))
+}
+
 // Draw is [pane.Pane]'s. The frame has the same height whatever is shown in it.
 func (p *Pane) Draw(width, height int) ([]string, screen.Cursor) {
 	width, height = max(1, width), max(1, height)

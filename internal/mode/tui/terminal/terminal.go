@@ -45,9 +45,34 @@ const (
 	kittyOn, kittyOff   = "\x1b[>1u", "\x1b[<u"
 	modifyOn, modifyOff = "\x1b[>4;2m", "\x1b[>4;0m"
 	altOff              = "\x1b[?1049l"
-	// Buttons and the wheel, with positions beyond column 223.
-	mouseOn, mouseOff = "\x1b[?1000h\x1b[?1006h", "\x1b[?1006l\x1b[?1000l"
+	// Buttons and the wheel, with positions beyond column 223; and every move. Most terminals
+	// have one mode for both, so that the last one counts.
+	mouseOn, mouseMoves = "\x1b[?1003l\x1b[?1000h\x1b[?1006h", "\x1b[?1003h"
+	mouseOff            = "\x1b[?1006l\x1b[?1003l\x1b[?1000l"
 )
+
+// Mouse is what a terminal tells of the mouse.
+type Mouse uint8
+
+// What is told: nothing, so that the terminal selects text and scrolls by it; clicks and the
+// wheel; moves, too.
+const (
+	MouseOff Mouse = iota
+	MouseClicks
+	MouseMoves
+)
+
+// on turns it on.
+func (m Mouse) on() string {
+	switch m {
+	case MouseClicks:
+		return mouseOn
+	case MouseMoves:
+		return mouseOn + mouseMoves
+	case MouseOff:
+	}
+	return ""
+}
 
 // Terminal is the terminal of the process. Its methods are for one goroutine, but for
 // Read.
@@ -59,7 +84,7 @@ type Terminal struct {
 	keyboard string // what turns the keyboard's protocol on, "" while it is not known
 	off      string // and off
 	alt      bool
-	mouse    bool // wanted; it is off while the terminal is stopped
+	mouse    Mouse // wanted; it is off while the terminal is stopped
 
 	mu      sync.Mutex
 	started bool
@@ -89,10 +114,7 @@ func (t *Terminal) Start() error {
 	t.saved = saved
 	t.ahead.Store(int64(waiting(t.in)))
 	t.started = true
-	on := turnOn + t.keyboard
-	if t.mouse {
-		on += mouseOn
-	}
+	on := turnOn + t.keyboard + t.mouse.on()
 	if t.keyboard == "" {
 		on += questions
 	}
@@ -142,7 +164,7 @@ func (t *Terminal) sequencesOff() string {
 		b.WriteString(altOff)
 		b.WriteString(t.off) // each screen has protocols of its own
 	}
-	if t.mouse {
+	if t.mouse != MouseOff {
 		b.WriteString(mouseOff)
 	}
 	b.WriteString(turnOff)
@@ -225,26 +247,24 @@ func (t *Terminal) Alternate(on bool) {
 	t.tellGuard()
 }
 
-// Mouse asks for clicks and the wheel, or leaves them to the terminal, which then selects
-// text and scrolls by them. What was asked for holds across Stop and Start, and never while
-// the terminal is stopped.
-func (t *Terminal) Mouse(on bool) {
+// Mouse asks for what the mouse does, or leaves it to the terminal. What was asked for holds
+// across Stop and Start, and never while the terminal is stopped.
+func (t *Terminal) Mouse(want Mouse) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.mouse == on {
+	if t.mouse == want {
 		return
 	}
-	t.mouse = on
-	if !t.started {
-		return
-	}
-	if on {
+	t.mouse = want
+	switch {
+	case !t.started:
+	case want == MouseOff:
+		_, _ = t.out.WriteString(mouseOff)
+		t.tellGuard()
+	default:
 		t.tellGuard() // first: it turns off what may be on
-		_, _ = t.out.WriteString(mouseOn)
-		return
+		_, _ = t.out.WriteString(want.on())
 	}
-	_, _ = t.out.WriteString(mouseOff)
-	t.tellGuard()
 }
 
 // Size is the size in cells; 80×24 where it is not known.

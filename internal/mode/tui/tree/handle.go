@@ -30,6 +30,16 @@ func (t *Tree) Handle(ev key.Event) {
 	}
 }
 
+// Hover is [pane.Hovered]'s.
+func (t *Tree) Hover(h key.Hover) (changed bool) {
+	was := t.hover
+	t.hover = 0
+	if y := h.Y - t.head; t.form.pane == nil && y >= 0 && y < len(t.drawn) {
+		t.hover = y + 1
+	}
+	return t.hover != was
+}
+
 // click selects the entry in a row that was drawn, and goes there if it was selected.
 func (t *Tree) click(row int) {
 	if row < 0 || row >= len(t.drawn) {

@@ -68,6 +68,7 @@ type Tree struct {
 	note   string
 	window int   // rows of the tree that were drawn last
 	drawn  []int // which rows of the layout they are
+	hover  int   // the one of these that the mouse points at, from 1; 0: none
 	head   int   // rows above them
 	closed bool
 }

@@ -27,7 +27,11 @@ func (t *Tree) rows(width int) []styled.Line {
 	}
 	var lines []styled.Line
 	for r := first; len(lines) < t.window; {
-		lines = append(lines, t.row(r, width))
+		row := t.row(r, width)
+		if len(lines) == t.hover-1 {
+			row = styled.Pointed(row)
+		}
+		lines = append(lines, row)
 		t.drawn = append(t.drawn, r)
 		next, n := t.step(r, 1)
 		if n == 0 {

@@ -7,6 +7,7 @@
 package styled
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -113,6 +114,18 @@ func appendLink(dst []byte, s *theme.Styles, target string) []byte {
 	dst = append(dst, "\x1b]8;;"...)
 	dst = append(dst, target...)
 	return append(dst, "\x1b\\"...)
+}
+
+// Pointed is a line that the mouse points at: its words are underlined, which every terminal
+// shows, whatever its colors.
+func Pointed(l Line) Line {
+	out := slices.Clone(l)
+	for i, s := range out {
+		if strings.TrimSpace(s.Text) != "" {
+			out[i].Look.Mod |= theme.Underline
+		}
+	}
+	return out
 }
 
 // Truncate cuts l to width cells; what is cut ends with tail.
