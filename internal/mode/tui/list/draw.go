@@ -133,12 +133,11 @@ func (l *List) titleRow(width int) string {
 		row = append(row, styled.Span{Text: text, Look: look})
 	}
 	l.seen.title = row
-	return l.cols.line(l.withCount(row, width), width)
+	return l.cols.line(withCount(row, l.count(), width), width)
 }
 
-// withCount puts the count at the right end where there is room.
-func (l *List) withCount(row styled.Line, width int) styled.Line {
-	c := l.count()
+// withCount puts a count at the right end where there is room.
+func withCount(row styled.Line, c string, width int) styled.Line {
 	if gap := width - row.Width() - styled.Width(c); c != "" && gap >= 2 {
 		row = append(row, styled.Span{Text: strings.Repeat(" ", gap)}, styled.Span{Text: c, Look: theme.Look{Fg: theme.Muted}})
 	}
@@ -158,7 +157,7 @@ func (l *List) queryRow(width int, counted bool) (string, int) {
 	}
 	row := styled.Line{{Text: prompt, Look: theme.Look{Fg: theme.Accent}}, {Text: text, Look: look}}
 	if counted {
-		row = l.withCount(row, width)
+		row = withCount(row, l.count(), width)
 	}
 	return l.cols.line(row, width), min(len(prompt)+x, width-1)
 }

@@ -187,20 +187,20 @@ func (t *Tree) Draw(width, height int) ([]string, screen.Cursor) {
 	lines = append(lines, t.rows(width)...)
 	if asked != nil {
 		cursor.Y += len(lines)
-		return append(t.render(lines, width), asked...), cursor
+		return append(render(t.env.Styles, lines, width), asked...), cursor
 	}
 	if extra >= 3 {
 		lines = append(lines, t.hint())
 	}
-	return t.render(lines, width), screen.Cursor{Hidden: true}
+	return render(t.env.Styles, lines, width), screen.Cursor{Hidden: true}
 }
 
 func (t *Tree) sign() theme.Symbols { return t.env.Styles.Symbols() }
 
-func (t *Tree) render(lines []styled.Line, width int) []string {
+func render(s *theme.Styles, lines []styled.Line, width int) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
-		out[i] = styled.Render(t.env.Styles, styled.Truncate(l, width, t.sign().Ellipsis))
+		out[i] = styled.Render(s, styled.Truncate(l, width, s.Symbols().Ellipsis))
 	}
 	return out
 }
