@@ -44,7 +44,9 @@ func TestEditorPlan(t *testing.T) {
 	if len(asked) != 1 || !strings.Contains(asked[0], "1. Write a.txt.") || !strings.Contains(asked[0], `"kind":"switch_mode"`) || !strings.Contains(asked[0], `"name":"Keep planning","kind":"reject_once"`) {
 		t.Errorf("asked %s", asked)
 	}
-	if !slices.ContainsFunc(r.updates, func(u editorUpdate) bool { return u.Update.Kind == "current_mode_update" && u.Update.Mode == "auto-edit" }) {
+	if !slices.ContainsFunc(r.updates, func(u editorUpdate) bool {
+		return u.Update.Kind == "current_mode_update" && u.Update.Mode == "auto-edit"
+	}) {
 		t.Errorf("the mode is not told: %s", r.told())
 	}
 	if !strings.Contains(r.last(), "The user approved this plan") {

@@ -14,7 +14,7 @@ import (
 type document struct {
 	name, description, hint, model, thinking string
 	tools, allow                             []string
-	body                           string
+	body                                     string
 }
 
 // maxDescription is how many characters of a first line stand for a description, and

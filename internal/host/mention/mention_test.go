@@ -69,4 +69,3 @@ func TestFind(t *testing.T) {
 		}
 	}
 }
-

@@ -71,4 +71,3 @@ func Last(line string) (last Word) {
 		at = w.End
 	}
 }
-
