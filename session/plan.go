@@ -67,7 +67,7 @@ func (p Plan) open() bool { return p.State == PlanProposed || p.State == PlanApp
 
 // PlanApproval says how the plan is carried out.
 type PlanApproval struct {
-	Mode    string `json:"mode,omitempty"`    // the approval mode; "" is that of the plan
+	Mode    string `json:"mode,omitempty"`    // the approval mode; "" is the current one, after plan mode that of the plan
 	Compact bool   `json:"compact,omitempty"` // compact the conversation first
 	Text    string `json:"text,omitempty"`    // the plan as the user has changed it; "" is unchanged
 	Note    string `json:"note,omitempty"`    // what the user adds
@@ -223,6 +223,9 @@ func (x *plans) approve(p Plan, a PlanApproval) error {
 	mode := a.Mode
 	if mode == "" {
 		mode = p.Mode
+		if now := x.modes.current(); now != modePlan { // the user has left plan mode already
+			mode = now
+		}
 	}
 	if mode == "" || mode == modePlan {
 		mode = modeAsk
