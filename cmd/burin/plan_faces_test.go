@@ -78,3 +78,24 @@ func TestRPCPlan(t *testing.T) {
 	}
 	d.end(exitDone)
 }
+
+// The conversation is compacted before a plan is carried out, and the plan stays whole.
+func TestRPCPlanCompacts(t *testing.T) {
+	b := newBrain(t)
+	d := drive(t, machine(t, b, rpcConfig), "--mode", "rpc-ui")
+	d.send(`{"id":"0","type":"prompt","message":"say hello"}`) // a compaction keeps the first one
+	d.event("agent_settled")
+	d.send(fmt.Sprintf(`{"id":"1","type":"prompt","message":"say zebra %s"}`, strings.Repeat("word ", 2000)))
+	d.event("agent_settled")
+	d.ask("2", `{"id":"2","type":"burin/set_mode","with":{"text":"plan"}}`)
+	d.send(`{"id":"3","type":"prompt","message":"plan it"}`)
+	q := d.until("question", func(v map[string]any) bool { return v["method"] == "select" })
+	d.send(fmt.Sprintf(`{"type":"extension_ui_response","id":%q,"value":"Approve and compact the context first"}`, q["id"]))
+	d.event("agent_settled")
+	all := b.srv.Raw()
+	sent := string(all[len(all)-1].Body)
+	if !strings.Contains(sent, "SUMMARY of what was said") || !strings.Contains(sent, "1. Run touch made.") || strings.Contains(sent, "word word") {
+		t.Errorf("the model read %s", sent)
+	}
+	d.end(exitDone)
+}
