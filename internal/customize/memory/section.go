@@ -58,14 +58,17 @@ func (m Memory) Section(limit int, count func(string) int) string {
 	}
 	about := share(m.User, user, most)
 	text := share(m.Project, project, left-skillShare)
-	if names := m.Project.Skills(); len(names) > 0 && left > skillShare {
-		text += "\nPlaybooks for this project, to read when the task is one of them:"
-		for _, name := range names {
-			if line := " `" + m.Project.Address(name) + "`"; count(text+line) < limit {
-				text += line
-			}
+	const playbooks = "\nPlaybooks for this project, to read when the task is one of them:"
+	left -= count(playbooks)
+	list := ""
+	for _, name := range m.Project.Skills() {
+		line := " `" + m.Project.Address(name) + "`"
+		if left -= count(line); left >= 0 {
+			list += line
 		}
-		text += "\n"
+	}
+	if list != "" {
+		text += playbooks + list + "\n"
 	}
 	return strings.TrimRight(begin+"\n"+strings.TrimLeft(about+"\n"+text, "\n"), "\n")
 }
