@@ -36,18 +36,18 @@ func giveMemory(h *Host, o *Session, settings *config.Config) {
 	for _, s := range m.Stores() {
 		o.Mounts = append(slices.Clip(o.Mounts), bench.Mount{Address: s.Address("") + "/", Dir: func() (string, error) { return s.Dir(), nil }})
 	}
-	if text := section(m, settings); text != "" {
+	if text := m.Section(settings.Int(summaryLimit), countTokens); text != "" {
 		o.Parts = append(slices.Clip(o.Parts), session.Part{Name: "memory", Text: text})
 	}
 }
 
 func remembers(c *config.Config) bool { return c.Text("memory.backend") == "local" }
 
-func section(m memory.Memory, c *config.Config) string {
-	return m.Section(c.Int("memories.summaryInjectionTokenLimit"), func(text string) int {
-		b := llm.UserText(text)
-		return compact.Tokens(&b)
-	})
+const summaryLimit = "memories.summaryInjectionTokenLimit"
+
+func countTokens(text string) int {
+	m := llm.UserText(text)
+	return compact.Tokens(&m)
 }
 
 // Memory is what a person does with the memory of the folder.
@@ -298,8 +298,8 @@ func (m *Memory) View(ctx context.Context) (string, error) {
 	if !listed {
 		b.WriteString("Nothing is remembered yet.\n")
 	}
-	if listed {
-		b.WriteString("\nNew sessions are told:\n\n" + section(m.Memory, m.settings) + "\n")
+	if told := m.Told(m.settings.Int(summaryLimit), countTokens); told != "" {
+		b.WriteString("\nNew sessions are told:\n\n" + told + "\n")
 	}
 	return b.String(), nil
 }
@@ -315,13 +315,18 @@ func (h *Host) MemoryCommand(ctx context.Context, arg string) (string, error) {
 	if flag, text, _ := strings.Cut(strings.TrimSpace(rest), " "); flag == "--user" {
 		user, rest = true, text
 	}
-	if word != "add" && strings.TrimSpace(rest) != "" {
-		return "", fmt.Errorf("%q is one word too many: write /memory add TEXT to remember something", prose.Short(rest, 40))
+	command, known := map[string]string{
+		"": "view", "view": "view", "show": "view", "add": "add", "update": "update", "path": "path",
+		"clear": "clear", "reset": "clear", "rebuild": "rebuild", "enqueue": "rebuild",
+	}[word]
+	switch {
+	case !known:
+		return "", fmt.Errorf("unknown command %q: write /memory view, add, update, clear, rebuild or path", prose.Short(word, 40))
+	case command != "add" && strings.TrimSpace(rest) != "":
+		return "", fmt.Errorf("%q is one word too many: write /memory %s", prose.Short(rest, 40), word)
 	}
-	switch word {
-	case "", "view", "show":
-		return m.View(ctx)
-	case "add", "remember", "retain":
+	switch command {
+	case "add":
 		return m.Add(rest, user)
 	case "update":
 		r, err := m.Update(ctx, Choice{}, true, func(string) {})
@@ -329,9 +334,9 @@ func (h *Host) MemoryCommand(ctx context.Context, arg string) (string, error) {
 			return "", err
 		}
 		return Remembered(r), nil
-	case "clear", "reset":
+	case "clear":
 		return m.Clear(user)
-	case "rebuild", "enqueue":
+	case "rebuild":
 		if err := m.Project.Rebuild(); err != nil {
 			return "", err
 		}
@@ -339,5 +344,5 @@ func (h *Host) MemoryCommand(ctx context.Context, arg string) (string, error) {
 	case "path":
 		return words.ShortPath(m.Store(user).Dir()), nil
 	}
-	return "", fmt.Errorf("/memory has no command %q: view, add, update, clear, rebuild and path", prose.Short(word, 40))
+	return m.View(ctx)
 }

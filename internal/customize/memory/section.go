@@ -29,16 +29,26 @@ func (s Store) told() (texts []string) {
 }
 
 // Section is the part of the system prompt that tells a new session what is remembered, and how
-// to remember more. It has at most limit tokens, as count counts them: of what is longer the
-// summary of the project loses its end first, and the section says so.
+// to remember more. It has at most limit tokens, as count counts them.
 func (m Memory) Section(limit int, count func(string) int) string {
-	user, project := m.User.told(), m.Project.told()
-	begin := "# Memory\n\n" + strings.TrimSpace(noting) + "\n"
-	if len(user)+len(project) > 0 {
-		begin += "\n" + strings.TrimSpace(guidance) + "\n"
+	begin := "# Memory\n\n" + strings.TrimSpace(noting)
+	told := m.Told(limit-count(begin)-count(guidance), count)
+	switch {
+	case told != "":
+		return begin + "\n\n" + strings.TrimSpace(guidance) + "\n\n" + told
+	case count(begin) > limit:
+		return ""
 	}
-	left := limit - count(begin)
-	if left < 2*skillShare { // there is no room for what it is about
+	return begin
+}
+
+// Told is what new sessions are told: notes and summaries, and which playbooks there are; "" is
+// nothing. It has at most limit tokens: of what is longer the summary of the project loses its
+// end first, and says so.
+func (m Memory) Told(limit int, count func(string) int) string {
+	user, project := m.User.told(), m.Project.told()
+	left := limit
+	if len(user)+len(project) == 0 || left < 2*skillShare { // there is no room for what it is about
 		return ""
 	}
 	share := func(s Store, texts []string, most int) string {
@@ -52,9 +62,6 @@ func (m Memory) Section(limit int, count func(string) int) string {
 	most := left / 4
 	if len(project) == 0 {
 		most = left
-	}
-	if len(user)+len(project) == 0 {
-		return strings.TrimRight(begin, "\n")
 	}
 	about := share(m.User, user, most)
 	text := share(m.Project, project, left-skillShare)
@@ -70,7 +77,7 @@ func (m Memory) Section(limit int, count func(string) int) string {
 	if list != "" {
 		text += playbooks + list + "\n"
 	}
-	return strings.TrimRight(begin+"\n"+strings.TrimLeft(about+"\n"+text, "\n"), "\n")
+	return strings.Trim(about+"\n"+text, "\n")
 }
 
 // skillShare is how many tokens are left for the names of playbooks.
