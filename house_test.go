@@ -86,7 +86,7 @@ var layers = map[string][]string{
 	"internal/fuzzy":          {},
 	"internal/pacetest":       {},
 	"tool":                    {"llm", "llm/schema"},
-	"internal/tools":          {"tool/...", "llm", "transcript", "internal/platform/..."},
+	"internal/tools":          {"tool/...", "llm", "transcript", "internal/installed", "internal/platform/..."},
 	"internal/installed":      {},
 	"internal/platform":       {"tool/...", "llm", "internal/installed"},
 	"internal/model":          {"llm/...", "internal/platform/filelock", "internal/platform/smallfile", "internal/platform/sqlfile"},

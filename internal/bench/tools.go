@@ -38,7 +38,8 @@ func (b *seat) tools() (tools []*tool.Tool, shellName, confined string, err erro
 	}
 	b.kept = b.artifacts()
 	artifacts := b.kept
-	b.files = file.NewKit(file.Options{Workspace: b.ws, Engine: b.engine, Artifacts: artifacts, Cache: b.cache, Images: imageLimits(b.Model), Learn: b.learn(), Withheld: b.policy.Withheld, URLs: addresses(b), Trees: trees(b)})
+	hub := newHub(b)
+	b.files = file.NewKit(file.Options{Workspace: b.ws, Engine: b.engine, Artifacts: artifacts, Cache: b.cache, Images: imageLimits(b.Model), Learn: b.learn(), Withheld: b.policy.Withheld, URLs: addresses(b, hub), Trees: trees(b), Targets: map[string]func(string) string{"issue": hub.Target, "pr": hub.Target}})
 	tools = b.files.Tools()
 
 	if b.dir != "" {

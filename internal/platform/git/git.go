@@ -113,6 +113,22 @@ func Look(ctx context.Context, dir string) Status {
 	return q.status(ctx)
 }
 
+// Origin is the URL of the remote called origin, as it is configured; "" if there is none, or
+// if git cannot be asked.
+func Origin(ctx context.Context, dir string) string {
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	q, err := about(ctx, dir)
+	if err != nil {
+		return ""
+	}
+	out, err := q.ask(ctx, "config", "--get", "remote.origin.url")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // questions are asked about one folder.
 type questions struct {
 	dir string

@@ -33,6 +33,9 @@ type Options struct {
 	// "skill" for skill://name. The text is shown like a file that cannot be
 	// edited. artifact:// is known without it.
 	URLs map[string]func(ctx context.Context, url string) (string, error)
+	// Targets say where on the network the addresses of a scheme lead, for those that do:
+	// permission is asked for it as for any request.
+	Targets map[string]func(address string) string
 	// Trees are the files behind addresses, by scheme, for the tools that list and search.
 	Trees map[string]Tree
 	// Withheld gives, for a search of a folder, the test for files that it must not show:

@@ -33,7 +33,11 @@ func reads(f *files, written string) []tool.Access {
 			return f.access(tool.AccessRead, at)
 		}
 	}
-	return []tool.Access{{Kind: tool.AccessRead, Target: written}}
+	all := []tool.Access{{Kind: tool.AccessRead, Target: written}}
+	if target := f.Targets[scheme]; target != nil {
+		all = append(all, tool.Access{Kind: tool.AccessNetwork, Target: target(written)})
+	}
+	return all
 }
 
 func inside(f *files, real string) bool {

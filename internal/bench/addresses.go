@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 
 	"github.com/burin-dev/burin/internal/platform/workspace"
+	"github.com/burin-dev/burin/internal/tools/github"
+	"github.com/burin-dev/burin/internal/tools/web"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -19,10 +22,33 @@ import (
 const Scratch = "local://"
 
 // addresses are what reads the addresses of a session, by scheme.
-func addresses(b *seat) map[string]func(context.Context, string) (string, error) {
-	all := map[string]func(context.Context, string) (string, error){"history": past{b}.read, "docs": manual{}.read, "agent": noAgents}
+func addresses(b *seat, hub *github.Reader) map[string]func(context.Context, string) (string, error) {
+	all := map[string]func(context.Context, string) (string, error){
+		"history": past{b}.read, "docs": manual{}.read, "agent": noAgents, "issue": hub.Read, "pr": hub.Read,
+	}
 	maps.Copy(all, b.URLs)
 	return all
+}
+
+// newHub makes what reads issues and pull requests. Nothing is asked before an address is read.
+func newHub(b *seat) *github.Reader {
+	o := github.Options{
+		Web: web.Options{Transport: b.HTTP}, API: b.variable("GITHUB_API_URL"), Dir: b.dir, Writable: b.AddDirs, Now: b.Now,
+	}
+	if o.API != "" {
+		if u, err := url.Parse(o.API); err == nil {
+			o.Web.Private = []string{u.Host} // the user named it
+		}
+	}
+	if b.StateDir != "" && !b.sealed {
+		o.Keep = filepath.Join(b.StateDir, "github")
+	}
+	if b.vault != nil {
+		o.Hide = b.vault.Hide
+	}
+	hub := github.New(o)
+	b.onClose(hub.Close)
+	return hub
 }
 
 // trees are the files behind the addresses of a session, by scheme.
