@@ -22,8 +22,11 @@ type Request struct {
 	MaxTokens   int      // maximum number of tokens to generate; 0 is the model's limit
 	Temperature *float64 // nil is the provider's default; 0 is sent as 0
 	TopP        *float64
-	Stop        []string        // sequences that end the answer
-	Output      json.RawMessage // JSON schema that the answer must follow; nil is free text
+	// TopK and what follows are sent where the format has a word for them.
+	TopK                                     *int
+	MinP, PresencePenalty, RepetitionPenalty *float64
+	Stop                                     []string        // sequences that end the answer
+	Output                                   json.RawMessage // JSON schema that the answer must follow; nil is free text
 
 	Cache CacheHint
 	// PreviousResponseID continues a response that the provider still has. Messages must then

@@ -30,7 +30,7 @@ func (g ground) Attach(ctx context.Context, m *llm.Model, content []llm.Block) (
 			if images > 1 {
 				name = fmt.Sprintf("attached image %d of %d", n, images)
 			}
-			fitted[i], note = attachImage(m, b, name)
+			fitted[i], note = g.seat.attachImage(m, b, name)
 		case llm.Document:
 			fitted[i], note = attachDocument(ctx, m, b)
 		}
@@ -43,15 +43,18 @@ func (g ground) Attach(ctx context.Context, m *llm.Model, content []llm.Block) (
 
 // attachImage makes an image fit a model. What cannot is left out, and both the model and
 // the person read so: the provider would refuse the whole request.
-func attachImage(m *llm.Model, img llm.Image, name string) (llm.Block, string) {
+func (b *seat) attachImage(m *llm.Model, img llm.Image, name string) (llm.Block, string) {
 	unread := ""
-	if !m.Accepts(llm.ModalityImage) {
+	switch {
+	case b.NoImages:
+		unread = name + " does not reach the model: images.blockImages is on"
+	case !m.Accepts(llm.ModalityImage):
 		unread = fmt.Sprintf("%s does not reach the model: %s does not read images", name, m.Ref())
 	}
 	if len(img.Data) == 0 {
 		return img, unread
 	}
-	p, err := document.FitImage(img.Data, imageLimits(m))
+	p, err := document.FitImage(img.Data, b.imageLimits(m))
 	if err != nil {
 		return llm.Text{Text: fmt.Sprintf("[An image was attached here. It could not be sent: %v.]", err)},
 			fmt.Sprintf("%s was left out: %v", name, err)

@@ -85,7 +85,7 @@ func (g *guest) invite() error {
 	g.agent = external.New(external.Options{
 		Name: b.External.Name, Program: g.program, Kill: process.Kill,
 		Dir: b.dir, AddDirs: b.AddDirs, Ground: g, Version: b.External.Version,
-		Past: past, Most: b.MaxCost, Spent: spent, Warn: b.Session.Warn, Titled: g.title,
+		Past: past, Most: b.MaxCost, Spent: spent, Warn: b.Session.Warn, Titled: g.title, NoImages: b.NoImages,
 	})
 	b.onClose(g.agent.Close)
 	b.Client, b.Model, b.KeepModel = g.agent, external.Model(b.External.Name), true

@@ -69,6 +69,9 @@ type Session struct {
 	MaxJobs      int
 	// AutoBackground is how long a command runs before it becomes a job; 0: it never does.
 	AutoBackground time.Duration
+	// LargeImages keeps the size of pictures where the provider takes it. NoImages sends none to Model;
+	// those that Models opens must be [Blind].
+	LargeImages, NoImages bool
 	// ExtraTools are offered besides those that Tools and NoTools choose; one with the name
 	// of a tool of burin's takes its place.
 	ExtraTools []*tool.Tool
@@ -222,12 +225,22 @@ func (b *seat) end() error {
 	return err
 }
 
+// Blind is m without images in what it accepts.
+func Blind(m *llm.Model) *llm.Model {
+	blind := *m
+	blind.Input = slices.DeleteFunc(slices.Clone(m.Input), func(in llm.Modality) bool { return in == llm.ModalityImage })
+	return &blind
+}
+
 func (b *seat) build(ctx context.Context) (*session.Session, error) {
 	if err := b.open(); err != nil {
 		return nil, err
 	}
 	if b.External != nil {
 		return (&guest{seat: b}).build(ctx)
+	}
+	if b.NoImages {
+		b.Model = Blind(b.Model)
 	}
 	facts := b.startFacts(ctx) // git runs while the rest is put together
 	tools, shellName, confined, err := b.tools()

@@ -39,7 +39,7 @@ func (b *seat) tools() (tools []*tool.Tool, shellName, confined string, err erro
 	b.kept = b.artifacts()
 	artifacts := b.kept
 	hub := newHub(b)
-	b.files = file.NewKit(file.Options{Workspace: b.ws, Engine: b.engine, Artifacts: artifacts, Cache: b.cache, Images: imageLimits(b.Model), Learn: b.learn(), Withheld: b.policy.Withheld, URLs: addresses(b, hub), Trees: trees(b), Targets: map[string]func(string) string{"issue": hub.Target, "pr": hub.Target}})
+	b.files = file.NewKit(file.Options{Workspace: b.ws, Engine: b.engine, Artifacts: artifacts, Cache: b.cache, Images: b.imageLimits(b.Model), Learn: b.learn(), Withheld: b.policy.Withheld, URLs: addresses(b, hub), Trees: trees(b), Targets: map[string]func(string) string{"issue": hub.Target, "pr": hub.Target}})
 	tools = b.files.Tools()
 
 	if b.dir != "" {
@@ -128,14 +128,18 @@ func (b *seat) replaced() string {
 
 // imageLimits is how large pictures may be that a model of that vendor is sent. Where
 // it takes larger ones it makes them smaller itself, at the same price.
-func imageLimits(m *llm.Model) document.ImageLimits {
+func (b *seat) imageLimits(m *llm.Model) document.ImageLimits {
+	var l document.ImageLimits // Anthropic's, which are the smallest
+	if b.LargeImages {
+		l.Keep = 8000 // Anthropic refuses more
+	}
 	switch m.API.Family() {
 	case llm.APIResponses, llm.APICompletions:
-		return document.ImageLimits{MaxEdge: 2048}
+		l.MaxEdge = 2048
 	case llm.APIGoogle:
-		return document.ImageLimits{MaxEdge: 3072}
+		l.MaxEdge = 3072
 	}
-	return document.ImageLimits{} // Anthropic's, which are the smallest
+	return l
 }
 
 // Adapt implements [session.Ground]: the format of edits, unless one is asked for, and the
@@ -149,7 +153,7 @@ func (g ground) Adapt(m *llm.Model) []*tool.Tool {
 	if b.EditEngine == "" {
 		engine = engineFor(b.EditVariants, m.ID)
 	}
-	return slices.DeleteFunc(b.files.For(engine, imageLimits(m)), func(t *tool.Tool) bool {
+	return slices.DeleteFunc(b.files.For(engine, b.imageLimits(m)), func(t *tool.Tool) bool {
 		return slices.ContainsFunc(b.ExtraTools, func(own *tool.Tool) bool { return own.Name == t.Name })
 	})
 }

@@ -116,6 +116,7 @@ type Options struct {
 	Patience time.Duration
 	Warn     func(string)       // what a person should know, a line each
 	Titled   func(title string) // is told the title that the agent gives the session
+	NoImages bool               // the agent gets a note in place of each image
 }
 
 // Past is where the agent left a session that is resumed.

@@ -341,7 +341,9 @@ func (a *Agent) begin(ctx context.Context, messages []llm.Message) (*turn, error
 			return nil, err
 		}
 	}
-	prompt, err := blocks(said, l.is.AgentCapabilities.PromptCapabilities)
+	can := l.is.AgentCapabilities.PromptCapabilities
+	can.Image = can.Image && !a.o.NoImages
+	prompt, err := blocks(said, can)
 	if err != nil {
 		return nil, err
 	}

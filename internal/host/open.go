@@ -219,6 +219,8 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	if o.Reminders == 0 {
 		o.Reminders = remindersOf(settings)
 	}
+	o.LargeImages = o.LargeImages || !settings.Bool("images.autoResize")
+	o.NoImages = o.NoImages || settings.Images.BlockImages
 	o.WebSearch = cmp.Or(o.WebSearch, settings.Providers.WebSearch)
 	if o.AnswerTime == 0 {
 		o.AnswerTime = time.Duration(settings.Int("ask.timeout")) * time.Second
@@ -267,7 +269,7 @@ func (h *Host) findModel(ctx context.Context, o *Session, settings *config.Confi
 	if err != nil {
 		return err
 	}
-	others := opener{models: models}
+	others := opener{models: models, blind: settings.Images.BlockImages}
 	level := o.Thinking.Level
 	var own *catalog.Model // whose client is made here; nil: none
 	if o.Model == nil {
@@ -292,6 +294,13 @@ func (h *Host) findModel(ctx context.Context, o *Session, settings *config.Confi
 			}
 		}
 		o.Model, others.first = &choice.Model.Model, choice.Model
+		if unsent := choice.Model.Tuning.Unsent; len(unsent) > 0 {
+			is, it := "is", "it"
+			if len(unsent) > 1 {
+				is, it = "are", "them"
+			}
+			o.Warn(fmt.Sprintf("%s %s not sent: %s does not take %s", strings.Join(unsent, ", "), is, choice.Model.Provider, it))
+		}
 		if level == llm.LevelDefault {
 			level = choice.Level
 		}
@@ -342,6 +351,9 @@ func assign(h *Host, o *Session, models *connect.Models, settings *config.Config
 	o.KeepModel = o.KeepModel || o.Choice.given() && h.o.Roles[catalog.RolePlan] == ""
 	roles := map[string]string{}
 	for _, role := range []string{catalog.RoleSmol, catalog.RolePlan, catalog.RoleVision} {
+		if role == catalog.RoleVision && settings.Images.BlockImages {
+			continue
+		}
 		if selector, _ := resolver.RoleSelector(role); selector != "" {
 			roles[role] = "burin/" + role
 		}
@@ -393,6 +405,7 @@ func assign(h *Host, o *Session, models *connect.Models, settings *config.Config
 type opener struct {
 	models *connect.Models
 	first  *catalog.Model // that the session begins with, perhaps at an address of its own; nil: it was given
+	blind  bool           // no model gets images
 }
 
 // Open implements [session.Opener].
@@ -405,7 +418,11 @@ func (o opener) Open(ctx context.Context, selector string) (session.Opened, erro
 	if err != nil {
 		return session.Opened{}, err
 	}
-	return session.Opened{Model: &choice.Model.Model, Client: client, Level: choice.Level}, nil
+	model := &choice.Model.Model
+	if o.blind {
+		model = bench.Blind(model)
+	}
+	return session.Opened{Model: model, Client: client, Level: choice.Level}, nil
 }
 
 // Larger implements [session.Opener].

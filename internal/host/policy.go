@@ -47,9 +47,13 @@ func compactionOf(c *config.Config) compact.Settings {
 	return s
 }
 
+func othersOf(c *config.Config) catalog.Samplers {
+	return catalog.Samplers{TopK: c.TopK, MinP: c.MinP, PresencePenalty: c.PresencePenalty, RepetitionPenalty: c.RepetitionPenalty}
+}
+
 // tuningOf is how models are asked.
 func tuningOf(c *config.Config) catalog.Tuning {
-	t := catalog.Tuning{Temperature: c.Temperature, TopP: c.TopP, ServiceTier: c.ServiceTier, Budgets: map[llm.Level]int{}}
+	t := catalog.Tuning{Temperature: c.Temperature, TopP: c.TopP, Others: othersOf(c), ServiceTier: c.ServiceTier, Budgets: map[llm.Level]int{}}
 	b := &c.ThinkingBudgets
 	for level, n := range map[llm.Level]*int{
 		llm.LevelMinimal: b.Minimal, llm.LevelLow: b.Low, llm.LevelMedium: b.Medium, llm.LevelHigh: b.High, llm.LevelXHigh: b.XHigh,

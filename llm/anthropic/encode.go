@@ -68,7 +68,7 @@ func (c *Client) encode(r *llm.Request) (*request, []string, error) {
 		out.ToolChoice = choice(r, reasons)
 	}
 	if !reasons {
-		out.Temperature, out.TopP = sampling(r)
+		out.Temperature, out.TopP, out.TopK = sampling(r)
 	}
 	for _, s := range r.Stop {
 		if strings.TrimSpace(s) != "" { // the API refuses blank ones
@@ -226,11 +226,11 @@ func choice(r *llm.Request, reasons bool) *toolChoice {
 // sampling parameters; later ones refuse them.
 const lastSampled = "2026-02-17"
 
-// sampling is temperature and top_p as the API takes them: between 0 and 1, and
-// one of the two.
-func sampling(r *llm.Request) (temperature, topP *float64) {
+// sampling is temperature, top_p and top_k as the API takes them: the first two between 0 and 1,
+// and one of the two.
+func sampling(r *llm.Request) (temperature, topP *float64, topK *int) {
 	if strings.Contains(r.Model.Upstream(), "claude") && r.Model.Released > lastSampled {
-		return nil, nil
+		return nil, nil, nil
 	}
 	clamp := func(v *float64) *float64 {
 		x := min(max(*v, 0), 1)
@@ -238,11 +238,11 @@ func sampling(r *llm.Request) (temperature, topP *float64) {
 	}
 	switch {
 	case r.Temperature != nil:
-		return clamp(r.Temperature), nil
+		return clamp(r.Temperature), nil, r.TopK
 	case r.TopP != nil:
-		return nil, clamp(r.TopP)
+		return nil, clamp(r.TopP), r.TopK
 	}
-	return nil, nil
+	return nil, nil, r.TopK
 }
 
 // serverTools are the provider's tools of the request that this host has.

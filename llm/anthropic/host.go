@@ -117,7 +117,7 @@ func (c *Client) countBody(r *request, model string, betas []string) ([]byte, er
 			Input input `json:"input"`
 		}{input{invoke{body}}})
 	}
-	r.MaxTokens, r.Temperature, r.TopP, r.StopSequences, r.Metadata = 0, nil, nil, nil, nil
+	r.MaxTokens, r.Temperature, r.TopP, r.TopK, r.StopSequences, r.Metadata = 0, nil, nil, nil, nil, nil
 	r.Model = model
 	if c.o.Host == HostVertex {
 		r.Version = "vertex-2023-10-16"

@@ -45,7 +45,7 @@ func (Server) DecodeRequest(_ *http.Request, body []byte) (*llm.Request, bool, e
 	out := &llm.Request{
 		Model:       &llm.Model{ID: in.Model, API: llm.APIAnthropic},
 		MaxTokens:   in.MaxTokens,
-		Temperature: in.Temperature, TopP: in.TopP, Stop: in.StopSequences,
+		Temperature: in.Temperature, TopP: in.TopP, TopK: in.TopK, Stop: in.StopSequences,
 		Thinking: thought(&in),
 		Cache:    llm.CacheHint{Retention: retention(&in)},
 	}

@@ -22,6 +22,7 @@ type request struct {
 	Metadata      *metadata     `json:"metadata,omitempty"`
 	Temperature   *float64      `json:"temperature,omitempty"`
 	TopP          *float64      `json:"top_p,omitempty"`
+	TopK          *int          `json:"top_k,omitempty"`
 	StopSequences []string      `json:"stop_sequences,omitempty"`
 	Thinking      *thinking     `json:"thinking,omitempty"`
 	OutputConfig  *outputConfig `json:"output_config,omitempty"`

@@ -107,7 +107,7 @@ func (e *encoder) generationConfig() *generationConfig {
 	r := e.req
 	g := generationConfig{
 		MaxOutputTokens: r.MaxTokens, // the documented default is the model's limit
-		Temperature:     r.Temperature, TopP: r.TopP, StopSequences: r.Stop,
+		Temperature:     r.Temperature, TopP: r.TopP, TopK: r.TopK, PresencePenalty: r.PresencePenalty, StopSequences: r.Stop,
 		ThinkingConfig: e.thinkingConfig(),
 	}
 	if limit := r.Model.MaxOutput; limit > 0 && g.MaxOutputTokens > limit {
@@ -116,7 +116,7 @@ func (e *encoder) generationConfig() *generationConfig {
 	if len(r.Output) > 0 {
 		g.ResponseMIMEType, g.ResponseJSONSchema = "application/json", r.Output
 	}
-	if g.MaxOutputTokens == 0 && g.Temperature == nil && g.TopP == nil && len(g.StopSequences) == 0 &&
+	if g.MaxOutputTokens == 0 && g.Temperature == nil && g.TopP == nil && g.TopK == nil && g.PresencePenalty == nil && len(g.StopSequences) == 0 &&
 		g.ResponseMIMEType == "" && g.ThinkingConfig == nil {
 		return nil
 	}

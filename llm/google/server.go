@@ -317,6 +317,7 @@ func decodeConfig(req *llm.Request, g *generationConfig) error {
 		return nil
 	}
 	req.MaxTokens, req.Temperature, req.TopP, req.Stop = g.MaxOutputTokens, g.Temperature, g.TopP, g.StopSequences
+	req.TopK, req.PresencePenalty = g.TopK, g.PresencePenalty
 	switch {
 	case len(g.ResponseJSONSchema) > 0:
 		req.Output = g.ResponseJSONSchema

@@ -20,7 +20,12 @@ func (d *chatDialect) encode(req *llm.Request) ([]byte, error) {
 		Stream:      true,
 		Temperature: req.Temperature,
 		TopP:        req.TopP,
-		Stop:        req.Stop,
+		TopK:        req.TopK,
+		MinP:        req.MinP,
+
+		PresencePenalty:   req.PresencePenalty,
+		RepetitionPenalty: req.RepetitionPenalty,
+		Stop:              req.Stop,
 	}
 	if d.host != chatHostMistral { // which refuses keys it does not know
 		out.User = req.User
@@ -43,8 +48,11 @@ func (d *chatDialect) encode(req *llm.Request) ([]byte, error) {
 		out.ResponseFormat = d.format(req.Output)
 	}
 	d.thinking(req, &out)
-	if d.vendor() && m.Thinking.Mode != llm.ThinkingNone && out.ReasoningEffort != "none" {
-		out.Temperature, out.TopP = nil, nil
+	if d.vendor() {
+		out.TopK, out.MinP, out.RepetitionPenalty = nil, nil, nil
+		if m.Thinking.Mode != llm.ThinkingNone && out.ReasoningEffort != "none" {
+			out.Temperature, out.TopP, out.PresencePenalty = nil, nil, nil
+		}
 	}
 	d.caching(req, &out)
 	d.routing(req, &out)

@@ -31,7 +31,7 @@ func (CompletionsServer) Match(r *http.Request) bool {
 // become Request.Extra.
 var chatKnown = []string{
 	"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "stream", "max_completion_tokens", "max_tokens",
-	"temperature", "top_p", "stop", "response_format", "store", "metadata", "user", "prompt_cache_key", "prompt_cache_retention",
+	"temperature", "top_p", "top_k", "min_p", "presence_penalty", "repetition_penalty", "stop", "response_format", "store", "metadata", "user", "prompt_cache_key", "prompt_cache_retention",
 	"web_search_options", "reasoning_effort", "reasoning", "thinking", "enable_thinking", "thinking_budget",
 	"chat_template_kwargs", "session_id", "plugins",
 }
@@ -52,11 +52,14 @@ func (CompletionsServer) DecodeRequest(_ *http.Request, body []byte) (*llm.Reque
 		MaxTokens:       max(in.MaxCompletionTokens, in.MaxTokens),
 		Temperature:     in.Temperature,
 		TopP:            in.TopP,
-		Stop:            in.Stop,
-		Thinking:        in.thought(),
-		Cache:           llm.CacheHint{Key: in.PromptCacheKey},
-		User:            in.User,
-		Metadata:        in.Metadata,
+		TopK:            in.TopK,
+		MinP:            in.MinP,
+		PresencePenalty: in.PresencePenalty, RepetitionPenalty: in.RepetitionPenalty,
+		Stop:     in.Stop,
+		Thinking: in.thought(),
+		Cache:    llm.CacheHint{Key: in.PromptCacheKey},
+		User:     in.User,
+		Metadata: in.Metadata,
 	}
 	if req.Cache.Key == "" {
 		req.Cache.Key = in.SessionID

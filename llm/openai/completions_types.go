@@ -21,6 +21,10 @@ type chatRequest struct {
 	MaxTokens           int                `json:"max_tokens,omitempty"`
 	Temperature         *float64           `json:"temperature,omitempty"`
 	TopP                *float64           `json:"top_p,omitempty"`
+	TopK                *int               `json:"top_k,omitempty"` // this and the next: OpenRouter, vLLM, llama.cpp and others
+	MinP                *float64           `json:"min_p,omitempty"`
+	PresencePenalty     *float64           `json:"presence_penalty,omitempty"`
+	RepetitionPenalty   *float64           `json:"repetition_penalty,omitempty"` // not OpenAI, as top_k
 	Stop                chatStop           `json:"stop,omitempty"`
 	ResponseFormat      *chatFormat        `json:"response_format,omitempty"`
 	Store               *bool              `json:"store,omitempty"`

@@ -76,6 +76,11 @@ type Config struct {
 	// provider's default.
 	Temperature *float64 `yaml:"temperature"`
 	TopP        *float64 `yaml:"topP"`
+	// TopK and what follows are known to some providers only; below 0 is the provider's default.
+	TopK              *int     `yaml:"topK"`
+	MinP              *float64 `yaml:"minP"`
+	PresencePenalty   *float64 `yaml:"presencePenalty"`
+	RepetitionPenalty *float64 `yaml:"repetitionPenalty"`
 	// ServiceTier is one of catalog.ServiceTiers.
 	ServiceTier string `yaml:"serviceTier"`
 	// ThinkingBudgets are the tokens of levels, for models that take a number.
@@ -172,6 +177,11 @@ type Config struct {
 	ContextPromotion struct {
 		Enabled *bool `yaml:"enabled"`
 	} `yaml:"contextPromotion"`
+	// Images says how pictures reach models.
+	Images struct {
+		AutoResize  *bool `yaml:"autoResize"`
+		BlockImages bool  `yaml:"blockImages"`
+	} `yaml:"images"`
 	// Retry says what happens to requests that fail for a passing reason.
 	Retry struct {
 		Enabled        *bool               `yaml:"enabled"`

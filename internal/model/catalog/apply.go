@@ -77,6 +77,10 @@ func (f *facts) lay(m *Model) {
 	if f.TopP != nil {
 		m.Tuning.TopP = (*float64)(f.TopP)
 	}
+	m.Tuning.Others = Samplers{
+		TopK: (*int)(f.TopK), MinP: (*float64)(f.MinP),
+		PresencePenalty: (*float64)(f.PresencePenalty), RepetitionPenalty: (*float64)(f.RepetitionPenalty),
+	}.over(m.Tuning.Others)
 	if f.ServiceTier != nil {
 		m.Tuning.ServiceTier = string(*f.ServiceTier)
 	}

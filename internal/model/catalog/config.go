@@ -79,6 +79,10 @@ type facts struct {
 	WireModelID            *string               `yaml:"wireModelId"`
 	Temperature            *temperature          `yaml:"temperature"`
 	TopP                   *share                `yaml:"topP"`
+	TopK                   *count                `yaml:"topK"`
+	MinP                   *share                `yaml:"minP"`
+	PresencePenalty        *penalty              `yaml:"presencePenalty"`
+	RepetitionPenalty      *penalty              `yaml:"repetitionPenalty"`
 	ServiceTier            *tier                 `yaml:"serviceTier"`
 	WebSearch              *bool                 `yaml:"webSearch"`
 }

@@ -18,6 +18,9 @@ type Tuning struct {
 	ServiceTier       string            // one of ServiceTiers; of a model in the registry, the provider's own word
 	Budgets           map[llm.Level]int // thinking tokens of levels
 	Search            *bool             // the model has a web search of its own; nil = as is known
+	Others            Samplers
+	// Unsent are settings of Others that the provider of a model in the registry doesn't take.
+	Unsent []string
 }
 
 // ServiceTiers are the values of serviceTier.
@@ -56,6 +59,7 @@ func (t Tuning) over(base Tuning) Tuning {
 	if t.TopP == nil {
 		t.TopP = base.TopP
 	}
+	t.Others = t.Others.over(base.Others)
 	if t.ServiceTier == "" {
 		t.ServiceTier = base.ServiceTier
 	}
@@ -88,6 +92,7 @@ func (s *sources) tune(m *Model) {
 			*v = nil
 		}
 	}
+	t.Unsent = t.Others.suit(m, s.table.hasProvider(m.Provider))
 	t.ServiceTier = tierOf(m, t.ServiceTier, stated)
 	if slices.Contains([]string{"flex", "scale", "priority"}, t.ServiceTier) {
 		m.Price.Unreliable = true // the table holds the prices of the usual tier
@@ -138,6 +143,8 @@ var (
 type (
 	temperature float64
 	share       float64
+	count       int
+	penalty     float64
 	tier        string
 )
 
@@ -154,6 +161,15 @@ func (s share) check() error {
 	}
 	return nil
 }
+
+func (c count) check() error {
+	if c < -1 {
+		return errors.New("want a number from 0 on, or -1 for the provider's default")
+	}
+	return nil
+}
+
+func (p penalty) check() error { return temperature(p).check() }
 
 func (t tier) check() error {
 	if known := ServiceTiers(); !slices.Contains(known, string(t)) {

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -11,7 +12,7 @@ import (
 
 // tuned is a client that asks as the user has set it, where a request does not say.
 func tuned(c llm.Client, t catalog.Tuning) llm.Client {
-	if t.Temperature == nil && t.TopP == nil && t.ServiceTier == "" {
+	if t.Temperature == nil && t.TopP == nil && t.Others == (catalog.Samplers{}) && t.ServiceTier == "" {
 		return c
 	}
 	return &tuning{c, t}
@@ -31,6 +32,9 @@ func (t *tuning) Stream(ctx context.Context, req *llm.Request) llm.Stream {
 	if r.TopP == nil {
 		r.TopP = t.TopP
 	}
+	r.TopK, r.MinP = cmp.Or(r.TopK, t.Others.TopK), cmp.Or(r.MinP, t.Others.MinP)
+	r.PresencePenalty = cmp.Or(r.PresencePenalty, t.Others.PresencePenalty)
+	r.RepetitionPenalty = cmp.Or(r.RepetitionPenalty, t.Others.RepetitionPenalty)
 	if _, set := r.Extra["service_tier"]; !set && t.ServiceTier != "" {
 		extra := maps.Clone(r.Extra)
 		if extra == nil {

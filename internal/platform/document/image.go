@@ -19,6 +19,9 @@ import (
 type ImageLimits struct {
 	MaxEdge  int // pixels; 0 is 1568
 	MaxBytes int // encoded; 0 is 3.75 MB
+	// Keep is the edge up to which a picture keeps its size, in pixels, if it is within MaxBytes and
+	// of a format that models read. It counts where it is more than MaxEdge.
+	Keep int
 }
 
 // Picture is an image that a model accepts.
@@ -89,7 +92,7 @@ func FitImage(data []byte, l ImageLimits) (*Picture, error) {
 }
 
 func fits(p *Picture, l ImageLimits) bool {
-	if max(p.Width, p.Height) > l.MaxEdge || len(p.Data) > l.MaxBytes {
+	if max(p.Width, p.Height) > max(l.MaxEdge, l.Keep) || len(p.Data) > l.MaxBytes {
 		return false
 	}
 	switch p.MIME {

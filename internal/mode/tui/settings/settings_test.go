@@ -209,9 +209,9 @@ func TestSearch(t *testing.T) {
 		t.Fatalf("the search finds something else:\n%s", s)
 	}
 	f.press("ctrl+u")
-	f.press(letters("image")...)
+	f.press(letters("inlineimage")...)
 	f.press("down", "down", "down")
-	if s := f.screen(); !strings.Contains(s, "→") || !strings.Contains(s, "tui.maxInlineImageRows") && !strings.Contains(s, "terminal.showImages") {
+	if s := f.screen(); !strings.Contains(s, "→") || !strings.Contains(s, "tui.maxInlineImageRows") && !strings.Contains(s, "tui.maxInlineImageColumns") {
 		t.Errorf("moving in a search:\n%s", s)
 	}
 	f.press("esc", "q", "x", "z", "q")
