@@ -427,7 +427,7 @@ func (o *Options) ground() bench.Options {
 	return bench.Options{
 		Dir: o.Dir, AddDirs: o.AddDirs, Files: o.Files, Allow: o.Allow, Deny: o.Deny, PermissionFile: o.PermissionFile,
 		Sandbox: o.Sandbox, Hosts: o.Hosts, Writable: o.Writable, Secrets: o.Secrets,
-		Shell: o.Shell, UserShell: o.UserShell, HTTP: o.HTTP, SearXNG: o.SearXNG,
+		Shell: o.Shell, UserShell: o.UserShell, HTTP: o.HTTP, SearXNG: bench.SearXNG{URL: o.SearXNG},
 		StateDir: o.StateDir, ConfigDir: o.ConfigDir, UserHome: o.UserHome, NoFiles: o.NoFiles,
 		NoSecrets: o.NoSecrets, Environ: o.Environ, SecretEntries: o.SecretEntries, Warn: o.Warn, Now: o.Now,
 	}

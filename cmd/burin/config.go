@@ -119,7 +119,9 @@ value comes from: the default, a file and its line, a variable or a flag.`,
 			if asJSON {
 				out := make([]settingJSON, len(all))
 				for i, e := range all {
-					out[i] = jsonSetting(e)
+					if out[i] = jsonSetting(e); e.Setting.Secret && e.Value != nil {
+						out[i].Value = "(set)"
+					}
 				}
 				return p.writeJSON(out)
 			}
@@ -437,6 +439,9 @@ func plainValue(e config.Entry) string {
 func shortValue(e config.Entry) string {
 	if e.Value == nil {
 		return "(" + e.Setting.Else + ")"
+	}
+	if e.Setting.Secret {
+		return "(set)"
 	}
 	if list, ok := e.Value.([]string); ok && len(list) == 0 {
 		return "(none)"

@@ -30,7 +30,7 @@ func (g ground) Attach(ctx context.Context, m *llm.Model, content []llm.Block) (
 			if images > 1 {
 				name = fmt.Sprintf("attached image %d of %d", n, images)
 			}
-			fitted[i], note = g.seat.attachImage(m, b, name)
+			fitted[i], note = attachImage(g.seat, m, b, name)
 		case llm.Document:
 			fitted[i], note = attachDocument(ctx, m, b)
 		}
@@ -43,7 +43,7 @@ func (g ground) Attach(ctx context.Context, m *llm.Model, content []llm.Block) (
 
 // attachImage makes an image fit a model. What cannot is left out, and both the model and
 // the person read so: the provider would refuse the whole request.
-func (b *seat) attachImage(m *llm.Model, img llm.Image, name string) (llm.Block, string) {
+func attachImage(b *seat, m *llm.Model, img llm.Image, name string) (llm.Block, string) {
 	unread := ""
 	switch {
 	case b.NoImages:
@@ -54,7 +54,7 @@ func (b *seat) attachImage(m *llm.Model, img llm.Image, name string) (llm.Block,
 	if len(img.Data) == 0 {
 		return img, unread
 	}
-	p, err := document.FitImage(img.Data, b.imageLimits(m))
+	p, err := document.FitImage(img.Data, imageLimits(b, m))
 	if err != nil {
 		return llm.Text{Text: fmt.Sprintf("[An image was attached here. It could not be sent: %v.]", err)},
 			fmt.Sprintf("%s was left out: %v", name, err)

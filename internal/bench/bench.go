@@ -14,8 +14,12 @@ import (
 	"github.com/burin-dev/burin/internal/platform/search"
 	"github.com/burin-dev/burin/internal/platform/shell"
 	"github.com/burin-dev/burin/internal/platform/workspace"
+	"github.com/burin-dev/burin/internal/tools/web"
 	"github.com/burin-dev/burin/session/secret"
 )
+
+// SearXNG is a server to search the web with.
+type SearXNG = web.SearXNG
 
 // Options of a bench: all that holds for every session on it.
 type Options struct {
@@ -42,7 +46,7 @@ type Options struct {
 	// Shell, or else bash, zsh or fish of $SHELL in Environ.
 	UserShell string
 	HTTP      http.RoundTripper `json:"-"` // for fetch and web_search; nil is the default
-	SearXNG   string            // address of a SearXNG server for web_search
+	SearXNG   SearXNG           // a server for web_search
 
 	StateDir  string // burin's data folder; empty: no undo, no session file
 	ConfigDir string // burin's configuration folder; its AGENTS.md is the user's own

@@ -69,6 +69,7 @@ type Session struct {
 	MaxJobs      int
 	// AutoBackground is how long a command runs before it becomes a job; 0: it never does.
 	AutoBackground time.Duration
+	Tooling        Tooling // what the tools do and show
 	// LargeImages keeps the size of pictures where the provider takes it. NoImages sends none to Model;
 	// those that Models opens must be [Blind].
 	LargeImages, NoImages bool
@@ -142,6 +143,18 @@ type Session struct {
 	Emit   func(session.Event)
 	Warn   func(string) // what a person should know, a line each
 	Closed func() error // is called when the session has been closed, last
+}
+
+// Tooling sets tools. The zero value is their defaults.
+type Tooling struct {
+	ExactEdits            bool // edits must name what is in the file, to the letter
+	EditGenerated         bool // generated files may be edited
+	ReadLines             int  // most lines of a reading that names no range; 0 is 2000
+	GrepBefore, GrepAfter int  // lines around matches where the model does not say
+	KeepTail              bool // a head or tail at the end of a command runs
+	// OutputHead and OutputTail are how many bytes of the beginning and the end of a command's output
+	// the model reads, OutputColumns those of a line; 0 is the default, negative is none, and no limit.
+	OutputHead, OutputTail, OutputColumns int
 }
 
 // Tree is the files behind the addresses of a scheme.

@@ -39,7 +39,12 @@ func (b *seat) tools() (tools []*tool.Tool, shellName, confined string, err erro
 	b.kept = b.artifacts()
 	artifacts := b.kept
 	hub := newHub(b)
-	b.files = file.NewKit(file.Options{Workspace: b.ws, Engine: b.engine, Artifacts: artifacts, Cache: b.cache, Images: b.imageLimits(b.Model), Learn: b.learn(), Withheld: b.policy.Withheld, URLs: addresses(b, hub), Trees: trees(b), Targets: map[string]func(string) string{"issue": hub.Target, "pr": hub.Target}})
+	b.files = file.NewKit(file.Options{
+		Workspace: b.ws, Engine: b.engine, Artifacts: artifacts, Cache: b.cache, Images: imageLimits(b, b.Model), Learn: b.learn(), Withheld: b.policy.Withheld, URLs: addresses(b, hub), Trees: trees(b),
+		ExactEdits: b.Tooling.ExactEdits, EditGenerated: b.Tooling.EditGenerated, ReadLines: b.Tooling.ReadLines,
+		GrepBefore: b.Tooling.GrepBefore, GrepAfter: b.Tooling.GrepAfter,
+		Targets: map[string]func(string) string{"issue": hub.Target, "pr": hub.Target},
+	})
 	tools = b.files.Tools()
 
 	if b.dir != "" {
@@ -101,7 +106,7 @@ func (b *seat) shellTools() (tools []*tool.Tool, shellName, confined string, err
 	if err != nil {
 		return nil, "", "", err
 	}
-	so := shell.Options{Dir: b.dir, Shell: b.Shell, Own: cmp.Or(b.UserShell, b.Shell, shell.Person(b.variable("SHELL"))), Artifacts: b.kept, Snapshot: true, MaxJobs: b.MaxJobs, Changed: func() { b.jobsChanged() }, Named: b.learnFiles()}
+	so := shell.Options{Dir: b.dir, Shell: b.Shell, Own: cmp.Or(b.UserShell, b.Shell, shell.Person(b.variable("SHELL"))), Artifacts: b.kept, Snapshot: true, MaxJobs: b.MaxJobs, Head: b.Tooling.OutputHead, Tail: b.Tooling.OutputTail, Columns: b.Tooling.OutputColumns, Changed: func() { b.jobsChanged() }, Named: b.learnFiles()}
 	if box != nil {
 		so.Sandbox = box
 	}
@@ -111,7 +116,7 @@ func (b *seat) shellTools() (tools []*tool.Tool, shellName, confined string, err
 	b.onClose(b.shells.Close)
 	tools = shelltools.New(shelltools.Options{
 		Workspace: b.ws, Shells: b.shells, Cache: b.cache, Autorun: b.autorun, MaxTimeout: b.MaxTimeout,
-		AutoBackground: b.AutoBackground, NoBackground: b.NoBackground, Screens: screens{b.Desk.Screens},
+		AutoBackground: b.AutoBackground, NoBackground: b.NoBackground, KeepTail: b.Tooling.KeepTail, Screens: screens{b.Desk.Screens},
 	})
 	return tools, b.shells.Name(), confined, nil
 }
@@ -128,7 +133,7 @@ func (b *seat) replaced() string {
 
 // imageLimits is how large pictures may be that a model of that vendor is sent. Where
 // it takes larger ones it makes them smaller itself, at the same price.
-func (b *seat) imageLimits(m *llm.Model) document.ImageLimits {
+func imageLimits(b *seat, m *llm.Model) document.ImageLimits {
 	var l document.ImageLimits // Anthropic's, which are the smallest
 	if b.LargeImages {
 		l.Keep = 8000 // Anthropic refuses more
@@ -153,7 +158,7 @@ func (g ground) Adapt(m *llm.Model) []*tool.Tool {
 	if b.EditEngine == "" {
 		engine = engineFor(b.EditVariants, m.ID)
 	}
-	return slices.DeleteFunc(b.files.For(engine, b.imageLimits(m)), func(t *tool.Tool) bool {
+	return slices.DeleteFunc(b.files.For(engine, imageLimits(b, m)), func(t *tool.Tool) bool {
 		return slices.ContainsFunc(b.ExtraTools, func(own *tool.Tool) bool { return own.Name == t.Name })
 	})
 }

@@ -174,7 +174,12 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	g.Writable = slices.Concat(settings.Sandbox.Writable, g.Writable)
 	g.Shell = cmp.Or(g.Shell, settings.ShellPath)
 	g.UserShell = cmp.Or(g.UserShell, settings.UserShellPath)
-	g.SearXNG = cmp.Or(g.SearXNG, settings.SearXNG.Endpoint, h.o.Getenv("SEARXNG_ENDPOINT"))
+	if own := settings.SearXNG; g.SearXNG.URL == "" {
+		g.SearXNG = bench.SearXNG{
+			URL: cmp.Or(own.Endpoint, h.o.Getenv("SEARXNG_ENDPOINT")), Token: own.Token, User: own.BasicUsername, Password: own.BasicPassword,
+			Categories: own.Categories, Language: own.Language,
+		}
+	}
 	g.NoSecrets = g.NoSecrets || settings.Secrets.Enabled != nil && !*settings.Secrets.Enabled
 	if g.Environ == nil {
 		g.Environ = os.Environ()
@@ -218,6 +223,9 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	o.NoPromote = o.NoPromote || settings.ContextPromotion.Enabled != nil && !*settings.ContextPromotion.Enabled
 	if o.Reminders == 0 {
 		o.Reminders = remindersOf(settings)
+	}
+	if o.Tooling == (bench.Tooling{}) {
+		o.Tooling = toolingOf(settings)
 	}
 	o.LargeImages = o.LargeImages || !settings.Bool("images.autoResize")
 	o.NoImages = o.NoImages || settings.Images.BlockImages

@@ -64,6 +64,8 @@ type Setting struct {
 	When string
 	// Own is for what the program writes down for itself; people need not see it.
 	Own bool
+	// Secret is for values that are not shown unless somebody asks for this one.
+	Secret bool
 	// Project is what the file of a project may do with it.
 	Project Reach
 	Strict  bool // of a Bool that is Stricter: the strict value

@@ -75,6 +75,7 @@ type Result struct {
 	Added   int    // lines
 	Removed int
 	Notes   []string // what was tolerated, a sentence each: "matched with other indentation at line 12"
+	Inexact bool     // the text that the edit names is not in the file as it stands there, but for line ends
 }
 
 // maxFile is the largest file, before or after an edit, in bytes.

@@ -79,7 +79,7 @@ func (w *placing) note(line int, t tolerance) {
 	if len(w.s.hunks) == 1 {
 		number = 0
 	}
-	w.p.out.note("%s", toleratedNote(w.d.path, "hunk", number, line, t))
+	w.p.out.tolerated(toleratedNote(w.d.path, "hunk", number, line, t), t)
 }
 
 // oldLines are the lines that the file must have.
@@ -183,6 +183,7 @@ func (w *placing) narrow(c *candidates) error {
 			return w.ambiguous(c.found) // the order of hunks does not stand in for a header
 		}
 	case named && len(c.headers) == 0:
+		w.p.out.res.Inexact = true
 		w.p.out.note("%s: no line %q; the hunk fits line %d only", w.d.path, innermost(h), c.found[0].at+1)
 	case named && c.found[0].at+n <= c.headers[0]:
 		at := c.found[0].at

@@ -207,7 +207,7 @@ func (r *replacing) tolerated(line int, t tolerance) {
 	if len(r.edits) == 1 {
 		number = 0
 	}
-	r.out.note("%s", toleratedNote(r.d.path, "edit", number, line, t))
+	r.out.tolerated(toleratedNote(r.d.path, "edit", number, line, t), t)
 }
 
 // carry makes a match that is not exact. Lines that old and fresh have in common

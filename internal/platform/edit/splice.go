@@ -243,6 +243,12 @@ func (o *outcome) note(format string, args ...any) {
 	}
 }
 
+// tolerated notes a match that was not exact.
+func (o *outcome) tolerated(note string, t tolerance) {
+	o.res.Inexact = o.res.Inexact || t&^otherEndings != 0
+	o.note("%s", note)
+}
+
 func (o *outcome) result() *Result {
 	o.res.Diff, o.res.Added, o.res.Removed = o.diff.String(), o.diff.added, o.diff.removed
 	return &o.res

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"cmp"
 	"sync"
 
 	"github.com/burin-dev/burin/tool"
@@ -23,7 +24,7 @@ type capture struct {
 // capture makes one. It is closed by whoever made it.
 func (s *Shells) capture(onOutput func(string)) *capture {
 	c := &capture{sink: tool.NewSink(tool.SinkOptions{
-		Head: headBytes, Tail: tailBytes, Artifacts: s.o.Artifacts, Kind: "bash",
+		Head: cmp.Or(s.o.Head, headBytes), Tail: cmp.Or(s.o.Tail, tailBytes), Columns: s.o.Columns, Artifacts: s.o.Artifacts, Kind: "bash",
 	})}
 	if onOutput != nil {
 		c.live = &live{emit: onOutput}

@@ -75,6 +75,9 @@ type Options struct {
 	Snapshot  bool              // take aliases, functions and options of the user's bash start-up files
 	Sandbox   Sandbox           // nil is none; see SetSandbox
 	Artifacts tool.Artifacts    // where long output goes; nil: what does not fit is lost, and the notice says so
+	Head      int               // bytes of the beginning of an output to give; 0 is 20 KB, negative is none
+	Tail      int               // bytes of its end; 0 is 30 KB
+	Columns   int               // bytes of a line; 0 is 768, negative is no limit
 	MaxJobs   int               // background jobs at a time; 0 is 100
 	Changed   func()            // is called when a job has started or ended; it must not call Close
 	// Named is told the files that a command names, before the command runs and when

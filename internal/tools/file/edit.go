@@ -103,6 +103,9 @@ func (f *files) work(args json.RawMessage) (*edit.Result, []workspace.Change, er
 	if err != nil {
 		return nil, nil, err
 	}
+	if f.ExactEdits && done.Inexact {
+		return nil, nil, fmt.Errorf("edits must be exact here: %s. Read those lines again and name them as they are", strings.Join(done.Notes, "; "))
+	}
 	changes, err := f.resolve(written)
 	return done, changes, err
 }

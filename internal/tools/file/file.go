@@ -29,6 +29,12 @@ type Options struct {
 	Cache     *search.Cache // of the file listings that searches share; nil is none
 	// EditGenerated lets files be changed that say they are generated.
 	EditGenerated bool
+	// ExactEdits refuses edits whose text is in the file only with other whitespace, quotes or indentation.
+	ExactEdits bool
+	// ReadLines is how many lines a reading shows that names no range; 0 is 2000.
+	ReadLines int
+	// GrepBefore and GrepAfter are the lines around matches where a search does not say how many.
+	GrepBefore, GrepAfter int
 	// URLs reads the addresses of other parts of the program, by scheme:
 	// "skill" for skill://name. The text is shown like a file that cannot be
 	// edited. artifact:// is known without it.

@@ -24,7 +24,7 @@ type grepArgs struct {
 	Literal    bool     `json:"literal,omitempty" jsonschema:"pattern is plain text"`
 	IgnoreCase bool     `json:"ignoreCase,omitempty"`
 	Multiline  bool     `json:"multiline,omitempty" jsonschema:"the pattern may span lines"`
-	Context    int      `json:"context,omitempty" jsonschema:"lines around each match, up to 20"`
+	Context    *int     `json:"context,omitempty" jsonschema:"lines around each match, up to 20"`
 	Output     string   `json:"output,omitempty" jsonschema:"lines (default), files or count"`
 	Ignored    bool     `json:"ignored,omitempty" jsonschema:"also what .gitignore excludes"`
 	Limit      int      `json:"limit,omitempty" jsonschema:"most matches; default 100"`
@@ -36,6 +36,7 @@ const (
 	defaultMatches = 100
 	maxMatches     = 2000
 	matchColumns   = 512
+	maxContext     = 20 // lines before or after a match
 )
 
 // grepDetails are for faces.
@@ -85,15 +86,19 @@ func grepIn(ctx context.Context, f *files, a grepArgs) (*tool.Result, error) {
 	if limit <= 0 {
 		limit = defaultMatches
 	}
-	around := min(max(a.Context, 0), 20)
+	before, after := f.GrepBefore, f.GrepAfter
+	if a.Context != nil {
+		before = min(max(*a.Context, 0), maxContext)
+		after = before
+	}
 	o := search.GrepOptions{
 		Filter: filter, Pattern: a.Pattern, Literal: a.Literal, IgnoreCase: a.IgnoreCase, Multiline: a.Multiline,
-		Before: around, After: around, Offset: max(a.Offset, 0), Limit: min(limit, maxMatches), MaxColumns: matchColumns,
+		Before: before, After: after, Offset: max(a.Offset, 0), Limit: min(limit, maxMatches), MaxColumns: matchColumns,
 	}
 	if a.Output == "files" || a.Output == "count" {
 		o.Mode = search.GrepMode(a.Output)
 	}
-	w := &grepWriter{prefix: f.prefix, mode: o.Mode, context: around > 0, learn: f.learnFile}
+	w := &grepWriter{prefix: f.prefix, mode: o.Mode, context: before+after > 0, learn: f.learnFile}
 	sum, err := search.Grep(ctx, f.fs, o, w.match)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"bufio"
 	"context"
 	"errors"
@@ -75,7 +76,7 @@ func (f *files) readLarge(ctx context.Context, name string, info fs.FileInfo, se
 // the lines; of a line it keeps no more than is shown.
 func showStream(ctx context.Context, r *bufio.Reader, sel selection) (*view, error) {
 	spans := widened(sel)
-	v, line := &view{}, []byte(nil)
+	v, line := &view{most: cmp.Or(sel.most, maxLines)}, []byte(nil)
 	for at := 0; ; {
 		if v.total%4096 == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)

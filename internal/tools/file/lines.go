@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ type view struct {
 	text  strings.Builder
 	shown []span
 	lines int // shown
+	most  int // to show
 	next  int // first line that was wanted and not shown for lack of room; 0 if none
 	cut   int // lines that were cut
 	total int // lines of the whole
@@ -39,7 +41,7 @@ func show(text string, sel selection) *view {
 	if len(spans) != 1 || spans[0].from <= len(lines) {
 		spans = widened(sel)
 	}
-	v := &view{total: len(lines)}
+	v := &view{total: len(lines), most: cmp.Or(sel.most, maxLines)}
 	for i, sp := range spans {
 		to := sp.to
 		if to == 0 || to > len(lines) {
@@ -72,7 +74,7 @@ func (v *view) add(n int, line string, others, first, raw bool) {
 	if others && first {
 		v.text.WriteString("…\n")
 	}
-	if v.lines == maxLines || v.lines > 0 && v.text.Len()+min(len(line), maxColumns) > maxBytes {
+	if v.lines == v.most || v.lines > 0 && v.text.Len()+min(len(line), maxColumns) > maxBytes {
 		v.next = n
 		return
 	}

@@ -72,6 +72,9 @@ func (f *files) readPath(ctx context.Context, written string) (*tool.Result, err
 	if err != nil {
 		return nil, err
 	}
+	if len(sel.spans) == 0 {
+		sel.most = f.ReadLines
+	}
 	if found, ok := f.only(ctx, p.name); ok {
 		if name, err := f.Workspace.Resolve(p.name); err == nil && f != f.saved {
 			if _, err := f.fs.Stat(name); err == nil { // permission was asked about the other

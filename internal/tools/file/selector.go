@@ -15,6 +15,7 @@ type selection struct {
 	spans     []span // sorted, without overlaps; empty is the whole
 	raw       bool   // no line numbers, notebooks as JSON
 	conflicts bool   // list merge conflicts instead
+	most      int    // lines to show; 0 is maxLines
 	exact     bool   // several ranges were asked for: no lines around them
 }
 

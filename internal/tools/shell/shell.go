@@ -46,6 +46,8 @@ type Options struct {
 	// AutoBackground is how long a command runs in the foreground before it goes on as a job; 0 is
 	// until its end.
 	AutoBackground time.Duration
+	// KeepTail runs a head or tail at the end of a command as it stands there.
+	KeepTail bool
 	// NoBackground leaves out jobs, and the tools for them.
 	NoBackground bool
 	// Screens show the terminal of a command in the foreground; nil: nobody can. Jobs may have
@@ -132,22 +134,22 @@ func (s *commands) bash() *tool.Tool {
 		Name: "bash", Label: "Run", Description: description, Effects: tool.Reads | tool.Writes | tool.Executes | tool.Network,
 		Adjust: s.adjust,
 		Access: func(a bashArgs) []tool.Access {
-			a = a.mended()
+			a = s.mended(a)
 			return []tool.Access{{Kind: tool.AccessExecute, Target: withEnv(a), Dir: s.accessDir(a.CWD)}}
 		},
 		Together: func(a bashArgs) bool {
 			return !a.TTY && len(a.Env) == 0 && permission.ReadOnly(a.Command) && !needsOrder(a.Command)
 		},
 		Run: func(ctx context.Context, call tool.Call, a bashArgs) (*tool.Result, error) {
-			return s.runBash(ctx, call, a.mended())
+			return s.runBash(ctx, call, s.mended(a))
 		},
 	})
 }
 
 // mended is the call as it runs, which is also what permission judges. The output
 // of jobs and terminals is not shown at their end, so their commands stay.
-func (a bashArgs) mended() bashArgs {
-	if a.Background || a.TTY {
+func (s *commands) mended(a bashArgs) bashArgs {
+	if a.Background || a.TTY || s.KeepTail {
 		return a
 	}
 	if rest, lines, ok := shell.StripTail(a.Command); ok {

@@ -24,7 +24,7 @@ const maxAnswer = 4 << 20
 // JSON format enabled.
 type searxng struct {
 	client *client
-	base   string
+	SearXNG
 }
 
 func (s *searxng) name() string { return "SearXNG" }
@@ -38,9 +38,21 @@ func (s *searxng) search(ctx context.Context, q query) ([]Source, error) {
 	default:
 		params.Set("time_range", q.recency)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/search?"+params.Encode(), nil)
+	if s.Categories != "" {
+		params.Set("categories", s.Categories)
+	}
+	if s.Language != "" {
+		params.Set("language", s.Language)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(s.URL, "/")+"/search?"+params.Encode(), nil)
 	if err != nil {
 		return nil, err
+	}
+	switch {
+	case s.Token != "":
+		r.Header.Set("Authorization", "Bearer "+s.Token)
+	case s.User != "" || s.Password != "":
+		r.SetBasicAuth(s.User, s.Password)
 	}
 	body, err := s.client.body(r)
 	if err != nil {

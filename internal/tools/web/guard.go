@@ -61,8 +61,8 @@ func newClient(o Options) *client {
 		base = http.DefaultTransport.(*http.Transport) //nolint:forcetypeassert // it is one
 	}
 	g := &guard{private: o.Private}
-	if o.SearXNG != "" { // the user named it
-		if u, err := url.Parse(o.SearXNG); err == nil {
+	if o.SearXNG.URL != "" { // the user named it
+		if u, err := url.Parse(o.SearXNG.URL); err == nil {
 			g.private = append(slices.Clone(g.private), u.Host)
 		}
 	}

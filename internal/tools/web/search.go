@@ -47,8 +47,8 @@ type engine interface {
 // server, then those that want no key.
 func engines(o Options, c *client) []engine {
 	var all []engine
-	if o.SearXNG != "" {
-		all = append(all, &searxng{client: c, base: strings.TrimSuffix(o.SearXNG, "/")})
+	if o.SearXNG.URL != "" {
+		all = append(all, &searxng{client: c, SearXNG: o.SearXNG})
 	}
 	exaURL, duckURL := o.Exa, o.Duck
 	if exaURL == "" {

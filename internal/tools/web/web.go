@@ -21,12 +21,20 @@ type Options struct {
 	// certificates are taken over, its client certificates are not. Nil is Go's
 	// default.
 	Transport http.RoundTripper
-	SearXNG   string   // address of a SearXNG server; empty: none
+	SearXNG   SearXNG
 	Exa       string   // address of Exa's MCP server; empty is the public one
 	Duck      string   // address of DuckDuckGo's HTML search; empty is the public one
 	Private   []string // hosts ("localhost:8080", "wiki.internal") that may be fetched although they are not public
 	Artifacts tool.Artifacts
 	Images    document.ImageLimits
+}
+
+// SearXNG is a server of the user's to search with.
+type SearXNG struct {
+	URL                  string // empty: there is none
+	Token                string // sent as "Authorization: Bearer"; wins over User
+	User, Password       string // for basic authentication
+	Categories, Language string // as the server's parameters; empty: its own
 }
 
 // timeout is the longest that a page or a search may take, redirects included.

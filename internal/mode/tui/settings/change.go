@@ -33,6 +33,8 @@ func (p *Pane) change(id string) {
 		p.set(s, choices[1-max(0, slices.Index(choices, s.Format(v)))])
 	case len(choices) > 0:
 		p.choose(s, choices, s.Format(v))
+	case s.Secret:
+		p.write(s, "")
 	default:
 		p.write(s, s.Format(v))
 	}

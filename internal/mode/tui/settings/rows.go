@@ -84,6 +84,9 @@ func show(s config.Setting, v any) string {
 	if v == nil {
 		return s.Else
 	}
+	if s.Secret {
+		return "set"
+	}
 	switch v := v.(type) {
 	case []string:
 		if len(v) == 0 {
