@@ -61,7 +61,7 @@ func (p *program) talkHere(ctx context.Context, a askFlags, prompt string, tty *
 		return ended, err
 	}
 	h := &desk{program: p, ask: a}
-	around, err := p.hostFor(&a, h.warn)
+	around, err := p.hostFor(&a, func(line string) { warnAt(h, line) })
 	if err != nil {
 		return ended, err
 	}
@@ -90,7 +90,7 @@ func (p *program) talkHere(ctx context.Context, a askFlags, prompt string, tty *
 		Terminal: tty, Getenv: p.getenv, Settings: settings, Paths: h.Paths(), Dir: h.Dir(), Home: home,
 		Version: version(), Changelog: burin.Changelog(),
 		Prompt: prompt, Open: h.open, Host: h, OpenPage: openBrowser, Resume: h.ask.goOn || a.resume != "" || a.session != "",
-		Choose: a.choose, Hide: h.hide(settings), News: p.news(a, settings, h.Paths()),
+		Choose: a.choose, Hide: hiding(h, settings), News: p.news(a, settings, h.Paths()),
 	})
 	if last := ended.Last; last != "" {
 		h.Crumb(last)
@@ -122,8 +122,8 @@ type runner func(context.Context, bench.Program) (bench.Ended, error)
 
 var _ tui.Host = (*desk)(nil)
 
-// warn says what a person should know: in the face, once it is there.
-func (h *desk) warn(line string) {
+// warnAt says what a person should know: in the face, once it is there.
+func warnAt(h *desk, line string) {
 	if tell := h.tell.Load(); tell != nil {
 		(*tell)(line)
 		return
@@ -211,11 +211,11 @@ func (h *desk) opened(ctx context.Context, w tui.Wish) (session.Handle, error) {
 	if a.attach && first {
 		return h.program.attached(ctx, h.Paths(), resume, "terminal", remote.Own)
 	}
-	return place.Open(ctx, resume, "terminal", true, func() (*session.Session, error) { return h.begin(ctx, a, w, resume) })
+	return place.Open(ctx, resume, "terminal", true, func() (*session.Session, error) { return begin(ctx, h, a, w, resume) })
 }
 
 // begin opens a session in this process.
-func (h *desk) begin(ctx context.Context, a askFlags, w tui.Wish, resume string) (*session.Session, error) {
+func begin(ctx context.Context, h *desk, a askFlags, w tui.Wish, resume string) (*session.Session, error) {
 	o := a.wish()
 	o.Resume, o.Warn, o.Note, o.KeepPlan = resume, w.Warn, w.Note, true
 	if resume != "" {
@@ -235,9 +235,9 @@ func (h *desk) begin(ctx context.Context, a askFlags, w tui.Wish, resume string)
 	return h.Open(ctx, o)
 }
 
-// hide takes secrets out of the prompts that the history keeps; "" is not kept. What is
+// hiding takes secrets out of the prompts that the history keeps; "" is not kept. What is
 // secret is collected with the first prompt, for which nobody waits.
-func (h *desk) hide(settings *config.Config) func(string) string {
+func hiding(h *desk, settings *config.Config) func(string) string {
 	h.unkept.Store(h.ask.noSession || h.ask.seal || settings.Sessions.Encrypt)
 	hide := sync.OnceValue(func() func(string) string {
 		if on := settings.Secrets.Enabled; h.ask.noSecrets || on != nil && !*on {
