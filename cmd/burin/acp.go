@@ -145,10 +145,18 @@ func (e *editor) folder(dir string) (acp.Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return editorFolder{h}, nil
+	return editorFolder{h, e.ask}, nil
 }
 
-type editorFolder struct{ *host.Host }
+type editorFolder struct {
+	*host.Host
+	ask askFlags
+}
+
+// MemoryCommand implements [acp.Folder].
+func (f editorFolder) MemoryCommand(ctx context.Context, arg string) (string, error) {
+	return memoryIn(f.Host, f.ask)(ctx, arg)
+}
 
 // Archive implements [acp.Folder].
 func (f editorFolder) Archive() (acp.Archive, error) { return f.Host.Archive(nil) }

@@ -51,6 +51,11 @@ func withMemory(ctx context.Context, p *program, a *askFlags, do func(context.Co
 	return do(ctx, p, m)
 }
 
+// memoryIn does what /memory asks for, with the model that the flags name.
+func memoryIn(h *host.Host, a askFlags) func(ctx context.Context, arg string) (string, error) {
+	return func(ctx context.Context, arg string) (string, error) { return h.MemoryCommand(ctx, a.wish().Choice, arg) }
+}
+
 func viewMemory(ctx context.Context, p *program, m *host.Memory) error {
 	text, err := m.View(ctx)
 	if err == nil {

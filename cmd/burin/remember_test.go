@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,5 +108,28 @@ func TestMemoryUpdateLeavesEditsAlone(t *testing.T) {
 	all := c.model.Requests()
 	if last := all[len(all)-1].Messages[0].Text(); !strings.Contains(last, "- by hand") || !strings.Contains(last, "a fact") {
 		t.Errorf("merged is %q", last)
+	}
+}
+
+// An editor has the command of the memory, too, and what it adds is told to the next session.
+func TestEditorMemory(t *testing.T) {
+	on := filepath.Join(t.TempDir(), "on.yml")
+	writeFile(t, on, []byte("memory: {backend: local}\n"), 0o600)
+	r := openEditor(t, nil, []llmtest.Turn{say("On Fridays.")}, "--config", on)
+	r.hello(object{})
+	id := r.begin()
+	told := func(text string) func() bool {
+		return func() bool {
+			return slices.ContainsFunc(r.frames, func(f string) bool { return strings.Contains(f, text) })
+		}
+	}
+	r.until("the command", told(`"name":"memory","description":"Show and change what burin remembers"`))
+	r.say(id, "/memory add we ship on Fridays")
+	r.until("that it is remembered", told("Remembered in "))
+	r.say(id, "/memory forget")
+	r.until("the mistake", told(`/memory: unknown command`))
+	r.say(r.begin(), "when do we ship?")
+	if heard := r.last(); !strings.Contains(heard, "- we ship on Fridays") {
+		t.Errorf("the model read %s", heard)
 	}
 }

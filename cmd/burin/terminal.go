@@ -162,6 +162,11 @@ func (h *desk) Ledger() (*ledger.Ledger, error) { return h.Host.Ledger(context.B
 // Archive implements [tui.Host].
 func (h *desk) Archive(warn func(string)) (tui.Archive, error) { return h.Host.Archive(warn) }
 
+// MemoryCommand implements [tui.Host].
+func (h *desk) MemoryCommand(ctx context.Context, arg string) (string, error) {
+	return memoryIn(h.Host, h.ask)(ctx, arg)
+}
+
 // Crumb implements [tui.Host].
 func (h *desk) Crumb(path string) { h.Host.Crumb(h.program.terminalID(), h.Dir(), path) }
 

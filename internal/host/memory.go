@@ -304,8 +304,9 @@ func (m *Memory) View(ctx context.Context) (string, error) {
 	return b.String(), nil
 }
 
-// MemoryCommand does what a person writes behind /memory, and gives Markdown for them.
-func (h *Host) MemoryCommand(ctx context.Context, arg string) (string, error) {
+// MemoryCommand does what a person writes behind /memory, and gives Markdown for them. choice is
+// as for [Memory.Update].
+func (h *Host) MemoryCommand(ctx context.Context, choice Choice, arg string) (string, error) {
 	m, err := h.Memory()
 	if err != nil {
 		return "", err
@@ -329,7 +330,7 @@ func (h *Host) MemoryCommand(ctx context.Context, arg string) (string, error) {
 	case "add":
 		return m.Add(rest, user)
 	case "update":
-		r, err := m.Update(ctx, Choice{}, true, func(string) {})
+		r, err := m.Update(ctx, choice, true, func(string) {})
 		if err != nil {
 			return "", err
 		}
