@@ -5,6 +5,9 @@ import (
 	"github.com/burin-dev/burin/llm"
 )
 
+// PlanTitle is the name that a session gets from the title of a plan.
+func PlanTitle(title string) string { return planTitle(title) }
+
 // Recounted is the size of the next request, with every message looked at anew.
 func Recounted(s *Session) int { return s.tokenCounter.tokens(s.agent.Messages()) }
 

@@ -217,3 +217,14 @@ func TestNoPlanMode(t *testing.T) {
 	}
 	r.clean()
 }
+
+func TestPlanTitle(t *testing.T) {
+	for title, want := range map[string]string{
+		"migrate-mcp-loader": "Migrate mcp loader", "fix_session_naming": "Fix session naming", "foo--bar__baz": "Foo bar baz",
+		"RefactorRouter": "RefactorRouter", "---": "", "": "", " über alles_ ": "Über alles",
+	} {
+		if got := session.PlanTitle(title); got != want {
+			t.Errorf("%q names the session %q, want %q", title, got, want)
+		}
+	}
+}

@@ -79,6 +79,14 @@ func TestPlanReview(t *testing.T) {
 	if got := s.read("one.txt"); got != "x" {
 		t.Errorf("one.txt is %q", got)
 	}
+	s.becomes(func() (wrong string) {
+		s.look(func(title string, _ bool) {
+			if !strings.Contains(title, "Fix the parser") {
+				wrong = "the terminal is titled " + title
+			}
+		})
+		return wrong
+	})
 	s.send("/plan show")
 	s.WaitText("done")
 	s.sees("Read parser.go.")

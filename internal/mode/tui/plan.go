@@ -127,6 +127,8 @@ func (pm *planMode) reviewPlan() {
 		case !pm.still(s):
 		case approved:
 			pm.carryOut(true, a)
+		case r.Dismissed:
+			pm.composer.giveBack(a.Text) // what the person has edited is not lost
 		case a.Note != "" || a.Text != "":
 			if s.Mode() != "plan" {
 				pm.toggle()
@@ -181,7 +183,13 @@ func (pm *planMode) carryOut(planning bool, a session.PlanApproval) {
 func (pm *planMode) hint() {
 	if pm.session.Mode() == "plan" && !pm.told {
 		pm.told = true
-		pm.notice(card.Info, "Plan mode: /plan review shows the plan, /plan go carries it out, /plan compact condenses the conversation first.")
+		words := "/plan go carries it out, /plan compact condenses the conversation first."
+		if pm.session.Plan().Text == "" {
+			words = "once there is a plan, " + words
+		} else {
+			words = "/plan review shows the plan, " + words
+		}
+		pm.notice(card.Info, "Plan mode: "+words)
 	}
 }
 
