@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -151,6 +152,16 @@ func TestBudgetRequest(t *testing.T) {
 		skills["skills/"+name+"/SKILL.md"] = "---\nname: " + name + "\ndescription: Does one thing, when a task is about it.\n---\n" + strings.Repeat("Do it.\n", 500)
 	}
 
+	everything := maps.Clone(skills)
+	for i := range 100 {
+		everything[fmt.Sprintf("commands/command-%d.md", i)] = "---\ndescription: Does one thing.\n---\nDo it with $ARGUMENTS.\n"
+	}
+	for i := range 50 {
+		head := []string{"globs: \"**/*.go\"", "description: How it is done here", "alwaysApply: true", "condition: todo" + fmt.Sprint(i)}[i%4]
+		everything[fmt.Sprintf("rules/rule-%d.md", i)] = "---\n" + head + "\n---\n" + strings.Repeat("Follow it.\n", 50)
+	}
+	hook := `{"matcher": "Bash", "hooks": [{"type": "command", "command": "./check.sh"}]}`
+	everything["hooks.json"] = `{"hooks": {"PreToolUse": [` + strings.Repeat(hook+", ", 19) + hook + `]}}`
 	for _, tt := range []struct {
 		name  string
 		args  []string
@@ -163,6 +174,7 @@ func TestBudgetRequest(t *testing.T) {
 		{name: "config.yml and models.yml", args: []string{"--model", "box/m"}, env: "BOX_KEY=sk-x", files: files},
 		{name: "the default model", env: "OPENAI_API_KEY=sk-x", files: files},
 		{name: "two hundred skills", args: []string{"--model", "openai/gpt-5.1", "--base-url", url}, env: "OPENAI_API_KEY=sk-x", files: skills},
+		{name: "200 skills, 100 commands, 50 rules and 20 hooks", args: []string{"--model", "openai/gpt-5.1", "--base-url", url}, env: "OPENAI_API_KEY=sk-x", files: everything},
 		{name: "part of a name, and a stored key", args: []string{"--model", "gpt-5.1"}, key: "sk-stored", files: files},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
