@@ -32,11 +32,12 @@ refused if it would make the file invalid.
   burin config set permissions.allow 'bash(go test:*), bash(go vet:*)'
   burin config set --project edit.mode patch
   burin config unset approval
+  burin config import pi
   burin config edit`,
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(configGet(p), configSet(p), configUnset(p), configList(p), configEdit(p), configPath(p), configSchema(p), configTheme(p))
+	cmd.AddCommand(configGet(p), configSet(p), configUnset(p), configList(p), configEdit(p), configPath(p), configSchema(p), configTheme(p), configImport(p), configMigrate(p))
 	return cmd
 }
 

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,7 @@ import (
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/internal/model/credential"
 	ledger "github.com/burin-dev/burin/internal/model/usage"
+	"github.com/burin-dev/burin/internal/platform/smallfile"
 	"github.com/burin-dev/burin/transcript/place"
 )
 
@@ -136,12 +138,30 @@ func (h *Host) Settings() (*config.Config, error) {
 	if err != nil || c == last || !h.settings.CompareAndSwap(last, c) {
 		return c, err
 	}
+	h.tellOnce(c.Older())
 	for _, w := range c.Warnings() {
 		if last == nil || !slices.Contains(last.Warnings(), w) {
 			h.o.Warn(w)
 		}
 	}
 	return c, nil
+}
+
+// tellOnce warns of what the files of settings call otherwise today, unless it did so before.
+func (h *Host) tellOnce(lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	file, text := filepath.Join(h.o.Paths.State, "older-settings"), strings.Join(lines, "\n")
+	if told, err := smallfile.Read(file, smallfile.Settings); err == nil && string(told) == text {
+		return
+	}
+	for _, line := range lines {
+		h.o.Warn(line)
+	}
+	if os.MkdirAll(h.o.Paths.State, 0o700) == nil {
+		_ = os.WriteFile(file, []byte(text), 0o600) // else it is told again
+	}
 }
 
 func (h *Host) findLayers() config.Layers {

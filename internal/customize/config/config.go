@@ -308,6 +308,7 @@ type Config struct {
 	places   map[string]Source // of values that are not of the user's file
 	parts    []part            // the files it was read from; nil: the user's alone
 	warnings []string
+	older    []string // what of the user's file, or an overlay, was taken in other words
 }
 
 // Switch is something that can be switched off. nil is on.
@@ -363,7 +364,7 @@ func plain(data []byte) []byte {
 
 func parse(path string, data []byte) (*Config, error) {
 	data = plain(data)
-	text := &file{path: path, data: data}
+	text := &file{path: path, data: data, text: data}
 	c := &Config{file: text}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return c, nil
@@ -371,6 +372,8 @@ func parse(path string, data []byte) (*Config, error) {
 	if err := smallfile.CheckNesting(data); err != nil {
 		return nil, fmt.Errorf("%s:%w", path, err)
 	}
+	data, c.older = modernize(data, true)
+	text.text = data
 	if err := yaml.UnmarshalWithOptions(data, c, yaml.Strict()); err != nil {
 		if wrong := misplaced(data, err); wrong != "" {
 			return nil, fmt.Errorf("%s:%s", path, wrong)

@@ -166,6 +166,26 @@ func (c *Config) merge(s *Setting, v reflect.Value) {
 	}
 }
 
+// Older is what of the files is called otherwise today, a line for each file: once is often enough to
+// read it.
+func (c *Config) Older() (lines []string) {
+	parts := c.parts
+	if parts == nil && c.file != nil {
+		parts = []part{{kind: ByFile, path: c.file.path, config: c}}
+	}
+	for _, p := range parts {
+		if p.config == nil || len(p.config.older) == 0 {
+			continue
+		}
+		line := p.path + ": took " + listed(p.config.older)
+		if p.kind == ByFile {
+			line += "; burin config migrate rewrites the file and keeps a copy"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
 // Warnings are what a person should know about these settings, a line each.
 func (c *Config) Warnings() []string { return c.warnings }
 

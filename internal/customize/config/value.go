@@ -176,7 +176,8 @@ type held struct {
 // somebody asks.
 type file struct {
 	path  string
-	data  []byte
+	data  []byte // as it is
+	text  []byte // in today's words, line for line; see modernize
 	once  sync.Once
 	lines map[string]int
 }
@@ -332,7 +333,7 @@ func (c *Config) line(key string) int {
 	}
 	f.once.Do(func() {
 		f.lines = map[string]int{}
-		tree, err := parser.ParseBytes(f.data, 0)
+		tree, err := parser.ParseBytes(f.text, 0)
 		if err != nil {
 			return
 		}
@@ -371,10 +372,10 @@ var fraction = regexp.MustCompile(`[:\s]-?\d*\.\d`)
 // fraction says which whole number has a fraction, which the decoder would cut off: as
 // "line:column: what"; "" if none has.
 func (f *file) fraction() string {
-	if !fraction.Match(f.data) { // nearly always
+	if !fraction.Match(f.text) { // nearly always
 		return ""
 	}
-	tree, err := parser.ParseBytes(f.data, 0)
+	tree, err := parser.ParseBytes(f.text, 0)
 	if err != nil || len(tree.Docs) == 0 {
 		return ""
 	}
@@ -410,7 +411,7 @@ func nodeAt(n ast.Node, path []string) ast.Node {
 
 // flatTheme says that the file names one theme for all terminals.
 func (f *file) flatTheme() bool {
-	tree, err := parser.ParseBytes(f.data, 0)
+	tree, err := parser.ParseBytes(f.text, 0)
 	if err != nil || len(tree.Docs) == 0 {
 		return false
 	}

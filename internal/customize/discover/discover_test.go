@@ -112,7 +112,7 @@ func fullMachine(t testing.TB) *machine {
 		".omp/agent/keybindings.json":         `{"app.exit": "ctrl+q"}`,
 		".omp/agent/themes/dusk.json":         `{"name":"dusk"}`,
 		".omp/agent/themes/dawn.json":         `{"name":"dawn"}`,
-		".omp/agent/config.yml":               "x: 1",
+		".omp/agent/config.yml":               "x: 1\nqueueMode: all\nedit: {mode: vim}\n",
 		".pi/agent/auth.json":                 `{"anthropic":{"type":"api_key","key":"` + key + `"},"openai":{"type":"api_key","key":"!pass show openai"},"google":{"type":"api_key","key":"MY_GOOGLE_KEY"}}`,
 		".gjc/agent/models.yml":               "providers: 7",
 		".aider.conf.yml":                     "# x\nopenai-api-key: " + key + " # mine\nmodel: x\n",
@@ -150,7 +150,7 @@ func TestSetups(t *testing.T) {
 		"  mcp | opencode | 1 MCP server set up there. | home/.config/opencode/opencode.json",
 		"  settings | Claude Code | Settings, which are not taken over; commands and instructions of projects are read as they are. | home/.claude/settings.json",
 		"  settings | Codex | Settings, which are not taken over. | home/.codex/config.toml",
-		"  settings | oh-my-pi | Settings, which are not taken over; their names are the same in DIR/burin/config.yml. | home/.omp/agent/config.yml",
+		"+ settings | oh-my-pi | 2 settings that burin has too. | home/.omp/agent/config.yml",
 		"  settings | Continue | Settings with models and keys, which are not taken over: paste the keys here. | home/.continue/config.yaml",
 	}
 	found := m.look(t)
@@ -190,6 +190,7 @@ func TestImports(t *testing.T) {
 		"bindings: Copied to DIR/burin/keybindings.json. / <nil>",
 		"themes: 1 theme copied, 1 kept because you have them. / <nil>",
 		"instructions: Copied to DIR/burin/AGENTS.md. / <nil>",
+		"settings: 2 settings taken over; burin doesn't take x. / <nil>",
 	}
 	if diff := cmp.Diff(first, run()); diff != "" {
 		t.Errorf("the first time (-want +got):\n%s", diff)
@@ -197,7 +198,7 @@ func TestImports(t *testing.T) {
 	if got := m.store["openai"]; got != "aider:sk-"+secret+"-0123456789" {
 		t.Errorf("stored for openai: %q", got)
 	}
-	for name, want := range map[string]string{"themes/dawn.json": "mine", "themes/dusk.json": `{"name":"dusk"}`, "AGENTS.md": "Be brief."} {
+	for name, want := range map[string]string{"themes/dawn.json": "mine", "themes/dusk.json": `{"name":"dusk"}`, "AGENTS.md": "Be brief.", "config.yml": "steeringMode: all\nedit:\n  mode: hashline\n"} {
 		if b, err := os.ReadFile(filepath.Join(m.dir, "burin", name)); string(b) != want || err != nil {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}

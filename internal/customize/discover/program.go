@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -122,14 +121,31 @@ func (s *search) authFile(program, path string, types ...string) {
 	}
 }
 
-// pi looks at the forerunners.
-func (s *search) pi() {
-	for _, p := range []struct{ name, variable, dir string }{
+type member struct{ name, variable, dir string }
+
+// family are the forerunners.
+func family() []member {
+	return []member{
 		{"oh-my-pi", "", ".omp/agent"},
 		{"pi", "PI_CODING_AGENT_DIR", ".pi/agent"},
 		{"arcane", "", ".arcane/agent"},
 		{"gajae", "GJC_CODING_AGENT_DIR", ".gjc/agent"},
-	} {
+	}
+}
+
+// familySettings is the file of settings in a folder of one; "" if there is none.
+func familySettings(dir string) string {
+	for _, name := range []string{"config.yml", "settings.json"} { // which replaces the second
+		if path := under(dir, name); isFile(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+// pi looks at the forerunners.
+func (s *search) pi() {
+	for _, p := range family() {
 		dir := s.home(p.variable, p.dir)
 		if !exists(dir) {
 			continue
@@ -143,11 +159,8 @@ func (s *search) pi() {
 		s.themes(p.name, dir)
 		s.instructions(p.name, under(dir, "AGENTS.md"))
 		s.mcp(p.name, under(dir, "mcp.json"), "mcpServers")
-		if path := under(dir, "settings.json"); isFile(path) {
-			s.add(Finding{Kind: Settings, Program: p.name, Path: path, What: "Settings, which are not taken over: /settings has them here."})
-		}
-		if path := under(dir, "config.yml"); isFile(path) {
-			s.add(Finding{Kind: Settings, Program: p.name, Path: path, What: "Settings, which are not taken over; their names are the same in " + filepath.Join(s.o.ConfigDir, "config.yml") + "."})
+		if path := familySettings(dir); path != "" {
+			s.settings(p.name, path)
 		}
 	}
 }
