@@ -250,3 +250,24 @@ func BenchmarkDiscover(b *testing.B) {
 		}
 	}
 }
+
+// The commands that are part of burin can be called, and a file of the name wins.
+func TestBundled(t *testing.T) {
+	set := new(Set).WithBundled()
+	files, err := filepath.Glob("bundled/*.md")
+	if err != nil || len(files) == 0 || len(set.List()) != len(files) {
+		t.Fatalf("%d commands, %q, %v", len(set.List()), files, err)
+	}
+	for _, c := range set.List() {
+		text, _, err := set.Expand(t.Context(), "/"+c.Name+" the docs", nil)
+		if err != nil || c.Description == "" || !strings.Contains(text, "the docs") {
+			t.Errorf("/%s: %q, %v", c.Name, text, err)
+		}
+	}
+	dir := t.TempDir()
+	write(t, dir, map[string]string{".burin/commands/commit.md": "Mine."})
+	own, _ := Discover(Options{Dir: dir})
+	if text, _, err := own.WithBundled().Expand(t.Context(), "/commit", nil); text != "Mine." || err != nil {
+		t.Errorf("a file is %q, %v", text, err)
+	}
+}
