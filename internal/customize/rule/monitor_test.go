@@ -234,6 +234,17 @@ func TestStreamRepeatsAndModes(t *testing.T) {
 	}
 }
 
+// Rules that one piece of an answer breaks come together.
+func TestRulesTogether(t *testing.T) {
+	s, _ := set(t, map[string]string{
+		".burin/rules/a.md": "---\ncondition: aaa\n---\nA.", ".burin/rules/b.md": "---\ncondition: bbb\n---\nB.",
+		".burin/rules/c.md": "---\ncondition: ccc\n---\nC.",
+	})
+	if h, said := hit(NewMonitor(s, StreamOptions{}), saying("x bbb aaa y ccc", 9)); !slices.Equal(rules(h), []string{"b", "a"}) || said != "x bbb aaa" {
+		t.Errorf("with %q came %q", said, rules(h))
+	}
+}
+
 // A pattern that takes forever is turned off, and the person reads which.
 func TestSlowPattern(t *testing.T) {
 	s, _ := set(t, map[string]string{
