@@ -109,7 +109,7 @@ func TestParse(t *testing.T) {
 // Whatever a file says: it is read to its end, what is shown of it is short, and the
 // text for the model keeps every byte that is no head.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"---\nname: a\n---\nb", "---\n- x\n a\n", "prompt = \"\"\"x\"\"\"", "prompt = \"\\u12", "a = '''", "---\r\n---", "\"\"\"=\"\"\"\"\"\""} {
+	for _, s := range []string{"0.\"\\", "---\nname: a\n---\nb", "---\n- x\n a\n", "prompt = \"\"\"x\"\"\"", "prompt = \"\\u12", "a = '''", "---\r\n---", "\"\"\"=\"\"\"\"\"\""} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -183,7 +183,7 @@ func DecodeTOML(text string, v any) (line int, err error) {
 	var syntax toml.ParseError
 	switch err := toml.Unmarshal([]byte(text), v); {
 	case errors.As(err, &syntax):
-		return syntax.Position.Line, errors.New(syntax.Message)
+		return max(1, syntax.Position.Line), errors.New(syntax.Message) // it may not know the line
 	case err != nil:
 		return 1, err
 	}

@@ -114,3 +114,34 @@ func TestRead(t *testing.T) {
 		t.Errorf("%d warnings", n)
 	}
 }
+
+// Whatever settings of opencode and VS Code say: a project names what is in it, and nothing else.
+func FuzzNamed(f *testing.F) {
+	for _, text := range []string{
+		`{"instructions": ["docs/*.md", "../x.md", "~/y", "/etc/passwd", "a/../../b", "**/{a,b}*", "[", "https://x.example/"]}`,
+		`{"chat.instructionsFilesLocations": {"docs": true, "..": true}, "chat.promptFilesLocations": {"/": true},}`,
+		`{"github.copilot.chat.codeGeneration.instructions": [{"file": "x.md"}, 1]} // c`,
+	} {
+		f.Add(text)
+	}
+	dir := f.TempDir()
+	repo := filepath.Join(dir, "repo")
+	if err := os.MkdirAll(filepath.Join(repo, ".vscode"), 0o700); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, name := range []string{"opencode.json", ".vscode/settings.json"} {
+			if err := os.WriteFile(filepath.Join(repo, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o := source.Options{Dir: repo, Root: repo, UserHome: dir}
+		for _, kind := range []source.Kind{source.Additions, source.Rules, source.Commands} {
+			for _, p := range source.Places(o, kind) {
+				if rel, err := filepath.Rel(repo, p.Path); p.Repository != "" && (err != nil || !filepath.IsLocal(rel)) {
+					t.Errorf("%s is named by a project", p.Path)
+				}
+			}
+		}
+	})
+}
