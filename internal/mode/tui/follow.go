@@ -2,11 +2,13 @@ package tui
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
+	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/watch"
 	"github.com/burin-dev/burin/internal/prose"
 )
@@ -88,6 +90,9 @@ func (f *follower) read() {
 func (f *follower) useKeys(k boundKeys) bool {
 	first := f.env.Keys == nil
 	for _, p := range k.problems {
+		if first && errors.As(p, new(key.Taken)) {
+			continue // who wrote it was told then
+		}
 		words := p.Error()
 		if k.unusable && !first {
 			words += "; the keys stay as they were"

@@ -14,6 +14,10 @@ import (
 	"github.com/burin-dev/burin/tool"
 )
 
+// Taken is the problem that a user has given a key to another action than its own. Who has meant
+// that needs to be told once, not at each start.
+type Taken struct{ error }
+
 // slot is a key where it is pressed.
 type slot struct {
 	context Context
@@ -162,7 +166,7 @@ func (l *layout) assign(i int) {
 	for _, k := range row.Keys {
 		s := slot{row.Context, k}
 		if by, ok := l.given[slot{group(row.Context), k}]; ok && !l.user[i] && by != row.Action {
-			l.problem(l.lineOf(by), "%s is %s now and no longer %s", k, by, row.Action)
+			l.problems = append(l.problems, Taken{problemAt(l.file, l.lineOf(by), "%s is %s now and no longer %s", k, by, row.Action)})
 			continue
 		}
 		if by, ok := l.b.actions[s]; ok {

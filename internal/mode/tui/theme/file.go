@@ -61,7 +61,8 @@ type file struct {
 	} `json:"symbols"`
 
 	text  []byte
-	lines map[string]int // of "colors", "colors.accent" and the like
+	lines map[string]int  // of "colors", "colors.accent" and the like
+	told  map[string]bool // variables that are wrong
 	wrong Problems
 }
 
@@ -71,7 +72,7 @@ type file struct {
 // [Problems] with all that is missing or wrong. Tokens that pi's own themes do not
 // have may be missing.
 func Parse(data []byte) (*Theme, error) {
-	f := file{text: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), lines: map[string]int{}}
+	f := file{text: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), lines: map[string]int{}, told: map[string]bool{}}
 	if err := json.Unmarshal(f.text, &f); err != nil {
 		f.unreadable(err)
 		return nil, &f.wrong
@@ -192,11 +193,14 @@ func (f *file) readColors(t *Theme) {
 // named resolves the value of a member.
 func (f *file) named(member string, raw json.RawMessage) Color {
 	c, err := f.color(raw, nil)
-	if err != nil {
+	if err != nil && !errors.Is(err, errTold) {
 		f.problem(member, "%s: %v", member, err)
 	}
 	return c
 }
+
+// errTold reports a variable whose value is wrong, which is said once, where it stands.
+var errTold = errors.New("the variable is wrong")
 
 // color resolves a value. Seen are the variables that led to it.
 func (f *file) color(raw json.RawMessage, seen []string) (Color, error) {
@@ -232,7 +236,16 @@ func (f *file) color(raw json.RawMessage, seen []string) (Color, error) {
 	case slices.Contains(seen, s):
 		return Color{}, fmt.Errorf("variable %.40q refers to itself (%s)", s, strings.Join(append(seen, s), " → "))
 	}
-	return f.color(value, append(seen, s))
+	c, err := f.color(value, append(seen, s))
+	if err != nil && !f.told[s] {
+		if f.told[s] = true; !errors.Is(err, errTold) {
+			f.problem("vars."+s, "vars.%s: %v", s, err)
+		}
+	}
+	if err != nil {
+		return Color{}, errTold
+	}
+	return c, nil
 }
 
 // File is the theme as a file that [Parse] reads, to begin one's own with. Colors that several

@@ -57,7 +57,7 @@ func TestParseErrors(t *testing.T) {
 		"bad hex":      {func(c, _ map[string]any) { c["error"] = "#12345" }, []string{"colors.error", "#12345"}},
 		"not hex":      {func(c, _ map[string]any) { c["error"] = "#12345g" }, []string{"colors.error"}},
 		"no variable":  {func(c, _ map[string]any) { c["error"] = "nobody" }, []string{"colors.error", "nobody"}},
-		"circle":       {func(c, v map[string]any) { c["error"], v["a"], v["b"] = "a", "b", "a" }, []string{"colors.error", "a → b → a"}},
+		"circle":       {func(c, v map[string]any) { c["error"], v["a"], v["b"] = "a", "b", "a" }, []string{"vars.b: ", "a → b → a"}},
 		"out of range": {func(c, _ map[string]any) { c["error"] = 256 }, []string{"colors.error", "256"}},
 		"fraction":     {func(c, _ map[string]any) { c["error"] = 1.5 }, []string{"colors.error"}},
 		"null":         {func(c, _ map[string]any) { c["error"] = []int{1} }, []string{"colors.error"}},
@@ -130,11 +130,12 @@ func TestProblems(t *testing.T) {
 		old, changed string
 		want         string // %d is the line of changed
 	}{
-		"a token":      {`"accent":`, `"acent":`, `%d: unknown color "acent" (did you mean "accent"?)`},
-		"a variable":   {`"accent":"blue"`, `"accent":"bleu"`, `%d: colors.accent: unknown variable "bleu" (did you mean "blue"?)`},
-		"a missing":    {`"mdLink":`, `"zebra":`, "colors lacks mdLink"},
-		"no JSON":      {`"mdLink":`, `"mdLink"`, `%d: invalid character`},
-		"another kind": {`"vars":{`, `"vars":[], "x":{`, `%d: vars: unexpected array`},
+		"a token":            {`"accent":`, `"acent":`, `%d: unknown color "acent" (did you mean "accent"?)`},
+		"a variable":         {`"accent":"blue"`, `"accent":"bleu"`, `%d: colors.accent: unknown variable "bleu" (did you mean "blue"?)`},
+		"a variable's value": {`"blue":"#0000ff"`, `"blue":"#0000f"`, `%d: vars.blue: "#0000f" is not a color`},
+		"a missing":          {`"mdLink":`, `"zebra":`, "colors lacks mdLink"},
+		"no JSON":            {`"mdLink":`, `"mdLink"`, `%d: invalid character`},
+		"another kind":       {`"vars":{`, `"vars":[], "x":{`, `%d: vars: unexpected array`},
 	} {
 		text := strings.Replace(whole, tt.old, tt.changed, 1)
 		if text == whole {

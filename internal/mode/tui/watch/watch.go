@@ -9,6 +9,7 @@ package watch
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ const quiet = 60 * time.Millisecond
 type Watcher struct {
 	system  *fsnotify.Watcher
 	changed func()
+	missed  chan struct{} // has room for one: something may have changed unseen
 
 	mu    sync.Mutex
 	paths map[string]bool
@@ -33,14 +35,16 @@ func New(changed func()) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Watcher{system: system, changed: changed}
+	w := &Watcher{system: system, changed: changed, missed: make(chan struct{}, 1)}
 	go w.run()
 	return w, nil
 }
 
 // Set says which files to watch from now on, by absolute paths. Of a folder the files in it
 // are watched. Files and folders that do not exist are told when they appear, if the folder
-// above them exists. Where a path is a link, what it leads to is watched as well.
+// above them exists. Where a path is a link, what it leads to is watched as well. A folder that
+// was not watched before counts as a change, but at the first call: what was written there
+// meanwhile was not seen.
 func (w *Watcher) Set(paths ...string) {
 	all := map[string]bool{}
 	folders := map[string]bool{}
@@ -59,14 +63,22 @@ func (w *Watcher) Set(paths ...string) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	first, before := w.paths == nil, w.system.WatchList()
 	w.paths = all
-	for _, watched := range w.system.WatchList() {
+	for _, watched := range before {
 		if !folders[watched] {
 			_ = w.system.Remove(watched) // else it is gone
 		}
 	}
 	for folder := range folders {
-		_ = w.system.Add(folder) // one that doesn't exist has no files
+		err := w.system.Add(folder) // one that doesn't exist has no files
+		if err != nil || first || slices.Contains(before, folder) {
+			continue
+		}
+		select {
+		case w.missed <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -88,6 +100,8 @@ func (w *Watcher) run() {
 			if !ok {
 				return
 			}
+			due = time.After(quiet)
+		case <-w.missed:
 			due = time.After(quiet)
 		case <-due:
 			due = nil

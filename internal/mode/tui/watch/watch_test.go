@@ -71,6 +71,16 @@ func TestChanges(t *testing.T) {
 		}
 	}
 
+	// What was written before a folder was watched is told when it is.
+	later := filepath.Join(t.TempDir(), "later.json")
+	write(t, later, "{}")
+	w.Set(config, later)
+	select {
+	case <-told:
+	case <-time.After(20 * time.Second):
+		t.Fatal("a new folder: not told")
+	}
+
 	// What is told last is told after all else, so that this one proves silence.
 	for range 20 {
 		write(t, filepath.Join(dir, "other.txt"), "x")
