@@ -82,17 +82,26 @@ func (a *Artifacts) ids() []int {
 	return ids
 }
 
-// Open reads an artifact.
-func (a *Artifacts) Open(id string) (tool.ArtifactReader, error) {
+// File is the file of an artifact.
+func (a *Artifacts) File(id string) (string, error) {
 	n, err := strconv.Atoi(id)
 	if err != nil || n < 0 {
-		return nil, fmt.Errorf("artifact://%s: the id is a number", id)
+		return "", fmt.Errorf("artifact://%s: the id is a number", id)
 	}
 	found, err := filepath.Glob(filepath.Join(globEscape(a.dir), strconv.Itoa(n)+".*.log"))
 	if err != nil || len(found) == 0 {
-		return nil, fmt.Errorf("no artifact://%s; available: %s", id, a.known())
+		return "", fmt.Errorf("no artifact://%s; available: %s", id, a.known())
 	}
-	f, err := os.Open(found[0])
+	return found[0], nil
+}
+
+// Open reads an artifact.
+func (a *Artifacts) Open(id string) (tool.ArtifactReader, error) {
+	file, err := a.File(id)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}

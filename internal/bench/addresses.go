@@ -21,6 +21,9 @@ import (
 // not part of the project. They may be written in every mode.
 const Scratch = "local://"
 
+// scratchFolder is the name of their folder, among the session's artifacts.
+const scratchFolder = "local"
+
 // addresses are what reads the addresses of a session, by scheme.
 func addresses(b *seat, hub *github.Reader) map[string]func(context.Context, string) (string, error) {
 	all := map[string]func(context.Context, string) (string, error){
@@ -77,7 +80,7 @@ func mounts(b *seat) []workspace.Mount {
 		case b.sealed:
 			return "", errors.New(Scratch + " is not available in an encrypted session: its files would not be encrypted")
 		case b.path != "":
-			return filepath.Join(transcript.ArtifactDir(b.path), "local"), nil
+			return filepath.Join(transcript.ArtifactDir(b.path), scratchFolder), nil
 		}
 		dir, err := os.MkdirTemp("", "burin-local-")
 		if err == nil {

@@ -105,11 +105,11 @@ func (b *seat) confine(mode permission.Mode) (*sandbox.Sandbox, string, error) {
 		return nil, "", err
 	}
 	walls := b.walls(how)
-	key, err := json.Marshal(walls)
+	open, writable := b.paths.reached()
+	name, err := boxName(how, walls, open)
 	if err != nil {
-		return nil, "", fmt.Errorf("sandbox: %w", err)
+		return nil, "", err
 	}
-	name := string(how) + string(key)
 	b.box.mu.Lock()
 	defer b.box.mu.Unlock()
 	b.box.now = name
@@ -118,7 +118,7 @@ func (b *seat) confine(mode permission.Mode) (*sandbox.Sandbox, string, error) {
 	}
 	box, started, err := b.boxes.box(name, func() (*sandbox.Sandbox, error) {
 		return sandbox.Start(sandbox.Policy{
-			Mode: how, Workspace: b.dir, Writable: b.writable(), Secret: b.secrets(), Hosts: b.Hosts, Walls: walls, Configs: b.autorun.Configs(),
+			Mode: how, Workspace: b.dir, Writable: append(b.writable(), writable...), Secret: b.secrets(), Readable: open, Hosts: b.Hosts, Walls: walls, Configs: b.autorun.Configs(),
 		})
 	})
 	if err != nil {
@@ -150,8 +150,21 @@ func (b *seat) confine(mode permission.Mode) (*sandbox.Sandbox, string, error) {
 	return box, words + "." + refused, nil
 }
 
+// boxName tells sandboxes apart.
+func boxName(how sandbox.Mode, walls []wall.Wall, open []string) (string, error) {
+	key, err := json.Marshal(struct {
+		Walls []wall.Wall
+		Open  []string
+	}{walls, open})
+	if err != nil {
+		return "", fmt.Errorf("sandbox: %w", err)
+	}
+	return string(how) + string(key), nil
+}
+
 // followRules confines the commands that start from now on by the rules on files that
-// hold now: one may have been added or taken back.
+// hold now, since one may have been added or taken back, and opens to them the folders behind
+// addresses that they name.
 func (b *seat) followRules() error {
 	if b.shells == nil {
 		return nil
@@ -160,12 +173,13 @@ func (b *seat) followRules() error {
 	if err != nil {
 		return err
 	}
-	key, err := json.Marshal(b.walls(how))
+	open, _ := b.paths.reached()
+	name, err := boxName(how, b.walls(how), open)
 	if err != nil {
-		return fmt.Errorf("sandbox: %w", err)
+		return err
 	}
 	b.box.mu.Lock()
-	same := b.box.now == string(how)+string(key)
+	same := b.box.now == name
 	b.box.mu.Unlock()
 	if same {
 		return nil

@@ -208,6 +208,7 @@ type seat struct {
 	shells    *shell.Shells // nil: commands cannot run
 	guest     *guest        // nil: a model answers
 	box       boxed
+	paths     *paths         // behind addresses in commands; nil: there are none
 	journaled bool           // what turns change can be undone
 	spare     []*tool.Tool   // that are not offered
 	parts     []session.Part // of the system prompt
@@ -354,12 +355,16 @@ func (b *seat) open() (err error) {
 }
 
 func (b *seat) openPolicy() (err error) {
-	b.policy, err = b.Bench.policy(permission.Mode(b.Approval))
+	var own []string
+	if b.path != "" && !b.sealed {
+		own = []string{transcript.ArtifactDir(b.path)}
+	}
+	b.policy, err = b.Bench.policy(permission.Mode(b.Approval), own...)
 	return err
 }
 
-// policy opens the rules that hold in a mode.
-func (b *Bench) policy(mode permission.Mode) (*permission.Policy, error) {
+// policy opens the rules that hold in a mode. Own are further folders of the session's.
+func (b *Bench) policy(mode permission.Mode, own ...string) (*permission.Policy, error) {
 	var rules []permission.Rule
 	for _, list := range []struct {
 		rules   []string
@@ -380,7 +385,7 @@ func (b *Bench) policy(mode permission.Mode) (*permission.Policy, error) {
 	}
 	return permission.Open(permission.Options{
 		Mode: mode, Project: b.dir, File: b.PermissionFile, Rules: rules, Now: b.Now,
-		Extra: b.AddDirs, Scratch: []string{Scratch}, Home: b.UserHome, Shell: b.Shell, Private: b.private, Lasts: b.GrantsLast,
+		Extra: slices.Concat(b.AddDirs, own), Scratch: []string{Scratch}, Home: b.UserHome, Shell: b.Shell, Private: b.private, Lasts: b.GrantsLast,
 	})
 }
 

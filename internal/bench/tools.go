@@ -101,6 +101,7 @@ func keepPlanTool(b *seat, tools []*tool.Tool) []*tool.Tool {
 
 // shellTools opens the shells of a session, and makes their tools.
 func (b *seat) shellTools() (tools []*tool.Tool, shellName, confined string, err error) {
+	b.paths = &paths{seat: b}
 	b.autorun = autorun.New(b.dir, b.replaced())
 	box, confined, err := b.confine(permission.Mode(b.Approval))
 	if err != nil {
@@ -116,7 +117,7 @@ func (b *seat) shellTools() (tools []*tool.Tool, shellName, confined string, err
 	b.onClose(b.shells.Close)
 	tools = shelltools.New(shelltools.Options{
 		Workspace: b.ws, Shells: b.shells, Cache: b.cache, Autorun: b.autorun, MaxTimeout: b.MaxTimeout,
-		AutoBackground: b.AutoBackground, NoBackground: b.NoBackground, KeepTail: b.Tooling.KeepTail, Screens: screens{b.Desk.Screens},
+		AutoBackground: b.AutoBackground, NoBackground: b.NoBackground, KeepTail: b.Tooling.KeepTail, Addresses: b.paths, Screens: screens{b.Desk.Screens},
 	})
 	return tools, b.shells.Name(), confined, nil
 }

@@ -261,6 +261,34 @@ func testSecrets(t *testing.T, walls []wall.Wall) {
 	}
 }
 
+// A folder in a secret one can be opened, for reading or for writing too, and only that.
+func TestReadable(t *testing.T) { withWalls(t, testReadable) }
+
+func testReadable(t *testing.T, walls []wall.Wall) {
+	for _, mode := range []sandbox.Mode{sandbox.ReadOnly, sandbox.WorkspaceWrite} {
+		g := newGround(t)
+		own, notes := filepath.Join(g.outside, "data", "mine"), filepath.Join(g.outside, "data", "mine", "local")
+		write(t, filepath.Join(g.outside, "data", "key"), "SECRET")
+		write(t, filepath.Join(own, "1.log"), "open\n")
+		write(t, filepath.Join(notes, "a.md"), "open\n")
+		s := begin(t, sandbox.Policy{
+			Mode: mode, Workspace: g.workspace, Walls: walls, Secret: []string{filepath.Join(g.outside, "data")},
+			Readable: []string{own, notes}, Writable: []string{notes},
+		})
+		if out, code := confined(t, s, g.outside, "cat data/mine/1.log data/mine/local/a.md"); code != 0 || out != "open\nopen\n" {
+			t.Errorf("%s: code %d\n%s", mode, code, out)
+		}
+		if out, code := confined(t, s, g.outside, "echo x >data/mine/local/b.md"); (code == 0) != (mode == sandbox.WorkspaceWrite) {
+			t.Errorf("%s: code %d\n%s", mode, code, out)
+		}
+		for _, script := range []string{"cat data/key", "cat data/mine/../key", "echo x >data/mine/1.log", "echo x >data/mine/new", "ln -s ../../key data/mine/local/l; cat data/mine/local/l"} {
+			if out, code := confined(t, s, g.outside, script); code == 0 || strings.Contains(out, "SECRET") {
+				t.Errorf("%s: %s: code %d\n%s", mode, script, code, out)
+			}
+		}
+	}
+}
+
 func TestProcessesOutside(t *testing.T) { withWalls(t, testProcessesOutside) }
 
 func testProcessesOutside(t *testing.T, walls []wall.Wall) {

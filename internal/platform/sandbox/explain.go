@@ -181,7 +181,7 @@ func pathsIn(known signs, line string) []string {
 func (s *Sandbox) explainPath(path string) string {
 	path = resolveExisting(path)
 	for _, secret := range s.policy.Secret {
-		if below(path, secret) && !s.writable(path) {
+		if below(path, secret) && !s.writable(path) && !slices.ContainsFunc(s.policy.Readable, func(open string) bool { return below(path, open) }) {
 			return fmt.Sprintf("The sandbox hides %s because it holds secrets. Do without it; the user alone can change that.", secret)
 		}
 	}

@@ -86,6 +86,9 @@ func (c confinement) fileRules(abi int) (*ruleset, error) {
 		r.held = unix.LANDLOCK_ACCESS_FS_EXECUTE
 	}
 	r.allowReading(c.Secret)
+	for _, path := range c.Readable {
+		r.allow(path, readRights)
+	}
 	r.allowWriting(c)
 	return r, nil
 }

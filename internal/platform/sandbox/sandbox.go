@@ -17,7 +17,7 @@
 // owners and times), after it has looked at a copy of their arguments that the
 // command cannot change any more.
 //
-//   - Reading: everything but [Policy.Secret], devices and the memory,
+//   - Reading: everything but [Policy.Secret] (and of that [Policy.Readable]), devices and the memory,
 //     environment and files of processes outside. Names in a secret folder can be
 //     listed, contents cannot be read. What is hidden is worked out when a command
 //     starts, by allowing all that stands beside it: in a folder that holds a
@@ -83,6 +83,7 @@ type Policy struct {
 	Workspace string   // absolute
 	Writable  []string // further folders, absolute (temporary folder, caches); what is not there is left out
 	Secret    []string // files and folders that must not even be read, absolute
+	Readable  []string // folders in secret ones that may be read all the same, absolute
 	Network   bool     // any host
 
 	// Walls are files that must not be read or written wherever they are, by patterns
@@ -131,6 +132,7 @@ type confinement struct {
 	Root     string      `json:"root,omitempty"`     // of walls: the workspace
 	Writable []string    `json:"writable,omitempty"` // the workspace among them
 	Secret   []string    `json:"secret,omitempty"`
+	Readable []string    `json:"readable,omitempty"`
 	Walls    []wall.Wall `json:"walls,omitempty"`
 	Configs  []string    `json:"configs,omitempty"`
 	Network  bool        `json:"network,omitempty"`
@@ -147,7 +149,7 @@ func Start(p Policy) (*Sandbox, error) {
 		if len(p.Walls) == 0 {
 			return &Sandbox{policy: p}, nil
 		}
-		p.Writable, p.Secret, p.Hosts, p.Network = nil, nil, nil, true
+		p.Writable, p.Secret, p.Readable, p.Hosts, p.Network = nil, nil, nil, nil, true
 	case ReadOnly, WorkspaceWrite:
 	default:
 		return nil, fmt.Errorf("sandbox mode must be read-only, workspace-write or full, not %q", p.Mode)
@@ -167,7 +169,7 @@ func Start(p Policy) (*Sandbox, error) {
 			return s, nil
 		}
 	}
-	c := confinement{Mode: p.Mode, Root: s.policy.Workspace, Secret: s.policy.Secret, Walls: s.policy.Walls, Configs: p.Configs, Network: p.Network}
+	c := confinement{Mode: p.Mode, Root: s.policy.Workspace, Secret: s.policy.Secret, Readable: s.policy.Readable, Walls: s.policy.Walls, Configs: p.Configs, Network: p.Network}
 	if p.Mode == WorkspaceWrite {
 		c.Writable = append([]string{s.policy.Workspace}, s.policy.Writable...)
 	}
@@ -191,7 +193,7 @@ func Start(p Policy) (*Sandbox, error) {
 // is what the kernel compares.
 func (s *Sandbox) resolvePaths() error {
 	p := &s.policy
-	for _, path := range slices.Concat([]string{p.Workspace}, p.Writable, p.Secret) {
+	for _, path := range slices.Concat([]string{p.Workspace}, p.Writable, p.Secret, p.Readable) {
 		if !filepath.IsAbs(path) {
 			return fmt.Errorf("sandbox: %q is not an absolute path", path)
 		}
@@ -230,6 +232,11 @@ func (s *Sandbox) resolvePaths() error {
 		}
 	}
 	p.Secret = unique(secret)
+	var readable []string
+	for _, path := range p.Readable {
+		readable = append(readable, resolveExisting(path))
+	}
+	p.Readable = unique(readable)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/platform/wall"
@@ -29,6 +30,12 @@ func (c confinement) profile() string {
 		// Whoever renames a folder above gets around the rule.
 		for folder := path.Dir(secret); folder != path.Dir(folder); folder = path.Dir(folder) {
 			rule(`(deny file-write-unlink (literal %s))`, quoted(folder))
+		}
+	}
+	for _, folder := range c.Readable {
+		rule(`(allow file-read-data (subpath %s))`, quoted(folder))
+		if c.Mode == WorkspaceWrite && slices.Contains(c.Writable, folder) {
+			rule(`(allow file-write* (subpath %s))`, quoted(folder))
 		}
 	}
 

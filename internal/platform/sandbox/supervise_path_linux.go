@@ -305,6 +305,11 @@ func (s *supervisor) mayRead(name string, folder bool) bool {
 	if s.mayWrite(name) {
 		return true
 	}
+	for _, folder := range s.c.Readable {
+		if below(name, folder) {
+			return true
+		}
+	}
 	for _, secret := range s.c.Secret {
 		if below(name, secret) {
 			return false

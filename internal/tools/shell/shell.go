@@ -53,6 +53,8 @@ type Options struct {
 	// Screens show the terminal of a command in the foreground; nil: nobody can. Jobs may have
 	// one without: job_write talks to them.
 	Screens Screens
+	// Addresses are the files behind addresses that commands may name; nil: there are none.
+	Addresses Addresses
 }
 
 // Screens show terminals to people.
@@ -97,11 +99,14 @@ type bashArgs struct {
 	Background bool              `json:"background,omitempty" jsonschema:"return at once with a job id"`
 	TTY        bool              `json:"tty,omitempty" jsonschema:"give it a terminal that the user sees and types into; in the background, one for job_write"`
 
-	cut tail // what was taken off the command as the model wrote it
+	cut      tail   // what was taken off the command as the model wrote it
+	dir      string // what an address in CWD stands for
+	expanded bool   // paths stand in it where the model wrote addresses
 }
 
 // bashDetails are for faces.
 type bashDetails struct {
+	Command    string       `json:"command,omitempty"` // as it ran, if paths stand in it for addresses
 	ExitCode   *int         `json:"exitCode,omitempty"`
 	WallTimeMS int64        `json:"wallTimeMs"`
 	TimedOut   bool         `json:"timedOut,omitempty"`
@@ -134,13 +139,22 @@ func (s *commands) bash() *tool.Tool {
 		Name: "bash", Label: "Run", Description: description, Effects: tool.Reads | tool.Writes | tool.Executes | tool.Network,
 		Adjust: s.adjust,
 		Access: func(a bashArgs) []tool.Access {
+			a, err := s.expanded(a)
+			if err != nil { // the call fails with the reason, and nobody is asked about it
+				return []tool.Access{{Kind: tool.AccessRead, Target: "."}}
+			}
 			a = s.mended(a)
-			return []tool.Access{{Kind: tool.AccessExecute, Target: withEnv(a), Dir: s.accessDir(a.CWD)}}
+			return []tool.Access{{Kind: tool.AccessExecute, Target: withEnv(a), Dir: s.accessDir(a)}}
 		},
 		Together: func(a bashArgs) bool {
-			return !a.TTY && len(a.Env) == 0 && permission.ReadOnly(a.Command) && !needsOrder(a.Command)
+			a, err := s.expanded(a)
+			return err == nil && !a.TTY && len(a.Env) == 0 && permission.ReadOnly(a.Command) && !needsOrder(a.Command)
 		},
 		Run: func(ctx context.Context, call tool.Call, a bashArgs) (*tool.Result, error) {
+			a, err := s.expanded(a)
+			if err != nil {
+				return nil, err
+			}
 			return s.runBash(ctx, call, s.mended(a))
 		},
 	})
@@ -173,14 +187,16 @@ func withEnv(a bashArgs) string {
 	return b.String() + a.Command
 }
 
-func (s *commands) accessDir(cwd string) string {
-	if cwd == "" {
+func (s *commands) accessDir(a bashArgs) string {
+	switch name, err := s.Workspace.Resolve(a.CWD); {
+	case a.CWD == "":
 		return ""
-	}
-	if name, err := s.Workspace.Resolve(cwd); err == nil {
+	case a.dir != "":
+		return a.dir
+	case err == nil:
 		return name
 	}
-	return cwd
+	return a.CWD
 }
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -236,11 +252,13 @@ func (s *commands) command(a bashArgs) (shell.Command, error) {
 	if a.CWD == "" {
 		return c, nil
 	}
-	name, err := s.Workspace.Resolve(a.CWD)
-	if err != nil {
-		return c, err
+	if c.Dir = a.dir; c.Dir == "" {
+		name, err := s.Workspace.Resolve(a.CWD)
+		if err != nil {
+			return c, err
+		}
+		c.Dir = filepath.FromSlash(s.Workspace.Real(name))
 	}
-	c.Dir = filepath.FromSlash(s.Workspace.Real(name))
 	info, err := os.Stat(c.Dir)
 	switch {
 	case err != nil:
@@ -387,6 +405,9 @@ func (s *commands) report(c shell.Command, a bashArgs, out *shell.Outcome, chang
 	d := bashDetails{
 		WallTimeMS: out.Elapsed.Milliseconds(), TimedOut: out.TimedOut, Cancelled: out.Cancelled,
 		Timeout: out.Timeout.Seconds(), Dir: out.Dir, Changed: changed, Output: &out.Output,
+	}
+	if a.expanded {
+		d.Command = a.Command
 	}
 	if a.Timeout > s.most() {
 		d.Requested = a.Timeout

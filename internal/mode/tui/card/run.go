@@ -1,6 +1,7 @@
 package card
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 )
 
 type runDetails struct {
+	Command    string   `json:"command"` // as it ran, where that is not as it was written
 	ExitCode   *int     `json:"exitCode"`
 	WallTimeMS int64    `json:"wallTimeMs"`
 	TimedOut   bool     `json:"timedOut"`
@@ -62,7 +64,7 @@ func (p *painter) bash(c *Call, args fields) {
 	if d.Job != "" {
 		facts = append(facts, "job "+d.Job)
 	}
-	command := args.string("command")
+	command := cmp.Or(d.Command, args.string("command"))
 	p.title(c, p.command(command), facts...)
 	if lines := splitLines(command); p.Expanded && len(lines) > 1 {
 		lexer := highlight.New("bash")

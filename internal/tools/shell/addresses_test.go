@@ -1,0 +1,85 @@
+package shell
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// places are files behind addresses for tests: those of local:// below a folder, of skill:// one.
+type places struct{ dir string }
+
+func (p places) Schemes() []string { return []string{"local", "skill"} }
+
+func (p places) File(address string) (string, error) {
+	scheme, rest, _ := strings.Cut(address, "://")
+	if scheme == "skill" && !strings.HasPrefix(rest, "pdf/") {
+		return "", errors.New(address + ": no such skill")
+	}
+	return filepath.Join(p.dir, rest), nil
+}
+
+func TestExpand(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "it's $here")
+	if err := os.MkdirAll(filepath.Join(dir, "my notes"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	at := places{dir}
+	plain, err := syntax.Quote(dir+"/X", syntax.LangBash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := func(name string) string { return strings.Replace(plain, "X", name, 1) }
+	for line, want := range map[string]string{
+		"go test ./...":              "go test ./...",
+		"python3 skill://pdf/x.py a": "python3 " + bare("pdf/x.py") + " a",
+		"cat<local://a>local://b":    "cat<" + bare("a") + ">" + bare("b"),
+		"f --in=local://a,b":         "f --in=" + bare("a,b"),
+		`cat 'local://my notes'`:     `cat '` + strings.ReplaceAll(dir, "'", `'\''`) + `/my notes'`,
+		`cat "local://my notes"`:     `cat "` + strings.ReplaceAll(dir, "$", `\$`) + `/my notes"`,
+		`cat local://my\ notes`:      `cat ` + bare("my notes"),
+		`f --in="local://a"`:         `f --in="` + strings.ReplaceAll(dir, "$", `\$`) + `/a"`,
+		`cat "local://$name.md"`:     `cat "` + strings.ReplaceAll(dir, "$", `\$`) + `/$name.md"`,
+		`cat local://out-$i`:         `cat ` + bare("") + `out-$i`,
+		"ls local://*.md":            "ls " + bare("") + "*.md",
+		"ls local://":                "ls " + bare(""),
+		"x=$(cat local://a) y":       "x=$(cat " + bare("a") + ") y",
+		`cat "local://a"local://b`:   `cat "` + strings.ReplaceAll(dir, "$", `\$`) + `/a"` + bare("b"),
+		`echo "$(cat local://a)"`:    `echo "$(cat ` + bare("a") + `)"`,
+		// What only looks like an address of a file.
+		`git commit -m "move it to local://a"`:         `git commit -m "move it to local://a"`,
+		`echo "local://plan.md is done"`:               `echo "local://plan.md is done"`,
+		"curl https://example.org/?u=local://a":        "curl https://example.org/?u=local://a",
+		"aws s3 cp s3://b/k xlocal://a":                "aws s3 cp s3://b/k xlocal://a",
+		"cat <<E\nlocal://a\nE":                        "cat <<E\nlocal://a\nE",
+		"cat <<E >local://b\nlocal://a\nE":             "cat <<E >" + bare("b") + "\nlocal://a\nE",
+		"cat 'local://a":                               "cat 'local://a", // the shell says what is wrong
+		"# local://a\ntrue":                            "# local://a\ntrue",
+		`echo "skill://none/x" 'skill://none/x' other`: `echo "skill://none/x" 'skill://none/x' other`,
+	} {
+		got, err := expand(at, line)
+		if err != nil || got != want {
+			t.Errorf("%s is %s, %v; want %s", line, got, err, want)
+		}
+	}
+	if got, err := expand(at, "cat skill://none/x"); err == nil || err.Error() != "skill://none/x: no such skill" {
+		t.Errorf("an unknown skill is %s, %v", got, err)
+	}
+}
+
+func FuzzExpand(f *testing.F) {
+	f.Add(`cat "local://a$b" 'local://c' local://d\ e >local://*`)
+	f.Fuzz(func(t *testing.T, line string) {
+		got, err := expand(places{"/it's"}, line)
+		if err != nil || got == line {
+			return
+		}
+		if _, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(got), ""); err != nil {
+			t.Errorf("%q became %q: %v", line, got, err)
+		}
+	})
+}
