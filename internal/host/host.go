@@ -90,8 +90,8 @@ func New(o Options) (*Host, error) {
 		o.Dir = dir
 	}
 	h := &Host{o: o, dump: new(connect.Dump), benches: map[string]*shared{}}
-	h.commands = sync.OnceValue(h.findCommands)
-	h.layers = sync.OnceValue(h.findLayers)
+	h.commands = sync.OnceValue(func() *files.Set { return findCommands(h) })
+	h.layers = sync.OnceValue(func() config.Layers { return findLayers(h) })
 	h.life, h.end = context.WithCancel(context.Background())
 	return h, nil
 }
@@ -123,7 +123,7 @@ func (h *Host) Close(ctx context.Context) error {
 }
 
 // background runs work while the person does something else. Close ends it.
-func (h *Host) background(work func(context.Context)) { h.running.Go(func() { work(h.life) }) }
+func background(h *Host, work func(context.Context)) { h.running.Go(func() { work(h.life) }) }
 
 // Dir is where burin works, without symbolic links.
 func (h *Host) Dir() string { return h.o.Dir }
@@ -164,7 +164,7 @@ func (h *Host) tellOnce(lines []string) {
 	}
 }
 
-func (h *Host) findLayers() config.Layers {
+func findLayers(h *Host) config.Layers {
 	return config.Layers{
 		Folder: h.o.Paths.Config, Project: h.project(), Overlays: h.o.Overlays, Getenv: h.o.Getenv, Flags: h.o.Flags,
 	}
@@ -312,7 +312,7 @@ func (h *Host) Resume(ctx context.Context, p Past) (string, error) {
 }
 
 // findCommands looks for the commands that are files.
-func (h *Host) findCommands() *files.Set {
+func findCommands(h *Host) *files.Set {
 	set, warnings := files.Discover(h.Sources())
 	for _, w := range warnings {
 		h.o.Warn(w)

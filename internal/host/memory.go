@@ -215,7 +215,7 @@ func (m *Memory) UpdateInBackground(choice Choice, note, warn func(string)) {
 	if !m.On() {
 		return
 	}
-	m.host.background(func(ctx context.Context) {
+	background(m.host, func(ctx context.Context) {
 		r, err := m.Update(ctx, choice, false, func(string) {})
 		switch {
 		case errors.Is(err, memory.ErrBusy) || ctx.Err() != nil: // another does it, or the person leaves
