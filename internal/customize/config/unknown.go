@@ -47,7 +47,6 @@ func keys() []string {
 // renamed are settings of related programs that have another name here.
 var renamed = map[string]string{
 	"queueMode": "steeringMode", "tools.approvalMode": "approval", "tools.approval": "permissions.allow", "todo.reminders.max": "todo.remindersMax",
-	"memories.enabled": "memory.backend",
 }
 
 // near is the key that name is likely a slip of: one that is a few letters away, else the
