@@ -72,6 +72,8 @@ type Options struct {
 	// negative is never.
 	Reminders int
 	Titles    bool // a model names sessions; otherwise their first words do
+	// TitleSystem replaces burin's own instructions for a title. "" is those.
+	TitleSystem string
 	// Summariser writes summaries instead of the session's model; nil if there is none. The
 	// session doesn't account for its cost.
 	Summariser compact.Asker

@@ -217,7 +217,7 @@ func (s *Session) assemble(past *transcript.Context) {
 	}
 	s.wishes = &turnWishes{modelState: s.modelState, tools: s.tools, rules: o.Permissions, warn: s.rec.warn}
 	s.compactor.handoff, s.compactor.wishes = s.handoff, s.wishes
-	s.titles = &titles{on: o.Titles, rec: s.rec, money: s.money, life: life, tasks: &s.stage.tasks}
+	s.titles = &titles{on: o.Titles, words: cmp.Or(o.TitleSystem, titleWords), rec: s.rec, money: s.money, life: life, tasks: &s.stage.tasks}
 	s.plans = &plans{
 		rec: s.rec, desk: s.desk, modes: s.modes, ground: o.Ground, compact: s.compactor.compact, now: o.Now,
 		latest: func() Plan { return s.work.keep().plan },

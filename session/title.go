@@ -23,6 +23,7 @@ const titleWords = "Give a conversation that begins with the text below a title 
 // asks one question and ends. Other sessions are named by their first words.
 type titles struct {
 	on    bool
+	words string // ask for a title
 	rec   *record
 	money *money
 	life  context.Context
@@ -58,7 +59,7 @@ func (t *titles) write(text string) error {
 	ctx, cancel := context.WithTimeout(t.life, titleTimeout)
 	defer cancel()
 	title, err := t.money.delegate(ctx, ForTitle, 0, func(r *llm.Request) {
-		r.System, r.Messages, r.MaxTokens = titleWords, []llm.Message{llm.UserText(text)}, 200
+		r.System, r.Messages, r.MaxTokens = t.words, []llm.Message{llm.UserText(text)}, 200
 		r.Thinking = llm.Thought{Level: llm.LevelOff}
 	})
 	if err != nil {

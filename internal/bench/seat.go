@@ -97,13 +97,15 @@ type Session struct {
 	Keys place.Keys
 
 	// Models finds other models: larger ones, fallbacks, small ones for small tasks.
-	Models     session.Opener
-	Roles      map[string]string   // selectors of the models of roles; see session.Options
-	KeepModel  bool                // Model was named by the person
-	Fallbacks  map[string][]string // selectors of models to go on with when one keeps failing, by provider/id or role
-	Titles     bool                // a model names sessions; else their first words do
-	Retry      session.Retry
-	Compaction compact.Settings // the zero value is compact.Defaults
+	Models    session.Opener
+	Roles     map[string]string   // selectors of the models of roles; see session.Options
+	KeepModel bool                // Model was named by the person
+	Fallbacks map[string][]string // selectors of models to go on with when one keeps failing, by provider/id or role
+	Titles    bool                // a model names sessions; else their first words do
+	// TitleSystem replaces the words that ask for a title.
+	TitleSystem string
+	Retry       session.Retry
+	Compaction  compact.Settings // the zero value is compact.Defaults
 	// AnswerTime is how long the model's own questions wait before their recommended options
 	// are taken; 0: for as long as it takes.
 	AnswerTime time.Duration
@@ -288,7 +290,7 @@ func options(ctx context.Context, b *seat, system string, tools []*tool.Tool) se
 		Mode: b.Approval, AfterPlan: b.afterPlan, Planner: &b.planner,
 		Ground: ground{b}, Tasks: tasks{b}, Models: b.Models,
 		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Chains: b.Chains,
-		Secrets: b.vault, Meter: b.Meter, Roles: b.Roles, KeepModel: b.KeepModel, Fallbacks: b.Fallbacks, Titles: b.Titles, Reminders: b.Reminders,
+		Secrets: b.vault, Meter: b.Meter, Roles: b.Roles, KeepModel: b.KeepModel, Fallbacks: b.Fallbacks, Titles: b.Titles, TitleSystem: b.TitleSystem, Reminders: b.Reminders,
 		Retry: b.Retry, Compaction: b.Compaction, NoPromote: b.NoPromote,
 		BeforeRequest: beforeRequest(b.WebSearch, b.policy),
 		Desk:          b.Desk, Expand: b.Expand, Turn: b.Turn, Brief: b.Brief, Summariser: b.summariser(),
