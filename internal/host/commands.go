@@ -65,7 +65,7 @@ func (e *expander) expand(ctx context.Context, text string) (string, error) {
 	if called && !errors.As(skillErr, new(*skill.UnknownError)) {
 		return prompt, skillErr
 	}
-	expanded, used, err := e.host.commands().Expand(ctx, text, e.line)
+	expanded, used, err := e.host.FileCommands().Expand(ctx, text, e.line)
 	if used == nil && err == nil {
 		err = skillErr
 	}
@@ -79,7 +79,7 @@ func (e *expander) turn(ctx context.Context, text string) (*session.Turn, error)
 	if len(text) == 0 || text[0] != '/' {
 		return nil, nil
 	}
-	c, attached, ok := e.host.commands().Called(text)
+	c, attached, ok := e.host.FileCommands().Called(text)
 	if !ok {
 		return nil, nil
 	}

@@ -55,7 +55,7 @@ type Options struct {
 type Host struct {
 	o        Options
 	dump     *connect.Dump
-	commands func() *files.Set
+	commands atomic.Pointer[files.Set] // nil: to be looked for
 	layers   func() config.Layers
 	settings atomic.Pointer[config.Config] // as they were last
 	skills   atomic.Pointer[skill.Set]     // the same
@@ -90,7 +90,6 @@ func New(o Options) (*Host, error) {
 		o.Dir = dir
 	}
 	h := &Host{o: o, dump: new(connect.Dump), benches: map[string]*shared{}}
-	h.commands = sync.OnceValue(func() *files.Set { return findCommands(h) })
 	h.layers = sync.OnceValue(func() config.Layers { return findLayers(h) })
 	h.life, h.end = context.WithCancel(context.Background())
 	return h, nil
@@ -256,8 +255,16 @@ func (h *Host) Ledger(ctx context.Context) (*ledger.Ledger, error) {
 	return h.account, nil
 }
 
-// FileCommands are the commands that are files, looked for at the first call.
-func (h *Host) FileCommands() *files.Set { return h.commands() }
+// FileCommands are the commands that are files, looked for at the first call after a session was
+// opened.
+func (h *Host) FileCommands() *files.Set {
+	set := h.commands.Load()
+	if set == nil {
+		set = findCommands(h)
+		h.commands.Store(set)
+	}
+	return set
+}
 
 // Archive is what is done with sessions as a whole, by the settings as they are now. warn
 // is told what a person should know; nil is whom the host warns.

@@ -79,6 +79,7 @@ func (h *Host) Open(ctx context.Context, o Session) (*session.Session, error) {
 	if o.Note == nil {
 		o.Note = o.Warn
 	}
+	h.commands.Store(nil)             // they may have changed since the session before
 	giveSkills := h.lookForSkills(&o) // while the model and its key are found
 	if err := h.findModel(ctx, &o, settings); err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func (h *Host) Wanted() ([]Wanted, error) {
 	for _, w := range warnings {
 		h.o.Warn(w)
 	}
-	all, warnings, err := h.WantedOf(found, h.commands())
+	all, warnings, err := h.WantedOf(found, h.FileCommands())
 	for _, w := range warnings {
 		h.o.Warn(w)
 	}

@@ -52,7 +52,10 @@ func TestMove(t *testing.T) {
 	s.send("/move ../nowhere")
 	s.WaitText("No folder")
 	to := filepath.Join(filepath.Dir(s.dir), "there")
-	if err := os.Mkdir(to, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(to, ".burin", "commands"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(to, ".burin", "commands", "local.md"), []byte("Only there."), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	s.Type("/move ../there")
@@ -65,9 +68,12 @@ func TestMove(t *testing.T) {
 	s.WaitText("~/there")
 	s.send("!pwd")
 	s.WaitText(to)
-	s.send("and now?")
+	s.send("/local") // a command of that folder
 	s.WaitText("Here.")
 	s.WaitGone("Working")
+	if !strings.Contains(s.heard(-1), "Only there.") {
+		t.Errorf("the command was not expanded: %s", s.heard(-1))
+	}
 	if turns := s.model.Requests()[1].Messages; len(turns) < 3 {
 		t.Errorf("the moved session has only %d messages", len(turns))
 	}
