@@ -281,7 +281,11 @@ func (m *Memory) View(ctx context.Context) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Memory is %s for %s.", map[bool]string{true: "on", false: "off"}[m.On()], words.ShortPath(m.Project.Root()))
+	if m.On() {
+		fmt.Fprintf(&b, "Memory is on for %s.", words.ShortPath(m.Project.Root()))
+	} else {
+		fmt.Fprintf(&b, "Memory is off for %s. burin config set memory.backend local turns it on.", words.ShortPath(m.Project.Root()))
+	}
 	if !st.Updated.IsZero() {
 		fmt.Fprintf(&b, " Last update: %s.", words.Stamp(st.Updated))
 	}

@@ -47,7 +47,9 @@ func TestFirstHourFromClaudeCode(t *testing.T) {
 	s.asks("/rev the parser", "▎ Review the parser with care.")
 	s.wants(-1, true, "from my shell", "Review the parser with care.")
 	s.hinted("# always use tabs", "AGENTS.md holds what the model should remember")
-	s.hinted("/memory", "Put what the model should always know in AGENTS.md or CLAUDE.md")
+	s.send("/memory")
+	s.WaitText("Memory is off for ~/project.")
+	s.Press("esc")
 	s.hinted("/mcp", "burin has no MCP servers yet.")
 
 	// Shift+Tab is not the modes: it says where these are.

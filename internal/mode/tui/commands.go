@@ -161,8 +161,6 @@ func elsewhere(name string) string {
 		return "!git diff shows all changes, /undo those of the model."
 	case "editor", "vim":
 		return "Ctrl+G opens the prompt in your editor."
-	case "memory":
-		return "Put what the model should always know in AGENTS.md or CLAUDE.md; /init writes it."
 	case "mention":
 		return "@ mentions a file."
 	case "output-style":
@@ -340,6 +338,6 @@ func (cs *commands) remembers(text string) bool {
 	}
 	cs.unknown = text
 	cs.composer.giveBack(text)
-	cs.flash("AGENTS.md holds what the model should remember: write it there, or ask the model to. Enter again sends this as it is.")
+	cs.flash("AGENTS.md holds what the model should remember: write it there, or ask the model to; /memory add is for you alone. Enter again sends this as it is.")
 	return true
 }
