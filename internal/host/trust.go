@@ -277,7 +277,7 @@ func (t *truster) ask() {
 	if err != nil || len(open) == 0 {
 		return // who opened the session was told
 	}
-	state, err := askOf(t.life, t.o.Desk, "This waits for your trust. Hooks run by themselves, shell lines when you call their command, and settings count from the next session on.", open)
+	state, err := askOf(t.life, t.o.Desk, "This waits for your trust. Hooks run by themselves, what commands use counts when you call them, and settings count from the next session on.", open)
 	if err != nil || state == trust.Unknown {
 		return // it is asked again the next time
 	}

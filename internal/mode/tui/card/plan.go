@@ -98,6 +98,7 @@ func handedOver(p *painter, c *Call, args fields) {
 	shown := min(len(rows), p.limit(60))
 	p.lines = append(p.lines, rows[:shown]...)
 	p.more(len(rows) - shown)
+	p.note(firstLine(c.text()))
 }
 
 // ask shows questions with what was chosen.
