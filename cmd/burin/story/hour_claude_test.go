@@ -32,9 +32,7 @@ func TestFirstHourFromClaudeCode(t *testing.T) {
 	s.WaitText("· Asking anthropic/claude-")
 	s.WaitText("New here? /setup")
 	s.asks("/init", "AGENTS.md is written.")
-	s.wants(-1, true, "Write AGENTS.md", "Indent with tabs.") // CLAUDE.md of the project is read as it is
-	s.wants(-1, false, "Answer in short sentences.")
-	s.imports("Claude Code  Your instructions for all projects.")
+	s.wants(-1, true, "Write AGENTS.md", "Indent with tabs.", "Answer in short sentences.") // CLAUDE.md is read as it is, that of the project and one's own
 
 	// What is typed without thinking: a file, a command of one's own, memory.
 	s.Type("what is @gre")

@@ -142,7 +142,7 @@ func TestSetups(t *testing.T) {
 		"+ models | gajae | A file of models and servers. | home/.gjc/agent/models.yml",
 		"+ bindings | oh-my-pi | Your keys. | home/.omp/agent/keybindings.json",
 		"+ themes | oh-my-pi | 2 themes of your own. | home/.omp/agent/themes",
-		"+ instructions | Claude Code | Your instructions for all projects. | home/.claude/CLAUDE.md",
+		"  instructions | Claude Code | Your instructions for all projects, which burin reads as they are. | home/.claude/CLAUDE.md",
 		`  conversations | Claude Code | 12 conversations; "burin sessions import --from-all" brings them here. | home/.claude/projects`,
 		"  mcp | Claude Code | 2 MCP servers set up there. | home/.claude.json",
 		"  mcp | Codex | 2 MCP servers set up there. | home/.codex/config.toml",
@@ -189,7 +189,6 @@ func TestImports(t *testing.T) {
 		"models: Kept your own models.yml; that of gajae was not copied. / <nil>",
 		"bindings: Copied to DIR/burin/keybindings.json. / <nil>",
 		"themes: 1 theme copied, 1 kept because you have them. / <nil>",
-		"instructions: Copied to DIR/burin/AGENTS.md. / <nil>",
 		"settings: 2 settings taken over; burin doesn't take x. / <nil>",
 	}
 	if diff := cmp.Diff(first, run()); diff != "" {
@@ -198,7 +197,7 @@ func TestImports(t *testing.T) {
 	if got := m.store["openai"]; got != "aider:sk-"+secret+"-0123456789" {
 		t.Errorf("stored for openai: %q", got)
 	}
-	for name, want := range map[string]string{"themes/dawn.json": "mine", "themes/dusk.json": `{"name":"dusk"}`, "AGENTS.md": "Be brief.", "config.yml": "steeringMode: all\nedit:\n  mode: hashline\n"} {
+	for name, want := range map[string]string{"themes/dawn.json": "mine", "themes/dusk.json": `{"name":"dusk"}`, "config.yml": "steeringMode: all\nedit:\n  mode: hashline\n"} {
 		if b, err := os.ReadFile(filepath.Join(m.dir, "burin", name)); string(b) != want || err != nil {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}

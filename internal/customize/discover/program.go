@@ -3,7 +3,6 @@ package discover
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"regexp"
 	"slices"
 	"strings"
@@ -188,12 +187,9 @@ func (s *search) instructions(program, path string) {
 	if b, err := readFile(path); err != nil || len(bytes.TrimSpace(b)) == 0 {
 		return
 	}
-	f := Finding{Kind: Instructions, Program: program, Path: path, What: "Your instructions for all projects."}
-	switch has := s.has("AGENTS.md", "CLAUDE.md"); {
-	case has != "":
-		f.What += " You have " + has + " already, which stays as it is."
-	case s.o.ConfigDir != "":
-		f.Import = func(ctx context.Context) (string, error) { return s.file(ctx, path, "AGENTS.md", nil) }
+	f := Finding{Kind: Instructions, Program: program, Path: path, What: "Your instructions for all projects, which burin reads as they are."}
+	if has := s.has("AGENTS.md", "CLAUDE.md"); has != "" {
+		f.What = "Your instructions for all projects, which burin does not read: you have " + has + "."
 	}
 	s.add(f)
 }
