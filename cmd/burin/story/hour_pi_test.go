@@ -1,8 +1,6 @@
 package story_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,7 +19,7 @@ func TestFirstHourFromPi(t *testing.T) {
 		"and wasps":    say("Not so well."),
 	}, map[string]string{
 		".pi/agent/auth.json":          `{"anthropic":{"type":"api_key","key":"sk-ant-0123456789"}}`,
-		".pi/agent/settings.json":      `{"defaultProvider":"anthropic","enabledModels":["claude-opus-4-5"]}`,
+		".pi/agent/settings.json":      `{"defaultProvider":"anthropic","enabledModels":["anthropic/claude-opus-4-5","anthropic/claude-haiku-4-5"]}`,
 		".pi/agent/models.json":        `{"providers":{"acme":{"baseUrl":"{model}","apiKey":"ACME_KEY","api":"anthropic-messages","models":[{"id":"acme-1","name":"Acme One","reasoning":false,"input":["text"],"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0},"contextWindow":200000,"maxTokens":8192}]}}}`,
 		".pi/agent/AGENTS.md":          "Be brief.\n",
 		".pi/agent/prompts/explain.md": "---\ndescription: Explain a file\n---\nExplain $1 to a beginner.\n",
@@ -90,8 +88,8 @@ func TestFirstHourFromPi(t *testing.T) {
 	s.asks("and wasps?", "Not so well.")
 	s.wants(-1, true, "how do bees dance?", "In figures of eight.")
 
-	// What else pi has: servers of one's own, and instructions.
-	s.imports("pi  A file of models and servers.", "pi  Settings, which are not taken over")
+	// What else pi has: servers of one's own, instructions, and settings.
+	s.imports("pi  A file of models and servers.", "pi  1 setting that burin has too.")
 	s.leave()
 
 	// The command line.
@@ -106,13 +104,7 @@ func TestFirstHourFromPi(t *testing.T) {
 	h.says(2, "--provider: write --model PROVIDER/MODEL", "--provider", "anthropic", "-p", "hello")
 	h.says(2, "--list-models: write burin models", "--list-models")
 
-	// Ctrl+P goes through the models of enabledModels.
-	config := filepath.Join(h.home.home, "config.yml")
-	settings, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, config, string(settings)+"enabledModels: [anthropic/claude-opus-4-5, anthropic/claude-haiku-4-5]\n")
+	// Ctrl+P goes through pi's enabledModels.
 	s = h.burin()
 	for _, model := range []string{"claude-opus-4-5", "claude-haiku-4-5", "claude-opus-4-5"} {
 		s.WaitText("│ " + model)
