@@ -89,6 +89,7 @@ var calls = map[string][]Call{
 			Details: detail(map[string]any{"exitCode": 2, "wallTimeMs": 73400, "changed": []string{"bin/tool", "go.sum"}}),
 		},
 		{Name: "bash", Label: "Run", Args: json.RawMessage(`{"command":"true"}`), State: Done, Content: text("(no output)"), Details: detail(map[string]any{"exitCode": 0, "wallTimeMs": 12})},
+		{Name: "bash", Label: "Run", Args: json.RawMessage(`{"command":"cat artifact://3"}`), State: Done, Content: text("whole\n"), Details: detail(map[string]any{"command": "cat /data/s/3.bash.log", "exitCode": 0, "wallTimeMs": 12})},
 		{Name: "bash", Label: "Run", Args: json.RawMessage(`{"command":"sleep 1000"}`), State: Failed, Content: text("waiting\n[Cancelled.]\n[The shell was killed; a new one takes its place.]"), Details: detail(map[string]any{"exitCode": -1, "cancelled": true, "wallTimeMs": 2300})},
 		{Name: "job_poll", Label: "Job output", Args: json.RawMessage(`{"job":"j1"}`), State: Done, Content: text("listening on :8080\n[Job j1: running for 5s.]"), Details: detail(map[string]any{"jobId": "j1"})},
 		{Name: "job_write", Label: "Job input", Args: json.RawMessage(`{"job":"j1","input":"quit\n"}`), State: Done, Content: text("Sent 5 bytes to job j1.")},
