@@ -115,7 +115,7 @@ func TestBrokenFiles(t *testing.T) {
 		write(t, filepath.Join(o.home, "themes", "broken.json"), `{"name": "bro`)
 	})
 	s.WaitText("keybindings.json")
-	s.sees("read theme")
+	s.sees("themes/broken.json:1: unexpected end")
 	s.send("hello")
 	s.WaitText("Good morning.")
 	write(t, filepath.Join(s.home, "config.yml"), "startup: [nonsense\n")

@@ -155,7 +155,8 @@ func (s *appearance) chooseStyles(b theme.Background) {
 func (s *appearance) restyle() {
 	t, words := s.find()
 	if words != s.saidTheme && words != "" { // it is drawn anew often, and said once
-		s.notice(card.Warning, prose.Line(words))
+		// A screen is narrow: the folder of the settings goes without saying.
+		s.notice(card.Warning, prose.Line(strings.ReplaceAll(words, s.folder+string(filepath.Separator), "")))
 	}
 	s.theme, s.saidTheme = t, words
 	if s.colorBlind {

@@ -28,7 +28,7 @@ func readBindings(folder string) (k boundKeys) {
 	var err error
 	switch k.text, err = smallfile.Read(path, smallfile.Settings); {
 	case err == nil:
-		overrides, k.problems = key.ParseOverrides(path, k.text)
+		overrides, k.problems = key.ParseOverrides(filepath.Base(path), k.text) // there is one such file, and a screen is narrow
 		k.unusable = len(k.problems) == 1 && errors.Is(k.problems[0], key.ErrNotObject)
 	case !errors.Is(err, fs.ErrNotExist):
 		k.problems, k.unusable = []error{fmt.Errorf("read the key bindings: %w", err)}, true

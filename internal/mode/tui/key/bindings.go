@@ -245,7 +245,7 @@ func contextOrder(c Context) int {
 
 // Overrides are what a keybindings.json says.
 type Overrides struct {
-	File    string // its path, for problems and help; "" is not known
+	File    string // its name, for problems and help; "" is not known
 	Actions map[string]Override
 }
 
