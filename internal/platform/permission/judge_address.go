@@ -37,11 +37,11 @@ func (j *judge) address(f *finding, name string, k tool.AccessKind, at string) {
 	switch {
 	case slices.ContainsFunc(j.at.Scratch, func(own string) bool { return strings.HasPrefix(at, own) }):
 		f.Verdict, f.Reason = Allow, "it is the session's own"
-	case k == tool.AccessRead, j.mode == Full, j.mode == AutoEdit:
+	case k == tool.AccessRead, j.mode == Full:
 		f.Verdict, f.Reason = Allow, j.modeAllows()
 	case j.mode == Plan:
 		f.Verdict, f.Reason = Deny, planRefuses
-	default:
+	default: // in auto-edit mode, too: it lasts longer than the session, and other sessions read it
 		scheme, _, _ := strings.Cut(at, "://")
 		f.ask("it writes "+at, Rule{Tool: familyOf(name), Pattern: quoteGlob(at)}, Rule{Tool: familyOf(name), Pattern: scheme + "://**"})
 	}

@@ -35,7 +35,7 @@ func TestModes(t *testing.T) {
 		{"write what steers burin", write(".burin/config.yml"), [4]permission.Verdict{d, q, q, a}},
 		{"read and write", permission.Request{Tool: "edit", Access: append(read("a").Access, write("a").Access...)}, [4]permission.Verdict{d, q, a, a}},
 		{"read an address", read("memory://user/a.md"), [4]permission.Verdict{a, a, a, a}},
-		{"write an address", write("memory://user/a.md"), [4]permission.Verdict{d, q, a, a}},
+		{"write an address", write("memory://user/a.md"), [4]permission.Verdict{d, q, q, a}},
 		{"write scratch", write("local://plan.md"), [4]permission.Verdict{a, a, a, a}},
 		{"write beside scratch", write("local:/plan.md"), [4]permission.Verdict{d, q, a, a}},
 		{"fetch", access("fetch", tool.AccessNetwork, "https://example.com/"), [4]permission.Verdict{q, q, q, a}},
