@@ -53,7 +53,9 @@ func withMemory(ctx context.Context, p *program, a *askFlags, do func(context.Co
 
 // memoryIn does what /memory asks for, with the model that the flags name.
 func memoryIn(h *host.Host, a askFlags) func(ctx context.Context, arg string) (string, error) {
-	return func(ctx context.Context, arg string) (string, error) { return h.MemoryCommand(ctx, a.wish().Choice, arg) }
+	return func(ctx context.Context, arg string) (string, error) {
+		return h.MemoryCommand(ctx, a.wish().Choice, arg)
+	}
 }
 
 func viewMemory(ctx context.Context, p *program, m *host.Memory) error {

@@ -135,24 +135,6 @@ func (h *Host) Decide(state trust.State, all []Wanted) error {
 	return nil
 }
 
-// hooked is what a session knows of files with hooks.
-type hooked struct {
-	mu      sync.Mutex
-	trusted map[string]bool // by path
-}
-
-func (k *hooked) may(f *hook.File) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return f.Own || k.trusted[f.Path]
-}
-
-func (k *hooked) trust(path string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.trusted[path] = true
-}
-
 // addHooks lets hooks take part in a session. begin is called when the session is open: it asks
 // about what waits for trust.
 func addHooks(h *Host, o *Session, settings *config.Config) (begin func(*session.Session)) {

@@ -42,6 +42,7 @@ func (nobody) FileCommands() *files.Set {
 	set, _ := files.Discover(files.Options{}) // those that are part of burin
 	return set.WithBundled()
 }
+
 func (nobody) Rules() (*rule.Set, []string, error) {
 	return nil, nil, nil
 }

@@ -83,8 +83,7 @@ func expand(at Addresses, line string) (string, error) {
 		return line, nil
 	}
 	x := &expander{at: at, line: line}
-	var visit func(n syntax.Node) bool
-	visit = func(n syntax.Node) bool {
+	visit := func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Redirect:
 			if n.Hdoc != nil {
