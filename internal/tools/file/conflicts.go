@@ -125,8 +125,9 @@ func (c *conflict) resolved(content string) (string, error) {
 // regions are the conflicts that the model has been shown, by number. A number stays that of its
 // conflict as long as the session lives.
 type regions struct {
-	mu  sync.Mutex
-	all []region
+	mu     sync.Mutex
+	all    []region
+	judged map[string][]string // files by which writes to an address were judged
 }
 
 type region struct {
@@ -206,16 +207,45 @@ func isConflict(written string) bool {
 func conflictAccess(f *files, kind tool.AccessKind, written string) []tool.Access {
 	address, _ := cutFile(written)
 	found, _, err := f.regions.named(address)
-	if err != nil || len(found) == 0 {
-		return []tool.Access{{Kind: tool.AccessRead, Target: address}} // the call fails with the reason
-	}
 	var names []string
 	for _, m := range found {
 		if !slices.Contains(names, m.name) {
 			names = append(names, m.name)
 		}
 	}
+	if kind == tool.AccessWrite {
+		f.regions.judge(address, names)
+	}
+	if err != nil || len(names) == 0 {
+		return []tool.Access{{Kind: tool.AccessRead, Target: address}} // the call fails with the reason
+	}
 	return f.access(kind, names...)
+}
+
+// judge remembers which files a call that writes to an address is judged by. Of calls that are
+// under way together, only what all are judged by may be written.
+func (m *regions) judge(address string, names []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if before, ok := m.judged[address]; ok {
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(before, name) })
+	}
+	if m.judged == nil || len(m.judged) > maxJudged {
+		m.judged = map[string][]string{}
+	}
+	m.judged[address] = names
+}
+
+// maxJudged is how many addresses are remembered; calls that lose their judgment fail.
+const maxJudged = 1000
+
+// allowed reports whether a call that runs was judged by all these files.
+func (m *regions) allowed(address string, found []region) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	names := m.judged[address]
+	delete(m.judged, address)
+	return !slices.ContainsFunc(found, func(r region) bool { return !slices.Contains(names, r.name) })
 }
 
 // listConflicts names conflicts, a line each.
@@ -278,6 +308,7 @@ func readConflict(f *files, written string) (*tool.Result, error) {
 func writeConflict(ctx context.Context, f *files, written, content string) (*tool.Result, error) {
 	address, file := cutFile(written)
 	found, side, err := f.regions.named(address)
+	allowed := f.regions.allowed(address, found)
 	switch {
 	case err != nil:
 		return nil, err
@@ -285,6 +316,8 @@ func writeConflict(ctx context.Context, f *files, written, content string) (*too
 		return nil, fmt.Errorf("%s can only be read: write to %s", address, found[0].address())
 	case len(found) == 0:
 		return nil, fmt.Errorf("%s: no conflict is left of those that were read", address)
+	case !allowed:
+		return nil, fmt.Errorf("%s was not known yet when the call was checked: call again", address)
 	}
 	note := ""
 	if file != "" {

@@ -3,6 +3,8 @@ package file_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/burin-dev/burin/tool"
 )
 
 const twoConflicts = `top
@@ -68,6 +70,35 @@ func TestConflicts(t *testing.T) {
 	b.want("write", args{"path": "conflict://1", "content": ""}, "Resolved 1 conflict in 1 file:\na.go: 1, no conflict left")
 	if !strings.Contains(b.get("a.go"), "top\nmiddle\n") {
 		t.Errorf("the file holds %q", b.get("a.go"))
+	}
+}
+
+// A conflict that was not known when permission judged the call is not written.
+func TestConflictJudgedBefore(t *testing.T) {
+	b := open(t, "replace", map[string]string{"a.go": twoConflicts, "b.go": twoConflicts})
+	access := func() {
+		if _, err := b.tools["write"].Accesses([]byte(`{"path":"conflict://*","content":"@ours"}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func() error {
+		_, err := b.tools["write"].Run(t.Context(), tool.Call{ID: "c", Name: "write", Arguments: []byte(`{"path":"conflict://*","content":"@ours"}`)})
+		return err
+	}
+	access()
+	b.says("read", args{"path": "a.go:conflicts"}, "conflict://1")
+	if err := run(); err == nil || !strings.Contains(err.Error(), "call again") || b.get("a.go") != twoConflicts {
+		t.Errorf("it was written: %v", err)
+	}
+	access() // judged by a.go; another call with it is judged by both
+	b.says("read", args{"path": "b.go:conflicts"}, "conflict://3")
+	access()
+	if err := run(); err == nil || b.get("b.go") != twoConflicts {
+		t.Errorf("it was written: %v", err)
+	}
+	access()
+	if err := run(); err != nil || strings.Contains(b.get("a.go")+b.get("b.go"), "<<<") {
+		t.Errorf("it was not written: %v", err)
 	}
 }
 

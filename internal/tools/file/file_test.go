@@ -116,6 +116,9 @@ func (b *bench) result(name string, args map[string]any) (*tool.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := one.Accesses(valid); err != nil { // as a session does before each call
+		b.Fatal(err)
+	}
 	return one.Run(context.Background(), tool.Call{ID: "c", Name: name, Arguments: valid, Update: func(tool.Result) {}})
 }
 

@@ -1,10 +1,12 @@
 package shell
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -18,29 +20,100 @@ type Addresses interface {
 	File(address string) (string, error)
 }
 
-// expanded is the call with paths in place of addresses.
-func (s *commands) expanded(a bashArgs) (bashArgs, error) {
-	if s.Addresses == nil {
+// judgments remember what calls with addresses stood for when permission judged them: only that may
+// run, whatever the addresses lead to meanwhile.
+type judgments struct {
+	mu  sync.Mutex
+	all map[string][]judgment // by the call as the model wrote it
+}
+
+// judgment is a call as it was judged; err says why it can't run.
+type judgment struct {
+	call bashArgs
+	err  error
+}
+
+// judge is the call with paths in place of addresses. One that can't be expanded is judged as it
+// was written, and will not run.
+func (j *judgments) judge(at Addresses, a bashArgs) bashArgs {
+	key := callKey(at, a)
+	if key == "" {
+		return a
+	}
+	call, err := expanded(at, a)
+	if err != nil {
+		call = a
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !slices.ContainsFunc(j.all[key], func(o judgment) bool {
+		return o.call.Command == call.Command && o.call.dir == call.dir && maps.Equal(o.call.Env, call.Env) && (o.err == nil) == (err == nil)
+	}) {
+		if j.all == nil || len(j.all) > maxJudged { // those of refused calls stay; a call that loses its judgment fails
+			j.all = map[string][]judgment{}
+		}
+		j.all[key] = append(j.all[key], judgment{call, err})
+	}
+	return call
+}
+
+// maxJudged is how many calls are remembered.
+const maxJudged = 1000
+
+// take gives the call as it was judged. If it was judged in different ways, nobody knows which one
+// was allowed.
+func (j *judgments) take(at Addresses, a bashArgs) (bashArgs, error) {
+	key := callKey(at, a)
+	if key == "" {
 		return a, nil
 	}
-	line, err := expand(s.Addresses, a.Command)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	found := j.all[key]
+	delete(j.all, key)
+	if len(found) != 1 {
+		return a, errors.New("what an address in the command stands for has changed: call again")
+	}
+	return found[0].call, found[0].err
+}
+
+// callKey tells calls apart; "" is one without addresses.
+func callKey(at Addresses, a bashArgs) string {
+	raw := a.CWD + "\x00" + withEnv(a)
+	if at == nil || !strings.Contains(raw, "://") {
+		return ""
+	}
+	for _, scheme := range at.Schemes() {
+		if strings.Contains(raw, scheme+"://") {
+			return raw
+		}
+	}
+	return ""
+}
+
+// expanded is the call with paths in place of addresses.
+func expanded(at Addresses, a bashArgs) (bashArgs, error) {
+	if at == nil {
+		return a, nil
+	}
+	line, err := expand(at, a.Command)
 	if err != nil {
 		return a, err
 	}
 	if line != a.Command {
 		a.Command, a.expanded = line, true
 	}
-	if find(s.Addresses, a.CWD) == 0 {
-		if a.dir, err = s.Addresses.File(strings.TrimSuffix(a.CWD, "/") + "/"); err != nil {
+	if find(at, a.CWD) == 0 {
+		if a.dir, err = at.File(strings.TrimSuffix(a.CWD, "/") + "/"); err != nil {
 			return a, err
 		}
 	}
 	a.Env = maps.Clone(a.Env)
 	for name, value := range a.Env {
-		if find(s.Addresses, value) != 0 {
+		if find(at, value) != 0 {
 			continue
 		}
-		if a.Env[name], err = s.Addresses.File(value); err != nil {
+		if a.Env[name], err = at.File(value); err != nil {
 			return a, err
 		}
 	}

@@ -83,3 +83,52 @@ func FuzzExpand(f *testing.F) {
 		}
 	})
 }
+
+// toggling is a place that is there only sometimes.
+type toggling struct {
+	places
+	gone bool
+	dir  string
+}
+
+func (p *toggling) File(address string) (string, error) {
+	if p.gone {
+		return "", errors.New(address + " does not exist")
+	}
+	return p.dir + "/x", nil
+}
+
+// What runs is what was judged, whatever an address leads to meanwhile.
+func TestJudged(t *testing.T) {
+	var j judgments
+	call := bashArgs{Command: "rm -rf x; : skill://pdf/x"}
+	at := &toggling{gone: true}
+	if got := j.judge(at, call); got.Command != call.Command {
+		t.Errorf("a call that can't be expanded is judged as %q", got.Command)
+	}
+	at.gone, at.dir = false, "/a"
+	if got, err := j.take(at, call); err == nil {
+		t.Errorf("it runs %q", got.Command)
+	}
+	if got := j.judge(at, call); got.Command != "rm -rf x; : /a/x" {
+		t.Errorf("judged as %q", got.Command)
+	}
+	at.dir = "/b"
+	if got, err := j.take(at, call); err != nil || got.Command != "rm -rf x; : /a/x" {
+		t.Errorf("it runs %q, %v", got.Command, err)
+	}
+	j.judge(at, call)
+	at.dir = "/c"
+	j.judge(at, call)
+	if got, err := j.take(at, call); err == nil || !strings.Contains(err.Error(), "call again") {
+		t.Errorf("judged in two ways it runs %q, %v", got.Command, err)
+	}
+	if got, err := j.take(at, call); err == nil {
+		t.Errorf("without a judgment it runs %q", got.Command)
+	}
+	for _, plain := range []string{"go test ./...", "curl https://example.org/x"} {
+		if got, err := j.take(at, bashArgs{Command: plain}); err != nil || got.Command != plain {
+			t.Errorf("%s: %q, %v", plain, got.Command, err)
+		}
+	}
+}

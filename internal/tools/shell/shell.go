@@ -89,6 +89,7 @@ func New(o Options) []*tool.Tool {
 type commands struct {
 	Options
 	noticed atomic.Bool // that not everything can be undone
+	judged  judgments
 }
 
 type bashArgs struct {
@@ -139,19 +140,15 @@ func (s *commands) bash() *tool.Tool {
 		Name: "bash", Label: "Run", Description: description, Effects: tool.Reads | tool.Writes | tool.Executes | tool.Network,
 		Adjust: s.adjust,
 		Access: func(a bashArgs) []tool.Access {
-			a, err := s.expanded(a)
-			if err != nil { // the call fails with the reason, and nobody is asked about it
-				return []tool.Access{{Kind: tool.AccessRead, Target: "."}}
-			}
-			a = s.mended(a)
+			a = s.mended(s.judged.judge(s.Addresses, a))
 			return []tool.Access{{Kind: tool.AccessExecute, Target: withEnv(a), Dir: s.accessDir(a)}}
 		},
 		Together: func(a bashArgs) bool {
-			a, err := s.expanded(a)
+			a, err := expanded(s.Addresses, a)
 			return err == nil && !a.TTY && len(a.Env) == 0 && permission.ReadOnly(a.Command) && !needsOrder(a.Command)
 		},
 		Run: func(ctx context.Context, call tool.Call, a bashArgs) (*tool.Result, error) {
-			a, err := s.expanded(a)
+			a, err := s.judged.take(s.Addresses, a)
 			if err != nil {
 				return nil, err
 			}
