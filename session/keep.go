@@ -33,6 +33,7 @@ type work struct {
 	list       Tasks // nil if there is none
 	modelState *modelState
 	total      func() llm.USD // returns what the session has spent
+	before     func() string  // returns the mode that plan mode came after
 	outdated   func()         // notes that the transcript has something that the loop doesn't have
 
 	keeping sync.Mutex // held while pins or the goal change
@@ -90,7 +91,17 @@ func (w *work) keepTo(customType, text, words string) error {
 }
 
 // Plan returns the plan of this branch.
-func (w *work) Plan(context.Context) (Plan, error) { return w.keep().plan, nil }
+func (w *work) Plan(context.Context) (Plan, error) { return w.latestPlan(), nil }
+
+// latestPlan returns the plan of this branch. The mode in which it is carried out is the one of this
+// process: a file must not choose it.
+func (w *work) latestPlan() Plan {
+	p := w.keep().plan
+	if p.Text != "" {
+		p.Mode = w.before()
+	}
+	return p
+}
 
 // Pins returns the pinned texts of this branch, oldest first.
 func (w *work) Pins(context.Context) ([]string, error) { return w.keep().pins, nil }

@@ -209,6 +209,7 @@ func (s *Session) assemble(past *transcript.Context) {
 	life, die := context.WithCancel(context.Background())
 	s.stage = &stage{now: o.Now, ending: s.rec.sync, life: life, die: die}
 	s.modes = &modes{ground: o.Ground, rec: s.rec, modelState: s.modelState, tools: s.tools, life: life, first: o.Mode, mode: o.Mode, after: o.AfterPlan, shut: s.stage.shut, now: o.Now}
+	s.work.before = s.modes.before
 	s.cache = &cacheWatch{seed: seed, now: o.Now, rec: s.rec, change: len(o.Chains.Requests) > 0}
 	s.compactor = &compactor{
 		policies: s.policies, summariser: o.Summariser, ground: o.Ground, redactor: s.redactor, rec: s.rec, modelState: s.modelState, tokenCounter: s.tokenCounter,
@@ -220,7 +221,7 @@ func (s *Session) assemble(past *transcript.Context) {
 	s.titles = &titles{on: o.Titles, words: cmp.Or(o.TitleSystem, titleWords), rec: s.rec, money: s.money, life: life, tasks: &s.stage.tasks}
 	s.plans = &plans{
 		rec: s.rec, desk: s.desk, modes: s.modes, ground: o.Ground, compact: s.compactor.compact, now: o.Now,
-		latest: func() Plan { return s.work.keep().plan },
+		latest: s.work.latestPlan,
 	}
 	if o.Planner != nil {
 		o.Planner.plans.Store(s.plans)

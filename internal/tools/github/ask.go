@@ -175,6 +175,13 @@ func (r *Reader) byProgram(ctx context.Context, repo Repo, path, accept string) 
 	if err != nil {
 		return nil, errNoProgram
 	}
+	if repo.Host != githubHost && os.Getenv("GH_HOST") != repo.Host {
+		// gh gives this token to whichever host it is told, and a repository can name any.
+		cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool {
+			name, _, _ := strings.Cut(v, "=")
+			return slices.Contains([]string{"GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"}, strings.ToUpper(name))
+		})
+	}
 	cmd.Env = append(cmd.Env, "GH_PROMPT_DISABLED=1", "GH_NO_UPDATE_NOTIFIER=1", "NO_COLOR=1")
 	cmd.WaitDelay = killWait
 	var out, said limited
