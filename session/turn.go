@@ -26,8 +26,11 @@ type Turn struct {
 
 // TurnFile is a file that goes with a prompt.
 type TurnFile struct {
-	Name string // as the tool that reads files takes it
-	Read func() (llm.Block, error)
+	Name string // as it is written, for people
+	// Paths are what Read opens, absolute, and the names that lead there by links. The model must be
+	// allowed to read all of them: what is written may mean another file to a tool.
+	Paths []string
+	Read  func() (llm.Block, error)
 }
 
 // different reports whether a turn changes anything.
@@ -151,12 +154,14 @@ func enclosed(ctx context.Context, s *Session, f TurnFile) (llm.Block, error) {
 	if i < 0 {
 		return nil, errors.New("the model has no tool to read files")
 	}
-	args, err := json.Marshal(map[string]string{"path": f.Name})
-	if err != nil {
-		return nil, err
-	}
-	if err := s.o.Ground.Authorize(ctx, offered[i], tool.Call{Name: readTool, Arguments: args}); err != nil {
-		return nil, errors.New(strings.TrimSpace(s.redactor.err(err).Error()))
+	for _, path := range f.Paths {
+		args, err := json.Marshal(map[string]string{"path": path})
+		if err != nil {
+			return nil, err
+		}
+		if err := s.o.Ground.Authorize(ctx, offered[i], tool.Call{Name: readTool, Arguments: args}); err != nil {
+			return nil, errors.New(strings.TrimSpace(s.redactor.err(err).Error()))
+		}
 	}
 	return f.Read()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -91,7 +92,15 @@ func (e *expander) turn(ctx context.Context, text string) (*session.Turn, error)
 		if f.Dir {
 			continue // the model looks into folders by itself
 		}
-		t.Files = append(t.Files, session.TurnFile{Name: f.Name, Read: func() (llm.Block, error) { return Attach(f.Path, f.Name) }})
+		real, err := filepath.EvalSymlinks(f.Path)
+		if err != nil {
+			e.host.o.Warn(fmt.Sprintf("@%s of the command is not attached: %v", f.Name, err))
+			continue
+		}
+		t.Files = append(t.Files, session.TurnFile{
+			Name: f.Name, Paths: slices.Compact([]string{f.Path, real}),
+			Read: func() (llm.Block, error) { return Attach(real, f.Name) },
+		})
 	}
 	if c.Repository() != "" && wants(&c) != "" {
 		if err := mayRun(ctx, e.host, e.desk, &c); err != nil {

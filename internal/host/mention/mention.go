@@ -30,7 +30,7 @@ type Mention struct {
 // name has it. A word that begins with "@@" stands for itself, as on the command line;
 // what does not exist is text.
 //
-// A relative path must stay below dir, links resolved. An absolute one, or one that
+// An address, such as local://a, is no path. A relative path must stay below dir, links resolved. An absolute one, or one that
 // begins with "~/", may be anywhere: a person wrote it. Each path is given once, at
 // most 64 of them, and at most 256 are looked for.
 func Find(text, dir string) (found []Mention) {
@@ -92,6 +92,9 @@ func (l *lookup) find(w Word) (Mention, bool) {
 
 // resolve gives the absolute path of a name that exists and may be mentioned.
 func (l *lookup) resolve(name string) (path string, folder, ok bool) {
+	if strings.Contains(name, "://") {
+		return "", false, false // an address: cleaned it would be some file
+	}
 	path = filepath.FromSlash(name)
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
 		home, err := os.UserHomeDir()

@@ -49,6 +49,7 @@ func TestFind(t *testing.T) {
 		{"mail me@main.go, @@main.go, @nothing @. @ @/ @..", nil},
 		{"@../outside.txt @out @src/../../outside.txt", nil},
 		{"@" + dir + "/outside.txt @~/outside.txt @" + dir + "/ws/src", []string{"@" + dir + "/outside.txt=outside.txt", "@" + dir + "/ws/src=ws/src/"}},
+		{"@local://../main.go @./skill://../src/x.go", nil},
 		{"@/dev/null", nil},
 		{"ünï @main.go ü", []string{"@main.go=ws/main.go"}},
 		{strings.Repeat("@no ", 2*maxLookups) + "@main.go", nil}, // beyond what is looked for
