@@ -156,10 +156,11 @@ func headline(e *transcript.Entry) string {
 	return string(m.Role)
 }
 
-// words are what an entry says.
+// words are what an entry says to the model, which does not see private commands.
 func words(e *transcript.Entry) string {
 	var blocks []llm.Block
 	switch {
+	case e.Message != nil && e.Message.CustomType == transcript.CustomExcluded:
 	case e.Message != nil:
 		blocks = e.Message.Content
 	case e.Type == transcript.TypeCompaction || e.Type == transcript.TypeBranchSummary:

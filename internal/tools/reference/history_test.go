@@ -50,3 +50,38 @@ func TestHistory(t *testing.T) {
 		}
 	}
 }
+
+// A private command of the user's is no part of what the model reads.
+func TestPrivateCommand(t *testing.T) {
+	l, err := transcript.Create(new(transcript.Memory), transcript.Header{}, transcript.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(e transcript.Entry) string {
+		t.Helper()
+		id, err := l.Append(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	hello := llm.UserText("hello")
+	add(transcript.Entry{Type: transcript.TypeMessage, Message: &hello})
+	add(transcript.NewExecution(transcript.Execution{Command: "ls", Output: "quince"}))
+	id := add(transcript.NewExecution(transcript.Execution{Command: "cat key", Output: "medlar", Excluded: true}))
+	text, err := reference.Transcript(l)
+	if err != nil || !strings.Contains(text, "quince") || strings.Contains(text, "medlar") || strings.Contains(text, "cat key") {
+		t.Errorf("transcript %q, %v", text, err)
+	}
+	history := reference.New(reference.Options{Log: l})[0]
+	for _, args := range []string{`{"query":"medlar"}`, `{"ids":["` + id + `"]}`} {
+		r, err := history.Run(context.Background(), tool.Call{Name: "history", Arguments: json.RawMessage(args), Update: func(tool.Result) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := llm.Message{Content: r.Content}
+		if text := m.Text(); strings.Contains(text, "cat key") || strings.Contains(text, "Output:") {
+			t.Errorf("%s gives %q", args, text)
+		}
+	}
+}
