@@ -58,3 +58,45 @@ func TestArtifacts(t *testing.T) {
 		t.Errorf("files %v, %v", names, err)
 	}
 }
+
+// Beside a session file of a repository, links would lead to any file.
+func TestArtifactsFollowNoLinks(t *testing.T) {
+	dir := t.TempDir()
+	secret := filepath.Join(dir, "secret", "0.bash.log")
+	if err := os.MkdirAll(filepath.Dir(secret), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(secret, []byte("key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := func(to, at string) {
+		t.Helper()
+		if err := os.Symlink(to, at); err != nil {
+			t.Skip(err)
+		}
+	}
+	inside := filepath.Join(dir, "inside")
+	if err := os.Mkdir(inside, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link(secret, filepath.Join(inside, "0.bash.log"))
+	whole, near := filepath.Join(dir, "whole"), filepath.Join(dir, "near")
+	link(filepath.Dir(secret), whole)
+	link("secret", near)
+	for _, folder := range []string{inside, whole, near} {
+		a := transcript.NewArtifacts(folder)
+		if r, err := a.Open("0"); err == nil {
+			r.Close()
+			t.Errorf("%s: opened", folder)
+		}
+		if file, err := a.File("0"); err == nil {
+			t.Errorf("%s: gives %s", folder, file)
+		}
+	}
+	for _, folder := range []string{whole, near} {
+		if w, err := transcript.NewArtifacts(folder).Create("bash"); err == nil {
+			w.Close()
+			t.Errorf("%s: written", folder)
+		}
+	}
+}

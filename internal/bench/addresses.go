@@ -80,7 +80,9 @@ func mounts(b *seat) []workspace.Mount {
 		case b.sealed:
 			return "", errors.New(Scratch + " is not available in an encrypted session: its files would not be encrypted")
 		case b.path != "":
-			return filepath.Join(transcript.ArtifactDir(b.path), scratchFolder), nil
+			folder := transcript.ArtifactDir(b.path)
+			dir := filepath.Join(folder, scratchFolder)
+			return dir, errors.Join(notLinked(folder), notLinked(dir))
 		}
 		dir, err := os.MkdirTemp("", "burin-local-")
 		if err == nil {
@@ -89,4 +91,13 @@ func mounts(b *seat) []workspace.Mount {
 		return dir, err
 	})
 	return append([]workspace.Mount{{Address: Scratch, Dir: dir, Always: true}}, b.Mounts...)
+}
+
+// notLinked is an error for what is there and no folder. A session file may come with a
+// repository, where a link in the place of a folder of the session's would lead anywhere.
+func notLinked(dir string) error {
+	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
+		return fmt.Errorf("%s is no folder but a file or a link: remove it", dir)
+	}
+	return nil
 }

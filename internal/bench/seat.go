@@ -358,8 +358,8 @@ func (b *seat) open() (err error) {
 
 func (b *seat) openPolicy() (err error) {
 	var own []string
-	if b.path != "" && !b.sealed {
-		own = []string{transcript.ArtifactDir(b.path)}
+	if dir := transcript.ArtifactDir(b.path); b.path != "" && !b.sealed && notLinked(dir) == nil {
+		own = []string{dir}
 	}
 	b.policy, err = b.Bench.policy(permission.Mode(b.Approval), own...)
 	return err
