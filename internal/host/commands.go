@@ -47,8 +47,10 @@ type expander struct {
 	host *Host
 	desk *session.Desk
 
-	mu  sync.Mutex
-	run func(context.Context, bench.Program) (bench.Ended, error) // nil: the session runs no commands
+	mu   sync.Mutex
+	run  func(context.Context, bench.Program) (bench.Ended, error) // nil: the session runs no commands
+	text string                                                    // expanded last
+	used files.Command                                             // as it was read for text
 }
 
 // begin is given what runs programs.
@@ -70,6 +72,11 @@ func (e *expander) expand(ctx context.Context, text string) (string, error) {
 	if used == nil && err == nil {
 		err = skillErr
 	}
+	if used != nil {
+		e.mu.Lock()
+		e.text, e.used = text, *used
+		e.mu.Unlock()
+	}
 	return expanded, err
 }
 
@@ -80,7 +87,7 @@ func (e *expander) turn(ctx context.Context, text string) (*session.Turn, error)
 	if len(text) == 0 || text[0] != '/' {
 		return nil, nil
 	}
-	c, attached, ok := e.host.FileCommands().Called(text)
+	c, ok := e.called(text)
 	if !ok {
 		return nil, nil
 	}
@@ -88,7 +95,7 @@ func (e *expander) turn(ctx context.Context, text string) (*session.Turn, error)
 	for _, name := range c.Tools {
 		t.Tools = append(t.Tools, hook.OwnTool(name))
 	}
-	for _, f := range mention.Find(strings.Join(attached, "\n"), e.host.o.Dir) {
+	for _, f := range mention.Find(strings.Join(c.Attached(text), "\n"), e.host.o.Dir) {
 		if f.Dir {
 			continue // the model looks into folders by itself
 		}
@@ -120,6 +127,18 @@ func (e *expander) turn(ctx context.Context, text string) (*session.Turn, error)
 	}
 	t.Allow = rulesOf(c.Allow)
 	return t, nil
+}
+
+// called is the command that a text calls, as it was read for the prompt: the file may have
+// changed since.
+func (e *expander) called(text string) (files.Command, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c, ok := e.host.FileCommands().Called(text)
+	if ok && c.Path == e.used.Path && strings.HasPrefix(text, e.text) { // more texts may follow the call
+		c = e.used
+	}
+	return c, ok
 }
 
 // unset reports whether a model is that of a role that isn't set: the session's own model then
@@ -197,11 +216,14 @@ func (e *expander) line(ctx context.Context, c *files.Command, line string) (str
 	return out, nil
 }
 
-// wantedBy is what a command of a repository would run; nil: nothing.
+// wantedBy is what a command of a repository would run; nil: nothing. What its head allows is
+// trusted for its prompt, so another prompt is a new question.
 func wantedBy(c *files.Command) (*Wanted, error) {
 	lines, err := c.Lines()
-	if head := wants(c); head != "" {
+	prompt := ""
+	if head := wants(c); head != "" && err == nil {
 		lines = append(lines, head)
+		prompt, err = c.Body()
 	}
 	if err != nil || len(lines) == 0 {
 		return nil, err
@@ -212,7 +234,7 @@ func wantedBy(c *files.Command) (*Wanted, error) {
 	}
 	what := "/" + c.Name + ": " + strings.Join(lines, "\n/"+c.Name+": ")
 	return &Wanted{
-		Item:  trust.Item{Name: filepath.ToSlash(name), What: what, Sum: trust.Sum([]byte(what))},
+		Item:  trust.Item{Name: filepath.ToSlash(name), What: what, Sum: trust.Sum([]byte(what + "\x00" + prompt))},
 		Owner: c.Source, Path: c.Path, Project: c.Repository(),
 	}, nil
 }

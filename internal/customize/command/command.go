@@ -8,7 +8,7 @@
 //
 // What it promises:
 //
-//   - A command is words for the model. Its @files stay as they are written; [Set.Called] names
+//   - A command is words for the model. Its @files stay as they are written; [Command.Attached] names
 //     them for the caller, who attaches them by the rules that hold for the model. Its shell
 //     lines run only through [Run], with which the caller decides; see [Command.Repository].
 //   - model, thinking, tools and allowed-tools are read and told. The caller puts them to work,
@@ -62,7 +62,7 @@ type Command struct {
 	place source.Place // the folder of commands it is read from again
 	file  string       // its name there
 	kind  kind
-	text  string // of one that is part of the program
+	text  string // of one that is part of the program, or was read when it was called
 }
 
 // Repository is the repository that a command comes from; "" if it is the user's own.

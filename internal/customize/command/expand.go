@@ -26,7 +26,7 @@ func (s *Set) Expand(ctx context.Context, text string, run Run) (expanded string
 	if !ok {
 		return text, nil, nil
 	}
-	body, err := c.body()
+	body, err := c.read()
 	if err != nil {
 		return text, nil, fmt.Errorf("read the command /%s: %s: %s", c.Name, c.Path, source.Reason(err))
 	}
@@ -47,20 +47,26 @@ func (s *Set) Expand(ctx context.Context, text string, run Run) (expanded string
 	return expanded, &c, nil
 }
 
-// Called finds the command that a text calls, and what its author attaches: the words of the
-// file that begin with "@", with the arguments in them. The arguments themselves are the
-// person's, and whoever takes their words attaches what they name.
-func (s *Set) Called(text string) (c Command, attached []string, ok bool) {
-	name, args, ok := call(text)
+// Called finds the command that a text calls, and reads it.
+func (s *Set) Called(text string) (c Command, ok bool) {
+	name, _, ok := call(text)
 	if ok {
 		c, ok = s.Lookup(name)
 	}
-	if !ok {
-		return Command{}, nil, false
+	if ok {
+		_, _ = c.read() // Expand says why it cannot be read
 	}
-	body, err := c.body()
+	return c, ok
+}
+
+// Attached is what the author of a command attaches where a text calls it: the words of the
+// file that begin with "@", with the arguments in them. The arguments themselves are the
+// person's, and whoever takes their words attaches what they name.
+func (c *Command) Attached(text string) (attached []string) {
+	_, args, _ := call(text)
+	body, err := c.Body()
 	if err != nil {
-		return c, nil, true // Expand says why
+		return nil
 	}
 	for body != "" && len(attached) < maxAttached {
 		var before string
@@ -74,7 +80,7 @@ func (s *Set) Called(text string) (c Command, attached []string, ok bool) {
 			}
 		}
 	}
-	return c, attached, true
+	return attached
 }
 
 // maxAttached is how many words of a command are looked at for files. Further ones stay words.
@@ -93,8 +99,16 @@ func call(text string) (name, args string, ok bool) {
 	return rest[:end], strings.TrimSpace(rest[end:]), end > 0
 }
 
-// body reads the text of the command, as the file is now.
-func (c *Command) body() (string, error) {
+// Body is the text of the command: of one that was called as it was then, else as the file
+// is now.
+func (c *Command) Body() (string, error) {
+	read := *c
+	return read.read()
+}
+
+// read reads the file and keeps it with what its head says now, so that who decides about the
+// command decides about what is used.
+func (c *Command) read() (body string, err error) {
 	text := c.text
 	if text == "" {
 		r, err := c.place.Open()
@@ -110,6 +124,7 @@ func (c *Command) body() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s:%d: %w", c.Path, line, err)
 	}
+	c.text, c.Model, c.Thinking, c.Tools, c.Allow = text, d.model, d.thinking, d.tools, d.allow
 	return strings.TrimSpace(d.body), nil
 }
 
@@ -216,7 +231,7 @@ func shellLine(body string) (before, line, after string) {
 
 // Lines are the shell lines of a command, as they are written.
 func (c *Command) Lines() ([]string, error) {
-	body, err := c.body()
+	body, err := c.Body()
 	if err != nil {
 		return nil, err
 	}

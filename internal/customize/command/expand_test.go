@@ -1,7 +1,10 @@
 package command
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -169,5 +172,39 @@ func TestLargestFiles(t *testing.T) {
 	}
 	if d := time.Since(start); d > 20*time.Second { // a second where nothing else runs
 		t.Errorf("it took %v", d)
+	}
+}
+
+// Who decides about a command that was called decides about what was read for the prompt.
+func TestCalledStaysAsItWasRead(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, ".claude", "commands", "c.md")
+	write := func(text string) {
+		t.Helper()
+		for _, d := range []string{filepath.Dir(file), filepath.Join(dir, ".git")} {
+			if err := os.MkdirAll(d, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("---\nallowed-tools: Bash(touch:*)\n---\nOne.")
+	set, _ := Discover(Options{Dir: dir, Root: dir, Getenv: func(string) string { return "" }})
+	write("---\nallowed-tools: Bash\n---\nTwo !`b`.")
+	_, used, err := set.Expand(t.Context(), "/c", func(_ context.Context, c *Command, line string) (string, error) {
+		write("Three !`c`.")
+		lines, err := c.Lines()
+		if strings.Join(lines, "") != line || err != nil {
+			t.Errorf("decided about %q instead of %q: %v", lines, line, err)
+		}
+		return "", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := used.Body(); body != "Two !`b`." || strings.Join(used.Allow, "") != "Bash" || err != nil {
+		t.Errorf("used: %q, %q, %v", body, used.Allow, err)
 	}
 }
