@@ -129,7 +129,7 @@ func sourcesOf(b *seat, repository string) source.Options {
 	if o.ConfigDir == "" {
 		o.ConfigDir = b.ConfigDir
 	}
-	o.Dir, o.Root = b.dir, repository
+	o.Dir, o.Root, o.Withheld = b.dir, repository, withheld(b.policy, b.dir)
 	if rel, err := filepath.Rel(repository, b.dir); repository == "" || err != nil || !filepath.IsLocal(rel) {
 		o.Root = b.dir
 	}

@@ -2,9 +2,12 @@ package bench
 
 import (
 	"encoding/json"
+	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/internal/platform/permission"
+	"github.com/burin-dev/burin/internal/platform/private"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/tool/permit"
@@ -27,6 +30,37 @@ func OpenPermissions(dir, file string, allow, deny []string) (*Permissions, erro
 		return nil, err
 	}
 	return &Permissions{policy}, nil
+}
+
+// Withheld gives what says why a file, by its absolute path, is kept from a model that nobody
+// watches: it usually holds secrets, or the rules of a workspace refuse it or ask about it. The
+// rules are read with the first question; where they cannot be, every file is withheld.
+func Withheld(dir, file string, allow, deny []string) func(path string) string {
+	open := sync.OnceValues(func() (*Permissions, error) { return OpenPermissions(dir, file, allow, deny) })
+	return func(path string) string {
+		p, err := open()
+		if err != nil {
+			return err.Error()
+		}
+		return withheld(p.policy, dir)(path)
+	}
+}
+
+// withheld is Withheld for rules that have been read.
+func withheld(policy *permission.Policy, dir string) func(path string) string {
+	return func(path string) string {
+		if private.Named(path) {
+			return "it usually holds keys or passwords"
+		}
+		test := policy.Withheld(".")
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+			path = rel
+		}
+		if test != nil && test(filepath.ToSlash(path)) {
+			return "rules keep it from the model"
+		}
+		return ""
+	}
 }
 
 // Rules are all rules that hold, in the order they are looked at.

@@ -336,9 +336,11 @@ func (h *Host) sourcesAt(dir string) source.Options {
 	o := source.Options{
 		Dir: dir, Root: repository(dir), ConfigDir: h.o.Paths.Config, UserHome: home, Getenv: h.o.Getenv,
 	}
+	var allow, deny []string
 	if settings, err := h.Settings(); err == nil { // who opens a session says what is wrong with them
-		o.Off = settings.DisabledSources
+		o.Off, allow, deny = settings.DisabledSources, settings.Permissions.Allow, settings.Permissions.Deny
 	}
+	o.Withheld = bench.Withheld(dir, h.permissionFile(), allow, deny)
 	return o
 }
 

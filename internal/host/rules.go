@@ -17,6 +17,7 @@ func (h *Host) rules(o *Session, settings *config.Config) {
 		return
 	}
 	live := &liveRules{o: h.ruleOptions(o.Ground.Dir, settings), warn: o.Warn}
+	live.o.Withheld = bench.Withheld(o.Ground.Dir, o.Ground.PermissionFile, o.Ground.Allow, o.Ground.Deny)
 	live.stamp = rule.Stamp(live.o.Options) // before they are read: what changes meanwhile is read again
 	live.find()
 	o.Guidance = bench.Guidance{

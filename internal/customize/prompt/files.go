@@ -127,6 +127,12 @@ func (d *discoverer) place(p source.Place, instead string) (name string, ok bool
 	if shown == "" {
 		name = at
 	}
+	if reason := refused(p); reason != "" {
+		if instead == "" {
+			d.warn("%s: left out: %s", name, reason)
+		}
+		return "", false
+	}
 	r, err := os.OpenRoot(root)
 	if err != nil {
 		return "", false
@@ -145,9 +151,21 @@ func (d *discoverer) place(p source.Place, instead string) (name string, ok bool
 	d.add(File{Name: name, Text: text, Path: p.Path, Source: p.Owner()})
 	if strings.HasSuffix(at, ".md") {
 		d.imported[name] = true
-		d.imports(r, shown, at, text, 1)
+		d.imports(r, p, shown, at, text, 1)
 	}
 	return name, true
+}
+
+// refused says why a place is not read, though it is there; "" if it is.
+func refused(p source.Place) string {
+	if p.Named {
+		switch strings.ToLower(filepath.Ext(p.Path)) {
+		case "", ".md", ".mdc", ".markdown", ".txt":
+		default:
+			return "instructions that settings name are .md, .mdc, .markdown or .txt files"
+		}
+	}
+	return p.Refused(p.Path, p.Named)
 }
 
 func (d *discoverer) add(f File) {

@@ -9,6 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/customize/source"
 )
 
 // Limits of imports. What lies beyond is left out, and a warning says so.
@@ -19,8 +21,8 @@ const (
 
 // imports adds the files that a file imports, and those that they import. They must be in the
 // folder r, as the file is: a repository must not bring other files of the user's into a
-// prompt.
-func (d *discoverer) imports(r *os.Root, shown, from, text string, depth int) {
+// prompt. Nor does it import what rules keep from the model, or what usually holds secrets.
+func (d *discoverer) imports(r *os.Root, p source.Place, shown, from, text string, depth int) {
 	for _, written := range mentions(text) {
 		name := path.Join(path.Dir(from), written)
 		full := name
@@ -35,6 +37,11 @@ func (d *discoverer) imports(r *os.Root, shown, from, text string, depth int) {
 			if likely && (strings.HasPrefix(written, "~/") || strings.HasPrefix(written, ".") || strings.HasSuffix(written, ".md")) {
 				d.warn("%s: @%s is not imported: it is outside of %s", from, written, cmp.Or(shown, "the repository"))
 			}
+			continue
+		}
+		place := filepath.Join(r.Name(), filepath.FromSlash(name))
+		if reason := p.Refused(place, true); reason != "" {
+			d.warn("%s: @%s is not imported: %s", from, written, reason)
 			continue
 		}
 		imported, err := readText(r, name)
@@ -57,8 +64,8 @@ func (d *discoverer) imports(r *os.Root, shown, from, text string, depth int) {
 			return
 		}
 		d.imported[full] = true
-		d.add(File{Name: full, Text: imported, Path: filepath.Join(r.Name(), filepath.FromSlash(name))})
-		d.imports(r, shown, name, imported, depth+1)
+		d.add(File{Name: full, Text: imported, Path: place})
+		d.imports(r, p, shown, name, imported, depth+1)
 	}
 }
 

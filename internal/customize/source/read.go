@@ -48,8 +48,43 @@ func (p Place) open(dir string) (*os.Root, error) {
 	return outer.OpenRoot(rel)
 }
 
+// Refused says why the model must not get a file of a project, by its absolute path; "" if it
+// may. It asks about files that the repository chooses, by a name or by a link, since it could
+// choose what the user has there and never shows to a model.
+func (p Place) Refused(file string, named bool) string {
+	if p.Repository == "" || p.withheld == nil {
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return "" // it cannot be read, which is said in other words
+	}
+	if !named && !p.linked(file, real) {
+		return ""
+	}
+	for _, name := range []string{file, real} {
+		if reason := p.withheld(name); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+// linked reports whether a link in the repository leads from a path to its real one.
+func (p Place) linked(path, real string) bool {
+	root, err := filepath.EvalSymlinks(p.Repository)
+	if err != nil {
+		return true
+	}
+	rel, err := filepath.Rel(p.Repository, path)
+	return err != nil || filepath.Join(root, rel) != real
+}
+
 // ReadFile reads a place that is a file, as [Read] does.
 func (p Place) ReadFile() (string, error) {
+	if reason := p.Refused(p.Path, p.Named); reason != "" {
+		return "", errors.New(reason)
+	}
 	r, err := p.open(filepath.Dir(p.Path))
 	if err != nil {
 		return "", err
@@ -129,6 +164,10 @@ func (p Place) Walk(w *Warnings, depth int, skip func(name string) bool, file fu
 		return false
 	}
 	defer r.Close()
+	chosen := p.Named
+	if real, err := filepath.EvalSymlinks(p.Path); p.Repository != "" && !chosen && err == nil {
+		chosen = p.linked(p.Path, real)
+	}
 	var walk func(at string, depth int) bool
 	walk = func(at string, depth int) bool {
 		entries, err := List(r, at)
@@ -144,8 +183,16 @@ func (p Place) Walk(w *Warnings, depth int, skip func(name string) bool, file fu
 				if depth > 0 && (skip == nil || !skip(name)) && !walk(name, depth-1) {
 					return false
 				}
-			case !file(r, name):
-				return false
+			default:
+				if chosen || e.Type()&fs.ModeSymlink != 0 {
+					if reason := p.Refused(filepath.Join(p.Path, filepath.FromSlash(name)), chosen); reason != "" {
+						w.Add("%s: left out: %s", filepath.Join(p.Path, filepath.FromSlash(name)), reason)
+						continue
+					}
+				}
+				if !file(r, name) {
+					return false
+				}
 			}
 		}
 		return true

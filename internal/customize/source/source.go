@@ -69,6 +69,9 @@ type Options struct {
 	// Getenv finds the folders that other programs were told; nil is none.
 	Getenv func(string) string
 	Off    []string // ids of sources that are switched off
+	// Withheld says why a file that a repository names, by its absolute path, is kept from the
+	// model; "" if it isn't. nil keeps none.
+	Withheld func(path string) string
 }
 
 // Place is a folder or a file to look into. It need not exist.
@@ -80,6 +83,9 @@ type Place struct {
 	Repository string
 	// Base is the folder of the project that the place belongs to; "" is a place of the user's.
 	Base string
+	// Named says that settings in the repository name the place, and not burin's table.
+	Named    bool
+	withheld func(path string) string
 }
 
 // Owner says whose a place is, for people: "Claude Code, project".
@@ -280,11 +286,14 @@ func (o *Options) folder(s *Source) string {
 func Places(o Options, kind Kind) []Place {
 	var places []Place
 	seen := map[string]bool{}
-	add := func(s *Source, repository, base string, parts ...string) {
-		if path := filepath.Join(parts...); !seen[path] {
-			seen[path] = true
-			places = append(places, Place{Source: s, Path: path, Repository: repository, Base: base})
+	add := func(s *Source, repository, base string, parts ...string) *Place {
+		path := filepath.Join(parts...)
+		if seen[path] {
+			return new(Place)
 		}
+		seen[path] = true
+		places = append(places, Place{Source: s, Path: path, Repository: repository, Base: base, withheld: o.Withheld})
+		return &places[len(places)-1]
 	}
 	folders := upward(o.Dir, o.Root)
 	for _, s := range All() {
@@ -296,7 +305,7 @@ func Places(o Options, kind Kind) []Place {
 				add(&s, folders[len(folders)-1], dir, dir, filepath.FromSlash(name))
 			}
 			for _, path := range named(&s, kind, folders[len(folders)-1], dir, o.UserHome) {
-				add(&s, folders[len(folders)-1], dir, path)
+				add(&s, folders[len(folders)-1], dir, path).Named = true
 			}
 		}
 		if dir := o.folder(&s); dir != "" {
