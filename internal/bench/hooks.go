@@ -2,11 +2,18 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/burin-dev/burin/internal/platform/permission"
 	"github.com/burin-dev/burin/internal/platform/shell"
+	shelltools "github.com/burin-dev/burin/internal/tools/shell"
+	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/tool/permit"
+	"github.com/burin-dev/burin/transcript"
 )
 
 // Program is a command that runs beside the conversation, such as a hook.
@@ -17,8 +24,10 @@ type Ended = shell.AsideOutcome
 
 // Hooks are programs of people and projects that run at certain moments of a session.
 type Hooks interface {
-	// Begin is called before the session begins, with what runs programs; nil: none can run.
-	Begin(run func(context.Context, Program) (Ended, error))
+	// Begin is called before the session begins, with what runs programs (nil: none can run), and
+	// with what gives the files on disk that a call is about, and its command as it runs, with
+	// paths in the place of addresses; what is empty is as the arguments say.
+	Begin(run func(context.Context, Program) (Ended, error), behind func(*tool.Tool, json.RawMessage) (files []string, command string))
 	// Asks says why a person must be asked about a call that rules or the mode would let run;
 	// "" is that nobody must.
 	Asks(call string) string
@@ -38,11 +47,69 @@ func beginHooks(b *seat) {
 		return
 	}
 	if b.shells == nil {
-		b.Hooks.Begin(nil)
+		b.Hooks.Begin(nil, b.behind)
 	} else {
-		b.Hooks.Begin(b.shells.Aside)
+		b.Hooks.Begin(b.shells.Aside, b.behind)
 	}
 	b.onClose(func() error { b.Hooks.End(); return nil })
+}
+
+// behind gives the files on disk that a call reads or writes, and its command as it runs where
+// it names addresses: hooks that guard files know paths only.
+func (b *seat) behind(t *tool.Tool, args json.RawMessage) (files []string, command string) {
+	var said struct{ Path, Command string }
+	if json.Unmarshal(args, &said) != nil {
+		return nil, ""
+	}
+	if t.Name == "bash" && b.paths != nil {
+		if line, err := shelltools.Expand(b.paths, said.Command); err == nil && line != said.Command {
+			command = line
+			_, _ = t.Accesses(args) // which the tool remembers: it runs as nothing else than what hooks were told
+		}
+	}
+	if !strings.Contains(said.Path, ":") { // neither an address nor a path with lines
+		return nil, command
+	}
+	access, err := t.Accesses(args)
+	if err != nil {
+		return nil, command
+	}
+	for _, a := range access {
+		if a.Kind != tool.AccessRead && a.Kind != tool.AccessWrite {
+			continue
+		}
+		if file := onDisk(b, a.Target); file != "" && !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	return files, command
+}
+
+// onDisk is the file that a call touches; "" if it is none.
+func onDisk(b *seat, target string) string {
+	scheme, rest, isAddress := strings.Cut(target, "://")
+	switch {
+	case target == "" || b.dir == "":
+		return ""
+	case !isAddress || b.ws.Mounted(target):
+		name, err := b.ws.Resolve(target)
+		if err != nil {
+			return ""
+		}
+		if b.ws.Mounted(name) {
+			return b.ws.Real(name)
+		}
+		if file := filepath.FromSlash(name); filepath.IsAbs(file) {
+			return file
+		}
+		return filepath.Join(b.dir, filepath.FromSlash(name))
+	case scheme == "artifact" && b.kept != nil:
+		file, _ := transcript.NewArtifacts(transcript.ArtifactDir(b.path)).File(rest)
+		return file
+	case b.Trees[scheme] != nil:
+		return b.Trees[scheme].Path(target)
+	}
+	return ""
 }
 
 // authorize judges a call. Hooks have their say about what would be asked, and about what

@@ -180,7 +180,7 @@ func TestRewritten(t *testing.T) {
 		var all struct {
 			Input map[string]any `json:"tool_input"`
 		}
-		text := h.Input(hook.Moment{}, hook.PreToolUse, hook.ToolFields("write", "1", "/repo", args))
+		text := h.Input(hook.Moment{}, hook.PreToolUse, hook.ToolFields("write", "1", "/repo", args, hook.Real{}))
 		if err := json.Unmarshal(text, &all); err != nil {
 			t.Fatal(err)
 		}
@@ -205,9 +205,24 @@ func TestRewritten(t *testing.T) {
 		"taken out":       {func(m map[string]any) { delete(m, "content") }, `{"path":"a.txt"}`},
 		"their name gone": {func(m map[string]any) { delete(m, "file_path") }, string(args)},
 	} {
-		got, err := hook.Rewritten("write", "/repo", args, told(tt.change), false)
+		got, err := hook.Rewritten("write", "/repo", args, hook.Real{}, told(tt.change), false)
 		if err != nil || string(got) != tt.want {
 			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+}
+
+// A hook is told of the file behind an address; one that writes that back changes nothing either.
+func TestRewrittenAddress(t *testing.T) {
+	for tool, args := range map[string]string{"read": `{"path":"skill://greet/a.txt"}`, "bash": `{"command":"cat skill://greet/a.txt"}`} {
+		real := hook.Real{File: "/skills/greet/a.txt", Command: "cat /skills/greet/a.txt"}
+		told, _ := hook.ToolFields(tool, "1", "/repo", json.RawMessage(args), real)["tool_input"].(map[string]json.RawMessage)
+		if text := string(told["file_path"]) + string(told["command"]); !strings.Contains(text, "/skills/greet/a.txt") {
+			t.Errorf("%s is told %s", tool, text)
+		}
+		got, err := hook.Rewritten(tool, "/repo", json.RawMessage(args), real, told, false)
+		if err != nil || string(got) != args {
+			t.Errorf("%s: %s, %v", tool, got, err)
 		}
 	}
 }
@@ -300,7 +315,7 @@ trusted_hash = "y"
 		}
 	}
 	before := set.For(hook.PreToolUse, all, "bash")
-	curl, ls := hook.ToolFields("bash", "1", "/repo", json.RawMessage(`{"command":"curl x"}`)), hook.ToolFields("bash", "1", "/repo", json.RawMessage(`{"command":"ls"}`))
+	curl, ls := hook.ToolFields("bash", "1", "/repo", json.RawMessage(`{"command":"curl x"}`), hook.Real{}), hook.ToolFields("bash", "1", "/repo", json.RawMessage(`{"command":"ls"}`), hook.Real{})
 	if shell := before[1]; !shell.Wants(curl) || shell.Wants(ls) || shell.Dir != filepath.Join(dir, "repo") {
 		t.Errorf("%+v", shell)
 	}
@@ -324,8 +339,8 @@ func TestProgramsTalk(t *testing.T) {
 		"repo/.cursor/hooks.json": `{"hooks": {"preToolUse": [{"command": "c"}], "afterShellExecution": [{"command": "c"}], "beforeReadFile": [{"command": "c"}],
 			"beforeSubmitPrompt": [{"command": "c"}], "stop": [{"command": "c"}], "postToolUse": [{"command": "c"}], "sessionStart": [{"command": "c"}]}}`,
 	})
-	call := hook.ToolFields("bash", "1", "/repo", json.RawMessage(`{"command":"ls"}`))
-	file := hook.ToolFields("read", "1", "/repo", json.RawMessage(`{"path":"a.txt"}`))
+	call := hook.ToolFields("bash", "1", "/repo", json.RawMessage(`{"command":"ls"}`), hook.Real{})
+	file := hook.ToolFields("read", "1", "/repo", json.RawMessage(`{"path":"a.txt"}`), hook.Real{})
 	done := maps.Clone(call)
 	done["tool_response"] = map[string]any{"content": "out", "is_error": false}
 	text := "hidden"
@@ -389,7 +404,7 @@ func FuzzDiscover(f *testing.F) {
 		set, _, _ := discover(t, map[string]string{
 			"repo/.claude/settings.json": text, "repo/.codex/config.toml": text, "repo/.gemini/settings.json": text, "repo/.cursor/hooks.json": text,
 		})
-		fields := hook.ToolFields("bash", "1", "/repo", json.RawMessage(said))
+		fields := hook.ToolFields("bash", "1", "/repo", json.RawMessage(said), hook.Real{})
 		for _, e := range hook.Events() {
 			for _, h := range set.For(e, func(*hook.File) bool { return true }, "bash") {
 				h.Wants(fields)

@@ -71,42 +71,61 @@ func aliases(tool string) map[string]string {
 // ToolName is what Claude Code calls a tool of burin's.
 func ToolName(tool string) string { return programOf("").names(tool)[0] }
 
+// Real is what a call is about, whatever its arguments say: they may name an address in place of
+// a path. What is empty is what they say.
+type Real struct {
+	File    string // from the root of the disk
+	Command string
+}
+
 // ToolFields are the fields about a call. Paths that hooks of other programs look for stand
 // beside burin's own arguments, from the root of the disk.
-func ToolFields(tool, call, dir string, args json.RawMessage) map[string]any {
+func ToolFields(tool, call, dir string, args json.RawMessage, real Real) map[string]any {
 	return map[string]any{
-		"burin_tool": tool, "tool_use_id": call, "tool_input": toolInput(tool, dir, args),
+		"burin_tool": tool, "tool_use_id": call, "tool_input": toolInput(tool, dir, args, real),
 	}
 }
 
-func toolInput(tool, dir string, args json.RawMessage) any {
+func toolInput(tool, dir string, args json.RawMessage, real Real) any {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(args, &fields) != nil {
 		return args
 	}
 	for own, theirs := range aliases(tool) {
 		var path string
-		if fields[theirs] != nil || json.Unmarshal(fields[own], &path) != nil || strings.Contains(path, "://") {
+		if json.Unmarshal(fields[own], &path) != nil {
 			continue
 		}
-		if !filepath.IsAbs(path) {
+		switch {
+		case real.File != "":
+			path = real.File
+		case fields[theirs] != nil || strings.Contains(path, "://"):
+			continue
+		case !filepath.IsAbs(path):
 			path = filepath.Join(dir, path)
 		}
-		if text, err := json.Marshal(path); err == nil {
-			fields[theirs] = text
-		}
+		fields[theirs] = quoted(path)
+	}
+	if real.Command != "" && fields["command"] != nil {
+		fields["command"] = quoted(real.Command)
 	}
 	return fields
 }
 
+// quoted is a text as JSON.
+func quoted(text string) json.RawMessage {
+	b, _ := json.Marshal(text) // never fails
+	return b
+}
+
 // Rewritten are the arguments that a hook wants for a call: what differs from what it was
 // told is taken over, under burin's names. partial says that what is not wanted stays.
-func Rewritten(tool, dir string, args json.RawMessage, wanted map[string]json.RawMessage, partial bool) (json.RawMessage, error) {
+func Rewritten(tool, dir string, args json.RawMessage, real Real, wanted map[string]json.RawMessage, partial bool) (json.RawMessage, error) {
 	var now map[string]json.RawMessage
 	if err := json.Unmarshal(args, &now); err != nil {
 		return nil, err
 	}
-	told, _ := toolInput(tool, dir, args).(map[string]json.RawMessage)
+	told, _ := toolInput(tool, dir, args, real).(map[string]json.RawMessage)
 	names := map[string]string{}
 	for own, theirs := range aliases(tool) {
 		names[theirs] = own

@@ -9,10 +9,12 @@ package hooks
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -53,18 +55,20 @@ type Engine struct {
 	stop context.CancelFunc
 	busy sync.WaitGroup // hooks that nobody waits for
 
-	mu    sync.Mutex
-	run   func(context.Context, bench.Program) (bench.Ended, error) // nil: commands cannot run
-	facts func() session.Facts                                      // nil: the session has not begun
-	calls map[string]*call                                          // that were seen and have not ended, by id
-	begun map[*hook.Hook]bool                                       // hooks of the start that have run
-	start chan struct{}                                             // closed when those of the start have ended; nil: none has begun
-	lines []string                                                  // their words for the model
+	mu  sync.Mutex
+	run func(context.Context, bench.Program) (bench.Ended, error) // nil: commands cannot run
+	// behind gives the files that a call is about, and its command, with paths for addresses.
+	behind func(*tool.Tool, json.RawMessage) (files []string, command string)
+	facts  func() session.Facts // nil: the session has not begun
+	calls  map[string]*call     // that were seen and have not ended, by id
+	begun  map[*hook.Hook]bool  // hooks of the start that have run
+	start  chan struct{}        // closed when those of the start have ended; nil: none has begun
+	lines  []string             // their words for the model
 }
 
 // call is what is known of a call between its start and its end.
 type call struct {
-	fields   map[string]any
+	about    []map[string]any
 	decision hook.Decision
 	reason   string
 	context  []string
@@ -80,10 +84,10 @@ func New(o Options) *Engine {
 }
 
 // Begin implements [bench.Hooks].
-func (e *Engine) Begin(run func(context.Context, bench.Program) (bench.Ended, error)) {
+func (e *Engine) Begin(run func(context.Context, bench.Program) (bench.Ended, error), behind func(*tool.Tool, json.RawMessage) ([]string, string)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.run = run
+	e.run, e.behind = run, behind
 }
 
 // Bind says which session it is, and runs the hooks of its start. Nobody waits for them
@@ -314,9 +318,50 @@ func trigger(reason string) string {
 	return "auto"
 }
 
+// about are the fields about a call. They are several where it is about several files: a hook is
+// told of one at a time.
+func (e *Engine) about(t *tool.Tool, c tool.Call) (all []map[string]any, real []hook.Real) {
+	e.mu.Lock()
+	behind := e.behind
+	e.mu.Unlock()
+	real = []hook.Real{{}}
+	if behind != nil {
+		files, command := behind(t, c.Arguments)
+		real[0].Command = command
+		for i, file := range files {
+			if i == 0 {
+				real = nil
+			}
+			real = append(real, hook.Real{File: file, Command: command})
+		}
+	}
+	for _, one := range real {
+		all = append(all, hook.ToolFields(t.Name, c.ID, e.o.Dir, c.Arguments, one))
+	}
+	return all, real
+}
+
+// ask runs the hooks of an event about a call. What they allow they must allow for each file.
+// rewrites is of which of all they have given other arguments.
+func (e *Engine) ask(ctx context.Context, event hook.Event, all []map[string]any, name string) (o hook.Outcome, rewrites int) {
+	var said []hook.Outcome
+	for i, fields := range all {
+		one := e.fire(ctx, event, fields, name)
+		if one.Input != nil {
+			rewrites = i // Merge takes the last, too
+		}
+		said = append(said, one)
+	}
+	o = hook.Merge(said)
+	if o.Decision == hook.Allow && slices.ContainsFunc(said, func(one hook.Outcome) bool { return one.Decision != hook.Allow }) {
+		o.Decision, o.Reason = hook.NoDecision, ""
+	}
+	return o, rewrites
+}
+
 func (e *Engine) before(ctx context.Context, t *tool.Tool, c *tool.Call) (*tool.Result, error) {
-	fields := hook.ToolFields(t.Name, c.ID, e.o.Dir, c.Arguments)
-	o := e.fire(ctx, hook.PreToolUse, fields, t.Name)
+	all, real := e.about(t, *c)
+	o, rewrites := e.ask(ctx, hook.PreToolUse, all, t.Name)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -327,16 +372,16 @@ func (e *Engine) before(ctx context.Context, t *tool.Tool, c *tool.Call) (*tool.
 		return tool.Failure("A hook of the user refused this call: " + o.Reason), nil
 	}
 	if o.Input != nil {
-		args, err := hook.Rewritten(t.Name, e.o.Dir, c.Arguments, o.Input, o.Partial)
+		args, err := hook.Rewritten(t.Name, e.o.Dir, c.Arguments, real[rewrites], o.Input, o.Partial)
 		if err != nil {
 			return nil, err
 		}
 		c.Arguments = args
-		fields = hook.ToolFields(t.Name, c.ID, e.o.Dir, c.Arguments)
+		all, _ = e.about(t, *c)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.calls[c.ID] = &call{fields: fields, decision: o.Decision, reason: o.Reason, context: o.Context}
+	e.calls[c.ID] = &call{about: all, decision: o.Decision, reason: o.Reason, context: o.Context}
 	return nil, nil
 }
 
@@ -346,7 +391,8 @@ func (e *Engine) after(ctx context.Context, t *tool.Tool, c tool.Call, r *tool.R
 	delete(e.calls, c.ID)
 	e.mu.Unlock()
 	if known == nil {
-		known = &call{fields: hook.ToolFields(t.Name, c.ID, e.o.Dir, c.Arguments)}
+		known = &call{}
+		known.about, _ = e.about(t, c)
 	}
 	event := hook.PostToolUse
 	if r.IsError {
@@ -354,11 +400,12 @@ func (e *Engine) after(ctx context.Context, t *tool.Tool, c tool.Call, r *tool.R
 	}
 	var o hook.Outcome
 	if hooks := e.o.Set.For(event, e.o.May, t.Name); len(hooks) > 0 {
-		known.fields["tool_response"] = map[string]any{"content": textOf(r), "is_error": r.IsError, "details": r.Details}
+		fields := known.about[0]
+		fields["tool_response"] = map[string]any{"content": textOf(r), "is_error": r.IsError, "details": r.Details}
 		if r.IsError {
-			known.fields["error"] = textOf(r)
+			fields["error"] = textOf(r)
 		}
-		o = e.each(ctx, event, hooks, known.fields)
+		o = e.each(ctx, event, hooks, fields)
 	}
 	words := append(known.context, o.Context...)
 	if o.Decision == hook.Deny {
@@ -431,7 +478,7 @@ func (e *Engine) Answer(ctx context.Context, q permit.Question) (a permit.Answer
 	if c == nil {
 		return permit.Answer{}, false
 	}
-	o := e.fire(ctx, hook.PermissionRequest, c.fields, q.Request.Tool)
+	o, _ := e.ask(ctx, hook.PermissionRequest, c.about, q.Request.Tool)
 	if o.Decision == hook.NoDecision {
 		o.Decision = c.decision
 	}

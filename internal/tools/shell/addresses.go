@@ -96,7 +96,7 @@ func expanded(at Addresses, a bashArgs) (bashArgs, error) {
 	if at == nil {
 		return a, nil
 	}
-	line, err := expand(at, a.Command)
+	line, err := Expand(at, a.Command)
 	if err != nil {
 		return a, err
 	}
@@ -143,11 +143,11 @@ func isSchemeByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("+-.", c) >= 0
 }
 
-// expand puts paths in the place of the addresses in a command, quoted as they must be. A text
+// Expand puts paths in the place of the addresses in a command, quoted as they must be. A text
 // in quotes is an address only from its beginning, or after a sign such as =, and if a file is
 // there; what stands in a here-document stays as it is. A command that cannot be parsed is
 // left to the shell.
-func expand(at Addresses, line string) (string, error) {
+func Expand(at Addresses, line string) (string, error) {
 	if find(at, line) < 0 && strings.Count(line, "://") < 2 {
 		return line, nil
 	}

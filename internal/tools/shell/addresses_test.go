@@ -61,12 +61,12 @@ func TestExpand(t *testing.T) {
 		"# local://a\ntrue":                            "# local://a\ntrue",
 		`echo "skill://none/x" 'skill://none/x' other`: `echo "skill://none/x" 'skill://none/x' other`,
 	} {
-		got, err := expand(at, line)
+		got, err := Expand(at, line)
 		if err != nil || got != want {
 			t.Errorf("%s is %s, %v; want %s", line, got, err, want)
 		}
 	}
-	if got, err := expand(at, "cat skill://none/x"); err == nil || err.Error() != "skill://none/x: no such skill" {
+	if got, err := Expand(at, "cat skill://none/x"); err == nil || err.Error() != "skill://none/x: no such skill" {
 		t.Errorf("an unknown skill is %s, %v", got, err)
 	}
 }
@@ -74,7 +74,7 @@ func TestExpand(t *testing.T) {
 func FuzzExpand(f *testing.F) {
 	f.Add(`cat "local://a$b" 'local://c' local://d\ e >local://*`)
 	f.Fuzz(func(t *testing.T, line string) {
-		got, err := expand(places{"/it's"}, line)
+		got, err := Expand(places{"/it's"}, line)
 		if err != nil || got == line {
 			return
 		}
