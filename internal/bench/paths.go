@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/burin-dev/burin/internal/tools/shell"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -47,12 +48,13 @@ func (p *paths) File(address string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if _, _, err := b.ws.Below(name); err != nil { // which makes the folder
-			return "", err
-		}
-		_ = b.ws.Files().MkdirAll(path.Dir(name), 0o755) // a command that writes there says what is wrong
-		if strings.HasPrefix(name, Scratch) && b.path != "" {
-			p.reach(b.ws.Real(Scratch))
+		if strings.HasPrefix(name, Scratch) { // the sandbox opens what exists
+			if _, _, err := b.ws.Below(Scratch); err != nil { // which makes the folder
+				return "", err
+			}
+			if b.path != "" {
+				p.reach(b.ws.Real(Scratch))
+			}
 		}
 		return b.ws.Real(name), nil
 	}
@@ -82,6 +84,23 @@ func (p *paths) File(address string) (string, error) {
 		return "", fmt.Errorf("%s does not exist", address)
 	}
 	return file, nil
+}
+
+// Running implements the commands' addresses.
+func (p *paths) Running() shell.Addresses { return running{p} }
+
+// running are the paths for a command that may run: it finds the folders of the files that it
+// writes.
+type running struct{ *paths }
+
+func (r running) File(address string) (string, error) {
+	file, err := r.paths.File(address)
+	if ws := r.seat.ws; err == nil && ws.Mounted(address) {
+		if name, err := ws.Resolve(address); err == nil {
+			_ = ws.Files().MkdirAll(path.Dir(name), 0o755) // a command that writes there says what is wrong
+		}
+	}
+	return file, err
 }
 
 func nothing(fs.FS, string) error { return nil }

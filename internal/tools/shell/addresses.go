@@ -18,6 +18,8 @@ type Addresses interface {
 	// File is the absolute path of what an address stands for. That of a file that can be
 	// written need not exist.
 	File(address string) (string, error)
+	// Running is the same for a command that runs now: the folders of what it names are made.
+	Running() Addresses
 }
 
 // judgments remember what calls with addresses stood for when permission judged them: only that may

@@ -13,6 +13,8 @@ import (
 // places are files behind addresses for tests: those of local:// below a folder, of skill:// one.
 type places struct{ dir string }
 
+func (p places) Running() Addresses { return p }
+
 func (p places) Schemes() []string { return []string{"local", "skill"} }
 
 func (p places) File(address string) (string, error) {

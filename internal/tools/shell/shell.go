@@ -148,9 +148,13 @@ func (s *commands) bash() *tool.Tool {
 			return err == nil && !a.TTY && len(a.Env) == 0 && permission.ReadOnly(a.Command) && !needsOrder(a.Command)
 		},
 		Run: func(ctx context.Context, call tool.Call, a bashArgs) (*tool.Result, error) {
+			written := a
 			a, err := s.judged.take(s.Addresses, a)
 			if err != nil {
 				return nil, err
+			}
+			if s.Addresses != nil {
+				_, _ = expanded(s.Addresses.Running(), written) // for the folders; what runs was judged
 			}
 			return s.runBash(ctx, call, s.mended(a))
 		},
