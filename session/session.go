@@ -283,6 +283,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (out agent.Outcome)
 	case err != nil:
 		return agent.Outcome{Reason: agent.ReasonError, Err: err}
 	}
+	s.inbox.keepTyped(typed, m)
 	s.wishes.read(turn)
 	defer s.wishes.end(context.WithoutCancel(ctx))
 	s.openTurn(typed.Text())

@@ -238,6 +238,7 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 		return Receipt{}, err
 	}
 	if in.When == Next {
+		s.inbox.keepTyped(s.redactor.message(in.Message), m)
 		id := s.rec.note(s.redactor.message(m))
 		s.outdated()
 		return Receipt{ID: id}, nil
@@ -310,7 +311,7 @@ func (b *inbox) stamp(t time.Time) time.Time {
 
 // keepQueue records the queue, with the new message if it is not nil.
 func (b *inbox) keepQueue(q *submitted) {
-	e := queueEntry{Waiting: []string{}}
+	var e queueEntry
 	var stowed error
 	b.mu.Lock()
 	if q != nil {
@@ -321,15 +322,31 @@ func (b *inbox) keepQueue(q *submitted) {
 		}
 		b.all = append(b.all, q)
 	}
+	b.mu.Unlock()
+	if stowed != nil {
+		b.rec.written(stowed)
+	}
+	b.writeQueue(e)
+}
+
+// keepTyped records what the user wrote of a message that doesn't wait, if it was expanded:
+// what reads the session later must not take the text of a file for the user's words.
+func (b *inbox) keepTyped(typed, m llm.Message) {
+	if words := (&submitted{typed: typed, m: m}).words(); words != nil {
+		b.writeQueue(queueEntry{Message: &llm.Message{Role: m.Role, Time: m.Time}, Typed: words})
+	}
+}
+
+// writeQueue records an entry with the queue as it is.
+func (b *inbox) writeQueue(e queueEntry) {
+	e.Waiting = []string{}
+	b.mu.Lock()
 	for _, o := range b.all {
 		if !o.read {
 			e.Waiting = append(e.Waiting, o.id)
 		}
 	}
 	b.mu.Unlock()
-	if stowed != nil {
-		b.rec.written(stowed)
-	}
 	data, err := json.Marshal(e)
 	if err != nil {
 		b.rec.warn("queued messages are not saved: " + err.Error())

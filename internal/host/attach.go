@@ -56,7 +56,12 @@ func Attach(path, name string) (llm.Block, error) {
 	case len(data) > MaxTextFile:
 		return nil, fmt.Errorf("attach @%s: it is larger than %d MB: attach the part that matters", name, MaxTextFile>>20)
 	}
-	return llm.Text{Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", name, strings.TrimRight(string(data), "\n"))}, nil
+	return llm.Text{Text: AttachedText(name, string(data))}, nil
+}
+
+// AttachedText is a text file as it stands in a prompt.
+func AttachedText(name, text string) string {
+	return fmt.Sprintf("<file path=%q>\n%s\n</file>", name, strings.TrimRight(text, "\n"))
 }
 
 // cause drops the path from an error that names it already.

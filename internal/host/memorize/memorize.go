@@ -258,7 +258,7 @@ func (u *update) facts(ctx context.Context, info index.Info) (string, error) {
 	if b.Len() == 0 {
 		return "", nil
 	}
-	title := u.hidden(prose.Row(info.Title, 80))
+	title := u.hidden(prose.Row(compact.Opening(entries), 80)) // the session's own may be the text of a command
 	return fmt.Sprintf("# %s: %s\n\nSession %s\n\n%s", day, title, info.ID, b.String()), nil
 }
 

@@ -422,7 +422,7 @@ func resource(r *proto.Resource, dir string) (llm.Block, error) {
 }
 
 func fileText(name, text string) llm.Text {
-	return llm.Text{Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", name, strings.TrimRight(text, "\n"))}
+	return llm.Text{Text: host.AttachedText(name, text)}
 }
 
 // filePath returns the path in a file URI; "": the URI names no local file.

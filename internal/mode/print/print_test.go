@@ -430,7 +430,7 @@ func TestPrompt(t *testing.T) {
 		llm.Image{MIME: "image/png", Data: []byte(png)},
 		llm.Text{Text: "<file path=\"" + notes + "\">\n# Notes\n</file>"},
 		llm.Document{Name: "paper.pdf", MIME: "application/pdf", Data: []byte("%PDF-1.7 ...")},
-		llm.Text{Text: "from a pipe"},
+		llm.Text{Text: "<file path=\"standard input\">\nfrom a pipe\n</file>"},
 		llm.Text{Text: "what is this @home"},
 	}
 	if diff := cmp.Diff(want, m.Content); diff != "" {

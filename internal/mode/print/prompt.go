@@ -20,7 +20,7 @@ const maxPiped = host.MaxTextFile
 var ErrNoPrompt = errors.New(`there is no prompt: write burin -p "your question", or pipe text in`)
 
 // Prompt makes the user's message of the words of the command line, in which
-// @path names a file to attach, and of standard input (nil if it is not piped).
+// @path names a file to attach, and of standard input (nil if it is not piped), which is a file to attach where there are words.
 // A word that begins with @@ stands for itself without the first @. Files come
 // first, then standard input, then the words. Text, images and PDFs are
 // accepted.
@@ -42,6 +42,7 @@ func Prompt(words []string, stdin io.Reader) (llm.Message, error) {
 			text = append(text, w)
 		}
 	}
+	prompt := strings.TrimSpace(strings.Join(text, " "))
 	if stdin != nil {
 		piped, err := io.ReadAll(io.LimitReader(stdin, maxPiped+1))
 		if err != nil {
@@ -54,11 +55,14 @@ func Prompt(words []string, stdin io.Reader) (llm.Message, error) {
 			return llm.Message{}, errors.New("standard input is not text: attach images and PDFs with @path")
 		}
 		if s := strings.TrimRight(string(piped), "\n"); strings.TrimSpace(s) != "" {
+			if prompt != "" { // it is what the words are about, and not what the person says
+				s = host.AttachedText("standard input", s)
+			}
 			content = append(content, llm.Text{Text: s})
 		}
 	}
-	if s := strings.TrimSpace(strings.Join(text, " ")); s != "" {
-		content = append(content, llm.Text{Text: s})
+	if prompt != "" {
+		content = append(content, llm.Text{Text: prompt})
 	}
 	if len(content) == 0 {
 		return llm.Message{}, ErrNoPrompt
