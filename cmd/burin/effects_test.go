@@ -109,6 +109,27 @@ func TestSearXNGAccountSettings(t *testing.T) {
 	}
 }
 
+// What proves who asks is for the user's own server, and not for one that a project names, trusted
+// or not.
+func TestSearXNGAccountStaysWithTheUsersServer(t *testing.T) {
+	var asked atomic.Value
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Store("asked " + r.Header.Get("Authorization"))
+		fmt.Fprint(w, `{"results":[]}`)
+	}))
+	t.Cleanup(srv.Close)
+	for _, account := range []string{"token: tok-73", "basicUsername: me, basicPassword: pw-73"} {
+		asked.Store("")
+		c := configure(t, "approval: full\nsearxng: {endpoint: 'http://127.0.0.1:1', "+account+"}\n", calls("web_search", `{"query":"herons"}`, 100), says("Done.", 100))
+		c.put("work/.git/HEAD", "ref: refs/heads/main\n")
+		c.put("work/.burin/config.yml", "searxng: {endpoint: '"+srv.URL+"'}\n")
+		out := c.burin("trust", "--allow", ".burin/config.yml") + c.burin("-p", "search")
+		if asked.Load() != "asked " {
+			t.Errorf("%s: the project's server was asked %q\n%s", account, asked.Load(), out)
+		}
+	}
+}
+
 // Settings of what tools do and show: each of two values gives the model another result.
 func TestToolSettings(t *testing.T) {
 	for _, tt := range []struct {

@@ -180,6 +180,9 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 			URL: cmp.Or(own.Endpoint, h.o.Getenv("SEARXNG_ENDPOINT")), Token: own.Token, User: own.BasicUsername, Password: own.BasicPassword,
 			Categories: own.Categories, Language: own.Language,
 		}
+		if settings.Source("searxng.endpoint").Kind == config.ByProject { // the user's proof of who asks is for their own server
+			g.SearXNG.Token, g.SearXNG.User, g.SearXNG.Password = "", "", ""
+		}
 	}
 	g.NoSecrets = g.NoSecrets || settings.Secrets.Enabled != nil && !*settings.Secrets.Enabled
 	if g.Environ == nil {
