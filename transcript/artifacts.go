@@ -51,7 +51,7 @@ func (a *Artifacts) root() (*os.Root, error) {
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return nil, fmt.Errorf("%s is no folder but a file or a link: remove it", a.dir)
+		return nil, fmt.Errorf("%s is not a folder but a file or a link: remove it", a.dir)
 	}
 	return parent.OpenRoot(base)
 }
@@ -137,7 +137,7 @@ func (a *Artifacts) find(id string) (*os.Root, string, error) {
 			}
 			_ = root.Close()
 			if err == nil {
-				err = fmt.Errorf("%s is no regular file", filepath.Join(a.dir, name))
+				err = fmt.Errorf("%s is not a regular file", filepath.Join(a.dir, name))
 			}
 			return nil, "", fmt.Errorf("artifact://%s: %w", id, err)
 		}

@@ -97,7 +97,7 @@ func mounts(b *seat) []workspace.Mount {
 // repository, where a link in the place of a folder of the session's would lead anywhere.
 func notLinked(dir string) error {
 	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
-		return fmt.Errorf("%s is no folder but a file or a link: remove it", dir)
+		return fmt.Errorf("%s is not a folder but a file or a link: remove it", dir)
 	}
 	return nil
 }
