@@ -254,7 +254,7 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 		}
 	}
 	o.Sources = h.sourcesAt(g.Dir)
-	givePrompts(h, o)
+	givePrompts(o)
 	h.rules(o, settings)
 	return nil
 }

@@ -14,12 +14,12 @@ import (
 // words are data, and no repository can take that away.
 const (
 	systemFile = "SYSTEM.md"        // in place of burin's own words
-	appendFile = "APPEND_SYSTEM.md" // at the end of the instructions; a project may have one, too
+	appendFile = "APPEND_SYSTEM.md" // at the end of the instructions; a project's is one of its instruction files
 	titleFile  = "TITLE_SYSTEM.md"  // in place of the words that ask for a session's title
 )
 
 // givePrompts sets what such files say. Flags come first, and what they add comes last.
-func givePrompts(h *Host, o *Session) {
+func givePrompts(o *Session) {
 	if o.Ground.NoFiles || o.Ground.Files != nil {
 		return
 	}
@@ -34,25 +34,12 @@ func givePrompts(h *Host, o *Session) {
 	o.System = cmp.Or(o.System, read(own, systemFile))
 	o.TitleSystem = cmp.Or(o.TitleSystem, read(own, titleFile))
 	var all []string
-	for _, text := range []string{read(own, appendFile), read(projectFolder(h, o.Ground.Dir, own), appendFile), o.Append} {
+	for _, text := range []string{read(own, appendFile), o.Append} {
 		if text != "" {
 			all = append(all, text)
 		}
 	}
 	o.Append = strings.Join(all, "\n\n")
-}
-
-// projectFolder is the nearest .burin with words of the project; "" if there is none.
-func projectFolder(h *Host, dir, own string) string {
-	for root := h.sourcesAt(dir).Root; ; dir = filepath.Dir(dir) {
-		at := filepath.Join(dir, ".burin")
-		if _, err := os.Lstat(filepath.Join(at, appendFile)); err == nil && at != own {
-			return at
-		}
-		if root == "" || dir == root || dir == filepath.Dir(dir) {
-			return ""
-		}
-	}
 }
 
 func readIn(dir, name string) (string, error) {

@@ -137,7 +137,7 @@ func All() []Source {
 		{
 			ID: "burin", Name: "burin", home: ".burin", // Options.ConfigDir wins
 			project: files{
-				Instructions: {".burin/AGENTS.md"}, Commands: {".burin/commands", ".burin/prompts"}, Skills: {".burin/skills"},
+				Instructions: {".burin/AGENTS.md"}, Additions: {".burin/APPEND_SYSTEM.md"}, Commands: {".burin/commands", ".burin/prompts"}, Skills: {".burin/skills"},
 				Rules: {".burin/rules"}, Hooks: {".burin/hooks.json"},
 			},
 			user: files{
@@ -302,6 +302,9 @@ func Places(o Options, kind Kind) []Place {
 		}
 		for _, dir := range folders {
 			for _, name := range s.project[kind] {
+				if kind == Additions && filepath.Dir(filepath.Join(dir, filepath.FromSlash(name))) == o.ConfigDir {
+					continue // the user's own, which is no instruction file
+				}
 				add(&s, folders[len(folders)-1], dir, dir, filepath.FromSlash(name))
 			}
 			for _, path := range named(&s, kind, folders[len(folders)-1], dir, o.UserHome) {
