@@ -22,11 +22,19 @@ import (
 	"github.com/burin-dev/burin/session"
 )
 
-// repository is the folder at or above dir that holds .git; dir if there is none.
-func repository(dir string) string {
+// repository is the folder at or above dir that holds .git; dir if there is none. A folder above
+// counts if it belongs to the user, as it does for git: everybody may put a .git into /tmp, with
+// instructions for those who work below.
+func (h *Host) repository(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return at
+		if git, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			if folder, err := os.Lstat(at); at == dir || err == nil && ours(git) && ours(folder) {
+				return at
+			}
+			h.stranger.Do(func() {
+				h.o.Warn(fmt.Sprintf("%s is a repository of another user: burin reads nothing there, and takes %s for the project", at, dir))
+			})
+			return dir
 		}
 		if at == filepath.Dir(at) {
 			return dir

@@ -60,6 +60,8 @@ type Host struct {
 	settings atomic.Pointer[config.Config] // as they were last
 	skills   atomic.Pointer[skill.Set]     // the same
 
+	stranger sync.Once // the user was told of a repository that is not theirs
+
 	life    context.Context // of what runs in the background
 	end     context.CancelFunc
 	running sync.WaitGroup
@@ -171,7 +173,7 @@ func findLayers(h *Host) config.Layers {
 
 func (h *Host) project() config.Project {
 	home, _ := os.UserHomeDir() // without one there is nothing to tell apart
-	return config.Project{Dir: h.o.Dir, Root: repository(h.o.Dir), Home: home, Trusted: h.trustsSettings}
+	return config.Project{Dir: h.o.Dir, Root: h.repository(h.o.Dir), Home: home, Trusted: h.trustsSettings}
 }
 
 // ProjectSettings is the settings file of the project in the folder, there or not; "" where
@@ -334,7 +336,7 @@ func (h *Host) Sources() source.Options { return h.sourcesAt(h.o.Dir) }
 func (h *Host) sourcesAt(dir string) source.Options {
 	home, _ := os.UserHomeDir() // without one the user has none
 	o := source.Options{
-		Dir: dir, Root: repository(dir), ConfigDir: h.o.Paths.Config, UserHome: home, Getenv: h.o.Getenv,
+		Dir: dir, Root: h.repository(dir), ConfigDir: h.o.Paths.Config, UserHome: home, Getenv: h.o.Getenv,
 	}
 	var allow, deny []string
 	if settings, err := h.Settings(); err == nil { // who opens a session says what is wrong with them
