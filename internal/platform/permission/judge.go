@@ -56,7 +56,7 @@ func (j *judge) decide(r Request) Decision {
 		case tool.AccessExecute:
 			j.findings = append(j.findings, j.command(r.Tool, a)...)
 		case tool.AccessNetwork:
-			j.findings = append(j.findings, j.host(networkTool(r.Tool), a.Target))
+			j.findings = append(j.findings, j.request(r.Tool, a.Target))
 		case tool.AccessRead, tool.AccessWrite:
 			j.findings = append(j.findings, j.access(r.Tool, a))
 		default: // a kind that is not known here may be anything
@@ -221,15 +221,6 @@ func (j *judge) untargeted(f *finding, name string, k tool.AccessKind) {
 const planRefuses = "plan mode changes nothing"
 
 func (j *judge) modeAllows() string { return "the mode " + string(j.mode) + " allows it" }
-
-// networkTool is the tool whose rules hold for requests: an address such as issue://5, which
-// read knows, is asked for like a page.
-func networkTool(name string) string {
-	if familyOf(name) == "read" {
-		return "fetch"
-	}
-	return name
-}
 
 // host judges a request to another machine.
 func (j *judge) host(name, to string) finding {

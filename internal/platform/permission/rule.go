@@ -66,6 +66,7 @@ const (
 	commands
 	paths
 	hosts
+	repositories
 )
 
 // family gives the tools that a rule for a tool is for, and what its pattern is.
@@ -83,6 +84,8 @@ func family(name string) ([]string, kind) {
 		return []string{name}, commands
 	case "fetch", "web_search":
 		return []string{name}, hosts
+	case github:
+		return []string{name}, repositories
 	}
 	return []string{name}, anything
 }
@@ -90,14 +93,15 @@ func family(name string) ([]string, kind) {
 // compiled is a rule that is ready to be compared.
 type compiled struct {
 	Rule
-	tools []string
-	whole string       // the command line it is exactly for
-	call  command.Call // the simple command, or the first words of one
-	first bool         // call is the first words
-	glob  string       // of paths
-	root  string       // of the workspace: absolute patterns are compared with names in it too
-	host  string
-	rank  int // how specific it is
+	tools      []string
+	whole      string       // the command line it is exactly for
+	call       command.Call // the simple command, or the first words of one
+	first      bool         // call is the first words
+	glob       string       // of paths
+	root       string       // of the workspace: absolute patterns are compared with names in it too
+	host       string
+	repository string // owner/name, or owner/*
+	rank       int    // how specific it is
 
 	pattern wall.Pattern // glob, whatever the capitals
 }
@@ -110,7 +114,7 @@ func (c *compiled) exact(k tool.AccessKind) bool {
 	case tool.AccessExecute:
 		return c.whole != ""
 	case tool.AccessNetwork:
-		return c.host != "" && !strings.HasPrefix(c.host, "*")
+		return c.host != "" && !strings.HasPrefix(c.host, "*") || c.repository != "" && !strings.HasSuffix(c.repository, "*")
 	}
 	_, ok := literal(c.glob)
 	return ok
@@ -137,6 +141,9 @@ func compile(r Rule, at command.Place) (*compiled, error) {
 	}
 	if k == hosts || k == anything && !strings.ContainsAny(r.Pattern, " /") {
 		err = c.compileHost()
+	}
+	if k == repositories {
+		err = c.compileRepository()
 	}
 	if k == anything {
 		err = nil // it is what one of them can read
@@ -293,6 +300,8 @@ func what(r Rule) string {
 		return c.whatPaths()
 	case k == hosts:
 		return c.whatHost()
+	case k == repositories:
+		return c.whatRepository()
 	}
 	return "calls of the tool " + r.Tool + " for `" + r.Pattern + "`"
 }
@@ -420,6 +429,8 @@ func (c *compiled) brief() brief {
 		return brief{"", []string{prose.Inline(prose.Clip(c.whole, 2000))}, ""}
 	case k == paths:
 		return c.briefPaths()
+	case k == repositories:
+		return brief{"reading ", []string{c.whatRepository()}, ""}
 	case k == hosts && c.Tool == "fetch":
 		return brief{"fetching from ", []string{c.host}, ""}
 	case k == hosts:
