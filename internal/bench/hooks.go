@@ -46,17 +46,18 @@ func beginHooks(b *seat) {
 	if b.Hooks == nil {
 		return
 	}
+	about := func(t *tool.Tool, args json.RawMessage) ([]string, string) { return behind(b, t, args) }
 	if b.shells == nil {
-		b.Hooks.Begin(nil, b.behind)
+		b.Hooks.Begin(nil, about)
 	} else {
-		b.Hooks.Begin(b.shells.Aside, b.behind)
+		b.Hooks.Begin(b.shells.Aside, about)
 	}
 	b.onClose(func() error { b.Hooks.End(); return nil })
 }
 
 // behind gives the files on disk that a call reads or writes, and its command as it runs where
 // it names addresses: hooks that guard files know paths only.
-func (b *seat) behind(t *tool.Tool, args json.RawMessage) (files []string, command string) {
+func behind(b *seat, t *tool.Tool, args json.RawMessage) (files []string, command string) {
 	var said struct{ Path, Command string }
 	if json.Unmarshal(args, &said) != nil {
 		return nil, ""
