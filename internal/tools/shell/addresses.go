@@ -35,12 +35,11 @@ type judgment struct {
 	err  error
 }
 
-// judge is the call with paths in place of addresses. One that can't be expanded is judged as it
-// was written, and will not run.
-func (j *judgments) judge(at Addresses, a bashArgs) bashArgs {
+// judge is the call with paths in place of addresses. One that can't be expanded will not run.
+func (j *judgments) judge(at Addresses, a bashArgs) (bashArgs, error) {
 	key := callKey(at, a)
 	if key == "" {
-		return a
+		return a, nil
 	}
 	call, err := expanded(at, a)
 	if err != nil {
@@ -56,7 +55,7 @@ func (j *judgments) judge(at Addresses, a bashArgs) bashArgs {
 		}
 		j.all[key] = append(j.all[key], judgment{call, err})
 	}
-	return call
+	return call, err
 }
 
 // maxJudged is how many calls are remembered.

@@ -140,7 +140,11 @@ func (s *commands) bash() *tool.Tool {
 		Name: "bash", Label: "Run", Description: description, Effects: tool.Reads | tool.Writes | tool.Executes | tool.Network,
 		Adjust: s.adjust,
 		Access: func(a bashArgs) []tool.Access {
-			a = s.mended(s.judged.judge(s.Addresses, a))
+			a, err := s.judged.judge(s.Addresses, a)
+			if err != nil { // the call fails with the reason, whatever comes, and nobody is asked about it
+				return []tool.Access{{Kind: tool.AccessRead, Target: "."}}
+			}
+			a = s.mended(a)
 			return []tool.Access{{Kind: tool.AccessExecute, Target: withEnv(a), Dir: s.accessDir(a)}}
 		},
 		Together: func(a bashArgs) bool {
