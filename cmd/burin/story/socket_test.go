@@ -26,6 +26,7 @@ var notOverSocket = map[string]string{
 	"TestAttachToNobody":               aboutOwner,
 	"TestOneSessionManyFaces":          aboutOwner,
 	"TestAnswerAScript":                aboutOwner,
+	"TestStatusLineCommand":            "the command runs in the sandbox of the process that has the session",
 	"TestDumpRequest":                  "requests are dumped where they are sent",
 	"TestMoveNowhere":                  isOpen,
 	"TestRenameAndDrop":                isOpen,
