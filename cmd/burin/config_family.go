@@ -93,9 +93,9 @@ func configMigrate(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
 		Short: "Rewrite old names and values in config.yml",
-		Long: `Rewrite names and values in config.yml that the pi family or an older burin had and that are called
-otherwise today. burin understands them as they are; this keeps the file tidy. The file as it
-was stays beside it as config.yml.bak.`,
+		Long: `Rewrite names and values in config.yml that the pi family or an older burin used and that have
+other names today. burin understands them as they are; this keeps the file tidy. A copy of the
+old file is kept as config.yml.bak.`,
 		Args: arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			h, err := p.host(nil)

@@ -58,6 +58,17 @@ func memoryIn(h *host.Host, a askFlags) func(ctx context.Context, arg string) (s
 	}
 }
 
+// changeMemory changes the memory of the folder, and says what was done.
+func changeMemory(ctx context.Context, p *program, change func(*host.Memory) (done string, err error)) error {
+	return withMemory(ctx, p, nil, func(_ context.Context, p *program, m *host.Memory) error {
+		done, err := change(m)
+		if err == nil {
+			fmt.Fprintln(p.err, done)
+		}
+		return err
+	})
+}
+
 func viewMemory(ctx context.Context, p *program, m *host.Memory) error {
 	text, err := m.View(ctx)
 	if err == nil {
@@ -91,13 +102,7 @@ func memoryAdd(p *program) *cobra.Command {
   burin memory add --user "answer in German"`,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withMemory(cmd.Context(), p, nil, func(_ context.Context, p *program, m *host.Memory) error {
-				done, err := m.Add(args[0], user)
-				if err == nil {
-					fmt.Fprintln(p.err, done)
-				}
-				return err
-			})
+			return changeMemory(cmd.Context(), p, func(m *host.Memory) (string, error) { return m.Add(args[0], user) })
 		},
 	}
 	forUser(cmd, &user)
@@ -200,13 +205,7 @@ read again, unless burin memory rebuild asks for it.
   burin memory clear --user    what holds in all projects`,
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withMemory(cmd.Context(), p, nil, func(_ context.Context, p *program, m *host.Memory) error {
-				done, err := m.Clear(user)
-				if err == nil {
-					fmt.Fprintln(p.err, done)
-				}
-				return err
-			})
+			return changeMemory(cmd.Context(), p, func(m *host.Memory) (string, error) { return m.Clear(user) })
 		},
 	}
 	forUser(cmd, &user)
@@ -224,12 +223,8 @@ out because the memory had been cleared.
   burin memory rebuild && burin memory update`,
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withMemory(cmd.Context(), p, nil, func(_ context.Context, p *program, m *host.Memory) error {
-				if err := m.Project.Rebuild(); err != nil {
-					return err
-				}
-				fmt.Fprintln(p.err, "The next update merges everything again.")
-				return nil
+			return changeMemory(cmd.Context(), p, func(m *host.Memory) (string, error) {
+				return "The next update merges everything again.", m.Project.Rebuild()
 			})
 		},
 	}

@@ -270,7 +270,7 @@ const joinHead = "[These rules of the user and the repository are about files th
 // folderHead begins instructions of folders that join a result.
 const folderHead = "[These instructions of the repository are about the folders of files that this call touched. Follow them there from now on.]\n\n"
 
-// nested is what holds in the folders on the way to a file of which the system prompt has nothing.
+// nested returns the instructions of the folders on the way to a file that the system prompt lacks.
 func (g *guide) nested(file string) (all []*folder) {
 	rel, err := filepath.Rel(g.sources.Root, filepath.Dir(file))
 	if err != nil || !filepath.IsLocal(rel) {

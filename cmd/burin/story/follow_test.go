@@ -12,7 +12,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
 )
 
-// has writes a file of burin's, as an editor does: beside it, and then in its place.
+// has writes one of burin's files as an editor does: it writes a new file and renames it.
 func (s *story) has(name, text string) {
 	s.t.Helper()
 	path := filepath.Join(s.home, filepath.FromSlash(name))

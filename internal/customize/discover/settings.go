@@ -43,7 +43,7 @@ func (s *search) settings(program, path string) {
 	case err != nil:
 		f.What = "Settings that can't be read: " + err.Error()
 	case len(a.Values) == 0:
-		f.What = "Settings, none of which burin has."
+		f.What = "Settings that burin does not have."
 	default:
 		f.What = prose.Count(len(a.Values), "setting") + " that burin has too."
 		if s.o.ConfigDir != "" {

@@ -377,7 +377,7 @@ func TestProgramsTalk(t *testing.T) {
 			}
 		}
 		if h == nil {
-			t.Errorf("%s is no hook of %s", tt.as, tt.event)
+			t.Errorf("%s is not a hook of %s", tt.as, tt.event)
 			continue
 		}
 		told := string(h.Input(hook.Moment{Session: "s", Dir: "/repo"}, tt.event, tt.fields))

@@ -10,7 +10,7 @@
 //	skills/NAME/SKILL.md  playbooks for work that comes again
 //	raw/SESSION.md        what was found in each session
 //
-// What was done, and old versions of the files, are in a folder beside it. The model gets
+// A folder beside it has the state of the updates and old versions of the files. The model gets
 // [Memory.Section] in its system prompt and reads and writes the files by address
 // ([Memory.Read], [Memory.Stores]). Package memorize, which asks models, makes them.
 //
@@ -55,7 +55,7 @@ const (
 	MaxSkill  = 32 << 10 // bytes of a playbook
 	MaxSkills = 30       // playbooks; more are not shown
 	MaxRaw    = 200      // sessions whose facts are kept; those of the oldest go first
-	maxOld    = 10       // updates of which the old files are kept
+	maxOld    = 10       // updates whose old files are kept
 )
 
 // Memory is what burin remembers in a folder.
