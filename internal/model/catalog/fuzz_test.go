@@ -32,7 +32,7 @@ func FuzzTable(f *testing.F) {
 	f.Add("p\tid\tname\t1\t1\ttext\teffort!:low=x,off=none\t~1/2/?/4/5 >9:1/2/3/4 web:1\t2025-01-01\topenai-responses\tpromote=a/b compat={}")
 	f.Add("p\tid")
 	f.Fuzz(func(t *testing.T, line string) {
-		m, err := parseModel(line, func(string, string) (connection, error) { return connection{}, nil })
+		m, err := parseModel(line, func(string, string) (*connection, error) { return &connection{}, nil })
 		if err == nil && (m.ID == "" || m.Provider == "" || m.Price.Input.Dollars() < 0) {
 			t.Errorf("taken: %+v", m)
 		}

@@ -32,8 +32,11 @@ func (s Samplers) over(base Samplers) Samplers {
 }
 
 // suit leaves out what the provider of m doesn't take, which many answer with an error, and gives
-// the names of that. listed says that the provider is of the table.
-func (s *Samplers) suit(m *Model, listed bool) (unsent []string) {
+// the names of that. listed says whether the provider is of the table.
+func (s *Samplers) suit(m *Model, listed func(provider string) bool) (unsent []string) {
+	if *s == (Samplers{}) {
+		return nil // as mostly: then the table isn't searched for each model
+	}
 	for _, v := range []**float64{&s.MinP, &s.PresencePenalty, &s.RepetitionPenalty} {
 		if *v != nil && **v < 0 {
 			*v = nil
@@ -42,7 +45,7 @@ func (s *Samplers) suit(m *Model, listed bool) (unsent []string) {
 	if s.TopK != nil && *s.TopK < 0 {
 		s.TopK = nil
 	}
-	takes := taken(m, listed)
+	takes := taken(m, listed(m.Provider))
 	if s.TopK != nil && !slices.Contains(takes, "topK") {
 		s.TopK, unsent = nil, append(unsent, "topK")
 	}

@@ -59,14 +59,38 @@ func (t table) model(provider, id string) (Model, bool, error) {
 // common.
 type connection struct {
 	baseURL       string
-	compat        string // JSON
+	dialect       string // as JSON
+	compat        openai.Compat
 	noStrictTools bool
+	laid          map[string]openai.Compat // by the JSON that was laid over dialect
 }
 
-func (t table) connection(provider, api string) (connection, error) {
+// with is the connection's dialect with a model's own JSON over it. Hundreds of models share a
+// few, so that each is read once.
+func (c *connection) with(own string) (openai.Compat, error) {
+	if compat, ok := c.laid[own]; ok {
+		return compat, nil
+	}
+	var compat openai.Compat
+	for _, text := range []string{c.dialect, own} {
+		if text == "" {
+			continue
+		}
+		if err := readCompat(text, &compat); err != nil {
+			return openai.Compat{}, err
+		}
+	}
+	if c.laid == nil {
+		c.laid = map[string]openai.Compat{}
+	}
+	c.laid[own] = compat
+	return compat, nil
+}
+
+func (t table) connection(provider, api string) (*connection, error) {
 	line, ok := t.line("@" + provider + "\t" + api + "\t")
 	if !ok {
-		return connection{}, fmt.Errorf("no connection for %s of %s", api, provider)
+		return nil, fmt.Errorf("no connection for %s of %s", api, provider)
 	}
 	return parseConnection(line)
 }
@@ -78,10 +102,7 @@ func (t table) connect(m *Model) {
 	if err != nil {
 		return
 	}
-	m.BaseURL, m.DisableStrictTools = c.baseURL, c.noStrictTools
-	if c.compat != "" {
-		_ = readCompat(c.compat, &m.Compat) // checked with the table
-	}
+	m.BaseURL, m.DisableStrictTools, m.Compat = c.baseURL, c.noStrictTools, c.compat
 }
 
 // readCompat lays JSON over c. A key it does not know is an error, so that a
@@ -92,12 +113,15 @@ func readCompat(text string, c *openai.Compat) error {
 	return d.Decode(c)
 }
 
-func parseConnection(line string) (connection, error) {
+func parseConnection(line string) (*connection, error) {
 	var cols [5]string
 	if n := split(line, cols[:]); n != len(cols) {
-		return connection{}, fmt.Errorf("a connection has %d columns, want %d", n, len(cols))
+		return nil, fmt.Errorf("a connection has %d columns, want %d", n, len(cols))
 	}
-	return connection{baseURL: cols[2], compat: cols[3], noStrictTools: cols[4] == "no-strict-tools"}, nil
+	c := &connection{baseURL: cols[2], dialect: cols[3], noStrictTools: cols[4] == "no-strict-tools"}
+	var err error
+	c.compat, err = c.with("")
+	return c, err
 }
 
 // providers lists the providers in the order of the text.
@@ -150,8 +174,8 @@ func (t table) firstAPI(provider string) llm.API {
 // all parses every model. The first defect ends it.
 func (t table) all() ([]Model, error) {
 	models := make([]Model, 0, strings.Count(t.text, "\n"))
-	connections := map[string]connection{}
-	lookup := func(provider, api string) (connection, error) {
+	connections := map[string]*connection{}
+	lookup := func(provider, api string) (*connection, error) {
 		c, ok := connections[provider+"\t"+api]
 		if !ok {
 			return c, fmt.Errorf("no connection for %s of %s", api, provider)
@@ -202,7 +226,7 @@ func split(line string, cols []string) int {
 
 // parseModel reads a model's line: provider, id, name, context window, output
 // limit, input kinds, thinking, price, release date, wire format, extras.
-func parseModel(line string, connectionOf func(provider, api string) (connection, error)) (Model, error) {
+func parseModel(line string, connectionOf func(provider, api string) (*connection, error)) (Model, error) {
 	var c [11]string
 	if n := split(line, c[:]); n != len(c) {
 		return Model{}, fmt.Errorf("a model has %d columns, want %d", n, len(c))
@@ -237,12 +261,7 @@ func parseModel(line string, connectionOf func(provider, api string) (connection
 	if err != nil {
 		return fail("connection", err)
 	}
-	m.BaseURL, m.DisableStrictTools = conn.baseURL, conn.noStrictTools
-	if conn.compat != "" {
-		if err := readCompat(conn.compat, &m.Compat); err != nil {
-			return fail("compat", err)
-		}
-	}
+	m.BaseURL, m.DisableStrictTools, m.Compat = conn.baseURL, conn.noStrictTools, conn.compat
 	for extra := range strings.FieldsSeq(c[10]) {
 		key, value, _ := strings.Cut(extra, "=")
 		switch key {
@@ -253,7 +272,7 @@ func parseModel(line string, connectionOf func(provider, api string) (connection
 		case "base":
 			m.BaseURL = value
 		case "compat":
-			if err := readCompat(value, &m.Compat); err != nil {
+			if m.Compat, err = conn.with(value); err != nil {
 				return fail("compat", err)
 			}
 		default:

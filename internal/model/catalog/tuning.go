@@ -92,7 +92,7 @@ func (s *sources) tune(m *Model) {
 			*v = nil
 		}
 	}
-	t.Unsent = t.Others.suit(m, s.table.hasProvider(m.Provider))
+	t.Unsent = t.Others.suit(m, s.table.hasProvider)
 	t.ServiceTier = tierOf(m, t.ServiceTier, stated)
 	if slices.Contains([]string{"flex", "scale", "priority"}, t.ServiceTier) {
 		m.Price.Unreliable = true // the table holds the prices of the usual tier
