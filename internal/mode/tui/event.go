@@ -101,8 +101,11 @@ func (ls *listener) sessionSays(e *session.Event) {
 	case session.ModelChanged:
 		ls.notice(card.Info, "Model: "+e.Data.(*session.Change).To)
 		ls.facts.read()
-	case session.ThinkingChanged, session.TitleChanged, session.ModeChanged, session.ToolsChanged, session.CostCounted:
+	case session.ThinkingChanged, session.TitleChanged, session.ModeChanged, session.ToolsChanged:
 		ls.facts.read()
+	case session.CostCounted:
+		ls.facts.read()
+		freeRead(ls.session.Transcript())
 	case session.RulesTriggered:
 		d := e.Data.(*session.Triggered)
 		words := "Rule for the model: "

@@ -147,10 +147,17 @@ func (sw *switcher) open(w Wish) {
 			past = recent(s.Transcript())
 		}
 		sw.inbox.post(func() { sw.onOpen(s, past, err, o) })
-		if err == nil && s.Transcript().Len() > largeSession {
-			debug.FreeOSMemory() // reading left several times of what is kept
+		if err == nil {
+			freeRead(s.Transcript())
 		}
 	}()
+}
+
+// freeRead gives back what reading all of a large session has left: several times of what is kept.
+func freeRead(l session.Transcript) {
+	if l.Len() > largeSession {
+		go debug.FreeOSMemory()
+	}
 }
 
 // warned takes a warning of a session. Until it is shown, the one before may still have
