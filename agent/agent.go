@@ -197,7 +197,7 @@ func (a *Agent) Steer(m llm.Message) error {
 	interrupt := a.interrupt
 	a.mu.Unlock()
 	if interrupt != nil {
-		interrupt(errSpoke)
+		interrupt(ErrSpoke)
 	}
 	return nil
 }

@@ -256,7 +256,7 @@ func (x *executor) abort(err error) {
 func (x *executor) skip(t *task) {
 	t.skipped = true
 	text := "Not run: the run was stopped before this call began."
-	if errors.Is(context.Cause(x.live), errSpoke) {
+	if errors.Is(context.Cause(x.live), ErrSpoke) {
 		text = "Not run: the user sent a message before this call began. Read it first, and call again if that is still right."
 	}
 	x.end(t, tool.Failure(text), 0)
@@ -265,7 +265,7 @@ func (x *executor) skip(t *task) {
 // interrupted is the result of a canceled call.
 func (x *executor) interrupted(more string) string {
 	text := "Interrupted: the run was stopped while this call was running."
-	if x.ctx.Err() == nil && errors.Is(context.Cause(x.live), errSpoke) {
+	if x.ctx.Err() == nil && errors.Is(context.Cause(x.live), ErrSpoke) {
 		text = "Interrupted: the user sent a message while this call was running."
 	}
 	return text + " What it had done until then is done." + more

@@ -20,7 +20,7 @@ const (
 
 // Reasons why calls do not run, or do not finish.
 var (
-	errSpoke = errors.New("the user spoke")
+	ErrSpoke = errors.New("the user spoke")
 	errEnded = errors.New("another call ended the run")
 
 	errTooMany = fmt.Errorf("this call did not run: an answer may have %d calls, and this one has more. "+
@@ -85,7 +85,7 @@ func (r *run) interruptible(ctx context.Context) (context.Context, context.Cance
 	defer r.mu.Unlock()
 	r.interrupt = cancel
 	if len(r.steering) > 0 {
-		cancel(errSpoke)
+		cancel(ErrSpoke)
 	}
 	return live, func(cause error) {
 		if cause == nil {

@@ -37,6 +37,7 @@ const (
 	ConsoleOpened   agent.EventType = "console_opened"         // a program has a terminal to show
 	ConsoleClosed   agent.EventType = "console_closed"         // that program ended
 	JobsChanged     agent.EventType = "jobs_changed"           // a job started or ended
+	AgentChanged    agent.EventType = "subagent_changed"       // *Agent
 	CommandStart    agent.EventType = "command_start"          // Text: the user's own command
 	CommandOutput   agent.EventType = "command_output"         // Text: a piece of its output
 	CommandEnd      agent.EventType = "command_end"            // Text: the command; EntryID

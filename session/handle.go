@@ -26,6 +26,7 @@ type Handle interface {
 	Tools() Tools
 	Work() Work
 	Jobs() Jobs
+	Agents() Agents
 	Questions() Questions
 	Consoles() Consoles
 	Permissions() Permissions

@@ -46,9 +46,12 @@ type Options struct {
 	Tasks       Tasks
 	Jobs        Background
 	Models      Opener
+	Crew        Crew
 	Permissions Permissions // for faces
 	Changes     Changes     // for faces
 	Chains      Chains      // hooks, rules and extensions that take part
+	// Lender is what the session that this one works for lends to it; nil: it works for none.
+	Lender *Lender
 	// Secrets hides values; nil hides nothing.
 	Secrets *secret.Vault
 	// Meter applies limits beyond this session; nil means none.

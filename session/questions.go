@@ -28,6 +28,10 @@ type DeskOptions struct {
 	// once.
 	Wait    bool
 	Timeout time.Duration // 0 is no limit
+	// Under is the desk of the session that a sub-agent works for: its questions are asked
+	// there, as those of From.
+	Under *Desk
+	From  string
 }
 
 // Desk is where questions wait for the user: those about permission, of the model, and all
@@ -81,6 +85,9 @@ func (d *Desk) Attend() (leave func()) {
 
 // CanAsk reports whether a question could be answered: somebody is there, or it may wait.
 func (d *Desk) CanAsk() bool {
+	if d.o.Under != nil {
+		return d.o.Under.CanAsk()
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return !d.ended && (d.attending > 0 || d.o.Wait)
@@ -89,6 +96,12 @@ func (d *Desk) CanAsk() bool {
 // Ask asks a question and waits for the answer. It sets the id of q. The error is
 // [ErrUnattended], [ErrTimedOut], or that of ctx.
 func (d *Desk) Ask(ctx context.Context, q Question) (Reply, error) {
+	if d.o.Under != nil {
+		if q.From == "" {
+			q.From = d.o.From
+		}
+		return d.o.Under.Ask(ctx, q)
+	}
 	q.ID = rand.Text()[:12]
 	a := &asked{Question: q, reply: make(chan Reply, 1)}
 	d.mu.Lock()

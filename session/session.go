@@ -100,7 +100,7 @@ var (
 // New starts a session, or continues what Options.Log contains. A cost limit requires a model
 // with a known price.
 func New(o Options) (*Session, error) {
-	if o.MaxCost > 0 && !o.Request.Model.Price.Known() {
+	if (o.MaxCost > 0 || o.Lender.limited()) && !o.Request.Model.Price.Known() {
 		return nil, unpriced(o.Request.Model)
 	}
 	if o.Warn == nil {
@@ -165,6 +165,7 @@ func New(o Options) (*Session, error) {
 			}
 		})
 	}
+	watchCrew(s)
 	if o.Jobs != nil {
 		o.Jobs.Watch(func() { s.hub.emit(Event{Event: agent.Event{Type: JobsChanged}}) })
 	}
@@ -197,14 +198,14 @@ func (s *Session) assemble(past *transcript.Context) {
 	s.money = &money{
 		most: o.MaxCost, meter: o.Meter, log: o.Log, modelState: s.modelState, tokenCounter: s.tokenCounter, redactor: s.redactor, warn: s.rec.warn, now: o.Now, policies: s.policies,
 		requests: &requests{links: o.Chains.Requests, redactor: s.redactor, seed: seed}, answers: s.answers, fallbacks: o.Fallbacks,
-		before: o.BeforeRequest,
+		before: o.BeforeRequest, lender: o.Lender, crew: o.Crew,
 		// Turns of the undo journal continue counting. Commands and repeated answers count
 		// too, so numbers can occur twice; the journal distinguishes them.
 		turn: o.Log.Count(llm.RoleUser), process: rand.Text()[:8],
 	}
 	s.work = &work{rec: s.rec, redactor: s.redactor, list: o.Tasks, modelState: s.modelState, total: s.money.total, outdated: s.outdated}
 	s.money.overGoal = s.work.overGoal
-	s.modelState.priced = func() bool { return o.MaxCost > 0 || s.work.budgeted() }
+	s.modelState.priced = func() bool { return o.MaxCost > 0 || s.work.budgeted() || o.Lender.limited() }
 	s.modelState.changed = s.tokenCounter.reset
 	life, die := context.WithCancel(context.Background())
 	s.stage = &stage{now: o.Now, ending: s.rec.sync, life: life, die: die}
@@ -439,6 +440,10 @@ func (s *Session) Close() error {
 	}
 	s.desk.end()
 	late := s.stage.stop(ctx)
+	var err error
+	if s.o.Crew != nil {
+		err = s.o.Crew.Close()
+	}
 	if _, held := s.inbox.queueState(); !held && late == nil {
 		s.titles.wait()
 	}
@@ -447,9 +452,8 @@ func (s *Session) Close() error {
 	if late != nil {
 		s.rec.warn("the session was closed while something was still running")
 	}
-	var err error
 	if s.o.Close != nil {
-		err = s.o.Close()
+		err = errors.Join(err, s.o.Close())
 	}
 	s.hub.end()
 	return errors.Join(err, s.log.Close())

@@ -25,6 +25,7 @@ const (
 	ForHandoff    = "handoff"
 	ForAside      = "aside"
 	ForMemory     = "memory"
+	ForAgent      = "agent" // a turn of a sub-agent
 )
 
 // Meter applies limits that sessions share, and keeps the ledger. It is asked about every
@@ -74,6 +75,8 @@ type money struct {
 	requests     *requests
 	before       func(context.Context, *llm.Request) bool // Options.BeforeRequest
 	answers      *answers
+	lender       *Lender // of a sub-agent's session; nil: it is nobody's
+	crew         Crew    // nil: there is none
 
 	fallbacks fallbacks
 
@@ -159,8 +162,39 @@ func (x *money) reserve(ctx context.Context, r *llm.Request, purpose string) (Sp
 	if err := x.overGoal(); err != nil {
 		return nil, err
 	}
+	if err := x.overLimit(); err != nil {
+		return nil, err
+	}
+	if err := x.lender.check(); err != nil {
+		return nil, err
+	}
+	x.warnNearly(x.total())
+	if x.meter == nil {
+		return nothing{}, nil
+	}
+	p := Planned{
+		Purpose: purpose, Model: r.Model, PromptTokens: x.tokenCounter.prompt(r), MaxTokens: r.MaxTokens, Tell: x.warn,
+	}
+	if l := x.lender; l != nil {
+		p.Session, p.Turn = l.session, l.turn
+		if purpose == ForTurn {
+			p.Purpose = ForAgent
+		}
+	} else {
+		x.mu.Lock()
+		p.Session, p.Turn = x.log.ID(), x.ledgerTurn()
+		x.mu.Unlock()
+	}
+	return x.meter.Reserve(ctx, p)
+}
+
+// ledgerTurn names the turn in the ledger. x.mu must be held.
+func (x *money) ledgerTurn() string { return turnID(x.turn) + "-" + x.process }
+
+// overLimit returns an error if the session and its sub-agents have spent the limit.
+func (x *money) overLimit() error {
 	x.mu.Lock()
-	spent, guessed, unknown, turn := x.spent, x.guessed, x.unknown, x.turn
+	spent, guessed, unknown := x.spent, x.guessed, x.unknown
 	x.mu.Unlock()
 	if limit := x.most; limit > 0 && spent+guessed >= limit {
 		more := ""
@@ -170,16 +204,9 @@ func (x *money) reserve(ctx context.Context, r *llm.Request, purpose string) (Sp
 		case unknown:
 			more = ", and requests of unknown cost"
 		}
-		return nil, fmt.Errorf("%w: %s of %s spent%s", ErrBudget, spent, limit, more)
+		return fmt.Errorf("%w: %s of %s spent%s", ErrBudget, spent, limit, more)
 	}
-	x.warnNearly(spent + guessed)
-	if x.meter == nil {
-		return nothing{}, nil
-	}
-	return x.meter.Reserve(ctx, Planned{
-		Session: x.log.ID(), Turn: turnID(turn) + "-" + x.process, Purpose: purpose, Model: r.Model,
-		PromptTokens: x.tokenCounter.prompt(r), MaxTokens: r.MaxTokens, Tell: x.warn,
-	})
+	return nil
 }
 
 // warnNearly warns once that four fifths of the session's limit are spent.
@@ -209,48 +236,65 @@ func unpriced(m *llm.Model) error {
 }
 
 // spentBefore adds what was spent before this process according to the transcript, on all
-// branches: by its first entries. The transcript doesn't know the cost of titles and summaries.
-// It ends early, and adds nothing, when ctx ends.
+// branches: by its first entries, and by the agents of the session. The transcript doesn't know
+// the cost of titles and summaries. It ends early, and adds nothing, when ctx ends.
 func (x *money) spentBefore(ctx context.Context, entries int) {
 	nodes := x.log.Nodes()[:entries]
-	var spent, guessed llm.USD
-	var usage llm.Usage
-	var count int
-	var unknown bool
-	var cut []int // answers that broke off
+	all, cut := costOf(ctx, x.log, nodes)
+	var guessed llm.USD
+	if len(cut) > 0 && x.most > 0 {
+		guessed = x.guessBefore(nodes, cut)
+	}
+	if x.crew != nil {
+		for _, a := range x.crew.Spent(ctx) {
+			all.Requests, all.Usage, all.Cost, all.Unknown = all.Requests+a.Requests, all.Usage.Add(a.Usage), all.Cost+a.Cost, all.Unknown || a.Unknown
+		}
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.spent, x.guessed, x.usage, x.count = x.spent+all.Cost, x.guessed+guessed, x.usage.Add(all.Usage), x.count+all.Requests
+	x.unknown = x.unknown || all.Unknown
+}
+
+// CostOf returns what a transcript says its session has cost, without its agents.
+func CostOf(l *transcript.Log) AgentCost {
+	all, _ := costOf(context.Background(), l, l.Nodes())
+	return all
+}
+
+// costOf adds up the answers of nodes; cut are those that broke off. It ends early when ctx
+// ends.
+func costOf(ctx context.Context, l *transcript.Log, nodes []transcript.Node) (all AgentCost, cut []int) {
 	for i, n := range nodes {
 		if n.Role != llm.RoleAssistant {
 			continue
 		}
 		if ctx.Err() != nil {
-			return
+			return all, cut
 		}
-		count++
-		e, err := x.log.Entry(n.ID)
+		all.Requests++
+		e, err := l.Entry(n.ID)
 		if err != nil || e.Message == nil || uncharged(e.Message) {
 			continue
 		}
 		if unsettled(e.Message) {
-			unknown = true
+			all.Unknown = true
 			// The transcript doesn't report whether a request found a connection.
 			if m := e.Message; brokenOff(m) && (m.Error.Kind != llm.ErrTransport || len(m.Content) > 0) {
 				cut = append(cut, i)
 			}
 		}
 		if u := e.Message.Usage; u != nil {
-			usage = usage.Add(*u)
+			all.Usage = all.Usage.Add(*u)
 			if u.Cost != nil {
-				spent += u.Cost.Total
+				all.Cost += u.Cost.Total
 			}
 		}
 	}
-	if len(cut) > 0 && x.most > 0 {
-		guessed = x.guessBefore(nodes, cut)
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.spent, x.guessed, x.usage, x.count = x.spent+spent, x.guessed+guessed, x.usage.Add(usage), x.count+count
-	x.unknown = x.unknown || unknown
+	return all, cut
 }
 
 // guessBefore estimates the cost of answers that broke off. The size of their prompts follows
@@ -368,25 +412,23 @@ func (c *counted) settle(m *llm.Message) {
 	c.money.account(m, c.model, c.messages)
 }
 
-// account adds the cost of an answer.
+// account adds the cost of an answer, here and to the sessions that this one works for.
 func (x *money) account(m *llm.Message, model *llm.Model, asked []llm.Message) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.count++
-	if m != nil && uncharged(m) {
-		return
+	var u llm.Usage
+	var spent, guessed llm.USD
+	unknown := false
+	if m == nil || !uncharged(m) {
+		if unknown = unsettled(m); unknown {
+			guessed = guess(model, m, x.tokenCounter.tokens(asked))
+		}
+		if m != nil && m.Usage != nil {
+			u = *m.Usage
+			if u.Cost != nil {
+				spent = u.Cost.Total
+			}
+		}
 	}
-	if unsettled(m) {
-		x.unknown = true
-		x.guessed += guess(model, m, x.tokenCounter.tokens(asked))
-	}
-	if m == nil || m.Usage == nil {
-		return
-	}
-	x.usage = x.usage.Add(*m.Usage)
-	if m.Usage.Cost != nil {
-		x.spent += m.Usage.Cost.Total
-	}
+	(&Lender{money: x}).add(1, u, spent, guessed, unknown)
 }
 
 // uncharged reports whether a provider charges nothing for an answer: the request was refused

@@ -26,6 +26,11 @@ func (p past) read(ctx context.Context, address string) (string, error) {
 	if id != "" && id == b.log.ID() {
 		return reference.Transcript(b.log)
 	}
+	if b.AgentFile != nil && id != "" {
+		if file, ok := b.AgentFile(id); ok {
+			return p.file(ctx, address, file)
+		}
+	}
 	limit := maxPast + 1
 	if id != "" {
 		limit = 0
@@ -58,7 +63,12 @@ func (p past) read(ctx context.Context, address string) (string, error) {
 	case found[0].Sealed:
 		return "", fmt.Errorf("%s: the session is encrypted, and only the user reads it", address)
 	}
-	l, _, err := place.Read(ctx, found[0].Path, nil, transcript.Options{Blobs: transcript.NewBlobs(filepath.Join(b.StateDir, "blobs"))})
+	return p.file(ctx, address, found[0].Path)
+}
+
+// file is the session in a file as text.
+func (p past) file(ctx context.Context, address, path string) (string, error) {
+	l, _, err := place.Read(ctx, path, nil, transcript.Options{Blobs: transcript.NewBlobs(filepath.Join(p.seat.StateDir, "blobs"))})
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", address, err)
 	}

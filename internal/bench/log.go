@@ -39,6 +39,9 @@ func (b *seat) openLog() error {
 		return b.resume(o)
 	}
 	path, id := transcript.NewPath(sessionRoot(b), b.dir, b.Now())
+	if b.File != "" {
+		path = b.File
+	}
 	return b.begin(path, id, o)
 }
 

@@ -210,6 +210,9 @@ func (g ground) SetMode(name string) (words string, err error) {
 	if known := []permission.Mode{permission.Plan, permission.Ask, permission.AutoEdit, permission.Full}; !slices.Contains(known, mode) {
 		return "", fmt.Errorf("there is no mode %q: want plan, ask, auto-edit or full", name)
 	}
+	if b.borrowed && mode != b.policy.Mode() {
+		return "", errors.New("a sub-agent works in the mode of its session: change it there")
+	}
 	if b.shells == nil {
 		b.policy.SetMode(mode)
 		b.ws.SetReadOnly(mode == permission.Plan)

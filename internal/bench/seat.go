@@ -90,6 +90,7 @@ type Session struct {
 	SessionDir string
 	Resume     string // the file of a session to go on with
 	Parent     string // of a new one: the session that it comes from, by id or by path
+	File       string // of a new one, in place of one in SessionDir
 	KeepPlan   bool   // a session that was left in plan mode goes on in it, whatever Approval says
 	// Seal encrypts a new session. Keys gives the keys of encrypted ones; nil: they
 	// are refused.
@@ -112,6 +113,21 @@ type Session struct {
 	Reminders  int           // of open todos, for one prompt; 0 is one, negative is none
 	NoPromote  bool          // stay with Model when the conversation outgrows it
 	Meter      session.Meter // limits beyond this session; nil: none
+
+	// Crew has the sub-agents of the session, and CrewTools what its model does with them, which
+	// are chosen like burin's own; nil: it has none.
+	Crew      session.Crew
+	CrewTools []*tool.Tool
+	// Lend is given what the session lends to its sub-agents, before it begins; nil: nothing.
+	Lend func(*Lent)
+	// Under is what the session lends that this one works for, and Lender the same of its money;
+	// nil: it works for none.
+	Under  *Lent
+	Lender *session.Lender
+	// News is asked before each prompt for what the model should know; nil: there is nothing.
+	News func() []llm.Message
+	// AgentFile finds the session file of an agent, for history://; nil: there are none.
+	AgentFile func(id string) (path string, ok bool)
 
 	// Chains are where hooks, rules and extensions take part in the conversation.
 	Chains session.Chains
@@ -212,6 +228,7 @@ type seat struct {
 	box       boxed
 	paths     *paths         // behind addresses in commands; nil: there are none
 	journaled bool           // what turns change can be undone
+	borrowed  bool           // workspace and rules are those of the session that this one works for
 	spare     []*tool.Tool   // that are not offered
 	parts     []session.Part // of the system prompt
 	// instructions are the instruction files in the system prompt.
@@ -274,6 +291,9 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 	o := options(ctx, b, system, tools)
 	o.Preface = []llm.Message{{Role: llm.RoleCustom, CustomType: "context", Content: []llm.Block{llm.Text{Text: note}}, Time: b.Now()}}
 	o.News = news
+	if also := b.News; also != nil {
+		o.News = func() []llm.Message { return append(news(), also()...) }
+	}
 	return session.New(o)
 }
 
@@ -288,7 +308,7 @@ func options(ctx context.Context, b *seat, system string, tools []*tool.Tool) se
 		Tools: tools, MoreTools: b.spare, Parts: b.parts,
 		Log: b.log, Path: b.path, Sealed: b.sealed,
 		Mode: b.Approval, AfterPlan: b.afterPlan, Planner: &b.planner,
-		Ground: ground{b}, Tasks: tasks{b}, Models: b.Models,
+		Ground: ground{b}, Tasks: tasks{b}, Models: b.Models, Crew: b.Crew, Lender: b.Lender,
 		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Chains: b.Chains,
 		Secrets: b.vault, Meter: b.Meter, Roles: b.Roles, KeepModel: b.KeepModel, Fallbacks: b.Fallbacks, Titles: b.Titles, TitleSystem: b.TitleSystem, Reminders: b.Reminders,
 		Retry: b.Retry, Compaction: b.Compaction, NoPromote: b.NoPromote,
@@ -334,6 +354,9 @@ func (b *seat) open() (err error) {
 	if err := b.openLog(); err != nil {
 		return err
 	}
+	if b.Under != nil {
+		return b.borrow()
+	}
 	b.restoreMode()
 	wo := workspace.Options{ReadOnly: b.Approval == string(permission.Plan), Session: b.log.ID(), Own: b.ownFiles(), Buffers: b.Documents, Mounts: mounts(b)}
 	for _, d := range b.AddDirs {
@@ -353,7 +376,11 @@ func (b *seat) open() (err error) {
 		return err
 	}
 	b.onClose(b.ws.Close)
-	return b.openPolicy()
+	if err := b.openPolicy(); err != nil {
+		return err
+	}
+	b.lend()
+	return nil
 }
 
 func (b *seat) openPolicy() (err error) {

@@ -59,6 +59,7 @@ func (b *seat) tools() (tools []*tool.Tool, shellName, confined string, err erro
 	tools = append(tools, web.New(web.Options{Transport: b.HTTP, SearXNG: b.SearXNG, Artifacts: artifacts})...)
 	tools = append(tools, eval.New()...)
 	tools = append(tools, reference.New(reference.Options{Log: b.log, Artifacts: artifacts})...)
+	tools = append(tools, b.CrewTools...)
 	if tools, b.spare, err = b.selected(tools); err != nil {
 		return nil, "", "", err
 	}

@@ -45,6 +45,9 @@ type Session struct {
 	// Keyless is told that there is no key for the model, and the session is opened all the
 	// same, for a person to read or to choose another model. nil: that is an error.
 	Keyless func(*credential.NotFoundError)
+	// Wakes says that results of agents in the background may begin a turn at any time. Otherwise
+	// a turn ends only when these agents have ended, which faces want that go with it.
+	Wakes bool
 }
 
 // Choice says which model to ask, as flags do.
@@ -69,6 +72,7 @@ type shared struct {
 // this host that stand on the same ground. Client and Model are found if they are not
 // given, and so is all else that isn't set.
 func (h *Host) Open(ctx context.Context, o Session) (*session.Session, error) {
+	given := o
 	settings, err := h.Settings()
 	if err != nil {
 		return nil, err
@@ -79,7 +83,9 @@ func (h *Host) Open(ctx context.Context, o Session) (*session.Session, error) {
 	if o.Note == nil {
 		o.Note = o.Warn
 	}
-	h.commands.Store(nil)             // they may have changed since the session before
+	if o.Under == nil {
+		h.commands.Store(nil) // they may have changed since the session before
+	}
 	giveSkills := h.lookForSkills(&o) // while the model and its key are found
 	if err := h.findModel(ctx, &o, settings); err != nil {
 		return nil, err
@@ -100,6 +106,7 @@ func (h *Host) Open(ctx context.Context, o Session) (*session.Session, error) {
 	giveSkills()
 	giveMemory(h, &o, settings)
 	begin := addHooks(h, &o, settings)
+	bind := giveAgents(h, &o, given, settings)
 	b, leave, err := h.bench(o.Ground)
 	if err != nil {
 		return nil, err
@@ -116,6 +123,7 @@ func (h *Host) Open(ctx context.Context, o Session) (*session.Session, error) {
 	if err != nil {
 		return nil, errors.Join(err, leave())
 	}
+	bind(s)
 	begin(s)
 	return s, nil
 }
@@ -240,7 +248,7 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	if g := &o.Ground; g.GrantsLast == 0 {
 		g.GrantsLast = time.Duration(settings.Int("permissions.grantDays")) * 24 * time.Hour
 	}
-	o.Titles = o.Titles || settings.Titles.Model
+	o.Titles = o.Under == nil && (o.Titles || settings.Titles.Model)
 	o.SessionDir = cmp.Or(o.SessionDir, archive.Root(settings, paths))
 	o.Seal = o.Seal || settings.Sessions.Encrypt
 	if o.Expand == nil {

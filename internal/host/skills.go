@@ -42,7 +42,11 @@ func (h *Host) findSkills(none bool, only []string) *skill.Set {
 // gives them to the session.
 func (h *Host) lookForSkills(o *Session) (give func()) {
 	found := make(chan *skill.Set, 1)
-	go func() { found <- h.findSkills(o.NoSkills, o.Skills) }()
+	if o.Under != nil && h.skills.Load() != nil {
+		found <- h.skills.Load() // as the session that it works for found them
+	} else {
+		go func() { found <- h.findSkills(o.NoSkills, o.Skills) }()
+	}
 	return func() {
 		set := <-found
 		if o.URLs == nil {

@@ -190,7 +190,9 @@ func addHooks(h *Host, o *Session, settings *config.Config) (begin func(*session
 	} else {
 		o.Emit = t.hooks.Watch
 	}
-	o.Brief = t.hooks.Prompt
+	if o.Under == nil { // a person's words
+		o.Brief = t.hooks.Prompt
+	}
 	return t.begin
 }
 
@@ -226,6 +228,9 @@ func (t *truster) trust(path string) {
 func (t *truster) begin(s *session.Session) {
 	if t.hooks != nil {
 		t.hooks.Bind(s)
+	}
+	if t.o.Under != nil {
+		return // the session that it works for has asked
 	}
 	if t.o.Desk != nil && t.o.Desk.CanAsk() {
 		t.asking.Go(t.ask)

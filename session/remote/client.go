@@ -23,6 +23,9 @@ import (
 
 // Client is the handle of a session in another process.
 type Client struct {
+	// Dial connects to the owner once more, for the session of an agent; nil: it can't.
+	Dial func(context.Context) (net.Conn, error)
+
 	*link
 	welcome welcome
 	copy    *replica
@@ -48,9 +51,14 @@ type call struct {
 // name tells other faces who this is. The client may get fewer rights than it wants: see
 // [Client.Rights].
 func Connect(ctx context.Context, conn net.Conn, name string, want Rights) (*Client, error) {
+	return connect(ctx, conn, hello{Name: name, Rights: want})
+}
+
+func connect(ctx context.Context, conn net.Conn, say hello) (*Client, error) {
+	say.Versions = []int{Version}
 	c := &Client{link: newLink(conn), calls: map[uint64]*call{}, over: make(chan struct{})}
 	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // it wakes the reader
-	err := c.send(&line{Hello: &hello{Versions: []int{Version}, Name: name, Rights: want}})
+	err := c.send(&line{Hello: &say})
 	var in *line
 	if err == nil {
 		in, err = c.receive()
@@ -64,6 +72,8 @@ func Connect(ctx context.Context, conn net.Conn, name string, want Rights) (*Cli
 		err = in.Failure.Err()
 	case in.Welcome == nil || in.Welcome.Version != Version:
 		err = errors.New("the program that answered is not burin")
+	case in.Welcome.Agent != say.Agent:
+		err = errors.New("the burin that has this session open knows no agents: update it")
 	}
 	if err != nil {
 		conn.Close() //nolint:errcheck // nothing was sent but the hello
@@ -225,6 +235,7 @@ func (c *Client) Tree() session.Tree                 { return tree{c} }
 func (c *Client) Tools() session.Tools               { return tools{c} }
 func (c *Client) Work() session.Work                 { return work{c} }
 func (c *Client) Jobs() session.Jobs                 { return jobs{c} }
+func (c *Client) Agents() session.Agents             { return agents{c} }
 func (c *Client) Questions() session.Questions       { return questions{c} }
 func (c *Client) Consoles() session.Consoles         { return consoles{c} }
 func (c *Client) Transcript() session.Transcript     { return c.copy }
@@ -781,4 +792,34 @@ func (r *replica) Entry(id string) (*transcript.Entry, error) {
 	}
 	copied := *is.Entry
 	return &copied, nil
+}
+
+type agents struct{ c *Client }
+
+func (a agents) List(ctx context.Context) (all []session.Agent, err error) {
+	return all, a.c.ask(ctx, "agents", nil, &all, nil)
+}
+
+func (a agents) Open(ctx context.Context, id, name string, answers bool) (session.Handle, error) {
+	if a.c.Dial == nil {
+		return nil, errors.New("this connection can't be made a second time")
+	}
+	conn, err := a.c.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rights := a.c.Rights()
+	if !answers && ranks[rights] > ranks[Steer] {
+		rights = Steer
+	}
+	c, err := connect(ctx, conn, hello{Name: name, Rights: rights, Agent: id})
+	if err != nil {
+		return nil, err
+	}
+	c.Dial = a.c.Dial
+	return c, nil
+}
+
+func (a agents) Stop(ctx context.Context, id string) error {
+	return a.c.ask(ctx, "stop_agent", idJSON{ID: id}, nil, nil)
 }

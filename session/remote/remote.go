@@ -70,6 +70,7 @@ type hello struct {
 	Versions []int  `json:"versions"`
 	Name     string `json:"name"` // of the face: "terminal"
 	Rights   Rights `json:"rights"`
+	Agent    string `json:"agent,omitempty"` // id of a sub-agent, whose session is meant
 }
 
 // welcome answers a hello.
@@ -81,6 +82,7 @@ type welcome struct {
 	Cursor      session.Cursor    `json:"cursor"`
 	Permissions bool              `json:"permissions"` // the session has rules
 	Changes     bool              `json:"changes"`     // the session has an undo journal
+	Agent       string            `json:"agent,omitempty"` // as in the hello
 }
 
 // line is a line of either side.

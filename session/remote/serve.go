@@ -111,7 +111,15 @@ func Serve(ctx context.Context, conn net.Conn, o ServeOptions) error {
 	defer context.AfterFunc(ctx, func() { conn.Close() })() //nolint:errcheck // it wakes the reader
 	handle := o.Open(h.Name, ranks[h.Rights] >= ranks[Answer])
 	defer handle.Close() //nolint:errcheck // it only leaves
-	s := &server{link: l, cache: o.Cache, end: o.End, h: handle, rights: h.Rights, ctx: ctx, stops: map[uint64]context.CancelFunc{}, room: make(chan struct{}, maxRequests)}
+	if h.Agent != "" {
+		of, err := handle.Agents().Open(ctx, h.Agent, h.Name, ranks[h.Rights] >= ranks[Answer])
+		if err != nil {
+			return l.send(&line{Failure: session.FailureOf(err)})
+		}
+		defer of.Close() //nolint:errcheck // it only leaves
+		handle, o.Cache, o.End = of, nil, nil
+	}
+	s := &server{link: l, cache: o.Cache, end: o.End, h: handle, agent: h.Agent, rights: h.Rights, ctx: ctx, stops: map[uint64]context.CancelFunc{}, room: make(chan struct{}, maxRequests)}
 	return s.run()
 }
 
@@ -121,6 +129,7 @@ type server struct {
 	cache  *Cache
 	end    func()
 	h      session.Handle
+	agent  string // the agent whose session it is
 	rights Rights
 	ctx    context.Context
 
@@ -135,7 +144,7 @@ func (s *server) run() error {
 	s.link.facts, s.told = facts, true
 	err := s.send(&line{Welcome: &welcome{
 		Version: Version, Rights: s.rights, Header: s.h.Transcript().Header(), Facts: facts, Cursor: s.h.Events(session.Cursor{}).Cursor(),
-		Permissions: s.h.Permissions() != nil, Changes: s.h.Changes() != nil,
+		Permissions: s.h.Permissions() != nil, Changes: s.h.Changes() != nil, Agent: s.agent,
 	}})
 	for err == nil {
 		var in *line
@@ -414,6 +423,11 @@ var methods = map[string]method{
 	}),
 	"unpin": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (any, error) {
 		return nil, h.Work().Unpin(ctx, p.Text)
+	}),
+
+	"agents": of(Watch, func(h session.Handle) func(context.Context) ([]session.Agent, error) { return h.Agents().List }),
+	"stop_agent": on(Steer, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
+		return nil, h.Agents().Stop(ctx, p.ID)
 	}),
 
 	"jobs": of(Watch, func(h session.Handle) func(context.Context) ([]session.Job, error) { return h.Jobs().List }),

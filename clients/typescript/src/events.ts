@@ -53,6 +53,7 @@ export type Event =
   | ConsoleOpenedEvent
   | ConsoleClosedEvent
   | JobsChangedEvent
+  | SubagentChangedEvent
   | TitleChangedEvent
   | LabelChangedEvent
   | SessionTreeEvent
@@ -323,6 +324,35 @@ export interface ConsoleClosedEvent extends EventHead {
 /** A background command started or ended. */
 export interface JobsChangedEvent extends EventHead {
   type: "jobs_changed";
+}
+
+/** A sub-agent started, got on, or ended; at most seven times a second for each. */
+export interface SubagentChangedEvent extends EventHead {
+  type: "subagent_changed";
+  id: string;
+  agent: string;
+  parent?: string;
+  callId?: string;
+  index: number;
+  description?: string;
+  task: string;
+  background?: boolean;
+  state: string;
+  error?: string;
+  tool?: string;
+  said?: string;
+  model?: string;
+  requests: number;
+  calls: number;
+  tokens: number;
+  context?: number;
+  window?: number;
+  cost: number;
+  known: boolean;
+  waiting?: string;
+  started: string;
+  ended?: string;
+  path?: string;
 }
 
 /** The session's title changed; text is the title. */

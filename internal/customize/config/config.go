@@ -165,6 +165,14 @@ type Config struct {
 		ArtifactTailBytes *int `yaml:"artifactTailBytes"`
 		OutputMaxColumns  *int `yaml:"outputMaxColumns"`
 	} `yaml:"tools"`
+	Task struct {
+		Batch             *bool `yaml:"batch"`
+		MaxConcurrency    *int  `yaml:"maxConcurrency"`    // 0: all
+		MaxRecursionDepth *int  `yaml:"maxRecursionDepth"` // below 0: any
+		MaxRuntimeMs      *int  `yaml:"maxRuntimeMs"`      // 0: any
+		SoftRequestBudget *int  `yaml:"softRequestBudget"` // 0: any
+		AgentIdleTTLMs    *int  `yaml:"agentIdleTtlMs"`    // 0: they are never parked
+	} `yaml:"task"`
 	// ShellPath is the shell that runs commands, or "builtin".
 	ShellPath string `yaml:"shellPath"`
 	// UserShellPath is the shell that runs a person's own commands.

@@ -81,14 +81,15 @@ func Dial(ctx context.Context, address, name string, want remote.Rights) (sessio
 	if err != nil {
 		return nil, err
 	}
-	return connect(ctx, conn, name, want)
+	return connect(ctx, address, conn, name, want)
 }
 
-func connect(ctx context.Context, conn net.Conn, name string, want remote.Rights) (session.Handle, error) {
+func connect(ctx context.Context, address string, conn net.Conn, name string, want remote.Rights) (session.Handle, error) {
 	c, err := remote.Connect(ctx, conn, name, want)
 	if err != nil {
 		return nil, fmt.Errorf("attach to the burin that has this session open: %w", err)
 	}
+	c.Dial = func(ctx context.Context) (net.Conn, error) { return ipc.Dial(ctx, address) }
 	return c, nil
 }
 
@@ -143,7 +144,7 @@ func (p Place) Join(ctx context.Context, path, name string, answers bool, open f
 		case err != nil:
 			return nil, err
 		}
-		h, err := connect(ctx, conn, name, rights)
+		h, err := connect(ctx, address, conn, name, rights)
 		if err == nil || !errors.Is(err, session.ErrOwnerGone) {
 			return h, err
 		}

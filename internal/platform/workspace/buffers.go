@@ -52,7 +52,7 @@ func (w *Workspace) For(ctx context.Context) *Workspace {
 	if b == nil {
 		return w
 	}
-	return &Workspace{w.core, newBuffered(ctx, b, w.files)}
+	return &Workspace{core: w.core, files: newBuffered(ctx, b, w.files), seen: w.seen, forked: w.forked}
 }
 
 // buffered are files with the open documents of a face. It is for one call, which is

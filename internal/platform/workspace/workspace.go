@@ -64,7 +64,9 @@ type Extra struct {
 // concurrent use.
 type Workspace struct {
 	*core
-	files Files
+	files  Files
+	seen   *memory
+	forked bool // somebody else closes it
 }
 
 // core is what the views of a workspace share.
@@ -72,7 +74,6 @@ type core struct {
 	dir     string  // empty: commands cannot run in it
 	disk    *rooted // the directory that names are of; nil: there is none
 	home    string
-	seen    *memory
 	journal *undo.Journal // nil: no undo
 	buffers Buffers       // see Options
 
@@ -93,7 +94,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{&core{dir: abs, disk: files, seen: newMemory(), buffers: o.Buffers}, files}
+	w := &Workspace{core: &core{dir: abs, disk: files, buffers: o.Buffers}, files: files, seen: newMemory()}
 	w.locked.Store(o.ReadOnly)
 	w.home, _ = os.UserHomeDir() // without one "~" is an ordinary name
 	if o.StateDir != "" {
@@ -108,7 +109,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 // absolute path is one from the root of the file system, unless that is an [Overlay] of
 // a directory: then paths are those of the directory.
 func New(files Files) *Workspace {
-	w := &Workspace{&core{disk: diskOf(files), seen: newMemory()}, files}
+	w := &Workspace{core: &core{disk: diskOf(files)}, files: files, seen: newMemory()}
 	if w.disk != nil {
 		w.home, _ = os.UserHomeDir()
 	}
@@ -118,6 +119,9 @@ func New(files Files) *Workspace {
 // Close ends it. Nothing of the journal is lost. Files that were given to New are left
 // to whoever made them.
 func (w *Workspace) Close() error {
+	if w.forked {
+		return nil
+	}
 	var err error
 	if w.journal != nil {
 		err = w.journal.Close()
@@ -126,6 +130,13 @@ func (w *Workspace) Close() error {
 		err = errors.Join(err, w.disk.close())
 	}
 	return err
+}
+
+// Fork is the same workspace for another model, which has seen none of its files yet. Changes
+// belong to the turn that is open in w. Its Close closes nothing; it must not be used once w
+// is closed.
+func (w *Workspace) Fork() *Workspace {
+	return &Workspace{core: w.core, files: w.files, seen: newMemory(), forked: true}
 }
 
 // SetReadOnly says whether writes fail, from now on. A commit that is under way is
@@ -191,9 +202,10 @@ func (w *Workspace) Changed(name string) Freshness {
 	return Fresh
 }
 
-// BeginTurn opens a turn of the journal: changes belong to it until the next begins.
+// BeginTurn opens a turn of the journal: changes belong to it until the next begins. In a fork
+// it does nothing.
 func (w *Workspace) BeginTurn(id, label string) error {
-	if w.journal != nil {
+	if w.journal != nil && !w.forked {
 		w.journal.BeginTurn(id, label)
 	}
 	return nil

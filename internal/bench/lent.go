@@ -1,0 +1,69 @@
+package bench
+
+import (
+	"errors"
+	"path/filepath"
+
+	"github.com/burin-dev/burin/internal/platform/permission"
+	"github.com/burin-dev/burin/internal/platform/workspace"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// Lent is what a session lends to its sub-agents: the workspace with its undo journal, the
+// rules, and the files behind its addresses. It stays valid as long as the session.
+type Lent struct{ seat *seat }
+
+// Folder is where the files of the session's agents go, beside its own; "" if nothing is kept, or
+// nothing in the clear.
+func (l *Lent) Folder() string {
+	if l.seat.path == "" || l.seat.sealed {
+		return ""
+	}
+	return transcript.ArtifactDir(l.seat.path)
+}
+
+// Workspace is what the agents change.
+func (l *Lent) Workspace() *workspace.Workspace { return l.seat.ws }
+
+// Outdate says that files have changed behind the session's back.
+func (l *Lent) Outdate() { l.seat.cache.Invalidate(l.seat.dir) }
+
+// borrow opens what a sub-agent stands on. In the folder of its session it has the session's
+// own workspace and rules, so that an undo covers both and a change of the rules or of the mode holds for both. In a
+// folder of its own it has copies, and no journal.
+func (b *seat) borrow() (err error) {
+	from := b.Under.seat
+	if b.dir == from.dir {
+		b.ws, b.policy, b.journaled, b.borrowed = from.ws.Fork(), from.policy, from.journaled, true
+		b.lend()
+		return nil
+	}
+	if b.dir == "" || from.dir == "" {
+		return errors.New("an isolated agent needs a folder")
+	}
+	wo := workspace.Options{ReadOnly: b.Approval == string(permission.Plan), Session: b.log.ID(), Own: from.ownFiles(), Mounts: mounts(from)}
+	if b.ws, err = workspace.Open(b.dir, wo); err != nil {
+		return err
+	}
+	b.onClose(b.ws.Close)
+	var own []string
+	if dir := b.Under.Folder(); dir != "" && notLinked(dir) == nil {
+		own = []string{filepath.Clean(dir)}
+	}
+	b.policy, err = permission.Open(permission.Options{
+		Mode: from.policy.Mode(), Project: b.dir, Rules: from.policy.Rules(), Now: b.Now, Extra: own, Scratch: []string{Scratch},
+		Home: b.UserHome, Shell: b.Shell, Private: b.private,
+	})
+	if err != nil {
+		return err
+	}
+	b.lend()
+	return nil
+}
+
+// lend gives the session's agents what they stand on.
+func (b *seat) lend() {
+	if b.Lend != nil {
+		b.Lend(&Lent{b})
+	}
+}

@@ -1,0 +1,141 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/burin-dev/burin/internal/bench"
+	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/customize/subagent"
+	"github.com/burin-dev/burin/internal/host/crew"
+	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
+)
+
+// giveAgents lets a session have agents work for it; given is what was asked for, before anything
+// was found for it. What it returns is told of the session.
+func giveAgents(h *Host, o *Session, given Session, settings *config.Config) (bind func(*session.Session)) {
+	none := func(*session.Session) {}
+	if o.External != nil || o.Under != nil && o.Crew == nil {
+		return none
+	}
+	own, _ := o.Crew.(*crew.Crew)
+	if own == nil {
+		if o.NoTools || len(o.Tools) > 0 && !slices.Contains(o.Tools, "task") || len(o.Tools) == 0 && slices.Contains(o.Without, "task") || settings.Int("task.maxRecursionDepth") == 0 {
+			return none
+		}
+		if o.Desk == nil {
+			o.Desk = session.NewDesk(session.DeskOptions{})
+		}
+		parent := &agentsOf{host: h, given: given, settings: settings}
+		own = crew.New(crew.Options{
+			Limits: agentLimits(settings), Agents: sync.OnceValue(func() *subagent.Set { return h.Agents() }), Open: parent.open,
+			Desk: o.Desk, Awaits: !o.Wakes, Warn: o.Warn, Now: o.Ground.Now,
+		})
+		parent.session = o
+		o.Crew = own
+	}
+	o.CrewTools = own.Tools()
+	o.Lend = own.Lend
+	o.News = own.News
+	o.Chains.Continue = append(slices.Clip(o.Chains.Continue), own.Continuation())
+	readAgents(o, own)
+	return own.Bind
+}
+
+// readAgents puts what agents have said behind agent:// and history://.
+func readAgents(o *Session, c *crew.Crew) {
+	o.URLs = maps.Clone(o.URLs)
+	if o.URLs == nil {
+		o.URLs = map[string]func(context.Context, string) (string, error){}
+	}
+	o.URLs["agent"] = c.Read
+	o.AgentFile = c.AgentFile
+}
+
+// Agents are the agents that models of sessions in the folder may start.
+func (h *Host) Agents() *subagent.Set { return (&subagent.Set{}).WithBundled() }
+
+func agentLimits(c *config.Config) crew.Limits {
+	return crew.Limits{
+		Concurrency: c.Int("task.maxConcurrency"), Depth: c.Int("task.maxRecursionDepth"), Runtime: milliseconds(c.Int("task.maxRuntimeMs")),
+		Requests: c.Int("task.softRequestBudget"), IdleTTL: milliseconds(c.Int("task.agentIdleTtlMs")), Flat: !c.Bool("task.batch"),
+	}
+}
+
+// agentsOf opens the sessions of a session's agents.
+type agentsOf struct {
+	host     *Host
+	given    Session  // as the session was asked for
+	session  *Session // as it was opened
+	settings *config.Config
+}
+
+// open opens the session of an agent on the same ground, with the same settings.
+func (a *agentsOf) open(ctx context.Context, op crew.Opening) (*session.Session, error) {
+	d, parent := op.Definition, a.session
+	o := Session{Ground: a.given.Ground, NoSkills: a.given.NoSkills, Skills: a.given.Skills, Note: func(string) {}}
+	if op.Dir != "" {
+		o.Ground.Dir = op.Dir
+	}
+	o.Session = bench.Session{
+		Approval: op.Mode, Desk: op.Desk, Tools: op.Tools, NoTools: len(op.Tools) == 0, Output: d.Output,
+		System: parent.System, Append: parent.Append + "\n\n" + op.Append, NoSession: op.File == "", Parent: op.Parent, Keys: parent.Keys,
+		Under: op.Under, Lender: op.Lender, Emit: op.Emit, Meter: parent.Meter, Cache: llm.CacheHint{Retention: parent.Cache.Retention},
+		Warn:         func(line string) { parent.Warn(fmt.Sprintf("agent %s: %s", op.ID, line)) },
+		NoBackground: true, Tooling: parent.Tooling, Refused: parent.Refused, MaxTokens: parent.MaxTokens,
+		// What a model writes to an agent is no command of a person.
+		Expand: func(_ context.Context, text string) (string, error) { return text, nil },
+	}
+	if op.Crew != nil {
+		o.Crew = op.Crew
+	}
+	if op.Resume {
+		o.Resume = op.File
+	} else {
+		o.File = op.File
+	}
+	if o.Tools == nil {
+		o.Tools = []string{}
+	}
+	o.Thinking.Level = d.Thinking
+	if selector := a.model(ctx, d.Models); selector != "" {
+		o.Choice.Model = selector
+	} else {
+		o.Client, o.Model, o.Models, o.Roles, o.Fallbacks = op.Model.Client, op.Model.Model, parent.Models, parent.Roles, parent.Fallbacks
+		if o.Thinking.Level == llm.LevelDefault {
+			o.Thinking.Level = op.Model.Level
+		}
+	}
+	readAgents(&o, op.Family)
+	s, err := a.host.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if title := op.Title; title != "" && !op.Resume {
+		_ = s.Face("burin", false).Conversation().SetTitle(ctx, title) // it never fails in this process
+	}
+	return s, nil
+}
+
+// model is the first of the selectors that can be used; "" if none can.
+func (a *agentsOf) model(ctx context.Context, selectors []string) string {
+	if a.given.Client != nil || len(selectors) == 0 {
+		return ""
+	}
+	models, err := a.host.Models()
+	if err != nil {
+		return ""
+	}
+	for _, selector := range selectors {
+		choice, err := models.Choose(ctx, catalog.Wish{Selector: selector})
+		if err == nil && models.Missing(ctx, choice.Model) == nil {
+			return selector
+		}
+	}
+	return ""
+}

@@ -1,0 +1,743 @@
+package crew
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/customize/subagent"
+	"github.com/burin-dev/burin/internal/platform/smallfile"
+	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/internal/tools/task"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/place"
+)
+
+// member is one agent.
+type member struct {
+	crew       *Crew // that started it
+	id         string
+	file       string // of its session; "": it is kept in memory
+	definition *subagent.Definition
+	order      task.Order
+	isolated   bool
+
+	opening sync.Mutex // held while its session is opened or closed
+
+	mu       sync.Mutex
+	agent    session.Agent
+	live     *session.Session // nil: it has not begun, or is parked
+	own      *Crew            // its own agents
+	dir      string           // of an isolated one
+	faces    int              // that look at it
+	begun    time.Time
+	output   string // the whole result
+	notes    []string
+	patch    string
+	branch   string
+	why      string // it is to end
+	cancel   context.CancelFunc
+	finished chan struct{} // closed when its first work is over
+	over_    bool
+	awaited  bool
+	requests int // of this piece of work
+	park     *time.Timer
+	told     time.Time // when the row was last told
+	telling  *time.Timer
+}
+
+// row is the agent as faces see it.
+func (m *member) row() session.Agent {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.agent
+}
+
+// over is closed when the agent's first work is over.
+func (m *member) over() <-chan struct{} { return m.finished }
+
+// maxPreview is how many characters of a result the session reads; agent:// has the rest.
+const maxPreview = 5000
+
+// report is what the session reads of the agent.
+func (m *member) report() task.Report {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := &m.agent
+	r := task.Report{
+		ID: m.id, Agent: a.Agent, Index: a.Index, Description: a.Description, State: "running", Error: a.Error, Notes: slices.Clone(m.notes),
+		Requests: a.Requests, Tokens: a.Tokens, Cost: a.Cost, Known: a.Known, Model: a.Model, Patch: m.patch, Branch: m.branch, Kept: m.file != "",
+	}
+	if !m.over_ {
+		return r
+	}
+	r.Took = a.Ended.Sub(m.begun)
+	r.TookMS = r.Took.Milliseconds()
+	r.Output = prose.Head(m.output, maxPreview)
+	r.More = len(r.Output) < len(m.output)
+	switch {
+	case m.why != "":
+		r.State = "stopped"
+	case a.Error != "":
+		r.State = "failed"
+	default:
+		r.State = "done"
+	}
+	return r
+}
+
+// stop ends the agent for good.
+func (m *member) stop() {
+	m.abort("it was stopped")
+	m.opening.Lock()
+	defer m.opening.Unlock()
+	m.mu.Lock()
+	live := m.live
+	m.live = nil
+	m.agent.State = session.AgentStopped
+	m.mu.Unlock()
+	if live != nil {
+		_ = live.Close() // its transcript has what was said
+	}
+	_ = m.note()
+	m.changed(true)
+}
+
+// abort ends the piece of work that is under way.
+func (m *member) abort(why string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cancel != nil && m.why == "" {
+		m.why = why
+		m.cancel()
+	}
+	if m.live != nil {
+		go m.live.Abort()
+	}
+}
+
+// close closes its session.
+func (m *member) close() error {
+	m.opening.Lock()
+	defer m.opening.Unlock()
+	m.mu.Lock()
+	live := m.live
+	m.live = nil
+	for _, t := range []*time.Timer{m.park, m.telling} {
+		if t != nil {
+			t.Stop()
+		}
+	}
+	m.mu.Unlock()
+	if live == nil {
+		return nil
+	}
+	return live.Close()
+}
+
+// errEnded is the end of a piece of work whose session ends.
+var errEnded = errors.New("the session was closed")
+
+// first does the work that the agent was started for.
+func (m *member) first(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(m.crew.life, cancel)()
+	m.mu.Lock()
+	m.cancel = cancel
+	if m.why != "" {
+		cancel()
+	}
+	m.mu.Unlock()
+	output, err := m.work(ctx)
+	if m.crew.life.Err() != nil {
+		err = errEnded // a later owner of the session says that it was not finished
+	}
+	m.mu.Lock()
+	m.cancel, m.over_ = nil, true
+	m.agent.Ended, m.agent.Tool = m.crew.o.Now(), ""
+	m.output = output
+	if err != nil {
+		m.agent.Error = prose.Short(prose.Line(err.Error()), 500)
+		if m.why != "" {
+			m.agent.Error = m.why
+		}
+	}
+	if m.agent.State != session.AgentStopped {
+		m.agent.State = session.AgentIdle
+	}
+	m.mu.Unlock()
+	if !errors.Is(err, errEnded) {
+		m.keepOutput(output)
+		if err := m.note(); err != nil {
+			m.crew.o.Warn(fmt.Sprintf("agent %s: %v", m.id, err))
+		}
+	}
+	close(m.finished)
+	m.changed(true)
+	m.rest()
+}
+
+// work opens the agent's session, has it do the work, and gives its result.
+func (m *member) work(ctx context.Context) (output string, err error) {
+	c := m.crew
+	if c.slots != nil {
+		select {
+		case c.slots <- struct{}{}:
+			defer func() { <-c.slots }()
+		case <-ctx.Done():
+			return "", errors.New("it had not begun")
+		}
+	}
+	var folder Folder
+	if m.isolated {
+		if folder, err = c.o.Isolate(ctx, m.id); err != nil {
+			return "", fmt.Errorf("isolate it: %w", err)
+		}
+		m.mu.Lock()
+		m.dir = folder.Dir()
+		m.mu.Unlock()
+		defer func() {
+			if notes, err := m.bringBack(context.WithoutCancel(ctx), folder); err != nil {
+				m.remark("its changes could not be brought back: " + err.Error())
+			} else {
+				m.remark(notes...)
+			}
+		}()
+	}
+	if limit := c.o.Limits.Runtime; limit > 0 {
+		timer := time.AfterFunc(limit, func() { m.abort(fmt.Sprintf("it reached its time limit of %s (task.maxRuntimeMs)", limit)) })
+		defer timer.Stop()
+	}
+	live, err := m.awake(ctx)
+	if err != nil {
+		return "", err
+	}
+	m.mu.Lock()
+	m.agent.State, m.begun = session.AgentRunning, c.o.Now()
+	m.mu.Unlock()
+	m.changed(true)
+	return m.ask(ctx, live, llm.UserText(m.order.Assignment))
+}
+
+// ask has the agent answer a message.
+func (m *member) ask(ctx context.Context, live *session.Session, message llm.Message) (string, error) {
+	m.mu.Lock()
+	m.requests = 0
+	m.mu.Unlock()
+	receipt, err := live.Submit(ctx, session.Input{Message: message})
+	if err != nil {
+		return "", err
+	}
+	out, err := live.Wait(ctx, receipt.ID)
+	if err != nil {
+		live.Abort()
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortGrace)
+		defer cancel()
+		if out, err = live.Wait(late, receipt.ID); err != nil {
+			return "", errors.New("it did not stop")
+		}
+	}
+	text := result(out, m.definition.Output != nil)
+	switch {
+	case out.Reason == agent.ReasonDone && text == "":
+		return "", errors.New("it ended without a result")
+	case out.Reason == agent.ReasonDone:
+		return text, nil
+	case out.Err != nil:
+		return text, out.Err
+	}
+	return text, fmt.Errorf("it ended early: %s", out.Reason)
+}
+
+// abortGrace is how long an agent may take to stop.
+const abortGrace = 5 * time.Second
+
+// result is what an agent hands over: the arguments of its tool result if it has one, else what
+// it said last.
+func result(out agent.Outcome, typed bool) string {
+	for _, msg := range slices.Backward(out.Messages) {
+		if msg.Role != llm.RoleAssistant {
+			continue
+		}
+		if typed {
+			for _, call := range msg.ToolCalls() {
+				if args, _, err := call.Object(); call.Name == session.ResultTool && err == nil {
+					return string(args)
+				}
+			}
+		} else if text := strings.TrimSpace(msg.Text()); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func (m *member) remark(notes ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.notes = append(m.notes, notes...)
+}
+
+// awake gives the agent's session, opened if it is not.
+func (m *member) awake(ctx context.Context) (*session.Session, error) {
+	m.opening.Lock()
+	defer m.opening.Unlock()
+	m.mu.Lock()
+	live, state, dir, own := m.live, m.agent.State, m.dir, m.own
+	if m.park != nil {
+		m.park.Stop()
+	}
+	m.mu.Unlock()
+	c := m.crew
+	switch {
+	case live != nil:
+		return live, nil
+	case c.life.Err() != nil:
+		return nil, session.ErrClosed
+	case state == session.AgentStopped:
+		return nil, fmt.Errorf("%s was stopped: its transcript is history://%s", m.id, m.id)
+	case state == session.AgentParked && m.file == "":
+		return nil, fmt.Errorf("%s is not kept", m.id)
+	case m.isolated && dir == "":
+		return nil, fmt.Errorf("%s worked in a folder that is gone: its transcript is history://%s", m.id, m.id)
+	}
+	c.mu.Lock()
+	parent, lent := c.live, c.lent
+	c.mu.Unlock()
+	if parent == nil {
+		return nil, errors.New("the session has not begun")
+	}
+	if own == nil && len(m.definition.Spawns) > 0 && (c.o.Limits.Depth < 0 || c.depth < c.o.Limits.Depth) {
+		own = c.crew(m.id, c.depth+1, m.definition.Spawns)
+	}
+	facts := parent.Facts()
+	lender := session.Lend(parent)
+	o := Opening{
+		ID: m.id, Parent: facts.ID, Family: c, Definition: m.definition, Dir: dir, File: m.file, Tools: m.tools(parent, own != nil), Append: m.role(), Mode: facts.Mode, Model: lender.Model(), Crew: own,
+		Under: lent, Lender: lender, Desk: session.NewDesk(session.DeskOptions{Under: c.o.Desk, From: m.id}), Emit: m.heard, Title: m.agent.Description,
+	}
+	if m.file != "" {
+		for _, path := range []string{m.file, m.file + ".draft"} {
+			if _, err := os.Stat(path); err == nil {
+				o.Resume = true
+			}
+		}
+	}
+	live, err := c.o.Open(context.WithoutCancel(ctx), o)
+	if err != nil {
+		return nil, err
+	}
+	if own != nil {
+		own.Bind(live)
+	}
+	m.mu.Lock()
+	m.live, m.own = live, own
+	m.agent.Model = live.Facts().Model.Ref()
+	m.agent.Window = live.Facts().Model.ContextWindow
+	if m.agent.State == session.AgentParked {
+		m.agent.State = session.AgentIdle
+	}
+	m.mu.Unlock()
+	return live, nil
+}
+
+// tools are the names of the tools that the agent may use: those of its definition, and never
+// more than its session has.
+func (m *member) tools(parent *session.Session, starts bool) []string {
+	states, _ := parent.Tools().List(context.Background()) // it never fails in this process
+	var names []string
+	for _, t := range states {
+		switch t.Name {
+		case "todo", session.PlanTool, session.ResultTool: // are the session's own
+			continue
+		case "task":
+			if !starts {
+				continue
+			}
+		default:
+			if m.definition.Tools != nil && !slices.Contains(m.definition.Tools, t.Name) {
+				continue
+			}
+		}
+		if t.Enabled {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// role is what the agent reads of its place.
+func (m *member) role() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Your role\n\nYou are %s, a sub-agent (%s). Another model has given you a task; it sees only your result, not your work.\n\n%s\n", m.id, m.definition.Name, strings.TrimSpace(m.definition.Prompt))
+	if text := strings.TrimSpace(m.order.Context); text != "" {
+		fmt.Fprintf(&b, "\n# Context\n\n%s\n", text)
+	}
+	if m.isolated {
+		b.WriteString("\n# Where you work\n\nYou work in a copy of the repository. What you change in files is brought back when you are done; do not commit.\n")
+	}
+	b.WriteString("\n# When you are done\n\n")
+	if m.definition.Output != nil {
+		b.WriteString("Hand over the result with the tool result, once.\n")
+	} else {
+		b.WriteString("Your last message is the result: say what you found or did, with paths and lines, and what is left open. Nobody answers questions about it unless you ask them with a tool.\n")
+	}
+	return b.String()
+}
+
+// heard takes what the agent's session says.
+func (m *member) heard(e session.Event) {
+	m.mu.Lock()
+	a := &m.agent
+	now := false
+	switch e.Type {
+	case agent.AgentStart:
+		if a.State != session.AgentStopped {
+			a.State, a.Error = session.AgentRunning, ""
+		}
+		now = true
+	case session.AgentSettled:
+		if m.over_ && a.State == session.AgentRunning {
+			a.State, a.Ended, a.Tool = session.AgentIdle, m.crew.o.Now(), ""
+			now = true
+			defer m.rest()
+		}
+	case agent.ToolStart:
+		a.Tool = prose.Short(prose.Line(e.Call.Name+" "+about(e.Call.Arguments)), 120)
+		a.Calls++
+	case agent.ToolEnd:
+		a.Tool = ""
+	case session.ModelChanged, session.FallbackApplied, session.Promoted:
+		if c, ok := e.Data.(*session.Change); ok {
+			a.Model = c.To
+		}
+	case agent.MessageEnd:
+		if e.Message.Role == llm.RoleAssistant {
+			m.answered(e.Message)
+		}
+	default:
+		m.mu.Unlock()
+		return
+	}
+	m.mu.Unlock()
+	m.changed(now)
+}
+
+// about is what a call works on.
+func about(args json.RawMessage) string {
+	var a map[string]any
+	if json.Unmarshal(args, &a) != nil {
+		return ""
+	}
+	for _, key := range []string{"path", "command", "pattern", "query", "url", "agent", "job"} {
+		if s, ok := a[key].(string); ok {
+			return prose.Head(s, 200)
+		}
+	}
+	return ""
+}
+
+// answered counts an answer. m.mu must be held.
+func (m *member) answered(msg *llm.Message) {
+	a := &m.agent
+	a.Requests++
+	m.requests++
+	if lines := strings.Split(strings.TrimSpace(msg.Text()), "\n"); lines[len(lines)-1] != "" {
+		a.Said = prose.Short(prose.Line(lines[len(lines)-1]), 200)
+	}
+	if u := msg.Usage; u != nil {
+		a.Tokens += u.Input + u.Output + u.CacheWrite
+		a.Context = u.Prompt() + u.Output
+		if u.Cost != nil {
+			a.Cost += u.Cost.Total
+		}
+	}
+	a.Known = a.Known && msg.Usage != nil && msg.Usage.Cost != nil && !msg.Usage.Cost.Unknown
+	budget := m.crew.o.Limits.Requests
+	if n := m.definition.Requests; n != 0 && budget != 0 {
+		budget = n
+	}
+	if budget <= 0 || m.live == nil || len(msg.ToolCalls()) == 0 {
+		return
+	}
+	switch live := m.live; {
+	case m.requests == budget:
+		notice := llm.UserText(fmt.Sprintf("You have made %d requests, which is what this task was expected to need. Finish what you are at, and report what you have, open points included.", budget))
+		notice.Role, notice.CustomType = llm.RoleCustom, "budget"
+		go func() { _, _ = live.Submit(m.crew.life, session.Input{Message: notice}) }() // an agent that has ended needs none
+	case m.requests >= budget+(budget+1)/2:
+		why := fmt.Sprintf("it made %d requests, where %d were expected (task.softRequestBudget)", m.requests, budget)
+		go m.abort(why)
+	}
+}
+
+// tellEvery is how often faces are told of an agent that works.
+const tellEvery = 150 * time.Millisecond
+
+// changed tells faces of the agent: now, or within a moment.
+func (m *member) changed(now bool) {
+	m.mu.Lock()
+	since := time.Since(m.told)
+	if !now && since < tellEvery {
+		if m.telling == nil {
+			m.telling = time.AfterFunc(tellEvery-since, func() {
+				m.mu.Lock()
+				m.telling = nil
+				m.mu.Unlock()
+				m.changed(true)
+			})
+		}
+		m.mu.Unlock()
+		return
+	}
+	m.told = time.Now()
+	row := m.agent
+	m.mu.Unlock()
+	if m.crew.life.Err() != nil {
+		return
+	}
+	f := m.crew.family
+	f.mu.Lock()
+	var above []*Crew
+	for _, c := range f.crews {
+		if c.below(row.ID) {
+			above = append(above, c)
+		}
+	}
+	f.mu.Unlock()
+	for _, c := range above {
+		c.mu.Lock()
+		tell := c.tell
+		c.mu.Unlock()
+		if tell != nil {
+			tell(row)
+		}
+	}
+}
+
+// rest parks the agent after a while without work.
+func (m *member) rest() {
+	ttl := m.crew.o.Limits.IdleTTL
+	if ttl <= 0 || m.file == "" || m.isolated && m.dir == "" {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.park != nil {
+		m.park.Stop()
+	}
+	m.park = time.AfterFunc(ttl, func() { m.sleep() })
+}
+
+// sleep parks the agent, unless it works or somebody looks at it.
+func (m *member) sleep() {
+	m.opening.Lock()
+	defer m.opening.Unlock()
+	m.mu.Lock()
+	if m.agent.State != session.AgentIdle || m.faces > 0 || m.live == nil || m.crew.life.Err() != nil {
+		m.mu.Unlock()
+		return
+	}
+	live := m.live
+	m.live, m.agent.State = nil, session.AgentParked
+	m.mu.Unlock()
+	_ = live.Close() // what it says is in its file
+	_ = m.note()
+	m.changed(true)
+}
+
+// face gives a handle of the agent's session.
+func (m *member) face(ctx context.Context, name string, answers bool) (session.Handle, error) {
+	live, err := m.awake(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	m.faces++
+	m.mu.Unlock()
+	return &looking{live.Face(name, answers), sync.OnceFunc(func() {
+		m.mu.Lock()
+		m.faces--
+		m.mu.Unlock()
+		m.rest()
+	})}, nil
+}
+
+// looking is a handle that keeps an agent from being parked.
+type looking struct {
+	session.Handle
+	leave func()
+}
+
+func (l *looking) Close() error {
+	l.leave()
+	return l.Handle.Close()
+}
+
+// maxOutput is how many bytes of a result are kept.
+const maxOutput = 500_000
+
+// outputFile is where an agent's result is, sidecar where its facts are.
+func (m *member) outputFile() string { return strings.TrimSuffix(m.file, ".jsonl") + ".md" }
+func (m *member) sidecar() string    { return strings.TrimSuffix(m.file, ".jsonl") + ".agent.json" }
+
+// keepOutput writes the result for agent://.
+func (m *member) keepOutput(output string) {
+	if m.file == "" || output == "" {
+		return
+	}
+	if len(output) > maxOutput {
+		output = prose.Head(output, maxOutput) + "\n[Cut here: a result has at most 500,000 bytes.]\n"
+	}
+	if err := smallfile.Replace(m.outputFile(), []byte(output)); err != nil {
+		m.crew.o.Warn(fmt.Sprintf("the result of agent %s is not kept: %v", m.id, err))
+	}
+}
+
+// kept is what is kept of an agent beside its session.
+type kept struct {
+	session.Agent
+	Order    task.Order `json:"order"`
+	Isolated bool       `json:"isolated,omitempty"`
+	Notes    []string   `json:"notes,omitempty"`
+	Over     bool       `json:"over"` // its first work is
+	Stopped  string     `json:"stopped,omitempty"`
+}
+
+// note writes what a later owner of the session must know.
+func (m *member) note() error {
+	if m.file == "" {
+		return nil
+	}
+	m.mu.Lock()
+	raw, err := json.Marshal(kept{m.agent, m.order, m.isolated, m.notes, m.over_, m.why})
+	m.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return smallfile.Replace(m.sidecar(), raw)
+}
+
+// recall reads the agents that the session had before.
+func (c *Crew) recall(folder string) {
+	if folder == "" {
+		return
+	}
+	files, _ := os.ReadDir(folder) // there is none before the first agent
+	var found []*member
+	for _, entry := range files {
+		if !strings.HasSuffix(entry.Name(), ".agent.json") {
+			continue
+		}
+		file := filepath.Join(folder, entry.Name())
+		raw, err := smallfile.Read(file, 1<<20)
+		var k kept
+		if err != nil || json.Unmarshal(raw, &k) != nil || k.ID == "" {
+			continue
+		}
+		path := strings.TrimSuffix(file, ".agent.json") + ".jsonl"
+		m := &member{id: k.ID, file: path, order: k.Order, isolated: k.Isolated, notes: k.Notes, over_: k.Over, why: k.Stopped, begun: k.Started, finished: make(chan struct{})}
+		close(m.finished)
+		m.agent = k.Agent
+		m.agent.Path = path
+		if k.Active() || !k.Over {
+			m.agent.Error = "burin ended while it worked"
+			c.lost = append(c.lost, m)
+		}
+		if m.agent.State != session.AgentStopped {
+			m.agent.State = session.AgentParked
+		}
+		m.over_ = true
+		found = append(found, m)
+	}
+	slices.SortStableFunc(found, func(a, b *member) int { return a.agent.Started.Compare(b.agent.Started) })
+	c.family.mu.Lock()
+	defer c.family.mu.Unlock()
+	for _, m := range found {
+		d, ok := c.o.Agents().Get(m.agent.Agent)
+		if !ok {
+			d = &subagent.Definition{Name: m.agent.Agent}
+		}
+		m.definition = d
+		m.crew = c // agents of agents are asked by the session, too
+		c.members = append(c.members, m)
+		c.byID[strings.ToLower(m.id)] = m
+	}
+}
+
+// Spent implements [session.Crew].
+func (c *Crew) Spent(ctx context.Context) (all []session.AgentCost) {
+	c.family.mu.Lock()
+	members := slices.Clone(c.members)
+	c.family.mu.Unlock()
+	for _, m := range members {
+		if m.file == "" || !c.below(m.id) || ctx.Err() != nil {
+			continue
+		}
+		l, _, err := place.Read(ctx, m.file, nil, transcript.Options{})
+		if err != nil {
+			continue // it has not answered
+		}
+		all = append(all, session.CostOf(l))
+		_ = l.Close() // it was only read
+	}
+	return all
+}
+
+// News tells the model, once, which agents the last owner of the session did not finish.
+func (c *Crew) News() []llm.Message {
+	c.family.mu.Lock()
+	lost := c.lost
+	c.lost = nil
+	c.family.mu.Unlock()
+	if len(lost) == 0 || c.of != "" {
+		return nil
+	}
+	var b strings.Builder
+	b.WriteString("burin ended while agents worked. What they did until then is done; they don't work now. Ask one to go on with irc, or read what it did.\n")
+	for _, m := range lost {
+		m.count()
+		a := m.row()
+		did := "had not begun"
+		if a.Requests > 0 {
+			did = "had made " + prose.Count(a.Requests, "request")
+			if a.Said != "" {
+				did += " and said last: " + a.Said
+			}
+		}
+		fmt.Fprintf(&b, "- %s (%s): %s; it %s; history://%s\n", a.ID, a.Agent, a.Task, did, a.ID)
+	}
+	m := llm.UserText(b.String())
+	m.Role, m.CustomType = llm.RoleCustom, "agents_interrupted"
+	return []llm.Message{m}
+}
+
+// count reads from the agent's transcript what its last owner did not note.
+func (m *member) count() {
+	l, _, err := place.Read(context.Background(), m.file, nil, transcript.Options{})
+	if err != nil {
+		return // it has not answered
+	}
+	defer l.Close()
+	cost := session.CostOf(l)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := &m.agent
+	a.Requests, a.Cost, a.Known = cost.Requests, cost.Cost, !cost.Unknown
+	a.Tokens = cost.Usage.Input + cost.Usage.Output + cost.Usage.CacheWrite
+	last := l.Last(l.Leaf(), func(n transcript.Node) bool { return n.Role == llm.RoleAssistant }, func(e *transcript.Entry) bool { return e.Message != nil && e.Message.Text() != "" })
+	if last != nil {
+		a.Said = prose.Short(prose.Line(last.Message.Text()), 200)
+	}
+}
