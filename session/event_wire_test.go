@@ -165,6 +165,11 @@ func some(t *rapid.T, typ agent.EventType) session.Event {
 		e.Data = &session.Goal{Text: text.Draw(t, "goal"), State: session.GoalActive, Budget: llm.USD(number.Draw(t, "budget")), Spent: 7}
 	case session.PlanChanged:
 		e.Data = &session.Plan{Title: text.Draw(t, "title"), Text: text.Draw(t, "plan"), State: session.PlanProposed, Mode: "ask"}
+	case session.AgentChanged:
+		e.Data = &session.Agent{
+			ID: text.Draw(t, "agent"), Agent: "explore", Parent: text.Draw(t, "parent"), Task: text.Draw(t, "task"), State: session.AgentRunning, Error: text.Draw(t, "error"),
+			Requests: number.Draw(t, "requests"), Cost: llm.USD(number.Draw(t, "cost")), Known: rapid.Bool().Draw(t, "known"), Started: moment.Draw(t, "started").UTC(),
+		}
 	case session.OwnerChanged:
 		e.Data = &session.Owner{Epoch: text.Draw(t, "epoch"), LastEntry: "ab", Entries: number.Draw(t, "entries")}
 	case session.EventsLost:

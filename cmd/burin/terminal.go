@@ -228,6 +228,7 @@ func begin(ctx context.Context, h *desk, a askFlags, w tui.Wish, resume string) 
 	}
 	o.Desk = session.NewDesk(session.DeskOptions{})
 	o.Desk.Attend() // the face that opens it
+	o.Wakes = true
 	o.Programs = func(run func(context.Context, bench.Program) (bench.Ended, error)) {
 		r := runner(run)
 		h.runs.Store(&r)

@@ -212,7 +212,7 @@ func (b *seat) selected(all []*tool.Tool) (offered, spare []*tool.Tool, err erro
 		names = append(names, t.Name)
 	}
 	for _, name := range b.Tools {
-		if !slices.Contains(names, name) {
+		if !slices.Contains(names, name) && b.Under == nil { // a sub-agent gets what there is of them
 			return nil, nil, fmt.Errorf("there is no tool %q; there are %s", name, strings.Join(names, ", "))
 		}
 	}

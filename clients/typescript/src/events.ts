@@ -603,6 +603,33 @@ export interface Job {
   lastLine: string;
 }
 
+export interface Agent {
+  id: string;
+  agent: string;
+  parent?: string;
+  callId?: string;
+  index: number;
+  description?: string;
+  task: string;
+  background?: boolean;
+  state: string;
+  error?: string;
+  tool?: string;
+  said?: string;
+  model?: string;
+  requests: number;
+  calls: number;
+  tokens: number;
+  context?: number;
+  window?: number;
+  cost: number;
+  known: boolean;
+  waiting?: string;
+  started: string;
+  ended?: string;
+  path?: string;
+}
+
 export interface Phase {
   name: string;
   tasks: Task[];

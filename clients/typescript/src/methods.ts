@@ -1,6 +1,7 @@
 // What can be asked of a session: the methods of session/remote, with what they take and give.
 
 import type {
+  Agent,
   AgentEndEvent,
   Breakdown,
   ChangePlanned,
@@ -76,6 +77,9 @@ export interface Methods {
   pins: [None, string[] | null];
   pin: [Text, null];
   unpin: [Text, null];
+
+  agents: [None, Agent[] | null];
+  stop_agent: [Id, null];
 
   jobs: [None, Job[] | null];
   job_output: [Id, Text];

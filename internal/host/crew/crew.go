@@ -501,7 +501,7 @@ func (c *Crew) deliver(live *session.Session) {
 	if !ok || live == nil {
 		return
 	}
-	if _, err := live.Submit(c.life, session.Input{Message: m}); err != nil && c.life.Err() == nil {
+	if _, err := live.Submit(c.life, session.Input{Message: m, When: session.After}); err != nil && c.life.Err() == nil {
 		c.o.Warn("the results of agents could not be given to the model: " + err.Error())
 	}
 }
