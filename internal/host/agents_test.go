@@ -451,7 +451,7 @@ func TestAgentsOfAResumedSession(t *testing.T) {
 			t.Errorf("the model does not read %q in %s", want, text)
 		}
 	}
-	if strings.Contains(text, "quick (task)") {
+	if strings.Contains(text, "quick (task): be quick") {
 		t.Error("an agent that was done is said to be lost")
 	}
 	// It can be asked to go on.
