@@ -31,11 +31,11 @@ func (l *Lent) Outdate() { l.seat.cache.Invalidate(l.seat.dir) }
 // borrow opens what a sub-agent stands on. In the folder of its session it has the session's
 // own workspace and rules, so that an undo covers both and a change of the rules or of the mode holds for both. In a
 // folder of its own it has copies, and no journal.
-func (b *seat) borrow() (err error) {
+func borrow(b *seat) (err error) {
 	from := b.Under.seat
 	if b.dir == from.dir {
 		b.ws, b.policy, b.journaled, b.borrowed = from.ws.Fork(), from.policy, from.journaled, true
-		b.lend()
+		lend(b)
 		return nil
 	}
 	if b.dir == "" || from.dir == "" {
@@ -57,12 +57,12 @@ func (b *seat) borrow() (err error) {
 	if err != nil {
 		return err
 	}
-	b.lend()
+	lend(b)
 	return nil
 }
 
 // lend gives the session's agents what they stand on.
-func (b *seat) lend() {
+func lend(b *seat) {
 	if b.Lend != nil {
 		b.Lend(&Lent{b})
 	}

@@ -355,7 +355,7 @@ func (b *seat) open() (err error) {
 		return err
 	}
 	if b.Under != nil {
-		return b.borrow()
+		return borrow(b)
 	}
 	b.restoreMode()
 	wo := workspace.Options{ReadOnly: b.Approval == string(permission.Plan), Session: b.log.ID(), Own: b.ownFiles(), Buffers: b.Documents, Mounts: mounts(b)}
@@ -379,7 +379,7 @@ func (b *seat) open() (err error) {
 	if err := b.openPolicy(); err != nil {
 		return err
 	}
-	b.lend()
+	lend(b)
 	return nil
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host"
-	"github.com/burin-dev/burin/internal/tools/task"
+	"github.com/burin-dev/burin/internal/host/crew/task"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/llm/openai"

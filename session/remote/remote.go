@@ -80,8 +80,8 @@ type welcome struct {
 	Header      transcript.Header `json:"header"`
 	Facts       session.Facts     `json:"facts"`
 	Cursor      session.Cursor    `json:"cursor"`
-	Permissions bool              `json:"permissions"` // the session has rules
-	Changes     bool              `json:"changes"`     // the session has an undo journal
+	Permissions bool              `json:"permissions"`     // the session has rules
+	Changes     bool              `json:"changes"`         // the session has an undo journal
 	Agent       string            `json:"agent,omitempty"` // as in the hello
 }
 

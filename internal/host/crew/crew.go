@@ -24,7 +24,7 @@ import (
 	"github.com/burin-dev/burin/internal/customize/subagent"
 	"github.com/burin-dev/burin/internal/fuzzy"
 	"github.com/burin-dev/burin/internal/prose"
-	"github.com/burin-dev/burin/internal/tools/task"
+	"github.com/burin-dev/burin/internal/host/crew/task"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
