@@ -28,13 +28,13 @@ const (
 	Rules     Kind = "rules"    // instructions for some files, or for when they matter
 	Commands  Kind = "commands" // prompts that are called by name
 	Skills    Kind = "skills"   // folders with a SKILL.md
+	Agents    Kind = "agents"   // who works on a task that a model hands over
 	Hooks     Kind = "hooks"    // programs that run at certain moments
 )
 
 // The kinds that burin finds and does not use yet.
 const (
 	Servers    Kind = "MCP servers"
-	Agents     Kind = "agents"
 	Hosts      Kind = "SSH hosts"
 	Extensions Kind = "extensions"
 	Settings   Kind = "settings"
@@ -42,7 +42,7 @@ const (
 
 // Kinds are all kinds, those that burin uses first.
 func Kinds() []Kind {
-	return []Kind{Instructions, Additions, Rules, Commands, Skills, Hooks, Servers, Agents, Hosts, Extensions, Settings}
+	return []Kind{Instructions, Additions, Rules, Commands, Skills, Agents, Hooks, Servers, Hosts, Extensions, Settings}
 }
 
 // Used reports whether burin uses files of the kind.
@@ -138,10 +138,10 @@ func All() []Source {
 			ID: "burin", Name: "burin", home: ".burin", // Options.ConfigDir wins
 			project: files{
 				Instructions: {".burin/AGENTS.md"}, Additions: {".burin/APPEND_SYSTEM.md"}, Commands: {".burin/commands", ".burin/prompts"}, Skills: {".burin/skills"},
-				Rules: {".burin/rules"}, Hooks: {".burin/hooks.json"},
+				Rules: {".burin/rules"}, Agents: {".burin/agents"}, Hooks: {".burin/hooks.json"},
 			},
 			user: files{
-				Instructions: {"AGENTS.md", "CLAUDE.md"}, Commands: {"commands", "prompts"}, Skills: {"skills"}, Rules: {"rules"}, Hooks: {"hooks.json"},
+				Instructions: {"AGENTS.md", "CLAUDE.md"}, Commands: {"commands", "prompts"}, Skills: {"skills"}, Rules: {"rules"}, Agents: {"agents"}, Hooks: {"hooks.json"},
 			},
 		},
 		{

@@ -1,0 +1,48 @@
+package subagent
+
+import (
+	"embed"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+//go:embed bundled
+var bundled embed.FS
+
+// otherNames are those that other programs have for agents that are part of burin.
+func (d *Definition) otherNames() {
+	switch d.Name {
+	case "review":
+		d.known, d.Aliases = "reviewer", []string{"reviewer"}
+	case "task":
+		d.Aliases = []string{"general", "general-purpose"}
+	}
+}
+
+// WithBundled adds the agents that are part of the program. Those of files win.
+func (s *Set) WithBundled() *Set {
+	out := &Set{found: slices.Clone(s.found)}
+	names, _ := fs.Glob(bundled, "bundled/*.md") // the pattern is right
+	for _, file := range names {
+		d := bundledFile(file)
+		out.found = append(out.found, d)
+	}
+	return out
+}
+
+func bundledFile(file string) *Definition {
+	text, _ := bundled.ReadFile(file) // it was listed
+	d := document{source: "burin", named: strings.TrimSuffix(strings.TrimPrefix(file, "bundled/"), ".md")}
+	d.markdown(string(text))
+	def := d.definition()
+	def.Source = "burin, bundled"
+	def.otherNames()
+	return def
+}
+
+// BundledText is the file of an agent that is part of the program, to be copied and changed.
+func BundledText(name string) (string, bool) {
+	text, err := bundled.ReadFile("bundled/" + name + ".md")
+	return string(text), err == nil
+}
