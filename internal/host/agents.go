@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/customize/subagent"
@@ -14,6 +15,7 @@ import (
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool"
 )
 
 // giveAgents lets a session have agents work for it; given is what was asked for, before anything
@@ -63,7 +65,7 @@ func (h *Host) Agents() *subagent.Set { return (&subagent.Set{}).WithBundled() }
 func agentLimits(c *config.Config) crew.Limits {
 	return crew.Limits{
 		Concurrency: c.Int("task.maxConcurrency"), Depth: c.Int("task.maxRecursionDepth"), Runtime: milliseconds(c.Int("task.maxRuntimeMs")),
-		Requests: c.Int("task.softRequestBudget"), IdleTTL: milliseconds(c.Int("task.agentIdleTtlMs")), Flat: !c.Bool("task.batch"),
+		Requests: c.Int("task.softRequestBudget"), IdleTTL: milliseconds(c.Int("task.agentIdleTtlMs")), Flat: !c.Bool("task.batch"), Messages: milliseconds(c.Int("irc.timeoutMs")),
 	}
 }
 
@@ -87,12 +89,14 @@ func (a *agentsOf) open(ctx context.Context, op crew.Opening) (*session.Session,
 		System: parent.System, Append: parent.Append + "\n\n" + op.Append, NoSession: op.File == "", Parent: op.Parent, Keys: parent.Keys,
 		Under: op.Under, Lender: op.Lender, Emit: op.Emit, Meter: parent.Meter, Cache: llm.CacheHint{Retention: parent.Cache.Retention},
 		Warn:         func(line string) { parent.Warn(fmt.Sprintf("agent %s: %s", op.ID, line)) },
-		NoBackground: true, Tooling: parent.Tooling, Refused: parent.Refused, MaxTokens: parent.MaxTokens,
+		NoBackground: true, Interrupt: agent.Wait, Tooling: parent.Tooling, Refused: parent.Refused, MaxTokens: parent.MaxTokens,
 		// What a model writes to an agent is no command of a person.
 		Expand: func(_ context.Context, text string) (string, error) { return text, nil },
 	}
 	if op.Crew != nil {
 		o.Crew = op.Crew
+	} else {
+		o.CrewTools = []*tool.Tool{op.Tool}
 	}
 	if op.Resume {
 		o.Resume = op.File

@@ -100,7 +100,7 @@ func TestTaskMaxRuntimeSetting(t *testing.T) {
 }
 
 func TestTaskSoftRequestBudgetSetting(t *testing.T) {
-	o := opened(t, officeOptions{settings: "task: {softRequestBudget: 2}\n"}, func(s said) []llm.Event {
+	o := opened(t, officeOptions{settings: "task: {softRequestBudget: 8}\n"}, func(s said) []llm.Event {
 		switch {
 		case s.who != "":
 			return append(llmtest.Say(fmt.Sprint("step ", s.turn)), llmtest.Call(fmt.Sprint("c", s.turn), "ls", `{}`)...)
@@ -110,11 +110,11 @@ func TestTaskSoftRequestBudgetSetting(t *testing.T) {
 		return nil
 	})
 	r := o.results(o.prompt("go"))[0]
-	if r.State != "stopped" || !strings.Contains(r.Error, "where 2 were expected (task.softRequestBudget)") || !strings.Contains(r.Output, "step ") {
+	if r.State != "stopped" || !strings.Contains(r.Error, "where 8 were expected (task.softRequestBudget)") || !strings.Contains(r.Output, "step ") {
 		t.Errorf("%+v", r)
 	}
 	asked := o.requests("eager")
-	if text := fmt.Sprint(asked[len(asked)-1].Messages); !strings.Contains(text, "You have made 2 requests") {
+	if text := fmt.Sprint(asked[len(asked)-1].Messages); !strings.Contains(text, "You have made 8 requests") {
 		t.Error("it was not told to finish")
 	}
 }

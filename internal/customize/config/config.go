@@ -165,6 +165,9 @@ type Config struct {
 		ArtifactTailBytes *int `yaml:"artifactTailBytes"`
 		OutputMaxColumns  *int `yaml:"outputMaxColumns"`
 	} `yaml:"tools"`
+	IRC struct {
+		TimeoutMs *int `yaml:"timeoutMs"`
+	} `yaml:"irc"`
 	Task struct {
 		Batch             *bool `yaml:"batch"`
 		MaxConcurrency    *int  `yaml:"maxConcurrency"`    // 0: all

@@ -23,8 +23,8 @@ import (
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/subagent"
 	"github.com/burin-dev/burin/internal/fuzzy"
-	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/internal/host/crew/task"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
@@ -34,13 +34,14 @@ import (
 type Opening struct {
 	ID         string
 	Definition *subagent.Definition
-	Parent     string   // id of the session that it works for
-	Family     *Crew    // of the session that started it
-	Dir        string   // of an isolated agent; "": that of its session
-	File       string   // for its session; "": it is kept in memory
-	Resume     bool     // File is there
-	Tools      []string // that it may use
-	Append     string   // to the system prompt
+	Parent     string     // id of the session that it works for
+	Tool       *tool.Tool // to talk to others, if it has no crew
+	Family     *Crew      // of the session that started it
+	Dir        string     // of an isolated agent; "": that of its session
+	File       string     // for its session; "": it is kept in memory
+	Resume     bool       // File is there
+	Tools      []string   // that it may use
+	Append     string     // to the system prompt
 	Mode       string
 	Model      session.Opened // that it uses where its definition names none that can be used
 	Crew       *Crew          // its own
@@ -58,6 +59,7 @@ type Limits struct {
 	Runtime     time.Duration // of one piece of work; 0: any
 	Requests    int           // after which an agent is told to finish; half as many more end it; 0: never
 	IdleTTL     time.Duration // until an idle agent is parked; 0: never
+	Messages    time.Duration // that irc waits; 0: any
 	Flat        bool          // one task for each call
 	Merge       string        // patch or branch
 }
@@ -91,6 +93,7 @@ type Crew struct {
 	lent    *bench.Lent
 	tell    func(session.Agent)
 	results []finished
+	letters []task.Letter // to the session, that its model has not read
 	arrived chan struct{} // has room for one
 	awaited int           // agents in the background that work
 }
@@ -106,7 +109,9 @@ type family struct {
 	crews   map[string]*Crew // by the agent whose crew it is
 	members []*member        // in the order in which they were started
 	byID    map[string]*member
-	lost    []*member // that the last owner of the session did not finish
+	post    mail
+	merging sync.Mutex // held while the changes of one are brought back
+	lost    []*member  // that the last owner of the session did not finish
 }
 
 // finished is a result of an agent in the background that its session has not read.
@@ -481,7 +486,8 @@ func (c *Crew) take() (message llm.Message, ok bool) {
 	c.results = nil
 	c.mu.Unlock()
 	if len(all) == 0 {
-		return llm.Message{}, false
+		l, ok := c.read()
+		return letterMessage(l), ok
 	}
 	var reports []task.Report
 	for _, f := range all {
@@ -510,7 +516,7 @@ func (c *Crew) deliver(live *session.Session) {
 func (c *Crew) Undelivered() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.awaited > 0 || len(c.results) > 0
+	return c.awaited > 0 || len(c.results) > 0 || len(c.letters) > 0
 }
 
 // Continuation waits for agents in the background when the model has ended, and gives it their
@@ -550,5 +556,8 @@ func (f *family) AgentFile(id string) (path string, ok bool) {
 
 // Tools are what the model of the session does with agents.
 func (c *Crew) Tools() []*tool.Tool {
-	return []*tool.Tool{task.New(task.Options{Crew: c, Flat: c.o.Limits.Flat, Isolates: c.o.Isolate != nil})}
+	return []*tool.Tool{
+		task.New(task.Options{Crew: c, Flat: c.o.Limits.Flat, Isolates: c.o.Isolate != nil}),
+		task.IRC(c.Speaker(), c.o.Limits.Messages),
+	}
 }

@@ -8,6 +8,6 @@ type Folder interface {
 	Close() error
 }
 
-func (m *member) bringBack(ctx context.Context, f Folder) (notes []string, err error) {
+func (m *member) bringBack(_ context.Context, f Folder) (notes []string, err error) {
 	return nil, f.Close()
 }

@@ -14,9 +14,9 @@ import (
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/customize/subagent"
+	"github.com/burin-dev/burin/internal/host/crew/task"
 	"github.com/burin-dev/burin/internal/platform/smallfile"
 	"github.com/burin-dev/burin/internal/prose"
-	"github.com/burin-dev/burin/internal/host/crew/task"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
@@ -324,7 +324,7 @@ func (m *member) awake(ctx context.Context) (*session.Session, error) {
 	facts := parent.Facts()
 	lender := session.Lend(parent)
 	o := Opening{
-		ID: m.id, Parent: facts.ID, Family: c, Definition: m.definition, Dir: dir, File: m.file, Tools: m.tools(parent, own != nil), Append: m.role(), Mode: facts.Mode, Model: lender.Model(), Crew: own,
+		ID: m.id, Tool: task.IRC(c.family.Speaker(m.id), c.o.Limits.Messages), Parent: facts.ID, Family: c, Definition: m.definition, Dir: dir, File: m.file, Tools: m.tools(parent, own != nil), Append: m.role(), Mode: facts.Mode, Model: lender.Model(), Crew: own,
 		Under: lent, Lender: lender, Desk: session.NewDesk(session.DeskOptions{Under: c.o.Desk, From: m.id}), Emit: m.heard, Title: m.agent.Description,
 	}
 	if m.file != "" {
@@ -365,6 +365,7 @@ func (m *member) tools(parent *session.Session, starts bool) []string {
 			if !starts {
 				continue
 			}
+		case "irc":
 		default:
 			if m.definition.Tools != nil && !slices.Contains(m.definition.Tools, t.Name) {
 				continue
@@ -423,8 +424,11 @@ func (m *member) heard(e session.Event) {
 			a.Model = c.To
 		}
 	case agent.MessageEnd:
-		if e.Message.Role == llm.RoleAssistant {
+		switch {
+		case e.Message.Role == llm.RoleAssistant:
 			m.answered(e.Message)
+		case e.Message.CustomType == CustomMessage:
+			m.crew.post.sent(m.id, -1)
 		}
 	default:
 		m.mu.Unlock()
