@@ -1,0 +1,466 @@
+package isolate_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/burin-dev/burin/internal/platform/isolate"
+)
+
+// repo is a repository in a temporary folder.
+type repo struct {
+	testing.TB
+	dir, under string
+}
+
+func newRepo(t testing.TB) repo {
+	t.Helper()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	r := repo{t, filepath.Join(home, "repo"), filepath.Join(home, "state", "isolated")}
+	if err := os.Mkdir(r.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.git("init", "-q", "-b", "main")
+	r.git("config", "user.name", "Person")
+	r.git("config", "user.email", "person@example.com")
+	return r
+}
+
+// in runs git in a folder.
+func (r repo) in(dir string, input []byte, args ...string) string {
+	r.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Stdin = dir, bytes.NewReader(input)
+	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.Fatalf("git %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func (r repo) git(args ...string) string { r.Helper(); return r.in(r.dir, nil, args...) }
+
+func (r repo) put(name, text string) { r.Helper(); put(r, filepath.Join(r.dir, name), text) }
+
+func put(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r repo) open(mode string) *isolate.Folder { r.Helper(); return r.openAt(r.dir, mode) }
+
+func (r repo) openAt(dir, mode string) *isolate.Folder {
+	r.Helper()
+	f, err := isolate.Open(r.Context(), isolate.Options{Dir: dir, Under: r.under, Mode: mode, Name: "test"})
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			r.Error(err)
+		}
+	})
+	return f
+}
+
+// files are all files of a folder but those in its .git, with their modes.
+func files(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.Name() == ".git" {
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if d.IsDir() {
+			return nil
+		}
+		rel, _ := filepath.Rel(dir, path)
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if d.Type() == fs.ModeSymlink {
+			to, err := os.Readlink(path)
+			all[rel] = "-> " + to
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all[rel] = fmt.Sprintf("%o %s", info.Mode()&0o100, data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// facts are what must not change in a repository.
+func (r repo) facts() map[string]string {
+	r.Helper()
+	index, err := os.ReadFile(filepath.Join(r.dir, ".git", "index"))
+	if err != nil {
+		r.Fatal(err)
+	}
+	config, err := os.ReadFile(filepath.Join(r.dir, ".git", "config"))
+	if err != nil {
+		r.Fatal(err)
+	}
+	worktrees, _ := os.ReadDir(filepath.Join(r.dir, ".git", "worktrees"))
+	return map[string]string{
+		"status": r.git("status", "--porcelain=v2", "--branch", "--ignored", "-z"), "index": string(index), "config": string(config),
+		"stashes": r.git("stash", "list"), "refs": r.git("for-each-ref"), "head": r.git("rev-parse", "HEAD"), "reflog": r.git("reflog"),
+		"worktrees": fmt.Sprint(worktrees),
+	}
+}
+
+func same(t testing.TB, what string, got, want map[string]string) {
+	t.Helper()
+	for _, k := range slices.Sorted(maps.Keys(want)) {
+		if g, ok := got[k]; !ok || g != want[k] {
+			t.Errorf("%s: %s is %.300q (there: %v), want %.300q", what, k, g, ok, want[k])
+		}
+	}
+	for k := range got {
+		if _, ok := want[k]; !ok {
+			t.Errorf("%s: %s is there: %.100q", what, k, got[k])
+		}
+	}
+}
+
+// dirty makes a repository with every kind of uncommitted work.
+func dirty(t testing.TB) repo {
+	t.Helper()
+	r := newRepo(t)
+	for i := range 20 {
+		var b strings.Builder
+		for l := range 100 {
+			fmt.Fprintf(&b, "file %d line %d\n", i, l)
+		}
+		r.put(fmt.Sprintf("src/f%02d.txt", i), b.String())
+	}
+	r.put(".gitignore", "ignored/\n")
+	r.put("deleted", "x")
+	r.put("staged", "x")
+	r.put("both", "x")
+	r.git("add", ".")
+	r.git("commit", "-qm", "first")
+	r.put("both", "stashed")
+	r.git("stash", "-q")
+	r.put("staged", "staged")
+	r.put("both", "staged")
+	r.git("add", ".")
+	r.put("both", "changed")
+	r.put("new\nline", "untracked")
+	r.put("ignored/x", "ignored")
+	r.put("src/f00.txt", strings.Replace(read(t, filepath.Join(r.dir, "src/f00.txt")), "line 50\n", "line fifty\n", 1))
+	if err := os.Remove(filepath.Join(r.dir, "deleted")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("staged", filepath.Join(r.dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func read(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+var modes = []string{isolate.Copy, isolate.Worktree}
+
+func TestFolderBeginsAsTheWorkingTree(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			r := dirty(t)
+			before, was := r.facts(), files(t, r.dir)
+			f := r.open(mode)
+			want := maps.Clone(was)
+			delete(want, "ignored/x")
+			same(t, "folder", files(t, f.Dir()), want)
+			if p, err := f.Patch(t.Context()); err != nil || len(p) > 0 {
+				t.Errorf("nothing was changed: %v, %s", err, p)
+			}
+			status := func(dir string) string {
+				return r.in(dir, nil, "status", "--porcelain=v1", "-z", "--untracked-files=all")
+			}
+			if got, want := status(f.Dir()), status(r.dir); got != want {
+				t.Errorf("the agent sees the status %q, want %q", got, want)
+			}
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+			same(t, "repository", r.facts(), before)
+			same(t, "files", files(t, r.dir), was)
+			if left, _ := filepath.Glob(filepath.Join(r.under, "*", "*")); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
+
+// Eight agents edit the same twenty files at the same time.
+func TestEightFolders(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			r := dirty(t)
+			before, was := r.facts(), files(t, r.dir)
+			changes := make([][]isolate.Change, 8)
+			var agents sync.WaitGroup
+			for a := range changes {
+				agents.Go(func() {
+					f, err := isolate.Open(t.Context(), isolate.Options{Dir: r.dir, Under: r.under, Mode: mode})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer f.Close()
+					for i := range 20 {
+						path := filepath.Join(f.Dir(), fmt.Sprintf("src/f%02d.txt", i))
+						data, err := os.ReadFile(path)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						text := strings.Replace(string(data), fmt.Sprintf("line %d\n", 10*a+5), fmt.Sprintf("agent %d\n", a), 1)
+						if i == 7 { // where all of them disagree
+							text = strings.Replace(text, "line 99\n", fmt.Sprintf("last %d\n", a), 1)
+						}
+						if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+							t.Error(err)
+						}
+					}
+					if changes[a], err = f.Changes(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			agents.Wait()
+			same(t, "repository", r.facts(), before)
+			same(t, "files", files(t, r.dir), was)
+			conflicts := 0
+			for a, c := range changes {
+				if len(c) != 20 {
+					t.Fatalf("agent %d changed %d files", a, len(c))
+				}
+				m, err := isolate.Merge(c, isolate.Reader(r.dir))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, x := range m.Conflicts {
+					conflicts++
+					i := slices.IndexFunc(c, func(c isolate.Change) bool { return c.Path == x.Path })
+					if want := mergeFile(t, read(t, filepath.Join(r.dir, x.Path)), string(c[i].Base), string(c[i].Theirs)); string(x.Text) != want {
+						t.Errorf("%s: git merge-file prints\n%s\nnot\n%s", x.Path, want, x.Text)
+					}
+				}
+				for _, w := range m.Writes {
+					put(t, filepath.Join(r.dir, w.Path), string(w.Data))
+				}
+			}
+			if conflicts != 7 {
+				t.Errorf("%d conflicts, want 7: one for each agent but the first", conflicts)
+			}
+			for i := range 20 {
+				text := read(t, filepath.Join(r.dir, fmt.Sprintf("src/f%02d.txt", i)))
+				for a := range 8 {
+					if has := strings.Contains(text, fmt.Sprintf("agent %d\n", a)); has != (i != 7 || a == 0) {
+						t.Errorf("file %d has the edit of agent %d: %v", i, a, has)
+					}
+				}
+			}
+			now, after := r.facts(), files(t, r.dir)
+			for _, x := range []map[string]string{before, now} {
+				delete(x, "status")
+			}
+			same(t, "repository", now, before)
+			for i := range 20 {
+				delete(was, fmt.Sprintf("src/f%02d.txt", i))
+				delete(after, fmt.Sprintf("src/f%02d.txt", i))
+			}
+			same(t, "files", after, was)
+		})
+	}
+}
+
+func mergeFile(t testing.TB, ours, base, theirs string) string {
+	t.Helper()
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "a"), ours)
+	put(t, filepath.Join(dir, "b"), base)
+	put(t, filepath.Join(dir, "c"), theirs)
+	out, _ := exec.Command("git", "merge-file", "-p", "-L", "yours", "-L", "base", "-L", "agent", filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")).Output()
+	return string(out)
+}
+
+// Whatever is done in the folder, its patch on what was there gives its files.
+func TestPatchIsExact(t *testing.T) {
+	for seed := range uint64(25) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 16))
+			r := dirty(t)
+			mode := modes[seed%2]
+			f := r.open(mode)
+			base := t.TempDir()
+			for _, dir := range []string{base} {
+				if err := os.CopyFS(dir, os.DirFS(f.Dir())); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			scribble(t, random, f.Dir())
+			if seed%3 == 0 {
+				r.in(f.Dir(), nil, "add", "-A")
+				r.in(f.Dir(), nil, "commit", "-qm", "by the agent")
+				scribble(t, random, f.Dir())
+			}
+			patch, err := f.Patch(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.in(base, nil, "init", "-q")
+			if len(patch) > 0 {
+				r.in(base, patch, "apply", "--whitespace=nowarn", "-")
+			}
+			same(t, "patched", files(t, base), files(t, f.Dir()))
+
+			changes, err := f.Changes(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := isolate.Merge(changes, isolate.Reader(r.dir))
+			if err != nil || len(m.Conflicts) > 0 {
+				t.Fatalf("the person changed nothing: %v, %v", err, m.Conflicts)
+			}
+			apply(t, r.dir, m.Writes)
+			want := files(t, f.Dir())
+			want["ignored/x"] = "0 ignored"
+			same(t, "merged", files(t, r.dir), want)
+		})
+	}
+}
+
+// apply does what a caller of Merge does.
+func apply(t testing.TB, dir string, writes []isolate.Write) {
+	t.Helper()
+	for _, w := range writes {
+		if w.Delete {
+			if err := os.Remove(filepath.Join(dir, w.Path)); err != nil {
+				t.Error(err)
+			}
+			for at := filepath.Dir(w.Path); at != "." && os.Remove(filepath.Join(dir, at)) == nil; at = filepath.Dir(at) {
+			}
+		}
+	}
+	for _, w := range writes {
+		path := filepath.Join(dir, w.Path)
+		if w.Delete {
+			continue
+		}
+		_ = os.Remove(path)
+		if w.Mode&fs.ModeSymlink != 0 {
+			if err := os.Symlink(string(w.Data), path); err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		put(t, path, string(w.Data))
+		if err := os.Chmod(path, w.Mode); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// scribble changes files at random: contents, modes, kinds, places.
+func scribble(t testing.TB, random *rand.Rand, dir string) {
+	t.Helper()
+	names := slices.Sorted(maps.Keys(files(t, dir)))
+	for range 15 {
+		name := names[random.IntN(len(names))]
+		path := filepath.Join(dir, name)
+		info, err := os.Lstat(path)
+		if err != nil {
+			continue
+		}
+		switch random.IntN(9) {
+		case 0: // of the same size, in the same moment
+			if info.Mode().IsRegular() {
+				data := []byte(read(t, path))
+				if len(data) > 0 {
+					data[random.IntN(len(data))] ^= 1
+				}
+				put(t, path, string(data))
+			}
+		case 1:
+			_ = os.Remove(path)
+		case 2:
+			if info.Mode().IsRegular() {
+				_ = os.Chmod(path, info.Mode()^0o111)
+			}
+		case 3:
+			_ = os.Remove(path)
+			_ = os.Symlink([]string{"/etc/passwd", "src", "nowhere"}[random.IntN(3)], path)
+		case 4:
+			_ = os.Remove(path)
+			put(t, filepath.Join(path, "inside"), "a folder in the place of a file\r\nno end")
+		case 5:
+			data := make([]byte, random.IntN(5000))
+			for i := range data {
+				data[i] = byte(random.Uint32())
+			}
+			put(t, filepath.Join(dir, fmt.Sprintf("new %d/\"ü\"%d", random.IntN(3), random.IntN(100))), string(data))
+		case 6:
+			put(t, filepath.Join(dir, fmt.Sprintf("src/empty%d", random.IntN(9))), "")
+		case 7:
+			_ = os.Rename(path, filepath.Join(dir, fmt.Sprintf("moved%d", random.IntN(99))))
+		case 8:
+			if info.Mode().IsRegular() {
+				put(t, path, strings.ReplaceAll(read(t, path), "\n", "\r\n")+"more")
+			}
+		}
+	}
+	if random.IntN(3) == 0 {
+		_ = os.RemoveAll(filepath.Join(dir, "src"))
+		_ = os.Symlink("new 0", filepath.Join(dir, "src"))
+	}
+}
+
+func TestNeedsARepository(t *testing.T) {
+	r := newRepo(t)
+	_, err := isolate.Open(t.Context(), isolate.Options{Dir: t.TempDir(), Under: r.under})
+	if !errors.Is(err, isolate.ErrNoRepository) {
+		t.Error(err)
+	}
+}

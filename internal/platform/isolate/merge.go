@@ -1,0 +1,196 @@
+package isolate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Write is a file to write.
+type Write struct {
+	Path   string
+	Data   []byte      // of a link its target
+	Mode   fs.FileMode // 0o644, 0o755 or fs.ModeSymlink
+	Delete bool
+}
+
+// Conflict is a change that doesn't fit to the file as it is.
+type Conflict struct {
+	Path string
+	Why  string
+	Text []byte // as git merge-file prints it, with markers; nil where lines don't help
+}
+
+// Merged is what to write, and what somebody has to decide.
+type Merged struct {
+	Writes    []Write
+	Conflicts []Conflict
+}
+
+// Link is the error of a read for Merge that finds a symbolic link.
+type Link struct{ Target string }
+
+func (l *Link) Error() string { return "it is a symbolic link to " + l.Target }
+
+// Reader reads the files below a folder for [Merge]. It follows no links.
+func Reader(dir string) func(path string) ([]byte, error) {
+	return func(name string) ([]byte, error) {
+		if !fs.ValidPath(name) {
+			return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
+		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		parts := strings.Split(name, "/")
+		for i := range parts[:len(parts)-1] {
+			info, err := root.Lstat(filepath.Join(parts[:i+1]...))
+			if err != nil {
+				return nil, err
+			}
+			if !info.IsDir() {
+				return nil, fmt.Errorf("%s is no folder", strings.Join(parts[:i+1], "/"))
+			}
+		}
+		local := filepath.Join(parts...)
+		info, err := root.Lstat(local)
+		switch {
+		case err != nil:
+			return nil, err
+		case info.Mode()&fs.ModeSymlink != 0:
+			to, err := root.Readlink(local)
+			if err != nil {
+				return nil, err
+			}
+			return nil, &Link{to}
+		case !info.Mode().IsRegular():
+			return nil, fmt.Errorf("%s is no file", name)
+		case info.Size() > MaxFile:
+			return nil, fmt.Errorf("it is larger than %d MiB", MaxFile>>20)
+		}
+		return root.ReadFile(local)
+	}
+}
+
+// Merge joins changes with the files as they are: it says what to write, and writes nothing.
+// read gives the contents of a file; an error is fs.ErrNotExist where there is none, and may
+// be a [Link]. Lines that both changed are merged as git merge-file does it.
+func Merge(changes []Change, read func(path string) ([]byte, error)) (Merged, error) {
+	var m Merged
+	for _, c := range changes {
+		if err := m.add(c, read); err != nil {
+			return Merged{}, fmt.Errorf("merge %s: %w", c.Path, err)
+		}
+	}
+	return m, nil
+}
+
+// side is a file in one of the three versions.
+type side struct {
+	data []byte
+	kind fs.FileMode // 0: no file; fs.ModeSymlink; 0o644 for any other
+}
+
+func (s side) equal(t side) bool { return s.kind == t.kind && bytes.Equal(s.data, t.data) }
+
+// kind is a mode without the right to execute.
+func kind(mode fs.FileMode) fs.FileMode { return mode &^ 0o111 }
+
+func (m *Merged) add(c Change, read func(path string) ([]byte, error)) error {
+	conflict := func(why string, text []byte) { m.Conflicts = append(m.Conflicts, Conflict{c.Path, why, text}) }
+	switch {
+	case !fs.ValidPath(c.Path):
+		conflict("it is outside of the workspace", nil)
+		return nil
+	case c.Large:
+		conflict(fmt.Sprintf("it is too large to merge (%d MiB, and %d MiB of all files)", MaxFile>>20, MaxTotal>>20), nil)
+		return nil
+	}
+	base, theirs := side{c.Base, kind(c.BaseMode)}, side{c.Theirs, kind(c.TheirsMode)}
+	var ours side
+	data, err := read(c.Path)
+	switch link := (*Link)(nil); {
+	case errors.As(err, &link):
+		ours = side{[]byte(link.Target), fs.ModeSymlink}
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		conflict(err.Error(), nil)
+		return nil
+	default:
+		ours = side{data, 0o644}
+	}
+	mode := func(data []byte) {
+		m.Writes = append(m.Writes, Write{Path: c.Path, Data: data, Mode: c.TheirsMode})
+	}
+	switch {
+	case ours.equal(base) && theirs.kind == 0:
+		m.Writes = append(m.Writes, Write{Path: c.Path, Delete: true})
+	case ours.equal(base):
+		mode(theirs.data)
+	case ours.equal(theirs):
+		// The same change on both sides; only the right to execute may be missing.
+		if ours.kind != 0 && c.TheirsMode != c.BaseMode && c.TheirsMode.IsRegular() && c.TheirsMode&0o111 != 0 {
+			mode(theirs.data)
+		}
+	case theirs.equal(base): // only the right to execute has changed
+		if ours.kind == 0o644 {
+			mode(ours.data)
+		} else {
+			conflict("its mode was changed there, and here it was removed or replaced", nil)
+		}
+	case theirs.kind == 0:
+		conflict("it was deleted there and changed here", nil)
+	case ours.kind == 0:
+		conflict("it was changed there and deleted here", nil)
+	case ours.kind != theirs.kind || ours.kind == fs.ModeSymlink:
+		conflict("both sides changed what kind of file it is, or where it links to", nil)
+	case c.Binary || binary(ours.data):
+		conflict("both sides changed a binary file", nil)
+	default:
+		text, clean, err := mergeFile(ours.data, base.data, theirs.data)
+		switch {
+		case err != nil:
+			return err
+		case clean:
+			mode(text)
+		case base.kind == 0:
+			conflict("both sides added it", text)
+		default:
+			conflict("both sides changed the same lines", text)
+		}
+	}
+	return nil
+}
+
+// mergeFile has git merge three versions.
+func mergeFile(ours, base, theirs []byte) (text []byte, clean bool, err error) {
+	dir, err := os.MkdirTemp("", "burin-merge-")
+	if err != nil {
+		return nil, false, err
+	}
+	defer os.RemoveAll(dir)
+	args := []string{"-C", dir, "merge-file", "-p", "-L", "yours", "-L", "base", "-L", "agent"}
+	for _, x := range []struct {
+		name string
+		data []byte
+	}{{"yours", ours}, {"base", base}, {"agent", theirs}} {
+		path := filepath.Join(dir, x.name)
+		if err := os.WriteFile(path, x.data, 0o600); err != nil {
+			return nil, false, err
+		}
+		args = append(args, path)
+	}
+	text, err = run(context.Background(), dir, order{}, args...)
+	// The exit code counts the conflicts, up to 127; above are errors.
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 && exit.ExitCode() <= 127 {
+		return text, false, nil
+	}
+	return text, err == nil, err
+}
