@@ -391,6 +391,9 @@ func apply(t testing.TB, dir string, writes []isolate.Write) {
 		}
 		_ = os.Remove(path)
 		if w.Mode&fs.ModeSymlink != 0 {
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Error(err)
+			}
 			if err := os.Symlink(string(w.Data), path); err != nil {
 				t.Error(err)
 			}
@@ -425,7 +428,7 @@ func scribble(t testing.TB, random *rand.Rand, dir string) {
 			}
 		case 1:
 			_ = os.Remove(path)
-		case 2:
+		case 2: // one bit for all, as git has it
 			if info.Mode().IsRegular() {
 				_ = os.Chmod(path, info.Mode()^0o111)
 			}
@@ -442,7 +445,9 @@ func scribble(t testing.TB, random *rand.Rand, dir string) {
 			}
 			put(t, filepath.Join(dir, fmt.Sprintf("new %d/\"ü\"%d", random.IntN(3), random.IntN(100))), string(data))
 		case 6:
-			put(t, filepath.Join(dir, fmt.Sprintf("src/empty%d", random.IntN(9))), "")
+			if info, err := os.Lstat(filepath.Join(dir, "src")); err == nil && info.IsDir() {
+				put(t, filepath.Join(dir, fmt.Sprintf("src/empty%d", random.IntN(9))), "")
+			}
 		case 7:
 			_ = os.Rename(path, filepath.Join(dir, fmt.Sprintf("moved%d", random.IntN(99))))
 		case 8:
@@ -462,5 +467,215 @@ func TestNeedsARepository(t *testing.T) {
 	_, err := isolate.Open(t.Context(), isolate.Options{Dir: t.TempDir(), Under: r.under})
 	if !errors.Is(err, isolate.ErrNoRepository) {
 		t.Error(err)
+	}
+}
+
+func TestBranch(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			r := dirty(t)
+			f := r.open(mode)
+			put(t, filepath.Join(f.Dir(), "src/f03.txt"), "by the agent\n")
+			put(t, filepath.Join(f.Dir(), "made"), "new")
+			text := read(t, filepath.Join(f.Dir(), "src/f00.txt")) // changed by the person, too
+			put(t, filepath.Join(f.Dir(), "src/f00.txt"), strings.Replace(text, "line 10\n", "line ten\n", 1))
+			before, was := r.facts(), files(t, r.dir)
+			commit, err := f.Branch(t.Context(), "burin/one", "By an agent\n", "An Agent <agent@example.com>")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.git("diff", "--name-only", "HEAD", commit); got != "made\nsrc/f00.txt\nsrc/f03.txt\n" {
+				t.Errorf("the branch changes %q", got)
+			}
+			if got := r.git("show", commit+":src/f00.txt"); !strings.Contains(got, "line ten\n") || strings.Contains(got, "fifty") {
+				t.Error("the branch has what the person did not commit, or lacks the change")
+			}
+			if got := r.git("log", "-1", "--format=%an %ae %P %s", "burin/one"); got != "An Agent agent@example.com "+strings.TrimSpace(r.git("rev-parse", "HEAD"))+" By an agent\n" {
+				t.Error(got)
+			}
+			if _, err := f.Branch(t.Context(), "burin/one", "again"); err == nil {
+				t.Error("a branch was overwritten")
+			}
+			if _, err := f.Branch(t.Context(), "../x", "bad name"); err == nil {
+				t.Error("a bad name was taken")
+			}
+			r.git("update-ref", "-d", "refs/heads/burin/one")
+			same(t, "repository", r.facts(), before)
+			same(t, "files", files(t, r.dir), was)
+			put(t, filepath.Join(f.Dir(), "staged"), "by the agent")
+			if _, err := f.Branch(t.Context(), "burin/two", "no"); err == nil || !strings.Contains(err.Error(), "staged") {
+				t.Errorf("a change of what isn't committed: %v", err)
+			}
+		})
+	}
+}
+
+func TestSubfolderAndNestedRepository(t *testing.T) {
+	r := dirty(t)
+	inner := filepath.Join(r.dir, "src", "inner")
+	put(t, filepath.Join(inner, "a"), "committed\n")
+	r.in(inner, nil, "init", "-q")
+	r.in(inner, nil, "add", ".")
+	r.in(inner, nil, "commit", "-qm", "inner")
+	put(t, filepath.Join(inner, "b"), "untracked\n")
+	f := r.openAt(filepath.Join(r.dir, "src"), isolate.Auto)
+	put(t, filepath.Join(f.Dir(), "inner/a"), "changed\n")
+	put(t, filepath.Join(f.Dir(), "inner/b"), "changed\n")
+	put(t, filepath.Join(f.Dir(), "../staged"), "outside\n")
+	changes, err := f.Changes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range changes {
+		got = append(got, c.Path+" in "+c.Repo)
+	}
+	if want := []string{"inner/a in src/inner", "inner/b in src/inner", "../staged in "}; !slices.Equal(got, want) {
+		t.Errorf("changed: %q, want %q", got, want)
+	}
+	m, err := isolate.Merge(changes, isolate.Reader(filepath.Join(r.dir, "src")))
+	if err != nil || len(m.Writes) != 2 || len(m.Conflicts) != 1 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := f.Branch(t.Context(), "x", "m"); err == nil || !strings.Contains(err.Error(), "src/inner") {
+		t.Errorf("%v", err)
+	}
+}
+
+// What a repository configures and what the agent writes runs nothing.
+func TestHostileRepository(t *testing.T) {
+	r := dirty(t)
+	canary := filepath.Join(t.TempDir(), "canary")
+	command := "echo ran >> " + canary + "; cat"
+	r.put("hooks/post-checkout", "#!/bin/sh\n"+command+"\n")
+	for _, hook := range []string{"post-index-change", "reference-transaction", "pre-commit"} {
+		r.put("hooks/"+hook, read(t, filepath.Join(r.dir, "hooks/post-checkout")))
+	}
+	for _, hook := range []string{"post-checkout", "post-index-change", "reference-transaction", "pre-commit"} {
+		if err := os.Chmod(filepath.Join(r.dir, "hooks", hook), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.put(".gitattributes", "* filter=x diff=x\n")
+	for _, x := range [][2]string{
+		{"core.hooksPath", filepath.Join(r.dir, "hooks")},
+		{"core.fsmonitor", command},
+		{"filter.x.clean", command},
+		{"filter.x.smudge", command},
+		{"filter.x.required", "true"},
+		{"diff.x.textconv", command},
+		{"diff.external", command},
+	} {
+		r.git("config", x[0], x[1])
+	}
+	for _, mode := range modes {
+		f := r.open(mode)
+		put(t, filepath.Join(f.Dir(), "src/f03.txt"), "by the agent\n")
+		put(t, filepath.Join(f.Dir(), ".gitattributes"), "* filter=x diff=x text working-tree-encoding=UTF-16\n")
+		if p, err := f.Patch(t.Context()); err != nil || !bytes.Contains(p, []byte("+by the agent")) {
+			t.Errorf("%s: %v: %s", mode, err, p)
+		}
+		if _, err := f.Branch(t.Context(), "b", "m"); err == nil || !strings.Contains(err.Error(), "filter") {
+			t.Errorf("%s: %v", mode, err)
+		}
+	}
+	if b, err := os.ReadFile(canary); err == nil {
+		t.Errorf("something ran: %s", b)
+	}
+}
+
+func TestMergeNamesConflicts(t *testing.T) {
+	file := func(base, theirs string) isolate.Change {
+		c := isolate.Change{Path: "f"}
+		if base != "" {
+			c.Base, c.BaseMode = []byte(base), 0o644
+		}
+		if theirs != "" {
+			c.Theirs, c.TheirsMode = []byte(theirs), 0o644
+		}
+		c.Binary = strings.Contains(base+theirs, "\x00")
+		return c
+	}
+	for name, x := range map[string]struct {
+		change isolate.Change
+		ours   string
+		why    string
+	}{
+		"delete, changed": {file("a\n", ""), "b\n", "it was deleted there and changed here"},
+		"change, deleted": {file("a\n", "b\n"), "", "it was changed there and deleted here"},
+		"both added":      {file("", "b\n"), "c\n", "both sides added it"},
+		"lines":           {file("a\n", "b\n"), "c\n", "both sides changed the same lines"},
+		"binary":          {file("a\x00", "b\x00"), "c\x00", "both sides changed a binary file"},
+		"same":            {file("a\n", "b\n"), "b\n", ""},
+		"outside":         {isolate.Change{Path: "../f"}, "", "it is outside of the workspace"},
+		"large":           {isolate.Change{Path: "f", Large: true, TheirsMode: 0o644}, "", "it is too large to merge (32 MiB, and 256 MiB of all files)"},
+	} {
+		m, err := isolate.Merge([]isolate.Change{x.change}, func(string) ([]byte, error) {
+			if x.ours == "" {
+				return nil, fs.ErrNotExist
+			}
+			return []byte(x.ours), nil
+		})
+		why := ""
+		if len(m.Conflicts) > 0 {
+			why = m.Conflicts[0].Why
+		}
+		if err != nil || why != x.why || len(m.Writes) > 0 {
+			t.Errorf("%s: %q, %v, %v", name, why, m.Writes, err)
+		}
+	}
+}
+
+// A burin that is killed leaves its folders; the next one removes them, and no others.
+func TestPruneAfterKill(t *testing.T) {
+	if dir := os.Getenv("ISOLATE_DIR"); dir != "" { // the process that is killed
+		for _, mode := range modes {
+			if _, err := isolate.Open(t.Context(), isolate.Options{Dir: dir, Under: os.Getenv("ISOLATE_UNDER"), Mode: mode}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, _ := os.FindProcess(os.Getpid())
+		_ = p.Kill()
+		select {}
+	}
+	r := dirty(t)
+	before := r.facts()
+	kept := r.open(isolate.Copy)
+	cmd := exec.Command(os.Args[0], "-test.run=^TestPruneAfterKill$")
+	cmd.Env = append(os.Environ(), "ISOLATE_DIR="+r.dir, "ISOLATE_UNDER="+r.under)
+	if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() > 0 {
+		t.Fatalf("it was not killed: %v: %s", err, out)
+	}
+	if left, _ := filepath.Glob(filepath.Join(r.under, "*", "burin-*")); len(left) != 3 {
+		t.Fatalf("there are %v", left)
+	}
+	if err := isolate.Prune(r.under); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(r.under, "*", "burin-*")); len(left) != 1 || left[0] != kept.Dir() {
+		t.Errorf("left: %v", left)
+	}
+	same(t, "repository", r.facts(), before)
+}
+
+func BenchmarkOpen(b *testing.B) {
+	for _, mode := range modes {
+		b.Run(mode, func(b *testing.B) {
+			r := newRepo(b)
+			for i := range 1000 {
+				r.put(fmt.Sprintf("d%02d/f%d", i%50, i), strings.Repeat(fmt.Sprintln("line", i), 200))
+			}
+			r.git("add", ".")
+			r.git("commit", "-qm", "first")
+			for b.Loop() {
+				f, err := isolate.Open(b.Context(), isolate.Options{Dir: r.dir, Under: r.under, Mode: mode})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := f.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

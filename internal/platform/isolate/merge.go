@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -39,7 +40,7 @@ type Link struct{ Target string }
 func (l *Link) Error() string { return "it is a symbolic link to " + l.Target }
 
 // Reader reads the files below a folder for [Merge]. It follows no links.
-func Reader(dir string) func(path string) ([]byte, error) {
+func Reader(dir string) func(name string) ([]byte, error) {
 	return func(name string) ([]byte, error) {
 		if !fs.ValidPath(name) {
 			return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
@@ -82,14 +83,39 @@ func Reader(dir string) func(path string) ([]byte, error) {
 // Merge joins changes with the files as they are: it says what to write, and writes nothing.
 // read gives the contents of a file; an error is fs.ErrNotExist where there is none, and may
 // be a [Link]. Lines that both changed are merged as git merge-file does it.
+//
+// Deletions come first in what to write. Whoever writes removes the folders that they leave
+// empty, since a file may take the place of a folder.
 func Merge(changes []Change, read func(path string) ([]byte, error)) (Merged, error) {
 	var m Merged
-	for _, c := range changes {
-		if err := m.add(c, read); err != nil {
-			return Merged{}, fmt.Errorf("merge %s: %w", c.Path, err)
+	gone := map[string]bool{} // files that are deleted, and the folders above them
+	for _, deletes := range []bool{true, false} {
+		for _, c := range changes {
+			if deletes != (c.TheirsMode == 0) {
+				continue
+			}
+			if err := m.add(c, read, gone); err != nil {
+				return Merged{}, fmt.Errorf("merge %s: %w", c.Path, err)
+			}
+		}
+		for _, w := range m.Writes {
+			for at := w.Path; w.Delete && at != "."; at = path.Dir(at) {
+				gone[at] = true
+			}
 		}
 	}
 	return m, nil
+}
+
+// replaces reports whether a deleted file makes room for the one at name: it was in the place
+// of one of its folders, or in a folder in its place.
+func replaces(gone map[string]bool, name string) bool {
+	for at := name; at != "."; at = path.Dir(at) {
+		if gone[at] {
+			return true
+		}
+	}
+	return false
 }
 
 // side is a file in one of the three versions.
@@ -103,7 +129,7 @@ func (s side) equal(t side) bool { return s.kind == t.kind && bytes.Equal(s.data
 // kind is a mode without the right to execute.
 func kind(mode fs.FileMode) fs.FileMode { return mode &^ 0o111 }
 
-func (m *Merged) add(c Change, read func(path string) ([]byte, error)) error {
+func (m *Merged) add(c Change, read func(path string) ([]byte, error), gone map[string]bool) error {
 	conflict := func(why string, text []byte) { m.Conflicts = append(m.Conflicts, Conflict{c.Path, why, text}) }
 	switch {
 	case !fs.ValidPath(c.Path):
@@ -120,6 +146,7 @@ func (m *Merged) add(c Change, read func(path string) ([]byte, error)) error {
 	case errors.As(err, &link):
 		ours = side{[]byte(link.Target), fs.ModeSymlink}
 	case errors.Is(err, fs.ErrNotExist):
+	case err != nil && c.BaseMode == 0 && replaces(gone, c.Path):
 	case err != nil:
 		conflict(err.Error(), nil)
 		return nil
@@ -181,11 +208,11 @@ func mergeFile(ours, base, theirs []byte) (text []byte, clean bool, err error) {
 		name string
 		data []byte
 	}{{"yours", ours}, {"base", base}, {"agent", theirs}} {
-		path := filepath.Join(dir, x.name)
-		if err := os.WriteFile(path, x.data, 0o600); err != nil {
+		file := filepath.Join(dir, x.name)
+		if err := os.WriteFile(file, x.data, 0o600); err != nil {
 			return nil, false, err
 		}
-		args = append(args, path)
+		args = append(args, file)
 	}
 	text, err = run(context.Background(), dir, order{}, args...)
 	// The exit code counts the conflicts, up to 127; above are errors.
