@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/burin-dev/burin/internal/customize/subagent"
 	"github.com/burin-dev/burin/internal/host/crew"
 	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/internal/platform/isolate"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
@@ -36,7 +38,7 @@ func giveAgents(h *Host, o *Session, given Session, settings *config.Config) (bi
 		parent := &agentsOf{host: h, given: given, settings: settings}
 		own = crew.New(crew.Options{
 			Limits: agentLimits(settings), Agents: sync.OnceValue(func() *subagent.Set { return h.Agents() }), Open: parent.open,
-			Desk: o.Desk, Awaits: !o.Wakes, Warn: o.Warn, Now: o.Ground.Now,
+			Isolate: isolation(h, o, settings), Desk: o.Desk, Awaits: !o.Wakes, Warn: o.Warn, Now: o.Ground.Now,
 		})
 		parent.session = o
 		o.Crew = own
@@ -66,6 +68,27 @@ func agentLimits(c *config.Config) crew.Limits {
 	return crew.Limits{
 		Concurrency: c.Int("task.maxConcurrency"), Depth: c.Int("task.maxRecursionDepth"), Runtime: milliseconds(c.Int("task.maxRuntimeMs")),
 		Requests: c.Int("task.softRequestBudget"), IdleTTL: milliseconds(c.Int("task.agentIdleTtlMs")), Flat: !c.Bool("task.batch"), Messages: milliseconds(c.Int("irc.timeoutMs")),
+		Merge: c.Text("task.isolation.merge"),
+	}
+}
+
+// isolation makes folders for agents; nil: it is off.
+func isolation(h *Host, o *Session, c *config.Config) func(context.Context, string) (crew.Folder, error) {
+	mode := c.Text("task.isolation.mode")
+	if mode == "" || mode == "none" || o.Ground.Files != nil {
+		return nil
+	}
+	under := filepath.Join(h.o.Paths.Data, "isolated")
+	prune := sync.OnceValue(func() error { return isolate.Prune(under) })
+	return func(ctx context.Context, name string) (crew.Folder, error) {
+		if err := prune(); err != nil {
+			o.Warn("folders of agents that are gone could not be removed: " + err.Error())
+		}
+		f, err := isolate.Open(ctx, isolate.Options{Dir: o.Ground.Dir, Under: under, Mode: mode, Name: name})
+		if err != nil { // and no nil folder that looks like one
+			return nil, err
+		}
+		return f, nil
 	}
 }
 

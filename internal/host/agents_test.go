@@ -159,10 +159,17 @@ func (o *office) prompt(text string) agent.Outcome {
 
 // tasks calls the tool task.
 func tasks(kind string, background bool, assignments ...string) []llm.Event {
+	return taskCall(kind, background, false, assignments)
+}
+
+func taskCall(kind string, background, isolated bool, assignments []string) []llm.Event {
 	var list []map[string]any
 	for _, a := range assignments {
 		id, text, _ := strings.Cut(a, ": ")
 		list = append(list, map[string]any{"id": id, "assignment": text})
+		if isolated {
+			list[len(list)-1]["isolated"] = true
+		}
 	}
 	args, _ := json.Marshal(map[string]any{"agent": kind, "tasks": list, "background": background}) // nothing in it can fail
 	return llmtest.Call("call-"+kind, "task", string(args))

@@ -175,6 +175,10 @@ type Config struct {
 		MaxRuntimeMs      *int  `yaml:"maxRuntimeMs"`      // 0: any
 		SoftRequestBudget *int  `yaml:"softRequestBudget"` // 0: any
 		AgentIdleTTLMs    *int  `yaml:"agentIdleTtlMs"`    // 0: they are never parked
+		Isolation         struct {
+			Mode  string `yaml:"mode"`
+			Merge string `yaml:"merge"`
+		} `yaml:"isolation"`
 	} `yaml:"task"`
 	// ShellPath is the shell that runs commands, or "builtin".
 	ShellPath string `yaml:"shellPath"`

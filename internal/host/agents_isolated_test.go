@@ -1,0 +1,144 @@
+package host_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/burin-dev/burin/internal/host"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/llm/llmtest"
+)
+
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v %s", args, err, out)
+	}
+	return string(out)
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// Two isolated agents change the same file in different places: both changes come back, beside what the
+// person has not committed. What both changed is a conflict that is shown, and an undo takes all of it back.
+func TestIsolatedAgents(t *testing.T) {
+	home := t.TempDir()
+	dir := filepath.Join(home, "project")
+	lines := "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
+	write(t, filepath.Join(dir, "a.txt"), lines)
+	write(t, filepath.Join(dir, "same.txt"), "old\n")
+	git(t, dir, "init", "-q")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-qm", "first")
+	write(t, filepath.Join(dir, "mine.txt"), "not committed\n")
+	before := git(t, dir, "status", "--porcelain") + git(t, dir, "stash", "list")
+	o := opened(t, officeOptions{home: home, settings: "task: {isolation: {mode: worktree}}\n"}, func(s said) []llm.Event {
+		first := map[string]string{"top": "1", "end": "9"}[s.who]
+		switch {
+		case s.who != "" && s.turn == 0:
+			return append(llmtest.Call("r", "read", `{"path":"a.txt"}`), llmtest.Call("q", "read", `{"path":"same.txt"}`)...)
+		case s.who != "" && s.turn == 1:
+			return append(
+				llmtest.Call("e", "edit", `{"path":"a.txt","edits":[{"old":"`+first+`","new":"`+s.who+`"}]}`),
+				llmtest.Call("f", "write", `{"path":"same.txt","content":"`+s.who+`\n"}`)...)
+		case s.who != "":
+			return llmtest.Say("changed")
+		case s.turn == 0:
+			return isolated("top: change the top", "end: change the end")
+		}
+		return nil
+	})
+	r := o.results(o.prompt("go"))
+	if got := content(t, filepath.Join(dir, "a.txt")); got != "top\n2\n3\n4\n5\n6\n7\n8\nend\n" {
+		t.Errorf("a.txt is %q\n%+v", got, r)
+	}
+	notes := strings.Join(append(r[0].Notes, r[1].Notes...), "\n")
+	for _, want := range []string{"Its changes of 2 files were brought back", "Not brought back: same.txt", "<<<<<<<", "All its changes are in the patch"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no %q in %s", want, notes)
+		}
+	}
+	if got := content(t, filepath.Join(dir, "mine.txt")); got != "not committed\n" {
+		t.Errorf("the person's file is %q", got)
+	}
+	turns, err := o.handle.Changes().Turns(t.Context())
+	if err != nil || len(turns) != 1 {
+		t.Fatalf("%+v, %v", turns, err)
+	}
+	if _, err := o.handle.Changes().Undo(t.Context(), turns[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, filepath.Join(dir, "a.txt")); got != lines {
+		t.Errorf("after the undo a.txt is %q", got)
+	}
+	if after := git(t, dir, "status", "--porcelain") + git(t, dir, "stash", "list"); after != before {
+		t.Errorf("git says %q, before %q", after, before)
+	}
+	if out := git(t, dir, "worktree", "list"); strings.Count(out, "\n") != 1 {
+		t.Errorf("worktrees are left: %s", out)
+	}
+}
+
+// isolated calls the tool task for agents in folders of their own.
+func isolated(assignments ...string) []llm.Event {
+	return taskCall("task", false, true, assignments)
+}
+
+// By the setting the changes come back as a branch, and nothing here changes. Where isolation is off the call says so.
+func TestIsolationSettings(t *testing.T) {
+	for setting, want := range map[string]string{
+		"": "isolation is off", "task: {isolation: {mode: auto, merge: branch}}\n": "on the branch burin/task/one",
+		"task: {isolation: {mode: copy}}\n": "were brought back",
+	} {
+		home := t.TempDir()
+		dir := filepath.Join(home, "project")
+		write(t, filepath.Join(dir, "a.txt"), "old\n")
+		git(t, dir, "init", "-q")
+		git(t, dir, "add", ".")
+		git(t, dir, "commit", "-qm", "first")
+		o := opened(t, officeOptions{home: home, settings: setting, change: func(s *host.Session) {}}, func(s said) []llm.Event {
+			switch {
+			case s.who != "" && s.turn == 0:
+				return llmtest.Call("w", "write", `{"path":"new.txt","content":"new\n"}`)
+			case s.turn == 0:
+				return isolated("one: change it")
+			}
+			return nil
+		})
+		o.prompt("go")
+		asked := o.requests("")
+		if text := asked[len(asked)-1].last; !strings.Contains(text, want) {
+			t.Errorf("%q: %s", setting, text)
+		}
+		_, err := os.Stat(filepath.Join(dir, "new.txt"))
+		if (err == nil) != strings.Contains(setting, "copy") {
+			t.Errorf("%q: %v", setting, err)
+		}
+		if strings.Contains(setting, "branch") && git(t, dir, "show", "burin/task/one:new.txt") != "new\n" {
+			t.Error("the branch lacks the change")
+		}
+	}
+}
