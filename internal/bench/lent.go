@@ -22,12 +22,6 @@ func (l *Lent) Folder() string {
 	return transcript.ArtifactDir(l.seat.path)
 }
 
-// Workspace is what the agents change.
-func (l *Lent) Workspace() *workspace.Workspace { return l.seat.ws }
-
-// Outdate says that files have changed behind the session's back.
-func (l *Lent) Outdate() { l.seat.cache.Invalidate(l.seat.dir) }
-
 // borrow opens what a sub-agent stands on. In the folder of its session it has the session's
 // own workspace and rules, so that an undo covers both and a change of the rules or of the mode holds for both. In a
 // folder of its own it has copies, and no journal.

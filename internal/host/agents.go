@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/burin-dev/burin/internal/customize/subagent"
 	"github.com/burin-dev/burin/internal/host/crew"
 	"github.com/burin-dev/burin/internal/model/catalog"
-	"github.com/burin-dev/burin/internal/platform/isolate"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
@@ -73,22 +71,14 @@ func agentLimits(c *config.Config) crew.Limits {
 }
 
 // isolation makes folders for agents; nil: it is off.
-func isolation(h *Host, o *Session, c *config.Config) func(context.Context, string) (crew.Folder, error) {
+func isolation(h *Host, o *Session, c *config.Config) func(context.Context, string) (*bench.Isolated, error) {
 	mode := c.Text("task.isolation.mode")
-	if mode == "" || mode == "none" || o.Ground.Files != nil {
+	if mode == "none" || o.Ground.Files != nil {
 		return nil
 	}
-	under := filepath.Join(h.o.Paths.Data, "isolated")
-	prune := sync.OnceValue(func() error { return isolate.Prune(under) })
-	return func(ctx context.Context, name string) (crew.Folder, error) {
-		if err := prune(); err != nil {
-			o.Warn("folders of agents that are gone could not be removed: " + err.Error())
-		}
-		f, err := isolate.Open(ctx, isolate.Options{Dir: o.Ground.Dir, Under: under, Mode: mode, Name: name})
-		if err != nil { // and no nil folder that looks like one
-			return nil, err
-		}
-		return f, nil
+	i := bench.NewIsolator(h.o.Paths.Data, mode, o.Warn)
+	return func(ctx context.Context, name string) (*bench.Isolated, error) {
+		return i.Open(ctx, o.Ground.Dir, name)
 	}
 }
 

@@ -71,7 +71,7 @@ type Options struct {
 	Agents func() *subagent.Set
 	Open   func(ctx context.Context, o Opening) (*session.Session, error)
 	// Isolate makes a folder of its own for an agent; nil: isolation is off.
-	Isolate func(ctx context.Context, name string) (Folder, error)
+	Isolate func(ctx context.Context, name string) (*bench.Isolated, error)
 	Desk    *session.Desk // where the session's questions are asked
 	// Awaits says that a turn ends only when the agents in the background are done. Otherwise
 	// their results begin a turn.
@@ -110,8 +110,7 @@ type family struct {
 	members []*member        // in the order in which they were started
 	byID    map[string]*member
 	post    mail
-	merging sync.Mutex // held while the changes of one are brought back
-	lost    []*member  // that the last owner of the session did not finish
+	lost    []*member // that the last owner of the session did not finish
 }
 
 // finished is a result of an agent in the background that its session has not read.
@@ -390,7 +389,7 @@ func (c *Crew) enlist(d *subagent.Definition, o task.Order, call string, index i
 		Task: prose.Short(prose.Line(o.Assignment), 200), Background: background, State: session.AgentQueued, Started: now, Path: m.file, Known: true,
 	}
 	m.begun = now
-	m.finished = make(chan struct{})
+	m.finished, m.started = make(chan struct{}), make(chan struct{})
 	if err := m.note(); err != nil {
 		return nil, fmt.Errorf("start an agent: %w", err)
 	}

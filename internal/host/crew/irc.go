@@ -92,14 +92,11 @@ func (s speaker) send(ctx context.Context, to, text string) (receipt string, wai
 		return "", nil, err
 	}
 	m := letterMessage(letter)
-	s.post.sent(to, 1)
 	r, err := live.Submit(ctx, session.Input{Message: m, When: when})
-	if err != nil || r.Started {
-		s.post.sent(to, -1)
-	}
 	if err != nil {
 		return "", nil, err
 	}
+	s.post.sent(to, 1) // it may have been read before this
 	if !r.Started {
 		s.post.hand(to, task.Letter{}) // if it waits for one, it is told to read on
 		how = "it works, and reads the message at its next step"
@@ -156,7 +153,7 @@ func (p *mail) sent(to string, n int) {
 		p.unread = map[string]int{}
 	}
 	to = strings.ToLower(to)
-	p.unread[to] = max(0, p.unread[to]+n)
+	p.unread[to] += n
 }
 
 func (p *mail) waiting(who string) bool {
@@ -181,8 +178,10 @@ func (s speaker) session(ctx context.Context, to string) (live *session.Session,
 	if m == nil {
 		return nil, "", "", fmt.Errorf("there is no %q: list says who is there", to)
 	}
-	if a := m.row(); !m.done() && a.Requests == 0 && a.State == session.AgentQueued {
-		return nil, "", "", fmt.Errorf("%s has not begun: write to it when it works", m.id)
+	select {
+	case <-m.started:
+	case <-ctx.Done():
+		return nil, "", "", fmt.Errorf("%s has not begun", m.id)
 	}
 	how = "it rested, and reads the message now"
 	if m.row().State == session.AgentParked {
@@ -190,13 +189,6 @@ func (s speaker) session(ctx context.Context, to string) (live *session.Session,
 	}
 	live, err = m.awake(ctx)
 	return live, how, session.Soon, err
-}
-
-// done reports whether the agent's first work is over.
-func (m *member) done() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.over_
 }
 
 // Ask implements [task.Speaker].

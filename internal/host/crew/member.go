@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/subagent"
 	"github.com/burin-dev/burin/internal/host/crew/task"
 	"github.com/burin-dev/burin/internal/platform/smallfile"
@@ -48,6 +49,8 @@ type member struct {
 	why      string // it is to end
 	cancel   context.CancelFunc
 	finished chan struct{} // closed when its first work is over
+	started  chan struct{} // closed when its session is open, or never will be
+	starts   sync.Once
 	over_    bool
 	awaited  bool
 	requests int // of this piece of work
@@ -145,6 +148,9 @@ func (m *member) close() error {
 	return live.Close()
 }
 
+// start says that messages can be given to the agent.
+func (m *member) start() { m.starts.Do(func() { close(m.started) }) }
+
 // errEnded is the end of a piece of work whose session ends.
 var errEnded = errors.New("the session was closed")
 
@@ -160,6 +166,7 @@ func (m *member) first(ctx context.Context) {
 	}
 	m.mu.Unlock()
 	output, err := m.work(ctx)
+	m.start()
 	if m.crew.life.Err() != nil {
 		err = errEnded // a later owner of the session says that it was not finished
 	}
@@ -199,20 +206,16 @@ func (m *member) work(ctx context.Context) (output string, err error) {
 			return "", errors.New("it had not begun")
 		}
 	}
-	var folder Folder
 	if m.isolated {
-		if folder, err = c.o.Isolate(ctx, m.id); err != nil {
+		folder, err := c.o.Isolate(ctx, m.id)
+		if err != nil {
 			return "", fmt.Errorf("isolate it: %w", err)
 		}
 		m.mu.Lock()
 		m.dir = folder.Dir()
 		m.mu.Unlock()
 		defer func() {
-			if notes, err := m.bringBack(context.WithoutCancel(ctx), folder); err != nil {
-				m.remark("its changes could not be brought back: " + err.Error())
-			} else {
-				m.remark(notes...)
-			}
+			m.bringBack(context.WithoutCancel(ctx), folder)
 		}()
 	}
 	if limit := c.o.Limits.Runtime; limit > 0 {
@@ -223,11 +226,40 @@ func (m *member) work(ctx context.Context) (output string, err error) {
 	if err != nil {
 		return "", err
 	}
+	m.start()
 	m.mu.Lock()
 	m.agent.State, m.begun = session.AgentRunning, c.o.Now()
 	m.mu.Unlock()
 	m.changed(true)
 	return m.ask(ctx, live, llm.UserText(m.order.Assignment))
+}
+
+// bringBack gives the changes of an isolated agent to its session.
+func (m *member) bringBack(ctx context.Context, f *bench.Isolated) {
+	m.mu.Lock()
+	m.dir = ""
+	m.mu.Unlock()
+	patch, branch := "", ""
+	if m.file != "" {
+		patch = strings.TrimSuffix(m.file, ".jsonl") + ".patch"
+	}
+	if m.crew.o.Limits.Merge == "branch" {
+		branch = "burin/task/" + strings.ReplaceAll(m.id, ".", "/")
+	}
+	m.crew.mu.Lock()
+	lent := m.crew.lent
+	m.crew.mu.Unlock()
+	b, err := f.BringBack(ctx, lent, patch, branch, prose.Head(m.id+": "+m.row().Task, 200))
+	if err != nil {
+		where := ""
+		if b.Patch != "" {
+			where = "; they are in the patch " + b.Patch
+		}
+		b.Notes = append(b.Notes, "Its changes could not be brought back: "+err.Error()+where)
+	}
+	m.mu.Lock()
+	m.notes, m.patch, m.branch = append(m.notes, b.Notes...), b.Patch, b.Branch
+	m.mu.Unlock()
 }
 
 // ask has the agent answer a message.
@@ -281,12 +313,6 @@ func result(out agent.Outcome, typed bool) string {
 		}
 	}
 	return ""
-}
-
-func (m *member) remark(notes ...string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.notes = append(m.notes, notes...)
 }
 
 // awake gives the agent's session, opened if it is not.
@@ -651,8 +677,9 @@ func (c *Crew) recall(folder string) {
 			continue
 		}
 		path := strings.TrimSuffix(file, ".agent.json") + ".jsonl"
-		m := &member{id: k.ID, file: path, order: k.Order, isolated: k.Isolated, notes: k.Notes, over_: k.Over, why: k.Stopped, begun: k.Started, finished: make(chan struct{})}
+		m := &member{id: k.ID, file: path, order: k.Order, isolated: k.Isolated, notes: k.Notes, over_: k.Over, why: k.Stopped, begun: k.Started, finished: make(chan struct{}), started: make(chan struct{})}
 		close(m.finished)
+		m.start()
 		m.agent = k.Agent
 		m.agent.Path = path
 		if k.Active() || !k.Over {

@@ -1,0 +1,143 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/burin-dev/burin/internal/platform/isolate"
+	"github.com/burin-dev/burin/internal/platform/smallfile"
+	"github.com/burin-dev/burin/internal/platform/workspace"
+	"github.com/burin-dev/burin/internal/prose"
+)
+
+// Isolator makes folders in which agents work by themselves.
+type Isolator struct {
+	under, mode string
+	warn        func(string)
+	prune       sync.Once
+	merging     sync.Mutex // held while the changes of one are brought back
+}
+
+// NewIsolator makes one. Folders are made in the data folder; mode is one of package isolate's.
+func NewIsolator(data, mode string, warn func(string)) *Isolator {
+	return &Isolator{under: filepath.Join(data, "isolated"), mode: mode, warn: warn}
+}
+
+// Isolated is the folder of one agent.
+type Isolated struct {
+	*isolate.Folder
+	of *Isolator
+}
+
+// Open makes a folder with the files of a workspace as they are.
+func (i *Isolator) Open(ctx context.Context, dir, name string) (*Isolated, error) {
+	i.prune.Do(func() {
+		if err := isolate.Prune(i.under); err != nil {
+			i.warn("folders of agents whose burin is gone could not be removed: " + err.Error())
+		}
+	})
+	f, err := isolate.Open(ctx, isolate.Options{Dir: dir, Under: i.under, Mode: i.mode, Name: name})
+	if err != nil {
+		return nil, err
+	}
+	return &Isolated{f, i}, nil
+}
+
+// Brought is what became of the changes of an isolated agent.
+type Brought struct {
+	Notes  []string // for the session
+	Patch  string   // the file with all changes
+	Branch string
+}
+
+// BringBack gives the changes to the session that lent its workspace, and removes the folder. They
+// become changes of files in the undo turn that is open, or a branch of that name. What does not
+// fit is said; patch is the file where all of it goes, "" is none.
+func (f *Isolated) BringBack(ctx context.Context, to *Lent, patch, branch, message string) (b Brought, err error) {
+	defer func() { err = errors.Join(err, f.Close()) }()
+	all, err := f.Patch(ctx)
+	if err != nil || len(all) == 0 {
+		return b, err
+	}
+	if patch != "" {
+		if err := smallfile.Replace(patch, all); err != nil {
+			return b, err
+		}
+		b.Patch = patch
+	}
+	f.of.merging.Lock()
+	defer f.of.merging.Unlock()
+	if branch != "" {
+		commit, err := f.Branch(ctx, branch, message)
+		if err != nil {
+			return b, err
+		}
+		b.Branch = branch
+		b.Notes = []string{fmt.Sprintf("Its changes are on the branch %s (%s); the files here are as they were.", branch, prose.Head(commit, 12))}
+		return b, nil
+	}
+	return b, f.merge(ctx, to, &b)
+}
+
+// merge writes the changes that fit.
+func (f *Isolated) merge(ctx context.Context, to *Lent, b *Brought) error {
+	changes, err := f.Changes(ctx)
+	if err != nil {
+		return err
+	}
+	ws := to.seat.ws
+	read := isolate.Reader(ws.Dir())
+	merged, err := isolate.Merge(changes, read)
+	if err != nil {
+		return err
+	}
+	var writes []workspace.Change
+	var names, left []string
+	for _, w := range merged.Writes {
+		before, err := read(w.Path)
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist), w.Mode&fs.ModeSymlink != 0:
+			left = append(left, w.Path+" (a link)")
+			continue
+		case err == nil && before == nil:
+			before = []byte{}
+		}
+		after := w.Data
+		if w.Delete {
+			after = nil
+		} else if after == nil {
+			after = []byte{}
+		}
+		writes = append(writes, workspace.Change{Path: w.Path, Before: before, After: after, Mode: w.Mode})
+		names = append(names, w.Path)
+	}
+	if len(writes) > 0 {
+		if err := ws.Commit(ctx, writes); err != nil {
+			return err
+		}
+		to.seat.cache.Invalidate(to.seat.dir)
+		b.Notes = append(b.Notes, fmt.Sprintf("Its changes of %s were brought back: %s.", prose.Count(len(names), "file"), prose.Short(strings.Join(names, ", "), 1000)))
+	}
+	for _, x := range merged.Conflicts {
+		note := fmt.Sprintf("Not brought back: %s: %s.", x.Path, x.Why)
+		if x.Text != nil {
+			note += " With both versions:\n" + prose.Head(string(x.Text), maxConflict)
+		}
+		b.Notes = append(b.Notes, note)
+	}
+	if len(left) > 0 {
+		b.Notes = append(b.Notes, "Not brought back: "+strings.Join(left, ", ")+".")
+	}
+	if b.Patch != "" && len(merged.Conflicts)+len(left) > 0 {
+		b.Notes = append(b.Notes, "All its changes are in the patch "+b.Patch)
+	}
+	return nil
+}
+
+// maxConflict is how many characters of a conflict the session reads.
+const maxConflict = 4000
