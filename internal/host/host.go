@@ -23,6 +23,7 @@ import (
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/customize/source"
+	"github.com/burin-dev/burin/internal/customize/subagent"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/model/connect"
@@ -59,6 +60,7 @@ type Host struct {
 	layers   func() config.Layers
 	settings atomic.Pointer[config.Config] // as they were last
 	skills   atomic.Pointer[skill.Set]     // the same
+	agents   atomic.Pointer[subagent.Set]  // as a session last asked for them
 
 	stranger sync.Once // the user was told of a repository that is not theirs
 

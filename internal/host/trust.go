@@ -12,6 +12,7 @@ import (
 	files "github.com/burin-dev/burin/internal/customize/command"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/customize/hook"
+	"github.com/burin-dev/burin/internal/customize/subagent"
 	"github.com/burin-dev/burin/internal/customize/trust"
 	"github.com/burin-dev/burin/internal/host/hooks"
 	"github.com/burin-dev/burin/internal/prose"
@@ -56,7 +57,7 @@ func (h *Host) Wanted() ([]Wanted, error) {
 // ProjectSettings is the owner of a project's settings that need trust.
 const ProjectSettings = "settings of the project"
 
-// WantedOf is Wanted for hooks and commands that were found.
+// WantedOf is Wanted for hooks and commands that were found; agents and settings are looked for.
 func (h *Host) WantedOf(found *hook.Set, commands *files.Set) (all []Wanted, warnings []string, err error) {
 	if all, err = wantedHooks(h, found); err != nil {
 		return nil, nil, err
@@ -73,6 +74,8 @@ func (h *Host) WantedOf(found *hook.Set, commands *files.Set) (all []Wanted, war
 			all = append(all, *w)
 		}
 	}
+	agents, _ := subagent.Discover(h.Sources()) // what is wrong with them is told where they are listed
+	all = append(all, wantedAgents(agents)...)
 	settings, err := h.Settings()
 	if err != nil {
 		return nil, nil, err
@@ -88,12 +91,18 @@ func (h *Host) WantedOf(found *hook.Set, commands *files.Set) (all []Wanted, war
 // decided fills in what the person has decided.
 func (h *Host) decided(all []Wanted) error {
 	list := trustList(h)
-	for i := range all {
-		states, err := list.States(all[i].Project, []trust.Item{all[i].Item})
+	for from, to := 0, 0; from < len(all); from = to {
+		var items []trust.Item
+		for to = from; to < len(all) && all[to].Project == all[from].Project; to++ {
+			items = append(items, all[to].Item)
+		}
+		states, err := list.States(all[from].Project, items)
 		if err != nil {
 			return err
 		}
-		all[i].State = states[0]
+		for i, state := range states {
+			all[from+i].State = state
+		}
 	}
 	return nil
 }
@@ -236,6 +245,9 @@ func (t *truster) begin(s *session.Session) {
 		t.asking.Go(t.ask)
 		return
 	}
+	if line := t.host.waitingAgents(); line != "" {
+		t.o.Warn(line)
+	}
 	wanted, err := wantedHooks(t.host, t.found)
 	if err != nil {
 		return // it was told
@@ -264,7 +276,7 @@ func (t *truster) ask() {
 	if err != nil || len(open) == 0 {
 		return // who opened the session was told
 	}
-	state, err := askOf(t.life, t.o.Desk, "This waits for your trust. Hooks run by themselves, what commands use counts when you call them, and settings count from the next session on.", open)
+	state, err := askOf(t.life, t.o.Desk, "This waits for your trust. Hooks run by themselves, what commands use counts when you call them, agents when a model starts them, and settings count from the next session on.", open)
 	if err != nil || state == trust.Unknown {
 		return // it is asked again the next time
 	}

@@ -179,6 +179,8 @@ type Config struct {
 			Mode  string `yaml:"mode"`
 			Merge string `yaml:"merge"`
 		} `yaml:"isolation"`
+		DisabledAgents      []string          `yaml:"disabledAgents"`
+		AgentModelOverrides map[string]string `yaml:"agentModelOverrides"` // by the agent's name
 	} `yaml:"task"`
 	// ShellPath is the shell that runs commands, or "builtin".
 	ShellPath string `yaml:"shellPath"`

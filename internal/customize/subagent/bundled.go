@@ -36,7 +36,7 @@ func bundledFile(file string) *Definition {
 	d := document{source: "burin", named: strings.TrimSuffix(strings.TrimPrefix(file, "bundled/"), ".md")}
 	d.markdown(string(text))
 	def := d.definition()
-	def.Source = "burin, bundled"
+	def.Source, def.Trusted = "burin, bundled", true
 	def.otherNames()
 	return def
 }

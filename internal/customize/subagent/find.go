@@ -94,7 +94,7 @@ func (f *finder) add(p source.Place, text, where, base string, toml bool) {
 		return
 	}
 	def.Source, def.Path, def.Project, def.Repository = p.Owner(), where, p.Repository != "", p.Repository
-	if def.Project {
+	if def.Trusted = !def.Project; def.Project {
 		def.Sum = trust.Sum([]byte(text))
 	}
 	f.found = append(f.found, def)

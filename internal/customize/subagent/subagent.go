@@ -11,7 +11,7 @@
 //     permitted, and nothing in it runs.
 //   - Of a repository it is somebody else's text with somebody else's model. The package says
 //     where a definition is from ([Definition.Project]) and the sum of its file; the caller
-//     decides whether the person trusts it, with [Set.Decide].
+//     decides whether the person trusts it, and turns it off with [Set.Edit] if not.
 //   - Names of tools are burin's. What another program calls its tools is translated; a tool
 //     that burin doesn't have is a warning, and so is what can't be understood. The rest of the
 //     file counts.
@@ -62,6 +62,7 @@ type Definition struct {
 	Project    bool
 	Repository string
 	Sum        string // of the file's content; "" for those that are not of a project
+	Trusted    bool   // it is not of a project, or the caller has found that the person trusts it
 	// Off says why the agent isn't used; "" is that it is.
 	Off string
 	// ShadowedBy is the path of the agent of the same name that is used instead. Only [Set.List]
@@ -69,6 +70,12 @@ type Definition struct {
 	ShadowedBy string
 
 	known string // the name by which the pi family has it, whose file takes its place
+}
+
+// Is reports whether a name is the agent's, or an alias.
+func (d *Definition) Is(name string) bool {
+	same := func(own string) bool { return strings.EqualFold(own, name) }
+	return same(d.Name) || slices.ContainsFunc(d.Aliases, same)
 }
 
 // Bundled reports whether the agent is part of the program.
@@ -130,15 +137,23 @@ func (s *Set) Get(name string) (*Definition, bool) {
 	for _, same := range []func(*Definition) bool{
 		func(d *Definition) bool { return d.Name == name },
 		func(d *Definition) bool { return strings.EqualFold(d.Name, name) },
-		func(d *Definition) bool {
-			return slices.ContainsFunc(d.Aliases, func(a string) bool { return strings.EqualFold(a, name) })
-		},
+		func(d *Definition) bool { return d.Is(name) },
 	} {
 		if i := slices.IndexFunc(all, same); i >= 0 {
 			return all[i], true
 		}
 	}
 	return nil, false
+}
+
+// Why says why an agent of that name isn't used; "" if none was found.
+func (s *Set) Why(name string) string {
+	for _, d := range s.found {
+		if d.Off != "" && d.Is(name) {
+			return d.Off
+		}
+	}
+	return ""
 }
 
 // Near are names of agents like one that isn't there, at most three.
@@ -157,32 +172,9 @@ func (s *Set) Near(name string) (near []string) {
 	return near
 }
 
-// Decide gives the set in which why says of each definition why it isn't used; "" leaves it as
-// it is.
-func (s *Set) Decide(why func(*Definition) string) *Set {
-	return s.edit(func(d *Definition) {
-		if d.Off == "" {
-			d.Off = why(d)
-		}
-	})
-}
-
-// WithModels gives the set in which the agents of those names use other models.
-func (s *Set) WithModels(models map[string]string) *Set {
-	if len(models) == 0 {
-		return s
-	}
-	return s.edit(func(d *Definition) {
-		for _, name := range append([]string{d.Name}, d.Aliases...) {
-			if model, ok := models[name]; ok {
-				d.Models = []string{model}
-				return
-			}
-		}
-	})
-}
-
-func (s *Set) edit(change func(*Definition)) *Set {
+// Edit gives a set of copies that change has changed. What it turns off leaves its name to the
+// next.
+func (s *Set) Edit(change func(*Definition)) *Set {
 	out := &Set{found: make([]*Definition, len(s.found))}
 	for i, d := range s.found {
 		c := *d

@@ -171,11 +171,11 @@ func TestDiscoverFormats(t *testing.T) {
 			if len(warnings) > 0 {
 				t.Errorf("warnings: %q", warnings)
 			}
-			if got.Prompt != "You are it." || !strings.HasSuffix(filepath.ToSlash(got.Path), c.file) || got.Project != (got.Sum != "") || got.Project != (got.Repository != "") {
+			if got.Prompt != "You are it." || !strings.HasSuffix(filepath.ToSlash(got.Path), c.file) || got.Project != (got.Sum != "") || got.Project != (got.Repository != "") || got.Project == got.Trusted {
 				t.Errorf("prompt, path, sum, repository: %q, %q, %q, %q", got.Prompt, got.Path, got.Sum, got.Repository)
 			}
 			d := *got
-			d.Prompt, d.Path, d.Sum, d.Repository = "", "", "", ""
+			d.Prompt, d.Path, d.Sum, d.Repository, d.Trusted = "", "", "", "", false
 			if len(d.Spawns) == 0 {
 				d.Spawns = nil
 			}
@@ -312,11 +312,10 @@ func TestPrecedence(t *testing.T) {
 		}
 	}
 	// What is off leaves its name to the next.
-	ours := set.Decide(func(d *subagent.Definition) string {
-		if d.Project {
-			return "not trusted"
+	ours := set.Edit(func(d *subagent.Definition) {
+		if !d.Trusted {
+			d.Off = "not trusted"
 		}
-		return ""
 	})
 	if got, want := from(ours, "a")+" "+from(ours, "b"), "config/agents/a.md home/.claude/agents/b.md"; got != want {
 		t.Errorf("without the project: %s; want %s", got, want)
@@ -332,13 +331,6 @@ func TestPrecedence(t *testing.T) {
 	}
 	if shadowed != 6 { // a, a, b, b and the bundled explore and review
 		t.Errorf("%d are shadowed", shadowed)
-	}
-	other := set.WithModels(map[string]string{"a": "x/y", "general-purpose": "z"})
-	if a, _ := other.Get("a"); !slices.Equal(a.Models, []string{"x/y"}) {
-		t.Errorf("a uses %v", a.Models)
-	}
-	if d, _ := other.Get("task"); !slices.Equal(d.Models, []string{"z"}) {
-		t.Errorf("task uses %v", d.Models)
 	}
 	if got := strings.Join(set.Near("explroe"), " ") + "," + strings.Join(set.Near("qwertz"), " "); got != "explore," {
 		t.Errorf("near: %s", got)

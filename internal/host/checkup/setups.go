@@ -40,7 +40,7 @@ func Setups(take func() ([]inventory.Item, []string, error)) Check {
 // alike reports whether two items are told in one line.
 func alike(a, b inventory.Item) bool {
 	return a.Owner == b.Owner && a.Kind == b.Kind && a.State == b.State && a.State != inventory.Invalid && a.Why == b.Why &&
-		(a.State == inventory.Used || a.Path == b.Path || a.Kind == source.Agents || a.Kind == source.Extensions)
+		(a.State == inventory.Used || a.Path == b.Path || a.Kind == source.Extensions)
 }
 
 // told is what a person reads about items that are alike.
@@ -80,7 +80,7 @@ func told(items []inventory.Item) Result {
 		if i.Kind != source.Settings {
 			r.Text += " yet"
 		}
-		if i.Kind != source.Agents && i.Kind != source.Extensions {
+		if i.Kind != source.Extensions {
 			r.Text += " (" + where + ")"
 		}
 		if i.Why != "" {

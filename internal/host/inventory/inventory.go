@@ -70,6 +70,11 @@ func Take(h *host.Host) (items []Item, warnings []string, err error) {
 	}
 	rest = append(rest, t.commands()...)
 	rest = append(rest, t.skills()...)
+	agents, err := t.agents()
+	if err != nil {
+		return nil, nil, err
+	}
+	rest = append(rest, agents...)
 	if err := t.runs(); err != nil {
 		return nil, nil, err
 	}
@@ -198,6 +203,26 @@ func (t *taker) skills() (rest []string) {
 		t.one(source.Skills, k.Source, k.Name, path, k.ShadowedBy)
 	}
 	return t.faults(set.Warnings(), source.Skills)
+}
+
+func (t *taker) agents() (rest []string, err error) {
+	set, warnings, err := t.host.FindAgents()
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range set.List() {
+		item := Item{Kind: source.Agents, Owner: d.Source, Name: d.Name, Path: d.Path, State: Used}
+		switch {
+		case host.WaitsForTrust(d):
+			item.State, item.Why = Untrusted, d.Off
+		case d.Off != "":
+			item.State, item.Why = Off, d.Off
+		case d.ShadowedBy != "":
+			item.State, item.Why = Shadowed, d.Status()
+		}
+		t.add(item)
+	}
+	return t.faults(warnings, source.Agents), nil
 }
 
 // runs adds what runs or loosens something: hooks, shell lines of commands, settings.

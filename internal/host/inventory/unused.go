@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -26,18 +27,8 @@ func (t *taker) unused() {
 	for _, p := range source.Places(t.o, source.Hosts) {
 		t.named(source.Hosts, p, "hosts")
 	}
-	for _, p := range source.Places(t.o, source.Agents) {
-		t.folder(source.Agents, p, func(name string) string {
-			for _, suffix := range []string{".agent.md", ".chatmode.md", ".md", ".toml"} {
-				if short, ok := strings.CutSuffix(name, suffix); ok {
-					return short
-				}
-			}
-			return ""
-		})
-	}
 	for _, p := range source.Places(t.o, source.Extensions) {
-		t.folder(source.Extensions, p, func(name string) string { return name })
+		t.extensions(p)
 	}
 	for _, p := range source.Places(t.o, source.Settings) {
 		t.settings(p)
@@ -112,8 +103,8 @@ func (t *taker) named(kind source.Kind, p source.Place, keys ...string) {
 	}
 }
 
-// folder adds the entries of a folder that have a name; of an extension, what its manifest says.
-func (t *taker) folder(kind source.Kind, p source.Place, name func(string) string) {
+// extensions adds the entries of a folder; of Gemini's, what its manifest says.
+func (t *taker) extensions(p source.Place) {
 	r, err := p.Open()
 	if err != nil {
 		return // most are not there
@@ -121,35 +112,29 @@ func (t *taker) folder(kind source.Kind, p source.Place, name func(string) strin
 	defer r.Close()
 	entries, err := source.List(r, ".")
 	if err != nil {
-		t.wrong(kind, p, p.Path, 0, source.Reason(err))
+		t.wrong(source.Extensions, p, p.Path, 0, source.Reason(err))
 		return
 	}
 	for _, e := range entries {
 		file := filepath.Join(p.Path, e.Name())
-		called := name(e.Name())
-		if kind == source.Extensions && e.IsDir() {
+		if e.IsDir() {
 			manifest := path.Join(e.Name(), "gemini-extension.json")
 			text, err := source.Read(r, manifest, source.MaxFile)
 			if err == nil {
 				file = filepath.Join(p.Path, filepath.FromSlash(manifest))
 				var m struct{ Name, Description string }
 				if json.Unmarshal([]byte(text), &m) != nil {
-					t.wrong(kind, p, file, 0, "invalid JSON")
+					t.wrong(source.Extensions, p, file, 0, "invalid JSON")
 					continue
 				}
-				if m.Name != "" {
-					called = m.Name
-				}
-				t.skip(kind, p, file, called, prose.Short(m.Description, 100))
+				t.skip(source.Extensions, p, file, cmp.Or(m.Name, e.Name()), prose.Short(m.Description, 100))
 				continue
 			}
 			if p.Source.ID == "gemini" {
 				continue
 			}
 		}
-		if called != "" {
-			t.skip(kind, p, file, called, "")
-		}
+		t.skip(source.Extensions, p, file, e.Name(), "")
 	}
 }
 

@@ -31,7 +31,7 @@ type config struct {
 	} `yaml:"equivalence"`
 	ModelBindings struct {
 		ModelRoles map[string]string `yaml:"modelRoles"`
-		// AgentModelOverrides is read, so that files that have it are taken; there are no agents yet.
+		// AgentModelOverrides are selectors by the names of agents.
 		AgentModelOverrides map[string]string `yaml:"agentModelOverrides"`
 	} `yaml:"modelBindings"`
 }

@@ -61,6 +61,11 @@ func (r *Resolver) RoleSelector(role string) (selector, from string) {
 	return "", ""
 }
 
+// AgentModels are the models of agents that modelBindings of models.yml names, by agent.
+func (r *Resolver) AgentModels() map[string]string {
+	return r.sources.config.ModelBindings.AgentModelOverrides
+}
+
 // Roles lists the names of all roles: those burin uses and those that are set.
 func (r *Resolver) Roles() []string {
 	names := slices.Clone(knownRoles)
