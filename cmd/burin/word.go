@@ -96,7 +96,7 @@ func instead(root *cobra.Command, word string) string {
 		return "use burin sessions"
 	case "install", "uninstall", "update", "upgrade":
 		return "burin is installed and updated the way you got it"
-	case "acp", "agents", "mcp", "plugin", "plugins", "serve", "server", "web":
+	case "acp", "mcp", "plugin", "plugins", "serve", "server", "web":
 		return "burin does not have it"
 	}
 	return ""

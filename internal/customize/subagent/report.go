@@ -93,7 +93,7 @@ func (d *Definition) Show() string {
 	return b.String()
 }
 
-// List is the set in Markdown: each agent with where it is from, and what is wrong with some.
+// Text is a set in Markdown: each agent with where it is from, and what is wrong with some.
 func Text(s *Set, warnings []string) string {
 	var b strings.Builder
 	for _, d := range s.List() {

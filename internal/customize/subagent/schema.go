@@ -10,6 +10,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/burin-dev/burin/internal/platform/smallfile"
 )
 
 // Bounds of what stands below one key of a head.
@@ -35,6 +37,9 @@ func (a *aliased) Visit(n ast.Node) ast.Visitor {
 func decode(block string, v any) error {
 	if len(block) > maxBlock {
 		return fmt.Errorf("it has more than %d KB", maxBlock>>10)
+	}
+	if err := smallfile.CheckNesting([]byte(block)); err != nil {
+		return errors.New("it nests too deep")
 	}
 	file, err := parser.ParseBytes([]byte(block), 0)
 	if err != nil {

@@ -26,8 +26,15 @@ type Command struct {
 // Memory does what a person writes behind /memory, and returns Markdown. The host has it.
 type Memory = func(ctx context.Context, arg string) (string, error)
 
+// Own is what the host does for commands. The zero value is enough to list them.
+type Own struct {
+	Memory Memory
+	// Agents does what a person writes behind /agents, and returns Markdown.
+	Agents func(ctx context.Context, name string) (string, error)
+}
+
 // Commands are all of them.
-func Commands(memory Memory) []Command {
+func Commands(own Own) []Command {
 	return []Command{
 		{Name: "compact", Hint: "what matters", Help: "Condense the conversation", Run: compact},
 		{Name: "undo", Hint: "turn", Help: "Undo what the last turn changed", Run: undo},
@@ -42,12 +49,13 @@ func Commands(memory Memory) []Command {
 		{Name: "cost", Help: "Show what this session has cost", Run: cost},
 		{Name: "shake", Hint: "images", Help: "Hide old outputs or images from the model", Run: shake},
 		{Name: "pin", Hint: "text", Help: "Keep a text in front of the model, whatever is condensed", Run: pin},
-		{Name: "memory", Hint: "view, add TEXT, update or clear", Help: "Show and change what burin remembers", Run: func(ctx context.Context, _ session.Handle, arg string) (string, error) { return memory(ctx, arg) }},
+		{Name: "memory", Hint: "view, add TEXT, update or clear", Help: "Show and change what burin remembers", Run: func(ctx context.Context, _ session.Handle, arg string) (string, error) { return own.Memory(ctx, arg) }},
+		{Name: "agents", Hint: "name", Help: "List the agents that the model can start, or show one", Run: func(ctx context.Context, _ session.Handle, arg string) (string, error) { return own.Agents(ctx, arg) }},
 	}
 }
 
 // Find finds the command that a prompt calls: its only text begins with "/" and the name.
-func Find(m llm.Message, memory Memory) (c Command, arg string, ok bool) {
+func Find(m llm.Message, own Own) (c Command, arg string, ok bool) {
 	if len(m.Content) != 1 {
 		return c, "", false
 	}
@@ -56,7 +64,7 @@ func Find(m llm.Message, memory Memory) (c Command, arg string, ok bool) {
 		return c, "", false
 	}
 	name, arg, _ := strings.Cut(strings.TrimSpace(text.Text[1:]), " ")
-	for _, c := range Commands(memory) {
+	for _, c := range Commands(own) {
 		if c.Name == name {
 			return c, strings.TrimSpace(arg), true
 		}

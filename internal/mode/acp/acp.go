@@ -70,6 +70,8 @@ type Folder interface {
 	Skills() *skill.Set
 	// MemoryCommand does what /memory asks for, and returns Markdown.
 	MemoryCommand(ctx context.Context, arg string) (string, error)
+	// AgentsCommand does what /agents asks for, and returns Markdown.
+	AgentsCommand(ctx context.Context, name string) (string, error)
 	// Archive returns the operations on whole sessions.
 	Archive() (Archive, error)
 }

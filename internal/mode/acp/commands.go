@@ -19,7 +19,7 @@ func (l *live) commands() proto.Commands {
 		u.AvailableCommands = append(u.AvailableCommands, c)
 	}
 	taken := map[string]bool{}
-	for _, c := range slash.Commands(l.folder.MemoryCommand) {
+	for _, c := range slash.Commands(ownCommands(l.folder)) {
 		taken[c.Name] = true
 		add(c.Name, c.Help, c.Hint)
 	}
@@ -68,4 +68,9 @@ func (l *live) answered(s *sent, id string) (any, error) {
 	l.prompts.alias(s, id)
 	l.catchUp() // it may have ended before the alias was there
 	return l.wait(s, id)
+}
+
+// ownCommands is what the folder does for commands.
+func ownCommands(f Folder) slash.Own {
+	return slash.Own{Memory: f.MemoryCommand, Agents: f.AgentsCommand}
 }

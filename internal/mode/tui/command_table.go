@@ -13,6 +13,7 @@ type groups struct {
 	models       *models
 	setup        *setup
 	views        *views
+	agents       *agents
 	tasks        *tasks
 	pursuit      *pursuit
 	plan         *planMode
@@ -92,6 +93,10 @@ func viewCommands(g *groups) []command {
 		{name: "changelog", aliases: []string{"whatsnew", "release-notes"}, help: "what changed in burin, newest first", run: g.views.openChangelog},
 		{name: "hotkeys", aliases: []string{"keys", "keybindings"}, help: "all keys", run: g.views.openHotkeys},
 		{name: "skills", help: "skills: where they are from, and what is wrong with some", run: g.views.openSkills},
+		{
+			name: "agents", args: "[name, edit or try and a name]", help: "agents that the model can start: look at, try and edit them", run: g.agents.command,
+			complete: choices("edit", "show", "try"),
+		},
 		{
 			name: "memory", args: "[add, update, clear, rebuild or path]", help: "what burin remembers of this project and of you", run: g.views.memory,
 			complete: choices("view", "add", "update", "clear", "rebuild", "path"),

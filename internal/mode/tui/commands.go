@@ -181,7 +181,7 @@ func elsewhere(name string) string {
 		return "Shift+Enter, Alt+Enter or Ctrl+J begins a new line; burin doctor checks the terminal."
 	case "hooks", "trust":
 		return "burin trust, in a shell, lists the hooks of this folder and decides about them."
-	case "agents", "plugins":
+	case "plugins":
 		return "burin has no " + strings.ToLower(name) + " yet."
 	case "mcp":
 		return "burin has no MCP servers yet."
