@@ -227,7 +227,7 @@ func (d *document) list(k key) {
 
 func (d *document) unknown(line int, names []string) {
 	if len(names) > 0 {
-		d.fault(line, "burin doesn't have %s: %s", prose.Noun(len(names), "tool"), prose.Short(strings.Join(names, ", "), 200))
+		d.fault(line, "unknown %s: %s", prose.Noun(len(names), "tool"), prose.Short(strings.Join(names, ", "), 200))
 	}
 }
 

@@ -250,7 +250,7 @@ func TestWarnings(t *testing.T) {
 		{"config/agents/a.md", "---\nname: a b\ndescription: d\n---\nx\n", "a.md: left out: the name a b can't be used; use letters, digits, dots, hyphens and underscores, at most 64"},
 		{"repo/.codex/agents/a.toml", "name = \n", "a.toml: left out: line 1: "},
 		{"repo/.codex/agents/a.toml", "name = \"a\"\ndescription = \"d\"\n", "a.toml: left out: no developer_instructions; write what the agent must know of its part"},
-		{"config/agents/a.md", "---\ndescription: d\ntools: read, lsp, ast_grep\n---\nx\n", "a.md:3: burin doesn't have tools: lsp, ast_grep"},
+		{"config/agents/a.md", "---\ndescription: d\ntools: read, lsp, ast_grep\n---\nx\n", "a.md:3: unknown tools: lsp, ast_grep"},
 		{"config/agents/a.md", "---\ndescription: d\ntools: Bash(git:*)\n---\nx\n", "a.md:3: Bash(git:*): limits of a tool are not taken over; burin asks before calls, as your rules have it"},
 		{"config/agents/a.md", "---\ndescription: d\nthinking: much\n---\nx\n", `a.md:3: unknown thinking level "much" (want off, minimal, low, medium, high or xhigh)`},
 		{"config/agents/a.md", "---\ndescription: d\nrequests: -1\n---\nx\n", "a.md:3: requests must be a number from 1 to 10000"},
