@@ -22,11 +22,14 @@ func (h *Host) Agent(name string) (*subagent.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d, ok := set.Get(name); ok {
-		return d, nil
-	}
-	if all := set.List(); name != "" {
-		if i := slices.IndexFunc(all, func(d *subagent.Definition) bool { return d.Is(name) }); i >= 0 {
+	all := set.List()
+	for _, fits := range []func(*subagent.Definition) bool{
+		func(d *subagent.Definition) bool { return d.Name == name && d.Status() == "" },
+		func(d *subagent.Definition) bool { return d.Name == name },
+		func(d *subagent.Definition) bool { return d.Is(name) && d.Status() == "" },
+		func(d *subagent.Definition) bool { return d.Is(name) },
+	} {
+		if i := slices.IndexFunc(all, fits); i >= 0 {
 			return all[i], nil
 		}
 	}

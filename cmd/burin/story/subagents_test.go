@@ -15,7 +15,7 @@ func TestAgentsCommand(t *testing.T) {
 		o.files = map[string]string{
 			".claude/agents/theirs.md": "---\nname: theirs\ndescription: Somebody else's.\n---\nDo it.\n",
 		}
-		o.Env = append(o.Env, "EDITOR=sed -i s/^description:.*/description:\\ Mine\\ now./")
+		o.Env = append(o.Env, "EDITOR=sed -i s/Finds.code/Mine:Finds/")
 	})
 	s.WaitText("This waits for your trust")
 	s.WaitText("agent theirs: Somebody else's.")
@@ -36,14 +36,17 @@ func TestAgentsCommand(t *testing.T) {
 	s.WaitGone("You explore a workspace")
 
 	s.send("/agents edit explore")
-	s.WaitText("written: ")
+	s.WaitText("explore.md")
 	s.send("/agents explore")
-	s.WaitText("Mine now.")
+	s.WaitText("Mine:Finds")
 	s.WaitText("burin, user")
 	s.answer("esc")
-	s.WaitGone("Mine now.")
+	s.WaitGone("Mine:Finds")
 
-	s.send("/agents try theirs")
+	s.send("/agents")
+	s.WaitText("Enter shows · e edits · t tries")
+	s.answer("down") // the person's own comes first
+	s.answer("t")
 	s.WaitText("theirs can't be started: not trusted yet")
 	s.send("/agents try explore")
 	s.WaitText("› Use the agent explore for this:")

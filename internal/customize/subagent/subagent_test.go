@@ -101,6 +101,9 @@ func TestBundled(t *testing.T) {
 func TestReviewIsTyped(t *testing.T) {
 	d, _ := (&subagent.Set{}).WithBundled().Get("reviewer")
 	result := tool.Tool{Name: "result", Parameters: d.Output}
+	if strings.Contains(string(d.Output), "null") { // a comma in a text that isn't quoted
+		t.Errorf("its schema is %s", d.Output)
+	}
 	for args, valid := range map[string]bool{
 		`{"verdict": "approve", "summary": "Fine.", "findings": []}`: true,
 		`{"verdict": "request_changes", "summary": "Bad.", "findings": [{"file": "a.go", "line": 3, "severity": "P0", "confidence": 0.9, "title": "t", "body": "b"}]}`: true,

@@ -131,7 +131,7 @@ func (as *agents) show(d *subagent.Definition) { as.panes.report(d.Name, d.Show(
 
 // edit gives the file of an agent to the person's own editor.
 func (as *agents) edit(d *subagent.Definition) {
-	path, before, err := as.host.AgentFile(d)
+	_, before, err := as.host.AgentFile(d)
 	if err != nil {
 		as.sayError(err)
 		return
@@ -142,7 +142,7 @@ func (as *agents) edit(d *subagent.Definition) {
 		return
 	}
 	if after == before {
-		as.flash("unchanged: " + path)
+		as.notice(card.Info, "Nothing changed in "+d.Name+".")
 		return
 	}
 	as.work.task("writing the agent", func(context.Context) (func(), error) {
@@ -152,7 +152,7 @@ func (as *agents) edit(d *subagent.Definition) {
 				as.notice(card.Warning, strings.Join(wrong, "\n"))
 				return
 			}
-			as.flash("written: " + path)
+			as.notice(card.Info, "Written: "+path)
 		}, err
 	})
 }
