@@ -28,7 +28,7 @@ func doctorCommand(p *program) *cobra.Command {
 		Short: "Check this installation and say what to do",
 		Long: `Check settings, keys, the model, clock, proxy, terminal, sandbox, git, disk, locks and
 sessions, and say what to do about what is wrong. List what burin takes from the setup of each
-program, and why it doesn't take the rest: instructions, rules, commands, skills, hooks. Nothing is
+program, and why it doesn't take the rest: instructions, rules, commands, skills, agents, hooks. Nothing is
 changed or run. The exit code is 1 if burin can't work as it is. No output has a key in it.
 
   burin doctor

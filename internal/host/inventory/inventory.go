@@ -214,7 +214,8 @@ func (t *taker) agents() (rest []string, err error) {
 		item := Item{Kind: source.Agents, Owner: d.Source, Name: d.Name, Path: d.Path, State: Used}
 		switch {
 		case host.WaitsForTrust(d):
-			item.State, item.Why = Untrusted, d.Off
+			item.State = Untrusted
+			item.Why, _, _ = strings.Cut(d.Off, ";") // what to do is told beside it
 		case d.Off != "":
 			item.State, item.Why = Off, d.Off
 		case d.ShadowedBy != "":
