@@ -44,7 +44,7 @@ func TestGuides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages = append(pages, "tutorial.md", "rules.md", "skills.md", "urls.md", "memory.md", "sources.md")
+	pages = append(pages, "tutorial.md", "rules.md", "skills.md", "urls.md", "memory.md", "sources.md", "agents.md")
 	for _, page := range pages {
 		t.Run(strings.TrimSuffix(filepath.Base(page), ".md"), func(t *testing.T) {
 			g := newGuide(t, bin)
