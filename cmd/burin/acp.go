@@ -158,6 +158,11 @@ func (f editorFolder) MemoryCommand(ctx context.Context, arg string) (string, er
 	return memoryIn(f.Host, f.ask)(ctx, arg)
 }
 
+// AgentsCommand implements [acp.Folder].
+func (f editorFolder) AgentsCommand(ctx context.Context, name string) (string, error) {
+	return host.AgentsOf(f.Host).Command(ctx, name)
+}
+
 // Archive implements [acp.Folder].
 func (f editorFolder) Archive() (acp.Archive, error) { return f.Host.Archive(nil) }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/burin-dev/burin/internal/customize/subagent"
+	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
@@ -70,7 +71,7 @@ func showAgents(p *program, args []string, asJSON bool) error {
 		return err
 	}
 	if len(args) == 1 {
-		d, err := h.Agent(args[0])
+		d, err := host.AgentsOf(h).Get(args[0])
 		if err != nil {
 			return usage("%w: burin agents lists them", err)
 		}
@@ -82,7 +83,7 @@ func showAgents(p *program, args []string, asJSON bool) error {
 		_, err = fmt.Fprint(p.out, prose.Clean(d.Show(), 4))
 		return err
 	}
-	set, warnings, err := h.FindAgents()
+	set, warnings, err := host.AgentsOf(h).Find()
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func memoryIn(h *host.Host, a askFlags) func(ctx context.Context, arg string) (s
 
 // ownCommands is what the host does for commands that are written as /memory.
 func ownCommands(h *host.Host, a askFlags) slash.Own {
-	return slash.Own{Memory: memoryIn(h, a), Agents: h.AgentsCommand}
+	return slash.Own{Memory: memoryIn(h, a), Agents: host.AgentsOf(h).Command}
 }
 
 // changeMemory changes the memory of the folder, and says what was done.

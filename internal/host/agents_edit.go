@@ -16,9 +16,9 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 )
 
-// Agent finds an agent of the folder by its name, also one that is off.
-func (h *Host) Agent(name string) (*subagent.Definition, error) {
-	set, _, err := h.FindAgents()
+// Get finds an agent by its name, also one that is off.
+func (ds Definitions) Get(name string) (*subagent.Definition, error) {
+	set, _, err := ds.Find()
 	if err != nil {
 		return nil, err
 	}
@@ -40,39 +40,39 @@ func (h *Host) Agent(name string) (*subagent.Definition, error) {
 	return nil, fmt.Errorf("no agent %q%s", prose.Short(name, 60), near)
 }
 
-// AgentsCommand does what a person writes behind /agents, and returns Markdown.
-func (h *Host) AgentsCommand(_ context.Context, name string) (string, error) {
+// Command does what a person writes behind /agents, and returns Markdown.
+func (ds Definitions) Command(_ context.Context, name string) (string, error) {
 	if name != "" {
-		d, err := h.Agent(name)
+		d, err := ds.Get(name)
 		if err != nil {
 			return "", err
 		}
 		return d.Show(), nil
 	}
-	set, warnings, err := h.FindAgents()
+	set, warnings, err := ds.Find()
 	if err != nil {
 		return "", err
 	}
 	return subagent.Text(set, warnings), nil
 }
 
-// AgentFile is the file of an agent, to be edited. Of one that is part of burin it is the copy in
-// the person's folder that [Host.SaveAgent] makes.
-func (h *Host) AgentFile(d *subagent.Definition) (path, text string, err error) {
+// File is the file of an agent, to be edited. Of one that is part of burin it is the copy in
+// the person's folder that [Definitions.Save] makes.
+func (ds Definitions) File(d *subagent.Definition) (path, text string, err error) {
 	if d.Bundled() {
 		text, _ := subagent.BundledText(d.Name)
-		return filepath.Join(h.o.Paths.Config, "agents", d.Name+".md"), text, nil
+		return filepath.Join(ds.host.o.Paths.Config, "agents", d.Name+".md"), text, nil
 	}
 	b, err := smallfile.Read(d.Path, subagent.MaxFile)
 	return d.Path, string(b), err
 }
 
-// SaveAgent writes the file of an agent that a person has edited. before is the text that was
+// Save writes the file of an agent that a person has edited. before is the text that was
 // given to them: where the file has changed meanwhile it stays, and theirs is put beside it. An
 // agent that they trusted stays trusted: the words are theirs. What is wrong with the file now is
 // returned.
-func (h *Host) SaveAgent(d *subagent.Definition, before, text string) (path string, wrong []string, err error) {
-	if path, _, err = h.AgentFile(d); err != nil {
+func (ds Definitions) Save(d *subagent.Definition, before, text string) (path string, wrong []string, err error) {
+	if path, _, err = ds.File(d); err != nil {
 		return path, nil, err
 	}
 	if d.Bundled() {
@@ -83,13 +83,13 @@ func (h *Host) SaveAgent(d *subagent.Definition, before, text string) (path stri
 	if err != nil {
 		return path, nil, err
 	}
-	set, warnings, err := h.FindAgents()
+	set, warnings, err := ds.Find()
 	if err != nil {
 		return path, nil, err
 	}
 	if d.Project && d.Trusted {
 		if wanted := slices.DeleteFunc(wantedAgents(set), func(w Wanted) bool { return w.Path != path }); len(wanted) > 0 {
-			err = h.Decide(trust.Trusted, wanted)
+			err = ds.host.Decide(trust.Trusted, wanted)
 		}
 	}
 	for _, w := range warnings {

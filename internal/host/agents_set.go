@@ -17,7 +17,7 @@ import (
 // settings have them now: those that settings disable, and those of a project that the person
 // doesn't trust, are left out.
 func (h *Host) Agents() *subagent.Set {
-	set, warnings, err := h.FindAgents()
+	set, warnings, err := AgentsOf(h).Find()
 	if err != nil {
 		h.o.Warn("only the agents that are part of burin can be started: " + err.Error())
 		set = (&subagent.Set{}).WithBundled()
@@ -31,9 +31,15 @@ func (h *Host) Agents() *subagent.Set {
 	return set
 }
 
-// FindAgents finds the agents of the folder as they are now, those included that are off.
-// Warnings say what was left out or not understood.
-func (h *Host) FindAgents() (*subagent.Set, []string, error) {
+// Definitions are the definitions of agents in a host's folder: those that are off too.
+type Definitions struct{ host *Host }
+
+// AgentsOf are the definitions of agents in the host's folder.
+func AgentsOf(h *Host) Definitions { return Definitions{h} }
+
+// Find finds the agents as they are now. Warnings say what was left out or not understood.
+func (ds Definitions) Find() (*subagent.Set, []string, error) {
+	h := ds.host
 	settings, err := h.Settings()
 	if err != nil {
 		return nil, nil, err
@@ -48,7 +54,7 @@ func (h *Host) FindAgents() (*subagent.Set, []string, error) {
 		states[w.Path] = w.State
 	}
 	models := maps.Clone(settings.Task.AgentModelOverrides)
-	if bound := h.boundModels(); len(bound) > 0 {
+	if bound := boundModels(h); len(bound) > 0 {
 		all := maps.Clone(bound)
 		maps.Copy(all, models)
 		models = all
@@ -67,11 +73,11 @@ func (h *Host) FindAgents() (*subagent.Set, []string, error) {
 			}
 		}
 	})
-	return set, append(warnings, h.agentSettings(set)...), nil
+	return set, append(warnings, agentSettings(h, set)...), nil
 }
 
 // boundModels are the models of agents that models.yml names.
-func (h *Host) boundModels() map[string]string {
+func boundModels(h *Host) map[string]string {
 	models, err := h.Models()
 	if err != nil {
 		return nil // who asks a model is told why
@@ -80,7 +86,7 @@ func (h *Host) boundModels() map[string]string {
 }
 
 // agentSettings says what is wrong with settings about agents.
-func (h *Host) agentSettings(set *subagent.Set) (wrong []string) {
+func agentSettings(h *Host, set *subagent.Set) (wrong []string) {
 	settings, err := h.Settings()
 	if err != nil {
 		return nil
@@ -132,7 +138,7 @@ func untrustedAgent(s trust.State) string {
 
 // waitingAgents is the note that agents of the project wait for trust; "" if none does, or if the
 // session didn't ask for agents.
-func (h *Host) waitingAgents() string {
+func waitingAgents(h *Host) string {
 	set := h.agents.Load()
 	if set == nil {
 		return ""

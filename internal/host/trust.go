@@ -245,7 +245,7 @@ func (t *truster) begin(s *session.Session) {
 		t.asking.Go(t.ask)
 		return
 	}
-	if line := t.host.waitingAgents(); line != "" {
+	if line := waitingAgents(t.host); line != "" {
 		t.o.Warn(line)
 	}
 	wanted, err := wantedHooks(t.host, t.found)

@@ -90,7 +90,7 @@ func (d *document) codex(text string) {
 	}
 	d.tools.all = file.Sandbox != "read-only"
 	d.tools.some = readers()
-	d.name, d.description, d.prompt = file.Name, oneLine(file.Description), strings.TrimSpace(file.Instructions)
+	d.name, d.description, d.prompt = file.Name, prose.Plain(file.Description, MaxDescription), strings.TrimSpace(file.Instructions)
 	if file.Model != "" {
 		d.models = []string{prose.Inline(file.Model)}
 	}
@@ -103,8 +103,6 @@ func (d *document) codex(text string) {
 	}
 }
 
-func oneLine(s string) string { return prose.Plain(s, MaxDescription) }
-
 func (d *document) set(k key) {
 	switch k.name {
 	case "name":
@@ -113,7 +111,7 @@ func (d *document) set(k key) {
 		if d.description = strings.TrimSpace(k.Raw + " " + strings.Join(k.Items, " ")); utf8.RuneCountInString(d.description) > MaxDescription {
 			d.fault(k.line, "the description has more than %d characters and is cut", MaxDescription)
 		}
-		d.description = oneLine(d.description)
+		d.description = prose.Plain(d.description, MaxDescription)
 	case "tools":
 		d.list(k)
 	case "disallowedtools":

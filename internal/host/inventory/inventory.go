@@ -206,7 +206,7 @@ func (t *taker) skills() (rest []string) {
 }
 
 func (t *taker) agents() (rest []string, err error) {
-	set, warnings, err := t.host.FindAgents()
+	set, warnings, err := host.AgentsOf(t.host).Find()
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func newApp(o Options) *app {
 		base: b, current: cur, show: show, display: d, panes: panes, composer: composer, work: work, models: g.models, commands: cmds,
 		host: o.Host, paths: o.Paths, version: o.Version, changes: o.Changelog,
 	}
-	g.agents = &agents{base: b, panes: panes, composer: composer, work: work, host: o.Host}
+	g.agents = &agents{base: b, panes: panes, composer: composer, work: work, host: o.Agents}
 	g.tasks = &tasks{base: b, current: cur, facts: facts, panes: panes, desktop: desktop, work: work, outbox: outbox}
 	g.pursuit = &pursuit{base: b, current: cur, composer: composer, work: work, outbox: outbox}
 	g.plan = &planMode{base: b, current: cur, facts: facts, panes: panes, composer: composer, work: work, outbox: outbox, review: review}

@@ -15,15 +15,15 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 )
 
-// agentHost is what the definitions of agents need of the program.
-type agentHost interface {
-	// FindAgents finds the agents of the folder as they are now, those included that are off.
-	FindAgents() (set *subagent.Set, warnings []string, err error)
-	// Agent finds one by its name.
-	Agent(name string) (*subagent.Definition, error)
-	// AgentFile is the file of an agent, and SaveAgent writes what a person has made of it.
-	AgentFile(d *subagent.Definition) (path, text string, err error)
-	SaveAgent(d *subagent.Definition, before, text string) (path string, wrong []string, err error)
+// AgentDefinitions are the definitions of agents in the folder.
+type AgentDefinitions interface {
+	// Find finds them as they are now, those included that are off.
+	Find() (set *subagent.Set, warnings []string, err error)
+	// Get finds one by its name.
+	Get(name string) (*subagent.Definition, error)
+	// File is the file of an agent, and Save writes what a person has made of it.
+	File(d *subagent.Definition) (path, text string, err error)
+	Save(d *subagent.Definition, before, text string) (path string, wrong []string, err error)
 }
 
 // agents is the command about the definitions of agents.
@@ -32,7 +32,7 @@ type agents struct {
 	panes    *panes
 	composer *composer
 	work     *work
-	host     agentHost
+	host     AgentDefinitions
 }
 
 // command lists the agents, or does something with one.
@@ -47,7 +47,7 @@ func (as *agents) command(arg string) {
 		return
 	}
 	as.work.task("looking for agents", func(context.Context) (func(), error) {
-		d, err := as.host.Agent(name)
+		d, err := as.host.Get(name)
 		return func() { do(d) }, err
 	})
 }
@@ -55,7 +55,7 @@ func (as *agents) command(arg string) {
 // open lists the agents.
 func (as *agents) open() {
 	as.work.task("looking for agents", func(context.Context) (func(), error) {
-		set, warnings, err := as.host.FindAgents()
+		set, warnings, err := as.host.Find()
 		return func() { as.list(set.List(), warnings) }, err
 	})
 }
@@ -131,7 +131,7 @@ func (as *agents) show(d *subagent.Definition) { as.panes.report(d.Name, d.Show(
 
 // edit gives the file of an agent to the person's own editor.
 func (as *agents) edit(d *subagent.Definition) {
-	_, before, err := as.host.AgentFile(d)
+	_, before, err := as.host.File(d)
 	if err != nil {
 		as.sayError(err)
 		return
@@ -146,7 +146,7 @@ func (as *agents) edit(d *subagent.Definition) {
 		return
 	}
 	as.work.task("writing the agent", func(context.Context) (func(), error) {
-		path, wrong, err := as.host.SaveAgent(d, before, after)
+		path, wrong, err := as.host.Save(d, before, after)
 		return func() {
 			if len(wrong) > 0 {
 				as.notice(card.Warning, strings.Join(wrong, "\n"))

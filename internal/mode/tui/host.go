@@ -38,7 +38,6 @@ type Host interface {
 	Rules() (set *rule.Set, warnings []string, err error)
 	// Skills returns the skills of the folder.
 	Skills() *skill.Set
-	agentHost
 	// MemoryCommand does what /memory asks for, and returns Markdown.
 	MemoryCommand(ctx context.Context, arg string) (string, error)
 	// StatusLine runs the person's command for the status line, in the sandbox of the model's

@@ -104,6 +104,8 @@ type Options struct {
 	Open func(ctx context.Context, w Wish) (session.Handle, error)
 	// Host is the rest of the program: what the commands of the face stand on.
 	Host Host
+	// Agents are the definitions of agents in the folder.
+	Agents AgentDefinitions
 }
 
 // Main runs the guard of the terminal if this process was started as one, and then does
