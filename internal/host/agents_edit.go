@@ -83,12 +83,9 @@ func (ds Definitions) Save(d *subagent.Definition, before, text string) (path st
 	if err != nil {
 		return path, nil, err
 	}
-	set, warnings, err := ds.Find()
-	if err != nil {
-		return path, nil, err
-	}
+	found, warnings := subagent.Discover(ds.host.Sources())
 	if d.Project && d.Trusted {
-		if wanted := slices.DeleteFunc(wantedAgents(set), func(w Wanted) bool { return w.Path != path }); len(wanted) > 0 {
+		if wanted := slices.DeleteFunc(wantedAgents(found), func(w Wanted) bool { return w.Path != path }); len(wanted) > 0 {
 			err = ds.host.Decide(trust.Trusted, wanted)
 		}
 	}

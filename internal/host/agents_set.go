@@ -110,10 +110,11 @@ func agentSettings(h *Host, set *subagent.Set) (wrong []string) {
 	models, err := h.Models()
 	for _, name := range slices.Sorted(maps.Keys(settings.Task.AgentModelOverrides)) {
 		unknown("task.agentModelOverrides", name)
-		if err != nil {
-			continue // who asks a model is told why
+		selector := settings.Task.AgentModelOverrides[name]
+		if err != nil || models.Catalog.Resolver.Unset(selector) { // who asks a model is told why; the session's model
+			continue
 		}
-		if _, err := models.Catalog.Resolver.Resolve(settings.Task.AgentModelOverrides[name]); err != nil {
+		if _, err := models.Catalog.Resolver.Resolve(selector); err != nil {
 			wrong = append(wrong, fmt.Sprintf("task.agentModelOverrides.%s: %v", name, err))
 		}
 	}
