@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/config"
-	"github.com/burin-dev/burin/internal/customize/subagent"
 	"github.com/burin-dev/burin/internal/host/crew"
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/llm"
@@ -35,7 +33,7 @@ func giveAgents(h *Host, o *Session, given Session, settings *config.Config) (bi
 		}
 		parent := &agentsOf{host: h, given: given, settings: settings}
 		own = crew.New(crew.Options{
-			Limits: agentLimits(settings), Agents: sync.OnceValue(func() *subagent.Set { return h.Agents() }), Open: parent.open,
+			Limits: agentLimits(settings), Agents: h.Agents, Open: parent.open,
 			Isolate: isolation(h, o, settings), Desk: o.Desk, Awaits: !o.Wakes, Warn: o.Warn, Now: o.Ground.Now,
 		})
 		parent.session = o
@@ -58,9 +56,6 @@ func readAgents(o *Session, c *crew.Crew) {
 	o.URLs["agent"] = c.Read
 	o.AgentFile = c.AgentFile
 }
-
-// Agents are the agents that models of sessions in the folder may start.
-func (h *Host) Agents() *subagent.Set { return (&subagent.Set{}).WithBundled() }
 
 func agentLimits(c *config.Config) crew.Limits {
 	return crew.Limits{
