@@ -57,7 +57,7 @@ func Reader(dir string) func(name string) ([]byte, error) {
 				return nil, err
 			}
 			if !info.IsDir() {
-				return nil, fmt.Errorf("%s is no folder", strings.Join(parts[:i+1], "/"))
+				return nil, fmt.Errorf("%s is not a folder", strings.Join(parts[:i+1], "/"))
 			}
 		}
 		local := filepath.Join(parts...)
