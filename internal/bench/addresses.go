@@ -63,7 +63,7 @@ func trees(b *seat) map[string]Tree {
 
 // noAgents is the error for the output of an agent.
 func noAgents(_ context.Context, address string) (string, error) {
-	return "", fmt.Errorf("%s: there are no agents yet", address)
+	return "", fmt.Errorf("%s: this session has no agents", address)
 }
 
 // mounts are the folders behind addresses.

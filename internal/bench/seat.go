@@ -292,7 +292,12 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 	o.Preface = []llm.Message{{Role: llm.RoleCustom, CustomType: "context", Content: []llm.Block{llm.Text{Text: note}}, Time: b.Now()}}
 	o.News = news
 	if also := b.News; also != nil {
-		o.News = func() []llm.Message { return append(news(), also()...) }
+		o.News = func() (all []llm.Message) {
+			if news != nil {
+				all = news()
+			}
+			return append(all, also()...)
+		}
 	}
 	return session.New(o)
 }

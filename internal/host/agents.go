@@ -34,7 +34,7 @@ func giveAgents(h *Host, o *Session, given Session, settings *config.Config) (bi
 		parent := &agentsOf{host: h, given: given, settings: settings}
 		own = crew.New(crew.Options{
 			Limits: agentLimits(settings), Agents: h.Agents, Open: parent.open,
-			Isolate: isolation(h, o, settings), Desk: o.Desk, Awaits: !o.Wakes, Warn: o.Warn, Now: o.Ground.Now,
+			Isolate: isolation(h, o, settings), Desk: o.Desk, Awaits: !o.Wakes, Waits: o.NoBackground, Warn: o.Warn, Now: o.Ground.Now,
 		})
 		parent.session = o
 		o.Crew = own

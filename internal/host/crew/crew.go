@@ -76,8 +76,10 @@ type Options struct {
 	// Awaits says that a turn ends only when the agents in the background are done. Otherwise
 	// their results begin a turn.
 	Awaits bool
-	Warn   func(string)
-	Now    func() time.Time
+	// Waits says that no agent works in the background. Agents of agents never do.
+	Waits bool
+	Warn  func(string)
+	Now   func() time.Time
 }
 
 // Crew are the agents of one session: of a person's, or of another agent.
@@ -556,7 +558,7 @@ func (f *family) AgentFile(id string) (path string, ok bool) {
 // Tools are what the model of the session does with agents.
 func (c *Crew) Tools() []*tool.Tool {
 	return []*tool.Tool{
-		task.New(task.Options{Crew: c, Flat: c.o.Limits.Flat, Isolates: c.o.Isolate != nil}),
+		task.New(task.Options{Crew: c, Flat: c.o.Limits.Flat, Isolates: c.o.Isolate != nil, Waits: c.o.Waits || c.of != ""}),
 		task.IRC(c.Speaker(), c.o.Limits.Messages),
 	}
 }

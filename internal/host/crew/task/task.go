@@ -95,11 +95,15 @@ type Options struct {
 	Crew     Crew
 	Flat     bool // one task for each call, instead of a list
 	Isolates bool // agents can work in folders of their own
+	Waits    bool // a call always waits for its agents
 }
 
 // New makes the tool.
 func New(o Options) *tool.Tool {
 	text := description
+	if o.Waits {
+		text = strings.Replace(text, " With background it returns at once, and each result arrives as a message.", "", 1)
+	}
 	for _, k := range o.Crew.Kinds() {
 		text += fmt.Sprintf("\n- %s: %s", k.Name, k.Description)
 	}
@@ -123,8 +127,10 @@ func parameters(o Options) json.RawMessage {
 		one["isolated"] = map[string]any{"type": "boolean", "description": "work in a copy of the repository; the changes are merged when it ends"}
 	}
 	properties := map[string]any{
-		"agent":      text("which agent does it"),
-		"background": map[string]any{"type": "boolean", "description": "don't wait: results arrive as messages when agents are done"},
+		"agent": text("which agent does it"),
+	}
+	if !o.Waits {
+		properties["background"] = map[string]any{"type": "boolean", "description": "don't wait: results arrive as messages when agents are done"}
 	}
 	required := []string{"agent"}
 	if o.Flat {
@@ -189,7 +195,7 @@ func run(ctx context.Context, o Options, c tool.Call) (*tool.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	reports, err := o.Crew.Run(ctx, c.ID, all, a.Background, func(now []Report) {
+	reports, err := o.Crew.Run(ctx, c.ID, all, a.Background && !o.Waits, func(now []Report) {
 		c.Update(*tool.Text("").WithDetails(Details{a.Background, now}))
 	})
 	if err != nil {
