@@ -158,6 +158,11 @@ func (f editorFolder) MemoryCommand(ctx context.Context, arg string) (string, er
 	return memoryIn(f.Host, f.ask)(ctx, arg)
 }
 
+// CommitCommand implements [acp.Folder].
+func (f editorFolder) CommitCommand(ctx context.Context, model, arg string) (string, error) {
+	return commitIn(f.Host, f.ask)(ctx, model, arg)
+}
+
 // Archive implements [acp.Folder].
 func (f editorFolder) Archive() (acp.Archive, error) { return f.Host.Archive(nil) }
 

@@ -141,7 +141,7 @@ func (p *program) work(ctx context.Context, h *host.Host, a askFlags, o host.Ses
 	if err != nil {
 		return err
 	}
-	po := print.Options{Mode: mode, Out: p.out, Live: p.isTerminal(p.out) && !a.steps || a.noTools, Result: o.Output != nil, Terminal: p.isTerminal(p.out), Warn: p.warn, Memory: memoryIn(h, a)}
+	po := print.Options{Mode: mode, Out: p.out, Live: p.isTerminal(p.out) && !a.steps || a.noTools, Result: o.Output != nil, Terminal: p.isTerminal(p.out), Warn: p.warn, Own: ownCommands(h, a)}
 	if a.steps || p.isTerminal(p.err) {
 		po.Steps, po.Color = p.err, p.color(p.err)
 	}

@@ -198,7 +198,7 @@ func offerPrompt(p *program) cobra.CompletionFunc {
 
 // promptCommands are the commands that a prompt may begin with.
 func promptCommands(p *program) (all []string) {
-	for _, c := range slash.Commands(nil) {
+	for _, c := range slash.Commands(slash.Own{}) {
 		all = append(all, described("/"+c.Name, c.Help))
 	}
 	h, err := p.hostFor(nil, func(string) {})

@@ -60,6 +60,8 @@ type Host struct {
 	settings atomic.Pointer[config.Config] // as they were last
 	skills   atomic.Pointer[skill.Set]     // the same
 
+	commit pending // of /commit
+
 	stranger sync.Once // the user was told of a repository that is not theirs
 
 	life    context.Context // of what runs in the background

@@ -26,9 +26,20 @@ type Command struct {
 // Memory does what a person writes behind /memory, and returns Markdown. The host has it.
 type Memory = func(ctx context.Context, arg string) (string, error)
 
+// Own is what the host does for commands. The zero value is enough to list them.
+type Own struct {
+	Memory Memory
+	// Commit does what a person writes behind /commit, and returns Markdown. model is that of the
+	// session.
+	Commit func(ctx context.Context, model, arg string) (string, error)
+	// Shadowed reports whether a command is a file of the person's or the project's, which then wins
+	// over the one here, where this package had none before; nil: none is.
+	Shadowed func(name string) bool
+}
+
 // Commands are all of them.
-func Commands(memory Memory) []Command {
-	return []Command{
+func Commands(own Own) []Command {
+	all := []Command{
 		{Name: "compact", Hint: "what matters", Help: "Condense the conversation", Run: compact},
 		{Name: "undo", Hint: "turn", Help: "Undo what the last turn changed", Run: undo},
 		{Name: "retry", Help: "Try again what failed or was stopped", Run: retry, Answers: func(string) bool { return true }},
@@ -42,12 +53,18 @@ func Commands(memory Memory) []Command {
 		{Name: "cost", Help: "Show what this session has cost", Run: cost},
 		{Name: "shake", Hint: "images", Help: "Hide old outputs or images from the model", Run: shake},
 		{Name: "pin", Hint: "text", Help: "Keep a text in front of the model, whatever is condensed", Run: pin},
-		{Name: "memory", Hint: "view, add TEXT, update or clear", Help: "Show and change what burin remembers", Run: func(ctx context.Context, _ session.Handle, arg string) (string, error) { return memory(ctx, arg) }},
+		{Name: "memory", Hint: "view, add TEXT, update or clear", Help: "Show and change what burin remembers", Run: func(ctx context.Context, _ session.Handle, arg string) (string, error) { return own.Memory(ctx, arg) }},
 	}
+	if own.Shadowed != nil && own.Shadowed("commit") {
+		return all
+	}
+	return append(all, Command{Name: "commit", Hint: "what to say, yes, no or undo", Help: "Divide the changes into commits", Run: func(ctx context.Context, h session.Handle, arg string) (string, error) {
+		return own.Commit(ctx, h.Facts().Stats.Model, arg)
+	}})
 }
 
 // Find finds the command that a prompt calls: its only text begins with "/" and the name.
-func Find(m llm.Message, memory Memory) (c Command, arg string, ok bool) {
+func Find(m llm.Message, own Own) (c Command, arg string, ok bool) {
 	if len(m.Content) != 1 {
 		return c, "", false
 	}
@@ -56,7 +73,7 @@ func Find(m llm.Message, memory Memory) (c Command, arg string, ok bool) {
 		return c, "", false
 	}
 	name, arg, _ := strings.Cut(strings.TrimSpace(text.Text[1:]), " ")
-	for _, c := range Commands(memory) {
+	for _, c := range Commands(own) {
 		if c.Name == name {
 			return c, strings.TrimSpace(arg), true
 		}

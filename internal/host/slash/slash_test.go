@@ -12,7 +12,7 @@ func TestFind(t *testing.T) {
 		"/compact keep  the API ": "compact|keep  the API", "/cost": "cost|", "/costs": "", "compact": "", "/": "", " /cost": "", "/usr/bin": "",
 	} {
 		got := ""
-		if c, arg, ok := slash.Find(llm.UserText(text), nil); ok {
+		if c, arg, ok := slash.Find(llm.UserText(text), slash.Own{}); ok {
 			got = c.Name + "|" + arg
 		}
 		if got != want {
@@ -21,7 +21,7 @@ func TestFind(t *testing.T) {
 	}
 	with := llm.UserText("/cost")
 	with.Content = append(with.Content, llm.Image{})
-	if _, _, ok := slash.Find(with, nil); ok {
+	if _, _, ok := slash.Find(with, slash.Own{}); ok {
 		t.Error("a text with a picture is a command")
 	}
 }

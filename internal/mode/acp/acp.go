@@ -70,6 +70,8 @@ type Folder interface {
 	Skills() *skill.Set
 	// MemoryCommand does what /memory asks for, and returns Markdown.
 	MemoryCommand(ctx context.Context, arg string) (string, error)
+	// CommitCommand does what /commit asks for, and returns Markdown. model is that of the session.
+	CommitCommand(ctx context.Context, model, arg string) (string, error)
 	// Archive returns the operations on whole sessions.
 	Archive() (Archive, error)
 }

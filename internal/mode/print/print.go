@@ -60,8 +60,8 @@ type Options struct {
 	// Result prints the result that the model hands over by the session's schema,
 	// a line of JSON, instead of its last words.
 	Result bool
-	// Memory does what /memory asks for.
-	Memory slash.Memory
+	// Own does what burin's own commands ask for.
+	Own slash.Own
 	// Terminal where a person answers questions; nil: nobody does here.
 	Asker *Terminal
 }
@@ -105,7 +105,7 @@ func (p *Printer) Run(ctx context.Context, h session.Handle, m llm.Message) (age
 	p.desk = h.Questions()
 	p.mu.Unlock()
 	return p.Print(ctx, func(ctx context.Context) agent.Outcome {
-		if c, arg, ok := slash.Find(m, p.o.Memory); ok {
+		if c, arg, ok := slash.Find(m, p.o.Own); ok {
 			return p.command(ctx, h, c, arg)
 		}
 		return converse(ctx, h.Conversation(), m)
@@ -120,7 +120,7 @@ func (p *Printer) Join(ctx context.Context, h session.Handle, m llm.Message) (ag
 	p.desk = h.Questions()
 	p.mu.Unlock()
 	return p.Print(ctx, func(ctx context.Context) agent.Outcome {
-		if c, arg, ok := slash.Find(m, p.o.Memory); ok {
+		if c, arg, ok := slash.Find(m, p.o.Own); ok {
 			return p.command(ctx, h, c, arg)
 		}
 		return p.share(ctx, h, m)

@@ -308,7 +308,10 @@ func (c *Changes) add(d delta, blobs map[string]blob, divide bool) {
 				p.show(before.content, g)
 				first := strings.Count(before.content[:g[0].Start], "\n") + 1
 				last := max(first, strings.Count(before.content[:g[len(g)-1].End], "\n"))
-				p.What = fmt.Sprintf("lines %d-%d", first, last)
+				p.What = fmt.Sprintf("line %d", first)
+				if last > first {
+					p.What = fmt.Sprintf("lines %d-%d", first, last)
+				}
 				c.Pieces = append(c.Pieces, p)
 			}
 			return
@@ -478,4 +481,14 @@ func (r *Repo) copyIndex(to string) error {
 		return err
 	}
 	return os.WriteFile(to, data, 0o600)
+}
+
+// Clean reports whether git has a file and it doesn't differ from what is committed.
+func (r *Repo) Clean(ctx context.Context, path string) (bool, error) {
+	known, err := r.git(ctx, command{}, "ls-files", "--", path)
+	if err != nil || known == "" {
+		return false, err
+	}
+	out, err := r.git(ctx, command{}, "status", "--porcelain", "--", path)
+	return out == "", err
 }

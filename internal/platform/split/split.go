@@ -66,8 +66,11 @@ func (r *Repo) Root() string { return r.root }
 // idle refuses while git is in the middle of something, which a commit would end.
 func (r *Repo) idle() error {
 	for _, x := range [][2]string{
-		{"MERGE_HEAD", "merge"}, {"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"},
-		{"rebase-merge", "rebase"}, {"rebase-apply", "rebase"},
+		{"MERGE_HEAD", "merge"},
+		{"CHERRY_PICK_HEAD", "cherry-pick"},
+		{"REVERT_HEAD", "revert"},
+		{"rebase-merge", "rebase"},
+		{"rebase-apply", "rebase"},
 	} {
 		if _, err := os.Lstat(filepath.Join(r.dir, x[0])); err == nil {
 			return fmt.Errorf("a %s is in progress: finish or abort it first", x[1])
