@@ -357,7 +357,14 @@ func (d *delta) what(before, after blob) string {
 		words = append(words, map[string]string{"100755": "made executable", "100644": "no longer executable"}[d.to.mode])
 	}
 	if (regular(d.from.mode) && !before.text) || (regular(d.to.mode) && !after.text) {
-		words = append(words, fmt.Sprintf("not text, %d → %d bytes", before.size, after.size))
+		size := fmt.Sprintf("%d → %d", before.size, after.size)
+		switch gone {
+		case d.from.mode:
+			size = strconv.Itoa(after.size)
+		case d.to.mode:
+			size = strconv.Itoa(before.size)
+		}
+		words = append(words, "not text, "+size+" bytes")
 	}
 	return strings.Join(words, ", ")
 }
