@@ -15,7 +15,6 @@ import (
 	"github.com/burin-dev/burin/internal/host/slash"
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/mode/tui/external"
-	"github.com/burin-dev/burin/internal/platform/split"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
@@ -86,7 +85,7 @@ func commitChanges(ctx context.Context, p *program, f commitFlags) error {
 		return undoCommits(ctx, p, h, f)
 	}
 	o := f.ask.wish()
-	d, err := h.ProposeCommits(ctx, host.Commits{
+	d, err := host.ProposeCommits(ctx, h, host.Commits{
 		Options: f.Options, Choice: o.Choice, Level: o.Thinking.Level, MaxUSD: llm.Dollars(f.ask.maxCost),
 		Tell: func(line string) {
 			if p.isTerminal(p.err) {
@@ -103,7 +102,7 @@ func commitChanges(ctx context.Context, p *program, f commitFlags) error {
 	if !f.json {
 		fmt.Fprint(p.out, d.Text())
 	}
-	var made []split.Made
+	made := d.Report()
 	if !f.dryRun {
 		if tty != nil {
 			if err := settle(ctx, p, d, tty); err != nil {
@@ -115,14 +114,13 @@ func commitChanges(ctx context.Context, p *program, f commitFlags) error {
 		}
 	}
 	if f.json {
-		if err := p.writeJSON(commitReport{Commits: d.Report(made), Notes: append([]string{}, d.Notes...), DryRun: f.dryRun}); err != nil {
+		if err := p.writeJSON(commitReport{Commits: made, Notes: append([]string{}, d.Notes...), DryRun: f.dryRun}); err != nil {
 			return err
 		}
-	} else if len(made) > 0 {
+	} else if !f.dryRun {
 		fmt.Fprintln(p.out)
 		for _, m := range made {
-			subject, _, _ := strings.Cut(m.Message, "\n")
-			fmt.Fprintf(p.out, "%s %s\n", m.Hash[:min(len(m.Hash), 9)], prose.Inline(subject))
+			fmt.Fprintf(p.out, "%s %s\n", m.Short(), m.Subject())
 		}
 	}
 	if f.push && !f.dryRun {

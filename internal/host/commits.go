@@ -23,9 +23,9 @@ type Commits struct {
 	Tell   func(string) // is told what happens, a line each; nil: nobody is
 }
 
-// ProposeCommits proposes commits for the changes of the folder. The model can read the
+// ProposeCommits proposes commits for the changes of a host's folder. The model can read the
 // repository and nothing else; its session is not kept, and what it costs counts as that of any.
-func (h *Host) ProposeCommits(ctx context.Context, o Commits) (*commit.Draft, error) {
+func ProposeCommits(ctx context.Context, h *Host, o Commits) (*commit.Draft, error) {
 	a, err := h.Archive(nil)
 	if err != nil {
 		return nil, err
@@ -102,8 +102,7 @@ func (h *Host) CommitCommand(ctx context.Context, choice Choice, model, arg stri
 		}
 		var b strings.Builder
 		for _, m := range made {
-			subject, _, _ := strings.Cut(m.Message, "\n")
-			fmt.Fprintf(&b, "- `%s` %s\n", m.Hash[:min(len(m.Hash), 9)], prose.Inline(subject))
+			fmt.Fprintf(&b, "- `%s` %s\n", m.Short(), m.Subject())
 		}
 		return b.String() + "\n/commit undo takes them back.", nil
 	case "undo":
@@ -114,7 +113,7 @@ func (h *Host) CommitCommand(ctx context.Context, choice Choice, model, arg stri
 		return "Took back " + prose.Count(len(subjects), "commit") + ". The files are as they were.", nil
 	}
 	p.draft = nil
-	d, err := h.ProposeCommits(ctx, Commits{Options: commit.Options{Hint: arg}, Choice: choice, Model: model})
+	d, err := ProposeCommits(ctx, h, Commits{Options: commit.Options{Hint: arg}, Choice: choice, Model: model})
 	if err != nil {
 		return "", err
 	}

@@ -298,7 +298,7 @@ func (d *Draft) byFolder() (commits []Commit) {
 	return commits
 }
 
-// Made is a commit that was made.
+// Made is a commit that was made, or is proposed.
 type Made struct {
 	Hash    string   `json:"hash,omitempty"`
 	Message string   `json:"message"`
@@ -315,8 +315,19 @@ type Change struct {
 	Removed int    `json:"removed"`
 }
 
-// Report is the proposal for programs; made are the hashes, if it was made.
-func (d *Draft) Report(made []split.Made) []Made {
+// Subject is the first line of the message.
+func (m *Made) Subject() string {
+	subject, _, _ := strings.Cut(m.Message, "\n")
+	return prose.Inline(subject)
+}
+
+// Short is the hash as people read it.
+func (m *Made) Short() string { return m.Hash[:min(len(m.Hash), 9)] }
+
+// Report is the proposal for programs.
+func (d *Draft) Report() []Made { return d.report(nil) }
+
+func (d *Draft) report(made []split.Made) []Made {
 	all := make([]Made, len(d.Commits))
 	for i, c := range d.Commits {
 		all[i] = Made{Message: c.Message, Entries: c.Changelog, Changes: []Change{}}
@@ -353,7 +364,7 @@ func (d *Draft) LeftOut() (all []*split.Piece) {
 }
 
 // Make makes the commits.
-func (d *Draft) Make(ctx context.Context) ([]split.Made, error) {
+func (d *Draft) Make(ctx context.Context) ([]Made, error) {
 	commits := make([]split.Commit, len(d.Commits))
 	o := split.Options{NoVerify: d.o.NoVerify}
 	var text []byte
@@ -368,7 +379,11 @@ func (d *Draft) Make(ctx context.Context) ([]split.Made, error) {
 			commits[i].Put = map[string][]byte{d.log.path: text}
 		}
 	}
-	return d.repo.Make(ctx, d.changes, commits, o)
+	made, err := d.repo.Make(ctx, d.changes, commits, o)
+	if err != nil {
+		return nil, err
+	}
+	return d.report(made), nil
 }
 
 // Push pushes the branch.

@@ -267,8 +267,7 @@ func (vs *views) commit(arg string) {
 				lines = append(lines, line)
 			}
 		}
-		vs.notice(card.Info, strings.Join(lines, "\n"))
-		vs.panes.confirm("Make these commits?", "burin commit, in a shell, lets you edit them first. /commit undo takes them back.", func() { call("committing", "yes", show) })
+		vs.panes.confirm("Make these commits?", strings.Join(lines, "\n"), func() { call("committing", "yes", show) })
 	})
 }
 
