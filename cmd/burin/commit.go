@@ -31,16 +31,12 @@ func commitCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "commit",
 		Short: "Divide the changes into commits, and make them",
-		Long: `Divide the changes of this repository into commits, with messages in the style of its log. A
-model proposes them, and you may edit the proposal before anything is committed. What is staged
-is committed if something is, or else the whole working tree.
-
-The commits add up to your changes exactly, and your files stay as they are. The only file that
-burin writes is CHANGELOG.md, if it has an Unreleased section: each commit that users notice
-gets its entry.
+		Long: `Divide what is staged, or else the whole working tree, into commits with messages in the style
+of the log. You see and edit the proposal first. Only CHANGELOG.md is written to, if it has an
+Unreleased section; your other files stay as they are.
 
   burin commit
-  burin commit -m "the parser fix is the important one"
+  burin commit -m "the parser fix comes first"
   burin commit --dry-run
   burin commit --undo`,
 		Args: arguments(0, 0),
@@ -57,12 +53,13 @@ gets its entry.
 	fl.BoolVar(&f.push, "push", false, "push the branch afterwards")
 	fl.BoolVar(&f.undo, "undo", false, "take back the commits that burin commit made last")
 	fl.BoolVar(&f.json, "json", false, "write JSON")
-	fl.StringVar(&f.ask.model, "model", "", "model to ask; by default that of the role commit")
+	fl.StringVar(&f.ask.model, "model", "", "model to ask, with :level; by default that of the role commit")
 	fl.StringVar(&f.ask.baseURL, "base-url", "", "server address, for a model that is not configured")
 	fl.StringVar(&f.ask.api, "api", "", "wire format of --base-url")
-	fl.StringVar(&f.ask.thinking, "thinking", "", "thinking level: off, minimal, low, medium, high or xhigh")
 	fl.Float64Var(&f.ask.maxCost, "max-cost", 0, "stop before the proposal has cost more dollars than that")
-	_ = fl.MarkHidden("context")
+	for _, name := range []string{"context", "base-url", "api"} { // the page is full
+		_ = fl.MarkHidden(name)
+	}
 	return cmd
 }
 
