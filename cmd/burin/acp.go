@@ -163,6 +163,11 @@ func (f editorFolder) AgentsCommand(ctx context.Context, name string) (string, e
 	return host.AgentsOf(f.Host).Command(ctx, name)
 }
 
+// CommitCommand implements [acp.Folder].
+func (f editorFolder) CommitCommand(ctx context.Context, model, arg string) (string, error) {
+	return commitIn(f.Host, f.ask)(ctx, model, arg)
+}
+
 // Archive implements [acp.Folder].
 func (f editorFolder) Archive() (acp.Archive, error) { return f.Host.Archive(nil) }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/burin-dev/burin/internal/customize/memory"
 	"github.com/burin-dev/burin/internal/host"
-	"github.com/burin-dev/burin/internal/host/slash"
 	"github.com/burin-dev/burin/internal/mode/tui/external"
 )
 
@@ -57,11 +56,6 @@ func memoryIn(h *host.Host, a askFlags) func(ctx context.Context, arg string) (s
 	return func(ctx context.Context, arg string) (string, error) {
 		return h.MemoryCommand(ctx, a.wish().Choice, arg)
 	}
-}
-
-// ownCommands is what the host does for commands that are written as /memory.
-func ownCommands(h *host.Host, a askFlags) slash.Own {
-	return slash.Own{Memory: memoryIn(h, a), Agents: host.AgentsOf(h).Command}
 }
 
 // changeMemory changes the memory of the folder, and says what was done.

@@ -167,6 +167,11 @@ func (h *desk) MemoryCommand(ctx context.Context, arg string) (string, error) {
 	return memoryIn(h.Host, h.ask)(ctx, arg)
 }
 
+// CommitCommand implements [tui.Host].
+func (h *desk) CommitCommand(ctx context.Context, model, arg string) (string, error) {
+	return commitIn(h.Host, h.ask)(ctx, model, arg)
+}
+
 // Crumb implements [tui.Host].
 func (h *desk) Crumb(path string) { h.Host.Crumb(h.program.terminalID(), h.Dir(), path) }
 

@@ -62,6 +62,8 @@ type Host struct {
 	skills   atomic.Pointer[skill.Set]     // the same
 	agents   atomic.Pointer[subagent.Set]  // as a session last asked for them
 
+	commit pending // of /commit
+
 	stranger sync.Once // the user was told of a repository that is not theirs
 
 	life    context.Context // of what runs in the background

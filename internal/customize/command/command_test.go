@@ -265,9 +265,9 @@ func TestBundled(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	write(t, dir, map[string]string{".burin/commands/commit.md": "Mine."})
+	write(t, dir, map[string]string{".burin/commands/init.md": "Mine."})
 	own, _ := Discover(Options{Dir: dir})
-	if text, _, err := own.WithBundled().Expand(t.Context(), "/commit", nil); text != "Mine." || err != nil {
+	if text, _, err := own.WithBundled().Expand(t.Context(), "/init", nil); text != "Mine." || err != nil {
 		t.Errorf("a file is %q, %v", text, err)
 	}
 }

@@ -31,11 +31,17 @@ type Own struct {
 	Memory Memory
 	// Agents does what a person writes behind /agents, and returns Markdown.
 	Agents func(ctx context.Context, name string) (string, error)
+	// Commit does what a person writes behind /commit, and returns Markdown. model is that of the
+	// session.
+	Commit func(ctx context.Context, model, arg string) (string, error)
+	// Shadowed reports whether a command is a file of the person's or the project's, which then wins
+	// over the one here, where this package had none before; nil: none is.
+	Shadowed func(name string) bool
 }
 
 // Commands are all of them.
 func Commands(own Own) []Command {
-	return []Command{
+	all := []Command{
 		{Name: "compact", Hint: "what matters", Help: "Condense the conversation", Run: compact},
 		{Name: "undo", Hint: "turn", Help: "Undo what the last turn changed", Run: undo},
 		{Name: "retry", Help: "Try again what failed or was stopped", Run: retry, Answers: func(string) bool { return true }},
@@ -52,6 +58,12 @@ func Commands(own Own) []Command {
 		{Name: "memory", Hint: "view, add TEXT, update or clear", Help: "Show and change what burin remembers", Run: func(ctx context.Context, _ session.Handle, arg string) (string, error) { return own.Memory(ctx, arg) }},
 		{Name: "agents", Hint: "name", Help: "List the agents that the model can start, or show one", Run: func(ctx context.Context, _ session.Handle, arg string) (string, error) { return own.Agents(ctx, arg) }},
 	}
+	if own.Shadowed != nil && own.Shadowed("commit") {
+		return all
+	}
+	return append(all, Command{Name: "commit", Hint: "what to say, yes, no or undo", Help: "Divide the changes into commits", Run: func(ctx context.Context, h session.Handle, arg string) (string, error) {
+		return own.Commit(ctx, h.Facts().Stats.Model, arg)
+	}})
 }
 
 // Find finds the command that a prompt calls: its only text begins with "/" and the name.

@@ -72,6 +72,8 @@ type Folder interface {
 	MemoryCommand(ctx context.Context, arg string) (string, error)
 	// AgentsCommand does what /agents asks for, and returns Markdown.
 	AgentsCommand(ctx context.Context, name string) (string, error)
+	// CommitCommand does what /commit asks for, and returns Markdown. model is that of the session.
+	CommitCommand(ctx context.Context, model, arg string) (string, error)
 	// Archive returns the operations on whole sessions.
 	Archive() (Archive, error)
 }

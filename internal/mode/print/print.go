@@ -60,7 +60,7 @@ type Options struct {
 	// Result prints the result that the model hands over by the session's schema,
 	// a line of JSON, instead of its last words.
 	Result bool
-	// Memory does what /memory asks for.
+	// Own does what burin's own commands ask for.
 	Own slash.Own
 	// Terminal where a person answers questions; nil: nobody does here.
 	Asker *Terminal

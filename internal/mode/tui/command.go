@@ -15,6 +15,7 @@ type command struct {
 	help    string
 	needs   need
 	waits   bool // for what runs ahead of it, as prompts do; what follows builds on both
+	yields  bool // to a file of the person's or the project's with the same name
 	run     func(args string)
 	// complete proposes arguments; nil proposes none.
 	complete func(arg string) []editor.Item

@@ -110,6 +110,10 @@ func viewCommands(g *groups) []command {
 // workCommands are about what the model does.
 func workCommands(g *groups) []command {
 	return []command{
+		{
+			name: "commit", args: "[what to say, or undo]", help: "divide the changes into commits", needs: aRest, yields: true, run: g.views.commit,
+			complete: choices("undo"),
+		},
 		{name: "retry", aliases: []string{"again"}, help: "retry what failed or was stopped", needs: aRest, run: g.tasks.retry},
 		{name: "btw", aliases: []string{"aside"}, args: "<question>", help: "ask a side question", needs: aSession, run: g.tasks.aside},
 		{

@@ -48,6 +48,10 @@ func (nobody) Rules() (*rule.Set, []string, error) {
 }
 func (nobody) Skills() *skill.Set { return &skill.Set{} }
 
+func (nobody) CommitCommand(context.Context, string, string) (string, error) {
+	return "", nil
+}
+
 func (nobody) MemoryCommand(context.Context, string) (string, error) {
 	return "", errors.ErrUnsupported
 }

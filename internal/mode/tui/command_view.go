@@ -47,6 +47,7 @@ type viewHost interface {
 	Rules() (set *rule.Set, warnings []string, err error)
 	Skills() *skill.Set
 	MemoryCommand(ctx context.Context, arg string) (string, error)
+	CommitCommand(ctx context.Context, model, arg string) (string, error)
 }
 
 func (vs *views) openHotkeys(string) {
@@ -241,6 +242,33 @@ func (vs *views) memory(arg string) {
 		return
 	}
 	remember()
+}
+
+// commit shows commits for the changes and makes them once the person says yes, or takes back those
+// that were made last.
+func (vs *views) commit(arg string) {
+	model := vs.session.Facts().Stats.Model
+	call := func(what, arg string, done func(text string)) {
+		vs.work.task(what, func(ctx context.Context) (func(), error) {
+			text, err := vs.host.CommitCommand(ctx, model, arg)
+			return func() { done(text) }, err
+		})
+	}
+	show := func(text string) { vs.panes.report("Commits", text) }
+	if arg == "undo" || arg == "yes" || arg == "no" {
+		call("changing the commits", arg, show)
+		return
+	}
+	call("dividing the changes", arg, func(text string) {
+		text, _, _ = strings.Cut(text, "\n\n/commit yes") // the question says it
+		var lines []string
+		for line := range strings.SplitSeq(text, "\n") {
+			if !strings.HasPrefix(line, "```") {
+				lines = append(lines, line)
+			}
+		}
+		vs.panes.confirm("Make these commits?", strings.Join(lines, "\n"), func() { call("committing", "yes", show) })
+	})
 }
 
 // openCost shows what was spent.

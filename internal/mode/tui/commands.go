@@ -62,6 +62,9 @@ func (cs *commands) call(text string) bool {
 		return false
 	}
 	c, ok := cs.known(strings.ToLower(name))
+	if ok && c.yields && cs.expands(c.name) {
+		return false
+	}
 	if !ok {
 		if cs.expands(name) {
 			return false

@@ -38,6 +38,8 @@ type Host interface {
 	Rules() (set *rule.Set, warnings []string, err error)
 	// Skills returns the skills of the folder.
 	Skills() *skill.Set
+	// CommitCommand does what /commit asks for, and returns Markdown. model is that of the session.
+	CommitCommand(ctx context.Context, model, arg string) (string, error)
 	// MemoryCommand does what /memory asks for, and returns Markdown.
 	MemoryCommand(ctx context.Context, arg string) (string, error)
 	// StatusLine runs the person's command for the status line, in the sandbox of the model's
