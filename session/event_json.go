@@ -136,6 +136,7 @@ var shapes = []shape{
 	plain(TitleChanged, "The session's title changed; text is the title."),
 	plain(LabelChanged, "The label of the entry entryId changed; text is the label, and is missing if it was removed."),
 	plain(TreeMoved, "The conversation continues after the entry entryId; text is a prompt to edit and send again."),
+	data[Rewind](Rewound, "The model went back to its checkpoint; entryId is its report, which follows the checkpoint."),
 	plain(CommandStart, "A command of the user's own starts; text is the command."),
 	plain(CommandOutput, "A piece of its output."),
 	plain(CommandEnd, "It ended; entryId is its entry, and is missing if it didn't run."),

@@ -40,6 +40,8 @@ type Options struct {
 	AfterPlan string
 	// Planner is where the model hands over plans; nil if it can't.
 	Planner *Planner
+	// Rewinder is where the model sets checkpoints and goes back to them; nil if it can't.
+	Rewinder *Rewinder
 
 	// What the session can use; nil if it can't.
 	Ground      Ground

@@ -201,6 +201,7 @@ type seat struct {
 	kept      tool.Artifacts // nil: whole outputs are not kept
 	todo      plan.State     // under mu
 	planner   session.Planner
+	rewinder  session.Rewinder
 	handsOver bool   // the model has the tool that hands over a plan
 	afterPlan string // the mode that follows plan mode, if the session starts in it
 	policy    *permission.Policy
@@ -287,7 +288,7 @@ func options(ctx context.Context, b *seat, system string, tools []*tool.Tool) se
 		},
 		Tools: tools, MoreTools: b.spare, Parts: b.parts,
 		Log: b.log, Path: b.path, Sealed: b.sealed,
-		Mode: b.Approval, AfterPlan: b.afterPlan, Planner: &b.planner,
+		Mode: b.Approval, AfterPlan: b.afterPlan, Planner: &b.planner, Rewinder: &b.rewinder,
 		Ground: ground{b}, Tasks: tasks{b}, Models: b.Models,
 		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Chains: b.Chains,
 		Secrets: b.vault, Meter: b.Meter, Roles: b.Roles, KeepModel: b.KeepModel, Fallbacks: b.Fallbacks, Titles: b.Titles, TitleSystem: b.TitleSystem, Reminders: b.Reminders,

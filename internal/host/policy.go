@@ -103,6 +103,7 @@ func switchedOff(c *config.Config) (names []string) {
 		{"fetch.enabled", []string{"fetch"}},
 		{"web_search.enabled", []string{"web_search"}},
 		{"todo.enabled", []string{"todo"}},
+		{"checkpoint.enabled", []string{session.CheckpointTool, session.RewindTool}},
 	} {
 		if !c.Bool(s.key) {
 			names = append(names, s.tools...)

@@ -56,6 +56,7 @@ export type Event =
   | TitleChangedEvent
   | LabelChangedEvent
   | SessionTreeEvent
+  | RewoundEvent
   | CommandStartEvent
   | CommandOutputEvent
   | CommandEndEvent
@@ -338,6 +339,16 @@ export interface LabelChangedEvent extends EventHead {
 /** The conversation continues after the entry entryId; text is a prompt to edit and send again. */
 export interface SessionTreeEvent extends EventHead {
   type: "session_tree";
+}
+
+/** The model went back to its checkpoint; entryId is its report, which follows the checkpoint. */
+export interface RewoundEvent extends EventHead {
+  type: "rewound";
+  goal?: string;
+  report: string;
+  checkpoint: string;
+  left: string;
+  messages: number;
 }
 
 /** A command of the user's own starts; text is the command. */

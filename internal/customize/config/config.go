@@ -228,6 +228,10 @@ type Config struct {
 	} `yaml:"secrets"`
 	// SessionDir is where sessions are kept, in place of sessions/ of the data folder.
 	SessionDir string `yaml:"sessionDir"`
+	// Checkpoint is about the tools that rewind explorations.
+	Checkpoint struct {
+		Enabled *bool `yaml:"enabled"`
+	} `yaml:"checkpoint"`
 	// Todo is about the model's list of work.
 	Todo struct {
 		Enabled      *bool `yaml:"enabled"`

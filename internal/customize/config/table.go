@@ -150,6 +150,7 @@ var table = []Setting{
 	{Key: "todo.remindersMax", Type: Number, Group: Tools, Project: IfTrusted, Label: "Most reminders", Default: 1, Min: at(0), When: "todo.reminders", Help: "How many times the model is reminded per prompt."},
 	{Key: "hooks.enabled", Type: Bool, Group: Tools, Project: Never, Label: "Hooks", Default: true, Help: "Runs your hooks, and those of programs and folders that you trust."},
 	{Key: "hooks.confined", Type: Bool, Group: Tools, Project: Stricter, Strict: true, Label: "Confined hooks", Default: true, When: "hooks.enabled", Help: "Runs hooks under the sandbox of the model's commands."},
+	{Key: "checkpoint.enabled", Type: Bool, Group: Tools, Project: Stricter, Label: "Checkpoints", Default: false, Help: "Offers checkpoint and rewind: the model explores, then keeps only a report of it in its window."},
 	{Key: "shellPath", Type: String, Group: Tools, Project: IfTrusted, Label: "Shell", Else: "bash, else sh", Help: "The path of the shell that runs commands, or builtin."},
 	{Key: "userShellPath", Type: String, Group: Tools, Project: IfTrusted, Label: "Shell for !", Else: "$SHELL", Help: "The shell that runs your own commands (!): bash, zsh, fish, sh or builtin."},
 	{Key: "searxng.endpoint", Type: String, Group: Tools, Project: IfTrusted, Label: "SearXNG server", Else: "none", Help: "The address of a SearXNG server that web_search asks first."},

@@ -3,12 +3,14 @@ package acp
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/burin-dev/burin/agent"
 	proto "github.com/burin-dev/burin/internal/acp"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool/todo"
@@ -80,6 +82,7 @@ func tellings() map[agent.EventType]telling {
 		session.TitleChanged:  (*teller).titleChanged,
 		session.LabelChanged:  nil,
 		session.TreeMoved:     func(t *teller, ctx context.Context, _ *session.Event) []any { return t.plan(ctx) },
+		session.Rewound:       (*teller).rewound,
 		session.ConsoleOpened: (*teller).consoleOpened, session.ConsoleClosed: nil, session.JobsChanged: nil,
 		session.CommandStart: (*teller).commandStart, session.CommandOutput: (*teller).commandOutput, session.CommandEnd: (*teller).commandEnd,
 		session.RulesTriggered: nil,
@@ -312,6 +315,13 @@ func (t *teller) retryStart(_ context.Context, e *session.Event) []any {
 func (t *teller) otherModel(_ context.Context, e *session.Event) []any {
 	if c, ok := e.Data.(*session.Change); ok {
 		return t.notice("info", c.To+" takes over from "+c.From+".")
+	}
+	return nil
+}
+
+func (t *teller) rewound(_ context.Context, e *session.Event) []any {
+	if r, ok := e.Data.(*session.Rewind); ok {
+		return t.notice("info", fmt.Sprintf("Rewound to the checkpoint: %s left behind. Files stay as they are.", prose.Count(r.Messages, "message")))
 	}
 	return nil
 }
