@@ -167,6 +167,8 @@ func some(t *rapid.T, typ agent.EventType) session.Event {
 		e.Data = &session.Plan{Title: text.Draw(t, "title"), Text: text.Draw(t, "plan"), State: session.PlanProposed, Mode: "ask"}
 	case session.Rewound:
 		e.Data = &session.Rewind{Goal: text.Draw(t, "goal"), Report: text.Draw(t, "report"), Checkpoint: "ab", Left: "cd", Messages: number.Draw(t, "messages")}
+	case session.AdvisorSpoke:
+		e.Data = &session.Advised{Model: text.Draw(t, "model"), Remark: text.Draw(t, "remark"), Cost: llm.USD(number.Draw(t, "cost")), Spent: 7}
 	case session.OwnerChanged:
 		e.Data = &session.Owner{Epoch: text.Draw(t, "epoch"), LastEntry: "ab", Entries: number.Draw(t, "entries")}
 	case session.EventsLost:

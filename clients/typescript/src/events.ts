@@ -57,6 +57,7 @@ export type Event =
   | LabelChangedEvent
   | SessionTreeEvent
   | RewoundEvent
+  | AdvisorEvent
   | CommandStartEvent
   | CommandOutputEvent
   | CommandEndEvent
@@ -276,6 +277,9 @@ export interface PolicyChangedEvent extends EventHead {
   steering: string;
   followUp: string;
   interrupt: string;
+  advisor: string;
+  advisorSpent?: number;
+  advisorBudget?: number;
 }
 
 /** The offered tools changed; text has their names. */
@@ -349,6 +353,15 @@ export interface RewoundEvent extends EventHead {
   checkpoint: string;
   left: string;
   messages: number;
+}
+
+/** The advisor has read what the model did for a prompt; text is its remark, and is missing if it has none. The model reads the remark next. */
+export interface AdvisorEvent extends EventHead {
+  type: "advisor";
+  model: string;
+  remark?: string;
+  cost: number;
+  spent: number;
 }
 
 /** A command of the user's own starts; text is the command. */
@@ -494,6 +507,9 @@ export interface Policy {
   steering: string;
   followUp: string;
   interrupt: string;
+  advisor: string;
+  advisorSpent?: number;
+  advisorBudget?: number;
 }
 
 export interface Queued {
@@ -552,6 +568,7 @@ export interface PolicyChange {
   steering?: string;
   followUp?: string;
   interrupt?: string;
+  advisor?: string;
 }
 
 export interface Navigation {

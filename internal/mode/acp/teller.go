@@ -78,11 +78,11 @@ func tellings() map[agent.EventType]telling {
 		session.CompactionStart: (*teller).compaction, session.CompactionEnd: (*teller).compaction, session.Pruned: nil, session.CacheReport: nil,
 		session.ModelChanged: nil, session.ThinkingChanged: nil, session.ModeChanged: (*teller).modeChanged,
 		session.PolicyChanged: nil, session.ToolsChanged: nil, session.GoalChanged: nil, session.PlanChanged: nil, session.PinsChanged: nil,
-		session.TodosChanged:  func(t *teller, ctx context.Context, _ *session.Event) []any { return t.plan(ctx) },
-		session.TitleChanged:  (*teller).titleChanged,
-		session.LabelChanged:  nil,
-		session.TreeMoved:     func(t *teller, ctx context.Context, _ *session.Event) []any { return t.plan(ctx) },
-		session.Rewound:       (*teller).rewound,
+		session.TodosChanged: func(t *teller, ctx context.Context, _ *session.Event) []any { return t.plan(ctx) },
+		session.TitleChanged: (*teller).titleChanged,
+		session.LabelChanged: nil,
+		session.TreeMoved:    func(t *teller, ctx context.Context, _ *session.Event) []any { return t.plan(ctx) },
+		session.Rewound:      (*teller).rewound, session.AdvisorSpoke: (*teller).advised,
 		session.ConsoleOpened: (*teller).consoleOpened, session.ConsoleClosed: nil, session.JobsChanged: nil,
 		session.CommandStart: (*teller).commandStart, session.CommandOutput: (*teller).commandOutput, session.CommandEnd: (*teller).commandEnd,
 		session.RulesTriggered: nil,
@@ -324,6 +324,13 @@ func (t *teller) rewound(_ context.Context, e *session.Event) []any {
 		return t.notice("info", fmt.Sprintf("Rewound to the checkpoint: %s left behind. Files stay as they are.", prose.Count(r.Messages, "message")))
 	}
 	return nil
+}
+
+func (t *teller) advised(_ context.Context, e *session.Event) []any {
+	if e.Text == "" {
+		return nil
+	}
+	return t.notice("info", "Advisor: "+e.Text)
 }
 
 // warning passes on a warning from the owner of the session. In the owner itself, Wish.Warn
