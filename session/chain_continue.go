@@ -44,6 +44,8 @@ func (s *Session) onwards() *onwards {
 	if s.tools.has(ResultTool) {
 		x.add(Continuation{Name: ResultTool, Max: 2, Ask: insist})
 	}
+	// The last link: it looks at what is done when nothing else is left to do, once.
+	x.add(Continuation{Name: CustomAdvisor, Max: 1, Ask: s.advisor.advise})
 	return x
 }
 

@@ -34,6 +34,7 @@ type compactor struct {
 	modes        *modes
 	wishes       *turnWishes
 	damage       *damage
+	marks        *marks
 	cacheIdle    func() time.Duration
 	links        []CompactionInterceptor
 	now          func() time.Time
@@ -184,11 +185,13 @@ func (k *compactor) reload() {
 	k.tokenCounter.recall(k.rec.log)
 }
 
-// refresh reloads if the transcript has something that the loop doesn't have.
+// refresh reloads if the transcript has something that the loop doesn't have, or if the model
+// rewinds to its checkpoint.
 func (k *compactor) refresh() bool {
 	k.mu.Lock()
 	stale := k.stale
 	k.mu.Unlock()
+	stale = k.marks.apply() || stale
 	if stale {
 		k.reload()
 	}

@@ -25,6 +25,8 @@ const (
 	TitleChanged    agent.EventType = "title_changed"          // Text
 	LabelChanged    agent.EventType = "label_changed"          // EntryID; Text: the label
 	TreeMoved       agent.EventType = "session_tree"           // EntryID: the leaf; Text: a prompt to edit
+	Rewound         agent.EventType = "rewound"                // *Rewind; EntryID: the report
+	AdvisorSpoke    agent.EventType = "advisor"                // *Advised; Text: the remark, "" for none
 	CacheReport     agent.EventType = "cache_report"           // *CacheInfo
 	PolicyChanged   agent.EventType = "policy_changed"         // *Policy
 	ModeChanged     agent.EventType = "mode_changed"           // Text: the mode

@@ -137,6 +137,8 @@ var shapes = []shape{
 	plain(TitleChanged, "The session's title changed; text is the title."),
 	plain(LabelChanged, "The label of the entry entryId changed; text is the label, and is missing if it was removed."),
 	plain(TreeMoved, "The conversation continues after the entry entryId; text is a prompt to edit and send again."),
+	data[Rewind](Rewound, "The model went back to its checkpoint; entryId is its report, which follows the checkpoint."),
+	data[Advised](AdvisorSpoke, "The advisor has read what the model did for a prompt; text is its remark, and is missing if it has none. The model reads the remark next."),
 	plain(CommandStart, "A command of the user's own starts; text is the command."),
 	plain(CommandOutput, "A piece of its output."),
 	plain(CommandEnd, "It ended; entryId is its entry, and is missing if it didn't run."),

@@ -170,6 +170,10 @@ func some(t *rapid.T, typ agent.EventType) session.Event {
 			ID: text.Draw(t, "agent"), Agent: "explore", Parent: text.Draw(t, "parent"), Task: text.Draw(t, "task"), State: session.AgentRunning, Error: text.Draw(t, "error"),
 			Requests: number.Draw(t, "requests"), Cost: llm.USD(number.Draw(t, "cost")), Known: rapid.Bool().Draw(t, "known"), Started: moment.Draw(t, "started").UTC(),
 		}
+	case session.Rewound:
+		e.Data = &session.Rewind{Goal: text.Draw(t, "goal"), Report: text.Draw(t, "report"), Checkpoint: "ab", Left: "cd", Messages: number.Draw(t, "messages")}
+	case session.AdvisorSpoke:
+		e.Data = &session.Advised{Model: text.Draw(t, "model"), Remark: text.Draw(t, "remark"), Cost: llm.USD(number.Draw(t, "cost")), Spent: 7}
 	case session.OwnerChanged:
 		e.Data = &session.Owner{Epoch: text.Draw(t, "epoch"), LastEntry: "ab", Entries: number.Draw(t, "entries")}
 	case session.EventsLost:

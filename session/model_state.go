@@ -19,6 +19,7 @@ const (
 	roleSmol    = "smol"
 	rolePlan    = "plan"
 	roleVision  = "vision"
+	roleAdvisor = "advisor"
 )
 
 // modelState is the current model and how it is asked, and the models that replace it for a time.

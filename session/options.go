@@ -40,6 +40,8 @@ type Options struct {
 	AfterPlan string
 	// Planner is where the model hands over plans; nil if it can't.
 	Planner *Planner
+	// Rewinder is where the model sets checkpoints and goes back to them; nil if it can't.
+	Rewinder *Rewinder
 
 	// What the session can use; nil if it can't.
 	Ground      Ground
@@ -60,7 +62,7 @@ type Options struct {
 	Retry      Retry
 	Compaction compact.Settings // the zero value is compact.Defaults
 	// Roles has the selectors of models for tasks, by role: smol for titles and summaries,
-	// plan for plan mode, vision for images that the session's model can't see. A missing role
+	// plan for plan mode, vision for images that the session's model can't see, advisor. A missing role
 	// is the session's own model.
 	Roles map[string]string
 	// KeepModel says that the user named Request.Model: a session that starts in plan mode
@@ -74,7 +76,12 @@ type Options struct {
 	// Reminders is how many times per prompt a model is reminded of open todos; 0 is once,
 	// negative is never.
 	Reminders int
-	Titles    bool // a model names sessions; otherwise their first words do
+	// Advisor says whether the model of the role advisor reads what is done for each prompt, and may
+	// add a remark; "" is off. AdvisorBudget is what that may cost in this session; 0 is no limit
+	// but those of the session.
+	Advisor       AdvisorMode
+	AdvisorBudget llm.USD
+	Titles        bool // a model names sessions; otherwise their first words do
 	// TitleSystem replaces burin's own instructions for a title. "" is those.
 	TitleSystem string
 	// Summariser writes summaries instead of the session's model; nil if there is none. The

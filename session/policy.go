@@ -1,11 +1,13 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
 )
 
@@ -17,6 +19,11 @@ type Policy struct {
 	Steering       agent.QueueMode     `json:"steering"`
 	FollowUp       agent.QueueMode     `json:"followUp"`
 	Interrupt      agent.InterruptMode `json:"interrupt"`
+	Advisor        AdvisorMode         `json:"advisor"`
+	// AdvisorSpent is what the advisor has cost, and AdvisorBudget what it may cost; 0 is no
+	// limit of its own.
+	AdvisorSpent  llm.USD `json:"advisorSpent,omitempty"`
+	AdvisorBudget llm.USD `json:"advisorBudget,omitempty"`
 }
 
 // PolicyChange changes a part of a [Policy]. Nil and empty fields change nothing.
@@ -26,6 +33,7 @@ type PolicyChange struct {
 	Steering       agent.QueueMode     `json:"steering,omitempty"`
 	FollowUp       agent.QueueMode     `json:"followUp,omitempty"`
 	Interrupt      agent.InterruptMode `json:"interrupt,omitempty"`
+	Advisor        AdvisorMode         `json:"advisor,omitempty"`
 }
 
 // policies holds the policy of a session until the session ends. The next session starts from
@@ -35,6 +43,7 @@ type policies struct {
 	loop     *agent.Agent
 	retry    Retry            // at the start of the session
 	settings compact.Settings // likewise
+	advice   func() (spent, budget llm.USD)
 
 	mu  sync.Mutex
 	now Policy
@@ -55,14 +64,24 @@ func newPolicies(o *Options, rec *record) *policies {
 	if p.now.Interrupt == "" {
 		p.now.Interrupt = agent.Immediate
 	}
+	p.now.Advisor = cmp.Or(o.Advisor, AdvisorOff)
 	return p
 }
 
 // Policy implements [Policies].
 func (p *policies) Policy(context.Context) (Policy, error) {
 	p.mu.Lock()
+	now := p.now
+	p.mu.Unlock()
+	now.AdvisorSpent, now.AdvisorBudget = p.advice()
+	return now, nil
+}
+
+// advisor returns the advisor's mode.
+func (p *policies) advisor() AdvisorMode {
+	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.now, nil
+	return p.now.Advisor
 }
 
 // Change implements [Policies].
@@ -74,6 +93,11 @@ func (p *policies) Change(_ context.Context, c PolicyChange) (Policy, error) {
 	}
 	if c.Interrupt != "" && c.Interrupt != agent.Immediate && c.Interrupt != agent.Wait {
 		return Policy{}, fmt.Errorf("unknown interrupt mode %[3]q (want %[1]s or %[2]s)", agent.Immediate, agent.Wait, c.Interrupt)
+	}
+	switch c.Advisor {
+	case "", AdvisorOff, AdvisorOn, AdvisorQuiet:
+	default:
+		return Policy{}, fmt.Errorf("unknown advisor mode %q (want %s, %s or %s)", c.Advisor, AdvisorOff, AdvisorOn, AdvisorQuiet)
 	}
 	p.mu.Lock()
 	before := p.now
@@ -92,12 +116,15 @@ func (p *policies) Change(_ context.Context, c PolicyChange) (Policy, error) {
 	if c.Interrupt != "" {
 		p.now.Interrupt = c.Interrupt
 	}
+	p.now.Advisor = cmp.Or(c.Advisor, p.now.Advisor)
 	now := p.now
 	p.loop.Update(func(o *agent.Options) {
 		o.Steering, o.FollowUp, o.Interrupt = now.Steering, now.FollowUp, now.Interrupt
 	})
 	p.mu.Unlock()
-	if now != before {
+	changed := now != before
+	now.AdvisorSpent, now.AdvisorBudget = p.advice()
+	if changed {
 		p.rec.emit(Event{Event: agent.Event{Type: PolicyChanged}, Data: &now})
 	}
 	return now, nil

@@ -66,6 +66,8 @@ type Session struct {
 	calls        *calls        // their path to tools
 	answers      *answers      // answer watchers
 	compactor    *compactor    // what the model gets of it
+	marks        *marks        // checkpoints of the model
+	advisor      *advisor      // reads what it did
 	attempts     *attempts     // handles failures
 	inbox        *inbox        // the queue
 	policies     *policies     // automatic behavior
@@ -148,6 +150,7 @@ func New(o Options) (*Session, error) {
 		s.money.spentBefore(s.stage.life, o.Log.Len())
 	}
 	s.work.restoreGoal()
+	s.advisor.restore()
 	s.plans.restore()
 	s.inbox.restoreQueue()
 	s.desk.bind(s.hub.emit)
@@ -212,9 +215,15 @@ func (s *Session) assemble(past *transcript.Context) {
 	s.modes = &modes{ground: o.Ground, rec: s.rec, modelState: s.modelState, tools: s.tools, life: life, first: o.Mode, mode: o.Mode, after: o.AfterPlan, shut: s.stage.shut, now: o.Now}
 	s.work.before = s.modes.before
 	s.cache = &cacheWatch{seed: seed, now: o.Now, rec: s.rec, change: len(o.Chains.Requests) > 0}
+	s.advisor = &advisor{rec: s.rec, redactor: s.redactor, modelState: s.modelState, money: s.money, policies: s.policies, budget: o.AdvisorBudget, now: o.Now}
+	s.policies.advice = s.advisor.figures
+	s.marks = &marks{rec: s.rec, work: s.work, now: o.Now}
+	if o.Rewinder != nil {
+		o.Rewinder.marks.Store(s.marks)
+	}
 	s.compactor = &compactor{
 		policies: s.policies, summariser: o.Summariser, ground: o.Ground, redactor: s.redactor, rec: s.rec, modelState: s.modelState, tokenCounter: s.tokenCounter,
-		ask: s.money.asker(ForCompaction), work: s.work, modes: s.modes, damage: &damage{log: o.Log}, cacheIdle: s.cache.idle, now: o.Now,
+		ask: s.money.asker(ForCompaction), work: s.work, modes: s.modes, damage: &damage{log: o.Log}, marks: s.marks, cacheIdle: s.cache.idle, now: o.Now,
 		again: len(past.Messages) > 0, links: o.Chains.Compactions,
 	}
 	s.wishes = &turnWishes{modelState: s.modelState, tools: s.tools, rules: o.Permissions, warn: s.rec.warn}
@@ -254,6 +263,7 @@ func (s *Session) assemble(past *transcript.Context) {
 		BeforeTool: s.calls.before, AfterTool: s.calls.after,
 	})
 	s.modelState.loop, s.tokenCounter.loop, s.cache.loop, s.compactor.loop, s.attempts.loop, s.inbox.loop = s.agent, s.agent, s.agent, s.agent, s.agent, s.agent
+	s.marks.loop, s.advisor.loop = s.agent, s.agent
 	s.policies.loop = s.agent
 	s.tools.use = func(offered []*tool.Tool) { s.agent.Update(func(o *agent.Options) { o.Tools = offered }) }
 	s.tools.tell = func(names string) { s.hub.emit(Event{Event: agent.Event{Type: ToolsChanged}, Text: names}) }

@@ -26,6 +26,7 @@ const (
 	ForAside      = "aside"
 	ForMemory     = "memory"
 	ForAgent      = "agent" // a turn of a sub-agent
+	ForAdvisor    = "advisor"
 )
 
 // Meter applies limits that sessions share, and keeps the ledger. It is asked about every
@@ -495,15 +496,20 @@ func guess(model *llm.Model, m *llm.Message, prompt int) llm.USD {
 
 // ask sends one request outside the conversation and returns the text of its answer.
 func (x *money) ask(ctx context.Context, purpose string, client llm.Client, r *llm.Request) (string, error) {
-	held, _, err := x.prepare(ctx, r, purpose)
-	if err != nil {
-		return "", err
-	}
-	m, err := llm.Collect(x.counting(client.Stream(ctx, r), r, held))
+	m, err := x.collect(ctx, purpose, client, r)
 	if err != nil {
 		return "", err
 	}
 	return m.Text(), nil
+}
+
+// collect sends one request outside the conversation and returns its answer.
+func (x *money) collect(ctx context.Context, purpose string, client llm.Client, r *llm.Request) (*llm.Message, error) {
+	held, _, err := x.prepare(ctx, r, purpose)
+	if err != nil {
+		return nil, err
+	}
+	return llm.Collect(x.counting(client.Stream(ctx, r), r, held))
 }
 
 // asker sends requests of package compact to a model for small tasks.

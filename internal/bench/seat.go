@@ -62,6 +62,9 @@ type Session struct {
 	Tools   []string // names of the tools to offer; empty is all
 	NoTools bool     // offer none
 	Without []string // names of tools not to offer, unless Tools names them; a person may add them
+	// Advisor says whether a second model reads what is done, and AdvisorBudget what that may cost.
+	Advisor       session.AdvisorMode
+	AdvisorBudget llm.USD
 	// MaxTimeout is how many seconds a command may run at most; 0 is an hour.
 	MaxTimeout int
 	// NoBackground offers no background jobs, MaxJobs is how many may run at a time; 0 is 100.
@@ -217,6 +220,7 @@ type seat struct {
 	kept      tool.Artifacts // nil: whole outputs are not kept
 	todo      plan.State     // under mu
 	planner   session.Planner
+	rewinder  session.Rewinder
 	handsOver bool   // the model has the tool that hands over a plan
 	afterPlan string // the mode that follows plan mode, if the session starts in it
 	policy    *permission.Policy
@@ -312,10 +316,10 @@ func options(ctx context.Context, b *seat, system string, tools []*tool.Tool) se
 		},
 		Tools: tools, MoreTools: b.spare, Parts: b.parts,
 		Log: b.log, Path: b.path, Sealed: b.sealed,
-		Mode: b.Approval, AfterPlan: b.afterPlan, Planner: &b.planner,
+		Mode: b.Approval, AfterPlan: b.afterPlan, Planner: &b.planner, Rewinder: &b.rewinder,
 		Ground: ground{b}, Tasks: tasks{b}, Models: b.Models, Crew: b.Crew, Lender: b.Lender,
 		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Chains: b.Chains,
-		Secrets: b.vault, Meter: b.Meter, Roles: b.Roles, KeepModel: b.KeepModel, Fallbacks: b.Fallbacks, Titles: b.Titles, TitleSystem: b.TitleSystem, Reminders: b.Reminders,
+		Secrets: b.vault, Meter: b.Meter, Roles: b.Roles, KeepModel: b.KeepModel, Fallbacks: b.Fallbacks, Titles: b.Titles, TitleSystem: b.TitleSystem, Reminders: b.Reminders, Advisor: b.Advisor, AdvisorBudget: b.AdvisorBudget,
 		Retry: b.Retry, Compaction: b.Compaction, NoPromote: b.NoPromote,
 		BeforeRequest: beforeRequest(b.WebSearch, b.policy),
 		Desk:          b.Desk, Expand: b.Expand, Turn: b.Turn, Brief: b.Brief, Summariser: b.summariser(),

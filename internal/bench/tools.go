@@ -55,7 +55,7 @@ func (b *seat) tools() (tools []*tool.Tool, shellName, confined string, err erro
 		tools = append(tools, own...)
 	}
 	b.todo = b.restoreTodos()
-	tools = append(tools, plan.New(plan.Options{Asker: b.questioner(), Reviewer: reviewer(b), Current: b.todos, Changed: b.setTodos})...)
+	tools = append(tools, plan.New(plan.Options{Asker: b.questioner(), Reviewer: reviewer(b), Current: b.todos, Changed: b.setTodos, Rewinder: &b.rewinder})...)
 	tools = append(tools, web.New(web.Options{Transport: b.HTTP, SearXNG: b.SearXNG, Artifacts: artifacts})...)
 	tools = append(tools, eval.New()...)
 	tools = append(tools, reference.New(reference.Options{Log: b.log, Artifacts: artifacts})...)

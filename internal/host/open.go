@@ -236,6 +236,9 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	if o.Reminders == 0 {
 		o.Reminders = remindersOf(settings)
 	}
+	if o.Advisor == "" {
+		o.Advisor, o.AdvisorBudget = advisorOf(settings)
+	}
 	if o.Tooling == (bench.Tooling{}) {
 		o.Tooling = toolingOf(settings)
 	}
@@ -371,7 +374,7 @@ func assign(h *Host, o *Session, models *connect.Models, settings *config.Config
 	resolver := models.Catalog.Resolver
 	o.KeepModel = o.KeepModel || o.Choice.given() && h.o.Roles[catalog.RolePlan] == ""
 	roles := map[string]string{}
-	for _, role := range []string{catalog.RoleSmol, catalog.RolePlan, catalog.RoleVision} {
+	for _, role := range []string{catalog.RoleSmol, catalog.RolePlan, catalog.RoleVision, catalog.RoleAdvisor} {
 		if role == catalog.RoleVision && settings.Images.BlockImages {
 			continue
 		}

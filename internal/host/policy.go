@@ -91,6 +91,17 @@ func remindersOf(c *config.Config) int {
 	return n
 }
 
+// advisorOf says whether a second model reads what is done, and what that may cost.
+func advisorOf(c *config.Config) (session.AdvisorMode, llm.USD) {
+	switch {
+	case !c.Bool("advisor.enabled"):
+		return session.AdvisorOff, llm.Dollars(c.Advisor.Budget)
+	case c.Bool("advisor.quiet"):
+		return session.AdvisorQuiet, llm.Dollars(c.Advisor.Budget)
+	}
+	return session.AdvisorOn, llm.Dollars(c.Advisor.Budget)
+}
+
 // switchedOff are the names of the tools that the settings switch off.
 func switchedOff(c *config.Config) (names []string) {
 	for _, s := range []struct {
@@ -103,6 +114,7 @@ func switchedOff(c *config.Config) (names []string) {
 		{"fetch.enabled", []string{"fetch"}},
 		{"web_search.enabled", []string{"web_search"}},
 		{"todo.enabled", []string{"todo"}},
+		{"checkpoint.enabled", []string{session.CheckpointTool, session.RewindTool}},
 	} {
 		if !c.Bool(s.key) {
 			names = append(names, s.tools...)

@@ -57,6 +57,8 @@ export type Event =
   | TitleChangedEvent
   | LabelChangedEvent
   | SessionTreeEvent
+  | RewoundEvent
+  | AdvisorEvent
   | CommandStartEvent
   | CommandOutputEvent
   | CommandEndEvent
@@ -276,6 +278,9 @@ export interface PolicyChangedEvent extends EventHead {
   steering: string;
   followUp: string;
   interrupt: string;
+  advisor: string;
+  advisorSpent?: number;
+  advisorBudget?: number;
 }
 
 /** The offered tools changed; text has their names. */
@@ -368,6 +373,25 @@ export interface LabelChangedEvent extends EventHead {
 /** The conversation continues after the entry entryId; text is a prompt to edit and send again. */
 export interface SessionTreeEvent extends EventHead {
   type: "session_tree";
+}
+
+/** The model went back to its checkpoint; entryId is its report, which follows the checkpoint. */
+export interface RewoundEvent extends EventHead {
+  type: "rewound";
+  goal?: string;
+  report: string;
+  checkpoint: string;
+  left: string;
+  messages: number;
+}
+
+/** The advisor has read what the model did for a prompt; text is its remark, and is missing if it has none. The model reads the remark next. */
+export interface AdvisorEvent extends EventHead {
+  type: "advisor";
+  model: string;
+  remark?: string;
+  cost: number;
+  spent: number;
 }
 
 /** A command of the user's own starts; text is the command. */
@@ -513,6 +537,9 @@ export interface Policy {
   steering: string;
   followUp: string;
   interrupt: string;
+  advisor: string;
+  advisorSpent?: number;
+  advisorBudget?: number;
 }
 
 export interface Queued {
@@ -571,6 +598,7 @@ export interface PolicyChange {
   steering?: string;
   followUp?: string;
   interrupt?: string;
+  advisor?: string;
 }
 
 export interface Navigation {

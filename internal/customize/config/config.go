@@ -245,6 +245,16 @@ type Config struct {
 	} `yaml:"secrets"`
 	// SessionDir is where sessions are kept, in place of sessions/ of the data folder.
 	SessionDir string `yaml:"sessionDir"`
+	// Advisor is about the second model that reads what is done.
+	Advisor struct {
+		Enabled *bool   `yaml:"enabled"`
+		Quiet   *bool   `yaml:"quiet"`
+		Budget  float64 `yaml:"budget"` // dollars per session
+	} `yaml:"advisor"`
+	// Checkpoint is about the tools that rewind explorations.
+	Checkpoint struct {
+		Enabled *bool `yaml:"enabled"`
+	} `yaml:"checkpoint"`
 	// Todo is about the model's list of work.
 	Todo struct {
 		Enabled      *bool `yaml:"enabled"`

@@ -55,6 +55,7 @@ func Commands(own Own) []Command {
 		{Name: "cost", Help: "Show what this session has cost", Run: cost},
 		{Name: "shake", Hint: "images", Help: "Hide old outputs or images from the model", Run: shake},
 		{Name: "pin", Hint: "text", Help: "Keep a text in front of the model, whatever is condensed", Run: pin},
+		{Name: "advisor", Hint: "on, quiet, off or status", Help: "Have a second model read what is done", Run: Advisor},
 		{Name: "memory", Hint: "view, add TEXT, update or clear", Help: "Show and change what burin remembers", Run: func(ctx context.Context, _ session.Handle, arg string) (string, error) { return own.Memory(ctx, arg) }},
 		{Name: "agents", Hint: "name", Help: "List the agents that the model can start, or show one", Run: func(ctx context.Context, _ session.Handle, arg string) (string, error) { return own.Agents(ctx, arg) }},
 	}
@@ -189,6 +190,39 @@ func plan(ctx context.Context, h session.Handle, arg string) (string, error) {
 	}
 	r, err := h.Conversation().Submit(ctx, session.Input{Message: llm.UserText(arg)})
 	return r.ID, err
+}
+
+// Advisor says whether a second model reads what is done, and changes that.
+func Advisor(ctx context.Context, h session.Handle, arg string) (string, error) {
+	var p session.Policy
+	var err error
+	switch arg {
+	case "", "status":
+		p, err = h.Policies().Policy(ctx)
+	case "on", "quiet", "off":
+		p, err = h.Policies().Change(ctx, session.PolicyChange{Advisor: session.AdvisorMode(arg)})
+	default:
+		return "", fmt.Errorf("%q is not on, quiet, off or status", prose.Short(arg, 40))
+	}
+	if err != nil {
+		return "", err
+	}
+	return advisorFact(p), nil
+}
+
+// advisorFact says in a line what the advisor does and what it has cost.
+func advisorFact(p session.Policy) string {
+	words := "The advisor is " + string(p.Advisor)
+	if p.Advisor == session.AdvisorQuiet {
+		words = "The advisor only warns of mistakes"
+	}
+	switch {
+	case p.AdvisorBudget > 0:
+		return fmt.Sprintf("%s. %s of %s spent in this session.", words, p.AdvisorSpent, p.AdvisorBudget)
+	case p.AdvisorSpent > 0:
+		return fmt.Sprintf("%s. %s spent in this session.", words, p.AdvisorSpent)
+	}
+	return words + "."
 }
 
 func rename(ctx context.Context, h session.Handle, title string) (string, error) {

@@ -3,12 +3,14 @@ package acp
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/burin-dev/burin/agent"
 	proto "github.com/burin-dev/burin/internal/acp"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool/todo"
@@ -76,10 +78,11 @@ func tellings() map[agent.EventType]telling {
 		session.CompactionStart: (*teller).compaction, session.CompactionEnd: (*teller).compaction, session.Pruned: nil, session.CacheReport: nil,
 		session.ModelChanged: nil, session.ThinkingChanged: nil, session.ModeChanged: (*teller).modeChanged,
 		session.PolicyChanged: nil, session.ToolsChanged: nil, session.GoalChanged: nil, session.PlanChanged: nil, session.PinsChanged: nil,
-		session.TodosChanged:  func(t *teller, ctx context.Context, _ *session.Event) []any { return t.plan(ctx) },
-		session.TitleChanged:  (*teller).titleChanged,
-		session.LabelChanged:  nil,
-		session.TreeMoved:     func(t *teller, ctx context.Context, _ *session.Event) []any { return t.plan(ctx) },
+		session.TodosChanged: func(t *teller, ctx context.Context, _ *session.Event) []any { return t.plan(ctx) },
+		session.TitleChanged: (*teller).titleChanged,
+		session.LabelChanged: nil,
+		session.TreeMoved:    func(t *teller, ctx context.Context, _ *session.Event) []any { return t.plan(ctx) },
+		session.Rewound:      (*teller).rewound, session.AdvisorSpoke: (*teller).advised,
 		session.ConsoleOpened: (*teller).consoleOpened, session.ConsoleClosed: nil, session.JobsChanged: nil,
 		session.CommandStart: (*teller).commandStart, session.CommandOutput: (*teller).commandOutput, session.CommandEnd: (*teller).commandEnd,
 		session.RulesTriggered: nil,
@@ -314,6 +317,20 @@ func (t *teller) otherModel(_ context.Context, e *session.Event) []any {
 		return t.notice("info", c.To+" takes over from "+c.From+".")
 	}
 	return nil
+}
+
+func (t *teller) rewound(_ context.Context, e *session.Event) []any {
+	if r, ok := e.Data.(*session.Rewind); ok {
+		return t.notice("info", fmt.Sprintf("Rewound to the checkpoint: %s left behind. Files stay as they are.", prose.Count(r.Messages, "message")))
+	}
+	return nil
+}
+
+func (t *teller) advised(_ context.Context, e *session.Event) []any {
+	if e.Text == "" {
+		return nil
+	}
+	return t.notice("info", "Advisor: "+e.Text)
 }
 
 // warning passes on a warning from the owner of the session. In the owner itself, Wish.Warn

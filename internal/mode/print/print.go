@@ -293,6 +293,23 @@ func (p *Printer) repeats(e session.Event) {
 	}
 }
 
+// advised tells a remark of the advisor's, which the model answers.
+func (p *Printer) advised(e session.Event) {
+	if e.Type != session.AdvisorSpoke || e.Text == "" {
+		return
+	}
+	switch { // the answer to it is a paragraph of its own
+	case p.o.Result || !p.said:
+	case p.o.Live:
+		p.text("\n\n")
+	default:
+		p.held.WriteString("\n\n")
+	}
+	if p.o.Warn != nil {
+		p.o.Warn("advisor: " + prose.Row(e.Text, 400))
+	}
+}
+
 // Event writes an event.
 func (p *Printer) Event(e session.Event) {
 	p.question(e)
@@ -301,6 +318,7 @@ func (p *Printer) Event(e session.Event) {
 		return
 	}
 	p.repeats(e)
+	p.advised(e)
 	if e.Type == agent.ToolEnd && e.Call.Name == session.ResultTool && e.Result != nil && !e.Result.IsError {
 		p.result = compact(e.Call.Arguments)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/host/slash"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
 	"github.com/burin-dev/burin/internal/prose"
@@ -77,6 +78,18 @@ func (pu *pursuit) goal(args string) {
 	case verb == "resume" && !pu.work.on:
 		pu.outbox.deliver(&letter{text: "Continue with the goal: " + g.Text})
 	}
+}
+
+// advisor shows or changes what the advisor does.
+func (pu *pursuit) advisor(args string) {
+	ctx, cancel := pu.session.brief()
+	defer cancel()
+	text, err := slash.Advisor(ctx, pu.session.Handle, args)
+	if err != nil {
+		pu.sayError(err)
+		return
+	}
+	pu.notice(card.Info, text)
 }
 
 const goalUsage = "/goal all tests pass on main. The model then works until it has nothing more to do for it."

@@ -144,6 +144,10 @@ func pursuitCommands(g *groups) []command {
 			name: "goal", args: "[words, pause, resume, drop, budget]", help: "a goal that the model works toward until it is reached", needs: aSession, run: g.pursuit.goal,
 			complete: choices("show", "pause", "resume", "drop", "budget", "set"),
 		},
+		{
+			name: "advisor", args: "[on, quiet, off or status]", help: "a second model reads what is done and may add a remark", needs: aSession, run: g.pursuit.advisor,
+			complete: choices("on", "quiet", "off", "status"),
+		},
 		{name: "loop", args: "[times] <prompt>", help: "repeat a prompt whenever it is done", needs: aSession, run: g.repeater.command, complete: choices("stop")},
 		{name: "force", args: "<tool> <prompt>", help: "a prompt whose first answer must call that tool", needs: aRest, run: g.pursuit.force, complete: g.pursuit.offeredTools},
 	}

@@ -117,6 +117,14 @@ func (ls *listener) sessionSays(e *session.Event) {
 		ls.onCompaction(e)
 	case session.TreeMoved:
 		ls.switcher.onMoved()
+	case session.AdvisorSpoke:
+		if e.Text != "" {
+			ls.notice(card.Info, "Advisor: "+e.Text)
+		}
+	case session.Rewound:
+		d := e.Data.(*session.Rewind)
+		ls.notice(card.Info, fmt.Sprintf("Rewound to the checkpoint: %s left behind (/tree). Files stay as they are.", prose.Count(d.Messages, "message")))
+		ls.facts.read()
 	case session.CacheReport:
 		ls.facts.cache = e.Data.(*session.CacheInfo)
 	case session.GoalChanged:

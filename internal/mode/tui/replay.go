@@ -68,7 +68,7 @@ func replayed(n transcript.Node) bool {
 // model, people see little.
 func shownAgain(e *transcript.Entry) bool {
 	switch {
-	case isReminder(e), isGoalCheck(e), isPlanOrder(e), e.Execution != nil:
+	case isReminder(e), isGoalCheck(e), isPlanOrder(e), isRemark(e), e.Execution != nil:
 		return true
 	case e.Type == transcript.TypeCustomMessage:
 		return e.Display
@@ -88,6 +88,10 @@ func isGoalCheck(e *transcript.Entry) bool {
 
 func isPlanOrder(e *transcript.Entry) bool {
 	return e.Message != nil && e.Message.CustomType == session.CustomPlanApproved
+}
+
+func isRemark(e *transcript.Entry) bool {
+	return e.Message != nil && e.Message.CustomType == session.CustomAdvisor
 }
 
 // remindersUpTo counts the reminders since the last prompt, up to an entry.
@@ -140,6 +144,10 @@ func (sw *switcher) replayEntry(l session.Transcript, e *seen) {
 		sw.talk.notice(card.Info, reminderOf(todosAt(l, e.ID), remindersUpTo(l, e.ID)))
 	case isGoalCheck(&e.Entry):
 		sw.talk.notice(card.Info, goalCheck)
+	case isRemark(&e.Entry):
+		var d session.Advised
+		_ = json.Unmarshal(e.Message.Details, &d) // what cannot be read says nothing
+		sw.talk.notice(card.Info, "Advisor: "+d.Remark)
 	case isPlanOrder(&e.Entry):
 		sw.talk.notice(card.Info, planOrder)
 	case e.Type == transcript.TypeCustomMessage:

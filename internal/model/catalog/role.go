@@ -19,9 +19,10 @@ const (
 	RoleDesigner = "designer"
 	RoleCommit   = "commit"
 	RoleTask     = "task"
+	RoleAdvisor  = "advisor" // reads what the model does
 )
 
-var knownRoles = []string{RoleDefault, RoleSmol, RoleSlow, RoleVision, RolePlan, RoleDesigner, RoleCommit, RoleTask}
+var knownRoles = []string{RoleDefault, RoleSmol, RoleSlow, RoleVision, RolePlan, RoleDesigner, RoleCommit, RoleTask, RoleAdvisor}
 
 // roleVariables are the environment variables that set a role, the first one
 // that is set wins.
