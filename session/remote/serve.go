@@ -29,6 +29,8 @@ type ServeOptions struct {
 	// End asks the session to end and does not wait; nil: clients can't end it. It requires
 	// the right Own.
 	End func()
+	// Owner describes this process to clients; nil tells them nothing.
+	Owner func() Owner
 	// Cache is shared by all connections of a session; nil: there is only one.
 	Cache *Cache
 }
@@ -111,7 +113,7 @@ func Serve(ctx context.Context, conn net.Conn, o ServeOptions) error {
 	defer context.AfterFunc(ctx, func() { conn.Close() })() //nolint:errcheck // it wakes the reader
 	handle := o.Open(h.Name, ranks[h.Rights] >= ranks[Answer])
 	defer handle.Close() //nolint:errcheck // it only leaves
-	s := &server{link: l, cache: o.Cache, end: o.End, h: handle, rights: h.Rights, ctx: ctx, stops: map[uint64]context.CancelFunc{}, room: make(chan struct{}, maxRequests)}
+	s := &server{link: l, cache: o.Cache, end: o.End, owner: o.Owner, h: handle, rights: h.Rights, ctx: ctx, stops: map[uint64]context.CancelFunc{}, room: make(chan struct{}, maxRequests)}
 	return s.run()
 }
 
@@ -120,6 +122,7 @@ type server struct {
 	*link
 	cache  *Cache
 	end    func()
+	owner  func() Owner
 	h      session.Handle
 	rights Rights
 	ctx    context.Context
@@ -133,8 +136,12 @@ type server struct {
 func (s *server) run() error {
 	facts := s.h.Facts()
 	s.link.facts, s.told = facts, true
+	var owner Owner
+	if s.owner != nil {
+		owner = s.owner()
+	}
 	err := s.send(&line{Welcome: &welcome{
-		Version: Version, Rights: s.rights, Header: s.h.Transcript().Header(), Facts: facts, Cursor: s.h.Events(session.Cursor{}).Cursor(),
+		Owner: owner, Version: Version, Rights: s.rights, Header: s.h.Transcript().Header(), Facts: facts, Cursor: s.h.Events(session.Cursor{}).Cursor(),
 		Permissions: s.h.Permissions() != nil, Changes: s.h.Changes() != nil,
 	}})
 	for err == nil {
