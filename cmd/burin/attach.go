@@ -23,12 +23,12 @@ func attachCommand(p *program) *cobra.Command {
 	mode, address := "", false
 	cmd := &cobra.Command{
 		Use:               "attach [ID]",
-		ValidArgsFunction: offerSessions(p),
+		ValidArgsFunction: offerRunning(p),
 		Short:             "Join a session that another burin has open",
 		Long: `Join a session that another burin has open, in a terminal of its own: both show the same,
 either can answer what is asked, and what is sent from here waits like what is sent there.
 When the other ends, the session continues here. Without an id it is the last one of this
-folder.
+folder; with one, burin goes to the folder of that session.
 
 With --mode json it only watches: each event is a line of JSON, until the session ends.
 
@@ -44,7 +44,10 @@ the client in clients/typescript and others that speak its protocol.
 				if args[0] == "" {
 					return archive.ErrUnnamed
 				}
-				a.resume = args[0]
+				var err error
+				if a.resume, err = goToSession(cmd.Context(), p, args[0]); err != nil {
+					return err
+				}
 			}
 			if address {
 				return printAddress(cmd.Context(), p, a)

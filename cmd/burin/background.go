@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/burin-dev/burin/agent"
@@ -69,12 +68,8 @@ func inBackground(ctx context.Context, p *program, a askFlags, b background, arg
 		return err
 	}
 	h.Crumb(p.terminalID(), h.Dir(), s.Path)
-	which := s.ID
-	if a.session != "" { // it may be none that is found by its id
-		which = s.Path
-	}
 	fmt.Fprintln(p.out, s.ID)
-	fmt.Fprintf(p.err, "burin attach %s joins it, burin sessions stop %s ends it.\n", which, which)
+	fmt.Fprintf(p.err, "burin attach %s joins it, burin logs %[1]s shows it, burin stop %[1]s ends it.\n", s.ID)
 	return nil
 }
 
@@ -199,7 +194,7 @@ func ownInBackground(ctx context.Context, p *program, a askFlags, args []string)
 		return err
 	}
 	o.KeepPlan = true
-	o.Desk = session.NewDesk(session.DeskOptions{Wait: settings.Text("ask.unattended") == "wait", Timeout: time.Duration(settings.Int("ask.timeout")) * time.Second})
+	o.Desk = session.NewDesk(session.DeskOptions{Wait: waits(settings), Timeout: time.Duration(settings.Int("ask.timeout")) * time.Second})
 	o.Emit = func(e session.Event) {
 		if t, ok := e.Data.(*session.SettledTurn); ok && t.Error != "" && t.Reason != agent.ReasonAborted {
 			v.say(prose.Line(t.Error))
@@ -236,6 +231,12 @@ func ownInBackground(ctx context.Context, p *program, a askFlags, args []string)
 	return b.Close()
 }
 
+// waits reports whether questions wait until somebody joins. They do unless the settings say
+// otherwise: a background session is there to be joined.
+func waits(settings *config.Config) bool {
+	return settings.Text("ask.unattended") == "wait" || settings.Source("ask.unattended").Kind == config.ByDefault
+}
+
 // lines tells what is written, a line at a time.
 type lines struct {
 	mu   sync.Mutex
@@ -255,43 +256,4 @@ func (l *lines) Write(p []byte) (int, error) {
 		l.tell(strings.TrimPrefix(string(line), "burin: "))
 		l.part = rest
 	}
-}
-
-// sessionsStopCommand ends a session that is in the background.
-func sessionsStopCommand(p *program) *cobra.Command {
-	return &cobra.Command{
-		Use:               "stop ID",
-		ValidArgsFunction: offerSessions(p),
-		Short:             "End a background session",
-		Long: `End a session that burin --background started. Its work and its jobs stop; the session
-is kept, and --resume continues it.
-
-  burin sessions stop 1f9d`,
-		Args: arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error { return stopSession(cmd.Context(), p, args[0]) },
-	}
-}
-
-func stopSession(ctx context.Context, p *program, which string) error {
-	paths, err := config.FindPaths(p.getenv)
-	if err != nil {
-		return err
-	}
-	a, err := p.archive()
-	if err != nil {
-		return err
-	}
-	path, err := a.Find(ctx, which)
-	if err != nil {
-		return err
-	}
-	jobs, err := owner.Place{Data: paths.Data, Getenv: p.getenv}.End(ctx, path)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(p.out, "Stopped.")
-	for _, j := range jobs {
-		fmt.Fprintf(p.out, "Job %s stopped with it: %s\n", j.ID, prose.Short(j.Command, 200))
-	}
-	return nil
 }

@@ -23,16 +23,19 @@ func sessionsCommand(p *program) *cobra.Command {
 		Use:   "sessions",
 		Short: "List, search, copy, move, export and repair sessions",
 		Long: `List the sessions of this folder, newest first. The commands below it take a session
-by its id, the beginning of it, or its file.
+by its id, the beginning of it, or its file. --running lists those that are open now, in the
+background or in a terminal, of all folders: what each does, and since when.
 
-  burin sessions --all --limit 20`,
+  burin sessions --all --limit 20
+  burin sessions --running`,
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return listSessions(cmd.Context(), p, o) },
 	}
 	o.register(cmd.Flags())
+	cmd.Flags().BoolVar(&o.running, "running", false, "sessions that are open now, of all folders")
 	cmd.AddCommand(
 		sessionsListCommand(p), sessionsSearchCommand(p), sessionsShowCommand(p), sessionsReplayCommand(p),
-		sessionsRenameCommand(p), sessionsStopCommand(p), sessionsDeleteCommand(p), sessionsRestoreCommand(p), sessionsMoveCommand(p),
+		sessionsRenameCommand(p), sessionsDeleteCommand(p), sessionsRestoreCommand(p), sessionsMoveCommand(p),
 		sessionsForkCommand(p), sessionsBranchCommand(p), sessionsHandoffCommand(p),
 		sessionsExportCommand(p), sessionsShareCommand(p), sessionsImportCommand(p),
 		sessionsScrubCommand(p), sessionsDoctorCommand(p), sessionsSealCommand(p), sessionsUnsealCommand(p),
@@ -169,12 +172,22 @@ func showSession(ctx context.Context, p *program, o showOptions) error {
 }
 
 // branch reads the entries of the active branch, one at a time.
-func branch(l *transcript.Log) iter.Seq2[*transcript.Entry, error] {
-	nodes, leaf := l.Nodes(), l.Leaf()
-	at := slices.IndexFunc(nodes, func(n transcript.Node) bool { return n.ID == leaf })
+func branch(l transcript.Reader) iter.Seq2[*transcript.Entry, error] {
+	return branchTo(l, l.Leaf(), map[string]bool{})
+}
+
+// branchTo reads the entries of the branch to leaf behind the last one that was seen, and adds
+// them to those.
+func branchTo(l transcript.Reader, leaf string, seen map[string]bool) iter.Seq2[*transcript.Entry, error] {
+	nodes := l.Nodes()
+	at := len(nodes) - 1
+	for at >= 0 && nodes[at].ID != leaf {
+		at--
+	}
 	var path []string
-	for ; at >= 0; at = nodes[at].Parent {
+	for ; at >= 0 && !seen[nodes[at].ID]; at = nodes[at].Parent {
 		path = append(path, nodes[at].ID)
+		seen[nodes[at].ID] = true
 	}
 	return func(yield func(*transcript.Entry, error) bool) {
 		for _, id := range slices.Backward(path) {

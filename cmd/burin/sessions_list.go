@@ -17,9 +17,10 @@ import (
 
 // listOptions say which sessions are listed.
 type listOptions struct {
-	all   bool
-	limit int
-	json  bool
+	all     bool
+	running bool
+	limit   int
+	json    bool
 }
 
 func (o *listOptions) register(f *pflag.FlagSet) {
@@ -58,6 +59,9 @@ those in that database.
 }
 
 func listSessions(ctx context.Context, p *program, o listOptions) error {
+	if o.running {
+		return listRunning(ctx, p, o)
+	}
 	if err := o.check(); err != nil {
 		return err
 	}

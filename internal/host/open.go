@@ -236,7 +236,10 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	if o.Reminders == 0 {
 		o.Reminders = remindersOf(settings)
 	}
-	if o.Advisor == "" {
+	switch {
+	case o.Under != nil: // its session has one
+		o.Advisor = session.AdvisorOff
+	case o.Advisor == "":
 		o.Advisor, o.AdvisorBudget = advisorOf(settings)
 	}
 	if o.Tooling == (bench.Tooling{}) {

@@ -88,6 +88,9 @@ func connect(ctx context.Context, conn net.Conn, say hello) (*Client, error) {
 // Rights returns the rights that the owner granted.
 func (c *Client) Rights() Rights { return c.welcome.Rights }
 
+// Owner returns what the owner said of itself when this client connected.
+func (c *Client) Owner() Owner { return c.welcome.Owner }
+
 // listen reads what the owner sends, until the connection ends.
 func (c *Client) listen() {
 	var err error

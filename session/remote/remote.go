@@ -83,6 +83,15 @@ type welcome struct {
 	Permissions bool              `json:"permissions"`     // the session has rules
 	Changes     bool              `json:"changes"`         // the session has an undo journal
 	Agent       string            `json:"agent,omitempty"` // as in the hello
+	Owner       Owner             `json:"owner,omitzero"`
+}
+
+// Owner describes the process that owns a session.
+type Owner struct {
+	PID        int       `json:"pid"`
+	Since      time.Time `json:"since"`                // when it opened the session
+	Background bool      `json:"background,omitempty"` // it has no face of its own, and clients can end it
+	Faces      int       `json:"faces,omitempty"`      // how many clients are attached, those that only look for a moment not counted
 }
 
 // line is a line of either side.

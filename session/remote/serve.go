@@ -29,6 +29,8 @@ type ServeOptions struct {
 	// End asks the session to end and does not wait; nil: clients can't end it. It requires
 	// the right Own.
 	End func()
+	// Owner describes this process to clients; nil tells them nothing.
+	Owner func() Owner
 	// Cache is shared by all connections of a session; nil: there is only one.
 	Cache *Cache
 }
@@ -119,7 +121,7 @@ func Serve(ctx context.Context, conn net.Conn, o ServeOptions) error {
 		defer of.Close() //nolint:errcheck // it only leaves
 		handle, o.Cache, o.End = of, nil, nil
 	}
-	s := &server{link: l, cache: o.Cache, end: o.End, h: handle, agent: h.Agent, rights: h.Rights, ctx: ctx, stops: map[uint64]context.CancelFunc{}, room: make(chan struct{}, maxRequests)}
+	s := &server{link: l, cache: o.Cache, end: o.End, owner: o.Owner, h: handle, agent: h.Agent, rights: h.Rights, ctx: ctx, stops: map[uint64]context.CancelFunc{}, room: make(chan struct{}, maxRequests)}
 	return s.run()
 }
 
@@ -128,6 +130,7 @@ type server struct {
 	*link
 	cache  *Cache
 	end    func()
+	owner  func() Owner
 	h      session.Handle
 	agent  string // the agent whose session it is
 	rights Rights
@@ -142,8 +145,12 @@ type server struct {
 func (s *server) run() error {
 	facts := s.h.Facts()
 	s.link.facts, s.told = facts, true
+	var owner Owner
+	if s.owner != nil {
+		owner = s.owner()
+	}
 	err := s.send(&line{Welcome: &welcome{
-		Version: Version, Rights: s.rights, Header: s.h.Transcript().Header(), Facts: facts, Cursor: s.h.Events(session.Cursor{}).Cursor(),
+		Owner: owner, Version: Version, Rights: s.rights, Header: s.h.Transcript().Header(), Facts: facts, Cursor: s.h.Events(session.Cursor{}).Cursor(),
 		Permissions: s.h.Permissions() != nil, Changes: s.h.Changes() != nil, Agent: s.agent,
 	}})
 	for err == nil {

@@ -59,7 +59,7 @@ func (s *story) background(args ...string) string {
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	id := strings.TrimSpace(string(out))
-	if want := fmt.Sprintf("burin attach %s joins it, burin sessions stop %[1]s ends it.\n", id); err != nil || id == "" || said.String() != want {
+	if want := fmt.Sprintf("burin attach %s joins it, burin logs %[1]s shows it, burin stop %[1]s ends it.\n", id); err != nil || id == "" || said.String() != want {
 		s.t.Fatalf("%v: %s%s", err, out, &said)
 	}
 	return id
@@ -140,7 +140,7 @@ func TestBackground(t *testing.T) {
 	again.send("hello")
 	again.WaitText("Hello to you.")
 	again.WaitGone("Working")
-	out, err := s.run("sessions", "stop", id)
+	out, err := s.run("stop", id)
 	if err != nil || out != "Stopped.\n" {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -148,7 +148,7 @@ func TestBackground(t *testing.T) {
 		t.Errorf("the log:\n%s", log)
 	}
 	again.WaitText("continues here")
-	out, err = s.run("sessions", "stop", id)
+	out, err = s.run("stop", id)
 	if err == nil || !strings.Contains(out, "this session is not in the background") {
 		t.Errorf("stopping a terminal: %v: %s", err, out)
 	}
@@ -163,7 +163,7 @@ func TestBackgroundWithoutPrompt(t *testing.T) {
 	if out, err := s.run("sessions"); err != nil || !strings.Contains(out, first) {
 		t.Errorf("%v: %s", err, out)
 	}
-	if out, err := s.run("sessions", "stop", first[:6]); err != nil {
+	if out, err := s.run("stop", first[:6]); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 	s.ended()
@@ -322,10 +322,14 @@ func TestBackgroundOutlivesItsTerminal(t *testing.T) {
 // A question waits for a face where the settings say so; else it is refused.
 func TestBackgroundAsks(t *testing.T) {
 	t.Parallel()
-	for name, made := range map[string]bool{"refuse": false, "wait": true} {
+	for name, made := range map[string]bool{"refuse": false, "wait": true, "unset": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := without(t, []llmtest.Turn{call("bash", `{"command":"touch made"}`), say("It is over.")}, func(o *setting) { o.config = "ask: {unattended: " + name + "}" })
+			s := without(t, []llmtest.Turn{call("bash", `{"command":"touch made"}`), say("It is over.")}, func(o *setting) {
+				if name != "unset" {
+					o.config = "ask: {unattended: " + name + "}"
+				}
+			})
 			id := s.background("make it")
 			if !made { // a face that comes before the question would be asked
 				s.waitFor("the model reads that it was refused", func() bool { return len(s.model.Requests()) == 2 })
@@ -376,5 +380,52 @@ func TestBackgroundReadsStandardInput(t *testing.T) {
 	s.waitFor("the model was asked", func() bool { return len(s.model.Requests()) == 1 })
 	if heard := s.heard(0); !strings.Contains(heard, "the difference") || !strings.Contains(heard, "review this") {
 		t.Errorf("the model read:\n%s", heard)
+	}
+}
+
+// A session that asks is listed as waiting, from any folder and without a runtime directory, as
+// after a logout; its log follows it until it ends, and looking at it is no company.
+func TestBackgroundIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	s := without(t, []llmtest.Turn{call("bash", `{"command":"touch made"}`), say("It is over.")})
+	id := s.background("--approval", "ask", "make it")
+	at := func(args ...string) *exec.Cmd {
+		cmd := s.command(args...)
+		cmd.Dir = t.TempDir()
+		cmd.Env = append(cmd.Env, "XDG_RUNTIME_DIR="+t.TempDir())
+		return cmd
+	}
+	var list []byte
+	s.waitFor("it waits for an answer", func() bool {
+		list, _ = at("sessions", "--running").Output()
+		return bytes.Contains(list, []byte("waiting"))
+	})
+	for _, want := range []string{id, "asks: may run bash?", "  0  "} {
+		if !bytes.Contains(list, []byte(want)) {
+			t.Errorf("%q is missing in\n%s", want, list)
+		}
+	}
+	var log bytes.Buffer
+	follow := at("logs", id[:6], "-f")
+	follow.Stdout = &log
+	if err := follow.Start(); err != nil {
+		t.Fatal(err)
+	}
+	face := s.beside("attach", id)
+	face.WaitText("Run this command?")
+	face.answer("y")
+	face.WaitText("It is over.")
+	face.WaitGone("Working")
+	face.leave()
+	if out, err := at("stop", id[:6]).CombinedOutput(); err != nil || string(out) != "Stopped.\n" {
+		t.Errorf("%v: %s", err, out)
+	}
+	if err := follow.Wait(); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"> make it", "touch made", "It is over."} {
+		if n := strings.Count(log.String(), want); n != 1 {
+			t.Errorf("the log has %q %d times:\n%s", want, n, &log)
+		}
 	}
 }

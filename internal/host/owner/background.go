@@ -25,7 +25,7 @@ type Background struct {
 // Background lets other processes attach to a session that this one has opened, and that
 // nobody would find otherwise: it is an error if it can't listen.
 func (p Place) Background(s *session.Session) (*Background, error) {
-	address, err := p.Where(s.Facts().Path)
+	address, err := p.lasting(s.Facts().Path)
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +37,15 @@ func (p Place) Background(s *session.Session) (*Background, error) {
 	b.sv = &server{s: s, l: l, moved: b.moved, end: func() { b.tell.Do(func() { close(b.told) }) }}
 	b.sv.begin()
 	return b, nil
+}
+
+// lasting is the address of a background session. Where the data folder's path is too long for
+// a socket, it is that of every session.
+func (p Place) lasting(path string) (string, error) {
+	if address, err := ipc.Lasting(identity(path), p.Data); err == nil {
+		return address, nil
+	}
+	return p.Where(path)
 }
 
 func (b *Background) moved() {
@@ -129,7 +138,7 @@ func (b *Background) Close() error {
 // until it has ended. It gives the jobs that stop with it. The error is [ErrNobody] where
 // no process has it.
 func (p Place) End(ctx context.Context, path string) ([]session.Job, error) {
-	h, err := p.Attach(ctx, path, "stop", remote.Own)
+	h, err := p.Attach(ctx, path, glance, remote.Own)
 	if err != nil {
 		return nil, err
 	}

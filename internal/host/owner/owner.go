@@ -36,8 +36,18 @@ type Place struct {
 }
 
 // Where is the address at which the owner of the session in a file listens, if there is one:
-// the path of a socket, or the name of a pipe.
+// the path of a socket, or the name of a pipe. A background session listens where a logout
+// removes nothing.
 func (p Place) Where(path string) (string, error) {
+	id := identity(path)
+	if address, there := ipc.HasLasting(id, p.Data); there {
+		return address, nil
+	}
+	return ipc.Address(id, p.Data, p.Getenv)
+}
+
+// identity is what the address of a session is made of.
+func identity(path string) string {
 	path = strings.TrimSuffix(path, ".draft") // of a session that no model has answered yet
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -47,13 +57,13 @@ func (p Place) Where(path string) (string, error) {
 	} else if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil { // it is a draft yet
 		path = filepath.Join(dir, filepath.Base(path))
 	}
-	return ipc.Address(path, p.Data, p.Getenv)
+	return path
 }
 
 // Address is [Place.Where] of a session that has an owner. The error is [ErrNobody] where there
 // is none.
 func (p Place) Address(ctx context.Context, path string) (string, error) {
-	h, err := p.Attach(ctx, path, "address", remote.Watch)
+	h, err := p.Glance(ctx, path)
 	if err != nil {
 		return "", err
 	}
@@ -229,6 +239,7 @@ type server struct {
 	l     *ipc.Listener
 	end   func() // of the session, as a client asks for it; nil: it can't
 	moved func() // is called when a face has come or gone; nil: nobody wants to know
+	since time.Time
 	faces atomic.Int32
 	cache remote.Cache
 	ctx   context.Context
@@ -241,6 +252,7 @@ func begin(s *session.Session, l *ipc.Listener) *server {
 }
 
 func (sv *server) begin() *server {
+	sv.since = time.Now()
 	sv.ctx, sv.stop = context.WithCancel(context.Background())
 	sv.all.Go(sv.accept)
 	return sv
@@ -293,9 +305,35 @@ func (sv *server) greet(conn net.Conn) {
 		conn.Close() //nolint:errcheck // nothing was said
 		return
 	}
+	_ = remote.Serve(sv.ctx, conn, remote.ServeOptions{Most: remote.Own, Open: sv.face, Cache: &sv.cache, End: sv.end, Owner: sv.describe}) // who is wrong is cut off
+}
+
+// glance is the name of a client that only looks for a moment. It is no company: a program
+// that lists sessions again and again must not keep one open.
+const glance = "glance"
+
+func (sv *server) face(name string, answers bool) session.Handle {
+	h := sv.s.Face(name, answers && name != glance)
+	if name == glance {
+		return h
+	}
 	sv.count(1)
-	defer sv.count(-1)
-	_ = remote.Serve(sv.ctx, conn, remote.ServeOptions{Most: remote.Own, Open: sv.s.Face, Cache: &sv.cache, End: sv.end}) // who is wrong is cut off
+	return &counted{Handle: h, leave: sync.OnceFunc(func() { sv.count(-1) })}
+}
+
+// counted is the handle of a face that is company.
+type counted struct {
+	session.Handle
+	leave func()
+}
+
+func (c *counted) Close() error {
+	defer c.leave()
+	return c.Handle.Close()
+}
+
+func (sv *server) describe() remote.Owner {
+	return remote.Owner{PID: os.Getpid(), Since: sv.since, Background: sv.end != nil, Faces: int(sv.faces.Load())}
 }
 
 func (sv *server) count(n int32) {

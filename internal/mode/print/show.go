@@ -19,23 +19,50 @@ import (
 // follow the one before it begins another way from an earlier place; one that cannot be
 // read is said.
 func Show(out io.Writer, entries iter.Seq2[*transcript.Entry, error], color bool) error {
-	w := &failing{w: out}
-	p := past{steps: steps{out: w, color: color}, calls: map[string]llm.ToolCall{}}
+	shown := NewPast(out, color)
 	for e, err := range entries {
-		if err != nil {
-			p.unanswered()
-			p.lines(err.Error(), red)
-			fmt.Fprintln(w)
-			p.lost = true
-		} else {
-			p.entry(e)
-		}
-		if w.err != nil {
-			return w.err
+		if err := shown.Entry(e, err); err != nil {
+			return err
 		}
 	}
-	p.unanswered()
-	return w.err
+	return shown.End()
+}
+
+// Past shows entries as [Show] does, one at a time. The error is that of the writer.
+type Past struct {
+	w *failing
+	p past
+}
+
+// NewPast shows entries on out.
+func NewPast(out io.Writer, color bool) *Past {
+	w := &failing{w: out}
+	return &Past{w, past{steps: steps{out: w, color: color}, calls: map[string]llm.ToolCall{}}}
+}
+
+// Entry shows an entry, or that it can't be read.
+func (s *Past) Entry(e *transcript.Entry, err error) error {
+	if err != nil {
+		s.p.unanswered()
+		s.p.lines(err.Error(), red)
+		fmt.Fprintln(s.w)
+		s.p.lost = true
+	} else {
+		s.p.entry(e)
+	}
+	return s.w.err
+}
+
+// Note shows a line about the session.
+func (s *Past) Note(line string) error {
+	s.p.note(line)
+	return s.w.err
+}
+
+// End shows the calls that have no result.
+func (s *Past) End() error {
+	s.p.unanswered()
+	return s.w.err
 }
 
 // past shows entries.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -26,10 +27,50 @@ const longest = len(syscall.RawSockaddrUnix{}.Path) - 1
 // burin's data folder. The folder is made if it is missing, and refused if it is
 // a link or anybody else can reach into it.
 func Address(identity, data string, getenv func(string) string) (string, error) {
-	dir := filepath.Join(data, "run")
-	if runtime := runtimeDir(getenv); runtime != "" {
-		dir = filepath.Join(runtime, "burin")
+	return socketIn(socketDir(data, getenv), identity)
+}
+
+// Lasting is [Address] for a process that outlives a logout: the socket lies in the data folder,
+// because the runtime directory is removed with the user's last login.
+func Lasting(identity, data string) (string, error) {
+	return socketIn(lastingDir(data), identity)
+}
+
+// HasLasting reports whether somebody listens at the lasting address, or has until it was killed.
+// It gives that address.
+func HasLasting(identity, data string) (address string, there bool) {
+	address = filepath.Join(lastingDir(data), hash(identity))
+	return address, checkSocket(address) == nil
+}
+
+// List returns the addresses at which somebody listens, or has until it was killed.
+func List(data string, getenv func(string) string) ([]string, error) {
+	var found []string
+	for _, dir := range slices.Compact([]string{socketDir(data, getenv), lastingDir(data)}) {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("list the sockets: %w", err)
+		}
+		for _, e := range entries {
+			if len(e.Name()) == len(hash("")) && e.Type() == fs.ModeSocket {
+				found = append(found, filepath.Join(dir, e.Name()))
+			}
+		}
 	}
+	return found, nil
+}
+
+func lastingDir(data string) string { return filepath.Join(data, "run") }
+
+func socketDir(data string, getenv func(string) string) string {
+	if runtime := runtimeDir(getenv); runtime != "" {
+		return filepath.Join(runtime, "burin")
+	}
+	return lastingDir(data)
+}
+
+// socketIn is the socket of an identity in a folder, which is made if it is missing.
+func socketIn(dir, identity string) (string, error) {
 	path := filepath.Join(dir, hash(identity))
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("socket folder %s: not an absolute path", dir)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
+	"strings"
 
 	"github.com/Microsoft/go-winio"
 	"golang.org/x/sys/windows"
@@ -18,7 +20,33 @@ func Address(identity, _ string, _ func(string) string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return `\\.\pipe\burin-` + hash(user+"\x00"+identity), nil
+	return pipes + prefix + hash(user+"\x00"+identity), nil
+}
+
+const (
+	pipes  = `\\.\pipe\`
+	prefix = "burin-"
+)
+
+// Lasting is [Address]: pipes live as long as their process.
+func Lasting(identity, data string) (string, error) { return Address(identity, data, nil) }
+
+// HasLasting is false: there is one address.
+func HasLasting(string, string) (string, bool) { return "", false }
+
+// List returns the addresses at which somebody listens; some may belong to other users.
+func List(string, func(string) string) ([]string, error) {
+	entries, err := os.ReadDir(pipes)
+	if err != nil {
+		return nil, fmt.Errorf("list the pipes: %w", err)
+	}
+	var found []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			found = append(found, pipes+e.Name())
+		}
+	}
+	return found, nil
 }
 
 // Listen listens at an address. It fails if any other process has a pipe of that name:
