@@ -13,8 +13,9 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// CustomTodoEdit is the custom type of the entry of a user's change to the todos, whose data
-// are the phases, and of the message that tells the model.
+// CustomTodoEdit is the custom type of the entry of a change to the todos that the model did
+// not make: the user's, or because a sub-agent is done. Its data are the phases. It is also that
+// of the message that tells the model.
 const CustomTodoEdit = "user_todo_edit"
 
 // todoEdit is the data of an entry of type CustomTodoEdit.
@@ -35,6 +36,21 @@ func (w *work) phases() []todo.Phase {
 // SetTodos replaces the todos for the user, at any time. The model reads them with the next
 // request. If it fails, nothing has changed.
 func (w *work) SetTodos(_ context.Context, phases []todo.Phase) error {
+	return w.setTodos(phases, "The user changed the todo list. It is now:", "Go by it; nothing of the old one holds.", "user")
+}
+
+// FinishTodos completes the open todos of s that match what a sub-agent has done.
+func FinishTodos(s *Session, agentID, description string) error {
+	w := s.work
+	phases, finished := todo.Finish(w.phases(), description)
+	if len(finished) == 0 {
+		return nil
+	}
+	return w.setTodos(phases, fmt.Sprintf("Agent %s has finished what the todo list calls %q. The list is now:", agentID, finished[0].Content), "", "agent")
+}
+
+// setTodos replaces the todos, and tells the model the new list, with words before and after.
+func (w *work) setTodos(phases []todo.Phase, before, after, by string) error {
 	if w.list == nil {
 		return errors.New("this session has no todo list")
 	}
@@ -47,12 +63,12 @@ func (w *work) SetTodos(_ context.Context, phases []todo.Phase) error {
 	if err != nil {
 		return err
 	}
-	words, err := json.Marshal("The user changed the todo list. It is now:\n\n" + todoText(shown) + "\nGo by it; nothing of the old one holds.")
+	words, err := json.Marshal(strings.TrimSpace(w.redactor.hide(before) + "\n\n" + todoText(shown) + "\n" + after))
 	if err != nil {
 		return err
 	}
 	w.rec.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: CustomTodoEdit, Data: data})
-	w.rec.append(transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: CustomTodoEdit, Content: words, Attribution: "user"})
+	w.rec.append(transcript.Entry{Type: transcript.TypeCustomMessage, CustomType: CustomTodoEdit, Content: words, Attribution: by})
 	w.outdated()
 	w.rec.emit(Event{Event: agent.Event{Type: TodosChanged}})
 	return nil

@@ -190,9 +190,25 @@ func (m *member) first(ctx context.Context) {
 			m.crew.o.Warn(fmt.Sprintf("agent %s: %v", m.id, err))
 		}
 	}
+	if err == nil {
+		m.finishTodos()
+	}
 	close(m.finished)
 	m.changed(true)
 	m.rest()
+}
+
+// finishTodos marks what the session had planned and the agent has done.
+func (m *member) finishTodos() {
+	m.crew.mu.Lock()
+	live := m.crew.live
+	m.crew.mu.Unlock()
+	if live == nil || m.agent.Description == "" {
+		return
+	}
+	if err := session.FinishTodos(live, m.id, m.agent.Description); err != nil {
+		m.crew.o.Warn(fmt.Sprintf("the todo list does not know that agent %s is done: %v", m.id, err))
+	}
 }
 
 // work opens the agent's session, has it do the work, and gives its result.

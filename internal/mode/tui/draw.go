@@ -39,7 +39,8 @@ func (a *app) compose(width, height int, now time.Time) ([]string, screen.Cursor
 // panels appends what stands between the conversation and the prompt.
 func (a *app) panels(rows []string, width int, now time.Time) []string {
 	v := panel.View{Width: width, Styles: a.env.Styles}
-	rows = append(rows, panel.Todos(a.facts.todos, v)...)
+	rows = append(rows, panel.Todos(a.facts.shownTodos, v)...)
+	rows = a.agentRows(rows, v)
 	if len(a.facts.jobs) > 0 {
 		jobs := make([]panel.Job, 0, len(a.facts.jobs))
 		for _, j := range a.facts.jobs {

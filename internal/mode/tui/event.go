@@ -133,6 +133,10 @@ func (ls *listener) sessionSays(e *session.Event) {
 		ls.outbox.showQueue(e.Data.(*session.Queued))
 	case session.JobsChanged:
 		ls.facts.readJobs()
+	case session.AgentChanged:
+		a := e.Data.(*session.Agent)
+		ls.facts.agentChanged(a)
+		ls.talk.showAgents(a.CallID, ls.facts.agents.of(a.CallID))
 	case session.Warning:
 		if !ls.session.Owns() { // else Options.Warn told it already
 			ls.notice(card.Warning, e.Text)

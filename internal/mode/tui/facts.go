@@ -26,8 +26,11 @@ type facts struct {
 	model  *llm.Model // that is in use; nil: none is known
 	cache  *session.CacheInfo
 	todos  []todo.Phase
-	jobs   []session.Job
-	told   func() // is called when they have changed
+	// shownTodos are todos, with those in progress that agents work on.
+	shownTodos []todo.Phase
+	jobs       []session.Job
+	agents     agentList
+	told       func() // is called when they have changed
 }
 
 func newFacts(b *base, now *current, show *appearance) *facts {
@@ -64,11 +67,40 @@ func (fs *facts) read() {
 // readTodos reads the list of tasks.
 func (fs *facts) readTodos() {
 	fs.todos = nil
-	if fs.session == nil {
-		return
+	if fs.session != nil {
+		fs.todos = fs.session.Todos()
 	}
-	fs.todos = fs.session.Todos()
+	fs.markTodos()
+}
+
+// markTodos shows which tasks agents work on.
+func (fs *facts) markTodos() {
+	fs.shownTodos = todo.Begin(fs.todos, fs.agents.at()...)
 	fs.dirty = true
+}
+
+// readAgents reads the sub-agents of the session.
+func (fs *facts) readAgents() {
+	var all []session.Agent
+	if fs.session != nil {
+		all = fs.session.SubAgents()
+	}
+	fs.agents.set(all)
+	fs.countAgents()
+}
+
+// agentChanged takes a sub-agent as it is now.
+func (fs *facts) agentChanged(a *session.Agent) {
+	fs.agents.put(a)
+	fs.countAgents()
+}
+
+func (fs *facts) countAgents() {
+	if n := len(fs.agents.active); n != fs.status.Subagents {
+		fs.status.Subagents = n
+		fs.told()
+	}
+	fs.markTodos()
 }
 
 // readJobs reads what runs in the background.

@@ -191,6 +191,14 @@ func (a *app) moving() bool {
 	return !a.show.screenReader && a.show.spinner && !a.display.full && len(a.asks.list) == 0 && (a.work.on || a.work.busy != "" || a.switcher.leaving != nil)
 }
 
+// showsTime is the time if it is drawn again while it passes; else zero.
+func (a *app) showsTime(now time.Time) time.Time {
+	if a.moving() {
+		return now
+	}
+	return time.Time{}
+}
+
 // draw shows everything as it is now.
 func (a *app) draw() {
 	now := a.env.Now()
@@ -208,6 +216,7 @@ func (a *app) draw() {
 	if a.display.ready {
 		a.failed(a.talk.settle(a.display.screen))
 	}
+	a.talk.tick(a.showsTime(now))
 	rows, cursor := a.compose(width, height, now)
 	a.failed(a.display.screen.Draw(rows, cursor))
 }

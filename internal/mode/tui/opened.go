@@ -83,6 +83,7 @@ func (s *opened) Goal() session.Goal           { return asks(s, s.Work().Goal) }
 func (s *opened) Plan() session.Plan           { return asks(s, s.Work().Plan) }
 func (s *opened) Pins() []string               { return asks(s, s.Work().Pins) }
 func (s *opened) Background() []session.Job    { return asks(s, s.Jobs().List) }
+func (s *opened) SubAgents() []session.Agent   { return asks(s, s.Agents().List) }
 func (s *opened) Tooling() []session.ToolState { return asks(s, s.Tools().List) }
 func (s *opened) Waits() session.Queued        { return asks(s, s.Queue().Waiting) }
 func (s *opened) TakeBack() []session.Input    { return asks(s, s.Queue().TakeBack) }

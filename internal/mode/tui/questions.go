@@ -18,6 +18,7 @@ import (
 // the order in which they came.
 type ask struct {
 	id   string           // of the session's; "" for a question of the face's own
+	from string           // the sub-agent that asks; "": the session itself
 	pane func() pane.Pane // makes it when its turn has come
 	gone func()           // tells who asked that nobody will answer; nil: the session does
 	up   pane.Pane        // while it is shown
@@ -43,7 +44,7 @@ func (qs *questions) asked(q *session.Question) {
 	if slices.ContainsFunc(qs.list, func(o *ask) bool { return o.id == q.ID }) {
 		return
 	}
-	s, k := qs.session, &ask{id: q.ID}
+	s, k := qs.session, &ask{id: q.ID, from: q.From}
 	reply := func(r session.Reply) {
 		qs.answered(k)
 		go func() {
@@ -147,6 +148,11 @@ func (qs *questions) answered(q *ask) {
 	}
 	qs.next()
 	qs.redraw()
+}
+
+// waits reports whether a question of a sub-agent waits for the person.
+func (qs *questions) waits(agent string) bool {
+	return slices.ContainsFunc(qs.list, func(q *ask) bool { return q.from == agent })
 }
 
 // dismiss tells all who ask that nobody answers any more.

@@ -73,7 +73,7 @@ func shownAgain(e *transcript.Entry) bool {
 	case e.Type == transcript.TypeCustomMessage:
 		return e.Display
 	case e.Message != nil && e.Message.Role == llm.RoleCustom:
-		return e.Message.Display
+		return e.Message.Display || isAgentResult(e.Message)
 	}
 	return true
 }

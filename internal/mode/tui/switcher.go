@@ -85,6 +85,7 @@ func (sw *switcher) resync() {
 	sw.facts.read()
 	sw.facts.readTodos()
 	sw.facts.readJobs()
+	sw.facts.readAgents()
 	sw.outbox.readQueue()
 	open := asks(sw.session, sw.session.Questions().Open)
 	programs := asks(sw.session, sw.session.Consoles().List)
@@ -238,6 +239,7 @@ func (sw *switcher) showSession(s session.Handle, past []seen, o *opening) {
 	sw.facts.read()
 	sw.facts.readTodos()
 	sw.facts.readJobs()
+	sw.facts.readAgents()
 	if sw.outbox.readQueue(); sw.outbox.queue.held {
 		sw.notice(card.Info, "Messages were still queued when the session was left. They go with your next prompt; "+sw.keyFor("app.message.dequeue")+" takes them back.")
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/host/crew"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -260,9 +261,36 @@ func (t *talk) messageEnd(m *llm.Message) {
 			delete(t.calls, m.ToolCallID)
 		}
 	case llm.RoleCustom:
-		if m.Display {
+		switch {
+		case isAgentResult(m):
+			c := card.AgentResults(m.Details)
+			t.say(did, func(v card.View) []string { return card.Tool(c, v) })
+		case m.Display:
 			words := m.Text()
 			t.notice(card.Info, words)
+		}
+	}
+}
+
+// isAgentResult reports whether a message has the results of agents in the background.
+func isAgentResult(m *llm.Message) bool {
+	return m.Role == llm.RoleCustom && m.CustomType == crew.CustomResult && len(m.Details) > 0
+}
+
+// showAgents takes what the agents of a call do now.
+func (t *talk) showAgents(callID string, agents []session.Agent) {
+	if c := t.calls[callID]; c != nil {
+		c.update(func(k *card.Call) { k.Agents = agents })
+	}
+}
+
+// tick takes the time for calls that show how long something runs; zero: nothing moves, and a
+// time that is shown would be wrong soon.
+func (t *talk) tick(now time.Time) {
+	now = now.Truncate(time.Second)
+	for _, c := range t.calls {
+		if len(c.card.Agents) > 0 && !c.card.Now.Equal(now) {
+			c.update(func(k *card.Call) { k.Now = now })
 		}
 	}
 }

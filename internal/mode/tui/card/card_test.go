@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
@@ -21,6 +22,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/themetest"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool/todo"
 )
 
@@ -62,6 +64,19 @@ func numbered(n int) string {
 		fmt.Fprintf(&b, "line %d of the output, which is as long as such lines are\n", i+1)
 	}
 	return b.String()
+}
+
+var agentsStart = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+const threeTasks = `{"agent":"explore","context":"It is Go.","tasks":[{"id":"finder","description":"find the entry","assignment":"Where does it start?\nSay the file and the line."},{"id":"tests","assignment":"Read the tests of everything, one package after the other, and say which ones can never fail, with the reason for each of them"},{"id":"docs","description":"check the docs","assignment":"a\nb\nc\nd\ne\nf"}]}`
+
+// crowd is a call with more agents than a collapsed card shows.
+func crowd() Call {
+	c := Call{Name: "task", Label: "Task", State: Running, Args: json.RawMessage(`{"agent":"explore"}`)}
+	for i := range 20 {
+		c.Agents = append(c.Agents, session.Agent{ID: fmt.Sprintf("explore-%d", i), Index: i, State: session.AgentRunning, Task: "look", Started: agentsStart})
+	}
+	return c
 }
 
 // calls are one or more of each tool, as the tools themselves answer.
@@ -126,6 +141,31 @@ var calls = map[string][]Call{
 			Name: "web_search", Label: "Search the web", Args: json.RawMessage(`{"query":"go iterators"}`), State: Done,
 			Details: json.RawMessage(`{"provider":"exa","sources":[{"title":"Range over functions","url":"https://go.dev/blog/range-functions","snippet":"How they work","publishedDate":"2024-08-20"},{"title":"T2","url":"javascript:alert(1)"},{"title":"三つ目の結果","url":"https://例え.jp/x"},{"title":"T4","url":"https://d.example"},{"title":"T5","url":"https://e.example"}]}`),
 		},
+	},
+	"agents": {
+		{Name: "task", Label: "Task", State: Running, Args: json.RawMessage(`{"agent":"explore","tasks":[{"id":"finder","assignment":"Where does it st`)},
+		{
+			Name: "task", Label: "Task", State: Running, Args: json.RawMessage(threeTasks), Now: agentsStart.Add(75 * time.Second),
+			Agents: []session.Agent{
+				{ID: "docs", Agent: "explore", Index: 2, State: session.AgentQueued, Started: agentsStart, Known: true},
+				{ID: "finder", Agent: "explore", Index: 0, Description: "find the entry", State: session.AgentRunning, Tool: "grep func main and everything that it calls", Requests: 3, Tokens: 12_300, Cost: 21_000_000, Known: true, Started: agentsStart},
+				{ID: "tests", Agent: "explore", Index: 1, Task: "Read the tests.", State: session.AgentIdle, Requests: 1, Tokens: 900, Started: agentsStart, Ended: agentsStart.Add(4 * time.Second)},
+			},
+		},
+		{
+			Name: "task", Label: "Task", State: Done, Args: json.RawMessage(threeTasks), Content: text("# finder"),
+			Details: json.RawMessage(`{"agents":[` +
+				`{"id":"finder","agent":"explore","index":0,"description":"find the entry","state":"done","output":"It starts in main.go.\n\u001b[31mIt is short.","notes":["2 files were merged"],"requests":3,"tokens":12300,"cost":0.021,"known":true,"durationMs":75000},` +
+				`{"id":"tests","agent":"explore","index":1,"state":"failed","error":"it reached its time limit of 5m0s (task.maxRuntimeMs)","requests":1,"tokens":900,"cost":0,"known":false,"durationMs":300000},` +
+				`{"id":"docs","agent":"explore","index":2,"state":"stopped","error":"it was stopped","requests":0,"tokens":0,"durationMs":100}]}`),
+		},
+		{
+			Name: "task", Label: "Task", State: Done, Args: json.RawMessage(`{"agent":"general","background":true,"tasks":[{"id":"build","description":"watch the build","assignment":"Watch it."}]}`),
+			Details: json.RawMessage(`{"background":true,"agents":[{"id":"build","agent":"general","index":0,"description":"watch the build","state":"running"}]}`),
+		},
+		{Name: "task", Label: "Task", State: Failed, Args: json.RawMessage(`{"agent":"explorer","tasks":[{"assignment":"x"}]}`), Content: text(`no agent "explorer"; did you mean explore?`)},
+		AgentResults(json.RawMessage(`{"background":true,"agents":[{"id":"build","agent":"general","index":0,"description":"watch the build","state":"done","output":"It is green.","requests":2,"tokens":4000,"cost":0.5,"known":true,"durationMs":2000},{"id":"lint","agent":"general","index":0,"state":"done","output":"Clean.","requests":2}]}`)),
+		crowd(),
 	},
 	"other": {
 		{Name: "mcp_tickets", Args: json.RawMessage(`{"project":"X","filter":{"state":"open","limit":5}}`), State: Done, Content: text("T-1 open\nT-2 open\t(tab)\n\x1b]0;evil\x07T-3 \u202etxet\n")},

@@ -6,11 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
 )
 
 // State is how far a call has come.
@@ -31,6 +33,10 @@ type Call struct {
 	State   State
 	Content []llm.Block // the result, or while it runs the latest part of it
 	Details json.RawMessage
+	// Agents are those that the call has started, as they are at Now; a zero Now leaves out
+	// how long they run.
+	Agents []session.Agent
+	Now    time.Time
 }
 
 // text is the words of the result.
@@ -53,6 +59,7 @@ var drawers = map[string]func(*painter, *Call, fields){
 	"bash": (*painter).bash, "job_poll": (*painter).job, "job_kill": (*painter).job, "job_write": (*painter).job, "job_list": (*painter).job,
 	"read": (*painter).read, "grep": (*painter).grep, "find": (*painter).find, "ls": (*painter).ls,
 	"todo": (*painter).todo, "ask": (*painter).ask, "exit_plan": handedOver, "fetch": (*painter).fetch, "web_search": (*painter).search,
+	"task": (*painter).agents,
 }
 
 // Tool gives the lines of a call.

@@ -82,6 +82,59 @@ func Jobs(jobs []Job, v View) []string {
 	return p.rows
 }
 
+// Agent is a sub-agent that works.
+type Agent struct {
+	ID          string
+	Description string
+	Task        string // is shown where there is no description
+	Queued      bool
+	Asks        bool // a question of it waits for the person
+}
+
+// Agents gives the rows of the sub-agents that work.
+func Agents(agents []Agent, v View) []string {
+	if len(agents) == 0 {
+		return nil
+	}
+	p := newPainter(v, maxAgents+2)
+	queued := 0
+	for i := range agents {
+		if agents[i].Queued {
+			queued++
+		}
+	}
+	words := fmt.Sprintf("%s %d running", p.sign.Dot, len(agents)-queued)
+	if queued > 0 {
+		words += fmt.Sprintf(", %d queued", queued)
+	}
+	p.title("Agents", words)
+	for i := range agents[:min(len(agents), maxAgents)] {
+		a := &agents[i]
+		dot, about := theme.Look{Fg: theme.Accent}, theme.Look{Fg: theme.Text}
+		if a.Queued {
+			dot.Fg = theme.Dim
+		}
+		text := a.Description
+		if text == "" {
+			text, about.Fg = a.Task, theme.Muted
+		}
+		l := styled.Line{{Text: "  " + p.sign.Running + " ", Look: dot}, {Text: brief(a.ID), Look: theme.Look{Fg: theme.Text}}}
+		if text != "" {
+			l = append(l, styled.Span{Text: ": " + p.firstLine(text), Look: about})
+		}
+		var more styled.Line
+		if a.Asks {
+			more = p.facts(nil, theme.Warning, "asks you")
+		}
+		l = styled.Truncate(l, max(p.Width/2, p.Width-more.Width()), p.sign.Ellipsis)
+		p.add(append(l, more...))
+	}
+	if n := len(agents) - maxAgents; n > 0 {
+		p.add(styled.Of(fmt.Sprintf("  +%d more", n), theme.Muted))
+	}
+	return p.rows
+}
+
 // firstLine is the first line of a text of others, with a sign where there are more.
 func (p *painter) firstLine(text string) string {
 	text = strings.Trim(text, " \n")

@@ -33,6 +33,7 @@ type View struct {
 const (
 	maxQueue  = 5
 	maxJobs   = 4
+	maxAgents = 5
 	openTasks = 5
 	maxText   = 1000 // bytes of one row's text that are looked at
 )

@@ -65,6 +65,10 @@ func TestGolden(t *testing.T) {
 		t, "blocks", *update,
 		scene("queue", func(v View) []string { return Queue(waiting, v) }),
 		scene("jobs", func(v View) []string { return Jobs(jobs, v) }),
+		scene("agents", func(v View) []string {
+			list := []Agent{{ID: "finder", Description: "find the entry"}, {ID: "finder > deep", Task: "Look into every package\nand say", Asks: true}, {ID: "docs", Description: "check the docs", Queued: true}}
+			return append(Agents(list, v), Agents(slices.Repeat(list, 3), v)...)
+		}),
 		scene("todos", func(v View) []string { return Todos(phases, v) }),
 		scene("retry", func(v View) []string {
 			return Retry(Retrying{In: 7200 * time.Millisecond, Attempt: 2, Max: 3, Reason: "overloaded", Key: "Esc"}, v)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/burin-dev/burin/internal/host/crew"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/markdown"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
@@ -89,6 +90,8 @@ func (r *renderer) item(members []entry) {
 		r.answer(e.Message, members[1:])
 	case kind == result:
 		r.stray(e.Message)
+	case e.Message.Role == llm.RoleCustom && e.Message.CustomType == crew.CustomResult && len(e.Message.Details) > 0:
+		r.part(card.Tool(card.AgentResults(e.Message.Details), r.view))
 	case e.Message.Role == llm.RoleCustom:
 		r.blocks(e.Message.CustomType, e.Message.Content)
 	default:
