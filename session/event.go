@@ -222,6 +222,14 @@ type Question struct {
 	Schema json.RawMessage `json:"schema,omitempty"`
 }
 
+// Titled puts who asks before a title, if it is not the session itself.
+func (q *Question) Titled(title string) string {
+	if q.From == "" {
+		return title
+	}
+	return q.From + ": " + title
+}
+
 // Choice is one of the model's own questions.
 type Choice struct {
 	ID          string   `json:"id"`

@@ -152,7 +152,7 @@ func scopeWords(s permit.Scope) string {
 
 // call describes the call that a question is about.
 func (a *asker) call(q *session.Question, r *permit.Request, d *permit.Decision) proto.ToolCall {
-	c := proto.ToolCall{ToolCallID: cmp.Or(q.CallID, q.ID), Title: r.String(), ToolKind: kindOf(r.Tool), Status: proto.ToolPending}
+	c := proto.ToolCall{ToolCallID: cmp.Or(q.CallID, q.ID), Title: q.Titled(r.String()), ToolKind: kindOf(r.Tool), Status: proto.ToolPending}
 	for _, access := range r.Access {
 		if (access.Kind == tool.AccessRead || access.Kind == tool.AccessWrite) && access.Target != "" && !addressed(access.Target) {
 			c.Locations = append(c.Locations, proto.ToolLocation{Path: a.teller.places.path(access.Target)})
@@ -190,12 +190,12 @@ func (a *asker) text(ctx context.Context, q *session.Question) (session.Reply, e
 }
 
 func heading(q *session.Question) string {
-	return cmp.Or(strings.TrimSpace(q.Title+"\n\n"+q.Text), "A question")
+	return cmp.Or(strings.TrimSpace(q.Titled(q.Title)+"\n\n"+q.Text), "A question")
 }
 
 // confirm asks for yes or no.
 func (a *asker) confirm(ctx context.Context, q *session.Question) (session.Reply, error) {
-	return a.pick(ctx, a.plain(q, q.Title, q.Text), []answerable{
+	return a.pick(ctx, a.plain(q, q.Titled(q.Title), q.Text), []answerable{
 		{proto.PermissionOption{Name: "Yes", Kind: proto.AllowOnce}, session.Reply{Yes: true}},
 		{proto.PermissionOption{Name: "No", Kind: proto.RejectOnce}, session.Reply{}},
 	})
@@ -243,7 +243,7 @@ func (a *asker) choices(ctx context.Context, q *session.Question) (session.Reply
 			return r, errors.ErrUnsupported
 		}
 		options = append(options, answerable{proto.PermissionOption{Name: "Skip", Kind: proto.RejectOnce}, session.Reply{Dismissed: true}})
-		one, err := a.pick(ctx, a.plain(q, c.Text, ""), options)
+		one, err := a.pick(ctx, a.plain(q, q.Titled(c.Text), ""), options)
 		if err != nil || one.Dismissed {
 			return one, err
 		}
@@ -259,7 +259,7 @@ func (a *asker) choiceForm(ctx context.Context, q *session.Question) (session.Re
 	var message []string
 	key := func(i int) string { return fmt.Sprintf("q%d", i+1) }
 	for i, c := range q.Choices {
-		message = append(message, c.Text)
+		message = append(message, q.Titled(c.Text))
 		var values []proto.FieldEnum
 		for _, o := range c.Options {
 			values = append(values, proto.FieldEnum{Const: o, Title: o})

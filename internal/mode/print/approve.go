@@ -34,13 +34,13 @@ func (t *Terminal) Answer(ctx context.Context, q *session.Question) (r session.R
 	defer t.asking.Unlock()
 	switch q.Kind {
 	case session.AskPermission:
-		a, err := t.ask(ctx, q.Permission.Request, q.Permission.Decision)
+		a, err := t.ask(ctx, q)
 		return session.Reply{Permission: &a}, err
 	case session.AskChoice:
 		if q.Plan != nil {
 			fmt.Fprintf(t.Out, "\n%s\n\n%s\n", prose.Row(q.Title, 200), prose.Clean(q.Plan.Text, 4))
 		}
-		chosen, err := t.choose(ctx, q.Choices)
+		chosen, err := t.choose(ctx, q)
 		return session.Reply{Choices: chosen, Dismissed: chosen == nil}, err
 	}
 	return r, ErrNoAnswer
@@ -50,8 +50,9 @@ func (t *Terminal) Answer(ctx context.Context, q *session.Question) (r session.R
 var ErrNoAnswer = errors.New("the terminal is closed")
 
 // ask shows what wants to run, why it is a question, and what can be granted.
-func (t *Terminal) ask(ctx context.Context, r permit.Request, d permit.Decision) (permit.Answer, error) {
-	fmt.Fprintf(t.Out, "\n%s wants to run:\n", r.Tool)
+func (t *Terminal) ask(ctx context.Context, q *session.Question) (permit.Answer, error) {
+	r, d := q.Permission.Request, q.Permission.Decision
+	fmt.Fprintf(t.Out, "\n%s\n", q.Titled(r.Tool+" wants to run:"))
 	for _, a := range r.Access {
 		fmt.Fprintf(t.Out, "  %s %s\n", a.Kind, prose.Row(a.Target, 400))
 	}
@@ -169,10 +170,10 @@ func (t *Terminal) line(ctx context.Context) (string, error) {
 }
 
 // choose puts the model's questions, one after the other; nil: the person dismissed them.
-func (t *Terminal) choose(ctx context.Context, questions []session.Choice) ([]session.Chosen, error) {
+func (t *Terminal) choose(ctx context.Context, asked *session.Question) ([]session.Chosen, error) {
 	var replies []session.Chosen
-	for _, q := range questions {
-		fmt.Fprintf(t.Out, "\n%s\n", prose.Clean(q.Text, 4))
+	for _, q := range asked.Choices {
+		fmt.Fprintf(t.Out, "\n%s\n", prose.Clean(asked.Titled(q.Text), 4))
 		for i, o := range q.Options {
 			mark := ""
 			if i == q.Recommended {

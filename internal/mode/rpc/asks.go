@@ -113,7 +113,7 @@ func (a *asks) put(k *asked) {
 		r.Placeholder = prose.Row(k.Text, 200)
 	case session.AskChoice:
 		c := &k.Choices[len(k.chosen)]
-		r.Title = prose.Clean(c.Text, 4)
+		r.Title = prose.Clean(k.Titled(c.Text), 4)
 		if k.Plan != nil {
 			r.Title, r.Message = title(k.Question), prose.Clean(k.Plan.Text, 4)
 		}
@@ -154,14 +154,14 @@ func choices(c *session.Choice) []string {
 // title says what a question is about.
 func title(q *session.Question) string {
 	if q.Permission == nil {
-		return prose.Clean(q.Title, 4)
+		return prose.Clean(q.Titled(q.Title), 4)
 	}
 	r, d := q.Permission.Request, q.Permission.Decision
 	text := r.String()
 	if !strings.HasPrefix(text, r.Tool) {
 		text = r.Tool + ": " + text
 	}
-	text = "Allow " + text + "?"
+	text = q.Titled("Allow " + text + "?")
 	switch {
 	case d.Dangerous != "":
 		text += "\nCareful: it " + prose.Row(d.Dangerous, 200)

@@ -34,7 +34,7 @@ const (
 func commandOf(action key.Action) (string, bool) {
 	name, ok := map[key.Action]string{
 		key.SelectModel: "model", key.TemporaryModel: "model", key.SearchHistory: "history",
-		key.OpenTranscript: "transcript", key.OpenTree: "tree", key.NewSession: "new",
+		key.OpenTranscript: "transcript", key.AgentHub: "hub", key.OpenTree: "tree", key.NewSession: "new",
 		key.ForkSession: "fork", key.ResumeSession: "resume",
 	}[action]
 	return name, ok

@@ -32,13 +32,15 @@ type listener struct {
 	models   *models
 	pursuit  *pursuit
 	plan     *planMode
+	agents   *agents
 	host     interface{ Crumb(path string) }
 }
 
 // onEvent takes an event of the session.
 func (ls *listener) onEvent(e *sessionEvent) {
 	if e.of != ls.session {
-		return // of a session that was left
+		ls.agents.takes(e) // else it is of a session that was left
+		return
 	}
 	ls.dirty = true
 	if e.over {
@@ -137,6 +139,7 @@ func (ls *listener) sessionSays(e *session.Event) {
 		a := e.Data.(*session.Agent)
 		ls.facts.agentChanged(a)
 		ls.talk.showAgents(a.CallID, ls.facts.agents.of(a.CallID))
+		ls.agents.changed()
 	case session.Warning:
 		if !ls.session.Owns() { // else Options.Warn told it already
 			ls.notice(card.Warning, e.Text)

@@ -83,6 +83,7 @@ func (sw *switcher) leave(then func()) {
 	// The line of what is left says enough; that of what is opened would be a second one.
 	sw.opening, sw.openSince = true, l.since.Add(24*time.Hour)
 	s.stop()
+	sw.left()
 	sw.remember(s)
 	sw.talk.abandon()
 	if sw.work.cancel != nil {

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -10,8 +11,10 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/question"
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool/permit"
+	"github.com/burin-dev/burin/transcript"
 )
 
 // ask is a question that a person has to answer. Questions are asked one at a time, in
@@ -23,6 +26,7 @@ type ask struct {
 	gone func()           // tells who asked that nobody will answer; nil: the session does
 	up   pane.Pane        // while it is shown
 	over bool             // it is answered, or nobody waits for the answer any more
+	call *card.Call       // of a sub-agent: the call that the question is about; nil: it is not known
 }
 
 // questions are what a person has to answer. They are asked one at a time, in the order in
@@ -37,11 +41,13 @@ type questions struct {
 	stop     func() bool // stops what runs
 	review   *planReview
 	list     []*ask
+	coming   []*ask // the calls that they are about are looked up
 }
 
 // asked shows a question of the session.
 func (qs *questions) asked(q *session.Question) {
-	if slices.ContainsFunc(qs.list, func(o *ask) bool { return o.id == q.ID }) {
+	known := func(o *ask) bool { return o.id == q.ID }
+	if slices.ContainsFunc(qs.list, known) || slices.ContainsFunc(qs.coming, known) {
 		return
 	}
 	s, k := qs.session, &ask{id: q.ID, from: q.From}
@@ -56,7 +62,7 @@ func (qs *questions) asked(q *session.Question) {
 	}
 	switch q.Kind {
 	case session.AskPermission:
-		k.pane = func() pane.Pane { return qs.approvalPane(q, reply) }
+		k.pane = func() pane.Pane { return qs.approvalPane(q, k.call, reply) }
 	case session.AskChoice:
 		if q.Plan != nil {
 			k.pane = func() pane.Pane { return qs.review.pane(q, reply) }
@@ -67,19 +73,65 @@ func (qs *questions) asked(q *session.Question) {
 		k.pane = func() pane.Pane { return qs.linePane(q, reply) }
 	case session.AskConfirm:
 		k.pane = func() pane.Pane {
-			return question.NewConfirm(qs.env, question.ConfirmOptions{Title: q.Title, Text: q.Text, OnTyped: qs.composer.typedOn, OnDone: func(sure bool) {
+			return question.NewConfirm(qs.env, question.ConfirmOptions{Title: q.Title, Text: q.Text, From: q.From, OnTyped: qs.composer.typedOn, OnDone: func(sure bool) {
 				reply(session.Reply{Yes: sure})
 			}})
 		}
 	default:
 		return // a kind of a newer program: another face may know it
 	}
+	if q.Kind == session.AskPermission && q.From != "" {
+		qs.lookUp(s, k, q.Permission.Request.Call)
+		return
+	}
 	qs.enqueue(k)
+}
+
+// lookUp finds the call that a sub-agent asks about, which its own session has, and then
+// enqueues the question: a person decides by what a call would write.
+func (qs *questions) lookUp(s *opened, k *ask, callID string) {
+	qs.coming = append(qs.coming, k)
+	go func() {
+		ctx, cancel := s.brief()
+		defer cancel()
+		h, err := s.Agents().Open(ctx, k.from, faceName, false)
+		var found *card.Call
+		if err == nil {
+			found = callIn(h.Transcript(), callID)
+			_ = h.Close() // it is only left
+		}
+		qs.inbox.post(func() {
+			qs.coming = slices.DeleteFunc(qs.coming, func(o *ask) bool { return o == k })
+			if s == qs.session {
+				k.call = found
+				qs.enqueue(k)
+			}
+		})
+	}()
+}
+
+// callIn finds a call in what the model said last.
+func callIn(l session.Transcript, id string) (found *card.Call) {
+	transcript.LastOf(l, l.Leaf(), func(n transcript.Node) bool { return n.Role == llm.RoleAssistant }, func(e *transcript.Entry) bool {
+		if e.Message == nil {
+			return false
+		}
+		for _, c := range e.Message.ToolCalls() {
+			if c.ID == id {
+				found = &card.Call{Name: c.Name, Args: json.RawMessage(c.Arguments)}
+			}
+		}
+		return true // calls run before the next answer
+	})
+	return found
 }
 
 // settledElsewhere takes away a question that another face has answered, or that nobody
 // waits for any more.
 func (qs *questions) settledElsewhere(d *session.Settled) {
+	for _, k := range qs.coming {
+		k.over = k.over || k.id == d.ID
+	}
 	i := slices.IndexFunc(qs.list, func(q *ask) bool { return q.id == d.ID })
 	if i < 0 {
 		return
@@ -96,7 +148,7 @@ func (qs *questions) settledElsewhere(d *session.Settled) {
 // linePane asks for a line.
 func (qs *questions) linePane(q *session.Question, reply func(session.Reply)) pane.Pane {
 	return list.NewInput(qs.env, list.InputOptions{
-		Title: q.Title, Text: q.Text, Secret: q.Kind == session.AskSecret,
+		Title: q.Titled(q.Title), Text: q.Text, Secret: q.Kind == session.AskSecret,
 		OnDone:   func(text string) { reply(session.Reply{Text: text}) },
 		OnCancel: func() { reply(session.Reply{Dismissed: true}) },
 	})
@@ -157,6 +209,10 @@ func (qs *questions) waits(agent string) bool {
 
 // dismiss tells all who ask that nobody answers any more.
 func (qs *questions) dismiss() {
+	for _, k := range qs.coming {
+		k.over = true
+	}
+	qs.coming = nil
 	for len(qs.list) > 0 {
 		if q := qs.list[0]; q.gone != nil {
 			q.gone()
@@ -172,16 +228,20 @@ func (qs *questions) asking() bool {
 }
 
 // approvalPane asks whether a call may run.
-func (qs *questions) approvalPane(q *session.Question, reply func(session.Reply)) pane.Pane {
+func (qs *questions) approvalPane(q *session.Question, agents *card.Call, reply func(session.Reply)) pane.Pane {
 	s, id := qs.session, q.Permission.Request.Call
 	qs.talk.shorten(func(c *call) bool { return c.id == id })
 	return question.NewApproval(qs.env, question.ApprovalOptions{
-		Request: q.Permission.Request, Decision: q.Permission.Decision,
+		Request: q.Permission.Request, Decision: q.Permission.Decision, From: q.From,
 		Try:     func(rules []permit.Rule) []string { return triedBy(s, rules) },
 		OnTyped: qs.composer.typedOn,
-		Preview: qs.planned(id),
+		Preview: qs.planned(id, agents),
 		OnAnswer: func(given permit.Answer, err error) {
-			if errors.Is(err, question.ErrStopped) {
+			switch {
+			case !errors.Is(err, question.ErrStopped):
+			case q.From != "":
+				go qs.stopAgent(s, q.From)
+			default:
 				qs.stop()
 			}
 			reply(session.Reply{Permission: &given})
@@ -189,23 +249,39 @@ func (qs *questions) approvalPane(q *session.Question, reply func(session.Reply)
 	})
 }
 
+// stopAgent interrupts a sub-agent, as Esc does where it asks.
+func (qs *questions) stopAgent(s *opened, id string) {
+	ctx, cancel := s.brief()
+	defer cancel()
+	h, err := s.Agents().Open(ctx, id, faceName, false)
+	if err == nil {
+		err = errors.Join(h.Conversation().Abort(ctx), h.Close())
+	}
+	if err != nil && qs.ctx.Err() == nil {
+		qs.inbox.post(func() { qs.sayError(err) })
+	}
+}
+
 // planned shows what a call would write; nil where nothing is known of the call.
-func (qs *questions) planned(id string) func(width int) []string {
-	c := qs.talk.calls[id]
-	if c == nil {
+func (qs *questions) planned(id string, agents *card.Call) func(width int) []string {
+	planned := agents
+	if c := qs.talk.calls[id]; c != nil && planned == nil {
+		planned = &c.card
+	}
+	if planned == nil {
 		return nil
 	}
 	return func(width int) []string {
 		v := qs.talk.look.View
 		v.Width = width
-		return card.Planned(c.card, v)
+		return card.Planned(*planned, v)
 	}
 }
 
 // questionsPane puts the model's questions.
 func (qs *questions) questionsPane(q *session.Question, reply func(session.Reply)) pane.Pane {
 	qs.talk.shorten(func(c *call) bool { return c.card.Name == "ask" })
-	return question.NewQuestions(qs.env, question.QuestionsOptions{Questions: q.Choices, Until: q.Until, OnTyped: qs.composer.typedOn, OnDone: func(chosen []session.Chosen, err error) {
+	return question.NewQuestions(qs.env, question.QuestionsOptions{Questions: q.Choices, From: q.From, Until: q.Until, OnTyped: qs.composer.typedOn, OnDone: func(chosen []session.Chosen, err error) {
 		reply(session.Reply{Choices: chosen, Dismissed: err != nil})
 	}})
 }

@@ -128,42 +128,43 @@ func (sw *switcher) replay(l session.Transcript, past []seen) {
 		sw.notice(card.Info, fmt.Sprintf("%s before this; %s shows all", prose.Count(left, "entry"), sw.keyFor(key.OpenTranscript)))
 	}
 	for i := range past {
-		sw.replayEntry(l, &past[i])
+		replayEntry(sw.talk, l, &past[i])
 	}
 	sw.talk.abandon()
 }
 
-func (sw *switcher) replayEntry(l session.Transcript, e *seen) {
+// replayEntry shows an entry as it was shown when it came.
+func replayEntry(t *talk, l session.Transcript, e *seen) {
 	switch {
 	case e.Type == transcript.TypeCompaction:
 		before, summary := e.TokensBefore, e.Summary
-		sw.talk.say(told, func(v card.View) []string { return card.Compaction(before, 0, summary, v) })
+		t.say(told, func(v card.View) []string { return card.Compaction(before, 0, summary, v) })
 	case e.Type == transcript.TypeBranchSummary:
-		sw.talk.notice(card.Info, "Summary of another branch.")
+		t.notice(card.Info, "Summary of another branch.")
 	case isReminder(&e.Entry):
-		sw.talk.notice(card.Info, reminderOf(todosAt(l, e.ID), remindersUpTo(l, e.ID)))
+		t.notice(card.Info, reminderOf(todosAt(l, e.ID), remindersUpTo(l, e.ID)))
 	case isGoalCheck(&e.Entry):
-		sw.talk.notice(card.Info, goalCheck)
+		t.notice(card.Info, goalCheck)
 	case isRemark(&e.Entry):
 		var d session.Advised
 		_ = json.Unmarshal(e.Message.Details, &d) // what cannot be read says nothing
-		sw.talk.notice(card.Info, "Advisor: "+d.Remark)
+		t.notice(card.Info, "Advisor: "+d.Remark)
 	case isPlanOrder(&e.Entry):
-		sw.talk.notice(card.Info, planOrder)
+		t.notice(card.Info, planOrder)
 	case e.Type == transcript.TypeCustomMessage:
 		words, err := e.Words()
 		if err != nil {
 			return // the viewer says what is wrong with it
 		}
 		m := llm.Message{Content: words}
-		sw.talk.notice(card.Info, m.Text())
+		t.notice(card.Info, m.Text())
 	case e.Execution != nil:
-		sw.talk.add(&call{card: card.Execution(e.Execution), ended: true})
+		t.add(&call{card: card.Execution(e.Execution), ended: true})
 	case e.Message != nil:
-		sw.talk.messageEnd(e.Message)
+		t.messageEnd(e.Message)
 		if err := e.Message.Error; e.again && err != nil && err.Retryable() {
-			sw.talk.forgive()
+			t.forgive()
 		}
-		sw.talk.confirm()
+		t.confirm()
 	}
 }

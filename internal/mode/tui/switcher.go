@@ -48,6 +48,7 @@ type switcher struct {
 	welcome  func(err error, left func()) bool // helps somebody without a model; false: not with this error
 	reload   func()                            // has models and keys read again
 	offer    func()                            // names the setup to who is new
+	left     func()                            // takes away what shows parts of a session that is left
 	prepare  func()                            // looks for the commands that are files
 
 	leaving   *leaving // the session that is being closed; nil: none is
@@ -114,7 +115,7 @@ func (sw *switcher) onMoved() {
 	past := recent(s.Log())
 	past = past[max(0, len(past)-3):]
 	for i := range past {
-		sw.replayEntry(s.Log(), &past[i])
+		replayEntry(sw.talk, s.Log(), &past[i])
 	}
 	sw.talk.abandon()
 	sw.facts.read()

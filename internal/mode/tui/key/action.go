@@ -43,6 +43,7 @@ const (
 	CopyPrompt     Action = "app.clipboard.copyPrompt"
 	PasteImage     Action = "app.clipboard.pasteImage"
 	OpenTranscript Action = "app.transcript.open"
+	AgentHub       Action = "app.agents.hub"
 	OpenTree       Action = "app.session.tree"
 	NewSession     Action = "app.session.new"
 	ForkSession    Action = "app.session.fork"
@@ -129,6 +130,7 @@ var defaults = []Binding{
 	{Action: CopyPrompt, Context: App, Keys: []Key{"alt+shift+c"}, Help: "copy the whole prompt"},
 	{Action: PasteImage, Context: App, Keys: []Key{"ctrl+v"}, Help: "paste an image"},
 	{Action: OpenTranscript, Context: App, Keys: []Key{"alt+o"}, Help: "search and read the conversation"},
+	{Action: AgentHub, Context: App, Keys: []Key{"alt+a"}, Help: "watch sub-agents, talk to them, stop them"},
 	{Action: OpenTree, Context: App, Help: "the tree of this session"},
 	{Action: NewSession, Context: App, Help: "a new session"},
 	{Action: ForkSession, Context: App, Help: "a copy of this session"},

@@ -17,6 +17,7 @@ import (
 type ApprovalOptions struct {
 	Request  permit.Request
 	Decision permit.Decision
+	From     string // the sub-agent that wants to run it; "": the session itself
 	// Preview gives more rows about the call, such as a diff, none wider than width.
 	// It is asked once for each width. May be nil.
 	Preview func(width int) []string

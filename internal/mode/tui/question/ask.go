@@ -22,6 +22,7 @@ type QuestionsOptions struct {
 	Questions []session.Choice
 	// Title is the heading; "" is that of a question of the model's.
 	Title string
+	From  string // the sub-agent that asks; "": the session itself
 	// Body draws what the only question is about, in place of its text; nil: its text says it.
 	Body func(width int) []string
 	// Own is the label of one's own words; "" is one for an answer.
@@ -99,7 +100,7 @@ func (p *Questions) drawPage(s *sheet, at *page) {
 	if len(p.sheets) > 1 {
 		more = fmt.Sprintf("%d of %d", p.at+1, len(p.sheets))
 	}
-	s.heading(cmp.Or(p.o.Title, "A question for you"), more, theme.Accent)
+	s.heading(cmp.Or(p.o.Title, "A question for you"), asker(s, p.o.From, more), theme.Accent)
 	var text []styled.Line
 	for line := range strings.SplitSeq(strings.TrimSpace(prose.Clean(prose.Clip(at.q.Text, maxQuestion), 4)), "\n") {
 		text = s.text(text, styled.Line{{Text: line, Look: theme.Look{Fg: theme.Text, Mod: theme.Bold}}})

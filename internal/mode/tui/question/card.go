@@ -27,7 +27,7 @@ func (a *Approval) drawTitle(s *sheet) {
 	if a.o.Decision.Dangerous != "" {
 		fg = theme.Error
 	}
-	more := prose.Inline(prose.Clip(a.o.Request.Tool, 60))
+	more := asker(s, a.o.From, prose.Inline(prose.Clip(a.o.Request.Tool, 60)))
 	if a.waiting > 0 {
 		more += fmt.Sprintf(" %s %d more %s", s.sign.Dot, a.waiting, prose.Noun(a.waiting, "question"))
 	}
@@ -36,6 +36,18 @@ func (a *Approval) drawTitle(s *sheet) {
 		words := styled.Line{{Text: "Careful: it " + prose.Inline(prose.Clip(d, 400)), Look: theme.Look{Fg: theme.Error, Mod: theme.Bold}}}
 		s.title = s.text(s.title, words)
 	}
+}
+
+// asker puts the sub-agent that asks before the facts of a heading.
+func asker(s *sheet, from, facts string) string {
+	if from == "" {
+		return facts
+	}
+	from = "agent " + prose.Row(from, 60)
+	if facts == "" {
+		return from
+	}
+	return from + " " + s.sign.Dot + " " + facts
 }
 
 // title asks in a few words.

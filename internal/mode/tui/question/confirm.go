@@ -15,6 +15,7 @@ import (
 // ConfirmOptions say what is asked.
 type ConfirmOptions struct {
 	Title, Text string
+	From        string // the sub-agent that asks; "": the session itself
 	Yes, No     string // words of the answers; "Yes" and "No" where empty
 	Danger      bool   // Yes cannot be undone
 	// OnTyped gets what is typed and is no answer: it is meant for the prompt. May be
@@ -55,7 +56,7 @@ func (c *Confirm) Draw(width, height int) ([]string, screen.Cursor) {
 	if c.o.Danger {
 		fg = theme.Error
 	}
-	s.heading(prose.Inline(prose.Clip(c.o.Title, 400)), "", fg)
+	s.heading(prose.Inline(prose.Clip(c.o.Title, 400)), asker(s, c.o.From, ""), fg)
 	s.body = s.render(nil, s.paragraphs(c.o.Text))
 	s.choice(0, "", prose.Inline(c.o.Yes), "(y)", c.yes)
 	s.choice(0, "", prose.Inline(c.o.No), "(n)", !c.yes)
