@@ -124,7 +124,7 @@ func (v *agentView) working() bool { return v.s != nil && v.s.Facts().Working }
 
 // Due is [pane.Timed]'s: the time of an agent that works is shown in seconds.
 func (v *agentView) Due() time.Time {
-	if a, ok := v.of.facts.agents.get(v.id); !ok || a.State != session.AgentRunning {
+	if a, ok := v.of.facts.agents.get(v.id); !ok || a.State != session.AgentRunning || !a.Ended.IsZero() {
 		return time.Time{}
 	}
 	return v.of.env.Now().Truncate(time.Second).Add(time.Second)
@@ -211,7 +211,6 @@ func (v *agentView) Handle(ev key.Event) {
 			return
 		}
 		s := v.s
-		v.note = "Interrupted."
 		go func() { // it may wait for a call to end
 			ctx, cancel := s.brief()
 			defer cancel()

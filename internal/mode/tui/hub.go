@@ -260,6 +260,8 @@ func (ag *agents) state(a *session.Agent, now time.Time) string {
 		return "asks you"
 	case a.State == session.AgentQueued:
 		return "queued"
+	case a.State == session.AgentRunning && !a.Ended.IsZero(): // it was woken, and has begun long ago
+		return "running"
 	case a.State == session.AgentRunning:
 		return "running " + panel.Elapsed(now.Sub(a.Started))
 	}
