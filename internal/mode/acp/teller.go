@@ -72,7 +72,7 @@ func tellings() map[agent.EventType]telling {
 		agent.MessageStart: (*teller).messageStart, agent.MessageUpdate: (*teller).messageUpdate, agent.MessageEnd: (*teller).messageEnd,
 		agent.ToolStart: (*teller).toolStart, agent.ToolUpdate: (*teller).toolUpdate, agent.ToolEnd: (*teller).toolEnd,
 		session.AgentSettled:  (*teller).settled,
-		session.QuestionAsked: nil, session.QuestionSettled: nil, session.QueueChanged: nil,
+		session.QuestionAsked: nil, session.QuestionSettled: nil, session.QueueChanged: nil, session.AgentChanged: nil,
 		session.RetryStart: (*teller).retryStart, session.RetryEnd: nil,
 		session.FallbackApplied: (*teller).otherModel, session.Promoted: (*teller).otherModel,
 		session.CompactionStart: (*teller).compaction, session.CompactionEnd: (*teller).compaction, session.Pruned: nil, session.CacheReport: nil,

@@ -30,7 +30,7 @@ const (
 
 // agentView is the conversation of a sub-agent as it goes on, and a line to talk to it.
 type agentView struct {
-	of     *agents
+	of     *subagents
 	id     string
 	s      *opened // nil: it is being opened
 	talk   *talk
@@ -48,7 +48,7 @@ var (
 	_ pane.Timed = (*agentView)(nil)
 )
 
-func newAgentView(ag *agents, id string) *agentView {
+func newAgentView(ag *subagents, id string) *agentView {
 	v := &agentView{of: ag, id: id, talk: newTalk(), note: "Opening the agent's session"}
 	v.editor = editor.New(editor.Options{
 		Keys: ag.env.Keys, Placeholder: "Tell " + agentPath(id) + " something", Styles: ag.show.editorStyles(),
@@ -309,7 +309,7 @@ func (v *agentView) leave() {
 }
 
 // takes reports whether an event is of the agent that is shown, and shows it.
-func (ag *agents) takes(e *sessionEvent) bool {
+func (ag *subagents) takes(e *sessionEvent) bool {
 	if ag.view == nil || ag.view.s == nil || e.of != ag.view.s {
 		return false
 	}

@@ -19,7 +19,7 @@ import (
 func asked(a *app) *ask {
 	q := &ask{gone: func() {}}
 	q.pane = func() pane.Pane {
-		return a.asks.approvalPane(&session.Question{Permission: &permit.Question{Request: permit.Request{Tool: "bash"}}}, nil, nil)
+		return a.asks.approvalPane(&session.Question{Permission: &permit.Question{Request: permit.Request{Tool: "bash"}}}, nil)
 	}
 	return q
 }

@@ -66,8 +66,8 @@ func newApp(o Options) *app {
 	g.tasks = &tasks{base: b, current: cur, facts: facts, panes: panes, desktop: desktop, work: work, outbox: outbox}
 	g.pursuit = &pursuit{base: b, current: cur, composer: composer, work: work, outbox: outbox}
 	g.plan = &planMode{base: b, current: cur, facts: facts, panes: panes, composer: composer, work: work, outbox: outbox, review: review}
-	g.agents = &agents{base: b, current: cur, facts: facts, panes: panes, asks: asks, desktop: desktop, show: show}
-	sw.left = g.agents.reset
+	g.subagents = &subagents{base: b, current: cur, facts: facts, panes: panes, asks: asks, desktop: desktop, show: show}
+	sw.left = g.subagents.reset
 	cmds.table = table(g)
 
 	// What comes in.
@@ -77,7 +77,7 @@ func newApp(o Options) *app {
 	greeter := &greeter{base: b, show: show, display: d, version: o.Version}
 	listener := &listener{
 		base: b, current: cur, show: show, display: d, facts: facts, composer: composer, work: work, outbox: outbox, asks: asks, panes: panes, switcher: sw,
-		reader: g.reader, repeater: repeater, models: g.models, pursuit: g.pursuit, plan: g.plan, agents: g.agents, host: o.Host,
+		reader: g.reader, repeater: repeater, models: g.models, pursuit: g.pursuit, plan: g.plan, subagents: g.subagents, host: o.Host,
 	}
 	input := &input{
 		base: b, exit: end, show: show, display: d, panes: panes, composer: composer, desktop: desktop, outbox: outbox, asks: asks,

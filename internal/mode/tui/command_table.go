@@ -21,7 +21,7 @@ type groups struct {
 	repeater     *repeater
 	outbox       *outbox
 	exit         *exit
-	agents       *agents
+	subagents    *subagents
 }
 
 // table are all commands of the face, as /help lists them.
@@ -132,7 +132,7 @@ func workCommands(g *groups) []command {
 			name: "todo", aliases: []string{"todos"}, args: "[edit, done, start, drop, rm, append, export, import, copy]", help: "the list of tasks", needs: aSession, run: g.tasks.todoCommand,
 			complete: choices("edit", "copy", "export", "import", "append", "start", "done", "drop", "rm"),
 		},
-		{name: "hub", aliases: []string{"agent-hub"}, help: "sub-agents of this session: watch them, talk to them, stop them", needs: aSession, run: g.agents.openHub},
+		{name: "hub", aliases: []string{"agent-hub"}, help: "sub-agents of this session: watch them, talk to them, stop them", needs: aSession, run: g.subagents.openHub},
 		{name: "jobs", aliases: []string{"bashes", "tasks"}, help: "commands that run in the background", needs: aSession, run: g.tasks.openJobs},
 		{name: "undo", aliases: []string{"rewind"}, args: "[turn]", help: "undo what a turn changed", needs: aRest, run: g.tasks.openUndo},
 		{name: "queue", help: "move queued messages back into the prompt", needs: aSession, run: func(string) { g.outbox.unqueue() }},

@@ -18,28 +18,28 @@ import (
 type listener struct {
 	*base
 	*current
-	show     *appearance
-	display  *display
-	facts    *facts
-	work     *work
-	composer *composer
-	outbox   *outbox
-	asks     *questions
-	panes    *panes
-	switcher *switcher
-	reader   *reader
-	repeater *repeater
-	models   *models
-	pursuit  *pursuit
-	plan     *planMode
-	agents   *agents
-	host     interface{ Crumb(path string) }
+	show      *appearance
+	display   *display
+	facts     *facts
+	work      *work
+	composer  *composer
+	outbox    *outbox
+	asks      *questions
+	panes     *panes
+	switcher  *switcher
+	reader    *reader
+	repeater  *repeater
+	models    *models
+	pursuit   *pursuit
+	plan      *planMode
+	subagents *subagents
+	host      interface{ Crumb(path string) }
 }
 
 // onEvent takes an event of the session.
 func (ls *listener) onEvent(e *sessionEvent) {
 	if e.of != ls.session {
-		ls.agents.takes(e) // else it is of a session that was left
+		ls.subagents.takes(e) // else it is of a session that was left
 		return
 	}
 	ls.dirty = true
@@ -139,7 +139,7 @@ func (ls *listener) sessionSays(e *session.Event) {
 		a := e.Data.(*session.Agent)
 		ls.facts.agentChanged(a)
 		ls.talk.showAgents(a.CallID, ls.facts.agents.of(a.CallID))
-		ls.agents.changed()
+		ls.subagents.changed()
 	case session.Warning:
 		if !ls.session.Owns() { // else Options.Warn told it already
 			ls.notice(card.Warning, e.Text)

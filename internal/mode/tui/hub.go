@@ -24,8 +24,8 @@ const faceName = "terminal"
 // agentTime is how long opening an agent's session may take.
 const agentTime = 30 * time.Second
 
-// agents are the commands about sub-agents: the list of all, and the view of one.
-type agents struct {
+// subagents are the commands about the agents of the session: the list of all, and the view of one.
+type subagents struct {
 	*base
 	*current
 	facts   *facts
@@ -40,7 +40,7 @@ type agents struct {
 // hub is the list of the session's sub-agents.
 type hub struct {
 	*list.List
-	of  *agents
+	of  *subagents
 	due time.Time // when times that are shown change; zero: none does
 }
 
@@ -67,7 +67,7 @@ func (h *hub) refresh() {
 }
 
 // openHub shows the session's sub-agents.
-func (ag *agents) openHub(string) {
+func (ag *subagents) openHub(string) {
 	if ag.hub != nil {
 		return
 	}
@@ -83,13 +83,13 @@ func (ag *agents) openHub(string) {
 	ag.panes.push(h)
 }
 
-func (ag *agents) closeHub() {
+func (ag *subagents) closeHub() {
 	ag.panes.remove(ag.hub)
 	ag.hub = nil
 }
 
 // reset takes away what shows agents of a session that is left.
-func (ag *agents) reset() {
+func (ag *subagents) reset() {
 	if ag.view != nil {
 		ag.view.leave()
 	}
@@ -99,14 +99,14 @@ func (ag *agents) reset() {
 }
 
 // changed shows a sub-agent as it is now.
-func (ag *agents) changed() {
+func (ag *subagents) changed() {
 	if ag.hub != nil {
 		ag.hub.refresh()
 	}
 }
 
 // onKey does what keys do to the selected agent.
-func (ag *agents) onKey(p key.Press, id string) bool {
+func (ag *subagents) onKey(p key.Press, id string) bool {
 	if action, _ := ag.env.Keys.Lookup(key.App, p.Key); action == key.AgentHub {
 		ag.closeHub()
 		return true
@@ -129,7 +129,7 @@ func (ag *agents) onKey(p key.Press, id string) bool {
 }
 
 // stop ends an agent for good, if the person is sure.
-func (ag *agents) stop(id string) {
+func (ag *subagents) stop(id string) {
 	a, ok := ag.facts.agents.get(id)
 	switch {
 	case !ok:
@@ -148,7 +148,7 @@ func (ag *agents) stop(id string) {
 }
 
 // wake opens the session of a parked agent, so that others can talk to it.
-func (ag *agents) wake(id string) {
+func (ag *subagents) wake(id string) {
 	if a, ok := ag.facts.agents.get(id); !ok || a.State != session.AgentParked {
 		return
 	}
@@ -163,7 +163,7 @@ func (ag *agents) wake(id string) {
 }
 
 // beside does something with agents beside the loop.
-func (ag *agents) beside(s *opened, do func(ctx context.Context) error) {
+func (ag *subagents) beside(s *opened, do func(ctx context.Context) error) {
 	go func() {
 		ctx, cancel := context.WithTimeout(s.ctx, agentTime)
 		defer cancel()
@@ -179,7 +179,7 @@ func (ag *agents) beside(s *opened, do func(ctx context.Context) error) {
 }
 
 // open shows what an agent has done and does.
-func (ag *agents) open(id string) {
+func (ag *subagents) open(id string) {
 	a, ok := ag.facts.agents.get(id)
 	if !ok {
 		return
@@ -207,7 +207,7 @@ func (ag *agents) open(id string) {
 }
 
 // read shows the transcript of an agent that takes no more messages.
-func (ag *agents) read(a session.Agent) {
+func (ag *subagents) read(a session.Agent) {
 	if a.Path == "" {
 		return
 	}
@@ -229,7 +229,7 @@ func (ag *agents) read(a session.Agent) {
 }
 
 // items are the rows of the hub.
-func (ag *agents) items(now time.Time) []list.Item {
+func (ag *subagents) items(now time.Time) []list.Item {
 	sign := ag.env.Styles.Symbols()
 	items := make([]list.Item, 0, len(ag.facts.agents.all))
 	for i := range ag.facts.agents.all {
@@ -254,7 +254,7 @@ func (ag *agents) items(now time.Time) []list.Item {
 }
 
 // state says in a few words what an agent does, and since when or until when.
-func (ag *agents) state(a *session.Agent, now time.Time) string {
+func (ag *subagents) state(a *session.Agent, now time.Time) string {
 	switch {
 	case ag.asks.waits(a.ID):
 		return "asks you"
@@ -276,7 +276,7 @@ func (ag *agents) state(a *session.Agent, now time.Time) string {
 }
 
 // figures say what an agent has used.
-func (ag *agents) figures(a *session.Agent) string {
+func (ag *subagents) figures(a *session.Agent) string {
 	words := prose.Count(a.Requests, "request") + ", " + prose.Count(a.Calls, "call")
 	if a.Tokens > 0 {
 		words += ag.dot() + prose.Tokens(a.Tokens) + " tokens"
@@ -294,7 +294,7 @@ func (ag *agents) figures(a *session.Agent) string {
 }
 
 // preview tells about the selected agent.
-func (ag *agents) preview(id string, width, height int) (rows []string) {
+func (ag *subagents) preview(id string, width, height int) (rows []string) {
 	a, ok := ag.facts.agents.get(id)
 	if !ok {
 		return nil

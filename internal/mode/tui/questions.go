@@ -62,7 +62,7 @@ func (qs *questions) asked(q *session.Question) {
 	}
 	switch q.Kind {
 	case session.AskPermission:
-		k.pane = func() pane.Pane { return qs.approvalPane(q, k.call, reply) }
+		k.pane = func() pane.Pane { return qs.approvalPane(q, reply) }
 	case session.AskChoice:
 		if q.Plan != nil {
 			k.pane = func() pane.Pane { return qs.review.pane(q, reply) }
@@ -228,14 +228,14 @@ func (qs *questions) asking() bool {
 }
 
 // approvalPane asks whether a call may run.
-func (qs *questions) approvalPane(q *session.Question, agents *card.Call, reply func(session.Reply)) pane.Pane {
+func (qs *questions) approvalPane(q *session.Question, reply func(session.Reply)) pane.Pane {
 	s, id := qs.session, q.Permission.Request.Call
 	qs.talk.shorten(func(c *call) bool { return c.id == id })
 	return question.NewApproval(qs.env, question.ApprovalOptions{
 		Request: q.Permission.Request, Decision: q.Permission.Decision, From: q.From,
 		Try:     func(rules []permit.Rule) []string { return triedBy(s, rules) },
 		OnTyped: qs.composer.typedOn,
-		Preview: qs.planned(id, agents),
+		Preview: qs.planned(q),
 		OnAnswer: func(given permit.Answer, err error) {
 			switch {
 			case !errors.Is(err, question.ErrStopped):
@@ -263,9 +263,12 @@ func (qs *questions) stopAgent(s *opened, id string) {
 }
 
 // planned shows what a call would write; nil where nothing is known of the call.
-func (qs *questions) planned(id string, agents *card.Call) func(width int) []string {
-	planned := agents
-	if c := qs.talk.calls[id]; c != nil && planned == nil {
+func (qs *questions) planned(q *session.Question) func(width int) []string {
+	var planned *card.Call
+	if i := slices.IndexFunc(qs.list, func(k *ask) bool { return k.id == q.ID }); i >= 0 {
+		planned = qs.list[i].call
+	}
+	if c := qs.talk.calls[q.Permission.Request.Call]; c != nil && q.From == "" {
 		planned = &c.card
 	}
 	if planned == nil {
