@@ -267,6 +267,12 @@ func TestTerminal(t *testing.T) {
 			t.Errorf("%q shows the fine print, or doesn't:\n%s", typed, &out)
 		}
 	}
+	var out bytes.Buffer
+	ofAgent := *asked
+	ofAgent.From = "finder"
+	if _, err := (&print.Terminal{In: strings.NewReader("n\n"), Out: &out}).Answer(context.Background(), &ofAgent); err != nil || !strings.Contains(out.String(), "\nfinder: bash wants to run:\n") {
+		t.Errorf("it isn't said which agent asks: %v\n%s", err, &out)
+	}
 	closed := &print.Terminal{In: strings.NewReader(""), Out: io.Discard}
 	if _, err := closed.Answer(context.Background(), asked); !errors.Is(err, print.ErrNoAnswer) {
 		t.Errorf("a closed terminal says %v", err)
