@@ -100,7 +100,7 @@ func (p *program) checks(ctx context.Context, online bool) (checks []checkup.Che
 	if models != nil {
 		checks = append(checks, checkup.Keys(models), checkup.Model(models))
 		if online {
-			server = p.serverOf(models)
+			server = serverOf(p, models)
 			checks = append(checks, checkup.Online(models)...)
 		}
 	}
@@ -114,7 +114,7 @@ func (p *program) checks(ctx context.Context, online bool) (checks []checkup.Che
 type takes func() ([]inventory.Item, []string, error)
 
 // serverOf is the address of the model that would answer; "" if there is none.
-func (p *program) serverOf(models *connect.Models) string {
+func serverOf(p *program, models *connect.Models) string {
 	choice, err := models.Catalog.Resolver.Initial(catalog.Wish{})
 	if err != nil {
 		return ""

@@ -177,7 +177,7 @@ func (h *desk) Crumb(path string) { h.Host.Crumb(h.program.terminalID(), h.Dir()
 
 // open opens a session: that of the flags first, then those that the person chooses.
 func (h *desk) open(ctx context.Context, w tui.Wish) (session.Handle, error) {
-	s, err := h.opened(ctx, w)
+	s, err := opened(ctx, h, w)
 	var none *credential.NotFoundError
 	if errors.As(err, &none) {
 		h.first.Store(false) // the flags still say which session, once there is a key
@@ -193,7 +193,7 @@ func (h *desk) open(ctx context.Context, w tui.Wish) (session.Handle, error) {
 	return s, err
 }
 
-func (h *desk) opened(ctx context.Context, w tui.Wish) (session.Handle, error) {
+func opened(ctx context.Context, h *desk, w tui.Wish) (session.Handle, error) {
 	h.tell.Store(&w.Warn)
 	h.program.sealing.AskWith(w.Secret)
 	a, resume := h.ask, w.Resume

@@ -593,10 +593,10 @@ func (r *rig) command() {
 func (r *rig) policies() {
 	r.start(nil)
 	f := r.h.Events(session.Cursor{})
-	want := session.Policy{AutoCompaction: true, Steering: agent.OneAtATime, FollowUp: agent.OneAtATime, Interrupt: agent.Immediate}
+	want := session.Policy{AutoCompaction: true, Steering: agent.OneAtATime, FollowUp: agent.OneAtATime, Interrupt: agent.Immediate, Advisor: session.AdvisorOff}
 	r.same("policy", want, check[session.Policy](r)(r.h.Policies().Policy(r.ctx)))
 	yes, no := true, false
-	want = session.Policy{AutoRetry: true, Steering: agent.All, FollowUp: agent.OneAtATime, Interrupt: agent.Wait}
+	want = session.Policy{AutoRetry: true, Steering: agent.All, FollowUp: agent.OneAtATime, Interrupt: agent.Wait, Advisor: session.AdvisorOff}
 	got := check[session.Policy](r)(r.h.Policies().Change(r.ctx, session.PolicyChange{
 		AutoRetry: &yes, AutoCompaction: &no, Steering: agent.All, Interrupt: agent.Wait,
 	}))
