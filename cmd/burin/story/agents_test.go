@@ -220,3 +220,35 @@ func TestAgentHub(t *testing.T) {
 	s.WaitGone("Agents ·")
 	s.WaitText("Agent result")
 }
+
+// An agent that has ended long ago is parked: it is woken in the hub, and asked further questions.
+func TestParkedAgentIsAsked(t *testing.T) {
+	t.Parallel()
+	var m *team
+	m = teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {
+		switch {
+		case who == "one" && turn == 0:
+			return llmtest.Say("It is in main.go.")
+		case who == "one":
+			return llmtest.Say("In line 12.")
+		case turn == 0:
+			return taskCall("explore", false, "one: find it")
+		}
+		return llmtest.Say("Found.")
+	})
+	s := begin(t, m.turns(), func(o *setting) { o.Width, o.Height = 100, 30; o.config = "task: {agentIdleTtlMs: 1000}\n" })
+	s.send("go")
+	s.WaitText("Found.")
+	s.send("/hub")
+	s.WaitText("parked")
+	s.Press("r")
+	s.WaitText("idle")
+	s.WaitText("parked")
+	s.Press("enter")
+	s.WaitText("It is in main.go.")
+	s.send("which line?")
+	s.WaitText("In line 12.")
+	if told := m.told("one"); !strings.Contains(told, "which line?") {
+		t.Errorf("the agent read %q", told)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/panel"
 	"github.com/burin-dev/burin/session"
 )
@@ -97,5 +98,5 @@ func (a *app) agentRows(rows []string, v panel.View) []string {
 		g := &active[i]
 		list = append(list, panel.Agent{ID: agentPath(g.ID), Description: g.Description, Task: g.Task, Queued: g.State == session.AgentQueued, Asks: a.asks.waits(g.ID)})
 	}
-	return append(rows, panel.Agents(list, v)...)
+	return append(rows, panel.Agents(list, a.keyFor(key.AgentHub), v)...)
 }

@@ -38,6 +38,7 @@ type agentView struct {
 	editor *editor.Editor
 	up     int    // rows between the last one and the last that is shown
 	page   int    // rows of the conversation that were drawn last
+	early  string // was sent before the session was open
 	note   string // is said until the next key
 	gone   bool
 	rows   []string // memory of Draw
@@ -54,6 +55,8 @@ func newAgentView(ag *subagents, id string) *agentView {
 		Keys: ag.env.Keys, Placeholder: "Tell " + agentPath(id) + " something", Styles: ag.show.editorStyles(),
 		OnSubmit: v.send, OnProblem: func(err error) { v.note = err.Error() },
 	})
+	_ = v.editor.SetText(ag.drafts[id]) // it was there before
+	delete(ag.drafts, id)
 	return v
 }
 
@@ -80,12 +83,17 @@ func (v *agentView) begin(h session.Handle, feed events, past []seen) {
 		v.talk.abandon()
 	}
 	go v.of.inbox.follow(ctx, v.s, feed)
+	v.send(v.early)
 }
 
 // failed says that an agent's session could not be opened.
 func (v *agentView) failed(err error) {
 	if !v.gone && v.of.ctx.Err() == nil {
 		v.note = prose.Line(err.Error())
+	}
+	if v.s == nil && v.early != "" {
+		_ = v.editor.Return(v.early) // it was there before
+		v.early = ""
 	}
 }
 
@@ -262,7 +270,7 @@ func (v *agentView) send(text string) {
 	}
 	s := v.s
 	if s == nil {
-		_ = v.editor.Return(text) // it was there before
+		v.early = strings.TrimSpace(v.early + "\n" + text)
 		return
 	}
 	v.up = 0
@@ -301,11 +309,24 @@ func (v *agentView) leave() {
 	v.gone = true
 	v.of.panes.remove(v)
 	v.of.view = nil
+	if text := strings.TrimSpace(v.early + "\n" + v.editor.Text()); text != "" {
+		v.of.drafts[v.id] = text
+	}
 	if v.s != nil {
 		v.s.stop()
 		s := v.s
 		go func() { _ = s.Close() }() // it is only left
 	}
+}
+
+// typed takes what was typed to an agent while a question appeared in front of it.
+func (ag *subagents) typed(ev key.Event) bool {
+	if ag.view == nil {
+		return false
+	}
+	ag.view.editor.Handle(ev)
+	ag.flash("typed to agent " + agentPath(ag.view.id) + ": " + ag.view.editor.Line())
+	return true
 }
 
 // takes reports whether an event is of the agent that is shown, and shows it.

@@ -26,6 +26,8 @@ type composer struct {
 	completer *complete.Completer
 	attached  []llm.Block // pictures that go with the next prompt
 	unsent    *unsent
+	// elsewhere takes what was typed into what stands behind a question instead of the prompt.
+	elsewhere func(ev key.Event) bool
 	calling   string // the command that is being called, for who must refuse it
 }
 
@@ -65,6 +67,9 @@ func (c *composer) refuse() { c.giveBack(c.calling) }
 // typedOn takes what was typed while a question appeared, which was meant for the prompt,
 // and says where it is: the prompt is not to be seen now.
 func (c *composer) typedOn(ev key.Event) {
+	if c.elsewhere != nil && c.elsewhere(ev) {
+		return
+	}
 	c.unsent.changed()
 	c.editor.Handle(ev)
 	c.flash("typed into the prompt: " + c.editor.Line())

@@ -91,7 +91,11 @@ func (fs *facts) readAgents() {
 
 // agentChanged takes a sub-agent as it is now.
 func (fs *facts) agentChanged(a *session.Agent) {
+	before, _ := fs.agents.get(a.ID)
 	fs.agents.put(a)
+	if a.Requests != before.Requests { // the session has paid for them
+		fs.read()
+	}
 	fs.countAgents()
 }
 

@@ -33,8 +33,10 @@ type subagents struct {
 	asks    *questions
 	desktop *desktop
 	show    *appearance
-	hub     *hub       // while it is shown
-	view    *agentView // the same
+	compose *composer
+	hub     *hub              // while it is shown
+	view    *agentView        // the same
+	drafts  map[string]string // what was typed to agents and not sent, by their ids
 }
 
 // hub is the list of the session's sub-agents.
@@ -95,6 +97,10 @@ func (ag *subagents) reset() {
 	}
 	if ag.hub != nil {
 		ag.closeHub()
+	}
+	for id, text := range ag.drafts {
+		ag.compose.giveBack(text)
+		delete(ag.drafts, id)
 	}
 }
 

@@ -116,7 +116,7 @@ func (p *painter) agentFacts(c *Call, rows []agentRow) []string {
 	if stopped > 0 {
 		facts = append(facts, fmt.Sprintf("%d stopped", stopped))
 	}
-	if c.State == Done && countAgents(rows, "running") > 0 {
+	if c.State == Done && countAgents(rows, "queued", "running") > 0 {
 		facts = append(facts, "in the background")
 	}
 	return facts

@@ -91,8 +91,8 @@ type Agent struct {
 	Asks        bool // a question of it waits for the person
 }
 
-// Agents gives the rows of the sub-agents that work.
-func Agents(agents []Agent, v View) []string {
+// Agents gives the rows of the sub-agents that work. key opens them; "" says nothing.
+func Agents(agents []Agent, key string, v View) []string {
 	if len(agents) == 0 {
 		return nil
 	}
@@ -106,6 +106,9 @@ func Agents(agents []Agent, v View) []string {
 	words := fmt.Sprintf("%s %d running", p.sign.Dot, len(agents)-queued)
 	if queued > 0 {
 		words += fmt.Sprintf(", %d queued", queued)
+	}
+	if key != "" {
+		words += " " + p.sign.Dot + " " + strings.ToLower(key) + " opens them"
 	}
 	p.title("Agents", words)
 	for i := range agents[:min(len(agents), maxAgents)] {

@@ -67,7 +67,7 @@ func TestGolden(t *testing.T) {
 		scene("jobs", func(v View) []string { return Jobs(jobs, v) }),
 		scene("agents", func(v View) []string {
 			list := []Agent{{ID: "finder", Description: "find the entry"}, {ID: "finder > deep", Task: "Look into every package\nand say", Asks: true}, {ID: "docs", Description: "check the docs", Queued: true}}
-			return append(Agents(list, v), Agents(slices.Repeat(list, 3), v)...)
+			return append(Agents(list, "Alt+A", v), Agents(slices.Repeat(list, 3), "", v)...)
 		}),
 		scene("todos", func(v View) []string { return Todos(phases, v) }),
 		scene("retry", func(v View) []string {
