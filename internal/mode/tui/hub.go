@@ -9,6 +9,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/list"
 	"github.com/burin-dev/burin/internal/mode/tui/panel"
+	"github.com/burin-dev/burin/internal/mode/tui/screen"
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
 	"github.com/burin-dev/burin/internal/mode/tui/viewer"
@@ -41,16 +42,19 @@ type subagents struct {
 
 // hub is the list of the session's sub-agents.
 type hub struct {
-	*list.List
-	of  *subagents
-	due time.Time // when times that are shown change; zero: none does
+	list *list.List
+	of   *subagents
+	due  time.Time // when times that are shown change; zero: none does
 }
 
 // hubTick is how often the times of agents that work are drawn.
 const hubTick = 5 * time.Second
 
-// Fullscreen is [pane.Full]'s.
-func (h *hub) Fullscreen() {}
+// Draw and Handle are [pane.Pane]'s, Hover is [pane.Hovered]'s, Fullscreen [pane.Full]'s.
+func (h *hub) Draw(width, height int) ([]string, screen.Cursor) { return h.list.Draw(width, height) }
+func (h *hub) Handle(ev key.Event)                              { h.list.Handle(ev) }
+func (h *hub) Hover(at key.Hover) bool                          { return h.list.Hover(at) }
+func (h *hub) Fullscreen()                                      {}
 
 // Due is [pane.Timed]'s.
 func (h *hub) Due() time.Time { return h.due }
@@ -61,7 +65,7 @@ func (h *hub) Tick() { h.refresh() }
 // refresh shows the agents as they are now.
 func (h *hub) refresh() {
 	now := h.of.env.Now()
-	h.SetItems(h.of.items(now))
+	h.list.SetItems(h.of.items(now))
 	h.due = time.Time{}
 	if len(h.of.facts.agents.active) > 0 {
 		h.due = now.Add(hubTick)
@@ -74,7 +78,7 @@ func (ag *subagents) openHub(string) {
 		return
 	}
 	h := &hub{of: ag}
-	h.List = list.New(ag.env, list.Options{
+	h.list = list.New(ag.env, list.Options{
 		Title: "Agents", NoSearch: true,
 		Empty:   "No agents have been started in this session. The model starts them with the tool task.",
 		Hint:    "Enter opens an agent" + ag.dot() + "x stops it" + ag.dot() + "r wakes a parked one",

@@ -80,7 +80,6 @@ func (s *opened) Path() (path string, ok bool) {
 
 func (s *opened) Todos() []todo.Phase          { return asks(s, s.Work().Todos) }
 func (s *opened) Goal() session.Goal           { return asks(s, s.Work().Goal) }
-func (s *opened) Plan() session.Plan           { return asks(s, s.Work().Plan) }
 func (s *opened) Pins() []string               { return asks(s, s.Work().Pins) }
 func (s *opened) Background() []session.Job    { return asks(s, s.Jobs().List) }
 func (s *opened) SubAgents() []session.Agent   { return asks(s, s.Agents().List) }
@@ -89,6 +88,9 @@ func (s *opened) Waits() session.Queued        { return asks(s, s.Queue().Waitin
 func (s *opened) TakeBack() []session.Input    { return asks(s, s.Queue().TakeBack) }
 func (s *opened) Breakdown() session.Breakdown { return asks(s, s.Conversation().Breakdown) }
 func (s *opened) Abort()                       { _ = s.tells(s.Conversation().Abort) } // who has gone does nothing more
+
+// planOf is the plan of the session.
+func planOf(s *opened) session.Plan { return asks(s, s.Work().Plan) }
 
 func (s *opened) Rules() []permit.Rule {
 	if s.Permissions() == nil {

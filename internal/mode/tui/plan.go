@@ -82,7 +82,7 @@ func (pm *planMode) plan(args string) {
 	planning := pm.session.Mode() == "plan"
 	switch args {
 	case "":
-		if planning && pm.session.Plan().State == session.PlanProposed {
+		if planning && planOf(pm.session).State == session.PlanProposed {
 			pm.reviewPlan()
 			return
 		}
@@ -92,7 +92,7 @@ func (pm *planMode) plan(args string) {
 			pm.toggle()
 		}
 	case "show", "review":
-		p := pm.session.Plan()
+		p := planOf(pm.session)
 		switch {
 		case p.Text == "":
 			pm.notice(card.Info, "No plan yet: /plan and a prompt ask for one.")
@@ -117,7 +117,7 @@ func (pm *planMode) reviewPlan() {
 		pm.busy("review")
 		return
 	}
-	s, plan := pm.session, pm.session.Plan()
+	s, plan := pm.session, planOf(pm.session)
 	q := plan.Question("")
 	var p pane.Pane
 	p = pm.review.pane(&q, func(r session.Reply) {
@@ -158,7 +158,7 @@ func (pm *planMode) carryOut(planning bool, a session.PlanApproval) {
 	switch {
 	case pm.work.on || pm.work.busy != "":
 		pm.busy(args)
-	case s.Plan().Text != "":
+	case planOf(s).Text != "":
 		pm.work.task("approving the plan", func(ctx context.Context) (func(), error) {
 			_, err := s.Conversation().ApprovePlan(ctx, a)
 			return nil, err
@@ -184,7 +184,7 @@ func (pm *planMode) hint() {
 	if pm.session.Mode() == "plan" && !pm.told {
 		pm.told = true
 		words := "/plan go carries it out, /plan compact condenses the conversation first."
-		if pm.session.Plan().Text == "" {
+		if planOf(pm.session).Text == "" {
 			words = "once there is a plan, " + words
 		} else {
 			words = "/plan review shows the plan, " + words

@@ -58,8 +58,8 @@ func AgentResults(details json.RawMessage) Call {
 	return c
 }
 
-// agents shows the agents that a call has work for it, in the order of its tasks.
-func (p *painter) agents(c *Call, args fields) {
+// paintAgents shows the agents that a call has work for it, in the order of its tasks.
+func paintAgents(p *painter, c *Call, args fields) {
 	rows := c.agentRows(args)
 	if c.State == Failed && countAgents(rows, "") == len(rows) {
 		rows = nil // none was started
@@ -68,13 +68,13 @@ func (p *painter) agents(c *Call, args fields) {
 	if kind == "" && len(rows) == 1 {
 		kind = rows[0].Agent
 	}
-	p.title(c, words(kind, theme.Text), p.agentFacts(c, rows)...)
+	p.title(c, words(kind, theme.Text), agentFacts(p, c, rows)...)
 	shown := rows
 	if !p.Expanded && len(rows) > collapsedAgents+1 { // a row that only says that one is missing is no gain
 		shown = rows[:collapsedAgents]
 	}
 	for i := range shown {
-		p.agent(&shown[i])
+		paintAgent(p, &shown[i])
 	}
 	if n := len(rows) - len(shown); n > 0 {
 		words := fmt.Sprintf("%s %s", p.sign.Ellipsis, prose.Count(n, "more agent"))
@@ -100,7 +100,7 @@ func countAgents(rows []agentRow, states ...string) (n int) {
 }
 
 // agentFacts say how many agents there are and how far they are.
-func (p *painter) agentFacts(c *Call, rows []agentRow) []string {
+func agentFacts(p *painter, c *Call, rows []agentRow) []string {
 	var facts []string
 	done, failed, stopped := countAgents(rows, "done"), countAgents(rows, "failed"), countAgents(rows, "stopped")
 	switch {
@@ -123,7 +123,7 @@ func (p *painter) agentFacts(c *Call, rows []agentRow) []string {
 }
 
 // agent is the row of one agent, and what it was told and answers in an expanded card.
-func (p *painter) agent(r *agentRow) {
+func paintAgent(p *painter, r *agentRow) {
 	sign, look := p.sign.Running, theme.Dim
 	switch r.State {
 	case "running":
@@ -152,32 +152,32 @@ func (p *painter) agent(r *agentRow) {
 	}
 	var facts styled.Line
 	for _, some := range [][]string{{requests, r.spent(), r.took}, {r.spent(), r.took}, {r.took}, {}} { // who it is comes first
-		if facts = p.facts(nil, some...); min(left.Width(), p.Width/2)+need+facts.Width() <= p.Width {
+		if facts = factsOf(p, nil, some...); min(left.Width(), p.Width/2)+need+facts.Width() <= p.Width {
 			break
 		}
 	}
 	left = styled.Truncate(left, p.Width-facts.Width()-need, p.sign.Ellipsis)
 	if room := p.Width - left.Width() - facts.Width(); doing != "" && room >= need {
-		left = append(left, styled.Truncate(p.facts(nil, doing), room, p.sign.Ellipsis)...)
+		left = append(left, styled.Truncate(factsOf(p, nil, doing), room, p.sign.Ellipsis)...)
 	}
 	p.add(append(left, facts...))
 	if r.Error != "" && r.State != "done" {
-		p.below(r.Error, theme.Error, 2)
+		belowAgent(p, r.Error, theme.Error, 2)
 	}
 	for _, note := range r.Notes[:min(len(r.Notes), 5)] {
-		p.below(note, theme.Muted, 2)
+		belowAgent(p, note, theme.Muted, 2)
 	}
 	if !p.Expanded {
 		return
 	}
 	if r.Description != "" {
-		p.below(r.assignment, theme.Muted, 4)
+		belowAgent(p, r.assignment, theme.Muted, 4)
 	}
-	p.below(r.Output, theme.ToolOutput, expandedLines)
+	belowAgent(p, r.Output, theme.ToolOutput, expandedLines)
 }
 
 // below adds lines of a text below an agent's row, at most so many.
-func (p *painter) below(text string, fg theme.Token, most int) {
+func belowAgent(p *painter, text string, fg theme.Token, most int) {
 	lines := p.split(text)
 	for _, line := range lines[:min(len(lines), most)] {
 		p.hanging(styled.Of(bodyIndent+line, fg), len(bodyIndent))
@@ -188,7 +188,7 @@ func (p *painter) below(text string, fg theme.Token, most int) {
 }
 
 // facts joins facts by dots, each with one before it.
-func (p *painter) facts(l styled.Line, facts ...string) styled.Line {
+func factsOf(p *painter, l styled.Line, facts ...string) styled.Line {
 	for _, f := range facts {
 		if f = prose.Inline(f); f != "" {
 			l = append(l, styled.Span{Text: " " + p.sign.Dot + " ", Look: theme.Look{Fg: theme.Dim}}, styled.Span{Text: f, Look: theme.Look{Fg: theme.Muted}})

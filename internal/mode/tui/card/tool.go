@@ -59,7 +59,7 @@ var drawers = map[string]func(*painter, *Call, fields){
 	"bash": (*painter).bash, "job_poll": (*painter).job, "job_kill": (*painter).job, "job_write": (*painter).job, "job_list": (*painter).job,
 	"read": (*painter).read, "grep": (*painter).grep, "find": (*painter).find, "ls": (*painter).ls,
 	"todo": (*painter).todo, "ask": (*painter).ask, "exit_plan": handedOver, "fetch": (*painter).fetch, "web_search": (*painter).search,
-	"task": (*painter).agents,
+	"task": paintAgents,
 }
 
 // Tool gives the lines of a call.
