@@ -68,7 +68,7 @@ func paintAgents(p *painter, c *Call, args fields) {
 	if kind == "" && len(rows) == 1 {
 		kind = rows[0].Agent
 	}
-	p.title(c, words(kind, theme.Text), agentFacts(p, c, rows)...)
+	p.title(c, words(kind, theme.Text), agentFacts(c, rows)...)
 	shown := rows
 	if !p.Expanded && len(rows) > collapsedAgents+1 { // a row that only says that one is missing is no gain
 		shown = rows[:collapsedAgents]
@@ -100,7 +100,7 @@ func countAgents(rows []agentRow, states ...string) (n int) {
 }
 
 // agentFacts say how many agents there are and how far they are.
-func agentFacts(p *painter, c *Call, rows []agentRow) []string {
+func agentFacts(c *Call, rows []agentRow) []string {
 	var facts []string
 	done, failed, stopped := countAgents(rows, "done"), countAgents(rows, "failed"), countAgents(rows, "stopped")
 	switch {
@@ -122,7 +122,7 @@ func agentFacts(p *painter, c *Call, rows []agentRow) []string {
 	return facts
 }
 
-// agent is the row of one agent, and what it was told and answers in an expanded card.
+// paintAgent is the row of one agent, and what it was told and answers in an expanded card.
 func paintAgent(p *painter, r *agentRow) {
 	sign, look := p.sign.Running, theme.Dim
 	switch r.State {
@@ -176,7 +176,7 @@ func paintAgent(p *painter, r *agentRow) {
 	belowAgent(p, r.Output, theme.ToolOutput, expandedLines)
 }
 
-// below adds lines of a text below an agent's row, at most so many.
+// belowAgent adds lines of a text below an agent's row, at most so many.
 func belowAgent(p *painter, text string, fg theme.Token, most int) {
 	lines := p.split(text)
 	for _, line := range lines[:min(len(lines), most)] {
@@ -187,7 +187,7 @@ func belowAgent(p *painter, text string, fg theme.Token, most int) {
 	}
 }
 
-// facts joins facts by dots, each with one before it.
+// factsOf joins facts by dots, each with one before it.
 func factsOf(p *painter, l styled.Line, facts ...string) styled.Line {
 	for _, f := range facts {
 		if f = prose.Inline(f); f != "" {
