@@ -143,8 +143,7 @@ func TestAgentsAreWatched(t *testing.T) {
 // A question of an agent says who asks, shows what it would write, and is answered as any other.
 func TestAgentAsks(t *testing.T) {
 	t.Parallel()
-	var m *team
-	m = teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {
+	m := teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {
 		switch {
 		case who == "writer" && turn == 0:
 			return llmtest.Call("w", "write", `{"path":"made.txt","content":"what it would write\n"}`)
@@ -224,8 +223,7 @@ func TestAgentHub(t *testing.T) {
 // An agent that has ended long ago is parked: it is woken in the hub, and asked further questions.
 func TestParkedAgentIsAsked(t *testing.T) {
 	t.Parallel()
-	var m *team
-	m = teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {
+	m := teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {
 		switch {
 		case who == "one" && turn == 0:
 			return llmtest.Say("It is in main.go.")
