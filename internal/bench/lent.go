@@ -22,6 +22,14 @@ func (l *Lent) Folder() string {
 	return transcript.ArtifactDir(l.seat.path)
 }
 
+// Hide puts placeholders in the place of secrets. Calls of tools hold the values themselves.
+func (l *Lent) Hide(text string) string {
+	if l.seat.vault == nil {
+		return text
+	}
+	return l.seat.vault.Hide(text)
+}
+
 // borrow opens what a sub-agent stands on. In the folder of its session it has the session's
 // own workspace and rules, so that an undo covers both and a change of the rules or of the mode holds for both. In a
 // folder of its own it has copies, and no journal.

@@ -488,3 +488,45 @@ func final(out agent.Outcome) string {
 	}
 	return ""
 }
+
+// A secret that the model passes on reaches neither the agent nor what is kept of it.
+func TestAgentsReadNoSecrets(t *testing.T) {
+	const secret = "hunter2-and-more-of-it-4711"
+	var placeholder string
+	o := opened(t, officeOptions{change: func(s *host.Session) { s.Ground.Environ = []string{"MY_API_KEY=" + secret} }}, func(s said) []llm.Event {
+		switch {
+		case s.who != "":
+			return llmtest.Say("I read " + s.last)
+		case s.turn == 0:
+			placeholder = s.last
+			return tasks("task", false, "one: use "+placeholder)
+		}
+		return nil
+	})
+	o.prompt(secret)
+	if placeholder == secret || placeholder == "" {
+		t.Fatalf("the model reads %q", placeholder)
+	}
+	for _, s := range o.requests("one") {
+		if strings.Contains(fmt.Sprint(s.Request), secret) || !strings.Contains(s.last, placeholder) {
+			t.Errorf("the agent reads %q", s.last)
+		}
+	}
+	found := 0
+	err := filepath.WalkDir(filepath.Join(filepath.Dir(o.dir), "burin"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), secret) {
+			t.Errorf("%s holds the secret", path)
+		}
+		if strings.Contains(string(text), placeholder) {
+			found++
+		}
+		return err
+	})
+	if err != nil || found == 0 {
+		t.Errorf("%d files with the placeholder, %v", found, err)
+	}
+}

@@ -367,6 +367,8 @@ func (c *Crew) enlist(d *subagent.Definition, o task.Order, call string, index i
 	if lent == nil {
 		return nil, errors.New("the session has not begun")
 	}
+	// What is kept and shown of an order holds no secrets; the agent itself never reads one.
+	o.Description, o.Context, o.Assignment = lent.Hide(o.Description), lent.Hide(o.Context), lent.Hide(o.Assignment)
 	m := &member{crew: c, definition: d, order: o}
 	if m.isolated = d.Isolated != nil && *d.Isolated; o.Isolated != nil {
 		m.isolated = *o.Isolated
