@@ -86,7 +86,6 @@ type Options struct {
 type Crew struct {
 	*family
 	of    string // id of the agent whose crew it is; "": a person's session
-	depth int    // of its agents
 	may   []string
 	slots chan struct{} // nil: any number at a time
 
@@ -132,12 +131,12 @@ func New(o Options) *Crew {
 	}
 	f := &family{o: o, crews: map[string]*Crew{}, byID: map[string]*member{}}
 	f.life, f.end = context.WithCancel(context.Background())
-	return f.crew("", 1, nil)
+	return f.crew("", nil)
 }
 
 // crew makes the crew of a session of the family.
-func (f *family) crew(of string, depth int, may []string) *Crew {
-	c := &Crew{family: f, of: of, depth: depth, may: may, arrived: make(chan struct{}, 1)}
+func (f *family) crew(of string, may []string) *Crew {
+	c := &Crew{family: f, of: of, may: may, arrived: make(chan struct{}, 1)}
 	if n := f.o.Limits.Concurrency; n > 0 {
 		c.slots = make(chan struct{}, n)
 	}

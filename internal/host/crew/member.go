@@ -360,8 +360,9 @@ func (m *member) awake(ctx context.Context) (*session.Session, error) {
 	if parent == nil {
 		return nil, errors.New("the session has not begun")
 	}
-	if own == nil && len(m.definition.Spawns) > 0 && (c.o.Limits.Depth < 0 || c.depth < c.o.Limits.Depth) {
-		own = c.crew(m.id, c.depth+1, m.definition.Spawns)
+	depth := strings.Count(m.id, ".") + 1 // of the agent; after a resume it is with the crew of the session
+	if own == nil && len(m.definition.Spawns) > 0 && (c.o.Limits.Depth < 0 || depth < c.o.Limits.Depth) {
+		own = c.crew(m.id, m.definition.Spawns)
 	}
 	facts := parent.Facts()
 	lender := session.Lend(parent)
