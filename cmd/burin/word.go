@@ -45,6 +45,9 @@ func firstPrompt(root *cobra.Command, args []string, marked bool) (string, error
 // alone says that nothing follows it: then it may also be the beginning of a name.
 func nearCommand(root *cobra.Command, word string, alone bool) string {
 	word = strings.ToLower(word)
+	if word == "log" && !alone {
+		return "" // "log every request" is a prompt, as likely as it is burin logs
+	}
 	const most = 2
 	best, least := "", most+1
 	for _, c := range root.Commands() {
