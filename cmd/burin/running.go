@@ -18,6 +18,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/print"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/transcript/place"
 )
 
 // place is where the owners of sessions listen.
@@ -140,6 +141,9 @@ func goToSession(ctx context.Context, p *program, which string) (string, error) 
 		if err := os.Chdir(r.Dir); err != nil {
 			return "", fmt.Errorf("join session %s in its folder: %w", which, err)
 		}
+	}
+	if place.Parse(r.Path).SQL {
+		return r.Path, nil
 	}
 	if _, err := os.Stat(r.Path); errors.Is(err, fs.ErrNotExist) { // no model has answered yet
 		return r.Path + ".draft", nil

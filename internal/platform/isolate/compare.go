@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/platform/git"
 )
 
 // Limits of what is held in memory. A larger file is a change without contents, which
@@ -41,7 +43,7 @@ type Change struct {
 // now writes the tree of the files as they are.
 func (f *Folder) now(ctx context.Context) (string, error) {
 	index := filepath.Join(f.own.dir, "now")
-	if err := copyIndex(f.index(), index); err != nil {
+	if err := git.CopyIndex(f.index(), index); err != nil {
 		return "", err
 	}
 	out, err := f.ours(ctx, index, nil, "diff-files", "--name-status", "--no-renames", "-z")
@@ -84,23 +86,6 @@ func (f *Folder) now(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return f.writeTree(ctx, index)
-}
-
-// copyIndex copies an index with its time, by which git knows the files that may have
-// changed in the same moment.
-func copyIndex(from, to string) error {
-	info, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(to, data, 0o600); err != nil {
-		return err
-	}
-	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
 // added are the files that the agent gave to git itself, so they count though git ignores

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/burin-dev/burin/internal/platform/git"
 )
 
 // Commit is a commit to make.
@@ -462,17 +464,13 @@ func (r *Repo) replaceIndex(ctx context.Context, ops []op, act func(context.Cont
 			return err
 		}
 	}
-	data, err := os.ReadFile(index)
-	if errors.Is(err, os.ErrNotExist) {
-		data, err = nil, nil // there was none, and nothing was entered
-	}
-	if err != nil {
-		return err
-	}
-	if _, err := lock.Write(data); err != nil {
-		return err
-	}
 	if err := lock.Close(); err != nil {
+		return err
+	}
+	exists := true
+	if err := git.CopyIndex(index, path+".lock"); errors.Is(err, os.ErrNotExist) {
+		exists = false // there was none, and nothing was entered
+	} else if err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // the branch and the index go together
@@ -480,7 +478,7 @@ func (r *Repo) replaceIndex(ctx context.Context, ops []op, act func(context.Cont
 		return err
 	}
 	held = false
-	if len(data) == 0 {
+	if !exists {
 		return os.Remove(path + ".lock")
 	}
 	return os.Rename(path+".lock", path)

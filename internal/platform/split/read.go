@@ -15,6 +15,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/burin-dev/burin/internal/platform/edit"
+	"github.com/burin-dev/burin/internal/platform/git"
 	"github.com/burin-dev/burin/internal/platform/private"
 	"github.com/burin-dev/burin/internal/prose"
 )
@@ -480,14 +481,11 @@ func (r *Repo) blobs(ctx context.Context, objects []string) (map[string]blob, er
 
 // copyIndex copies the index, if there is one.
 func (r *Repo) copyIndex(to string) error {
-	data, err := os.ReadFile(filepath.Join(r.dir, "index"))
+	err := git.CopyIndex(filepath.Join(r.dir, "index"), to)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, data, 0o600)
+	return err
 }
 
 // Clean reports whether git has a file and it doesn't differ from what is committed.

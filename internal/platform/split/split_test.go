@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -462,6 +463,30 @@ func TestFilesOfACommit(t *testing.T) {
 	}
 	if got := r.read("CHANGELOG.md"); got != "# Changes\r\n- a\r\n- b\r\n" {
 		t.Errorf("on the disk: %q", got)
+	}
+}
+
+// A file that changed in the moment in which git looked at it, with its size as before, is one
+// of the changes.
+func TestChangeInTheMomentOfTheIndex(t *testing.T) {
+	r := newRig(t)
+	r.git("config", "core.checkStat", "minimal")
+	r.git("config", "core.trustctime", "false")
+	r.write("a.txt", "a\n")
+	at := func(name string) {
+		moment := time.Unix(1700000000, 0)
+		if err := os.Chtimes(filepath.Join(r.root, name), moment, moment); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at("a.txt")
+	r.commitAll("first")
+	r.write("a.txt", "b\n")
+	at("a.txt")
+	at(".git/index")
+	_, c := r.changes(false)
+	if len(c.Pieces) != 1 || c.Pieces[0].Path != "a.txt" {
+		t.Errorf("what has changed: %v", c.Pieces)
 	}
 }
 

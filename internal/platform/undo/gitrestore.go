@@ -145,6 +145,10 @@ func (g gitUndoing) replaceLocked(path string, from, to State) error {
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
+	if err == nil && to.Kind == kindIndex {
+		// Older than all files: git trusts none of the times in it before it has read them.
+		err = g.folder.root.Chtimes(lock, time.Unix(1, 0), time.Unix(1, 0))
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: %w", path, err)

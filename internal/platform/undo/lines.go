@@ -106,7 +106,7 @@ func (ls *lines) lock() (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the undo journal: %w", err)
 	}
-	return func() { _ = f.Close() }, nil
+	return func() { _ = filelock.Close(f) }, nil
 }
 
 // use makes the folder of the journal, and tells other processes that this one relies
@@ -301,7 +301,7 @@ func (ls *lines) alone() (bool, error) {
 	if ls.inUse == nil {
 		return false, nil
 	}
-	_ = ls.inUse.Close() // our own share is in the way
+	_ = filelock.Close(ls.inUse) // our own share is in the way
 	f, err := os.OpenFile(ls.inUse.Name(), os.O_RDWR, 0)
 	if err != nil {
 		return false, fmt.Errorf("tidy the undo journal: %w", err)
@@ -344,7 +344,7 @@ func (ls *lines) close(last func() error) error {
 	err := last()
 	for _, f := range []*os.File{ls.file, ls.inUse} {
 		if f != nil {
-			if cerr := f.Close(); err == nil {
+			if cerr := filelock.Close(f); err == nil {
 				err = cerr
 			}
 		}

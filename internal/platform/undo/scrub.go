@@ -84,10 +84,10 @@ func alone(dir string) (unlock func(), err error) {
 		err = errors.New("take secrets out of the undo journal: a session works in its folder; end it first")
 	}
 	if err != nil {
-		_ = f.Close()
+		_ = filelock.Close(f)
 		return nil, err
 	}
-	return func() { _ = f.Close() }, nil
+	return func() { _ = filelock.Close(f) }, nil
 }
 
 // lines counts the lines of the journal with a secret in a label or a link, and writes
