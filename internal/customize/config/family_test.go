@@ -12,10 +12,11 @@ import (
 // Text that can't be changed safely is left to the strict reader, which names what is wrong.
 func TestOldNamesInHardPlaces(t *testing.T) {
 	for text, want := range map[string]string{
-		"x: &a\n  queueMode: all\nqueueMode: all\n":    `unknown setting "x"`,
-		"steeringMode: &a all\nqueueMode: *a\n":        "",
-		"queueMode: sometimes\n":                       `"sometimes" must be one-at-a-time or all`,
-		"tools: {approvalMode: never-heard-of}\n":      `1:9: unknown setting "tools.approvalMode" (did you mean "approval"?)`,
+		"x: &a\n  queueMode: all\nqueueMode: all\n": `unknown setting "x"`,
+		"steeringMode: &a all\nqueueMode: *a\n":     "",
+		"queueMode: sometimes\n":                    `"sometimes" must be one-at-a-time or all`,
+		"tools: {approvalMode: never-heard-of}\n":   `1:9: unknown setting "tools.approvalMode" (did you mean "approval"?)`,
+
 		"queueMode:\n":                                 `unknown setting "queueMode" (did you mean "steeringMode"?)`,
 		"# queueMode\napproval: ask\n":                 "",
 		"edit: {mode: whole}\nask: {timeout: 90000}\n": "",
