@@ -345,11 +345,14 @@ func (r *Robot) WaitFor(what string, ok func(*vt.Terminal) bool) {
 	}
 }
 
-// WaitText waits until the screen holds text.
+// WaitText waits until the screen holds text, which may be wrapped between words: where depends
+// on what stands before it, such as the path of a test's folder.
 func (r *Robot) WaitText(text string) {
 	r.t.Helper()
+	words := strings.Join(strings.Fields(text), " ")
 	r.WaitFor(fmt.Sprintf("%q on the screen", text), func(t *vt.Terminal) bool {
-		return strings.Contains(t.Screen(), text)
+		screen := t.Screen()
+		return strings.Contains(screen, text) || strings.Contains(words, " ") && strings.Contains(strings.Join(strings.Fields(screen), " "), words)
 	})
 }
 
