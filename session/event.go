@@ -189,6 +189,23 @@ type Facts struct {
 	Since   time.Time  `json:"since,omitzero"`    // since when
 }
 
+// Same reports whether two facts are equal. It compares models by pointer: a change replaces the
+// whole model.
+func (f *Facts) Same(other *Facts) bool {
+	x, y := *f, *other
+	cost := func(f *Facts) any {
+		if f.Stats.Usage.Cost == nil {
+			return nil
+		}
+		return *f.Stats.Usage.Cost
+	}
+	if cost(&x) != cost(&y) {
+		return false
+	}
+	x.Stats.Usage.Cost, y.Stats.Usage.Cost = nil, nil
+	return x == y
+}
+
 // QuestionKind says which kind of answer a question needs.
 type QuestionKind string
 

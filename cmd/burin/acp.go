@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -78,7 +77,7 @@ func (p *program) serveEditor(ctx context.Context, a askFlags, args []string) er
 	p.sealing.AskWith(func(context.Context, string) (string, error) {
 		return "", errors.New("an editor can't ask for a pass phrase: set BURIN_SESSION_PASSPHRASE, or open the session in a terminal first")
 	})
-	e := &editor{program: p, ask: a, hosts: map[string]*host.Host{}}
+	e := &editor{newHosts(p, a)}
 	defer e.close(ctx)
 	return acp.Run(ctx, acp.Options{
 		In: p.in, Out: p.out, Dir: dir, Version: version(), Log: func(line string) { p.warn(words.Line(line)) },
@@ -108,40 +107,12 @@ func (p *program) logInHere(ctx context.Context) error {
 	})
 }
 
-// editor is the program around the face for editors. Each folder has a host of its own, with
-// the commands and settings that hold there.
-type editor struct {
-	program *program
-	ask     askFlags
-
-	mu    sync.Mutex
-	hosts map[string]*host.Host
-}
-
-func (e *editor) host(dir string) (*host.Host, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if h := e.hosts[dir]; h != nil {
-		return h, nil
-	}
-	h, err := e.program.hostIn(&e.ask, dir, func(line string) { e.program.warn(words.Line(line)) })
-	if err == nil {
-		e.hosts[dir] = h
-	}
-	return h, err
-}
-
-func (e *editor) close(ctx context.Context) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, h := range e.hosts {
-		e.program.closeHost(ctx, h)
-	}
-}
+// editor is the program around the face for editors.
+type editor struct{ *hosts }
 
 // folder is the program around the sessions of a folder.
 func (e *editor) folder(dir string) (acp.Folder, error) {
-	h, err := e.host(dir)
+	h, err := e.in(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +144,7 @@ func (f editorFolder) Archive() (acp.Archive, error) { return f.Host.Archive(nil
 
 // open opens a session, and lets terminals attach to it.
 func (e *editor) open(ctx context.Context, w acp.Wish) (session.Handle, error) {
-	h, err := e.host(w.Dir)
+	h, err := e.in(w.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +168,7 @@ func (e *editor) place(h *host.Host, blind bool) owner.Place {
 
 // join returns how burin joins a terminal to a program of a session in dir.
 func (e *editor) join(dir string, s session.Handle, id string) ([]string, error) {
-	h, err := e.host(dir)
+	h, err := e.in(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,9 @@ folder; with one, burin goes to the folder of that session.
 
 With --mode json it only watches: each event is a line of JSON, until the session ends.
 
+The address of a server joins a session there: http://127.0.0.1:4647/ID, or without ID the
+last one. BURIN_SERVER_TOKEN is the token of a server that isn't yours.
+
 With --address it prints where programs can join it: the path of a socket, for
 the client in clients/typescript and others that speak its protocol.
 
@@ -41,13 +44,18 @@ the client in clients/typescript and others that speak its protocol.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.attach, a.goOn = true, len(args) == 0
 			if len(args) == 1 {
+				var err error
 				if args[0] == "" {
 					return archive.ErrUnnamed
 				}
-				var err error
-				if a.resume, err = goToSession(cmd.Context(), p, args[0]); err != nil {
+				if isServer(args[0]) {
+					a.resume = args[0]
+				} else if a.resume, err = goToSession(cmd.Context(), p, args[0]); err != nil {
 					return err
 				}
+			}
+			if address && isServer(a.resume) {
+				return usage("--address is for sessions of this machine: programs ask a server over HTTP")
 			}
 			if address {
 				return printAddress(cmd.Context(), p, a)
@@ -102,17 +110,25 @@ func printAddress(ctx context.Context, p *program, a askFlags) error {
 	return err
 }
 
-// watch writes the events of a session that another process has open.
-func watch(ctx context.Context, p *program, a askFlags) error {
+// sessionToWatch is the session to watch.
+func sessionToWatch(ctx context.Context, p *program, a askFlags) (session.Handle, error) {
+	if isServer(a.resume) {
+		return joinServer(ctx, p, a.resume, "watcher", remote.Watch)
+	}
 	h, err := p.host(nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	path, err := p.resumes(ctx, h, a.agentFlags, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s, err := p.attached(ctx, h.Paths(), path, "watcher", remote.Watch)
+	return p.attached(ctx, h.Paths(), path, "watcher", remote.Watch)
+}
+
+// watch writes the events of a session that another process has open.
+func watch(ctx context.Context, p *program, a askFlags) error {
+	s, err := sessionToWatch(ctx, p, a)
 	if err != nil {
 		return err
 	}

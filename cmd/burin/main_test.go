@@ -217,7 +217,7 @@ func serveFile(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], srv.URL)
 }
 
-func server(ts *testscript.TestScript, name string) *llmtest.Server {
+func modelServer(ts *testscript.TestScript, name string) *llmtest.Server {
 	srv := ts.Value("servers").(map[string]*llmtest.Server)[name]
 	if srv == nil {
 		ts.Fatalf("there is no model %s", name)
@@ -233,7 +233,7 @@ func asked(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	raw := server(ts, args[0]).Raw()
+	raw := modelServer(ts, args[0]).Raw()
 	if n > len(raw) {
 		ts.Fatalf("%s was asked %d times", args[0], len(raw))
 	}
@@ -250,7 +250,7 @@ func requests(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: requests NAME N")
 	}
-	if n := len(server(ts, args[0]).Raw()); strconv.Itoa(n) != args[1] {
+	if n := len(modelServer(ts, args[0]).Raw()); strconv.Itoa(n) != args[1] {
 		ts.Fatalf("%s was asked %d times, want %s", args[0], n, args[1])
 	}
 }
@@ -262,7 +262,7 @@ func count(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	raw := server(ts, args[0]).Raw()
+	raw := modelServer(ts, args[0]).Raw()
 	if n > len(raw) {
 		ts.Fatalf("%s was asked %d times", args[0], len(raw))
 	}
@@ -332,7 +332,7 @@ func pictured(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	sent := server(ts, args[0]).Requests()
+	sent := modelServer(ts, args[0]).Requests()
 	if n > len(sent) {
 		ts.Fatalf("%s was asked %d times", args[0], len(sent))
 	}

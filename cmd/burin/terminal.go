@@ -198,6 +198,9 @@ func opened(ctx context.Context, h *desk, w tui.Wish) (session.Handle, error) {
 	h.program.sealing.AskWith(w.Secret)
 	a, resume := h.ask, w.Resume
 	first := h.first.CompareAndSwap(false, true)
+	if first && a.attach && isServer(a.resume) {
+		return joinServer(ctx, h.program, a.resume, "terminal", remote.Own)
+	}
 	switch {
 	case first && resume == "":
 		var err error

@@ -213,7 +213,7 @@ func (l *link) flush() error {
 // tellFacts adds the facts to the buffer if the other side has others. The caller holds mu and
 // flushes.
 func (l *link) tellFacts(now session.Facts, cache *Cache) error {
-	if l.told && same(&l.facts, &now) {
+	if l.told && l.facts.Same(&now) {
 		return nil
 	}
 	raw, err := cache.tell(&now)
@@ -222,23 +222,6 @@ func (l *link) tellFacts(now session.Facts, cache *Cache) error {
 	}
 	l.facts, l.told = now, true
 	return l.put(raw)
-}
-
-// same reports whether two facts are equal. It compares models by pointer: a change replaces the
-// whole model.
-func same(a, b *session.Facts) bool {
-	x, y := *a, *b
-	cost := func(f *session.Facts) any {
-		if f.Stats.Usage.Cost == nil {
-			return nil
-		}
-		return *f.Stats.Usage.Cost
-	}
-	if cost(&x) != cost(&y) {
-		return false
-	}
-	x.Stats.Usage.Cost, y.Stats.Usage.Cost = nil, nil
-	return x == y
 }
 
 // ended returns why a connection ended; nil: either side closed it.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool/change"
 	"github.com/burin-dev/burin/tool/permit"
 	"github.com/burin-dev/burin/tool/todo"
 	"github.com/burin-dev/burin/transcript"
@@ -22,7 +24,7 @@ import (
 // ServeOptions configure [Serve].
 type ServeOptions struct {
 	// Open returns the handle of a face with that name. It answers questions if answers is
-	// set. Serve closes it when the connection ends.
+	// set. Serve closes it when the connection ends. nil means that the session has ended.
 	Open func(name string, answers bool) session.Handle
 	// Most limits the rights of a connection.
 	Most Rights
@@ -52,7 +54,7 @@ func (c *Cache) tell(now *session.Facts) ([]byte, error) {
 	if c != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.line != nil && same(&c.facts, now) {
+		if c.line != nil && c.facts.Same(now) {
 			return c.line, nil
 		}
 	}
@@ -112,6 +114,9 @@ func Serve(ctx context.Context, conn net.Conn, o ServeOptions) error {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { conn.Close() })() //nolint:errcheck // it wakes the reader
 	handle := o.Open(h.Name, ranks[h.Rights] >= ranks[Answer])
+	if handle == nil {
+		return l.send(&line{Failure: session.FailureOf(session.ErrClosed)})
+	}
 	defer handle.Close() //nolint:errcheck // it only leaves
 	if h.Agent != "" {
 		of, err := handle.Agents().Open(ctx, h.Agent, h.Name, ranks[h.Rights] >= ranks[Answer])
@@ -217,7 +222,7 @@ func (s *server) answer(ctx context.Context, in *line) (any, error) {
 	case "follow":
 		return nil, s.follow(ctx, in)
 	case "end":
-		do, ok = method{Own, s.endSession}, true
+		do, ok = method{needs: Own, run: s.endSession}, true
 	}
 	if !ok {
 		return nil, fmt.Errorf("unknown request %q", in.Do)
@@ -294,16 +299,18 @@ func (s *server) pass(id uint64, e *session.Event) error {
 
 // method handles one type of request.
 type method struct {
-	needs Rights
-	run   func(ctx context.Context, h session.Handle, with json.RawMessage, chunk func(string)) (any, error)
+	needs   Rights
+	in, out reflect.Type // of the parameters and the result; nil: there are none
+	run     func(ctx context.Context, h session.Handle, with json.RawMessage, chunk func(string)) (any, error)
 }
 
-// on makes a method from a function that takes the parameters as a P.
-func on[P any](needs Rights, f func(ctx context.Context, h session.Handle, p P, chunk func(string)) (any, error)) method {
-	return method{needs, func(ctx context.Context, h session.Handle, with json.RawMessage, chunk func(string)) (any, error) {
+// on makes a method from a function that takes the parameters as a P and returns an R; the R
+// any is no result.
+func on[P, R any](needs Rights, f func(ctx context.Context, h session.Handle, p P, chunk func(string)) (R, error)) method {
+	return method{needs, typeOf[P](), typeOf[R](), func(ctx context.Context, h session.Handle, with json.RawMessage, chunk func(string)) (any, error) {
 		var p P
 		if err := json.Unmarshal(with, &p); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", ErrParameters, err)
 		}
 		return f(ctx, h, p, chunk)
 	}}
@@ -311,9 +318,17 @@ func on[P any](needs Rights, f func(ctx context.Context, h session.Handle, p P, 
 
 // of makes a method without parameters.
 func of[R any](needs Rights, f func(h session.Handle) func(context.Context) (R, error)) method {
-	return method{needs, func(ctx context.Context, h session.Handle, _ json.RawMessage, _ func(string)) (any, error) {
+	return method{needs, nil, typeOf[R](), func(ctx context.Context, h session.Handle, _ json.RawMessage, _ func(string)) (any, error) {
 		return f(h)(ctx)
 	}}
+}
+
+// typeOf is the type T; nil stands for types without a value: any and struct{}.
+func typeOf[T any]() reflect.Type {
+	if t := reflect.TypeFor[T](); t != reflect.TypeFor[any]() && t != reflect.TypeFor[struct{}]() {
+		return t
+	}
+	return nil
 }
 
 // rules returns the rules of a session.
@@ -333,10 +348,10 @@ func changes(h session.Handle) (session.Changes, error) {
 
 // methods are all requests except follow and end.
 var methods = map[string]method{
-	"submit": on(Steer, func(ctx context.Context, h session.Handle, in session.Input, _ func(string)) (any, error) {
+	"submit": on(Steer, func(ctx context.Context, h session.Handle, in session.Input, _ func(string)) (session.Receipt, error) {
 		return h.Conversation().Submit(ctx, in)
 	}),
-	"wait": on(Watch, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
+	"wait": on(Watch, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (session.Event, error) {
 		out, err := h.Conversation().Wait(ctx, p.ID)
 		return session.Event{Event: agent.Event{Type: agent.AgentEnd, Messages: out.Messages, Outcome: &out}}, err
 	}),
@@ -350,20 +365,20 @@ var methods = map[string]method{
 	"abort_command": on(Steer, func(ctx context.Context, h session.Handle, _ struct{}, _ func(string)) (any, error) {
 		return nil, h.Conversation().AbortCommand(ctx)
 	}),
-	"aside": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, chunk func(string)) (any, error) {
+	"aside": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, chunk func(string)) (textJSON, error) {
 		text, err := h.Conversation().Aside(ctx, p.Text, chunk)
 		return textJSON{text}, err
 	}),
-	"run": on(Own, func(ctx context.Context, h session.Handle, p runJSON, chunk func(string)) (any, error) {
+	"run": on(Own, func(ctx context.Context, h session.Handle, p runJSON, chunk func(string)) (session.CommandResult, error) {
 		return h.Conversation().Run(ctx, p.Command, p.Private, chunk)
 	}),
 	"compact": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (any, error) {
 		return nil, h.Conversation().Compact(ctx, p.Text)
 	}),
-	"shake": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (any, error) {
+	"shake": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (int, error) {
 		return h.Conversation().Shake(ctx, p.Text)
 	}),
-	"handoff": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (any, error) {
+	"handoff": on(Steer, func(ctx context.Context, h session.Handle, p textJSON, _ func(string)) (textJSON, error) {
 		text, err := h.Conversation().Handoff(ctx, p.Text)
 		return textJSON{text}, err
 	}),
@@ -374,7 +389,7 @@ var methods = map[string]method{
 		return h.Conversation().Breakdown
 	}),
 
-	"approve_plan": on(Own, func(ctx context.Context, h session.Handle, a session.PlanApproval, _ func(string)) (any, error) {
+	"approve_plan": on(Own, func(ctx context.Context, h session.Handle, a session.PlanApproval, _ func(string)) (session.Receipt, error) {
 		return h.Conversation().ApprovePlan(ctx, a)
 	}),
 
@@ -395,11 +410,11 @@ var methods = map[string]method{
 	}),
 
 	"policy": of(Watch, func(h session.Handle) func(context.Context) (session.Policy, error) { return h.Policies().Policy }),
-	"change_policy": on(Own, func(ctx context.Context, h session.Handle, c session.PolicyChange, _ func(string)) (any, error) {
+	"change_policy": on(Own, func(ctx context.Context, h session.Handle, c session.PolicyChange, _ func(string)) (session.Policy, error) {
 		return h.Policies().Change(ctx, c)
 	}),
 
-	"navigate": on(Own, func(ctx context.Context, h session.Handle, p moveJSON, _ func(string)) (any, error) {
+	"navigate": on(Own, func(ctx context.Context, h session.Handle, p moveJSON, _ func(string)) (textJSON, error) {
 		text, err := h.Tree().Navigate(ctx, p.ID, p.How)
 		return textJSON{text}, err
 	}),
@@ -469,20 +484,20 @@ var methods = map[string]method{
 		return nil, h.Questions().Answer(ctx, p.ID, p.Reply)
 	}),
 
-	"rules": on(Watch, func(ctx context.Context, h session.Handle, _ struct{}, _ func(string)) (any, error) {
+	"rules": on(Watch, func(ctx context.Context, h session.Handle, _ struct{}, _ func(string)) ([]permit.Rule, error) {
 		r, err := rules(h)
 		if err != nil {
 			return nil, err
 		}
 		return r.Rules(ctx)
 	}),
-	"grant": on(Own, func(ctx context.Context, h session.Handle, p grantJSON, _ func(string)) (any, error) {
+	"grant": on(Own, func(ctx context.Context, h session.Handle, p grantJSON, _ func(string)) (permit.Rule, error) {
 		r, err := rules(h)
 		if err != nil {
-			return nil, err
+			return permit.Rule{}, err
 		}
 		if len(p.Rules) != 1 {
-			return nil, errors.New("grant one rule at a time")
+			return permit.Rule{}, errors.New("grant one rule at a time")
 		}
 		return r.Grant(ctx, p.Rules[0], permit.Scope(p.Scope))
 	}),
@@ -493,7 +508,7 @@ var methods = map[string]method{
 		}
 		return nil, r.Revoke(ctx, p.ID)
 	}),
-	"try_rules": on(Watch, func(ctx context.Context, h session.Handle, p grantJSON, _ func(string)) (any, error) {
+	"try_rules": on(Watch, func(ctx context.Context, h session.Handle, p grantJSON, _ func(string)) ([]permit.Tried, error) {
 		r, err := rules(h)
 		if err != nil {
 			return nil, err
@@ -501,21 +516,21 @@ var methods = map[string]method{
 		return r.Try(ctx, p.Rules...)
 	}),
 
-	"turns": on(Watch, func(ctx context.Context, h session.Handle, _ struct{}, _ func(string)) (any, error) {
+	"turns": on(Watch, func(ctx context.Context, h session.Handle, _ struct{}, _ func(string)) ([]change.Turn, error) {
 		c, err := changes(h)
 		if err != nil {
 			return nil, err
 		}
 		return c.Turns(ctx)
 	}),
-	"preview_undo": on(Watch, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
+	"preview_undo": on(Watch, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) ([]change.Planned, error) {
 		c, err := changes(h)
 		if err != nil {
 			return nil, err
 		}
 		return c.Preview(ctx, p.ID)
 	}),
-	"undo": on(Own, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
+	"undo": on(Own, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (*change.Undone, error) {
 		c, err := changes(h)
 		if err != nil {
 			return nil, err
@@ -523,18 +538,18 @@ var methods = map[string]method{
 		return c.Undo(ctx, p.ID)
 	}),
 
-	"cursor": on(Watch, func(_ context.Context, h session.Handle, _ struct{}, _ func(string)) (any, error) {
+	"cursor": on(Watch, func(_ context.Context, h session.Handle, _ struct{}, _ func(string)) (session.Cursor, error) {
 		return h.Events(session.Cursor{}).Cursor(), nil
 	}),
-	"nodes": on(Watch, func(_ context.Context, h session.Handle, p pageJSON, _ func(string)) (any, error) {
+	"nodes": on(Watch, func(_ context.Context, h session.Handle, p pageJSON, _ func(string)) (nodesJSON, error) {
 		all := h.Transcript().Nodes()
 		from := min(max(p.From, 0), len(all))
 		return nodesJSON{all[from:min(from+pageNodes, len(all))], len(all)}, nil
 	}),
-	"entry": on(Watch, func(_ context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
+	"entry": on(Watch, func(_ context.Context, h session.Handle, p idJSON, _ func(string)) (entryJSON, error) {
 		e, err := h.Transcript().Entry(p.ID)
 		if err != nil {
-			return nil, err
+			return entryJSON{}, err
 		}
 		return entryOf(e), nil
 	}),

@@ -1,6 +1,7 @@
 package story_test
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"os"
@@ -12,8 +13,12 @@ import (
 	"testing"
 )
 
-// socketVariable has the terminals of stories attach to an owner in the background.
-const socketVariable = "STORY_SOCKET"
+// socketVariable has the terminals of stories attach to an owner in the background: directly
+// where it is 1, through burin serve where it is [throughServer].
+const (
+	socketVariable = "STORY_SOCKET"
+	throughServer  = "server"
+)
 
 // notOverSocket are stories that make no sense there, and why.
 var notOverSocket = map[string]string{
@@ -45,7 +50,7 @@ const (
 )
 
 // overSocket reports whether the terminal is a client of an owner.
-func (o *setting) overSocket() bool { return os.Getenv(socketVariable) == "1" && !o.bare && !o.quiet }
+func (o *setting) overSocket() bool { return os.Getenv(socketVariable) != "" && !o.bare && !o.quiet }
 
 // ownElsewhere begins the session in the background, and gives its id.
 func (s *story) ownElsewhere(o setting, args []string) string {
@@ -77,23 +82,63 @@ func (s *story) ownElsewhere(o setting, args []string) string {
 	}
 	_, which, _ := strings.Cut(said.String(), "burin attach ")
 	which, _, _ = strings.Cut(which, " joins it")
+	if os.Getenv(socketVariable) == throughServer {
+		return s.served(cmd) + "/" + which
+	}
 	return which
+}
+
+// served starts a server as cmd was started, and gives its address.
+func (s *story) served(like *exec.Cmd) string {
+	s.t.Helper()
+	cmd := exec.Command(like.Path, "serve", "--addr", "127.0.0.1:0")
+	cmd.Dir, cmd.Env = like.Dir, like.Env
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		s.t.Fatalf("start the server: %v: %s", err, &said)
+	}
+	return strings.TrimSpace(line)
 }
 
 // The stories that say most about the way from the terminal to the session and back are
 // told over the socket, too; with STORY_SOCKET=1 all of them are.
 func TestOverSocket(t *testing.T) {
-	if os.Getenv(socketVariable) != "" || testing.Short() {
-		t.Skip("the stories are told there already, or shall take no time")
-	}
-	names := []string{
+	tellOver(t, "1", []string{
 		"TestAbort", "TestCtrlCStops", "TestAllowOnce", "TestAllowForSession", "TestDenyWithNote", "TestStopInQuestion", "TestMessageInAQuestion",
 		"TestModelAsks.*", "TestAside", "TestSteer", "TestFollowUp", "TestQueueComesBackFromASessionThatIsLeft", "TestGoal", "TestLoop", "TestForce",
 		"TestContinue", "TestTree", "TestBranchSummary", "TestShell", "TestPlan.*", "TestUndo", "TestModel", "TestThinking", "TestCompact", "TestRetry", "TestStopRetry",
 		"TestTodoPanel", "TestHistoryIsPrivate", "TestBackgroundJob", "TestReports", "TestUnpin", "TestRevoke", "TestStreaming", "TestSessionInDatabase",
+	})
+}
+
+// The same through a server, which the terminal reaches over HTTP.
+func TestOverServer(t *testing.T) {
+	tellOver(t, throughServer, []string{
+		"TestAbort", "TestAllowOnce", "TestModelAsksOnce", "TestAside", "TestSteer", "TestTree", "TestShell", "TestUndo",
+	})
+}
+
+// tellOver tells stories once more, in a process of their own.
+func tellOver(t *testing.T, way string, names []string) {
+	t.Helper()
+	if os.Getenv(socketVariable) != "" || testing.Short() {
+		t.Skip("the stories are told there already, or shall take no time")
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^("+strings.Join(names, "|")+")$", "-test.timeout=8m")
-	cmd.Env = append(os.Environ(), socketVariable+"=1")
+	cmd.Env = append(os.Environ(), socketVariable+"="+way)
 	out, err := cmd.CombinedOutput()
 	if told := regexp.MustCompile("(?m)^ok|^PASS").Find(out); err != nil || told == nil {
 		t.Errorf("%v:\n%s", err, out)

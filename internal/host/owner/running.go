@@ -96,7 +96,12 @@ func look(ctx context.Context, address string) (Running, error) {
 		return Running{}, err
 	}
 	defer h.Close() //nolint:errcheck // it only leaves
-	f, o, head := h.Facts(), h.(*remote.Client).Owner(), h.Transcript().Header()
+	return running(ctx, h, h.(*remote.Client).Owner())
+}
+
+// running describes a session and its owner.
+func running(ctx context.Context, h session.Handle, o remote.Owner) (Running, error) {
+	f, head := h.Facts(), h.Transcript().Header()
 	r := Running{
 		ID: f.ID, Title: f.Stats.Title, Dir: head.CWD, Path: f.Path, State: AtRest, Since: o.Since,
 		Cost: f.Stats.Cost, Known: f.Stats.Known, Faces: o.Faces, Background: o.Background, PID: o.PID,

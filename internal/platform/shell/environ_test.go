@@ -72,14 +72,14 @@ func TestEnvironment(t *testing.T) {
 
 func TestStripAndCI(t *testing.T) {
 	s := open(t, shell.Options{
-		Environ: []string{"PATH=" + os.Getenv("PATH"), "OPENAI_API_KEY=a", "MY_TOKEN=b", "OTHER_TOKEN=c", "CLOUDFLARE_AI_GATEWAY_API_KEY=d", "CLAUDE_CODE_CLIENT_KEY=e", "PI_BASH_NO_CI=1"},
+		Environ: []string{"PATH=" + os.Getenv("PATH"), "OPENAI_API_KEY=a", "MY_TOKEN=b", "OTHER_TOKEN=c", "CLOUDFLARE_AI_GATEWAY_API_KEY=d", "CLAUDE_CODE_CLIENT_KEY=e", "BURIN_SERVER_TOKEN=f", "BURIN_SESSION_PASSPHRASE=g", "PI_BASH_NO_CI=1"},
 		Strip:   []string{"MY_TOKEN"},
 	})
 	got := variables(t, s, shell.Command{})
 	if got["OTHER_TOKEN"] != "c" {
 		t.Error("a variable is gone that is not in the list")
 	}
-	for _, name := range []string{"MY_TOKEN", "OPENAI_API_KEY", "CLOUDFLARE_AI_GATEWAY_API_KEY", "CLAUDE_CODE_CLIENT_KEY", "CI"} {
+	for _, name := range []string{"MY_TOKEN", "OPENAI_API_KEY", "CLOUDFLARE_AI_GATEWAY_API_KEY", "CLAUDE_CODE_CLIENT_KEY", "BURIN_SERVER_TOKEN", "BURIN_SESSION_PASSPHRASE", "CI"} {
 		if v, ok := got[name]; ok {
 			t.Errorf("%s is %q", name, v)
 		}

@@ -1,0 +1,436 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/owner"
+	"github.com/burin-dev/burin/internal/host/words"
+	"github.com/burin-dev/burin/internal/mode/server"
+	"github.com/burin-dev/burin/internal/platform/smallfile"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/remote"
+	"github.com/burin-dev/burin/transcript/index"
+)
+
+const (
+	serveAddress  = "127.0.0.1:4647"     // where the server listens unless a flag says it
+	tokenVariable = "BURIN_SERVER_TOKEN" // the token, for the server and those who attach
+	tokenSize     = 16                   // characters of the shortest token
+)
+
+// serveCommand serves the sessions of this machine over HTTP.
+func serveCommand(p *program) *cobra.Command {
+	var a askFlags
+	address := serveAddress
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the sessions of this machine to programs, over HTTP",
+		Long: `Serve the sessions of this machine over HTTP: programs list, begin, follow and steer them,
+also those that are open in a terminal, and burin attach http://… joins one. It listens
+where only this machine reaches it, and asks for a token, which it keeps in a file of
+yours. Flags hold for the sessions that it opens; burin help flags lists more of them.
+
+  burin serve
+  burin serve --addr 127.0.0.1:0 --approval auto-edit`,
+		Args: arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), p, a, address) },
+	}
+	a.register(cmd.Flags())
+	cmd.Flags().StringVar(&address, "addr", address, "the `ADDRESS` of this machine to listen at; port 0 is any free one")
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { // those that matter here; burin help flags has all
+		f.Hidden = !slices.Contains([]string{"addr", "approval", "allow", "deny", "sandbox", "model", "thinking", "max-cost"}, f.Name)
+	})
+	return cmd
+}
+
+// serve answers until it is told to end.
+func serve(ctx context.Context, p *program, a askFlags, address string) error {
+	for flag, given := range map[string]bool{
+		"--print": a.print, "--steps": a.steps, "--json-schema": a.schema != "", "--continue": a.goOn, "--resume": a.resume != "",
+		"--session": a.session != "", "--no-session": a.noSession, "--add-dir": len(a.addDirs) > 0,
+	} {
+		if given {
+			return usage("%s is not for servers, whose clients choose the session and the prompt", flag)
+		}
+	}
+	if err := a.check(); err != nil {
+		return err
+	}
+	if err := onlyHere(address); err != nil {
+		return err
+	}
+	paths, err := config.FindPaths(p.getenv)
+	if err != nil {
+		return err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("something listens at %s already: burin serve --addr 127.0.0.1:0 takes a free port", address)
+	}
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	at := "http://" + l.Addr().String()
+	token, err := serverToken(p, paths, at)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	p.sealing.AskWith(func(context.Context, string) (string, error) {
+		return "", errors.New("a server can't ask for a pass phrase: set BURIN_SESSION_PASSPHRASE, or open the session in a terminal first")
+	})
+	k, err := newKept(p, a, paths)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer k.close(ctx)
+	defer k.sessions.Close()
+	fmt.Fprintf(p.err, "burin serves at %s. The token is in %s; burin attach %s joins the last session.\n", at, words.ShortPath(serverFile(paths)), at)
+	fmt.Fprintln(p.out, at)
+	return server.NewServer(server.Options{Token: token, Version: version(), List: k.list, Face: k.face, New: k.begin}).Serve(ctx, l)
+}
+
+// onlyHere refuses an address that others reach.
+func onlyHere(address string) error {
+	name, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return usage("--addr: %q is not in the form 127.0.0.1:4647", address)
+	}
+	if ip, err := netip.ParseAddr(name); name != "localhost" && (err != nil || !ip.IsLoopback()) {
+		return usage("--addr: others would reach %q, and there are no accounts yet: listen at 127.0.0.1 and forward the port with ssh -L", address)
+	}
+	return nil
+}
+
+// served is what a server leaves for those who attach to it.
+type served struct {
+	URL   string `json:"url"`
+	Token string `json:"token"`
+}
+
+func serverFile(paths config.Paths) string { return filepath.Join(paths.State, "server.json") }
+
+// serverToken gives the token, which stays the same from one server to the next, and writes
+// down where this one is.
+func serverToken(p *program, paths config.Paths, at string) (string, error) {
+	token := p.getenv(tokenVariable)
+	if token != "" && len(token) < tokenSize {
+		return "", usage("%s: a token has at least %d characters", tokenVariable, tokenSize)
+	}
+	if token != "" {
+		return token, nil // it is whoever's who set it
+	}
+	old, err := readServed(paths)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	token = old.Token
+	if len(token) < tokenSize {
+		token = rand.Text()
+	}
+	if err := os.MkdirAll(paths.State, 0o700); err != nil {
+		return "", fmt.Errorf("keep the server's token: %w", err)
+	}
+	data, err := json.Marshal(served{at, token})
+	if err == nil {
+		err = smallfile.Replace(serverFile(paths), append(data, '\n'))
+	}
+	if err == nil {
+		err = os.Chmod(serverFile(paths), 0o600)
+	}
+	if err != nil {
+		return "", fmt.Errorf("keep the server's token: %w", err)
+	}
+	return token, nil
+}
+
+func readServed(paths config.Paths) (s served, err error) {
+	data, err := smallfile.Read(serverFile(paths), 64<<10)
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, fmt.Errorf("read %s: %w; delete it, and burin serve makes a new one", words.ShortPath(serverFile(paths)), err)
+	}
+	return s, nil
+}
+
+// kept is the program around the server.
+type kept struct {
+	*hosts
+	sessions *owner.Keeper
+	archive  *archive.Archive
+}
+
+func newKept(p *program, a askFlags, paths config.Paths) (*kept, error) {
+	k := &kept{hosts: newHosts(p, a)}
+	dir, err := archive.WorkDir()
+	if err != nil {
+		return nil, err
+	}
+	here, err := k.in(dir)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := here.Settings()
+	if err != nil {
+		return nil, err
+	}
+	if k.archive, err = here.Archive(nil); err != nil {
+		return nil, err
+	}
+	k.sessions = &owner.Keeper{
+		Place: owner.Place{Data: paths.Data, Getenv: p.getenv},
+		Idle:  time.Duration(settings.Int("background.idle")) * time.Second,
+		Open:  k.resume,
+	}
+	return k, nil
+}
+
+// list lists the sessions, with what those do that are open.
+func (k *kept) list(ctx context.Context, limit int) ([]server.Listed, error) {
+	open := map[string]owner.Running{}
+	elsewhere, _, err := k.sessions.Place.Running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range append(elsewhere, k.sessions.Running(ctx)...) {
+		open[r.ID] = r
+	}
+	found, err := k.archive.List(ctx, "", 0)
+	if err != nil {
+		return nil, err
+	}
+	var all []server.Listed
+	for _, f := range found {
+		one := server.Listed{ID: f.ID, Title: f.Title, Folder: f.CWD, Created: f.Created, Modified: f.Modified}
+		if r, ok := open[f.ID]; ok {
+			one.State, one.Question, one.Cost, one.Title = string(r.State), r.Question, r.Cost, cmp.Or(r.Title, one.Title)
+			delete(open, f.ID)
+		}
+		all = append(all, one)
+	}
+	for _, r := range open { // kept in a database, or nowhere
+		all = append(all, server.Listed{ID: r.ID, Title: r.Title, Folder: r.Dir, Modified: r.Since, State: string(r.State), Question: r.Question, Cost: r.Cost})
+	}
+	slices.SortStableFunc(all, func(a, b server.Listed) int { return b.Modified.Compare(a.Modified) })
+	if limit > 0 {
+		all = all[:min(limit, len(all))]
+	}
+	return all, nil
+}
+
+// path is the file of the session with an id.
+func (k *kept) path(ctx context.Context, id string) (string, error) {
+	for _, r := range k.sessions.Running(ctx) {
+		if r.ID == id {
+			return r.Path, nil
+		}
+	}
+	list, err := k.archive.List(ctx, "", 0)
+	if err != nil {
+		return "", err
+	}
+	for _, f := range list {
+		if f.ID == id {
+			return f.Path, nil
+		}
+	}
+	running, _, err := k.sessions.Place.Running(ctx)
+	for _, r := range running {
+		if r.ID == id && r.Path != "" {
+			return r.Path, nil
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return "", fmt.Errorf("%w %q: GET /v1/sessions lists them", server.ErrUnknown, id)
+}
+
+func (k *kept) face(ctx context.Context, id, name string, answers bool) (session.Handle, error) {
+	path, err := k.path(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return k.sessions.Face(ctx, path, name, answers)
+}
+
+// resume opens a session in the folder where it was.
+func (k *kept) resume(ctx context.Context, path string) (*session.Session, error) {
+	list, err := k.archive.List(ctx, "", 0)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(list, func(f index.Info) bool { return f.Path == path })
+	if i < 0 || list[i].CWD == "" {
+		return nil, fmt.Errorf("the folder of the session is unknown: open it in a terminal, with burin --resume %s", words.ShortPath(path))
+	}
+	return k.open(ctx, server.New{Folder: list[i].CWD}, path)
+}
+
+// begin begins a session.
+func (k *kept) begin(ctx context.Context, n server.New) (server.Created, error) {
+	dir, err := filepath.EvalSymlinks(n.Folder)
+	if err == nil {
+		var info fs.FileInfo
+		if info, err = os.Stat(dir); err == nil && !info.IsDir() {
+			err = errors.New("it is a file")
+		}
+	}
+	if err != nil {
+		return server.Created{}, fmt.Errorf("folder %s: %w", n.Folder, err)
+	}
+	n.Folder = dir
+	s, err := k.open(ctx, n, "")
+	if err != nil {
+		return server.Created{}, err
+	}
+	b, err := k.sessions.Keep(s)
+	if err != nil {
+		return server.Created{}, err
+	}
+	return server.Created{ID: b.Facts().ID}, nil
+}
+
+func (k *kept) open(ctx context.Context, n server.New, resume string) (*session.Session, error) {
+	h, err := k.in(n.Folder)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := h.Settings()
+	if err != nil {
+		return nil, err
+	}
+	a := k.ask
+	if n.Model != "" {
+		a.model, a.baseURL, a.models = n.Model, "", nil
+	}
+	a.thinking, a.approval = cmp.Or(n.Thinking, a.thinking), cmp.Or(n.Mode, a.approval)
+	if err := a.check(); err != nil {
+		return nil, err
+	}
+	o := a.wish()
+	o.Ground.Dir, o.Resume, o.KeepPlan = n.Folder, resume, true
+	o.Desk = session.NewDesk(session.DeskOptions{Wait: waits(settings), Timeout: time.Duration(settings.Int("ask.timeout")) * time.Second})
+	leave := o.Desk.Attend() // clients will come: the model may ask them
+	defer leave()
+	return h.Open(context.WithoutCancel(ctx), o) // the session outlives the request
+}
+
+// isServer reports whether a word names a server: http://127.0.0.1:4647 or http://127.0.0.1:4647/ID.
+func isServer(word string) bool {
+	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
+}
+
+// joinServer joins a session that a server has.
+func joinServer(ctx context.Context, p *program, address, name string, rights remote.Rights) (session.Handle, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, usage("%q is not the address of a server: %w", address, err)
+	}
+	id := strings.Trim(u.Path, "/")
+	u.Path = ""
+	paths, err := config.FindPaths(p.getenv)
+	if err != nil {
+		return nil, err
+	}
+	token := p.getenv(tokenVariable)
+	if token == "" {
+		s, err := readServed(paths)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if s.URL != u.String() { // the token is for nobody else
+			return nil, fmt.Errorf("no token for %s: set %s", u, tokenVariable)
+		}
+		token = s.Token
+	}
+	if u.Scheme == "http" && onlyHere(u.Host) != nil {
+		return nil, fmt.Errorf("%s would carry the token in the clear: use https, or forward the port with ssh -L", u)
+	}
+	head := http.Header{"Authorization": {"Bearer " + token}}
+	if id == "" {
+		if id, err = newestServed(ctx, u, head); err != nil {
+			return nil, err
+		}
+	}
+	dial := func(ctx context.Context) (net.Conn, error) {
+		ws, answer, err := websocket.Dial(ctx, u.JoinPath("v1/sessions", id, "attach").String(), &websocket.DialOptions{HTTPHeader: head})
+		if err != nil {
+			if answer != nil {
+				if said := problemOf(answer); said != nil {
+					err = said
+				}
+			}
+			return nil, fmt.Errorf("attach to %s: %w", u, err)
+		}
+		ws.SetReadLimit(-1) // the protocol has limits of its own
+		return websocket.NetConn(context.WithoutCancel(ctx), ws, websocket.MessageText), nil
+	}
+	conn, err := dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, err := remote.Connect(ctx, conn, name, rights)
+	if err != nil {
+		return nil, fmt.Errorf("attach to %s: %w", u, err)
+	}
+	c.Dial = dial
+	return c, nil
+}
+
+// problemOf is the error that a server answers with.
+func problemOf(answer *http.Response) error {
+	var problem server.Problem
+	if err := json.NewDecoder(answer.Body).Decode(&problem); err != nil || problem.Detail == "" {
+		return nil
+	}
+	return errors.New(problem.Detail)
+}
+
+// newestServed is the session of a server that was changed last.
+func newestServed(ctx context.Context, u *url.URL, head http.Header) (string, error) {
+	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, u.JoinPath("v1/sessions").String()+"?limit=1", nil)
+	if err != nil {
+		return "", err
+	}
+	ask.Header = head
+	answer, err := http.DefaultClient.Do(ask)
+	if err != nil {
+		return "", fmt.Errorf("ask %s for its sessions: %w; burin serve starts a server", u, err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("ask %s for its sessions: %w", u, cmp.Or(problemOf(answer), errors.New(answer.Status)))
+	}
+	var list []server.Listed
+	if err := json.NewDecoder(answer.Body).Decode(&list); err != nil {
+		return "", fmt.Errorf("ask %s for its sessions: %w", u, err)
+	}
+	if len(list) == 0 {
+		return "", fmt.Errorf("%s has no sessions", u)
+	}
+	return list[0].ID, nil
+}

@@ -1,0 +1,141 @@
+package owner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/remote"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// Keeper keeps many sessions for faces that come and go, as a server's do. A session that no
+// process has is opened in this one, where terminals can join it as any session in the
+// background; one that another process has is joined there.
+type Keeper struct {
+	Place Place
+	// Idle is how long a session without faces and work stays open here; 0: until Close.
+	Idle time.Duration
+	// Open opens the session in a file.
+	Open func(ctx context.Context, path string) (*session.Session, error)
+
+	mu     sync.Mutex
+	open   map[string]*Background // by [identity]
+	ended  bool
+	ending sync.WaitGroup
+}
+
+// lockTime is how long a session is tried that has a lock and no owner that answers: it opens
+// or ends just now.
+const lockTime = 2 * time.Second
+
+// Face gives a handle of the session in a file, which leaves with its Close. With answers it is
+// company: the session waits for its answers, and stays open for it. Without, it can do
+// the same, and nobody waits for it.
+func (k *Keeper) Face(ctx context.Context, path, name string, answers bool) (session.Handle, error) {
+	late := time.Now().Add(lockTime)
+	for {
+		if b := k.kept(path); b != nil {
+			return b.face(name, answers), nil
+		}
+		as := glance
+		if answers {
+			as = name
+		}
+		h, err := k.Place.Attach(ctx, path, as, remote.Own)
+		if !errors.Is(err, ErrNobody) {
+			return h, err
+		}
+		s, err := k.Open(ctx, path)
+		if err == nil {
+			b, err := k.Keep(s)
+			if err != nil {
+				return nil, err
+			}
+			return b.face(name, answers), nil
+		}
+		if !errors.Is(err, transcript.ErrLocked) || time.Now().After(late) {
+			return nil, err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (b *Background) face(name string, answers bool) session.Handle {
+	if !answers {
+		return b.sv.s.Face(name, false)
+	}
+	return b.sv.face(name, true)
+}
+
+// kept is a session that is open here; nil: it isn't.
+func (k *Keeper) kept(path string) *Background {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.open[identity(path)]
+}
+
+// Keep keeps a session that was opened in this process, until it is idle, somebody has it end,
+// or Close.
+func (k *Keeper) Keep(s *session.Session) (*Background, error) {
+	b, err := k.Place.Background(s)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("keep the session open: %w", err), s.Close())
+	}
+	s.Announce()
+	id := identity(b.Facts().Path)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ended {
+		return nil, errors.Join(session.ErrClosed, b.Close())
+	}
+	if k.open == nil {
+		k.open = map[string]*Background{}
+	}
+	k.open[id] = b
+	k.ending.Go(func() {
+		b.Wait(context.Background(), k.Idle)
+		k.mu.Lock()
+		if k.open[id] == b {
+			delete(k.open, id)
+		}
+		k.mu.Unlock()
+		_ = b.Close() // its transcript is on disk; a warning of its end has no reader
+	})
+	return b, nil
+}
+
+// Running describes the sessions that are open in this process.
+func (k *Keeper) Running(ctx context.Context) []Running {
+	k.mu.Lock()
+	all := slices.Collect(maps.Values(k.open))
+	k.mu.Unlock()
+	var list []Running
+	for _, b := range all {
+		if r, err := running(ctx, b, b.sv.describe()); err == nil { // else it has just ended
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// Close ends the sessions that are open in this process.
+func (k *Keeper) Close() {
+	k.mu.Lock()
+	k.ended = true
+	all := slices.Collect(maps.Values(k.open))
+	k.mu.Unlock()
+	for _, b := range all {
+		b.tell.Do(func() { close(b.told) })
+	}
+	k.ending.Wait()
+}

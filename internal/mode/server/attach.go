@@ -1,0 +1,37 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/coder/websocket"
+
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/remote"
+)
+
+// attach serves the protocol of package remote on a WebSocket.
+func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	if _, err := s.handle(r.Context(), id); err != nil { // before the connection is another's
+		failed(w, err)
+		return
+	}
+	leave, ok := s.enter(w)
+	if !ok {
+		return
+	}
+	defer leave()
+	ws, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return // it was answered
+	}
+	ws.SetReadLimit(-1) // the protocol has limits of its own
+	conn := websocket.NetConn(s.ctx, ws, websocket.MessageText)
+	_ = remote.Serve(s.ctx, conn, remote.ServeOptions{Most: remote.Own, Open: func(name string, answers bool) session.Handle {
+		h, err := s.o.Face(s.ctx, id, name, answers)
+		if err != nil {
+			return nil
+		}
+		return h
+	}}) // who is wrong is cut off
+}

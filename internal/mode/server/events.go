@@ -1,0 +1,270 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/session"
+)
+
+// stream writes server-sent events. Any goroutine may write.
+type stream struct {
+	mu   sync.Mutex
+	w    http.ResponseWriter
+	to   *http.ResponseController
+	last time.Time // when something was written
+}
+
+func newStream(w http.ResponseWriter) *stream {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // of proxies
+	w.WriteHeader(http.StatusOK)
+	s := &stream{w: w, to: http.NewResponseController(w)}
+	_ = s.to.Flush() // the client reads that it is connected
+	return s
+}
+
+// write writes an event and sends it. Its name or id may be "".
+func (s *stream) write(name, id string, data any) error {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.put(name, id, raw); err != nil {
+		return err
+	}
+	return s.to.Flush()
+}
+
+// put adds an event to the buffer. The caller holds mu.
+func (s *stream) put(name, id string, data ...[]byte) error {
+	s.wake(time.Now())
+	var b []byte
+	if name != "" {
+		b = fmt.Appendf(b, "event: %s\n", name)
+	}
+	if id != "" {
+		b = fmt.Appendf(b, "id: %s\n", id)
+	}
+	b = append(b, "data: "...)
+	for _, d := range data {
+		b = append(b, d...) // JSON has no line ends
+	}
+	_, err := s.w.Write(append(b, "\n\n"...))
+	return err
+}
+
+// wake gives what is written now its time. The caller holds mu.
+func (s *stream) wake(now time.Time) {
+	if now.Sub(s.last) > time.Second {
+		_ = s.to.SetWriteDeadline(now.Add(writeTime)) // without it, a client that doesn't read is cut off later
+	}
+	s.last = now
+}
+
+// follower reads the events of one session for a stream.
+type follower struct {
+	id     string
+	handle session.Handle
+	feed   session.Feed
+	facts  session.Facts // those that the client has
+	told   bool
+}
+
+// events serves the stream of all sessions that a client follows.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	wanted := query["session"]
+	if last := r.Header.Get("Last-Event-ID"); last != "" {
+		wanted = strings.Split(last, ",") // where it was when it was cut off
+	}
+	if len(wanted) == 0 || len(wanted) > maxFollowed {
+		fail(w, http.StatusBadRequest, "", fmt.Errorf("session: name from 1 to %d sessions, not %d", maxFollowed, len(wanted)))
+		return
+	}
+	leave, ok := s.enter(w)
+	if !ok {
+		return
+	}
+	defer leave()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	name := query.Get("name")
+	if name == "" {
+		name = "browser"
+	}
+	var all []*follower
+	defer func() {
+		for _, f := range all {
+			_ = f.handle.Close() // it only leaves
+		}
+	}()
+	for _, which := range wanted {
+		id, from, err := parseCursor(which)
+		if err != nil {
+			fail(w, http.StatusBadRequest, "", err)
+			return
+		}
+		if slices.ContainsFunc(all, func(f *follower) bool { return f.id == id }) {
+			fail(w, http.StatusBadRequest, "", fmt.Errorf("session: %q is named twice", id))
+			return
+		}
+		h, err := s.o.Face(ctx, id, name, query.Get("answers") == "true")
+		if err != nil {
+			failed(w, err)
+			return
+		}
+		all = append(all, &follower{id: id, handle: h, feed: h.Events(from)})
+	}
+	out := &following{stream: newStream(w), all: all, at: make([]string, len(all))}
+	for i, f := range all {
+		out.at[i] = formatCursor(f.id, f.feed.Cursor())
+	}
+	var work sync.WaitGroup
+	for i := range all {
+		work.Go(func() {
+			if err := out.follow(ctx, i); err != nil {
+				cancel() // the client has gone
+			}
+		})
+	}
+	go out.beat(ctx)
+	work.Wait()
+}
+
+// following is a stream of events of sessions.
+type following struct {
+	*stream
+	all []*follower
+	at  []string // where each is, as the ids of events have it; guarded by mu
+}
+
+// beat keeps proxies from cutting a stream that says nothing.
+func (f *following) beat(ctx context.Context) {
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			f.mu.Lock()
+			if now.Sub(f.last) >= beat && ctx.Err() == nil {
+				f.wake(now)
+				_, _ = f.w.Write([]byte(":\n\n")) // who has gone cancels the request
+				_ = f.to.Flush()
+			}
+			f.mu.Unlock()
+		}
+	}
+}
+
+// follow sends the events of the session i until it or ctx ends. What is there is sent at
+// once, not event by event.
+func (f *following) follow(ctx context.Context, i int) error {
+	past, cancel := context.WithCancel(ctx) // canceled: with it, Next does not block
+	cancel()
+	one := f.all[i]
+	if err := f.tell(i, nil); err != nil {
+		return err
+	}
+	wait := ctx
+	for {
+		e, err := one.feed.Next(wait)
+		switch {
+		case err == nil:
+			if err := f.tell(i, &e); err != nil {
+				return err
+			}
+			wait = past
+		case ctx.Err() != nil:
+			return nil
+		case wait == past && errors.Is(err, context.Canceled): // no more events for now
+			f.mu.Lock()
+			err := f.to.Flush()
+			f.mu.Unlock()
+			if err != nil {
+				return err
+			}
+			wait = ctx
+		default:
+			return f.write("", "", ended{one.id, session.FailureOf(err)})
+		}
+	}
+}
+
+// What a stream says, each with the id of its session. facts come before an event that may
+// depend on them.
+type (
+	factsOf struct {
+		Session string         `json:"session"`
+		Facts   *session.Facts `json:"facts"`
+	}
+	ended struct {
+		Session string           `json:"session"`
+		Ended   *session.Failure `json:"ended"`
+	}
+)
+
+// tell adds an event of the session i to the buffer, after the facts if they have changed. nil:
+// only the facts, which are sent.
+func (f *following) tell(i int, e *session.Event) error {
+	one := f.all[i]
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e == nil || e.Type != agent.MessageUpdate && e.Type != agent.ToolUpdate && e.Type != session.CommandOutput {
+		if now := one.handle.Facts(); !one.told || !one.facts.Same(&now) {
+			raw, err := json.Marshal(factsOf{one.id, &now})
+			if err == nil {
+				err = f.put("", "", raw)
+			}
+			if err != nil {
+				return err
+			}
+			one.facts, one.told = now, true
+		}
+	}
+	if e == nil {
+		return f.to.Flush()
+	}
+	raw, err := e.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	f.at[i] = formatCursor(one.id, one.feed.Cursor())
+	return f.put("", strings.Join(f.at, ","), fmt.Appendf(nil, `{"session":%q,"event":`, one.id), raw, []byte("}"))
+}
+
+// formatCursor writes where a client is in a session.
+func formatCursor(id string, c session.Cursor) string {
+	return id + "@" + c.Epoch + "." + strconv.FormatUint(c.Seq, 10)
+}
+
+// parseCursor reads what formatCursor writes, or an id alone, which is now.
+func parseCursor(text string) (id string, c session.Cursor, err error) {
+	id, at, ok := strings.Cut(text, "@")
+	if id == "" || strings.ContainsAny(text, "\r\n") {
+		return "", c, fmt.Errorf("session: %q has no id", text)
+	}
+	if !ok {
+		return id, c, nil
+	}
+	epoch, seq, ok := strings.Cut(at, ".")
+	if c.Seq, err = strconv.ParseUint(seq, 10, 64); err != nil || !ok || epoch == "" {
+		return "", c, fmt.Errorf("session: %q is not in the form ID@EPOCH.SEQ", text)
+	}
+	c.Epoch = epoch
+	return id, c, nil
+}

@@ -1,0 +1,53 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/remote"
+)
+
+// Problem is an error, as RFC 9457 has it.
+type Problem struct {
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`         // what is wrong and what to do, for people
+	Code   string `json:"code,omitempty"` // for programs: busy, closed, settled, denied and others of docs/machine-faces.md
+}
+
+// fail answers with a problem.
+func fail(w http.ResponseWriter, status int, code string, err error) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(Problem{http.StatusText(status), status, err.Error(), code}) // who has gone reads nothing
+}
+
+// failed answers with the problem of an error of a session.
+func failed(w http.ResponseWriter, err error) {
+	status, code := statusOf(err)
+	fail(w, status, code, err)
+}
+
+func statusOf(err error) (status int, code string) {
+	if f := session.FailureOf(err); f != nil {
+		code = f.Code
+	}
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return http.StatusRequestEntityTooLarge, code
+	case errors.Is(err, remote.ErrParameters):
+		return http.StatusBadRequest, code
+	case errors.Is(err, ErrUnknown), errors.Is(err, session.ErrNoAgent), errors.Is(err, session.ErrNoProgram):
+		return http.StatusNotFound, code
+	case errors.Is(err, session.ErrDenied):
+		return http.StatusForbidden, code
+	case errors.Is(err, session.ErrOwnerGone):
+		return http.StatusServiceUnavailable, code
+	case code != "": // the session is not in the state for it
+		return http.StatusConflict, code
+	}
+	return http.StatusUnprocessableEntity, code // it was understood, and can't be done
+}

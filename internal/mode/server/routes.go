@@ -1,0 +1,205 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/remote"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// route is an operation of the API: what serves it, and what openapi.json says of it.
+type route struct {
+	verb, path string
+	about      string
+	query      []parameter
+	in, out    reflect.Type // of the bodies; nil: there is none
+	stream     bool         // it answers with text/event-stream
+	created    bool         // it answers with 201
+	serve      http.HandlerFunc
+}
+
+// parameter is one of a query.
+type parameter struct{ name, about string }
+
+// Open is a session as it is now.
+type Open struct {
+	Header transcript.Header `json:"header"`
+	Facts  session.Facts     `json:"facts"`
+	Cursor session.Cursor    `json:"cursor"` // of the next event
+}
+
+// routes are all operations but /healthz.
+func (s *Server) routes() []route {
+	all := []route{
+		{
+			verb: "GET", path: "/v1/sessions", about: "Lists the sessions of all folders, newest first.",
+			query: []parameter{{"limit", "how many at most; 0 is all. Without it 100"}},
+			out:   reflect.TypeFor[[]Listed](), serve: s.list,
+		},
+		{
+			verb: "POST", path: "/v1/sessions", about: "Begins a session in a folder.",
+			in: reflect.TypeFor[New](), out: reflect.TypeFor[Created](), created: true, serve: s.begin,
+		},
+		{
+			verb: "GET", path: "/v1/sessions/{id}", about: "Opens or joins a session, and gives its figures.",
+			out: reflect.TypeFor[Open](), serve: s.look,
+		},
+		{
+			verb: "GET", path: "/v1/sessions/{id}/attach", about: "A WebSocket with the protocol of burin attach; its first line names the rights.",
+			serve: s.attach,
+		},
+		{
+			verb: "GET", path: "/v1/events", about: "The events of sessions as they happen, those of docs/events.md.",
+			query: []parameter{
+				{"session", "id of a session, once for each; ID@EPOCH.SEQ begins at that event instead of now"},
+				{"answers", "true: this client answers questions, and sessions wait for it"},
+				{"name", "of the client, which others see"},
+			},
+			stream: true, serve: s.events,
+		},
+		{verb: "GET", path: "/v1/openapi.json", about: "This description.", serve: s.describe},
+	}
+	for _, m := range remote.Describe() {
+		all = append(all, route{
+			verb: "POST", path: "/v1/sessions/{id}/" + m.Name, about: m.About,
+			in: m.In, out: m.Out, serve: s.call(m.Name),
+		})
+	}
+	return all
+}
+
+// defaultListed is how many sessions a list has.
+const defaultListed = 100
+
+func (s *Server) list(w http.ResponseWriter, r *http.Request) {
+	limit := defaultListed
+	if given := r.URL.Query().Get("limit"); given != "" {
+		n, err := strconv.Atoi(given)
+		if err != nil || n < 0 {
+			fail(w, http.StatusBadRequest, "", fmt.Errorf("limit: %q is not a number from 0", given))
+			return
+		}
+		limit = n
+	}
+	all, err := s.o.List(r.Context(), limit)
+	if err != nil {
+		failed(w, err)
+		return
+	}
+	if all == nil {
+		all = []Listed{}
+	}
+	answer(w, http.StatusOK, all)
+}
+
+func (s *Server) begin(w http.ResponseWriter, r *http.Request) {
+	var n New
+	if !read(w, r, &n) {
+		return
+	}
+	if !filepath.IsAbs(n.Folder) {
+		fail(w, http.StatusBadRequest, "", fmt.Errorf("folder: %q is not an absolute path", n.Folder))
+		return
+	}
+	made, err := s.o.New(r.Context(), n)
+	if err != nil {
+		failed(w, err)
+		return
+	}
+	w.Header().Set("Location", "/v1/sessions/"+made.ID)
+	answer(w, http.StatusCreated, made)
+}
+
+func (s *Server) look(w http.ResponseWriter, r *http.Request) {
+	h, err := s.handle(r.Context(), r.PathValue("id"))
+	if err != nil {
+		failed(w, err)
+		return
+	}
+	answer(w, http.StatusOK, Open{h.Transcript().Header(), h.Facts(), h.Events(session.Cursor{}).Cursor()})
+}
+
+// call serves a method of a session. A client that accepts text/event-stream gets the pieces of
+// the output as they come.
+func (s *Server) call(name string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var with json.RawMessage
+		if !read(w, r, &with) {
+			return
+		}
+		id := r.PathValue("id")
+		h, err := s.handle(r.Context(), id)
+		if err != nil {
+			failed(w, err)
+			return
+		}
+		var pieces *stream
+		chunk := func(string) {}
+		if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+			leave, ok := s.enter(w)
+			if !ok {
+				return
+			}
+			defer leave()
+			pieces = newStream(w)
+			chunk = func(text string) { _ = pieces.write("chunk", "", text) } // who has gone cancels the request
+		}
+		is, err := remote.Do(r.Context(), h, name, with, chunk)
+		if errors.Is(err, session.ErrClosed) || errors.Is(err, session.ErrOwnerGone) {
+			s.forget(id, h)
+		}
+		switch {
+		case pieces != nil && err != nil:
+			status, code := statusOf(err)
+			_ = pieces.write("problem", "", Problem{http.StatusText(status), status, err.Error(), code})
+		case pieces != nil:
+			_ = pieces.write("result", "", is)
+		case err != nil:
+			failed(w, err)
+		default:
+			answer(w, http.StatusOK, is)
+		}
+	}
+}
+
+// read reads the body of a request; false: it was answered.
+func read(w http.ResponseWriter, r *http.Request, into any) bool {
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		failed(w, fmt.Errorf("read the request: %w", err))
+		return false
+	}
+	if len(data) == 0 {
+		data = []byte("{}")
+	} else if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
+		fail(w, http.StatusUnsupportedMediaType, "", errors.New("send JSON, with Content-Type: application/json"))
+		return false
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		fail(w, http.StatusBadRequest, "", fmt.Errorf("read the request: %w", err))
+		return false
+	}
+	return true
+}
+
+// answer writes a result.
+func answer(w http.ResponseWriter, status int, is any) {
+	data, err := json.Marshal(is)
+	if err != nil {
+		fail(w, http.StatusInternalServerError, "", fmt.Errorf("write the result: %w", err))
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(data, '\n')) // who has gone reads nothing
+}

@@ -1,0 +1,240 @@
+// Package server is the face for programs and pages: an HTTP API over the sessions of this
+// machine, those of its terminals too. What a session can do is the table of methods that
+// [remote] has for every connection; docs/serve.md says what a client sees, and openapi.json is
+// made from the same table.
+//
+// Whoever has the token may do all that the person may. The server therefore listens where only
+// this machine reaches it, answers nobody without the token, and refuses requests whose Host
+// or Origin is another's, which a page of the web would send.
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/remote"
+)
+
+// Limits.
+const (
+	maxBody     = remote.MaxLine // bytes of a request; a larger one gets 413
+	maxStreams  = 1000           // event streams and attached clients at a time; more get 503
+	maxFollowed = 100            // sessions of one event stream; more get 400
+	writeTime   = 30 * time.Second
+	headerTime  = 10 * time.Second
+	beat        = 15 * time.Second // between comments on a stream without events
+)
+
+// ErrUnknown means that there is no such session.
+var ErrUnknown = errors.New("unknown session")
+
+// Options of a server. All are required.
+type Options struct {
+	Token   string // at least 16 characters
+	Version string
+	// List lists the sessions, newest first; limit is how many at most, 0 is all.
+	List func(ctx context.Context, limit int) ([]Listed, error)
+	// Face opens or joins a session, with a handle whose Close leaves it. If answers is true, the
+	// session waits for the answers of this face. The error is [ErrUnknown] if there is none.
+	Face func(ctx context.Context, id, name string, answers bool) (session.Handle, error)
+	// New begins a session.
+	New func(ctx context.Context, n New) (Created, error)
+}
+
+// Listed is a session in a list.
+type Listed struct {
+	ID       string    `json:"id"`
+	Title    string    `json:"title"`
+	Folder   string    `json:"folder"`
+	Created  time.Time `json:"created"`
+	Modified time.Time `json:"modified"`
+	// State is working, waiting (for an answer) or idle for a session that a process has open,
+	// and missing otherwise.
+	State    string  `json:"state,omitempty"`
+	Question string  `json:"question,omitempty"` // that waits for an answer
+	Cost     llm.USD `json:"cost,omitempty"`     // of an open session
+}
+
+// New says how a session begins.
+type New struct {
+	Folder   string `json:"folder"`             // absolute
+	Model    string `json:"model,omitempty"`    // a selector; "" is the default model
+	Thinking string `json:"thinking,omitempty"` // off, minimal, low, medium, high, xhigh
+	Mode     string `json:"mode,omitempty"`     // of approval
+}
+
+// Created is a session that has begun.
+type Created struct {
+	ID string `json:"id"`
+}
+
+// Server answers requests.
+type Server struct {
+	o       Options
+	token   [sha256.Size]byte
+	mux     *http.ServeMux
+	streams chan struct{}
+
+	ctx  context.Context // of the streams
+	stop context.CancelFunc
+	mu   sync.Mutex
+	open map[string]session.Handle // for single requests, by id
+}
+
+// New makes a server.
+func NewServer(o Options) *Server {
+	s := &Server{o: o, token: sha256.Sum256([]byte(o.Token)), mux: http.NewServeMux(), streams: make(chan struct{}, maxStreams), open: map[string]session.Handle{}}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	for _, r := range s.routes() {
+		s.mux.HandleFunc(r.verb+" "+r.path, r.serve)
+	}
+	return s
+}
+
+// Serve answers on a listener until ctx ends, then lets requests finish for a moment.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	done := make(chan error, 1)
+	go func() { done <- h.Serve(l) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	s.stop()
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := h.Shutdown(late); err != nil {
+		_ = h.Close() // whoever still waits is cut off
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, handle := range s.open {
+		_ = handle.Close() // it only leaves
+	}
+	clear(s.open)
+	return nil
+}
+
+// Handler checks who asks, and answers.
+func (s *Server) Handler() http.Handler {
+	origins := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		head := w.Header()
+		head.Set("Cache-Control", "no-store")
+		head.Set("Content-Security-Policy", "default-src 'none'")
+		head.Set("X-Content-Type-Options", "nosniff")
+		if !local(r.Host) {
+			fail(w, http.StatusMisdirectedRequest, "", fmt.Errorf("this server answers to localhost, 127.0.0.1 and [::1], not to %q", r.Host))
+			return
+		}
+		if err := origins.Check(r); err != nil {
+			fail(w, http.StatusForbidden, "", errors.New("a page of another origin may not ask this server"))
+			return
+		}
+		if r.URL.Path == "/healthz" && r.Method == http.MethodGet {
+			fmt.Fprintln(w, "ok")
+			return
+		}
+		if !s.known(r) {
+			head.Set("WWW-Authenticate", `Bearer realm="burin"`)
+			fail(w, http.StatusUnauthorized, "", errors.New("send the server's token: Authorization: Bearer TOKEN; burin serve says where it is"))
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		if _, pattern := s.mux.Handler(r); pattern == "" {
+			s.nowhere(w, r)
+			return
+		}
+		s.mux.ServeHTTP(w, r)
+	})
+}
+
+// nowhere answers a request that nothing is there for.
+func (s *Server) nowhere(w http.ResponseWriter, r *http.Request) {
+	for _, verb := range []string{http.MethodGet, http.MethodPost} {
+		other := r.Clone(r.Context())
+		other.Method = verb
+		if _, pattern := s.mux.Handler(other); pattern != "" {
+			w.Header().Set("Allow", verb)
+			fail(w, http.StatusMethodNotAllowed, "", fmt.Errorf("%s takes %s", r.URL.Path, verb))
+			return
+		}
+	}
+	fail(w, http.StatusNotFound, "", fmt.Errorf("nothing is at %s: /v1/openapi.json lists what there is", r.URL.Path))
+}
+
+// known reports whether a request has the token.
+func (s *Server) known(r *http.Request) bool {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	sum := sha256.Sum256([]byte(token)) // of equal length, which the comparison needs
+	return subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1 && ok
+}
+
+// local reports whether a Host header names this machine: a page whose name an attacker lets
+// point to 127.0.0.1 sends its own.
+func local(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+// enter counts a stream; false: there are too many.
+func (s *Server) enter(w http.ResponseWriter) (leave func(), ok bool) {
+	select {
+	case s.streams <- struct{}{}:
+		return func() { <-s.streams }, true
+	default:
+		fail(w, http.StatusServiceUnavailable, "", fmt.Errorf("there are %d streams already", maxStreams))
+		return nil, false
+	}
+}
+
+// handle gives the handle for single requests in a session. It is shared and stays.
+func (s *Server) handle(ctx context.Context, id string) (session.Handle, error) {
+	s.mu.Lock()
+	h := s.open[id]
+	s.mu.Unlock()
+	if h != nil {
+		return h, nil
+	}
+	h, err := s.o.Face(ctx, id, "server", false)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if other := s.open[id]; other != nil {
+		_ = h.Close() // it only leaves
+		return other, nil
+	}
+	s.open[id] = h
+	return h, nil
+}
+
+// forget drops a handle whose session has ended, or whose owner has gone.
+func (s *Server) forget(id string, h session.Handle) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[id] == h {
+		delete(s.open, id)
+	}
+	_ = h.Close() // it only leaves
+}
