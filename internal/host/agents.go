@@ -10,6 +10,7 @@ import (
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host/crew"
+	"github.com/burin-dev/burin/internal/host/hooks"
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -38,13 +39,17 @@ func giveAgents(h *Host, o *Session, given Session, settings *config.Config) (bi
 		})
 		parent.session = o
 		o.Crew = own
+		bind = func(s *session.Session) { parent.facts = s.Facts; own.Bind(s) }
 	}
 	o.CrewTools = own.Tools()
 	o.Lend = own.Lend
 	o.News = own.News
 	o.Chains.Continue = append(slices.Clip(o.Chains.Continue), own.Continuation())
 	readAgents(o, own)
-	return own.Bind
+	if bind == nil {
+		bind = own.Bind
+	}
+	return bind
 }
 
 // readAgents puts what agents have said behind agent:// and history://.
@@ -83,6 +88,7 @@ type agentsOf struct {
 	given    Session  // as the session was asked for
 	session  *Session // as it was opened
 	settings *config.Config
+	facts    func() session.Facts // of the session, once it is open
 }
 
 // open opens the session of an agent on the same ground, with the same settings.
@@ -101,6 +107,7 @@ func (a *agentsOf) open(ctx context.Context, op crew.Opening) (*session.Session,
 		// What a model writes to an agent is no command of a person.
 		Expand: func(_ context.Context, text string) (string, error) { return text, nil },
 	}
+	o.agent = &hooks.Agent{ID: op.ID, Type: d.Name, Names: d.Names(), For: a.facts}
 	if op.Crew != nil {
 		o.Crew = op.Crew
 	} else {

@@ -25,6 +25,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/burin-dev/burin/internal/customize/source"
 	"github.com/burin-dev/burin/internal/fuzzy"
@@ -76,6 +77,13 @@ type Definition struct {
 func (d *Definition) Is(name string) bool {
 	same := func(own string) bool { return strings.EqualFold(own, name) }
 	return same(d.Name) || slices.ContainsFunc(d.Aliases, same)
+}
+
+// Names are those by which hooks of several programs may mean the agent: its own, its aliases,
+// and the way in which Claude Code writes names such as Explore.
+func (d *Definition) Names() []string {
+	_, n := utf8.DecodeRuneInString(d.Name)
+	return append([]string{d.Name, strings.ToUpper(d.Name[:n]) + d.Name[n:]}, d.Aliases...)
 }
 
 // Bundled reports whether the agent is part of the program.
