@@ -5,13 +5,17 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/customize/subagent"
 	"github.com/burin-dev/burin/internal/host/crew"
 	"github.com/burin-dev/burin/internal/host/hooks"
 	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
@@ -89,6 +93,9 @@ type agentsOf struct {
 	session  *Session // as it was opened
 	settings *config.Config
 	facts    func() session.Facts // of the session, once it is open
+
+	mu   sync.Mutex
+	told map[string]bool // agents of whose missing skills the person knows, by name
 }
 
 // open opens the session of an agent on the same ground, with the same settings.
@@ -100,7 +107,7 @@ func (a *agentsOf) open(ctx context.Context, op crew.Opening) (*session.Session,
 	}
 	o.Session = bench.Session{
 		Approval: op.Mode, Desk: op.Desk, Tools: op.Tools, NoTools: len(op.Tools) == 0, Output: d.Output,
-		System: parent.System, Append: parent.Append + "\n\n" + op.Append, NoSession: op.File == "", Parent: op.Parent, Keys: parent.Keys,
+		System: parent.System, Append: parent.Append + "\n\n" + op.Append + a.skills(d), NoSession: op.File == "", Parent: op.Parent, Keys: parent.Keys,
 		Under: op.Under, Lender: op.Lender, Emit: op.Emit, Meter: parent.Meter, Cache: llm.CacheHint{Retention: parent.Cache.Retention},
 		Warn:         func(line string) { parent.Warn(fmt.Sprintf("agent %s: %s", op.ID, line)) },
 		NoBackground: true, Interrupt: agent.Wait, Tooling: parent.Tooling, Refused: parent.Refused, MaxTokens: parent.MaxTokens,
@@ -139,6 +146,31 @@ func (a *agentsOf) open(ctx context.Context, op crew.Opening) (*session.Session,
 		_ = s.Face("burin", false).Conversation().SetTitle(ctx, title) // it never fails in this process
 	}
 	return s, nil
+}
+
+// skills are the texts of the skills that an agent knows from the start. What is wrong with them
+// is told once, however many such agents there are.
+func (a *agentsOf) skills(d *subagent.Definition) string {
+	if len(d.Skills) == 0 || a.given.NoSkills {
+		return ""
+	}
+	text, missing := a.host.Skills().Preload(d.Skills)
+	if len(missing) > 0 {
+		a.mu.Lock()
+		told := a.told[d.Name]
+		if a.told == nil {
+			a.told = map[string]bool{}
+		}
+		a.told[d.Name] = true
+		a.mu.Unlock()
+		if !told {
+			a.session.Warn(fmt.Sprintf("agent %s begins without %s that its file names: %s", d.Name, prose.Noun(len(missing), "skill"), strings.Join(missing, "; ")))
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	return "\n" + text
 }
 
 // model is the first of the selectors that can be used; "" if none can.

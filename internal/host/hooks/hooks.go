@@ -69,14 +69,14 @@ type Engine struct {
 	mu  sync.Mutex
 	run func(context.Context, bench.Program) (bench.Ended, error) // nil: commands cannot run
 	// behind gives the files that a call is about, and its command, with paths for addresses.
-	behind func(*tool.Tool, json.RawMessage) (files []string, command string)
-	facts  func() session.Facts // nil: the session has not begun
-	calls  map[string]*call     // that were seen and have not ended, by id
-	begun  map[*hook.Hook]bool  // hooks of the start that have run
-	start  chan struct{}        // closed when those of the start have ended; nil: none has begun
-	lines  []string             // their words for the model
-	refusal string              // a hook of the start refused the agent
-	held    int                 // results of this turn that hooks of the agent's end did not let it hand over
+	behind  func(*tool.Tool, json.RawMessage) (files []string, command string)
+	facts   func() session.Facts // nil: the session has not begun
+	calls   map[string]*call     // that were seen and have not ended, by id
+	begun   map[*hook.Hook]bool  // hooks of the start that have run
+	start   chan struct{}        // closed when those of the start have ended; nil: none has begun
+	lines   []string             // their words for the model
+	refusal string               // a hook of the start refused the agent
+	held    int                  // results of this turn that hooks of the agent's end did not let it hand over
 }
 
 // call is what is known of a call between its start and its end.
