@@ -12,6 +12,7 @@ import (
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/customize/subagent"
+	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/host/crew"
 	"github.com/burin-dev/burin/internal/host/hooks"
 	"github.com/burin-dev/burin/internal/model/catalog"
@@ -101,13 +102,14 @@ type agentsOf struct {
 // open opens the session of an agent on the same ground, with the same settings.
 func (a *agentsOf) open(ctx context.Context, op crew.Opening) (*session.Session, error) {
 	d, parent := op.Definition, a.session
+	words := op.Append + a.skills(d)
 	o := Session{Ground: a.given.Ground, NoSkills: a.given.NoSkills, Skills: a.given.Skills, Note: func(string) {}}
 	if op.Dir != "" {
 		o.Ground.Dir = op.Dir
 	}
 	o.Session = bench.Session{
 		Approval: op.Mode, Desk: op.Desk, Tools: op.Tools, NoTools: len(op.Tools) == 0, Output: d.Output,
-		System: parent.System, Append: parent.Append + "\n\n" + op.Append + a.skills(d), NoSession: op.File == "", Parent: op.Parent, Keys: parent.Keys,
+		System: parent.System, Append: parent.Append + "\n\n" + words, NoSession: op.File == "", Parent: op.Parent, Keys: parent.Keys,
 		Under: op.Under, Lender: op.Lender, Emit: op.Emit, Meter: parent.Meter, Cache: llm.CacheHint{Retention: parent.Cache.Retention},
 		Warn:         func(line string) { parent.Warn(fmt.Sprintf("agent %s: %s", op.ID, line)) },
 		NoBackground: true, Interrupt: agent.Wait, Tooling: parent.Tooling, Refused: parent.Refused, MaxTokens: parent.MaxTokens,
@@ -129,7 +131,9 @@ func (a *agentsOf) open(ctx context.Context, op crew.Opening) (*session.Session,
 		o.Tools = []string{}
 	}
 	o.Thinking.Level = d.Thinking
-	if selector := a.model(ctx, d.Models); selector != "" {
+	if d.ACP != nil {
+		o.External = a.external(d, words, op.Tools)
+	} else if selector := a.model(ctx, d.Models); selector != "" {
 		o.Choice.Model = selector
 	} else {
 		o.Client, o.Model, o.Models, o.Roles, o.Fallbacks = op.Model.Client, op.Model.Model, parent.Models, parent.Roles, parent.Fallbacks
@@ -146,6 +150,17 @@ func (a *agentsOf) open(ctx context.Context, op crew.Opening) (*session.Session,
 		_ = s.Face("burin", false).Conversation().SetTitle(ctx, title) // it never fails in this process
 	}
 	return s, nil
+}
+
+// external is the program that does the work of an agent, with what it may use.
+func (a *agentsOf) external(d *subagent.Definition, instructions string, tools []string) *bench.External {
+	command := slices.Clone(d.ACP)
+	if strings.HasPrefix(command[0], "~/") {
+		command[0] = archive.HomePath(command[0])
+	}
+	return &bench.External{
+		Name: d.Name, Command: command, Env: d.ACPEnv, Version: a.host.o.Version, Instructions: instructions, Tools: append([]string{}, tools...),
+	}
 }
 
 // skills are the texts of the skills that an agent knows from the start. What is wrong with them

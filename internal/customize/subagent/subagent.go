@@ -8,7 +8,7 @@
 // What it promises:
 //
 //   - A definition is text and choices among what the parent has. It never widens what is
-//     permitted, and nothing in it runs.
+//     permitted. Only that of burin's own folders may name a program that does the work.
 //   - Of a repository it is somebody else's text with somebody else's model. The package says
 //     where a definition is from ([Definition.Project]) and the sum of its file; the caller
 //     decides whether the person trusts it, and turns it off with [Set.Edit] if not.
@@ -56,6 +56,9 @@ type Definition struct {
 	Skills   []string        // that it knows from the start
 	Requests int             // soft budget of requests; 0 is the setting
 	Isolated *bool           // whether it works in a copy of the repository; nil is as the call says
+	// ACP is the program, with arguments, of another agent that does the work in place of a model;
+	// nil: a model does. ACPEnv are variables that it gets, as NAME or NAME=VALUE.
+	ACP, ACPEnv []string
 
 	Source string // for people: "Claude Code, project"
 	Path   string // of the file; "" is part of burin
