@@ -159,6 +159,21 @@ func (l *Lender) check() error {
 	return l.money.lender.check()
 }
 
+// Left returns what may still be spent under the cost limits of the sessions above; limited is false
+// if they have none.
+func (l *Lender) Left() (left llm.USD, limited bool) {
+	for ; l != nil; l = l.money.lender {
+		if l.money.most <= 0 {
+			continue
+		}
+		if own := max(0, l.money.most-l.money.total()); !limited || own < left {
+			left = own
+		}
+		limited = true
+	}
+	return left, limited
+}
+
 // limited reports whether the cost must be known because of a limit above.
 func (l *Lender) limited() bool {
 	return l != nil && (l.money.modelState.priced() || l.money.lender.limited())

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -47,7 +48,7 @@ func (p *programs) began(t *tool.Tool, id string, args json.RawMessage) {
 	p.begin(id, line)
 }
 
-// stops names the commands and jobs that end with the session; "" if there are none.
+// stops names the commands, jobs and agents that end with the session; "" if there are none.
 func (s *Session) stops() string {
 	var names []string
 	s.programs.mu.Lock()
@@ -59,6 +60,14 @@ func (s *Session) stops() string {
 	for _, j := range jobs {
 		if j.Running {
 			names = append(names, prose.Short(j.Command, 100)+" (job "+j.ID+")")
+		}
+	}
+	if s.o.Crew != nil {
+		agents, _ := s.o.Crew.List(context.Background()) // it never fails in this process
+		for _, a := range agents {
+			if a.Active() {
+				names = append(names, "agent "+a.ID+" ("+prose.Short(cmp.Or(a.Description, a.Task), 100)+")")
+			}
 		}
 	}
 	if len(names) == 0 {

@@ -54,6 +54,7 @@ type listedAgent struct {
 	Requests    int             `json:"requests,omitempty"`
 	Isolated    *bool           `json:"isolated,omitempty"`
 	Output      json.RawMessage `json:"output,omitempty"`
+	ACP         []string        `json:"acp,omitempty"`    // the program that does the work
 	Prompt      string          `json:"prompt,omitempty"` // of one that was asked for
 }
 
@@ -61,7 +62,7 @@ func listed(d *subagent.Definition) listedAgent {
 	return listedAgent{
 		Name: d.Name, Aliases: d.Aliases, Description: d.Description, Source: d.Source, Path: d.Path,
 		Used: d.Status() == "", Trusted: d.Trusted, Why: d.Status(), Models: d.Models, Thinking: d.Thinking, Tools: d.Tools,
-		Spawns: d.Spawns, Skills: d.Skills, Blocking: d.Blocking, Requests: d.Requests, Isolated: d.Isolated, Output: d.Output,
+		Spawns: d.Spawns, Skills: d.Skills, Blocking: d.Blocking, Requests: d.Requests, Isolated: d.Isolated, Output: d.Output, ACP: d.ACP,
 	}
 }
 

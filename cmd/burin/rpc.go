@@ -69,7 +69,7 @@ func (p *program) serve(ctx context.Context, a askFlags, args []string) error {
 	}
 	d := &rpcDesk{Host: around, program: p, ask: a, schema: schema}
 	o := rpc.Options{
-		In: interruptible(ctx, p.in), Out: p.out, Open: d.open, Host: d, Scope: a.models,
+		In: interruptible(ctx, p.in), Out: p.out, Open: d.open, Host: d, Own: ownCommands(around, a), Scope: a.models,
 		Events: a.inputFormat == string(print.JSON),
 	}
 	if a.mode == modeRPC {

@@ -39,6 +39,23 @@ type External struct {
 	// keys of model providers need.
 	Env     []string
 	Version string // of burin
+	// Instructions are told with its first prompt.
+	Instructions string
+	// Tools are names of burin's tools that its calls may be; nil is any. What it does without
+	// asking is canceled.
+	Tools []string
+}
+
+// may reports why an agent may not make a call, whatever rules say; nil if it may. A call of a kind
+// that burin doesn't know may be anything a command can be.
+func (e *External) may(tool string) error {
+	same := map[string][]string{
+		"agent": {"bash"}, "write": {"write", "edit"}, "edit": {"write", "edit"}, "read": {"read", "grep", "find", "ls"}, "grep": {"read", "grep", "find", "ls"},
+	}[tool]
+	if e.Tools == nil || tool == "todo" || slices.ContainsFunc(append(same, tool), func(name string) bool { return slices.Contains(e.Tools, name) }) {
+		return nil
+	}
+	return fmt.Errorf("%s has no tool %s here", e.Name, tool)
 }
 
 // guest is an external agent in a session.
@@ -86,6 +103,7 @@ func (g *guest) invite() error {
 		Name: b.External.Name, Program: g.program, Kill: process.Kill,
 		Dir: b.dir, AddDirs: b.AddDirs, Ground: g, Version: b.External.Version,
 		Past: past, Most: b.MaxCost, Spent: spent, Warn: b.Session.Warn, Titled: g.title, NoImages: b.NoImages,
+		Left: b.Lender.Left, Instructions: b.External.Instructions,
 	})
 	b.onClose(g.agent.Close)
 	b.Client, b.Model, b.KeepModel = g.agent, external.Model(b.External.Name), true
@@ -260,6 +278,9 @@ func (g *guest) Judge(ctx context.Context, t *tool.Tool, c tool.Call) error {
 
 // Refuses implements [external.Ground].
 func (g *guest) Refuses(t *tool.Tool, c tool.Call) error {
+	if err := g.seat.External.may(t.Name); err != nil {
+		return err
+	}
 	access, err := t.Accesses(c.Arguments)
 	if err != nil {
 		return err

@@ -433,6 +433,11 @@ func (g ground) Authorize(ctx context.Context, t *tool.Tool, c tool.Call) error 
 	if b.guest != nil && external.Watched(c.Arguments) {
 		return nil // it runs already
 	}
+	if b.guest != nil {
+		if err := b.External.may(t.Name); err != nil {
+			return err
+		}
+	}
 	access, err := t.Accesses(c.Arguments)
 	if err != nil {
 		return err

@@ -111,6 +111,11 @@ type Options struct {
 	Past    Past
 	// Most is the cost limit of the session and Spent what it had cost before; 0 is no limit.
 	Most, Spent llm.USD
+	// Left gives what may still be spent under other limits, without what the agent has reported since its
+	// last answer. limited is false if there are none; nil: there are none.
+	Left func() (left llm.USD, limited bool)
+	// Instructions are told with the first prompt of each session of the agent's; "": none.
+	Instructions string
 	// Patience is how long an agent may take to end a canceled prompt before it is stopped; 0 is
 	// five seconds.
 	Patience time.Duration

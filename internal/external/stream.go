@@ -219,7 +219,7 @@ func (s *stream) end(stop string, err error) error {
 	}
 	a.mu.Lock()
 	a.money.silent = !a.money.known
-	unknown := a.o.Most > 0 && a.money.silent
+	unknown := a.money.silent && a.o.limited()
 	silent := s.b.Len() == 0
 	a.mu.Unlock()
 	if silent {
@@ -286,14 +286,33 @@ func (a *Agent) settle(b *llm.Builder, at time.Time, failed bool) {
 	a.money.fresh = 0
 }
 
-// over reports whether the session has cost its limit.
-func (m *account) over(o Options) bool { return o.Most > 0 && o.Spent+m.total >= o.Most }
+// over reports whether the session has cost a limit.
+func (m *account) over(o Options) bool {
+	if o.Most > 0 && o.Spent+m.total >= o.Most {
+		return true
+	}
+	left, limited := o.left()
+	return limited && m.fresh >= left
+}
+
+func (o *Options) left() (left llm.USD, limited bool) {
+	if o.Left == nil {
+		return 0, false
+	}
+	return o.Left()
+}
+
+// limited reports whether the agent's cost must be known.
+func (o *Options) limited() bool {
+	_, limited := o.left()
+	return limited || o.Most > 0
+}
 
 // begin sends what is new, or goes on with the prompt that the agent works on.
 func (a *Agent) begin(ctx context.Context, messages []llm.Message) (*turn, error) {
 	a.mu.Lock()
 	a.refuseNotRun(messages)
-	if a.o.Most > 0 && a.money.silent {
+	if a.money.silent && a.o.limited() {
 		a.mu.Unlock()
 		return nil, a.unpriced()
 	}
@@ -391,6 +410,9 @@ func (a *Agent) reopen(ctx context.Context, l *link, messages []llm.Message, sai
 	if words := quote(earlier); words != "" {
 		*said = slices.Concat([]llm.Message{llm.UserText(words)}, *said)
 		a.o.Warn(a.o.Name + " begins a new session, as it does not know this conversation: it gets what was said as text, without outputs of tools")
+	}
+	if a.o.Instructions != "" {
+		*said = slices.Concat([]llm.Message{llm.UserText(a.o.Instructions)}, *said)
 	}
 	return nil
 }

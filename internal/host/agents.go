@@ -5,12 +5,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/customize/subagent"
+	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/host/crew"
+	"github.com/burin-dev/burin/internal/host/hooks"
 	"github.com/burin-dev/burin/internal/model/catalog"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
@@ -38,13 +44,17 @@ func giveAgents(h *Host, o *Session, given Session, settings *config.Config) (bi
 		})
 		parent.session = o
 		o.Crew = own
+		bind = func(s *session.Session) { parent.facts = s.Facts; own.Bind(s) }
 	}
 	o.CrewTools = own.Tools()
 	o.Lend = own.Lend
 	o.News = own.News
 	o.Chains.Continue = append(slices.Clip(o.Chains.Continue), own.Continuation())
 	readAgents(o, own)
-	return own.Bind
+	if bind == nil {
+		bind = own.Bind
+	}
+	return bind
 }
 
 // readAgents puts what agents have said behind agent:// and history://.
@@ -83,24 +93,30 @@ type agentsOf struct {
 	given    Session  // as the session was asked for
 	session  *Session // as it was opened
 	settings *config.Config
+	facts    func() session.Facts // of the session, once it is open
+
+	mu   sync.Mutex
+	told map[string]bool // agents of whose missing skills the person knows, by name
 }
 
 // open opens the session of an agent on the same ground, with the same settings.
 func (a *agentsOf) open(ctx context.Context, op crew.Opening) (*session.Session, error) {
 	d, parent := op.Definition, a.session
+	words := op.Append + a.skills(d)
 	o := Session{Ground: a.given.Ground, NoSkills: a.given.NoSkills, Skills: a.given.Skills, Note: func(string) {}}
 	if op.Dir != "" {
 		o.Ground.Dir = op.Dir
 	}
 	o.Session = bench.Session{
 		Approval: op.Mode, Desk: op.Desk, Tools: op.Tools, NoTools: len(op.Tools) == 0, Output: d.Output,
-		System: parent.System, Append: parent.Append + "\n\n" + op.Append, NoSession: op.File == "", Parent: op.Parent, Keys: parent.Keys,
+		System: parent.System, Append: parent.Append + "\n\n" + words, NoSession: op.File == "", Parent: op.Parent, Keys: parent.Keys,
 		Under: op.Under, Lender: op.Lender, Emit: op.Emit, Meter: parent.Meter, Cache: llm.CacheHint{Retention: parent.Cache.Retention},
 		Warn:         func(line string) { parent.Warn(fmt.Sprintf("agent %s: %s", op.ID, line)) },
 		NoBackground: true, Interrupt: agent.Wait, Tooling: parent.Tooling, Refused: parent.Refused, MaxTokens: parent.MaxTokens,
 		// What a model writes to an agent is no command of a person.
 		Expand: func(_ context.Context, text string) (string, error) { return text, nil },
 	}
+	o.agent = &hooks.Agent{ID: op.ID, Type: d.Name, Names: d.Names(), For: a.facts}
 	if op.Crew != nil {
 		o.Crew = op.Crew
 	} else {
@@ -115,7 +131,9 @@ func (a *agentsOf) open(ctx context.Context, op crew.Opening) (*session.Session,
 		o.Tools = []string{}
 	}
 	o.Thinking.Level = d.Thinking
-	if selector := a.model(ctx, d.Models); selector != "" {
+	if d.ACP != nil {
+		o.External = a.external(d, words, op.Tools)
+	} else if selector := a.model(ctx, d.Models); selector != "" {
 		o.Choice.Model = selector
 	} else {
 		o.Client, o.Model, o.Models, o.Roles, o.Fallbacks = op.Model.Client, op.Model.Model, parent.Models, parent.Roles, parent.Fallbacks
@@ -132,6 +150,42 @@ func (a *agentsOf) open(ctx context.Context, op crew.Opening) (*session.Session,
 		_ = s.Face("burin", false).Conversation().SetTitle(ctx, title) // it never fails in this process
 	}
 	return s, nil
+}
+
+// external is the program that does the work of an agent, with what it may use.
+func (a *agentsOf) external(d *subagent.Definition, instructions string, tools []string) *bench.External {
+	command := slices.Clone(d.ACP)
+	if strings.HasPrefix(command[0], "~/") {
+		command[0] = archive.HomePath(command[0])
+	}
+	return &bench.External{
+		Name: d.Name, Command: command, Env: d.ACPEnv, Version: a.host.o.Version, Instructions: instructions, Tools: append([]string{}, tools...),
+	}
+}
+
+// skills are the texts of the skills that an agent knows from the start. What is wrong with them
+// is told once, however many such agents there are.
+func (a *agentsOf) skills(d *subagent.Definition) string {
+	if len(d.Skills) == 0 || a.given.NoSkills {
+		return ""
+	}
+	text, missing := a.host.Skills().Preload(d.Skills)
+	if len(missing) > 0 {
+		a.mu.Lock()
+		told := a.told[d.Name]
+		if a.told == nil {
+			a.told = map[string]bool{}
+		}
+		a.told[d.Name] = true
+		a.mu.Unlock()
+		if !told {
+			a.session.Warn(fmt.Sprintf("agent %s begins without %s that its file names: %s", d.Name, prose.Noun(len(missing), "skill"), strings.Join(missing, "; ")))
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	return "\n" + text
 }
 
 // model is the first of the selectors that can be used; "" if none can.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -405,6 +406,41 @@ func TestAgentsInTheBackground(t *testing.T) {
 				t.Errorf("%q", final(out))
 			}
 		})
+	}
+}
+
+// Who closes a session is told which agents end with it; those that are done are not among them.
+func TestAgentsThatEndWithTheSession(t *testing.T) {
+	stall := make(chan struct{})
+	defer close(stall)
+	var mu sync.Mutex
+	var warned []string
+	o := opened(t, officeOptions{change: func(s *host.Session) {
+		s.Wakes = true
+		s.Warn = func(line string) {
+			mu.Lock()
+			defer mu.Unlock()
+			warned = append(warned, line)
+		}
+	}}, func(s said) []llm.Event {
+		switch {
+		case s.who == "slow":
+			<-stall
+		case s.who != "":
+			return llmtest.Say("done")
+		case s.turn == 0:
+			return tasks("task", false, "quick: be quick")
+		case s.turn == 1:
+			return tasks("task", true, "slow: take long")
+		}
+		return llmtest.Say("meanwhile")
+	})
+	o.prompt("go")
+	o.end()
+	mu.Lock()
+	defer mu.Unlock()
+	if !slices.Contains(warned, "stopped with the session: agent slow (take long)") {
+		t.Errorf("%q", warned)
 	}
 }
 

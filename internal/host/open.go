@@ -18,6 +18,7 @@ import (
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/hooks"
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/model/connect"
@@ -48,6 +49,8 @@ type Session struct {
 	// Wakes says that results of agents in the background may begin a turn at any time. Otherwise
 	// a turn ends only when these agents have ended, which faces want that go with it.
 	Wakes bool
+
+	agent *hooks.Agent // whose session it is, for hooks; nil: a person's
 }
 
 // Choice says which model to ask, as flags do.

@@ -187,7 +187,7 @@ func addHooks(h *Host, o *Session, settings *config.Config) (begin func(*session
 	}
 	t.hooks = hooks.New(hooks.Options{
 		Set: found, May: t.may, Dir: o.Ground.Dir, HTTP: transport, Getenv: h.o.Getenv, Warn: o.Warn,
-		Unconfined: settings.Hooks.Confined != nil && !*settings.Hooks.Confined, Resumed: o.Resume != "",
+		Unconfined: settings.Hooks.Confined != nil && !*settings.Hooks.Confined, Resumed: o.Resume != "", Agent: o.agent,
 	})
 	own := t.hooks.Chains()
 	o.Chains.Calls = append(o.Chains.Calls, own.Calls...)
@@ -199,7 +199,7 @@ func addHooks(h *Host, o *Session, settings *config.Config) (begin func(*session
 	} else {
 		o.Emit = t.hooks.Watch
 	}
-	if o.Under == nil { // a person's words
+	if o.Under == nil || o.agent != nil { // a person's words, or the first of an agent's task
 		o.Brief = t.hooks.Prompt
 	}
 	return t.begin

@@ -53,13 +53,15 @@ const (
 	PreCompact         Event = "PreCompact"         // a conversation is about to be compacted
 	PostCompact        Event = "PostCompact"        // it was
 	Notification       Event = "Notification"       // burin waits for the person
+	SubagentStart      Event = "SubagentStart"      // before the first prompt of a sub-agent
+	SubagentStop       Event = "SubagentStop"       // the model of a sub-agent is done
 )
 
 // Events are all events that burin has, in the order in which a session meets them.
 func Events() []Event {
 	return []Event{
 		SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, PostToolUseFailure,
-		Notification, PreCompact, PostCompact, Stop, StopFailure, SessionEnd,
+		Notification, PreCompact, PostCompact, SubagentStart, SubagentStop, Stop, StopFailure, SessionEnd,
 	}
 }
 
@@ -289,7 +291,7 @@ func parse(p source.Place, text string) (hooks []Hook, unmapped []Unmapped, prob
 				base.Matcher = *g.Matcher
 			}
 			var err error
-			if base.match, err = matcher(base.Matcher, how.loose && (base.Event.ofCall() || when.onText)); err != nil {
+			if base.match, err = matcher(base.Matcher, how.loose && (base.Event.ofCall() || base.Event.ofAgent() || when.onText)); err != nil {
 				at(line, "%s: the matcher %q is no regular expression: %v", name, prose.Short(base.Matcher, 40), err)
 				continue
 			}

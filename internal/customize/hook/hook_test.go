@@ -241,8 +241,8 @@ type = "command"
 command = "codex-check"
 timeout = 5
 
-[[hooks.SubagentStop]]
-[[hooks.SubagentStop.hooks]]
+[[hooks.TeammateIdle]]
+[[hooks.TeammateIdle.hooks]]
 type = "command"
 command = "never"
 
@@ -290,7 +290,7 @@ trusted_hash = "y"
 	for _, u := range set.Unmapped {
 		unmapped = append(unmapped, fmt.Sprintf("%s:%d: %s", filepath.Base(u.Path), u.Line, u.Event))
 	}
-	if diff := cmp.Diff([]string{"config.toml:11: SubagentStop", "config.toml:2: notify", "settings.json:10: BeforeModel", "hooks.json:5: afterAgentThought"}, unmapped); diff != "" {
+	if diff := cmp.Diff([]string{"config.toml:11: TeammateIdle", "config.toml:2: notify", "settings.json:10: BeforeModel", "hooks.json:5: afterAgentThought"}, unmapped); diff != "" {
 		t.Error(diff)
 	}
 	all := func(*hook.File) bool { return true }
@@ -337,7 +337,8 @@ func TestProgramsTalk(t *testing.T) {
 		"repo/.gemini/settings.json": `{"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "g"}]}], "AfterTool": [{"hooks": [{"type": "command", "command": "g"}]}],
 			"AfterAgent": [{"hooks": [{"type": "command", "command": "g"}]}], "PreCompress": [{"hooks": [{"type": "command", "command": "g"}]}]}}`,
 		"repo/.cursor/hooks.json": `{"hooks": {"preToolUse": [{"command": "c"}], "afterShellExecution": [{"command": "c"}], "beforeReadFile": [{"command": "c"}],
-			"beforeSubmitPrompt": [{"command": "c"}], "stop": [{"command": "c"}], "postToolUse": [{"command": "c"}], "sessionStart": [{"command": "c"}]}}`,
+			"beforeSubmitPrompt": [{"command": "c"}], "stop": [{"command": "c"}], "postToolUse": [{"command": "c"}], "sessionStart": [{"command": "c"}],
+			"subagentStart": [{"command": "c", "matcher": "plor"}], "subagentStop": [{"command": "c"}]}}`,
 	})
 	call := hook.ToolFields("bash", "1", "/repo", json.RawMessage(`{"command":"ls"}`), hook.Real{})
 	file := hook.ToolFields("read", "1", "/repo", json.RawMessage(`{"path":"a.txt"}`), hook.Real{})
@@ -367,10 +368,16 @@ func TestProgramsTalk(t *testing.T) {
 		{"postToolUse", hook.PostToolUse, done, []string{`"tool_output":"out"`}, `{"additional_context": "c"}`, hook.Outcome{Context: []string{"c"}}},
 		{"beforeSubmitPrompt", hook.UserPromptSubmit, map[string]any{"prompt": "p"}, []string{`"prompt":"p"`}, `{"continue": false, "user_message": "no"}`, denied},
 		{"stop", hook.Stop, map[string]any{"times": 2}, []string{`"loop_count":2`, `"status":"completed"`}, `{"followup_message": "no"}`, denied},
+		{"subagentStart", hook.SubagentStart, nil, []string{`"subagent_type":"explore"`, `"subagent_id":"finder"`, `"parent_conversation_id":"s"`}, `{"permission": "deny", "user_message": "no"}`, denied},
+		{"subagentStop", hook.SubagentStop, map[string]any{"times": 2, "last_assistant_message": "bye"}, []string{`"agent_type":"explore"`, `"loop_count":2`, `"summary":"bye"`}, `{"followup_message": "no"}`, denied},
 		{"sessionStart", hook.SessionStart, map[string]any{"source": "startup"}, nil, `{"additional_context": "c", "env": {"A": "b"}}`, hook.Outcome{Context: []string{"c"}}},
 	} {
 		var h *hook.Hook
 		tool, _ := tt.fields["burin_tool"].(string)
+		m := hook.Moment{Session: "s", Dir: "/repo"}
+		if strings.HasPrefix(tt.as, "subagent") {
+			tool, m.Agent, m.AgentType = "explore", "finder", "explore"
+		}
 		for _, other := range set.For(tt.event, func(*hook.File) bool { return true }, tool) {
 			if other.As == tt.as || tt.as == "SessionStart" {
 				h = other
@@ -380,7 +387,7 @@ func TestProgramsTalk(t *testing.T) {
 			t.Errorf("%s is not a hook of %s", tt.as, tt.event)
 			continue
 		}
-		told := string(h.Input(hook.Moment{Session: "s", Dir: "/repo"}, tt.event, tt.fields))
+		told := string(h.Input(m, tt.event, tt.fields))
 		for _, want := range tt.told {
 			if !strings.Contains(told, want) {
 				t.Errorf("%s is not told %s: %s", tt.as, want, told)

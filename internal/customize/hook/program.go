@@ -43,7 +43,7 @@ func programOf(id string) *program {
 	p := &program{
 		moments: map[string]moment{}, unit: time.Second, loose: id == "codex", settings: []string{"state"},
 		ignored: []string{
-			"SubagentStart", "SubagentStop", "Setup", "TeammateIdle", "TaskCreated", "TaskCompleted", "ConfigChange", "CwdChanged", "FileChanged",
+			"Setup", "TeammateIdle", "TaskCreated", "TaskCompleted", "ConfigChange", "CwdChanged", "FileChanged",
 			"InstructionsLoaded", "WorktreeCreate", "WorktreeRemove", "Elicitation", "ElicitationResult", "PermissionDenied", "PostToolBatch",
 			"UserPromptExpansion", "Interrupt",
 		},
@@ -117,10 +117,10 @@ func cursor() *program {
 			"beforeShellExecution": {event: PreToolUse, tools: []string{"bash"}, onText: true},
 			"afterShellExecution":  {event: PostToolUse, also: PostToolUseFailure, tools: []string{"bash"}, onText: true},
 			"beforeReadFile":       {event: PreToolUse, tools: []string{"read"}}, "afterFileEdit": {event: PostToolUse, tools: edits},
-			"preCompact": {event: PreCompact}, "stop": {event: Stop},
+			"preCompact": {event: PreCompact}, "stop": {event: Stop}, "subagentStart": {event: SubagentStart}, "subagentStop": {event: SubagentStop},
 		},
 		ignored: []string{
-			"subagentStart", "subagentStop", "beforeMCPExecution", "afterMCPExecution", "afterAgentResponse", "afterAgentThought",
+			"beforeMCPExecution", "afterMCPExecution", "afterAgentResponse", "afterAgentThought",
 			"beforeTabFileRead", "afterTabFileEdit", "workspaceOpen",
 		},
 		tools: map[string][]string{
@@ -138,7 +138,7 @@ func cursor() *program {
 				a.Decision, a.Reason = "block", reason
 			case a.Permission == "ask":
 				a.Specific.Decision, a.Reason = string(Ask), reason
-			case h.Event == Stop && a.FollowUp != "":
+			case (h.Event == Stop || h.Event == SubagentStop) && a.FollowUp != "":
 				a.Decision, a.Reason = "block", a.FollowUp
 			}
 			a.Continue = nil
@@ -169,6 +169,12 @@ func tellCursor(h *Hook, told map[string]any) {
 		told["error_message"] = told["error"]
 	case "stop":
 		told["status"], told["loop_count"] = "completed", told["times"]
+	case "subagentStop":
+		told["status"], told["loop_count"], told["summary"] = "completed", told["times"], told["last_assistant_message"]
+	}
+	if kind, ok := told["agent_type"]; ok {
+		told["subagent_id"], told["subagent_type"] = told["agent_id"], kind
+		told["parent_conversation_id"] = told["session_id"]
 	}
 }
 
@@ -180,6 +186,9 @@ func (p *program) names(tool string) []string { return append(slices.Clone(p.too
 func (e Event) ofCall() bool {
 	return e == PreToolUse || e == PermissionRequest || e == PostToolUse || e == PostToolUseFailure
 }
+
+// ofAgent reports whether an event is about a sub-agent.
+func (e Event) ofAgent() bool { return e == SubagentStart || e == SubagentStop }
 
 // matches reports whether a hook is about an event and one of the names of its subject; of a
 // call that is burin's name of the tool.
@@ -212,6 +221,9 @@ func (h *Hook) Input(m Moment, event Event, fields map[string]any) []byte {
 	told := map[string]any{
 		"session_id": m.Session, "transcript_path": m.Transcript, "cwd": m.Dir, "hook_event_name": string(event),
 		"permission_mode": modeName(m.Mode), "model": m.Model,
+	}
+	if m.Agent != "" {
+		told["agent_id"], told["agent_type"] = m.Agent, m.AgentType
 	}
 	maps.Copy(told, fields)
 	if tool, ok := told["burin_tool"].(string); ok {

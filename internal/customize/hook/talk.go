@@ -13,10 +13,13 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 )
 
-// Moment is what every hook is told.
+// Moment is what every hook is told. Hooks of a sub-agent are told of the session that it works
+// for, as those of Claude Code are.
 type Moment struct {
 	Session    string // its id
 	Transcript string // the session file; "" if there is none
+	Agent      string // id of the sub-agent; "" is the session's own model
+	AgentType  string // the name of its definition
 	Dir        string
 	Mode       string // of permission, as burin names it
 	Model      string
@@ -226,6 +229,9 @@ func (h *Hook) Read(exit int, stdout, stderr string) Outcome {
 	case 0:
 	case 2:
 		reason := cut(first(stderr, stdout, "a hook has blocked it: "+h.String()))
+		if h.Event == SubagentStart && !h.program.flat { // only Cursor's can prevent an agent
+			return h.failure("exit code 2: " + reason)
+		}
 		if h.program.unit == time.Millisecond && h.Event == PostToolUse { // Gemini's replaces the result
 			return Outcome{Output: &reason}
 		}
@@ -235,7 +241,7 @@ func (h *Hook) Read(exit int, stdout, stderr string) Outcome {
 	}
 	stdout = strings.TrimSpace(stdout)
 	if !strings.HasPrefix(stdout, "{") {
-		if stdout != "" && (h.Event == UserPromptSubmit || h.Event == SessionStart) {
+		if stdout != "" && (h.Event == UserPromptSubmit || h.Event == SessionStart || h.Event == SubagentStart) {
 			return Outcome{Context: []string{cut(stdout)}}
 		}
 		return Outcome{}

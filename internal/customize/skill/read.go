@@ -216,10 +216,52 @@ func (k *Skill) prompt(body, args string) string {
 	if args != "" {
 		first += ": " + args
 	}
+	return first + "\n\n" + k.block(body, args)
+}
+
+// block marks the text of a skill as what it is.
+func (k *Skill) block(body, args string) string {
 	folder := k.home.place.Path
 	if k.home.bundled {
 		folder = path.Join(scheme, k.Name)
 	}
 	body = strings.NewReplacer("${CLAUDE_SKILL_DIR}", folder, "$ARGUMENTS", args).Replace(body)
-	return fmt.Sprintf("%s\n\n<skill name=%q>\n%s\n</skill>", first, k.Name, body)
+	return fmt.Sprintf("<skill name=%q>\n%s\n</skill>", k.Name, body)
+}
+
+// maxPreload is how many bytes of skills an agent is told from the start.
+const maxPreload = 128 << 10
+
+// Preload gives the texts of skills that an agent knows from the start; "" if there are none.
+// missing says of each that is left out why.
+func (s *Set) Preload(names []string) (text string, missing []string) {
+	var all []string
+	size := 0
+	for _, name := range names {
+		k, err := s.find(name)
+		if err == nil && k.Unlisted {
+			err = fmt.Errorf("only a person may call %s (disable-model-invocation)", k.Name)
+		}
+		if err == nil {
+			err = k.home.open(k.Name, func(files fs.FS) error {
+				body, err := k.read(files)
+				switch {
+				case err != nil:
+					return fmt.Errorf("%s: %s", k.Name, reason(err))
+				case size+len(body) > maxPreload:
+					return fmt.Errorf("%s: more than %d KB of skills", k.Name, maxPreload>>10)
+				}
+				size += len(body)
+				all = append(all, k.block(strings.TrimSpace(body), ""))
+				return nil
+			})
+		}
+		if err != nil {
+			missing = append(missing, prose.Short(prose.Inline(err.Error()), 200))
+		}
+	}
+	if len(all) == 0 {
+		return "", missing
+	}
+	return "# Skills for this work\n\nFollow these from the start; there is no need to read them again.\n\n" + strings.Join(all, "\n\n"), missing
 }

@@ -3,6 +3,7 @@ package subagent
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -35,6 +36,7 @@ type document struct {
 	blocking                  bool
 	requests                  int
 	isolated                  *bool
+	acp, acpEnv               []string
 	off                       string
 
 	faults  []fault
@@ -67,6 +69,7 @@ func (d *document) markdown(text string) {
 		d.set(key{Entry: e, name: name, line: e.Line + 1, block: strings.Join(lines[e.Line-1:end], "")})
 	}
 	switch {
+	case d.refusal != "":
 	case head == "":
 		d.refusal = "it doesn't begin with lines of --- around a description; write what the agent does and when to use it"
 	case d.description == "":
@@ -149,8 +152,39 @@ func (d *document) set(k key) {
 	case "isolation": // Claude Code: worktree
 		on := k.Raw != "" && !strings.EqualFold(k.Raw, "none")
 		d.isolated = &on
+	case "acp":
+		d.program(k)
+	case "acpenv":
+		for _, v := range k.List() {
+			if name, _, _ := strings.Cut(v, "="); strings.TrimSpace(name) == "" {
+				d.fault(k.line, "%s: want NAME or NAME=VALUE, not %q", k.Key, prose.Short(v, 60))
+				continue
+			}
+			d.acpEnv = append(d.acpEnv, v)
+		}
 	default:
 		d.leave(k)
+	}
+}
+
+// program reads the command of another agent: words, or a list where they hold spaces.
+func (d *document) program(k key) {
+	words := k.Items
+	if s := strings.TrimSpace(k.Raw); len(words) == 0 && strings.HasPrefix(s, "[") {
+		words = k.List()
+	} else if len(words) == 0 {
+		words = strings.Fields(s)
+	}
+	switch {
+	case d.source != "burin":
+		d.fault(k.line, "%s counts only in burin's own folders of agents", k.Key)
+	case len(words) == 0:
+		d.refusal = k.Key + " names no program; write the command of an agent that speaks the Agent Client Protocol"
+	case strings.ContainsAny(words[0], `/\`) && !filepath.IsAbs(words[0]) && !strings.HasPrefix(words[0], "~/"):
+		// From the folder of the session it would be whatever a repository has there.
+		d.refusal = fmt.Sprintf("%s: write %s as a name in PATH or as an absolute path", k.Key, prose.Short(words[0], 60))
+	default:
+		d.acp = words
 	}
 }
 
@@ -330,12 +364,16 @@ func (d *document) definition() *Definition {
 	def := &Definition{
 		Name: d.name, Description: d.description, Prompt: d.prompt, Tools: d.tools.names(), Spawns: d.spawns, Models: d.models,
 		Thinking: d.thinking, Output: d.output, Blocking: d.blocking, Skills: d.skills, Requests: d.requests, Isolated: d.isolated, Off: d.off,
+		ACP: d.acp, ACPEnv: d.acpEnv,
 	}
 	if def.Name == "" || d.source == "opencode" {
 		def.Name = d.named
 	}
 	if !d.spawnsSet && slices.Contains(def.Tools, "task") {
 		def.Spawns = []string{"*"}
+	}
+	if def.ACP != nil { // it has its own model, and burin's tools are not among its own
+		def.Models, def.Thinking, def.Output, def.Spawns, def.Requests = nil, llm.LevelDefault, nil, nil, 0
 	}
 	return def
 }

@@ -27,7 +27,12 @@ func (d *Definition) Facts() []Fact {
 		}
 		return strings.Join(all, ", ")
 	}
-	add("model", list(d.Models, "the session's"))
+	if d.ACP != nil {
+		add("runs", strings.Join(d.ACP, " "))
+		add("variables", list(d.ACPEnv, ""))
+	} else {
+		add("model", list(d.Models, "the session's"))
+	}
 	if d.Thinking != llm.LevelDefault {
 		add("thinking", string(d.Thinking))
 	}

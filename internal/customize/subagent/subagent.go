@@ -8,7 +8,7 @@
 // What it promises:
 //
 //   - A definition is text and choices among what the parent has. It never widens what is
-//     permitted, and nothing in it runs.
+//     permitted. Only that of burin's own folders may name a program that does the work.
 //   - Of a repository it is somebody else's text with somebody else's model. The package says
 //     where a definition is from ([Definition.Project]) and the sum of its file; the caller
 //     decides whether the person trusts it, and turns it off with [Set.Edit] if not.
@@ -25,6 +25,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/burin-dev/burin/internal/customize/source"
 	"github.com/burin-dev/burin/internal/fuzzy"
@@ -55,6 +56,9 @@ type Definition struct {
 	Skills   []string        // that it knows from the start
 	Requests int             // soft budget of requests; 0 is the setting
 	Isolated *bool           // whether it works in a copy of the repository; nil is as the call says
+	// ACP is the program, with arguments, of another agent that does the work in place of a model;
+	// nil: a model does. ACPEnv are variables that it gets, as NAME or NAME=VALUE.
+	ACP, ACPEnv []string
 
 	Source string // for people: "Claude Code, project"
 	Path   string // of the file; "" is part of burin
@@ -76,6 +80,13 @@ type Definition struct {
 func (d *Definition) Is(name string) bool {
 	same := func(own string) bool { return strings.EqualFold(own, name) }
 	return same(d.Name) || slices.ContainsFunc(d.Aliases, same)
+}
+
+// Names are those by which hooks of several programs may mean the agent: its own, its aliases,
+// and the way in which Claude Code writes names such as Explore.
+func (d *Definition) Names() []string {
+	_, n := utf8.DecodeRuneInString(d.Name)
+	return append([]string{d.Name, strings.ToUpper(d.Name[:n]) + d.Name[n:]}, d.Aliases...)
 }
 
 // Bundled reports whether the agent is part of the program.

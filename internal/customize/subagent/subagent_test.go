@@ -262,6 +262,10 @@ func TestWarnings(t *testing.T) {
 		{"config/agents/a.md", "---\ndescription: d\noutput: text\n---\nx\n", "a.md:3: output is not used: it is not a mapping of names to values"},
 		{"config/agents/a.md", "---\ndescription: d\noutput: {elements: {ref: x}, definitions: {x: {elements: {ref: x}}}}\n---\nx\n", "a.md:3: output is not used: it is nested more than 32 levels, or refers to itself"},
 		{"config/agents/a.md", "---\ndescription: d\noutput: {elements: {type: color}}\n---\nx\n", `a.md:3: output is not used: unknown type "color"`},
+		{"config/agents/a.md", "---\ndescription: d\nacp: bin/agent --acp\n---\nx\n", "a.md: left out: acp: write bin/agent as a name in PATH or as an absolute path"},
+		{"config/agents/a.md", "---\ndescription: d\nacp: []\n---\nx\n", "a.md: left out: acp names no program; write the command of an agent that speaks the Agent Client Protocol"},
+		{"config/agents/a.md", "---\ndescription: d\nacp: agent\nacpEnv: [=x]\n---\nx\n", `a.md:4: acpEnv: want NAME or NAME=VALUE, not "=x"`},
+		{"repo/.claude/agents/a.md", "---\ndescription: d\nacp: agent\n---\nx\n", "a.md:3: acp counts only in burin's own folders of agents"},
 		{"config/agents/a.md", "---\ndescription: d" + strings.Repeat("d", 1024) + "\n---\nx\n", "a.md:2: the description has more than 1024 characters and is cut"},
 	} {
 		_, warnings := subagent.Discover(place(t, map[string]string{c.file: c.text}))

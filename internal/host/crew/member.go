@@ -515,6 +515,9 @@ func (m *member) answered(msg *llm.Message) {
 	if n := m.definition.Requests; n != 0 && budget != 0 {
 		budget = n
 	}
+	if m.definition.ACP != nil { // its answers end where it calls something, and a message would cancel its work
+		budget = 0
+	}
 	if budget <= 0 || m.live == nil || len(msg.ToolCalls()) == 0 {
 		return
 	}

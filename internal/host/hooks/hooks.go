@@ -46,6 +46,17 @@ type Options struct {
 	// Unconfined runs commands without the sandbox.
 	Unconfined bool
 	Resumed    bool
+	Agent      *Agent // whose session it is; nil: a person's
+}
+
+// Agent is a sub-agent. Where a session begins and its model is done, hooks of sub-agents run
+// in place of those of sessions.
+type Agent struct {
+	ID, Type string
+	// Names are those by which matchers may mean Type.
+	Names []string
+	// For gives the person's session that it works for.
+	For func() session.Facts
 }
 
 // Engine runs the hooks of one session.
@@ -58,12 +69,14 @@ type Engine struct {
 	mu  sync.Mutex
 	run func(context.Context, bench.Program) (bench.Ended, error) // nil: commands cannot run
 	// behind gives the files that a call is about, and its command, with paths for addresses.
-	behind func(*tool.Tool, json.RawMessage) (files []string, command string)
-	facts  func() session.Facts // nil: the session has not begun
-	calls  map[string]*call     // that were seen and have not ended, by id
-	begun  map[*hook.Hook]bool  // hooks of the start that have run
-	start  chan struct{}        // closed when those of the start have ended; nil: none has begun
-	lines  []string             // their words for the model
+	behind  func(*tool.Tool, json.RawMessage) (files []string, command string)
+	facts   func() session.Facts // nil: the session has not begun
+	calls   map[string]*call     // that were seen and have not ended, by id
+	begun   map[*hook.Hook]bool  // hooks of the start that have run
+	start   chan struct{}        // closed when those of the start have ended; nil: none has begun
+	lines   []string             // their words for the model
+	refusal string               // a hook of the start refused the agent
+	held    int                  // results of this turn that hooks of the agent's end did not let it hand over
 }
 
 // call is what is known of a call between its start and its end.
@@ -106,10 +119,14 @@ func (e *Engine) Start() {
 	if e.o.Resumed {
 		source = "resume"
 	}
+	event, fields, names := hook.SessionStart, map[string]any{"source": source}, []string{source}
+	if a := e.o.Agent; a != nil {
+		event, fields, names = hook.SubagentStart, nil, a.Names
+	}
 	var all []*hook.Hook
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, h := range e.o.Set.For(hook.SessionStart, e.o.May, source) {
+	for _, h := range e.o.Set.For(event, e.o.May, names...) {
 		if !e.begun[h] {
 			e.begun[h] = true
 			all = append(all, h)
@@ -122,12 +139,20 @@ func (e *Engine) Start() {
 	e.start = done
 	e.busy.Go(func() {
 		defer close(done)
-		o := e.each(e.life, hook.SessionStart, all, map[string]any{"source": source})
+		o := e.each(e.life, event, all, fields)
 		if before != nil {
 			<-before
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
+		if e.o.Agent != nil {
+			if o.Decision == hook.Deny {
+				e.refusal = o.Reason
+			}
+			if e.o.Resumed { // it has read them
+				return
+			}
+		}
 		e.lines = append(e.lines, o.Context...)
 	})
 }
@@ -182,6 +207,10 @@ func (e *Engine) moment() hook.Moment {
 		if f.Model != nil {
 			m.Model = f.Model.Ref()
 		}
+	}
+	if a := e.o.Agent; a != nil {
+		f := a.For()
+		m.Agent, m.AgentType, m.Session, m.Transcript = a.ID, a.Type, f.ID, f.Path
 	}
 	return m
 }
@@ -265,6 +294,16 @@ func (e *Engine) Prompt(ctx context.Context, text string) (behind string, err er
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
+	}
+	if e.o.Agent != nil { // what another model writes to it is no prompt of a person
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		lines, refusal := e.lines, e.refusal
+		e.lines, e.refusal = nil, ""
+		if refusal != "" {
+			return "", fmt.Errorf("a hook refused this agent: %s", refusal)
+		}
+		return inWords(lines), nil
 	}
 	o := e.fire(ctx, hook.UserPromptSubmit, map[string]any{"prompt": text})
 	switch {
@@ -379,6 +418,9 @@ func (e *Engine) before(ctx context.Context, t *tool.Tool, c *tool.Call) (*tool.
 		c.Arguments = args
 		all, _ = e.about(t, *c)
 	}
+	if reason := e.handingOver(ctx, t, *c); reason != "" {
+		return tool.Failure(reason), nil
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.calls[c.ID] = &call{about: all, decision: o.Decision, reason: o.Reason, context: o.Context}
@@ -448,11 +490,49 @@ func (e *Engine) stopping(ctx context.Context, end session.Ending) (*session.Onw
 			last = m.Text()
 		}
 	}
-	o := e.fire(ctx, hook.Stop, map[string]any{"stop_hook_active": end.Times > 0, "times": end.Times, "last_assistant_message": last})
+	o := e.ended(ctx, end.Times, last)
 	if o.Decision != hook.Deny || o.End {
 		return nil, nil
 	}
 	return &session.Onward{Message: llm.Message{Content: []llm.Block{llm.Text{Text: inWords([]string{o.Reason})}}}}, nil
+}
+
+// ended runs the hooks of the end of the work; times is how often they have made it go on.
+func (e *Engine) ended(ctx context.Context, times int, last string) hook.Outcome {
+	fields := map[string]any{"stop_hook_active": times > 0, "times": times, "last_assistant_message": last}
+	a := e.o.Agent
+	if a == nil {
+		return e.fire(ctx, hook.Stop, fields)
+	}
+	e.mu.Lock()
+	facts := e.facts
+	e.mu.Unlock()
+	if facts != nil {
+		fields["agent_transcript_path"] = facts().Path
+	}
+	return e.fire(ctx, hook.SubagentStop, fields, a.Names...)
+}
+
+// handingOver runs the hooks of an agent's end when it hands over its result, which ends its
+// work at once. What they say is why it must continue; "" lets it end.
+func (e *Engine) handingOver(ctx context.Context, t *tool.Tool, c tool.Call) (reason string) {
+	if e.o.Agent == nil || t.Name != session.ResultTool {
+		return ""
+	}
+	e.mu.Lock()
+	held := e.held
+	e.mu.Unlock()
+	if held >= session.MaxContinuations {
+		return ""
+	}
+	o := e.ended(ctx, held, string(c.Arguments))
+	if o.Decision != hook.Deny || o.End {
+		return ""
+	}
+	e.mu.Lock()
+	e.held++
+	e.mu.Unlock()
+	return inWords([]string{o.Reason})
 }
 
 // Asks implements [bench.Hooks].
@@ -521,6 +601,7 @@ func (e *Engine) Watch(ev session.Event) {
 	case session.AgentSettled:
 		e.mu.Lock()
 		clear(e.calls) // those that were refused
+		e.held = 0
 		e.mu.Unlock()
 		if t, ok := ev.Data.(*session.SettledTurn); ok && t.Reason == agent.ReasonError {
 			later(hook.StopFailure, map[string]any{"error": t.Error})
@@ -536,7 +617,7 @@ func (e *Engine) End() {
 	e.mu.Lock()
 	began := e.facts != nil
 	e.mu.Unlock()
-	if began {
+	if began && e.o.Agent == nil {
 		e.fire(ctx, hook.SessionEnd, map[string]any{"reason": "other"}, "other")
 	}
 	e.stop()

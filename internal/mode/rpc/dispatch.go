@@ -107,20 +107,26 @@ func (f *face) aside(j *job) {
 	// The next line may stop it, before it has begun.
 	var stop context.CancelFunc
 	j.ctx, stop = context.WithCancel(f.ctx)
-	f.mu.Lock()
-	f.calls[j] = stop
-	f.mu.Unlock()
+	over := f.stoppable(j, stop)
 	go func() {
 		defer func() { <-f.beside }()
 		defer done()
-		defer func() {
-			stop()
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			delete(f.calls, j)
-		}()
+		defer over()
 		f.do(j)
 	}()
+}
+
+// stoppable lets others stop a command until it is over.
+func (f *face) stoppable(j *job, stop context.CancelFunc) (over func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls[j] = stop
+	return func() {
+		stop()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.calls, j)
+	}
 }
 
 // work runs commands in order until there are no more. A goroutine of its own submits messages,
@@ -193,14 +199,19 @@ func (f *face) answer(line []byte) {
 func (f *face) submit(ctx context.Context, s *seat, in session.Input) (session.Receipt, error) {
 	r, err := s.h.Conversation().Submit(ctx, in)
 	if err == nil && in.When != session.Next {
-		f.mu.Lock()
-		f.mine = append(f.mine, r.ID)
-		if n := len(f.mine); n > 64 { // the session has forgotten older ones, too
-			f.mine = append([]string(nil), f.mine[n-64:]...)
-		}
-		f.mu.Unlock()
+		f.submitted(r.ID)
 	}
 	return r, err
+}
+
+// submitted notes a message that was submitted here.
+func (f *face) submitted(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mine = append(f.mine, id)
+	if n := len(f.mine); n > 64 { // the session has forgotten older ones, too
+		f.mine = append([]string(nil), f.mine[n-64:]...)
+	}
 }
 
 // submitFirst submits the prompt that the face was started with.
@@ -230,7 +241,7 @@ func (f *face) stop(match func(*job) bool) (any bool) {
 // abort stops the running turn and the messages that were sent before, submitted or not, and
 // waits until nothing runs.
 func (f *face) abort(ctx context.Context, h session.Handle) error {
-	f.stop(func(j *job) bool { return j.Type == "compact" || j.Type == ownPrefix+"compact" })
+	f.stop(func(j *job) bool { return j.Type == "compact" || j.Type == ownPrefix+"compact" || j.Type == "prompt" })
 	if err := h.Conversation().Abort(ctx); err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/burin-dev/burin/internal/host/slash"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 )
 
@@ -18,7 +20,10 @@ type promptJSON struct {
 
 func prompting() []command {
 	return []command{
-		on("prompt", "Conversation.Submit", posted, func(ctx context.Context, c *call, p promptJSON) (any, error) {
+		on("prompt", "Conversation.Submit, or one of burin's commands", posted, func(ctx context.Context, c *call, p promptJSON) (any, error) {
+			if own, arg, ok := c.ownCommand(p); ok {
+				return c.runOwn(ctx, own, arg)
+			}
 			when := session.Soon
 			switch p.Behavior {
 			case "steer":
@@ -81,6 +86,40 @@ func prompting() []command {
 type queueJSON struct {
 	Steering []string `json:"steering"`
 	FollowUp []string `json:"followUp"`
+}
+
+// ownCommand finds the command of burin's own that a prompt calls, such as /commit.
+func (c *call) ownCommand(p promptJSON) (own slash.Command, arg string, ok bool) {
+	if len(p.Images) > 0 {
+		return own, "", false
+	}
+	return slash.Find(llm.UserText(p.Message), c.f.o.Own)
+}
+
+// saidJSON is what a command of burin's own has to say, as Markdown.
+type saidJSON struct {
+	Command string `json:"command"`
+	Output  string `json:"output"`
+}
+
+// runOwn runs a command of burin's own. It may take long: events go on, and abort stops it.
+func (c *call) runOwn(ctx context.Context, own slash.Command, arg string) (any, error) {
+	answers := own.Answers != nil && own.Answers(arg)
+	if !answers { // else its answer's events come after the response
+		c.f.gate.Unlock()
+		defer c.f.gate.Lock()
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer c.f.stoppable(c.job, stop)()
+	text, err := own.Run(ctx, c.s.h, arg)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("/%s: %w", own.Name, err)
+	case answers:
+		c.f.submitted(text)
+		return nil, nil
+	}
+	return saidJSON{own.Name, text}, nil
 }
 
 func (c *call) say(ctx context.Context, p promptJSON, when session.When) error {

@@ -22,6 +22,7 @@ import (
 	files "github.com/burin-dev/burin/internal/customize/command"
 	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/slash"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -62,6 +63,8 @@ type Options struct {
 	Out  io.Writer
 	Open func(ctx context.Context, w Wish) (session.Handle, error)
 	Host Host
+	// Own is what the host does for burin's own commands in prompts.
+	Own slash.Own
 	// Scope has patterns for the models that cycle_model switches between; nil: all available.
 	Scope []string
 	// Events writes events as docs/events.md describes them, and keeps the face running after

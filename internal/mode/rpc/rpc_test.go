@@ -17,6 +17,7 @@ import (
 	"github.com/burin-dev/burin/agent"
 	files "github.com/burin-dev/burin/internal/customize/command"
 	"github.com/burin-dev/burin/internal/customize/skill"
+	"github.com/burin-dev/burin/internal/host/slash"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
@@ -126,6 +127,38 @@ func (c *client) end() {
 	if err := <-c.done; err != nil {
 		c.Error(err)
 	}
+}
+
+// A command of burin's own that takes long holds up neither events nor other commands, and abort
+// stops it.
+func TestAbortStopsOwnCommand(t *testing.T) {
+	begun := make(chan struct{})
+	c := newClient(t, live(t, hello), Options{Own: slash.Own{Commit: func(ctx context.Context, _, arg string) (string, error) {
+		close(begun)
+		<-ctx.Done()
+		return "", fmt.Errorf("%s: %w", arg, context.Cause(ctx))
+	}}})
+	until := func(want string) {
+		t.Helper()
+		for c.out.Scan() {
+			if strings.Contains(c.out.Text(), want) {
+				return
+			}
+		}
+		t.Fatalf("%s never came", want)
+	}
+	c.send(`{"id":"1","type":"prompt","message":"/commit all of it"}`)
+	<-begun
+	c.send(`{"id":"2","type":"set_session_name","name":"meanwhile"}`)
+	until(`"id":"2"`)
+	c.send(`{"id":"3","type":"burin/follow","with":{"epoch":"","seq":1}}`)
+	until("meanwhile") // the event
+	c.send(`{"id":"4","type":"abort"}`)
+	until(`"error":"/commit: all of it: context canceled"`)
+	until(`"id":"4"`)
+	c.send(`{"id":"5","type":"prompt","message":"hello"}`)
+	until(`"type":"agent_settled"`)
+	c.end()
 }
 
 // Four clients on one session prompt, steer, look and stop at once. Each gets one response to
