@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -37,8 +39,10 @@ var whose = regexp.MustCompile(`You are (\S+), a sub-agent`)
 
 // brain answers requests by what they say. It may be called for several at a time.
 type brain struct {
-	t      *testing.T
+	t      testing.TB
 	answer func(said) []llm.Event
+	// forgets says that no request is kept, so that the memory of a test is that of sessions.
+	forgets bool
 
 	mu    sync.Mutex
 	heard []said
@@ -56,9 +60,11 @@ func (b *brain) reply(r *llm.Request) []llm.Event {
 		}
 	}
 	s.last = r.Messages[len(r.Messages)-1].Text()
-	b.mu.Lock()
-	b.heard = append(b.heard, s)
-	b.mu.Unlock()
+	if !b.forgets {
+		b.mu.Lock()
+		b.heard = append(b.heard, s)
+		b.mu.Unlock()
+	}
 	events := b.answer(s)
 	if events == nil {
 		events = llmtest.Say("nothing to say")
@@ -92,20 +98,18 @@ type officeOptions struct {
 	settings string
 	change   func(*host.Session)
 	home     string // "": a new one
+	forgets  bool   // the model keeps no requests
 }
 
 // opened opens a session with agents.
-func opened(t *testing.T, o officeOptions, answer func(said) []llm.Event) *office {
+func opened(t testing.TB, o officeOptions, answer func(said) []llm.Event) *office {
 	t.Helper()
-	b := &brain{t: t, answer: answer}
-	turns := make([]llmtest.Turn, 2000)
-	for i := range turns {
-		turns[i] = llmtest.Turn{Reply: b.reply}
-	}
-	srv, err := llmtest.Serve(openai.ResponsesServer{}, llmtest.Script{Turns: turns})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := &brain{t: t, answer: answer, forgets: o.forgets}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		once := llmtest.New(llmtest.Script{Turns: []llmtest.Turn{{Reply: b.reply}}}, openai.ResponsesServer{})
+		defer once.Close()
+		once.ServeHTTP(w, r)
+	}))
 	t.Cleanup(srv.Close)
 	home := cmp.Or(o.home, t.TempDir())
 	dir := filepath.Join(home, "project")
