@@ -457,13 +457,10 @@ func TestAgentsOfAResumedSession(t *testing.T) {
 	}
 	second.prompt("what now?")
 	text := fmt.Sprint(second.requests("")[0].Messages)
-	for _, want := range []string{"slow (task): take long; it had made", "I look first."} {
+	for _, want := range []string{"slow (task): take long; it had made", "I look first.", "quick (task): be quick; it had made 1 request", "you have not read its result: agent://quick"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the model does not read %q in %s", want, text)
 		}
-	}
-	if strings.Contains(text, "quick (task): be quick") {
-		t.Error("an agent that was done is said to be lost")
 	}
 	// It can be asked to go on.
 	h, err := second.handle.Agents().Open(t.Context(), "slow", "test", false)
@@ -480,6 +477,13 @@ func TestAgentsOfAResumedSession(t *testing.T) {
 	}
 	if all := second.requests("slow"); len(all) != 1 || !strings.Contains(fmt.Sprint(all[0].Messages), "I look first.") {
 		t.Error("it does not know what it did")
+	}
+	h.Close()
+	second.end()
+	third := opened(t, officeOptions{home: home, change: func(s *host.Session) { s.Resume = path }}, func(s said) []llm.Event { return nil })
+	third.prompt("and now?")
+	if text := fmt.Sprint(third.requests("")[0].Messages); strings.Count(text, "agent://quick") != 1 {
+		t.Errorf("what was read is told again: %s", text)
 	}
 }
 
