@@ -31,6 +31,7 @@ type request struct {
 // summary reports whether a compaction asks for a summary.
 func (r request) summary() bool { return len(r.Tools) == 0 }
 
+// text is all that the conversation says.
 func (r request) text() string {
 	var b strings.Builder
 	for _, m := range r.Messages {
