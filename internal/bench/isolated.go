@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/burin-dev/burin/internal/platform/isolate"
 	"github.com/burin-dev/burin/internal/platform/smallfile"
@@ -34,14 +35,23 @@ type Isolated struct {
 	of *Isolator
 }
 
-// Open makes a folder with the files of a workspace as they are.
-func (i *Isolator) Open(ctx context.Context, dir, name string) (*Isolated, error) {
+// keepLeft is how long the folder of an agent is kept whose burin was killed, so that the agent can
+// be asked to go on.
+const keepLeft = 7 * 24 * time.Hour
+
+// Open makes a folder with the files of a workspace as they are; or opens the one with the id left,
+// which a killed burin has left, if it is there.
+func (i *Isolator) Open(ctx context.Context, dir, name, left string) (*Isolated, error) {
 	i.prune.Do(func() {
-		if err := isolate.Prune(i.under); err != nil {
+		if err := isolate.Prune(i.under, keepLeft); err != nil {
 			i.warn("folders of agents whose burin is gone could not be removed: " + err.Error())
 		}
 	})
-	f, err := isolate.Open(ctx, isolate.Options{Dir: dir, Under: i.under, Mode: i.mode, Name: name})
+	o := isolate.Options{Dir: dir, Under: i.under, Mode: i.mode, Name: name}
+	f, err := isolate.Adopt(ctx, left, o)
+	if errors.Is(err, isolate.ErrGone) {
+		f, err = isolate.Open(ctx, o)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,11 @@ func (l *Lent) Folder() string {
 	return transcript.ArtifactDir(l.seat.path)
 }
 
+// Last looks back through the session's transcript, see [transcript.Log.Last].
+func (l *Lent) Last(pick func(transcript.Node) bool, match func(*transcript.Entry) bool) *transcript.Entry {
+	return l.seat.log.Last(l.seat.log.Leaf(), pick, match)
+}
+
 // Hide puts placeholders in the place of secrets. Calls of tools hold the values themselves.
 func (l *Lent) Hide(text string) string {
 	if l.seat.vault == nil {

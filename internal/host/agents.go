@@ -76,14 +76,14 @@ func agentLimits(c *config.Config) crew.Limits {
 }
 
 // isolation makes folders for agents; nil: it is off.
-func isolation(h *Host, o *Session, c *config.Config) func(context.Context, string) (*bench.Isolated, error) {
+func isolation(h *Host, o *Session, c *config.Config) func(ctx context.Context, name, left string) (*bench.Isolated, error) {
 	mode := c.Text("task.isolation.mode")
 	if mode == "none" || o.Ground.Files != nil {
 		return nil
 	}
 	i := bench.NewIsolator(h.o.Paths.Data, mode, o.Warn)
-	return func(ctx context.Context, name string) (*bench.Isolated, error) {
-		return i.Open(ctx, o.Ground.Dir, name)
+	return func(ctx context.Context, name, left string) (*bench.Isolated, error) {
+		return i.Open(ctx, o.Ground.Dir, name, left)
 	}
 }
 

@@ -142,3 +142,49 @@ func TestIsolationSettings(t *testing.T) {
 		}
 	}
 }
+
+// An isolated agent that is done can be asked to go on: in a folder with the files as they are now,
+// and what it changes there comes back, too.
+func TestIsolatedAgentsGoOn(t *testing.T) {
+	for _, await := range []bool{true, false} {
+		home := t.TempDir()
+		dir := filepath.Join(home, "project")
+		write(t, filepath.Join(dir, "a.txt"), "old\n")
+		git(t, dir, "init", "-q")
+		git(t, dir, "add", ".")
+		git(t, dir, "commit", "-qm", "first")
+		o := opened(t, officeOptions{home: home, settings: "task: {isolation: {mode: worktree}}\n"}, func(s said) []llm.Event {
+			switch {
+			case s.who != "" && s.turn == 0:
+				return llmtest.Call("w", "write", `{"path":"one.txt","content":"one\n"}`)
+			case s.who != "" && s.turn == 2:
+				return llmtest.Call("r", "read", `{"path":"one.txt"}`)
+			case s.who != "" && s.turn == 3:
+				if !strings.Contains(s.last, "one") {
+					t.Errorf("what it made before is not there: %s", s.last)
+				}
+				return llmtest.Call("v", "write", `{"path":"two.txt","content":"two\n"}`)
+			case s.who != "":
+				return llmtest.Say("changed")
+			case s.turn == 0:
+				return isolated("one: change it")
+			case s.turn == 1 && await:
+				return llmtest.Call("i", "irc", `{"op":"send","to":"one","message":"go on","await":true}`)
+			case s.turn == 1:
+				return append(llmtest.Call("i", "irc", `{"op":"send","to":"one","message":"go on"}`), llmtest.Call("j", "irc", `{"op":"wait","timeoutMs":60000}`)...)
+			}
+			return llmtest.Say("end")
+		})
+		o.prompt("go")
+		all := o.requests("")
+		if text := all[2].last; !strings.Contains(text, "Its changes of 1 file were brought back: two.txt") {
+			t.Errorf("await %v: the session reads %q", await, text)
+		}
+		if got := content(t, filepath.Join(dir, "two.txt")); got != "two\n" {
+			t.Errorf("await %v: two.txt is %q", await, got)
+		}
+		if out := git(t, dir, "worktree", "list"); strings.Count(out, "\n") != 1 {
+			t.Errorf("worktrees are left: %s", out)
+		}
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -38,8 +40,10 @@ var whose = regexp.MustCompile(`You are (\S+), a sub-agent`)
 
 // brain answers requests by what they say. It may be called for several at a time.
 type brain struct {
-	t      *testing.T
+	t      testing.TB
 	answer func(said) []llm.Event
+	// forgets says that no request is kept, so that the memory of a test is that of sessions.
+	forgets bool
 
 	mu    sync.Mutex
 	heard []said
@@ -57,9 +61,11 @@ func (b *brain) reply(r *llm.Request) []llm.Event {
 		}
 	}
 	s.last = r.Messages[len(r.Messages)-1].Text()
-	b.mu.Lock()
-	b.heard = append(b.heard, s)
-	b.mu.Unlock()
+	if !b.forgets {
+		b.mu.Lock()
+		b.heard = append(b.heard, s)
+		b.mu.Unlock()
+	}
 	events := b.answer(s)
 	if events == nil {
 		events = llmtest.Say("nothing to say")
@@ -93,20 +99,18 @@ type officeOptions struct {
 	settings string
 	change   func(*host.Session)
 	home     string // "": a new one
+	forgets  bool   // the model keeps no requests
 }
 
 // opened opens a session with agents.
-func opened(t *testing.T, o officeOptions, answer func(said) []llm.Event) *office {
+func opened(t testing.TB, o officeOptions, answer func(said) []llm.Event) *office {
 	t.Helper()
-	b := &brain{t: t, answer: answer}
-	turns := make([]llmtest.Turn, 2000)
-	for i := range turns {
-		turns[i] = llmtest.Turn{Reply: b.reply}
-	}
-	srv, err := llmtest.Serve(openai.ResponsesServer{}, llmtest.Script{Turns: turns})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := &brain{t: t, answer: answer, forgets: o.forgets}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		once := llmtest.New(llmtest.Script{Turns: []llmtest.Turn{{Reply: b.reply}}}, openai.ResponsesServer{})
+		defer once.Close()
+		once.ServeHTTP(w, r)
+	}))
 	t.Cleanup(srv.Close)
 	home := cmp.Or(o.home, t.TempDir())
 	dir := filepath.Join(home, "project")
@@ -489,13 +493,10 @@ func TestAgentsOfAResumedSession(t *testing.T) {
 	}
 	second.prompt("what now?")
 	text := fmt.Sprint(second.requests("")[0].Messages)
-	for _, want := range []string{"slow (task): take long; it had made", "I look first."} {
+	for _, want := range []string{"slow (task): take long; it had made", "I look first.", "quick (task): be quick; it had made 1 request", "you have not read its result: agent://quick"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the model does not read %q in %s", want, text)
 		}
-	}
-	if strings.Contains(text, "quick (task): be quick") {
-		t.Error("an agent that was done is said to be lost")
 	}
 	// It can be asked to go on.
 	h, err := second.handle.Agents().Open(t.Context(), "slow", "test", false)
@@ -512,6 +513,13 @@ func TestAgentsOfAResumedSession(t *testing.T) {
 	}
 	if all := second.requests("slow"); len(all) != 1 || !strings.Contains(fmt.Sprint(all[0].Messages), "I look first.") {
 		t.Error("it does not know what it did")
+	}
+	h.Close()
+	second.end()
+	third := opened(t, officeOptions{home: home, change: func(s *host.Session) { s.Resume = path }}, func(s said) []llm.Event { return nil })
+	third.prompt("and now?")
+	if text := fmt.Sprint(third.requests("")[0].Messages); strings.Count(text, "agent://quick") != 1 {
+		t.Errorf("what was read is told again: %s", text)
 	}
 }
 

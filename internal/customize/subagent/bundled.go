@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed bundled
@@ -22,14 +23,18 @@ func (d *Definition) otherNames() {
 
 // WithBundled adds the agents that are part of the program. Those of files win.
 func (s *Set) WithBundled() *Set {
-	out := &Set{found: slices.Clone(s.found)}
+	return &Set{found: slices.Concat(s.found, bundledAgents())}
+}
+
+// bundledAgents are read once: each start of an agent asks which there are. Nobody changes them,
+// see [Set.Edit].
+var bundledAgents = sync.OnceValue(func() (all []*Definition) {
 	names, _ := fs.Glob(bundled, "bundled/*.md") // the pattern is right
 	for _, file := range names {
-		d := bundledFile(file)
-		out.found = append(out.found, d)
+		all = append(all, bundledFile(file))
 	}
-	return out
-}
+	return all
+})
 
 func bundledFile(file string) *Definition {
 	text, _ := bundled.ReadFile(file) // it was listed

@@ -70,8 +70,9 @@ type Options struct {
 	// Agents are the definitions as they are now.
 	Agents func() *subagent.Set
 	Open   func(ctx context.Context, o Opening) (*session.Session, error)
-	// Isolate makes a folder of its own for an agent; nil: isolation is off.
-	Isolate func(ctx context.Context, name string) (*bench.Isolated, error)
+	// Isolate makes a folder of its own for an agent, or opens the one that a killed burin has left
+	// for it; nil: isolation is off.
+	Isolate func(ctx context.Context, name, left string) (*bench.Isolated, error)
 	Desk    *session.Desk // where the session's questions are asked
 	// Awaits says that a turn ends only when the agents in the background are done. Otherwise
 	// their results begin a turn.
@@ -152,7 +153,7 @@ func (c *Crew) Lend(l *bench.Lent) {
 	c.lent = l
 	c.mu.Unlock()
 	if c.of == "" {
-		c.recall(l.Folder())
+		c.recall(l)
 	}
 }
 

@@ -198,6 +198,12 @@ func (s speaker) Ask(ctx context.Context, to, text string, timeout time.Duration
 		return "", err
 	}
 	defer release()
+	s.mu.Lock()
+	m := s.byID[strings.ToLower(to)]
+	s.mu.Unlock()
+	if m != nil {
+		defer m.asked()()
+	}
 	how, wait, err := s.send(ctx, to, text)
 	if err != nil {
 		return "", err
@@ -219,7 +225,49 @@ func (s speaker) Ask(ctx context.Context, to, text string, timeout time.Duration
 	case out.Reason != agent.ReasonDone && out.Err != nil:
 		return "", fmt.Errorf("%s could not answer: %w", to, out.Err)
 	}
-	return cutAnswer(result(out, false), to), nil
+	answer = cutAnswer(result(out, false), to)
+	if m != nil {
+		for _, note := range m.brought(false) {
+			answer += "\n[" + note + "]"
+		}
+		if m.changing() {
+			answer += "\n[Its changes are brought back when it is done and nobody looks at it.]"
+		}
+	}
+	return answer, nil
+}
+
+// asked counts one who waits for the agent's answer.
+func (m *member) asked() (release func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asking++
+	return func() {
+		m.mu.Lock()
+		m.asking--
+		late := m.asking == 0 && m.back != nil && m.over_
+		m.mu.Unlock()
+		if late { // it answered when nobody waited any more
+			m.crew.report(m)
+		}
+	}
+}
+
+// report brings back what an isolated agent changed that went on after its first work, and tells the
+// session.
+func (c *Crew) report(m *member) {
+	go func() { // whoever closes the agent waits for it
+		if notes := m.brought(false); len(notes) > 0 && c.life.Err() == nil {
+			_, _ = c.family.Speaker(m.id).Send(c.life, task.Main, strings.Join(notes, "\n")) // it is kept until it is read
+		}
+	}()
+}
+
+// changing reports whether an isolated agent has a folder whose changes are still to come back.
+func (m *member) changing() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.back != nil
 }
 
 // nameFor is the name of an agent as it is written in the family.

@@ -1,10 +1,12 @@
 package crew
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,7 +41,10 @@ type member struct {
 	agent    session.Agent
 	live     *session.Session // nil: it has not begun, or is parked
 	own      *Crew            // its own agents
-	dir      string           // of an isolated one
+	dir      string           // of an isolated one; "": it has no folder
+	folder   string           // the id of its folder, for a later owner of the session
+	back     func() []string  // brings back what it changed in the folder, and says what became of it
+	asking   int              // who wait for its answer, and read what back says
 	faces    int              // that look at it
 	begun    time.Time
 	output   string // the whole result
@@ -105,12 +110,21 @@ func (m *member) stop() {
 	m.opening.Lock()
 	defer m.opening.Unlock()
 	m.mu.Lock()
-	live := m.live
+	live, back := m.live, m.back
+	if !m.over_ { // its first work brings back what it changed
+		back = nil
+	}
 	m.live = nil
 	m.agent.State = session.AgentStopped
+	if back != nil {
+		m.back, m.dir = nil, ""
+	}
 	m.mu.Unlock()
 	if live != nil {
 		_ = live.Close() // its transcript has what was said
+	}
+	if back != nil {
+		back()
 	}
 	_ = m.note()
 	m.changed(true)
@@ -134,18 +148,22 @@ func (m *member) close() error {
 	m.opening.Lock()
 	defer m.opening.Unlock()
 	m.mu.Lock()
-	live := m.live
-	m.live = nil
+	live, back := m.live, m.back
+	m.live, m.back, m.dir = nil, nil, ""
 	for _, t := range []*time.Timer{m.park, m.telling} {
 		if t != nil {
 			t.Stop()
 		}
 	}
 	m.mu.Unlock()
-	if live == nil {
-		return nil
+	var err error
+	if live != nil {
+		err = live.Close()
 	}
-	return live.Close()
+	if back != nil {
+		back()
+	}
+	return err
 }
 
 // start says that messages can be given to the agent.
@@ -223,16 +241,10 @@ func (m *member) work(ctx context.Context) (output string, err error) {
 		}
 	}
 	if m.isolated {
-		folder, err := c.o.Isolate(ctx, m.id)
-		if err != nil {
-			return "", fmt.Errorf("isolate it: %w", err)
+		if err := m.isolate(ctx); err != nil {
+			return "", err
 		}
-		m.mu.Lock()
-		m.dir = folder.Dir()
-		m.mu.Unlock()
-		defer func() {
-			m.bringBack(context.WithoutCancel(ctx), folder)
-		}()
+		defer m.brought(true)
 	}
 	if limit := c.o.Limits.Runtime; limit > 0 {
 		timer := time.AfterFunc(limit, func() { m.abort(fmt.Sprintf("it reached its time limit of %s (task.maxRuntimeMs)", limit)) })
@@ -250,11 +262,63 @@ func (m *member) work(ctx context.Context) (output string, err error) {
 	return m.ask(ctx, live, llm.UserText(m.order.Assignment))
 }
 
-// bringBack gives the changes of an isolated agent to its session.
-func (m *member) bringBack(ctx context.Context, f *bench.Isolated) {
+// isolate gives an isolated agent its folder: the one that a killed burin has left, or a new one
+// with the files as they are now.
+func (m *member) isolate(ctx context.Context) error {
+	if m.crew.o.Isolate == nil {
+		return errors.New("isolation is off: task.isolation.mode in config.yml turns it on")
+	}
 	m.mu.Lock()
-	m.dir = ""
+	left := m.folder
 	m.mu.Unlock()
+	folder, err := m.crew.o.Isolate(ctx, m.id, left)
+	if err != nil {
+		return fmt.Errorf("isolate it: %w", err)
+	}
+	m.mu.Lock()
+	m.dir, m.folder = folder.Dir(), folder.ID()
+	m.back = func() []string { return m.bringBack(context.WithoutCancel(ctx), folder) }
+	m.mu.Unlock()
+	return m.note()
+}
+
+// brought brings back what an isolated agent changed, and says what became of it. Its session goes
+// with the folder; the next message opens it in a new one. While somebody looks at the session, or it
+// works, that has to wait, unless it is the end of the agent's first work.
+func (m *member) brought(first bool) []string {
+	m.opening.Lock()
+	defer m.opening.Unlock()
+	m.mu.Lock()
+	back, live, faces := m.back, m.live, m.faces
+	m.mu.Unlock()
+	switch {
+	case back == nil:
+		return nil
+	case first:
+	case faces > 0, live != nil && live.Facts().Working:
+		return nil
+	}
+	m.mu.Lock()
+	m.back, m.dir = nil, ""
+	if m.faces == 0 {
+		m.live = nil
+	}
+	m.mu.Unlock()
+	notes := back()
+	m.mu.Lock()
+	m.folder = ""
+	m.mu.Unlock()
+	if faces == 0 && live != nil {
+		_ = live.Close() // what it says is in its file
+	}
+	if !first {
+		_ = m.note()
+	}
+	return notes
+}
+
+// bringBack gives the changes of an isolated agent to its session.
+func (m *member) bringBack(ctx context.Context, f *bench.Isolated) []string {
 	patch, branch := "", ""
 	if m.file != "" {
 		patch = strings.TrimSuffix(m.file, ".jsonl") + ".patch"
@@ -276,6 +340,7 @@ func (m *member) bringBack(ctx context.Context, f *bench.Isolated) {
 	m.mu.Lock()
 	m.notes, m.patch, m.branch = append(m.notes, b.Notes...), b.Patch, b.Branch
 	m.mu.Unlock()
+	return b.Notes
 }
 
 // ask has the agent answer a message.
@@ -352,7 +417,12 @@ func (m *member) awake(ctx context.Context) (*session.Session, error) {
 	case state == session.AgentParked && m.file == "":
 		return nil, fmt.Errorf("%s is not kept", m.id)
 	case m.isolated && dir == "":
-		return nil, fmt.Errorf("%s worked in a folder that is gone: its transcript is history://%s", m.id, m.id)
+		if err := m.isolate(ctx); err != nil {
+			return nil, fmt.Errorf("%w; its transcript is history://%s", err, m.id)
+		}
+		m.mu.Lock()
+		dir = m.dir
+		m.mu.Unlock()
 	}
 	c.mu.Lock()
 	parent, lent := c.live, c.lent
@@ -455,7 +525,11 @@ func (m *member) heard(e session.Event) {
 		if m.over_ && a.State == session.AgentRunning {
 			a.State, a.Ended, a.Tool = session.AgentIdle, m.crew.o.Now(), ""
 			now = true
-			defer m.rest()
+			if m.back != nil && m.asking == 0 {
+				defer m.crew.report(m)
+			} else {
+				defer m.rest()
+			}
 		}
 	case agent.ToolStart:
 		a.Tool = prose.Short(prose.Line(e.Call.Name+" "+about(e.Call.Arguments)), 120)
@@ -579,11 +653,14 @@ func (m *member) changed(now bool) {
 // rest parks the agent after a while without work.
 func (m *member) rest() {
 	ttl := m.crew.o.Limits.IdleTTL
-	if ttl <= 0 || m.file == "" || m.isolated && m.dir == "" {
+	if ttl <= 0 || m.file == "" {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.back != nil { // bringing back closes it
+		return
+	}
 	if m.park != nil {
 		m.park.Stop()
 	}
@@ -619,8 +696,17 @@ func (m *member) face(ctx context.Context, name string, answers bool) (session.H
 	return &looking{live.Face(name, answers), sync.OnceFunc(func() {
 		m.mu.Lock()
 		m.faces--
+		stale := m.faces == 0 && m.isolated && m.over_
+		back := m.back != nil
 		m.mu.Unlock()
-		m.rest()
+		switch {
+		case stale && back:
+			m.crew.report(m)
+		case stale: // its folder is gone
+			m.sleep()
+		default:
+			m.rest()
+		}
 	})}, nil
 }
 
@@ -660,6 +746,7 @@ type kept struct {
 	session.Agent
 	Order    task.Order `json:"order"`
 	Isolated bool       `json:"isolated,omitempty"`
+	Folder   string     `json:"folder,omitempty"` // of an isolated agent, while it has one
 	Notes    []string   `json:"notes,omitempty"`
 	Over     bool       `json:"over"` // its first work is
 	Stopped  string     `json:"stopped,omitempty"`
@@ -671,7 +758,7 @@ func (m *member) note() error {
 		return nil
 	}
 	m.mu.Lock()
-	raw, err := json.Marshal(kept{m.agent, m.order, m.isolated, m.notes, m.over_, m.why})
+	raw, err := json.Marshal(kept{m.agent, m.order, m.isolated, m.folder, m.notes, m.over_, m.why})
 	m.mu.Unlock()
 	if err != nil {
 		return err
@@ -680,12 +767,14 @@ func (m *member) note() error {
 }
 
 // recall reads the agents that the session had before.
-func (c *Crew) recall(folder string) {
+func (c *Crew) recall(l *bench.Lent) {
+	folder := l.Folder()
 	if folder == "" {
 		return
 	}
 	files, _ := os.ReadDir(folder) // there is none before the first agent
 	var found []*member
+	unread := map[string]*member{} // whose results the session may not have read
 	for _, entry := range files {
 		if !strings.HasSuffix(entry.Name(), ".agent.json") {
 			continue
@@ -697,14 +786,16 @@ func (c *Crew) recall(folder string) {
 			continue
 		}
 		path := strings.TrimSuffix(file, ".agent.json") + ".jsonl"
-		m := &member{id: k.ID, file: path, order: k.Order, isolated: k.Isolated, notes: k.Notes, over_: k.Over, why: k.Stopped, begun: k.Started, finished: make(chan struct{}), started: make(chan struct{})}
+		m := &member{id: k.ID, file: path, order: k.Order, isolated: k.Isolated, folder: k.Folder, notes: k.Notes, over_: k.Over, why: k.Stopped, begun: k.Started, finished: make(chan struct{}), started: make(chan struct{})}
 		close(m.finished)
 		m.start()
 		m.agent = k.Agent
 		m.agent.Path = path
 		if k.Active() || !k.Over {
-			m.agent.Error = "burin ended while it worked"
+			m.agent.Error = lostError
 			c.lost = append(c.lost, m)
+		} else if k.Parent == "" {
+			unread[k.ID] = m
 		}
 		if m.agent.State != session.AgentStopped {
 			m.agent.State = session.AgentParked
@@ -712,7 +803,15 @@ func (c *Crew) recall(folder string) {
 		m.over_ = true
 		found = append(found, m)
 	}
-	slices.SortStableFunc(found, func(a, b *member) int { return a.agent.Started.Compare(b.agent.Started) })
+	for _, r := range results(l, len(unread)) {
+		delete(unread, r.ID)
+	}
+	c.lost = slices.AppendSeq(c.lost, maps.Values(unread))
+	for _, all := range [][]*member{found, c.lost} {
+		slices.SortStableFunc(all, func(a, b *member) int {
+			return cmp.Or(a.agent.Started.Compare(b.agent.Started), a.agent.Index-b.agent.Index, strings.Compare(a.id, b.id))
+		})
+	}
 	c.family.mu.Lock()
 	defer c.family.mu.Unlock()
 	for _, m := range found {
@@ -725,6 +824,32 @@ func (c *Crew) recall(folder string) {
 		c.members = append(c.members, m)
 		c.byID[strings.ToLower(m.id)] = m
 	}
+}
+
+// results are those that the session has read of agents that were done: of calls, and in messages of
+// ours. enough says how many are looked for.
+func results(l *bench.Lent, enough int) (all []task.Report) {
+	if enough == 0 {
+		return nil
+	}
+	l.Last(func(n transcript.Node) bool {
+		return n.Name == "task" || n.Type == transcript.TypeMessage && n.Role == ""
+	}, func(e *transcript.Entry) bool {
+		var d task.Details
+		raw := e.Details
+		if e.Message != nil {
+			raw = e.Message.Details
+		}
+		if json.Unmarshal(raw, &d) == nil {
+			for _, r := range d.Agents {
+				if r.State != "running" {
+					all = append(all, r)
+				}
+			}
+		}
+		return len(all) >= enough
+	})
+	return all
 }
 
 // Spent implements [session.Crew].
@@ -746,7 +871,8 @@ func (c *Crew) Spent(ctx context.Context) (all []session.AgentCost) {
 	return all
 }
 
-// News tells the model, once, which agents the last owner of the session did not finish.
+// News tells the model, once, what became of the agents that the last owner of the session did not
+// finish, and of those whose results it has not read.
 func (c *Crew) News() []llm.Message {
 	c.family.mu.Lock()
 	lost := c.lost
@@ -757,22 +883,57 @@ func (c *Crew) News() []llm.Message {
 	}
 	var b strings.Builder
 	b.WriteString("burin ended while agents worked. What they did until then is done; they don't work now. Ask one to go on with irc, or read what it did.\n")
+	var told task.Details
 	for _, m := range lost {
 		m.count()
 		a := m.row()
-		did := "had not begun"
-		if a.Requests > 0 {
-			did = "had made " + prose.Count(a.Requests, "request")
-			if a.Said != "" {
-				did += " and said last: " + a.Said
-			}
+		fmt.Fprintf(&b, "- %s (%s): %s; %s; history://%s\n", a.ID, a.Agent, a.Task, m.did(), a.ID)
+		if a.Error != lostError {
+			told.Agents = append(told.Agents, m.report())
 		}
-		fmt.Fprintf(&b, "- %s (%s): %s; it %s; history://%s\n", a.ID, a.Agent, a.Task, did, a.ID)
 	}
 	m := llm.UserText(b.String())
-	m.Role, m.CustomType = llm.RoleCustom, "agents_interrupted"
+	m.Role, m.CustomType = llm.RoleCustom, customLost
+	if raw, err := json.Marshal(told); err == nil {
+		m.Details = raw
+	}
 	return []llm.Message{m}
 }
+
+// did is what an agent had done when burin ended.
+func (m *member) did() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := &m.agent
+	did := "it had not begun"
+	if a.Requests > 0 {
+		did = "it had made " + prose.Count(a.Requests, "request")
+		if a.Said != "" {
+			did += " and said last: " + a.Said
+		}
+	}
+	if a.Error == lostError {
+		if m.folder != "" {
+			did += "; its changes are in its own folder, and come back when it has gone on"
+		}
+		return did
+	}
+	if m.why != "" || a.Error != "" {
+		did += "; it ended: " + cmp.Or(m.why, a.Error)
+	} else {
+		did += "; it was done, and you have not read its result: agent://" + m.id
+	}
+	for _, note := range m.notes {
+		did += "; " + prose.Short(prose.Line(note), 300)
+	}
+	return did
+}
+
+// customLost is the custom type of a message about agents that the last owner did not finish.
+const customLost = "agents_interrupted"
+
+// lostError is the error of an agent that was not done.
+const lostError = "burin ended while it worked"
 
 // count reads from the agent's transcript what its last owner did not note.
 func (m *member) count() {

@@ -18,9 +18,7 @@ func (f *Folder) fill(ctx context.Context, l listing) error {
 	if err != nil {
 		return err
 	}
-	f.own = f.user
-	f.own.root, f.own.dir, f.own.common = f.tree, filepath.Join(f.home, "base.git"), ""
-	f.own.objects = filepath.Join(f.own.dir, "objects")
+	f.keepBase()
 	if err := f.makeBase(ctx); err != nil {
 		return err
 	}
@@ -48,6 +46,13 @@ func (f *Folder) fill(ctx context.Context, l listing) error {
 	}
 	f.base, err = f.writeTree(ctx, f.index())
 	return err
+}
+
+// keepBase says where what was there is kept.
+func (f *Folder) keepBase() {
+	f.own = f.user
+	f.own.root, f.own.dir, f.own.common = f.tree, filepath.Join(f.home, "base.git"), ""
+	f.own.objects = filepath.Join(f.own.dir, "objects")
 }
 
 // copyRepository copies the files of a repository and of those inside of it, and gives their

@@ -29,8 +29,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/burin-dev/burin/internal/platform/filelock"
+	"github.com/burin-dev/burin/internal/platform/smallfile"
 )
 
 // Options say which folder is made.
@@ -81,10 +83,13 @@ type nested struct {
 	place
 }
 
-// marker is what Prune has to know of a folder.
+// marker is what Prune and Adopt have to know of a folder.
 type marker struct {
-	Name  string `json:"name,omitempty"`
-	Admin string `json:"admin,omitempty"` // of a linked worktree, in its repository
+	Name  string   `json:"name,omitempty"`
+	Admin string   `json:"admin,omitempty"` // of a linked worktree, in its repository
+	Of    string   `json:"of,omitempty"`    // the working tree that it was made from; "" until it is complete
+	Base  string   `json:"base,omitempty"`
+	Inner []string `json:"inner,omitempty"` // repositories in the repository
 }
 
 // Open makes a folder.
@@ -138,7 +143,94 @@ func Open(ctx context.Context, o Options) (_ *Folder, err error) {
 	if _, err := f.theirs(ctx, join(l.entries), "update-index", "-z", "--index-info"); err != nil {
 		return nil, err
 	}
-	return f, os.MkdirAll(f.Dir(), 0o700)
+	if err := os.MkdirAll(f.Dir(), 0o700); err != nil {
+		return nil, err
+	}
+	m := f.marker(o.Name, mode)
+	m.Of, m.Base = user.root, f.base
+	for _, n := range f.from {
+		m.Inner = append(m.Inner, n.path)
+	}
+	return f, m.write(f.home)
+}
+
+// marker is what is known of a folder when it is begun.
+func (f *Folder) marker(name, mode string) marker {
+	m := marker{Name: name}
+	if mode == Worktree {
+		m.Admin = filepath.Join(f.user.common, "worktrees", filepath.Base(f.tree))
+	}
+	return m
+}
+
+func (m marker) write(home string) error {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return smallfile.Replace(filepath.Join(home, aboutFile), data)
+}
+
+func readMarker(home string) (m marker, err error) {
+	data, err := os.ReadFile(filepath.Join(home, aboutFile))
+	if err != nil {
+		return m, err
+	}
+	return m, json.Unmarshal(data, &m)
+}
+
+const aboutFile = "about.json"
+
+// ErrGone reports that a folder can't be adopted: it was removed, was never complete, belongs to
+// another repository, or is in use.
+var ErrGone = errors.New("the isolated folder is gone")
+
+// ID names the folder for [Adopt].
+func (f *Folder) ID() string { return filepath.Base(f.home) }
+
+// Adopt opens the folder with that id which a killed process has left, with all that was changed in
+// it. It must have been made with the same options. The error is [ErrGone] if that can't be.
+func Adopt(ctx context.Context, id string, o Options) (*Folder, error) {
+	if raw, err := hex.DecodeString(id); err != nil || len(raw) == 0 {
+		return nil, ErrGone
+	}
+	under, err := filepath.EvalSymlinks(o.Under)
+	if err != nil {
+		return nil, ErrGone
+	}
+	if under, err = filepath.Abs(under); err != nil {
+		return nil, err
+	}
+	user, err := find(ctx, o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	all, err := filelock.Take(ctx, filepath.Join(under, "lock"))
+	if err != nil {
+		return nil, err
+	}
+	defer filelock.Close(all)
+	home := filepath.Join(under, id)
+	lock, err := os.OpenFile(filepath.Join(home, "lock"), os.O_RDWR, 0)
+	if err != nil {
+		return nil, ErrGone
+	}
+	if ok, err := filelock.Try(lock); !ok {
+		return nil, errors.Join(ErrGone, err, lock.Close())
+	}
+	m, err := readMarker(home)
+	if err != nil || m.Of != user.root || m.Base == "" {
+		return nil, errors.Join(ErrGone, filelock.Close(lock))
+	}
+	f := &Folder{home: home, lock: lock, user: user, tree: filepath.Join(home, "burin-"+id), base: m.Base}
+	if f.repo = m.Admin; m.Admin == "" {
+		f.repo = filepath.Join(f.tree, ".git")
+	}
+	f.keepBase()
+	for _, name := range m.Inner {
+		f.from = append(f.from, nested{path: name})
+	}
+	return f, nil
 }
 
 // begin makes the folder's home and takes its lock, while nobody prunes.
@@ -161,15 +253,7 @@ func (f *Folder) begin(ctx context.Context, under, name, mode string) error {
 	if f.lock, err = filelock.Take(ctx, filepath.Join(f.home, "lock")); err != nil {
 		return err
 	}
-	m := marker{Name: name}
-	if mode == Worktree {
-		m.Admin = filepath.Join(f.user.common, "worktrees", filepath.Base(f.tree))
-	}
-	data, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(f.home, "about.json"), data, 0o600); err != nil {
+	if err := f.marker(name, mode).write(f.home); err != nil {
 		return err
 	}
 	return os.Mkdir(f.tree, 0o700)
@@ -188,8 +272,9 @@ func (f *Folder) Close() error {
 	return err
 }
 
-// Prune removes the folders whose process is gone.
-func Prune(under string) error {
+// Prune removes the folders whose process is gone: at once those that were never complete, and the
+// others after keep, as somebody may adopt them until then.
+func Prune(under string, keep time.Duration) error {
 	entries, err := os.ReadDir(under)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil
@@ -218,6 +303,11 @@ func Prune(under string) error {
 			failed = append(failed, err, lock.Close())
 			continue
 		}
+		info, err := os.Stat(filepath.Join(home, aboutFile))
+		if m, bad := readMarker(home); err == nil && bad == nil && m.Base != "" && time.Since(info.ModTime()) < keep {
+			failed = append(failed, filelock.Close(lock))
+			continue
+		}
 		failed = append(failed, remove(home, lock))
 	}
 	return errors.Join(failed...)
@@ -226,17 +316,14 @@ func Prune(under string) error {
 // remove removes a folder and what its repository knows of it.
 func remove(home string, lock *os.File) error {
 	var failed []error
-	if data, err := os.ReadFile(filepath.Join(home, "about.json")); err == nil {
-		var m marker
-		if json.Unmarshal(data, &m) == nil && m.Admin != "" {
-			failed = append(failed, unlink(home, m.Admin))
-		}
+	if m, err := readMarker(home); err == nil && m.Admin != "" {
+		failed = append(failed, unlink(home, m.Admin))
 	}
 	// The lock and what Prune reads go last: a removal that was cut off is continued.
 	entries, err := os.ReadDir(home)
 	failed = append(failed, err)
 	for _, e := range entries {
-		if e.Name() != "lock" && e.Name() != "about.json" {
+		if e.Name() != "lock" && e.Name() != aboutFile {
 			failed = append(failed, removeAll(filepath.Join(home, e.Name())))
 		}
 	}

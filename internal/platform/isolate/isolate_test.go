@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/burin-dev/burin/internal/platform/isolate"
 )
@@ -626,13 +627,17 @@ func TestMergeNamesConflicts(t *testing.T) {
 	}
 }
 
-// A burin that is killed leaves its folders; the next one removes them, and no others.
+// A burin that is killed leaves its folders. The next one adopts them, or removes them later, and no
+// others.
 func TestPruneAfterKill(t *testing.T) {
 	if dir := os.Getenv("ISOLATE_DIR"); dir != "" { // the process that is killed
 		for _, mode := range modes {
-			if _, err := isolate.Open(t.Context(), isolate.Options{Dir: dir, Under: os.Getenv("ISOLATE_UNDER"), Mode: mode}); err != nil {
+			f, err := isolate.Open(t.Context(), isolate.Options{Dir: dir, Under: os.Getenv("ISOLATE_UNDER"), Mode: mode})
+			if err != nil {
 				t.Fatal(err)
 			}
+			put(t, filepath.Join(f.Dir(), "src/f03.txt"), "before the kill\n")
+			fmt.Println(f.ID())
 		}
 		p, _ := os.FindProcess(os.Getpid())
 		_ = p.Kill()
@@ -643,13 +648,46 @@ func TestPruneAfterKill(t *testing.T) {
 	kept := r.open(isolate.Copy)
 	cmd := exec.Command(os.Args[0], "-test.run=^TestPruneAfterKill$")
 	cmd.Env = append(os.Environ(), "ISOLATE_DIR="+r.dir, "ISOLATE_UNDER="+r.under)
-	if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() > 0 {
+	out, err := cmd.Output()
+	if err == nil || cmd.ProcessState.ExitCode() > 0 {
 		t.Fatalf("it was not killed: %v: %s", err, out)
+	}
+	if err := isolate.Prune(r.under, time.Hour); err != nil {
+		t.Fatal(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(r.under, "*", "burin-*")); len(left) != 3 {
 		t.Fatalf("there are %v", left)
 	}
-	if err := isolate.Prune(r.under); err != nil {
+	for i, id := range strings.Fields(string(out)) {
+		o := isolate.Options{Dir: r.dir, Under: r.under}
+		f, err := isolate.Adopt(t.Context(), id, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := isolate.Adopt(t.Context(), id, o); !errors.Is(err, isolate.ErrGone) {
+			t.Errorf("adopted while it is in use: %v", err)
+		}
+		put(t, filepath.Join(f.Dir(), "made"), "after the kill\n")
+		patch, err := f.Patch(t.Context())
+		if err != nil || !bytes.Contains(patch, []byte("+before the kill")) || !bytes.Contains(patch, []byte("+after the kill")) || bytes.Count(patch, []byte("diff --git")) != 2 {
+			t.Errorf("%s: %v\n%s", modes[i], err, patch)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{id, "", "..", "lock", "ffffffffffff"} {
+			if _, err := isolate.Adopt(t.Context(), id, o); !errors.Is(err, isolate.ErrGone) {
+				t.Errorf("adopted %q: %v", id, err)
+			}
+		}
+	}
+	cmd = exec.Command(os.Args[0], "-test.run=^TestPruneAfterKill$")
+	cmd.Env = append(os.Environ(), "ISOLATE_DIR="+r.dir, "ISOLATE_UNDER="+r.under)
+	_ = cmd.Run() // it is killed
+	if left, _ := filepath.Glob(filepath.Join(r.under, "*", "burin-*")); len(left) != 3 {
+		t.Fatalf("there are %v", left)
+	}
+	if err := isolate.Prune(r.under, 0); err != nil {
 		t.Fatal(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(r.under, "*", "burin-*")); len(left) != 1 || left[0] != kept.Dir() {
