@@ -40,6 +40,7 @@ func giveAgents(h *Host, o *Session, given Session, settings *config.Config) (bi
 		o.Crew = own
 	}
 	o.CrewTools = own.Tools()
+	o.Workers = own.Workers
 	o.Lend = own.Lend
 	o.News = own.News
 	o.Chains.Continue = append(slices.Clip(o.Chains.Continue), own.Continuation())

@@ -624,6 +624,7 @@ export interface ToolState {
 
 export interface Job {
   id: string;
+  agent?: string;
   command: string;
   started: string;
   running: boolean;

@@ -220,6 +220,43 @@ func TestAgentHub(t *testing.T) {
 	s.WaitText("Agent result")
 }
 
+// An agent in the background is one of the jobs: it is listed with commands, and stopped there, as the
+// hub says too.
+func TestAgentsAmongJobs(t *testing.T) {
+	t.Parallel()
+	var m *team
+	m = teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {
+		switch {
+		case who != "":
+			<-m.gate(who)
+			return llmtest.Say("done")
+		case turn == 0:
+			return append(taskCall("task", true, "one: look around"), llmtest.Call("b", "bash", `{"command":"sleep 600","background":true}`)...)
+		}
+		return llmtest.Say("They work.")
+	})
+	s := begin(t, m.turns(), func(o *setting) { o.Width, o.Height = 100, 30; o.config = "approval: full\n" })
+	t.Cleanup(func() { m.free("one") })
+	s.send("go")
+	s.WaitText("They work.")
+	s.sees("Agents · 1 running", "Jobs", "sleep 600")
+	s.send("/jobs")
+	s.WaitText("Enter stops a job")
+	s.WaitText("task: look around")
+	s.Type("look around")
+	s.WaitText("The assignment of one.")
+	s.Press("enter")
+	s.WaitText("Stop this job?")
+	s.answer("y")
+	s.WaitGone("Agents · 1 running")
+	s.WaitText("sleep 600")
+	s.send("/jobs")
+	s.WaitText("stopped  task: look around")
+	s.Press("esc", "alt+a")
+	s.WaitText("x stops it")
+	s.WaitText("stopped")
+}
+
 // An agent that has ended long ago is parked: it is woken in the hub, and asked further questions.
 func TestParkedAgentIsAsked(t *testing.T) {
 	t.Parallel()

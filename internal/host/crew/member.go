@@ -53,7 +53,8 @@ type member struct {
 	starts   sync.Once
 	over_    bool
 	awaited  bool
-	requests int // of this piece of work
+	delivery delivery // of its result, if it works in the background
+	requests int      // of this piece of work
 	park     *time.Timer
 	told     time.Time // when the row was last told
 	telling  *time.Timer

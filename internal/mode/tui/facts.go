@@ -107,14 +107,14 @@ func (fs *facts) countAgents() {
 	fs.markTodos()
 }
 
-// readJobs reads what runs in the background.
+// readJobs reads which commands run in the background. Agents have a list of their own.
 func (fs *facts) readJobs() {
 	fs.jobs = nil
 	if fs.session == nil {
 		return
 	}
 	for _, j := range fs.session.Background() {
-		if j.Running {
+		if j.Running && j.Agent == "" {
 			fs.jobs = append(fs.jobs, j)
 		}
 	}
