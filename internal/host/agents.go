@@ -13,7 +13,6 @@ import (
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
-	"github.com/burin-dev/burin/tool"
 )
 
 // giveAgents lets a session have agents work for it; given is what was asked for, before anything
@@ -105,7 +104,7 @@ func (a *agentsOf) open(ctx context.Context, op crew.Opening) (*session.Session,
 	if op.Crew != nil {
 		o.Crew = op.Crew
 	} else {
-		o.CrewTools = []*tool.Tool{op.Tool}
+		o.CrewTools = op.Talk
 	}
 	if op.Resume {
 		o.Resume = op.File

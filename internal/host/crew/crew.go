@@ -34,14 +34,14 @@ import (
 type Opening struct {
 	ID         string
 	Definition *subagent.Definition
-	Parent     string     // id of the session that it works for
-	Tool       *tool.Tool // to talk to others, if it has no crew
-	Family     *Crew      // of the session that started it
-	Dir        string     // of an isolated agent; "": that of its session
-	File       string     // for its session; "": it is kept in memory
-	Resume     bool       // File is there
-	Tools      []string   // that it may use
-	Append     string     // to the system prompt
+	Parent     string       // id of the session that it works for
+	Talk       []*tool.Tool // to work with others, if it has no crew
+	Family     *Crew        // of the session that started it
+	Dir        string       // of an isolated agent; "": that of its session
+	File       string       // for its session; "": it is kept in memory
+	Resume     bool         // File is there
+	Tools      []string     // that it may use
+	Append     string       // to the system prompt
 	Mode       string
 	Model      session.Opened // that it uses where its definition names none that can be used
 	Crew       *Crew          // its own
@@ -112,6 +112,9 @@ type family struct {
 	byID    map[string]*member
 	post    mail
 	lost    []*member // that the last owner of the session did not finish
+
+	listing sync.Mutex
+	shared  *task.List // nil: nobody has asked for it
 }
 
 var (
@@ -560,8 +563,12 @@ func (f *family) AgentFile(id string) (path string, ok bool) {
 
 // Tools are what the model of the session does with agents.
 func (c *Crew) Tools() []*tool.Tool {
-	return []*tool.Tool{
+	return append([]*tool.Tool{
 		task.New(task.Options{Crew: c, Flat: c.o.Limits.Flat, Isolates: c.o.Isolate != nil, Waits: c.o.Waits || c.of != ""}),
-		task.IRC(c.Speaker(), c.o.Limits.Messages),
-	}
+	}, c.talk(c.of)...)
+}
+
+// talk are the tools with which the session, or an agent with that id, works with the others.
+func (f *family) talk(id string) []*tool.Tool {
+	return []*tool.Tool{task.IRC(f.Speaker(id), f.o.Limits.Messages), task.TaskList(f.tasks, nameOf(id), f.hide)}
 }
