@@ -259,6 +259,19 @@ func (a *Agent) ClearQueues() (steering, followUps []llm.Message) {
 	return steering, followUps
 }
 
+// Withdraw removes the queued messages for which match returns true, and returns how many
+// those were. match must not call the agent.
+func (a *Agent) Withdraw(match func(*llm.Message) bool) (n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, queue := range [...]*[]llm.Message{&a.steering, &a.followUps} {
+		before := len(*queue)
+		*queue = slices.DeleteFunc(slices.Clone(*queue), func(m llm.Message) bool { return match(&m) })
+		n += before - len(*queue)
+	}
+	return n
+}
+
 // Messages returns the conversation, for reading. The slice does not change when the
 // conversation continues.
 func (a *Agent) Messages() []llm.Message {

@@ -2,11 +2,13 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/transcript"
 )
 
 // AgentState says what a sub-agent does.
@@ -64,6 +66,56 @@ type Agents interface {
 	Open(ctx context.Context, id, name string, answers bool) (Handle, error)
 	// Stop ends an agent with its own agents. Its transcript stays.
 	Stop(ctx context.Context, id string) error
+	// Tasks returns the list of tasks that the session shares with its agents. [TasksChanged] is
+	// emitted when it changed.
+	Tasks(ctx context.Context) ([]SharedTask, error)
+}
+
+// SharedTaskState says how far a shared task is.
+type SharedTaskState string
+
+const (
+	SharedTaskOpen    SharedTaskState = "open"
+	SharedTaskClaimed SharedTaskState = "claimed" // somebody works on it
+	SharedTaskDone    SharedTaskState = "done"
+)
+
+// SharedTask is a task on the list that a session shares with its agents.
+type SharedTask struct {
+	ID    string          `json:"id"`
+	Title string          `json:"title"`
+	State SharedTaskState `json:"state"`
+	Owner string          `json:"owner,omitempty"` // the agent that has claimed or done it; "main" is the session
+	After []string        `json:"after,omitempty"` // ids of the tasks that must be done first
+	Note  string          `json:"note,omitempty"`  // of the one who has done or released it
+}
+
+// CustomTasks is the custom type of entries with changes of the shared tasks.
+const CustomTasks = "agent_tasks"
+
+// KeepTasks records a change of the tasks that s shares with its agents, and tells faces.
+func KeepTasks(s *Session, change any) error {
+	data, err := json.Marshal(change)
+	if err != nil {
+		return err
+	}
+	s.rec.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: CustomTasks, Data: data})
+	s.rec.emit(Event{Event: agent.Event{Type: TasksChanged}})
+	return nil
+}
+
+// KeptTasks returns the changes that were recorded, oldest first. The agents of a session don't go
+// back when it moves to another branch, so those of all branches count.
+func KeptTasks(s *Session) (changes []json.RawMessage) {
+	for _, n := range s.log.Nodes() {
+		if n.Type != transcript.TypeCustom || n.Name != CustomTasks && n.Name != "" {
+			continue
+		}
+		if e, err := s.log.Entry(n.ID); err == nil && e.CustomType == CustomTasks {
+			changes = append(changes, e.Data)
+		}
+	}
+	return changes
 }
 
 // Crew are the agents of a session in its own process.
@@ -100,7 +152,8 @@ func (noAgents) List(context.Context) ([]Agent, error) { return nil, nil }
 func (noAgents) Open(context.Context, string, string, bool) (Handle, error) {
 	return nil, errNoAgents
 }
-func (noAgents) Stop(context.Context, string) error { return errNoAgents }
+func (noAgents) Stop(context.Context, string) error          { return errNoAgents }
+func (noAgents) Tasks(context.Context) ([]SharedTask, error) { return nil, nil }
 
 func (h *handle) Agents() Agents {
 	if h.s.o.Crew == nil {

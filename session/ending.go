@@ -56,10 +56,14 @@ func (s *Session) stops() string {
 		names = append(names, prose.Short(p.line, 100))
 	}
 	s.programs.mu.Unlock()
-	jobs, _ := background{s.o.Jobs, s.redactor.hide}.List(context.Background()) // if jobs can't be listed, they are left out
+	jobs, _ := background{s.o.Jobs, s.o.Crew, s.redactor.hide}.List(context.Background()) // if jobs can't be listed, they are left out
 	for _, j := range jobs {
 		if j.Running {
-			names = append(names, prose.Short(j.Command, 100)+" (job "+j.ID+")")
+			kind := "job "
+			if j.Agent != "" {
+				kind = "agent "
+			}
+			names = append(names, prose.Short(j.Command, 100)+" ("+kind+j.ID+")")
 		}
 	}
 	if s.o.Crew != nil {

@@ -40,6 +40,7 @@ const (
 	ConsoleClosed   agent.EventType = "console_closed"         // that program ended
 	JobsChanged     agent.EventType = "jobs_changed"           // a job started or ended
 	AgentChanged    agent.EventType = "subagent_changed"       // *Agent
+	TasksChanged    agent.EventType = "tasks_changed"          // the tasks that agents share changed
 	CommandStart    agent.EventType = "command_start"          // Text: the user's own command
 	CommandOutput   agent.EventType = "command_output"         // Text: a piece of its output
 	CommandEnd      agent.EventType = "command_end"            // Text: the command; EntryID

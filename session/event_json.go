@@ -134,6 +134,7 @@ var shapes = []shape{
 	data[Console](ConsoleClosed, "That program ended."),
 	plain(JobsChanged, "A background command started or ended."),
 	data[Agent](AgentChanged, "A sub-agent started, got on, or ended; at most seven times a second for each."),
+	plain(TasksChanged, "The list of tasks that the session shares with its sub-agents changed."),
 	plain(TitleChanged, "The session's title changed; text is the title."),
 	plain(LabelChanged, "The label of the entry entryId changed; text is the label, and is missing if it was removed."),
 	plain(TreeMoved, "The conversation continues after the entry entryId; text is a prompt to edit and send again."),

@@ -125,14 +125,16 @@ type Work interface {
 	Unpin(ctx context.Context, text string) error
 }
 
-// Jobs are the background commands. [JobsChanged] is emitted when one started or ended.
+// Jobs are the background commands, and the sub-agents in the background. [JobsChanged] is
+// emitted when a command started or ended, [AgentChanged] when an agent did.
 type Jobs interface {
 	// List returns them oldest first; of those that ended, the last 100.
 	List(ctx context.Context) ([]Job, error)
-	// Kill ends a job with everything it started, and returns when it has ended.
+	// Kill ends a job with everything it started, its own sub-agents included, and returns when
+	// it has ended.
 	Kill(ctx context.Context, id string) error
-	// Output returns the end of what a job wrote so far, at most 50 KB. It doesn't affect what
-	// the model reads next.
+	// Output returns the end of what a job wrote so far, at most 50 KB; of a sub-agent, what it
+	// does and said last. It doesn't affect what the model reads next.
 	Output(ctx context.Context, id string) (tail string, err error)
 }
 
@@ -230,7 +232,7 @@ func (h *handle) Policies() Policies         { return h.s.policies }
 func (h *handle) Tree() Tree                 { return (*tree)(h) }
 func (h *handle) Tools() Tools               { return h.s.tools }
 func (h *handle) Work() Work                 { return h.s.work }
-func (h *handle) Jobs() Jobs                 { return background{h.s.o.Jobs, h.s.redactor.hide} }
+func (h *handle) Jobs() Jobs                 { return background{h.s.o.Jobs, h.s.o.Crew, h.s.redactor.hide} }
 func (h *handle) Questions() Questions       { return (*questions)(h) }
 func (h *handle) Consoles() Consoles         { return h.s.desk.Screens }
 func (h *handle) Permissions() Permissions   { return h.s.o.Permissions }

@@ -528,9 +528,14 @@ func (b *inbox) takeBack() []Input {
 		}
 		out = append(out, in)
 	}
-	if len(out) == 0 {
-		return nil
+	if len(out) > 0 {
+		b.unsent(ids...)
 	}
+	return out
+}
+
+// unsent settles messages that are out of the queues again, and records the queue without them.
+func (b *inbox) unsent(ids ...string) {
 	ended, tell := b.settle(agent.Outcome{Reason: agent.ReasonAborted, Err: ErrUnsent}, ids...)
 	defer tell()
 	b.keepQueue(nil)
@@ -538,7 +543,23 @@ func (b *inbox) takeBack() []Input {
 	if len(ended) > 0 {
 		b.rec.emit(Event{Event: agent.Event{Type: AgentSettled}, Turn: ended[0], Data: &SettledTurn{IDs: ended, Reason: agent.ReasonAborted, Error: ErrUnsent.Error()}})
 	}
-	return out
+}
+
+// Withdraw takes back the message that was submitted to s with that id. It returns false if the
+// model has read it, or is about to.
+func Withdraw(s *Session, id string) bool {
+	b := s.inbox
+	var at time.Time
+	for _, q := range b.waiting() {
+		if q.id == id {
+			at = q.m.Time
+		}
+	}
+	if at.IsZero() || b.loop.Withdraw(func(m *llm.Message) bool { return m.Time.Equal(at) }) == 0 {
+		return false
+	}
+	b.unsent(id)
+	return true
 }
 
 // releaseQueue lets held messages start.

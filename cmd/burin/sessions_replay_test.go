@@ -110,7 +110,7 @@ func told(events []session.Event) []string {
 	var out []string
 	for _, e := range events {
 		switch e.Type {
-		case agent.MessageUpdate, session.QueueChanged, session.CacheReport, session.ToolsChanged, session.JobsChanged:
+		case agent.MessageUpdate, session.QueueChanged, session.CacheReport, session.ToolsChanged, session.JobsChanged, session.TasksChanged:
 			continue
 		}
 		line := fmt.Sprint(e.Type, " ", e.EntryID, " ", e.Text)

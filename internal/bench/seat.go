@@ -23,6 +23,7 @@ import (
 	"github.com/burin-dev/burin/internal/platform/workspace"
 	"github.com/burin-dev/burin/internal/tools/file"
 	"github.com/burin-dev/burin/internal/tools/plan"
+	shelltools "github.com/burin-dev/burin/internal/tools/shell"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/compact"
@@ -121,6 +122,8 @@ type Session struct {
 	// are chosen like burin's own; nil: it has none.
 	Crew      session.Crew
 	CrewTools []*tool.Tool
+	// Workers are sub-agents in the background, which are jobs like commands; nil: there are none.
+	Workers func() []Worker
 	// Lend is given what the session lends to its sub-agents, before it begins; nil: nothing.
 	Lend func(*Lent)
 	// Under is what the session lends that this one works for, and Lender the same of its money;
@@ -177,6 +180,9 @@ type Tooling struct {
 	// the model reads, OutputColumns those of a line; 0 is the default, negative is none, and no limit.
 	OutputHead, OutputTail, OutputColumns int
 }
+
+// Worker is a job that isn't a command.
+type Worker = shelltools.Worker
 
 // Tree is the files behind the addresses of a scheme.
 type Tree = file.Tree

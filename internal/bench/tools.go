@@ -118,7 +118,7 @@ func (b *seat) shellTools() (tools []*tool.Tool, shellName, confined string, err
 	b.onClose(b.shells.Close)
 	tools = shelltools.New(shelltools.Options{
 		Workspace: b.ws, Shells: b.shells, Cache: b.cache, Autorun: b.autorun, MaxTimeout: b.MaxTimeout,
-		AutoBackground: b.AutoBackground, NoBackground: b.NoBackground, KeepTail: b.Tooling.KeepTail, Addresses: b.paths, Screens: screens{b.Desk.Screens},
+		AutoBackground: b.AutoBackground, NoBackground: b.NoBackground, KeepTail: b.Tooling.KeepTail, Addresses: b.paths, Workers: b.Workers, Screens: screens{b.Desk.Screens},
 	})
 	return tools, b.shells.Name(), confined, nil
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
-	"github.com/burin-dev/burin/tool"
 )
 
 // giveAgents lets a session have agents work for it; given is what was asked for, before anything
@@ -47,6 +46,7 @@ func giveAgents(h *Host, o *Session, given Session, settings *config.Config) (bi
 		bind = func(s *session.Session) { parent.facts = s.Facts; own.Bind(s) }
 	}
 	o.CrewTools = own.Tools()
+	o.Workers = own.Workers
 	o.Lend = own.Lend
 	o.News = own.News
 	o.Chains.Continue = append(slices.Clip(o.Chains.Continue), own.Continuation())
@@ -120,7 +120,7 @@ func (a *agentsOf) open(ctx context.Context, op crew.Opening) (*session.Session,
 	if op.Crew != nil {
 		o.Crew = op.Crew
 	} else {
-		o.CrewTools = []*tool.Tool{op.Tool}
+		o.CrewTools = op.Talk
 	}
 	if op.Resume {
 		o.Resume = op.File

@@ -803,6 +803,10 @@ func (a agents) List(ctx context.Context) (all []session.Agent, err error) {
 	return all, a.c.ask(ctx, "agents", nil, &all, nil)
 }
 
+func (a agents) Tasks(ctx context.Context) (all []session.SharedTask, err error) {
+	return all, a.c.ask(ctx, "agent_tasks", nil, &all, nil)
+}
+
 func (a agents) Open(ctx context.Context, id, name string, answers bool) (session.Handle, error) {
 	if a.c.Dial == nil {
 		return nil, errors.New("this connection can't be made a second time")

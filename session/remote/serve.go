@@ -447,7 +447,8 @@ var methods = map[string]method{
 		return nil, h.Work().Unpin(ctx, p.Text)
 	}),
 
-	"agents": of(Watch, func(h session.Handle) func(context.Context) ([]session.Agent, error) { return h.Agents().List }),
+	"agents":      of(Watch, func(h session.Handle) func(context.Context) ([]session.Agent, error) { return h.Agents().List }),
+	"agent_tasks": of(Watch, func(h session.Handle) func(context.Context) ([]session.SharedTask, error) { return h.Agents().Tasks }),
 	"stop_agent": on(Steer, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
 		return nil, h.Agents().Stop(ctx, p.ID)
 	}),

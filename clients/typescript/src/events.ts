@@ -54,6 +54,7 @@ export type Event =
   | ConsoleClosedEvent
   | JobsChangedEvent
   | SubagentChangedEvent
+  | TasksChangedEvent
   | TitleChangedEvent
   | LabelChangedEvent
   | SessionTreeEvent
@@ -360,6 +361,11 @@ export interface SubagentChangedEvent extends EventHead {
   path?: string;
 }
 
+/** The list of tasks that the session shares with its sub-agents changed. */
+export interface TasksChangedEvent extends EventHead {
+  type: "tasks_changed";
+}
+
 /** The session's title changed; text is the title. */
 export interface TitleChangedEvent extends EventHead {
   type: "title_changed";
@@ -624,6 +630,7 @@ export interface ToolState {
 
 export interface Job {
   id: string;
+  agent?: string;
   command: string;
   started: string;
   running: boolean;
@@ -656,6 +663,15 @@ export interface Agent {
   started: string;
   ended?: string;
   path?: string;
+}
+
+export interface SharedTask {
+  id: string;
+  title: string;
+  state: string;
+  owner?: string;
+  after?: string[];
+  note?: string;
 }
 
 export interface Phase {

@@ -25,6 +25,7 @@ import type {
   Queued,
   Receipt,
   Reply,
+  SharedTask,
   ToolState,
   TranscriptNode,
 } from "./events.js";
@@ -79,6 +80,7 @@ export interface Methods {
   unpin: [Text, null];
 
   agents: [None, Agent[] | null];
+  agent_tasks: [None, SharedTask[] | null];
   stop_agent: [Id, null];
 
   jobs: [None, Job[] | null];

@@ -220,6 +220,82 @@ func TestAgentHub(t *testing.T) {
 	s.WaitText("Agent result")
 }
 
+// An agent in the background is one of the jobs: it is listed with commands, and stopped there, as the
+// hub says too.
+func TestAgentsAmongJobs(t *testing.T) {
+	t.Parallel()
+	var m *team
+	m = teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {
+		switch {
+		case who != "":
+			<-m.gate(who)
+			return llmtest.Say("done")
+		case turn == 0:
+			return append(taskCall("task", true, "one: look around"), llmtest.Call("b", "bash", `{"command":"sleep 600","background":true}`)...)
+		}
+		return llmtest.Say("They work.")
+	})
+	s := begin(t, m.turns(), func(o *setting) { o.Width, o.Height = 100, 30; o.config = "approval: full\n" })
+	t.Cleanup(func() { m.free("one") })
+	s.send("go")
+	s.WaitText("They work.")
+	s.sees("Agents · 1 running", "Jobs", "sleep 600")
+	s.send("/jobs")
+	s.WaitText("Enter stops a job")
+	s.WaitText("task: look around")
+	s.Type("look around")
+	s.WaitText("The assignment of one.")
+	s.Press("enter")
+	s.WaitText("Stop this job?")
+	s.answer("y")
+	s.WaitGone("Agents · 1 running")
+	s.WaitText("sleep 600")
+	s.send("/jobs")
+	s.WaitText("stopped  task: look around")
+	s.Press("esc", "alt+a")
+	s.WaitText("x stops it")
+	s.WaitText("stopped")
+}
+
+// Agents that share a list of tasks show which one each has claimed, and how many are done: above the
+// prompt and in the hub.
+func TestAgentsShareTasks(t *testing.T) {
+	t.Parallel()
+	var m *team
+	m = teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {
+		switch {
+		case who != "" && turn == 0:
+			return llmtest.Call("c", "task_list", `{"op":"claim"}`)
+		case who == "one" && turn == 1:
+			<-m.gate("one")
+			return llmtest.Call("d", "task_list", `{"op":"complete"}`)
+		case who != "":
+			<-m.gate(who + " ends")
+			return llmtest.Say("Done.")
+		case turn == 0:
+			return llmtest.Call("a", "task_list", `{"op":"add","tasks":[{"title":"Write the parser"},{"title":"Write the printer"},{"title":"Try both"}]}`)
+		case turn == 1:
+			return taskCall("task", true, "one: work", "two: work")
+		}
+		return llmtest.Say("They work.")
+	})
+	s := begin(t, m.turns(), func(o *setting) { o.Width, o.Height = 100, 30; o.config = "approval: full\n" })
+	t.Cleanup(func() { m.free("one ends", "two ends") })
+	s.send("go")
+	s.WaitText("They work.")
+	s.sees("Task list  add")
+	s.WaitText("Agents · 2 running · 0 of 3 tasks done")
+	s.WaitText("Write the parser")
+	s.WaitText("Write the printer")
+	m.free("one")
+	s.WaitText("Agents · 2 running · 1 of 3 tasks done")
+	s.Press("alt+a")
+	s.WaitText("Agents · 1 of 3 tasks done")
+	s.WaitText("work · ")
+	s.Press("j") // to the one who still has a task
+	s.WaitText("Has claimed: ")
+}
+
 // An agent that has ended long ago is parked: it is woken in the hub, and asked further questions.
 func TestParkedAgentIsAsked(t *testing.T) {
 	t.Parallel()

@@ -114,7 +114,7 @@ var table = []Setting{
 	{Key: "ttsr.disabledRules", Type: List, Group: Context, Project: Never, Label: "Disabled rules", Else: "none", Help: "Names of rules that are off, of whichever kind."},
 	{Key: "skills.enabled", Type: Bool, Group: Context, Project: Never, Label: "Skills", Default: true, Help: "Looks for skills, and tells the model which there are."},
 	{Key: "skills.enableSkillCommands", Type: Bool, Group: Context, Project: Never, Label: "Skill commands", Default: true, When: "skills.enabled", Help: "Makes /skill:NAME a command."},
-	{Key: "skills.bundled", Type: Bool, Group: Context, Project: Never, Label: "Bundled skills", Default: true, When: "skills.enabled", Help: "Includes the skills that come with burin: deep-interview, ralplan and ultragoal."},
+	{Key: "skills.bundled", Type: Bool, Group: Context, Project: Never, Label: "Bundled skills", Default: true, When: "skills.enabled", Help: "Includes the skills that come with burin: deep-interview, ralplan, team and ultragoal."},
 	{Key: "skills.customDirectories", Type: List, Group: Context, Project: IfTrusted, Label: "Skill folders", Else: "none", When: "skills.enabled", Help: "More folders to look for skills in, with all folders below them; a relative path is in your home folder."},
 	{Key: "skills.ignoredSkills", Type: List, Group: Context, Project: Never, Label: "Ignored skills", Else: "none", When: "skills.enabled", Help: "Names of skills to leave out; * stands for any letters."},
 	{Key: "skills.includeSkills", Type: List, Group: Context, Project: Never, Label: "Only these skills", Else: "all", When: "skills.enabled", Help: "Names of the only skills to use; * stands for any letters."},

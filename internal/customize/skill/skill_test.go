@@ -413,7 +413,7 @@ func TestBundled(t *testing.T) {
 			t.Errorf("%s is from %s", k.Name, k.Source)
 		}
 	}
-	if diff := cmp.Diff([]string{"deep-interview", "ralplan", "ultragoal"}, names); diff != "" || len(set.Warnings()) > 0 {
+	if diff := cmp.Diff([]string{"deep-interview", "ralplan", "team", "ultragoal"}, names); diff != "" || len(set.Warnings()) > 0 {
 		t.Errorf("bundled: %s, warnings %q", diff, set.Warnings())
 	}
 	write(t, dir, map[string]string{"home/.gjc/agent/skills/ralplan/SKILL.md": head("ralplan", "Gajae's.")})

@@ -34,14 +34,14 @@ import (
 type Opening struct {
 	ID         string
 	Definition *subagent.Definition
-	Parent     string     // id of the session that it works for
-	Tool       *tool.Tool // to talk to others, if it has no crew
-	Family     *Crew      // of the session that started it
-	Dir        string     // of an isolated agent; "": that of its session
-	File       string     // for its session; "": it is kept in memory
-	Resume     bool       // File is there
-	Tools      []string   // that it may use
-	Append     string     // to the system prompt
+	Parent     string       // id of the session that it works for
+	Talk       []*tool.Tool // to work with others, if it has no crew
+	Family     *Crew        // of the session that started it
+	Dir        string       // of an isolated agent; "": that of its session
+	File       string       // for its session; "": it is kept in memory
+	Resume     bool         // File is there
+	Tools      []string     // that it may use
+	Append     string       // to the system prompt
 	Mode       string
 	Model      session.Opened // that it uses where its definition names none that can be used
 	Crew       *Crew          // its own
@@ -94,7 +94,7 @@ type Crew struct {
 	live    *session.Session
 	lent    *bench.Lent
 	tell    func(session.Agent)
-	results []finished
+	results []*member     // in the background that have ended, and whose results the session is to read
 	letters []task.Letter // to the session, that its model has not read
 	arrived chan struct{} // has room for one
 	awaited int           // agents in the background that work
@@ -113,11 +113,9 @@ type family struct {
 	byID    map[string]*member
 	post    mail
 	lost    []*member // that the last owner of the session did not finish
-}
 
-// finished is a result of an agent in the background that its session has not read.
-type finished struct {
-	report task.Report
+	listing sync.Mutex
+	shared  *task.List // nil: nobody has asked for it
 }
 
 var (
@@ -377,7 +375,11 @@ func (c *Crew) enlist(d *subagent.Definition, o task.Order, call string, index i
 		return nil, errors.New("isolation is off: task.isolation.mode in config.yml turns it on")
 	}
 	c.family.mu.Lock()
-	m.id = c.freeID(cmp.Or(clean(o.ID), d.Name))
+	name := cmp.Or(clean(o.ID), d.Name)
+	if numbered(name) {
+		name = d.Name + "-" + name
+	}
+	m.id = c.freeID(name)
 	c.members = append(c.members, m)
 	c.byID[strings.ToLower(m.id)] = m
 	c.family.mu.Unlock()
@@ -463,16 +465,11 @@ func (c *Crew) await(m *member) {
 		if c.life.Err() != nil {
 			return
 		}
+		c.hand(m)
 		c.mu.Lock()
 		c.awaited--
-		c.results = append(c.results, finished{m.report()})
-		live := c.live
 		c.mu.Unlock()
-		if !c.o.Awaits && c.of == "" {
-			c.deliver(live)
-			return
-		}
-		select {
+		select { // whoever waits for it may have read it by a call
 		case c.arrived <- struct{}{}:
 		default:
 		}
@@ -493,25 +490,33 @@ func (c *Crew) take() (message llm.Message, ok bool) {
 		return letterMessage(l), ok
 	}
 	var reports []task.Report
-	for _, f := range all {
-		reports = append(reports, f.report)
+	for _, m := range all {
+		m.delivery.mu.Lock()
+		m.delivery.given = true
+		m.delivery.mu.Unlock()
+		reports = append(reports, m.report())
 	}
+	return resultMessage(reports), true
+}
+
+// resultMessage is what the model reads of agents in the background.
+func resultMessage(reports []task.Report) llm.Message {
 	m := llm.UserText("Results of agents in the background:\n\n" + task.Words(reports))
 	m.Role, m.CustomType = llm.RoleCustom, CustomResult
 	if raw, err := json.Marshal(task.Details{Background: true, Agents: reports}); err == nil {
 		m.Details = raw
 	}
-	return m, true
+	return m
 }
 
-// deliver gives results to a session at once: a resting one begins a turn.
+// deliver gives what waits for a session to it at once: a resting one begins a turn.
 func (c *Crew) deliver(live *session.Session) {
 	m, ok := c.take()
 	if !ok || live == nil {
 		return
 	}
 	if _, err := live.Submit(c.life, session.Input{Message: m, When: session.After}); err != nil && c.life.Err() == nil {
-		c.o.Warn("the results of agents could not be given to the model: " + err.Error())
+		c.o.Warn("the messages of agents could not be given to the model: " + err.Error())
 	}
 }
 
@@ -559,8 +564,12 @@ func (f *family) AgentFile(id string) (path string, ok bool) {
 
 // Tools are what the model of the session does with agents.
 func (c *Crew) Tools() []*tool.Tool {
-	return []*tool.Tool{
+	return append([]*tool.Tool{
 		task.New(task.Options{Crew: c, Flat: c.o.Limits.Flat, Isolates: c.o.Isolate != nil, Waits: c.o.Waits || c.of != ""}),
-		task.IRC(c.Speaker(), c.o.Limits.Messages),
-	}
+	}, c.talk(c.of)...)
+}
+
+// talk are the tools with which the session, or an agent with that id, works with the others.
+func (f *family) talk(id string) []*tool.Tool {
+	return []*tool.Tool{task.IRC(f.Speaker(id), f.o.Limits.Messages), task.TaskList(f.tasks, nameOf(id), f.hide)}
 }

@@ -58,7 +58,8 @@ type member struct {
 	starts   sync.Once
 	over_    bool
 	awaited  bool
-	requests int // of this piece of work
+	delivery delivery // of its result, if it works in the background
+	requests int      // of this piece of work
 	park     *time.Timer
 	told     time.Time // when the row was last told
 	telling  *time.Timer
@@ -126,6 +127,7 @@ func (m *member) stop() {
 	if back != nil {
 		back()
 	}
+	m.freeTasks()
 	_ = m.note()
 	m.changed(true)
 }
@@ -211,6 +213,7 @@ func (m *member) first(ctx context.Context) {
 	if err == nil {
 		m.finishTodos()
 	}
+	m.freeTasks()
 	close(m.finished)
 	m.changed(true)
 	m.rest()
@@ -437,7 +440,7 @@ func (m *member) awake(ctx context.Context) (*session.Session, error) {
 	facts := parent.Facts()
 	lender := session.Lend(parent)
 	o := Opening{
-		ID: m.id, Tool: task.IRC(c.family.Speaker(m.id), c.o.Limits.Messages), Parent: facts.ID, Family: c, Definition: m.definition, Dir: dir, File: m.file, Tools: m.tools(parent, own != nil), Append: m.role(), Mode: facts.Mode, Model: lender.Model(), Crew: own,
+		ID: m.id, Talk: c.talk(m.id), Parent: facts.ID, Family: c, Definition: m.definition, Dir: dir, File: m.file, Tools: m.tools(parent, own != nil), Append: m.role(), Mode: facts.Mode, Model: lender.Model(), Crew: own,
 		Under: lent, Lender: lender, Desk: session.NewDesk(session.DeskOptions{Under: c.o.Desk, From: m.id}), Emit: m.heard, Title: m.agent.Description,
 	}
 	if m.file != "" {
@@ -478,7 +481,7 @@ func (m *member) tools(parent *session.Session, starts bool) []string {
 			if !starts {
 				continue
 			}
-		case "irc":
+		case "irc", "task_list":
 		default:
 			if m.definition.Tools != nil && !slices.Contains(m.definition.Tools, t.Name) {
 				continue
@@ -530,6 +533,7 @@ func (m *member) heard(e session.Event) {
 			} else {
 				defer m.rest()
 			}
+			defer m.freeTasks()
 		}
 	case agent.ToolStart:
 		a.Tool = prose.Short(prose.Line(e.Call.Name+" "+about(e.Call.Arguments)), 120)

@@ -83,7 +83,7 @@ func tellings() map[agent.EventType]telling {
 		session.LabelChanged: nil,
 		session.TreeMoved:    func(t *teller, ctx context.Context, _ *session.Event) []any { return t.plan(ctx) },
 		session.Rewound:      (*teller).rewound, session.AdvisorSpoke: (*teller).advised,
-		session.ConsoleOpened: (*teller).consoleOpened, session.ConsoleClosed: nil, session.JobsChanged: nil,
+		session.ConsoleOpened: (*teller).consoleOpened, session.ConsoleClosed: nil, session.JobsChanged: nil, session.TasksChanged: nil,
 		session.CommandStart: (*teller).commandStart, session.CommandOutput: (*teller).commandOutput, session.CommandEnd: (*teller).commandEnd,
 		session.RulesTriggered: nil,
 		session.CostCounted:    func(t *teller, _ context.Context, _ *session.Event) []any { return t.usage() },

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -96,7 +97,34 @@ func (a *app) agentRows(rows []string, v panel.View) []string {
 	list := make([]panel.Agent, 0, len(active))
 	for i := range active {
 		g := &active[i]
-		list = append(list, panel.Agent{ID: agentPath(g.ID), Description: g.Description, Task: g.Task, Queued: g.State == session.AgentQueued, Asks: a.asks.waits(g.ID)})
+		list = append(list, panel.Agent{ID: agentPath(g.ID), Description: g.Description, Task: g.Task, Claim: a.facts.shared.of(g.ID), Queued: g.State == session.AgentQueued, Asks: a.asks.waits(g.ID)})
 	}
-	return append(rows, panel.Agents(list, a.keyFor(key.AgentHub), v)...)
+	return append(rows, panel.Agents(list, a.facts.shared.progress(), a.keyFor(key.AgentHub), v)...)
+}
+
+// sharedTasks are the tasks that the session shares with its agents.
+type sharedTasks []session.SharedTask
+
+// progress says how many are done; "" if there are none.
+func (l sharedTasks) progress() string {
+	done := 0
+	for i := range l {
+		if l[i].State == session.SharedTaskDone {
+			done++
+		}
+	}
+	if len(l) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d tasks done", done, len(l))
+}
+
+// of is the task that an agent has claimed; "" if it has none.
+func (l sharedTasks) of(id string) string {
+	for i := range l {
+		if l[i].State == session.SharedTaskClaimed && l[i].Owner == id {
+			return l[i].ID + " " + l[i].Title
+		}
+	}
+	return ""
 }

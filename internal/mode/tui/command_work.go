@@ -121,11 +121,18 @@ func (ts *tasks) openJobs(string) {
 		case j.ExitCode < 0:
 			state = "stopped"
 		}
-		items = append(items, list.Item{ID: j.ID, Label: j.ID, Detail: state + "  " + j.Command})
+		about := j.Command
+		if j.Agent != "" {
+			about = j.Agent + ": " + about
+			if !j.Running {
+				state = agentEnd(j.ExitCode)
+			}
+		}
+		items = append(items, list.Item{ID: j.ID, Label: j.ID, Detail: state + "  " + about})
 	}
 	var p *list.List
 	p = list.New(ts.env, list.Options{
-		Title: "Background jobs", Items: items, Empty: "Nothing runs in the background. Commands that the model leaves running are listed here.", Hint: "Enter stops a job",
+		Title: "Background jobs", Items: items, Empty: "Nothing runs in the background. Commands and agents that the model leaves running are listed here.", Hint: "Enter stops a job",
 		Preview: func(id string, width, height int) []string {
 			out, err := s.Jobs().Output(ts.ctx, id)
 			if err != nil {
@@ -151,6 +158,17 @@ func (ts *tasks) openJobs(string) {
 		OnCancel: func() { ts.panes.remove(p) },
 	})
 	ts.panes.push(p)
+}
+
+// agentEnd says how an agent ended that is a job.
+func agentEnd(code int) string {
+	switch {
+	case code < 0:
+		return "stopped"
+	case code > 0:
+		return "failed"
+	}
+	return "done"
 }
 
 // tail is the end of a text.

@@ -135,6 +135,9 @@ func (ls *listener) sessionSays(e *session.Event) {
 		ls.outbox.showQueue(e.Data.(*session.Queued))
 	case session.JobsChanged:
 		ls.facts.readJobs()
+	case session.TasksChanged:
+		ls.facts.readShared()
+		ls.subagents.changed()
 	case session.AgentChanged:
 		a := e.Data.(*session.Agent)
 		ls.facts.agentChanged(a)

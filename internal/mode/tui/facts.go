@@ -30,6 +30,7 @@ type facts struct {
 	shownTodos []todo.Phase
 	jobs       []session.Job
 	agents     agentList
+	shared     sharedTasks
 	told       func() // is called when they have changed
 }
 
@@ -87,6 +88,16 @@ func (fs *facts) readAgents() {
 	}
 	fs.agents.set(all)
 	fs.countAgents()
+	fs.readShared()
+}
+
+// readShared reads the tasks that the session shares with its agents.
+func (fs *facts) readShared() {
+	fs.shared = nil
+	if fs.session != nil {
+		fs.shared = asks(fs.session, fs.session.Agents().Tasks)
+	}
+	fs.dirty = true
 }
 
 // agentChanged takes a sub-agent as it is now.
@@ -107,14 +118,14 @@ func (fs *facts) countAgents() {
 	fs.markTodos()
 }
 
-// readJobs reads what runs in the background.
+// readJobs reads which commands run in the background. Agents have a list of their own.
 func (fs *facts) readJobs() {
 	fs.jobs = nil
 	if fs.session == nil {
 		return
 	}
 	for _, j := range fs.session.Background() {
-		if j.Running {
+		if j.Running && j.Agent == "" {
 			fs.jobs = append(fs.jobs, j)
 		}
 	}

@@ -65,6 +65,11 @@ func (h *hub) Tick() { h.refresh() }
 // refresh shows the agents as they are now.
 func (h *hub) refresh() {
 	now := h.of.env.Now()
+	title := "Agents"
+	if tasks := h.of.facts.shared.progress(); tasks != "" {
+		title += h.of.dot() + tasks
+	}
+	h.list.SetTitle(title)
 	h.list.SetItems(h.of.items(now))
 	h.due = time.Time{}
 	if len(h.of.facts.agents.active) > 0 {
@@ -255,6 +260,9 @@ func (ag *subagents) items(now time.Time) []list.Item {
 		if about := cmp.Or(a.Description, a.Task); about != "" {
 			detail += ag.dot() + about
 		}
+		if claim := ag.facts.shared.of(a.ID); claim != "" {
+			detail += ag.dot() + claim
+		}
 		if a.Active() && a.Tool != "" {
 			detail += ag.dot() + a.Tool
 		}
@@ -320,6 +328,9 @@ func (ag *subagents) preview(id string, width, height int) (rows []string) {
 	add(ag.figures(&a), theme.Muted)
 	if a.Error != "" {
 		add(a.Error, theme.Error)
+	}
+	if claim := ag.facts.shared.of(id); claim != "" {
+		add("Has claimed: "+claim, theme.Text)
 	}
 	if a.Tool != "" {
 		add(a.Tool, theme.Accent)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/platform/shell"
-	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -72,18 +71,9 @@ type none struct{}
 
 func (s *commands) jobList() *tool.Tool {
 	return tool.New(tool.Definition[none]{
-		Name: "job_list", Label: "Jobs", Description: jobListDescription, Strict: true,
+		Name: "job_list", Label: "Jobs", Description: s.aboutJobs(jobListDescription), Strict: true,
 		Access: func(none) []tool.Access { return nil },
-		Run: func(context.Context, tool.Call, none) (*tool.Result, error) {
-			var b strings.Builder
-			for _, j := range s.Shells.Jobs() {
-				fmt.Fprintf(&b, "%s  %s  %s\n", j.ID(), state(j), prose.Short(j.Command().Line, 100))
-			}
-			if b.Len() == 0 {
-				b.WriteString("No jobs.")
-			}
-			return tool.Text(b.String()), nil
-		},
+		Run:    func(context.Context, tool.Call, none) (*tool.Result, error) { return tool.Text(s.list()), nil },
 	})
 }
 
@@ -107,7 +97,7 @@ func ended(out *shell.Outcome) string {
 	return fmt.Sprintf("ended with exit code %d", out.ExitCode)
 }
 
-// job finds a job, or says which there are.
+// job finds a command in the background, or says which jobs there are.
 func (s *commands) job(id string) (*shell.Job, error) {
 	if j, ok := s.Shells.Job(id); ok {
 		return j, nil
@@ -116,6 +106,9 @@ func (s *commands) job(id string) (*shell.Job, error) {
 	for _, j := range s.Shells.Jobs() {
 		ids = append(ids, j.ID())
 	}
+	for _, w := range s.workers() {
+		ids = append(ids, w.ID())
+	}
 	if len(ids) == 0 {
 		return nil, fmt.Errorf("no job %q; no jobs exist", id)
 	}
@@ -123,36 +116,26 @@ func (s *commands) job(id string) (*shell.Job, error) {
 }
 
 type pollArgs struct {
-	Job  string `json:"job"`
-	Wait int    `json:"wait,omitempty" jsonschema:"seconds to wait for its end, up to 600; default 0"`
+	Job  string `json:"job" jsonschema:"its id, or several with commas between them"`
+	Wait int    `json:"wait,omitempty" jsonschema:"seconds to wait for its end, or for the first that ends, up to 600; default 0"`
 	All  bool   `json:"all,omitempty" jsonschema:"all output, not only what is new"`
 }
 
 func (s *commands) jobPoll() *tool.Tool {
 	return tool.New(tool.Definition[pollArgs]{
-		Name: "job_poll", Label: "Job output", Description: jobPollDescription,
+		Name: "job_poll", Label: "Job output", Description: s.aboutJobs(jobPollDescription),
 		Access: func(pollArgs) []tool.Access { return nil },
 		Run: func(ctx context.Context, _ tool.Call, a pollArgs) (*tool.Result, error) {
-			j, err := s.job(a.Job)
+			all, leave, err := s.follow(a.Job)
+			defer leave()
 			if err != nil {
 				return nil, err
 			}
-			if a.Wait > 0 {
-				timer := time.NewTimer(time.Duration(min(a.Wait, maxWait)) * time.Second)
-				defer timer.Stop()
-				select {
-				case <-j.Done():
-				case <-timer.C:
-				case <-ctx.Done():
-					return nil, ctx.Err()
-				}
+			if err := waitFirst(ctx, all, time.Duration(min(a.Wait, maxWait))*time.Second); err != nil {
+				return nil, err
 			}
 			s.invalidate()
-			out := j.Output
-			if !a.All {
-				out = j.Unread
-			}
-			r := jobResult(j, kept(j, out()))
+			r := pollResult(all, a.All)
 			if l := limited("wait", a.Wait, maxWait); l != "" {
 				r.Content = append(r.Content, tool.Text(l).Content...)
 			}
@@ -201,9 +184,12 @@ func (s *commands) jobWrite() *tool.Tool {
 		Name: "job_write", Label: "Job input", Description: jobWriteDescription, Strict: true, Effects: tool.Executes,
 		Access: func(a inputArgs) []tool.Access { return []tool.Access{s.inputAccess(a)} },
 		Run: func(_ context.Context, _ tool.Call, a inputArgs) (*tool.Result, error) {
-			j, err := s.job(a.Job)
-			if err != nil {
+			j, w, err := s.either(a.Job)
+			switch {
+			case err != nil:
 				return nil, err
+			case w != nil:
+				return nil, fmt.Errorf("job %s is an agent, which reads no input: send it a message with irc", w.ID())
 			}
 			if err := j.Write([]byte(a.Input)); err != nil {
 				return nil, fmt.Errorf("job %s: %w", a.Job, err)
@@ -243,10 +229,13 @@ func (s *commands) jobKill() *tool.Tool {
 	return tool.New(tool.Definition[killArgs]{
 		Name: "job_kill", Label: "End job", Description: jobKillDescription, Strict: true,
 		Access: func(killArgs) []tool.Access { return nil },
-		Run: func(_ context.Context, _ tool.Call, a killArgs) (*tool.Result, error) {
-			j, err := s.job(a.Job)
-			if err != nil {
+		Run: func(ctx context.Context, _ tool.Call, a killArgs) (*tool.Result, error) {
+			j, w, err := s.either(a.Job)
+			switch {
+			case err != nil:
 				return nil, err
+			case w != nil:
+				return killWorker(ctx, w)
 			}
 			if j.Outcome() != nil {
 				return jobResult(j, kept(j, j.Unread())), nil

@@ -50,6 +50,8 @@ type Options struct {
 	KeepTail bool
 	// NoBackground leaves out jobs, and the tools for them.
 	NoBackground bool
+	// Workers are the jobs that aren't commands; nil: there are none.
+	Workers func() []Worker
 	// Screens show the terminal of a command in the foreground; nil: nobody can. Jobs may have
 	// one without: job_write talks to them.
 	Screens Screens

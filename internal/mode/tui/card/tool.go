@@ -189,6 +189,9 @@ func (p *painter) generic(c *Call, args fields) {
 	if about == "" && len(args) > 0 {
 		about = compact(c.Args)
 	}
+	if c.Name == "task_list" {
+		about = strings.TrimSpace(args.string("op") + " " + args.string("id"))
+	}
 	p.title(c, words(about, theme.Text))
 	if p.Expanded {
 		for _, name := range slices.Sorted(maps.Keys(args)) {

@@ -87,12 +87,14 @@ type Agent struct {
 	ID          string
 	Description string
 	Task        string // is shown where there is no description
+	Claim       string // the task of the shared list that it works on; "" is none
 	Queued      bool
 	Asks        bool // a question of it waits for the person
 }
 
-// Agents gives the rows of the sub-agents that work. key opens them; "" says nothing.
-func Agents(agents []Agent, key string, v View) []string {
+// Agents gives the rows of the sub-agents that work. tasks says how far the list is that they
+// share, and key opens them; "" says nothing.
+func Agents(agents []Agent, tasks, key string, v View) []string {
 	if len(agents) == 0 {
 		return nil
 	}
@@ -106,6 +108,9 @@ func Agents(agents []Agent, key string, v View) []string {
 	words := fmt.Sprintf("%s %d running", p.sign.Dot, len(agents)-queued)
 	if queued > 0 {
 		words += fmt.Sprintf(", %d queued", queued)
+	}
+	if tasks != "" {
+		words += " " + p.sign.Dot + " " + tasks
 	}
 	if key != "" {
 		words += " " + p.sign.Dot + " " + strings.ToLower(key) + " opens them"
@@ -126,6 +131,9 @@ func Agents(agents []Agent, key string, v View) []string {
 			l = append(l, styled.Span{Text: ": " + p.firstLine(text), Look: about})
 		}
 		var more styled.Line
+		if a.Claim != "" {
+			l = append(l, p.facts(nil, theme.Accent, brief(a.Claim))...)
+		}
 		if a.Asks {
 			more = p.facts(nil, theme.Warning, "asks you")
 		}

@@ -67,7 +67,9 @@ func TestGolden(t *testing.T) {
 		scene("jobs", func(v View) []string { return Jobs(jobs, v) }),
 		scene("agents", func(v View) []string {
 			list := []Agent{{ID: "finder", Description: "find the entry"}, {ID: "finder > deep", Task: "Look into every package\nand say", Asks: true}, {ID: "docs", Description: "check the docs", Queued: true}}
-			return append(Agents(list, "Alt+A", v), Agents(slices.Repeat(list, 3), "", v)...)
+			rows := append(Agents(list, "", "Alt+A", v), Agents(slices.Repeat(list, 3), "", "", v)...)
+			list[0].Claim, list[1].Claim = "3 Write the parser", "12 Look at everything that calls it, wherever that is"
+			return append(rows, Agents(list, "3 of 12 tasks done", "Alt+A", v)...)
 		}),
 		scene("todos", func(v View) []string { return Todos(phases, v) }),
 		scene("retry", func(v View) []string {
