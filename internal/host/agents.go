@@ -24,8 +24,9 @@ func giveAgents(h *Host, o *Session, given Session, settings *config.Config) (bi
 		return none
 	}
 	own, _ := o.Crew.(*crew.Crew)
+	checks := own == nil && settings.Bool("goal.enabled") && settings.Bool("goal.checker")
 	if own == nil {
-		if o.NoTools || len(o.Tools) > 0 && !slices.Contains(o.Tools, "task") || len(o.Tools) == 0 && slices.Contains(o.Without, "task") || settings.Int("task.maxRecursionDepth") == 0 {
+		if o.NoTools || settings.Int("task.maxRecursionDepth") == 0 || !checks && !offersAgents(o) {
 			return none
 		}
 		if o.Desk == nil {
@@ -39,12 +40,25 @@ func giveAgents(h *Host, o *Session, given Session, settings *config.Config) (bi
 		parent.session = o
 		o.Crew = own
 	}
-	o.CrewTools = own.Tools()
+	if checks {
+		o.CheckGoal = own.CheckGoal
+	}
+	if o.Under != nil || offersAgents(o) {
+		o.CrewTools = own.Tools()
+	}
 	o.Lend = own.Lend
 	o.News = own.News
 	o.Chains.Continue = append(slices.Clip(o.Chains.Continue), own.Continuation())
 	readAgents(o, own)
 	return own.Bind
+}
+
+// offersAgents reports whether the model may start agents.
+func offersAgents(o *Session) bool {
+	if len(o.Tools) > 0 {
+		return slices.Contains(o.Tools, "task")
+	}
+	return !slices.Contains(o.Without, "task")
 }
 
 // readAgents puts what agents have said behind agent:// and history://.
