@@ -7,7 +7,7 @@ import (
 
 // segments are the segments of the status line. pi is the name of burin in older files.
 var segments = []string{
-	"burin", "model", "thinking", "mode", "path", "git", "pr", "subagents", "jobs", "token_in", "token_out",
+	"burin", "model", "thinking", "mode", "path", "git", "pr", "subagents", "goal", "jobs", "token_in", "token_out",
 	"token_total", "token_rate", "cost", "context_pct", "context_total", "time_spent", "time", "session", "hostname",
 	"cache_read", "cache_write", "cache_hit", "session_name", "usage", "command", "pi",
 }
