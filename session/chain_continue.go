@@ -40,7 +40,7 @@ func (s *Session) onwards() *onwards {
 	for _, c := range s.o.Chains.Continue {
 		x.add(c)
 	}
-	x.add(Continuation{Name: CustomGoal, Max: maxGoalChecks + 1, Ask: s.work.pursue})
+	x.add(Continuation{Name: CustomGoal, Max: maxGoalChecks + 1, Ask: pursue(s).next})
 	if s.tools.has(ResultTool) {
 		x.add(Continuation{Name: ResultTool, Max: 2, Ask: insist})
 	}

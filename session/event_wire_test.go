@@ -162,7 +162,7 @@ func some(t *rapid.T, typ agent.EventType) session.Event {
 	case session.CacheReport:
 		e.Data = &session.CacheInfo{Read: number.Draw(t, "read"), Missed: text.Draw(t, "missed")}
 	case session.GoalChanged:
-		e.Data = &session.Goal{Text: text.Draw(t, "goal"), State: session.GoalActive, Budget: llm.USD(number.Draw(t, "budget")), Spent: 7}
+		e.Data = &session.Goal{Text: text.Draw(t, "goal"), State: session.GoalActive, Budget: llm.USD(number.Draw(t, "budget")), Spent: 7, Criteria: []session.Criterion{{Text: "x", State: session.CriterionShown, Evidence: text.Draw(t, "evidence")}}}
 	case session.PlanChanged:
 		e.Data = &session.Plan{Title: text.Draw(t, "title"), Text: text.Draw(t, "plan"), State: session.PlanProposed, Mode: "ask"}
 	case session.AgentChanged:

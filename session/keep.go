@@ -34,7 +34,8 @@ type work struct {
 	modelState *modelState
 	total      func() llm.USD // returns what the session has spent
 	before     func() string  // returns the mode that plan mode came after
-	outdated   func()         // notes that the transcript has something that the loop doesn't have
+	noGoals    bool
+	outdated   func() // notes that the transcript has something that the loop doesn't have
 
 	keeping sync.Mutex // held while pins or the goal change
 

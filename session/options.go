@@ -81,7 +81,12 @@ type Options struct {
 	// but those of the session.
 	Advisor       AdvisorMode
 	AdvisorBudget llm.USD
-	Titles        bool // a model names sessions; otherwise their first words do
+	NoGoals       bool // refuse goals
+	// CheckGoal verifies the criteria of a goal that the model takes for reached; said is what the
+	// model says of it, which is a claim. It returns the criteria in their order, with what it
+	// found. Its error pauses the goal. nil believes the model.
+	CheckGoal func(ctx context.Context, g Goal, said string) ([]Criterion, error)
+	Titles    bool // a model names sessions; otherwise their first words do
 	// TitleSystem replaces burin's own instructions for a title. "" is those.
 	TitleSystem string
 	// Summariser writes summaries instead of the session's model; nil if there is none. The

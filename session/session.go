@@ -206,7 +206,7 @@ func (s *Session) assemble(past *transcript.Context) {
 		// too, so numbers can occur twice; the journal distinguishes them.
 		turn: o.Log.Count(llm.RoleUser), process: rand.Text()[:8],
 	}
-	s.work = &work{rec: s.rec, redactor: s.redactor, list: o.Tasks, modelState: s.modelState, total: s.money.total, outdated: s.outdated}
+	s.work = &work{rec: s.rec, redactor: s.redactor, list: o.Tasks, modelState: s.modelState, total: s.money.total, noGoals: o.NoGoals, outdated: s.outdated}
 	s.money.overGoal = s.work.overGoal
 	s.modelState.priced = func() bool { return o.MaxCost > 0 || s.work.budgeted() || o.Lender.limited() }
 	s.modelState.changed = s.tokenCounter.reset

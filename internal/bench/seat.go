@@ -66,6 +66,9 @@ type Session struct {
 	// Advisor says whether a second model reads what is done, and AdvisorBudget what that may cost.
 	Advisor       session.AdvisorMode
 	AdvisorBudget llm.USD
+	NoGoals       bool // refuse goals
+	// CheckGoal verifies goals, as [session.Options] says; nil believes the model.
+	CheckGoal func(ctx context.Context, g session.Goal, said string) ([]session.Criterion, error)
 	// MaxTimeout is how many seconds a command may run at most; 0 is an hour.
 	MaxTimeout int
 	// NoBackground offers no background jobs, MaxJobs is how many may run at a time; 0 is 100.
@@ -326,6 +329,7 @@ func options(ctx context.Context, b *seat, system string, tools []*tool.Tool) se
 		Ground: ground{b}, Tasks: tasks{b}, Models: b.Models, Crew: b.Crew, Lender: b.Lender,
 		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Chains: b.Chains,
 		Secrets: b.vault, Meter: b.Meter, Roles: b.Roles, KeepModel: b.KeepModel, Fallbacks: b.Fallbacks, Titles: b.Titles, TitleSystem: b.TitleSystem, Reminders: b.Reminders, Advisor: b.Advisor, AdvisorBudget: b.AdvisorBudget,
+		NoGoals: b.NoGoals, CheckGoal: b.CheckGoal,
 		Retry: b.Retry, Compaction: b.Compaction, NoPromote: b.NoPromote,
 		BeforeRequest: beforeRequest(b.WebSearch, b.policy),
 		Desk:          b.Desk, Expand: b.Expand, Turn: b.Turn, Brief: b.Brief, Summariser: b.summariser(),

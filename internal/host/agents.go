@@ -29,8 +29,9 @@ func giveAgents(h *Host, o *Session, given Session, settings *config.Config) (bi
 		return none
 	}
 	own, _ := o.Crew.(*crew.Crew)
+	checks := own == nil && settings.Bool("goal.enabled") && settings.Bool("goal.checker")
 	if own == nil {
-		if o.NoTools || len(o.Tools) > 0 && !slices.Contains(o.Tools, "task") || len(o.Tools) == 0 && slices.Contains(o.Without, "task") || settings.Int("task.maxRecursionDepth") == 0 {
+		if o.NoTools || settings.Int("task.maxRecursionDepth") == 0 || !checks && !offersAgents(o) {
 			return none
 		}
 		if o.Desk == nil {
@@ -45,8 +46,13 @@ func giveAgents(h *Host, o *Session, given Session, settings *config.Config) (bi
 		o.Crew = own
 		bind = func(s *session.Session) { parent.facts = s.Facts; own.Bind(s) }
 	}
-	o.CrewTools = own.Tools()
-	o.Workers = own.Workers
+	if checks {
+		o.CheckGoal = own.CheckGoal
+	}
+	if o.Under != nil || offersAgents(o) {
+		o.CrewTools = own.Tools()
+		o.Workers = own.Workers
+	}
 	o.Lend = own.Lend
 	o.News = own.News
 	o.Chains.Continue = append(slices.Clip(o.Chains.Continue), own.Continuation())
@@ -55,6 +61,14 @@ func giveAgents(h *Host, o *Session, given Session, settings *config.Config) (bi
 		bind = own.Bind
 	}
 	return bind
+}
+
+// offersAgents reports whether the model may start agents.
+func offersAgents(o *Session) bool {
+	if len(o.Tools) > 0 {
+		return slices.Contains(o.Tools, "task")
+	}
+	return !slices.Contains(o.Without, "task")
 }
 
 // readAgents puts what agents have said behind agent:// and history://.

@@ -28,6 +28,11 @@ import (
 	"github.com/burin-dev/burin/session"
 )
 
+func TestMain(m *testing.M) {
+	bench.Main() // commands have guards, which are this program again
+	os.Exit(m.Run())
+}
+
 // said is a request of a session or of an agent.
 type said struct {
 	who  string // "" is the session itself

@@ -245,6 +245,7 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	case o.Advisor == "":
 		o.Advisor, o.AdvisorBudget = advisorOf(settings)
 	}
+	o.NoGoals = o.NoGoals || !settings.Bool("goal.enabled")
 	if o.Tooling == (bench.Tooling{}) {
 		o.Tooling = toolingOf(settings)
 	}

@@ -522,7 +522,7 @@ func (r *rig) settings() {
 	r.fine(r.h.Work().SetTodos(r.ctx, changed))
 	r.same("todos", changed, check[[]todo.Phase](r)(r.h.Work().Todos(r.ctx)))
 	r.fine(r.h.Work().SetGoal(r.ctx, session.Goal{Text: "win", State: session.GoalPaused}))
-	r.same("goal", session.Goal{Text: "win", State: session.GoalPaused}, check[session.Goal](r)(r.h.Work().Goal(r.ctx)))
+	r.same("goal", session.Goal{Text: "win", State: session.GoalPaused, Criteria: []session.Criterion{{Text: "win"}}}, check[session.Goal](r)(r.h.Work().Goal(r.ctx)))
 	if p := check[session.Plan](r)(r.h.Work().Plan(r.ctx)); p.Text != "" {
 		r.Errorf("a plan that nobody made: %+v", p)
 	}

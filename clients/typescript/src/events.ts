@@ -514,6 +514,7 @@ export interface Goal {
   state?: string;
   budget?: number;
   spent?: number;
+  criteria?: Criterion[];
 }
 
 export interface Plan {
@@ -744,6 +745,12 @@ export interface PermissionAnswer {
 export interface Chosen {
   selected?: string[];
   custom?: string;
+}
+
+export interface Criterion {
+  text: string;
+  state?: string;
+  evidence?: string;
 }
 
 export interface Stats {

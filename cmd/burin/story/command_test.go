@@ -88,17 +88,18 @@ func TestEnterRunsNoGuess(t *testing.T) {
 // /goal status and /goal clear are no goals.
 func TestGoalStatusAndClear(t *testing.T) {
 	t.Parallel()
-	s := begin(t, []llmtest.Turn{say("Done."), say("Nothing more to do.")})
+	s := begin(t, []llmtest.Turn{say("Done."), say("Nothing more to do."), judges("+the wombat is full")})
 	s.send("/goal status")
 	s.WaitText("No goal")
 	s.send("/goal feed the wombat")
-	s.WaitText("Nothing more to do.")
+	s.WaitText("The goal is reached: 1 of 1 shown.")
 	s.WaitGone("Working")
 	s.send("/goal status")
 	s.WaitText("The goal is done: feed the wombat")
+	s.WaitText("shown: feed the wombat — the wombat is full")
 	s.send("/goal clear")
 	s.WaitText("Goal dropped.")
-	if n := len(s.model.Requests()); n > 2 {
+	if n := len(s.model.Requests()); n > 3 {
 		t.Errorf("the model was asked %d times", n)
 	}
 }

@@ -1,38 +1,60 @@
 package story_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
-// A goal has the model go on after it has ended, until it does nothing more.
+// judges is the verdict of a checker: the evidence of each criterion, with "+" in front where it
+// is shown, else "-".
+func judges(evidence ...string) llmtest.Turn {
+	var list []string
+	for i, e := range evidence {
+		list = append(list, fmt.Sprintf(`{"number":%d,"shown":%v,"evidence":%q}`, i+1, e[0] == '+', e[1:]))
+	}
+	return call("result", `{"criteria":[`+strings.Join(list, ",")+`]}`)
+}
+
+// A goal has the model go on after it has ended, until it does nothing more and the checker
+// finds it shown.
 func TestGoal(t *testing.T) {
 	t.Parallel()
-	s := begin(t, []llmtest.Turn{say("I read it."), call("read", `{"path":"notes.txt"}`), say("The notes are good now."), say("Yes, all of it."), say("It is.")}, func(o *setting) {
+	s := begin(t, []llmtest.Turn{
+		say("I read it."), say("All of it is reached."), judges("-notes.txt was not read"), call("read", `{"path":"notes.txt"}`), say("The notes are good now."),
+		judges("+notes.txt:1 is good"), say("It is."), say("Still."), judges("+notes.txt:1 is good still"),
+	}, func(o *setting) {
 		o.files = map[string]string{"notes.txt": "good\n"}
 	})
-	s.send("/goal pause")
-	s.WaitText("No goal yet")
 	s.send("/goal the notes are good")
-	s.WaitText("has nothing more to do for the goal")
+	s.WaitText("The goal is reached: 1 of 1 shown.")
 	s.WaitGone("Working")
-	s.Golden("goal", s.same())
-	if heard := s.heard(-1); strings.Count(heard, "Is all of it reached?") != 2 {
-		t.Errorf("the model heard:\n%s", heard)
+	s.sees("asked whether the goal is reached", "All of it is reached.", "The goal is not reached yet, 0 of 1 shown. Missing:", "the notes are good — notes.txt was not read", "Read  notes.txt", "The notes are good now.")
+	for n, want := range map[int]string{2: "Check whether this goal is reached", 3: "checker: \"notes.txt was not read\"", 5: "The notes are good now.\n</claim>"} {
+		if heard := s.heard(n); !strings.Contains(heard, want) {
+			t.Errorf("request %d does not have %q:\n%s", n, want, heard)
+		}
 	}
+	s.send("/goal")
+	s.WaitText("shown: the notes are good — notes.txt:1 is good")
 	s.send("/goal budget 2.50")
 	s.WaitText("of $2.50 spent")
 	s.send("/goal budget much")
 	s.WaitText("A budget is an amount in dollars")
 	s.send("/goal resume")
-	s.WaitText("It is.")
+	s.WaitText("Still.")
+	s.WaitText("The goal is reached: 1 of 1 shown.")
 	s.WaitGone("Working")
+	s.send("/goal show")
+	s.WaitText("notes.txt:1 is good still")
 	s.send("/goal drop")
 	s.WaitText("Goal dropped.")
 	s.send("/goal")
 	s.WaitText("No goal:")
+	s.send("/goal pause")
+	s.WaitText("No goal yet")
 }
 
 // A loop sends its prompt again until the rounds are over, or someone stops it.

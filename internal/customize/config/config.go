@@ -251,6 +251,11 @@ type Config struct {
 		Quiet   *bool   `yaml:"quiet"`
 		Budget  float64 `yaml:"budget"` // dollars per session
 	} `yaml:"advisor"`
+	// Goal is about work toward a goal.
+	Goal struct {
+		Enabled *bool `yaml:"enabled"`
+		Checker *bool `yaml:"checker"` // verifies it
+	} `yaml:"goal"`
 	// Checkpoint is about the tools that rewind explorations.
 	Checkpoint struct {
 		Enabled *bool `yaml:"enabled"`

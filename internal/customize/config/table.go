@@ -7,7 +7,7 @@ import (
 
 // segments are the segments of the status line. pi is the name of burin in older files.
 var segments = []string{
-	"burin", "model", "thinking", "mode", "path", "git", "pr", "subagents", "jobs", "token_in", "token_out",
+	"burin", "model", "thinking", "mode", "path", "git", "pr", "subagents", "goal", "jobs", "token_in", "token_out",
 	"token_total", "token_rate", "cost", "context_pct", "context_total", "time_spent", "time", "session", "hostname",
 	"cache_read", "cache_write", "cache_hit", "session_name", "usage", "command", "pi",
 }
@@ -159,6 +159,8 @@ var table = []Setting{
 	{Key: "todo.enabled", Type: Bool, Group: Tools, Project: Stricter, Label: "Todos", Default: true, Help: "Offers the list of work, todo."},
 	{Key: "todo.reminders", Type: Bool, Group: Tools, Project: Free, Label: "Todo reminders", Default: true, Help: "Reminds the model of open todos when it stops in the middle of its own work."},
 	{Key: "todo.remindersMax", Type: Number, Group: Tools, Project: IfTrusted, Label: "Most reminders", Default: 1, Min: at(0), When: "todo.reminders", Help: "How many times the model is reminded per prompt."},
+	{Key: "goal.enabled", Type: Bool, Group: Tools, Project: Stricter, Label: "Goals", Default: true, Help: "Lets a session work toward a goal (/goal) with as many answers as it takes."},
+	{Key: "goal.checker", Type: Bool, Group: Tools, Project: Stricter, Strict: true, Label: "Checker of goals", Default: true, When: "goal.enabled", Help: "Has the agent checker verify each criterion before a goal counts as reached; otherwise the model's word is enough."},
 	{Key: "hooks.enabled", Type: Bool, Group: Tools, Project: Never, Label: "Hooks", Default: true, Help: "Runs your hooks, and those of programs and folders that you trust."},
 	{Key: "hooks.confined", Type: Bool, Group: Tools, Project: Stricter, Strict: true, Label: "Confined hooks", Default: true, When: "hooks.enabled", Help: "Runs hooks under the sandbox of the model's commands."},
 	{Key: "checkpoint.enabled", Type: Bool, Group: Tools, Project: Stricter, Label: "Checkpoints", Default: false, Help: "Offers checkpoint and rewind: the model explores, then keeps only a report of it in its window."},

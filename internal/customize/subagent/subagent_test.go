@@ -53,7 +53,7 @@ func names(all []*subagent.Definition) string {
 
 func TestBundled(t *testing.T) {
 	set := (&subagent.Set{}).WithBundled()
-	if got, want := names(set.All()), "designer explore librarian oracle plan quick_task review task"; got != want {
+	if got, want := names(set.All()), "checker designer explore librarian oracle plan quick_task review task"; got != want {
 		t.Fatalf("bundled: %s; want %s", got, want)
 	}
 	reads := []string{"read", "grep", "find", "ls", "web_search"}
@@ -68,6 +68,7 @@ func TestBundled(t *testing.T) {
 	}{
 		{name: "explore", models: []string{"burin/smol"}, thinking: llm.LevelMedium, tools: reads, requests: 40},
 		{name: "plan", models: []string{"burin/plan", "burin/slow"}, thinking: llm.LevelHigh, tools: []string{"read", "grep", "find", "ls", "fetch", "web_search"}, spawns: []string{"explore"}},
+		{name: "checker", thinking: llm.LevelMedium, tools: []string{"read", "grep", "find", "ls", "bash"}, blocking: true, requests: 40},
 		{name: "designer", models: []string{"burin/designer"}, thinking: llm.LevelMedium},
 		{name: "review", models: []string{"burin/slow"}, thinking: llm.LevelHigh, tools: []string{"read", "grep", "find", "ls", "bash", "fetch", "web_search"}, spawns: []string{"explore"}, blocking: true},
 		{name: "librarian", models: []string{"burin/smol"}, thinking: llm.LevelMinimal, tools: []string{"read", "grep", "find", "ls", "bash", "fetch", "web_search"}},
@@ -293,7 +294,7 @@ func TestPrecedence(t *testing.T) {
 	if len(warnings) > 0 {
 		t.Error(warnings)
 	}
-	if got, want := names(set.All()), "a b explore general reviewer designer librarian oracle plan quick_task task"; got != want {
+	if got, want := names(set.All()), "a b explore general reviewer checker designer librarian oracle plan quick_task task"; got != want {
 		t.Errorf("got %s; want %s", got, want)
 	}
 	from := func(s *subagent.Set, name string) string {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -92,7 +93,7 @@ func (pu *pursuit) advisor(args string) {
 	pu.notice(card.Info, text)
 }
 
-const goalUsage = "/goal all tests pass on main. The model then works until it has nothing more to do for it."
+const goalUsage = "/goal all tests pass on main. The model then works until it is shown to be reached. List items are its criteria."
 
 // newGoal sets a goal and begins with it.
 func (pu *pursuit) newGoal(words string) {
@@ -103,13 +104,13 @@ func (pu *pursuit) newGoal(words string) {
 	pu.outbox.prompt(words, steerNow)
 }
 
-// showGoal says in a line how it stands.
+// showGoal says how it stands, with what was found of its criteria.
 func (pu *pursuit) showGoal(g session.Goal) {
 	if g.Text == "" {
 		pu.notice(card.Info, "No goal: "+goalUsage)
 		return
 	}
-	pu.notice(card.Info, "The goal is "+goalFact(g))
+	pu.notice(card.Info, "The goal is "+goalFact(g)+criteriaFacts(g))
 }
 
 // goalFact says how a goal stands; "" if there is none.
@@ -128,6 +129,38 @@ func goalFact(g session.Goal) string {
 	return words
 }
 
+// criteriaFacts are the criteria of a goal, one a line, with what was found of them; "" before a
+// check of a goal that is its only criterion.
+func criteriaFacts(g session.Goal) string {
+	if len(g.Criteria) == 1 && g.Criteria[0].State == "" {
+		return ""
+	}
+	var b strings.Builder
+	for _, c := range g.Criteria {
+		state := "not checked"
+		if c.State != "" {
+			state = string(c.State)
+		}
+		fmt.Fprintf(&b, "\n%s: %s", state, prose.Short(c.Text, 200))
+		if c.Evidence != "" {
+			b.WriteString(" — " + c.Evidence)
+		}
+	}
+	return b.String()
+}
+
+// notShown says which criteria a check did not find shown.
+func notShown(criteria []session.Criterion) string {
+	g := session.Goal{Criteria: criteria}
+	var missing []string
+	for _, c := range criteria {
+		if c.State != session.CriterionShown {
+			missing = append(missing, fmt.Sprintf("\n%s — %s", prose.Short(c.Text, 200), c.Evidence))
+		}
+	}
+	return fmt.Sprintf("The goal is not reached yet, %d of %d shown. Missing:%s", g.Shown(), len(criteria), strings.Join(missing, ""))
+}
+
 // parseDollars reads an amount; "off" is none.
 func parseDollars(text string) (llm.USD, error) {
 	if text == "off" {
@@ -140,15 +173,23 @@ func parseDollars(text string) (llm.USD, error) {
 	return llm.Dollars(d), nil
 }
 
+// criteriaOf are the criteria that a message about a goal carries.
+func criteriaOf(m *llm.Message) (all []session.Criterion) {
+	_ = json.Unmarshal(m.Details, &all) // what cannot be read says nothing
+	return all
+}
+
 // goalCheck stands where the model was asked about the goal.
 const goalCheck = "asked whether the goal is reached"
 
 // onGoal tells what became of the goal by itself.
-func (pu *pursuit) onGoal(state session.GoalState) {
-	switch state {
-	case session.GoalDone:
+func (pu *pursuit) onGoal(g session.Goal) {
+	switch {
+	case g.State == session.GoalDone && g.Shown() > 0:
+		pu.notice(card.Info, fmt.Sprintf("The goal is reached: %d of %d shown. /goal shows the evidence.", g.Shown(), len(g.Criteria)))
+	case g.State == session.GoalDone:
 		pu.notice(card.Info, "The model has nothing more to do for the goal: it is reached, or the model needs you. /goal resume continues.")
-	case session.GoalPaused:
+	case g.State == session.GoalPaused:
 		pu.notice(card.Warning, "The goal is paused. /goal resume continues it.")
 	}
 }

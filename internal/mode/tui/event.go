@@ -130,7 +130,9 @@ func (ls *listener) sessionSays(e *session.Event) {
 	case session.CacheReport:
 		ls.facts.cache = e.Data.(*session.CacheInfo)
 	case session.GoalChanged:
-		ls.pursuit.onGoal(session.GoalState(e.Text))
+		g := e.Data.(*session.Goal)
+		ls.pursuit.onGoal(*g)
+		ls.facts.goalChanged(*g)
 	case session.QueueChanged:
 		ls.outbox.showQueue(e.Data.(*session.Queued))
 	case session.JobsChanged:
@@ -163,6 +165,8 @@ func (ls *listener) onMessage(m *llm.Message) {
 			ls.onReminder()
 		case session.CustomGoal:
 			ls.notice(card.Info, goalCheck)
+		case session.CustomGoalMissing:
+			ls.notice(card.Info, notShown(criteriaOf(m)))
 		case session.CustomPlanApproved:
 			ls.notice(card.Info, planOrder)
 		}

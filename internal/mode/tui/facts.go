@@ -65,6 +65,21 @@ func (fs *facts) read() {
 	fs.told()
 }
 
+// readGoal reads what the session works toward.
+func (fs *facts) readGoal() {
+	var g session.Goal
+	if fs.session != nil {
+		g = fs.session.Goal()
+	}
+	fs.goalChanged(g)
+}
+
+// goalChanged takes the goal as it is now.
+func (fs *facts) goalChanged(g session.Goal) {
+	fs.status.Goal, fs.status.GoalFrom = g, fs.status.Cost
+	fs.told()
+}
+
 // readTodos reads the list of tasks.
 func (fs *facts) readTodos() {
 	fs.todos = nil

@@ -68,7 +68,7 @@ func replayed(n transcript.Node) bool {
 // model, people see little.
 func shownAgain(e *transcript.Entry) bool {
 	switch {
-	case isReminder(e), isGoalCheck(e), isPlanOrder(e), isRemark(e), e.Execution != nil:
+	case isReminder(e), isGoalCheck(e), isGoalMissing(e), isPlanOrder(e), isRemark(e), e.Execution != nil:
 		return true
 	case e.Type == transcript.TypeCustomMessage:
 		return e.Display
@@ -84,6 +84,10 @@ func isReminder(e *transcript.Entry) bool {
 
 func isGoalCheck(e *transcript.Entry) bool {
 	return e.Message != nil && e.Message.CustomType == session.CustomGoal
+}
+
+func isGoalMissing(e *transcript.Entry) bool {
+	return e.Message != nil && e.Message.CustomType == session.CustomGoalMissing
 }
 
 func isPlanOrder(e *transcript.Entry) bool {
@@ -145,6 +149,8 @@ func replayEntry(t *talk, l session.Transcript, e *seen) {
 		t.notice(card.Info, reminderOf(todosAt(l, e.ID), remindersUpTo(l, e.ID)))
 	case isGoalCheck(&e.Entry):
 		t.notice(card.Info, goalCheck)
+	case isGoalMissing(&e.Entry):
+		t.notice(card.Info, notShown(criteriaOf(e.Message)))
 	case isRemark(&e.Entry):
 		var d session.Advised
 		_ = json.Unmarshal(e.Message.Details, &d) // what cannot be read says nothing

@@ -85,6 +85,7 @@ func (sw *switcher) onGone(s *opened) {
 func (sw *switcher) resync() {
 	sw.facts.read()
 	sw.facts.readTodos()
+	sw.facts.readGoal()
 	sw.facts.readJobs()
 	sw.facts.readAgents()
 	sw.outbox.readQueue()
@@ -120,6 +121,7 @@ func (sw *switcher) onMoved() {
 	sw.talk.abandon()
 	sw.facts.read()
 	sw.facts.readTodos()
+	sw.facts.readGoal()
 }
 
 // open opens a session beside the loop. What is typed meanwhile waits, other wishes
@@ -239,6 +241,7 @@ func (sw *switcher) showSession(s session.Handle, past []seen, o *opening) {
 	sw.facts.cache = nil
 	sw.facts.read()
 	sw.facts.readTodos()
+	sw.facts.readGoal()
 	sw.facts.readJobs()
 	sw.facts.readAgents()
 	if sw.outbox.readQueue(); sw.outbox.queue.held {

@@ -10,6 +10,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
 )
 
 // segment is one kind of fact. Draw adds nothing where there is nothing to say.
@@ -37,6 +38,7 @@ var segments = [...]segment{
 	{"burin", func(p *pen, _ *Facts) { p.icon("\uf040 "); p.put("burin", theme.Accent) }},
 	{"context_total", drawContextTotal},
 	{"subagents", func(p *pen, f *Facts) { p.number(f.Subagents, " agent", theme.StatusLineSubagents) }},
+	{"goal", drawGoal},
 	{"jobs", func(p *pen, f *Facts) { p.number(f.Jobs, " job", theme.StatusLineSubagents) }},
 	{"thinking", drawThinking},
 	{"command", func(p *pen, f *Facts) { p.foreign(f.Command, 80, theme.Muted) }},
@@ -223,6 +225,21 @@ func drawModel(p *pen, f *Facts) {
 func drawThinking(p *pen, f *Facts) {
 	if f.Thinking != llm.LevelDefault && f.Thinking != llm.LevelOff {
 		p.foreign(string(f.Thinking), 12, Border(Prompt{Level: f.Thinking}))
+	}
+}
+
+// drawGoal says what a goal that isn't done has shown, and spent if it has a budget.
+func drawGoal(p *pen, f *Facts) {
+	g := &f.Goal
+	switch g.State {
+	case session.GoalPaused:
+		p.put("goal paused", theme.Muted)
+	case session.GoalActive:
+		p.put("goal "+strconv.Itoa(g.Shown())+"/"+strconv.Itoa(len(g.Criteria)), theme.Accent)
+		if g.Budget > 0 {
+			p.put(" "+dollars(g.Spent+max(0, f.Cost-f.GoalFrom))+" of "+dollars(g.Budget), theme.StatusLineCost)
+		}
+	case session.GoalDone:
 	}
 }
 

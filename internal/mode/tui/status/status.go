@@ -8,7 +8,7 @@
 // Where there is too little room, the path is shortened first (~/a/…/z, then z), then
 // git to its branch, with a star if something is changed. Then segments go, in this order: time, hostname, session, session_name, token_rate,
 // cache_write, cache_read, cache_hit, token_in, token_out, token_total, time_spent,
-// usage, pr, burin, context_total, subagents, jobs, thinking, command, git, path, cost, model,
+// usage, pr, burin, context_total, subagents, goal, jobs, thinking, command, git, path, cost, model,
 // context_pct, mode. What is left last may be cut.
 //
 // Money is never told as less than it is: a cost that lacks a part says "≥" or "cost
@@ -37,8 +37,10 @@ type Facts struct {
 	Dir, Home string // absolute; Home becomes "~"
 	Git       git.Status
 	PR        int // number of the pull request of the branch
-	Subagents int // that run
-	Jobs      int // that run
+	Goal      session.Goal
+	GoalFrom  llm.USD // the cost of the session when the goal was read
+	Subagents int     // that run
+	Jobs      int     // that run
 	Rate      float64
 	Started   time.Time // of the session
 	Now       time.Time
@@ -79,16 +81,16 @@ type preset struct {
 // The default separator is a thin line that all fonts have; powerline's signs, which
 // need a patched font, are drawn where a user asks for them.
 var presets = map[string]preset{
-	"default": {"mode path git command jobs subagents session_name", "cost context_pct model thinking", "pipe", false, false},
+	"default": {"mode path git command jobs goal subagents session_name", "cost context_pct model thinking", "pipe", false, false},
 	"minimal": {"mode path command", "context_pct model", "none", false, false},
 	"compact": {"mode path git command", "cost context_pct model", "slash", false, false},
 	"full": {
-		"burin mode path git command pr jobs subagents session_name",
+		"burin mode path git command pr jobs goal subagents session_name",
 		"token_in token_out cache_hit token_rate cost context_pct context_total time_spent usage model thinking time", "pipe", false, false,
 	},
-	"nerd":   {"burin mode path git command pr jobs subagents session_name", "token_rate cost context_pct time_spent model thinking", "powerline-thin", true, false},
-	"ascii":  {"mode path git command jobs subagents session_name", "cost context_pct model thinking", "ascii", false, true},
-	"custom": {"mode path git command jobs subagents session_name", "cost context_pct model thinking", "pipe", false, false},
+	"nerd":   {"burin mode path git command pr jobs goal subagents session_name", "token_rate cost context_pct time_spent model thinking", "powerline-thin", true, false},
+	"ascii":  {"mode path git command jobs goal subagents session_name", "cost context_pct model thinking", "ascii", false, true},
+	"custom": {"mode path git command jobs goal subagents session_name", "cost context_pct model thinking", "pipe", false, false},
 }
 
 // separator stands between segments: at the left, and at the right.

@@ -134,7 +134,7 @@ func TestContextColours(t *testing.T) {
 func TestDropOrder(t *testing.T) {
 	all := line(t, Settings{Preset: "custom", Left: Segments(), Right: []string{}})
 	f := facts()
-	f.Dir = "/x"
+	f.Dir, f.Goal = "/x", session.Goal{Text: "x", State: session.GoalPaused}
 	shown := func(width int) map[string]bool {
 		got := ansi.Strip(all.Render(f, themetest.Styles(), width))
 		there := map[string]bool{}
@@ -246,5 +246,22 @@ func BenchmarkRender(b *testing.B) {
 				l.Render(f, s, bb.width)
 			}
 		})
+	}
+}
+
+// A goal that is under way says how much of it is shown, and what it has spent of its budget.
+func TestGoal(t *testing.T) {
+	two := []session.Criterion{{Text: "a", State: session.CriterionShown}, {Text: "b", State: session.CriterionMissing}}
+	for want, g := range map[string]session.Goal{
+		"goal 1/2":                {Text: "x", State: session.GoalActive, Criteria: two},
+		"goal 1/2 $0.75 of $2.00": {Text: "x", State: session.GoalActive, Criteria: two, Budget: llm.Dollars(2), Spent: llm.Dollars(0.5)},
+		"goal paused":             {Text: "x", State: session.GoalPaused, Criteria: two, Budget: llm.Dollars(2)},
+		"":                        {Text: "x", State: session.GoalDone, Criteria: two},
+	} {
+		var p pen
+		drawGoal(&p, &Facts{Stats: session.Stats{Cost: llm.Dollars(1.25)}, Goal: g, GoalFrom: llm.Dollars(1)})
+		if got := p.line.Text(); got != want {
+			t.Errorf("%+v: %q, want %q", g, got, want)
+		}
 	}
 }
