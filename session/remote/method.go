@@ -58,6 +58,7 @@ var abouts = map[string]string{
 	"abort":          "Stops what is running. Queued messages are held.",
 	"abort_command":  "Stops only the user's own commands.",
 	"abort_retry":    "Ends the wait before a retry: the prompt ends with the error.",
+	"agent_tasks":    "Lists the tasks that agents share.",
 	"agents":         "Lists the sub-agents.",
 	"answer":         "Answers a question. The first answer counts.",
 	"approve_plan":   "Has the plan carried out.",
