@@ -9,6 +9,7 @@ import (
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/customize/subagent"
 	"github.com/burin-dev/burin/internal/host/crew"
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/llm"
@@ -25,19 +26,26 @@ func giveAgents(h *Host, o *Session, given Session, settings *config.Config) (bi
 	}
 	own, _ := o.Crew.(*crew.Crew)
 	if own == nil {
-		if o.NoTools || len(o.Tools) > 0 && !slices.Contains(o.Tools, "task") || len(o.Tools) == 0 && slices.Contains(o.Without, "task") || settings.Int("task.maxRecursionDepth") == 0 {
+		if o.agents == nil && (o.NoTools || len(o.Tools) > 0 && !slices.Contains(o.Tools, "task") || len(o.Tools) == 0 && slices.Contains(o.Without, "task") || settings.Int("task.maxRecursionDepth") == 0) {
 			return none
+		}
+		agents := h.Agents
+		if o.agents != nil {
+			agents = func() *subagent.Set { return o.agents }
 		}
 		if o.Desk == nil {
 			o.Desk = session.NewDesk(session.DeskOptions{})
 		}
 		parent := &agentsOf{host: h, given: given, settings: settings}
 		own = crew.New(crew.Options{
-			Limits: agentLimits(settings), Agents: h.Agents, Open: parent.open,
+			Limits: agentLimits(settings), Agents: agents, Open: parent.open,
 			Isolate: isolation(h, o, settings), Desk: o.Desk, Awaits: !o.Wakes, Waits: o.NoBackground, Warn: o.Warn, Now: o.Ground.Now,
 		})
 		parent.session = o
 		o.Crew = own
+		if o.hired != nil {
+			o.hired(own)
+		}
 	}
 	o.CrewTools = own.Tools()
 	o.Lend = own.Lend

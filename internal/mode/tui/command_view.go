@@ -271,6 +271,15 @@ func (vs *views) commit(arg string) {
 	})
 }
 
+// review has agents review changes. What they find is part of the conversation.
+func (vs *views) review(arg string) {
+	s := vs.session
+	vs.work.task("reviewing", func(ctx context.Context) (func(), error) {
+		_, err := vs.host.Own().Review(ctx, s, arg)
+		return func() {}, err
+	})
+}
+
 // openCost shows what was spent.
 func (vs *views) openCost(string) { vs.openSpent("adding up", "What was spent", nil) }
 
