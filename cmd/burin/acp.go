@@ -15,6 +15,7 @@ import (
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/host/owner"
+	"github.com/burin-dev/burin/internal/host/slash"
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/mode/acp"
 	"github.com/burin-dev/burin/internal/model/connect"
@@ -124,20 +125,8 @@ type editorFolder struct {
 	ask askFlags
 }
 
-// MemoryCommand implements [acp.Folder].
-func (f editorFolder) MemoryCommand(ctx context.Context, arg string) (string, error) {
-	return memoryIn(f.Host, f.ask)(ctx, arg)
-}
-
-// AgentsCommand implements [acp.Folder].
-func (f editorFolder) AgentsCommand(ctx context.Context, name string) (string, error) {
-	return host.AgentsOf(f.Host).Command(ctx, name)
-}
-
-// CommitCommand implements [acp.Folder].
-func (f editorFolder) CommitCommand(ctx context.Context, model, arg string) (string, error) {
-	return commitIn(f.Host, f.ask)(ctx, model, arg)
-}
+// Own implements [acp.Folder].
+func (f editorFolder) Own() slash.Own { return ownCommands(f.Host, f.ask) }
 
 // Archive implements [acp.Folder].
 func (f editorFolder) Archive() (acp.Archive, error) { return f.Host.Archive(nil) }

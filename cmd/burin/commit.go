@@ -17,6 +17,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/external"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
 )
 
 // commitFlags say what burin commit does.
@@ -190,9 +191,16 @@ func commitIn(h *host.Host, a askFlags) func(ctx context.Context, model, arg str
 	}
 }
 
+// reviewIn does what /review asks for, likewise.
+func reviewIn(h *host.Host, a askFlags) func(ctx context.Context, s session.Handle, arg string) (string, error) {
+	return func(ctx context.Context, s session.Handle, arg string) (string, error) {
+		return host.ReviewCommand(ctx, h, a.wish().Choice, s, arg)
+	}
+}
+
 // ownCommands is what the host does for burin's own commands in a prompt.
 func ownCommands(h *host.Host, a askFlags) slash.Own {
-	return slash.Own{Memory: memoryIn(h, a), Agents: host.AgentsOf(h).Command, Commit: commitIn(h, a), Shadowed: func(name string) bool {
+	return slash.Own{Memory: memoryIn(h, a), Agents: host.AgentsOf(h).Command, Commit: commitIn(h, a), Review: reviewIn(h, a), Shadowed: func(name string) bool {
 		_, ok := h.FileCommands().Lookup(name)
 		return ok
 	}}

@@ -39,6 +39,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2
 	exitRefused     = 3
+	exitFound       = 4 // by review --fail-on
 	exitInterrupted = 130
 )
 
@@ -89,9 +90,13 @@ func (p *program) run(args []string) int {
 	var wrong usageError
 	var refused refusedError
 	var said silentError
+	var found foundError
 	switch {
 	case errors.As(err, &said):
 		return int(said)
+	case errors.As(err, &found):
+		fmt.Fprintf(p.err, "burin: %s\n", found)
+		return exitFound
 	case errors.As(err, &refused):
 		fmt.Fprintf(p.err, "burin: %s\n", words.Error(err))
 		return exitRefused
@@ -235,7 +240,7 @@ func (p *program) root() *cobra.Command {
 	back.register(root.Flags())
 	completeAsk(p, root)
 	setHelp(root, p.out)
-	root.AddCommand(demoCommand(p), resumeCommand(p), attachCommand(p), logsCommand(p), stopCommand(p), consoleCommand(p), acpCommand(p), acpRunCommand(p), serveCommand(p), sessionsCommand(p), undoCommand(p), commitCommand(p), permissionsCommand(p), trustCommand(p), agentsCommand(p), configCommand(p), usageCommand(p), memoryCommand(p), modelsCommand(p), loginCommand(p), logoutCommand(p), keysCommand(p), completionCommand(p), doctorCommand(p), updateCommand(p), manCommand(p))
+	root.AddCommand(demoCommand(p), resumeCommand(p), attachCommand(p), logsCommand(p), stopCommand(p), consoleCommand(p), acpCommand(p), acpRunCommand(p), serveCommand(p), sessionsCommand(p), undoCommand(p), commitCommand(p), reviewCommand(p), permissionsCommand(p), trustCommand(p), agentsCommand(p), configCommand(p), usageCommand(p), memoryCommand(p), modelsCommand(p), loginCommand(p), logoutCommand(p), keysCommand(p), completionCommand(p), doctorCommand(p), updateCommand(p), manCommand(p))
 	return root
 }
 

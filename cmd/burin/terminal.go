@@ -22,6 +22,7 @@ import (
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/host/owner"
+	"github.com/burin-dev/burin/internal/host/slash"
 	"github.com/burin-dev/burin/internal/mode/demo"
 	"github.com/burin-dev/burin/internal/mode/tui"
 	"github.com/burin-dev/burin/internal/mode/tui/terminal"
@@ -162,15 +163,8 @@ func (h *desk) Ledger() (*ledger.Ledger, error) { return h.Host.Ledger(context.B
 // Archive implements [tui.Host].
 func (h *desk) Archive(warn func(string)) (tui.Archive, error) { return h.Host.Archive(warn) }
 
-// MemoryCommand implements [tui.Host].
-func (h *desk) MemoryCommand(ctx context.Context, arg string) (string, error) {
-	return memoryIn(h.Host, h.ask)(ctx, arg)
-}
-
-// CommitCommand implements [tui.Host].
-func (h *desk) CommitCommand(ctx context.Context, model, arg string) (string, error) {
-	return commitIn(h.Host, h.ask)(ctx, model, arg)
-}
+// Own implements [tui.Host].
+func (h *desk) Own() slash.Own { return ownCommands(h.Host, h.ask) }
 
 // Crumb implements [tui.Host].
 func (h *desk) Crumb(path string) { h.Host.Crumb(h.program.terminalID(), h.Dir(), path) }

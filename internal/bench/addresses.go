@@ -35,6 +35,16 @@ func addresses(b *seat, hub *github.Reader) map[string]func(context.Context, str
 
 // newHub makes what reads issues and pull requests. Nothing is asked before an address is read.
 func newHub(b *seat) *github.Reader {
+	o := hubOptions(b.Bench)
+	if b.StateDir != "" && !b.sealed {
+		o.Keep = filepath.Join(b.StateDir, "github")
+	}
+	hub := github.New(o)
+	b.onClose(hub.Close)
+	return hub
+}
+
+func hubOptions(b *Bench) github.Options {
 	o := github.Options{
 		Web: web.Options{Transport: b.HTTP}, API: b.variable("GITHUB_API_URL"), Dir: b.dir, Writable: b.AddDirs, Now: b.Now,
 	}
@@ -43,15 +53,22 @@ func newHub(b *seat) *github.Reader {
 			o.Web.Private = []string{u.Host} // the user named it
 		}
 	}
-	if b.StateDir != "" && !b.sealed {
-		o.Keep = filepath.Join(b.StateDir, "github")
-	}
 	if b.vault != nil {
 		o.Hide = b.vault.Hide
 	}
-	hub := github.New(o)
-	b.onClose(hub.Close)
-	return hub
+	return o
+}
+
+// PullRequest reads the pull request that a person wrote a number or an address of, as it is now. ok
+// is false if they wrote something else.
+func PullRequest(ctx context.Context, b *Bench, written string) (p *github.Pull, ok bool, err error) {
+	address, ok := github.PullAddress(written)
+	if !ok {
+		return nil, false, nil
+	}
+	hub := github.New(hubOptions(b))
+	p, err = hub.Pull(ctx, address)
+	return p, true, errors.Join(err, hub.Close())
 }
 
 // trees are the files behind the addresses of a session, by scheme.

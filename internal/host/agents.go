@@ -31,20 +31,27 @@ func giveAgents(h *Host, o *Session, given Session, settings *config.Config) (bi
 	own, _ := o.Crew.(*crew.Crew)
 	checks := own == nil && settings.Bool("goal.enabled") && settings.Bool("goal.checker")
 	if own == nil {
-		if o.NoTools || settings.Int("task.maxRecursionDepth") == 0 || !checks && !offersAgents(o) {
+		if o.agents == nil && (o.NoTools || settings.Int("task.maxRecursionDepth") == 0 || !checks && !offersAgents(o)) {
 			return none
+		}
+		agents := h.Agents
+		if o.agents != nil {
+			agents = func() *subagent.Set { return o.agents }
 		}
 		if o.Desk == nil {
 			o.Desk = session.NewDesk(session.DeskOptions{})
 		}
 		parent := &agentsOf{host: h, given: given, settings: settings}
 		own = crew.New(crew.Options{
-			Limits: agentLimits(settings), Agents: h.Agents, Open: parent.open,
+			Limits: agentLimits(settings), Agents: agents, Open: parent.open,
 			Isolate: isolation(h, o, settings), Desk: o.Desk, Awaits: !o.Wakes, Waits: o.NoBackground, Warn: o.Warn, Now: o.Ground.Now,
 		})
 		parent.session = o
 		o.Crew = own
 		bind = func(s *session.Session) { parent.facts = s.Facts; own.Bind(s) }
+		if o.hired != nil {
+			o.hired(own)
+		}
 	}
 	if checks {
 		o.CheckGoal = own.CheckGoal

@@ -17,7 +17,9 @@ import (
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/customize/subagent"
 	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/crew"
 	"github.com/burin-dev/burin/internal/host/hooks"
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/model/catalog"
@@ -50,7 +52,9 @@ type Session struct {
 	// a turn ends only when these agents have ended, which faces want that go with it.
 	Wakes bool
 
-	agent *hooks.Agent // whose session it is, for hooks; nil: a person's
+	agent  *hooks.Agent     // whose session it is, for hooks; nil: a person's
+	agents *subagent.Set    // its only agents, which the host itself starts and which change nothing; nil: those of the folder, for its model
+	hired  func(*crew.Crew) // is given what runs them; nil: nobody is
 }
 
 // Choice says which model to ask, as flags do.
@@ -174,7 +178,10 @@ func (h *Host) bench(o bench.Options) (b *bench.Bench, leave func() error, err e
 func (h *Host) complete(o *Session, settings *config.Config) error {
 	g, paths := &o.Ground, h.o.Paths
 	g.Dir = cmp.Or(g.Dir, h.o.Dir)
-	g.StateDir, g.ConfigDir = cmp.Or(g.StateDir, paths.Data), cmp.Or(g.ConfigDir, paths.Config)
+	g.ConfigDir = cmp.Or(g.ConfigDir, paths.Config)
+	if o.agents == nil { // else there is nothing to undo
+		g.StateDir = cmp.Or(g.StateDir, paths.Data)
+	}
 	g.PermissionFile = cmp.Or(g.PermissionFile, h.permissionFile())
 	if g.UserHome == "" {
 		g.UserHome, _ = os.UserHomeDir() // without one there is nothing of the user's to look for

@@ -97,6 +97,9 @@ type Set struct {
 	found []*Definition
 }
 
+// Of is a set of definitions that were not found but made.
+func Of(definitions ...*Definition) *Set { return &Set{found: definitions} }
+
 // All are the agents that can be started, in the order in which they win. The definitions must
 // not be changed.
 func (s *Set) All() []*Definition {

@@ -34,6 +34,9 @@ type Own struct {
 	// Commit does what a person writes behind /commit, and returns Markdown. model is that of the
 	// session.
 	Commit func(ctx context.Context, model, arg string) (string, error)
+	// Review does what a person writes behind /review, and returns Markdown, which the model reads
+	// with its next prompt.
+	Review func(ctx context.Context, h session.Handle, arg string) (string, error)
 	// Shadowed reports whether a command is a file of the person's or the project's, which then wins
 	// over the one here, where this package had none before; nil: none is.
 	Shadowed func(name string) bool
@@ -59,12 +62,19 @@ func Commands(own Own) []Command {
 		{Name: "memory", Hint: "view, add TEXT, update or clear", Help: "Show and change what burin remembers", Run: func(ctx context.Context, _ session.Handle, arg string) (string, error) { return own.Memory(ctx, arg) }},
 		{Name: "agents", Hint: "name", Help: "List the agents that the model can start, or show one", Run: func(ctx context.Context, _ session.Handle, arg string) (string, error) { return own.Agents(ctx, arg) }},
 	}
-	if own.Shadowed != nil && own.Shadowed("commit") {
-		return all
+	for _, c := range []Command{
+		{Name: "commit", Hint: "what to say, yes, no or undo", Help: "Divide the changes into commits", Run: func(ctx context.Context, h session.Handle, arg string) (string, error) {
+			return own.Commit(ctx, h.Facts().Stats.Model, arg)
+		}},
+		{Name: "review", Hint: "range, commit or pull request", Help: "Have agents review changes", Run: func(ctx context.Context, h session.Handle, arg string) (string, error) {
+			return own.Review(ctx, h, arg)
+		}},
+	} {
+		if own.Shadowed == nil || !own.Shadowed(c.Name) {
+			all = append(all, c)
+		}
 	}
-	return append(all, Command{Name: "commit", Hint: "what to say, yes, no or undo", Help: "Divide the changes into commits", Run: func(ctx context.Context, h session.Handle, arg string) (string, error) {
-		return own.Commit(ctx, h.Facts().Stats.Model, arg)
-	}})
+	return all
 }
 
 // Find finds the command that a prompt calls: its only text begins with "/" and the name.

@@ -18,6 +18,7 @@ import (
 	files "github.com/burin-dev/burin/internal/customize/command"
 	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/slash"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript/index"
@@ -68,12 +69,8 @@ type Folder interface {
 	FileCommands() *files.Set
 	// Skills returns the skills of the folder.
 	Skills() *skill.Set
-	// MemoryCommand does what /memory asks for, and returns Markdown.
-	MemoryCommand(ctx context.Context, arg string) (string, error)
-	// AgentsCommand does what /agents asks for, and returns Markdown.
-	AgentsCommand(ctx context.Context, name string) (string, error)
-	// CommitCommand does what /commit asks for, and returns Markdown. model is that of the session.
-	CommitCommand(ctx context.Context, model, arg string) (string, error)
+	// Own returns what the program does for burin's own commands.
+	Own() slash.Own
 	// Archive returns the operations on whole sessions.
 	Archive() (Archive, error)
 }

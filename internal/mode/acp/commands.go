@@ -19,7 +19,7 @@ func (l *live) commands() proto.Commands {
 		u.AvailableCommands = append(u.AvailableCommands, c)
 	}
 	taken := map[string]bool{}
-	for _, c := range slash.Commands(l.own()) {
+	for _, c := range slash.Commands(l.folder.Own()) {
 		taken[c.Name] = true
 		add(c.Name, c.Help, c.Hint)
 	}
@@ -32,14 +32,6 @@ func (l *live) commands() proto.Commands {
 		add("skill:"+k.Name, k.Description, "what to do")
 	}
 	return u
-}
-
-// own is what the folder does for burin's own commands.
-func (l *live) own() slash.Own {
-	return slash.Own{Memory: l.folder.MemoryCommand, Agents: l.folder.AgentsCommand, Commit: l.folder.CommitCommand, Shadowed: func(name string) bool {
-		_, ok := l.folder.FileCommands().Lookup(name)
-		return ok
-	}}
 }
 
 // carryOut runs a command until it ends or the client cancels the prompt.

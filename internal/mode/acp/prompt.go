@@ -199,7 +199,7 @@ func (a *face) prompt(params json.RawMessage) (proto.Work, error) {
 	return func(ctx context.Context) (any, error) {
 		defer l.prompts.end(s)
 		defer context.AfterFunc(ctx, s.stop)() // the request itself is canceled
-		if c, arg, ok := slash.Find(m, l.own()); ok {
+		if c, arg, ok := slash.Find(m, l.folder.Own()); ok {
 			return l.carryOut(s, c, arg)
 		}
 		return l.send(s, m)

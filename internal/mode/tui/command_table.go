@@ -115,6 +115,9 @@ func workCommands(g *groups) []command {
 			name: "commit", args: "[what to say, or undo]", help: "divide the changes into commits", needs: aRest, yields: true, run: g.views.commit,
 			complete: choices("undo"),
 		},
+		{
+			name: "review", args: "[range, commit or pull request]", help: "have agents review changes", needs: aRest, yields: true, run: g.views.review,
+		},
 		{name: "retry", aliases: []string{"again"}, help: "retry what failed or was stopped", needs: aRest, run: g.tasks.retry},
 		{name: "btw", aliases: []string{"aside"}, args: "<question>", help: "ask a side question", needs: aSession, run: g.tasks.aside},
 		{

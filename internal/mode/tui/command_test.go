@@ -16,6 +16,7 @@ import (
 	"github.com/burin-dev/burin/internal/customize/rule"
 	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/slash"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/llm"
@@ -48,13 +49,7 @@ func (nobody) Rules() (*rule.Set, []string, error) {
 }
 func (nobody) Skills() *skill.Set { return &skill.Set{} }
 
-func (nobody) CommitCommand(context.Context, string, string) (string, error) {
-	return "", nil
-}
-
-func (nobody) MemoryCommand(context.Context, string) (string, error) {
-	return "", errors.ErrUnsupported
-}
+func (nobody) Own() slash.Own { return slash.Own{} }
 func (nobody) Models() (*connect.Models, error) { return nil, errors.New("no models here") }
 func (nobody) Reload()                          {}
 

@@ -8,6 +8,7 @@ import (
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/customize/rule"
 	"github.com/burin-dev/burin/internal/customize/skill"
+	"github.com/burin-dev/burin/internal/host/slash"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/pane"
 	"github.com/burin-dev/burin/internal/mode/tui/panel"
@@ -46,8 +47,7 @@ type viewHost interface {
 	Ledger() (*usage.Ledger, error)
 	Rules() (set *rule.Set, warnings []string, err error)
 	Skills() *skill.Set
-	MemoryCommand(ctx context.Context, arg string) (string, error)
-	CommitCommand(ctx context.Context, model, arg string) (string, error)
+	Own() slash.Own
 }
 
 func (vs *views) openHotkeys(string) {
@@ -227,7 +227,7 @@ func (vs *views) openRules(string) {
 func (vs *views) memory(arg string) {
 	remember := func() {
 		vs.work.task("looking at the memory", func(ctx context.Context) (func(), error) {
-			text, err := vs.host.MemoryCommand(ctx, arg)
+			text, err := vs.host.Own().Memory(ctx, arg)
 			return func() {
 				if strings.Contains(text, "\n") {
 					vs.panes.reportText("Memory", text)
@@ -250,7 +250,7 @@ func (vs *views) commit(arg string) {
 	model := vs.session.Facts().Stats.Model
 	call := func(what, arg string, done func(text string)) {
 		vs.work.task(what, func(ctx context.Context) (func(), error) {
-			text, err := vs.host.CommitCommand(ctx, model, arg)
+			text, err := vs.host.Own().Commit(ctx, model, arg)
 			return func() { done(text) }, err
 		})
 	}
@@ -268,6 +268,15 @@ func (vs *views) commit(arg string) {
 			}
 		}
 		vs.panes.confirm("Make these commits?", strings.Join(lines, "\n"), func() { call("committing", "yes", show) })
+	})
+}
+
+// review has agents review changes. What they find is part of the conversation.
+func (vs *views) review(arg string) {
+	s := vs.session
+	vs.work.task("reviewing", func(ctx context.Context) (func(), error) {
+		_, err := vs.host.Own().Review(ctx, s, arg)
+		return func() {}, err
 	})
 }
 

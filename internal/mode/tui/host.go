@@ -8,6 +8,7 @@ import (
 	"github.com/burin-dev/burin/internal/customize/rule"
 	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/slash"
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/internal/model/usage"
 	"github.com/burin-dev/burin/transcript"
@@ -38,10 +39,8 @@ type Host interface {
 	Rules() (set *rule.Set, warnings []string, err error)
 	// Skills returns the skills of the folder.
 	Skills() *skill.Set
-	// CommitCommand does what /commit asks for, and returns Markdown. model is that of the session.
-	CommitCommand(ctx context.Context, model, arg string) (string, error)
-	// MemoryCommand does what /memory asks for, and returns Markdown.
-	MemoryCommand(ctx context.Context, arg string) (string, error)
+	// Own returns what the program does for burin's own commands.
+	Own() slash.Own
 	// StatusLine runs the person's command for the status line, in the sandbox of the model's
 	// commands, and gives the first line of its output. Where no session of this process can
 	// run a command, that is "".

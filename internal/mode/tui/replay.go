@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/prose"
@@ -73,7 +74,7 @@ func shownAgain(e *transcript.Entry) bool {
 	case e.Type == transcript.TypeCustomMessage:
 		return e.Display
 	case e.Message != nil && e.Message.Role == llm.RoleCustom:
-		return e.Message.Display || isAgentResult(e.Message)
+		return e.Message.Display || isAgentResult(e.Message) || e.Message.CustomType == host.CustomReview
 	}
 	return true
 }

@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/crew"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
+	"github.com/burin-dev/burin/internal/mode/tui/markdown"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 )
@@ -265,6 +267,11 @@ func (t *talk) messageEnd(m *llm.Message) {
 		case isAgentResult(m):
 			c := card.AgentResults(m.Details)
 			t.say(did, func(v card.View) []string { return card.Tool(c, v) })
+		case m.CustomType == host.CustomReview:
+			text := m.Text()
+			t.say(said, func(v card.View) []string {
+				return markdown.Render(text, v.Width, markdown.Options{Styles: v.Styles, Links: v.Links})
+			})
 		case m.Display:
 			words := m.Text()
 			t.notice(card.Info, words)

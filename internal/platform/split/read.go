@@ -14,7 +14,6 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"github.com/burin-dev/burin/internal/platform/edit"
 	"github.com/burin-dev/burin/internal/platform/git"
 	"github.com/burin-dev/burin/internal/platform/private"
 	"github.com/burin-dev/burin/internal/prose"
@@ -299,7 +298,7 @@ func (c *Changes) add(d delta, blobs map[string]blob, divide bool) {
 		whole.What += fmt.Sprintf(", with %s", prose.Count(len(d.more), "file"))
 	}
 	if text {
-		whole.Bulk = lock(f.path) || edit.Generated(f.path, []byte(after.head())) != ""
+		whole.Bulk = Bulk(f.path, after.content)
 		edits := udiff.Lines(before.content, after.content)
 		groups := grouped(before.content, edits)
 		if divide && len(d.more) == 0 && d.from.path == d.to.path && d.from.mode == d.to.mode && len(groups) > 1 && !whole.Bulk {
@@ -430,8 +429,6 @@ type blob struct {
 	text    bool
 	content string
 }
-
-func (b blob) head() string { return b.content[:min(len(b.content), 1024)] }
 
 // blobs reads the files that are text.
 func (r *Repo) blobs(ctx context.Context, objects []string) (map[string]blob, error) {

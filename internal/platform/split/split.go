@@ -8,6 +8,9 @@
 // one with what all pieces give together, and only then moves the branch. The working tree
 // is never checked out, reset or stashed. The index is replaced once, under its lock.
 //
+// [Repo.Compare] only looks: it gives the changes of a range of commits, or of what isn't committed,
+// as a diff.
+//
 // Git runs as the person's own: with their configuration, identity, filters and hooks.
 package split
 

@@ -21,7 +21,7 @@ const (
 	issue = `{"number":5,"title":"It breaks","state":"closed","state_reason":"not_planned","user":{"login":"ann"},"created_at":"2026-01-02T03:04:05Z",
 		"html_url":"https://github.com/o/r/issues/5","body":"First.\r\nThe key is ghp_secret.","labels":[{"name":"bug"}],"assignees":[{"login":"bob"}],"milestone":{"title":"v2"}}`
 	pull = `{"number":7,"title":"Fix it","state":"open","draft":true,"user":{"login":"bob"},"created_at":"2026-01-03T00:00:00Z","html_url":"h","body":"",
-		"base":{"ref":"main"},"head":{"ref":"fix","label":"bob:fix"},"additions":3,"deletions":1,"changed_files":2}`
+		"base":{"ref":"main"},"head":{"ref":"fix","label":"bob:fix","sha":"abc"},"additions":3,"deletions":1,"changed_files":2}`
 	diff = "diff --git a/a.go b/a.go\n--- a/a.go\n+++ b/a.go\n@@ -1 +1,2 @@\n-old\n+new\n+more\ndiff --git a/gone.go b/gone.go\ndeleted file mode 100644\n--- a/gone.go\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
 )
 
@@ -232,6 +232,27 @@ func TestRemotes(t *testing.T) {
 			t.Errorf("%s is %v", remote, got)
 		case want != "" && (err != nil || got.Host+" "+got.String() != want):
 			t.Errorf("%s is %v, %v; want %s", remote, got, err, want)
+		}
+	}
+}
+
+func TestPull(t *testing.T) {
+	h := open(t)
+	p, err := h.reader.Pull(t.Context(), "pr://o/r/7")
+	if want := (github.Pull{Name: "o/r#7", URL: "h", Title: "Fix it", Head: "abc", Diff: diff}); err != nil || *p != want {
+		t.Errorf("%+v, %v; want %+v", p, err, want)
+	}
+	for address, want := range map[string]string{"pr://o/r/8": "not found in o/r", "pr://o/r": "not a pull request", "issue://o/r/5": "not a pull request"} {
+		if _, err := h.reader.Pull(t.Context(), address); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", address, err, want)
+		}
+	}
+	for written, want := range map[string]string{
+		"5": "pr://5", "#12": "pr://12", "pr://o/r/5": "pr://o/r/5", "https://github.com/o/r/pull/5": "pr://o/r/5", "https://github.com/o/r/pull/5/files": "pr://o/r/5",
+		"1234567": "", "main..HEAD": "", "HEAD": "", "https://github.com/o/r/issues/5": "", "https://evil.example/o/r/pull/5": "", "": "",
+	} {
+		if got, ok := github.PullAddress(written); got != want || ok != (want != "") {
+			t.Errorf("%q is %q, %v", written, got, ok)
 		}
 	}
 }

@@ -30,7 +30,7 @@ type item struct {
 
 	Draft        bool
 	MergedAt     *time.Time `json:"merged_at"`
-	Base, Head   struct{ Ref, Label string }
+	Base, Head   struct{ Ref, Label, SHA string }
 	Additions    int
 	Deletions    int
 	ChangedFiles int `json:"changed_files"`
