@@ -23,6 +23,7 @@ import (
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/mode/print"
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -70,7 +71,23 @@ func inBackground(ctx context.Context, p *program, a askFlags, b background, arg
 	h.Crumb(p.terminalID(), h.Dir(), s.Path)
 	fmt.Fprintln(p.out, s.ID)
 	fmt.Fprintf(p.err, "burin attach %s joins it, burin logs %[1]s shows it, burin stop %[1]s ends it.\n", s.ID)
+	if line := afterLogout(owner.FindLogout(ctx)); line != "" {
+		fmt.Fprintln(p.err, line)
+	}
 	return nil
+}
+
+// afterLogout says what a logout does to a background session; "" where that isn't known.
+func afterLogout(l owner.Logout) string {
+	switch {
+	case !l.Known():
+		return ""
+	case l.Survived():
+		return "It survives a logout."
+	case l.Managed:
+		return "A logout ends it. loginctl enable-linger lets it stay."
+	}
+	return "A logout ends it, because KillUserProcesses is on here. To keep it, run loginctl enable-linger and start it with systemd-run --user --scope."
 }
 
 // startOwner starts the process and waits until its session is open.
@@ -174,13 +191,47 @@ func (v *voice) opened(id, path string) error {
 func ownInBackground(ctx context.Context, p *program, a askFlags, args []string) error {
 	v := &voice{to: p.out, log: p.err}
 	p.err, p.out = &lines{tell: v.say}, io.Discard
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // some log their users out so
-	defer stop()
 	prompt, err := print.Prompt(args, p.piped(ctx))
 	if err != nil && !errors.Is(err, print.ErrNoPrompt) {
 		return err
 	}
-	h, err := p.hostFor(&a, v.say)
+	return hold(ctx, p, a, prompt, holding{
+		say: v.say, opened: v.opened,
+		questions: func(settings *config.Config) session.DeskOptions {
+			return session.DeskOptions{Wait: waits(settings), Timeout: seconds(settings, "ask.timeout")}
+		},
+		settled: func(t *session.SettledTurn) {
+			if t.Error != "" && t.Reason != agent.ReasonAborted {
+				v.say(prose.Line(t.Error))
+			}
+		},
+		wait: func(ctx context.Context, b *owner.Background, settings *config.Config) {
+			v.say("ends: " + string(b.Wait(ctx, seconds(settings, "background.idle"))))
+		},
+	})
+}
+
+func seconds(settings *config.Config, key string) time.Duration {
+	return time.Duration(settings.Int(key)) * time.Second
+}
+
+// holding is how a process without a face holds a session.
+type holding struct {
+	say       func(line string)           // what a person should know
+	opened    func(id, path string) error // others can join it now
+	questions func(*config.Config) session.DeskOptions
+	settled   func(*session.SettledTurn) // a prompt has ended
+	refused   func(error)                // a call was refused; may be nil
+	always    bool                       // notify of work that was short, too, or can't begin
+	wait      func(context.Context, *owner.Background, *config.Config)
+}
+
+// hold opens a session that this process owns without a face, runs the prompt, if there is one,
+// and closes the session after its wait.
+func hold(ctx context.Context, p *program, a askFlags, prompt llm.Message, how holding) (err error) {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // some log their users out so
+	defer stop()
+	h, err := p.hostFor(&a, how.say)
 	if err != nil {
 		return err
 	}
@@ -189,15 +240,19 @@ func ownInBackground(ctx context.Context, p *program, a askFlags, args []string)
 	if err != nil {
 		return err
 	}
+	notices := newNotices(p, settings, how.always)
+	defer func() { notices.close(err) }()
 	o := a.wish()
 	if o.Resume, err = p.resumes(ctx, h, a.agentFlags, nil); err != nil {
 		return err
 	}
 	o.KeepPlan = true
-	o.Desk = session.NewDesk(session.DeskOptions{Wait: waits(settings), Timeout: time.Duration(settings.Int("ask.timeout")) * time.Second})
+	o.Desk = session.NewDesk(how.questions(settings))
+	o.Refused = how.refused
 	o.Emit = func(e session.Event) {
-		if t, ok := e.Data.(*session.SettledTurn); ok && t.Error != "" && t.Reason != agent.ReasonAborted {
-			v.say(prose.Line(t.Error))
+		notices.event(&e)
+		if t, ok := e.Data.(*session.SettledTurn); ok {
+			how.settled(t)
 		}
 	}
 	leave := o.Desk.Attend() // faces will come: the model may ask them
@@ -215,6 +270,7 @@ func ownInBackground(ctx context.Context, p *program, a askFlags, args []string)
 		return errors.Join(fmt.Errorf("no one could join a background session: %w", err), s.Close())
 	}
 	defer b.Close() //nolint:errcheck // it is closed below, and this is for errors
+	notices.of(b)
 	leave()
 	s.Announce()
 	if len(prompt.Content) > 0 {
@@ -223,11 +279,10 @@ func ownInBackground(ctx context.Context, p *program, a askFlags, args []string)
 		}
 	}
 	facts := b.Facts()
-	if err := v.opened(facts.ID, facts.Path); err != nil {
+	if err := how.opened(facts.ID, facts.Path); err != nil {
 		return err
 	}
-	why := b.Wait(ctx, time.Duration(settings.Int("background.idle"))*time.Second)
-	v.say("ends: " + string(why))
+	how.wait(ctx, b, settings)
 	return b.Close()
 }
 
