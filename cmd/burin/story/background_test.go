@@ -319,6 +319,72 @@ func TestBackgroundOutlivesItsTerminal(t *testing.T) {
 	s.beside("attach").WaitText("Here I still am.")
 }
 
+// A logout hangs up all that the terminal's session has, takes the terminal away and removes the
+// runtime directory. The background session works on meanwhile, and is continued from another
+// terminal.
+func TestBackgroundSurvivesLogout(t *testing.T) {
+	t.Parallel()
+	g := gated("Here I still am.")
+	defer g.open()
+	s := without(t, []llmtest.Turn{g.Turn, call("bash", `{"command":"touch made"}`), say("It is made.")}, func(o *setting) { o.config = "approval: full\n" })
+	runtime := t.TempDir()
+	shell := robot.Start(t, robot.Options{Dir: s.dir, Timeout: waitTime, Env: append(s.command().Env, "PS1=SHELL$ ", "XDG_RUNTIME_DIR="+runtime)}, "bash", "--norc", "--noprofile", "-i")
+	shell.WaitText("SHELL$")
+	shell.Type(program(t) + " --background --model anthropic/claude-opus-4-5 are you there\n")
+	shell.WaitText("joins it")
+	g.wait(t)
+	pid := s.owner()
+
+	// What is in the terminal's session ends: the hangup that all of it gets, and for what ignores
+	// that the end of its process group.
+	for _, login := range inSession(t, shell.PID()) {
+		if login == pid {
+			t.Error("the background session is in the terminal's session")
+		}
+		_ = syscall.Kill(login, syscall.SIGHUP) // it may have ended with the first
+	}
+	_ = syscall.Kill(-shell.PID(), syscall.SIGKILL)
+	shell.WaitEnd()
+	s.waitFor("all of the terminal's session has ended", func() bool { return len(inSession(t, shell.PID())) == 0 })
+	if err := os.RemoveAll(runtime); err != nil {
+		t.Fatal(err)
+	}
+	if s.owner() != pid {
+		t.Error("another process is in the background")
+	}
+	g.open()
+
+	again := s.beside("attach")
+	again.WaitText("Here I still am.")
+	again.WaitGone("Working")
+	again.send("make it")
+	again.WaitText("It is made.")
+	again.WaitGone("Working")
+	again.read("made")
+	if s.owner() != pid {
+		t.Error("the session has moved to another process")
+	}
+}
+
+// inSession are the processes of a session of processes that live.
+func inSession(t *testing.T, id int) (pids []int) {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range dirs {
+		pid, err := strconv.Atoi(filepath.Base(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if session, err := unix.Getsid(pid); err == nil && session == id && stateOf(pid) != "" && !strings.HasPrefix(stateOf(pid), "Z") {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 // A question waits for a face where the settings say so; else it is refused.
 func TestBackgroundAsks(t *testing.T) {
 	t.Parallel()
