@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,6 +23,7 @@ import (
 	"github.com/burin-dev/burin/internal/host/owner"
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/mode/print"
+	"github.com/burin-dev/burin/internal/mode/tui"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -64,17 +66,74 @@ func inBackground(ctx context.Context, p *program, a askFlags, b background, arg
 	if err != nil {
 		return err
 	}
-	s, err := startOwner(ctx, p, h.Paths())
+	in := p.in
+	if p.piped(ctx) == nil {
+		in = nil
+	}
+	s, err := startOwner(ctx, p, h.Paths(), os.Args[1:], in)
 	if err != nil {
 		return err
 	}
 	h.Crumb(p.terminalID(), h.Dir(), s.Path)
 	fmt.Fprintln(p.out, s.ID)
-	fmt.Fprintf(p.err, "burin attach %s joins it, burin logs %[1]s shows it, burin stop %[1]s ends it.\n", s.ID)
+	sayJoin(ctx, p, s.ID)
+	return nil
+}
+
+// sayJoin says how to come back to a background session, and what a logout does to it.
+func sayJoin(ctx context.Context, p *program, id string) {
+	fmt.Fprintf(p.err, "burin attach %s joins it, burin logs %[1]s shows it, burin stop %[1]s ends it.\n", id)
 	if line := afterLogout(owner.FindLogout(ctx)); line != "" {
 		fmt.Fprintln(p.err, line)
 	}
+}
+
+// detached continues the session of a terminal's face that has ended in the background.
+func detached(ctx context.Context, p *program, paths config.Paths, path string, d *tui.Detached) error {
+	h, err := owner.Place{Data: paths.Data, Getenv: p.getenv}.Glance(ctx, path)
+	if err == nil { // it was another process's all the time
+		sayJoin(ctx, p, h.Facts().ID)
+		return h.Close()
+	}
+	args, err := sameFlags(p)
+	if err != nil {
+		return err
+	}
+	args = append(args, "--resume="+path)
+	if d.Mode != "" {
+		args = append(args, "--approval="+d.Mode)
+	}
+	if d.Working {
+		args = append(args, "--", "Continue: you were interrupted because the session has moved to the background.")
+	}
+	s, err := startOwner(ctx, p, paths, args, nil)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(p.err, "The session continues in the background.")
+	sayJoin(ctx, p, s.ID)
 	return nil
+}
+
+// sameFlags are the flags of this command line that hold for a session that continues. Its model,
+// and how much may run without a question, it has itself.
+func sameFlags(p *program) ([]string, error) {
+	root := (&program{getenv: p.getenv}).root()
+	cmd, rest, err := root.Find(os.Args[1:])
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		return nil, err
+	}
+	args := written(cmd.Flags(), func(name string) bool {
+		own := []string{"continue", "resume", "session", "seal", "model", "models", "thinking", "approval", "mode", "config"}
+		return root.Flags().Lookup(name) != nil && !slices.Contains(own, name)
+	})
+	for _, file := range p.overlays { // from where burin started
+		args = append(args, "--config="+file)
+	}
+	return args, nil
 }
 
 // afterLogout says what a logout does to a background session; "" where that isn't known.
@@ -90,27 +149,26 @@ func afterLogout(l owner.Logout) string {
 	return "A logout ends it, because KillUserProcesses is on here. To keep it, run loginctl enable-linger and start it with systemd-run --user --scope."
 }
 
-// startOwner starts the process and waits until its session is open.
-func startOwner(ctx context.Context, p *program, paths config.Paths) (started, error) {
+// startOwner starts the process and waits until its session is open. in is its standard input;
+// nil is none.
+func startOwner(ctx context.Context, p *program, paths config.Paths, args []string, in *os.File) (started, error) {
 	log, err := openLog(filepath.Join(paths.State, "logs", "background.log"))
 	if err != nil {
 		return started{}, err
 	}
 	defer log.Close()
-	in, err := os.Open(os.DevNull)
-	if err != nil {
-		return started{}, err
-	}
-	defer in.Close()
-	if p.piped(ctx) != nil {
-		in = p.in
+	if in == nil {
+		if in, err = os.Open(os.DevNull); err != nil {
+			return started{}, err
+		}
+		defer in.Close()
 	}
 	from, to, err := os.Pipe()
 	if err != nil {
 		return started{}, err
 	}
 	defer from.Close()
-	child, err := owner.Detached(append([]string{"--" + ownerFlag}, os.Args[1:]...), in, to, log)
+	child, err := owner.Detached(append([]string{"--" + ownerFlag, "--background"}, args...), in, to, log)
 	to.Close() //nolint:errcheck // it is the child's
 	if err != nil {
 		return started{}, err

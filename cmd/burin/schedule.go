@@ -76,15 +76,15 @@ func (a *askFlags) scheduled(f *pflag.FlagSet) {
 	}
 }
 
-// written are the flags that were given, as words of a command line.
-func written(f *pflag.FlagSet) (all []string) {
+// written are those of the flags that were given and that take takes, as words of a command line.
+func written(f *pflag.FlagSet, take func(name string) bool) (all []string) {
 	f.Visit(func(flag *pflag.Flag) {
 		values := []string{flag.Value.String()}
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			values = list.GetSlice()
 		}
 		for _, v := range values {
-			if slices.Contains(scheduleFlags, flag.Name) {
+			if take(flag.Name) {
 				all = append(all, "--"+flag.Name+"="+v)
 			}
 		}
@@ -115,7 +115,7 @@ Store the key with burin keys add: the timer doesn't know the variables of this 
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return addSchedule(cmd.Context(), p, a, with, schedule.Schedule{When: args[0], Prompt: args[1:], Flags: written(cmd.Flags())})
+			return addSchedule(cmd.Context(), p, a, with, schedule.Schedule{When: args[0], Prompt: args[1:], Flags: written(cmd.Flags(), func(name string) bool { return slices.Contains(scheduleFlags, name) })})
 		},
 	}
 	a.scheduled(cmd.Flags())

@@ -495,3 +495,41 @@ func TestBackgroundIsFoundAgain(t *testing.T) {
 		}
 	}
 }
+
+// A session goes to the background from its terminal: a job that ran is named, the work that was
+// interrupted continues, with the mode that the person had chosen.
+func TestBackgroundCommand(t *testing.T) {
+	t.Parallel()
+	g := gated("Never said.")
+	defer g.open()
+	s := begin(t, []llmtest.Turn{call("bash", `{"command":"sleep 1000","background":true}`), say("It sleeps."), g.Turn, call("bash", `{"command":"touch made"}`), say("It is made.")},
+		func(o *setting) { o.args = append(o.args, "--max-turns", "7", "--approval", "full") })
+	t.Cleanup(func() {
+		for _, pid := range s.owners() {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		}
+	})
+	s.send("/background")
+	s.WaitText("Nothing to continue: no model")
+	s.send("serve it")
+	s.WaitText("It sleeps.")
+	s.WaitGone("Working")
+	s.send("make it")
+	g.wait(t)
+	s.send("/bg")
+	if code := s.WaitEnd(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, want := range []string{"stopped with the session: sleep 1000", "The session continues in the background.", "joins it, burin logs"} {
+		if !strings.Contains(s.Text(), want) {
+			t.Errorf("%q is missing in\n%s", want, s.Text())
+		}
+	}
+	args, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(s.owner()), "cmdline"))
+	if err != nil || !strings.Contains(string(args), "\x00--max-turns=7\x00") {
+		t.Errorf("%v: %q", err, args)
+	}
+	again := s.beside("attach")
+	again.WaitText("It is made.")
+	again.read("made")
+}
