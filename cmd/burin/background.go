@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,7 +23,9 @@ import (
 	"github.com/burin-dev/burin/internal/host/owner"
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/mode/print"
+	"github.com/burin-dev/burin/internal/mode/tui"
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -63,37 +66,109 @@ func inBackground(ctx context.Context, p *program, a askFlags, b background, arg
 	if err != nil {
 		return err
 	}
-	s, err := startOwner(ctx, p, h.Paths())
+	in := p.in
+	if p.piped(ctx) == nil {
+		in = nil
+	}
+	s, err := startOwner(ctx, p, h.Paths(), os.Args[1:], in)
 	if err != nil {
 		return err
 	}
 	h.Crumb(p.terminalID(), h.Dir(), s.Path)
 	fmt.Fprintln(p.out, s.ID)
-	fmt.Fprintf(p.err, "burin attach %s joins it, burin logs %[1]s shows it, burin stop %[1]s ends it.\n", s.ID)
+	sayJoin(ctx, p, s.ID)
 	return nil
 }
 
-// startOwner starts the process and waits until its session is open.
-func startOwner(ctx context.Context, p *program, paths config.Paths) (started, error) {
+// sayJoin says how to come back to a background session, and what a logout does to it.
+func sayJoin(ctx context.Context, p *program, id string) {
+	fmt.Fprintf(p.err, "burin attach %s joins it, burin logs %[1]s shows it, burin stop %[1]s ends it.\n", id)
+	if line := afterLogout(owner.FindLogout(ctx)); line != "" {
+		fmt.Fprintln(p.err, line)
+	}
+}
+
+// detached continues the session of a terminal's face that has ended in the background.
+func detached(ctx context.Context, p *program, paths config.Paths, path string, d *tui.Detached) error {
+	h, err := owner.Place{Data: paths.Data, Getenv: p.getenv}.Glance(ctx, path)
+	if err == nil { // it was another process's all the time
+		sayJoin(ctx, p, h.Facts().ID)
+		return h.Close()
+	}
+	args, err := sameFlags(p)
+	if err != nil {
+		return err
+	}
+	args = append(args, "--resume="+path)
+	if d.Mode != "" {
+		args = append(args, "--approval="+d.Mode)
+	}
+	if d.Working {
+		args = append(args, "--", "Continue: you were interrupted because the session has moved to the background.")
+	}
+	s, err := startOwner(ctx, p, paths, args, nil)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(p.err, "The session continues in the background.")
+	sayJoin(ctx, p, s.ID)
+	return nil
+}
+
+// sameFlags are the flags of this command line that hold for a session that continues. Its model,
+// and how much may run without a question, it has itself.
+func sameFlags(p *program) ([]string, error) {
+	root := (&program{getenv: p.getenv}).root()
+	cmd, rest, err := root.Find(os.Args[1:])
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		return nil, err
+	}
+	args := written(cmd.Flags(), func(name string) bool {
+		own := []string{"continue", "resume", "session", "seal", "model", "models", "thinking", "approval", "mode", "config"}
+		return root.Flags().Lookup(name) != nil && !slices.Contains(own, name)
+	})
+	for _, file := range p.overlays { // from where burin started
+		args = append(args, "--config="+file)
+	}
+	return args, nil
+}
+
+// afterLogout says what a logout does to a background session; "" where that isn't known.
+func afterLogout(l owner.Logout) string {
+	switch {
+	case !l.Known():
+		return ""
+	case l.Survived():
+		return "It survives a logout."
+	case l.Managed:
+		return "A logout ends it. loginctl enable-linger lets it stay."
+	}
+	return "A logout ends it, because KillUserProcesses is on here. To keep it, run loginctl enable-linger and start it with systemd-run --user --scope."
+}
+
+// startOwner starts the process and waits until its session is open. in is its standard input;
+// nil is none.
+func startOwner(ctx context.Context, p *program, paths config.Paths, args []string, in *os.File) (started, error) {
 	log, err := openLog(filepath.Join(paths.State, "logs", "background.log"))
 	if err != nil {
 		return started{}, err
 	}
 	defer log.Close()
-	in, err := os.Open(os.DevNull)
-	if err != nil {
-		return started{}, err
-	}
-	defer in.Close()
-	if p.piped(ctx) != nil {
-		in = p.in
+	if in == nil {
+		if in, err = os.Open(os.DevNull); err != nil {
+			return started{}, err
+		}
+		defer in.Close()
 	}
 	from, to, err := os.Pipe()
 	if err != nil {
 		return started{}, err
 	}
 	defer from.Close()
-	child, err := owner.Detached(append([]string{"--" + ownerFlag}, os.Args[1:]...), in, to, log)
+	child, err := owner.Detached(append([]string{"--" + ownerFlag, "--background"}, args...), in, to, log)
 	to.Close() //nolint:errcheck // it is the child's
 	if err != nil {
 		return started{}, err
@@ -174,13 +249,47 @@ func (v *voice) opened(id, path string) error {
 func ownInBackground(ctx context.Context, p *program, a askFlags, args []string) error {
 	v := &voice{to: p.out, log: p.err}
 	p.err, p.out = &lines{tell: v.say}, io.Discard
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // some log their users out so
-	defer stop()
 	prompt, err := print.Prompt(args, p.piped(ctx))
 	if err != nil && !errors.Is(err, print.ErrNoPrompt) {
 		return err
 	}
-	h, err := p.hostFor(&a, v.say)
+	return hold(ctx, p, a, prompt, holding{
+		say: v.say, opened: v.opened,
+		questions: func(settings *config.Config) session.DeskOptions {
+			return session.DeskOptions{Wait: waits(settings), Timeout: seconds(settings, "ask.timeout")}
+		},
+		settled: func(t *session.SettledTurn) {
+			if t.Error != "" && t.Reason != agent.ReasonAborted {
+				v.say(prose.Line(t.Error))
+			}
+		},
+		wait: func(ctx context.Context, b *owner.Background, settings *config.Config) {
+			v.say("ends: " + string(b.Wait(ctx, seconds(settings, "background.idle"))))
+		},
+	})
+}
+
+func seconds(settings *config.Config, key string) time.Duration {
+	return time.Duration(settings.Int(key)) * time.Second
+}
+
+// holding is how a process without a face holds a session.
+type holding struct {
+	say       func(line string)           // what a person should know
+	opened    func(id, path string) error // others can join it now
+	questions func(*config.Config) session.DeskOptions
+	settled   func(*session.SettledTurn) // a prompt has ended
+	refused   func(error)                // a call was refused; may be nil
+	always    bool                       // notify of work that was short, too, or can't begin
+	wait      func(context.Context, *owner.Background, *config.Config)
+}
+
+// hold opens a session that this process owns without a face, runs the prompt, if there is one,
+// and closes the session after its wait.
+func hold(ctx context.Context, p *program, a askFlags, prompt llm.Message, how holding) (err error) {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // some log their users out so
+	defer stop()
+	h, err := p.hostFor(&a, how.say)
 	if err != nil {
 		return err
 	}
@@ -189,15 +298,19 @@ func ownInBackground(ctx context.Context, p *program, a askFlags, args []string)
 	if err != nil {
 		return err
 	}
+	notices := newNotices(p, settings, how.always)
+	defer func() { notices.close(err) }()
 	o := a.wish()
 	if o.Resume, err = p.resumes(ctx, h, a.agentFlags, nil); err != nil {
 		return err
 	}
 	o.KeepPlan = true
-	o.Desk = session.NewDesk(session.DeskOptions{Wait: waits(settings), Timeout: time.Duration(settings.Int("ask.timeout")) * time.Second})
+	o.Desk = session.NewDesk(how.questions(settings))
+	o.Refused = how.refused
 	o.Emit = func(e session.Event) {
-		if t, ok := e.Data.(*session.SettledTurn); ok && t.Error != "" && t.Reason != agent.ReasonAborted {
-			v.say(prose.Line(t.Error))
+		notices.event(&e)
+		if t, ok := e.Data.(*session.SettledTurn); ok {
+			how.settled(t)
 		}
 	}
 	leave := o.Desk.Attend() // faces will come: the model may ask them
@@ -215,6 +328,7 @@ func ownInBackground(ctx context.Context, p *program, a askFlags, args []string)
 		return errors.Join(fmt.Errorf("no one could join a background session: %w", err), s.Close())
 	}
 	defer b.Close() //nolint:errcheck // it is closed below, and this is for errors
+	notices.of(b)
 	leave()
 	s.Announce()
 	if len(prompt.Content) > 0 {
@@ -223,11 +337,10 @@ func ownInBackground(ctx context.Context, p *program, a askFlags, args []string)
 		}
 	}
 	facts := b.Facts()
-	if err := v.opened(facts.ID, facts.Path); err != nil {
+	if err := how.opened(facts.ID, facts.Path); err != nil {
 		return err
 	}
-	why := b.Wait(ctx, time.Duration(settings.Int("background.idle"))*time.Second)
-	v.say("ends: " + string(why))
+	how.wait(ctx, b, settings)
 	return b.Close()
 }
 

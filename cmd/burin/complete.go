@@ -84,14 +84,15 @@ func writeBash(out io.Writer, root *cobra.Command) error {
 	return err
 }
 
-// completeAsk offers values for the flags of a prompt, and its commands and files.
-func completeAsk(p *program, root *cobra.Command) {
+// completeAsk offers values for those flags of a prompt that a command has, and its commands
+// and files.
+func completeAsk(p *program, cmd *cobra.Command) {
 	models := p.offer(modelRefs)
 	var levels []string
 	for _, l := range llm.Levels() {
 		levels = append(levels, string(l))
 	}
-	root.ValidArgsFunction = offerPrompt(p)
+	cmd.ValidArgsFunction = offerPrompt(p)
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"mode": values("text", "json", modeACP), "thinking": values(levels...), "api": values(host.APIs()...),
 		"service-tier": values(catalog.ServiceTiers()...), "web-search": values("auto", "model"),
@@ -101,8 +102,11 @@ func completeAsk(p *program, root *cobra.Command) {
 			return offerSessions(p)(cmd, nil, typed)
 		},
 	} {
-		if err := root.RegisterFlagCompletionFunc(flag, complete); err != nil {
-			panic(err) // a flag of that name is not registered: a mistake of this file
+		if cmd.Flags().Lookup(flag) == nil {
+			continue
+		}
+		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+			panic(err) // it is registered twice: a mistake of this file
 		}
 	}
 }

@@ -95,6 +95,9 @@ func (p *program) talkHere(ctx context.Context, a askFlags, prompt string, tty *
 	})
 	if last := ended.Last; last != "" {
 		h.Crumb(last)
+		if ended.Detached != nil && err == nil && ctx.Err() == nil {
+			return ended, detached(ctx, p, h.Paths(), last, ended.Detached)
+		}
 		if ctx.Err() == nil { // else the terminal may be gone, or nobody reads it
 			fmt.Fprintln(p.err, "burin --continue resumes this session.")
 		}

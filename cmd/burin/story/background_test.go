@@ -319,6 +319,72 @@ func TestBackgroundOutlivesItsTerminal(t *testing.T) {
 	s.beside("attach").WaitText("Here I still am.")
 }
 
+// A logout hangs up all that the terminal's session has, takes the terminal away and removes the
+// runtime directory. The background session works on meanwhile, and is continued from another
+// terminal.
+func TestBackgroundSurvivesLogout(t *testing.T) {
+	t.Parallel()
+	g := gated("Here I still am.")
+	defer g.open()
+	s := without(t, []llmtest.Turn{g.Turn, call("bash", `{"command":"touch made"}`), say("It is made.")}, func(o *setting) { o.config = "approval: full\n" })
+	runtime := t.TempDir()
+	shell := robot.Start(t, robot.Options{Dir: s.dir, Timeout: waitTime, Env: append(s.command().Env, "PS1=SHELL$ ", "XDG_RUNTIME_DIR="+runtime)}, "bash", "--norc", "--noprofile", "-i")
+	shell.WaitText("SHELL$")
+	shell.Type(program(t) + " --background --model anthropic/claude-opus-4-5 are you there\n")
+	shell.WaitText("joins it")
+	g.wait(t)
+	pid := s.owner()
+
+	// What is in the terminal's session ends: the hangup that all of it gets, and for what ignores
+	// that the end of its process group.
+	for _, login := range inSession(t, shell.PID()) {
+		if login == pid {
+			t.Error("the background session is in the terminal's session")
+		}
+		_ = syscall.Kill(login, syscall.SIGHUP) // it may have ended with the first
+	}
+	_ = syscall.Kill(-shell.PID(), syscall.SIGKILL)
+	shell.WaitEnd()
+	s.waitFor("all of the terminal's session has ended", func() bool { return len(inSession(t, shell.PID())) == 0 })
+	if err := os.RemoveAll(runtime); err != nil {
+		t.Fatal(err)
+	}
+	if s.owner() != pid {
+		t.Error("another process is in the background")
+	}
+	g.open()
+
+	again := s.beside("attach")
+	again.WaitText("Here I still am.")
+	again.WaitGone("Working")
+	again.send("make it")
+	again.WaitText("It is made.")
+	again.WaitGone("Working")
+	again.read("made")
+	if s.owner() != pid {
+		t.Error("the session has moved to another process")
+	}
+}
+
+// inSession are the processes of a session of processes that live.
+func inSession(t *testing.T, id int) (pids []int) {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range dirs {
+		pid, err := strconv.Atoi(filepath.Base(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if session, err := unix.Getsid(pid); err == nil && session == id && stateOf(pid) != "" && !strings.HasPrefix(stateOf(pid), "Z") {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 // A question waits for a face where the settings say so; else it is refused.
 func TestBackgroundAsks(t *testing.T) {
 	t.Parallel()
@@ -428,4 +494,42 @@ func TestBackgroundIsFoundAgain(t *testing.T) {
 			t.Errorf("the log has %q %d times:\n%s", want, n, &log)
 		}
 	}
+}
+
+// A session goes to the background from its terminal: a job that ran is named, the work that was
+// interrupted continues, with the mode that the person had chosen.
+func TestBackgroundCommand(t *testing.T) {
+	t.Parallel()
+	g := gated("Never said.")
+	defer g.open()
+	s := begin(t, []llmtest.Turn{call("bash", `{"command":"sleep 1000","background":true}`), say("It sleeps."), g.Turn, call("bash", `{"command":"touch made"}`), say("It is made.")},
+		func(o *setting) { o.args = append(o.args, "--max-turns", "7", "--approval", "full") })
+	t.Cleanup(func() {
+		for _, pid := range s.owners() {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		}
+	})
+	s.send("/background")
+	s.WaitText("Nothing to continue: no model")
+	s.send("serve it")
+	s.WaitText("It sleeps.")
+	s.WaitGone("Working")
+	s.send("make it")
+	g.wait(t)
+	s.send("/bg")
+	if code := s.WaitEnd(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, want := range []string{"stopped with the session: sleep 1000", "The session continues in the background.", "joins it, burin logs"} {
+		if !strings.Contains(s.Text(), want) {
+			t.Errorf("%q is missing in\n%s", want, s.Text())
+		}
+	}
+	args, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(s.owner()), "cmdline"))
+	if err != nil || !strings.Contains(string(args), "\x00--max-turns=7\x00") {
+		t.Errorf("%v: %q", err, args)
+	}
+	again := s.beside("attach")
+	again.WaitText("It is made.")
+	again.read("made")
 }

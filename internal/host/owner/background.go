@@ -110,9 +110,12 @@ func (b *Background) follow(ctx context.Context) {
 	}
 }
 
+// Attended reports whether somebody is attached.
+func (b *Background) Attended() bool { return b.sv.faces.Load() > 0 }
+
 // rests reports whether nobody is attached and nothing is under way.
 func (b *Background) rests(ctx context.Context) bool {
-	if b.sv.faces.Load() > 0 || b.Facts().Working {
+	if b.Attended() || b.Facts().Working {
 		return false
 	}
 	jobs, err := b.Jobs().List(ctx)

@@ -3,6 +3,8 @@ package tui
 import (
 	"slices"
 
+	"github.com/burin-dev/burin/internal/mode/tui/card"
+
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
 )
 
@@ -158,6 +160,17 @@ func pursuitCommands(g *groups) []command {
 	}
 }
 
+// detach leaves the face and has the session continue without one. Jobs stop with the face, which
+// names them as it does whenever it is left.
+func detach(g *groups) {
+	f := g.tasks.session.Facts()
+	if !f.Kept {
+		g.tasks.notice(card.Warning, "Nothing to continue: no model has answered yet, or the session isn't kept.")
+		return
+	}
+	g.exit.detach, g.exit.quit = &Detached{Mode: f.Mode, Working: f.Working}, true
+}
+
 // programCommands are about burin itself.
 func programCommands(g *groups) []command {
 	return []command{
@@ -168,6 +181,7 @@ func programCommands(g *groups) []command {
 			name: "debug", aliases: []string{"version", "about", "bug", "feedback"}, args: "[dump-next-request <file>]", help: "facts about burin and this terminal, for bug reports", run: g.views.debug,
 			complete: choices(dumpWord),
 		},
+		{name: "background", aliases: []string{"bg"}, help: "leave, and let this session continue in the background", needs: aSession, run: func(string) { detach(g) }},
 		{name: "quit", aliases: []string{"exit", "q", "bye"}, help: "leave", run: func(string) { g.exit.quit = true }},
 	}
 }

@@ -12,6 +12,7 @@ type exit struct {
 	moveTo [2]string // the session's file, and the folder that it is to be moved to
 	moved  archive.Moved
 	demo   bool // is what the person wants to see next
+	detach *Detached
 }
 
 // failed ends the face when the terminal can no longer be written.

@@ -72,7 +72,7 @@ func (a *app) run(ctx context.Context) (Ended, error) {
 	a.afterFirstPaint()
 	a.loop(ctx)
 	a.end()
-	return Ended{Last: a.switcher.last, Moved: a.moved.File, MovedTo: a.moved.Dir, Demo: a.demo}, a.err
+	return Ended{Last: a.switcher.last, Moved: a.moved.File, MovedTo: a.moved.Dir, Demo: a.demo, Detached: a.detach}, a.err
 }
 
 // terminalBack gives the terminal back also where the loop crashed.

@@ -119,6 +119,14 @@ type Ended struct {
 	// MovedTo is the folder of Moved.
 	MovedTo string
 	Demo    bool // the person wants to see the demo
+	// Detached is set if the session shall continue in the background.
+	Detached *Detached
+}
+
+// Detached is what a session did when the person sent it to the background.
+type Detached struct {
+	Mode    string // of approval
+	Working bool   // a prompt ran, which the end of the face interrupts
 }
 
 // Run shows the face until the person leaves.

@@ -1,8 +1,9 @@
 // Package notify makes the bytes that tell a person who has turned away from the
 // terminal: its bell, and a notification on the desktop.
 //
-// It is pure: [Bytes] is given the environment and says what to write to the terminal.
-// Words are cleaned and cut; that no secret is among them is the caller's part.
+// [Bytes] is given the environment and says what to write to the terminal; [Send] is for a
+// process that has none, and starts the program of the desktop that shows notifications. Words
+// are cleaned and cut; that no secret is among them is the caller's part.
 //
 // Terminals know the sequences of one another by halves, so each gets the one it
 // documents; one that knows none, or is not known, gets the bell. Within tmux the
