@@ -49,7 +49,7 @@ func (nobody) Rules() (*rule.Set, []string, error) {
 }
 func (nobody) Skills() *skill.Set { return &skill.Set{} }
 
-func (nobody) Own() slash.Own { return slash.Own{} }
+func (nobody) Own() slash.Own                   { return slash.Own{} }
 func (nobody) Models() (*connect.Models, error) { return nil, errors.New("no models here") }
 func (nobody) Reload()                          {}
 
