@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -305,7 +307,7 @@ func (k *killed) log(who string) (*transcript.Log, string) {
 		k.Fatalf("the agent is not known: %v", err)
 	}
 	l, damage, err := transcript.ReadSession(filepath.Join(folder, who+".jsonl"), transcript.Options{})
-	if os.IsNotExist(err) {
+	if errors.Is(err, fs.ErrNotExist) { // it had no answer yet
 		return nil, string(about)
 	}
 	if err != nil || damage != nil && damage.Serious() {
@@ -366,8 +368,14 @@ func (k *killed) whole() {
 			path = own
 		}
 		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) { // before the first answer
+			data, err = os.ReadFile(path + ".draft")
+		}
 		if err != nil {
 			k.Fatal(err)
+		}
+		if who != "main" && !strings.Contains(string(data), "Do the work number "+who[1:]+".") {
+			k.Errorf("the file of %s lacks its task", who)
 		}
 		for mark := range seen {
 			if !strings.Contains(string(data), mark) {

@@ -352,9 +352,10 @@ func TestBackgroundSurvivesLogout(t *testing.T) {
 	if s.owner() != pid {
 		t.Error("another process is in the background")
 	}
-	g.open()
 
 	again := s.beside("attach")
+	again.WaitText("are you there")
+	g.open()
 	again.WaitText("Here I still am.")
 	again.WaitGone("Working")
 	again.send("make it")
@@ -529,6 +530,10 @@ func TestBackgroundCommand(t *testing.T) {
 	if err != nil || !strings.Contains(string(args), "\x00--max-turns=7\x00") {
 		t.Errorf("%v: %q", err, args)
 	}
+	s.waitFor("the work has continued", func() bool {
+		list, err := s.run("sessions", "--running")
+		return err == nil && len(s.model.Requests()) == 5 && strings.Contains(list, "  idle  ")
+	})
 	again := s.beside("attach")
 	again.WaitText("It is made.")
 	again.read("made")

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 )
 
 // Kind is a kind of file that sources have.
@@ -132,7 +133,11 @@ func below(folder string, names ...string) []string {
 
 // All are the sources in the order in which they win. Folders are those of each program's
 // own documentation.
-func All() []Source {
+func All() []Source { return slices.Clone(table()) }
+
+// table is made once: each session and agent that starts asks for it several times. Nobody changes
+// what its sources hold.
+var table = sync.OnceValue(func() []Source {
 	return []Source{
 		{
 			ID: "burin", Name: "burin", home: ".burin", // Options.ConfigDir wins
@@ -247,7 +252,7 @@ func All() []Source {
 			user:    files{Commands: {"prompts"}, Rules: {"prompts"}, Servers: {"mcp.json"}, Settings: {"settings.json"}},
 		},
 	}
-}
+})
 
 // IDs are the ids of the sources in their order.
 func IDs() []string {

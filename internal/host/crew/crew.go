@@ -553,13 +553,10 @@ func (f *family) AgentFile(id string) (path string, ok bool) {
 	f.mu.Lock()
 	m := f.byID[strings.ToLower(id)]
 	f.mu.Unlock()
-	if m == nil || m.file == "" {
+	if m == nil {
 		return "", false
 	}
-	if _, err := os.Stat(m.file); err != nil {
-		return "", false
-	}
-	return m.file, true
+	return m.transcript()
 }
 
 // Tools are what the model of the session does with agents.

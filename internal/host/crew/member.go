@@ -443,12 +443,8 @@ func (m *member) awake(ctx context.Context) (*session.Session, error) {
 		ID: m.id, Talk: c.talk(m.id), Parent: facts.ID, Family: c, Definition: m.definition, Dir: dir, File: m.file, Tools: m.tools(parent, own != nil), Append: m.role(), Mode: facts.Mode, Model: lender.Model(), Crew: own,
 		Under: lent, Lender: lender, Desk: session.NewDesk(session.DeskOptions{Under: c.o.Desk, From: m.id}), Emit: m.heard, Title: m.agent.Description,
 	}
-	if m.file != "" {
-		for _, path := range []string{m.file, m.file + ".draft"} {
-			if _, err := os.Stat(path); err == nil {
-				o.Resume = true
-			}
-		}
+	if path, ok := m.transcript(); ok {
+		o.File, o.Resume = path, true
 	}
 	live, err := c.o.Open(context.WithoutCancel(ctx), o)
 	if err != nil {
@@ -466,6 +462,20 @@ func (m *member) awake(ctx context.Context) (*session.Session, error) {
 	}
 	m.mu.Unlock()
 	return live, nil
+}
+
+// transcript finds the file of the agent's session; before the first answer it is a draft, which a
+// killed burin leaves. ok is false if there is none.
+func (m *member) transcript() (path string, ok bool) {
+	if m.file == "" {
+		return "", false
+	}
+	for _, path := range []string{m.file, m.file + ".draft"} {
+		if _, err := os.Stat(path); err == nil {
+			return path, true
+		}
+	}
+	return "", false
 }
 
 // tools are the names of the tools that the agent may use: those of its definition, and never
@@ -910,6 +920,9 @@ func (m *member) did() string {
 	defer m.mu.Unlock()
 	a := &m.agent
 	did := "it had not begun"
+	if _, begun := m.transcript(); begun {
+		did = "it had no answer yet"
+	}
 	if a.Requests > 0 {
 		did = "it had made " + prose.Count(a.Requests, "request")
 		if a.Said != "" {
