@@ -58,12 +58,8 @@ func (s *Session) stops() string {
 	s.programs.mu.Unlock()
 	jobs, _ := background{s.o.Jobs, s.o.Crew, s.redactor.hide}.List(context.Background()) // if jobs can't be listed, they are left out
 	for _, j := range jobs {
-		if j.Running {
-			kind := "job "
-			if j.Agent != "" {
-				kind = "agent "
-			}
-			names = append(names, prose.Short(j.Command, 100)+" ("+kind+j.ID+")")
+		if j.Running && j.Agent == "" { // agents come below
+			names = append(names, prose.Short(j.Command, 100)+" (job "+j.ID+")")
 		}
 	}
 	if s.o.Crew != nil {

@@ -115,7 +115,7 @@ func reviewChanges(ctx context.Context, p *program, f reviewFlags, what string) 
 			_, err = fmt.Fprintf(p.out, "%s\n", log)
 		}
 	default:
-		_, err = fmt.Fprint(p.out, report.Text(p.columns()))
+		_, err = fmt.Fprint(p.out, report.Text(textWidth(p)))
 	}
 	switch {
 	case err != nil || failOn == "":
@@ -138,8 +138,8 @@ func (e foundError) Error() string {
 	return fmt.Sprintf("%s at %s or worse (--fail-on)", prose.Count(e.n, "finding"), e.severity)
 }
 
-// columns is how wide text for people is.
-func (p *program) columns() int {
+// textWidth is how wide text for people is.
+func textWidth(p *program) int {
 	const usual, most = 96, 110
 	if !p.isTerminal(p.out) {
 		return usual

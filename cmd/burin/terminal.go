@@ -90,7 +90,7 @@ func (p *program) talkHere(ctx context.Context, a askFlags, prompt string, tty *
 	ended, err = tui.Run(ctx, tui.Options{
 		Terminal: tty, Getenv: p.getenv, Settings: settings, Paths: h.Paths(), Dir: h.Dir(), Home: home,
 		Version: version(), Changelog: burin.Changelog(),
-		Prompt: prompt, Open: h.open, Host: h, Agents: host.AgentsOf(h.Host), OpenPage: openBrowser, Resume: h.ask.goOn || a.resume != "" || a.session != "",
+		Prompt: prompt, Open: opener(h), Host: h, Agents: host.AgentsOf(h.Host), OpenPage: openBrowser, Resume: h.ask.goOn || a.resume != "" || a.session != "",
 		Choose: a.choose, Hide: hiding(h, settings), News: p.news(a, settings, h.Paths()),
 	})
 	if last := ended.Last; last != "" {
@@ -172,8 +172,12 @@ func (h *desk) Own() slash.Own { return ownCommands(h.Host, h.ask) }
 // Crumb implements [tui.Host].
 func (h *desk) Crumb(path string) { h.Host.Crumb(h.program.terminalID(), h.Dir(), path) }
 
-// open opens a session: that of the flags first, then those that the person chooses.
-func (h *desk) open(ctx context.Context, w tui.Wish) (session.Handle, error) {
+// opener opens sessions: that of the flags first, then those that the person chooses.
+func opener(h *desk) func(context.Context, tui.Wish) (session.Handle, error) {
+	return func(ctx context.Context, w tui.Wish) (session.Handle, error) { return openNext(ctx, h, w) }
+}
+
+func openNext(ctx context.Context, h *desk, w tui.Wish) (session.Handle, error) {
 	s, err := opened(ctx, h, w)
 	var none *credential.NotFoundError
 	if errors.As(err, &none) {

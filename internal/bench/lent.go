@@ -40,6 +40,7 @@ func (l *Lent) Hide(text string) string {
 // folder of its own it has copies, and no journal.
 func borrow(b *seat) (err error) {
 	from := b.Under.seat
+	b.mounts = from.mounts
 	if b.dir == from.dir {
 		b.ws, b.policy, b.journaled, b.borrowed = from.ws.Fork(), from.policy, from.journaled, true
 		lend(b)
@@ -48,7 +49,7 @@ func borrow(b *seat) (err error) {
 	if b.dir == "" || from.dir == "" {
 		return errors.New("an isolated agent needs a folder")
 	}
-	wo := workspace.Options{ReadOnly: b.Approval == string(permission.Plan), Session: b.log.ID(), Own: from.ownFiles(), Mounts: mounts(from)}
+	wo := workspace.Options{ReadOnly: b.Approval == string(permission.Plan), Session: b.log.ID(), Own: from.ownFiles(), Mounts: b.mounts}
 	if b.ws, err = workspace.Open(b.dir, wo); err != nil {
 		return err
 	}

@@ -239,11 +239,12 @@ type seat struct {
 	shells    *shell.Shells // nil: commands cannot run
 	guest     *guest        // nil: a model answers
 	box       boxed
-	paths     *paths         // behind addresses in commands; nil: there are none
-	journaled bool           // what turns change can be undone
-	borrowed  bool           // workspace and rules are those of the session that this one works for
-	spare     []*tool.Tool   // that are not offered
-	parts     []session.Part // of the system prompt
+	paths     *paths            // behind addresses in commands; nil: there are none
+	mounts    []workspace.Mount // the folders behind addresses, those of a session for its agents too
+	journaled bool              // what turns change can be undone
+	borrowed  bool              // workspace and rules are those of the session that this one works for
+	spare     []*tool.Tool      // that are not offered
+	parts     []session.Part    // of the system prompt
 	// instructions are the instruction files in the system prompt.
 	instructions []prompt.File
 	onJobs       func()     // told of jobs; nil: nobody listens yet; under mu
@@ -377,7 +378,8 @@ func (b *seat) open() (err error) {
 		return borrow(b)
 	}
 	b.restoreMode()
-	wo := workspace.Options{ReadOnly: b.Approval == string(permission.Plan), Session: b.log.ID(), Own: b.ownFiles(), Buffers: b.Documents, Mounts: mounts(b)}
+	b.mounts = mounts(b)
+	wo := workspace.Options{ReadOnly: b.Approval == string(permission.Plan), Session: b.log.ID(), Own: b.ownFiles(), Buffers: b.Documents, Mounts: b.mounts}
 	for _, d := range b.AddDirs {
 		wo.Extra = append(wo.Extra, workspace.Extra{Dir: d, Writable: true})
 	}

@@ -107,7 +107,7 @@ func TestGoalIsVerified(t *testing.T) {
 		names = append(names, tool.Name)
 	}
 	slices.Sort(names)
-	if want := "bash find grep irc ls read result"; strings.Join(names, " ") != want {
+	if want := "bash find grep irc ls read result task_list"; strings.Join(names, " ") != want {
 		t.Errorf("the checker has %s, want %s", names, want)
 	}
 	for _, want := range []string{"<goal>\n- the code is vetted", "2. note.txt says yes\n", "<claim>\nAll of it is reached.\n</claim>"} {

@@ -229,7 +229,7 @@ func (c *Crew) Stop(_ context.Context, id string) error {
 		}
 	}
 	c.family.mu.Unlock()
-	for _, m := range slices.Backward(all) {
+	for _, m := range all { // an agent before its own, or it would start others
 		m.stop()
 	}
 	return nil
