@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/burin-dev/burin/llm"
@@ -40,6 +41,8 @@ func TestReview(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(model.Close)
+	release := sync.OnceFunc(func() { close(hold) })
+	t.Cleanup(release) // if the test ends early, the server can close
 	s := beginWith(t, model)
 	repository(t, s.dir, map[string]string{"a.txt": "Hello\n", ".gitignore": ".burin\n"})
 	if out, err := exec.Command("git", "-C", s.dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-am", "rest").CombinedOutput(); err != nil {
@@ -48,8 +51,8 @@ func TestReview(t *testing.T) {
 	write(t, filepath.Join(s.dir, "a.txt"), "Helo\n")
 
 	s.send("/review")
-	s.WaitText("reviewing")
-	close(hold)
+	s.WaitText("Reviewing")
+	release()
 	s.WaitText("1. P1 The greeting is misspelled")
 	s.WaitText("a.txt:1 (correctness, 90 %)")
 	s.WaitText("1 finding in uncommitted changes")
