@@ -142,6 +142,7 @@ type Agent struct {
 	link    *link            // to the process; nil: it does not run
 	turn    *turn            // the prompt that the agent works on; nil: none
 	winding *turn            // one that was canceled and has not ended; nil: none
+	telling sync.WaitGroup   // cancels that are on their way to the agent
 	calls   map[string]*call // of turn, by burin's id
 	byAgent map[string]*call // by the agent's id
 	judging int              // calls that are judged while the loop waits for others
@@ -194,6 +195,7 @@ func (a *Agent) Close() error {
 	l := a.link
 	a.mu.Unlock()
 	a.Interrupt()
+	a.telling.Wait() // an agent reads that its prompt is canceled before the connection ends
 	if l != nil {
 		l.end()
 	}
@@ -267,11 +269,13 @@ func (a *Agent) interrupt() {
 	t.items, t.unread = nil, 0
 	a.winding = t
 	l, session := t.link, a.session
+	a.telling.Add(1)
 	go func() {
 		l.terminals.kill()
 		ctx, stop := context.WithTimeout(context.Background(), cmp.Or(a.o.Patience, cancelTime))
 		defer stop()
 		_ = l.conn.Notify(ctx, acp.MethodSessionCancel, acp.SessionID{SessionID: session})
+		a.telling.Done()
 		if a.wait(ctx, func() bool { return t.over }) != nil {
 			l.stop()
 		}

@@ -468,6 +468,7 @@ func TestAgentsOfAResumedSession(t *testing.T) {
 		case s.turn == 0:
 			return tasks("task", true, "slow: take long", "quick: be quick")
 		}
+		<-stall // so that the result of quick waits to be read
 		return llmtest.Say("end")
 	})
 	ctx, cancel := context.WithCancel(t.Context())
