@@ -439,7 +439,7 @@ func TestBackgroundLog(t *testing.T) {
 func TestBackgroundReadsStandardInput(t *testing.T) {
 	t.Parallel()
 	s := without(t, []llmtest.Turn{say("It is good.")})
-	cmd := s.command("--background", "--model", "anthropic/claude-opus-4-5", "review", "this")
+	cmd := s.command("--background", "--model", "anthropic/claude-opus-4-5", "review this")
 	cmd.Stdin = strings.NewReader("the difference")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
