@@ -142,13 +142,33 @@ func goToSession(ctx context.Context, p *program, which string) (string, error) 
 			return "", fmt.Errorf("join session %s in its folder: %w", which, err)
 		}
 	}
-	if place.Parse(r.Path).SQL {
-		return r.Path, nil
+	return resumable(r.Path), nil
+}
+
+// resumable is the file of a running session as the owner has it now.
+func resumable(path string) string {
+	if path == "" || place.Parse(path).SQL {
+		return path
 	}
-	if _, err := os.Stat(r.Path); errors.Is(err, fs.ErrNotExist) { // no model has answered yet
-		return r.Path + ".draft", nil
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // no model has answered yet
+		return path + ".draft"
 	}
-	return r.Path, nil
+	return path
+}
+
+// runningBeside lists the sessions that other processes have open, for the hub.
+func runningBeside(p *program) func(context.Context) ([]owner.Running, error) {
+	return func(ctx context.Context) ([]owner.Running, error) {
+		at, err := p.place()
+		if err != nil {
+			return nil, err
+		}
+		list, _, err := at.Running(ctx)
+		for i := range list {
+			list[i].Path = resumable(list[i].Path)
+		}
+		return list, err
+	}
 }
 
 // offerRunning completes the id of a running session.

@@ -92,6 +92,7 @@ func (p *program) talkHere(ctx context.Context, a askFlags, prompt string, tty *
 		Version: version(), Changelog: burin.Changelog(),
 		Prompt: prompt, Open: opener(h), Host: h, Agents: host.AgentsOf(h.Host), OpenPage: openBrowser, Resume: h.ask.goOn || a.resume != "" || a.session != "",
 		Choose: a.choose, Hide: hiding(h, settings), News: p.news(a, settings, h.Paths()),
+		Running: runningBeside(p),
 	})
 	if last := ended.Last; last != "" {
 		h.Crumb(last)

@@ -326,3 +326,44 @@ func TestParkedAgentIsAsked(t *testing.T) {
 		t.Errorf("the agent read %q", told)
 	}
 }
+
+// The hub has what works on the whole machine: the session's own commands, and other sessions with
+// their agents and commands. Enter joins one of them.
+func TestHubShowsOtherSessions(t *testing.T) {
+	t.Parallel()
+	var m *team
+	m = teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {
+		switch {
+		case who != "":
+			<-m.gate(who)
+			return llmtest.Say("done")
+		case turn == 0:
+			return append(taskCall("task", true, "one: look around"), llmtest.Call("b", "bash", `{"command":"sleep 600","background":true}`)...)
+		}
+		return llmtest.Say("They work.")
+	})
+	first := begin(t, m.turns(), func(o *setting) { o.Width, o.Height = 100, 30; o.config = "approval: full\n" })
+	t.Cleanup(func() { m.free("one") })
+	first.send("go on with the cellar")
+	first.WaitText("They work.")
+	first.WaitText("Agents · 1 running")
+	first.Press("alt+a")
+	first.WaitText("Commands in the background")
+	first.WaitText("· sleep 600")
+	first.Press("esc")
+	first.WaitGone("Commands in the background")
+
+	second := first.beside("--model", "anthropic/claude-opus-4-5")
+	second.send("/hub")
+	second.WaitText("Other sessions")
+	second.WaitText("go on with the cellar")
+	second.WaitText("look around")
+	second.WaitText("· sleep 600")
+	list, err := first.command("sessions", "--running", "--json").Output()
+	if err != nil || !strings.Contains(string(list), `"description": "look around"`) || !strings.Contains(string(list), `"command": "sleep 600"`) {
+		t.Errorf("%v: %s", err, list)
+	}
+	second.Press("enter")
+	second.WaitText("They work.")
+	second.WaitText("Agents · 1 running")
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
+	"github.com/burin-dev/burin/transcript"
 )
 
 // State is what a running session does.
@@ -39,6 +40,9 @@ type Running struct {
 	Faces      int       `json:"faces"`     // how many have joined it
 	Background bool      `json:"background"`
 	PID        int       `json:"pid"`
+	// Agents are those that work or will, Jobs the commands that run in the background.
+	Agents []session.Agent `json:"agents,omitempty"`
+	Jobs   []session.Job   `json:"jobs,omitempty"`
 }
 
 // lookTime is how long an owner has to describe its session. One that is stopped is left out.
@@ -103,7 +107,7 @@ func look(ctx context.Context, address string) (Running, error) {
 func running(ctx context.Context, h session.Handle, o remote.Owner) (Running, error) {
 	f, head := h.Facts(), h.Transcript().Header()
 	r := Running{
-		ID: f.ID, Title: f.Stats.Title, Dir: head.CWD, Path: f.Path, State: AtRest, Since: o.Since,
+		ID: f.ID, Title: cmp.Or(f.Stats.Title, firstWords(h.Transcript())), Dir: head.CWD, Path: f.Path, State: AtRest, Since: o.Since,
 		Cost: f.Stats.Cost, Known: f.Stats.Known, Faces: o.Faces, Background: o.Background, PID: o.PID,
 	}
 	if f.Working {
@@ -118,7 +122,38 @@ func running(ctx context.Context, h session.Handle, o remote.Owner) (Running, er
 	if len(open) > 0 {
 		r.State, r.Question = Waiting, Asked(open[0])
 	}
+	agents, err := h.Agents().List(ctx)
+	if err != nil {
+		return Running{}, err
+	}
+	for i := range agents {
+		if agents[i].Active() {
+			r.Agents = append(r.Agents, agents[i])
+		}
+	}
+	jobs, err := h.Jobs().List(ctx)
+	if err != nil {
+		return Running{}, err
+	}
+	for _, j := range jobs {
+		if j.Running && j.Agent == "" { // agents are listed already
+			r.Jobs = append(r.Jobs, j)
+		}
+	}
 	return r, nil
+}
+
+// firstWords are a title for a session that nobody has named.
+func firstWords(t session.Transcript) string {
+	for _, n := range t.Nodes() {
+		if n.Type != transcript.TypeMessage || n.Role != llm.RoleUser {
+			continue
+		}
+		if e, err := t.Entry(n.ID); err == nil && e.Message != nil {
+			return transcript.TitleOf(e.Message.Text())
+		}
+	}
+	return ""
 }
 
 // Asked is a question in a few words, which may be the model's.

@@ -66,7 +66,7 @@ func newApp(o Options) *app {
 	g.tasks = &tasks{base: b, current: cur, facts: facts, panes: panes, desktop: desktop, work: work, outbox: outbox}
 	g.pursuit = &pursuit{base: b, current: cur, composer: composer, work: work, outbox: outbox}
 	g.plan = &planMode{base: b, current: cur, facts: facts, panes: panes, composer: composer, work: work, outbox: outbox, review: review}
-	g.subagents = &subagents{base: b, current: cur, facts: facts, panes: panes, asks: asks, desktop: desktop, show: show, compose: composer, drafts: map[string]string{}}
+	g.subagents = &subagents{base: b, current: cur, facts: facts, panes: panes, asks: asks, desktop: desktop, show: show, compose: composer, switcher: sw, running: o.Running, drafts: map[string]string{}}
 	sw.left, composer.elsewhere = g.subagents.reset, g.subagents.typed
 	cmds.table = table(g)
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/burin-dev/burin/internal/host/owner"
 	"github.com/burin-dev/burin/internal/mode/tui/key"
 	"github.com/burin-dev/burin/internal/mode/tui/list"
 	"github.com/burin-dev/burin/internal/mode/tui/panel"
@@ -35,19 +36,24 @@ type subagents struct {
 	desktop *desktop
 	show    *appearance
 	compose *composer
-	hub     *hub              // while it is shown
-	view    *agentView        // the same
-	drafts  map[string]string // what was typed to agents and not sent, by their ids
+	// switcher and running are for other sessions; running is nil where none can be seen.
+	switcher *switcher
+	running  func(context.Context) ([]owner.Running, error)
+	hub      *hub              // while it is shown
+	view     *agentView        // the same
+	drafts   map[string]string // what was typed to agents and not sent, by their ids
 }
 
-// hub is the list of the session's sub-agents.
+// hub is the list of all that works: the session's sub-agents, its commands in the background,
+// and the other sessions of this machine.
 type hub struct {
-	list *list.List
-	of   *subagents
-	due  time.Time // when times that are shown change; zero: none does
+	list   *list.List
+	of     *subagents
+	due    time.Time // when times that are shown change
+	others others
 }
 
-// hubTick is how often the times of agents that work are drawn.
+// hubTick is how often times are drawn, and other sessions looked at.
 const hubTick = 5 * time.Second
 
 // Draw and Handle are [pane.Pane]'s, Hover is [pane.Hovered]'s, Fullscreen [pane.Full]'s.
@@ -60,7 +66,10 @@ func (h *hub) Fullscreen()                                      {}
 func (h *hub) Due() time.Time { return h.due }
 
 // Tick is [pane.Timed]'s.
-func (h *hub) Tick() { h.refresh() }
+func (h *hub) Tick() {
+	h.refresh()
+	h.of.look(h)
+}
 
 // refresh shows the agents as they are now.
 func (h *hub) refresh() {
@@ -70,14 +79,13 @@ func (h *hub) refresh() {
 		title += h.of.dot() + tasks
 	}
 	h.list.SetTitle(title)
-	h.list.SetItems(h.of.items(now))
-	h.due = time.Time{}
-	if len(h.of.facts.agents.active) > 0 {
-		h.due = now.Add(hubTick)
-	}
+	items := h.of.items(now)
+	items = append(items, h.of.commands(now)...)
+	h.list.SetItems(append(items, h.others.items(h.of, now)...))
+	h.due = now.Add(hubTick)
 }
 
-// openHub shows the session's sub-agents.
+// openHub shows what works.
 func (ag *subagents) openHub(string) {
 	if ag.hub != nil {
 		return
@@ -85,13 +93,14 @@ func (ag *subagents) openHub(string) {
 	h := &hub{of: ag}
 	h.list = list.New(ag.env, list.Options{
 		Title: "Agents", NoSearch: true,
-		Empty:   "No agents have been started in this session. The model starts them with the tool task.",
-		Hint:    "Enter opens an agent" + ag.dot() + "x stops it" + ag.dot() + "r wakes a parked one",
+		Empty:   "No agents have been started in this session, and no other session is open. The model starts agents with the tool task.",
+		Hint:    "Enter opens it" + ag.dot() + "x stops it" + ag.dot() + "r wakes a parked one",
 		Preview: ag.preview, OnChoose: ag.open, OnKey: ag.onKey, OnCancel: ag.closeHub,
 	})
 	ag.hub = h
 	h.refresh()
 	ag.panes.push(h)
+	ag.look(h)
 }
 
 func (ag *subagents) closeHub() {
@@ -197,6 +206,7 @@ func (ag *subagents) beside(s *opened, do func(ctx context.Context) error) {
 func (ag *subagents) open(id string) {
 	a, ok := ag.facts.agents.get(id)
 	if !ok {
+		ag.join(id)
 		return
 	}
 	if a.State == session.AgentStopped {
@@ -313,16 +323,17 @@ func (ag *subagents) figures(a *session.Agent) string {
 
 // preview tells about the selected agent.
 func (ag *subagents) preview(id string, width, height int) (rows []string) {
-	a, ok := ag.facts.agents.get(id)
-	if !ok {
-		return nil
-	}
 	add := func(text string, fg theme.Token) {
 		for _, l := range styled.Wrap(nil, styled.Of(prose.Inline(text), fg), width, nil, nil) {
 			if len(rows) < height {
 				rows = append(rows, ag.line(l))
 			}
 		}
+	}
+	a, ok := ag.facts.agents.get(id)
+	if !ok {
+		ag.describe(id, add)
+		return rows
 	}
 	add(a.Agent+ag.dot()+a.Model, theme.Text)
 	add(ag.figures(&a), theme.Muted)

@@ -56,6 +56,7 @@ import (
 	"context"
 
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/host/owner"
 	"github.com/burin-dev/burin/internal/mode/tui/terminal"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -99,6 +100,10 @@ type Options struct {
 	// News is a line about a newer burin; "" is none. It is called once the first screen is
 	// there, in a goroutine of its own; nil is never.
 	News func(context.Context) string
+
+	// Running lists the sessions that processes of this user have open. It is called in a
+	// goroutine of its own; nil is none.
+	Running func(context.Context) ([]owner.Running, error)
 
 	// Open opens a session. It is called in a goroutine of its own.
 	Open func(ctx context.Context, w Wish) (session.Handle, error)
