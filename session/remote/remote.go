@@ -90,6 +90,7 @@ type welcome struct {
 type Owner struct {
 	PID        int       `json:"pid"`
 	Since      time.Time `json:"since"`                // when it opened the session
+	First      string    `json:"first,omitempty"`      // what the session begins with, as a title for one that nobody has named
 	Background bool      `json:"background,omitempty"` // it has no face of its own, and clients can end it
 	Faces      int       `json:"faces,omitempty"`      // how many clients are attached, those that only look for a moment not counted
 }

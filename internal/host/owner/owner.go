@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/platform/ipc"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 	"github.com/burin-dev/burin/transcript"
@@ -241,6 +242,7 @@ type server struct {
 	moved func() // is called when a face has come or gone; nil: nobody wants to know
 	since time.Time
 	faces atomic.Int32
+	first atomic.Pointer[string] // as in [remote.Owner]; nil: nothing was said yet
 	cache remote.Cache
 	ctx   context.Context
 	stop  context.CancelFunc
@@ -333,7 +335,27 @@ func (c *counted) Close() error {
 }
 
 func (sv *server) describe() remote.Owner {
-	return remote.Owner{PID: os.Getpid(), Since: sv.since, Background: sv.end != nil, Faces: int(sv.faces.Load())}
+	return remote.Owner{PID: os.Getpid(), Since: sv.since, Background: sv.end != nil, Faces: int(sv.faces.Load()), First: sv.firstWords()}
+}
+
+// firstWords are what the session begins with. They are looked for until there are some, since a
+// long session has many entries.
+func (sv *server) firstWords() string {
+	if first := sv.first.Load(); first != nil {
+		return *first
+	}
+	log := sv.s.Log()
+	for _, n := range log.Nodes() {
+		if n.Type != transcript.TypeMessage || n.Role != llm.RoleUser {
+			continue
+		}
+		if e, err := log.Entry(n.ID); err == nil && e.Message != nil {
+			first := transcript.TitleOf(e.Message.Text())
+			sv.first.Store(&first)
+			return first
+		}
+	}
+	return ""
 }
 
 func (sv *server) count(n int32) {

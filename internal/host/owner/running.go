@@ -12,7 +12,6 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
-	"github.com/burin-dev/burin/transcript"
 )
 
 // State is what a running session does.
@@ -107,7 +106,7 @@ func look(ctx context.Context, address string) (Running, error) {
 func running(ctx context.Context, h session.Handle, o remote.Owner) (Running, error) {
 	f, head := h.Facts(), h.Transcript().Header()
 	r := Running{
-		ID: f.ID, Title: cmp.Or(f.Stats.Title, firstWords(h.Transcript())), Dir: head.CWD, Path: f.Path, State: AtRest, Since: o.Since,
+		ID: f.ID, Title: cmp.Or(f.Stats.Title, o.First), Dir: head.CWD, Path: f.Path, State: AtRest, Since: o.Since,
 		Cost: f.Stats.Cost, Known: f.Stats.Known, Faces: o.Faces, Background: o.Background, PID: o.PID,
 	}
 	if f.Working {
@@ -141,19 +140,6 @@ func running(ctx context.Context, h session.Handle, o remote.Owner) (Running, er
 		}
 	}
 	return r, nil
-}
-
-// firstWords are a title for a session that nobody has named.
-func firstWords(t session.Transcript) string {
-	for _, n := range t.Nodes() {
-		if n.Type != transcript.TypeMessage || n.Role != llm.RoleUser {
-			continue
-		}
-		if e, err := t.Entry(n.ID); err == nil && e.Message != nil {
-			return transcript.TitleOf(e.Message.Text())
-		}
-	}
-	return ""
 }
 
 // Asked is a question in a few words, which may be the model's.
