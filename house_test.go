@@ -62,6 +62,7 @@ var layers = map[string][]string{
 	"cmd":                     {"", "internal/installed", "internal/platform/smallfile", "internal/host/...", "internal/host", "internal/bench", "internal/mode/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm/..."},
 	"internal/host":           {"internal/bench", "internal/installed", "internal/platform/search", "internal/platform/split", "internal/platform/smallfile", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
 	"internal/host/checkup":   {"internal/host", "internal/host/archive", "internal/host/inventory", "internal/installed", "internal/platform/filelock", "internal/platform/sandbox", "internal/model/...", "internal/customize/...", "llm", "llm/wire"},
+	"internal/host/access":    {"internal/model/credential/database", "session/remote"},
 	"internal/host/update":    {"internal/installed", "internal/platform/filelock", "llm/wire"},
 	"internal/host/owner":     {"session/...", "transcript", "llm", "internal/installed", "internal/platform/ipc"},
 	"internal/host/schedule":  {"internal/installed", "internal/platform/filelock", "internal/platform/smallfile", "internal/platform/timer"},

@@ -38,7 +38,18 @@ func TestAgentsShareACeiling(t *testing.T) {
 	var spent llm.USD
 	failed, summaries, late := 0, 0, 0
 	tries := map[string]int{}
+	var here sync.WaitGroup // so many agents ask at a time
+	here.Add(crewSize / 2)
+	arrive := make(chan struct{}, crewSize/2)
 	m := serveCrew(t, func(r request) llmtest.Turn {
+		if r.who != "" {
+			select {
+			case arrive <- struct{}{}:
+				here.Done()
+			default:
+			}
+			here.Wait()
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		if spent >= llm.Dollars(ceiling) && r.who != "" {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +26,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/host/access"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/host/owner"
 	"github.com/burin-dev/burin/internal/host/words"
@@ -100,15 +103,16 @@ func serve(ctx context.Context, p *program, a askFlags, address string) error {
 	p.sealing.AskWith(func(context.Context, string) (string, error) {
 		return "", errors.New("a server can't ask for a pass phrase: set BURIN_SESSION_PASSPHRASE, or open the session in a terminal first")
 	})
-	k, err := newKept(p, a, paths)
+	k, err := newKept(p, a, paths, token)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer k.close(ctx)
 	defer k.sessions.Close()
+	defer k.tokens.Close() //nolint:errcheck // nothing is written any more
 	fmt.Fprintf(p.err, "burin serves at %s. The token is in %s; burin attach %s joins the last session.\n", at, words.ShortPath(serverFile(paths)), at)
 	fmt.Fprintln(p.out, at)
-	return server.NewServer(server.Options{Token: token, Version: version(), List: k.list, Face: k.face, New: k.begin}).Serve(ctx, l)
+	return server.NewServer(server.Options{Version: version(), Who: k.who, List: k.list, Face: k.face, New: k.begin}).Serve(ctx, l)
 }
 
 // onlyHere refuses an address that others reach.
@@ -181,10 +185,12 @@ type kept struct {
 	*hosts
 	sessions *owner.Keeper
 	archive  *archive.Archive
+	token    [sha256.Size]byte // the hash of the server's own, which may do everything
+	tokens   *access.Store
 }
 
-func newKept(p *program, a askFlags, paths config.Paths) (*kept, error) {
-	k := &kept{hosts: newHosts(p, a)}
+func newKept(p *program, a askFlags, paths config.Paths, token string) (*kept, error) {
+	k := &kept{hosts: newHosts(p, a), token: sha256.Sum256([]byte(token)), tokens: access.New(paths.Data)}
 	dir, err := archive.WorkDir()
 	if err != nil {
 		return nil, err
@@ -206,6 +212,19 @@ func newKept(p *program, a askFlags, paths config.Paths) (*kept, error) {
 		Open:  k.resume,
 	}
 	return k, nil
+}
+
+// who says what the holder of a token may do.
+func (k *kept) who(ctx context.Context, token string) (remote.Rights, error) {
+	sum := sha256.Sum256([]byte(token)) // of equal length, which the comparison needs
+	if subtle.ConstantTimeCompare(sum[:], k.token[:]) == 1 {
+		return remote.Own, nil
+	}
+	found, err := k.tokens.Find(ctx, token)
+	if errors.Is(err, access.ErrUnknown) {
+		return "", nil
+	}
+	return found.Rights, err
 }
 
 // list lists the sessions, with what those do that are open.

@@ -398,7 +398,7 @@ func TestAttachToServer(t *testing.T) {
 	}
 	for _, tt := range []struct{ address, env, want string }{
 		{c.url, "A=", "no token for " + c.url + ": set BURIN_SERVER_TOKEN"},
-		{c.url, tokenVariable + "=wrong-wrong-wrong-wrong", "send the server's token"},
+		{c.url, tokenVariable + "=wrong-wrong-wrong-wrong", "send a token of this server"},
 		{c.url + "/nowhere", tokenVariable + "=" + testToken, `unknown session "nowhere"`},
 		{"http://example.org/x", tokenVariable + "=" + testToken, "would carry the token in the clear"},
 	} {

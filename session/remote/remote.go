@@ -65,6 +65,12 @@ const (
 
 var ranks = map[Rights]int{Watch: 1, Steer: 2, Answer: 3, Own: 4}
 
+// Known reports whether these are rights that there are.
+func (r Rights) Known() bool { return ranks[r] > 0 }
+
+// Include reports whether others are among these rights.
+func (r Rights) Include(others Rights) bool { return others.Known() && ranks[r] >= ranks[others] }
+
 // hello is the first line of a client.
 type hello struct {
 	Versions []int  `json:"versions"`

@@ -504,7 +504,10 @@ func TestBackgroundCommand(t *testing.T) {
 	g := gated("Never said.")
 	defer g.open()
 	s := begin(t, []llmtest.Turn{call("bash", `{"command":"sleep 1000","background":true}`), say("It sleeps."), g.Turn, call("bash", `{"command":"touch made"}`), say("It is made.")},
-		func(o *setting) { o.args = append(o.args, "--max-turns", "7", "--approval", "full") })
+		func(o *setting) {
+			o.bare = true // the terminal has the session itself
+			o.args = []string{"--model", "anthropic/claude-opus-4-5", "--max-turns", "7", "--approval", "full"}
+		})
 	t.Cleanup(func() {
 		for _, pid := range s.owners() {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/coder/websocket"
@@ -26,9 +27,12 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
 		return // it was answered
 	}
 	ws.SetReadLimit(-1) // the protocol has limits of its own
-	conn := websocket.NetConn(s.ctx, ws, websocket.MessageText)
-	_ = remote.Serve(s.ctx, conn, remote.ServeOptions{Most: remote.Own, Open: func(name string, answers bool) session.Handle {
-		h, err := s.o.Face(s.ctx, id, name, answers)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	conn := websocket.NetConn(ctx, ws, websocket.MessageText)
+	_ = remote.Serve(ctx, conn, remote.ServeOptions{Most: rights(r), Open: func(name string, answers bool) session.Handle {
+		h, err := s.o.Face(ctx, id, name, answers)
 		if err != nil {
 			return nil
 		}

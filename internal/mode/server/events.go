@@ -14,6 +14,7 @@ import (
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/remote"
 )
 
 // stream writes server-sent events. Any goroutine may write.
@@ -91,6 +92,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(wanted) == 0 || len(wanted) > maxFollowed {
 		fail(w, http.StatusBadRequest, "", fmt.Errorf("session: name from 1 to %d sessions, not %d", maxFollowed, len(wanted)))
+		return
+	}
+	if query.Get("answers") == "true" && !rights(r).Include(remote.Answer) {
+		fail(w, http.StatusForbidden, "denied", fmt.Errorf("answers=true needs the right %q, and the token has %q", remote.Answer, rights(r)))
 		return
 	}
 	leave, ok := s.enter(w)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/remote"
 )
 
 func (s *Server) describe(w http.ResponseWriter, _ *http.Request) {
@@ -60,7 +61,7 @@ func (s *Server) OpenAPI() ([]byte, error) {
 		"security": []any{map[string]any{"token": []string{}}},
 		"paths":    paths,
 		"components": map[string]any{
-			"securitySchemes": map[string]any{"token": map[string]any{"type": "http", "scheme": "bearer"}},
+			"securitySchemes": map[string]any{"token": map[string]any{"type": "http", "scheme": "bearer", "description": "The right that an operation needs is watch, steer, answer or own; each includes those before it."}},
 			"responses":       map[string]any{"problem": map[string]any{"description": "what is wrong", "content": map[string]any{"application/problem+json": map[string]any{"schema": problem}}}},
 			"schemas":         types.all,
 		},
@@ -77,7 +78,10 @@ type schemas struct {
 // operation describes a route.
 func (t *schemas) operation(r route) (map[string]any, error) {
 	name := strings.Trim(strings.NewReplacer("/v1/", "", "{id}/", "", "{id}", "one", "/", "_", ".", "_").Replace(r.path), "_")
-	op := map[string]any{"operationId": strings.ToLower(r.verb) + "_" + name, "summary": r.about}
+	op := map[string]any{
+		"operationId": strings.ToLower(r.verb) + "_" + name, "summary": r.about,
+		"security": []any{map[string]any{"token": []remote.Rights{r.needs}}},
+	}
 	var parameters []any
 	if strings.Contains(r.path, "{id}") {
 		parameters = append(parameters, map[string]any{"name": "id", "in": "path", "required": true, "schema": map[string]any{"type": "string"}})

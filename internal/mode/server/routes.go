@@ -20,12 +20,22 @@ import (
 // route is an operation of the API: what serves it, and what openapi.json says of it.
 type route struct {
 	verb, path string
+	needs      remote.Rights
 	about      string
 	query      []parameter
 	in, out    reflect.Type // of the bodies; nil: there is none
 	stream     bool         // it answers with text/event-stream
 	created    bool         // it answers with 201
 	serve      http.HandlerFunc
+}
+
+// ServeHTTP serves a request that has the rights for it.
+func (o route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if had := rights(r); !had.Include(o.needs) {
+		fail(w, http.StatusForbidden, "denied", fmt.Errorf("%s %s needs the right %q, and the token has %q", o.verb, o.path, o.needs, had))
+		return
+	}
+	o.serve(w, r)
 }
 
 // parameter is one of a query.
@@ -42,36 +52,37 @@ type Open struct {
 func (s *Server) routes() []route {
 	all := []route{
 		{
-			verb: "GET", path: "/v1/sessions", about: "Lists the sessions of all folders, newest first.",
+			verb: "GET", path: "/v1/sessions", needs: remote.Watch, about: "Lists the sessions of all folders, newest first.",
 			query: []parameter{{"limit", "how many at most; 0 is all. Without it 100"}},
 			out:   reflect.TypeFor[[]Listed](), serve: s.list,
 		},
 		{
-			verb: "POST", path: "/v1/sessions", about: "Begins a session in a folder.",
+			verb: "POST", path: "/v1/sessions", needs: remote.Own, about: "Begins a session in a folder.",
 			in: reflect.TypeFor[New](), out: reflect.TypeFor[Created](), created: true, serve: s.begin,
 		},
 		{
-			verb: "GET", path: "/v1/sessions/{id}", about: "Opens or joins a session, and gives its figures.",
+			verb: "GET", path: "/v1/sessions/{id}", needs: remote.Watch, about: "Opens or joins a session, and gives its figures.",
 			out: reflect.TypeFor[Open](), serve: s.look,
 		},
 		{
-			verb: "GET", path: "/v1/sessions/{id}/attach", about: "A WebSocket with the protocol of burin attach; its first line names the rights.",
+			verb: "GET", path: "/v1/sessions/{id}/attach", needs: remote.Watch,
+			about: "A WebSocket with the protocol of burin attach; its first line names the rights, at most those of the token.",
 			serve: s.attach,
 		},
 		{
-			verb: "GET", path: "/v1/events", about: "The events of sessions as they happen, those of docs/events.md.",
+			verb: "GET", path: "/v1/events", needs: remote.Watch, about: "The events of sessions as they happen, those of docs/events.md.",
 			query: []parameter{
 				{"session", "id of a session, once for each; ID@EPOCH.SEQ begins at that event instead of now"},
-				{"answers", "true: this client answers questions, and sessions wait for it"},
+				{"answers", "true: this client answers questions, and sessions wait for it; needs the right answer"},
 				{"name", "of the client, which others see"},
 			},
 			stream: true, serve: s.events,
 		},
-		{verb: "GET", path: "/v1/openapi.json", about: "This description.", serve: s.describe},
+		{verb: "GET", path: "/v1/openapi.json", needs: remote.Watch, about: "This description.", serve: s.describe},
 	}
 	for _, m := range remote.Describe() {
 		all = append(all, route{
-			verb: "POST", path: "/v1/sessions/{id}/" + m.Name, about: m.About,
+			verb: "POST", path: "/v1/sessions/{id}/" + m.Name, needs: m.Needs, about: m.About,
 			in: m.In, out: m.Out, serve: s.call(m.Name),
 		})
 	}

@@ -3,15 +3,14 @@
 // [remote] has for every connection; docs/serve.md says what a client sees, and openapi.json is
 // made from the same table.
 //
-// Whoever has the token may do all that the person may. The server therefore listens where only
-// this machine reaches it, answers nobody without the token, and refuses requests whose Host
-// or Origin is another's, which a page of the web would send.
+// Each request carries a token, which has rights: with all of them its holder may do what the
+// person may. The server therefore listens where only this machine reaches it, answers nobody
+// without a token, and refuses requests whose Host or Origin is another's, which a page of the
+// web would send.
 package server
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net"
@@ -34,6 +33,7 @@ const (
 	writeTime   = 30 * time.Second
 	headerTime  = 10 * time.Second
 	beat        = 15 * time.Second // between comments on a stream without events
+	recheck     = 5 * time.Second  // between looks whether the token of a request that goes on is still good
 )
 
 // ErrUnknown means that there is no such session.
@@ -41,8 +41,9 @@ var ErrUnknown = errors.New("unknown session")
 
 // Options of a server. All are required.
 type Options struct {
-	Token   string // at least 16 characters
 	Version string
+	// Who says what the holder of a token may do; "" is nobody's.
+	Who func(ctx context.Context, token string) (remote.Rights, error)
 	// List lists the sessions, newest first; limit is how many at most, 0 is all.
 	List func(ctx context.Context, limit int) ([]Listed, error)
 	// Face opens or joins a session, with a handle whose Close leaves it. If answers is true, the
@@ -82,7 +83,6 @@ type Created struct {
 // Server answers requests.
 type Server struct {
 	o       Options
-	token   [sha256.Size]byte
 	mux     *http.ServeMux
 	streams chan struct{}
 
@@ -94,10 +94,10 @@ type Server struct {
 
 // New makes a server.
 func NewServer(o Options) *Server {
-	s := &Server{o: o, token: sha256.Sum256([]byte(o.Token)), mux: http.NewServeMux(), streams: make(chan struct{}, maxStreams), open: map[string]session.Handle{}}
+	s := &Server{o: o, mux: http.NewServeMux(), streams: make(chan struct{}, maxStreams), open: map[string]session.Handle{}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	for _, r := range s.routes() {
-		s.mux.HandleFunc(r.verb+" "+r.path, r.serve)
+		s.mux.Handle(r.verb+" "+r.path, r)
 	}
 	return s
 }
@@ -147,11 +147,20 @@ func (s *Server) Handler() http.Handler {
 			fmt.Fprintln(w, "ok")
 			return
 		}
-		if !s.known(r) {
-			head.Set("WWW-Authenticate", `Bearer realm="burin"`)
-			fail(w, http.StatusUnauthorized, "", errors.New("send the server's token: Authorization: Bearer TOKEN; burin serve says where it is"))
+		who, err := s.who(r)
+		if err != nil {
+			fail(w, http.StatusInternalServerError, "", err)
 			return
 		}
+		if who == "" {
+			head.Set("WWW-Authenticate", `Bearer realm="burin"`)
+			fail(w, http.StatusUnauthorized, "", errors.New("send a token of this server: Authorization: Bearer TOKEN; burin serve says where its own is, and burin admin token add makes others"))
+			return
+		}
+		ctx, cancel := context.WithCancel(context.WithValue(r.Context(), rightsKey{}, who))
+		defer cancel()
+		defer s.watch(r, who, cancel)()
+		r = r.WithContext(ctx)
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		if _, pattern := s.mux.Handler(r); pattern == "" {
 			s.nowhere(w, r)
@@ -175,11 +184,47 @@ func (s *Server) nowhere(w http.ResponseWriter, r *http.Request) {
 	fail(w, http.StatusNotFound, "", fmt.Errorf("nothing is at %s: /v1/openapi.json lists what there is", r.URL.Path))
 }
 
-// known reports whether a request has the token.
-func (s *Server) known(r *http.Request) bool {
+// rightsKey is the context's key for the rights of a request.
+type rightsKey struct{}
+
+// rights are those of a request.
+func rights(r *http.Request) remote.Rights {
+	who, _ := r.Context().Value(rightsKey{}).(remote.Rights)
+	return who
+}
+
+// who says what the sender of a request may do.
+func (s *Server) who(r *http.Request) (remote.Rights, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	sum := sha256.Sum256([]byte(token)) // of equal length, which the comparison needs
-	return subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1 && ok
+	if !ok || token == "" {
+		return "", nil
+	}
+	return s.o.Who(r.Context(), token)
+}
+
+// watch ends a request that goes on, such as a stream, when its token is removed or expires.
+func (s *Server) watch(r *http.Request, had remote.Rights, end context.CancelFunc) (stop func()) {
+	var mu sync.Mutex
+	var again *time.Timer // nil: the request has ended
+	mu.Lock()
+	defer mu.Unlock()
+	again = time.AfterFunc(recheck, func() {
+		if now, err := s.who(r); err == nil && now != had {
+			end()
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if again != nil {
+			again.Reset(recheck)
+		}
+	})
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		again.Stop()
+		again = nil
+	}
 }
 
 // local reports whether a Host header names this machine: a page whose name an attacker lets
