@@ -6,10 +6,12 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -46,30 +48,47 @@ const (
 // serveCommand serves the sessions of this machine over HTTP.
 func serveCommand(p *program) *cobra.Command {
 	var a askFlags
-	address := serveAddress
+	o := serveOptions{address: serveAddress}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the sessions of this machine to programs, over HTTP",
 		Long: `Serve the sessions of this machine over HTTP: programs list, begin, follow and steer them,
 also those that are open in a terminal, and burin attach http://… joins one. It listens
-where only this machine reaches it, and asks for a token, which it keeps in a file of
-yours. Flags hold for the sessions that it opens; burin help flags lists more of them.
+where only this machine reaches it, others only with a certificate, and asks for a
+token, which it keeps in a file of yours; burin admin token makes others. Flags hold for
+the sessions that it opens; burin help flags lists more of them.
 
   burin serve
-  burin serve --addr 127.0.0.1:0 --approval auto-edit`,
+  burin serve --addr 127.0.0.1:0 --approval auto-edit
+  burin serve --addr :4647 --tls-cert cert.pem --tls-key key.pem`,
 		Args: arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), p, a, address) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), p, a, o) },
 	}
 	a.register(cmd.Flags())
-	cmd.Flags().StringVar(&address, "addr", address, "the `ADDRESS` of this machine to listen at; port 0 is any free one")
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	own.StringVar(&o.address, "addr", o.address, "the `ADDRESS` to listen at; port 0 is any free one")
+	own.StringVar(&o.cert, "tls-cert", "", "`FILE` with the certificate chain, for https; a new one is read when the file changes")
+	own.StringVar(&o.key, "tls-key", "", "`FILE` with the certificate's key")
+	own.StringArrayVar(&o.hosts, "host", nil, "another `NAME` to answer to, as of a proxy before it; repeatable")
+	own.BoolVar(&o.log, "log", false, "write a line of JSON for each request to standard error, without what it says")
+	own.BoolVar(&o.check, "check", false, "check that the server could start, and exit")
+	cmd.Flags().AddFlagSet(own)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { // those that matter here; burin help flags has all
-		f.Hidden = !slices.Contains([]string{"addr", "approval", "allow", "deny", "sandbox", "model", "thinking", "max-cost"}, f.Name)
+		f.Hidden = own.Lookup(f.Name) == nil && !slices.Contains([]string{"approval", "allow", "deny", "sandbox", "model", "thinking", "max-cost"}, f.Name)
 	})
 	return cmd
 }
 
+// serveOptions are the flags of the server itself.
+type serveOptions struct {
+	address    string
+	cert, key  string   // files; "" is without TLS
+	hosts      []string // names besides those of this machine and the certificate
+	log, check bool
+}
+
 // serve answers until it is told to end.
-func serve(ctx context.Context, p *program, a askFlags, address string) error {
+func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 	for flag, given := range map[string]bool{
 		"--print": a.print, "--steps": a.steps, "--json-schema": a.schema != "", "--continue": a.goOn, "--resume": a.resume != "",
 		"--session": a.session != "", "--no-session": a.noSession, "--add-dir": len(a.addDirs) > 0,
@@ -81,22 +100,32 @@ func serve(ctx context.Context, p *program, a askFlags, address string) error {
 	if err := a.check(); err != nil {
 		return err
 	}
-	if err := onlyHere(address); err != nil {
+	cert, err := tlsFiles(o.cert, o.key)
+	if err != nil {
 		return err
+	}
+	if cert == nil {
+		if err := onlyHere(o.address); err != nil {
+			return err
+		}
 	}
 	paths, err := config.FindPaths(p.getenv)
 	if err != nil {
 		return err
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("something listens at %s already: burin serve --addr 127.0.0.1:0 takes a free port", address)
+		return fmt.Errorf("something listens at %s already: burin serve --addr 127.0.0.1:0 takes a free port", o.address)
 	}
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
 	at := "http://" + l.Addr().String()
-	token, err := serverToken(p, paths, at)
+	if cert != nil {
+		at = "https://" + cert.address(l.Addr().String())
+		l = tls.NewListener(l, cert.config(p.warn))
+	}
+	token, err := serverToken(p, paths, at, o.check)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -110,9 +139,25 @@ func serve(ctx context.Context, p *program, a askFlags, address string) error {
 	defer k.close(ctx)
 	defer k.sessions.Close()
 	defer k.tokens.Close() //nolint:errcheck // nothing is written any more
+	if err := k.ready(ctx); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if o.check {
+		fmt.Fprintf(p.out, "burin can serve at %s.\n", at)
+		return l.Close()
+	}
+	so := server.Options{
+		Version: version(), Who: k.who, List: k.list, Face: k.face, New: k.begin, Open: k.sessions.Len, Ready: k.ready,
+		Host: func(name string) bool {
+			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || cert != nil && cert.names(name)
+		},
+	}
+	if o.log {
+		so.Log = slog.New(slog.NewJSONHandler(p.err, nil))
+	}
 	fmt.Fprintf(p.err, "burin serves at %s. The token is in %s; burin attach %s joins the last session.\n", at, words.ShortPath(serverFile(paths)), at)
 	fmt.Fprintln(p.out, at)
-	return server.NewServer(server.Options{Version: version(), Who: k.who, List: k.list, Face: k.face, New: k.begin}).Serve(ctx, l)
+	return server.NewServer(so).Serve(ctx, l)
 }
 
 // onlyHere refuses an address that others reach.
@@ -122,7 +167,7 @@ func onlyHere(address string) error {
 		return usage("--addr: %q is not in the form 127.0.0.1:4647", address)
 	}
 	if ip, err := netip.ParseAddr(name); name != "localhost" && (err != nil || !ip.IsLoopback()) {
-		return usage("--addr: others would reach %q, and there are no accounts yet: listen at 127.0.0.1 and forward the port with ssh -L", address)
+		return usage("--addr: others would reach %q, and the token would cross the network in the clear: give --tls-cert and --tls-key, or listen at 127.0.0.1 and forward the port with ssh -L", address)
 	}
 	return nil
 }
@@ -137,7 +182,8 @@ func serverFile(paths config.Paths) string { return filepath.Join(paths.State, "
 
 // serverToken gives the token, which stays the same from one server to the next, and writes
 // down where this one is.
-func serverToken(p *program, paths config.Paths, at string) (string, error) {
+// With look it writes nothing.
+func serverToken(p *program, paths config.Paths, at string, look bool) (string, error) {
 	token := p.getenv(tokenVariable)
 	if token != "" && len(token) < tokenSize {
 		return "", usage("%s: a token has at least %d characters", tokenVariable, tokenSize)
@@ -152,6 +198,9 @@ func serverToken(p *program, paths config.Paths, at string) (string, error) {
 	token = old.Token
 	if len(token) < tokenSize {
 		token = rand.Text()
+	}
+	if look {
+		return token, nil
 	}
 	if err := os.MkdirAll(paths.State, 0o700); err != nil {
 		return "", fmt.Errorf("keep the server's token: %w", err)
@@ -214,17 +263,28 @@ func newKept(p *program, a askFlags, paths config.Paths, token string) (*kept, e
 	return k, nil
 }
 
-// who says what the holder of a token may do.
-func (k *kept) who(ctx context.Context, token string) (remote.Rights, error) {
+// ready reports why the server could not work.
+func (k *kept) ready(ctx context.Context) error {
+	if _, err := k.tokens.List(ctx); err != nil {
+		return err
+	}
+	if _, err := os.ReadDir(k.archive.Root()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look at the sessions: %w", err)
+	}
+	return nil
+}
+
+// who says who holds a token.
+func (k *kept) who(ctx context.Context, token string) (server.Who, error) {
 	sum := sha256.Sum256([]byte(token)) // of equal length, which the comparison needs
 	if subtle.ConstantTimeCompare(sum[:], k.token[:]) == 1 {
-		return remote.Own, nil
+		return server.Who{Name: "server", Rights: remote.Own}, nil
 	}
 	found, err := k.tokens.Find(ctx, token)
 	if errors.Is(err, access.ErrUnknown) {
-		return "", nil
+		return server.Who{}, nil
 	}
-	return found.Rights, err
+	return server.Who{Name: found.Name, Rights: found.Rights}, err
 }
 
 // list lists the sessions, with what those do that are open.

@@ -30,6 +30,7 @@ type httpClient struct {
 	url  string
 	cmd  *exec.Cmd
 	spec map[string]any
+	said *bytes.Buffer // on standard error; read once it has ended
 }
 
 // serveIt starts burin serve.
@@ -38,8 +39,8 @@ func serveIt(t *testing.T, cmd *exec.Cmd, args ...string) *httpClient {
 	cmd = again(cmd)
 	cmd.Args = append(cmd.Args, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
 	cmd.Env = append(cmd.Env, tokenVariable+"="+testToken)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	said := new(bytes.Buffer)
+	cmd.Stderr = said
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -51,9 +52,9 @@ func serveIt(t *testing.T, cmd *exec.Cmd, args ...string) *httpClient {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		_ = cmd.Wait()
-		t.Fatalf("%v: %s", err, &said)
+		t.Fatalf("%v: %s", err, said)
 	}
-	c := &httpClient{t: t, url: strings.TrimSpace(line), cmd: cmd}
+	c := &httpClient{t: t, url: strings.TrimSpace(line), cmd: cmd, said: said}
 	c.must(http.StatusOK, "GET", "/v1/openapi.json", nil, &c.spec)
 	return c
 }
@@ -423,7 +424,7 @@ func TestServeRefuses(t *testing.T) {
 	c.must(http.StatusCreated, "POST", "/v1/sessions", map[string]any{"folder": cmd.Dir}, &made)
 	for path, verbs := range c.spec["paths"].(map[string]any) {
 		for verb := range verbs.(map[string]any) {
-			if path == "/healthz" {
+			if path == "/healthz" || path == "/readyz" {
 				continue
 			}
 			at := strings.ReplaceAll(path, "{id}", made.ID)

@@ -114,6 +114,13 @@ func (k *Keeper) Keep(s *session.Session) (*Background, error) {
 	return b, nil
 }
 
+// Len is how many sessions are open in this process.
+func (k *Keeper) Len() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.open)
+}
+
 // Running describes the sessions that are open in this process.
 func (k *Keeper) Running(ctx context.Context) []Running {
 	k.mu.Lock()

@@ -51,10 +51,12 @@ func (s *Server) OpenAPI() ([]byte, error) {
 		}
 		paths[r.path][strings.ToLower(r.verb)] = op
 	}
-	paths["/healthz"] = map[string]any{"get": map[string]any{
-		"operationId": "healthz", "summary": "Says ok while the server runs.", "security": []any{},
-		"responses": map[string]any{"200": map[string]any{"description": "it runs", "content": map[string]any{"text/plain": map[string]any{}}}},
-	}}
+	for path, about := range map[string]string{"/healthz": "Says ok while the server runs.", "/readyz": "Says ok while the server can work."} {
+		paths[path] = map[string]any{"get": map[string]any{
+			"operationId": path[1:], "summary": about, "security": []any{},
+			"responses": map[string]any{"200": map[string]any{"description": "it does", "content": map[string]any{"text/plain": map[string]any{}}}},
+		}}
+	}
 	return json.MarshalIndent(map[string]any{
 		"openapi":  "3.1.0",
 		"info":     map[string]any{"title": "burin serve", "version": "1", "description": "The sessions of this machine. docs/serve.md explains the API, docs/events.md the events."},
@@ -77,7 +79,7 @@ type schemas struct {
 
 // operation describes a route.
 func (t *schemas) operation(r route) (map[string]any, error) {
-	name := strings.Trim(strings.NewReplacer("/v1/", "", "{id}/", "", "{id}", "one", "/", "_", ".", "_").Replace(r.path), "_")
+	name := strings.Trim(strings.NewReplacer("/v1/", "", "/metrics", "metrics", "{id}/", "", "{id}", "one", "/", "_", ".", "_").Replace(r.path), "_")
 	op := map[string]any{
 		"operationId": strings.ToLower(r.verb) + "_" + name, "summary": r.about,
 		"security": []any{map[string]any{"token": []remote.Rights{r.needs}}},
@@ -111,6 +113,8 @@ func (t *schemas) operation(r route) (map[string]any, error) {
 	switch {
 	case r.stream:
 		success["content"] = map[string]any{"text/event-stream": map[string]any{}}
+	case r.text:
+		success["content"] = map[string]any{"text/plain": map[string]any{}}
 	case r.out != nil:
 		content, err := body(r.out)
 		if err != nil {

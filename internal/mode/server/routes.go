@@ -26,6 +26,7 @@ type route struct {
 	in, out    reflect.Type // of the bodies; nil: there is none
 	stream     bool         // it answers with text/event-stream
 	created    bool         // it answers with 201
+	text       bool         // it answers with text/plain
 	serve      http.HandlerFunc
 }
 
@@ -79,6 +80,10 @@ func (s *Server) routes() []route {
 			stream: true, serve: s.events,
 		},
 		{verb: "GET", path: "/v1/openapi.json", needs: remote.Watch, about: "This description.", serve: s.describe},
+		{
+			verb: "GET", path: "/metrics", needs: remote.Watch, about: "What the server does and has done, as text that Prometheus reads.",
+			text: true, serve: s.metrics,
+		},
 	}
 	for _, m := range remote.Describe() {
 		all = append(all, route{

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -39,11 +40,25 @@ const (
 // ErrUnknown means that there is no such session.
 var ErrUnknown = errors.New("unknown session")
 
-// Options of a server. All are required.
+// Who is the holder of a token.
+type Who struct {
+	Name   string        // of the token
+	Rights remote.Rights // "" is nobody's
+}
+
+// Options of a server. Those that may be nil say so.
 type Options struct {
 	Version string
-	// Who says what the holder of a token may do; "" is nobody's.
-	Who func(ctx context.Context, token string) (remote.Rights, error)
+	// Who says who holds a token.
+	Who func(ctx context.Context, token string) (Who, error)
+	// Host reports whether the server answers to a name, besides those of this machine. nil is no.
+	Host func(name string) bool
+	// Log is told of each request, without what it says. nil is not.
+	Log *slog.Logger
+	// Ready says why the server can't work; nil is that it can.
+	Ready func(ctx context.Context) error
+	// Open says how many sessions the server has open.
+	Open func() int
 	// List lists the sessions, newest first; limit is how many at most, 0 is all.
 	List func(ctx context.Context, limit int) ([]Listed, error)
 	// Face opens or joins a session, with a handle whose Close leaves it. If answers is true, the
@@ -85,6 +100,7 @@ type Server struct {
 	o       Options
 	mux     *http.ServeMux
 	streams chan struct{}
+	counts  counts
 
 	ctx  context.Context // of the streams
 	stop context.CancelFunc
@@ -135,8 +151,8 @@ func (s *Server) Handler() http.Handler {
 		head.Set("Cache-Control", "no-store")
 		head.Set("Content-Security-Policy", "default-src 'none'")
 		head.Set("X-Content-Type-Options", "nosniff")
-		if !local(r.Host) {
-			fail(w, http.StatusMisdirectedRequest, "", fmt.Errorf("this server answers to localhost, 127.0.0.1 and [::1], not to %q", r.Host))
+		if !s.named(r.Host) {
+			fail(w, http.StatusMisdirectedRequest, "", fmt.Errorf("this server does not answer to %q: burin serve --host adds a name", r.Host))
 			return
 		}
 		if err := origins.Check(r); err != nil {
@@ -147,20 +163,33 @@ func (s *Server) Handler() http.Handler {
 			fmt.Fprintln(w, "ok")
 			return
 		}
+		if r.URL.Path == "/readyz" && r.Method == http.MethodGet {
+			if err := s.o.Ready(r.Context()); err != nil || s.ctx.Err() != nil { // who may not ask isn't told why
+				fail(w, http.StatusServiceUnavailable, "", errors.New("the server can't work now: burin serve --check says why"))
+				return
+			}
+			fmt.Fprintln(w, "ok")
+			return
+		}
+		began := time.Now()
 		who, err := s.who(r)
 		if err != nil {
 			fail(w, http.StatusInternalServerError, "", err)
 			return
 		}
-		if who == "" {
+		if who.Rights == "" {
+			s.counts.wrong.Add(1)
 			head.Set("WWW-Authenticate", `Bearer realm="burin"`)
 			fail(w, http.StatusUnauthorized, "", errors.New("send a token of this server: Authorization: Bearer TOKEN; burin serve says where its own is, and burin admin token add makes others"))
 			return
 		}
-		ctx, cancel := context.WithCancel(context.WithValue(r.Context(), rightsKey{}, who))
+		ctx, cancel := context.WithCancel(context.WithValue(r.Context(), rightsKey{}, who.Rights))
 		defer cancel()
 		defer s.watch(r, who, cancel)()
 		r = r.WithContext(ctx)
+		seen := &measured{ResponseWriter: w}
+		w = seen
+		defer func() { s.note(r, who, seen.status, began) }()
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		if _, pattern := s.mux.Handler(r); pattern == "" {
 			s.nowhere(w, r)
@@ -194,16 +223,16 @@ func rights(r *http.Request) remote.Rights {
 }
 
 // who says what the sender of a request may do.
-func (s *Server) who(r *http.Request) (remote.Rights, error) {
+func (s *Server) who(r *http.Request) (Who, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok || token == "" {
-		return "", nil
+		return Who{}, nil
 	}
 	return s.o.Who(r.Context(), token)
 }
 
 // watch ends a request that goes on, such as a stream, when its token is removed or expires.
-func (s *Server) watch(r *http.Request, had remote.Rights, end context.CancelFunc) (stop func()) {
+func (s *Server) watch(r *http.Request, had Who, end context.CancelFunc) (stop func()) {
 	var mu sync.Mutex
 	var again *time.Timer // nil: the request has ended
 	mu.Lock()
@@ -227,13 +256,18 @@ func (s *Server) watch(r *http.Request, had remote.Rights, end context.CancelFun
 	}
 }
 
-// local reports whether a Host header names this machine: a page whose name an attacker lets
+// named reports whether the server answers to a Host header: a page whose name an attacker lets
 // point to 127.0.0.1 sends its own.
-func local(host string) bool {
+func (s *Server) named(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	return local(host) || s.o.Host != nil && s.o.Host(host)
+}
+
+// local reports whether a name is this machine's.
+func local(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
 	}

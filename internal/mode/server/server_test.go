@@ -54,12 +54,13 @@ func TestOpenAPI(t *testing.T) {
 }
 
 func TestHosts(t *testing.T) {
+	s := NewServer(Options{Host: func(name string) bool { return name == "proxy.example.org" }})
 	for host, want := range map[string]bool{
 		"localhost": true, "LOCALHOST:80": true, "127.0.0.1:4647": true, "127.9.9.9": true, "[::1]:4647": true, "::1": true,
-		"": false, "example.org": false, "localhost.example.org": false, "127.0.0.1.example.org:80": false, "192.168.1.2": false, "0.0.0.0": false, "[::]:80": false,
+		"": false, "example.org": false, "localhost.example.org": false, "127.0.0.1.example.org:80": false, "192.168.1.2": false, "proxy.example.org": true, "proxy.example.org:443": true, "0.0.0.0": false, "[::]:80": false,
 	} {
-		if local(host) != want {
-			t.Errorf("local(%q) is %v", host, !want)
+		if s.named(host) != want {
+			t.Errorf("named(%q) is %v", host, !want)
 		}
 	}
 }
