@@ -53,13 +53,11 @@ func serveCommand(p *program) *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the sessions of this machine to programs, over HTTP",
 		Long: `Serve the sessions of this machine over HTTP: programs list, begin, follow and steer them,
-also those that are open in a terminal, and burin attach http://… joins one. It listens
-where only this machine reaches it, others only with a certificate, and asks for a
-token, which it keeps in a file of yours; burin admin token makes others. Flags hold for
-the sessions that it opens; burin help flags lists more of them.
+also those that are open in a terminal, and burin attach http://… joins one. It asks for a
+token, which it keeps in a file of yours; burin admin token makes others. Without a
+certificate only this machine reaches it. burin help flags has more flags for sessions.
 
-  burin serve
-  burin serve --addr 127.0.0.1:0 --approval auto-edit
+  burin serve --approval auto-edit
   burin serve --addr :4647 --tls-cert cert.pem --tls-key key.pem`,
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), p, a, o) },
@@ -67,14 +65,14 @@ the sessions that it opens; burin help flags lists more of them.
 	a.register(cmd.Flags())
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	own.StringVar(&o.address, "addr", o.address, "the `ADDRESS` to listen at; port 0 is any free one")
-	own.StringVar(&o.cert, "tls-cert", "", "`FILE` with the certificate chain, for https; a new one is read when the file changes")
+	own.StringVar(&o.cert, "tls-cert", "", "`FILE` with the certificate chain, for https")
 	own.StringVar(&o.key, "tls-key", "", "`FILE` with the certificate's key")
-	own.StringArrayVar(&o.hosts, "host", nil, "another `NAME` to answer to, as of a proxy before it; repeatable")
-	own.BoolVar(&o.log, "log", false, "write a line of JSON for each request to standard error, without what it says")
+	own.StringArrayVar(&o.hosts, "host", nil, "another `NAME` to answer to, as a proxy's; repeatable")
+	own.BoolVar(&o.log, "log", false, "write a line for each request to standard error")
 	own.BoolVar(&o.check, "check", false, "check that the server could start, and exit")
 	cmd.Flags().AddFlagSet(own)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { // those that matter here; burin help flags has all
-		f.Hidden = own.Lookup(f.Name) == nil && !slices.Contains([]string{"approval", "allow", "deny", "sandbox", "model", "thinking", "max-cost"}, f.Name)
+		f.Hidden = own.Lookup(f.Name) == nil && !slices.Contains([]string{"approval", "model", "max-cost"}, f.Name)
 	})
 	return cmd
 }
