@@ -320,10 +320,8 @@ func (k *kept) list(ctx context.Context, limit int) ([]server.Listed, error) {
 
 // path is the file of the session with an id.
 func (k *kept) path(ctx context.Context, id string) (string, error) {
-	for _, r := range k.sessions.Running(ctx) {
-		if r.ID == id {
-			return r.Path, nil
-		}
+	if path, ok := k.sessions.Path(id); ok {
+		return path, nil
 	}
 	list, err := k.archive.List(ctx, "", 0)
 	if err != nil {

@@ -36,7 +36,14 @@ type httpClient struct {
 // serveIt starts burin serve.
 func serveIt(t *testing.T, cmd *exec.Cmd, args ...string) *httpClient {
 	t.Helper()
-	cmd = again(cmd)
+	return serveWith(t, cmd.Path, cmd, args...)
+}
+
+// serveWith starts burin serve with another program of burin's.
+func serveWith(t *testing.T, bin string, cmd *exec.Cmd, args ...string) *httpClient {
+	t.Helper()
+	cmd = in(cmd, bin, cmd.Dir)
+	cmd.Env = slices.Clone(cmd.Env)
 	cmd.Args = append(cmd.Args, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
 	cmd.Env = append(cmd.Env, tokenVariable+"="+testToken)
 	said := new(bytes.Buffer)

@@ -114,6 +114,18 @@ func (k *Keeper) Keep(s *session.Session) (*Background, error) {
 	return b, nil
 }
 
+// Path is the file of the session with an id that is open in this process; false: none is.
+func (k *Keeper) Path(id string) (string, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for path, b := range k.open {
+		if b.sv.s.Log().ID() == id {
+			return path, true
+		}
+	}
+	return "", false
+}
+
 // Len is how many sessions are open in this process.
 func (k *Keeper) Len() int {
 	k.mu.Lock()

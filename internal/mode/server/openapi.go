@@ -221,7 +221,7 @@ func tidy(s *jsonschema.Schema) {
 			s.AdditionalProperties = nil
 		}
 	}
-	if s.Ref != "" {
+	if s.Ref != "" || slices.Equal(s.Types, []string{"null"}) { // of a pointer to what has no type
 		s.Types = nil
 	}
 	for _, p := range s.Properties {

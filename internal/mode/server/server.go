@@ -29,7 +29,7 @@ import (
 // Limits.
 const (
 	maxBody     = remote.MaxLine // bytes of a request; a larger one gets 413
-	maxStreams  = 1000           // event streams and attached clients at a time; more get 503
+	maxStreams  = 10_000         // event streams and attached clients at a time; more get 503
 	maxFollowed = 100            // sessions of one event stream; more get 400
 	writeTime   = 30 * time.Second
 	headerTime  = 10 * time.Second
