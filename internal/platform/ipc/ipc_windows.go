@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"os"
 	"strings"
 
 	"github.com/Microsoft/go-winio"
@@ -34,17 +33,25 @@ func Lasting(identity, data string) (string, error) { return Address(identity, d
 // HasLasting is false: there is one address.
 func HasLasting(string, string) (string, bool) { return "", false }
 
-// List returns the addresses at which somebody listens; some may belong to other users.
-func List(string, func(string) string) ([]string, error) {
-	entries, err := os.ReadDir(pipes)
+// List returns the addresses at which somebody listens; some may belong to other users. Wine
+// can't list pipes: there are none.
+func List(string, func(string) string) (found []string, err error) {
+	pattern, err := windows.UTF16PtrFromString(pipes + "*")
 	if err != nil {
-		return nil, fmt.Errorf("list the pipes: %w", err)
+		return nil, err
 	}
-	var found []string
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), prefix) {
-			found = append(found, pipes+e.Name())
+	var one windows.Win32finddata
+	h, err := windows.FindFirstFile(pattern, &one)
+	for ; err == nil; err = windows.FindNextFile(h, &one) {
+		if name := windows.UTF16ToString(one.FileName[:]); strings.HasPrefix(name, prefix) {
+			found = append(found, pipes+name)
 		}
+	}
+	if h != windows.InvalidHandle {
+		_ = windows.FindClose(h) // it was only read
+	}
+	if !errors.Is(err, windows.ERROR_NO_MORE_FILES) && !errors.Is(err, windows.ERROR_FILE_NOT_FOUND) && !errors.Is(err, windows.ERROR_INVALID_FUNCTION) {
+		return nil, fmt.Errorf("list the pipes: %w", err)
 	}
 	return found, nil
 }
