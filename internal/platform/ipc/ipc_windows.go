@@ -50,7 +50,7 @@ func List(string, func(string) string) (found []string, err error) {
 	if h != windows.InvalidHandle {
 		_ = windows.FindClose(h) // it was only read
 	}
-	if !errors.Is(err, windows.ERROR_NO_MORE_FILES) && !errors.Is(err, windows.ERROR_FILE_NOT_FOUND) && !errors.Is(err, windows.ERROR_INVALID_FUNCTION) {
+	if !errors.Is(err, windows.ERROR_NO_MORE_FILES) && !errors.Is(err, windows.ERROR_FILE_NOT_FOUND) && !errors.Is(err, windows.ERROR_BAD_DEV_TYPE) {
 		return nil, fmt.Errorf("list the pipes: %w", err)
 	}
 	return found, nil
