@@ -163,7 +163,10 @@ func Result(out agent.Outcome) (result json.RawMessage, ok bool) {
 			calls[c.ID] = json.RawMessage(c.Arguments)
 		}
 		if handedOver(out.Messages[i : i+1]) {
-			result, ok = calls[m.ToolCallID]
+			// What fits the schema is in the details: an argument may be "7" where 7 is wanted.
+			if result, ok = calls[m.ToolCallID]; len(m.Details) > 0 {
+				result, ok = m.Details, true
+			}
 		}
 	}
 	return result, ok

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -65,16 +66,25 @@ type Brought struct {
 	Branch string
 }
 
-// BringBack gives the changes to the session that lent its workspace, and removes the folder. They
-// become changes of files in the undo turn that is open, or a branch of that name. What does not
-// fit is said; patch is the file where all of it goes, "" is none.
-func (f *Isolated) BringBack(ctx context.Context, to *Lent, patch, branch, message string) (b Brought, err error) {
-	defer func() { err = errors.Join(err, f.Close()) }()
+// BringBack gives the changes to the session that lent its workspace, and removes the folder, unless
+// keep is true: then the agent goes on there. They become changes of files in the undo turn that is
+// open, or a branch of that name. What does not fit is said; patch is the file where all of it
+// goes, "" is none. A file and a branch that are there get a number.
+func (f *Isolated) BringBack(ctx context.Context, to *Lent, patch, branch, message string, keep bool) (b Brought, err error) {
+	defer func() {
+		switch {
+		case !keep:
+			err = errors.Join(err, f.Close())
+		case branch == "" && err == nil: // a later branch has all of it
+			err = f.Rebase(ctx)
+		}
+	}()
 	all, err := f.Patch(ctx)
 	if err != nil || len(all) == 0 {
 		return b, err
 	}
 	if patch != "" {
+		patch = freeFile(patch)
 		if err := smallfile.Replace(patch, all); err != nil {
 			return b, err
 		}
@@ -83,15 +93,27 @@ func (f *Isolated) BringBack(ctx context.Context, to *Lent, patch, branch, messa
 	f.of.merging.Lock()
 	defer f.of.merging.Unlock()
 	if branch != "" {
-		commit, err := f.Branch(ctx, branch, message)
+		made, commit, err := f.Branch(ctx, branch, message)
 		if err != nil {
 			return b, err
 		}
-		b.Branch = branch
-		b.Notes = []string{fmt.Sprintf("Its changes are on the branch %s (%s); the files here are as they were.", branch, prose.Head(commit, 12))}
+		b.Branch = made
+		b.Notes = []string{fmt.Sprintf("Its changes are on the branch %s (%s); the files here are as they were.", made, prose.Head(commit, 12))}
 		return b, nil
 	}
 	return b, f.merge(ctx, to, &b)
+}
+
+// freeFile is a path that is not there yet: the wanted one, or with a number.
+func freeFile(path string) string {
+	ending := filepath.Ext(path)
+	free := path
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(free); errors.Is(err, fs.ErrNotExist) {
+			return free
+		}
+		free = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(path, ending), n, ending)
+	}
 }
 
 // merge writes the changes that fit.

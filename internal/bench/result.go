@@ -32,8 +32,9 @@ func newResult(raw json.RawMessage) (*tool.Tool, error) {
 		Description: "Hand over the result of the work, once, when everything else is done. It ends the work.",
 		Access:      func(json.RawMessage) ([]tool.Access, error) { return nil, nil },
 		Together:    func(json.RawMessage) bool { return false },
-		Run: func(context.Context, tool.Call) (*tool.Result, error) {
+		Run: func(_ context.Context, c tool.Call) (*tool.Result, error) {
 			r := tool.Text("Accepted.")
+			r.Details = c.Arguments // as they were made to fit the schema, for [session.Result]
 			r.Final = true
 			return r, nil
 		},

@@ -346,12 +346,13 @@ func (c *Crew) Run(ctx context.Context, call string, orders []task.Order, backgr
 				return reports, nil
 			}
 			for _, m := range members {
-				m.abort("the call was stopped")
+				m.abort(callStopped)
 			}
-			for _, m := range members {
+			for i, m := range members {
 				<-m.over()
+				reports[i] = m.report()
 			}
-			return nil, context.Cause(ctx)
+			return reports, context.Cause(ctx) // the session must know what came back
 		}
 	}
 	return reports, nil

@@ -223,7 +223,11 @@ func (s speaker) Ask(ctx context.Context, to, text string, timeout time.Duration
 	case err != nil:
 		return "", err
 	case out.Reason != agent.ReasonDone && out.Err != nil:
-		return "", fmt.Errorf("%s could not answer: %w", to, out.Err)
+		err := out.Err
+		if m != nil {
+			err = m.cutShort(err)
+		}
+		return "", fmt.Errorf("%s could not answer: %w", to, err)
 	}
 	answer = cutAnswer(result(out, false), to)
 	if m != nil {
@@ -256,11 +260,7 @@ func (m *member) asked() (release func()) {
 // report brings back what an isolated agent changed that went on after its first work, and tells the
 // session.
 func (c *Crew) report(m *member) {
-	go func() { // whoever closes the agent waits for it
-		if notes := m.brought(false); len(notes) > 0 && c.life.Err() == nil {
-			_, _ = c.family.Speaker(m.id).Send(c.life, task.Main, strings.Join(notes, "\n")) // it is kept until it is read
-		}
-	}()
+	go func() { m.tell(m.brought(false)) }() // whoever closes the agent waits for it
 }
 
 // changing reports whether an isolated agent has a folder whose changes are still to come back.

@@ -39,24 +39,29 @@ type member struct {
 
 	mu       sync.Mutex
 	agent    session.Agent
-	live     *session.Session // nil: it has not begun, or is parked
-	own      *Crew            // its own agents
-	dir      string           // of an isolated one; "": it has no folder
-	folder   string           // the id of its folder, for a later owner of the session
-	back     func() []string  // brings back what it changed in the folder, and says what became of it
-	asking   int              // who wait for its answer, and read what back says
-	faces    int              // that look at it
+	live     *session.Session         // nil: it has not begun, or is parked
+	own      *Crew                    // its own agents
+	dir      string                   // of an isolated one; "": it has no folder
+	folder   string                   // the id of its folder, for a later owner of the session
+	back     func(keep bool) []string // brings back what it changed in the folder, and says what became of it
+	leave    func()                   // leaves the folder for a later owner of the session
+	lost     bool                     // its definition is not there: it can't go on
+	asking   int                      // who wait for its answer, and read what back says
+	faces    int                      // that look at it
 	begun    time.Time
 	output   string // the whole result
 	notes    []string
 	patch    string
 	branch   string
-	why      string // it is to end
+	why      string      // it is to end
+	cut      string      // why the piece of work that is under way, or was last, was ended
+	timer    *time.Timer // of its time limit
 	cancel   context.CancelFunc
 	finished chan struct{} // closed when its first work is over
 	started  chan struct{} // closed when its session is open, or never will be
 	starts   sync.Once
 	over_    bool
+	done     bool // over_, and not because the session ended
 	awaited  bool
 	delivery delivery // of its result, if it works in the background
 	requests int      // of this piece of work
@@ -70,6 +75,13 @@ func (m *member) row() session.Agent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.agent
+}
+
+// tell says to the session what became of changes.
+func (m *member) tell(notes []string) {
+	if len(notes) > 0 && m.crew.life.Err() == nil {
+		_, _ = m.crew.family.Speaker(m.id).Send(m.crew.life, task.Main, strings.Join(notes, "\n")) // it is kept until it is read
+	}
 }
 
 // over is closed when the agent's first work is over.
@@ -118,19 +130,23 @@ func (m *member) stop() {
 	m.live = nil
 	m.agent.State = session.AgentStopped
 	if back != nil {
-		m.back, m.dir = nil, ""
+		m.back, m.dir, m.folder = nil, "", ""
 	}
 	m.mu.Unlock()
 	if live != nil {
 		_ = live.Close() // its transcript has what was said
 	}
 	if back != nil {
-		back()
+		m.tell(back(false))
 	}
 	m.freeTasks()
 	_ = m.note()
 	m.changed(true)
 }
+
+// callStopped is why agents end whose call is stopped, by a person or by the end of the session. What
+// an isolated one has changed is half of something: it stays in its folder until it has gone on.
+const callStopped = "the call was stopped"
 
 // abort ends the piece of work that is under way.
 func (m *member) abort(why string) {
@@ -141,8 +157,19 @@ func (m *member) abort(why string) {
 		m.cancel()
 	}
 	if m.live != nil {
+		m.cut = why
 		go m.live.Abort()
 	}
+}
+
+// cutShort says why the work that ended with err was ended.
+func (m *member) cutShort(err error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cut != "" {
+		return errors.New(m.cut)
+	}
+	return err
 }
 
 // close closes its session.
@@ -150,9 +177,10 @@ func (m *member) close() error {
 	m.opening.Lock()
 	defer m.opening.Unlock()
 	m.mu.Lock()
-	live, back := m.live, m.back
-	m.live, m.back, m.dir = nil, nil, ""
-	for _, t := range []*time.Timer{m.park, m.telling} {
+	live, back, leave := m.live, m.back, m.leave
+	working := !m.done || live != nil && live.Facts().Working
+	m.live, m.back, m.leave, m.dir = nil, nil, nil, ""
+	for _, t := range []*time.Timer{m.park, m.telling, m.timer} {
 		if t != nil {
 			t.Stop()
 		}
@@ -162,8 +190,16 @@ func (m *member) close() error {
 	if live != nil {
 		err = live.Close()
 	}
-	if back != nil {
-		back()
+	switch {
+	case back == nil:
+	case working: // half of a change helps nobody: it can go on later
+		leave()
+	default:
+		back(false)
+		m.mu.Lock()
+		m.folder = ""
+		m.mu.Unlock()
+		err = errors.Join(err, m.note())
 	}
 	return err
 }
@@ -205,6 +241,9 @@ func (m *member) first(ctx context.Context) {
 	}
 	m.mu.Unlock()
 	if !errors.Is(err, errEnded) {
+		m.mu.Lock()
+		m.done = m.why != callStopped
+		m.mu.Unlock()
 		m.keepOutput(output)
 		if err := m.note(); err != nil {
 			m.crew.o.Warn(fmt.Sprintf("agent %s: %v", m.id, err))
@@ -235,6 +274,9 @@ func (m *member) finishTodos() {
 // work opens the agent's session, has it do the work, and gives its result.
 func (m *member) work(ctx context.Context) (output string, err error) {
 	c := m.crew
+	if m.isolated { // somebody may look at it, and so give it its folder, before its turn comes
+		defer m.brought(true)
+	}
 	if c.slots != nil {
 		select {
 		case c.slots <- struct{}{}:
@@ -243,16 +285,9 @@ func (m *member) work(ctx context.Context) (output string, err error) {
 			return "", errors.New("it had not begun")
 		}
 	}
-	if m.isolated {
-		if err := m.isolate(ctx); err != nil {
-			return "", err
-		}
-		defer m.brought(true)
-	}
-	if limit := c.o.Limits.Runtime; limit > 0 {
-		timer := time.AfterFunc(limit, func() { m.abort(fmt.Sprintf("it reached its time limit of %s (task.maxRuntimeMs)", limit)) })
-		defer timer.Stop()
-	}
+	m.mu.Lock()
+	m.limit()
+	m.mu.Unlock()
 	live, err := m.awake(ctx)
 	if err != nil {
 		return "", err
@@ -263,6 +298,17 @@ func (m *member) work(ctx context.Context) (output string, err error) {
 	m.mu.Unlock()
 	m.changed(true)
 	return m.ask(ctx, live, llm.UserText(m.order.Assignment))
+}
+
+// limit begins the time that a piece of work may take. m.mu must be held.
+func (m *member) limit() {
+	if m.timer != nil {
+		m.timer.Stop()
+		m.timer = nil
+	}
+	if limit := m.crew.o.Limits.Runtime; limit > 0 {
+		m.timer = time.AfterFunc(limit, func() { m.abort(fmt.Sprintf("it reached its time limit of %s (task.maxRuntimeMs)", limit)) })
+	}
 }
 
 // isolate gives an isolated agent its folder: the one that a killed burin has left, or a new one
@@ -280,38 +326,44 @@ func (m *member) isolate(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	m.dir, m.folder = folder.Dir(), folder.ID()
-	m.back = func() []string { return m.bringBack(context.WithoutCancel(ctx), folder) }
+	m.back = func(keep bool) []string { return m.bringBack(context.WithoutCancel(ctx), folder, keep) }
+	m.leave = func() { _ = folder.Leave() } // its lock ends with the process anyway
 	m.mu.Unlock()
 	return m.note()
 }
 
 // brought brings back what an isolated agent changed, and says what became of it. Its session goes
 // with the folder; the next message opens it in a new one. While somebody looks at the session, or it
-// works, that has to wait, unless it is the end of the agent's first work.
+// works, that has to wait; at the end of the agent's first work the changes come back at once, and the
+// folder stays for who looks. Where the session ends, close does it.
 func (m *member) brought(first bool) []string {
 	m.opening.Lock()
 	defer m.opening.Unlock()
 	m.mu.Lock()
-	back, live, faces := m.back, m.live, m.faces
+	back, live, faces, why := m.back, m.live, m.faces, m.why
 	m.mu.Unlock()
 	switch {
-	case back == nil:
+	case back == nil, m.crew.life.Err() != nil:
 		return nil
+	case first && why == callStopped:
+		m.mu.Lock()
+		m.notes = append(m.notes, "What it changed is in its own folder, and comes back when it has gone on.")
+		m.mu.Unlock()
+		return nil
+	case first && faces > 0:
+		return back(true)
 	case first:
 	case faces > 0, live != nil && live.Facts().Working:
 		return nil
 	}
 	m.mu.Lock()
-	m.back, m.dir = nil, ""
-	if m.faces == 0 {
-		m.live = nil
-	}
+	m.back, m.leave, m.dir, m.live = nil, nil, "", nil
 	m.mu.Unlock()
-	notes := back()
+	notes := back(false)
 	m.mu.Lock()
 	m.folder = ""
 	m.mu.Unlock()
-	if faces == 0 && live != nil {
+	if live != nil {
 		_ = live.Close() // what it says is in its file
 	}
 	if !first {
@@ -321,18 +373,18 @@ func (m *member) brought(first bool) []string {
 }
 
 // bringBack gives the changes of an isolated agent to its session.
-func (m *member) bringBack(ctx context.Context, f *bench.Isolated) []string {
+func (m *member) bringBack(ctx context.Context, f *bench.Isolated, keep bool) []string {
 	patch, branch := "", ""
 	if m.file != "" {
 		patch = strings.TrimSuffix(m.file, ".jsonl") + ".patch"
 	}
 	if m.crew.o.Limits.Merge == "branch" {
-		branch = "burin/task/" + strings.ReplaceAll(m.id, ".", "/")
+		branch = "burin/task/" + strings.ReplaceAll(m.id, ".", "-")
 	}
 	m.crew.mu.Lock()
 	lent := m.crew.lent
 	m.crew.mu.Unlock()
-	b, err := f.BringBack(ctx, lent, patch, branch, prose.Head(m.id+": "+m.row().Task, 200))
+	b, err := f.BringBack(ctx, lent, patch, branch, prose.Head(m.id+": "+m.row().Task, 200), keep)
 	if err != nil {
 		where := ""
 		if b.Patch != "" {
@@ -379,20 +431,14 @@ func (m *member) ask(ctx context.Context, live *session.Session, message llm.Mes
 // abortGrace is how long an agent may take to stop.
 const abortGrace = 5 * time.Second
 
-// result is what an agent hands over: the arguments of its tool result if it has one, else what
-// it said last.
+// result is what an agent hands over: by its tool result if it has one, else what it said last.
 func result(out agent.Outcome, typed bool) string {
+	if typed {
+		handed, _ := session.Result(out)
+		return string(handed)
+	}
 	for _, msg := range slices.Backward(out.Messages) {
-		if msg.Role != llm.RoleAssistant {
-			continue
-		}
-		if typed {
-			for _, call := range msg.ToolCalls() {
-				if args, _, err := call.Object(); call.Name == session.ResultTool && err == nil {
-					return string(args)
-				}
-			}
-		} else if text := strings.TrimSpace(msg.Text()); text != "" {
+		if text := strings.TrimSpace(msg.Text()); msg.Role == llm.RoleAssistant && text != "" {
 			return text
 		}
 	}
@@ -417,11 +463,16 @@ func (m *member) awake(ctx context.Context) (*session.Session, error) {
 		return nil, session.ErrClosed
 	case state == session.AgentStopped:
 		return nil, fmt.Errorf("%s was stopped: its transcript is history://%s", m.id, m.id)
+	case m.lost:
+		return nil, fmt.Errorf("%s can't go on: there is no agent %q that may run now, see burin agents; its transcript is history://%s", m.id, m.definition.Name, m.id)
 	case state == session.AgentParked && m.file == "":
 		return nil, fmt.Errorf("%s is not kept", m.id)
 	case m.isolated && dir == "":
 		if err := m.isolate(ctx); err != nil {
-			return nil, fmt.Errorf("%w; its transcript is history://%s", err, m.id)
+			if _, begun := m.transcript(); begun {
+				err = fmt.Errorf("%w; its transcript is history://%s", err, m.id)
+			}
+			return nil, err
 		}
 		m.mu.Lock()
 		dir = m.dir
@@ -533,9 +584,18 @@ func (m *member) heard(e session.Event) {
 		if a.State != session.AgentStopped {
 			a.State, a.Error = session.AgentRunning, ""
 		}
+		if m.over_ { // a piece of work of its own
+			m.requests, m.cut = 0, ""
+			m.limit()
+		}
 		now = true
 	case session.AgentSettled:
+		if m.timer != nil {
+			m.timer.Stop()
+			m.timer = nil
+		}
 		if m.over_ && a.State == session.AgentRunning {
+			m.done = true
 			a.State, a.Ended, a.Tool = session.AgentIdle, m.crew.o.Now(), ""
 			now = true
 			if m.back != nil && m.asking == 0 {
@@ -800,7 +860,7 @@ func (c *Crew) recall(l *bench.Lent) {
 			continue
 		}
 		path := strings.TrimSuffix(file, ".agent.json") + ".jsonl"
-		m := &member{id: k.ID, file: path, order: k.Order, isolated: k.Isolated, folder: k.Folder, notes: k.Notes, over_: k.Over, why: k.Stopped, begun: k.Started, finished: make(chan struct{}), started: make(chan struct{})}
+		m := &member{id: k.ID, file: path, order: k.Order, isolated: k.Isolated, folder: k.Folder, notes: k.Notes, over_: k.Over, why: k.Stopped, done: k.Stopped != callStopped, begun: k.Started, finished: make(chan struct{}), started: make(chan struct{})}
 		close(m.finished)
 		m.start()
 		m.agent = k.Agent
@@ -831,7 +891,7 @@ func (c *Crew) recall(l *bench.Lent) {
 	for _, m := range found {
 		d, ok := c.o.Agents().Get(m.agent.Agent)
 		if !ok {
-			d = &subagent.Definition{Name: m.agent.Agent}
+			d, m.lost = &subagent.Definition{Name: m.agent.Agent}, true // with which tools it worked is not known
 		}
 		m.definition = d
 		m.crew = c // agents of agents are asked by the session, too

@@ -16,31 +16,31 @@ var ErrNothing = errors.New("nothing was changed")
 // Branch makes a branch of the repository: HEAD as it is now, and one commit with the changes
 // on top of it. Where HEAD lacks what the changes build on, which the person hasn't committed,
 // they are merged; it is an error if that fails. HEAD, the index and the working tree stay
-// as they are. A branch of that name must not exist. The author is "Name <address>", else
-// whom git would take.
-func (f *Folder) Branch(ctx context.Context, name, message string, author ...string) (commit string, err error) {
+// as they are. Where a branch of that name exists, the name gets a number, as in name-2. The
+// author is "Name <address>", else whom git would take.
+func (f *Folder) Branch(ctx context.Context, name, message string, author ...string) (branch, commit string, err error) {
 	changes, err := f.Changes(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if len(changes) == 0 {
-		return "", ErrNothing
+		return "", "", ErrNothing
 	}
 	b := brancher{f: f, index: filepath.Join(f.own.dir, "branch")}
 	if _, err := b.git(ctx, nil, "check-ref-format", "refs/heads/"+name); err != nil || strings.HasPrefix(name, "-") {
-		return "", fmt.Errorf("%q is no name for a branch", name)
+		return "", "", fmt.Errorf("%q is no name for a branch", name)
 	}
 	if b.env, err = identity(ctx, f.user, author); err != nil {
-		return "", err
+		return "", "", err
 	}
 	for i := range changes {
 		c := &changes[i]
 		if c.Path = c.name; c.Repo != "" {
-			return "", fmt.Errorf("%s belongs to the repository in %s, so it can't be on a branch of the outer one: take the patch", c.name, c.Repo)
+			return "", "", fmt.Errorf("%s belongs to the repository in %s, so it can't be on a branch of the outer one: take the patch", c.name, c.Repo)
 		}
 	}
 	if err := b.clean(ctx, changes); err != nil {
-		return "", err
+		return "", "", err
 	}
 	head, _ := b.git(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	parent := strings.TrimSpace(string(head))
@@ -49,19 +49,19 @@ func (f *Folder) Branch(ctx context.Context, name, message string, author ...str
 		from = "--empty"
 	}
 	if _, err := b.git(ctx, nil, "read-tree", from); err != nil {
-		return "", err
+		return "", "", err
 	}
 	merged, err := Merge(changes, func(path string) ([]byte, error) { return b.read(ctx, path) })
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if len(merged.Conflicts) > 0 {
 		c := merged.Conflicts[0]
-		return "", fmt.Errorf("the changes don't apply to HEAD: %s: %s (%d in all)", c.Path, c.Why, len(merged.Conflicts))
+		return "", "", fmt.Errorf("the changes don't apply to HEAD: %s: %s (%d in all)", c.Path, c.Why, len(merged.Conflicts))
 	}
 	tree, err := b.write(ctx, merged.Writes)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	args := []string{"commit-tree", tree, "-F", "-"}
 	if parent != "" {
@@ -69,12 +69,29 @@ func (f *Folder) Branch(ctx context.Context, name, message string, author ...str
 	}
 	out, err := b.git(ctx, []byte(message), args...)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	commit = strings.TrimSpace(string(out))
-	_, err = b.git(ctx, nil, "update-ref", "-m", "burin: branch of an agent", "refs/heads/"+name, commit, strings.Repeat("0", len(commit)))
-	return commit, err
+	there := func(name string) bool {
+		_, err := b.git(ctx, nil, "show-ref", "--verify", "--quiet", "refs/heads/"+name)
+		return err == nil
+	}
+	branch = name
+	for n := 2; n <= maxBranches; n++ {
+		if !there(branch) {
+			_, err := b.git(ctx, nil, "update-ref", "-m", "burin: branch of an agent", "refs/heads/"+branch, commit, strings.Repeat("0", len(commit)))
+			if err == nil || !there(branch) { // else another one was faster
+				return branch, commit, err
+			}
+		}
+		branch = fmt.Sprintf("%s-%d", name, n)
+	}
+	return "", "", fmt.Errorf("there are %d branches %s already: delete some", maxBranches, name)
 }
+
+// maxBranches is how many branches with one name and a number there are at most.
+const maxBranches = 999
+
 
 // identity are the variables for who commits.
 func identity(ctx context.Context, p place, author []string) (env []string, err error) {

@@ -272,6 +272,35 @@ func (f *Folder) Close() error {
 	return err
 }
 
+// Leave leaves the folder as it is, for [Adopt].
+func (f *Folder) Leave() error {
+	if f.home == "" {
+		return nil
+	}
+	lock := f.lock
+	f.home, f.lock = "", nil
+	return filelock.Close(lock)
+}
+
+// Rebase takes the files as they are for what was there at the beginning: changes and patches are
+// those from now on.
+func (f *Folder) Rebase(ctx context.Context) error {
+	now, err := f.now(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := readMarker(f.home)
+	if err != nil {
+		return err
+	}
+	m.Base = now
+	if err := m.write(f.home); err != nil {
+		return err
+	}
+	f.base = now
+	return nil
+}
+
 // Prune removes the folders whose process is gone: at once those that were never complete, and the
 // others after keep, as somebody may adopt them until then.
 func Prune(under string, keep time.Duration) error {

@@ -481,9 +481,9 @@ func TestBranch(t *testing.T) {
 			text := read(t, filepath.Join(f.Dir(), "src/f00.txt")) // changed by the person, too
 			put(t, filepath.Join(f.Dir(), "src/f00.txt"), strings.Replace(text, "line 10\n", "line ten\n", 1))
 			before, was := r.facts(), files(t, r.dir)
-			commit, err := f.Branch(t.Context(), "burin/one", "By an agent\n", "An Agent <agent@example.com>")
-			if err != nil {
-				t.Fatal(err)
+			name, commit, err := f.Branch(t.Context(), "burin/one", "By an agent\n", "An Agent <agent@example.com>")
+			if err != nil || name != "burin/one" {
+				t.Fatal(name, err)
 			}
 			if got := r.git("diff", "--name-only", "HEAD", commit); got != "made\nsrc/f00.txt\nsrc/f03.txt\n" {
 				t.Errorf("the branch changes %q", got)
@@ -494,17 +494,21 @@ func TestBranch(t *testing.T) {
 			if got := r.git("log", "-1", "--format=%an %ae %P %s", "burin/one"); got != "An Agent agent@example.com "+strings.TrimSpace(r.git("rev-parse", "HEAD"))+" By an agent\n" {
 				t.Error(got)
 			}
-			if _, err := f.Branch(t.Context(), "burin/one", "again"); err == nil {
-				t.Error("a branch was overwritten")
+			if name, _, err := f.Branch(t.Context(), "burin/one", "again"); err != nil || name != "burin/one-2" || strings.TrimSpace(r.git("rev-parse", "burin/one")) != commit {
+				t.Errorf("the same name again is %q: %v", name, err)
 			}
-			if _, err := f.Branch(t.Context(), "../x", "bad name"); err == nil {
+			r.git("update-ref", "-d", "refs/heads/burin/one-2")
+			if _, _, err := f.Branch(t.Context(), "burin/one/sub", "below"); err == nil {
+				t.Error("a branch below another one was made")
+			}
+			if _, _, err := f.Branch(t.Context(), "../x", "bad name"); err == nil {
 				t.Error("a bad name was taken")
 			}
 			r.git("update-ref", "-d", "refs/heads/burin/one")
 			same(t, "repository", r.facts(), before)
 			same(t, "files", files(t, r.dir), was)
 			put(t, filepath.Join(f.Dir(), "staged"), "by the agent")
-			if _, err := f.Branch(t.Context(), "burin/two", "no"); err == nil || !strings.Contains(err.Error(), "staged") {
+			if _, _, err := f.Branch(t.Context(), "burin/two", "no"); err == nil || !strings.Contains(err.Error(), "staged") {
 				t.Errorf("a change of what isn't committed: %v", err)
 			}
 		})
@@ -538,7 +542,7 @@ func TestSubfolderAndNestedRepository(t *testing.T) {
 	if err != nil || len(m.Writes) != 2 || len(m.Conflicts) != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if _, err := f.Branch(t.Context(), "x", "m"); err == nil || !strings.Contains(err.Error(), "src/inner") {
+	if _, _, err := f.Branch(t.Context(), "x", "m"); err == nil || !strings.Contains(err.Error(), "src/inner") {
 		t.Errorf("%v", err)
 	}
 }
@@ -576,7 +580,7 @@ func TestHostileRepository(t *testing.T) {
 		if p, err := f.Patch(t.Context()); err != nil || !bytes.Contains(p, []byte("+by the agent")) {
 			t.Errorf("%s: %v: %s", mode, err, p)
 		}
-		if _, err := f.Branch(t.Context(), "b", "m"); err == nil || !strings.Contains(err.Error(), "filter") {
+		if _, _, err := f.Branch(t.Context(), "b", "m"); err == nil || !strings.Contains(err.Error(), "filter") {
 			t.Errorf("%s: %v", mode, err)
 		}
 	}

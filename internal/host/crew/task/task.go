@@ -198,7 +198,7 @@ func run(ctx context.Context, o Options, c tool.Call) (*tool.Result, error) {
 	reports, err := o.Crew.Run(ctx, c.ID, all, a.Background && !o.Waits, func(now []Report) {
 		c.Update(*tool.Text("").WithDetails(Details{a.Background, now}))
 	})
-	if err != nil {
+	if err != nil && reports == nil {
 		return nil, err
 	}
 	r := tool.Text(Words(reports)).WithDetails(Details{a.Background, reports})
@@ -209,7 +209,7 @@ func run(ctx context.Context, o Options, c tool.Call) (*tool.Result, error) {
 		}
 	}
 	r.IsError = failed > 0 && failed == len(reports)
-	return r, nil
+	return r, err
 }
 
 // Words is what a model reads of reports.
