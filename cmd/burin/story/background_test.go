@@ -190,6 +190,8 @@ func TestBackgroundRefused(t *testing.T) {
 	}{
 		"a model":     {[]string{"--background", "--model", "nobody/nothing"}, 1, `burin: no provider "nobody"`},
 		"usage":       {[]string{"--background", "--no-session"}, 2, "--no-session and --background contradict each other"},
+		"json":        {[]string{"--background", "--mode", "json", "hi"}, 2, "--background and --mode json contradict each other"},
+		"rpc":         {[]string{"--background", "--mode", "rpc"}, 2, "--background and --mode rpc contradict each other"},
 		"print":       {[]string{"--background", "-p", "x"}, 2, "--background and -p contradict each other"},
 		"a file":      {[]string{"--background", "@missing.txt"}, 1, "attach @missing.txt"},
 		"open":        {[]string{"--background", "--resume", id, "--model", "anthropic/claude-opus-4-5"}, 1, "is open in another burin: join it with burin attach"},
