@@ -184,10 +184,12 @@ func (p *program) root() *cobra.Command {
 			if err := ask.checkMode(args); err != nil {
 				return err
 			}
-			if back.on && (ask.print || ask.serves()) {
-				if ask.serves() {
-					return usage("--background and --mode %s contradict each other: a client is there", ask.mode)
-				}
+			switch {
+			case back.on && ask.serves():
+				return usage("--background and --mode %s contradict each other: a client is there", ask.mode)
+			case back.on && ask.mode == string(print.JSON):
+				return usage("--background and --mode json contradict each other: burin attach --mode json prints the events")
+			case back.on && ask.print:
 				return usage("--background and -p contradict each other: -p waits for the answer")
 			}
 			switch {

@@ -130,11 +130,16 @@ func (f *Isolated) merge(ctx context.Context, to *Lent, b *Brought) error {
 	}
 	var writes []workspace.Change
 	var names, left []string
+	why := unwritable(merged.Writes, read)
 	for _, w := range merged.Writes {
-		before, err := read(w.Path)
+		if why[w.Path] != "" {
+			left = append(left, fmt.Sprintf("%s (%s)", w.Path, why[w.Path]))
+			continue
+		}
+		before, perm, err := read(w.Path)
 		switch {
-		case err != nil && !errors.Is(err, fs.ErrNotExist), w.Mode&fs.ModeSymlink != 0:
-			left = append(left, w.Path+" (a link)")
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			left = append(left, fmt.Sprintf("%s (%v)", w.Path, err)) // it has changed just now
 			continue
 		case err == nil && before == nil:
 			before = []byte{}
@@ -145,7 +150,11 @@ func (f *Isolated) merge(ctx context.Context, to *Lent, b *Brought) error {
 		} else if after == nil {
 			after = []byte{}
 		}
-		writes = append(writes, workspace.Change{Path: w.Path, Before: before, After: after, Mode: w.Mode})
+		c := workspace.Change{Path: w.Path, Before: before, After: after, Mode: w.Mode}
+		if w.Chmod && perm != 0 {
+			c.Chmod = executable(perm, w.Mode&0o100 != 0)
+		}
+		writes = append(writes, c)
 		names = append(names, w.Path)
 	}
 	if len(writes) > 0 {
@@ -169,6 +178,46 @@ func (f *Isolated) merge(ctx context.Context, to *Lent, b *Brought) error {
 		b.Notes = append(b.Notes, "All its changes are in the patch "+b.Patch)
 	}
 	return nil
+}
+
+// unwritable says which of the writes a commit can't make, and why: links, and files that take the
+// place of a folder or the other way around. What was deleted to make room for these stays, too.
+func unwritable(writes []isolate.Write, read func(string) ([]byte, fs.FileMode, error)) map[string]string {
+	why := map[string]string{}
+	within := func(name, dir string) bool { return strings.HasPrefix(name, dir+"/") }
+	for _, w := range writes {
+		_, _, err := read(w.Path)
+		if w.Mode&fs.ModeSymlink != 0 || errors.As(err, new(*isolate.Link)) {
+			why[w.Path] = "a link"
+		}
+		for _, gone := range writes {
+			if w.Delete || !gone.Delete {
+				continue
+			}
+			words := ""
+			switch {
+			case within(gone.Path, w.Path) && err != nil: // the folder is there, or a link to one
+				words = "a file in the place of a folder"
+			case within(w.Path, gone.Path):
+				words = "a folder in the place of a file"
+			default:
+				continue
+			}
+			if why[w.Path] == "" {
+				why[w.Path] = words
+			}
+			why[gone.Path] = words
+		}
+	}
+	return why
+}
+
+// executable gives the right to execute to whoever may read, or takes it from all.
+func executable(perm fs.FileMode, yes bool) fs.FileMode {
+	if yes {
+		return perm | perm&0o444>>2
+	}
+	return perm &^ 0o111
 }
 
 // maxConflict is how many characters of a conflict the session reads.

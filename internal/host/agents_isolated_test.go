@@ -1,11 +1,16 @@
 package host_test
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/llm"
@@ -105,6 +110,82 @@ func TestIsolatedAgents(t *testing.T) {
 // isolated calls the tool task for agents in folders of their own.
 func isolated(assignments ...string) []llm.Event {
 	return taskCall("task", false, true, assignments)
+}
+
+// An isolated agent changes the right to execute, and puts a file in the place of a folder and the other
+// way around: modes come back, an undo restores them, and nothing of what can't be written is.
+func TestIsolatedModesAndKinds(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it has no modes, and agents use chmod")
+	}
+	home := t.TempDir()
+	dir := filepath.Join(home, "project")
+	for _, name := range []string{"on.sh", "off.sh", "edited.sh", "mine.sh", "d/f", "file", "other"} {
+		write(t, filepath.Join(dir, name), name+"\n")
+	}
+	chmod := func(name string, mode os.FileMode) {
+		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	chmod("off.sh", 0o755)
+	git(t, dir, "init", "-q")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-qm", "first")
+	chmod("on.sh", 0o640)
+	state := func() map[string]string {
+		all := map[string]string{}
+		for _, name := range []string{"on.sh", "off.sh", "edited.sh", "mine.sh", "d/f", "file", "other"} {
+			info, err := os.Lstat(filepath.Join(dir, name))
+			if err != nil || !info.Mode().IsRegular() {
+				all[name] = fmt.Sprint(info, err)
+				continue
+			}
+			all[name] = fmt.Sprintf("%o %s", info.Mode(), content(t, filepath.Join(dir, name)))
+		}
+		return all
+	}
+	o := opened(t, officeOptions{home: home, settings: "task: {isolation: {mode: copy}}\n"}, func(s said) []llm.Event {
+		switch {
+		case s.who != "" && s.turn == 0:
+			chmod("mine.sh", 0o755)
+			return llmtest.Call("r", "bash", `{"command":"chmod +x on.sh edited.sh; chmod -x off.sh; echo more >> edited.sh; rm mine.sh; rm -r d; echo x > d; rm file; mkdir file; echo y > file/y; echo z > other"}`)
+		case s.who != "":
+			return llmtest.Say("changed")
+		case s.turn == 0:
+			return isolated("one: change modes")
+		}
+		return nil
+	})
+	before := state()
+	notes := strings.Join(o.results(o.prompt("go"))[0].Notes, "\n")
+	want := maps.Clone(before)
+	maps.Copy(want, map[string]string{
+		"on.sh": "750 on.sh\n", "off.sh": "644 off.sh\n", "edited.sh": "755 edited.sh\nmore\n", "mine.sh": "755 mine.sh\n", "other": "644 z\n",
+	})
+	if diff := cmp.Diff(want, state()); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	for _, want := range []string{
+		"Its changes of 4 files were brought back: edited.sh, off.sh, on.sh, other.", "Not brought back: mine.sh: it was deleted there, and its mode was changed here.",
+		"d/f (a file in the place of a folder)", "d (a file in the place of a folder)", "file (a folder in the place of a file)", "file/y (a folder in the place of a file)",
+		"All its changes are in the patch",
+	} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no %q in %s", want, notes)
+		}
+	}
+	turns, err := o.handle.Changes().Turns(t.Context())
+	if err != nil || len(turns) != 1 {
+		t.Fatalf("%+v, %v", turns, err)
+	}
+	if _, err := o.handle.Changes().Undo(t.Context(), turns[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	before["mine.sh"] = "755 mine.sh\n"
+	if diff := cmp.Diff(before, state()); diff != "" {
+		t.Errorf("after the undo (-want +got):\n%s", diff)
+	}
 }
 
 // By the setting the changes come back as a branch, and nothing here changes. Where isolation is off the call says so.

@@ -580,3 +580,79 @@ func TestAgentsReadNoSecrets(t *testing.T) {
 		t.Errorf("%d files with the placeholder, %v", found, err)
 	}
 }
+
+// What an agent has handed over is behind agent://, whole or a field of it, and what it did behind
+// history://.
+func TestAgentAddresses(t *testing.T) {
+	home := t.TempDir()
+	write(t, filepath.Join(home, "burin/agents/finder.md"), "---\nname: finder\ndescription: d\noutput: {properties: {findings: {elements: {properties: {file: {type: string}}}}}}\n---\nFind.\n")
+	whole := `{"findings":[{"file":"a.go"},{"file":"b.go"}]}`
+	addresses := [][2]string{
+		{"agent://", "agent://one  finder  idle"},
+		{"agent://one", whole},
+		{"agent://one/findings/1/file", "b.go"},
+		{"agent://one?q=findings.1.file", "b.go"},
+		{"agent://one?q=findings[0].file", "a.go"},
+		{"agent://one/findings?q=0", "give either a path or ?q=, not both"},
+		{"agent://one/nothing", `there is no field "nothing"`},
+		{"agent://one:1-1", "1|" + whole},
+		{"agent://nobody", "no such agent; agent:// lists them"},
+		{"history://one", "find it"},
+	}
+	o := opened(t, officeOptions{home: home}, func(s said) []llm.Event {
+		switch {
+		case s.who != "":
+			return llmtest.Call("result-1", "result", whole)
+		case s.turn == 0:
+			return tasks("finder", false, "one: find it")
+		case s.turn <= len(addresses):
+			return llmtest.Call(fmt.Sprint("read-", s.turn), "read", `{"path":"`+addresses[s.turn-1][0]+`"}`)
+		case s.turn == len(addresses)+1:
+			return llmtest.Call("grep-1", "grep", `{"path":"agent://one","pattern":"b[.]go"}`)
+		}
+		return nil
+	})
+	if out := o.prompt("go"); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	all := o.requests("")
+	for i, a := range addresses {
+		if got := all[i+2].last; !strings.Contains(got, a[1]) {
+			t.Errorf("%s: %q, want %q", a[0], got, a[1])
+		}
+	}
+	if got := all[len(addresses)+2].last; !strings.Contains(got, whole) {
+		t.Errorf("a search finds %q", got)
+	}
+}
+
+// Agents know what the session's project remembers. Their own sessions are not read for it: they
+// aren't listed.
+func TestAgentsShareMemory(t *testing.T) {
+	o := opened(t, officeOptions{settings: "memory: {backend: local}\n"}, func(s said) []llm.Event {
+		if s.who == "" && s.turn == 0 {
+			return tasks("task", false, "one: do one")
+		}
+		return nil
+	})
+	m, err := o.host.Memory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Add("The quince is ripe.", false); err != nil {
+		t.Fatal(err)
+	}
+	if out := o.prompt("go"); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	if all := o.requests("one"); len(all) == 0 || !strings.Contains(all[0].System, "The quince is ripe.") {
+		t.Error("the agent does not know what is remembered")
+	}
+	a, err := o.host.Archive(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := a.List(t.Context(), "", 10); err != nil || len(list) != 1 {
+		t.Errorf("listed: %+v, %v", list, err)
+	}
+}

@@ -56,7 +56,7 @@ func ProposeCommits(ctx context.Context, h *Host, o Commits) (*commit.Draft, err
 			s.Choice.Model = role
 		}
 	}
-	s.NoSession, s.MaxTurns, s.MaxCost = true, 20, o.MaxUSD
+	s.NoSession, s.MaxTurns, s.MaxCost, s.Approval = true, 20, o.MaxUSD, "ask" // who refuses: nobody is there
 	s.Thinking.Level = o.Level
 	s.Tools = []string{"read", "grep", "find", "ls"}
 	err = d.Propose(ctx, func(ctx context.Context, q commit.Question) error {

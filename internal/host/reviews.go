@@ -124,6 +124,9 @@ func changesOf(ctx context.Context, b *bench.Bench, dir, what string) (c *review
 		if repo != nil {
 			folder = repo.Root()
 		}
+		if !c.Away {
+			c.Lines = bench.LinesIn(folder)
+		}
 		return c, folder, func() {}, nil
 	}
 	if folder, err = os.MkdirTemp("", "burin-review-"); err != nil {
@@ -134,6 +137,7 @@ func changesOf(ctx context.Context, b *bench.Bench, dir, what string) (c *review
 		drop()
 		return nil, "", nil, err
 	}
+	c.Lines = bench.LinesIn(folder)
 	return c, folder, drop, nil
 }
 

@@ -91,11 +91,17 @@ func TestReview(t *testing.T) {
 			return found(
 				oneFinding("Index past the end of the slice panics", 4, "P2", object{"confidence": 0.9, "end_line": 5}),
 				oneFinding("Reads the password file", 1, "P0", object{"file": "../../etc/passwd"}),
-				oneFinding("Nothing is checked in another file", 40, "P1", object{"file": "other.go"}),
+				oneFinding("Nothing is checked in another file", 1, "P1", object{"file": "AGENTS.md"}),
 			)
 		case "upkeep":
-			return found()
+			return found(
+				oneFinding("It names no file", 5, "P0", object{"file": "nosuch"}),
+				oneFinding("It is behind the end", 99999, "P0", nil),
+			)
 		case "verify-1":
+			if text := s.Messages[len(s.Messages)-1].Text(); strings.Contains(text, "nosuch") || strings.Contains(text, "99999") {
+				t.Errorf("findings in no line are verified:\n%s", text)
+			}
 			var verdicts []object
 			for line := range strings.Lines(s.Messages[len(s.Messages)-1].Text()) {
 				var f struct {
@@ -108,7 +114,7 @@ func TestReview(t *testing.T) {
 				v := object{"id": f.ID, "verdict": "confirmed", "confidence": 0.95, "reason": "all[len(all)]"}
 				switch {
 				case strings.HasPrefix(f.Title, "Nothing"):
-					v["verdict"], v["reason"] = "refuted", "there is no such file"
+					v["verdict"], v["reason"] = "refuted", "it is not so"
 				case strings.HasPrefix(f.Title, "An overflow"):
 					v["verdict"] = "unclear"
 				}
@@ -144,7 +150,7 @@ func TestReview(t *testing.T) {
 	if len(report.Refuted) != 1 || report.Refuted[0].InDiff || report.Incomplete || report.Agents != 4 || report.Requests != 5 || report.Cost != 5*llm.Dollars(0.0011) {
 		t.Errorf("%+v", report)
 	}
-	if notes := strings.Join(report.Notes, "\n"); !strings.Contains(notes, "passwd\" is not a file of the repository") {
+	if notes := strings.Join(report.Notes, "\n"); !strings.Contains(notes, "passwd\" is not a file of the repository") || !strings.Contains(notes, "left out: 2 findings named lines that don't exist") {
 		t.Errorf("notes: %s", notes)
 	}
 	// The agents see the change, can only look, and get no words of the repository as instructions.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
 )
@@ -242,4 +244,60 @@ func TestCommandCannotAttach(t *testing.T) {
 	if strings.Contains(heard, `{"type":`) || !strings.Contains(heard, "over") {
 		t.Errorf("the model read:\n%s", heard)
 	}
+}
+
+// Who joins a session that works sees its calls under way, with what their agents do. They end in
+// place, and stand there once.
+func TestAttachDuringCalls(t *testing.T) {
+	t.Parallel()
+	t.Run("command", func(t *testing.T) {
+		t.Parallel()
+		s := without(t, []llmtest.Turn{call("bash", `{"command":"until [ -e go ]; do sleep 0.02; done; echo it goes"}`), say("It went.")})
+		id := s.background("--approval", "full", "wait")
+		s.becomes(func() string { return s.transcriptHas(`"until [ -e go ]`) })
+		terminal := s.beside("attach", id)
+		terminal.WaitText("until [ -e go ]")
+		terminal.WaitText("Working")
+		write(t, filepath.Join(s.dir, "go"), "")
+		terminal.WaitText("It went.")
+		terminal.seesInOrder("until [ -e go ]", "it goes", "It went.")
+		if all := terminal.all(); strings.Contains(all, "did not end") || strings.Count(all, "until [ -e go ]") != 1 {
+			t.Errorf("the terminal shows:\n%s", all)
+		}
+	})
+	t.Run("agents", func(t *testing.T) {
+		t.Parallel()
+		var m *team
+		m = teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {
+			switch {
+			case who != "":
+				<-m.gate(who)
+				return llmtest.Say("Result of " + who + ".")
+			case turn == 0:
+				return taskCall("explore", false, "one: read the tests", "two: write the docs")
+			}
+			return llmtest.Say("Both are done.")
+		})
+		s := without(t, m.turns())
+		id := s.background("go")
+		s.becomes(func() string { return s.transcriptHas(`"call-task"`) })
+		terminal := s.beside("attach", id)
+		terminal.seesInOrder("Task", "○ one: read the tests", "○ two: write the docs", "Agents · 2 running")
+		m.free("one", "two")
+		terminal.WaitText("Both are done.")
+		terminal.seesInOrder("Task", "● one: read the tests", "● two: write the docs", "Both are done.")
+		if all := terminal.all(); strings.Contains(all, "did not end") || strings.Count(all, "one: read the tests") != 1 {
+			t.Errorf("the terminal shows:\n%s", all)
+		}
+	})
+}
+
+// transcriptHas says whether words are missing in the session's file.
+func (s *story) transcriptHas(words string) string {
+	for _, file := range s.sessions() {
+		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), words) {
+			return ""
+		}
+	}
+	return "the session has no " + words
 }

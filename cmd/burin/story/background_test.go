@@ -190,6 +190,8 @@ func TestBackgroundRefused(t *testing.T) {
 	}{
 		"a model":     {[]string{"--background", "--model", "nobody/nothing"}, 1, `burin: no provider "nobody"`},
 		"usage":       {[]string{"--background", "--no-session"}, 2, "--no-session and --background contradict each other"},
+		"json":        {[]string{"--background", "--mode", "json", "hi"}, 2, "--background and --mode json contradict each other"},
+		"rpc":         {[]string{"--background", "--mode", "rpc"}, 2, "--background and --mode rpc contradict each other"},
 		"print":       {[]string{"--background", "-p", "x"}, 2, "--background and -p contradict each other"},
 		"a file":      {[]string{"--background", "@missing.txt"}, 1, "attach @missing.txt"},
 		"open":        {[]string{"--background", "--resume", id, "--model", "anthropic/claude-opus-4-5"}, 1, "is open in another burin: join it with burin attach"},
@@ -540,4 +542,46 @@ func TestBackgroundCommand(t *testing.T) {
 	again := s.beside("attach")
 	again.WaitText("It is made.")
 	again.read("made")
+}
+
+// Agents that work in the background stop with the terminal, too: the session continues, and its
+// model reads which were interrupted.
+func TestBackgroundCommandWithAgents(t *testing.T) {
+	t.Parallel()
+	var m *team
+	m = teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {
+		switch {
+		case who != "":
+			<-m.gate(who)
+			return llmtest.Say("Result of " + who + ".")
+		case turn == 0:
+			return taskCall("explore", true, "one: read the tests")
+		case turn == 1:
+			return llmtest.Say("It works in the background.")
+		}
+		return llmtest.Say("I continue.")
+	})
+	defer m.free("one")
+	s := begin(t, m.turns(), func(o *setting) { o.bare, o.args = true, []string{"--model", "anthropic/claude-opus-4-5"} })
+	t.Cleanup(func() {
+		for _, pid := range s.owners() {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		}
+	})
+	s.send("go")
+	s.WaitText("It works in the background.")
+	s.WaitGone("Working")
+	s.WaitText("Agents · 1 running")
+	s.send("/background")
+	if code := s.WaitEnd(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if !strings.Contains(s.Text(), "stopped with the session: agent one") {
+		t.Errorf("the terminal shows:\n%s", s.Text())
+	}
+	again := s.beside("attach")
+	again.WaitText("I continue.")
+	if told := m.told(""); !strings.Contains(told, "Continue: you were interrupted") {
+		t.Errorf("the model read:\n%s", told)
+	}
 }

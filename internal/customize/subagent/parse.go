@@ -124,7 +124,7 @@ func (d *document) set(k key) {
 	case "permission":
 		d.permission(k)
 	case "readonly":
-		if truth(k.Raw) {
+		if on, ok := d.flag(k); ok && on {
 			d.tools = choice{some: readers()}
 		}
 	case "spawns", "agents":
@@ -136,7 +136,7 @@ func (d *document) set(k key) {
 	case "output":
 		d.result(k)
 	case "blocking":
-		d.blocking = truth(k.Raw)
+		d.blocking, _ = d.flag(k)
 	case "skills", "autoloadskills":
 		d.skills = k.List()
 	case "requests", "maxturns", "steps", "maxsteps":
@@ -147,8 +147,9 @@ func (d *document) set(k key) {
 		}
 		d.requests = n
 	case "isolated":
-		on := truth(k.Raw)
-		d.isolated = &on
+		if on, ok := d.flag(k); ok {
+			d.isolated = &on
+		}
 	case "isolation": // Claude Code: worktree
 		on := k.Raw != "" && !strings.EqualFold(k.Raw, "none")
 		d.isolated = &on
@@ -201,6 +202,15 @@ func (d *document) leave(k key) {
 	case k.name == "disablemodelinvocation" && on:
 		d.off = "only a person may start it (disable-model-invocation)"
 	}
+}
+
+// flag reads true or false; ok is false for anything else, which is a fault.
+func (d *document) flag(k key) (on, ok bool) {
+	on = truth(k.Raw)
+	if ok = on || strings.EqualFold(strings.TrimSpace(k.Raw), "false"); !ok {
+		d.fault(k.line, "%s must be true or false", k.Key)
+	}
+	return on, ok
 }
 
 func truth(s string) bool { return strings.EqualFold(strings.TrimSpace(s), "true") }

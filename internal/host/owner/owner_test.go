@@ -24,6 +24,7 @@ import (
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/handletest"
 	"github.com/burin-dev/burin/session/remote"
+	"github.com/burin-dev/burin/tool/permit"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -390,4 +391,21 @@ func TestBackground(t *testing.T) {
 			t.Errorf("a terminal's session was ended from elsewhere: %v", err)
 		}
 	})
+}
+
+// A question names who asks, if it isn't the session itself.
+func TestAskedNamesTheAgent(t *testing.T) {
+	permission := &permit.Question{Request: permit.Request{Tool: "write"}}
+	for want, q := range map[string]session.Question{
+		"may run write?":          {Permission: permission},
+		"writer: may run write?":  {From: "writer", Permission: permission},
+		"writer: red or blue?":    {From: "writer", Choices: []session.Choice{{Text: "red or blue?"}}},
+		"writer: review the plan": {From: "writer", Plan: &session.Plan{}},
+		"server: Its name":        {From: "server", Title: "Its name"},
+		"a question":              {},
+	} {
+		if got := owner.Asked(q); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }

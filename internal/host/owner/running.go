@@ -142,8 +142,10 @@ func running(ctx context.Context, h session.Handle, o remote.Owner) (Running, er
 	return r, nil
 }
 
-// Asked is a question in a few words, which may be the model's.
-func Asked(q session.Question) string {
+// Asked is a question in a few words, which may be the model's, with who asks.
+func Asked(q session.Question) string { return q.Titled(words(q)) }
+
+func words(q session.Question) string {
 	switch {
 	case q.Permission != nil:
 		return "may run " + q.Permission.Request.Tool + "?"

@@ -109,6 +109,9 @@ type handed struct {
 	Suggestion  string   `json:"suggestion"`
 }
 
+// errNowhere is the error of a finding in a file that doesn't exist, or behind its end.
+var errNowhere = errors.New("it names lines that don't exist")
+
 // finding checks what an agent has handed over. A path that leads out of the repository is an
 // error.
 func (r *Review) finding(concern string, h handed) (Finding, error) {
@@ -125,13 +128,19 @@ func (r *Review) finding(concern string, h handed) (Finding, error) {
 		Title: r.o.Hide(title), Explanation: r.o.Hide(text(h.Explanation)), Suggestion: r.o.Hide(text(h.Suggestion)), Verdict: Unverified,
 	}
 	f.EndLine = max(f.Line, h.EndLine)
-	file := r.file(name)
-	if file == nil { // models write the prefixes of a diff
+	file, last := r.file(name), r.last(name)
+	if file == nil && last <= 0 { // models write the prefixes of a diff
 		for _, side := range []string{"a/", "b/"} {
-			if rest, ok := strings.CutPrefix(name, side); ok && r.file(rest) != nil {
-				f.File, file = rest, r.file(rest)
+			if rest, ok := strings.CutPrefix(name, side); ok && (r.file(rest) != nil || r.last(rest) > 0) {
+				f.File, file, last = rest, r.file(rest), r.last(rest)
 			}
 		}
+	}
+	if last >= 0 {
+		if f.Line > last {
+			return Finding{}, errNowhere
+		}
+		f.EndLine = min(f.EndLine, last)
 	}
 	f.InDiff = file != nil && file.what != "deleted" && file.touches(f.Line, f.EndLine)
 	return f, nil
@@ -142,6 +151,22 @@ func (r *Review) file(name string) *changed {
 		return &r.files[i]
 	}
 	return nil
+}
+
+// last is the last line that a finding in a file can name: 0 if there is no such file, -1 if that
+// isn't known. In a deleted file it may name those that were there.
+func (r *Review) last(name string) int {
+	if r.changes.Lines == nil {
+		return -1
+	}
+	n, ok := r.changes.Lines(name)
+	if f := r.file(name); !ok && f != nil && f.what == "deleted" {
+		n, ok = f.removed, true
+	}
+	if !ok {
+		return 0
+	}
+	return max(n, 1)
 }
 
 func fraction(x float64) float64 {

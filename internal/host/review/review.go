@@ -47,7 +47,10 @@ type Changes struct {
 	Diff  string   // as git writes it
 	About []string // what their author says: messages of commits, or the text of a pull request
 	// Away says that the files that agents can read are not those after the changes.
-	Away  bool
+	Away bool
+	// Lines counts the lines of a file after the changes; ok is false if there is no such file.
+	// Nil: they aren't known.
+	Lines func(name string) (n int, ok bool)
 	Notes []string // for people
 }
 
@@ -203,6 +206,7 @@ func (r *Review) find(ctx context.Context, run Run) ([]Finding, error) {
 	}
 	var found []Finding
 	var failed []string
+	nowhere := 0
 	for i, a := range answers {
 		var out struct{ Findings []handed }
 		if a.Error == "" && json.Unmarshal(a.Output, &out) != nil {
@@ -216,12 +220,19 @@ func (r *Review) find(ctx context.Context, run Run) ([]Finding, error) {
 		}
 		for _, h := range out.Findings[:min(len(out.Findings), perAgent)] {
 			f, err := r.finding(concerns[i], h)
+			if errors.Is(err, errNowhere) {
+				nowhere++
+				continue
+			}
 			if err != nil {
 				r.note("left out: a finding of %s: %v", orders[i].ID, err)
 				continue
 			}
 			found = append(found, f)
 		}
+	}
+	if nowhere > 0 {
+		r.note("left out: %s named lines that don't exist", prose.Count(nowhere, "finding"))
 	}
 	if len(failed) == len(orders) {
 		return nil, fmt.Errorf("no agent could review the changes: %s", prose.Line(failed[0]))

@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -177,6 +178,36 @@ func TestFindingsAreChecked(t *testing.T) {
 	}
 	if _, err := Begin(Changes{Diff: sample[strings.Index(sample, "diff --git a/go.sum"):]}, Options{}); err == nil {
 		t.Error("nothing but a lock file")
+	}
+}
+
+// A finding names lines of a file that is there after the changes, or of one that they deleted.
+func TestFindingsNameLines(t *testing.T) {
+	lines := map[string]int{"a.go": 50, "b.go": 9, "empty.go": 0, "b/c.go": 2}
+	r, err := Begin(Changes{Diff: sample, Lines: func(name string) (int, bool) { n, ok := lines[name]; return n, ok }}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, h := range map[string]handed{
+		"a.go:50":      {File: "a.go", Line: 50},
+		"a.go:49-50":   {File: "b/a.go", Line: 49, EndLine: 70},
+		"b.go:9":       {File: "a/b.go", Line: 9},
+		"b/c.go:2":     {File: "b/c.go", Line: 2},
+		"empty.go:1":   {File: "empty.go", Line: 1},
+		"dead.go:1":    {File: "dead.go", Line: 1},
+		"nosuch:5":     {File: "nosuch", Line: 5},
+		"a.go:51":      {File: "a.go", Line: 51},
+		"a.go:99999":   {File: "a.go", Line: 99999, EndLine: 99999},
+		"dead.go:2":    {File: "dead.go", Line: 2},
+		"go.sum:1":     {File: "go.sum", Line: 1}, // it is in the diff, and was removed since
+		"b/nosuch.go:": {File: "b/nosuch.go", Line: 1},
+	} {
+		h.Title = "t"
+		f, err := r.finding("upkeep", h)
+		nowhere := strings.Contains("nosuch:5 a.go:51 a.go:99999 dead.go:2 go.sum:1 b/nosuch.go:", want)
+		if errors.Is(err, errNowhere) != nowhere || !nowhere && (err != nil || f.where() != want) {
+			t.Errorf("%s: %+v, %v", want, f, err)
+		}
 	}
 }
 

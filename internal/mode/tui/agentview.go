@@ -34,7 +34,6 @@ type agentView struct {
 	id     string
 	s      *opened // nil: it is being opened
 	talk   *talk
-	shown  map[string]bool // entries that were there when it was opened
 	editor *editor.Editor
 	up     int    // rows between the last one and the last that is shown
 	page   int    // rows of the conversation that were drawn last
@@ -64,25 +63,19 @@ func newAgentView(ag *subagents, id string) *agentView {
 func (v *agentView) Fullscreen() {}
 
 // begin shows a session that was opened.
-func (v *agentView) begin(h session.Handle, feed events, past []seen) {
+func (v *agentView) begin(h session.Handle, b beginning) {
 	if v.gone {
 		go func() { _ = h.Close() }() // it is only left
 		return
 	}
 	ctx, cancel := context.WithCancel(v.of.ctx)
 	v.s, v.note = &opened{Handle: h, stop: cancel, ctx: v.of.ctx}, ""
-	v.talk.labels, v.shown = v.of.talk.labels, map[string]bool{}
-	if left := h.Transcript().Len() - len(past); left > 0 && len(past) == maxReplayed {
+	v.talk.labels = v.of.talk.labels
+	if left := h.Transcript().Len() - len(b.past); left > 0 && len(b.past) == maxReplayed {
 		v.note = fmt.Sprintf("%s before this; %s shows all", prose.Count(left, "entry"), v.of.keyFor(key.OpenTranscript))
 	}
-	for i := range past {
-		replayEntry(v.talk, h.Transcript(), &past[i])
-		v.shown[past[i].ID] = true
-	}
-	if !h.Facts().Working { // else calls may still end
-		v.talk.abandon()
-	}
-	go v.of.inbox.follow(ctx, v.s, feed)
+	v.talk.replay(h.Transcript(), b)
+	go v.of.inbox.follow(ctx, v.s, b.feed)
 	v.send(v.early)
 }
 
@@ -107,7 +100,7 @@ func (v *agentView) event(e *sessionEvent) {
 	case e.Type == session.EventsLost:
 		v.talk.lose()
 		return
-	case v.shown[e.EntryID] && v.talk.answer == nil:
+	case v.talk.again(&e.Event):
 		return
 	}
 	switch v.talk.event(&e.Event); e.Type {

@@ -168,7 +168,7 @@ func detach(g *groups) {
 		g.tasks.notice(card.Warning, "Nothing to continue: no model has answered yet, or the session isn't kept.")
 		return
 	}
-	g.exit.detach, g.exit.quit = &Detached{Mode: f.Mode, Working: f.Working}, true
+	g.exit.detach, g.exit.quit = &Detached{Mode: f.Mode, Working: f.Working || len(g.subagents.facts.agents.active) > 0}, true
 }
 
 // programCommands are about burin itself.

@@ -55,6 +55,9 @@ func (ls *listener) onEvent(e *sessionEvent) {
 		ls.switcher.resync()
 		return
 	}
+	if ls.talk.again(&e.Event) {
+		return
+	}
 	ls.talk.event(&e.Event)
 	ls.sessionSays(&e.Event)
 	if ls.reader.viewer != nil && (e.Type == agent.MessageEnd || e.Type == agent.ToolEnd || e.Type == agent.AgentEnd) {

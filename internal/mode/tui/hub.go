@@ -225,9 +225,8 @@ func (ag *subagents) open(id string) {
 			ag.inbox.post(func() { v.failed(err) })
 			return
 		}
-		feed := h.Events(session.Cursor{}) // before it is read what was said, so that nothing falls between
-		past := recent(h.Transcript())
-		ag.inbox.post(func() { v.begin(h, feed, past) })
+		b := beginningOf(h)
+		ag.inbox.post(func() { v.begin(h, b) })
 	}()
 }
 

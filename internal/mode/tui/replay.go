@@ -25,6 +25,20 @@ type seen struct {
 	again bool // an answer that was tried again: the conversation goes on without it
 }
 
+// beginning is a session as it was when its events began to be read.
+type beginning struct {
+	feed    events
+	past    []seen
+	working bool // calls without a result may still end, and an event says so
+}
+
+// beginningOf begins to read the events of a session, then what is there: nothing falls between.
+func beginningOf(s session.Handle) beginning {
+	feed := s.Events(session.Cursor{})
+	working := s.Facts().Working
+	return beginning{feed: feed, past: recent(s.Transcript()), working: working}
+}
+
 // recent reads the end of the branch that a session goes on with, and the answers beside
 // it that were tried again: a person saw them, too.
 func recent(l session.Transcript) []seen {
@@ -128,14 +142,32 @@ func todosAt(l session.Transcript, id string) []todo.Phase {
 }
 
 // replay shows the end of what was said before, as it was shown then.
-func (sw *switcher) replay(l session.Transcript, past []seen) {
-	if left := l.Len() - len(past); left > 0 && len(past) == maxReplayed {
+func (sw *switcher) replay(l session.Transcript, b beginning) {
+	if left := l.Len() - len(b.past); left > 0 && len(b.past) == maxReplayed {
 		sw.notice(card.Info, fmt.Sprintf("%s before this; %s shows all", prose.Count(left, "entry"), sw.keyFor(key.OpenTranscript)))
 	}
-	for i := range past {
-		replayEntry(sw.talk, l, &past[i])
+	sw.talk.replay(l, b)
+}
+
+// replay shows entries as they were shown when they came. Calls that may still end stay open; their
+// events end them.
+func (t *talk) replay(l session.Transcript, b beginning) {
+	t.entries, t.ended = map[string]bool{}, map[string]bool{}
+	for i := range b.past {
+		e := &b.past[i]
+		if e.Message != nil && (e.Message.Role == llm.RoleAssistant || e.Message.Role == llm.RoleUser) {
+			t.abandon() // an answer follows the results of the one before; a call without one never ended
+			clear(t.ended)
+		}
+		replayEntry(t, l, e)
+		t.entries[e.ID] = true
+		if e.Message != nil && e.Message.Role == llm.RoleToolResult {
+			t.ended[e.Message.ToolCallID] = true
+		}
 	}
-	sw.talk.abandon()
+	if !b.working {
+		t.abandon()
+	}
 }
 
 // replayEntry shows an entry as it was shown when it came.

@@ -146,11 +146,11 @@ func (sw *switcher) open(w Wish) {
 	w.Note = func(line string) { sw.inbox.post(func() { sw.warned(o, remark{card.Info, sentence(line)}) }) }
 	go func() {
 		s, err := sw.opens(sw.ctx, w)
-		var past []seen
+		var b beginning
 		if err == nil {
-			past = recent(s.Transcript())
+			b = beginningOf(s)
 		}
-		sw.inbox.post(func() { sw.onOpen(s, past, err, o) })
+		sw.inbox.post(func() { sw.onOpen(s, b, err, o) })
 		if err == nil {
 			freeRead(s.Transcript())
 		}
@@ -186,7 +186,7 @@ func (sw *switcher) tellWarnings(o *opening) {
 }
 
 // onOpen shows the session that was opened, when the one before is closed.
-func (sw *switcher) onOpen(s session.Handle, past []seen, err error, o *opening) {
+func (sw *switcher) onOpen(s session.Handle, b beginning, err error, o *opening) {
 	if err != nil {
 		sw.opening = false
 		sw.tellWarnings(o)
@@ -200,11 +200,11 @@ func (sw *switcher) onOpen(s session.Handle, past []seen, err error, o *opening)
 		}
 		return
 	}
-	sw.leave(func() { sw.showSession(s, past, o) })
+	sw.leave(func() { sw.showSession(s, b, o) })
 }
 
 // showSession goes on with a session.
-func (sw *switcher) showSession(s session.Handle, past []seen, o *opening) {
+func (sw *switcher) showSession(s session.Handle, b beginning, o *opening) {
 	sw.opening = false
 	ctx, cancel := context.WithCancel(sw.ctx)
 	sw.session = &opened{Handle: s, stop: cancel, ctx: sw.ctx}
@@ -212,15 +212,15 @@ func (sw *switcher) showSession(s session.Handle, past []seen, o *opening) {
 		return // it is closed next
 	}
 	if o.after != "" {
-		if at := slices.IndexFunc(past, func(e seen) bool { return e.ID == o.after }); at >= 0 {
-			past = past[at+1:]
+		if at := slices.IndexFunc(b.past, func(e seen) bool { return e.ID == o.after }); at >= 0 {
+			b.past = b.past[at+1:]
 		}
 	} else if sw.had {
 		title := s.Facts().Stats.Title
 		switch {
 		case title != "":
 			title = "Continuing with: " + prose.Line(title)
-		case len(past) > 0:
+		case len(b.past) > 0:
 			title = "Continuing with another session."
 		default:
 			title = "New session."
@@ -228,15 +228,12 @@ func (sw *switcher) showSession(s session.Handle, past []seen, o *opening) {
 		sw.notice(card.Info, title)
 	}
 	sw.had = true
-	feed := s.Events(session.Cursor{})
-	go sw.inbox.follow(ctx, sw.session, feed)
+	go sw.inbox.follow(ctx, sw.session, b.feed)
 	sw.talk.labels = map[string]string{}
 	for _, t := range sw.session.Tooling() {
 		sw.talk.labels[t.Name] = t.Label
 	}
-	if len(past) > 0 {
-		sw.replay(s.Transcript(), past)
-	}
+	sw.replay(s.Transcript(), b)
 	sw.tellWarnings(o)
 	sw.facts.cache = nil
 	sw.facts.read()
@@ -244,6 +241,9 @@ func (sw *switcher) showSession(s session.Handle, past []seen, o *opening) {
 	sw.facts.readGoal()
 	sw.facts.readJobs()
 	sw.facts.readAgents()
+	for id := range sw.talk.calls {
+		sw.talk.showAgents(id, sw.facts.agents.of(id))
+	}
 	if sw.outbox.readQueue(); sw.outbox.queue.held {
 		sw.notice(card.Info, "Messages were still queued when the session was left. They go with your next prompt; "+sw.keyFor("app.message.dequeue")+" takes them back.")
 	}

@@ -26,6 +26,9 @@ type talk struct {
 	begun  bool              // a line was given out: gaps make sense
 	opened bool              // lines of the first block were given out
 
+	entries map[string]bool // that were replayed; see again
+	ended   map[string]bool // calls of the last answer that was, by id, with results that were, too
+
 	failure  *failure // of the last answer, which may be tried again
 	forgiven bool     // it was taken away for that, and no answer came since
 
@@ -144,6 +147,23 @@ func (t *talk) event(e *session.Event) {
 	case agent.AgentEnd:
 		t.cut()
 	}
+}
+
+// again reports whether an event is about what was replayed: events are read from before that.
+func (t *talk) again(e *session.Event) bool {
+	switch e.Type {
+	case agent.MessageEnd:
+		if t.entries[e.EntryID] {
+			t.closeAnswer() // its start may have come
+			return true
+		}
+		if e.Message.Role == llm.RoleAssistant {
+			clear(t.ended) // its calls may have the same ids
+		}
+	case agent.ToolStart, agent.ToolUpdate, agent.ToolEnd:
+		return t.ended[e.Call.ID]
+	}
+	return false
 }
 
 func (t *talk) show(content []llm.Block) {

@@ -3,6 +3,7 @@ package tui
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/transcript"
 )
 
 // scrollback takes what a talk lets go.
@@ -274,3 +276,59 @@ type discard struct{}
 
 func (*discard) Commit([]string) error           { return nil }
 func (*discard) CommitPicture(string, int) error { return nil }
+
+// Events are read from before the transcript is: what both tell is shown once, calls without a
+// result end with their events, and those of an answer before never ended.
+func TestReplayWhileWorking(t *testing.T) {
+	log, err := transcript.Create(transcript.CreateFile(filepath.Join(t.TempDir(), "s.jsonl")), transcript.Header{CWD: "/"}, transcript.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	var events []*session.Event
+	add := func(m llm.Message) {
+		id, err := log.Append(transcript.Entry{Type: transcript.TypeMessage, Message: &m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Role == llm.RoleAssistant {
+			events = append(events, event(agent.Event{Type: agent.MessageStart, Message: &llm.Message{Role: llm.RoleAssistant}}))
+		}
+		e := event(agent.Event{Type: agent.MessageEnd, Message: &m})
+		e.EntryID = id
+		events = append(events, e)
+	}
+	lost := answerOf()
+	lost.Content = []llm.Block{llm.ToolCall{ID: "a", Name: "bash", Arguments: `{"command":"lost"}`}}
+	add(lost)
+	add(llm.UserText("go on"))
+	add(answerOf())
+	events = append(events, endOf("b", "second", false))
+	add(llm.Message{Role: llm.RoleToolResult, ToolCallID: "b", Content: []llm.Block{llm.Text{Text: "second"}}})
+
+	talk, out := talkOf(t), &scrollback{}
+	talk.replay(log, beginning{past: recent(log), working: true})
+	events = append(events, endOf("a", "first", false))
+	for _, e := range append(events, stream(answerOf(), 100)...) {
+		if !talk.again(e) {
+			talk.event(e)
+		}
+	}
+	for _, e := range []*session.Event{endOf("a", "third", false), endOf("b", "fourth", false)} { // the same ids
+		if !talk.again(e) {
+			talk.event(e)
+		}
+	}
+	if err := talk.settle(out); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(out.lines, "\n")
+	for what, n := range map[string]int{"did not end": 1, "go on": 1, "Title": 2, "first paragraph": 2, "first\n": 1, "second": 1, "third": 1, "fourth": 1} {
+		if got := strings.Count(text+"\n", what); got != n {
+			t.Errorf("%q stands there %d times, want %d:\n%s", what, got, n, text)
+		}
+	}
+	if left := talk.rows(nil); len(left) > 0 {
+		t.Errorf("not final: %q", left)
+	}
+}

@@ -131,7 +131,7 @@ type Ended struct {
 // Detached is what a session did when the person sent it to the background.
 type Detached struct {
 	Mode    string // of approval
-	Working bool   // a prompt ran, which the end of the face interrupts
+	Working bool   // a prompt ran or agents worked, which the end of the face interrupts
 }
 
 // Run shows the face until the person leaves.

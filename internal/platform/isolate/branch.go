@@ -51,7 +51,10 @@ func (f *Folder) Branch(ctx context.Context, name, message string, author ...str
 	if _, err := b.git(ctx, nil, "read-tree", from); err != nil {
 		return "", "", err
 	}
-	merged, err := Merge(changes, func(path string) ([]byte, error) { return b.read(ctx, path) })
+	merged, err := Merge(changes, func(path string) ([]byte, fs.FileMode, error) {
+		data, err := b.read(ctx, path)
+		return data, 0, err
+	})
 	if err != nil {
 		return "", "", err
 	}

@@ -601,32 +601,47 @@ func TestMergeNamesConflicts(t *testing.T) {
 		c.Binary = strings.Contains(base+theirs, "\x00")
 		return c
 	}
+	mode := func(c isolate.Change, base, theirs fs.FileMode) isolate.Change {
+		c.BaseMode, c.TheirsMode = base, theirs
+		return c
+	}
 	for name, x := range map[string]struct {
 		change isolate.Change
 		ours   string
+		mode   fs.FileMode // 0: it isn't known
 		why    string
+		chmod  bool // it is written, with its mode
 	}{
-		"delete, changed": {file("a\n", ""), "b\n", "it was deleted there and changed here"},
-		"change, deleted": {file("a\n", "b\n"), "", "it was changed there and deleted here"},
-		"both added":      {file("", "b\n"), "c\n", "both sides added it"},
-		"lines":           {file("a\n", "b\n"), "c\n", "both sides changed the same lines"},
-		"binary":          {file("a\x00", "b\x00"), "c\x00", "both sides changed a binary file"},
-		"same":            {file("a\n", "b\n"), "b\n", ""},
-		"outside":         {isolate.Change{Path: "../f"}, "", "it is outside of the workspace"},
-		"large":           {isolate.Change{Path: "f", Large: true, TheirsMode: 0o644}, "", "it is too large to merge (32 MiB, and 256 MiB of all files)"},
+		"delete, changed":   {file("a\n", ""), "b\n", 0, "it was deleted there and changed here", false},
+		"change, deleted":   {file("a\n", "b\n"), "", 0, "it was changed there and deleted here", false},
+		"both added":        {file("", "b\n"), "c\n", 0, "both sides added it", false},
+		"lines":             {file("a\n", "b\n"), "c\n", 0, "both sides changed the same lines", false},
+		"binary":            {file("a\x00", "b\x00"), "c\x00", 0, "both sides changed a binary file", false},
+		"same":              {file("a\n", "b\n"), "b\n", 0, "", false},
+		"outside":           {isolate.Change{Path: "../f"}, "", 0, "it is outside of the workspace", false},
+		"large":             {isolate.Change{Path: "f", Large: true, TheirsMode: 0o644}, "", 0, "it is too large to merge (32 MiB, and 256 MiB of all files)", false},
+		"mode":              {mode(file("a\n", "a\n"), 0o644, 0o755), "b\n", 0o600, "", true},
+		"mode back":         {mode(file("a\n", "a\n"), 0o755, 0o644), "a\n", 0o755, "", true},
+		"same mode":         {mode(file("a\n", "b\n"), 0o644, 0o755), "b\n", 0o755, "", false},
+		"same, mode":        {mode(file("a\n", "b\n"), 0o755, 0o644), "b\n", 0o755, "", true},
+		"mode here":         {mode(file("a\n", "b\n"), 0o644, 0o644), "b\n", 0o755, "", false},
+		"mode, deleted":     {mode(file("a\n", "a\n"), 0o644, 0o755), "", 0, "its mode was changed there, and here it was removed or replaced", false},
+		"deleted, mode":     {mode(file("a\n", ""), 0o644, 0), "a\n", 0o755, "it was deleted there, and its mode was changed here", false},
+		"both added, modes": {mode(file("", "a\n"), 0, 0o755), "a\n", 0o644, "both sides added it, with different modes", false},
 	} {
-		m, err := isolate.Merge([]isolate.Change{x.change}, func(string) ([]byte, error) {
+		m, err := isolate.Merge([]isolate.Change{x.change}, func(string) ([]byte, fs.FileMode, error) {
 			if x.ours == "" {
-				return nil, fs.ErrNotExist
+				return nil, 0, fs.ErrNotExist
 			}
-			return []byte(x.ours), nil
+			return []byte(x.ours), x.mode, nil
 		})
 		why := ""
 		if len(m.Conflicts) > 0 {
 			why = m.Conflicts[0].Why
 		}
-		if err != nil || why != x.why || len(m.Writes) > 0 {
-			t.Errorf("%s: %q, %v, %v", name, why, m.Writes, err)
+		chmod := len(m.Writes) == 1 && m.Writes[0].Chmod
+		if err != nil || why != x.why || chmod != x.chmod || len(m.Writes) > 0 && !chmod {
+			t.Errorf("%s: %q, %+v, %v", name, why, m.Writes, err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -19,6 +20,8 @@ type Write struct {
 	Data   []byte      // of a link its target
 	Mode   fs.FileMode // 0o644, 0o755 or fs.ModeSymlink
 	Delete bool
+	// Chmod says that a file that is there gets the right to execute of Mode. Else it keeps its own.
+	Chmod bool
 }
 
 // Conflict is a change that doesn't fit to the file as it is.
@@ -40,53 +43,57 @@ type Link struct{ Target string }
 func (l *Link) Error() string { return "it is a symbolic link to " + l.Target }
 
 // Reader reads the files below a folder for [Merge]. It follows no links.
-func Reader(dir string) func(name string) ([]byte, error) {
-	return func(name string) ([]byte, error) {
+func Reader(dir string) func(name string) ([]byte, fs.FileMode, error) {
+	return func(name string) ([]byte, fs.FileMode, error) {
 		if !fs.ValidPath(name) {
-			return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
+			return nil, 0, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
 		}
 		root, err := os.OpenRoot(dir)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		defer root.Close()
 		parts := strings.Split(name, "/")
 		for i := range parts[:len(parts)-1] {
 			info, err := root.Lstat(filepath.Join(parts[:i+1]...))
 			if err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			if !info.IsDir() {
-				return nil, fmt.Errorf("%s is not a folder", strings.Join(parts[:i+1], "/"))
+				return nil, 0, fmt.Errorf("%s is not a folder", strings.Join(parts[:i+1], "/"))
 			}
 		}
 		local := filepath.Join(parts...)
 		info, err := root.Lstat(local)
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, 0, err
 		case info.Mode()&fs.ModeSymlink != 0:
 			to, err := root.Readlink(local)
 			if err != nil {
-				return nil, err
+				return nil, 0, err
 			}
-			return nil, &Link{to}
+			return nil, 0, &Link{to}
 		case !info.Mode().IsRegular():
-			return nil, fmt.Errorf("%s is no file", name)
+			return nil, 0, fmt.Errorf("%s is no file", name)
 		case info.Size() > MaxFile:
-			return nil, fmt.Errorf("it is larger than %d MiB", MaxFile>>20)
+			return nil, 0, fmt.Errorf("it is larger than %d MiB", MaxFile>>20)
 		}
-		return root.ReadFile(local)
+		data, err := root.ReadFile(local)
+		if runtime.GOOS == "windows" {
+			return data, 0, err
+		}
+		return data, info.Mode().Perm(), err
 	}
 }
 
 // Merge joins changes with the files as they are: it says what to write, and writes nothing.
-// read gives the contents of a file; an error is fs.ErrNotExist where there is none, and may
-// be a [Link]. Lines that both changed are merged as git merge-file does it.
+// read gives the contents of a file and its mode, 0 on systems without modes; an error is
+// fs.ErrNotExist where there is none, and may be a [Link]. Lines that both changed are merged as git merge-file does it.
 //
 // Deletions come first in what to write. Whoever writes removes the folders that they leave
 // empty, since a file may take the place of a folder.
-func Merge(changes []Change, read func(path string) ([]byte, error)) (Merged, error) {
+func Merge(changes []Change, read func(path string) ([]byte, fs.FileMode, error)) (Merged, error) {
 	var m Merged
 	gone := map[string]bool{} // files that are deleted, and the folders above them
 	for _, deletes := range []bool{true, false} {
@@ -129,7 +136,7 @@ func (s side) equal(t side) bool { return s.kind == t.kind && bytes.Equal(s.data
 // kind is a mode without the right to execute.
 func kind(mode fs.FileMode) fs.FileMode { return mode &^ 0o111 }
 
-func (m *Merged) add(c Change, read func(path string) ([]byte, error), gone map[string]bool) error {
+func (m *Merged) add(c Change, read func(path string) ([]byte, fs.FileMode, error), gone map[string]bool) error {
 	conflict := func(why string, text []byte) { m.Conflicts = append(m.Conflicts, Conflict{c.Path, why, text}) }
 	switch {
 	case !fs.ValidPath(c.Path):
@@ -141,7 +148,7 @@ func (m *Merged) add(c Change, read func(path string) ([]byte, error), gone map[
 	}
 	base, theirs := side{c.Base, kind(c.BaseMode)}, side{c.Theirs, kind(c.TheirsMode)}
 	var ours side
-	data, err := read(c.Path)
+	data, perm, err := read(c.Path)
 	switch link := (*Link)(nil); {
 	case errors.As(err, &link):
 		ours = side{[]byte(link.Target), fs.ModeSymlink}
@@ -153,23 +160,33 @@ func (m *Merged) add(c Change, read func(path string) ([]byte, error), gone map[
 	default:
 		ours = side{data, 0o644}
 	}
+	chmod := base.kind == 0o644 && theirs.kind == 0o644 && c.BaseMode != c.TheirsMode
 	mode := func(data []byte) {
-		m.Writes = append(m.Writes, Write{Path: c.Path, Data: data, Mode: c.TheirsMode})
+		m.Writes = append(m.Writes, Write{Path: c.Path, Data: data, Mode: c.TheirsMode, Chmod: chmod})
 	}
+	// differs reports whether the file here is known to have another right to execute than a mode.
+	differs := func(mode fs.FileMode) bool { return perm != 0 && perm&0o100 != mode&0o100 }
 	switch {
+	case ours.equal(base) && theirs.kind == 0 && differs(c.BaseMode):
+		conflict("it was deleted there, and its mode was changed here", nil)
 	case ours.equal(base) && theirs.kind == 0:
 		m.Writes = append(m.Writes, Write{Path: c.Path, Delete: true})
 	case ours.equal(base):
 		mode(theirs.data)
 	case ours.equal(theirs):
-		// The same change on both sides; only the right to execute may be missing.
-		if ours.kind != 0 && c.TheirsMode != c.BaseMode && c.TheirsMode.IsRegular() && c.TheirsMode&0o111 != 0 {
+		// The same change on both sides; only the mode may differ.
+		switch known := perm != 0; {
+		case known && chmod && differs(c.TheirsMode), !known && ours.kind == 0o644 && c.TheirsMode != c.BaseMode && c.TheirsMode&0o111 != 0:
 			mode(theirs.data)
+		case base.kind != 0o644 && differs(c.TheirsMode):
+			conflict("both sides added it, with different modes", nil)
 		}
 	case theirs.equal(base): // only the right to execute has changed
-		if ours.kind == 0o644 {
+		switch {
+		case perm != 0 && !differs(c.TheirsMode): // on both sides
+		case ours.kind == 0o644:
 			mode(ours.data)
-		} else {
+		default:
 			conflict("its mode was changed there, and here it was removed or replaced", nil)
 		}
 	case theirs.kind == 0:
@@ -185,6 +202,8 @@ func (m *Merged) add(c Change, read func(path string) ([]byte, error), gone map[
 		switch {
 		case err != nil:
 			return err
+		case clean && base.kind == 0 && differs(c.TheirsMode):
+			conflict("both sides added it, with different modes", nil)
 		case clean:
 			mode(text)
 		case base.kind == 0:

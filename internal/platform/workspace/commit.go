@@ -22,6 +22,7 @@ type Change struct {
 	Before []byte      // what it, or From, must hold now; nil: it must not exist
 	After  []byte      // nil removes it
 	Mode   fs.FileMode // of a new file; 0 is 0o644
+	Chmod  fs.FileMode // the new permissions of a file that exists; 0 keeps them
 }
 
 // StaleError is a file that changed under an edit.
@@ -144,7 +145,7 @@ func (w *Workspace) planned(changes []Change) ([]undo.Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.plan(after, c.Path, c.From == "", undo.State{Kind: "file", Hash: hash})
+		w.plan(after, c.Path, c.From == "", undo.State{Kind: "file", Hash: hash, Mode: c.Chmod.Perm()})
 	}
 	var all []undo.Change
 	for _, p := range slices.Sorted(maps.Keys(after)) {
@@ -156,7 +157,9 @@ func (w *Workspace) planned(changes []Change) ([]undo.Change, error) {
 		if before.Kind == "dir" && s.Kind == "dir" {
 			continue
 		}
-		s.Mode = before.Mode
+		if s.Mode == 0 || before.Kind != "file" {
+			s.Mode = before.Mode
+		}
 		all = append(all, undo.Change{Path: p, Before: before, After: s})
 	}
 	return all, nil
@@ -218,7 +221,7 @@ func (b *batch) apply(c Change) error {
 		b.back = append(b.back, func() error { return files.WriteFile(c.Path, c.Before, info.Mode().Perm()) })
 		return nil
 	case c.Before != nil && bytes.Equal(c.Before, c.After):
-		return nil
+		return b.chmod(c)
 	}
 	if err := b.mkdir(path.Dir(c.Path)); err != nil {
 		return err
@@ -232,6 +235,23 @@ func (b *batch) apply(c Change) error {
 		}
 		return files.WriteFile(c.Path, c.Before, mode)
 	})
+	return b.chmod(c)
+}
+
+// chmod changes the permissions of a file that was there before.
+func (b *batch) chmod(c Change) error {
+	if c.Chmod == 0 || c.Before == nil {
+		return nil
+	}
+	files := b.w.files
+	info, err := files.Stat(c.Path)
+	if err != nil {
+		return err
+	}
+	if err := files.Chmod(c.Path, c.Chmod.Perm()); err != nil {
+		return err
+	}
+	b.back = append(b.back, func() error { return files.Chmod(c.Path, info.Mode().Perm()) })
 	return nil
 }
 

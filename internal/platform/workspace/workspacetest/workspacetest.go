@@ -300,8 +300,17 @@ func folders(s *suite) {
 func modes(s *suite) {
 	f := s.Files()
 	s.ok(f.Chmod("a", 0o755))
-	s.commit(edit("a", "a", "x"), workspace.Change{Path: "new", After: []byte("x"), Mode: 0o700})
-	for name, want := range map[string]fs.FileMode{"a": 0o755, "new": 0o700} {
+	chmod := func(path, before, after string, mode fs.FileMode) workspace.Change {
+		c := edit(path, before, after)
+		c.Chmod = mode
+		return c
+	}
+	s.commit(edit("a", "a", "x"), workspace.Change{Path: "new", After: []byte("x"), Mode: 0o700}, chmod("c", "c", "c", 0o755), chmod("d/e", "e", "E", 0o600))
+	s.holds("d/e", "E")
+	if err := s.Commit(s.Context(), []workspace.Change{chmod("b", "b", "b", 0o755), {Path: "d", From: "a", Before: []byte("x"), After: []byte("x")}}); err == nil {
+		s.Error("a file took the place of a folder")
+	}
+	for name, want := range map[string]fs.FileMode{"a": 0o755, "b": 0o644, "c": 0o755, "d/e": 0o600, "new": 0o700} {
 		if i, err := f.Stat(name); err != nil || i.Mode() != want {
 			s.Errorf("%s: %v, %v; want %v", name, i, err, want)
 		}
