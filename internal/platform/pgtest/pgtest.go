@@ -159,7 +159,7 @@ func (s *Server) run() error {
 		if err != nil {
 			return fmt.Errorf("start PostgreSQL: %w\n%s", err, s.log)
 		}
-		if strings.Contains(line, "ready to accept connections") {
+		if strings.Contains(line, "ready to accept ") {
 			break
 		}
 	}
@@ -216,6 +216,16 @@ func (s *Server) Restart(t testing.TB) {
 	if err := s.run(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Standby makes the server a copy that can only be read.
+func (s *Server) Standby(t testing.TB) {
+	t.Helper()
+	s.Crash(t)
+	if err := os.WriteFile(filepath.Join(s.data(), "standby.signal"), nil, 0o644); err != nil { //nolint:gosec // the server is another user
+		t.Fatal(err)
+	}
+	s.Restart(t)
 }
 
 // tail is the end of what a server has said.
