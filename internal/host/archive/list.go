@@ -45,12 +45,14 @@ func (a *Archive) ListDatabase(ctx context.Context, file string, limit int) ([]i
 	n := place.Parse(file)
 	switch {
 	case !n.SQL:
-		return nil, usagef("%q is not a session database: its name must end with .db", file)
+		return nil, usagef("%q is not a session database: its name must end with .db or begin with postgres://", file)
 	case !n.Exists():
 		return nil, noDatabase(n)
 	}
-	if err := regular(n.File); err != nil {
-		return nil, err
+	if !n.Server() {
+		if err := regular(n.File); err != nil {
+			return nil, err
+		}
 	}
 	found, err := place.List(ctx, n.File)
 	if err != nil {
