@@ -3,6 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/burin-dev/burin/internal/platform/pgtest"
+	"github.com/burin-dev/burin/llm/anthropic"
+	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/transcript/place"
 )
 
@@ -36,6 +42,53 @@ func TestPostgresScripts(t *testing.T) {
 		return nil
 	}
 	testscript.Run(t, p)
+}
+
+// The commands of docs/sessions.md are run as they stand there, against another address.
+func TestPostgresPage(t *testing.T) {
+	server := pgtest.Start(t, pgtest.Options{})
+	address, ok := strings.CutSuffix(server.Database(t), "?sslmode=disable")
+	if !ok {
+		t.Fatal(address)
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "sessions.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Sessions in PostgreSQL\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	lines := regexp.MustCompile(`(?m)^    burin .*$`).FindAllString(section, -1)
+	if len(lines) < 5 {
+		t.Fatalf("there are %d examples", len(lines))
+	}
+	model, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: []llmtest.Turn{{Parts: []llmtest.Part{{Text: "one"}}}, {Parts: []llmtest.Part{{Text: "two"}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	burin, err := exec.LookPath("burin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t)
+	_, host, _ := strings.Cut(address, "://")
+	for _, line := range lines {
+		line = strings.Replace(line, "burin", "'"+burin+"'", 1)
+		line = regexp.MustCompile(`ann@db\.example\.com(:5432)?/talks`).ReplaceAllLiteralString(line, host)
+		if strings.Contains(line, " -p ") {
+			line, _, _ = strings.Cut(line, "  #")
+			line += " --no-tools --model local/x --api anthropic-messages --base-url " + model.URL
+		}
+		sh := exec.Command("sh", "-c", line)
+		sh.Env, sh.Dir = append(cmd.Env, "PGSSLMODE=disable"), cmd.Dir
+		if out, err := sh.CombinedOutput(); err != nil || len(out) == 0 {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+	}
+	socket := regexp.MustCompile(`postgres:///\S+host=[^` + "`" + `]*`).FindString(section)
+	if a := place.Parse(socket); !a.Server() {
+		t.Errorf("%q is not an address", socket)
+	}
 }
 
 func TestHidePasswords(t *testing.T) {

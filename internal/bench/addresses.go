@@ -96,7 +96,7 @@ func mounts(b *seat) []workspace.Mount {
 		case b.sealed:
 			return "", errors.New(Scratch + " is not available in an encrypted session: its files would not be encrypted")
 		case b.path != "":
-			folder := b.folder()
+			folder := folderOf(b)
 			dir := filepath.Join(folder, scratchFolder)
 			return dir, errors.Join(notLinked(folder), notLinked(dir))
 		}

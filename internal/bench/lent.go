@@ -19,7 +19,7 @@ func (l *Lent) Folder() string {
 	if l.seat.path == "" || l.seat.sealed {
 		return ""
 	}
-	return l.seat.folder()
+	return folderOf(l.seat)
 }
 
 // Last looks back through the session's transcript, see [transcript.Log.Last].

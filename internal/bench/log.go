@@ -55,9 +55,9 @@ func sessionRoot(b *seat) string {
 	return b.SessionDir
 }
 
-// folder is where whole outputs and other files of this session are: beside it, or in burin's
+// folderOf is where whole outputs and other files of a session are: beside it, or in burin's
 // data folder if the session is on a server.
-func (b *seat) folder() string {
+func folderOf(b *seat) string {
 	if !place.Parse(b.path).Server() {
 		return transcript.ArtifactDir(b.path)
 	}
@@ -71,7 +71,7 @@ func (b *seat) ownFiles() []string {
 	all := []string{b.SessionDir}
 	n := place.Parse(b.path)
 	if b.path != "" {
-		all = append(all, b.folder())
+		all = append(all, folderOf(b))
 	}
 	if b.path != "" && !n.Server() {
 		all = append(all, b.path, b.path+".draft")
@@ -230,7 +230,7 @@ func (b *seat) artifacts() tool.Artifacts {
 	if b.path == "" || b.sealed {
 		return nil
 	}
-	a := tool.Artifacts(transcript.NewArtifacts(b.folder()))
+	a := tool.Artifacts(transcript.NewArtifacts(folderOf(b)))
 	if b.vault != nil {
 		return hidden{a, b.vault}
 	}

@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -55,16 +56,20 @@ func ParseAddress(word string) Address {
 // cutUser divides what follows the scheme at the "@" behind the user. A password may have any
 // character in it, also "#", "/" and "@", and nothing of it must be taken for something else.
 func cutUser(rest string) (user, host string, found bool) {
-	before := rest
+	before, behind := rest, ""
 	if at := strings.IndexAny(rest, "#?"); at >= 0 {
-		before = rest[:at]
+		before, behind = rest[:at], rest[at:]
 	}
 	at := strings.LastIndexByte(before, '@')
-	if at < 0 {
-		// What has a colon that no port follows is a user and the beginning of a password.
-		authority, _, _ := strings.Cut(before, "/")
-		_, port, colon := strings.Cut(authority, ":")
-		if colon && strings.Trim(port, "0123456789") != "" && !strings.HasPrefix(authority, "[") {
+	name := before[:max(at, 0)]
+	host, _, database := strings.Cut(before[at+1:], "/")
+	noPort := at < 0 && !endsWithPort(host)
+	if (!database || noPort) && strings.Contains(cmp.Or(name, host), ":") {
+		// What looked like the end of the address may be in the password. Then the host follows.
+		switch next := hostBehind(behind); {
+		case next >= 0:
+			at = len(before) + next
+		case noPort:
 			at = strings.LastIndexByte(rest, '@')
 		}
 	}
@@ -72,6 +77,25 @@ func cutUser(rest string) (user, host string, found bool) {
 		return "", rest, false
 	}
 	return rest[:at], rest[at+1:], true
+}
+
+// hostBehind finds the first "@" with a host and a database behind it; -1 if there is none.
+func hostBehind(text string) int {
+	for at := range len(text) {
+		if text[at] != '@' {
+			continue
+		}
+		if end := strings.IndexAny(text[at+1:], "@/#?"); end > 0 && text[at+1+end] == '/' {
+			return at
+		}
+	}
+	return -1
+}
+
+// endsWithPort reports whether a colon in a host is that of its port, or of an IPv6 address.
+func endsWithPort(host string) bool {
+	_, port, _ := strings.Cut(host, ":")
+	return strings.Trim(port, "0123456789") == "" || strings.HasPrefix(host, "[")
 }
 
 // secret are the parameters of an address that nobody else should see.

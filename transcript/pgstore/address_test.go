@@ -26,6 +26,11 @@ func TestAddress(t *testing.T) {
 		"postgres://ann:quin@ce@h/db#x":                        {Database: "postgres://ann@h/db", Session: "x", Password: "quin@ce"},
 		"postgres://ann:quin/ce@h/db":                          {Database: "postgres://ann@h/db", Password: "quin/ce"},
 		"postgres://ann:qu?in#ce@h/db":                         {Database: "postgres://ann@h/db", Password: "qu?in#ce"},
+		"postgres://ann:quin#ce@h/db#a@b":                      {Database: "postgres://ann@h/db", Session: "a@b", Password: "quin#ce"},
+		"postgres://ann:qui@n#ce@h/db#a@b/c":                   {Database: "postgres://ann@h/db", Session: "a@b/c", Password: "qui@n#ce"},
+		"postgres://ann:12#quin@h/db":                          {Database: "postgres://ann@h/db", Password: "12#quin"},
+		"postgres://ann:qu/in#ce@h/db":                         {Database: "postgres://ann@h/db", Password: "qu/in#ce"},
+		"postgres://ann:quince@h#x":                            {Database: "postgres://ann@h", Session: "x", Password: "quince"},
 		"postgres://ann:quin%zz@h/db":                          {Database: "postgres://ann@h/db", Password: "quin%zz"},
 		"postgres://ann@h/db?password=quince&sslmode=x#y":      {Database: "postgres://ann@h/db?sslmode=x", Session: "y", Password: "quince"},
 		"postgres://ann@h/db?%70assword=quince&sslpassword=qu": {Database: "postgres://ann@h/db"},
@@ -55,11 +60,12 @@ func FuzzAddress(f *testing.F) {
 	f.Add("a", "#?/@:%", "h:1/db?sslmode=disable", "a#b@c")
 	f.Fuzz(func(t *testing.T, user, password, host, session string) {
 		const mark = "QUINCE"
-		if strings.ContainsAny(user, "@:#?/[") || strings.ContainsAny(host, "@#?") {
+		// Without a database it is not known where a password ends that has both in it.
+		if strings.ContainsAny(user, "@:#?/[") || strings.ContainsAny(host, "@#?") || strings.Contains(password, "@") || strings.HasPrefix(host, "/") || !strings.Contains(host, "/") {
 			return
 		}
 		a := pgstore.ParseAddress("postgres://" + user + ":" + mark + password + mark + "@" + host + "#" + session)
-		if !strings.Contains(user+host+session, mark) && strings.Contains(a.Database+a.Session, mark) && !strings.Contains(session, "@") {
+		if !strings.Contains(user+host+session, mark) && strings.Contains(a.Database+a.Session, mark) {
 			t.Errorf("the password is in %+v", a)
 		}
 	})

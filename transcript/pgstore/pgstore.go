@@ -35,6 +35,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/lib/pq/pqerror"
@@ -72,6 +73,9 @@ func rewrite(statement string) string {
 	return strings.NewReplacer("?", "$", "sessions", "burin.sessions", "records", "burin.records").Replace(statement)
 }
 
+// walkBytes is more than a file would want: a server may be far away.
+const walkBytes = 1 << 20
+
 // dialect is what is PostgreSQL's own.
 func dialect() *sessiondb.Dialect {
 	return &sessiondb.Dialect{
@@ -79,12 +83,13 @@ func dialect() *sessiondb.Dialect {
 		// What is not asked for is not sent: who stops reading reads the rest all the same.
 		Walk: `SELECT seq, CASE WHEN length(data) <= ?3 THEN data END FROM (
 				SELECT seq, data, sum(length(data)) OVER (ORDER BY seq) - length(data) AS before
-				FROM (SELECT seq, data FROM records WHERE session = ?1 AND seq >= ?2 ORDER BY seq LIMIT 256) AS next
-			) AS summed WHERE before < 262144 ORDER BY seq`,
-		Taken: func(err error) bool { return state(err) == pqerror.UniqueViolation },
-		Means: sorted,
-		Lost:  lost,
-		Sync:  syncAll,
+				FROM (SELECT seq, data FROM records WHERE session = ?1 AND seq >= ?2 ORDER BY seq LIMIT 4096) AS next
+			) AS summed WHERE before < ` + strconv.Itoa(walkBytes) + ` ORDER BY seq`,
+		WalkBytes: walkBytes,
+		Taken:     func(err error) bool { return state(err) == pqerror.UniqueViolation },
+		Means:     sorted,
+		Lost:      lost,
+		Sync:      syncAll,
 	}
 }
 

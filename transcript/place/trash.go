@@ -12,10 +12,14 @@ import (
 // Trash moves a session of a database to the trash in that database: nothing of it is
 // lost, and [Restore] takes it back. It fails with [transcript.ErrLocked] while another
 // process writes the session. The name says which session of the database it is.
-func Trash(ctx context.Context, n Name) error { return change(ctx, n, func(db *database) changer { return db.trash }) }
+func Trash(ctx context.Context, n Name) error {
+	return change(ctx, n, func(db *database) changer { return db.trash })
+}
 
 // Restore takes a session of a database back from the trash in it.
-func Restore(ctx context.Context, n Name) error { return change(ctx, n, func(db *database) changer { return db.restore }) }
+func Restore(ctx context.Context, n Name) error {
+	return change(ctx, n, func(db *database) changer { return db.restore })
+}
 
 // changer changes a session of a database.
 type changer = func(context.Context, *sql.DB, string) error

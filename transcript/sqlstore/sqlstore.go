@@ -69,10 +69,11 @@ var _ transcript.Store = (*Store)(nil)
 // dialect is what is SQLite's own.
 func dialect() *sessiondb.Dialect {
 	return &sessiondb.Dialect{
-		Walk:  `SELECT seq, CASE WHEN length(data) <= ?3 THEN data END FROM records WHERE session = ?1 AND seq >= ?2 ORDER BY seq LIMIT 256`,
-		Taken: func(err error) bool { return sqlfile.Code(err) == sqlite3.SQLITE_CONSTRAINT },
-		Means: sorted,
-		Sync:  syncAll,
+		Walk:      `SELECT seq, CASE WHEN length(data) <= ?3 THEN data END FROM records WHERE session = ?1 AND seq >= ?2 ORDER BY seq LIMIT 256`,
+		WalkBytes: 256 << 10,
+		Taken:     func(err error) bool { return sqlfile.Code(err) == sqlite3.SQLITE_CONSTRAINT },
+		Means:     sorted,
+		Sync:      syncAll,
 	}
 }
 

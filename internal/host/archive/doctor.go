@@ -72,7 +72,7 @@ func (r DoctorReport) Left() (n int) {
 // Doctor looks for damage in sessions, and repairs it if that is wanted. What it finds is
 // no error. The file as it was is kept beside one that is repaired.
 func (a *Archive) Doctor(ctx context.Context, o DoctorOptions) (DoctorReport, error) {
-	files, err := a.examined(ctx, o.Session, o.All)
+	files, err := examined(ctx, a, o.Session, o.All)
 	if err != nil {
 		return DoctorReport{}, err
 	}
@@ -98,7 +98,7 @@ func (a *Archive) Doctor(ctx context.Context, o DoctorOptions) (DoctorReport, er
 }
 
 // examined are the sessions that are looked at: the chosen ones, or all of a database.
-func (a *Archive) examined(ctx context.Context, which string, all bool) ([]string, error) {
+func examined(ctx context.Context, a *Archive, which string, all bool) ([]string, error) {
 	files, err := a.chosen(ctx, which, all)
 	if err != nil || which == "" {
 		return files, err

@@ -53,6 +53,9 @@ type Dialect struct {
 	// Walk reads the next records of the session ?1 from the place ?2 on, in their order: seq,
 	// and data or, if it has more than ?3 bytes, NULL.
 	Walk string
+	// WalkBytes is about what a walk reads at a time, at least one record. It holds no
+	// connection while the records are looked at.
+	WalkBytes int
 	// Taken reports whether an error is that a row is there already.
 	Taken func(error) bool
 	// Means is an error with what it says of the whole database.
@@ -154,10 +157,6 @@ func (s *Store) look(ctx context.Context) error {
 	return nil
 }
 
-// walkBytes is about what a walk reads at a time, at least one record. It holds no connection
-// while the records are looked at.
-const walkBytes = 256 << 10
-
 type row struct {
 	seq  int64
 	data []byte
@@ -199,7 +198,7 @@ func (s *Store) read(from int64) (rows []row, err error) {
 		return nil, err
 	}
 	defer q.Close()
-	for size := 0; size < walkBytes && q.Next(); {
+	for size := 0; size < s.d.WalkBytes && q.Next(); {
 		var r row
 		if err := q.Scan(&r.seq, &r.data); err != nil {
 			return nil, err
