@@ -161,6 +161,43 @@ func (db *database) newest(ctx context.Context) (string, error) {
 	return "", err
 }
 
+// Database is an opened database, for who reads several of its sessions.
+type Database struct {
+	name Name
+	db   *database
+}
+
+// OpenDatabase opens the database in a file, or at an address, to read. If it has no sessions
+// yet the error is an [io/fs.ErrNotExist].
+func OpenDatabase(ctx context.Context, file string) (*Database, error) {
+	n := named(file)
+	db, err := openDB(ctx, n, reading)
+	if err != nil {
+		return nil, err
+	}
+	return &Database{n, db}, nil
+}
+
+// Sessions returns the sessions, the last changed first.
+func (d *Database) Sessions(ctx context.Context) ([]Listed, error) {
+	return pickFrom(ctx, d.db, d.name, current)
+}
+
+// Read is [Read] for one of the sessions. Close ends what it gives, too.
+func (d *Database) Read(ctx context.Context, session string, keys Keys, o transcript.Options) (*transcript.Log, *transcript.Damage, error) {
+	n := d.name
+	n.Session = session
+	store, err := d.db.view(ctx, d.db.DB, session)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Unseal = keys.unseal(n.String())
+	return logOf(store, n, o)
+}
+
+// Close closes the database.
+func (d *Database) Close() error { return d.db.Close() }
+
 // Listed is a session in a database.
 type Listed struct {
 	Name    Name
@@ -171,7 +208,12 @@ type Listed struct {
 func List(ctx context.Context, file string) ([]Listed, error) { return listed(ctx, named(file)) }
 
 func listed(ctx context.Context, n Name) ([]Listed, error) {
-	return list(ctx, n, func(i *sqlstore.Info) (time.Time, bool) { return i.Updated, i.Trashed.IsZero() && i.Records > 0 })
+	return list(ctx, n, current)
+}
+
+// current chooses the sessions that have something in them and are not in the trash.
+func current(i *sqlstore.Info) (time.Time, bool) {
+	return i.Updated, i.Trashed.IsZero() && i.Records > 0
 }
 
 // named is the name of a database whose file, or address, is known.
@@ -191,8 +233,13 @@ func list(ctx context.Context, n Name, pick func(*sqlstore.Info) (time.Time, boo
 	if err != nil {
 		return nil, err
 	}
+	listed, err = pickFrom(ctx, db, n, pick)
+	return listed, errors.Join(err, db.Close())
+}
+
+func pickFrom(ctx context.Context, db *database, n Name, pick func(*sqlstore.Info) (time.Time, bool)) (listed []Listed, err error) {
 	all, err := db.list(ctx, db.DB)
-	if err = errors.Join(err, db.Close()); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	for i := range all {
