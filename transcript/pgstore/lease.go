@@ -30,6 +30,8 @@ var errNone = errors.New("nothing was changed")
 type Locked struct {
 	Owner string        // machine and process
 	Left  time.Duration // until the lease ends, unless it is renewed
+
+	row, life string // of the owner, in the table; see [ended]
 }
 
 func (l *Locked) Error() string {
@@ -58,7 +60,7 @@ type lease struct {
 var _ sessiondb.Holder = (*lease)(nil)
 
 func open(ctx context.Context, db *sql.DB, session string, length time.Duration) (*Store, error) {
-	l := &lease{db: db, session: session, owner: processName() + "\n" + rand.Text(), time: length, done: make(chan struct{})}
+	l := &lease{db: db, session: session, owner: processName() + "\n" + life() + "\n" + rand.Text(), time: length, done: make(chan struct{})}
 	if err := l.take(ctx); err != nil {
 		return nil, dialect().Fail("open", session, err)
 	}
@@ -87,9 +89,19 @@ func processName() string {
 func (l *lease) take(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*leaseTime) // a writer that was stopped may hold the row for as long as its lease
 	defer cancel()
+	err := l.claim(ctx, l.owner)
+	held, locked := errors.AsType[*Locked](err)
+	if locked && ended(held.life) {
+		return l.claim(ctx, held.row)
+	}
+	return err
+}
+
+// claim takes the session if nobody has it, or the owner that is given.
+func (l *lease) claim(ctx context.Context, from string) error {
 	err := l.db.QueryRowContext(ctx, `UPDATE burin.sessions SET owner = $2, token = token + 1, expires = `+now+` + $3
-		WHERE name = $1 AND trashed IS NULL AND (owner = $2 OR `+free+`) RETURNING id, token`,
-		l.session, l.owner, l.time.Milliseconds()).Scan(&l.key, &l.token)
+		WHERE name = $1 AND trashed IS NULL AND (owner = $2 OR owner = $4 OR `+free+`) RETURNING id, token`,
+		l.session, l.owner, l.time.Milliseconds(), from).Scan(&l.key, &l.token)
 	if errors.Is(err, sql.ErrNoRows) {
 		return refusal(ctx, l.db, l.session)
 	}
@@ -110,8 +122,9 @@ func refusal(ctx context.Context, q sessiondb.Querier, session string) error {
 	case trashed.Valid:
 		return ErrTrashed
 	}
-	who, _, _ := strings.Cut(owner.String, "\n")
-	return &Locked{Owner: who, Left: max(0, time.Duration(left)*time.Millisecond)}
+	who, rest, _ := strings.Cut(owner.String, "\n")
+	life, _, _ := strings.Cut(rest, "\n")
+	return &Locked{Owner: who, Left: max(0, time.Duration(left)*time.Millisecond), row: owner.String, life: life}
 }
 
 // Touch implements [sessiondb.Holder]. It locks the row, so that nobody else takes the session

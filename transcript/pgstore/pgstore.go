@@ -25,6 +25,7 @@
 //
 // A session has one writer. It holds a lease, which it renews, and which everybody else waits
 // for: [transcript.ErrLocked] comes as a [*Locked], which says who has it and for how long.
+// Where the system can tell, the lease of a process of the same machine ends with it.
 // With every lease comes a new token, and every change is conditional on the token in the same
 // transaction. A process that was stopped for longer than its lease continues if nobody has
 // taken the session over; otherwise it changes nothing and gets [ErrTakenOver]. All times are
