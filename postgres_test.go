@@ -2,9 +2,11 @@ package burin_test
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/burin-dev/burin"
@@ -12,6 +14,8 @@ import (
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
+	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/pgstore"
 )
 
 // A program keeps its session on a server, whose password it gives with the address: burin
@@ -57,5 +61,72 @@ func TestServerSession(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A session that another burin has taken over goes on without being kept, which is said once and
+// on a line; what the other one wrote stays as it is.
+func TestTakenOverSession(t *testing.T) {
+	server := pgtest.Start(t, pgtest.Options{})
+	address := server.Database(t)
+	db, err := pgstore.Connect(address, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var mu sync.Mutex
+	var warned []string
+	o := burin.Options{Dir: project(t), StateDir: t.TempDir(), NoTools: true, Resume: address + "#one", Warn: func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		warned = append(warned, line)
+	}}
+	s, _ := start(t, "anthropic", llmtest.Script{Turns: []llmtest.Turn{
+		{Parts: []llmtest.Part{{Text: "first"}}}, {Parts: []llmtest.Part{{Text: "stale"}}}, {Parts: []llmtest.Part{{Text: "stale"}}},
+	}}, o)
+	prompt := func(text string) {
+		t.Helper()
+		if out := s.Prompt(t.Context(), llm.UserText(text)); out.Reason != agent.ReasonDone {
+			t.Fatal(out.Err)
+		}
+	}
+	prompt("hello")
+	if _, err := db.Exec(`UPDATE burin.sessions SET expires = 0`); err != nil { // as after a long stop
+		t.Fatal(err)
+	}
+	other, err := pgstore.Open(t.Context(), db, "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func() (n int) {
+		t.Helper()
+		err := other.Records(func(_ transcript.Ref, r []byte) error {
+			if bytes.Contains(r, []byte("stale")) {
+				t.Errorf("it was written: %s", r)
+			}
+			n++
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := count()
+	prompt("stale")
+	prompt("stale again")
+	if now := count(); now != before {
+		t.Errorf("%d records were %d", now, before)
+	}
+	if err := s.Close(); !errors.Is(err, pgstore.ErrTakenOver) {
+		t.Errorf("at the end: %v", err)
+	}
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(warned) != 1 || !strings.HasSuffix(warned[0], pgstore.ErrTakenOver.Error()) || strings.Contains(warned[0], "\n") {
+		t.Errorf("it says %q", warned)
 	}
 }
