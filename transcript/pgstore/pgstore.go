@@ -158,6 +158,8 @@ func Restore(ctx context.Context, db *sql.DB, session string) error {
 
 // change runs a statement that changes one session while nobody writes it.
 func change(ctx context.Context, db *sql.DB, doing, session, statement string, trashed bool) error {
+	ctx, cancel := dialect().Limit(ctx, 0)
+	defer cancel()
 	res, err := db.ExecContext(ctx, statement, session)
 	err = sessiondb.Changed(res, err, errNone)
 	if errors.Is(err, errNone) {

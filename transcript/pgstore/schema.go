@@ -53,6 +53,8 @@ var (
 // Check reports whether a database has sessions: nil, [ErrForeign], [ErrNewer] or [ErrEmpty].
 // It changes nothing.
 func Check(ctx context.Context, db *sql.DB) error {
+	ctx, cancel := dialect().Limit(ctx, 0)
+	defer cancel()
 	if err := check(ctx, db); err != nil {
 		return fmt.Errorf("look into the database of sessions: %w", sorted(err))
 	}
@@ -98,6 +100,8 @@ func check(ctx context.Context, q querier) error {
 // Init prepares a database for sessions, in its schema burin, which must have nothing else. It
 // may be called again, and by several processes at once.
 func Init(ctx context.Context, db *sql.DB) error {
+	ctx, cancel := dialect().Limit(ctx, 0)
+	defer cancel()
 	err := check(ctx, db)
 	if errors.Is(err, ErrEmpty) {
 		err = create(ctx, db)

@@ -31,6 +31,8 @@ func List(ctx context.Context, db *sql.DB, d *Dialect) ([]Info, error) {
 }
 
 func list(ctx context.Context, db *sql.DB, d *Dialect) ([]Info, error) {
+	ctx, cancel := d.Limit(ctx, 0)
+	defer cancel()
 	rows, err := db.QueryContext(ctx, d.sql(`
 		SELECT s.name, s.created, s.updated, s.revision, s.trashed, coalesce(ends.last - ends.first + 1, 0),
 			(SELECT data FROM records WHERE session = s.id AND seq = ends.first AND length(data) <= 65536)
@@ -73,6 +75,8 @@ func Changed(res sql.Result, err, none error) error {
 
 // Begin makes the row of a session, with the statement and its arguments.
 func Begin(ctx context.Context, db *sql.DB, d *Dialect, session, statement string, args ...any) error {
+	ctx, cancel := d.Limit(ctx, 0)
+	defer cancel()
 	err := ErrUnnamed
 	if session != "" {
 		_, err = db.ExecContext(ctx, statement, append([]any{session}, args...)...)

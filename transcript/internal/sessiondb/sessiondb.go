@@ -84,12 +84,13 @@ const (
 	reconnectTime = 10 * time.Second
 )
 
-// limit is how long a call that carries that many bytes may take. Files have no limit.
-func (d *Dialect) limit(size int) (context.Context, context.CancelFunc) {
+// Limit is how long a call that carries that many bytes may take: a server that has died without
+// a word must not be waited for. Files have no limit.
+func (d *Dialect) Limit(ctx context.Context, size int) (context.Context, context.CancelFunc) {
 	if d.Lost == nil {
-		return context.Background(), func() {}
+		return ctx, func() {}
 	}
-	return context.WithTimeout(context.Background(), patience+time.Duration(size)*time.Second/leastRate)
+	return context.WithTimeout(ctx, patience+time.Duration(size)*time.Second/leastRate)
 }
 
 // Holder is the right to write a session.
@@ -142,6 +143,8 @@ func (s *Store) fail(doing string, err error) error { return s.d.Fail(doing, s.s
 
 // look finds the session and its end.
 func (s *Store) look(ctx context.Context) error {
+	ctx, cancel := s.d.Limit(ctx, 0)
+	defer cancel()
 	var trashed sql.NullInt64
 	err := s.db.QueryRowContext(ctx, s.d.sql(`SELECT id, trashed,
 		(SELECT coalesce(max(seq) + 1, 0) FROM records WHERE session = sessions.id)
@@ -191,7 +194,7 @@ func (s *Store) Records(yield func(transcript.Ref, []byte) error) error {
 }
 
 func (s *Store) read(from int64) (rows []row, err error) {
-	ctx, cancel := s.d.limit(transcript.MaxRecord)
+	ctx, cancel := s.d.Limit(context.Background(), transcript.MaxRecord)
 	defer cancel()
 	q, err := s.db.QueryContext(ctx, s.d.sql(s.d.Walk), s.key, from, transcript.MaxRecord)
 	if err != nil {
@@ -210,7 +213,7 @@ func (s *Store) read(from int64) (rows []row, err error) {
 
 // Read implements [transcript.Store].
 func (s *Store) Read(ref transcript.Ref) ([]byte, error) {
-	ctx, cancel := s.d.limit(max(0, int(ref.Len)))
+	ctx, cancel := s.d.Limit(context.Background(), max(0, int(ref.Len)))
 	defer cancel()
 	var data []byte
 	err := s.db.QueryRowContext(ctx, s.d.sql(`SELECT data FROM records WHERE session = ?1 AND seq = ?2`), s.key, ref.Pos).Scan(&data)
@@ -307,7 +310,7 @@ type settler func(ctx context.Context, tx *sql.Tx, reported bool) (happened bool
 // transact runs do in one transaction that also marks the session as changed. If the commit
 // fails, settle finds out whether it has happened all the same.
 func (s *Store) transact(size int, do func(context.Context, *sql.Tx) error, settle settler) error {
-	ctx, cancel := s.d.limit(size)
+	ctx, cancel := s.d.Limit(context.Background(), size)
 	defer cancel()
 	tx, err := s.begin(ctx)
 	if err != nil {
@@ -364,7 +367,7 @@ func (s *Store) settle(f settler, reported bool) (happened bool, err error) {
 }
 
 func (s *Store) ask(f settler, reported bool) (happened bool, err error) {
-	ctx, cancel := s.d.limit(0)
+	ctx, cancel := s.d.Limit(context.Background(), 0)
 	defer cancel()
 	// The transaction that is asked about may not have ended yet: Touch waits for it.
 	tx, err := s.begin(ctx)
@@ -385,7 +388,7 @@ func (s *Store) Sync() error {
 	}
 	err := s.ready()
 	if err == nil {
-		ctx, cancel := s.d.limit(0)
+		ctx, cancel := s.d.Limit(context.Background(), 0)
 		defer cancel()
 		err = s.d.Sync(ctx, s.db, func(q Querier) error { return s.holder.Touch(ctx, q, s.key) })
 	}
