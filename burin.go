@@ -209,7 +209,7 @@ type Options struct {
 	NoSession bool   // keep no session file
 	// SessionDir is where new sessions are kept; empty follows the settings.
 	SessionDir string
-	Resume     string // the file of a session to continue
+	Resume     string // the file of a session to continue, or a name as [place.Parse] reads it
 	Continue   bool   // continue the newest session of the folder, if there is one
 	KeepPlan   bool   // a session that was left in plan mode stays in it, whatever Approval says
 	// Seal encrypts a new session. Keys returns the keys of encrypted sessions; nil refuses

@@ -28,6 +28,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/place"
 )
 
 // background is the flags of a session without a face.
@@ -316,7 +317,7 @@ func hold(ctx context.Context, p *program, a askFlags, prompt llm.Message, how h
 	leave := o.Desk.Attend() // faces will come: the model may ask them
 	defer leave()
 	s, err := h.Open(ctx, o)
-	if errors.Is(err, transcript.ErrLocked) {
+	if errors.Is(err, transcript.ErrLocked) && !place.Parse(o.Resume).Server() {
 		return fmt.Errorf("session %s is open in another burin: join it with burin attach", words.ShortPath(o.Resume))
 	}
 	if err != nil {

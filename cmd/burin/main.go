@@ -48,6 +48,10 @@ func main() {
 	tui.Main()   // and so is the guard of the terminal
 	p := program{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv}
 	p.sealing = p.newKeys()
+	if err := hidePasswords(os.Args[1:], os.Setenv); err != nil {
+		fmt.Fprintf(os.Stderr, "burin: %s\n", words.Error(err))
+		os.Exit(exitUsage)
+	}
 	os.Exit(p.run(os.Args[1:]))
 }
 

@@ -41,9 +41,12 @@ func TestMain(m *testing.M) {
 // typeScriptClient is the client for JavaScript. It is there once it was built.
 const typeScriptClient = "../../clients/typescript"
 
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
+
+// scripts are those of a folder.
+func scripts(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Condition: func(name string) (bool, error) {
@@ -95,7 +98,7 @@ func TestScripts(t *testing.T) {
 			"limits":   serveLimits,
 			"told":     toldLimits,
 		},
-	})
+	}
 }
 
 // noPause keeps the race detector from waiting a second at each successful exit.

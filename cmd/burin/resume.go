@@ -25,7 +25,7 @@ type resumption struct {
 func (r *resumption) register(f *pflag.FlagSet) {
 	f.BoolVarP(&r.goOn, "continue", "c", false, "continue the last session of this terminal or folder")
 	f.StringVarP(&r.resume, "resume", "r", "", "resume a session: its id, the beginning of its id, or its file; without one, choose from a list")
-	f.StringVar(&r.session, "session", "", "session file to continue, database FILE.db to keep it in, or folder for new sessions")
+	f.StringVar(&r.session, "session", "", "session file to continue, database to keep it in (FILE.db or postgres://…), or folder for new sessions")
 	r.given = f.Changed
 	f.BoolVar(&r.seal, "seal", false, "encrypt the new session: with a key of the system's keyring, or a pass phrase")
 }
@@ -37,7 +37,7 @@ func (r *resumption) check() error {
 	case r.resume == "" && r.given("resume"):
 		return usage("--resume: %w", archive.ErrUnnamed)
 	case r.session == "" && r.given("session"):
-		return usage("--session: no file is named: give a session file, a database FILE.db, or a folder")
+		return usage("--session: no file is named: give a session file, a database (FILE.db or postgres://…), or a folder")
 	}
 	n := 0
 	for _, given := range []bool{r.goOn, r.resume != "", r.session != "" && !archive.IsDir(r.session)} {

@@ -22,7 +22,7 @@ func sessionsDoctorCommand(p *program) *cobra.Command {
 		Use:               "doctor [ID]",
 		ValidArgsFunction: offerSessions(p),
 		Short:             "Check sessions for damage, and repair it",
-		Long: `Check a session, or the sessions of this folder, for damage: unreadable lines, missing or
+		Long: `Check a session, the sessions of a database, or those of this folder, for damage: unreadable lines, missing or
 damaged blobs (pictures, documents, long texts), drafts left by a crash, outputs without a
 session, copies; with --all also for unused blobs. --fix rewrites damaged files and keeps
 a copy of each, moves outputs without a session to the trash, and, with --all, deletes

@@ -40,10 +40,10 @@ func (o *listOptions) check() error {
 func sessionsListCommand(p *program) *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
-		Use:   "list [FILE.db]",
+		Use:   "list [DATABASE]",
 		Short: "List the sessions of this folder, newest first",
-		Long: `List the sessions of this folder, newest first: id, last change, title. With a file,
-those in that database.
+		Long: `List the sessions of this folder, newest first: id, last change, title. With the
+file or the address of a database, those in that.
 
   burin sessions list --all --limit 20`,
 		Args: arguments(0, 1),

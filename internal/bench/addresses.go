@@ -14,7 +14,6 @@ import (
 	"github.com/burin-dev/burin/internal/platform/workspace"
 	"github.com/burin-dev/burin/internal/tools/github"
 	"github.com/burin-dev/burin/internal/tools/web"
-	"github.com/burin-dev/burin/transcript"
 )
 
 // Scratch is the address of the files that are a session's own: plans, notes, whatever is
@@ -97,7 +96,7 @@ func mounts(b *seat) []workspace.Mount {
 		case b.sealed:
 			return "", errors.New(Scratch + " is not available in an encrypted session: its files would not be encrypted")
 		case b.path != "":
-			folder := transcript.ArtifactDir(b.path)
+			folder := folderOf(b)
 			dir := filepath.Join(folder, scratchFolder)
 			return dir, errors.Join(notLinked(folder), notLinked(dir))
 		}

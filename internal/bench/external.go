@@ -29,6 +29,7 @@ import (
 	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/tool/todo"
+	"github.com/burin-dev/burin/transcript/place"
 )
 
 // External is another agent that answers in place of a model.
@@ -185,7 +186,7 @@ func (g *guest) program(ctx context.Context) (*exec.Cmd, error) {
 	}
 	o := process.Options{Dir: b.dir, Env: slices.DeleteFunc(found.Env, func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return shell.Credential(name) || name == "BURIN_SESSION_PASSPHRASE" || name == "BURIN_SERVER_TOKEN"
+		return shell.Credential(name) || name == "BURIN_SESSION_PASSPHRASE" || name == place.PasswordVariable || name == "BURIN_SERVER_TOKEN"
 	})}
 	for _, v := range b.External.Env {
 		if !strings.Contains(v, "=") {

@@ -105,7 +105,7 @@ func onDisk(b *seat, target string) string {
 		}
 		return filepath.Join(b.dir, filepath.FromSlash(name))
 	case scheme == "artifact" && b.kept != nil:
-		file, _ := transcript.NewArtifacts(transcript.ArtifactDir(b.path)).File(rest)
+		file, _ := transcript.NewArtifacts(folderOf(b)).File(rest)
 		return file
 	case b.Trees[scheme] != nil:
 		return b.Trees[scheme].Path(target)

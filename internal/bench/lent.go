@@ -19,7 +19,7 @@ func (l *Lent) Folder() string {
 	if l.seat.path == "" || l.seat.sealed {
 		return ""
 	}
-	return transcript.ArtifactDir(l.seat.path)
+	return folderOf(l.seat)
 }
 
 // Last looks back through the session's transcript, see [transcript.Log.Last].

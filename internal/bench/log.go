@@ -3,6 +3,8 @@ package bench
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,14 +55,28 @@ func sessionRoot(b *seat) string {
 	return b.SessionDir
 }
 
+// folderOf is where whole outputs and other files of a session are: beside it, or in burin's
+// data folder if the session is on a server.
+func folderOf(b *seat) string {
+	if !place.Parse(b.path).Server() {
+		return transcript.ArtifactDir(b.path)
+	}
+	sum := sha256.Sum256([]byte(b.path)) // names of sessions may have any characters
+	return filepath.Join(b.StateDir, "remote", hex.EncodeToString(sum[:16]))
+}
+
 // ownFiles are absolute paths of what this session is kept in, and of the folder of
 // sessions.
 func (b *seat) ownFiles() []string {
 	all := []string{b.SessionDir}
+	n := place.Parse(b.path)
 	if b.path != "" {
-		all = append(all, transcript.ArtifactDir(b.path), b.path, b.path+".draft")
+		all = append(all, folderOf(b))
 	}
-	if n := place.Parse(b.path); n.SQL {
+	if b.path != "" && !n.Server() {
+		all = append(all, b.path, b.path+".draft")
+	}
+	if n.SQL && !n.Server() {
 		all = append(all, n.File, n.File+"-wal", n.File+"-shm", n.File+"-journal", n.File+"-locks")
 	}
 	all = slices.DeleteFunc(all, func(p string) bool { return p == "" })
@@ -79,19 +95,24 @@ func (b *seat) begin(name, id string, o transcript.Options) error {
 		return err
 	}
 	b.log, b.path, b.sealed = log, name, b.Seal
+	if n := place.Parse(name); n.SQL {
+		b.path = n.String() // without the password
+	}
 	return nil
 }
 
 // resume opens a session file. What is damaged in it is said, and set aside.
 func (b *seat) resume(o transcript.Options) error {
+	name := b.Resume
 	if n := place.Parse(b.Resume); n.SQL {
 		_, id := transcript.NewPath("", "", b.Now())
 		n, found, err := place.Resolve(context.Background(), n, id)
 		if err != nil {
 			return err
 		}
-		if b.Resume = n.String(); !found {
-			return b.begin(b.Resume, id, o)
+		b.Resume, name = n.String(), n.Secret()
+		if !found {
+			return b.begin(name, id, o)
 		}
 	}
 	encrypted, keys := false, b.Keys
@@ -101,7 +122,7 @@ func (b *seat) resume(o transcript.Options) error {
 			return b.Keys(w)
 		}
 	}
-	log, damage, err := place.Open(context.Background(), b.Resume, keys, o)
+	log, damage, err := place.Open(context.Background(), name, keys, o)
 	if name, draft := strings.CutSuffix(b.Resume, ".draft"); draft && errors.Is(err, fs.ErrNotExist) {
 		b.Resume = name // a model has answered since it was found
 		log, damage, err = place.Open(context.Background(), b.Resume, keys, o)
@@ -209,7 +230,7 @@ func (b *seat) artifacts() tool.Artifacts {
 	if b.path == "" || b.sealed {
 		return nil
 	}
-	a := tool.Artifacts(transcript.NewArtifacts(transcript.ArtifactDir(b.path)))
+	a := tool.Artifacts(transcript.NewArtifacts(folderOf(b)))
 	if b.vault != nil {
 		return hidden{a, b.vault}
 	}

@@ -62,7 +62,7 @@ func (p *paths) File(address string) (string, error) {
 		if b.kept == nil {
 			return "", errors.New("no output was kept: this run has no artifacts")
 		}
-		dir := transcript.ArtifactDir(b.path)
+		dir := folderOf(b)
 		file, err := transcript.NewArtifacts(dir).File(rest)
 		if err == nil {
 			p.reach(dir)

@@ -406,7 +406,7 @@ func (b *seat) open() (err error) {
 
 func (b *seat) openPolicy() (err error) {
 	var own []string
-	if dir := transcript.ArtifactDir(b.path); b.path != "" && !b.sealed && notLinked(dir) == nil {
+	if dir := folderOf(b); b.path != "" && !b.sealed && notLinked(dir) == nil {
 		own = []string{dir}
 	}
 	b.policy, err = b.Bench.policy(permission.Mode(b.Approval), own...)

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/platform/sqlfile"
 	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/pgstore"
 	"github.com/burin-dev/burin/transcript/sqlstore"
 )
 
@@ -27,23 +29,71 @@ const (
 	creating                // a session; the database too, if it is not there
 )
 
-// openDB opens the database in a file. One that has other things in it is refused.
-func openDB(ctx context.Context, file string, why purpose) (*sql.DB, error) {
-	if err := exists(file, why == creating); err != nil {
-		return nil, fmt.Errorf("open the database of sessions: %w", err)
+// database is an opened database of sessions, with what is done in one of its kind.
+type database struct {
+	*sql.DB
+	kind
+}
+
+// kind is what is done in databases of a kind.
+type kind struct {
+	check, init        func(context.Context, *sql.DB) error // to read; to write
+	create, open, view func(context.Context, *sql.DB, string) (transcript.Store, error)
+	trash, restore     func(context.Context, *sql.DB, string) error
+	list               func(context.Context, *sql.DB) ([]sqlstore.Info, error)
+}
+
+func sqlite() kind {
+	return kind{
+		check: sqlstore.Check, init: sqlstore.Init, list: sqlstore.List, trash: sqlstore.Delete, restore: sqlstore.Restore,
+		create: opener(sqlstore.Create), open: opener(sqlstore.Open), view: opener(sqlstore.View),
 	}
-	db, err := sqlfile.Open(file, busyTimeout, "synchronous(normal)")
+}
+
+func postgres() kind {
+	return kind{
+		check: pgstore.Check, init: pgstore.Init, list: pgstore.List, trash: pgstore.Delete, restore: pgstore.Restore,
+		create: opener(pgstore.Create), open: opener(pgstore.Open), view: opener(pgstore.View),
+	}
+}
+
+// opener is a function that opens stores of whatever kind.
+func opener[S transcript.Store](open func(context.Context, *sql.DB, string) (S, error)) func(context.Context, *sql.DB, string) (transcript.Store, error) {
+	return func(ctx context.Context, db *sql.DB, session string) (transcript.Store, error) {
+		s, err := open(ctx, db, session)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+}
+
+// openDB opens the database of a name. One that has other things in it is refused.
+func openDB(ctx context.Context, n Name, why purpose) (*database, error) {
+	db, err := connect(n, why)
 	if err != nil {
 		return nil, fmt.Errorf("open the database of sessions: %w", err)
 	}
-	prepare := sqlstore.Init
+	prepare := db.init
 	if why == reading {
-		prepare = sqlstore.Check
+		prepare = db.check
 	}
-	if err := prepare(ctx, db); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", file, err), db.Close())
+	if err := prepare(ctx, db.DB); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", n.File, err), db.Close())
 	}
 	return db, nil
+}
+
+func connect(n Name, why purpose) (*database, error) {
+	if n.Server() {
+		db, err := pgstore.Connect(n.File, cmp.Or(n.Password, os.Getenv(PasswordVariable)))
+		return &database{db, postgres()}, err
+	}
+	if err := exists(n.File, why == creating); err != nil {
+		return nil, err
+	}
+	db, err := sqlfile.Open(n.File, busyTimeout, "synchronous(normal)")
+	return &database{db, sqlite()}, err
 }
 
 // exists reports whether a file is there, or makes it. One that is there is not opened:
@@ -64,8 +114,8 @@ func exists(file string, create bool) error {
 
 // inDatabase is a session that is alone in using its database.
 type inDatabase struct {
-	*sqlstore.Store
-	db *sql.DB
+	transcript.Store
+	db *database
 }
 
 func (s inDatabase) Close() error { return errors.Join(s.Store.Close(), s.db.Close()) }
@@ -76,20 +126,20 @@ func openSQL(ctx context.Context, n Name, readOnly bool) (transcript.Store, erro
 	if readOnly {
 		why = reading
 	}
-	db, err := openDB(ctx, n.File, why)
+	db, err := openDB(ctx, n, why)
 	if err != nil {
 		return nil, err
 	}
 	if n.Session == "" {
-		n.Session, err = newest(ctx, db)
+		n.Session, err = db.newest(ctx)
 	}
-	var store *sqlstore.Store
+	var store transcript.Store
 	switch {
 	case err != nil:
 	case readOnly:
-		store, err = sqlstore.View(ctx, db, n.Session)
+		store, err = db.view(ctx, db.DB, n.Session)
 	default:
-		store, err = sqlstore.Open(ctx, db, n.Session)
+		store, err = db.open(ctx, db.DB, n.Session)
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -98,8 +148,8 @@ func openSQL(ctx context.Context, n Name, readOnly bool) (transcript.Store, erro
 }
 
 // newest is the session that was changed last.
-func newest(ctx context.Context, db *sql.DB) (string, error) {
-	all, err := sqlstore.List(ctx, db)
+func (db *database) newest(ctx context.Context) (string, error) {
+	all, err := db.list(ctx, db.DB)
 	for _, i := range all {
 		if i.Trashed.IsZero() {
 			return i.Session, nil
@@ -111,6 +161,43 @@ func newest(ctx context.Context, db *sql.DB) (string, error) {
 	return "", err
 }
 
+// Database is an opened database, for who reads several of its sessions.
+type Database struct {
+	name Name
+	db   *database
+}
+
+// OpenDatabase opens the database in a file, or at an address, to read. If it has no sessions
+// yet the error is an [io/fs.ErrNotExist].
+func OpenDatabase(ctx context.Context, file string) (*Database, error) {
+	n := named(file)
+	db, err := openDB(ctx, n, reading)
+	if err != nil {
+		return nil, err
+	}
+	return &Database{n, db}, nil
+}
+
+// Sessions returns the sessions, the last changed first.
+func (d *Database) Sessions(ctx context.Context) ([]Listed, error) {
+	return pickFrom(ctx, d.db, d.name, current)
+}
+
+// Read is [Read] for one of the sessions. Close ends what it gives, too.
+func (d *Database) Read(ctx context.Context, session string, keys Keys, o transcript.Options) (*transcript.Log, *transcript.Damage, error) {
+	n := d.name
+	n.Session = session
+	store, err := d.db.view(ctx, d.db.DB, session)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Unseal = keys.unseal(n.String())
+	return logOf(store, n, o)
+}
+
+// Close closes the database.
+func (d *Database) Close() error { return d.db.Close() }
+
 // Listed is a session in a database.
 type Listed struct {
 	Name    Name
@@ -118,26 +205,47 @@ type Listed struct {
 }
 
 // List returns the sessions in a database, the last changed first.
-func List(ctx context.Context, file string) ([]Listed, error) {
-	return list(ctx, file, func(i *sqlstore.Info) (time.Time, bool) { return i.Updated, i.Trashed.IsZero() && i.Records > 0 })
+func List(ctx context.Context, file string) ([]Listed, error) { return listed(ctx, named(file)) }
+
+func listed(ctx context.Context, n Name) ([]Listed, error) {
+	return list(ctx, n, current)
+}
+
+// current chooses the sessions that have something in them and are not in the trash.
+func current(i *sqlstore.Info) (time.Time, bool) {
+	return i.Updated, i.Trashed.IsZero() && i.Records > 0
+}
+
+// named is the name of a database whose file, or address, is known.
+func named(file string) Name {
+	if n := Parse(file); n.Server() {
+		return n
+	}
+	return Name{File: file, SQL: true}
 }
 
 // list returns the sessions that pick chooses, with the times that it gives them.
-func list(ctx context.Context, file string, pick func(*sqlstore.Info) (time.Time, bool)) (listed []Listed, err error) {
-	db, err := openDB(ctx, file, reading)
+func list(ctx context.Context, n Name, pick func(*sqlstore.Info) (time.Time, bool)) (listed []Listed, err error) {
+	db, err := openDB(ctx, n, reading)
 	if errors.Is(err, sqlstore.ErrEmpty) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	all, err := sqlstore.List(ctx, db)
-	if err = errors.Join(err, db.Close()); err != nil {
+	listed, err = pickFrom(ctx, db, n, pick)
+	return listed, errors.Join(err, db.Close())
+}
+
+func pickFrom(ctx context.Context, db *database, n Name, pick func(*sqlstore.Info) (time.Time, bool)) (listed []Listed, err error) {
+	all, err := db.list(ctx, db.DB)
+	if err != nil {
 		return nil, err
 	}
-	for n := range all {
-		if at, ok := pick(&all[n]); ok {
-			listed = append(listed, Listed{Name{File: file, Session: all[n].Session, SQL: true}, at})
+	for i := range all {
+		if at, ok := pick(&all[i]); ok {
+			n.Session = all[i].Session
+			listed = append(listed, Listed{n, at})
 		}
 	}
 	return listed, nil
@@ -152,7 +260,7 @@ func Resolve(ctx context.Context, n Name, id string) (_ Name, found bool, err er
 		}
 		return n, false, nil
 	}
-	list, err := List(ctx, n.File)
+	list, err := listed(ctx, n)
 	if err != nil {
 		return n, false, err
 	}
@@ -171,17 +279,17 @@ func Resolve(ctx context.Context, n Name, id string) (_ Name, found bool, err er
 // begun is a session that is put into its database with its first record: nothing is
 // kept of one in which nothing was said.
 type begun struct {
-	db      *sql.DB
+	db      *database
 	session string
-	store   *sqlstore.Store // nil: nothing was appended
+	store   transcript.Store // nil: nothing was appended
 }
 
 var _ transcript.Store = (*begun)(nil)
 
 // unbegun opens a session that has only a name, because of a crash or a full disk before
 // its first record.
-func unbegun(ctx context.Context, db *sql.DB, session string) (*sqlstore.Store, error) {
-	store, err := sqlstore.Open(ctx, db, session)
+func (db *database) unbegun(ctx context.Context, session string) (transcript.Store, error) {
+	store, err := db.open(ctx, db.DB, session)
 	if err != nil {
 		return nil, err
 	}
@@ -193,8 +301,8 @@ func unbegun(ctx context.Context, db *sql.DB, session string) (*sqlstore.Store, 
 
 // vacant says why no session of that name can be begun, so that it is known before
 // anything is said in it. It may be in the trash.
-func vacant(ctx context.Context, db *sql.DB, session string) error {
-	store, err := unbegun(ctx, db, session)
+func (db *database) vacant(ctx context.Context, session string) error {
+	store, err := db.unbegun(ctx, session)
 	if errors.Is(err, sqlstore.ErrNoSession) {
 		return nil
 	}
@@ -220,9 +328,9 @@ func (b *begun) Read(ref transcript.Ref) ([]byte, error) {
 
 func (b *begun) Append(records ...[]byte) ([]transcript.Ref, error) {
 	if b.store == nil {
-		store, err := sqlstore.Create(context.Background(), b.db, b.session)
+		store, err := b.db.create(context.Background(), b.db.DB, b.session)
 		if errors.Is(err, sqlstore.ErrSession) {
-			store, err = unbegun(context.Background(), b.db, b.session)
+			store, err = b.db.unbegun(context.Background(), b.session)
 		}
 		if err != nil {
 			return nil, err

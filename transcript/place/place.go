@@ -1,8 +1,9 @@
 // Package place opens sessions wherever they are kept: in a file, encrypted or not,
-// or in an SQLite database. It is for those who are given a name and want a log.
+// or in a database, SQLite or PostgreSQL. It is for those who are given a name and want a log.
 //
-// A name is the path of a session file, or that of a database, which ends with .db or
-// begins with "sqlite:". Behind the path of a database may stand "#" and the name of
+// A name is the path of a session file, or that of an SQLite database, which ends with .db or
+// begins with "sqlite:", or the address of a PostgreSQL database, which begins with
+// "postgres://" or "postgresql://". Behind a database may stand "#" and the name of
 // a session in it; without one it is the session that was changed last.
 //
 // # What is promised
@@ -13,17 +14,20 @@
 //     large texts stay in its records.
 //   - [Seal] and [Unseal] replace a session only after reading back the copy and comparing
 //     it record by record. The original is then in the trash.
+//   - A password in an address is in no error and no [Name.String].
 package place
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/pgstore"
 	"github.com/burin-dev/burin/transcript/sealed"
 )
 
@@ -39,13 +43,24 @@ type Keys func(Wanted) (sealed.Key, error)
 
 // Name is where a session is.
 type Name struct {
-	File    string // of the session, or of the database
+	File    string // of the session, or of the database; the address of a server
 	Session string // in the database; "" is the one that was changed last
 	SQL     bool   // File is a database
+	// Password stood in the address of a server. "" is that of [PasswordVariable], or the
+	// one that libpq would take.
+	Password string
 }
+
+// PasswordVariable is the environment variable with the password of PostgreSQL servers where
+// their addresses have none.
+const PasswordVariable = "BURIN_PGPASSWORD"
 
 // Parse reads a name.
 func Parse(name string) Name {
+	if pgstore.IsAddress(name) {
+		a := pgstore.ParseAddress(name)
+		return Name{File: a.Database, Session: a.Session, SQL: true, Password: a.Password}
+	}
 	rest, sql := strings.CutPrefix(name, "sqlite:")
 	file, session := rest, ""
 	if at := strings.LastIndex(rest, ".db#"); at >= 0 {
@@ -59,10 +74,10 @@ func Parse(name string) Name {
 	return Name{File: file, Session: session, SQL: true}
 }
 
-// String is the name that Parse reads.
+// String is the name that Parse reads, without the password.
 func (n Name) String() string {
 	s := n.File
-	if n.SQL && !strings.HasSuffix(s, ".db") {
+	if n.SQL && !n.Server() && !strings.HasSuffix(s, ".db") {
 		s = "sqlite:" + s
 	}
 	if n.Session != "" {
@@ -71,15 +86,42 @@ func (n Name) String() string {
 	return s
 }
 
-// Abs is the name with an absolute path.
+// Secret is the name that Parse reads, with the password. It is for the functions of this
+// package, and for nobody to see.
+func (n Name) Secret() string {
+	s := n.String()
+	if n.Password == "" {
+		return s
+	}
+	scheme, rest, _ := strings.Cut(s, "://")
+	host := n.File[len(scheme)+len("://"):]
+	user, _, found := strings.Cut(host, "@")
+	if found {
+		rest = rest[len(user)+1:]
+	} else {
+		user = ""
+	}
+	return scheme + "://" + user + ":" + strings.ReplaceAll(url.PathEscape(n.Password), "@", "%40") + "@" + rest
+}
+
+// Server reports whether the session is in a database of a server.
+func (n Name) Server() bool { return n.SQL && pgstore.IsAddress(n.File) }
+
+// Abs is the name with an absolute path. An address is one.
 func (n Name) Abs() (Name, error) {
+	if n.Server() {
+		return n, nil
+	}
 	file, err := filepath.Abs(n.File)
 	n.File = file
 	return n, err
 }
 
-// Exists reports whether the file is there.
+// Exists reports whether the file is there. Whether a server is, only it can say.
 func (n Name) Exists() bool {
+	if n.Server() {
+		return true
+	}
 	info, err := os.Stat(n.File)
 	return err == nil && !info.IsDir()
 }
@@ -87,7 +129,7 @@ func (n Name) Exists() bool {
 // Open opens a session to continue with it, as [transcript.OpenSession] does.
 func Open(ctx context.Context, name string, keys Keys, o transcript.Options) (*transcript.Log, *transcript.Damage, error) {
 	n := Parse(name)
-	o.Unseal = keys.unseal(name)
+	o.Unseal = keys.unseal(n.String())
 	if !n.SQL {
 		return transcript.OpenSession(n.File, o)
 	}
@@ -101,7 +143,7 @@ func Open(ctx context.Context, name string, keys Keys, o transcript.Options) (*t
 // Read opens a session to read it while others may write it. The log takes no entries.
 func Read(ctx context.Context, name string, keys Keys, o transcript.Options) (*transcript.Log, *transcript.Damage, error) {
 	n := Parse(name)
-	o.Unseal = keys.unseal(name)
+	o.Unseal = keys.unseal(n.String())
 	if !n.SQL {
 		return transcript.ReadSession(n.File, o)
 	}
@@ -237,11 +279,11 @@ func Create(ctx context.Context, name string, keys Keys, seal bool, h transcript
 	n := Parse(name)
 	var store transcript.Store = transcript.CreateFile(n.File)
 	if n.SQL {
-		db, err := openDB(ctx, n.File, creating)
+		db, err := openDB(ctx, n, creating)
 		if err != nil {
 			return nil, err
 		}
-		if err := vacant(ctx, db, n.Session); err != nil {
+		if err := db.vacant(ctx, n.Session); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
 		store = &begun{db: db, session: n.Session}

@@ -6,12 +6,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/burin-dev/burin/internal/platform/sqlfile"
+	"github.com/burin-dev/burin/transcript/internal/sessiondb"
 )
 
 // Schema makes the tables. A record has its place, seq, for as long as the session
@@ -39,7 +39,7 @@ var (
 	// ErrForeign means that a database has tables, and none of sessions.
 	ErrForeign = errors.New("it is a database of another program: give sessions a file of their own")
 	// ErrEmpty means that a database has no tables; it is an [io/fs.ErrNotExist].
-	ErrEmpty = fmt.Errorf("no sessions in the database: %w", fs.ErrNotExist)
+	ErrEmpty = sessiondb.ErrEmpty
 )
 
 // What stands in the place of a database. Every error of a database that is so, is one of
@@ -100,54 +100,11 @@ func Init(ctx context.Context, db *sql.DB) error {
 }
 
 // Info is what is known of a session without reading its records.
-type Info struct {
-	Session string
-	Created time.Time
-	Updated time.Time // the last Append, Sync or Replace
-	// Revision grows with each change: while it is the same, so is the session.
-	Revision int64
-	Records  int64
-	Trashed  time.Time // zero if it is not in the trash
-	// Header is the first record; nil if there is none, or it has more than 64 KB.
-	Header []byte
-}
+type Info = sessiondb.Info
 
 // List returns all sessions, the last updated first, those in the trash among them.
 func List(ctx context.Context, db *sql.DB) ([]Info, error) {
-	infos, err := list(ctx, db)
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", sorted(err))
-	}
-	return infos, nil
-}
-
-func list(ctx context.Context, db *sql.DB) ([]Info, error) {
-	rows, err := db.QueryContext(ctx, `
-		SELECT s.name, s.created, s.updated, s.revision, s.trashed, coalesce(ends.last - ends.first + 1, 0),
-			(SELECT data FROM records WHERE session = s.id AND seq = ends.first AND length(data) <= 65536)
-		FROM (SELECT *, (SELECT min(seq) FROM records WHERE session = sessions.id) AS first,
-			(SELECT max(seq) FROM records WHERE session = sessions.id) AS last FROM sessions) AS ends
-		JOIN sessions AS s ON s.id = ends.id
-		ORDER BY s.updated DESC, s.id DESC`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []Info
-	for rows.Next() {
-		var i Info
-		var created, updated int64
-		var trashed sql.NullInt64
-		if err := rows.Scan(&i.Session, &created, &updated, &i.Revision, &trashed, &i.Records, &i.Header); err != nil {
-			return nil, err
-		}
-		i.Created, i.Updated = time.UnixMilli(created), time.UnixMilli(updated)
-		if trashed.Valid {
-			i.Trashed = time.UnixMilli(trashed.Int64)
-		}
-		all = append(all, i)
-	}
-	return all, rows.Err()
+	return sessiondb.List(ctx, db, dialect())
 }
 
 // Delete moves a session to the trash. One that is being written is refused with
@@ -165,18 +122,9 @@ func Restore(ctx context.Context, db *sql.DB, session string) error {
 func change(ctx context.Context, db *sql.DB, doing, session, statement string, args ...any) error {
 	l, err := lockSession(ctx, db, session)
 	if err != nil {
-		return fmt.Errorf("%s session %s: %w", doing, session, sorted(err))
+		return dialect().Fail(doing, session, err)
 	}
 	res, err := db.ExecContext(ctx, statement, append([]any{session}, args...)...)
-	var n int64
-	if err == nil {
-		n, err = res.RowsAffected()
-	}
-	if err == nil && n == 0 {
-		err = ErrNoSession
-	}
-	if err = errors.Join(err, l.release()); err != nil {
-		return fmt.Errorf("%s session %s: %w", doing, session, sorted(err))
-	}
-	return nil
+	err = sessiondb.Changed(res, err, ErrNoSession)
+	return dialect().Fail(doing, session, errors.Join(err, l.release()))
 }

@@ -72,7 +72,7 @@ func (r DoctorReport) Left() (n int) {
 // Doctor looks for damage in sessions, and repairs it if that is wanted. What it finds is
 // no error. The file as it was is kept beside one that is repaired.
 func (a *Archive) Doctor(ctx context.Context, o DoctorOptions) (DoctorReport, error) {
-	files, err := a.files(ctx, o.Session, o.All)
+	files, err := examined(ctx, a, o.Session, o.All)
 	if err != nil {
 		return DoctorReport{}, err
 	}
@@ -95,6 +95,27 @@ func (a *Archive) Doctor(ctx context.Context, o DoctorOptions) (DoctorReport, er
 		err = d.blobs(ctx)
 	}
 	return d.report, err
+}
+
+// examined are the sessions that are looked at: the chosen ones, or all of a database.
+func examined(ctx context.Context, a *Archive, which string, all bool) ([]string, error) {
+	files, err := a.chosen(ctx, which, all)
+	if err != nil || which == "" {
+		return files, err
+	}
+	n := place.Parse(files[0])
+	if !n.SQL || n.Session != "" {
+		return files, nil
+	}
+	list, err := place.List(ctx, n.File)
+	if err != nil {
+		return nil, Explain(n.String(), err)
+	}
+	files = nil
+	for _, l := range list {
+		files = append(files, l.Name.String())
+	}
+	return files, nil
 }
 
 // doctor examines sessions.
@@ -172,7 +193,7 @@ func (d *doctor) session(ctx context.Context, file string) error {
 	}
 	d.ids[id] = file
 	var repair func() error
-	if !strings.HasSuffix(file, ".draft") {
+	if !strings.HasSuffix(file, ".draft") && !place.Parse(file).SQL { // what a repair leaves out stays in a copy, and a database has no place for one
 		repair = func() error { return mend(file, d.keys) }
 	}
 	switch {

@@ -8,6 +8,7 @@ import (
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/pgstore"
 	"github.com/burin-dev/burin/transcript/place"
 	"github.com/burin-dev/burin/transcript/sealed"
 	"github.com/burin-dev/burin/transcript/sqlstore"
@@ -16,9 +17,20 @@ import (
 // GoingOn is Explain for where the session is gone on with.
 func GoingOn(name string, err error) error {
 	if errors.Is(err, transcript.ErrLocked) {
-		return fmt.Errorf("session %s is open in another burin: close it there, or take a copy that burin sessions fork makes", words.ShortPath(name))
+		who, wait := holder(err)
+		return fmt.Errorf("session %s is open in another burin%s: close it there%s, or take a copy that burin sessions fork makes", words.ShortPath(name), who, wait)
 	}
 	return Explain(name, err)
+}
+
+// holder says who has a session open, if that is known, and how long to wait should it have
+// ended: a server does not know that at once.
+func holder(err error) (who, wait string) {
+	held, ok := errors.AsType[*pgstore.Locked](err)
+	if !ok {
+		return "", ""
+	}
+	return ", " + words.Line(held.Owner), fmt.Sprintf(", or wait %d s if it was killed", int(held.Left.Seconds())+1)
 }
 
 // Explain says what to do about an error with a session.
@@ -29,7 +41,8 @@ func Explain(name string, err error) error {
 	n := place.Parse(name)
 	switch {
 	case errors.Is(err, transcript.ErrLocked):
-		return fmt.Errorf("session %s is open in another burin: close it there first", words.ShortPath(name))
+		who, wait := holder(err)
+		return fmt.Errorf("session %s is open in another burin%s: close it there first%s", words.ShortPath(name), who, wait)
 	case errors.Is(err, transcript.ErrSealedSession):
 		return fmt.Errorf("session %s is encrypted, and this is not done with one: burin sessions unseal makes it readable", words.ShortPath(name))
 	case errors.Is(err, sealed.ErrKey):

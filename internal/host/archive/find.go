@@ -38,7 +38,7 @@ func (a *Archive) Find(ctx context.Context, which string) (string, error) {
 		if err == nil && !n.Exists() {
 			err = noDatabase(n)
 		}
-		if err == nil {
+		if err == nil && !n.Server() {
 			err = regular(n.File)
 		}
 		return n.String(), err

@@ -10,9 +10,11 @@ import (
 
 	"github.com/burin-dev/burin/internal/host/sessionkey"
 	"github.com/burin-dev/burin/internal/host/words"
+	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/index"
 	"github.com/burin-dev/burin/transcript/place"
 	"github.com/burin-dev/burin/transcript/sealed"
+	"github.com/burin-dev/burin/transcript/sqlstore"
 )
 
 // addNames takes names from the search index, if there is one. A list is whole
@@ -45,14 +47,24 @@ func (a *Archive) ListDatabase(ctx context.Context, file string, limit int) ([]i
 	n := place.Parse(file)
 	switch {
 	case !n.SQL:
-		return nil, usagef("%q is not a session database: its name must end with .db", file)
+		return nil, usagef("%q is not a session database: its name must end with .db or begin with postgres://", file)
 	case !n.Exists():
 		return nil, noDatabase(n)
 	}
-	if err := regular(n.File); err != nil {
-		return nil, err
+	if !n.Server() {
+		if err := regular(n.File); err != nil {
+			return nil, err
+		}
 	}
-	found, err := place.List(ctx, n.File)
+	db, err := place.OpenDatabase(ctx, n.File)
+	if errors.Is(err, sqlstore.ErrEmpty) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, Explain(n.String(), err)
+	}
+	defer db.Close() //nolint:errcheck // it was only read
+	found, err := db.Sessions(ctx)
 	if err != nil {
 		return nil, Explain(n.String(), err)
 	}
@@ -61,15 +73,15 @@ func (a *Archive) ListDatabase(ctx context.Context, file string, limit int) ([]i
 		if limit > 0 && len(list) == limit {
 			break
 		}
-		list = append(list, a.listed(ctx, f))
+		list = append(list, a.listed(ctx, db, f))
 	}
 	return list, nil
 }
 
 // listed is what a list says of a session in a database.
-func (a *Archive) listed(ctx context.Context, f place.Listed) index.Info {
+func (a *Archive) listed(ctx context.Context, db *place.Database, f place.Listed) index.Info {
 	info := index.Info{Path: f.Name.String(), ID: f.Name.Session, Title: f.Name.Session, Created: f.Updated, Modified: f.Updated}
-	l, damage, err := a.read(ctx, info.Path)
+	l, damage, err := db.Read(ctx, f.Name.Session, a.keys(ctx), transcript.Options{Blobs: a.blobs()})
 	if _, keyless := errors.AsType[sessionkey.Error](err); keyless || errors.Is(err, sealed.ErrKey) {
 		info.Sealed = true
 	} else if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/place"
 )
 
 // ErrNobody means that no process has a session open.
@@ -49,6 +50,9 @@ func (p Place) Where(path string) (string, error) {
 
 // identity is what the address of a session is made of.
 func identity(path string) string {
+	if n := place.Parse(path); n.Server() {
+		return n.String() // from whatever folder
+	}
 	path = strings.TrimSuffix(path, ".draft") // of a session that no model has answered yet
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -135,10 +139,18 @@ func (p Place) Join(ctx context.Context, path, name string, answers bool, open f
 		rights = remote.Steer
 	}
 	var s *session.Session
+	locked := transcript.ErrLocked
+	var pause time.Time // a server is not asked a hundred times a second
 	tryLock := func() (bool, error) {
+		if time.Now().Before(pause) {
+			return false, nil
+		}
 		var err error
 		s, err = open()
 		if errors.Is(err, transcript.ErrLocked) {
+			if locked = err; place.Parse(path).Server() {
+				pause = time.Now().Add(askAgain)
+			}
 			return false, nil
 		}
 		return err == nil, err
@@ -151,7 +163,7 @@ func (p Place) Join(ctx context.Context, path, name string, answers bool, open f
 		case s != nil: // it can't listen: the session is there all the same
 			return s.Handle(name, answers && !p.Blind), nil
 		case errors.Is(err, ipc.ErrSilent):
-			return nil, fmt.Errorf("%w, and does not answer: end it there first", transcript.ErrLocked)
+			return nil, fmt.Errorf("%w, and does not answer: end it there first", locked)
 		case err != nil:
 			return nil, err
 		}
@@ -160,8 +172,11 @@ func (p Place) Join(ctx context.Context, path, name string, answers bool, open f
 			return h, err
 		}
 	}
-	return nil, transcript.ErrLocked
+	return nil, locked
 }
+
+// askAgain is the pause between questions whether a session on a server is free.
+const askAgain = 500 * time.Millisecond
 
 // Listen lets other processes attach to a session that this one has opened, and gives the
 // handle of its own face, which answers questions or not. Nobody waits for it; where it
