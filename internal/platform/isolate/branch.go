@@ -95,7 +95,6 @@ func (f *Folder) Branch(ctx context.Context, name, message string, author ...str
 // maxBranches is how many branches with one name and a number there are at most.
 const maxBranches = 999
 
-
 // identity are the variables for who commits.
 func identity(ctx context.Context, p place, author []string) (env []string, err error) {
 	if len(author) > 0 && author[0] != "" {
