@@ -85,7 +85,7 @@ var ErrAbort = tool.ErrAbort
 type QueueMode string
 
 const (
-	OneAtATime QueueMode = "one-at-a-time"
+	OneAtATime QueueMode = "one-at-a-time" // neighboring custom messages of one type count as one
 	All        QueueMode = "all"
 )
 
@@ -351,11 +351,20 @@ func (a *Agent) takeFollowUps() []llm.Message {
 	return take(&a.followUps, a.o.FollowUp)
 }
 
+// together reports whether a queued message is taken with the one before it in any mode: programs
+// send custom messages, such as those of other agents, and each would cost a request.
+func together(before, m *llm.Message) bool {
+	return m.Role == llm.RoleCustom && before.Role == llm.RoleCustom && m.CustomType == before.CustomType
+}
+
 // take removes and returns the messages at the front of a queue that its mode allows at once.
 func take(queue *[]llm.Message, mode QueueMode) []llm.Message {
 	n := len(*queue)
 	if mode != All {
 		n = min(n, 1)
+		for n > 0 && n < len(*queue) && together(&(*queue)[n-1], &(*queue)[n]) {
+			n++
+		}
 	}
 	out := (*queue)[:n:n]
 	*queue = (*queue)[n:]

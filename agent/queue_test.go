@@ -192,6 +192,33 @@ func TestQueueModes(t *testing.T) {
 	}
 }
 
+// Neighboring custom messages of one type count as one.
+func TestQueueModesOfCustomMessages(t *testing.T) {
+	o, _ := local(t, say("1"), say("2"), say("3"), say("4"), say("5"))
+	events := record(t, &o)
+	a := agent.New(o)
+	custom := func(kind, text string) llm.Message {
+		m := llm.UserText(text)
+		m.Role, m.CustomType = llm.RoleCustom, kind
+		return m
+	}
+	events.on = func(e agent.Event) error {
+		if e.Type == agent.MessageEnd && e.Message.Text() == "1" {
+			for _, m := range []llm.Message{custom("x", "x1"), custom("x", "x2"), custom("y", "y1"), llm.UserText("u1")} {
+				a.Steer(m)
+			}
+			a.FollowUp(custom("x", "x3"))
+			a.FollowUp(custom("x", "x4"))
+		}
+		return nil
+	}
+	wantReason(t, a.Run(t.Context(), llm.UserText("go")), agent.ReasonDone)
+	events.check(a)
+	if got, want := texts(a.Messages()), "go|1|x1|x2|2|y1|3|u1|4|x3|x4|5"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestQueues(t *testing.T) {
 	o, _ := local(t, say("ok"))
 	a := agent.New(o)

@@ -433,15 +433,20 @@ func (s *Session) pump() {
 }
 
 // takeFirst takes the first queued message out of the loop's queues; the others become its
-// follow-ups, except steering messages.
+// follow-ups, except the custom messages of its type that follow it: they are read with it.
 func (b *inbox) takeFirst() *submitted {
 	steering, followUps := b.loop.ClearQueues()
 	all := append(steering, followUps...)
 	var first *submitted
+	next := false // all since first are of its type
 	for i := range all {
 		q := b.find(&all[i])
 		if first == nil && q != nil {
-			first = q
+			first, next = q, true
+			continue
+		}
+		if next = next && all[i].Role == llm.RoleCustom && all[i].CustomType == first.m.CustomType; next {
+			_ = b.loop.Steer(all[i]) // there was room for it before
 			continue
 		}
 		_ = b.loop.FollowUp(all[i]) // there was room for it before
@@ -543,6 +548,21 @@ func (b *inbox) unsent(ids ...string) {
 	if len(ended) > 0 {
 		b.rec.emit(Event{Event: agent.Event{Type: AgentSettled}, Turn: ended[0], Data: &SettledTurn{IDs: ended, Reason: agent.ReasonAborted, Error: ErrUnsent.Error()}})
 	}
+}
+
+// Unread counts the messages of a custom type that s reads as soon as it can or when it is done, and
+// their bytes.
+func Unread(s *Session, customType string) (n, size int) {
+	steering, followUps := s.agent.Queued()
+	for _, queue := range [...][]llm.Message{steering, followUps} {
+		for i := range queue {
+			if m := &queue[i]; m.CustomType == customType {
+				n++
+				size += len(m.Text())
+			}
+		}
+	}
+	return n, size
 }
 
 // Withdraw takes back the message that was submitted to s with that id. It returns false if the

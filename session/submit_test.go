@@ -106,6 +106,63 @@ func TestAcceptedSurvives(t *testing.T) {
 	}
 }
 
+// Custom messages of one type that wait are read together, whatever the modes of the queues are, and
+// those of a resumed session, too. What is not of that type waits for its own turn.
+func TestCustomMessagesAreReadTogether(t *testing.T) {
+	for _, resumed := range []bool{false, true} {
+		asked, gate := make(chan struct{}), make(chan struct{})
+		r := start(t, formats()[0], nil, llmtest.Turn{Reply: func(*llm.Request) []llm.Event {
+			close(asked)
+			<-gate
+			return llmtest.Say("one")
+		}}, say("two"), say("three"), say("four"))
+		submit := func(custom, text string) (id string) {
+			t.Helper()
+			m := llm.UserText(text)
+			if custom != "" {
+				m.Role, m.CustomType = llm.RoleCustom, custom
+			}
+			got, err := r.Submit(t.Context(), session.Input{Message: m})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got.ID
+		}
+		submit("", "go")
+		<-asked
+		for _, text := range []string{"a", "b", "c"} {
+			submit("letter", text)
+		}
+		last := submit("notice", "d")
+		if n, size := session.Unread(r.Session, "letter"); n != 3 || size != 3 {
+			t.Errorf("%d unread messages with %d bytes", n, size)
+		}
+		if resumed {
+			r = r.crashed(nil)
+			if err := r.Handle("test", false).Queue().Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(gate)
+		if out, err := r.Wait(t.Context(), last); err != nil || out.Reason != agent.ReasonDone {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		var said []string
+		for _, m := range r.Messages() {
+			if text := m.Text(); m.Role != llm.RoleUser && text != "" {
+				said = append(said, text)
+			}
+		}
+		text := strings.Join(said, "|")
+		if i := strings.Index(text, "a|b|c|"); i < 0 || !strings.Contains(text[i+6:], "|d|") {
+			t.Errorf("resumed %v: %s", resumed, text)
+		}
+		if n, _ := session.Unread(r.Session, "letter"); n != 0 {
+			t.Errorf("%d messages are unread", n)
+		}
+	}
+}
+
 // What waits is kept small, with its pictures as blobs, and comes back as it was typed.
 func TestQueueKeepsPicturesAndTypedWords(t *testing.T) {
 	asked, gate := make(chan struct{}), make(chan struct{})

@@ -112,6 +112,7 @@ type family struct {
 	members []*member        // in the order in which they were started
 	byID    map[string]*member
 	post    mail
+	waits   waits
 	lost    []*member // that the last owner of the session did not finish
 
 	listing sync.Mutex
@@ -302,20 +303,22 @@ func (c *Crew) Run(ctx context.Context, call string, orders []task.Order, backgr
 		return nil, err
 	}
 	background = background && !d.Blocking
-	members := make([]*member, len(orders))
-	for i, o := range orders {
-		if members[i], err = c.enlist(d, o, call, i, background); err != nil {
-			return nil, err
-		}
+	members, err := c.enlist(d, orders, call, background)
+	if err != nil {
+		return nil, err
 	}
 	done := make(chan int, len(members))
+	waited := make([]func(), len(members))
 	for i, m := range members {
 		from := ctx
 		if background {
 			from = c.life
+		} else {
+			waited[i] = c.waits.session(c, m.id)
+			defer waited[i]()
 		}
 		c.work.Go(func() {
-			m.first(context.WithoutCancel(from))
+			m.run(from)
 			done <- i
 		})
 		if background {
@@ -333,6 +336,7 @@ func (c *Crew) Run(ctx context.Context, call string, orders []task.Order, backgr
 	for range members {
 		select {
 		case i := <-done:
+			waited[i]()
 			reports[i] = members[i].report()
 			tell(slices.Clone(reports))
 		case <-ctx.Done():
@@ -358,50 +362,110 @@ func (c *Crew) Run(ctx context.Context, call string, orders []task.Order, backgr
 	return reports, nil
 }
 
-// enlist makes an agent that has not begun yet.
-func (c *Crew) enlist(d *subagent.Definition, o task.Order, call string, index int, background bool) (*member, error) {
+// run has an agent do the work that it was started for.
+func (m *member) run(ctx context.Context) {
+	defer m.crew.waits.leave(m.id, m.crew)
+	m.first(context.WithoutCancel(ctx))
+}
+
+// placed notes that the agent has its place among those that work at a time. leave gives it up.
+func (m *member) placed() (leave func()) {
+	c := m.crew
+	c.waits.place(m.id, c)
+	return func() {
+		c.waits.leave(m.id, c)
+		<-c.slots
+	}
+}
+
+// enlist makes agents that have not begun yet: all that were ordered, or none.
+func (c *Crew) enlist(d *subagent.Definition, orders []task.Order, call string, background bool) (members []*member, err error) {
 	c.mu.Lock()
 	lent := c.lent
 	c.mu.Unlock()
 	if lent == nil {
 		return nil, errors.New("the session has not begun")
 	}
-	// What is kept and shown of an order holds no secrets; the agent itself never reads one.
-	o.Description, o.Context, o.Assignment = lent.Hide(o.Description), lent.Hide(o.Context), lent.Hide(o.Assignment)
-	m := &member{crew: c, definition: d, order: o}
-	if m.isolated = d.Isolated != nil && *d.Isolated; o.Isolated != nil {
-		m.isolated = *o.Isolated
+	for _, o := range orders {
+		if isolates(d, o) && c.o.Isolate == nil {
+			return nil, errors.New("isolation is off: task.isolation.mode in config.yml turns it on")
+		}
 	}
-	if m.isolated && c.o.Isolate == nil {
-		return nil, errors.New("isolation is off: task.isolation.mode in config.yml turns it on")
-	}
-	c.family.mu.Lock()
-	name := cmp.Or(clean(o.ID), d.Name)
-	if numbered(name) {
-		name = d.Name + "-" + name
-	}
-	m.id = c.freeID(name)
-	c.members = append(c.members, m)
-	c.byID[strings.ToLower(m.id)] = m
-	c.family.mu.Unlock()
-	if dir := lent.Folder(); dir != "" {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+	folder := lent.Folder()
+	if folder != "" {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return nil, fmt.Errorf("start an agent: %w", err)
 		}
-		m.file = filepath.Join(c.folder(dir), m.id+".jsonl")
+		folder = c.folder(folder)
 	}
-	now := c.o.Now()
-	m.agent = session.Agent{
-		ID: m.id, Agent: d.Name, Parent: c.of, CallID: call, Index: index, Description: prose.Short(prose.Line(o.Description), 200),
-		Task: prose.Short(prose.Line(o.Assignment), 200), Background: background, State: session.AgentQueued, Started: now, Path: m.file, Known: true,
+	for i, o := range orders {
+		// What is kept and shown of an order holds no secrets; the agent itself never reads one.
+		o.Description, o.Context, o.Assignment = lent.Hide(o.Description), lent.Hide(o.Context), lent.Hide(o.Assignment)
+		m := &member{crew: c, definition: d, order: o, isolated: isolates(d, o), finished: make(chan struct{}), started: make(chan struct{})}
+		m.begun = c.o.Now()
+		m.agent = session.Agent{
+			Agent: d.Name, Parent: c.of, CallID: call, Index: i, Description: prose.Short(prose.Line(o.Description), 200),
+			Task: prose.Short(prose.Line(o.Assignment), 200), Background: background, State: session.AgentQueued, Started: m.begun, Known: true,
+		}
+		m.join(folder)
+		members = append(members, m)
+		if err := m.note(); err != nil {
+			discharge(c, members)
+			return nil, fmt.Errorf("start an agent: %w", err)
+		}
 	}
-	m.begun = now
-	m.finished, m.started = make(chan struct{}), make(chan struct{})
-	if err := m.note(); err != nil {
-		return nil, fmt.Errorf("start an agent: %w", err)
+	for _, m := range members {
+		m.changed(true)
 	}
-	m.changed(true)
-	return m, nil
+	return members, nil
+}
+
+// isolates reports whether an agent works in a folder of its own.
+func isolates(d *subagent.Definition, o task.Order) bool {
+	if o.Isolated != nil {
+		return *o.Isolated
+	}
+	return d.Isolated != nil && *d.Isolated
+}
+
+// join gives an agent its name, and its file in a folder if there is one.
+func (m *member) join(folder string) {
+	c := m.crew
+	c.family.mu.Lock()
+	defer c.family.mu.Unlock()
+	name := cmp.Or(clean(m.order.ID), m.definition.Name)
+	if numbered(name) {
+		name = m.definition.Name + "-" + name
+	}
+	m.id = c.freeID(name)
+	if folder != "" {
+		m.file = filepath.Join(folder, m.id+".jsonl")
+	}
+	m.agent.ID, m.agent.Path = m.id, m.file
+	c.members = append(c.members, m)
+	c.byID[strings.ToLower(m.id)] = m
+	c.waits.queue(m.id, c)
+}
+
+// discharge takes agents out again that will never begin.
+func discharge(c *Crew, members []*member) {
+	c.family.mu.Lock()
+	c.members = slices.DeleteFunc(c.members, func(m *member) bool { return slices.Contains(members, m) })
+	for _, m := range members {
+		delete(c.byID, strings.ToLower(m.id))
+	}
+	c.family.mu.Unlock()
+	for _, m := range members {
+		c.waits.leave(m.id, c)
+		if m.file != "" {
+			_ = os.Remove(m.sidecar()) // it may be the one that could not be written
+		}
+		m.mu.Lock()
+		m.over_, m.agent.State, m.agent.Error = true, session.AgentStopped, "it had not begun"
+		m.mu.Unlock()
+		m.start()
+		close(m.finished)
+	}
 }
 
 // folder is where the files of all agents of the family are: that of the person's session.
@@ -440,7 +504,7 @@ func (c *Crew) freeID(name string) string {
 	}
 	id := name
 	for n := 2; ; n++ {
-		if _, taken := c.byID[strings.ToLower(id)]; !taken && strings.ToLower(id) != "main" {
+		if _, taken := c.byID[strings.ToLower(id)]; !taken && !strings.EqualFold(id, task.Main) && !strings.EqualFold(id, task.All) {
 			return id
 		}
 		id = fmt.Sprintf("%s-%d", name, n)
@@ -487,8 +551,8 @@ func (c *Crew) take() (message llm.Message, ok bool) {
 	c.results = nil
 	c.mu.Unlock()
 	if len(all) == 0 {
-		l, ok := c.read()
-		return letterMessage(l), ok
+		letters := c.read()
+		return letterMessage(letters...), len(letters) > 0
 	}
 	var reports []task.Report
 	for _, m := range all {
@@ -539,14 +603,34 @@ func (c *Crew) Continuation() session.Continuation {
 			if !c.o.Awaits && c.of == "" {
 				return nil, nil
 			}
-			select {
-			case <-c.arrived:
-			case <-ctx.Done():
-				return nil, context.Cause(ctx)
+			if err := arrival(ctx, c); err != nil {
+				return nil, err
 			}
 		}
 		return nil, nil
 	}}
+}
+
+// arrival waits until something may be there for the crew's session, which waits for all its agents in
+// the background.
+func arrival(ctx context.Context, c *Crew) error {
+	c.family.mu.Lock()
+	members := slices.Clone(c.members)
+	c.family.mu.Unlock()
+	for _, m := range members {
+		m.mu.Lock()
+		waits := m.crew == c && m.awaited && !m.over_
+		m.mu.Unlock()
+		if waits {
+			defer c.waits.session(c, m.id)()
+		}
+	}
+	select {
+	case <-c.arrived:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // AgentFile finds the session file of an agent of the family.

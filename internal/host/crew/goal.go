@@ -21,11 +21,13 @@ func (c *Crew) CheckGoal(ctx context.Context, g session.Goal, said string) ([]se
 	if err != nil {
 		return nil, err
 	}
-	m, err := c.enlist(d, task.Order{Agent: d.Name, Description: "check the goal", Assignment: checkOrder(g, said)}, "", 0, false)
+	members, err := c.enlist(d, []task.Order{{Agent: d.Name, Description: "check the goal", Assignment: checkOrder(g, said)}}, "", false)
 	if err != nil {
 		return nil, err
 	}
-	c.work.Go(func() { m.first(context.WithoutCancel(ctx)) })
+	m := members[0]
+	defer c.waits.session(c, m.id)()
+	c.work.Go(func() { m.run(ctx) })
 	select {
 	case <-m.over():
 	case <-ctx.Done():

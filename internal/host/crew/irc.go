@@ -20,12 +20,11 @@ import (
 const CustomMessage = "irc:incoming"
 
 // mail is who waits for a message of others. Messages themselves wait in the sessions that they are
-// for, or with the crew of the session that all work for.
+// for; before an agent begins, with it; and with the crew of the session that all work for.
 type mail struct {
 	mu      sync.Mutex
-	unread  map[string]int              // messages that wait in the sessions of agents
 	waiters map[string]chan task.Letter // by who waits for any message
-	asked   map[string]string           // who waits for the answer of whom
+	boxes   map[string]*sync.Mutex      // held while somebody is given a message, by name
 }
 
 // speaker is one who talks to the agents of a family: an agent, or the session itself.
@@ -69,13 +68,11 @@ func (s speaker) List() (all []task.Peer) {
 // Send implements [task.Speaker].
 func (s speaker) Send(ctx context.Context, to, text string) (receipt string, err error) {
 	if strings.EqualFold(to, task.Main) && s.id != task.Main {
-		if s.post.hand(to, task.Letter{From: s.id, Text: text}) {
+		l := task.Letter{From: s.id, Text: text}
+		if s.post.hand(to, l) {
 			return handed, nil
 		}
-		s.mu.Lock()
-		root := s.crews[""]
-		s.mu.Unlock()
-		return root.letter(task.Letter{From: s.id, Text: text}), nil
+		return s.root().letter(l)
 	}
 	receipt, _, err = s.send(ctx, to, text)
 	return receipt, err
@@ -84,19 +81,26 @@ func (s speaker) Send(ctx context.Context, to, text string) (receipt string, err
 // send gives a message to a session, and what waits for the answer to it.
 func (s speaker) send(ctx context.Context, to, text string) (receipt string, wait func(context.Context) (agent.Outcome, error), err error) {
 	if strings.EqualFold(to, s.id) {
-		return "", nil, errors.New("that is you")
+		return "", nil, errThatIsYou
 	}
 	letter := task.Letter{From: s.id, Text: text}
+	m := s.find(to)
+	if m != nil {
+		if kept, err := m.keep(letter); kept || err != nil {
+			return "it has not begun, and reads the message when it begins", m.firstAnswer, err
+		}
+	}
 	live, how, when, err := s.session(ctx, to)
 	if err != nil {
 		return "", nil, err
 	}
-	m := letterMessage(letter)
-	r, err := live.Submit(ctx, session.Input{Message: m, When: when})
+	if m != nil {
+		m.readEarly(ctx, live, session.Next)
+	}
+	r, err := s.submit(ctx, live, nameFor(s, to), letter, when)
 	if err != nil {
 		return "", nil, err
 	}
-	s.post.sent(to, 1) // it may have been read before this
 	if !r.Started {
 		s.post.hand(to, task.Letter{}) // if it waits for one, it is told to read on
 		how = "it works, and reads the message at its next step"
@@ -107,67 +111,214 @@ func (s speaker) send(ctx context.Context, to, text string) (receipt string, wai
 	return how, func(ctx context.Context) (agent.Outcome, error) { return live.Wait(ctx, r.ID) }, nil
 }
 
+var errThatIsYou = errors.New("that is you")
+
+// submit gives a session a message, unless too many wait there already.
+func (s speaker) submit(ctx context.Context, live *session.Session, to string, l task.Letter, when session.When) (session.Receipt, error) {
+	box := s.post.box(to)
+	box.Lock()
+	defer box.Unlock()
+	n, size := session.Unread(live, CustomMessage)
+	if to == task.Main {
+		more, bytes := s.root().unread()
+		n, size = n+more, size+bytes
+	}
+	if err := room(to, n, size, l); err != nil {
+		return session.Receipt{}, err
+	}
+	return live.Submit(ctx, session.Input{Message: letterMessage(l), When: when})
+}
+
+// box is held from the look at how many messages wait for somebody until there is one more.
+func (p *mail) box(name string) *sync.Mutex {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.boxes == nil {
+		p.boxes = map[string]*sync.Mutex{}
+	}
+	name = strings.ToLower(name)
+	if p.boxes[name] == nil {
+		p.boxes[name] = new(sync.Mutex)
+	}
+	return p.boxes[name]
+}
+
+// room is an error if a message is more than somebody takes before they have read those that wait.
+func room(to string, unread, size int, l task.Letter) error {
+	switch {
+	case unread >= task.MaxUnread:
+		return fmt.Errorf("%s has %d unread messages, and takes no more until it has read them: say the rest in one message later, or in your result", to, unread)
+	case size+len(l.Text) > task.MaxUnreadBytes:
+		return fmt.Errorf("the unread messages of %s would have %d bytes with this one, at most %d: put long texts into a local:// file and name it", to, size+len(l.Text), task.MaxUnreadBytes)
+	}
+	return nil
+}
+
 const handed = "read at once: it waited for a message"
 
-// letterMessage is a letter as a model reads it.
-func letterMessage(l task.Letter) llm.Message {
-	m := llm.UserText(fmt.Sprintf("Message from %s:\n\n%s", l.From, l.Text))
+// letterMessage is letters as a model reads them.
+func letterMessage(letters ...task.Letter) llm.Message {
+	m := llm.UserText(task.LetterText(letters))
 	m.Role, m.CustomType, m.Display = llm.RoleCustom, CustomMessage, true
 	return m
 }
 
 // letter gives the session a message: at once where it rests, else when its model waits for one or
 // has ended. A step of its own is not disturbed.
-func (c *Crew) letter(l task.Letter) (receipt string) {
+func (c *Crew) letter(l task.Letter) (receipt string, err error) {
+	box := c.post.box(task.Main) // nothing else adds one
+	box.Lock()
+	defer box.Unlock()
+	n, size := c.unread()
+	c.mu.Lock()
+	live := c.live
+	c.mu.Unlock()
+	if live != nil {
+		more, bytes := session.Unread(live, CustomMessage)
+		n, size = n+more, size+bytes
+	}
+	if err := room(task.Main, n, size, l); err != nil {
+		return "", err
+	}
 	c.mu.Lock()
 	c.letters = append(c.letters, l)
-	live := c.live
 	c.mu.Unlock()
 	if live != nil && !live.Facts().Working {
 		c.deliver(live)
-		return "it rested, and reads the message now"
+		return "it rested, and reads the message now", nil
 	}
 	select {
 	case c.arrived <- struct{}{}:
 	default:
 	}
-	return "it works, and reads the message when it is done or waits for one"
+	return "it works, and reads the message when it is done or waits for one", nil
 }
 
-// read takes the oldest message to the session.
-func (c *Crew) read() (l task.Letter, ok bool) {
+// unread counts the messages to the session that are with its crew, and their bytes.
+func (c *Crew) unread() (n, size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.letters) == 0 {
-		return l, false
-	}
-	l, c.letters = c.letters[0], c.letters[1:]
-	return l, true
+	return count(c.letters)
 }
 
-// sent counts a message that waits in the session of an agent.
-func (p *mail) sent(to string, n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.unread == nil {
-		p.unread = map[string]int{}
+// count counts letters and their bytes.
+func count(letters []task.Letter) (n, size int) {
+	for _, l := range letters {
+		size += len(l.Text)
 	}
-	to = strings.ToLower(to)
-	p.unread[to] += n
+	return len(letters), size
 }
 
-func (p *mail) waiting(who string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.unread[strings.ToLower(who)] > 0
+// read takes all messages to the session, oldest first.
+func (c *Crew) read() (all []task.Letter) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all, c.letters = c.letters, nil
+	return all
+}
+
+// keep takes a message to an agent that has not begun. It reports false if the agent has.
+func (m *member) keep(l task.Letter) (kept bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.hasBegun() {
+		return false, nil
+	}
+	n, size := count(m.early)
+	if err := room(m.id, n, size, l); err != nil {
+		return false, err
+	}
+	m.early = append(m.early, l)
+	return true, nil
+}
+
+// readEarly gives the agent what was sent to it before it began.
+func (m *member) readEarly(ctx context.Context, live *session.Session, when session.When) {
+	m.mu.Lock()
+	letters := m.early
+	m.early = nil
+	m.mu.Unlock()
+	if len(letters) == 0 {
+		return
+	}
+	_, err := live.Submit(context.WithoutCancel(ctx), session.Input{Message: letterMessage(letters...), When: when})
+	if err != nil && m.crew.life.Err() == nil {
+		m.crew.o.Warn(fmt.Sprintf("the messages to agent %s could not be given to it: %v", m.id, err))
+	}
+}
+
+// begin gives the agent its task, after what was sent to it until now. From then on messages go to
+// its session.
+func (m *member) begin(ctx context.Context, live *session.Session, order llm.Message) (session.Receipt, error) {
+	m.readEarly(ctx, live, session.Next)
+	r, err := live.Submit(ctx, session.Input{Message: order})
+	if err == nil { // or first says that it never begins
+		m.start()
+		m.readEarly(ctx, live, session.Soon)
+	}
+	return r, err
+}
+
+// start says that messages can be given to the agent's session.
+func (m *member) start() {
+	m.starts.Do(func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		close(m.started)
+	})
+}
+
+// firstAnswer is what the agent's first work came to, as the answer to a message that was sent before.
+func (m *member) firstAnswer(ctx context.Context) (agent.Outcome, error) {
+	select {
+	case <-m.over():
+	case <-ctx.Done():
+		return agent.Outcome{}, context.Cause(ctx)
+	}
+	r := m.report()
+	if r.State != "done" {
+		return agent.Outcome{Reason: agent.ReasonError, Err: errors.New(r.Error)}, nil
+	}
+	m.mu.Lock()
+	text := m.output
+	m.mu.Unlock()
+	for _, note := range r.Notes {
+		text += "\n[" + note + "]"
+	}
+	said := llm.UserText(text)
+	said.Role = llm.RoleAssistant
+	return agent.Outcome{Reason: agent.ReasonDone, Messages: []llm.Message{said}}, nil
+}
+
+// hasBegun reports whether messages can be given to the agent's session.
+func (m *member) hasBegun() bool {
+	select {
+	case <-m.started:
+		return true
+	default:
+		return false
+	}
+}
+
+// find finds an agent of the family; nil: there is none with that id.
+func (s speaker) find(id string) *member {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byID[strings.ToLower(id)]
+}
+
+// root is the crew of the session that all work for.
+func (s speaker) root() *Crew {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.crews[""]
 }
 
 // session finds the session of an agent, or of all.
 func (s speaker) session(ctx context.Context, to string) (live *session.Session, how string, when session.When, err error) {
-	s.mu.Lock()
-	root, m := s.crews[""], s.byID[strings.ToLower(to)]
-	s.mu.Unlock()
+	m := s.find(to)
 	if strings.EqualFold(to, task.Main) {
+		root := s.root()
 		root.mu.Lock()
 		defer root.mu.Unlock()
 		if root.live == nil {
@@ -178,11 +329,6 @@ func (s speaker) session(ctx context.Context, to string) (live *session.Session,
 	if m == nil {
 		return nil, "", "", fmt.Errorf("there is no %q: list says who is there", to)
 	}
-	select {
-	case <-m.started:
-	case <-ctx.Done():
-		return nil, "", "", fmt.Errorf("%s has not begun", m.id)
-	}
 	how = "it rested, and reads the message now"
 	if m.row().State == session.AgentParked {
 		how = "it was parked, and reads the message now"
@@ -191,34 +337,40 @@ func (s speaker) session(ctx context.Context, to string) (live *session.Session,
 	return live, how, session.Soon, err
 }
 
-// Ask implements [task.Speaker].
+// Ask implements [task.Speaker]. One whose wait would never end, as the other waits for it or for its
+// place, is told so at once: places are not given up for a wait, or more than task.maxConcurrency
+// agents would work when it ends.
 func (s speaker) Ask(ctx context.Context, to, text string, timeout time.Duration) (answer string, err error) {
-	release, err := s.post.asks(s.id, nameFor(s, to))
-	if err != nil {
-		return "", err
+	if strings.EqualFold(to, s.id) {
+		return "", errThatIsYou
 	}
-	defer release()
-	s.mu.Lock()
-	m := s.byID[strings.ToLower(to)]
-	s.mu.Unlock()
-	if m != nil {
-		defer m.asked()()
-	}
-	how, wait, err := s.send(ctx, to, text)
-	if err != nil {
-		return "", err
-	}
-	if wait == nil {
-		return "", fmt.Errorf("%s: there is no answer to wait for (%s)", to, how)
-	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errLate)
 		defer cancel()
 	}
+	defer s.waits.add(wait{who: s.id, any: []string{nameFor(s, to)}, end: end})()
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	m := s.find(to)
+	if m != nil {
+		defer m.asked()()
+	}
+	_, wait, err := s.send(ctx, to, text)
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), errLate):
+		return "", fmt.Errorf("no answer within %s; it could not be given the message", timeout)
+	case err != nil:
+		return "", err
+	}
 	out, err := wait(ctx)
 	switch {
-	case errors.Is(context.Cause(ctx), errLate):
+	case errors.Is(err, errLate) && m != nil && !m.hasBegun():
+		return "", fmt.Errorf("no answer within %s; it has not begun, and reads the message when it begins", timeout)
+	case errors.Is(err, errLate):
 		return "", fmt.Errorf("no answer within %s; it still works on it", timeout)
 	case err != nil:
 		return "", err
@@ -293,18 +445,15 @@ func cutAnswer(text, from string) string {
 var errLate = errors.New("the time to wait is over")
 
 // Wait implements [task.Speaker].
-func (s speaker) Wait(ctx context.Context, timeout time.Duration) (*task.Letter, error) {
+func (s speaker) Wait(ctx context.Context, timeout time.Duration) ([]task.Letter, error) {
 	letters, leave := s.post.waits(s.id)
-	defer leave()
-	s.mu.Lock()
-	root := s.crews[""]
-	s.mu.Unlock()
 	if s.id == task.Main {
-		if l, ok := root.read(); ok {
-			return &l, nil
+		if all := s.root().read(); len(all) > 0 {
+			return append(all, leave()...), nil
 		}
-	} else if s.post.waiting(s.id) {
-		return &task.Letter{}, nil
+	} else if s.waiting() {
+		leave()
+		return []task.Letter{{}}, nil
 	}
 	var late <-chan time.Time
 	if timeout > 0 {
@@ -314,12 +463,34 @@ func (s speaker) Wait(ctx context.Context, timeout time.Duration) (*task.Letter,
 	}
 	select {
 	case l := <-letters:
-		return &l, nil
+		leave()
+		return []task.Letter{l}, nil
 	case <-late:
-		return nil, nil
+		return leave(), nil
 	case <-ctx.Done():
+		if s.id == task.Main {
+			for _, l := range leave() { // nobody reads it here
+				_, _ = s.root().letter(l) // there was room for it
+			}
+		}
 		return nil, context.Cause(ctx)
 	}
+}
+
+// waiting reports whether a message waits in the session of the agent that speaks.
+func (s speaker) waiting() bool {
+	m := s.find(s.id)
+	if m == nil {
+		return false
+	}
+	m.mu.Lock()
+	live := m.live
+	m.mu.Unlock()
+	if live == nil {
+		return false
+	}
+	n, _ := session.Unread(live, CustomMessage)
+	return n > 0
 }
 
 // hand gives a letter to one who waits for one.
@@ -335,7 +506,8 @@ func (p *mail) hand(to string, l task.Letter) bool {
 	return ok
 }
 
-func (p *mail) waits(who string) (letters chan task.Letter, leave func()) {
+// waits notes who waits for a message. leave gives one that came meanwhile and was not taken.
+func (p *mail) waits(who string) (letters <-chan task.Letter, leave func() []task.Letter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.waiters == nil {
@@ -344,31 +516,17 @@ func (p *mail) waits(who string) (letters chan task.Letter, leave func()) {
 	c := make(chan task.Letter, 1)
 	who = strings.ToLower(who)
 	p.waiters[who] = c
-	return c, func() {
+	return c, func() []task.Letter {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.waiters[who] == c {
 			delete(p.waiters, who)
 		}
-	}
-}
-
-// asks notes who waits for whose answer. Two that waited for each other would never end.
-func (p *mail) asks(who, whom string) (release func(), err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for at, n := whom, 0; at != "" && n <= len(p.asked); at, n = p.asked[at], n+1 {
-		if at == who {
-			return nil, fmt.Errorf("%s waits for an answer of yours: give it in your result, or send without await", whom)
+		select {
+		case l := <-c:
+			return []task.Letter{l}
+		default:
+			return nil
 		}
 	}
-	if p.asked == nil {
-		p.asked = map[string]string{}
-	}
-	p.asked[who] = whom
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.asked, who)
-	}, nil
 }

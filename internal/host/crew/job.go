@@ -114,6 +114,9 @@ func (w worker) Follow() (done <-chan struct{}, leave func()) {
 	})
 }
 
+// Await implements [bench.Worker].
+func (w worker) Await(ids []string) (leave func()) { return w.crew.waits.session(w.crew, ids...) }
+
 // Take implements [bench.Worker].
 func (w worker) Take() (text string, failed bool) {
 	m, d := w.m, &w.m.delivery

@@ -58,8 +58,9 @@ type member struct {
 	timer    *time.Timer // of its time limit
 	cancel   context.CancelFunc
 	finished chan struct{} // closed when its first work is over
-	started  chan struct{} // closed when its session is open, or never will be
+	started  chan struct{} // closed when its session has its task, or never will
 	starts   sync.Once
+	early    []task.Letter // that came before it began
 	over_    bool
 	done     bool // over_, and not because the session ended
 	awaited  bool
@@ -204,9 +205,6 @@ func (m *member) close() error {
 	return err
 }
 
-// start says that messages can be given to the agent.
-func (m *member) start() { m.starts.Do(func() { close(m.started) }) }
-
 // errEnded is the end of a piece of work whose session ends.
 var errEnded = errors.New("the session was closed")
 
@@ -280,7 +278,7 @@ func (m *member) work(ctx context.Context) (output string, err error) {
 	if c.slots != nil {
 		select {
 		case c.slots <- struct{}{}:
-			defer func() { <-c.slots }()
+			defer m.placed()()
 		case <-ctx.Done():
 			return "", errors.New("it had not begun")
 		}
@@ -292,7 +290,6 @@ func (m *member) work(ctx context.Context) (output string, err error) {
 	if err != nil {
 		return "", err
 	}
-	m.start()
 	m.mu.Lock()
 	m.agent.State, m.begun = session.AgentRunning, c.o.Now()
 	m.mu.Unlock()
@@ -403,7 +400,7 @@ func (m *member) ask(ctx context.Context, live *session.Session, message llm.Mes
 	m.mu.Lock()
 	m.requests = 0
 	m.mu.Unlock()
-	receipt, err := live.Submit(ctx, session.Input{Message: message})
+	receipt, err := m.begin(ctx, live, message)
 	if err != nil {
 		return "", err
 	}
@@ -615,11 +612,8 @@ func (m *member) heard(e session.Event) {
 			a.Model = c.To
 		}
 	case agent.MessageEnd:
-		switch {
-		case e.Message.Role == llm.RoleAssistant:
+		if e.Message.Role == llm.RoleAssistant {
 			m.answered(e.Message)
-		case e.Message.CustomType == CustomMessage:
-			m.crew.post.sent(m.id, -1)
 		}
 	default:
 		m.mu.Unlock()

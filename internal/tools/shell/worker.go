@@ -22,6 +22,9 @@ type Worker interface {
 	// Follow says that a call waits for the result until leave is called: meanwhile, the model
 	// doesn't get it in any other way. done is closed when there is one.
 	Follow() (done <-chan struct{}, leave func())
+	// Await says that a call waits for the first of the workers with those ids, this one among them,
+	// until leave is called: so none of them waits for the session that waits for it.
+	Await(ids []string) (leave func())
 	// Take returns the result of a worker that is followed and has ended. The model gets it once.
 	Take() (text string, failed bool)
 	// Kill ends the worker and all it started, and returns when they have ended.
@@ -149,6 +152,7 @@ func waitFirst(ctx context.Context, all []polled, wait time.Duration) error {
 	if wait <= 0 {
 		return nil
 	}
+	defer await(all)()
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, errWaited)
 	defer cancel()
 	first := make(chan struct{}, len(all))
@@ -170,6 +174,18 @@ func waitFirst(ctx context.Context, all []polled, wait time.Duration) error {
 		}
 		return nil
 	}
+}
+
+// await tells the workers that a call waits for them, unless it may end by another job.
+func await(all []polled) (leave func()) {
+	var ids []string
+	for i := range all {
+		if all[i].worker == nil || all[i].ended() {
+			return func() {}
+		}
+		ids = append(ids, all[i].id())
+	}
+	return all[0].worker.Await(ids)
 }
 
 var errWaited = errors.New("the time to wait is over")

@@ -15,8 +15,18 @@ import (
 // Main is the name of the session that all agents work for.
 const Main = "main"
 
+// All is the name of all who work now, to whom a message can be sent.
+const All = "all"
+
 // MaxMessage is how many bytes a message has at most; a longer one is not sent.
 const MaxMessage = 32 << 10
+
+// How much waits for one receiver at most, who reads all of it with one request. A message beyond that
+// is not sent.
+const (
+	MaxUnread      = 32
+	MaxUnreadBytes = 128 << 10
+)
 
 // Speaker talks to the agents of a session.
 type Speaker interface {
@@ -25,9 +35,9 @@ type Speaker interface {
 	Send(ctx context.Context, to, text string) (receipt string, err error)
 	// Ask does the same and gives the answer. timeout 0 is no limit.
 	Ask(ctx context.Context, to, text string, timeout time.Duration) (answer string, err error)
-	// Wait waits for a message to the speaker; nil: none came in time. One of nobody says that a
+	// Wait waits for messages to the speaker; nil: none came in time. One of nobody says that a
 	// message is in the speaker's conversation already.
-	Wait(ctx context.Context, timeout time.Duration) (*Letter, error)
+	Wait(ctx context.Context, timeout time.Duration) ([]Letter, error)
 }
 
 // Peer is one that a speaker can talk to.
@@ -35,6 +45,18 @@ type Peer struct{ ID, Agent, State, About string }
 
 // Letter is a message.
 type Letter struct{ From, Text string }
+
+// LetterText is messages as a model reads them.
+func LetterText(all []Letter) string {
+	var b strings.Builder
+	for i, l := range all {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		fmt.Fprintf(&b, "Message from %s:\n\n%s", l.From, l.Text)
+	}
+	return b.String()
+}
 
 //go:embed irc.md
 var ircDescription string
@@ -65,17 +87,16 @@ func IRC(s Speaker, timeout time.Duration) *tool.Tool {
 			case "list":
 				return tool.Text(peers(s.List())), nil
 			case "wait":
-				l, err := s.Wait(ctx, timeout)
-				if err != nil {
+				all, err := s.Wait(ctx, timeout)
+				switch {
+				case err != nil:
 					return nil, err
-				}
-				if l == nil {
+				case len(all) == 0:
 					return tool.Text(fmt.Sprintf("No message within %s.", timeout)), nil
-				}
-				if l.From == "" {
+				case all[0].From == "":
 					return tool.Text("A message has come in and follows."), nil
 				}
-				return tool.Text(fmt.Sprintf("Message from %s:\n\n%s", l.From, l.Text)), nil
+				return tool.Text(LetterText(all)), nil
 			}
 			return send(ctx, s, a, timeout)
 		},
@@ -83,6 +104,7 @@ func IRC(s Speaker, timeout time.Duration) *tool.Tool {
 }
 
 func send(ctx context.Context, s Speaker, a ircArgs, timeout time.Duration) (*tool.Result, error) {
+	toAll := strings.EqualFold(a.To, All)
 	switch {
 	case a.To == "":
 		return nil, errors.New("to is missing: name an agent, main or all")
@@ -90,7 +112,7 @@ func send(ctx context.Context, s Speaker, a ircArgs, timeout time.Duration) (*to
 		return nil, errors.New("message is missing")
 	case len(a.Message) > MaxMessage:
 		return nil, fmt.Errorf("the message has %d bytes, at most %d: put long texts into a local:// file and name it", len(a.Message), MaxMessage)
-	case a.Await && a.To == "all":
+	case a.Await && toAll:
 		return nil, errors.New("await needs one to answer: name it in to")
 	case a.Await:
 		answer, err := s.Ask(ctx, a.To, a.Message, timeout)
@@ -98,7 +120,7 @@ func send(ctx context.Context, s Speaker, a ircArgs, timeout time.Duration) (*to
 			return nil, err
 		}
 		return tool.Text(answer), nil
-	case a.To != "all":
+	case !toAll:
 		receipt, err := s.Send(ctx, a.To, a.Message)
 		if err != nil {
 			return nil, err
