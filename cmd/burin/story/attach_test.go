@@ -49,7 +49,7 @@ func TestOneSessionManyFaces(t *testing.T) {
 	if err := watcher.Start(); err != nil {
 		t.Fatal(err)
 	}
-	heard := make(chan []session.Event, 1)
+	heard, listens := make(chan []session.Event, 1), make(chan struct{})
 	go func() {
 		var all []session.Event
 		lines := bufio.NewScanner(out)
@@ -59,10 +59,17 @@ func TestOneSessionManyFaces(t *testing.T) {
 			if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 				t.Errorf("%s: %v", lines.Text(), err)
 			}
-			all = append(all, e)
+			if all = append(all, e); len(all) == 1 { // it is attached
+				close(listens)
+			}
 		}
 		heard <- all
 	}()
+	select {
+	case <-listens:
+	case <-time.After(waitTime):
+		t.Fatalf("nothing is attached: %s", &problems)
+	}
 
 	second := first.beside("attach")
 	second.WaitText("Hello to both.")

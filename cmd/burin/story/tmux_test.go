@@ -15,15 +15,20 @@ import (
 
 // tmux is burin in a real terminal emulator.
 type tmux struct {
-	t      *testing.T
-	socket string
+	t   *testing.T
+	dir string // of its socket
+}
+
+// command is tmux with its socket, which is named from its folder: the whole path may be too long.
+func (x *tmux) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("tmux", append([]string{"-S", "s", "-f", os.DevNull}, args...)...)
+	cmd.Dir, cmd.Env = x.dir, append(os.Environ(), "TMUX=", "LC_ALL=C.UTF-8")
+	return cmd
 }
 
 func (x *tmux) run(args ...string) string {
 	x.t.Helper()
-	cmd := exec.Command("tmux", append([]string{"-S", x.socket, "-f", os.DevNull}, args...)...)
-	cmd.Env = append(os.Environ(), "TMUX=", "LC_ALL=C.UTF-8")
-	out, err := cmd.CombinedOutput()
+	out, err := x.command(args...).CombinedOutput()
 	if err != nil {
 		x.t.Fatalf("tmux %s: %v: %s", strings.Join(args, " "), err, out)
 	}
@@ -63,23 +68,23 @@ func inTmux(t *testing.T, turns []llmtest.Turn, with ...func(*setting)) *tmux {
 		t.Fatal(err)
 	}
 	t.Cleanup(model.Close)
-	dir, err := os.MkdirTemp("", "t") // sockets have short names
+	dir, err := os.MkdirTemp("", "t")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // burin may still end in it
 	settle := setting{home: filepath.Join(dir, "home")}
 	for _, f := range with {
 		f(&settle)
 	}
 	settle.prepare(t, model)
-	x := &tmux{t: t, socket: filepath.Join(dir, "s")}
+	x := &tmux{t: t, dir: dir}
 	args := []string{"new-session", "-d", "-x", "80", "-y", "24", "-c", settle.dir}
 	for _, v := range settle.Env {
 		args = append(args, "-e", v)
 	}
 	x.run(append(args, os.Getenv(programVariable), "--model", "anthropic/claude-opus-4-5")...)
-	t.Cleanup(func() { _ = exec.Command("tmux", "-S", x.socket, "kill-server").Run() })
+	t.Cleanup(func() { _ = x.command("kill-server").Run() }) // it may have ended
 	x.run("set-option", "-g", "remain-on-exit", "on")
 	x.wait("claude-opus-4-5")
 	return x
