@@ -141,6 +141,12 @@ func (a *app) frame() time.Duration {
 	}
 	since := now.Sub(a.drawn)
 	if a.dirty && (a.urgent || since >= frameTime) {
+		// What tells of a change comes later than the change, and lines that are too wide would be cut.
+		w, h := a.display.term.Size()
+		if drawn, rows := a.display.screen.Size(); w != drawn || h != rows {
+			a.display.resize()
+			return resizeTime
+		}
 		a.draw()
 		since = 0
 	}

@@ -305,8 +305,12 @@ func (r *Robot) Paste(text string) {
 // Resize changes the size of the terminal; the program is told by the system.
 func (r *Robot) Resize(w, h int) {
 	r.t.Helper()
-	r.Look(func(t *vt.Terminal) { t.Resize(w, h) })
-	if err := pty.Setsize(r.tty, size(w, h)); err != nil {
+	var err error
+	r.Look(func(t *vt.Terminal) { // at once, as what is shown in between is laid out for neither
+		err = pty.Setsize(r.tty, size(w, h))
+		t.Resize(w, h)
+	})
+	if err != nil {
 		r.t.Fatalf("change the size of the terminal: %v", err)
 	}
 }
