@@ -21,7 +21,7 @@ func adminCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "admin",
 		Short: "Manage who may use burin serve",
-		Long: `Manage who may use burin serve. A token is for a program that shall do less than you:
+		Long: `Manage who may use burin serve. A token lets a program do less than you can:
 
   burin admin token add ci --rights steer --days 30
   burin admin token list

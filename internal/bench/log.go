@@ -55,7 +55,7 @@ func sessionRoot(b *seat) string {
 	return b.SessionDir
 }
 
-// folderOf is where whole outputs and other files of a session are: beside it, or in burin's
+// folderOf is where whole outputs and other files of a session are: next to its file, or in burin's
 // data folder if the session is on a server.
 func folderOf(b *seat) string {
 	if !place.Parse(b.path).Server() {

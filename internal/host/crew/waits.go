@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// waits is who of a family waits for whom: for an answer, in a call of task or job_poll, or for a
+// waits are the waits of a family: for an answer, in a call of task or job_poll, or for a
 // place among the agents that work at a time. Its names are those of messages, in lower case.
 type waits struct {
 	mu     sync.Mutex
@@ -104,15 +104,15 @@ func (w *waits) untangle() {
 
 // circle is the error of a question that would wait in a circle.
 func (w *waits) circle(n *wait) error {
-	whom := n.any[0]
-	if w.queued[strings.ToLower(whom)] != nil {
-		return fmt.Errorf("%s can't begin while you wait: it needs the place of an agent that works (task.maxConcurrency). Send without await: it reads the message when it begins", whom)
+	other := n.any[0]
+	if w.queued[strings.ToLower(other)] != nil {
+		return fmt.Errorf("%s can't begin while you wait: it needs the place of an agent that works (task.maxConcurrency). Send without await: it reads the message when it begins", other)
 	}
-	return fmt.Errorf("%s waits for an answer of yours: give it in your result, or send without await", whom)
+	return fmt.Errorf("%s waits for an answer of yours: give it in your result, or send without await", other)
 }
 
 // stuck are those who can't go on whatever the others do: all but those who wait for nobody, and
-// those for whom somebody that goes on is enough.
+// those who only need one that goes on.
 func (w *waits) stuck() map[string]bool {
 	stuck := map[string]bool{}
 	for _, n := range w.all {
@@ -132,7 +132,7 @@ func (w *waits) stuck() map[string]bool {
 	return stuck
 }
 
-// of are those for whom somebody waits: of each group, one is enough.
+// of are the agents that somebody waits for: one of each group is enough.
 func (w *waits) of(id string) (groups [][]string) {
 	for _, n := range w.all {
 		if n.who == id {
@@ -145,7 +145,7 @@ func (w *waits) of(id string) (groups [][]string) {
 	return groups
 }
 
-// leads reports whether those for whom n waits wait for it.
+// leads reports whether the agents that n waits for wait for n.
 func (w *waits) leads(stuck map[string]bool, n *wait) bool {
 	seen := map[string]bool{}
 	next := slices.Clone(n.any)

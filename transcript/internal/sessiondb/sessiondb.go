@@ -110,8 +110,8 @@ type Store struct {
 	holder  Holder // nil: the store only reads
 	key     int64
 	next    int64 // the place of the next record
-	// unsettled finds out what a transaction has left of which nobody knows whether it was
-	// committed; nil: there is none.
+	// unsettled finds out what a transaction has left that may or may not have been committed;
+	// nil: there is none.
 	unsettled settler
 }
 

@@ -15,7 +15,7 @@ import (
 // Main is the name of the session that all agents work for.
 const Main = "main"
 
-// All is the name of all who work now, to whom a message can be sent.
+// All is the name that sends a message to every agent that works now.
 const All = "all"
 
 // MaxMessage is how many bytes a message has at most; a longer one is not sent.
