@@ -27,6 +27,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host/access"
 	"github.com/burin-dev/burin/internal/host/archive"
@@ -130,10 +131,11 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 	p.sealing.AskWith(func(context.Context, string) (string, error) {
 		return "", errors.New("a server can't ask for a pass phrase: set BURIN_SESSION_PASSPHRASE, or open the session in a terminal first")
 	})
-	k, err := newKept(p, a, paths, token)
+	k, err := newKept(ctx, p, a, paths, token)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	defer k.db.Close() //nolint:errcheck // nothing is written any more
 	defer k.close(ctx)
 	defer k.sessions.Close()
 	defer k.tokens.Close() //nolint:errcheck // nothing is written any more
@@ -234,9 +236,10 @@ type kept struct {
 	archive  *archive.Archive
 	token    [sha256.Size]byte // the hash of the server's own, which may do everything
 	tokens   *access.Store
+	db       *store.DB
 }
 
-func newKept(p *program, a askFlags, paths config.Paths, token string) (*kept, error) {
+func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, token string) (*kept, error) {
 	k := &kept{hosts: newHosts(p, a), token: sha256.Sum256([]byte(token)), tokens: access.New(paths.Data)}
 	dir, err := archive.WorkDir()
 	if err != nil {
@@ -258,12 +261,16 @@ func newKept(p *program, a askFlags, paths config.Paths, token string) (*kept, e
 		Idle:  time.Duration(settings.Int("background.idle")) * time.Second,
 		Open:  k.resume,
 	}
-	return k, nil
+	k.db, err = serverDatabase(ctx, p, paths, settings)
+	return k, err
 }
 
 // ready reports why the server could not work.
 func (k *kept) ready(ctx context.Context) error {
 	if _, err := k.tokens.List(ctx); err != nil {
+		return err
+	}
+	if err := k.db.Ping(ctx); err != nil {
 		return err
 	}
 	if _, err := os.ReadDir(k.archive.Root()); err != nil && !errors.Is(err, fs.ErrNotExist) {

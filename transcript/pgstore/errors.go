@@ -54,8 +54,8 @@ func lost(err error) bool {
 		errors.Is(err, sql.ErrConnDone) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// sorted is an error with what it means for whoever wants the session.
-func sorted(err error) error {
+// Means is an error with what it means for whoever wants the session.
+func Means(err error) error {
 	for _, known := range []error{nil, ErrUnreachable, ErrLost, ErrPassword, ErrNoTLS, ErrTakenOver} {
 		if errors.Is(err, known) {
 			return err

@@ -88,7 +88,7 @@ func dialect() *sessiondb.Dialect {
 			) AS summed WHERE before < ` + strconv.Itoa(walkBytes) + ` ORDER BY seq`,
 		WalkBytes: walkBytes,
 		Taken:     func(err error) bool { return state(err) == pqerror.UniqueViolation },
-		Means:     sorted,
+		Means:     Means,
 		Lost:      lost,
 		Sync:      syncAll,
 	}

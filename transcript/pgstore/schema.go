@@ -56,7 +56,7 @@ func Check(ctx context.Context, db *sql.DB) error {
 	ctx, cancel := dialect().Limit(ctx, 0)
 	defer cancel()
 	if err := check(ctx, db); err != nil {
-		return fmt.Errorf("look into the database of sessions: %w", sorted(err))
+		return fmt.Errorf("look into the database of sessions: %w", Means(err))
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func Init(ctx context.Context, db *sql.DB) error {
 		err = create(ctx, db)
 	}
 	if err != nil {
-		return fmt.Errorf("prepare the database of sessions: %w", sorted(err))
+		return fmt.Errorf("prepare the database of sessions: %w", Means(err))
 	}
 	return nil
 }

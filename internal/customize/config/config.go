@@ -319,6 +319,10 @@ type Config struct {
 		Unattended string `yaml:"unattended"`
 		Timeout    int    `yaml:"timeout"`
 	} `yaml:"ask"`
+	// Server is about burin serve.
+	Server struct {
+		Database string `yaml:"database"`
+	} `yaml:"server"`
 	// Background is about owners without a face.
 	Background struct {
 		Idle *int `yaml:"idle"` // seconds; 0 is never

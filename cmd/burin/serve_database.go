@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/transcript/pgstore"
+	"github.com/burin-dev/burin/transcript/place"
+)
+
+// serverParts are the tables of all rooms that keep something in the server's database.
+func serverParts() []store.Part { return nil }
+
+// serverDatabase opens the server's database: server.db, unless the settings name another. The
+// caller closes it.
+func serverDatabase(ctx context.Context, p *program, paths config.Paths, settings *config.Config) (*store.DB, error) {
+	at := settings.Server.Database
+	switch {
+	case at == "":
+		at = filepath.Join(paths.Data, "server.db")
+	case !pgstore.IsAddress(at):
+		at = archive.HomePath(at)
+	}
+	return store.Open(ctx, at, p.getenv(place.PasswordVariable), serverParts()...)
+}

@@ -1,0 +1,182 @@
+// Package vault encrypts what a server keeps of a person: names, messages, attachments, files.
+// Each person has keys of their own, a [Ring].
+//
+// # The format
+//
+// A sealed record is a byte 1, the generation of its key as four bytes, a random nonce of
+// twelve, and what AES-256-GCM makes of the record, which is compressed first where that makes
+// it smaller. The additional data is the place of the record, such as "chat/17/title": a record
+// that somebody with the database has put into another place doesn't open there.
+package vault
+
+import (
+	"bytes"
+	"compress/flate"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// KeySize is the length of a key in bytes.
+const KeySize = 32
+
+var (
+	// ErrKey means that a record was not sealed with any key of the ring, or is in another
+	// place, or damaged.
+	ErrKey = errors.New("the key doesn't open it")
+	// ErrRetired means that the key of a record is not in the ring any more.
+	ErrRetired = errors.New("its key is not there any more")
+	// ErrLarge means that a record would not fit.
+	ErrLarge = errors.New("it is too large")
+)
+
+const (
+	format     = 1
+	headSize   = 1 + 4 + nonceSize
+	nonceSize  = 12
+	maxRecord  = 256 << 20 // bytes of a record, before it is compressed
+	leastPress = 64        // bytes from which a record is compressed
+)
+
+// The first byte within a record.
+const (
+	plain   = 0
+	pressed = 1 // DEFLATE
+)
+
+// Ring is the keys of a person: the newest seals, all open. It doesn't change, and any goroutine
+// may use it.
+type Ring struct {
+	newest uint32
+	keys   map[uint32]*key
+}
+
+type key struct {
+	raw  []byte
+	aead cipher.AEAD
+}
+
+// NewRing makes a ring of keys by their generations, of which there is at least one.
+func NewRing(keys map[uint32][]byte) (*Ring, error) {
+	r := &Ring{keys: map[uint32]*key{}}
+	for generation, raw := range keys {
+		if len(raw) != KeySize {
+			return nil, fmt.Errorf("a key has %d bytes, not %d", KeySize, len(raw))
+		}
+		block, err := aes.NewCipher(derive(raw, "records"))
+		if err != nil {
+			return nil, err
+		}
+		aead, err := cipher.NewGCM(block)
+		if err != nil {
+			return nil, err
+		}
+		r.keys[generation] = &key{bytes.Clone(raw), aead}
+		r.newest = max(r.newest, generation)
+	}
+	if len(r.keys) == 0 {
+		return nil, errors.New("a ring needs a key")
+	}
+	return r, nil
+}
+
+// derive gives a key for one purpose.
+func derive(raw []byte, purpose string) []byte {
+	derived, err := hkdf.Key(sha256.New, raw, nil, "burin vault "+purpose, KeySize)
+	if err != nil { // only a length that is too large
+		panic(err)
+	}
+	return derived
+}
+
+// Newest is the generation that seals.
+func (r *Ring) Newest() uint32 { return r.newest }
+
+// Derive gives a key of a generation for another purpose than records, such as transcripts.
+func (r *Ring) Derive(generation uint32, purpose string) ([]byte, error) {
+	k := r.keys[generation]
+	if k == nil {
+		return nil, ErrRetired
+	}
+	return derive(k.raw, "derived "+purpose), nil
+}
+
+var writers = sync.Pool{New: func() any {
+	w, _ := flate.NewWriter(io.Discard, flate.BestSpeed) // the level is a valid one
+	return w
+}}
+
+// Seal encrypts a record for its place.
+func (r *Ring) Seal(place string, record []byte) ([]byte, error) {
+	if len(record) > maxRecord {
+		return nil, fmt.Errorf("%w: %d bytes, and a record has at most %d", ErrLarge, len(record), maxRecord)
+	}
+	k := r.keys[r.newest]
+	sealed := make([]byte, headSize, headSize+1+len(record)+k.aead.Overhead())
+	sealed[0] = format
+	binary.BigEndian.PutUint32(sealed[1:], r.newest)
+	_, _ = rand.Read(sealed[5:headSize]) // never fails
+	body := append(make([]byte, 0, 1+len(record)), plain)
+	if len(record) >= leastPress {
+		if small := press(record); len(small) < len(record) {
+			body = append(body[:0], pressed)
+			record = small
+		}
+	}
+	body = append(body, record...)
+	return k.aead.Seal(sealed, sealed[5:headSize], body, []byte(place)), nil
+}
+
+func press(record []byte) []byte {
+	var b bytes.Buffer
+	w := writers.Get().(*flate.Writer)
+	defer writers.Put(w)
+	w.Reset(&b)
+	_, err := w.Write(record)
+	if err = errors.Join(err, w.Close()); err != nil { // a buffer takes all
+		return record
+	}
+	return b.Bytes()
+}
+
+// Open decrypts what Seal made for a place.
+func (r *Ring) Open(place string, sealed []byte) ([]byte, error) {
+	generation, err := Generation(sealed)
+	if err != nil {
+		return nil, err
+	}
+	k := r.keys[generation]
+	if k == nil {
+		return nil, ErrRetired
+	}
+	body, err := k.aead.Open(nil, sealed[5:headSize], sealed[headSize:], []byte(place))
+	if err != nil || len(body) == 0 {
+		return nil, ErrKey
+	}
+	switch body[0] {
+	case plain:
+		return body[1:], nil
+	case pressed:
+		unpacked, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body[1:])), maxRecord+1))
+		if err != nil || len(unpacked) > maxRecord {
+			return nil, ErrKey
+		}
+		return unpacked, nil
+	}
+	return nil, ErrKey
+}
+
+// Generation is that of the key that a record was sealed with.
+func Generation(sealed []byte) (uint32, error) {
+	if len(sealed) < headSize || sealed[0] != format {
+		return 0, ErrKey
+	}
+	return binary.BigEndian.Uint32(sealed[1:]), nil
+}
