@@ -39,6 +39,8 @@ func (b *inbox) taken() {
 }
 
 func (b *inbox) sayQueue() {
+	b.saying.Lock()
+	defer b.saying.Unlock()
 	waits, _ := b.queueState()
 	b.rec.emit(Event{Event: agent.Event{Type: QueueChanged}, Data: &waits})
 }

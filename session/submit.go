@@ -109,6 +109,7 @@ type inbox struct {
 	life   context.Context
 
 	accepting sync.Mutex // held while a message is accepted, so that messages keep their order
+	saying    sync.Mutex // held while the queues are told of, so that the last event has what is true
 
 	mu      sync.Mutex
 	all     []*submitted // not settled yet

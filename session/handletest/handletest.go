@@ -230,19 +230,24 @@ func (r *rig) queue() {
 	}
 	want := session.Queued{Steering: []session.Waiting{{ID: now.ID, Text: "also", By: "first"}}, FollowUps: []session.Waiting{{ID: after.ID, Text: "then", By: "first"}}}
 	r.same("what waits", want, check[session.Queued](r)(r.h.Queue().Waiting(r.ctx)))
+	for n := 0; n < 2; { // the queue is told of as it is then, which may be later than the messages came
+		seen := r.until(f, session.QueueChanged)
+		q := seen[len(seen)-1].Data.(*session.Queued)
+		n = len(q.Steering) + len(q.FollowUps)
+	}
 	free()
 	for _, id := range []string{first.ID, now.ID, after.ID} {
 		r.wait(id, agent.ReasonDone)
 	}
 	var settled []string
-	var told []int
+	told := -1
 	for len(settled) < 3 {
 		for _, e := range r.until(f, session.AgentSettled) {
 			switch d := e.Data.(type) {
 			case *session.SettledTurn:
 				settled = append(settled, d.IDs...)
 			case *session.Queued:
-				told = append(told, len(d.Steering)+len(d.FollowUps))
+				told = len(d.Steering) + len(d.FollowUps)
 			}
 		}
 	}
@@ -250,8 +255,8 @@ func (r *rig) queue() {
 	all := []string{first.ID, now.ID, after.ID}
 	slices.Sort(all)
 	r.same("settled", all, settled)
-	if !slices.Contains(told, 2) || told[len(told)-1] != 0 {
-		r.Errorf("the queue had %v", told)
+	if told != 0 {
+		r.Errorf("the queue had %d messages in the end", told)
 	}
 }
 
