@@ -30,9 +30,12 @@ import (
 )
 
 // openLog opens the session that is gone on with, or makes a new one.
-func (b *seat) openLog() error {
+func (b *seat) openLog() (err error) {
+	if b.Log != nil {
+		b.log, err = b.Log(transcript.Options{Now: b.Now, Pictures: b.pictures()})
+		return err
+	}
 	if b.StateDir == "" || b.NoSession {
-		var err error
 		b.log, err = transcript.Create(new(transcript.Memory), transcript.Header{CWD: b.dir, ParentSession: b.Parent}, transcript.Options{Now: b.Now, Pictures: b.pictures()})
 		return err
 	}

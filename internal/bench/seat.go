@@ -93,6 +93,8 @@ type Session struct {
 	Documents workspace.Buffers
 
 	NoSession bool // keep no session file
+	// Log opens what the session is kept in, in place of a file; nil: see NoSession and Resume.
+	Log func(transcript.Options) (*transcript.Log, error)
 	// SessionDir is where new sessions are kept; empty: sessions/ of StateDir.
 	SessionDir string
 	Resume     string // the file of a session to go on with

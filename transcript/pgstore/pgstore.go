@@ -4,7 +4,7 @@
 // [Connect] gives the database behind an address. [Create] starts a session and [Open]
 // continues one; both return a [transcript.Store] that writes. [View] returns one that only
 // reads, even while another process writes. [List] lists the sessions; [Delete] moves a
-// session to the trash, and [Restore] takes it back.
+// session to the trash, [Restore] takes it back, and [Purge] removes it for good.
 //
 // # The database
 //
@@ -154,6 +154,11 @@ func Delete(ctx context.Context, db *sql.DB, session string) error {
 func Restore(ctx context.Context, db *sql.DB, session string) error {
 	return change(ctx, db, "restore", session,
 		`UPDATE burin.sessions SET trashed = NULL, revision = revision + 1 WHERE name = $1 AND trashed IS NOT NULL`, true)
+}
+
+// Purge removes a session that is in the trash, for good.
+func Purge(ctx context.Context, db *sql.DB, session string) error {
+	return sessiondb.Purge(ctx, db, dialect(), session)
 }
 
 // change runs a statement that changes one session while nobody writes it.

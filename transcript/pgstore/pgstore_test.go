@@ -384,6 +384,21 @@ func TestTrash(t *testing.T) {
 	if err := db.QueryRow("SELECT count(*) FROM burin.records").Scan(&n); err != nil || n != 3 {
 		t.Errorf("%d records, want the 3 of both sessions: the trash keeps them; %v", n, err)
 	}
+	if err := pgstore.Purge(ctx, db, "kept"); !errors.Is(err, pgstore.ErrNoSession) {
+		t.Errorf("purge what is not in the trash: %v", err)
+	}
+	if err := pgstore.Delete(ctx, db, "thrown away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := pgstore.Purge(ctx, db, "thrown away"); err != nil {
+		t.Error(err)
+	}
+	if err := db.QueryRow("SELECT count(*) FROM burin.records").Scan(&n); err != nil || n == 3 || n == 0 {
+		t.Errorf("%d records are left; %v", n, err)
+	}
+	if err := pgstore.Restore(ctx, db, "thrown away"); !errors.Is(err, pgstore.ErrNoSession) {
+		t.Errorf("restore what was purged: %v", err)
+	}
 }
 
 func TestErrors(t *testing.T) {

@@ -118,6 +118,11 @@ func Restore(ctx context.Context, db *sql.DB, session string) error {
 	return change(ctx, db, "restore", session, `UPDATE sessions SET trashed = NULL, revision = revision + 1 WHERE name = ?1 AND trashed IS NOT NULL`)
 }
 
+// Purge removes a session that is in the trash, for good.
+func Purge(ctx context.Context, db *sql.DB, session string) error {
+	return sessiondb.Purge(ctx, db, dialect(), session)
+}
+
 // change runs a statement that changes one session while nobody writes it.
 func change(ctx context.Context, db *sql.DB, doing, session, statement string, args ...any) error {
 	l, err := lockSession(ctx, db, session)

@@ -4,7 +4,7 @@
 // [Create] starts a session and [Open] continues one; both return a
 // [transcript.Store] that writes. [View] returns one that only reads, even while
 // another process writes. [List] lists the sessions; [Delete] moves a session to the trash,
-// [Restore] takes it back, and [Purge] empties the trash.
+// [Restore] takes it back, and [Purge] removes it for good.
 //
 // # The database
 //

@@ -323,6 +323,18 @@ func TestTrash(t *testing.T) {
 	if err := db.QueryRow("SELECT count(*) FROM records").Scan(&n); err != nil || n != 3 {
 		t.Errorf("%d records, want the 3 of both sessions: the trash keeps them; %v", n, err)
 	}
+	if err := sqlstore.Purge(ctx, db, "kept"); !errors.Is(err, sqlstore.ErrNoSession) {
+		t.Errorf("purge what is not in the trash: %v", err)
+	}
+	if err := sqlstore.Purge(ctx, db, "thrown away"); err != nil {
+		t.Error(err)
+	}
+	if err := db.QueryRow("SELECT count(*) FROM records").Scan(&n); err != nil || n == 3 || n == 0 {
+		t.Errorf("%d records are left; %v", n, err)
+	}
+	if err := sqlstore.Restore(ctx, db, "thrown away"); !errors.Is(err, sqlstore.ErrNoSession) {
+		t.Errorf("restore what was purged: %v", err)
+	}
 }
 
 func TestErrors(t *testing.T) {

@@ -86,3 +86,24 @@ func Begin(ctx context.Context, db *sql.DB, d *Dialect, session, statement strin
 	}
 	return d.Fail("create", session, err)
 }
+
+// Purge removes a session that is in the trash, for good.
+func Purge(ctx context.Context, db *sql.DB, d *Dialect, session string) error {
+	ctx, cancel := d.Limit(ctx, 0)
+	defer cancel()
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return d.Fail("purge", session, err)
+	}
+	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
+	_, err = tx.ExecContext(ctx, d.sql(`DELETE FROM records WHERE session = (SELECT id FROM sessions WHERE name = ?1 AND trashed IS NOT NULL)`), session)
+	if err == nil {
+		var res sql.Result
+		res, err = tx.ExecContext(ctx, d.sql(`DELETE FROM sessions WHERE name = ?1 AND trashed IS NOT NULL`), session)
+		err = Changed(res, err, ErrNoSession)
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
+	return d.Fail("purge", session, err)
+}

@@ -1,0 +1,434 @@
+package project
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/pgstore"
+	"github.com/burin-dev/burin/transcript/sealed"
+	"github.com/burin-dev/burin/transcript/sqlstore"
+)
+
+const chatColumns = `id, project, created, modified, revision, trashed, generation, sealed`
+
+func scanChat(row interface{ Scan(...any) error }, ring *vault.Ring) (c Chat, err error) {
+	var created, modified, trashed int64
+	var closed []byte
+	if err := row.Scan(&c.ID, &c.Project, &created, &modified, &c.Revision, &trashed, &c.generation, &closed); err != nil {
+		return c, err
+	}
+	c.Created, c.Modified, c.Trashed = at(created), at(modified), at(trashed)
+	return c, open(ring, "chats", c.ID, closed, &c.About)
+}
+
+// Listing says which chats a list has.
+type Listing struct {
+	Project  string    // "" is all projects that are not in the trash
+	Trash    bool      // those in the trash, and no others
+	Archived bool      // those that are archived, and no others
+	Before   time.Time // changed before that; zero is now
+	Limit    int       // 0 is 1000, which is also the most
+}
+
+// Chats lists chats of a person, the last used first.
+func (s *Store) Chats(ctx context.Context, person string, l Listing) ([]Chat, error) {
+	ring, err := s.keys.Ring(ctx, person)
+	if err != nil {
+		return nil, err
+	}
+	if l.Limit <= 0 || l.Limit > maxList {
+		l.Limit = maxList
+	}
+	all := []Chat{}
+	before := int64(1) << 62
+	if !l.Before.IsZero() {
+		before = millis(l.Before)
+	}
+	// What is archived is sealed: a page may need several looks.
+	for id := ""; ; {
+		page, err := s.page(ctx, ring, person, l, before, id)
+		if err != nil {
+			return nil, fmt.Errorf("list the chats: %w", err)
+		}
+		for _, c := range page {
+			if c.Archived == l.Archived || l.Trash {
+				all = append(all, c)
+			}
+			if len(all) == l.Limit {
+				return all, nil
+			}
+			before, id = millis(c.Modified), c.ID
+		}
+		if len(page) < pageSize {
+			return all, nil
+		}
+	}
+}
+
+// pageSize is how many rows are read at a time.
+const pageSize = 200
+
+func (s *Store) page(ctx context.Context, ring *vault.Ring, person string, l Listing, before int64, id string) ([]Chat, error) {
+	rows, err := s.db.Query(ctx, `SELECT `+chatColumns+` FROM {chats} WHERE person = ?1 AND (trashed > 0) = (?2 > 0)
+		AND (project = ?3 OR ?3 = '' AND (?2 > 0 OR project IN (SELECT id FROM {projects} WHERE person = ?1 AND trashed = 0)))
+		AND (modified < ?4 OR modified = ?4 AND id > ?5)
+		ORDER BY modified DESC, id LIMIT ?6`, person, count(l.Trash), l.Project, before, id, pageSize)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var page []Chat
+	for rows.Next() {
+		c, err := scanChat(rows, ring)
+		if err != nil {
+			return nil, err
+		}
+		page = append(page, c)
+	}
+	return page, rows.Err()
+}
+
+// Chat gives a chat of a person, also one in the trash.
+func (s *Store) Chat(ctx context.Context, person, id string) (Chat, error) {
+	ring, err := s.keys.Ring(ctx, person)
+	if err != nil {
+		return Chat{}, err
+	}
+	return s.chat(ctx, s.db, ring, person, id)
+}
+
+func (s *Store) chat(ctx context.Context, q store.Querier, ring *vault.Ring, person, id string) (Chat, error) {
+	c, err := scanChat(q.QueryRow(ctx, `SELECT `+chatColumns+` FROM {chats} WHERE person = ?1 AND id = ?2`, person, id), ring)
+	if errors.Is(err, sql.ErrNoRows) {
+		return c, ErrUnknown
+	}
+	return c, err
+}
+
+// NewChat begins a chat in a project; "" is the default one.
+func (s *Store) NewChat(ctx context.Context, person, project string, about About) (Chat, error) {
+	if err := about.check(); err != nil {
+		return Chat{}, err
+	}
+	if project == "" {
+		p, err := s.Default(ctx, person)
+		if err != nil {
+			return Chat{}, err
+		}
+		project = p.ID
+	}
+	ring, err := s.keys.Ring(ctx, person)
+	if err != nil {
+		return Chat{}, err
+	}
+	now := s.now().Truncate(time.Millisecond)
+	c := Chat{ID: newID(), Project: project, Created: now, Modified: now, Revision: 1, About: about, generation: ring.Newest()}
+	closed, err := seal(ring, "chats", c.ID, about)
+	if err != nil {
+		return Chat{}, err
+	}
+	return c, s.db.Update(ctx, func(q store.Querier) error {
+		n, err := q.Exec(ctx, `UPDATE {projects} SET modified = ?3 WHERE id = ?1 AND person = ?2 AND trashed = 0`, project, person, millis(now))
+		if err != nil || n == 0 {
+			return errors.Join(ErrUnknown, err)
+		}
+		_, err = q.Exec(ctx, `INSERT INTO {chats} (id, person, project, created, modified, revision, generation, sealed) VALUES (?1, ?2, ?3, ?4, ?4, 1, ?5, ?6)`,
+			c.ID, person, project, millis(now), int64(c.generation), closed)
+		return err
+	})
+}
+
+// SetChat changes what stands around a chat. With project it moves there.
+func (s *Store) SetChat(ctx context.Context, person, id string, revision int64, project string, change func(*About) error) (c Chat, err error) {
+	ring, err := s.keys.Ring(ctx, person)
+	if err != nil {
+		return c, err
+	}
+	err = s.db.Update(ctx, func(q store.Querier) error {
+		if c, err = s.chat(ctx, q, ring, person, id); err != nil {
+			return err
+		}
+		if revision != 0 && revision != c.Revision {
+			return ErrChanged
+		}
+		if err := change(&c.About); err != nil {
+			return err
+		}
+		if err := c.check(); err != nil {
+			return err
+		}
+		if project != "" && project != c.Project {
+			if _, err := s.project(ctx, q, ring, person, project); err != nil {
+				return invalid("project: %v", err)
+			}
+			c.Project = project
+		}
+		closed, err := seal(ring, "chats", id, c.About)
+		if err != nil {
+			return err
+		}
+		c.Revision++
+		_, err = q.Exec(ctx, `UPDATE {chats} SET sealed = ?2, revision = ?3, project = ?4 WHERE id = ?1`, id, closed, c.Revision, c.Project)
+		return err
+	})
+	return c, err
+}
+
+// Used says that something was said in a chat: it and its project come first in lists.
+func (s *Store) Used(ctx context.Context, person, id string) error {
+	now := millis(s.now())
+	return s.db.Update(ctx, func(q store.Querier) error {
+		n, err := q.Exec(ctx, `UPDATE {chats} SET modified = ?3 WHERE id = ?1 AND person = ?2`, id, person, now)
+		if err != nil || n == 0 {
+			return errors.Join(ErrUnknown, err)
+		}
+		_, err = q.Exec(ctx, `UPDATE {projects} SET modified = ?2 WHERE id = (SELECT project FROM {chats} WHERE id = ?1)`, id, now)
+		return err
+	})
+}
+
+// TrashChat moves a chat to the trash, or takes it out again.
+func (s *Store) TrashChat(ctx context.Context, person, id string, trash bool) error {
+	return s.trash(ctx, `{chats}`, person, id, trash)
+}
+
+// PurgeChat removes a chat that is in the trash, and its transcript, for good.
+func (s *Store) PurgeChat(ctx context.Context, person, id string) error {
+	var n int
+	err := s.db.QueryRow(ctx, `SELECT count(*) FROM {chats} WHERE id = ?1 AND person = ?2 AND trashed > 0`, id, person).Scan(&n)
+	if err != nil || n == 0 {
+		return errors.Join(ErrUnknown, err)
+	}
+	trash, purge := sqlstore.Delete, sqlstore.Purge
+	if s.db.Server() {
+		trash, purge = pgstore.Delete, pgstore.Purge
+	}
+	// The row goes last: whoever is cut off in between tries again.
+	if err := trash(ctx, s.db.SQL(), session(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := purge(ctx, s.db.SQL(), session(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	_, err = s.db.Exec(ctx, `DELETE FROM {chats} WHERE id = ?1 AND person = ?2 AND trashed > 0`, id, person)
+	return err
+}
+
+// PurgeProject removes a project that is in the trash, and its chats, for good.
+func (s *Store) PurgeProject(ctx context.Context, person, id string) error {
+	var n int
+	err := s.db.QueryRow(ctx, `SELECT count(*) FROM {projects} WHERE id = ?1 AND person = ?2 AND trashed > 0`, id, person).Scan(&n)
+	if err != nil || n == 0 {
+		return errors.Join(ErrUnknown, err)
+	}
+	if _, err := s.db.Exec(ctx, `UPDATE {chats} SET trashed = ?2 WHERE project = ?1 AND trashed = 0`, id, millis(s.now())); err != nil {
+		return err
+	}
+	for {
+		var chat string
+		err := s.db.QueryRow(ctx, `SELECT id FROM {chats} WHERE project = ?1 LIMIT 1`, id).Scan(&chat)
+		if errors.Is(err, sql.ErrNoRows) {
+			break
+		}
+		if err == nil {
+			err = s.PurgeChat(ctx, person, chat)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err = s.db.Exec(ctx, `DELETE FROM {projects} WHERE id = ?1 AND person = ?2 AND trashed > 0`, id, person)
+	return err
+}
+
+// Purge removes for good what has been in the trash since a time, of all people.
+func (s *Store) Purge(ctx context.Context, before time.Time) error {
+	type owned struct{ person, id string }
+	gather := func(table string) (all []owned, err error) {
+		rows, err := s.db.Query(ctx, `SELECT person, id FROM `+table+` WHERE trashed > 0 AND trashed < ?1`, millis(before))
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var o owned
+			if err := rows.Scan(&o.person, &o.id); err != nil {
+				return nil, err
+			}
+			all = append(all, o)
+		}
+		return all, rows.Err()
+	}
+	projects, err := gather(`{projects}`)
+	for _, o := range projects {
+		err = errors.Join(err, s.PurgeProject(ctx, o.person, o.id))
+	}
+	chats, err2 := gather(`{chats}`)
+	err = errors.Join(err, err2)
+	for _, o := range chats {
+		err = errors.Join(err, s.PurgeChat(ctx, o.person, o.id))
+	}
+	return err
+}
+
+// session is the name of a chat's transcript among the sessions of the database.
+func session(chat string) string { return "chat/" + chat }
+
+// Open opens the transcript of a chat to write; it is begun if it isn't there. Another process
+// that writes it makes the error a [transcript.ErrLocked].
+func (s *Store) Open(ctx context.Context, person string, c Chat, o transcript.Options) (*transcript.Log, error) {
+	below, err := s.records(ctx, c, true)
+	if errors.Is(err, fs.ErrNotExist) {
+		if below, err = s.begin(ctx, c); err != nil {
+			return nil, err
+		}
+		return s.log(ctx, person, c, below, o, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	empty, err := isEmpty(below)
+	if err != nil {
+		return nil, errors.Join(err, below.Close())
+	}
+	return s.log(ctx, person, c, below, o, empty)
+}
+
+// View opens the transcript of a chat to read, while another process may write it. The error is
+// an [fs.ErrNotExist] if nothing was said yet.
+func (s *Store) View(ctx context.Context, person string, c Chat, o transcript.Options) (*transcript.Log, error) {
+	below, err := s.records(ctx, c, false)
+	if err != nil {
+		return nil, err
+	}
+	return s.log(ctx, person, c, below, o, false)
+}
+
+func (s *Store) records(ctx context.Context, c Chat, write bool) (transcript.Store, error) {
+	switch db := s.db.SQL(); {
+	case s.db.Server() && write:
+		return stored(pgstore.Open(ctx, db, session(c.ID)))
+	case s.db.Server():
+		return stored(pgstore.View(ctx, db, session(c.ID)))
+	case write:
+		return stored(sqlstore.Open(ctx, db, session(c.ID)))
+	default:
+		return stored(sqlstore.View(ctx, db, session(c.ID)))
+	}
+}
+
+func (s *Store) begin(ctx context.Context, c Chat) (transcript.Store, error) {
+	if s.db.Server() {
+		return stored(pgstore.Create(ctx, s.db.SQL(), session(c.ID)))
+	}
+	return stored(sqlstore.Create(ctx, s.db.SQL(), session(c.ID)))
+}
+
+// stored is a store as the interface, and none where there is an error.
+func stored[S transcript.Store](store S, err error) (transcript.Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+// isEmpty reports whether nothing was written yet: the process that began it had ended before.
+func isEmpty(store transcript.Store) (bool, error) {
+	some := errors.New("some")
+	err := store.Records(func(transcript.Ref, []byte) error { return some })
+	if errors.Is(err, some) {
+		return false, nil
+	}
+	return true, err
+}
+
+// unseal gives what decrypts the transcript of a chat.
+func (s *Store) unseal(ctx context.Context, person string, c Chat) func(transcript.Store) (transcript.Store, error) {
+	return func(below transcript.Store) (transcript.Store, error) {
+		ring, err := s.keys.Ring(ctx, person)
+		if err != nil {
+			return nil, err
+		}
+		raw, err := ring.Derive(c.generation, "transcripts")
+		if err != nil {
+			return nil, err
+		}
+		key, err := sealed.NewKey(raw)
+		if err != nil {
+			return nil, err
+		}
+		return sealed.New(below, key)
+	}
+}
+
+// log opens a transcript on its records, which it closes then.
+func (s *Store) log(ctx context.Context, person string, c Chat, below transcript.Store, o transcript.Options, fresh bool) (*transcript.Log, error) {
+	unseal := s.unseal(ctx, person, c)
+	o.Inline = true
+	var l *transcript.Log
+	var err error
+	if fresh {
+		var above transcript.Store
+		if above, err = unseal(below); err == nil {
+			l, err = transcript.Create(above, transcript.Header{ID: c.ID}, o)
+		}
+	} else {
+		o.Unseal = unseal
+		l, _, err = transcript.Open(below, o)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the transcript of chat %s: %w", c.ID, err), below.Close())
+	}
+	return l, nil
+}
+
+// Fork begins a chat in the same project with what was said up to an entry of another one's
+// transcript, and nothing of other branches.
+func (s *Store) Fork(ctx context.Context, person, id, entry string) (Chat, error) {
+	from, err := s.Chat(ctx, person, id)
+	if err != nil {
+		return Chat{}, err
+	}
+	l, err := s.View(ctx, person, from, transcript.Options{})
+	if errors.Is(err, fs.ErrNotExist) {
+		return Chat{}, invalid("entry: nothing has been said in the chat")
+	}
+	if err != nil {
+		return Chat{}, err
+	}
+	defer l.Close()
+	if entry == "" {
+		entry = l.Leaf()
+	}
+	about := from.About
+	about.Origin, about.Entry, about.Draft, about.Pinned = id, entry, "", false
+	to, err := s.NewChat(ctx, person, from.Project, about)
+	if err != nil {
+		return Chat{}, err
+	}
+	if err := s.copyBranch(ctx, person, l, entry, to); err != nil {
+		// Without its transcript it would be a chat in which nothing was said.
+		return Chat{}, errors.Join(invalid("entry: %v", err), s.TrashChat(ctx, person, to.ID, true), s.PurgeChat(ctx, person, to.ID))
+	}
+	return to, nil
+}
+
+func (s *Store) copyBranch(ctx context.Context, person string, from *transcript.Log, entry string, to Chat) error {
+	below, err := s.begin(ctx, to)
+	if err != nil {
+		return err
+	}
+	above, err := s.unseal(ctx, person, to)(below)
+	if err != nil {
+		return errors.Join(err, below.Close())
+	}
+	err = transcript.CopyBranch(from, entry, above, transcript.Header{ID: to.ID, ParentSession: from.ID()})
+	return errors.Join(err, above.Close())
+}

@@ -1,0 +1,384 @@
+// Package project keeps the projects and chats of people. A chat is a session whose transcript is
+// in the server's database, sealed with keys of its person; this package keeps what stands
+// around it: which project it belongs to, what it is called, and what is different for it.
+//
+// What people have written is sealed with their [vault.Ring]. Whose a project is, when it was
+// changed, and how often, is not. One person's projects and chats are not there for another.
+//
+// Changes come with the revision that they are made of, and are refused with [ErrChanged] if
+// another one was faster; revision 0 changes whatever is there. What is deleted is in the trash
+// first.
+package project
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/llm"
+)
+
+// Part makes the tables.
+var Part = store.Part{Name: "projects", Steps: []string{
+	`CREATE TABLE {projects} (
+		id       TEXT PRIMARY KEY,
+		person   TEXT NOT NULL,
+		created  INTEGER NOT NULL,
+		modified INTEGER NOT NULL,
+		revision INTEGER NOT NULL,
+		trashed  INTEGER NOT NULL DEFAULT 0,
+		sealed   BLOB NOT NULL
+	) STRICT;
+	CREATE INDEX projects_by_person ON {projects} (person, modified);
+	CREATE TABLE {chats} (
+		id         TEXT PRIMARY KEY,
+		person     TEXT NOT NULL,
+		project    TEXT NOT NULL REFERENCES {projects} (id),
+		created    INTEGER NOT NULL,
+		modified   INTEGER NOT NULL,
+		revision   INTEGER NOT NULL,
+		trashed    INTEGER NOT NULL DEFAULT 0,
+		generation INTEGER NOT NULL,
+		sealed     BLOB NOT NULL
+	) STRICT;
+	CREATE INDEX chats_by_project ON {chats} (project, modified);
+	CREATE INDEX chats_by_person ON {chats} (person, modified);`,
+}}
+
+var (
+	// ErrUnknown means that there is no such project or chat of the person.
+	ErrUnknown = fmt.Errorf("there is none of that id: %w", fs.ErrNotExist)
+	// ErrChanged means that it was changed since it was read.
+	ErrChanged = errors.New("it was changed meanwhile: read it again")
+	// ErrInvalid begins what is wrong with what was given.
+	ErrInvalid = errors.New("not possible")
+)
+
+// Limits.
+const (
+	maxName = 200     // bytes of a name or title
+	maxText = 1 << 20 // bytes of instructions or a draft
+	maxList = 1000    // rows of a list
+)
+
+// Settings are what a person has set for a project.
+type Settings struct {
+	Name string `json:"name"`
+	Icon string `json:"icon,omitempty"` // an emoji
+	// Instructions are added to the system prompt of the chats.
+	Instructions string   `json:"instructions,omitempty"`
+	Model        string   `json:"model,omitempty"`    // a selector; "" is the default model
+	Thinking     string   `json:"thinking,omitempty"` // off, minimal, low, medium, high, xhigh
+	Temperature  *float64 `json:"temperature,omitempty"`
+	MaxTokens    int      `json:"maxTokens,omitempty"` // of an answer; 0 is the model's
+	// Tools are the names of the tools that are offered; nil is those for files, calculating and the web.
+	Tools   []string `json:"tools,omitempty"`
+	Mode    string   `json:"mode,omitempty"`    // of approval: ask, auto-edit, full; "" is auto-edit
+	MaxCost llm.USD  `json:"maxCost,omitempty"` // of a chat; 0 is no limit
+}
+
+// Project is a project of a person.
+type Project struct {
+	ID       string    `json:"id"`
+	Created  time.Time `json:"created"`
+	Modified time.Time `json:"modified"`
+	Revision int64     `json:"revision"`
+	Trashed  time.Time `json:"trashed,omitzero"`
+	Settings
+}
+
+// About is what stands around the transcript of a chat.
+type About struct {
+	Title    string   `json:"title,omitempty"`
+	Model    string   `json:"model,omitempty"`    // in place of the project's
+	Thinking string   `json:"thinking,omitempty"` // in place of the project's
+	Draft    string   `json:"draft,omitempty"`    // what was written and not sent
+	Pinned   bool     `json:"pinned,omitempty"`
+	Archived bool     `json:"archived,omitempty"`
+	Tags     []string `json:"tags,omitempty"`
+	// Origin is the chat that it was forked from, and Entry where.
+	Origin string  `json:"origin,omitempty"`
+	Entry  string  `json:"entry,omitempty"`
+	Cost   llm.USD `json:"cost,omitempty"` // of everything so far
+}
+
+// Chat is a chat of a person.
+type Chat struct {
+	ID       string    `json:"id"`
+	Project  string    `json:"project"`
+	Created  time.Time `json:"created"`
+	Modified time.Time `json:"modified"`
+	Revision int64     `json:"revision"`
+	Trashed  time.Time `json:"trashed,omitzero"`
+	About
+
+	generation uint32 // of the key that seals its transcript
+}
+
+// Keys has the keys of people.
+type Keys interface {
+	// Ring is the keys of a person. An error says why they can't be used now.
+	Ring(ctx context.Context, person string) (*vault.Ring, error)
+}
+
+// Store keeps the projects and chats of all people. Any goroutine may use it.
+type Store struct {
+	db   *store.DB
+	keys Keys
+	now  func() time.Time
+}
+
+// New makes a store.
+func New(db *store.DB, keys Keys) *Store { return &Store{db: db, keys: keys, now: time.Now} }
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+}
+
+// oneLine is a name or title as it is kept.
+func oneLine(field, text string) (string, error) {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > maxName {
+		return "", invalid("%s: at most %d bytes, not %d", field, maxName, len(text))
+	}
+	return text, nil
+}
+
+func (s *Settings) check() (err error) {
+	if s.Name, err = oneLine("name", s.Name); err != nil {
+		return err
+	}
+	if s.Icon, err = oneLine("icon", s.Icon); err != nil {
+		return err
+	}
+	switch {
+	case s.Name == "":
+		return invalid("name: a project needs one")
+	case len(s.Icon) > 32:
+		return invalid("icon: one emoji, not %d bytes", len(s.Icon))
+	case len(s.Instructions) > maxText:
+		return invalid("instructions: at most %d bytes, not %d", maxText, len(s.Instructions))
+	case s.Temperature != nil && (*s.Temperature < 0 || *s.Temperature > 2):
+		return invalid("temperature: from 0 to 2, not %g", *s.Temperature)
+	case s.MaxTokens < 0:
+		return invalid("maxTokens: from 0, not %d", s.MaxTokens)
+	case s.MaxCost < 0:
+		return invalid("maxCost: from 0, not %s", s.MaxCost)
+	}
+	switch s.Mode {
+	case "", "ask", "auto-edit", "full":
+	default:
+		return invalid("mode: ask, auto-edit or full, not %q", s.Mode)
+	}
+	return checkThinking(s.Thinking)
+}
+
+func checkThinking(level string) error {
+	if _, err := llm.ParseLevel(level); level != "" && err != nil {
+		return invalid("thinking: %v", err)
+	}
+	return nil
+}
+
+func (a *About) check() (err error) {
+	if a.Title, err = oneLine("title", a.Title); err != nil {
+		return err
+	}
+	if len(a.Draft) > maxText {
+		return invalid("draft: at most %d bytes, not %d", maxText, len(a.Draft))
+	}
+	if len(a.Tags) > 50 {
+		return invalid("tags: at most 50, not %d", len(a.Tags))
+	}
+	for i, tag := range a.Tags {
+		if a.Tags[i], err = oneLine("tags", tag); err != nil {
+			return err
+		}
+	}
+	return checkThinking(a.Thinking)
+}
+
+// newID makes an id that cannot be guessed.
+func newID() string { return strings.ToLower(rand.Text()) }
+
+func millis(t time.Time) int64 { return t.UnixMilli() }
+
+func at(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}
+
+func place(table, id string) string { return table + "/" + id }
+
+func seal(ring *vault.Ring, table, id string, v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return ring.Seal(place(table, id), data)
+}
+
+func open(ring *vault.Ring, table, id string, sealed []byte, v any) error {
+	data, err := ring.Open(place(table, id), sealed)
+	if err == nil {
+		err = json.Unmarshal(data, v)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", place(table, id), err)
+	}
+	return nil
+}
+
+const projectColumns = `id, created, modified, revision, trashed, sealed`
+
+func scanProject(row interface{ Scan(...any) error }, ring *vault.Ring) (p Project, err error) {
+	var created, modified, trashed int64
+	var sealed []byte
+	if err := row.Scan(&p.ID, &created, &modified, &p.Revision, &trashed, &sealed); err != nil {
+		return p, err
+	}
+	p.Created, p.Modified, p.Trashed = at(created), at(modified), at(trashed)
+	return p, open(ring, "projects", p.ID, sealed, &p.Settings)
+}
+
+// Projects lists the projects of a person, the last used first: those in the trash, or the others.
+func (s *Store) Projects(ctx context.Context, person string, trash bool) ([]Project, error) {
+	ring, err := s.keys.Ring(ctx, person)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.db.Query(ctx, `SELECT `+projectColumns+` FROM {projects} WHERE person = ?1 AND (trashed > 0) = (?2 > 0)
+		ORDER BY modified DESC, id LIMIT ?3`, person, count(trash), maxList)
+	if err != nil {
+		return nil, fmt.Errorf("list the projects: %w", err)
+	}
+	defer rows.Close()
+	all := []Project{}
+	for rows.Next() {
+		p, err := scanProject(rows, ring)
+		if err != nil {
+			return nil, fmt.Errorf("list the projects: %w", err)
+		}
+		all = append(all, p)
+	}
+	return all, rows.Err()
+}
+
+func count(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Project gives a project of a person, also one in the trash.
+func (s *Store) Project(ctx context.Context, person, id string) (Project, error) {
+	ring, err := s.keys.Ring(ctx, person)
+	if err != nil {
+		return Project{}, err
+	}
+	return s.project(ctx, s.db, ring, person, id)
+}
+
+func (s *Store) project(ctx context.Context, q store.Querier, ring *vault.Ring, person, id string) (Project, error) {
+	p, err := scanProject(q.QueryRow(ctx, `SELECT `+projectColumns+` FROM {projects} WHERE person = ?1 AND id = ?2`, person, id), ring)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, ErrUnknown
+	}
+	return p, err
+}
+
+// NewProject makes a project.
+func (s *Store) NewProject(ctx context.Context, person string, settings Settings) (Project, error) {
+	if err := settings.check(); err != nil {
+		return Project{}, err
+	}
+	return s.newProject(ctx, person, newID(), settings)
+}
+
+func (s *Store) newProject(ctx context.Context, person, id string, settings Settings) (Project, error) {
+	ring, err := s.keys.Ring(ctx, person)
+	if err != nil {
+		return Project{}, err
+	}
+	now := s.now().Truncate(time.Millisecond)
+	p := Project{ID: id, Created: now, Modified: now, Revision: 1, Settings: settings}
+	sealed, err := seal(ring, "projects", p.ID, settings)
+	if err != nil {
+		return Project{}, err
+	}
+	n, err := s.db.Exec(ctx, `INSERT INTO {projects} (id, person, created, modified, revision, sealed) VALUES (?1, ?2, ?3, ?3, 1, ?4) ON CONFLICT (id) DO NOTHING`,
+		p.ID, person, millis(now), sealed)
+	if err == nil && n == 0 { // the default one, of another process
+		return s.project(ctx, s.db, ring, person, id)
+	}
+	return p, err
+}
+
+// SetProject changes the settings of a project.
+func (s *Store) SetProject(ctx context.Context, person, id string, revision int64, change func(*Settings) error) (p Project, err error) {
+	ring, err := s.keys.Ring(ctx, person)
+	if err != nil {
+		return p, err
+	}
+	err = s.db.Update(ctx, func(q store.Querier) error {
+		if p, err = s.project(ctx, q, ring, person, id); err != nil {
+			return err
+		}
+		if revision != 0 && revision != p.Revision {
+			return ErrChanged
+		}
+		if err := change(&p.Settings); err != nil {
+			return err
+		}
+		if err := p.check(); err != nil {
+			return err
+		}
+		sealed, err := seal(ring, "projects", id, p.Settings)
+		if err != nil {
+			return err
+		}
+		p.Revision, p.Modified = p.Revision+1, s.now().Truncate(time.Millisecond)
+		_, err = q.Exec(ctx, `UPDATE {projects} SET sealed = ?2, revision = ?3, modified = ?4 WHERE id = ?1`, id, sealed, p.Revision, millis(p.Modified))
+		return err
+	})
+	return p, err
+}
+
+// TrashProject moves a project to the trash, or takes it out again. Its chats go with it.
+func (s *Store) TrashProject(ctx context.Context, person, id string, trash bool) error {
+	return s.trash(ctx, `{projects}`, person, id, trash)
+}
+
+func (s *Store) trash(ctx context.Context, table, person, id string, trash bool) error {
+	when := int64(0)
+	if trash {
+		when = millis(s.now())
+	}
+	n, err := s.db.Exec(ctx, `UPDATE `+table+` SET trashed = ?3, revision = revision + 1 WHERE person = ?1 AND id = ?2 AND (trashed > 0) != (?4 > 0)`, person, id, when, count(trash))
+	if err == nil && n == 0 {
+		err = ErrUnknown
+	}
+	return err
+}
+
+// Default is the project for chats that are begun without one. It is made when it is first
+// needed.
+func (s *Store) Default(ctx context.Context, person string) (Project, error) {
+	id := "chats-" + person
+	p, err := s.Project(ctx, person, id)
+	if !errors.Is(err, ErrUnknown) {
+		return p, err
+	}
+	return s.newProject(ctx, person, id, Settings{Name: "Chats", Icon: "💬"})
+}

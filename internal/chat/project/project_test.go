@@ -1,0 +1,309 @@
+package project_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/store/storetest"
+	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/transcript"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// keys gives each person a key of their own.
+type keys struct{}
+
+func (keys) Ring(_ context.Context, person string) (*vault.Ring, error) {
+	return vault.NewRing(map[uint32][]byte{1: bytes.Repeat([]byte(person[:1]), vault.KeySize)})
+}
+
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func names(all []project.Project) (n []string) {
+	for _, p := range all {
+		n = append(n, p.Name)
+	}
+	return n
+}
+
+func titles(all []project.Chat) (n []string) {
+	for _, c := range all {
+		n = append(n, c.Title)
+	}
+	return n
+}
+
+func TestProjects(t *testing.T) {
+	storetest.Each(t, []store.Part{project.Part}, func(t *testing.T, open func() *store.DB) {
+		t.Run("projects", func(t *testing.T) { testProjects(t, project.New(open(), keys{})) })
+		t.Run("chats", func(t *testing.T) { testChats(t, project.New(open(), keys{})) })
+		t.Run("transcripts", func(t *testing.T) { db := open(); testTranscripts(t, db, project.New(db, keys{})) })
+		t.Run("trash", func(t *testing.T) { db := open(); testTrash(t, db, project.New(db, keys{})) })
+		t.Run("many", func(t *testing.T) { testMany(t, project.New(open(), keys{})) })
+	})
+}
+
+func testProjects(t *testing.T, s *project.Store) {
+	ctx := t.Context()
+	warm := 0.5
+	p := must[project.Project](t)(s.NewProject(ctx, "anna", project.Settings{Name: " A  book ", Icon: "📗", Instructions: "Be brief.", Temperature: &warm, MaxCost: llm.Dollars(2)}))
+	if p.Name != "A book" || p.Revision != 1 {
+		t.Errorf("made %+v", p)
+	}
+	got := must[project.Project](t)(s.Project(ctx, "anna", p.ID))
+	if got.Instructions != "Be brief." || *got.Temperature != 0.5 || !got.Created.Equal(p.Created) {
+		t.Errorf("read %+v", got)
+	}
+	if _, err := s.Project(ctx, "bert", p.ID); !errors.Is(err, project.ErrUnknown) {
+		t.Errorf("another person reads it: %v", err)
+	}
+	set := func(name string) func(*project.Settings) error {
+		return func(s *project.Settings) error { s.Name = name; return nil }
+	}
+	if _, err := s.SetProject(ctx, "bert", p.ID, 0, set("x")); !errors.Is(err, project.ErrUnknown) {
+		t.Errorf("another person changes it: %v", err)
+	}
+	must[project.Project](t)(s.SetProject(ctx, "anna", p.ID, 1, set("Two")))
+	if _, err := s.SetProject(ctx, "anna", p.ID, 1, set("Three")); !errors.Is(err, project.ErrChanged) {
+		t.Errorf("of an old revision: %v", err)
+	}
+	must[project.Project](t)(s.SetProject(ctx, "anna", p.ID, 0, set("Three")))
+	for what, wrong := range map[string]project.Settings{
+		"name": {}, "instructions": {Name: "x", Instructions: strings.Repeat("x", 1<<20+1)}, "mode": {Name: "x", Mode: "plan"}, "thinking": {Name: "x", Thinking: "hard"},
+	} {
+		if _, err := s.NewProject(ctx, "anna", wrong); !errors.Is(err, project.ErrInvalid) || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	must[project.Project](t)(s.NewProject(ctx, "anna", project.Settings{Name: "Four"}))
+	must[project.Project](t)(s.NewProject(ctx, "bert", project.Settings{Name: "Bert's"}))
+	if got := fmt.Sprint(names(must[[]project.Project](t)(s.Projects(ctx, "anna", false)))); got != "[Four Three]" && got != "[Three Four]" {
+		t.Errorf("projects %s", got)
+	}
+	// Whoever comes first at the same moment, there is one default project.
+	var work sync.WaitGroup
+	for range 8 {
+		work.Go(func() {
+			if p, err := s.Default(ctx, "carl"); err != nil || p.Name != "Chats" {
+				t.Errorf("%+v, %v", p, err)
+			}
+		})
+	}
+	work.Wait()
+	if n := len(must[[]project.Project](t)(s.Projects(ctx, "carl", false))); n != 1 {
+		t.Errorf("%d default projects", n)
+	}
+}
+
+func testChats(t *testing.T, s *project.Store) {
+	ctx := t.Context()
+	p := must[project.Project](t)(s.NewProject(ctx, "anna", project.Settings{Name: "P"}))
+	other := must[project.Project](t)(s.NewProject(ctx, "anna", project.Settings{Name: "Q"}))
+	c := must[project.Chat](t)(s.NewChat(ctx, "anna", p.ID, project.About{Title: "One"}))
+	if _, err := s.NewChat(ctx, "bert", p.ID, project.About{}); !errors.Is(err, project.ErrUnknown) {
+		t.Errorf("a chat in another person's project: %v", err)
+	}
+	if _, err := s.Chat(ctx, "bert", c.ID); !errors.Is(err, project.ErrUnknown) {
+		t.Errorf("another person's chat: %v", err)
+	}
+	c = must[project.Chat](t)(s.SetChat(ctx, "anna", c.ID, c.Revision, other.ID, func(a *project.About) error { a.Draft, a.Tags = "half a", []string{"x  y"}; return nil }))
+	if c.Project != other.ID || c.Draft != "half a" || c.Tags[0] != "x y" {
+		t.Errorf("changed %+v", c)
+	}
+	if _, err := s.SetChat(ctx, "anna", c.ID, 0, "nowhere", func(*project.About) error { return nil }); !errors.Is(err, project.ErrInvalid) {
+		t.Errorf("moved nowhere: %v", err)
+	}
+	must[project.Chat](t)(s.NewChat(ctx, "anna", "", project.About{Title: "Two"}))
+	must[project.Chat](t)(s.SetChat(ctx, "anna", must[project.Chat](t)(s.NewChat(ctx, "anna", p.ID, project.About{Title: "Old"})).ID, 0, "", func(a *project.About) error { a.Archived = true; return nil }))
+	if err := s.Used(ctx, "anna", c.ID); err != nil {
+		t.Error(err)
+	}
+	if err := s.Used(ctx, "bert", c.ID); !errors.Is(err, project.ErrUnknown) {
+		t.Errorf("used by another person: %v", err)
+	}
+	if got := must[[]project.Chat](t)(s.Chats(ctx, "anna", project.Listing{})); len(got) != 2 || got[0].Modified.Before(got[1].Modified) {
+		t.Errorf("chats %v", titles(got))
+	}
+	if got := fmt.Sprint(titles(must[[]project.Chat](t)(s.Chats(ctx, "anna", project.Listing{Archived: true})))); got != "[Old]" {
+		t.Errorf("archived %s", got)
+	}
+	if got := fmt.Sprint(titles(must[[]project.Chat](t)(s.Chats(ctx, "anna", project.Listing{Project: other.ID})))); got != "[One]" {
+		t.Errorf("of a project %s", got)
+	}
+	if got := must[[]project.Chat](t)(s.Chats(ctx, "bert", project.Listing{Project: other.ID})); len(got) != 0 {
+		t.Errorf("another person lists %v", titles(got))
+	}
+}
+
+func say(t *testing.T, l *transcript.Log, role llm.Role, text string) string {
+	t.Helper()
+	return must[string](t)(l.Append(transcript.Entry{Type: transcript.TypeMessage, Message: &llm.Message{Role: role, Content: []llm.Block{llm.Text{Text: text}}, Time: time.Now()}}))
+}
+
+func said(t *testing.T, l *transcript.Log) (all []string) {
+	t.Helper()
+	c := must[*transcript.Context](t)(l.Context(l.Leaf()))
+	for _, m := range c.Messages {
+		all = append(all, m.Text())
+	}
+	return all
+}
+
+func testTranscripts(t *testing.T, db *store.DB, s *project.Store) {
+	ctx := t.Context()
+	c := must[project.Chat](t)(s.NewChat(ctx, "anna", "", project.About{Title: "One"}))
+	if _, err := s.Fork(ctx, "anna", c.ID, ""); !errors.Is(err, project.ErrInvalid) {
+		t.Errorf("fork where nothing was said: %v", err)
+	}
+	l := must[*transcript.Log](t)(s.Open(ctx, "anna", c, transcript.Options{}))
+	if l.ID() != c.ID {
+		t.Errorf("the transcript's id is %s", l.ID())
+	}
+	say(t, l, llm.RoleUser, "a marked question")
+	first := say(t, l, llm.RoleAssistant, "an answer")
+	say(t, l, llm.RoleUser, "more")
+	if _, err := s.Open(ctx, "anna", c, transcript.Options{}); !errors.Is(err, transcript.ErrLocked) {
+		t.Errorf("a second writer: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = must[*transcript.Log](t)(s.Open(ctx, "anna", c, transcript.Options{}))
+	if got := fmt.Sprint(said(t, l)); got != "[a marked question an answer more]" {
+		t.Errorf("read again: %s", got)
+	}
+	// Nobody reads it in the database, and nobody with another key.
+	rows, err := db.SQL().QueryContext(ctx, map[bool]string{true: `SELECT data FROM burin.records`, false: `SELECT data FROM records`}[db.Server()])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	n := 0
+	for rows.Next() {
+		var data []byte
+		if err := rows.Scan(&data); err != nil {
+			t.Fatal(err)
+		}
+		if n++; bytes.Contains(data, []byte("marked")) {
+			t.Errorf("in the clear: %q", data)
+		}
+	}
+	if n < 4 {
+		t.Errorf("%d records", n)
+	}
+	if _, err := s.View(ctx, "bert", c, transcript.Options{}); err == nil {
+		t.Error("another person's key opens it")
+	}
+	fork := must[project.Chat](t)(s.Fork(ctx, "anna", c.ID, first))
+	f := must[*transcript.Log](t)(s.View(ctx, "anna", fork, transcript.Options{}))
+	defer f.Close()
+	if got := fmt.Sprint(said(t, f)); got != "[a marked question an answer]" || fork.Origin != c.ID || fork.Entry != first || fork.Title != "One" {
+		t.Errorf("the fork has %s: %+v", got, fork)
+	}
+	before := len(must[[]project.Chat](t)(s.Chats(ctx, "anna", project.Listing{})))
+	if _, err := s.Fork(ctx, "anna", c.ID, "nothing"); !errors.Is(err, project.ErrInvalid) {
+		t.Errorf("fork at nothing: %v", err)
+	}
+	if after := len(must[[]project.Chat](t)(s.Chats(ctx, "anna", project.Listing{}))); after != before {
+		t.Errorf("a fork that failed left %d chats, of %d", after, before)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func testTrash(t *testing.T, db *store.DB, s *project.Store) {
+	ctx := t.Context()
+	p := must[project.Project](t)(s.NewProject(ctx, "anna", project.Settings{Name: "P"}))
+	c := must[project.Chat](t)(s.NewChat(ctx, "anna", p.ID, project.About{Title: "One"}))
+	l := must[*transcript.Log](t)(s.Open(ctx, "anna", c, transcript.Options{}))
+	say(t, l, llm.RoleUser, "x")
+	say(t, l, llm.RoleAssistant, "y")
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PurgeChat(ctx, "anna", c.ID); !errors.Is(err, project.ErrUnknown) {
+		t.Errorf("purge what isn't in the trash: %v", err)
+	}
+	if err := s.TrashProject(ctx, "bert", p.ID, true); !errors.Is(err, project.ErrUnknown) {
+		t.Errorf("another person trashes it: %v", err)
+	}
+	if err := s.TrashProject(ctx, "anna", p.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := must[[]project.Chat](t)(s.Chats(ctx, "anna", project.Listing{})); len(got) != 0 {
+		t.Errorf("chats of a project in the trash: %v", titles(got))
+	}
+	if got := must[[]project.Project](t)(s.Projects(ctx, "anna", true)); len(got) != 1 {
+		t.Errorf("trash %v", names(got))
+	}
+	if err := s.TrashProject(ctx, "anna", p.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(titles(must[[]project.Chat](t)(s.Chats(ctx, "anna", project.Listing{})))); got != "[One]" {
+		t.Errorf("restored %s", got)
+	}
+	if err := s.TrashProject(ctx, "anna", p.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Purge(ctx, time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if got := must[[]project.Project](t)(s.Projects(ctx, "anna", true)); len(got) != 1 {
+		t.Errorf("purged too early: %v", names(got))
+	}
+	if err := s.Purge(ctx, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"{projects}", "{chats}"} {
+		var n int
+		if err := db.QueryRow(ctx, `SELECT count(*) FROM `+table).Scan(&n); err != nil || n != 0 {
+			t.Errorf("%d rows in %s, %v", n, table, err)
+		}
+	}
+	var n int
+	if err := db.SQL().QueryRow(map[bool]string{true: `SELECT count(*) FROM burin.records`, false: `SELECT count(*) FROM records`}[db.Server()]).Scan(&n); err != nil || n != 0 {
+		t.Errorf("%d records, %v", n, err)
+	}
+}
+
+// A list goes on page by page, also where many chats were changed in one millisecond.
+func testMany(t *testing.T, s *project.Store) {
+	ctx := t.Context()
+	for i := range 450 {
+		c := must[project.Chat](t)(s.NewChat(ctx, "anna", "", project.About{Title: fmt.Sprint(i)}))
+		if i%2 == 0 {
+			must[project.Chat](t)(s.SetChat(ctx, "anna", c.ID, 0, "", func(a *project.About) error { a.Archived = true; return nil }))
+		}
+	}
+	seen := map[string]bool{}
+	for _, c := range must[[]project.Chat](t)(s.Chats(ctx, "anna", project.Listing{})) {
+		seen[c.Title] = true
+	}
+	if len(seen) != 225 {
+		t.Errorf("%d of 225 chats", len(seen))
+	}
+	if got := must[[]project.Chat](t)(s.Chats(ctx, "anna", project.Listing{Limit: 7})); len(got) != 7 {
+		t.Errorf("%d of 7 chats", len(got))
+	}
+}
