@@ -27,10 +27,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/access"
 	"github.com/burin-dev/burin/internal/host/archive"
+	"github.com/burin-dev/burin/internal/host/chats"
 	"github.com/burin-dev/burin/internal/host/owner"
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/mode/server"
@@ -138,6 +141,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 	defer k.db.Close() //nolint:errcheck // nothing is written any more
 	defer k.close(ctx)
 	defer k.sessions.Close()
+	defer k.chats.Close()
 	defer k.tokens.Close() //nolint:errcheck // nothing is written any more
 	if err := k.ready(ctx); err != nil {
 		return errors.Join(err, l.Close())
@@ -147,7 +151,8 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		return l.Close()
 	}
 	so := server.Options{
-		Version: version(), Who: k.who, List: k.list, Face: k.face, New: k.begin, Open: k.sessions.Len, Ready: k.ready,
+		Version: version(), Who: k.who, List: k.list, May: k.may, Face: k.faceOf, New: k.begin, Ready: k.ready,
+		Projects: k.projects, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || cert != nil && cert.names(name)
 		},
@@ -237,6 +242,8 @@ type kept struct {
 	token    [sha256.Size]byte // the hash of the server's own, which may do everything
 	tokens   *access.Store
 	db       *store.DB
+	projects *project.Store
+	chats    *chats.Chats
 }
 
 func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, token string) (*kept, error) {
@@ -261,8 +268,21 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, to
 		Idle:  time.Duration(settings.Int("background.idle")) * time.Second,
 		Open:  k.resume,
 	}
-	k.db, err = serverDatabase(ctx, p, paths, settings)
-	return k, err
+	keys, err := newServerKeys(paths)
+	if err != nil {
+		return nil, err
+	}
+	if k.db, err = serverDatabase(ctx, p, paths, settings); err != nil {
+		return nil, err
+	}
+	k.projects = project.New(k.db, keys)
+	k.chats = chats.New(k.projects, func(ctx context.Context, c host.Chat) (*session.Session, error) {
+		if c.Choice.Model == "" {
+			c.Choice = a.wish().Choice
+		}
+		return host.OpenChat(ctx, here, c)
+	}, k.sessions.Idle, p.warn)
+	return k, nil
 }
 
 // ready reports why the server could not work.
@@ -283,13 +303,13 @@ func (k *kept) ready(ctx context.Context) error {
 func (k *kept) who(ctx context.Context, token string) (server.Who, error) {
 	sum := sha256.Sum256([]byte(token)) // of equal length, which the comparison needs
 	if subtle.ConstantTimeCompare(sum[:], k.token[:]) == 1 {
-		return server.Who{Name: "server", Rights: remote.Own}, nil
+		return server.Who{Name: "server", Rights: remote.Own, Person: ownerPerson}, nil
 	}
 	found, err := k.tokens.Find(ctx, token)
 	if errors.Is(err, access.ErrUnknown) {
 		return server.Who{}, nil
 	}
-	return server.Who{Name: found.Name, Rights: found.Rights}, err
+	return server.Who{Name: found.Name, Rights: found.Rights, Person: ownerPerson}, err
 }
 
 // list lists the sessions, with what those do that are open.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -217,11 +218,10 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 		g.Warn = o.Warn
 	}
 	if g.HTTP == nil {
-		client, err := wire.NewClient(wire.OptionsFromEnv(h.o.Getenv))
-		if err != nil {
+		var err error
+		if g.HTTP, err = webOf(h); err != nil {
 			return err
 		}
-		g.HTTP = client.Transport
 	}
 	o.Approval = cmp.Or(o.Approval, settings.Approval)
 	o.EditEngine = cmp.Or(o.EditEngine, settings.Edit.Mode)
@@ -282,6 +282,15 @@ func (h *Host) complete(o *Session, settings *config.Config) error {
 	givePrompts(o)
 	h.rules(o, settings)
 	return nil
+}
+
+// webOf is a host's way to the web for tools.
+func webOf(h *Host) (http.RoundTripper, error) {
+	client, err := wire.NewClient(wire.OptionsFromEnv(h.o.Getenv))
+	if err != nil {
+		return nil, err
+	}
+	return client.Transport, nil
 }
 
 // readyKeys gives the keys of a session that is about to begin, and asks for that of a

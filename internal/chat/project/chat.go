@@ -112,6 +112,16 @@ func (s *Store) chat(ctx context.Context, q store.Querier, ring *vault.Ring, per
 	return c, err
 }
 
+// PersonOf is whose a chat is. One in the trash, or in a project there, is nobody's.
+func (s *Store) PersonOf(ctx context.Context, id string) (person string, err error) {
+	err = s.db.QueryRow(ctx, `SELECT person FROM {chats} WHERE id = ?1 AND trashed = 0
+		AND project IN (SELECT id FROM {projects} WHERE trashed = 0)`, id).Scan(&person)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrUnknown
+	}
+	return person, err
+}
+
 // NewChat begins a chat in a project; "" is the default one.
 func (s *Store) NewChat(ctx context.Context, person, project string, about About) (Chat, error) {
 	if err := about.check(); err != nil {

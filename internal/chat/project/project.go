@@ -23,6 +23,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -55,7 +56,7 @@ var Part = store.Part{Name: "projects", Steps: []string{
 
 var (
 	// ErrUnknown means that there is no such project or chat of the person.
-	ErrUnknown = fmt.Errorf("there is none of that id: %w", fs.ErrNotExist)
+	ErrUnknown = fmt.Errorf("there is nothing with that id: %w", fs.ErrNotExist)
 	// ErrChanged means that it was changed since it was read.
 	ErrChanged = errors.New("it was changed meanwhile: read it again")
 	// ErrInvalid begins what is wrong with what was given.
@@ -71,7 +72,7 @@ const (
 
 // Settings are what a person has set for a project.
 type Settings struct {
-	Name string `json:"name"`
+	Name string `json:"name,omitempty"` // never "" in a project
 	Icon string `json:"icon,omitempty"` // an emoji
 	// Instructions are added to the system prompt of the chats.
 	Instructions string   `json:"instructions,omitempty"`
@@ -143,9 +144,9 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }
 
-// oneLine is a name or title as it is kept.
-func oneLine(field, text string) (string, error) {
-	text = strings.Join(strings.Fields(text), " ")
+// named is a name or title as it is kept.
+func named(field, text string) (string, error) {
+	text = prose.Line(text)
 	if len(text) > maxName {
 		return "", invalid("%s: at most %d bytes, not %d", field, maxName, len(text))
 	}
@@ -153,10 +154,10 @@ func oneLine(field, text string) (string, error) {
 }
 
 func (s *Settings) check() (err error) {
-	if s.Name, err = oneLine("name", s.Name); err != nil {
+	if s.Name, err = named("name", s.Name); err != nil {
 		return err
 	}
-	if s.Icon, err = oneLine("icon", s.Icon); err != nil {
+	if s.Icon, err = named("icon", s.Icon); err != nil {
 		return err
 	}
 	switch {
@@ -189,7 +190,7 @@ func checkThinking(level string) error {
 }
 
 func (a *About) check() (err error) {
-	if a.Title, err = oneLine("title", a.Title); err != nil {
+	if a.Title, err = named("title", a.Title); err != nil {
 		return err
 	}
 	if len(a.Draft) > maxText {
@@ -199,7 +200,7 @@ func (a *About) check() (err error) {
 		return invalid("tags: at most 50, not %d", len(a.Tags))
 	}
 	for i, tag := range a.Tags {
-		if a.Tags[i], err = oneLine("tags", tag); err != nil {
+		if a.Tags[i], err = named("tags", tag); err != nil {
 			return err
 		}
 	}

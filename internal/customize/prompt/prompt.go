@@ -17,7 +17,7 @@ var base string
 
 // Facts are of the workspace and do not change during a session.
 type Facts struct {
-	Dir      string // absolute
+	Dir      string // absolute; empty: there is none
 	Platform string // "linux/amd64"
 	Shell    string // "bash"
 	Extra    []string
@@ -45,8 +45,12 @@ func System(f Facts, o Options) string {
 	} else {
 		b.WriteString(strings.TrimSpace(base))
 	}
-	b.WriteString("\n\n# Workspace\n\n")
-	fmt.Fprintf(&b, "Folder: %s\nPlatform: %s, commands run in %s\n", f.Dir, f.Platform, f.Shell)
+	if f.Dir == "" {
+		b.WriteString("\n\n# Files\n\nTools work on the files of this conversation. They are not on a disk, and no command can run.\n")
+	} else {
+		b.WriteString("\n\n# Workspace\n\n")
+		fmt.Fprintf(&b, "Folder: %s\nPlatform: %s, commands run in %s\n", f.Dir, f.Platform, f.Shell)
+	}
 	for _, dir := range f.Extra {
 		fmt.Fprintf(&b, "Also: %s\n", dir)
 	}

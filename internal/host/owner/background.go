@@ -17,6 +17,7 @@ type Background struct {
 	sv    *server
 	stir  chan struct{} // has room for one: something has changed
 	told  chan struct{} // closed when a client has the session end
+	gone  chan struct{} // closed by a [Keeper] when it has ended
 	tell  sync.Once
 	close sync.Once
 	err   error
@@ -33,10 +34,15 @@ func (p Place) Background(s *session.Session) (*Background, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Background{Handle: s.Handle("background", false), stir: make(chan struct{}, 1), told: make(chan struct{})}
+	return inBackground(s, l), nil
+}
+
+// inBackground makes a session one in the background, which nobody can attach to if l is nil.
+func inBackground(s *session.Session, l *ipc.Listener) *Background {
+	b := &Background{Handle: s.Handle("background", false), stir: make(chan struct{}, 1), told: make(chan struct{}), gone: make(chan struct{})}
 	b.sv = &server{s: s, l: l, moved: b.moved, end: func() { b.tell.Do(func() { close(b.told) }) }}
 	b.sv.begin()
-	return b, nil
+	return b
 }
 
 // lasting is the address of a background session. Where the data folder's path is too long for
@@ -130,7 +136,9 @@ func (b *Background) rests(ctx context.Context) bool {
 // Close ends the session; see [Place.Listen].
 func (b *Background) Close() error {
 	b.close.Do(func() {
-		_ = b.sv.l.Close() // nobody can attach any more
+		if b.sv.l != nil {
+			_ = b.sv.l.Close() // nobody can attach any more
+		}
 		b.err = b.Handle.Close()
 		b.sv.close()
 	})

@@ -23,6 +23,9 @@ type Keeper struct {
 	Idle time.Duration
 	// Open opens the session in a file.
 	Open func(ctx context.Context, path string) (*session.Session, error)
+	// Alone keeps sessions that other processes neither find nor join. They have no files: an
+	// id takes the place of a path.
+	Alone bool
 
 	mu     sync.Mutex
 	open   map[string]*Background // by [identity]
@@ -47,9 +50,11 @@ func (k *Keeper) Face(ctx context.Context, path, name string, answers bool) (ses
 		if answers {
 			as = name
 		}
-		h, err := k.Place.Attach(ctx, path, as, remote.Own)
-		if !errors.Is(err, ErrNobody) {
-			return h, err
+		if !k.Alone {
+			h, err := k.Place.Attach(ctx, path, as, remote.Own)
+			if !errors.Is(err, ErrNobody) {
+				return h, err
+			}
 		}
 		s, err := k.Open(ctx, path)
 		if err == nil {
@@ -81,18 +86,33 @@ func (b *Background) face(name string, answers bool) session.Handle {
 func (k *Keeper) kept(path string) *Background {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.open[identity(path)]
+	return k.open[k.name(path)]
+}
+
+// name is what a session is found by.
+func (k *Keeper) name(path string) string {
+	if k.Alone {
+		return path
+	}
+	return identity(path)
+}
+
+func (k *Keeper) background(s *session.Session) (b *Background, name string, err error) {
+	if k.Alone {
+		return inBackground(s, nil), s.Log().ID(), nil
+	}
+	b, err = k.Place.Background(s)
+	return b, identity(s.Facts().Path), err
 }
 
 // Keep keeps a session that was opened in this process, until it is idle, somebody has it end,
 // or Close.
 func (k *Keeper) Keep(s *session.Session) (*Background, error) {
-	b, err := k.Place.Background(s)
+	b, id, err := k.background(s)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("keep the session open: %w", err), s.Close())
 	}
 	s.Announce()
-	id := identity(b.Facts().Path)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.ended {
@@ -110,8 +130,32 @@ func (k *Keeper) Keep(s *session.Session) (*Background, error) {
 		}
 		k.mu.Unlock()
 		_ = b.Close() // its transcript is on disk; a warning of its end has no reader
+		close(b.gone)
 	})
 	return b, nil
+}
+
+// Handle is that of a session that is open in this process, without a face of its own; false: it
+// isn't. It must not be closed.
+func (k *Keeper) Handle(path string) (session.Handle, bool) {
+	b := k.kept(path)
+	if b == nil {
+		return nil, false
+	}
+	return b.Handle, true
+}
+
+// End ends a session that is open in this process, and waits until it has ended.
+func (k *Keeper) End(ctx context.Context, path string) {
+	b := k.kept(path)
+	if b == nil {
+		return
+	}
+	b.tell.Do(func() { close(b.told) })
+	select {
+	case <-b.gone:
+	case <-ctx.Done():
+	}
 }
 
 // Path is the file of the session with an id that is open in this process; false: none is.

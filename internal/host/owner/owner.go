@@ -252,9 +252,9 @@ func (o *owned) Close() error {
 // server answers those who attach.
 type server struct {
 	s     *session.Session
-	l     *ipc.Listener
-	end   func() // of the session, as a client asks for it; nil: it can't
-	moved func() // is called when a face has come or gone; nil: nobody wants to know
+	l     *ipc.Listener // nil: nobody can attach
+	end   func()        // of the session, as a client asks for it; nil: it can't
+	moved func()        // is called when a face has come or gone; nil: nobody wants to know
 	since time.Time
 	faces atomic.Int32
 	first atomic.Pointer[string] // as in [remote.Owner]; nil: nothing was said yet
@@ -271,7 +271,9 @@ func begin(s *session.Session, l *ipc.Listener) *server {
 func (sv *server) begin() *server {
 	sv.since = time.Now()
 	sv.ctx, sv.stop = context.WithCancel(context.Background())
-	sv.all.Go(sv.accept)
+	if sv.l != nil {
+		sv.all.Go(sv.accept)
+	}
 	return sv
 }
 

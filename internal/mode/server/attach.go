@@ -13,7 +13,7 @@ import (
 // attach serves the protocol of package remote on a WebSocket.
 func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	if _, err := s.handle(r.Context(), id); err != nil { // before the connection is another's
+	if _, err := s.handle(r, id); err != nil { // before the connection is another's
 		failed(w, err)
 		return
 	}

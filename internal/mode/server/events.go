@@ -126,6 +126,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 			fail(w, http.StatusBadRequest, "", fmt.Errorf("session: %q is named twice", id))
 			return
 		}
+		if err := s.o.May(ctx, sender(r), id); err != nil {
+			failed(w, err)
+			return
+		}
 		h, err := s.o.Face(ctx, id, name, query.Get("answers") == "true")
 		if err != nil {
 			failed(w, err)

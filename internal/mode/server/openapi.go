@@ -158,12 +158,8 @@ func (t *schemas) add(of reflect.Type) error {
 		name = of.String()[:strings.LastIndexByte(of.String(), '.')] + "_" + name
 	}
 	t.names[of] = name
-	for i := range of.NumField() {
-		if f := of.Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
-			if err := t.add(f.Type); err != nil {
-				return err
-			}
-		}
+	if err := t.addFields(of); err != nil {
+		return err
 	}
 	schema, err := t.infer(of, true)
 	if err != nil {
@@ -171,6 +167,28 @@ func (t *schemas) add(of reflect.Type) error {
 	}
 	t.all[name] = schema
 	return nil
+}
+
+// addFields describes the types of the fields of a struct, those of embedded ones among them.
+func (t *schemas) addFields(of reflect.Type) error {
+	for f := range of.Fields() {
+		var err error
+		switch {
+		case embedded(f):
+			err = t.addFields(f.Type)
+		case f.IsExported() && f.Tag.Get("json") != "-":
+			err = t.add(f.Type)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// embedded reports whether the fields of a field's struct are those of the struct around it.
+func embedded(f reflect.StructField) bool {
+	return f.Anonymous && f.Type.Kind() == reflect.Struct && f.Tag.Get("json") == ""
 }
 
 // writesItself reports whether a type has a JSON of its own, and notes what it is.
@@ -199,7 +217,7 @@ func (t *schemas) infer(of reflect.Type, whole bool) (*jsonschema.Schema, error)
 		known[typ] = schema
 	}
 	for typ, name := range t.names {
-		if !whole || typ != of {
+		if (!whole || typ != of) && !embeds(of, typ) {
 			known[typ] = &jsonschema.Schema{Ref: "#/components/schemas/" + name}
 		}
 	}
@@ -209,6 +227,19 @@ func (t *schemas) infer(of reflect.Type, whole bool) (*jsonschema.Schema, error)
 	}
 	tidy(schema)
 	return schema, nil
+}
+
+// embeds reports whether a struct embeds another one.
+func embeds(of, other reflect.Type) bool {
+	if of.Kind() != reflect.Struct {
+		return false
+	}
+	for f := range of.Fields() {
+		if embedded(f) && (f.Type == other || embeds(f.Type, other)) {
+			return true
+		}
+	}
+	return false
 }
 
 // tidy lets objects have properties of newer versions, and references be only that.

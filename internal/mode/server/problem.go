@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 )
@@ -38,9 +39,11 @@ func statusOf(err error) (status int, code string) {
 	switch {
 	case errors.As(err, &large):
 		return http.StatusRequestEntityTooLarge, code
-	case errors.Is(err, remote.ErrParameters):
+	case errors.Is(err, remote.ErrParameters), errors.Is(err, project.ErrInvalid):
 		return http.StatusBadRequest, code
-	case errors.Is(err, ErrUnknown), errors.Is(err, session.ErrNoAgent), errors.Is(err, session.ErrNoProgram):
+	case errors.Is(err, project.ErrChanged):
+		return http.StatusConflict, "changed"
+	case errors.Is(err, ErrUnknown), errors.Is(err, project.ErrUnknown), errors.Is(err, session.ErrNoAgent), errors.Is(err, session.ErrNoProgram):
 		return http.StatusNotFound, code
 	case errors.Is(err, session.ErrDenied):
 		return http.StatusForbidden, code

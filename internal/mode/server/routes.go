@@ -85,6 +85,7 @@ func (s *Server) routes() []route {
 			text: true, serve: s.metrics,
 		},
 	}
+	all = append(all, s.chatRoutes()...)
 	for _, m := range remote.Describe() {
 		all = append(all, route{
 			verb: "POST", path: "/v1/sessions/{id}/" + m.Name, needs: m.Needs, about: m.About,
@@ -137,7 +138,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) look(w http.ResponseWriter, r *http.Request) {
-	h, err := s.handle(r.Context(), r.PathValue("id"))
+	h, err := s.handle(r, r.PathValue("id"))
 	if err != nil {
 		failed(w, err)
 		return
@@ -154,7 +155,7 @@ func (s *Server) call(name string) http.HandlerFunc {
 			return
 		}
 		id := r.PathValue("id")
-		h, err := s.handle(r.Context(), id)
+		h, err := s.handle(r, id)
 		if err != nil {
 			failed(w, err)
 			return

@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
@@ -44,6 +45,7 @@ var ErrUnknown = errors.New("unknown session")
 type Who struct {
 	Name   string        // of the token
 	Rights remote.Rights // "" is nobody's
+	Person string        // whose it is, by id
 }
 
 // Options of a server. Those that may be nil say so.
@@ -61,8 +63,17 @@ type Options struct {
 	Open func() int
 	// List lists the sessions, newest first; limit is how many at most, 0 is all.
 	List func(ctx context.Context, limit int) ([]Listed, error)
+	// Projects keeps the projects and chats of people.
+	Projects *project.Store
+	// Busy reports whether something is done in a chat, and End ends it if it is open.
+	Busy func(chat string) bool
+	End  func(ctx context.Context, chat string)
+	// May says why somebody has no access to a session; the error is [ErrUnknown] for those who
+	// don't even hear that there is one.
+	May func(ctx context.Context, who Who, id string) error
 	// Face opens or joins a session, with a handle whose Close leaves it. If answers is true, the
-	// session waits for the answers of this face. The error is [ErrUnknown] if there is none.
+	// session waits for the answers of this face. The error is [ErrUnknown] if there is none. May
+	// was asked before.
 	Face func(ctx context.Context, id, name string, answers bool) (session.Handle, error)
 	// New begins a session.
 	New func(ctx context.Context, n New) (Created, error)
@@ -183,7 +194,7 @@ func (s *Server) Handler() http.Handler {
 			fail(w, http.StatusUnauthorized, "", errors.New("send a token of this server: Authorization: Bearer TOKEN; burin serve says where its own is, and burin admin token add makes others"))
 			return
 		}
-		ctx, cancel := context.WithCancel(context.WithValue(r.Context(), rightsKey{}, who.Rights))
+		ctx, cancel := context.WithCancel(context.WithValue(r.Context(), whoKey{}, who))
 		defer cancel()
 		defer s.watch(r, who, cancel)()
 		r = r.WithContext(ctx)
@@ -201,26 +212,36 @@ func (s *Server) Handler() http.Handler {
 
 // nowhere answers a request that nothing is there for.
 func (s *Server) nowhere(w http.ResponseWriter, r *http.Request) {
-	for _, verb := range []string{http.MethodGet, http.MethodPost} {
+	var takes []string
+	for _, verb := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
 		other := r.Clone(r.Context())
 		other.Method = verb
 		if _, pattern := s.mux.Handler(other); pattern != "" {
-			w.Header().Set("Allow", verb)
-			fail(w, http.StatusMethodNotAllowed, "", fmt.Errorf("%s takes %s", r.URL.Path, verb))
-			return
+			takes = append(takes, verb)
 		}
+	}
+	if takes != nil {
+		w.Header().Set("Allow", strings.Join(takes, ", "))
+		fail(w, http.StatusMethodNotAllowed, "", fmt.Errorf("%s takes %s", r.URL.Path, strings.Join(takes, ", ")))
+		return
 	}
 	fail(w, http.StatusNotFound, "", fmt.Errorf("nothing is at %s: /v1/openapi.json lists what there is", r.URL.Path))
 }
 
-// rightsKey is the context's key for the rights of a request.
-type rightsKey struct{}
+// whoKey is the context's key for who sends a request.
+type whoKey struct{}
 
-// rights are those of a request.
-func rights(r *http.Request) remote.Rights {
-	who, _ := r.Context().Value(rightsKey{}).(remote.Rights)
+// sender is who sends a request.
+func sender(r *http.Request) Who {
+	who, _ := r.Context().Value(whoKey{}).(Who)
 	return who
 }
+
+// rights are those of a request.
+func rights(r *http.Request) remote.Rights { return sender(r).Rights }
+
+// person is who sends a request, by id.
+func person(r *http.Request) string { return sender(r).Person }
 
 // who says what the sender of a request may do.
 func (s *Server) who(r *http.Request) (Who, error) {
@@ -287,7 +308,11 @@ func (s *Server) enter(w http.ResponseWriter) (leave func(), ok bool) {
 }
 
 // handle gives the handle for single requests in a session. It is shared and stays.
-func (s *Server) handle(ctx context.Context, id string) (session.Handle, error) {
+func (s *Server) handle(r *http.Request, id string) (session.Handle, error) {
+	ctx := r.Context()
+	if err := s.o.May(ctx, sender(r), id); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	h := s.open[id]
 	s.mu.Unlock()

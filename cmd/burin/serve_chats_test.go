@@ -1,0 +1,186 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/burin-dev/burin/llm"
+)
+
+// systemOf is what the model was told last before anyone spoke, and toolsOf which tools it had.
+func (b *brain) systemOf(t *testing.T) (system string, tools []string) {
+	t.Helper()
+	all := b.srv.Requests()
+	if len(all) == 0 {
+		t.Fatal("the model was not asked")
+	}
+	r := all[len(all)-1]
+	for _, tool := range r.Tools {
+		tools = append(tools, tool.Name)
+	}
+	return r.System, tools
+}
+
+type chatOf struct {
+	ID, Project, Title, Draft, Model, Origin string
+	Revision                                 int64
+	Cost                                     float64
+	Pinned                                   bool
+}
+
+// A chat is begun in a project, goes on after the server was killed, is forked, and is the
+// project's alone.
+func TestServeChats(t *testing.T) {
+	b := newBrain(t)
+	cmd := machine(t, b, rpcConfig)
+	for name, text := range map[string]string{"AGENTS.md": "The word of the folder is quagga.", "notes.txt": "x"} {
+		if err := os.WriteFile(filepath.Join(cmd.Dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := serveIt(t, cmd)
+	var p struct{ ID string }
+	c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Book", "icon": "📗", "instructions": "Answer in rhymes."}, &p)
+	hello := saying("say hello")["message"]
+	var begun struct {
+		Chat    chatOf
+		Receipt struct{ ID string }
+	}
+	c.must(http.StatusCreated, "POST", "/v1/chats", map[string]any{"project": p.ID, "message": map[string]any{"id": "mine", "message": hello}}, &begun)
+	if begun.Receipt.ID != "mine" || begun.Chat.Project != p.ID {
+		t.Fatalf("begun %+v", begun)
+	}
+	at := "/v1/sessions/" + begun.Chat.ID
+	c.must(http.StatusOK, "POST", at+"/wait", map[string]any{"id": "mine"}, nil)
+	system, tools := b.systemOf(t)
+	if !strings.Contains(system, "Answer in rhymes.") || strings.Contains(system, "quagga") || strings.Contains(system, cmd.Dir) || strings.Contains(system, "coding agent") {
+		t.Errorf("the model was told %q", system)
+	}
+	if slices.Contains(tools, "bash") || slices.Contains(tools, "task") || !slices.Contains(tools, "read") {
+		t.Errorf("its tools are %v", tools)
+	}
+
+	// The same message again is the same message.
+	var again struct{ Again bool }
+	c.must(http.StatusOK, "POST", at+"/submit", map[string]any{"id": "mine", "message": hello}, &again)
+	if n := len(b.srv.Requests()); n != 1 || !again.Again {
+		t.Errorf("%d requests, again %v", n, again.Again)
+	}
+
+	// What was said is there after a kill.
+	if err := c.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.cmd.Wait()
+	c = serveIt(t, cmd)
+	f := c.follow("", "session="+begun.Chat.ID)
+	c.must(http.StatusOK, "POST", at+"/submit", saying("say more"), nil)
+	f.until("agent_settled", nil)
+	f.stop()
+	all := b.srv.Requests()
+	if texts := textsOf(all[len(all)-1].Messages); !strings.Contains(texts, "say hello|") || !strings.HasSuffix(texts, "say more|") {
+		t.Errorf("the model read %s", texts)
+	}
+	var list []chatOf
+	for late := time.Now().Add(time.Minute); len(list) != 1 || list[0].Cost == 0; { // it is noted after the event
+		if time.Now().After(late) {
+			break
+		}
+		c.must(http.StatusOK, "GET", "/v1/chats?project="+p.ID, nil, &list)
+	}
+	if len(list) != 1 || list[0].Title != "say hello" || list[0].Cost == 0 {
+		t.Errorf("chats %+v", list)
+	}
+
+	// It is forked, changed, thrown away and taken back.
+	var fork chatOf
+	c.must(http.StatusCreated, "POST", "/v1/chats/"+begun.Chat.ID+"/fork", map[string]any{}, &fork)
+	if fork.Origin != begun.Chat.ID {
+		t.Errorf("the fork is %+v", fork)
+	}
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+fork.ID+"/submit", map[string]any{"id": "there", "message": hello}, nil)
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+fork.ID+"/wait", map[string]any{"id": "there"}, nil)
+	all = b.srv.Requests()
+	if texts := textsOf(all[len(all)-1].Messages); !strings.Contains(texts, "say more|") {
+		t.Errorf("in the fork the model read %s", texts)
+	}
+	var changed chatOf
+	c.must(http.StatusOK, "PATCH", "/v1/chats/"+fork.ID, map[string]any{"title": "Rhymes", "draft": "And th", "pinned": true}, &changed)
+	if changed.Title != "Rhymes" || !changed.Pinned || changed.Origin != begun.Chat.ID {
+		t.Errorf("changed %+v", changed)
+	}
+	c.must(http.StatusConflict, "PATCH", "/v1/chats/"+fork.ID, map[string]any{"revision": 1, "title": "Late"}, nil)
+	c.must(http.StatusBadRequest, "PATCH", "/v1/chats/"+fork.ID, map[string]any{"titel": "Late"}, nil)
+	c.must(http.StatusOK, "DELETE", "/v1/chats/"+fork.ID, nil, nil)
+	c.must(http.StatusNotFound, "GET", "/v1/sessions/nosuch", nil, nil)
+	c.must(http.StatusOK, "GET", "/v1/chats?trash=true", nil, &list)
+	if len(list) != 1 || list[0].ID != fork.ID {
+		t.Errorf("trash %+v", list)
+	}
+	c.must(http.StatusOK, "POST", "/v1/chats/"+fork.ID+"/restore", nil, nil)
+	c.must(http.StatusNotFound, "DELETE", "/v1/chats/"+fork.ID+"?purge=true", nil, nil)
+	c.must(http.StatusOK, "DELETE", "/v1/chats/"+fork.ID, nil, nil)
+	c.must(http.StatusOK, "DELETE", "/v1/chats/"+fork.ID+"?purge=true", nil, nil)
+	c.must(http.StatusNotFound, "GET", "/v1/chats/"+fork.ID, nil, nil)
+
+	// Nothing of it is in the clear anywhere, and no other process finds it.
+	c.end()
+	for _, word := range []string{"say hello", "Answer in rhymes", "Book"} {
+		if found := filesWith(t, filepath.Dir(cmd.Dir), word); len(found) > 0 {
+			t.Errorf("%q is in %v", word, found)
+		}
+	}
+}
+
+// A chat in which something is done can't be thrown away; what is done stops from anywhere.
+func TestServeChatBusy(t *testing.T) {
+	b := newBrain(t)
+	c := serveIt(t, machine(t, b, rpcConfig))
+	var begun struct{ Chat chatOf }
+	c.must(http.StatusCreated, "POST", "/v1/chats", map[string]any{"message": map[string]any{"id": "m", "message": saying("gate say hello")["message"]}}, &begun)
+	id := begun.Chat.ID
+	f := c.follow("", "session="+id)
+	f.until("", nil)
+	c.must(http.StatusConflict, "DELETE", "/v1/chats/"+id, nil, nil)
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/abort", nil, nil)
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/wait", map[string]any{"id": "m"}, nil)
+	c.must(http.StatusOK, "DELETE", "/v1/chats/"+id, nil, nil)
+	c.must(http.StatusNotFound, "GET", "/v1/sessions/"+id, nil, nil)
+	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.cmd.Wait() // a signal ends it
+}
+
+func textsOf(messages []llm.Message) string {
+	var all strings.Builder
+	for _, m := range messages {
+		all.WriteString(strings.TrimSpace(m.Text()) + "|")
+	}
+	return all.String()
+}
+
+// filesWith are the files below a folder that have a word in them.
+func filesWith(t *testing.T, dir, word string) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if strings.Contains(string(data), word) {
+			found = append(found, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}

@@ -1,0 +1,84 @@
+package host
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+
+	"github.com/burin-dev/burin/internal/bench"
+	"github.com/burin-dev/burin/internal/platform/workspace"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// chatWords are the system prompt of chats.
+//
+//go:embed chat.md
+var chatWords string
+
+// Chat is a session without a folder. No command runs in it, and it has nothing of what the
+// owner of this machine has set up for themselves: no instruction files, skills, hooks, memory,
+// agents, grants or secrets of the environment. Of the host it has the models, their keys, which it uses
+// and doesn't see, and the account.
+type Chat struct {
+	// Log opens its transcript.
+	Log func(transcript.Options) (*transcript.Log, error)
+	// Files are those that its tools see; nil: it has none.
+	Files workspace.Files
+	// Account is whose costs these are in the ledger, as a project's.
+	Account      string
+	Choice       Choice
+	Thinking     llm.Level
+	MaxTokens    int
+	Instructions string
+	Tools        []string // that are offered; nil: all that make sense in a chat
+	Mode         string   // of approval
+	MaxCost      llm.USD
+	Desk         *session.Desk
+	Warn         func(string)
+}
+
+// OpenChat opens a chat.
+func OpenChat(ctx context.Context, h *Host, c Chat) (*session.Session, error) {
+	settings, err := h.Settings()
+	if err != nil {
+		return nil, err
+	}
+	o := Session{
+		Session: bench.Session{
+			System: chatWords, Append: c.Instructions, Approval: c.Mode, Desk: c.Desk, Tools: c.Tools, Warn: c.Warn, MaxCost: c.MaxCost, MaxTokens: c.MaxTokens,
+			Log: c.Log, Retry: retryOf(settings), Compaction: compactionOf(settings), WebSearch: settings.Providers.WebSearch,
+			LargeImages: !settings.Bool("images.autoResize"), NoImages: settings.Images.BlockImages, NoGoals: true, Titles: settings.Titles.Model,
+			Without: switchedOff(settings), Advisor: session.AdvisorOff,
+		},
+		Choice: c.Choice, Note: c.Warn,
+	}
+	o.Thinking.Level = c.Thinking
+	if err := h.findModel(ctx, &o, settings); err != nil {
+		return nil, err
+	}
+	account, err := h.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.Meter = &meter{ledger: account, project: c.Account, limits: limitsOf(settings)}
+	files := c.Files
+	if files == nil {
+		files = workspace.NewMemory()
+	}
+	client, err := webOf(h)
+	if err != nil {
+		return nil, err
+	}
+	b, err := bench.Open(bench.Options{Files: files, NoFiles: true, Environ: []string{}, HTTP: client, Warn: c.Warn})
+	if err != nil {
+		return nil, err
+	}
+	o.Closed = b.Close
+	s, err := b.Start(ctx, o.Session)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return s, nil
+}
