@@ -48,7 +48,15 @@ var Part = store.Part{Name: "projects", Steps: []string{
 		revision   INTEGER NOT NULL,
 		trashed    INTEGER NOT NULL DEFAULT 0,
 		generation INTEGER NOT NULL,
-		sealed     BLOB NOT NULL
+		sealed     BLOB NOT NULL,
+		holder     TEXT NOT NULL DEFAULT '',
+		accepted   INTEGER NOT NULL DEFAULT 0,
+		settled    INTEGER NOT NULL DEFAULT 0
+	) STRICT;
+	CREATE TABLE {servers} (
+		id      TEXT PRIMARY KEY,
+		address TEXT NOT NULL,
+		beat    INTEGER NOT NULL
 	) STRICT;
 	CREATE INDEX chats_by_project ON {chats} (project, modified);
 	CREATE INDEX chats_by_person ON {chats} (person, modified);`,

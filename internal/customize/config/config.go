@@ -322,6 +322,7 @@ type Config struct {
 	// Server is about burin serve.
 	Server struct {
 		Database string `yaml:"database"`
+		Address  string `yaml:"address"`
 	} `yaml:"server"`
 	// Background is about owners without a face.
 	Background struct {
