@@ -155,6 +155,11 @@ func (t *Tree) fresh(ctx context.Context, q store.Querier, p *project) (*state, 
 		st.mu.RLock()
 		since = st.revision
 		st.mu.RUnlock()
+		var now int64 // mostly all that has to be read
+		err := q.QueryRow(ctx, `SELECT revision FROM {vfs_projects} WHERE project = ?1`, t.project).Scan(&now)
+		if err == nil && now == since {
+			return st, nil
+		}
 	} else {
 		st = newState(t.ring)
 	}
