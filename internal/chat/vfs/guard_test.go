@@ -269,7 +269,7 @@ func TestTwoServers(t *testing.T) {
 	})
 }
 
-func live(t *testing.T, files workspace.Files) map[string]string {
+func live(t *testing.T, files fs.FS) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	if err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
@@ -282,7 +282,7 @@ func live(t *testing.T, files workspace.Files) map[string]string {
 		}
 		all[path] = i.Mode().String()
 		if !d.IsDir() {
-			data, err := files.ReadFile(path)
+			data, err := fs.ReadFile(files, path)
 			all[path] += string(data)
 			return err
 		}
