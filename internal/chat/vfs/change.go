@@ -2,7 +2,6 @@ package vfs
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,7 +37,7 @@ func (t *Tree) look(ctx context.Context, st *state) *edit {
 
 // view looks at the tree as it is now. look must not keep the edit, and not use the tree.
 func (t *Tree) view(ctx context.Context, look func(e *edit) error) error {
-	st, err := t.fresh(ctx, t.s.db, t.s.project(t.project))
+	st, err := t.fresh(ctx, t.s.db, t.s.project(t.rows.project))
 	if err != nil {
 		return err
 	}
@@ -50,7 +49,7 @@ func (t *Tree) view(ctx context.Context, look func(e *edit) error) error {
 // change makes what plan does to the tree in one transaction. plan may run several times, each
 // time on the tree as it then is, and must not use the tree otherwise.
 func (t *Tree) change(ctx context.Context, plan func(e *edit) error) error {
-	p := t.s.project(t.project)
+	p := t.s.project(t.rows.project)
 	select { // those of this process come one after the other, as all would change what the others stand on
 	case p.writing <- struct{}{}:
 		defer func() { <-p.writing }()
@@ -72,15 +71,15 @@ func (t *Tree) change(ctx context.Context, plan func(e *edit) error) error {
 	e, revision := first, planned
 	err = t.s.db.Update(ctx, func(q store.Querier) error {
 		e, revision = first, planned
-		if err := t.serve(ctx, q); err != nil {
+		if err := t.rows.serve(ctx, q); err != nil {
 			return err
 		}
-		ok, err := t.step(ctx, q, revision)
+		ok, err := t.rows.step(ctx, q, revision)
 		if err != nil {
 			return err
 		}
 		if !ok { // another process came between: once more, with the tree locked
-			if err := t.lock(ctx, q); err != nil {
+			if err := t.rows.lock(ctx, q); err != nil {
 				return err
 			}
 			st, err := t.fresh(ctx, q, p)
@@ -90,7 +89,7 @@ func (t *Tree) change(ctx context.Context, plan func(e *edit) error) error {
 			if e, revision, err = t.plan(ctx, q, st, plan); err != nil || e.empty() {
 				return err
 			}
-			if ok, err = t.step(ctx, q, revision); err != nil || !ok {
+			if ok, err = t.rows.step(ctx, q, revision); err != nil || !ok {
 				return errors.Join(err, errors.New("the files of the project changed while they were locked"))
 			}
 		}
@@ -108,17 +107,6 @@ func (t *Tree) change(ctx context.Context, plan func(e *edit) error) error {
 		t.s.trim()
 	}
 	return nil
-}
-
-// serve makes a transaction wait for the row of the project, as one that is serializable would
-// be too old after it has waited, again and again while another server writes. All that is
-// read and written is behind that row.
-func (t *Tree) serve(ctx context.Context, q store.Querier) error {
-	if !t.s.db.Server() {
-		return nil
-	}
-	_, err := q.Exec(ctx, `SET TRANSACTION ISOLATION LEVEL READ COMMITTED`)
-	return err
 }
 
 func (t *Tree) plan(ctx context.Context, q store.Querier, st *state, plan func(e *edit) error) (*edit, int64, error) {
@@ -146,22 +134,6 @@ func (t *Tree) plan(ctx context.Context, q store.Querier, st *state, plan func(e
 	return e, st.revision, nil
 }
 
-// step begins the next revision, if the tree is at one; then nobody else writes until the end of
-// the transaction.
-func (t *Tree) step(ctx context.Context, q store.Querier, revision int64) (bool, error) {
-	n, err := q.Exec(ctx, `UPDATE {vfs_projects} SET revision = revision + 1 WHERE project = ?1 AND revision = ?2`, t.project, revision)
-	return n == 1, err
-}
-
-// lock keeps other writers away until the end of the transaction.
-func (t *Tree) lock(ctx context.Context, q store.Querier) error {
-	n, err := q.Exec(ctx, `UPDATE {vfs_projects} SET revision = revision WHERE project = ?1`, t.project)
-	if err == nil && n == 0 {
-		err = ErrProject
-	}
-	return err
-}
-
 func (e *edit) empty() bool { return len(e.nodes) == 0 }
 
 func (e *edit) size() (bytes int64) {
@@ -174,14 +146,14 @@ func (e *edit) size() (bytes int64) {
 // write writes the changes.
 func (e *edit) write(ctx context.Context, q store.Querier, revision int64) error {
 	e.grown = e.size()
-	generation, purged := int64(e.t.ring.Newest()), false
+	generation, purged := int64(e.t.rows.ring.Newest()), false
 	for id, before := range e.dropped {
 		var freed int64
 		if err := q.QueryRow(ctx, `SELECT COALESCE(SUM(size), 0) FROM {vfs_contents} WHERE project = ?1 AND node = ?2 AND version < ?3`,
-			e.t.project, id, before).Scan(&freed); err != nil {
+			e.t.rows.project, id, before).Scan(&freed); err != nil {
 			return err
 		}
-		if _, err := q.Exec(ctx, `DELETE FROM {vfs_contents} WHERE project = ?1 AND node = ?2 AND version < ?3`, e.t.project, id, before); err != nil {
+		if _, err := q.Exec(ctx, `DELETE FROM {vfs_contents} WHERE project = ?1 AND node = ?2 AND version < ?3`, e.t.rows.project, id, before); err != nil {
 			return err
 		}
 		e.grown -= freed
@@ -189,12 +161,12 @@ func (e *edit) write(ctx context.Context, q store.Querier, revision int64) error
 	for id, n := range e.nodes {
 		if n == nil {
 			purged = true
-			if _, err := q.Exec(ctx, `DELETE FROM {vfs_nodes} WHERE project = ?1 AND node = ?2`, e.t.project, id); err != nil {
+			if _, err := q.Exec(ctx, `DELETE FROM {vfs_nodes} WHERE project = ?1 AND node = ?2`, e.t.rows.project, id); err != nil {
 				return err
 			}
 			continue
 		}
-		sealed, err := e.t.ring.Seal(n.place(e.t.project), n.record())
+		sealed, err := e.t.rows.ring.Seal(n.place(e.t.rows.project), n.record())
 		if err != nil {
 			return err
 		}
@@ -202,13 +174,13 @@ func (e *edit) write(ctx context.Context, q store.Querier, revision int64) error
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 			ON CONFLICT (project, node) DO UPDATE SET parent = excluded.parent, version = excluded.version, oldest = excluded.oldest,
 			deleted = excluded.deleted, revision = excluded.revision, generation = excluded.generation, sealed = excluded.sealed`,
-			e.t.project, id, n.parent, n.version, n.oldest, truth(n.deleted), revision, generation, sealed); err != nil {
+			e.t.rows.project, id, n.parent, n.version, n.oldest, truth(n.deleted), revision, generation, sealed); err != nil {
 			return err
 		}
 	}
 	for _, c := range e.contents {
 		if _, err := q.Exec(ctx, `INSERT INTO {vfs_contents} (project, node, version, size, generation, facts, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
-			e.t.project, c.node, c.version, c.size(), generation, c.facts, c.data); err != nil {
+			e.t.rows.project, c.node, c.version, c.size(), generation, c.facts, c.data); err != nil {
 			return err
 		}
 	}
@@ -216,7 +188,7 @@ func (e *edit) write(ctx context.Context, q store.Querier, revision int64) error
 	if purged {
 		set = `UPDATE {vfs_projects} SET last = ?2, bytes = bytes + ?3, purged = revision WHERE project = ?1`
 	}
-	_, err := q.Exec(ctx, set, e.t.project, e.last, e.grown)
+	_, err := q.Exec(ctx, set, e.t.rows.project, e.last, e.grown)
 	return err
 }
 
@@ -499,15 +471,12 @@ func (e *edit) file(at string, data []byte, mode fs.FileMode) (*node, error) {
 	}
 	n.size = int64(len(data))
 	e.put(&n)
-	if e.contents[n.id], err = seal(e.t.ring, e.t.project, &n, data); err != nil {
+	if e.contents[n.id], err = seal(e.t.rows.ring, e.t.rows.project, &n, data); err != nil {
 		return nil, err
 	}
 	e.plain[n.id] = data
 	return &n, nil
 }
-
-// errGone means that a version went while it was to be read: somebody changed the tree.
-var errGone = errors.New("the version is not there any more")
 
 // again repeats what a change of somebody else came into.
 func again(do func() error) error {
@@ -527,23 +496,7 @@ func (e *edit) content(n *node) ([]byte, error) {
 	if data, ok := e.plain[n.id]; ok {
 		return data, nil
 	}
-	return e.t.content(e.ctx, e.q, n, n.version)
-}
-
-func (t *Tree) content(ctx context.Context, q store.Querier, n *node, version int64) ([]byte, error) {
-	var sealed []byte
-	err := q.QueryRow(ctx, `SELECT data FROM {vfs_contents} WHERE project = ?1 AND node = ?2 AND version = ?3`, t.project, n.id, version).Scan(&sealed)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, errGone
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read a file of the project: %w", err)
-	}
-	data, err := t.ring.Open(placed("data", t.project, n.id, version), sealed)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
-	}
-	return data, nil
+	return e.t.rows.content(e.ctx, e.q, n, n.version)
 }
 
 // list gives what isn't deleted in a folder, by name. The caller must not change it.

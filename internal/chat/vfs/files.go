@@ -110,7 +110,7 @@ func (f *files) read(name string) (n *node, data []byte, err error) {
 			data, err = f.in.content(n)
 			data = bytes.Clone(data)
 		default:
-			data, err = f.t.content(f.ctx, f.t.s.db, n, n.version)
+			data, err = f.t.rows.content(f.ctx, f.t.s.db, n, n.version)
 		}
 		return err
 	})

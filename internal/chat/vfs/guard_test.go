@@ -173,7 +173,7 @@ func TestLimits(t *testing.T) {
 		refused(err, "6 files")
 		b.ok(b.Remove(b.ctx, "/b", true))
 		b.ok(b.PurgeAll(b.ctx, "/"))
-		small := create2(b, vfs.Limits{Bytes: 1000})
+		small := withLimits(b, vfs.Limits{Bytes: 1000})
 		for i := 0; ; i++ {
 			if _, err = small.Write(b.ctx, "/c", fmt.Appendf(nil, "%d", i), vfs.Anything); err != nil {
 				break
@@ -190,8 +190,8 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// create2 is the same tree with other limits.
-func create2(b *bench, limits vfs.Limits) *bench {
+// withLimits is the same tree with other limits.
+func withLimits(b *bench, limits vfs.Limits) *bench {
 	s := vfs.New(b.db, limits)
 	return &bench{b.TB, s.Tree("p", ring(b, 1)), b.ctx, b.db, s}
 }

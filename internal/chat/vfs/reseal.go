@@ -18,20 +18,21 @@ const resealBytes = 16 << 20
 // last record next is "". Who still has an older ring may have written meanwhile: only a whole
 // pass that did nothing means that no older key is in use.
 func (s *Store) Reseal(ctx context.Context, project string, ring *vault.Ring, after string, limit int) (next string, n int, err error) {
+	limit = max(limit, 1)
 	table, place, _ := strings.Cut(after, "/")
+	of := rows{s.db, project, ring}
 	err = s.db.Update(ctx, func(q store.Querier) (err error) {
-		t := s.Tree(project, ring)
-		if err := t.serve(ctx, q); err != nil {
+		if err := of.serve(ctx, q); err != nil {
 			return err
 		}
-		if err := t.lock(ctx, q); err != nil {
+		if err := of.lock(ctx, q); err != nil {
 			return err
 		}
 		switch table {
 		case "", "nodes":
-			next, n, err = t.resealNodes(ctx, q, place, limit)
+			next, n, err = of.resealNodes(ctx, q, place, limit)
 		case "contents":
-			next, n, err = t.resealContents(ctx, q, place, limit)
+			next, n, err = of.resealContents(ctx, q, place, limit)
 		default:
 			err = fmt.Errorf("%q is not a place of a reseal", after)
 		}
@@ -43,40 +44,40 @@ func (s *Store) Reseal(ctx context.Context, project string, ring *vault.Ring, af
 	return next, n, nil
 }
 
-func (t *Tree) resealNodes(ctx context.Context, q store.Querier, after string, limit int) (next string, n int, err error) {
+func (r rows) resealNodes(ctx context.Context, q store.Querier, after string, limit int) (next string, n int, err error) {
 	last := int64(-1)
 	if after != "" {
 		if last, err = strconv.ParseInt(after, 10, 64); err != nil {
 			return "", 0, err
 		}
 	}
-	newest := int64(t.ring.Newest())
-	rows, err := q.Query(ctx, `SELECT node, parent, version, oldest, deleted, sealed FROM {vfs_nodes}
-		WHERE project = ?1 AND node > ?2 AND generation <> ?3 ORDER BY node LIMIT ?4`, t.project, last, newest, limit)
+	newest := int64(r.ring.Newest())
+	found, err := q.Query(ctx, `SELECT node, parent, version, oldest, deleted, sealed FROM {vfs_nodes}
+		WHERE project = ?1 AND node > ?2 AND generation <> ?3 ORDER BY node LIMIT ?4`, r.project, last, newest, limit)
 	if err != nil {
 		return "", 0, err
 	}
-	defer rows.Close()
+	defer found.Close()
 	sealed := map[int64][]byte{}
-	for rows.Next() {
+	for found.Next() {
 		var of node
 		var deleted int64
 		var old []byte
-		if err := rows.Scan(&of.id, &of.parent, &of.version, &of.oldest, &deleted, &old); err != nil {
+		if err := found.Scan(&of.id, &of.parent, &of.version, &of.oldest, &deleted, &old); err != nil {
 			return "", 0, err
 		}
 		of.deleted = deleted != 0
-		if sealed[of.id], err = t.reseal(of.place(t.project), old); err != nil {
+		if sealed[of.id], err = r.reseal(of.place(r.project), old); err != nil {
 			return "", 0, err
 		}
 		last = of.id
 	}
-	if err := rows.Err(); err != nil {
+	if err := found.Err(); err != nil {
 		return "", 0, err
 	}
-	rows.Close()
+	found.Close()
 	for id, now := range sealed {
-		if _, err := q.Exec(ctx, `UPDATE {vfs_nodes} SET sealed = ?3, generation = ?4 WHERE project = ?1 AND node = ?2`, t.project, id, now, newest); err != nil {
+		if _, err := q.Exec(ctx, `UPDATE {vfs_nodes} SET sealed = ?3, generation = ?4 WHERE project = ?1 AND node = ?2`, r.project, id, now, newest); err != nil {
 			return "", 0, err
 		}
 	}
@@ -86,15 +87,15 @@ func (t *Tree) resealNodes(ctx context.Context, q store.Querier, after string, l
 	return "nodes/" + strconv.FormatInt(last, 10), len(sealed), nil
 }
 
-func (t *Tree) reseal(place string, old []byte) ([]byte, error) {
-	data, err := t.ring.Open(place, old)
+func (r rows) reseal(place string, old []byte) ([]byte, error) {
+	data, err := r.ring.Open(place, old)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	return t.ring.Seal(place, data)
+	return r.ring.Seal(place, data)
 }
 
-func (t *Tree) resealContents(ctx context.Context, q store.Querier, after string, limit int) (next string, n int, err error) {
+func (r rows) resealContents(ctx context.Context, q store.Querier, after string, limit int) (next string, n int, err error) {
 	lastNode, lastVersion := int64(0), int64(0)
 	if after != "" {
 		node, version, _ := strings.Cut(after, "/")
@@ -105,49 +106,49 @@ func (t *Tree) resealContents(ctx context.Context, q store.Querier, after string
 			return "", 0, err
 		}
 	}
-	newest, grown := int64(t.ring.Newest()), int64(0)
+	newest, grown := int64(r.ring.Newest()), int64(0)
 	for done := int64(0); n < limit && done < resealBytes; n++ {
-		rows, err := q.Query(ctx, `SELECT node, version, size, facts, data FROM {vfs_contents}
-			WHERE project = ?1 AND (node, version) > (?2, ?3) AND generation <> ?4 ORDER BY node, version LIMIT 1`, t.project, lastNode, lastVersion, newest)
+		found, err := q.Query(ctx, `SELECT node, version, size, facts, data FROM {vfs_contents}
+			WHERE project = ?1 AND (node, version) > (?2, ?3) AND generation <> ?4 ORDER BY node, version LIMIT 1`, r.project, lastNode, lastVersion, newest)
 		if err != nil {
 			return "", 0, err
 		}
 		var size int64
 		var c content
-		found := rows.Next()
-		if found {
-			err = rows.Scan(&c.node, &c.version, &size, &c.facts, &c.data)
+		there := found.Next()
+		if there {
+			err = found.Scan(&c.node, &c.version, &size, &c.facts, &c.data)
 		}
-		rows.Close()
+		found.Close()
 		if err == nil {
-			err = rows.Err()
+			err = found.Err()
 		}
-		if err == nil && found {
+		if err == nil && there {
 			lastNode, lastVersion = c.node, c.version
-			if c.facts, err = t.reseal(placed("facts", t.project, c.node, c.version), c.facts); err == nil {
-				c.data, err = t.reseal(placed("data", t.project, c.node, c.version), c.data)
+			if c.facts, err = r.reseal(placed("facts", r.project, c.node, c.version), c.facts); err == nil {
+				c.data, err = r.reseal(placed("data", r.project, c.node, c.version), c.data)
 			}
 		}
-		if err == nil && found {
+		if err == nil && there {
 			_, err = q.Exec(ctx, `UPDATE {vfs_contents} SET size = ?4, generation = ?5, facts = ?6, data = ?7 WHERE project = ?1 AND node = ?2 AND version = ?3`,
-				t.project, c.node, c.version, c.size(), newest, c.facts, c.data)
+				r.project, c.node, c.version, c.size(), newest, c.facts, c.data)
 		}
 		if err != nil {
 			return "", 0, err
 		}
-		if !found {
-			return "", n, t.grow(ctx, q, grown)
+		if !there {
+			return "", n, r.grow(ctx, q, grown)
 		}
 		done += size
 		grown += c.size() - size
 	}
-	return fmt.Sprintf("contents/%d/%d", lastNode, lastVersion), n, t.grow(ctx, q, grown)
+	return fmt.Sprintf("contents/%d/%d", lastNode, lastVersion), n, r.grow(ctx, q, grown)
 }
 
-func (t *Tree) grow(ctx context.Context, q store.Querier, bytes int64) error {
+func (r rows) grow(ctx context.Context, q store.Querier, bytes int64) error {
 	if bytes == 0 {
 		return nil
 	}
-	_, err := q.Exec(ctx, `UPDATE {vfs_projects} SET bytes = bytes + ?2 WHERE project = ?1`, t.project, bytes)
+	_, err := q.Exec(ctx, `UPDATE {vfs_projects} SET bytes = bytes + ?2 WHERE project = ?1`, r.project, bytes)
 	return err
 }

@@ -2,8 +2,6 @@ package vfs
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -151,22 +149,22 @@ func (t *Tree) fresh(ctx context.Context, q store.Querier, p *project) (*state, 
 	st := p.state
 	p.mu.Unlock()
 	since := int64(-1)
-	if st != nil && st.ring == t.ring {
+	if st != nil && st.ring == t.rows.ring {
 		st.mu.RLock()
 		since = st.revision
 		st.mu.RUnlock()
 		var now int64 // mostly all that has to be read
-		err := q.QueryRow(ctx, `SELECT revision FROM {vfs_projects} WHERE project = ?1`, t.project).Scan(&now)
+		err := q.QueryRow(ctx, `SELECT revision FROM {vfs_projects} WHERE project = ?1`, t.rows.project).Scan(&now)
 		if err == nil && now == since {
 			return st, nil
 		}
 	} else {
-		st = newState(t.ring)
+		st = newState(t.rows.ring)
 	}
-	d, err := t.delta(ctx, q, since)
+	d, err := t.rows.delta(ctx, q, since)
 	if err == nil && (d.purged > since || d.revision < since) && since >= 0 { // what is in memory doesn't lead there
-		st, since = newState(t.ring), -1
-		d, err = t.delta(ctx, q, since)
+		st, since = newState(t.rows.ring), -1
+		d, err = t.rows.delta(ctx, q, since)
 	}
 	if err != nil {
 		return nil, err
@@ -189,47 +187,4 @@ func (t *Tree) fresh(ctx context.Context, q store.Querier, p *project) (*state, 
 		t.s.trim()
 	}
 	return st, nil
-}
-
-// delta is what has changed in a tree.
-type delta struct {
-	revision, purged, last, bytes int64
-	nodes                         []*node
-}
-
-// delta reads what has changed since a revision, in one statement, so that it is of one moment.
-func (t *Tree) delta(ctx context.Context, q store.Querier, since int64) (d delta, err error) {
-	d.revision = -1
-	rows, err := q.Query(ctx, `SELECT p.revision, p.purged, p.last, p.bytes, n.node, n.parent, n.version, n.oldest, n.deleted, n.sealed
-		FROM {vfs_projects} p LEFT JOIN {vfs_nodes} n ON n.project = p.project AND n.revision > ?2 WHERE p.project = ?1`, t.project, since)
-	if err != nil {
-		return d, fmt.Errorf("read the files of the project: %w", err)
-	}
-	defer rows.Close()
-	var id, parent, version, oldest, deleted sql.NullInt64
-	var sealed sql.RawBytes
-	for rows.Next() {
-		if err := rows.Scan(&d.revision, &d.purged, &d.last, &d.bytes, &id, &parent, &version, &oldest, &deleted, &sealed); err != nil {
-			return d, fmt.Errorf("read the files of the project: %w", err)
-		}
-		if !id.Valid {
-			continue
-		}
-		n := &node{id: id.Int64, parent: parent.Int64, version: version.Int64, oldest: oldest.Int64, deleted: deleted.Int64 != 0}
-		record, err := t.ring.Open(n.place(t.project), sealed)
-		if err == nil {
-			err = n.read(record)
-		}
-		if err != nil {
-			return d, fmt.Errorf("%w: %w", ErrUnreadable, err)
-		}
-		d.nodes = append(d.nodes, n)
-	}
-	if err := rows.Err(); err != nil {
-		return d, fmt.Errorf("read the files of the project: %w", err)
-	}
-	if d.revision < 0 {
-		return d, ErrProject
-	}
-	return d, nil
 }

@@ -163,7 +163,7 @@ func (t *Tree) Read(ctx context.Context, name string) (data []byte, info Info, e
 		if info.Dir {
 			return NotFile
 		}
-		data, err = t.content(ctx, t.s.db, &node{id: info.ID}, info.Version)
+		data, err = t.rows.content(ctx, t.s.db, &node{id: info.ID}, info.Version)
 		return err
 	})
 	return data, info, failed("read", name, err)

@@ -24,7 +24,7 @@ func (t *Tree) Versions(ctx context.Context, name string) ([]Version, error) {
 	if err != nil {
 		return nil, failed("read", name, err)
 	}
-	rows, err := t.s.db.Query(ctx, `SELECT version, facts FROM {vfs_contents} WHERE project = ?1 AND node = ?2 ORDER BY version DESC`, t.project, n.ID)
+	rows, err := t.s.db.Query(ctx, `SELECT version, facts FROM {vfs_contents} WHERE project = ?1 AND node = ?2 ORDER BY version DESC`, t.rows.project, n.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read the versions of a file: %w", err)
 	}
@@ -36,7 +36,7 @@ func (t *Tree) Versions(ctx context.Context, name string) ([]Version, error) {
 		if err := rows.Scan(&v.Number, &sealed); err != nil {
 			return nil, fmt.Errorf("read the versions of a file: %w", err)
 		}
-		facts, err := t.ring.Open(placed("facts", t.project, n.ID, v.Number), sealed)
+		facts, err := t.rows.ring.Open(placed("facts", t.rows.project, n.ID, v.Number), sealed)
 		var modified int64
 		if err == nil {
 			modified, v.Size, err = readFacts(facts)
@@ -65,7 +65,7 @@ func (t *Tree) ReadVersion(ctx context.Context, name string, version int64) ([]b
 	if err != nil {
 		return nil, failed("read", name, err)
 	}
-	data, err := t.content(ctx, t.s.db, &node{id: n.ID}, version)
+	data, err := t.rows.content(ctx, t.s.db, &node{id: n.ID}, version)
 	if errors.Is(err, errGone) {
 		err = fmt.Errorf("%w: version %d is not kept", NotFound, version)
 	}
@@ -110,7 +110,7 @@ func (t *Tree) RollBack(ctx context.Context, name string, version int64) (Info, 
 		if version < n.oldest || version > n.version {
 			return nil, fmt.Errorf("%w: version %d is not kept", NotFound, version)
 		}
-		data, err := t.content(ctx, e.q, n, version)
+		data, err := t.rows.content(ctx, e.q, n, version)
 		if err != nil {
 			return nil, err
 		}

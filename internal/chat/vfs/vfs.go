@@ -220,15 +220,14 @@ func (s *Store) Forget(project string) {
 
 // Tree gives a project's files, to be read with the keys of its person.
 func (s *Store) Tree(project string, ring *vault.Ring) *Tree {
-	return &Tree{s: s, project: project, ring: ring}
+	return &Tree{s: s, rows: rows{s.db, project, ring}}
 }
 
 // Tree is the files of a project. Paths are absolute, and normalized by [Clean]. Any goroutine
 // may use it.
 type Tree struct {
 	s       *Store
-	project string
-	ring    *vault.Ring
+	rows    rows
 	persona string // the folder that is its root; "": the project's
 }
 

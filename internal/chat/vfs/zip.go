@@ -43,10 +43,10 @@ func (t *Tree) Import(ctx context.Context, archive io.ReaderAt, size int64, into
 	}
 	left := t.s.limits.Import
 	for _, f := range z.File {
-		if err := t.mayImport(f); err != nil {
+		if err := mayImport(f); err != nil {
 			return done, fmt.Errorf("%w: %q: %w", ErrArchive, f.Name, err)
 		}
-		n, err := t.unpack(f, left, io.Discard)
+		n, err := t.s.limits.unpack(f, left, io.Discard)
 		if err != nil {
 			return done, fmt.Errorf("%w: %q: %w", ErrArchive, f.Name, err)
 		}
@@ -66,7 +66,7 @@ func (t *Tree) Import(ctx context.Context, archive io.ReaderAt, size int64, into
 }
 
 // mayImport looks at the name and kind of what is in an archive.
-func (t *Tree) mayImport(f *zip.File) error {
+func mayImport(f *zip.File) error {
 	name := strings.TrimSuffix(f.Name, "/")
 	if !utf8.ValidString(name) {
 		return errors.New("the name is not UTF-8")
@@ -92,11 +92,11 @@ func (t *Tree) mayImport(f *zip.File) error {
 }
 
 // unpack unpacks a file of an archive, of which so many bytes may come.
-func (t *Tree) unpack(f *zip.File, left int64, to io.Writer) (int64, error) {
+func (l Limits) unpack(f *zip.File, left int64, to io.Writer) (int64, error) {
 	if f.FileInfo().IsDir() {
 		return 0, nil
 	}
-	most := min(left, t.s.limits.File)
+	most := min(left, l.File)
 	r, err := f.Open()
 	if err != nil {
 		return 0, err
@@ -104,10 +104,10 @@ func (t *Tree) unpack(f *zip.File, left int64, to io.Writer) (int64, error) {
 	defer r.Close()
 	n, err := io.Copy(to, io.LimitReader(r, most+1))
 	if err == nil && n > most {
-		if most == t.s.limits.File {
+		if most == l.File {
 			return 0, fmt.Errorf("%w: a file has at most %d bytes", Limit, most)
 		}
-		return 0, fmt.Errorf("%w: an archive has at most %d MB, unpacked", Limit, t.s.limits.Import>>20)
+		return 0, fmt.Errorf("%w: an archive has at most %d MB, unpacked", Limit, l.Import>>20)
 	}
 	return n, err
 }
@@ -118,7 +118,7 @@ func (t *Tree) importSome(ctx context.Context, files []*zip.File, into string, d
 	size := 0
 	for n < len(files) && n < batchFiles && size < batchBytes {
 		var data strings.Builder
-		if _, err := t.unpack(files[n], t.s.limits.File, &data); err != nil {
+		if _, err := t.s.limits.unpack(files[n], t.s.limits.File, &data); err != nil {
 			return 0, fmt.Errorf("unpack %q: %w", files[n].Name, err)
 		}
 		contents = append(contents, []byte(data.String()))
@@ -163,15 +163,21 @@ func (t *Tree) Export(ctx context.Context, name string, to io.Writer) error {
 	if err != nil {
 		return failed("export", name, err)
 	}
-	z := zip.NewWriter(to)
-	if err := t.export(ctx, z, Clean(name), ""); err != nil {
+	x := exporter{t, zip.NewWriter(to)}
+	if err := x.folder(ctx, Clean(name), ""); err != nil {
 		return err
 	}
-	return z.Close()
+	return x.to.Close()
 }
 
-func (t *Tree) export(ctx context.Context, z *zip.Writer, dir, within string) error {
-	all, err := t.List(ctx, dir, false)
+// exporter writes an archive.
+type exporter struct {
+	of *Tree
+	to *zip.Writer
+}
+
+func (x exporter) folder(ctx context.Context, dir, within string) error {
+	all, err := x.of.List(ctx, dir, false)
 	if errors.Is(err, fs.ErrNotExist) { // deleted meanwhile
 		return nil
 	}
@@ -181,21 +187,21 @@ func (t *Tree) export(ctx context.Context, z *zip.Writer, dir, within string) er
 		}
 		head := &zip.FileHeader{Name: path.Join(within, info.Name()), Modified: info.Modified, Method: zip.Deflate}
 		if !info.Dir {
-			err = t.exportFile(ctx, z, head, info.Path)
+			err = x.file(ctx, head, info.Path)
 			continue
 		}
 		head.SetMode(info.Mode)
 		head.Name += "/"
 		head.Method = zip.Store
-		if _, err = z.CreateHeader(head); err == nil {
-			err = t.export(ctx, z, info.Path, path.Join(within, info.Name()))
+		if _, err = x.to.CreateHeader(head); err == nil {
+			err = x.folder(ctx, info.Path, path.Join(within, info.Name()))
 		}
 	}
 	return err
 }
 
-func (t *Tree) exportFile(ctx context.Context, z *zip.Writer, head *zip.FileHeader, name string) error {
-	data, info, err := t.Read(ctx, name)
+func (x exporter) file(ctx context.Context, head *zip.FileHeader, name string) error {
+	data, info, err := x.of.Read(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -203,7 +209,7 @@ func (t *Tree) exportFile(ctx context.Context, z *zip.Writer, head *zip.FileHead
 		return err
 	}
 	head.SetMode(info.Mode)
-	w, err := z.CreateHeader(head)
+	w, err := x.to.CreateHeader(head)
 	if err == nil {
 		_, err = w.Write(data)
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vfs"
 )
 
@@ -145,8 +147,10 @@ func sub(b *bench, dir string) fs.FS {
 func FuzzImport(f *testing.F) {
 	f.Add(archive(f, zipped{name: "a/b", text: "text"}, zipped{name: "d/"}))
 	f.Add(archive(f, zipped{name: "../x", text: "text"}))
+	db, projects := storetest.Open(f, f.TempDir()+"/server.db", []store.Part{vfs.Part}), 0
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b := onFile(t, vfs.Limits{})
+		projects++
+		b := createAs(t, fmt.Sprint(projects), db, vfs.Limits{})
 		done, err := b.unzip(data, "/in")
 		all := b.everything()
 		if err != nil && done == (vfs.Imported{}) && len(all) > 0 {
