@@ -49,7 +49,7 @@ func (t *Tree) Purge(ctx context.Context, name string) error {
 func (t *Tree) PurgeAll(ctx context.Context, name string) error {
 	return t.do(ctx, "purge", name, func(e *edit, at string) error {
 		for _, n := range e.st.orphans {
-			if shown, ok := t.shown(n.path); ok && within(n.path, at) && t.mayWrite(shown) {
+			if shown, ok := t.shown(n.path); ok && within(n.path, at) && t.Writable(shown) {
 				e.remove(n)
 			}
 		}
@@ -80,7 +80,8 @@ func (e *edit) purgeDeleted(in *node) {
 	}
 }
 
-func (t *Tree) mayWrite(name string) bool {
+// Writable reports whether something can be written at a path, as far as its place goes.
+func (t *Tree) Writable(name string) bool {
 	_, err := t.writable(name)
 	return err == nil
 }
@@ -127,7 +128,7 @@ func (t *Tree) PurgeOrphan(ctx context.Context, id int64) error {
 		if err != nil {
 			return err
 		}
-		if at, _ := t.shown(n.path); !t.mayWrite(at) {
+		if at, _ := t.shown(n.path); !t.Writable(at) {
 			return ReadOnly
 		}
 		e.remove(n)

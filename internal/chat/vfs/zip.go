@@ -46,6 +46,9 @@ func (t *Tree) Import(ctx context.Context, archive io.ReaderAt, size int64, into
 		if err := mayImport(f); err != nil {
 			return done, fmt.Errorf("%w: %q: %w", ErrArchive, f.Name, err)
 		}
+		if _, err := t.writable(path.Join("/", into, f.Name)); err != nil {
+			return done, failed("import", f.Name, err)
+		}
 		n, err := t.s.limits.unpack(f, left, io.Discard)
 		if err != nil {
 			return done, fmt.Errorf("%w: %q: %w", ErrArchive, f.Name, err)
