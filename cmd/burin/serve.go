@@ -29,6 +29,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/access"
@@ -275,7 +276,7 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, to
 	if k.db, err = serverDatabase(ctx, p, paths, settings); err != nil {
 		return nil, err
 	}
-	k.projects = project.New(k.db, k.keys)
+	k.projects = project.New(k.db, k.keys, vfs.New(k.db, vfs.Limits{}))
 	co := chats.Options{
 		Store: k.projects, Idle: k.sessions.Idle, Warn: p.warn, Dial: k.dialPeer,
 		Open: func(ctx context.Context, c host.Chat) (*session.Session, error) {

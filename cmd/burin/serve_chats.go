@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"sync"
 
 	"github.com/coder/websocket"
 
@@ -27,23 +28,34 @@ import (
 const ownerPerson = "owner"
 
 // serverKeys are the keys of people, made of one key of the server.
-type serverKeys struct{ raw []byte }
+type serverKeys struct {
+	raw   []byte
+	rings sync.Map // by person
+}
 
 func newServerKeys(paths config.Paths) (*serverKeys, error) {
 	raw, err := keyfile.Make(filepath.Join(paths.Data, "server.key"))
 	if err != nil {
 		return nil, fmt.Errorf("key of the server: %w", err)
 	}
-	return &serverKeys{raw}, nil
+	return &serverKeys{raw: raw}, nil
 }
 
 // Ring implements [project.Keys].
 func (k *serverKeys) Ring(_ context.Context, person string) (*vault.Ring, error) {
+	if ring, ok := k.rings.Load(person); ok {
+		return ring.(*vault.Ring), nil
+	}
 	raw, err := hkdf.Key(sha256.New, k.raw, nil, "person "+person, vault.KeySize)
 	if err != nil {
 		return nil, err
 	}
-	return vault.NewRing(map[uint32][]byte{1: raw})
+	ring, err := vault.NewRing(map[uint32][]byte{1: raw})
+	if err != nil {
+		return nil, err
+	}
+	one, _ := k.rings.LoadOrStore(person, ring)
+	return one.(*vault.Ring), nil
 }
 
 // peerToken is the token of servers among each other, which all that have the server's key know.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/transcript/pgstore"
@@ -13,7 +14,7 @@ import (
 )
 
 // serverParts are the tables of all rooms that keep something in the server's database.
-func serverParts() []store.Part { return []store.Part{project.Part} }
+func serverParts() []store.Part { return []store.Part{project.Part, vfs.Part} }
 
 // serverDatabase opens the server's database: server.db, unless the settings name another. The
 // caller closes it.

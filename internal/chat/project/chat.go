@@ -241,8 +241,13 @@ func (s *Store) PurgeProject(ctx context.Context, person, id string) error {
 			return err
 		}
 	}
-	_, err = s.db.Exec(ctx, `DELETE FROM {projects} WHERE id = ?1 AND person = ?2 AND trashed > 0`, id, person)
-	return err
+	return s.db.Update(ctx, func(q store.Querier) error {
+		if err := s.files.Delete(ctx, q, id); err != nil {
+			return err
+		}
+		_, err := q.Exec(ctx, `DELETE FROM {projects} WHERE id = ?1 AND person = ?2 AND trashed > 0`, id, person)
+		return err
+	})
 }
 
 // Purge removes for good what has been in the trash since a time, of all people.

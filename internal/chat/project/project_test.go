@@ -16,6 +16,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -27,6 +28,10 @@ type keys struct{}
 
 func (keys) Ring(_ context.Context, person string) (*vault.Ring, error) {
 	return vault.NewRing(map[uint32][]byte{1: bytes.Repeat([]byte(person[:1]), vault.KeySize)})
+}
+
+func fresh(db *store.DB) *project.Store {
+	return project.New(db, keys{}, vfs.New(db, vfs.Limits{}))
 }
 
 func must[T any](t *testing.T) func(T, error) T {
@@ -54,13 +59,13 @@ func titles(all []project.Chat) (n []string) {
 }
 
 func TestProjects(t *testing.T) {
-	storetest.Each(t, []store.Part{project.Part}, func(t *testing.T, open func() *store.DB) {
-		t.Run("projects", func(t *testing.T) { testProjects(t, project.New(open(), keys{})) })
-		t.Run("chats", func(t *testing.T) { testChats(t, project.New(open(), keys{})) })
-		t.Run("transcripts", func(t *testing.T) { db := open(); testTranscripts(t, db, project.New(db, keys{})) })
-		t.Run("trash", func(t *testing.T) { db := open(); testTrash(t, db, project.New(db, keys{})) })
-		t.Run("turns", func(t *testing.T) { testTurns(t, project.New(open(), keys{})) })
-		t.Run("many", func(t *testing.T) { testMany(t, project.New(open(), keys{})) })
+	storetest.Each(t, []store.Part{project.Part, vfs.Part}, func(t *testing.T, open func() *store.DB) {
+		t.Run("projects", func(t *testing.T) { testProjects(t, fresh(open())) })
+		t.Run("chats", func(t *testing.T) { testChats(t, fresh(open())) })
+		t.Run("transcripts", func(t *testing.T) { db := open(); testTranscripts(t, db, fresh(db)) })
+		t.Run("trash", func(t *testing.T) { db := open(); testTrash(t, db, fresh(db)) })
+		t.Run("turns", func(t *testing.T) { testTurns(t, fresh(open())) })
+		t.Run("many", func(t *testing.T) { testMany(t, fresh(open())) })
 	})
 }
 
@@ -231,6 +236,13 @@ func testTrash(t *testing.T, db *store.DB, s *project.Store) {
 	ctx := t.Context()
 	p := must[project.Project](t)(s.NewProject(ctx, "anna", project.Settings{Name: "P"}))
 	c := must[project.Chat](t)(s.NewChat(ctx, "anna", p.ID, project.About{Title: "One"}))
+	files := must[*vfs.Tree](t)(s.Files(ctx, "anna", p.ID))
+	if err := files.Files(ctx).WriteFile("a/b.txt", []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Files(ctx, "bert", p.ID); !errors.Is(err, project.ErrUnknown) {
+		t.Errorf("another person's files: %v", err)
+	}
 	l := must[*transcript.Log](t)(s.Open(ctx, "anna", c, transcript.Options{}, nil))
 	say(t, l, llm.RoleUser, "x")
 	say(t, l, llm.RoleAssistant, "y")
@@ -275,6 +287,9 @@ func testTrash(t *testing.T, db *store.DB, s *project.Store) {
 		if err := db.QueryRow(ctx, `SELECT count(*) FROM `+table).Scan(&n); err != nil || n != 0 {
 			t.Errorf("%d rows in %s, %v", n, table, err)
 		}
+	}
+	if err := files.Files(ctx).WriteFile("late.txt", []byte("x"), 0o644); err == nil {
+		t.Error("a file was written in a project that is gone")
 	}
 	var n int
 	if err := db.SQL().QueryRow(map[bool]string{true: `SELECT count(*) FROM burin.records`, false: `SELECT count(*) FROM records`}[db.Server()]).Scan(&n); err != nil || n != 0 {

@@ -282,6 +282,10 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 	if err != nil {
 		return nil, err
 	}
+	files, err := c.o.Store.Files(ctx, person, chat.Project)
+	if err != nil {
+		return nil, err
+	}
 	level, err := llm.ParseLevel(first(chat.Thinking, p.Thinking))
 	if err != nil {
 		level = llm.LevelDefault
@@ -306,7 +310,7 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 			}
 			return err
 		},
-		Account: "person/" + person, Choice: host.Choice{Model: first(chat.Model, p.Model)}, Thinking: level,
+		Files: files.Files(c.ctx), Account: "person/" + person, Choice: host.Choice{Model: first(chat.Model, p.Model)}, Thinking: level,
 		MaxTokens: p.MaxTokens, Instructions: p.Instructions, Tools: p.Tools, Mode: first(p.Mode, "auto-edit"), MaxCost: p.MaxCost,
 		Desk: desk, Warn: func(line string) { c.o.Warn("chat " + id + ": " + line) },
 	})
