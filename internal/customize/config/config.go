@@ -321,7 +321,8 @@ type Config struct {
 	} `yaml:"ask"`
 	// Server is about burin serve.
 	Server struct {
-		Database string `yaml:"database"`
+		Database string   `yaml:"database"`
+		Proxies  []string `yaml:"proxies"`
 	} `yaml:"server"`
 	// Background is about owners without a face.
 	Background struct {

@@ -38,6 +38,9 @@ func New(store *project.Store, open func(context.Context, host.Chat) (*session.S
 	return c
 }
 
+// Drain lets the chats come to a point where ending them loses nothing; see [owner.Keeper.Drain].
+func (c *Chats) Drain(ctx context.Context) { c.keep.Drain(ctx) }
+
 // Close ends the chats that are open.
 func (c *Chats) Close() {
 	c.keep.Close()
