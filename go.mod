@@ -42,6 +42,8 @@ require (
 
 require github.com/coder/websocket v1.8.15
 
+require rsc.io/qr v0.2.0
+
 require (
 	github.com/Azure/azure-sdk-for-go/sdk/internal v1.13.0 // indirect
 	github.com/AzureAD/microsoft-authentication-library-for-go v1.10.1 // indirect

@@ -437,6 +437,11 @@ const countedAtOnce = 100
 // tools that ignore their context; anything slower is abandoned.
 const closeGrace = 5 * time.Second
 
+// Halt prepares a session for its Close: nothing new begins, and what runs stops between two requests, when an
+// answer and its calls are complete. It waits for that, or until ctx ends. Messages that wait are
+// read when the session is opened again.
+func Halt(ctx context.Context, s *Session) { s.stage.halt(ctx) }
+
 // Close stops what is running, waits for it, and ends the session: its transcript, and what
 // its tools use. Closing it again does nothing.
 func (s *Session) Close() error {
@@ -494,6 +499,8 @@ func (s *Session) loopEvent(e agent.Event) {
 	case agent.AgentEnd:
 		ended := s.redactor.outcome(*e.Outcome)
 		out.Outcome, out.Turn = &ended, s.inbox.running()
+	case agent.TurnEnd:
+		s.stage.boundary()
 	case agent.TurnStart:
 		s.calls.forget()
 		s.inbox.taken()

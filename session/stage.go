@@ -18,6 +18,7 @@ type stage struct {
 
 	mu         sync.Mutex
 	closed     bool
+	halted     bool                    // nothing new begins, and the current operation ends after its answer
 	begun      time.Time               // start of the current operation
 	over       chan struct{}           // closed when the current operation has ended; nil if there is none
 	cancel     context.CancelCauseFunc // of the current operation
@@ -44,7 +45,7 @@ func (g *stage) occupy(ctx context.Context, condensing bool) (context.Context, f
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
-	case g.closed:
+	case g.closed, g.halted:
 		return nil, nil, ErrClosed
 	case g.over != nil:
 		return nil, nil, ErrBusy
@@ -140,6 +141,31 @@ func (g *stage) abort() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cancel != nil {
+		g.cancel(errStopped)
+	}
+}
+
+// halt has nothing new begin, and waits until the current operation or ctx has ended.
+func (g *stage) halt(ctx context.Context) {
+	g.mu.Lock()
+	g.halted = true
+	over := g.over
+	g.mu.Unlock()
+	if over == nil {
+		return
+	}
+	select {
+	case <-over:
+	case <-ctx.Done():
+	}
+}
+
+// boundary stops the current operation if the session is to halt: an answer and its calls are
+// complete, and the next request has not begun.
+func (g *stage) boundary() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.halted && g.cancel != nil {
 		g.cancel(errStopped)
 	}
 }

@@ -25,7 +25,8 @@ func adminCommand(p *program) *cobra.Command {
 
   burin admin token add ci --rights steer --days 30
   burin admin token list
-  burin admin token remove ci`,
+  burin admin token remove ci
+  burin admin health`,
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -40,7 +41,7 @@ forgets those that are removed.
 		RunE: func(cmd *cobra.Command, _ []string) error { return listTokens(cmd.Context(), p, false) },
 	}
 	token.AddCommand(tokenAddCommand(p), tokenListCommand(p), tokenRemoveCommand(p))
-	cmd.AddCommand(token)
+	cmd.AddCommand(token, healthCommand(p))
 	return cmd
 }
 

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +19,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
+	"sync"
 	"time"
 
 	"github.com/coder/websocket"
@@ -57,37 +56,61 @@ func serveCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the sessions of this machine to programs, over HTTP",
-		Long: `Serve the sessions of this machine over HTTP: programs list, begin, follow and steer them,
-also those that are open in a terminal, and burin attach http://… joins one. It asks for a
-token, which it keeps in a file of yours; burin admin token makes others. Without a
-certificate only this machine reaches it. burin help flags has more flags for sessions.
+		Long: `Serve the sessions of this machine over HTTP: programs list, begin, follow and steer them, also
+those that are open in a terminal, and burin attach joins one. It asks for a token. Only this
+machine reaches it, unless a flag gives it a certificate. burin help flags has more flags.
 
-  burin serve --approval auto-edit
-  burin serve --addr :4647 --tls-cert cert.pem --tls-key key.pem`,
+  burin serve --lan
+  burin serve --acme burin.example.org`,
 		Args: arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), p, a, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("addr") {
+				switch {
+				case o.lan:
+					o.address = ":4647"
+				case len(o.acme) > 0:
+					o.address = acmeAddress
+				}
+			}
+			return serve(cmd.Context(), p, a, o)
+		},
 	}
 	a.register(cmd.Flags())
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
-	own.StringVar(&o.address, "addr", o.address, "the `ADDRESS` to listen at; port 0 is any free one")
+	own.StringVar(&o.address, "addr", o.address, "the `ADDRESS` to listen at; port 0 is free")
 	own.StringVar(&o.cert, "tls-cert", "", "`FILE` with the certificate chain, for https")
 	own.StringVar(&o.key, "tls-key", "", "`FILE` with the certificate's key")
+	own.BoolVar(&o.lan, "lan", false, "serve the local network, with a certificate of its own")
+	own.StringArrayVar(&o.acme, "acme", nil, "have Let's Encrypt certify a public `NAME`; accepts its terms")
+	own.StringVar(&o.acmeEmail, "acme-email", "", "the `ADDRESS` that the authority writes to when something is wrong")
+	own.StringVar(&o.acmeDirectory, "acme-directory", "", "the `URL` of another authority for --acme, whose terms you accept")
+	own.StringVar(&o.acmeHTTP, "acme-http", acmeHTTP, "where the authority may also ask by http, an `ADDRESS`; \"\" is nowhere")
+	own.StringArrayVar(&o.proxies, "proxy", nil, "believe a proxy in this `CIDR` who its clients are")
+	own.IntVar(&o.drain, "drain", 10, "`SECONDS` that turns have when the server ends")
 	own.StringArrayVar(&o.hosts, "host", nil, "another `NAME` to answer to, as a proxy's; repeatable")
 	own.BoolVar(&o.log, "log", false, "write a line for each request to standard error")
 	own.BoolVar(&o.check, "check", false, "check that the server could start, and exit")
 	cmd.Flags().AddFlagSet(own)
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { // those that matter here; burin help flags has all
-		f.Hidden = own.Lookup(f.Name) == nil && !slices.Contains([]string{"approval", "model", "max-cost"}, f.Name)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { // those that matter to most; docs/serve.md and burin help flags have all
+		f.Hidden = own.Lookup(f.Name) == nil || strings.HasPrefix(f.Name, "acme-")
 	})
 	return cmd
 }
 
 // serveOptions are the flags of the server itself.
 type serveOptions struct {
-	address    string
-	cert, key  string   // files; "" is without TLS
-	hosts      []string // names besides those of this machine and the certificate
-	log, check bool
+	address                 string
+	cert, key               string   // files; "" is without TLS
+	hosts                   []string // names besides those of this machine and the certificate
+	log, check              bool
+	lan                     bool     // at the private addresses, with a certificate of this machine's authority
+	acme                    []string // names for certificates of a public authority
+	acmeEmail               string
+	acmeDirectory, acmeHTTP string
+	proxies                 []string // addresses whose headers say who the client is
+	drain                   int      // seconds that turns have when the server ends
+	// pair makes a path that signs in whoever opens it first. nil: there is none.
+	pair func(ctx context.Context) (path string, err error)
 }
 
 // serve answers until it is told to end.
@@ -103,31 +126,22 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 	if err := a.check(); err != nil {
 		return err
 	}
-	cert, err := tlsFiles(o.cert, o.key)
+	proxies, err := proxyList("--proxy", o.proxies)
 	if err != nil {
 		return err
 	}
-	if cert == nil {
-		if err := onlyHere(o.address); err != nil {
-			return err
-		}
+	if o.drain < 0 {
+		return usage("--drain: must be 0 or more seconds, not %d", o.drain)
 	}
 	paths, err := config.FindPaths(p.getenv)
 	if err != nil {
 		return err
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("something listens at %s already: burin serve --addr 127.0.0.1:0 takes a free port", o.address)
-	}
+	l, err := listen(ctx, p, paths, o)
 	if err != nil {
-		return fmt.Errorf("serve: %w", err)
+		return err
 	}
-	at := "http://" + l.Addr().String()
-	if cert != nil {
-		at = "https://" + cert.address(l.Addr().String())
-		l = tls.NewListener(l, cert.config(p.warn))
-	}
+	at := l.at
 	token, err := serverToken(p, paths, at, o.check)
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -155,7 +169,16 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		Version: version(), Who: k.who, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Ready: k.ready,
 		Projects: k.projects, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
 		Host: func(name string) bool {
-			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || cert != nil && cert.names(name)
+			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || l.names != nil && l.names(name)
+		},
+		Proxies: append(proxies, k.proxies...),
+		Drain: func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, time.Duration(o.drain)*time.Second)
+			defer cancel()
+			var all sync.WaitGroup
+			all.Go(func() { k.sessions.Drain(ctx) })
+			all.Go(func() { k.chats.Drain(ctx) })
+			all.Wait()
 		},
 	}
 	if o.log {
@@ -163,6 +186,13 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 	}
 	fmt.Fprintf(p.err, "burin serves at %s. The token is in %s; burin attach %s joins the last session.\n", at, words.ShortPath(serverFile(paths)), at)
 	fmt.Fprintln(p.out, at)
+	if l.begun != nil {
+		var beside sync.WaitGroup
+		defer beside.Wait()
+		inner, stop := context.WithCancel(ctx)
+		defer stop()
+		beside.Go(func() { l.begun(inner) })
+	}
 	return server.NewServer(so).Serve(ctx, l)
 }
 
@@ -246,6 +276,7 @@ type kept struct {
 	projects *project.Store
 	chats    *chats.Chats
 	keys     *serverKeys
+	proxies  []netip.Prefix // of the settings
 }
 
 func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, token, at string) (*kept, error) {
@@ -260,6 +291,9 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, to
 	}
 	settings, err := here.Settings()
 	if err != nil {
+		return nil, err
+	}
+	if k.proxies, err = proxyList("server.proxies", settings.Server.Proxies); err != nil {
 		return nil, err
 	}
 	if k.archive, err = here.Archive(nil); err != nil {
@@ -484,13 +518,17 @@ func joinServer(ctx context.Context, p *program, address, name string, rights re
 		return nil, fmt.Errorf("%s would carry the token in the clear: use https, or forward the port with ssh -L", u)
 	}
 	head := http.Header{"Authorization": {"Bearer " + token}}
+	client, err := attachClient(paths)
+	if err != nil {
+		return nil, err
+	}
 	if id == "" {
-		if id, err = newestServed(ctx, u, head); err != nil {
+		if id, err = newestServed(ctx, client, u, head); err != nil {
 			return nil, err
 		}
 	}
 	dial := func(ctx context.Context) (net.Conn, error) {
-		ws, answer, err := websocket.Dial(ctx, u.JoinPath("v1/sessions", id, "attach").String(), &websocket.DialOptions{HTTPHeader: head})
+		ws, answer, err := websocket.Dial(ctx, u.JoinPath("v1/sessions", id, "attach").String(), &websocket.DialOptions{HTTPClient: client, HTTPHeader: head})
 		if err != nil {
 			if answer != nil {
 				if said := problemOf(answer); said != nil {
@@ -524,13 +562,13 @@ func problemOf(answer *http.Response) error {
 }
 
 // newestServed is the session of a server that was changed last.
-func newestServed(ctx context.Context, u *url.URL, head http.Header) (string, error) {
+func newestServed(ctx context.Context, client *http.Client, u *url.URL, head http.Header) (string, error) {
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, u.JoinPath("v1/sessions").String()+"?limit=1", nil)
 	if err != nil {
 		return "", err
 	}
 	ask.Header = head
-	answer, err := http.DefaultClient.Do(ask)
+	answer, err := client.Do(ask)
 	if err != nil {
 		return "", fmt.Errorf("ask %s for its sessions: %w; burin serve starts a server", u, err)
 	}

@@ -163,6 +163,41 @@ func TestServeChatBusy(t *testing.T) {
 	_ = c.cmd.Wait() // a signal ends it
 }
 
+// A turn that was under way when the server ended, or was killed, goes on by itself in the next one.
+func TestServeChatGoesOn(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		t.Run(sig.String(), func(t *testing.T) {
+			b := newBrain(t)
+			cmd := machine(t, b, rpcConfig)
+			c := serveIt(t, cmd, "--drain", "0")
+			var begun struct{ Chat chatOf }
+			c.must(http.StatusCreated, "POST", "/v1/chats", map[string]any{"message": map[string]any{"id": "m", "message": saying("gate say hello")["message"]}}, &begun)
+			gate := <-b.gates // the model is asked, and hasn't answered
+			if err := c.cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.cmd.Wait() // a signal ends it
+			close(gate)
+			c = serveIt(t, cmd)
+			b.free()
+			f := c.follow("", "session="+begun.Chat.ID)
+			if f.until("", nil); f.facts["working"] == true {
+				f.until("agent_settled", nil)
+			}
+			f.stop()
+			var nodes struct{ Nodes []struct{ Role string } }
+			c.must(http.StatusOK, "POST", "/v1/sessions/"+begun.Chat.ID+"/nodes", nil, &nodes)
+			if last := nodes.Nodes[len(nodes.Nodes)-1]; last.Role != "assistant" {
+				t.Errorf("the last entry is %+v", last)
+			}
+			if n := len(b.srv.Requests()); n != 2 {
+				t.Errorf("%d requests", n)
+			}
+			c.end()
+		})
+	}
+}
+
 func textsOf(messages []llm.Message) string {
 	var all strings.Builder
 	for _, m := range messages {

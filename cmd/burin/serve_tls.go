@@ -13,8 +13,8 @@ import (
 	"github.com/burin-dev/burin/internal/host/words"
 )
 
-// certificate is that of a server, read again when its files change, as when it was renewed.
-type certificate struct {
+// fileCertificate is that of a server, read again when its files change, as when it was renewed.
+type fileCertificate struct {
 	cert, key string // files
 
 	mu     sync.Mutex
@@ -28,7 +28,7 @@ type certificate struct {
 const lookAgain = 5 * time.Second
 
 // read reads the files. Where new ones are wrong, the certificate before them stays.
-func (c *certificate) read(now time.Time) error {
+func (c *fileCertificate) read(now time.Time) error {
 	if c.now != nil && now.Sub(c.looked) < lookAgain {
 		return nil
 	}
@@ -53,8 +53,8 @@ func (c *certificate) read(now time.Time) error {
 }
 
 // config is the server's half of TLS.
-func (c *certificate) config(warn func(string)) *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (c *fileCertificate) config(warn func(string)) *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if err := c.read(time.Now()); err != nil {
@@ -65,7 +65,7 @@ func (c *certificate) config(warn func(string)) *tls.Config {
 }
 
 // names reports whether the certificate is for a name.
-func (c *certificate) names(host string) bool {
+func (c *fileCertificate) names(host string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.leaf.VerifyHostname(host) == nil
@@ -73,7 +73,7 @@ func (c *certificate) names(host string) bool {
 
 // address is how clients name a server that listens at an address: the certificate's name where
 // it listens at all of them.
-func (c *certificate) address(listening string) string {
+func (c *fileCertificate) address(listening string) string {
 	name, port, err := net.SplitHostPort(listening)
 	if err != nil {
 		return listening
@@ -91,14 +91,14 @@ func (c *certificate) address(listening string) string {
 }
 
 // tlsFiles are the files of a certificate, as flags name them. nil: without TLS.
-func tlsFiles(cert, key string) (*certificate, error) {
+func tlsFiles(cert, key string) (*fileCertificate, error) {
 	if cert == "" && key == "" {
 		return nil, nil
 	}
 	if cert == "" || key == "" {
 		return nil, usage("--tls-cert and --tls-key go together")
 	}
-	c := &certificate{cert: cert, key: key}
+	c := &fileCertificate{cert: cert, key: key}
 	if err := c.read(time.Now()); err != nil {
 		return nil, err
 	}

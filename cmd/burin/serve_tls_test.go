@@ -210,25 +210,6 @@ func TestServeCheck(t *testing.T) {
 	}
 }
 
-// systemd accepts the unit, but for where burin is.
-func TestServiceUnit(t *testing.T) {
-	verify, err := exec.LookPath("systemd-analyze")
-	if err != nil {
-		t.Skip("systemd is not installed")
-	}
-	data, err := os.ReadFile("../../deploy/burin.service")
-	if err != nil {
-		t.Fatal(err)
-	}
-	unit := filepath.Join(t.TempDir(), "burin.service")
-	writeFile(t, unit, []byte(strings.ReplaceAll(string(data), "=burin ", "=/bin/true ")), 0o600)
-	c := exec.Command(verify, "verify", "--user", unit)
-	c.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+t.TempDir())
-	if out, err := c.CombinedOutput(); err != nil || strings.Contains(string(out), unit) {
-		t.Errorf("%v: %s", err, out)
-	}
-}
-
 // Requests are counted and logged by what they are, without ids in the one and without content
 // in the other.
 func TestServeMetricsAndLog(t *testing.T) {

@@ -321,8 +321,9 @@ type Config struct {
 	} `yaml:"ask"`
 	// Server is about burin serve.
 	Server struct {
-		Database string `yaml:"database"`
-		Address  string `yaml:"address"`
+		Database string   `yaml:"database"`
+		Proxies  []string `yaml:"proxies"`
+		Address  string   `yaml:"address"`
 	} `yaml:"server"`
 	// Background is about owners without a face.
 	Background struct {

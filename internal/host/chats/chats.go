@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/owner"
@@ -78,6 +79,12 @@ func New(o Options) *Chats {
 	c.keep = owner.Keeper{Alone: true, Idle: o.Idle, Open: c.begin}
 	c.working.Go(c.watch)
 	return c
+}
+
+// Drain lets the chats come to a point where ending them loses nothing; see [owner.Keeper.Drain].
+func (c *Chats) Drain(ctx context.Context) {
+	c.ending.Store(true)
+	c.keep.Drain(ctx)
 }
 
 // Close ends the chats that are open. What is done in them goes on in another server, or when this
@@ -383,14 +390,20 @@ func (c *Chats) note(person, id string, h *held, s *session.Session, feed sessio
 		}
 		n := h.accepted.Load()
 		err = c.o.Store.Note(c.ctx, person, id, h.holder, change)
-		// What is done when this server ends is not settled by that.
-		if e.Type == session.AgentSettled && !s.Facts().Working && !c.ending.Load() && !errors.Is(err, project.ErrNotHeld) {
+		if e.Type == session.AgentSettled && !s.Facts().Working && c.over(e) && !errors.Is(err, project.ErrNotHeld) {
 			err = errors.Join(err, c.o.Store.Settle(c.ctx, id, h.holder, n))
 		}
 		if err != nil && c.ctx.Err() == nil && !errors.Is(err, project.ErrUnknown) && !errors.Is(err, project.ErrNotHeld) { // else it was purged, or is another server's
 			c.o.Warn(fmt.Sprintf("chat %s: %v", id, err))
 		}
 	}
+}
+
+// over reports whether a turn that has settled is over: one that only stopped because this server
+// ends goes on elsewhere.
+func (c *Chats) over(e session.Event) bool {
+	turn, ok := e.Data.(*session.SettledTurn)
+	return !c.ending.Load() || ok && turn.Reason == agent.ReasonDone
 }
 
 // firstWords are what a chat begins with.

@@ -194,6 +194,24 @@ func (k *Keeper) Running(ctx context.Context) []Running {
 	return list
 }
 
+// Drain lets the sessions that are open in this process come to a point where ending them loses and
+// repeats nothing, until ctx ends. One that waits for an answer is at such a point. Nothing
+// begins in them any more: Close comes next.
+func (k *Keeper) Drain(ctx context.Context) {
+	k.mu.Lock()
+	k.ended = true
+	all := slices.Collect(maps.Values(k.open))
+	k.mu.Unlock()
+	var work sync.WaitGroup
+	for _, b := range all {
+		if open, err := b.Questions().Open(ctx); err != nil || len(open) > 0 {
+			continue
+		}
+		work.Go(func() { session.Halt(ctx, b.sv.s) })
+	}
+	work.Wait()
+}
+
 // Close ends the sessions that are open in this process.
 func (k *Keeper) Close() {
 	k.mu.Lock()

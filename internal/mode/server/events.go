@@ -162,6 +162,18 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	go out.beat(ctx)
 	work.Wait()
+	if s.ctx.Err() != nil {
+		out.away()
+	}
+}
+
+// away tells the client that the server ends, and when to connect again.
+func (f *following) away() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := fmt.Fprintf(f.w, "retry: %d\n", reconnect.Milliseconds()); err == nil && f.put("", "", []byte(`{"away":true}`)) == nil {
+		_ = f.to.Flush() // who has gone reads nothing
+	}
 }
 
 // following is a stream of events of sessions.

@@ -78,7 +78,7 @@ func (s *Server) note(r *http.Request, who Who, status int, began time.Time) {
 	if status >= http.StatusInternalServerError {
 		level = slog.LevelError
 	}
-	fields := []any{"route", route, "status", status, "ms", took.Milliseconds(), "token", who.Name}
+	fields := []any{"route", route, "status", status, "ms", took.Milliseconds(), "token", who.Name, "from", clientAddr(r).String(), "https", isHTTPS(r)}
 	if id := r.PathValue("id"); id != "" && status < http.StatusBadRequest { // else it may be anything
 		fields = append(fields, "session", id)
 	}

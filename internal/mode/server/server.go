@@ -13,6 +13,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -35,6 +37,7 @@ const (
 	writeTime   = 30 * time.Second
 	headerTime  = 10 * time.Second
 	beat        = 15 * time.Second // between comments on a stream without events
+	reconnect   = 2 * time.Second  // after which clients of a server that ended connect again
 	recheck     = 5 * time.Second  // between looks whether the token of a request that goes on is still good
 )
 
@@ -56,10 +59,14 @@ type Options struct {
 	Who func(ctx context.Context, token string) (Who, error)
 	// Host reports whether the server answers to a name, besides those of this machine. nil is no.
 	Host func(name string) bool
+	// Proxies are the addresses whose headers say who the client is.
+	Proxies []netip.Prefix
 	// Log is told of each request, without what it says. nil is not.
 	Log *slog.Logger
 	// Ready says why the server can't work; nil is that it can.
 	Ready func(ctx context.Context) error
+	// Drain waits until the sessions can end without a loss, or for as long as it may. nil is not.
+	Drain func(ctx context.Context)
 	// Open says how many sessions the server has open.
 	Open func() int
 	// List lists the sessions, newest first; limit is how many at most, 0 is all.
@@ -133,9 +140,14 @@ func NewServer(o Options) *Server {
 	return s
 }
 
-// Serve answers on a listener until ctx ends, then lets requests finish for a moment.
+// Serve answers on a listener until ctx ends. Then it takes no more requests, tells streams that it
+// goes, waits for Drain, and lets requests that are under way finish for a moment.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	h.ErrorLog = log.New(io.Discard, "", 0) // that a device doesn't trust a certificate is between the two
+	if s.o.Log != nil {
+		h.ErrorLog = slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn)
+	}
 	done := make(chan error, 1)
 	go func() { done <- h.Serve(l) }()
 	select {
@@ -144,6 +156,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	s.stop()
+	_ = l.Close() // the server closes it, too
+	h.SetKeepAlivesEnabled(false)
+	if s.o.Drain != nil {
+		s.o.Drain(context.WithoutCancel(ctx))
+	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if err := h.Shutdown(late); err != nil {
@@ -162,6 +179,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) Handler() http.Handler {
 	origins := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = s.identified(r)
 		head := w.Header()
 		head.Set("Cache-Control", "no-store")
 		head.Set("Content-Security-Policy", "default-src 'none'")

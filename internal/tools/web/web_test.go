@@ -142,7 +142,7 @@ func TestFetch(t *testing.T) {
 		"/bin":         "binary file",
 		"/to-metadata": "address of this machine or its network",
 		"/to-file":     "only http and https",
-		"/loop":        "more than 10 redirects",
+		"/loop":        "stopped after 10 redirects",
 	} {
 		if got, _, err := call(t, o, "fetch", map[string]any{"url": base + path}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s gives %q, %v", path, got, err)
