@@ -46,6 +46,7 @@ type reader struct {
 	field  []byte
 	row    []string
 	size   int // bytes of the row
+	most   int // that it may have
 }
 
 func newReader(r io.Reader) (*reader, error) {
@@ -57,7 +58,7 @@ func newReader(r io.Reader) (*reader, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil // a short file
 	}
-	return &reader{in: in}, err
+	return &reader{in: in, most: maxLine}, err
 }
 
 // next gives the next row that isn't blank; io.EOF after the last.
@@ -73,8 +74,8 @@ func (r *reader) next() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.size++; r.size > maxLine {
-			return nil, fmt.Errorf("a row has more than %d MB: it isn't a backup of GremlinOFA", maxLine>>20)
+		if r.size++; r.size > r.most {
+			return nil, fmt.Errorf("a row has more than %d MB: it isn't a backup of GremlinOFA", r.most>>20)
 		}
 		if r.quote {
 			r.quote = false

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -34,8 +35,9 @@ const (
 
 // Key encrypts the records of a tenant.
 type Key struct {
-	raw  [keySize]byte
-	aead cipher.AEAD
+	raw    [keySize]byte
+	aead   cipher.AEAD
+	tenant func() string
 }
 
 // ParseKey reads a key as the application shows it: 52 letters and digits of base32, in which
@@ -70,7 +72,7 @@ func newKey(raw [keySize]byte) (*Key, error) {
 		return nil, err
 	}
 	aead, err := cipher.NewGCM(block)
-	return &Key{raw, aead}, err
+	return &Key{raw, aead, sync.OnceValue(func() string { return tenantOf(raw) })}, err
 }
 
 // decode32 decodes base32, whatever the bits are that are left over: the application takes any.
@@ -98,9 +100,12 @@ func (k *Key) Text() string {
 // Is reports whether two keys are the same, whatever their texts were.
 func (k *Key) Is(other *Key) bool { return subtle.ConstantTimeCompare(k.raw[:], other.raw[:]) == 1 }
 
-// Tenant is the id under which a server has the rows of the key. It is a secret, and takes a moment.
-func (k *Key) Tenant() string {
-	id, err := pbkdf2.Key(sha256.New, string(k.raw[:]), []byte(tenantSalt), tenantRounds, keySize)
+// Tenant is the id under which a server has the rows of the key. It is a secret. The first call takes a
+// moment.
+func (k *Key) Tenant() string { return k.tenant() }
+
+func tenantOf(raw [keySize]byte) string {
+	id, err := pbkdf2.Key(sha256.New, string(raw[:]), []byte(tenantSalt), tenantRounds, keySize)
 	if err != nil { // only lengths that are too large
 		panic(err)
 	}
