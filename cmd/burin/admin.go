@@ -41,6 +41,7 @@ forgets those that are removed.
 	}
 	token.AddCommand(tokenAddCommand(p), tokenListCommand(p), tokenRemoveCommand(p))
 	cmd.AddCommand(token)
+	cmd.AddCommand(storageCommand(p))
 	return cmd
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/customize/config"
@@ -73,6 +74,7 @@ certificate only this machine reaches it. burin help flags has more flags for se
 	own.StringVar(&o.key, "tls-key", "", "`FILE` with the certificate's key")
 	own.StringArrayVar(&o.hosts, "host", nil, "another `NAME` to answer to, as a proxy's; repeatable")
 	own.BoolVar(&o.log, "log", false, "write a line for each request to standard error")
+	own.BoolVar(&o.storageOnly, "storage-only", false, "be GremlinOFA's storage server and nothing else, with its PORT, DB_PATH and CORS_ORIGIN")
 	own.BoolVar(&o.check, "check", false, "check that the server could start, and exit")
 	cmd.Flags().AddFlagSet(own)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { // those that matter here; burin help flags has all
@@ -87,10 +89,15 @@ type serveOptions struct {
 	cert, key  string   // files; "" is without TLS
 	hosts      []string // names besides those of this machine and the certificate
 	log, check bool
+
+	storageOnly bool // nothing but the storage of GremlinOFA, in place of its own server
 }
 
 // serve answers until it is told to end.
 func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
+	if o.storageOnly {
+		return serveStorage(ctx, p, o)
+	}
 	for flag, given := range map[string]bool{
 		"--print": a.print, "--steps": a.steps, "--json-schema": a.schema != "", "--continue": a.goOn, "--resume": a.resume != "",
 		"--session": a.session != "", "--no-session": a.noSession, "--add-dir": len(a.addDirs) > 0,
@@ -151,7 +158,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		return l.Close()
 	}
 	so := server.Options{
-		Version: version(), Who: k.who, List: k.list, May: k.may, Face: k.faceOf, New: k.begin, Ready: k.ready,
+		Version: version(), Storage: k.storage, Who: k.who, List: k.list, May: k.may, Face: k.faceOf, New: k.begin, Ready: k.ready,
 		Projects: k.projects, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || cert != nil && cert.names(name)
@@ -244,6 +251,7 @@ type kept struct {
 	db       *store.DB
 	projects *project.Store
 	chats    *chats.Chats
+	storage  *gremlin.API // nil: it is off
 }
 
 func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, token string) (*kept, error) {
@@ -274,6 +282,9 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, to
 	}
 	if k.db, err = serverDatabase(ctx, p, paths, settings); err != nil {
 		return nil, err
+	}
+	if k.storage, err = storageFor(p, settings, k.db); err != nil {
+		return nil, errors.Join(err, k.db.Close())
 	}
 	k.projects = project.New(k.db, keys)
 	k.chats = chats.New(k.projects, func(ctx context.Context, c host.Chat) (*session.Session, error) {

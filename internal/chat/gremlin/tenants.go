@@ -31,6 +31,9 @@ type Tenant struct {
 	Bytes    int64     `json:"bytes"` // of their encrypted data
 }
 
+// Owner is the person who registers keys on the command line: the owner of this machine.
+const Owner = "owner"
+
 // Errors of [Tenants].
 var (
 	// ErrInvalid means that a registration can't be.
@@ -123,6 +126,12 @@ func (t *Tenants) Remove(ctx context.Context, person string, number int64, recor
 		}
 		return err
 	})
+}
+
+// Known reports whether somebody has registered a tenant.
+func (t *Tenants) Known(ctx context.Context, tenant string) (known bool, err error) {
+	err = t.db.QueryRow(ctx, `SELECT count(*) > 0 FROM {gremlin_tenants} WHERE tenant = ?1`, hashed(tenant)).Scan(&known)
+	return known, err
 }
 
 // admit says whether a client is one of a tenant's. The error is [ErrTenant] if not; it doesn't tell

@@ -321,7 +321,9 @@ type Config struct {
 	} `yaml:"ask"`
 	// Server is about burin serve.
 	Server struct {
-		Database string `yaml:"database"`
+		Database       string   `yaml:"database"`
+		Storage        bool     `yaml:"storage"`
+		StorageOrigins []string `yaml:"storageOrigins"`
 	} `yaml:"server"`
 	// Background is about owners without a face.
 	Background struct {

@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -77,6 +78,8 @@ type Options struct {
 	Face func(ctx context.Context, id, name string, answers bool) (session.Handle, error)
 	// New begins a session.
 	New func(ctx context.Context, n New) (Created, error)
+	// Storage serves clients of GremlinOFA. nil is not.
+	Storage *gremlin.API
 }
 
 // Listed is a session in a list.
@@ -164,6 +167,9 @@ func (s *Server) Handler() http.Handler {
 		head.Set("X-Content-Type-Options", "nosniff")
 		if !s.named(r.Host) {
 			fail(w, http.StatusMisdirectedRequest, "", fmt.Errorf("this server does not answer to %q: burin serve --host adds a name", r.Host))
+			return
+		}
+		if s.stored(w, r) {
 			return
 		}
 		if err := origins.Check(r); err != nil {
