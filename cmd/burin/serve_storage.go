@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -70,6 +71,9 @@ func serveStorage(ctx context.Context, p *program, o serveOptions) error {
 		port := p.getenv("PORT")
 		if port == "" {
 			port = storagePort
+		}
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return usage("PORT: %q is not a port", port)
 		}
 		address = net.JoinHostPort("127.0.0.1", port)
 	}
