@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -385,5 +386,36 @@ func TestStorageMemory(t *testing.T) {
 		if most > limit {
 			t.Errorf("the server took %d MB", most>>20)
 		}
+	}
+}
+
+// The commands of docs/gremlin.md run as they stand there, one after the other.
+func TestGremlinPage(t *testing.T) {
+	text, err := os.ReadFile("../../docs/gremlin.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t)
+	writeFile(t, filepath.Join(cmd.Dir, "key.txt"), []byte(gremlinKey+"\n"), 0o600)
+	backup, err := os.ReadFile("testdata/script/admin_storage.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(backup), "-- exported.csv --\n")
+	rows := strings.SplitAfter(rest, "\n")
+	writeFile(t, filepath.Join(cmd.Dir, "backup.csv"), []byte(rows[0]+rows[1]+rows[2]), 0o600)
+	ran := 0
+	for _, m := range consoleStep.FindAllStringSubmatch(string(text), -1) {
+		ran++
+		c := again(cmd)
+		c.Args = append(c.Args, strings.Fields(m[1])...)
+		out, err := c.CombinedOutput()
+		want := strings.ReplaceAll(regexp.QuoteMeta(m[2]), "…", ".*")
+		if err != nil || !regexp.MustCompile("^"+want+"$").Match(out) {
+			t.Errorf("burin %s: %v: the page says\n%s\nit says\n%s", m[1], err, m[2], out)
+		}
+	}
+	if ran != 4 {
+		t.Errorf("%d commands ran", ran)
 	}
 }
