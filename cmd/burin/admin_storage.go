@@ -43,7 +43,7 @@ key is read from standard input, or asked for; --key-file names a file with it.
 }
 
 // withServerDatabase opens the server's database for a while.
-func (p *program) withServerDatabase(ctx context.Context, do func(*store.DB) error) error {
+func withServerDatabase(ctx context.Context, p *program, do func(*store.DB) error) error {
 	paths, err := config.FindPaths(p.getenv)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (p *program) withServerDatabase(ctx context.Context, do func(*store.DB) err
 
 // storageKey reads a key, from a file or from standard input. It is never on a command line, which
 // other users of the machine see.
-func (p *program) storageKey(ctx context.Context, file string) (*gremlin.Key, error) {
+func storageKey(ctx context.Context, p *program, file string) (*gremlin.Key, error) {
 	var text string
 	var err error
 	if file == "" {
@@ -116,11 +116,11 @@ key that is there another name or password, add it again.
 					return err
 				}
 			}
-			key, err := p.storageKey(cmd.Context(), keyFile)
+			key, err := storageKey(cmd.Context(), p, keyFile)
 			if err != nil {
 				return err
 			}
-			return p.withServerDatabase(cmd.Context(), func(db *store.DB) error {
+			return withServerDatabase(cmd.Context(), p, func(db *store.DB) error {
 				_, err := gremlin.NewTenants(db).Register(cmd.Context(), gremlin.Owner, args[0], key.Tenant(), gremlin.PasswordHash(password))
 				switch {
 				case errors.Is(err, gremlin.ErrInvalid):
@@ -154,7 +154,7 @@ func storageListCommand(p *program) *cobra.Command {
 }
 
 func listStorage(ctx context.Context, p *program, asJSON bool) error {
-	return p.withServerDatabase(ctx, func(db *store.DB) error {
+	return withServerDatabase(ctx, p, func(db *store.DB) error {
 		all, err := gremlin.NewTenants(db).List(ctx, gremlin.Owner)
 		if err != nil {
 			return err
@@ -194,7 +194,7 @@ key is added again; with --records it is deleted.
 			if err != nil {
 				return usage("%q is not an id: burin admin storage list shows them", args[0])
 			}
-			return p.withServerDatabase(cmd.Context(), func(db *store.DB) error {
+			return withServerDatabase(cmd.Context(), p, func(db *store.DB) error {
 				err := gremlin.NewTenants(db).Remove(cmd.Context(), gremlin.Owner, id, records)
 				switch {
 				case errors.Is(err, gremlin.ErrTenant):
@@ -213,9 +213,9 @@ key is added again; with --records it is deleted.
 
 // withRecords gives what is stored, in a file of the original or in the server's database; tenants are
 // those of the latter.
-func (p *program) withRecords(ctx context.Context, file string, do func(r *gremlin.Records, tenants *gremlin.Tenants) error) error {
+func withRecords(ctx context.Context, p *program, file string, do func(r *gremlin.Records, tenants *gremlin.Tenants) error) error {
 	if file == "" {
-		return p.withServerDatabase(ctx, func(db *store.DB) error { return do(gremlin.NewRecords(db), gremlin.NewTenants(db)) })
+		return withServerDatabase(ctx, p, func(db *store.DB) error { return do(gremlin.NewRecords(db), gremlin.NewTenants(db)) })
 	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return usage("--database: %s isn't there", words.ShortPath(file))
@@ -241,11 +241,11 @@ backup it has the files of projects.
   burin admin storage export backup.csv --key-file key.txt --database data.db`,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			key, err := p.storageKey(cmd.Context(), keyFile)
+			key, err := storageKey(cmd.Context(), p, keyFile)
 			if err != nil {
 				return err
 			}
-			return p.withRecords(cmd.Context(), database, func(r *gremlin.Records, _ *gremlin.Tenants) error {
+			return withRecords(cmd.Context(), p, database, func(r *gremlin.Records, _ *gremlin.Tenants) error {
 				var e gremlin.Exported
 				write := func(to io.Writer) (err error) {
 					e, err = r.Export(cmd.Context(), to, key, models)
@@ -291,7 +291,7 @@ backup's key, and each record is encrypted again. Nothing is written with a wron
 			if args[0] == "-" && keyFile == "" {
 				return usage("the backup and the key can't both come from standard input: give --key-file")
 			}
-			return p.importStorage(cmd.Context(), args[0], keyFile, fromFile, database)
+			return importStorage(cmd.Context(), p, args[0], keyFile, fromFile, database)
 		},
 	}
 	cmd.Flags().StringVar(&keyFile, "key-file", "", "`FILE` with the key of the clients; without it, standard input")
@@ -300,14 +300,14 @@ backup's key, and each record is encrypted again. Nothing is written with a wron
 	return cmd
 }
 
-func (p *program) importStorage(ctx context.Context, path, keyFile, fromFile, database string) error {
-	to, err := p.storageKey(ctx, keyFile)
+func importStorage(ctx context.Context, p *program, path, keyFile, fromFile, database string) error {
+	to, err := storageKey(ctx, p, keyFile)
 	if err != nil {
 		return err
 	}
 	from := to
 	if fromFile != "" {
-		if from, err = p.storageKey(ctx, fromFile); err != nil {
+		if from, err = storageKey(ctx, p, fromFile); err != nil {
 			return err
 		}
 	}
@@ -320,12 +320,12 @@ func (p *program) importStorage(ctx context.Context, path, keyFile, fromFile, da
 		defer f.Close() //nolint:errcheck // it was only read
 		in = f
 	}
-	return p.withRecords(ctx, database, func(r *gremlin.Records, tenants *gremlin.Tenants) error {
+	return withRecords(ctx, p, database, func(r *gremlin.Records, tenants *gremlin.Tenants) error {
 		got, err := r.Import(ctx, in, from, to)
 		if errors.Is(err, gremlin.ErrKey) {
 			return fmt.Errorf("%s was made with another key: nothing was imported", words.ShortPath(path))
 		}
-		p.sayImported(got)
+		sayImported(p, got)
 		if err != nil {
 			return fmt.Errorf("import %s: %w", words.ShortPath(path), archive.Pathless(err))
 		}
@@ -346,7 +346,7 @@ func (p *program) importStorage(ctx context.Context, path, keyFile, fromFile, da
 }
 
 // sayImported says what became of the rows of a backup.
-func (p *program) sayImported(got gremlin.Imported) {
+func sayImported(p *program, got gremlin.Imported) {
 	for _, line := range got.Errors {
 		p.warn(words.Line(line))
 	}

@@ -31,11 +31,14 @@ func storageFor(p *program, settings *config.Config, db *store.DB) (*gremlin.API
 		return nil, fmt.Errorf("server.storageOrigins: %w", err)
 	}
 	a := gremlin.NewAPI(gremlin.NewRecords(db))
-	a.Tenants, a.Origins, a.Failed = gremlin.NewTenants(db), origins, p.storageFailed
+	a.Tenants, a.Origins, a.Failed = gremlin.NewTenants(db), origins, tellsFailures(p)
 	return a, nil
 }
 
-func (p *program) storageFailed(err error) { p.warn(words.Line(err.Error())) }
+// tellsFailures tells whoever runs the server why it failed a client.
+func tellsFailures(p *program) func(error) {
+	return func(err error) { p.warn(words.Line(err.Error())) }
+}
 
 // storageOrigins are the origins of addresses, as browsers send them.
 func storageOrigins(given []string) (origins []string, err error) {
@@ -98,7 +101,7 @@ func serveStorage(ctx context.Context, p *program, o serveOptions) error {
 	}
 	defer records.Close() //nolint:errcheck // nothing is written any more
 	a := gremlin.NewAPI(records)
-	a.Origins, a.Failed = origins, p.storageFailed
+	a.Origins, a.Failed = origins, tellsFailures(p)
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("something listens at %s already: set PORT to another port", address)
