@@ -121,7 +121,7 @@ key that is there another name or password, add it again.
 				return err
 			}
 			return withServerDatabase(cmd.Context(), p, func(db *store.DB) error {
-				_, err := gremlin.NewTenants(db).Register(cmd.Context(), gremlin.Owner, args[0], key.Tenant(), gremlin.PasswordHash(password))
+				_, err := gremlin.NewTenants(db).Register(cmd.Context(), ownerPerson, args[0], key.Tenant(), gremlin.PasswordHash(password))
 				switch {
 				case errors.Is(err, gremlin.ErrInvalid):
 					return usage("%w", err)
@@ -155,7 +155,7 @@ func storageListCommand(p *program) *cobra.Command {
 
 func listStorage(ctx context.Context, p *program, asJSON bool) error {
 	return withServerDatabase(ctx, p, func(db *store.DB) error {
-		all, err := gremlin.NewTenants(db).List(ctx, gremlin.Owner)
+		all, err := gremlin.NewTenants(db).List(ctx, ownerPerson)
 		if err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ key is added again; with --records it is deleted.
 				return usage("%q is not an id: burin admin storage list shows them", args[0])
 			}
 			return withServerDatabase(cmd.Context(), p, func(db *store.DB) error {
-				err := gremlin.NewTenants(db).Remove(cmd.Context(), gremlin.Owner, id, records)
+				err := gremlin.NewTenants(db).Remove(cmd.Context(), ownerPerson, id, records)
 				switch {
 				case errors.Is(err, gremlin.ErrTenant):
 					return usage("there is no key %d: burin admin storage list shows them", id)

@@ -14,7 +14,7 @@ import (
 )
 
 // serverParts are the tables of all rooms that keep something in the server's database.
-func serverParts() []store.Part { return []store.Part{project.Part, gremlin.Part()} }
+func serverParts() []store.Part { return []store.Part{project.Part, gremlin.Part} }
 
 // serverDatabase opens the server's database: server.db, unless the settings name another. The
 // caller closes it.

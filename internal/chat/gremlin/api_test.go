@@ -30,7 +30,7 @@ const (
 // database of both kinds, and a file of the original.
 func each(t *testing.T, test func(t *testing.T, c *client)) {
 	t.Helper()
-	storetest.Each(t, []store.Part{Part()}, func(t *testing.T, open func() *store.DB) {
+	storetest.Each(t, []store.Part{Part}, func(t *testing.T, open func() *store.DB) {
 		db := open()
 		a := NewAPI(NewRecords(db))
 		a.Tenants = NewTenants(db)
@@ -588,7 +588,7 @@ func TestOriginalFile(t *testing.T) {
 
 // SBE-09, SBE-10: a password that was registered is asked for; ids are nowhere in the database.
 func TestTenants(t *testing.T) {
-	storetest.Each(t, []store.Part{Part()}, func(t *testing.T, open func() *store.DB) {
+	storetest.Each(t, []store.Part{Part}, func(t *testing.T, open func() *store.DB) {
 		db := open()
 		tenants := NewTenants(db)
 		a := NewAPI(NewRecords(db))

@@ -21,7 +21,7 @@ import (
 // eachRecords runs a test with each kind of storage; make makes another, empty one.
 func eachRecords(t *testing.T, test func(t *testing.T, open func() *Records)) {
 	t.Helper()
-	storetest.Each(t, []store.Part{Part()}, func(t *testing.T, open func() *store.DB) {
+	storetest.Each(t, []store.Part{Part}, func(t *testing.T, open func() *store.DB) {
 		test(t, func() *Records { return NewRecords(open()) })
 	})
 	t.Run("original", func(t *testing.T) {

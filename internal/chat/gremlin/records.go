@@ -20,16 +20,14 @@ import (
 // Part is the tables of this room. What clients send is kept as bytes: text of PostgreSQL can't
 // hold NUL, and sorts by the rules of a language where the original compares bytes. seq is the order in
 // which rows came, which decides between equal times.
-func Part() store.Part {
-	return store.Part{Name: "gremlin", Steps: []string{
-		`CREATE TABLE {gremlin_tenants} (number INTEGER PRIMARY KEY AUTOINCREMENT, tenant BLOB NOT NULL UNIQUE, person TEXT NOT NULL,
+var Part = store.Part{Name: "gremlin", Steps: []string{
+	`CREATE TABLE {gremlin_tenants} (number INTEGER PRIMARY KEY AUTOINCREMENT, tenant BLOB NOT NULL UNIQUE, person TEXT NOT NULL,
 			name TEXT NOT NULL, password BLOB, created INTEGER NOT NULL) STRICT`,
-		`CREATE TABLE {gremlin_records} (seq INTEGER PRIMARY KEY AUTOINCREMENT, userId BLOB NOT NULL, tableName TEXT NOT NULL, id BLOB NOT NULL,
+	`CREATE TABLE {gremlin_records} (seq INTEGER PRIMARY KEY AUTOINCREMENT, userId BLOB NOT NULL, tableName TEXT NOT NULL, id BLOB NOT NULL,
 			encryptedData BLOB NOT NULL, timestamp BLOB, parentId BLOB, unencryptedData BLOB, UNIQUE (userId, tableName, id)) STRICT`,
-		`CREATE INDEX gremlin_records_parent ON {gremlin_records} (userId, tableName, parentId, timestamp)`,
-		`CREATE INDEX gremlin_records_time ON {gremlin_records} (userId, tableName, timestamp)`,
-	}}
-}
+	`CREATE INDEX gremlin_records_parent ON {gremlin_records} (userId, tableName, parentId, timestamp)`,
+	`CREATE INDEX gremlin_records_time ON {gremlin_records} (userId, tableName, timestamp)`,
+}}
 
 // original are the statements that make the data.db of the original server.
 const original = `CREATE TABLE IF NOT EXISTS records (userId TEXT NOT NULL, tableName TEXT NOT NULL, id TEXT NOT NULL, encryptedData TEXT NOT NULL,

@@ -31,9 +31,6 @@ type Tenant struct {
 	Bytes    int64     `json:"bytes"` // of their encrypted data
 }
 
-// Owner is the person who registers keys on the command line: the owner of this machine.
-const Owner = "owner"
-
 // Errors of [Tenants].
 var (
 	// ErrInvalid means that a registration can't be.

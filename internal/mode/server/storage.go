@@ -51,9 +51,6 @@ func (s *Server) storageRoutes() []route {
 	}
 }
 
-// personOf is the id of the person whose request it is: all tokens are of the owner of this machine.
-func personOf(*http.Request) string { return gremlin.Owner }
-
 // storing reports whether clients of GremlinOFA are served; false: the request is answered.
 func (s *Server) storing(w http.ResponseWriter) bool {
 	if s.o.Storage == nil {
@@ -66,7 +63,7 @@ func (s *Server) tenants(w http.ResponseWriter, r *http.Request) {
 	if !s.storing(w) {
 		return
 	}
-	all, err := s.o.Storage.Tenants.List(r.Context(), personOf(r))
+	all, err := s.o.Storage.Tenants.List(r.Context(), person(r))
 	if err != nil {
 		fail(w, http.StatusInternalServerError, "", fmt.Errorf("list the keys: %w", err))
 		return
@@ -79,7 +76,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	if !s.storing(w) || !read(w, r, &in) {
 		return
 	}
-	id, err := s.o.Storage.Tenants.Register(r.Context(), personOf(r), in.Name, in.Tenant, in.Password)
+	id, err := s.o.Storage.Tenants.Register(r.Context(), person(r), in.Name, in.Tenant, in.Password)
 	switch {
 	case errors.Is(err, gremlin.ErrInvalid):
 		fail(w, http.StatusBadRequest, "", err)
@@ -99,7 +96,7 @@ func (s *Server) unregister(w http.ResponseWriter, r *http.Request) {
 	}
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err == nil {
-		err = s.o.Storage.Tenants.Remove(r.Context(), personOf(r), id, in.Records)
+		err = s.o.Storage.Tenants.Remove(r.Context(), person(r), id, in.Records)
 	}
 	switch {
 	case errors.Is(err, strconv.ErrSyntax), errors.Is(err, strconv.ErrRange), errors.Is(err, gremlin.ErrTenant):
