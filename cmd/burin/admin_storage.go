@@ -285,7 +285,7 @@ If the clients have another key than the backup, --from-key-file names the file 
 backup's key, and each record is encrypted again. Nothing is written with a wrong key.
 
   burin admin storage import backup.csv --key-file key.txt
-  burin admin storage import backup.csv --key-file new.txt --from-key-file old.txt`,
+  burin admin storage import old.csv --key-file new.txt --from-key-file old.txt`,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[0] == "-" && keyFile == "" {

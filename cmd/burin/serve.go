@@ -74,7 +74,7 @@ certificate only this machine reaches it. burin help flags has more flags for se
 	own.StringVar(&o.key, "tls-key", "", "`FILE` with the certificate's key")
 	own.StringArrayVar(&o.hosts, "host", nil, "another `NAME` to answer to, as a proxy's; repeatable")
 	own.BoolVar(&o.log, "log", false, "write a line for each request to standard error")
-	own.BoolVar(&o.storageOnly, "storage-only", false, "be GremlinOFA's storage server and nothing else, with its PORT, DB_PATH and CORS_ORIGIN")
+	own.BoolVar(&o.storageOnly, "storage-only", false, "only take the place of GremlinOFA's storage server")
 	own.BoolVar(&o.check, "check", false, "check that the server could start, and exit")
 	cmd.Flags().AddFlagSet(own)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { // those that matter here; burin help flags has all

@@ -46,12 +46,14 @@ type API struct {
 	// Failed is told why a request failed that the client did nothing wrong with. nil is not.
 	Failed func(error)
 
-	bodies *semaphore.Weighted
+	bodies   *semaphore.Weighted
+	most     int64 // bytes of a request
+	pageSize int   // characters of a page
 }
 
 // NewAPI makes an API. The fields that it doesn't set may be set before it serves.
 func NewAPI(records *Records) *API {
-	return &API{Records: records, bodies: semaphore.NewWeighted(maxBodies)}
+	return &API{Records: records, bodies: semaphore.NewWeighted(maxBodies), most: maxBody, pageSize: exportSize}
 }
 
 // columns are those of a row, in the order in which they are written.
@@ -353,8 +355,8 @@ func (q *request) export() {
 		fits := func(w *row) bool {
 			first := size == 0
 			size += w.units(names)
-			more = more || !first && size > exportSize
-			return first || size <= exportSize
+			more = more || !first && size > q.a.pageSize
+			return first || size <= q.a.pageSize
 		}
 		err = q.list(`{"rows":[`, all[:min(exportRows, len(all))], names, chosen, fits, func() string { return `],"hasMore":` + strconv.FormatBool(more) + "}" })
 	}
@@ -457,7 +459,7 @@ func (a *API) tell(r *http.Request, err error) {
 func (q *request) body(into any, wrong string) bool {
 	size := q.r.ContentLength
 	if size < 0 {
-		size = maxBody
+		size = q.a.most
 	}
 	if encoding := q.r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		refuse(q.w, http.StatusUnsupportedMediaType, "Content-Encoding must be identity")
@@ -465,10 +467,10 @@ func (q *request) body(into any, wrong string) bool {
 	}
 	large := func() bool {
 		q.w.Header().Set("Connection", "close") // nobody reads the rest
-		refuse(q.w, http.StatusRequestEntityTooLarge, fmt.Sprintf("A request has at most %d MB", maxBody>>20))
+		refuse(q.w, http.StatusRequestEntityTooLarge, fmt.Sprintf("A request has at most %d MB", q.a.most>>20))
 		return false
 	}
-	if size > maxBody {
+	if size > q.a.most {
 		return large()
 	}
 	if q.a.bodies.Acquire(q.r.Context(), size) != nil {
@@ -478,7 +480,7 @@ func (q *request) body(into any, wrong string) bool {
 	var data bytes.Buffer
 	data.Grow(int(q.r.ContentLength+1) + bytes.MinRead)
 	conn := http.NewResponseController(q.w)
-	_, err := data.ReadFrom(&patient{http.MaxBytesReader(q.w, q.r.Body, maxBody), conn})
+	_, err := data.ReadFrom(&patient{http.MaxBytesReader(q.w, q.r.Body, q.a.most), conn})
 	_ = conn.SetReadDeadline(time.Time{}) // it would end the request later
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {

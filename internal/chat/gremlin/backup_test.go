@@ -88,7 +88,7 @@ func aStore(t testing.TB, k *Key) map[string][]row {
 		"memory_journals": {{"journal_1", plain(`{"command":"x"}`), time, str("project_1"), nil}},
 		"models_cache":    {{"api_default_anthropic", pressed(`{"models":[]}`), time, nil, nil}},
 	}
-	for i := range 450 {
+	for i := range 230 {
 		rows["messages"] = append(rows["messages"], row{fmt.Sprintf("msg_%03d", i), pressed(fmt.Sprintf(`{"content":"%d %s"}`, i, strings.Repeat("words ", i))), time, str("chat_1"), nil})
 	}
 	return rows

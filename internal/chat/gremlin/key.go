@@ -145,7 +145,9 @@ func (k *Key) open(record string) ([]byte, error) {
 var pressed = []byte("GZ")
 
 // inflate gives the JSON of a record that open has decrypted, of any table.
-func inflate(plain []byte) ([]byte, error) {
+func inflate(plain []byte) ([]byte, error) { return inflateUpTo(plain, maxPlain) }
+
+func inflateUpTo(plain []byte, most int64) ([]byte, error) {
 	packed, ok := bytes.CutPrefix(plain, pressed)
 	if !ok {
 		return plain, nil
@@ -155,9 +157,9 @@ func inflate(plain []byte) ([]byte, error) {
 		return nil, err
 	}
 	z.Multistream(false)
-	text, err := io.ReadAll(io.LimitReader(z, maxPlain+1))
-	if err == nil && len(text) > maxPlain {
-		err = fmt.Errorf("it has more than %d MB", maxPlain>>20)
+	text, err := io.ReadAll(io.LimitReader(z, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("it has more than %d MB", most>>20)
 	}
 	return text, err
 }
