@@ -116,9 +116,10 @@ type inbox struct {
 	held    bool         // queued messages don't start by themselves
 	last    time.Time    // of the previous message
 	turns   map[string]*turn
-	settled []string // ids of finished turns, oldest first
-	now     string   // id of the running turn
-	told    int      // queued messages, as last emitted
+	settled []string        // ids of finished turns, oldest first
+	earlier map[string]bool // ids of messages of earlier owners; nil: not looked for yet
+	now     string          // id of the running turn
+	told    int             // queued messages, as last emitted
 }
 
 // turn is what is done for a message.
@@ -147,6 +148,30 @@ func (b *inbox) turn(id string) *turn {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.turns[id]
+}
+
+// maxEarlier is how many messages of earlier owners are known again: whoever had no answer when
+// an owner died sends them again soon.
+const maxEarlier = 256
+
+// before reports whether a message was submitted to an earlier owner of the session.
+func (b *inbox) before(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.earlier == nil {
+		b.earlier = map[string]bool{}
+		nodes := b.rec.log.Nodes()
+		for i := len(nodes) - 1; i >= 0 && len(b.earlier) < maxEarlier; i-- {
+			if nodes[i].Type != transcript.TypeCustom || nodes[i].Name != CustomQueue {
+				continue
+			}
+			var e queueEntry
+			if entry, err := b.rec.log.Entry(nodes[i].ID); err == nil && json.Unmarshal(entry.Data, &e) == nil && e.ID != "" {
+				b.earlier[e.ID] = true
+			}
+		}
+	}
+	return b.earlier[id]
 }
 
 // running returns the id of the running turn; "" if there is none.
@@ -221,7 +246,7 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 	}
 	if in.ID == "" {
 		in.ID = rand.Text()[:16]
-	} else if s.inbox.turn(in.ID) != nil {
+	} else if s.inbox.turn(in.ID) != nil || s.inbox.before(in.ID) {
 		return Receipt{ID: in.ID, Again: true}, nil
 	}
 	ctx, done, err := s.stage.beside(ctx)

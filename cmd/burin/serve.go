@@ -30,6 +30,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/access"
@@ -141,7 +142,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 	p.sealing.AskWith(func(context.Context, string) (string, error) {
 		return "", errors.New("a server can't ask for a pass phrase: set BURIN_SESSION_PASSPHRASE, or open the session in a terminal first")
 	})
-	k, err := newKept(ctx, p, a, paths, token)
+	k, err := newKept(ctx, p, a, paths, token, at)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -158,7 +159,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		return l.Close()
 	}
 	so := server.Options{
-		Version: version(), Storage: k.storage, Who: k.who, List: k.list, May: k.may, Face: k.faceOf, New: k.begin, Ready: k.ready,
+		Version: version(), Storage: k.storage, Who: k.who, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Ready: k.ready,
 		Projects: k.projects, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || cert != nil && cert.names(name)
@@ -252,9 +253,10 @@ type kept struct {
 	projects *project.Store
 	chats    *chats.Chats
 	storage  *gremlin.API // nil: it is off
+	keys     *serverKeys
 }
 
-func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, token string) (*kept, error) {
+func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, token, at string) (*kept, error) {
 	k := &kept{hosts: newHosts(p, a), token: sha256.Sum256([]byte(token)), tokens: access.New(paths.Data)}
 	dir, err := archive.WorkDir()
 	if err != nil {
@@ -276,8 +278,7 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, to
 		Idle:  time.Duration(settings.Int("background.idle")) * time.Second,
 		Open:  k.resume,
 	}
-	keys, err := newServerKeys(paths)
-	if err != nil {
+	if k.keys, err = newServerKeys(paths); err != nil {
 		return nil, err
 	}
 	if k.db, err = serverDatabase(ctx, p, paths, settings); err != nil {
@@ -286,13 +287,20 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, to
 	if k.storage, err = storageFor(p, settings, k.db); err != nil {
 		return nil, errors.Join(err, k.db.Close())
 	}
-	k.projects = project.New(k.db, keys)
-	k.chats = chats.New(k.projects, func(ctx context.Context, c host.Chat) (*session.Session, error) {
-		if c.Choice.Model == "" {
-			c.Choice = a.wish().Choice
-		}
-		return host.OpenChat(ctx, here, c)
-	}, k.sessions.Idle, p.warn)
+	k.projects = project.New(k.db, k.keys, vfs.New(k.db, vfs.Limits{}))
+	co := chats.Options{
+		Store: k.projects, Idle: k.sessions.Idle, Warn: p.warn, Dial: k.dialPeer,
+		Open: func(ctx context.Context, c host.Chat) (*session.Session, error) {
+			if c.Choice.Model == "" {
+				c.Choice = a.wish().Choice
+			}
+			return host.OpenChat(ctx, here, c)
+		},
+	}
+	if k.db.Server() {
+		co.Address = cmp.Or(settings.Server.Address, at)
+	}
+	k.chats = chats.New(co)
 	return k, nil
 }
 
@@ -315,6 +323,9 @@ func (k *kept) who(ctx context.Context, token string) (server.Who, error) {
 	sum := sha256.Sum256([]byte(token)) // of equal length, which the comparison needs
 	if subtle.ConstantTimeCompare(sum[:], k.token[:]) == 1 {
 		return server.Who{Name: "server", Rights: remote.Own, Person: ownerPerson}, nil
+	}
+	if k.db.Server() && subtle.ConstantTimeCompare([]byte(token), []byte(k.keys.peerToken())) == 1 {
+		return server.Who{Name: "another server", Rights: remote.Own, Peer: true}, nil
 	}
 	found, err := k.tokens.Find(ctx, token)
 	if errors.Is(err, access.ErrUnknown) {

@@ -3,10 +3,17 @@ package main
 import (
 	"context"
 	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"path/filepath"
+	"sync"
+
+	"github.com/coder/websocket"
 
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/vault"
@@ -14,47 +21,69 @@ import (
 	"github.com/burin-dev/burin/internal/mode/server"
 	"github.com/burin-dev/burin/internal/platform/keyfile"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/session/remote"
 )
 
 // owner is the person whose machine it is.
 const ownerPerson = "owner"
 
 // serverKeys are the keys of people, made of one key of the server.
-type serverKeys struct{ raw []byte }
+type serverKeys struct {
+	raw   []byte
+	rings sync.Map // by person
+}
 
 func newServerKeys(paths config.Paths) (*serverKeys, error) {
 	raw, err := keyfile.Make(filepath.Join(paths.Data, "server.key"))
 	if err != nil {
 		return nil, fmt.Errorf("key of the server: %w", err)
 	}
-	return &serverKeys{raw}, nil
+	return &serverKeys{raw: raw}, nil
 }
 
 // Ring implements [project.Keys].
 func (k *serverKeys) Ring(_ context.Context, person string) (*vault.Ring, error) {
+	if ring, ok := k.rings.Load(person); ok {
+		return ring.(*vault.Ring), nil
+	}
 	raw, err := hkdf.Key(sha256.New, k.raw, nil, "person "+person, vault.KeySize)
 	if err != nil {
 		return nil, err
 	}
-	return vault.NewRing(map[uint32][]byte{1: raw})
+	ring, err := vault.NewRing(map[uint32][]byte{1: raw})
+	if err != nil {
+		return nil, err
+	}
+	one, _ := k.rings.LoadOrStore(person, ring)
+	return one.(*vault.Ring), nil
+}
+
+// peerToken is the token of servers among each other, which all that have the server's key know.
+func (k *serverKeys) peerToken() string {
+	mac := hmac.New(sha256.New, k.raw)
+	mac.Write([]byte("burin servers"))
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // may says why somebody has no access to a session.
 func (k *kept) may(ctx context.Context, who server.Who, id string) error {
 	person, err := k.projects.PersonOf(ctx, id)
 	switch {
-	case errors.Is(err, project.ErrUnknown):
+	case errors.Is(err, project.ErrUnknown) && !who.Peer:
 		return nil // a session of this machine, if there is one
-	case err != nil:
+	case err != nil && !errors.Is(err, project.ErrUnknown):
 		return err
-	case person != who.Person:
+	case err != nil || person != who.Person && !who.Peer:
 		return fmt.Errorf("%w %q", server.ErrUnknown, id)
 	}
 	return nil
 }
 
 // faceOf opens or joins a session of this machine, or a chat.
-func (k *kept) faceOf(ctx context.Context, id, name string, answers bool) (session.Handle, error) {
+func (k *kept) faceOf(ctx context.Context, who server.Who, id, name string, answers bool) (session.Handle, error) {
+	if who.Peer {
+		return k.chats.Here(ctx, id, name, answers)
+	}
 	person, err := k.projects.PersonOf(ctx, id)
 	if errors.Is(err, project.ErrUnknown) {
 		return k.face(ctx, id, name, answers)
@@ -63,4 +92,31 @@ func (k *kept) faceOf(ctx context.Context, id, name string, answers bool) (sessi
 		return nil, err
 	}
 	return k.chats.Face(ctx, person, id, name, answers)
+}
+
+// dialPeer joins a chat that another server has.
+func (k *kept) dialPeer(ctx context.Context, address, id, name string) (session.Handle, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	ws, _, err := websocket.Dial(ctx, u.JoinPath("v1/sessions", id, "attach").String(), &websocket.DialOptions{
+		HTTPHeader: http.Header{"Authorization": {"Bearer " + k.keys.peerToken()}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	ws.SetReadLimit(-1) // the protocol has limits of its own
+	conn := websocket.NetConn(context.WithoutCancel(ctx), ws, websocket.MessageText)
+	h, err := remote.Connect(ctx, conn, name, remote.Own)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return h, nil
+}
+
+// moved reports whether a chat is at another server.
+func (k *kept) moved(ctx context.Context, id string) bool {
+	_, err := k.projects.PersonOf(ctx, id)
+	return err == nil && k.chats.Moved(ctx, id)
 }

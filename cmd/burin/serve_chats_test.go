@@ -79,6 +79,11 @@ func TestServeChats(t *testing.T) {
 	}
 	_ = c.cmd.Wait()
 	c = serveIt(t, cmd)
+	again.Again = false
+	c.must(http.StatusOK, "POST", at+"/submit", map[string]any{"id": "mine", "message": hello}, &again)
+	if n := len(b.srv.Requests()); n != 1 || !again.Again {
+		t.Errorf("at the next server: %d requests, again %v", n, again.Again)
+	}
 	f := c.follow("", "session="+begun.Chat.ID)
 	c.must(http.StatusOK, "POST", at+"/submit", saying("say more"), nil)
 	f.until("agent_settled", nil)

@@ -7,6 +7,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/transcript/pgstore"
@@ -14,7 +15,7 @@ import (
 )
 
 // serverParts are the tables of all rooms that keep something in the server's database.
-func serverParts() []store.Part { return []store.Part{project.Part, gremlin.Part} }
+func serverParts() []store.Part { return []store.Part{project.Part, vfs.Part, gremlin.Part} }
 
 // serverDatabase opens the server's database: server.db, unless the settings name another. The
 // caller closes it.

@@ -24,6 +24,8 @@ var chatWords string
 type Chat struct {
 	// Log opens its transcript.
 	Log func(transcript.Options) (*transcript.Log, error)
+	// Accept is called before a message of a person is written; an error refuses it. nil: nobody is.
+	Accept func(context.Context) error
 	// Files are those that its tools see; nil: it has none.
 	Files workspace.Files
 	// Account is whose costs these are in the ledger, as a project's.
@@ -55,6 +57,9 @@ func OpenChat(ctx context.Context, h *Host, c Chat) (*session.Session, error) {
 		Choice: c.Choice, Note: c.Warn,
 	}
 	o.Thinking.Level = c.Thinking
+	if c.Accept != nil {
+		o.Brief = func(ctx context.Context, _ string) (string, error) { return "", c.Accept(ctx) }
+	}
 	if err := h.findModel(ctx, &o, settings); err != nil {
 		return nil, err
 	}

@@ -191,19 +191,6 @@ func (s *Store) SetChat(ctx context.Context, person, id string, revision int64, 
 	return c, err
 }
 
-// Used says that something was said in a chat: it and its project come first in lists.
-func (s *Store) Used(ctx context.Context, person, id string) error {
-	now := millis(s.now())
-	return s.db.Update(ctx, func(q store.Querier) error {
-		n, err := q.Exec(ctx, `UPDATE {chats} SET modified = ?3 WHERE id = ?1 AND person = ?2`, id, person, now)
-		if err != nil || n == 0 {
-			return errors.Join(ErrUnknown, err)
-		}
-		_, err = q.Exec(ctx, `UPDATE {projects} SET modified = ?2 WHERE id = (SELECT project FROM {chats} WHERE id = ?1)`, id, now)
-		return err
-	})
-}
-
 // TrashChat moves a chat to the trash, or takes it out again.
 func (s *Store) TrashChat(ctx context.Context, person, id string, trash bool) error {
 	return s.trash(ctx, `{chats}`, person, id, trash)
@@ -254,8 +241,13 @@ func (s *Store) PurgeProject(ctx context.Context, person, id string) error {
 			return err
 		}
 	}
-	_, err = s.db.Exec(ctx, `DELETE FROM {projects} WHERE id = ?1 AND person = ?2 AND trashed > 0`, id, person)
-	return err
+	return s.db.Update(ctx, func(q store.Querier) error {
+		if err := s.files.Delete(ctx, q, id); err != nil {
+			return err
+		}
+		_, err := q.Exec(ctx, `DELETE FROM {projects} WHERE id = ?1 AND person = ?2 AND trashed > 0`, id, person)
+		return err
+	})
 }
 
 // Purge removes for good what has been in the trash since a time, of all people.
@@ -292,17 +284,22 @@ func (s *Store) Purge(ctx context.Context, before time.Time) error {
 func session(chat string) string { return "chat/" + chat }
 
 // Open opens the transcript of a chat to write; it is begun if it isn't there. Another process
-// that writes it makes the error a [transcript.ErrLocked].
-func (s *Store) Open(ctx context.Context, person string, c Chat, o transcript.Options) (*transcript.Log, error) {
+// that writes it makes the error a [transcript.ErrLocked]. lost is called when an entry can't be
+// written because another process has taken the transcript over; nil: nobody wants to know.
+func (s *Store) Open(ctx context.Context, person string, c Chat, o transcript.Options, lost func()) (*transcript.Log, error) {
 	below, err := s.records(ctx, c, true)
-	if errors.Is(err, fs.ErrNotExist) {
-		if below, err = s.begin(ctx, c); err != nil {
-			return nil, err
-		}
-		return s.log(ctx, person, c, below, o, true)
+	fresh := errors.Is(err, fs.ErrNotExist)
+	if fresh {
+		below, err = s.begin(ctx, c)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if lost != nil {
+		below = guarded{below, lost}
+	}
+	if fresh {
+		return s.log(ctx, person, c, below, o, true)
 	}
 	empty, err := isEmpty(below)
 	if err != nil {
@@ -347,6 +344,21 @@ func stored[S transcript.Store](store S, err error) (transcript.Store, error) {
 		return nil, err
 	}
 	return store, nil
+}
+
+// guarded is a store that says when another process has it.
+type guarded struct {
+	transcript.Store
+	lost func()
+}
+
+// Append implements [transcript.Store].
+func (g guarded) Append(records ...[]byte) ([]transcript.Ref, error) {
+	refs, err := g.Store.Append(records...)
+	if errors.Is(err, pgstore.ErrTakenOver) {
+		g.lost()
+	}
+	return refs, err
 }
 
 // isEmpty reports whether nothing was written yet: the process that began it had ended before.

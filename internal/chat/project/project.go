@@ -23,6 +23,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
 )
@@ -48,7 +49,15 @@ var Part = store.Part{Name: "projects", Steps: []string{
 		revision   INTEGER NOT NULL,
 		trashed    INTEGER NOT NULL DEFAULT 0,
 		generation INTEGER NOT NULL,
-		sealed     BLOB NOT NULL
+		sealed     BLOB NOT NULL,
+		holder     TEXT NOT NULL DEFAULT '',
+		accepted   INTEGER NOT NULL DEFAULT 0,
+		settled    INTEGER NOT NULL DEFAULT 0
+	) STRICT;
+	CREATE TABLE {servers} (
+		id      TEXT PRIMARY KEY,
+		address TEXT NOT NULL,
+		beat    INTEGER NOT NULL
 	) STRICT;
 	CREATE INDEX chats_by_project ON {chats} (project, modified);
 	CREATE INDEX chats_by_person ON {chats} (person, modified);`,
@@ -132,13 +141,16 @@ type Keys interface {
 
 // Store keeps the projects and chats of all people. Any goroutine may use it.
 type Store struct {
-	db   *store.DB
-	keys Keys
-	now  func() time.Time
+	db    *store.DB
+	keys  Keys
+	files *vfs.Store
+	now   func() time.Time
 }
 
-// New makes a store.
-func New(db *store.DB, keys Keys) *Store { return &Store{db: db, keys: keys, now: time.Now} }
+// New makes a store. files has the files of the projects.
+func New(db *store.DB, keys Keys, files *vfs.Store) *Store {
+	return &Store{db: db, keys: keys, files: files, now: time.Now}
+}
 
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
@@ -318,8 +330,15 @@ func (s *Store) newProject(ctx context.Context, person, id string, settings Sett
 	if err != nil {
 		return Project{}, err
 	}
-	n, err := s.db.Exec(ctx, `INSERT INTO {projects} (id, person, created, modified, revision, sealed) VALUES (?1, ?2, ?3, ?3, 1, ?4) ON CONFLICT (id) DO NOTHING`,
-		p.ID, person, millis(now), sealed)
+	var n int64
+	err = s.db.Update(ctx, func(q store.Querier) (err error) {
+		n, err = q.Exec(ctx, `INSERT INTO {projects} (id, person, created, modified, revision, sealed) VALUES (?1, ?2, ?3, ?3, 1, ?4) ON CONFLICT (id) DO NOTHING`,
+			p.ID, person, millis(now), sealed)
+		if err == nil && n > 0 {
+			err = s.files.Create(ctx, q, p.ID)
+		}
+		return err
+	})
 	if err == nil && n == 0 { // the default one, of another process
 		return s.project(ctx, s.db, ring, person, id)
 	}
@@ -382,4 +401,17 @@ func (s *Store) Default(ctx context.Context, person string) (Project, error) {
 		return p, err
 	}
 	return s.newProject(ctx, person, id, Settings{Name: "Chats", Icon: "💬"})
+}
+
+// Files are the files of a project of a person.
+func (s *Store) Files(ctx context.Context, person, id string) (*vfs.Tree, error) {
+	var n int
+	if err := s.db.QueryRow(ctx, `SELECT count(*) FROM {projects} WHERE person = ?1 AND id = ?2`, person, id).Scan(&n); err != nil || n == 0 {
+		return nil, errors.Join(ErrUnknown, err)
+	}
+	ring, err := s.keys.Ring(ctx, person)
+	if err != nil {
+		return nil, err
+	}
+	return s.files.Tree(id, ring), nil
 }

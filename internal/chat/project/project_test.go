@@ -16,6 +16,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -27,6 +28,10 @@ type keys struct{}
 
 func (keys) Ring(_ context.Context, person string) (*vault.Ring, error) {
 	return vault.NewRing(map[uint32][]byte{1: bytes.Repeat([]byte(person[:1]), vault.KeySize)})
+}
+
+func fresh(db *store.DB) *project.Store {
+	return project.New(db, keys{}, vfs.New(db, vfs.Limits{}))
 }
 
 func must[T any](t *testing.T) func(T, error) T {
@@ -54,12 +59,13 @@ func titles(all []project.Chat) (n []string) {
 }
 
 func TestProjects(t *testing.T) {
-	storetest.Each(t, []store.Part{project.Part}, func(t *testing.T, open func() *store.DB) {
-		t.Run("projects", func(t *testing.T) { testProjects(t, project.New(open(), keys{})) })
-		t.Run("chats", func(t *testing.T) { testChats(t, project.New(open(), keys{})) })
-		t.Run("transcripts", func(t *testing.T) { db := open(); testTranscripts(t, db, project.New(db, keys{})) })
-		t.Run("trash", func(t *testing.T) { db := open(); testTrash(t, db, project.New(db, keys{})) })
-		t.Run("many", func(t *testing.T) { testMany(t, project.New(open(), keys{})) })
+	storetest.Each(t, []store.Part{project.Part, vfs.Part}, func(t *testing.T, open func() *store.DB) {
+		t.Run("projects", func(t *testing.T) { testProjects(t, fresh(open())) })
+		t.Run("chats", func(t *testing.T) { testChats(t, fresh(open())) })
+		t.Run("transcripts", func(t *testing.T) { db := open(); testTranscripts(t, db, fresh(db)) })
+		t.Run("trash", func(t *testing.T) { db := open(); testTrash(t, db, fresh(db)) })
+		t.Run("turns", func(t *testing.T) { testTurns(t, fresh(open())) })
+		t.Run("many", func(t *testing.T) { testMany(t, fresh(open())) })
 	})
 }
 
@@ -135,12 +141,6 @@ func testChats(t *testing.T, s *project.Store) {
 	}
 	must[project.Chat](t)(s.NewChat(ctx, "anna", "", project.About{Title: "Two"}))
 	must[project.Chat](t)(s.SetChat(ctx, "anna", must[project.Chat](t)(s.NewChat(ctx, "anna", p.ID, project.About{Title: "Old"})).ID, 0, "", func(a *project.About) error { a.Archived = true; return nil }))
-	if err := s.Used(ctx, "anna", c.ID); err != nil {
-		t.Error(err)
-	}
-	if err := s.Used(ctx, "bert", c.ID); !errors.Is(err, project.ErrUnknown) {
-		t.Errorf("used by another person: %v", err)
-	}
 	if got := must[[]project.Chat](t)(s.Chats(ctx, "anna", project.Listing{})); len(got) != 2 || got[0].Modified.Before(got[1].Modified) {
 		t.Errorf("chats %v", titles(got))
 	}
@@ -175,20 +175,20 @@ func testTranscripts(t *testing.T, db *store.DB, s *project.Store) {
 	if _, err := s.Fork(ctx, "anna", c.ID, ""); !errors.Is(err, project.ErrInvalid) {
 		t.Errorf("fork where nothing was said: %v", err)
 	}
-	l := must[*transcript.Log](t)(s.Open(ctx, "anna", c, transcript.Options{}))
+	l := must[*transcript.Log](t)(s.Open(ctx, "anna", c, transcript.Options{}, nil))
 	if l.ID() != c.ID {
 		t.Errorf("the transcript's id is %s", l.ID())
 	}
 	say(t, l, llm.RoleUser, "a marked question")
 	first := say(t, l, llm.RoleAssistant, "an answer")
 	say(t, l, llm.RoleUser, "more")
-	if _, err := s.Open(ctx, "anna", c, transcript.Options{}); !errors.Is(err, transcript.ErrLocked) {
+	if _, err := s.Open(ctx, "anna", c, transcript.Options{}, nil); !errors.Is(err, transcript.ErrLocked) {
 		t.Errorf("a second writer: %v", err)
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	l = must[*transcript.Log](t)(s.Open(ctx, "anna", c, transcript.Options{}))
+	l = must[*transcript.Log](t)(s.Open(ctx, "anna", c, transcript.Options{}, nil))
 	if got := fmt.Sprint(said(t, l)); got != "[a marked question an answer more]" {
 		t.Errorf("read again: %s", got)
 	}
@@ -236,7 +236,14 @@ func testTrash(t *testing.T, db *store.DB, s *project.Store) {
 	ctx := t.Context()
 	p := must[project.Project](t)(s.NewProject(ctx, "anna", project.Settings{Name: "P"}))
 	c := must[project.Chat](t)(s.NewChat(ctx, "anna", p.ID, project.About{Title: "One"}))
-	l := must[*transcript.Log](t)(s.Open(ctx, "anna", c, transcript.Options{}))
+	files := must[*vfs.Tree](t)(s.Files(ctx, "anna", p.ID))
+	if err := files.Files(ctx).WriteFile("a/b.txt", []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Files(ctx, "bert", p.ID); !errors.Is(err, project.ErrUnknown) {
+		t.Errorf("another person's files: %v", err)
+	}
+	l := must[*transcript.Log](t)(s.Open(ctx, "anna", c, transcript.Options{}, nil))
 	say(t, l, llm.RoleUser, "x")
 	say(t, l, llm.RoleAssistant, "y")
 	if err := l.Close(); err != nil {
@@ -281,9 +288,78 @@ func testTrash(t *testing.T, db *store.DB, s *project.Store) {
 			t.Errorf("%d rows in %s, %v", n, table, err)
 		}
 	}
+	if err := files.Files(ctx).WriteFile("late.txt", []byte("x"), 0o644); err == nil {
+		t.Error("a file was written in a project that is gone")
+	}
 	var n int
 	if err := db.SQL().QueryRow(map[bool]string{true: `SELECT count(*) FROM burin.records`, false: `SELECT count(*) FROM records`}[db.Server()]).Scan(&n); err != nil || n != 0 {
 		t.Errorf("%d records, %v", n, err)
+	}
+}
+
+// A turn is settled by who holds the chat, and by nobody else.
+func testTurns(t *testing.T, s *project.Store) {
+	ctx := t.Context()
+	c := must[project.Chat](t)(s.NewChat(ctx, "anna", "", project.About{}))
+	if _, err := s.Accept(ctx, c.ID, "a/1"); !errors.Is(err, project.ErrNotHeld) {
+		t.Errorf("accepted by nobody: %v", err)
+	}
+	if must[bool](t)(s.Hold(ctx, c.ID, "a/1")) {
+		t.Error("a new chat has a turn")
+	}
+	n := must[int64](t)(s.Accept(ctx, c.ID, "a/1"))
+	if got := must[map[string]string](t)(s.Unsettled(ctx)); len(got) != 1 || got[c.ID] != "a/1" {
+		t.Errorf("unsettled %v", got)
+	}
+	if !must[bool](t)(s.Hold(ctx, c.ID, "b/1")) {
+		t.Error("the turn is gone")
+	}
+	// The first server goes on after it was stopped.
+	if err := s.Settle(ctx, c.ID, "a/1", n); err != nil {
+		t.Error(err)
+	}
+	if err := s.Note(ctx, "anna", c.ID, "a/1", func(a *project.About) { a.Title = "stale" }); !errors.Is(err, project.ErrNotHeld) {
+		t.Errorf("it notes something: %v", err)
+	}
+	if _, err := s.Accept(ctx, c.ID, "a/1"); !errors.Is(err, project.ErrNotHeld) {
+		t.Errorf("it accepts a turn: %v", err)
+	}
+	if got := must[map[string]string](t)(s.Unsettled(ctx)); len(got) != 1 || got[c.ID] != "b/1" {
+		t.Errorf("unsettled %v", got)
+	}
+	second := must[int64](t)(s.Accept(ctx, c.ID, "b/1"))
+	if err := s.Settle(ctx, c.ID, "b/1", n); err != nil {
+		t.Error(err)
+	}
+	if got := must[map[string]string](t)(s.Unsettled(ctx)); len(got) != 1 {
+		t.Errorf("one of two turns has ended: %v", got)
+	}
+	if err := s.Settle(ctx, c.ID, "b/1", second); err != nil {
+		t.Error(err)
+	}
+	if err := s.Note(ctx, "anna", c.ID, "b/1", func(a *project.About) { a.Title = "fresh" }); err != nil {
+		t.Error(err)
+	}
+	if got := must[map[string]string](t)(s.Unsettled(ctx)); len(got) != 0 {
+		t.Errorf("unsettled %v", got)
+	}
+	if c = must[project.Chat](t)(s.Chat(ctx, "anna", c.ID)); c.Title != "fresh" || must[string](t)(s.Holder(ctx, c.ID)) != "b/1" {
+		t.Errorf("the chat is %+v", c)
+	}
+	if err := s.Beat(ctx, "a", "http://there"); err != nil {
+		t.Fatal(err)
+	}
+	if got := must[string](t)(s.Address(ctx, project.ServerOf("a/1"), time.Minute)); got != "http://there" {
+		t.Errorf("address %q", got)
+	}
+	if got := must[string](t)(s.Address(ctx, "a", -time.Minute)); got != "" {
+		t.Errorf("address of one that is silent %q", got)
+	}
+	if err := s.Leave(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if got := must[string](t)(s.Address(ctx, "a", time.Minute)); got != "" {
+		t.Errorf("address of one that has left %q", got)
 	}
 }
 

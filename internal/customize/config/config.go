@@ -322,6 +322,7 @@ type Config struct {
 	// Server is about burin serve.
 	Server struct {
 		Database       string   `yaml:"database"`
+		Address        string   `yaml:"address"`
 		Storage        bool     `yaml:"storage"`
 		StorageOrigins []string `yaml:"storageOrigins"`
 	} `yaml:"server"`

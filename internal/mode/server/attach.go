@@ -32,7 +32,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(s.ctx, cancel)()
 	conn := websocket.NetConn(ctx, ws, websocket.MessageText)
 	_ = remote.Serve(ctx, conn, remote.ServeOptions{Most: rights(r), Open: func(name string, answers bool) session.Handle {
-		h, err := s.o.Face(ctx, id, name, answers)
+		h, err := s.o.Face(ctx, sender(r), id, name, answers)
 		if err != nil {
 			return nil
 		}

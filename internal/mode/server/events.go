@@ -81,6 +81,7 @@ type follower struct {
 	feed   session.Feed
 	facts  session.Facts // those that the client has
 	told   bool
+	reopen func() error // joins the session again, at another server
 }
 
 // events serves the stream of all sessions that a client follows.
@@ -130,14 +131,24 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 			failed(w, err)
 			return
 		}
-		h, err := s.o.Face(ctx, id, name, query.Get("answers") == "true")
+		h, err := s.o.Face(ctx, sender(r), id, name, query.Get("answers") == "true")
 		if err != nil {
 			failed(w, err)
 			return
 		}
-		all = append(all, &follower{id: id, handle: h, feed: h.Events(from)})
+		one := &follower{id: id, handle: h, feed: h.Events(from)}
+		one.reopen = func() error {
+			h, err := s.o.Face(ctx, sender(r), id, name, query.Get("answers") == "true")
+			if err != nil {
+				return err
+			}
+			_ = one.handle.Close() // it only leaves
+			one.handle, one.feed = h, h.Events(one.feed.Cursor())
+			return nil
+		}
+		all = append(all, one)
 	}
-	out := &following{stream: newStream(w), all: all, at: make([]string, len(all))}
+	out := &following{stream: newStream(w), moved: s.o.Moved, all: all, at: make([]string, len(all))}
 	for i, f := range all {
 		out.at[i] = formatCursor(f.id, f.feed.Cursor())
 	}
@@ -156,8 +167,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 // following is a stream of events of sessions.
 type following struct {
 	*stream
-	all []*follower
-	at  []string // where each is, as the ids of events have it; guarded by mu
+	moved func(ctx context.Context, id string) bool
+	all   []*follower
+	at    []string // where each is, as the ids of events have it; guarded by mu
 }
 
 // beat keeps proxies from cutting a stream that says nothing.
@@ -208,6 +220,8 @@ func (f *following) follow(ctx context.Context, i int) error {
 				return err
 			}
 			wait = ctx
+		case (errors.Is(err, session.ErrOwnerGone) || errors.Is(err, session.ErrClosed)) && f.moved(ctx, one.id) && one.reopen() == nil:
+			one.told, wait = false, past
 		default:
 			return f.write("", "", ended{one.id, session.FailureOf(err)})
 		}

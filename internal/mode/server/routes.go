@@ -36,8 +36,14 @@ func (o route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusForbidden, "denied", fmt.Errorf("%s %s needs the right %q, and the token has %q", o.verb, o.path, o.needs, had))
 		return
 	}
+	if sender(r).Peer && o.path != attachPath {
+		fail(w, http.StatusForbidden, "denied", errors.New("another server may only join chats"))
+		return
+	}
 	o.serve(w, r)
 }
+
+const attachPath = "/v1/sessions/{id}/attach"
 
 // parameter is one of a query.
 type parameter struct{ name, about string }
@@ -66,7 +72,7 @@ func (s *Server) routes() []route {
 			out: reflect.TypeFor[Open](), serve: s.look,
 		},
 		{
-			verb: "GET", path: "/v1/sessions/{id}/attach", needs: remote.Watch,
+			verb: "GET", path: attachPath, needs: remote.Watch,
 			about: "A WebSocket with the protocol of burin attach; its first line names the rights, at most those of the token.",
 			serve: s.attach,
 		},

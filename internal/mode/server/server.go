@@ -47,6 +47,7 @@ type Who struct {
 	Name   string        // of the token
 	Rights remote.Rights // "" is nobody's
 	Person string        // whose it is, by id
+	Peer   bool          // another server of the same database: it may join chats that are open here, and nothing else
 }
 
 // Options of a server. Those that may be nil say so.
@@ -75,7 +76,10 @@ type Options struct {
 	// Face opens or joins a session, with a handle whose Close leaves it. If answers is true, the
 	// session waits for the answers of this face. The error is [ErrUnknown] if there is none. May
 	// was asked before.
-	Face func(ctx context.Context, id, name string, answers bool) (session.Handle, error)
+	Face func(ctx context.Context, who Who, id, name string, answers bool) (session.Handle, error)
+	// Moved reports whether a session that ended here, or whose owner has gone, is at another
+	// server, or about to be.
+	Moved func(ctx context.Context, id string) bool
 	// New begins a session.
 	New func(ctx context.Context, n New) (Created, error)
 	// Storage serves clients of GremlinOFA. nil is not.
@@ -325,7 +329,7 @@ func (s *Server) handle(r *http.Request, id string) (session.Handle, error) {
 	if h != nil {
 		return h, nil
 	}
-	h, err := s.o.Face(ctx, id, "server", false)
+	h, err := s.o.Face(ctx, sender(r), id, "server", false)
 	if err != nil {
 		return nil, err
 	}

@@ -65,22 +65,28 @@ func (w *Workspace) Commit(ctx context.Context, changes []Change) error {
 func (w *Workspace) make(changes []Change, announce func() error) error {
 	w.committing.RLock()
 	defer w.committing.RUnlock()
-	for _, c := range changes {
-		if w.locked.Load() && w.dir == "" { // a directory says so itself
-			return &fs.PathError{Op: "write", Path: c.Path, Err: errReadOnly}
+	err := w.atOnce(func(w *Workspace) error {
+		for _, c := range changes {
+			if w.locked.Load() && w.dir == "" { // a directory says so itself
+				return &fs.PathError{Op: "write", Path: c.Path, Err: errReadOnly}
+			}
+			if err := w.holds(c); err != nil {
+				return err
+			}
 		}
-		if err := w.holds(c); err != nil {
+		if err := announce(); err != nil {
 			return err
 		}
-	}
-	if err := announce(); err != nil {
-		return err
-	}
-	b := &batch{w: w}
-	for _, c := range changes {
-		if err := b.apply(c); err != nil {
-			return errors.Join(err, b.rollBack())
+		b := &batch{w: w}
+		for _, c := range changes {
+			if err := b.apply(c); err != nil {
+				return errors.Join(err, b.rollBack())
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, c := range changes {
 		if c.From != "" {
@@ -93,6 +99,19 @@ func (w *Workspace) make(changes []Change, announce func() error) error {
 		}
 	}
 	return nil
+}
+
+// atOnce does something with the workspace, at once if the file system can do that.
+func (w *Workspace) atOnce(do func(w *Workspace) error) error {
+	files, ok := w.files.(Atomic)
+	if !ok {
+		return do(w)
+	}
+	return files.Atomically(func(changing Files) error {
+		within := *w
+		within.files = changing
+		return do(&within)
+	})
 }
 
 // holds checks what a change is based on.

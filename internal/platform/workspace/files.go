@@ -43,6 +43,15 @@ type Files interface {
 	Chmod(name string, mode fs.FileMode) error
 }
 
+// Atomic is a file system that makes all of several changes or none, also if it is killed
+// meanwhile.
+type Atomic interface {
+	Files
+	// Atomically makes the changes that do makes to the files that it is given. It may call
+	// do several times, until nobody else's change came between.
+	Atomically(do func(Files) error) error
+}
+
 // MaxFile is the largest file that is read as a whole.
 const MaxFile = 64 << 20
 

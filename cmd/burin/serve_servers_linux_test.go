@@ -1,0 +1,489 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/vfs"
+	"github.com/burin-dev/burin/internal/pacetest"
+	"github.com/burin-dev/burin/internal/platform/pgtest"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/llm/anthropic"
+	"github.com/burin-dev/burin/llm/llmtest"
+	"github.com/burin-dev/burin/transcript"
+)
+
+// pair is two servers of one database. Either may be killed, stopped and started again.
+type pair struct {
+	*testing.T
+	cmds  [2]*exec.Cmd // as templates
+	ports [2]string
+
+	mu      sync.Mutex
+	running [2]*exec.Cmd
+	said    [2]strings.Builder
+
+	store *project.Store // of the database, beside the servers
+
+	asked   sync.Map // by turn: how often the model was asked, *atomic.Int32
+	stopped atomic.Bool
+}
+
+var turnWords = regexp.MustCompile(`turn (\d+) (\d+)$`)
+
+// newPair starts both. The first one has an address in its settings, up to the port.
+func newPair(t *testing.T, database, address string) *pair {
+	t.Helper()
+	p := &pair{T: t}
+	model, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: slices.Repeat([]llmtest.Turn{{Reply: p.reply, Pace: 20 * time.Millisecond}}, 200_000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(model.Close)
+	for i := range p.cmds {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.ports[i] = l.Addr().String()
+		l.Close()
+		config := rpcConfig + "server:\n  database: " + database + "\n"
+		if i == 0 { // the other one reaches it there
+			config += "  " + address + p.ports[i][strings.LastIndexByte(p.ports[i], ':'):] + "\n"
+		}
+		p.cmds[i] = machine(t, &brain{srv: model}, config)
+	}
+	t.Cleanup(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, cmd := range p.running {
+			if cmd != nil {
+				_ = cmd.Process.Kill() // it may have ended
+				_ = cmd.Wait()
+			}
+		}
+	})
+	p.start(0)
+	db, err := store.Open(t.Context(), database, "", serverParts()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	// The servers share a key, as they must.
+	key, err := os.ReadFile(filepath.Join(homeOf(p.cmds[0]), "burin", "server.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(homeOf(p.cmds[1]), "burin", "server.key"), key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.store = project.New(db, &serverKeys{raw: key}, vfs.New(db, vfs.Limits{}))
+	p.start(1)
+	var n int
+	for late := time.Now().Add(time.Minute); n == 0 && time.Now().Before(late); p.rest() {
+		if err := db.QueryRow(t.Context(), `SELECT count(*) FROM {servers} WHERE address LIKE 'http://localhost:%'`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d servers say the address of the settings", n)
+	}
+	return p
+}
+
+func homeOf(cmd *exec.Cmd) string { return filepath.Dir(cmd.Dir) }
+
+// reply answers "turn CHAT N" in some steps: first a calculation, then words.
+func (p *pair) reply(r *llm.Request) []llm.Event {
+	asked := ""
+	for _, m := range slices.Backward(r.Messages) {
+		if found := turnWords.FindString(strings.TrimSpace(m.Text())); m.Role == llm.RoleUser && found != "" {
+			asked = found
+			break
+		}
+	}
+	n, _ := p.asked.LoadOrStore(asked, new(atomic.Int32))
+	n.(*atomic.Int32).Add(1)
+	used := llm.Usage{Input: 100, Output: 20}
+	if r.Messages[len(r.Messages)-1].Role != llm.RoleToolResult {
+		return append(llmtest.Call("call_"+strings.ReplaceAll(asked, " ", "_"), "calc", `{"expressions":["6*7"]}`), llmtest.Stop(llm.StopToolUse, used)...)
+	}
+	return append(llmtest.Say("The answer to "+asked+" is 42, and these words take their time."), llmtest.Stop(llm.StopEnd, used)...)
+}
+
+func (p *pair) url(i int) string { return "http://" + p.ports[i] }
+
+// start starts a server, and waits until it answers.
+func (p *pair) start(i int) {
+	p.Helper()
+	cmd := in(p.cmds[i], p.cmds[i].Path, p.cmds[i].Dir)
+	cmd.Env = append(slices.Clone(cmd.Env), tokenVariable+"="+testToken)
+	cmd.Args = append(cmd.Args, "serve", "--addr", p.ports[i])
+	cmd.Stderr = &p.said[i]
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		p.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		_ = cmd.Wait()
+		p.Fatalf("server %d: %v: %s", i, err, &p.said[i])
+	}
+	go io.Copy(io.Discard, out) //nolint:errcheck // it ends with the server
+	p.mu.Lock()
+	p.running[i] = cmd
+	p.mu.Unlock()
+}
+
+func (p *pair) kill(i int) {
+	p.Helper()
+	p.mu.Lock()
+	cmd := p.running[i]
+	p.mu.Unlock()
+	if err := cmd.Process.Kill(); err != nil {
+		p.Fatal(err)
+	}
+	_ = cmd.Wait()
+}
+
+// ask asks one of the servers until one answers with the status, and gives the answer.
+func (p *pair) ask(status int, verb, path string, with any) []byte {
+	p.Helper()
+	body, err := json.Marshal(with)
+	if err != nil {
+		p.Fatal(err)
+	}
+	last := ""
+	client := http.Client{Timeout: 40 * time.Second}
+	for late := time.Now().Add(3 * time.Minute); time.Now().Before(late); {
+		r, err := http.NewRequestWithContext(p.Context(), verb, p.url(rand.N(2))+path, strings.NewReader(string(body)))
+		if err != nil {
+			p.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+testToken)
+		r.Header.Set("Content-Type", "application/json")
+		answer, err := client.Do(r)
+		if err != nil {
+			last = err.Error()
+			p.rest()
+			continue
+		}
+		data, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err == nil && answer.StatusCode == status {
+			return data
+		}
+		last = fmt.Sprintf("%d %s %v", answer.StatusCode, data, err)
+		p.rest()
+	}
+	p.Errorf("%s %s: %s", verb, path, last)
+	return nil
+}
+
+// rest is the pause of a client before it tries again.
+func (p *pair) rest() {
+	select {
+	case <-time.After(50 * time.Millisecond):
+	case <-p.Context().Done():
+	}
+}
+
+// heard follows a chat at one server or the other, and keeps the entries that it has heard of.
+type heard struct {
+	mu      sync.Mutex
+	entries []string
+	there   chan struct{} // closed when it is connected for the first time
+}
+
+func (p *pair) follow(chat string, w *heard) {
+	last := ""
+	for i := 0; !p.stopped.Load(); i++ {
+		r, err := http.NewRequestWithContext(p.Context(), "GET", p.url(i%2)+"/v1/events?session="+chat, nil)
+		if err != nil {
+			return
+		}
+		r.Header.Set("Authorization", "Bearer "+testToken)
+		if last != "" {
+			r.Header.Set("Last-Event-ID", last)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			p.rest()
+			continue
+		}
+		if answer.StatusCode == http.StatusOK && last == "" {
+			select {
+			case <-w.there:
+			default:
+				close(w.there)
+			}
+		}
+		in := bufio.NewScanner(answer.Body)
+		in.Buffer(nil, 1<<20)
+		for in.Scan() && !p.stopped.Load() {
+			if id, ok := strings.CutPrefix(in.Text(), "id: "); ok {
+				last = id
+			}
+			data, ok := strings.CutPrefix(in.Text(), "data: ")
+			if !ok {
+				continue
+			}
+			var v struct {
+				Event struct {
+					Type, EntryID string
+					Entries       int // of the transcript when an owner began
+				}
+				Ended any
+			}
+			if json.Unmarshal([]byte(data), &v) != nil || v.Ended != nil {
+				break
+			}
+			switch {
+			case v.Event.Type == "owner_changed":
+				p.missed(chat, w, v.Event.Entries)
+			case v.Event.EntryID != "":
+				w.add(v.Event.EntryID)
+			}
+		}
+		answer.Body.Close()
+	}
+}
+
+func (w *heard) add(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.entries = append(w.entries, id)
+}
+
+// missed asks for what was written while nobody told this client, up to a number of entries.
+func (p *pair) missed(chat string, w *heard, entries int) {
+	all := p.nodes(chat)
+	for _, n := range all[:min(entries, len(all))] {
+		w.mu.Lock()
+		if !slices.Contains(w.entries, n.ID) {
+			w.entries = append(w.entries, n.ID)
+		}
+		w.mu.Unlock()
+	}
+}
+
+type nodeOf struct{ ID, Type, Role string }
+
+func (p *pair) nodes(chat string) (all []nodeOf) {
+	for {
+		var page struct {
+			Nodes []nodeOf
+			Total int
+		}
+		data := p.ask(http.StatusOK, "POST", "/v1/sessions/"+chat+"/nodes", map[string]any{"from": len(all)})
+		if err := json.Unmarshal(data, &page); err != nil {
+			p.Errorf("nodes: %v: %s", err, data)
+			return all
+		}
+		all = append(all, page.Nodes...)
+		if len(page.Nodes) == 0 || len(all) >= page.Total {
+			return all
+		}
+	}
+}
+
+// Two servers share a database. One of them is killed again and again, and once stopped for longer than
+// its leases. Every turn that was accepted ends, once; the one that was stopped writes nothing stale.
+func TestTwoServers(t *testing.T) {
+	chats, kills := pacetest.Long(8, 20, 100), pacetest.Long(2, 10, 50)
+	stop := pacetest.Long(0, 20*time.Second, time.Minute)
+	database := pgtest.Start(t, pgtest.Options{}).Database(t)
+	p := newPair(t, database, "address: http://localhost")
+	var done atomic.Bool
+	var accepted atomic.Int32
+	var clients, watchers sync.WaitGroup
+	ids, turns, watches := make([]string, chats), make([]int, chats), make([]heard, chats)
+	for i := range chats {
+		clients.Go(func() {
+			var begun struct{ Chat struct{ ID string } }
+			if err := json.Unmarshal(p.ask(http.StatusCreated, "POST", "/v1/chats", map[string]any{"title": fmt.Sprint("chat ", i)}), &begun); err != nil {
+				t.Error(err)
+				return
+			}
+			ids[i] = begun.Chat.ID
+			watches[i].there = make(chan struct{})
+			watchers.Go(func() { p.follow(ids[i], &watches[i]) })
+			<-watches[i].there
+			for n := 0; n == 0 || !done.Load(); n++ {
+				text := fmt.Sprintf("turn %d %d", i, n)
+				p.ask(http.StatusOK, "POST", "/v1/sessions/"+ids[i]+"/submit", map[string]any{"id": text, "message": map[string]any{"role": "user", "content": text}})
+				accepted.Add(1)
+				turns[i] = n + 1
+				for !t.Failed() { // until it is settled
+					open, err := p.store.Unsettled(t.Context())
+					if _, ok := open[ids[i]]; err == nil && !ok {
+						break
+					}
+					p.rest()
+				}
+			}
+		})
+	}
+	for range kills {
+		select {
+		case <-time.After(time.Duration(rand.N(int64(2 * time.Second)))):
+		case <-t.Context().Done():
+		}
+		p.kill(0)
+		p.start(0)
+	}
+	if stop > 0 {
+		p.signal(1, syscall.SIGSTOP)
+		select {
+		case <-time.After(stop):
+		case <-t.Context().Done():
+		}
+		p.signal(1, syscall.SIGCONT)
+	}
+	done.Store(true)
+	clients.Wait()
+	p.settled(ids)
+	for late := time.Now().Add(time.Minute); ; p.rest() {
+		open, err := p.store.Unsettled(t.Context())
+		if err == nil && len(open) == 0 {
+			break
+		}
+		if time.Now().After(late) {
+			t.Errorf("not settled: %v, %v", open, err)
+			break
+		}
+	}
+	for i := range chats {
+		p.heardAll(ids[i], &watches[i])
+		p.verify(i, ids[i], turns[i], &watches[i])
+	}
+	requests, most := int32(0), int32(0)
+	p.asked.Range(func(_, n any) bool {
+		requests, most = requests+n.(*atomic.Int32).Load(), max(most, n.(*atomic.Int32).Load())
+		return true
+	})
+	t.Logf("%d chats, %d kills: %d turns, %d requests (2 a turn; at most %d)", chats, kills, accepted.Load(), requests, most)
+	p.stopped.Store(true)
+	p.kill(0)
+	p.kill(1)
+	watchers.Wait()
+}
+
+func (p *pair) signal(i int, s os.Signal) {
+	p.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.running[i].Process.Signal(s); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// settled waits until nothing is under way.
+func (p *pair) settled(ids []string) {
+	for _, id := range ids {
+		for late := time.Now().Add(2 * time.Minute); ; {
+			var open struct{ Facts struct{ Working bool } }
+			if err := json.Unmarshal(p.ask(http.StatusOK, "GET", "/v1/sessions/"+id, nil), &open); err == nil && !open.Facts.Working {
+				break
+			}
+			if time.Now().After(late) {
+				p.Fatalf("chat %s never ends", id)
+			}
+			p.rest()
+		}
+	}
+}
+
+// verify holds the transcript of a chat against what was accepted, and what a client has heard of.
+func (p *pair) verify(chat int, id string, turns int, w *heard) {
+	p.Helper()
+	c, err := p.store.Chat(p.Context(), ownerPerson, id)
+	if err != nil {
+		p.Fatal(err)
+	}
+	l, err := p.store.View(p.Context(), ownerPerson, c, transcript.Options{})
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer l.Close()
+	got, err := l.Context(l.Leaf())
+	if err != nil {
+		p.Fatal(err)
+	}
+	asked, answered := map[string]int{}, map[string]int{}
+	for _, m := range got.Messages {
+		text := strings.TrimSpace(m.Text())
+		if m.Role == llm.RoleUser {
+			asked[turnWords.FindString(text)]++
+		}
+		if rest, ok := strings.CutPrefix(text, "The answer to "); ok && m.Role == llm.RoleAssistant && m.StopReason == llm.StopEnd {
+			words, _, _ := strings.Cut(rest, " is 42")
+			answered[words]++
+		}
+	}
+	defer func() {
+		if p.Failed() {
+			for _, n := range l.Nodes() {
+				e, err := l.Entry(n.ID)
+				if err == nil && e.Message != nil {
+					p.Logf("%d %s parent %d %s %q stop %s err %v", chat, n.ID, n.Parent, e.Message.Role, e.Message.Text(), e.Message.StopReason, e.Message.Error)
+				} else if err == nil {
+					p.Logf("%d %s parent %d %s %s %s", chat, n.ID, n.Parent, n.Type, n.Name, e.Data)
+				}
+			}
+		}
+	}()
+	for n := range turns {
+		words := fmt.Sprintf("turn %d %d", chat, n)
+		if asked[words] != 1 || answered[words] != 1 {
+			p.Errorf("%q was asked %d times and answered %d times", words, asked[words], answered[words])
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	seen := map[string]bool{}
+	for _, e := range w.entries {
+		if seen[e] {
+			p.Errorf("chat %d: a client heard of entry %s twice", chat, e)
+		}
+		seen[e] = true
+	}
+}
+
+// heardAll waits until a client has heard of all messages.
+func (p *pair) heardAll(chat string, w *heard) {
+	p.Helper()
+	all := p.nodes(chat)
+	for late := time.Now().Add(time.Minute); ; p.rest() {
+		w.mu.Lock()
+		missing := slices.IndexFunc(all, func(n nodeOf) bool { return n.Type == "message" && !slices.Contains(w.entries, n.ID) })
+		w.mu.Unlock()
+		if missing < 0 {
+			return
+		}
+		if time.Now().After(late) {
+			p.Errorf("chat %s: a client missed entry %s", chat, all[missing].ID)
+			return
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package project
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/burin-dev/burin/internal/chat/store"
+)
+
+// A turn of a chat is accepted before its message is written, and settled when all that came of
+// it is. What lies between, because a server died or was stopped, is taken over by whoever opens
+// the chat next. The holder of a chat is whoever has it open: a server's id, "/" and a random
+// part. Only the holder says what became of a turn, so that a server that was stopped and goes on
+// says nothing about the work of another one.
+
+// ErrNotHeld means that another one holds the chat now.
+var ErrNotHeld = errors.New("another server has taken the chat over")
+
+// Hold makes somebody the holder of a chat. Who calls it has the transcript open to write.
+func (s *Store) Hold(ctx context.Context, id, holder string) (unsettled bool, err error) {
+	err = s.db.Update(ctx, func(q store.Querier) error {
+		var accepted, settled int64
+		err := q.QueryRow(ctx, `UPDATE {chats} SET holder = ?2 WHERE id = ?1 RETURNING accepted, settled`, id, holder).Scan(&accepted, &settled)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrUnknown
+		}
+		unsettled = accepted > settled
+		return err
+	})
+	return unsettled, err
+}
+
+// Holder is who holds a chat; "" is nobody yet.
+func (s *Store) Holder(ctx context.Context, id string) (holder string, err error) {
+	err = s.db.QueryRow(ctx, `SELECT holder FROM {chats} WHERE id = ?1`, id).Scan(&holder)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrUnknown
+	}
+	return holder, err
+}
+
+// Accept counts a turn that begins, and gives its number.
+func (s *Store) Accept(ctx context.Context, id, holder string) (n int64, err error) {
+	err = s.db.Update(ctx, func(q store.Querier) error {
+		err := q.QueryRow(ctx, `UPDATE {chats} SET accepted = accepted + 1 WHERE id = ?1 AND holder = ?2 RETURNING accepted`, id, holder).Scan(&n)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = ErrNotHeld
+		}
+		return err
+	})
+	return n, err
+}
+
+// Settle says that all turns up to a number have ended.
+func (s *Store) Settle(ctx context.Context, id, holder string, n int64) error {
+	_, err := s.db.Exec(ctx, `UPDATE {chats} SET settled = ?3 WHERE id = ?1 AND holder = ?2 AND settled < ?3`, id, holder, n)
+	return err
+}
+
+// Unsettled are chats with turns that were accepted and haven't ended, and their holders.
+func (s *Store) Unsettled(ctx context.Context) (holders map[string]string, err error) {
+	rows, err := s.db.Query(ctx, `SELECT id, holder FROM {chats} WHERE accepted > settled AND trashed = 0`)
+	if err != nil {
+		return nil, fmt.Errorf("look for turns that haven't ended: %w", err)
+	}
+	defer rows.Close()
+	holders = map[string]string{}
+	for rows.Next() {
+		var id, holder string
+		if err := rows.Scan(&id, &holder); err != nil {
+			return nil, err
+		}
+		holders[id] = holder
+	}
+	return holders, rows.Err()
+}
+
+// ServerOf is the server of a holder.
+func ServerOf(holder string) string {
+	server, _, _ := strings.Cut(holder, "/")
+	return server
+}
+
+// Beat says that a server lives, and where the others reach it; servers that haven't said so for
+// a day are forgotten. Times are the database's.
+func (s *Store) Beat(ctx context.Context, server, address string) error {
+	now := s.clock()
+	if _, err := s.db.Exec(ctx, `INSERT INTO {servers} (id, address, beat) VALUES (?1, ?2, `+now+`)
+		ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, address = excluded.address`, server, address); err != nil {
+		return err
+	}
+	// Who had the address before has ended.
+	_, err := s.db.Exec(ctx, `DELETE FROM {servers} WHERE beat < `+now+` - ?1 OR address = ?2 AND id != ?3`, (24 * time.Hour).Milliseconds(), address, server)
+	return err
+}
+
+// Address is where a server is reached; "" if it hasn't said for a while that it lives.
+func (s *Store) Address(ctx context.Context, server string, within time.Duration) (address string, err error) {
+	err = s.db.QueryRow(ctx, `SELECT address FROM {servers} WHERE id = ?1 AND beat >= `+s.clock()+` - ?2`, server, within.Milliseconds()).Scan(&address)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return address, err
+}
+
+// clock is the database's time in milliseconds since 1970, the same for all servers.
+func (s *Store) clock() string {
+	if s.db.Server() {
+		return `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
+	}
+	return `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
+}
+
+// Leave says that a server has ended.
+func (s *Store) Leave(ctx context.Context, server string) error {
+	_, err := s.db.Exec(ctx, `DELETE FROM {servers} WHERE id = ?1`, server)
+	return err
+}
+
+// Note changes what stands around a chat, for its holder.
+func (s *Store) Note(ctx context.Context, person, id, holder string, change func(*About)) error {
+	ring, err := s.keys.Ring(ctx, person)
+	if err != nil {
+		return err
+	}
+	return s.db.Update(ctx, func(q store.Querier) error {
+		c, err := s.chat(ctx, q, ring, person, id)
+		if err != nil {
+			return err
+		}
+		change(&c.About)
+		if err := c.check(); err != nil {
+			return err
+		}
+		closed, err := seal(ring, "chats", id, c.About)
+		if err != nil {
+			return err
+		}
+		n, err := q.Exec(ctx, `UPDATE {chats} SET sealed = ?3, modified = ?4 WHERE id = ?1 AND holder = ?2`, id, holder, closed, millis(s.now()))
+		if err == nil && n == 0 {
+			return ErrNotHeld
+		}
+		if err == nil {
+			_, err = q.Exec(ctx, `UPDATE {projects} SET modified = ?2 WHERE id = ?1`, c.Project, millis(s.now()))
+		}
+		return err
+	})
+}
