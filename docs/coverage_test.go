@@ -92,33 +92,82 @@ func TestFamilyCoverage(t *testing.T) {
 	if len(ids) < 150 || len(known) < 1000 {
 		t.Fatalf("only %d ids and %d tests were found", len(ids), len(known))
 	}
-	row, code := regexp.MustCompile(`(?m)^\| ([A-Z]+-\d+[a-z]?) \| (.*) \|$`), regexp.MustCompile("`((?:[a-z]+/)(?:(?:Test|Fuzz|Benchmark)\\w+|\\w+\\.txt))`")
-	reason := regexp.MustCompile(`^(?:no|not yet|in work): \S`)
 	seen := map[string]bool{}
 	for _, section := range strings.Split(read(t, "family-coverage.md"), "\n## ")[1:] {
 		program, text, _ := strings.Cut(section, "\n")
-		for _, m := range row.FindAllStringSubmatch(text, -1) {
-			id := program + " " + m[1]
-			switch named := code.FindAllStringSubmatch(m[2], -1); {
-			case seen[id]:
-				t.Errorf("%s has two rows", id)
-			case !slices.Contains(ids, id):
-				t.Errorf("%s isn't an id of the specifications", id)
-			case len(named) == 0 && !reason.MatchString(m[2]):
-				t.Errorf("%s names no test, and doesn't begin with \"no: \", \"not yet: \" or \"in work: \" and the reason", id)
-			default:
-				for _, test := range named {
-					if !known[test[1]] {
-						t.Errorf("%s names the test %s, which doesn't exist", id, test[1])
-					}
-				}
-			}
-			seen[id] = true
-		}
+		checkRows(t, text, program+" ", ids, known, seen)
 	}
 	for _, id := range ids {
 		if !seen[id] {
 			t.Errorf("family-coverage.md has no row for %s", id)
+		}
+	}
+}
+
+// checkRows checks the rows of a page, and adds their ids to those that were seen. Ids begin with before.
+func checkRows(t *testing.T, text, before string, ids []string, known, seen map[string]bool) {
+	t.Helper()
+	row, code := regexp.MustCompile(`(?m)^\| ([A-Z]+-\d+[a-z]?|V\d+) \| (.*) \|$`), regexp.MustCompile("`((?:[a-z]+/)(?:(?:Test|Fuzz|Benchmark)\\w+|\\w+\\.txt))`")
+	reason := regexp.MustCompile(`^(?:no|not yet|in work): \S`)
+	for _, m := range row.FindAllStringSubmatch(text, -1) {
+		id := before + m[1]
+		switch named := code.FindAllStringSubmatch(m[2], -1); {
+		case seen[id]:
+			t.Errorf("%s has two rows", id)
+		case !slices.Contains(ids, id):
+			t.Errorf("%s isn't an id of the specifications", id)
+		case len(named) == 0 && !reason.MatchString(m[2]):
+			t.Errorf("%s names no test, and doesn't begin with \"no: \", \"not yet: \" or \"in work: \" and the reason", id)
+		default:
+			for _, test := range named {
+				if !known[test[1]] {
+					t.Errorf("%s names the test %s, which doesn't exist", id, test[1])
+				}
+			}
+		}
+		seen[id] = true
+	}
+}
+
+// GremlinOFA's specification has ids at the beginning of items, and of rows of tables.
+var gremlinID = regexp.MustCompile(`(?m)^(?:- \*\*([A-Z]+-\d+)\*\*|\| ([A-Z]+-\d+|V\d+)(?: \[\w\])? \|)`)
+
+// gremlin-coverage.md does the same for GremlinOFA's specification.
+func TestGremlinCoverage(t *testing.T) {
+	var ids []string
+	for line := range strings.Lines(read(t, "testdata/gremlin-ids.txt")) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			ids = append(ids, line)
+		}
+	}
+	if len(ids) < 650 {
+		t.Fatalf("only %d ids were found", len(ids))
+	}
+	for _, dir := range []string{"../../shared/spec", "../../../shared/spec"} {
+		text, err := os.ReadFile(filepath.Join(dir, "gremlin.md"))
+		if err != nil {
+			continue
+		}
+		var found []string
+		for _, m := range gremlinID.FindAllStringSubmatch(string(text), -1) {
+			found = append(found, m[1]+m[2])
+		}
+		for _, id := range found {
+			if !slices.Contains(ids, id) {
+				t.Errorf("%s is specified, and testdata/gremlin-ids.txt doesn't list it", id)
+			}
+		}
+		for _, id := range ids {
+			if !slices.Contains(found, id) {
+				t.Errorf("testdata/gremlin-ids.txt lists %s, which isn't specified", id)
+			}
+		}
+	}
+	seen := map[string]bool{}
+	checkRows(t, read(t, "gremlin-coverage.md"), "", ids, tests(t), seen)
+	for _, id := range ids {
+		if !seen[id] {
+			t.Errorf("gremlin-coverage.md has no row for %s", id)
 		}
 	}
 }

@@ -41,7 +41,7 @@ forgets those that are removed.
 		RunE: func(cmd *cobra.Command, _ []string) error { return listTokens(cmd.Context(), p, false) },
 	}
 	token.AddCommand(tokenAddCommand(p), tokenListCommand(p), tokenRemoveCommand(p))
-	cmd.AddCommand(token, healthCommand(p))
+	cmd.AddCommand(token, healthCommand(p), storageCommand(p))
 	return cmd
 }
 

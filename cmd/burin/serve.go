@@ -26,6 +26,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vfs"
@@ -89,6 +90,7 @@ machine reaches it, unless a flag gives it a certificate. burin help flags has m
 	own.IntVar(&o.drain, "drain", 10, "`SECONDS` that turns have when the server ends")
 	own.StringArrayVar(&o.hosts, "host", nil, "another `NAME` to answer to, as a proxy's; repeatable")
 	own.BoolVar(&o.log, "log", false, "write a line for each request to standard error")
+	own.BoolVar(&o.storageOnly, "storage-only", false, "only take the place of GremlinOFA's storage server")
 	own.BoolVar(&o.check, "check", false, "check that the server could start, and exit")
 	cmd.Flags().AddFlagSet(own)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { // those that matter to most; docs/serve.md and burin help flags have all
@@ -110,11 +112,15 @@ type serveOptions struct {
 	proxies                 []string // addresses whose headers say who the client is
 	drain                   int      // seconds that turns have when the server ends
 	// pair makes a path that signs in whoever opens it first. nil: there is none.
-	pair func(ctx context.Context) (path string, err error)
+	pair        func(ctx context.Context) (path string, err error)
+	storageOnly bool // nothing but the storage of GremlinOFA, in place of its own server
 }
 
 // serve answers until it is told to end.
 func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
+	if o.storageOnly {
+		return serveStorage(ctx, p, o)
+	}
 	for flag, given := range map[string]bool{
 		"--print": a.print, "--steps": a.steps, "--json-schema": a.schema != "", "--continue": a.goOn, "--resume": a.resume != "",
 		"--session": a.session != "", "--no-session": a.noSession, "--add-dir": len(a.addDirs) > 0,
@@ -166,7 +172,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		return l.Close()
 	}
 	so := server.Options{
-		Version: version(), Who: k.who, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Ready: k.ready,
+		Version: version(), Storage: k.storage, Who: k.who, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Ready: k.ready,
 		Projects: k.projects, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || l.names != nil && l.names(name)
@@ -275,6 +281,7 @@ type kept struct {
 	db       *store.DB
 	projects *project.Store
 	chats    *chats.Chats
+	storage  *gremlin.API // nil: it is off
 	keys     *serverKeys
 	proxies  []netip.Prefix // of the settings
 }
@@ -309,6 +316,9 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, to
 	}
 	if k.db, err = serverDatabase(ctx, p, paths, settings); err != nil {
 		return nil, err
+	}
+	if k.storage, err = storageFor(p, settings, k.db); err != nil {
+		return nil, errors.Join(err, k.db.Close())
 	}
 	k.projects = project.New(k.db, k.keys, vfs.New(k.db, vfs.Limits{}))
 	co := chats.Options{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vfs"
@@ -14,7 +15,7 @@ import (
 )
 
 // serverParts are the tables of all rooms that keep something in the server's database.
-func serverParts() []store.Part { return []store.Part{project.Part, vfs.Part} }
+func serverParts() []store.Part { return []store.Part{project.Part, vfs.Part, gremlin.Part} }
 
 // serverDatabase opens the server's database: server.db, unless the settings name another. The
 // caller closes it.

@@ -321,9 +321,11 @@ type Config struct {
 	} `yaml:"ask"`
 	// Server is about burin serve.
 	Server struct {
-		Database string   `yaml:"database"`
-		Proxies  []string `yaml:"proxies"`
-		Address  string   `yaml:"address"`
+		Database       string   `yaml:"database"`
+		Proxies        []string `yaml:"proxies"`
+		Address        string   `yaml:"address"`
+		Storage        bool     `yaml:"storage"`
+		StorageOrigins []string `yaml:"storageOrigins"`
 	} `yaml:"server"`
 	// Background is about owners without a face.
 	Background struct {

@@ -98,7 +98,7 @@ func (s *Server) routes() []route {
 			in: m.In, out: m.Out, serve: s.call(m.Name),
 		})
 	}
-	return all
+	return append(all, s.storageRoutes()...)
 }
 
 // defaultListed is how many sessions a list has.

@@ -23,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -88,6 +89,8 @@ type Options struct {
 	Moved func(ctx context.Context, id string) bool
 	// New begins a session.
 	New func(ctx context.Context, n New) (Created, error)
+	// Storage serves clients of GremlinOFA. nil is not.
+	Storage *gremlin.API
 }
 
 // Listed is a session in a list.
@@ -186,6 +189,9 @@ func (s *Server) Handler() http.Handler {
 		head.Set("X-Content-Type-Options", "nosniff")
 		if !s.named(r.Host) {
 			fail(w, http.StatusMisdirectedRequest, "", fmt.Errorf("this server does not answer to %q: burin serve --host adds a name", r.Host))
+			return
+		}
+		if s.stored(w, r) {
 			return
 		}
 		if err := origins.Check(r); err != nil {

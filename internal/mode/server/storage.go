@@ -1,0 +1,127 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/burin-dev/burin/internal/chat/gremlin"
+	"github.com/burin-dev/burin/session/remote"
+)
+
+// storagePath is where clients of GremlinOFA find their storage.
+const storagePath = "/storage"
+
+// NewTenant is a key of GremlinOFA to serve.
+type NewTenant struct {
+	Name     string `json:"name"`
+	Tenant   string `json:"tenant"`             // the user id that the application derives from its key
+	Password string `json:"password,omitempty"` // the hash that it sends; without one any is good
+}
+
+// Registered is a key of GremlinOFA that is served.
+type Registered struct {
+	ID int64 `json:"id"`
+}
+
+// Removal says what goes with a key of GremlinOFA.
+type Removal struct {
+	Records bool `json:"records,omitempty"` // what clients have stored is deleted, too
+}
+
+// storageRoutes are the operations about the clients of GremlinOFA.
+func (s *Server) storageRoutes() []route {
+	return []route{
+		{
+			verb: "GET", path: "/v1/storage/tenants", needs: remote.Watch, about: "Lists the keys of GremlinOFA that you have registered, and what is stored for each.",
+			out: reflect.TypeFor[[]gremlin.Tenant](), serve: s.tenants,
+		},
+		{
+			verb: "POST", path: "/v1/storage/tenants", needs: remote.Own, about: "Serves the clients with a key of GremlinOFA from now on.",
+			in: reflect.TypeFor[NewTenant](), out: reflect.TypeFor[Registered](), created: true, serve: s.register,
+		},
+		{
+			verb: "POST", path: "/v1/storage/tenants/{id}/remove", needs: remote.Own, about: "Stops serving the clients with a key of GremlinOFA.",
+			in: reflect.TypeFor[Removal](), serve: s.unregister,
+		},
+	}
+}
+
+// storing reports whether clients of GremlinOFA are served; false: the request is answered.
+func (s *Server) storing(w http.ResponseWriter) bool {
+	if s.o.Storage == nil {
+		fail(w, http.StatusNotFound, "", errors.New("the storage of GremlinOFA is off: set server.storage to true and start the server again"))
+	}
+	return s.o.Storage != nil
+}
+
+func (s *Server) tenants(w http.ResponseWriter, r *http.Request) {
+	if !s.storing(w) {
+		return
+	}
+	all, err := s.o.Storage.Tenants.List(r.Context(), person(r))
+	if err != nil {
+		fail(w, http.StatusInternalServerError, "", fmt.Errorf("list the keys: %w", err))
+		return
+	}
+	answer(w, http.StatusOK, all)
+}
+
+func (s *Server) register(w http.ResponseWriter, r *http.Request) {
+	var in NewTenant
+	if !s.storing(w) || !read(w, r, &in) {
+		return
+	}
+	id, err := s.o.Storage.Tenants.Register(r.Context(), person(r), in.Name, in.Tenant, in.Password)
+	switch {
+	case errors.Is(err, gremlin.ErrInvalid):
+		fail(w, http.StatusBadRequest, "", err)
+	case errors.Is(err, gremlin.ErrOther):
+		fail(w, http.StatusConflict, "", err)
+	case err != nil:
+		fail(w, http.StatusInternalServerError, "", fmt.Errorf("register the key: %w", err))
+	default:
+		answer(w, http.StatusCreated, Registered{id})
+	}
+}
+
+func (s *Server) unregister(w http.ResponseWriter, r *http.Request) {
+	var in Removal
+	if !s.storing(w) || !read(w, r, &in) {
+		return
+	}
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err == nil {
+		err = s.o.Storage.Tenants.Remove(r.Context(), person(r), id, in.Records)
+	}
+	switch {
+	case errors.Is(err, strconv.ErrSyntax), errors.Is(err, strconv.ErrRange), errors.Is(err, gremlin.ErrTenant):
+		fail(w, http.StatusNotFound, "", errors.New("you have registered no such key: GET /v1/storage/tenants lists them"))
+	case err != nil:
+		fail(w, http.StatusInternalServerError, "", fmt.Errorf("remove the key: %w", err))
+	default:
+		answer(w, http.StatusOK, struct{}{})
+	}
+}
+
+// stored answers a request to the storage of GremlinOFA, whose clients have no token of the server and
+// may be pages of other origins. What the log has of it are no ids: those of tenants are credentials.
+func (s *Server) stored(w http.ResponseWriter, r *http.Request) bool {
+	if s.o.Storage == nil || !strings.HasPrefix(r.URL.Path, storagePath+"/") {
+		return false
+	}
+	began, seen := time.Now(), &measured{ResponseWriter: w}
+	defer func() {
+		if seen.status == http.StatusUnauthorized {
+			s.counts.wrong.Add(1)
+		}
+		r.Pattern = storagePath + "/"
+		s.note(r, Who{}, seen.status, began)
+	}()
+	http.StripPrefix(storagePath, s.o.Storage).ServeHTTP(seen, r)
+	return true
+}
