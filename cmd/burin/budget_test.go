@@ -30,7 +30,7 @@ const (
 	// completionBudget is of a key that a person waits for.
 	completionBudget = 50 * time.Millisecond
 
-	sizeBudget = 42 << 20 // bytes of the linux/amd64 binary; the house allows 45 MB in the end
+	sizeBudget = 44 << 20 // bytes of the linux/amd64 binary; the house allows 45 MB in the end
 	budgetRuns = 20       // the median of as many counts
 )
 

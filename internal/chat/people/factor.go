@@ -46,6 +46,12 @@ func totpStep(key []byte, code string, now time.Time, after int64) (found int64)
 	return found
 }
 
+// Factors are the second factors of people.
+type Factors struct{ p *People }
+
+// Factors gives the second factors.
+func (p *People) Factors() Factors { return Factors{p} }
+
 // Enrollment is a second factor that isn't confirmed yet.
 type Enrollment struct {
 	Secret string `json:"secret"` // to type into an app
@@ -54,22 +60,44 @@ type Enrollment struct {
 
 func totpPlace(person string) string { return "people/" + person + "/totp" }
 
-// EnrollFactor makes the secret of a second factor, which holds when a code of it is confirmed.
-func (p *People) EnrollFactor(ctx context.Context, by By, person, password string) (Enrollment, error) {
-	one, err := p.Get(ctx, person)
+// seal seals the secret of a second factor.
+func (f Factors) seal(ctx context.Context, person string, key []byte) ([]byte, error) {
+	ring, err := f.p.keys.Ring(ctx, person)
+	if err != nil {
+		return nil, fmt.Errorf("keep the second factor: %w", err)
+	}
+	return ring.Seal(totpPlace(person), key)
+}
+
+// unseal opens the secret of a second factor.
+func (f Factors) unseal(ctx context.Context, person string, sealed []byte) ([]byte, error) {
+	ring, err := f.p.keys.Ring(ctx, person)
+	var key []byte
 	if err == nil {
-		err = p.confirm(ctx, one, password, by.Address, "password")
+		key, err = ring.Open(totpPlace(person), sealed)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the second factor: %w", err)
+	}
+	return key, nil
+}
+
+// Enroll makes the secret of a second factor, which holds when a code of it is confirmed.
+func (f Factors) Enroll(ctx context.Context, by By, person, password string) (Enrollment, error) {
+	one, err := f.p.Get(ctx, person)
+	if err == nil {
+		err = f.p.confirm(ctx, one, password, by.Address, "password")
 	}
 	if err != nil {
 		return Enrollment{}, err
 	}
 	key := make([]byte, totpKey)
 	_, _ = rand.Read(key) // never fails
-	sealed, err := p.ring.Seal(totpPlace(person), key)
+	sealed, err := f.seal(ctx, person, key)
 	if err != nil {
-		return Enrollment{}, fmt.Errorf("keep the second factor: %w", err)
+		return Enrollment{}, err
 	}
-	if _, err := p.db.Exec(ctx, `UPDATE {people} SET totp_new = ?2 WHERE id = ?1`, person, sealed); err != nil {
+	if _, err := f.p.db.Exec(ctx, `UPDATE {people} SET totp_new = ?2 WHERE id = ?1`, person, sealed); err != nil {
 		return Enrollment{}, fmt.Errorf("keep the second factor: %w", err)
 	}
 	return enrollment(one.Name, key), nil
@@ -81,39 +109,39 @@ func enrollment(name string, key []byte) Enrollment {
 	return Enrollment{secret, u.String()}
 }
 
-// Enrolling gives what [People.EnrollFactor] gave, for who has mistyped a code.
-func (p *People) Enrolling(ctx context.Context, person string) (Enrollment, error) {
+// Enrolling gives what [Factors.Enroll] gave, for who has mistyped a code.
+func (f Factors) Enrolling(ctx context.Context, person string) (Enrollment, error) {
 	var name string
 	var sealed []byte
-	err := p.db.QueryRow(ctx, `SELECT name, totp_new FROM {people} WHERE id = ?1`, person).Scan(&name, &sealed)
+	err := f.p.db.QueryRow(ctx, `SELECT name, totp_new FROM {people} WHERE id = ?1`, person).Scan(&name, &sealed)
 	if err != nil || len(sealed) == 0 {
 		return Enrollment{}, errors.Join(InputError{"code", "begin with a new secret"}, ignore(err, sql.ErrNoRows))
 	}
-	key, err := p.ring.Open(totpPlace(person), sealed)
+	key, err := f.unseal(ctx, person, sealed)
 	if err != nil {
-		return Enrollment{}, fmt.Errorf("open the second factor: %w", err)
+		return Enrollment{}, err
 	}
 	return enrollment(name, key), nil
 }
 
-// ConfirmFactor asks for the second factor from now on, if the code is one of it, and returns new
+// Confirm asks for the second factor from now on, if the code is one of it, and returns new
 // recovery codes. Other devices are signed out.
-func (p *People) ConfirmFactor(ctx context.Context, by By, person, code, device string) (codes []string, err error) {
-	tries := p.tries("code/"+person, by.Address)
-	if err := p.reserve(ctx, tries); err != nil {
+func (f Factors) Confirm(ctx context.Context, by By, person, code, device string) (codes []string, err error) {
+	all := tries("code/"+person, by.Address)
+	if err := f.p.guard.reserve(ctx, all); err != nil {
 		return nil, err
 	}
-	err = p.change(ctx, by, person, "factor.add", "", false, func(q store.Querier) error {
+	err = f.p.change(ctx, by, person, "factor.add", "", false, func(q store.Querier) error {
 		var sealed []byte
 		err := q.QueryRow(ctx, `SELECT totp_new FROM {people} WHERE id = ?1`, person).Scan(&sealed)
 		if err != nil || len(sealed) == 0 {
 			return errors.Join(InputError{"code", "begin with a new secret"}, ignore(err, sql.ErrNoRows))
 		}
-		key, err := p.ring.Open(totpPlace(person), sealed)
+		key, err := f.unseal(ctx, person, sealed)
 		if err != nil {
-			return fmt.Errorf("open the second factor: %w", err)
+			return err
 		}
-		step := totpStep(key, digits(code), p.now(), 0)
+		step := totpStep(key, digits(code), f.p.now(), 0)
 		if step == 0 {
 			return ErrCode
 		}
@@ -129,19 +157,19 @@ func (p *People) ConfirmFactor(ctx context.Context, by By, person, code, device 
 	if err != nil {
 		return nil, err
 	}
-	return codes, p.succeeded(ctx, tries)
+	return codes, f.p.guard.succeeded(ctx, all)
 }
 
-// RemoveFactor asks for the second factor no more.
-func (p *People) RemoveFactor(ctx context.Context, by By, person, password string) error {
-	one, err := p.Get(ctx, person)
+// Remove asks for the second factor no more.
+func (f Factors) Remove(ctx context.Context, by By, person, password string) error {
+	one, err := f.p.Get(ctx, person)
 	if err == nil {
-		err = p.confirm(ctx, one, password, by.Address, "password")
+		err = f.p.confirm(ctx, one, password, by.Address, "password")
 	}
 	if err != nil {
 		return err
 	}
-	return p.change(ctx, by, person, "factor.remove", "", false, func(q store.Querier) error { return dropFactor(ctx, q, person) })
+	return f.p.change(ctx, by, person, "factor.remove", "", false, func(q store.Querier) error { return dropFactor(ctx, q, person) })
 }
 
 func dropFactor(ctx context.Context, q store.Querier, person string) error {
@@ -152,28 +180,28 @@ func dropFactor(ctx context.Context, q store.Querier, person string) error {
 	return err
 }
 
-// RecoveryCodes makes new recovery codes; those before are worthless then.
-func (p *People) RecoveryCodes(ctx context.Context, by By, person, password string) (codes []string, err error) {
-	one, err := p.Get(ctx, person)
+// Codes makes new recovery codes; those before are worthless then.
+func (f Factors) Codes(ctx context.Context, by By, person, password string) (codes []string, err error) {
+	one, err := f.p.Get(ctx, person)
 	if err == nil && !one.SecondFactor {
 		err = InputError{"password", "recovery codes are for a second factor, and there is none"}
 	}
 	if err == nil {
-		err = p.confirm(ctx, one, password, by.Address, "password")
+		err = f.p.confirm(ctx, one, password, by.Address, "password")
 	}
 	if err != nil {
 		return nil, err
 	}
-	err = p.change(ctx, by, person, "factor.codes", "", false, func(q store.Querier) (err error) {
+	err = f.p.change(ctx, by, person, "factor.codes", "", false, func(q store.Querier) (err error) {
 		codes, err = newCodes(ctx, q, person)
 		return err
 	})
 	return codes, err
 }
 
-// RecoveryLeft is how many recovery codes a person has.
-func (p *People) RecoveryLeft(ctx context.Context, person string) (n int, err error) {
-	err = p.db.QueryRow(ctx, `SELECT count(*) FROM {recovery} WHERE person = ?1`, person).Scan(&n)
+// Left is how many recovery codes a person has.
+func (f Factors) Left(ctx context.Context, person string) (n int, err error) {
+	err = f.p.db.QueryRow(ctx, `SELECT count(*) FROM {recovery} WHERE person = ?1`, person).Scan(&n)
 	return n, err
 }
 
@@ -197,7 +225,7 @@ func digits(code string) string {
 }
 
 // useCode uses a code of the second factor, or a recovery code: each once.
-func (p *People) useCode(ctx context.Context, q store.Querier, person, code string) error {
+func (f Factors) useCode(ctx context.Context, q store.Querier, person, code string) error {
 	code = digits(code)
 	if len(code) > totpDigits {
 		n, err := q.Exec(ctx, `DELETE FROM {recovery} WHERE person = ?1 AND hash = ?2`, person, hashed(strings.ToUpper(code)))
@@ -214,11 +242,11 @@ func (p *People) useCode(ctx context.Context, q store.Querier, person, code stri
 	if len(sealed) == 0 {
 		return ErrLink // it was removed meanwhile: sign in again
 	}
-	key, err := p.ring.Open(totpPlace(person), sealed)
+	key, err := f.unseal(ctx, person, sealed)
 	if err != nil {
-		return fmt.Errorf("open the second factor: %w", err)
+		return err
 	}
-	step := totpStep(key, code, p.now(), last)
+	step := totpStep(key, code, f.p.now(), last)
 	if step == 0 {
 		return ErrCode
 	}

@@ -187,8 +187,8 @@ func (p *People) confirm(ctx context.Context, one Person, password, address, fie
 	if len(password) > maxPassword {
 		return InputError{field, "the password is wrong"}
 	}
-	tries := p.tries(one.Name, address)
-	if err := p.blocked(ctx, tries); err != nil {
+	all := tries(one.Name, address)
+	if err := p.guard.blocked(ctx, all); err != nil {
 		return err
 	}
 	leave, err := p.hashes.enter(ctx)
@@ -196,7 +196,7 @@ func (p *People) confirm(ctx context.Context, one Person, password, address, fie
 		return err
 	}
 	defer leave()
-	if err := p.reserve(ctx, tries); err != nil {
+	if err := p.guard.reserve(ctx, all); err != nil {
 		return err
 	}
 	var hash string
@@ -209,5 +209,5 @@ func (p *People) confirm(ctx context.Context, one Person, password, address, fie
 		})
 		return errors.Join(InputError{field, "the password is wrong"}, err)
 	}
-	return p.succeeded(ctx, tries)
+	return p.guard.succeeded(ctx, all)
 }

@@ -6,7 +6,7 @@
 //
 // What proves who somebody is isn't kept: passwords are argon2id hashes, and of the random secrets
 // of devices, tokens, links and recovery codes there is a SHA-256. The secret of a second factor
-// is needed in the clear, and sealed with the server's ring.
+// is needed in the clear, and sealed with the keys of its person.
 //
 // # What is promised
 //
@@ -219,18 +219,28 @@ func (e InputError) Error() string { return e.Field + ": " + e.Wrong }
 // People are those of one server. Any goroutine may use it.
 type People struct {
 	db     *store.DB
-	ring   *vault.Ring
+	keys   Keys
 	now    func() time.Time
 	hashes *hashes
+	guard  guard
 }
 
-// Open makes the owner if they are not there yet. The ring may be nil where nobody signs in; now
+// Keys gives the keys of people.
+type Keys interface {
+	// Ring is the keys of a person. An error says why they can't be used now.
+	Ring(ctx context.Context, person string) (*vault.Ring, error)
+}
+
+// Open makes the owner if they are not there yet. The keys may be nil where nobody signs in; now
 // may be nil.
-func Open(ctx context.Context, db *store.DB, ring *vault.Ring, now func() time.Time) (*People, error) {
+func Open(ctx context.Context, db *store.DB, keys Keys, now func() time.Time) (*People, error) {
 	if now == nil {
 		now = time.Now
 	}
-	p := &People{db: db, ring: ring, now: now, hashes: newHashes()}
+	p := &People{db: db, keys: keys, now: now, hashes: newHashes(), guard: guard{db, now}}
+	if _, err := p.Get(ctx, OwnerID); !errors.Is(err, ErrUnknown) {
+		return p, err
+	}
 	_, err := db.Exec(ctx, `INSERT INTO {people} (id, name, folded, display, role, created) VALUES (?1, ?1, ?1, 'Owner', 'admin', ?2) ON CONFLICT DO NOTHING`, OwnerID, now().Unix())
 	if err != nil {
 		return nil, fmt.Errorf("add the owner: %w", err)

@@ -49,14 +49,17 @@ func start(t *testing.T, db *store.DB) *here {
 	return h
 }
 
+// keys are the same for all people.
+type keys struct{}
+
+func (keys) Ring(context.Context, string) (*vault.Ring, error) {
+	return vault.NewRing(map[uint32][]byte{1: bytes.Repeat([]byte{7}, vault.KeySize)})
+}
+
 // other is another server on the same database.
 func (h *here) other() *people.People {
 	h.t.Helper()
-	ring, err := vault.NewRing(map[uint32][]byte{1: bytes.Repeat([]byte{7}, vault.KeySize)})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	p, err := people.Open(h.t.Context(), h.db, ring, h.clock)
+	p, err := people.Open(h.t.Context(), h.db, keys{}, h.clock)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -70,11 +73,11 @@ const password = "a fine pass phrase"
 // join makes a person with a password.
 func (h *here) join(name string, role people.Role) (id string) {
 	h.t.Helper()
-	code, err := h.Invite(h.t.Context(), owner, role, h.clock().Add(time.Hour))
+	code, err := h.Links().Invite(h.t.Context(), owner, role, h.clock().Add(time.Hour))
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	secret, err := h.Join(h.t.Context(), code, name, "", password, people.From{Address: "192.0.2.1"})
+	secret, err := h.Links().Join(h.t.Context(), code, name, "", password, people.From{Address: "192.0.2.1"})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -326,27 +329,27 @@ func testPasswords(t *testing.T, h *here) {
 	if err := h.SetPassword(ctx, owner, ann, "wrong", "another one at last", ""); !input(err, "old") {
 		t.Errorf("the old one is wrong: %v", err)
 	}
-	reset, err := h.Reset(ctx, owner, ann, false)
+	reset, err := h.Links().Reset(ctx, owner, ann, false)
 	h.must(err)
 	h.must(h.SetPassword(ctx, people.By{Person: ann}, ann, password, "Ångström is fine", here.Device))
 	if list, err := h.Devices(ctx, ann, here.Device); err != nil || len(list) != 1 || !list[0].Current {
 		t.Errorf("the other devices are %+v, %v", list, err)
 	}
-	h.is(h.ChoosePassword(ctx, reset, "yet another one", people.From{}), people.ErrLink)
+	h.is(h.Links().ChoosePassword(ctx, reset, "yet another one", people.From{}), people.ErrLink)
 	_, err = h.SignIn(ctx, "ann.other", password, people.From{})
 	h.is(err, people.ErrRefused)
 	_, err = h.SignIn(ctx, "ann.other", "A\u030angstro\u0308m is fine", people.From{}) // as another keyboard has it
 	h.must(err)
 
-	reset, err = h.Reset(ctx, owner, ann, false)
+	reset, err = h.Links().Reset(ctx, owner, ann, false)
 	h.must(err)
-	if name, err := h.ResetName(ctx, reset); err != nil || name != "ann.other" {
+	if name, err := h.Links().ResetName(ctx, reset); err != nil || name != "ann.other" {
 		t.Errorf("%q, %v", name, err)
 	}
-	if err := h.ChoosePassword(ctx, reset, "short", people.From{}); !input(err, "password") {
+	if err := h.Links().ChoosePassword(ctx, reset, "short", people.From{}); !input(err, "password") {
 		t.Errorf("short: %v", err)
 	}
-	h.must(h.ChoosePassword(ctx, reset, "one by a link", people.From{}))
+	h.must(h.Links().ChoosePassword(ctx, reset, "one by a link", people.From{}))
 	if list, err := h.Devices(ctx, ann, ""); err != nil || len(list) != 0 {
 		t.Errorf("after the reset %+v, %v", list, err)
 	}
@@ -446,7 +449,7 @@ func testAttemptsAtTheSameTime(t *testing.T, h *here) {
 func testAddress(t *testing.T, h *here) {
 	ctx := t.Context()
 	ann := h.join("ann", people.Member)
-	reset, err := h.Reset(ctx, owner, ann, false)
+	reset, err := h.Links().Reset(ctx, owner, ann, false)
 	h.must(err)
 	for i := range 5 {
 		_, err := h.SignIn(ctx, "no"+strings.Repeat("x", i), "", people.From{Address: "198.51.100.7"})
@@ -460,7 +463,7 @@ func testAddress(t *testing.T, h *here) {
 	}
 	_, err = h.SignIn(ctx, "ann", password, people.From{Address: "198.51.100.8"})
 	h.must(err)
-	h.must(h.ChoosePassword(ctx, reset, "another fine one", people.From{Address: "198.51.100.7"})) // a link is no guess
+	h.must(h.Links().ChoosePassword(ctx, reset, "another fine one", people.From{Address: "198.51.100.7"})) // a link is no guess
 }
 
 // Of two who redeem one link, invitation or code at the same time, one wins.
@@ -488,16 +491,16 @@ func testOneWins(t *testing.T, h *here) {
 			t.Errorf("%s: %d won, %d lost", what, won.Load(), lost.Load())
 		}
 	}
-	link, err := h.Link(ctx, owner, people.OwnerID)
+	link, err := h.Links().Link(ctx, owner, people.OwnerID)
 	h.must(err)
 	race("a link", func(p *people.People, _ int) error {
-		_, err := p.Open(ctx, link, people.From{})
+		_, err := p.Links().Open(ctx, link, people.From{})
 		return err
 	})
-	code, err := h.Invite(ctx, owner, people.Member, h.clock().Add(time.Hour))
+	code, err := h.Links().Invite(ctx, owner, people.Member, h.clock().Add(time.Hour))
 	h.must(err)
 	race("an invitation", func(p *people.People, i int) error {
-		_, err := p.Join(ctx, code, "joiner"+string(rune('a'+i)), "", password, people.From{})
+		_, err := p.Links().Join(ctx, code, "joiner"+string(rune('a'+i)), "", password, people.From{})
 		return err
 	})
 	ann := h.join("ann", people.Member)
@@ -527,59 +530,59 @@ func testOneWins(t *testing.T, h *here) {
 
 func testLinks(t *testing.T, h *here) {
 	ctx := t.Context()
-	link, err := h.Link(ctx, owner, people.OwnerID)
+	link, err := h.Links().Link(ctx, owner, people.OwnerID)
 	h.must(err)
-	_, err = h.Open(ctx, link+"x", people.From{})
+	_, err = h.Links().Open(ctx, link+"x", people.From{})
 	h.is(err, people.ErrLink)
-	_, err = h.ResetName(ctx, link) // of another kind
+	_, err = h.Links().ResetName(ctx, link) // of another kind
 	h.is(err, people.ErrLink)
-	_, err = h.Invited(ctx, link)
+	_, err = h.Links().Invited(ctx, link)
 	h.is(err, people.ErrLink)
-	secret, err := h.Open(ctx, link, people.From{})
+	secret, err := h.Links().Open(ctx, link, people.From{})
 	h.must(err)
 	if who, _, err := h.Device(ctx, secret); err != nil || who.Person != people.OwnerID || who.Role != people.Admin {
 		t.Errorf("%+v, %v", who, err)
 	}
-	link, err = h.Link(ctx, owner, people.OwnerID)
+	link, err = h.Links().Link(ctx, owner, people.OwnerID)
 	h.must(err)
 	h.pass(10 * time.Minute)
-	_, err = h.Open(ctx, link, people.From{})
+	_, err = h.Links().Open(ctx, link, people.From{})
 	h.is(err, people.ErrLink)
-	_, err = h.Link(ctx, owner, "nobody")
+	_, err = h.Links().Link(ctx, owner, "nobody")
 	h.is(err, people.ErrUnknown)
 
-	code, err := h.Invite(ctx, owner, people.Viewer, h.clock().Add(time.Hour))
+	code, err := h.Links().Invite(ctx, owner, people.Viewer, h.clock().Add(time.Hour))
 	h.must(err)
-	list, err := h.Invitations(ctx)
+	list, err := h.Links().Invitations(ctx)
 	if err != nil || len(list) != 1 || list[0].Role != people.Viewer {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	if _, err := h.Join(ctx, code, "owner", "", password, people.From{}); !errors.Is(err, people.ErrTaken) {
+	if _, err := h.Links().Join(ctx, code, "owner", "", password, people.From{}); !errors.Is(err, people.ErrTaken) {
 		t.Errorf("the owner's name: %v", err)
 	}
-	_, err = h.Join(ctx, code, "a b", "c\nd", "x", people.From{})
+	_, err = h.Links().Join(ctx, code, "a b", "c\nd", "x", people.From{})
 	for _, field := range []string{"name", "display", "password"} {
 		if !strings.Contains(err.Error(), field+": ") {
 			t.Errorf("all that is wrong: %v", err)
 		}
 	}
-	h.must(h.Withdraw(ctx, owner, list[0].ID))
-	_, err = h.Join(ctx, code, "ann", "", password, people.From{})
+	h.must(h.Links().Withdraw(ctx, owner, list[0].ID))
+	_, err = h.Links().Join(ctx, code, "ann", "", password, people.From{})
 	h.is(err, people.ErrLink)
 	ann := h.join("ann", people.Member)
-	link, err = h.Link(ctx, owner, ann)
+	link, err = h.Links().Link(ctx, owner, ann)
 	h.must(err)
 	h.must(h.Disable(ctx, owner, ann))
-	_, err = h.Open(ctx, link, people.From{})
+	_, err = h.Links().Open(ctx, link, people.From{})
 	h.is(err, people.ErrLink)
 }
 
 // factor turns the second factor of a person on.
 func (h *here) factor(person string) (secret string, codes []string) {
 	h.t.Helper()
-	e, err := h.EnrollFactor(h.t.Context(), owner, person, password)
+	e, err := h.Factors().Enroll(h.t.Context(), owner, person, password)
 	h.must(err)
-	codes, err = h.ConfirmFactor(h.t.Context(), owner, person, codeOf(h.t, e.Secret, h.clock()), "")
+	codes, err = h.Factors().Confirm(h.t.Context(), owner, person, codeOf(h.t, e.Secret, h.clock()), "")
 	h.must(err)
 	return e.Secret, codes
 }
@@ -587,15 +590,15 @@ func (h *here) factor(person string) (secret string, codes []string) {
 func testSecondFactor(t *testing.T, h *here) {
 	ctx := t.Context()
 	ann := h.join("ann", people.Member)
-	if _, err := h.EnrollFactor(ctx, owner, ann, "wrong"); !input(err, "password") {
+	if _, err := h.Factors().Enroll(ctx, owner, ann, "wrong"); !input(err, "password") {
 		t.Errorf("without the password: %v", err)
 	}
-	e, err := h.EnrollFactor(ctx, owner, ann, password)
+	e, err := h.Factors().Enroll(ctx, owner, ann, password)
 	h.must(err)
-	if again, err := h.Enrolling(ctx, ann); err != nil || again != e || !strings.HasPrefix(e.URI, "otpauth://totp/burin:ann?secret="+e.Secret) {
+	if again, err := h.Factors().Enrolling(ctx, ann); err != nil || again != e || !strings.HasPrefix(e.URI, "otpauth://totp/burin:ann?secret="+e.Secret) {
 		t.Errorf("%+v %+v, %v", e, again, err)
 	}
-	_, err = h.ConfirmFactor(ctx, owner, ann, "000000", "")
+	_, err = h.Factors().Confirm(ctx, owner, ann, "000000", "")
 	h.is(err, people.ErrCode)
 	in, err := h.SignIn(ctx, "ann", password, people.From{}) // it holds once it is confirmed
 	h.must(err)
@@ -603,7 +606,7 @@ func testSecondFactor(t *testing.T, h *here) {
 		t.Fatal("a code is asked for already")
 	}
 	code := codeOf(t, e.Secret, h.clock())
-	codes, err := h.ConfirmFactor(ctx, owner, ann, code[:3]+" "+code[3:], "")
+	codes, err := h.Factors().Confirm(ctx, owner, ann, code[:3]+" "+code[3:], "")
 	if err != nil || len(codes) != 10 {
 		t.Fatalf("%v, %v", codes, err)
 	}
@@ -629,7 +632,7 @@ func testSecondFactor(t *testing.T, h *here) {
 	h.is(err, people.ErrCode)
 	_, err = h.SecondFactor(ctx, in.Ticket, codes[0], people.From{})
 	h.must(err)
-	if n, err := h.RecoveryLeft(ctx, ann); n != 9 || err != nil {
+	if n, err := h.Factors().Left(ctx, ann); n != 9 || err != nil {
 		t.Errorf("%d codes are left, %v", n, err)
 	}
 	in, err = h.SignIn(ctx, "ann", password, people.From{})
@@ -649,7 +652,7 @@ func testSecondFactor(t *testing.T, h *here) {
 	h.pass(time.Minute)
 	_, err = h.SecondFactor(ctx, in.Ticket, codes[1], people.From{})
 	h.is(err, people.ErrLink)
-	fresh, err := h.RecoveryCodes(ctx, owner, ann, password)
+	fresh, err := h.Factors().Codes(ctx, owner, ann, password)
 	h.must(err)
 	in, err = h.SignIn(ctx, "ann", password, people.From{})
 	h.must(err)
@@ -660,15 +663,15 @@ func testSecondFactor(t *testing.T, h *here) {
 	h.is(err, people.ErrCode)
 	_, err = h.SecondFactor(ctx, in.Ticket, fresh[1], people.From{})
 	h.must(err)
-	h.must(h.RemoveFactor(ctx, owner, ann, password))
+	h.must(h.Factors().Remove(ctx, owner, ann, password))
 	in, err = h.SignIn(ctx, "ann", password, people.From{})
 	if err != nil || in.Secret == "" {
 		t.Errorf("%+v, %v", in, err)
 	}
 	h.factor(ann)
-	reset, err := h.Reset(ctx, owner, ann, true)
+	reset, err := h.Links().Reset(ctx, owner, ann, true)
 	h.must(err)
-	h.must(h.ChoosePassword(ctx, reset, "another fine one", people.From{}))
+	h.must(h.Links().ChoosePassword(ctx, reset, "another fine one", people.From{}))
 	in, err = h.SignIn(ctx, "ann", "another fine one", people.From{})
 	if err != nil || in.Secret == "" {
 		t.Errorf("after a reset: %+v, %v", in, err)
@@ -758,9 +761,9 @@ func TestNothingInTheClear(t *testing.T) {
 	token, err := h.AddToken(ctx, owner, ann, "one", remote.Own, time.Time{})
 	h.must(err)
 	key, codes := h.factor(ann)
-	link, err := h.Link(ctx, owner, ann)
+	link, err := h.Links().Link(ctx, owner, ann)
 	h.must(err)
-	code, err := h.Invite(ctx, owner, people.Member, h.clock().Add(time.Hour))
+	code, err := h.Links().Invite(ctx, owner, people.Member, h.clock().Add(time.Hour))
 	h.must(err)
 	in, err := h.SignIn(ctx, "ann", password, people.From{})
 	h.must(err)
@@ -788,11 +791,11 @@ func BenchmarkDevice(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	link, err := p.Link(context.Background(), owner, people.OwnerID)
+	link, err := p.Links().Link(context.Background(), owner, people.OwnerID)
 	if err != nil {
 		b.Fatal(err)
 	}
-	secret, err := p.Open(context.Background(), link, people.From{})
+	secret, err := p.Links().Open(context.Background(), link, people.From{})
 	if err != nil {
 		b.Fatal(err)
 	}

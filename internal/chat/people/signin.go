@@ -29,8 +29,8 @@ func (p *People) SignIn(ctx context.Context, name, password string, from From) (
 	if checkName(name) != nil {
 		name = "" // nobody's
 	}
-	tries := p.tries(name, from.Address)
-	if err := p.blocked(ctx, tries); err != nil {
+	all := tries(name, from.Address)
+	if err := p.guard.blocked(ctx, all); err != nil {
 		return Entrance{}, err
 	}
 	leave, err := p.hashes.enter(ctx)
@@ -38,7 +38,7 @@ func (p *People) SignIn(ctx context.Context, name, password string, from From) (
 		return Entrance{}, err
 	}
 	defer leave()
-	if err := p.reserve(ctx, tries); err != nil {
+	if err := p.guard.reserve(ctx, all); err != nil {
 		return Entrance{}, err
 	}
 	var id, hash string
@@ -58,7 +58,7 @@ func (p *People) SignIn(ctx context.Context, name, password string, from From) (
 		})
 		return Entrance{}, errors.Join(ErrRefused, err)
 	}
-	if err := p.succeeded(ctx, tries); err != nil {
+	if err := p.guard.succeeded(ctx, all); err != nil {
 		return Entrance{}, err
 	}
 	if old {
@@ -75,7 +75,7 @@ func (p *People) SignIn(ctx context.Context, name, password string, from From) (
 		}
 		in = Entrance{}
 		if factor {
-			in.Ticket, err = p.link(ctx, q, linkFactor, id, "", false, By{Person: id, Address: from.Address}, p.now().Add(ticketFor))
+			in.Ticket, err = p.Links().link(ctx, q, linkFactor, id, "", false, By{Person: id, Address: from.Address}, p.now().Add(ticketFor))
 			return err
 		}
 		in.Secret, err = p.enter(ctx, q, id, from)
@@ -86,19 +86,19 @@ func (p *People) SignIn(ctx context.Context, name, password string, from From) (
 
 // SecondFactor ends a sign-in with a code of the second factor, or a recovery code.
 func (p *People) SecondFactor(ctx context.Context, ticket, code string, from From) (secret string, err error) {
-	link, err := p.linkOf(ctx, p.db, linkFactor, ticket)
+	link, err := p.Links().linkOf(ctx, p.db, linkFactor, ticket)
 	if err != nil {
 		return "", ErrLink
 	}
-	tries := p.tries("code/"+link.person, from.Address)
-	if err := p.reserve(ctx, tries); err != nil {
+	all := tries("code/"+link.person, from.Address)
+	if err := p.guard.reserve(ctx, all); err != nil {
 		return "", err
 	}
 	err = p.db.Update(ctx, func(q store.Querier) error {
-		if err := p.useCode(ctx, q, link.person, code); err != nil {
+		if err := p.Factors().useCode(ctx, q, link.person, code); err != nil {
 			return err
 		}
-		if _, err := p.redeem(ctx, q, linkFactor, ticket); err != nil {
+		if _, err := p.Links().redeem(ctx, q, linkFactor, ticket); err != nil {
 			return err
 		}
 		secret, err = p.enter(ctx, q, link.person, from)
@@ -113,5 +113,5 @@ func (p *People) SecondFactor(ctx context.Context, ticket, code string, from Fro
 	if err != nil {
 		return "", err
 	}
-	return secret, p.succeeded(ctx, tries)
+	return secret, p.guard.succeeded(ctx, all)
 }

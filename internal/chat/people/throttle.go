@@ -34,8 +34,14 @@ type try struct {
 	free int
 }
 
+// guard has who fails to sign in wait.
+type guard struct {
+	db  *store.DB
+	now func() time.Time
+}
+
 // tries are those of somebody who signs in with a name. An address that is "" is not counted.
-func (p *People) tries(name, address string) []try {
+func tries(name, address string) []try {
 	all := []try{{hashed("name/" + fold(name)), freePerson}}
 	if address != "" {
 		all = append(all, try{hashed("address/" + address), freeAddress})
@@ -66,13 +72,13 @@ func (t try) failures(ctx context.Context, q store.Querier, now time.Time) (n in
 }
 
 // blocked says whether somebody has to wait, without counting.
-func (p *People) blocked(ctx context.Context, tries []try) error {
-	return p.look(ctx, p.db, tries, nil)
+func (g guard) blocked(ctx context.Context, tries []try) error {
+	return g.look(ctx, g.db, tries, nil)
 }
 
 // look calls do with the failures of each try, unless one has to wait.
-func (p *People) look(ctx context.Context, q store.Querier, tries []try, do func(t try, failures int) error) error {
-	now := p.now()
+func (g guard) look(ctx context.Context, q store.Querier, tries []try, do func(t try, failures int) error) error {
+	now := g.now()
 	var wait time.Duration
 	counts := make([]int, len(tries))
 	for i, t := range tries {
@@ -98,10 +104,10 @@ func (p *People) look(ctx context.Context, q store.Querier, tries []try, do func
 
 // reserve counts an attempt as failed before it is made: of many at the same time only so many
 // are made as one after the other would be.
-func (p *People) reserve(ctx context.Context, tries []try) error {
-	return p.db.Update(ctx, func(q store.Querier) error {
-		return p.look(ctx, q, tries, func(t try, failures int) error {
-			now := p.now()
+func (g guard) reserve(ctx context.Context, tries []try) error {
+	return g.db.Update(ctx, func(q store.Querier) error {
+		return g.look(ctx, q, tries, func(t try, failures int) error {
+			now := g.now()
 			failures++
 			_, err := q.Exec(ctx, `INSERT INTO {attempts} (hash, failures, until, last) VALUES (?1, ?2, ?3, ?4)
 				ON CONFLICT (hash) DO UPDATE SET failures = excluded.failures, until = excluded.until, last = excluded.last`,
@@ -117,13 +123,13 @@ func (p *People) reserve(ctx context.Context, tries []try) error {
 
 // succeeded takes back what reserve counted. The name is forgiven everything; at an address
 // somebody else may have failed.
-func (p *People) succeeded(ctx context.Context, tries []try) error {
+func (g guard) succeeded(ctx context.Context, tries []try) error {
 	for _, t := range tries {
 		statement := `DELETE FROM {attempts} WHERE hash = ?1`
 		if t.free == freeAddress {
 			statement = `UPDATE {attempts} SET failures = failures - 1 WHERE hash = ?1 AND failures > 0`
 		}
-		if _, err := p.db.Exec(ctx, statement, t.hash); err != nil {
+		if _, err := g.db.Exec(ctx, statement, t.hash); err != nil {
 			return fmt.Errorf("count the attempts: %w", err)
 		}
 	}
