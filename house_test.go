@@ -62,7 +62,6 @@ var layers = map[string][]string{
 	"cmd":                     {"", "internal/chat/...", "internal/installed", "internal/platform/certificate", "internal/platform/keyfile", "internal/platform/smallfile", "internal/host/...", "internal/host", "internal/bench", "internal/mode/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm/..."},
 	"internal/host":           {"internal/bench", "internal/installed", "internal/platform/workspace", "internal/platform/search", "internal/platform/split", "internal/platform/smallfile", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
 	"internal/host/checkup":   {"internal/host", "internal/host/archive", "internal/host/inventory", "internal/installed", "internal/platform/filelock", "internal/platform/sandbox", "internal/model/...", "internal/customize/...", "llm", "llm/wire"},
-	"internal/host/access":    {"internal/model/credential/database", "session/remote"},
 	"internal/chat":           {"session/remote", "transcript/...", "llm", "internal/platform/..."},
 	"internal/host/chats":     {"agent", "internal/host", "internal/host/owner", "internal/chat/...", "session/...", "transcript", "llm"},
 	"internal/host/update":    {"internal/installed", "internal/platform/filelock", "llm/wire"},
@@ -89,6 +88,7 @@ var layers = map[string][]string{
 	"internal/jsontext":       {},
 	"internal/fuzzy":          {},
 	"internal/pacetest":       {},
+	"internal/browsertest":    {},
 	"tool":                    {"llm", "llm/schema"},
 	"internal/tools":          {"tool/...", "llm", "transcript", "internal/installed", "internal/platform/..."},
 	"internal/installed":      {},
@@ -331,7 +331,7 @@ func localNames(fn *ast.FuncDecl) map[string]bool {
 func TestProgramsAreFoundInOnePlace(t *testing.T) {
 	exceptions := []string{
 		"internal/installed/", "internal/platform/process/", "internal/platform/git/", "internal/platform/shell/find.go",
-		"internal/mode/tui/robot/", "internal/mode/tui/vt/tmuxtest/", "transcript/storetest/", "internal/pacetest/", "internal/platform/pgtest/", // for tests
+		"internal/mode/tui/robot/", "internal/mode/tui/vt/tmuxtest/", "transcript/storetest/", "internal/pacetest/", "internal/platform/pgtest/", "internal/browsertest/", // for tests
 	}
 	goFiles(t, false, func(path string, fset *token.FileSet, f *ast.File) {
 		path = filepath.ToSlash(path)

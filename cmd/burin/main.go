@@ -18,6 +18,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -69,12 +70,44 @@ type usageError = archive.UsageError
 
 func usage(format string, args ...any) error { return usageError{Err: fmt.Errorf(format, args...)} }
 
+// signals gives a context that the first interrupt ends, so that work ends in order. A second one
+// ends the process, however soon it comes.
+func signals(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(parent)
+	came := make(chan os.Signal, 2)
+	signal.Notify(came, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		if _, ok := <-came; !ok {
+			return
+		}
+		cancel()
+		signal.Stop(came)
+		select {
+		case again, ok := <-came: // before anybody could know of the first one
+			if !ok {
+				return
+			}
+			self, err := os.FindProcess(os.Getpid())
+			if err == nil {
+				err = self.Signal(again)
+			}
+			if err != nil { // as on Windows
+				os.Exit(exitFailed)
+			}
+		default:
+		}
+	}()
+	return ctx, sync.OnceFunc(func() {
+		signal.Stop(came)
+		close(came)
+		cancel()
+	})
+}
+
 // run executes one command line and returns the exit code.
 func (p *program) run(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signals(context.Background())
 	defer stop()
-	// The first interrupt ends the work in order, a second one the process.
-	context.AfterFunc(ctx, stop)
 	out := &standardOutput{to: p.out}
 	p.out = out
 	root := p.root()

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,12 +25,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/burin-dev/burin/internal/chat/gremlin"
+	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host"
-	"github.com/burin-dev/burin/internal/host/access"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/host/chats"
 	"github.com/burin-dev/burin/internal/host/owner"
@@ -58,8 +56,9 @@ func serveCommand(p *program) *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the sessions of this machine to programs, over HTTP",
 		Long: `Serve the sessions of this machine over HTTP: programs list, begin, follow and steer them, also
-those that are open in a terminal, and burin attach joins one. It asks for a token. Only this
-machine reaches it, unless a flag gives it a certificate. burin help flags has more flags.
+those that are open in a terminal, and burin attach joins one. It prints a link that signs your
+browser in; programs need a token. Only this machine reaches it, unless a flag gives it a
+certificate. burin help flags has more flags.
 
   burin serve --lan
   burin serve --acme burin.example.org`,
@@ -111,7 +110,7 @@ type serveOptions struct {
 	acmeDirectory, acmeHTTP string
 	proxies                 []string // addresses whose headers say who the client is
 	drain                   int      // seconds that turns have when the server ends
-	// pair makes a path that signs in whoever opens it first. nil: there is none.
+	// pair makes a path that signs in whoever opens it first.
 	pair        func(ctx context.Context) (path string, err error)
 	storageOnly bool // nothing but the storage of GremlinOFA, in place of its own server
 }
@@ -143,6 +142,11 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 	if err != nil {
 		return err
 	}
+	var k *kept
+	o.pair = func(ctx context.Context) (string, error) {
+		secret, err := k.people.Links().Link(ctx, people.By{Person: people.OwnerID}, people.OwnerID)
+		return "/open/" + secret, err
+	}
 	l, err := listen(ctx, p, paths, o)
 	if err != nil {
 		return err
@@ -155,15 +159,13 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 	p.sealing.AskWith(func(context.Context, string) (string, error) {
 		return "", errors.New("a server can't ask for a pass phrase: set BURIN_SESSION_PASSPHRASE, or open the session in a terminal first")
 	})
-	k, err := newKept(ctx, p, a, paths, token, at)
-	if err != nil {
+	if k, err = newKept(ctx, p, a, paths, at); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer k.db.Close() //nolint:errcheck // nothing is written any more
 	defer k.close(ctx)
 	defer k.sessions.Close()
 	defer k.chats.Close()
-	defer k.tokens.Close() //nolint:errcheck // nothing is written any more
 	if err := k.ready(ctx); err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -172,12 +174,13 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		return l.Close()
 	}
 	so := server.Options{
-		Version: version(), Storage: k.storage, Who: k.who, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Ready: k.ready,
+		Version: version(), Storage: k.storage, People: k.people, Token: token, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Ready: k.ready,
 		Projects: k.projects, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || l.names != nil && l.names(name)
 		},
-		Proxies: append(proxies, k.proxies...),
+		Proxies:   append(proxies, k.proxies...),
+		PeerToken: k.peerToken(),
 		Drain: func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, time.Duration(o.drain)*time.Second)
 			defer cancel()
@@ -191,6 +194,9 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		so.Log = slog.New(slog.NewJSONHandler(p.err, nil))
 	}
 	fmt.Fprintf(p.err, "burin serves at %s. The token is in %s; burin attach %s joins the last session.\n", at, words.ShortPath(serverFile(paths)), at)
+	if err := k.sayLink(ctx, p, at); err != nil {
+		return errors.Join(err, l.Close())
+	}
 	fmt.Fprintln(p.out, at)
 	if l.begun != nil {
 		var beside sync.WaitGroup
@@ -276,8 +282,7 @@ type kept struct {
 	*hosts
 	sessions *owner.Keeper
 	archive  *archive.Archive
-	token    [sha256.Size]byte // the hash of the server's own, which may do everything
-	tokens   *access.Store
+	people   *people.People
 	db       *store.DB
 	projects *project.Store
 	chats    *chats.Chats
@@ -286,8 +291,8 @@ type kept struct {
 	proxies  []netip.Prefix // of the settings
 }
 
-func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, token, at string) (*kept, error) {
-	k := &kept{hosts: newHosts(p, a), token: sha256.Sum256([]byte(token)), tokens: access.New(paths.Data)}
+func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at string) (*kept, error) {
+	k := &kept{hosts: newHosts(p, a)}
 	dir, err := archive.WorkDir()
 	if err != nil {
 		return nil, err
@@ -317,6 +322,9 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, to
 	if k.db, err = serverDatabase(ctx, p, paths, settings); err != nil {
 		return nil, err
 	}
+	if k.people, err = people.Open(ctx, k.db, k.keys, nil); err != nil {
+		return nil, errors.Join(err, k.db.Close())
+	}
 	if k.storage, err = storageFor(p, settings, k.db); err != nil {
 		return nil, errors.Join(err, k.db.Close())
 	}
@@ -337,11 +345,30 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, to
 	return k, nil
 }
 
+// sayLink says how a browser is signed in. The journal of the system keeps what it is told, and
+// others read it: no link is for it.
+func (k *kept) sayLink(ctx context.Context, p *program, at string) error {
+	if p.getenv("JOURNAL_STREAM") != "" {
+		fmt.Fprintln(p.err, "burin admin link prints a link that signs your browser in.")
+		return nil
+	}
+	secret, err := k.people.Links().Link(ctx, people.By{Person: people.OwnerID}, people.OwnerID)
+	if err == nil {
+		fmt.Fprintf(p.err, "Open it in your browser within 10 minutes; burin admin link prints a new link:\n%s/open/%s\n", at, secret)
+	}
+	return err
+}
+
+// peerToken is that of other servers of the same database; "" where there can't be any.
+func (k *kept) peerToken() string {
+	if !k.db.Server() {
+		return ""
+	}
+	return k.keys.peerToken()
+}
+
 // ready reports why the server could not work.
 func (k *kept) ready(ctx context.Context) error {
-	if _, err := k.tokens.List(ctx); err != nil {
-		return err
-	}
 	if err := k.db.Ping(ctx); err != nil {
 		return err
 	}
@@ -349,22 +376,6 @@ func (k *kept) ready(ctx context.Context) error {
 		return fmt.Errorf("look at the sessions: %w", err)
 	}
 	return nil
-}
-
-// who says who holds a token.
-func (k *kept) who(ctx context.Context, token string) (server.Who, error) {
-	sum := sha256.Sum256([]byte(token)) // of equal length, which the comparison needs
-	if subtle.ConstantTimeCompare(sum[:], k.token[:]) == 1 {
-		return server.Who{Name: "server", Rights: remote.Own, Person: ownerPerson}, nil
-	}
-	if k.db.Server() && subtle.ConstantTimeCompare([]byte(token), []byte(k.keys.peerToken())) == 1 {
-		return server.Who{Name: "another server", Rights: remote.Own, Peer: true}, nil
-	}
-	found, err := k.tokens.Find(ctx, token)
-	if errors.Is(err, access.ErrUnknown) {
-		return server.Who{}, nil
-	}
-	return server.Who{Name: found.Name, Rights: found.Rights, Person: ownerPerson}, err
 }
 
 // list lists the sessions, with what those do that are open.

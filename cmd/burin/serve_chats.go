@@ -15,6 +15,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/customize/config"
@@ -24,8 +25,8 @@ import (
 	"github.com/burin-dev/burin/session/remote"
 )
 
-// owner is the person whose machine it is.
-const ownerPerson = "owner"
+// ownerPerson is whose machine it is.
+const ownerPerson = people.OwnerID
 
 // serverKeys are the keys of people, made of one key of the server.
 type serverKeys struct {
@@ -69,8 +70,10 @@ func (k *serverKeys) peerToken() string {
 func (k *kept) may(ctx context.Context, who server.Who, id string) error {
 	person, err := k.projects.PersonOf(ctx, id)
 	switch {
-	case errors.Is(err, project.ErrUnknown) && !who.Peer:
+	case errors.Is(err, project.ErrUnknown) && who.Role == people.Admin:
 		return nil // a session of this machine, if there is one
+	case errors.Is(err, project.ErrUnknown) && !who.Peer: // neither does it say whether there is one
+		return fmt.Errorf("%w: you have no such chat, and sessions of this machine are for admins", session.ErrDenied)
 	case err != nil && !errors.Is(err, project.ErrUnknown):
 		return err
 	case err != nil || person != who.Person && !who.Peer:
@@ -100,8 +103,16 @@ func (k *kept) dialPeer(ctx context.Context, address, id, name string) (session.
 	if err != nil {
 		return nil, err
 	}
+	paths, err := config.FindPaths(k.program.getenv)
+	if err != nil {
+		return nil, err
+	}
+	client, err := attachClient(paths)
+	if err != nil {
+		return nil, err
+	}
 	ws, _, err := websocket.Dial(ctx, u.JoinPath("v1/sessions", id, "attach").String(), &websocket.DialOptions{
-		HTTPHeader: http.Header{"Authorization": {"Bearer " + k.keys.peerToken()}},
+		HTTPClient: client, HTTPHeader: http.Header{"Authorization": {"Bearer " + k.keys.peerToken()}},
 	})
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/burin-dev/burin/internal/chat/gremlin"
+	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vfs"
@@ -15,7 +16,9 @@ import (
 )
 
 // serverParts are the tables of all rooms that keep something in the server's database.
-func serverParts() []store.Part { return []store.Part{project.Part, vfs.Part, gremlin.Part} }
+func serverParts() []store.Part {
+	return []store.Part{people.Part(), project.Part, vfs.Part, gremlin.Part}
+}
 
 // serverDatabase opens the server's database: server.db, unless the settings name another. The
 // caller closes it.

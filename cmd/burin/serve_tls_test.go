@@ -204,8 +204,8 @@ func TestServeCheck(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(home, "server.json")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("--check left a token: %v", err)
 	}
-	writeFile(t, filepath.Join(home, "burin.db"), []byte("this is not a database, it is only a text"), 0o600)
-	if out, code := check("--addr", "127.0.0.1:0"); code != 1 || !strings.Contains(out, "burin.db") {
+	writeFile(t, filepath.Join(home, "server.db"), []byte("this is not a database, it is only a text"), 0o600)
+	if out, code := check("--addr", "127.0.0.1:0"); code != 1 || !strings.Contains(out, "server.db") {
 		t.Errorf("with a broken database: %d %s", code, out)
 	}
 }

@@ -2,24 +2,82 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 )
 
-// Each operation is refused to a token whose rights don't include what openapi.json says that it
-// needs, and reached by one whose rights do.
+// asker is somebody who asks a server: with a token, or with the cookie of a browser.
+type asker struct {
+	name   string
+	token  string
+	cookie *http.Cookie
+	role   people.Role
+	rights remote.Rights
+}
+
+// ask sends a request as somebody.
+func (a asker) ask(c *httpClient, verb, path, body string) (status int, said string) {
+	c.t.Helper()
+	r := c.request(verb, path, body)
+	r.Header.Del("Authorization")
+	if a.token != "" {
+		r.Header.Set("Authorization", "Bearer "+a.token)
+	}
+	if a.cookie != nil {
+		r.AddCookie(a.cookie)
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+	}
+	status, data := c.do(r)
+	return status, string(data)
+}
+
+// signIn makes a request that signs somebody in, and gives the cookie.
+func (c *httpClient) signIn(path string, with map[string]string) *http.Cookie {
+	c.t.Helper()
+	body, err := json.Marshal(with)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	r := c.request("POST", path, string(body))
+	r.Header.Del("Authorization")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK || len(answer.Cookies()) != 1 {
+		data, _ := io.ReadAll(answer.Body)
+		c.t.Fatalf("%s: %s %v %s", path, answer.Status, answer.Cookies(), data)
+	}
+	return answer.Cookies()[0]
+}
+
+const personPassword = "a fine pass phrase"
+
+// member makes a person with a role by an invitation, and signs them in.
+func (c *httpClient) member(cmd *exec.Cmd, name string, role people.Role) asker {
+	c.t.Helper()
+	link := strings.TrimSpace(run(c.t, cmd, "admin", "invite", "--role", string(role), "--url", c.url))
+	cookie := c.signIn("/v1/join", map[string]string{"code": link[strings.LastIndexByte(link, '/')+1:], "name": name, "password": personPassword})
+	return asker{name: name, cookie: cookie, role: role, rights: role.Most()}
+}
+
+// Each operation is refused to whose role or rights don't include what openapi.json says that it
+// needs, and reached by who has them: by tokens, and by browsers.
 func TestServeTokens(t *testing.T) {
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := serveIt(t, cmd)
@@ -27,41 +85,70 @@ func TestServeTokens(t *testing.T) {
 	c.must(http.StatusCreated, "POST", "/v1/sessions", map[string]any{"folder": cmd.Dir}, &made)
 	order := []remote.Rights{remote.Watch, remote.Steer, remote.Answer, remote.Own}
 	tokens := map[remote.Rights]string{}
-	for _, r := range order {
-		tokens[r] = strings.TrimSpace(run(t, cmd, "admin", "token", "add", string(r), "--rights", string(r)))
-		if !strings.HasPrefix(tokens[r], "burin_") {
-			t.Fatalf("the token is %q", tokens[r])
+	var all []asker
+	for _, role := range []people.Role{people.Admin, people.Member, people.Viewer} {
+		one := c.member(cmd, string(role), role)
+		all = append(all, one)
+		for _, r := range order {
+			if !role.Most().Include(r) {
+				continue
+			}
+			token := strings.TrimSpace(run(t, cmd, "admin", "token", "add", string(r), "--rights", string(r), "--person", one.name))
+			if !strings.HasPrefix(token, "burin_") {
+				t.Fatalf("the token is %q", token)
+			}
+			all = append(all, asker{string(role) + " with " + string(r), token, nil, role, r})
+			if role == people.Admin {
+				tokens[r] = token
+			}
 		}
 	}
-	needed := map[remote.Rights]int{}
+	needed, roles := map[remote.Rights]int{}, map[people.Role]int{}
 	for path, verbs := range c.spec["paths"].(map[string]any) {
 		for verb, op := range verbs.(map[string]any) {
-			if path == "/healthz" || path == "/readyz" {
+			ways := dig(op, "security").([]any)
+			if len(ways) == 0 || path == "/v1/signout" { // which is done below
 				continue
 			}
 			var needs remote.Rights
-			for _, one := range dig(op, "security").([]any) {
-				for _, right := range dig(one, "token").([]any) {
+			for _, way := range ways {
+				for _, right := range anys(dig(way, "token")) {
 					needs = remote.Rights(right.(string))
 				}
 			}
-			if !needs.Known() {
-				t.Errorf("%s %s needs %q", verb, path, needs)
+			role := people.Role(dig(op, "x-role").(string))
+			if !role.Known() {
+				t.Errorf("%s %s is for the role %q", verb, path, role)
 			}
 			needed[needs]++
-			for i, r := range order {
-				req := c.request(strings.ToUpper(verb), strings.ReplaceAll(path, "{id}", "nowhere"), "{}") // where it does nothing
-				req.Header.Set("Authorization", "Bearer "+tokens[r])
-				status, body := c.do(req)
-				if may := i >= slices.Index(order, needs); may == (status == http.StatusForbidden) || status == http.StatusUnauthorized {
-					t.Errorf("%s %s, which needs %q, with a token for %q: %d %s", verb, path, needs, r, status, body)
+			roles[role]++
+			for _, a := range all {
+				status, said := a.ask(c, strings.ToUpper(verb), strings.ReplaceAll(path, "{id}", "nowhere"), "{}") // where it does nothing
+				if strings.HasPrefix(path, "/v1/sessions/{id}") && a.role != people.Admin {
+					role = people.Admin // none of their chats
+				}
+				may := a.role.Include(role) && (a.cookie != nil && needs == "" || needs != "" && a.rights.Include(needs))
+				if may == (status == http.StatusForbidden) || status == http.StatusUnauthorized {
+					t.Errorf("%s %s, for the role %q and the right %q, by %s: %d %s", verb, path, role, needs, a.name, status, said)
 				}
 			}
 		}
 	}
 	for _, r := range order {
-		if needed[r] == 0 {
+		if r != remote.Watch && r != remote.Own && needed[r] == 0 || needed[r]+needed[""] == 0 {
 			t.Errorf("no operation needs %q", r)
+		}
+	}
+	if roles[people.Admin] < 15 || roles[people.Viewer] < 10 {
+		t.Errorf("the operations are for %v", roles)
+	}
+	for _, a := range all {
+		want := map[bool]int{true: http.StatusOK, false: http.StatusForbidden}[a.cookie != nil]
+		if status, said := a.ask(c, "POST", "/v1/signout", ""); status != want {
+			t.Errorf("%s signs out: %d %s", a.name, status, said)
+		}
+		if status, said := a.ask(c, "GET", "/v1/me", ""); a.cookie != nil && status != http.StatusUnauthorized {
+			t.Errorf("%s is still signed in: %d %s", a.name, status, said)
 		}
 	}
 	with := func(r remote.Rights, verb, path, body string) (int, string) {
@@ -141,7 +228,8 @@ func TestAdminRefuses(t *testing.T) {
 		{"add two --rights all", `--rights: must be watch, steer, answer or own, not "all"`},
 		{"add two --days -1", "--days: must be from 0 to 3650, not -1"},
 		{"add", "an argument is missing"},
-		{"remove two", `there is no token "two": burin admin token list lists them`},
+		{"remove two", `no token "two": burin admin token list lists them`},
+		{"add two --person ann", `no person "ann": burin admin user list lists them`},
 		{"lst", "did you mean burin admin token list?"},
 	} {
 		c := again(cmd)
@@ -151,6 +239,11 @@ func TestAdminRefuses(t *testing.T) {
 			t.Errorf("%s: %v: %s", tt.args, err, out)
 		}
 	}
+}
+
+func anys(v any) []any {
+	list, _ := v.([]any)
+	return list
 }
 
 // run runs burin, and gives its standard output.

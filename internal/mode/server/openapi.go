@@ -59,13 +59,16 @@ func (s *Server) OpenAPI() ([]byte, error) {
 	}
 	return json.MarshalIndent(map[string]any{
 		"openapi":  "3.1.0",
-		"info":     map[string]any{"title": "burin serve", "version": "1", "description": "The sessions of this machine. docs/serve.md explains the API, docs/events.md the events."},
-		"security": []any{map[string]any{"token": []string{}}},
+		"info":     map[string]any{"title": "burin serve", "version": "1", "description": "The sessions of this machine, and the people who use it. docs/serve.md explains the API, docs/events.md the events."},
+		"security": []any{map[string]any{"token": []string{}}, map[string]any{"cookie": []string{}}},
 		"paths":    paths,
 		"components": map[string]any{
-			"securitySchemes": map[string]any{"token": map[string]any{"type": "http", "scheme": "bearer", "description": "The right that an operation needs is watch, steer, answer or own; each includes those before it."}},
-			"responses":       map[string]any{"problem": map[string]any{"description": "what is wrong", "content": map[string]any{"application/problem+json": map[string]any{"schema": problem}}}},
-			"schemas":         types.all,
+			"securitySchemes": map[string]any{
+				"token":  map[string]any{"type": "http", "scheme": "bearer", "description": "The right that an operation needs is watch, steer, answer or own; each includes those before it."},
+				"cookie": map[string]any{"type": "apiKey", "in": "cookie", "name": "__Host-burin", "description": "Of a browser that is signed in; burin on this machine without https. x-role is the least role for an operation: viewer, member or admin."},
+			},
+			"responses": map[string]any{"problem": map[string]any{"description": "what is wrong", "content": map[string]any{"application/problem+json": map[string]any{"schema": problem}}}},
+			"schemas":   types.all,
 		},
 	}, "", " ")
 }
@@ -82,7 +85,18 @@ func (t *schemas) operation(r route) (map[string]any, error) {
 	name := strings.Trim(strings.NewReplacer("/v1/", "", "/metrics", "metrics", "{id}/", "", "{id}", "one", "/", "_", ".", "_").Replace(r.path), "_")
 	op := map[string]any{
 		"operationId": strings.ToLower(r.verb) + "_" + name, "summary": r.about,
-		"security": []any{map[string]any{"token": []remote.Rights{r.needs}}},
+	}
+	cookie := map[string]any{"cookie": []string{}}
+	switch {
+	case r.open:
+		op["security"] = []any{}
+	case r.device:
+		op["security"] = []any{cookie}
+	default:
+		op["security"] = []any{map[string]any{"token": []remote.Rights{r.needs}}, cookie}
+	}
+	if !r.open {
+		op["x-role"] = r.role
 	}
 	var parameters []any
 	if strings.Contains(r.path, "{id}") {

@@ -28,12 +28,16 @@ func fail(w http.ResponseWriter, status int, code string, err error) {
 // failed answers with the problem of an error of a session.
 func failed(w http.ResponseWriter, err error) {
 	status, code := statusOf(err)
+	retryAfter(w.Header(), err)
 	fail(w, status, code, err)
 }
 
 func statusOf(err error) (status int, code string) {
 	if f := session.FailureOf(err); f != nil {
 		code = f.Code
+	}
+	if status, code := statusOfPeople(err); status != 0 {
+		return status, code
 	}
 	var large *http.MaxBytesError
 	switch {

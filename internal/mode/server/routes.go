@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 	"github.com/burin-dev/burin/transcript"
@@ -21,6 +22,10 @@ import (
 type route struct {
 	verb, path string
 	needs      remote.Rights
+	role       people.Role // of whom it is for, and of those who may more
+	open       bool        // it is for who isn't signed in, too
+	device     bool        // it is for who is signed in with a browser, whatever the rights
+	people     bool        // it is about people
 	about      string
 	query      []parameter
 	in, out    reflect.Type // of the bodies; nil: there is none
@@ -30,14 +35,10 @@ type route struct {
 	serve      http.HandlerFunc
 }
 
-// ServeHTTP serves a request that has the rights for it.
+// ServeHTTP serves a request of somebody who may send it.
 func (o route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if had := rights(r); !had.Include(o.needs) {
-		fail(w, http.StatusForbidden, "denied", fmt.Errorf("%s %s needs the right %q, and the token has %q", o.verb, o.path, o.needs, had))
-		return
-	}
-	if sender(r).Peer && o.path != attachPath {
-		fail(w, http.StatusForbidden, "denied", errors.New("another server may only join chats"))
+	if err := o.may(sender(r)); err != nil && !o.open {
+		fail(w, http.StatusForbidden, "denied", err)
 		return
 	}
 	o.serve(w, r)
@@ -59,12 +60,12 @@ type Open struct {
 func (s *Server) routes() []route {
 	all := []route{
 		{
-			verb: "GET", path: "/v1/sessions", needs: remote.Watch, about: "Lists the sessions of all folders, newest first.",
+			verb: "GET", path: "/v1/sessions", needs: remote.Watch, role: people.Admin, about: "Lists the sessions of all folders, newest first.",
 			query: []parameter{{"limit", "how many at most; 0 is all. Without it 100"}},
 			out:   reflect.TypeFor[[]Listed](), serve: s.list,
 		},
 		{
-			verb: "POST", path: "/v1/sessions", needs: remote.Own, about: "Begins a session in a folder.",
+			verb: "POST", path: "/v1/sessions", needs: remote.Own, role: people.Admin, about: "Begins a session in a folder.",
 			in: reflect.TypeFor[New](), out: reflect.TypeFor[Created](), created: true, serve: s.begin,
 		},
 		{
@@ -87,7 +88,7 @@ func (s *Server) routes() []route {
 		},
 		{verb: "GET", path: "/v1/openapi.json", needs: remote.Watch, about: "This description.", serve: s.describe},
 		{
-			verb: "GET", path: "/metrics", needs: remote.Watch, about: "What the server does and has done, as text that Prometheus reads.",
+			verb: "GET", path: "/metrics", needs: remote.Watch, role: people.Admin, about: "What the server does and has done, as text that Prometheus reads.",
 			text: true, serve: s.metrics,
 		},
 	}
@@ -98,7 +99,13 @@ func (s *Server) routes() []route {
 			in: m.In, out: m.Out, serve: s.call(m.Name),
 		})
 	}
-	return append(all, s.storageRoutes()...)
+	all = append(all, s.storageRoutes()...)
+	for i := range all {
+		if all[i].role == "" {
+			all[i].role = people.Viewer // each has chats, which are sessions; May says whose the others are
+		}
+	}
+	return append(all, accounts{s.o.People, s.o.Log}.routes()...)
 }
 
 // defaultListed is how many sessions a list has.

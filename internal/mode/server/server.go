@@ -3,10 +3,11 @@
 // [remote] has for every connection; docs/serve.md says what a client sees, and openapi.json is
 // made from the same table.
 //
-// Each request carries a token, which has rights: with all of them its holder may do what the
-// person may. The server therefore listens where only this machine reaches it, answers nobody
-// without a token, and refuses requests whose Host or Origin is another's, which a page of the
-// web would send.
+// Each request comes from a person: with a token, which has rights, or from a browser that is
+// signed in. The sessions of this machine are for admins, who may do there what its owner may.
+// The server therefore answers nobody else, listens where only this machine reaches it unless
+// it has a certificate, and refuses requests whose Host or Origin is another's, which a page of
+// the web would send.
 package server
 
 import (
@@ -24,6 +25,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/gremlin"
+	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -45,19 +47,20 @@ const (
 // ErrUnknown means that there is no such session.
 var ErrUnknown = errors.New("unknown session")
 
-// Who is the holder of a token.
+// Who is who sends a request.
 type Who struct {
-	Name   string        // of the token
-	Rights remote.Rights // "" is nobody's
-	Person string        // whose it is, by id
-	Peer   bool          // another server of the same database: it may join chats that are open here, and nothing else
+	people.Who
+	Peer bool // another server of the same database: it may join chats that are open here, and nothing else
 }
 
 // Options of a server. Those that may be nil say so.
 type Options struct {
 	Version string
-	// Who says who holds a token.
-	Who func(ctx context.Context, token string) (Who, error)
+	// People are those who may use it.
+	People *people.People
+	// Token is that of the owner, and PeerToken that of other servers of the same database. They are
+	// in no database; "" is none.
+	Token, PeerToken string
 	// Host reports whether the server answers to a name, besides those of this machine. nil is no.
 	Host func(name string) bool
 	// Proxies are the addresses whose headers say who the client is.
@@ -140,6 +143,9 @@ func NewServer(o Options) *Server {
 	for _, r := range s.routes() {
 		s.mux.Handle(r.verb+" "+r.path, r)
 	}
+	for _, p := range (accounts{o.People, o.Log}).pages() {
+		s.mux.Handle(p.path, p)
+	}
 	return s
 }
 
@@ -187,6 +193,9 @@ func (s *Server) Handler() http.Handler {
 		head.Set("Cache-Control", "no-store")
 		head.Set("Content-Security-Policy", "default-src 'none'")
 		head.Set("X-Content-Type-Options", "nosniff")
+		if secure(r) && !local(hostOf(r.Host)) { // of this machine's names other servers have pages, too
+			head.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		if !s.named(r.Host) {
 			fail(w, http.StatusMisdirectedRequest, "", fmt.Errorf("this server does not answer to %q: burin serve --host adds a name", r.Host))
 			return
@@ -194,6 +203,7 @@ func (s *Server) Handler() http.Handler {
 		if s.stored(w, r) {
 			return
 		}
+		head.Set("Cross-Origin-Resource-Policy", "same-origin")
 		if err := origins.Check(r); err != nil {
 			fail(w, http.StatusForbidden, "", errors.New("a page of another origin may not ask this server"))
 			return
@@ -211,15 +221,27 @@ func (s *Server) Handler() http.Handler {
 			return
 		}
 		began := time.Now()
-		who, err := s.who(r)
+		who, err := s.who(w, r)
 		if err != nil {
 			fail(w, http.StatusInternalServerError, "", err)
 			return
 		}
-		if who.Rights == "" {
+		to, pattern := s.mux.Handler(r)
+		o, _ := to.(route)
+		p, form := to.(page)
+		if err := sameOrigin(r, who, form); err != nil {
+			fail(w, http.StatusForbidden, "", err)
+			return
+		}
+		switch {
+		case who.Rights != "" || o.open || p.open:
+		case form:
+			http.Redirect(w, r, "/signin", http.StatusSeeOther)
+			return
+		default:
 			s.counts.wrong.Add(1)
 			head.Set("WWW-Authenticate", `Bearer realm="burin"`)
-			fail(w, http.StatusUnauthorized, "", errors.New("send a token of this server: Authorization: Bearer TOKEN; burin serve says where its own is, and burin admin token add makes others"))
+			fail(w, http.StatusUnauthorized, "", errors.New("send a token of this server: Authorization: Bearer TOKEN; burin serve says where its own is, and burin admin token add makes others. In a browser, sign in at /signin"))
 			return
 		}
 		ctx, cancel := context.WithCancel(context.WithValue(r.Context(), whoKey{}, who))
@@ -229,8 +251,13 @@ func (s *Server) Handler() http.Handler {
 		seen := &measured{ResponseWriter: w}
 		w = seen
 		defer func() { s.note(r, who, seen.status, began) }()
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		if _, pattern := s.mux.Handler(r); pattern == "" {
+		most := int64(maxBody)
+		if form || o.people {
+			most = maxAccount
+			_ = http.NewResponseController(w).SetReadDeadline(began.Add(accountTime)) // where there is none, the sender may take longer
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, most)
+		if pattern == "" {
 			s.nowhere(w, r)
 			return
 		}
@@ -256,63 +283,19 @@ func (s *Server) nowhere(w http.ResponseWriter, r *http.Request) {
 	fail(w, http.StatusNotFound, "", fmt.Errorf("nothing is at %s: /v1/openapi.json lists what there is", r.URL.Path))
 }
 
-// whoKey is the context's key for who sends a request.
-type whoKey struct{}
-
-// sender is who sends a request.
-func sender(r *http.Request) Who {
-	who, _ := r.Context().Value(whoKey{}).(Who)
-	return who
-}
-
-// rights are those of a request.
-func rights(r *http.Request) remote.Rights { return sender(r).Rights }
-
-// person is who sends a request, by id.
-func person(r *http.Request) string { return sender(r).Person }
-
-// who says what the sender of a request may do.
-func (s *Server) who(r *http.Request) (Who, error) {
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok || token == "" {
-		return Who{}, nil
-	}
-	return s.o.Who(r.Context(), token)
-}
-
-// watch ends a request that goes on, such as a stream, when its token is removed or expires.
-func (s *Server) watch(r *http.Request, had Who, end context.CancelFunc) (stop func()) {
-	var mu sync.Mutex
-	var again *time.Timer // nil: the request has ended
-	mu.Lock()
-	defer mu.Unlock()
-	again = time.AfterFunc(recheck, func() {
-		if now, err := s.who(r); err == nil && now != had {
-			end()
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if again != nil {
-			again.Reset(recheck)
-		}
-	})
-	return func() {
-		mu.Lock()
-		defer mu.Unlock()
-		again.Stop()
-		again = nil
-	}
-}
-
 // named reports whether the server answers to a Host header: a page whose name an attacker lets
 // point to 127.0.0.1 sends its own.
 func (s *Server) named(host string) bool {
+	host = hostOf(host)
+	return local(host) || s.o.Host != nil && s.o.Host(host)
+}
+
+// hostOf is the name in a Host header.
+func hostOf(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	return local(host) || s.o.Host != nil && s.o.Host(host)
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
 // local reports whether a name is this machine's.

@@ -1,5 +1,5 @@
 // Package database opens burin.db, the one SQLite file of the program's home.
-// The rooms that keep something there (credentials, usage, the server's tokens) share the file,
+// The rooms that keep something there (credentials, usage) share the file,
 // its schema version and the rules below; each owns its tables.
 //
 // It promises that the file can be read by its owner only (0600, in a directory
@@ -88,15 +88,6 @@ var steps = []string{
 		owner   TEXT NOT NULL,
 		project TEXT NOT NULL,
 		amount  INTEGER NOT NULL
-	) STRICT;`,
-	`CREATE TABLE tokens (
-		id      INTEGER PRIMARY KEY AUTOINCREMENT,
-		name    TEXT NOT NULL UNIQUE,
-		hash    BLOB NOT NULL UNIQUE,
-		rights  TEXT NOT NULL,
-		created INTEGER NOT NULL,
-		expires INTEGER NOT NULL,
-		used    INTEGER NOT NULL DEFAULT 0
 	) STRICT;`,
 }
 

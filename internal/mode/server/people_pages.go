@@ -1,0 +1,310 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/session/remote"
+)
+
+// page is a page for browsers, which works without JavaScript.
+type page struct {
+	path  string // with the verb
+	open  bool   // it is for who isn't signed in, too
+	serve http.HandlerFunc
+}
+
+// ServeHTTP serves a page to who may see it.
+func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	head := w.Header()
+	sum := sha256.Sum256([]byte(pageStyle))
+	head.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	head.Set("Cross-Origin-Opener-Policy", "same-origin")
+	head.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	head.Set("Referrer-Policy", "no-referrer") // the path of a link is a secret
+	if !p.open && sender(r).Device == "" {     // a token, which has no account to show
+		http.Redirect(w, r, "/signin", http.StatusSeeOther)
+		return
+	}
+	p.serve(w, r)
+}
+
+// show writes a page.
+func show(w http.ResponseWriter, status int, write func(*markup, view), v view) {
+	var m markup
+	write(&m, v)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, m.String()) // who has gone reads nothing
+}
+
+// wrong shows a page again, with what is wrong.
+func (s accounts) wrong(w http.ResponseWriter, r *http.Request, write func(*markup, view), v view, err error) {
+	err = s.said(r, err)
+	status, _ := statusOfPeople(err)
+	retryAfter(w.Header(), err)
+	v.wrong = inputs(err)
+	show(w, status, write, v)
+}
+
+// inputs are the errors that an error consists of.
+func inputs(err error) (all []people.InputError) {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range many.Unwrap() {
+			all = append(all, inputs(one)...)
+		}
+		return all
+	}
+	if one, ok := err.(people.InputError); ok {
+		return []people.InputError{one}
+	}
+	text := err.Error()
+	if field, wrong, ok := strings.Cut(text, ": "); ok && field == "name" { // it is taken
+		return []people.InputError{{Field: field, Wrong: wrong}}
+	}
+	return []people.InputError{{Wrong: text}}
+}
+
+// pages are the pages for browsers.
+func (s accounts) pages() []page {
+	return []page{
+		{"GET /{$}", true, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, map[bool]string{true: "/account", false: "/signin"}[sender(r).Device != ""], http.StatusSeeOther)
+		}},
+		{"GET /signin", true, s.signInPage},
+		{"POST /signin", true, s.signInForm},
+		{"POST /signin/code", true, s.codeForm},
+		{"POST /signout", false, s.signOutForm},
+		{"GET /open/{secret}", true, func(w http.ResponseWriter, _ *http.Request) {
+			show(w, http.StatusOK, openMarkup, view{title: "Sign in to burin"})
+		}},
+		{"POST /open/{secret}", true, s.openForm},
+		{"GET /join/{secret}", true, s.joinPage},
+		{"POST /join/{secret}", true, s.joinForm},
+		{"GET /reset/{secret}", true, s.resetPage},
+		{"POST /reset/{secret}", true, s.resetForm},
+		{"GET /account", false, func(w http.ResponseWriter, r *http.Request) {
+			s.account(w, r, view{done: done(r.URL.Query().Get("done"))}, nil)
+		}},
+		{"POST /account/{what}", false, s.accountForm},
+	}
+}
+
+// done says what was done. What is in the address is only a key: others may have written it.
+func done(what string) string {
+	return map[string]string{
+		"profile": "Saved.", "password": "The password is changed, and all other devices are signed out.", "signout": "The device is signed out.",
+		"untoken": "The token is removed.", "unfactor": "The second factor is off.", "reset": "The password is changed. Sign in with it.", "deleted": "The account is deleted.",
+	}[what]
+}
+
+func (s accounts) signInPage(w http.ResponseWriter, r *http.Request) {
+	if sender(r).Device != "" {
+		http.Redirect(w, r, "/account", http.StatusSeeOther)
+		return
+	}
+	show(w, http.StatusOK, signInMarkup, view{title: "Welcome back", done: done(r.URL.Query().Get("done"))})
+}
+
+func (s accounts) signInForm(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimSpace(r.PostFormValue("name"))
+	in, err := s.people.SignIn(r.Context(), name, r.PostFormValue("password"), from(r))
+	switch {
+	case err != nil:
+		s.wrong(w, r, signInMarkup, view{title: "Welcome back", name: name}, err)
+	case in.Ticket != "":
+		show(w, http.StatusOK, codeMarkup, view{title: "One more step", secret: in.Ticket})
+	default:
+		s.goOn(w, r, in.Secret)
+	}
+}
+
+// goOn has a browser that was signed in go on to the account.
+func (s accounts) goOn(w http.ResponseWriter, r *http.Request, secret string) {
+	keepCookie(w, r, secret)
+	http.Redirect(w, r, "/account", http.StatusSeeOther)
+}
+
+func (s accounts) codeForm(w http.ResponseWriter, r *http.Request) {
+	ticket := r.PostFormValue("ticket")
+	secret, err := s.people.SecondFactor(r.Context(), ticket, r.PostFormValue("code"), from(r))
+	if errors.Is(err, people.ErrLink) {
+		s.wrong(w, r, signInMarkup, view{title: "Welcome back"}, people.InputError{Field: "name", Wrong: "it took too long: sign in again"})
+		return
+	}
+	if err != nil {
+		s.wrong(w, r, codeMarkup, view{title: "One more step", secret: ticket}, err)
+		return
+	}
+	s.goOn(w, r, secret)
+}
+
+func (s accounts) signOutForm(w http.ResponseWriter, r *http.Request) {
+	if _, err := s.signOut(w, r, nothing{}); err != nil {
+		s.account(w, r, view{}, err)
+		return
+	}
+	http.Redirect(w, r, "/signin", http.StatusSeeOther)
+}
+
+func (s accounts) openForm(w http.ResponseWriter, r *http.Request) {
+	secret, err := s.people.Links().Open(r.Context(), r.PathValue("secret"), from(r))
+	if err != nil {
+		s.wrong(w, r, goneMarkup, view{title: "This link doesn't work"}, err)
+		return
+	}
+	s.goOn(w, r, secret)
+}
+
+func (s accounts) joinPage(w http.ResponseWriter, r *http.Request) {
+	role, err := s.people.Links().Invited(r.Context(), r.PathValue("secret"))
+	if err != nil {
+		s.wrong(w, r, goneMarkup, view{title: "This invitation doesn't work"}, err)
+		return
+	}
+	show(w, http.StatusOK, joinMarkup, view{title: "Welcome to burin", role: role})
+}
+
+func (s accounts) joinForm(w http.ResponseWriter, r *http.Request) {
+	code := r.PathValue("secret")
+	role, err := s.people.Links().Invited(r.Context(), code)
+	if err != nil {
+		s.wrong(w, r, goneMarkup, view{title: "This invitation doesn't work"}, err)
+		return
+	}
+	v := view{title: "Welcome to burin", role: role, name: r.PostFormValue("name"), display: r.PostFormValue("display")}
+	secret, err := s.people.Links().Join(r.Context(), code, v.name, v.display, r.PostFormValue("password"), from(r))
+	if err != nil {
+		s.wrong(w, r, joinMarkup, v, err)
+		return
+	}
+	s.goOn(w, r, secret)
+}
+
+func (s accounts) resetPage(w http.ResponseWriter, r *http.Request) {
+	name, err := s.people.Links().ResetName(r.Context(), r.PathValue("secret"))
+	if err != nil {
+		s.wrong(w, r, goneMarkup, view{title: "This link doesn't work"}, err)
+		return
+	}
+	show(w, http.StatusOK, resetMarkup, view{title: "Choose a new password", name: name})
+}
+
+func (s accounts) resetForm(w http.ResponseWriter, r *http.Request) {
+	secret := r.PathValue("secret")
+	name, err := s.people.Links().ResetName(r.Context(), secret)
+	if err != nil {
+		s.wrong(w, r, goneMarkup, view{title: "This link doesn't work"}, err)
+		return
+	}
+	if err := s.people.Links().ChoosePassword(r.Context(), secret, r.PostFormValue("password"), from(r)); err != nil {
+		s.wrong(w, r, resetMarkup, view{title: "Choose a new password", name: name}, err)
+		return
+	}
+	keepCookie(w, r, "")
+	http.Redirect(w, r, "/signin?done=reset", http.StatusSeeOther)
+}
+
+// account shows the account, with what is wrong.
+func (s accounts) account(w http.ResponseWriter, r *http.Request, v view, wrong error) {
+	who := sender(r)
+	var err error
+	if v.me, err = s.me(r); err == nil {
+		v.devices, err = s.people.Devices(r.Context(), who.Person, who.Device)
+	}
+	if err == nil {
+		v.tokens, err = s.people.Tokens(r.Context(), who.Person)
+	}
+	if err != nil {
+		s.wrong(w, r, goneMarkup, view{title: "This can't be shown now"}, err)
+		return
+	}
+	v.title = "Your account"
+	if v.section != "profile" {
+		v.display = v.me.Display
+	}
+	if wrong != nil {
+		s.wrong(w, r, accountMarkup, v, wrong)
+		return
+	}
+	show(w, http.StatusOK, accountMarkup, v)
+}
+
+// accountForm does something with the account of who is signed in.
+func (s accounts) accountForm(w http.ResponseWriter, r *http.Request) {
+	ctx, p, by, who, what := r.Context(), s.people, by(r), sender(r), r.PathValue("what")
+	password := r.PostFormValue("password")
+	v := view{section: what}
+	var err error
+	switch what {
+	case "profile":
+		v.display = r.PostFormValue("display")
+		err = p.SetDisplay(ctx, by, who.Person, v.display)
+	case "password":
+		err = p.SetPassword(ctx, by, who.Person, r.PostFormValue("old"), password, who.Device)
+	case "signout":
+		err = p.SignOut(ctx, by, who.Person, r.PostFormValue("device"))
+	case "untoken":
+		err = p.RemoveToken(ctx, by, who.Person, r.PostFormValue("token"))
+	case "unfactor":
+		v.section = "factor"
+		err = p.Factors().Remove(ctx, by, who.Person, password)
+	case "token":
+		in := NewToken{Name: r.PostFormValue("name"), Rights: remote.Rights(r.PostFormValue("rights"))}
+		if in.Days, err = strconv.Atoi(r.PostFormValue("days")); err != nil {
+			err = people.InputError{Field: "days", Wrong: fmt.Sprintf("must be from 0 to %d", maxDays)}
+		} else {
+			v.token, err = s.makeToken(r, in)
+		}
+	case "factor":
+		v.enrollment, err = p.Factors().Enroll(ctx, by, who.Person, password)
+	case "confirm":
+		if v.codes, err = p.Factors().Confirm(ctx, by, who.Person, r.PostFormValue("code"), who.Device); err != nil {
+			var again error
+			if v.enrollment, again = p.Factors().Enrolling(ctx, who.Person); again != nil {
+				err = again
+			}
+		}
+	case "codes":
+		v.section = "factor"
+		v.codes, err = p.Factors().Codes(ctx, by, who.Person, password)
+	case "export":
+		s.exportForm(w, r)
+		return
+	case "delete":
+		if _, err = s.deleteMe(w, r, Confirmation{password}); err == nil {
+			http.Redirect(w, r, "/signin?done=deleted", http.StatusSeeOther)
+			return
+		}
+	default:
+		fail(w, http.StatusNotFound, "", fmt.Errorf("nothing is at %s", r.URL.Path))
+		return
+	}
+	if err != nil || v.token != "" || v.codes != nil || v.enrollment.Secret != "" { // what is shown once
+		s.account(w, r, v, err)
+		return
+	}
+	http.Redirect(w, r, "/account?done="+what, http.StatusSeeOther)
+}
+
+func (s accounts) exportForm(w http.ResponseWriter, r *http.Request) {
+	all, err := s.people.Export(r.Context(), by(r), person(r))
+	if err == nil {
+		var data []byte
+		if data, err = json.MarshalIndent(all, "", " "); err == nil {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Disposition", `attachment; filename="burin-account.json"`)
+			_, _ = w.Write(append(data, '\n')) // who has gone reads nothing
+			return
+		}
+	}
+	s.account(w, r, view{section: "delete"}, err)
+}
