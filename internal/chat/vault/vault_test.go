@@ -115,7 +115,9 @@ func ringOf(t *testing.T, v *vault.Vault, person string) *vault.Ring {
 	return r
 }
 
-func keyFile(t *testing.T) vault.KeyFile { return vault.KeyFile(filepath.Join(t.TempDir(), "server.key")) }
+func keyFile(t *testing.T) vault.KeyFile {
+	return vault.KeyFile(filepath.Join(t.TempDir(), "server.key"))
+}
 
 func count(t *testing.T, db *store.DB, table string) (n int) {
 	t.Helper()
@@ -494,7 +496,7 @@ func (p *phraseSource) Secrets(context.Context, bool) ([]vault.Secret, error) {
 
 func (p *phraseSource) Next(context.Context) (vault.Secret, error) { return vault.PhraseSecret(p.next) }
 func (p *phraseSource) Settle(context.Context, vault.Secret) error { return p.settle }
-func (p *phraseSource) Advice() string                              { return "copy the pass phrase" }
+func (p *phraseSource) Advice() string                             { return "copy the pass phrase" }
 
 // killed is a key file whose process ends before it knows which key is in use.
 type killed struct{ vault.KeyFile }
