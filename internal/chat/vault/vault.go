@@ -438,3 +438,15 @@ func (v *Vault) Delete(ctx context.Context, q store.Querier, person string) erro
 	}
 	return nil
 }
+
+// Check reports, in the transaction that keeps what was sealed, whether the key is still there
+// that a ring seals with. What takes longer than some minutes asks, as [ErrRetired] means
+// that the work is to be done again.
+func (v *Vault) Check(ctx context.Context, q store.Querier, person string, r *Ring) error {
+	var n int
+	err := q.QueryRow(ctx, `SELECT count(*) FROM {vault_keys} WHERE person = ?1 AND generation = ?2`, person, r.newest).Scan(&n)
+	if err == nil && n == 0 {
+		err = ErrRetired
+	}
+	return err
+}
