@@ -38,9 +38,9 @@ type kit struct {
 	db    *store.DB
 	vault *vault.Vault
 	*attachment.Store
-	blobs  func() []string                 // that are there, also those that are not finished
+	blobs  func() []string                  // that are there, also those that are not finished
 	change func(do func(raw []byte) []byte) // each file or row
-	age    func()                          // by two days
+	age    func()                           // by two days
 }
 
 func content(size int, seed byte) []byte {
