@@ -12,7 +12,6 @@ import (
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/pgstore"
-	"github.com/burin-dev/burin/transcript/sealed"
 	"github.com/burin-dev/burin/transcript/sqlstore"
 )
 
@@ -378,15 +377,10 @@ func (s *Store) unseal(ctx context.Context, person string, c Chat) func(transcri
 		if err != nil {
 			return nil, err
 		}
-		raw, err := ring.Derive(c.generation, "transcripts")
-		if err != nil {
-			return nil, err
-		}
-		key, err := sealed.NewKey(raw)
-		if err != nil {
-			return nil, err
-		}
-		return sealed.New(below, key)
+		// By the keys there are, not by the row's generation: a process may have ended between
+		// the two when they changed.
+		opened, _, err := ring.OpenSession(below)
+		return opened, err
 	}
 }
 
