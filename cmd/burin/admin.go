@@ -20,8 +20,8 @@ import (
 func adminCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "admin",
-		Short: "Manage who may use burin serve",
-		Long: `Manage who may use burin serve. A token lets a program do less than you can:
+		Short: "Manage who may use burin serve, and its keys",
+		Long: `Manage who may use burin serve, and its keys. A token lets a program do less than you can:
 
   burin admin token add ci --rights steer --days 30
   burin admin token list
@@ -41,7 +41,7 @@ forgets those that are removed.
 		RunE: func(cmd *cobra.Command, _ []string) error { return listTokens(cmd.Context(), p, false) },
 	}
 	token.AddCommand(tokenAddCommand(p), tokenListCommand(p), tokenRemoveCommand(p))
-	cmd.AddCommand(token, healthCommand(p), storageCommand(p))
+	cmd.AddCommand(token, healthCommand(p), storageCommand(p), rotateKeyCommand(p))
 	return cmd
 }
 

@@ -26,9 +26,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/burin-dev/burin/internal/chat/attachment"
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host"
@@ -160,6 +163,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		return errors.Join(err, l.Close())
 	}
 	defer k.db.Close() //nolint:errcheck // nothing is written any more
+	defer k.vault.Close()
 	defer k.close(ctx)
 	defer k.sessions.Close()
 	defer k.chats.Close()
@@ -171,6 +175,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		fmt.Fprintf(p.out, "burin can serve at %s.\n", at)
 		return l.Close()
 	}
+	defer k.tend(ctx, p.warn)()
 	so := server.Options{
 		Version: version(), Storage: k.storage, Who: k.who, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Ready: k.ready,
 		Projects: k.projects, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
@@ -279,11 +284,14 @@ type kept struct {
 	token    [sha256.Size]byte // the hash of the server's own, which may do everything
 	tokens   *access.Store
 	db       *store.DB
+	vault    *vault.Vault
 	projects *project.Store
 	chats    *chats.Chats
-	storage  *gremlin.API // nil: it is off
-	keys     *serverKeys
+	storage  *gremlin.API   // nil: it is off
 	proxies  []netip.Prefix // of the settings
+
+	attachments *attachment.Store
+	index       *search.Index
 }
 
 func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, token, at string) (*kept, error) {
@@ -311,16 +319,13 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, to
 		Idle:  time.Duration(settings.Int("background.idle")) * time.Second,
 		Open:  k.resume,
 	}
-	if k.keys, err = newServerKeys(paths); err != nil {
-		return nil, err
-	}
-	if k.db, err = serverDatabase(ctx, p, paths, settings); err != nil {
+	if err := k.openRooms(ctx, p, paths, settings); err != nil {
 		return nil, err
 	}
 	if k.storage, err = storageFor(p, settings, k.db); err != nil {
 		return nil, errors.Join(err, k.db.Close())
 	}
-	k.projects = project.New(k.db, k.keys, vfs.New(k.db, vfs.Limits{}))
+	k.projects = project.New(k.db, k.vault, vfs.New(k.db, vfs.Limits{}))
 	co := chats.Options{
 		Store: k.projects, Idle: k.sessions.Idle, Warn: p.warn, Dial: k.dialPeer,
 		Open: func(ctx context.Context, c host.Chat) (*session.Session, error) {
@@ -357,7 +362,7 @@ func (k *kept) who(ctx context.Context, token string) (server.Who, error) {
 	if subtle.ConstantTimeCompare(sum[:], k.token[:]) == 1 {
 		return server.Who{Name: "server", Rights: remote.Own, Person: ownerPerson}, nil
 	}
-	if k.db.Server() && subtle.ConstantTimeCompare([]byte(token), []byte(k.keys.peerToken())) == 1 {
+	if k.db.Server() && subtle.ConstantTimeCompare([]byte(token), []byte(k.vault.PeerToken())) == 1 {
 		return server.Who{Name: "another server", Rights: remote.Own, Peer: true}, nil
 	}
 	found, err := k.tokens.Find(ctx, token)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/burin-dev/burin/internal/chat/attachment"
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host/archive"
@@ -15,7 +18,9 @@ import (
 )
 
 // serverParts are the tables of all rooms that keep something in the server's database.
-func serverParts() []store.Part { return []store.Part{project.Part, vfs.Part, gremlin.Part} }
+func serverParts() []store.Part {
+	return []store.Part{project.Part, vfs.Part, gremlin.Part, vault.Part(), attachment.Part(), search.Part()}
+}
 
 // serverDatabase opens the server's database: server.db, unless the settings name another. The
 // caller closes it.

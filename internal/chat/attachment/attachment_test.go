@@ -25,7 +25,6 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
-	"github.com/burin-dev/burin/internal/platform/objectstore"
 	"github.com/burin-dev/burin/internal/platform/objectstore/objecttest"
 )
 
@@ -198,17 +197,17 @@ func inFolder(t *testing.T, k *kit) attachment.Place {
 	return attachment.Folder(dir)
 }
 
-func newBucket(t *testing.T, s *objecttest.Server) *objectstore.Bucket {
+func newBucket(t *testing.T, s *objecttest.Server, prefix string) attachment.Place {
 	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	b, err := objectstore.New(objectstore.Options{
+	b, err := attachment.Bucket(attachment.BucketOptions{
 		Bucket: objecttest.Bucket, Region: objecttest.Region, Endpoint: s.URL, PathStyle: true, Pause: time.Millisecond,
 		Client: &http.Client{Transport: transport},
 		Credentials: func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: objecttest.ID, SecretAccessKey: objecttest.Secret, SessionToken: objecttest.Token}, nil
 		},
-	})
+	}, prefix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +238,7 @@ func inBucket(t *testing.T, k *kit) attachment.Place {
 			s.Set(key, s.Object(key), time.Now().Add(-48*time.Hour))
 		}
 	}
-	return attachment.Bucket(newBucket(t, s), "/some/prefix")
+	return newBucket(t, s, "/some/prefix")
 }
 
 // conformance is what every place must do.

@@ -277,12 +277,19 @@ type bucket struct {
 	prefix string
 }
 
-// Bucket makes a place in a bucket, below a prefix.
-func Bucket(b *objectstore.Bucket, prefix string) Place {
+// BucketOptions say which bucket it is.
+type BucketOptions = objectstore.Options
+
+// Bucket makes a place in a bucket, below a prefix. No request is made yet.
+func Bucket(o BucketOptions, prefix string) (Place, error) {
+	b, err := objectstore.New(o)
+	if err != nil {
+		return nil, err
+	}
 	if prefix = strings.Trim(prefix, "/"); prefix != "" {
 		prefix += "/"
 	}
-	return bucket{b, prefix}
+	return bucket{b, prefix}, nil
 }
 
 // String implements [fmt.Stringer].

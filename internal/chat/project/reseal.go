@@ -20,7 +20,7 @@ type row struct {
 	sealed     []byte
 }
 
-// Reseal implements [vault.Sealed]: projects first, then chats with their transcripts. A chat that
+// Reseal implements [vault.Sealed]: projects with their files first, then chats with their transcripts. A chat that
 // is open is left for later, and its old key with it.
 func (s *Store) Reseal(ctx context.Context, person string, ring *vault.Ring, after string, limit int) (next string, n int, err error) {
 	table, from, chats := "projects", after, false
@@ -34,15 +34,18 @@ func (s *Store) Reseal(ctx context.Context, person string, ring *vault.Ring, aft
 	}
 	for _, r := range all {
 		changed, err := s.resealRow(ctx, table, ring, r)
-		if err == nil && chats {
-			var also bool
+		also := false
+		switch {
+		case err != nil:
+		case chats:
 			also, err = s.resealTranscript(ctx, ring, r)
-			changed = changed || also
+		default:
+			also, err = s.resealFiles(ctx, ring, r.id, limit)
 		}
 		if err != nil {
 			return "", n, fmt.Errorf("%s: %w", place(table, r.id), err)
 		}
-		if changed {
+		if changed || also {
 			n++
 		}
 		next = place(table, r.id)
@@ -90,6 +93,18 @@ func (s *Store) resealRow(ctx context.Context, table string, ring *vault.Ring, r
 	}
 	_, err = s.db.Exec(ctx, `UPDATE {`+table+`} SET sealed = ?3 WHERE id = ?1 AND sealed = ?2`, r.id, r.sealed, fresh)
 	return true, err // also where somebody else was faster: it is looked at again
+}
+
+// resealFiles seals the files of a project with the newest key.
+func (s *Store) resealFiles(ctx context.Context, ring *vault.Ring, project string, limit int) (changed bool, err error) {
+	for after := ""; ; {
+		next, n, err := s.files.Reseal(ctx, project, ring, after, limit)
+		changed = changed || n > 0
+		if err != nil || next == "" {
+			return changed, err
+		}
+		after = next
+	}
 }
 
 // resealTranscript seals the transcript of a chat with the newest key. The row says which key it

@@ -10,6 +10,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -21,19 +22,19 @@ func message(text string) transcript.Entry {
 
 // After a rotation all is sealed with the new key, a chat that was open at first included.
 func TestReseal(t *testing.T) {
-	storetest.Each(t, []store.Part{vault.Part(), project.Part}, func(t *testing.T, open func() *store.DB) {
+	storetest.Each(t, []store.Part{vault.Part(), project.Part, vfs.Part}, func(t *testing.T, open func() *store.DB) {
 		ctx, db := t.Context(), open()
 		key := vault.KeyFile(filepath.Join(t.TempDir(), "server.key"))
 		v := must[*vault.Vault](t)(vault.Open(ctx, db, key, vault.Options{Grace: time.Nanosecond}))
 		defer v.Close()
-		s := project.New(db, v)
+		s := project.New(db, v, vfs.New(db, vfs.Limits{}))
 		p := must[project.Project](t)(s.NewProject(ctx, "ann", project.Settings{Name: "Plums"}))
 		said := must[project.Chat](t)(s.NewChat(ctx, "ann", p.ID, project.About{Title: "said"}))
 		silent := must[project.Chat](t)(s.NewChat(ctx, "ann", p.ID, project.About{Title: "silent"}))
 		live := must[project.Chat](t)(s.NewChat(ctx, "ann", p.ID, project.About{Title: "live"}))
 		write := func(c project.Chat, text string) *transcript.Log {
 			t.Helper()
-			l := must[*transcript.Log](t)(s.Open(ctx, "ann", c, transcript.Options{}))
+			l := must[*transcript.Log](t)(s.Open(ctx, "ann", c, transcript.Options{}, nil))
 			must[string](t)(l.Append(message(text)))
 			return l
 		}
@@ -69,7 +70,7 @@ func TestReseal(t *testing.T) {
 		}
 		second := must[*vault.Vault](t)(vault.Open(ctx, db, key, vault.Options{}))
 		defer second.Close()
-		s = project.New(db, second) // with the new keys alone
+		s = project.New(db, second, vfs.New(db, vfs.Limits{})) // with the new keys alone
 		if got := must[project.Project](t)(s.Project(ctx, "ann", p.ID)); got.Name != "Plums" {
 			t.Errorf("the project is %q", got.Name)
 		}
@@ -78,7 +79,7 @@ func TestReseal(t *testing.T) {
 			want string
 		}{{said, "plum jam"}, {live, "while it changes still open"}, {silent, ""}} {
 			c := must[project.Chat](t)(s.Chat(ctx, "ann", tt.chat.ID))
-			l := must[*transcript.Log](t)(s.Open(ctx, "ann", c, transcript.Options{}))
+			l := must[*transcript.Log](t)(s.Open(ctx, "ann", c, transcript.Options{}, nil))
 			var texts []string
 			for _, n := range l.Nodes() {
 				if e, err := l.Entry(n.ID); err == nil && e.Message != nil {

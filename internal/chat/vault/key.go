@@ -92,10 +92,43 @@ const (
 
 // Ring is the keys of a person: the newest seals, all open. Any goroutine may use it. It prints
 // as "key".
+//
+// A ring of a [Vault] gets the keys that are made later, so that whoever keeps it for long seals
+// with the newest too. Its keys are taken away when the person is locked.
 type Ring struct {
+	mu     sync.RWMutex
 	newest uint32
-	mu     sync.RWMutex // of keys, which are taken away once, when the person is locked
-	keys   map[uint32]*key
+	keys   map[uint32]*key // nil is locked
+
+	// renew reads the keys again, for a generation that isn't known; nil: it can't.
+	renew func()
+}
+
+// take takes the keys of another ring.
+func (r *Ring) take(other *Ring) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keys, r.newest = other.keys, other.newest
+}
+
+// using calls do with the key of a generation, which it looks for if it isn't known yet.
+func (r *Ring) using(generation uint32, do func(k *key) error) error {
+	err := r.tryUsing(generation, do)
+	if errors.Is(err, ErrRetired) && r.renew != nil && generation > r.Newest() {
+		r.renew()
+		err = r.tryUsing(generation, do)
+	}
+	return err
+}
+
+func (r *Ring) tryUsing(generation uint32, do func(k *key) error) error {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	k, err := r.key(generation)
+	if err != nil {
+		return err
+	}
+	return do(k)
 }
 
 // Format implements [fmt.Formatter].
@@ -162,17 +195,19 @@ func derive(raw []byte, purpose string) []byte {
 }
 
 // Newest is the generation that seals.
-func (r *Ring) Newest() uint32 { return r.newest }
-
-// Derive gives a key of a generation for another purpose than records, such as transcripts.
-func (r *Ring) Derive(generation uint32, purpose string) ([]byte, error) {
+func (r *Ring) Newest() uint32 {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	k, err := r.key(generation)
-	if err != nil {
-		return nil, err
-	}
-	return derive(k.raw, "derived "+purpose), nil
+	return r.newest
+}
+
+// Derive gives a key of a generation for another purpose than records, such as transcripts.
+func (r *Ring) Derive(generation uint32, purpose string) (derived []byte, err error) {
+	err = r.using(generation, func(k *key) error {
+		derived = derive(k.raw, "derived "+purpose)
+		return nil
+	})
+	return derived, err
 }
 
 var writers = sync.Pool{New: func() any {
@@ -233,15 +268,15 @@ func (r *Ring) Open(place string, sealed []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	k, err := r.key(generation)
+	var body []byte
+	err = r.using(generation, func(k *key) error {
+		if body, err = k.aead.Open(nil, sealed[5:headSize], sealed[headSize:], []byte(place)); err != nil || len(body) == 0 {
+			return ErrKey
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	body, err := k.aead.Open(nil, sealed[5:headSize], sealed[headSize:], []byte(place))
-	if err != nil || len(body) == 0 {
-		return nil, ErrKey
 	}
 	switch body[0] {
 	case plain:

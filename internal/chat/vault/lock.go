@@ -29,7 +29,7 @@ func (v *Vault) Mode(ctx context.Context, person string) (m Mode, open bool, err
 // older states of the database have the others in the other mode.
 func (v *Vault) SetMode(ctx context.Context, person string, to Mode, phrase string) (recovery string, err error) {
 	if to != Own && to != Server {
-		return "", fmt.Errorf("%w: %q is no mode", ErrMode, to)
+		return "", fmt.Errorf("%w: there is no mode %q", ErrMode, to)
 	}
 	var secrets lockSecrets
 	if to == Own {
@@ -91,7 +91,7 @@ func (v *Vault) SetMode(ctx context.Context, person string, to Mode, phrase stri
 		v.unlocked(h, secrets.lock)
 	} else {
 		clear(h.lock)
-		h.lock, h.rings = nil, nil
+		h.lock = nil
 		h.stopIdle()
 	}
 	v.wake()
@@ -249,15 +249,11 @@ func (v *Vault) lookIdle(h *held) {
 // wipe takes the keys of a person in mode Own from memory.
 func (h *held) wipe() {
 	h.stopIdle()
-	if h.lock == nil {
-		h.ring = nil
-		return
-	}
-	for _, r := range h.rings {
-		r.wipe()
+	if h.ring != nil {
+		h.ring.wipe()
 	}
 	clear(h.lock)
-	h.lock, h.ring, h.rings, h.locking = nil, nil, nil, false
+	h.lock, h.ring, h.locking = nil, nil, false
 }
 
 // locked tells others that a person was locked.
@@ -268,14 +264,15 @@ func (v *Vault) locked(person string) {
 }
 
 // Lock takes the keys of a person from memory, as when the last device signs out. Turns that
-// hold them go on until they end; nothing else gets them.
+// hold them go on until they end; nothing else gets them. Those of a person in mode Server stay.
 func (v *Vault) Lock(person string) {
 	h, err := v.of(person)
 	if err != nil {
 		return
 	}
-	h.locking = h.lock != nil && h.holds > 0
-	if !h.locking {
+	h.checked = time.Time{}
+	own := h.lock != nil
+	if h.locking = own && h.holds > 0; own && !h.locking {
 		h.wipe()
 	}
 	h.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -126,10 +127,11 @@ type master struct {
 	secret Secret
 	wrap   *Ring
 	proof  []byte // in the database, too
+	peer   string // what servers with the key know each other by
 }
 
 func newMaster(s Secret, raw []byte) *master {
-	return &master{s, wrapper(derive(raw, "server wrap")), derive(raw, "server proof")}
+	return &master{s, wrapper(derive(raw, "server wrap")), derive(raw, "server proof"), hex.EncodeToString(derive(raw, "server peers"))}
 }
 
 // fits reports whether it is the key of a database with that proof.
@@ -276,4 +278,9 @@ func RotateServer(ctx context.Context, db *store.DB, from, to Source) (wrapped i
 		return 0, err
 	}
 	return wrapped, to.Settle(ctx, secret)
+}
+
+// Equal reports whether two secrets are the same.
+func (s Secret) Equal(other Secret) bool {
+	return subtle.ConstantTimeCompare(s.raw, other.raw) == 1 && subtle.ConstantTimeCompare([]byte(s.phrase), []byte(other.phrase)) == 1
 }

@@ -129,6 +129,10 @@ func (v *Vault) Tend(ctx context.Context, failed func(error), rooms ...Sealed) {
 // Reseal does once what [Vault.Tend] does. Killed, it starts over the next time, and passes
 // over what it has done.
 func (v *Vault) Reseal(ctx context.Context, rooms ...Sealed) error {
+	// The server's key may have been replaced meanwhile.
+	if err := v.update(ctx, func(store.Querier, *master) error { return nil }); err != nil {
+		return fmt.Errorf("look for the server's key: %w", err)
+	}
 	people, err := v.names(ctx, `SELECT person FROM {vault_keys} GROUP BY person HAVING count(*) > 1 ORDER BY person`)
 	if err != nil {
 		return fmt.Errorf("look for old keys: %w", err)

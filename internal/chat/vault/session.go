@@ -54,7 +54,7 @@ func (r *Ring) OpenSession(s transcript.Store) (opened transcript.Store, current
 		}
 		opened, err = sealed.New(s, key)
 		if !errors.Is(err, sealed.ErrKey) {
-			return opened, g == r.newest, err
+			return opened, g == r.Newest(), err
 		}
 	}
 	return nil, false, err
@@ -67,7 +67,7 @@ func (r *Ring) ResealSession(s transcript.Store) (changed bool, err error) {
 	if err != nil || current {
 		return false, err
 	}
-	key, err := r.SessionKey(r.newest)
+	key, err := r.SessionKey(r.Newest())
 	if err == nil {
 		err = sealed.Rekey(opened, key)
 	}

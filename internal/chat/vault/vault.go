@@ -67,7 +67,7 @@ const (
 	defaultIdle  = 12 * time.Hour
 	defaultGrace = time.Hour
 	trust        = 5 * time.Second // that a ring is used before the database is asked whether it is the newest
-	maxRings     = 1000            // of people in mode Server, whose rings are kept in memory
+	renewWait    = 2 * time.Second // for another goroutine that reads the keys
 )
 
 // Options are about time.
@@ -95,11 +95,9 @@ type Vault struct {
 
 // held is what is in memory of a person.
 type held struct {
-	person string
-	mu     sync.Mutex
-	ring   *Ring
-	// rings are all that were given out while the person was unlocked.
-	rings   []*Ring
+	person  string
+	mu      sync.Mutex
+	ring    *Ring // one as long as the person isn't locked
 	version int64
 	checked time.Time
 	lock    []byte // the lock key of a person in mode Own, while it is unlocked
@@ -135,39 +133,26 @@ func (v *Vault) Close() {
 	}
 }
 
+// PeerToken is the token of servers among each other, which all know that have the server's key.
+func (v *Vault) PeerToken() string { return v.master.Load().peer }
+
 // OnLock has f called when a person was locked. It is called before the vault is used.
 func (v *Vault) OnLock(f func(person string)) { v.onLock = append(v.onLock, f) }
 
 // of is what is in memory of a person, locked. The caller unlocks it.
 func (v *Vault) of(person string) (*held, error) {
 	if person == "" || strings.Contains(person, "/") {
-		return nil, fmt.Errorf("%q is no id of a person", person)
+		return nil, fmt.Errorf("%q is not the id of a person", person)
 	}
 	v.mu.Lock()
 	h := v.people[person]
 	if h == nil {
-		v.trim()
 		h = &held{person: person}
 		v.people[person] = h
 	}
 	v.mu.Unlock()
 	h.mu.Lock()
 	return h, nil
-}
-
-// trim forgets rings that can be opened again.
-func (v *Vault) trim() {
-	for name, h := range v.people {
-		if len(v.people) < maxRings {
-			return
-		}
-		if h.mu.TryLock() {
-			if h.lock == nil && h.holds == 0 && h.opened == nil {
-				delete(v.people, name) // what is in use stays valid
-			}
-			h.mu.Unlock()
-		}
-	}
 }
 
 // Ring gives the keys of a person, and makes them at the first use. Whoever keeps it longer than
@@ -300,10 +285,9 @@ func (v *Vault) update(ctx context.Context, do func(q store.Querier, m *master) 
 		if !errors.Is(err, errStale) || try > 0 {
 			return err
 		}
-		if m, err = findMaster(ctx, v.db, v.source, v.work); err != nil {
+		if err := v.reload(ctx); err != nil {
 			return err
 		}
-		v.master.Store(m)
 	}
 }
 
@@ -330,40 +314,70 @@ func (v *Vault) refresh(ctx context.Context, h *held) error {
 	return v.load(ctx, h)
 }
 
-// load reads the keys of a person, and makes the first.
+// load reads the keys of a person, and makes the first. Without that it takes no transaction: a
+// ring may be asked within one.
 func (v *Vault) load(ctx context.Context, h *held) error {
-	var r *Ring
-	var version int64
-	err := v.update(ctx, func(q store.Querier, m *master) error {
-		k, err := readKeys(ctx, q, h.person)
-		if err != nil {
-			return err
-		}
-		if k.version == 0 {
-			k, err = firstKey(ctx, q, h.person, m)
-			if err != nil {
-				return err
+	k, err := readKeys(ctx, v.db, h.person)
+	if err == nil && k.version == 0 {
+		err = v.update(ctx, func(q store.Querier, m *master) (err error) {
+			if k, err = readKeys(ctx, q, h.person); err == nil && k.version == 0 {
+				k, err = firstKey(ctx, q, h.person, m)
 			}
+			return err
+		})
+	}
+	var r *Ring
+	if err == nil {
+		r, err = k.open(v.master.Load(), h.lock)
+	}
+	if errors.Is(err, ErrKey) { // the server's key was replaced, perhaps
+		if err = v.reload(ctx); err == nil {
+			r, err = k.open(v.master.Load(), h.lock)
 		}
-		version = k.version
-		r, err = k.open(m, h.lock)
-		return err
-	})
+	}
 	if errors.Is(err, ErrLocked) {
 		h.wipe() // another server has changed the mode or the lock key
 	}
 	if err != nil {
 		return fmt.Errorf("open the keys: %w", err)
 	}
-	h.keep(r, version)
+	v.keep(h, r, k.version)
 	return nil
 }
 
-// keep takes a ring for the newest.
-func (h *held) keep(r *Ring, version int64) {
-	h.ring, h.version, h.checked = r, version, time.Now()
-	if h.lock != nil {
-		h.rings = append(h.rings, r)
+// reload reads the server's key again.
+func (v *Vault) reload(ctx context.Context) error {
+	m, err := findMaster(ctx, v.db, v.source, v.work)
+	if err == nil {
+		v.master.Store(m)
+	}
+	return err
+}
+
+// keep has the ring of a person have the keys that were read.
+func (v *Vault) keep(h *held, r *Ring, version int64) {
+	if h.ring == nil {
+		h.ring = &Ring{renew: func() { v.renew(h) }}
+	}
+	h.ring.take(r)
+	h.version, h.checked = version, time.Now()
+}
+
+// renew reads the keys of a person again for a ring that lacks one. Whoever reads them may wait for
+// the transaction in which this is called, so that it doesn't wait for long.
+func (v *Vault) renew(h *held) {
+	ctx, cancel := context.WithTimeout(context.Background(), renewWait)
+	defer cancel()
+	for !h.mu.TryLock() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+	defer h.mu.Unlock()
+	if h.ring != nil {
+		_ = v.load(ctx, h) // else the key stays unknown
 	}
 }
 
@@ -444,7 +458,7 @@ func (v *Vault) Delete(ctx context.Context, q store.Querier, person string) erro
 // that the work is to be done again.
 func (v *Vault) Check(ctx context.Context, q store.Querier, person string, r *Ring) error {
 	var n int
-	err := q.QueryRow(ctx, `SELECT count(*) FROM {vault_keys} WHERE person = ?1 AND generation = ?2`, person, r.newest).Scan(&n)
+	err := q.QueryRow(ctx, `SELECT count(*) FROM {vault_keys} WHERE person = ?1 AND generation = ?2`, person, r.Newest()).Scan(&n)
 	if err == nil && n == 0 {
 		err = ErrRetired
 	}

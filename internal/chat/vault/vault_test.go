@@ -388,8 +388,20 @@ func testRotate(t *testing.T, openDB func() *store.DB) {
 	room := notes{db}
 	room.add(t, v, "ann", 1, 2, 3, 4, 5, 6, 7)
 	room.add(t, v, "bob", 8)
+	early := ringOf(t, late, "ann") // as whatever is open for long keeps it
 	if done, err := v.Rotate(ctx, "ann"); !done || err != nil {
 		t.Fatalf("%v, %v", done, err)
+	}
+	fresh, err := ringOf(t, v, "ann").Seal("p", []byte("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(ctx, func(store.Querier) error { // it reads the new key also within a transaction
+		_, err := early.Open("p", fresh)
+		return err
+	})
+	if err != nil || early.Newest() != 2 {
+		t.Errorf("a ring from before: %v, generation %d", err, early.Newest())
 	}
 	room.read(t, v, "ann", 1)
 	room.add(t, v, "ann", 9)
@@ -413,7 +425,7 @@ func testRotate(t *testing.T, openDB func() *store.DB) {
 	}
 	// Killed in the middle, it keeps the old key, and goes on the next time.
 	stop, cancel := context.WithCancel(ctx)
-	err := v.Reseal(stop, after{room, cancel})
+	err = v.Reseal(stop, after{room, cancel})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a canceled one: %v", err)
 	}

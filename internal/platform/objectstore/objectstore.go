@@ -70,10 +70,10 @@ func New(o Options) (*Bucket, error) {
 	}
 	base, err := url.Parse(at)
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" || base.User != nil || base.RawQuery != "" {
-		return nil, fmt.Errorf("%q is no address of an object store: it begins with https://", at)
+		return nil, fmt.Errorf("%q is not the address of an object store, which begins with https://", at)
 	}
 	if o.Bucket == "" || strings.ContainsAny(o.Bucket, "/?#@:") {
-		return nil, fmt.Errorf("%q is no name of a bucket", o.Bucket)
+		return nil, fmt.Errorf("%q is not the name of a bucket", o.Bucket)
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/")
 	if o.PathStyle || o.Endpoint == "" && strings.Contains(o.Bucket, ".") { // which no certificate fits
