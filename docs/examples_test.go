@@ -328,7 +328,7 @@ func TestCommandLines(t *testing.T) {
 				words := strings.Fields(line)
 				var path []string
 				for _, w := range words {
-					if !regexp.MustCompile(`^[a-z]+$`).MatchString(w) || len(path) == 3 {
+					if !regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(w) || len(path) == 3 || words[0] == "acp-run" {
 						break
 					}
 					path = append(path, w)

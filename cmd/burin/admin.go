@@ -20,7 +20,7 @@ import (
 func adminCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "admin",
-		Short: "Manage who may use burin serve",
+		Short: "Manage who may use burin serve, and its keys",
 		Long: `Manage who may use burin serve: people, who sign in with a browser, and tokens, which let a
 program do less than a person can. What you change holds at once in a server that runs.
 
@@ -42,7 +42,7 @@ forgets those that are removed.
 		RunE: func(cmd *cobra.Command, _ []string) error { return listTokens(cmd.Context(), p, "", false) },
 	}
 	token.AddCommand(tokenAddCommand(p), tokenListCommand(p), tokenRemoveCommand(p))
-	cmd.AddCommand(token, linkCommand(p), inviteCommand(p), userCommand(p), groupCommand(p), quotaCommand(p), auditCommand(p), healthCommand(p), storageCommand(p))
+	cmd.AddCommand(token, linkCommand(p), inviteCommand(p), userCommand(p), groupCommand(p), quotaCommand(p), auditCommand(p), healthCommand(p), storageCommand(p), rotateKeyCommand(p))
 	return cmd
 }
 

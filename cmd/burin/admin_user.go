@@ -206,7 +206,7 @@ and stays.
 		}
 	}
 	yes := false
-	remove := change("remove NAME", "Remove a person with their tokens and devices", "Removed.", 1, func(ctx context.Context, all *people.People, one people.Person, _ []string) error {
+	remove := change("remove NAME", "Remove a person with all that is theirs, chats too", "Removed. A server that runs removes the chats within a minute.", 1, func(ctx context.Context, all *people.People, one people.Person, _ []string) error {
 		if one.ID == people.OwnerID {
 			return people.ErrOwner
 		}

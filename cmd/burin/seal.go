@@ -114,11 +114,17 @@ func (p *program) sessionKeys(ctx context.Context) place.Keys {
 	return p.sealing.For(ctx)
 }
 
-// askHidden asks the person at the terminal for a line that is not shown.
+// askHidden asks for the pass phrase of encrypted sessions.
 func (p *program) askHidden(ctx context.Context, question string) (string, error) {
+	return askLine(ctx, p, question, "encrypted sessions need a pass phrase, and burin can't ask for it here: set "+sessionkey.Variable)
+}
+
+// askLine asks the person at the terminal for a line that is not shown. Where there is none, the
+// error says what to do.
+func askLine(ctx context.Context, p *program, question, otherwise string) (string, error) {
 	tty, _ := p.terminal().(*os.File)
 	if tty == nil || !term.IsTerminal(int(tty.Fd())) {
-		return "", usage("encrypted sessions need a pass phrase, and burin can't ask for it here: set %s", sessionkey.Variable)
+		return "", usage("%s", otherwise)
 	}
 	fmt.Fprintf(p.err, "%s (it is not shown): ", question)
 	line, err := readHidden(ctx, int(tty.Fd()))

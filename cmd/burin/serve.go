@@ -24,10 +24,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/burin-dev/burin/internal/chat/attachment"
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host"
@@ -163,6 +166,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		return errors.Join(err, l.Close())
 	}
 	defer k.db.Close() //nolint:errcheck // nothing is written any more
+	defer k.vault.Close()
 	defer k.close(ctx)
 	defer k.sessions.Close()
 	defer k.chats.Close()
@@ -173,6 +177,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		fmt.Fprintf(p.out, "burin can serve at %s.\n", at)
 		return l.Close()
 	}
+	defer k.tend(ctx, p.warn)()
 	so := server.Options{
 		Version: version(), Storage: k.storage, People: k.people, Token: token, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Ready: k.ready,
 		Projects: k.projects, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
@@ -284,11 +289,14 @@ type kept struct {
 	archive  *archive.Archive
 	people   *people.People
 	db       *store.DB
+	vault    *vault.Vault
 	projects *project.Store
 	chats    *chats.Chats
-	storage  *gremlin.API // nil: it is off
-	keys     *serverKeys
+	storage  *gremlin.API   // nil: it is off
 	proxies  []netip.Prefix // of the settings
+
+	attachments *attachment.Store
+	index       *search.Index
 }
 
 func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at string) (*kept, error) {
@@ -316,19 +324,16 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 		Idle:  time.Duration(settings.Int("background.idle")) * time.Second,
 		Open:  k.resume,
 	}
-	if k.keys, err = newServerKeys(paths); err != nil {
+	if err := k.openRooms(ctx, p, paths, settings); err != nil {
 		return nil, err
 	}
-	if k.db, err = serverDatabase(ctx, p, paths, settings); err != nil {
-		return nil, err
-	}
-	if k.people, err = people.Open(ctx, k.db, k.keys, nil); err != nil {
+	if k.people, err = people.Open(ctx, k.db, k.vault, nil); err != nil {
 		return nil, errors.Join(err, k.db.Close())
 	}
 	if k.storage, err = storageFor(p, settings, k.db); err != nil {
 		return nil, errors.Join(err, k.db.Close())
 	}
-	k.projects = project.New(k.db, k.keys, vfs.New(k.db, vfs.Limits{}))
+	k.projects = project.New(k.db, k.vault, vfs.New(k.db, vfs.Limits{}))
 	co := chats.Options{
 		Store: k.projects, Idle: k.sessions.Idle, Warn: p.warn, Dial: k.dialPeer,
 		Open: func(ctx context.Context, c host.Chat) (*session.Session, error) {
@@ -364,7 +369,7 @@ func (k *kept) peerToken() string {
 	if !k.db.Server() {
 		return ""
 	}
-	return k.keys.peerToken()
+	return k.vault.PeerToken()
 }
 
 // ready reports why the server could not work.

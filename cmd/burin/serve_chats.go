@@ -2,69 +2,23 @@ package main
 
 import (
 	"context"
-	"crypto/hkdf"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"path/filepath"
-	"sync"
 
 	"github.com/coder/websocket"
 
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
-	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/mode/server"
-	"github.com/burin-dev/burin/internal/platform/keyfile"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 )
 
 // ownerPerson is whose machine it is.
 const ownerPerson = people.OwnerID
-
-// serverKeys are the keys of people, made of one key of the server.
-type serverKeys struct {
-	raw   []byte
-	rings sync.Map // by person
-}
-
-func newServerKeys(paths config.Paths) (*serverKeys, error) {
-	raw, err := keyfile.Make(filepath.Join(paths.Data, "server.key"))
-	if err != nil {
-		return nil, fmt.Errorf("key of the server: %w", err)
-	}
-	return &serverKeys{raw: raw}, nil
-}
-
-// Ring implements [project.Keys].
-func (k *serverKeys) Ring(_ context.Context, person string) (*vault.Ring, error) {
-	if ring, ok := k.rings.Load(person); ok {
-		return ring.(*vault.Ring), nil
-	}
-	raw, err := hkdf.Key(sha256.New, k.raw, nil, "person "+person, vault.KeySize)
-	if err != nil {
-		return nil, err
-	}
-	ring, err := vault.NewRing(map[uint32][]byte{1: raw})
-	if err != nil {
-		return nil, err
-	}
-	one, _ := k.rings.LoadOrStore(person, ring)
-	return one.(*vault.Ring), nil
-}
-
-// peerToken is the token of servers among each other, which all that have the server's key know.
-func (k *serverKeys) peerToken() string {
-	mac := hmac.New(sha256.New, k.raw)
-	mac.Write([]byte("burin servers"))
-	return hex.EncodeToString(mac.Sum(nil))
-}
 
 // may says why somebody has no access to a session.
 func (k *kept) may(ctx context.Context, who server.Who, id string) error {
@@ -112,7 +66,7 @@ func (k *kept) dialPeer(ctx context.Context, address, id, name string) (session.
 		return nil, err
 	}
 	ws, _, err := websocket.Dial(ctx, u.JoinPath("v1/sessions", id, "attach").String(), &websocket.DialOptions{
-		HTTPClient: client, HTTPHeader: http.Header{"Authorization": {"Bearer " + k.keys.peerToken()}},
+		HTTPClient: client, HTTPHeader: http.Header{"Authorization": {"Bearer " + k.vault.PeerToken()}},
 	})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -223,4 +226,76 @@ func filesWith(t *testing.T, dir, word string) (found []string) {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// A person's chats are theirs alone, and go with them.
+func TestServeChatsOfPeople(t *testing.T) {
+	b := newBrain(t)
+	cmd := machine(t, b, rpcConfig)
+	c := serveIt(t, cmd)
+	run(t, cmd, "admin", "user", "add", "bob", "--role", "member", "--url", c.url)
+	token := strings.TrimSpace(run(t, cmd, "admin", "token", "add", "pocket", "--person", "bob", "--rights", "own"))
+	asBob := func(verb, path, body string) (int, string) {
+		t.Helper()
+		r := c.request(verb, path, body)
+		r.Header.Set("Authorization", "Bearer "+token)
+		status, data := c.do(r)
+		return status, string(data)
+	}
+	status, said := asBob("POST", "/v1/chats", `{"title":"secret plans","message":{"id":"m","message":{"role":"user","content":"say hello"}}}`)
+	if status != http.StatusCreated {
+		t.Fatalf("%d %s", status, said)
+	}
+	var begun struct{ Chat chatOf }
+	if err := json.Unmarshal([]byte(said), &begun); err != nil {
+		t.Fatal(err)
+	}
+	id := begun.Chat.ID
+	if status, said := asBob("POST", "/v1/sessions/"+id+"/wait", `{"id":"m"}`); status != http.StatusOK {
+		t.Errorf("%d %s", status, said)
+	}
+	// The owner of the machine reads neither it nor that it is there.
+	for _, path := range []string{"/v1/chats/" + id, "/v1/sessions/" + id, "/v1/events?session=" + id} {
+		if status, said := c.do(c.request("GET", path, "")); status != http.StatusNotFound {
+			t.Errorf("the owner gets %s: %d %s", path, status, said)
+		}
+	}
+	var list []chatOf
+	c.must(http.StatusOK, "GET", "/v1/chats", nil, &list)
+	if len(list) != 0 {
+		t.Errorf("the owner lists %+v", list)
+	}
+	// And bob nothing of the machine.
+	var made struct{ ID string }
+	c.must(http.StatusCreated, "POST", "/v1/sessions", map[string]any{"folder": cmd.Dir}, &made)
+	for verb, path := range map[string]string{"GET": "/v1/sessions/" + made.ID, "POST": "/v1/sessions"} {
+		if status, said := asBob(verb, path, ""); status != http.StatusForbidden {
+			t.Errorf("bob gets %s %s: %d %s", verb, path, status, said)
+		}
+	}
+
+	run(t, cmd, "admin", "user", "remove", "bob", "--yes")
+	if status, _ := asBob("GET", "/v1/chats", ""); status != http.StatusUnauthorized {
+		t.Errorf("after the removal: %d", status)
+	}
+	c.end()
+	c = serveIt(t, cmd)
+	db, err := store.Open(t.Context(), filepath.Join(homeOf(cmd), "burin", "server.db"), "", serverParts()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows := -1
+	for late := time.Now().Add(time.Minute); rows != 0 && time.Now().Before(late); {
+		err := db.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM {chats}) + (SELECT count(*) FROM {projects} WHERE person <> ?1)
+			+ (SELECT count(*) FROM sessions) + (SELECT count(*) FROM records) + (SELECT count(*) FROM {removed})
+			+ (SELECT count(*) FROM {vault_keys} WHERE person NOT IN (?1, ?2))`, ownerPerson, people.KeysID).Scan(&rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rows != 0 {
+		t.Errorf("%d rows of a person who was removed", rows)
+	}
+	c.end()
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/burin-dev/burin/internal/chat/attachment"
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host/archive"
@@ -17,7 +20,7 @@ import (
 
 // serverParts are the tables of all rooms that keep something in the server's database.
 func serverParts() []store.Part {
-	return []store.Part{people.Part(), project.Part, vfs.Part, gremlin.Part}
+	return []store.Part{people.Part(), project.Part, vfs.Part, gremlin.Part, vault.Part(), attachment.Part(), search.Part()}
 }
 
 // serverDatabase opens the server's database: server.db, unless the settings name another. The

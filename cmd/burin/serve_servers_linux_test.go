@@ -22,6 +22,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
@@ -95,7 +96,12 @@ func newPair(t *testing.T, database, address string) *pair {
 	if err := os.WriteFile(filepath.Join(homeOf(p.cmds[1]), "burin", "server.key"), key, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.store = project.New(db, &serverKeys{raw: key}, vfs.New(db, vfs.Limits{}))
+	v, err := vault.Open(t.Context(), db, vault.KeyFile(filepath.Join(homeOf(p.cmds[0]), "burin", "server.key")), vault.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(v.Close)
+	p.store = project.New(db, v, vfs.New(db, vfs.Limits{}))
 	p.start(1)
 	var n int
 	for late := time.Now().Add(time.Minute); n == 0 && time.Now().Before(late); p.rest() {

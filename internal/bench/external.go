@@ -186,7 +186,7 @@ func (g *guest) program(ctx context.Context) (*exec.Cmd, error) {
 	}
 	o := process.Options{Dir: b.dir, Env: slices.DeleteFunc(found.Env, func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return shell.Credential(name) || name == "BURIN_SESSION_PASSPHRASE" || name == place.PasswordVariable || name == "BURIN_SERVER_TOKEN"
+		return shell.Credential(name) || name == "BURIN_SESSION_PASSPHRASE" || name == place.PasswordVariable || strings.HasPrefix(name, "BURIN_SERVER_")
 	})}
 	for _, v := range b.External.Env {
 		if !strings.Contains(v, "=") {

@@ -114,6 +114,9 @@ func (a *Auth) Authorize(ctx context.Context, req *http.Request, body []byte, se
 	return a.sign(ctx, req, body, service, keys)
 }
 
+// Credentials gives the keys for requests that the caller signs, such as those of S3.
+func (a *Auth) Credentials(ctx context.Context) (aws.Credentials, error) { return a.retrieve(ctx) }
+
 func (a *Auth) sign(ctx context.Context, req *http.Request, body []byte, service string, keys aws.Credentials) error {
 	region := RegionOf(req.URL.Hostname())
 	if region == "" {

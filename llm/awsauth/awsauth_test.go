@@ -287,3 +287,14 @@ func BenchmarkAuthorize(b *testing.B) {
 		}
 	}
 }
+
+// Who signs by themselves gets the same keys, whatever bearer token there is for Bedrock.
+func TestCredentials(t *testing.T) {
+	dir := alone(t)
+	write(t, filepath.Join(dir, "credentials"), "[default]\naws_access_key_id = OFPROFILE\naws_secret_access_key = s\n")
+	t.Setenv("AWS_BEARER_TOKEN_BEDROCK", "token")
+	auth := awsauth.New(awsauth.Options{})
+	if keys, err := auth.Credentials(t.Context()); err != nil || keys.AccessKeyID != "OFPROFILE" || keys.SecretAccessKey != "s" {
+		t.Errorf("%s, %v", keys.AccessKeyID, err)
+	}
+}

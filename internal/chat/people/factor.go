@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/vault"
 )
 
 const (
@@ -58,11 +59,62 @@ type Enrollment struct {
 	URI    string `json:"uri"`    // otpauth://…, which apps read as a QR code
 }
 
+// KeysID is whose keys in the vault seal second factors: a person's own may be locked until they
+// have signed in.
+const KeysID = "people"
+
+var _ vault.Sealed = (*People)(nil)
+
+// Reseal implements [vault.Sealed].
+func (p *People) Reseal(ctx context.Context, person string, ring *vault.Ring, after string, limit int) (next string, n int, err error) {
+	if person != KeysID {
+		return "", 0, nil
+	}
+	rows, err := p.db.Query(ctx, `SELECT id, totp, totp_new FROM {people} WHERE id > ?1 AND (totp IS NOT NULL OR totp_new IS NOT NULL) ORDER BY id LIMIT ?2`, after, limit)
+	type factor struct {
+		id       string
+		now, new []byte
+	}
+	all, err := collect(rows, err, "list the second factors", func(row interface{ Scan(...any) error }) (f factor, err error) {
+		err = row.Scan(&f.id, &f.now, &f.new)
+		return f, err
+	})
+	if err != nil {
+		return "", 0, err
+	}
+	for _, f := range all {
+		again := func(column string, sealed []byte) error {
+			if generation, err := vault.Generation(sealed); sealed == nil || err == nil && generation == ring.Newest() {
+				return nil
+			}
+			key, err := ring.Open(totpPlace(f.id), sealed)
+			if err != nil {
+				return fmt.Errorf("the second factor of %s: %w", f.id, err)
+			}
+			fresh, err := ring.Seal(totpPlace(f.id), key)
+			if err != nil {
+				return err
+			}
+			changed, err := p.db.Exec(ctx, `UPDATE {people} SET `+column+` = ?3 WHERE id = ?1 AND `+column+` = ?2`, f.id, sealed, fresh)
+			n += int(changed)
+			return err
+		}
+		if err := errors.Join(again("totp", f.now), again("totp_new", f.new)); err != nil {
+			return "", n, err
+		}
+		next = f.id
+	}
+	if len(all) < limit {
+		next = ""
+	}
+	return next, n, nil
+}
+
 func totpPlace(person string) string { return "people/" + person + "/totp" }
 
 // seal seals the secret of a second factor.
 func (f Factors) seal(ctx context.Context, person string, key []byte) ([]byte, error) {
-	ring, err := f.p.keys.Ring(ctx, person)
+	ring, err := f.p.keys.Ring(ctx, KeysID)
 	if err != nil {
 		return nil, fmt.Errorf("keep the second factor: %w", err)
 	}
@@ -71,7 +123,7 @@ func (f Factors) seal(ctx context.Context, person string, key []byte) ([]byte, e
 
 // unseal opens the secret of a second factor.
 func (f Factors) unseal(ctx context.Context, person string, sealed []byte) ([]byte, error) {
-	ring, err := f.p.keys.Ring(ctx, person)
+	ring, err := f.p.keys.Ring(ctx, KeysID)
 	var key []byte
 	if err == nil {
 		key, err = ring.Open(totpPlace(person), sealed)

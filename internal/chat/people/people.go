@@ -50,6 +50,7 @@ CREATE TABLE {people} (
 	totp_new  BLOB,
 	totp_step INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+CREATE TABLE {removed} (person TEXT PRIMARY KEY) STRICT;
 CREATE TABLE {tokens} (
 	id      INTEGER PRIMARY KEY AUTOINCREMENT,
 	person  TEXT NOT NULL REFERENCES {people} (id) ON DELETE CASCADE,
@@ -414,9 +415,37 @@ func (p *People) SetDisplay(ctx context.Context, by By, id, display string) erro
 	return p.set(ctx, by, id, "person.display", "", false, `UPDATE {people} SET display = ?2 WHERE id = ?1`, display)
 }
 
-// Remove removes a person with everything that is kept of them here but the log.
+// Remove removes a person with everything that is kept of them here but the log. What other rooms
+// have of them is theirs to remove; see Removed.
 func (p *People) Remove(ctx context.Context, by By, id string) error {
-	return p.set(ctx, by, id, "person.remove", "", true, `DELETE FROM {people} WHERE id = ?1`)
+	return p.change(ctx, by, id, "person.remove", "", true, func(q store.Querier) error { return remove(ctx, q, id) })
+}
+
+// remove removes a person in a transaction.
+func remove(ctx context.Context, q store.Querier, id string) error {
+	_, err := q.Exec(ctx, `INSERT INTO {removed} (person) VALUES (?1)`, id)
+	if err == nil {
+		_, err = q.Exec(ctx, `DELETE FROM {people} WHERE id = ?1`, id)
+	}
+	if err != nil {
+		return fmt.Errorf("remove a person: %w", err)
+	}
+	return nil
+}
+
+// Removed are people who were removed, and of whom other rooms may still have something.
+func (p *People) Removed(ctx context.Context) ([]string, error) {
+	rows, err := p.db.Query(ctx, `SELECT person FROM {removed}`)
+	return collect(rows, err, "list who was removed", func(row interface{ Scan(...any) error }) (id string, err error) {
+		err = row.Scan(&id)
+		return id, err
+	})
+}
+
+// Forgotten says in a transaction that no room has anything of somebody who was removed.
+func Forgotten(ctx context.Context, q store.Querier, id string) error {
+	_, err := q.Exec(ctx, `DELETE FROM {removed} WHERE person = ?1`, id)
+	return err
 }
 
 // dropSecrets signs a person out everywhere but on one device, and makes links for them worthless.

@@ -12,7 +12,6 @@ import (
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/pgstore"
-	"github.com/burin-dev/burin/transcript/sealed"
 	"github.com/burin-dev/burin/transcript/sqlstore"
 )
 
@@ -378,15 +377,10 @@ func (s *Store) unseal(ctx context.Context, person string, c Chat) func(transcri
 		if err != nil {
 			return nil, err
 		}
-		raw, err := ring.Derive(c.generation, "transcripts")
-		if err != nil {
-			return nil, err
-		}
-		key, err := sealed.NewKey(raw)
-		if err != nil {
-			return nil, err
-		}
-		return sealed.New(below, key)
+		// By the keys there are, not by the row's generation: a process may have ended between
+		// the two when they changed.
+		opened, _, err := ring.OpenSession(below)
+		return opened, err
 	}
 }
 
@@ -453,4 +447,41 @@ func (s *Store) copyBranch(ctx context.Context, person string, from *transcript.
 	}
 	err = transcript.CopyBranch(from, entry, above, transcript.Header{ID: to.ID, ParentSession: from.ID()})
 	return errors.Join(err, above.Close())
+}
+
+// ChatsOf are the ids of all chats of a person.
+func ChatsOf(ctx context.Context, s *Store, person string) (ids []string, err error) {
+	rows, err := s.db.Query(ctx, `SELECT id FROM {chats} WHERE person = ?1`, person)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+// PurgePerson removes all projects and chats of a person, for good.
+func PurgePerson(ctx context.Context, s *Store, person string) error {
+	if _, err := s.db.Exec(ctx, `UPDATE {projects} SET trashed = ?2 WHERE person = ?1 AND trashed = 0`, person, millis(s.now())); err != nil {
+		return err
+	}
+	for {
+		var id string
+		err := s.db.QueryRow(ctx, `SELECT id FROM {projects} WHERE person = ?1 LIMIT 1`, person).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err == nil {
+			err = s.PurgeProject(ctx, person, id)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }

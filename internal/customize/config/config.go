@@ -326,6 +326,8 @@ type Config struct {
 		Address        string   `yaml:"address"`
 		Storage        bool     `yaml:"storage"`
 		StorageOrigins []string `yaml:"storageOrigins"`
+		Key            string   `yaml:"key"` // file, keyring, passphrase
+		Attachments    string   `yaml:"attachments"`
 	} `yaml:"server"`
 	// Background is about owners without a face.
 	Background struct {

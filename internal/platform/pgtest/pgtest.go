@@ -132,6 +132,9 @@ func freePort() (int, error) {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
+// Folder is where the server has all that it keeps.
+func (s *Server) Folder() string { return s.data() }
+
 // run starts the server on its data, and returns when it takes connections.
 func (s *Server) run() error {
 	settings := []string{
