@@ -127,9 +127,11 @@ func (d *DB) openFile(ctx context.Context, path string) (err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if d.db, err = sqlfile.Open(d.file, busyTimeout, "synchronous(full)", "foreign_keys(1)"); err != nil {
+	if d.db, err = sqlfile.Open(d.file, busyTimeout, "synchronous(full)", "foreign_keys(1)", "cache_size(-512)"); err != nil {
 		return err
 	}
+	d.db.SetMaxOpenConns(maxConns) // writers wait with one
+	d.db.SetMaxIdleConns(maxConns / 2)
 	if err := sqlfile.UseLog(ctx, d.db); err != nil {
 		return err
 	}

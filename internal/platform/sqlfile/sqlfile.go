@@ -48,11 +48,11 @@ func Open(path string, wait time.Duration, pragmas ...string) (*sql.DB, error) {
 	for _, p := range pragmas {
 		parameters += "&_pragma=" + p
 	}
-	connector, err := sqlite.NewConnector(URI(path, parameters))
+	inner, err := sqlite.NewConnector(URI(path, parameters))
 	if err != nil {
 		return nil, err
 	}
-	db := sql.OpenDB(connector)
+	db := sql.OpenDB(&connector{inner, make(chan struct{}, 1), wait})
 	db.SetMaxOpenConns(maxConns)
 	return db, nil
 }
