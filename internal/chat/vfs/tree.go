@@ -59,6 +59,9 @@ func (t *Tree) Usage(ctx context.Context) (nodes int, bytes int64, err error) {
 	return nodes, bytes, err
 }
 
+// Limits are those of the project.
+func (t *Tree) Limits() Limits { return t.s.limits }
+
 // Stat tells what is at a path.
 func (t *Tree) Stat(ctx context.Context, name string) (Info, error) {
 	return t.stat(ctx, name, (*edit).find)
@@ -103,8 +106,25 @@ func (e *edit) at(name string, find func(e *edit, at string) (*node, error)) (*n
 
 // List tells what is in a folder, if deleted is set also what is deleted: folders first, then by name.
 func (t *Tree) List(ctx context.Context, name string, deleted bool) ([]Info, error) {
-	var all []Info
-	err := t.view(ctx, func(e *edit) error {
+	all, err := t.list(ctx, name, deleted, false)
+	slices.SortFunc(all, func(a, b Info) int {
+		if a.Dir != b.Dir {
+			return int(truth(b.Dir) - truth(a.Dir))
+		}
+		return cmp.Compare(a.Path, b.Path)
+	})
+	return all, err
+}
+
+// Walk tells what is in a folder, and in the folders in it, by path.
+func (t *Tree) Walk(ctx context.Context, name string, deleted bool) ([]Info, error) {
+	all, err := t.list(ctx, name, deleted, true)
+	slices.SortFunc(all, func(a, b Info) int { return cmp.Compare(a.Path, b.Path) })
+	return all, err
+}
+
+func (t *Tree) list(ctx context.Context, name string, deleted, deep bool) (all []Info, err error) {
+	err = t.view(ctx, func(e *edit) error {
 		gone := false
 		n, err := e.at(name, func(e *edit, at string) (n *node, err error) {
 			n, gone, err = e.findAll(at)
@@ -119,17 +139,18 @@ func (t *Tree) List(ctx context.Context, name string, deleted bool) ([]Info, err
 		if !n.dir {
 			return NotDir
 		}
-		at := Clean(name)
-		for _, c := range e.inside(n, at, deleted) {
-			all = append(all, infoOf(c, path.Join(at, c.name), gone))
+		var add func(n *node, at string, gone bool)
+		add = func(n *node, at string, gone bool) {
+			for _, c := range e.inside(n, at, deleted) {
+				info := infoOf(c, path.Join(at, c.name), gone)
+				all = append(all, info)
+				if deep && c.dir {
+					add(c, info.Path, info.Deleted)
+				}
+			}
 		}
+		add(n, Clean(name), gone)
 		return nil
-	})
-	slices.SortFunc(all, func(a, b Info) int {
-		if a.Dir != b.Dir {
-			return int(truth(b.Dir) - truth(a.Dir))
-		}
-		return cmp.Compare(a.Path, b.Path)
 	})
 	return all, failed("list", name, err)
 }
@@ -192,6 +213,21 @@ func (t *Tree) Write(ctx context.Context, name string, data []byte, expected int
 			}
 		}
 		return e.file(at, data, 0o644)
+	})
+}
+
+// Replace writes a file, if it is still the one that was read, in its version. Else the error is a
+// [workspace.StaleError].
+func (t *Tree) Replace(ctx context.Context, read Info, data []byte) (Info, error) {
+	return t.file(ctx, "write", read.Path, func(e *edit, at string) (*node, error) {
+		n, err := e.find(at)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && (n.id != read.ID || n.version != read.Version) {
+			return nil, &workspace.StaleError{Path: read.Path}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return e.file(at, data, n.mode)
 	})
 }
 
