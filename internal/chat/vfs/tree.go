@@ -9,8 +9,6 @@ import (
 	"path"
 	"slices"
 	"time"
-
-	"github.com/burin-dev/burin/internal/platform/workspace"
 )
 
 // Info is what is known of a file or folder.
@@ -196,8 +194,8 @@ const (
 	Missing  int64 = 0
 )
 
-// Write writes a file, and makes folders above it. Versions that are not the expected one are a
-// [workspace.StaleError], a file that should be missing is [FileExists].
+// Write writes a file, and makes folders above it. A version that is not the expected one is
+// [Changed], a file that should be missing is [FileExists].
 func (t *Tree) Write(ctx context.Context, name string, data []byte, expected int64) (Info, error) {
 	return t.file(ctx, "write", name, func(e *edit, at string) (*node, error) {
 		if old, err := e.find(at); expected != Anything && !(errors.Is(err, fs.ErrNotExist) && expected == Missing) {
@@ -209,20 +207,20 @@ func (t *Tree) Write(ctx context.Context, name string, data []byte, expected int
 			case err == nil && expected == Missing:
 				return nil, FileExists
 			case err != nil || old.version != expected:
-				return nil, &workspace.StaleError{Path: name}
+				return nil, Changed
 			}
 		}
 		return e.file(at, data, 0o644)
 	})
 }
 
-// Replace writes a file, if it is still the one that was read, in its version. Else the error is a
-// [workspace.StaleError].
+// Replace writes a file, if it is still the one that was read, in its version. Else the error is
+// [Changed].
 func (t *Tree) Replace(ctx context.Context, read Info, data []byte) (Info, error) {
 	return t.file(ctx, "write", read.Path, func(e *edit, at string) (*node, error) {
 		n, err := e.find(at)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && (n.id != read.ID || n.version != read.Version) {
-			return nil, &workspace.StaleError{Path: read.Path}
+			return nil, Changed
 		}
 		if err != nil {
 			return nil, err

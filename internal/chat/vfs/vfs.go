@@ -114,6 +114,7 @@ const (
 	ReadOnly          Code = "READONLY"
 	Binary            Code = "BINARY_FILE"
 	Limit             Code = "LIMIT"
+	Changed           Code = "CHANGED"
 )
 
 func (c Code) Error() string {
@@ -142,6 +143,8 @@ func (c Code) Error() string {
 		return "it is not text"
 	case Limit:
 		return "over a limit"
+	case Changed:
+		return "it was changed meanwhile: read it again"
 	}
 	return string(c)
 }
@@ -159,7 +162,7 @@ func (c Code) Is(target error) bool {
 		return target == fs.ErrPermission
 	case NotDir:
 		return target == syscall.ENOTDIR
-	case NotFile, NotEmpty, Binary, Limit:
+	case NotFile, NotEmpty, Binary, Limit, Changed:
 	}
 	return false
 }
