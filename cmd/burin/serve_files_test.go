@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/burin-dev/burin/internal/chat/people"
 )
 
 type keptFile struct {
@@ -93,6 +95,14 @@ func TestServeFiles(t *testing.T) {
 	c.send(http.StatusOK, "POST", "/v1/projects/"+other.ID+"/files/import?path=/from", archive, &done)
 	if got := c.send(http.StatusOK, "GET", "/v1/projects/"+other.ID+"/file?path=/from/notes/%C3%BC.txt", "", nil); got != "The word is quagga.\n" || done.Files != 2 {
 		t.Errorf("in the other project are %d files, and %q", done.Files, got)
+	}
+
+	// Another person of the server reaches nothing of it.
+	bert := c.member(cmd, "bert", people.Member)
+	for verb, path := range map[string]string{"GET": notes, "PUT": notes, "DELETE": notes, "POST": "/files/import"} {
+		if status, said := bert.ask(c, verb, at+path, archive); status != http.StatusNotFound {
+			t.Errorf("another person: %s %s: %d %s", verb, path, status, said)
+		}
 	}
 
 	// Bodies that are too large take no memory.
