@@ -554,6 +554,18 @@ func TestFilesArchives(t *testing.T) {
 	b.must(422, "about 100001 files", "POST", "/files/import", string(heads)+string(end))
 }
 
+// Who has locked their keys meanwhile isn't told that the files are damaged.
+func TestFilesLocked(t *testing.T) {
+	for want, err := range map[int]error{
+		http.StatusLocked:              fmt.Errorf("%w: %w", vfs.ErrUnreadable, vault.ErrLocked),
+		http.StatusInternalServerError: fmt.Errorf("%w: %w", vfs.ErrUnreadable, vault.ErrKey),
+	} {
+		if status, _ := statusOf(err); status != want {
+			t.Errorf("%v: %d", err, status)
+		}
+	}
+}
+
 // What can't be read is an error, and nobody takes half of an archive for the whole.
 func TestFilesUnreadable(t *testing.T) {
 	b := newFilesBench(t, vfs.Limits{})
