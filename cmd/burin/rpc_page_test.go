@@ -165,9 +165,9 @@ func fitsPage(want, got any, ids map[string]string) bool {
 			s, ok := got.(string)
 			return ok && s != ""
 		}
-		if want == "ID" {
+		if want == "ID" || want == "PROJECT" {
 			s, ok := got.(string)
-			ids["ID"] = s
+			ids[want] = s
 			return ok
 		}
 	}

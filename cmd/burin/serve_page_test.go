@@ -23,7 +23,7 @@ func TestServePage(t *testing.T) {
 	ids := map[string]string{}
 	ran := 0
 	named := func(text string) string {
-		return strings.NewReplacer("DIR", cmd.Dir, "/ID", "/"+ids["ID"]).Replace(text)
+		return strings.NewReplacer("DIR", cmd.Dir, "/ID", "/"+ids["ID"], "/PROJECT", "/"+ids["PROJECT"]).Replace(text)
 	}
 	for _, m := range httpStep.FindAllStringSubmatch(string(text), -1) {
 		switch {

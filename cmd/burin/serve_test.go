@@ -84,8 +84,31 @@ func (c *httpClient) request(verb, path, body string) *http.Request {
 	r.Header.Set("Authorization", "Bearer "+testToken)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
+		for raw := range c.takes(verb, path) {
+			r.Header.Set("Content-Type", raw)
+		}
 	}
 	return r
+}
+
+// takes gives the types of bodies that an operation has in place of JSON.
+func (c *httpClient) takes(verb, path string) map[string]any {
+	content, _ := dig(c.operation(verb, path), "requestBody", "content").(map[string]any)
+	if content["application/json"] != nil {
+		return nil
+	}
+	return content
+}
+
+// operation is the description of what a path is for; nil: it has none.
+func (c *httpClient) operation(verb, path string) any {
+	path, _, _ = strings.Cut(path, "?")
+	op := dig(c.spec, "paths", path, strings.ToLower(verb))
+	for parts, i := strings.Split(path, "/"), 3; op == nil && i < len(parts); i++ { // one of them is an id
+		as := strings.Join(slices.Concat(parts[:i], []string{"{id}"}, parts[i+1:]), "/")
+		op = dig(c.spec, "paths", as, strings.ToLower(verb))
+	}
+	return op
 }
 
 func (c *httpClient) do(r *http.Request) (status int, body []byte) {
@@ -131,12 +154,7 @@ func (c *httpClient) fits(verb, path string, status int, data []byte) {
 	if c.spec == nil {
 		return
 	}
-	path, _, _ = strings.Cut(path, "?")
-	op, ok := dig(c.spec, "paths", path, strings.ToLower(verb)).(map[string]any)
-	for parts, i := strings.Split(path, "/"), 3; !ok && i < len(parts); i++ { // one of them is an id
-		as := strings.Join(slices.Concat(parts[:i], []string{"{id}"}, parts[i+1:]), "/")
-		op, ok = dig(c.spec, "paths", as, strings.ToLower(verb)).(map[string]any)
-	}
+	op, ok := c.operation(verb, path).(map[string]any)
 	if !ok {
 		c.t.Fatalf("%s %s is not described", verb, path)
 	}

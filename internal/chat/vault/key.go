@@ -282,13 +282,24 @@ func (r *Ring) Open(place string, sealed []byte) ([]byte, error) {
 	case plain:
 		return body[1:], nil
 	case pressed:
-		unpacked, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body[1:])), maxRecord+1))
+		unpacked, err := unpress(body[1:])
 		if err != nil || len(unpacked) > maxRecord {
 			return nil, ErrKey
 		}
 		return unpacked, nil
 	}
 	return nil, ErrKey
+}
+
+var readers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+
+func unpress(small []byte) ([]byte, error) {
+	r := readers.Get().(io.Reader)
+	defer readers.Put(r)
+	if err := r.(flate.Resetter).Reset(bytes.NewReader(small), nil); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(r, maxRecord+1))
 }
 
 // Generation is that of the key that a record was sealed with.

@@ -345,7 +345,7 @@ func (e *edit) folder(at string) (*node, error) {
 // create begins a new node.
 func (e *edit) create(parent *node, name string) (node, error) {
 	if most := e.t.s.limits.Name; len(name) > most {
-		return node{}, fmt.Errorf("%w: a name has at most %d bytes", Limit, most)
+		return node{}, fmt.Errorf("%w, %w: a name has at most %d bytes", InvalidPath, Limit, most)
 	}
 	now := time.Now().UnixMilli()
 	return node{parent: parent.id, name: name, created: now, modified: now}, nil

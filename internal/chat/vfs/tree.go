@@ -9,8 +9,6 @@ import (
 	"path"
 	"slices"
 	"time"
-
-	"github.com/burin-dev/burin/internal/platform/workspace"
 )
 
 // Info is what is known of a file or folder.
@@ -59,6 +57,9 @@ func (t *Tree) Usage(ctx context.Context) (nodes int, bytes int64, err error) {
 	return nodes, bytes, err
 }
 
+// Limits are those of the project.
+func (t *Tree) Limits() Limits { return t.s.limits }
+
 // Stat tells what is at a path.
 func (t *Tree) Stat(ctx context.Context, name string) (Info, error) {
 	return t.stat(ctx, name, (*edit).find)
@@ -103,8 +104,25 @@ func (e *edit) at(name string, find func(e *edit, at string) (*node, error)) (*n
 
 // List tells what is in a folder, if deleted is set also what is deleted: folders first, then by name.
 func (t *Tree) List(ctx context.Context, name string, deleted bool) ([]Info, error) {
-	var all []Info
-	err := t.view(ctx, func(e *edit) error {
+	all, err := t.list(ctx, name, deleted, false)
+	slices.SortFunc(all, func(a, b Info) int {
+		if a.Dir != b.Dir {
+			return int(truth(b.Dir) - truth(a.Dir))
+		}
+		return cmp.Compare(a.Path, b.Path)
+	})
+	return all, err
+}
+
+// Walk tells what is in a folder, and in the folders in it, by path.
+func (t *Tree) Walk(ctx context.Context, name string, deleted bool) ([]Info, error) {
+	all, err := t.list(ctx, name, deleted, true)
+	slices.SortFunc(all, func(a, b Info) int { return cmp.Compare(a.Path, b.Path) })
+	return all, err
+}
+
+func (t *Tree) list(ctx context.Context, name string, deleted, deep bool) (all []Info, err error) {
+	err = t.view(ctx, func(e *edit) error {
 		gone := false
 		n, err := e.at(name, func(e *edit, at string) (n *node, err error) {
 			n, gone, err = e.findAll(at)
@@ -119,17 +137,18 @@ func (t *Tree) List(ctx context.Context, name string, deleted bool) ([]Info, err
 		if !n.dir {
 			return NotDir
 		}
-		at := Clean(name)
-		for _, c := range e.inside(n, at, deleted) {
-			all = append(all, infoOf(c, path.Join(at, c.name), gone))
+		var add func(n *node, at string, gone bool)
+		add = func(n *node, at string, gone bool) {
+			for _, c := range e.inside(n, at, deleted) {
+				info := infoOf(c, path.Join(at, c.name), gone)
+				all = append(all, info)
+				if deep && c.dir {
+					add(c, info.Path, info.Deleted)
+				}
+			}
 		}
+		add(n, Clean(name), gone)
 		return nil
-	})
-	slices.SortFunc(all, func(a, b Info) int {
-		if a.Dir != b.Dir {
-			return int(truth(b.Dir) - truth(a.Dir))
-		}
-		return cmp.Compare(a.Path, b.Path)
 	})
 	return all, failed("list", name, err)
 }
@@ -175,8 +194,8 @@ const (
 	Missing  int64 = 0
 )
 
-// Write writes a file, and makes folders above it. Versions that are not the expected one are a
-// [workspace.StaleError], a file that should be missing is [FileExists].
+// Write writes a file, and makes folders above it. A version that is not the expected one is
+// [Changed], a file that should be missing is [FileExists].
 func (t *Tree) Write(ctx context.Context, name string, data []byte, expected int64) (Info, error) {
 	return t.file(ctx, "write", name, func(e *edit, at string) (*node, error) {
 		if old, err := e.find(at); expected != Anything && !(errors.Is(err, fs.ErrNotExist) && expected == Missing) {
@@ -188,10 +207,25 @@ func (t *Tree) Write(ctx context.Context, name string, data []byte, expected int
 			case err == nil && expected == Missing:
 				return nil, FileExists
 			case err != nil || old.version != expected:
-				return nil, &workspace.StaleError{Path: name}
+				return nil, Changed
 			}
 		}
 		return e.file(at, data, 0o644)
+	})
+}
+
+// Replace writes a file, if it is still the one that was read, in its version. Else the error is
+// [Changed].
+func (t *Tree) Replace(ctx context.Context, read Info, data []byte) (Info, error) {
+	return t.file(ctx, "write", read.Path, func(e *edit, at string) (*node, error) {
+		n, err := e.find(at)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && (n.id != read.ID || n.version != read.Version) {
+			return nil, Changed
+		}
+		if err != nil {
+			return nil, err
+		}
+		return e.file(at, data, n.mode)
 	})
 }
 

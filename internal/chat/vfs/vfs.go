@@ -63,13 +63,16 @@ var Part = store.Part{Name: "vfs", Steps: []string{
 
 // Limits bound a project. A zero is the default.
 type Limits struct {
-	File     int64 // bytes of a file: 10 MiB
+	File     int64 // bytes of a file: [MaxFile]
 	Nodes    int   // files and folders, with deleted ones and orphans: 10,000
 	Name     int   // bytes of a name: 512
 	Versions int   // of a file, with the current one, of which older ones are dropped: 100
 	Bytes    int64 // that a project takes in the database, with old versions: 1 GiB
 	Import   int64 // bytes of an archive, unpacked: 256 MiB
 }
+
+// MaxFile is how many bytes a file has at most, unless [Limits] say otherwise.
+const MaxFile = 10 << 20
 
 const (
 	maxPath  = 4096 // bytes of a path
@@ -83,7 +86,7 @@ func (l Limits) orDefault() Limits {
 		}
 	}
 	nodes, name, versions := int64(l.Nodes), int64(l.Name), int64(l.Versions)
-	set(&l.File, 10<<20)
+	set(&l.File, MaxFile)
 	set(&nodes, 10_000)
 	set(&name, 512)
 	set(&versions, 100)
@@ -111,6 +114,7 @@ const (
 	ReadOnly          Code = "READONLY"
 	Binary            Code = "BINARY_FILE"
 	Limit             Code = "LIMIT"
+	Changed           Code = "CHANGED"
 )
 
 func (c Code) Error() string {
@@ -139,6 +143,8 @@ func (c Code) Error() string {
 		return "it is not text"
 	case Limit:
 		return "over a limit"
+	case Changed:
+		return "it was changed meanwhile: read it again"
 	}
 	return string(c)
 }
@@ -156,7 +162,7 @@ func (c Code) Is(target error) bool {
 		return target == fs.ErrPermission
 	case NotDir:
 		return target == syscall.ENOTDIR
-	case NotFile, NotEmpty, Binary, Limit:
+	case NotFile, NotEmpty, Binary, Limit, Changed:
 	}
 	return false
 }
@@ -274,7 +280,7 @@ func within(name, dir string) bool {
 func (t *Tree) real(written string) (string, error) {
 	clean := Clean(written)
 	switch {
-	case len(written) > maxPath, strings.Count(clean, "/") > maxDepth, !utf8.ValidString(clean):
+	case len(written) > maxPath, strings.Count(clean, "/") > maxDepth, !utf8.ValidString(clean), strings.IndexByte(clean, 0) >= 0:
 		return "", InvalidPath
 	case t.persona == "", within(clean, share), within(clean, shareRW):
 		return clean, nil

@@ -201,7 +201,7 @@ func TestNames(t *testing.T) {
 		}
 		want["/d/"] = ""
 		b.has(want)
-		for _, name := range []string{"/" + strings.Repeat("n", 513), "/" + strings.Repeat("n/", 70) + "x", "/\xff", "/", "/" + strings.Repeat("x", 5000)} {
+		for _, name := range []string{"/" + strings.Repeat("n", 513), "/" + strings.Repeat("n/", 70) + "x", "/\xff", "/", "/a\x00b", "/" + strings.Repeat("x", 5000)} {
 			if _, err := b.Write(b.ctx, name, nil, vfs.Anything); err == nil {
 				t.Errorf("%.20q was written", name)
 			}
@@ -274,10 +274,7 @@ func TestVersions(t *testing.T) {
 func TestWriteExpects(t *testing.T) {
 	b := onFile(t, vfs.Limits{})
 	_, err := b.Write(b.ctx, "/a", nil, 1)
-	var stale *workspace.StaleError
-	if !errors.As(err, &stale) {
-		t.Errorf("version 1 of nothing: %v", err)
-	}
+	b.fails(err, vfs.Changed)
 	info, err := b.Write(b.ctx, "/a", []byte("1"), vfs.Missing)
 	b.ok(err)
 	_, err = b.Write(b.ctx, "/a", []byte("2"), vfs.Missing)
@@ -288,9 +285,8 @@ func TestWriteExpects(t *testing.T) {
 	if info.Version != 2 || info.Size != 1 || info.MIME != "text/plain" {
 		t.Errorf("wrote %+v", info)
 	}
-	if _, err = b.Write(b.ctx, "/a", []byte("3"), 1); !errors.As(err, &stale) {
-		t.Errorf("an old version: %v", err)
-	}
+	_, err = b.Write(b.ctx, "/a", []byte("3"), 1)
+	b.fails(err, vfs.Changed)
 	_, err = b.Write(b.ctx, "/a/b", nil, vfs.Anything)
 	b.fails(err, vfs.NotDir)
 	b.ok(b.Mkdir(b.ctx, "/d"))
@@ -304,6 +300,61 @@ func TestWriteExpects(t *testing.T) {
 	_, err = b.Edit(b.ctx, "/a", func(old []byte) ([]byte, error) { return append(old, '!'), nil })
 	b.ok(err)
 	b.has(map[string]string{"/a": "2!", "/d/": ""})
+}
+
+// What a file was read as is what it is replaced as, wherever another one took its place meanwhile.
+func TestReplace(t *testing.T) {
+	b := onFile(t, vfs.Limits{})
+	read, err := b.Write(b.ctx, "/a", []byte("1"), vfs.Anything)
+	b.ok(err)
+	next, err := b.Replace(b.ctx, read, []byte("2"))
+	b.ok(err)
+	if next.Version != 2 || next.ID != read.ID {
+		t.Errorf("replaced %+v", next)
+	}
+	stale := func(what string, read vfs.Info) {
+		t.Helper()
+		if _, err := b.Replace(b.ctx, read, []byte("3")); !errors.Is(err, vfs.Changed) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	stale("an old version", read)
+	b.ok(b.Remove(b.ctx, "/a", false))
+	stale("a deleted file", next)
+	b.write("/a", "another")
+	stale("another file, in the same version", read)
+	b.has(map[string]string{"/a": "another"})
+}
+
+func TestWalk(t *testing.T) {
+	b := onFile(t, vfs.Limits{})
+	for _, name := range []string{"/d/a", "/d/e/f", "/d/e/g", "/x"} {
+		b.write(name, name)
+	}
+	b.ok(b.Remove(b.ctx, "/d/e/f", false))
+	walks := func(dir string, deleted bool, want ...string) {
+		t.Helper()
+		all, err := b.Walk(b.ctx, dir, deleted)
+		b.ok(err)
+		var got []string
+		for _, info := range all {
+			if info.Deleted {
+				info.Path = "-" + info.Path
+			}
+			got = append(got, info.Path)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	walks("/", false, "/d", "/d/a", "/d/e", "/d/e/g", "/x")
+	walks("/d", true, "/d/a", "/d/e", "-/d/e/f", "/d/e/g")
+	b.ok(b.Remove(b.ctx, "/d", true))
+	walks("/", true, "-/d", "-/d/a", "-/d/e", "-/d/e/f", "-/d/e/g", "/x")
+	_, err := b.Walk(b.ctx, "/d", false)
+	b.fails(err, vfs.Deleted)
+	_, err = b.Walk(b.ctx, "/x", false)
+	b.fails(err, vfs.NotDir)
 }
 
 func TestTypes(t *testing.T) {

@@ -116,6 +116,9 @@ func (t *schemas) operation(r route) (map[string]any, error) {
 		schema, err := t.of(of)
 		return map[string]any{"application/json": map[string]any{"schema": schema}}, err
 	}
+	if r.takes != "" {
+		op["requestBody"] = map[string]any{"required": true, "description": fmt.Sprintf("at most %d MB", r.most>>20), "content": map[string]any{r.takes: map[string]any{}}}
+	}
 	if r.in != nil {
 		content, err := body(r.in)
 		if err != nil {
@@ -127,8 +130,8 @@ func (t *schemas) operation(r route) (map[string]any, error) {
 	switch {
 	case r.stream:
 		success["content"] = map[string]any{"text/event-stream": map[string]any{}}
-	case r.text:
-		success["content"] = map[string]any{"text/plain": map[string]any{}}
+	case r.gives != "":
+		success["content"] = map[string]any{r.gives: map[string]any{}}
 	case r.out != nil:
 		content, err := body(r.out)
 		if err != nil {
@@ -139,7 +142,11 @@ func (t *schemas) operation(r route) (map[string]any, error) {
 	if r.created {
 		status = "201"
 	}
-	op["responses"] = map[string]any{status: success, "default": map[string]any{"$ref": "#/components/responses/problem"}}
+	answers := map[string]any{status: success, "default": map[string]any{"$ref": "#/components/responses/problem"}}
+	if r.verb == http.MethodPut { // of what was there
+		answers["200"] = success
+	}
+	op["responses"] = answers
 	return op, nil
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/burin-dev/burin/internal/chat/project"
@@ -29,6 +30,9 @@ func fail(w http.ResponseWriter, status int, code string, err error) {
 func failed(w http.ResponseWriter, err error) {
 	status, code := statusOf(err)
 	retryAfter(w.Header(), err)
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		err = fmt.Errorf("the body has more than %d bytes, which is the most here", large.Limit)
+	}
 	fail(w, status, code, err)
 }
 
@@ -37,6 +41,9 @@ func statusOf(err error) (status int, code string) {
 		code = f.Code
 	}
 	if status, code := statusOfPeople(err); status != 0 {
+		return status, code
+	}
+	if status, code := statusOfFiles(err); status != 0 {
 		return status, code
 	}
 	var large *http.MaxBytesError

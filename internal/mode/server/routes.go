@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +32,9 @@ type route struct {
 	in, out    reflect.Type // of the bodies; nil: there is none
 	stream     bool         // it answers with text/event-stream
 	created    bool         // it answers with 201
-	text       bool         // it answers with text/plain
+	most       int64        // bytes of the body, fewer than [maxBody]; 0 is that
+	takes      string       // the type of a body that isn't JSON
+	gives      string       // the type of an answer that isn't JSON
 	serve      http.HandlerFunc
 }
 
@@ -40,6 +43,14 @@ func (o route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := o.may(sender(r)); err != nil && !o.open {
 		fail(w, http.StatusForbidden, "denied", err)
 		return
+	}
+	most := cmp.Or(o.most, maxBody)
+	if r.ContentLength > most { // which the sender needn't send first
+		failed(w, &http.MaxBytesError{Limit: most})
+		return
+	}
+	if o.most > 0 {
+		r.Body = http.MaxBytesReader(w, r.Body, o.most)
 	}
 	o.serve(w, r)
 }
@@ -89,10 +100,11 @@ func (s *Server) routes() []route {
 		{verb: "GET", path: "/v1/openapi.json", needs: remote.Watch, about: "This description.", serve: s.describe},
 		{
 			verb: "GET", path: "/metrics", needs: remote.Watch, role: people.Admin, about: "What the server does and has done, as text that Prometheus reads.",
-			text: true, serve: s.metrics,
+			gives: "text/plain", serve: s.metrics,
 		},
 	}
 	all = append(all, s.chatRoutes()...)
+	all = append(all, s.fileRoutes()...)
 	for _, m := range remote.Describe() {
 		all = append(all, route{
 			verb: "POST", path: "/v1/sessions/{id}/" + m.Name, needs: m.Needs, about: m.About,

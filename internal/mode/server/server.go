@@ -268,7 +268,7 @@ func (s *Server) Handler() http.Handler {
 // nowhere answers a request that nothing is there for.
 func (s *Server) nowhere(w http.ResponseWriter, r *http.Request) {
 	var takes []string
-	for _, verb := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
+	for _, verb := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		other := r.Clone(r.Context())
 		other.Method = verb
 		if _, pattern := s.mux.Handler(other); pattern != "" {
