@@ -87,6 +87,7 @@ var layers = map[string][]string{
 	"internal/prose":          {},
 	"internal/jsontext":       {},
 	"internal/fuzzy":          {},
+	"internal/sorting":        {},
 	"internal/pacetest":       {},
 	"internal/browsertest":    {},
 	"tool":                    {"llm", "llm/schema"},
@@ -111,7 +112,7 @@ var layers = map[string][]string{
 }
 
 // everywhere may be imported by every room, and imports none of ours.
-var everywhere = []string{"internal/prose", "internal/jsontext", "internal/fuzzy", "internal/pacetest"}
+var everywhere = []string{"internal/prose", "internal/jsontext", "internal/fuzzy", "internal/pacetest", "internal/sorting"}
 
 // room is the key of layers that path belongs to.
 func room(path string) (string, bool) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/internal/sorting"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/compact"
 	"github.com/burin-dev/burin/transcript"
@@ -159,7 +160,7 @@ func (c *census) share(kind Kind, tool string, tokens, count int) {
 
 func (c *census) sorted() ([]Share, []Big) {
 	order := []Kind{KindUser, KindAssistant, KindThinking, KindCall, KindResult, KindImage, KindSummary, KindPin, KindCustom}
-	slices.SortStableFunc(c.shares, func(x, y Share) int {
+	sorting.Stable(c.shares, func(x, y Share) int {
 		return cmp.Or(slices.Index(order, x.Kind)-slices.Index(order, y.Kind), y.Tokens-x.Tokens)
 	})
 	return c.shares, c.big

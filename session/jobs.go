@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // Job is a background command, or a sub-agent in the background, running or finished.
@@ -42,7 +44,7 @@ func (b background) List(ctx context.Context) (jobs []Job, err error) {
 		jobs = append(jobs, jobOf(&agents[i]))
 	}
 	if len(agents) > 0 {
-		slices.SortStableFunc(jobs, func(a, b Job) int { return a.Started.Compare(b.Started) })
+		sorting.Stable(jobs, func(a, b Job) int { return a.Started.Compare(b.Started) })
 	}
 	for i := range jobs {
 		jobs[i].Command, jobs[i].LastLine = b.hide(jobs[i].Command), b.hide(jobs[i].LastLine)

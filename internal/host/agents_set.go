@@ -11,6 +11,7 @@ import (
 	"github.com/burin-dev/burin/internal/customize/subagent"
 	"github.com/burin-dev/burin/internal/customize/trust"
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // Agents are the agents that models of sessions in the folder may start, as the files and
@@ -177,6 +178,6 @@ func wantedAgents(found *subagent.Set) (all []Wanted) {
 			Owner: d.Source, Path: d.Path, Project: d.Repository,
 		})
 	}
-	slices.SortStableFunc(all, func(a, b Wanted) int { return cmp.Compare(a.Project, b.Project) })
+	sorting.Stable(all, func(a, b Wanted) int { return cmp.Compare(a.Project, b.Project) })
 	return all
 }

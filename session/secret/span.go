@@ -3,6 +3,8 @@ package secret
 import (
 	"slices"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // spans are the pieces of s that must not leave, in order, apart from each other.
@@ -31,7 +33,7 @@ func (v *Vault) spans(s string) []span {
 // merge joins spans that overlap, so that no part of any of them stays, and takes
 // placeholders out of them.
 func merge(raw []span) []span {
-	slices.SortStableFunc(raw, func(a, b span) int {
+	sorting.Stable(raw, func(a, b span) int {
 		if a.lo != b.lo {
 			return a.lo - b.lo
 		}
@@ -50,7 +52,7 @@ func merge(raw []span) []span {
 		}
 		pieces = appendOutside(pieces, sp, barriers)
 	}
-	slices.SortStableFunc(pieces, func(a, b span) int { return a.lo - b.lo })
+	sorting.Stable(pieces, func(a, b span) int { return a.lo - b.lo })
 	for _, sp := range pieces {
 		if n := len(out) - 1; n >= 0 && sp.lo < out[n].hi {
 			join(&out[n], sp)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/internal/sorting"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -482,6 +483,6 @@ func openCodeStop(finish string) llm.StopReason {
 func sortByID(messages []ocRead) {
 	slices.SortStableFunc(messages, func(a, b ocRead) int { return strings.Compare(a.message.ID, b.message.ID) })
 	for _, m := range messages {
-		slices.SortStableFunc(m.parts, func(a, b ocPart) int { return strings.Compare(a.ID, b.ID) })
+		sorting.Stable(m.parts, func(a, b ocPart) int { return strings.Compare(a.ID, b.ID) })
 	}
 }

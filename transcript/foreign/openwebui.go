@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"html"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/internal/sorting"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -156,7 +156,7 @@ func (b *webuiBody) list() []webuiMessage {
 		m.ID = id
 		list = append(list, m)
 	}
-	slices.SortFunc(list, func(a, b webuiMessage) int {
+	sorting.Stable(list, func(a, b webuiMessage) int {
 		if d := a.Time.at.Compare(b.Time.at); d != 0 {
 			return d
 		}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/sorting"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -48,7 +48,7 @@ func Recent(ctx context.Context, home, cwd string, limit int) (found []Kept, all
 		}
 		return 1
 	}
-	slices.SortStableFunc(files, func(a, b Kept) int {
+	sorting.Stable(files, func(a, b Kept) int {
 		if d := near(a) - near(b); d != 0 {
 			return d
 		}

@@ -11,12 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/internal/sorting"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -44,7 +44,7 @@ func List(ctx context.Context, root string, o ListOptions) ([]Info, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
-	slices.SortFunc(files, func(a, b file) int {
+	sorting.Stable(files, func(a, b file) int {
 		return cmp.Or(b.modified.Compare(a.modified), strings.Compare(filepath.Base(b.path), filepath.Base(a.path)))
 	})
 	var list []Info

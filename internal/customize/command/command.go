@@ -26,10 +26,10 @@ package command
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/customize/source"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // Limits. What lies beyond is left out, and a warning says so.
@@ -125,8 +125,8 @@ func newSet(found []Command) *Set {
 	byName := func(a, b Command) int {
 		return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.Path, b.Path))
 	}
-	slices.SortFunc(s.list, byName)
-	slices.SortFunc(s.shadowed, byName)
+	sorting.Stable(s.list, byName)
+	sorting.Stable(s.shadowed, byName)
 	for i, c := range s.list {
 		s.byName[strings.ToLower(c.Name)] = i
 	}

@@ -26,6 +26,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // Kind is what was found.
@@ -112,7 +113,7 @@ func Setups(ctx context.Context, o Options) []Finding {
 	}
 	s.found = append(s.found, <-servers...)
 	order := []Kind{Environment, Server, Keys, Login, Models, Bindings, Themes, Instructions, Conversations, MCP, Settings}
-	slices.SortStableFunc(s.found, func(a, b Finding) int {
+	sorting.Stable(s.found, func(a, b Finding) int {
 		return cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind))
 	})
 	return s.found

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/customize/source"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // file is the name of the file that makes a folder a skill.
@@ -95,8 +96,8 @@ func (f *finder) set() *Set {
 	byName := func(a, b Skill) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Path, b.Path))
 	}
-	slices.SortFunc(s.list, byName)
-	slices.SortFunc(s.shadowed, byName)
+	sorting.Stable(s.list, byName)
+	sorting.Stable(s.shadowed, byName)
 	return s
 }
 

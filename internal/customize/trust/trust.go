@@ -23,6 +23,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/platform/filelock"
 	"github.com/burin-dev/burin/internal/platform/smallfile"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // Item is something of a project that needs trust.
@@ -129,7 +130,7 @@ func (l *List) Decide(project string, state State, items []Item) error {
 				return fmt.Errorf("%q is no decision", state)
 			}
 		}
-		slices.SortFunc(all[project], func(a, b Decision) int { return strings.Compare(a.Name, b.Name) })
+		sorting.Stable(all[project], func(a, b Decision) int { return strings.Compare(a.Name, b.Name) })
 		if len(all[project]) == 0 {
 			delete(all, project)
 		}

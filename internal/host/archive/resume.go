@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/platform/smallfile"
+	"github.com/burin-dev/burin/internal/sorting"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/index"
 	"github.com/burin-dev/burin/transcript/place"
@@ -150,7 +150,7 @@ func (a *Archive) last(ctx context.Context, note, sessions, dir string) (string,
 		}
 		files = append(files, file{filepath.Join(sessions, e.Name()), info.ModTime()})
 	}
-	slices.SortStableFunc(files, func(a, b file) int { return b.at.Compare(a.at) })
+	sorting.Stable(files, func(a, b file) int { return b.at.Compare(a.at) })
 	for _, f := range files {
 		if f.path != passed && a.fit(ctx, f.path) {
 			return f.path, nil

@@ -21,6 +21,7 @@ import (
 	"github.com/burin-dev/burin/internal/customize/trust"
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // State says what has become of a thing.
@@ -81,7 +82,7 @@ func Take(h *host.Host) (items []Item, warnings []string, err error) {
 	t.unused()
 	t.off()
 	ids, kinds := append(source.IDs(), ""), source.Kinds()
-	slices.SortStableFunc(t.items, func(a, b Item) int {
+	sorting.Stable(t.items, func(a, b Item) int {
 		return cmp.Or(cmp.Compare(slices.Index(ids, a.Source), slices.Index(ids, b.Source)), cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)))
 	})
 	return t.items, rest, nil

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/internal/platform/ipc"
+	"github.com/burin-dev/burin/internal/sorting"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
@@ -76,7 +76,7 @@ func (p Place) Running(ctx context.Context) (list []Running, closed int, err err
 		})
 	}
 	all.Wait()
-	slices.SortFunc(list, func(a, b Running) int {
+	sorting.Stable(list, func(a, b Running) int {
 		if w := cmp.Compare(rank(b), rank(a)); w != 0 {
 			return w
 		}

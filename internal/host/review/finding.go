@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // Severity says how much a finding matters: P0 must not be merged, P1 is wrong in cases that will
@@ -181,7 +182,7 @@ func text(s string) string { return prose.Head(strings.TrimSpace(prose.Clean(s, 
 
 // order sorts findings: the worst first, then the surest, then by place.
 func order(all []Finding) {
-	slices.SortStableFunc(all, func(a, b Finding) int {
+	sorting.Stable(all, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Severity.rank(), b.Severity.rank()), cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 const (
@@ -41,7 +42,7 @@ func (r *Review) verify(ctx context.Context, run Run, found []Finding) error {
 	if len(found) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(found, func(a, b Finding) int { return strings.Compare(a.File, b.File) })
+	sorting.Stable(found, func(a, b Finding) int { return strings.Compare(a.File, b.File) })
 	_, kind := Kinds()
 	var orders []Order
 	batches := slices.Collect(slices.Chunk(found, perBatch))

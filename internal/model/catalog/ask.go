@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/burin-dev/burin/internal/sorting"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/wire"
 )
@@ -54,7 +55,7 @@ func (s *Servers) ask(ctx context.Context, t target) ([]foundModel, error) {
 		return nil, err
 	}
 	models = slices.DeleteFunc(models, func(m foundModel) bool { return m.ID == "" || strings.ContainsAny(m.ID, "\t\n") })
-	slices.SortFunc(models, func(a, b foundModel) int { return strings.Compare(a.ID, b.ID) })
+	sorting.Stable(models, func(a, b foundModel) int { return strings.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(models, func(a, b foundModel) bool { return a.ID == b.ID }), nil
 }
 

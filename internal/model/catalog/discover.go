@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // KeyFunc gives the key of a provider, or "" where it has none.
@@ -75,7 +77,7 @@ func (s *Servers) Discover(ctx context.Context, search Search) []Report {
 			reports = append(reports, Report{Provider: "cache", Err: err})
 		}
 	}
-	slices.SortFunc(reports, func(a, b Report) int { return strings.Compare(a.Provider, b.Provider) })
+	sorting.Stable(reports, func(a, b Report) int { return strings.Compare(a.Provider, b.Provider) })
 	return reports
 }
 

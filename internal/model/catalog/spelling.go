@@ -3,10 +3,10 @@ package catalog
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/fuzzy"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // didYouMean is ` (did you mean "x"?)` for the known word nearest to word, or "".
@@ -32,7 +32,7 @@ func nearest(word string, known []string, n int) []string {
 			near = append(near, scored{k, d})
 		}
 	}
-	slices.SortStableFunc(near, func(a, b scored) int { return cmp.Compare(a.distance, b.distance) })
+	sorting.Stable(near, func(a, b scored) int { return cmp.Compare(a.distance, b.distance) })
 	var words []string
 	for _, s := range near[:min(n, len(near))] {
 		words = append(words, s.word)

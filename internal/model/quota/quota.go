@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // Limit is one limit of a plan or a key.
@@ -67,7 +68,9 @@ func (l Limit) settle() Limit {
 // Text tells reports to a person, with times of their clock. Providers come by name.
 func Text(reports []Report, now time.Time) string {
 	var b strings.Builder
-	for _, r := range slices.SortedFunc(slices.Values(reports), func(a, b Report) int { return strings.Compare(a.Provider, b.Provider) }) {
+	reports = slices.Clone(reports)
+	sorting.Stable(reports, func(a, b Report) int { return strings.Compare(a.Provider, b.Provider) })
+	for _, r := range reports {
 		b.WriteString(prose.Inline(r.Provider))
 		if r.Plan != "" {
 			b.WriteString(" (" + prose.Row(r.Plan, 40) + ")")

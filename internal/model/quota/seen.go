@@ -2,11 +2,12 @@ package quota
 
 import (
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // Seen keeps what the headers of answers said last of each provider's limits. It is safe for
@@ -95,7 +96,7 @@ func FromHeaders(status int, h http.Header, now time.Time) []Limit {
 		}
 		out = append(out, l.settle())
 	}
-	slices.SortFunc(out, func(a, b Limit) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Stable(out, func(a, b Limit) int { return strings.Compare(a.Name, b.Name) })
 	for i := range out {
 		if out[i].Name == "primary" || out[i].Name == "secondary" {
 			out[i].Name = "plan, " + out[i].Name + " window"

@@ -6,13 +6,13 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/burin-dev/burin/internal/sorting"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -247,9 +247,9 @@ func (t *Table) finish() {
 	}
 	byKey := func(a, b Row) int { return cmp.Compare(a.Key, b.Key) }
 	if t.By.time() {
-		slices.SortFunc(t.Rows, byKey)
+		sorting.Stable(t.Rows, byKey)
 	} else {
-		slices.SortFunc(t.Rows, func(a, b Row) int {
+		sorting.Stable(t.Rows, func(a, b Row) int {
 			return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Unknown, a.Unknown), byKey(a, b))
 		})
 	}

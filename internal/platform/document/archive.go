@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/platform/document/bounded"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 const (
@@ -64,7 +65,7 @@ func OpenArchive(name string, r io.ReaderAt, size int64) (*ArchiveFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read archive %s: %w", name, err)
 	}
-	slices.SortFunc(a.members, func(x, y Member) int { return strings.Compare(x.Name, y.Name) })
+	sorting.Stable(a.members, func(x, y Member) int { return strings.Compare(x.Name, y.Name) })
 	for i, m := range a.members {
 		a.index[m.Name] = i
 	}

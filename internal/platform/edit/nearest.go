@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // The search for the nearest text is bounded: it looks at the first lines of a
@@ -83,7 +85,7 @@ func probes(want []string) []probe {
 			all = append(all, probe{offset: i, text: text})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b probe) int {
+	sorting.Stable(all, func(a, b probe) int {
 		return min(len(b.text), nearBytes) - min(len(a.text), nearBytes)
 	})
 	all = all[:min(len(all), nearProbes)]

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // splice puts a text in the place of some bytes of a document's text.
@@ -20,7 +22,7 @@ type splice struct {
 // the same place stay in their order. Count is how many edits there are and unit
 // what they are called.
 func (d *document) edited(splices []splice, count int, unit string) (Change, error) {
-	slices.SortStableFunc(splices, func(a, b splice) int {
+	sorting.Stable(splices, func(a, b splice) int {
 		return cmp.Or(a.start-b.start, a.end-b.end)
 	})
 	fail := func(r *Refusal, edit int) (Change, error) {
@@ -126,7 +128,7 @@ func autoLines(lines []string) []newLine {
 // comes out the same in any combination.
 func (d *document) splices(edits []lineEdit, count int, unit string) ([]splice, error) {
 	n := d.lines()
-	slices.SortStableFunc(edits, func(a, b lineEdit) int { return cmp.Or(a.from-b.from, a.to-b.to) })
+	sorting.Stable(edits, func(a, b lineEdit) int { return cmp.Or(a.from-b.from, a.to-b.to) })
 	var merged []lineEdit
 	for _, e := range edits {
 		if len(merged) == 0 {

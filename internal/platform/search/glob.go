@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/burin-dev/burin/internal/platform/search/ignore"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // Glob gives what matches, newest first, and what is equally new by path. more
@@ -57,7 +58,7 @@ func Glob(ctx context.Context, fsys fs.FS, o GlobOptions) (found []Entry, more b
 	if err != nil {
 		return nil, false, err
 	}
-	slices.SortFunc(found, func(a, b Entry) int {
+	sorting.Stable(found, func(a, b Entry) int {
 		return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(a.Path, b.Path))
 	})
 	if o.Limit > 0 && len(found) > o.Limit {

@@ -17,6 +17,7 @@ import (
 	"github.com/burin-dev/burin/internal/platform/git"
 	"github.com/burin-dev/burin/internal/platform/private"
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 const (
@@ -286,7 +287,7 @@ func (c *Changes) add(d delta, blobs map[string]blob, divide bool) {
 		}
 		f.ops = append(f.ops, x.to)
 	}
-	slices.SortStableFunc(f.ops, func(a, b op) int { // what goes makes room for what comes
+	sorting.Stable(f.ops, func(a, b op) int { // what goes makes room for what comes
 		return strings.Compare(boolKey(a.mode != gone), boolKey(b.mode != gone))
 	})
 	c.files = append(c.files, f)

@@ -5,9 +5,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
+
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // baseline is what the folder was when it was last accounted for. What differs from it
@@ -87,7 +88,7 @@ func (b *baseline) adopt(l *looked, prior map[string]State) []Change {
 		}
 	}
 	changes = append(changes, l.repo.since(b.last.repo)...)
-	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	sorting.Stable(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	b.last, b.dirty = l, true
 	return changes
 }

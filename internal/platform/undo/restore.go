@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/sorting"
 	"github.com/burin-dev/burin/tool/change"
 )
 
@@ -117,7 +118,7 @@ func (u *undoing) preview(ctx context.Context) []change.Planned {
 		all = append(all, p)
 	}
 	all = append(all, u.result.Kept...)
-	slices.SortFunc(all, func(a, b change.Planned) int { return strings.Compare(a.Path, b.Path) })
+	sorting.Stable(all, func(a, b change.Planned) int { return strings.Compare(a.Path, b.Path) })
 	return all
 }
 

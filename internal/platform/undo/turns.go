@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // Change is what became of a path.
@@ -238,7 +240,9 @@ func (ts *turns) apply(l line) {
 func (ts *turns) unsettled() []line {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	return slices.SortedFunc(maps.Values(ts.pending), func(a, b line) int { return strings.Compare(a.Intent, b.Intent) })
+	all := slices.Collect(maps.Values(ts.pending))
+	sorting.Stable(all, func(a, b line) int { return strings.Compare(a.Intent, b.Intent) })
+	return all
 }
 
 // list are copies of the turns that changed something; see [Journal.Turns].

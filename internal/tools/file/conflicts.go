@@ -15,6 +15,7 @@ import (
 	"github.com/burin-dev/burin/internal/platform/edit"
 	"github.com/burin-dev/burin/internal/platform/workspace"
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/internal/sorting"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/tool"
 )
@@ -327,7 +328,7 @@ func writeConflict(ctx context.Context, f *files, written, content string) (*too
 		note = "\nNote: the address is enough without the file: " + address
 	}
 	all := &resolution{files: f, content: content, all: address == conflictScheme+"*"}
-	slices.SortStableFunc(found, func(a, b region) int { return strings.Compare(a.name, b.name) })
+	sorting.Stable(found, func(a, b region) int { return strings.Compare(a.name, b.name) })
 	for len(found) > 0 {
 		name := found[0].name
 		at := slices.IndexFunc(found, func(m region) bool { return m.name != name })

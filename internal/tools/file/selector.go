@@ -2,9 +2,10 @@ package file
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // span is a range of lines, 1-based and inclusive; to is 0 for an open end.
@@ -105,7 +106,7 @@ func parseSpan(s string) (span, error) {
 
 // merge sorts spans and joins those that touch.
 func merge(spans []span) []span {
-	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
+	sorting.Stable(spans, func(a, b span) int { return a.from - b.from })
 	out := spans[:1]
 	for _, s := range spans[1:] {
 		last := &out[len(out)-1]

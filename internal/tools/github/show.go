@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 type user struct{ Login string }
@@ -161,7 +163,7 @@ func (r *Reader) comments(ctx context.Context, a *address) (all []comment, cut b
 		all = append(all, some...)
 	}
 	all = slices.DeleteFunc(all, func(c comment) bool { return c.Body == "" && (c.State == "COMMENTED" || c.State == "") })
-	slices.SortStableFunc(all, func(a, b comment) int { return a.at().Compare(b.at()) })
+	sorting.Stable(all, func(a, b comment) int { return a.at().Compare(b.at()) })
 	return all, cut, nil
 }
 

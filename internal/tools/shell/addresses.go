@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // Addresses finds the files behind addresses that commands may name.
@@ -174,7 +176,7 @@ func Expand(at Addresses, line string) (string, error) {
 	if x.err != nil {
 		return line, x.err
 	}
-	slices.SortFunc(x.cuts, func(a, b cut) int { return a.from - b.from })
+	sorting.Stable(x.cuts, func(a, b cut) int { return a.from - b.from })
 	for _, c := range slices.Backward(x.cuts) {
 		line = line[:c.from] + c.text + line[c.to:]
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // Command is one that a prompt may begin with.
@@ -88,7 +89,7 @@ func names(commands []Command, typed string, asked bool) (items []editor.Item) {
 			matches = append(matches, m)
 		}
 	}
-	slices.SortStableFunc(matches, func(a, b match) int { return a.score - b.score })
+	sorting.Stable(matches, func(a, b match) int { return a.score - b.score })
 	for _, m := range matches[:min(len(matches), maxItems)] {
 		items = append(items, m.command.item(m.alias))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/host/mention"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // path completes a word that is the beginning of a path.
@@ -101,7 +102,7 @@ func matching(ctx context.Context, root, prefix string, within bool) (found []na
 			break
 		}
 	}
-	slices.SortFunc(found, func(a, b name) int {
+	sorting.Stable(found, func(a, b name) int {
 		return cmp.Or(a.class-b.class, strings.Compare(a.name, b.name))
 	})
 	if len(found) > 0 && found[0].class < 2 {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/burin-dev/burin/internal/jsontext"
+	"github.com/burin-dev/burin/internal/sorting"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -51,7 +52,7 @@ func NewBindings(overrides Overrides, extra ...Binding) (*Bindings, []error) {
 			l.assign(i)
 		}
 	}
-	slices.SortStableFunc(l.b.rows, func(a, b Binding) int {
+	sorting.Stable(l.b.rows, func(a, b Binding) int {
 		return cmp.Or(cmp.Compare(contextOrder(a.Context), contextOrder(b.Context)), cmp.Compare(a.Context, b.Context))
 	})
 	return l.b, l.problems

@@ -10,6 +10,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/theme/styled"
 	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // Part is one source of what fills the context: the system prompt, tools, messages.
@@ -73,7 +74,7 @@ func (c *Context) Draw(width int, s *theme.Styles) []styled.Line {
 	}
 	out = append(out, c.table(width, s)...)
 	items := slices.Clone(c.Largest)
-	slices.SortStableFunc(items, func(a, b Part) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	sorting.Stable(items, func(a, b Part) int { return cmp.Compare(b.Tokens, a.Tokens) })
 	if len(items) > 0 {
 		out = append(out, nil, styled.Line{{Text: "Largest", Look: theme.Look{Fg: theme.Accent, Mod: theme.Bold}}})
 		for _, it := range items[:min(len(items), largest)] {

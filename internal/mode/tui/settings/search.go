@@ -7,6 +7,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/mode/tui/list"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // What a word costs by where it is found; less is better.
@@ -65,7 +66,7 @@ func (p *Pane) filter(query string, items []list.Item) []int {
 	if p.hits != nil {
 		p.hits = counts
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int {
+	sorting.Stable(hits, func(a, b hit) int {
 		return cmp.Or(cmp.Compare(best[a.group], best[b.group]), cmp.Compare(a.group, b.group), cmp.Compare(a.cost, b.cost))
 	})
 	if len(hits) > 0 {

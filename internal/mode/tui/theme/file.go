@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/jsontext"
+	"github.com/burin-dev/burin/internal/sorting"
 	"github.com/burin-dev/burin/tool"
 )
 
@@ -89,7 +90,7 @@ func Parse(data []byte) (*Theme, error) {
 		}
 	}
 	if len(f.wrong.List) > 0 {
-		slices.SortFunc(f.wrong.List, func(a, b Problem) int { return cmp.Or(a.Line-b.Line, strings.Compare(a.Text, b.Text)) })
+		sorting.Stable(f.wrong.List, func(a, b Problem) int { return cmp.Or(a.Line-b.Line, strings.Compare(a.Text, b.Text)) })
 		return nil, &f.wrong
 	}
 	t.Light = t.looksLight()
