@@ -101,7 +101,7 @@ var layers = map[string][]string{
 	"llm/wire":                {"llm"},
 	"llm/schema":              {},
 	"llm/internal":            {"llm", "llm/wire"},
-	"llm/awsauth":             {"llm", "llm/wire"},
+	"llm/awsauth":             {"llm", "llm/wire", "internal/installed"},
 	"llm/gcpauth":             {"llm", "llm/wire"},
 	"llm/anthropic":           {"llm", "llm/wire", "llm/schema", "llm/internal/..."},
 	"llm/openai":              {"llm", "llm/wire", "llm/schema", "llm/internal/..."},

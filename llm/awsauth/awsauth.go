@@ -23,8 +23,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 
 	"github.com/burin-dev/burin/internal/prose"
 )
@@ -37,9 +35,8 @@ const DefaultRegion = "us-east-1"
 type Options struct {
 	Region  string // wins over AWS_REGION
 	Profile string // wins over AWS_PROFILE
-	// Getenv reads the variables of the region, the profile, the files, the keys,
-	// the bearer token and what turns things off; nil = os.Getenv. What belongs
-	// to web identities and containers is always read from the process.
+	// Getenv reads variables; nil = os.Getenv. Programs that print credentials have
+	// the environment of the process.
 	Getenv func(string) string
 }
 
@@ -66,7 +63,7 @@ func (a *Auth) Region(ctx context.Context) string {
 	if region := a.knownRegion(); region != "" {
 		return region
 	}
-	return cmp.Or(a.profileRegion(ctx), DefaultRegion)
+	return cmp.Or(a.profileRegion(), DefaultRegion)
 }
 
 // RegionOf is the region that a host name of Amazon's holds
@@ -122,11 +119,15 @@ func (a *Auth) sign(ctx context.Context, req *http.Request, body []byte, service
 	if region == "" {
 		region = a.Region(ctx)
 	}
-	hash := sha256.Sum256(body)
-	if err := v4.NewSigner().SignHTTP(ctx, keys, req, hex.EncodeToString(hash[:]), service, region, time.Now()); err != nil {
+	if err := v4.NewSigner().SignHTTP(ctx, keys, req, hash(body), service, region, time.Now()); err != nil {
 		return fmt.Errorf("sign the request for AWS: %w", err)
 	}
 	return nil
+}
+
+func hash(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
 }
 
 // retrieve returns credentials, from the cache while they last.
@@ -134,10 +135,7 @@ func (a *Auth) retrieve(ctx context.Context) (aws.Credentials, error) {
 	if id, secret := a.options.Getenv("AWS_ACCESS_KEY_ID"), a.options.Getenv("AWS_SECRET_ACCESS_KEY"); id != "" && secret != "" && a.options.Profile == "" {
 		return aws.Credentials{AccessKeyID: id, SecretAccessKey: secret, SessionToken: a.options.Getenv("AWS_SESSION_TOKEN")}, nil
 	}
-	provider, err := a.provider(ctx)
-	if err != nil {
-		return aws.Credentials{}, a.failure(err)
-	}
+	provider := a.provider()
 	keys, err := provider.Retrieve(ctx)
 	if err != nil {
 		// A look-up that hangs continues after its context has ended, and whoever
@@ -151,35 +149,17 @@ func (a *Auth) retrieve(ctx context.Context) (aws.Credentials, error) {
 	return keys, nil
 }
 
-// provider is the chain of the AWS tools, set up on first use. It caches what
-// it finds until shortly before that expires.
-func (a *Auth) provider(ctx context.Context) (aws.CredentialsProvider, error) {
+// provider asks all places on first use, and keeps what it finds until a minute before that
+// expires.
+func (a *Auth) provider() aws.CredentialsProvider {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.credentials != nil {
-		return a.credentials, nil
+	if a.credentials == nil {
+		a.credentials = aws.NewCredentialsCache(aws.CredentialsProviderFunc(a.search), func(o *aws.CredentialsCacheOptions) {
+			o.ExpiryWindow = time.Minute
+		})
 	}
-	options := []func(*config.LoadOptions) error{config.WithRegion(a.knownRegion())}
-	if p := a.options.Profile; p != "" {
-		options = append(options, config.WithSharedConfigProfile(p))
-	} else if p := a.options.Getenv("AWS_PROFILE"); p != os.Getenv("AWS_PROFILE") {
-		options = append(options, config.WithSharedConfigProfile(p))
-	}
-	if f := a.options.Getenv("AWS_CONFIG_FILE"); f != "" {
-		options = append(options, config.WithSharedConfigFiles([]string{f}))
-	}
-	if f := a.options.Getenv("AWS_SHARED_CREDENTIALS_FILE"); f != "" {
-		options = append(options, config.WithSharedCredentialsFiles([]string{f}))
-	}
-	if strings.EqualFold(a.options.Getenv("AWS_EC2_METADATA_DISABLED"), "true") {
-		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
-	}
-	c, err := config.LoadDefaultConfig(ctx, options...)
-	if err != nil {
-		return nil, err
-	}
-	a.credentials = c.Credentials
-	return a.credentials, nil
+	return a.credentials
 }
 
 // forget drops a chain that failed, so that a login in the meantime is seen.
@@ -198,19 +178,13 @@ func (a *Auth) knownRegion() string {
 }
 
 // profileRegion is the region of the profile, read once; "" if there is none.
-func (a *Auth) profileRegion(ctx context.Context) string {
+func (a *Auth) profileRegion() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.region == nil {
-		shared, _ := config.LoadSharedConfigProfile(ctx, a.profile(), func(o *config.LoadSharedConfigOptions) {
-			if f := a.options.Getenv("AWS_CONFIG_FILE"); f != "" {
-				o.ConfigFiles = []string{f}
-			}
-			if f := a.options.Getenv("AWS_SHARED_CREDENTIALS_FILE"); f != "" {
-				o.CredentialsFiles = []string{f}
-			}
-		}) // a profile that cannot be read is reported when its credentials are needed
-		a.region = &shared.Region
+		all, _ := a.readProfiles() // a profile that cannot be read is reported when its credentials are needed
+		region := all[a.profile()]["region"]
+		a.region = &region
 	}
 	return *a.region
 }
@@ -221,21 +195,19 @@ func (a *Auth) profile() string {
 
 // failure says in one line what was looked for and what to do.
 func (a *Auth) failure(err error) error {
-	text := err.Error()
-	var noProfile config.SharedConfigProfileNotExistError
 	switch {
-	case errors.As(err, &noProfile):
+	case errors.Is(err, errNoProfile):
 		return fmt.Errorf("the AWS profile %q does not exist: add it to ~/.aws/config or choose another with AWS_PROFILE", a.profile())
-	case strings.Contains(text, "EC2 IMDS"), strings.Contains(text, "ec2imds"):
+	case errors.Is(err, errNoCredentials):
 		return fmt.Errorf("no AWS credentials found: set AWS_BEARER_TOKEN_BEDROCK or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or log in to profile %q (looked in the environment, ~/.aws, SSO, web identity, container and instance roles)", a.profile())
-	case strings.Contains(strings.ToLower(text), "sso"):
-		return fmt.Errorf("the AWS login of profile %q is not valid: run aws sso login --profile %s (%s)", a.profile(), a.profile(), short(text))
+	case errors.Is(err, errLogin):
+		return fmt.Errorf("the AWS login of profile %q is not valid: run aws sso login --profile %s (%s)", a.profile(), a.profile(), short(err.Error()))
 	}
-	return fmt.Errorf("AWS credentials of profile %q: %s", a.profile(), short(text))
+	return fmt.Errorf("AWS credentials of profile %q: %s", a.profile(), short(err.Error()))
 }
 
-// short is the innermost part of an SDK error, in one line. It holds names of
-// files, operations and hosts, never credentials.
+// short is an error in one line. It holds names of files, operations and hosts, never
+// credentials.
 func short(text string) string {
 	const limit = 240
 	return prose.Cut(strings.TrimPrefix(prose.Line(text), "failed to refresh cached credentials, "), limit)
