@@ -59,7 +59,8 @@ func Transport(base *http.Transport, allowed ...string) http.RoundTripper {
 		}
 	}
 	t.Proxy = g.throughProxy
-	t.DialContext, t.Dial, t.DialTLSContext, t.DialTLS = g.dial, nil, nil, nil //nolint:staticcheck // no other way may stay
+	//lint:ignore SA1019 no other way may stay
+	t.DialContext, t.Dial, t.DialTLSContext, t.DialTLS = g.dial, nil, nil, nil //nolint:staticcheck // the same
 	return g
 }
 
