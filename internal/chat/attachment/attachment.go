@@ -25,7 +25,6 @@ package attachment
 
 import (
 	"bufio"
-
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -369,8 +368,10 @@ func (s *Store) Open(ctx context.Context, person, id string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open an attachment: %w", err)
 	}
-	return &Reader{Piece: r.Piece, s: s, row: r, have: -1,
-		ring: func() (*vault.Ring, error) { return s.vault.Ring(ctx, person) }, ctx: func() context.Context { return ctx }}, nil
+	return &Reader{
+		Piece: r.Piece, s: s, row: r, have: -1,
+		ring: func() (*vault.Ring, error) { return s.vault.Ring(ctx, person) }, ctx: func() context.Context { return ctx },
+	}, nil
 }
 
 // Reader reads a piece. One goroutine uses it.
@@ -614,8 +615,10 @@ func (s *Store) reseal(ctx context.Context, ring *vault.Ring, r row) (err error)
 	if err := r.open(ring); err != nil {
 		return err
 	}
-	source := &Reader{Piece: r.Piece, s: s, row: r, have: -1,
-		ring: func() (*vault.Ring, error) { return ring, nil }, ctx: func() context.Context { return ctx }}
+	source := &Reader{
+		Piece: r.Piece, s: s, row: r, have: -1,
+		ring: func() (*vault.Ring, error) { return ring, nil }, ctx: func() context.Context { return ctx },
+	}
 	w, err := s.write(ctx, ring, r.person, bufio.NewReader(source))
 	if err != nil {
 		return err

@@ -129,8 +129,13 @@ func TestFilters(t *testing.T) {
 		o    search.Options
 		want string
 	}{
-		{search.Options{}, "1 2 3 4"}, {search.Options{Kinds: []string{"message"}}, "1 2"}, {search.Options{Kinds: []string{"file", "title"}}, "3 4"},
-		{search.Options{Parent: "a"}, "1 3"}, {search.Options{From: day(2)}, "2 3 4"}, {search.Options{To: day(2)}, "1"}, {search.Options{From: day(2), To: day(4), Parent: "b"}, "2"},
+		{search.Options{}, "1 2 3 4"},
+		{search.Options{Kinds: []string{"message"}}, "1 2"},
+		{search.Options{Kinds: []string{"file", "title"}}, "3 4"},
+		{search.Options{Parent: "a"}, "1 3"},
+		{search.Options{From: day(2)}, "2 3 4"},
+		{search.Options{To: day(2)}, "1"},
+		{search.Options{From: day(2), To: day(4), Parent: "b"}, "2"},
 	} {
 		if got := k.found("ann", "plum", tt.o); got != tt.want {
 			t.Errorf("%+v: %q, not %q", tt.o, got, tt.want)

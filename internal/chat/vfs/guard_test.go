@@ -55,8 +55,10 @@ func TestUnreadable(t *testing.T) {
 			_, listed := tree.List(b.ctx, "/", true)
 			_, _, read := tree.Read(b.ctx, "/a")
 			_, orphans := tree.Orphans(b.ctx)
-			for op, err := range map[string]error{"write": written, "append": appended, "list": listed, "read": read, "orphans": orphans, "mkdir": tree.Mkdir(b.ctx, "/x"),
-				"remove": tree.Remove(b.ctx, "/a", true), "purge": tree.PurgeAll(b.ctx, "/"), "files": tree.Files(b.ctx).WriteFile("y", nil, 0o644), "export": tree.Export(b.ctx, "/", &bytes.Buffer{})} {
+			for op, err := range map[string]error{
+				"write": written, "append": appended, "list": listed, "read": read, "orphans": orphans, "mkdir": tree.Mkdir(b.ctx, "/x"),
+				"remove": tree.Remove(b.ctx, "/a", true), "purge": tree.PurgeAll(b.ctx, "/"), "files": tree.Files(b.ctx).WriteFile("y", nil, 0o644), "export": tree.Export(b.ctx, "/", &bytes.Buffer{}),
+			} {
 				if !errors.Is(err, vfs.ErrUnreadable) {
 					t.Errorf("%s: %s: %v", what, op, err)
 				}

@@ -38,8 +38,10 @@ func TestTools(t *testing.T) {
 }
 
 func tools(b *bench, tree *vfs.Tree, whole bool) {
-	kit := file.NewKit(file.Options{Workspace: workspace.New(tree.Files(b.ctx)), Engine: edit.Engines()["replace"], Cache: search.NewCache(),
-		Artifacts: transcript.NewArtifacts(b.TempDir())})
+	kit := file.NewKit(file.Options{
+		Workspace: workspace.New(tree.Files(b.ctx)), Engine: edit.Engines()["replace"], Cache: search.NewCache(),
+		Artifacts: transcript.NewArtifacts(b.TempDir()),
+	})
 	byName := map[string]*tool.Tool{}
 	for _, one := range kit.Tools() {
 		byName[one.Name] = one

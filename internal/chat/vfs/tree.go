@@ -29,8 +29,10 @@ type Info struct {
 func (i Info) Name() string { return path.Base(i.Path) }
 
 func infoOf(n *node, at string, deleted bool) Info {
-	i := Info{ID: n.id, Path: at, Dir: n.dir, Deleted: deleted || n.deleted, Size: n.size, MIME: n.mime, Mode: n.Mode(),
-		Created: time.UnixMilli(n.created), Modified: n.ModTime(), Version: n.version, Oldest: n.oldest}
+	i := Info{
+		ID: n.id, Path: at, Dir: n.dir, Deleted: deleted || n.deleted, Size: n.size, MIME: n.mime, Mode: n.Mode(),
+		Created: time.UnixMilli(n.created), Modified: n.ModTime(), Version: n.version, Oldest: n.oldest,
+	}
 	if n.orphaned != 0 {
 		i.Orphaned = time.UnixMilli(n.orphaned)
 	}

@@ -491,8 +491,10 @@ func TestRename(t *testing.T) {
 
 func TestNamespace(t *testing.T) {
 	each(t, vfs.Limits{}, func(t *testing.T, b *bench) {
-		for _, dir := range []string{"/minions/..", "/minions/a/b", "/minions/_global", "/minions/", "/minions", "/", "", "/minions/a b", "/minions/ü", "minions/a",
-			"/minions/a/..", "/minions/./a", "/x/a", "/minions/" + strings.Repeat("x", 65)} {
+		for _, dir := range []string{
+			"/minions/..", "/minions/a/b", "/minions/_global", "/minions/", "/minions", "/", "", "/minions/a b", "/minions/ü", "minions/a",
+			"/minions/a/..", "/minions/./a", "/x/a", "/minions/" + strings.Repeat("x", 65),
+		} {
 			if _, err := b.Namespace(dir); !errors.Is(err, vfs.InvalidPath) {
 				t.Errorf("%q is a namespace: %v", dir, err)
 			}
@@ -507,8 +509,10 @@ func TestNamespace(t *testing.T) {
 		}
 		n := &bench{t, tree, b.ctx, b.db, b.store}
 		n.sees(map[string]string{"/share/": "", "/share/x": "shared"})
-		for written, want := range map[string]string{"/sharerw/x": "/sharerw/x", "/../x": "/minions/p/x", "/sharex": "/minions/p/sharex", "../../secret": "/minions/p/secret",
-			"/share/../y": "/minions/p/y", "/sharerw/../../z": "/minions/p/z"} {
+		for written, want := range map[string]string{
+			"/sharerw/x": "/sharerw/x", "/../x": "/minions/p/x", "/sharex": "/minions/p/sharex", "../../secret": "/minions/p/secret",
+			"/share/../y": "/minions/p/y", "/sharerw/../../z": "/minions/p/z",
+		} {
 			n.write(written, written)
 			b.holds(want, written)
 			n.holds(written, written)
@@ -517,9 +521,11 @@ func TestNamespace(t *testing.T) {
 			_, err := n.Write(b.ctx, name, nil, vfs.Anything)
 			_, appended := n.Append(b.ctx, name, nil)
 			_, rolled := n.RollBack(b.ctx, name, 1)
-			for op, err := range map[string]error{"write": err, "append": appended, "roll back": rolled, "remove": n.Remove(b.ctx, name, true), "mkdir": n.Mkdir(b.ctx, name),
+			for op, err := range map[string]error{
+				"write": err, "append": appended, "roll back": rolled, "remove": n.Remove(b.ctx, name, true), "mkdir": n.Mkdir(b.ctx, name),
 				"move from": n.Rename(b.ctx, name, "/m"), "move to": n.Rename(b.ctx, "/x", name), "restore": n.Restore(b.ctx, name), "purge": n.Purge(b.ctx, name),
-				"drop": n.DropVersions(b.ctx, name, 1), "empty": n.PurgeAll(b.ctx, name)} {
+				"drop": n.DropVersions(b.ctx, name, 1), "empty": n.PurgeAll(b.ctx, name),
+			} {
 				if !errors.Is(err, vfs.ReadOnly) || !errors.Is(err, fs.ErrPermission) {
 					t.Errorf("%s %s: %v", op, name, err)
 				}

@@ -79,8 +79,11 @@ func (s *Server) chatRoutes() []route {
 		{
 			verb: "GET", path: "/v1/chats", needs: remote.Watch, about: "Lists your chats, the last used first.",
 			query: []parameter{
-				{"project", "only those of the project with this id"}, trash, {"archived", "true: those that are archived"},
-				{"before", "only those last used before this time, as 2026-01-31T12:00:00Z"}, {"limit", "how many at most, up to 1000. Without it 100"},
+				{"project", "only those of the project with this id"},
+				trash,
+				{"archived", "true: those that are archived"},
+				{"before", "only those last used before this time, as 2026-01-31T12:00:00Z"},
+				{"limit", "how many at most, up to 1000. Without it 100"},
 			},
 			out: reflect.TypeFor[[]project.Chat](), serve: s.listChats,
 		},

@@ -122,8 +122,11 @@ func (s *Server) fileRoutes() []route {
 			verb: "GET", path: at + "/files", needs: remote.Watch,
 			about: "Lists what is in a folder, by path. If-None-Match with the ETag of an answer gets 304 while nothing in the project has changed.",
 			query: []parameter{
-				folder, {"recursive", "true: with what is in the folders in it"}, {"deleted", "true: with what is deleted"},
-				{"after", "only what comes after this path"}, {"limit", "how many at most, up to 10000. Without it 1000"},
+				folder,
+				{"recursive", "true: with what is in the folders in it"},
+				{"deleted", "true: with what is deleted"},
+				{"after", "only what comes after this path"},
+				{"limit", "how many at most, up to 10000. Without it 1000"},
 			},
 			out: reflect.TypeFor[FileList](), serve: s.onFiles(listFiles),
 		},
@@ -140,7 +143,8 @@ func (s *Server) fileRoutes() []route {
 		{
 			verb: "DELETE", path: at + "/file", needs: remote.Steer, about: "Deletes a file or folder, which can be restored.",
 			query: []parameter{
-				{"path", "of the file or folder"}, {"recursive", "true: a folder with what is in it"},
+				{"path", "of the file or folder"},
+				{"recursive", "true: a folder with what is in it"},
 				{"purge", "true: removes what is deleted for good"},
 			},
 			serve: s.onFiles(deleteFile),
