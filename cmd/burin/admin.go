@@ -42,7 +42,7 @@ forgets those that are removed.
 		RunE: func(cmd *cobra.Command, _ []string) error { return listTokens(cmd.Context(), p, "", false) },
 	}
 	token.AddCommand(tokenAddCommand(p), tokenListCommand(p), tokenRemoveCommand(p))
-	cmd.AddCommand(token, linkCommand(p), inviteCommand(p), userCommand(p), groupCommand(p), quotaCommand(p), auditCommand(p), healthCommand(p), storageCommand(p), rotateKeyCommand(p))
+	cmd.AddCommand(token, linkCommand(p), inviteCommand(p), userCommand(p), groupCommand(p), quotaCommand(p), auditCommand(p), healthCommand(p), storageCommand(p), rotateKeyCommand(p), backupCommand(p), restoreCommand(p))
 	return cmd
 }
 

@@ -23,15 +23,19 @@ func serverParts() []store.Part {
 	return []store.Part{people.Part(), project.Part, vfs.Part, gremlin.Part, vault.Part(), attachment.Part(), search.Part()}
 }
 
-// serverDatabase opens the server's database: server.db, unless the settings name another. The
-// caller closes it.
-func serverDatabase(ctx context.Context, p *program, paths config.Paths, settings *config.Config) (*store.DB, error) {
-	at := settings.Server.Database
-	switch {
+// databasePlace is where the server's database is: server.db, unless the settings name another.
+func databasePlace(paths config.Paths, settings *config.Config) string {
+	switch at := settings.Server.Database; {
 	case at == "":
-		at = filepath.Join(paths.Data, "server.db")
-	case !pgstore.IsAddress(at):
-		at = archive.HomePath(at)
+		return filepath.Join(paths.Data, "server.db")
+	case pgstore.IsAddress(at):
+		return at
+	default:
+		return archive.HomePath(at)
 	}
-	return store.Open(ctx, at, p.getenv(place.PasswordVariable), serverParts()...)
+}
+
+// serverDatabase opens the server's database. The caller closes it.
+func serverDatabase(ctx context.Context, p *program, paths config.Paths, settings *config.Config) (*store.DB, error) {
+	return store.Open(ctx, databasePlace(paths, settings), p.getenv(place.PasswordVariable), serverParts()...)
 }

@@ -222,3 +222,60 @@ func TestDamaged(t *testing.T) {
 		t.Errorf("no database: %v", err)
 	}
 }
+
+func TestRestore(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	path, saved := filepath.Join(dir, "server.db"), filepath.Join(dir, "copy.db")
+	names := func(path string) string {
+		db, err := store.Open(ctx, path, "", things)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		var all string
+		if err := db.QueryRow(ctx, `SELECT coalesce(group_concat(name), '') FROM (SELECT name FROM {things} ORDER BY id)`).Scan(&all); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	db, err := store.Open(ctx, path, "", things)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(name string) {
+		if _, err := db.Exec(ctx, `INSERT INTO {things} (name, n) VALUES (?1, 1)`, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("old")
+	if err := db.Backup(ctx, saved); err != nil {
+		t.Fatal(err)
+	}
+	add("new")
+	if _, err := store.Restore(ctx, saved, path); !errors.Is(err, store.ErrInUse) {
+		t.Errorf("while it is open: %v", err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "bad.db"), []byte("no database"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range []string{filepath.Join(dir, "bad.db"), filepath.Join(dir, "none.db")} {
+		if _, err := store.Restore(ctx, wrong, path); err == nil || names(path) != "old,new" {
+			t.Errorf("%s: %v, %s", wrong, err, names(path))
+		}
+	}
+	kept, err := store.Restore(ctx, saved, path)
+	if err != nil || names(path) != "old" || names(kept) != "old,new" {
+		t.Errorf("%v: %s, and %s was kept", err, names(path), names(kept))
+	}
+	elsewhere := filepath.Join(dir, "elsewhere.db")
+	if kept, err := store.Restore(ctx, saved, elsewhere); err != nil || kept != "" || names(elsewhere) != "old" {
+		t.Errorf("where nothing was: %q, %v", kept, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*restoring*")); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}
