@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -200,6 +201,9 @@ func TestServeChatGoesOn(t *testing.T) {
 		})
 	}
 }
+
+// homeOf is the home folder of a machine.
+func homeOf(cmd *exec.Cmd) string { return filepath.Dir(cmd.Dir) }
 
 func textsOf(messages []llm.Message) string {
 	var all strings.Builder

@@ -115,8 +115,6 @@ func newPair(t *testing.T, database, address string) *pair {
 	return p
 }
 
-func homeOf(cmd *exec.Cmd) string { return filepath.Dir(cmd.Dir) }
-
 // reply answers "turn CHAT N" in some steps: first a calculation, then words.
 func (p *pair) reply(r *llm.Request) []llm.Event {
 	asked := ""
