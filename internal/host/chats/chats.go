@@ -378,13 +378,14 @@ func (c *Chats) note(person, id string, h *held, s *session.Session, feed sessio
 		switch e.Type {
 		case session.TitleChanged:
 			change = func(a *project.About) { a.Title = first(a.Title, e.Text) } // one that a person gave stays
+		// What the session says is asked for before: it may wait for the database, as the change
+		// has others do.
 		case session.ModelChanged:
-			change = func(a *project.About) { a.Model = s.Stats().Model }
+			model := s.Stats().Model
+			change = func(a *project.About) { a.Model = model }
 		case session.AgentSettled:
-			change = func(a *project.About) {
-				a.Cost = s.Stats().Cost
-				a.Title = first(a.Title, firstWords(s.Log()))
-			}
+			cost, words := s.Stats().Cost, firstWords(s.Log())
+			change = func(a *project.About) { a.Cost, a.Title = cost, first(a.Title, words) }
 		default:
 			continue
 		}
