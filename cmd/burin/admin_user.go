@@ -331,7 +331,7 @@ tokens, links, invitations, exports, deletions. It is kept for 400 days.
 				w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(w, "TIME\tWHO\tWHAT\tWHOM\tFROM\tDETAIL")
 				for _, e := range list {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", words.Stamp(e.Time), shown(e.WhoName, e.Who), e.What, shown(e.WhomName, e.Whom), shown(e.Address, ""), prose.Inline(e.Detail))
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", words.Stamp(e.Time), shown(e.WhoName, e.Who), e.What, shown(e.TargetName, e.Target), shown(e.Address, ""), prose.Inline(e.Detail))
 				}
 				return w.Flush()
 			})

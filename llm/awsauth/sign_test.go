@@ -117,7 +117,7 @@ func request(t testing.TB, method, url string) *http.Request {
 	return req
 }
 
-// env is an environment of which nothing but the given variables is set.
+// env is an environment with the given variables and no others.
 func env(pairs ...string) func(string) string {
 	return func(name string) string {
 		if i := slices.Index(pairs, name); i >= 0 && i%2 == 0 {

@@ -162,7 +162,7 @@ type PutOptions struct {
 	// Limit is how many bytes it may have.
 	Limit int64
 	// Strip removes what a JPEG, PNG or WebP says about its origin: where and when it was made,
-	// with what, by whom. The way it is turned stays.
+	// with what, and who took it. The way it is turned stays.
 	Strip bool
 }
 

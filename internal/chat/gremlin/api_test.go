@@ -258,7 +258,7 @@ func bytesAreKept(t *testing.T, c *client) {
 		c.want("GET", "/api/vfs_meta/_export?columns=id", "", 200, `{"rows":[{"id":`+quoted+`}],"hasMore":false}`)
 		c.want("POST", "/api/_clear-all", "", 204, "")
 	}
-	// A lone surrogate is none of UTF-8: the original's database has U+FFFD for it, too; TRP-08.
+	// UTF-8 has no lone surrogates: the original's database has U+FFFD for it, too; TRP-08.
 	c.put("chats", "x", `{"encryptedData":"d","unencryptedData":"\ud83d"}`)
 	c.want("GET", "/api/chats/x", "", 200, "{\"encryptedData\":\"d\",\"unencryptedData\":\"\ufffd\"}")
 

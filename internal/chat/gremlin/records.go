@@ -218,7 +218,7 @@ func (r *Records) count(ctx context.Context, tenant any, table, parent string) (
 type found []struct{ seq, size int64 }
 
 // find finds rows. It reads no data, so that thousands of rows cost little: who is slow to take them
-// must not hold a connection to the database, of which there are few.
+// must not hold one of the few connections to the database.
 func (r *Records) find(ctx context.Context, where string, args ...any) (all found, err error) {
 	rows, err := r.db.Query(ctx, `SELECT seq, octet_length(encryptedData) + coalesce(octet_length(unencryptedData), 0) FROM {gremlin_records} WHERE `+where, args...)
 	if err != nil {

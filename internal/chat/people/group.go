@@ -91,7 +91,7 @@ func (g Groups) Set(ctx context.Context, by By, name string, models []string, bu
 }
 
 // change changes the group with a name.
-func (g Groups) change(ctx context.Context, by By, name, what, whom, missing string, do func(q store.Querier) (int64, error)) error {
+func (g Groups) change(ctx context.Context, by By, name, what, target, missing string, do func(q store.Querier) (int64, error)) error {
 	return g.db.Update(ctx, func(q store.Querier) error {
 		n, err := do(q)
 		if err == nil && n == 0 {
@@ -100,7 +100,7 @@ func (g Groups) change(ctx context.Context, by By, name, what, whom, missing str
 		if err != nil {
 			return fmt.Errorf("change a group: %w", err)
 		}
-		return g.people.note(ctx, q, by, what, whom, name)
+		return g.people.note(ctx, q, by, what, target, name)
 	})
 }
 

@@ -104,7 +104,7 @@ CREATE TABLE {audit} (
 	time    INTEGER NOT NULL,
 	who     TEXT NOT NULL,
 	what    TEXT NOT NULL,
-	whom    TEXT NOT NULL,
+	target    TEXT NOT NULL,
 	address TEXT NOT NULL,
 	detail  TEXT NOT NULL
 ) STRICT;
@@ -433,7 +433,7 @@ func remove(ctx context.Context, q store.Querier, id string) error {
 	return nil
 }
 
-// Removed are people who were removed, and of whom other rooms may still have something.
+// Removed are people who were removed, while other rooms may still have something of theirs.
 func (p *People) Removed(ctx context.Context) ([]string, error) {
 	rows, err := p.db.Query(ctx, `SELECT person FROM {removed}`)
 	return collect(rows, err, "list who was removed", func(row interface{ Scan(...any) error }) (id string, err error) {

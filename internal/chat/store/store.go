@@ -67,8 +67,7 @@ type Part struct {
 // DB is a database. Any goroutine may use it.
 type DB struct {
 	db       *sql.DB
-	file     string // "" is PostgreSQL
-	write    sync.Mutex
+	file     string   // "" is PostgreSQL
 	prepared sync.Map // statements as they were written to those of the database
 }
 
@@ -188,10 +187,6 @@ func (q querier) QueryRow(ctx context.Context, statement string, args ...any) *s
 
 // Exec implements [Querier]. One statement is a transaction.
 func (d *DB) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
-	if d.file != "" {
-		d.write.Lock()
-		defer d.write.Unlock()
-	}
 	return querier{d, d.db}.Exec(ctx, statement, args...)
 }
 
@@ -225,9 +220,6 @@ func (d *DB) once(ctx context.Context, level sql.IsolationLevel, do func(q Queri
 	o := sql.TxOptions{}
 	if d.Server() {
 		o.Isolation = level
-	} else {
-		d.write.Lock() // fairer than SQLite's own waiting
-		defer d.write.Unlock()
 	}
 	tx, err := d.db.BeginTx(ctx, &o)
 	if err != nil {

@@ -161,7 +161,7 @@ type key struct {
 	aead cipher.AEAD
 }
 
-// NewRing makes a ring of keys by their generations, of which there is at least one.
+// NewRing makes a ring of keys by their generations, at least one.
 func NewRing(keys map[uint32][]byte) (*Ring, error) {
 	r := &Ring{keys: map[uint32]*key{}}
 	for generation, raw := range keys {

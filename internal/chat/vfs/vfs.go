@@ -66,7 +66,7 @@ type Limits struct {
 	File     int64 // bytes of a file: [MaxFile]
 	Nodes    int   // files and folders, with deleted ones and orphans: 10,000
 	Name     int   // bytes of a name: 512
-	Versions int   // of a file, with the current one, of which older ones are dropped: 100
+	Versions int   // of a file, with the current one; the oldest are dropped: 100
 	Bytes    int64 // that a project takes in the database, with old versions: 1 GiB
 	Import   int64 // bytes of an archive, unpacked: 256 MiB
 }

@@ -94,7 +94,7 @@ func mayImport(f *zip.File) error {
 	return nil
 }
 
-// unpack unpacks a file of an archive, of which so many bytes may come.
+// unpack unpacks a file of an archive, and no more of it than so many bytes.
 func (l Limits) unpack(f *zip.File, left int64, to io.Writer) (int64, error) {
 	if f.FileInfo().IsDir() {
 		return 0, nil

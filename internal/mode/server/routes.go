@@ -23,7 +23,7 @@ import (
 type route struct {
 	verb, path string
 	needs      remote.Rights
-	role       people.Role // of whom it is for, and of those who may more
+	role       people.Role // that it is for; those who may more have it, too
 	open       bool        // it is for who isn't signed in, too
 	device     bool        // it is for who is signed in with a browser, whatever the rights
 	people     bool        // it is about people
