@@ -295,11 +295,29 @@ func TestServeCode(t *testing.T) {
 	}
 }
 
-// What the terminal shows leads to the server.
+// What the terminal shows leads to the server, and signs in there.
 func TestServeLANCode(t *testing.T) {
 	s := serveLAN(t, machine(t, newBrain(t), rpcConfig))
-	if got := readCode(t, modules(t, s.code)); got != s.at {
-		t.Errorf("a camera reads %q, the server is at %s", got, s.at)
+	link := readCode(t, modules(t, s.code))
+	if !strings.HasPrefix(link, s.at+"/open/") {
+		t.Fatalf("a camera reads %q, the server is at %s", link, s.at)
+	}
+	visit := http.Client{
+		Transport:     &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}, //nolint:gosec // other tests look at the certificate
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, link, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Origin", s.at)
+	answer, err := visit.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusSeeOther || len(answer.Cookies()) == 0 {
+		t.Errorf("%s: %s %v", link, answer.Status, answer.Cookies())
 	}
 }
 
