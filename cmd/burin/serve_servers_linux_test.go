@@ -216,7 +216,7 @@ func (p *pair) rest() {
 type heard struct {
 	mu      sync.Mutex
 	entries []string
-	there   chan struct{} // closed when it is connected for the first time
+	there   chan struct{} // closed when it knows where it is
 }
 
 func (p *pair) follow(chat string, w *heard) {
@@ -235,17 +235,13 @@ func (p *pair) follow(chat string, w *heard) {
 			p.rest()
 			continue
 		}
-		if answer.StatusCode == http.StatusOK && last == "" {
-			select {
-			case <-w.there:
-			default:
-				close(w.there)
-			}
-		}
 		in := bufio.NewScanner(answer.Body)
 		in.Buffer(nil, 1<<20)
 		for in.Scan() && !p.stopped.Load() {
 			if id, ok := strings.CutPrefix(in.Text(), "id: "); ok {
+				if last == "" {
+					close(w.there)
+				}
 				last = id
 			}
 			data, ok := strings.CutPrefix(in.Text(), "data: ")

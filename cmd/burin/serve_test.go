@@ -293,9 +293,12 @@ func TestServe(t *testing.T) {
 	var made struct{ ID string }
 	c.must(http.StatusCreated, "POST", "/v1/sessions", map[string]any{"folder": cmd.Dir}, &made)
 	at := "/v1/sessions/" + made.ID
-	f := c.follow("", "session="+made.ID+"&answers=true&name=test")
+	early := c.follow("", "session="+made.ID+"&answers=true&name=test")
+	early.until("", nil)
+	early.stop() // before the first event
 	witness := c.follow("", "session="+made.ID)
 	c.must(http.StatusOK, "POST", at+"/submit", saying("say hello"), nil)
+	f := c.follow(early.id, "session="+made.ID+"&answers=true&name=test")
 	f.until("agent_settled", nil)
 	f.stop()
 

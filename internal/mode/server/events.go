@@ -254,16 +254,21 @@ type (
 )
 
 // tell adds an event of the session i to the buffer, after the facts if they have changed. nil:
-// only the facts, which are sent.
+// only the facts, which are sent. They bring the id of where the stream begins, so that a client
+// that is cut off before the first event misses none.
 func (f *following) tell(i int, e *session.Event) error {
 	one := f.all[i]
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if e == nil || e.Type != agent.MessageUpdate && e.Type != agent.ToolUpdate && e.Type != session.CommandOutput {
 		if now := one.handle.Facts(); !one.told || !one.facts.Same(&now) {
+			at := ""
+			if e == nil {
+				at = strings.Join(f.at, ",")
+			}
 			raw, err := json.Marshal(factsOf{one.id, &now})
 			if err == nil {
-				err = f.put("", "", raw)
+				err = f.put("", at, raw)
 			}
 			if err != nil {
 				return err
