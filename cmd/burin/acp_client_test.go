@@ -107,6 +107,7 @@ func (c *goClient) said(words string) {
 // A Go implementation of the protocol that is not ours drives burin: a call, a permission
 // request, a cancel, and a load with the whole conversation.
 func TestEditorGoClient(t *testing.T) {
+	t.Parallel()
 	cmd, dir, _ := scriptedProject(t, clientTurns())
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -210,6 +211,7 @@ func agentScript(t *testing.T, cmd *exec.Cmd) string {
 
 // The published SDK for TypeScript drives burin through the same.
 func TestEditorTypeScriptSDK(t *testing.T) {
+	t.Parallel()
 	npm := npmFolder(t)
 	cmd, dir, _ := scriptedProject(t, clientTurns())
 	script, err := filepath.Abs(filepath.Join("testdata", "npm", "sdk.mjs"))
@@ -243,6 +245,7 @@ func TestEditorTypeScriptSDK(t *testing.T) {
 
 // A headless client from npm, with an older version of the SDK, has a conversation.
 func TestEditorHeadlessClient(t *testing.T) {
+	t.Parallel()
 	npm := npmFolder(t)
 	cmd, dir, server := scriptedProject(t, []llmtest.Turn{
 		{Parts: []llmtest.Part{{Call: "bash", ID: "c1", Args: `{"command":"echo made >made.txt"}`}}}, say("It is made."),

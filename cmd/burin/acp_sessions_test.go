@@ -36,6 +36,7 @@ func (r *editorRig) fails(code int, method string, params any) {
 // A session is closed, listed, loaded with its whole conversation, resumed without it,
 // forked and deleted.
 func TestEditorSessions(t *testing.T) {
+	t.Parallel()
 	r := openEditor(t, map[string]string{"a.txt": "alpha\n"}, []llmtest.Turn{
 		{Parts: []llmtest.Part{{Thinking: "hm", Signature: "s"}, {Text: "Reading. "}, {Call: "read", ID: "c1", Args: `{"path":"a.txt:1-1"}`}}},
 		say("It says alpha."), say("Still alpha."), say("In the copy."),
@@ -134,6 +135,7 @@ func TestEditorSessions(t *testing.T) {
 
 // Long lists come in pages.
 func TestEditorListPages(t *testing.T) {
+	t.Parallel()
 	r := openEditor(t, nil, nil)
 	for i := range 120 {
 		id := fmt.Sprintf("0199%04d", i)
@@ -162,6 +164,7 @@ func TestEditorListPages(t *testing.T) {
 
 // What is wrong gets the code for it, and the connection goes on.
 func TestEditorErrors(t *testing.T) {
+	t.Parallel()
 	r := openEditor(t, nil, []llmtest.Turn{say("fine")})
 	r.wrong.Store(true)
 	r.fails(proto.CodeInvalidRequest, proto.MethodSessionList, object{})
@@ -204,6 +207,7 @@ func TestEditorErrors(t *testing.T) {
 
 // Without a key the editor is told to have its person log in.
 func TestEditorWithoutKey(t *testing.T) {
+	t.Parallel()
 	r := openEditor(t, nil, nil)
 	if err := os.RemoveAll(filepath.Join(r.home, "burin")); err != nil {
 		t.Fatal(err)
@@ -235,6 +239,7 @@ func TestEditorWithoutKey(t *testing.T) {
 
 // All kinds of content reach the model.
 func TestEditorContent(t *testing.T) {
+	t.Parallel()
 	r := openEditor(t, map[string]string{"sub/b.go": "package b\n"}, []llmtest.Turn{say("seen")})
 	r.hello(object{})
 	id := r.begin()
@@ -282,6 +287,7 @@ func TestEditorContent(t *testing.T) {
 
 // What the editor has open wins over the disk, and the editor writes what it has.
 func TestEditorDocuments(t *testing.T) {
+	t.Parallel()
 	r := openEditor(t, map[string]string{"a.txt": "saved one\nsaved two\n", "b.txt": "closed\n"}, []llmtest.Turn{
 		{Parts: []llmtest.Part{{Call: "read", ID: "c1", Args: `{"path":"a.txt"}`}, {Call: "read", ID: "c2", Args: `{"path":"b.txt"}`}}},
 		{Parts: []llmtest.Part{{Call: "grep", ID: "c3", Args: `{"pattern":"unsaved"}`}}},
@@ -354,6 +360,7 @@ func TestEditorDocuments(t *testing.T) {
 
 // Modes, models and levels change by every way to change them, and everybody hears of it.
 func TestEditorOptions(t *testing.T) {
+	t.Parallel()
 	r := openEditor(t, map[string]string{".burin/commands/greet.md": "---\ndescription: Say hello\n---\nGreet $ARGUMENTS warmly.\n"}, []llmtest.Turn{say("Hello Ada"), say("from two"), say("aside")})
 	r.hello(object{})
 	var is proto.SessionResponse
@@ -414,6 +421,7 @@ func TestEditorOptions(t *testing.T) {
 
 // The model's own questions are a form, or else options; a notice tells what can't be asked.
 func TestEditorQuestions(t *testing.T) {
+	t.Parallel()
 	ask := `{"questions":[{"id":"color","question":"Which color?","options":[{"label":"red"},{"label":"blue"}],"recommended":1}]}`
 	for _, tt := range []struct {
 		name         string
@@ -454,6 +462,7 @@ func TestEditorQuestions(t *testing.T) {
 
 // Rejected calls do not run; what is always allowed is not asked about again.
 func TestEditorPermission(t *testing.T) {
+	t.Parallel()
 	touch := func(id, name string) llmtest.Turn {
 		return llmtest.Turn{Parts: []llmtest.Part{{Call: "bash", ID: id, Args: `{"command":"touch ` + name + `"}`}}}
 	}
@@ -487,6 +496,7 @@ func TestEditorPermission(t *testing.T) {
 
 // Two folders have two sessions: instructions and files are those of each.
 func TestEditorTwoFolders(t *testing.T) {
+	t.Parallel()
 	r := openEditor(t, map[string]string{"AGENTS.md": "FIRST RULES", "x": "of one"}, []llmtest.Turn{
 		{Parts: []llmtest.Part{{Call: "read", ID: "c1", Args: `{"path":"x"}`}}},
 		say("one"),
@@ -517,6 +527,7 @@ func TestEditorTwoFolders(t *testing.T) {
 
 // A program that watches the session and the editor see the same events.
 func TestEditorEvents(t *testing.T) {
+	t.Parallel()
 	r := openEditor(t, nil, []llmtest.Turn{say("first"), {Parts: []llmtest.Part{{Text: "and "}, {Call: "calc", ID: "c1", Args: `{"expression":"6*7"}`}}}, say("42")})
 	r.hello(object{"_meta": object{"burin": object{"events": true}}})
 	id := r.begin()
@@ -610,6 +621,7 @@ func (r *editorRig) second() *editorRig {
 // Two editors have one session: both see all, the first answer to a question counts and the
 // other is told, and a prompt while the model works steers it.
 func TestEditorsShareSession(t *testing.T) {
+	t.Parallel()
 	steered := make(chan bool)
 	r := openEditor(t, nil, []llmtest.Turn{
 		say("hello"),

@@ -10,6 +10,7 @@ import (
 
 // An editor is told of skills as commands, and gives one to the model.
 func TestEditorSkills(t *testing.T) {
+	t.Parallel()
 	r := openEditor(t, map[string]string{
 		".agents/skills/tidy/SKILL.md": "---\nname: tidy\ndescription: Formats code.\n---\nTabs, always.\n",
 	}, []llmtest.Turn{say("Tidied.")})

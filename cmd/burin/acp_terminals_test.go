@@ -109,6 +109,7 @@ func openWithTerminals(t *testing.T, e *editorTerminals, turns []llmtest.Turn, a
 // A program that needs a person runs in burin's shell and is shown in a terminal of the editor,
 // where the person types.
 func TestEditorTerminal(t *testing.T) {
+	t.Parallel()
 	e := &editorTerminals{answers: []string{"Ada\r"}}
 	r, id := openWithTerminals(t, e, []llmtest.Turn{
 		{Parts: []llmtest.Part{{Call: "bash", ID: "c1", Args: `{"command":"printf 'Name? '; read name; echo hello, $name; stty size; sleep 0.3","tty":true}`}}},
@@ -135,6 +136,7 @@ func TestEditorTerminal(t *testing.T) {
 
 // Whoever closes the terminal ends the program.
 func TestEditorTerminalClosed(t *testing.T) {
+	t.Parallel()
 	e := &editorTerminals{}
 	r, id := openWithTerminals(t, e, []llmtest.Turn{
 		{Parts: []llmtest.Part{{Call: "bash", ID: "c1", Args: `{"command":"printf 'Name? '; read name","tty":true}`}}},
@@ -150,6 +152,7 @@ func TestEditorTerminalClosed(t *testing.T) {
 // An editor that opens no terminal after all has the person told where to go, and the program
 // stays until it is cancelled.
 func TestEditorTerminalRefused(t *testing.T) {
+	t.Parallel()
 	e := &editorTerminals{refuse: true}
 	r, id := openWithTerminals(t, e, []llmtest.Turn{
 		{Parts: []llmtest.Part{{Call: "bash", ID: "c1", Args: `{"command":"read name","tty":true,"timeout":2}`}}},

@@ -329,6 +329,7 @@ func choose(t *testing.T, params json.RawMessage, kind string) any {
 // An editor has a whole conversation: words, a file that is written after a question, a
 // command, and what it comes to.
 func TestEditorTurn(t *testing.T) {
+	t.Parallel()
 	r := openEditor(t, map[string]string{"a.txt": "one\ntwo\nthree\n", "AGENTS.md": "Speak like a pirate.\n"}, []llmtest.Turn{
 		{Parts: []llmtest.Part{{Thinking: "let me look", Signature: "s"}, {Text: "I look first."}, {Call: "read", ID: "c1", Args: `{"path":"a.txt"}`}}},
 		{Parts: []llmtest.Part{{Call: "write", ID: "c2", Args: `{"path":"a.txt","content":"one\n2\nthree\n"}`}}},
@@ -409,6 +410,7 @@ func TestEditorTurn(t *testing.T) {
 // A cancel stops a command at once, takes back the question that is open, and the next
 // prompt is answered.
 func TestEditorCancel(t *testing.T) {
+	t.Parallel()
 	r := openEditor(t, nil, []llmtest.Turn{
 		{Parts: []llmtest.Part{{Call: "bash", ID: "c1", Args: `{"command":"sleep 60"}`}}},
 		{Parts: []llmtest.Part{{Call: "bash", ID: "c2", Args: `{"command":"touch x"}`}}},

@@ -16,6 +16,7 @@ import (
 // The examples of docs/acp-run.md and of the help are commands that work. Those for the terminal
 // are run without one.
 func TestAgentExamples(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "acp-run.md"))
 	if err != nil {
 		t.Fatal(err)

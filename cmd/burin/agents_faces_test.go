@@ -14,6 +14,7 @@ import (
 
 // An editor is asked what an agent wants to run, and by which agent.
 func TestEditorIsAskedByAnAgent(t *testing.T) {
+	t.Parallel()
 	r := openEditor(t, nil, []llmtest.Turn{
 		{Parts: []llmtest.Part{{Call: "task", ID: "c1", Args: `{"agent":"task","tasks":[{"id":"writer","assignment":"Write a.txt."}]}`}}},
 		{Parts: []llmtest.Part{{Call: "bash", ID: "c2", Args: `{"command":"echo x > a.txt"}`}}},
@@ -47,6 +48,7 @@ func TestEditorIsAskedByAnAgent(t *testing.T) {
 
 // The same for a program.
 func TestRPCIsAskedByAnAgent(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	b.script = []string{`call task {"agent":"task","tasks":[{"id":"writer","assignment":"run touch made"}]}`}
 	cmd := machine(t, b, rpcConfig)

@@ -18,6 +18,7 @@ import (
 // Runs side by side under a ceiling that is smaller than one of their requests wait for
 // each other: all come to their end, one after the other, and say why they waited.
 func TestParallelRunsUnderACeiling(t *testing.T) {
+	t.Parallel()
 	const runs = 4
 	srv, err := llmtest.Serve(openai.ResponsesServer{}, llmtest.Script{Turns: slices.Repeat([]llmtest.Turn{{
 		Parts:  []llmtest.Part{{Text: "all is fine here"}},

@@ -15,6 +15,7 @@ import (
 
 // A person says yes, no, or edits the proposal as often as they like.
 func TestCommitIsSettled(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the editor is sed")
 	}

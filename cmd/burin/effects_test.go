@@ -72,6 +72,7 @@ func calls(tool, args string, used int) llmtest.Turn {
 
 // web_search asks the server of searxng.endpoint.
 func TestSearXNGSetting(t *testing.T) {
+	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"results":[{"title":"Found %s","url":"https://found.example/","content":"here"}]}`, r.URL.Query().Get("q"))
 	}))
@@ -88,6 +89,7 @@ func TestSearXNGSetting(t *testing.T) {
 // searxng.token, or searxng.basicUsername and basicPassword, prove who asks; searxng.categories and
 // language choose. The secret ones are not listed.
 func TestSearXNGAccountSettings(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Value
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Store(r.Header.Get("Authorization") + " " + r.URL.Query().Get("categories") + " " + r.URL.Query().Get("language"))
@@ -112,6 +114,7 @@ func TestSearXNGAccountSettings(t *testing.T) {
 // What proves who asks is for the user's own server, and not for one that a project names, trusted
 // or not.
 func TestSearXNGAccountStaysWithTheUsersServer(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Value
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Store("asked " + r.Header.Get("Authorization"))
@@ -132,6 +135,7 @@ func TestSearXNGAccountStaysWithTheUsersServer(t *testing.T) {
 
 // Settings of what tools do and show: each of two values gives the model another result.
 func TestToolSettings(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		key, a, b    string // two values
 		tool, args   string
@@ -175,6 +179,7 @@ func TestToolSettings(t *testing.T) {
 
 // compaction.remoteEndpoint writes the summaries instead of a model.
 func TestSummaryServerSetting(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int32
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)
@@ -199,6 +204,7 @@ func TestSummaryServerSetting(t *testing.T) {
 
 // A read of what was written since is shortened, unless compaction.supersedeReads is off.
 func TestSupersedeReadsSetting(t *testing.T) {
+	t.Parallel()
 	for _, on := range []bool{true, false} {
 		c := configure(t, fmt.Sprintf("approval: full\ncompaction: {supersedeReads: %v}\n", on),
 			calls("read", `{"path":"a.txt"}`, 4000), calls("write", `{"path":"a.txt","content":"short"}`, 14_000), says("Done.", 100))
@@ -213,6 +219,7 @@ func TestSupersedeReadsSetting(t *testing.T) {
 
 // An answer that only shows signs of life ends after stream.noContentTimeoutMs.
 func TestNoContentSetting(t *testing.T) {
+	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		tick := time.NewTicker(20 * time.Millisecond)
@@ -241,6 +248,7 @@ func TestNoContentSetting(t *testing.T) {
 
 // The model is told what the sandbox lets commands do.
 func TestSandboxSettings(t *testing.T) {
+	t.Parallel()
 	for config, want := range map[string]string{
 		"sandbox: {mode: read-only}":                                 "read files but not change any, and have no network.",
 		"sandbox: {mode: workspace-write}":                           "write in the workspace, temporary folders and build caches only, and have no network.",
@@ -259,6 +267,7 @@ func TestSandboxSettings(t *testing.T) {
 
 // A login of one's own is begun where its provider says.
 func TestOAuthSetting(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int32
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)

@@ -58,6 +58,7 @@ func exitCode(t *testing.T, err error) int {
 }
 
 func TestExitCodes(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		args []string
 		want int
@@ -85,6 +86,7 @@ func TestExitCodes(t *testing.T) {
 
 // What could not be written is not taken for done.
 func TestFullOutput(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /dev/full")
 	}
@@ -123,6 +125,7 @@ func TestFullOutput(t *testing.T) {
 
 // Who does not want to read on is told nothing about it.
 func TestClosedOutput(t *testing.T) {
+	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -206,6 +209,7 @@ func interrupt(t *testing.T, cmd *exec.Cmd, out io.Writer, ready <-chan struct{}
 }
 
 func TestInterrupt(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("os.Process.Signal cannot interrupt a process on windows")
 	}
@@ -304,6 +308,7 @@ func best(t *testing.T, try func(*testing.T) time.Duration) {
 // A session that another burin has open is not written; what can be done instead is said,
 // and can be done.
 func TestSessionOpenElsewhere(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	dir := t.TempDir()
 	said := []transcript.Entry{message(llm.RoleUser, llm.Text{Text: "Hi."}), message(llm.RoleAssistant, llm.Text{Text: "Hello."})}

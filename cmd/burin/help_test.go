@@ -19,6 +19,7 @@ const helpRows = 23
 
 // Every command, flag and topic has help, and all of it fits into 80 columns.
 func TestHelpFits(t *testing.T) {
+	t.Parallel()
 	root := (&program{getenv: os.Getenv}).root()
 	fits := func(name, text string) {
 		for line := range strings.Lines(text) {
@@ -72,6 +73,7 @@ func TestHelpFits(t *testing.T) {
 
 // What help shows as a command line is one: its commands and flags exist.
 func TestHelpIsTrue(t *testing.T) {
+	t.Parallel()
 	root := (&program{getenv: os.Getenv}).root()
 	for _, topic := range append(topics(), "root") {
 		text, ok := page(root, topic)
@@ -105,6 +107,7 @@ func TestHelpIsTrue(t *testing.T) {
 
 // The man pages are those of the help, and man takes them without a complaint.
 func TestManPages(t *testing.T) {
+	t.Parallel()
 	pages := manPages((&program{getenv: os.Getenv}).root())
 	for _, name := range []string{"burin.1", "burin-keys-add.1", "burin-help-config.7"} {
 		if !strings.HasPrefix(pages[name], ".TH BURIN") {

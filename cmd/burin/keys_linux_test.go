@@ -31,6 +31,7 @@ import (
 // Whatever shows a private key, no line of it reaches the model, a file of burin's
 // or an export; and a key that the model writes by its placeholders is the key.
 func TestPrivateKeysStayHome(t *testing.T) {
+	t.Parallel()
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"flag"
 	"fmt"
 	"image"
 	_ "image/jpeg" // sizes of pictures
@@ -14,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,16 +37,25 @@ import (
 
 func TestMain(m *testing.M) {
 	burin.Main() // commands have guards, which are this program again
+	// Most tests wait for other processes: more of them than cores at a time.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"burin": main, "agent": agenttest.Main})
 }
 
 // typeScriptClient is the client for JavaScript. It is there once it was built.
 const typeScriptClient = "../../clients/typescript"
 
-func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, scripts("testdata/script"))
+}
 
 // scripts are those of a folder.
 func scripts(dir string) testscript.Params {
+	// Or the demo would compile the standard library for its tests.
+	cache, _ := exec.Command("go", "env", "GOCACHE").Output() // without Go, the demo says so
 	return testscript.Params{
 		Dir:                 dir,
 		RequireExplicitExec: true,
@@ -76,6 +87,7 @@ func scripts(dir string) testscript.Params {
 			env.Setenv("BURIN_NO_KEYRING", "1")
 			env.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 			env.Setenv("GORACE", noPause)
+			env.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
 			for _, name := range []string{"OLLAMA_HOST", "LLAMA_CPP_BASE_URL", "LM_STUDIO_BASE_URL"} {
 				env.Setenv(name, "http://127.0.0.1:1")
 			}

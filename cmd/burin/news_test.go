@@ -15,6 +15,7 @@ import (
 
 // A burin in the terminal asks once a day for a newer release, where it may.
 func TestUpdateHint(t *testing.T) {
+	t.Parallel()
 	const hint = "burin v0.2.0 is available: see https://github.com/burin-dev/burin/releases"
 	m := newMirror(t, httptest.NewServer, publish(t, "v0.2.0", nil))
 	i := install(t, buildRelease(t, "v0.1.0", false), m)

@@ -13,6 +13,7 @@ import (
 
 // An editor reviews a plan as a question of permission, and the mode follows the answer.
 func TestEditorPlan(t *testing.T) {
+	t.Parallel()
 	r := openEditor(t, nil, []llmtest.Turn{
 		{Parts: []llmtest.Part{{Call: "exit_plan", ID: "c1", Args: `{"title":"write it","plan":"1. Write a.txt."}`}}},
 		{Parts: []llmtest.Part{{Call: "write", ID: "c2", Args: `{"path":"a.txt","content":"x"}`}}},
@@ -57,6 +58,7 @@ func TestEditorPlan(t *testing.T) {
 
 // A program reviews a plan by choosing, or with words of its own.
 func TestRPCPlan(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	d := drive(t, machine(t, b, rpcConfig), "--mode", "rpc-ui", "--approval", "plan")
 	review := func(value string) map[string]any {
@@ -81,6 +83,7 @@ func TestRPCPlan(t *testing.T) {
 
 // The conversation is compacted before a plan is carried out, and the plan stays whole.
 func TestRPCPlanCompacts(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	d := drive(t, machine(t, b, rpcConfig), "--mode", "rpc-ui")
 	d.send(`{"id":"0","type":"prompt","message":"say hello"}`) // a compaction keeps the first one

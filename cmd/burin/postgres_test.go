@@ -23,6 +23,7 @@ import (
 // Scripts with a PostgreSQL server. $PG is the address of a database, $ANN that of a role that
 // must give its password, quince, and $GUEST that of one that may make no tables.
 func TestPostgresScripts(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	server.Exec(t, "postgres", "CREATE ROLE ann LOGIN PASSWORD 'quince' IN ROLE "+pgtest.Guarded, "CREATE ROLE guest LOGIN")
 	p := scripts("testdata/postgres")
@@ -46,6 +47,7 @@ func TestPostgresScripts(t *testing.T) {
 
 // The commands of docs/sessions.md are run as they stand there, against another address.
 func TestPostgresPage(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	address, ok := strings.CutSuffix(server.Database(t), "?sslmode=disable")
 	if !ok {
@@ -92,6 +94,7 @@ func TestPostgresPage(t *testing.T) {
 }
 
 func TestHidePasswords(t *testing.T) {
+	t.Parallel()
 	const full, plain = "postgres://ann:quince@h/db#x", "postgres://ann@h/db#x"
 	for _, tt := range []struct {
 		args, want []string

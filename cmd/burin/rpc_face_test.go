@@ -23,6 +23,7 @@ func again(cmd *exec.Cmd) *exec.Cmd {
 // A person's answers to questions of permission, and to those of the model, have their
 // effect; a client that is not known to have a person is given a time.
 func TestRPCQuestions(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	d := drive(t, machine(t, b, rpcConfig), "--mode", "rpc")
 	asked := func() map[string]any {
@@ -105,6 +106,7 @@ func TestRPCQuestions(t *testing.T) {
 // Two clients share a session: both are sent the same events, either answers what is asked,
 // and a client that goes to another session ends it for nobody.
 func TestRPCSharedSession(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
 	first := drive(t, cmd, "--mode", "rpc-ui")
@@ -170,6 +172,7 @@ func TestRPCSharedSession(t *testing.T) {
 
 // A client that does not read holds up neither the session nor another client.
 func TestRPCStalledReader(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
 	owner := again(cmd)
@@ -221,6 +224,7 @@ func TestRPCStalledReader(t *testing.T) {
 
 // SIGTERM ends burin in order, while the model works.
 func TestRPCSignal(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no SIGTERM")
 	}
@@ -237,6 +241,7 @@ func TestRPCSignal(t *testing.T) {
 // What a client sends in one go is done in its order: an abort stops the prompt before it, a
 // model counts for the prompt behind it, and long commands hold up nothing.
 func TestRPCOrder(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	d := drive(t, machine(t, b, rpcConfig), "--mode", "rpc")
 	d.send(`{"id":"1","type":"bash","command":"sleep 30"}
@@ -276,6 +281,7 @@ func TestRPCOrder(t *testing.T) {
 
 // With a schema the model hands over a result of it; one that does not fit goes back to it.
 func TestRPCResult(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	d := drive(t, machine(t, b, rpcConfig), "--mode", "rpc", "--json-schema", `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
 	handed := func(message string) (failed bool) {

@@ -178,6 +178,7 @@ var pageStep = regexp.MustCompile("(?ms)^```(rpc|rpc-json)\n(.*?)^```$|^<!-- (mo
 
 // The examples of the pages run as they stand there, each block in a burin of its own.
 func TestRPCPages(t *testing.T) {
+	t.Parallel()
 	for _, page := range []string{"rpc.md", "json.md"} {
 		t.Run(page, func(t *testing.T) {
 			text, err := os.ReadFile("../../docs/" + page)

@@ -161,6 +161,7 @@ compaction: {keepRecentTokens: 200}
 
 // The pi family's own client runs every one of its methods.
 func TestPiClient(t *testing.T) {
+	t.Parallel()
 	npm := npmFolder(t)
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)

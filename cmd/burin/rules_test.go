@@ -25,6 +25,7 @@ var rulesModels = map[string][]string{
 // A stream rule stops an answer with the token that breaks it, on every wire format: the
 // server sends nothing after that token until the client goes away.
 func TestStreamRuleStopsWithTheToken(t *testing.T) {
+	t.Parallel()
 	text := []llm.Event{{Type: llm.EventStart}, {Type: llm.EventTextStart}}
 	for _, token := range []string{"I ", "will ", "use ", "for", "bid", "den()"} {
 		text = append(text, llm.Event{Type: llm.EventTextDelta, Delta: token})

@@ -41,6 +41,7 @@ type chatOf struct {
 // A chat is begun in a project, goes on after the server was killed, is forked, and is the
 // project's alone.
 func TestServeChats(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
 	for name, text := range map[string]string{"AGENTS.md": "The word of the folder is quagga.", "notes.txt": "x"} {
@@ -149,6 +150,7 @@ func TestServeChats(t *testing.T) {
 
 // A chat in which something is done can't be thrown away; what is done stops from anywhere.
 func TestServeChatBusy(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	c := serveIt(t, machine(t, b, rpcConfig))
 	var begun struct{ Chat chatOf }
@@ -169,6 +171,7 @@ func TestServeChatBusy(t *testing.T) {
 
 // A turn that was under way when the server ended, or was killed, goes on by itself in the next one.
 func TestServeChatGoesOn(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(sig.String(), func(t *testing.T) {
 			b := newBrain(t)
@@ -234,6 +237,7 @@ func filesWith(t *testing.T, dir, word string) (found []string) {
 
 // A person's chats are theirs alone, and go with them.
 func TestServeChatsOfPeople(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
 	c := serveIt(t, cmd)

@@ -38,6 +38,7 @@ func (c *httpClient) send(status int, verb, path, body string, is any) string {
 // A person and the model of a chat work on the same files: each sees what the other has written,
 // and the person goes back to what was there, and takes all of it to another project.
 func TestServeFiles(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
 	c := serveIt(t, cmd)

@@ -17,6 +17,7 @@ import (
 
 // A rotation while the server runs loses nothing, and the next server has sealed all again.
 func TestServeRotation(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := serveIt(t, cmd)
 	var one, two struct{ ID string }
@@ -83,6 +84,7 @@ func TestServeRotation(t *testing.T) {
 
 // With attachments in a bucket, the server starts if the bucket takes them.
 func TestServeBucket(t *testing.T) {
+	t.Parallel()
 	s := objecttest.Start(t)
 	config := rpcConfig + "\nserver:\n  attachments: s3://" + objecttest.Bucket + "/of/burin?region=" + objecttest.Region + "&endpoint=" + s.URL + "\n"
 	cmd := machine(t, newBrain(t), config)

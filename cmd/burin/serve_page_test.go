@@ -13,6 +13,7 @@ var httpStep = regexp.MustCompile("(?ms)^```http\n(\\w+) (\\S+)\n(.*?)\n?\n(\\d+
 
 // The examples of docs/serve.md run as they stand there, one after the other on one server.
 func TestServePage(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../docs/serve.md")
 	if err != nil {
 		t.Fatal(err)

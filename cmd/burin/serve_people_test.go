@@ -74,6 +74,7 @@ func (c *httpClient) opened(cmd *exec.Cmd) *http.Cookie {
 // The link that burin serve prints signs a browser in, once, and only when the button of its
 // page is pressed.
 func TestServeLink(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	s := again(cmd)
 	s.Args = append(s.Args, "serve", "--addr", "127.0.0.1:0")
@@ -159,6 +160,7 @@ func TestServeLink(t *testing.T) {
 // What a browser is signed in with is worth nothing to pages of others, to other people, and
 // after it was signed out.
 func TestServeBrowser(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := serveIt(t, cmd)
 	owner := c.opened(cmd)
@@ -288,6 +290,7 @@ func TestServeBrowser(t *testing.T) {
 // A device that is signed out is nobody's; what is under way on it ends, and so does what
 // somebody does whose role is changed.
 func TestServeSignedOut(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := serveIt(t, cmd)
 	var made struct{ ID string }
@@ -341,6 +344,7 @@ func TestServeSignedOut(t *testing.T) {
 
 // Over https the cookie can't be set by others, and browsers are told to stay there.
 func TestServeBrowserTLS(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	cert, key := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
 	pool := certify(t, cert, key, time.Now().Add(time.Hour), "box.example.org", "localhost")
@@ -398,6 +402,7 @@ var field = regexp.MustCompile(`name="ticket" value="([^"]+)"`)
 
 // The pages do all that an account needs, without a script.
 func TestServeAccount(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := serveIt(t, cmd)
 	link := strings.TrimSpace(run(t, cmd, "admin", "invite", "--role", "member", "--url", c.url))

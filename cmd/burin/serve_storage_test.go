@@ -57,6 +57,7 @@ func askStorage(t *testing.T, base, password, verb, path, body string, head ...s
 // The storage is off unless a setting says so, serves registered keys only, pages of the addresses in the
 // settings, and leaves no id of a tenant in logs and files; SBE-05, SBE-09, SBE-10.
 func TestServeStorage(t *testing.T) {
+	t.Parallel()
 	off := serveIt(t, machine(t, newBrain(t), rpcConfig))
 	for _, path := range []string{"/storage/health", "/storage/api/projects"} {
 		if answer, body := askStorage(t, off.url, "", "GET", path, ""); answer.StatusCode != 401 || !strings.Contains(body, `"title"`) {
@@ -184,6 +185,7 @@ func storageOnly(t *testing.T, cmd *exec.Cmd, environment ...string) (*exec.Cmd,
 // In the place of the original it uses the original's file and variables, leaves nothing else on the disk, and
 // ends with 0; SBE-01, SBE-02, SBE-36, ACC-06.
 func TestStorageOnly(t *testing.T) {
+	t.Parallel()
 	first := command(t)
 	file := filepath.Join(first.Dir, "kept", "data.db")
 	if err := os.Mkdir(filepath.Dir(file), 0o755); err != nil {
@@ -391,6 +393,7 @@ func TestStorageMemory(t *testing.T) {
 
 // The commands of docs/gremlin.md run as they stand there, one after the other.
 func TestGremlinPage(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../docs/gremlin.md")
 	if err != nil {
 		t.Fatal(err)

@@ -287,6 +287,7 @@ func saying(text string) map[string]any {
 
 // A program begins a session, follows it, answers what it asks, is cut off and misses nothing.
 func TestServe(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
 	c := serveIt(t, cmd, "--approval", "ask")
@@ -354,6 +355,7 @@ func TestServe(t *testing.T) {
 
 // A session of another process is joined where it is: what is said over HTTP is heard there.
 func TestServeJoins(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
 	owner := drive(t, cmd, "--mode", "rpc")
@@ -388,6 +390,7 @@ func TestServeJoins(t *testing.T) {
 
 // burin attach joins a session of a server, and needs its token.
 func TestAttachToServer(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
 	c := serveIt(t, cmd)
@@ -445,6 +448,7 @@ func TestAttachToServer(t *testing.T) {
 
 // Every operation refuses who has no token, and pages of others. What is wrong gets one clear line.
 func TestServeRefuses(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
 	c := serveIt(t, cmd)
@@ -527,6 +531,7 @@ func TestServeRefuses(t *testing.T) {
 
 // The token is in a file that only its owner reads, and stays the same.
 func TestServerToken(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	var tokens []string
 	for range 2 {

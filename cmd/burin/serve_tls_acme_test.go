@@ -152,6 +152,7 @@ func (p *pebble) reach(name, port string) (*x509.Certificate, error) {
 // A real authority issues certificates, by a question to the port of HTTPS or of HTTP. They are
 // kept, with the key of the account, where only their owner reads them.
 func TestServeACME(t *testing.T) {
+	t.Parallel()
 	p := startPebble(t)
 	for _, tt := range []struct {
 		by   string
@@ -216,6 +217,7 @@ func TestServeACME(t *testing.T) {
 
 // What an authority refuses is said in one line with what to do, at once.
 func TestServeACMERefused(t *testing.T) {
+	t.Parallel()
 	p := startPebble(t)
 	for _, tt := range []struct {
 		name, addr, want string
@@ -236,6 +238,7 @@ func TestServeACMERefused(t *testing.T) {
 
 // What no authority certifies is refused before one is asked; problems of authorities are put in words.
 func TestACMEFlags(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	for _, tt := range []struct{ args, want string }{
 		{"--acme 192.0.2.1", "it is an address; use --lan"},

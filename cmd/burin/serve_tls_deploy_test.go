@@ -20,6 +20,7 @@ import (
 
 // systemd accepts the units, but for where burin is, and that for the whole machine shuts most out.
 func TestServiceUnits(t *testing.T) {
+	t.Parallel()
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
 		t.Skip("systemd is not installed")
@@ -48,6 +49,7 @@ func TestServiceUnits(t *testing.T) {
 // The container file builds this program, and its image has what the program needs and no rights.
 // There is no container runtime here, so its commands are looked at one by one.
 func TestContainerFile(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../../deploy/Containerfile")
 	if err != nil {
 		t.Fatal(err)
@@ -128,6 +130,7 @@ func TestContainerFile(t *testing.T) {
 
 // The compose file is YAML with what its comments promise, its flags are burin's, and its settings hold.
 func TestComposeFile(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../../deploy/compose.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -177,6 +180,7 @@ func TestComposeFile(t *testing.T) {
 
 // burin admin health finds the server of this machine, by any way it listens, and says why one can't work.
 func TestAdminHealth(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	health := func(args ...string) (string, bool) {
 		c := again(cmd)
@@ -222,6 +226,7 @@ func TestAdminHealth(t *testing.T) {
 // Without TLS, a server for a proxy hears this machine and the proxy, and hangs up on others. With
 // addresses that others reach it always asks for a token.
 func TestServeForProxy(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := again(cmd)
 	c.Args = append(c.Args, "serve", "--check", "--addr", "0.0.0.0:0")

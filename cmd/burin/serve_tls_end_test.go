@@ -46,6 +46,7 @@ func (c *httpClient) signal() {
 // boundary: its answer and calls are complete, and no further request begins. What was
 // acknowledged is there for the next server, which reads what waited.
 func TestServeDrains(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
 	c := serveIt(t, cmd, "--approval", "full")
@@ -99,6 +100,7 @@ func TestServeDrains(t *testing.T) {
 
 // A turn that reaches no boundary is cut off after --drain; a second signal ends the server at once.
 func TestServeDrainEnds(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, drain string
 		again       bool
@@ -140,6 +142,7 @@ func TestServeDrainEnds(t *testing.T) {
 
 // The log names the client that a trusted proxy does; headers of others mean nothing.
 func TestServeProxies(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		config string
 		args   []string

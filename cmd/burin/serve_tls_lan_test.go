@@ -140,6 +140,7 @@ func ask(t *testing.T, client *http.Client, verb, address, token string) (*http.
 // A device gets the authority's certificate without TLS, nothing else there, and reaches the
 // server by HTTPS with it; only with a token. The authority stays the same. burin attach trusts it.
 func TestServeLAN(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	s := serveLAN(t, cmd)
 	plain := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: &http.Transport{DisableKeepAlives: true}}
@@ -263,6 +264,7 @@ func answeredNames(t *testing.T, at string, roots *x509.CertPool) []string {
 
 // The code has its margin, and a decoder reads the address from it, also from a dark picture of it.
 func TestServeCode(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		"https://192.168.1.7:4647", "https://[fd12:3456:789a::1]:4647/open/ABCDEFGHIJKLMNOPQRSTUVWXYZ", "https://box.local/" + strings.Repeat("x", 150),
 	} {
@@ -297,6 +299,7 @@ func TestServeCode(t *testing.T) {
 
 // What the terminal shows leads to the server, and signs in there.
 func TestServeLANCode(t *testing.T) {
+	t.Parallel()
 	s := serveLAN(t, machine(t, newBrain(t), rpcConfig))
 	link := readCode(t, modules(t, s.code))
 	if !strings.HasPrefix(link, s.at+"/open/") {
@@ -345,6 +348,7 @@ func readCode(t *testing.T, code [][]bool) string {
 
 // The server listens where the machine has addresses, and nowhere else, as they come and go.
 func TestLANListener(t *testing.T) {
+	t.Parallel()
 	one, two := netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.3")
 	var now atomic.Pointer[[]netip.Addr]
 	now.Store(&[]netip.Addr{one})
@@ -401,6 +405,7 @@ func TestLANListener(t *testing.T) {
 
 // The certificate is made again for new addresses and before its end, and only then.
 func TestLANCertificate(t *testing.T) {
+	t.Parallel()
 	a, err := certificate.Open(filepath.Join(t.TempDir(), "authority.pem"), "box")
 	if err != nil {
 		t.Fatal(err)
@@ -435,6 +440,7 @@ func TestLANCertificate(t *testing.T) {
 
 // What can't be served is said in one line.
 func TestServeLANRefuses(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

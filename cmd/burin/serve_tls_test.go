@@ -56,6 +56,7 @@ func certify(t *testing.T, cert, key string, until time.Time, names ...string) *
 // With a certificate the server listens for others, answers to the names of the certificate and
 // of --host, and takes a renewed one while it runs. burin attach joins it over https.
 func TestServeTLS(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	cert, key := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
 	pool := certify(t, cert, key, time.Now().Add(time.Hour), "box.example.org", "localhost")
@@ -149,6 +150,7 @@ func TestServeTLS(t *testing.T) {
 // The server doesn't start where it would listen for others without TLS, or with files that
 // can't be used; --check says so without a server.
 func TestServeCheck(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -213,6 +215,7 @@ func TestServeCheck(t *testing.T) {
 // Requests are counted and logged by what they are, without ids in the one and without content
 // in the other.
 func TestServeMetricsAndLog(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := serveIt(t, cmd, "--log")
 	var made struct{ ID string }

@@ -79,6 +79,7 @@ func (c *httpClient) member(cmd *exec.Cmd, name string, role people.Role) asker 
 // Each operation is refused to whose role or rights don't include what openapi.json says that it
 // needs, and reached by who has them: by tokens, and by browsers.
 func TestServeTokens(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := serveIt(t, cmd)
 	var made struct{ ID string }
@@ -179,6 +180,7 @@ func TestServeTokens(t *testing.T) {
 
 // A token that is removed, and one that has expired, is nobody's; what is under way with it ends.
 func TestServeTokenEnds(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := serveIt(t, cmd)
 	var made struct{ ID string }
@@ -221,6 +223,7 @@ func TestServeTokenEnds(t *testing.T) {
 
 // What is wrong gets one clear line.
 func TestAdminRefuses(t *testing.T) {
+	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	run(t, cmd, "admin", "token", "add", "one")
 	for _, tt := range []struct{ args, want string }{
@@ -262,6 +265,7 @@ var consoleStep = regexp.MustCompile(`(?m)^\$ burin (admin .*)\n((?:[^$` + "`" +
 
 // The commands of docs/serve.md about tokens run as they stand there, one after the other.
 func TestServePageCommands(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../docs/serve.md")
 	if err != nil {
 		t.Fatal(err)

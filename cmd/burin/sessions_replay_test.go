@@ -27,6 +27,7 @@ import (
 // What a session told while it lived, its replay tells again: the same events in the same
 // order about the same entries.
 func TestReplayTellsTheSame(t *testing.T) {
+	t.Parallel()
 	call := llmtest.Turn{Parts: []llmtest.Part{{Text: "I look."}, {Call: "look", Args: `{}`}}}
 	say := func(text string) llmtest.Turn { return llmtest.Turn{Parts: []llmtest.Part{{Text: text}}} }
 	srv, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: []llmtest.Turn{call, say("It is there."), say("the summary"), say("the title"), say("Yes."), say("what was left"), say("No.")}})

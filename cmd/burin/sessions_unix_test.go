@@ -21,6 +21,7 @@ import (
 
 // What shares a session does not outlive burin, also where only burin is told to end.
 func TestShareIsKilled(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, "sessions", "share", "x1", "--yes")
 	home := filepath.Join(cmd.Dir, "burin")
 	fifo := filepath.Join(cmd.Dir, "fifo")
@@ -68,6 +69,7 @@ func TestShareIsKilled(t *testing.T) {
 
 // At a terminal a person is asked, and a no changes nothing.
 func TestDeleteAsks(t *testing.T) {
+	t.Parallel()
 	cmd := command(t)
 	file := filepath.Join(cmd.Dir, "burin", "sessions", transcript.EncodeDir("/x"), "2026_x1.jsonl")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

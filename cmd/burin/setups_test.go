@@ -93,6 +93,7 @@ func (s *setups) golden(name, got string) {
 // What burin takes from eleven programs, from which file, and why not the rest, is told as a text
 // and as data. Looking runs nothing.
 func TestSetupsDoctor(t *testing.T) {
+	t.Parallel()
 	s := newSetups(t)
 	all := s.doctor()
 	at := strings.Index(all, "\nok       agents-md ")
@@ -140,6 +141,7 @@ func (s *setups) ask(prompt string, turns ...llmtest.Turn) []llm.Request {
 
 // Everything that was found works: it is in the requests, and hooks run once they are trusted.
 func TestSetupsWork(t *testing.T) {
+	t.Parallel()
 	s := newSetups(t)
 	done := llmtest.Turn{Parts: []llmtest.Part{{Text: "done"}}, Events: llmtest.Stop(llm.StopEnd, llm.Usage{Input: 1, Output: 1})}
 	call := func(name, args string) llmtest.Turn {

@@ -342,6 +342,7 @@ func (i *installation) files(dir string) (names []string) {
 }
 
 func TestUpdate(t *testing.T) {
+	t.Parallel()
 	one, two := buildRelease(t, "v0.1.0", true), buildRelease(t, "v0.2.0", true)
 	first, second := publish(t, "v0.1.0", packedProgram(t, one)), publish(t, "v0.2.0", packedProgram(t, two))
 

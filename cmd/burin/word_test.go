@@ -67,6 +67,7 @@ func TestFirstPrompt(t *testing.T) {
 
 // A prompt of words that people write must not be taken for a slip.
 func TestWordsAreNoSlips(t *testing.T) {
+	t.Parallel()
 	p := program{getenv: func(string) string { return "" }}
 	root := p.root()
 	for word := range strings.FieldsSeq("hello hi hey thanks why what explain fix test tests refactor redo todo reset lint build deploy status readme make yes no ok go log use do done plan") {
