@@ -235,14 +235,17 @@ func (p *pair) follow(chat string, w *heard) {
 			p.rest()
 			continue
 		}
-		in := bufio.NewScanner(answer.Body)
+		in, at := bufio.NewScanner(answer.Body), last
 		in.Buffer(nil, 1<<20)
 		for in.Scan() && !p.stopped.Load() {
 			if id, ok := strings.CutPrefix(in.Text(), "id: "); ok {
+				at = id
+			}
+			if in.Text() == "" && at != last { // the event is whole
 				if last == "" {
 					close(w.there)
 				}
-				last = id
+				last = at
 			}
 			data, ok := strings.CutPrefix(in.Text(), "data: ")
 			if !ok {

@@ -150,7 +150,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	out := &following{stream: newStream(w), moved: s.o.Moved, all: all, at: make([]string, len(all))}
 	for i, f := range all {
-		out.at[i] = formatCursor(f.id, f.feed.Cursor())
+		// Where a client was in another epoch counts until it has heard of the new owner.
+		if out.at[i] = wanted[i]; !strings.Contains(wanted[i], "@") {
+			out.at[i] = formatCursor(f.id, f.feed.Cursor())
+		}
 	}
 	var work sync.WaitGroup
 	for i := range all {
