@@ -111,7 +111,11 @@ func TestReplay(t *testing.T) {
 			t.Errorf("one who came late got %v", numbers(events))
 		}
 		for _, c := range []session.Cursor{{Seq: 1 << 40}, {Epoch: "another", Seq: 1}, {Epoch: r.Feed(session.Cursor{}).Cursor().Epoch}} {
-			e, err := r.Feed(c).Next(t.Context())
+			f := r.Feed(c)
+			e, err := f.Next(t.Context())
+			if first, err := f.Next(t.Context()); err != nil || first.Seq != 1 {
+				t.Errorf("from %+v: the new epoch goes on with %d, %v", c, first.Seq, err)
+			}
 			if o, ok := e.Data.(*session.Owner); err != nil || !ok || e.Type != session.OwnerChanged || o.Entries != 0 || o.Epoch == "" {
 				t.Errorf("from %+v: %+v, %v", c, e, err)
 			}

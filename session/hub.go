@@ -56,10 +56,8 @@ func (h *hub) feed(from Cursor) *feed {
 	switch {
 	case from == Cursor{}:
 		return &feed{hub: h, seq: h.next}
-	case from.Epoch != h.epoch && from.Epoch != "", from.Seq > h.next:
-		return &feed{hub: h, seq: h.next, foreign: true}
-	case from.Seq == 0:
-		return &feed{hub: h, seq: 1, foreign: true}
+	case from.Epoch != h.epoch && from.Epoch != "", from.Seq > h.next, from.Seq == 0:
+		return &feed{hub: h, seq: 1, foreign: true} // all that has happened since the transcript of the owner
 	}
 	return &feed{hub: h, seq: from.Seq}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -59,13 +58,8 @@ func newPair(t *testing.T, database, address string) *pair {
 		t.Fatal(err)
 	}
 	t.Cleanup(model.Close)
-	for i := range p.cmds {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.ports[i] = l.Addr().String()
-		l.Close()
+	for i, port := range freePorts(t, len(p.cmds)) {
+		p.ports[i] = "127.0.0.1:" + port
 		config := rpcConfig + "server:\n  database: " + database + "\n"
 		if i == 0 { // the other one reaches it there
 			config += "  " + address + p.ports[i][strings.LastIndexByte(p.ports[i], ':'):] + "\n"

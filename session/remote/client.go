@@ -85,6 +85,27 @@ func connect(ctx context.Context, conn net.Conn, say hello) (*Client, error) {
 	return c, nil
 }
 
+// Gone reports whether the owner of a session is known to be gone, which is never so in its own
+// process. What such a handle remembers may be out of date.
+func Gone(h session.Handle) bool {
+	c := clientOf(h)
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.gone != nil
+}
+
+// clientOf is the client that h is, or that it says it stands for; nil: the session is in this process.
+func clientOf(h session.Handle) *Client {
+	if front, ok := h.(interface{ Behind() session.Handle }); ok {
+		h = front.Behind()
+	}
+	c, _ := h.(*Client)
+	return c
+}
+
 // Rights returns the rights that the owner granted.
 func (c *Client) Rights() Rights { return c.welcome.Rights }
 

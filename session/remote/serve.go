@@ -542,7 +542,10 @@ var methods = map[string]method{
 	"cursor": on(Watch, func(_ context.Context, h session.Handle, _ struct{}, _ func(string)) (session.Cursor, error) {
 		return h.Events(session.Cursor{}).Cursor(), nil
 	}),
-	"nodes": on(Watch, func(_ context.Context, h session.Handle, p pageJSON, _ func(string)) (nodesJSON, error) {
+	"nodes": on(Watch, func(ctx context.Context, h session.Handle, p pageJSON, _ func(string)) (nodesJSON, error) {
+		if c := clientOf(h); c != nil { // its copy may lack some
+			return get[nodesJSON](ctx, c, "nodes", p)
+		}
 		all := h.Transcript().Nodes()
 		from := min(max(p.From, 0), len(all))
 		return nodesJSON{all[from:min(from+pageNodes, len(all))], len(all)}, nil

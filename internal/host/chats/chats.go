@@ -187,6 +187,9 @@ type away struct {
 	id string
 }
 
+// Behind is the handle that this one stands for.
+func (a *away) Behind() session.Handle { return a.Handle }
+
 // Close implements [session.Handle].
 func (a *away) Close() error {
 	a.c.mu.Lock()

@@ -327,7 +327,11 @@ func (s *Server) handle(r *http.Request, id string) (session.Handle, error) {
 	s.mu.Lock()
 	h := s.open[id]
 	s.mu.Unlock()
-	if h != nil {
+	switch {
+	case h == nil:
+	case remote.Gone(h):
+		s.forget(id, h)
+	default:
 		return h, nil
 	}
 	h, err := s.o.Face(ctx, sender(r), id, "server", false)
