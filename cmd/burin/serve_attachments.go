@@ -74,6 +74,7 @@ func (k *kept) tend(ctx context.Context, warn func(string)) (stop func()) {
 	work.Go(func() { k.forgetRemoved(ctx, failed) })
 	work.Go(func() { k.emptyTrash(ctx, failed) })
 	work.Go(func() { k.index.Tend(ctx, failed) })
+	work.Go(func() { k.finder.Tend(ctx, failed) })
 	return func() {
 		cancel()
 		work.Wait()

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/chat/vfs"
@@ -61,6 +62,11 @@ var Part = store.Part{Name: "projects", Steps: []string{
 	) STRICT;
 	CREATE INDEX chats_by_project ON {chats} (project, modified);
 	CREATE INDEX chats_by_person ON {chats} (person, modified);`,
+	// What the search index has of a chat: entries of its transcript, and of which turns, as the
+	// sum of accepted and settled ones. -1 is nothing yet, not even the title.
+	`ALTER TABLE {chats} ADD COLUMN entries INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE {chats} ADD COLUMN indexed INTEGER NOT NULL DEFAULT -1;
+	CREATE INDEX chats_behind ON {chats} (person) WHERE indexed < accepted + settled;`,
 }}
 
 var (
@@ -144,12 +150,13 @@ type Store struct {
 	db    *store.DB
 	keys  Keys
 	files *vfs.Store
+	index *search.Index
 	now   func() time.Time
 }
 
-// New makes a store. files has the files of the projects.
-func New(db *store.DB, keys Keys, files *vfs.Store) *Store {
-	return &Store{db: db, keys: keys, files: files, now: time.Now}
+// New makes a store. files has the files of the projects, and index what is found of the chats.
+func New(db *store.DB, keys Keys, files *vfs.Store, index *search.Index) *Store {
+	return &Store{db: db, keys: keys, files: files, index: index, now: time.Now}
 }
 
 func invalid(format string, args ...any) error {

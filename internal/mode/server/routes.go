@@ -104,6 +104,7 @@ func (s *Server) routes() []route {
 		},
 	}
 	all = append(all, s.chatRoutes()...)
+	all = append(all, s.findRoutes()...)
 	all = append(all, s.fileRoutes()...)
 	for _, m := range remote.Describe() {
 		all = append(all, route{
