@@ -102,7 +102,7 @@ func newPair(t *testing.T, database, address string) *pair {
 		t.Fatal(err)
 	}
 	t.Cleanup(v.Close)
-	p.store = project.New(db, v, vfs.New(db, vfs.Limits{}), search.New(db, v, 0))
+	p.store = project.New(db, v, vfs.New(db, vfs.Limits{}), search.New(db, v, 0), nil)
 	p.start(1)
 	var n int
 	for late := time.Now().Add(time.Minute); n == 0 && time.Now().Before(late); p.rest() {

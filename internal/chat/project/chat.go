@@ -152,7 +152,7 @@ func (s *Store) NewChat(ctx context.Context, person, project string, about About
 			c.ID, person, project, millis(now), int64(c.generation), closed); err != nil {
 			return err
 		}
-		return s.indexTitle(ctx, q, ring, person, &c, "")
+		return indexTitle(ctx, s, q, ring, person, &c, "")
 	})
 }
 
@@ -190,7 +190,7 @@ func (s *Store) SetChat(ctx context.Context, person, id string, revision int64, 
 		if _, err := q.Exec(ctx, `UPDATE {chats} SET sealed = ?2, revision = ?3, project = ?4 WHERE id = ?1`, id, closed, c.Revision, c.Project); err != nil {
 			return err
 		}
-		return s.indexTitle(ctx, q, ring, person, &c, title)
+		return indexTitle(ctx, s, q, ring, person, &c, title)
 	})
 	return c, err
 }
@@ -221,6 +221,9 @@ func (s *Store) PurgeChat(ctx context.Context, person, id string) error {
 	return s.db.Update(ctx, func(q store.Querier) error {
 		n, err := q.Exec(ctx, `DELETE FROM {chats} WHERE id = ?1 AND person = ?2 AND trashed > 0`, id, person)
 		if err != nil || n == 0 {
+			return err
+		}
+		if err := release(ctx, q, s.pieces, person, id); err != nil {
 			return err
 		}
 		return s.index.Forget(ctx, q, person, id)
@@ -397,7 +400,7 @@ func (s *Store) unseal(ctx context.Context, person string, c Chat) func(transcri
 // log opens a transcript on its records, which it closes then.
 func (s *Store) log(ctx context.Context, person string, c Chat, below transcript.Store, o transcript.Options, fresh bool) (*transcript.Log, error) {
 	unseal := s.unseal(ctx, person, c)
-	o.Inline = true
+	o.Blobs = transcript.KeptBy(&kept{store: s, person: person, chat: c.ID})
 	var l *transcript.Log
 	var err error
 	if fresh {
@@ -448,6 +451,9 @@ func (s *Store) Fork(ctx context.Context, person, id, entry string) (Chat, error
 }
 
 func (s *Store) copyBranch(ctx context.Context, person string, from *transcript.Log, entry string, to Chat) error {
+	if err := s.db.Update(ctx, func(q store.Querier) error { return share(ctx, q, s.pieces, person, to.Origin, to.ID) }); err != nil {
+		return err
+	}
 	below, err := s.begin(ctx, to)
 	if err != nil {
 		return err

@@ -81,7 +81,7 @@ func titleDoc(chat, title string, at time.Time) search.Doc {
 }
 
 // indexTitle has the index know a new title, in the transaction that keeps it.
-func (s *Store) indexTitle(ctx context.Context, q store.Querier, ring *vault.Ring, person string, c *Chat, before string) error {
+func indexTitle(ctx context.Context, s *Store, q store.Querier, ring *vault.Ring, person string, c *Chat, before string) error {
 	if c.Title == before {
 		return nil
 	}

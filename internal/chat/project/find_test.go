@@ -32,7 +32,7 @@ type finding struct {
 
 func newFinding(t *testing.T, db *store.DB, v *vault.Vault) *finding {
 	index := search.New(db, v, 0)
-	s := project.New(db, v, vfs.New(db, vfs.Limits{}), index)
+	s := project.New(db, v, vfs.New(db, vfs.Limits{}), index, piecesOf(t, db, v))
 	return &finding{t, db, v, index, s, project.NewFinder(s)}
 }
 

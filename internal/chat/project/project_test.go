@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/burin-dev/burin/internal/chat/attachment"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
@@ -24,7 +25,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var parts = []store.Part{project.Part, vfs.Part, vault.Part(), search.Part()}
+var parts = []store.Part{project.Part, vfs.Part, vault.Part(), search.Part(), attachment.Part()}
+
+func piecesOf(t *testing.T, db *store.DB, v *vault.Vault) *attachment.Store {
+	t.Helper()
+	return must[*attachment.Store](t)(attachment.New(t.Context(), db, v, nil))
+}
 
 func keysOf(t *testing.T, db *store.DB) *vault.Vault {
 	t.Helper()
@@ -35,7 +41,7 @@ func keysOf(t *testing.T, db *store.DB) *vault.Vault {
 
 func fresh(t *testing.T, db *store.DB) *project.Store {
 	v := keysOf(t, db)
-	return project.New(db, v, vfs.New(db, vfs.Limits{}), search.New(db, v, 0))
+	return project.New(db, v, vfs.New(db, vfs.Limits{}), search.New(db, v, 0), piecesOf(t, db, v))
 }
 
 func must[T any](t *testing.T) func(T, error) T {

@@ -28,7 +28,7 @@ func TestReseal(t *testing.T) {
 		key := vault.KeyFile(filepath.Join(t.TempDir(), "server.key"))
 		v := must[*vault.Vault](t)(vault.Open(ctx, db, key, vault.Options{Grace: time.Nanosecond}))
 		defer v.Close()
-		s := project.New(db, v, vfs.New(db, vfs.Limits{}), search.New(db, v, 0))
+		s := project.New(db, v, vfs.New(db, vfs.Limits{}), search.New(db, v, 0), piecesOf(t, db, v))
 		p := must[project.Project](t)(s.NewProject(ctx, "ann", project.Settings{Name: "Plums"}))
 		said := must[project.Chat](t)(s.NewChat(ctx, "ann", p.ID, project.About{Title: "said"}))
 		silent := must[project.Chat](t)(s.NewChat(ctx, "ann", p.ID, project.About{Title: "silent"}))
@@ -71,7 +71,7 @@ func TestReseal(t *testing.T) {
 		}
 		second := must[*vault.Vault](t)(vault.Open(ctx, db, key, vault.Options{}))
 		defer second.Close()
-		s = project.New(db, second, vfs.New(db, vfs.Limits{}), search.New(db, second, 0)) // with the new keys alone
+		s = project.New(db, second, vfs.New(db, vfs.Limits{}), search.New(db, second, 0), piecesOf(t, db, second)) // with the new keys alone
 		if got := must[project.Project](t)(s.Project(ctx, "ann", p.ID)); got.Name != "Plums" {
 			t.Errorf("the project is %q", got.Name)
 		}

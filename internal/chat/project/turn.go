@@ -146,7 +146,7 @@ func (s *Store) Note(ctx context.Context, person, id, holder string, change func
 			return ErrNotHeld
 		}
 		if err == nil {
-			err = s.indexTitle(ctx, q, ring, person, &c, title)
+			err = indexTitle(ctx, s, q, ring, person, &c, title)
 		}
 		if err == nil {
 			_, err = q.Exec(ctx, `UPDATE {projects} SET modified = ?2 WHERE id = ?1`, c.Project, millis(s.now()))

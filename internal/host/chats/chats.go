@@ -28,6 +28,8 @@ type Options struct {
 	Store *project.Store
 	// Finder has what was said indexed when a turn has ended.
 	Finder *project.Finder
+	// Attachments are the files that messages refer to.
+	Attachments *project.Attachments
 	// Open opens the session of a chat.
 	Open func(context.Context, host.Chat) (*session.Session, error)
 	// Idle is how long a chat stays open without company and work; 0 is until Close.
@@ -319,6 +321,9 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 				h.accepted.Store(n)
 			}
 			return err
+		},
+		Attachment: func(ctx context.Context, file string) ([]byte, string, error) {
+			return c.o.Attachments.Take(ctx, person, id, file)
 		},
 		Files: files.Files(c.ctx), Account: "person/" + person, Choice: host.Choice{Model: first(chat.Model, p.Model)}, Thinking: level,
 		MaxTokens: p.MaxTokens, Instructions: p.Instructions, Tools: p.Tools, Mode: first(p.Mode, "auto-edit"), MaxCost: p.MaxCost,

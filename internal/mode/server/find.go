@@ -24,8 +24,11 @@ const (
 	mostFound   = 1000 // that cursors lead to
 )
 
-// findRoutes are the operations that find something.
-func (s *Server) findRoutes() []route {
+// finding serves searches in chats.
+type finding struct{ in *project.Finder }
+
+// routes are the operations of it.
+func (s finding) routes() []route {
 	return []route{{
 		verb: "GET", path: "/v1/search", needs: remote.Watch, about: "Finds messages and titles of your chats that have all words of a query, the best first.",
 		query: []parameter{
@@ -41,7 +44,7 @@ func (s *Server) findRoutes() []route {
 	}}
 }
 
-func (s *Server) find(w http.ResponseWriter, r *http.Request) {
+func (s finding) find(w http.ResponseWriter, r *http.Request) {
 	found, err := s.findChats(r)
 	if err != nil {
 		failed(w, err)
@@ -50,7 +53,7 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, found)
 }
 
-func (s *Server) findChats(r *http.Request) (found FoundChats, err error) {
+func (s finding) findChats(r *http.Request) (found FoundChats, err error) {
 	q, err := queryOf(r)
 	if err != nil {
 		return found, err
@@ -63,7 +66,7 @@ func (s *Server) findChats(r *http.Request) (found FoundChats, err error) {
 		return found, err
 	}
 	limit = cmp.Or(limit, defaultHits)
-	found.Found, err = s.o.Finder.Search(r.Context(), person(r), project.Query{
+	found.Found, err = s.in.Search(r.Context(), person(r), project.Query{
 		Text: q.Get("q"), Project: q.Get("project"), Chat: q.Get("chat"), From: from, To: to, Limit: int(limit), Offset: int(cursor),
 	})
 	if next := cursor + limit; next < int64(found.Total) && next <= mostFound {

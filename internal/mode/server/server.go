@@ -79,6 +79,8 @@ type Options struct {
 	Projects *project.Store
 	// Finder finds what was said in chats.
 	Finder *project.Finder
+	// Attachments keeps files that people attach to chats.
+	Attachments *project.Attachments
 	// Busy reports whether something is done in a chat, and End ends it if it is open.
 	Busy func(chat string) bool
 	End  func(ctx context.Context, chat string)
