@@ -180,7 +180,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 	defer k.tend(ctx, p.warn)()
 	so := server.Options{
 		Version: version(), Storage: k.storage, People: k.people, Token: token, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Ready: k.ready,
-		Projects: k.projects, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
+		Projects: k.projects, Finder: k.finder, Attachments: k.attachments, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || l.names != nil && l.names(name)
 		},
@@ -291,11 +291,13 @@ type kept struct {
 	db       *store.DB
 	vault    *vault.Vault
 	projects *project.Store
+	finder   *project.Finder
 	chats    *chats.Chats
 	storage  *gremlin.API   // nil: it is off
 	proxies  []netip.Prefix // of the settings
 
-	attachments *attachment.Store
+	pieces      *attachment.Store
+	attachments *project.Attachments
 	index       *search.Index
 }
 
@@ -333,9 +335,11 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 	if k.storage, err = storageFor(p, settings, k.db); err != nil {
 		return nil, errors.Join(err, k.db.Close())
 	}
-	k.projects = project.New(k.db, k.vault, vfs.New(k.db, vfs.Limits{}))
+	k.projects = project.New(k.db, k.vault, vfs.New(k.db, vfs.Limits{}), k.index, k.pieces)
+	k.attachments = project.NewAttachments(k.projects)
+	k.finder = project.NewFinder(k.projects)
 	co := chats.Options{
-		Store: k.projects, Idle: k.sessions.Idle, Warn: p.warn, Dial: k.dialPeer,
+		Store: k.projects, Finder: k.finder, Attachments: k.attachments, Idle: k.sessions.Idle, Warn: p.warn, Dial: k.dialPeer,
 		Open: func(ctx context.Context, c host.Chat) (*session.Session, error) {
 			if c.Choice.Model == "" {
 				c.Choice = a.wish().Choice

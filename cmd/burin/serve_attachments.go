@@ -69,11 +69,13 @@ func (k *kept) tend(ctx context.Context, warn func(string)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	failed := func(err error) { warn(words.Error(err)) }
 	var work sync.WaitGroup
-	work.Go(func() { k.vault.Tend(ctx, failed, k.people, k.projects, k.attachments, k.index) })
+	work.Go(func() { k.vault.Tend(ctx, failed, k.people, k.projects, k.attachments, k.pieces, k.index) })
 	work.Go(func() { k.attachments.Tend(ctx, failed) })
+	work.Go(func() { k.pieces.Tend(ctx, failed) })
 	work.Go(func() { k.forgetRemoved(ctx, failed) })
 	work.Go(func() { k.emptyTrash(ctx, failed) })
 	work.Go(func() { k.index.Tend(ctx, failed) })
+	work.Go(func() { k.finder.Tend(ctx, failed) })
 	return func() {
 		cancel()
 		work.Wait()
@@ -86,7 +88,7 @@ func (k *kept) openRooms(ctx context.Context, p *program, paths config.Paths, se
 		return err
 	}
 	if k.vault, err = serverVault(ctx, p, paths, settings, k.db); err == nil {
-		k.attachments, err = serverAttachments(ctx, p, settings, k.db, k.vault)
+		k.pieces, err = serverAttachments(ctx, p, settings, k.db, k.vault)
 	}
 	if err != nil {
 		_ = k.db.Close() // nothing is written any more

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/chat/vfs"
@@ -95,7 +96,7 @@ func newPair(t *testing.T, database, address string) *pair {
 		t.Fatal(err)
 	}
 	t.Cleanup(v.Close)
-	p.store = project.New(db, v, vfs.New(db, vfs.Limits{}))
+	p.store = project.New(db, v, vfs.New(db, vfs.Limits{}), search.New(db, v, 0), nil)
 	p.start(1)
 	var n int
 	for late := time.Now().Add(time.Minute); n == 0 && time.Now().Before(late); p.rest() {

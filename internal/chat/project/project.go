@@ -21,6 +21,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/chat/attachment"
+	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/chat/vfs"
@@ -61,6 +63,12 @@ var Part = store.Part{Name: "projects", Steps: []string{
 	) STRICT;
 	CREATE INDEX chats_by_project ON {chats} (project, modified);
 	CREATE INDEX chats_by_person ON {chats} (person, modified);`,
+	// What the search index has of a chat: entries of its transcript, and of which turns, as the
+	// sum of accepted and settled ones. -1 is nothing yet, not even the title.
+	`ALTER TABLE {chats} ADD COLUMN entries INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE {chats} ADD COLUMN indexed INTEGER NOT NULL DEFAULT -1;
+	CREATE INDEX chats_behind ON {chats} (person) WHERE indexed < accepted + settled;`,
+	attachmentTables,
 }}
 
 var (
@@ -141,15 +149,18 @@ type Keys interface {
 
 // Store keeps the projects and chats of all people. Any goroutine may use it.
 type Store struct {
-	db    *store.DB
-	keys  Keys
-	files *vfs.Store
-	now   func() time.Time
+	db     *store.DB
+	keys   Keys
+	files  *vfs.Store
+	index  *search.Index
+	pieces *attachment.Store
+	now    func() time.Time
 }
 
-// New makes a store. files has the files of the projects.
-func New(db *store.DB, keys Keys, files *vfs.Store) *Store {
-	return &Store{db: db, keys: keys, files: files, now: time.Now}
+// New makes a store. files has the files of the projects, index what is found of the chats, and
+// pieces what is attached to them.
+func New(db *store.DB, keys Keys, files *vfs.Store, index *search.Index, pieces *attachment.Store) *Store {
+	return &Store{db: db, keys: keys, files: files, index: index, pieces: pieces, now: time.Now}
 }
 
 func invalid(format string, args ...any) error {

@@ -132,6 +132,7 @@ func (s *Store) Note(ctx context.Context, person, id, holder string, change func
 		if err != nil {
 			return err
 		}
+		title := c.Title
 		change(&c.About)
 		if err := c.check(); err != nil {
 			return err
@@ -143,6 +144,9 @@ func (s *Store) Note(ctx context.Context, person, id, holder string, change func
 		n, err := q.Exec(ctx, `UPDATE {chats} SET sealed = ?3, modified = ?4 WHERE id = ?1 AND holder = ?2`, id, holder, closed, millis(s.now()))
 		if err == nil && n == 0 {
 			return ErrNotHeld
+		}
+		if err == nil {
+			err = indexTitle(ctx, s, q, ring, person, &c, title)
 		}
 		if err == nil {
 			_, err = q.Exec(ctx, `UPDATE {projects} SET modified = ?2 WHERE id = ?1`, c.Project, millis(s.now()))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/owner"
 	"github.com/burin-dev/burin/llm"
@@ -25,6 +26,10 @@ import (
 // Options of [New].
 type Options struct {
 	Store *project.Store
+	// Finder has what was said indexed when a turn has ended.
+	Finder *project.Finder
+	// Attachments are the files that messages refer to.
+	Attachments *project.Attachments
 	// Open opens the session of a chat.
 	Open func(context.Context, host.Chat) (*session.Session, error)
 	// Idle is how long a chat stays open without company and work; 0 is until Close.
@@ -320,6 +325,9 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 			}
 			return err
 		},
+		Attachment: func(ctx context.Context, file string) ([]byte, string, error) {
+			return c.o.Attachments.Take(ctx, person, id, file)
+		},
 		Files: files.Files(c.ctx), Account: "person/" + person, Choice: host.Choice{Model: first(chat.Model, p.Model)}, Thinking: level,
 		MaxTokens: p.MaxTokens, Instructions: p.Instructions, Tools: p.Tools, Mode: first(p.Mode, "auto-edit"), MaxCost: p.MaxCost,
 		Desk: desk, Warn: func(line string) { c.o.Warn("chat " + id + ": " + line) },
@@ -363,7 +371,7 @@ func first(a, b string) string {
 }
 
 // note writes down what becomes of a chat, until it ends: what it is called and costs, which
-// model was chosen, and that its turns have ended.
+// model was chosen, and that its turns have ended. Then it has the index know what was said.
 func (c *Chats) note(person, id string, h *held, s *session.Session, feed session.Feed) {
 	defer func() {
 		c.mu.Lock()
@@ -397,7 +405,10 @@ func (c *Chats) note(person, id string, h *held, s *session.Session, feed sessio
 		if e.Type == session.AgentSettled && !s.Facts().Working && c.over(e) && !errors.Is(err, project.ErrNotHeld) {
 			err = errors.Join(err, c.o.Store.Settle(c.ctx, id, h.holder, n))
 		}
-		if err != nil && c.ctx.Err() == nil && !errors.Is(err, project.ErrUnknown) && !errors.Is(err, project.ErrNotHeld) { // else it was purged, or is another server's
+		if err == nil && e.Type == session.AgentSettled {
+			err = c.o.Finder.Index(c.ctx, person, id, h.holder, s.Log())
+		}
+		if err != nil && c.ctx.Err() == nil && !errors.Is(err, project.ErrUnknown) && !errors.Is(err, project.ErrNotHeld) && !errors.Is(err, vault.ErrLocked) { // else it was purged, is another server's, or is indexed later
 			c.o.Warn(fmt.Sprintf("chat %s: %v", id, err))
 		}
 	}

@@ -57,7 +57,7 @@ func newFilesBench(t testing.TB, limits vfs.Limits) *filesBench {
 	db := storetest.Open(t, t.TempDir()+"/server.db", []store.Part{people.Part(), project.Part, vfs.Part})
 	all, err := people.Open(ctx, db, personKeys{}, nil)
 	must(err)
-	projects := project.New(db, personKeys{}, vfs.New(db, limits))
+	projects := project.New(db, personKeys{}, vfs.New(db, limits), nil, nil)
 	b := &filesBench{TB: t, db: db, as: "anna", tokens: map[string]string{}}
 	for _, name := range []string{"anna", "bert"} {
 		id, err := all.Add(ctx, people.By{}, name, "", people.Member)

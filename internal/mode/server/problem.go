@@ -46,6 +46,9 @@ func statusOf(err error) (status int, code string) {
 	if status, code := statusOfFiles(err); status != 0 {
 		return status, code
 	}
+	if status, code := statusOfAttachment(err); status != 0 {
+		return status, code
+	}
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):

@@ -104,6 +104,8 @@ func (s *Server) routes() []route {
 		},
 	}
 	all = append(all, s.chatRoutes()...)
+	all = append(all, finding{s.o.Finder}.routes()...)
+	all = append(all, attachments{s.o.Attachments}.routes()...)
 	all = append(all, s.fileRoutes()...)
 	for _, m := range remote.Describe() {
 		all = append(all, route{

@@ -77,6 +77,10 @@ type Options struct {
 	List func(ctx context.Context, limit int) ([]Listed, error)
 	// Projects keeps the projects and chats of people.
 	Projects *project.Store
+	// Finder finds what was said in chats.
+	Finder *project.Finder
+	// Attachments keeps files that people attach to chats.
+	Attachments *project.Attachments
 	// Busy reports whether something is done in a chat, and End ends it if it is open.
 	Busy func(chat string) bool
 	End  func(ctx context.Context, chat string)
