@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -139,6 +140,10 @@ func TestBudgetServe(t *testing.T) {
 			}
 		})
 	}
+	if os.Getenv("LEAN_PROF") != "" {
+		time.Sleep(7 * time.Second)
+		_ = c.cmd.Process.Signal(syscall.SIGUSR2)
+	}
 	all.Wait()
 	took := time.Since(began)
 	most, _ := procMemory(c.cmd.Process.Pid, "VmHWM:")
@@ -194,6 +199,10 @@ func TestBudgetServeIdle(t *testing.T) {
 			t.Fatal(answer.Status)
 		}
 		defer answer.Body.Close()
+	}
+	if os.Getenv("LEAN_PROF") != "" {
+		_ = c.cmd.Process.Signal(syscall.SIGUSR2)
+		time.Sleep(time.Second)
 	}
 	before := cpuTime(t, c.cmd.Process.Pid)
 	<-time.After(5 * time.Second)
