@@ -141,12 +141,14 @@ func slotOf(e *Event) slot {
 	return slot{seq: e.Seq, whole: &whole}
 }
 
-// event returns what was kept.
-func (k slot) event() Event {
+// event sets e, which is empty, to what was kept.
+func (k slot) event(e *Event) {
 	if k.whole != nil {
-		return *k.whole
+		*e = *k.whole
+		return
 	}
-	return Event{Seq: k.seq, Event: agent.Event{Type: agent.MessageUpdate, Stream: llm.Event{Type: deltaTypes[k.kind], Index: int(k.index), Delta: k.delta}}}
+	e.Seq, e.Type = k.seq, agent.MessageUpdate
+	e.Stream.Type, e.Stream.Index, e.Stream.Delta = deltaTypes[k.kind], int(k.index), k.delta
 }
 
 func (k slot) typ() agent.EventType {
@@ -223,44 +225,46 @@ type feed struct {
 
 func (f *feed) Cursor() Cursor { return Cursor{f.hub.epoch, f.seq} }
 
-func (f *feed) Next(ctx context.Context) (Event, error) {
+func (f *feed) Next(ctx context.Context) (e Event, err error) {
 	for {
-		e, wake, err := f.take()
+		wake, err := f.take(&e)
 		if wake == nil {
 			return e, err
 		}
 		select {
 		case <-wake:
 		case <-ctx.Done():
-			return Event{}, ctx.Err()
+			return e, ctx.Err()
 		}
 	}
 }
 
-// take returns the next event, or a channel to wait for.
-func (f *feed) take() (Event, <-chan struct{}, error) {
+// take sets e to the next event, or returns a channel to wait for.
+func (f *feed) take(e *Event) (<-chan struct{}, error) {
 	h := f.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if f.foreign {
 		owner := h.owner
 		f.foreign = false
-		return Event{Event: agent.Event{Type: OwnerChanged}, Data: &owner}, nil, nil
+		e.Type, e.Data = OwnerChanged, &owner
+		return nil, nil
 	}
 	if f.seq <= h.gone {
-		lost := h.gone - f.seq + 1
+		e.Type, e.Data = EventsLost, &Lost{h.gone - f.seq + 1}
 		f.seq = h.gone + 1
-		return Event{Event: agent.Event{Type: EventsLost}, Data: &Lost{lost}}, nil, nil
+		return nil, nil
 	}
 	if left := f.left(); len(left) > 0 {
 		f.seq = left[0].seq + 1
-		return left[0].event(), nil, nil
+		left[0].event(e)
+		return nil, nil
 	}
 	if h.ended {
-		return Event{}, nil, ErrClosed
+		return nil, ErrClosed
 	}
 	h.waiting++
-	return Event{}, h.wake, nil
+	return h.wake, nil
 }
 
 // left returns the available events that were not read.

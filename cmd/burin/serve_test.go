@@ -46,9 +46,6 @@ func serveWith(t *testing.T, bin string, cmd *exec.Cmd, args ...string) *httpCli
 	cmd.Env = slices.Clone(cmd.Env)
 	cmd.Args = append(cmd.Args, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
 	cmd.Env = append(cmd.Env, tokenVariable+"="+testToken)
-	if os.Getenv("LEAN_PROF") != "" {
-		cmd.Env = append(cmd.Env, "LEAN_PROF="+os.Getenv("LEAN_PROF"))
-	}
 	said := new(bytes.Buffer)
 	cmd.Stderr = said
 	out, err := cmd.StdoutPipe()
