@@ -101,6 +101,7 @@ var layers = map[string][]string{
 	"llm/wire":                {"llm"},
 	"llm/schema":              {},
 	"llm/internal":            {"llm", "llm/wire"},
+	"llm/internal/azureauth":  {"llm", "llm/wire", "internal/installed"},
 	"llm/awsauth":             {"llm", "llm/wire", "internal/installed"},
 	"llm/gcpauth":             {"llm", "llm/wire"},
 	"llm/anthropic":           {"llm", "llm/wire", "llm/schema", "llm/internal/..."},

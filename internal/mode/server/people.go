@@ -241,7 +241,8 @@ func retryAfter(head http.Header, err error) {
 }
 
 // may says why who sends a request may not have an operation; nil is that they may.
-func (o route) may(who Who) error {
+func (o *route) may(r *http.Request) error {
+	who := sender(r)
 	switch {
 	case who.Peer && o.path != attachPath:
 		return errors.New("another server may only join chats")

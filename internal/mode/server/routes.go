@@ -39,8 +39,8 @@ type route struct {
 }
 
 // ServeHTTP serves a request of somebody who may send it.
-func (o route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := o.may(sender(r)); err != nil && !o.open {
+func (o *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := o.may(r); err != nil && !o.open {
 		fail(w, http.StatusForbidden, "denied", err)
 		return
 	}

@@ -120,7 +120,7 @@ func (s *Server) stored(w http.ResponseWriter, r *http.Request) bool {
 			s.counts.wrong.Add(1)
 		}
 		r.Pattern = storagePath + "/"
-		s.note(r, Who{}, seen.status, began)
+		s.note(r, seen.status, began)
 	}()
 	http.StripPrefix(storagePath, s.o.Storage).ServeHTTP(seen, r)
 	return true
