@@ -249,8 +249,10 @@ func (s *Server) Handler() http.Handler {
 		defer s.watch(r, who, cancel)()
 		r = r.WithContext(ctx)
 		seen := &measured{ResponseWriter: w}
-		w = seen
 		defer func() { s.note(r, who, seen.status, began) }()
+		told := &problems{ResponseWriter: seen}
+		defer told.tell("what is there is another one than the request says")
+		w = told
 		most := int64(maxBody)
 		if form || o.people {
 			most = maxAccount
