@@ -261,9 +261,13 @@ func (f *following) tell(i int, e *session.Event) error {
 	defer f.mu.Unlock()
 	if e == nil || e.Type != agent.MessageUpdate && e.Type != agent.ToolUpdate && e.Type != session.CommandOutput {
 		if now := one.handle.Facts(); !one.told || !one.facts.Same(&now) {
+			id := ""
+			if e == nil { // who is cut off before the first event knows from where on, too
+				id = strings.Join(f.at, ",")
+			}
 			raw, err := json.Marshal(factsOf{one.id, &now})
 			if err == nil {
-				err = f.put("", "", raw)
+				err = f.put("", id, raw)
 			}
 			if err != nil {
 				return err
