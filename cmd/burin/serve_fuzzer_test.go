@@ -85,15 +85,18 @@ var fieldWords = map[string][]any{
 	"tenant": {gremlinTenant}, "disabled": {false, false, true}, "pattern": {"echo:*"},
 }
 
-// strange are values that no client should send.
-var strange = []any{
-	nil, true, 0.0, -1.0, 1e300, 9007199254740993.0, 0.5, "", "\x00", "../../etc/passwd", "/", "//", strings.Repeat("x", 70_000), strings.Repeat("/x", 300), "\u202e\u0000", "%00", "'; DROP TABLE people; --",
-	"🦫",
-	[]any{},
-	map[string]any{},
-	[]any{[]any{[]any{}}},
-	map[string]any{"id": map[string]any{}},
-	"2026-13-45", "NaN", "owner",
+// strange is a value that no client should send.
+func (a *actor) strange() any {
+	all := []any{
+		nil, true, 0.0, -1.0, 1e300, 9007199254740993.0, 0.5, "", "\x00", "../../etc/passwd", "/", "//", strings.Repeat("x", 70_000), strings.Repeat("/x", 300), "\u202e\u0000", "%00", "'; DROP TABLE people; --",
+		"🦫",
+		[]any{},
+		map[string]any{},
+		[]any{[]any{[]any{}}},
+		map[string]any{"id": map[string]any{}},
+		"2026-13-45", "NaN", "owner",
+	}
+	return all[a.rnd.IntN(len(all))]
 }
 
 const picture = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
@@ -513,7 +516,7 @@ func (a *actor) try(o *operation, valid bool) {
 	if strings.Contains(at, "{id}") {
 		id := a.id(o)
 		if !valid && a.rnd.IntN(3) == 0 {
-			id = fmt.Sprint(strange[a.rnd.IntN(len(strange))])
+			id = fmt.Sprint(a.strange())
 		}
 		at = strings.ReplaceAll(at, "{id}", url.PathEscape(id))
 		if strings.HasPrefix(o.path, "/v1/sessions/") {
@@ -546,7 +549,7 @@ func (a *actor) try(o *operation, valid bool) {
 				v = fmt.Sprint(1 + a.rnd.IntN(2))
 			}
 			if q == "limit" && !valid || !valid && a.rnd.IntN(3) == 0 {
-				v = fmt.Sprint(strange[a.rnd.IntN(len(strange))])
+				v = fmt.Sprint(a.strange())
 			}
 			query.Set(q, v)
 		}
@@ -977,35 +980,35 @@ func (a *actor) field(o *operation, session, name string) any {
 
 // mutate makes one thing in a value strange.
 func (a *actor) mutate(v any) any {
-	odd := func() any { return strange[a.rnd.IntN(len(strange))] }
 	switch v := v.(type) {
 	case map[string]any:
 		keys := sortedKeys(v)
 		if len(keys) == 0 || a.rnd.IntN(6) == 0 {
-			return odd()
+			return a.strange()
 		}
 		key := keys[a.rnd.IntN(len(keys))]
 		switch a.rnd.IntN(4) {
 		case 0:
 			delete(v, key)
 		case 1:
-			v[fmt.Sprint(odd())] = odd()
+			v[fmt.Sprint(a.strange())] = a.strange()
 		default:
 			v[key] = a.mutate(v[key])
 		}
 		return v
 	case []any:
 		if len(v) == 0 || a.rnd.IntN(4) == 0 {
-			return odd()
+			return a.strange()
 		}
 		if a.rnd.IntN(4) == 0 {
 			return slices.Repeat(v, 1+a.rnd.IntN(300))
 		}
+		v = slices.Clone(v)
 		i := a.rnd.IntN(len(v))
 		v[i] = a.mutate(v[i])
 		return v
 	}
-	return odd()
+	return a.strange()
 }
 
 func (a *actor) strangeHeaders(r *http.Request) {
