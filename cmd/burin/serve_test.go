@@ -509,7 +509,7 @@ func TestServeRefuses(t *testing.T) {
 		{"GET", "/v1/events?session=" + made.ID + "&session=" + made.ID, "", 400, "twice"},
 		{"GET", "/v1/events?session=" + made.ID + "@x", "", 400, "ID@EPOCH.SEQ"},
 		{"GET", "/v1/events?session=none", "", 404, "unknown session"},
-		{"GET", at + "/attach", "", 426, ""},
+		{"GET", at + "/attach", "", 426, `"status":426`},
 	} {
 		status, body := c.do(c.request(tt.verb, tt.path, tt.body))
 		if status != tt.status || !strings.Contains(string(body), tt.want) {

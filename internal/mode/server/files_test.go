@@ -228,10 +228,11 @@ func TestFilesContent(t *testing.T) {
 	if got := b.head.Get("Content-Range"); got != "bytes 1-3/4" {
 		t.Errorf("the range is %q", got)
 	}
-	b.must(416, "", "GET", fileAt("/a.txt"), "", "Range", "bytes=9-")
+	b.must(416, `"status":416`, "GET", fileAt("/a.txt"), "", "Range", "bytes=9-")
 	if status, said := b.do("HEAD", fileAt("/a.txt"), nil); status != 200 || said != "" || b.head.Get("Content-Length") != "4" {
 		t.Errorf("HEAD: %d %q %v", status, said, b.head)
 	}
+	b.must(412, `"status":412`, "GET", fileAt("/a.txt"), "", "If-Match", `"x"`)
 	b.must(409, "NOT_A_FILE", "GET", fileAt("/"), "")
 	b.must(404, "/none", "GET", fileAt("/none"), "")
 	b.must(400, "path", "GET", "/file", "")

@@ -208,8 +208,10 @@ func (s *Server) Handler() http.Handler {
 		}
 		defer leave()
 		seen := &measured{ResponseWriter: w}
-		w = seen
 		defer func() { s.note(r, seen.status, began) }()
+		told := &problems{ResponseWriter: seen}
+		defer told.tell("what is there is another one than the request says")
+		w = told
 		if ofPeople(to) {
 			r.Body = http.MaxBytesReader(w, r.Body, maxAccount)
 			_ = http.NewResponseController(w).SetReadDeadline(began.Add(accountTime)) // where there is none, the sender may take longer
