@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/host/chats"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 )
@@ -111,6 +112,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	if name == "" {
 		name = "browser"
 	}
+	visit := chats.Visit{Name: name, Answers: query.Get("answers") == "true", Watches: query.Get("watching") != "false"}
 	var all []*follower
 	defer func() {
 		for _, f := range all {
@@ -131,14 +133,14 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 			failed(w, err)
 			return
 		}
-		h, err := s.o.Face(ctx, sender(r), id, name, query.Get("answers") == "true")
+		h, err := s.o.Face(ctx, sender(r), id, visit)
 		if err != nil {
 			failed(w, err)
 			return
 		}
 		one := &follower{id: id, handle: h, feed: h.Events(from)}
 		one.reopen = func() error {
-			h, err := s.o.Face(ctx, sender(r), id, name, query.Get("answers") == "true")
+			h, err := s.o.Face(ctx, sender(r), id, visit)
 			if err != nil {
 				return err
 			}
