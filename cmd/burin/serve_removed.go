@@ -39,7 +39,7 @@ func (k *kept) forgetRemoved(ctx context.Context, failed func(error)) {
 // forget removes what the rooms have of a person. The keys go last: what a room may have left is
 // noise then.
 func (k *kept) forget(ctx context.Context, person string) error {
-	chats, err := project.ChatsOf(ctx, k.projects, person)
+	chats, err := project.ChatsOf(ctx, k.projects, person, "")
 	if err != nil {
 		return err
 	}

@@ -78,8 +78,41 @@ func getFile(w http.ResponseWriter, r *http.Request, t *vfs.Tree, q query) error
 	kind, show := kindOf(info.MIME)
 	download(w.Header(), info.Name(), kind, show && inline)
 	w.Header().Set("ETag", etagOf(info, version))
-	http.ServeContent(paced{w}, r, "", time.Time{}, bytes.NewReader(data))
+	http.ServeContent(&content{paced: paced{w}}, r, "", time.Time{}, bytes.NewReader(data))
 	return nil
+}
+
+// content is a writer for [http.ServeContent], whose errors become problems.
+type content struct {
+	paced
+	failed bool
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (c *content) WriteHeader(status int) {
+	var code string
+	var why error
+	switch status {
+	case http.StatusPreconditionFailed:
+		code, why = string(vfs.Changed), errors.New("the file is another one than If-Match says: read it again")
+	case http.StatusRequestedRangeNotSatisfiable:
+		why = errors.New("the file has no such range: Content-Range says how long it is")
+	default:
+		c.paced.WriteHeader(status)
+		return
+	}
+	c.failed = true
+	for _, name := range []string{"Content-Disposition", "Content-Length", "Accept-Ranges", "ETag"} { // they are of the file
+		c.Header().Del(name)
+	}
+	fail(c.ResponseWriter, status, code, why)
+}
+
+func (c *content) Write(b []byte) (int, error) {
+	if c.failed {
+		return len(b), nil
+	}
+	return c.paced.Write(b)
 }
 
 func putFile(w http.ResponseWriter, r *http.Request, t *vfs.Tree, q query) error {
