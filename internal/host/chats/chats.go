@@ -141,7 +141,7 @@ func (c *Chats) Face(ctx context.Context, person, id string, v Visit) (session.H
 			return h, nil
 		}
 		if time.Now().After(late) {
-			return nil, err
+			return nil, elsewhere{c.o.Address != ""}
 		}
 		select {
 		case <-time.After(wait):
@@ -151,6 +151,18 @@ func (c *Chats) Face(ctx context.Context, person, id string, v Visit) (session.H
 		}
 	}
 }
+
+// elsewhere is the error of a chat that another server has open, which can't be asked.
+type elsewhere struct{ shared bool } // by servers of a database that several may have
+
+func (e elsewhere) Error() string {
+	if e.shared {
+		return "another server has this chat open and can't be reached: check server.address there, or try again in a minute"
+	}
+	return "another burin serve has this chat open: use that one, or end it; servers share chats only on PostgreSQL (server.database)"
+}
+
+func (elsewhere) Unwrap() error { return transcript.ErrLocked }
 
 // Here is Face for a chat that is open in this process, whoever's it is; otherwise the error is
 // [project.ErrUnknown]. It is for other servers.
