@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/chat/push/pushtest"
+	"github.com/burin-dev/burin/internal/platform/pgtest"
 )
 
 // pushed is a machine whose server trusts a push service.
@@ -129,6 +130,48 @@ func TestServePush(t *testing.T) {
 		if found := filesWith(t, homeOf(cmd), word); len(found) > 0 {
 			t.Errorf("%q is in %v", word, found)
 		}
+	}
+}
+
+// Who looks at a chat by a server that doesn't have it isn't told either, and of two servers one tells.
+func TestTwoServersPush(t *testing.T) {
+	t.Parallel()
+	s := pushtest.Serve(t)
+	trust := filepath.Join(t.TempDir(), "push.pem")
+	if err := os.WriteFile(trust, s.Certificate(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := newPair(t, pgtest.Start(t, pgtest.Options{}).Database(t), "address: http://localhost", fmt.Sprintf("  pushHosts: [%q]\n", s.Host()), trust)
+	c, d := &httpClient{t: t, url: p.url(0)}, &httpClient{t: t, url: p.url(1)}
+	for _, one := range []*httpClient{c, d} {
+		one.must(http.StatusOK, "GET", "/v1/openapi.json", nil, &one.spec)
+	}
+	c.subscribed(asker{cookie: c.opened(p.cmds[0])}, s, false)
+	begin := func(text string) string {
+		t.Helper()
+		var begun struct{ Chat chatOf }
+		c.must(http.StatusCreated, "POST", "/v1/chats", map[string]any{"message": map[string]any{"message": saying(text)["message"]}}, &begun)
+		if m := s.Next(); m.Chat != begun.Chat.ID || m.Kind != "done" || m.Sub != "" {
+			t.Errorf("told %+v", m)
+		}
+		return begun.Chat.ID
+	}
+	chat := begin("turn 1 0")
+	for i, query := range []string{"&watching=false", ""} {
+		f := d.follow("", "session="+chat+query)
+		f.until("", nil)
+		d.must(http.StatusOK, "POST", "/v1/sessions/"+chat+"/submit", saying(fmt.Sprint("turn 1 ", i+1)), nil)
+		f.until("agent_settled", nil)
+		if query != "" {
+			if m := s.Next(); m.Chat != chat || m.Kind != "done" {
+				t.Errorf("told %+v", m)
+			}
+		}
+		defer f.stop()
+	}
+	begin("turn 2 0")
+	if n := s.Requests(); n != 3 {
+		t.Errorf("%d requests", n)
 	}
 }
 

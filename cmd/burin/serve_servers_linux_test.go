@@ -49,8 +49,9 @@ type pair struct {
 
 var turnWords = regexp.MustCompile(`turn (\d+) (\d+)$`)
 
-// newPair starts both. The first one has an address in its settings, up to the port.
-func newPair(t *testing.T, database, address string) *pair {
+// newPair starts both. The first one has an address in its settings, up to the port. more are settings of
+// the server that both have, and trust is a file with certificates that they accept; "" is none.
+func newPair(t *testing.T, database, address, more, trust string) *pair {
 	t.Helper()
 	p := &pair{T: t}
 	model, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: slices.Repeat([]llmtest.Turn{{Reply: p.reply, Pace: 20 * time.Millisecond}}, 200_000)})
@@ -60,11 +61,14 @@ func newPair(t *testing.T, database, address string) *pair {
 	t.Cleanup(model.Close)
 	for i, port := range freePorts(t, len(p.cmds)) {
 		p.ports[i] = "127.0.0.1:" + port
-		config := rpcConfig + "server:\n  database: " + database + "\n"
+		config := rpcConfig + "server:\n  database: " + database + "\n" + more
 		if i == 0 { // the other one reaches it there
 			config += "  " + address + p.ports[i][strings.LastIndexByte(p.ports[i], ':'):] + "\n"
 		}
 		p.cmds[i] = machine(t, &brain{srv: model}, config)
+		if trust != "" {
+			p.cmds[i].Env = append(p.cmds[i].Env, "SSL_CERT_FILE="+trust)
+		}
 	}
 	t.Cleanup(func() {
 		p.mu.Lock()
@@ -311,7 +315,7 @@ func TestTwoServers(t *testing.T) {
 	chats, kills := pacetest.Long(8, 20, 100), pacetest.Long(2, 10, 50)
 	stop := pacetest.Long(0, 20*time.Second, time.Minute)
 	database := pgtest.Start(t, pgtest.Options{}).Database(t)
-	p := newPair(t, database, "address: http://localhost")
+	p := newPair(t, database, "address: http://localhost", "", "")
 	var done atomic.Bool
 	var accepted atomic.Int32
 	var clients, watchers sync.WaitGroup
