@@ -28,6 +28,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/push"
 	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
@@ -179,7 +180,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 	}
 	defer k.tend(ctx, p.warn)()
 	so := server.Options{
-		Version: version(), Storage: k.storage, People: k.people, Token: token, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Ready: k.ready,
+		Version: version(), Storage: k.storage, Push: k.push, People: k.people, Token: token, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Ready: k.ready,
 		Projects: k.projects, Finder: k.finder, Attachments: k.attachments, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || l.names != nil && l.names(name)
@@ -299,6 +300,7 @@ type kept struct {
 	pieces      *attachment.Store
 	attachments *project.Attachments
 	index       *search.Index
+	push        *push.Store // nil: it is off
 }
 
 func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at string) (*kept, error) {
@@ -338,8 +340,11 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 	k.projects = project.New(k.db, k.vault, vfs.New(k.db, vfs.Limits{}), k.index, k.pieces)
 	k.attachments = project.NewAttachments(k.projects)
 	k.finder = project.NewFinder(k.projects)
+	if err := k.openPush(settings); err != nil {
+		return nil, errors.Join(err, k.db.Close())
+	}
 	co := chats.Options{
-		Store: k.projects, Finder: k.finder, Attachments: k.attachments, Idle: k.sessions.Idle, Warn: p.warn, Dial: k.dialPeer,
+		Store: k.projects, Finder: k.finder, Attachments: k.attachments, Push: k.push, Idle: k.sessions.Idle, Warn: p.warn, Dial: k.dialPeer,
 		Open: func(ctx context.Context, c host.Chat) (*session.Session, error) {
 			if c.Choice.Model == "" {
 				c.Choice = a.wish().Choice

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/burin-dev/burin/internal/chat/attachment"
+	"github.com/burin-dev/burin/internal/chat/push"
 	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
@@ -69,7 +70,13 @@ func (k *kept) tend(ctx context.Context, warn func(string)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	failed := func(err error) { warn(words.Error(err)) }
 	var work sync.WaitGroup
-	work.Go(func() { k.vault.Tend(ctx, failed, k.people, k.projects, k.attachments, k.pieces, k.index) })
+	subscriptions := push.New(k.db, k.vault, push.Options{}) // also while nothing is sent
+	work.Go(func() {
+		k.vault.Tend(ctx, failed, k.people, k.projects, k.attachments, k.pieces, k.index, subscriptions)
+	})
+	if k.push != nil {
+		work.Go(func() { k.push.Tend(ctx, failed) })
+	}
 	work.Go(func() { k.attachments.Tend(ctx, failed) })
 	work.Go(func() { k.pieces.Tend(ctx, failed) })
 	work.Go(func() { k.forgetRemoved(ctx, failed) })

@@ -159,6 +159,7 @@ func TestServeChatBusy(t *testing.T) {
 	f := c.follow("", "session="+id)
 	f.until("", nil)
 	c.must(http.StatusConflict, "DELETE", "/v1/chats/"+id, nil, nil)
+	c.must(http.StatusConflict, "DELETE", "/v1/projects/"+begun.Chat.Project, nil, nil)
 	c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/abort", nil, nil)
 	c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/wait", map[string]any{"id": "m"}, nil)
 	c.must(http.StatusOK, "DELETE", "/v1/chats/"+id, nil, nil)
@@ -167,6 +168,35 @@ func TestServeChatBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = c.cmd.Wait() // a signal ends it
+}
+
+// A second server on the same file says which of them has a chat, and what several servers need. What is
+// thrown away with its project ends.
+func TestServeChatElsewhere(t *testing.T) {
+	t.Parallel()
+	b := newBrain(t)
+	cmd := machine(t, b, rpcConfig)
+	c := serveIt(t, cmd)
+	var begun struct{ Chat chatOf }
+	c.must(http.StatusCreated, "POST", "/v1/chats", map[string]any{"message": map[string]any{"id": "m", "message": saying("say hello")["message"]}}, &begun)
+	id := begun.Chat.ID
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/wait", map[string]any{"id": "m"}, nil)
+	d := serveIt(t, cmd)
+	var is struct{ Code, Detail string }
+	status, data := d.do(d.request("GET", "/v1/sessions/"+id, ""))
+	if err := json.Unmarshal(data, &is); err != nil || status != http.StatusConflict || is.Code != "locked" ||
+		is.Detail != "another burin serve has this chat open: use that one, or end it; servers share chats only on PostgreSQL (server.database)" {
+		t.Errorf("%d %s", status, data)
+	}
+	f := c.follow("", "session="+id)
+	f.until("", nil)
+	c.must(http.StatusOK, "DELETE", "/v1/projects/"+begun.Chat.Project, nil, nil)
+	for range f.lines { // it ends with the chat
+	}
+	c.must(http.StatusOK, "POST", "/v1/projects/"+begun.Chat.Project+"/restore", nil, nil)
+	d.must(http.StatusOK, "GET", "/v1/sessions/"+id, nil, nil) // which is free
+	d.end()
+	c.end()
 }
 
 // A turn that was under way when the server ended, or was killed, goes on by itself in the next one.

@@ -27,7 +27,7 @@ const (
 	loadDelay   = 100 * time.Millisecond // from the model's token to the client's event: 99 of 100 at most; the goal is 50
 	loadMemory  = 150 << 20              // bytes
 	idleStreams = 5000
-	idleMemory  = 260 << 20 // the goal is 400
+	idleMemory  = 260 << 20       // the goal is 400
 	loadLate    = 5 * time.Second // an answer may take longer; else the machine is too slow to say anything
 )
 

@@ -51,17 +51,21 @@ type pair struct {
 
 var turnWords = regexp.MustCompile(`turn (\d+) (\d+)$`)
 
-// newPair starts both. The first one has an address in its settings, up to the port.
-func newPair(t *testing.T, database, address string) *pair {
+// newPair starts both. The first one has an address in its settings, up to the port. more are settings of
+// the server that both have, and trust is a file with certificates that they accept; "" is none.
+func newPair(t *testing.T, database, address, more, trust string) *pair {
 	t.Helper()
 	p := newPairModel(t)
 	for i, port := range freePorts(t, len(p.cmds)) {
 		p.ports[i] = "127.0.0.1:" + port
-		config := rpcConfig + "server:\n  database: " + database + "\n"
+		config := rpcConfig + "server:\n  database: " + database + "\n" + more
 		if i == 0 { // the other one reaches it there
 			config += "  " + address + p.ports[i][strings.LastIndexByte(p.ports[i], ':'):] + "\n"
 		}
 		p.cmds[i] = machine(t, &brain{srv: p.model}, config)
+		if trust != "" {
+			p.cmds[i].Env = append(p.cmds[i].Env, "SSL_CERT_FILE="+trust)
+		}
 	}
 	p.start(0)
 	// The servers share a key, as they must.
@@ -344,7 +348,7 @@ func TestTwoServers(t *testing.T) {
 	chats, kills := pacetest.Long(8, 20, 100), pacetest.Long(2, 10, 50)
 	stop := pacetest.Long(0, 20*time.Second, time.Minute)
 	database := pgtest.Start(t, pgtest.Options{}).Database(t)
-	p := newPair(t, database, "address: http://localhost")
+	p := newPair(t, database, "address: http://localhost", "", "")
 	c := p.gather(chats)
 	for range kills {
 		select {

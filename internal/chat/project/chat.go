@@ -466,9 +466,9 @@ func (s *Store) copyBranch(ctx context.Context, person string, from *transcript.
 	return errors.Join(err, above.Close())
 }
 
-// ChatsOf are the ids of all chats of a person.
-func ChatsOf(ctx context.Context, s *Store, person string) (ids []string, err error) {
-	rows, err := s.db.Query(ctx, `SELECT id FROM {chats} WHERE person = ?1`, person)
+// ChatsOf are the ids of all chats of a person, or of those in one project; "" is all.
+func ChatsOf(ctx context.Context, s *Store, person, project string) (ids []string, err error) {
+	rows, err := s.db.Query(ctx, `SELECT id FROM {chats} WHERE person = ?1 AND (project = ?2 OR ?2 = '')`, person, project)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (f *finding) turn(person string, c project.Chat, texts ...string) {
 	for i, text := range texts {
 		say(f.T, l, []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2], text)
 	}
-	if err := errors.Join(f.store.Settle(ctx, c.ID, "a/1", n), l.Close()); err != nil {
+	if err := errors.Join(f.store.Settle(ctx, c.ID, "a/1", n, nil), l.Close()); err != nil {
 		f.Fatal(err)
 	}
 }

@@ -74,6 +74,8 @@ var Part = store.Part{Name: "projects", Steps: []string{
 var (
 	// ErrUnknown means that there is no such project or chat of the person.
 	ErrUnknown = fmt.Errorf("there is nothing with that id: %w", fs.ErrNotExist)
+	// ErrTrashed means that a project is in the trash, where it stays as it is.
+	ErrTrashed = fmt.Errorf("%w: the project is in the trash, restore it first", ErrUnknown)
 	// ErrChanged means that it was changed since it was read.
 	ErrChanged = errors.New("it was changed meanwhile: read it again")
 	// ErrInvalid begins what is wrong with what was given.
@@ -414,11 +416,17 @@ func (s *Store) Default(ctx context.Context, person string) (Project, error) {
 	return s.newProject(ctx, person, id, Settings{Name: "Chats", Icon: "💬"})
 }
 
-// Files are the files of a project of a person.
+// Files are the files of a project of a person that is not in the trash.
 func (s *Store) Files(ctx context.Context, person, id string) (*vfs.Tree, error) {
-	var n int
-	if err := s.db.QueryRow(ctx, `SELECT count(*) FROM {projects} WHERE person = ?1 AND id = ?2`, person, id).Scan(&n); err != nil || n == 0 {
-		return nil, errors.Join(ErrUnknown, err)
+	var trashed int64
+	err := s.db.QueryRow(ctx, `SELECT trashed FROM {projects} WHERE person = ?1 AND id = ?2`, person, id).Scan(&trashed)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, ErrUnknown
+	case err != nil:
+		return nil, err
+	case trashed > 0:
+		return nil, ErrTrashed
 	}
 	ring, err := s.keys.Ring(ctx, person)
 	if err != nil {

@@ -325,8 +325,13 @@ func testTurns(t *testing.T, s *project.Store) {
 		t.Error("the turn is gone")
 	}
 	// The first server goes on after it was stopped.
-	if err := s.Settle(ctx, c.ID, "a/1", n); err != nil {
-		t.Error(err)
+	told := 0
+	tell := func(store.Querier) error { told++; return nil }
+	if err := s.Settle(ctx, c.ID, "a/1", n, tell); err != nil || told != 0 {
+		t.Errorf("it tells of the turn %d times: %v", told, err)
+	}
+	if err := s.Holding(ctx, c.ID, "a/1", tell); !errors.Is(err, project.ErrNotHeld) || told != 0 {
+		t.Errorf("it tells of something %d times: %v", told, err)
 	}
 	if err := s.Note(ctx, "anna", c.ID, "a/1", func(a *project.About) { a.Title = "stale" }); !errors.Is(err, project.ErrNotHeld) {
 		t.Errorf("it notes something: %v", err)
@@ -338,14 +343,19 @@ func testTurns(t *testing.T, s *project.Store) {
 		t.Errorf("unsettled %v", got)
 	}
 	second := must[int64](t)(s.Accept(ctx, c.ID, "b/1"))
-	if err := s.Settle(ctx, c.ID, "b/1", n); err != nil {
+	if err := s.Settle(ctx, c.ID, "b/1", n, nil); err != nil {
 		t.Error(err)
+	}
+	if err := s.Holding(ctx, c.ID, "b/1", tell); err != nil || told != 1 {
+		t.Errorf("told %d times: %v", told, err)
 	}
 	if got := must[map[string]string](t)(s.Unsettled(ctx)); len(got) != 1 {
 		t.Errorf("one of two turns has ended: %v", got)
 	}
-	if err := s.Settle(ctx, c.ID, "b/1", second); err != nil {
-		t.Error(err)
+	for range 2 { // it is told once
+		if err := s.Settle(ctx, c.ID, "b/1", second, tell); err != nil || told != 2 {
+			t.Errorf("told %d times: %v", told, err)
+		}
 	}
 	if err := s.Note(ctx, "anna", c.ID, "b/1", func(a *project.About) { a.Title = "fresh" }); err != nil {
 		t.Error(err)

@@ -55,10 +55,30 @@ func (s *Store) Accept(ctx context.Context, id, holder string) (n int64, err err
 	return n, err
 }
 
-// Settle says that all turns up to a number have ended.
-func (s *Store) Settle(ctx context.Context, id, holder string, n int64) error {
-	_, err := s.db.Exec(ctx, `UPDATE {chats} SET settled = ?3 WHERE id = ?1 AND holder = ?2 AND settled < ?3`, id, holder, n)
-	return err
+// Settle says that all turns up to a number have ended. If that wasn't said yet, it does also in the
+// same transaction; nil is nothing.
+func (s *Store) Settle(ctx context.Context, id, holder string, n int64, also func(q store.Querier) error) error {
+	return s.db.Update(ctx, func(q store.Querier) error {
+		changed, err := q.Exec(ctx, `UPDATE {chats} SET settled = ?3 WHERE id = ?1 AND holder = ?2 AND settled < ?3`, id, holder, n)
+		if err == nil && changed > 0 && also != nil {
+			err = also(q)
+		}
+		return err
+	})
+}
+
+// Holding does something in a transaction, for the holder of a chat.
+func (s *Store) Holding(ctx context.Context, id, holder string, do func(q store.Querier) error) error {
+	return s.db.Update(ctx, func(q store.Querier) error {
+		n, err := q.Exec(ctx, `UPDATE {chats} SET holder = holder WHERE id = ?1 AND holder = ?2`, id, holder) // which nobody changes meanwhile
+		if err == nil && n == 0 {
+			err = ErrNotHeld
+		}
+		if err != nil {
+			return err
+		}
+		return do(q)
+	})
 }
 
 // Unsettled are chats with turns that were accepted and haven't ended, and their holders.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/host/chats"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 )
@@ -136,7 +137,7 @@ func (s *Server) join(ctx context.Context, w http.ResponseWriter, r *http.Reques
 		fail(w, http.StatusForbidden, "denied", fmt.Errorf("answers=true needs the right %q, and the token has %q", remote.Answer, rights(r)))
 		return nil
 	}
-	who, name := sender(r), cmp.Or(query.Get("name"), "browser")
+	who, visit := sender(r), chats.Visit{Name: cmp.Or(query.Get("name"), "browser"), Answers: answers, Watches: query.Get("watching") != "false"}
 	f := &following{moved: s.o.Moved, past: s.past}
 	begun := false
 	defer func() {
@@ -158,14 +159,14 @@ func (s *Server) join(ctx context.Context, w http.ResponseWriter, r *http.Reques
 			failed(w, err)
 			return nil
 		}
-		h, err := s.o.Face(ctx, who, id, name, answers)
+		h, err := s.o.Face(ctx, who, id, visit)
 		if err != nil {
 			failed(w, err)
 			return nil
 		}
 		one := &follower{id: id, handle: h, feed: h.Events(from)}
 		one.reopen = func() error {
-			h, err := s.o.Face(ctx, who, id, name, answers)
+			h, err := s.o.Face(ctx, who, id, visit)
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/internal/chat/push"
 	"github.com/burin-dev/burin/session/remote"
 )
 
@@ -26,6 +27,7 @@ const (
 type accounts struct {
 	people *people.People
 	log    *slog.Logger // nil is not told
+	push   *push.Store  // nil is off
 }
 
 // whoKey is the context's key for who sends a request.
@@ -208,7 +210,7 @@ func statusOfPeople(err error) (status int, code string) {
 	case input:
 		return http.StatusUnprocessableEntity, "input"
 	}
-	return 0, ""
+	return statusOfPush(err)
 }
 
 // failed answers with the problem of an error of package people. Whoever may not be signed
@@ -235,6 +237,8 @@ func (s accounts) said(r *http.Request, err error) error {
 func retryAfter(head http.Header, err error) {
 	if wait, ok := errors.AsType[people.WaitError](err); ok {
 		head.Set("Retry-After", strconv.Itoa(int(wait.Wait/time.Second)+1))
+	} else if wait, ok := errors.AsType[push.WaitError](err); ok {
+		head.Set("Retry-After", strconv.Itoa(int(wait.Wait/time.Second)))
 	} else if errors.Is(err, people.ErrBusy) {
 		head.Set("Retry-After", "2")
 	}

@@ -185,7 +185,7 @@ func (s accounts) routes() []route {
 	}
 	me := about(s, "GET", "/v1/me", "Says who asks, and what they may do.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (Me, error) { return s.me(r) })
 	me.role, me.needs = people.Viewer, remote.Watch
-	account := s.accountRoutes()
+	account := append(s.accountRoutes(), s.pushRoutes()...)
 	for i := range account {
 		account[i].role, account[i].device = people.Viewer, true
 	}

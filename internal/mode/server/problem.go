@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 )
@@ -101,7 +102,11 @@ func (p *problems) Write(text []byte) (int, error) {
 func (p *problems) tell(detail string) {
 	if status := p.status; status != 0 {
 		p.status = 0
-		fail(p.ResponseWriter, status, "", errors.New(detail))
+		code := ""
+		if status == http.StatusPreconditionFailed { // as those who write a file are told
+			code = string(vfs.Changed)
+		}
+		fail(p.ResponseWriter, status, code, errors.New(detail))
 	}
 }
 

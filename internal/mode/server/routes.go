@@ -86,6 +86,7 @@ func (s *Server) routes() []route {
 		{
 			verb: "GET", path: attachPath, needs: remote.Watch,
 			about: "A WebSocket with the protocol of burin attach; its first line names the rights, at most those of the token.",
+			query: []parameter{{"watching", "false: as in GET /v1/events"}},
 			serve: s.attach,
 		},
 		{
@@ -94,6 +95,7 @@ func (s *Server) routes() []route {
 				{"session", "id of a session, once for each; ID@EPOCH.SEQ begins at that event instead of now"},
 				{"answers", "true: this client answers questions, and sessions wait for it; needs the right answer"},
 				{"name", "of the client, which others see"},
+				{"watching", "false: nobody looks, as at a page in the background, so that notifications come all the same"},
 			},
 			stream: true, serve: s.events,
 		},
@@ -119,7 +121,7 @@ func (s *Server) routes() []route {
 			all[i].role = people.Viewer // each has chats, which are sessions; May says whose the others are
 		}
 	}
-	return append(all, accounts{s.o.People, s.o.Log}.routes()...)
+	return append(all, accounts{s.o.People, s.o.Log, s.o.Push}.routes()...)
 }
 
 // defaultListed is how many sessions a list has.

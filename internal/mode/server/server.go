@@ -27,6 +27,8 @@ import (
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/push"
+	"github.com/burin-dev/burin/internal/host/chats"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
@@ -87,10 +89,9 @@ type Options struct {
 	// May says why somebody has no access to a session; the error is [ErrUnknown] for those who
 	// don't even hear that there is one.
 	May func(ctx context.Context, who Who, id string) error
-	// Face opens or joins a session, with a handle whose Close leaves it. If answers is true, the
-	// session waits for the answers of this face. The error is [ErrUnknown] if there is none. May
-	// was asked before.
-	Face func(ctx context.Context, who Who, id, name string, answers bool) (session.Handle, error)
+	// Face opens or joins a session, with a handle whose Close leaves it. The error is [ErrUnknown]
+	// if there is none. May was asked before.
+	Face func(ctx context.Context, who Who, id string, v chats.Visit) (session.Handle, error)
 	// Moved reports whether a session that ended here, or whose owner has gone, is at another
 	// server, or about to be.
 	Moved func(ctx context.Context, id string) bool
@@ -98,6 +99,8 @@ type Options struct {
 	New func(ctx context.Context, n New) (Created, error)
 	// Storage serves clients of GremlinOFA. nil is not.
 	Storage *gremlin.API
+	// Push tells browsers what happened while nobody looked. nil is not.
+	Push *push.Store
 }
 
 // Listed is a session in a list.
@@ -151,7 +154,7 @@ func NewServer(o Options) *Server {
 	for _, r := range s.routes() {
 		s.mux.Handle(r.verb+" "+r.path, &r)
 	}
-	for _, p := range (accounts{o.People, o.Log}).pages() {
+	for _, p := range (accounts{o.People, o.Log, o.Push}).pages() {
 		s.mux.Handle(p.path, p)
 	}
 	return s
@@ -372,7 +375,7 @@ func (s *Server) handle(r *http.Request, id string) (session.Handle, error) {
 	default:
 		return h, nil
 	}
-	h, err := s.o.Face(ctx, sender(r), id, "server", false)
+	h, err := s.o.Face(ctx, sender(r), id, chats.Visit{Name: "server"})
 	if err != nil {
 		return nil, err
 	}
