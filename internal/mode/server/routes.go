@@ -115,7 +115,7 @@ func (s *Server) routes() []route {
 			in: m.In, out: m.Out, serve: s.call(m.Name),
 		})
 	}
-	all = append(all, s.storageRoutes()...)
+	all = append(all, tenants{s.o.Storage}.routes()...)
 	for i := range all {
 		if all[i].role == "" {
 			all[i].role = people.Viewer // each has chats, which are sessions; May says whose the others are
