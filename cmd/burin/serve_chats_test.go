@@ -156,6 +156,9 @@ func TestServeChatBusy(t *testing.T) {
 	id := begun.Chat.ID
 	f := c.follow("", "session="+id)
 	f.until("", nil)
+	if !strings.HasPrefix(f.id, id+"@") { // who is cut off now would miss what comes first
+		t.Errorf("the stream begins at %q", f.id)
+	}
 	c.must(http.StatusConflict, "DELETE", "/v1/chats/"+id, nil, nil)
 	c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/abort", nil, nil)
 	c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/wait", map[string]any{"id": "m"}, nil)

@@ -16,8 +16,8 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
-	"github.com/burin-dev/burin/internal/platform/sqlfile"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
+	"github.com/burin-dev/burin/internal/platform/sqlfile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
