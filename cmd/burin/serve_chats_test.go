@@ -170,6 +170,24 @@ func TestServeChatBusy(t *testing.T) {
 	_ = c.cmd.Wait() // a signal ends it
 }
 
+// A chat that was closed because nobody used it goes on with the next request.
+func TestServeChatIdle(t *testing.T) {
+	t.Parallel()
+	c := serveIt(t, machine(t, newBrain(t), rpcConfig+"background: {idle: 1}\n"))
+	var begun struct{ Chat chatOf }
+	c.must(http.StatusCreated, "POST", "/v1/chats", map[string]any{"message": map[string]any{"id": "m", "message": saying("say hello")["message"]}}, &begun)
+	at := "/v1/sessions/" + begun.Chat.ID
+	c.must(http.StatusOK, "POST", at+"/wait", map[string]any{"id": "m"}, nil)
+	for late := time.Now().Add(time.Minute); !strings.Contains(c.send(http.StatusOK, "GET", "/metrics", "", nil), "\nburin_sessions_open 0\n"); {
+		if time.Now().After(late) {
+			t.Fatal("it stays open")
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	c.must(http.StatusOK, "POST", at+"/submit", saying("say more"), nil)
+	c.end()
+}
+
 // A turn that was under way when the server ended, or was killed, goes on by itself in the next one.
 func TestServeChatGoesOn(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {

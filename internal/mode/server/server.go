@@ -41,6 +41,7 @@ const (
 	headerTime  = 10 * time.Second
 	beat        = 15 * time.Second // between comments on a stream without events
 	reconnect   = 2 * time.Second  // after which clients of a server that ended connect again
+	leastOpen   = 100              // handles among which those of ended sessions are not looked for
 	recheck     = 5 * time.Second  // between looks whether the token of a request that goes on is still good
 )
 
@@ -132,14 +133,19 @@ type Server struct {
 
 	ctx  context.Context // of the streams
 	stop context.CancelFunc
+	past context.Context // canceled
 	mu   sync.Mutex
 	open map[string]session.Handle // for single requests, by id
+	many int                       // of open, at which those that have ended are looked for
 }
 
 // New makes a server.
 func NewServer(o Options) *Server {
 	s := &Server{o: o, mux: http.NewServeMux(), streams: make(chan struct{}, maxStreams), open: map[string]session.Handle{}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
+	past, cancel := context.WithCancel(context.Background())
+	cancel()
+	s.past = past
 	for _, r := range s.routes() {
 		s.mux.Handle(r.verb+" "+r.path, r)
 	}
@@ -330,7 +336,10 @@ func (s *Server) handle(r *http.Request, id string) (session.Handle, error) {
 	h := s.open[id]
 	s.mu.Unlock()
 	if h != nil {
-		return h, nil
+		if !s.over(h) {
+			return h, nil
+		}
+		s.forget(id, h)
 	}
 	h, err := s.o.Face(ctx, sender(r), id, "server", false)
 	if err != nil {
@@ -343,7 +352,25 @@ func (s *Server) handle(r *http.Request, id string) (session.Handle, error) {
 		return other, nil
 	}
 	s.open[id] = h
+	if len(s.open) > s.many {
+		for id, h := range s.open {
+			if s.over(h) {
+				delete(s.open, id)
+			}
+		}
+		s.many = max(2*len(s.open), leastOpen)
+	}
 	return h, nil
+}
+
+// over reports whether a session that was open in this process has ended: it may go on elsewhere. One of
+// another process says so itself when it is asked for something.
+func (s *Server) over(h session.Handle) bool {
+	if _, far := h.(*remote.Client); far {
+		return false
+	}
+	_, err := h.Events(session.Cursor{}).Next(s.past)
+	return errors.Is(err, session.ErrClosed)
 }
 
 // forget drops a handle whose session has ended, or whose owner has gone.
