@@ -147,7 +147,7 @@ func TestServeFuzzer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(model.Close)
-	cmd := machine(t, &brain{srv: model}, rpcConfig+"background: {idle: 5}\nserver: {storage: true}\n")
+	cmd := machine(t, &brain{srv: model}, rpcConfig+"background: {idle: 60}\nserver: {storage: true}\n")
 	c := serveIt(t, cmd, "--log", "--proxy", "127.0.0.1", "--drain", "0")
 	f := &fuzzer{T: t, c: c, folder: cmd.Dir, wrong: map[string]string{}, counts: map[int]int{}, until: time.Now().Add(lasts)}
 	f.links = make(chan string, 5)
