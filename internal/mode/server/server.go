@@ -43,6 +43,7 @@ const (
 	headerTime  = 10 * time.Second
 	beat        = 15 * time.Second // between comments on a stream without events
 	reconnect   = 2 * time.Second  // after which clients of a server that ended connect again
+	leastOpen   = 100              // handles among which those of ended sessions are not looked for
 	recheck     = 5 * time.Second  // between looks whether the token of a request that goes on is still good
 )
 
@@ -142,6 +143,7 @@ type Server struct {
 	past context.Context // canceled
 	mu   sync.Mutex
 	open map[string]session.Handle // for single requests, by id
+	many int                       // of open, at which those that have ended are looked for
 }
 
 // New makes a server.
@@ -368,12 +370,11 @@ func (s *Server) handle(r *http.Request, id string) (session.Handle, error) {
 	s.mu.Lock()
 	h := s.open[id]
 	s.mu.Unlock()
-	switch {
-	case h == nil:
-	case remote.Gone(h):
+	if h != nil {
+		if !s.over(h) {
+			return h, nil
+		}
 		s.forget(id, h)
-	default:
-		return h, nil
 	}
 	h, err := s.o.Face(ctx, sender(r), id, chats.Visit{Name: "server"})
 	if err != nil {
@@ -386,7 +387,24 @@ func (s *Server) handle(r *http.Request, id string) (session.Handle, error) {
 		return other, nil
 	}
 	s.open[id] = h
+	if len(s.open) > s.many {
+		for id, h := range s.open {
+			if s.over(h) {
+				delete(s.open, id)
+			}
+		}
+		s.many = max(2*len(s.open), leastOpen)
+	}
 	return h, nil
+}
+
+// over reports whether a session has ended here, or its owner has gone: it may go on elsewhere.
+func (s *Server) over(h session.Handle) bool {
+	if c := remote.Behind(h); c != nil {
+		return c.Gone()
+	}
+	_, err := h.Events(session.Cursor{}).Next(s.past)
+	return errors.Is(err, session.ErrClosed)
 }
 
 // forget drops a handle whose session has ended, or whose owner has gone.
