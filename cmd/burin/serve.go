@@ -41,6 +41,7 @@ import (
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/mode/server"
 	"github.com/burin-dev/burin/internal/platform/smallfile"
+	"github.com/burin-dev/burin/internal/sorting"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 	"github.com/burin-dev/burin/transcript/index"
@@ -418,7 +419,7 @@ func (k *kept) list(ctx context.Context, limit int) ([]server.Listed, error) {
 	for _, r := range open { // kept in a database, or nowhere
 		all = append(all, server.Listed{ID: r.ID, Title: r.Title, Folder: r.Dir, Modified: r.Since, State: string(r.State), Question: r.Question, Cost: r.Cost})
 	}
-	slices.SortStableFunc(all, func(a, b server.Listed) int { return b.Modified.Compare(a.Modified) })
+	sorting.Stable(all, func(a, b server.Listed) int { return b.Modified.Compare(a.Modified) })
 	if limit > 0 {
 		all = all[:min(limit, len(all))]
 	}
