@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/burin-dev/burin/internal/chat/passkey"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/session/remote"
 )
@@ -193,7 +194,7 @@ func statusOfPeople(err error) (status int, code string) {
 		return http.StatusTooManyRequests, "wait"
 	case errors.Is(err, people.ErrBusy):
 		return http.StatusServiceUnavailable, "busy"
-	case errors.Is(err, people.ErrRefused):
+	case errors.Is(err, people.ErrRefused), errors.Is(err, people.ErrPasskey):
 		return http.StatusUnauthorized, "refused"
 	case errors.Is(err, people.ErrLink):
 		return http.StatusGone, "link"
@@ -203,6 +204,8 @@ func statusOfPeople(err error) (status int, code string) {
 		return http.StatusConflict, "taken"
 	case errors.Is(err, people.ErrOwner):
 		return http.StatusForbidden, "owner"
+	case errors.Is(err, passkey.ErrAddress):
+		return http.StatusUnprocessableEntity, "address"
 	case errors.Is(err, errServer):
 		return http.StatusInternalServerError, ""
 	case input:
