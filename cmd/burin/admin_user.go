@@ -250,6 +250,9 @@ func listPeople(ctx context.Context, p *program, asJSON bool) error {
 			if one.Passkeys > 0 && !one.Disabled {
 				with = strings.TrimPrefix(with+", ", "links, ") + "passkey"
 			}
+			if one.Identities > 0 && !one.Disabled {
+				with = strings.TrimPrefix(with+", ", "links, ") + "linked account"
+			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", one.Name, one.Role, words.Stamp(one.Created), with, prose.Inline(one.Display))
 		}
 		return w.Flush()
@@ -309,6 +312,7 @@ everywhere.
 	}
 	cmd.Flags().BoolVar(&also.SecondFactor, "second-factor", false, "turn their second factor off, too")
 	cmd.Flags().BoolVar(&also.Passkeys, "passkeys", false, "remove their passkeys, too")
+	cmd.Flags().BoolVar(&also.Linked, "linked", false, "unlink their accounts elsewhere, too")
 	linkFlag(cmd, &at)
 	return cmd
 }

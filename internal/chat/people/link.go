@@ -50,10 +50,12 @@ type link struct {
 }
 
 // Reset says what else goes when somebody chooses a new password with a link.
-type Reset struct{ SecondFactor, Passkeys bool }
+type Reset struct{ SecondFactor, Passkeys, Linked bool }
 
 // bits are how a link keeps it.
-func (r Reset) bits() int { return number(r.SecondFactor) | number(r.Passkeys)<<1 }
+func (r Reset) bits() int {
+	return number(r.SecondFactor) | number(r.Passkeys)<<1 | number(r.Linked)<<2
+}
 
 // link makes a link and returns its secret.
 func (n Links) link(ctx context.Context, q store.Querier, kind, person string, role Role, also Reset, by By, expires time.Time) (secret string, err error) {
@@ -81,7 +83,7 @@ func (n Links) linkOf(ctx context.Context, q store.Querier, kind, secret string)
 	var also int
 	err = q.QueryRow(ctx, `SELECT l.id, coalesce(l.person, ''), l.role, l.factor FROM {links} l LEFT JOIN {people} o ON o.id = l.person
 		WHERE l.hash = ?1 AND l.kind = ?2 AND l.expires > ?3 AND (l.person IS NULL OR o.disabled = 0)`, hashed(secret), kind, n.p.now().Unix()).Scan(&l.id, &l.person, &l.role, &also)
-	l.also = Reset{also&1 != 0, also&2 != 0}
+	l.also = Reset{also&1 != 0, also&2 != 0, also&4 != 0}
 	if errors.Is(err, sql.ErrNoRows) {
 		return l, ErrLink
 	}
@@ -172,7 +174,10 @@ func (n Links) ChoosePassword(ctx context.Context, secret, password string, from
 			err = dropFactor(ctx, q, l.person)
 		}
 		if err == nil && l.also.Passkeys {
-			err = dropPasskeys(ctx, q, l.person)
+			_, err = q.Exec(ctx, `DELETE FROM {passkeys} WHERE person = ?1`, l.person)
+		}
+		if err == nil && l.also.Linked {
+			_, err = q.Exec(ctx, `DELETE FROM {identities} WHERE person = ?1`, l.person)
 		}
 		if err == nil {
 			_, err = q.Exec(ctx, `DELETE FROM {attempts} WHERE hash = ?1`, tries(name, "")[0].hash)

@@ -109,13 +109,13 @@ func (k Passkeys) unseal(ctx context.Context, party passkey.Party, client passke
 	return c, sealed, nil
 }
 
-// spend uses a challenge up, on all servers of the database.
-func (k Passkeys) spend(ctx context.Context, q store.Querier, sealed []byte, c challenge) error {
-	_, err := q.Exec(ctx, `DELETE FROM {spent} WHERE until <= ?1`, k.p.now().Unix())
+// spend uses up what a browser had sealed, on all servers of the database.
+func (p *People) spend(ctx context.Context, q store.Querier, sealed []byte, until int64) error {
+	_, err := q.Exec(ctx, `DELETE FROM {spent} WHERE until <= ?1`, p.now().Unix())
 	if err != nil {
 		return fmt.Errorf("use a challenge: %w", err)
 	}
-	n, err := q.Exec(ctx, `INSERT INTO {spent} (hash, until) VALUES (?1, ?2) ON CONFLICT DO NOTHING`, hashed(string(sealed)), c.Until)
+	n, err := q.Exec(ctx, `INSERT INTO {spent} (hash, until) VALUES (?1, ?2) ON CONFLICT DO NOTHING`, hashed(string(sealed)), until)
 	if err != nil {
 		return fmt.Errorf("use a challenge: %w", err)
 	}
@@ -190,7 +190,7 @@ func (k Passkeys) Add(ctx context.Context, by By, person, name, agent string, pa
 	}
 	one := Passkey{ID: strings.ToLower(rand.Text()), Name: asText(name), Server: party.ID, Synced: key.Synced, Created: since(k.p.now().Unix())}
 	err = k.p.change(ctx, by, person, "passkey.add", one.Name, false, func(q store.Querier) error {
-		if err := k.spend(ctx, q, sealed, c); err != nil {
+		if err := k.p.spend(ctx, q, sealed, c.Until); err != nil {
 			return err
 		}
 		var had int
@@ -322,7 +322,7 @@ func (k Passkeys) signIn(ctx context.Context, q store.Querier, party passkey.Par
 		err = refusedError{"the challenge is for a new key"}
 	}
 	if err == nil { // first: who sends an answer again isn't a copy of the key
-		err = k.spend(ctx, q, sealed, c)
+		err = k.p.spend(ctx, q, sealed, c.Until)
 	}
 	var counter uint32
 	if err == nil {
@@ -341,9 +341,4 @@ func (k Passkeys) signIn(ctx context.Context, q store.Querier, party passkey.Par
 	}
 	secret, err = k.p.enter(ctx, q, person, from)
 	return secret, person, err
-}
-
-func dropPasskeys(ctx context.Context, q store.Querier, person string) error {
-	_, err := q.Exec(ctx, `DELETE FROM {passkeys} WHERE person = ?1`, person)
-	return err
 }

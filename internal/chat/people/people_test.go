@@ -119,6 +119,8 @@ var suite = []struct {
 	{"second factor", testSecondFactor},
 	{"passkeys", testPasskeys},
 	{"passkey limits", testPasskeyLimits},
+	{"identities", testIdentities},
+	{"flows", testFlows},
 	{"limits", testLimits},
 	{"account", testAccount},
 }

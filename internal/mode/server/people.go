@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/burin-dev/burin/internal/chat/oidc"
 	"github.com/burin-dev/burin/internal/chat/passkey"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/session/remote"
@@ -25,8 +26,9 @@ const (
 
 // accounts serves what is about people.
 type accounts struct {
-	people *people.People
-	log    *slog.Logger // nil is not told
+	people    *people.People
+	log       *slog.Logger // nil is not told
+	providers []*oidc.Provider
 }
 
 // whoKey is the context's key for who sends a request.
@@ -204,6 +206,10 @@ func statusOfPeople(err error) (status int, code string) {
 		return http.StatusConflict, "taken"
 	case errors.Is(err, people.ErrOwner):
 		return http.StatusForbidden, "owner"
+	case errors.Is(err, oidc.ErrDown):
+		return http.StatusServiceUnavailable, "down"
+	case errors.Is(err, oidc.ErrRefused):
+		return http.StatusUnauthorized, "refused"
 	case errors.Is(err, passkey.ErrAddress):
 		return http.StatusUnprocessableEntity, "address"
 	case errors.Is(err, errServer):

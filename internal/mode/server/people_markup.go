@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/chat/oidc"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/session/remote"
@@ -27,6 +28,9 @@ type view struct {
 	me            Me
 	devices       []people.Device
 	passkeys      []people.Passkey
+	linked        []people.Identity
+	providers     []*oidc.Provider
+	link          string // that leads on
 	party         string // the name of the server, for passkeys; "" is that there is none
 	tokens        []people.Token
 	token         string // that was made
@@ -160,6 +164,7 @@ func signInMarkup(m *markup, v view) {
 	m.field(nil, len(v.wrong) > 0, input{name: "password", label: "Password", kind: oldPassword})
 	m.put("<button>Sign in</button>\n</form>\n")
 	m.passkeyButton(v)
+	m.providerLinks(v)
 	m.put(`<p class="soft">No password, or forgotten? On the machine of the server, <code>burin admin link</code> prints a link that signs you in. Elsewhere, ask an admin.</p>
 %s`, pageEnd)
 }
@@ -267,6 +272,7 @@ func accountMarkup(m *markup, v view) {
 		})
 	})
 	m.passkeySection(v)
+	m.linkedSection(v)
 	m.factorSection(v)
 	m.section("devices", "Devices", "Browsers in which you are signed in.", func() {
 		m.wrongs(v.wrongs("signout"))

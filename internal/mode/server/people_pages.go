@@ -83,6 +83,8 @@ func (s accounts) pages() []page {
 		{"GET /signin", true, s.signInPage},
 		{"POST /signin", true, s.signInForm},
 		{"POST /signin/code", true, s.codeForm},
+		{"GET /signin/with/{provider}", true, linking{s}.leavePage},
+		{"GET /signin/with/{provider}/back", true, linking{s}.backPage},
 		{"POST /signout", false, s.signOutForm},
 		{"GET /open/{secret}", true, func(w http.ResponseWriter, _ *http.Request) {
 			show(w, http.StatusOK, openMarkup, view{title: "Sign in to burin"})
@@ -104,7 +106,7 @@ func (s accounts) pages() []page {
 func done(what string) string {
 	return map[string]string{
 		"profile": "Saved.", "password": "The password is changed, and all other devices are signed out.", "signout": "The device is signed out.",
-		"untoken": "The token is removed.", "passkey": "The passkey is added.", "unpasskey": "The passkey is removed.", "unfactor": "The second factor is off.", "reset": "The password is changed. Sign in with it.", "deleted": "The account is deleted.",
+		"untoken": "The token is removed.", "passkey": "The passkey is added.", "unpasskey": "The passkey is removed.", "linked": "The account is linked.", "unlink": "The account is unlinked.", "unfactor": "The second factor is off.", "reset": "The password is changed. Sign in with it.", "deleted": "The account is deleted.",
 	}[what]
 }
 
@@ -113,15 +115,15 @@ func (s accounts) signInPage(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/account", http.StatusSeeOther)
 		return
 	}
-	v := welcome(r)
+	v := s.welcome(r)
 	v.done = done(r.URL.Query().Get("done"))
 	show(w, http.StatusOK, signInMarkup, v)
 }
 
 // welcome is the sign-in page.
-func welcome(r *http.Request) view {
+func (s accounts) welcome(r *http.Request) view {
 	party, _ := party(r) // without a name there are no passkeys
-	return view{title: "Welcome back", party: party.ID}
+	return view{title: "Welcome back", party: party.ID, providers: s.providers}
 }
 
 func (s accounts) signInForm(w http.ResponseWriter, r *http.Request) {
@@ -129,7 +131,7 @@ func (s accounts) signInForm(w http.ResponseWriter, r *http.Request) {
 	in, err := s.people.SignIn(r.Context(), name, r.PostFormValue("password"), from(r))
 	switch {
 	case err != nil:
-		v := welcome(r)
+		v := s.welcome(r)
 		v.name = name
 		s.wrong(w, r, signInMarkup, v, err)
 	case in.Ticket != "":
@@ -149,7 +151,7 @@ func (s accounts) codeForm(w http.ResponseWriter, r *http.Request) {
 	ticket := r.PostFormValue("ticket")
 	secret, err := s.people.SecondFactor(r.Context(), ticket, r.PostFormValue("code"), from(r))
 	if errors.Is(err, people.ErrLink) {
-		s.wrong(w, r, signInMarkup, welcome(r), people.InputError{Field: "name", Wrong: "it took too long: sign in again"})
+		s.wrong(w, r, signInMarkup, s.welcome(r), people.InputError{Field: "name", Wrong: "it took too long: sign in again"})
 		return
 	}
 	if err != nil {
@@ -236,6 +238,9 @@ func (s accounts) account(w http.ResponseWriter, r *http.Request, v view, wrong 
 		v.tokens, err = s.people.Tokens(r.Context(), who.Person)
 	}
 	if err == nil {
+		v.linked, err = s.people.Identities().List(r.Context(), who.Person)
+	}
+	if err == nil {
 		v.passkeys, err = s.people.Passkeys().List(r.Context(), who.Person)
 	}
 	if err != nil {
@@ -243,7 +248,7 @@ func (s accounts) account(w http.ResponseWriter, r *http.Request, v view, wrong 
 		return
 	}
 	party, _ := party(r) // without a name no passkey can be added
-	v.title, v.party = "Your account", party.ID
+	v.title, v.party, v.providers = "Your account", party.ID, s.providers
 	if v.section != "profile" {
 		v.display = v.me.Display
 	}
@@ -272,6 +277,11 @@ func (s accounts) accountForm(w http.ResponseWriter, r *http.Request) {
 		err = p.RemoveToken(ctx, by, who.Person, r.PostFormValue("token"))
 	case "unpasskey":
 		err = p.Passkeys().Remove(ctx, by, who.Person, r.PostFormValue("passkey"))
+	case "link":
+		linking{s}.linkForm(w, r)
+		return
+	case "unlink":
+		err = p.Identities().Remove(ctx, by, who.Person, r.PostFormValue("linked"))
 	case "unfactor":
 		v.section = "factor"
 		err = p.Factors().Remove(ctx, by, who.Person, password)

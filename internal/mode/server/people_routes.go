@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -104,6 +105,7 @@ type (
 	Resetting struct {
 		SecondFactor bool `json:"second_factor,omitempty"` // it goes, too
 		Passkeys     bool `json:"passkeys,omitempty"`      // they go, too
+		Linked       bool `json:"linked,omitempty"`        // accounts elsewhere, too
 	}
 	// Link is one to give to somebody. It is shown once.
 	Link struct {
@@ -181,13 +183,13 @@ func (s accounts) routes() []route {
 		about(s, "POST", "/v1/join", "Makes the account of somebody who was invited, and signs them in.", s.join),
 		about(s, "POST", "/v1/reset", "Sets a new password with a link of an admin.", s.choosePassword),
 	}
-	signIn = append(signIn, s.passkeySignIn()...)
+	signIn = append(append(signIn, s.passkeySignIn()...), about(s, "GET", "/v1/signin", "Lists ways to sign in besides a password and a link.", linking{s}.ways))
 	for i := range signIn {
 		signIn[i].open = true
 	}
 	me := about(s, "GET", "/v1/me", "Says who asks, and what they may do.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (Me, error) { return s.me(r) })
 	me.role, me.needs = people.Viewer, remote.Watch
-	account := append(s.accountRoutes(), s.passkeyRoutes()...)
+	account := slices.Concat(s.accountRoutes(), s.passkeyRoutes(), linking{s}.linkedRoutes())
 	for i := range account {
 		account[i].role, account[i].device = people.Viewer, true
 	}
