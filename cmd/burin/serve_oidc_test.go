@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -28,6 +30,7 @@ func oidcServer(t *testing.T, is *oidctest.Issuer, more string, args ...string) 
 // flow is a browser on its way through a provider.
 type flow struct {
 	c      *httpClient
+	with   string       // the provider; "" is box
 	cookie *http.Cookie // of the way
 	signed *http.Cookie // that it is signed in with; nil: it isn't
 }
@@ -35,7 +38,7 @@ type flow struct {
 // begins goes to the provider.
 func (f *flow) begins() (to string) {
 	f.c.t.Helper()
-	answer, body := f.c.get("/signin/with/box", f.signed)
+	answer, body := f.c.get("/signin/with/"+cmp.Or(f.with, "box"), f.signed)
 	if answer.StatusCode != http.StatusSeeOther || len(answer.Cookies()) != 1 {
 		f.c.t.Fatalf("%s %v\n%s", answer.Status, answer.Cookies(), body)
 	}
@@ -163,25 +166,28 @@ func TestServeOIDC(t *testing.T) {
 		t.Error("the secret is said")
 	}
 	// With admit, who is new gets a role, and nobody's name.
-	for _, tt := range []struct {
+	tests := []struct {
 		more, want string
 		claims     map[string]any
 	}{
-		{"      admit: viewer\n", `"role":"viewer"`, nil},
-		{"      admit: viewer\n      nameClaim: nick\n", `"name":"annie"`, map[string]any{"nick": "annie"}},
-		{"      admit: member\n      domains: [example.org]\n      scopes: [email]\n", `"role":"member"`, nil},
-		{"      admit: member\n      domains: [example.org]\n", "e-mail address is not of a domain", map[string]any{"email_verified": false}},
-		{"      admit: member\n      groups: [staff]\n      groupsClaim: roles\n", `"role":"member"`, nil},
-		{"      admit: member\n      groups: [staff]\n", "in no group", nil},
-		{"      admit: viewer\n", "The name Owner is taken here", map[string]any{"preferred_username": "Owner"}},
-	} {
-		claims := map[string]any{"sub": "1", "email": "ann@example.org", "email_verified": true, "preferred_username": "anna", "roles": "staff"}
-		for name, v := range tt.claims {
-			claims[name] = v
-		}
+		{"admit: viewer", `"role":"viewer"`, nil},
+		{"admit: viewer, nameClaim: nick", `"name":"annie"`, map[string]any{"nick": "annie"}},
+		{"admit: member, domains: [example.org], scopes: [email]", `"role":"member"`, nil},
+		{"admit: member, domains: [example.org]", "e-mail address is not of a domain", map[string]any{"email_verified": false}},
+		{"admit: member, groups: [staff], groupsClaim: roles", `"role":"member"`, nil},
+		{"admit: member, groups: [staff]", "in no group", nil},
+		{"admit: viewer", "The name Owner is taken here", map[string]any{"preferred_username": "Owner"}},
+	}
+	more := ""
+	for i, tt := range tests {
+		more += fmt.Sprintf("    p%d: {issuer: %q, clientId: burin, clientSecretEnv: BOX_SECRET, %s}\n", i, is.URL, tt.more)
+	}
+	_, c = oidcServer(t, is, more)
+	for i, tt := range tests {
+		claims := map[string]any{"sub": fmt.Sprint(i), "email": "ann@example.org", "email_verified": true, "preferred_username": fmt.Sprint("ann", i), "roles": "staff"}
+		maps.Copy(claims, tt.claims)
 		is.Person(claims)
-		_, c := oidcServer(t, is, tt.more)
-		f := &flow{c: c}
+		f := &flow{c: c, with: fmt.Sprint("p", i)}
 		to := f.begins()
 		_, body := f.comes(f.returns(to))
 		if f.signed != nil {
@@ -190,7 +196,6 @@ func TestServeOIDC(t *testing.T) {
 		if !strings.Contains(body, tt.want) || strings.Contains(tt.more, "scopes") == strings.Contains(to, "profile") {
 			t.Errorf("%q: %s\n%s", tt.more, to, body)
 		}
-		c.end()
 	}
 }
 
