@@ -200,16 +200,15 @@ func TestOptions(t *testing.T) {
 // Keys and attestations in forms that no authenticator writes are refused.
 func TestCBOR(t *testing.T) {
 	t.Parallel()
-	good := func() *passkeytest.Key { return passkeytest.New(t, passkeytest.EdDSA, party) }
+	k := passkeytest.New(t, passkeytest.EdDSA, party)
+	m := k.Make(party.Creation(challenge, user, nil))
+	// register takes another attestation for the key.
 	register := func(attestation []byte) error {
-		k := good()
-		m := k.Make(party.Creation(challenge, user, nil))
+		m := m
 		m.Response.Attestation = attestation
 		_, err := party.Register(challenge, m)
 		return err
 	}
-	k := good()
-	m := k.Make(party.Creation(challenge, user, nil))
 	whole := m.Response.Attestation
 	if _, err := party.Register(challenge, m); err != nil {
 		t.Fatal(err)
@@ -224,19 +223,28 @@ func TestCBOR(t *testing.T) {
 	for range 20 {
 		deep = append([]byte{0x81}, deep...)
 	}
+	// The item with the data, which is the last one.
+	data := whole[bytes.Index(whole, []byte("authData"))+len("authData"):]
+	with := func(name string, is []byte) []byte {
+		return mapOf(text("fmt"), text("none"), text(name), is, text("authData"), data)
+	}
+	if err := register(with("attStmt", append([]byte{0x81}, num(1)...))); err != nil {
+		t.Fatal(err)
+	}
 	for what, a := range map[string][]byte{
 		"something left over":    append(slices.Clone(whole), 0),
 		"no map":                 text("authData"),
-		"a key twice":            mapOf(text("fmt"), text("none"), text("fmt"), text("none")),
+		"a key twice":            with("fmt", text("none")),
 		"no data":                mapOf(text("fmt"), text("none")),
 		"data that is text":      mapOf(text("authData"), text("x")),
-		"a tag":                  mapOf(text("attStmt"), append([]byte{0xc0}, num(1)...)),
+		"a tag":                  with("attStmt", append([]byte{0xc0}, num(1)...)),
 		"a length nobody knows":  {0xbf, 0xff},
-		"deep":                   mapOf(text("attStmt"), deep),
+		"deep":                   with("attStmt", deep),
 		"a huge map":             {0xbb, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
-		"a huge list":            mapOf(text("attStmt"), []byte{0x9b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}),
+		"a huge list":            with("attStmt", []byte{0x9b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}),
 		"a long string":          mapOf(text("authData"), []byte{0x5b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}),
-		"a length that is short": mapOf(text("fmt"), []byte{0x78, 4, 'n', 'o', 'n', 'e'}),
+		"a length that is short": with("attStmt", []byte{0x78, 4, 'n', 'o', 'n', 'e'}),
+		"a list that never ends": with("attStmt", []byte{0x9f, 0xff}),
 		"a reserved length":      {0xbc},
 	} {
 		if register(a) == nil {
@@ -274,7 +282,6 @@ func TestCBOR(t *testing.T) {
 	// Statements of the maker are read over, extensions too.
 	k.Flags, k.More = k.Flags|passkeytest.HasMore, mapOf(text("credProps"), mapOf(text("rk"), []byte{0xf5}))
 	m = k.Make(party.Creation(challenge, user, nil))
-	var data []byte
 	if _, err := party.Register(challenge, m); err != nil {
 		t.Error(err)
 	}
