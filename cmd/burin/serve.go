@@ -26,6 +26,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/attachment"
 	"github.com/burin-dev/burin/internal/chat/gremlin"
+	"github.com/burin-dev/burin/internal/chat/oidc"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/push"
@@ -188,6 +189,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		},
 		Proxies:   append(proxies, k.proxies...),
 		PeerToken: k.peerToken(),
+		Providers: k.signIn,
 		Drain: func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, time.Duration(o.drain)*time.Second)
 			defer cancel()
@@ -297,6 +299,7 @@ type kept struct {
 	chats    *chats.Chats
 	storage  *gremlin.API   // nil: it is off
 	proxies  []netip.Prefix // of the settings
+	signIn   []*oidc.Provider
 
 	pieces      *attachment.Store
 	attachments *project.Attachments
@@ -319,6 +322,9 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 		return nil, err
 	}
 	if k.proxies, err = proxyList("server.proxies", settings.Server.Proxies); err != nil {
+		return nil, err
+	}
+	if k.signIn, err = providers(settings.Server.OIDC, p.getenv); err != nil {
 		return nil, err
 	}
 	if k.archive, err = here.Archive(nil); err != nil {

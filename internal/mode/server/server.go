@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/gremlin"
+	"github.com/burin-dev/burin/internal/chat/oidc"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/push"
@@ -98,6 +99,8 @@ type Options struct {
 	Moved func(ctx context.Context, id string) bool
 	// New begins a session.
 	New func(ctx context.Context, n New) (Created, error)
+	// Providers are those with whose accounts people sign in.
+	Providers []*oidc.Provider
 	// Storage serves clients of GremlinOFA. nil is not.
 	Storage *gremlin.API
 	// Push tells browsers what happened while nobody looked. nil is not.
@@ -156,7 +159,7 @@ func NewServer(o Options) *Server {
 	for _, r := range s.routes() {
 		s.mux.Handle(r.verb+" "+r.path, &r)
 	}
-	for _, p := range (accounts{o.People, o.Log, o.Push}).pages() {
+	for _, p := range s.accounts().pages() {
 		s.mux.Handle(p.path, p)
 	}
 	return s
