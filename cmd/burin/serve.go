@@ -28,6 +28,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
@@ -184,6 +185,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || l.names != nil && l.names(name)
 		},
+		Used: k.used, Models: k.models, MayUse: k.mayUse,
 		Proxies:   append(proxies, k.proxies...),
 		PeerToken: k.peerToken(),
 		Drain: func(ctx context.Context) {
@@ -297,6 +299,8 @@ type kept struct {
 
 	attachments *attachment.Store
 	index       *search.Index
+	quotas      *quota.Quotas
+	here        *host.Host // of the folder where the server was started, which chats use
 }
 
 func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at string) (*kept, error) {
@@ -334,14 +338,16 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 		return nil, errors.Join(err, k.db.Close())
 	}
 	k.projects = project.New(k.db, k.vault, vfs.New(k.db, vfs.Limits{}))
+	k.quotas = quota.New(k.db, project.Bytes, attachment.Bytes)
+	k.projects.Fits, k.attachments.Fits = k.quotas.Fits, k.quotas.Fits
+	k.here = here
 	co := chats.Options{
 		Store: k.projects, Idle: k.sessions.Idle, Warn: p.warn, Dial: k.dialPeer,
 		Open: func(ctx context.Context, c host.Chat) (*session.Session, error) {
-			if c.Choice.Model == "" {
-				c.Choice = a.wish().Choice
-			}
+			c.Default = a.wish().Choice
 			return host.OpenChat(ctx, here, c)
 		},
+		Limits: k.people.Limits, Quotas: k.quotas,
 	}
 	if k.db.Server() {
 		co.Address = cmp.Or(settings.Server.Address, at)

@@ -9,6 +9,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/internal/chat/store"
 )
 
@@ -59,7 +60,7 @@ func (k *kept) forget(ctx context.Context, person string) error {
 		}
 	}
 	err = k.db.Update(ctx, func(q store.Querier) error {
-		return errors.Join(k.vault.Delete(ctx, q, person), people.Forgotten(ctx, q, person))
+		return errors.Join(k.vault.Delete(ctx, q, person), quota.Forget(ctx, q, person), people.Forgotten(ctx, q, person))
 	})
 	k.vault.Lock(person)
 	return err

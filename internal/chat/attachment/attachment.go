@@ -98,6 +98,9 @@ type Piece struct {
 
 // Store keeps pieces. Any goroutine may use it.
 type Store struct {
+	// Fits says, in the transaction that puts a piece, why its person may not have it. nil: they may.
+	Fits func(ctx context.Context, q store.Querier, person string) error
+
 	db     *store.DB
 	vault  *vault.Vault
 	places []Place // the first takes new ones
@@ -106,7 +109,7 @@ type Store struct {
 // New makes a Store that puts pieces into a place; nil is the database. A place other than the
 // database belongs to one database: that of another is refused.
 func New(ctx context.Context, db *store.DB, v *vault.Vault, at Place) (*Store, error) {
-	s := &Store{db, v, []Place{database{db}}}
+	s := &Store{db: db, vault: v, places: []Place{database{db}}}
 	if at == nil {
 		return s, nil
 	}
@@ -228,6 +231,9 @@ func (s *Store) put(ctx context.Context, person string, r io.Reader, o PutOption
 			}
 			_, err = q.Exec(ctx, `INSERT INTO {pieces} (person, id, tag, blob, generation, size, head, refs, touched) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8)`,
 				person, p.ID, w.tag, w.blob, ring.Newest(), p.Size, sealed, time.Now().Unix())
+			if err == nil && s.Fits != nil {
+				err = s.Fits(ctx, q, person)
+			}
 			return err
 		})
 		if store.Taken(err) { // another request has just put the same
@@ -242,6 +248,12 @@ func (s *Store) put(ctx context.Context, person string, r io.Reader, o PutOption
 		p.ID = same
 	}
 	return p, err
+}
+
+// Bytes is what the pieces of a person have.
+func Bytes(ctx context.Context, q store.Querier, person string) (n int64, err error) {
+	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM {pieces} WHERE person = ?1`, person).Scan(&n)
+	return n, err
 }
 
 // same is the piece with the same content, "" where there is none.

@@ -451,19 +451,7 @@ func (s *Store) copyBranch(ctx context.Context, person string, from *transcript.
 
 // ChatsOf are the ids of all chats of a person.
 func ChatsOf(ctx context.Context, s *Store, person string) (ids []string, err error) {
-	rows, err := s.db.Query(ctx, `SELECT id FROM {chats} WHERE person = ?1`, person)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
+	return idsOf(ctx, s.db, `{chats}`, person)
 }
 
 // PurgePerson removes all projects and chats of a person, for good.

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/owner"
 	"github.com/burin-dev/burin/llm"
@@ -31,6 +33,10 @@ type Options struct {
 	Idle time.Duration
 	// Warn is told what went wrong where nobody waits for it.
 	Warn func(string)
+	// Limits are those of a person now.
+	Limits func(ctx context.Context, person string) (people.Limits, error)
+	// Quotas keeps what people spend.
+	Quotas *quota.Quotas
 	// Address is where other servers reach this one, and Dial connects to one there. "" is that
 	// there are no others.
 	Address string
@@ -59,6 +65,7 @@ type Chats struct {
 type held struct {
 	holder   string
 	accepted atomic.Int64 // the number of the last turn
+	settled  atomic.Int64 // and of the last that has ended
 }
 
 // Times between servers. A transcript's lease ends after 15 s.
@@ -313,13 +320,12 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 			}
 			return log, err
 		},
-		Accept: func(ctx context.Context) error {
-			n, err := c.o.Store.Accept(ctx, id, h.holder)
-			if err == nil {
-				h.accepted.Store(n)
-			}
-			return err
+		Accept: func(ctx context.Context) error { return c.accept(ctx, person, id, h) },
+		Models: func(ctx context.Context) ([][]string, error) {
+			is, err := c.o.Limits(ctx, person)
+			return is.Models, err
 		},
+		Meter: &purse{c: c, person: person, chat: id, held: h},
 		Files: files.Files(c.ctx), Account: "person/" + person, Choice: host.Choice{Model: first(chat.Model, p.Model)}, Thinking: level,
 		MaxTokens: p.MaxTokens, Instructions: p.Instructions, Tools: p.Tools, Mode: first(p.Mode, "auto-edit"), MaxCost: p.MaxCost,
 		Desk: desk, Warn: func(line string) { c.o.Warn("chat " + id + ": " + line) },
@@ -340,7 +346,7 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 
 // goOn continues a turn that was accepted and has not ended.
 func (c *Chats) goOn(ctx context.Context, id string, h *held, s *session.Session) {
-	n, err := c.o.Store.Accept(ctx, id, h.holder)
+	n, err := c.o.Store.Accept(ctx, id, h.holder, nil) // its person's turns were counted when it began
 	if err != nil {
 		c.o.Warn("chat " + id + ": " + err.Error())
 		return
@@ -396,6 +402,7 @@ func (c *Chats) note(person, id string, h *held, s *session.Session, feed sessio
 		err = c.o.Store.Note(c.ctx, person, id, h.holder, change)
 		if e.Type == session.AgentSettled && !s.Facts().Working && c.over(e) && !errors.Is(err, project.ErrNotHeld) {
 			err = errors.Join(err, c.o.Store.Settle(c.ctx, id, h.holder, n))
+			h.settled.Store(n)
 		}
 		if err != nil && c.ctx.Err() == nil && !errors.Is(err, project.ErrUnknown) && !errors.Is(err, project.ErrNotHeld) { // else it was purged, or is another server's
 			c.o.Warn(fmt.Sprintf("chat %s: %v", id, err))

@@ -26,7 +26,10 @@ const (
 type accounts struct {
 	people *people.People
 	log    *slog.Logger // nil is not told
+	o      *Options
 }
+
+func (s *Server) accounts() accounts { return accounts{s.o.People, s.o.Log, &s.o} }
 
 // whoKey is the context's key for who sends a request.
 type whoKey struct{}

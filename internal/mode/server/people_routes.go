@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/remote"
 )
@@ -52,6 +53,7 @@ type (
 		Device        string        `json:"device,omitempty"` // the id of the browser's
 		RecoveryCodes int           `json:"recovery_codes"`   // that are left
 		Limits        people.Limits `json:"limits"`
+		Used          quota.Used    `json:"used"` // of the limits
 	}
 	// Profile is what others see.
 	Profile struct {
@@ -239,7 +241,10 @@ func (s accounts) me(r *http.Request) (me Me, err error) {
 	if me.RecoveryCodes, err = s.people.Factors().Left(r.Context(), who.Person); err != nil {
 		return me, err
 	}
-	me.Limits, err = s.people.Limits(r.Context(), who.Person)
+	if me.Limits, err = s.people.Limits(r.Context(), who.Person); err != nil {
+		return me, err
+	}
+	me.Used, err = s.o.Used(r.Context(), who.Person)
 	return me, err
 }
 

@@ -117,7 +117,7 @@ func (s *Server) routes() []route {
 			all[i].role = people.Viewer // each has chats, which are sessions; May says whose the others are
 		}
 	}
-	return append(all, accounts{s.o.People, s.o.Log}.routes()...)
+	return append(all, s.accounts().routes()...)
 }
 
 // defaultListed is how many sessions a list has.

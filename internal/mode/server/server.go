@@ -27,6 +27,8 @@ import (
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/quota"
+	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
@@ -80,6 +82,12 @@ type Options struct {
 	// Busy reports whether something is done in a chat, and End ends it if it is open.
 	Busy func(chat string) bool
 	End  func(ctx context.Context, chat string)
+	// Used says what a person uses of their limits.
+	Used func(ctx context.Context, person string) (quota.Used, error)
+	// Models lists the models that a person may use.
+	Models func(ctx context.Context, person string) ([]host.Usable, error)
+	// MayUse says why a person may not use the model of a selector.
+	MayUse func(ctx context.Context, person, selector string) error
 	// May says why somebody has no access to a session; the error is [ErrUnknown] for those who
 	// don't even hear that there is one.
 	May func(ctx context.Context, who Who, id string) error
@@ -143,7 +151,7 @@ func NewServer(o Options) *Server {
 	for _, r := range s.routes() {
 		s.mux.Handle(r.verb+" "+r.path, r)
 	}
-	for _, p := range (accounts{o.People, o.Log}).pages() {
+	for _, p := range s.accounts().pages() {
 		s.mux.Handle(p.path, p)
 	}
 	return s
