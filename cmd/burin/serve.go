@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -185,7 +186,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || l.names != nil && l.names(name)
 		},
-		Used: k.used, Models: k.models, MayUse: k.mayUse,
+		Vault: k.vault, Used: k.used, Models: k.models, MayUse: k.mayUse,
 		Proxies:   append(proxies, k.proxies...),
 		PeerToken: k.peerToken(),
 		Drain: func(ctx context.Context) {
@@ -212,7 +213,9 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		defer stop()
 		beside.Go(func() { l.begun(inner) })
 	}
-	return server.NewServer(so).Serve(ctx, l)
+	s := server.NewServer(so)
+	k.server.Store(s)
+	return s.Serve(ctx, l)
 }
 
 // onlyHere refuses an address that others reach.
@@ -300,7 +303,8 @@ type kept struct {
 	attachments *attachment.Store
 	index       *search.Index
 	quotas      *quota.Quotas
-	here        *host.Host // of the folder where the server was started, which chats use
+	server      atomic.Pointer[server.Server] // nil: it has not begun
+	here        *host.Host                    // of the folder where the server was started, which chats use
 }
 
 func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at string) (*kept, error) {
@@ -334,6 +338,7 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 	if k.people, err = people.Open(ctx, k.db, k.vault, nil); err != nil {
 		return nil, errors.Join(err, k.db.Close())
 	}
+	k.people.Locks = k.vault
 	if k.storage, err = storageFor(p, settings, k.db); err != nil {
 		return nil, errors.Join(err, k.db.Close())
 	}
@@ -341,13 +346,23 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 	k.quotas = quota.New(k.db, project.Bytes, attachment.Bytes)
 	k.projects.Fits, k.attachments.Fits = k.quotas.Fits, k.quotas.Fits
 	k.here = here
+	k.vault.OnLock(func(person string) {
+		if err := project.Forget(context.WithoutCancel(ctx), k.projects, person); err != nil {
+			p.warn(words.Error(err))
+		}
+	})
 	co := chats.Options{
 		Store: k.projects, Idle: k.sessions.Idle, Warn: p.warn, Dial: k.dialPeer,
 		Open: func(ctx context.Context, c host.Chat) (*session.Session, error) {
 			c.Default = a.wish().Choice
 			return host.OpenChat(ctx, here, c)
 		},
-		Limits: k.people.Limits, Quotas: k.quotas,
+		Limits: k.people.Limits, Quotas: k.quotas, Keys: k.vault,
+		Ended: func(id string) {
+			if s := k.server.Load(); s != nil {
+				s.Ended(id)
+			}
+		},
 	}
 	if k.db.Server() {
 		co.Address = cmp.Or(settings.Server.Address, at)

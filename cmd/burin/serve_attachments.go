@@ -70,6 +70,7 @@ func (k *kept) tend(ctx context.Context, warn func(string)) (stop func()) {
 	failed := func(err error) { warn(words.Error(err)) }
 	var work sync.WaitGroup
 	work.Go(func() { k.vault.Tend(ctx, failed, k.people, k.projects, k.attachments, k.index) })
+	work.Go(func() { k.lockSignedOut(ctx, failed) })
 	work.Go(func() { k.attachments.Tend(ctx, failed) })
 	work.Go(func() { k.forgetRemoved(ctx, failed) })
 	work.Go(func() { k.emptyTrash(ctx, failed) })

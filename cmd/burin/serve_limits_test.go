@@ -84,9 +84,7 @@ func TestServeLimits(t *testing.T) {
 	}
 	b.free()
 	ann.does(c, http.StatusOK, "POST", one+"/wait", map[string]any{"id": "3"}, nil)
-	for me.Used.Turns > 0 { // it is noted after the event
-		ann.does(c, http.StatusOK, "GET", "/v1/me", nil, &me)
-	}
+	ann.rested(c)
 	ann.does(c, http.StatusOK, "POST", two+"/submit", toldTo("2", "say yes"), nil)
 	ann.does(c, http.StatusOK, "POST", two+"/wait", map[string]any{"id": "2"}, nil)
 

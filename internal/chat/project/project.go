@@ -424,6 +424,15 @@ func (s *Store) Files(ctx context.Context, person, id string) (*vfs.Tree, error)
 	return tree, nil
 }
 
+// Forget takes the files of a person out of memory, as when their keys are locked.
+func Forget(ctx context.Context, s *Store, person string) error {
+	all, err := idsOf(ctx, s.db, `{projects}`, person)
+	for _, id := range all {
+		s.files.Forget(id)
+	}
+	return err
+}
+
 // Bytes is what the files of a person take in the database, with old versions and the trash.
 func Bytes(ctx context.Context, q store.Querier, person string) (int64, error) {
 	all, err := idsOf(ctx, q, `{projects}`, person)

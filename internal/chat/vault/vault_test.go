@@ -380,6 +380,45 @@ func TestIdle(t *testing.T) {
 	<-locked
 }
 
+// Locked while a turn runs, the keys are the turn's alone.
+func TestHolding(t *testing.T) {
+	db := storetest.Open(t, filepath.Join(t.TempDir(), "server.db"), []store.Part{vault.Part()})
+	v := open(t, db, keyFile(t), vault.Options{})
+	ctx := t.Context()
+	if _, err := v.SetMode(ctx, "ann", vault.Own, phrase); err != nil {
+		t.Fatal(err)
+	}
+	r, release, err := v.Hold(ctx, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := v.Unlocked(); len(got) != 1 || got[0] != "ann" {
+		t.Errorf("unlocked %q", got)
+	}
+	v.Lock("ann")
+	if _, err := v.Ring(ctx, "ann"); !errors.Is(err, vault.ErrLocked) || len(v.Unlocked()) != 0 {
+		t.Errorf("%v, unlocked %q", err, v.Unlocked())
+	}
+	turn := vault.Holding(ctx, "ann", r)
+	held, err := v.Ring(turn, "ann")
+	if err != nil || held != r {
+		t.Errorf("the turn gets %v, %v", held, err)
+	}
+	if _, err := held.Seal("p", nil); err != nil {
+		t.Error(err)
+	}
+	if other, err := v.Ring(turn, "bob"); err != nil || other == r {
+		t.Errorf("another's keys are %v, %v", other, err)
+	}
+	release()
+	if _, err := held.Seal("p", nil); !errors.Is(err, vault.ErrLocked) {
+		t.Errorf("after the turn: %v", err)
+	}
+	if m, err := vault.ModeOf(ctx, db, "ann"); err != nil || m != vault.Own {
+		t.Errorf("mode %q, %v", m, err)
+	}
+}
+
 func testRotate(t *testing.T, openDB func() *store.DB) {
 	ctx := t.Context()
 	db, key := openDB(), keyFile(t)

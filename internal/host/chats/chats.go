@@ -17,6 +17,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/quota"
+	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/owner"
 	"github.com/burin-dev/burin/llm"
@@ -33,6 +34,10 @@ type Options struct {
 	Idle time.Duration
 	// Warn is told what went wrong where nobody waits for it.
 	Warn func(string)
+	// Ended is told of a chat that has ended here.
+	Ended func(id string)
+	// Keys are those of people: they are held while a turn runs, and chats of people end who lock theirs.
+	Keys *vault.Vault
 	// Limits are those of a person now.
 	Limits func(ctx context.Context, person string) (people.Limits, error)
 	// Quotas keeps what people spend.
@@ -56,7 +61,10 @@ type Chats struct {
 	working sync.WaitGroup
 	ending  atomic.Bool // what is done now is left to another server, or the next one
 
+	again chan struct{} // has watch look at once
+
 	mu        sync.Mutex
+	waiting   map[string]bool             // people whose turns wait for them
 	held      map[string]*held            // by the id of the chat
 	forwarded map[string][]session.Handle // handles of chats that other servers have
 }
@@ -64,6 +72,10 @@ type Chats struct {
 // held is a chat that is open here.
 type held struct {
 	holder   string
+	person   string
+	mu       sync.Mutex   // of a turn that begins or has ended
+	ring     *vault.Ring  // while a turn runs
+	release  func()       // nil: none does
 	accepted atomic.Int64 // the number of the last turn
 	settled  atomic.Int64 // and of the last that has ended
 }
@@ -81,10 +93,11 @@ const (
 
 // New makes the chats of a store.
 func New(o Options) *Chats {
-	c := &Chats{o: o, server: rand.Text()[:10], held: map[string]*held{}, forwarded: map[string][]session.Handle{}}
+	c := &Chats{o: o, server: rand.Text()[:10], again: make(chan struct{}, 1), waiting: map[string]bool{}, held: map[string]*held{}, forwarded: map[string][]session.Handle{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.keep = owner.Keeper{Alone: true, Idle: o.Idle, Open: c.begin}
 	c.working.Go(c.watch)
+	o.Keys.OnLock(c.locked)
 	return c
 }
 
@@ -236,6 +249,7 @@ func (c *Chats) watch() {
 		case <-c.ctx.Done():
 			return
 		case <-time.After(wait):
+		case <-c.again:
 		}
 		wait = beatTime
 		if err := c.look(c.ctx); err != nil && c.ctx.Err() == nil {
@@ -277,6 +291,8 @@ func (c *Chats) look(ctx context.Context) error {
 		case err == nil:
 			_ = h.Close() // it only leaves; begin went on with the turn
 			c.leave(id)
+		case errors.Is(err, vault.ErrLocked):
+			c.await(ctx, id)
 		case !errors.Is(err, transcript.ErrLocked) && !errors.Is(err, project.ErrUnknown):
 			c.o.Warn("take over chat " + id + ": " + err.Error())
 		}
@@ -310,7 +326,7 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 	desk := session.NewDesk(session.DeskOptions{Wait: true})
 	leave := desk.Attend() // people will come: the model may ask them
 	defer leave()
-	h := &held{holder: c.server + "/" + rand.Text()[:10]}
+	h := &held{holder: c.server + "/" + rand.Text()[:10], person: person}
 	unsettled := false
 	s, err := c.o.Open(ctx, host.Chat{
 		Log: func(o transcript.Options) (*transcript.Log, error) {
@@ -346,14 +362,13 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 
 // goOn continues a turn that was accepted and has not ended.
 func (c *Chats) goOn(ctx context.Context, id string, h *held, s *session.Session) {
-	n, err := c.o.Store.Accept(ctx, id, h.holder, nil) // its person's turns were counted when it began
-	if err != nil {
+	if err := c.acceptWithin(ctx, id, h, nil); err != nil { // its person's turns were counted when it began
 		c.o.Warn("chat " + id + ": " + err.Error())
 		return
 	}
-	h.accepted.Store(n)
 	face := s.Face("takeover", false)
-	if _, err = face.Conversation().Resend(ctx); err == nil {
+	_, err := face.Conversation().Resend(ctx)
+	if err == nil {
 		err = face.Queue().Release(ctx)
 	}
 	if err != nil {
@@ -373,10 +388,12 @@ func first(a, b string) string {
 func (c *Chats) note(person, id string, h *held, s *session.Session, feed session.Feed) {
 	defer func() {
 		c.mu.Lock()
-		defer c.mu.Unlock()
 		if c.held[id] == h {
 			delete(c.held, id)
 		}
+		c.mu.Unlock()
+		h.let(h.accepted.Load())
+		c.o.Ended(id)
 	}()
 	for {
 		e, err := feed.Next(c.ctx)
@@ -399,10 +416,11 @@ func (c *Chats) note(person, id string, h *held, s *session.Session, feed sessio
 			continue
 		}
 		n := h.accepted.Load()
-		err = c.o.Store.Note(c.ctx, person, id, h.holder, change)
+		err = c.o.Store.Note(h.with(c.ctx), person, id, h.holder, change)
 		if e.Type == session.AgentSettled && !s.Facts().Working && c.over(e) && !errors.Is(err, project.ErrNotHeld) {
 			err = errors.Join(err, c.o.Store.Settle(c.ctx, id, h.holder, n))
 			h.settled.Store(n)
+			h.let(n)
 		}
 		if err != nil && c.ctx.Err() == nil && !errors.Is(err, project.ErrUnknown) && !errors.Is(err, project.ErrNotHeld) { // else it was purged, or is another server's
 			c.o.Warn(fmt.Sprintf("chat %s: %v", id, err))

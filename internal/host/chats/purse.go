@@ -89,14 +89,6 @@ func (c *Chats) accept(ctx context.Context, person, id string, h *held) error {
 	return c.acceptWithin(ctx, id, h, is.Turns)
 }
 
-func (c *Chats) acceptWithin(ctx context.Context, id string, h *held, most *int) error {
-	n, err := c.o.Store.Accept(ctx, id, h.holder, most)
-	if err == nil {
-		h.accepted.Store(n)
-	}
-	return sessionError(err)
-}
-
 // sessionError is an error of a limit as one of sessions, which stays what it is on the way to a client
 // of another server.
 func sessionError(err error) error {

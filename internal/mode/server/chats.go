@@ -106,7 +106,7 @@ func (s *Server) chatRoutes() []route {
 		},
 		{
 			verb: "GET", path: "/v1/models", needs: remote.Watch, about: "Lists the models that you may use.",
-			out: reflect.TypeFor[[]host.Usable](), serve: s.listModels,
+			out: reflect.TypeFor[[]host.Usable](), serve: func(w http.ResponseWriter, r *http.Request) { listModels(s, w, r) },
 		},
 		{verb: "POST", path: "/v1/chats/{id}/restore", needs: remote.Steer, about: "Takes a chat out of the trash.", serve: s.restore(s.o.Projects.TrashChat)},
 		{
@@ -137,7 +137,7 @@ func (s *Server) listProjects(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, all)
 }
 
-func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
+func listModels(s *Server, w http.ResponseWriter, r *http.Request) {
 	all, err := s.o.Models(r.Context(), person(r))
 	if err != nil {
 		failed(w, err)
@@ -147,7 +147,7 @@ func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
 }
 
 // mayUse answers who may not use a model that they choose; "" is none.
-func (s *Server) mayUse(w http.ResponseWriter, r *http.Request, selector string) bool {
+func mayUse(s *Server, w http.ResponseWriter, r *http.Request, selector string) bool {
 	if selector == "" {
 		return true
 	}
@@ -160,7 +160,7 @@ func (s *Server) mayUse(w http.ResponseWriter, r *http.Request, selector string)
 
 func (s *Server) newProject(w http.ResponseWriter, r *http.Request) {
 	var settings project.Settings
-	if !read(w, r, &settings) || !s.mayUse(w, r, settings.Model) {
+	if !read(w, r, &settings) || !mayUse(s, w, r, settings.Model) {
 		return
 	}
 	p, err := s.o.Projects.NewProject(r.Context(), person(r), settings)
@@ -190,7 +190,7 @@ func change(w http.ResponseWriter, r *http.Request, of any) (over func(any) erro
 func (s *Server) setProject(w http.ResponseWriter, r *http.Request) {
 	var c ProjectChange
 	over, ok := change(w, r, &c)
-	if !ok || !s.mayUse(w, r, c.Model) {
+	if !ok || !mayUse(s, w, r, c.Model) {
 		return
 	}
 	p, err := s.o.Projects.SetProject(r.Context(), person(r), r.PathValue("id"), c.Revision, func(s *project.Settings) error { return over(s) })
@@ -236,12 +236,7 @@ func (s *Server) trashChat(ctx context.Context, person, id string, trash bool) e
 		return err
 	}
 	s.o.End(ctx, id)
-	s.mu.Lock()
-	h := s.open[id]
-	s.mu.Unlock()
-	if h != nil {
-		s.forget(id, h)
-	}
+	s.Ended(id)
 	return nil
 }
 
@@ -274,7 +269,7 @@ func (s *Server) listChats(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) newChat(w http.ResponseWriter, r *http.Request) {
 	var n NewChat
-	if !read(w, r, &n) || !s.mayUse(w, r, n.Model) {
+	if !read(w, r, &n) || !mayUse(s, w, r, n.Model) {
 		return
 	}
 	c, err := s.o.Projects.NewChat(r.Context(), person(r), n.Project, project.About{Title: n.Title, Model: n.Model})
@@ -303,7 +298,7 @@ func (s *Server) newChat(w http.ResponseWriter, r *http.Request) {
 func (s *Server) setChat(w http.ResponseWriter, r *http.Request) {
 	var c ChatChange
 	over, ok := change(w, r, &c)
-	if !ok || !s.mayUse(w, r, c.Model) {
+	if !ok || !mayUse(s, w, r, c.Model) {
 		return
 	}
 	is, err := s.o.Projects.SetChat(r.Context(), person(r), r.PathValue("id"), c.Revision, c.Project, func(a *project.About) error {

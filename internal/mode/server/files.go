@@ -17,7 +17,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/burin-dev/burin/internal/chat/quota"
-	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/session/remote"
 )
@@ -325,8 +324,6 @@ func statusOfFiles(err error) (status int, code string) {
 	switch {
 	case errors.Is(err, quota.ErrStorage):
 		return http.StatusInsufficientStorage, "storage"
-	case errors.Is(err, vault.ErrLocked): // also for who reads when it is
-		return http.StatusLocked, "locked"
 	case errors.Is(err, vfs.ErrProject):
 		return http.StatusNotFound, ""
 	case errors.Is(err, vfs.ErrUnreadable):

@@ -27,9 +27,10 @@ type accounts struct {
 	people *people.People
 	log    *slog.Logger // nil is not told
 	o      *Options
+	keys   *keys
 }
 
-func (s *Server) accounts() accounts { return accounts{s.o.People, s.o.Log, &s.o} }
+func (s *Server) accounts() accounts { return accounts{s.o.People, s.o.Log, &s.o, s.keys} }
 
 // whoKey is the context's key for who sends a request.
 type whoKey struct{}
@@ -189,6 +190,9 @@ func sameOrigin(r *http.Request, who Who, form bool) error {
 
 // statusOfPeople is the status for an error of package people; 0 is that it is none.
 func statusOfPeople(err error) (status int, code string) {
+	if status, code := statusOfKeys(err); status != 0 {
+		return status, code
+	}
 	_, wait := errors.AsType[people.WaitError](err)
 	_, input := errors.AsType[people.InputError](err)
 	switch {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/quota"
+	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/remote"
 )
@@ -54,6 +55,7 @@ type (
 		RecoveryCodes int           `json:"recovery_codes"`   // that are left
 		Limits        people.Limits `json:"limits"`
 		Used          quota.Used    `json:"used"` // of the limits
+		Keys          MyKeys        `json:"keys"`
 	}
 	// Profile is what others see.
 	Profile struct {
@@ -109,6 +111,7 @@ type (
 	// Link is one to give to somebody. It is shown once.
 	Link struct {
 		Link string `json:"link"`
+		Note string `json:"note,omitempty"` // what it doesn't do
 	}
 	// Invite is an invitation to make.
 	Invite struct {
@@ -187,7 +190,7 @@ func (s accounts) routes() []route {
 	}
 	me := about(s, "GET", "/v1/me", "Says who asks, and what they may do.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (Me, error) { return s.me(r) })
 	me.role, me.needs = people.Viewer, remote.Watch
-	account := s.accountRoutes()
+	account := append(s.accountRoutes(), s.keyRoutes()...)
 	for i := range account {
 		account[i].role, account[i].device = people.Viewer, true
 	}
@@ -200,6 +203,9 @@ func (s accounts) routes() []route {
 
 func (s accounts) signIn(w http.ResponseWriter, r *http.Request, in SignIn) (SignedIn, error) {
 	entered, err := s.people.SignIn(r.Context(), in.Name, in.Password, from(r))
+	if err == nil {
+		err = s.keys.signedIn(r.Context(), entered, in.Password)
+	}
 	if entered.Secret != "" {
 		keepCookie(w, r, entered.Secret)
 	}
@@ -207,7 +213,11 @@ func (s accounts) signIn(w http.ResponseWriter, r *http.Request, in SignIn) (Sig
 }
 
 func (s accounts) secondFactor(w http.ResponseWriter, r *http.Request, in SecondFactor) (none nothing, err error) {
-	return none, entered(w, r)(s.people.SecondFactor(r.Context(), in.Ticket, in.Code, from(r)))
+	secret, err := s.people.SecondFactor(r.Context(), in.Ticket, in.Code, from(r))
+	if err == nil {
+		err = s.keys.confirmed(r.Context(), in.Ticket)
+	}
+	return none, entered(w, r)(secret, err)
 }
 
 func (s accounts) openLink(w http.ResponseWriter, r *http.Request, in OpenLink) (none nothing, err error) {
@@ -244,7 +254,10 @@ func (s accounts) me(r *http.Request) (me Me, err error) {
 	if me.Limits, err = s.people.Limits(r.Context(), who.Person); err != nil {
 		return me, err
 	}
-	me.Used, err = s.o.Used(r.Context(), who.Person)
+	if me.Used, err = s.o.Used(r.Context(), who.Person); err != nil {
+		return me, err
+	}
+	me.Keys, err = s.myKeys(r)
 	return me, err
 }
 
@@ -259,7 +272,7 @@ func (s accounts) makeToken(r *http.Request, in NewToken) (string, error) {
 func (s accounts) signOut(w http.ResponseWriter, r *http.Request, _ nothing) (none nothing, err error) {
 	who := sender(r)
 	keepCookie(w, r, "")
-	return none, s.people.SignOut(r.Context(), by(r), who.Person, who.Device)
+	return none, s.leave(r, who.Device)
 }
 
 func (s accounts) deleteMe(w http.ResponseWriter, r *http.Request, in Confirmation) (none nothing, err error) {
@@ -290,8 +303,7 @@ func (s accounts) accountRoutes() []route {
 			return p.Devices(ctx, who.Person, who.Device)
 		}),
 		about(s, "POST", "/v1/me/devices/{id}/signout", "Signs a device out; what is under way on it ends within 5 seconds.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (none nothing, err error) {
-			ctx, p, by, who := ctx(r)
-			return none, p.SignOut(ctx, by, who.Person, r.PathValue("id"))
+			return none, s.leave(r, r.PathValue("id"))
 		}),
 		about(s, "POST", "/v1/me/factor", "Makes the secret of a second factor, which holds once a code was confirmed.", func(_ http.ResponseWriter, r *http.Request, in Confirmation) (people.Enrollment, error) {
 			ctx, p, by, who := ctx(r)
@@ -343,7 +355,11 @@ func (s accounts) adminRoutes() []route {
 		about(s, "POST", "/v1/admin/people/{id}", "Changes a person's role or quota, disables or enables them.", s.changePerson),
 		about(s, "POST", "/v1/admin/people/{id}/reset", "Makes a link with which a person chooses a new password.", func(_ http.ResponseWriter, r *http.Request, in Resetting) (Link, error) {
 			secret, err := s.people.Links().Reset(r.Context(), by(r), r.PathValue("id"), in.SecondFactor)
-			return Link{site(r) + "/reset/" + secret}, err
+			link := Link{Link: site(r) + "/reset/" + secret}
+			if mode, _, err := s.keys.vault.Mode(r.Context(), r.PathValue("id")); err == nil && mode == vault.Own {
+				link.Note = KeysStayLocked
+			}
+			return link, err
 		}),
 		about(s, "POST", "/v1/admin/people/{id}/remove", "Removes a person.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (none nothing, err error) {
 			return none, s.people.Remove(r.Context(), by(r), r.PathValue("id"))
@@ -381,7 +397,7 @@ func (s accounts) addPerson(_ http.ResponseWriter, r *http.Request, in NewPerson
 		return Link{}, err
 	}
 	secret, err := s.people.Links().Reset(r.Context(), by(r), id, false)
-	return Link{site(r) + "/reset/" + secret}, err
+	return Link{Link: site(r) + "/reset/" + secret}, err
 }
 
 func (s accounts) changePerson(_ http.ResponseWriter, r *http.Request, in ChangedPerson) (none nothing, err error) {
@@ -411,7 +427,7 @@ func (s accounts) invite(_ http.ResponseWriter, r *http.Request, in Invite) (Lin
 		return Link{}, err
 	}
 	code, err := s.people.Links().Invite(r.Context(), by(r), in.Role, expires)
-	return Link{site(r) + "/join/" + code}, err
+	return Link{Link: site(r) + "/join/" + code}, err
 }
 
 func (s accounts) audit(_ http.ResponseWriter, r *http.Request, _ nothing) ([]people.Entry, error) {

@@ -28,6 +28,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/quota"
+	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -82,6 +83,8 @@ type Options struct {
 	// Busy reports whether something is done in a chat, and End ends it if it is open.
 	Busy func(chat string) bool
 	End  func(ctx context.Context, chat string)
+	// Vault has the keys of people.
+	Vault *vault.Vault
 	// Used says what a person uses of their limits.
 	Used func(ctx context.Context, person string) (quota.Used, error)
 	// Models lists the models that a person may use.
@@ -137,6 +140,7 @@ type Server struct {
 	mux     *http.ServeMux
 	streams chan struct{}
 	counts  counts
+	keys    *keys
 
 	ctx  context.Context // of the streams
 	stop context.CancelFunc
@@ -146,7 +150,7 @@ type Server struct {
 
 // New makes a server.
 func NewServer(o Options) *Server {
-	s := &Server{o: o, mux: http.NewServeMux(), streams: make(chan struct{}, maxStreams), open: map[string]session.Handle{}}
+	s := &Server{o: o, mux: http.NewServeMux(), streams: make(chan struct{}, maxStreams), open: map[string]session.Handle{}, keys: newKeys(o.Vault)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	for _, r := range s.routes() {
 		s.mux.Handle(r.verb+" "+r.path, r)
@@ -354,6 +358,16 @@ func (s *Server) handle(r *http.Request, id string) (session.Handle, error) {
 	}
 	s.open[id] = h
 	return h, nil
+}
+
+// Ended drops the handle of a session that has ended, which would keep all of it in memory.
+func (s *Server) Ended(id string) {
+	s.mu.Lock()
+	h := s.open[id]
+	s.mu.Unlock()
+	if h != nil {
+		s.forget(id, h)
+	}
 }
 
 // forget drops a handle whose session has ended, or whose owner has gone.
