@@ -186,7 +186,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || l.names != nil && l.names(name)
 		},
-		Vault: k.vault, Used: k.used, Models: k.models, MayUse: k.mayUse,
+		Vault: k.vault, Export: k.export, Used: k.used, Models: k.models, MayUse: k.mayUse,
 		Proxies:   append(proxies, k.proxies...),
 		PeerToken: k.peerToken(),
 		Drain: func(ctx context.Context) {
@@ -303,6 +303,7 @@ type kept struct {
 	attachments *attachment.Store
 	index       *search.Index
 	quotas      *quota.Quotas
+	exports     chan struct{}                 // that run
 	server      atomic.Pointer[server.Server] // nil: it has not begun
 	here        *host.Host                    // of the folder where the server was started, which chats use
 }
@@ -343,9 +344,9 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 		return nil, errors.Join(err, k.db.Close())
 	}
 	k.projects = project.New(k.db, k.vault, vfs.New(k.db, vfs.Limits{}))
-	k.quotas = quota.New(k.db, project.Bytes, attachment.Bytes)
+	k.quotas = quota.New(k.db, project.Bytes, k.attachments.Size)
 	k.projects.Fits, k.attachments.Fits = k.quotas.Fits, k.quotas.Fits
-	k.here = here
+	k.here, k.exports = here, make(chan struct{}, maxExports)
 	k.vault.OnLock(func(person string) {
 		if err := project.Forget(context.WithoutCancel(ctx), k.projects, person); err != nil {
 			p.warn(words.Error(err))

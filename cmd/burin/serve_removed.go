@@ -60,7 +60,7 @@ func (k *kept) forget(ctx context.Context, person string) error {
 		}
 	}
 	err = k.db.Update(ctx, func(q store.Querier) error {
-		return errors.Join(k.vault.Delete(ctx, q, person), quota.Forget(ctx, q, person), people.Forgotten(ctx, q, person))
+		return errors.Join(k.attachments.Delete(ctx, q, person), k.index.Delete(ctx, q, person), k.vault.Delete(ctx, q, person), quota.Forget(ctx, q, person), people.Forgotten(ctx, q, person))
 	})
 	k.vault.Lock(person)
 	return err

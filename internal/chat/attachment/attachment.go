@@ -250,12 +250,6 @@ func (s *Store) put(ctx context.Context, person string, r io.Reader, o PutOption
 	return p, err
 }
 
-// Bytes is what the pieces of a person have.
-func Bytes(ctx context.Context, q store.Querier, person string) (n int64, err error) {
-	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM {pieces} WHERE person = ?1`, person).Scan(&n)
-	return n, err
-}
-
 // same is the piece with the same content, "" where there is none.
 func (s *Store) same(ctx context.Context, q store.Querier, person string, tag []byte) (id string, err error) {
 	err = q.QueryRow(ctx, `SELECT id FROM {pieces} WHERE person = ?1 AND tag = ?2 ORDER BY id LIMIT 1`, person, tag).Scan(&id)
@@ -502,7 +496,7 @@ func (s *Store) count(ctx context.Context, q store.Querier, person, id string, b
 
 // Size is how many bytes a person has in pieces.
 func (s *Store) Size(ctx context.Context, q store.Querier, person string) (n int64, err error) {
-	err = q.QueryRow(ctx, `SELECT coalesce(sum(size), 0) FROM {pieces} WHERE person = ?1`, person).Scan(&n)
+	err = q.QueryRow(ctx, `SELECT CAST(coalesce(sum(size), 0) AS BIGINT) FROM {pieces} WHERE person = ?1`, person).Scan(&n)
 	return n, err
 }
 
@@ -510,6 +504,23 @@ func (s *Store) Size(ctx context.Context, q store.Querier, person string) (n int
 func (s *Store) Delete(ctx context.Context, q store.Querier, person string) error {
 	_, err := q.Exec(ctx, `DELETE FROM {pieces} WHERE person = ?1`, person)
 	return err
+}
+
+// List gives the pieces of a person, without looking into them, after one of them.
+func (s *Store) List(ctx context.Context, person, after string, limit int) (ids []string, err error) {
+	rows, err := s.db.Query(ctx, `SELECT id FROM {pieces} WHERE person = ?1 AND id > ?2 ORDER BY id LIMIT ?3`, person, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }
 
 // Tend deletes what nobody uses, now and every hour, until ctx ends. failed is told what went

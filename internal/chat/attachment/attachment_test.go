@@ -276,7 +276,7 @@ func conformance(t *testing.T, open func() *kit) {
 		k := open()
 		full := errors.New("full")
 		k.Fits = func(ctx context.Context, q store.Querier, person string) error {
-			if n, err := attachment.Bytes(ctx, q, person); err != nil || n <= 2*mb {
+			if n, err := k.Size(ctx, q, person); err != nil || n <= 2*mb {
 				return err
 			}
 			return full

@@ -444,10 +444,15 @@ func Bytes(ctx context.Context, q store.Querier, person string) (int64, error) {
 
 // idsOf are the ids of what a person has in a table.
 func idsOf(ctx context.Context, q store.Querier, table, person string) (ids []string, err error) {
-	rows, err := q.Query(ctx, `SELECT id FROM `+table+` WHERE person = ?1`, person)
+	rows, err := q.Query(ctx, `SELECT id FROM `+table+` WHERE person = ?1 ORDER BY id`, person)
 	if err != nil {
 		return nil, err
 	}
+	return scanIDs(rows)
+}
+
+// scanIDs reads rows of one column, and closes them.
+func scanIDs(rows *sql.Rows) (ids []string, err error) {
 	defer rows.Close()
 	for rows.Next() {
 		var id string

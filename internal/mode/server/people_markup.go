@@ -280,7 +280,8 @@ func accountMarkup(m *markup, v view) {
 		m.put("</ul>\n")
 	})
 	m.tokenSection(v)
-	m.section("data", "Your data", "All that is kept of this account, as JSON.", func() {
+	m.section("data", "Your data", "All that is kept of this account: projects, files, chats and the account itself, as a ZIP archive.", func() {
+		m.wrongs(v.wrongs("export"))
 		m.form("export", func() { m.put(`<button class="plain">Download</button>`) })
 		if v.me.ID != people.OwnerID {
 			m.wrongs(v.wrongs("delete"))

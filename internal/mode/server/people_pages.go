@@ -3,7 +3,6 @@ package server
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -310,8 +309,9 @@ func (s accounts) accountForm(w http.ResponseWriter, r *http.Request) {
 			v.recovery = is.Recovery
 		}
 	case "export":
-		s.exportForm(w, r)
-		return
+		if err = s.export(w, r); err == nil {
+			return
+		}
 	case "delete":
 		if _, err = s.deleteMe(w, r, Confirmation{password}); err == nil {
 			http.Redirect(w, r, "/signin?done=deleted", http.StatusSeeOther)
@@ -328,16 +328,18 @@ func (s accounts) accountForm(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/account?done="+what, http.StatusSeeOther)
 }
 
-func (s accounts) exportForm(w http.ResponseWriter, r *http.Request) {
-	all, err := s.people.Export(r.Context(), by(r), person(r))
-	if err == nil {
-		var data []byte
-		if data, err = json.MarshalIndent(all, "", " "); err == nil {
-			w.Header().Set("Content-Type", "application/json")
-			w.Header().Set("Content-Disposition", `attachment; filename="burin-account.json"`)
-			_, _ = w.Write(append(data, '\n')) // who has gone reads nothing
-			return
-		}
+// export sends all that is kept of an account. It gives an error if nothing was sent yet.
+func (s accounts) export(w http.ResponseWriter, r *http.Request) error {
+	write, err := s.o.Export(r.Context(), by(r), person(r))
+	if err != nil {
+		return err
 	}
-	s.account(w, r, view{section: "delete"}, err)
+	download(w.Header(), "burin-account.zip", "application/zip", false)
+	if err := write(paced{w}); err != nil {
+		if s.log != nil && r.Context().Err() == nil {
+			s.log.Error("export", "error", err.Error())
+		}
+		panic(http.ErrAbortHandler) // half an archive must not look like one
+	}
+	return nil
 }

@@ -335,10 +335,14 @@ func (s accounts) accountRoutes() []route {
 			ctx, p, by, who := ctx(r)
 			return none, p.RemoveToken(ctx, by, who.Person, in.Name)
 		}),
-		about(s, "POST", "/v1/me/export", "Gives all that is kept of the account, without secrets.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (people.Account, error) {
-			ctx, p, by, who := ctx(r)
-			return p.Export(ctx, by, who.Person)
-		}),
+		{
+			verb: "GET", path: "/v1/me/export", people: true, about: "Gives all that is kept of the account, without secrets, with projects, files and chats, as a ZIP archive.",
+			gives: "application/zip", serve: func(w http.ResponseWriter, r *http.Request) {
+				if err := s.export(w, r); err != nil {
+					s.failed(w, r, err)
+				}
+			},
+		},
 		about(s, "POST", "/v1/me/delete", "Deletes the account.", s.deleteMe),
 	}
 }

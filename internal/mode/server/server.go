@@ -83,6 +83,8 @@ type Options struct {
 	// Busy reports whether something is done in a chat, and End ends it if it is open.
 	Busy func(chat string) bool
 	End  func(ctx context.Context, chat string)
+	// Export gives what writes all that is kept of a person, as a ZIP archive.
+	Export func(ctx context.Context, by people.By, person string) (write func(io.Writer) error, err error)
 	// Vault has the keys of people.
 	Vault *vault.Vault
 	// Used says what a person uses of their limits.
