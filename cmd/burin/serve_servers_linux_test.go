@@ -582,3 +582,43 @@ func TestTwoServersLimits(t *testing.T) {
 		t.Errorf("used %s", said)
 	}
 }
+
+// A turn of somebody whose keys are locked waits for them when its server has ended or died, and goes on where they unlock them.
+func TestTwoServersLocked(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, pgtest.Start(t, pgtest.Options{}).Database(t), "address: http://localhost")
+	at := func(i int) *httpClient { return &httpClient{t: t, url: p.url(i), cmd: p.running[i], spec: map[string]any{}} }
+	link := strings.TrimSpace(run(t, p.cmds[0], "admin", "invite", "--role", "member", "--url", p.url(0)))
+	ann := asker{name: "ann", cookie: at(0).signIn("/v1/join", map[string]string{"code": link[strings.LastIndexByte(link, '/')+1:], "name": "ann", "password": personPassword})}
+	ann.does(at(0), http.StatusOK, "POST", "/v1/me/keys", map[string]any{"mode": "own", "password": personPassword}, nil)
+	chat := ann.chat(at(0))
+	id := strings.TrimPrefix(chat, "/v1/sessions/")
+	ann.does(at(0), http.StatusOK, "POST", chat+"/submit", toldTo("1", "turn 0 0"), nil)
+	if pacetest.Long(true, false, false) { // its lease ends at once
+		p.signal(0, syscall.SIGTERM)
+		_ = p.running[0].Wait()
+	} else {
+		p.kill(0)
+	}
+	open, err := p.store.Unsettled(t.Context())
+	if _, ok := open[id]; err != nil || !ok {
+		t.Fatalf("unsettled %v, %v", open, err)
+	}
+	ann.refused(at(1), http.StatusLocked, "locked", "GET", "/v1/chats/"+id, nil)
+	ann.does(at(1), http.StatusOK, "POST", "/v1/me/unlock", map[string]any{"password": personPassword}, nil)
+	for late := time.Now().Add(time.Minute); ; p.rest() {
+		if open, err := p.store.Unsettled(t.Context()); err == nil && len(open) == 0 {
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatalf("not settled: %v", open)
+		}
+	}
+	if status, said := ann.ask(at(1), "GET", "/v1/me/export", ""); status != http.StatusOK || !strings.HasPrefix(said, "PK") {
+		t.Errorf("%d", status)
+	}
+	_, said := ann.ask(at(1), "POST", chat+"/nodes", "{}")
+	if strings.Count(said, `"role":"assistant"`) != 2 { // the call, and the answer
+		t.Errorf("the chat is %s", said)
+	}
+}

@@ -350,7 +350,10 @@ func (v *Vault) load(ctx context.Context, h *held) error {
 		}
 	}
 	if errors.Is(err, ErrLocked) {
-		h.wipe() // another server has changed the mode or the lock key
+		if h.ring != nil { // another server has changed the mode or the lock key
+			go v.locked(h.person) // which may ask for them, when h is free
+		}
+		h.wipe()
 	}
 	if err != nil {
 		return fmt.Errorf("open the keys: %w", err)

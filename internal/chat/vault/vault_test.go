@@ -419,6 +419,26 @@ func TestHolding(t *testing.T) {
 	}
 }
 
+// A server that has the keys of somebody hears that they were locked at another one.
+func TestLockedElsewhere(t *testing.T) {
+	db, key := storetest.Open(t, filepath.Join(t.TempDir(), "server.db"), []store.Part{vault.Part()}), keyFile(t)
+	here, there := open(t, db, key, vault.Options{}), open(t, db, key, vault.Options{})
+	locked := make(chan string, 2)
+	there.OnLock(func(person string) { locked <- person })
+	ringOf(t, there, "ann")
+	if _, err := here.SetMode(t.Context(), "ann", vault.Own, phrase); err != nil {
+		t.Fatal(err)
+	}
+	there.Lock("ann") // so that it looks at once
+	<-locked
+	if _, err := there.Ring(t.Context(), "ann"); !errors.Is(err, vault.ErrLocked) {
+		t.Errorf("it opens them: %v", err)
+	}
+	if who := <-locked; who != "ann" {
+		t.Errorf("%s was locked", who)
+	}
+}
+
 func testRotate(t *testing.T, openDB func() *store.DB) {
 	ctx := t.Context()
 	db, key := openDB(), keyFile(t)
