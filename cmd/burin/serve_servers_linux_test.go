@@ -587,7 +587,9 @@ func TestTwoServersLimits(t *testing.T) {
 func TestTwoServersLocked(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, pgtest.Start(t, pgtest.Options{}).Database(t), "address: http://localhost")
-	at := func(i int) *httpClient { return &httpClient{t: t, url: p.url(i), cmd: p.running[i], spec: map[string]any{}} }
+	at := func(i int) *httpClient {
+		return &httpClient{t: t, url: p.url(i), cmd: p.running[i], spec: map[string]any{}}
+	}
 	link := strings.TrimSpace(run(t, p.cmds[0], "admin", "invite", "--role", "member", "--url", p.url(0)))
 	ann := asker{name: "ann", cookie: at(0).signIn("/v1/join", map[string]string{"code": link[strings.LastIndexByte(link, '/')+1:], "name": "ann", "password": personPassword})}
 	ann.does(at(0), http.StatusOK, "POST", "/v1/me/keys", map[string]any{"mode": "own", "password": personPassword}, nil)
