@@ -32,8 +32,8 @@ type Ground interface {
 	Adapt(m *llm.Model) []*tool.Tool
 	// Attach prepares the attachments of a message for a model: it resizes images, and
 	// extracts text from documents that the model can't read. Each block keeps its place. The
-	// notes tell the user what was changed or left out. It must not modify content.
-	Attach(ctx context.Context, m *llm.Model, content []llm.Block) (fitted []llm.Block, notes []string)
+	// notes tell the user what was changed or left out. An error refuses the message. It must not modify content.
+	Attach(ctx context.Context, m *llm.Model, content []llm.Block) (fitted []llm.Block, notes []string, err error)
 }
 
 // Bare is an empty ground, for embedding. It allows every call.
@@ -62,8 +62,8 @@ func (Bare) Authorize(context.Context, *tool.Tool, tool.Call) error { return nil
 func (Bare) Adapt(*llm.Model) []*tool.Tool { return nil }
 
 // Attach implements [Ground]. It changes nothing.
-func (Bare) Attach(_ context.Context, _ *llm.Model, content []llm.Block) ([]llm.Block, []string) {
-	return content, nil
+func (Bare) Attach(_ context.Context, _ *llm.Model, content []llm.Block) ([]llm.Block, []string, error) {
+	return content, nil, nil
 }
 
 // Tasks is the list of todos that the model and the user share.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/llm"
 )
 
 // backlog is how many events are kept for readers that are late or slow. When it is reached,
@@ -25,7 +26,7 @@ type hub struct {
 	telling sync.Mutex // held while an event is numbered and passed to sink, so that sink gets all events in order
 
 	mu      sync.Mutex
-	events  []Event // by Seq, with gaps where pieces were
+	events  []slot  // by seq, with gaps where pieces were
 	epoch   string  // of this owner
 	owner   Owner   // at the start of the epoch
 	next    uint64  // seq of the next event
@@ -69,6 +70,7 @@ func (h *hub) emit(e Event) {
 	h.mu.Lock()
 	e.Seq = h.next
 	h.next++
+	held := slotOf(&e)
 	switch e.Type {
 	case agent.MessageEnd:
 		h.drop(agent.MessageUpdate, agent.MessageStart, "")
@@ -79,12 +81,12 @@ func (h *hub) emit(e Event) {
 	}
 	if len(h.events) >= backlog {
 		n := backlog / 4
-		h.gone = h.events[n-1].Seq
-		h.events = append(h.events[:0], h.events[n:]...)
+		h.gone = h.events[n-1].seq
+		h.events = slices.Delete(h.events, 0, n)
 	}
-	h.events = append(h.events, e)
+	h.events = append(h.events, held)
 	h.rouse()
-	h.ring(e.piece())
+	h.ring(piece(e.Type))
 	h.mu.Unlock()
 	if h.sink != nil {
 		h.sink(e)
@@ -94,21 +96,70 @@ func (h *hub) emit(e Event) {
 // drop removes the events of type piece after the last one of type start; if call is set, only
 // those of that call.
 func (h *hub) drop(piece, start agent.EventType, call string) {
-	of := func(o *Event, typ agent.EventType) bool { return o.Type == typ && (call == "" || o.Call.ID == call) }
+	of := func(o slot, typ agent.EventType) bool {
+		return o.typ() == typ && (call == "" || o.whole.Call.ID == call)
+	}
 	from := len(h.events)
-	for from > 0 && !of(&h.events[from-1], start) {
+	for from > 0 && !of(h.events[from-1], start) {
 		from--
 	}
-	kept := slices.DeleteFunc(h.events[from:], func(o Event) bool { return of(&o, piece) })
-	h.events = h.events[:from+len(kept)]
+	h.events = append(h.events[:from], slices.DeleteFunc(h.events[from:], func(o slot) bool { return of(o, piece) })...)
 	if cap(h.events) > backlog/8 && len(h.events) < cap(h.events)/4 {
 		h.events = slices.Clone(h.events) // so that an idle session doesn't keep the memory of a long answer
 	}
 }
 
-// piece reports whether e is a part of something that a later event has completely.
-func (e *Event) piece() bool {
-	return e.Type == agent.MessageUpdate || e.Type == agent.ToolUpdate || e.Type == CommandOutput
+// slot is an event that a hub holds. An answer has a thousand small pieces, and an [Event] has
+// room for all that any event may have (some 350 bytes), so those pieces are kept as what they say.
+type slot struct {
+	seq   uint64
+	whole *Event // nil: the event says delta
+	delta string
+	index int32
+	kind  deltaKind
+}
+
+// deltaKind is the type of a delta, as few bytes.
+type deltaKind int8
+
+const (
+	textDelta deltaKind = iota
+	thinkingDelta
+	toolCallDelta
+)
+
+var deltaTypes = [...]llm.EventType{textDelta: llm.EventTextDelta, thinkingDelta: llm.EventThinkingDelta, toolCallDelta: llm.EventToolCallDelta}
+
+// slotOf makes the form of e in which a hub holds it.
+func slotOf(e *Event) slot {
+	if kind := slices.Index(deltaTypes[:], e.Stream.Type); kind >= 0 && e.Type == agent.MessageUpdate && e.Stream.Block == nil && e.Stream.Message == nil {
+		return slot{seq: e.Seq, delta: e.Stream.Delta, index: int32(e.Stream.Index), kind: deltaKind(kind)}
+	}
+	whole := *e
+	return slot{seq: e.Seq, whole: &whole}
+}
+
+// event sets e, which is empty, to what was kept.
+func (k slot) event(e *Event) {
+	if k.whole != nil {
+		*e = *k.whole
+		return
+	}
+	e.Seq, e.Type = k.seq, agent.MessageUpdate
+	e.Stream.Type, e.Stream.Index, e.Stream.Delta = deltaTypes[k.kind], int(k.index), k.delta
+}
+
+func (k slot) typ() agent.EventType {
+	if k.whole != nil {
+		return k.whole.Type
+	}
+	return agent.MessageUpdate
+}
+
+// piece reports whether an event of the type is a part of something that a later event has
+// completely.
+func piece(t agent.EventType) bool {
+	return t == agent.MessageUpdate || t == agent.ToolUpdate || t == CommandOutput
 }
 
 // ring ends the rests that are over, or all of them if the event is not a piece.
@@ -172,50 +223,52 @@ type feed struct {
 
 func (f *feed) Cursor() Cursor { return Cursor{f.hub.epoch, f.seq} }
 
-func (f *feed) Next(ctx context.Context) (Event, error) {
+func (f *feed) Next(ctx context.Context) (e Event, err error) {
 	for {
-		e, wake, err := f.take()
+		wake, err := f.take(&e)
 		if wake == nil {
 			return e, err
 		}
 		select {
 		case <-wake:
 		case <-ctx.Done():
-			return Event{}, ctx.Err()
+			return e, ctx.Err()
 		}
 	}
 }
 
-// take returns the next event, or a channel to wait for.
-func (f *feed) take() (Event, <-chan struct{}, error) {
+// take sets e to the next event, or returns a channel to wait for.
+func (f *feed) take(e *Event) (<-chan struct{}, error) {
 	h := f.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if f.foreign {
 		owner := h.owner
 		f.foreign = false
-		return Event{Event: agent.Event{Type: OwnerChanged}, Data: &owner}, nil, nil
+		e.Type, e.Data = OwnerChanged, &owner
+		return nil, nil
 	}
 	if f.seq <= h.gone {
-		lost := h.gone - f.seq + 1
+		e.Type, e.Data = EventsLost, &Lost{h.gone - f.seq + 1}
 		f.seq = h.gone + 1
-		return Event{Event: agent.Event{Type: EventsLost}, Data: &Lost{lost}}, nil, nil
+		return nil, nil
 	}
 	if left := f.left(); len(left) > 0 {
-		f.seq = left[0].Seq + 1
-		return left[0], nil, nil
+		f.seq = left[0].seq + 1
+		left[0].event(e)
+		return nil, nil
 	}
 	if h.ended {
-		return Event{}, nil, ErrClosed
+		return nil, ErrClosed
 	}
 	h.waiting++
-	return Event{}, h.wake, nil
+	return h.wake, nil
 }
 
 // left returns the available events that were not read.
-func (f *feed) left() []Event {
+func (f *feed) left() []slot {
 	all := f.hub.events
-	return all[sort.Search(len(all), func(i int) bool { return all[i].Seq >= f.seq }):]
+	return all[sort.Search(len(all), func(i int) bool { return all[i].seq >= f.seq }):]
 }
 
 // Rest implements [Feed]. An event wakes the reader, not the clock: while a model streams, a
@@ -245,7 +298,7 @@ func (f *feed) rest(d time.Duration) <-chan struct{} {
 	h := f.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.ended || slices.ContainsFunc(f.left(), func(e Event) bool { return !e.piece() }) {
+	if h.ended || slices.ContainsFunc(f.left(), func(k slot) bool { return !piece(k.typ()) }) {
 		return nil
 	}
 	f.due, f.bell = time.Now().Add(d), make(chan struct{})

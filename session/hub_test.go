@@ -6,6 +6,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/llm"
@@ -93,5 +96,30 @@ func BenchmarkEmit(b *testing.B) {
 			h.end()
 			wg.Wait()
 		})
+	}
+}
+
+// While an answer comes, a server holds all of its pieces for each of hundreds of sessions.
+func TestPiecesAreSmall(t *testing.T) {
+	if size := unsafe.Sizeof(slot{}); size > 40 {
+		t.Errorf("a piece takes %d bytes besides its text", size)
+	}
+	h := newHub(nil)
+	f := &feed{hub: h, seq: 1}
+	for i, typ := range []llm.EventType{
+		llm.EventTextStart, llm.EventTextDelta, llm.EventTextEnd, llm.EventThinkingDelta, llm.EventToolCallDelta, llm.EventOpaque,
+	} {
+		want := Event{Event: agent.Event{Type: agent.MessageUpdate, Stream: llm.Event{Type: typ, Index: i, Delta: "w"}}}
+		if typ == llm.EventTextEnd || typ == llm.EventToolCallDelta {
+			want.Stream.Block = llm.Text{Text: "w"}
+		}
+		h.emit(want)
+		got, err := f.Next(t.Context())
+		if want.Seq = uint64(i + 1); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", typ, diff)
+		}
 	}
 }

@@ -378,22 +378,25 @@ func pictured(messages []llm.Message) bool {
 
 // attach makes attachments fit the model, and tells the user what had to be changed. Messages
 // keep the changed form.
-func (m *modelState) attach(ctx context.Context, message llm.Message) llm.Message {
+func (m *modelState) attach(ctx context.Context, message llm.Message) (llm.Message, error) {
 	if !slices.ContainsFunc(message.Content, isMedia) {
-		return message
+		return message, nil
 	}
-	var notes []string
 	model := m.model()
 	if !model.Accepts(llm.ModalityImage) && hasImage(message) {
 		if o := m.eyes(ctx); o != nil {
 			model = o.Model
 		}
 	}
-	message.Content, notes = m.ground.Attach(ctx, model, message.Content)
+	fitted, notes, err := m.ground.Attach(ctx, model, message.Content)
+	if err != nil {
+		return message, err
+	}
+	message.Content = fitted
 	for _, n := range notes {
 		m.rec.warn(n)
 	}
-	return message
+	return message, nil
 }
 
 // promote switches to a larger model, if there is one.

@@ -90,10 +90,10 @@ func TestRefusedDocument(t *testing.T) {
 // fitting is a ground that fits images by cutting them.
 type fitting struct{ session.Bare }
 
-func (fitting) Attach(_ context.Context, m *llm.Model, content []llm.Block) ([]llm.Block, []string) {
+func (fitting) Attach(_ context.Context, m *llm.Model, content []llm.Block) ([]llm.Block, []string, error) {
 	content = slices.Clone(content)
 	content[1] = llm.Image{MIME: "image/png", Data: []byte("cut")}
-	return content, []string{"cut for " + m.ID}
+	return content, []string{"cut for " + m.ID}, nil
 }
 
 // What is attached fits before it is kept, by whatever way it comes.

@@ -289,7 +289,11 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (out agent.Outcome)
 	defer s.tools.force("")
 	typed := s.redactor.message(m)
 	defer func() { s.inbox.hold(out.Reason == agent.ReasonAborted) }()
-	m, turn, err := s.accept(ctx, s.modelState.attach(ctx, m))
+	m, err = s.modelState.attach(ctx, m)
+	var turn *Turn
+	if err == nil {
+		m, turn, err = s.accept(ctx, m)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return unsent()

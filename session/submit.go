@@ -255,7 +255,9 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 	}
 	defer done()
 	in.Message.Time = s.inbox.stamp(s.timed(in.Message).Time)
-	in.Message = s.modelState.attach(ctx, in.Message)
+	if in.Message, err = s.modelState.attach(ctx, in.Message); err != nil {
+		return Receipt{}, err
+	}
 	m, turn, err := s.accept(ctx, in.Message)
 	switch {
 	case ctx.Err() != nil:

@@ -145,7 +145,12 @@ func enclose(ctx context.Context, s *Session, files []TurnFile) (blocks []llm.Bl
 	if len(blocks) == 0 {
 		return nil
 	}
-	return s.modelState.attach(ctx, llm.Message{Role: llm.RoleUser, Content: blocks}).Content
+	m, err := s.modelState.attach(ctx, llm.Message{Role: llm.RoleUser, Content: blocks})
+	if err != nil {
+		s.rec.warn("files of the command are not attached: " + err.Error())
+		return nil
+	}
+	return m.Content
 }
 
 func enclosed(ctx context.Context, s *Session, f TurnFile) (llm.Block, error) {

@@ -18,8 +18,11 @@ import (
 	"github.com/burin-dev/burin/internal/platform/filelock"
 )
 
-// blobPrefix starts a reference to a blob, before the hash.
-const blobPrefix = "blob:sha256:"
+// Beginnings of references: to a blob, before the hash, and to one of [Pieces], before its id.
+const (
+	blobPrefix  = "blob:sha256:"
+	piecePrefix = "blob:attachment:"
+)
 
 // hashLen is the length of a SHA-256 hash in hexadecimal.
 const hashLen = 2 * sha256.Size
@@ -45,16 +48,43 @@ const (
 // pi family; an entry refers to it as blob:sha256:<hash>. Any number of processes may use one
 // folder.
 type Blobs struct {
-	dir string
+	dir    string
+	pieces Pieces // nil: they are files
 }
 
 // NewBlobs stores blobs in dir; the first Put creates it.
 func NewBlobs(dir string) *Blobs { return &Blobs{dir: dir} }
 
+// Pieces keeps large pieces of a session that has no folder for them.
+type Pieces interface {
+	// Put keeps data and gives its id, of up to 64 letters and digits, which is the same for the same data.
+	Put(data []byte) (id string, err error)
+	// Get gives what Put has kept. The error is [ErrNoBlob] if it is not there.
+	Get(id string) ([]byte, error)
+}
+
+// KeptBy stores blobs elsewhere than in files. An entry refers to one as blob:attachment:<id>.
+func KeptBy(p Pieces) *Blobs { return &Blobs{pieces: p} }
+
 // IsRef reports whether s is exactly a reference to a blob.
 func IsRef(s string) bool {
 	hash, ok := strings.CutPrefix(s, blobPrefix)
-	return ok && isHash(hash)
+	_, piece := pieceOf(s)
+	return ok && isHash(hash) || piece
+}
+
+// pieceOf gives the id in a reference to one of [Pieces].
+func pieceOf(ref string) (id string, ok bool) {
+	id, ok = strings.CutPrefix(ref, piecePrefix)
+	if !ok || id == "" || len(id) > hashLen {
+		return "", false
+	}
+	for i := range len(id) {
+		if c := id[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return "", false
+		}
+	}
+	return id, true
 }
 
 func isHash(s string) bool {
@@ -83,6 +113,13 @@ func (b *Blobs) Path(ref string) string {
 func (b *Blobs) Put(data []byte) (ref string, err error) {
 	if len(data) > MaxBlob {
 		return "", fmt.Errorf("keep a blob of %d bytes: at most %d are kept", len(data), MaxBlob)
+	}
+	if b.pieces != nil {
+		id, err := b.pieces.Put(data)
+		if err != nil {
+			return "", fmt.Errorf("keep a blob: %w", err)
+		}
+		return piecePrefix + id, nil
 	}
 	sum := sha256.Sum256(data)
 	hash := hex.EncodeToString(sum[:])
@@ -160,6 +197,11 @@ func (b *Blobs) write(path string, data []byte) (err error) {
 func (b *Blobs) Get(ref string) ([]byte, error) {
 	if !IsRef(ref) {
 		return nil, fmt.Errorf("read a blob: %.100q is not a blob reference", ref)
+	}
+	if id, piece := pieceOf(ref); piece != (b.pieces != nil) {
+		return nil, fmt.Errorf("%s: %w", ref, ErrNoBlob) // of a session that is kept elsewhere
+	} else if piece {
+		return b.pieces.Get(id)
 	}
 	path := b.Path(ref)
 	data, err := readBlob(path)

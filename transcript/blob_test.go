@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"iter"
 	"math/rand/v2"
@@ -21,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -492,5 +494,68 @@ func BenchmarkCollect(b *testing.B) {
 		if _, err := blobs.Collect(context.Background(), roots(session), transcript.CollectOptions{}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// letters keeps pieces in memory.
+type letters map[string][]byte
+
+func (l letters) Put(data []byte) (string, error) {
+	if bytes.HasPrefix(data, []byte("refused")) {
+		return "", errors.New("no room")
+	}
+	id := fmt.Sprintf("%08x", crc32.ChecksumIEEE(data))
+	l[id] = data
+	return id, nil
+}
+
+func (l letters) Get(id string) ([]byte, error) {
+	if data, ok := l[id]; ok {
+		return data, nil
+	}
+	return nil, transcript.ErrNoBlob
+}
+
+// Where a session has no folder, its blobs are kept by another one.
+func TestBlobsElsewhere(t *testing.T) {
+	kept, store := letters{}, new(transcript.Memory)
+	o := transcript.Options{Blobs: transcript.KeptBy(kept)}
+	l, err := transcript.Create(store, transcript.Header{}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture, refused := bytes.Repeat([]byte("picture"), 1000), bytes.Repeat([]byte("refused"), 1000)
+	const text = "blob:attachment:abc" // of somebody who writes like that
+	id, err := l.Append(transcript.Entry{Type: transcript.TypeMessage, Message: &llm.Message{Role: llm.RoleUser, Content: []llm.Block{
+		llm.Image{MIME: "image/png", Data: picture}, llm.Text{Text: text}, llm.Image{MIME: "image/png", Data: refused},
+	}}})
+	if err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("a piece was not kept: %v", err)
+	}
+	check := func(lost int) {
+		t.Helper()
+		e, err := l.Entry(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _ := e.Message.Content[0].(llm.Image)
+		last, _ := e.Message.Content[2].(llm.Image)
+		if second, _ := e.Message.Content[1].(llm.Text); second.Text != text || !bytes.Equal(last.Data, refused) || bytes.Equal(first.Data, picture) == (lost > 0) || len(e.Lost) != lost {
+			t.Errorf("read %+v, lost %v", e.Message.Content[1], e.Lost)
+		}
+	}
+	check(0)
+	if len(kept) != 1 {
+		t.Errorf("%d pieces", len(kept))
+	}
+	clear(kept)
+	check(1)
+	for ref, want := range map[string]bool{"blob:attachment:0a": true, "blob:attachment:": false, "blob:attachment:A": false, "blob:attachment:a/b": false, "attachment:0a": false, "blob:attachment:" + strings.Repeat("a", 65): false} {
+		if transcript.IsRef(ref) != want {
+			t.Errorf("%q: %v", ref, !want)
+		}
+	}
+	if _, err := transcript.NewBlobs(t.TempDir()).Get("blob:attachment:0a"); !errors.Is(err, transcript.ErrNoBlob) {
+		t.Errorf("of files: %v", err)
 	}
 }

@@ -160,7 +160,7 @@ func (b *Blobs) restore(e *Entry) {
 	if e.Message != nil {
 		e.Lost = b.restoreBlocks(e.ID, e.Message.Content)
 	}
-	if e.Type != TypeCustomMessage || !bytes.Contains(e.Content, []byte(blobPrefix)) {
+	if e.Type != TypeCustomMessage || !hasRef(e.Content) {
 		return
 	}
 	e.Content, _ = changeBlocks(e.Content, func(i int, block llm.Block) (llm.Block, bool) {
@@ -193,6 +193,11 @@ func (b *Blobs) restoreBlocks(id string, blocks []llm.Block) (lost []Lost) {
 		blocks[i] = now
 	}
 	return lost
+}
+
+// hasRef reports whether a record may have a reference to a blob.
+func hasRef(record []byte) bool {
+	return bytes.Contains(record, []byte(blobPrefix)) || bytes.Contains(record, []byte(piecePrefix))
 }
 
 // inBlob reports whether a stored block is a blob.
@@ -264,8 +269,10 @@ func fetch(blobs *Blobs, ref, what string) ([]byte, *Lost) {
 		return data, nil
 	}
 	lost := &Lost{What: what, Ref: ref, Err: err}
-	if info, err := os.Stat(blobs.Path(ref)); err == nil {
-		lost.Size = info.Size()
+	if blobs.pieces == nil {
+		if info, err := os.Stat(blobs.Path(ref)); err == nil {
+			lost.Size = info.Size()
+		}
 	}
 	return nil, lost
 }
@@ -273,7 +280,7 @@ func fetch(blobs *Blobs, ref, what string) ([]byte, *Lost) {
 // InlineRecord returns a record with its blobs restored, for a session that must not depend on
 // them. Missing ones stay references.
 func InlineRecord(blobs *Blobs, record []byte) ([]byte, error) {
-	if !bytes.Contains(record, []byte(blobPrefix)) {
+	if !hasRef(record) {
 		return record, nil
 	}
 	return withBlocks(record, func(b llm.Block, custom bool) (llm.Block, bool) {

@@ -165,7 +165,7 @@ func fitsPage(want, got any, ids map[string]string) bool {
 			s, ok := got.(string)
 			return ok && s != ""
 		}
-		if want == "ID" || want == "PROJECT" {
+		if want == "ID" || want == "PROJECT" || want == "CHAT" || want == "PIECE" {
 			s, ok := got.(string)
 			ids[want] = s
 			return ok

@@ -29,6 +29,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/push"
 	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
@@ -181,8 +182,8 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 	}
 	defer k.tend(ctx, p.warn)()
 	so := server.Options{
-		Version: version(), Storage: k.storage, People: k.people, Token: token, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Ready: k.ready,
-		Projects: k.projects, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
+		Version: version(), Storage: k.storage, Push: k.push, People: k.people, Token: token, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Ready: k.ready,
+		Projects: k.projects, Finder: k.finder, Attachments: k.attachments, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || l.names != nil && l.names(name)
 		},
@@ -296,16 +297,19 @@ type kept struct {
 	db       *store.DB
 	vault    *vault.Vault
 	projects *project.Store
+	finder   *project.Finder
 	chats    *chats.Chats
 	storage  *gremlin.API   // nil: it is off
 	proxies  []netip.Prefix // of the settings
 
-	attachments *attachment.Store
+	pieces      *attachment.Store
+	attachments *project.Attachments
 	index       *search.Index
 	quotas      *quota.Quotas
 	exports     chan struct{}                 // that run
 	server      atomic.Pointer[server.Server] // nil: it has not begun
 	here        *host.Host                    // of the folder where the server was started, which chats use
+	push        *push.Store                   // nil: it is off
 }
 
 func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at string) (*kept, error) {
@@ -343,9 +347,14 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 	if k.storage, err = storageFor(p, settings, k.db); err != nil {
 		return nil, errors.Join(err, k.db.Close())
 	}
-	k.projects = project.New(k.db, k.vault, vfs.New(k.db, vfs.Limits{}))
-	k.quotas = quota.New(k.db, project.Bytes, k.attachments.Size)
-	k.projects.Fits, k.attachments.Fits = k.quotas.Fits, k.quotas.Fits
+	k.projects = project.New(k.db, k.vault, vfs.New(k.db, vfs.Limits{}), k.index, k.pieces)
+	k.attachments = project.NewAttachments(k.projects)
+	k.finder = project.NewFinder(k.projects)
+	if err := k.openPush(settings); err != nil {
+		return nil, errors.Join(err, k.db.Close())
+	}
+	k.quotas = quota.New(k.db, project.Bytes, k.pieces.Size)
+	k.projects.Fits, k.pieces.Fits = k.quotas.Fits, k.quotas.Fits
 	k.here, k.exports = here, make(chan struct{}, maxExports)
 	k.vault.OnLock(func(person string) {
 		if err := project.Forget(context.WithoutCancel(ctx), k.projects, person); err != nil {
@@ -353,7 +362,7 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 		}
 	})
 	co := chats.Options{
-		Store: k.projects, Idle: k.sessions.Idle, Warn: p.warn, Dial: k.dialPeer,
+		Store: k.projects, Finder: k.finder, Attachments: k.attachments, Push: k.push, Idle: k.sessions.Idle, Warn: p.warn, Dial: k.dialPeer,
 		Open: func(ctx context.Context, c host.Chat) (*session.Session, error) {
 			c.Default = a.wish().Choice
 			return host.OpenChat(ctx, here, c)

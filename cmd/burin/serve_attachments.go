@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/burin-dev/burin/internal/chat/attachment"
+	"github.com/burin-dev/burin/internal/chat/push"
 	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
@@ -69,12 +70,20 @@ func (k *kept) tend(ctx context.Context, warn func(string)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	failed := func(err error) { warn(words.Error(err)) }
 	var work sync.WaitGroup
-	work.Go(func() { k.vault.Tend(ctx, failed, k.people, k.projects, k.attachments, k.index) })
+	subscriptions := push.New(k.db, k.vault, push.Options{}) // also while nothing is sent
+	work.Go(func() {
+		k.vault.Tend(ctx, failed, k.people, k.projects, k.attachments, k.pieces, k.index, subscriptions)
+	})
+	if k.push != nil {
+		work.Go(func() { k.push.Tend(ctx, failed) })
+	}
 	work.Go(func() { k.lockSignedOut(ctx, failed) })
 	work.Go(func() { k.attachments.Tend(ctx, failed) })
+	work.Go(func() { k.pieces.Tend(ctx, failed) })
 	work.Go(func() { k.forgetRemoved(ctx, failed) })
 	work.Go(func() { k.emptyTrash(ctx, failed) })
 	work.Go(func() { k.index.Tend(ctx, failed) })
+	work.Go(func() { k.finder.Tend(ctx, failed) })
 	return func() {
 		cancel()
 		work.Wait()
@@ -87,7 +96,7 @@ func (k *kept) openRooms(ctx context.Context, p *program, paths config.Paths, se
 		return err
 	}
 	if k.vault, err = serverVault(ctx, p, paths, settings, k.db); err == nil {
-		k.attachments, err = serverAttachments(ctx, p, settings, k.db, k.vault)
+		k.pieces, err = serverAttachments(ctx, p, settings, k.db, k.vault)
 	}
 	if err != nil {
 		_ = k.db.Close() // nothing is written any more

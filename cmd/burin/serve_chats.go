@@ -14,6 +14,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/host"
+	"github.com/burin-dev/burin/internal/host/chats"
 	"github.com/burin-dev/burin/internal/mode/server"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
@@ -42,22 +43,22 @@ func (k *kept) may(ctx context.Context, who server.Who, id string) error {
 }
 
 // faceOf opens or joins a session of this machine, or a chat.
-func (k *kept) faceOf(ctx context.Context, who server.Who, id, name string, answers bool) (session.Handle, error) {
+func (k *kept) faceOf(ctx context.Context, who server.Who, id string, v chats.Visit) (session.Handle, error) {
 	if who.Peer {
-		return k.chats.Here(ctx, id, name, answers)
+		return k.chats.Here(ctx, id, v)
 	}
 	person, err := k.projects.PersonOf(ctx, id)
 	if errors.Is(err, project.ErrUnknown) {
-		return k.face(ctx, id, name, answers)
+		return k.face(ctx, id, v.Name, v.Answers)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return k.chats.Face(ctx, person, id, name, answers)
+	return k.chats.Face(ctx, person, id, v)
 }
 
 // dialPeer joins a chat that another server has.
-func (k *kept) dialPeer(ctx context.Context, address, id, name string) (session.Handle, error) {
+func (k *kept) dialPeer(ctx context.Context, address, id string, v chats.Visit) (session.Handle, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, err
@@ -70,7 +71,11 @@ func (k *kept) dialPeer(ctx context.Context, address, id, name string) (session.
 	if err != nil {
 		return nil, err
 	}
-	ws, _, err := websocket.Dial(ctx, u.JoinPath("v1/sessions", id, "attach").String(), &websocket.DialOptions{
+	u = u.JoinPath("v1/sessions", id, "attach")
+	if !v.Watches {
+		u.RawQuery = "watching=false"
+	}
+	ws, _, err := websocket.Dial(ctx, u.String(), &websocket.DialOptions{
 		HTTPClient: client, HTTPHeader: http.Header{"Authorization": {"Bearer " + k.vault.PeerToken()}},
 	})
 	if err != nil {
@@ -78,7 +83,7 @@ func (k *kept) dialPeer(ctx context.Context, address, id, name string) (session.
 	}
 	ws.SetReadLimit(-1) // the protocol has limits of its own
 	conn := websocket.NetConn(context.WithoutCancel(ctx), ws, websocket.MessageText)
-	h, err := remote.Connect(ctx, conn, name, remote.Own)
+	h, err := remote.Connect(ctx, conn, v.Name, remote.Own)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}

@@ -159,6 +159,7 @@ func TestServeChatBusy(t *testing.T) {
 	f := c.follow("", "session="+id)
 	f.until("", nil)
 	c.must(http.StatusConflict, "DELETE", "/v1/chats/"+id, nil, nil)
+	c.must(http.StatusConflict, "DELETE", "/v1/projects/"+begun.Chat.Project, nil, nil)
 	c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/abort", nil, nil)
 	c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/wait", map[string]any{"id": "m"}, nil)
 	c.must(http.StatusOK, "DELETE", "/v1/chats/"+id, nil, nil)
@@ -167,6 +168,35 @@ func TestServeChatBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = c.cmd.Wait() // a signal ends it
+}
+
+// A second server on the same file says which of them has a chat, and what several servers need. What is
+// thrown away with its project ends.
+func TestServeChatElsewhere(t *testing.T) {
+	t.Parallel()
+	b := newBrain(t)
+	cmd := machine(t, b, rpcConfig)
+	c := serveIt(t, cmd)
+	var begun struct{ Chat chatOf }
+	c.must(http.StatusCreated, "POST", "/v1/chats", map[string]any{"message": map[string]any{"id": "m", "message": saying("say hello")["message"]}}, &begun)
+	id := begun.Chat.ID
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/wait", map[string]any{"id": "m"}, nil)
+	d := serveIt(t, cmd)
+	var is struct{ Code, Detail string }
+	status, data := d.do(d.request("GET", "/v1/sessions/"+id, ""))
+	if err := json.Unmarshal(data, &is); err != nil || status != http.StatusConflict || is.Code != "locked" ||
+		is.Detail != "another burin serve has this chat open: use that one, or end it; servers share chats only on PostgreSQL (server.database)" {
+		t.Errorf("%d %s", status, data)
+	}
+	f := c.follow("", "session="+id)
+	f.until("", nil)
+	c.must(http.StatusOK, "DELETE", "/v1/projects/"+begun.Chat.Project, nil, nil)
+	for range f.lines { // it ends with the chat
+	}
+	c.must(http.StatusOK, "POST", "/v1/projects/"+begun.Chat.Project+"/restore", nil, nil)
+	d.must(http.StatusOK, "GET", "/v1/sessions/"+id, nil, nil) // which is free
+	d.end()
+	c.end()
 }
 
 // A turn that was under way when the server ended, or was killed, goes on by itself in the next one.
@@ -306,4 +336,67 @@ func TestServeChatsOfPeople(t *testing.T) {
 		t.Errorf("%d rows of a person who was removed", rows)
 	}
 	c.end()
+}
+
+// What was said in chats is found by whoever said it, and by nobody else.
+func TestServeSearch(t *testing.T) {
+	t.Parallel()
+	b := newBrain(t)
+	cmd := machine(t, b, rpcConfig)
+	c := serveIt(t, cmd)
+	begin := func(text string) string {
+		t.Helper()
+		var begun struct{ Chat chatOf }
+		c.must(http.StatusCreated, "POST", "/v1/chats", map[string]any{"title": text, "message": map[string]any{"id": "m", "message": saying(text)["message"]}}, &begun)
+		c.must(http.StatusOK, "POST", "/v1/sessions/"+begun.Chat.ID+"/wait", map[string]any{"id": "m"}, nil)
+		return begun.Chat.ID
+	}
+	id := begin("say the quagga sleeps")
+	begin("say nothing of it")
+	type found struct {
+		Total  int
+		Cursor string
+		Hits   []struct {
+			Kind, Chat, Entry, Role, Title string
+			Snippet                        struct {
+				Text   string
+				Ranges [][2]int
+			}
+		}
+	}
+	var r, next found
+	c.must(http.StatusOK, "GET", "/v1/search?q=quagga+sle&limit=1", nil, &r)
+	c.must(http.StatusOK, "GET", "/v1/search?q=quagga+sle&limit=2&cursor="+r.Cursor, nil, &next)
+	if all := append(r.Hits, next.Hits...); r.Total != 3 || len(all) != 3 || next.Cursor != "" || all[0].Chat != id || all[0].Title != "say the quagga sleeps" {
+		t.Errorf("found %+v, then %+v", r, next)
+	}
+	for _, h := range append(r.Hits, next.Hits...) {
+		if h.Kind == "message" {
+			var e struct{ Entry struct{ Message llm.Message } }
+			c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/entry", map[string]any{"id": h.Entry}, &e)
+			if m := e.Entry.Message; string(m.Role) != h.Role || !strings.Contains(m.Text(), "quagga") {
+				t.Errorf("%+v is %+v", h, e)
+			}
+		}
+		if got := h.Snippet; got.Text[got.Ranges[0][0]:got.Ranges[0][1]] != "quagga" {
+			t.Errorf("the snippet is %+v", got)
+		}
+	}
+	if status, said := c.member(cmd, "bert", people.Member).ask(c, "GET", "/v1/search?q=quagga", ""); status != http.StatusOK || !strings.Contains(said, `"total":0`) {
+		t.Errorf("another person: %d %s", status, said)
+	}
+	for query, want := range map[string]string{"": "q: it is missing", "q=x&limit=51": "limit", "q=x&cursor=x": "cursor", "q=x&to=now": "to: "} {
+		if status, said := c.do(c.request("GET", "/v1/search?"+query, "")); status != http.StatusBadRequest || !strings.Contains(string(said), want) {
+			t.Errorf("%q: %d %s", query, status, said)
+		}
+	}
+	c.must(http.StatusOK, "DELETE", "/v1/chats/"+id, nil, nil)
+	c.must(http.StatusOK, "GET", "/v1/search?q=quagga", nil, &r)
+	if r.Total != 0 {
+		t.Errorf("in the trash: %+v", r)
+	}
+	c.end()
+	if found := filesWith(t, filepath.Dir(cmd.Dir), "quagga"); len(found) > 0 {
+		t.Errorf("in the clear in %v", found)
+	}
 }

@@ -52,7 +52,7 @@ func (k *kept) export(ctx context.Context, by people.By, person string) (write f
 func (k *kept) exportAttachments(ctx context.Context, person string, to *zip.Writer) error {
 	const page = 500
 	for after := ""; ; {
-		ids, err := k.attachments.List(ctx, person, after, page)
+		ids, err := k.pieces.List(ctx, person, after, page)
 		for _, id := range ids {
 			if err == nil {
 				err = k.exportAttachment(ctx, person, id, to)
@@ -66,7 +66,7 @@ func (k *kept) exportAttachments(ctx context.Context, person string, to *zip.Wri
 }
 
 func (k *kept) exportAttachment(ctx context.Context, person, id string, to *zip.Writer) error {
-	r, err := k.attachments.Open(ctx, person, id)
+	r, err := k.pieces.Open(ctx, person, id)
 	if errors.Is(err, attachment.ErrUnknown) { // it was deleted meanwhile
 		return nil
 	}

@@ -25,9 +25,9 @@ const (
 	loadPace    = 20 * time.Millisecond  // 50 tokens a second
 	loadTime    = 10 * time.Second       // of each answer
 	loadDelay   = 100 * time.Millisecond // from the model's token to the client's event: 99 of 100 at most; the goal is 50
-	loadMemory  = 250 << 20              // bytes; the goal is 150
+	loadMemory  = 150 << 20              // bytes
 	idleStreams = 5000
-	idleMemory  = 400 << 20
+	idleMemory  = 260 << 20       // the goal is 400
 	loadLate    = 5 * time.Second // an answer may take longer; else the machine is too slow to say anything
 )
 

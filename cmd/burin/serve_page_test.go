@@ -24,7 +24,7 @@ func TestServePage(t *testing.T) {
 	ids := map[string]string{}
 	ran := 0
 	named := func(text string) string {
-		return strings.NewReplacer("DIR", cmd.Dir, "/ID", "/"+ids["ID"], "/PROJECT", "/"+ids["PROJECT"]).Replace(text)
+		return strings.NewReplacer("DIR", cmd.Dir, "/ID", "/"+ids["ID"], "/PROJECT", "/"+ids["PROJECT"], "/CHAT", "/"+ids["CHAT"], ":PIECE", ":"+ids["PIECE"], "/PIECE", "/"+ids["PIECE"]).Replace(text)
 	}
 	for _, m := range httpStep.FindAllStringSubmatch(string(text), -1) {
 		switch {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/chat/vfs"
@@ -41,6 +42,7 @@ type pair struct {
 	running [2]*exec.Cmd
 	said    [2]strings.Builder
 
+	model *llmtest.Server
 	store *project.Store // of the database, beside the servers
 
 	asked   sync.Map // by turn: how often the model was asked, *atomic.Int32
@@ -49,39 +51,23 @@ type pair struct {
 
 var turnWords = regexp.MustCompile(`turn (\d+) (\d+)$`)
 
-// newPair starts both. The first one has an address in its settings, up to the port.
-func newPair(t *testing.T, database, address string) *pair {
+// newPair starts both. The first one has an address in its settings, up to the port. more are settings of
+// the server that both have, and trust is a file with certificates that they accept; "" is none.
+func newPair(t *testing.T, database, address, more, trust string) *pair {
 	t.Helper()
-	p := &pair{T: t}
-	model, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: slices.Repeat([]llmtest.Turn{{Reply: p.reply, Pace: 20 * time.Millisecond}}, 200_000)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(model.Close)
+	p := newPairModel(t)
 	for i, port := range freePorts(t, len(p.cmds)) {
 		p.ports[i] = "127.0.0.1:" + port
-		config := rpcConfig + "server:\n  database: " + database + "\n"
+		config := rpcConfig + "server:\n  database: " + database + "\n" + more
 		if i == 0 { // the other one reaches it there
 			config += "  " + address + p.ports[i][strings.LastIndexByte(p.ports[i], ':'):] + "\n"
 		}
-		p.cmds[i] = machine(t, &brain{srv: model}, config)
-	}
-	t.Cleanup(func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		for _, cmd := range p.running {
-			if cmd != nil {
-				_ = cmd.Process.Kill() // it may have ended
-				_ = cmd.Wait()
-			}
+		p.cmds[i] = machine(t, &brain{srv: p.model}, config)
+		if trust != "" {
+			p.cmds[i].Env = append(p.cmds[i].Env, "SSL_CERT_FILE="+trust)
 		}
-	})
-	p.start(0)
-	db, err := store.Open(t.Context(), database, "", serverParts()...)
-	if err != nil {
-		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close() })
+	p.start(0)
 	// The servers share a key, as they must.
 	key, err := os.ReadFile(filepath.Join(homeOf(p.cmds[0]), "burin", "server.key"))
 	if err != nil {
@@ -90,12 +76,7 @@ func newPair(t *testing.T, database, address string) *pair {
 	if err := os.WriteFile(filepath.Join(homeOf(p.cmds[1]), "burin", "server.key"), key, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	v, err := vault.Open(t.Context(), db, vault.KeyFile(filepath.Join(homeOf(p.cmds[0]), "burin", "server.key")), vault.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(v.Close)
-	p.store = project.New(db, v, vfs.New(db, vfs.Limits{}))
+	db := p.open(database, p.cmds[0])
 	p.start(1)
 	var n int
 	for late := time.Now().Add(time.Minute); n == 0 && time.Now().Before(late); p.rest() {
@@ -107,6 +88,62 @@ func newPair(t *testing.T, database, address string) *pair {
 		t.Errorf("%d servers say the address of the settings", n)
 	}
 	return p
+}
+
+// newPairModel is a pair without servers: a model, and what ends with the test.
+func newPairModel(t *testing.T) *pair {
+	t.Helper()
+	p := &pair{T: t}
+	var err error
+	if p.model, err = llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: slices.Repeat([]llmtest.Turn{{Reply: p.reply, Pace: 20 * time.Millisecond}}, 200_000)}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.model.Close)
+	t.Cleanup(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, cmd := range p.running {
+			if cmd != nil {
+				_ = cmd.Process.Kill() // it may have ended
+				_ = cmd.Wait()
+			}
+		}
+	})
+	return p
+}
+
+// newSingle is a pair of one server, whose database is a file.
+func newSingle(t *testing.T) *pair {
+	t.Helper()
+	p := newPairModel(t)
+	p.alone(machine(t, &brain{srv: p.model}, rpcConfig))
+	return p
+}
+
+// alone starts the one server of a machine.
+func (p *pair) alone(cmd *exec.Cmd) {
+	p.Helper()
+	at := "127.0.0.1:" + freePorts(p.T, 1)[0]
+	p.cmds[0], p.ports = cmd, [2]string{at, at}
+	p.start(0)
+	p.open(filepath.Join(homeOf(cmd), "burin", "server.db"), cmd)
+}
+
+// open opens a database beside the servers, with the key of one of them.
+func (p *pair) open(database string, cmd *exec.Cmd) *store.DB {
+	p.Helper()
+	db, err := store.Open(p.Context(), database, "", serverParts()...)
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(func() { db.Close() })
+	v, err := vault.Open(p.Context(), db, vault.KeyFile(filepath.Join(homeOf(cmd), "burin", "server.key")), vault.Options{})
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(v.Close)
+	p.store = project.New(db, v, vfs.New(db, vfs.Limits{}), search.New(db, v, 0), nil)
+	return db
 }
 
 // reply answers "turn CHAT N" in some steps: first a calculation, then words.
@@ -311,37 +348,8 @@ func TestTwoServers(t *testing.T) {
 	chats, kills := pacetest.Long(8, 20, 100), pacetest.Long(2, 10, 50)
 	stop := pacetest.Long(0, 20*time.Second, time.Minute)
 	database := pgtest.Start(t, pgtest.Options{}).Database(t)
-	p := newPair(t, database, "address: http://localhost")
-	var done atomic.Bool
-	var accepted atomic.Int32
-	var clients, watchers sync.WaitGroup
-	ids, turns, watches := make([]string, chats), make([]int, chats), make([]heard, chats)
-	for i := range chats {
-		clients.Go(func() {
-			var begun struct{ Chat struct{ ID string } }
-			if err := json.Unmarshal(p.ask(http.StatusCreated, "POST", "/v1/chats", map[string]any{"title": fmt.Sprint("chat ", i)}), &begun); err != nil {
-				t.Error(err)
-				return
-			}
-			ids[i] = begun.Chat.ID
-			watches[i].there = make(chan struct{})
-			watchers.Go(func() { p.follow(ids[i], &watches[i]) })
-			<-watches[i].there
-			for n := 0; n == 0 || !done.Load(); n++ {
-				text := fmt.Sprintf("turn %d %d", i, n)
-				p.ask(http.StatusOK, "POST", "/v1/sessions/"+ids[i]+"/submit", map[string]any{"id": text, "message": map[string]any{"role": "user", "content": text}})
-				accepted.Add(1)
-				turns[i] = n + 1
-				for !t.Failed() { // until it is settled
-					open, err := p.store.Unsettled(t.Context())
-					if _, ok := open[ids[i]]; err == nil && !ok {
-						break
-					}
-					p.rest()
-				}
-			}
-		})
-	}
+	p := newPair(t, database, "address: http://localhost", "", "")
+	c := p.gather(chats)
 	for range kills {
 		select {
 		case <-time.After(time.Duration(rand.N(int64(2 * time.Second)))):
@@ -358,33 +366,79 @@ func TestTwoServers(t *testing.T) {
 		}
 		p.signal(1, syscall.SIGCONT)
 	}
-	done.Store(true)
-	clients.Wait()
-	p.settled(ids)
-	for late := time.Now().Add(time.Minute); ; p.rest() {
-		open, err := p.store.Unsettled(t.Context())
-		if err == nil && len(open) == 0 {
-			break
-		}
-		if time.Now().After(late) {
-			t.Errorf("not settled: %v, %v", open, err)
-			break
-		}
-	}
-	for i := range chats {
-		p.heardAll(ids[i], &watches[i])
-		p.verify(i, ids[i], turns[i], &watches[i])
-	}
-	requests, most := int32(0), int32(0)
-	p.asked.Range(func(_, n any) bool {
-		requests, most = requests+n.(*atomic.Int32).Load(), max(most, n.(*atomic.Int32).Load())
-		return true
-	})
-	t.Logf("%d chats, %d kills: %d turns, %d requests (2 a turn; at most %d)", chats, kills, accepted.Load(), requests, most)
+	c.finish()
+	t.Logf("%d chats, %d kills: %s", chats, kills, c.figures())
 	p.stopped.Store(true)
 	p.kill(0)
 	p.kill(1)
-	watchers.Wait()
+	c.watchers.Wait()
+}
+
+// crowd is clients that each have a chat, in which they say one thing after the other.
+type crowd struct {
+	*pair
+	ids               []string
+	turns             []atomic.Int32 // of each chat that were accepted
+	watches           []heard
+	done              atomic.Bool
+	clients, watchers sync.WaitGroup
+}
+
+// gather begins the work of a crowd.
+func (p *pair) gather(chats int) *crowd {
+	c := &crowd{pair: p, ids: make([]string, chats), turns: make([]atomic.Int32, chats), watches: make([]heard, chats)}
+	for i := range chats {
+		c.clients.Go(func() { c.work(i) })
+	}
+	return c
+}
+
+func (c *crowd) work(i int) {
+	var begun struct{ Chat struct{ ID string } }
+	if err := json.Unmarshal(c.ask(http.StatusCreated, "POST", "/v1/chats", map[string]any{"title": fmt.Sprint("chat ", i)}), &begun); err != nil {
+		c.Error(err)
+		return
+	}
+	c.ids[i] = begun.Chat.ID
+	c.watches[i].there = make(chan struct{})
+	c.watchers.Go(func() { c.follow(c.ids[i], &c.watches[i]) })
+	<-c.watches[i].there
+	for n := 0; n == 0 || !c.done.Load(); n++ {
+		text := fmt.Sprintf("turn %d %d", i, n)
+		c.ask(http.StatusOK, "POST", "/v1/sessions/"+c.ids[i]+"/submit", map[string]any{"id": text, "message": map[string]any{"role": "user", "content": text}})
+		c.turns[i].Store(int32(n + 1))
+		for !c.Failed() { // until it is settled
+			open, err := c.store.Unsettled(c.Context())
+			if _, ok := open[c.ids[i]]; err == nil && !ok {
+				break
+			}
+			c.rest()
+		}
+	}
+}
+
+// finish ends the work, and holds what is kept against what was accepted and what clients have heard of.
+func (c *crowd) finish() {
+	c.Helper()
+	c.done.Store(true)
+	c.clients.Wait()
+	c.settled(c.ids)
+	for i, id := range c.ids {
+		c.heardAll(id, &c.watches[i])
+		c.verify(i, id, int(c.turns[i].Load()), &c.watches[i])
+	}
+}
+
+func (c *crowd) figures() string {
+	turns, requests, most := int32(0), int32(0), int32(0)
+	for i := range c.turns {
+		turns += c.turns[i].Load()
+	}
+	c.asked.Range(func(_, n any) bool {
+		requests, most = requests+n.(*atomic.Int32).Load(), max(most, n.(*atomic.Int32).Load())
+		return true
+	})
+	return fmt.Sprintf("%d turns, %d requests (2 a turn; at most %d)", turns, requests, most)
 }
 
 func (p *pair) signal(i int, s os.Signal) {
@@ -408,6 +462,16 @@ func (p *pair) settled(ids []string) {
 				p.Fatalf("chat %s never ends", id)
 			}
 			p.rest()
+		}
+	}
+	for late := time.Now().Add(time.Minute); ; p.rest() {
+		open, err := p.store.Unsettled(p.Context())
+		if err == nil && len(open) == 0 {
+			return
+		}
+		if time.Now().After(late) {
+			p.Errorf("not settled: %v, %v", open, err)
+			return
 		}
 	}
 }
@@ -514,7 +578,7 @@ func (p *pair) at(i int, verb, path string, with any) (status int, said string) 
 // Two servers count the turns and the money of a person together.
 func TestTwoServersLimits(t *testing.T) {
 	t.Parallel()
-	p := newPair(t, pgtest.Start(t, pgtest.Options{}).Database(t), "address: http://localhost")
+	p := newPair(t, pgtest.Start(t, pgtest.Options{}).Database(t), "address: http://localhost", "", "")
 	quota := func(is map[string]any) {
 		t.Helper()
 		if status, said := p.at(0, "POST", "/v1/admin/people/"+ownerPerson, map[string]any{"quota": is}); status != http.StatusOK {
@@ -554,7 +618,7 @@ func TestTwoServersLimits(t *testing.T) {
 			t.Errorf("server %d: %d %s", i, status, said)
 		}
 	}
-	if err := p.store.Settle(t.Context(), third.ID, "third/1", n); err != nil {
+	if err := p.store.Settle(t.Context(), third.ID, "third/1", n, nil); err != nil {
 		t.Fatal(err)
 	}
 	quota(map[string]any{"budget": 1e-9})
@@ -586,7 +650,7 @@ func TestTwoServersLimits(t *testing.T) {
 // A turn of somebody whose keys are locked waits for them when its server has ended or died, and goes on where they unlock them.
 func TestTwoServersLocked(t *testing.T) {
 	t.Parallel()
-	p := newPair(t, pgtest.Start(t, pgtest.Options{}).Database(t), "address: http://localhost")
+	p := newPair(t, pgtest.Start(t, pgtest.Options{}).Database(t), "address: http://localhost", "", "")
 	at := func(i int) *httpClient {
 		return &httpClient{t: t, url: p.url(i), cmd: p.running[i], spec: map[string]any{}}
 	}

@@ -104,9 +104,13 @@ func (c *httpClient) takes(verb, path string) map[string]any {
 func (c *httpClient) operation(verb, path string) any {
 	path, _, _ = strings.Cut(path, "?")
 	op := dig(c.spec, "paths", path, strings.ToLower(verb))
-	for parts, i := strings.Split(path, "/"), 3; op == nil && i < len(parts); i++ { // one of them is an id
-		as := strings.Join(slices.Concat(parts[:i], []string{"{id}"}, parts[i+1:]), "/")
-		op = dig(c.spec, "paths", as, strings.ToLower(verb))
+	for parts, i := strings.Split(path, "/"), 3; op == nil && i < len(parts); i++ { // one of them is an id, and the last perhaps a file's
+		parts := slices.Concat(parts[:i], []string{"{id}"}, parts[i+1:])
+		op = dig(c.spec, "paths", strings.Join(parts, "/"), strings.ToLower(verb))
+		if op == nil {
+			parts[len(parts)-1] = "{file}"
+			op = dig(c.spec, "paths", strings.Join(parts, "/"), strings.ToLower(verb))
+		}
 	}
 	return op
 }
@@ -505,7 +509,7 @@ func TestServeRefuses(t *testing.T) {
 		{"GET", "/v1/events?session=" + made.ID + "&session=" + made.ID, "", 400, "twice"},
 		{"GET", "/v1/events?session=" + made.ID + "@x", "", 400, "ID@EPOCH.SEQ"},
 		{"GET", "/v1/events?session=none", "", 404, "unknown session"},
-		{"GET", at + "/attach", "", 426, ""},
+		{"GET", at + "/attach", "", 426, `"status":426`},
 	} {
 		status, body := c.do(c.request(tt.verb, tt.path, tt.body))
 		if status != tt.status || !strings.Contains(string(body), tt.want) {

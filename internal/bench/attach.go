@@ -13,15 +13,20 @@ import (
 
 // Attach implements [session.Ground]: pictures get the limits that the read tool has, and a
 // PDF its text, for a model that doesn't read PDFs.
-func (g ground) Attach(ctx context.Context, m *llm.Model, content []llm.Block) (fitted []llm.Block, notes []string) {
+func (g ground) Attach(ctx context.Context, m *llm.Model, content []llm.Block) (fitted []llm.Block, notes []string, err error) {
+	fitted = slices.Clone(content)
 	images, n := 0, 0
-	for _, b := range content {
-		if _, ok := b.(llm.Image); ok {
+	for i, b := range fitted {
+		if ref := referred(b); ref != "" && g.seat.Attached != nil {
+			if fitted[i], err = g.seat.Attached(ctx, b, ref); err != nil {
+				return nil, nil, err
+			}
+		}
+		if _, ok := fitted[i].(llm.Image); ok {
 			images++
 		}
 	}
-	fitted = slices.Clone(content)
-	for i, b := range content {
+	for i, b := range fitted {
 		var note string
 		switch b := b.(type) {
 		case llm.Image:
@@ -38,7 +43,22 @@ func (g ground) Attach(ctx context.Context, m *llm.Model, content []llm.Block) (
 			notes = append(notes, note)
 		}
 	}
-	return fitted, notes
+	return fitted, notes, nil
+}
+
+// referred is where the content of an attachment is; "" if it is in the block.
+func referred(b llm.Block) string {
+	switch b := b.(type) {
+	case llm.Image:
+		if len(b.Data) == 0 {
+			return b.URL
+		}
+	case llm.Document:
+		if len(b.Data) == 0 {
+			return b.URL
+		}
+	}
+	return ""
 }
 
 // attachImage makes an image fit a model. What cannot is left out, and both the model and

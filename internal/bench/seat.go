@@ -95,6 +95,9 @@ type Session struct {
 	NoSession bool // keep no session file
 	// Log opens what the session is kept in, in place of a file; nil: see NoSession and Resume.
 	Log func(transcript.Options) (*transcript.Log, error)
+	// Attached gives what takes the place of an image or document of a message that has only an
+	// address, or that block itself. An error refuses the message. nil: it is as it is.
+	Attached func(ctx context.Context, b llm.Block, address string) (llm.Block, error)
 	// SessionDir is where new sessions are kept; empty: sessions/ of StateDir.
 	SessionDir string
 	Resume     string // the file of a session to go on with

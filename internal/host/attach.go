@@ -41,10 +41,19 @@ func Attach(path, name string) (llm.Block, error) {
 	if err != nil {
 		return nil, fmt.Errorf("attach @%s: %w", name, cause(err))
 	}
+	block, err := AttachData(data, name)
+	if err != nil {
+		return nil, fmt.Errorf("attach @%s: %w", name, err)
+	}
+	return block, nil
+}
+
+// AttachData is Attach for what a file has.
+func AttachData(data []byte, name string) (llm.Block, error) {
 	media := http.DetectContentType(data)
 	switch {
 	case len(data) > MaxMediaFile:
-		return nil, fmt.Errorf("attach @%s: it is larger than %d MB", name, MaxMediaFile>>20)
+		return nil, fmt.Errorf("it is larger than %d MB", MaxMediaFile>>20)
 	case media == "image/png" || media == "image/jpeg" || media == "image/gif" || media == "image/webp" || media == "image/bmp":
 		return llm.Image{MIME: media, Data: data}, nil
 	case bytes.HasPrefix(data, []byte("II*\x00")), bytes.HasPrefix(data, []byte("MM\x00*")):
@@ -52,9 +61,9 @@ func Attach(path, name string) (llm.Block, error) {
 	case bytes.HasPrefix(data, []byte("%PDF-")):
 		return llm.Document{Name: filepath.Base(name), MIME: "application/pdf", Data: data}, nil
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
-		return nil, fmt.Errorf("attach @%s: it is neither text, nor a PNG, JPEG, GIF, WebP, BMP or TIFF image, nor a PDF", name)
+		return nil, errors.New("it is neither text, nor a PNG, JPEG, GIF, WebP, BMP or TIFF image, nor a PDF")
 	case len(data) > MaxTextFile:
-		return nil, fmt.Errorf("attach @%s: it is larger than %d MB: attach the part that matters", name, MaxTextFile>>20)
+		return nil, fmt.Errorf("it is larger than %d MB: attach the part that matters", MaxTextFile>>20)
 	}
 	return llm.Text{Text: AttachedText(name, string(data))}, nil
 }

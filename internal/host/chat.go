@@ -4,6 +4,8 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/platform/workspace"
@@ -26,6 +28,8 @@ type Chat struct {
 	Log func(transcript.Options) (*transcript.Log, error)
 	// Accept is called before a message of a person is written; an error refuses it. nil: nobody is.
 	Accept func(context.Context) error
+	// Attachment gives a file that a message refers to as attachment:ID. nil: there are none.
+	Attachment func(ctx context.Context, id string) (data []byte, name string, err error)
 	// Files are those that its tools see; nil: it has none.
 	Files workspace.Files
 	// Account is whose costs these are in the ledger, as a project's.
@@ -72,6 +76,22 @@ func OpenChat(ctx context.Context, h *Host, c Chat) (*session.Session, error) {
 	if c.Choice.Model == "" {
 		if o.Choice, err = may.first(ctx, c.Default); err != nil {
 			return nil, err
+		}
+	}
+	if c.Attachment != nil {
+		o.Attached = func(ctx context.Context, b llm.Block, address string) (llm.Block, error) {
+			id, ok := strings.CutPrefix(strings.TrimPrefix(address, "blob:"), "attachment:") // as clients and transcripts have it
+			if !ok {
+				return b, nil
+			}
+			data, name, err := c.Attachment(ctx, id)
+			if err == nil {
+				b, err = AttachData(data, name)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("attachment %.80q: %w", id, err)
+			}
+			return b, nil
 		}
 	}
 	if err := h.findModel(ctx, &o, settings); err != nil {

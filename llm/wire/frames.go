@@ -10,7 +10,7 @@ import (
 // endpoints answer whole though a stream was asked for, and some report an error
 // that way under status 200.
 func NewFrames(r io.Reader) FrameReader {
-	return &frames{r: bufio.NewReaderSize(r, 4<<10)}
+	return &frames{r: bufio.NewReaderSize(r, readAhead)}
 }
 
 type frames struct {

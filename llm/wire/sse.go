@@ -59,8 +59,12 @@ const mark = "\xEF\xBB\xBF"
 // dataField begins the only lines that may be long.
 var dataField = []byte("data:")
 
+// readAhead is how much of a stream is read at a time, in bytes. Each answer that comes has a buffer
+// of that size, and hundreds come at a time to a server.
+const readAhead = 8 << 10
+
 // NewSSE reads server-sent events from r.
-func NewSSE(r io.Reader) *SSE { return &SSE{r: bufio.NewReaderSize(r, 16<<10)} }
+func NewSSE(r io.Reader) *SSE { return &SSE{r: bufio.NewReaderSize(r, readAhead)} } // r itself if it is one
 
 // Next returns the next event that has data.
 func (s *SSE) Next() (Frame, error) {

@@ -40,13 +40,18 @@ type ServeOptions struct {
 // Cache holds the newest events of a session and its facts as they are sent, so that they are
 // encoded once for all connections.
 type Cache struct {
-	mu   sync.Mutex
-	last [256]struct {
-		seq uint64
-		raw []byte
-	}
+	mu    sync.Mutex
+	last  []encoded // by number; nil until somebody follows the session, as few sessions of a server are
 	facts session.Facts
 	line  []byte // encodes facts; nil: none yet
+}
+
+// cachedEvents is how many events a Cache holds.
+const cachedEvents = 256
+
+type encoded struct {
+	seq uint64
+	raw []byte
 }
 
 // tell encodes the line with the facts.
@@ -72,7 +77,10 @@ func (c *Cache) event(e *session.Event) ([]byte, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	slot := &c.last[e.Seq%uint64(len(c.last))]
+	if c.last == nil {
+		c.last = make([]encoded, cachedEvents)
+	}
+	slot := &c.last[e.Seq%cachedEvents]
 	if slot.seq == e.Seq {
 		return slot.raw, nil
 	}

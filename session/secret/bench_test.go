@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/build"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -37,6 +38,31 @@ func benchVault(b *testing.B) *Vault {
 		o.Env = append(o.Env, fmt.Sprintf("SERVICE%d_TOKEN=%s", i, sampleOf(uint64(i), "{a32}")))
 	}
 	return newVault(b, o)
+}
+
+// A server has a vault for each of hundreds of sessions, most of which know nothing of their own.
+func TestVaultsShareDetectors(t *testing.T) {
+	newVault(t, Options{})
+	var all []*Vault
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 100 {
+		all = append(all, newVault(t, Options{}))
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / 100; each > 4<<10 {
+		t.Errorf("a vault takes %d bytes", each)
+	}
+	// What one of them knows the others don't.
+	secret := sampleOf(7, "{a32}")
+	if one := newVault(t, Options{Env: []string{"SERVICE_TOKEN=" + secret}}); one.Hide("x "+secret) == "x "+secret {
+		t.Error("a vault does not know its own secret")
+	}
+	for _, v := range append(all, newVault(t, Options{})) {
+		if got := v.Hide("x " + secret); got != "x "+secret {
+			t.Fatalf("another vault hides %q", got)
+		}
+	}
 }
 
 func BenchmarkHideCode(b *testing.B) {

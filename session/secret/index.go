@@ -1,18 +1,61 @@
 package secret
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"sync"
+)
 
 // index finds many literals in one pass. Each literal is filed under three of
 // its bytes, those rarest in ordinary text, without regard to letter case. A
 // text is passed over by a table of bits that says which three bytes are the
 // mark of some literal; only where it says yes are literals compared. Literals
 // may be added at any time.
+//
+// What all vaults look for is in one index, which none of them changes: a server has
+// hundreds. One that looks for more has marks of its own, and its literals behind those.
 type index struct {
-	bits  [1 << 10]uint64 // by hash of the mark
-	heads [1 << 10]int32  // 1 + first entry of a chain
-	lits  []literal
+	*marks
+	owned  bool      // the marks are not those of other indexes
+	shared []literal // of all; the numbers of lits begin behind them
+	lits   []literal
 
 	genuine func(found) bool // reports whether a placeholder is one
+}
+
+// marks say where a text may have a literal.
+type marks struct {
+	bits  [1 << 10]uint64 // by hash of the mark
+	heads [1 << 10]int32  // 1 + number of the first literal of a chain
+}
+
+// detecting is the index of all detectors, and placeholding that of placeholders alone.
+var (
+	detecting    = sync.OnceValue(func() index { return indexOf(true) })
+	placeholding = sync.OnceValue(func() index { return indexOf(false) })
+)
+
+func indexOf(detect bool) index {
+	x := index{marks: new(marks), owned: true}
+	x.add(literal{text: strings.ToLower(placeholderStart), fold: true})
+	if detect {
+		x.addDetectors()
+	}
+	return index{marks: x.marks, shared: slices.Clip(x.lits)}
+}
+
+func (x *index) addDetectors() {
+	for _, sh := range shapes {
+		for _, p := range sh.patterns {
+			parts := parsePattern(p)
+			x.add(literal{text: parts[0].lit, kind: sh.kind, find: sh.find(parts)})
+		}
+	}
+	for _, d := range detectors {
+		for _, a := range d.anchors {
+			x.add(literal{text: a, fold: d.fold, kind: d.kind, find: d.find, all: d.all})
+		}
+	}
 }
 
 // literal is what the index finds: a value, the anchor of a detector, or the
@@ -76,13 +119,17 @@ func markAt(s string, i int) uint32 {
 
 // add files a literal of at least three bytes.
 func (x *index) add(l literal) {
+	if !x.owned {
+		own := *x.marks
+		x.marks, x.owned = &own, true
+	}
 	at := rarest(l.text)
 	l.mark, l.off = markAt(l.text, at), int32(at)
 	h := hash(l.mark)
 	x.bits[h>>6] |= 1 << (h & 63)
 	l.next = x.heads[h>>6]
 	x.lits = append(x.lits, l)
-	x.heads[h>>6] = int32(len(x.lits))
+	x.heads[h>>6] = int32(len(x.shared) + len(x.lits))
 }
 
 // scan appends the spans of s to out, in the order in which they are found.
@@ -119,7 +166,12 @@ func (x *index) look(s string, i int, out []span) []span {
 		return out
 	}
 	for n := x.heads[h>>6]; n != 0; {
-		l := &x.lits[n-1]
+		var l *literal
+		if k := int(n) - 1; k < len(x.shared) {
+			l = &x.shared[k]
+		} else {
+			l = &x.lits[k-len(x.shared)]
+		}
 		n = l.next
 		at := i - int(l.off)
 		if l.mark != mark || at < 0 || at+len(l.text) > len(s) || !l.matches(s[at:at+len(l.text)]) {

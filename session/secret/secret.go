@@ -93,11 +93,11 @@ func New(o Options) (*Vault, error) {
 	if len(o.Entries) > maxValues {
 		return nil, fmt.Errorf("secrets.yml has %d entries; at most %d are possible", len(o.Entries), maxValues)
 	}
-	v.index.genuine = v.genuine
-	v.index.add(literal{text: strings.ToLower(placeholderStart), fold: true})
-	if !o.NoDetect {
-		v.addDetectors()
+	v.index = detecting()
+	if o.NoDetect {
+		v.index = placeholding()
 	}
+	v.index.genuine = v.genuine
 	env := environ(o.Env)
 	if len(env) > maxValues {
 		return nil, fmt.Errorf("the environment has %d credentials; at most %d are possible", len(env), maxValues)
@@ -132,20 +132,6 @@ func environ(vars []string) []Entry {
 		}
 	}
 	return out
-}
-
-func (v *Vault) addDetectors() {
-	for _, sh := range shapes {
-		for _, p := range sh.patterns {
-			parts := parsePattern(p)
-			v.index.add(literal{text: parts[0].lit, kind: sh.kind, find: sh.find(parts)})
-		}
-	}
-	for _, d := range detectors {
-		for _, a := range d.anchors {
-			v.index.add(literal{text: a, fold: d.fold, kind: d.kind, find: d.find, all: d.all})
-		}
-	}
 }
 
 // safeName is name as a placeholder shows it, unless that would show a value.

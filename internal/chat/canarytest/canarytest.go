@@ -29,12 +29,15 @@ const (
 	prefixSize  = 12
 	maxUnpacked = 64 << 20 // bytes of what is in a file
 	maxDepth    = 3        // forms within each other
-	deflateAll  = 1 << 20  // bytes of a file that is tried at each byte: DEFLATE has no mark of its own
+	deflateAll  = 1 << 20  // see [Canaries.Deflated]
 )
 
 // Canaries are words of small letters, which no index or format changes.
 type Canaries struct {
 	Words []string
+	// Deflated is how large a file may be, in bytes, of which each byte is tried as the beginning of DEFLATE data,
+	// which has no mark of its own. It takes seconds for each 10 MB.
+	Deflated int
 
 	marks [][]byte   // the beginning of all, in each form
 	forms [][][]byte // of each
@@ -51,7 +54,7 @@ func New(n int) *Canaries {
 		return string(b)
 	}
 	prefix := letters(prefixSize)
-	c := &Canaries{marks: forms(prefix)}
+	c := &Canaries{Deflated: deflateAll, marks: forms(prefix)}
 	for range n {
 		word := prefix + letters(prefixSize)
 		c.Words = append(c.Words, word)
@@ -60,18 +63,41 @@ func New(n int) *Canaries {
 	return c
 }
 
-// forms are the forms of a word: itself, UTF-16 in both orders, and base64 wherever it stands.
+// Add adds a secret that the server has made, in all the spellings that it could be kept in, such as
+// a text and the bytes that it stands for. The first one is its name. Each has at least 12 bytes.
+func (c *Canaries) Add(spellings ...string) {
+	var all [][]byte
+	for _, s := range spellings {
+		if len(s) < prefixSize {
+			panic("a canary is too short to be found by itself")
+		}
+		all = append(all, forms(s)...)
+	}
+	c.Words = append(c.Words, spellings[0])
+	c.marks = append(c.marks, all...)
+	c.forms = append(c.forms, all)
+}
+
+// forms are the forms of a word: itself, UTF-16 in both orders, base64 wherever it stands, and that in base64.
 func forms(word string) [][]byte {
 	var little, big []byte
 	for _, b := range []byte(word) {
 		little, big = append(little, b, 0), append(big, 0, b)
 	}
 	all := [][]byte{[]byte(word), little, big}
+	for _, once := range encoded([]byte(word)) {
+		all = append(append(all, once), encoded(once)...)
+	}
+	return all
+}
+
+// encoded is what a word is in base64, wherever it stands.
+func encoded(word []byte) (all [][]byte) {
 	for skip := range 3 {
 		// The first characters depend on what is before the word, the last on what is after it.
 		inner := word[(3-skip)%3:]
 		inner = inner[:len(inner)/3*3]
-		all = append(all, []byte(base64.StdEncoding.EncodeToString([]byte(inner))))
+		all = append(all, base64.StdEncoding.AppendEncode(nil, inner))
 	}
 	return all
 }
@@ -164,7 +190,7 @@ func (c *Canaries) look(data []byte, where string, depth int, found map[string]s
 		r, err := zstd(rest)
 		inner("zstd", r, err)
 	})
-	if depth == 0 && len(data) <= deflateAll {
+	if depth == 0 && len(data) <= c.Deflated {
 		c.deflated(data, where, found)
 	}
 }

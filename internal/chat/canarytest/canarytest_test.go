@@ -195,6 +195,9 @@ func TestAllCanariesAreFound(t *testing.T) {
 			return []byte(base64.RawURLEncoding.EncodeToString([]byte("x" + w + "?>~")))
 		},
 		"base64, two bytes later": func(w string) []byte { return []byte(base64.StdEncoding.EncodeToString([]byte("xy" + w))) },
+		"base64, twice": func(w string) []byte {
+			return []byte(base64.StdEncoding.EncodeToString([]byte("{" + base64.StdEncoding.EncodeToString([]byte("x"+w+"y")) + "}")))
+		},
 		"gzip": func(w string) []byte {
 			return packed(func(b io.Writer) io.WriteCloser { return gzip.NewWriter(b) }, spaced(w))
 		},

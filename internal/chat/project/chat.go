@@ -148,9 +148,11 @@ func (s *Store) NewChat(ctx context.Context, person, project string, about About
 		if err != nil || n == 0 {
 			return errors.Join(ErrUnknown, err)
 		}
-		_, err = q.Exec(ctx, `INSERT INTO {chats} (id, person, project, created, modified, revision, generation, sealed) VALUES (?1, ?2, ?3, ?4, ?4, 1, ?5, ?6)`,
-			c.ID, person, project, millis(now), int64(c.generation), closed)
-		return err
+		if _, err := q.Exec(ctx, `INSERT INTO {chats} (id, person, project, created, modified, revision, generation, sealed, indexed) VALUES (?1, ?2, ?3, ?4, ?4, 1, ?5, ?6, 0)`,
+			c.ID, person, project, millis(now), int64(c.generation), closed); err != nil {
+			return err
+		}
+		return indexTitle(ctx, s, q, ring, person, &c, "")
 	})
 }
 
@@ -167,6 +169,7 @@ func (s *Store) SetChat(ctx context.Context, person, id string, revision int64, 
 		if revision != 0 && revision != c.Revision {
 			return ErrChanged
 		}
+		title := c.Title
 		if err := change(&c.About); err != nil {
 			return err
 		}
@@ -184,8 +187,10 @@ func (s *Store) SetChat(ctx context.Context, person, id string, revision int64, 
 			return err
 		}
 		c.Revision++
-		_, err = q.Exec(ctx, `UPDATE {chats} SET sealed = ?2, revision = ?3, project = ?4 WHERE id = ?1`, id, closed, c.Revision, c.Project)
-		return err
+		if _, err := q.Exec(ctx, `UPDATE {chats} SET sealed = ?2, revision = ?3, project = ?4 WHERE id = ?1`, id, closed, c.Revision, c.Project); err != nil {
+			return err
+		}
+		return indexTitle(ctx, s, q, ring, person, &c, title)
 	})
 	return c, err
 }
@@ -213,8 +218,16 @@ func (s *Store) PurgeChat(ctx context.Context, person, id string) error {
 	if err := purge(ctx, s.db.SQL(), session(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	_, err = s.db.Exec(ctx, `DELETE FROM {chats} WHERE id = ?1 AND person = ?2 AND trashed > 0`, id, person)
-	return err
+	return s.db.Update(ctx, func(q store.Querier) error {
+		n, err := q.Exec(ctx, `DELETE FROM {chats} WHERE id = ?1 AND person = ?2 AND trashed > 0`, id, person)
+		if err != nil || n == 0 {
+			return err
+		}
+		if err := release(ctx, q, s.pieces, person, id); err != nil {
+			return err
+		}
+		return s.index.Forget(ctx, q, person, id)
+	})
 }
 
 // PurgeProject removes a project that is in the trash, and its chats, for good.
@@ -387,7 +400,7 @@ func (s *Store) unseal(ctx context.Context, person string, c Chat) func(transcri
 // log opens a transcript on its records, which it closes then.
 func (s *Store) log(ctx context.Context, person string, c Chat, below transcript.Store, o transcript.Options, fresh bool) (*transcript.Log, error) {
 	unseal := s.unseal(ctx, person, c)
-	o.Inline = true
+	o.Blobs = transcript.KeptBy(&kept{store: s, person: person, chat: c.ID})
 	var l *transcript.Log
 	var err error
 	if fresh {
@@ -433,10 +446,14 @@ func (s *Store) Fork(ctx context.Context, person, id, entry string) (Chat, error
 		// Without its transcript it would be a chat in which nothing was said.
 		return Chat{}, errors.Join(invalid("entry: %v", err), s.TrashChat(ctx, person, to.ID, true), s.PurgeChat(ctx, person, to.ID))
 	}
-	return to, nil
+	_, err = s.db.Exec(ctx, `UPDATE {chats} SET indexed = -1, entries = 0 WHERE id = ?1`, to.ID)
+	return to, err
 }
 
 func (s *Store) copyBranch(ctx context.Context, person string, from *transcript.Log, entry string, to Chat) error {
+	if err := s.db.Update(ctx, func(q store.Querier) error { return share(ctx, q, s.pieces, person, to.Origin, to.ID) }); err != nil {
+		return err
+	}
 	below, err := s.begin(ctx, to)
 	if err != nil {
 		return err
@@ -449,9 +466,13 @@ func (s *Store) copyBranch(ctx context.Context, person string, from *transcript.
 	return errors.Join(err, above.Close())
 }
 
-// ChatsOf are the ids of all chats of a person.
-func ChatsOf(ctx context.Context, s *Store, person string) (ids []string, err error) {
-	return idsOf(ctx, s.db, `{chats}`, person)
+// ChatsOf are the ids of all chats of a person, or of those in one project; "" is all.
+func ChatsOf(ctx context.Context, s *Store, person, project string) (ids []string, err error) {
+	rows, err := s.db.Query(ctx, `SELECT id FROM {chats} WHERE person = ?1 AND (project = ?2 OR ?2 = '')`, person, project)
+	if err != nil {
+		return nil, err
+	}
+	return scanIDs(rows)
 }
 
 // PurgePerson removes all projects and chats of a person, for good.

@@ -47,11 +47,11 @@ func exportProject(ctx context.Context, s *Store, person, id string, to *zip.Wri
 	if err := WriteJSON(to, path.Join(folder, "project.json"), p); err != nil {
 		return err
 	}
-	files, err := s.Files(ctx, person, id)
-	if err == nil {
-		err = vfs.ExportInto(ctx, files, to, path.Join(folder, "files"))
+	ring, err := s.keys.Ring(ctx, person)
+	if err == nil { // those of a project in the trash, too
+		err = vfs.ExportInto(ctx, s.files.Tree(id, ring), to, path.Join(folder, "files"))
 	}
-	if err != nil && !errors.Is(err, ErrUnknown) && !errors.Is(err, vfs.ErrProject) {
+	if err != nil && !errors.Is(err, vfs.ErrProject) {
 		return err
 	}
 	rows, err := s.db.Query(ctx, `SELECT id FROM {chats} WHERE person = ?1 AND project = ?2 ORDER BY created, id`, person, id)

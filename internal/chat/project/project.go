@@ -21,6 +21,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/chat/attachment"
+	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/chat/vfs"
@@ -61,11 +63,19 @@ var Part = store.Part{Name: "projects", Steps: []string{
 	) STRICT;
 	CREATE INDEX chats_by_project ON {chats} (project, modified);
 	CREATE INDEX chats_by_person ON {chats} (person, modified);`,
+	// What the search index has of a chat: entries of its transcript, and of which turns, as the
+	// sum of accepted and settled ones. -1 is nothing yet, not even the title.
+	`ALTER TABLE {chats} ADD COLUMN entries INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE {chats} ADD COLUMN indexed INTEGER NOT NULL DEFAULT -1;
+	CREATE INDEX chats_behind ON {chats} (person) WHERE indexed < accepted + settled;`,
+	attachmentTables,
 }}
 
 var (
 	// ErrUnknown means that there is no such project or chat of the person.
 	ErrUnknown = fmt.Errorf("there is nothing with that id: %w", fs.ErrNotExist)
+	// ErrTrashed means that a project is in the trash, where it stays as it is.
+	ErrTrashed = fmt.Errorf("%w: the project is in the trash, restore it first", ErrUnknown)
 	// ErrChanged means that it was changed since it was read.
 	ErrChanged = errors.New("it was changed meanwhile: read it again")
 	// ErrInvalid begins what is wrong with what was given.
@@ -145,15 +155,18 @@ type Store struct {
 	// be. nil: the projects have limits of their own only.
 	Fits func(ctx context.Context, q store.Querier, person string) error
 
-	db    *store.DB
-	keys  Keys
-	files *vfs.Store
-	now   func() time.Time
+	db     *store.DB
+	keys   Keys
+	files  *vfs.Store
+	index  *search.Index
+	pieces *attachment.Store
+	now    func() time.Time
 }
 
-// New makes a store. files has the files of the projects.
-func New(db *store.DB, keys Keys, files *vfs.Store) *Store {
-	return &Store{db: db, keys: keys, files: files, now: time.Now}
+// New makes a store. files has the files of the projects, index what is found of the chats, and
+// pieces what is attached to them.
+func New(db *store.DB, keys Keys, files *vfs.Store, index *search.Index, pieces *attachment.Store) *Store {
+	return &Store{db: db, keys: keys, files: files, index: index, pieces: pieces, now: time.Now}
 }
 
 func invalid(format string, args ...any) error {
@@ -407,11 +420,17 @@ func (s *Store) Default(ctx context.Context, person string) (Project, error) {
 	return s.newProject(ctx, person, id, Settings{Name: "Chats", Icon: "💬"})
 }
 
-// Files are the files of a project of a person.
+// Files are the files of a project of a person that is not in the trash.
 func (s *Store) Files(ctx context.Context, person, id string) (*vfs.Tree, error) {
-	var n int
-	if err := s.db.QueryRow(ctx, `SELECT count(*) FROM {projects} WHERE person = ?1 AND id = ?2`, person, id).Scan(&n); err != nil || n == 0 {
-		return nil, errors.Join(ErrUnknown, err)
+	var trashed int64
+	err := s.db.QueryRow(ctx, `SELECT trashed FROM {projects} WHERE person = ?1 AND id = ?2`, person, id).Scan(&trashed)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, ErrUnknown
+	case err != nil:
+		return nil, err
+	case trashed > 0:
+		return nil, ErrTrashed
 	}
 	ring, err := s.keys.Ring(ctx, person)
 	if err != nil {
@@ -449,17 +468,4 @@ func idsOf(ctx context.Context, q store.Querier, table, person string) (ids []st
 		return nil, err
 	}
 	return scanIDs(rows)
-}
-
-// scanIDs reads rows of one column, and closes them.
-func scanIDs(rows *sql.Rows) (ids []string, err error) {
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
 }

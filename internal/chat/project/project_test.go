@@ -2,9 +2,9 @@ package project_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,7 +13,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/burin-dev/burin/internal/chat/attachment"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
@@ -24,15 +26,23 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// keys gives each person a key of their own.
-type keys struct{}
+var parts = []store.Part{project.Part, vfs.Part, vault.Part(), search.Part(), attachment.Part()}
 
-func (keys) Ring(_ context.Context, person string) (*vault.Ring, error) {
-	return vault.NewRing(map[uint32][]byte{1: bytes.Repeat([]byte(person[:1]), vault.KeySize)})
+func piecesOf(t *testing.T, db *store.DB, v *vault.Vault) *attachment.Store {
+	t.Helper()
+	return must[*attachment.Store](t)(attachment.New(t.Context(), db, v, nil))
 }
 
-func fresh(db *store.DB) *project.Store {
-	return project.New(db, keys{}, vfs.New(db, vfs.Limits{}))
+func keysOf(t *testing.T, db *store.DB) *vault.Vault {
+	t.Helper()
+	v := must[*vault.Vault](t)(vault.Open(t.Context(), db, vault.KeyFile(filepath.Join(t.TempDir(), "server.key")), vault.Options{}))
+	t.Cleanup(v.Close)
+	return v
+}
+
+func fresh(t *testing.T, db *store.DB) *project.Store {
+	v := keysOf(t, db)
+	return project.New(db, v, vfs.New(db, vfs.Limits{}), search.New(db, v, 0), piecesOf(t, db, v))
 }
 
 func must[T any](t *testing.T) func(T, error) T {
@@ -60,13 +70,13 @@ func titles(all []project.Chat) (n []string) {
 }
 
 func TestProjects(t *testing.T) {
-	storetest.Each(t, []store.Part{project.Part, vfs.Part}, func(t *testing.T, open func() *store.DB) {
-		t.Run("projects", func(t *testing.T) { testProjects(t, fresh(open())) })
-		t.Run("chats", func(t *testing.T) { testChats(t, fresh(open())) })
-		t.Run("transcripts", func(t *testing.T) { db := open(); testTranscripts(t, db, fresh(db)) })
-		t.Run("trash", func(t *testing.T) { db := open(); testTrash(t, db, fresh(db)) })
-		t.Run("turns", func(t *testing.T) { testTurns(t, fresh(open())) })
-		t.Run("many", func(t *testing.T) { testMany(t, fresh(open())) })
+	storetest.Each(t, parts, func(t *testing.T, open func() *store.DB) {
+		t.Run("projects", func(t *testing.T) { testProjects(t, fresh(t, open())) })
+		t.Run("chats", func(t *testing.T) { testChats(t, fresh(t, open())) })
+		t.Run("transcripts", func(t *testing.T) { db := open(); testTranscripts(t, db, fresh(t, db)) })
+		t.Run("trash", func(t *testing.T) { db := open(); testTrash(t, db, fresh(t, db)) })
+		t.Run("turns", func(t *testing.T) { testTurns(t, fresh(t, open())) })
+		t.Run("many", func(t *testing.T) { testMany(t, fresh(t, open())) })
 	})
 }
 
@@ -316,8 +326,13 @@ func testTurns(t *testing.T, s *project.Store) {
 		t.Error("the turn is gone")
 	}
 	// The first server goes on after it was stopped.
-	if err := s.Settle(ctx, c.ID, "a/1", n); err != nil {
-		t.Error(err)
+	told := 0
+	tell := func(store.Querier) error { told++; return nil }
+	if err := s.Settle(ctx, c.ID, "a/1", n, tell); err != nil || told != 0 {
+		t.Errorf("it tells of the turn %d times: %v", told, err)
+	}
+	if err := s.Holding(ctx, c.ID, "a/1", tell); !errors.Is(err, project.ErrNotHeld) || told != 0 {
+		t.Errorf("it tells of something %d times: %v", told, err)
 	}
 	if err := s.Note(ctx, "anna", c.ID, "a/1", func(a *project.About) { a.Title = "stale" }); !errors.Is(err, project.ErrNotHeld) {
 		t.Errorf("it notes something: %v", err)
@@ -329,14 +344,19 @@ func testTurns(t *testing.T, s *project.Store) {
 		t.Errorf("unsettled %v", got)
 	}
 	second := must[int64](t)(s.Accept(ctx, c.ID, "b/1", nil))
-	if err := s.Settle(ctx, c.ID, "b/1", n); err != nil {
+	if err := s.Settle(ctx, c.ID, "b/1", n, nil); err != nil {
 		t.Error(err)
+	}
+	if err := s.Holding(ctx, c.ID, "b/1", tell); err != nil || told != 1 {
+		t.Errorf("told %d times: %v", told, err)
 	}
 	if got := must[map[string]string](t)(s.Unsettled(ctx)); len(got) != 1 {
 		t.Errorf("one of two turns has ended: %v", got)
 	}
-	if err := s.Settle(ctx, c.ID, "b/1", second); err != nil {
-		t.Error(err)
+	for range 2 { // it is told once
+		if err := s.Settle(ctx, c.ID, "b/1", second, tell); err != nil || told != 2 {
+			t.Errorf("told %d times: %v", told, err)
+		}
 	}
 	if err := s.Note(ctx, "anna", c.ID, "b/1", func(a *project.About) { a.Title = "fresh" }); err != nil {
 		t.Error(err)

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -67,6 +68,10 @@ func (s *Store) sealedRows(ctx context.Context, table, person, after string, lim
 	if err != nil {
 		return nil, err
 	}
+	return scanRows(rows)
+}
+
+func scanRows(rows *sql.Rows) (all []row, err error) {
 	defer rows.Close() //nolint:errcheck // Err says it
 	for rows.Next() {
 		var r row

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
@@ -22,12 +23,12 @@ func message(text string) transcript.Entry {
 
 // After a rotation all is sealed with the new key, a chat that was open at first included.
 func TestReseal(t *testing.T) {
-	storetest.Each(t, []store.Part{vault.Part(), project.Part, vfs.Part}, func(t *testing.T, open func() *store.DB) {
+	storetest.Each(t, parts, func(t *testing.T, open func() *store.DB) {
 		ctx, db := t.Context(), open()
 		key := vault.KeyFile(filepath.Join(t.TempDir(), "server.key"))
 		v := must[*vault.Vault](t)(vault.Open(ctx, db, key, vault.Options{Grace: time.Nanosecond}))
 		defer v.Close()
-		s := project.New(db, v, vfs.New(db, vfs.Limits{}))
+		s := project.New(db, v, vfs.New(db, vfs.Limits{}), search.New(db, v, 0), piecesOf(t, db, v))
 		p := must[project.Project](t)(s.NewProject(ctx, "ann", project.Settings{Name: "Plums"}))
 		said := must[project.Chat](t)(s.NewChat(ctx, "ann", p.ID, project.About{Title: "said"}))
 		silent := must[project.Chat](t)(s.NewChat(ctx, "ann", p.ID, project.About{Title: "silent"}))
@@ -70,7 +71,7 @@ func TestReseal(t *testing.T) {
 		}
 		second := must[*vault.Vault](t)(vault.Open(ctx, db, key, vault.Options{}))
 		defer second.Close()
-		s = project.New(db, second, vfs.New(db, vfs.Limits{})) // with the new keys alone
+		s = project.New(db, second, vfs.New(db, vfs.Limits{}), search.New(db, second, 0), piecesOf(t, db, second)) // with the new keys alone
 		if got := must[project.Project](t)(s.Project(ctx, "ann", p.ID)); got.Name != "Plums" {
 			t.Errorf("the project is %q", got.Name)
 		}

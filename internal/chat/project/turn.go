@@ -82,10 +82,30 @@ func (s *Store) Running(ctx context.Context, person string) (int, error) {
 	return runningBut(ctx, s.db, person, "")
 }
 
-// Settle says that all turns up to a number have ended.
-func (s *Store) Settle(ctx context.Context, id, holder string, n int64) error {
-	_, err := s.db.Exec(ctx, `UPDATE {chats} SET settled = ?3 WHERE id = ?1 AND holder = ?2 AND settled < ?3`, id, holder, n)
-	return err
+// Settle says that all turns up to a number have ended. If that wasn't said yet, it does also in the
+// same transaction; nil is nothing.
+func (s *Store) Settle(ctx context.Context, id, holder string, n int64, also func(q store.Querier) error) error {
+	return s.db.Update(ctx, func(q store.Querier) error {
+		changed, err := q.Exec(ctx, `UPDATE {chats} SET settled = ?3 WHERE id = ?1 AND holder = ?2 AND settled < ?3`, id, holder, n)
+		if err == nil && changed > 0 && also != nil {
+			err = also(q)
+		}
+		return err
+	})
+}
+
+// Holding does something in a transaction, for the holder of a chat.
+func (s *Store) Holding(ctx context.Context, id, holder string, do func(q store.Querier) error) error {
+	return s.db.Update(ctx, func(q store.Querier) error {
+		n, err := q.Exec(ctx, `UPDATE {chats} SET holder = holder WHERE id = ?1 AND holder = ?2`, id, holder) // which nobody changes meanwhile
+		if err == nil && n == 0 {
+			err = ErrNotHeld
+		}
+		if err != nil {
+			return err
+		}
+		return do(q)
+	})
 }
 
 // Unsettled are chats with turns that were accepted and haven't ended, and their holders.
@@ -159,6 +179,7 @@ func (s *Store) Note(ctx context.Context, person, id, holder string, change func
 		if err != nil {
 			return err
 		}
+		title := c.Title
 		change(&c.About)
 		if err := c.check(); err != nil {
 			return err
@@ -170,6 +191,9 @@ func (s *Store) Note(ctx context.Context, person, id, holder string, change func
 		n, err := q.Exec(ctx, `UPDATE {chats} SET sealed = ?3, modified = ?4 WHERE id = ?1 AND holder = ?2`, id, holder, closed, millis(s.now()))
 		if err == nil && n == 0 {
 			return ErrNotHeld
+		}
+		if err == nil {
+			err = indexTitle(ctx, s, q, ring, person, &c, title)
 		}
 		if err == nil {
 			_, err = q.Exec(ctx, `UPDATE {projects} SET modified = ?2 WHERE id = ?1`, c.Project, millis(s.now()))

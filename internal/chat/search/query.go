@@ -212,6 +212,6 @@ func recency(at int64, now time.Time) float64 {
 // takes reports whether filters let a document through.
 func (o *Options) takes(d *doc) bool {
 	at := time.UnixMilli(d.time)
-	return (len(o.Kinds) == 0 || slices.Contains(o.Kinds, d.Kind)) && (o.Parent == "" || o.Parent == d.parent) &&
+	return (len(o.Kinds) == 0 || slices.Contains(o.Kinds, d.Kind)) && (o.Parent == "" || o.Parent == d.parent) && (o.In == nil || o.In(d.parent)) &&
 		(o.From.IsZero() || !at.Before(o.From)) && (o.To.IsZero() || at.Before(o.To))
 }

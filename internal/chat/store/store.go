@@ -370,7 +370,10 @@ func (d *DB) Backup(ctx context.Context, path string) error {
 	if _, err := d.db.ExecContext(ctx, `VACUUM INTO ?1`, path); err != nil {
 		return errors.Join(fmt.Errorf("copy the database: %w", err), os.Remove(path))
 	}
-	return nil
+	if f, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close()) // SQLite doesn't wait until the copy is on the disk
 }
 
 // Ping reports why the database doesn't answer; nil is that it does.
@@ -393,6 +396,13 @@ func (d *DB) Check(ctx context.Context) error {
 	}
 	if found != "ok" {
 		return fmt.Errorf("the database is damaged: %s: restore it from a backup", found)
+	}
+	var of, to string
+	switch err := d.db.QueryRowContext(ctx, `SELECT "table", parent FROM pragma_foreign_key_check LIMIT 1`).Scan(&of, &to); {
+	case err == nil:
+		return fmt.Errorf("the database is damaged: something in %s belongs to what is missing in %s: restore it from a backup", of, to)
+	case !errors.Is(err, sql.ErrNoRows):
+		return means(err)
 	}
 	return nil
 }

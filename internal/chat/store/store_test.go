@@ -10,12 +10,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
+	"github.com/burin-dev/burin/internal/platform/sqlfile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -220,6 +222,33 @@ func TestDamaged(t *testing.T) {
 	}
 	if _, err := store.Open(ctx, path, "", things); err == nil || !strings.Contains(err.Error(), "backup") {
 		t.Errorf("no database: %v", err)
+	}
+}
+
+// A row that belongs to nothing is damage, too.
+func TestMissing(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "server.db")
+	db := storetest.Open(t, path, []store.Part{{Name: "houses", Steps: []string{
+		`CREATE TABLE {houses} (id INTEGER PRIMARY KEY) STRICT; CREATE TABLE {rooms} (house INTEGER NOT NULL REFERENCES {houses} (id)) STRICT;`,
+	}}})
+	if err := db.Check(ctx); err != nil {
+		t.Error(err)
+	}
+	other, err := sqlfile.Open(path, time.Second, "foreign_keys(off)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	var table string
+	if err := other.QueryRow(`SELECT name FROM sqlite_master WHERE name LIKE '%rooms'`).Scan(&table); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Exec(`INSERT INTO ` + table + ` VALUES (7)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Check(ctx); err == nil || !strings.Contains(err.Error(), "rooms belongs to what is missing in") || !strings.Contains(err.Error(), "backup") {
+		t.Errorf("a room without a house: %v", err)
 	}
 }
 

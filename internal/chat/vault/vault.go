@@ -175,6 +175,9 @@ func (v *Vault) Ring(ctx context.Context, person string) (*Ring, error) {
 // Hold gives the keys of a person for a turn, during which they stay open. The caller calls
 // release once it doesn't seal any more.
 func (v *Vault) Hold(ctx context.Context, person string) (r *Ring, release func(), err error) {
+	if held, ok := ctx.Value(holding{}).(holding); ok && held.person == person {
+		return held.ring, func() {}, nil // as long as who holds it
+	}
 	h, err := v.of(person)
 	if err != nil {
 		return nil, nil, err

@@ -324,6 +324,21 @@ func (t *Tree) Remove(ctx context.Context, name string, all bool) error {
 	})
 }
 
+// Discard deletes a file, if it is still the one that was read, in its version. Else the error is
+// [Changed].
+func Discard(ctx context.Context, t *Tree, read Info) error {
+	return t.do(ctx, "remove", read.Path, func(e *edit, at string) error {
+		n, err := e.find(at)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && (n.id != read.ID || n.version != read.Version) {
+			return Changed
+		}
+		if err != nil {
+			return err
+		}
+		return e.delete(at, false)
+	})
+}
+
 func (e *edit) delete(at string, all bool) error {
 	if e.isRoot(at) {
 		return InvalidPath

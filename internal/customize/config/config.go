@@ -328,6 +328,8 @@ type Config struct {
 		StorageOrigins []string `yaml:"storageOrigins"`
 		Key            string   `yaml:"key"` // file, keyring, passphrase
 		Attachments    string   `yaml:"attachments"`
+		Push           string   `yaml:"push"` // off, or who runs the server
+		PushHosts      []string `yaml:"pushHosts"`
 	} `yaml:"server"`
 	// Background is about owners without a face.
 	Background struct {

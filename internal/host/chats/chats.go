@@ -1,5 +1,6 @@
 // Package chats keeps the chats of people open: it begins a session for one when somebody comes
-// to it, notes what has become of it, and ends it when nobody has been there for a while.
+// to it, notes what has become of it, has people told who don't look, and ends it when nobody has been
+// there for a while.
 package chats
 
 import (
@@ -16,7 +17,9 @@ import (
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/push"
 	"github.com/burin-dev/burin/internal/chat/quota"
+	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/owner"
@@ -28,6 +31,10 @@ import (
 // Options of [New].
 type Options struct {
 	Store *project.Store
+	// Finder has what was said indexed when a turn has ended.
+	Finder *project.Finder
+	// Attachments are the files that messages refer to.
+	Attachments *project.Attachments
 	// Open opens the session of a chat.
 	Open func(context.Context, host.Chat) (*session.Session, error)
 	// Idle is how long a chat stays open without company and work; 0 is until Close.
@@ -45,7 +52,16 @@ type Options struct {
 	// Address is where other servers reach this one, and Dial connects to one there. "" is that
 	// there are no others.
 	Address string
-	Dial    func(ctx context.Context, address, chat, name string) (session.Handle, error)
+	Dial    func(ctx context.Context, address, chat string, v Visit) (session.Handle, error)
+	// Push tells people of what they don't watch. nil is that nobody is told.
+	Push *push.Store
+}
+
+// Visit is how somebody comes to a chat.
+type Visit struct {
+	Name    string // of the client
+	Answers bool   // it answers questions, and the chat waits for it
+	Watches bool   // it follows what happens, for somebody who looks
 }
 
 // Chats are the chats that this process has open. Where several servers share a database, each
@@ -67,6 +83,7 @@ type Chats struct {
 	waiting   map[string]bool             // people whose turns wait for them
 	held      map[string]*held            // by the id of the chat
 	forwarded map[string][]session.Handle // handles of chats that other servers have
+	watched   map[string]int              // how many follow a chat that is open here
 }
 
 // held is a chat that is open here.
@@ -93,7 +110,7 @@ const (
 
 // New makes the chats of a store.
 func New(o Options) *Chats {
-	c := &Chats{o: o, server: rand.Text()[:10], again: make(chan struct{}, 1), waiting: map[string]bool{}, held: map[string]*held{}, forwarded: map[string][]session.Handle{}}
+	c := &Chats{o: o, server: rand.Text()[:10], again: make(chan struct{}, 1), waiting: map[string]bool{}, held: map[string]*held{}, forwarded: map[string][]session.Handle{}, watched: map[string]int{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.keep = owner.Keeper{Alone: true, Idle: o.Idle, Open: c.begin}
 	c.working.Go(c.watch)
@@ -127,7 +144,7 @@ func (c *Chats) Len() int { return c.keep.Len() }
 // Face gives a handle of a person's chat, which leaves with its Close; see [owner.Keeper.Face].
 // The error is [project.ErrUnknown] if they have no such chat, also in the trash. A chat that a
 // server had which has died is waited for.
-func (c *Chats) Face(ctx context.Context, person, id, name string, answers bool) (session.Handle, error) {
+func (c *Chats) Face(ctx context.Context, person, id string, v Visit) (session.Handle, error) {
 	chat, err := c.o.Store.Chat(ctx, person, id)
 	if err != nil {
 		return nil, err
@@ -140,15 +157,15 @@ func (c *Chats) Face(ctx context.Context, person, id, name string, answers bool)
 		late = time.Now().Add(takeTime)
 	}
 	for {
-		h, err := c.keep.Face(ctx, id, name, answers)
+		h, err := c.keep.Face(ctx, id, v.Name, v.Answers)
 		if !errors.Is(err, transcript.ErrLocked) {
-			return h, err
+			return c.watching(id, v, h, err)
 		}
-		if h := c.forward(ctx, id, name); h != nil {
+		if h := c.forward(ctx, id, v); h != nil {
 			return h, nil
 		}
 		if time.Now().After(late) {
-			return nil, err
+			return nil, elsewhere{c.o.Address != ""}
 		}
 		select {
 		case <-time.After(wait):
@@ -159,13 +176,62 @@ func (c *Chats) Face(ctx context.Context, person, id, name string, answers bool)
 	}
 }
 
+// elsewhere is the error of a chat that another server has open, which can't be asked.
+type elsewhere struct{ shared bool } // by servers of a database that several may have
+
+func (e elsewhere) Error() string {
+	if e.shared {
+		return "another server has this chat open and can't be reached: check server.address there, or try again in a minute"
+	}
+	return "another burin serve has this chat open: use that one, or end it; servers share chats only on PostgreSQL (server.database)"
+}
+
+func (elsewhere) Unwrap() error { return transcript.ErrLocked }
+
 // Here is Face for a chat that is open in this process, whoever's it is; otherwise the error is
 // [project.ErrUnknown]. It is for other servers.
-func (c *Chats) Here(ctx context.Context, id, name string, answers bool) (session.Handle, error) {
+func (c *Chats) Here(ctx context.Context, id string, v Visit) (session.Handle, error) {
 	if _, ok := c.keep.Handle(id); !ok {
 		return nil, project.ErrUnknown
 	}
-	return c.keep.Face(ctx, id, name, answers)
+	h, err := c.keep.Face(ctx, id, v.Name, v.Answers)
+	return c.watching(id, v, h, err)
+}
+
+// watching counts somebody who follows a chat, until the handle is closed.
+func (c *Chats) watching(id string, v Visit, h session.Handle, err error) (session.Handle, error) {
+	if err != nil || !v.Watches {
+		return h, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watched[id]++
+	return &watcher{Handle: h, leave: sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.watched[id]--; c.watched[id] == 0 {
+			delete(c.watched, id)
+		}
+	})}, nil
+}
+
+// watcher is the handle of somebody who follows a chat.
+type watcher struct {
+	session.Handle
+	leave func()
+}
+
+// Close implements [session.Handle].
+func (w *watcher) Close() error {
+	w.leave()
+	return w.Handle.Close()
+}
+
+// tells reports whether a person is told what happens in a chat: nobody of theirs looks.
+func (c *Chats) tells(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.o.Push != nil && c.watched[id] == 0
 }
 
 // Moved reports whether a chat that was open here, or at another server, is at another one now, or
@@ -176,7 +242,7 @@ func (c *Chats) Moved(ctx context.Context, id string) bool {
 }
 
 // forward connects to the server that has a chat; nil: it can't be reached.
-func (c *Chats) forward(ctx context.Context, id, name string) session.Handle {
+func (c *Chats) forward(ctx context.Context, id string, v Visit) session.Handle {
 	if c.o.Address == "" {
 		return nil
 	}
@@ -190,7 +256,7 @@ func (c *Chats) forward(ctx context.Context, id, name string) session.Handle {
 	}
 	dialing, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
-	h, err := c.o.Dial(dialing, address, id, name)
+	h, err := c.o.Dial(dialing, address, id, v)
 	if err != nil {
 		return nil
 	}
@@ -342,6 +408,9 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 			return is.Models, err
 		},
 		Meter: &purse{c: c, person: person, chat: id, held: h},
+		Attachment: func(ctx context.Context, file string) ([]byte, string, error) {
+			return c.o.Attachments.Take(ctx, person, id, file)
+		},
 		Files: files.Files(c.ctx), Account: "person/" + person, Choice: host.Choice{Model: first(chat.Model, p.Model)}, Thinking: level,
 		MaxTokens: p.MaxTokens, Instructions: p.Instructions, Tools: p.Tools, Mode: first(p.Mode, "auto-edit"), MaxCost: p.MaxCost,
 		Desk: desk, Warn: func(line string) { c.o.Warn("chat " + id + ": " + line) },
@@ -384,7 +453,7 @@ func first(a, b string) string {
 }
 
 // note writes down what becomes of a chat, until it ends: what it is called and costs, which
-// model was chosen, and that its turns have ended.
+// model was chosen, and that its turns have ended. Then it has the index know what was said.
 func (c *Chats) note(person, id string, h *held, s *session.Session, feed session.Feed) {
 	defer func() {
 		c.mu.Lock()
@@ -400,31 +469,79 @@ func (c *Chats) note(person, id string, h *held, s *session.Session, feed sessio
 		if err != nil {
 			return
 		}
-		var change func(a *project.About)
-		switch e.Type {
-		case session.TitleChanged:
-			change = func(a *project.About) { a.Title = first(a.Title, e.Text) } // one that a person gave stays
-		// What the session says is asked for before: it may wait for the database, as the change
-		// has others do.
-		case session.ModelChanged:
-			model := s.Stats().Model
-			change = func(a *project.About) { a.Model = model }
-		case session.AgentSettled:
-			cost, words := s.Stats().Cost, firstWords(s.Log())
-			change = func(a *project.About) { a.Cost, a.Title = cost, first(a.Title, words) }
-		default:
-			continue
+		err = c.noteOne(person, id, h, s, e)
+		if err == nil && e.Type == session.AgentSettled {
+			err = c.o.Finder.Index(h.with(c.ctx), person, id, h.holder, s.Log())
 		}
-		n := h.accepted.Load()
-		err = c.o.Store.Note(h.with(c.ctx), person, id, h.holder, change)
-		if e.Type == session.AgentSettled && !s.Facts().Working && c.over(e) && !errors.Is(err, project.ErrNotHeld) {
-			err = errors.Join(err, c.o.Store.Settle(c.ctx, id, h.holder, n))
-			h.settled.Store(n)
-			h.let(n)
+		if e.Type == session.AgentSettled {
+			h.let(h.settled.Load())
 		}
-		if err != nil && c.ctx.Err() == nil && !errors.Is(err, project.ErrUnknown) && !errors.Is(err, project.ErrNotHeld) { // else it was purged, or is another server's
+		if err != nil && c.ctx.Err() == nil && !errors.Is(err, project.ErrUnknown) && !errors.Is(err, project.ErrNotHeld) && !errors.Is(err, vault.ErrLocked) { // else it was purged, is another server's, or is indexed later
 			c.o.Warn(fmt.Sprintf("chat %s: %v", id, err))
 		}
+	}
+}
+
+func (c *Chats) noteOne(person, id string, h *held, s *session.Session, e session.Event) error {
+	var change func(a *project.About)
+	switch e.Type {
+	case session.TitleChanged:
+		change = func(a *project.About) { a.Title = first(a.Title, e.Text) } // one that a person gave stays
+	// What the session says is asked for before: it may wait for the database, as the change
+	// has others do.
+	case session.ModelChanged:
+		model := s.Stats().Model
+		change = func(a *project.About) { a.Model = model }
+	case session.AgentSettled:
+		cost, words := s.Stats().Cost, firstWords(s.Log())
+		change = func(a *project.About) { a.Cost, a.Title = cost, first(a.Title, words) }
+	case session.QuestionAsked, session.QuestionSettled:
+		return c.tellQuestion(person, id, h, s, e.Type)
+	default:
+		return nil
+	}
+	n := h.accepted.Load()
+	err := c.o.Store.Note(h.with(c.ctx), person, id, h.holder, change)
+	if e.Type == session.AgentSettled && !s.Facts().Working && c.over(e) && !errors.Is(err, project.ErrNotHeld) {
+		err = errors.Join(err, c.o.Store.Settle(c.ctx, id, h.holder, n, c.tellEnd(person, id, e)))
+		h.settled.Store(n)
+		c.wake()
+	}
+	return err
+}
+
+// tellEnd tells a person in a transaction how a turn ended; nil: they aren't told.
+func (c *Chats) tellEnd(person, id string, e session.Event) func(q store.Querier) error {
+	turn, ok := e.Data.(*session.SettledTurn)
+	if !ok || turn.Reason == agent.ReasonAborted || !c.tells(id) { // who stopped it knows
+		return nil
+	}
+	kind := push.Failed
+	if turn.Reason == agent.ReasonDone || turn.Reason == agent.ReasonLength {
+		kind = push.Done
+	}
+	return func(q store.Querier) error { return c.o.Push.Notify(c.ctx, q, person, id, kind) }
+}
+
+// tellQuestion tells a person that a question waits, or that none does any more.
+func (c *Chats) tellQuestion(person, id string, h *held, s *session.Session, what agent.EventType) (err error) {
+	switch open, e := s.Face("notes", false).Questions().Open(c.ctx); {
+	case c.o.Push == nil || e != nil:
+	case what == session.QuestionSettled && len(open) == 0:
+		err = c.o.Push.Answered(c.ctx, id)
+	case what == session.QuestionAsked && len(open) > 0 && c.tells(id):
+		err = c.o.Store.Holding(c.ctx, id, h.holder, func(q store.Querier) error {
+			return c.o.Push.Notify(c.ctx, q, person, id, push.Question)
+		})
+		c.wake()
+	}
+	return err
+}
+
+// wake has what people are told sent.
+func (c *Chats) wake() {
+	if c.o.Push != nil {
+		c.o.Push.Wake()
 	}
 }
 

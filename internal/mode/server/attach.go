@@ -6,6 +6,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/burin-dev/burin/internal/host/chats"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 )
@@ -32,7 +33,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(s.ctx, cancel)()
 	conn := websocket.NetConn(ctx, ws, websocket.MessageText)
 	_ = remote.Serve(ctx, conn, remote.ServeOptions{Most: rights(r), Open: func(name string, answers bool) session.Handle {
-		h, err := s.o.Face(ctx, sender(r), id, name, answers)
+		h, err := s.o.Face(ctx, sender(r), id, chats.Visit{Name: name, Answers: answers, Watches: r.URL.Query().Get("watching") != "false"})
 		if err != nil {
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -73,8 +74,8 @@ func (s *Server) chatRoutes() []route {
 			in: reflect.TypeFor[ProjectChange](), out: oneProject, serve: s.setProject,
 		},
 		{
-			verb: "DELETE", path: "/v1/projects/{id}", needs: remote.Steer, about: "Moves a project to the trash, with its chats.",
-			query: []parameter{{"purge", "true: removes one that is in the trash for good"}}, serve: s.remove(s.o.Projects.TrashProject, s.o.Projects.PurgeProject),
+			verb: "DELETE", path: "/v1/projects/{id}", needs: remote.Steer, about: "Moves a project to the trash, with its chats and files. One in whose chats something is done gets 409.",
+			query: []parameter{{"purge", "true: removes one that is in the trash for good"}}, serve: s.remove(s.trashProject, s.o.Projects.PurgeProject),
 		},
 		{verb: "POST", path: "/v1/projects/{id}/restore", needs: remote.Steer, about: "Takes a project out of the trash.", serve: s.restore(s.o.Projects.TrashProject)},
 		{
@@ -235,9 +236,31 @@ func (s *Server) trashChat(ctx context.Context, person, id string, trash bool) e
 	if err := s.o.Projects.TrashChat(ctx, person, id, trash); err != nil {
 		return err
 	}
+	s.endChat(ctx, id)
+	return nil
+}
+
+func (s *Server) trashProject(ctx context.Context, person, id string, trash bool) error {
+	chats, err := project.ChatsOf(ctx, s.o.Projects, person, id)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(chats, s.o.Busy) {
+		return fmt.Errorf("%w: stop what is done in the project's chats first", session.ErrBusy)
+	}
+	if err := s.o.Projects.TrashProject(ctx, person, id, trash); err != nil {
+		return err
+	}
+	for _, chat := range chats { // what is open would still write files
+		s.endChat(ctx, chat)
+	}
+	return nil
+}
+
+// endChat ends a chat that is in the trash now, if it is open.
+func (s *Server) endChat(ctx context.Context, id string) {
 	s.o.End(ctx, id)
 	s.Ended(id)
-	return nil
 }
 
 func (s *Server) listChats(w http.ResponseWriter, r *http.Request) {

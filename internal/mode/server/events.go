@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/host/chats"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 )
@@ -85,20 +87,10 @@ type follower struct {
 }
 
 // events serves the stream of all sessions that a client follows.
+//
+// A server has thousands of streams that say nothing. Each of them has one goroutine here, and what
+// joins the sessions is in a function of its own: only what waits stays on the stack.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	wanted := query["session"]
-	if last := r.Header.Get("Last-Event-ID"); last != "" {
-		wanted = strings.Split(last, ",") // where it was when it was cut off
-	}
-	if len(wanted) == 0 || len(wanted) > maxFollowed {
-		fail(w, http.StatusBadRequest, "", fmt.Errorf("session: name from 1 to %d sessions, not %d", maxFollowed, len(wanted)))
-		return
-	}
-	if query.Get("answers") == "true" && !rights(r).Include(remote.Answer) {
-		fail(w, http.StatusForbidden, "denied", fmt.Errorf("answers=true needs the right %q, and the token has %q", remote.Answer, rights(r)))
-		return
-	}
 	leave, ok := s.enter(w)
 	if !ok {
 		return
@@ -107,38 +99,74 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	name := query.Get("name")
-	if name == "" {
-		name = "browser"
+	f := s.join(ctx, w, r)
+	if f == nil {
+		return
 	}
-	var all []*follower
+	defer f.leave()
+	var others sync.WaitGroup
+	for i := range f.all[1:] {
+		others.Go(func() {
+			if f.follow(ctx, i+1) != nil {
+				cancel() // the client has gone
+			}
+		})
+	}
+	if f.follow(ctx, 0) != nil {
+		cancel() // the same
+	}
+	others.Wait()
+	if s.ctx.Err() != nil {
+		f.away()
+	}
+}
+
+// join begins the stream that a request asks for; nil: it can't, and the client was told why.
+func (s *Server) join(ctx context.Context, w http.ResponseWriter, r *http.Request) *following {
+	query := r.URL.Query()
+	wanted := query["session"]
+	if last := r.Header.Get("Last-Event-ID"); last != "" {
+		wanted = strings.Split(last, ",") // where it was when it was cut off
+	}
+	if len(wanted) == 0 || len(wanted) > maxFollowed {
+		fail(w, http.StatusBadRequest, "", fmt.Errorf("session: name from 1 to %d sessions, not %d", maxFollowed, len(wanted)))
+		return nil
+	}
+	answers := query.Get("answers") == "true"
+	if answers && !rights(r).Include(remote.Answer) {
+		fail(w, http.StatusForbidden, "denied", fmt.Errorf("answers=true needs the right %q, and the token has %q", remote.Answer, rights(r)))
+		return nil
+	}
+	who, visit := sender(r), chats.Visit{Name: cmp.Or(query.Get("name"), "browser"), Answers: answers, Watches: query.Get("watching") != "false"}
+	f := &following{moved: s.o.Moved, past: s.past}
+	begun := false
 	defer func() {
-		for _, f := range all {
-			_ = f.handle.Close() // it only leaves
+		if !begun {
+			f.leave()
 		}
 	}()
 	for _, which := range wanted {
 		id, from, err := parseCursor(which)
 		if err != nil {
 			fail(w, http.StatusBadRequest, "", err)
-			return
+			return nil
 		}
-		if slices.ContainsFunc(all, func(f *follower) bool { return f.id == id }) {
+		if slices.ContainsFunc(f.all, func(f *follower) bool { return f.id == id }) {
 			fail(w, http.StatusBadRequest, "", fmt.Errorf("session: %q is named twice", id))
-			return
+			return nil
 		}
-		if err := s.o.May(ctx, sender(r), id); err != nil {
+		if err := s.o.May(ctx, who, id); err != nil {
 			failed(w, err)
-			return
+			return nil
 		}
-		h, err := s.o.Face(ctx, sender(r), id, name, query.Get("answers") == "true")
+		h, err := s.o.Face(ctx, who, id, visit)
 		if err != nil {
 			failed(w, err)
-			return
+			return nil
 		}
 		one := &follower{id: id, handle: h, feed: h.Events(from)}
 		one.reopen = func() error {
-			h, err := s.o.Face(ctx, sender(r), id, name, query.Get("answers") == "true")
+			h, err := s.o.Face(ctx, who, id, visit)
 			if err != nil {
 				return err
 			}
@@ -146,27 +174,30 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 			one.handle, one.feed = h, h.Events(one.feed.Cursor())
 			return nil
 		}
-		all = append(all, one)
-	}
-	out := &following{stream: newStream(w), moved: s.o.Moved, all: all, at: make([]string, len(all))}
-	for i, f := range all {
-		// Where a client was in another epoch counts until it has heard of the new owner.
-		if out.at[i] = wanted[i]; !strings.Contains(wanted[i], "@") {
-			out.at[i] = formatCursor(f.id, f.feed.Cursor())
+		f.all = append(f.all, one)
+		at := which // until the client has heard of a new owner, where it was with the one before counts
+		if from == (session.Cursor{}) {
+			at = formatCursor(id, one.feed.Cursor())
 		}
+		f.at = append(f.at, at)
 	}
-	var work sync.WaitGroup
-	for i := range all {
-		work.Go(func() {
-			if err := out.follow(ctx, i); err != nil {
-				cancel() // the client has gone
-			}
-		})
+	f.stream = newStream(w)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rhythm, begun = time.AfterFunc(beat, f.beat), true
+	return f
+}
+
+// leave ends a stream, or one that has not begun.
+func (f *following) leave() {
+	if f.stream != nil {
+		f.mu.Lock()
+		f.rhythm.Stop()
+		f.rhythm = nil
+		f.mu.Unlock()
 	}
-	go out.beat(ctx)
-	work.Wait()
-	if s.ctx.Err() != nil {
-		out.away()
+	for _, one := range f.all {
+		_ = one.handle.Close() // it only leaves
 	}
 }
 
@@ -182,52 +213,46 @@ func (f *following) away() {
 // following is a stream of events of sessions.
 type following struct {
 	*stream
-	moved func(ctx context.Context, id string) bool
-	all   []*follower
-	at    []string // where each is, as the ids of events have it; guarded by mu
+	moved  func(ctx context.Context, id string) bool
+	past   context.Context // canceled: with it, Next does not block
+	all    []*follower
+	at     []string    // where each is, as the ids of events have it; guarded by mu
+	rhythm *time.Timer // of beats; nil when the stream has ended; guarded by mu
 }
 
 // beat keeps proxies from cutting a stream that says nothing.
-func (f *following) beat(ctx context.Context) {
-	tick := time.NewTicker(beat)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			f.mu.Lock()
-			if now.Sub(f.last) >= beat && ctx.Err() == nil {
-				f.wake(now)
-				_, _ = f.w.Write([]byte(":\n\n")) // who has gone cancels the request
-				_ = f.to.Flush()
-			}
-			f.mu.Unlock()
-		}
+func (f *following) beat() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.rhythm == nil {
+		return // what is written is another request's
 	}
+	if now := time.Now(); now.Sub(f.last) >= beat {
+		f.wake(now)
+		_, _ = f.w.Write([]byte(":\n\n")) // who has gone cancels the request
+		_ = f.to.Flush()
+	}
+	f.rhythm.Reset(beat)
 }
 
 // follow sends the events of the session i until it or ctx ends. What is there is sent at
 // once, not event by event.
 func (f *following) follow(ctx context.Context, i int) error {
-	past, cancel := context.WithCancel(ctx) // canceled: with it, Next does not block
-	cancel()
 	one := f.all[i]
-	if err := f.tell(i, nil); err != nil {
+	if err := f.greet(i); err != nil {
 		return err
 	}
 	wait := ctx
 	for {
-		e, err := one.feed.Next(wait)
+		read, err := f.next(wait, i)
 		switch {
-		case err == nil:
-			if err := f.tell(i, &e); err != nil {
-				return err
-			}
-			wait = past
+		case read && err == nil:
+			wait = f.past
+		case read:
+			return err
 		case ctx.Err() != nil:
 			return nil
-		case wait == past && errors.Is(err, context.Canceled): // no more events for now
+		case wait == f.past && errors.Is(err, context.Canceled): // no more events for now
 			f.mu.Lock()
 			err := f.to.Flush()
 			f.mu.Unlock()
@@ -236,11 +261,21 @@ func (f *following) follow(ctx context.Context, i int) error {
 			}
 			wait = ctx
 		case (errors.Is(err, session.ErrOwnerGone) || errors.Is(err, session.ErrClosed)) && f.moved(ctx, one.id) && one.reopen() == nil:
-			one.told, wait = false, past
+			one.told, wait = false, f.past
 		default:
 			return f.write("", "", ended{one.id, session.FailureOf(err)})
 		}
 	}
+}
+
+// next reads an event of the session i and adds it to the buffer. If none was read, the error is that
+// of the feed.
+func (f *following) next(ctx context.Context, i int) (read bool, err error) {
+	e, err := f.all[i].feed.Next(ctx)
+	if err != nil {
+		return false, err
+	}
+	return true, f.tell(i, e)
 }
 
 // What a stream says, each with the id of its session. facts come before an event that may
@@ -256,31 +291,40 @@ type (
 	}
 )
 
-// tell adds an event of the session i to the buffer, after the facts if they have changed. nil:
-// only the facts, which are sent. They bring the id of where the stream begins, so that a client
-// that is cut off before the first event misses none.
-func (f *following) tell(i int, e *session.Event) error {
+// greet sends the facts of the session i. They bring the id of where the stream begins, so that a
+// client that is cut off before the first event misses none.
+func (f *following) greet(i int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.putFacts(f.all[i], strings.Join(f.at, ",")); err != nil {
+		return err
+	}
+	return f.to.Flush()
+}
+
+// putFacts adds the facts of a session to the buffer if they have changed. The caller holds mu.
+func (f *following) putFacts(one *follower, at string) error {
+	now := one.handle.Facts()
+	if one.told && one.facts.Same(&now) {
+		return nil
+	}
+	raw, err := json.Marshal(factsOf{one.id, &now})
+	if err != nil {
+		return err
+	}
+	one.facts, one.told = now, true
+	return f.put("", at, raw)
+}
+
+// tell adds an event of the session i to the buffer, after the facts if they have changed.
+func (f *following) tell(i int, e session.Event) error {
 	one := f.all[i]
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if e == nil || e.Type != agent.MessageUpdate && e.Type != agent.ToolUpdate && e.Type != session.CommandOutput {
-		if now := one.handle.Facts(); !one.told || !one.facts.Same(&now) {
-			at := ""
-			if e == nil {
-				at = strings.Join(f.at, ",")
-			}
-			raw, err := json.Marshal(factsOf{one.id, &now})
-			if err == nil {
-				err = f.put("", at, raw)
-			}
-			if err != nil {
-				return err
-			}
-			one.facts, one.told = now, true
+	if e.Type != agent.MessageUpdate && e.Type != agent.ToolUpdate && e.Type != session.CommandOutput {
+		if err := f.putFacts(one, ""); err != nil {
+			return err
 		}
-	}
-	if e == nil {
-		return f.to.Flush()
 	}
 	raw, err := e.MarshalJSON()
 	if err != nil {

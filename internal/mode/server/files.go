@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -141,7 +142,7 @@ func (s *Server) fileRoutes() []route {
 			query: []parameter{name}, takes: "application/octet-stream", most: vfs.MaxFile, out: oneFile, created: true, serve: s.onFiles(putFile),
 		},
 		{
-			verb: "DELETE", path: at + "/file", needs: remote.Steer, about: "Deletes a file or folder, which can be restored.",
+			verb: "DELETE", path: at + "/file", needs: remote.Steer, about: "Deletes a file or folder, which can be restored. If-Match with its ETag gets 412 if it is another one.",
 			query: []parameter{
 				{"path", "of the file or folder"},
 				{"recursive", "true: a folder with what is in it"},
@@ -432,13 +433,20 @@ func deleteFile(w http.ResponseWriter, r *http.Request, t *vfs.Tree, q query) er
 	if err := cmp.Or(err, err2, err3); err != nil {
 		return err
 	}
-	if !purge {
-		err = t.Remove(r.Context(), name, recursive)
-	} else if info, looked := t.Peek(r.Context(), name); looked == nil && !info.Deleted {
+	want := r.Header.Get("If-Match")
+	info, looked := t.Peek(r.Context(), name)
+	switch { // a folder has no tag: only * fits
+	case want != "" && (looked != nil || info.Deleted != purge || !fits(want, etagOf(info, info.Version)) || info.Dir && !fits(want, "*")):
+		return &fs.PathError{Op: "remove", Path: name, Err: vfs.Changed}
+	case purge && looked == nil && !info.Deleted:
 		fail(w, http.StatusConflict, "", fmt.Errorf("%s is not deleted: delete it first", info.Path))
 		return nil
-	} else {
+	case purge:
 		err = t.Purge(r.Context(), name)
+	case want != "" && !info.Dir:
+		err = vfs.Discard(r.Context(), t, info)
+	default:
+		err = t.Remove(r.Context(), name, recursive)
 	}
 	if err == nil {
 		answer(w, http.StatusOK, struct{}{})

@@ -57,7 +57,7 @@ func newFilesBench(t testing.TB, limits vfs.Limits) *filesBench {
 	db := storetest.Open(t, t.TempDir()+"/server.db", []store.Part{people.Part(), project.Part, vfs.Part})
 	all, err := people.Open(ctx, db, personKeys{}, nil)
 	must(err)
-	projects := project.New(db, personKeys{}, vfs.New(db, limits))
+	projects := project.New(db, personKeys{}, vfs.New(db, limits), nil, nil)
 	b := &filesBench{TB: t, db: db, as: "anna", tokens: map[string]string{}}
 	for _, name := range []string{"anna", "bert"} {
 		id, err := all.Add(ctx, people.By{}, name, "", people.Member)
@@ -228,10 +228,14 @@ func TestFilesContent(t *testing.T) {
 	if got := b.head.Get("Content-Range"); got != "bytes 1-3/4" {
 		t.Errorf("the range is %q", got)
 	}
-	b.must(416, "", "GET", fileAt("/a.txt"), "", "Range", "bytes=9-")
+	b.must(416, `"status":416`, "GET", fileAt("/a.txt"), "", "Range", "bytes=9-")
+	if b.head.Get("Content-Type") != "application/problem+json" || b.head.Get("Content-Range") != "bytes */4" || b.head.Get("Content-Disposition") != "" {
+		t.Errorf("of a range that isn't there: %v", b.head)
+	}
 	if status, said := b.do("HEAD", fileAt("/a.txt"), nil); status != 200 || said != "" || b.head.Get("Content-Length") != "4" {
 		t.Errorf("HEAD: %d %q %v", status, said, b.head)
 	}
+	b.must(412, `"status":412`, "GET", fileAt("/a.txt"), "", "If-Match", `"x"`)
 	b.must(409, "NOT_A_FILE", "GET", fileAt("/"), "")
 	b.must(404, "/none", "GET", fileAt("/none"), "")
 	b.must(400, "path", "GET", "/file", "")
@@ -259,6 +263,25 @@ func TestFilesConditions(t *testing.T) {
 	if etag := b.list("").Files[0].ETag; b.must(304, "", "GET", fileAt("/a"), "", "If-None-Match", etag) != "" {
 		t.Errorf("the list has the tag %s", etag)
 	}
+
+	b.must(412, `"code":"CHANGED"`, "GET", fileAt("/a"), "", "If-Match", first)
+	if b.head.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("of another file: %v", b.head)
+	}
+	b.must(200, "3", "GET", fileAt("/a"), "", "If-Match", "*")
+
+	// So is what would delete something else.
+	third := b.head.Get("ETag")
+	b.must(412, `"code":"CHANGED"`, "DELETE", fileAt("/a"), "", "If-Match", second)
+	b.must(412, "CHANGED", "DELETE", fileAt("/none"), "", "If-Match", "*")
+	b.must(412, "CHANGED", "DELETE", fileAt("/a")+"&purge=true", "", "If-Match", third)
+	b.must(200, "", "DELETE", fileAt("/a"), "", "If-Match", second+", "+third)
+	b.must(412, "CHANGED", "DELETE", fileAt("/a"), "", "If-Match", third)
+	b.must(412, "CHANGED", "DELETE", fileAt("/a")+"&purge=true", "", "If-Match", second)
+	b.must(200, "", "DELETE", fileAt("/a")+"&purge=true", "", "If-Match", third)
+	b.must(200, "", "POST", "/files/mkdir", `{"path":"/dir"}`)
+	b.must(412, "CHANGED", "DELETE", fileAt("/dir"), "", "If-Match", third)
+	b.must(200, "", "DELETE", fileAt("/dir"), "", "If-Match", "*")
 
 	// Another file with the same name is another one, though its version has the same number.
 	b.must(201, "", "PUT", fileAt("/b"), "text")
@@ -426,6 +449,22 @@ func TestFilesOfOthers(t *testing.T) {
 	if l := b.list(""); l.Revision != tag {
 		t.Errorf("something has changed: %+v", l)
 	}
+}
+
+// Files of a project in the trash are neither read nor changed, and are there again with it.
+func TestFilesInTrash(t *testing.T) {
+	b := newFilesBench(t, vfs.Limits{})
+	b.put("/a", "text")
+	b.must(200, "", "DELETE", "", "")
+	for _, r := range NewServer(Options{}).fileRoutes() {
+		path := strings.TrimPrefix(r.path, "/v1/projects/{id}") + "?path=/a&version=1&from=1&to=1"
+		if status, said := b.do(r.verb, path, strings.NewReader(`{"path":"/a"}`)); status != 404 || !strings.Contains(said, "restore it first") {
+			t.Errorf("%s %s: %d %s", r.verb, path, status, said)
+		}
+	}
+	b.must(200, "", "POST", "/restore", "")
+	b.must(200, "text", "GET", fileAt("/a"), "")
+	b.must(200, `"version":2`, "PUT", fileAt("/a"), "more")
 }
 
 // endless is a body of a length that isn't said.

@@ -66,7 +66,7 @@ func (m *measured) WriteHeader(status int) {
 func (m *measured) Unwrap() http.ResponseWriter { return m.ResponseWriter }
 
 // note counts a request that was served, and logs it. What it said is in neither.
-func (s *Server) note(r *http.Request, who Who, status int, began time.Time) {
+func (s *Server) note(r *http.Request, status int, began time.Time) {
 	took := time.Since(began)
 	route := cmp.Or(r.Pattern, "none")
 	status = cmp.Or(status, http.StatusOK)
@@ -78,7 +78,7 @@ func (s *Server) note(r *http.Request, who Who, status int, began time.Time) {
 	if status >= http.StatusInternalServerError {
 		level = slog.LevelError
 	}
-	fields := []any{"route", route, "status", status, "ms", took.Milliseconds(), "token", who.Name, "from", clientAddr(r).String(), "https", isHTTPS(r)}
+	fields := []any{"route", route, "status", status, "ms", took.Milliseconds(), "token", sender(r).Name, "from", clientAddr(r).String(), "https", isHTTPS(r)}
 	if id := r.PathValue("id"); id != "" && status < http.StatusBadRequest { // else it may be anything
 		fields = append(fields, "session", id)
 	}

@@ -82,7 +82,7 @@ type schemas struct {
 
 // operation describes a route.
 func (t *schemas) operation(r route) (map[string]any, error) {
-	name := strings.Trim(strings.NewReplacer("/v1/", "", "/metrics", "metrics", "{id}/", "", "{id}", "one", "/", "_", ".", "_").Replace(r.path), "_")
+	name := strings.Trim(strings.NewReplacer("/v1/", "", "/metrics", "metrics", "{id}/", "", "{id}", "one", "{file}", "one", "/", "_", ".", "_").Replace(r.path), "_")
 	op := map[string]any{
 		"operationId": strings.ToLower(r.verb) + "_" + name, "summary": r.about,
 	}
@@ -99,8 +99,10 @@ func (t *schemas) operation(r route) (map[string]any, error) {
 		op["x-role"] = r.role
 	}
 	var parameters []any
-	if strings.Contains(r.path, "{id}") {
-		parameters = append(parameters, map[string]any{"name": "id", "in": "path", "required": true, "schema": map[string]any{"type": "string"}})
+	for _, name := range []string{"id", "file"} {
+		if strings.Contains(r.path, "{"+name+"}") {
+			parameters = append(parameters, map[string]any{"name": name, "in": "path", "required": true, "schema": map[string]any{"type": "string"}})
+		}
 	}
 	for _, q := range r.query {
 		schema := map[string]any{"type": "string"}

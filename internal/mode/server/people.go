@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/internal/chat/push"
 	"github.com/burin-dev/burin/session/remote"
 )
 
@@ -26,11 +27,12 @@ const (
 type accounts struct {
 	people *people.People
 	log    *slog.Logger // nil is not told
+	push   *push.Store  // nil is off
 	o      *Options
 	keys   *keys
 }
 
-func (s *Server) accounts() accounts { return accounts{s.o.People, s.o.Log, &s.o, s.keys} }
+func (s *Server) accounts() accounts { return accounts{s.o.People, s.o.Log, s.o.Push, &s.o, s.keys} }
 
 // whoKey is the context's key for who sends a request.
 type whoKey struct{}
@@ -215,7 +217,7 @@ func statusOfPeople(err error) (status int, code string) {
 	case input:
 		return http.StatusUnprocessableEntity, "input"
 	}
-	return 0, ""
+	return statusOfPush(err)
 }
 
 // failed answers with the problem of an error of package people. Whoever may not be signed
@@ -242,13 +244,16 @@ func (s accounts) said(r *http.Request, err error) error {
 func retryAfter(head http.Header, err error) {
 	if wait, ok := errors.AsType[people.WaitError](err); ok {
 		head.Set("Retry-After", strconv.Itoa(int(wait.Wait/time.Second)+1))
+	} else if wait, ok := errors.AsType[push.WaitError](err); ok {
+		head.Set("Retry-After", strconv.Itoa(int(wait.Wait/time.Second)))
 	} else if errors.Is(err, people.ErrBusy) {
 		head.Set("Retry-After", "2")
 	}
 }
 
 // may says why who sends a request may not have an operation; nil is that they may.
-func (o route) may(who Who) error {
+func (o *route) may(r *http.Request) error {
+	who := sender(r)
 	switch {
 	case who.Peer && o.path != attachPath:
 		return errors.New("another server may only join chats")

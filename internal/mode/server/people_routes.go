@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -190,7 +191,7 @@ func (s accounts) routes() []route {
 	}
 	me := about(s, "GET", "/v1/me", "Says who asks, and what they may do.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (Me, error) { return s.me(r) })
 	me.role, me.needs = people.Viewer, remote.Watch
-	account := append(s.accountRoutes(), s.keyRoutes()...)
+	account := slices.Concat(s.accountRoutes(), s.keyRoutes(), s.pushRoutes())
 	for i := range account {
 		account[i].role, account[i].device = people.Viewer, true
 	}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 )
@@ -46,6 +48,9 @@ func statusOf(err error) (status int, code string) {
 	if status, code := statusOfFiles(err); status != 0 {
 		return status, code
 	}
+	if status, code := statusOfAttachment(err); status != 0 {
+		return status, code
+	}
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -69,3 +74,45 @@ func statusOf(err error) (status int, code string) {
 	}
 	return http.StatusUnprocessableEntity, code // it was understood, and can't be done
 }
+
+// problems makes problems of what libraries say is wrong, which is a text or nothing.
+type problems struct {
+	http.ResponseWriter
+	status int // of a problem that isn't told yet
+}
+
+func (p *problems) WriteHeader(status int) {
+	head := p.Header()
+	kind, _, _ := strings.Cut(head.Get("Content-Type"), ";")
+	if status < http.StatusBadRequest || kind == "application/problem+json" || kind == "text/html" {
+		p.ResponseWriter.WriteHeader(status)
+		return
+	}
+	for _, of := range []string{"Content-Length", "Content-Disposition", "Etag", "Last-Modified"} { // of what would have come
+		head.Del(of)
+	}
+	p.status = status
+}
+
+func (p *problems) Write(text []byte) (int, error) {
+	if p.status != 0 {
+		p.tell(strings.TrimSpace(string(text)))
+		return len(text), nil
+	}
+	return p.ResponseWriter.Write(text)
+}
+
+// tell tells the problem, if there is one.
+func (p *problems) tell(detail string) {
+	if status := p.status; status != 0 {
+		p.status = 0
+		code := ""
+		if status == http.StatusPreconditionFailed { // as those who write a file are told
+			code = string(vfs.Changed)
+		}
+		fail(p.ResponseWriter, status, code, errors.New(detail))
+	}
+}
+
+// Unwrap is [http.ResponseController]'s.
+func (p *problems) Unwrap() http.ResponseWriter { return p.ResponseWriter }

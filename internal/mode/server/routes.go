@@ -39,8 +39,8 @@ type route struct {
 }
 
 // ServeHTTP serves a request of somebody who may send it.
-func (o route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := o.may(sender(r)); err != nil && !o.open {
+func (o *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := o.may(r); err != nil && !o.open {
 		fail(w, http.StatusForbidden, "denied", err)
 		return
 	}
@@ -86,6 +86,7 @@ func (s *Server) routes() []route {
 		{
 			verb: "GET", path: attachPath, needs: remote.Watch,
 			about: "A WebSocket with the protocol of burin attach; its first line names the rights, at most those of the token.",
+			query: []parameter{{"watching", "false: as in GET /v1/events"}},
 			serve: s.attach,
 		},
 		{
@@ -94,6 +95,7 @@ func (s *Server) routes() []route {
 				{"session", "id of a session, once for each; ID@EPOCH.SEQ begins at that event instead of now"},
 				{"answers", "true: this client answers questions, and sessions wait for it; needs the right answer"},
 				{"name", "of the client, which others see"},
+				{"watching", "false: nobody looks, as at a page in the background, so that notifications come all the same"},
 			},
 			stream: true, serve: s.events,
 		},
@@ -104,6 +106,8 @@ func (s *Server) routes() []route {
 		},
 	}
 	all = append(all, s.chatRoutes()...)
+	all = append(all, finding{s.o.Finder}.routes()...)
+	all = append(all, attachments{s.o.Attachments}.routes()...)
 	all = append(all, s.fileRoutes()...)
 	for _, m := range remote.Describe() {
 		all = append(all, route{
@@ -111,7 +115,7 @@ func (s *Server) routes() []route {
 			in: m.In, out: m.Out, serve: s.call(m.Name),
 		})
 	}
-	all = append(all, s.storageRoutes()...)
+	all = append(all, tenants{s.o.Storage}.routes()...)
 	for i := range all {
 		if all[i].role == "" {
 			all[i].role = people.Viewer // each has chats, which are sessions; May says whose the others are

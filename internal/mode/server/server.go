@@ -27,9 +27,11 @@ import (
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/push"
 	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/host"
+	"github.com/burin-dev/burin/internal/host/chats"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
@@ -80,6 +82,10 @@ type Options struct {
 	List func(ctx context.Context, limit int) ([]Listed, error)
 	// Projects keeps the projects and chats of people.
 	Projects *project.Store
+	// Finder finds what was said in chats.
+	Finder *project.Finder
+	// Attachments keeps files that people attach to chats.
+	Attachments *project.Attachments
 	// Busy reports whether something is done in a chat, and End ends it if it is open.
 	Busy func(chat string) bool
 	End  func(ctx context.Context, chat string)
@@ -96,10 +102,9 @@ type Options struct {
 	// May says why somebody has no access to a session; the error is [ErrUnknown] for those who
 	// don't even hear that there is one.
 	May func(ctx context.Context, who Who, id string) error
-	// Face opens or joins a session, with a handle whose Close leaves it. If answers is true, the
-	// session waits for the answers of this face. The error is [ErrUnknown] if there is none. May
-	// was asked before.
-	Face func(ctx context.Context, who Who, id, name string, answers bool) (session.Handle, error)
+	// Face opens or joins a session, with a handle whose Close leaves it. The error is [ErrUnknown]
+	// if there is none. May was asked before.
+	Face func(ctx context.Context, who Who, id string, v chats.Visit) (session.Handle, error)
 	// Moved reports whether a session that ended here, or whose owner has gone, is at another
 	// server, or about to be.
 	Moved func(ctx context.Context, id string) bool
@@ -107,6 +112,8 @@ type Options struct {
 	New func(ctx context.Context, n New) (Created, error)
 	// Storage serves clients of GremlinOFA. nil is not.
 	Storage *gremlin.API
+	// Push tells browsers what happened while nobody looked. nil is not.
+	Push *push.Store
 }
 
 // Listed is a session in a list.
@@ -146,6 +153,7 @@ type Server struct {
 
 	ctx  context.Context // of the streams
 	stop context.CancelFunc
+	past context.Context // canceled
 	mu   sync.Mutex
 	open map[string]session.Handle // for single requests, by id
 }
@@ -154,8 +162,11 @@ type Server struct {
 func NewServer(o Options) *Server {
 	s := &Server{o: o, mux: http.NewServeMux(), streams: make(chan struct{}, maxStreams), open: map[string]session.Handle{}, keys: newKeys(o.Vault)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
+	past, cancel := context.WithCancel(context.Background())
+	cancel()
+	s.past = past
 	for _, r := range s.routes() {
-		s.mux.Handle(r.verb+" "+r.path, r)
+		s.mux.Handle(r.verb+" "+r.path, &r)
 	}
 	for _, p := range s.accounts().pages() {
 		s.mux.Handle(p.path, p)
@@ -203,80 +214,110 @@ func (s *Server) Handler() http.Handler {
 	origins := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = s.identified(r)
-		head := w.Header()
-		head.Set("Cache-Control", "no-store")
-		head.Set("Content-Security-Policy", "default-src 'none'")
-		head.Set("X-Content-Type-Options", "nosniff")
-		if secure(r) && !local(hostOf(r.Host)) { // of this machine's names other servers have pages, too
-			head.Set("Strict-Transport-Security", "max-age=31536000")
-		}
-		if !s.named(r.Host) {
-			fail(w, http.StatusMisdirectedRequest, "", fmt.Errorf("this server does not answer to %q: burin serve --host adds a name", r.Host))
-			return
-		}
-		if s.stored(w, r) {
-			return
-		}
-		head.Set("Cross-Origin-Resource-Policy", "same-origin")
-		if err := origins.Check(r); err != nil {
-			fail(w, http.StatusForbidden, "", errors.New("a page of another origin may not ask this server"))
-			return
-		}
-		if r.URL.Path == "/healthz" && r.Method == http.MethodGet {
-			fmt.Fprintln(w, "ok")
-			return
-		}
-		if r.URL.Path == "/readyz" && r.Method == http.MethodGet {
-			if err := s.o.Ready(r.Context()); err != nil || s.ctx.Err() != nil { // who may not ask isn't told why
-				fail(w, http.StatusServiceUnavailable, "", errors.New("the server can't work now: burin serve --check says why"))
-				return
-			}
-			fmt.Fprintln(w, "ok")
+		if s.answered(w, r, origins) {
 			return
 		}
 		began := time.Now()
-		who, err := s.who(w, r)
-		if err != nil {
-			fail(w, http.StatusInternalServerError, "", err)
-			return
-		}
 		to, pattern := s.mux.Handler(r)
-		o, _ := to.(route)
-		p, form := to.(page)
-		if err := sameOrigin(r, who, form); err != nil {
-			fail(w, http.StatusForbidden, "", err)
+		r, leave := s.admit(w, r, to)
+		if r == nil {
 			return
 		}
-		switch {
-		case who.Rights != "" || o.open || p.open:
-		case form:
-			http.Redirect(w, r, "/signin", http.StatusSeeOther)
-			return
-		default:
-			s.counts.wrong.Add(1)
-			head.Set("WWW-Authenticate", `Bearer realm="burin"`)
-			fail(w, http.StatusUnauthorized, "", errors.New("send a token of this server: Authorization: Bearer TOKEN; burin serve says where its own is, and burin admin token add makes others. In a browser, sign in at /signin"))
-			return
-		}
-		ctx, cancel := context.WithCancel(context.WithValue(r.Context(), whoKey{}, who))
-		defer cancel()
-		defer s.watch(r, who, cancel)()
-		r = r.WithContext(ctx)
+		defer leave()
 		seen := &measured{ResponseWriter: w}
-		w = seen
-		defer func() { s.note(r, who, seen.status, began) }()
-		most := int64(maxBody)
-		if form || o.people {
-			most = maxAccount
+		defer func() { s.note(r, seen.status, began) }()
+		told := &problems{ResponseWriter: seen}
+		defer told.tell("what is there is another one than the request says")
+		w = told
+		if ofPeople(to) {
+			r.Body = http.MaxBytesReader(w, r.Body, maxAccount)
 			_ = http.NewResponseController(w).SetReadDeadline(began.Add(accountTime)) // where there is none, the sender may take longer
+		} else {
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, most)
 		if pattern == "" {
 			s.nowhere(w, r)
 			return
 		}
 		s.mux.ServeHTTP(w, r)
 	})
+}
+
+// answered sets what all answers have, and answers what needs no right and what nobody may ask;
+// false: it is neither.
+//
+// It and admit are functions of their own because the caller stays on the stack of a stream.
+func (s *Server) answered(w http.ResponseWriter, r *http.Request, origins *http.CrossOriginProtection) bool {
+	head := w.Header()
+	head.Set("Cache-Control", "no-store")
+	head.Set("Content-Security-Policy", "default-src 'none'")
+	head.Set("X-Content-Type-Options", "nosniff")
+	if secure(r) && !local(hostOf(r.Host)) { // of this machine's names other servers have pages, too
+		head.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+	if !s.named(r.Host) {
+		fail(w, http.StatusMisdirectedRequest, "", fmt.Errorf("this server does not answer to %q: burin serve --host adds a name", r.Host))
+		return true
+	}
+	if s.stored(w, r) {
+		return true
+	}
+	head.Set("Cross-Origin-Resource-Policy", "same-origin")
+	if err := origins.Check(r); err != nil {
+		fail(w, http.StatusForbidden, "", errors.New("a page of another origin may not ask this server"))
+		return true
+	}
+	if r.URL.Path == "/healthz" && r.Method == http.MethodGet {
+		fmt.Fprintln(w, "ok")
+		return true
+	}
+	if r.URL.Path == "/readyz" && r.Method == http.MethodGet {
+		if err := s.o.Ready(r.Context()); err != nil || s.ctx.Err() != nil { // who may not ask isn't told why
+			fail(w, http.StatusServiceUnavailable, "", errors.New("the server can't work now: burin serve --check says why"))
+			return true
+		}
+		fmt.Fprintln(w, "ok")
+		return true
+	}
+	return false
+}
+
+// admit finds who sends a request for what to serves. They are in the request that it returns, which
+// ends when they may not go on, and with leave. nil: they may not, and were told.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request, to http.Handler) (admitted *http.Request, leave func()) {
+	who, err := s.who(w, r)
+	if err != nil {
+		fail(w, http.StatusInternalServerError, "", err)
+		return nil, nil
+	}
+	p, form := to.(page)
+	if err := sameOrigin(r, who, form); err != nil {
+		fail(w, http.StatusForbidden, "", err)
+		return nil, nil
+	}
+	o, operation := to.(*route)
+	switch {
+	case who.Rights != "" || operation && o.open || p.open:
+		ctx, cancel := context.WithCancel(context.WithValue(r.Context(), whoKey{}, who))
+		unwatch := s.watch(r, who, cancel)
+		return r.WithContext(ctx), func() { unwatch(); cancel() }
+	case form:
+		http.Redirect(w, r, "/signin", http.StatusSeeOther)
+	default:
+		s.counts.wrong.Add(1)
+		w.Header().Set("WWW-Authenticate", `Bearer realm="burin"`)
+		fail(w, http.StatusUnauthorized, "", errors.New("send a token of this server: Authorization: Bearer TOKEN; burin serve says where its own is, and burin admin token add makes others. In a browser, sign in at /signin"))
+	}
+	return nil, nil
+}
+
+// ofPeople reports whether what to serves is about people.
+func ofPeople(to http.Handler) bool {
+	if o, ok := to.(*route); ok {
+		return o.people
+	}
+	_, form := to.(page)
+	return form
 }
 
 // nowhere answers a request that nothing is there for.
@@ -348,7 +389,7 @@ func (s *Server) handle(r *http.Request, id string) (session.Handle, error) {
 	default:
 		return h, nil
 	}
-	h, err := s.o.Face(ctx, sender(r), id, "server", false)
+	h, err := s.o.Face(ctx, sender(r), id, chats.Visit{Name: "server"})
 	if err != nil {
 		return nil, err
 	}

@@ -33,12 +33,14 @@ type Removal struct {
 	Records bool `json:"records,omitempty"` // what clients have stored is deleted, too
 }
 
-// storageRoutes are the operations about the clients of GremlinOFA.
-func (s *Server) storageRoutes() []route {
+// tenants serves the operations about the clients of GremlinOFA.
+type tenants struct{ storage *gremlin.API } // nil: it is off
+
+func (s tenants) routes() []route {
 	return []route{
 		{
 			verb: "GET", path: "/v1/storage/tenants", needs: remote.Watch, about: "Lists the keys of GremlinOFA that you have registered, and what is stored for each.",
-			out: reflect.TypeFor[[]gremlin.Tenant](), serve: s.tenants,
+			out: reflect.TypeFor[[]gremlin.Tenant](), serve: s.list,
 		},
 		{
 			verb: "POST", path: "/v1/storage/tenants", needs: remote.Own, about: "Serves the clients with a key of GremlinOFA from now on.",
@@ -51,19 +53,19 @@ func (s *Server) storageRoutes() []route {
 	}
 }
 
-// storing reports whether clients of GremlinOFA are served; false: the request is answered.
-func (s *Server) storing(w http.ResponseWriter) bool {
-	if s.o.Storage == nil {
+// on reports whether clients of GremlinOFA are served; false: the request is answered.
+func (s tenants) on(w http.ResponseWriter) bool {
+	if s.storage == nil {
 		fail(w, http.StatusNotFound, "", errors.New("the storage of GremlinOFA is off: set server.storage to true and start the server again"))
 	}
-	return s.o.Storage != nil
+	return s.storage != nil
 }
 
-func (s *Server) tenants(w http.ResponseWriter, r *http.Request) {
-	if !s.storing(w) {
+func (s tenants) list(w http.ResponseWriter, r *http.Request) {
+	if !s.on(w) {
 		return
 	}
-	all, err := s.o.Storage.Tenants.List(r.Context(), person(r))
+	all, err := s.storage.Tenants.List(r.Context(), person(r))
 	if err != nil {
 		fail(w, http.StatusInternalServerError, "", fmt.Errorf("list the keys: %w", err))
 		return
@@ -71,12 +73,12 @@ func (s *Server) tenants(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, all)
 }
 
-func (s *Server) register(w http.ResponseWriter, r *http.Request) {
+func (s tenants) register(w http.ResponseWriter, r *http.Request) {
 	var in NewTenant
-	if !s.storing(w) || !read(w, r, &in) {
+	if !s.on(w) || !read(w, r, &in) {
 		return
 	}
-	id, err := s.o.Storage.Tenants.Register(r.Context(), person(r), in.Name, in.Tenant, in.Password)
+	id, err := s.storage.Tenants.Register(r.Context(), person(r), in.Name, in.Tenant, in.Password)
 	switch {
 	case errors.Is(err, gremlin.ErrInvalid):
 		fail(w, http.StatusBadRequest, "", err)
@@ -89,14 +91,14 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) unregister(w http.ResponseWriter, r *http.Request) {
+func (s tenants) unregister(w http.ResponseWriter, r *http.Request) {
 	var in Removal
-	if !s.storing(w) || !read(w, r, &in) {
+	if !s.on(w) || !read(w, r, &in) {
 		return
 	}
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err == nil {
-		err = s.o.Storage.Tenants.Remove(r.Context(), person(r), id, in.Records)
+		err = s.storage.Tenants.Remove(r.Context(), person(r), id, in.Records)
 	}
 	switch {
 	case errors.Is(err, strconv.ErrSyntax), errors.Is(err, strconv.ErrRange), errors.Is(err, gremlin.ErrTenant):
@@ -120,7 +122,7 @@ func (s *Server) stored(w http.ResponseWriter, r *http.Request) bool {
 			s.counts.wrong.Add(1)
 		}
 		r.Pattern = storagePath + "/"
-		s.note(r, Who{}, seen.status, began)
+		s.note(r, seen.status, began)
 	}()
 	http.StripPrefix(storagePath, s.o.Storage).ServeHTTP(seen, r)
 	return true

@@ -17,7 +17,7 @@ func (b *brake) stop() bool {
 		b.work.cancel = nil // what does not listen shall not keep the key from the rest
 		b.outbox.returnWaiting()
 	case b.session != nil && (b.work.on || b.work.busy != "" || len(b.outbox.outgoing) > 0):
-		b.outbox.unqueue()
+		b.outbox.unqueue(true)
 		b.session.Abort()
 	case b.opening && len(b.outbox.waiting) > 0:
 		b.outbox.returnWaiting()

@@ -164,7 +164,7 @@ func (ip *input) do(action key.Action) {
 	case key.FollowUp:
 		ip.submit(afterWork)
 	case key.Dequeue:
-		ip.outbox.unqueue()
+		ip.outbox.unqueue(false)
 	case key.ExpandTools:
 		ip.talk.change(func(l *look) { l.Expanded = !l.Expanded })
 		ip.flash("new outputs and thinking are shown " + either(ip.talk.look.Expanded, "whole", "in a few lines"))

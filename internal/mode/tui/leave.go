@@ -75,9 +75,9 @@ func (sw *switcher) leave(then func()) {
 	}
 	l := &leaving{of: s, words: sw.waitsFor(), since: sw.env.Now(), done: make(chan struct{}), then: []func(){then}}
 	if s.Owns() {
-		sw.outbox.unqueueSent() // what waits was meant for a person's eyes at least
+		sw.outbox.unqueueSent(true) // what waits was meant for a person's eyes at least
 	} else { // what the session has goes on without this face
-		sw.outbox.giveBack(sw.outbox.recall()...)
+		sw.outbox.giveBack(sw.outbox.recall(true)...)
 	}
 	sw.session, sw.leaving = nil, l
 	// The line of what is left says enough; that of what is opened would be a second one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,7 +83,7 @@ func TestLettersTakenBack(t *testing.T) {
 				first := d.outbox.outgoing[slices.IndexFunc(d.outbox.outgoing, func(l *letter) bool { return l.text == "slow one" })]
 				d.until("the disk to be asked", func() bool { d.inbox.rouse(); return first.owner.Load() == atSession })
 			}
-			d.outbox.unqueue()
+			d.outbox.unqueue(false)
 			if late {
 				if got := d.composer.editor.Text(); got != "two\n\nthree" {
 					t.Errorf("the editor has %q at once", got)
@@ -107,6 +108,30 @@ func TestLettersTakenBack(t *testing.T) {
 				t.Errorf("%d letters are remembered", len(d.outbox.letters))
 			}
 		})
+	}
+}
+
+// What waits is taken back while the prompt that the model works on is just arriving: that one isn't
+// stopped by it.
+func TestLetterThatBeganStays(t *testing.T) {
+	turn, asked, answer := held("Done.")
+	answer = sync.OnceFunc(answer)
+	d := atDesk(t, nil, turn)
+	t.Cleanup(answer) // before the model ends
+	d.outbox.send("work", steerNow)
+	<-asked // the loop doesn't know yet that the session has it
+	if len(d.outbox.outgoing) != 1 {
+		t.Fatalf("%d are on their way", len(d.outbox.outgoing))
+	}
+	d.outbox.unqueue(false)
+	d.until("it to arrive", func() bool { return len(d.outbox.outgoing) == 0 })
+	if len(d.outbox.letters) != 1 || !d.work.on || d.composer.editor.Text() != "" {
+		t.Errorf("%d letters, working %v, the editor has %q", len(d.outbox.letters), d.work.on, d.composer.editor.Text())
+	}
+	answer()
+	d.until("the answer", func() bool { return !d.work.on })
+	if said := lastMessages(d.session.Log()); len(said) != 2 || said[1].Text() != "Done." {
+		t.Errorf("the session has %d messages, %+v", len(said), said)
 	}
 }
 
@@ -203,7 +228,7 @@ func TestLettersComeBackInOrder(t *testing.T) {
 	first := d.outbox.outgoing[len(d.outbox.outgoing)-1]
 	d.until("the disk to be asked", func() bool { d.inbox.rouse(); return first.owner.Load() == atSession })
 	d.outbox.send("now", steerNow)
-	d.outbox.unqueue()
+	d.outbox.unqueue(false)
 	if got := d.composer.editor.Text(); got != "now" {
 		t.Errorf("the editor has %q at once", got)
 	}

@@ -254,7 +254,7 @@ func (a *app) end() {
 	if a.session != nil {
 		a.switcher.leave(func() {})
 	}
-	a.outbox.giveBack(a.outbox.recall()...)
+	a.outbox.giveBack(a.outbox.recall(true)...)
 	a.outbox.returnWaiting()
 	a.composer.unsent.keep() // it ends also by signals, with words in the prompt
 	if a.display.full {

@@ -199,10 +199,14 @@ func (o *outbox) lettersOf(inputs []session.Input) []*letter {
 }
 
 // recall takes back what has not come to the session yet. What is on the last step there
-// comes back when it has arrived.
-func (o *outbox) recall() (back []*letter) {
+// comes back when it has arrived; that would stop the turn of what began one, so it comes only if
+// what runs is to stop.
+func (o *outbox) recall(stop bool) (back []*letter) {
 	for _, l := range slices.Clone(o.outgoing) {
 		if !l.take(atFace) {
+			if l == o.work.letter && !stop {
+				continue
+			}
 			l.back = true
 			l.halt()
 			continue
@@ -356,19 +360,20 @@ func (o *outbox) showQueue(waits *session.Queued) {
 	o.dirty = true
 }
 
-// unqueue takes everything that waits back into the editor.
-func (o *outbox) unqueue() {
-	o.unqueueSent()
+// unqueue takes everything that waits back into the editor. With stop, what runs is about to be
+// stopped.
+func (o *outbox) unqueue(stop bool) {
+	o.unqueueSent(stop)
 	o.returnWaiting()
 }
 
 // unqueueSent takes back what waits in the session that is shown. What is meant for the
 // next one goes on waiting.
-func (o *outbox) unqueueSent() {
+func (o *outbox) unqueueSent(stop bool) {
 	if o.session == nil {
 		return
 	}
-	back := o.recall()
+	back := o.recall(stop)
 	o.giveBack(append(o.lettersOf(o.session.TakeBack()), back...)...)
 	o.queue = queue{}
 }
