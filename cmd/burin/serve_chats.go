@@ -100,7 +100,7 @@ func (k *kept) moved(ctx context.Context, id string) bool {
 func (k *kept) used(ctx context.Context, person string) (quota.Used, error) {
 	is, err := k.quotas.Used(ctx, person)
 	if err == nil {
-		is.Turns, err = k.projects.Running(ctx, person)
+		is.Turns, err = project.Running(ctx, k.projects, person)
 	}
 	return is, err
 }

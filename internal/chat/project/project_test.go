@@ -386,7 +386,7 @@ func testTurns(t *testing.T, s *project.Store) {
 		})
 	}
 	work.Wait()
-	if accepted.Load() != 2 || refused.Load() != 4 || must[int](t)(s.Running(ctx, "anna")) != 2 || must[int](t)(s.Running(ctx, "ben")) != 0 {
+	if accepted.Load() != 2 || refused.Load() != 4 || must[int](t)(project.Running(ctx, s, "anna")) != 2 || must[int](t)(project.Running(ctx, s, "ben")) != 0 {
 		t.Errorf("%d accepted, %d refused", accepted.Load(), refused.Load())
 	}
 	if err := s.Beat(ctx, "a", "http://there"); err != nil {

@@ -78,7 +78,7 @@ func runningBut(ctx context.Context, q store.Querier, person, id string) (n int,
 }
 
 // Running counts the turns of a person that run, on all servers.
-func (s *Store) Running(ctx context.Context, person string) (int, error) {
+func Running(ctx context.Context, s *Store, person string) (int, error) {
 	return runningBut(ctx, s.db, person, "")
 }
 
