@@ -247,6 +247,12 @@ func listPeople(ctx context.Context, p *program, asJSON bool) error {
 			case one.Password:
 				with = "password"
 			}
+			if one.Passkeys > 0 && !one.Disabled {
+				with = strings.TrimPrefix(with+", ", "links, ") + "passkey"
+			}
+			if one.Identities > 0 && !one.Disabled {
+				with = strings.TrimPrefix(with+", ", "links, ") + "linked account"
+			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", one.Name, one.Role, words.Stamp(one.Created), with, prose.Inline(one.Display))
 		}
 		return w.Flush()
@@ -268,7 +274,7 @@ burin admin invite lets them choose the name, too.
 				err = withPeople(cmd.Context(), p, func(all *people.People) error {
 					id, err := all.Add(cmd.Context(), commandLine(), args[0], display, people.Role(role))
 					if err == nil {
-						secret, err = all.Links().Reset(cmd.Context(), commandLine(), id, false)
+						secret, err = all.Links().Reset(cmd.Context(), commandLine(), id, people.Reset{})
 					}
 					return explained(err)
 				})
@@ -284,7 +290,7 @@ burin admin invite lets them choose the name, too.
 }
 
 func userResetCommand(p *program) *cobra.Command {
-	at, factor := "", false
+	at, also := "", people.Reset{}
 	cmd := &cobra.Command{
 		Use:   "reset NAME",
 		Short: "Print a link to choose a new password with",
@@ -298,7 +304,7 @@ everywhere.
 				var person people.Person
 				err = withPerson(cmd.Context(), p, args[0], func(all *people.People, one people.Person) error {
 					person = one
-					secret, err = all.Links().Reset(cmd.Context(), commandLine(), one.ID, factor)
+					secret, err = all.Links().Reset(cmd.Context(), commandLine(), one.ID, also)
 					return err
 				})
 				if err == nil {
@@ -309,7 +315,9 @@ everywhere.
 		},
 		ValidArgsFunction: completePeople(p),
 	}
-	cmd.Flags().BoolVar(&factor, "second-factor", false, "turn their second factor off, too")
+	cmd.Flags().BoolVar(&also.SecondFactor, "second-factor", false, "turn their second factor off, too")
+	cmd.Flags().BoolVar(&also.Passkeys, "passkeys", false, "remove their passkeys, too")
+	cmd.Flags().BoolVar(&also.Linked, "linked", false, "unlink their accounts elsewhere, too")
 	linkFlag(cmd, &at)
 	return cmd
 }

@@ -27,6 +27,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/attachment"
 	"github.com/burin-dev/burin/internal/chat/gremlin"
+	"github.com/burin-dev/burin/internal/chat/oidc"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/push"
@@ -43,6 +44,7 @@ import (
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/mode/server"
 	"github.com/burin-dev/burin/internal/platform/smallfile"
+	"github.com/burin-dev/burin/internal/sorting"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 	"github.com/burin-dev/burin/transcript/index"
@@ -190,6 +192,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		Vault: k.vault, Export: k.export, Used: k.used, Models: k.models, MayUse: k.mayUse,
 		Proxies:   append(proxies, k.proxies...),
 		PeerToken: k.peerToken(),
+		Providers: k.signIn,
 		Drain: func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, time.Duration(o.drain)*time.Second)
 			defer cancel()
@@ -301,6 +304,7 @@ type kept struct {
 	chats    *chats.Chats
 	storage  *gremlin.API   // nil: it is off
 	proxies  []netip.Prefix // of the settings
+	signIn   []*oidc.Provider
 
 	pieces      *attachment.Store
 	attachments *project.Attachments
@@ -327,6 +331,9 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 		return nil, err
 	}
 	if k.proxies, err = proxyList("server.proxies", settings.Server.Proxies); err != nil {
+		return nil, err
+	}
+	if k.signIn, err = providers(settings.Server.OIDC, p.getenv); err != nil {
 		return nil, err
 	}
 	if k.archive, err = here.Archive(nil); err != nil {
@@ -370,7 +377,7 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 		Limits: k.people.Limits, Quotas: k.quotas, Keys: k.vault,
 		Ended: func(id string) {
 			if s := k.server.Load(); s != nil {
-				s.Ended(id)
+				server.Ended(s, id)
 			}
 		},
 	}
@@ -440,7 +447,7 @@ func (k *kept) list(ctx context.Context, limit int) ([]server.Listed, error) {
 	for _, r := range open { // kept in a database, or nowhere
 		all = append(all, server.Listed{ID: r.ID, Title: r.Title, Folder: r.Dir, Modified: r.Since, State: string(r.State), Question: r.Question, Cost: r.Cost})
 	}
-	slices.SortStableFunc(all, func(a, b server.Listed) int { return b.Modified.Compare(a.Modified) })
+	sorting.Stable(all, func(a, b server.Listed) int { return b.Modified.Compare(a.Modified) })
 	if limit > 0 {
 		all = all[:min(limit, len(all))]
 	}

@@ -158,6 +158,9 @@ func TestServeChatBusy(t *testing.T) {
 	id := begun.Chat.ID
 	f := c.follow("", "session="+id)
 	f.until("", nil)
+	if !strings.HasPrefix(f.id, id+"@") { // who is cut off now would miss what comes first
+		t.Errorf("the stream begins at %q", f.id)
+	}
 	c.must(http.StatusConflict, "DELETE", "/v1/chats/"+id, nil, nil)
 	c.must(http.StatusConflict, "DELETE", "/v1/projects/"+begun.Chat.Project, nil, nil)
 	c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/abort", nil, nil)
@@ -196,6 +199,24 @@ func TestServeChatElsewhere(t *testing.T) {
 	c.must(http.StatusOK, "POST", "/v1/projects/"+begun.Chat.Project+"/restore", nil, nil)
 	d.must(http.StatusOK, "GET", "/v1/sessions/"+id, nil, nil) // which is free
 	d.end()
+	c.end()
+}
+
+// A chat that was closed because nobody used it goes on with the next request.
+func TestServeChatIdle(t *testing.T) {
+	t.Parallel()
+	c := serveIt(t, machine(t, newBrain(t), rpcConfig+"background: {idle: 1}\n"))
+	var begun struct{ Chat chatOf }
+	c.must(http.StatusCreated, "POST", "/v1/chats", map[string]any{"message": map[string]any{"id": "m", "message": saying("say hello")["message"]}}, &begun)
+	at := "/v1/sessions/" + begun.Chat.ID
+	c.must(http.StatusOK, "POST", at+"/wait", map[string]any{"id": "m"}, nil)
+	for late := time.Now().Add(time.Minute); !strings.Contains(c.send(http.StatusOK, "GET", "/metrics", "", nil), "\nburin_sessions_open 0\n"); {
+		if time.Now().After(late) {
+			t.Fatal("it stays open")
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	c.must(http.StatusOK, "POST", at+"/submit", saying("say more"), nil)
 	c.end()
 }
 

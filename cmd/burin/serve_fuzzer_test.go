@@ -34,7 +34,7 @@ import (
 )
 
 const (
-	fuzzedMemory = 600 << 20        // bytes that the server has of the system at most
+	fuzzedMemory = 1 << 30          // bytes that the server has of the system at most: passwords take 64 MB each
 	fuzzedAnswer = 60 * time.Second // after which an answer doesn't come any more
 	fuzzedWait   = 4 * time.Second  // for what answers when something ends
 	fuzzedGrace  = 90 * time.Second // for operations that nobody has reached yet
@@ -147,7 +147,7 @@ func TestServeFuzzer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(model.Close)
-	cmd := machine(t, &brain{srv: model}, rpcConfig+"background: {idle: 5}\nserver: {storage: true}\n")
+	cmd := machine(t, &brain{srv: model}, rpcConfig+"background: {idle: 60}\nserver: {storage: true}\n")
 	c := serveIt(t, cmd, "--log", "--proxy", "127.0.0.1", "--drain", "0")
 	f := &fuzzer{T: t, c: c, folder: cmd.Dir, wrong: map[string]string{}, counts: map[int]int{}, until: time.Now().Add(lasts)}
 	f.links = make(chan string, 5)
@@ -734,7 +734,11 @@ func (a *actor) prepareAccount(o *operation) {
 			ID   string
 			Chat struct{ ID string }
 		}
-		if a.get("POST", of, map[string]any{}, &made) && a.get("DELETE", of+"/"+cmp.Or(made.ID, made.Chat.ID), nil, nil) {
+		with := map[string]any{"name": "Old"}
+		if of == "/v1/chats" {
+			with = map[string]any{}
+		}
+		if a.get("POST", of, with, &made) && a.get("DELETE", of+"/"+cmp.Or(made.ID, made.Chat.ID), nil, nil) {
 			a.known["trash"] = []any{cmp.Or(made.ID, made.Chat.ID)}
 		}
 	case "/v1/me/tokens/remove":

@@ -22,10 +22,10 @@ import (
 
 const (
 	loadChats   = 200
-	loadPace    = 20 * time.Millisecond  // 50 tokens a second
-	loadTime    = 10 * time.Second       // of each answer
-	loadDelay   = 100 * time.Millisecond // from the model's token to the client's event: 99 of 100 at most; the goal is 50
-	loadMemory  = 150 << 20              // bytes
+	loadPace    = 20 * time.Millisecond // 50 tokens a second
+	loadTime    = 10 * time.Second      // of each answer
+	loadDelay   = 50 * time.Millisecond // from the model's token to the client's event: 99 of 100 at most
+	loadMemory  = 150 << 20             // bytes
 	idleStreams = 5000
 	idleMemory  = 260 << 20       // the goal is 400
 	loadLate    = 5 * time.Second // an answer may take longer; else the machine is too slow to say anything

@@ -367,6 +367,11 @@ func TestTwoServers(t *testing.T) {
 		p.signal(1, syscall.SIGCONT)
 	}
 	c.finish()
+	turns := 0
+	for i := range c.turns {
+		turns += int(c.turns[i].Load())
+	}
+	p.findsAll(turns)
 	t.Logf("%d chats, %d kills: %s", chats, kills, c.figures())
 	p.stopped.Store(true)
 	p.kill(0)
@@ -439,6 +444,41 @@ func (c *crowd) figures() string {
 		return true
 	})
 	return fmt.Sprintf("%d turns, %d requests (2 a turn; at most %d)", turns, requests, most)
+}
+
+// findsAll waits until both servers find the answers to all turns.
+func (p *pair) findsAll(turns int) {
+	p.Helper()
+	var found [2]struct {
+		Total  int
+		Behind bool
+	}
+	for late := time.Now().Add(time.Minute); ; p.rest() {
+		for i := range found {
+			r, err := http.NewRequestWithContext(p.Context(), "GET", p.url(i)+"/v1/search?q=%22the+answer+to+turn%22", nil)
+			if err != nil {
+				p.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer "+testToken)
+			answer, err := http.DefaultClient.Do(r)
+			if err != nil {
+				p.Fatal(err)
+			}
+			found[i].Behind = false
+			err = json.NewDecoder(answer.Body).Decode(&found[i])
+			answer.Body.Close()
+			if err != nil {
+				p.Fatal(err)
+			}
+		}
+		if found[0] == found[1] && found[0].Total >= turns && !found[0].Behind { // an answer that was cut off is found, too
+			return
+		}
+		if time.Now().After(late) {
+			p.Errorf("of %d answers the servers find %+v", turns, found)
+			return
+		}
+	}
 }
 
 func (p *pair) signal(i int, s os.Signal) {

@@ -197,17 +197,25 @@ func (b *Browser) Open(address string) {
 // Await waits for an event.
 func (b *Browser) Await(method string) {
 	b.t.Helper()
+	b.AwaitTimes(method, 1)
+}
+
+// AwaitTimes waits until an event came so often.
+func (b *Browser) AwaitTimes(method string, n int) {
+	b.t.Helper()
 	timeout := time.After(3 * time.Minute)
 	for {
 		b.mu.Lock()
-		changed := b.changed
+		changed, had := b.changed, 0
 		for _, e := range b.events {
 			if e.Method == method {
-				b.mu.Unlock()
-				return
+				had++
 			}
 		}
 		b.mu.Unlock()
+		if had >= n {
+			return
+		}
 		select {
 		case <-changed:
 		case <-timeout:

@@ -85,25 +85,22 @@ func connect(ctx context.Context, conn net.Conn, say hello) (*Client, error) {
 	return c, nil
 }
 
-// Gone reports whether the owner of a session is known to be gone, which is never so in its own
-// process. What such a handle remembers may be out of date.
-func Gone(h session.Handle) bool {
-	c := clientOf(h)
-	if c == nil {
-		return false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.gone != nil
-}
-
-// clientOf is the client that h is, or that it says it stands for; nil: the session is in this process.
-func clientOf(h session.Handle) *Client {
+// Behind is the client that a handle is, or that it says it stands for; nil: the session is in this
+// process.
+func Behind(h session.Handle) *Client {
 	if front, ok := h.(interface{ Behind() session.Handle }); ok {
 		h = front.Behind()
 	}
 	c, _ := h.(*Client)
 	return c
+}
+
+// Gone reports whether the owner is known to be gone. What the client remembers may be out of date
+// then.
+func (c *Client) Gone() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.gone != nil
 }
 
 // Rights returns the rights that the owner granted.

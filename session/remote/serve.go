@@ -551,7 +551,7 @@ var methods = map[string]method{
 		return h.Events(session.Cursor{}).Cursor(), nil
 	}),
 	"nodes": on(Watch, func(ctx context.Context, h session.Handle, p pageJSON, _ func(string)) (nodesJSON, error) {
-		if c := clientOf(h); c != nil { // its copy may lack some
+		if c := Behind(h); c != nil { // its copy may lack some
 			return get[nodesJSON](ctx, c, "nodes", p)
 		}
 		all := h.Transcript().Nodes()

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/prose"
@@ -481,7 +480,7 @@ func openCodeStop(finish string) llm.StopReason {
 
 // sortByID puts messages and parts in the order of their ids, which is that of time.
 func sortByID(messages []ocRead) {
-	slices.SortStableFunc(messages, func(a, b ocRead) int { return strings.Compare(a.message.ID, b.message.ID) })
+	sorting.Stable(messages, func(a, b ocRead) int { return strings.Compare(a.message.ID, b.message.ID) })
 	for _, m := range messages {
 		sorting.Stable(m.parts, func(a, b ocPart) int { return strings.Compare(a.ID, b.ID) })
 	}

@@ -8,11 +8,13 @@ import (
 
 // Account is all that is kept here of a person, without secrets.
 type Account struct {
-	Person  Person   `json:"person"`
-	Limits  Limits   `json:"limits"`
-	Devices []Device `json:"devices"`
-	Tokens  []Token  `json:"tokens"`
-	Log     []Entry  `json:"log"` // what they did, and what was done to them; newest first
+	Person   Person     `json:"person"`
+	Limits   Limits     `json:"limits"`
+	Devices  []Device   `json:"devices"`
+	Passkeys []Passkey  `json:"passkeys"`
+	Linked   []Identity `json:"linked"` // accounts elsewhere
+	Tokens   []Token    `json:"tokens"`
+	Log      []Entry    `json:"log"` // what they did, and what was done to them; newest first
 }
 
 // maxExported is how many entries of the log an account has.
@@ -30,6 +32,12 @@ func (p *People) Export(ctx context.Context, by By, person string) (a Account, e
 		return a, err
 	}
 	if a.Devices, err = p.Devices(ctx, person, ""); err != nil {
+		return a, err
+	}
+	if a.Passkeys, err = p.Passkeys().List(ctx, person); err != nil {
+		return a, err
+	}
+	if a.Linked, err = p.Identities().List(ctx, person); err != nil {
 		return a, err
 	}
 	if a.Tokens, err = p.Tokens(ctx, person); err != nil {

@@ -46,11 +46,19 @@ type link struct {
 	id     int64
 	person string // "" is nobody's
 	role   Role
-	factor bool // the second factor goes, too
+	also   Reset
+}
+
+// Reset says what else goes when somebody chooses a new password with a link.
+type Reset struct{ SecondFactor, Passkeys, Linked bool }
+
+// bits are how a link keeps it.
+func (r Reset) bits() int {
+	return number(r.SecondFactor) | number(r.Passkeys)<<1 | number(r.Linked)<<2
 }
 
 // link makes a link and returns its secret.
-func (n Links) link(ctx context.Context, q store.Querier, kind, person string, role Role, factor bool, by By, expires time.Time) (secret string, err error) {
+func (n Links) link(ctx context.Context, q store.Querier, kind, person string, role Role, also Reset, by By, expires time.Time) (secret string, err error) {
 	secret = rand.Text()
 	if _, err = q.Exec(ctx, `DELETE FROM {links} WHERE expires <= ?1`, n.p.now().Unix()); err != nil {
 		return "", fmt.Errorf("make a link: %w", err)
@@ -62,12 +70,8 @@ func (n Links) link(ctx context.Context, q store.Querier, kind, person string, r
 	if had >= maxLinks {
 		return "", fmt.Errorf("there are %d such links already: withdraw one, or wait until they expire", maxLinks)
 	}
-	also := 0
-	if factor {
-		also = 1
-	}
 	_, err = q.Exec(ctx, `INSERT INTO {links} (hash, kind, person, role, factor, author, created, expires) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
-		hashed(secret), kind, sql.NullString{String: person, Valid: person != ""}, string(role), also, by.Person, n.p.now().Unix(), expires.Unix())
+		hashed(secret), kind, sql.NullString{String: person, Valid: person != ""}, string(role), also.bits(), by.Person, n.p.now().Unix(), expires.Unix())
 	if err != nil {
 		return "", fmt.Errorf("make a link: %w", err)
 	}
@@ -76,8 +80,10 @@ func (n Links) link(ctx context.Context, q store.Querier, kind, person string, r
 
 // linkOf looks at a link that is good.
 func (n Links) linkOf(ctx context.Context, q store.Querier, kind, secret string) (l link, err error) {
-	err = q.QueryRow(ctx, `SELECT l.id, coalesce(l.person, ''), l.role, l.factor <> 0 FROM {links} l LEFT JOIN {people} o ON o.id = l.person
-		WHERE l.hash = ?1 AND l.kind = ?2 AND l.expires > ?3 AND (l.person IS NULL OR o.disabled = 0)`, hashed(secret), kind, n.p.now().Unix()).Scan(&l.id, &l.person, &l.role, &l.factor)
+	var also int
+	err = q.QueryRow(ctx, `SELECT l.id, coalesce(l.person, ''), l.role, l.factor FROM {links} l LEFT JOIN {people} o ON o.id = l.person
+		WHERE l.hash = ?1 AND l.kind = ?2 AND l.expires > ?3 AND (l.person IS NULL OR o.disabled = 0)`, hashed(secret), kind, n.p.now().Unix()).Scan(&l.id, &l.person, &l.role, &also)
+	l.also = Reset{also&1 != 0, also&2 != 0, also&4 != 0}
 	if errors.Is(err, sql.ErrNoRows) {
 		return l, ErrLink
 	}
@@ -103,7 +109,7 @@ func (n Links) redeem(ctx context.Context, q store.Querier, kind, secret string)
 // Link makes a link that signs a person in once within ten minutes, and returns its secret.
 func (n Links) Link(ctx context.Context, by By, person string) (secret string, err error) {
 	err = n.p.change(ctx, by, person, "link", "", false, func(q store.Querier) (err error) {
-		secret, err = n.link(ctx, q, linkOpen, person, "", false, by, n.p.now().Add(openFor))
+		secret, err = n.link(ctx, q, linkOpen, person, "", Reset{}, by, n.p.now().Add(openFor))
 		return err
 	})
 	return secret, err
@@ -122,11 +128,11 @@ func (n Links) Open(ctx context.Context, secret string, from From) (device strin
 	return device, err
 }
 
-// Reset makes a link with which a person chooses a new password within a day; with factor their
-// second factor goes then, too. It returns the secret of the link.
-func (n Links) Reset(ctx context.Context, by By, person string, factor bool) (secret string, err error) {
+// Reset makes a link with which a person chooses a new password within a day. It returns the
+// secret of the link.
+func (n Links) Reset(ctx context.Context, by By, person string, also Reset) (secret string, err error) {
 	err = n.p.change(ctx, by, person, "reset", "", false, func(q store.Querier) (err error) {
-		secret, err = n.link(ctx, q, linkReset, person, "", factor, by, n.p.now().Add(resetFor))
+		secret, err = n.link(ctx, q, linkReset, person, "", also, by, n.p.now().Add(resetFor))
 		return err
 	})
 	return secret, err
@@ -164,8 +170,14 @@ func (n Links) ChoosePassword(ctx context.Context, secret, password string, from
 		if err == nil {
 			_, err = q.Exec(ctx, `UPDATE {people} SET password = ?2 WHERE id = ?1`, l.person, hash)
 		}
-		if err == nil && l.factor {
+		if err == nil && l.also.SecondFactor {
 			err = dropFactor(ctx, q, l.person)
+		}
+		if err == nil && l.also.Passkeys {
+			_, err = q.Exec(ctx, `DELETE FROM {passkeys} WHERE person = ?1`, l.person)
+		}
+		if err == nil && l.also.Linked {
+			_, err = q.Exec(ctx, `DELETE FROM {identities} WHERE person = ?1`, l.person)
 		}
 		if err == nil {
 			_, err = q.Exec(ctx, `DELETE FROM {attempts} WHERE hash = ?1`, tries(name, "")[0].hash)
@@ -183,7 +195,7 @@ func (n Links) Invite(ctx context.Context, by By, role Role, expires time.Time) 
 		return "", err
 	}
 	err = n.p.db.Update(ctx, func(q store.Querier) error {
-		if code, err = n.link(ctx, q, linkJoin, "", role, false, by, expires); err != nil {
+		if code, err = n.link(ctx, q, linkJoin, "", role, Reset{}, by, expires); err != nil {
 			return err
 		}
 		return n.p.note(ctx, q, by, "invite", "", string(role))

@@ -1,5 +1,5 @@
-// Package people keeps who may use a server: people with their roles, the browsers in which they
-// are signed in, tokens for programs, links that sign somebody in or invite them, groups, quotas,
+// Package people keeps who may use a server: people with their roles and passkeys, the browsers in which
+// they are signed in, tokens for programs, links that sign somebody in or invite them, groups, quotas,
 // and a log of what was done with all that.
 //
 // # Secrets
@@ -128,7 +128,7 @@ CREATE TABLE {quotas} (
 	budget  INTEGER,
 	storage INTEGER,
 	turns   INTEGER
-) STRICT;`}}
+) STRICT;`, passkeyTables, identityTables}}
 }
 
 // OwnerID is the id of the owner of this machine.
@@ -183,6 +183,8 @@ type Person struct {
 	Disabled     bool      `json:"disabled,omitempty"`
 	Password     bool      `json:"password"`      // there is one
 	SecondFactor bool      `json:"second_factor"` // it is asked for
+	Passkeys     int       `json:"passkeys,omitempty"`
+	Identities   int       `json:"identities,omitempty"` // accounts elsewhere
 }
 
 // Who is who sends a request.
@@ -252,11 +254,11 @@ func Open(ctx context.Context, db *store.DB, keys Keys, now func() time.Time) (*
 	return p, nil
 }
 
-const personColumns = `id, name, display, role, created, disabled <> 0, password <> '', totp IS NOT NULL`
+const personColumns = `id, name, display, role, created, disabled <> 0, password <> '', totp IS NOT NULL, (SELECT count(*) FROM {passkeys} WHERE person = {people}.id), (SELECT count(*) FROM {identities} WHERE person = {people}.id)`
 
 func scanPerson(row interface{ Scan(...any) error }) (one Person, err error) {
 	var created int64
-	err = row.Scan(&one.ID, &one.Name, &one.Display, &one.Role, &created, &one.Disabled, &one.Password, &one.SecondFactor)
+	err = row.Scan(&one.ID, &one.Name, &one.Display, &one.Role, &created, &one.Disabled, &one.Password, &one.SecondFactor, &one.Passkeys, &one.Identities)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Person{}, fmt.Errorf("%w person", ErrUnknown)
 	}

@@ -117,6 +117,10 @@ var suite = []struct {
 	{"one wins", testOneWins},
 	{"links", testLinks},
 	{"second factor", testSecondFactor},
+	{"passkeys", testPasskeys},
+	{"passkey limits", testPasskeyLimits},
+	{"identities", testIdentities},
+	{"flows", testFlows},
 	{"limits", testLimits},
 	{"account", testAccount},
 }
@@ -329,7 +333,7 @@ func testPasswords(t *testing.T, h *here) {
 	if err := h.SetPassword(ctx, owner, ann, "wrong", "another one at last", ""); !input(err, "old") {
 		t.Errorf("the old one is wrong: %v", err)
 	}
-	reset, err := h.Links().Reset(ctx, owner, ann, false)
+	reset, err := h.Links().Reset(ctx, owner, ann, people.Reset{})
 	h.must(err)
 	h.must(h.SetPassword(ctx, people.By{Person: ann}, ann, password, "Ångström is fine", here.Device))
 	if list, err := h.Devices(ctx, ann, here.Device); err != nil || len(list) != 1 || !list[0].Current {
@@ -341,7 +345,7 @@ func testPasswords(t *testing.T, h *here) {
 	_, err = h.SignIn(ctx, "ann.other", "A\u030angstro\u0308m is fine", people.From{}) // as another keyboard has it
 	h.must(err)
 
-	reset, err = h.Links().Reset(ctx, owner, ann, false)
+	reset, err = h.Links().Reset(ctx, owner, ann, people.Reset{})
 	h.must(err)
 	if name, err := h.Links().ResetName(ctx, reset); err != nil || name != "ann.other" {
 		t.Errorf("%q, %v", name, err)
@@ -449,7 +453,7 @@ func testAttemptsAtTheSameTime(t *testing.T, h *here) {
 func testAddress(t *testing.T, h *here) {
 	ctx := t.Context()
 	ann := h.join("ann", people.Member)
-	reset, err := h.Links().Reset(ctx, owner, ann, false)
+	reset, err := h.Links().Reset(ctx, owner, ann, people.Reset{})
 	h.must(err)
 	for i := range 5 {
 		_, err := h.SignIn(ctx, "no"+strings.Repeat("x", i), "", people.From{Address: "198.51.100.7"})
@@ -669,7 +673,7 @@ func testSecondFactor(t *testing.T, h *here) {
 		t.Errorf("%+v, %v", in, err)
 	}
 	h.factor(ann)
-	reset, err := h.Links().Reset(ctx, owner, ann, true)
+	reset, err := h.Links().Reset(ctx, owner, ann, people.Reset{SecondFactor: true})
 	h.must(err)
 	h.must(h.Links().ChoosePassword(ctx, reset, "another fine one", people.From{}))
 	in, err = h.SignIn(ctx, "ann", "another fine one", people.From{})

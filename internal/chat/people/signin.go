@@ -76,7 +76,7 @@ func (p *People) SignIn(ctx context.Context, name, password string, from From) (
 		}
 		in = Entrance{Person: id}
 		if factor {
-			in.Ticket, err = p.Links().link(ctx, q, linkFactor, id, "", false, By{Person: id, Address: from.Address}, p.now().Add(ticketFor))
+			in.Ticket, err = p.Links().link(ctx, q, linkFactor, id, "", Reset{}, By{Person: id, Address: from.Address}, p.now().Add(ticketFor))
 			return err
 		}
 		in.Secret, err = p.enter(ctx, q, id, from)

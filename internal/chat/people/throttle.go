@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 const (
@@ -46,7 +46,7 @@ func tries(name, address string) []try {
 	if address != "" {
 		all = append(all, try{hashed("address/" + address), freeAddress})
 	}
-	slices.SortFunc(all, func(a, b try) int { return bytes.Compare(a.hash, b.hash) }) // in one order, two servers don't wait for each other
+	sorting.Stable(all, func(a, b try) int { return bytes.Compare(a.hash, b.hash) }) // in one order, two servers don't wait for each other
 	return all
 }
 

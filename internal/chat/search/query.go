@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 const (
@@ -96,8 +98,8 @@ func (s *segment) phrase(e element) (found []matched) {
 		}
 		parts = append(parts, p)
 	}
-	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.count, b.count) }) // the rarest first
-	begins := make([][]int, len(s.docs))                                                 // where the phrase may begin, by document
+	sorting.Stable(parts, func(a, b part) int { return cmp.Compare(a.count, b.count) }) // the rarest first
+	begins := make([][]int, len(s.docs))                                                // where the phrase may begin, by document
 	for i, p := range parts {
 		next := make([][]int, len(s.docs))
 		var at []int

@@ -1,9 +1,10 @@
 package search
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // Snippet is a part of a text with what was found in it.
@@ -63,7 +64,7 @@ func Show(text, query string, size int) Snippet {
 		after = more
 	}
 	out := Snippet{Text: before + text[from:to] + after}
-	slices.SortFunc(spots, func(a, b spot) int { return a.start - b.start })
+	sorting.Stable(spots, func(a, b spot) int { return a.start - b.start })
 	for _, s := range spots {
 		if s.start < from || s.end > to {
 			continue

@@ -37,6 +37,20 @@ const (
 
 var bom = []byte("\ufeff") // some editors put it in front
 
+// OIDC is a provider of OpenID Connect, with whose accounts people sign in to a server.
+type OIDC struct {
+	Label           string   `yaml:"label,omitempty"`           // for people; empty = the name
+	Issuer          string   `yaml:"issuer,omitempty"`          // its address
+	ClientID        string   `yaml:"clientId,omitempty"`        // that it gave the server
+	ClientSecretEnv string   `yaml:"clientSecretEnv,omitempty"` // name of the variable with the secret that it gave; empty = there is none
+	Scopes          []string `yaml:"scopes,omitempty"`          // besides openid; empty = profile and email
+	Domains         []string `yaml:"domains,omitempty"`         // of e-mail addresses that may sign in; empty = all
+	Groups          []string `yaml:"groups,omitempty"`          // whose people may sign in; empty = all
+	GroupsClaim     string   `yaml:"groupsClaim,omitempty"`     // empty = groups
+	NameClaim       string   `yaml:"nameClaim,omitempty"`       // of new people; empty = preferred_username
+	Admit           string   `yaml:"admit,omitempty"`           // the role of new people; empty = they aren't admitted
+}
+
 // Config is what config.yml may say.
 type Config struct {
 	// ModelRoles maps a role (default, smol, slow, vision, plan, designer,
@@ -330,6 +344,8 @@ type Config struct {
 		Attachments    string   `yaml:"attachments"`
 		Push           string   `yaml:"push"` // off, or who runs the server
 		PushHosts      []string `yaml:"pushHosts"`
+		// OIDC are the providers with whose accounts people sign in, by the name that they have in addresses.
+		OIDC map[string]OIDC `yaml:"oidc"`
 	} `yaml:"server"`
 	// Background is about owners without a face.
 	Background struct {

@@ -260,7 +260,7 @@ func (s *Server) trashProject(ctx context.Context, person, id string, trash bool
 // endChat ends a chat that is in the trash now, if it is open.
 func (s *Server) endChat(ctx context.Context, id string) {
 	s.o.End(ctx, id)
-	s.Ended(id)
+	Ended(s, id)
 }
 
 func (s *Server) listChats(w http.ResponseWriter, r *http.Request) {

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/burin-dev/burin/internal/sorting"
 )
 
 // counts is what the server has done, for /metrics.
@@ -106,7 +108,8 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 func (c *counts) write(w io.Writer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := slices.SortedFunc(maps.Keys(c.done), func(a, b outcome) int {
+	all := slices.Collect(maps.Keys(c.done))
+	sorting.Stable(all, func(a, b outcome) int {
 		return cmp.Or(cmp.Compare(a.route, b.route), cmp.Compare(a.status, b.status))
 	})
 	for _, m := range []struct {

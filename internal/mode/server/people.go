@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/burin-dev/burin/internal/chat/oidc"
+	"github.com/burin-dev/burin/internal/chat/passkey"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/push"
 	"github.com/burin-dev/burin/session/remote"
@@ -25,14 +27,17 @@ const (
 
 // accounts serves what is about people.
 type accounts struct {
-	people *people.People
-	log    *slog.Logger // nil is not told
-	push   *push.Store  // nil is off
-	o      *Options
-	keys   *keys
+	people    *people.People
+	log       *slog.Logger // nil is not told
+	push      *push.Store  // nil is off
+	providers []*oidc.Provider
+	o         *Options
+	keys      *keys
 }
 
-func (s *Server) accounts() accounts { return accounts{s.o.People, s.o.Log, s.o.Push, &s.o, s.keys} }
+func (s *Server) accounts() accounts {
+	return accounts{s.o.People, s.o.Log, s.o.Push, s.o.Providers, &s.o, s.keys}
+}
 
 // whoKey is the context's key for who sends a request.
 type whoKey struct{}
@@ -202,7 +207,7 @@ func statusOfPeople(err error) (status int, code string) {
 		return http.StatusTooManyRequests, "wait"
 	case errors.Is(err, people.ErrBusy):
 		return http.StatusServiceUnavailable, "busy"
-	case errors.Is(err, people.ErrRefused):
+	case errors.Is(err, people.ErrRefused), errors.Is(err, people.ErrPasskey):
 		return http.StatusUnauthorized, "refused"
 	case errors.Is(err, people.ErrLink):
 		return http.StatusGone, "link"
@@ -212,6 +217,12 @@ func statusOfPeople(err error) (status int, code string) {
 		return http.StatusConflict, "taken"
 	case errors.Is(err, people.ErrOwner):
 		return http.StatusForbidden, "owner"
+	case errors.Is(err, oidc.ErrDown):
+		return http.StatusServiceUnavailable, "down"
+	case errors.Is(err, oidc.ErrRefused):
+		return http.StatusUnauthorized, "refused"
+	case errors.Is(err, passkey.ErrAddress):
+		return http.StatusUnprocessableEntity, "address"
 	case errors.Is(err, errServer):
 		return http.StatusInternalServerError, ""
 	case input:

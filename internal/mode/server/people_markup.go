@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/chat/oidc"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/session/remote"
@@ -26,6 +27,11 @@ type view struct {
 	role          people.Role
 	me            Me
 	devices       []people.Device
+	passkeys      []people.Passkey
+	linked        []people.Identity
+	providers     []*oidc.Provider
+	link          string // that leads on
+	party         string // the name of the server, for passkeys; "" is that there is none
 	tokens        []people.Token
 	token         string // that was made
 	codes         []string
@@ -71,7 +77,7 @@ type input struct {
 
 // What browsers are told of fields.
 const (
-	userField   raw = `autocomplete="username" autocapitalize="none" autocorrect="off" spellcheck="false" required maxlength="64"`
+	userField   raw = `autocomplete="username webauthn" autocapitalize="none" autocorrect="off" spellcheck="false" required maxlength="64"`
 	oldPassword raw = `type="password" autocomplete="current-password" required maxlength="1024"`
 	newPassword raw = `type="password" autocomplete="new-password" required minlength="10" maxlength="1024"`
 	nameField   raw = `autocomplete="name" maxlength="80"`
@@ -128,9 +134,9 @@ func (m *markup) head(v view) {
 <link rel="icon" href="data:,">
 <title>%s%s · burin</title>
 <style>%s</style>
-</head>
+%s</head>
 <body>
-`, before, v.title, raw(pageStyle))
+`, before, v.title, raw(pageStyle), map[bool]raw{true: `<script src="` + passkeyPath + `" defer></script>` + "\n"}[v.party != ""])
 }
 
 const mark raw = `<p class="mark"><svg viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"><path d="M3 21l4.5-1.2L20 7.3 16.7 4 4.2 16.5z"/><path d="M14 6.7L17.3 10"/><path d="M11 21h10"/></svg>burin</p>
@@ -158,9 +164,10 @@ func signInMarkup(m *markup, v view) {
 	m.put("<form method=\"post\" action=\"/signin\" class=\"card\">\n")
 	m.field(v.wrong, true, input{name: "name", label: "Name", value: v.name, kind: userField})
 	m.field(nil, len(v.wrong) > 0, input{name: "password", label: "Password", kind: oldPassword})
-	m.put(`<button>Sign in</button>
-</form>
-<p class="soft">No password, or forgotten? On the machine of the server, <code>burin admin link</code> prints a link that signs you in. Elsewhere, ask an admin.</p>
+	m.put("<button>Sign in</button>\n</form>\n")
+	m.passkeyButton(v)
+	m.providerLinks(v)
+	m.put(`<p class="soft">No password, or forgotten? On the machine of the server, <code>burin admin link</code> prints a link that signs you in. Elsewhere, ask an admin.</p>
 %s`, pageEnd)
 }
 
@@ -269,6 +276,8 @@ func accountMarkup(m *markup, v view) {
 			m.put(`<button class="plain">%s</button>`, button)
 		})
 	})
+	m.passkeySection(v)
+	m.linkedSection(v)
 	m.factorSection(v)
 	m.keySection(v)
 	m.section("devices", "Devices", "Browsers in which you are signed in.", func() {

@@ -15,7 +15,8 @@ import (
 	"github.com/burin-dev/burin/session/remote"
 )
 
-// page is a page for browsers, which works without JavaScript.
+// page is a page for browsers, which works without JavaScript. Only what makes and asks passkeys is
+// a script.
 type page struct {
 	path  string // with the verb
 	open  bool   // it is for who isn't signed in, too
@@ -26,7 +27,7 @@ type page struct {
 func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head := w.Header()
 	sum := sha256.Sum256([]byte(pageStyle))
-	head.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	head.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'; img-src data:; script-src "+site(r)+passkeyPath+"; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 	head.Set("Cross-Origin-Opener-Policy", "same-origin")
 	head.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
 	head.Set("Referrer-Policy", "no-referrer") // the path of a link is a secret
@@ -82,6 +83,8 @@ func (s accounts) pages() []page {
 		{"GET /signin", true, s.signInPage},
 		{"POST /signin", true, s.signInForm},
 		{"POST /signin/code", true, s.codeForm},
+		{"GET /signin/with/{provider}", true, linking{s}.leavePage},
+		{"GET /signin/with/{provider}/back", true, linking{s}.backPage},
 		{"POST /signout", false, s.signOutForm},
 		{"GET /open/{secret}", true, func(w http.ResponseWriter, _ *http.Request) {
 			show(w, http.StatusOK, openMarkup, view{title: "Sign in to burin"})
@@ -95,6 +98,7 @@ func (s accounts) pages() []page {
 			s.account(w, r, view{done: done(r.URL.Query().Get("done"))}, nil)
 		}},
 		{"POST /account/{what}", false, s.accountForm},
+		{"GET " + passkeyPath, true, passkeyFile},
 	}
 }
 
@@ -103,7 +107,7 @@ func done(what string) string {
 	return map[string]string{
 		"profile": "Saved.", "password": "The password is changed, and all other devices are signed out.", "signout": "The device is signed out.",
 		"lock": "The keys are locked.", "unlock": "The keys are open.", "unown": "The server opens the keys from now on.",
-		"untoken": "The token is removed.", "unfactor": "The second factor is off.", "reset": "The password is changed. Sign in with it.", "deleted": "The account is deleted.",
+		"untoken": "The token is removed.", "passkey": "The passkey is added.", "unpasskey": "The passkey is removed.", "linked": "The account is linked.", "unlink": "The account is unlinked.", "unfactor": "The second factor is off.", "reset": "The password is changed. Sign in with it.", "deleted": "The account is deleted.",
 	}[what]
 }
 
@@ -112,7 +116,15 @@ func (s accounts) signInPage(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/account", http.StatusSeeOther)
 		return
 	}
-	show(w, http.StatusOK, signInMarkup, view{title: "Welcome back", done: done(r.URL.Query().Get("done"))})
+	v := s.welcome(r)
+	v.done = done(r.URL.Query().Get("done"))
+	show(w, http.StatusOK, signInMarkup, v)
+}
+
+// welcome is the sign-in page.
+func (s accounts) welcome(r *http.Request) view {
+	party, _ := party(r) // without a name there are no passkeys
+	return view{title: "Welcome back", party: party.ID, providers: s.providers}
 }
 
 func (s accounts) signInForm(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +135,9 @@ func (s accounts) signInForm(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case err != nil:
-		s.wrong(w, r, signInMarkup, view{title: "Welcome back", name: name}, err)
+		v := s.welcome(r)
+		v.name = name
+		s.wrong(w, r, signInMarkup, v, err)
 	case in.Ticket != "":
 		show(w, http.StatusOK, codeMarkup, view{title: "One more step", secret: in.Ticket})
 	default:
@@ -141,7 +155,7 @@ func (s accounts) codeForm(w http.ResponseWriter, r *http.Request) {
 	ticket := r.PostFormValue("ticket")
 	secret, err := s.people.SecondFactor(r.Context(), ticket, r.PostFormValue("code"), from(r))
 	if errors.Is(err, people.ErrLink) {
-		s.wrong(w, r, signInMarkup, view{title: "Welcome back"}, people.InputError{Field: "name", Wrong: "it took too long: sign in again"})
+		s.wrong(w, r, signInMarkup, s.welcome(r), people.InputError{Field: "name", Wrong: "it took too long: sign in again"})
 		return
 	}
 	if err != nil {
@@ -241,11 +255,18 @@ func (s accounts) account(w http.ResponseWriter, r *http.Request, v view, wrong 
 	if err == nil {
 		v.tokens, err = s.people.Tokens(r.Context(), who.Person)
 	}
+	if err == nil {
+		v.linked, err = s.people.Identities().List(r.Context(), who.Person)
+	}
+	if err == nil {
+		v.passkeys, err = s.people.Passkeys().List(r.Context(), who.Person)
+	}
 	if err != nil {
 		s.wrong(w, r, goneMarkup, view{title: "This can't be shown now"}, err)
 		return
 	}
-	v.title = "Your account"
+	party, _ := party(r) // without a name no passkey can be added
+	v.title, v.party, v.providers = "Your account", party.ID, s.providers
 	if v.section != "profile" {
 		v.display = v.me.Display
 	}
@@ -272,6 +293,13 @@ func (s accounts) accountForm(w http.ResponseWriter, r *http.Request) {
 		err = s.leave(r, r.PostFormValue("device"))
 	case "untoken":
 		err = p.RemoveToken(ctx, by, who.Person, r.PostFormValue("token"))
+	case "unpasskey":
+		err = p.Passkeys().Remove(ctx, by, who.Person, r.PostFormValue("passkey"))
+	case "link":
+		linking{s}.linkForm(w, r)
+		return
+	case "unlink":
+		err = p.Identities().Remove(ctx, by, who.Person, r.PostFormValue("linked"))
 	case "unfactor":
 		v.section = "factor"
 		err = p.Factors().Remove(ctx, by, who.Person, password)

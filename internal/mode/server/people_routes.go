@@ -108,6 +108,8 @@ type (
 	// Resetting is how a person gets in again.
 	Resetting struct {
 		SecondFactor bool `json:"second_factor,omitempty"` // it goes, too
+		Passkeys     bool `json:"passkeys,omitempty"`      // they go, too
+		Linked       bool `json:"linked,omitempty"`        // accounts elsewhere, too
 	}
 	// Link is one to give to somebody. It is shown once.
 	Link struct {
@@ -186,12 +188,13 @@ func (s accounts) routes() []route {
 		about(s, "POST", "/v1/join", "Makes the account of somebody who was invited, and signs them in.", s.join),
 		about(s, "POST", "/v1/reset", "Sets a new password with a link of an admin.", s.choosePassword),
 	}
+	signIn = append(append(signIn, s.passkeySignIn()...), about(s, "GET", "/v1/signin", "Lists ways to sign in besides a password and a link.", linking{s}.ways))
 	for i := range signIn {
 		signIn[i].open = true
 	}
 	me := about(s, "GET", "/v1/me", "Says who asks, and what they may do.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (Me, error) { return s.me(r) })
 	me.role, me.needs = people.Viewer, remote.Watch
-	account := slices.Concat(s.accountRoutes(), s.keyRoutes(), s.pushRoutes())
+	account := slices.Concat(s.accountRoutes(), s.keyRoutes(), s.passkeyRoutes(), linking{s}.linkedRoutes(), s.pushRoutes())
 	for i := range account {
 		account[i].role, account[i].device = people.Viewer, true
 	}
@@ -359,7 +362,7 @@ func (s accounts) adminRoutes() []route {
 		about(s, "POST", "/v1/admin/people", "Adds a person; the link lets them choose a password.", s.addPerson),
 		about(s, "POST", "/v1/admin/people/{id}", "Changes a person's role or quota, disables or enables them.", s.changePerson),
 		about(s, "POST", "/v1/admin/people/{id}/reset", "Makes a link with which a person chooses a new password.", func(_ http.ResponseWriter, r *http.Request, in Resetting) (Link, error) {
-			secret, err := s.people.Links().Reset(r.Context(), by(r), r.PathValue("id"), in.SecondFactor)
+			secret, err := s.people.Links().Reset(r.Context(), by(r), r.PathValue("id"), people.Reset(in))
 			link := Link{Link: site(r) + "/reset/" + secret}
 			if mode, _, err := s.keys.vault.Mode(r.Context(), r.PathValue("id")); err == nil && mode == vault.Own {
 				link.Note = KeysStayLocked
@@ -401,7 +404,7 @@ func (s accounts) addPerson(_ http.ResponseWriter, r *http.Request, in NewPerson
 	if err != nil {
 		return Link{}, err
 	}
-	secret, err := s.people.Links().Reset(r.Context(), by(r), id, false)
+	secret, err := s.people.Links().Reset(r.Context(), by(r), id, people.Reset{})
 	return Link{Link: site(r) + "/reset/" + secret}, err
 }
 

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/gremlin"
+	"github.com/burin-dev/burin/internal/chat/oidc"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/push"
@@ -46,6 +47,7 @@ const (
 	headerTime  = 10 * time.Second
 	beat        = 15 * time.Second // between comments on a stream without events
 	reconnect   = 2 * time.Second  // after which clients of a server that ended connect again
+	leastOpen   = 100              // handles among which those of ended sessions are not looked for
 	recheck     = 5 * time.Second  // between looks whether the token of a request that goes on is still good
 )
 
@@ -110,6 +112,8 @@ type Options struct {
 	Moved func(ctx context.Context, id string) bool
 	// New begins a session.
 	New func(ctx context.Context, n New) (Created, error)
+	// Providers are those with whose accounts people sign in.
+	Providers []*oidc.Provider
 	// Storage serves clients of GremlinOFA. nil is not.
 	Storage *gremlin.API
 	// Push tells browsers what happened while nobody looked. nil is not.
@@ -156,6 +160,7 @@ type Server struct {
 	past context.Context // canceled
 	mu   sync.Mutex
 	open map[string]session.Handle // for single requests, by id
+	many int                       // of open, at which those that have ended are looked for
 }
 
 // New makes a server.
@@ -382,12 +387,11 @@ func (s *Server) handle(r *http.Request, id string) (session.Handle, error) {
 	s.mu.Lock()
 	h := s.open[id]
 	s.mu.Unlock()
-	switch {
-	case h == nil:
-	case remote.Gone(h):
+	if h != nil {
+		if !s.over(h) {
+			return h, nil
+		}
 		s.forget(id, h)
-	default:
-		return h, nil
 	}
 	h, err := s.o.Face(ctx, sender(r), id, chats.Visit{Name: "server"})
 	if err != nil {
@@ -400,17 +404,34 @@ func (s *Server) handle(r *http.Request, id string) (session.Handle, error) {
 		return other, nil
 	}
 	s.open[id] = h
+	if len(s.open) > s.many {
+		for id, h := range s.open {
+			if s.over(h) {
+				delete(s.open, id)
+			}
+		}
+		s.many = max(2*len(s.open), leastOpen)
+	}
 	return h, nil
 }
 
 // Ended drops the handle of a session that has ended, which would keep all of it in memory.
-func (s *Server) Ended(id string) {
+func Ended(s *Server, id string) {
 	s.mu.Lock()
 	h := s.open[id]
 	s.mu.Unlock()
 	if h != nil {
 		s.forget(id, h)
 	}
+}
+
+// over reports whether a session has ended here, or its owner has gone: it may go on elsewhere.
+func (s *Server) over(h session.Handle) bool {
+	if c := remote.Behind(h); c != nil {
+		return c.Gone()
+	}
+	_, err := h.Events(session.Cursor{}).Next(s.past)
+	return errors.Is(err, session.ErrClosed)
 }
 
 // forget drops a handle whose session has ended, or whose owner has gone.
