@@ -22,7 +22,7 @@ import (
 // Part is the tables.
 func Part() store.Part {
 	return store.Part{Name: "quota", Steps: []string{`
-CREATE TABLE {spent} (
+CREATE TABLE {expenses} (
 	person   TEXT NOT NULL,
 	month    INTEGER NOT NULL,
 	requests INTEGER NOT NULL,
@@ -68,7 +68,7 @@ func (s *Quotas) month() (n int64, ends time.Time) {
 
 func (s *Quotas) spent(ctx context.Context, person string) (u Used, err error) {
 	month, _ := s.month()
-	err = s.db.QueryRow(ctx, `SELECT amount, requests FROM {spent} WHERE person = ?1 AND month = ?2`, person, month).Scan(&u.Cost, &u.Requests)
+	err = s.db.QueryRow(ctx, `SELECT amount, requests FROM {expenses} WHERE person = ?1 AND month = ?2`, person, month).Scan(&u.Cost, &u.Requests)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -104,7 +104,7 @@ func (s *Quotas) Afford(ctx context.Context, person string, budget *llm.USD) err
 // Spend books a request of a person.
 func (s *Quotas) Spend(ctx context.Context, person string, cost llm.USD) error {
 	month, _ := s.month()
-	_, err := s.db.Exec(ctx, `INSERT INTO {spent} AS s (person, month, requests, amount) VALUES (?1, ?2, 1, ?3)
+	_, err := s.db.Exec(ctx, `INSERT INTO {expenses} AS s (person, month, requests, amount) VALUES (?1, ?2, 1, ?3)
 		ON CONFLICT (person, month) DO UPDATE SET requests = s.requests + 1, amount = s.amount + excluded.amount`, person, month, max(0, cost))
 	if err != nil {
 		return fmt.Errorf("book what a request has cost: %w", err)
@@ -150,6 +150,6 @@ func bytes(n int64) string {
 
 // Forget removes what is known of a person, in a transaction.
 func Forget(ctx context.Context, q store.Querier, person string) error {
-	_, err := q.Exec(ctx, `DELETE FROM {spent} WHERE person = ?1`, person)
+	_, err := q.Exec(ctx, `DELETE FROM {expenses} WHERE person = ?1`, person)
 	return err
 }
