@@ -30,6 +30,7 @@ var codes = []struct {
 }{
 	{"goal_budget", ErrGoalBudget}, // before ErrBudget, which also matches it
 	{"budget", ErrBudget},
+	{"turns", ErrTurns},
 	{"busy", ErrBusy},
 	{"closed", ErrClosed},
 	{"unsent", ErrUnsent},

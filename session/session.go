@@ -90,6 +90,8 @@ var (
 	ErrBudget = errors.New("the session has reached its cost limit")
 	// ErrGoalBudget means that the goal has used up its budget. It is an ErrBudget.
 	ErrGoalBudget = fmt.Errorf("%w for the goal", ErrBudget)
+	// ErrTurns means that as many turns of a person run as may at a time.
+	ErrTurns = errors.New("too many turns run at the same time")
 	// ErrUnsent means that a prompt was stopped before anything was done with it.
 	ErrUnsent = errors.New("the prompt was stopped before it was sent")
 	// ErrNotBegun means that something other than a prompt, such as a command, was stopped

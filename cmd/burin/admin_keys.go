@@ -12,6 +12,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/mode/server"
 	"github.com/burin-dev/burin/internal/prose"
 )
 
@@ -131,5 +132,16 @@ func rotatePeople(ctx context.Context, p *program, names []string) error {
 		}
 		fmt.Fprintf(p.out, "New keys: %d, when they are unlocked: %d\n", done, later)
 		return nil
+	})
+}
+
+// sayLocked says what a new password of a person doesn't open.
+func sayLocked(ctx context.Context, p *program, person people.Person) error {
+	return withServerDatabase(ctx, p, func(db *store.DB) error {
+		mode, err := vault.ModeOf(ctx, db, person.ID)
+		if err == nil && mode == vault.Own {
+			fmt.Fprintf(p.err, "%s: %s\n", person.Name, server.KeysStayLocked)
+		}
+		return err
 	})
 }

@@ -301,10 +301,15 @@ everywhere.
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printLink(p, at, "reset", func() (secret string, err error) {
+				var person people.Person
 				err = withPerson(cmd.Context(), p, args[0], func(all *people.People, one people.Person) error {
+					person = one
 					secret, err = all.Links().Reset(cmd.Context(), commandLine(), one.ID, also)
 					return err
 				})
+				if err == nil {
+					err = sayLocked(cmd.Context(), p, person)
+				}
 				return secret, err
 			})
 		},

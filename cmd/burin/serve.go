@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -30,6 +31,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/push"
+	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
@@ -187,6 +189,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || l.names != nil && l.names(name)
 		},
+		Vault: k.vault, Export: k.export, Used: k.used, Models: k.models, MayUse: k.mayUse,
 		Proxies:   append(proxies, k.proxies...),
 		PeerToken: k.peerToken(),
 		Providers: k.signIn,
@@ -214,7 +217,9 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		defer stop()
 		beside.Go(func() { l.begun(inner) })
 	}
-	return server.NewServer(so).Serve(ctx, l)
+	s := server.NewServer(so)
+	k.server.Store(s)
+	return s.Serve(ctx, l)
 }
 
 // onlyHere refuses an address that others reach.
@@ -304,7 +309,11 @@ type kept struct {
 	pieces      *attachment.Store
 	attachments *project.Attachments
 	index       *search.Index
-	push        *push.Store // nil: it is off
+	quotas      *quota.Quotas
+	exports     chan struct{}                 // that run
+	server      atomic.Pointer[server.Server] // nil: it has not begun
+	here        *host.Host                    // of the folder where the server was started, which chats use
+	push        *push.Store                   // nil: it is off
 }
 
 func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at string) (*kept, error) {
@@ -341,6 +350,7 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 	if k.people, err = people.Open(ctx, k.db, k.vault, nil); err != nil {
 		return nil, errors.Join(err, k.db.Close())
 	}
+	k.people.Locks = k.vault
 	if k.storage, err = storageFor(p, settings, k.db); err != nil {
 		return nil, errors.Join(err, k.db.Close())
 	}
@@ -350,13 +360,25 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 	if err := k.openPush(settings); err != nil {
 		return nil, errors.Join(err, k.db.Close())
 	}
+	k.quotas = quota.New(k.db, project.Bytes, k.pieces.Size)
+	k.projects.Fits, k.pieces.Fits = k.quotas.Fits, k.quotas.Fits
+	k.here, k.exports = here, make(chan struct{}, maxExports)
+	k.vault.OnLock(func(person string) {
+		if err := project.Forget(context.WithoutCancel(ctx), k.projects, person); err != nil {
+			p.warn(words.Error(err))
+		}
+	})
 	co := chats.Options{
 		Store: k.projects, Finder: k.finder, Attachments: k.attachments, Push: k.push, Idle: k.sessions.Idle, Warn: p.warn, Dial: k.dialPeer,
 		Open: func(ctx context.Context, c host.Chat) (*session.Session, error) {
-			if c.Choice.Model == "" {
-				c.Choice = a.wish().Choice
-			}
+			c.Default = a.wish().Choice
 			return host.OpenChat(ctx, here, c)
+		},
+		Limits: k.people.Limits, Quotas: k.quotas, Keys: k.vault,
+		Ended: func(id string) {
+			if s := k.server.Load(); s != nil {
+				server.Ended(s, id)
+			}
 		},
 	}
 	if k.db.Server() {

@@ -77,6 +77,7 @@ func (k *kept) tend(ctx context.Context, warn func(string)) (stop func()) {
 	if k.push != nil {
 		work.Go(func() { k.push.Tend(ctx, failed) })
 	}
+	work.Go(func() { k.lockSignedOut(ctx, failed) })
 	work.Go(func() { k.attachments.Tend(ctx, failed) })
 	work.Go(func() { k.pieces.Tend(ctx, failed) })
 	work.Go(func() { k.forgetRemoved(ctx, failed) })

@@ -11,7 +11,9 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/chats"
 	"github.com/burin-dev/burin/internal/mode/server"
 	"github.com/burin-dev/burin/session"
@@ -33,8 +35,11 @@ func (k *kept) may(ctx context.Context, who server.Who, id string) error {
 		return err
 	case err != nil || person != who.Person && !who.Peer:
 		return fmt.Errorf("%w %q", server.ErrUnknown, id)
+	case who.Peer:
+		return nil
 	}
-	return nil
+	_, err = k.vault.Ring(ctx, person) // a turn may run with locked keys
+	return err
 }
 
 // faceOf opens or joins a session of this machine, or a chat.
@@ -89,4 +94,31 @@ func (k *kept) dialPeer(ctx context.Context, address, id string, v chats.Visit) 
 func (k *kept) moved(ctx context.Context, id string) bool {
 	_, err := k.projects.PersonOf(ctx, id)
 	return err == nil && k.chats.Moved(ctx, id)
+}
+
+// used is what a person uses of their limits.
+func (k *kept) used(ctx context.Context, person string) (quota.Used, error) {
+	is, err := k.quotas.Used(ctx, person)
+	if err == nil {
+		is.Turns, err = project.Running(ctx, k.projects, person)
+	}
+	return is, err
+}
+
+// models are those that a person may use.
+func (k *kept) models(ctx context.Context, person string) ([]host.Usable, error) {
+	is, err := k.people.Limits(ctx, person)
+	if err != nil {
+		return nil, err
+	}
+	return host.UsableModels(ctx, k.here, is.Models)
+}
+
+// mayUse says why a person may not use the model of a selector.
+func (k *kept) mayUse(ctx context.Context, person, selector string) error {
+	is, err := k.people.Limits(ctx, person)
+	if err != nil || len(is.Models) == 0 {
+		return err
+	}
+	return host.MayUse(ctx, k.here, selector, is.Models)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/push"
+	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/internal/chat/search"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
@@ -21,7 +22,7 @@ import (
 
 // serverParts are the tables of all rooms that keep something in the server's database.
 func serverParts() []store.Part {
-	return []store.Part{people.Part(), project.Part, vfs.Part, gremlin.Part, vault.Part(), attachment.Part(), search.Part(), push.Part()}
+	return []store.Part{people.Part(), project.Part, vfs.Part, gremlin.Part, vault.Part(), attachment.Part(), search.Part(), push.Part(), quota.Part()}
 }
 
 // databasePlace is where the server's database is: server.db, unless the settings name another.

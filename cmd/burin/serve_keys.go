@@ -202,3 +202,27 @@ func (s phraseSource) Next(ctx context.Context) (vault.Secret, error) {
 
 // Settle implements [vault.Source].
 func (phraseSource) Settle(context.Context, vault.Secret) error { return nil }
+
+// lookEvery is how often a server looks whether people whose keys it has open are still signed in.
+const lookEvery = 5 * time.Second
+
+// lockSignedOut locks the keys of people who are signed in nowhere any more, by whichever server or command they
+// were signed out, until ctx ends.
+func (k *kept) lockSignedOut(ctx context.Context, failed func(error)) {
+	for {
+		for _, person := range k.vault.Unlocked() {
+			in, err := k.people.SignedIn(ctx, person)
+			switch {
+			case err != nil && ctx.Err() == nil:
+				failed(err)
+			case err == nil && !in:
+				k.vault.Lock(person)
+			}
+		}
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+}

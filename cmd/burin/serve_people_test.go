@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/zip"
 	"bufio"
 	"bytes"
 	"crypto/tls"
@@ -475,7 +476,19 @@ func TestServeAccount(t *testing.T) {
 	said(do("unfactor", url.Values{"password": {"another fine one"}}), "The second factor is off.")
 	answer, body = c.form("/account/export", cookie, nil)
 	var all people.Account
-	if err := json.Unmarshal([]byte(body), &all); err != nil || all.Person.Name != "ann" || len(all.Log) < 10 || !strings.HasPrefix(answer.Header.Get("Content-Disposition"), "attachment") || strings.Contains(body, "argon2") {
+	archive, err := zip.NewReader(strings.NewReader(body), int64(len(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := archive.Open("account.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &all); err != nil || all.Person.Name != "ann" || len(all.Log) < 10 || !strings.HasPrefix(answer.Header.Get("Content-Disposition"), "attachment") || strings.Contains(string(data), "argon2") {
 		t.Errorf("%v %s", err, body)
 	}
 	said(do("nothing", nil), "nothing is at /account/nothing")

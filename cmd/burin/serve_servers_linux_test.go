@@ -587,3 +587,142 @@ func (p *pair) heardAll(chat string, w *heard) {
 		}
 	}
 }
+
+// at asks one of the servers.
+func (p *pair) at(i int, verb, path string, with any) (status int, said string) {
+	p.Helper()
+	body, err := json.Marshal(with)
+	if err != nil {
+		p.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(p.Context(), verb, p.url(i)+path, strings.NewReader(string(body)))
+	if err != nil {
+		p.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+testToken)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(answer.Body)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return answer.StatusCode, string(data)
+}
+
+// Two servers count the turns and the money of a person together.
+func TestTwoServersLimits(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, pgtest.Start(t, pgtest.Options{}).Database(t), "address: http://localhost", "", "")
+	quota := func(is map[string]any) {
+		t.Helper()
+		if status, said := p.at(0, "POST", "/v1/admin/people/"+ownerPerson, map[string]any{"quota": is}); status != http.StatusOK {
+			t.Fatal(status, said)
+		}
+	}
+	chats := [2]string{}
+	for i := range chats {
+		var begun struct{ Chat struct{ ID string } }
+		if status, said := p.at(i, "POST", "/v1/chats", map[string]any{}); status != http.StatusCreated || json.Unmarshal([]byte(said), &begun) != nil {
+			t.Fatal(status, said)
+		}
+		chats[i] = begun.Chat.ID
+	}
+	submit := func(i int, text string) (int, string) {
+		t.Helper()
+		return p.at(i, "POST", "/v1/sessions/"+chats[i]+"/submit", toldTo(text, text))
+	}
+	// A third server runs a turn.
+	third, err := p.store.NewChat(t.Context(), ownerPerson, "", project.About{})
+	if err == nil {
+		err = p.store.Beat(t.Context(), "third", "http://127.0.0.1:1")
+	}
+	if err == nil {
+		_, err = p.store.Hold(t.Context(), third.ID, "third/1")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := p.store.Accept(t.Context(), third.ID, "third/1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quota(map[string]any{"turns": 1})
+	for i := range chats {
+		if status, said := submit(i, fmt.Sprintf("turn %d 0", i)); status != http.StatusTooManyRequests || !strings.Contains(said, `"code":"turns"`) {
+			t.Errorf("server %d: %d %s", i, status, said)
+		}
+	}
+	if err := p.store.Settle(t.Context(), third.ID, "third/1", n, nil); err != nil {
+		t.Fatal(err)
+	}
+	quota(map[string]any{"budget": 1e-9})
+	if status, said := submit(0, "turn 0 0"); status != http.StatusOK {
+		t.Fatal(status, said)
+	}
+	p.ask(http.StatusOK, "POST", "/v1/sessions/"+chats[0]+"/wait", map[string]any{"id": "turn 0 0"})
+	// Server 0 has spent it, and server 1 refuses; through the other one, too.
+	if status, said := submit(1, "turn 1 0"); status != http.StatusPaymentRequired || !strings.Contains(said, `"code":"budget"`) {
+		t.Errorf("%d %s", status, said)
+	}
+	chats[0], chats[1] = chats[1], chats[0]
+	for i := range chats {
+		if status, said := submit(i, fmt.Sprintf("turn %d 1", i)); status != http.StatusPaymentRequired || !strings.Contains(said, `"code":"budget"`) || !strings.Contains(said, "ask an admin") {
+			t.Errorf("through server %d: %d %s", i, status, said)
+		}
+	}
+	var me struct {
+		Used struct {
+			Requests int
+			Cost     float64
+		}
+	}
+	if _, said := p.at(1, "GET", "/v1/me", nil); json.Unmarshal([]byte(said), &me) != nil || me.Used.Requests != 1 || me.Used.Cost == 0 {
+		t.Errorf("used %s", said)
+	}
+}
+
+// A turn of somebody whose keys are locked waits for them when its server has ended or died, and goes on where they unlock them.
+func TestTwoServersLocked(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, pgtest.Start(t, pgtest.Options{}).Database(t), "address: http://localhost", "", "")
+	at := func(i int) *httpClient {
+		return &httpClient{t: t, url: p.url(i), cmd: p.running[i], spec: map[string]any{}}
+	}
+	link := strings.TrimSpace(run(t, p.cmds[0], "admin", "invite", "--role", "member", "--url", p.url(0)))
+	ann := asker{name: "ann", cookie: at(0).signIn("/v1/join", map[string]string{"code": link[strings.LastIndexByte(link, '/')+1:], "name": "ann", "password": personPassword})}
+	ann.does(at(0), http.StatusOK, "POST", "/v1/me/keys", map[string]any{"mode": "own", "password": personPassword}, nil)
+	chat := ann.chat(at(0))
+	id := strings.TrimPrefix(chat, "/v1/sessions/")
+	ann.does(at(0), http.StatusOK, "POST", chat+"/submit", toldTo("1", "turn 0 0"), nil)
+	if pacetest.Long(true, false, false) { // its lease ends at once
+		p.signal(0, syscall.SIGTERM)
+		_ = p.running[0].Wait()
+	} else {
+		p.kill(0)
+	}
+	open, err := p.store.Unsettled(t.Context())
+	if _, ok := open[id]; err != nil || !ok {
+		t.Fatalf("unsettled %v, %v", open, err)
+	}
+	ann.refused(at(1), http.StatusLocked, "locked", "GET", "/v1/chats/"+id, nil)
+	ann.does(at(1), http.StatusOK, "POST", "/v1/me/unlock", map[string]any{"password": personPassword}, nil)
+	for late := time.Now().Add(time.Minute); ; p.rest() {
+		if open, err := p.store.Unsettled(t.Context()); err == nil && len(open) == 0 {
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatalf("not settled: %v", open)
+		}
+	}
+	if status, said := ann.ask(at(1), "GET", "/v1/me/export", ""); status != http.StatusOK || !strings.HasPrefix(said, "PK") {
+		t.Errorf("%d", status)
+	}
+	_, said := ann.ask(at(1), "POST", chat+"/nodes", "{}")
+	if strings.Count(said, `"role":"assistant"`) != 2 { // the call, and the answer
+		t.Errorf("the chat is %s", said)
+	}
+}

@@ -33,8 +33,15 @@ type Chat struct {
 	// Files are those that its tools see; nil: it has none.
 	Files workspace.Files
 	// Account is whose costs these are in the ledger, as a project's.
-	Account      string
+	Account string
+	// Meter has limits beyond those of this machine, and keeps accounts of its own; nil: there are none.
+	Meter session.Meter
+	// Models gives lists of selectors: every model that is asked must fit one of each list. nil: all may be.
+	Models func(context.Context) ([][]string, error)
+	// Choice is the model that was chosen, and Default the one for chats without. Where its person may
+	// not use that, it is the first one that they may.
 	Choice       Choice
+	Default      Choice
 	Thinking     llm.Level
 	MaxTokens    int
 	Instructions string
@@ -61,6 +68,16 @@ func OpenChat(ctx context.Context, h *Host, c Chat) (*session.Session, error) {
 		Choice: c.Choice, Note: c.Warn,
 	}
 	o.Thinking.Level = c.Thinking
+	m, err := h.Models()
+	if err != nil {
+		return nil, err
+	}
+	may := permitted{m.Catalog, c.Models}
+	if c.Choice.Model == "" {
+		if o.Choice, err = may.first(ctx, c.Default); err != nil {
+			return nil, err
+		}
+	}
 	if c.Attachment != nil {
 		o.Attached = func(ctx context.Context, b llm.Block, address string) (llm.Block, error) {
 			id, ok := strings.CutPrefix(strings.TrimPrefix(address, "blob:"), "attachment:") // as clients and transcripts have it
@@ -77,17 +94,25 @@ func OpenChat(ctx context.Context, h *Host, c Chat) (*session.Session, error) {
 			return b, nil
 		}
 	}
-	if c.Accept != nil {
-		o.Brief = func(ctx context.Context, _ string) (string, error) { return "", c.Accept(ctx) }
-	}
 	if err := h.findModel(ctx, &o, settings); err != nil {
 		return nil, err
+	}
+	if err := may.bind(ctx, &o); err != nil {
+		return nil, err
+	}
+	var s *session.Session
+	o.Brief = func(ctx context.Context, _ string) (string, error) {
+		err := may.check(ctx, s.Facts().Model)
+		if err == nil && c.Accept != nil {
+			err = c.Accept(ctx)
+		}
+		return "", err
 	}
 	account, err := h.Ledger(ctx)
 	if err != nil {
 		return nil, err
 	}
-	o.Meter = &meter{ledger: account, project: c.Account, limits: limitsOf(settings)}
+	o.Meter = metered{may, c.Meter, &meter{ledger: account, project: c.Account, limits: limitsOf(settings)}}
 	files := c.Files
 	if files == nil {
 		files = workspace.NewMemory()
@@ -101,8 +126,7 @@ func OpenChat(ctx context.Context, h *Host, c Chat) (*session.Session, error) {
 		return nil, err
 	}
 	o.Closed = b.Close
-	s, err := b.Start(ctx, o.Session)
-	if err != nil {
+	if s, err = b.Start(ctx, o.Session); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return s, nil

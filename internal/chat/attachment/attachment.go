@@ -98,6 +98,9 @@ type Piece struct {
 
 // Store keeps pieces. Any goroutine may use it.
 type Store struct {
+	// Fits says, in the transaction that puts a piece, why its person may not have it. nil: they may.
+	Fits func(ctx context.Context, q store.Querier, person string) error
+
 	db     *store.DB
 	vault  *vault.Vault
 	places []Place // the first takes new ones
@@ -106,7 +109,7 @@ type Store struct {
 // New makes a Store that puts pieces into a place; nil is the database. A place other than the
 // database belongs to one database: that of another is refused.
 func New(ctx context.Context, db *store.DB, v *vault.Vault, at Place) (*Store, error) {
-	s := &Store{db, v, []Place{database{db}}}
+	s := &Store{db: db, vault: v, places: []Place{database{db}}}
 	if at == nil {
 		return s, nil
 	}
@@ -228,6 +231,9 @@ func (s *Store) put(ctx context.Context, person string, r io.Reader, o PutOption
 			}
 			_, err = q.Exec(ctx, `INSERT INTO {pieces} (person, id, tag, blob, generation, size, head, refs, touched) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8)`,
 				person, p.ID, w.tag, w.blob, ring.Newest(), p.Size, sealed, time.Now().Unix())
+			if err == nil && s.Fits != nil {
+				err = s.Fits(ctx, q, person)
+			}
 			return err
 		})
 		if store.Taken(err) { // another request has just put the same
@@ -490,7 +496,7 @@ func (s *Store) count(ctx context.Context, q store.Querier, person, id string, b
 
 // Size is how many bytes a person has in pieces.
 func (s *Store) Size(ctx context.Context, q store.Querier, person string) (n int64, err error) {
-	err = q.QueryRow(ctx, `SELECT coalesce(sum(size), 0) FROM {pieces} WHERE person = ?1`, person).Scan(&n)
+	err = q.QueryRow(ctx, `SELECT CAST(coalesce(sum(size), 0) AS BIGINT) FROM {pieces} WHERE person = ?1`, person).Scan(&n)
 	return n, err
 }
 
@@ -498,6 +504,23 @@ func (s *Store) Size(ctx context.Context, q store.Querier, person string) (n int
 func (s *Store) Delete(ctx context.Context, q store.Querier, person string) error {
 	_, err := q.Exec(ctx, `DELETE FROM {pieces} WHERE person = ?1`, person)
 	return err
+}
+
+// List gives the pieces of a person, without looking into them, after one of them.
+func (s *Store) List(ctx context.Context, person, after string, limit int) (ids []string, err error) {
+	rows, err := s.db.Query(ctx, `SELECT id FROM {pieces} WHERE person = ?1 AND id > ?2 ORDER BY id LIMIT ?3`, person, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }
 
 // Tend deletes what nobody uses, now and every hour, until ctx ends. failed is told what went

@@ -272,6 +272,22 @@ func conformance(t *testing.T, open func() *kit) {
 			}
 		}
 	})
+	t.Run("what somebody has no room for is not kept", func(t *testing.T) {
+		k := open()
+		full := errors.New("full")
+		k.Fits = func(ctx context.Context, q store.Querier, person string) error {
+			if n, err := k.Size(ctx, q, person); err != nil || n <= 2*mb {
+				return err
+			}
+			return full
+		}
+		k.put(t, "ann", content(mb, 1))
+		k.put(t, "bob", content(2*mb, 2))
+		if _, err := k.Put(ctx, "ann", bytes.NewReader(content(mb+1, 3)), attachment.PutOptions{Limit: 64 * mb}); !errors.Is(err, full) || len(k.blobs()) != 2 {
+			t.Errorf("%v, %d blobs", err, len(k.blobs()))
+		}
+		k.put(t, "ann", content(mb, 1)) // the same is there already
+	})
 	t.Run("the same is kept once, for one person", func(t *testing.T) {
 		k := open()
 		data := content(mb+100, 1)

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -169,6 +170,20 @@ func (g Groups) SetQuota(ctx context.Context, by By, person string, is Quota) er
 func (g Groups) Quota(ctx context.Context, person string) (is Quota, err error) {
 	err = g.db.QueryRow(ctx, `SELECT budget, storage, turns FROM {quotas} WHERE person = ?1`, person).Scan(&is.Budget, &is.Storage, &is.Turns)
 	return is, ignore(err, sql.ErrNoRows)
+}
+
+// Storage is how many bytes a person may keep; nil: there is no limit. In a transaction others who
+// ask for the same person wait until it ends.
+func Storage(ctx context.Context, q store.Querier, person string) (most *int64, err error) {
+	var n int64
+	err = q.QueryRow(ctx, `UPDATE {quotas} SET storage = storage WHERE person = ?1 AND storage IS NOT NULL RETURNING storage`, person).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for the quota: %w", err)
+	}
+	return &n, nil
 }
 
 // Limits are those of a person: the least budget of the quota and the groups, and models that

@@ -170,8 +170,12 @@ func (p *People) SetPassword(ctx context.Context, by By, person, old, password, 
 	if err != nil {
 		return err
 	}
+	rewrap, err := p.rewrap(ctx, person, old, password)
+	if err != nil {
+		return err
+	}
 	return p.change(ctx, by, person, "password", "", false, func(q store.Querier) error {
-		err := dropSecrets(ctx, q, person, device)
+		err := errors.Join(rewrap(ctx, q), dropSecrets(ctx, q, person, device))
 		if err == nil {
 			_, err = q.Exec(ctx, `UPDATE {people} SET password = ?2 WHERE id = ?1`, person, hash)
 		}

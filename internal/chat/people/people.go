@@ -221,6 +221,9 @@ func (e InputError) Error() string { return e.Field + ": " + e.Wrong }
 
 // People are those of one server. Any goroutine may use it.
 type People struct {
+	// Locks are the keys that people open with their passwords. nil: there are none.
+	Locks Locks
+
 	db     *store.DB
 	keys   Keys
 	now    func() time.Time

@@ -19,6 +19,7 @@ var ErrCode = InputError{"code", "it is wrong, or was used: wait for the next on
 type Entrance struct {
 	Secret string // of the device; "" if a second factor is asked for
 	Ticket string // to come back with the code of the second factor
+	Person string // whose password it was; the id
 }
 
 // SignIn signs somebody in with a password.
@@ -73,7 +74,7 @@ func (p *People) SignIn(ctx context.Context, name, password string, from From) (
 		if err := q.QueryRow(ctx, `SELECT count(*) FROM {people} WHERE id = ?1 AND disabled = 0`, id).Scan(&still); err != nil || still == 0 {
 			return errors.Join(ErrRefused, err)
 		}
-		in = Entrance{}
+		in = Entrance{Person: id}
 		if factor {
 			in.Ticket, err = p.Links().link(ctx, q, linkFactor, id, "", Reset{}, By{Person: id, Address: from.Address}, p.now().Add(ticketFor))
 			return err

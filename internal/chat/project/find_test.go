@@ -71,7 +71,7 @@ func (f *finding) turn(person string, c project.Chat, texts ...string) {
 	ctx := f.Context()
 	l := must[*transcript.Log](f.T)(f.store.Open(ctx, person, c, transcript.Options{}, nil))
 	must[bool](f.T)(f.store.Hold(ctx, c.ID, "a/1"))
-	n := must[int64](f.T)(f.store.Accept(ctx, c.ID, "a/1"))
+	n := must[int64](f.T)(f.store.Accept(ctx, c.ID, "a/1", nil))
 	for i, text := range texts {
 		say(f.T, l, []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2], text)
 	}
@@ -221,7 +221,7 @@ func testFindServers(f *finding) {
 	other.finds("ann", "quince", "One:user:a quince")
 	// What is said while a turn is under way, too, by whoever has it open.
 	l := must[*transcript.Log](f.T)(f.store.Open(f.Context(), "ann", c, transcript.Options{}, nil))
-	must[int64](f.T)(f.store.Accept(f.Context(), c.ID, "a/1"))
+	must[int64](f.T)(f.store.Accept(f.Context(), c.ID, "a/1", nil))
 	for i := range 500 {
 		say(f.T, l, llm.RoleUser, fmt.Sprintf("pear %d", i))
 	}

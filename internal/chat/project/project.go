@@ -151,6 +151,10 @@ type Keys interface {
 
 // Store keeps the projects and chats of all people. Any goroutine may use it.
 type Store struct {
+	// Fits says, in the transaction of a change that makes a person's files larger, why they may not
+	// be. nil: the projects have limits of their own only.
+	Fits func(ctx context.Context, q store.Querier, person string) error
+
 	db     *store.DB
 	keys   Keys
 	files  *vfs.Store
@@ -432,5 +436,36 @@ func (s *Store) Files(ctx context.Context, person, id string) (*vfs.Tree, error)
 	if err != nil {
 		return nil, err
 	}
-	return s.files.Tree(id, ring), nil
+	tree := s.files.Tree(id, ring)
+	if s.Fits != nil {
+		tree = vfs.Within(tree, func(ctx context.Context, q store.Querier) error { return s.Fits(ctx, q, person) })
+	}
+	return tree, nil
+}
+
+// Forget takes the files of a person out of memory, as when their keys are locked.
+func Forget(ctx context.Context, s *Store, person string) error {
+	all, err := idsOf(ctx, s.db, `{projects}`, person)
+	for _, id := range all {
+		s.files.Forget(id)
+	}
+	return err
+}
+
+// Bytes is what the files of a person take in the database, with old versions and the trash.
+func Bytes(ctx context.Context, q store.Querier, person string) (int64, error) {
+	all, err := idsOf(ctx, q, `{projects}`, person)
+	if err != nil {
+		return 0, err
+	}
+	return vfs.Bytes(ctx, q, all)
+}
+
+// idsOf are the ids of what a person has in a table.
+func idsOf(ctx context.Context, q store.Querier, table, person string) (ids []string, err error) {
+	rows, err := q.Query(ctx, `SELECT id FROM `+table+` WHERE person = ?1 ORDER BY id`, person)
+	if err != nil {
+		return nil, err
+	}
+	return scanIDs(rows)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -311,13 +312,13 @@ func testTrash(t *testing.T, db *store.DB, s *project.Store) {
 func testTurns(t *testing.T, s *project.Store) {
 	ctx := t.Context()
 	c := must[project.Chat](t)(s.NewChat(ctx, "anna", "", project.About{}))
-	if _, err := s.Accept(ctx, c.ID, "a/1"); !errors.Is(err, project.ErrNotHeld) {
+	if _, err := s.Accept(ctx, c.ID, "a/1", nil); !errors.Is(err, project.ErrNotHeld) {
 		t.Errorf("accepted by nobody: %v", err)
 	}
 	if must[bool](t)(s.Hold(ctx, c.ID, "a/1")) {
 		t.Error("a new chat has a turn")
 	}
-	n := must[int64](t)(s.Accept(ctx, c.ID, "a/1"))
+	n := must[int64](t)(s.Accept(ctx, c.ID, "a/1", nil))
 	if got := must[map[string]string](t)(s.Unsettled(ctx)); len(got) != 1 || got[c.ID] != "a/1" {
 		t.Errorf("unsettled %v", got)
 	}
@@ -336,13 +337,13 @@ func testTurns(t *testing.T, s *project.Store) {
 	if err := s.Note(ctx, "anna", c.ID, "a/1", func(a *project.About) { a.Title = "stale" }); !errors.Is(err, project.ErrNotHeld) {
 		t.Errorf("it notes something: %v", err)
 	}
-	if _, err := s.Accept(ctx, c.ID, "a/1"); !errors.Is(err, project.ErrNotHeld) {
+	if _, err := s.Accept(ctx, c.ID, "a/1", nil); !errors.Is(err, project.ErrNotHeld) {
 		t.Errorf("it accepts a turn: %v", err)
 	}
 	if got := must[map[string]string](t)(s.Unsettled(ctx)); len(got) != 1 || got[c.ID] != "b/1" {
 		t.Errorf("unsettled %v", got)
 	}
-	second := must[int64](t)(s.Accept(ctx, c.ID, "b/1"))
+	second := must[int64](t)(s.Accept(ctx, c.ID, "b/1", nil))
 	if err := s.Settle(ctx, c.ID, "b/1", n, nil); err != nil {
 		t.Error(err)
 	}
@@ -365,6 +366,28 @@ func testTurns(t *testing.T, s *project.Store) {
 	}
 	if c = must[project.Chat](t)(s.Chat(ctx, "anna", c.ID)); c.Title != "fresh" || must[string](t)(s.Holder(ctx, c.ID)) != "b/1" {
 		t.Errorf("the chat is %+v", c)
+	}
+	// Of turns that begin at the same time only as many are accepted as may run.
+	var accepted, refused atomic.Int32
+	var work sync.WaitGroup
+	most := 2
+	for range 6 {
+		c := must[project.Chat](t)(s.NewChat(ctx, "anna", "", project.About{}))
+		must[bool](t)(s.Hold(ctx, c.ID, "a/1"))
+		work.Go(func() {
+			switch _, err := s.Accept(ctx, c.ID, "a/1", &most); {
+			case err == nil:
+				accepted.Add(1)
+			case errors.As(err, new(project.TurnsError)):
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	work.Wait()
+	if accepted.Load() != 2 || refused.Load() != 4 || must[int](t)(project.Running(ctx, s, "anna")) != 2 || must[int](t)(project.Running(ctx, s, "ben")) != 0 {
+		t.Errorf("%d accepted, %d refused", accepted.Load(), refused.Load())
 	}
 	if err := s.Beat(ctx, "a", "http://there"); err != nil {
 		t.Fatal(err)

@@ -43,16 +43,43 @@ func (s *Store) Holder(ctx context.Context, id string) (holder string, err error
 	return holder, err
 }
 
-// Accept counts a turn that begins, and gives its number.
-func (s *Store) Accept(ctx context.Context, id, holder string) (n int64, err error) {
+// TurnsError means that as many turns of a person run as may at a time.
+type TurnsError struct{ Running, Most int }
+
+func (e TurnsError) Error() string {
+	return fmt.Sprintf("%d of your turns run in other chats, and %d may at a time: wait until one has ended, or stop one", e.Running, e.Most)
+}
+
+// Accept counts a turn that begins, and gives its number. most is how many turns its person may have at
+// a time, in different chats; nil is any number. The error is a [TurnsError] if there would be more.
+func (s *Store) Accept(ctx context.Context, id, holder string, most *int) (n int64, err error) {
 	err = s.db.Update(ctx, func(q store.Querier) error {
-		err := q.QueryRow(ctx, `UPDATE {chats} SET accepted = accepted + 1 WHERE id = ?1 AND holder = ?2 RETURNING accepted`, id, holder).Scan(&n)
+		var person string
+		err := q.QueryRow(ctx, `UPDATE {chats} SET accepted = accepted + 1 WHERE id = ?1 AND holder = ?2 RETURNING accepted, person`, id, holder).Scan(&n, &person)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = ErrNotHeld
+		}
+		if err != nil || most == nil {
+			return err
+		}
+		running, err := runningBut(ctx, q, person, id)
+		if err == nil && running >= *most {
+			err = TurnsError{running, *most}
 		}
 		return err
 	})
 	return n, err
+}
+
+// runningBut counts the chats of a person in which a turn runs, but one.
+func runningBut(ctx context.Context, q store.Querier, person, id string) (n int, err error) {
+	err = q.QueryRow(ctx, `SELECT count(*) FROM {chats} WHERE person = ?1 AND accepted > settled AND id <> ?2`, person, id).Scan(&n)
+	return n, err
+}
+
+// Running counts the turns of a person that run, on all servers.
+func Running(ctx context.Context, s *Store, person string) (int, error) {
+	return runningBut(ctx, s.db, person, "")
 }
 
 // Settle says that all turns up to a number have ended. If that wasn't said yet, it does also in the

@@ -71,7 +71,7 @@ var (
 	// ErrRetired means that the key of a record is not in the ring any more.
 	ErrRetired = errors.New("its key is not there any more")
 	// ErrLocked means that the person's keys can't be opened until they unlock them.
-	ErrLocked = errors.New("it is locked with the pass phrase of its owner")
+	ErrLocked = errors.New("the keys are locked: unlock them with the password, at /account or with POST /v1/me/unlock")
 	// ErrLarge means that a record would not fit.
 	ErrLarge = errors.New("it is too large")
 )

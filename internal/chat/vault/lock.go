@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/store"
@@ -22,6 +24,27 @@ func (v *Vault) Mode(ctx context.Context, person string) (m Mode, open bool, err
 	k, err := readKeys(ctx, v.db, person)
 	m = k.mode()
 	return m, m == Server || h.lock != nil && !h.locking, err
+}
+
+// ModeOf tells a person's mode where nobody has the server's key.
+func ModeOf(ctx context.Context, q store.Querier, person string) (Mode, error) {
+	k, err := readKeys(ctx, q, person)
+	return k.mode(), err
+}
+
+// Unlocked are the people in mode Own whose keys are in memory here.
+func (v *Vault) Unlocked() (people []string) {
+	v.mu.Lock()
+	all := slices.Collect(maps.Values(v.people))
+	v.mu.Unlock()
+	for _, h := range all {
+		h.mu.Lock()
+		if h.lock != nil && !h.locking {
+			people = append(people, h.person)
+		}
+		h.mu.Unlock()
+	}
+	return people
 }
 
 // SetMode changes a person's mode. For Own it takes the pass phrase, and gives the recovery
@@ -175,15 +198,25 @@ func (v *Vault) openLock(ctx context.Context, k keys, phrase, recovery string) (
 
 // Unlock opens the keys of a person in mode Own, on this server.
 func (v *Vault) Unlock(ctx context.Context, person, phrase string) error {
+	open, err := v.Unlocking(ctx, person, phrase)
+	if err == nil {
+		err = open(ctx)
+	}
+	return err
+}
+
+// Unlocking is Unlock in two steps: open is called once the person has proved everything else, such as a
+// second factor.
+func (v *Vault) Unlocking(ctx context.Context, person, phrase string) (open func(context.Context) error, err error) {
 	k, err := readKeys(ctx, v.db, person)
 	if err != nil {
-		return fmt.Errorf("unlock the keys: %w", err)
+		return nil, fmt.Errorf("unlock the keys: %w", err)
 	}
 	lock, err := v.openLock(ctx, k, phrase, "") // before h is locked: it takes a while
 	if err != nil {
-		return fmt.Errorf("unlock the keys: %w", err)
+		return nil, fmt.Errorf("unlock the keys: %w", err)
 	}
-	return v.unlock(ctx, person, lock, k.rotate)
+	return func(ctx context.Context) error { return v.unlock(ctx, person, lock, k.rotate) }, nil
 }
 
 func (v *Vault) unlock(ctx context.Context, person string, lock []byte, rotate bool) error {
@@ -282,22 +315,29 @@ func (v *Vault) Lock(person string) {
 // ChangePassphrase gives the keys of a person in mode Own another pass phrase. The recovery key
 // stays the same.
 func (v *Vault) ChangePassphrase(ctx context.Context, person, old, phrase string) error {
+	change, err := v.Rephrase(ctx, person, old, phrase)
+	if err == nil {
+		err = v.db.Update(ctx, func(q store.Querier) error { return change(ctx, q) })
+	}
+	return err
+}
+
+// Rephrase is ChangePassphrase with a transaction of the caller's, in which change is called.
+func (v *Vault) Rephrase(ctx context.Context, person, old, phrase string) (change func(context.Context, store.Querier) error, err error) {
 	k, err := readKeys(ctx, v.db, person)
 	if err != nil {
-		return fmt.Errorf("change the pass phrase: %w", err)
+		return nil, fmt.Errorf("change the pass phrase: %w", err)
 	}
 	lock, err := v.openLock(ctx, k, old, "")
+	var w wrap
 	if err == nil {
-		var w wrap
-		if w, err = v.wrapPhrase(ctx, person, phrase, lock); err == nil {
-			err = v.rewrap(ctx, person, k, []wrap{w})
-		}
+		w, err = v.wrapPhrase(ctx, person, phrase, lock)
 		clear(lock)
 	}
 	if err != nil {
-		return fmt.Errorf("change the pass phrase: %w", err)
+		return nil, fmt.Errorf("change the pass phrase: %w", err)
 	}
-	return nil
+	return func(ctx context.Context, q store.Querier) error { return rewrapIn(ctx, q, person, k, []wrap{w}) }, nil
 }
 
 // Recover gives the keys of a person in mode Own another pass phrase, and opens them. It gives a
@@ -324,22 +364,24 @@ func (v *Vault) Recover(ctx context.Context, person, recovery, phrase string) (n
 
 // rewrap replaces what opens a lock key, unless somebody else has meanwhile.
 func (v *Vault) rewrap(ctx context.Context, person string, was keys, wraps []wrap) error {
-	return v.update(ctx, func(q store.Querier, _ *master) error {
-		now, err := readKeys(ctx, q, person)
-		if err != nil {
+	return v.db.Update(ctx, func(q store.Querier) error { return rewrapIn(ctx, q, person, was, wraps) })
+}
+
+func rewrapIn(ctx context.Context, q store.Querier, person string, was keys, wraps []wrap) error {
+	now, err := readKeys(ctx, q, person)
+	if err != nil {
+		return err
+	}
+	a, _ := was.find(kindPhrase)
+	if b, _ := now.find(kindPhrase); string(a.wrapped) != string(b.wrapped) {
+		return ErrPassphrase
+	}
+	for _, w := range wraps {
+		if err := writeWrap(ctx, q, w); err != nil {
 			return err
 		}
-		a, _ := was.find(kindPhrase)
-		if b, _ := now.find(kindPhrase); string(a.wrapped) != string(b.wrapped) {
-			return ErrPassphrase
-		}
-		for _, w := range wraps {
-			if err := writeWrap(ctx, q, w); err != nil {
-				return err
-			}
-		}
-		return changed(ctx, q, person)
-	})
+	}
+	return changed(ctx, q, person)
 }
 
 // Wait returns when the keys of a person can be opened on this server.

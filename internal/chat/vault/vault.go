@@ -158,6 +158,9 @@ func (v *Vault) of(person string) (*held, error) {
 // Ring gives the keys of a person, and makes them at the first use. Whoever keeps it longer than
 // for one operation uses [Vault.Hold].
 func (v *Vault) Ring(ctx context.Context, person string) (*Ring, error) {
+	if held, ok := ctx.Value(holding{}).(holding); ok && held.person == person {
+		return held.ring, nil
+	}
 	h, err := v.of(person)
 	if err != nil {
 		return nil, err
@@ -172,6 +175,9 @@ func (v *Vault) Ring(ctx context.Context, person string) (*Ring, error) {
 // Hold gives the keys of a person for a turn, during which they stay open. The caller calls
 // release once it doesn't seal any more.
 func (v *Vault) Hold(ctx context.Context, person string) (r *Ring, release func(), err error) {
+	if held, ok := ctx.Value(holding{}).(holding); ok && held.person == person {
+		return held.ring, func() {}, nil // as long as who holds it
+	}
 	h, err := v.of(person)
 	if err != nil {
 		return nil, nil, err
@@ -194,6 +200,17 @@ func (v *Vault) Hold(ctx context.Context, person string) (r *Ring, release func(
 			v.locked(person)
 		}
 	}), nil
+}
+
+// holding is a ring that is held for what a context is for, and also its key.
+type holding struct {
+	person string
+	ring   *Ring
+}
+
+// Holding gives a context in which [Vault.Ring] gives a ring that was held, also while its person is being locked.
+func Holding(ctx context.Context, person string, r *Ring) context.Context {
+	return context.WithValue(ctx, holding{}, holding{person, r})
 }
 
 // wrap is a wrapped key.
@@ -336,7 +353,10 @@ func (v *Vault) load(ctx context.Context, h *held) error {
 		}
 	}
 	if errors.Is(err, ErrLocked) {
-		h.wipe() // another server has changed the mode or the lock key
+		if h.ring != nil { // another server has changed the mode or the lock key
+			go v.locked(h.person) // which may ask for them, when h is free
+		}
+		h.wipe()
 	}
 	if err != nil {
 		return fmt.Errorf("open the keys: %w", err)

@@ -380,6 +380,65 @@ func TestIdle(t *testing.T) {
 	<-locked
 }
 
+// Locked while a turn runs, the keys are the turn's alone.
+func TestHolding(t *testing.T) {
+	db := storetest.Open(t, filepath.Join(t.TempDir(), "server.db"), []store.Part{vault.Part()})
+	v := open(t, db, keyFile(t), vault.Options{})
+	ctx := t.Context()
+	if _, err := v.SetMode(ctx, "ann", vault.Own, phrase); err != nil {
+		t.Fatal(err)
+	}
+	r, release, err := v.Hold(ctx, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := v.Unlocked(); len(got) != 1 || got[0] != "ann" {
+		t.Errorf("unlocked %q", got)
+	}
+	v.Lock("ann")
+	if _, err := v.Ring(ctx, "ann"); !errors.Is(err, vault.ErrLocked) || len(v.Unlocked()) != 0 {
+		t.Errorf("%v, unlocked %q", err, v.Unlocked())
+	}
+	turn := vault.Holding(ctx, "ann", r)
+	held, err := v.Ring(turn, "ann")
+	if err != nil || held != r {
+		t.Errorf("the turn gets %v, %v", held, err)
+	}
+	if _, err := held.Seal("p", nil); err != nil {
+		t.Error(err)
+	}
+	if other, err := v.Ring(turn, "bob"); err != nil || other == r {
+		t.Errorf("another's keys are %v, %v", other, err)
+	}
+	release()
+	if _, err := held.Seal("p", nil); !errors.Is(err, vault.ErrLocked) {
+		t.Errorf("after the turn: %v", err)
+	}
+	if m, err := vault.ModeOf(ctx, db, "ann"); err != nil || m != vault.Own {
+		t.Errorf("mode %q, %v", m, err)
+	}
+}
+
+// A server that has the keys of somebody hears that they were locked at another one.
+func TestLockedElsewhere(t *testing.T) {
+	db, key := storetest.Open(t, filepath.Join(t.TempDir(), "server.db"), []store.Part{vault.Part()}), keyFile(t)
+	here, there := open(t, db, key, vault.Options{}), open(t, db, key, vault.Options{})
+	locked := make(chan string, 2)
+	there.OnLock(func(person string) { locked <- person })
+	ringOf(t, there, "ann")
+	if _, err := here.SetMode(t.Context(), "ann", vault.Own, phrase); err != nil {
+		t.Fatal(err)
+	}
+	there.Lock("ann") // so that it looks at once
+	<-locked
+	if _, err := there.Ring(t.Context(), "ann"); !errors.Is(err, vault.ErrLocked) {
+		t.Errorf("it opens them: %v", err)
+	}
+	if who := <-locked; who != "ann" {
+		t.Errorf("%s was locked", who)
+	}
+}
+
 func testRotate(t *testing.T, openDB func() *store.DB) {
 	ctx := t.Context()
 	db, key := openDB(), keyFile(t)

@@ -93,7 +93,10 @@ func (t *Tree) change(ctx context.Context, plan func(e *edit) error) error {
 				return errors.Join(err, errors.New("the files of the project changed while they were locked"))
 			}
 		}
-		return e.write(ctx, q, revision+1)
+		if err := e.write(ctx, q, revision+1); err != nil || t.fits == nil || e.grown <= 0 {
+			return err
+		}
+		return t.fits(ctx, q)
 	})
 	if err != nil || e.empty() {
 		return err

@@ -30,8 +30,10 @@ package vfs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -217,6 +219,22 @@ func (s *Store) Delete(ctx context.Context, q store.Querier, project string) err
 	return nil
 }
 
+// Bytes is what projects take in the database.
+func Bytes(ctx context.Context, q store.Querier, projects []string) (sum int64, err error) {
+	for some := range slices.Chunk(projects, 500) {
+		var n int64
+		marks, args := make([]string, len(some)), make([]any, len(some))
+		for i, id := range some {
+			marks[i], args[i] = fmt.Sprintf("?%d", i+1), id
+		}
+		if err := q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM {vfs_projects} WHERE project IN (`+strings.Join(marks, ", ")+`)`, args...).Scan(&n); err != nil {
+			return 0, fmt.Errorf("count the files of projects: %w", err)
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
 // Forget takes a project's tree out of memory, as when its person's keys are locked.
 func (s *Store) Forget(project string) {
 	s.mu.Lock()
@@ -235,6 +253,15 @@ type Tree struct {
 	s       *Store
 	rows    rows
 	persona string // the folder that is its root; "": the project's
+	fits    func(ctx context.Context, q store.Querier) error
+}
+
+// Within gives a tree with a limit beyond those of the project: fits is asked in the transaction
+// of a change that makes it larger, and its error undoes that.
+func Within(t *Tree, fits func(ctx context.Context, q store.Querier) error) *Tree {
+	n := *t
+	n.fits = fits
+	return &n
 }
 
 // Clean normalizes a path: it begins with a slash and doesn't end with one, "." and empty parts

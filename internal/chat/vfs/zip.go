@@ -173,6 +173,11 @@ func (t *Tree) Export(ctx context.Context, name string, to io.Writer) error {
 	return x.to.Close()
 }
 
+// ExportInto writes the files of a tree into a folder of an archive that has more.
+func ExportInto(ctx context.Context, t *Tree, to *zip.Writer, folder string) error {
+	return exporter{t, to}.folder(ctx, "/", folder)
+}
+
 // exporter writes an archive.
 type exporter struct {
 	of *Tree

@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/push"
+	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/host"
@@ -39,6 +41,14 @@ type Options struct {
 	Idle time.Duration
 	// Warn is told what went wrong where nobody waits for it.
 	Warn func(string)
+	// Ended is told of a chat that has ended here.
+	Ended func(id string)
+	// Keys are those of people: they are held while a turn runs, and chats of people end who lock theirs.
+	Keys *vault.Vault
+	// Limits are those of a person now.
+	Limits func(ctx context.Context, person string) (people.Limits, error)
+	// Quotas keeps what people spend.
+	Quotas *quota.Quotas
 	// Address is where other servers reach this one, and Dial connects to one there. "" is that
 	// there are no others.
 	Address string
@@ -67,7 +77,10 @@ type Chats struct {
 	working sync.WaitGroup
 	ending  atomic.Bool // what is done now is left to another server, or the next one
 
+	again chan struct{} // has watch look at once
+
 	mu        sync.Mutex
+	waiting   map[string]bool             // people whose turns wait for them
 	held      map[string]*held            // by the id of the chat
 	forwarded map[string][]session.Handle // handles of chats that other servers have
 	watched   map[string]int              // how many follow a chat that is open here
@@ -76,7 +89,12 @@ type Chats struct {
 // held is a chat that is open here.
 type held struct {
 	holder   string
+	person   string
+	mu       sync.Mutex   // of a turn that begins or has ended
+	ring     *vault.Ring  // while a turn runs
+	release  func()       // nil: none does
 	accepted atomic.Int64 // the number of the last turn
+	settled  atomic.Int64 // and of the last that has ended
 }
 
 // Times between servers. A transcript's lease ends after 15 s.
@@ -92,10 +110,11 @@ const (
 
 // New makes the chats of a store.
 func New(o Options) *Chats {
-	c := &Chats{o: o, server: rand.Text()[:10], held: map[string]*held{}, forwarded: map[string][]session.Handle{}, watched: map[string]int{}}
+	c := &Chats{o: o, server: rand.Text()[:10], again: make(chan struct{}, 1), waiting: map[string]bool{}, held: map[string]*held{}, forwarded: map[string][]session.Handle{}, watched: map[string]int{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.keep = owner.Keeper{Alone: true, Idle: o.Idle, Open: c.begin}
 	c.working.Go(c.watch)
+	o.Keys.OnLock(c.locked)
 	return c
 }
 
@@ -296,6 +315,7 @@ func (c *Chats) watch() {
 		case <-c.ctx.Done():
 			return
 		case <-time.After(wait):
+		case <-c.again:
 		}
 		wait = beatTime
 		if err := c.look(c.ctx); err != nil && c.ctx.Err() == nil {
@@ -337,6 +357,8 @@ func (c *Chats) look(ctx context.Context) error {
 		case err == nil:
 			_ = h.Close() // it only leaves; begin went on with the turn
 			c.leave(id)
+		case errors.Is(err, vault.ErrLocked):
+			c.await(ctx, id)
 		case !errors.Is(err, transcript.ErrLocked) && !errors.Is(err, project.ErrUnknown):
 			c.o.Warn("take over chat " + id + ": " + err.Error())
 		}
@@ -370,7 +392,7 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 	desk := session.NewDesk(session.DeskOptions{Wait: true})
 	leave := desk.Attend() // people will come: the model may ask them
 	defer leave()
-	h := &held{holder: c.server + "/" + rand.Text()[:10]}
+	h := &held{holder: c.server + "/" + rand.Text()[:10], person: person}
 	unsettled := false
 	s, err := c.o.Open(ctx, host.Chat{
 		Log: func(o transcript.Options) (*transcript.Log, error) {
@@ -380,13 +402,12 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 			}
 			return log, err
 		},
-		Accept: func(ctx context.Context) error {
-			n, err := c.o.Store.Accept(ctx, id, h.holder)
-			if err == nil {
-				h.accepted.Store(n)
-			}
-			return err
+		Accept: func(ctx context.Context) error { return c.accept(ctx, person, id, h) },
+		Models: func(ctx context.Context) ([][]string, error) {
+			is, err := c.o.Limits(ctx, person)
+			return is.Models, err
 		},
+		Meter: &purse{c: c, person: person, chat: id, held: h},
 		Attachment: func(ctx context.Context, file string) ([]byte, string, error) {
 			return c.o.Attachments.Take(ctx, person, id, file)
 		},
@@ -410,14 +431,13 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 
 // goOn continues a turn that was accepted and has not ended.
 func (c *Chats) goOn(ctx context.Context, id string, h *held, s *session.Session) {
-	n, err := c.o.Store.Accept(ctx, id, h.holder)
-	if err != nil {
+	if err := c.acceptWithin(ctx, id, h, nil); err != nil { // its person's turns were counted when it began
 		c.o.Warn("chat " + id + ": " + err.Error())
 		return
 	}
-	h.accepted.Store(n)
 	face := s.Face("takeover", false)
-	if _, err = face.Conversation().Resend(ctx); err == nil {
+	_, err := face.Conversation().Resend(ctx)
+	if err == nil {
 		err = face.Queue().Release(ctx)
 	}
 	if err != nil {
@@ -437,10 +457,12 @@ func first(a, b string) string {
 func (c *Chats) note(person, id string, h *held, s *session.Session, feed session.Feed) {
 	defer func() {
 		c.mu.Lock()
-		defer c.mu.Unlock()
 		if c.held[id] == h {
 			delete(c.held, id)
 		}
+		c.mu.Unlock()
+		h.let(h.accepted.Load())
+		c.o.Ended(id)
 	}()
 	for {
 		e, err := feed.Next(c.ctx)
@@ -449,7 +471,10 @@ func (c *Chats) note(person, id string, h *held, s *session.Session, feed sessio
 		}
 		err = c.noteOne(person, id, h, s, e)
 		if err == nil && e.Type == session.AgentSettled {
-			err = c.o.Finder.Index(c.ctx, person, id, h.holder, s.Log())
+			err = c.o.Finder.Index(h.with(c.ctx), person, id, h.holder, s.Log())
+		}
+		if e.Type == session.AgentSettled {
+			h.let(h.settled.Load())
 		}
 		if err != nil && c.ctx.Err() == nil && !errors.Is(err, project.ErrUnknown) && !errors.Is(err, project.ErrNotHeld) && !errors.Is(err, vault.ErrLocked) { // else it was purged, is another server's, or is indexed later
 			c.o.Warn(fmt.Sprintf("chat %s: %v", id, err))
@@ -476,9 +501,10 @@ func (c *Chats) noteOne(person, id string, h *held, s *session.Session, e sessio
 		return nil
 	}
 	n := h.accepted.Load()
-	err := c.o.Store.Note(c.ctx, person, id, h.holder, change)
+	err := c.o.Store.Note(h.with(c.ctx), person, id, h.holder, change)
 	if e.Type == session.AgentSettled && !s.Facts().Working && c.over(e) && !errors.Is(err, project.ErrNotHeld) {
 		err = errors.Join(err, c.o.Store.Settle(c.ctx, id, h.holder, n, c.tellEnd(person, id, e)))
+		h.settled.Store(n)
 		c.wake()
 	}
 	return err

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 )
@@ -104,6 +105,10 @@ func (s *Server) chatRoutes() []route {
 			verb: "DELETE", path: "/v1/chats/{id}", needs: remote.Steer, about: "Moves a chat to the trash. One in which something is done gets 409.",
 			query: []parameter{{"purge", "true: removes one that is in the trash for good"}}, serve: s.remove(s.trashChat, s.o.Projects.PurgeChat),
 		},
+		{
+			verb: "GET", path: "/v1/models", needs: remote.Watch, about: "Lists the models that you may use.",
+			out: reflect.TypeFor[[]host.Usable](), serve: func(w http.ResponseWriter, r *http.Request) { listModels(s, w, r) },
+		},
 		{verb: "POST", path: "/v1/chats/{id}/restore", needs: remote.Steer, about: "Takes a chat out of the trash.", serve: s.restore(s.o.Projects.TrashChat)},
 		{
 			verb: "POST", path: "/v1/chats/{id}/fork", needs: remote.Steer, about: "Begins a chat with what was said in another one.",
@@ -133,9 +138,30 @@ func (s *Server) listProjects(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, all)
 }
 
+func listModels(s *Server, w http.ResponseWriter, r *http.Request) {
+	all, err := s.o.Models(r.Context(), person(r))
+	if err != nil {
+		failed(w, err)
+		return
+	}
+	answer(w, http.StatusOK, all)
+}
+
+// mayUse answers who may not use a model that they choose; "" is none.
+func mayUse(s *Server, w http.ResponseWriter, r *http.Request, selector string) bool {
+	if selector == "" {
+		return true
+	}
+	err := s.o.MayUse(r.Context(), person(r), selector)
+	if err != nil {
+		failed(w, err)
+	}
+	return err == nil
+}
+
 func (s *Server) newProject(w http.ResponseWriter, r *http.Request) {
 	var settings project.Settings
-	if !read(w, r, &settings) {
+	if !read(w, r, &settings) || !mayUse(s, w, r, settings.Model) {
 		return
 	}
 	p, err := s.o.Projects.NewProject(r.Context(), person(r), settings)
@@ -165,7 +191,7 @@ func change(w http.ResponseWriter, r *http.Request, of any) (over func(any) erro
 func (s *Server) setProject(w http.ResponseWriter, r *http.Request) {
 	var c ProjectChange
 	over, ok := change(w, r, &c)
-	if !ok {
+	if !ok || !mayUse(s, w, r, c.Model) {
 		return
 	}
 	p, err := s.o.Projects.SetProject(r.Context(), person(r), r.PathValue("id"), c.Revision, func(s *project.Settings) error { return over(s) })
@@ -234,12 +260,7 @@ func (s *Server) trashProject(ctx context.Context, person, id string, trash bool
 // endChat ends a chat that is in the trash now, if it is open.
 func (s *Server) endChat(ctx context.Context, id string) {
 	s.o.End(ctx, id)
-	s.mu.Lock()
-	h := s.open[id]
-	s.mu.Unlock()
-	if h != nil {
-		s.forget(id, h)
-	}
+	Ended(s, id)
 }
 
 func (s *Server) listChats(w http.ResponseWriter, r *http.Request) {
@@ -271,7 +292,7 @@ func (s *Server) listChats(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) newChat(w http.ResponseWriter, r *http.Request) {
 	var n NewChat
-	if !read(w, r, &n) {
+	if !read(w, r, &n) || !mayUse(s, w, r, n.Model) {
 		return
 	}
 	c, err := s.o.Projects.NewChat(r.Context(), person(r), n.Project, project.About{Title: n.Title, Model: n.Model})
@@ -300,7 +321,7 @@ func (s *Server) newChat(w http.ResponseWriter, r *http.Request) {
 func (s *Server) setChat(w http.ResponseWriter, r *http.Request) {
 	var c ChatChange
 	over, ok := change(w, r, &c)
-	if !ok {
+	if !ok || !mayUse(s, w, r, c.Model) {
 		return
 	}
 	is, err := s.o.Projects.SetChat(r.Context(), person(r), r.PathValue("id"), c.Revision, c.Project, func(a *project.About) error {

@@ -17,7 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/session/remote"
 )
@@ -323,8 +323,8 @@ func statusOfFiles(err error) (status int, code string) {
 		return http.StatusUnprocessableEntity, "archive"
 	}
 	switch {
-	case errors.Is(err, vault.ErrLocked): // also for who reads when it is
-		return http.StatusLocked, "locked"
+	case errors.Is(err, quota.ErrStorage):
+		return http.StatusInsufficientStorage, "storage"
 	case errors.Is(err, vfs.ErrProject):
 		return http.StatusNotFound, ""
 	case errors.Is(err, vfs.ErrUnreadable):

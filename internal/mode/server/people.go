@@ -31,10 +31,12 @@ type accounts struct {
 	log       *slog.Logger // nil is not told
 	push      *push.Store  // nil is off
 	providers []*oidc.Provider
+	o         *Options
+	keys      *keys
 }
 
 func (s *Server) accounts() accounts {
-	return accounts{s.o.People, s.o.Log, s.o.Push, s.o.Providers}
+	return accounts{s.o.People, s.o.Log, s.o.Push, s.o.Providers, &s.o, s.keys}
 }
 
 // whoKey is the context's key for who sends a request.
@@ -195,6 +197,9 @@ func sameOrigin(r *http.Request, who Who, form bool) error {
 
 // statusOfPeople is the status for an error of package people; 0 is that it is none.
 func statusOfPeople(err error) (status int, code string) {
+	if status, code := statusOfKeys(err); status != 0 {
+		return status, code
+	}
 	_, wait := errors.AsType[people.WaitError](err)
 	_, input := errors.AsType[people.InputError](err)
 	switch {

@@ -35,6 +35,8 @@ type view struct {
 	tokens        []people.Token
 	token         string // that was made
 	codes         []string
+	recovery      string // the recovery key that was made
+	locks         bool   // the keys of who chooses a password need the old one
 	enrollment    people.Enrollment
 }
 
@@ -206,6 +208,9 @@ func joinMarkup(m *markup, v view) {
 func resetMarkup(m *markup, v view) {
 	m.small(v)
 	m.put("<p class=\"soft\">For <strong>%s</strong>. All devices are signed out then.</p>\n", v.name)
+	if v.locks {
+		m.put("<p class=\"soft\">Your data is locked with the old password, and the new one doesn't open it. After signing in, unlock it with the old password or the recovery key.</p>\n")
+	}
 	m.wrongs(v.wrong)
 	m.put("<form method=\"post\" class=\"card\">\n%s", hiddenName(v.name))
 	m.field(v.wrong, true, input{name: "password", label: "New password", hint: choose, kind: newPassword})
@@ -274,6 +279,7 @@ func accountMarkup(m *markup, v view) {
 	m.passkeySection(v)
 	m.linkedSection(v)
 	m.factorSection(v)
+	m.keySection(v)
 	m.section("devices", "Devices", "Browsers in which you are signed in.", func() {
 		m.wrongs(v.wrongs("signout"))
 		m.put("<ul class=\"rows\">\n")
@@ -283,7 +289,8 @@ func accountMarkup(m *markup, v view) {
 		m.put("</ul>\n")
 	})
 	m.tokenSection(v)
-	m.section("data", "Your data", "All that is kept of this account, as JSON.", func() {
+	m.section("data", "Your data", "All that is kept of this account: projects, files, chats and the account itself, as a ZIP archive.", func() {
+		m.wrongs(v.wrongs("export"))
 		m.form("export", func() { m.put(`<button class="plain">Download</button>`) })
 		if v.me.ID != people.OwnerID {
 			m.wrongs(v.wrongs("delete"))
@@ -311,6 +318,11 @@ func (m *markup) shownOnce(v view) {
 	if v.token != "" {
 		m.section("new", "Your new token", "", func() {
 			m.put("<p>Keep it now: it is not shown again.</p>\n<p class=\"secret\" tabindex=\"0\">%s</p>\n", v.token)
+		})
+	}
+	if v.recovery != "" {
+		m.section("recovery", "Your recovery key", "", func() {
+			m.put("<p>It opens your data if you lose the password. Without both, nobody reads it again. Keep it where you keep your passwords: it is not shown again.</p>\n<p class=\"secret\" tabindex=\"0\">%s</p>\n", v.recovery)
 		})
 	}
 	if v.codes != nil {

@@ -66,7 +66,7 @@ func (l linking) linkedRoutes() []route {
 		}),
 		about(l.accounts, "POST", "/v1/me/linked/begin", "Gives the address at which a browser links an account, and sets a cookie for it.", func(w http.ResponseWriter, r *http.Request, in Linking) (Link, error) {
 			to, err := l.leave(w, r, in.Provider, person(r), in.Password)
-			return Link{to}, err
+			return Link{Link: to}, err
 		}),
 		about(l.accounts, "POST", "/v1/me/linked/{id}/remove", "Unlinks an account.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (none nothing, err error) {
 			return none, l.accounts.people.Identities().Remove(r.Context(), by(r), person(r), r.PathValue("id"))

@@ -3,7 +3,6 @@ package server
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/session/remote"
 )
 
@@ -106,6 +106,7 @@ func (s accounts) pages() []page {
 func done(what string) string {
 	return map[string]string{
 		"profile": "Saved.", "password": "The password is changed, and all other devices are signed out.", "signout": "The device is signed out.",
+		"lock": "The keys are locked.", "unlock": "The keys are open.", "unown": "The server opens the keys from now on.",
 		"untoken": "The token is removed.", "passkey": "The passkey is added.", "unpasskey": "The passkey is removed.", "linked": "The account is linked.", "unlink": "The account is unlinked.", "unfactor": "The second factor is off.", "reset": "The password is changed. Sign in with it.", "deleted": "The account is deleted.",
 	}[what]
 }
@@ -129,6 +130,9 @@ func (s accounts) welcome(r *http.Request) view {
 func (s accounts) signInForm(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimSpace(r.PostFormValue("name"))
 	in, err := s.people.SignIn(r.Context(), name, r.PostFormValue("password"), from(r))
+	if err == nil {
+		err = s.keys.signedIn(r.Context(), in, r.PostFormValue("password"))
+	}
 	switch {
 	case err != nil:
 		v := s.welcome(r)
@@ -156,6 +160,10 @@ func (s accounts) codeForm(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		s.wrong(w, r, codeMarkup, view{title: "One more step", secret: ticket}, err)
+		return
+	}
+	if err := s.keys.confirmed(r.Context(), ticket); err != nil {
+		s.wrong(w, r, goneMarkup, view{title: "The keys can't be opened now"}, err)
 		return
 	}
 	s.goOn(w, r, secret)
@@ -209,7 +217,17 @@ func (s accounts) resetPage(w http.ResponseWriter, r *http.Request) {
 		s.wrong(w, r, goneMarkup, view{title: "This link doesn't work"}, err)
 		return
 	}
-	show(w, http.StatusOK, resetMarkup, view{title: "Choose a new password", name: name})
+	show(w, http.StatusOK, resetMarkup, view{title: "Choose a new password", name: name, locks: s.locks(r, name)})
+}
+
+// locks reports whether the keys of a person with a name open with their password only.
+func (s accounts) locks(r *http.Request, name string) bool {
+	one, err := s.people.Named(r.Context(), name)
+	if err != nil {
+		return false
+	}
+	mode, _, err := s.keys.vault.Mode(r.Context(), one.ID)
+	return err == nil && mode == vault.Own
 }
 
 func (s accounts) resetForm(w http.ResponseWriter, r *http.Request) {
@@ -272,7 +290,7 @@ func (s accounts) accountForm(w http.ResponseWriter, r *http.Request) {
 	case "password":
 		err = p.SetPassword(ctx, by, who.Person, r.PostFormValue("old"), password, who.Device)
 	case "signout":
-		err = p.SignOut(ctx, by, who.Person, r.PostFormValue("device"))
+		err = s.leave(r, r.PostFormValue("device"))
 	case "untoken":
 		err = p.RemoveToken(ctx, by, who.Person, r.PostFormValue("token"))
 	case "unpasskey":
@@ -304,9 +322,24 @@ func (s accounts) accountForm(w http.ResponseWriter, r *http.Request) {
 	case "codes":
 		v.section = "factor"
 		v.codes, err = p.Factors().Codes(ctx, by, who.Person, password)
+	case "lock":
+		s.keys.vault.Lock(who.Person)
+	case "unlock":
+		v.section = "keys"
+		var is Recovery
+		if is, err = s.unlock(r, Unlocking{password, r.PostFormValue("old"), r.PostFormValue("recovery")}); err == nil {
+			v.recovery = is.Recovery
+		}
+	case "own", "unown":
+		v.section = "keys"
+		var is Recovery
+		if is, err = s.setKeys(r, KeyMode{map[string]vault.Mode{"own": vault.Own, "unown": vault.Server}[what], password}); err == nil {
+			v.recovery = is.Recovery
+		}
 	case "export":
-		s.exportForm(w, r)
-		return
+		if err = s.export(w, r); err == nil {
+			return
+		}
 	case "delete":
 		if _, err = s.deleteMe(w, r, Confirmation{password}); err == nil {
 			http.Redirect(w, r, "/signin?done=deleted", http.StatusSeeOther)
@@ -316,23 +349,25 @@ func (s accounts) accountForm(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "", fmt.Errorf("nothing is at %s", r.URL.Path))
 		return
 	}
-	if err != nil || v.token != "" || v.codes != nil || v.enrollment.Secret != "" { // what is shown once
+	if err != nil || v.token != "" || v.recovery != "" || v.codes != nil || v.enrollment.Secret != "" { // what is shown once
 		s.account(w, r, v, err)
 		return
 	}
 	http.Redirect(w, r, "/account?done="+what, http.StatusSeeOther)
 }
 
-func (s accounts) exportForm(w http.ResponseWriter, r *http.Request) {
-	all, err := s.people.Export(r.Context(), by(r), person(r))
-	if err == nil {
-		var data []byte
-		if data, err = json.MarshalIndent(all, "", " "); err == nil {
-			w.Header().Set("Content-Type", "application/json")
-			w.Header().Set("Content-Disposition", `attachment; filename="burin-account.json"`)
-			_, _ = w.Write(append(data, '\n')) // who has gone reads nothing
-			return
-		}
+// export sends all that is kept of an account. It gives an error if nothing was sent yet.
+func (s accounts) export(w http.ResponseWriter, r *http.Request) error {
+	write, err := s.o.Export(r.Context(), by(r), person(r))
+	if err != nil {
+		return err
 	}
-	s.account(w, r, view{section: "delete"}, err)
+	download(w.Header(), "burin-account.zip", "application/zip", false)
+	if err := write(paced{w}); err != nil {
+		if s.log != nil && r.Context().Err() == nil {
+			s.log.Error("export", "error", err.Error())
+		}
+		panic(http.ErrAbortHandler) // half an archive must not look like one
+	}
+	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/internal/chat/quota"
+	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/remote"
 )
@@ -53,6 +55,8 @@ type (
 		Device        string        `json:"device,omitempty"` // the id of the browser's
 		RecoveryCodes int           `json:"recovery_codes"`   // that are left
 		Limits        people.Limits `json:"limits"`
+		Used          quota.Used    `json:"used"` // of the limits
+		Keys          MyKeys        `json:"keys"`
 	}
 	// Profile is what others see.
 	Profile struct {
@@ -110,6 +114,7 @@ type (
 	// Link is one to give to somebody. It is shown once.
 	Link struct {
 		Link string `json:"link"`
+		Note string `json:"note,omitempty"` // what it doesn't do
 	}
 	// Invite is an invitation to make.
 	Invite struct {
@@ -189,7 +194,7 @@ func (s accounts) routes() []route {
 	}
 	me := about(s, "GET", "/v1/me", "Says who asks, and what they may do.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (Me, error) { return s.me(r) })
 	me.role, me.needs = people.Viewer, remote.Watch
-	account := slices.Concat(s.accountRoutes(), s.passkeyRoutes(), linking{s}.linkedRoutes(), s.pushRoutes())
+	account := slices.Concat(s.accountRoutes(), s.keyRoutes(), s.passkeyRoutes(), linking{s}.linkedRoutes(), s.pushRoutes())
 	for i := range account {
 		account[i].role, account[i].device = people.Viewer, true
 	}
@@ -202,6 +207,9 @@ func (s accounts) routes() []route {
 
 func (s accounts) signIn(w http.ResponseWriter, r *http.Request, in SignIn) (SignedIn, error) {
 	entered, err := s.people.SignIn(r.Context(), in.Name, in.Password, from(r))
+	if err == nil {
+		err = s.keys.signedIn(r.Context(), entered, in.Password)
+	}
 	if entered.Secret != "" {
 		keepCookie(w, r, entered.Secret)
 	}
@@ -209,7 +217,11 @@ func (s accounts) signIn(w http.ResponseWriter, r *http.Request, in SignIn) (Sig
 }
 
 func (s accounts) secondFactor(w http.ResponseWriter, r *http.Request, in SecondFactor) (none nothing, err error) {
-	return none, entered(w, r)(s.people.SecondFactor(r.Context(), in.Ticket, in.Code, from(r)))
+	secret, err := s.people.SecondFactor(r.Context(), in.Ticket, in.Code, from(r))
+	if err == nil {
+		err = s.keys.confirmed(r.Context(), in.Ticket)
+	}
+	return none, entered(w, r)(secret, err)
 }
 
 func (s accounts) openLink(w http.ResponseWriter, r *http.Request, in OpenLink) (none nothing, err error) {
@@ -243,7 +255,13 @@ func (s accounts) me(r *http.Request) (me Me, err error) {
 	if me.RecoveryCodes, err = s.people.Factors().Left(r.Context(), who.Person); err != nil {
 		return me, err
 	}
-	me.Limits, err = s.people.Limits(r.Context(), who.Person)
+	if me.Limits, err = s.people.Limits(r.Context(), who.Person); err != nil {
+		return me, err
+	}
+	if me.Used, err = s.o.Used(r.Context(), who.Person); err != nil {
+		return me, err
+	}
+	me.Keys, err = s.myKeys(r)
 	return me, err
 }
 
@@ -258,7 +276,7 @@ func (s accounts) makeToken(r *http.Request, in NewToken) (string, error) {
 func (s accounts) signOut(w http.ResponseWriter, r *http.Request, _ nothing) (none nothing, err error) {
 	who := sender(r)
 	keepCookie(w, r, "")
-	return none, s.people.SignOut(r.Context(), by(r), who.Person, who.Device)
+	return none, s.leave(r, who.Device)
 }
 
 func (s accounts) deleteMe(w http.ResponseWriter, r *http.Request, in Confirmation) (none nothing, err error) {
@@ -289,8 +307,7 @@ func (s accounts) accountRoutes() []route {
 			return p.Devices(ctx, who.Person, who.Device)
 		}),
 		about(s, "POST", "/v1/me/devices/{id}/signout", "Signs a device out; what is under way on it ends within 5 seconds.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (none nothing, err error) {
-			ctx, p, by, who := ctx(r)
-			return none, p.SignOut(ctx, by, who.Person, r.PathValue("id"))
+			return none, s.leave(r, r.PathValue("id"))
 		}),
 		about(s, "POST", "/v1/me/factor", "Makes the secret of a second factor, which holds once a code was confirmed.", func(_ http.ResponseWriter, r *http.Request, in Confirmation) (people.Enrollment, error) {
 			ctx, p, by, who := ctx(r)
@@ -322,10 +339,14 @@ func (s accounts) accountRoutes() []route {
 			ctx, p, by, who := ctx(r)
 			return none, p.RemoveToken(ctx, by, who.Person, in.Name)
 		}),
-		about(s, "POST", "/v1/me/export", "Gives all that is kept of the account, without secrets.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (people.Account, error) {
-			ctx, p, by, who := ctx(r)
-			return p.Export(ctx, by, who.Person)
-		}),
+		{
+			verb: "GET", path: "/v1/me/export", people: true, about: "Gives all that is kept of the account, without secrets, with projects, files and chats, as a ZIP archive.",
+			gives: "application/zip", serve: func(w http.ResponseWriter, r *http.Request) {
+				if err := s.export(w, r); err != nil {
+					s.failed(w, r, err)
+				}
+			},
+		},
 		about(s, "POST", "/v1/me/delete", "Deletes the account.", s.deleteMe),
 	}
 }
@@ -342,7 +363,11 @@ func (s accounts) adminRoutes() []route {
 		about(s, "POST", "/v1/admin/people/{id}", "Changes a person's role or quota, disables or enables them.", s.changePerson),
 		about(s, "POST", "/v1/admin/people/{id}/reset", "Makes a link with which a person chooses a new password.", func(_ http.ResponseWriter, r *http.Request, in Resetting) (Link, error) {
 			secret, err := s.people.Links().Reset(r.Context(), by(r), r.PathValue("id"), people.Reset(in))
-			return Link{site(r) + "/reset/" + secret}, err
+			link := Link{Link: site(r) + "/reset/" + secret}
+			if mode, _, err := s.keys.vault.Mode(r.Context(), r.PathValue("id")); err == nil && mode == vault.Own {
+				link.Note = KeysStayLocked
+			}
+			return link, err
 		}),
 		about(s, "POST", "/v1/admin/people/{id}/remove", "Removes a person.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (none nothing, err error) {
 			return none, s.people.Remove(r.Context(), by(r), r.PathValue("id"))
@@ -380,7 +405,7 @@ func (s accounts) addPerson(_ http.ResponseWriter, r *http.Request, in NewPerson
 		return Link{}, err
 	}
 	secret, err := s.people.Links().Reset(r.Context(), by(r), id, people.Reset{})
-	return Link{site(r) + "/reset/" + secret}, err
+	return Link{Link: site(r) + "/reset/" + secret}, err
 }
 
 func (s accounts) changePerson(_ http.ResponseWriter, r *http.Request, in ChangedPerson) (none nothing, err error) {
@@ -410,7 +435,7 @@ func (s accounts) invite(_ http.ResponseWriter, r *http.Request, in Invite) (Lin
 		return Link{}, err
 	}
 	code, err := s.people.Links().Invite(r.Context(), by(r), in.Role, expires)
-	return Link{site(r) + "/join/" + code}, err
+	return Link{Link: site(r) + "/join/" + code}, err
 }
 
 func (s accounts) audit(_ http.ResponseWriter, r *http.Request, _ nothing) ([]people.Entry, error) {

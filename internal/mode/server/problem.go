@@ -63,6 +63,10 @@ func statusOf(err error) (status int, code string) {
 		return http.StatusNotFound, code
 	case errors.Is(err, session.ErrDenied):
 		return http.StatusForbidden, code
+	case errors.Is(err, session.ErrBudget):
+		return http.StatusPaymentRequired, code
+	case errors.Is(err, session.ErrTurns):
+		return http.StatusTooManyRequests, code
 	case errors.Is(err, session.ErrOwnerGone):
 		return http.StatusServiceUnavailable, code
 	case code != "": // the session is not in the state for it

@@ -29,6 +29,9 @@ import (
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/push"
+	"github.com/burin-dev/burin/internal/chat/quota"
+	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/chats"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -88,6 +91,16 @@ type Options struct {
 	// Busy reports whether something is done in a chat, and End ends it if it is open.
 	Busy func(chat string) bool
 	End  func(ctx context.Context, chat string)
+	// Export gives what writes all that is kept of a person, as a ZIP archive.
+	Export func(ctx context.Context, by people.By, person string) (write func(io.Writer) error, err error)
+	// Vault has the keys of people.
+	Vault *vault.Vault
+	// Used says what a person uses of their limits.
+	Used func(ctx context.Context, person string) (quota.Used, error)
+	// Models lists the models that a person may use.
+	Models func(ctx context.Context, person string) ([]host.Usable, error)
+	// MayUse says why a person may not use the model of a selector.
+	MayUse func(ctx context.Context, person, selector string) error
 	// May says why somebody has no access to a session; the error is [ErrUnknown] for those who
 	// don't even hear that there is one.
 	May func(ctx context.Context, who Who, id string) error
@@ -140,6 +153,7 @@ type Server struct {
 	mux     *http.ServeMux
 	streams chan struct{}
 	counts  counts
+	keys    *keys
 
 	ctx  context.Context // of the streams
 	stop context.CancelFunc
@@ -151,7 +165,7 @@ type Server struct {
 
 // New makes a server.
 func NewServer(o Options) *Server {
-	s := &Server{o: o, mux: http.NewServeMux(), streams: make(chan struct{}, maxStreams), open: map[string]session.Handle{}}
+	s := &Server{o: o, mux: http.NewServeMux(), streams: make(chan struct{}, maxStreams), open: map[string]session.Handle{}, keys: newKeys(o.Vault)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	past, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -399,6 +413,16 @@ func (s *Server) handle(r *http.Request, id string) (session.Handle, error) {
 		s.many = max(2*len(s.open), leastOpen)
 	}
 	return h, nil
+}
+
+// Ended drops the handle of a session that has ended, which would keep all of it in memory.
+func Ended(s *Server, id string) {
+	s.mu.Lock()
+	h := s.open[id]
+	s.mu.Unlock()
+	if h != nil {
+		s.forget(id, h)
+	}
 }
 
 // over reports whether a session has ended here, or its owner has gone: it may go on elsewhere.

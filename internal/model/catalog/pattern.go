@@ -66,11 +66,8 @@ func (r *Resolver) match(pattern string) []Choice {
 
 func (r *Resolver) matchModels(pattern string) []*Model {
 	if strings.ContainsAny(pattern, "*?") {
-		p := strings.ToLower(pattern)
-		provider, _, _ := strings.Cut(pattern, "/")
-		named := r.registry.Knows(provider) // openai/* is that provider's, not what a gateway files under openai/
 		return slices.DeleteFunc(slices.Clone(r.registry.All()), func(m *Model) bool {
-			return r.registry.disabled[m.Provider] || !glob(p, strings.ToLower(m.Ref())) && (named || !glob(p, strings.ToLower(m.ID)))
+			return r.registry.disabled[m.Provider] || !r.globs(pattern, &m.Model)
 		})
 	}
 	if provider, id, ok := llm.SplitRef(pattern); ok {
@@ -79,6 +76,27 @@ func (r *Resolver) matchModels(pattern string) []*Model {
 		}
 	}
 	return r.registry.enabled(r.registry.Variants(pattern))
+}
+
+// globs reports whether a model fits a pattern with "*" or "?".
+func (r *Resolver) globs(pattern string, m *llm.Model) bool {
+	p := strings.ToLower(pattern)
+	provider, _, _ := strings.Cut(pattern, "/")
+	named := r.registry.Knows(provider) // openai/* is that provider's, not what a gateway files under openai/
+	return glob(p, strings.ToLower(m.Ref())) || !named && glob(p, strings.ToLower(m.ID))
+}
+
+// Fits reports whether a model is one of those that patterns name, as [Resolver.Match] lists them.
+// It may be of a disabled provider.
+func (r *Resolver) Fits(m *llm.Model, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		p = strings.TrimSpace(p)
+		if strings.ContainsAny(p, "*?") {
+			rest, suffix := cutSuffix(p)
+			return r.globs(p, m) || suffix != "" && r.globs(rest, m)
+		}
+		return slices.ContainsFunc(r.match(p), func(c Choice) bool { return c.Model.Ref() == m.Ref() })
+	})
 }
 
 // glob matches "*" with any text, slashes too, and "?" with any one byte.

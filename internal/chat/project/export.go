@@ -1,0 +1,175 @@
+package project
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"unicode"
+
+	"github.com/burin-dev/burin/internal/chat/vfs"
+	"github.com/burin-dev/burin/internal/prose"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/export"
+)
+
+// Export writes all that a person has here into an archive: a folder for each project, with its settings, its
+// files, and three files for each chat, of which the one in JSONL is a session that burin opens. What is in
+// the trash is in it; deleted files and old versions of files are not. In memory are a file, or the texts of
+// a chat, at a time. What is changed meanwhile is in it as it is when it is its turn.
+func Export(ctx context.Context, s *Store, person string, to *zip.Writer) error {
+	all, err := idsOf(ctx, s.db, `{projects}`, person)
+	for _, id := range all {
+		if err == nil {
+			err = exportProject(ctx, s, person, id, to)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("export the projects: %w", err)
+	}
+	return nil
+}
+
+func exportProject(ctx context.Context, s *Store, person, id string, to *zip.Writer) error {
+	p, err := s.Project(ctx, person, id)
+	if errors.Is(err, ErrUnknown) { // it was purged meanwhile
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	folder := path.Join("projects", fileName(p.Name, id))
+	if err := WriteJSON(to, path.Join(folder, "project.json"), p); err != nil {
+		return err
+	}
+	ring, err := s.keys.Ring(ctx, person)
+	if err == nil { // those of a project in the trash, too
+		err = vfs.ExportInto(ctx, s.files.Tree(id, ring), to, path.Join(folder, "files"))
+	}
+	if err != nil && !errors.Is(err, vfs.ErrProject) {
+		return err
+	}
+	rows, err := s.db.Query(ctx, `SELECT id FROM {chats} WHERE person = ?1 AND project = ?2 ORDER BY created, id`, person, id)
+	if err != nil {
+		return err
+	}
+	chats, err := scanIDs(rows)
+	for _, chat := range chats {
+		if err == nil {
+			err = exportChat(ctx, s, person, chat, path.Join(folder, "chats"), to)
+		}
+	}
+	return err
+}
+
+func exportChat(ctx context.Context, s *Store, person, id, folder string, to *zip.Writer) error {
+	c, err := s.Chat(ctx, person, id)
+	if errors.Is(err, ErrUnknown) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	name := path.Join(folder, fileName(c.Title, id))
+	if err := WriteJSON(to, name+".json", c); err != nil {
+		return err
+	}
+	l, err := s.View(ctx, person, c, transcript.Options{})
+	if errors.Is(err, fs.ErrNotExist) { // nothing was said
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	page, err := exportSession(l, to, name+".jsonl")
+	if err != nil {
+		return err
+	}
+	page.Title, page.Leaf = c.Title, l.Leaf()
+	w, err := to.Create(name + ".md")
+	if err == nil {
+		err = export.Markdown(w, page)
+	}
+	return err
+}
+
+// exportSession writes a transcript as a session file, and gives its texts.
+func exportSession(l *transcript.Log, to *zip.Writer, name string) (page export.Page, err error) {
+	page.Header = l.Header()
+	record, err := l.HeaderRecord()
+	if err != nil {
+		return page, err
+	}
+	w, err := to.Create(name)
+	if err != nil {
+		return page, err
+	}
+	line := func(record []byte) error {
+		_, err := w.Write(append(record[:len(record):len(record)], '\n'))
+		return err
+	}
+	if err := line(record); err != nil {
+		return page, err
+	}
+	for e, err := range l.All() {
+		if err == nil {
+			err = line(e.Raw)
+		}
+		if err != nil {
+			return page, err
+		}
+		page.Entries = append(page.Entries, textOf(e))
+	}
+	return page, nil
+}
+
+// textOf is an entry without its record and its pictures.
+func textOf(e *transcript.Entry) transcript.Entry {
+	is := *e
+	is.Raw = nil
+	if e.Message == nil {
+		return is
+	}
+	m := *e.Message
+	m.Content = make([]llm.Block, len(e.Message.Content))
+	for i, b := range e.Message.Content {
+		switch b.(type) {
+		case llm.Image:
+			b = llm.Text{Text: "[picture]"}
+		case llm.Document:
+			b = llm.Text{Text: "[document]"}
+		}
+		m.Content[i] = b
+	}
+	is.Message = &m
+	return is
+}
+
+// WriteJSON writes a file of JSON into an archive.
+func WriteJSON(to *zip.Writer, name string, v any) error {
+	w, err := to.Create(name)
+	if err != nil {
+		return err
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	return enc.Encode(v)
+}
+
+// fileName is a name of something that all systems take, and that nothing else has.
+func fileName(name, id string) string {
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" -_", r) {
+			return r
+		}
+		return '_'
+	}, prose.Head(name, 60))
+	return strings.TrimSpace(name + " " + id)
+}
