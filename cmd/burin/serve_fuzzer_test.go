@@ -25,6 +25,9 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/burin-dev/burin/internal/chat/oidc/oidctest"
+	"github.com/burin-dev/burin/internal/chat/passkey"
+	"github.com/burin-dev/burin/internal/chat/passkey/passkeytest"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
@@ -105,6 +108,7 @@ const picture = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 type fuzzer struct {
 	*testing.T
 	c          *httpClient
+	issuer     *oidctest.Issuer
 	folder     string
 	operations []*operation
 	until      time.Time
@@ -125,6 +129,7 @@ type actor struct {
 	rights  remote.Rights // of the token; "": a browser
 	rnd     *rand.Rand
 	known   map[string][]any // what answers had
+	flow    *http.Cookie     // of a sign-in elsewhere
 	reached map[*operation]bool
 	tries   map[*operation]int
 	last    map[*operation]string // what a valid request got last
@@ -147,9 +152,12 @@ func TestServeFuzzer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(model.Close)
-	cmd := machine(t, &brain{srv: model}, rpcConfig+"background: {idle: 60}\nserver: {storage: true}\n")
+	issuer := oidctest.New(t)
+	cmd := machine(t, &brain{srv: model}, rpcConfig+"background: {idle: 60}\nserver: {storage: true, oidc: {box: {issuer: '"+issuer.URL+"', clientId: burin, clientSecretEnv: BOX_SECRET}}}\n")
+	cmd.Env = append(cmd.Env, "BOX_SECRET="+oidctest.Secret)
 	c := serveIt(t, cmd, "--log", "--proxy", "127.0.0.1", "--drain", "0")
-	f := &fuzzer{T: t, c: c, folder: cmd.Dir, wrong: map[string]string{}, counts: map[int]int{}, until: time.Now().Add(lasts)}
+	c.url = strings.Replace(c.url, "127.0.0.1", "localhost", 1) // where passkeys work
+	f := &fuzzer{T: t, c: c, issuer: issuer, folder: cmd.Dir, wrong: map[string]string{}, counts: map[int]int{}, until: time.Now().Add(lasts)}
 	f.links = make(chan string, 5)
 	for range cap(f.links) {
 		link := strings.TrimSpace(run(t, cmd, "admin", "link", "--url", c.url))
@@ -453,6 +461,10 @@ func (a *actor) send(r *http.Request) (status int, data []byte, err error) {
 	}
 	defer answer.Body.Close()
 	for _, c := range answer.Cookies() {
+		if strings.HasSuffix(c.Name, "-flow") {
+			a.flow = c
+			continue
+		}
 		if a.rights == "" || a.cookie == nil && a.token == "" {
 			if a.cookie = c; c.Value == "" {
 				a.cookie = nil
@@ -512,6 +524,7 @@ func (a *actor) try(o *operation, valid bool) {
 	a.tries[o]++
 	if valid {
 		a.prepareAccount(o)
+		a.prepareSignIn(o)
 	}
 	session := ""
 	at := o.path
@@ -569,6 +582,9 @@ func (a *actor) try(o *operation, valid bool) {
 		var v any = a.value(o, session, o.in, "", 0)
 		if !valid {
 			v = a.mutate(v)
+		}
+		if is := a.signsIn(o); valid && is != nil {
+			v = is
 		}
 		if m, ok := v.(map[string]any); ok && o.name == "run" { // whatever else it is, it is harmless
 			m["command"] = []any{"true", "echo words", "sleep 0.1"}[a.rnd.IntN(3)]
@@ -755,6 +771,75 @@ func (a *actor) prepareAccount(o *operation) {
 		}
 		if o.path == "/v1/signin/code" && a.get("POST", "/v1/me/factor/codes", password, &codes) && a.get("POST", "/v1/signin", map[string]any{"name": a.name, "password": personPassword}, &entered) {
 			a.known["codes.id"], a.known["signin.ticket"] = []any{codes.Codes[0]}, []any{entered.Ticket}
+		}
+	}
+}
+
+// signsIn gives the body of an operation with passkeys or linked accounts; nil is none of its own.
+func (a *actor) signsIn(o *operation) any {
+	party, err := passkey.PartyOf(a.f.c.url)
+	if err != nil {
+		a.f.Error(err)
+	}
+	password := map[string]any{"password": personPassword}
+	key := passkeytest.New(a.f.T, passkeytest.EdDSA, party)
+	makes := func() any {
+		var made passkey.Creation
+		if !a.get("POST", "/v1/me/passkeys/begin", password, &made) {
+			return nil
+		}
+		return map[string]any{"name": "a key", "credential": key.Make(made)}
+	}
+	var one struct{ ID string }
+	switch o.path {
+	case "/v1/me/passkeys":
+		if o.verb == "POST" {
+			return makes()
+		}
+	case "/v1/signin/passkey":
+		var asked passkey.Request
+		if is := makes(); is != nil && a.get("POST", "/v1/me/passkeys", is, &one) && a.get("POST", "/v1/signin/passkey/begin", nil, &asked) {
+			return map[string]any{"credential": key.Sign(asked)}
+		}
+	case "/v1/me/linked/begin":
+		return map[string]any{"provider": "box", "password": personPassword}
+	}
+	return nil
+}
+
+// prepareSignIn sees that there is a passkey or a linked account.
+func (a *actor) prepareSignIn(o *operation) {
+	switch o.path {
+	case "/v1/me/passkeys/{id}/remove":
+		var one struct{ ID string }
+		if is := a.signsIn(&operation{path: "/v1/me/passkeys", verb: "POST"}); is != nil && a.get("POST", "/v1/me/passkeys", is, &one) {
+			a.known["passkeys.id"] = []any{one.ID}
+		}
+	case "/v1/me/linked/{id}/remove":
+		var to struct{ Link string }
+		if !a.get("POST", "/v1/me/linked/begin", map[string]any{"provider": "box", "password": personPassword}, &to) || a.flow == nil {
+			return
+		}
+		a.f.issuer.Person(map[string]any{"sub": fmt.Sprint(a.rnd.Uint64())})
+		r, err := http.NewRequestWithContext(a.f.Context(), "GET", to.Link, nil)
+		if err != nil {
+			return
+		}
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			return
+		}
+		_ = answer.Body.Close()
+		if back, err := answer.Location(); err == nil {
+			r := a.request(a.f.Context(), "GET", back.RequestURI(), nil)
+			r.AddCookie(a.flow)
+			_, _, _ = a.send(r)
+		}
+		var all []any
+		a.get("GET", "/v1/me/linked", nil, &all)
+		a.known["linked.id"] = nil
+		for _, one := range all {
+			a.known["linked.id"] = append(a.known["linked.id"], dig(one, "id"))
 		}
 	}
 }
