@@ -31,6 +31,8 @@ func (b *brain) systemOf(t *testing.T) (system string, tools []string) {
 	return r.System, tools
 }
 
+type nodeOf struct{ ID, Type, Role string }
+
 type chatOf struct {
 	ID, Project, Title, Draft, Model, Origin string
 	Revision                                 int64

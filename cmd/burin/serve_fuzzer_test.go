@@ -187,8 +187,9 @@ func TestServeFuzzer(t *testing.T) {
 	}()
 	all.Wait()
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.until = time.Time{}
+	f.mu.Unlock()
+	<-stopped
 	for _, a := range actors {
 		if a.end != nil {
 			a.end()
@@ -203,7 +204,6 @@ func TestServeFuzzer(t *testing.T) {
 			t.Errorf("%s has not reached %d operations in so many attempts, the last of which:\n%s", a.what, len(missing), strings.Join(missing, "\n"))
 		}
 	}
-	<-stopped
 	var quarters []int64
 	for i := 1; i <= 4 && len(memory) > 0; i++ {
 		quarters = append(quarters, memory[len(memory)*i/4-1]>>20)
@@ -408,7 +408,9 @@ func (a *actor) get(verb, path string, with, is any) bool {
 			return false
 		}
 	}
-	status, data, err := a.send(a.request(a.f.Context(), verb, path, body))
+	ctx, cancel := context.WithTimeout(a.f.Context(), fuzzedAnswer)
+	defer cancel()
+	status, data, err := a.send(a.request(ctx, verb, path, body))
 	if err != nil || status/100 != 2 {
 		a.failed = fmt.Sprintf("%s can't %s %s: %d %s %v", a.what, verb, path, status, data, err)
 		return false

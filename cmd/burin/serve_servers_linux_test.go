@@ -321,8 +321,6 @@ func (p *pair) missed(chat string, w *heard, entries int) {
 	}
 }
 
-type nodeOf struct{ ID, Type, Role string }
-
 func (p *pair) nodes(chat string) (all []nodeOf) {
 	for {
 		var page struct {
