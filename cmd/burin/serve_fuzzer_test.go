@@ -40,7 +40,7 @@ const (
 	fuzzedMemory = 1 << 30          // bytes that the server has of the system at most: passwords take 64 MB each
 	fuzzedAnswer = 60 * time.Second // after which an answer doesn't come any more
 	fuzzedWait   = 4 * time.Second  // for what answers when something ends
-	fuzzedGrace  = 90 * time.Second // for operations that nobody has reached yet
+	fuzzedGrace  = 4 * time.Minute  // for operations that nobody has reached yet
 )
 
 // operation is one of openapi.json.
