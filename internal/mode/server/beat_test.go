@@ -14,7 +14,9 @@ func TestBeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := httptest.NewRecorder()
 		f := &following{stream: newStream(w)}
+		f.mu.Lock()
 		f.rhythm = time.AfterFunc(beat, f.beat)
+		f.mu.Unlock()
 		beats := func(want int) {
 			t.Helper()
 			synctest.Wait()
