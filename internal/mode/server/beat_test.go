@@ -20,6 +20,8 @@ func TestBeats(t *testing.T) {
 		beats := func(want int) {
 			t.Helper()
 			synctest.Wait()
+			f.mu.Lock()
+			defer f.mu.Unlock()
 			if got := strings.Count(w.Body.String(), ":\n\n"); got != want {
 				t.Errorf("%d beats, want %d", got, want)
 			}
