@@ -161,11 +161,17 @@ func TestRPCSharedSession(t *testing.T) {
 	}
 	// When the owner ends, the session continues in the other.
 	first.end(exitDone)
-	second.until("the session here", func(map[string]any) bool {
+	for late := time.Now().Add(time.Minute); ; {
 		second.send(`{"id":"9","type":"prompt","message":"say alone","streamingBehavior":"steer"}`)
 		v := second.response("9")
-		return v["success"] == true
-	})
+		if v["success"] == true {
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatalf("the session does not go on here: %v", v)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
 	second.event("agent_settled")
 	second.end(exitDone)
 }
