@@ -41,7 +41,7 @@ func TestServeKills(t *testing.T) {
 }
 
 // A copy that is made while people chat and write files has all that was accepted before it was begun. Another
-// home goes on with it: what hadn't ended ends there, once.
+// home continues from there: turns that hadn't ended end there, once.
 func TestServeBackupLoad(t *testing.T) {
 	chats, copies := pacetest.Long(0, 10, 50), pacetest.Long(0, 3, 10)
 	if copies == 0 {

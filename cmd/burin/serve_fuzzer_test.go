@@ -213,7 +213,7 @@ func TestServeFuzzer(t *testing.T) {
 			if lasts < time.Minute { // too short for luck
 				say = t.Logf
 			}
-			say("%s has not reached %d operations in so many attempts, the last of which:\n%s", a.what, len(missing), strings.Join(missing, "\n"))
+			say("%s has not reached %d operations. How often it tried, and the last answer:\n%s", a.what, len(missing), strings.Join(missing, "\n"))
 		}
 	}
 	var quarters []int64
@@ -661,7 +661,7 @@ func (a *actor) judge(o *operation, r *http.Request, session string, status int,
 			a.known["trash"] = append(a.known["trash"], path.Base(r.URL.Path))
 		}
 		a.learn(o, session, data)
-	case status == http.StatusServiceUnavailable && bytes.Contains(data, []byte(`"code"`)), status == http.StatusInsufficientStorage: // of which clients are told
+	case status == http.StatusServiceUnavailable && bytes.Contains(data, []byte(`"code"`)), status == http.StatusInsufficientStorage: // clients are told of both
 	case status >= 500:
 		a.f.note(fmt.Sprint(status, " of ", o.verb, " ", o.path), example())
 	case status == http.StatusUnauthorized && !o.open && r.URL.Path != "/v1/signin", status == http.StatusTooManyRequests,
@@ -787,7 +787,7 @@ func (a *actor) prepareAccount(o *operation) {
 	}
 }
 
-// signsIn gives the body of an operation with passkeys or linked accounts; nil is none of its own.
+// signsIn gives the body of an operation with passkeys or linked accounts; nil: such an operation needs nothing special.
 func (a *actor) signsIn(o *operation) any {
 	party, err := passkey.PartyOf(a.f.c.url)
 	if err != nil {

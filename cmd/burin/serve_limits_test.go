@@ -180,7 +180,7 @@ func TestServeModels(t *testing.T) {
 		t.Errorf("models %s", now)
 	}
 	words := []string{"your groups may use box/t*", "box/one is not among them"}
-	// A chat that is open with it, one that is chosen, in it and beside it.
+	// A chat that is open with that model, one for which it is chosen, and models that may be used or not.
 	ann.refused(c, http.StatusForbidden, "denied", "POST", chat+"/submit", toldTo("2", "say no"), words...)
 	ann.refused(c, http.StatusForbidden, "denied", "POST", chat+"/set_model", map[string]any{"text": "box/one"}, words...)
 	ann.refused(c, http.StatusForbidden, "denied", "PATCH", "/v1/chats/"+strings.TrimPrefix(chat, "/v1/sessions/"), map[string]any{"model": "one"}, words...)

@@ -35,7 +35,7 @@ const (
 // Canaries are words of small letters, which no index or format changes.
 type Canaries struct {
 	Words []string
-	// Deflated is how large a file may be, in bytes, of which each byte is tried as the beginning of DEFLATE data,
+	// Deflated is how many bytes a file may have for each of them to be tried as the beginning of DEFLATE data,
 	// which has no mark of its own. It takes seconds for each 10 MB.
 	Deflated int
 

@@ -56,7 +56,7 @@ type Provider struct {
 
 	Scopes      []string // besides openid
 	Domains     []string // of verified e-mail addresses; none is all
-	Groups      []string // in one of which people have to be; none is all
+	Groups      []string // people have to be in one of them; none is all
 	GroupsClaim string   // that says in which groups a person is
 	NameClaim   string   // that gives the name of a person who is new
 	Admit       string   // the role of people who are new; "" is that they aren't admitted

@@ -22,7 +22,7 @@ const (
 	maxToken = 64 << 10
 	maxKeys  = 100
 	skew     = time.Minute      // by which clocks may differ
-	fresh    = 10 * time.Minute // after which a token is none of a sign-in just now
+	fresh    = 10 * time.Minute // how old the token of a sign-in may be
 	maxText  = 255              // bytes of a claim, which is what a subject may have
 )
 

@@ -56,7 +56,7 @@ func (r *cbor) head() (major byte, n uint64, err error) {
 	copy(full[8-size:], r.rest)
 	r.rest = r.rest[size:]
 	least := map[int]uint64{1: 24, 2: math.MaxUint8 + 1, 4: math.MaxUint16 + 1, 8: math.MaxUint32 + 1}[size]
-	if n = binary.BigEndian.Uint64(full[:]); n < least && major != majorOther { // of which floats have a size
+	if n = binary.BigEndian.Uint64(full[:]); n < least && major != majorOther { // a float has the size that it says
 		return 0, 0, errForm
 	}
 	return major, n, nil
