@@ -294,9 +294,10 @@ func testFindCut(f *finding) {
 	parts := 0
 	for indexed := 0; indexed < len(texts); parts++ {
 		ctx, cancel := context.WithCancel(f.Context())
+		was := indexed
 		go func() {
 			defer cancel()
-			for now := indexed; now == indexed && ctx.Err() == nil; { // one part further
+			for now := was; now == was && ctx.Err() == nil; { // one part further
 				_ = f.db.QueryRow(f.Context(), `SELECT entries FROM {chats} WHERE id = ?1`, c.ID).Scan(&now)
 			}
 		}()
