@@ -123,7 +123,7 @@ func (w *wire) back(client, server net.Conn) {
 // A connection that breaks during a commit loses nothing and repeats nothing, whether the
 // server had the commit or not.
 func TestBrokenCommit(t *testing.T) {
-	server := pgtest.Start(t, pgtest.Options{})
+	server := pgtest.Shared(t)
 	for name, arrives := range map[string]bool{"arrives": true, "is lost": false} {
 		t.Run(name, func(t *testing.T) {
 			address := server.Database(t)
@@ -185,7 +185,7 @@ func TestBrokenCommitStays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits as long as a store waits for its server")
 	}
-	address := pgtest.Start(t, pgtest.Options{}).Database(t)
+	address := pgtest.Shared(t).Database(t)
 	w, through := newWire(t, address)
 	openDB(t, address)
 	s := create(t, connect(t, through), "s", "{1}")

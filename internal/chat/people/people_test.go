@@ -19,11 +19,12 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session/remote"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 // here is a database with people, and a clock.
 type here struct {

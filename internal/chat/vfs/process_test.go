@@ -35,7 +35,7 @@ func places(t *testing.T, test func(t *testing.T, place func() string)) {
 		test(t, func() string { return filepath.Join(t.TempDir(), "server.db") })
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
-		s := pgtest.Start(t, pgtest.Options{})
+		s := pgtest.Shared(t)
 		test(t, func() string { return s.Database(t) })
 	})
 }
