@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/browsertest"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // pictures is the folder for pictures of the pages, for people to look at.
@@ -23,6 +24,9 @@ func TestPages(t *testing.T) {
 	c.url = strings.Replace(c.url, "127.0.0.1", "localhost", 1)
 	for i, size := range [][2]int{{390, 844}, {1280, 800}} {
 		for _, dark := range []bool{false, true} {
+			if dark == (i == 0) && pacetest.Long(true, false, false) {
+				continue // each size and each scheme is seen; in CI all pairs are
+			}
 			name := fmt.Sprintf("ann%d%v", i, dark)
 			t.Run(name, func(t *testing.T) {
 				b := browsertest.Start(t, size[0], size[1], dark)
