@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/transcript/pgstore"
 )
@@ -182,8 +183,8 @@ func TestBrokenCommit(t *testing.T) {
 // again has it once.
 func TestBrokenCommitStays(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("waits as long as a store waits for its server")
+	if pacetest.Cases(true, false) {
+		t.Skip("waits ten seconds, as a store does for its server: set BURIN_LONG=ci")
 	}
 	address := pgtest.Shared(t).Database(t)
 	w, through := newWire(t, address)

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/isolate"
 )
 
@@ -326,7 +327,7 @@ func mergeFile(t testing.TB, ours, base, theirs string) string {
 
 // Whatever is done in the folder, its patch on what was there gives its files.
 func TestPatchIsExact(t *testing.T) {
-	for seed := range uint64(25) {
+	for seed := range pacetest.Cases(uint64(6), 25) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 16))
 			r := dirty(t)
