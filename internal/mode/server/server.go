@@ -173,7 +173,7 @@ func NewServer(o Options) *Server {
 	for _, r := range s.routes() {
 		s.mux.Handle(r.verb+" "+r.path, &r)
 	}
-	for _, p := range s.accounts().pages() {
+	for _, p := range append(s.accounts().pages(), appPages()...) {
 		s.mux.Handle(p.path, p)
 	}
 	return s
