@@ -28,7 +28,7 @@ and the files of other programs, which need your trust.
 
   burin mcp
   burin mcp add notes -- npx -y notes-mcp
-  burin mcp add issues https://mcp.example.com --header 'Authorization: Bearer ${ISSUES_TOKEN}'
+  burin mcp add issues https://mcp.example.com --header 'X-Key: ${ISSUES_KEY}'
   burin mcp test notes
   burin mcp import claude`,
 		Args: arguments(0, 0),
@@ -60,7 +60,7 @@ func findServers(p *program) (*host.Host, []host.Server, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	all, warnings, err := h.Servers()
+	all, warnings, err := host.Servers(h)
 	for _, w := range warnings {
 		fmt.Fprintln(p.err, w)
 	}
@@ -158,7 +158,7 @@ name, and burin puts in the value.
 
   burin mcp add notes -- npx -y notes-mcp --folder ~/notes
   burin mcp add notes --env 'NOTES_KEY=${NOTES_KEY}' -- notes-mcp
-  burin mcp add issues https://mcp.example.com --header 'Authorization: Bearer ${ISSUES_TOKEN}'
+  burin mcp add issues https://mcp.example.com --header 'X-Key: ${ISSUES_KEY}'
   burin mcp add old https://example.com/sse --type sse
   burin mcp add db --project -- ./tools/db-mcp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -170,7 +170,7 @@ name, and burin puts in the value.
 			case dash < 0 && len(args) == 2 && strings.Contains(args[1], "://"):
 				e["url"] = args[1]
 			case dash < 0 && len(args) == 2:
-				return usage("%q is no address: write -- in front of a command", args[1])
+				return usage("%q is not an address: write -- in front of a command", args[1])
 			default:
 				return usage("give a name, and either an address or -- and a command")
 			}
@@ -232,7 +232,7 @@ have it.
 
 // ownFile is burin's own file of servers.
 func ownFile(h *host.Host, project bool) (string, error) {
-	file := h.ServerFile(project)
+	file := host.ServerFile(h, project)
 	if file == "" {
 		return "", usage("this folder has no settings of its own: leave out --project")
 	}
@@ -281,7 +281,7 @@ func addServer(ctx context.Context, p *program, name string, raw json.RawMessage
 func probeServers(ctx context.Context, p *program, h *host.Host, servers []host.Server, added bool) error {
 	var failed []error
 	for i := range servers {
-		tools, err := h.ProbeServer(ctx, servers[i].Definition)
+		tools, err := host.ProbeServer(ctx, h, servers[i].Definition)
 		if err != nil {
 			failed = append(failed, err)
 			continue
@@ -401,7 +401,7 @@ stays as it is. Nothing is started.
 				return err
 			}
 			var added []string
-			err = mcpserver.Edit(cmd.Context(), h.ServerFile(false), func(entries mcpserver.Entries) error {
+			err = mcpserver.Edit(cmd.Context(), host.ServerFile(h, false), func(entries mcpserver.Entries) error {
 				for i := range all {
 					s := &all[i]
 					program := strings.ToLower(s.Owner)

@@ -9,11 +9,14 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/customize/mcpserver"
 	"github.com/burin-dev/burin/internal/customize/trust"
 	"github.com/burin-dev/burin/internal/platform/mcp"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
 )
 
 // newPool makes what has the MCP servers of the process.
@@ -54,7 +57,7 @@ type Server struct {
 
 // Servers lists the MCP servers of the user, of the folder and of other programs, in the order
 // in which names win.
-func (h *Host) Servers() (all []Server, warnings []string, err error) {
+func Servers(h *Host) (all []Server, warnings []string, err error) {
 	settings, err := h.Settings()
 	if err != nil {
 		return nil, nil, err
@@ -126,7 +129,7 @@ func projectServers(h *Host) (all []mcpserver.File) {
 
 // ServerFile is burin's own file of MCP servers: the user's, or the project's; "" where that
 // would be the user's.
-func (h *Host) ServerFile(project bool) string {
+func ServerFile(h *Host, project bool) string {
 	if project {
 		settings := h.ProjectSettings()
 		if settings == "" {
@@ -138,7 +141,7 @@ func (h *Host) ServerFile(project bool) string {
 }
 
 // ProbeServer connects to a server, and gives the tools that it has.
-func (h *Host) ProbeServer(ctx context.Context, d mcpserver.Definition) ([]mcp.Tool, error) {
+func ProbeServer(ctx context.Context, h *Host, d mcpserver.Definition) ([]mcp.Tool, error) {
 	s, err := mcpserver.Expand(d.Server, h.o.Getenv, h.o.Dir)
 	if err != nil {
 		return nil, err
@@ -158,7 +161,7 @@ func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 	if o.Ground.Files != nil || o.External != nil || o.NoTools || o.agents != nil || !settings.Bool("mcp.enabled") {
 		return func() {}
 	}
-	found, warnings, err := h.Servers()
+	found, warnings, err := Servers(h)
 	if err != nil {
 		warnings = append(warnings, "no MCP server is used: "+err.Error())
 	}
@@ -208,7 +211,7 @@ func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 		return closed()
 	}
 	links, warn := o.Servers, o.Warn
-	return func() {
+	ask := sync.OnceFunc(func() {
 		for _, l := range links {
 			if !l.Stale() {
 				continue
@@ -220,7 +223,21 @@ func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 				}
 			})
 		}
+	})
+	if o.Desk != nil && o.Desk.CanAsk() {
+		return ask // while the person types
 	}
+	// Starting programs takes time that the first request needs.
+	emit := o.Emit
+	o.Emit = func(ev session.Event) {
+		if ev.Type == agent.MessageStart && ev.Message.Role == llm.RoleAssistant && life.Err() == nil {
+			ask()
+		}
+		if emit != nil {
+			emit(ev)
+		}
+	}
+	return func() {}
 }
 
 // servingOf says how the tools of servers are sent.

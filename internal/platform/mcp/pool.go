@@ -90,7 +90,6 @@ type Link struct {
 
 	mu       sync.Mutex
 	conn     *conn // nil: not connected
-	web      *web  // nil: it is no web service
 	closed   bool
 	tools    []Tool
 	at       time.Time // when the server had them; zero: it is not known what it has
