@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/binary"
 	"fmt"
@@ -18,6 +19,26 @@ import (
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/llm"
 )
+
+// zipOf is an archive of files, each a name and a content.
+func zipOf(t *testing.T, files ...string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for i := 0; i < len(files); i += 2 {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: files[i]}) // not compressed
+		if err == nil {
+			_, err = io.WriteString(w, files[i+1])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
 
 // pictureBytes is a PNG that says where it comes from.
 func pictureBytes(t *testing.T, origin string) []byte {
@@ -90,6 +111,21 @@ func TestServeAttachments(t *testing.T) {
 				t.Errorf("the model read %d bytes (%v) and %q", len(data), err, said)
 			}
 
+			// Of a document it reads the text, with the name. One without text says so.
+			var doc, bare project.Attachment
+			c.send(http.StatusCreated, "POST", at+"?name=plan.docx", zipOf(t, "[Content_Types].xml", "<Types/>", "word/document.xml", "<w:document><w:p><w:r><w:t>A saola.</w:t></w:r></w:p></w:document>"), &doc)
+			c.send(http.StatusCreated, "POST", at+"?name=bare.odt", zipOf(t, "mimetype", "application/vnd.oasis.opendocument.text", "content.xml", "<a/>"), &bare)
+			one := func(id string) map[string]any {
+				return map[string]any{"role": "user", "content": []any{map[string]any{"type": "document", "url": "attachment:" + id}, map[string]any{"type": "text", "text": "say I see"}}}
+			}
+			say("doc", one(doc.ID))
+			if _, said := read(); !strings.Contains(said, "<file path=\"plan.docx\">\nA saola.\n</file>") || doc.Type != "application/vnd.openxmlformats-officedocument.wordprocessingml.document" {
+				t.Errorf("of a document, %+v, the model read %q", doc, said)
+			}
+			if status, said := c.do(c.request("POST", "/v1/sessions/"+id+"/submit", fmt.Sprintf(`{"id":"bare","message":{"role":"user","content":[{"type":"document","url":"attachment:%s"}]}}`, bare.ID))); status != http.StatusUnprocessableEntity || !strings.Contains(string(said), "no text") {
+				t.Errorf("a document without text: %d %s", status, said)
+			}
+
 			// The person gets them back, in parts too, and a browser runs nothing of them.
 			got := c.send(http.StatusOK, "GET", at+"/"+pic.ID, "", nil)
 			if got != string(data) {
@@ -118,7 +154,7 @@ func TestServeAttachments(t *testing.T) {
 			c.must(http.StatusConflict, "DELETE", at+"/"+pic.ID, nil, nil)
 			var list []project.Attachment
 			c.must(http.StatusOK, "GET", at, nil, &list)
-			if len(list) != 2 || !list[0].Used || list[0].Name != "me.png" {
+			if len(list) != 4 || !list[0].Used || list[0].Name != "me.png" {
 				t.Errorf("listed %+v", list)
 			}
 
@@ -161,7 +197,7 @@ func TestServeAttachments(t *testing.T) {
 			}
 			c.send(http.StatusNotFound, "GET", at+"/"+pic.ID, "", nil)
 			c.end()
-			for _, word := range []string{"quagga", "okapi", string(data[100:140])} {
+			for _, word := range []string{"quagga", "okapi", "saola", string(data[100:140])} {
 				if found := filesWith(t, filepath.Dir(cmd.Dir), word); len(found) > 0 {
 					t.Errorf("%q is in the clear in %v", word, found)
 				}

@@ -17,7 +17,10 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/chat/canarytest"
+	"github.com/burin-dev/burin/internal/chat/oidc/oidctest"
+	"github.com/burin-dev/burin/internal/chat/push/pushtest"
 	"github.com/burin-dev/burin/internal/pacetest"
+	"github.com/burin-dev/burin/internal/platform/objectstore/objecttest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
@@ -58,7 +61,9 @@ func (open) Open(dst, _, text, _ []byte) ([]byte, error) { return append(dst, te
 	},
 	{"internal/chat/people/people.go", "sum := sha256.Sum256([]byte(secret))", "_, sum := sha256.Size, []byte(secret)", ""},
 	{
-		"internal/chat/people/password.go", "argon2.IDKey(", "unhashed(", `
+		"internal/chat/people/password.go", "stretch.Key(", "unhashed(", `
+var _ = stretch.Key
+
 func unhashed(password, _ []byte, _, _ uint32, _ uint8, _ uint32) []byte { return password }`,
 	},
 }
@@ -153,27 +158,34 @@ type nest struct {
 	all   *canarytest.Canaries
 	what  map[string]string // they are
 	never map[string]bool   // even a server without encryption doesn't keep it
+	clear map[string]bool   // docs/serve.md says that it isn't encrypted
+	s3    *objecttest.Server
+	is    *oidctest.Issuer
 	next  int
 	logs  int
 	said  map[string]string // what the model says: to the words that it is told
 }
 
 func newNest(t *testing.T, postgres bool, bin string) *nest {
-	n := &nest{T: t, bin: bin, all: canarytest.New(leastCanaries + 30), never: map[string]bool{}, what: map[string]string{}, said: map[string]string{}}
+	n := &nest{T: t, bin: bin, all: canarytest.New(leastCanaries + 50), never: map[string]bool{}, clear: map[string]bool{}, what: map[string]string{}, said: map[string]string{}}
 	n.all.Deflated = 8 << 20
 	model, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: repeatTurns(llmtest.Turn{Reply: n.reply}, 200)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(model.Close)
-	config := rpcConfig
-	if postgres {
-		n.pg = pgtest.Start(t, pgtest.Options{})
-		config += "server:\n  database: " + n.pg.Database(t) + "\n"
+	n.is = oidctest.New(t)
+	config := rpcConfig + "server:\n  oidc: {box: {issuer: '" + n.is.URL + "', clientId: burin, clientSecretEnv: BOX_SECRET}}\n"
+	if postgres { // attached files are in a bucket, else in a folder, and canarytest has them in the database
+		n.pg, n.s3 = pgtest.Start(t, pgtest.Options{}), objecttest.Start(t)
+		config += "  database: " + n.pg.Database(t) + "\n  attachments: s3://" + objecttest.Bucket + "/of?region=" + objecttest.Region + "&endpoint=" + n.s3.URL + "\n"
+	} else {
+		config += "  attachments: ~/pieces\n"
 	}
 	n.cmd = machine(t, &brain{srv: model}, config)
 	n.cmd.Path = bin
-	n.cmd.Env = append(n.cmd.Env, "BOX_KEY="+n.unkept("the provider's key"))
+	n.cmd.Env = append(n.cmd.Env, "BOX_KEY="+n.unkept("the provider's key"), "BOX_SECRET="+oidctest.Secret,
+		"AWS_ACCESS_KEY_ID="+objecttest.ID, "AWS_SECRET_ACCESS_KEY="+objecttest.Secret, "AWS_SESSION_TOKEN="+objecttest.Token)
 	n.dirs = []string{homeOf(n.cmd)}
 	if postgres {
 		n.dirs = append(n.dirs, n.pg.Folder())
@@ -227,6 +239,13 @@ func (n *nest) unkept(what string) string {
 	return w
 }
 
+// plain is a canary that docs/serve.md says is not encrypted.
+func (n *nest) plain(what string) string {
+	w := n.word(what)
+	n.clear[w] = true
+	return w
+}
+
 // secret makes a secret of the server a canary.
 func (n *nest) secret(what string, spellings ...string) {
 	n.all.Add(spellings...)
@@ -238,11 +257,20 @@ func (n *nest) look(when string, sealed bool) {
 	if n.pg != nil {
 		n.pg.Exec(n.T, "db1", `CHECKPOINT`)
 	}
+	if n.s3 != nil {
+		for i, key := range n.s3.Keys() {
+			writeFile(n.T, filepath.Join(homeOf(n.cmd), "bucket", fmt.Sprint(i)), append([]byte(key+"\n"), n.s3.Object(key)...), 0o600)
+		}
+	}
 	found := n.all.Search(n.T, n.dirs...)
 	kept := 0
 	for word, what := range n.what {
 		where, ok := found[word]
 		switch {
+		case n.clear[word]:
+			if !ok {
+				n.Errorf("%s, %s was not found: docs/serve.md says that it isn't encrypted", when, what)
+			}
 		case ok && (sealed || n.never[word]):
 			n.Errorf("%s, %s is in %s", when, what, where)
 		case ok:
@@ -413,6 +441,66 @@ func (n *nest) fill() {
 	say("write", chat, "call write")
 	n.said["read"] = fmt.Sprintf(`{"path":%q}`, strings.TrimPrefix(read, "/"))
 	say("read", chat, "call read")
+	n.fillKept(ann, password, begun.Chat.ID, say, as)
 	ann.ask(c, "GET", at+"/file?path=/"+n.unkept("a path that is not there"), "")
 	ann.ask(c, "GET", "/v1/"+n.unkept("an address that is not there"), "")
+}
+
+// fillKept puts canaries into attached files, searches, subscriptions, accounts of other services and browsers.
+func (n *nest) fillKept(ann asker, password, chat string, say func(id, at string, content any), as func(a asker, status int, verb, path string, with, is any)) {
+	n.Helper()
+	type m = map[string]any
+	c := n.c
+	for i, content := range []string{
+		"A note with " + n.word("an attached file") + ".",
+		strings.Repeat("A line with "+n.word("a large attached file")+".\n", 30_000),
+		"\x89PNG\r\n\x1a\n",
+		zipOf(n.T, "[Content_Types].xml", "<Types/>", "word/document.xml", "<w:document><w:p><w:r><w:t>"+n.word("an attached document")+"</w:t></w:r></w:p></w:document>"),
+	} {
+		if i == 2 {
+			content = string(pictureBytes(n.T, n.unkept("where a picture was made")))
+		}
+		r := c.request("POST", "/v1/chats/"+chat+"/attachments?name="+n.word("the name of an attached file")+[]string{".txt", ".txt", ".png", ".docx"}[i], content)
+		r.Header.Del("Authorization")
+		r.Header.Set("Content-Type", "application/octet-stream")
+		r.AddCookie(ann.cookie)
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		var is struct{ ID string }
+		status, said := c.do(r)
+		if err := json.Unmarshal(said, &is); err != nil || status != http.StatusCreated {
+			n.Fatalf("attach: %d %s, %v", status, said, err)
+		}
+		kind := "document"
+		if i == 2 {
+			kind = "image"
+		}
+		say(fmt.Sprint("file", i), "/v1/sessions/"+chat, []any{m{"type": kind, "url": "attachment:" + is.ID}, m{"type": "text", "text": "Look."}})
+	}
+	as(ann, 200, "GET", "/v1/search?q="+n.unkept("a search term"), nil, nil)
+
+	// Where its browser gets notifications.
+	var push struct{ Key string }
+	as(ann, 200, "GET", "/v1/me/push", nil, &push)
+	b := pushtest.Serve(n.T).Subscribe(push.Key)
+	n.secret("the key of a subscription", b.P256dh)
+	n.secret("the secret of a subscription", b.Auth)
+	as(ann, 200, "POST", "/v1/me/push", m{"endpoint": "https://push.example.org/" + n.word("the address of a subscription"), "keys": m{"p256dh": b.P256dh, "auth": b.Auth}, "title": true}, nil)
+
+	// What belongs to the account, which is needed before any key is open.
+	as(ann, 200, "POST", "/v1/me/tokens", m{"name": n.plain("the name of a token"), "rights": "watch"}, nil)
+	run(n.T, n.cmd, "admin", "group", "set", n.plain("the name of a group"))
+	person := n.plain("the name of a person")
+	run(n.T, n.cmd, "admin", "user", "add", person, "--role", "member", "--url", c.url)
+	n.is.Person(m{"sub": n.plain("the id at another service"), "email": n.plain("the name at another service") + "@example.org", "name": n.unkept("the full name at another service"), "phone_number": n.unkept("what else a service tells"), "picture": "https://example.org/" + n.unkept("a picture that a service tells")})
+	answer, body := c.form("/account/link", ann.cookie, url.Values{"provider": {"box"}, "password": {password}})
+	if answer.StatusCode != http.StatusOK {
+		n.Fatalf("%s\n%s", answer.Status, body)
+	}
+	linking := &flow{c: c, cookie: answer.Cookies()[0], signed: ann.cookie}
+	if answer, body := linking.comes(linking.returns(strings.TrimPrefix(answer.Header.Get("Refresh"), "0; url="))); answer.Header.Get("Location") != "/account?done=linked" {
+		n.Fatalf("%s\n%s", answer.Status, body)
+	}
+	r := c.request("GET", "/v1/me", "")
+	r.Header.Set("User-Agent", n.unkept("what a browser says it is"))
+	c.do(r)
 }

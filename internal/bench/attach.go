@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,4 +108,24 @@ func attachDocument(ctx context.Context, m *llm.Model, d llm.Document) (llm.Bloc
 		return d, fmt.Sprintf("%s does not reach the model: %s does not read PDFs, and there is no text in it", d.Name, m.Ref())
 	}
 	return d, fmt.Sprintf("%s was sent as text: %s does not read PDFs", d.Name, m.Ref())
+}
+
+// DocumentText gives the text of a document other than a PDF, of at most limit bytes; ok is that there is one in data. What
+// lies beyond a limit is left out, and the last line says so.
+func DocumentText(ctx context.Context, data []byte, name string, limit int) (text string, ok bool, err error) {
+	kind := document.Detect(name, data[:min(len(data), document.HeadSize)])
+	if !document.Readable(kind) {
+		return "", false, nil
+	}
+	text, err = document.Extract(ctx, kind, bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return "", true, fmt.Errorf("its text can't be read: %w", err)
+	}
+	if text = strings.ToValidUTF8(strings.TrimSpace(text), ""); text == "" {
+		return "", true, errors.New("there is no text in it")
+	}
+	if len(text) > limit {
+		text = fmt.Sprintf("%s\n\n[The text is longer than %d MB. The rest was left out.]", strings.ToValidUTF8(text[:limit], ""), limit>>20)
+	}
+	return text, true, nil
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -18,11 +20,12 @@ import (
 // reads like a whole one.
 const (
 	MaxTextFile  = 4 << 20  // bytes of a text file
-	MaxMediaFile = 32 << 20 // bytes of an image or a PDF
+	MaxMediaFile = 32 << 20 // bytes of an image, a PDF or another document
 )
 
 // Attach reads a file that a person gives the model with a prompt: text, a PNG, JPEG,
-// GIF, WebP, BMP or TIFF image, or a PDF. name is what the person called it; the model and
+// GIF, WebP, BMP or TIFF image, a PDF, or a document whose text can be taken (Word, Excel, PowerPoint,
+// OpenDocument, EPUB, RTF). name is what the person called it; the model and
 // errors name it so. The session makes it fit the model.
 func Attach(path, name string) (llm.Block, error) {
 	f, err := os.Open(path)
@@ -41,7 +44,7 @@ func Attach(path, name string) (llm.Block, error) {
 	if err != nil {
 		return nil, fmt.Errorf("attach @%s: %w", name, cause(err))
 	}
-	block, err := AttachData(data, name)
+	block, err := AttachData(context.Background(), data, name) // a document has seconds
 	if err != nil {
 		return nil, fmt.Errorf("attach @%s: %w", name, err)
 	}
@@ -49,7 +52,7 @@ func Attach(path, name string) (llm.Block, error) {
 }
 
 // AttachData is Attach for what a file has.
-func AttachData(data []byte, name string) (llm.Block, error) {
+func AttachData(ctx context.Context, data []byte, name string) (llm.Block, error) {
 	media := http.DetectContentType(data)
 	switch {
 	case len(data) > MaxMediaFile:
@@ -60,8 +63,15 @@ func AttachData(data []byte, name string) (llm.Block, error) {
 		return llm.Image{MIME: "image/tiff", Data: data}, nil
 	case bytes.HasPrefix(data, []byte("%PDF-")):
 		return llm.Document{Name: filepath.Base(name), MIME: "application/pdf", Data: data}, nil
+	}
+	text, ok, err := bench.DocumentText(ctx, data, name, MaxTextFile)
+	switch {
+	case err != nil:
+		return nil, err
+	case ok:
+		return llm.Text{Text: AttachedText(name, text)}, nil
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
-		return nil, errors.New("it is neither text, nor a PNG, JPEG, GIF, WebP, BMP or TIFF image, nor a PDF")
+		return nil, errors.New("it is neither text, nor a PNG, JPEG, GIF, WebP, BMP or TIFF image, nor a PDF, Word, Excel, PowerPoint, OpenDocument or EPUB document")
 	case len(data) > MaxTextFile:
 		return nil, fmt.Errorf("it is larger than %d MB: attach the part that matters", MaxTextFile>>20)
 	}

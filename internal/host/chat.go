@@ -86,7 +86,7 @@ func OpenChat(ctx context.Context, h *Host, c Chat) (*session.Session, error) {
 			}
 			data, name, err := c.Attachment(ctx, id)
 			if err == nil {
-				b, err = AttachData(data, name)
+				b, err = AttachData(ctx, data, name)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("attachment %.80q: %w", id, err)

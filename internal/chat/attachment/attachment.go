@@ -14,7 +14,8 @@
 // how many pieces somebody has, how large they are and when they came.
 //
 // Sealed chunks are in the database, in a folder, or in a bucket ([Place]). A piece that was
-// put into the database is found there also when another place is set.
+// put into the database is found there also when another place is set. A copy of the database takes pieces of
+// other places along ([Store.CopyTo]), and is then as good as they are; [Store.MoveOut] brings them to a place.
 //
 // # How long
 //
@@ -67,7 +68,7 @@ CREATE TABLE {piece_chunks} (
 	data BLOB NOT NULL,
 	PRIMARY KEY (blob, n)
 ) STRICT;
-CREATE TABLE {piece_places} (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;`}}
+CREATE TABLE {piece_places} (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;`, copyTables}}
 }
 
 var (

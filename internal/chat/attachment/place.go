@@ -85,15 +85,20 @@ func (r *rows) Abort(ctx context.Context) error { return r.Remove(ctx, r.blob) }
 func (d database) Chunk(ctx context.Context, blob string, at Span) (data []byte, err error) {
 	err = d.db.QueryRow(ctx, `SELECT data FROM {piece_chunks} WHERE blob = ?1 AND n = ?2`, blob, at.N).Scan(&data)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = fs.ErrNotExist
+		return d.copied(ctx, blob, at)
 	}
 	return data, err
 }
 
 // Remove implements [Place].
 func (d database) Remove(ctx context.Context, blob string) error {
-	_, err := d.db.Exec(ctx, `DELETE FROM {piece_chunks} WHERE blob = ?1`, blob)
-	return err
+	return d.db.Update(ctx, func(q store.Querier) error {
+		_, err := q.Exec(ctx, `DELETE FROM {piece_chunks} WHERE blob = ?1`, blob)
+		if err == nil {
+			_, err = q.Exec(ctx, `DELETE FROM {piece_copies} WHERE blob = ?1`, blob)
+		}
+		return err
+	})
 }
 
 // Each implements [Place].
@@ -118,7 +123,8 @@ type made struct {
 }
 
 func (d database) page(ctx context.Context, after string) (all []made, err error) {
-	found, err := d.db.Query(ctx, `SELECT blob, max(made) FROM {piece_chunks} WHERE blob > ?1 GROUP BY blob ORDER BY blob LIMIT ?2`, after, sweepBatch)
+	found, err := d.db.Query(ctx, `SELECT blob, max(made) FROM (SELECT blob, made FROM {piece_chunks} UNION ALL SELECT blob, 0 FROM {piece_copies}) both_tables
+		WHERE blob > ?1 GROUP BY blob ORDER BY blob LIMIT ?2`, after, sweepBatch)
 	if err != nil {
 		return nil, err
 	}

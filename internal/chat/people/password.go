@@ -16,6 +16,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/platform/stretch"
 )
 
 // Parameters of argon2id. A hash made with others is made again at the next sign-in.
@@ -81,7 +82,7 @@ func (h *hashes) hash(ctx context.Context, password string) (string, error) {
 func (h *hashes) make(password string) string {
 	salt := make([]byte, argonSalt)
 	_, _ = rand.Read(salt) // never fails
-	return format(salt, argon2.IDKey(normal(password), salt, argonTime, h.memory, argonLanes, argonKey), h.memory, argonTime, argonLanes)
+	return format(salt, stretch.Key(normal(password), salt, argonTime, h.memory, argonLanes, argonKey), h.memory, argonTime, argonLanes)
 }
 
 // normal gives the bytes of a password, the same however a keyboard composes its letters.
@@ -114,7 +115,7 @@ func (h *hashes) verify(hash, password string) (ok, old bool) {
 	if err != nil || len(key) < 16 || len(key) > 64 {
 		return false, false
 	}
-	got := argon2.IDKey(normal(password), salt, time, memory, lanes, uint32(len(key)))
+	got := stretch.Key(normal(password), salt, time, memory, lanes, uint32(len(key)))
 	old = memory != h.memory || time != argonTime || lanes != argonLanes || len(key) != argonKey || len(salt) != argonSalt
 	return subtle.ConstantTimeCompare(got, key) == 1, old
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/attachment"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/platform/document"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -107,7 +108,13 @@ func (a *Attachments) Put(ctx context.Context, person, chat, name string, r io.R
 		return Attachment{}, err
 	}
 	if !readable(p.Type) {
-		return Attachment{}, invalid("%s: models read text, PDFs, and PNG, JPEG, GIF, WebP, BMP and TIFF pictures", p.Type)
+		kind, err := a.kind(ctx, person, p.ID, name)
+		if err != nil {
+			return Attachment{}, err
+		}
+		if !document.Readable(kind) {
+			return Attachment{}, invalid("%s: models read text, PDFs, Word, Excel, PowerPoint, OpenDocument and EPUB documents, and PNG, JPEG, GIF, WebP, BMP and TIFF pictures", p.Type)
+		}
 	}
 	ring, err := a.store.keys.Ring(ctx, person)
 	if err != nil {
@@ -121,6 +128,20 @@ func (a *Attachments) Put(ctx context.Context, person, chat, name string, r io.R
 		return Attachment{}, err
 	}
 	return a.Stat(ctx, person, chat, p.ID)
+}
+
+// kind tells what document a piece is by how it begins and by its name, as it is told when a message has it.
+func (a *Attachments) kind(ctx context.Context, person, piece, name string) (document.Kind, error) {
+	r, err := a.store.pieces.Open(ctx, person, piece)
+	if err != nil {
+		return "", err
+	}
+	head := make([]byte, document.HeadSize)
+	n, err := io.ReadFull(r, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	return document.Detect(name, head[:n]), nil
 }
 
 // refer has a chat refer to a piece: as an attachment with a name, or "", as a part of its

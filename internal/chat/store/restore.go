@@ -19,9 +19,9 @@ var ErrInUse = errors.New("a server has the database open: end it first")
 
 // Restore puts a copy that [DB.Backup] has made in the place of the file at path. What is there is
 // kept under another name, which is returned; "" is that nothing was there. The copy is looked at
-// first: one that is damaged changes nothing.
-func Restore(ctx context.Context, from, path string) (kept string, err error) {
-	if err := sound(ctx, from); err != nil {
+// first: one that is damaged, or that check refuses, changes nothing.
+func Restore(ctx context.Context, from, path string, check func(context.Context, Querier) error) (kept string, err error) {
+	if err := sound(ctx, from, check); err != nil {
 		return "", fmt.Errorf("the copy %s: %w", from, err)
 	}
 	fresh := path + ".restoring"
@@ -52,7 +52,7 @@ func remove(path string) error {
 }
 
 // sound reports what is wrong with a file, which it doesn't change.
-func sound(ctx context.Context, path string) error {
+func sound(ctx context.Context, path string, check func(context.Context, Querier) error) error {
 	if _, err := os.Stat(path); err != nil {
 		return err
 	}
@@ -65,7 +65,10 @@ func sound(ctx context.Context, path string) error {
 	if err := d.Ping(ctx); err != nil {
 		return errors.New("it is not a copy of a server's database, as burin admin backup writes one")
 	}
-	return d.Check(ctx)
+	if err := d.Check(ctx); err != nil {
+		return err
+	}
+	return check(ctx, d)
 }
 
 // unused reports [ErrInUse] if another process has a file open, and empties its log otherwise.

@@ -282,7 +282,7 @@ func TestRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	add("new")
-	if _, err := store.Restore(ctx, saved, path); !errors.Is(err, store.ErrInUse) {
+	if _, err := store.Restore(ctx, saved, path, unchecked); !errors.Is(err, store.ErrInUse) {
 		t.Errorf("while it is open: %v", err)
 	}
 	if err := db.Close(); err != nil {
@@ -292,19 +292,21 @@ func TestRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, wrong := range []string{filepath.Join(dir, "bad.db"), filepath.Join(dir, "none.db")} {
-		if _, err := store.Restore(ctx, wrong, path); err == nil || names(path) != "old,new" {
+		if _, err := store.Restore(ctx, wrong, path, unchecked); err == nil || names(path) != "old,new" {
 			t.Errorf("%s: %v, %s", wrong, err, names(path))
 		}
 	}
-	kept, err := store.Restore(ctx, saved, path)
+	kept, err := store.Restore(ctx, saved, path, unchecked)
 	if err != nil || names(path) != "old" || names(kept) != "old,new" {
 		t.Errorf("%v: %s, and %s was kept", err, names(path), names(kept))
 	}
 	elsewhere := filepath.Join(dir, "elsewhere.db")
-	if kept, err := store.Restore(ctx, saved, elsewhere); err != nil || kept != "" || names(elsewhere) != "old" {
+	if kept, err := store.Restore(ctx, saved, elsewhere, unchecked); err != nil || kept != "" || names(elsewhere) != "old" {
 		t.Errorf("where nothing was: %q, %v", kept, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*restoring*")); len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
 }
+
+func unchecked(context.Context, store.Querier) error { return nil }

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/crypto/argon2"
+	"github.com/burin-dev/burin/internal/platform/stretch"
 )
 
 var (
@@ -69,7 +69,7 @@ func (s stretches) key(ctx context.Context, phrase string, c cost) ([]byte, erro
 		return nil, ctx.Err()
 	}
 	defer func() { <-s }()
-	return argon2.IDKey([]byte(phrase), c.Salt, c.Time, c.Memory, c.Lanes, KeySize), nil
+	return stretch.Key([]byte(phrase), c.Salt, c.Time, c.Memory, c.Lanes, KeySize), nil
 }
 
 func checkPhrase(phrase string) error {

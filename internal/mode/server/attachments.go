@@ -28,7 +28,7 @@ func (s attachments) routes() []route {
 			out: reflect.TypeFor[[]project.Attachment](), serve: s.list,
 		},
 		{
-			verb: "POST", path: at, needs: remote.Steer, about: "Attaches a file to a chat, for a message to come: text, a picture or a PDF.",
+			verb: "POST", path: at, needs: remote.Steer, about: "Attaches a file to a chat, for a message to come: text, a picture, a PDF or another document.",
 			query: []parameter{{"name", "of the file"}}, takes: "application/octet-stream", most: project.MaxAttachment,
 			out: reflect.TypeFor[project.Attachment](), created: true, serve: s.add,
 		},

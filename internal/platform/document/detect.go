@@ -9,8 +9,20 @@ import (
 	"unicode/utf8"
 )
 
+// HeadSize is how many bytes [Detect] looks at.
+const HeadSize = 512
+
+// Readable reports whether a kind is a document other than a PDF that [Extract] takes the text of.
+func Readable(k Kind) bool {
+	switch k {
+	case Word, Slides, Sheet, OpenDoc, EPUB, RTF:
+		return true
+	}
+	return false
+}
+
 // Detect tells the kind by content first and name second. Head is the first
-// 512 bytes, or less of a shorter file.
+// [HeadSize] bytes, or less of a shorter file.
 func Detect(name string, head []byte) Kind {
 	ext := extension(name)
 	switch {

@@ -47,14 +47,23 @@ const (
 	maxTime = 5 * time.Second
 )
 
+// slots holds those that are read now. It is the process's, as the memory is.
+var slots = make(chan struct{}, 2)
+
 // Extract gives the text of a document, as Markdown where it has structure.
 // Pages, slides and sheets are headed. Kinds that hold no document are an error.
 //
 // Whatever is in the file (zip bombs, loops), a document costs less than 100 MB of
 // memory and 5 seconds: 24 MB of XML or 64 MB of a PDF's streams are unpacked, and 8 MB
 // of text are given. What lies beyond a limit is left out, and the last line says so.
-// If nothing was read by then, the document is an error.
+// If nothing was read by then, the document is an error. Two are read at a time, whoever asks.
 func Extract(ctx context.Context, k Kind, r io.ReaderAt, size int64) (string, error) {
+	select {
+	case slots <- struct{}{}:
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	defer func() { <-slots }()
 	limited, cancel := context.WithTimeoutCause(ctx, maxTime, fmt.Errorf("the document took more than %v to read", maxTime))
 	defer cancel()
 	text, err := extract(limited, k, r, size)

@@ -251,13 +251,23 @@ func (b *Bucket) Get(ctx context.Context, key string, offset, length int64) ([]b
 	if length <= 0 {
 		return nil, nil
 	}
+	data, err := b.Part(ctx, key, offset, length)
+	if err == nil && int64(len(data)) != length {
+		err = fmt.Errorf("get %s: %w", key, io.ErrUnexpectedEOF)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// Part gives up to length bytes of an object from an offset on, less only at its end. An offset behind the end is an
+// [Error] with the status 416.
+func (b *Bucket) Part(ctx context.Context, key string, offset, length int64) ([]byte, error) {
 	a, err := b.do(ctx, call{
 		method: http.MethodGet, key: key, want: http.StatusPartialContent, limit: length,
 		header: map[string]string{"Range": fmt.Sprintf("bytes=%d-%d", offset, offset+length-1)},
 	})
-	if err == nil && int64(len(a.body)) != length {
-		err = io.ErrUnexpectedEOF
-	}
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", key, err)
 	}
