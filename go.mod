@@ -40,6 +40,15 @@ require github.com/coder/websocket v1.8.15
 
 require rsc.io/qr v0.2.0
 
+require github.com/modelcontextprotocol/go-sdk v1.8.0
+
+require (
+	github.com/segmentio/asm v1.1.3 // indirect
+	github.com/segmentio/encoding v0.5.4 // indirect
+	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
+	golang.org/x/time v0.15.0 // indirect
+)
+
 require (
 	github.com/aws/smithy-go v1.28.8 // indirect
 	github.com/charmbracelet/colorprofile v0.4.3 // indirect

@@ -21,8 +21,8 @@ func specified(t *testing.T) (ids []string) {
 	}
 	all := `(?:CFG|SET|SKL|RUL|TTSR|CMD|HK|GEM|PLN|MEM|HIND)-\d+[a-z]?`
 	scope := map[string]string{
-		"oh-my-pi": all + `|READ-03[1-3]|WR-0(?:1[7-9]|2[01])|TASK-\d+|IRC-\d+|OBS-\d+|TODO-02[45]`,
-		"arcane":   all + `|TSK-0[1-8]a?`,
+		"oh-my-pi": all + `|READ-03[1-3]|WR-0(?:1[7-9]|2[01])|TASK-\d+|IRC-\d+|OBS-\d+|TODO-02[45]|BM-\d+|MCP-\d+`,
+		"arcane":   all + `|TSK-0[1-8]a?|MCP-\d+[ab]?`,
 		"gajae":    `SKL-(?:0[5-9]|1[0-2])|PLN-\d+|TSK-\d+|GOL-\d+`,
 	}
 	for _, dir := range []string{"../../shared/spec", "../../../shared/spec"} {

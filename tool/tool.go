@@ -109,6 +109,8 @@ const (
 	AccessWrite   AccessKind = "write"   // the same; also creation, removal and renaming
 	AccessExecute AccessKind = "execute" // a shell command
 	AccessNetwork AccessKind = "network" // a URL, or a host
+	// AccessServer is a call of an MCP server: SERVER.TOOL:ARGUMENTS, the last as a JSON object.
+	AccessServer AccessKind = "server"
 )
 
 // Call is one running call.

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/pacetest"
+	"github.com/burin-dev/burin/internal/platform/mcp/mcptest"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/llm/openai"
 )
@@ -30,7 +32,7 @@ const (
 	// completionBudget is of a key that a person waits for.
 	completionBudget = 50 * time.Millisecond
 
-	sizeBudget = 43_000_000 // bytes of the linux/amd64 binary
+	sizeBudget = 43_400_000 // bytes of the linux/amd64 binary
 	budgetRuns = 20         // the median of as many counts
 )
 
@@ -162,12 +164,25 @@ func TestBudgetRequest(t *testing.T) {
 	}
 	hook := `{"matcher": "Bash", "hooks": [{"type": "command", "command": "./check.sh"}]}`
 	everything["hooks.json"] = `{"hooks": {"PreToolUse": [` + strings.Repeat(hook+", ", 19) + hook + `]}}`
+	// Of some servers burin knows the tools, others never say what they have.
+	servers := func(command string, args ...string) map[string]string {
+		all := map[string]any{}
+		for i := range 10 {
+			all[fmt.Sprintf("server-%d", i)] = map[string]any{"command": command, "args": args}
+		}
+		text, err := json.Marshal(map[string]any{"mcpServers": all})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return map[string]string{"mcp.json": string(text)}
+	}
 	for _, tt := range []struct {
 		name  string
 		args  []string
 		env   string
 		files map[string]string
 		key   string // to be stored
+		known bool   // what MCP servers have
 	}{
 		{name: "key in a variable", args: []string{"--model", "openai/gpt-5.1", "--base-url", url}, env: "OPENAI_API_KEY=sk-x"},
 		{name: "stored key", args: []string{"--model", "openai/gpt-5.1", "--base-url", url}, key: "sk-stored"},
@@ -175,6 +190,8 @@ func TestBudgetRequest(t *testing.T) {
 		{name: "the default model", env: "OPENAI_API_KEY=sk-x", files: files},
 		{name: "two hundred skills", args: []string{"--model", "openai/gpt-5.1", "--base-url", url}, env: "OPENAI_API_KEY=sk-x", files: skills},
 		{name: "200 skills, 100 commands, 50 rules and 20 hooks", args: []string{"--model", "openai/gpt-5.1", "--base-url", url}, env: "OPENAI_API_KEY=sk-x", files: everything},
+		{name: "10 MCP servers with 500 tools", args: []string{"--model", "openai/gpt-5.1", "--base-url", url}, env: "OPENAI_API_KEY=sk-x", files: servers(os.Args[0], mcptest.Marker, "43"), known: true},
+		{name: "10 MCP servers that are silent", args: []string{"--model", "openai/gpt-5.1", "--base-url", url}, env: "OPENAI_API_KEY=sk-x", files: servers("sleep", "60")},
 		{name: "part of a name, and a stored key", args: []string{"--model", "gpt-5.1"}, key: "sk-stored", files: files},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -195,6 +212,13 @@ func TestBudgetRequest(t *testing.T) {
 				add := exec.Command(bin, "keys", "add", "openai")
 				add.Env, add.Dir, add.Stdin = first.Env, first.Dir, strings.NewReader(tt.key)
 				if out, err := add.CombinedOutput(); err != nil {
+					t.Fatalf("%v %s", err, out)
+				}
+			}
+			if tt.known {
+				ask := exec.Command(bin, "mcp", "test")
+				ask.Env, ask.Dir = first.Env, first.Dir
+				if out, err := ask.CombinedOutput(); err != nil {
 					t.Fatalf("%v %s", err, out)
 				}
 			}

@@ -18,7 +18,7 @@ func trustCommand(p *program) *cobra.Command {
 		Use:   "trust [FILE...]",
 		Short: "List what this folder would run, and trust it or not",
 		Long: `List the hooks that this folder and the setups of other programs would run, the shell
-lines of its commands, and settings of the project that run something, reach out or loosen rules,
+lines of its commands, its MCP servers, and settings of the project that run something, reach out or loosen rules,
 with what you have decided about them. Nothing of it takes effect before you trust it. What you trust is its content: when that
 changes, it needs your trust again.
 
@@ -72,16 +72,15 @@ func decideTrust(p *program, state trust.State, files []string, decide, asJSON b
 	if len(files) > 0 {
 		var some []host.Wanted
 		for _, file := range files {
-			at := -1
-			for i, w := range all {
-				if w.Name == file || w.Path == file {
-					at = i
+			before := len(some)
+			for _, w := range all {
+				if w.File() == file || w.Path == file {
+					some = append(some, w)
 				}
 			}
-			if at < 0 {
+			if len(some) == before {
 				return usage("%s: nothing in it would run: burin trust lists the files", file)
 			}
-			some = append(some, all[at])
 		}
 		all = some
 	}

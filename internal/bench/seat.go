@@ -18,11 +18,13 @@ import (
 	"github.com/burin-dev/burin/internal/external"
 	"github.com/burin-dev/burin/internal/platform/autorun"
 	"github.com/burin-dev/burin/internal/platform/edit"
+	"github.com/burin-dev/burin/internal/platform/mcp"
 	"github.com/burin-dev/burin/internal/platform/permission"
 	"github.com/burin-dev/burin/internal/platform/shell"
 	"github.com/burin-dev/burin/internal/platform/workspace"
 	"github.com/burin-dev/burin/internal/tools/file"
 	"github.com/burin-dev/burin/internal/tools/plan"
+	"github.com/burin-dev/burin/internal/tools/server"
 	shelltools "github.com/burin-dev/burin/internal/tools/shell"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -132,6 +134,9 @@ type Session struct {
 	CrewTools []*tool.Tool
 	// Workers are sub-agents in the background, which are jobs like commands; nil: there are none.
 	Workers func() []Worker
+	// Servers are MCP servers whose tools the model has, as Serving says.
+	Servers []*mcp.Link
+	Serving Serving
 	// Lend is given what the session lends to its sub-agents, before it begins; nil: nothing.
 	Lend func(*Lent)
 	// Under is what the session lends that this one works for, and Lender the same of its money;
@@ -175,6 +180,12 @@ type Session struct {
 	Emit   func(session.Event)
 	Warn   func(string) // what a person should know, a line each
 	Closed func() error // is called when the session has been closed, last
+}
+
+// Serving says how the tools of MCP servers are sent.
+type Serving struct {
+	Search int      // with more tools than that, the model searches them; negative is never
+	Always []string // servers whose tools are sent all the same
 }
 
 // Tooling sets tools. The zero value is their defaults.
@@ -241,6 +252,7 @@ type seat struct {
 	autorun   *autorun.Watch
 	engine    edit.Engine
 	files     *file.Kit
+	servers   *server.Kit   // nil: there are no MCP servers
 	shells    *shell.Shells // nil: commands cannot run
 	guest     *guest        // nil: a model answers
 	box       boxed
@@ -318,7 +330,11 @@ func (b *seat) build(ctx context.Context) (*session.Session, error) {
 			return append(all, also()...)
 		}
 	}
-	return session.New(o)
+	live, err := session.New(o)
+	if err == nil && b.servers != nil {
+		b.onClose(joinServers(b, live))
+	}
+	return live, err
 }
 
 // options are those of a session.

@@ -23,6 +23,7 @@ import (
 	"github.com/burin-dev/burin/internal/tools/file"
 	"github.com/burin-dev/burin/internal/tools/plan"
 	"github.com/burin-dev/burin/internal/tools/reference"
+	"github.com/burin-dev/burin/internal/tools/server"
 	shelltools "github.com/burin-dev/burin/internal/tools/shell"
 	"github.com/burin-dev/burin/internal/tools/web"
 	"github.com/burin-dev/burin/llm"
@@ -60,6 +61,7 @@ func (b *seat) tools() (tools []*tool.Tool, shellName, confined string, err erro
 	tools = append(tools, eval.New()...)
 	tools = append(tools, reference.New(reference.Options{Log: b.log, Artifacts: artifacts})...)
 	tools = append(tools, b.CrewTools...)
+	tools = append(tools, serverTools(b)...) // last: they change, and caches hold up to what changes
 	if tools, b.spare, err = b.selected(tools); err != nil {
 		return nil, "", "", err
 	}
@@ -212,7 +214,7 @@ func (b *seat) selected(all []*tool.Tool) (offered, spare []*tool.Tool, err erro
 		names = append(names, t.Name)
 	}
 	for _, name := range b.Tools {
-		if !slices.Contains(names, name) && b.Under == nil { // a sub-agent gets what there is of them
+		if !slices.Contains(names, name) && b.Under == nil && !strings.HasPrefix(name, server.Prefix) { // a sub-agent gets what there is of them
 			return nil, nil, fmt.Errorf("there is no tool %q; there are %s", name, strings.Join(names, ", "))
 		}
 	}

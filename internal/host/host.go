@@ -29,6 +29,7 @@ import (
 	"github.com/burin-dev/burin/internal/model/connect"
 	"github.com/burin-dev/burin/internal/model/credential"
 	ledger "github.com/burin-dev/burin/internal/model/usage"
+	"github.com/burin-dev/burin/internal/platform/mcp"
 	"github.com/burin-dev/burin/internal/platform/smallfile"
 	"github.com/burin-dev/burin/transcript/place"
 )
@@ -63,6 +64,7 @@ type Host struct {
 	agents   atomic.Pointer[subagent.Set]  // as a session last asked for them
 
 	commit pending // of /commit
+	pool   func() *mcp.Pool
 
 	stranger sync.Once // the user was told of a repository that is not theirs
 
@@ -97,6 +99,7 @@ func New(o Options) (*Host, error) {
 	}
 	h := &Host{o: o, dump: new(connect.Dump), benches: map[string]*shared{}}
 	h.layers = sync.OnceValue(func() config.Layers { return findLayers(h) })
+	h.pool = sync.OnceValue(func() *mcp.Pool { return newPool(h) })
 	h.life, h.end = context.WithCancel(context.Background())
 	return h, nil
 }

@@ -114,6 +114,7 @@ func (h *Host) Open(ctx context.Context, o Session) (*session.Session, error) {
 	giveSkills()
 	giveMemory(h, &o, settings)
 	begin := addHooks(h, &o, settings)
+	wake := giveServers(h, &o, settings)
 	bind := giveAgents(h, &o, given, settings)
 	b, leave, err := h.bench(o.Ground)
 	if err != nil {
@@ -133,6 +134,7 @@ func (h *Host) Open(ctx context.Context, o Session) (*session.Session, error) {
 	}
 	bind(s)
 	begin(s)
+	wake()
 	return s, nil
 }
 

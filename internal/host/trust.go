@@ -12,6 +12,7 @@ import (
 	files "github.com/burin-dev/burin/internal/customize/command"
 	"github.com/burin-dev/burin/internal/customize/config"
 	"github.com/burin-dev/burin/internal/customize/hook"
+	"github.com/burin-dev/burin/internal/customize/mcpserver"
 	"github.com/burin-dev/burin/internal/customize/subagent"
 	"github.com/burin-dev/burin/internal/customize/trust"
 	"github.com/burin-dev/burin/internal/host/hooks"
@@ -31,10 +32,13 @@ type Wanted struct {
 // where is the file, as people write it.
 func (w *Wanted) where() string {
 	if home, err := os.UserHomeDir(); err == nil && home == w.Project && !filepath.IsAbs(w.Name) {
-		return "~/" + w.Name
+		return "~/" + w.File()
 	}
-	return w.Name
+	return w.File()
 }
+
+// File is the name of the file, of which several items may be.
+func (w *Wanted) File() string { return strings.TrimSuffix(w.Name, mcpserver.ItemSuffix) }
 
 func trustList(h *Host) *trust.List {
 	return trust.Open(filepath.Join(h.o.Paths.Data, "trust.json"))
@@ -76,6 +80,9 @@ func (h *Host) WantedOf(found *hook.Set, commands *files.Set) (all []Wanted, war
 	}
 	agents, _ := subagent.Discover(h.Sources()) // what is wrong with them is told where they are listed
 	all = append(all, wantedAgents(agents)...)
+	for _, f := range projectServers(h) {
+		all = append(all, Wanted{Item: f.Item, Owner: f.Owner, Path: f.Path, Project: f.Project})
+	}
 	settings, err := h.Settings()
 	if err != nil {
 		return nil, nil, err
@@ -276,7 +283,7 @@ func (t *truster) ask() {
 	if err != nil || len(open) == 0 {
 		return // who opened the session was told
 	}
-	state, err := askOf(t.life, t.o.Desk, "This waits for your trust. Hooks run by themselves, what commands use counts when you call them, agents when a model starts them, and settings count from the next session on.", open)
+	state, err := askOf(t.life, t.o.Desk, "This waits for your trust. Hooks run by themselves, what commands use counts when you call them, agents when a model starts them, settings and MCP servers count from the next session on.", open)
 	if err != nil || state == trust.Unknown {
 		return // it is asked again the next time
 	}

@@ -130,6 +130,12 @@ type Config struct {
 		Enabled  *bool `yaml:"enabled"`
 		Confined *bool `yaml:"confined"` // by the sandbox of the model's commands
 	} `yaml:"hooks"`
+	// MCP is about servers of the Model Context Protocol.
+	MCP struct {
+		Enabled                 *bool    `yaml:"enabled"`
+		EnableProjectConfig     *bool    `yaml:"enableProjectConfig"`
+		DiscoveryDefaultServers []string `yaml:"discoveryDefaultServers"` // whose tools are never searched for
+	} `yaml:"mcp"`
 	// Sandbox confines commands.
 	Sandbox struct {
 		Mode     string   `yaml:"mode"`     // read-only, workspace-write, full
@@ -173,7 +179,8 @@ type Config struct {
 	Find      Switch `yaml:"find"`
 	WebSearch Switch `yaml:"web_search"`
 	Tools     struct {
-		MaxTimeout *int `yaml:"maxTimeout"` // seconds that a command may run; 0 is burin's own limit
+		DiscoveryMode string `yaml:"discoveryMode"` // auto, off, mcp-only
+		MaxTimeout    *int   `yaml:"maxTimeout"`    // seconds that a command may run; 0 is burin's own limit
 		// Of the output of commands; the first two in KB.
 		ArtifactHeadBytes *int `yaml:"artifactHeadBytes"`
 		ArtifactTailBytes *int `yaml:"artifactTailBytes"`

@@ -31,11 +31,11 @@ const (
 	Skills    Kind = "skills"   // folders with a SKILL.md
 	Agents    Kind = "agents"   // who works on a task that a model hands over
 	Hooks     Kind = "hooks"    // programs that run at certain moments
+	Servers   Kind = "MCP servers"
 )
 
 // The kinds that burin finds and does not use yet.
 const (
-	Servers    Kind = "MCP servers"
 	Hosts      Kind = "SSH hosts"
 	Extensions Kind = "extensions"
 	Settings   Kind = "settings"
@@ -47,7 +47,7 @@ func Kinds() []Kind {
 }
 
 // Used reports whether burin uses files of the kind.
-func (k Kind) Used() bool { return slices.Index(Kinds(), k) < slices.Index(Kinds(), Servers) }
+func (k Kind) Used() bool { return slices.Index(Kinds(), k) < slices.Index(Kinds(), Hosts) }
 
 // Source is a program that keeps such files, burin included.
 type Source struct {
@@ -143,10 +143,10 @@ var table = sync.OnceValue(func() []Source {
 			ID: "burin", Name: "burin", home: ".burin", // Options.ConfigDir wins
 			project: files{
 				Instructions: {".burin/AGENTS.md"}, Additions: {".burin/APPEND_SYSTEM.md"}, Commands: {".burin/commands", ".burin/prompts"}, Skills: {".burin/skills"},
-				Rules: {".burin/rules"}, Agents: {".burin/agents"}, Hooks: {".burin/hooks.json"},
+				Rules: {".burin/rules"}, Agents: {".burin/agents"}, Hooks: {".burin/hooks.json"}, Servers: {".burin/mcp.json"},
 			},
 			user: files{
-				Instructions: {"AGENTS.md", "CLAUDE.md"}, Commands: {"commands", "prompts"}, Skills: {"skills"}, Rules: {"rules"}, Agents: {"agents"}, Hooks: {"hooks.json"},
+				Instructions: {"AGENTS.md", "CLAUDE.md"}, Commands: {"commands", "prompts"}, Skills: {"skills"}, Rules: {"rules"}, Agents: {"agents"}, Hooks: {"hooks.json"}, Servers: {"mcp.json"},
 			},
 		},
 		{

@@ -57,6 +57,8 @@ func (j *judge) decide(r Request) Decision {
 			j.findings = append(j.findings, j.command(r.Tool, a)...)
 		case tool.AccessNetwork:
 			j.findings = append(j.findings, j.request(r.Tool, a.Target))
+		case tool.AccessServer:
+			j.findings = append(j.findings, j.server(a.Target, !r.Effects.Has(tool.Writes)))
 		case tool.AccessRead, tool.AccessWrite:
 			j.findings = append(j.findings, j.access(r.Tool, a))
 		default: // a kind that is not known here may be anything

@@ -49,10 +49,20 @@ func ParseRule(s string) (Rule, error) {
 			return Rule{}, fmt.Errorf("rule %q: the parentheses are empty; leave them out to match every call", s)
 		}
 	}
+	if pattern, ok := serverAlias(rule.Tool); ok {
+		if has {
+			pattern += ":" + rule.Pattern
+		}
+		rule.Tool, rule.Pattern = server, pattern
+	}
 	if !toolName().MatchString(rule.Tool) {
 		return Rule{}, fmt.Errorf("rule %q: write tool or tool(pattern), as in bash(go test:*)", s)
 	}
-	if _, err := compile(rule, command.Place{}); err != nil {
+	check := rule
+	if check.Tool == server {
+		check.Verdict = Deny // of a list, it may be one to refuse; what allows is checked again
+	}
+	if _, err := compile(check, command.Place{}); err != nil {
 		return Rule{}, fmt.Errorf("rule %q: %w", s, err)
 	}
 	return rule, nil
@@ -67,6 +77,7 @@ const (
 	paths
 	hosts
 	repositories
+	servers
 )
 
 // family gives the tools that a rule for a tool is for, and what its pattern is.
@@ -86,6 +97,8 @@ func family(name string) ([]string, kind) {
 		return []string{name}, hosts
 	case github:
 		return []string{name}, repositories
+	case server:
+		return []string{name}, servers
 	}
 	return []string{name}, anything
 }
@@ -101,6 +114,8 @@ type compiled struct {
 	root       string       // of the workspace: absolute patterns are compared with names in it too
 	host       string
 	repository string // owner/name, or owner/*
+	server     string // server.tool, or server.*
+	args       string // of such calls; "" is any
 	rank       int    // how specific it is
 
 	pattern wall.Pattern // glob, whatever the capitals
@@ -144,6 +159,9 @@ func compile(r Rule, at command.Place) (*compiled, error) {
 	}
 	if k == repositories {
 		err = c.compileRepository()
+	}
+	if k == servers {
+		err = c.compileServer()
 	}
 	if k == anything {
 		err = nil // it is what one of them can read
@@ -302,6 +320,8 @@ func what(r Rule) string {
 		return c.whatHost()
 	case k == repositories:
 		return c.whatRepository()
+	case k == servers:
+		return c.whatServer()
 	}
 	return "calls of the tool " + r.Tool + " for `" + r.Pattern + "`"
 }
@@ -314,6 +334,8 @@ func (c *compiled) whatever() string {
 		return "changing any file (tools edit, write, undo_edit), but dangerous ones"
 	case "read":
 		return "reading any file (tools read, ls, find, grep)"
+	case server:
+		return "every call of every MCP server"
 	}
 	return "every call of the tool " + c.Tool
 }
@@ -421,6 +443,8 @@ func (c *compiled) brief() brief {
 		return brief{before: "edits to any file"}
 	case c.bare() && c.Tool == "read":
 		return brief{before: "reading any file"}
+	case c.bare() && c.Tool == server:
+		return brief{before: "every call of MCP servers"}
 	case c.bare():
 		return brief{"every ", []string{c.Tool}, " call"}
 	case k == commands && c.first:
@@ -431,6 +455,8 @@ func (c *compiled) brief() brief {
 		return c.briefPaths()
 	case k == repositories:
 		return brief{"reading ", []string{c.whatRepository()}, ""}
+	case k == servers:
+		return c.briefServer()
 	case k == hosts && c.Tool == "fetch":
 		return brief{"fetching from ", []string{c.host}, ""}
 	case k == hosts:

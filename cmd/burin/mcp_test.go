@@ -1,0 +1,255 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/burin-dev/burin/internal/platform/mcp/mcptest"
+	"github.com/burin-dev/burin/llm/llmtest"
+)
+
+// withServer is a home with the MCP server "test", which has so many further tools.
+func withServer(t *testing.T, config string, more int, turns ...llmtest.Turn) *configured {
+	t.Helper()
+	c := configure(t, config, turns...)
+	c.put("work/.git/HEAD", "ref: refs/heads/main\n")
+	if out := c.burin("mcp", "add", "test", "--", os.Args[0], mcptest.Marker, fmt.Sprint(more)); !strings.Contains(out, "test: "+fmt.Sprint(7+more)+" tools") {
+		t.Fatalf("mcp add: %s", out)
+	}
+	return c
+}
+
+// offered are the names of the tools of a request.
+func (c *configured) offered(request int) (names []string) {
+	c.t.Helper()
+	all := c.model.Requests()
+	if request >= len(all) {
+		c.t.Fatalf("%d requests", len(all))
+	}
+	for _, t := range all[request].Tools {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// body is what a request has sent.
+func (c *configured) body(request int) string {
+	c.t.Helper()
+	all := c.model.Raw()
+	if request >= len(all) {
+		c.t.Fatalf("%d requests", len(all))
+	}
+	return string(all[request].Body)
+}
+
+// A server that was added gives its tools from the first request on, and its results come back.
+func TestMCPTools(t *testing.T) {
+	t.Parallel()
+	c := withServer(t, "approval: full\n", 0,
+		calls("mcp__test__echo", `{"text":"herons"}`, 100), calls("mcp__test__picture", `{}`, 100), calls("mcp__test__fail", `{}`, 100), says("Done.", 100))
+	out := c.burin("-p", "call it")
+	if names := c.offered(0); !slices.Contains(names, "mcp__test__echo") || slices.Contains(names, "search_tool_bm25") {
+		t.Errorf("offered: %q\n%s", names, out)
+	}
+	for i, want := range []string{"echo: herons", "inside", "it failed as it should"} {
+		if got := c.body(i + 1); !strings.Contains(got, want) {
+			t.Errorf("%q is not in request %d\n%s", want, i+1, out)
+		}
+	}
+	if got := c.body(2); !strings.Contains(got, "inside") || !strings.Contains(got, "test://two") {
+		t.Error("resources are missing")
+	}
+	before, after := c.model.Requests()[0].Tools, c.model.Requests()[3].Tools
+	if a, b := fmt.Sprint(before), fmt.Sprint(after); a != b {
+		t.Error("definitions have changed within a session")
+	}
+}
+
+// A server gets no placeholders filled in, and not the keys in burin's environment.
+func TestMCPSecrets(t *testing.T) {
+	t.Parallel()
+	c := withServer(t, "approval: full\n", 0, calls("mcp__test__environment", `{}`, 100), says("Done.", 100))
+	c.burin("mcp", "remove", "test")
+	c.burin("mcp", "add", "test", "--env", "GIVEN=${HOME}", "--", os.Args[0], mcptest.Marker)
+	out := c.burin("-p", "call it")
+	if got := c.body(1); !strings.Contains(got, "GIVEN="+c.dir) || strings.Contains(got, "BURIN_HOME") {
+		t.Errorf("the variables of the server: %.2000s\n%s", got, out)
+	}
+	if file, err := os.ReadFile(filepath.Join(c.dir, "burin", "mcp.json")); err != nil || !strings.Contains(string(file), "${HOME}") {
+		t.Errorf("the file has the value: %s, %v", file, err)
+	}
+}
+
+// Rules name servers, tools and arguments; what nobody allows is refused where nobody can be asked.
+func TestMCPRules(t *testing.T) {
+	t.Parallel()
+	rules := []struct {
+		rule string
+		runs bool
+	}{
+		{"", false},
+		{"allow: ['mcp(test.echo)']", true},
+		{"allow: ['mcp__test__echo']", true},
+		{"allow: ['mcp(test.echo:text=docs/*)']", true},
+		{"allow: ['mcp(test.echo:text=other/*)']", false},
+		{"allow: [mcp], deny: ['mcp(test.echo:docs*)']", false},
+	}
+	var turns []llmtest.Turn
+	for range rules {
+		turns = append(turns, calls("mcp__test__echo", `{"text":"docs/a"}`, 100), says("Done.", 100))
+	}
+	c := withServer(t, "", 0, turns...)
+	for i, tt := range rules {
+		c.put("burin/config.yml", "modelRoles: {default: box/m}\npermissions: {"+tt.rule+"}\n")
+		out := c.burin("-p", "call it")
+		if got := strings.Contains(c.body(2*i+1), "echo: docs/a"); got != tt.runs {
+			t.Errorf("%s: runs is %v\n%s", tt.rule, got, out)
+		}
+	}
+}
+
+// With more tools than 40 the model searches them. What it finds comes at the end of its tools, in
+// later runs of the session too.
+func TestMCPSearch(t *testing.T) {
+	t.Parallel()
+	c := withServer(t, "approval: full\n", 60,
+		calls("search_tool_bm25", `{"query":"thing number 17","limit":2}`, 100), calls("mcp__test__other_017", `{"text":"found"}`, 100), says("Done.", 100), says("Again.", 100))
+	out := c.burin("-p", "call it")
+	first, second := c.offered(0), c.offered(1)
+	if !slices.Contains(first, "search_tool_bm25") || slices.ContainsFunc(first, func(n string) bool { return strings.HasPrefix(n, "mcp__") }) {
+		t.Errorf("offered at first: %q\n%s", first, out)
+	}
+	if len(second) != len(first)+2 || !slices.Equal(second[:len(first)], first) || second[len(first)] != "mcp__test__other_017" {
+		t.Errorf("offered then: %q\n%s", second, out)
+	}
+	if got := c.body(2); !strings.Contains(got, "thing 17: found") {
+		t.Error("the tool that was found does not answer")
+	}
+	c.burin("-c", "-p", "go on")
+	if again := c.offered(3); !slices.Equal(again, second) {
+		t.Errorf("offered when the session goes on: %q, want %q", again, second)
+	}
+}
+
+// mcp.enabled, tools.discoveryMode and mcp.discoveryDefaultServers decide what the model is sent.
+func TestMCPSettings(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		settings         string
+		more             int
+		searches, direct bool
+	}{
+		{"", 0, false, true},
+		{"mcp: {enabled: false}", 0, false, false},
+		{"tools: {discoveryMode: mcp-only}", 0, true, false},
+		{"", 60, true, false},
+		{"tools: {discoveryMode: 'off'}", 60, false, true},
+		{"mcp: {discoveryDefaultServers: [test]}", 60, true, true},
+	} {
+		c := withServer(t, tt.settings+"\n", tt.more, says("Done.", 100))
+		out := c.burin("-p", "hello")
+		names := c.offered(0)
+		if searches, direct := slices.Contains(names, "search_tool_bm25"), slices.Contains(names, "mcp__test__echo"); searches != tt.searches || direct != tt.direct {
+			t.Errorf("%q with %d more: searches is %v, sent is %v\n%s", tt.settings, tt.more, searches, direct, out)
+		}
+	}
+}
+
+// Servers of a project start when they are trusted, by what they run; mcp.enableProjectConfig
+// leaves them out.
+func TestMCPOfAProject(t *testing.T) {
+	t.Parallel()
+	for settings, wanted := range map[string]bool{"": true, "mcp: {enableProjectConfig: false}\n": false} {
+		c := configure(t, settings+"approval: full\n", says("One.", 100), says("Two.", 100), says("Three.", 100))
+		c.put("work/.git/HEAD", "ref: refs/heads/main\n")
+		definition := func(mark string) string {
+			d, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"test": map[string]any{"command": os.Args[0], "args": []string{mcptest.Marker, "0"}, "env": map[string]string{"MARK": mark}}}})
+			return string(d)
+		}
+		c.put("work/.mcp.json", definition("one"))
+		offered := func(request int) bool { return slices.Contains(c.offered(request), "mcp__test__echo") }
+		out := c.burin("-p", "hello")
+		if offered(0) || strings.Contains(out, "before you trust them") != wanted {
+			t.Errorf("%qbefore trust: %s", settings, out)
+		}
+		c.burin("trust", "--allow")
+		out = c.burin("mcp", "test")
+		c.burin("-p", "hello")
+		if offered(1) != wanted {
+			t.Errorf("%qtrusted: offered is %v\n%s", settings, offered(1), out)
+		}
+		c.put("work/.mcp.json", definition("two"))
+		c.burin("-p", "hello")
+		if offered(2) {
+			t.Errorf("%soffered after the file has changed", settings)
+		}
+	}
+}
+
+// A server that is down costs a line, and no time.
+func TestMCPServerIsDown(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(nil)
+	url := srv.URL
+	srv.Close()
+	c := configure(t, "", says("Done.", 100))
+	if out := c.burin("mcp", "add", "away", url); !strings.Contains(out, "could not be reached yet") {
+		t.Errorf("add: %s", out)
+	}
+	if out := c.burin("-p", "hello"); !strings.Contains(out, "Done.") || strings.Count(out, "away") > 1 {
+		t.Errorf("a prompt: %s", out)
+	}
+	if out := c.burin("mcp", "test"); !strings.Contains(out, "MCP server away: ") {
+		t.Errorf("test: %s", out)
+	}
+}
+
+// The commands change burin's own file, and take over those of other programs.
+func TestMCPCommands(t *testing.T) {
+	t.Parallel()
+	c := configure(t, "")
+	c.put(".cursor/mcp.json", `{"mcpServers": {"theirs": {"url": "http://127.0.0.1:1/mcp", "headers": {"X-Key": "${KEY_OF_THEIRS}"}}}}`)
+	c.put(".codex/config.toml", "[mcp_servers.coded]\ncommand = \"coded-mcp\"\nargs = [\"--now\"]\nstartup_timeout_sec = 5\n")
+	has := func(want string, args ...string) {
+		t.Helper()
+		if out := c.burin(args...); !strings.Contains(out, want) {
+			t.Errorf("%q: %q is missing\n%s", args, want, out)
+		}
+	}
+	has("not imported", "mcp", "list")
+	has("imported", "mcp", "import", "cursor")
+	has("theirs  on ", "mcp")
+	has("coded   not imported", "mcp")
+	has(`"headers": [`, "mcp", "get", "theirs")
+	has("KEY_OF_THEIRS is not set", "mcp", "test", "theirs")
+	has("", "mcp", "disable", "theirs")
+	has("theirs  off ", "mcp")
+	has("", "mcp", "enable", "theirs")
+	has("imported coded", "mcp", "import")
+	has("could not be reached yet", "mcp", "add-json", "third", `{"type": "stdio", "command": "no-such-program"}`)
+	has("is in ", "mcp", "add", "third", "--", "x")
+	has("a name has letters", "mcp", "add", "a b", "--", "x")
+	has("a command is missing", "mcp", "add-json", "empty", "{}")
+	has("", "mcp", "remove", "third")
+	has(`no MCP server "third"`, "mcp", "remove", "third")
+	var list []struct{ Name, State string }
+	if err := json.Unmarshal([]byte(c.burin("mcp", "list", "--json")), &list); err != nil || len(list) != 4 {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// The tool of a server counts as one that may change something, unless the server says otherwise.
+func TestMCPPlanMode(t *testing.T) {
+	t.Parallel()
+	c := withServer(t, "permissions: {allow: [mcp]}\n", 0, calls("mcp__test__echo", `{"text":"a"}`, 100), calls("mcp__test__environment", `{}`, 100), says("Done.", 100))
+	out := c.burin("-p", "--approval", "plan", "call it")
+	if got := c.body(2); !strings.Contains(got, "echo: a") || strings.Contains(got, "GIVEN") || !strings.Contains(got, "plan mode changes nothing") {
+		t.Errorf("%.3000s\n%s", got, out)
+	}
+}

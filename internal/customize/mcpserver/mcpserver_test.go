@@ -1,0 +1,149 @@
+package mcpserver_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/burin-dev/burin/internal/customize/mcpserver"
+	"github.com/burin-dev/burin/internal/customize/source"
+	"github.com/burin-dev/burin/internal/platform/mcp"
+)
+
+// Each program writes the same things in its own way.
+func TestFormats(t *testing.T) {
+	t.Parallel()
+	program := mcp.Server{Name: "one", Type: mcp.Stdio, Command: "npx", Args: []string{"-y", "x"}, Env: map[string]string{"K": "${V}"}}
+	for name, tt := range map[string]struct {
+		file, text string
+		want       mcp.Server
+	}{
+		"Claude Code": {".mcp.json", `{"mcpServers": {"one": {"type": "stdio", "command": "npx", "args": ["-y", "x"], "env": {"K": "${V}"}}}}`, program},
+		"VS Code":     {".vscode/mcp.json", `{"servers": {"one": {"command": "npx", "args": ["-y", "x"], "env": {"K": "${V}"}},} /* inputs */}`, program},
+		"opencode":    {"opencode.jsonc", `{"mcp": {"one": {"type": "local", "command": ["npx", "-y", "x"], "environment": {"K": "${V}"}}}}`, program},
+		"Codex":       {".codex/config.toml", "[mcp_servers.one]\ncommand = 'npx'\nargs = ['-y', 'x']\nenv = {K = '${V}'}", program},
+		"Codex, HTTP": {
+			".codex/config.toml", "[mcp_servers.one]\nurl = 'https://x.example/mcp'\nbearer_token_env_var = 'T'\ntool_timeout_sec = 5\nenabled_tools = ['a']",
+			mcp.Server{Name: "one", Type: mcp.HTTP, URL: "https://x.example/mcp", Headers: map[string]string{"Authorization": "Bearer ${T}"}, Timeout: 5 * time.Second, Only: []string{"a"}},
+		},
+		"Gemini": {
+			".gemini/settings.json", `{"mcpServers": {"one": {"httpUrl": "https://x.example", "timeout": 2000, "excludeTools": ["b"]}}}`,
+			mcp.Server{Name: "one", Type: mcp.HTTP, URL: "https://x.example", Timeout: 2 * time.Second, Without: []string{"b"}},
+		},
+		"Cursor": {
+			".cursor/mcp.json", `{"mcpServers": {"o.ne": {"url": "https://x.example/sse", "type": "sse", "headers": {"A": "b"}}}}`,
+			mcp.Server{Name: "o-ne", Type: mcp.SSE, URL: "https://x.example/sse", Headers: map[string]string{"A": "b"}},
+		},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, filepath.FromSlash(tt.file))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files, warnings := mcpserver.Discover(source.Options{Dir: dir, Root: dir})
+		if len(files) != 1 || len(files[0].Servers) != 1 || len(warnings) > 0 {
+			t.Errorf("%s: %+v, %q", name, files, warnings)
+			continue
+		}
+		f := files[0]
+		if diff := cmp.Diff(tt.want, f.Servers[0].Server); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if f.Own || f.Foreign || f.Item.Name != tt.file+mcpserver.ItemSuffix || !strings.Contains(f.Item.What, tt.want.Where()) || strings.Contains(f.Item.What, "A=b") {
+			t.Errorf("%s: %+v", name, f)
+		}
+		raw, err := mcpserver.Entry(f.Servers[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := mcpserver.ParseOne(tt.want.Name, raw)
+		if diff := cmp.Diff(tt.want, again.Server); diff != "" || err != nil {
+			t.Errorf("%s, written and read: %s%v", name, diff, err)
+		}
+	}
+}
+
+// What is wrong with a server costs the server, and says why.
+func TestWrongServers(t *testing.T) {
+	t.Parallel()
+	servers, problems, err := mcpserver.Parse([]byte(`{"mcpServers": {
+		"a": {}, "b": {"command": "x", "url": "https://x"}, "c": {"type": "http"}, "d": {"type": "carrier pigeon", "command": "x"},
+		"e": [], "f": {"command": 3}, "g.h": {"command": "x"}, "g-h": {"command": "y"}, "i": {"command": "x", "enabled": false}}}`), ".json")
+	if err != nil || len(servers) != 2 || servers[0].Command != "y" || !servers[1].Disabled || len(problems) != 7 {
+		t.Errorf("%+v, %q, %v", servers, problems, err)
+	}
+	if _, _, err := mcpserver.Parse([]byte(`{`), ".json"); err == nil {
+		t.Error("half a file is read")
+	}
+	if servers, _, err := mcpserver.Parse([]byte(`{"theme": "dark"}`), ".json"); servers != nil || err != nil {
+		t.Errorf("a file without servers: %v, %v", servers, err)
+	}
+}
+
+// Trust is for what runs: another value of a variable's name is another item.
+func TestExpand(t *testing.T) {
+	t.Parallel()
+	getenv := func(name string) string { return map[string]string{"A": "1", "B": "$A"}[name] }
+	s := mcp.Server{
+		Name: "x", Command: "${A}", Args: []string{"${B}", "${C:-three}", "$A", "{env:A}", "${env:A}", "${workspaceFolder}/f"},
+		Env: map[string]string{"K": "a${A}b"}, Headers: map[string]string{"H": "${A}"}, Dir: "sub",
+	}
+	got, err := mcpserver.Expand(s, getenv, "/w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := mcp.Server{
+		Name: "x", Command: "1", Args: []string{"$A", "three", "$A", "1", "1", "/w/f"},
+		Env: map[string]string{"K": "a1b"}, Headers: map[string]string{"H": "1"}, Dir: filepath.Join("/w", "sub"),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if s.Env["K"] != "a${A}b" {
+		t.Error("the definition has changed")
+	}
+	if _, err := mcpserver.Expand(mcp.Server{Name: "x", URL: "https://${GONE}"}, getenv, ""); err == nil || !strings.Contains(err.Error(), "GONE is not set") {
+		t.Errorf("a variable that isn't set: %v", err)
+	}
+}
+
+// Edit keeps what it doesn't know.
+func TestEdit(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "in", "mcp.json")
+	put := func(name string) {
+		t.Helper()
+		err := mcpserver.Edit(t.Context(), path, func(all mcpserver.Entries) error {
+			all[name] = json.RawMessage(`{"command":"` + name + `","theirs":{"x":1}}`)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("a")
+	put("b")
+	err := mcpserver.Edit(t.Context(), path, func(all mcpserver.Entries) (err error) {
+		all["a"], err = mcpserver.Switch(all["a"], false)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers, _, err := mcpserver.Parse(text, ".json")
+	if err != nil || len(servers) != 2 || !servers[0].Disabled || servers[1].Disabled || strings.Count(string(text), `"x": 1`) != 2 {
+		t.Errorf("%s, %v", text, err)
+	}
+}

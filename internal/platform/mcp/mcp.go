@@ -1,0 +1,203 @@
+// Package mcp talks to servers of the Model Context Protocol: programs and web services that
+// offer tools. A [Pool] has the servers of a process, each once, whoever uses it. [Pool.Use]
+// gives a [Link] to one, which knows the tools that the server had last, from a file, and
+// connects with the first call. So nothing waits for a server that no call needs.
+//
+// The protocol is burin's own code: the official SDK costs 1.4 MB of the program and brings
+// a second JSON package, a rate limiter and OAuth, where messages, two kinds of HTTP and one
+// of pipes are what is needed. Tests hold this package to the SDK's server.
+//
+// # Promises
+//
+//   - What a server says is bounded: messages, descriptions, schemas, the number of tools, and
+//     what is kept of its log. None of it is trusted.
+//   - A program does not outlive burin (see package process), and gets the variables that
+//     programs need and those of its definition, not the keys in burin's environment.
+//   - Headers, which may hold tokens, go to the server's own host only.
+//   - A call runs at most once: if the connection ends meanwhile, that is an error, and the
+//     next call connects again. After failures it waits longer and longer before it tries.
+//   - Nothing runs by itself: there are no timers, and no connection before there is need.
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/burin-dev/burin/internal/prose"
+)
+
+// The versions of the protocol that are spoken, the newest first.
+var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+
+// Limits of what a server can make burin keep.
+const (
+	maxMessage     = 16 << 20 // bytes of a message
+	maxTools       = 1000     // of a server
+	maxPages       = 100      // of a list
+	maxDescription = 4 << 10  // bytes that the model reads of one
+	maxSchema      = 64 << 10 // bytes of a schema
+	maxLog         = 8 << 10  // bytes of a program's last words
+)
+
+// DefaultTimeout is how long a request may take.
+const DefaultTimeout = 30 * time.Second
+
+// The ways to reach a server.
+const (
+	Stdio = "stdio" // a program's standard input and output
+	HTTP  = "http"  // streamable HTTP
+	SSE   = "sse"   // HTTP as older servers have it
+)
+
+// Server is the definition of a server.
+type Server struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Dir     string            `json:"cwd,omitempty"` // absolute; "" is the workspace
+
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+
+	Timeout time.Duration `json:"timeout,omitempty"` // of a request; 0 is DefaultTimeout
+	// Only are the names of the only tools to use, Without of tools to leave out; nil is all, and none.
+	Only    []string `json:"tools,omitempty"`
+	Without []string `json:"disabledTools,omitempty"`
+}
+
+// timeout is how long a request may take.
+func (s *Server) timeout() time.Duration {
+	if s.Timeout > 0 {
+		return s.Timeout
+	}
+	return DefaultTimeout
+}
+
+// Where says what is started or reached, without what may be secret.
+func (s *Server) Where() string {
+	if s.Type == Stdio {
+		return strings.Join(append([]string{s.Command}, s.Args...), " ")
+	}
+	where, _, _ := strings.Cut(s.URL, "?")
+	return where
+}
+
+// key tells servers apart whose tools may differ. Values of variables and headers are not in
+// it: they may be secrets, and it becomes the name of a file.
+func (s *Server) key(dir string) string {
+	if s.Dir != "" {
+		dir = s.Dir
+	}
+	if s.Type != Stdio {
+		dir = ""
+	}
+	k, _ := json.Marshal([]any{ // of texts: it cannot fail
+		s.Name, s.Type, s.Command, s.Args, dir, s.URL,
+		slices.Sorted(maps.Keys(s.Env)), slices.Sorted(maps.Keys(s.Headers)),
+	})
+	return string(k)
+}
+
+// offers reports whether a tool is to be used.
+func (s *Server) offers(name string) bool {
+	return (s.Only == nil || slices.Contains(s.Only, name)) && !slices.Contains(s.Without, name)
+}
+
+// Tool is a tool of a server.
+type Tool struct {
+	Name        string          `json:"name"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
+	Annotations struct {
+		ReadOnly bool `json:"readOnlyHint,omitempty"`
+	} `json:"annotations"`
+}
+
+// harmless makes a tool's texts short and free of what is not shown.
+func (t *Tool) harmless() {
+	t.Title = prose.Short(prose.Inline(t.Title), 100)
+	t.Description = prose.Clip(visible(t.Description), maxDescription)
+	var schema map[string]json.RawMessage
+	if len(t.InputSchema) > maxSchema || json.Unmarshal(t.InputSchema, &schema) != nil || schema == nil {
+		schema = map[string]json.RawMessage{}
+	}
+	schema["type"] = json.RawMessage(`"object"`)
+	if schema["properties"] == nil {
+		schema["properties"] = json.RawMessage(`{}`)
+	}
+	t.InputSchema, _ = json.Marshal(schema) // in one order, whatever the server's: caches hold
+}
+
+// visible removes characters that a person would not see.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		if r == utf8.RuneError || prose.Steers(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// Content is a piece of a result.
+type Content struct {
+	Type     string    `json:"type"` // text, image, audio, resource, resource_link
+	Text     string    `json:"text"`
+	Data     []byte    `json:"data"`
+	MIME     string    `json:"mimeType"`
+	URI      string    `json:"uri"`
+	Name     string    `json:"name"`
+	Resource *Resource `json:"resource"`
+}
+
+// Resource is a resource, or a part of it.
+type Resource struct {
+	URI  string `json:"uri"`
+	Name string `json:"name"`
+	MIME string `json:"mimeType"`
+	Text string `json:"text"`
+	Blob []byte `json:"blob"`
+}
+
+// Result is that of a call.
+type Result struct {
+	Content    []Content       `json:"content"`
+	Structured json.RawMessage `json:"structuredContent"`
+	IsError    bool            `json:"isError"`
+}
+
+// Error is an error that a server answers.
+type Error struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func (e *Error) Error() string { return prose.Short(e.Message, 2000) }
+
+const methodNotFound = -32601
+
+// Errors of connections.
+var (
+	errEnded   = errors.New("the server ended the connection")
+	errExpired = errors.New("the server has forgotten the connection")
+	errClosed  = errors.New("the server is closed")
+)
+
+// LoginError means that a server wants to know who asks.
+type LoginError struct{ Status string }
+
+func (e *LoginError) Error() string {
+	return fmt.Sprintf("the server answers %s: it wants a login. Set a header with a token: burin mcp add --header", e.Status)
+}

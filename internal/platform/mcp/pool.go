@@ -1,0 +1,448 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/burin-dev/burin/internal/platform/smallfile"
+	"github.com/burin-dev/burin/internal/prose"
+)
+
+// Options of a pool.
+type Options struct {
+	Version string            // of burin
+	HTTP    http.RoundTripper // nil is the default
+	Environ []string          // of burin
+	Cache   string            // the folder that keeps what tools servers had; "" is none
+	Now     func() time.Time  // nil is time.Now
+}
+
+// Pool has the servers of a process. It is safe for concurrent use.
+type Pool struct {
+	o Options
+
+	mu    sync.Mutex
+	links map[string]*Link
+	users map[*Link]int
+}
+
+// NewPool makes a pool. Nothing is started.
+func NewPool(o Options) *Pool {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.HTTP == nil {
+		o.HTTP = http.DefaultTransport
+	}
+	return &Pool{o: o, links: map[string]*Link{}, users: map[*Link]int{}}
+}
+
+// Use gives the link to a server for a workspace. Everyone who uses the same gets the same one,
+// and calls leave in the end; with the last one the server ends.
+func (p *Pool) Use(s Server, dir string) (l *Link, leave func()) {
+	whole, _ := json.Marshal(s) // of texts: it cannot fail
+	key := string(whole) + "\n" + dir
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l = p.links[key]
+	if l == nil {
+		l = &Link{pool: p, server: s, dir: dir, gate: make(chan struct{}, 1), watching: map[int]func(){}}
+		l.remember()
+		p.links[key] = l
+	}
+	p.users[l]++
+	return l, sync.OnceFunc(func() {
+		p.mu.Lock()
+		p.users[l]--
+		last := p.users[l] == 0
+		if last {
+			delete(p.users, l)
+			delete(p.links, key)
+		}
+		p.mu.Unlock()
+		if last {
+			l.close()
+		}
+	})
+}
+
+// fresh is how long the tools of a server are taken for what it still has.
+const fresh = 24 * time.Hour
+
+// Link is the way to a server. It is safe for concurrent use.
+type Link struct {
+	pool   *Pool
+	server Server
+	dir    string
+	gate   chan struct{} // held by who connects
+
+	mu       sync.Mutex
+	conn     *conn // nil: not connected
+	closed   bool
+	tools    []Tool
+	at       time.Time // when the server had them; zero: it is not known what it has
+	failures int
+	failed   time.Time
+	err      error // of the last attempt
+	watching map[int]func()
+	next     int
+	asking   sync.WaitGroup
+}
+
+// Server is what the link leads to.
+func (l *Link) Server() Server { return l.server }
+
+// Tools are those that the server had last, by name. known is false if it was never asked.
+func (l *Link) Tools() (tools []Tool, known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tools, !l.at.IsZero()
+}
+
+// Stale reports whether the server should be asked again what it has.
+func (l *Link) Stale() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.at.IsZero() || l.pool.o.Now().Sub(l.at) > fresh
+}
+
+// Watch calls f when the tools have changed, until stop is called.
+func (l *Link) Watch(f func()) (stop func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next++
+	id := l.next
+	l.watching[id] = f
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.watching, id)
+	}
+}
+
+// wait is how long to wait after so many failures before the next attempt.
+func wait(failures int) time.Duration {
+	return min(time.Second<<min(failures-1, 10), time.Minute)
+}
+
+// Connect connects to the server unless it is, and asks for its tools. After a failure it gives
+// the same error again for a while.
+func (l *Link) Connect(ctx context.Context) error {
+	_, err := l.connect(ctx)
+	return err
+}
+
+func (l *Link) connect(ctx context.Context) (*conn, error) {
+	select {
+	case l.gate <- struct{}{}:
+		defer func() { <-l.gate }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	l.mu.Lock()
+	c, closed, failures, since, last := l.conn, l.closed, l.failures, l.pool.o.Now().Sub(l.failed), l.err
+	l.mu.Unlock()
+	switch {
+	case closed:
+		return nil, errClosed
+	case c != nil && c.why() == nil:
+		return c, nil
+	case failures > 0 && since < wait(failures):
+		return nil, fmt.Errorf("%w; burin tries again in %s", last, (wait(failures) - since).Round(time.Second))
+	}
+	if c != nil {
+		c.close()
+	}
+	ctx, stop := context.WithTimeout(ctx, l.server.timeout())
+	defer stop()
+	c, err := l.dial(ctx)
+	var tools []Tool
+	if err == nil {
+		if tools, err = listTools(ctx, c, &l.server); err != nil {
+			c.close()
+		}
+	}
+	l.mu.Lock()
+	if err == nil && l.closed {
+		l.mu.Unlock()
+		c.close()
+		return nil, errClosed
+	}
+	if err != nil {
+		err = l.explain(ctx, c, err)
+		l.conn, l.err, l.failed = nil, err, l.pool.o.Now()
+		l.failures++
+		l.mu.Unlock()
+		return nil, err
+	}
+	l.conn, l.err, l.failures = c, nil, 0
+	l.mu.Unlock()
+	l.learn(tools)
+	return c, nil
+}
+
+// explain says what went wrong in words that help.
+func (l *Link) explain(ctx context.Context, c *conn, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %s", l.server.timeout())
+	}
+	if c != nil && c.transport != nil {
+		if words := c.words(); words != "" {
+			lines := strings.Split(words, "\n")
+			err = fmt.Errorf("%w: %s", err, prose.Short(prose.Inline(lines[len(lines)-1]), 300))
+		}
+	}
+	return err
+}
+
+// dial connects and introduces burin.
+func (l *Link) dial(ctx context.Context) (*conn, error) {
+	if l.server.Type == Stdio {
+		c := l.newConn()
+		if err := start(c, &l.server, l.dir, l.pool.o.Environ); err != nil {
+			return nil, err
+		}
+		err := l.introduce(ctx, c, nil)
+		if err != nil {
+			c.close()
+		}
+		return c, err
+	}
+	kinds := []string{l.server.Type}
+	if l.server.Type == HTTP {
+		kinds = append(kinds, SSE) // an older server at the same address
+	}
+	var first error
+	for _, kind := range kinds {
+		c := l.newConn()
+		w, err := reach(c, &l.server, l.pool.o.HTTP, kind)
+		if err == nil {
+			if err = l.introduce(ctx, c, w); err == nil {
+				if kind != SSE {
+					w.listen()
+				}
+				return c, nil
+			}
+			c.close()
+		}
+		if first == nil {
+			first = err
+		}
+		if !errors.Is(err, errStatus) {
+			break
+		}
+	}
+	return nil, first
+}
+
+func (l *Link) newConn() *conn {
+	c := newConn()
+	c.asked = func(method string) (any, *Error) {
+		switch method {
+		case "ping":
+			return nil, nil
+		case "roots/list":
+			roots := []map[string]string{}
+			if l.dir != "" {
+				roots = append(roots, map[string]string{"uri": (&url.URL{Scheme: "file", Path: filepath.ToSlash(l.dir)}).String(), "name": filepath.Base(l.dir)})
+			}
+			return map[string]any{"roots": roots}, nil
+		}
+		return nil, &Error{Code: methodNotFound, Message: "burin does not support " + prose.Short(prose.Inline(method), 100)}
+	}
+	c.notified = func(method string, _ json.RawMessage) {
+		if method == "notifications/tools/list_changed" {
+			l.refresh(c)
+		}
+	}
+	return c
+}
+
+// refresh asks for the tools again, beside everything else.
+func (l *Link) refresh(c *conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	l.asking.Go(func() {
+		ctx, stop := context.WithTimeout(context.Background(), l.server.timeout())
+		defer stop()
+		if tools, err := listTools(ctx, c, &l.server); err == nil { // else the old ones stay
+			l.learn(tools)
+		}
+	})
+}
+
+// introduce agrees on the version of the protocol.
+func (l *Link) introduce(ctx context.Context, c *conn, w *web) error {
+	var hello struct {
+		ProtocolVersion string `json:"protocolVersion"`
+	}
+	err := c.call(ctx, "initialize", map[string]any{
+		"protocolVersion": versions[0], "capabilities": map[string]any{"roots": struct{}{}},
+		"clientInfo": map[string]string{"name": "burin", "version": l.pool.o.Version},
+	}, &hello)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(versions, hello.ProtocolVersion) {
+		return fmt.Errorf("the server speaks version %q of the protocol; burin speaks %s", prose.Short(prose.Inline(hello.ProtocolVersion), 40), strings.Join(versions, ", "))
+	}
+	if w != nil {
+		w.agree(hello.ProtocolVersion)
+	}
+	line, _ := json.Marshal(message{Version: "2.0", Method: "notifications/initialized"}) // it cannot fail
+	_, err = c.send(ctx, line)
+	return err
+}
+
+// listTools asks for the tools of a server, by name.
+func listTools(ctx context.Context, c *conn, s *Server) ([]Tool, error) {
+	var all []Tool
+	cursor := ""
+	for range maxPages {
+		var page struct {
+			Tools      []Tool `json:"tools"`
+			NextCursor string `json:"nextCursor"`
+		}
+		params := map[string]any{}
+		if cursor != "" {
+			params["cursor"] = cursor
+		}
+		err := c.call(ctx, "tools/list", params, &page)
+		if e := (*Error)(nil); errors.As(err, &e) && e.Code == methodNotFound {
+			return []Tool{}, nil // it has none
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list its tools: %w", err)
+		}
+		for _, t := range page.Tools {
+			if t.Name != "" && len(t.Name) < 256 && len(all) < maxTools {
+				t.harmless()
+				all = append(all, t)
+			}
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+	all = slices.CompactFunc(all, func(a, b Tool) bool { return a.Name == b.Name })
+	return slices.DeleteFunc(all, func(t Tool) bool { return !s.offers(t.Name) }), nil
+}
+
+// learn notes the tools, here and for the next run, and tells who watches.
+func (l *Link) learn(tools []Tool) {
+	now := l.pool.o.Now()
+	l.mu.Lock()
+	changed := l.at.IsZero() || !slices.EqualFunc(l.tools, tools, equal)
+	l.tools, l.at = tools, now
+	var tell []func()
+	if changed {
+		for _, f := range l.watching {
+			tell = append(tell, f)
+		}
+	}
+	l.mu.Unlock()
+	l.keep(kept{At: now, Tools: tools})
+	for _, f := range tell {
+		f()
+	}
+}
+
+func equal(a, b Tool) bool {
+	return a.Name == b.Name && a.Title == b.Title && a.Description == b.Description && a.Annotations == b.Annotations && string(a.InputSchema) == string(b.InputSchema)
+}
+
+// kept is the file of what a server had.
+type kept struct {
+	At    time.Time `json:"at"`
+	Tools []Tool    `json:"tools"`
+}
+
+func (l *Link) file() string {
+	if l.pool.o.Cache == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(l.server.key(l.dir)))
+	return filepath.Join(l.pool.o.Cache, hex.EncodeToString(sum[:12])+".json")
+}
+
+// keep writes the file. Without it the next run asks the server.
+func (l *Link) keep(k kept) {
+	file := l.file()
+	text, err := json.Marshal(k)
+	if file == "" || err != nil || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
+		return
+	}
+	_ = smallfile.Replace(file, text)
+}
+
+// remember reads the file.
+func (l *Link) remember() {
+	file := l.file()
+	if file == "" {
+		return
+	}
+	text, err := smallfile.Read(file, smallfile.Table)
+	var k kept
+	if err != nil || json.Unmarshal(text, &k) != nil {
+		return
+	}
+	l.tools, l.at = slices.DeleteFunc(k.Tools, func(t Tool) bool { return !l.server.offers(t.Name) }), k.At
+}
+
+// Call calls a tool.
+func (l *Link) Call(ctx context.Context, tool string, args json.RawMessage) (*Result, error) {
+	c, err := l.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	var r Result
+	limited, stop := context.WithTimeout(ctx, l.server.timeout())
+	defer stop()
+	err = c.call(limited, "tools/call", map[string]any{"name": tool, "arguments": args}, &r)
+	switch {
+	case err == nil:
+		return &r, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case limited.Err() != nil:
+		return nil, fmt.Errorf("no answer within %s; what the call did until then is not known", l.server.timeout())
+	case errors.Is(err, errExpired): // it was not looked at
+		return nil, fmt.Errorf("%w; call it again", err)
+	case c.why() != nil:
+		return nil, fmt.Errorf("%w during the call; what the call did until then is not known", c.why())
+	}
+	return nil, err
+}
+
+// close ends the connection for good.
+func (l *Link) close() {
+	l.mu.Lock()
+	l.closed = true
+	c := l.conn
+	l.conn = nil
+	l.mu.Unlock()
+	if c != nil {
+		c.close()
+		c.fail(errClosed)
+	}
+	l.asking.Wait()
+}
