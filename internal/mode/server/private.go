@@ -151,7 +151,8 @@ func statusOfPrivate(err error) (status int, code string) {
 
 // loopFiles has worker.js and, where this burin was built with them, wasm_exec.js of Go and burin.wasm.gz.
 //
-//go:embed all:private
+//go:generate private/build
+//go:embed private
 var loopFiles embed.FS
 
 var errNoLoop = errors.New("this burin was built without the loop of private projects: run go generate ./internal/mode/server and build it again")
