@@ -15,6 +15,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/canarytest"
 	"github.com/burin-dev/burin/internal/mode/private"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // The loop of private projects, as this test runs it: the same that browsers have as WebAssembly, at a real server.
@@ -171,6 +172,9 @@ type madeProject struct {
 type begunChat struct{ Chat struct{ ID string } }
 
 func TestPrivateLoop(t *testing.T) {
+	if pacetest.Long("", "ci", "whole") == "" {
+		t.Skip("tries many pass phrases, which costs on purpose: set BURIN_LONG=ci")
+	}
 	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
