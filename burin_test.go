@@ -101,8 +101,13 @@ func task() llmtest.Script {
 	}}
 }
 
+// homeless lets the first command find no start-up files: those of whoever runs the tests may take
+// seconds.
+func homeless(t *testing.T) { t.Setenv("HOME", t.TempDir()) }
+
 func start(t *testing.T, format string, script llmtest.Script, o burin.Options) (*session.Session, *llmtest.Server) {
 	t.Helper()
+	homeless(t)
 	f := formats()[format]
 	srv, err := llmtest.Serve(f.server, script)
 	if err != nil {
@@ -325,6 +330,7 @@ func TestBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer srv.Close()
+	homeless(t)
 	o := burin.Options{
 		Dir: project(t), Approval: "full", Client: f.client(srv.URL), EditEngine: "replace", MaxCost: llm.Dollars(1.5),
 		Model: &llm.Model{ID: "m", Provider: "p", API: llm.APIAnthropic, Price: llm.Price{Input: llm.PerMillion(3), Output: llm.PerMillion(15)}},

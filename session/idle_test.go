@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -15,7 +16,7 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// A thousand sessions that have answered and wait for more cost little, also while each has
+// Many sessions that have answered and wait for more cost little, also while each has
 // a face that waits for events: a server holds as many.
 func TestIdleSessionsAreSmall(t *testing.T) {
 	t.Run("alone", func(t *testing.T) { idle(t, 0) })
@@ -24,7 +25,8 @@ func TestIdleSessionsAreSmall(t *testing.T) {
 
 // idle measures sessions with so many faces each.
 func idle(t *testing.T, faces int) {
-	const sessions, most = 1000, 100 << 10
+	const most = 100 << 10
+	sessions := pacetest.Cases(200, 1000)
 	answers := make([]llmtest.Turn, sessions)
 	for i := range answers {
 		answers[i] = llmtest.Turn{Parts: []llmtest.Part{{Text: "An answer of a few words that says what it is about and ends."}}}

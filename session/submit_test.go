@@ -115,7 +115,7 @@ func TestCustomMessagesAreReadTogether(t *testing.T) {
 			close(asked)
 			<-gate
 			return llmtest.Say("one")
-		}}, say("two"), say("three"), say("four"))
+		}}, say("two"), say("three"), say("four"), say("five")) // the one that was killed goes on here
 		submit := func(custom, text string) (id string) {
 			t.Helper()
 			m := llm.UserText(text)

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // systemd accepts the units, but for where burin is, and that for the whole machine shuts most out.
@@ -83,7 +85,7 @@ func TestContainerFile(t *testing.T) {
 	if build == nil {
 		t.Fatal("it builds nothing")
 	}
-	if os.Getenv("BURIN_LONG") == "" {
+	if !pacetest.Long(false, true, true) {
 		return // a build takes a minute
 	}
 	root := t.TempDir()

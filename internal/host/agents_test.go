@@ -30,7 +30,18 @@ import (
 
 func TestMain(m *testing.M) {
 	bench.Main() // commands have guards, which are this program again
-	os.Exit(m.Run())
+	// The first command of a session reads the start-up files there: those of whoever runs the
+	// tests may take seconds.
+	home, err := os.MkdirTemp("", "home")
+	if err != nil {
+		panic(err)
+	}
+	if err := os.Setenv("HOME", home); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(home)
+	os.Exit(code)
 }
 
 // said is a request of a session or of an agent.

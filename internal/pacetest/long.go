@@ -13,3 +13,12 @@ func Long[T any](usual, ci, whole T) T {
 	}
 	return usual
 }
+
+// Cases chooses how many of its cases a test tries: a few that differ most, or all of them with
+// any BURIN_LONG, as all tests of CI have it. BURIN_LONG=cases means that and nothing else.
+func Cases[T any](few, all T) T {
+	if os.Getenv("BURIN_LONG") == "" {
+		return few
+	}
+	return all
+}

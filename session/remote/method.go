@@ -73,6 +73,7 @@ var abouts = map[string]string{
 	"consoles":       "Lists the foreground programs that have a terminal.",
 	"cursor":         "Gives the position of the next event.",
 	"entry":          "Gives an entry of the transcript.",
+	"entries":        "Gives entries of the transcript, at most 100.",
 	"force":          "Makes the first answer to the next prompt call a tool.",
 	"goal":           "Gives the goal.",
 	"grant":          "Adds a rule for calls.",

@@ -49,6 +49,7 @@ const (
 	MaxLine     = 64 << 20         // bytes of a line
 	maxRequests = 64               // of a connection at a time; more stay unread
 	pageNodes   = 2000             // nodes in a response
+	pageEntries = 100              // entries in a response
 	writeTime   = 30 * time.Second // for writing a line
 	helloTime   = 5 * time.Second  // for the hello to arrive
 )
@@ -280,6 +281,12 @@ type (
 	nodesJSON struct {
 		Nodes []transcript.Node `json:"nodes"`
 		Total int               `json:"total"`
+	}
+	idsJSON struct {
+		IDs []string `json:"ids"`
+	}
+	entriesJSON struct {
+		Entries []entryJSON `json:"entries"`
 	}
 	entryJSON struct {
 		Entry     *transcript.Entry     `json:"entry"`

@@ -565,6 +565,20 @@ var methods = map[string]method{
 		}
 		return entryOf(e), nil
 	}),
+	"entries": on(Watch, func(_ context.Context, h session.Handle, p idsJSON, _ func(string)) (entriesJSON, error) {
+		if len(p.IDs) > pageEntries {
+			return entriesJSON{}, fmt.Errorf("%w: ids: name at most %d entries, not %d", ErrParameters, pageEntries, len(p.IDs))
+		}
+		is := entriesJSON{Entries: make([]entryJSON, 0, len(p.IDs))}
+		for _, id := range p.IDs {
+			e, err := h.Transcript().Entry(id)
+			if err != nil {
+				return entriesJSON{}, err
+			}
+			is.Entries = append(is.Entries, entryOf(e))
+		}
+		return is, nil
+	}),
 }
 
 func entryOf(e *transcript.Entry) entryJSON {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/transcript/pgstore"
 )
@@ -123,7 +124,7 @@ func (w *wire) back(client, server net.Conn) {
 // A connection that breaks during a commit loses nothing and repeats nothing, whether the
 // server had the commit or not.
 func TestBrokenCommit(t *testing.T) {
-	server := pgtest.Start(t, pgtest.Options{})
+	server := pgtest.Shared(t)
 	for name, arrives := range map[string]bool{"arrives": true, "is lost": false} {
 		t.Run(name, func(t *testing.T) {
 			address := server.Database(t)
@@ -182,10 +183,10 @@ func TestBrokenCommit(t *testing.T) {
 // again has it once.
 func TestBrokenCommitStays(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("waits as long as a store waits for its server")
+	if pacetest.Cases(true, false) {
+		t.Skip("waits ten seconds, as a store does for its server: set BURIN_LONG=ci")
 	}
-	address := pgtest.Start(t, pgtest.Options{}).Database(t)
+	address := pgtest.Shared(t).Database(t)
 	w, through := newWire(t, address)
 	openDB(t, address)
 	s := create(t, connect(t, through), "s", "{1}")

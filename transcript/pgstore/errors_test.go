@@ -100,7 +100,7 @@ func TestStandby(t *testing.T) {
 
 // A database without sessions is told from one that has them, and looking changes nothing.
 func TestCheck(t *testing.T) {
-	address := pgtest.Start(t, pgtest.Options{}).Database(t)
+	address := pgtest.Shared(t).Database(t)
 	db := connect(t, address)
 	if _, err := db.Exec(`CREATE TABLE sessions (id int)`); err != nil { // of somebody else, and elsewhere
 		t.Fatal(err)

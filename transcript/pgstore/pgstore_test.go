@@ -25,7 +25,7 @@ import (
 	"github.com/burin-dev/burin/transcript/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 func connect(t testing.TB, address string) *sql.DB {
 	t.Helper()
@@ -48,7 +48,7 @@ func openDB(t testing.TB, address string) *sql.DB {
 }
 
 func tempDB(t testing.TB) *sql.DB {
-	return openDB(t, pgtest.Start(t, pgtest.Options{}).Database(t))
+	return openDB(t, pgtest.Shared(t).Database(t))
 }
 
 func create(t testing.TB, db *sql.DB, session string, records ...string) *pgstore.Store {
@@ -85,7 +85,7 @@ func closeStore(t testing.TB, s transcript.Store) {
 }
 
 func TestIsAStore(t *testing.T) {
-	s := pgtest.Start(t, pgtest.Options{})
+	s := pgtest.Shared(t)
 	address := s.Database(t)
 	admin := openDB(t, address)
 	connector, err := pq.NewConnector(address + "&binary_parameters=yes")
@@ -146,7 +146,7 @@ const childAddress = "BURIN_TEST_POSTGRES"
 func TestSurvivesKills(t *testing.T) {
 	address := os.Getenv(childAddress)
 	if address == "" {
-		address = pgtest.Start(t, pgtest.Options{}).Database(t)
+		address = pgtest.Shared(t).Database(t)
 		t.Setenv(childAddress, address)
 	}
 	const lease = 300 * time.Millisecond
@@ -197,7 +197,7 @@ func TestServerCrash(t *testing.T) {
 
 func TestOneWriter(t *testing.T) {
 	ctx := context.Background()
-	address := pgtest.Start(t, pgtest.Options{}).Database(t)
+	address := pgtest.Shared(t).Database(t)
 	db, other := openDB(t, address), openDB(t, address)
 	first := create(t, db, "s", "{1}")
 	_, err := pgstore.Open(ctx, other, "s")
@@ -282,7 +282,7 @@ func TestWritersInTurn(t *testing.T) {
 // writes nothing if somebody did.
 func TestTakenOver(t *testing.T) {
 	ctx := context.Background()
-	address := pgtest.Start(t, pgtest.Options{}).Database(t)
+	address := pgtest.Shared(t).Database(t)
 	db, other := openDB(t, address), openDB(t, address)
 	first := create(t, db, "s", "{1}")
 	runOut := func() {

@@ -103,7 +103,7 @@ func (w *writer) append(t *testing.T, record string) string {
 // A process that is killed leaves its session at once to its own machine, and to others when its lease ends. One that is stopped for
 // longer than that and woken up writes nothing stale, and says so on a line.
 func TestTwoProcesses(t *testing.T) {
-	address := pgtest.Start(t, pgtest.Options{}).Database(t)
+	address := pgtest.Shared(t).Database(t)
 	db := openDB(t, address)
 	closeStore(t, create(t, db, "s"))
 	var err error

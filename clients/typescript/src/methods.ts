@@ -110,6 +110,7 @@ export interface Methods {
   cursor: [None, Cursor];
   nodes: [{ from: number }, { nodes: TranscriptNode[]; total: number }];
   entry: [Id, { entry: unknown; execution?: unknown; lost?: unknown[] }];
+  entries: [{ ids: string[] }, { entries: { entry: unknown; execution?: unknown; lost?: unknown[] }[] }];
 }
 
 export type Method = keyof Methods;

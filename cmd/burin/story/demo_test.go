@@ -12,6 +12,7 @@ import (
 
 // The demo needs neither key nor network, and asks what every session asks.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,6 +27,10 @@ import (
 func TestMain(m *testing.M) {
 	robot.Flag()
 	flag.Parse()
+	// Stories wait most of their time: more of them than cores at a time.
+	if err := flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 	// Where these tests run under nohup, what they start would ignore the end of its
 	// terminal as they do; a signal that is caught here is theirs again.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)

@@ -26,9 +26,10 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/platform/objectstore/objecttest"
+	"github.com/burin-dev/burin/internal/platform/pgtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 const mb = 1 << 20
 

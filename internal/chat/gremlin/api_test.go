@@ -16,10 +16,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
+	"github.com/burin-dev/burin/internal/platform/pgtest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 const (
 	ann = "8d6f32246b7c9461f3f808b41d218a3dc01eb5250944aa0e7ec92e4abbd3e3ec" // vector V1

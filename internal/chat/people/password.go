@@ -41,14 +41,15 @@ var ErrBusy = errors.New("too many sign in at the same time: try again in a mome
 type hashes struct {
 	slots   chan struct{}
 	waiting atomic.Int32
+	memory  uint32 // KiB; tests that make many hashes take less
 	nobody  string // the hash of a password that nobody has
 }
 
-func newHashes() *hashes {
+func newHashes(memory uint32) *hashes {
 	salt, key := make([]byte, argonSalt), make([]byte, argonKey)
 	_, _ = rand.Read(salt) // never fails
 	_, _ = rand.Read(key)
-	return &hashes{slots: make(chan struct{}, maxHashing), nobody: format(salt, key, argonMemory, argonTime, argonLanes)}
+	return &hashes{slots: make(chan struct{}, maxHashing), memory: memory, nobody: format(salt, key, memory, argonTime, argonLanes)}
 }
 
 // enter waits until a password may be hashed.
@@ -73,13 +74,14 @@ func (h *hashes) hash(ctx context.Context, password string) (string, error) {
 		return "", err
 	}
 	defer leave()
-	return hashPassword(password), nil
+	return h.make(password), nil
 }
 
-func hashPassword(password string) string {
+// make hashes a password for who has entered.
+func (h *hashes) make(password string) string {
 	salt := make([]byte, argonSalt)
 	_, _ = rand.Read(salt) // never fails
-	return format(salt, argon2.IDKey(normal(password), salt, argonTime, argonMemory, argonLanes, argonKey), argonMemory, argonTime, argonLanes)
+	return format(salt, argon2.IDKey(normal(password), salt, argonTime, h.memory, argonLanes, argonKey), h.memory, argonTime, argonLanes)
 }
 
 // normal gives the bytes of a password, the same however a keyboard composes its letters.
@@ -90,9 +92,9 @@ func format(salt, key []byte, memory, time, lanes uint32) string {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, time, lanes, b.EncodeToString(salt), b.EncodeToString(key))
 }
 
-// verifyPassword reports whether a password has a hash, and whether the hash was made with other
+// verify reports whether a password has a hash, and whether the hash was made with other
 // parameters than today's.
-func verifyPassword(hash, password string) (ok, old bool) {
+func (h *hashes) verify(hash, password string) (ok, old bool) {
 	var version int
 	var memory, time uint32
 	var lanes uint8
@@ -113,7 +115,7 @@ func verifyPassword(hash, password string) (ok, old bool) {
 		return false, false
 	}
 	got := argon2.IDKey(normal(password), salt, time, memory, lanes, uint32(len(key)))
-	old = memory != argonMemory || time != argonTime || lanes != argonLanes || len(key) != argonKey || len(salt) != argonSalt
+	old = memory != h.memory || time != argonTime || lanes != argonLanes || len(key) != argonKey || len(salt) != argonSalt
 	return subtle.ConstantTimeCompare(got, key) == 1, old
 }
 
@@ -207,7 +209,7 @@ func (p *People) confirm(ctx context.Context, one Person, password, address, fie
 	if err := p.db.QueryRow(ctx, `SELECT password FROM {people} WHERE id = ?1`, one.ID).Scan(&hash); err != nil {
 		return fmt.Errorf("look for the password: %w", err)
 	}
-	if ok, _ := verifyPassword(hash, password); !ok {
+	if ok, _ := p.hashes.verify(hash, password); !ok {
 		err := p.db.Update(ctx, func(q store.Querier) error {
 			return p.note(ctx, q, By{one.ID, address}, signInFails, one.ID, "password")
 		})

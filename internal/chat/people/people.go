@@ -243,7 +243,7 @@ func Open(ctx context.Context, db *store.DB, keys Keys, now func() time.Time) (*
 	if now == nil {
 		now = time.Now
 	}
-	p := &People{db: db, keys: keys, now: now, hashes: newHashes(), guard: guard{db, now}}
+	p := &People{db: db, keys: keys, now: now, hashes: newHashes(argonMemory), guard: guard{db, now}}
 	if _, err := p.Get(ctx, OwnerID); !errors.Is(err, ErrUnknown) {
 		return p, err
 	}

@@ -52,7 +52,7 @@ func (p *People) SignIn(ctx context.Context, name, password string, from From) (
 	if is == "" {
 		is = p.hashes.nobody // which takes as long
 	}
-	ok, old := verifyPassword(is, password)
+	ok, old := p.hashes.verify(is, password)
 	if !ok || disabled || hash == "" {
 		err := p.db.Update(ctx, func(q store.Querier) error {
 			return p.note(ctx, q, By{Address: from.Address}, signInFails, id, "password")
@@ -63,7 +63,7 @@ func (p *People) SignIn(ctx context.Context, name, password string, from From) (
 		return Entrance{}, err
 	}
 	if old {
-		if _, err := p.db.Exec(ctx, `UPDATE {people} SET password = ?3 WHERE id = ?1 AND password = ?2`, id, hash, hashPassword(password)); err != nil {
+		if _, err := p.db.Exec(ctx, `UPDATE {people} SET password = ?3 WHERE id = ?1 AND password = ?2`, id, hash, p.hashes.make(password)); err != nil {
 			return Entrance{}, fmt.Errorf("sign in: %w", err)
 		}
 	}

@@ -20,11 +20,12 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/chat/vfs"
+	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 var parts = []store.Part{project.Part, vfs.Part, vault.Part(), search.Part(), attachment.Part()}
 

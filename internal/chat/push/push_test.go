@@ -13,12 +13,17 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/push/pushtest"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/platform/pgtest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 // The example of RFC 8291, section 5.
 func TestEncryptExample(t *testing.T) {

@@ -7,12 +7,17 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
+	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/llm"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 func TestQuotas(t *testing.T) {
 	parts := []store.Part{people.Part(), quota.Part(), {Name: "shelf", Steps: []string{`CREATE TABLE {shelf} (person TEXT NOT NULL, bytes INTEGER NOT NULL) STRICT`}}}

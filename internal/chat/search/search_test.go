@@ -22,9 +22,10 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/pacetest"
+	"github.com/burin-dev/burin/internal/platform/pgtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 var parts = []store.Part{vault.Part(), search.Part()}
 

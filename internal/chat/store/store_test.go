@@ -20,7 +20,7 @@ import (
 	"github.com/burin-dev/burin/internal/platform/sqlfile"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 var things = store.Part{Name: "things", Steps: []string{
 	`CREATE TABLE {things} (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, n INTEGER NOT NULL, data BLOB) STRICT;
@@ -105,7 +105,7 @@ func TestMigrate(t *testing.T) {
 	ctx := context.Background()
 	places := map[string]func(t *testing.T) string{
 		"SQLite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "new", "server.db") },
-		"PostgreSQL": func(t *testing.T) string { return pgtest.Start(t, pgtest.Options{}).Database(t) },
+		"PostgreSQL": func(t *testing.T) string { return pgtest.Shared(t).Database(t) },
 	}
 	later := store.Part{Name: things.Name, Steps: append(things.Steps, `ALTER TABLE {things} ADD COLUMN more TEXT NOT NULL DEFAULT 'x'`)}
 	for name, place := range places {

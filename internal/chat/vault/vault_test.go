@@ -17,11 +17,12 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/sealed"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 // notes is a room with a sealed record a row.
 type notes struct{ db *store.DB }

@@ -19,6 +19,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vfs"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/internal/platform/process/killtest"
 	"github.com/burin-dev/burin/internal/platform/workspace"
@@ -35,7 +36,7 @@ func places(t *testing.T, test func(t *testing.T, place func() string)) {
 		test(t, func() string { return filepath.Join(t.TempDir(), "server.db") })
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
-		s := pgtest.Start(t, pgtest.Options{})
+		s := pgtest.Shared(t)
 		test(t, func() string { return s.Database(t) })
 	})
 }
@@ -47,7 +48,8 @@ func open(t testing.TB, place string) *bench {
 	return &bench{t, s.Tree("p", ring(t, 1)), t.Context(), db, s}
 }
 
-const appends = 500 // of each process
+// appends is how many each process makes.
+func appends() int { return pacetest.Cases(100, 500) }
 
 // appendMany appends lines in all ways that there are, ten at a time.
 func appendMany(b *bench, who string) {
@@ -72,7 +74,7 @@ func appendMany(b *bench, who string) {
 			}
 		})
 	}
-	for i := range appends {
+	for i := range appends() {
 		lines <- i
 	}
 	close(lines)
@@ -104,7 +106,7 @@ func TestAppendInChild(t *testing.T) {
 	appendMany(open(t, place), "child")
 }
 
-// A thousand appends from goroutines of two processes lose nothing.
+// Many appends from goroutines of two processes lose nothing.
 func TestAppends(t *testing.T) {
 	places(t, func(t *testing.T, place func() string) {
 		at := place()
@@ -126,8 +128,8 @@ func TestAppends(t *testing.T) {
 		b.ok(err)
 		got := strings.Split(strings.TrimSpace(string(data)), "\n")
 		slices.Sort(got)
-		if n := len(slices.Compact(got)); n != 2*appends || info.Version != 2*appends+1 {
-			t.Errorf("%d lines and %d versions are there, of %d appends", n, info.Version, 2*appends)
+		if n := len(slices.Compact(got)); n != 2*appends() || info.Version != int64(2*appends()+1) {
+			t.Errorf("%d lines and %d versions are there, of %d appends", n, info.Version, 2*appends())
 		}
 	})
 }

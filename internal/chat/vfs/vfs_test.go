@@ -12,14 +12,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/chat/vfs"
+	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/internal/platform/workspace"
 	"github.com/burin-dev/burin/internal/platform/workspace/workspacetest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 func ring(t testing.TB, generations ...uint32) *vault.Ring {
 	t.Helper()

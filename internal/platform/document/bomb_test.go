@@ -188,6 +188,9 @@ func TestBombs(t *testing.T) {
 			"content.xml": repeated(`<office:document-content><office:body><office:text><text:p>the first words</text:p>`, `<text:p>a</text:p>`, size, `</office:text></office:body></office:document-content>`),
 		}, true},
 	} {
+		if pacetest.Cases(!fewBombs[name], false) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) { explode(t, tt.kind, zipped(t, tt.parts), tt.kept) })
 	}
 	for name, tt := range pdfBombs(t) {
@@ -200,6 +203,12 @@ func TestBombs(t *testing.T) {
 		}
 		explode(t, document.RTF, data, true)
 	})
+}
+
+// fewBombs are those of office documents that differ most.
+var fewBombs = map[string]bool{
+	"docx one text": true, "docx attributes": true, "docx nesting": true, "docx one row": true, "docx entities": true,
+	"docx entries": true, "xlsx long strings": true, "xlsx repeated string": true, "xlsx wide rows": true, "odt text": true,
 }
 
 // explode reads a document and compares what it costs with what it may cost.

@@ -342,10 +342,18 @@ func Prune(under string, keep time.Duration) error {
 	return errors.Join(failed...)
 }
 
-// remove removes a folder and what its repository knows of it.
+// remove removes a folder and what its repository knows of it. If it is cut off, what is left is as
+// that of a folder that was never complete: nobody adopts it, and takes what is missing for deleted.
 func remove(home string, lock *os.File) error {
 	var failed []error
-	if m, err := readMarker(home); err == nil && m.Admin != "" {
+	m, err := readMarker(home)
+	if err == nil && m.Base != "" {
+		m.Of, m.Base = "", ""
+		if m.write(home) != nil { // the disk is full
+			failed = append(failed, os.Remove(filepath.Join(home, aboutFile)))
+		}
+	}
+	if err == nil && m.Admin != "" {
 		failed = append(failed, unlink(home, m.Admin))
 	}
 	// The lock and what Prune reads go last: a removal that was cut off is continued.

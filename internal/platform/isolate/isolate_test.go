@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/isolate"
 )
 
@@ -326,7 +327,7 @@ func mergeFile(t testing.TB, ours, base, theirs string) string {
 
 // Whatever is done in the folder, its patch on what was there gives its files.
 func TestPatchIsExact(t *testing.T) {
-	for seed := range uint64(25) {
+	for seed := range pacetest.Cases(uint64(6), 25) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 16))
 			r := dirty(t)
@@ -713,6 +714,81 @@ func TestPruneAfterKill(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 	same(t, "repository", r.facts(), before)
+}
+
+// A burin that is killed while it removes a folder, whose changes have come back, leaves a part of it.
+// Nobody adopts that: what is missing would be taken for deleted. The next one removes the rest.
+func TestCloseCutOff(t *testing.T) {
+	if dir := os.Getenv("ISOLATE_DIR"); dir != "" { // the process that is killed
+		f, err := isolate.Open(t.Context(), isolate.Options{Dir: dir, Under: os.Getenv("ISOLATE_UNDER"), Mode: os.Getenv("ISOLATE_MODE")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println(f.ID())
+		_ = f.Close()
+		select {}
+	}
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			r := newRepo(t)
+			for i := range 500 {
+				r.put(fmt.Sprintf("d%02d/f%d", i%50, i), "text\n")
+			}
+			r.git("add", ".")
+			r.git("commit", "-qm", "first")
+			id, left := "", 0
+			for tries := 1; left == 0; tries++ {
+				if tries > 20 {
+					t.Fatal("it was never killed in time")
+				}
+				id = r.cutOff(mode)
+				found, _ := filepath.Glob(filepath.Join(r.under, id, "burin-*", "d*"))
+				left = len(found)
+			}
+			t.Logf("%d of 50 folders were left", left)
+			if f, err := isolate.Adopt(t.Context(), id, isolate.Options{Dir: r.dir, Under: r.under}); !errors.Is(err, isolate.ErrGone) {
+				changes, bad := f.Changes(t.Context())
+				t.Errorf("adopted, with %d changes: %v, %v", len(changes), err, bad)
+				_ = f.Leave()
+			}
+			if err := isolate.Prune(r.under, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(filepath.Join(r.under, id)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the rest is there: %v", err)
+			}
+			if list := r.git("worktree", "list"); strings.Count(list, "\n") != 1 {
+				t.Errorf("worktrees: %s", list)
+			}
+		})
+	}
+}
+
+// cutOff has a process make a folder, and kills it when it has begun to remove the files.
+func (r repo) cutOff(mode string) (id string) {
+	r.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestCloseCutOff$")
+	cmd.Env = append(os.Environ(), "ISOLATE_DIR="+r.dir, "ISOLATE_UNDER="+r.under, "ISOLATE_MODE="+mode)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+	_, err = fmt.Fscanln(out, &id)
+	for late := time.Now().Add(time.Minute); err == nil && time.Now().Before(late); {
+		found, _ := filepath.Glob(filepath.Join(r.under, id, "burin-*", "d*"))
+		if len(found) < 50 {
+			break
+		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait() // it was killed
+	if err != nil {
+		r.Fatal(err)
+	}
+	return id
 }
 
 func BenchmarkOpen(b *testing.B) {

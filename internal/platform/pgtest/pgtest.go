@@ -1,8 +1,10 @@
 // Package pgtest starts PostgreSQL servers for tests: real ones, of the programs that the
 // machine has, each with data of its own.
 //
-// [Start] gives a server that ends with the test, and skips the test where the machine has
-// none. [Server.Database] makes a database in it. The server listens on a free port of the
+// [Shared] gives the server that all tests of a package use, and [Start] one that ends with
+// the test, for tests that crash it, change its settings or look at its files. Both skip the
+// test where the machine has no PostgreSQL. [Server.Database] makes a database in a server.
+// To start a server takes a second of the processor. A server listens on a free port of the
 // loopback interface, where it lets everybody in but the members of the role [Guarded], who
 // need their password.
 //
@@ -25,6 +27,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -56,8 +59,69 @@ type Server struct {
 	made     atomic.Int32 // databases
 }
 
+// shared is the server of the tests of this process.
+var shared struct {
+	sync.Mutex
+	ends bool // with the tests, by a [Main]
+	*Server
+}
+
+type tests interface{ Run() int }
+
+type sharing struct{ tests }
+
+// Main gives the tests of a package, which run with [Shared] and end its server.
+func Main(m tests) tests { return sharing{m} }
+
+// Run implements the interface of [testing.M].
+func (s sharing) Run() int {
+	shared.ends = true
+	code := s.tests.Run()
+	if shared.Server != nil {
+		if err := shared.stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "end PostgreSQL:", err)
+			return max(code, 1)
+		}
+	}
+	return code
+}
+
+// Shared gives the server of all tests of the package, whose TestMain must use [Main]. It is
+// started with the first test that needs it.
+func Shared(t testing.TB) *Server {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if !shared.ends {
+		t.Fatal("pgtest.Shared: TestMain doesn't use pgtest.Main")
+	}
+	if shared.Server == nil {
+		s := prepare(t, Options{})
+		if err := s.start(); err != nil {
+			t.Fatal(errors.Join(err, s.stop()))
+		}
+		shared.Server = s
+	}
+	return shared.Server
+}
+
 // Start starts a server.
 func Start(t testing.TB, o Options) *Server {
+	t.Helper()
+	s := prepare(t, o)
+	t.Cleanup(func() {
+		if err := s.stop(); err != nil {
+			t.Errorf("end PostgreSQL: %v", err)
+		}
+	})
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// prepare finds the programs of a server.
+func prepare(t testing.TB, o Options) *Server {
 	t.Helper()
 	s := &Server{options: o, bin: programs()}
 	if s.bin == "" {
@@ -70,37 +134,36 @@ func Start(t testing.TB, o Options) *Server {
 		}
 		s.account = account
 	}
+	return s
+}
+
+func (s *Server) start() (err error) {
 	// Not in the test's own folder, which other users cannot reach. Paths of sockets are short.
-	dir, err := os.MkdirTemp("", "pg")
-	if err != nil {
-		t.Fatal(err)
+	if s.dir, err = os.MkdirTemp("", "pg"); err != nil {
+		return err
 	}
-	s.dir = dir
-	t.Cleanup(func() {
-		if err := errors.Join(s.end(quick), os.RemoveAll(dir)); err != nil {
-			t.Errorf("end PostgreSQL: %v", err)
-		}
-	})
-	if err := s.own(dir); err != nil {
-		t.Fatal(err)
+	if err := s.own(s.dir); err != nil {
+		return err
 	}
-	initdb := s.command("initdb", "-D", s.data(), "-U", User, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
+	initdb := s.command("initdb", "-D", s.data(), "-U", User, "--auth=trust", "--encoding=UTF8", "--locale=C", "--wal-segsize=1", "--no-sync")
 	if out, err := initdb.CombinedOutput(); err != nil {
-		t.Fatalf("initdb: %v\n%s", err, out)
+		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
 	const hba = "local all all trust\nhost all +" + Guarded + " 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
 	if err := os.WriteFile(filepath.Join(s.data(), "pg_hba.conf"), []byte(hba), 0o600); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	if s.Port, err = freePort(); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	if err := s.run(); err != nil {
-		t.Fatal(err)
+		return err
 	}
-	s.Exec(t, "postgres", "CREATE ROLE "+Guarded)
-	return s
+	return s.exec("postgres", "CREATE ROLE "+Guarded)
 }
+
+// stop ends the server and removes what it has kept.
+func (s *Server) stop() error { return errors.Join(s.end(quick), os.RemoveAll(s.dir)) }
 
 // programs is the folder of PostgreSQL's programs; "" if there is none.
 func programs() string {
@@ -189,9 +252,15 @@ func (s *Server) Database(t testing.TB) string {
 // Exec runs statements in a database as the superuser.
 func (s *Server) Exec(t testing.TB, database string, statements ...string) {
 	t.Helper()
+	if err := s.exec(database, statements...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *Server) exec(database string, statements ...string) error {
 	connector, err := pq.NewConnector(s.Address(database))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	db := sql.OpenDB(connector)
 	defer db.Close()
@@ -199,9 +268,10 @@ func (s *Server) Exec(t testing.TB, database string, statements ...string) {
 	defer cancel()
 	for _, statement := range statements {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
+			return fmt.Errorf("%s: %w", statement, err)
 		}
 	}
+	return nil
 }
 
 // Crash ends the server at once, without a checkpoint, as a power cut does with what it had

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/sandbox"
 	"github.com/burin-dev/burin/internal/platform/wall"
 )
@@ -84,7 +85,7 @@ def flip():
     while time.time() < end:
         for to in "vendor/v.txt", "mine":
             os.symlink(to, "l2"); os.rename("l2", "l")
-end = time.time() + 1
+end = time.time() + float(os.environ["LONG"])
 t = threading.Thread(target=flip); t.start()
 while time.time() < end:
     try: open("l", "w").write("X")
@@ -97,7 +98,7 @@ def flip():
     while time.time() < end:
         try: os.rename("d", "t"); os.rename("e", "d"); os.rename("d", "e"); os.rename("t", "d")
         except OSError: pass
-end = time.time() + 1
+end = time.time() + float(os.environ["LONG"])
 t = threading.Thread(target=flip); t.start()
 while time.time() < end:
     try: open("d/v.txt", "w").write("X")
@@ -108,7 +109,7 @@ import ctypes, mmap, os, time
 c = ctypes.CDLL(None, use_errno=True)
 m = mmap.mmap(-1, 64)
 name = (ctypes.c_char * 64).from_buffer(m)
-end = time.time() + 1
+end = time.time() + float(os.environ["LONG"])
 if os.fork() == 0:
     while time.time() < end:
         m[0:13] = b"vendor/v.txt\0"
@@ -182,10 +183,13 @@ func TestWallsRaces(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			needPrograms(t, "python3")
 			for _, walls := range [][]wall.Wall{nil, wallsOfTest} {
+				if walls == nil && pacetest.Cases(true, false) {
+					continue // it is shown elsewhere that it does something
+				}
 				g, state := walled(t)
 				s := begin(t, sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: g.workspace, Walls: walls})
 				before := state()
-				out, _ := confined(t, s, g.workspace, "python3 - <<'X'\n"+tt.script+"\nX")
+				out, _ := confined(t, s, g.workspace, "python3 - <<'X'\n"+tt.script+"\nX", "LONG="+pacetest.Cases("0.3", "1"))
 				if got := before != state(); got != (walls == nil) {
 					t.Errorf("walls %v: reached: %v\n%s", walls != nil, got, out)
 				}

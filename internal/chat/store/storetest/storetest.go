@@ -23,7 +23,7 @@ func Each(t *testing.T, parts []store.Part, test func(t *testing.T, open func() 
 		})
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
-		s := pgtest.Start(t, pgtest.Options{})
+		s := pgtest.Shared(t)
 		test(t, func() *store.DB { return Open(t, s.Database(t), parts) })
 	})
 }

@@ -349,14 +349,17 @@ func (r *Robot) WaitFor(what string, ok func(*vt.Terminal) bool) {
 	}
 }
 
-// WaitText waits until the screen holds text, which may be wrapped between words: where depends
-// on what stands before it, such as the path of a test's folder.
+// WaitText waits until the screen holds text, which may be wrapped, even within a word that isn't
+// short: where depends on what stands before it, such as the path of a test's folder.
 func (r *Robot) WaitText(text string) {
 	r.t.Helper()
-	words := strings.Join(strings.Fields(text), " ")
+	const short = 8 // bytes: less than that could be made of the ends of two words
+	words, letters := strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(text), "")
 	r.WaitFor(fmt.Sprintf("%q on the screen", text), func(t *vt.Terminal) bool {
 		screen := t.Screen()
-		return strings.Contains(screen, text) || strings.Contains(words, " ") && strings.Contains(strings.Join(strings.Fields(screen), " "), words)
+		return strings.Contains(screen, text) ||
+			strings.Contains(words, " ") && strings.Contains(strings.Join(strings.Fields(screen), " "), words) ||
+			len(letters) >= short && strings.Contains(strings.Join(strings.Fields(screen), ""), letters)
 	})
 }
 
