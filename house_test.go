@@ -73,6 +73,7 @@ var layers = map[string][]string{
 	"internal/acp":            {},
 	"internal/external":       {"internal/acp", "internal/platform/edit", "tool/...", "llm"},
 	"internal/mode/acp":       {"internal/acp", "internal/host", "internal/host/...", "internal/model/...", "internal/customize/...", "internal/platform/workspace", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
+	"internal/mode/private":   {"internal/chat/vault", "internal/tools/eval", "internal/tools/plan", "session", "session/remote", "agent", "transcript", "transcript/sealed", "tool", "llm", "llm/wire", "llm/anthropic", "llm/openai", "llm/google"},
 	"internal/mode/demo":      {"internal/bench", "internal/installed", "internal/mode/print", "internal/model/...", "internal/customize/...", "llm/..."},
 	"docs":                    {},
 	"internal/bench":          {"docs", "session/...", "agent", "transcript/...", "tool/...", "llm", "internal/tools/...", "internal/platform/...", "internal/customize/prompt", "internal/customize/rule", "internal/customize/source", "internal/installed", "internal/external"},

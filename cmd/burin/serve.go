@@ -29,6 +29,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/oidc"
 	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/internal/chat/private"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/push"
 	"github.com/burin-dev/burin/internal/chat/quota"
@@ -185,7 +186,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 	defer k.tend(ctx, p.warn)()
 	so := server.Options{
 		Version: version(), Storage: k.storage, Push: k.push, People: k.people, Token: token, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Ready: k.ready,
-		Projects: k.projects, Finder: k.finder, Attachments: k.attachments, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
+		Projects: k.projects, Finder: k.finder, Attachments: k.attachments, Private: k.private, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || l.names != nil && l.names(name)
 		},
@@ -309,6 +310,7 @@ type kept struct {
 	pieces      *attachment.Store
 	attachments *project.Attachments
 	index       *search.Index
+	private     *private.Store
 	quotas      *quota.Quotas
 	exports     chan struct{}                 // that run
 	server      atomic.Pointer[server.Server] // nil: it has not begun
@@ -360,8 +362,9 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 	if err := k.openPush(settings); err != nil {
 		return nil, errors.Join(err, k.db.Close())
 	}
-	k.quotas = quota.New(k.db, project.Bytes, k.pieces.Size)
-	k.projects.Fits, k.pieces.Fits = k.quotas.Fits, k.quotas.Fits
+	k.private = private.New(k.db)
+	k.quotas = quota.New(k.db, project.Bytes, k.pieces.Size, private.Bytes)
+	k.projects.Fits, k.pieces.Fits, k.private.Fits = k.quotas.Fits, k.quotas.Fits, k.quotas.Fits
 	k.here, k.exports = here, make(chan struct{}, maxExports)
 	k.vault.OnLock(func(person string) {
 		if err := project.Forget(context.WithoutCancel(ctx), k.projects, person); err != nil {

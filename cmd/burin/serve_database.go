@@ -7,6 +7,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/attachment"
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/internal/chat/private"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/push"
 	"github.com/burin-dev/burin/internal/chat/quota"
@@ -22,7 +23,7 @@ import (
 
 // serverParts are the tables of all rooms that keep something in the server's database.
 func serverParts() []store.Part {
-	return []store.Part{people.Part(), project.Part, vfs.Part, gremlin.Part, vault.Part(), attachment.Part(), search.Part(), push.Part(), quota.Part()}
+	return []store.Part{people.Part(), project.Part, vfs.Part, gremlin.Part, vault.Part(), attachment.Part(), search.Part(), push.Part(), quota.Part(), private.Part()}
 }
 
 // databasePlace is where the server's database is: server.db, unless the settings name another.

@@ -42,6 +42,9 @@ func (k *kept) export(ctx context.Context, by people.By, person string) (write f
 			err = k.exportAttachments(ctx, person, to)
 		}
 		if err == nil {
+			err = k.private.Export(ctx, person, func(name string, v any) error { return project.WriteJSON(to, name, v) })
+		}
+		if err == nil {
 			err = to.Close()
 		}
 		return err

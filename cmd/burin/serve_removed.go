@@ -8,6 +8,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/internal/chat/private"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/push"
 	"github.com/burin-dev/burin/internal/chat/quota"
@@ -61,7 +62,7 @@ func (k *kept) forget(ctx context.Context, person string) error {
 		}
 	}
 	err = k.db.Update(ctx, func(q store.Querier) error {
-		return errors.Join(quota.Forget(ctx, q, person), push.Forget(ctx, q, person), k.index.Delete(ctx, q, person), k.pieces.Delete(ctx, q, person), k.vault.Delete(ctx, q, person), people.Forgotten(ctx, q, person))
+		return errors.Join(quota.Forget(ctx, q, person), push.Forget(ctx, q, person), private.Forget(ctx, q, person), k.index.Delete(ctx, q, person), k.pieces.Delete(ctx, q, person), k.vault.Delete(ctx, q, person), people.Forgotten(ctx, q, person))
 	})
 	k.vault.Lock(person)
 	return err

@@ -2,7 +2,6 @@ package vault
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,15 +9,6 @@ import (
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/sealed"
 )
-
-// SessionKey gives the key of new transcripts of a person.
-func (v *Vault) SessionKey(ctx context.Context, person string) (sealed.Key, error) {
-	r, err := v.Ring(ctx, person)
-	if err != nil {
-		return sealed.Key{}, err
-	}
-	return r.SessionKey(r.Newest())
-}
 
 // SessionKey gives the key of transcripts of a generation.
 func (r *Ring) SessionKey(generation uint32) (sealed.Key, error) {

@@ -1,3 +1,5 @@
+//go:build !js
+
 package vault
 
 import (
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/transcript/sealed"
 )
 
 // Part is the tables of the vault.
@@ -42,14 +45,6 @@ CREATE TABLE {vault_wraps} (
 	PRIMARY KEY (person, generation, kind)
 ) STRICT;`}}
 }
-
-// The kinds of wraps. Those of the lock key have generation 0.
-const (
-	kindServer   = "server"
-	kindLock     = "lock"
-	kindPhrase   = "phrase"
-	kindRecovery = "recovery"
-)
 
 // Mode says who can open a person's records.
 type Mode string
@@ -483,4 +478,13 @@ func (v *Vault) Check(ctx context.Context, q store.Querier, person string, r *Ri
 		err = ErrRetired
 	}
 	return err
+}
+
+// SessionKey gives the key of new transcripts of a person.
+func (v *Vault) SessionKey(ctx context.Context, person string) (sealed.Key, error) {
+	r, err := v.Ring(ctx, person)
+	if err != nil {
+		return sealed.Key{}, err
+	}
+	return r.SessionKey(r.Newest())
 }

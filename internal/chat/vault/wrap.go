@@ -25,6 +25,14 @@ const (
 	saltSize  = 16
 )
 
+// The kinds of wraps. Those of the lock key have generation 0.
+const (
+	kindServer   = "server"
+	kindLock     = "lock"
+	kindPhrase   = "phrase"
+	kindRecovery = "recovery"
+)
+
 // cost is how a pass phrase becomes a key, by Argon2id.
 type cost struct {
 	Salt   []byte `json:"salt"`

@@ -71,6 +71,9 @@ func statusOf(err error) (status int, code string) {
 	if status, code := statusOfAttachment(err); status != 0 {
 		return status, code
 	}
+	if status, code := statusOfPrivate(err); status != 0 {
+		return status, code
+	}
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):

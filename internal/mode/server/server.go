@@ -20,6 +20,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/gremlin"
 	"github.com/burin-dev/burin/internal/chat/oidc"
 	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/internal/chat/private"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/push"
 	"github.com/burin-dev/burin/internal/chat/quota"
@@ -88,6 +90,8 @@ type Options struct {
 	Finder *project.Finder
 	// Attachments keeps files that people attach to chats.
 	Attachments *project.Attachments
+	// Private keeps what browsers sealed of private projects.
+	Private *private.Store
 	// Busy reports whether something is done in a chat, and End ends it if it is open.
 	Busy func(chat string) bool
 	End  func(ctx context.Context, chat string)
@@ -173,7 +177,7 @@ func NewServer(o Options) *Server {
 	for _, r := range s.routes() {
 		s.mux.Handle(r.verb+" "+r.path, &r)
 	}
-	for _, p := range append(s.accounts().pages(), appPages()...) {
+	for _, p := range slices.Concat(s.accounts().pages(), appPages(), secluded{s.o.Private}.pages()) {
 		s.mux.Handle(p.path, p)
 	}
 	return s

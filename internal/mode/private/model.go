@@ -1,0 +1,110 @@
+package private
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/llm/anthropic"
+	"github.com/burin-dev/burin/llm/google"
+	"github.com/burin-dev/burin/llm/openai"
+	"github.com/burin-dev/burin/llm/wire"
+	"github.com/burin-dev/burin/session"
+)
+
+// Provider is one that the browser asks directly. It is sealed with the project.
+type Provider struct {
+	ID     string      `json:"id"`
+	API    llm.API     `json:"api"`              // anthropic-messages, openai-completions, openai-responses, google-generative-ai
+	URL    string      `json:"url,omitempty"`    // "" is the one that the API is named after
+	Key    string      `json:"key,omitempty"`    // which never reaches the server
+	Models []llm.Model `json:"models,omitempty"` // what is known of them; any other id can be used, too
+}
+
+// homes are where the APIs are at home.
+func home(api llm.API) (string, bool) {
+	switch api {
+	case llm.APIAnthropic:
+		return "https://api.anthropic.com", true
+	case llm.APICompletions, llm.APIResponses:
+		return "https://api.openai.com/v1", true
+	case llm.APIGoogle:
+		return "https://generativelanguage.googleapis.com/v1beta", true
+	}
+	return "", false
+}
+
+// origin is what the browser must be allowed to reach for a provider.
+func (p *Provider) origin() (string, error) {
+	at, known := home(p.API)
+	if !known {
+		return "", problem(http.StatusBadRequest, "", "providers: %s: a browser can't use the API %q", p.ID, p.API)
+	}
+	if p.URL != "" {
+		at = p.URL
+	}
+	u, err := url.Parse(at)
+	if err != nil || u.Host == "" || p.ID == "" || strings.Contains(p.ID, "/") {
+		return "", problem(http.StatusBadRequest, "", "providers: %q needs an id without / and an address", p.ID)
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Host), nil
+}
+
+func (p *Provider) client() llm.Client {
+	e := wire.Endpoint{
+		BaseURL: p.URL, Client: http.DefaultClient, Key: func(context.Context) (string, error) { return p.Key, nil },
+		Transform: wire.Transform{StripHeaders: []string{"User-Agent"}}, // which is the browser's
+	}
+	switch p.API {
+	case llm.APICompletions:
+		return openai.NewCompletions(openai.CompletionsOptions{Endpoint: e})
+	case llm.APIResponses:
+		return openai.NewResponses(openai.ResponsesOptions{Endpoint: e})
+	case llm.APIGoogle:
+		return google.New(google.Options{Endpoint: e})
+	}
+	// Without this header, Anthropic refuses what comes from a page.
+	e.Headers = map[string]string{"anthropic-dangerous-direct-browser-access": "true"}
+	return anthropic.New(anthropic.Options{Endpoint: e})
+}
+
+// providers finds the models of a project.
+type providers []Provider
+
+var _ session.Opener = providers(nil)
+
+// Open implements [session.Opener]: selectors are PROVIDER/ID.
+func (all providers) Open(_ context.Context, selector string) (o session.Opened, err error) {
+	name, id, _ := strings.Cut(selector, "/")
+	i := slices.IndexFunc(all, func(p Provider) bool { return p.ID == name })
+	if i < 0 || id == "" {
+		return o, problem(http.StatusUnprocessableEntity, "", "model: %q is not PROVIDER/MODEL with a provider of this project", selector)
+	}
+	p := all[i]
+	m := llm.Model{ID: id}
+	if known := slices.IndexFunc(p.Models, func(m llm.Model) bool { return m.ID == id }); known >= 0 {
+		m = p.Models[known]
+	}
+	m.Provider, m.API = p.ID, p.API
+	if m.MaxOutput == 0 && p.API == llm.APIAnthropic {
+		m.MaxOutput = 8192 // which it must be told
+	}
+	return session.Opened{Model: &m, Client: p.client()}, nil
+}
+
+// Larger implements [session.Opener].
+func (providers) Larger(*llm.Model) string { return "" }
+
+// first is the model where none was chosen.
+func (all providers) first() string {
+	for _, p := range all {
+		if len(p.Models) > 0 {
+			return fmt.Sprintf("%s/%s", p.ID, p.Models[0].ID)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,215 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/burin-dev/burin/internal/chat/private"
+	"github.com/burin-dev/burin/session/remote"
+)
+
+// Tab says which tab a request about a private chat comes from.
+type Tab struct {
+	Lease string `json:"lease,omitempty"` // that it has; "" asks for one
+	Take  bool   `json:"take,omitempty"`  // takes the chat from the tab that has it
+}
+
+// secluded serves what browsers keep of private projects.
+type secluded struct{ kept *private.Store }
+
+// routes are the operations on it. All that is said there is sealed.
+func (s secluded) routes() []route {
+	const projects, project, chat = "/v1/private/projects", "/v1/private/projects/{id}", "/v1/private/chats/{id}"
+	oneProject, oneChat := reflect.TypeFor[private.Project](), reflect.TypeFor[private.Chat]()
+	return []route{
+		{
+			verb: "GET", path: projects, needs: remote.Watch, about: "Lists your private projects, sealed.", out: reflect.TypeFor[[]private.Project](),
+			serve: gives(func(r *http.Request) (any, error) { return s.kept.Projects(r.Context(), person(r)) }),
+		},
+		{
+			verb: "GET", path: project, needs: remote.Watch, about: "Gives a private project, sealed.", out: oneProject,
+			serve: gives(func(r *http.Request) (any, error) {
+				return s.kept.Project(r.Context(), person(r), r.PathValue("id"))
+			}),
+		},
+		{
+			verb: "PUT", path: project, needs: remote.Steer, about: "Makes a private project under an id of the client's, or changes one of a revision.",
+			in: reflect.TypeFor[private.ProjectChange](), out: oneProject,
+			serve: takes(func(r *http.Request, in private.ProjectChange) (any, error) {
+				return s.kept.PutProject(r.Context(), person(r), r.PathValue("id"), in)
+			}),
+		},
+		{verb: "DELETE", path: project, needs: remote.Steer, about: "Removes a private project with its chats for good.", serve: removes(s.kept.RemoveProject)},
+		{
+			verb: "GET", path: project + "/chats", needs: remote.Watch, about: "Lists the chats of a private project, sealed, the last used first.",
+			out: reflect.TypeFor[[]private.Chat](),
+			serve: gives(func(r *http.Request) (any, error) {
+				return s.kept.Chats(r.Context(), person(r), r.PathValue("id"))
+			}),
+		},
+		{
+			verb: "PUT", path: project + "/chats/{chat}", needs: remote.Steer, about: "Makes a private chat under an id of the client's, or changes one of a revision.",
+			in: reflect.TypeFor[private.ChatChange](), out: oneChat,
+			serve: takes(func(r *http.Request, in private.ChatChange) (any, error) {
+				return s.kept.PutChat(r.Context(), person(r), r.PathValue("id"), r.PathValue("chat"), in)
+			}),
+		},
+		{
+			verb: "GET", path: chat, needs: remote.Watch, about: "Gives a private chat, sealed, without its transcript.", out: oneChat,
+			serve: gives(func(r *http.Request) (any, error) { return s.kept.Chat(r.Context(), person(r), r.PathValue("id")) }),
+		},
+		{verb: "DELETE", path: chat, needs: remote.Steer, about: "Removes a private chat for good.", serve: removes(s.kept.RemoveChat)},
+		{
+			verb: "GET", path: chat + "/records", needs: remote.Watch, about: "Gives records of a private transcript, as many as fit into an answer.",
+			query: []parameter{{"from", "the number of the first one; without it 0"}}, out: reflect.TypeFor[private.Records](),
+			serve: gives(func(r *http.Request) (any, error) {
+				q, err := queryOf(r)
+				var from int64
+				if err == nil {
+					from, err = q.number("from", 1<<53)
+				}
+				if err != nil {
+					return nil, err
+				}
+				return s.kept.Records(r.Context(), person(r), r.PathValue("id"), from)
+			}),
+		},
+		{
+			verb: "POST", path: chat + "/records", needs: remote.Steer, about: "Adds records to a private transcript, for the tab that has its lease.",
+			in: reflect.TypeFor[private.Added](),
+			serve: takes(func(r *http.Request, in private.Added) (any, error) {
+				return nothing{}, s.kept.Append(r.Context(), person(r), r.PathValue("id"), in)
+			}),
+		},
+		{
+			verb: "POST", path: chat + "/lease", needs: remote.Steer, about: "Takes or renews the lease of a private chat. While another tab has it: 409.",
+			in: reflect.TypeFor[Tab](), out: reflect.TypeFor[private.Hold](),
+			serve: takes(func(r *http.Request, in Tab) (any, error) {
+				return s.kept.Hold(r.Context(), person(r), r.PathValue("id"), in.Lease, in.Take)
+			}),
+		},
+		{
+			verb: "POST", path: chat + "/release", needs: remote.Steer, about: "Gives the lease of a private chat back.",
+			in: reflect.TypeFor[Tab](),
+			serve: takes(func(r *http.Request, in Tab) (any, error) {
+				return nothing{}, s.kept.Release(r.Context(), person(r), r.PathValue("id"), in.Lease)
+			}),
+		},
+	}
+}
+
+// gives serves what a function gives.
+func gives(do func(r *http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		is, err := do(r)
+		if err != nil {
+			failed(w, err)
+			return
+		}
+		answer(w, http.StatusOK, is)
+	}
+}
+
+// takes serves what a function makes of a body.
+func takes[In any](do func(r *http.Request, in In) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var in In
+		if !read(w, r, &in) {
+			return
+		}
+		gives(func(r *http.Request) (any, error) { return do(r, in) })(w, r)
+	}
+}
+
+func removes(do func(ctx context.Context, person, id string) error) http.HandlerFunc {
+	return gives(func(r *http.Request) (any, error) { return nothing{}, do(r.Context(), person(r), r.PathValue("id")) })
+}
+
+// statusOfPrivate is the status of an error of private projects; 0: it is of something else.
+func statusOfPrivate(err error) (status int, code string) {
+	switch {
+	case errors.Is(err, private.ErrUnknown), errors.Is(err, errNoLoop):
+		return http.StatusNotFound, ""
+	case errors.Is(err, private.ErrInvalid):
+		return http.StatusBadRequest, ""
+	case errors.Is(err, private.ErrChanged):
+		return http.StatusConflict, "changed"
+	case errors.Is(err, private.ErrHeld):
+		return http.StatusConflict, "held"
+	}
+	return 0, ""
+}
+
+// loopFiles has worker.js and, where this burin was built with them, wasm_exec.js of Go and burin.wasm.gz.
+//
+//go:generate private/build
+//go:embed private
+var loopFiles embed.FS
+
+var errNoLoop = errors.New("this burin was built without the loop of private projects: run go generate ./internal/mode/server and build it again")
+
+// pages are the worker that runs the loop of private projects, and the program that it loads.
+//
+// A worker has the policy of its own answer, not that of the page: only here may WebAssembly be
+// compiled, and only the providers of the project are reached.
+func (s secluded) pages() []page {
+	tag := sync.OnceValue(func() string {
+		data, _ := loopFiles.ReadFile("private/burin.wasm.gz") // who asks has opened it
+		return fmt.Sprintf("\"%x\"", sha256.Sum256(data))
+	})
+	return []page{
+		{path: "GET /private/worker.js", open: true, serve: func(w http.ResponseWriter, r *http.Request) {
+			start, err := loopFiles.ReadFile("private/wasm_exec.js")
+			if err != nil {
+				failed(w, errNoLoop)
+				return
+			}
+			connect := []string{"'self'"}
+			if id := r.URL.Query().Get("project"); id != "" {
+				p, err := s.kept.Project(r.Context(), person(r), id)
+				if err != nil {
+					failed(w, err)
+					return
+				}
+				connect = append(connect, p.Connect...)
+			}
+			work, err := loopFiles.ReadFile("private/worker.js")
+			if err != nil {
+				failed(w, err)
+				return
+			}
+			head := w.Header()
+			head.Set("Content-Security-Policy", "default-src 'none'; script-src 'wasm-unsafe-eval'; connect-src "+strings.Join(connect, " "))
+			head.Set("Content-Type", "text/javascript; charset=utf-8")
+			_, _ = w.Write(append(append(start, '\n'), work...)) // who has gone reads nothing
+		}},
+		{path: "GET /private/burin.wasm", open: true, serve: func(w http.ResponseWriter, r *http.Request) {
+			f, err := loopFiles.Open("private/burin.wasm.gz")
+			if err != nil {
+				failed(w, errNoLoop)
+				return
+			}
+			defer f.Close() //nolint:errcheck // it is read only
+			data, ok := f.(io.ReadSeeker)
+			if !ok || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+				fail(w, http.StatusNotAcceptable, "", errors.New("ask with Accept-Encoding: gzip, as browsers do"))
+				return
+			}
+			head := w.Header()
+			head.Set("Cache-Control", "no-cache") // asked for each time, sent when it has changed
+			head.Set("ETag", tag())
+			head.Set("Content-Encoding", "gzip")
+			head.Set("Content-Type", "application/wasm")
+			http.ServeContent(paced{w}, r, "", time.Time{}, data)
+		}},
+	}
+}
