@@ -244,7 +244,7 @@ func TestPrivateLoop(t *testing.T) {
 	again.ask(200, "POST", "/v1/projects/"+project+"/passphrase", map[string]string{"passphrase": "correct horse battery", "new": "another phrase"}, &renewed)
 	again.refused(403, "passphrase", "POST", "/v1/projects/"+project+"/unlock", map[string]string{"passphrase": "correct horse battery"})
 	again.refused(403, "passphrase", "POST", "/v1/projects/"+project+"/unlock", map[string]string{"passphrase": made.Recovery})
-	hostile(t, c, project, chat)
+	wrongRecords(t, c, project, chat)
 
 	// The server, its files and the requests to it have none of it.
 	for _, word := range append(words, "correct horse battery", made.Recovery, "batterz") {
@@ -267,8 +267,8 @@ func TestPrivateLoop(t *testing.T) {
 	}
 }
 
-// hostile checks that a server that gives other data than was kept is found out.
-func hostile(t *testing.T, c *httpClient, project, chat string) {
+// wrongRecords checks that a server that gives other data than was kept is found out.
+func wrongRecords(t *testing.T, c *httpClient, project, chat string) {
 	other := newTab(t, c.url)
 	other.ask(200, "POST", "/v1/projects/"+project+"/unlock", map[string]string{"passphrase": "another phrase"}, nil)
 	var begun begunChat
