@@ -61,17 +61,39 @@ func TestGuides(t *testing.T) {
 	}
 }
 
-// build makes the program that readers have.
+// programVariable names the program to the tests that come after the one that built it: a package has
+// no state here.
+const programVariable = "DOCS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	given := os.Getenv(programVariable)
+	code := m.Run()
+	if bin := os.Getenv(programVariable); bin != given {
+		os.RemoveAll(filepath.Dir(bin))
+	}
+	os.Exit(code)
+}
+
+// build makes the program that readers have, once.
 func build(t *testing.T) string {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "burin")
+	if bin := os.Getenv(programVariable); bin != "" {
+		return bin
+	}
+	dir, err := os.MkdirTemp("", "burin-docs-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(dir, "burin")
 	if runtime.GOOS == "windows" {
 		bin += ".exe"
 	}
-	out, err := exec.Command("go", "build", "-o", bin, "github.com/burin-dev/burin/cmd/burin").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", bin, "github.com/burin-dev/burin/cmd/burin").CombinedOutput()
 	if err != nil {
+		os.RemoveAll(dir)
 		t.Fatalf("%v\n%s", err, out)
 	}
+	os.Setenv(programVariable, bin) //nolint:errcheck // a name without "=" is good
 	return bin
 }
 

@@ -35,6 +35,7 @@ type hub struct {
 	waiting int
 	wake    chan struct{} // closed for waiting readers
 	ended   bool
+	muted   bool // see mute
 }
 
 func newHub(sink func(Event)) *hub {
@@ -68,6 +69,10 @@ func (h *hub) emit(e Event) {
 	h.telling.Lock()
 	defer h.telling.Unlock()
 	h.mu.Lock()
+	if h.muted {
+		h.mu.Unlock()
+		return
+	}
 	e.Seq = h.next
 	h.next++
 	held := slotOf(&e)
@@ -185,6 +190,23 @@ func (h *hub) rouse() {
 	}
 }
 
+// mute drops what is emitted from now on: the session is another process's, and readers hear there
+// what becomes of it.
+func (h *hub) mute() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.muted = true
+	h.rouse()
+	h.ring(false)
+}
+
+// silent reports whether the hub is muted.
+func (h *hub) silent() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.muted
+}
+
 func (h *hub) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -199,7 +221,8 @@ var ErrClosed = errors.New("the session has ended")
 // Feed reads the events of a session, each once. It must be used from one goroutine.
 type Feed interface {
 	// Next waits for the next event. A reader that was too slow gets [EventsLost] for what it
-	// missed. After the last event the error is [ErrClosed]; otherwise it is that of ctx.
+	// missed. After the last event the error is [ErrClosed], or [ErrOwnerGone] if another process
+	// has the session; otherwise it is that of ctx.
 	Next(ctx context.Context) (Event, error)
 	// Rest collects pieces of answers and results for the time d, so that the reader isn't
 	// woken for each of them. It ends with the first event after d, or a quarter of d later
@@ -258,7 +281,10 @@ func (f *feed) take(e *Event) (<-chan struct{}, error) {
 		left[0].event(e)
 		return nil, nil
 	}
-	if h.ended {
+	switch {
+	case h.muted:
+		return nil, ErrOwnerGone
+	case h.ended:
 		return nil, ErrClosed
 	}
 	h.waiting++
@@ -298,7 +324,7 @@ func (f *feed) rest(d time.Duration) <-chan struct{} {
 	h := f.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.ended || slices.ContainsFunc(f.left(), func(k slot) bool { return !piece(k.typ()) }) {
+	if h.ended || h.muted || slices.ContainsFunc(f.left(), func(k slot) bool { return !piece(k.typ()) }) {
 		return nil
 	}
 	f.due, f.bell = time.Now().Add(d), make(chan struct{})

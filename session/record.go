@@ -18,6 +18,7 @@ type record struct {
 	hub      *hub
 	redactor redactor
 	tell     func(string) // tells the user
+	lost     func()       // another process has taken the session over
 
 	writing sync.Mutex // held while the transcript changes
 
@@ -30,11 +31,17 @@ type record struct {
 // append adds to the transcript. A full disk doesn't end the conversation: the entry is
 // written with the next one, and the user is told once.
 func (r *record) append(e transcript.Entry) (id string) {
+	id, _ = r.keep(e)
+	return id
+}
+
+// keep is append for what has to be kept: the error is that of the store.
+func (r *record) keep(e transcript.Entry) (id string, err error) {
 	r.writing.Lock()
-	id, err := r.log.Append(e)
+	id, err = r.log.Append(e)
 	r.writing.Unlock()
 	r.written(err)
-	return id
+	return id, err
 }
 
 // message adds a message of the loop. An answer that continues after a provider's pause goes
@@ -104,6 +111,10 @@ func (r *record) written(err error) {
 	told := r.failing
 	r.failing = err != nil
 	r.mu.Unlock()
+	if errors.Is(err, transcript.ErrTakenOver) { // what follows is not part of it, and nobody may take it for that
+		r.hub.mute()
+		r.lost()
+	}
 	if err != nil && !told {
 		r.warn(fmt.Sprintf("the session cannot be saved right now: %v", err))
 	}

@@ -214,6 +214,7 @@ func (s *Session) assemble(past *transcript.Context) {
 	s.modelState.changed = s.tokenCounter.reset
 	life, die := context.WithCancel(context.Background())
 	s.stage = &stage{now: o.Now, ending: s.rec.sync, life: life, die: die}
+	s.rec.lost = s.stage.lose
 	s.modes = &modes{ground: o.Ground, rec: s.rec, modelState: s.modelState, tools: s.tools, life: life, first: o.Mode, mode: o.Mode, after: o.AfterPlan, shut: s.stage.shut, now: o.Now}
 	s.work.before = s.modes.before
 	s.cache = &cacheWatch{seed: seed, now: o.Now, rec: s.rec, change: len(o.Chains.Requests) > 0}

@@ -160,6 +160,16 @@ func (g *stage) halt(ctx context.Context) {
 	}
 }
 
+// lose has nothing new begin, and stops the current operation.
+func (g *stage) lose() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.halted = true
+	if g.cancel != nil {
+		g.cancel(errStopped)
+	}
+}
+
 // boundary stops the current operation if the session is to halt: an answer and its calls are
 // complete, and the next request has not begun.
 func (g *stage) boundary() {

@@ -218,6 +218,17 @@ func (b *inbox) settle(out agent.Outcome, ids ...string) (ended []string, tell f
 	return ended, tell
 }
 
+// refuse forgets a message that could not be accepted: whoever submits it again is not told that it is
+// known.
+func (b *inbox) refuse(id string, out agent.Outcome) {
+	_, tell := b.settle(out, id)
+	b.mu.Lock()
+	delete(b.turns, id)
+	b.settled = slices.DeleteFunc(b.settled, func(s string) bool { return s == id })
+	b.mu.Unlock()
+	tell()
+}
+
 // waiting returns the messages that no run has read.
 func (b *inbox) waiting() (all []*submitted) {
 	b.mu.Lock()
@@ -243,6 +254,9 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 	defer s.inbox.accepting.Unlock()
 	if err := in.check(); err != nil {
 		return Receipt{}, err
+	}
+	if s.hub.silent() { // what it knows of messages isn't true
+		return Receipt{}, overtaken(transcript.ErrTakenOver)
 	}
 	if in.ID == "" {
 		in.ID = rand.Text()[:16]
@@ -281,7 +295,13 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 		return Receipt{}, err
 	}
 	s.inbox.open(q.id)
-	s.inbox.keepQueue(q)
+	if err := s.inbox.keepQueue(q); errors.Is(err, transcript.ErrTakenOver) { // it would be lost
+		if !busy {
+			end()
+		}
+		s.inbox.refuse(q.id, unsent())
+		return Receipt{}, overtaken(err)
+	}
 	if !busy {
 		s.serve(inner, end, q)
 		return Receipt{ID: q.id, Started: true}, nil
@@ -291,9 +311,8 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 		put = s.agent.FollowUp
 	}
 	if err := put(q.m); err != nil {
-		_, tell := s.inbox.settle(agent.Outcome{Reason: agent.ReasonError, Err: err}, q.id)
-		tell()
-		s.inbox.keepQueue(nil)
+		s.inbox.refuse(q.id, agent.Outcome{Reason: agent.ReasonError, Err: err})
+		_ = s.inbox.keepQueue(nil) // it is written with the next entry
 		return Receipt{}, err
 	}
 	s.inbox.tellQueue()
@@ -337,8 +356,11 @@ func (b *inbox) stamp(t time.Time) time.Time {
 	return t
 }
 
+// overtaken is the error of who asks a session that another process has taken over.
+func overtaken(err error) error { return fmt.Errorf("%w: %w", ErrOwnerGone, err) }
+
 // keepQueue records the queue, with the new message if it is not nil.
-func (b *inbox) keepQueue(q *submitted) {
+func (b *inbox) keepQueue(q *submitted) error {
 	var e queueEntry
 	var stowed error
 	b.mu.Lock()
@@ -354,19 +376,19 @@ func (b *inbox) keepQueue(q *submitted) {
 	if stowed != nil {
 		b.rec.written(stowed)
 	}
-	b.writeQueue(e)
+	return b.writeQueue(e)
 }
 
 // keepTyped records what the user wrote of a message that doesn't wait, if it was expanded:
 // what reads the session later must not take the text of a file for the user's words.
 func (b *inbox) keepTyped(typed, m llm.Message) {
 	if words := (&submitted{typed: typed, m: m}).words(); words != nil {
-		b.writeQueue(queueEntry{Message: &llm.Message{Role: m.Role, Time: m.Time}, Typed: words})
+		_ = b.writeQueue(queueEntry{Message: &llm.Message{Role: m.Role, Time: m.Time}, Typed: words})
 	}
 }
 
 // writeQueue records an entry with the queue as it is.
-func (b *inbox) writeQueue(e queueEntry) {
+func (b *inbox) writeQueue(e queueEntry) error {
 	e.Waiting = []string{}
 	b.mu.Lock()
 	for _, o := range b.all {
@@ -378,16 +400,17 @@ func (b *inbox) writeQueue(e queueEntry) {
 	data, err := json.Marshal(e)
 	if err != nil {
 		b.rec.warn("queued messages are not saved: " + err.Error())
-		return
+		return nil
 	}
-	b.rec.append(transcript.Entry{Type: transcript.TypeCustom, CustomType: CustomQueue, Data: data})
+	_, err = b.rec.keep(transcript.Entry{Type: transcript.TypeCustom, CustomType: CustomQueue, Data: data})
+	return err
 }
 
 // Announce writes the file of a session in which nothing was said yet, so that others find it.
 // If nothing is ever said, the file is removed with the session.
 func (s *Session) Announce() {
 	if s.log.Len() == 0 {
-		s.inbox.keepQueue(nil)
+		_ = s.inbox.keepQueue(nil) // it is written with the first message
 	}
 }
 
@@ -571,7 +594,7 @@ func (b *inbox) takeBack() []Input {
 func (b *inbox) unsent(ids ...string) {
 	ended, tell := b.settle(agent.Outcome{Reason: agent.ReasonAborted, Err: ErrUnsent}, ids...)
 	defer tell()
-	b.keepQueue(nil)
+	_ = b.keepQueue(nil) // it is written with the next entry
 	b.tellQueue()
 	if len(ended) > 0 {
 		b.rec.emit(Event{Event: agent.Event{Type: AgentSettled}, Turn: ended[0], Data: &SettledTurn{IDs: ended, Reason: agent.ReasonAborted, Error: ErrUnsent.Error()}})
@@ -620,14 +643,18 @@ func (s *Session) releaseQueue() {
 }
 
 // Wait waits until everything for a submitted message is done, or until ctx ends, which stops
-// nothing. It knows the last 64 finished messages.
+// nothing. Of what ended before the last 64 messages, and of messages of an earlier owner, it says what the
+// transcript has.
 func (s *Session) Wait(ctx context.Context, id string) (agent.Outcome, error) {
 	t := s.inbox.turn(id)
 	if t == nil {
-		return agent.Outcome{}, missing("submitted message", id)
+		return s.waitEarlier(ctx, id)
 	}
 	select {
 	case <-t.done:
+		if s.hub.silent() { // the outcome is not that of the turn, which goes on elsewhere
+			return agent.Outcome{}, overtaken(transcript.ErrTakenOver)
+		}
 		return t.out, nil
 	case <-ctx.Done():
 		return agent.Outcome{}, context.Cause(ctx)

@@ -3,9 +3,13 @@ package session_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +19,7 @@ import (
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/handletest"
+	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -294,5 +299,157 @@ func TestUnattended(t *testing.T) {
 	}
 	if err := d.Answer("gone", session.Reply{}, "late"); err != session.ErrSettled {
 		t.Errorf("an answer to nothing: %v", err)
+	}
+}
+
+// overtaken is a store that another process takes over.
+type overtaken struct {
+	transcript.Memory
+	now atomic.Bool
+}
+
+func (o *overtaken) Append(records ...[]byte) ([]transcript.Ref, error) {
+	if o.now.Load() {
+		return nil, fmt.Errorf("append: %w", transcript.ErrTakenOver)
+	}
+	return o.Memory.Append(records...)
+}
+
+// A session that another process has taken over accepts nothing, says nothing of what isn't in its
+// transcript, and asks no model any more. Who waits for a turn asks the other process.
+func TestTakenOver(t *testing.T) {
+	store := new(overtaken)
+	log, err := transcript.Create(store, transcript.Header{}, transcript.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, gate := make(chan struct{}), make(chan struct{})
+	r := start(t, formats()[0], func(_ *rig, o *session.Options) {
+		o.Log, o.Path, o.Tools = log, "", []*tool.Tool{echo("look", tool.Reads)}
+	},
+		say("one"), llmtest.Turn{Reply: func(*llm.Request) []llm.Event {
+			close(asked)
+			<-gate
+			return append(llmtest.Call("c1", "look", "{}"), llmtest.Stop(llm.StopToolUse, llm.Usage{})...)
+		}})
+	c := r.Handle("face", false).Conversation()
+	submit := func(id string) error {
+		_, err := c.Submit(t.Context(), session.Input{ID: id, Message: llm.UserText(id)})
+		return err
+	}
+	if err := submit("first"); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := c.Wait(t.Context(), "first"); err != nil || out.Reason != agent.ReasonDone {
+		t.Fatal(out, err)
+	}
+	if err := submit("second"); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	kept := len(log.Nodes())
+	store.now.Store(true)
+	close(gate)
+	if _, err := c.Wait(t.Context(), "second"); !errors.Is(err, session.ErrOwnerGone) {
+		t.Errorf("who waits reads %v", err)
+	}
+	if _, err := r.Handle("late", false).Events(session.Cursor{}).Next(t.Context()); !errors.Is(err, session.ErrOwnerGone) {
+		t.Errorf("who follows reads %v", err)
+	}
+	for range 2 { // it isn't known the second time
+		if err := submit("third"); !errors.Is(err, session.ErrOwnerGone) {
+			t.Errorf("a message is answered with %v", err)
+		}
+	}
+	for _, e := range r.seen(agent.MessageEnd) {
+		if i := slices.IndexFunc(log.Nodes(), func(n transcript.Node) bool { return n.ID == e.EntryID }); i >= kept {
+			t.Errorf("an event tells of entry %s, which is not kept", e.EntryID)
+		}
+	}
+	if n := len(r.seen(session.AgentSettled)); n != 1 {
+		t.Errorf("%d turns were settled", n)
+	}
+	if n := len(r.srv.Requests()); n != 2 {
+		t.Errorf("the model was asked %d times", n)
+	}
+}
+
+// A message that is refused when it is written is accepted when it is sent again elsewhere, and here not known.
+func TestTakenOverIdle(t *testing.T) {
+	store := new(overtaken)
+	log, err := transcript.Create(store, transcript.Header{}, transcript.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, formats()[0], func(_ *rig, o *session.Options) { o.Log, o.Path = log, "" }, say("one"))
+	store.now.Store(true)
+	for range 2 {
+		if got, err := r.Submit(t.Context(), session.Input{ID: "first", Message: llm.UserText("hello")}); !errors.Is(err, session.ErrOwnerGone) {
+			t.Errorf("accepted as %+v, %v", got, err)
+		}
+	}
+	if n := len(r.srv.Requests()); n != 0 {
+		t.Errorf("the model was asked %d times", n)
+	}
+}
+
+// Whoever waits for a message that an earlier process had accepted reads what became of it, and of one that
+// wasn't answered as soon as it is.
+func TestWaitAfterCrash(t *testing.T) {
+	asked, gate, again := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	r := start(t, formats()[0], func(_ *rig, o *session.Options) { o.Tools = []*tool.Tool{echo("look", tool.Reads)} },
+		llmtest.Turn{Events: append(llmtest.Call("c1", "look", `{"path":"x"}`), llmtest.Stop(llm.StopToolUse, llm.Usage{Input: 3, Output: 2})...)},
+		say("one"),
+		llmtest.Turn{Reply: func(*llm.Request) []llm.Event {
+			close(asked)
+			<-gate
+			return llmtest.Say("lost")
+		}},
+		llmtest.Turn{Reply: func(*llm.Request) []llm.Event {
+			<-again
+			return append(llmtest.Say("two"), llmtest.Stop(llm.StopEnd, llm.Usage{})...)
+		}})
+	for _, id := range []string{"first", "second"} {
+		if _, err := r.Submit(t.Context(), session.Input{ID: id, Message: llm.UserText(id)}); err != nil {
+			t.Fatal(err)
+		}
+		if id == "first" {
+			if out, err := r.Wait(t.Context(), id); err != nil || out.Reason != agent.ReasonDone {
+				t.Fatal(out, err)
+			}
+		}
+	}
+	<-asked
+	next := r.crashed(func(_ *rig, o *session.Options) { o.Tools = []*tool.Tool{echo("look", tool.Reads)} })
+	close(gate)
+	c := next.Handle("later", false).Conversation()
+	wait := func(id string) agent.Outcome {
+		t.Helper()
+		out, err := c.Wait(t.Context(), id)
+		if err != nil {
+			t.Fatal(id, err)
+		}
+		return out
+	}
+	if out := wait("first"); out.Reason != agent.ReasonDone || out.Text() != "one" || out.Turns != 2 || len(out.Messages) != 3 {
+		t.Errorf("the first one ended as %+v", out)
+	}
+	if out := wait("second"); out.Reason != agent.ReasonAborted || out.Err == nil || out.Text() != "" {
+		t.Errorf("the second one ended as %+v", out)
+	}
+	if _, err := c.Wait(t.Context(), "none"); err == nil {
+		t.Error("it waits for a message that there never was")
+	}
+	if _, err := c.Resend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan agent.Outcome, 1)
+	go func() {
+		out, _ := c.Wait(t.Context(), "second") // without an error it has an outcome
+		done <- out
+	}()
+	close(again)
+	if out := <-done; out.Reason != agent.ReasonDone || out.Text() != "two" {
+		t.Errorf("the second one ended as %+v", out)
 	}
 }

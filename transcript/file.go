@@ -26,6 +26,10 @@ const newSuffix = ".new"
 // ErrLocked means that another process writes the session.
 var ErrLocked = errors.New("another burin has this session open")
 
+// ErrTakenOver means that another process writes the session now, because this one was not
+// heard of for too long. Nothing was written, and nothing will be.
+var ErrTakenOver = errors.New("another burin has taken the session over, because this one was stopped or cut off for too long: open it again")
+
 // FileStore stores a session in a file, one record a line. Other programs read this format
 // too.
 //

@@ -11,10 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
-// Eight agents edit the same twenty files at the same time, each in a folder of its own. What they
+// Agents, eight of them in CI, edit the same twenty files at the same time, each in a folder of its own. What they
 // edit in different lines is merged. Where they edit the same line the first wins, and the session
 // reads of the others what git merge-file prints. What the person has not committed, the index and
 // the stashes stay as they are, to the byte.
@@ -23,7 +24,8 @@ func TestIsolatedAgentsMerge(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("agents use sed")
 	}
-	const agents, files, lines = 8, 20, 45
+	const files, lines = 20, 45
+	agents := pacetest.Long(4, 8, 8)
 	for _, mode := range []string{"worktree", "copy"} {
 		t.Run(mode, func(t *testing.T) {
 			read := ""

@@ -26,6 +26,7 @@ import (
 
 	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/external/agenttest"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/mcp/mcptest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
@@ -63,6 +64,9 @@ func scripts(dir string) testscript.Params {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Condition: func(name string) (bool, error) {
+			if name == "long" {
+				return pacetest.Long(false, true, true), nil
+			}
 			if name != "client" {
 				return false, fmt.Errorf("unknown condition %q", name)
 			}
@@ -83,6 +87,8 @@ func scripts(dir string) testscript.Params {
 				return err
 			}
 			env.Setenv("AGENT", agent)
+			env.Setenv("HIGH", pacetest.Long("900", "9000", "9000")) // the height of a large picture
+			env.Setenv("LESS", pacetest.Long("156", "1568", "1568")) // and of what fits of it
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("BURIN_HOME", env.WorkDir+"/home")
 			// Neither a keyring nor a server of the machine may decide a test.

@@ -148,7 +148,7 @@ func TestServeOIDC(t *testing.T) {
 		_, said := (asker{cookie: f.signed}).ask(c, "GET", "/v1/me", "")
 		return said
 	}
-	if answer, body := f.signsIn(); answer.Header.Get("Location") != "/account" || !strings.Contains(me(f), `"name":"ann"`) {
+	if answer, body := f.signsIn(); answer.Header.Get("Location") != "/" || !strings.Contains(me(f), `"name":"ann"`) {
 		t.Fatalf("%s %s\n%s", answer.Status, me(f), body)
 	}
 	if list := run(t, cmd, "admin", "user", "list"); !strings.Contains(list, "password, linked account") {
@@ -226,7 +226,7 @@ func TestOIDCAttacks(t *testing.T) {
 	nobody("another browser", answer, body, "sign in again")
 	answer, body = (&flow{c: c}).comes(back)
 	nobody("no browser", answer, body, "sign in again")
-	if answer, body := mine.comes(back); answer.Header.Get("Location") != "/account" {
+	if answer, body := mine.comes(back); answer.Header.Get("Location") != "/" {
 		t.Fatalf("%s\n%s", answer.Status, body)
 	}
 	mine.signed = nil

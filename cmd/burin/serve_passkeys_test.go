@@ -46,6 +46,7 @@ func (v passkeyVisit) joins(name string) {
 	v.fill("name", name)
 	v.fill("password", personPassword)
 	v.press("form button")
+	v.b.Open(v.c.url + "/account")
 }
 
 // adds adds a passkey at the account.
@@ -132,8 +133,9 @@ func TestPasskeyPages(t *testing.T) {
 			} else { // the browser offers it in the field for the name
 				v.b.Forget()
 				v.b.Call("Page.reload", nil, nil)
-				v.b.AwaitTimes("Page.loadEventFired", 2) // the page, and the account
+				v.b.AwaitTimes("Page.loadEventFired", 2) // the page, and the app
 			}
+			v.b.Open(v.c.url + "/account")
 			v.sees("passkey-in", "used just now")
 			v.press("[action='/account/unpasskey'] button")
 			v.sees("passkey-removed", "The passkey is removed.")
@@ -147,6 +149,7 @@ func TestPasskeyPages(t *testing.T) {
 			link := strings.TrimSpace(run(t, v.cmd, "admin", "link", "--url", strings.Replace(v.c.url, "localhost", "127.0.0.1", 1)))
 			v.b.Open(link)
 			v.press("form button")
+			v.b.Open(strings.Replace(v.c.url, "localhost", "127.0.0.1", 1) + "/account")
 			v.sees("passkey-address", "open this server by a name")
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -43,7 +44,8 @@ type pair struct {
 	said    [2]strings.Builder
 
 	model *llmtest.Server
-	store *project.Store // of the database, beside the servers
+	db    *store.DB // beside the servers
+	store *project.Store
 
 	asked   sync.Map // by turn: how often the model was asked, *atomic.Int32
 	stopped atomic.Bool
@@ -58,7 +60,7 @@ func newPair(t *testing.T, database, address, more, trust string) *pair {
 	p := newPairModel(t)
 	for i, port := range freePorts(t, len(p.cmds)) {
 		p.ports[i] = "127.0.0.1:" + port
-		config := rpcConfig + "server:\n  database: " + database + "\n" + more
+		config := rpcConfig + "server:\n  database: " + database + "&application_name=" + serverName(i) + "\n" + more
 		if i == 0 { // the other one reaches it there
 			config += "  " + address + p.ports[i][strings.LastIndexByte(p.ports[i], ':'):] + "\n"
 		}
@@ -89,6 +91,9 @@ func newPair(t *testing.T, database, address, more, trust string) *pair {
 	}
 	return p
 }
+
+// serverName is what PostgreSQL knows a server by.
+func serverName(i int) string { return fmt.Sprint("server", i) }
 
 // newPairModel is a pair without servers: a model, and what ends with the test.
 func newPairModel(t *testing.T) *pair {
@@ -142,6 +147,7 @@ func (p *pair) open(database string, cmd *exec.Cmd) *store.DB {
 		p.Fatal(err)
 	}
 	p.Cleanup(v.Close)
+	p.db = db
 	p.store = project.New(db, v, vfs.New(db, vfs.Limits{}), search.New(db, v, 0), nil)
 	return db
 }
@@ -247,7 +253,23 @@ func (p *pair) rest() {
 type heard struct {
 	mu      sync.Mutex
 	entries []string
-	there   chan struct{} // closed when it knows where it is
+	last    map[string]uint64 // by epoch: the number of the last event
+	again   []string          // numbers that came twice, or late
+	source  map[string]string // of each entry: where it was heard of
+	there   chan struct{}     // closed when it knows where it is
+}
+
+// numbered notes the number of an event.
+func (w *heard) numbered(epoch string, seq uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last == nil {
+		w.last = map[string]uint64{}
+	}
+	if seq <= w.last[epoch] {
+		w.again = append(w.again, fmt.Sprintf("%d of %s after %d", seq, epoch, w.last[epoch]))
+	}
+	w.last[epoch] = seq
 }
 
 func (p *pair) follow(chat string, w *heard) {
@@ -266,24 +288,25 @@ func (p *pair) follow(chat string, w *heard) {
 			p.rest()
 			continue
 		}
-		in, at := bufio.NewScanner(answer.Body), last
+		in, at, data := bufio.NewScanner(answer.Body), last, ""
 		in.Buffer(nil, 1<<20)
 		for in.Scan() && !p.stopped.Load() {
 			if id, ok := strings.CutPrefix(in.Text(), "id: "); ok {
 				at = id
 			}
-			if in.Text() == "" && at != last { // the event is whole
-				if last == "" {
-					close(w.there)
-				}
-				last = at
+			if line, ok := strings.CutPrefix(in.Text(), "data: "); ok {
+				data = line
 			}
-			data, ok := strings.CutPrefix(in.Text(), "data: ")
-			if !ok {
+			if in.Text() != "" || data == "" { // the event isn't whole
 				continue
 			}
+			if last == "" && at != "" {
+				close(w.there)
+			}
+			last = at
 			var v struct {
 				Event struct {
+					Seq           uint64
 					Type, EntryID string
 					Entries       int // of the transcript when an owner began
 				}
@@ -292,32 +315,43 @@ func (p *pair) follow(chat string, w *heard) {
 			if json.Unmarshal([]byte(data), &v) != nil || v.Ended != nil {
 				break
 			}
+			data = ""
+			if v.Event.Seq > 0 { // the id before it says where the next one is
+				_, epoch, _ := strings.Cut(at, "@")
+				epoch, _, _ = strings.Cut(epoch, ".")
+				w.numbered(epoch, v.Event.Seq)
+			}
 			switch {
 			case v.Event.Type == "owner_changed":
-				p.missed(chat, w, v.Event.Entries)
+				p.missed(chat, w, v.Event.Entries, fmt.Sprintf("the list, after event %s of server %d", at, i%2))
 			case v.Event.EntryID != "":
-				w.add(v.Event.EntryID)
+				w.add(v.Event.EntryID, fmt.Sprintf("%s, before event %s of server %d", v.Event.Type, at, i%2))
 			}
 		}
 		answer.Body.Close()
 	}
 }
 
-func (w *heard) add(id string) {
+func (w *heard) add(id, source string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.entries = append(w.entries, id)
+	if w.source == nil {
+		w.source = map[string]string{}
+	}
+	w.source[id] = source
 }
 
 // missed asks for what was written while nobody told this client, up to a number of entries.
-func (p *pair) missed(chat string, w *heard, entries int) {
+func (p *pair) missed(chat string, w *heard, entries int, source string) {
 	all := p.nodes(chat)
 	for _, n := range all[:min(entries, len(all))] {
 		w.mu.Lock()
-		if !slices.Contains(w.entries, n.ID) {
-			w.entries = append(w.entries, n.ID)
-		}
+		known := slices.Contains(w.entries, n.ID)
 		w.mu.Unlock()
+		if !known {
+			w.add(n.ID, source)
+		}
 	}
 }
 
@@ -347,6 +381,7 @@ func TestTwoServers(t *testing.T) {
 	stop := pacetest.Long(0, 20*time.Second, time.Minute)
 	database := pgtest.Start(t, pgtest.Options{}).Database(t)
 	p := newPair(t, database, "address: http://localhost", "", "")
+	p.watch()
 	c := p.gather(chats)
 	for range kills {
 		select {
@@ -370,6 +405,7 @@ func TestTwoServers(t *testing.T) {
 		turns += int(c.turns[i].Load())
 	}
 	p.findsAll(turns)
+	c.fair()
 	t.Logf("%d chats, %d kills: %s", chats, kills, c.figures())
 	p.stopped.Store(true)
 	p.kill(0)
@@ -429,6 +465,89 @@ func (c *crowd) finish() {
 	for i, id := range c.ids {
 		c.heardAll(id, &c.watches[i])
 		c.verify(i, id, int(c.turns[i].Load()), &c.watches[i])
+	}
+}
+
+// watch has the database note who writes what: which server began to write a transcript or to hold a
+// chat, and whether another one has written there afterwards.
+func (p *pair) watch() {
+	p.Helper()
+	if _, err := p.db.SQL().ExecContext(p.Context(), `
+		CREATE SCHEMA watch;
+		CREATE TABLE watch.writer (what text PRIMARY KEY, who text NOT NULL);
+		CREATE TABLE watch.stale (what text NOT NULL, who text NOT NULL, whose text NOT NULL);
+		CREATE TABLE watch.takeover (chat text NOT NULL);
+		CREATE FUNCTION watch.begins(which text) RETURNS void LANGUAGE sql AS $$
+			INSERT INTO watch.writer VALUES (which, current_setting('application_name'))
+			ON CONFLICT (what) DO UPDATE SET who = excluded.who
+		$$;
+		CREATE FUNCTION watch.writes(which text) RETURNS void LANGUAGE sql AS $$
+			INSERT INTO watch.stale SELECT what, current_setting('application_name'), who FROM watch.writer
+			WHERE what = which AND who <> current_setting('application_name')
+		$$;
+		CREATE FUNCTION watch.lease() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF NEW.token <> OLD.token THEN PERFORM watch.begins('session ' || NEW.id); END IF;
+			RETURN NULL;
+		END $$;
+		CREATE FUNCTION watch.record() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			PERFORM watch.writes('session ' || NEW.session);
+			RETURN NULL;
+		END $$;
+		CREATE FUNCTION watch.chat() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF NEW.holder <> OLD.holder THEN
+				PERFORM watch.begins('chat ' || NEW.id);
+				IF OLD.accepted > OLD.settled THEN INSERT INTO watch.takeover VALUES (NEW.id); END IF;
+			ELSE
+				PERFORM watch.writes('chat ' || NEW.id);
+			END IF;
+			RETURN NULL;
+		END $$;
+		CREATE TRIGGER watch AFTER UPDATE ON burin.sessions FOR EACH ROW EXECUTE FUNCTION watch.lease();
+		CREATE TRIGGER watch AFTER INSERT OR UPDATE ON burin.records FOR EACH ROW EXECUTE FUNCTION watch.record();
+		CREATE TRIGGER watch AFTER UPDATE OF holder, accepted, settled ON burin_server.chats FOR EACH ROW EXECUTE FUNCTION watch.chat();`); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// fair checks that no server has written where another one did already, and how often the model was
+// asked: twice for each turn, and once more at most where a turn was taken over.
+func (c *crowd) fair() {
+	c.Helper()
+	rows, err := c.db.SQL().QueryContext(c.Context(), `SELECT what, who, whose FROM watch.stale`)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var what, who, whose string
+		if err := rows.Scan(&what, &who, &whose); err != nil {
+			c.Fatal(err)
+		}
+		c.Errorf("%s has written to %s, which is %s's", who, what, whose)
+	}
+	if rows.Err() != nil {
+		c.Fatal(rows.Err())
+	}
+	turns, requests, takeovers := 0, 0, 0
+	for i, id := range c.ids {
+		var taken int
+		if err := c.db.SQL().QueryRowContext(c.Context(), `SELECT count(*) FROM watch.takeover WHERE chat = $1`, id).Scan(&taken); err != nil {
+			c.Fatal(err)
+		}
+		asked, n := 0, int(c.turns[i].Load())
+		for k := range n {
+			if times, ok := c.asked.Load(fmt.Sprintf("turn %d %d", i, k)); ok {
+				asked += int(times.(*atomic.Int32).Load())
+			}
+		}
+		if asked < 2*n || asked > 2*n+taken {
+			c.Errorf("chat %d: the model was asked %d times for %d turns, which were taken over %d times", i, asked, n, taken)
+		}
+		turns, requests, takeovers = turns+n, requests+asked, takeovers+taken
+	}
+	var me struct{ Used struct{ Requests int } }
+	if data := c.ask(http.StatusOK, "GET", "/v1/me", nil); json.Unmarshal(data, &me) != nil || me.Used.Requests < 2*turns-takeovers || me.Used.Requests > requests {
+		c.Errorf("%d requests are in the account, and the model had %d for %d turns, which were taken over %d times", me.Used.Requests, requests, turns, takeovers)
 	}
 }
 
@@ -531,7 +650,7 @@ func (p *pair) verify(chat int, id string, turns int, w *heard) {
 		p.Fatal(err)
 	}
 	asked, answered := map[string]int{}, map[string]int{}
-	for _, m := range got.Messages {
+	count := func(m *llm.Message) {
 		text := strings.TrimSpace(m.Text())
 		if m.Role == llm.RoleUser {
 			asked[turnWords.FindString(text)]++
@@ -540,6 +659,27 @@ func (p *pair) verify(chat int, id string, turns int, w *heard) {
 			words, _, _ := strings.Cut(rest, " is 42")
 			answered[words]++
 		}
+	}
+	for i := range got.Messages {
+		count(&got.Messages[i])
+	}
+	here := [2]map[string]int{maps.Clone(asked), maps.Clone(answered)}
+	clear(asked)
+	clear(answered)
+	kept := map[string]bool{}
+	for _, n := range l.Nodes() { // of all branches
+		kept[n.ID] = true
+		if n.Type != transcript.TypeMessage {
+			continue
+		}
+		e, err := l.Entry(n.ID)
+		if err != nil {
+			p.Fatal(err)
+		}
+		count(e.Message)
+	}
+	if !maps.Equal(asked, here[0]) || !maps.Equal(answered, here[1]) || len(asked) != turns || len(answered) != turns {
+		p.Errorf("chat %d: of %d turns, %d were asked and %d answered, and some of these on other branches: %d and %d on the last one", chat, turns, len(asked), len(answered), len(here[0]), len(here[1]))
 	}
 	defer func() {
 		if p.Failed() {
@@ -567,6 +707,12 @@ func (p *pair) verify(chat int, id string, turns int, w *heard) {
 			p.Errorf("chat %d: a client heard of entry %s twice", chat, e)
 		}
 		seen[e] = true
+		if !kept[e] {
+			p.Errorf("chat %d: a client heard of entry %s, which is not there, by %s", chat, e, w.source[e])
+		}
+	}
+	if len(w.again) > 0 {
+		p.Errorf("chat %d: a client got events again: %v", chat, w.again)
 	}
 }
 
@@ -641,7 +787,7 @@ func TestTwoServersLimits(t *testing.T) {
 		err = p.store.Beat(t.Context(), "third", "http://127.0.0.1:1")
 	}
 	if err == nil {
-		_, err = p.store.Hold(t.Context(), third.ID, "third/1")
+		_, err = p.store.Hold(t.Context(), third.ID, "", "third/1")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/gremlin"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/sqlfile"
 )
 
@@ -314,7 +315,7 @@ const (
 
 // A backup of any size is imported, served and exported with the same memory; EXP-07, EXP-19.
 func TestStorageMemory(t *testing.T) {
-	size := storedSize
+	size := pacetest.Long(storedSize/4, storedSize, storedSize)
 	if mb := os.Getenv("BURIN_STORED_MB"); mb != "" {
 		if _, err := fmt.Sscan(mb, &size); err != nil {
 			t.Fatal(err)

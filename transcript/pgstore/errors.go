@@ -39,9 +39,10 @@ func state(err error) pqerror.Code {
 	return ""
 }
 
-// away are the states of a server that ends, starts, or takes no more connections.
+// away are the states of a server that ends, starts, takes no more connections, or has ended one whose
+// process was stopped within a transaction.
 func away(code pqerror.Code) bool {
-	return strings.HasPrefix(string(code), "08") || strings.HasPrefix(string(code), "57P") || code == pqerror.TooManyConnections
+	return strings.HasPrefix(string(code), "08") || strings.HasPrefix(string(code), "57P") || code == pqerror.TooManyConnections || code == pqerror.IdleInTransactionSessionTimeout
 }
 
 // lost reports whether another connection may have better luck.
@@ -96,5 +97,14 @@ func said(e *pq.Error) error {
 	case away(e.Code):
 		return fmt.Errorf("%w: %s", ErrLost, words)
 	}
-	return fmt.Errorf("PostgreSQL: %s (%s)", words, e.Code)
+	return &refused{fmt.Sprintf("PostgreSQL: %s (%s)", words, e.Code), e}
 }
+
+// refused is what a server has said, in our words.
+type refused struct {
+	words string
+	err   *pq.Error
+}
+
+func (r *refused) Error() string { return r.words }
+func (r *refused) Unwrap() error { return r.err }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -15,9 +16,10 @@ import (
 // burin hears keys afterwards as before.
 func TestMonstrousAnswers(t *testing.T) {
 	t.Parallel()
+	less := pacetest.Long(4, 1, 1)
 	for name, events := range map[string]func() []llm.Event{
-		"a line without an end":    func() []llm.Event { return pieces(strings.Repeat("x", 2<<20)) },
-		"words without a line end": func() []llm.Event { return pieces(strings.Repeat("some words ", 200_000)) },
+		"a line without an end":    func() []llm.Event { return pieces(strings.Repeat("x", 2<<20/less)) },
+		"words without a line end": func() []llm.Event { return pieces(strings.Repeat("some words ", 200_000/less)) },
 		"a wide table": func() []llm.Event {
 			return pieces(strings.Repeat("| a cell ", 1000) + "|\n" + strings.Repeat("|---", 1000) + "|\n" + strings.Repeat("| 1 ", 1000) + "|\n\n")
 		},
@@ -33,10 +35,10 @@ func TestMonstrousAnswers(t *testing.T) {
 		"marks in pairs":     func() []llm.Event { return pieces(strings.Repeat("**a ", 50_000)) },
 		"links":              func() []llm.Event { return pieces(strings.Repeat("[a](", 50_000)) },
 		"accents":            func() []llm.Event { return pieces("e" + strings.Repeat("\u0301", 200_000)) },
-		"an open fence":      func() []llm.Event { return pieces("```go\n" + strings.Repeat("func main() { /* \" ", 100_000)) },
+		"an open fence":      func() []llm.Event { return pieces("```go\n" + strings.Repeat("func main() { /* \" ", 100_000/less)) },
 		"much thinking":      func() []llm.Event { return llmtest.Think(strings.Repeat("thinking about it\n\n", 50_000), "s") },
 		"a formula":          func() []llm.Event { return pieces("$$" + strings.Repeat(`\frac{a}{`, 20_000) + "$$") },
-		"a huge call":        func() []llm.Event { return llmtest.Call("c", "nothing", `{"x":"`+strings.Repeat("y", 2<<20)+`"}`) },
+		"a huge call":        func() []llm.Event { return llmtest.Call("c", "nothing", `{"x":"`+strings.Repeat("y", 2<<20/less)+`"}`) },
 		"many calls at once": func() []llm.Event { return manyCalls(200) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,9 +19,8 @@ import (
 type copies struct {
 	*testing.T
 	*kit
-	key     string
-	pieces  map[string][]byte // by their ids
-	servers int
+	key    string
+	pieces map[string][]byte // by their ids
 }
 
 func (c *copies) open(path string) *store.DB {

@@ -308,7 +308,7 @@ func (s *Store) Open(ctx context.Context, person string, c Chat, o transcript.Op
 		return nil, err
 	}
 	if lost != nil {
-		below = guarded{below, lost}
+		below = &guarded{Store: below, lost: lost}
 	}
 	if fresh {
 		return s.log(ctx, person, c, below, o, true)
@@ -358,19 +358,43 @@ func stored[S transcript.Store](store S, err error) (transcript.Store, error) {
 	return store, nil
 }
 
-// guarded is a store that says when another process has it.
+// guarded is a store that says when another process has it. While the database doesn't answer, nobody
+// knows that: a process that was stopped has no connection any more, and must not go on before it has
+// asked again.
 type guarded struct {
 	transcript.Store
 	lost func()
+	away bool // the database was for too long
 }
 
+// How long a database that is away is asked again, and how soon.
+const (
+	awayTime  = 20 * time.Second
+	firstWait = 20 * time.Millisecond
+	lastWait  = time.Second
+)
+
 // Append implements [transcript.Store].
-func (g guarded) Append(records ...[]byte) ([]transcript.Ref, error) {
-	refs, err := g.Store.Append(records...)
-	if errors.Is(err, pgstore.ErrTakenOver) {
-		g.lost()
+func (g *guarded) Append(records ...[]byte) ([]transcript.Ref, error) {
+	late, wait := time.Now().Add(awayTime), firstWait
+	for {
+		refs, err := g.Store.Append(records...)
+		switch {
+		case err == nil:
+			g.away = false
+			return refs, nil
+		case errors.Is(err, pgstore.ErrTakenOver):
+			g.lost()
+			return nil, err
+		case g.away || !errors.Is(err, pgstore.ErrLost) && !errors.Is(err, pgstore.ErrUnreachable):
+			return nil, err
+		case time.Now().After(late):
+			g.away = true
+			return nil, err
+		}
+		time.Sleep(wait)
+		wait = min(2*wait, lastWait)
 	}
-	return refs, err
 }
 
 // isEmpty reports whether nothing was written yet: the process that began it had ended before.

@@ -70,7 +70,7 @@ func (f *finding) turn(person string, c project.Chat, texts ...string) {
 	f.Helper()
 	ctx := f.Context()
 	l := must[*transcript.Log](f.T)(f.store.Open(ctx, person, c, transcript.Options{}, nil))
-	must[bool](f.T)(f.store.Hold(ctx, c.ID, "a/1"))
+	must[bool](f.T)(f.store.Hold(ctx, c.ID, must[string](f.T)(f.store.Holder(ctx, c.ID)), "a/1"))
 	n := must[int64](f.T)(f.store.Accept(ctx, c.ID, "a/1", nil))
 	for i, text := range texts {
 		say(f.T, l, []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2], text)

@@ -316,15 +316,19 @@ func testTurns(t *testing.T, s *project.Store) {
 	if _, err := s.Accept(ctx, c.ID, "a/1", nil); !errors.Is(err, project.ErrNotHeld) {
 		t.Errorf("accepted by nobody: %v", err)
 	}
-	if must[bool](t)(s.Hold(ctx, c.ID, "a/1")) {
+	if must[bool](t)(s.Hold(ctx, c.ID, "", "a/1")) {
 		t.Error("a new chat has a turn")
 	}
 	n := must[int64](t)(s.Accept(ctx, c.ID, "a/1", nil))
 	if got := must[map[string]string](t)(s.Unsettled(ctx)); len(got) != 1 || got[c.ID] != "a/1" {
 		t.Errorf("unsettled %v", got)
 	}
-	if !must[bool](t)(s.Hold(ctx, c.ID, "b/1")) {
+	if !must[bool](t)(s.Hold(ctx, c.ID, "a/1", "b/1")) {
 		t.Error("the turn is gone")
+	}
+	// One was stopped before it could say that it holds the chat.
+	if _, err := s.Hold(ctx, c.ID, "a/1", "a/2"); !errors.Is(err, project.ErrNotHeld) {
+		t.Errorf("it takes the chat back: %v", err)
 	}
 	// The first server goes on after it was stopped.
 	told := 0
@@ -374,7 +378,7 @@ func testTurns(t *testing.T, s *project.Store) {
 	most := 2
 	for range 6 {
 		c := must[project.Chat](t)(s.NewChat(ctx, "anna", "", project.About{}))
-		must[bool](t)(s.Hold(ctx, c.ID, "a/1"))
+		must[bool](t)(s.Hold(ctx, c.ID, "", "a/1"))
 		work.Go(func() {
 			switch _, err := s.Accept(ctx, c.ID, "a/1", &most); {
 			case err == nil:

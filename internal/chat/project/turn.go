@@ -20,13 +20,15 @@ import (
 // ErrNotHeld means that another one holds the chat now.
 var ErrNotHeld = errors.New("another server has taken the chat over")
 
-// Hold makes somebody the holder of a chat. Who calls it has the transcript open to write.
-func (s *Store) Hold(ctx context.Context, id, holder string) (unsettled bool, err error) {
+// Hold makes somebody the holder of a chat. Who calls it has the transcript open to write, and has
+// asked before that for the [Store.Holder]. If that is another one by now, the error is ErrNotHeld: who
+// was stopped in between may have the transcript no more.
+func (s *Store) Hold(ctx context.Context, id, before, holder string) (unsettled bool, err error) {
 	err = s.db.Update(ctx, func(q store.Querier) error {
 		var accepted, settled int64
-		err := q.QueryRow(ctx, `UPDATE {chats} SET holder = ?2 WHERE id = ?1 RETURNING accepted, settled`, id, holder).Scan(&accepted, &settled)
+		err := q.QueryRow(ctx, `UPDATE {chats} SET holder = ?3 WHERE id = ?1 AND holder = ?2 RETURNING accepted, settled`, id, before, holder).Scan(&accepted, &settled)
 		if errors.Is(err, sql.ErrNoRows) {
-			return ErrUnknown
+			return ErrNotHeld
 		}
 		unsettled = accepted > settled
 		return err

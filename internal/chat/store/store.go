@@ -24,10 +24,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -244,6 +246,24 @@ func Taken(err error) bool {
 		return e.Code == pqerror.UniqueViolation
 	}
 	return sqlfile.Code(err) == sqlite3.SQLITE_CONSTRAINT && strings.Contains(err.Error(), "UNIQUE")
+}
+
+// Failed reports whether an error is the database's, or of the way there, and no one's who asks.
+func Failed(err error) bool {
+	_, server := errors.AsType[*pq.Error](err)
+	_, network := errors.AsType[*net.OpError](err)
+	if server || network || sqlfile.Code(err) != 0 {
+		return true
+	}
+	for _, known := range []error{
+		pgstore.ErrLost, pgstore.ErrUnreachable, pgstore.ErrPassword, pgstore.ErrNoTLS,
+		driver.ErrBadConn, sql.ErrConnDone, sql.ErrTxDone, context.DeadlineExceeded,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
 }
 
 // means is an error with what it means for the whole database.

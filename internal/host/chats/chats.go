@@ -346,11 +346,13 @@ func (c *Chats) look(ctx context.Context) error {
 	}
 	for id, holder := range open {
 		server := project.ServerOf(holder)
-		if server == c.server || c.ending.Load() {
+		if c.ending.Load() || mine[id] != nil && mine[id].holder == holder {
 			continue
 		}
-		if address, err := c.o.Store.Address(ctx, server, silence); err != nil || address != "" {
-			continue // it lives
+		if server != c.server { // else it ended here, as its session was lost when it had just been opened
+			if address, err := c.o.Store.Address(ctx, server, silence); err != nil || address != "" {
+				continue // it lives
+			}
 		}
 		h, err := c.keep.Face(ctx, id, "takeover", false)
 		switch {
@@ -396,11 +398,21 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 	unsettled := false
 	s, err := c.o.Open(ctx, host.Chat{
 		Log: func(o transcript.Options) (*transcript.Log, error) {
-			log, err := c.o.Store.Open(ctx, person, chat, o, func() { c.working.Go(func() { c.End(c.ctx, id) }) })
-			if err == nil {
-				unsettled, err = c.o.Store.Hold(ctx, id, h.holder)
+			before, err := c.o.Store.Holder(ctx, id)
+			if err != nil {
+				return nil, err
 			}
-			return log, err
+			log, err := c.o.Store.Open(ctx, person, chat, o, func() { c.working.Go(func() { c.End(c.ctx, id) }) })
+			if err != nil {
+				return nil, err
+			}
+			if unsettled, err = c.o.Store.Hold(ctx, id, before, h.holder); err != nil {
+				if errors.Is(err, project.ErrNotHeld) { // another one was faster: Face tries again
+					err = fmt.Errorf("%w: %w", transcript.ErrLocked, err)
+				}
+				return nil, errors.Join(err, log.Close())
+			}
+			return log, nil
 		},
 		Accept: func(ctx context.Context) error { return c.accept(ctx, person, id, h) },
 		Models: func(ctx context.Context) ([][]string, error) {

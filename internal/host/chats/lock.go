@@ -2,7 +2,9 @@ package chats
 
 import (
 	"context"
+	"errors"
 
+	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/vault"
 )
 
@@ -50,8 +52,11 @@ func (c *Chats) acceptWithin(ctx context.Context, id string, h *held, most *int)
 	} else {
 		h.ring, h.release = ring, release
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		h.accepted.Store(n)
+	case errors.Is(err, project.ErrNotHeld):
+		c.working.Go(func() { c.End(c.ctx, id) })
 	}
 	return sessionError(err)
 }

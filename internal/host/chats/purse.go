@@ -89,11 +89,13 @@ func (c *Chats) accept(ctx context.Context, person, id string, h *held) error {
 	return c.acceptWithin(ctx, id, h, is.Turns)
 }
 
-// sessionError is an error of a limit as one of sessions, which stays what it is on the way to a client
+// sessionError is an error of a limit, or of a chat that is another server's now, as one of sessions, which stays what it is on the way to a client
 // of another server.
 func sessionError(err error) error {
 	_, turns := errors.AsType[project.TurnsError](err)
 	switch {
+	case errors.Is(err, project.ErrNotHeld):
+		return limitError{err, session.ErrOwnerGone}
 	case errors.Is(err, quota.ErrBudget):
 		return limitError{err, session.ErrBudget}
 	case turns:

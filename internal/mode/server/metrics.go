@@ -68,7 +68,8 @@ func (m *measured) WriteHeader(status int) {
 func (m *measured) Unwrap() http.ResponseWriter { return m.ResponseWriter }
 
 // note counts a request that was served, and logs it. What it said is in neither.
-func (s *Server) note(r *http.Request, status int, began time.Time) {
+// The cause of an error of the server is in the log only; nil is none.
+func (s *Server) note(r *http.Request, status int, cause error, began time.Time) {
 	took := time.Since(began)
 	route := cmp.Or(r.Pattern, "none")
 	status = cmp.Or(status, http.StatusOK)
@@ -83,6 +84,9 @@ func (s *Server) note(r *http.Request, status int, began time.Time) {
 	fields := []any{"route", route, "status", status, "ms", took.Milliseconds(), "token", sender(r).Name, "from", clientAddr(r).String(), "https", isHTTPS(r)}
 	if id := r.PathValue("id"); id != "" && status < http.StatusBadRequest { // else it may be anything
 		fields = append(fields, "session", id)
+	}
+	if cause != nil && r.Context().Err() == nil {
+		fields = append(fields, "error", cause.Error())
 	}
 	s.o.Log.Log(r.Context(), level, "request", fields...)
 }

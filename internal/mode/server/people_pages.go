@@ -15,19 +15,24 @@ import (
 	"github.com/burin-dev/burin/session/remote"
 )
 
-// page is a page for browsers, which works without JavaScript. Only what makes and asks passkeys is
-// a script.
+// page is a page for browsers. Those of accounts work without JavaScript: only what makes and asks
+// passkeys is a script there.
 type page struct {
 	path  string // with the verb
 	open  bool   // it is for who isn't signed in, too
+	app   bool   // it belongs to the chat app
 	serve http.HandlerFunc
 }
 
 // ServeHTTP serves a page to who may see it.
 func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head := w.Header()
-	sum := sha256.Sum256([]byte(pageStyle))
-	head.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'; img-src data:; script-src "+site(r)+passkeyPath+"; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	if p.app {
+		head.Set("Content-Security-Policy", appPolicy(r))
+	} else {
+		sum := sha256.Sum256([]byte(pageStyle))
+		head.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'; img-src data:; script-src "+site(r)+passkeyPath+"; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	}
 	head.Set("Cross-Origin-Opener-Policy", "same-origin")
 	head.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
 	head.Set("Referrer-Policy", "no-referrer") // the path of a link is a secret
@@ -77,28 +82,25 @@ func inputs(err error) (all []people.InputError) {
 // pages are the pages for browsers.
 func (s accounts) pages() []page {
 	return []page{
-		{"GET /{$}", true, func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, map[bool]string{true: "/account", false: "/signin"}[sender(r).Device != ""], http.StatusSeeOther)
-		}},
-		{"GET /signin", true, s.signInPage},
-		{"POST /signin", true, s.signInForm},
-		{"POST /signin/code", true, s.codeForm},
-		{"GET /signin/with/{provider}", true, linking{s}.leavePage},
-		{"GET /signin/with/{provider}/back", true, linking{s}.backPage},
-		{"POST /signout", false, s.signOutForm},
-		{"GET /open/{secret}", true, func(w http.ResponseWriter, _ *http.Request) {
+		{path: "GET /signin", open: true, serve: s.signInPage},
+		{path: "POST /signin", open: true, serve: s.signInForm},
+		{path: "POST /signin/code", open: true, serve: s.codeForm},
+		{path: "GET /signin/with/{provider}", open: true, serve: linking{s}.leavePage},
+		{path: "GET /signin/with/{provider}/back", open: true, serve: linking{s}.backPage},
+		{path: "POST /signout", serve: s.signOutForm},
+		{path: "GET /open/{secret}", open: true, serve: func(w http.ResponseWriter, _ *http.Request) {
 			show(w, http.StatusOK, openMarkup, view{title: "Sign in to burin"})
 		}},
-		{"POST /open/{secret}", true, s.openForm},
-		{"GET /join/{secret}", true, s.joinPage},
-		{"POST /join/{secret}", true, s.joinForm},
-		{"GET /reset/{secret}", true, s.resetPage},
-		{"POST /reset/{secret}", true, s.resetForm},
-		{"GET /account", false, func(w http.ResponseWriter, r *http.Request) {
+		{path: "POST /open/{secret}", open: true, serve: s.openForm},
+		{path: "GET /join/{secret}", open: true, serve: s.joinPage},
+		{path: "POST /join/{secret}", open: true, serve: s.joinForm},
+		{path: "GET /reset/{secret}", open: true, serve: s.resetPage},
+		{path: "POST /reset/{secret}", open: true, serve: s.resetForm},
+		{path: "GET /account", serve: func(w http.ResponseWriter, r *http.Request) {
 			s.account(w, r, view{done: done(r.URL.Query().Get("done"))}, nil)
 		}},
-		{"POST /account/{what}", false, s.accountForm},
-		{"GET " + passkeyPath, true, passkeyFile},
+		{path: "POST /account/{what}", serve: s.accountForm},
+		{path: "GET " + passkeyPath, open: true, serve: passkeyFile},
 	}
 }
 
@@ -113,7 +115,7 @@ func done(what string) string {
 
 func (s accounts) signInPage(w http.ResponseWriter, r *http.Request) {
 	if sender(r).Device != "" {
-		http.Redirect(w, r, "/account", http.StatusSeeOther)
+		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
 	}
 	v := s.welcome(r)
@@ -145,10 +147,10 @@ func (s accounts) signInForm(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// goOn has a browser that was signed in go on to the account.
+// goOn has a browser that was signed in go on to the app.
 func (s accounts) goOn(w http.ResponseWriter, r *http.Request, secret string) {
 	keepCookie(w, r, secret)
-	http.Redirect(w, r, "/account", http.StatusSeeOther)
+	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
 func (s accounts) codeForm(w http.ResponseWriter, r *http.Request) {

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vfs"
+	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 )
@@ -32,10 +34,28 @@ func fail(w http.ResponseWriter, status int, code string, err error) {
 func failed(w http.ResponseWriter, err error) {
 	status, code := statusOf(err)
 	retryAfter(w.Header(), err)
+	if broken(status, code) {
+		unable(w, err)
+		return
+	}
 	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		err = fmt.Errorf("the body has more than %d bytes, which is the most here", large.Limit)
 	}
 	fail(w, status, code, err)
+}
+
+// broken reports whether a status says that the server is at fault, and no more.
+func broken(status int, code string) bool {
+	return status == http.StatusInternalServerError && code == ""
+}
+
+// unable answers that the server can't do something, which isn't the sender's fault. The log has the
+// cause: it may name what nobody else has to know.
+func unable(w http.ResponseWriter, cause error) {
+	if p, ok := w.(*problems); ok {
+		p.cause = cause
+	}
+	fail(w, http.StatusInternalServerError, "", errServer)
 }
 
 func statusOf(err error) (status int, code string) {
@@ -71,14 +91,23 @@ func statusOf(err error) (status int, code string) {
 		return http.StatusServiceUnavailable, code
 	case code != "": // the session is not in the state for it
 		return http.StatusConflict, code
+	case store.Failed(err) && !modelFailed(err):
+		return http.StatusInternalServerError, ""
 	}
 	return http.StatusUnprocessableEntity, code // it was understood, and can't be done
+}
+
+// modelFailed reports whether an error is one of a model's provider.
+func modelFailed(err error) bool {
+	_, ok := errors.AsType[*llm.Error](err)
+	return ok
 }
 
 // problems makes problems of what libraries say is wrong, which is a text or nothing.
 type problems struct {
 	http.ResponseWriter
-	status int // of a problem that isn't told yet
+	status int   // of a problem that isn't told yet
+	cause  error // of one that is the server's, for the log
 }
 
 func (p *problems) WriteHeader(status int) {

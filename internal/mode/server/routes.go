@@ -201,12 +201,21 @@ func (s *Server) call(name string) http.HandlerFunc {
 			chunk = func(text string) { _ = pieces.write("chunk", "", text) } // who has gone cancels the request
 		}
 		is, err := remote.Do(r.Context(), h, name, with, chunk)
+		if err == nil && remote.Behind(h) == nil && errors.Is(s.state(h), session.ErrOwnerGone) { // it may have said what isn't kept
+			err = fmt.Errorf("%w: ask again", session.ErrOwnerGone)
+		}
 		if errors.Is(err, session.ErrClosed) || errors.Is(err, session.ErrOwnerGone) {
 			s.forget(id, h)
 		}
 		switch {
 		case pieces != nil && err != nil:
 			status, code := statusOf(err)
+			if broken(status, code) {
+				if p, ok := w.(*problems); ok {
+					p.cause = err
+				}
+				err = errServer
+			}
 			_ = pieces.write("problem", "", Problem{http.StatusText(status), status, err.Error(), code})
 		case pieces != nil:
 			_ = pieces.write("result", "", is)

@@ -173,7 +173,7 @@ func NewServer(o Options) *Server {
 	for _, r := range s.routes() {
 		s.mux.Handle(r.verb+" "+r.path, &r)
 	}
-	for _, p := range s.accounts().pages() {
+	for _, p := range append(s.accounts().pages(), appPages()...) {
 		s.mux.Handle(p.path, p)
 	}
 	return s
@@ -182,7 +182,7 @@ func NewServer(o Options) *Server {
 // Serve answers on a listener until ctx ends. Then it takes no more requests, tells streams that it
 // goes, waits for Drain, and lets requests that are under way finish for a moment.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ConnContext: expire}
 	h.ErrorLog = log.New(io.Discard, "", 0) // that a device doesn't trust a certificate is between the two
 	if s.o.Log != nil {
 		h.ErrorLog = slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn)
@@ -230,8 +230,8 @@ func (s *Server) Handler() http.Handler {
 		}
 		defer leave()
 		seen := &measured{ResponseWriter: w}
-		defer func() { s.note(r, seen.status, began) }()
 		told := &problems{ResponseWriter: seen}
+		defer func() { s.note(r, seen.status, told.cause, began) }()
 		defer told.tell("what is there is another one than the request says")
 		w = told
 		if ofPeople(to) {
@@ -292,7 +292,10 @@ func (s *Server) answered(w http.ResponseWriter, r *http.Request, origins *http.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, to http.Handler) (admitted *http.Request, leave func()) {
 	who, err := s.who(w, r)
 	if err != nil {
-		fail(w, http.StatusInternalServerError, "", err)
+		if s.o.Log != nil && r.Context().Err() == nil {
+			s.o.Log.Error("who asks", "error", err.Error())
+		}
+		unable(w, err)
 		return nil, nil
 	}
 	p, form := to.(page)
@@ -430,8 +433,14 @@ func (s *Server) over(h session.Handle) bool {
 	if c := remote.Behind(h); c != nil {
 		return c.Gone()
 	}
+	err := s.state(h)
+	return errors.Is(err, session.ErrClosed) || errors.Is(err, session.ErrOwnerGone)
+}
+
+// state is why a session says nothing more.
+func (s *Server) state(h session.Handle) error {
 	_, err := h.Events(session.Cursor{}).Next(s.past)
-	return errors.Is(err, session.ErrClosed)
+	return err
 }
 
 // forget drops a handle whose session has ended, or whose owner has gone.

@@ -67,7 +67,7 @@ func (s tenants) list(w http.ResponseWriter, r *http.Request) {
 	}
 	all, err := s.storage.Tenants.List(r.Context(), person(r))
 	if err != nil {
-		fail(w, http.StatusInternalServerError, "", fmt.Errorf("list the keys: %w", err))
+		unable(w, fmt.Errorf("list the keys: %w", err))
 		return
 	}
 	answer(w, http.StatusOK, all)
@@ -85,7 +85,7 @@ func (s tenants) register(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, gremlin.ErrOther):
 		fail(w, http.StatusConflict, "", err)
 	case err != nil:
-		fail(w, http.StatusInternalServerError, "", fmt.Errorf("register the key: %w", err))
+		unable(w, fmt.Errorf("register the key: %w", err))
 	default:
 		answer(w, http.StatusCreated, Registered{id})
 	}
@@ -104,7 +104,7 @@ func (s tenants) unregister(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, strconv.ErrSyntax), errors.Is(err, strconv.ErrRange), errors.Is(err, gremlin.ErrTenant):
 		fail(w, http.StatusNotFound, "", errors.New("you have registered no such key: GET /v1/storage/tenants lists them"))
 	case err != nil:
-		fail(w, http.StatusInternalServerError, "", fmt.Errorf("remove the key: %w", err))
+		unable(w, fmt.Errorf("remove the key: %w", err))
 	default:
 		answer(w, http.StatusOK, struct{}{})
 	}
@@ -122,7 +122,7 @@ func (s *Server) stored(w http.ResponseWriter, r *http.Request) bool {
 			s.counts.wrong.Add(1)
 		}
 		r.Pattern = storagePath + "/"
-		s.note(r, seen.status, began)
+		s.note(r, seen.status, nil, began)
 	}()
 	http.StripPrefix(storagePath, s.o.Storage).ServeHTTP(seen, r)
 	return true

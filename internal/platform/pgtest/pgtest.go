@@ -59,26 +59,39 @@ type Server struct {
 	made     atomic.Int32 // databases
 }
 
-// shared is the server of the tests of this process.
-var shared struct {
-	sync.Mutex
-	ends bool // with the tests, by a [Main]
-	*Server
+// shared is the server of the tests of this process, which has one TestMain.
+var shared sharing
+
+type sharing struct {
+	mu     sync.Mutex
+	ends   bool // with the tests, by a [Main]
+	server *Server
 }
 
 type tests interface{ Run() int }
 
-type sharing struct{ tests }
+type run struct{ tests }
 
 // Main gives the tests of a package, which run with [Shared] and end its server.
-func Main(m tests) tests { return sharing{m} }
+func Main(m tests) tests { return run{m} }
 
 // Run implements the interface of [testing.M].
-func (s sharing) Run() int {
-	shared.ends = true
-	code := s.tests.Run()
-	if shared.Server != nil {
-		if err := shared.stop(); err != nil {
+func (r run) Run() int { return shared.run(r.tests) }
+
+// Shared gives the server of all tests of the package, whose TestMain must use [Main]. It is
+// started with the first test that needs it.
+func Shared(t testing.TB) *Server {
+	t.Helper()
+	return shared.get(t)
+}
+
+func (s *sharing) run(m tests) int {
+	s.mu.Lock()
+	s.ends = true
+	s.mu.Unlock()
+	code := m.Run()
+	if s.server != nil {
+		if err := s.server.stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "end PostgreSQL:", err)
 			return max(code, 1)
 		}
@@ -86,23 +99,21 @@ func (s sharing) Run() int {
 	return code
 }
 
-// Shared gives the server of all tests of the package, whose TestMain must use [Main]. It is
-// started with the first test that needs it.
-func Shared(t testing.TB) *Server {
+func (s *sharing) get(t testing.TB) *Server {
 	t.Helper()
-	shared.Lock()
-	defer shared.Unlock()
-	if !shared.ends {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ends {
 		t.Fatal("pgtest.Shared: TestMain doesn't use pgtest.Main")
 	}
-	if shared.Server == nil {
-		s := prepare(t, Options{})
-		if err := s.start(); err != nil {
-			t.Fatal(errors.Join(err, s.stop()))
+	if s.server == nil {
+		server := prepare(t, Options{})
+		if err := server.start(); err != nil {
+			t.Fatal(errors.Join(err, server.stop()))
 		}
-		shared.Server = s
+		s.server = server
 	}
-	return shared.Server
+	return s.server
 }
 
 // Start starts a server.

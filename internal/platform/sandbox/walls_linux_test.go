@@ -341,7 +341,7 @@ func TestPriorities(t *testing.T) {
 		}
 	}
 	needPrograms(t, "renice taskset chrt ionice")
-	const own = "set -e; renice 5 -p $$; nice -n 3 true; taskset -pc 0 $$; taskset -c 0 true; chrt -b -p 0 $$; ionice -c 3 -p $$; sleep 5 & renice 7 -p $!; taskset -pc 0 $!; kill $!"
+	const own = "set -e; renice 19 -p $$; nice -n 3 true; taskset -pc 0 $$; taskset -c 0 true; chrt -b -p 0 $$; ionice -c 3 -p $$; sleep 5 & renice 19 -p $!; taskset -pc 0 $!; kill $!"
 	if out, code := confined(t, s, g.workspace, own); code != 0 {
 		t.Errorf("its own: code %d: %s", code, out)
 	}

@@ -514,6 +514,6 @@ func TestLinksAreResolved(t *testing.T) {
 }
 
 func TestPrefix(t *testing.T) {
-	s := open(t, shell.Options{Prefix: "nice -n 5"})
-	says(t, s, "nice", "5\n")
+	s := open(t, shell.Options{Prefix: "env PREFIXED=5"})
+	says(t, s, "printenv PREFIXED", "5\n")
 }

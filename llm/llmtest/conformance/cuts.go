@@ -48,7 +48,7 @@ func (s faultChecks) testCuts(t *testing.T) {
 			t.Run(name+" "+manner, func(t *testing.T) {
 				n := 0
 				c := s.replay(rec, func() io.Reader { return &brokenReader{rec.body[:n], end} })
-				for ; n < len(rec.body) && !t.Failed(); n += stride {
+				for ; n < len(rec.body) && !t.Failed(); n += stride() {
 					got, err := read(t, c.Stream(t.Context(), s.ask()))
 					s.checkCut(t, n, rec.body, whole, got, err)
 				}
@@ -63,7 +63,7 @@ func (s faultChecks) testFlips(t *testing.T) {
 	rec := s.record(t, rich())
 	bad := make([]byte, len(rec.body))
 	c := s.replay(rec, func() io.Reader { return bytes.NewReader(bad) })
-	for i := 0; i < len(bad) && !t.Failed(); i += stride {
+	for i := 0; i < len(bad) && !t.Failed(); i += stride() {
 		flip := []byte{0x01, 0x20, 0x80, 0x06}[i%4]
 		copy(bad, rec.body)
 		bad[i] ^= flip

@@ -70,7 +70,7 @@
         signature: text(got.response.signature), userHandle: text(got.response.userHandle ?? []),
       },
     }});
-    location.assign('/account');
+    location.assign('/');
   };
 
   // offer has the browser offer passkeys in the field for the name. Who hasn't chosen one isn't

@@ -1,0 +1,30 @@
+// Puts the built files into dist, compressed, as the program embeds them. With --check it only
+// says whether those in dist are the same: it compares what is in them, since versions of zlib
+// compress differently.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { gunzipSync, gzipSync } from "node:zlib";
+
+const from = new URL("../build/", import.meta.url);
+const to = new URL("../dist/", import.meta.url);
+const names = readdirSync(from).sort();
+const wanted = new Map(names.map((name) => [`${name}.gz`, readFileSync(new URL(name, from))]));
+
+if (process.argv.includes("--check")) {
+  const there = existsSync(to) ? readdirSync(to).sort() : [];
+  const stale = [...new Set([...there, ...wanted.keys()])].filter((name) => {
+    const is = there.includes(name) && gunzipSync(readFileSync(new URL(name, to)));
+    return !is || !wanted.get(name)?.equals(is);
+  });
+  if (stale.length > 0) {
+    console.error(`web/dist is stale (${stale.join(", ")}): run npm run build in web`);
+    process.exit(1);
+  }
+} else {
+  rmSync(to, { recursive: true, force: true });
+  mkdirSync(to);
+  for (const [name, data] of wanted) {
+    const packed = gzipSync(data, { level: 9 });
+    packed[9] = 255; // the system it was made on
+    writeFileSync(new URL(name, to), packed);
+  }
+}

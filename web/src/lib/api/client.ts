@@ -1,0 +1,95 @@
+/** The server's API, over a transport that can be replaced. */
+
+import { t } from "../i18n";
+import type { Attachment, Operations, Problem } from "./schema";
+import { Follower, type Following } from "./stream";
+
+/** Transport sends requests and follows events. The one of the browser is {@link web}. */
+export interface Transport {
+  request(path: string, init: RequestInit): Promise<Response>;
+  follow(heard: Following): Follower;
+}
+
+/** Failure is a problem that the server answers with, or that it can't be reached (status 0). */
+export class Failure extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+type Values = Record<string, string | number | boolean | undefined>;
+
+export interface Given<O extends keyof Operations> {
+  id?: string;
+  query?: Values;
+  body?: Operations[O]["in"];
+  signal?: AbortSignal;
+}
+
+export class Client {
+  /** Called when somebody is signed out, or their data is locked. */
+  refused: (status: number) => void = () => {};
+  constructor(readonly transport: Transport) {}
+
+  /** call does an operation of docs/openapi.json. */
+  async call<O extends keyof Operations>(operation: O, given: Given<O> = {}): Promise<Operations[O]["out"]> {
+    const [verb, path] = operation.split(" ") as [string, string];
+    const init: RequestInit = { method: verb, signal: given.signal ?? null };
+    if (given.body !== undefined) {
+      init.body = JSON.stringify(given.body);
+      init.headers = { "Content-Type": "application/json" };
+    }
+    const answer = await this.send(path.replace("{id}", encodeURIComponent(given.id ?? "")) + queryOf(given.query), init);
+    return (await answer.json()) as Operations[O]["out"];
+  }
+
+  /** attach uploads a file to a chat. */
+  async attach(chat: string, file: File): Promise<Attachment> {
+    const answer = await this.send(`/v1/chats/${encodeURIComponent(chat)}/attachments${queryOf({ name: file.name || "file" })}`, {
+      method: "POST",
+      body: file,
+      headers: { "Content-Type": "application/octet-stream" },
+    });
+    return (await answer.json()) as Attachment;
+  }
+
+  private async send(path: string, init: RequestInit): Promise<Response> {
+    let answer: Response;
+    try {
+      answer = await this.transport.request(path, init);
+    } catch (error) {
+      if (error instanceof DOMException && error.name === "AbortError") throw error;
+      throw new Failure(0, "network", t("error.network"));
+    }
+    if (answer.ok) return answer;
+    const problem = (await answer.json().catch(() => ({}))) as Partial<Problem>;
+    if (answer.status === 401 || answer.status === 423) this.refused(answer.status);
+    throw new Failure(answer.status, problem.code ?? "", problem.detail ?? t("error.unknown"));
+  }
+}
+
+function queryOf(values: Values | undefined): string {
+  const q = new URLSearchParams();
+  for (const [name, value] of Object.entries(values ?? {})) if (value !== undefined && value !== "") q.set(name, String(value));
+  return q.size > 0 ? `?${q}` : "";
+}
+
+/** web is the transport of a page that the server gave. */
+export const web: Transport = {
+  request: (path, init) => fetch(path, { ...init, credentials: "same-origin", redirect: "error" }),
+  follow: (heard) => new Follower(heard),
+};
+
+/** messageOf says what went wrong. */
+export function messageOf(error: unknown): string {
+  return error instanceof Failure ? error.message : t("error.unknown");
+}
+
+/** newID makes an id for a message, also where the page has no secure context. */
+export function newID(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+}

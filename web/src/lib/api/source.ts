@@ -1,0 +1,114 @@
+/**
+ * Source is one stream of events of the server for any number of chats. It connects again when
+ * the connection breaks, later and later, and goes on where it was.
+ */
+
+export interface Message {
+  session?: string;
+  event?: Record<string, unknown> & { type: string };
+  facts?: Record<string, unknown>;
+  ended?: unknown;
+  away?: boolean;
+}
+export type State = "online" | "offline";
+
+const LEAST = 500; // ms before another try
+const MOST = 15_000;
+const SILENCE = 40_000; // after which a connection counts as lost: the server says something every 15 s
+
+export class Source {
+  private places = new Map<string, string>(); // of each chat, as ID or ID@EPOCH.SEQ
+  private abort: AbortController | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private failures = 0;
+  private state: State = "online";
+
+  constructor(
+    private readonly heard: (m: Message) => void,
+    private readonly changed: (s: State) => void,
+    private readonly request: (path: string, init: RequestInit) => Promise<Response> = (path, init) => fetch(path, init),
+  ) {}
+
+  /**
+   * follow sets which chats are followed. Those that are new begin where their place says, and so
+   * do those of again, which another page wants to hear from there.
+   */
+  follow(wanted: Map<string, string>, again: string[] = []) {
+    const same = wanted.size === this.places.size && [...wanted.keys()].every((id) => this.places.has(id));
+    if (same && again.length === 0) return;
+    this.places = new Map([...wanted].map(([id, place]) => [id, (again.includes(id) ? undefined : this.places.get(id)) ?? place]));
+    this.connect();
+  }
+
+  /** connect begins the stream at once, as when the browser is online again. */
+  connect() {
+    this.abort?.abort();
+    clearTimeout(this.timer);
+    if (this.places.size > 0) void this.run((this.abort = new AbortController()));
+  }
+
+  private async run(abort: AbortController) {
+    const q = new URLSearchParams({ answers: "true", name: "browser" });
+    for (const place of this.places.values()) q.append("session", place);
+    let watch: ReturnType<typeof setTimeout> | undefined;
+    const alive = () => {
+      clearTimeout(watch);
+      watch = setTimeout(() => abort.abort(), SILENCE);
+    };
+    try {
+      alive();
+      const answer = await this.request(`/v1/events?${q}`, { signal: abort.signal, headers: { Accept: "text/event-stream" }, cache: "no-store" });
+      if (answer.status === 404 || answer.status === 401 || answer.status === 403) {
+        this.places.clear(); // to ask again would change nothing
+        return;
+      }
+      if (!answer.ok || !answer.body) throw new Error(answer.statusText);
+      this.failures = 0;
+      this.say("online");
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (let rest = ""; ; ) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        alive();
+        rest += value;
+        let end: number;
+        while ((end = rest.indexOf("\n\n")) >= 0) {
+          this.take(rest.slice(0, end));
+          rest = rest.slice(end + 2);
+        }
+      }
+    } catch {
+      if (this.abort !== abort) return; // another one has begun
+      this.failures++;
+      this.say("offline");
+    } finally {
+      clearTimeout(watch);
+    }
+    if (this.abort !== abort || this.places.size === 0) return;
+    const wait = Math.min(MOST, LEAST * 2 ** Math.max(0, this.failures - 1));
+    this.timer = setTimeout(() => this.connect(), wait * (0.75 + Math.random() / 2));
+  }
+
+  private take(text: string) {
+    let id = "";
+    let data = "";
+    for (const line of text.split("\n")) {
+      if (line.startsWith("id: ")) id = line.slice(4);
+      else if (line.startsWith("data: ")) data += line.slice(6);
+    }
+    for (const place of id ? id.split(",") : []) {
+      const session = place.slice(0, place.indexOf("@"));
+      if (this.places.has(session)) this.places.set(session, place);
+    }
+    if (!data) return;
+    const m = JSON.parse(data) as Message;
+    if (m.ended !== undefined && m.session) this.places.delete(m.session);
+    this.heard(m);
+  }
+
+  private say(s: State) {
+    if (this.state === s) return;
+    this.state = s;
+    this.changed(s);
+  }
+}

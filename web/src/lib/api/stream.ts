@@ -1,0 +1,73 @@
+import workerAddress from "./stream.worker.ts?sharedworker&url";
+import { Source, type Message, type State } from "./source";
+
+/** What pages and the worker that they share say to each other. */
+export interface ToWorker {
+  follow?: [id: string, place: string][];
+  online?: true;
+  here?: true;
+  leave?: true;
+}
+export interface ToPage {
+  heard?: Message;
+  state?: State;
+}
+
+/** Following hears what a stream says. */
+export interface Following {
+  heard(m: Message): void;
+  state(s: State): void;
+}
+
+/**
+ * Follower follows chats for a page. All pages of a browser share one stream, in a worker; a
+ * browser without shared workers has a stream for each page.
+ */
+export class Follower {
+  private wanted = new Map<string, string>();
+  private port: MessagePort | undefined;
+  private source: Source | undefined;
+
+  constructor(heard: Following) {
+    if (typeof SharedWorker === "function") {
+      const worker = new SharedWorker(trusted(workerAddress), { type: "module", name: "burin" });
+      this.port = worker.port;
+      this.port.onmessage = ({ data }: MessageEvent<ToPage>) => {
+        if (data.heard) heard.heard(data.heard);
+        if (data.state) heard.state(data.state);
+      };
+      setInterval(() => this.send({ here: true }), 30_000);
+      addEventListener("pagehide", () => this.send({ leave: true }));
+      addEventListener("pageshow", (e) => e.persisted && this.send({ follow: [...this.wanted] }));
+    } else {
+      this.source = new Source(heard.heard.bind(heard), heard.state.bind(heard));
+    }
+    addEventListener("online", () => (this.source ? this.source.connect() : this.send({ online: true })));
+    addEventListener("offline", () => heard.state("offline"));
+  }
+
+  /** follow begins to follow a chat where place says: ID, or ID@EPOCH.SEQ. */
+  follow(id: string, place: string) {
+    this.wanted.set(id, place);
+    this.tell();
+  }
+
+  leave(id: string) {
+    if (this.wanted.delete(id)) this.tell();
+  }
+
+  private tell() {
+    if (this.source) this.source.follow(this.wanted);
+    else this.send({ follow: [...this.wanted] });
+  }
+
+  private send(m: ToWorker) {
+    this.port?.postMessage(m);
+  }
+}
+
+/** trusted makes an address of ours one that a worker may have: the page allows no other script. */
+function trusted(address: string): string {
+  const types = (globalThis as { trustedTypes?: { createPolicy(name: string, rules: object): { createScriptURL(s: string): string } } }).trustedTypes;
+  return types ? types.createPolicy("burin", { createScriptURL: (s: string) => s }).createScriptURL(address) : address;
+}

@@ -1,0 +1,11 @@
+import { en, type Catalog, type Key } from "./en";
+
+export type Word = Key;
+
+const catalog: Catalog = en;
+
+/** t gives a text, with values in place of {names}. */
+export function t(key: Key, values?: Record<string, string | number>): string {
+  const text = catalog[key];
+  return values ? text.replace(/\{(\w+)\}/g, (all, name: string) => String(values[name] ?? all)) : text;
+}

@@ -1,0 +1,357 @@
+/** A chat that is open: what was said, what is being said, and what can be done with it. */
+
+import { Failure, messageOf, newID, type Client } from "../api/client";
+import type { Message } from "../api/source";
+import type { Follower } from "../api/stream";
+import type { Chat, Facts, Input, Node, Question, Queued, Reply } from "../api/schema";
+import { t } from "../i18n";
+import { add, textOf, Tree, turns, type Answer, type Call, type Entry, type Part, type Prompt, type Said, type Turn } from "./messages";
+
+const PAGE = 100; // entries that are read at a time
+
+export class Open {
+  about = $state.raw<Chat>();
+  facts = $state.raw<Facts>();
+  queued = $state.raw<Queued>({});
+  questions = $state.raw<Question[]>([]);
+  retrying = $state("");
+  problem = $state(""); // why the chat can't be shown
+  loading = $state(true);
+  /** More of the branch is on the server. */
+  earlier = $state(false);
+  sending = $state.raw<Prompt[]>([]);
+
+  private entries = $state.raw(new Map<string, Entry>());
+  private order = $state.raw<string[]>([]); // what is shown, the oldest first
+  private grown = $state(0); // changes with the tree
+  private live = $state.raw<Said | undefined>();
+  private calls = $state.raw(new Map<string, Call>());
+  private tree = new Tree();
+  private leaf = "";
+  private seq = 0;
+  private pieces: Part[] = [];
+  private drawing = 0;
+  private syncing: Promise<void> | undefined;
+  private again = false;
+
+  readonly working = $derived(this.facts?.working === true || this.live !== undefined);
+
+  private readonly past = $derived.by(() => {
+    void this.grown;
+    return turns(this.order.map((id) => this.entries.get(id)).filter((e) => e !== undefined), this.tree, t("message.compacted"));
+  });
+
+  /** What was said, and at its end what is being said. */
+  readonly turns = $derived.by<Turn[]>(() => {
+    const out = [...this.past, ...this.sending];
+    if (!this.live && this.calls.size === 0) return out;
+    const last = out[out.length - 1];
+    const answer: Answer =
+      last?.kind === "answer" ? { ...last, pieces: [...last.pieces], live: true } : { kind: "answer", id: "live", last: "live", pieces: [], model: "", stop: "", error: "", cost: 0, tokens: 0, live: true };
+    if (last?.kind === "answer") out.pop();
+    if (this.calls.size > 0) answer.pieces = answer.pieces.map((p) => (p.t === "steps" ? { t: "steps", steps: p.steps.map((s) => (s.t === "call" && !s.call.result && this.calls.has(s.call.id) ? { t: "call", call: { ...s.call, ...this.calls.get(s.call.id), running: true } } : s)) } : p));
+    if (this.live) add(answer.pieces, this.live, new Map(), this.calls);
+    out.push(answer);
+    return out;
+  });
+
+  constructor(
+    readonly id: string,
+    private readonly client: Client,
+    private readonly follower: Follower,
+    private readonly settled: () => void,
+  ) {}
+
+  /** load reads the chat and begins to follow it. */
+  async load() {
+    try {
+      const [about, open] = await Promise.all([this.client.call("GET /v1/chats/{id}", { id: this.id }), this.client.call("GET /v1/sessions/{id}", { id: this.id })]);
+      this.about = about;
+      this.facts = open.facts;
+      this.leaf = open.facts.leaf ?? "";
+      await this.grow();
+      await this.show();
+      // What is being said now is heard from its beginning: the server keeps the pieces of an
+      // answer until it is whole.
+      const { epoch, seq } = open.cursor;
+      this.follower.follow(this.id, epoch ? `${this.id}@${epoch}.${open.facts.working ? 1 : seq}` : this.id);
+      const [queued, questions] = await Promise.all([
+        this.client.call("POST /v1/sessions/{id}/queue", { id: this.id }),
+        this.client.call("POST /v1/sessions/{id}/questions", { id: this.id }),
+      ]);
+      this.queued = queued;
+      this.questions = questions ?? [];
+      this.loading = false;
+    } catch (error) {
+      this.problem = error instanceof Failure && error.status === 404 ? t("chat.gone") : messageOf(error);
+      this.loading = false;
+    }
+  }
+
+  close() {
+    cancelAnimationFrame(this.drawing);
+    this.follower.leave(this.id);
+  }
+
+  /** hear takes what the stream says of this chat. */
+  hear(m: Message) {
+    if (m.facts) {
+      const facts = m.facts as unknown as Facts;
+      this.facts = facts;
+      this.leaf = facts.leaf ?? "";
+      return;
+    }
+    if (m.ended !== undefined) {
+      this.live = undefined;
+      return;
+    }
+    if (!m.event) return;
+    const e = m.event;
+    const seq = e["seq"] as number | undefined;
+    if (e.type === "owner_changed") this.seq = 0;
+    if (seq !== undefined) {
+      if (seq <= this.seq) return; // another page had the stream begin earlier
+      this.seq = seq;
+    }
+    this.happen(e);
+  }
+
+  private happen(e: Record<string, unknown> & { type: string }) {
+    const entry = e["entryId"] as string | undefined;
+    switch (e.type) {
+      case "message_start":
+        this.pieces = [];
+        if ((e["message"] as Said | undefined)?.role === "assistant") this.live = { role: "assistant", content: [] };
+        break;
+      case "message_update":
+        this.piece(e["assistantMessageEvent"] as { type: string; contentIndex: number; delta?: string; toolCall?: Part });
+        break;
+      case "message_end":
+        this.said(e["message"] as Said, entry, e["turn"] as string | undefined);
+        break;
+      case "tool_execution_start":
+      case "tool_execution_update": {
+        const partial = e["partialResult"] as Said | undefined;
+        const call: Call = { id: e["toolCallId"] as string, name: e["toolName"] as string, arguments: e["args"], running: true };
+        if (e["label"]) call.label = e["label"] as string;
+        if (partial) call.result = textOf(partial);
+        this.calls = new Map(this.calls).set(call.id, call);
+        break;
+      }
+      case "tool_execution_end": {
+        const calls = new Map(this.calls);
+        calls.delete(e["toolCallId"] as string);
+        this.calls = calls;
+        break;
+      }
+      case "queue_changed":
+        this.queued = e as Queued;
+        break;
+      case "question_asked":
+        this.questions = [...this.questions.filter((q) => q.id !== (e["question"] as Question).id), e["question"] as Question];
+        break;
+      case "question_settled":
+        this.questions = this.questions.filter((q) => q.id !== e["id"]);
+        break;
+      case "auto_retry_start":
+        this.live = undefined;
+        this.retrying = t("message.retrying", { n: e["attempt"] as number, total: e["maxAttempts"] as number, why: e["errorMessage"] as string });
+        break;
+      case "auto_retry_end":
+        this.retrying = "";
+        break;
+      case "agent_settled":
+        this.live = undefined;
+        this.retrying = "";
+        this.calls = new Map();
+        void this.sync().then(this.settled);
+        break;
+      case "session_tree":
+        this.leaf = entry ?? "";
+        void this.sync();
+        break;
+      case "title_changed":
+        if (this.about) this.about = { ...this.about, title: e["text"] as string };
+        this.settled();
+        break;
+      case "auto_compaction_end":
+      case "rewound":
+      case "events_lost":
+      case "owner_changed":
+        void this.sync();
+        break;
+    }
+  }
+
+  /** piece takes a piece of an answer; all that come before the next frame are drawn at once. */
+  private piece(p: { type: string; contentIndex: number; delta?: string; toolCall?: Part } | undefined) {
+    if (!p) return;
+    const i = p.contentIndex ?? 0;
+    const kind = p.type.split("_")[0];
+    if (kind === "text") {
+      const was = this.pieces[i];
+      this.pieces[i] = { type: "text", text: (was?.text ?? "") + (p.delta ?? "") };
+    } else if (kind === "thinking") {
+      this.pieces[i] = { type: "thinking", thinking: (this.pieces[i]?.thinking ?? "") + (p.delta ?? "") };
+    } else if (kind === "toolcall") {
+      const was = this.pieces[i] ?? { type: "toolCall" };
+      this.pieces[i] = { ...was, ...(p.toolCall ? { id: p.toolCall.id ?? "", name: p.toolCall.name ?? "" } : {}), type: "toolCall" };
+    } else {
+      return;
+    }
+    if (this.drawing) return;
+    const draw = () => {
+      this.drawing = 0;
+      if (this.pieces.length > 0) this.live = { role: "assistant", content: this.pieces.filter(Boolean) };
+    };
+    if (document.hidden) draw();
+    else this.drawing = requestAnimationFrame(draw);
+  }
+
+  private said(m: Said | undefined, id: string | undefined, turn: string | undefined) {
+    if (!m) return;
+    cancelAnimationFrame(this.drawing);
+    this.drawing = 0;
+    this.pieces = [];
+    if (m.role === "assistant") this.live = undefined;
+    if (m.role === "user") this.sending = this.sending.filter((s) => s.id !== turn && s.text !== textOf(m));
+    if (!id || this.entries.has(id)) return;
+    const type = m.role === "user" || m.role === "assistant" || m.role === "toolResult" ? "message" : "custom_message";
+    const entries = new Map(this.entries);
+    entries.set(id, { type, id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: m });
+    this.entries = entries;
+    if (type === "message") this.order = [...this.order, id];
+    this.leaf = id;
+  }
+
+  /** sync reads what the transcript has that isn't known yet. */
+  private sync(): Promise<void> {
+    if (this.syncing) {
+      this.again = true;
+      return this.syncing;
+    }
+    this.syncing = (async () => {
+      do {
+        this.again = false;
+        await this.grow();
+        const open = await this.client.call("GET /v1/sessions/{id}", { id: this.id });
+        this.facts = open.facts;
+        this.leaf = open.facts.leaf ?? "";
+        await this.show();
+      } while (this.again);
+    })()
+      .catch(() => {}) // the next event tries again
+      .finally(() => (this.syncing = undefined));
+    return this.syncing;
+  }
+
+  private async grow() {
+    for (;;) {
+      const from = this.tree.nodes.length;
+      const { nodes, total } = await this.client.call("POST /v1/sessions/{id}/nodes", { id: this.id, body: { from } });
+      this.tree.grow((nodes ?? []).slice(Math.max(0, this.tree.nodes.length - from)) as Node[]);
+      if (this.tree.nodes.length >= total || !nodes?.length) break;
+    }
+  }
+
+  /** show reads what the end of the branch says, and what was shown of it before. */
+  private async show(more = 0) {
+    const all = this.tree.branch(this.leaf);
+    const first = this.order[0];
+    const had = first === undefined ? -1 : all.findIndex((n) => n.id === first);
+    let from = had >= 0 ? Math.max(0, had - more) : Math.max(0, all.length - PAGE);
+    while (from > 0 && all[from]!.role !== "user") from--; // a turn is shown whole
+    const shown = all.slice(from);
+    await this.fetch(shown.map((n) => n.id));
+    this.earlier = from > 0;
+    this.order = shown.map((n) => n.id);
+    this.grown++;
+  }
+
+  private async fetch(ids: string[]) {
+    const missing = ids.filter((id) => !this.entries.has(id));
+    const got: Entry[] = [];
+    for (let i = 0; i < missing.length; i += PAGE) {
+      const { entries } = await this.client.call("POST /v1/sessions/{id}/entries", { id: this.id, body: { ids: missing.slice(i, i + PAGE) } });
+      for (const e of entries ?? []) got.push(e.entry as unknown as Entry);
+    }
+    if (got.length === 0) return;
+    const entries = new Map(this.entries);
+    for (const e of got) entries.set(e.id, e);
+    this.entries = entries;
+  }
+
+  async loadEarlier() {
+    if (this.earlier) await this.show(PAGE);
+  }
+
+  /** send submits a message; it is shown at once. */
+  async send(text: string, parts: Part[], when: "" | "after" = ""): Promise<void> {
+    const id = newID();
+    const content: Part[] = text === "" ? parts : [...parts, { type: "text", text }];
+    const queue = this.working;
+    const prompt: Prompt = { kind: "prompt", id, text, parts, pending: true };
+    if (!queue) this.sending = [...this.sending, prompt];
+    try {
+      const body: Input = { id, message: { role: "user", content } };
+      if (when) body.when = when;
+      await this.client.call("POST /v1/sessions/{id}/submit", { id: this.id, body });
+      this.reopen();
+    } catch (error) {
+      this.sending = this.sending.filter((s) => s.id !== id);
+      throw error;
+    }
+  }
+
+  /** reopen follows the chat again where the server had closed it. */
+  private reopen() {
+    this.follower.follow(this.id, this.id);
+  }
+
+  /** edit sends a message in place of an earlier one, which stays on a branch of its own. */
+  async edit(id: string, text: string, parts: Part[]) {
+    await this.move(id);
+    await this.send(text, parts);
+  }
+
+  /** again has the prompt before an answer answered once more. */
+  async regenerate(answer: Answer) {
+    const all = this.turns;
+    const prompt = all.slice(0, all.findIndex((x) => x.id === answer.id)).findLast((x) => x.kind === "prompt");
+    if (prompt?.kind === "prompt") await this.edit(prompt.id, prompt.text, prompt.parts);
+  }
+
+  /** resend goes on from an answer that failed or was stopped. */
+  async resend() {
+    await this.client.call("POST /v1/sessions/{id}/resend", { id: this.id });
+    this.reopen();
+  }
+
+  async version(id: string) {
+    await this.move(this.tree.newest(id));
+  }
+
+  private async move(id: string) {
+    await this.client.call("POST /v1/sessions/{id}/navigate", { id: this.id, body: { id, how: { summarize: false, instructions: "" } } });
+    await this.sync();
+  }
+
+  async stop() {
+    await this.client.call("POST /v1/sessions/{id}/abort", { id: this.id });
+  }
+
+  /** takeBack takes what waits out of the queue, and gives its text. */
+  async takeBack(): Promise<string> {
+    const all = (await this.client.call("POST /v1/sessions/{id}/take_back", { id: this.id })) as { message: Said }[] | null;
+    return (all ?? []).map((i) => textOf(i.message)).join("\n\n");
+  }
+
+  async answer(q: Question, reply: Reply) {
+    await this.client.call("POST /v1/sessions/{id}/answer", { id: this.id, body: { id: q.id, reply } });
+  }
+
+  async setModel(model: string) {
+    await this.client.call("POST /v1/sessions/{id}/set_model", { id: this.id, body: { text: model } });
+    if (this.about) this.about = await this.client.call("PATCH /v1/chats/{id}", { id: this.id, body: { model } });
+  }
+}

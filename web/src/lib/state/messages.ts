@@ -1,0 +1,242 @@
+/** What a chat says, as the page shows it: turns, made of the entries of its transcript. */
+
+import type { Node } from "../api/schema";
+
+export interface Part {
+  type: string; // text, thinking, toolCall, image, document, opaque
+  text?: string;
+  thinking?: string;
+  id?: string;
+  name?: string;
+  arguments?: unknown;
+  data?: string;
+  mimeType?: string;
+  url?: string;
+}
+export interface Usage {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  cost?: { total: number; unknown?: boolean; unreliable?: boolean };
+}
+export interface Said {
+  role: string;
+  content?: string | Part[] | null;
+  toolCallId?: string;
+  toolName?: string;
+  isError?: boolean;
+  model?: string;
+  usage?: Usage;
+  stopReason?: string;
+  errorMessage?: string;
+  timestamp?: number;
+}
+export interface Entry {
+  type: string;
+  id: string;
+  parentId: string | null;
+  timestamp: string;
+  message?: Said;
+  summary?: string;
+}
+
+/** Call is a call of a tool, with its result when there is one. */
+export interface Call {
+  id: string;
+  name: string;
+  label?: string;
+  arguments: unknown;
+  result?: string;
+  failed?: boolean;
+  running?: boolean;
+}
+/** Step is what happens backstage: a thought or a call. */
+export type Step = { t: "thought"; text: string } | { t: "call"; call: Call };
+/** Piece is a piece of an answer, in the order in which they came. */
+export type Piece = { t: "text"; text: string } | { t: "steps"; steps: Step[] } | { t: "image"; src: string };
+
+export interface Versions {
+  ids: string[]; // of the first entry of each version, the oldest first
+  at: number; // which one is shown
+}
+export interface Prompt {
+  kind: "prompt";
+  id: string;
+  text: string;
+  parts: Part[]; // what is attached
+  versions?: Versions;
+  pending?: boolean;
+  failed?: string;
+}
+export interface Answer {
+  kind: "answer";
+  id: string; // of its first entry
+  last: string; // of its last entry
+  pieces: Piece[];
+  model: string;
+  stop: string;
+  error: string;
+  cost: number;
+  tokens: number;
+  versions?: Versions;
+  live?: boolean;
+}
+export interface Notice {
+  kind: "notice";
+  id: string;
+  text: string;
+}
+export type Turn = Prompt | Answer | Notice;
+
+export function partsOf(m: Said): Part[] {
+  if (typeof m.content === "string") return m.content === "" ? [] : [{ type: "text", text: m.content }];
+  return m.content ?? [];
+}
+
+export function textOf(m: Said): string {
+  return partsOf(m)
+    .map((p) => (p.type === "text" ? (p.text ?? "") : ""))
+    .filter((s) => s !== "")
+    .join("\n\n");
+}
+
+/** pictureOf is an address at which the page can show a picture of a message. */
+export function pictureOf(p: Part): string | undefined {
+  return p.data && /^image\/(png|jpeg|gif|webp|bmp)$/.test(p.mimeType ?? "") ? `data:${p.mimeType};base64,${p.data}` : undefined;
+}
+
+/** add adds what a message of the model has to the pieces of an answer. */
+export function add(pieces: Piece[], m: Said, results: Map<string, Said>, running?: Map<string, Call>) {
+  for (const p of partsOf(m)) {
+    const last = pieces[pieces.length - 1];
+    if (p.type === "text" && p.text?.trim()) {
+      if (last?.t === "text") pieces[pieces.length - 1] = { t: "text", text: `${last.text}\n\n${p.text}` };
+      else pieces.push({ t: "text", text: p.text });
+    } else if (p.type === "image" && pictureOf(p)) {
+      pieces.push({ t: "image", src: pictureOf(p)! });
+    } else if ((p.type === "thinking" && p.thinking) || p.type === "toolCall") {
+      const step: Step = p.type === "thinking" ? { t: "thought", text: p.thinking! } : { t: "call", call: callOf(p, results, running) };
+      if (last?.t === "steps") pieces[pieces.length - 1] = { t: "steps", steps: [...last.steps, step] };
+      else pieces.push({ t: "steps", steps: [step] });
+    }
+  }
+}
+
+function callOf(p: Part, results: Map<string, Said>, running?: Map<string, Call>): Call {
+  const now = running?.get(p.id ?? "");
+  const call: Call = { id: p.id ?? "", name: p.name ?? "", arguments: p.arguments ?? now?.arguments };
+  if (now?.label) call.label = now.label;
+  const result = results.get(call.id);
+  if (result) {
+    call.result = textOf(result);
+    call.failed = result.isError === true;
+  } else if (now) {
+    call.running = true;
+    if (now.result !== undefined) call.result = now.result;
+  }
+  return call;
+}
+
+/** Tree finds branches in the nodes of a transcript. */
+export class Tree {
+  readonly nodes: Node[] = [];
+  private readonly at = new Map<string, number>();
+  private readonly before: number[] = []; // the message that each node follows; -1: none
+  private readonly after = new Map<number, number[]>(); // the messages that follow a message
+
+  grow(nodes: Node[]) {
+    for (const n of nodes) {
+      const i = this.nodes.length;
+      this.nodes.push(n);
+      this.at.set(n.id, i);
+      let up = n.parent;
+      while (up >= 0 && !isMessage(this.nodes[up]!)) up = this.nodes[up]!.parent;
+      this.before.push(up);
+      if (!isMessage(n)) continue;
+      const all = this.after.get(up);
+      if (all) all.push(i);
+      else this.after.set(up, [i]);
+    }
+  }
+
+  has(id: string): boolean {
+    return this.at.has(id);
+  }
+
+  /** branch gives what is shown on the way to an entry, the oldest first. */
+  branch(leaf: string): Node[] {
+    const out: Node[] = [];
+    for (let i = this.at.get(leaf) ?? -1; i >= 0; i = this.nodes[i]!.parent) if (isShown(this.nodes[i]!)) out.push(this.nodes[i]!);
+    return out.reverse();
+  }
+
+  /** versions gives what stands in the place of a message on all branches; undefined: only itself. */
+  versions(id: string): Versions | undefined {
+    const i = this.at.get(id);
+    if (i === undefined) return undefined;
+    const role = this.nodes[i]!.role;
+    const all = (this.after.get(this.before[i]!) ?? []).filter((k) => this.nodes[k]!.role === role);
+    return all.length > 1 ? { ids: all.map((k) => this.nodes[k]!.id), at: all.indexOf(i) } : undefined;
+  }
+
+  /** newest gives the newest message that follows an entry. */
+  newest(id: string): string {
+    let i = this.at.get(id);
+    if (i === undefined) return id;
+    for (let next; (next = this.after.get(i)?.at(-1)) !== undefined; ) i = next;
+    return this.nodes[i]!.id;
+  }
+
+  /** parent gives the entry before another one; "" is none. */
+  parent(id: string): string {
+    const i = this.at.get(id);
+    const up = i === undefined ? -1 : this.nodes[i]!.parent;
+    return up < 0 ? "" : this.nodes[up]!.id;
+  }
+}
+
+function isMessage(n: Node): boolean {
+  return n.type === "message";
+}
+
+function isShown(n: Node): boolean {
+  return isMessage(n) || n.type === "compaction";
+}
+
+/** turns makes turns of entries, the oldest first. */
+export function turns(entries: Entry[], tree: Tree, compacted: string): Turn[] {
+  const results = new Map<string, Said>();
+  for (const e of entries) if (e.message?.role === "toolResult" && e.message.toolCallId) results.set(e.message.toolCallId, e.message);
+  const out: Turn[] = [];
+  for (const e of entries) {
+    if (e.type === "compaction") {
+      out.push({ kind: "notice", id: e.id, text: compacted });
+      continue;
+    }
+    const m = e.message;
+    if (!m) continue;
+    if (m.role === "user") {
+      const prompt: Prompt = { kind: "prompt", id: e.id, text: textOf(m), parts: partsOf(m).filter((p) => p.type === "image" || p.type === "document") };
+      const versions = tree.versions(e.id);
+      if (versions) prompt.versions = versions;
+      out.push(prompt);
+    } else if (m.role === "assistant") {
+      let last = out[out.length - 1];
+      if (last?.kind !== "answer") {
+        last = { kind: "answer", id: e.id, last: e.id, pieces: [], model: "", stop: "", error: "", cost: 0, tokens: 0 };
+        const versions = tree.versions(e.id);
+        if (versions) last.versions = versions;
+        out.push(last);
+      }
+      add(last.pieces, m, results);
+      last.last = e.id;
+      last.model = m.model ?? last.model;
+      last.stop = m.stopReason ?? "";
+      last.error = m.errorMessage ?? "";
+      last.cost += m.usage?.cost?.total ?? 0;
+      last.tokens += m.usage?.output ?? 0;
+    }
+  }
+  return out;
+}

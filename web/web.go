@@ -1,0 +1,24 @@
+// Package web has the built files of the chat app, which is written in TypeScript and Svelte in
+// this folder. They are committed, so that who builds burin needs no npm; npm run build makes
+// them, and CI checks that they are fresh.
+package web
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed dist
+var files embed.FS
+
+// Page is the name of the page that all addresses of the app show.
+const Page = "index.html"
+
+// File gives a built file, compressed with gzip. Names of all but [Page] change with what is in them.
+func File(name string) (packed []byte, ok bool) {
+	if !fs.ValidPath(name) {
+		return nil, false
+	}
+	packed, err := files.ReadFile("dist/" + name + ".gz")
+	return packed, err == nil
+}
