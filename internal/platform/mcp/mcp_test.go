@@ -226,6 +226,7 @@ func TestHostileTools(t *testing.T) {
 		var m struct {
 			ID     json.RawMessage
 			Method string
+			Params struct{ Cursor string }
 		}
 		if json.NewDecoder(r.Body).Decode(&m) != nil || m.ID == nil {
 			w.WriteHeader(http.StatusAccepted)
@@ -235,11 +236,14 @@ func TestHostileTools(t *testing.T) {
 		if m.Method == "initialize" {
 			result = `{"protocolVersion":"2025-06-18"}`
 		}
+		if m.Params.Cursor != "" {
+			result = `{"tools":[],"nextCursor":"on"}`
+		}
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + result + `}`))
 	}))
 	defer srv.Close()
-	l := use(t, pool(t, mcp.Options{}), mcp.Server{Name: "bad", Type: mcp.HTTP, URL: srv.URL})
+	l := use(t, pool(t, mcp.Options{}), mcp.Server{Name: "bad", Type: mcp.HTTP, URL: srv.URL, Timeout: 5 * time.Minute})
 	if err := l.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
