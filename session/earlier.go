@@ -16,14 +16,14 @@ var errUnanswered = errors.New("burin ended before the answer was complete: rese
 
 // waitEarlier is Wait for a message that an earlier owner of the session had accepted. What became of it is in
 // the transcript; if it isn't answered, the turn that runs may be going on with it.
-func (s *Session) waitEarlier(ctx context.Context, id string) (agent.Outcome, error) {
+func waitEarlier(ctx context.Context, s *Session, id string) (agent.Outcome, error) {
 	at, ok := s.inbox.sent(id)
 	if !ok {
 		return agent.Outcome{}, missing("submitted message", id)
 	}
 	for {
 		running := s.inbox.turn(s.inbox.running())
-		out, ended := s.answerOf(at)
+		out, ended := answerOf(s.log, at)
 		if ended || running == nil {
 			return out, nil
 		}
@@ -56,15 +56,15 @@ func (b *inbox) sent(id string) (at time.Time, ok bool) {
 
 // answerOf is how the turn of the message of a time ended, as the transcript has it. ended is false if it
 // has no end.
-func (s *Session) answerOf(at time.Time) (out agent.Outcome, ended bool) {
+func answerOf(log *transcript.Log, at time.Time) (out agent.Outcome, ended bool) {
 	out = agent.Outcome{Reason: agent.ReasonAborted, Err: errUnanswered}
 	var failed *llm.Message
 	read := false
-	for _, n := range s.log.Nodes() {
+	for _, n := range log.Nodes() {
 		if n.Type != transcript.TypeMessage && n.Type != transcript.TypeCustomMessage {
 			continue
 		}
-		e, err := s.log.Entry(n.ID)
+		e, err := log.Entry(n.ID)
 		if err != nil || e.Message == nil {
 			continue
 		}

@@ -648,7 +648,7 @@ func (s *Session) releaseQueue() {
 func (s *Session) Wait(ctx context.Context, id string) (agent.Outcome, error) {
 	t := s.inbox.turn(id)
 	if t == nil {
-		return s.waitEarlier(ctx, id)
+		return waitEarlier(ctx, s, id)
 	}
 	select {
 	case <-t.done:

@@ -26,9 +26,9 @@ const newSuffix = ".new"
 // ErrLocked means that another process writes the session.
 var ErrLocked = errors.New("another burin has this session open")
 
-// ErrTakenOver means that another process writes the session now, because this one was not
-// heard of for too long. Nothing was written, and nothing will be.
-var ErrTakenOver = errors.New("another burin has taken the session over, because this one was stopped or cut off for too long: open it again")
+// ErrTakenOver is the error of a store whose session another process goes on with: nothing was written, and
+// nothing will be. What works with the session here has to end.
+var ErrTakenOver = errors.New("another process goes on with the session")
 
 // FileStore stores a session in a file, one record a line. Other programs read this format
 // too.

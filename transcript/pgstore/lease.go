@@ -21,7 +21,7 @@ const leaseTime = 15 * time.Second
 
 // ErrTakenOver means that another process writes the session now, because this one had not
 // renewed its lease. Nothing was written.
-var ErrTakenOver = transcript.ErrTakenOver
+var ErrTakenOver = errors.New("another burin has taken the session over, because this one was stopped or cut off for too long: open it again")
 
 // errNone is that a statement has changed nothing.
 var errNone = errors.New("nothing was changed")

@@ -385,7 +385,7 @@ func (g *guarded) Append(records ...[]byte) ([]transcript.Ref, error) {
 			return refs, nil
 		case errors.Is(err, pgstore.ErrTakenOver):
 			g.lost()
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", transcript.ErrTakenOver, err)
 		case g.away || !errors.Is(err, pgstore.ErrLost) && !errors.Is(err, pgstore.ErrUnreachable):
 			return nil, err
 		case time.Now().After(late):
