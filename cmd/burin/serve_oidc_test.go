@@ -351,6 +351,7 @@ func TestOIDCPages(t *testing.T) {
 		b.Open(c.url + "/signin")
 		p.sees("signin", "Sign in with The <Box>")
 		p.press("a.button")
+		b.Open(c.url + "/account") // the app needs scripts
 		p.sees("account", "Ann Other")
 		b.Eval(`document.querySelector('#provider').closest('details').open = true`, nil)
 		b.Eval(`document.querySelector('#provider').scrollIntoView({block: 'center'})`, nil)

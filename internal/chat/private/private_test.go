@@ -10,10 +10,15 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/burin-dev/burin/internal/chat/private"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
+	"github.com/burin-dev/burin/internal/platform/pgtest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 const ann, bob = "ann", "bob"
 

@@ -26,7 +26,7 @@ func TestParseRule(t *testing.T) {
 		{"allow read(~/notes/*.md)", permission.Rule{Tool: "read", Pattern: "~/notes/*.md", Verdict: permission.Allow}, "read(~/notes/*.md)"},
 		{`bash("a (b) | c\n")`, permission.Rule{Tool: "bash", Pattern: `"a (b) | c\n"`, Verdict: permission.Allow}, ""},
 		{"bash(echo $(date))", permission.Rule{Tool: "bash", Pattern: "echo $(date)", Verdict: permission.Allow}, ""},
-		{"mcp_files_write", permission.Rule{Tool: "mcp_files_write", Verdict: permission.Allow}, ""},
+		{"mcp_files_write", permission.Rule{Tool: "mcp", Pattern: "files.write", Verdict: permission.Allow}, "mcp(files.write)"},
 		{"other(anything (at) all)", permission.Rule{Tool: "other", Pattern: "anything (at) all", Verdict: permission.Allow}, ""},
 		{"fetch(*.example.com:8080)", permission.Rule{Tool: "fetch", Pattern: "*.example.com:8080", Verdict: permission.Allow}, ""},
 	} {
