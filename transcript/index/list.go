@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -122,8 +123,17 @@ func sessionFiles(root, cwd string) ([]file, error) {
 			if !e.Type().IsRegular() || !strings.HasSuffix(strings.TrimSuffix(e.Name(), draftSuffix), ".jsonl") {
 				continue
 			}
-			if info, err := e.Info(); err == nil {
-				files = append(files, file{filepath.Join(root, dir, e.Name()), info.Size(), info.ModTime()})
+			name := e.Name()
+			info, err := e.Info()
+			if errors.Is(err, fs.ErrNotExist) { // a draft that was answered just now has its name
+				name = strings.TrimSuffix(name, draftSuffix)
+				if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name }) {
+					continue // it went, or it is listed, too
+				}
+				info, err = os.Stat(filepath.Join(root, dir, name))
+			}
+			if err == nil {
+				files = append(files, file{filepath.Join(root, dir, name), info.Size(), info.ModTime()})
 			}
 		}
 	}
@@ -159,6 +169,10 @@ func peek(f file, buf []byte) (info Info, ok bool) {
 	}
 	info.Title = info.ID
 	r, err := os.Open(f.path)
+	if errors.Is(err, fs.ErrNotExist) && info.Draft { // it was answered just now
+		info.Path, info.Draft = strings.TrimSuffix(f.path, draftSuffix), false
+		r, err = os.Open(info.Path)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return info, false
 	}

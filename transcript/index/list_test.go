@@ -1,6 +1,8 @@
 package index_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,30 @@ import (
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/index"
 )
+
+// A session whose first answer comes while somebody lists it is listed.
+func TestListWhileAnswered(t *testing.T) {
+	s := newSessions(t)
+	for i := range 300 {
+		id := fmt.Sprint("s", i)
+		path := s.put("/a", id, header(id, "/a", ""), said("e1", "user", "Why?"))
+		if err := os.Rename(path, path+".draft"); err != nil {
+			t.Fatal(err)
+		}
+		answered := make(chan error)
+		go func() { answered <- os.Rename(path+".draft", path) }()
+		list, err := index.List(t.Context(), s.root, index.ListOptions{})
+		if err := errors.Join(err, <-answered); err != nil {
+			t.Fatal(err)
+		}
+		if len(list) != 1 || list[0].ID != id {
+			t.Fatalf("the list has %+v", list)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 func TestList(t *testing.T) {
 	s := newSessions(t)
