@@ -30,6 +30,7 @@ var moments = []string{"streaming", "in a tool", "merging", "compacting"}
 // that the model was told, or told, is in their files; what is the person's is as it was. Then
 // --continue tells what each agent had done, and each goes on where it was.
 func TestKillsWithAgents(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	runs := pacetest.Long(4, 20, 100)
 	counts, slowest := map[string]int{}, time.Duration(0)

@@ -64,8 +64,8 @@ func scripts(dir string) testscript.Params {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Condition: func(name string) (bool, error) {
-			if name == "long" {
-				return pacetest.Long(false, true, true), nil
+			if name == "cases" {
+				return pacetest.Cases(false, true), nil
 			}
 			if name != "client" {
 				return false, fmt.Errorf("unknown condition %q", name)

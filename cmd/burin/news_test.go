@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/robot"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // A burin in the terminal asks once a day for a newer release, where it may.
 func TestUpdateHint(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	const hint = "burin v0.2.0 is available: see https://github.com/burin-dev/burin/releases"
 	m := newMirror(t, httptest.NewServer, publish(t, "v0.2.0", nil))

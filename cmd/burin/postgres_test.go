@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -23,6 +24,7 @@ import (
 // Scripts with a PostgreSQL server. $PG is the address of a database, $ANN that of a role that
 // must give its password, quince, and $GUEST that of one that may make no tables.
 func TestPostgresScripts(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	server.Exec(t, "postgres", "CREATE ROLE ann LOGIN PASSWORD 'quince' IN ROLE "+pgtest.Guarded, "CREATE ROLE guest LOGIN")

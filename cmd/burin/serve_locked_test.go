@@ -10,6 +10,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/mode/server"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // signedIn signs somebody in with a password.
@@ -42,6 +43,7 @@ func (a asker) keys(c *httpClient) server.MyKeys {
 // A person's keys open with their password only: at a sign-in, until a restart or until they have signed out everywhere. A
 // turn that runs meanwhile ends, and one whose server was killed waits for them.
 func TestServeLocked(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
@@ -176,6 +178,7 @@ func (b *brain) started(t *testing.T, n int) {
 
 // The page of the account locks the keys, opens them again, and asks for a second factor before.
 func TestServeLockedPages(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := serveIt(t, cmd)

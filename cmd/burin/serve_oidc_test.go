@@ -17,6 +17,7 @@ import (
 	"github.com/burin-dev/burin/internal/browsertest"
 	"github.com/burin-dev/burin/internal/chat/oidc/oidctest"
 	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // oidcServer is a server whose people sign in with an issuer.
@@ -339,6 +340,7 @@ func TestOIDCSettings(t *testing.T) {
 
 // A real browser goes all the way, on a phone and on a screen: the pages' policy lets it.
 func TestOIDCPages(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	is := oidctest.New(t)
 	is.Person(map[string]any{"sub": "1", "email": "ann@example.org", "preferred_username": "ann", "name": "Ann Other"})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/browsertest"
 	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // passkeyVisit is a person with a browser that has an authenticator.
@@ -100,6 +101,7 @@ func (v passkeyVisit) sends(credential map[string]any) (status int, said string,
 // A person adds a passkey on their page, signs out, signs in with it without a name, and
 // removes it: then it is refused. At the sizes of a phone and a screen.
 func TestPasskeyPages(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for i, size := range [][2]int{{390, 844}, {1280, 800}} {
 		t.Run(fmt.Sprint(size[0]), func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/chat/push/pushtest"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 )
 
@@ -135,6 +136,7 @@ func TestServePush(t *testing.T) {
 
 // Who looks at a chat by a server that doesn't have it isn't told either, and of two servers one tells.
 func TestTwoServersPush(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := pushtest.Serve(t)
 	trust := filepath.Join(t.TempDir(), "push.pem")

@@ -768,6 +768,7 @@ func (p *pair) at(i int, verb, path string, with any) (status int, said string) 
 
 // Two servers count the turns and the money of a person together.
 func TestTwoServersLimits(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	p := newPair(t, pgtest.Start(t, pgtest.Options{}).Database(t), "address: http://localhost", "", "")
 	quota := func(is map[string]any) {
@@ -840,6 +841,7 @@ func TestTwoServersLimits(t *testing.T) {
 
 // A turn of somebody whose keys are locked waits for them when its server has ended or died, and goes on where they unlock them.
 func TestTwoServersLocked(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	p := newPair(t, pgtest.Start(t, pgtest.Options{}).Database(t), "address: http://localhost", "", "")
 	at := func(i int) *httpClient {

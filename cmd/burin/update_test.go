@@ -29,6 +29,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/host/update/minisign"
 	"github.com/burin-dev/burin/internal/mode/tui/robot"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -342,6 +343,7 @@ func (i *installation) files(dir string) (names []string) {
 }
 
 func TestUpdate(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	one, two := buildRelease(t, "v0.1.0", true), buildRelease(t, "v0.2.0", true)
 	first, second := publish(t, "v0.1.0", packedProgram(t, one)), publish(t, "v0.2.0", packedProgram(t, two))

@@ -1,6 +1,9 @@
 package pacetest
 
-import "os"
+import (
+	"os"
+	"testing"
+)
 
 // Long chooses how long a test works. A person waits for the first size; with BURIN_LONG=ci
 // a test takes seconds more, and with BURIN_LONG=1 as long as it is worth.
@@ -21,4 +24,13 @@ func Cases[T any](few, all T) T {
 		return few
 	}
 	return all
+}
+
+// Costly skips a test that takes long and shows what others show in a smaller way, unless all
+// cases are to be tried; see [Cases].
+func Costly(t testing.TB) {
+	t.Helper()
+	if Cases(true, false) {
+		t.Skip("it takes long: set BURIN_LONG=cases")
+	}
 }

@@ -15,6 +15,7 @@ import (
 // Answers of a size and a shape that nobody wants to read are shown all the same, and
 // burin hears keys afterwards as before.
 func TestMonstrousAnswers(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	less := pacetest.Long(4, 1, 1)
 	for name, events := range map[string]func() []llm.Event{

@@ -36,6 +36,7 @@ func places(t *testing.T, test func(t *testing.T, place func() string)) {
 		test(t, func() string { return filepath.Join(t.TempDir(), "server.db") })
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
+		pacetest.Costly(t)
 		s := pgtest.Shared(t)
 		test(t, func() string { return s.Database(t) })
 	})

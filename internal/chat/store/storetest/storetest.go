@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 )
 
-// Each runs a test with SQLite and, where the machine has its programs, with PostgreSQL. open
+// Each runs a test with SQLite and, where all cases are tried and the machine has its programs, with
+// PostgreSQL. open
 // opens a new, empty database, which is closed with the test.
 func Each(t *testing.T, parts []store.Part, test func(t *testing.T, open func() *store.DB)) {
 	t.Helper()
@@ -23,6 +25,7 @@ func Each(t *testing.T, parts []store.Part, test func(t *testing.T, open func() 
 		})
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
+		pacetest.Costly(t)
 		s := pgtest.Shared(t)
 		test(t, func() *store.DB { return Open(t, s.Database(t), parts) })
 	})

@@ -1,6 +1,7 @@
 // Made by npm run api from docs/openapi.json. Do not edit.
 
 export type Access = { "kind": string; "target": string; "dir"?: string };
+export type Added = { "lease": string; "at": number; "records": string[] | null };
 export type Agent = { "id": string; "agent": string; "parent"?: string; "callId"?: string; "index": number; "description"?: string; "task": string; "background"?: boolean; "state": string; "error"?: string; "tool"?: string; "said"?: string; "model"?: string; "requests": number; "calls": number; "tokens": number; "context"?: number; "window"?: number; "cost": number; "known": boolean; "waiting"?: string; "started": string; "ended"?: string; "path"?: string };
 export type Answer = { "id": string; "reply": Reply };
 export type Attachment = { "id": string; "name": string; "type": string; "size": number; "added": string; "used": boolean };
@@ -45,6 +46,7 @@ export type Group = { "id": string; "name": string; "members": string[] | null; 
 export type GroupSet = { "name": string; "models"?: string[] | null; "budget"?: number | null };
 export type Header = { "type": string; "version": number; "id": string; "timestamp": string; "cwd": string; "title"?: string; "parentSession"?: string };
 export type Hit = { "kind": string; "chat": string; "project": string; "title"?: string; "entry"?: string; "role"?: string; "time": string; "snippet": Snippet };
+export type Hold = { "lease": string; "ms": number };
 export type Id = { "id": string };
 export type Identity = { "id": string; "label": string; "issuer": string; "name"?: string; "created": string; "used"?: string };
 export type Ids = { "ids": string[] | null };
@@ -110,6 +112,7 @@ export type Question = { "id": string; "kind": string; "title"?: string; "text"?
 export type Queued = { "steering"?: Waiting[] | null; "followUps"?: Waiting[] | null; "held"?: boolean };
 export type Quota = { "budget"?: number | null; "storage"?: number | null; "turns"?: number | null };
 export type Receipt = { "id": string; "started"?: boolean; "again"?: boolean };
+export type Records = { "records": string[] | null; "total": number };
 export type Recovery = { "recovery"?: string };
 export type Registered = { "id": number };
 export type Removal = { "records"?: boolean };
@@ -133,6 +136,7 @@ export type Stats = { "model": string; "thinking"?: string; "title"?: string; "e
 export type Subscribed = { "id": string; "device": string; "name": string; "title": boolean; "created": string; "sent"?: string; "failure"?: string; "current"?: boolean };
 export type Subscription = { "endpoint": string; "keys": SubscriptionKeys; "title"?: boolean };
 export type SubscriptionKeys = { "p256dh": string; "auth": string };
+export type Tab = { "lease"?: string; "take"?: boolean };
 export type Task = { "content": string; "status": string };
 export type Tenant = { "id": number; "name": string; "password": boolean; "created": string; "rows": number; "bytes": number };
 export type Text = { "text": string };
@@ -155,6 +159,10 @@ export type Passkey_Request = { "challenge": string; "timeout": number; "rpId": 
 export type People_Entry = { "time": string; "who"?: string; "what": string; "target"?: string; "from"?: string; "detail"?: string; "who_name"?: string; "target_name"?: string };
 export type Permit_Answer = { "allow": boolean; "grant"?: Rule[] | null; "note"?: string; "stop"?: boolean };
 export type Permit_Question = { "request": Request; "decision": Decision };
+export type Private_Chat = { "id": string; "project": string; "created": string; "modified": string; "revision": number; "data": string; "records": number; "bytes": number; "open": boolean };
+export type Private_ChatChange = { "revision": number; "data": string };
+export type Private_Project = { "id": string; "created": string; "modified": string; "revision": number; "connect": string[] | null; "keys": string; "data": string };
+export type Private_ProjectChange = { "revision"?: number; "connect"?: string[] | null; "keys"?: string; "data"?: string };
 export type Transcript_Entry = { "type": string; "id": string; "parentId": string | null; "timestamp": string; "message"?: unknown; "model"?: string; "role"?: string; "thinkingLevel"?: string; "serviceTier"?: string | null; "mode"?: string; "summary"?: string; "shortSummary"?: string; "firstKeptEntryId"?: string; "tokensBefore"?: number; "fromId"?: string; "details"?: unknown; "preserveData"?: unknown; "fromExtension"?: boolean; "customType"?: string; "data"?: unknown; "content"?: unknown; "display"?: boolean; "attribution"?: string; "targetId"?: string; "label"?: string; "injectedRules"?: string[] | null; "selectedToolNames"?: string[] | null; "systemPrompt"?: string; "task"?: string; "tools"?: string[] | null; "outputSchema"?: unknown; "name"?: string; "titleSource"?: string };
 
 /** What each operation takes and gives. */
@@ -219,6 +227,18 @@ export interface Operations {
   "GET /v1/models": { in: undefined; out: Usable[] | null };
   "POST /v1/open": { in: OpenLink; out: unknown };
   "GET /v1/openapi.json": { in: undefined; out: unknown };
+  "DELETE /v1/private/chats/{id}": { in: undefined; out: unknown };
+  "GET /v1/private/chats/{id}": { in: undefined; out: Private_Chat };
+  "POST /v1/private/chats/{id}/lease": { in: Tab; out: Hold };
+  "GET /v1/private/chats/{id}/records": { in: undefined; out: Records };
+  "POST /v1/private/chats/{id}/records": { in: Added; out: unknown };
+  "POST /v1/private/chats/{id}/release": { in: Tab; out: unknown };
+  "GET /v1/private/projects": { in: undefined; out: Private_Project[] | null };
+  "DELETE /v1/private/projects/{id}": { in: undefined; out: unknown };
+  "GET /v1/private/projects/{id}": { in: undefined; out: Private_Project };
+  "PUT /v1/private/projects/{id}": { in: Private_ProjectChange; out: Private_Project };
+  "GET /v1/private/projects/{id}/chats": { in: undefined; out: Private_Chat[] | null };
+  "PUT /v1/private/projects/{id}/chats/{chat}": { in: Private_ChatChange; out: Private_Chat };
   "GET /v1/projects": { in: undefined; out: Project[] | null };
   "POST /v1/projects": { in: Settings; out: Project };
   "DELETE /v1/projects/{id}": { in: undefined; out: unknown };
