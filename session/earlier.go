@@ -29,8 +29,8 @@ func waitEarlier(ctx context.Context, s *Session, id string) (agent.Outcome, err
 		}
 		select {
 		case <-running.done:
-			if s.hub.silent() {
-				return agent.Outcome{}, overtaken(transcript.ErrTakenOver)
+			if why := s.hub.silent(); why != nil {
+				return agent.Outcome{}, overtaken(why)
 			}
 		case <-ctx.Done():
 			return agent.Outcome{}, context.Cause(ctx)

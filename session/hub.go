@@ -35,7 +35,7 @@ type hub struct {
 	waiting int
 	wake    chan struct{} // closed for waiting readers
 	ended   bool
-	muted   bool // see mute
+	muted   error // why nothing more is told; see mute
 }
 
 func newHub(sink func(Event)) *hub {
@@ -69,7 +69,7 @@ func (h *hub) emit(e Event) {
 	h.telling.Lock()
 	defer h.telling.Unlock()
 	h.mu.Lock()
-	if h.muted {
+	if h.muted != nil {
 		h.mu.Unlock()
 		return
 	}
@@ -190,18 +190,20 @@ func (h *hub) rouse() {
 	}
 }
 
-// mute drops what is emitted from now on: the session is another process's, and readers hear there
-// what becomes of it.
-func (h *hub) mute() {
+// mute drops what is emitted from now on: it isn't in the session, and readers hear from whoever has that
+// now what becomes of it.
+func (h *hub) mute(why error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.muted = true
+	if h.muted == nil {
+		h.muted = why
+	}
 	h.rouse()
 	h.ring(false)
 }
 
-// silent reports whether the hub is muted.
-func (h *hub) silent() bool {
+// silent is why the hub is muted; nil: it isn't.
+func (h *hub) silent() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.muted
@@ -282,7 +284,7 @@ func (f *feed) take(e *Event) (<-chan struct{}, error) {
 		return nil, nil
 	}
 	switch {
-	case h.muted:
+	case h.muted != nil:
 		return nil, ErrOwnerGone
 	case h.ended:
 		return nil, ErrClosed
@@ -324,7 +326,7 @@ func (f *feed) rest(d time.Duration) <-chan struct{} {
 	h := f.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.ended || h.muted || slices.ContainsFunc(f.left(), func(k slot) bool { return !piece(k.typ()) }) {
+	if h.ended || h.muted != nil || slices.ContainsFunc(f.left(), func(k slot) bool { return !piece(k.typ()) }) {
 		return nil
 	}
 	f.due, f.bell = time.Now().Add(d), make(chan struct{})

@@ -18,7 +18,7 @@ type record struct {
 	hub      *hub
 	redactor redactor
 	tell     func(string) // tells the user
-	lost     func()       // another process has taken the session over
+	lost     func()       // nothing more is written, as another process has taken the session over
 
 	writing sync.Mutex // held while the transcript changes
 
@@ -111,8 +111,8 @@ func (r *record) written(err error) {
 	told := r.failing
 	r.failing = err != nil
 	r.mu.Unlock()
-	if errors.Is(err, transcript.ErrTakenOver) { // what follows is not part of it, and nobody may take it for that
-		r.hub.mute()
+	if errors.Is(err, transcript.ErrTakenOver) || errors.Is(err, transcript.ErrUnkept) { // what follows is not part of it, and nobody may take it for that
+		r.hub.mute(err)
 		r.lost()
 	}
 	if err != nil && !told {

@@ -255,8 +255,8 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 	if err := in.check(); err != nil {
 		return Receipt{}, err
 	}
-	if s.hub.silent() { // what it knows of messages isn't true
-		return Receipt{}, overtaken(transcript.ErrTakenOver)
+	if why := s.hub.silent(); why != nil { // what it knows of messages isn't true
+		return Receipt{}, overtaken(why)
 	}
 	if in.ID == "" {
 		in.ID = rand.Text()[:16]
@@ -282,6 +282,9 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 	if in.When == Next {
 		s.inbox.keepTyped(s.redactor.message(in.Message), m)
 		id := s.rec.note(s.redactor.message(m))
+		if why := s.hub.silent(); why != nil {
+			return Receipt{}, overtaken(why)
+		}
 		s.outdated()
 		return Receipt{ID: id}, nil
 	}
@@ -295,7 +298,7 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 		return Receipt{}, err
 	}
 	s.inbox.open(q.id)
-	if err := s.inbox.keepQueue(q); errors.Is(err, transcript.ErrTakenOver) { // it would be lost
+	if err := s.inbox.keepQueue(q); err != nil && s.hub.silent() != nil { // it would be lost
 		if !busy {
 			end()
 		}
@@ -356,7 +359,7 @@ func (b *inbox) stamp(t time.Time) time.Time {
 	return t
 }
 
-// overtaken is the error of who asks a session that another process has taken over.
+// overtaken is the error of who asks a session that is not written any more.
 func overtaken(err error) error { return fmt.Errorf("%w: %w", ErrOwnerGone, err) }
 
 // keepQueue records the queue, with the new message if it is not nil.
@@ -652,8 +655,8 @@ func (s *Session) Wait(ctx context.Context, id string) (agent.Outcome, error) {
 	}
 	select {
 	case <-t.done:
-		if s.hub.silent() { // the outcome is not that of the turn, which goes on elsewhere
-			return agent.Outcome{}, overtaken(transcript.ErrTakenOver)
+		if why := s.hub.silent(); why != nil { // the outcome is not that of the turn, which goes on elsewhere
+			return agent.Outcome{}, overtaken(why)
 		}
 		return t.out, nil
 	case <-ctx.Done():

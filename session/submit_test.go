@@ -302,23 +302,30 @@ func TestUnattended(t *testing.T) {
 	}
 }
 
-// overtaken is a store that another process takes over.
+// overtaken is a store that another process takes over, or that can't write for another reason.
 type overtaken struct {
 	transcript.Memory
+	why error
 	now atomic.Bool
 }
 
 func (o *overtaken) Append(records ...[]byte) ([]transcript.Ref, error) {
 	if o.now.Load() {
-		return nil, fmt.Errorf("append: %w", transcript.ErrTakenOver)
+		return nil, fmt.Errorf("append: %w", o.why)
 	}
 	return o.Memory.Append(records...)
 }
 
-// A session that another process has taken over accepts nothing, says nothing of what isn't in its
-// transcript, and asks no model any more. Who waits for a turn asks the other process.
+// A session that another process has taken over, or that can't be written any more, accepts nothing, says nothing of
+// what isn't in its transcript, and asks no model. Who waits for a turn asks whoever has it then.
 func TestTakenOver(t *testing.T) {
-	store := new(overtaken)
+	for _, why := range []error{transcript.ErrTakenOver, transcript.ErrUnkept} {
+		t.Run(why.Error(), func(t *testing.T) { testTakenOver(t, why) })
+	}
+}
+
+func testTakenOver(t *testing.T, why error) {
+	store := &overtaken{why: why}
 	log, err := transcript.Create(store, transcript.Header{}, transcript.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -376,15 +383,15 @@ func TestTakenOver(t *testing.T) {
 
 // A message that is refused when it is written is accepted when it is sent again elsewhere, and here not known.
 func TestTakenOverIdle(t *testing.T) {
-	store := new(overtaken)
+	store := &overtaken{why: transcript.ErrUnkept}
 	log, err := transcript.Create(store, transcript.Header{}, transcript.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := start(t, formats()[0], func(_ *rig, o *session.Options) { o.Log, o.Path = log, "" }, say("one"))
 	store.now.Store(true)
-	for range 2 {
-		if got, err := r.Submit(t.Context(), session.Input{ID: "first", Message: llm.UserText("hello")}); !errors.Is(err, session.ErrOwnerGone) {
+	for _, when := range []session.When{session.Next, session.Soon, session.Soon} {
+		if got, err := r.Submit(t.Context(), session.Input{ID: "first", When: when, Message: llm.UserText("hello")}); !errors.Is(err, session.ErrOwnerGone) {
 			t.Errorf("accepted as %+v, %v", got, err)
 		}
 	}

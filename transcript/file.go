@@ -30,6 +30,10 @@ var ErrLocked = errors.New("another burin has this session open")
 // nothing will be. What works with the session here has to end.
 var ErrTakenOver = errors.New("another process goes on with the session")
 
+// ErrUnkept is the error of a store that could not write, and writes nothing more: what was said since is not in
+// the session. What works with it here has to end; whoever opens it again goes on from what is there.
+var ErrUnkept = errors.New("the session can't be saved here any more")
+
 // FileStore stores a session in a file, one record a line. Other programs read this format
 // too.
 //

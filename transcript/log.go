@@ -128,6 +128,20 @@ func (l *Log) Len() int {
 	return len(l.tree.nodes)
 }
 
+// Stored returns the entries that are in the store, in the order in which they were appended.
+func (l *Log) Stored() []Node {
+	l.mu.Lock()
+	unstored := 0
+	for _, w := range l.waiting {
+		if w.node >= 0 {
+			unstored++
+		}
+	}
+	stored := len(l.tree.nodes) - unstored
+	l.mu.Unlock()
+	return l.Nodes()[:stored]
+}
+
 // Leaf returns the id of the entry that the next one follows; "" before the first.
 func (l *Log) Leaf() string {
 	l.mu.Lock()

@@ -411,6 +411,13 @@ func TestTwoServers(t *testing.T) {
 	p.kill(0)
 	p.kill(1)
 	c.watchers.Wait()
+	for i := range p.said {
+		for line := range strings.Lines(p.said[i].String()) {
+			if strings.Contains(line, "cannot be saved") { // why an append failed
+				t.Logf("server %d: %s", i, strings.TrimSpace(line))
+			}
+		}
+	}
 }
 
 // crowd is clients that each have a chat, in which they say one thing after the other.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,10 +22,17 @@ import (
 	"github.com/burin-dev/burin/llm/wire"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
+	"github.com/burin-dev/burin/transcript"
 )
 
 // live is a session over a scripted model.
 func live(t testing.TB, turns ...llmtest.Turn) *session.Session {
+	t.Helper()
+	return liveIn(t, nil, turns...)
+}
+
+// liveIn is live with a transcript of its own; nil is none.
+func liveIn(t testing.TB, log *transcript.Log, turns ...llmtest.Turn) *session.Session {
 	t.Helper()
 	srv, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: turns})
 	if err != nil {
@@ -32,6 +40,7 @@ func live(t testing.TB, turns ...llmtest.Turn) *session.Session {
 	}
 	t.Cleanup(srv.Close)
 	s, err := session.New(session.Options{
+		Log:     log,
 		Client:  anthropic.New(anthropic.Options{Endpoint: wire.Endpoint{BaseURL: srv.URL}}),
 		Request: llm.Request{Model: &llm.Model{ID: "m", Provider: "anthropic", API: llm.APIAnthropic, ContextWindow: 200_000, MaxOutput: 400_000}},
 	})
@@ -73,6 +82,47 @@ func TestRights(t *testing.T) {
 		may("change the mode", tt.owner, c.Models().SetMode(t.Context(), "full"))
 		_, err := c.Conversation().Run(t.Context(), "true", false, nil)
 		may("run commands", tt.owner, err)
+	}
+}
+
+// full is a store that takes nothing any more.
+type full struct {
+	transcript.Memory
+	now atomic.Bool
+}
+
+func (f *full) Append(records ...[]byte) ([]transcript.Ref, error) {
+	if f.now.Load() {
+		return nil, transcript.ErrUnkept
+	}
+	return f.Memory.Append(records...)
+}
+
+// A session that is written no more lists no entries to its clients: they may not be kept.
+func TestUnkept(t *testing.T) {
+	store := new(full)
+	log, err := transcript.Create(store, transcript.Header{}, transcript.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := liveIn(t, log)
+	c := attach(t, s, "x", remote.Own, remote.Own)
+	next := func(id string) error {
+		_, err := c.Conversation().Submit(t.Context(), session.Input{ID: id, When: session.Next, Message: llm.UserText(id)})
+		return err
+	}
+	if err := next("kept"); err != nil {
+		t.Fatal(err)
+	}
+	if nodes := c.Transcript().Nodes(); len(nodes) == 0 {
+		t.Fatal("it lists nothing")
+	}
+	store.now.Store(true)
+	if err := next("unkept"); !errors.Is(err, session.ErrOwnerGone) {
+		t.Errorf("accepted with %v", err)
+	}
+	if nodes := attach(t, s, "y", remote.Own, remote.Own).Transcript().Nodes(); len(nodes) > 0 {
+		t.Errorf("it lists %v", nodes)
 	}
 }
 

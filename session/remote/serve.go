@@ -242,9 +242,23 @@ func (s *server) answer(ctx context.Context, in *line) (any, error) {
 	if len(with) == 0 {
 		with = []byte("{}")
 	}
-	return do.run(ctx, s.h, with, func(text string) {
+	is, err := do.run(ctx, s.h, with, func(text string) {
 		_ = s.send(&line{ID: in.ID, Chunk: &text}) // an error ends the connection, and is seen there
 	})
+	if err == nil && Behind(s.h) == nil {
+		err = unkept(s.h)
+	}
+	return is, err
+}
+
+// unkept is the error of a session in this process that is written no more: what it says may not be kept.
+func unkept(h session.Handle) error {
+	past, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := h.Events(session.Cursor{}).Next(past); errors.Is(err, session.ErrOwnerGone) {
+		return fmt.Errorf("%w: ask again", session.ErrOwnerGone)
+	}
+	return nil
 }
 
 func (s *server) endSession(context.Context, session.Handle, json.RawMessage, func(string)) (any, error) {

@@ -39,20 +39,21 @@ func state(err error) pqerror.Code {
 	return ""
 }
 
-// away are the states of a server that ends, starts, takes no more connections, or has ended one whose
-// process was stopped within a transaction.
+// away are the states of a server that ends, starts, takes no more connections, or has ended one, or a call, whose
+// process was stopped meanwhile.
 func away(code pqerror.Code) bool {
-	return strings.HasPrefix(string(code), "08") || strings.HasPrefix(string(code), "57P") || code == pqerror.TooManyConnections || code == pqerror.IdleInTransactionSessionTimeout
+	return strings.HasPrefix(string(code), "08") || strings.HasPrefix(string(code), "57P") || code == pqerror.TooManyConnections || code == pqerror.IdleInTransactionSessionTimeout || code == pqerror.QueryCanceled
 }
 
-// lost reports whether another connection may have better luck.
+// lost reports whether another connection may have better luck. A process that was stopped for longer than
+// a call may take reads that its transaction has ended.
 func lost(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
 	}
 	_, network := errors.AsType[net.Error](err)
 	return network || away(state(err)) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, sql.ErrConnDone) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+		errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // Means is an error with what it means for whoever wants the session.
@@ -74,7 +75,7 @@ func Means(err error) error {
 	switch {
 	case errors.Is(err, pq.ErrSSLNotSupported):
 		return ErrNoTLS
-	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone):
+	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, sql.ErrTxDone):
 		return ErrLost // there is nothing more in it
 	case lost(err):
 		return fmt.Errorf("%w: %w", ErrLost, err)

@@ -2,6 +2,7 @@ package pgstore_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -185,4 +186,27 @@ func TestPasswords(t *testing.T) {
 		t.Setenv("PGSERVICE", "talks")
 		try("PGSERVICE", "postgres://", "", true)
 	})
+}
+
+// A process that was stopped for longer than its call may take is told of a canceled call, or of a transaction
+// that has ended: that is a connection to be made again.
+func TestStoppedWithinCall(t *testing.T) {
+	db := openDB(t, pgtest.Shared(t).Database(t))
+	ctx, stop := context.WithCancel(t.Context())
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	for !errors.Is(err, sql.ErrTxDone) { // the transaction is ended meanwhile
+		if _, err = tx.ExecContext(t.Context(), "SELECT 1"); t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	_, canceled := db.ExecContext(t.Context(), "DO $$ BEGIN RAISE EXCEPTION 'canceled' USING ERRCODE = '57014'; END $$")
+	for _, err := range []error{err, canceled} {
+		if got := pgstore.Means(err); !errors.Is(got, pgstore.ErrLost) {
+			t.Errorf("%v means %v", err, got)
+		}
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
+	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/store"
@@ -297,7 +299,8 @@ func session(chat string) string { return "chat/" + chat }
 
 // Open opens the transcript of a chat to write; it is begun if it isn't there. Another process
 // that writes it makes the error a [transcript.ErrLocked]. lost is called when an entry can't be
-// written because another process has taken the transcript over; nil: nobody wants to know.
+// written, also because another process has taken the transcript over, and nothing is written any more then; nil: each entry
+// is tried again with the next one.
 func (s *Store) Open(ctx context.Context, person string, c Chat, o transcript.Options, lost func()) (*transcript.Log, error) {
 	below, err := s.records(ctx, c, true)
 	fresh := errors.Is(err, fs.ErrNotExist)
@@ -308,16 +311,16 @@ func (s *Store) Open(ctx context.Context, person string, c Chat, o transcript.Op
 		return nil, err
 	}
 	if lost != nil {
-		below = &guarded{Store: below, lost: lost}
+		below = &guarded{below}
 	}
 	if fresh {
-		return s.log(ctx, person, c, below, o, true)
+		return s.log(ctx, person, c, below, o, true, lost)
 	}
 	empty, err := isEmpty(below)
 	if err != nil {
 		return nil, errors.Join(err, below.Close())
 	}
-	return s.log(ctx, person, c, below, o, empty)
+	return s.log(ctx, person, c, below, o, empty, lost)
 }
 
 // View opens the transcript of a chat to read, while another process may write it. The error is
@@ -327,7 +330,7 @@ func (s *Store) View(ctx context.Context, person string, c Chat, o transcript.Op
 	if err != nil {
 		return nil, err
 	}
-	return s.log(ctx, person, c, below, o, false)
+	return s.log(ctx, person, c, below, o, false, nil)
 }
 
 func (s *Store) records(ctx context.Context, c Chat, write bool) (transcript.Store, error) {
@@ -358,43 +361,72 @@ func stored[S transcript.Store](store S, err error) (transcript.Store, error) {
 	return store, nil
 }
 
-// guarded is a store that says when another process has it. While the database doesn't answer, nobody
-// knows that: a process that was stopped has no connection any more, and must not go on before it has
-// asked again.
-type guarded struct {
-	transcript.Store
-	lost func()
-	away bool // the database was for too long
-}
+// guarded is the store of a chat's records. While the database doesn't answer, nobody knows who has the
+// chat: a process that was stopped has no connection any more, and must not go on before it has asked again.
+type guarded struct{ transcript.Store }
 
-// How long a database that is away is asked again, and how soon.
+// How long a database that is away is asked again, and how soon. However long a call took, it is asked a few times:
+// this process may have been stopped meanwhile.
 const (
 	awayTime  = 20 * time.Second
+	longTry   = awayTime / 4
 	firstWait = 20 * time.Millisecond
 	lastWait  = time.Second
 )
 
 // Append implements [transcript.Store].
 func (g *guarded) Append(records ...[]byte) ([]transcript.Ref, error) {
-	late, wait := time.Now().Add(awayTime), firstWait
+	left, wait := awayTime, firstWait
 	for {
+		begun := time.Now()
 		refs, err := g.Store.Append(records...)
-		switch {
-		case err == nil:
-			g.away = false
-			return refs, nil
-		case errors.Is(err, pgstore.ErrTakenOver):
-			g.lost()
-			return nil, fmt.Errorf("%w: %w", transcript.ErrTakenOver, err)
-		case g.away || !errors.Is(err, pgstore.ErrLost) && !errors.Is(err, pgstore.ErrUnreachable):
-			return nil, err
-		case time.Now().After(late):
-			g.away = true
-			return nil, err
+		left -= min(time.Since(begun), longTry) + wait
+		if err == nil || left < 0 || errors.Is(err, pgstore.ErrTakenOver) || !errors.Is(err, pgstore.ErrLost) && !errors.Is(err, pgstore.ErrUnreachable) {
+			return refs, err
 		}
 		time.Sleep(wait)
 		wait = min(2*wait, lastWait)
 	}
+}
+
+// strict is the store that a chat's session writes to. One that can't be written ends: nobody may be told of what
+// isn't kept. Whoever opens the chat next goes on from what the database has.
+type strict struct {
+	transcript.Store
+	lost func()
+
+	mu   sync.Mutex
+	over error // nothing more is written
+}
+
+// Append implements [transcript.Store].
+func (s *strict) Append(records ...[]byte) (refs []transcript.Ref, err error) {
+	err = s.write(func() error { refs, err = s.Store.Append(records...); return err })
+	return refs, err
+}
+
+// Replace implements [transcript.Store].
+func (s *strict) Replace(records iter.Seq[[]byte]) error {
+	return s.write(func() error { return s.Store.Replace(records) })
+}
+
+func (s *strict) write(do func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over != nil {
+		return s.over
+	}
+	err := do()
+	if err == nil {
+		return nil
+	}
+	why := transcript.ErrUnkept
+	if errors.Is(err, pgstore.ErrTakenOver) {
+		why = transcript.ErrTakenOver
+	}
+	s.over = fmt.Errorf("%w: %w", why, err)
+	s.lost()
+	return s.over
 }
 
 // isEmpty reports whether nothing was written yet: the process that began it had ended before.
@@ -422,8 +454,17 @@ func (s *Store) unseal(ctx context.Context, person string, c Chat) func(transcri
 }
 
 // log opens a transcript on its records, which it closes then.
-func (s *Store) log(ctx context.Context, person string, c Chat, below transcript.Store, o transcript.Options, fresh bool) (*transcript.Log, error) {
+func (s *Store) log(ctx context.Context, person string, c Chat, below transcript.Store, o transcript.Options, fresh bool, lost func()) (*transcript.Log, error) {
 	unseal := s.unseal(ctx, person, c)
+	if open := unseal; lost != nil {
+		unseal = func(below transcript.Store) (transcript.Store, error) {
+			above, err := open(below)
+			if err != nil {
+				return nil, err
+			}
+			return &strict{Store: above, lost: lost}, nil
+		}
+	}
 	o.Blobs = transcript.KeptBy(&kept{store: s, person: person, chat: c.ID})
 	var l *transcript.Log
 	var err error

@@ -323,7 +323,7 @@ func (f *Finder) Index(ctx context.Context, person, id, holder string, log *tran
 		}
 	}
 	if log != nil {
-		nodes = log.Nodes()
+		nodes = log.Stored()
 	}
 	for {
 		docs, to, err := f.slice(ctx, id, log, nodes, entries)
@@ -354,6 +354,9 @@ func (f *Finder) slice(ctx context.Context, chat string, log *transcript.Log, no
 		}
 		e, err := log.Entry(n.ID)
 		if err != nil {
+			if store.Failed(err) { // it may be there: it is not noted as indexed
+				return nil, 0, err
+			}
 			if err := errors.Join(ctx.Err(), f.store.db.Ping(ctx)); err != nil {
 				return nil, 0, err
 			}

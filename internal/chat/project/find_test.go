@@ -18,6 +18,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
+	"github.com/burin-dev/burin/transcript/pgstore"
 )
 
 // finding is a server as far as it finds something.
@@ -83,7 +84,7 @@ func (f *finding) turn(person string, c project.Chat, texts ...string) {
 func TestFind(t *testing.T) {
 	storetest.Each(t, parts, func(t *testing.T, open func() *store.DB) {
 		for name, test := range map[string]func(*finding){
-			"own": testFindOwn, "trash": testFindTrash, "old": testFindOld, "servers": testFindServers, "locked": testFindLocked, "cut": testFindCut,
+			"own": testFindOwn, "trash": testFindTrash, "old": testFindOld, "servers": testFindServers, "locked": testFindLocked, "cut": testFindCut, "unkept": testFindUnkept, "unread": testFindUnread,
 		} {
 			t.Run(name, func(t *testing.T) {
 				db := open()
@@ -312,5 +313,79 @@ func testFindCut(f *finding) {
 	}
 	if r := must[search.Result](f.T)(f.index.Search(f.Context(), "ann", "quince ", search.Options{})); r.Total != len(texts) {
 		f.Errorf("found %d in %d parts", r.Total, parts)
+	}
+}
+
+// records is the table with the entries of chats.
+func (f *finding) records() string {
+	if f.db.Server() {
+		return "burin.records"
+	}
+	return "records"
+}
+
+// An answer that could not be written is not noted as indexed: the one that is written in its place is found.
+func testFindUnkept(f *finding) {
+	ctx := f.Context()
+	c := f.chat("ann", "", "Plums", "a quince")
+	lost := 0
+	l := must[*transcript.Log](f.T)(f.store.Open(ctx, "ann", c, transcript.Options{}, func() { lost++ }))
+	must[bool](f.T)(f.store.Hold(ctx, c.ID, "a/1", "a/2"))
+	rename := func(from, to string) {
+		f.Helper()
+		if _, err := f.db.Exec(ctx, "ALTER TABLE "+from+" RENAME TO "+to); err != nil {
+			f.Fatal(err)
+		}
+	}
+	rename(f.records(), "moved")
+	unkept := transcript.Entry{Type: transcript.TypeMessage, Message: &llm.Message{Role: llm.RoleAssistant, Content: []llm.Block{llm.Text{Text: "no pear"}}, Time: time.Now()}}
+	if _, err := l.Append(unkept); !errors.Is(err, transcript.ErrUnkept) || lost != 1 {
+		f.Errorf("told %d times of %v", lost, err)
+	}
+	rename(strings.Replace(f.records(), "records", "moved", 1), "records")
+	if _, err := l.Append(unkept); !errors.Is(err, transcript.ErrUnkept) || lost != 1 { // what works with it has ended
+		f.Errorf("told %d times of %v", lost, err)
+	}
+	if err := f.Index(ctx, "ann", c.ID, "a/2", l); err != nil {
+		f.Fatal(err)
+	}
+	if err := l.Close(); !errors.Is(err, transcript.ErrUnkept) {
+		f.Error(err)
+	}
+	f.turn("ann", c, "a pear", "the medlar")
+	f.finds("ann", "pear", "Plums:user:a pear")
+	f.finds("ann", "medlar", "Plums:assistant:the medlar")
+}
+
+// cutOff is a store whose records can't be read for a while.
+type cutOff struct {
+	transcript.Memory
+	err error
+}
+
+func (c *cutOff) Read(ref transcript.Ref) ([]byte, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	return c.Memory.Read(ref)
+}
+
+// An entry that can't be read as the connection breaks is indexed when it can be.
+func testFindUnread(f *finding) {
+	ctx := f.Context()
+	c := f.chat("ann", "", "Plums")
+	below := &cutOff{}
+	l := must[*transcript.Log](f.T)(transcript.Create(below, transcript.Header{ID: c.ID}, transcript.Options{}))
+	say(f.T, l, llm.RoleUser, "a quince")
+	below.err = fmt.Errorf("read: %w", pgstore.ErrLost)
+	if err := f.Index(ctx, "ann", c.ID, "a/1", l); !errors.Is(err, pgstore.ErrLost) {
+		f.Errorf("index: %v", err)
+	}
+	below.err = nil
+	if err := f.Index(ctx, "ann", c.ID, "a/1", l); err != nil {
+		f.Error(err)
+	}
+	if r := must[search.Result](f.T)(f.index.Search(ctx, "ann", "quince", search.Options{})); r.Total != 1 {
+		f.Errorf("the index has %+v", r)
 	}
 }
