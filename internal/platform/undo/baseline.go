@@ -20,6 +20,7 @@ type baseline struct {
 	last  *looked          // the last look
 	told  map[string]State // what declared changes made of paths since the last look began
 	dirty bool             // the tree is not kept yet
+	ours  bool             // the tree that is kept is of this journal: it was loaded or saved
 }
 
 func newBaseline(dir string) *baseline {
@@ -170,17 +171,18 @@ func (b *baseline) notice() string {
 // treeFile is where the tree is kept for the next session, in the folder of a journal.
 func treeFile(dir string) string { return filepath.Join(dir, "tree") }
 
-// save keeps the tree for the next session, if it is not kept yet.
-func (b *baseline) save() error {
+// save keeps the tree for the next session, if it is not kept yet. ours is false where an
+// earlier session's stays, which was not loaded.
+func (b *baseline) save() (ours bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.dirty {
-		return nil
+		return b.ours, nil
 	}
 	data := encodeTree(b.last.tree)
 	f, err := os.CreateTemp(b.dir, "tree-")
 	if err != nil {
-		return fmt.Errorf("keep what the folder looks like: %w", err)
+		return false, fmt.Errorf("keep what the folder looks like: %w", err)
 	}
 	_, err = f.Write(data)
 	if cerr := f.Close(); err == nil {
@@ -191,10 +193,10 @@ func (b *baseline) save() error {
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
-		return fmt.Errorf("keep what the folder looks like: %w", err)
+		return false, fmt.Errorf("keep what the folder looks like: %w", err)
 	}
-	b.dirty = false
-	return nil
+	b.dirty, b.ours = false, true
+	return true, nil
 }
 
 // load takes the tree that an earlier session kept.
@@ -206,7 +208,7 @@ func (b *baseline) load() {
 	if tree, err := decodeTree(data); err == nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.last = &looked{tree: tree}
+		b.last, b.ours = &looked{tree: tree}, true
 	}
 }
 

@@ -111,6 +111,7 @@ func TestTreeOfLostKey(t *testing.T) {
 	r := newTree(t, t.TempDir(), t.TempDir())
 	r.put(t, "a", "old")
 	r.put(t, "b", "old too")
+	r.settle(t) // the tree that is kept has it then
 	r.agent(t, "1", "echo new >a")
 	r.close()
 	if err := os.Remove(keyFile(r)); err != nil {

@@ -104,8 +104,8 @@ func OpenSession(root *os.Root, dir, session string, own func(name string) bool)
 func (j *Journal) Close() error {
 	defer j.watch.holdLooks()()
 	return j.lines.close(func() error {
-		err := j.base.save()
-		if err == nil {
+		ours, err := j.base.save()
+		if ours {
 			err = j.store.noteTree()
 		}
 		if terr := j.tidy(time.Now()); err == nil {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -73,6 +74,20 @@ func (r *tree) agent(t fataler, turn, script string) []string {
 		t.Fatalf("watch: %v", err)
 	}
 	return changed
+}
+
+// settle waits until what was changed so far is old enough for its stat to be trusted.
+func (r *tree) settle(t *testing.T) {
+	t.Helper()
+	probe := filepath.Join(t.TempDir(), "probe")
+	for began := time.Now(); ; {
+		if err := os.WriteFile(probe, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(probe); err != nil || info.ModTime().Sub(began) > 100*time.Millisecond {
+			return
+		}
+	}
 }
 
 // snapshot is every path with what it is.

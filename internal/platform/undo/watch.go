@@ -149,7 +149,7 @@ func (w *watch) closeBooks(ctx context.Context) error {
 	if !w.isWatching() {
 		w.base.adopt(l, prior)
 		if len(last.tree) == 0 { // it was the first look
-			_ = w.base.save() // it would only save time
+			_, _ = w.base.save() // it would only save time
 		}
 		return nil
 	}
