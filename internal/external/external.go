@@ -56,6 +56,7 @@ const (
 const (
 	startTime  = 2 * time.Minute        // for an agent to start: npx may have to download it
 	cancelTime = 5 * time.Second        // see Options.Patience
+	endTime    = time.Second            // in which an agent that does nothing ends by itself
 	askTime    = 150 * time.Millisecond // in which an agent asks about a call that it has announced
 )
 
@@ -196,8 +197,14 @@ func (a *Agent) Close() error {
 	a.mu.Unlock()
 	a.Interrupt()
 	a.telling.Wait() // an agent reads that its prompt is canceled before the connection ends
+	grace := endTime
+	a.mu.Lock()
+	if t := a.winding; t != nil && !t.over {
+		grace = cmp.Or(a.o.Patience, cancelTime)
+	}
+	a.mu.Unlock()
 	if l != nil {
-		l.end()
+		l.end(grace)
 	}
 	return nil
 }

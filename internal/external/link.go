@@ -187,10 +187,10 @@ func (l *link) gone(err error) {
 // stop kills the process with all that it started.
 func (l *link) stop() { l.kill(l.cmd) }
 
-// end lets the process end by itself, for a moment.
-func (l *link) end() {
+// end lets the process end by itself, for as long as grace.
+func (l *link) end(grace time.Duration) {
 	_ = l.stdin.Close()
-	late := time.NewTimer(time.Second)
+	late := time.NewTimer(grace)
 	defer late.Stop()
 	select {
 	case <-l.ended:
