@@ -196,7 +196,7 @@ func (p *pair) restored(from, at, files string, written int, with string, attach
 	defer q.kill(0)
 	q.settled(c.ids)
 	for i, id := range c.ids {
-		q.verify(i, id, accepted[i], &heard{})
+		q.verify(i, id, accepted[i], int(c.turns[i].Load())+1, &heard{}) // the copy came a moment later
 	}
 	client := &httpClient{t: p.T, url: q.url(0), cmd: q.running[0]}
 	for n := range written {
