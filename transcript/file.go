@@ -26,7 +26,7 @@ const newSuffix = ".new"
 // ErrLocked means that another process writes the session.
 var ErrLocked = errors.New("another burin has this session open")
 
-// ErrTakenOver is the error of a store whose session another process goes on with: nothing was written, and
+// ErrTakenOver is the error of a store whose session another process has taken over: nothing was written, and
 // nothing will be. What works with the session here has to end.
 var ErrTakenOver = errors.New("another process goes on with the session")
 

@@ -155,8 +155,8 @@ func ProbeServer(ctx context.Context, h *Host, d mcpserver.Definition) ([]mcp.To
 	return tools, nil
 }
 
-// giveServers gives a session the tools of MCP servers. wake asks those servers, beside the
-// session, of which it isn't known what they have.
+// giveServers gives a session the tools of MCP servers. wake asks those servers whose tools
+// aren't known yet, while the session works.
 func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 	if o.Ground.Files != nil || o.External != nil || o.NoTools || o.agents != nil || !settings.Bool("mcp.enabled") {
 		return func() {}

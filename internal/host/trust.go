@@ -37,7 +37,7 @@ func (w *Wanted) where() string {
 	return w.File()
 }
 
-// File is the name of the file, of which several items may be.
+// File is the name of the file. Several items may come from one.
 func (w *Wanted) File() string { return strings.TrimSuffix(w.Name, mcpserver.ItemSuffix) }
 
 func trustList(h *Host) *trust.List {

@@ -34,7 +34,7 @@ export function blocks(text: string, open = false): Block[] {
   return parse(lines, 0, open, 0);
 }
 
-/** parse reads lines, the first of which begins at an offset of the text. */
+/** parse reads lines. The first one begins at an offset of the text. */
 function parse(lines: string[], offset: number, open: boolean, depth: number): Block[] {
   const out: Block[] = [];
   let i = 0;

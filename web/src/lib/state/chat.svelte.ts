@@ -340,7 +340,7 @@ export class Open {
     await this.client.call("POST /v1/sessions/{id}/abort", { id: this.id });
   }
 
-  /** takeBack takes what waits out of the queue, and gives its text. */
+  /** takeBack empties the queue, and gives the text of what waited. */
   async takeBack(): Promise<string> {
     const all = (await this.client.call("POST /v1/sessions/{id}/take_back", { id: this.id })) as { message: Said }[] | null;
     return (all ?? []).map((i) => textOf(i.message)).join("\n\n");
