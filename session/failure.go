@@ -23,6 +23,10 @@ var ErrOwnerGone = errors.New("the process that owns the session has ended")
 // ErrDenied means that a face may not do what it asked for.
 var ErrDenied = errors.New("this connection may not do that")
 
+// ErrServer means that the process that has the session can't do something now, whoever asks
+// for it, such as when its database fails.
+var ErrServer = errors.New("the server can't do this now: burin serve --check says why")
+
 // codes name the errors that faces distinguish.
 var codes = []struct {
 	code string
@@ -44,6 +48,7 @@ var codes = []struct {
 	{"denied", ErrDenied},
 	{"later", ErrLater},
 	{"locked", transcript.ErrLocked},
+	{"server", ErrServer},
 }
 
 // FailureOf converts an error; nil stays nil.

@@ -137,7 +137,8 @@ func (s *side) measure(t *testing.T, sessions int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = s.cmd.Process.Kill(), s.cmd.Wait() })
-	for s.ask(client, "GET", s.list, "") == "" {
+	first := &http.Client{Timeout: 2 * time.Second} // opencode never answers what it was asked while it starts
+	for s.ask(first, "GET", s.list, "") == "" {
 		if time.Since(began) > time.Minute {
 			t.Fatal("it doesn't start")
 		}

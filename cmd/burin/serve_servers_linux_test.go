@@ -177,7 +177,7 @@ func (p *pair) start(i int) {
 	p.Helper()
 	cmd := in(p.cmds[i], p.cmds[i].Path, p.cmds[i].Dir)
 	cmd.Env = append(slices.Clone(cmd.Env), tokenVariable+"="+testToken)
-	cmd.Args = append(cmd.Args, "serve", "--addr", p.ports[i])
+	cmd.Args = append(cmd.Args, "serve", "--log", "--addr", p.ports[i])
 	cmd.Stderr = &p.said[i]
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -837,6 +837,24 @@ func TestTwoServersLimits(t *testing.T) {
 	}
 	if _, said := p.at(1, "GET", "/v1/me", nil); json.Unmarshal([]byte(said), &me) != nil || me.Used.Requests != 1 || me.Used.Cost == 0 {
 		t.Errorf("used %s", said)
+	}
+	// A failure of the database at the other server is the server's, too, and only its log says more.
+	quota(map[string]any{})
+	if _, err := p.db.SQL().ExecContext(t.Context(), `
+		CREATE FUNCTION public.fails() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'the disk is full'; END $$;
+		CREATE TRIGGER fails BEFORE UPDATE OF accepted ON burin_server.chats FOR EACH ROW EXECUTE FUNCTION public.fails();`); err != nil {
+		t.Fatal(err)
+	}
+	for i := range chats {
+		if status, said := submit(i, fmt.Sprintf("turn %d 2", i)); status != http.StatusInternalServerError || strings.Contains(said, "disk") || !strings.Contains(said, "burin serve --check") {
+			t.Errorf("through server %d: %d %s", i, status, said)
+		}
+	}
+	for i := range p.cmds {
+		p.kill(i)
+		if said := p.said[i].String(); !strings.Contains(said, "the disk is full") || !strings.Contains(said, `"msg":"attach"`) {
+			t.Errorf("the log of server %d: %s", i, said)
+		}
 	}
 }
 

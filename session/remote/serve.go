@@ -33,6 +33,8 @@ type ServeOptions struct {
 	End func()
 	// Owner describes this process to clients; nil tells them nothing.
 	Owner func() Owner
+	// Told is the error that a client gets for one of a request; nil: the same.
+	Told func(error) error
 	// Cache is shared by all connections of a session; nil: there is only one.
 	Cache *Cache
 }
@@ -134,7 +136,7 @@ func Serve(ctx context.Context, conn net.Conn, o ServeOptions) error {
 		defer of.Close() //nolint:errcheck // it only leaves
 		handle, o.Cache, o.End = of, nil, nil
 	}
-	s := &server{link: l, cache: o.Cache, end: o.End, owner: o.Owner, h: handle, agent: h.Agent, rights: h.Rights, ctx: ctx, stops: map[uint64]context.CancelFunc{}, room: make(chan struct{}, maxRequests)}
+	s := &server{link: l, cache: o.Cache, end: o.End, owner: o.Owner, says: o.Told, h: handle, agent: h.Agent, rights: h.Rights, ctx: ctx, stops: map[uint64]context.CancelFunc{}, room: make(chan struct{}, maxRequests)}
 	return s.run()
 }
 
@@ -144,6 +146,7 @@ type server struct {
 	cache  *Cache
 	end    func()
 	owner  func() Owner
+	says   func(error) error // nil: the error itself
 	h      session.Handle
 	agent  string // the agent whose session it is
 	rights Rights
@@ -206,6 +209,9 @@ func (s *server) take(in *line) {
 		<-s.room
 		if s.ctx.Err() != nil {
 			return // the connection ends, and that is the response
+		}
+		if err != nil && s.says != nil {
+			err = s.says(err)
 		}
 		out := &line{ID: in.ID, Failure: session.FailureOf(err)}
 		if err == nil {

@@ -38,5 +38,13 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
 			return nil
 		}
 		return h
+	}, Told: func(err error) error {
+		if !broken(statusOf(err)) {
+			return err
+		}
+		if s.o.Log != nil && r.Context().Err() == nil {
+			s.o.Log.Error("attach", "session", id, "error", err.Error())
+		}
+		return session.ErrServer
 	}}) // who is wrong is cut off
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/passkey"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/push"
+	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
 )
 
@@ -223,7 +224,7 @@ func statusOfPeople(err error) (status int, code string) {
 		return http.StatusUnauthorized, "refused"
 	case errors.Is(err, passkey.ErrAddress):
 		return http.StatusUnprocessableEntity, "address"
-	case errors.Is(err, errServer):
+	case errors.Is(err, session.ErrServer):
 		return http.StatusInternalServerError, ""
 	case input:
 		return http.StatusUnprocessableEntity, "input"
@@ -237,9 +238,6 @@ func (s accounts) failed(w http.ResponseWriter, r *http.Request, err error) {
 	failed(w, s.said(r, err))
 }
 
-// errServer is what is said of an error that isn't the sender's.
-var errServer = errors.New("the server can't do this now: burin serve --check says why")
-
 // said is what somebody is told of an error.
 func (s accounts) said(r *http.Request, err error) error {
 	if status, _ := statusOfPeople(err); status != 0 {
@@ -248,7 +246,7 @@ func (s accounts) said(r *http.Request, err error) error {
 	if s.log != nil && r.Context().Err() == nil {
 		s.log.Error("people", "route", r.Pattern, "error", err.Error())
 	}
-	return errServer
+	return session.ErrServer
 }
 
 // retryAfter says in the head when to try again.

@@ -55,7 +55,7 @@ func unable(w http.ResponseWriter, cause error) {
 	if p, ok := w.(*problems); ok {
 		p.cause = cause
 	}
-	fail(w, http.StatusInternalServerError, "", errServer)
+	fail(w, http.StatusInternalServerError, "", session.ErrServer)
 }
 
 func statusOf(err error) (status int, code string) {

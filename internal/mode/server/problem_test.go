@@ -14,6 +14,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
 )
 
 // What goes wrong with the database is the server's fault. Who asks isn't told more, and the log has the
@@ -31,8 +32,8 @@ func TestBrokenDatabase(t *testing.T) {
 		status int
 		said   string
 	}{
-		{fmt.Errorf("look for it: %w", broken), http.StatusInternalServerError, errServer.Error()},
-		{fmt.Errorf("look for it: %w", away), http.StatusInternalServerError, errServer.Error()},
+		{fmt.Errorf("look for it: %w", broken), http.StatusInternalServerError, session.ErrServer.Error()},
+		{fmt.Errorf("look for it: %w", away), http.StatusInternalServerError, session.ErrServer.Error()},
 		{errors.New("there is no such branch"), http.StatusUnprocessableEntity, "there is no such branch"},
 		{fmt.Errorf("ask: %w", &llm.Error{Kind: llm.ErrTransport, Message: "the model is away", Err: away}), http.StatusUnprocessableEntity, "the model is away"},
 	} {

@@ -215,7 +215,7 @@ func (s *Server) call(name string) http.HandlerFunc {
 				if p, ok := w.(*problems); ok {
 					p.cause = err
 				}
-				err = errServer
+				err = session.ErrServer
 			}
 			_ = pieces.write("problem", "", Problem{http.StatusText(status), status, err.Error(), code})
 		case pieces != nil:
