@@ -35,6 +35,7 @@ func TestAgent(t *testing.T) {
 	s.sees("one.txt")
 	s.answer("y")
 	s.WaitText("It is written.")
+	s.WaitGone("Working") // the agent's turn ends a moment after its last words
 	if got := s.read("one.txt"); got != "first\n" {
 		t.Errorf("one.txt is %q", got)
 	}
