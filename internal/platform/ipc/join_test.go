@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/filelock"
 	"github.com/burin-dev/burin/internal/platform/ipc"
 )
@@ -74,6 +75,7 @@ func TestJoinWaits(t *testing.T) {
 }
 
 func TestJoinGivesUp(t *testing.T) {
+	pacetest.Costly(t)
 	a := newAddress(t)
 	began := time.Now()
 	if _, _, err := ipc.Join(t.Context(), a, locked); !errors.Is(err, ipc.ErrSilent) || err.Error() != ipc.ErrSilent.Error() {
@@ -192,6 +194,7 @@ func own(l *ipc.Listener) error {
 // Processes race for one lock and are killed at any moment: there are never two owners, and
 // nobody is left with neither an owner nor the lock.
 func TestRace(t *testing.T) {
+	pacetest.Costly(t)
 	a, dir := newAddress(t), t.TempDir()
 	const processes = 5
 	length, life := 4*time.Second, 400*time.Millisecond

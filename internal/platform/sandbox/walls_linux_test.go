@@ -178,6 +178,7 @@ func TestWalls(t *testing.T) {
 }
 
 func TestWallsRaces(t *testing.T) {
+	pacetest.Costly(t)
 	needLandlock(t)
 	for _, tt := range racingWalls {
 		t.Run(tt.name, func(t *testing.T) {
@@ -200,6 +201,7 @@ func TestWallsRaces(t *testing.T) {
 
 // Beside walls everything goes on as without them, in the same command.
 func TestBesideWalls(t *testing.T) {
+	pacetest.Costly(t)
 	needLandlock(t)
 	const script = `set -e
 		umask 027; echo x > new; mkdir dir; mkfifo pipe; [ "$(stat -c %a new dir pipe | tr '\n' ' ')" = "640 750 640 " ]
@@ -298,6 +300,7 @@ func TestGitConfigWalls(t *testing.T) {
 }
 
 func TestExplainWalls(t *testing.T) {
+	pacetest.Costly(t)
 	needLandlock(t)
 	g, _ := walled(t)
 	s := begin(t, sandbox.Policy{Mode: sandbox.Full, Workspace: g.workspace, Walls: wallsOfTest})
@@ -330,6 +333,7 @@ func TestSecretInWorkspace(t *testing.T) {
 
 // A command can't take the processor from others, burin among them.
 func TestPriorities(t *testing.T) {
+	pacetest.Costly(t)
 	needLandlock(t)
 	g := newGround(t)
 	s := begin(t, sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: g.workspace})

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/shell"
 )
 
@@ -145,6 +146,7 @@ d"; LOST=1`, "")
 
 // Nothing that a command does to its shell keeps the next command from running.
 func TestTheProtocolHolds(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	lines := []string{
 		`set`, `set -x`, `set -v`, `set -u`, `set -a`, `IFS=x`, `unset PATH`, `exec >/dev/null 2>&1`, `exec >&- 2>&-`,
@@ -339,6 +341,7 @@ func TestCommandsAtTheSameTime(t *testing.T) {
 }
 
 func TestManyAtOnce(t *testing.T) {
+	pacetest.Costly(t)
 	eachKind(t, func(t *testing.T, kind string) {
 		s := open(t, shell.Options{Shell: kind})
 		s.Warm()
