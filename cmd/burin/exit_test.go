@@ -168,7 +168,7 @@ func (w *watched) String() string {
 	return w.buf.String()
 }
 
-// promptly is the time within which an interrupt ends the program.
+// promptly is the time within which an interrupt ends the program, on a quiet machine.
 const promptly = 100 * time.Millisecond
 
 // interrupt starts a prompt, sends it a signal when ready is closed, and
@@ -298,14 +298,15 @@ func TestInterrupt(t *testing.T) {
 func best(t *testing.T, try func(*testing.T) time.Duration) {
 	t.Helper()
 	var took []time.Duration
+	limit := pacetest.Within(promptly)
 	for range 20 {
 		d := try(t)
-		if d < promptly {
+		if d < limit {
 			return
 		}
 		took = append(took, d)
 	}
-	t.Errorf("took %v to end, want less than %v", took, promptly)
+	t.Errorf("took %v to end, want less than %v", took, limit)
 }
 
 // A session that another burin has open is not written; what can be done instead is said,

@@ -128,7 +128,7 @@ func TestServeDrainEnds(t *testing.T) {
 				c.signal()
 			}
 			_ = c.cmd.Wait() // a signal ends it
-			if took := time.Since(began); took > tt.most || !tt.again && took < 500*time.Millisecond {
+			if took := time.Since(began); took > pacetest.Within(tt.most) || !tt.again && took < 500*time.Millisecond {
 				t.Errorf("it took %v", took)
 			}
 			killed := c.cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled()
